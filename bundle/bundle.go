@@ -103,7 +103,7 @@ const (
 	WarnSeveralDocuments = "several-documents"  // OLM reads only the first
 	WarnShadowed         = "shadowed"           // a shipped object with the name of a generated one
 	WarnStrategy         = "install-strategy"   // none is given
-	WarnUnknownField     = "unknown-field"      // OLM drops it; of a CRD, server-side apply refuses it
+	WarnUnknownField     = "unknown-field"      // OLM drops it, and so does olmgen
 	WarnUnknownAccount   = "unknown-account"    // a Deployment whose ServiceAccount nobody creates
 	WarnUnsupportedKind  = "unsupported-kind"   // let through by AllowUnsupported
 	WarnCertificates     = "certificates"       // left to whoever makes and rotates them
@@ -120,6 +120,7 @@ const (
 	WarnWatchNamespace   = "watch-namespace"    // descoped: an operator that is told what to watch
 	WarnOLMAPIs          = "olm-apis"           // descoped: an operator that looks at objects of OLM
 	WarnStatus           = "status"             // descoped: an owned API whose status the operator may not update
+	WarnDescriptorValue  = "descriptor-value"   // a CSV that server-side apply refuses, and OLM does not
 	WarnOwnNamespace     = "own-namespace"      // descoped: an operator without rights in its own namespace
 )
 
@@ -157,6 +158,7 @@ var WarningClasses = []string{
 	WarnOLMAPIs,
 	WarnStatus,
 	WarnOwnNamespace,
+	WarnDescriptorValue,
 }
 
 // Shipped returns what the bundle has beside its ClusterServiceVersion.

@@ -19,7 +19,7 @@ import (
 // check decodes the CSV and refuses what OLM or the API server would refuse.
 func (r *reader) check() error {
 	b := r.bundle
-	for _, step := range []func() error{r.checkObjects, r.decodeCSV, r.checkCSVName, r.checkInstallModes, r.checkOwned,
+	for _, step := range []func() error{r.checkObjects, r.checkDeclared, r.decodeCSV, r.checkCSVName, r.checkInstallModes, r.checkOwned,
 		r.checkPermissions, r.checkDeployments} {
 		if err := step(); err != nil {
 			return err
@@ -77,31 +77,21 @@ func (r *reader) checkKind(o *manifest.Object) error {
 	return nil
 }
 
-// v1beta1Fields are those that version v1 of CustomResourceDefinition has no more (Kubernetes:
+// v1beta1Fields are those of spec that version v1 of CustomResourceDefinition has no more (Kubernetes:
 // apiextensions-apiserver/pkg/apis/apiextensions, v1beta1/types.go, v1/types.go).
-var v1beta1Fields = [][]string{{"spec", "version"}, {"spec", "validation"}, {"spec", "subresources"},
-	{"spec", "additionalPrinterColumns"},
-	{"spec", "conversion", "webhookClientConfig"}, {"spec", "conversion", "conversionReviewVersions"}}
+var v1beta1Fields = []string{"version", "validation", "subresources", "additionalPrinterColumns",
+	"conversion.webhookClientConfig", "conversion.conversionReviewVersions"}
 
 // checkApply finds what OLM takes, as it decodes and creates objects, and server-side apply does not.
 func (r *reader) checkApply(o *manifest.Object) {
-	switch {
-	case o.Kind == "CustomResourceDefinition" && o.APIVersion == "apiextensions.k8s.io/v1":
-		for _, path := range v1beta1Fields {
-			if o.Has(path...) {
-				r.warn(WarnUnknownField,
-					o.Errorf(strings.Join(path, "."),
-						"a field of v1beta1, which a v1 CRD does not have: OLM drops it, server-side apply "+
-							"refuses the CRD"))
-			}
-		}
-	case o.Kind == "ClusterRole" && GroupOf(o) == rbacv1.GroupName:
-		// Kubernetes: pkg/controller/clusterroleaggregation applies the rules as a field manager of its own
-		if o.Has("aggregationRule") && o.Has("rules") {
-			r.warn(WarnAggregatedRules,
-				o.Errorf("rules", "the cluster fills in the rules of a ClusterRole with an aggregationRule: "+
-					"after that, server-side apply conflicts with it unless it is forced"))
-		}
+	if o.Kind != "ClusterRole" || GroupOf(o) != rbacv1.GroupName {
+		return
+	}
+	// Kubernetes: pkg/controller/clusterroleaggregation applies the rules as a field manager of its own
+	if o.Has("aggregationRule") && o.Has("rules") {
+		r.warn(WarnAggregatedRules,
+			o.Errorf("rules", "the cluster fills in the rules of a ClusterRole with an aggregationRule: "+
+				"after that, server-side apply conflicts with it unless it is forced"))
 	}
 }
 

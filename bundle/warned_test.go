@@ -61,7 +61,9 @@ func TestWarned(t *testing.T) {
 		{"only comments", put("manifests/z.yaml", "# nothing\n"), []string{WarnSeveralDocuments + ": manifests/z.yaml:1: the first document is empty or a comment: OLM fails to unpack such a file"}},
 		{"a List", put("manifests/z.yaml", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a}\n"), []string{WarnSeveralDocuments + ": manifests/z.yaml:1: OLM does not install a List; its items are taken one by one"}},
 		{"unknown field", replace(csvFile, "  version: 0.0.1\n", "  version: 0.0.1\n  icons: []\n"), []string{WarnUnknownField + ": " + csv + "8: spec.icons: not a field of a ClusterServiceVersion: OLM drops it"}},
-		{"field of v1beta1 in a v1 CRD", replace(crdFile, "  scope: ", "  version: v1alpha1\n  scope: "), []string{WarnUnknownField + ": " + crdFile + ":10: spec.version: a field of v1beta1, which a v1 CRD does not have: OLM drops it, server-side apply refuses the CRD"}},
+		{"field of v1beta1 in a v1 CRD", replace(crdFile, "  scope: ", "  version: v1alpha1\n  scope: "), []string{WarnUnknownField + ": " + crdFile + ":10: spec.version: a field of v1beta1, which a v1 CRD does not have: left out, as OLM does"}},
+		{"undeclared fields of a schema", replace(crdFile, "        type: object\n", "        type: object\n        x-descriptors: [a]\n"),
+			[]string{WarnUnknownField + ": " + crdFile + ":18: spec.versions[0].schema.openAPIV3Schema.x-descriptors: not a field of a CustomResourceDefinition: left out, as OLM does"}},
 		{"aggregated rules", put("manifests/z.yaml", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: z}\naggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}\nrules: []\n"), []string{
 			WarnAggregatedRules + ": manifests/z.yaml:5: rules: the cluster fills in the rules of a ClusterRole with an aggregationRule: after that, server-side apply conflicts with it unless it is forced"}},
 		{"aggregation only", put("manifests/z.yaml", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: z}\naggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}\nrules: null\n"), nil},

@@ -100,8 +100,8 @@ func (r *reader) add(file string, d document) error {
 	place := Place{r.files.Name(file), d.line}
 	if key := blob.nullKey(d.json); key != "" {
 		r.catalog.faults = append(r.catalog.faults, fault{Place: place, rule: "schema",
-			text: fmt.Sprintf("error unmarshaling JSON: while decoding JSON: expected value for key %q to be a string, "+
-				"got %%!t(<nil>): <nil>", key)})
+			text: fmt.Sprintf("error unmarshaling JSON: while decoding JSON: expected value for key %q to be a "+
+				"string, got %%!t(<nil>): <nil>", key)})
 		return nil
 	}
 	switch blob.Schema {

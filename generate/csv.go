@@ -58,6 +58,16 @@ func clusterServiceVersion(r *rendering) error {
 	if err != nil {
 		return err
 	}
+	lists, err := olm.DescriptorLists(r.bundle.CSVObject)
+	if err != nil {
+		return err
+	}
+	for _, field := range lists {
+		r.warn(bundle.WarnDescriptorValue, r.bundle.CSVObject.Errorf(field, "a list, and OLM's schema wants text: OLM "+
+			"keeps it in ClusterServiceVersion %s, and server-side apply refuses it; apply this object client-side "+
+			"(Argo CD: ServerSideApply=false; Flux: ssa: Ignore, and kubectl), or take the field out with a patch",
+			r.csv.Name))
+	}
 	return r.author("clusterserviceversion.yaml", r.csvID(r.options.Namespace),
 		templates.ClusterServiceVersion{Name: r.csv.Name, Namespace: r.options.Namespace, Labels: r.csv.Labels,
 			Annotations: r.csv.Annotations,

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/output"
 )
 
@@ -244,7 +245,11 @@ func libraryOutcome(t *testing.T, r *rendered, v variant) (got outcome) {
 	for _, n := range r.result.Notes {
 		fmt.Fprintln(&said, "olmgen: note: "+config.WithOptionNames(n.Msg, n.Options, config.FlagOf))
 	}
-	if need := r.result.PodSecurity.Need(r.result.Namespace); need != "" {
+	labelled := slices.ContainsFunc(r.result.Objects, func(o generate.Object) bool {
+		return o.Kind == "Namespace" && o.Name == r.result.Namespace &&
+			bytes.Contains(o.Data, []byte("pod-security.kubernetes.io/enforce: "+string(r.result.PodSecurity.Level)+"\n"))
+	})
+	if need := r.result.PodSecurity.Need(r.result.Namespace); need != "" && !labelled {
 		fmt.Fprintln(&said, "olmgen: note: "+need)
 	}
 	got.warnings = said.String()

@@ -42,10 +42,8 @@ func deviations() []deviation {
 		{emptyStub, "no strategy: {} of a Deployment and no resources: {} of a container",
 			"both are printed where the bundle has none: Go's encoding, not the author's word"},
 		{crdContent,
-			"a CRD is the bundle's own, with fields that Go's type does not know (kubectl's strict validation " +
-				"names them)",
-			"decoded and encoded again by Go's type: those fields are lost, and numbers and empty values are written " +
-				"differently"},
+			"a CRD is the bundle's own text, without the fields that Go's type does not know",
+			"decoded and encoded again by Go's type: numbers and empty values are written differently"},
 		{crDv1beta1, "a v1beta1 CRD keeps its schema, and a conversion webhook is written as v1beta1 has it",
 			"read as if it were v1: version, schema, sub-resources and columns are lost, the object is still " +
 				"labelled v1beta1 and refused"},

@@ -42,6 +42,7 @@ type operators struct {
 	csvs     []*csv
 	accounts []rbac.Account // that a role of the tree lets update the status
 	granted  bool           // a role of the tree lets its subjects update the status
+	manages  bool           // a ServiceAccount of the tree watches and changes the resources
 }
 
 func (o *simulation) operatorsOf(d definition) *operators {
@@ -53,7 +54,46 @@ func (o *simulation) operatorsOf(d definition) *operators {
 		}
 	}
 	r.accounts, r.granted = statusWriters(&o.rbac, d)
+	r.manages = !r.granted && managed(&o.rbac, d)
 	return r
+}
+
+// managed reports whether a role that names the API group lets a ServiceAccount watch and change its resources: an
+// operator does both, and who only looks at them is another program.
+func managed(x *rbac.Objects, d definition) bool {
+	changes := func(rules []rbacv1.PolicyRule, resource string) bool {
+		rule := rbacv1.PolicyRule{Verbs: []string{"update"}, APIGroups: []string{d.group}, Resources: []string{resource}}
+		return rbac.Covers(rules, rule)
+	}
+	for _, b := range x.Bindings {
+		role := x.Bound(b)
+		if role == nil || !slices.ContainsFunc(b.Subjects, func(s rbacv1.Subject) bool {
+			_, ok := rbac.AccountOf(s)
+			return ok
+		}) {
+			continue
+		}
+		named := slices.DeleteFunc(role.PolicyRules(),
+			func(rule rbacv1.PolicyRule) bool { return !slices.Contains(rule.APIGroups, d.group) })
+		if rbac.Covers(named, d.watches()) && (changes(named, d.plural) || changes(named, d.plural+"/finalizers")) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasStatus reports whether the version of a custom resource has its status apart (Kubernetes: the subresource status).
+// Without it the status is written like any other field.
+func (d definition) hasStatus(x *manifest.Object) bool {
+	_, version, _ := strings.Cut(x.APIVersion, "/")
+	for i := range d.Object.Len("spec", "versions") {
+		at := fmt.Sprint(i)
+		name, err := d.Object.Get("spec", "versions", at, "name")
+		if err == nil && name == version {
+			return d.Object.Has("spec", "versions", at, "subresources", "status")
+		}
+	}
+	return false
 }
 
 // updates is the rule for an update of a custom resource's status.
@@ -115,8 +155,11 @@ func (o *simulation) judgeController(x *manifest.Object, d definition, ops *oper
 		message = fmt.Sprintf("ClusterServiceVersion %s, which provides its API, does not work %s", ops.csvs[0].name,
 			where)
 		hint = "add the namespace to the targets of the OperatorGroup, or move the resource"
-	case !ops.granted || len(o.unknownCSV) > 0:
+	case len(o.unknownCSV) > 0, !ops.granted && (!ops.manages || !d.hasStatus(x)):
 		return
+	case !ops.granted:
+		message = "no role of the tree lets the operator update its status"
+		hint = fmt.Sprintf("allow update of %s/status of %s to the operator's ServiceAccount", d.plural, d.group)
 	case !o.mayAny(ops.accounts, namespace, d.updates("update"), d.updates("patch")):
 		message = "no operator may update its status " + where
 	case !o.mayAny(ops.accounts, namespace, d.watches()):

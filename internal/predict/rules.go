@@ -204,7 +204,7 @@ func treeRules() []findings.Rule {
 			Help: "The API server refuses it, or drops a field of it. It is a warning too if custom resources cannot " +
 				"be judged: the program olmgen-validate has the code of the API server.",
 		},
-		{ID: ruleNoOperator, Text: "a custom resource where no operator may manage it",
+		{ID: ruleNoOperator, Text: "a custom resource that no operator may manage, or whose status none may write",
 			Help: "The tree has the operator, but neither a binding nor an OperatorGroup lets it work in that " +
 				"namespace. " +
 				"Source: descoping plan, RBAC: an alert for custom resources without a controller that may update " +

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -29,6 +30,7 @@ const (
 
 	fluxPrune      = "kustomize.toolkit.fluxcd.io/prune"
 	fluxSubstitute = "kustomize.toolkit.fluxcd.io/substitute"
+	fluxSSA        = "kustomize.toolkit.fluxcd.io/ssa"
 )
 
 type groupKind struct{ group, kind string }
@@ -56,8 +58,9 @@ var waves = map[groupKind]string{
 //
 // Argo CD gets the wave of what is not in wave 0, Prune=false on CRDs and Namespaces, and ServerSideApply=true on what
 // client-side apply cannot store and on aggregated ClusterRoles. Flux gets prune: disabled on CRDs and Namespaces, and
-// substitute: disabled on every object that its variable substitution would change. An object keeps what it already
-// says.
+// substitute: disabled on every object that its variable substitution would change. A ClusterServiceVersion that
+// server-side apply refuses gets ServerSideApply=false, and Replace=true if client-side apply cannot store it; Flux,
+// which has only server-side apply, gets ssa: Ignore. An object keeps what it already says.
 func Annotate(objects []generate.Shared, e Engine) error {
 	if e == EngineNone || e == "" {
 		return nil
@@ -99,6 +102,11 @@ func flux(o generate.Object) (map[string]string, error) {
 	if substituted(o.Data) {
 		add[fluxSubstitute] = "disabled"
 	}
+	if refused, err := refusedServerSide(o); err != nil {
+		return nil, err
+	} else if refused {
+		add[fluxSSA] = "Ignore"
+	}
 	if len(add) == 0 {
 		return nil, nil
 	}
@@ -127,9 +135,19 @@ func argo(o generate.Object) (map[string]string, error) {
 	if kept(kind) {
 		want = append(want, "Prune=false")
 	}
-	if server, err := serverSide(o, kind); err != nil {
+	refused, err := refusedServerSide(o)
+	if err != nil {
 		return nil, err
-	} else if server {
+	}
+	server, err := serverSide(o, kind)
+	switch {
+	case err != nil:
+		return nil, err
+	case refused && server:
+		want = append(want, "ServerSideApply=false", "Replace=true")
+	case refused:
+		want = append(want, "ServerSideApply=false")
+	case server:
 		want = append(want, "ServerSideApply=true")
 	}
 	if len(want) == 0 && waves[kind] == "" {
@@ -175,6 +193,19 @@ func serverSide(o generate.Object, kind groupKind) (bool, error) {
 		}
 	}
 	return tooLarge(o)
+}
+
+// refusedServerSide reports whether server-side apply refuses an object that the API server takes otherwise.
+func refusedServerSide(o generate.Object) (bool, error) {
+	if o.Kind != "ClusterServiceVersion" || o.Group() != olm.Group {
+		return false, nil
+	}
+	x, err := o.Manifest()
+	if err != nil {
+		return false, err
+	}
+	lists, err := olm.DescriptorLists(x)
+	return len(lists) > 0, err
 }
 
 // withOption adds to a list of sync options, unless the option is decided there already.

@@ -277,3 +277,24 @@ func TestSizeAsJSON(t *testing.T) {
 		t.Errorf("%d of %d CRDs are so near the limit that they are parsed", near, crds)
 	}
 }
+
+// A ClusterServiceVersion that server-side apply refuses is applied client-side by Argo CD, replaced if it is too large for that, and left alone
+// by Flux, which has only server-side apply.
+func TestRefusedServerSide(t *testing.T) {
+	csv := bare("operators.coreos.com/v1alpha1", "ClusterServiceVersion") + "spec:\n  customresourcedefinitions:\n    owned:\n    - name: a.b\n" +
+		"      specDescriptors:\n      - path: c\n        value: "
+	long := "\n  description: " + strings.Repeat("a", 300_000)
+	for _, c := range []struct{ text, argo, flux string }{
+		{csv + "[false]\n", "ServerSideApply=false", "Ignore"}, {csv + "[false]" + long + "\n", "ServerSideApply=false,Replace=true", "Ignore"},
+		{csv + "text\n", "", ""}, {csv + "text" + long + "\n", "ServerSideApply=true", ""},
+		{strings.Replace(csv, "spec:", "  annotations: {argocd.argoproj.io/sync-options: ServerSideApply=true, kustomize.toolkit.fluxcd.io/ssa: Merge}\nspec:", 1) +
+			"[false]\n", "ServerSideApply=true", "Merge"},
+	} {
+		if got := annotated(t, c.text, EngineArgoCD)[argoOptions]; got != c.argo {
+			t.Errorf("Argo CD: %q, want %q", got, c.argo)
+		}
+		if got := annotated(t, c.text, EngineFlux)[fluxSSA]; got != c.flux {
+			t.Errorf("Flux: %q, want %q", got, c.flux)
+		}
+	}
+}

@@ -17,7 +17,9 @@ func TestRefusal(t *testing.T) {
 		{"Role", conflict, ""},
 		{"CustomResourceDefinition",
 			`"x" is invalid: status.storedVersions[0]: Invalid value: "v1alpha2": missing from spec.versions; v1alpha2 was`, "stored version"},
-		{"CustomResourceDefinition", unknown, "unknown CRD field"},
+		{"CustomResourceDefinition", unknown, ""},
+		{"ClusterServiceVersion", "failed to create typed patch object (/a.b; operators.coreos.com/v1alpha1, Kind=ClusterServiceVersion): " +
+			".spec.customresourcedefinitions.owned[0].specDescriptors[0].value: expected string, got &{[false]}", "descriptor value"},
 		{"Deployment", selector, "selector"},
 		{"Service", selector, ""},
 		{"Deployment", unknown, ""},

@@ -175,6 +175,9 @@ func (p *planner) objects(f func(Compared) bool) (names []string) {
 func (p *planner) takeOver(directory, why string) {
 	dir := Quote(directory)
 	undo := append([]string{applied("before")}, p.uncreated()...)
+	if p.OLM == OLMRuns { // before/ has the CSVs as they were, and an undo does not end what an earlier step has done
+		undo = append(undo, p.departure.emptied()...)
+	}
 	if p.migrates() {
 		undo = append([]string{"# " + migratedToo}, undo...)
 	}

@@ -62,16 +62,7 @@ func (p *planner) skip(d *departure) {
 		s.Check = append(s.Check, fmt.Sprintf(`test "$(kubectl get %s -o 'jsonpath={.status.reason}')" = %s`, csv,
 			noRetry))
 		if served := served(o.Object); len(served) > 0 {
-			none := map[string]any{}
-			for field, value := range served {
-				none[field] = nil
-				if field == "apiservicedefinitions" {
-					none[field] = map[string]any{"owned": nil}
-					value = map[string]any{"owned": value}
-				}
-				served[field] = value
-			}
-			s.Run = append(s.Run, merge(csv, map[string]any{"spec": none}))
+			s.Run = append(s.Run, merge(csv, withoutServed(served)))
 			s.Check = append(s.Check, nothing("kubectl get "+csv+" -o "+
 				"'jsonpath={.spec.webhookdefinitions}{.spec.apiservicedefinitions.owned}'"))
 			s.Undo = append(s.Undo, merge(csv, map[string]any{"spec": served}))
@@ -113,6 +104,31 @@ func (p *planner) applies() string {
 	return p.Directory
 }
 
+// emptied returns the commands that take from the CSVs what OLM would undo with them.
+func (d *departure) emptied() (commands []string) {
+	for _, o := range d.operators {
+		if none := withoutServed(served(o.Object)); none != nil {
+			commands = append(commands, merge(resource(o.Object), none))
+		}
+	}
+	return commands
+}
+
+// withoutServed returns the patch that empties what served returns; nil if there is nothing.
+func withoutServed(served map[string]any) map[string]any {
+	if len(served) == 0 {
+		return nil
+	}
+	none := map[string]any{}
+	for field := range served {
+		none[field] = nil
+	}
+	if served["apiservicedefinitions"] != nil {
+		none["apiservicedefinitions"] = map[string]any{"owned": nil}
+	}
+	return map[string]any{"spec": none}
+}
+
 // served returns what a CSV says of webhooks and of owned APIServices, by the field of its spec.
 func served(csv *dump.Object) map[string]any {
 	fields := map[string]any{}
@@ -121,7 +137,7 @@ func served(csv *dump.Object) map[string]any {
 		fields["webhookdefinitions"] = list
 	}
 	if list, _ := normalize.At(spec, "apiservicedefinitions")["owned"].([]any); len(list) > 0 {
-		fields["apiservicedefinitions"] = list
+		fields["apiservicedefinitions"] = map[string]any{"owned": list}
 	}
 	return fields
 }

@@ -72,6 +72,10 @@ func TestOLMSkips(t *testing.T) {
 		if len(step.Run) != 2 || !strings.Contains(step.Run[0], "NoRetry") || !strings.HasSuffix(step.Run[1], empty) {
 			t.Errorf("%s: %q", name, step.Run)
 		}
+		over := plan.Steps[slices.IndexFunc(plan.Steps, func(s adopt.Step) bool { return s.Title == "Take the objects over" })]
+		if last := over.Undo[len(over.Undo)-1]; !strings.HasSuffix(last, empty) {
+			t.Errorf("%s: the undo of the take-over gives the CSV back what OLM would undo with it: %q", name, over.Undo)
+		}
 		if len(step.Undo) != 2 || !strings.Contains(step.Undo[0], `"`+want+`":`) || !strings.Contains(step.Undo[0], "deploymentName") ||
 			!strings.Contains(step.Undo[1], `"reason":"InstallSucceeded"`) || len(step.Check) != 2 {
 			t.Errorf("%s: %q %q", name, step.Undo, step.Check)

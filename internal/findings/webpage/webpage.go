@@ -148,7 +148,8 @@ func (p Page) Write(w io.Writer) error {
 		Sections              []section
 	}{
 		text.Printable(p.Kind), text.Printable(p.Title), text.Printable(p.Lead), printableLinks(p.Nav),
-		template.CSS(style), template.JS(scriptText), hash(style), hash(scriptText), counts(sections), p.Logo.URL(), p.Images || p.Logo != nil,
+		template.CSS(style), template.JS(scriptText), hash(style), hash(scriptText), counts(sections),
+		p.Logo.URL(), p.Images || p.Logo != nil,
 		contents(sections), sections,
 	})
 }

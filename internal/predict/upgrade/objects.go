@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/crs"
@@ -44,7 +45,7 @@ func (j *judge) unfit(ctx context.Context, p Pair) error {
 		if err != nil {
 			return err
 		}
-		faults, err := j.faults(ctx, now, listings(older, newer, objects))
+		faults, err := j.faults(ctx, now, listings(older, newer, objects, sharesSchema(now)))
 		if err != nil {
 			return err
 		}
@@ -63,8 +64,9 @@ func (j *judge) objectsOf(crd *manifest.Object) []*manifest.Object {
 }
 
 // listings returns what OLM lists. Without a conversion webhook, an object is the same in every version. What a webhook
-// makes of it is not known.
-func listings(older, newer *apiextensionsv1.CustomResourceDefinition, objects []*manifest.Object) (out []listing) {
+// makes of it is not known. first says that OLM stops at the first version.
+func listings(older, newer *apiextensionsv1.CustomResourceDefinition, objects []*manifest.Object, first bool,
+) (out []listing) {
 	webhook := older.Spec.Conversion != nil && older.Spec.Conversion.Strategy == apiextensionsv1.WebhookConverter
 	for _, v := range newer.Spec.Versions {
 		now, served := crs.BatchOf(newer, v.Name)
@@ -82,8 +84,20 @@ func listings(older, newer *apiextensionsv1.CustomResourceDefinition, objects []
 		if len(l.objects) > 0 {
 			out = append(out, l)
 		}
+		if first {
+			break
+		}
 	}
 	return out
+}
+
+// sharesSchema reports whether the versions of a CRD of apiextensions.k8s.io/v1beta1 have one schema, spec.validation.
+// OLM then checks the first version that both CRDs serve, and no other (OLM:
+// pkg/controller/operators/catalog/operator.go, validateV1Beta1CRDCompatibility).
+func sharesSchema(crd *manifest.Object) bool {
+	validation, _ := crd.Get("spec", "validation")
+	return crd.APIVersion == apiextensionsv1beta1.SchemeGroupVersion.String() && validation != nil &&
+		crd.Len("spec", "versions") > 0
 }
 
 // fault is why an object does not fit.

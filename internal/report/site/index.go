@@ -302,7 +302,8 @@ func indexPage(title string, entries []entry, report *audit.Report) webpage.Page
 	if len(report.Unread) > 0 {
 		table := webpage.Table{Columns: []string{"Where", "Why"}}
 		for _, u := range report.Unread {
-			table.Rows = append(table.Rows, []webpage.Cell{{Text: place(u.Source), Style: webpage.Code}, {Text: u.Error}})
+			table.Rows = append(table.Rows, []webpage.Cell{{Text: place(u.Source), Style: webpage.Code},
+				{Text: u.Error}})
 		}
 		p.Sections = append(p.Sections,
 			webpage.Section{Title: "Bundles that cannot be read", Tables: []webpage.Table{table}})

@@ -243,7 +243,8 @@ func (m *making) may() webpage.Section {
 	o := x.Permissions.Operator
 	f := x.Row.Findings
 	s.Text = append(s.Text, fmt.Sprintf("Version %s, installed in %s. Findings about the bundle and its permissions: "+
-		"%s, %s, %s.", clean(x.Version), o.InstallMode, text.Count(f.Errors, "error"), text.Count(f.Warnings, "warning"),
+		"%s, %s, %s.", clean(x.Version), o.InstallMode, text.Count(f.Errors, "error"),
+		text.Count(f.Warnings, "warning"),
 		text.Count(f.Notes, "note")))
 	s.Links = []webpage.Link{{Text: "All permissions, and which line grants them", Href: "permissions.html"}}
 	return s
@@ -359,8 +360,8 @@ func (m *making) install() webpage.Section {
 	if image := m.pkg.ImageOf(x.Release); image != "" {
 		in.Source = "oci://" + image
 	} else {
-		s.Text = append(s.Text, "BUNDLE stands for the image of the bundle, as oci://IMAGE, or its directory: the catalog "+
-			"names no image.")
+		s.Text = append(s.Text, "BUNDLE stands for the image of the bundle, as oci://IMAGE, or its directory: the "+
+			"catalog names no image.")
 	}
 	if x.Bundle != nil {
 		if namespace, err := generate.Namespace(x.Bundle); err == nil {
@@ -373,7 +374,8 @@ func (m *making) install() webpage.Section {
 	if err := installTemplate().Execute(&b, commands); err != nil {
 		panic(err) // it is part of the program, and a Builder does not fail
 	}
-	s.Text = append(s.Text, "olmgen writes every object that OLM would create as plain YAML, with a kustomization.yaml. "+
+	s.Text = append(s.Text, "olmgen writes every object that OLM would create as plain YAML, with a "+
+		"kustomization.yaml. "+
 		"Argo CD or Flux applies the directory; nobody talks to a cluster by hand. To upgrade, render the next "+
 		"release into the same directory and read the diff.")
 	s.HTML = template.HTML(b.String())

@@ -54,8 +54,8 @@ func Rules() []findings.Rule {
 		{ID: bundle.WarnStrategy, Text: "no install strategy; OLM knows only deployment"},
 		{
 			ID: bundle.WarnUnknownField,
-			Text: "an unknown field of a ClusterServiceVersion or v1 CRD: OLM drops it, and server-side apply " +
-				"rejects the CRD",
+			Text: "a field that the Go type of the object does not declare, such as x-descriptors in the schema of " +
+				"a CRD: OLM drops it",
 		},
 		{ID: bundle.WarnUnknownAccount,
 			Text: "a Deployment uses a ServiceAccount that neither the bundle nor OLM creates"},
@@ -87,6 +87,9 @@ func optionRules() []findings.Rule {
 		{ID: bundle.WarnWatchNamespace, Text: "descoped: the operator gets the list of namespaces to watch"},
 		{ID: bundle.WarnOLMAPIs, Text: "descoped: the operator reads objects of OLM"},
 		{ID: bundle.WarnStatus, Text: "descoped: an owned API whose status the operator may not update"},
+		{ID: bundle.WarnDescriptorValue,
+			Text: "a descriptor of the ClusterServiceVersion has a list as its value: OLM takes it, and server-side " +
+				"apply refuses it"},
 		{ID: bundle.WarnOwnNamespace, Text: "descoped: the operator has no rights in its own namespace"},
 		{ID: bundle.WarnMetadataObject, Text: "a Kubernetes object in the metadata directory, which OLM installs"},
 	}
