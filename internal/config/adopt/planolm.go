@@ -119,8 +119,8 @@ func withoutOwners(d *departure, o *dump.Object) string {
 	return merging(resource(o), "ownerReferences", kept)
 }
 
-// ownedAgain returns the commands that give the objects that stayed to the OLM objects of the way back, which have other
-// UIDs. OLM does that only when it installs, and here it finds all installed.
+// ownedAgain returns the commands that give the objects that stayed to the OLM objects of the way back, which have
+// other UIDs. OLM does that only when it installs, and here it finds all installed.
 func (p *planner) ownedAgain(d *departure) (commands []string) {
 	variables := map[*dump.Object]string{} // by the owner
 	for _, o := range p.state.Dump.Objects {
@@ -249,7 +249,8 @@ func (p *planner) remove(d *departure) {
 			"back. After it, OLM does not know the operators.",
 			"--cascade=orphan leaves everything that still refers to them.",
 			"The way back stops OLM for a moment, applies before/ and before-subscriptions/, and tells OLM what is " +
-				"installed. OLM takes the objects for its own again, and restarts no pod. CSVs, Subscriptions and OperatorGroups have other " +
+				"installed. OLM takes the objects for its own again, and restarts no pod. CSVs, " +
+				"Subscriptions and OperatorGroups have other " +
 				"UIDs then, so webhooks select no namespace for the seconds that OLM needs to label the namespaces."}}
 	if p.migrates() {
 		s.Text = append(s.Text, migratedToo)
