@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/e2e/harness/catalog"
+	"github.com/olmgen/olmgen/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden/equal"
 	"github.com/olmgen/olmgen/internal/config/adopt"
@@ -75,7 +76,10 @@ func orphaned(first, second *adopt.State, v *adopt.Verification) (string, error)
 		now := second.Dump.Get(o.Kind, o.Namespace, o.Name)
 		marked := len(o.Owners) > 0 || o.Labels["olm.managed"] != "" || o.Labels["olm.owner"] != ""
 		users := []string{"Subscription", "InstallPlan", "OperatorGroup", "CatalogSource", "Namespace"}
-		if now != nil && now.UID == o.UID && marked && !rendered[o.Identity()] && !slices.Contains(users, o.Kind) {
+		own := strings.Contains(o.Name, "packageserver") || strings.Contains(o.Name, "packagemanifests") ||
+			strings.Contains(o.Name, cluster.OLMGroup) // of OLM itself, and there before
+		if now != nil && now.UID == o.UID && marked && !own && !rendered[o.Identity()] &&
+			!slices.Contains(users, o.Kind) {
 			left[o.Identity()] = true
 		}
 	}
