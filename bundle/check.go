@@ -19,8 +19,8 @@ import (
 // check decodes the CSV and refuses what OLM or the API server would refuse.
 func (r *reader) check() error {
 	b := r.bundle
-	for _, step := range []func() error{r.checkObjects, r.checkDeclared, r.decodeCSV, r.checkCSVName, r.checkInstallModes, r.checkOwned,
-		r.checkPermissions, r.checkDeployments} {
+	for _, step := range []func() error{r.checkObjects, r.checkDeclared, r.decodeCSV, r.checkCSVName,
+		r.checkInstallModes, r.checkOwned, r.checkPermissions, r.checkDeployments} {
 		if err := step(); err != nil {
 			return err
 		}

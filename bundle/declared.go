@@ -17,11 +17,16 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
+var (
+	crdType     = reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]()
+	crdBetaType = reflect.TypeFor[apiextensionsv1beta1.CustomResourceDefinition]()
+)
+
 // builtin are the Go types of the kinds of Kubernetes that OLM installs from a bundle. OLM decodes a shipped object
 // into its type and creates what it has then (spec 10.2; OLM: pkg/controller/operators/catalog/step.go).
 var builtin = map[string]reflect.Type{
-	"apiextensions.k8s.io/v1 CustomResourceDefinition":      reflect.TypeFor[apiextensionsv1.CustomResourceDefinition](),
-	"apiextensions.k8s.io/v1beta1 CustomResourceDefinition": reflect.TypeFor[apiextensionsv1beta1.CustomResourceDefinition](),
+	"apiextensions.k8s.io/v1 CustomResourceDefinition":      crdType,
+	"apiextensions.k8s.io/v1beta1 CustomResourceDefinition": crdBetaType,
 	"v1 ConfigMap":                                    reflect.TypeFor[corev1.ConfigMap](),
 	"v1 Secret":                                       reflect.TypeFor[corev1.Secret](),
 	"v1 Service":                                      reflect.TypeFor[corev1.Service](),

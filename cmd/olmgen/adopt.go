@@ -185,11 +185,14 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 	case f.plan != "" && filepath.Ext(f.plan) != ".md":
 		return &usageError{"--plan: " + f.plan + " does not end in .md", "the script beside it ends in .sh"}
 	}
-	if f.to != generate.ProfileClusterExtension {
-		if given := changed("format", "fail-on", "baseline", "write-baseline"); given != "" {
-			return &usageError{given + " without --verify and without --to clusterextension", "leave it out"}
-		}
+	if given := changed("format", "fail-on", "baseline", "write-baseline"); given != "" &&
+		f.to != generate.ProfileClusterExtension {
+		return &usageError{given + " without --verify and without --to clusterextension", "leave it out"}
 	}
+	return f.checkDirectory()
+}
+
+func (f *adoptFlags) checkDirectory() error {
 	if d := filepath.Clean(f.directory); f.directory == "" || d == "." || d == output.Stdout {
 		return &usageError{"--directory needs a directory of its own", "such as operators"}
 	}

@@ -59,7 +59,7 @@ OLM would do about it. OLD and NEW are a SOURCE, a TREE or a RenderConfig each.`
   # would OLM do it, with what else is in the cluster?
   olmgen diff bundle-v1/ bundle-v2/ --tree clusters/prod
   # what does a new catalog change where Git has a Subscription?
-  olmgen diff clusters/prod clusters/prod --old-catalog old/ --catalog new/
+  olmgen diff --git main clusters/prod --old-catalog old/ --catalog new/
   # do the custom resources that exist still fit?
   olmgen diff bundle-v1/ bundle-v2/ --crs resources.yaml`,
 		Args: func(cmd *cobra.Command, given []string) error {

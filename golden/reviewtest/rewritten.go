@@ -46,7 +46,8 @@ func Rewritten(tb testing.TB, list []*manifest.Object, random *rand.Rand) []*man
 }
 
 // deal makes two roles, or two bindings, of one.
-func deal(tb testing.TB, list []*manifest.Object, o *manifest.Object, v map[string]any, random *rand.Rand, add func(any)) {
+func deal(tb testing.TB, list []*manifest.Object, o *manifest.Object, v map[string]any, random *rand.Rand,
+	add func(any)) {
 	tb.Helper()
 	meta := v["metadata"].(map[string]any)
 	var r rbacv1.ClusterRole
@@ -61,7 +62,8 @@ func deal(tb testing.TB, list []*manifest.Object, o *manifest.Object, v map[stri
 	}
 	random.Shuffle(len(atoms), func(i, j int) { atoms[i], atoms[j] = atoms[j], atoms[i] })
 	ref, bound := v["roleRef"].(map[string]any)
-	if !bound && !slices.ContainsFunc(list, func(b *manifest.Object) bool { return refersTo(tb, b, o) }) { // it is known by its name
+	refers := func(b *manifest.Object) bool { return refersTo(tb, b, o) }
+	if !bound && !slices.ContainsFunc(list, refers) { // it is known by its name
 		v["rules"] = atoms
 		add(v)
 		return
@@ -74,7 +76,8 @@ func deal(tb testing.TB, list []*manifest.Object, o *manifest.Object, v map[stri
 			continue
 		}
 		own := maps.Clone(ref)
-		if slices.ContainsFunc(list, func(r *manifest.Object) bool { return r.Name == ref["name"] && r.Kind == ref["kind"] }) {
+		is := func(r *manifest.Object) bool { return r.Name == ref["name"] && r.Kind == ref["kind"] }
+		if slices.ContainsFunc(list, is) {
 			own["name"] = fmt.Sprintf("%s-%d", ref["name"], n)
 		}
 		v["roleRef"] = own

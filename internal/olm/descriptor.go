@@ -9,7 +9,8 @@ import (
 // DescriptorLists returns the fields of a ClusterServiceVersion in which a descriptor of an API has a list as its
 // value. The schema of OLM's CRD says that it is text of the format byte. The API server takes a list for that when an
 // object is created or updated, as OLM does, and when it is applied client-side; server-side apply refuses it with
-// "expected string" (Kubernetes: kube-openapi pkg/validation/validate/type.go; structured-merge-diff typed/validate.go).
+// "expected string" (Kubernetes: kube-openapi pkg/validation/validate/type.go; structured-merge-diff
+// typed/validate.go).
 func DescriptorLists(csv *manifest.Object) ([]string, error) {
 	var found []string
 	for _, apis := range []string{"customresourcedefinitions", "apiservicedefinitions"} {

@@ -62,7 +62,8 @@ func (o *simulation) operatorsOf(d definition) *operators {
 // operator does both, and who only looks at them is another program.
 func managed(x *rbac.Objects, d definition) bool {
 	changes := func(rules []rbacv1.PolicyRule, resource string) bool {
-		rule := rbacv1.PolicyRule{Verbs: []string{"update"}, APIGroups: []string{d.group}, Resources: []string{resource}}
+		rule := rbacv1.PolicyRule{Verbs: []string{"update"}, APIGroups: []string{d.group},
+			Resources: []string{resource}}
 		return rbac.Covers(rules, rule)
 	}
 	for _, b := range x.Bindings {
@@ -86,11 +87,11 @@ func managed(x *rbac.Objects, d definition) bool {
 // Without it the status is written like any other field.
 func (d definition) hasStatus(x *manifest.Object) bool {
 	_, version, _ := strings.Cut(x.APIVersion, "/")
-	for i := range d.Object.Len("spec", "versions") {
+	for i := range d.Len("spec", "versions") {
 		at := fmt.Sprint(i)
-		name, err := d.Object.Get("spec", "versions", at, "name")
+		name, err := d.Get("spec", "versions", at, "name")
 		if err == nil && name == version {
-			return d.Object.Has("spec", "versions", at, "subresources", "status")
+			return d.Has("spec", "versions", at, "subresources", "status")
 		}
 	}
 	return false

@@ -27,9 +27,9 @@ type folders struct {
 
 // folderBundle is a bundle and what it says of its place in the update graph.
 type folderBundle struct {
-	arg, ref string
-	place    string
-	open     func(context.Context) (*source.Source, error)
+	arg   string
+	place string
+	open  func(context.Context) (*source.Source, error)
 
 	pkg, name, version, replaces, skipRange string
 	skips, channels                         []string
