@@ -30,7 +30,7 @@ var edited = equal.Case{Name: "hand-edits", Bundle: "live-bundles/gates",
 	Namespace: "operator-ns", OperatorGroup: "my-og", TargetNamespaces: []string{"target-a", "target-b"},
 	Config: "subscription-config/subscription.yaml"}
 
-// edits edits one object after the other by hand, compares it with what is rendered, and applies that. What the page
+// edits changes one object after the other by hand, compares it with what is rendered, and applies that. What the page
 // says must be what the API server does. OLM is stopped, so nobody else writes.
 func (a *adoption) edits(ctx context.Context) (string, error) {
 	state, data, err := a.dump(ctx)

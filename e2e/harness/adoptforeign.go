@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 
@@ -60,26 +61,7 @@ func (a *adoption) createStrangers(ctx context.Context, f form) (*strangers, err
 		"verbs": []any{"get"}}}
 	ref := map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "mine"}
 	s := &strangers{adoption: a}
-	add := func(apiVersion, kind, namespace string, of, labels map[string]any, fields map[string]any) {
-		m := map[string]any{"name": "mine"}
-		if namespace != "" {
-			m["namespace"] = namespace
-		}
-		if of != nil {
-			m["ownerReferences"] = []any{of}
-		}
-		// OLM's label, or OLM would label everything at its next start and exit (OLM: pkg/controller/operators/labeller)
-		all := map[string]any{"olm.managed": "true"}
-		for k, v := range labels {
-			all[k] = v
-		}
-		m["labels"] = all
-		o := map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": m}
-		for k, v := range fields {
-			o[k] = v
-		}
-		s.objects = append(s.objects, (&unstructured.Unstructured{Object: o}).DeepCopy())
-	}
+	add := s.add
 	const rbac = "rbac.authorization.k8s.io/v1"
 	add("apps/v1", "Deployment", ns, csv, nil, map[string]any{"spec": workload})
 	add("v1", "Service", ns, csv, nil, map[string]any{"spec": map[string]any{
@@ -98,14 +80,37 @@ func (a *adoption) createStrangers(ctx context.Context, f form) (*strangers, err
 	add("batch/v1", "CronJob", ns, csv, nil, map[string]any{"spec": map[string]any{"schedule": "0 0 1 1 *",
 		"jobTemplate": map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
 			"restartPolicy": "Never", "containers": []any{map[string]any{"name": "x", "image": "x"}}}}}}}})
+	return s, s.create(ctx)
+}
+
+// add adds an object that is still to be created.
+func (s *strangers) add(apiVersion, kind, namespace string, of, labels, fields map[string]any) {
+	m := map[string]any{"name": "mine"}
+	if namespace != "" {
+		m["namespace"] = namespace
+	}
+	if of != nil {
+		m["ownerReferences"] = []any{of}
+	}
+	// OLM's label, or OLM would label everything at its next start and exit (OLM:
+	// pkg/controller/operators/labeller)
+	all := map[string]any{"olm.managed": "true"}
+	maps.Copy(all, labels)
+	m["labels"] = all
+	o := map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": m}
+	maps.Copy(o, fields)
+	s.objects = append(s.objects, (&unstructured.Unstructured{Object: o}).DeepCopy())
+}
+
+func (s *strangers) create(ctx context.Context) error {
 	for i, o := range s.objects {
 		made, err := s.client(o).Create(ctx, o, metav1.CreateOptions{})
 		if err != nil {
-			return nil, fmt.Errorf("foreign %s: %w", o.GetKind(), err)
+			return fmt.Errorf("foreign %s: %w", o.GetKind(), err)
 		}
 		s.objects[i] = made
 	}
-	return s, nil
+	return nil
 }
 
 // kept holds that nobody has deleted or changed them, but for the marks that tie them to the operator.

@@ -22,8 +22,8 @@ import (
 type tolerance struct {
 	kinds   []string                  // of objects that were made anew
 	deleted func(o *dump.Object) bool // reports objects that were deleted, and that OLM made anew; may be nil
-	// OLM labels everything when it starts and something lacks its labels, and what has a CSV as owner as a component of
-	// the operator, foreign objects too (OLM: pkg/controller/operators/labeller and adoption_controller.go)
+	// OLM labels everything when it starts and something lacks its labels, and what has a CSV as owner as a component
+	// of the operator, foreign objects too (OLM: pkg/controller/operators/labeller and adoption_controller.go)
 	labelled bool
 	// reports Deployments that were changed and changed back; may be nil
 	restarted func(o *dump.Object) bool
