@@ -21,7 +21,7 @@ var packageServer string
 
 // InstallPackageServer creates what OLM's chart has of its own API server, and waits until OLM has installed it.
 func (c *Cluster) InstallPackageServer(ctx context.Context) error {
-	for _, text := range strings.SplitSeq(packageServer, "\n---\n") {
+	for text := range strings.SplitSeq(packageServer, "\n---\n") {
 		o := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(text), o); err != nil {
 			return err
