@@ -108,19 +108,9 @@ type fields map[string]any
 // mutant returns the catalog of a seed with one change, and what the change is.
 func mutant(seed uint64) (change string, text []byte, err error) {
 	r := &random{Rand: rand.New(rand.NewPCG(seed, 1)), names: []string{"a", "b"}}
-	var docs []fields
-	for _, p := range r.catalog(1).Packages {
-		for _, d := range p.documents() {
-			var doc fields
-			data, err := json.Marshal(d)
-			if err == nil {
-				err = json.Unmarshal(data, &doc)
-			}
-			if err != nil {
-				return "", nil, err
-			}
-			docs = append(docs, doc)
-		}
+	docs, err := r.documents()
+	if err != nil {
+		return "", nil, err
 	}
 	list := []struct {
 		name   string
@@ -169,6 +159,24 @@ func mutant(seed uint64) (change string, text []byte, err error) {
 	m.do(pick(r, at...))
 	text, err = printed(docs)
 	return m.name, text, err
+}
+
+// documents returns the documents of a random catalog.
+func (r *random) documents() (docs []fields, err error) {
+	for _, p := range r.catalog(1).Packages {
+		for _, d := range p.documents() {
+			var doc fields
+			data, err := json.Marshal(d)
+			if err == nil {
+				err = json.Unmarshal(data, &doc)
+			}
+			if err != nil {
+				return nil, err
+			}
+			docs = append(docs, doc)
+		}
+	}
+	return docs, nil
 }
 
 func printed(docs []fields) ([]byte, error) {

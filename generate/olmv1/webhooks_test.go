@@ -60,7 +60,7 @@ spec:
   group: demo.io
   names: {kind: Foo, plural: foos}
   scope: Namespaced
-  unknown: kept
+  undeclared: dropped
   conversion: {strategy: None}
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
 status: {acceptedNames: {kind: "", plural: ""}, conditions: [], storedVersions: []}
@@ -168,7 +168,6 @@ spec:
   group: demo.io
   names: {kind: Foo, plural: foos}
   scope: Namespaced
-  unknown: kept
   conversion: `+conversion+`
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
 `)

@@ -87,7 +87,7 @@ var (
 	tag      = regexp.MustCompile(`</?([a-zA-Z!][a-zA-Z0-9]*)`)
 	cellEdge = regexp.MustCompile(`(^|[^\\])((\\\\)*)\|`)
 	htmlTags = " !doctype html head meta title style body header main h1 h2 p div label input span button section a " +
-		"table thead tr th tbody td code small strong details summary script "
+		"fieldset legend nav ul li table thead tr th tbody td code small strong details summary script "
 	handler = regexp.MustCompile(`<[^>]*\son[a-z]+=[^>]*>`)
 	value   = regexp.MustCompile(`="[^"]*"`) // of an attribute
 )
