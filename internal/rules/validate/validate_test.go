@@ -357,7 +357,7 @@ func TestOptions(t *testing.T) {
 func TestSize(t *testing.T) {
 	var noise strings.Builder
 	for i := range 90_000 {
-		fmt.Fprintf(&noise, "  k%d: %x\n", i, uint64(i)*0x9E3779B97F4A7C15)
+		fmt.Fprintf(&noise, "  k%d: \"%x\"\n", i, uint64(i)*0x9E3779B97F4A7C15)
 	}
 	src := sourceOf(
 		t,
