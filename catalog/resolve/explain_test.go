@@ -3,6 +3,7 @@ package resolve
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -71,6 +72,73 @@ func TestSmallest(t *testing.T) {
 	if err != nil || len(list) != 2 || list[0].id != "a" || list[1].id != "h" {
 		t.Errorf("%v, %v", list, err)
 	}
+}
+
+// Nothing can be left out of the smallest completion of a decision, whatever gini has tried before.
+func TestSmallestOfRandom(t *testing.T) {
+	for seed := range uint64(100) {
+		x := randomProblem(t, rand.New(rand.NewPCG(seed, 3)))
+		g, a := gini.New(), x.lits["a"]
+		x.circuit.ToCnf(g)
+		g.Assume(x.order...)
+		g.Test(nil)
+		for _, v := range x.all { // gini remembers what was there
+			g.Assume(a, x.lits[v.id])
+			g.Solve()
+		}
+		g.Assume(a)
+		if g.Solve() != satisfied {
+			continue
+		}
+		list, err := x.smallest(g, []z.Lit{a})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 1<<len(list) - 1 { // all subsets
+			if x.solvedBy(list, n) {
+				t.Errorf("seed %d: %d variables, and the subset %b is a solution", seed, len(list), n)
+			}
+		}
+	}
+}
+
+// randomProblem returns a problem in which the variables a, b and so on require and exclude one another.
+func randomProblem(t *testing.T, r *rand.Rand) *explainer {
+	t.Helper()
+	n, constraints := 6+r.IntN(4), map[string][]string{}
+	name := func(i int) string { return string(rune('a' + i)) }
+	for i := range n {
+		constraints[name(i)] = nil
+		for range r.IntN(3) {
+			constraints[name(i)] = append(constraints[name(i)], "requires "+name(r.IntN(n))+" "+name(r.IntN(n)))
+		}
+		if j := r.IntN(n); j != i && r.IntN(4) == 0 {
+			constraints[name(i)] = append(constraints[name(i)], "excludes "+name(j))
+		}
+	}
+	return problemOf(t, constraints)
+}
+
+// solvedBy reports whether a and the variables of a list whose bits are set in subset are a solution, without others.
+func (x *explainer) solvedBy(list []*variable, subset int) bool {
+	there := map[string]bool{"a": true}
+	for i, v := range list {
+		there[v.id] = there[v.id] || subset>>i&1 == 1
+	}
+	if !slices.ContainsFunc(list, func(v *variable) bool { return !there[v.id] }) {
+		return false // it is the whole list
+	}
+	g := gini.New()
+	x.circuit.ToCnf(g)
+	g.Assume(x.order...)
+	for _, v := range x.all {
+		m := x.lits[v.id]
+		if !there[v.id] {
+			m = m.Not()
+		}
+		g.Assume(m)
+	}
+	return g.Solve() == satisfied
 }
 
 // Of several conflicts of one size, the one that gini meets first is told.
