@@ -76,6 +76,9 @@ func (r *reader) dropUndeclared(o **manifest.Object) error {
 	return err
 }
 
+// mostWarned is how many fields of an object are named.
+const mostWarned = 100
+
 // warnUndeclared warns of fields of an object, once for all of a name, at the first of them.
 func (r *reader) warnUndeclared(o *manifest.Object, fields []string) {
 	var order []string
@@ -88,7 +91,12 @@ func (r *reader) warnUndeclared(o *manifest.Object, fields []string) {
 		}
 		named[name] = append(named[name], f)
 	}
-	for _, name := range order {
+	for i, name := range order {
+		if i == mostWarned {
+			r.warn(WarnUnknownField, o.Errorf("", "%d other fields that a %s does not have: left out, as OLM does",
+				len(order)-i, o.Kind))
+			break
+		}
 		first, count := named[name][0], ""
 		if n := len(named[name]); n > 1 {
 			count = fmt.Sprintf(", %d times", n)

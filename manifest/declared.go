@@ -21,9 +21,17 @@ func (o *Object) Undeclared(t reflect.Type) ([]string, error) {
 		return nil, err
 	}
 	fields := DropUndeclared(v, t)
-	slices.SortStableFunc(fields, func(a, b string) int { return o.LineOf(a) - o.LineOf(b) })
+	first := fields[:min(len(fields), mostInOrder)]
+	lines := map[string]int{}
+	for _, f := range first {
+		lines[f] = o.LineOf(f)
+	}
+	slices.SortStableFunc(first, func(a, b string) int { return lines[a] - lines[b] })
 	return fields, nil
 }
+
+// mostInOrder is how many fields are put in the order of their lines: finding a line takes longer in a longer object.
+const mostInOrder = 100
 
 // DropUndeclared removes from a decoded object the fields that a Go type does not declare, and returns them.
 func DropUndeclared(object map[string]any, t reflect.Type) []string {
