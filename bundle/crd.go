@@ -49,7 +49,12 @@ func field[T any](o *manifest.Object, path ...string) (T, error) {
 	if !ok {
 		name := path[0]
 		for _, p := range path[1:] {
-			name += "." + p
+			if _, err := strconv.Atoi(p); err == nil {
+				p = "[" + p + "]"
+			} else {
+				p = "." + p
+			}
+			name += p
 		}
 		return zero,
 			o.Errorf(name, "has the wrong type: want %s",

@@ -2,45 +2,16 @@ package bundle
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	schedulingv1 "k8s.io/api/scheduling/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
-
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
-var (
-	crdType     = reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]()
-	crdBetaType = reflect.TypeFor[apiextensionsv1beta1.CustomResourceDefinition]()
-)
-
-// builtin are the Go types of the kinds of Kubernetes that OLM installs from a bundle. OLM decodes a shipped object
-// into its type and creates what it has then (spec 10.2; OLM: pkg/controller/operators/catalog/step.go).
-var builtin = map[string]reflect.Type{
-	"apiextensions.k8s.io/v1 CustomResourceDefinition":      crdType,
-	"apiextensions.k8s.io/v1beta1 CustomResourceDefinition": crdBetaType,
-	"v1 ConfigMap":                                    reflect.TypeFor[corev1.ConfigMap](),
-	"v1 Secret":                                       reflect.TypeFor[corev1.Secret](),
-	"v1 Service":                                      reflect.TypeFor[corev1.Service](),
-	"v1 ServiceAccount":                               reflect.TypeFor[corev1.ServiceAccount](),
-	"networking.k8s.io/v1 NetworkPolicy":              reflect.TypeFor[networkingv1.NetworkPolicy](),
-	"policy/v1 PodDisruptionBudget":                   reflect.TypeFor[policyv1.PodDisruptionBudget](),
-	"scheduling.k8s.io/v1 PriorityClass":              reflect.TypeFor[schedulingv1.PriorityClass](),
-	"rbac.authorization.k8s.io/v1 ClusterRole":        reflect.TypeFor[rbacv1.ClusterRole](),
-	"rbac.authorization.k8s.io/v1 ClusterRoleBinding": reflect.TypeFor[rbacv1.ClusterRoleBinding](),
-	"rbac.authorization.k8s.io/v1 Role":               reflect.TypeFor[rbacv1.Role](),
-	"rbac.authorization.k8s.io/v1 RoleBinding":        reflect.TypeFor[rbacv1.RoleBinding](),
-}
-
-// checkDeclared drops from the shipped objects of built-in kinds the fields that their Go types do not declare.
+// checkDeclared refuses values of shipped objects of built-in kinds that their Go types refuse, as OLM does before it
+// creates an object (OLM: pkg/controller/operators/catalog/step.go, crdlib.UnmarshalV1), and drops the fields that the
+// types do not declare.
 func (r *reader) checkDeclared() error {
 	for _, c := range r.bundle.CRDs {
 		if err := r.dropUndeclared(&c.Object); err != nil {
@@ -58,14 +29,9 @@ func (r *reader) checkDeclared() error {
 // dropUndeclared replaces an object by one without the fields that its type does not declare, with a warning for each
 // name of a field.
 func (r *reader) dropUndeclared(o **manifest.Object) error {
-	t := builtin[APIVersionOf(*o)+" "+(*o).Kind]
+	t := olm.TypeOf(APIVersionOf(*o), (*o).Kind)
 	if t == nil {
 		return nil
-	}
-	if (*o).Kind != "CustomResourceDefinition" { // readCRD has looked at what it needs of one
-		if _, err := (*o).Into(reflect.New(t).Interface()); err != nil {
-			return err
-		}
 	}
 	fields, err := (*o).Undeclared(t)
 	if err != nil || len(fields) == 0 {

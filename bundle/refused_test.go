@@ -75,8 +75,15 @@ func TestRefused(t *testing.T) {
 		{"List in a List", put("manifests/z.yaml", "apiVersion: v1\nkind: List\nitems:\n- kind: List\n  items: []\n"), "manifests/z.yaml:4: items[0]: a List inside a List"},
 		{"CRD of another version", replace(crdFile, "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v2"), crdFile + `:1: apiVersion: "apiextensions.k8s.io/v2" is not a version of CustomResourceDefinition, want apiextensions.k8s.io/v1`},
 		{"CRD without apiVersion", replace(crdFile, "apiVersion: apiextensions.k8s.io/v1\n", ""), crdFile + `:1: apiVersion: "" is not a version of CustomResourceDefinition, want apiextensions.k8s.io/v1`},
-		{"CRD with a number for a version", replace(crdFile, "- name: v1", "- name: 1"), crdFile + ":12: spec.versions.0.name: has the wrong type: want text"},
-		{"CRD with a text for a boolean", replace(crdFile, "served: true", "served: 'true'"), crdFile + ":13: spec.versions.0.served: has the wrong type: want true or false"},
+		{"CRD with a number for a version", replace(crdFile, "- name: v1", "- name: 1"), crdFile + ":12: spec.versions[0].name: has the wrong type: want text"},
+		{"CRD with a text for a boolean", replace(crdFile, "served: true", "served: 'true'"), crdFile + ":13: spec.versions[0].served: has the wrong type: want true or false"},
+
+		{"CRD with a text for a number", replace(crdFile, "        type: object\n", "        type: object\n        maximum: \"10\"\n"),
+			crdFile + ":18: spec.versions[0].schema.openAPIV3Schema.maximum: has the wrong type: text, want a number"},
+		{"CRD with a text for a list", replace(crdFile, "        type: object\n", "        type: object\n        required: size\n"),
+			crdFile + ":18: spec.versions[0].schema.openAPIV3Schema.required: has the wrong type: text, want a list"},
+		{"CRD with a number for a name", replace(crdFile, "plural: memcacheds", "plural: memcacheds\n    shortNames: mc"),
+			crdFile + ":10: spec.names.shortNames: has the wrong type: text, want a list"},
 
 		// the CSV's fields
 		{"CSV without apiVersion", replace(csvFile, "apiVersion: operators.coreos.com/v1alpha1\n", ""), csv + "1: apiVersion: missing"},

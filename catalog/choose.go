@@ -127,7 +127,7 @@ func (p *Package) byVersion(channel, version string) (Choice, error) {
 	var found []Choice
 	var versions []string
 	for _, b := range p.Bundles {
-		ch := p.channelOf(channel, b.Name)
+		ch := p.ChannelOf(channel, b.Name)
 		if channel != "" && ch == nil {
 			continue
 		}
@@ -162,9 +162,9 @@ func (p *Package) byVersion(channel, version string) (Choice, error) {
 	return Choice{}, hint(err, "choose one by its name")
 }
 
-// channelOf returns the channel that a bundle is taken from: the one given, or the default channel, or the first one by
+// ChannelOf returns the channel that a bundle is taken from: the one given, or the default channel, or the first one by
 // name that has it.
-func (p *Package) channelOf(channel, bundle string) *Channel {
+func (p *Package) ChannelOf(channel, bundle string) *Channel {
 	names := []string{channel}
 	if channel == "" {
 		names = append([]string{p.DefaultChannel}, p.channelsOf(bundle)...)

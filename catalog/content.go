@@ -1,11 +1,15 @@
 package catalog
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
+	"reflect"
 	"strings"
 
 	"github.com/olmgen/olmgen/source"
@@ -39,24 +43,29 @@ func (b *Bundle) content(ctx context.Context) (*content, error) {
 	if from == nil || from.files == nil {
 		return nil, fmt.Errorf("bundle %s: it is not from a file-based catalog", b.Name)
 	}
-	text, err := from.read(ctx)
+	c, err := again(ctx, from, func(c *content) bool { return c.Package == from.pkg && c.Name == b.Name })
 	if err != nil {
 		return nil, fmt.Errorf("%s: bundle %s: %w", b.File, b.Name, err)
 	}
-	var c content
-	if err := decodeOnly(
-		text,
-		from.limits.MaxFileBytes*4,
-		&c,
-	); err != nil || c.Package != from.pkg ||
-		c.Name != b.Name {
-		return nil, fmt.Errorf("%s: bundle %s: the file has changed since it was read", b.File, b.Name)
-	}
-	return &c, nil
+	return c, nil
 }
 
-// read returns the text of the document.
-func (o *origin) read(ctx context.Context) ([]byte, error) {
+// again decodes the document once more. The error says if the file has changed since it was read: if the document is
+// no T or not the one that same knows.
+func again[T any](ctx context.Context, from *origin, same func(*T) bool) (*T, error) {
+	text, err := from.text(ctx)
+	if err != nil {
+		return nil, err
+	}
+	doc := new(T)
+	if err := decodeOnly(text, from.limits.MaxFileBytes*4, doc); err != nil || !same(doc) {
+		return nil, errors.New("the file has changed since it was read")
+	}
+	return doc, nil
+}
+
+// text reads the document.
+func (o *origin) text(ctx context.Context) ([]byte, error) {
 	f, err := o.files.FS.Open(o.file)
 	if err != nil {
 		return nil, err
@@ -77,65 +86,49 @@ func (o *origin) read(ctx context.Context) ([]byte, error) {
 
 // Icon is a picture of a package, as its catalog has it: nobody has checked that the data is of the media type.
 type Icon struct {
-	Data      []byte
-	MediaType string
+	Data      []byte `json:"base64data"`
+	MediaType string `json:"mediatype"`
 }
 
 // Icon reads the icon of the package's olm.package; nil if it has none. A Catalog does not keep it.
 func (p *Package) Icon(ctx context.Context) (*Icon, error) {
-	if p.icon == nil {
+	if !p.hasIcon {
 		return nil, nil
 	}
-	text, err := p.icon.read(ctx)
+	type document struct {
+		Name string `json:"name"`
+		Icon Icon   `json:"icon"`
+	}
+	doc, err := again(ctx, p.origin, func(doc *document) bool { return doc.Name == p.Name })
 	if err != nil {
 		return nil, fmt.Errorf("%s: package %s: %w", p.File, p.Name, err)
 	}
-	var doc struct {
-		Name string `json:"name"`
-		Icon struct {
-			Data      []byte `json:"base64data"`
-			MediaType string `json:"mediatype"`
-		} `json:"icon"`
-	}
-	if err := decodeOnly(text, p.icon.limits.MaxFileBytes*4, &doc); err != nil || doc.Name != p.Name {
-		return nil, fmt.Errorf("%s: package %s: the file has changed since it was read", p.File, p.Name)
-	}
-	return &Icon{doc.Icon.Data, doc.Icon.MediaType}, nil
+	return &doc.Icon, nil
 }
 
 // Open opens the bundle: it is made of the objects in the catalog or, if there are none, of its image.
 func (c Choice) Open(ctx context.Context, o Options) (*Opened, error) {
-	o = o.orDefault()
+	opened := &Opened{Properties: append([]Property{}, c.Bundle.Properties...), Entry: &Entry{Name: c.Bundle.Name}}
+	if c.Channel != nil {
+		opened.Entry = c.Channel.Entry(c.Bundle.Name)
+	}
 	if from := c.Bundle.origin; from != nil && from.open != nil {
-		return c.openDir(from)
+		s, err := from.open() // a directory of bundles or a legacy package
+		if err != nil {
+			return nil, err
+		}
+		opened.Source = s
+		return opened, nil
 	}
 	body, err := c.Bundle.content(ctx)
 	if err != nil {
 		return nil, err
 	}
-	opened := &Opened{Properties: append([]Property{}, c.Bundle.Properties...), Entry: &Entry{Name: c.Bundle.Name}}
-	opened.Source, opened.Metadata, err = c.source(ctx, body, o)
+	opened.Source, opened.Metadata, err = c.source(ctx, body, o.orDefault())
 	if err != nil {
 		return nil, fmt.Errorf("%s: bundle %s: %w", c.Bundle.origin.catalog, c.Bundle.Name, err)
 	}
 	opened.Ref, opened.Kind = source.KindCatalog+":"+c.Bundle.origin.catalog, source.KindCatalog
-	if c.Channel != nil {
-		opened.Entry = c.Channel.Entry(c.Bundle.Name)
-	}
-	return opened, nil
-}
-
-// openDir opens a bundle that is in a directory of bundles or in a legacy package.
-func (c Choice) openDir(from *origin) (*Opened, error) {
-	s, err := from.open()
-	if err != nil {
-		return nil, err
-	}
-	opened := &Opened{Source: s, Properties: append([]Property{}, c.Bundle.Properties...),
-		Entry: &Entry{Name: c.Bundle.Name}}
-	if c.Channel != nil {
-		opened.Entry = c.Channel.Entry(c.Bundle.Name)
-	}
 	return opened, nil
 }
 
@@ -229,4 +222,88 @@ func (c *content) property(kind string) json.RawMessage {
 		}
 	}
 	return nil
+}
+
+// Sameness says whether two contents are equal.
+type Sameness int
+
+// The answers. ContentUnknown is that of contents in two forms, such as a directory and a document.
+const (
+	ContentUnknown Sameness = iota
+	ContentSame
+	ContentDiffers
+)
+
+func sameness(same bool) Sameness {
+	if same {
+		return ContentSame
+	}
+	return ContentDiffers
+}
+
+// SameText reports whether two packages have equal olm.package documents but for the default channel: descriptions,
+// icons and other fields. A package without a document is equal to another such one.
+func (p *Package) SameText(ctx context.Context, o *Package) (bool, error) {
+	if p.origin == nil || o.origin == nil {
+		return p.origin == o.origin, nil
+	}
+	return sameDocument(ctx, p.origin, o.origin, "defaultChannel")
+}
+
+// SameContent compares all that two catalogs hold of two bundles: their documents, or the files of their directories.
+func (b *Bundle) SameContent(ctx context.Context, o *Bundle) (Sameness, error) {
+	x, y := b.origin, o.origin
+	switch {
+	case x == nil || y == nil || (x.open == nil) != (y.open == nil):
+		return ContentUnknown, nil
+	case x.open == nil:
+		same, err := sameDocument(ctx, x, y)
+		return sameness(same), err
+	}
+	filesX, err := x.allFiles()
+	if err != nil {
+		return ContentUnknown, err
+	}
+	filesY, err := y.allFiles()
+	return sameness(maps.EqualFunc(filesX, filesY, bytes.Equal)), err
+}
+
+// sameDocument reports whether two documents hold the same values, but for some fields.
+func sameDocument(ctx context.Context, a, b *origin, without ...string) (bool, error) {
+	x, err := a.text(ctx)
+	if err != nil {
+		return false, err
+	}
+	y, err := b.text(ctx)
+	if err != nil || bytes.Equal(x, y) {
+		return err == nil, err
+	}
+	var v, w map[string]any
+	if err := decodeOnly(x, a.limits.MaxFileBytes*4, &v); err != nil {
+		return false, err
+	}
+	if err := decodeOnly(y, b.limits.MaxFileBytes*4, &w); err != nil {
+		return false, err
+	}
+	for _, field := range without {
+		delete(v, field)
+		delete(w, field)
+	}
+	return reflect.DeepEqual(v, w), nil
+}
+
+// allFiles reads the files of a directory of a bundle.
+func (o *origin) allFiles() (map[string][]byte, error) {
+	s, err := o.open()
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]byte{}
+	return out, fs.WalkDir(s.FS, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		out[path], err = fs.ReadFile(s.FS, path)
+		return err
+	})
 }

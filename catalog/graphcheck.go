@@ -101,7 +101,7 @@ func (c *Channel) chainFault() *fault {
 		return &fault{Place: heads[0].Place, rule: "several-heads",
 			text: "multiple channel heads found in graph: " + strings.Join(names, ", ")}
 	}
-	skipped := c.skipped()
+	skipped := c.Skipped()
 	chain := []string{heads[0].Name}
 	for cur := heads[0]; cur != nil && !skipped[cur.Replaces]; cur = c.Entry(cur.Replaces) {
 		i := slices.Index(chain, cur.Replaces)
@@ -159,7 +159,9 @@ func (c *Channel) circle() (at Place, members string) {
 	return c.Place, ""
 }
 
-func (c *Channel) skipped() map[string]bool {
+// Skipped returns the names in the skips of the entries: a fresh install takes none of them (OLM: resolver.go,
+// sortChannel).
+func (c *Channel) Skipped() map[string]bool {
 	set := map[string]bool{}
 	for _, e := range c.Entries {
 		for _, s := range e.Skips {
@@ -203,14 +205,15 @@ func (c *graphCheck) versions() {
 // versionString returns the version and, behind a hyphen, the release.
 func (b *Bundle) versionString() string {
 	v, release := b.released()
-	if len(release) == 0 {
-		return v.String()
+	text := v.String()
+	for i, segment := range release {
+		text += string("-."[min(i, 1)]) + segment.String()
 	}
-	return v.String() + "-" + strings.Join(release, ".")
+	return text
 }
 
 // released returns version and release of a bundle, which may be nil.
-func (b *Bundle) released() (semver.Version, []string) {
+func (b *Bundle) released() (semver.Version, []semver.PRVersion) {
 	if b == nil {
 		return semver.Version{}, nil
 	}
@@ -219,21 +222,22 @@ func (b *Bundle) released() (semver.Version, []string) {
 	if err != nil || len(packages) == 0 {
 		return v, nil
 	}
-	release, _ := newRelease(packages[0].Release)
+	release, _ := ParseRelease(packages[0].Release)
 	return v, release
 }
 
-const maxRelease = 20
+const longestRelease = 20 // characters
 
-// newRelease returns the segments of a release (operator-registry: alpha/model/versionrelease.go).
-func newRelease(release string) ([]string, error) {
+// ParseRelease returns the segments of a release, none for an empty one (operator-registry:
+// alpha/model/versionrelease.go).
+func ParseRelease(release string) ([]semver.PRVersion, error) {
 	if release == "" {
 		return nil, nil
 	}
-	if len(release) > maxRelease {
-		return nil, fmt.Errorf("invalid release %q: exceeds maximum length of %d characters", release, maxRelease)
+	if len(release) > longestRelease {
+		return nil, fmt.Errorf("invalid release %q: exceeds maximum length of %d characters", release, longestRelease)
 	}
-	var segments []string
+	var segments []semver.PRVersion
 	var errs []error
 	for i, s := range strings.Split(release, ".") {
 		segment, err := semver.NewPRVersion(s)
@@ -241,7 +245,7 @@ func newRelease(release string) ([]string, error) {
 			errs = append(errs, fmt.Errorf("segment %d: %w", i, err))
 			continue
 		}
-		segments = append(segments, segment.String())
+		segments = append(segments, segment)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("invalid release %q: %w", release, err)

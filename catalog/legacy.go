@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -249,34 +250,42 @@ func (p *legacyPackage) bundle(v *legacyVersion) (map[string][]byte, error) {
 	return files, nil
 }
 
+// decode reads a package manifest.
+func (p *legacyPackage) decode(data []byte) error {
+	var m struct {
+		PackageName    string          `json:"packageName"`
+		DefaultChannel string          `json:"defaultChannel"`
+		Channels       []legacyChannel `json:"channels"`
+	}
+	if err := manifest.DecodeJSON(data, &m); err != nil {
+		return err
+	}
+	if m.PackageName == "" {
+		return errors.New("packageName is missing")
+	}
+	p.name, p.channels, p.defaultChannel = m.PackageName, m.Channels, m.DefaultChannel
+	if p.defaultChannel == "" && len(p.channels) == 1 {
+		p.defaultChannel = p.channels[0].Name
+	}
+	return nil
+}
+
 // manifest finds the package manifest in the package's directory.
 func (r *legacyReader) manifest() (*legacyPackage, error) {
 	var found []*legacyPackage
 	var list []string
 	for _, f := range r.byDir["."] {
 		for _, d := range f.docs {
-			var m struct {
-				PackageName    string          `json:"packageName"`
-				DefaultChannel string          `json:"defaultChannel"`
-				Channels       []legacyChannel `json:"channels"`
-			}
-			byName := source.IsPackageManifestName(f.name)
-			err := manifest.DecodeJSON(d.json, &m)
-			switch {
-			case byName && err != nil:
-				return nil, fmt.Errorf("%s: %w", path.Join(r.dir, f.name), err)
-			case byName && m.PackageName == "":
-				return nil, fmt.Errorf("%s: packageName is missing", path.Join(r.dir, f.name))
-			case err != nil || m.PackageName == "":
+			p := &legacyPackage{dir: r.dir}
+			if err := p.decode(d.json); err != nil {
+				if source.IsPackageManifestName(f.name) {
+					return nil, fmt.Errorf("%s: %w", path.Join(r.dir, f.name), err)
+				}
 				continue
 			}
-			list = append(list, m.PackageName)
-			if r.options.Package != "" && r.options.Package != m.PackageName {
+			list = append(list, p.name)
+			if r.options.Package != "" && r.options.Package != p.name {
 				continue
-			}
-			p := &legacyPackage{dir: r.dir, name: m.PackageName, channels: m.Channels, defaultChannel: m.DefaultChannel}
-			if p.defaultChannel == "" && len(p.channels) == 1 {
-				p.defaultChannel = p.channels[0].Name
 			}
 			found = append(found, p)
 			f.isPackage = true

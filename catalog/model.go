@@ -81,8 +81,9 @@ type Package struct {
 	Bundles        []*Bundle  // in the order of the catalog
 	Deprecations   []Deprecation
 
-	icon   *origin // the olm.package, if it has an icon
-	faults []fault // what the model cannot hold, such as a second channel of the same name
+	origin  *origin // the olm.package
+	hasIcon bool
+	faults  []fault // what the model cannot hold, such as a second channel of the same name
 }
 
 // Channel is a named sequence of updates.

@@ -225,7 +225,7 @@ func (p *Package) checkBundle(b *Bundle) *fault {
 	if _, err := semver.Parse(packages[0].Version); err != nil {
 		return stop("version", "error parsing bundle %q version %q: %v", b.Name, packages[0].Version, err)
 	}
-	if _, err := newRelease(packages[0].Release); err != nil {
+	if _, err := ParseRelease(packages[0].Release); err != nil {
 		return stop("release", "error parsing bundle %q release version %q: %v", b.Name, packages[0].Release, err)
 	}
 	if !slices.ContainsFunc(p.Channels, func(c *Channel) bool { return c.Entry(b.Name) != nil }) {

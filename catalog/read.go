@@ -182,10 +182,6 @@ func (r *reader) pkg(name string, place Place) *Package {
 
 // iconFault decodes an icon. The names of its types are those of opm's, as errors have them.
 func iconFault(data json.RawMessage) error {
-	type Icon struct {
-		Data      []byte `json:"base64data"`
-		MediaType string `json:"mediatype"`
-	}
 	type Package struct {
 		Icon *Icon `json:"icon"`
 	}
@@ -197,15 +193,15 @@ func (r *reader) addPackage(doc *blob, place Place, from *origin) {
 	if len(doc.Icon) > 0 {
 		if err := iconFault(doc.Icon); err != nil {
 			p.fault(place, "icon", "parse package: %s", inTypesOfOPM.Replace(err.Error()))
-		} else {
-			p.icon = from
+		} else if !p.Declared {
+			p.hasIcon = true
 		}
 	}
 	if p.Declared {
 		p.fault(place, "duplicate-package", "duplicate package %q", doc.Name)
 		return
 	}
-	p.Place, p.Declared, p.DefaultChannel = place, true, doc.DefaultChannel
+	p.Place, p.Declared, p.DefaultChannel, p.origin = place, true, doc.DefaultChannel, from
 }
 
 // entriesOf decodes the field entries, whose type depends on the schema.

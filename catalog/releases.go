@@ -98,7 +98,7 @@ func releasesOfCatalog(ctx context.Context, arg string, o Options) ([]Release, e
 	}
 	var list []Release
 	for _, b := range p.Bundles {
-		chosen := Choice{p, p.channelOf(o.Channel, b.Name), b}
+		chosen := Choice{p, p.ChannelOf(o.Channel, b.Name), b}
 		if o.Channel != "" && chosen.Channel == nil {
 			continue
 		}

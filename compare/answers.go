@@ -116,7 +116,23 @@ func (r *Report) answer(s Section, list []findings.Severity, grave bool) (full, 
 	if utf8.RuneCountInString(brief+few)+2 > maxAnswer && strings.Contains(c.Path, ".") {
 		brief = name + ": …" + c.Path[strings.LastIndexByte(c.Path, '.')+1:] + ": " + c.Message
 	}
+	if utf8.RuneCountInString(brief+few)+2 > maxAnswer {
+		brief = withoutValues(brief)
+	}
 	return with(text.Brief(c.CRD), what), fit(maxAnswer, []string{brief}, few)
+}
+
+// withoutValues returns what a finding about a CRD says without the values that it ends with.
+func withoutValues(message string) string {
+	if before, _, ok := strings.Cut(message, " changed from "); ok {
+		return before + " changed"
+	}
+	for _, verb := range []string{" added: ", " removed: "} {
+		if before, _, ok := strings.Cut(message, verb); ok {
+			return before + strings.TrimSuffix(verb, ": ")
+		}
+	}
+	return message
 }
 
 // briefText returns a change in a few words: a long one by the end of its field, and why it matters.
@@ -263,7 +279,7 @@ func changeParts(c change.Change) (field, what string) {
 		return "", text.Count(len(c.Fields), "other field") + ": " + text.Shorten(restText(c.Fields), maxReason)
 	}
 	field = text.Brief(partTitle[c.Part] + strings.NewReplacer("spec.template.spec.", "", "spec.jobTemplate.", "",
-		"spec.template.metadata.", "pod ").Replace(c.Field))
+		"spec.template.metadata.", "pod ").Replace(withoutWhole(c.Field)))
 	value := valueText(c)
 	switch {
 	case field == "":
@@ -276,12 +292,18 @@ func changeParts(c change.Change) (field, what string) {
 	return field, " " + string(c.Change) + ": " + value
 }
 
+// withoutWhole returns a field without the name of an item that is the whole item: its value follows.
+func withoutWhole(field string) string {
+	list, _, _ := strings.Cut(field, "[{")
+	return list
+}
+
 // restText names fields. Those that differ only in the items of lists are one name with a count.
 func restText(list []string) string {
 	var names []string
 	count := map[string]int{}
 	for _, f := range list {
-		name := strings.TrimPrefix(f, "spec.")
+		name := withoutWhole(strings.TrimPrefix(f, "spec."))
 		if generic := itemNames().ReplaceAllString(name, "[]"); len(list) > maxAlike {
 			name = generic
 		}

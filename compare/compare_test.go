@@ -80,6 +80,9 @@ func TestWorkloads(t *testing.T) {
 		{"what a webhook sees", webhook(own), webhook(`failurePolicy: Ignore, rules: [{apiGroups: [x.io], apiVersions: [v1], operations: [CREATE], resources: [xs]}, {apiGroups: [""], apiVersions: [v1], operations: [UPDATE, CREATE], resources: [secrets]}]`),
 			"warning webhook changed webhooks[w.x.io].failurePolicy: Fail -> Ignore\nwarning webhook added webhooks[w.x.io].rules:  -> CREATE,UPDATE secrets (core/v1)\n"},
 		{"a timeout that is the default of a probe", webhook(own), webhook("timeoutSeconds: 1, " + own), "info webhook added webhooks[w.x.io].timeoutSeconds:  -> 1\n"},
+		{"a timeout that was the default", webhook("timeoutSeconds: 10, " + own), webhook("timeoutSeconds: 1, " + own), "info webhook changed webhooks[w.x.io].timeoutSeconds: 10 -> 1\n"},
+		{"a timeout that becomes the default", deployment("d", "livenessProbe: {timeoutSeconds: 5}", ""), deployment("d", "livenessProbe: {timeoutSeconds: 1}", ""), "info probes changed containers[c].livenessProbe.timeoutSeconds: 5 -> 1\n"},
+		{"a default that is written", deployment("d", "livenessProbe: {periodSeconds: 7}", ""), deployment("d", "livenessProbe: {periodSeconds: 7, timeoutSeconds: 1}", ""), ""},
 		{"a webhook that fails closed", webhook("failurePolicy: Ignore, " + own), webhook(own + ", failurePolicy: Fail"), "warning webhook changed webhooks[w.x.io].failurePolicy: Ignore -> Fail\n"},
 		{"a rule that is split", webhook(`rules: [{apiGroups: [x.io], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [xs]}]`),
 			webhook(`rules: [{apiGroups: [x.io], apiVersions: [v1], operations: [UPDATE], resources: [xs]}, {apiGroups: [x.io], apiVersions: [v1], operations: [CREATE], resources: [xs], scope: "*"}]`), ""},
@@ -173,6 +176,37 @@ spec: {version: ` + version + `, install: {strategy: deployment}` + spec + `}
 
 func group(namespace, targets string) string {
 	return "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: g, namespace: " + namespace + "}\nspec: {targetNamespaces: [" + targets + "]}\n---\n"
+}
+
+// Two bundles of different packages are no two releases of one operator.
+func TestPackages(t *testing.T) {
+	old, now := tree(t, csv("a", "1.0.0", "op", "")), tree(t, csv("a", "1.0.0", "op", ""))
+	old.Operators[0].Package, now.Operators[0].Package = "a", "b"
+	const want = "accept after a look at the operators"
+	if r := compared(t, old, now); r.Verdict != want || len(r.Identity) != 1 || r.Identity[0].Field != "package" || r.Identity[0].Severity != findings.Warning {
+		t.Errorf("verdict %q, want %q: %v", r.Verdict, want, r.Identity)
+	}
+	now.Operators[0].Package = "" // a tree does not say it
+	if r := compared(t, old, now); !r.Empty() {
+		t.Errorf("a package that is not known: %v", r.Identity)
+	}
+}
+
+// A webhook of a CSV and the object that OLM makes of it are one line.
+func TestWebhookOfCSV(t *testing.T) {
+	side := func(path, port string) string {
+		return csv("a", "1.0.0", "op", ", webhookdefinitions: [{type: ValidatingAdmissionWebhook, generateName: w.x.io, deploymentName: d, sideEffects: None, "+
+			"admissionReviewVersions: [v1], webhookPath: "+path+", targetPort: "+port+"}]") +
+			"apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: w}\n" +
+			"webhooks: [{name: w.x.io, clientConfig: {service: {name: d, namespace: op, path: " + path + "}}}]\n---\n"
+	}
+	r := compared(t, tree(t, side("/v", "1")), tree(t, side("/w", "2")))
+	if len(r.Workloads) != 1 || r.Workloads[0].Field != "webhooks[w.x.io].clientConfig.service.path" {
+		t.Errorf("workloads: %v", r.Workloads)
+	}
+	if len(r.Identity) != 1 || strings.Join(r.Identity[0].Fields, " ") != "spec.webhookdefinitions[w.x.io].targetPort" {
+		t.Errorf("identity: %v", r.Identity)
+	}
 }
 
 func TestOperators(t *testing.T) {

@@ -39,7 +39,7 @@ var csvFacts = []string{"apiVersion", "spec.version", "spec.installModes",
 	"spec.install.spec"}
 
 // compareCSV compares the fields of two CSVs that are no facts.
-func compareCSV(old, now Operator) ([]change.Change, error) {
+func (r *Report) compareCSV(old, now Operator) ([]change.Change, error) {
 	if old.Object == nil || now.Object == nil {
 		return nil, nil
 	}
@@ -53,6 +53,7 @@ func compareCSV(old, now Operator) ([]change.Change, error) {
 		sides[i].Without(csvFacts...)
 		sides[i].Without(apiFields(old, now, sides[i])...)
 		sides[i].Without(edgeFacts(old, now)...)
+		sides[i].Without(r.webhookFacts(sides[i])...)
 	}
 	list := workload.Differences(sides[0], sides[1], csvRules, change.Rest)
 	for i, c := range list {
@@ -62,6 +63,28 @@ func compareCSV(old, now Operator) ([]change.Change, error) {
 	}
 	return oneRest(list), nil
 }
+
+// webhookFacts returns the fields of the webhooks of a CSV whose differences are lines about what OLM makes of them.
+func (r *Report) webhookFacts(v fields.Values) (out []string) {
+	const list = "spec.webhookdefinitions["
+	for key := range v {
+		name, path, ok := strings.Cut(strings.TrimPrefix(key, list), "].")
+		if !ok || !strings.HasPrefix(key, list) {
+			continue
+		}
+		field := path[:len(path)-len(strings.TrimLeft(path, asciiLetters))]
+		made := "webhooks[" + name + "]." + olm.WebhookField(field)
+		if slices.ContainsFunc(r.Workloads, func(c change.Change) bool {
+			return c.Part == change.Webhook && (c.Field == made || strings.HasPrefix(c.Field, made+".") ||
+				strings.HasPrefix(c.Field, made+"["))
+		}) {
+			out = append(out, list+name+"]."+field)
+		}
+	}
+	return out
+}
+
+const asciiLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // known returns a CSV as the API server keeps it: without fields that the type does not have.
 func known(o Operator) (map[string]any, error) {

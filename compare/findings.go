@@ -20,8 +20,8 @@ const (
 	ruleUsers  = "users-gain"
 )
 
-// rules explains the findings of a report.
-func rules() []findings.Rule {
+// Rules explains the findings of a report, sorted by id.
+func Rules() []findings.Rule {
 	out := []findings.Rule{
 		{ID: ruleGained, Text: "gains a permission", Help: "The severity is that of the risk that follows from " +
 			"it (olmgen permissions). A permission of a dangerous group is at least a warning."},

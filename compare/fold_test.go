@@ -91,11 +91,15 @@ func TestVerdict(t *testing.T) {
 		"warnings": {plain, deployment("d", "image: a.io/c:1", ""), "accept after a look at images that moved"},
 		"errors": {plain + account("a", "delete"), deployment("d", "image: a.io/c:1, securityContext: {privileged: true}", "") + account("a", "delete, get"),
 			"accept only if the operator may read every Secret, and its pods may have rights on the node"},
+		"an error of the CSV": {csv("a", "1.0.0", "op", ""), csv("a", "1.0.0", "op", ", cleanup: {enabled: true}"),
+			"accept only if it is all right that its custom resources are deleted when the operator is removed"},
+		"an error of an object": {plain, strings.Replace(plain, "matchLabels: {app: x}", "matchLabels: {app: e}", 1), "accept only if it is all right for Deployment op/d that the API server " +
+			"refuses another selector: the object has to be deleted first"},
 		"an upgrade": {csv("a", "1.0.0", "op", ""), csv("a", "1.1.0", "op", ", replaces: a.v1.0.0"), "nothing speaks against it: no error, no warning; OLM would upgrade"},
 		"no upgrade": {csv("a", "1.0.0", "op", ""), csv("a", "1.1.0", "op", ", replaces: a.v0.9.0"), "OLM would not upgrade in one step"},
 		"refused": {csv("a", "1.0.0", "op", ", customresourcedefinitions: {owned: [{name: as.x.io, version: v1, kind: A}]}") + csv("b", "1.0.0", "op", ", customresourcedefinitions: {required: [{name: as.x.io, version: v1, kind: A}]}"),
 			csv("a", "1.1.0", "op", ", replaces: a.v1.0.0") + csv("b", "1.0.0", "op", ", customresourcedefinitions: {required: [{name: as.x.io, version: v1, kind: A}]}"),
-			"accept after a look at removed APIs; OLM would refuse it, or an operator would fail"},
+			"not as it is: OLM would refuse it, or an operator would fail; once that is mended, accept after a look at removed APIs"},
 		"an installation": {"# nothing\n", csv("a", "1.0.0", "op", ""), "nothing speaks against it: no error, no warning; OLM would install it"},
 	} {
 		r := compared(t, tree(t, c.old), tree(t, c.now))

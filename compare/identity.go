@@ -31,7 +31,7 @@ func (r *Report) identity(pairs []pair, old, now State) ([]change.Change, error)
 				Severity: findings.Warning, Message: "its custom resources have no controller any more"}}
 		default:
 			list = compareIdentity(*p.old, *p.now)
-			more, err := compareCSV(*p.old, *p.now)
+			more, err := r.compareCSV(*p.old, *p.now)
 			if err != nil {
 				return nil, err
 			}
@@ -101,6 +101,10 @@ func compareIdentity(old, now Operator) []change.Change {
 	if old.Name != now.Name && old.stem() == now.stem() && old.version() == now.version() {
 		out = append(out, change.Change{Part: change.Version, Field: "metadata.name", Change: change.Changed,
 			Old: old.Name, New: now.Name, Severity: findings.Info, At: "metadata.name"})
+	}
+	if a, b := old.Package, now.Package; a != b && a != "" && b != "" {
+		out = append(out, change.Change{Part: change.Operator, Field: "package", Change: change.Changed, Old: a, New: b,
+			Severity: findings.Warning, Message: "two different packages: OLM does not update one to the other"})
 	}
 	change.Sort(out)
 	return out

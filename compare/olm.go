@@ -32,6 +32,12 @@ func consequences(ctx context.Context, pairs []pair, old, now State, o Options) 
 // ruleUnresolved is about an operator that the newer release asks for in another way, and that is not known.
 const ruleUnresolved = "operator-unknown"
 
+// refuses reports whether OLM refuses the upgrade, or an operator would fail. An operator that is not known is an error
+// too, and no word of OLM's.
+func (c Consequence) refuses() bool {
+	return c.Severity == findings.Error && c.Rule != ruleUnresolved
+}
+
 // unresolved returns an error for each object that changed and whose operator is not known.
 func unresolved(list []Unresolved) (out []Consequence) {
 	for _, u := range list {

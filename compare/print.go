@@ -24,7 +24,7 @@ func (r *Report) Print(w io.Writer, format findings.Format) error {
 	case findings.JSON:
 		return findings.WriteJSON(w, r)
 	case findings.SARIF:
-		return findings.Print(w, findings.SARIF, rules(), r.Findings())
+		return findings.Print(w, findings.SARIF, Rules(), r.Findings())
 	}
 	if !slices.Contains(Formats, format) {
 		return text.Unknown("format", format, Formats)

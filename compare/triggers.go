@@ -95,9 +95,7 @@ func (r *Report) Meets(t Trigger) bool {
 			return c.Part == change.Provided && c.Change == change.Removed
 		})
 	case OLMRefuses:
-		return slices.ContainsFunc(r.OLM, func(c Consequence) bool {
-			return c.Severity == findings.Error && c.Rule != ruleUnresolved
-		})
+		return slices.ContainsFunc(r.OLM, Consequence.refuses)
 	}
 	return false
 }

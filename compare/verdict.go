@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/findings"
@@ -25,11 +27,20 @@ func (r *Report) verdict(pairs []pair) string {
 	}
 	conditions := r.conditions()
 	warnings := r.attention()
+	olm := ""
+	if !r.Empty() {
+		olm = r.olmVerdict(pairs)
+	}
+	then := ""
+	if olm == refusal {
+		parts = append(parts, "not as it is: "+olm)
+		olm, then = "", "once that is mended, "
+	}
 	switch {
 	case len(conditions) > 0:
-		parts = append(parts, "accept only if "+joined(conditions))
+		parts = append(parts, then+"accept only if "+joined(conditions))
 	case len(warnings) > 0:
-		parts = append(parts, "accept after a look at "+text.And(warnings))
+		parts = append(parts, then+"accept after a look at "+text.And(warnings))
 	case !r.Empty() && len(r.Unread) == 0 && worst(r.severities(SectionOLM)) == findings.Info:
 		parts = append(parts, "nothing speaks against it: no error, no warning")
 	}
@@ -40,10 +51,8 @@ func (r *Report) verdict(pairs []pair) string {
 		}
 		parts = append(parts, fmt.Sprintf("%s of yours %s the CRDs", text.Count(n, "object"), fit))
 	}
-	if !r.Empty() {
-		if s := r.olmVerdict(pairs); s != "" {
-			parts = append(parts, s)
-		}
+	if olm != "" {
+		parts = append(parts, olm)
 	}
 	return strings.Join(parts, "; ")
 }
@@ -74,7 +83,7 @@ func (r *Report) conditions() []string {
 	if who, what := r.gainedRisks(findings.Error); len(what) > 0 {
 		out = append(out, who+" may "+text.And(what))
 	}
-	left := 0 // errors that no condition is about
+	var left []change.Change // errors that no condition is about
 	node := false
 	for _, c := range slices.Concat(r.Workloads, r.Identity) {
 		switch {
@@ -82,7 +91,7 @@ func (r *Report) conditions() []string {
 		case c.Part == change.Security:
 			node = true
 		default:
-			left++
+			left = append(left, c)
 		}
 	}
 	if node {
@@ -107,11 +116,26 @@ func (r *Report) conditions() []string {
 		out = append(out, fmt.Sprintf("%s of %s %s %s", text.Count(breaking, "breaking change"),
 			text.Count(len(names), "CRD"), hurt, whom))
 	}
-	if left > 0 {
-		out = append(out, "you accept "+text.Count(left, "other error"))
+	return append(out, others(left)...)
+}
+
+// others returns what a person accepts with errors that no other condition is about.
+func others(list []change.Change) (out []string) {
+	if len(list) > maxOthers {
+		return []string{text.Count(len(list), "other error") + " are all right"}
+	}
+	for _, c := range list {
+		of := ""
+		if !strings.HasPrefix(c.Object, v1alpha1.ClusterServiceVersionKind+" ") {
+			of = " for " + text.Brief(c.Object)
+		}
+		out = append(out, fmt.Sprintf("it is all right%s that %s", of, c.Message))
 	}
 	return out
 }
+
+// maxOthers is how many errors a verdict has words for.
+const maxOthers = 2
 
 // gainedRisks returns who gains permissions of a severity, and what these are about.
 func (r *Report) gainedRisks(s findings.Severity) (who string, what []string) {
@@ -182,6 +206,9 @@ func (r *Report) attention() []string {
 	return out
 }
 
+// refusal is what OLM does where its section has an error.
+const refusal = "OLM would refuse it, or an operator would fail"
+
 // olmVerdict returns what OLM would do, by the section OLM. It is empty where OLM has nothing to do.
 func (r *Report) olmVerdict(pairs []pair) string {
 	out := ""
@@ -196,9 +223,8 @@ func (r *Report) olmVerdict(pairs []pair) string {
 	}
 	for _, c := range slices.Backward(r.OLM) { // the worst is the first
 		switch {
-		case c.Rule == ruleUnresolved:
-		case c.Severity == findings.Error:
-			out = "OLM would refuse it, or an operator would fail"
+		case c.refuses():
+			out = refusal
 		case c.Rule == upgrade.RulePath && c.Severity == findings.Warning:
 			out = "OLM would not upgrade in one step"
 		case c.Rule == upgrade.RulePath:

@@ -124,11 +124,7 @@ func (f *Flags) document(source string, fixed map[manifest.Option]any) (document
 }
 
 func asFlagError(err error) error {
-	var h interface{ Hint() string }
-	if errors.As(err, &h) {
-		return &FlagError{err.Error(), h.Hint()}
-	}
-	return &FlagError{err.Error(), ""}
+	return &FlagError{err.Error(), manifest.HintOf(err)}
 }
 
 // Text returns the value of an option's flag, and whether it is given.

@@ -54,10 +54,7 @@ func WithOptionNames(text string, options []manifest.Option, name func(manifest.
 
 // ErrorText returns the text of an error and its hint with the names of the options that the error is about.
 func ErrorText(err error, name func(manifest.Option) string) (text, hint string) {
-	var h interface{ Hint() string }
-	if errors.As(err, &h) {
-		hint = h.Hint()
-	}
+	hint = manifest.HintOf(err)
 	var about interface{ About() []manifest.Option }
 	if errors.As(err, &about) {
 		hint = WithOptionNames(hint, about.About(), name)

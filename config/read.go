@@ -90,9 +90,9 @@ func (c *Config) decode(doc *manifest.Document) error {
 		return err
 	}
 	if len(unknown) > 0 {
-		slices.SortStableFunc(unknown, func(a, b string) int { return o.LineOf(a) - o.LineOf(b) })
-		hint := cmp.Or(elsewhere(unknown[0]), manifest.Suggestion(reflect.TypeFor[RenderConfig](), unknown[0]))
-		return c.errorf(unknown[0], hint, "no such field")
+		first := slices.MinFunc(unknown, func(a, b string) int { return o.LineOf(a) - o.LineOf(b) })
+		hint := cmp.Or(elsewhere(first), manifest.Suggestion(reflect.TypeFor[RenderConfig](), first))
+		return c.errorf(first, hint, "no such field")
 	}
 	return nil
 }

@@ -157,10 +157,12 @@ func supportedHint(supports map[v1alpha1.InstallModeType]bool) string {
 			list = append(list, m)
 		}
 	}
-	if len(list) == 0 {
+	switch {
+	case len(list) == 0:
 		return "the operator supports no install mode at all"
-	}
-	if len(list) == 1 {
+	case len(list) == 1 && supports[v1alpha1.InstallModeTypeAllNamespaces]:
+		return "the operator supports AllNamespaces only: choose it, without target namespaces"
+	case len(list) == 1:
 		return "the operator supports " + join(list) + " only: choose it, or other target namespaces"
 	}
 	return "the operator supports " + join(list) + ": choose one of them, or other target namespaces"

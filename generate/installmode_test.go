@@ -113,6 +113,11 @@ func TestTargetsOfUnsupportedEntry(t *testing.T) {
 	_, _, err := Options{Namespace: "operators", InstallMode: all}.targets(csv)
 	checkRefused(t, err, "AllNamespaces InstallModeType not supported")
 	var e *Error
+	_, _, err = Options{Namespace: "operators", TargetNamespaces: []string{"a"}}.targets(csvSupporting(modes{all}))
+	if !errors.As(err, &e) || e.Hint() != "the operator supports AllNamespaces only: choose it, without target namespaces" {
+		t.Errorf("AllNamespaces only: %#v", err)
+	}
+	_, _, err = Options{Namespace: "operators", InstallMode: all}.targets(csv)
 	if !errors.As(err, &e) || e.Hint() != "the operator supports OwnNamespace only: choose it, or other target namespaces" {
 		t.Errorf("no hint to the supported modes: %#v", err)
 	}

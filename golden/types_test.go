@@ -3,6 +3,7 @@ package golden
 import (
 	"bytes"
 	"errors"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -12,12 +13,6 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	schedulingv1 "k8s.io/api/scheduling/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
@@ -25,31 +20,23 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/generate/olmv1"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
 // apiType returns an empty Go object of the API type that a rendered object claims to be, and nil for kinds that only
 // bundles have.
 func apiType(apiVersion, kind string) any {
+	if t := olm.TypeOf(apiVersion, kind); t != nil {
+		return reflect.New(t).Interface()
+	}
 	switch apiVersion + " " + kind {
-	case "v1 ConfigMap":
-		return &corev1.ConfigMap{}
 	case "v1 Namespace":
 		return &corev1.Namespace{}
-	case "v1 Secret":
-		return &corev1.Secret{}
-	case "v1 Service":
-		return &corev1.Service{}
-	case "v1 ServiceAccount":
-		return &corev1.ServiceAccount{}
 	case "admissionregistration.k8s.io/v1 MutatingWebhookConfiguration":
 		return &admissionv1.MutatingWebhookConfiguration{}
 	case "admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration":
 		return &admissionv1.ValidatingWebhookConfiguration{}
-	case "apiextensions.k8s.io/v1 CustomResourceDefinition":
-		return &apiextensionsv1.CustomResourceDefinition{}
-	case "apiextensions.k8s.io/v1beta1 CustomResourceDefinition":
-		return &apiextensionsv1beta1.CustomResourceDefinition{}
 	case "apiregistration.k8s.io/v1 APIService":
 		return &apiService{}
 	case "apps/v1 Deployment":
@@ -58,8 +45,6 @@ func apiType(apiVersion, kind string) any {
 		return &certificate{}
 	case "cert-manager.io/v1 Issuer":
 		return &issuer{}
-	case "networking.k8s.io/v1 NetworkPolicy":
-		return &networkingv1.NetworkPolicy{}
 	case "olm.operatorframework.io/v1 ClusterExtension":
 		return &clusterExtension{}
 	case "operators.coreos.com/v1 OperatorGroup":
@@ -72,18 +57,6 @@ func apiType(apiVersion, kind string) any {
 		return &v1alpha1.Subscription{}
 	case "operators.coreos.com/v2 OperatorCondition":
 		return &operatorsv2.OperatorCondition{}
-	case "policy/v1 PodDisruptionBudget":
-		return &policyv1.PodDisruptionBudget{}
-	case "rbac.authorization.k8s.io/v1 ClusterRole":
-		return &rbacv1.ClusterRole{}
-	case "rbac.authorization.k8s.io/v1 ClusterRoleBinding":
-		return &rbacv1.ClusterRoleBinding{}
-	case "rbac.authorization.k8s.io/v1 Role":
-		return &rbacv1.Role{}
-	case "rbac.authorization.k8s.io/v1 RoleBinding":
-		return &rbacv1.RoleBinding{}
-	case "scheduling.k8s.io/v1 PriorityClass":
-		return &schedulingv1.PriorityClass{}
 	}
 	return nil
 }

@@ -8,12 +8,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Undeclared returns the fields of the object that a Go type does not declare, in the order of the object's text:
-// "spec.versions[0].schema.openAPIV3Schema.x-descriptors". An API server drops them, or refuses the object if it is
-// applied server-side. Of a value of the wrong type nothing is said. A schema that skim has looked into is not parsed.
+// Undeclared returns the fields of the object that a Go type does not declare, such as
+// "spec.versions[0].schema.openAPIV3Schema.x-descriptors": the first hundred in the order of the object's text, the
+// others behind them. An API server drops them, or refuses the object if it is applied server-side. A value of the
+// wrong type is an *Error with line and field. A schema that surely is of its type is not parsed.
 func (o *Object) Undeclared(t reflect.Type) ([]string, error) {
-	if o.printed == nil && o.origin == nil && o.doc != nil && o.doc.skimmed && !o.doc.strays &&
-		declaresNode(o.node, t) {
+	if o.surelyA(t) {
 		return nil, nil
 	}
 	v, err := o.Value()
@@ -21,6 +21,9 @@ func (o *Object) Undeclared(t reflect.Type) ([]string, error) {
 		return nil, err
 	}
 	fields := DropUndeclared(v, t)
+	if _, err := o.Decode(v, reflect.New(t).Interface()); err != nil {
+		return nil, err
+	}
 	first := fields[:min(len(fields), mostInOrder)]
 	lines := map[string]int{}
 	for _, f := range first {
@@ -28,6 +31,19 @@ func (o *Object) Undeclared(t reflect.Type) ([]string, error) {
 	}
 	slices.SortStableFunc(first, func(a, b string) int { return lines[a] - lines[b] })
 	return fields, nil
+}
+
+// surelyA reports whether all fields and values of the object surely are those of a Go type.
+func (o *Object) surelyA(t reflect.Type) bool {
+	n := o.decodable()
+	if o.printed == nil && o.origin == nil && o.doc != nil && o.doc.skimmed && !o.doc.strays {
+		n = o.node
+	}
+	if n == nil {
+		return false
+	}
+	d := typeDecoder{decoder: decoder{limits: o.doc.limits}, every: true}
+	return d.into(n, reflect.New(t).Elem(), 1)
 }
 
 // mostInOrder is how many fields are put in the order of their lines: finding a line takes longer in a longer object.
@@ -102,6 +118,17 @@ func mappingType(t reflect.Type) reflect.Type {
 	return nil
 }
 
+// hidden returns the type that a type which decodes itself makes of a mapping or list, nil if that is not known.
+func hidden(t reflect.Type, kind yaml.Kind) reflect.Type {
+	switch {
+	case kind == yaml.MappingNode:
+		return mappingType(t)
+	case itemType(t) != nil:
+		return reflect.SliceOf(itemType(t))
+	}
+	return nil
+}
+
 // itemType returns the type of the items of a list, nil if that is not known.
 func itemType(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Struct && planOf(t).read == byJSON {
@@ -115,42 +142,4 @@ func itemType(t reflect.Type) reflect.Type {
 		return nil
 	}
 	return t.Elem()
-}
-
-// declaresNode reports whether a type surely declares all keys of a tree. Skipped nodes count as declared.
-func declaresNode(n *yaml.Node, t reflect.Type) bool {
-	t = Pointed(t)
-	switch n.Kind {
-	case skipped, yaml.ScalarNode:
-		return true
-	case yaml.SequenceNode:
-		if t = itemType(t); t == nil {
-			return true
-		}
-		for _, c := range n.Content {
-			if !declaresNode(c, t) {
-				return false
-			}
-		}
-		return true
-	case yaml.MappingNode:
-		if t = mappingType(t); t == nil {
-			return true
-		}
-		p := planOf(t)
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if t.Kind() == reflect.Map {
-				if !declaresNode(n.Content[i+1], t.Elem()) {
-					return false
-				}
-				continue
-			}
-			f, ok := p.byName[n.Content[i].Value]
-			if !ok || !declaresNode(n.Content[i+1], t.FieldByIndex(p.fields[f].index).Type) {
-				return false
-			}
-		}
-		return true
-	}
-	return false
 }

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -121,7 +122,7 @@ func TestUndeclaredParsesNothing(t *testing.T) {
 	}
 }
 
-// The keys that skim knows are the fields of the Go types, but for the two rare ones that are parsed.
+// The keys that skim knows are the fields of the Go types, with their types, but for the two rare ones that are parsed.
 func TestSchemaFields(t *testing.T) {
 	for place, typ := range map[schemaPlace]reflect.Type{
 		schemaOf: reflect.TypeFor[apiextensionsv1.CustomResourceValidation](), schemaProps: reflect.TypeFor[apiextensionsv1.JSONSchemaProps](),
@@ -129,15 +130,49 @@ func TestSchemaFields(t *testing.T) {
 		docs: reflect.TypeFor[apiextensionsv1.ExternalDocumentation](),
 	} {
 		for name := range Fields(typ) {
-			_, ok := place.field([]byte(name))
+			below, ok := place.field([]byte(name))
 			if rare := name == "dependencies" || name == "definitions"; ok == rare {
 				t.Errorf("%s.%s: declared: %v", typ, name, ok)
+				continue
+			}
+			f, _ := typ.FieldByNameFunc(func(field string) bool {
+				f, _ := typ.FieldByName(field)
+				return strings.Split(f.Tag.Get("json"), ",")[0] == name
+			})
+			if want := placeOf(f.Type); ok && below != want {
+				t.Errorf("%s.%s: place %d, want %d", typ, name, below, want)
 			}
 		}
 		if _, ok := place.field([]byte("x-descriptors")); ok {
 			t.Errorf("%s has x-descriptors", typ)
 		}
 	}
+}
+
+// placeOf returns the place of a field's value by its Go type.
+func placeOf(t reflect.Type) schemaPlace {
+	for place, typ := range map[schemaPlace]reflect.Type{
+		schemaProps: reflect.TypeFor[apiextensionsv1.JSONSchemaProps](), schemaMap: reflect.TypeFor[map[string]apiextensionsv1.JSONSchemaProps](),
+		schemaList: reflect.TypeFor[[]apiextensionsv1.JSONSchemaProps](), schemaOrList: reflect.TypeFor[apiextensionsv1.JSONSchemaPropsOrArray](),
+		schemaOrBool: reflect.TypeFor[apiextensionsv1.JSONSchemaPropsOrBool](), ruleList: reflect.TypeFor[apiextensionsv1.ValidationRules](),
+		docs: reflect.TypeFor[apiextensionsv1.ExternalDocumentation](), 0: reflect.TypeFor[apiextensionsv1.JSON](), valueList: reflect.TypeFor[[]apiextensionsv1.JSON](),
+		textList: reflect.TypeFor[[]string](),
+	} {
+		if Pointed(t) == typ {
+			return place
+		}
+	}
+	switch Pointed(t).Kind() {
+	case reflect.String:
+		return textValue
+	case reflect.Bool:
+		return boolValue
+	case reflect.Int32, reflect.Int64:
+		return wholeValue
+	case reflect.Float64:
+		return numberValue
+	}
+	return rule // the place of no field
 }
 
 // What skim says of real CRDs is what their whole text says.
@@ -179,4 +214,49 @@ func TestCorpusUndeclared(t *testing.T) {
 		}
 	}
 	t.Logf("%d CRDs, %d parsed, %d with undeclared fields", crds, parsed, found)
+}
+
+// A value that the Go type refuses is an error at its line, in what skim only looks at too, and no other value is one.
+func TestUndeclaredRefusesTypes(t *testing.T) {
+	crd := reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]()
+	const schema = "spec.versions[0].schema.openAPIV3Schema"
+	for _, tt := range []struct{ added, field string }{ // added to the schema of the field size
+		{`maximum: "10"`, "maximum"}, {"maximum: 1.5", ""}, {"maximum: 010", ""}, {"maximum: 10 # ten", ""}, {"maximum: ten", "maximum"}, {"maximum: []", "maximum"},
+		{"minLength: 1", ""}, {"minLength: 1.5", "minLength"}, {"minLength: -1", ""}, {"minLength: '1'", "minLength"}, {"minLength:", ""},
+		{"nullable: true", ""}, {"nullable: yes", ""}, {`nullable: "true"`, "nullable"}, {"nullable: 1", "nullable"},
+		{"required: a", "required"}, {"required: [a]", ""}, {"required: []", ""}, {"required:\n          - a", ""}, {"required:\n          - 1", "required[0]"},
+		{"required:\n          - n", "required[0]"}, {"required:\n          - name: a", "required[0]"}, {"required: {}", "required"},
+		{"enum: a", "enum"}, {"enum: [a, 1]", ""}, {"enum:\n          - a\n          - b: c", ""}, {"enum:\n            a: b", "enum"}, {"default:\n            a: b", ""}, {"example: [1]", ""},
+		{"pattern: 1", "pattern"}, {"pattern: no", "pattern"}, {"pattern: none", ""}, {"pattern: no # none", "pattern"}, {"pattern: 1a", ""}, {"pattern: ^[a-z]+$", ""},
+		{"pattern: |\n            a", ""}, {"pattern:\n          - a", "pattern"}, {"pattern: [a]", "pattern"}, {"pattern: {}", "pattern"},
+		{"properties: a", "properties"}, {"properties: {}", ""}, {"properties:\n          - a", "properties"}, {"properties:\n            a: true", "properties.a"},
+		{"properties:\n            a:\n            - b", "properties.a"}, {"properties:\n            a: {}", ""},
+		{"items:\n            type: string", ""}, {"items: a", ""}, // JSONSchemaPropsOrArray takes it for null
+		{"items:\n          - type: string", ""},
+		{"items:\n            maximum: a", "items.maximum"}, {"additionalProperties: true", ""}, {"additionalProperties: a", "additionalProperties"},
+		{"additionalProperties:\n            maximum: a", "additionalProperties.maximum"}, {"additionalProperties:\n          - type: string", "additionalProperties"},
+		{"anyOf: {}", "anyOf"}, {"anyOf: []", ""}, {"anyOf:\n          - type: string", ""}, {"anyOf:\n          - a", "anyOf[0]"}, {"anyOf:\n            a: b", "anyOf"},
+		{"not:\n            type: string", ""}, {"not:\n          - type: string", "not"}, {"not: a", "not"},
+		{"x-kubernetes-validations:\n          - rule: a", ""}, {"x-kubernetes-validations:\n          - rule: 1", "x-kubernetes-validations[0].rule"},
+		{"x-kubernetes-validations:\n          - rule: a\n            optionalOldSelf: a", "x-kubernetes-validations[0].optionalOldSelf"},
+		{"x-kubernetes-validations: a", "x-kubernetes-validations"}, {"externalDocs:\n            url: 1", "externalDocs.url"}, {"externalDocs: {}", ""},
+	} {
+		text := "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: as.x.io\nspec:\n  versions:\n  - name: v1\n" +
+			"    schema:\n      openAPIV3Schema:\n        properties:\n          a:\n            description: b\n        " + tt.added + "\n"
+		if strings.HasPrefix(tt.added, "properties") {
+			text = strings.Replace(text, "        properties:\n          a:\n            description: b\n", "", 1)
+		}
+		o := oneObject(t, text)
+		_, err := o.Undeclared(crd)
+		if tt.field == "" {
+			if err != nil {
+				t.Errorf("%s: %v", tt.added, err)
+			}
+			continue
+		}
+		e, ok := errors.AsType[*Error](err)
+		if want := schema + "." + tt.field; !ok || e.Field != want || e.Line != o.LineOf(want) || e.Line == 0 {
+			t.Errorf("%s: %v", tt.added, err)
+		}
+	}
 }

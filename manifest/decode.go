@@ -16,7 +16,7 @@ import (
 // line and field. What typed points to is overwritten.
 func (o *Object) Into(typed any) (unknown []string, err error) {
 	if n := o.decodable(); n != nil {
-		d := typeDecoder{decoder{limits: o.doc.limits}}
+		d := typeDecoder{decoder: decoder{limits: o.doc.limits}}
 		decoded := reflect.New(reflect.TypeOf(typed).Elem())
 		if d.into(n, decoded.Elem(), 1) {
 			reflect.ValueOf(typed).Elem().Set(decoded.Elem())
@@ -139,23 +139,26 @@ func join(a, b string) string {
 
 func reason(err error) string {
 	if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		got := te.Value
+		got, want := te.Value, wanted(te.Type)
 		if rest, ok := strings.CutPrefix(got, "number "); ok {
 			got = "the number " + rest
 		} else if got == "object" || got == "array" {
 			got = map[string]string{"object": "a mapping", "array": "a list"}[got]
+			want = strings.TrimSuffix(want, quoteIt)
 		} else if got == "string" || got == "number" || got == "bool" {
 			got = map[string]string{"string": "text", "number": "a number", "bool": "true or false"}[got]
 		}
-		return fmt.Sprintf("has the wrong type: %s, want %s", got, wanted(te.Type))
+		return fmt.Sprintf("has the wrong type: %s, want %s", got, want)
 	}
 	return "has a wrong value: " + strings.TrimPrefix(err.Error(), "json: ")
 }
 
+const quoteIt = " (quote it)"
+
 func wanted(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:
-		return "text (quote it)"
+		return "text" + quoteIt
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Slice, reflect.Array:

@@ -15,6 +15,7 @@ func TestWrongTypes(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"number for text", "  displayName: 5\n", "f.yaml:5: spec.displayName: has the wrong type: a number, want text (quote it)"},
 		{"boolean for text", "  displayName: yes\n", "f.yaml:5: spec.displayName: has the wrong type: true or false, want text (quote it)"},
+		{"list for text", "  displayName: [a]\n", "f.yaml:5: spec.displayName: has the wrong type: a list, want text"},
 		{"text for a list", "  keywords: a\n", "f.yaml:5: spec.keywords: has the wrong type: text, want a list"},
 		{"list for a mapping", "  provider: [a]\n", "f.yaml:5: spec.provider: has the wrong type: a list, want a mapping"},
 		{"mapping for a list", "  installModes: {a: b}\n", "f.yaml:5: spec.installModes: has the wrong type: a mapping, want a list"},

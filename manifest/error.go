@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 )
@@ -64,6 +65,15 @@ type HintError struct {
 
 // WithHint returns err with a next step and the options that it is about, as a *HintError.
 func WithHint(err error, tip string, options ...Option) error { return &HintError{err, tip, options} }
+
+// HintOf returns what an error advises to do, or "".
+func HintOf(err error) string {
+	var hinted interface{ Hint() string }
+	if errors.As(err, &hinted) {
+		return hinted.Hint()
+	}
+	return ""
+}
 
 func (e *HintError) Error() string { return e.Err.Error() }
 

@@ -30,7 +30,7 @@ type Document struct {
 	limits        Limits
 
 	skimmed  bool // Root lacks what skim skips
-	strays   bool // what is skipped may have undeclared fields
+	strays   bool // what is skipped may have keys or values that its Go type does not have
 	once     sync.Once
 	parsed   atomic.Bool // in full, although it was skimmed first
 	fullRoot *yaml.Node

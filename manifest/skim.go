@@ -20,8 +20,8 @@ import (
 const skipped yaml.Kind = 0
 
 // skim reads one document, and with whole the schemas of a CRD as well. It reports whether nodes are skipped, and
-// returns nil if it does not surely understand the document. strays says that what is skipped may have keys that the Go
-// types of Kubernetes do not declare.
+// returns nil if it does not surely understand the document. strays says that what is skipped may have keys or values
+// that the Go types of Kubernetes do not have.
 func skim(data []byte, limits Limits, whole bool) (root *yaml.Node, skips, strays bool) {
 	skips = !whole && bytes.Contains(data, []byte("\nkind: CustomResourceDefinition\n"))
 	if len(data) == 0 || !plainBytes(data) || !skips && separators(data) > limits.Nodes {
@@ -86,7 +86,7 @@ type skimmer struct {
 	frames []frame
 	nodes  []yaml.Node // allocated together, and not yet used
 	failed bool
-	strays bool // what is skipped may have keys that its Go type does not declare
+	strays bool // what is skipped may have keys or values that its Go type does not have
 }
 
 func (s *skimmer) newNode(n yaml.Node) *yaml.Node {
@@ -247,7 +247,9 @@ func (s *skimmer) push(column int, sequence bool) bool {
 	top.pending = false
 	f := frame{indent: column, sequence: sequence, at: top.child}
 	if top.below != 0 {
-		f.schema, f.below = top.below.open(sequence)
+		var ok bool
+		f.schema, f.below, ok = top.below.open(sequence)
+		s.strays = s.strays || !ok
 	}
 	if top.sequence && top.at == atVersions {
 		f.at = atVersion
@@ -285,7 +287,7 @@ func (s *skimmer) entry(column int, key, value []byte) bool {
 		top.child = top.at.below(string(key))
 		if top.skip {
 			top.below = skippedPlace(string(key))
-			s.strayFlow(top.below, value)
+			s.strays = s.strays || !top.below.surely(value)
 		} else {
 			top.below = 0
 		}
@@ -315,7 +317,7 @@ func (s *skimmer) entry(column int, key, value []byte) bool {
 func (s *skimmer) item(column int, text []byte) bool {
 	top := s.top()
 	top.pending = false
-	s.strayFlow(top.below, text)
+	s.strays = s.strays || !top.below.surely(text)
 	var v *yaml.Node
 	if top.node != nil {
 		v = top.node.Content[len(top.node.Content)-1]
@@ -412,9 +414,9 @@ var keyBytes = func() (of [256]bool) {
 	return of
 }()
 
-// canonical reports whether a key is a whole number in its shortest spelling.
+// canonical reports whether a text is a whole number in its shortest spelling.
 func canonical(key []byte) bool {
-	if len(key) > 15 || key[0] == '0' && len(key) > 1 {
+	if len(key) == 0 || len(key) > 15 || key[0] == '0' && len(key) > 1 {
 		return false
 	}
 	for _, c := range key {

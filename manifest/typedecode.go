@@ -11,7 +11,10 @@ import (
 
 // typeDecoder puts nodes into values of Go types. It returns false for whatever it does not surely understand, unknown
 // fields and wrong types among them: the way by JSON then says what is wrong.
-type typeDecoder struct{ decoder }
+type typeDecoder struct {
+	decoder
+	every bool // field is looked at, also what a type that decodes itself drops; the value is not used then
+}
 
 // decodable returns the nodes of an object as it was read, if no value counts twice in it.
 func (o *Object) decodable() *yaml.Node {
@@ -24,6 +27,9 @@ func (o *Object) decodable() *yaml.Node {
 func (d *typeDecoder) into(n *yaml.Node, v reflect.Value, depth int) bool {
 	if d.count(n, depth) != nil || n.Style&yaml.TaggedStyle != 0 {
 		return false
+	}
+	if n.Kind == skipped {
+		return true // skim has seen that it fits: surelyA asks
 	}
 	p := planOf(v.Type())
 	if n.Kind == yaml.ScalarNode && p.read != byJSON && p.read != asPointer && p.read != asAny {
@@ -152,6 +158,11 @@ func (d *typeDecoder) intoMap(n *yaml.Node, v reflect.Value, depth int) bool {
 }
 
 func (d *typeDecoder) byJSON(n *yaml.Node, v reflect.Value, depth int) bool {
+	if d.every && n.Kind != yaml.ScalarNode {
+		if below := hidden(v.Type(), n.Kind); below != nil {
+			return d.into(n, reflect.New(below).Elem(), depth)
+		}
+	}
 	x, err := d.value(n, depth)
 	if err != nil {
 		return false

@@ -13,18 +13,33 @@ import (
 // again, and the files come from another RenderConfig or source. An operator that is dropped from its RenderConfig is
 // no reason to refuse.
 func checkOwner(name string, old, now []Source, removed int) error {
-	if removed == 0 || len(old) == 0 || len(now) == 0 {
+	if removed == 0 || !otherOwner(old, now) {
 		return nil
-	}
-	for _, s := range old {
-		if slices.ContainsFunc(now, func(n Source) bool { return s.pkg() == n.pkg() || s.origin() == n.origin() }) {
-			return nil
-		}
 	}
 	return refuseOption(OptionReplace,
 		"name another directory, list the operators in one RenderConfig, or replace them",
-		"%s holds %s, and this run renders %s: %s would be removed", name, described(old), described(now),
+		"%s holds %s, and this run renders %s: %s would be removed", name, described(name, old), described(name, now),
 		text.Count(removed, "file"))
+}
+
+func otherOwner(old, now []Source) bool {
+	for _, s := range old {
+		if slices.ContainsFunc(now, func(n Source) bool { return s.pkg() == n.pkg() || s.origin() == n.origin() }) {
+			return false
+		}
+	}
+	return len(old) > 0 && len(now) > 0
+}
+
+// CheckOwner returns the error of Write for a directory that holds other packages. A run that says what it removes asks
+// first.
+func CheckOwner(dir string, files Files, o WriteOptions) error {
+	old, err := RecordedSources(dir)
+	if err != nil || o.Replace || !otherOwner(old, o.Sources) {
+		return err
+	}
+	_, err = NewPreview(dir, files, o)
+	return err
 }
 
 // pkg returns the package of a bundle. Older locks do not have it: then it is the name of the CSV without its version.
@@ -36,13 +51,19 @@ func (s Source) pkg() string {
 // origin returns the RenderConfig that names a bundle or, without one, where the bundle came from.
 func (s Source) origin() string { return cmp.Or(s.Config, s.Source) }
 
-func described(sources []Source) string {
+// described names packages and where they come from. A lock has the path of a RenderConfig from the directory, a person
+// reads it from where olmgen runs.
+func described(dir string, sources []Source) string {
 	var packages, origins []string
 	for _, s := range sources {
 		if !slices.Contains(packages, s.pkg()) {
 			packages = append(packages, s.pkg())
 		}
-		if o := s.origin(); o != "" && !slices.Contains(origins, o) {
+		o := s.origin()
+		if s.Config != "" {
+			o = filepath.ToSlash(filepath.Join(dir, filepath.FromSlash(s.Config)))
+		}
+		if o != "" && !slices.Contains(origins, o) {
 			origins = append(origins, o)
 		}
 	}

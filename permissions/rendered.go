@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -68,7 +69,8 @@ func fieldOf(csv CSV, o *manifest.Object, field string) string {
 	name, err := o.Get("webhooks", of, "name")
 	for i, w := range csv.Spec.WebhookDefinitions {
 		if err == nil && name == w.GenerateName {
-			return fmt.Sprintf("spec.webhookdefinitions[%d]%s", i, rest)
+			below := olm.DefinitionField(strings.TrimPrefix(rest, "."))
+			return strings.TrimSuffix(fmt.Sprintf("spec.webhookdefinitions[%d].%s", i, below), ".")
 		}
 	}
 	return "spec.webhookdefinitions"

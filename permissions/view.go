@@ -62,7 +62,11 @@ func (r *Report) Document() *findings.Document {
 // overview is what stands below the headline, which has the facts. Their places are with what follows and the grants.
 func (r *Report) overview() (s findings.Section) {
 	if absent := r.absent(); len(absent) > 0 && len(r.Summary) > 0 { // otherwise the headline says it
-		s.Remarks = append(s.Remarks, findings.Remark{Label: "not", Text: strings.Join(absent, "; ")})
+		label := "not"
+		if len(r.unknown()) > 0 {
+			label = "not, as far as is known"
+		}
+		s.Remarks = append(s.Remarks, findings.Remark{Label: label, Text: strings.Join(absent, "; ")})
 	}
 	if gains := r.gains(); gains != "" {
 		s.Remarks = append(s.Remarks, findings.Remark{Label: "users gain", Text: gains})
@@ -120,19 +124,35 @@ func (r *Report) headline() string {
 	for _, f := range r.Summary {
 		texts = append(texts, f.Text)
 	}
-	unresolved := text.Count(len(r.Unresolved), "operator") + " unknown"
+	unknown := r.unknown()
 	switch {
-	case len(texts) == 0 && len(r.Permissions) == 0 && len(r.Unresolved) > 0:
-		return unresolved
-	case len(texts) == 0 && len(r.Permissions) == 0:
-		return "may do nothing"
-	case len(texts) == 0:
+	case len(texts) > 0:
+	case len(r.Permissions) > 0:
 		texts = []string{"no Secrets, no RBAC, no pods, no impersonation, no webhooks or CRDs"}
+	case len(unknown) == 0:
+		return "may do nothing"
 	}
-	if len(r.Unresolved) > 0 {
-		texts = append(texts, unresolved)
+	return strings.Join(append(texts, unknown...), "; ")
+}
+
+// unknown counts what the report cannot look at, and what may give more than it says.
+func (r *Report) unknown() (texts []string) {
+	bindings := 0
+	for _, f := range r.Findings {
+		if f.Rule == ruleUnknown {
+			bindings++
+		}
 	}
-	return strings.Join(texts, "; ")
+	if n := len(r.Unresolved); n > 0 {
+		texts = append(texts, text.Count(n, "operator")+" unknown")
+	}
+	if bindings > 0 {
+		texts = append(texts, text.Count(bindings, "binding")+" of an unknown role")
+	}
+	if n := len(r.Unread); n > 0 {
+		texts = append(texts, text.Count(n, "file")+" not read")
+	}
+	return texts
 }
 
 func counts(list []findings.Finding) string {

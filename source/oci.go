@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 
@@ -119,6 +120,9 @@ func pullError(ref string, err error) error {
 			OptionInsecureRegistries)
 	case errors.As(err, new(x509.UnknownAuthorityError)):
 		return hint(wrapped, "to trust another authority, set SSL_CERT_FILE to a file with its certificate")
+	case ref != "" && errors.As(err, new(*net.OpError)):
+		return hint(wrapped,
+			"the registry cannot be reached: set HTTPS_PROXY if there is a proxy, or "+FetchElsewhere, ref)
 	case answer == nil:
 		return wrapped
 	}

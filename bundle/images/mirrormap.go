@@ -194,18 +194,19 @@ func prefixProblem(s string) string {
 // find returns the index of the entry with the longest source that applies to a reference, or -1.
 func (m *Map) find(r reference) int {
 	return slices.IndexFunc(m.entries, func(e mirror) bool {
-		rest, ok := strings.CutPrefix(r.repository, e.source)
-		applies := e.digests && r.digest != "" || e.tags && r.digest == ""
-		return ok && (rest == "" || rest[0] == '/') && applies
+		return below(r.repository, e.source) && (e.digests && r.digest != "" || e.tags && r.digest == "")
 	})
+}
+
+// below reports whether a repository is, or is below, the beginning of one.
+func below(repository, prefix string) bool {
+	rest, ok := strings.CutPrefix(repository, prefix)
+	return ok && (rest == "" || rest[0] == '/')
 }
 
 // isMirror reports whether a reference is in a mirror already.
 func (m *Map) isMirror(r reference) bool {
-	return slices.ContainsFunc(m.entries, func(e mirror) bool {
-		rest, ok := strings.CutPrefix(r.repository, e.mirror)
-		return ok && (rest == "" || rest[0] == '/')
-	})
+	return slices.ContainsFunc(m.entries, func(e mirror) bool { return below(r.repository, e.mirror) })
 }
 
 // Rewriter replaces images by mirrors. It records which entries of the map were used and which images have no mirror.
@@ -213,6 +214,7 @@ type Rewriter struct {
 	m        *Map
 	used     []bool
 	unmapped []string
+	passed   string // what keeps the mirror of a source from an image
 }
 
 // Rewriter returns a new Rewriter. That of a nil Map changes nothing.
@@ -233,6 +235,10 @@ func (w *Rewriter) Rewrite(p Place, ref string) string {
 	if i < 0 {
 		if p.Kind != KindAnnotation && !w.m.isMirror(r) {
 			w.unmapped = append(w.unmapped, r.String())
+			if slices.ContainsFunc(w.m.entries, func(e mirror) bool { return below(r.repository, e.source) }) {
+				w.passed = r.String() + " is in one of the sources, but the mirror set is only for images by "
+				w.passed += map[bool]string{true: "digest", false: "tag"}[r.digest == ""]
+			}
 		}
 		return ref
 	}
@@ -257,6 +263,9 @@ func (w *Rewriter) Unused() []*manifest.Error {
 	if w.m.cluster {
 		if len(w.used) == 0 || slices.Contains(w.used, true) {
 			return nil
+		}
+		if w.passed != "" {
+			return []*manifest.Error{{File: w.m.file, Msg: w.passed}}
 		}
 		return []*manifest.Error{{File: w.m.file, Msg: "no image of the bundle is in any of the sources"}}
 	}

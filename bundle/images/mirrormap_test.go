@@ -83,6 +83,9 @@ func TestUnused(t *testing.T) {
 		{own, "a.io/x:1", []string{"m.yaml:3: mirrors[1].source: no image of the bundle is in b.io/longer", "m.yaml:4: mirrors[2].source: no image of the bundle is in c.io"}},
 		{set, "a.io/x:1", nil},
 		{set, "x.io/x:1", []string{"m.yaml: no image of the bundle is in any of the sources"}},
+		{set, "a.io/x@" + digest, []string{"m.yaml: a.io/x@" + digest + " is in one of the sources, but the mirror set is only for images by tag"}},
+		{strings.ReplaceAll(strings.ReplaceAll(set, "Tag", "Digest"), "imageTag", "imageDigest"), "a.io/x:1",
+			[]string{"m.yaml: a.io/x:1 is in one of the sources, but the mirror set is only for images by digest"}},
 	} {
 		m, err := ReadMap("m.yaml", []byte(c.m))
 		if err != nil {

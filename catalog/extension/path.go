@@ -1,12 +1,8 @@
 package extension
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
-
-	"github.com/blang/semver/v4"
 
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -75,28 +71,33 @@ type walk struct {
 	visited []Installed
 }
 
-// find returns a bundle by its name or version. A version that no catalog has can still be in a skipRange.
+// find returns a release by its name or version: a catalog that has its bundle goes first.
 func (w *walk) find(which string) (*Installed, error) {
+	var found *Installed
+	var fault error
 	for _, s := range w.sources {
 		p := s.Catalog.Packages[w.request.Package]
 		if p == nil {
 			continue
 		}
-		for _, b := range p.Bundles {
-			v, ok := b.Version()
-			if ok && (b.Name == which || v.String() == strings.TrimPrefix(which, "v")) {
-				return &Installed{b.Name, v.String()}, nil
-			}
+		name, version, err := p.Installed(which)
+		switch {
+		case err != nil:
+			fault = err
+		case version == nil:
+			fault = manifest.WithHint(fmt.Errorf("the catalog does not say the version of %s", name),
+				"name its version")
+		case p.Bundle(name) != nil:
+			return &Installed{name, version.String()}, nil
+		case found == nil || found.Name == w.request.Package+".v"+found.Version:
+			found = &Installed{name, version.String()}
 		}
 	}
-	v, err := semver.ParseTolerant(which)
-	if err != nil {
-		return nil, fmt.Errorf("%s %w", which, errVersion)
+	if found == nil {
+		return nil, fault
 	}
-	return &Installed{w.request.Package + ".v" + v.String(), v.String()}, nil
+	return found, nil
 }
-
-var errVersion = errors.New("is neither a version nor the name of a bundle in the catalog")
 
 func (w *walk) run(current *Installed) {
 	for {

@@ -46,25 +46,15 @@ func (v Version) Text() string {
 	return whole.String()
 }
 
-// longestRelease is how many characters a release may have.
-const longestRelease = 20
-
 func parseVersion(text string) (Version, error) {
 	parsed, err := semver.Parse(text)
 	if err != nil {
 		return Version{}, err
 	}
 	v := Version{Version: parsed}
-	if build := strings.Join(parsed.Build, "."); build == "" || len(build) > longestRelease {
-		return v, nil
-	}
-	var release []semver.PRVersion
-	for _, part := range parsed.Build {
-		p, err := semver.NewPRVersion(part)
-		if err != nil {
-			return v, nil //nolint:nilerr // it is build metadata
-		}
-		release = append(release, p)
+	release, err := catalog.ParseRelease(strings.Join(parsed.Build, "."))
+	if err != nil || release == nil {
+		return v, nil //nolint:nilerr // it is build metadata
 	}
 	v.Release, v.Build = release, nil
 	return v, nil

@@ -54,8 +54,8 @@ func (x *explainer) conflict(with ...string) []applied {
 	if !refutes(x.order) {
 		return nil
 	}
-	core := slices.DeleteFunc(g.Why(nil), func(m z.Lit) bool { _, ok := x.applied[m]; return !ok })
-	slices.SortFunc(core, func(a, b z.Lit) int { return strings.Compare(x.applied[a].text, x.applied[b].text) })
+	why := g.Why(nil)
+	core := slices.DeleteFunc(slices.Clone(x.order), func(m z.Lit) bool { return !slices.Contains(why, m) })
 	var best []z.Lit
 	for seed := range uint64(8) {
 		set := slices.Clone(core)

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,6 +65,10 @@ func (w *namespaceCatalogs) explainResult(r *Result) {
 	if r.Withheld != nil {
 		end.reasons(r.Withheld)
 	}
+	if r.Waiting != nil {
+		end.reasons(r.Waiting)
+		j.step(end, r.Waiting)
+	}
 	j.outcome(end)
 	j.end(end)
 	j.alternatives()
@@ -92,9 +97,14 @@ func (j *judge) step(x *explainer, step *Step) {
 			x.refusal(list[0].id, step))
 	}
 	for _, n := range step.NewSubscriptions {
+		how := "it updates without approval"
+		if m := x.state.manual(); m != nil {
+			how = "its approval is Automatic, but it waits for approval as long as Subscription " + m.Name +
+				" is Manual"
+		}
 		j.add(ruleManual, findings.Note, subscriptionObject(x.state, n.Name),
 			"declare this Subscription yourself to choose its channel and approval",
-			"OLM creates it for %s, channel %s; it updates without approval", n.StartingCSV, n.Channel)
+			"OLM creates it for %s, channel %s; %s", n.StartingCSV, n.Channel, how)
 	}
 	j.uselessNots(x)
 }
@@ -123,14 +133,16 @@ func (j *judge) outcome(x *explainer) {
 	case Withheld:
 		for _, p := range r.Withheld.CSVs {
 			if s := x.state.waitsFor(p.Name); s != nil {
-				j.add(rulePending, findings.Warning, subscriptionObject(x.state, s.Name), approve(s, x.state.Namespace),
-					"it waits for the InstallPlan that installs %s", p.Name)
+				j.add(rulePending, findings.Warning, subscriptionObject(x.state, s.Name),
+					approve(s.Name, x.state.Namespace), "it waits for the InstallPlan that installs %s", p.Name)
 				continue
 			}
 			j.add(ruleLost, findings.Warning, csvObject(x.state, p.Name),
 				"create a Subscription for package "+p.Package,
 				"OLM would install it (%s), but makes no InstallPlan: no Subscription has an update", p.Reason)
 		}
+	case NeedsApproval:
+		j.needsApproval(x.state)
 	case Cycle:
 		names := []string{}
 		for _, s := range r.Steps[r.CycleFrom:] {
@@ -147,14 +159,49 @@ func (j *judge) outcome(x *explainer) {
 	}
 }
 
-// waitsFor returns the Subscription whose current CSV this is, as long as it is not there; nil if there is none.
-func (s *State) waitsFor(csv string) *Subscription {
+// needsApproval says what one approval installs, and which Subscriptions wait although their approval is Automatic.
+func (j *judge) needsApproval(s *State) {
+	moves := map[string]string{}
+	for _, m := range j.result.Waiting.Subscriptions {
+		moves[m.Name] = m.To
+	}
+	manual := s.manual()
 	for i := range s.Subscriptions {
-		if sub := &s.Subscriptions[i]; sub.CurrentCSV == csv && !s.has(csv) {
-			return sub
+		sub := &s.Subscriptions[i]
+		switch to := moves[sub.Name]; {
+		case sub.Manual:
+			named := j.result.Waiting.Subscriptions[0].Name // its status names the InstallPlan
+			if to != "" {
+				named = sub.Name
+			}
+			j.add(ruleApproval, findings.Note, subscriptionObject(s, sub.Name), approve(named, s.Namespace), "%s",
+				oneApproval(to, j.result.Waiting))
+		case to != "":
+			j.add(ruleShared, findings.Warning, subscriptionObject(s, sub.Name),
+				"make its approval Manual too, or move it to a namespace of its own",
+				"its approval is Automatic, but %s waits for approval: Subscription %s is Manual, and so is every "+
+					"InstallPlan of the namespace", to, manual.Name)
 		}
 	}
-	return nil
+}
+
+// oneApproval says what somebody approves together with a CSV, which is empty if the InstallPlan has none for the
+// Subscription.
+func oneApproval(csv string, plan *Step) string {
+	var others []string
+	for _, p := range plan.CSVs {
+		if p.Name != csv {
+			others = append(others, p.Name)
+		}
+	}
+	if csv == "" {
+		return "because it is Manual, the InstallPlan that installs " + text.And(others) + " waits for approval"
+	}
+	out := "the InstallPlan that installs " + csv + " waits for approval"
+	if others != nil {
+		out += "; the same approval installs " + text.And(others)
+	}
+	return out
 }
 
 func (j *judge) failed(x *explainer, namespace string) {
@@ -189,8 +236,12 @@ func (j *judge) failed(x *explainer, namespace string) {
 	for _, s := range append(slices.Clone(x.catalogs), x.installed) {
 		if s.err != nil {
 			explained = true
+			why := s.err.Error()
+			if s.fault != "" {
+				why += ": " + s.fault
+			}
 			j.add(ruleUnavailable, findings.Error, fmt.Sprintf("CatalogSource %s/%s", s.key.namespace, s.key.name),
-				"repair or delete it; OLM resolves nothing in the namespace until then", "%s", s.err)
+				"repair or delete it; OLM resolves nothing in the namespace until then", "%s", why)
 		}
 	}
 	for why, ids := range x.unreadable() {
@@ -227,11 +278,12 @@ func (x *explainer) unreadable() map[string][]string {
 func (j *judge) end(x *explainer) {
 	s := x.state
 	byPackage := map[string][]string{}
-	quiet := slices.Contains([]Outcome{Settled, Withheld}, j.result.Outcome)
+	quiet := slices.Contains([]Outcome{Settled, Withheld, NeedsApproval}, j.result.Outcome)
 	for i := range s.Subscriptions {
 		sub := &s.Subscriptions[i]
 		byPackage[sub.Package] = append(byPackage[sub.Package], sub.Name)
-		if current := x.current(sub); current != nil && quiet && s.waitsFor(sub.CurrentCSV) == nil {
+		if current := x.current(sub); current != nil && quiet && s.waitsFor(sub.CurrentCSV) == nil &&
+			!j.result.Waiting.moves(sub.Name) {
 			j.still(x, sub, current)
 		}
 	}
@@ -260,10 +312,7 @@ func (j *judge) still(x *explainer, s *Subscription, current *entry) {
 	list = slices.DeleteFunc(list, func(v *variable) bool { return v.entry == current })
 	object := subscriptionObject(x.state, s.Name)
 	if len(list) > 0 {
-		step := &Step{}
-		if j.result.Withheld != nil {
-			step = j.result.Withheld
-		}
+		step := cmp.Or(j.result.Withheld, j.result.Waiting, &Step{})
 		why, by := x.refusalBy(list[0].id, step)
 		hint := ""
 		if len(by) > 0 {
@@ -319,6 +368,9 @@ func (j *judge) ends() []string {
 	for _, a := range j.result.Alternatives {
 		end := string(a.Outcome) + " after " + text.Count(len(a.Steps), "InstallPlan") + " with " +
 			strings.Join(a.Installed, ", ")
+		if a.Waiting != nil {
+			end += ", waiting for " + a.Waiting.targets()
+		}
 		if !slices.Contains(list, end) {
 			list = append(list, end)
 		}

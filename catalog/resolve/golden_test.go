@@ -117,6 +117,11 @@ func checkSchema(t *testing.T, r *resolve.Report) {
 // resolveArchive resolves what the files of an archive hold.
 func resolveArchive(t *testing.T, a *txtar.Archive) *resolve.Report {
 	t.Helper()
+	return resolveWith(t, a, resolve.Options{})
+}
+
+func resolveWith(t *testing.T, a *txtar.Archive, o resolve.Options) *resolve.Report {
+	t.Helper()
 	catalogs := map[string]*catalog.Catalog{}
 	var objects []*manifest.Object
 	for _, f := range a.Files {
@@ -154,7 +159,7 @@ func resolveArchive(t *testing.T, a *txtar.Archive) *resolve.Report {
 			c.Unavailable = c.Catalog.Refusal() != nil
 			s.Catalogs = append(s.Catalogs, c)
 		}
-		result, err := resolve.Run(t.Context(), s, resolve.Options{})
+		result, err := resolve.Run(t.Context(), s, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,6 +183,22 @@ func TestRules(t *testing.T) {
 				t.Errorf("rule %s: %q, %q", r.ID, r.Text, r.Help)
 			}
 			ids[r.ID] = true
+		}
+	}
+}
+
+// Somebody who approves every InstallPlan sees the walk to its end.
+func TestApproveAll(t *testing.T) {
+	a, err := txtar.ParseFile(filepath.Join("testdata", "approval.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range resolveWith(t, a, resolve.Options{ApproveAll: true}).Namespaces {
+		if n.Outcome != resolve.Settled || n.Waiting != nil {
+			t.Errorf("%s: %s", n.Name, n.Outcome)
+		}
+		if end := n.End(); len(end.CSVs) != len(n.Installed) {
+			t.Errorf("%s: %d CSVs at the end, want %v", n.Name, len(end.CSVs), n.Installed)
 		}
 	}
 }

@@ -22,17 +22,27 @@ func (x *explainer) help(set []applied) []string {
 		return list
 	}
 	wrong := x.wrongSubscriptions()
-	if len(wrong) < 2 || !x.helps(wrong...) {
+	if !x.helps(wrong...) {
 		return nil
 	}
 	for _, a := range wrong {
 		h := x.helpFor(a)
 		if h == "" {
-			h = x.helpDelete(strings.TrimPrefix(a.id, subscriptionID("")))
+			h = x.helpDelete(x.subscriptionOf(a))
 		}
 		list = append(list, a.text+": "+h)
 	}
 	return list
+}
+
+// subscriptionOf returns the Subscription of a constraint.
+func (x *explainer) subscriptionOf(a applied) (s Subscription) {
+	for _, s = range x.state.Subscriptions {
+		if subscriptionID(s.Name) == a.id {
+			break
+		}
+	}
+	return s
 }
 
 // wrongSubscriptions returns the constraints of the Subscriptions that find nothing, in the order of the Subscriptions.
@@ -68,23 +78,20 @@ func (x *explainer) solvable(changed Subscription) bool {
 
 // resolves reports whether OLM resolves Subscriptions beside what is installed.
 func (x *explainer) resolves(installed *snapshot, subscriptions []Subscription) bool {
-	list, err := x.namespaceCatalogs.builder(installed, nil).build(subscriptions)
-	if err != nil {
-		return false
-	}
 	other := &explainer{state: x.state}
-	if other.problem, err = newProblem(list); err != nil {
-		return false
+	list, err := x.namespaceCatalogs.builder(installed, nil).build(subscriptions)
+	if err == nil {
+		other.problem, err = newProblem(list)
 	}
-	return other.helps()
+	return err == nil && other.helps()
 }
 
 func (x *explainer) helpFor(a applied) string {
 	switch {
 	case a.subscription && a.kind == mandatory:
-		return x.helpDelete(strings.TrimPrefix(a.id, subscriptionID("")))
+		return x.helpDelete(x.subscriptionOf(a))
 	case a.subscription && a.kind == prohibited:
-		return x.helpSubscription(strings.TrimPrefix(a.id, "subscription:"))
+		return x.helpSubscription(x.subscriptionOf(a))
 	case a.entry != nil && a.kind == mandatory:
 		return fmt.Sprintf("delete ClusterServiceVersion %s, or let a Subscription of its package own it", a.entry.name)
 	case a.kind == prohibited && a.entry.source.virtual():
@@ -101,60 +108,51 @@ func (x *explainer) helpFor(a applied) string {
 
 // helpDelete returns where a Subscription could go: nowhere, or to a namespace of its own if OLM would resolve there.
 // Two operators of one package are not for one cluster.
-func (x *explainer) helpDelete(name string) string {
-	subscriptions := x.state.Subscriptions
-	i := slices.IndexFunc(subscriptions, func(s Subscription) bool { return s.Name == name })
-	others := slices.ContainsFunc(subscriptions, func(s Subscription) bool { return s.Name != name })
-	twin := slices.ContainsFunc(subscriptions, func(s Subscription) bool {
-		return i >= 0 && s.Name != name && s.Package == subscriptions[i].Package
+func (x *explainer) helpDelete(s Subscription) string {
+	others := slices.DeleteFunc(slices.Clone(x.state.Subscriptions), func(o Subscription) bool {
+		return o.Name == s.Name
 	})
-	if i >= 0 && others && !twin && x.resolves(&snapshot{}, subscriptions[i:i+1]) {
-		return fmt.Sprintf("delete Subscription %s, or create it in another namespace", name)
+	twin := slices.ContainsFunc(others, func(o Subscription) bool { return o.Package == s.Package })
+	if len(others) > 0 && !twin && x.resolves(&snapshot{}, []Subscription{s}) {
+		return fmt.Sprintf("delete Subscription %s, or create it in another namespace", s.Name)
 	}
-	return "delete Subscription " + name
+	return "delete Subscription " + s.Name
 }
 
 // helpSubscription returns what the catalogs have instead of what a Subscription asks for. OLM would resolve with it.
-func (x *explainer) helpSubscription(name string) string {
-	i := slices.IndexFunc(x.state.Subscriptions, func(s Subscription) bool { return s.Name == name })
-	if i < 0 {
-		return ""
-	}
-	s := x.state.Subscriptions[i]
+func (x *explainer) helpSubscription(s Subscription) string {
 	with := func(change func(s *Subscription)) bool {
 		changed := s
 		change(&changed)
 		return x.solvable(changed)
 	}
-	all := x.of(x.installed, sourceKey{s.Source, s.SourceNamespace})
-	channels := map[string]bool{}
-	var names, elsewhere []string
-	for _, e := range all {
-		if !e.ofPackage(s.Package) || channels[e.channel] {
-			continue
+	var channels, others, catalogs []string
+	for _, e := range x.of(x.installed, sourceKey{s.Source, s.SourceNamespace}) {
+		if e.ofPackage(s.Package) && !slices.Contains(channels, e.channel) {
+			channels = append(channels, e.channel)
 		}
-		channels[e.channel] = true
-		if s.Channel == e.channel || with(func(s *Subscription) { s.Channel = e.channel }) {
-			names = append(names, e.channel)
+	}
+	if !slices.Contains(channels, s.Channel) {
+		for _, channel := range channels {
+			if with(func(s *Subscription) { s.Channel = channel }) {
+				others = append(others, channel)
+			}
 		}
 	}
 	for _, c := range x.catalogs {
-		if c.key != (sourceKey{s.Source, s.SourceNamespace}) &&
-			slices.ContainsFunc(c.entries, func(e *entry) bool { return e.ofPackage(s.Package) }) &&
-			with(func(s *Subscription) { s.Source, s.SourceNamespace = c.key.name, c.key.namespace }) {
-			elsewhere = append(elsewhere, c.key.namespace+"/"+c.key.name)
+		if with(func(s *Subscription) { s.Source, s.SourceNamespace = c.key.name, c.key.namespace }) {
+			catalogs = append(catalogs, c.key.namespace+"/"+c.key.name)
 		}
 	}
 	switch {
-	case len(names) > 0 && !channels[s.Channel] && s.Channel != "":
-		return fmt.Sprintf("set spec.channel of Subscription %s to one of: %s", name, strings.Join(names, ", "))
-	case len(channels) > 0 && s.StartingCSV != "" && with(func(s *Subscription) { s.StartingCSV = "" }):
-		return fmt.Sprintf("remove spec.startingCSV of Subscription %s, or name an entry of the channel", name)
-	case len(elsewhere) > 0:
-		return fmt.Sprintf("set spec.source of Subscription %s to a catalog with package %s: %s", name, s.Package,
-			strings.Join(elsewhere, ", "))
-	}
-	if len(channels) > 0 {
+	case others != nil:
+		return fmt.Sprintf("set spec.channel of Subscription %s to one of: %s", s.Name, strings.Join(others, ", "))
+	case with(func(s *Subscription) { s.StartingCSV = "" }):
+		return fmt.Sprintf("remove spec.startingCSV of Subscription %s, or name an entry of the channel", s.Name)
+	case catalogs != nil:
+		return fmt.Sprintf("set spec.source of Subscription %s to a catalog with package %s: %s", s.Name, s.Package,
+			strings.Join(catalogs, ", "))
+	case channels != nil:
 		return "" // nothing that the catalog has would do
 	}
 	return fmt.Sprintf("add a catalog with package %s to namespace %s", s.Package, x.namespace)

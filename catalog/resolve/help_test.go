@@ -7,7 +7,7 @@ func TestHelpFor(t *testing.T) {
 	sub, installed, bundle := &variable{id: "subscription:s", subscription: true},
 		&variable{entry: &entry{name: "a.v1", source: sourceKey{existing, "ns"}}}, &variable{entry: &entry{name: "a.v2", pkg: "a"}}
 	need := &requirement{text: "with package: p"}
-	x := &explainer{state: &State{}}
+	x := &explainer{state: &State{Subscriptions: []Subscription{{Name: "s"}}}}
 	for _, c := range []struct {
 		name string
 		a    applied
@@ -44,12 +44,12 @@ func TestHelpSubscription(t *testing.T) {
 		{Subscription{Package: "a", Channel: "c", StartingCSV: "x", Source: "cat", SourceNamespace: "olm"}, "remove spec.startingCSV of Subscription s, or name an entry of the channel"},
 		{Subscription{Package: "a", StartingCSV: "x", Source: "cat", SourceNamespace: "olm"}, "remove spec.startingCSV of Subscription s, or name an entry of the channel"},
 		{Subscription{Package: "a", Source: "other", SourceNamespace: "olm"}, "set spec.source of Subscription s to a catalog with package a: olm/cat"},
-		{Subscription{Package: "b", Source: "cat", SourceNamespace: "olm"}, "add a catalog with package b to namespace ns"},
+		{Subscription{Package: "b", Channel: "c", Source: "cat", SourceNamespace: "olm"}, "add a catalog with package b to namespace ns"},
 	} {
 		c.sub.Name = "s"
 		w := &namespaceCatalogs{namespace: "ns", catalogs: []*snapshot{snap("cat", e), snap("other")}}
 		x := &explainer{builder: w.builder(&snapshot{}, nil), state: &State{Subscriptions: []Subscription{c.sub}}}
-		if got := x.helpSubscription("s"); got != c.want {
+		if got := x.helpSubscription(c.sub); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.sub, got, c.want)
 		}
 	}

@@ -26,6 +26,7 @@ type snapshot struct {
 	entries  []*entry
 	byName   map[string][]*entry
 	err      error
+	fault    string // of its CatalogSource
 }
 
 func newNamespaceCatalogs(s *State) *namespaceCatalogs {
@@ -34,6 +35,7 @@ func newNamespaceCatalogs(s *State) *namespaceCatalogs {
 		snap := &snapshot{key: sourceKey{c.Name, c.Namespace}, priority: c.Priority}
 		if c.Unavailable {
 			snap.err = fmt.Errorf("no registry client established for catalogsource %s/%s", c.Namespace, c.Name)
+			snap.fault = c.Fault
 		} else {
 			snap.addCatalog(c.Catalog)
 		}

@@ -16,7 +16,7 @@ import (
 // Cluster holds OLM's objects of all namespaces.
 type Cluster struct {
 	Namespaces     []*State // with Subscriptions, CSVs or OperatorGroups; sorted by name; without catalogs
-	CatalogSources []Source // without content
+	CatalogSources []Source // without content, unless it is in a ConfigMap among the objects
 }
 
 // Subscribes reports whether a Subscription names a catalog.
@@ -41,6 +41,11 @@ func ReadValid(objects []*manifest.Object) *Cluster {
 
 func readObjects(objects []*manifest.Object, namespace string, fault func(error) error) (*Cluster, error) {
 	r := &objectReader{namespace: namespace, states: map[string]*State{}}
+	for _, o := range objects {
+		if o.Group() == "" && o.Kind == "ConfigMap" {
+			r.configMaps = append(r.configMaps, o)
+		}
+	}
 	for _, o := range objects {
 		if o.Group() != olm.Group {
 			continue
@@ -67,6 +72,8 @@ type objectReader struct {
 	namespace string
 	states    map[string]*State
 	cluster   Cluster
+
+	configMaps []*manifest.Object
 }
 
 func (r *objectReader) read(o *manifest.Object) error {
@@ -80,8 +87,7 @@ func (r *objectReader) read(o *manifest.Object) error {
 		if _, err := o.Into(&c); err != nil {
 			return err
 		}
-		r.cluster.CatalogSources = append(r.cluster.CatalogSources,
-			Source{Name: c.Name, Namespace: r.in(o.Namespace), Priority: c.Spec.Priority, Image: c.Spec.Image})
+		r.cluster.CatalogSources = append(r.cluster.CatalogSources, r.source(&c))
 	case operatorsv1.OperatorGroupKind:
 		var g operatorsv1.OperatorGroup
 		if _, err := o.Into(&g); err != nil {
@@ -91,6 +97,44 @@ func (r *objectReader) read(o *manifest.Object) error {
 		s.OperatorGroups++
 		s.ExcludeGlobal = g.Annotations[olm.AnnotationExcludeGlobal] == "true"
 		s.FailForward = g.UpgradeStrategy() == operatorsv1.UpgradeStrategyUnsafeFailForward
+	}
+	return nil
+}
+
+// source returns a catalog, with its content if that is in a ConfigMap among the objects.
+func (r *objectReader) source(c *v1alpha1.CatalogSource) Source {
+	s := Source{Name: c.Name, Namespace: r.in(c.Namespace), Priority: c.Spec.Priority}
+	err := sourceFault(&c.Spec)
+	inMap := func(o *manifest.Object) bool {
+		return o.Name == c.Spec.ConfigMap && r.in(o.Namespace) == s.Namespace
+	}
+	switch i := slices.IndexFunc(r.configMaps, inMap); {
+	case err != nil:
+	case c.Spec.SourceType == v1alpha1.SourceTypeGrpc:
+		s.Image = c.Spec.Image
+	case i >= 0:
+		s.Catalog, err = catalog.ReadConfigMap(r.configMaps[i])
+	}
+	if err != nil {
+		s.Unavailable, s.Fault = true, err.Error()
+	}
+	return s
+}
+
+// sourceFault returns why OLM cannot use a CatalogSource, in its words (OLM:
+// pkg/controller/operators/catalog/operator.go, validateSourceType).
+func sourceFault(spec *v1alpha1.CatalogSourceSpec) error {
+	switch spec.SourceType {
+	case v1alpha1.SourceTypeInternal, v1alpha1.SourceTypeConfigmap:
+		if spec.ConfigMap == "" {
+			return fmt.Errorf("configmap name unset: must be set for sourcetype: %s", spec.SourceType)
+		}
+	case v1alpha1.SourceTypeGrpc:
+		if spec.Image == "" && spec.Address == "" {
+			return fmt.Errorf("image and address unset: at least one must be set for sourcetype: %s", spec.SourceType)
+		}
+	default:
+		return fmt.Errorf("unknown sourcetype: %s", spec.SourceType)
 	}
 	return nil
 }
@@ -123,6 +167,7 @@ func (r *objectReader) subscription(o *manifest.Object) error {
 		Place: catalog.Place{File: o.File, Line: o.Line}, Name: v.Name, Package: v.Spec.Package,
 		Channel: v.Spec.Channel,
 		Source:  v.Spec.CatalogSource, SourceNamespace: v.Spec.CatalogSourceNamespace, StartingCSV: v.Spec.StartingCSV,
+		Manual:       v.Spec.InstallPlanApproval == v1alpha1.ApprovalManual,
 		InstalledCSV: v.Status.InstalledCSV, CurrentCSV: v.Status.CurrentCSV,
 	})
 	return nil

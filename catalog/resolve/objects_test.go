@@ -69,3 +69,128 @@ spec: {version: 1.0.0, displayName: x, install: {strategy: deployment}, customre
 		}
 	}
 }
+
+// A Subscription names a catalog by name and namespace.
+func TestSubscribes(t *testing.T) {
+	c := resolve.Cluster{Namespaces: []*resolve.State{{}, {Subscriptions: []resolve.Subscription{
+		{Name: "s", Source: "cat", SourceNamespace: "olm"}}}}}
+	for _, to := range []resolve.Source{{Name: "cat", Namespace: "olm"}, {Name: "cat", Namespace: "a"}, {Name: "b", Namespace: "olm"}} {
+		if got := c.Subscribes(to); got != (to.Name+to.Namespace == "catolm") {
+			t.Errorf("%+v: %v", to, got)
+		}
+	}
+}
+
+// A CatalogSource says what it serves: an image, a ConfigMap of its namespace, or why OLM cannot use it.
+func TestCatalogSources(t *testing.T) {
+	var objects []*manifest.Object
+	for doc := range strings.SplitSeq(`apiVersion: operators.coreos.com/v1alpha1
+kind: CatalogSource
+metadata: {name: image, namespace: olm}
+spec: {sourceType: grpc, image: registry.example.com/cat}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: CatalogSource
+metadata: {name: address, namespace: olm}
+spec: {sourceType: grpc, address: "cat:50051"}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: CatalogSource
+metadata: {name: nothing, namespace: olm}
+spec: {sourceType: grpc}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: CatalogSource
+metadata: {name: map, namespace: olm}
+spec: {sourceType: configmap, configMap: content}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: CatalogSource
+metadata: {name: map, namespace: elsewhere}
+spec: {sourceType: internal, configMap: content}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: CatalogSource
+metadata: {name: broken, namespace: olm}
+spec: {sourceType: internal, configMap: broken}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: CatalogSource
+metadata: {name: unnamed, namespace: olm}
+spec: {sourceType: internal}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: CatalogSource
+metadata: {name: foo, namespace: olm}
+spec: {sourceType: foo}
+---
+apiVersion: example.com/v1
+kind: ConfigMap
+metadata: {name: content, namespace: olm}
+data: {packages: "["}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: content, namespace: olm}
+data: {packages: "["}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: content, namespace: olm}
+data: {packages: "[]", clusterServiceVersions: "[]", customResourceDefinitions: "[]"}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: broken, namespace: olm}
+data: {packages: "["}
+`, "---\n") {
+		o, err := manifest.ReadOne("x.yaml", []byte(doc))
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, o)
+	}
+	c, err := resolve.ReadObjects(objects, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range c.CatalogSources {
+		is := s.Namespace + "/" + s.Name + ":"
+		switch {
+		case s.Image != "":
+			is += " image"
+		case s.Catalog != nil:
+			is += " content"
+		case s.Fault != "":
+			is += " " + s.Fault
+		}
+		if s.Unavailable != (s.Fault != "") {
+			t.Errorf("%s unavailable: %v", is, s.Unavailable)
+		}
+		got = append(got, is)
+	}
+	want := []string{"olm/image: image", "olm/address:", "olm/nothing: image and address unset: at least one must be set for sourcetype: grpc",
+		"olm/map: content", "elsewhere/map:", "olm/broken: x.yaml:4: data: couldn't find expected key customResourceDefinitions in configmap",
+		"olm/unnamed: configmap name unset: must be set for sourcetype: internal",
+		"olm/foo: unknown sourcetype: foo"}
+	for i := range want {
+		if i >= len(got) || got[i] != want[i] {
+			t.Errorf("%q, want %q", got, want[i])
+		}
+	}
+}
+
+// A CatalogSource is known by name and namespace.
+func TestSame(t *testing.T) {
+	a := resolve.Source{Name: "a", Namespace: "n"}
+	for _, c := range []struct {
+		other resolve.Source
+		want  bool
+	}{{resolve.Source{Name: "a", Namespace: "n", Priority: 1}, true}, {resolve.Source{Name: "b", Namespace: "n"}, false},
+		{resolve.Source{Name: "a", Namespace: "m"}, false}} {
+		if got := a.Same(c.other); got != c.want {
+			t.Errorf("%+v: %v", c.other, got)
+		}
+	}
+}

@@ -1,13 +1,10 @@
 package resolve
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-
-	"github.com/blang/semver/v4"
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
@@ -95,36 +92,18 @@ func PathOf(c *catalog.Catalog, pkg, channel, from, to string) (*Path, error) {
 	if len(order) == 0 {
 		return nil, fmt.Errorf("channel %s of package %s has no entries", ch.Name, pkg)
 	}
-	current, err := installedBundle(p, from)
-	if err != nil {
+	current := &entry{}
+	if current.name, current.version, err = p.Installed(from); err != nil {
 		return nil, err
 	}
 	w := &pathWalk{order: order, path: &Path{Package: pkg, Channel: ch.Name, From: current.name, Head: order[0].name}}
 	if to != "" {
-		target, err := installedBundle(p, to)
-		if err != nil {
+		if w.path.To, _, err = p.Installed(to); err != nil {
 			return nil, err
 		}
-		w.path.To = target.name
 	}
 	w.run(current)
 	return w.path, nil
-}
-
-// installedBundle returns a bundle of the package by its name or version. A version that the catalog no longer has can
-// still be in a skipRange.
-func installedBundle(p *catalog.Package, which string) (*entry, error) {
-	for _, b := range p.Bundles {
-		v, ok := b.Version()
-		if ok && (b.Name == which || v.String() == strings.TrimPrefix(which, "v")) {
-			return &entry{name: b.Name, version: &v}, nil
-		}
-	}
-	v, err := semver.ParseTolerant(which)
-	if err != nil {
-		return nil, fmt.Errorf("%s %w", which, errVersion)
-	}
-	return &entry{name: p.Name + ".v" + v.String(), version: &v}, nil
 }
 
 // pathWalk goes along a channel.
@@ -195,7 +174,7 @@ func (w *pathWalk) step(from, to *entry, notes []string) PathStep {
 	s := PathStep{From: from.name, To: to.name, Edge: to.edgeFrom(from), Notes: notes}
 	if to.version != nil {
 		s.Version = to.version.String()
-		if to.version.LT(*from.version) {
+		if from.version != nil && to.version.LT(*from.version) {
 			s.Notes = append(s.Notes, "the version goes down")
 		}
 	}
@@ -284,5 +263,3 @@ func (s *PathStep) title() string {
 	}
 	return line
 }
-
-var errVersion = errors.New("is neither a version nor the name of a bundle in the catalog")

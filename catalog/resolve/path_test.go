@@ -285,3 +285,15 @@ func TestPrintNoSolution(t *testing.T) {
 		}
 	}
 }
+
+// A name that the channel only replaces has no version: nothing is said about its direction.
+func TestPathOfReplacedName(t *testing.T) {
+	c := chain(t, nil, map[string][]string{"stable": {"name: a.v1.0.0, replaces: a.old", "name: a.v1.1.0, replaces: a.v1.0.0"}})
+	p, err := resolve.PathOf(c, "a", "", "a.old", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Steps) != 2 || p.Steps[0].To != "a.v1.0.0" || len(p.Steps[0].Notes) > 0 {
+		t.Errorf("%+v", p)
+	}
+}

@@ -18,6 +18,11 @@ type Step struct {
 	Removed          []string       `json:"removed,omitempty"` // CSVs that a new one replaces
 }
 
+// moves reports whether an InstallPlan, which may be nil, changes a Subscription.
+func (s *Step) moves(subscription string) bool {
+	return s != nil && slices.ContainsFunc(s.Subscriptions, func(m Move) bool { return m.Name == subscription })
+}
+
 // Move is the change of one Subscription.
 type Move struct {
 	Name string `json:"name"`

@@ -85,6 +85,9 @@ func (w *Walk) tables() (list []findings.Table) {
 	for i := range w.Steps {
 		list = append(list, w.Steps[i].table(fmt.Sprintf("InstallPlan %d", i+1)))
 	}
+	if w.Waiting != nil {
+		list = append(list, w.Waiting.table(fmt.Sprintf("InstallPlan %d, waits for approval", len(w.Steps)+1)))
+	}
 	if w.Withheld != nil {
 		list = append(list, w.Withheld.table("without InstallPlan"))
 	}
@@ -154,6 +157,8 @@ func (w *Walk) ending() string {
 		return "failed: OLM installs and updates nothing"
 	case Withheld:
 		return "withheld: OLM finds operators to install, but makes no InstallPlan for them"
+	case NeedsApproval:
+		return "waits: OLM goes on when somebody approves the InstallPlan"
 	case UpgradePending:
 		return "pending: every Subscription waits for its InstallPlan"
 	case NoSubscriptions:
@@ -171,18 +176,26 @@ func (r *Result) alternatives() findings.Table {
 		Columns: []findings.Column{{Title: "Steps"}, {Title: "Installed", Before: "; installed: "}}}
 	for _, a := range r.Alternatives[1:] {
 		var steps []string
-		for _, s := range a.Steps {
-			var moves []string
-			for _, m := range s.Subscriptions {
-				moves = append(moves, m.To)
-			}
-			steps = append(steps, strings.Join(moves, " and "))
+		for i := range a.Steps {
+			steps = append(steps, a.Steps[i].targets())
+		}
+		if a.Waiting != nil {
+			steps = append(steps, a.Waiting.targets())
 		}
 		steps = append(steps, string(a.Outcome))
 		t.Rows = append(t.Rows,
 			findings.Cells(strings.Join(steps, ", then "), cmp.Or(strings.Join(a.Installed, ", "), "nothing")))
 	}
 	return t
+}
+
+// targets returns the CSVs that Subscriptions move to.
+func (s *Step) targets() string {
+	var to []string
+	for _, m := range s.Subscriptions {
+		to = append(to, m.To)
+	}
+	return strings.Join(to, " and ")
 }
 
 func findingCells(f findings.Finding) []findings.Cell {

@@ -25,13 +25,18 @@ const (
 	rulePending     = "install-plan-pending"
 	ruleGroups      = "operator-groups"
 	ruleManual      = "dependency-automatic"
+	ruleApproval    = "approval-needed"
+	ruleShared      = "approval-shared"
 )
 
 // Blocking reports whether a finding says that OLM installs an update neither now nor later, because of what else is
 // there.
 func Blocking(f findings.Finding) bool { return f.Rule == ruleHeldBack }
 
-const inResolver = " Source: OLM, pkg/controller/registry/resolver/"
+const (
+	inResolver        = " Source: OLM, pkg/controller/registry/resolver/"
+	inCatalogOperator = " Source: OLM, pkg/controller/operators/catalog/operator.go."
+)
 
 // Rules returns the rules of the findings of a Result, sorted by id.
 func Rules() []findings.Rule {
@@ -46,7 +51,7 @@ func Rules() []findings.Rule {
 		{ID: ruleLost, Text: "A dependency is missing and OLM does not install it",
 			Help: "OLM makes an InstallPlan only if status.currentCSV of a Subscription changes. A lost " +
 				"dependency comes back with " +
-				"the next update of any Subscription. Source: OLM, pkg/controller/operators/catalog/operator.go."},
+				"the next update of any Subscription." + inCatalogOperator},
 		{ID: ruleCycle, Text: "Updates form a cycle",
 			Help: "skipRange has no direction: an old entry whose range contains a newer version is an update of it." +
 				inResolver + "resolver.go."},
@@ -83,15 +88,29 @@ func Rules() []findings.Rule {
 				"variable_types.go."},
 		{ID: ruleNoSolution, Text: "OLM finds no solution, and installs and updates nothing in the namespace",
 			Help: "One Subscription without solution blocks all others." + inResolver + "solver/solve.go."},
-		{ID: rulePending, Text: "A Subscription waits for an InstallPlan",
-			Help: "OLM makes no other InstallPlan for it until this one is approved and its CSVs are there. If all " +
-				"Subscriptions wait, OLM does not resolve. Source: OLM, pkg/controller/operators/catalog/operator.go."},
 		{ID: ruleGroups, Text: "The namespace does not have exactly one OperatorGroup",
 			Help: "OLM resolves nothing, and sets no condition. Source: OLM, " +
 				"pkg/controller/registry/resolver/fail_forward.go."},
-		{ID: ruleManual, Text: "OLM creates a Subscription for a dependency",
-			Help: "It updates by itself, as its installPlanApproval is Automatic." + inResolver + "steps.go."},
 	}
+	list = append(list, approvalRules()...)
 	slices.SortFunc(list, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return list
+}
+
+// approvalRules returns the rules about InstallPlans that wait, and what is installed without approval.
+func approvalRules() []findings.Rule {
+	return []findings.Rule{
+		{ID: rulePending, Text: "A Subscription waits for an InstallPlan",
+			Help: "OLM makes no other InstallPlan for it until this one is approved and its CSVs are there. If all " +
+				"Subscriptions wait, OLM does not resolve." + inCatalogOperator},
+		{ID: ruleManual, Text: "OLM creates a Subscription for a dependency",
+			Help: "It updates by itself, as its installPlanApproval is Automatic, unless another Subscription of the " +
+				"namespace is Manual." + inResolver + "steps.go."},
+		{ID: ruleApproval, Text: "An InstallPlan waits for approval",
+			Help: "The installPlanApproval of a Subscription is Manual. Who approves the InstallPlan approves " +
+				"everything in it." + inCatalogOperator},
+		{ID: ruleShared, Text: "A Subscription with automatic approval waits for approval",
+			Help: "One Subscription with installPlanApproval Manual makes every InstallPlan of its namespace wait." +
+				inCatalogOperator},
+	}
 }

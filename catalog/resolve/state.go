@@ -31,7 +31,13 @@ type Source struct {
 	Priority        int
 	Image           string // of a CatalogSource in a tree; may be empty
 	Catalog         *catalog.Catalog
-	Unavailable     bool // OLM has no connection to it: its pod does not run, or opm refuses its content
+	Unavailable     bool   // OLM has no connection to it: its pod does not run, or opm refuses its content
+	Fault           string // why it is unavailable, as far as its CatalogSource says so
+}
+
+// Same reports whether two catalogs are the same CatalogSource.
+func (s Source) Same(other Source) bool {
+	return s.Name == other.Name && s.Namespace == other.Namespace
 }
 
 // Subscription is a Subscription of the namespace, with its status.
@@ -44,6 +50,7 @@ type Subscription struct {
 	SourceNamespace string `json:"sourceNamespace"`
 	StartingCSV     string `json:"startingCSV,omitempty"`
 
+	Manual       bool   `json:"-"` // somebody approves its InstallPlans
 	InstalledCSV string `json:"-"`
 	CurrentCSV   string `json:"-"`
 }

@@ -210,17 +210,3 @@ func TestDeprecation(t *testing.T) {
 		}
 	}
 }
-
-// An installed version may be one that the catalog no longer has.
-func TestInstalledBundle(t *testing.T) {
-	p := &catalog.Package{Name: "a", Bundles: []*catalog.Bundle{{Name: "unversioned"},
-		{Name: "first", Properties: []catalog.Property{{Type: catalog.TypePackage, Value: json.RawMessage(`{"packageName":"a","version":"1.0.0"}`)}}}}}
-	for which, want := range map[string]string{"first": "first", "1.0.0": "first", "v1.0.0": "first", "0.0.0": "a.v0.0.0", "2.0.0": "a.v2.0.0"} {
-		if e, err := installedBundle(p, which); err != nil || e.name != want {
-			t.Errorf("%s: %v, %v", which, e, err)
-		}
-	}
-	if _, err := installedBundle(p, "unversioned"); err == nil {
-		t.Error("a bundle without a version is installed")
-	}
-}

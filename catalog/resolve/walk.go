@@ -18,6 +18,7 @@ const (
 	Settled         Outcome = "settled"         // there is nothing left to do
 	Failed          Outcome = "error"           // OLM cannot resolve
 	Withheld        Outcome = "withheld"        // OLM finds operators to install, but makes no InstallPlan for them
+	NeedsApproval   Outcome = "needsApproval"   // the next InstallPlan waits until somebody approves it
 	UpgradePending  Outcome = "upgradePending"  // every Subscription waits for an InstallPlan that it already has
 	NoSubscriptions Outcome = "noSubscriptions" // OLM does not look at the namespace
 	Cycle           Outcome = "cycle"           // the updates go round forever
@@ -30,6 +31,7 @@ type Walk struct {
 	Steps         []Step        `json:"steps,omitempty"`
 	CycleFrom     int           `json:"cycleFrom,omitempty"` // outcome cycle: the state after so many steps came again
 	Withheld      *Step         `json:"withheld,omitempty"`
+	Waiting       *Step         `json:"waiting,omitempty"` // outcome needsApproval: the InstallPlan
 	Failure       *Failure      `json:"error,omitempty"`
 	Installed     []string      `json:"installed,omitempty"`     // CSVs at the end
 	Subscriptions []Status      `json:"subscriptions,omitempty"` // at the end
@@ -54,7 +56,8 @@ type Deprecation struct {
 
 // Options say how far to walk.
 type Options struct {
-	Steps int // at most; 0: until nothing changes
+	Steps      int  // at most; 0: until nothing changes
+	ApproveAll bool // somebody approves every InstallPlan that waits for approval
 }
 
 // Result is what OLM does. Where it depends on chance, the walk is one of the alternatives.
@@ -105,6 +108,9 @@ func (s *State) installCurrentCSVs() {
 		}
 	}
 }
+
+// End returns the state in which the walk ends.
+func (w *Walk) End() *State { return w.states[len(w.states)-1].clone() }
 
 // key returns a text that differs for different states.
 func (s *State) key() string {
@@ -208,6 +214,10 @@ func (w *walker) walk(s *State, p path) error {
 			w.end(s, p, Walk{Outcome: Failed, Failure: d.failure})
 		case len(d.step.Subscriptions) > 0:
 			next, done := s.apply(*d.step)
+			if s.manual() != nil && !w.options.ApproveAll {
+				w.end(s, p, Walk{Outcome: NeedsApproval, Waiting: &done})
+				continue
+			}
 			if err := w.walk(next, p.and(s, key, done)); err != nil {
 				return err
 			}
@@ -223,8 +233,32 @@ func (w *walker) walk(s *State, p path) error {
 // waiting reports whether every Subscription waits for its current CSV.
 func (s *State) waiting() bool {
 	return !slices.ContainsFunc(s.Subscriptions, func(sub Subscription) bool {
-		return sub.CurrentCSV == "" || s.has(sub.CurrentCSV)
+		return sub.CurrentCSV == "" || s.waitsFor(sub.CurrentCSV) == nil
 	})
+}
+
+// waitsFor returns the Subscription whose current CSV this is, as long as it is not there; nil if there is none.
+func (s *State) waitsFor(csv string) *Subscription {
+	if s.has(csv) {
+		return nil
+	}
+	return s.find(func(sub *Subscription) bool { return sub.CurrentCSV == csv })
+}
+
+// manual returns the first Subscription whose InstallPlans somebody approves; nil if there is none. All InstallPlans of
+// the namespace wait for approval as long as there is one (OLM: pkg/controller/operators/catalog/operator.go,
+// syncResolvingNamespace).
+func (s *State) manual() *Subscription {
+	return s.find(func(sub *Subscription) bool { return sub.Manual })
+}
+
+func (s *State) find(is func(*Subscription) bool) *Subscription {
+	for i := range s.Subscriptions {
+		if is(&s.Subscriptions[i]) {
+			return &s.Subscriptions[i]
+		}
+	}
+	return nil
 }
 
 // decide returns the answers of OLM for a state, the most frequent one first.

@@ -134,7 +134,11 @@ finding of level error. The exit code is 3 if there are findings at or above
 			if err != nil {
 				return err
 			}
-			return printAudit(cmd, report, format, failOn)
+			err = printAudit(cmd, report, format, failOn)
+			if format == findings.Text && report.Incomplete() && !f.options.Pull {
+				fmt.Fprintln(cmd.ErrOrStderr(), "hint: --pull reads the objects from the images of the bundles")
+			}
+			return err
 		},
 	}
 	flags := cmd.Flags()

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	fbc "github.com/olmgen/olmgen/catalog"
@@ -31,8 +32,8 @@ compares their operators.`,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newCatalogResolve(), newCatalogPath(), newCatalogValidate(), newCatalogAudit(), newCatalogSite(),
-		newCatalogMerge())
+	cmd.AddCommand(newCatalogResolve(), newCatalogPath(), newCatalogDiff(), newCatalogValidate(), newCatalogAudit(),
+		newCatalogSite(), newCatalogMerge())
 	return cmd
 }
 
@@ -40,7 +41,7 @@ compares their operators.`,
 type resolveFlags struct {
 	catalogs, installs []string
 	namespace, global  string
-	once               bool
+	once, approveAll   bool
 	network            fbc.Options
 	format             findings.Format
 	failOn             findings.Severity
@@ -56,7 +57,8 @@ the other until nothing changes, their CSVs and new Subscriptions, and the
 reason for each choice. If there is no solution, it prints OLM's words, the
 smallest set of constraints that conflict, and what would help. It lists what
 OLM does in silence: an update that is held back, an older entry that is
-installed, a dependency that is lost.
+installed, a dependency that is lost. It stops at an InstallPlan that waits for
+approval, and says what one approval installs; with --approve-all it goes on.
 
 PATH has Subscriptions, ClusterServiceVersions, OperatorGroups and
 CatalogSources: a file, a directory, or - for stdin. --install adds a
@@ -86,10 +88,17 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 		"`NAMESPACE` whose catalogs serve all namespaces (default: openshift-marketplace if a catalog is in it, "+
 			"else olm)")
 	flags.BoolVar(&f.once, "once", false, "predict the next InstallPlan only")
+	registerApproveAll(flags, &f.approveAll)
 	formatFlag(cmd, &f.format, resolve.Formats)
 	failOnFlag(cmd, &f.failOn)
 	registerSources(flags, &f.network)
 	return cmd
+}
+
+// registerApproveAll adds the flag that approves what waits for approval.
+func registerApproveAll(flags *pflag.FlagSet, approve *bool) {
+	flags.BoolVar(approve, "approve-all", false,
+		"go on after an InstallPlan that waits for approval (installPlanApproval: Manual)")
 }
 
 func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
@@ -103,11 +112,20 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	sources, global, err := openCatalogs(cmd, f.network, f.catalogs, f.global, cluster.CatalogSources)
+	var given []catalogFlag
+	for _, value := range f.catalogs {
+		c, err := parseCatalog(value)
+		if err != nil {
+			return err
+		}
+		given = append(given, c)
+	}
+	sources, global, err := openCatalogs(cmd, f.network, given, f.global, cluster.CatalogSources)
 	if err != nil {
 		return err
 	}
-	if len(f.catalogs) == 0 {
+	inTree := func(s resolve.Source) bool { return s.Catalog != nil }
+	if len(f.catalogs) == 0 && !slices.ContainsFunc(cluster.CatalogSources, inTree) {
 		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: no catalog is given, so OLM finds no operator to install\n"+
 			"hint: pass the content of each CatalogSource with --catalog")
 	}
@@ -124,7 +142,7 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 				}
 			}
 		}
-		o := resolve.Options{}
+		o := resolve.Options{ApproveAll: f.approveAll}
 		if f.once {
 			o.Steps = 1
 		}
@@ -248,69 +266,70 @@ func baseName(ref string) string {
 	return base
 }
 
-// openCatalogs reads the catalogs of the flags. CatalogSources of a tree without a flag count as empty.
-func openCatalogs(cmd *cobra.Command, network fbc.Options, values []string, global string,
+// openCatalogs reads the catalogs of the flags. CatalogSources of a tree without a flag and without content count as
+// empty.
+func openCatalogs(cmd *cobra.Command, network fbc.Options, list []catalogFlag, global string,
 	known []resolve.Source) ([]resolve.Source, string, error) {
-	var list []catalogFlag
-	for _, value := range values {
-		c, err := parseCatalog(value)
-		if err != nil {
-			return nil, "", err
-		}
-		list = append(list, c)
-	}
 	if global == "" {
 		global = "olm"
-		if slices.ContainsFunc(list, func(c catalogFlag) bool { return c.namespace == marketplace }) {
+		if slices.ContainsFunc(list, func(c catalogFlag) bool { return c.namespace == marketplace }) ||
+			slices.ContainsFunc(known, func(s resolve.Source) bool { return s.Namespace == marketplace }) {
 			global = marketplace
 		}
 	}
 	var sources []resolve.Source
 	for _, c := range list {
 		s := resolve.Source{Name: c.name, Namespace: cmp.Or(c.namespace, global), Priority: c.priority}
-		if slices.ContainsFunc(sources, func(o resolve.Source) bool {
-			return o.Name == s.Name && o.Namespace == s.Namespace
-		}) {
+		if slices.ContainsFunc(sources, s.Same) {
 			return nil, "", &usageError{fmt.Sprintf("--catalog: %s/%s is given twice", s.Namespace, s.Name),
 				"name them with NAMESPACE/NAME=DIR"}
-		}
-		for _, k := range known {
-			if k.Name == s.Name && k.Namespace == s.Namespace && !c.prioritised {
-				s.Priority = k.Priority
-			}
 		}
 		read, err := readServed(cmd, c.dir, network)
 		if err != nil {
 			return nil, "", err
 		}
-		s.Catalog, s.Unavailable = read, read.Refusal() != nil
+		s.Catalog, s.Unavailable = read.Catalog, read.refused
+		if i := slices.IndexFunc(known, s.Same); i >= 0 {
+			if !c.prioritised {
+				s.Priority = known[i].Priority
+			}
+			s.Fault = known[i].Fault
+			s.Unavailable = s.Unavailable || s.Fault != ""
+		}
 		sources = append(sources, s)
 	}
 	for _, k := range known {
-		if slices.ContainsFunc(sources, func(o resolve.Source) bool {
-			return o.Name == k.Name && o.Namespace == k.Namespace
-		}) {
+		if slices.ContainsFunc(sources, k.Same) {
 			continue
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(),
-			"olmgen: warning: CatalogSource %s/%s counts as empty\nhint: pass --catalog %s/%s=DIR\n",
-			k.Namespace, k.Name, k.Namespace, k.Name)
-		k.Catalog = &fbc.Catalog{}
+		if k.Catalog == nil && k.Fault == "" {
+			fmt.Fprintf(cmd.ErrOrStderr(),
+				"olmgen: warning: CatalogSource %s/%s counts as empty\nhint: pass --catalog %s/%s=DIR\n",
+				k.Namespace, k.Name, k.Namespace, k.Name)
+			k.Catalog = &fbc.Catalog{}
+		}
 		sources = append(sources, k)
 	}
 	return sources, global, nil
 }
 
+// served is a catalog, and whether opm refuses to serve it.
+type served struct {
+	*fbc.Catalog
+	refused bool
+}
+
 // readServed reads a catalog, and warns about one that opm does not serve.
-func readServed(cmd *cobra.Command, dir string, network fbc.Options) (*fbc.Catalog, error) {
+func readServed(cmd *cobra.Command, dir string, network fbc.Options) (served, error) {
 	read, err := readCatalog(cmd, dir, network)
 	if err != nil {
-		return nil, err
+		return served{}, err
 	}
-	if refusal := read.Refusal(); refusal != nil {
+	refusal := read.Refusal()
+	if refusal != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s: opm does not serve this catalog: %s\n", dir, refusal)
 	}
-	return read, nil
+	return served{read, refusal != nil}, nil
 }
 
 func newCatalogValidate() *cobra.Command {

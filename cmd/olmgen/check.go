@@ -46,6 +46,12 @@ words, and so is an update that OLM holds back. DIR without NAMESPACE/NAME= is
 the content of every catalog that is not given by name. DIR can be an image:
 oci://IMAGE.
 
+An update that a catalog offers over an operator of the tree is judged as
+olmgen diff judges it: OLM's InstallPlan fails if custom resources of the tree
+do not fit the newer CRD, if a stored version goes, or if a field changes that
+the API server does not let change. The bundle is fetched from its image if
+the catalog does not hold its objects, unless --offline is set.
+
 The exit code is 3 if there are findings at or above --fail-on. A CSV that OLM
 fails is an error.`,
 		Example: `  olmgen check clusters/prod
@@ -99,7 +105,7 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	if f.options.Catalogs, err = f.catalogs.open(cmd, t, f.network); err != nil {
 		return err
 	}
-	f.options.Checker = crs.Installed{}
+	f.options.Checker, f.options.Source = crs.Installed{}, &f.network.Source
 	r, err := predict.Check(cmd.Context(), t, f.options)
 	if err != nil {
 		return err

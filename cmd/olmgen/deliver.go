@@ -24,6 +24,11 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 	if err := f.findPaths(cmd, r); err != nil {
 		return err
 	}
+	if f.output != output.Stdout && !f.check {
+		if err := output.CheckOwner(f.output, r.Files, f.writeOptions(r.Sources)); err != nil {
+			return err
+		}
+	}
 	said := r.Notes
 	if f.output != output.Stdout {
 		if !f.verbose {
@@ -110,8 +115,7 @@ func (f *renderFlags) write(cmd *cobra.Command, files output.Files, sources []ou
 	if f.output == "-" {
 		return output.Stream(cmd.OutOrStdout(), files)
 	}
-	s, err := f.summary.write(cmd, f.output, files, output.WriteOptions{Sources: sources, Force: f.force,
-		Replace: f.replace})
+	s, err := f.summary.write(cmd, f.output, files, f.writeOptions(sources))
 	if err != nil {
 		return err
 	}
@@ -122,6 +126,10 @@ func (f *renderFlags) write(cmd *cobra.Command, files output.Files, sources []ou
 		}
 	}
 	return s.refused()
+}
+
+func (f *renderFlags) writeOptions(sources []output.Source) output.WriteOptions {
+	return output.WriteOptions{Sources: sources, Force: f.force, Replace: f.replace}
 }
 
 func report(w io.Writer, dir string, r output.Result) {

@@ -249,7 +249,7 @@ func (f *clusterFlags) read(cmd *cobra.Command, o *compare.Options) error {
 		if err := requireObjects(t); err != nil {
 			return err
 		}
-		o.CRDs.Checker, o.CRDs.Objects, o.Unread = checker, t.Objects, unreadIn(t)
+		o.CRDs.Checker, o.CRDs.Objects, o.Unread = checker, t.Objects, t.Unread()
 	}
 	if len(f.trees) > 0 {
 		others, err := otherTree(cmd, f.trees)

@@ -11,7 +11,9 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/report/graph"
 	"github.com/olmgen/olmgen/internal/report/updates"
 	"github.com/olmgen/olmgen/manifest"
@@ -21,9 +23,10 @@ import (
 
 func newGraph() *cobra.Command {
 	var f renderFlags
+	var catalogs treeCatalogs
 	format, from := findings.Mermaid, ""
 	cmd := &cobra.Command{
-		Use:   "graph SOURCE | -f FILE [NAME]",
+		Use:   "graph SOURCE | TREE [NAME] | -f FILE [NAME]",
 		Short: "What does this operator reach? Draw it, or its update graph",
 		Long: `Graph draws the blast radius of an operator: its ServiceAccounts, the roles
 they are bound to, the namespaces of the bindings, and those that no binding
@@ -31,6 +34,9 @@ reaches. It draws what olmgen render writes with the same flags. With -f it
 draws an operator of a RenderConfig; NAME chooses one of several. The picture
 goes to stdout, as Mermaid text, as SVG or as an HTML page that also says in
 words what is drawn.
+
+In a TREE, a Subscription or ClusterExtension stands for what OLM installs for
+it from the catalogs of --catalog, or from the image of its CatalogSource.
 
 For a catalog (catalog:DIR or catalog:oci://IMAGE) without --version, it draws
 the update graph of the package: its channels, which release replaces or skips
@@ -44,6 +50,9 @@ version. DOT is for update graphs.
   olmgen graph -f olmgen.yaml memcached-operator
   olmgen graph catalog:catalog/ --package etcd --from 0.6.1 --format svg > g.svg`,
 		Args: func(cmd *cobra.Command, given []string) error {
+			if len(given) > 0 && len(f.files) == 0 && isTree(given[0]) {
+				return args(1, 2, "the tree")(cmd, given)
+			}
 			if len(f.files) == 0 {
 				return args(1, 1, "the bundle")(cmd, given)
 			}
@@ -60,13 +69,15 @@ version. DOT is for update graphs.
 	cobra.CheckErr(flags.MarkHidden("blast-radius")) // it was necessary before
 	formatFlag(cmd, &format, []findings.Format{findings.Mermaid, findings.SVG, findings.HTML, findings.DOT})
 	flags.StringVar(&from, "from", "", "in an update graph: show the path from a `VERSION`, or the name of its CSV")
+	catalogs.register(flags)
 	f.register(cmd, func(o config.Option) bool { return o.Access })
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.draw(cmd, args, from, format) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.draw(cmd, args, &catalogs, from, format) }
 	return cmd
 }
 
 // draw draws the blast radius of an operator, or an update graph.
-func (f *renderFlags) draw(cmd *cobra.Command, args []string, from string, format findings.Format) error {
+func (f *renderFlags) draw(cmd *cobra.Command, args []string, catalogs *treeCatalogs, from string,
+	format findings.Format) error {
 	if path, ok := f.updateGraph(args); ok {
 		return f.drawUpdates(cmd, path, from, format)
 	}
@@ -76,7 +87,7 @@ func (f *renderFlags) draw(cmd *cobra.Command, args []string, from string, forma
 	case format == findings.DOT:
 		return &usageError{"--format dot is for the update graph of a catalog", "choose mermaid, svg or html"}
 	}
-	operator, err := f.operator(cmd, args)
+	operator, err := f.operator(cmd, args, catalogs)
 	if err != nil {
 		return err
 	}
@@ -138,9 +149,12 @@ func (f *renderFlags) drawUpdates(cmd *cobra.Command, path, from string, format 
 }
 
 // operator renders the operator of a source, or one of those that -f declares.
-func (f *renderFlags) operator(cmd *cobra.Command, given []string) (*generate.Result, error) {
-	if len(f.files) > 0 {
+func (f *renderFlags) operator(cmd *cobra.Command, given []string, catalogs *treeCatalogs) (*generate.Result, error) {
+	switch {
+	case len(f.files) > 0:
 		return f.declaredOperator(cmd, given)
+	case isTree(given[0]):
+		return f.installedOperator(cmd, given, catalogs)
 	}
 	// An operator that serves must have certificates. They are not in the picture.
 	c, err := f.config(given[0], map[manifest.Option]any{generate.OptionCerts: string(generate.CertsManager)})
@@ -154,12 +168,49 @@ func (f *renderFlags) operator(cmd *cobra.Command, given []string) (*generate.Re
 	return r.Operators[0].Result, nil
 }
 
+// isTree reports whether an argument is a tree of manifests, and no RenderConfig.
+func isTree(ref string) bool { return review.IsTree(ref) && !source.IsRenderConfig(ref) }
+
+// installedOperator returns the operator that OLM installs for a tree, or the one that is called for.
+func (f *renderFlags) installedOperator(cmd *cobra.Command, given []string, catalogs *treeCatalogs) (*generate.Result,
+	error) {
+	if err := f.refuseRenderFlags(cmd, given[0]+" is a TREE"); err != nil {
+		return nil, err
+	}
+	t, err := tree.Read(cmd.Context(), given[:1], tree.Options{Stdin: cmd.InOrStdin()})
+	if err != nil {
+		return nil, err
+	}
+	saySkipped(cmd.ErrOrStderr(), t)
+	installed, unknown, err := catalogs.installs(cmd, t, f.source)
+	if err != nil {
+		return nil, err
+	}
+	if len(installed) == 0 {
+		err := fmt.Errorf("%s: OLM installs no operator that is known", given[0])
+		if len(unknown) > 0 {
+			return nil, manifest.WithHint(err, unknown[0].String()+"; pass the content of its catalog with --catalog")
+		}
+		return nil, manifest.WithHint(err, "name a bundle, or a tree with a Subscription or ClusterExtension")
+	}
+	var all []*config.Rendered
+	for _, i := range installed {
+		all = append(all, i.Rendered)
+	}
+	return oneOperator(all, given[0], given[1:])
+}
+
 // declaredOperator renders RenderConfigs and returns the operator that is called for.
 func (f *renderFlags) declaredOperator(cmd *cobra.Command, name []string) (*generate.Result, error) {
 	all, err := f.renderFiles(cmd)
 	if err != nil {
 		return nil, err
 	}
+	return oneOperator(all, strings.Join(f.files, ", "), name)
+}
+
+// oneOperator returns the only operator, or the one with a name.
+func oneOperator(all []*config.Rendered, from string, name []string) (*generate.Result, error) {
 	var names []string
 	var found []*generate.Result
 	for _, r := range all {
@@ -170,18 +221,17 @@ func (f *renderFlags) declaredOperator(cmd *cobra.Command, name []string) (*gene
 			}
 		}
 	}
-	files := strings.Join(f.files, ", ")
 	switch {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) == 0:
 		hint := "choose one of " + strings.Join(names, ", ")
-		return nil, manifest.WithHint(fmt.Errorf("%s: no operator is called %q", files, name[0]), hint)
+		return nil, manifest.WithHint(fmt.Errorf("%s: no operator is called %q", from, name[0]), hint)
 	case len(name) == 0:
-		return nil, &usageError{fmt.Sprintf("%s has %d operators, and a picture has one", files, len(found)),
+		return nil, &usageError{fmt.Sprintf("%s has %d operators, and a picture has one", from, len(found)),
 			"name one of " + strings.Join(names, ", ")}
 	}
-	return nil, manifest.WithHint(fmt.Errorf("%s: %d operators are called %q", files, len(found), name[0]),
+	return nil, manifest.WithHint(fmt.Errorf("%s: %d operators are called %q", from, len(found), name[0]),
 		"name one file with -f")
 }
 

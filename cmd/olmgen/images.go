@@ -14,12 +14,11 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
 	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/report/imagelist"
-	"github.com/olmgen/olmgen/source"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -32,6 +31,7 @@ type imagesFlags struct {
 	mirror    string
 	mirrorMap string
 	unpinned  bool
+	catalogs  treeCatalogs
 	source    sourceFlags
 }
 
@@ -55,11 +55,14 @@ pulls. imagedigestmirrorset writes OpenShift's ImageDigestMirrorSet, and an
 ImageTagMirrorSet for images without a digest, for the registry of --mirror.
 olmgen render --mirror-map changes the images instead.
 
-TREE is a directory of manifests or a YAML file: the images of what is applied.
-With --mirror-map, images without a mirror are named.
+TREE is a directory of manifests or a YAML file: the images of what is applied,
+and of what OLM installs for its Subscriptions and ClusterExtensions from the
+catalogs of --catalog, or from the images of its CatalogSources. With
+--mirror-map, images without a mirror are named.
 
 With --unpinned the exit code is 3 if an image is not pinned by digest. It is 1
-if a source cannot be read; the images of the other sources are still listed.
+if a source cannot be read, or with --unpinned if an operator is not known; the
+other images are still listed.
 
 ` + sourceHelp,
 		Example: `  olmgen images bundle/ | xargs -I{} skopeo inspect docker://{}
@@ -82,6 +85,7 @@ func (f *imagesFlags) register(cmd *cobra.Command) {
 	fileFlag(flags, &f.source.files)
 	flags.BoolVar(&f.unpinned, "unpinned", false,
 		"list only images that are not pinned by digest; exit code 3 if there are any")
+	f.catalogs.register(flags)
 	f.source.register(cmd)
 }
 
@@ -97,7 +101,7 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 	if err != nil {
 		return err
 	}
-	failed := 0
+	failed, unknown := 0, 0
 	err = inOrder(f.workers(), len(sources), func(i int) *listed { return f.listOne(cmd, sources[i], len(sources)) },
 		func(_ int, of *listed) error {
 			if _, err := cmd.ErrOrStderr().Write(of.warnings.Bytes()); err != nil {
@@ -106,6 +110,7 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 			switch {
 			case of.err == nil:
 				list = append(list, of.images...)
+				unknown += of.unknown
 			case len(sources) == 1 || cmd.Context().Err() != nil:
 				return of.err
 			default:
@@ -132,6 +137,9 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 	if n := len(images.Names(list)); f.unpinned && n > 0 {
 		return &foundError{text.Count(n, "image") + " not pinned by digest"}
 	}
+	if f.unpinned && unknown > 0 {
+		return unknownError(unknown)
+	}
 	return nil
 }
 
@@ -141,6 +149,7 @@ func (f *imagesFlags) workers() int { return runtime.GOMAXPROCS(0) }
 // listed is what one of several sources has, with the warnings about it.
 type listed struct {
 	images   []images.Image
+	unknown  int // operators of a tree
 	err      error
 	warnings bytes.Buffer
 }
@@ -152,6 +161,11 @@ func (f *imagesFlags) listOne(cmd *cobra.Command, s namedSource, of int) *listed
 	o := bundle.ReadOptions{AllowUnsupported: true}
 	if of > 1 {
 		o.Workers = 1
+	}
+	if s.ref != tree.Stdin && isTree(s.ref) {
+		if f.listTree(&own, s, out); out.images != nil || out.err != nil {
+			return out
+		}
 	}
 	out.images, out.err = f.list(&own, s.ref, s.options, o)
 	return out
@@ -181,31 +195,56 @@ func (f *imagesFlags) sayUnmirrored(cmd *cobra.Command, list []images.Image) err
 	return nil
 }
 
-// listTree lists the images of manifests. It returns neither a list nor an error for files without objects.
-func (f *imagesFlags) listTree(cmd *cobra.Command, ref string) ([]images.Image, error) {
-	t, err := tree.Read(cmd.Context(), []string{ref}, tree.Options{Stdin: cmd.InOrStdin()})
+// listTree lists the images of manifests, and of what OLM installs for them. It fills in neither a list nor an error
+// for files without objects.
+func (f *imagesFlags) listTree(cmd *cobra.Command, s namedSource, out *listed) {
+	t, err := tree.Read(cmd.Context(), []string{s.ref}, tree.Options{Stdin: cmd.InOrStdin()})
 	if err != nil {
-		return nil, err
+		out.err = err
+		return
 	}
 	if len(t.Objects)+len(t.Faults) == 0 {
-		return nil, nil
+		return
 	}
 	saySkipped(cmd.ErrOrStderr(), t)
 	list, err := images.ListObjects(t.Objects)
-	return append([]images.Image{}, list...), err
+	if err != nil {
+		out.err = err
+		return
+	}
+	installed, unknown, err := f.catalogs.installs(cmd, t, s.options)
+	if err != nil {
+		out.err = err
+		return
+	}
+	for _, i := range installed {
+		for _, opened := range i.Rendered.Opened {
+			own, err := imagesOf(cmd, opened.Ref, opened)
+			if err != nil {
+				out.err = err
+				return
+			}
+			list = append(list, own...)
+		}
+	}
+	for _, u := range unknown {
+		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: the images of what %s installs are not known: %s\n"+
+			"hint: pass the content of its catalog with --catalog\n", u.Object.Identity(), u.Why)
+	}
+	out.images, out.unknown = append([]images.Image{}, list...), len(unknown)
 }
 
 func (f *imagesFlags) list(cmd *cobra.Command, ref string, o fbc.Options, r bundle.ReadOptions) ([]images.Image,
 	error) {
-	if ref != tree.Stdin && review.IsTree(ref) && !source.IsRenderConfig(ref) {
-		if list, err := f.listTree(cmd, ref); list != nil || err != nil {
-			return list, err
-		}
-	}
 	opened, err := openBundle(cmd, ref, o, r)
 	if err != nil {
 		return nil, err
 	}
+	return imagesOf(cmd, ref, opened)
+}
+
+// imagesOf lists the images of a bundle.
+func imagesOf(cmd *cobra.Command, ref string, opened *config.Opened) ([]images.Image, error) {
 	list, err := images.List(opened.Bundle)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", ref, err)

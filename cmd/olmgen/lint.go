@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
@@ -23,6 +24,8 @@ type lintFlags struct {
 	report    reportFlags
 	policy    string
 	listRules bool
+	catalogs  treeCatalogs
+	network   fbc.Options
 }
 
 func newLint() *cobra.Command {
@@ -40,11 +43,16 @@ Files below a directory named cluster-scope belong to the cluster-scope
 application; rules about it ignore stdin. Some rules compare several files, so
 pass everything that is deployed to one cluster together.
 
+A Subscription or ClusterExtension stands for what OLM installs for it from the
+catalogs of --catalog, or from the image of its CatalogSource. The rules about
+meta-operators and the limits on permissions and registries look at it.
+
 The exit code is 3 if there are findings at or above --fail-on.
 docs/lint.md describes the rules and the format of policy files.`,
 		Example: `  olmgen lint . --policy operate-first
   olmgen lint bundle/ --policy limits.yaml --format sarif > olmgen.sarif
   kustomize build overlays/prod | olmgen lint - --policy limits.yaml
+  olmgen lint . --policy limits.yaml --catalog olm/community=configs/
   olmgen lint --list-rules`,
 		RunE: f.run,
 	}
@@ -57,7 +65,9 @@ docs/lint.md describes the rules and the format of policy files.`,
 		false,
 		"list the rules of the policy, or all built-in rules, as text or JSON",
 	)
+	f.catalogs.register(flags)
 	f.report.register(flags)
+	registerSources(flags, &f.network)
 	completeReport(cmd)
 	cobra.CheckErr(
 		cmd.RegisterFlagCompletionFunc("policy",
@@ -94,7 +104,21 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 	for _, err := range t.Failed {
 		sayError(cmd, stderr, err)
 	}
-	list, err := p.Check(cmd.Context(), policy.Input{Paths: paths, Tree: t})
+	in := policy.Input{Paths: paths, Tree: t}
+	installed, unknown, err := f.catalogs.installs(cmd, t, f.network)
+	if err != nil {
+		return err
+	}
+	for _, i := range installed {
+		for _, csv := range i.Subject.CSVs {
+			in.Installed = append(in.Installed, policy.Installed{By: i.Object, Name: i.Name, Namespace: csv.Namespace,
+				CSV: csv.Object})
+		}
+	}
+	for _, u := range unknown {
+		in.Unknown = append(in.Unknown, policy.Unknown{By: u.Object, Why: u.Why})
+	}
+	list, err := p.Check(cmd.Context(), in)
 	if err != nil {
 		return err
 	}

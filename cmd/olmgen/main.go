@@ -54,6 +54,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	unknown := refuseHelp(root)
+	if err := oneDash(root, args); err != nil {
+		sayError(root, stderr, err)
+		return exitUsage
+	}
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		err = *unknown
@@ -291,27 +295,25 @@ func nearFlag(cmd *cobra.Command, err error) string {
 	if !errors.As(err, &unknown) {
 		return ""
 	}
-	given, short := unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames()
+	given := unknown.GetSpecifiedName()
 	switch {
-	case given == "o" && cmd.Flags().Lookup("format") != nil:
+	case (given == "o" || given == "output-format") && cmd.Flags().Lookup("format") != nil:
 		return "did you mean --format? "
-	case strings.HasPrefix(short, given) && len(short) > 1 && cmd.Flags().Lookup(longName(short)) != nil:
-		return "did you mean --" + longName(short) + "? "
+	case given == "package" && strings.HasPrefix(cmd.Use, cmd.Name()+" PACKAGE"):
+		return "write the package without --package; "
 	case len(given) < 2:
 		return ""
 	}
 	if cmd.Name() == "render" && (given == "shard" || given == "merge") {
 		return "leave out --shard and --merge: one process waits for many registries at the same time; "
 	}
-	var names, longer []string
+	var names []string
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		if !flag.Hidden {
 			names = append(names, flag.Name)
-			if strings.HasPrefix(flag.Name, given) {
-				longer = append(longer, "--"+flag.Name)
-			}
 		}
 	})
+	longer := beginning(cmd, given)
 	near := text.Nearest(given, names)
 	switch {
 	case len(longer) > 0 && len(near) != len(given)+1: // one letter less is a slip, two are the beginning of a name
@@ -322,10 +324,67 @@ func nearFlag(cmd *cobra.Command, err error) string {
 	return ""
 }
 
-// longName returns the name of a flag that was given with one dash, without its value.
-func longName(short string) string {
-	name, _, _ := strings.Cut(short, "=")
-	return name
+// beginning returns the flags of a command whose names begin with a text.
+func beginning(cmd *cobra.Command, prefix string) (flags []string) {
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if !flag.Hidden && strings.HasPrefix(flag.Name, prefix) {
+			flags = append(flags, "--"+flag.Name)
+		}
+	})
+	return flags
+}
+
+// leastLong is how many letters behind one dash are taken for the beginning of a long flag.
+const leastLong = 3
+
+// oneDash refuses a long flag, or its beginning, behind a single dash. Flags of one letter take their value in the same
+// word, so that -out DIR would write to a directory called ut.
+func oneDash(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	cmd, rest, err := root.Find(args)
+	if err != nil || strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		return nil //nolint:nilerr // the run says it
+	}
+	cmd.InitDefaultHelpFlag()
+	cmd.InheritedFlags() // joins them to those of the command
+	for i := 0; i < len(rest) && rest[i] != "--"; i++ {
+		name, long := strings.CutPrefix(rest[i], "--")
+		letters, dash := strings.CutPrefix(rest[i], "-")
+		switch {
+		case long:
+			if f := cmd.Flag(name); f != nil && f.NoOptDefVal == "" {
+				i++ // its value
+			}
+		case dash:
+			name, _, _ := strings.Cut(letters, "=")
+			if meant := beginning(cmd, name); len(name) >= leastLong && len(meant) > 0 {
+				return &usageError{"-" + name + ": a long flag begins with two dashes", wordOf(cmd, letters, meant)}
+			}
+			if f := shorthand(cmd, letters); f != nil && len(letters) == 1 && f.NoOptDefVal == "" {
+				i++
+			}
+		}
+	}
+	return nil
+}
+
+// shorthand returns the flag that the first letter of a word behind one dash means, or nil.
+func shorthand(cmd *cobra.Command, letters string) *pflag.Flag {
+	if letters == "" {
+		return nil
+	}
+	return cmd.Flags().ShorthandLookup(letters[:1])
+}
+
+// wordOf returns how to write the flag that a word behind one dash means, and the value that it could mean as well.
+func wordOf(cmd *cobra.Command, letters string, meant []string) string {
+	hint := "write " + text.Or(meant)
+	if f := shorthand(cmd, letters); f != nil && f.NoOptDefVal == "" {
+		hint += fmt.Sprintf(", or -%s %s if %q is the value", letters[:1], letters[1:], letters[1:])
+	}
+	return hint
 }
 
 func lowerFirst(s string) string {

@@ -52,7 +52,8 @@ A Subscription or ClusterExtension in a TREE stands for what OLM installs for it
 from the catalogs of --catalog, or from the image of a CatalogSource in the
 TREE.
 
-The exit code is 3 if there are findings at or above --fail-on.
+The exit code is 3 if there are findings at or above --fail-on. It is 1 if
+--fail-on is given and an operator is not known.
 
 ` + sourceHelp,
 		Example: `  olmgen permissions bundle/
@@ -108,6 +109,9 @@ func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
 		return &foundError{fmt.Sprintf("%s, %s in %s",
 			text.Count(findings.Count(report.Findings, findings.Error), "error"),
 			text.Count(findings.Count(report.Findings, findings.Warning), "warning"), what)}
+	}
+	if n := len(report.Unresolved); n > 0 && f.report.failOn != findings.None {
+		return unknownError(n)
 	}
 	return nil
 }
@@ -167,6 +171,8 @@ func refuseWithoutBindings(ref string, in permissions.Input) error {
 	}
 	e := &manifest.Error{File: ref, Msg: "no RoleBinding and no ClusterRoleBinding in these files"}
 	switch {
+	case len(in.Unread) > 0:
+		e.Tip = "mend what could not be read: " + in.Unread[0]
 	case len(in.Unresolved) > 0:
 		e.Tip = "OLM makes them of what it installs, and that is not known: " + in.Unresolved[0] +
 			"; pass the content of its catalog with --catalog"

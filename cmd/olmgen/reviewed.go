@@ -111,24 +111,18 @@ func otherTree(cmd *cobra.Command, refs []string) (*review.Subject, error) {
 		return nil, err
 	}
 	saySkipped(cmd.ErrOrStderr(), t)
-	r, err := review.FromObjects(t.Objects, permissions.Operator{Name: strings.Join(refs, ", ")}, "")
-	if err == nil {
-		r.Unread = unreadIn(t)
-	}
-	return r, err
-}
-
-// unreadIn returns the files of a tree that look like objects and could not be read.
-func unreadIn(t *tree.Tree) (out []string) {
-	for _, e := range t.Faults {
-		out = append(out, e.Error())
-	}
-	return out
+	return review.FromObjectsOf(t, review.TreeOptions{Name: strings.Join(refs, ", ")})
 }
 
 // unreadError fails a command whose report, which is printed, lacks files.
 func unreadError(list []string) error {
 	return fmt.Errorf("%s could not be read: the report is without what is in there", text.Count(len(list), "file"))
+}
+
+// unknownError fails a gate whose report, which is printed, lacks operators.
+func unknownError(operators int) error {
+	return manifest.WithHint(fmt.Errorf("%s unknown: the report is without what OLM installs",
+		text.Count(operators, "operator")), "pass the content of the catalogs with --catalog")
 }
 
 // reviewConfig renders a RenderConfig.

@@ -11,6 +11,7 @@ import (
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/source"
@@ -18,9 +19,10 @@ import (
 
 // treeCatalogs are the flags of a command that reads what the Subscriptions of a tree install from.
 type treeCatalogs struct {
-	onlyV0 bool // there is no use for ClusterCatalogs
-	values []string
-	global string
+	onlyV0     bool // there is no use for ClusterCatalogs
+	values     []string
+	global     string
+	approveAll bool
 }
 
 func (f *treeCatalogs) register(flags *pflag.FlagSet) {
@@ -35,6 +37,7 @@ func (f *treeCatalogs) register(flags *pflag.FlagSet) {
 		nil,
 		what+"; without a name, of all others; may be repeated",
 	)
+	registerApproveAll(flags, &f.approveAll)
 	flags.StringVar(
 		&f.global,
 		"global-namespace",
@@ -46,8 +49,8 @@ func (f *treeCatalogs) register(flags *pflag.FlagSet) {
 
 // open reads the catalogs of the flags, and the images of the other CatalogSources of a tree.
 func (f *treeCatalogs) open(cmd *cobra.Command, t *tree.Tree, network fbc.Options) (predict.Catalogs, error) {
-	c := predict.Catalogs{Global: f.global}
-	var named []string
+	c := predict.Catalogs{Global: f.global, ApproveAll: f.approveAll}
+	var named []catalogFlag
 	var others []*fbc.Catalog
 	for _, value := range f.values {
 		parsed, err := f.parse(value)
@@ -55,7 +58,7 @@ func (f *treeCatalogs) open(cmd *cobra.Command, t *tree.Tree, network fbc.Option
 			return c, err
 		}
 		if parsed.namespace != "" {
-			named = append(named, value)
+			named = append(named, parsed)
 			continue
 		}
 		read, err := readServed(cmd, parsed.dir, network)
@@ -64,9 +67,9 @@ func (f *treeCatalogs) open(cmd *cobra.Command, t *tree.Tree, network fbc.Option
 			return c, err
 		case parsed.cluster:
 			c.ClusterCatalogs = append(c.ClusterCatalogs, extension.Source{Name: parsed.name,
-				Priority: int32(parsed.priority), Catalog: read}) //nolint:gosec // it is read as 32 bits
+				Priority: int32(parsed.priority), Catalog: read.Catalog}) //nolint:gosec // it is read as 32 bits
 		default:
-			others = append(others, read)
+			others = append(others, read.Catalog)
 		}
 	}
 	if len(others) > 0 {
@@ -81,6 +84,16 @@ func (f *treeCatalogs) open(cmd *cobra.Command, t *tree.Tree, network fbc.Option
 		c.Sources = append(c.Sources, imageCatalogs(cmd, t, c.Sources, network)...)
 	}
 	return c, nil
+}
+
+// installs returns what OLM installs for the objects of a tree from these catalogs.
+func (f *treeCatalogs) installs(cmd *cobra.Command, t *tree.Tree, network fbc.Options) ([]review.Installed,
+	[]review.Unknown, error) {
+	c, err := f.open(cmd, t, network)
+	if err != nil {
+		return nil, nil, err
+	}
+	return review.Installs(cmd.Context(), t, review.TreeOptions{Catalogs: c, Source: withInput(cmd, network).Source})
 }
 
 // parse reads a value for a CatalogSource, NAMESPACE/NAME=DIR, for a ClusterCatalog, NAME=DIR, or for all others.
@@ -100,8 +113,7 @@ func imageCatalogs(cmd *cobra.Command, t *tree.Tree, known []resolve.Source, net
 	tree := resolve.ReadValid(t.Objects)
 	var out []resolve.Source
 	for _, s := range tree.CatalogSources {
-		is := func(o resolve.Source) bool { return o.Name == s.Name && o.Namespace == s.Namespace }
-		if s.Image == "" || slices.ContainsFunc(known, is) || !tree.Subscribes(s) {
+		if s.Image == "" || slices.ContainsFunc(known, s.Same) || !tree.Subscribes(s) {
 			continue
 		}
 		read, err := readServed(cmd, source.KindOCI+"://"+s.Image, network)
@@ -109,7 +121,7 @@ func imageCatalogs(cmd *cobra.Command, t *tree.Tree, known []resolve.Source, net
 			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: CatalogSource %s/%s: %v\n", s.Namespace, s.Name, err)
 			continue
 		}
-		s.Catalog, s.Unavailable = read, read.Refusal() != nil
+		s.Catalog, s.Unavailable = read.Catalog, read.refused
 		out = append(out, s)
 	}
 	return out

@@ -56,8 +56,18 @@ func TestUsageErrors(t *testing.T) {
 		{"render a --prof plain", "olmgen: unknown flag: --prof\nhint: did you mean --profile? see olmgen render --help\n"},
 		{"render a --out b", "olmgen: unknown flag: --out\nhint: did you mean --output? see olmgen render --help\n"},
 		{"render a --create", "olmgen: unknown flag: --create\nhint: did you mean --create-namespace or --create-target-namespaces? see olmgen render --help\n"},
-		{"render a -profile plain", "olmgen: unknown shorthand flag: 'p' in -profile\nhint: did you mean --profile? see olmgen render --help\n"},
+		{"render a -profile plain", "olmgen: -profile: a long flag begins with two dashes\nhint: write --profile\n"},
+		{"render a -out b", "olmgen: -out: a long flag begins with two dashes\nhint: write --output, or -o ut if \"ut\" is the value\n"},
+		{"render a -output=b", "olmgen: -output: a long flag begins with two dashes\nhint: write --output, or -o utput=b if \"utput=b\" is the value\n"},
+		{"render a -namespace ops", "olmgen: -namespace: a long flag begins with two dashes\nhint: write --namespace, or -n amespace if \"amespace\" is the value\n"},
+		{"render a -for=b", "olmgen: -for: a long flag begins with two dashes\nhint: write --force or --format, or -f or=b if \"or=b\" is the value\n"},
+		{"catalog site a -shard 1/2", "olmgen: -shard: a long flag begins with two dashes\nhint: write --shard\n"},
+		{"render a -color always", "olmgen: -color: a long flag begins with two dashes\nhint: write --color\n"},
+		{"-version", "olmgen: -version: a long flag begins with two dashes\nhint: write --version\n"},
+		{"render a -help", "olmgen: -help: a long flag begins with two dashes\nhint: write --help\n"},
 		{"check a -o json", "olmgen: unknown shorthand flag: 'o' in -o\nhint: did you mean --format? see olmgen check --help\n"},
+		{"check a --output-format json", "olmgen: unknown flag: --output-format\nhint: did you mean --format? see olmgen check --help\n"},
+		{"catalog path --package a", "olmgen: unknown flag: --package\nhint: write the package without --package; see olmgen catalog path --help\n"},
 		{"permissions a -ojson", "olmgen: unknown shorthand flag: 'o' in -ojson\nhint: did you mean --format? see olmgen permissions --help\n"},
 		{"version x", "olmgen: one argument too many: \"x\"\nhint: see olmgen version --help\n"},
 	} {
@@ -322,5 +332,17 @@ func TestQuestionsOfReadme(t *testing.T) {
 	}
 	if questions < 5 {
 		t.Errorf("%d commands have a question", questions)
+	}
+}
+
+// A flag of one letter takes its value in the same word, as kubectl's do, and values may begin with a dash.
+func TestOneLetterFlags(t *testing.T) {
+	bundle := example(t, "bundle")
+	for _, args := range [][]string{{"-nops", "-oout"}, {"-n=ops", "-o=out"}, {"-n", "ops", "-o", "-out"}, {"-n", "ops", "--", "-out"}} {
+		t.Chdir(t.TempDir())
+		_, _, stderr := olmgen(append([]string{"render", bundle}, args...)...)
+		if strings.Contains(stderr, "two dashes") {
+			t.Errorf("%q: %s", args, stderr)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package crds
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func compareOwn(o *crs.CRD, old, now *apiextensionsv1.CustomResourceDefinition) 
 		if slices.ContainsFunc(gone, func(p string) bool { return strings.HasPrefix(d.Path, p+".") }) {
 			continue
 		}
-		if d.Had != d.Has && strings.HasSuffix(d.Path, "]") {
+		if d.Had != d.Has && (strings.HasSuffix(d.Path, "]") || strings.HasSuffix(d.Path, scaleField)) {
 			gone = append(gone, d.Path)
 		}
 		about, field := versionIn(d.Path)
@@ -104,6 +105,9 @@ func versionIn(path string) (version, field string) {
 	return version, strings.TrimPrefix(field, ".")
 }
 
+// scaleField is the subresource scale of a version, whatever paths it has.
+const scaleField = ".subresources.scale"
+
 // ownFields returns the fields of a CRD without its schemas, with the defaults of the API server.
 func ownFields(o *manifest.Object, crd *apiextensionsv1.CustomResourceDefinition) (fields.Values, error) {
 	c := *crd
@@ -120,8 +124,11 @@ func ownFields(o *manifest.Object, crd *apiextensionsv1.CustomResourceDefinition
 		return nil, err
 	}
 	out := fields.WithoutNoise(o, value)
-	for _, v := range c.Spec.Versions { // compareVersions is about these
+	for i, v := range c.Spec.Versions { // compareVersions is about these
 		at := "spec.versions[" + v.Name + "]"
+		if v.Subresources != nil && v.Subresources.Scale != nil {
+			out[at+scaleField] = fields.Value{Number: true, At: fmt.Sprintf("spec.versions[%d]%s", i, scaleField)}
+		}
 		out.Without(at+".name", at+".served", at+".storage", at+".deprecated")
 	}
 	return out, nil

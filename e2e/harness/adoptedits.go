@@ -11,11 +11,9 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 	conflicts "k8s.io/client-go/util/retry"
 	"sigs.k8s.io/yaml"
 
@@ -80,7 +78,7 @@ func (e *editor) try(ctx context.Context, edit handEdit) (err error) {
 	if err := e.replace(ctx, pristine, "olm"); err != nil {
 		return err
 	}
-	if pristine, err = e.client(pristine).Get(ctx, pristine.GetName(), metav1.GetOptions{}); err != nil {
+	if pristine, err = e.cluster.ClientOf(pristine).Get(ctx, pristine.GetName(), metav1.GetOptions{}); err != nil {
 		return err
 	}
 	e.items[at] = pristine.Object
@@ -89,7 +87,7 @@ func (e *editor) try(ctx context.Context, edit handEdit) (err error) {
 	if err := e.update(ctx, changed); err != nil {
 		return err
 	}
-	here, err := e.client(changed).Get(ctx, changed.GetName(), metav1.GetOptions{})
+	here, err := e.cluster.ClientOf(changed).Get(ctx, changed.GetName(), metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
@@ -174,7 +172,7 @@ func (e *editor) did(ctx context.Context, pristine, here *unstructured.Unstructu
 		return "", nil, err
 	}
 	force := true
-	after, err := e.client(here).Patch(ctx, here.GetName(), types.ApplyPatchType, data,
+	after, err := e.cluster.ClientOf(here).Patch(ctx, here.GetName(), types.ApplyPatchType, data,
 		metav1.PatchOptions{FieldManager: "olmgen", Force: &force})
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
 		return outcome(true, false, false, false), nil, nil
@@ -211,18 +209,9 @@ func written(o *unstructured.Unstructured) map[string]any {
 	return out
 }
 
-func (e *editor) client(o *unstructured.Unstructured) dynamic.ResourceInterface {
-	resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
-	client := e.cluster.Dynamic.Resource(resource)
-	if o.GetNamespace() == "" {
-		return client
-	}
-	return client.Namespace(o.GetNamespace())
-}
-
 // update writes an edited object. What cannot be changed is made anew.
 func (e *editor) update(ctx context.Context, o *unstructured.Unstructured) error {
-	client := e.client(o)
+	client := e.cluster.ClientOf(o)
 	err := conflicts.RetryOnConflict(conflicts.DefaultBackoff, func() error {
 		here, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
 		if err != nil {
@@ -255,7 +244,7 @@ func (e *editor) update(ctx context.Context, o *unstructured.Unstructured) error
 // replace makes an object anew, with one manager for all its fields.
 func (e *editor) replace(ctx context.Context, o *unstructured.Unstructured, manager string) error {
 	const patience = 30 * time.Second
-	client := e.client(o)
+	client := e.cluster.ClientOf(o)
 	_, err := client.Patch(ctx, o.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`),
 		metav1.PatchOptions{})
 	if err == nil {

@@ -8,10 +8,8 @@ import (
 	"reflect"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/olmgen/olmgen/internal/config/adopt"
 )
@@ -20,15 +18,6 @@ import (
 type strangers struct {
 	adoption *adoption
 	objects  []*unstructured.Unstructured
-}
-
-func (s *strangers) client(o *unstructured.Unstructured) dynamic.ResourceInterface {
-	resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
-	client := s.adoption.cluster.Dynamic.Resource(resource)
-	if o.GetNamespace() == "" {
-		return client
-	}
-	return client.Namespace(o.GetNamespace())
 }
 
 // createStrangers creates ten objects of different kinds that refer to an operator which leaves.
@@ -104,7 +93,7 @@ func (s *strangers) add(apiVersion, kind, namespace string, of, labels, fields m
 
 func (s *strangers) create(ctx context.Context) error {
 	for i, o := range s.objects {
-		made, err := s.client(o).Create(ctx, o, metav1.CreateOptions{})
+		made, err := s.adoption.cluster.ClientOf(o).Create(ctx, o, metav1.CreateOptions{})
 		if err != nil {
 			return fmt.Errorf("foreign %s: %w", o.GetKind(), err)
 		}
@@ -116,7 +105,7 @@ func (s *strangers) create(ctx context.Context) error {
 // kept holds that nobody has deleted or changed them, but for the marks that tie them to the operator.
 func (s *strangers) kept(ctx context.Context) (err error) {
 	for _, o := range s.objects {
-		now, failed := s.client(o).Get(ctx, o.GetName(), metav1.GetOptions{})
+		now, failed := s.adoption.cluster.ClientOf(o).Get(ctx, o.GetName(), metav1.GetOptions{})
 		switch {
 		case failed != nil:
 			err = errors.Join(err, fmt.Errorf("foreign %s: %w", o.GetKind(), failed))
@@ -141,7 +130,7 @@ func payload(o *unstructured.Unstructured) map[string]any {
 
 func (s *strangers) remove(ctx context.Context) (err error) {
 	for _, o := range s.objects {
-		err = errors.Join(err, s.client(o).Delete(ctx, o.GetName(), metav1.DeleteOptions{}))
+		err = errors.Join(err, s.adoption.cluster.ClientOf(o).Delete(ctx, o.GetName(), metav1.DeleteOptions{}))
 	}
 	return err
 }

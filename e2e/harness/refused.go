@@ -14,7 +14,6 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -170,8 +169,7 @@ func (w *watcher) put(ctx context.Context, file string) error {
 		if err := yaml.Unmarshal([]byte(doc), object); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		resource, _ := meta.UnsafeGuessKindToResource(object.GroupVersionKind())
-		client := w.cluster.Dynamic.Resource(resource).Namespace(object.GetNamespace())
+		client := w.cluster.ClientOf(object)
 		if object.GetKind() == "Namespace" {
 			err = w.cluster.Namespace(ctx, object.GetName(), nil)
 		} else if _, err = client.Create(ctx, object, metav1.CreateOptions{}); cluster.Exists(err) == nil {

@@ -1,6 +1,7 @@
 package olm
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
@@ -75,6 +76,27 @@ func StoredVersions(crd *manifest.Object) (names []string, inStatus bool) {
 		}
 	}
 	return names, false
+}
+
+// WithStored returns a CustomResourceDefinition as the cluster has it after it took the place of an older one: the API
+// server adds its storage version to status.storedVersions, and removes none (apiextensions-apiserver:
+// pkg/registry/customresourcedefinition/strategy.go, PrepareForUpdate).
+func WithStored(crd, older *manifest.Object) (*manifest.Object, error) {
+	value, err := crd.Value()
+	if err != nil {
+		return nil, err
+	}
+	names, _ := StoredVersions(older)
+	storage, _ := StoredVersions(crd)
+	var stored []any
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(names, storage)))) {
+		stored = append(stored, name)
+	}
+	value = maps.Clone(value)
+	value["status"] = map[string]any{"storedVersions": stored}
+	out := manifest.New(value)
+	out.File = crd.File
+	return out, nil
 }
 
 // DroppedVersions returns those of some stored versions that a newer CustomResourceDefinition does not have: the API

@@ -41,6 +41,19 @@ func TestStoredVersions(t *testing.T) {
 	}
 }
 
+// The API server adds the storage version of the newer CRD to the stored ones.
+func TestWithStored(t *testing.T) {
+	older := crdObject(t, "a.b", "spec: {versions: [{name: v2, storage: true}]}\nstatus: {storedVersions: [v1, v2]}")
+	now := crdObject(t, "a.b", "spec: {versions: [{name: v1}, {name: v3, storage: true}]}")
+	got, err := WithStored(now, older)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names, inStatus := StoredVersions(got); !slices.Equal(names, []string{"v1", "v2", "v3"}) || !inStatus {
+		t.Errorf("%q, %v", names, inStatus)
+	}
+}
+
 // Of the CRDs that are known, an operator serves what they serve; of others, what its CSV names.
 func TestServedAPIs(t *testing.T) {
 	crd := crdObject(t, "as.b", "spec: {versions: [{name: v1, served: true}, {name: v2, served: true}, {name: v3}]}")

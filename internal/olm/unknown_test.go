@@ -44,6 +44,16 @@ func TestUnknownFields(t *testing.T) {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 		}
 	}
+	for field, want := range map[string]string{"spec: {name: a}": "did you mean spec beside metadata? Indent it less",
+		"status: {}": "did you mean status beside metadata? Indent it less", "label: {}": "did you mean labels?"} {
+		o := objectOf(t, "apiVersion: "+Group+"/v1alpha1\nkind: Subscription\nmetadata:\n  name: a\n  "+field+"\nspec: {name: a, channel: b}\n")
+		if got := UnknownFields(o); len(got) != 1 || got[0].Tip != want {
+			t.Errorf("%s in metadata: %v, want %q", field, got, want)
+		}
+	}
+	if got := UnknownFields(rowObject(t, "OperatorGroup", "{selector: {matchLabels: {a: b}}, spec: {}}")); len(got) != 1 || strings.Contains(got[0].Tip, "Indent") {
+		t.Errorf("spec in spec: %v", got)
+	}
 	o := objectOf(t, "apiVersion: "+Group+"/v2\nkind: OperatorGroup\nmetadata: {name: a}\nspec: {a: b}\n")
 	if got := UnknownFields(o); got != nil {
 		t.Errorf("of an unknown version: %v", got)

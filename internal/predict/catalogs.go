@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/extension"
@@ -25,8 +23,31 @@ type Catalogs struct {
 	// ClusterCatalogs are the content of ClusterCatalogs of OLM v1. Others is that of those that are not in it.
 	ClusterCatalogs []extension.Source
 
-	Partial bool   // a CatalogSource that is not in Sources may exist
-	Global  string // the namespace whose catalogs serve all namespaces; empty: that of OpenShift or of OLM
+	Partial    bool   // a CatalogSource that is not in Sources may exist
+	Global     string // the namespace whose catalogs serve all namespaces; empty: that of OpenShift or of OLM
+	ApproveAll bool   // somebody approves every InstallPlan that waits for approval
+}
+
+// with returns the catalogs with those that the CatalogSources of a tree say enough about.
+func (c Catalogs) with(declared []resolve.Source) Catalogs {
+	known := slices.Clone(c.Sources)
+	for _, d := range declared {
+		i := slices.IndexFunc(known, d.Same)
+		switch {
+		case i >= 0:
+			if known[i].Priority == 0 {
+				known[i].Priority = d.Priority
+			}
+			if d.Fault != "" {
+				known[i].Unavailable, known[i].Fault = true, d.Fault
+			}
+		case d.Catalog != nil || d.Fault != "":
+			known = append(known, d)
+			c.Partial = c.Partial || len(c.Sources) == 0
+		}
+	}
+	c.Sources = known
+	return c
 }
 
 const (
@@ -36,27 +57,9 @@ const (
 
 // subscribe predicts what OLM's resolver does with the Subscriptions, and adds the CSVs that it installs.
 func (c *cluster) subscribe(ctx context.Context, catalogs Catalogs) error {
-	csvs := map[string][]*csv{}
-	for _, v := range c.csvs {
-		if !v.copied {
-			csvs[v.namespace] = append(csvs[v.namespace], v)
-		}
-	}
-	r := &resolution{cluster: c, catalogs: catalogs, csvs: csvs, subs: map[string][]*subscription{}}
-	for _, s := range c.subs {
-		why := r.unknown(s)
-		switch {
-		case why == "":
-			r.subs[s.Namespace] = append(r.subs[s.Namespace], s)
-			continue
-		case s.ofSubscription(csvs[s.Namespace]) == nil:
-			c.notChecked(s, why)
-		}
-		r.partly(s.Namespace)
-	}
-	r.refused = catalogs.Others != nil && catalogs.Others.Refusal() != nil
 	tree := resolve.ReadValid(c.resolverObjects())
-	r.declared = tree.CatalogSources
+	c.judgeSources(tree.CatalogSources)
+	r := c.resolution(tree, catalogs)
 	for _, state := range tree.Namespaces {
 		if err := r.resolve(ctx, state); err != nil {
 			return err
@@ -69,16 +72,45 @@ func (c *cluster) subscribe(ctx context.Context, catalogs Catalogs) error {
 	return nil
 }
 
+// resolution begins a resolution from catalogs. It notes the Subscriptions whose catalogs are not known.
+func (c *cluster) resolution(tree *resolve.Cluster, catalogs Catalogs) *resolution {
+	csvs := map[string][]*csv{}
+	for _, v := range c.csvs {
+		if !v.copied {
+			csvs[v.namespace] = append(csvs[v.namespace], v)
+		}
+	}
+	r := &resolution{cluster: c, catalogs: catalogs.with(tree.CatalogSources), csvs: csvs,
+		subs: map[string][]*subscription{}, declared: tree.CatalogSources}
+	for _, s := range c.subs {
+		why := r.unknown(s)
+		switch {
+		case why == "":
+			r.subs[s.Namespace] = append(r.subs[s.Namespace], s)
+			continue
+		case s.ofSubscription(csvs[s.Namespace]) == nil:
+			c.notChecked(s, why)
+		}
+		r.partly(s.Namespace)
+	}
+	r.refused = catalogs.Others != nil && catalogs.Others.Refusal() != nil
+	return r
+}
+
 func (c *cluster) notChecked(s *subscription, why string) {
-	c.unknownCSV[s.Namespace] = true
 	c.unknown = append(c.unknown, Unknown{s.Object, why})
+	c.noteUnchecked(s, why)
+}
+
+func (c *cluster) noteUnchecked(s *subscription, why string) {
+	c.unknownCSV[s.Namespace] = true
 	c.note(ruleSubscription, findings.Note, s.Object, "spec.name", "the CSV that it installs is not checked: "+why,
 		"pass the content of its catalog")
 }
 
 // resolverObjects returns the objects that OLM's resolver reads.
 func (c *cluster) resolverObjects() []*manifest.Object {
-	objects := slices.Clone(c.sources)
+	objects := slices.Concat(c.sources, c.configMaps)
 	for _, g := range c.groups {
 		objects = append(objects, g.Object)
 	}
@@ -132,7 +164,8 @@ func (r *resolution) partly(namespace string) {
 // unknown returns why nothing is known about the catalog of a Subscription, or "".
 func (r *resolution) unknown(s *subscription) string {
 	switch {
-	case r.catalogs.Others != nil || r.source(s.source, s.sourceNamespace) >= 0:
+	case r.catalogs.Others != nil, r.source(s.source, s.sourceNamespace) >= 0,
+		r.disabled(s.source, s.sourceNamespace) != nil:
 		return ""
 	case len(r.catalogs.Sources) == 0:
 		return "there is no catalog"
@@ -145,9 +178,7 @@ func (r *resolution) unknown(s *subscription) string {
 }
 
 func (r *resolution) source(name, namespace string) int {
-	return slices.IndexFunc(r.catalogs.Sources, func(o resolve.Source) bool {
-		return o.Name == name && o.Namespace == namespace
-	})
+	return slices.IndexFunc(r.catalogs.Sources, resolve.Source{Name: name, Namespace: namespace}.Same)
 }
 
 // resolve predicts what OLM does with a namespace.
@@ -156,23 +187,11 @@ func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 	if len(r.subs[ns]) == 0 {
 		return nil
 	}
-	state.Subscriptions = slices.DeleteFunc(state.Subscriptions, func(s resolve.Subscription) bool {
-		return r.sub(ns, s.Name) == nil
-	})
-	assumed := state.OperatorGroups == 0 && slices.Contains(namespacesWithGroup, ns)
-	if assumed {
-		state.OperatorGroups = 1
-	}
-	if state.OperatorGroups != 1 {
-		r.unknownCSV[ns] = true // OLM does not resolve, which is a finding about the group
-		r.installsNothing(ns, fmt.Sprintf("its namespace has %s", text.Count(state.OperatorGroups, "OperatorGroup")))
+	assumed, ok := r.prepare(state)
+	if !ok {
 		return nil
 	}
-	r.look(state)
-	for i := range state.Subscriptions {
-		r.completeStatus(state, &state.Subscriptions[i])
-	}
-	result, err := resolve.Run(ctx, state, resolve.Options{})
+	result, err := resolve.Run(ctx, state, resolve.Options{ApproveAll: r.catalogs.ApproveAll})
 	if err != nil {
 		return err
 	}
@@ -183,10 +202,35 @@ func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 	if result.Failure != nil && len(result.Steps) == 0 {
 		r.installsNothing(ns, result.Failure.Text)
 	}
+	steps := approved(result)
+	r.plans = append(r.plans, r.updates(state, steps)...)
 	if !assumed {
-		r.plan(state, result)
+		r.plan(state, steps)
 	}
 	return nil
+}
+
+// prepare completes the state of a namespace by what the tree and the catalogs say. It reports whether the tree leaves
+// the OperatorGroup out, and whether OLM resolves there.
+func (r *resolution) prepare(state *resolve.State) (assumed, ok bool) {
+	ns := state.Namespace
+	state.Subscriptions = slices.DeleteFunc(state.Subscriptions, func(s resolve.Subscription) bool {
+		return r.sub(ns, s.Name) == nil
+	})
+	assumed = state.OperatorGroups == 0 && slices.Contains(namespacesWithGroup, ns)
+	if assumed {
+		state.OperatorGroups = 1
+	}
+	if state.OperatorGroups != 1 {
+		r.unknownCSV[ns] = true // OLM does not resolve, which is a finding about the group
+		r.installsNothing(ns, fmt.Sprintf("its namespace has %s", text.Count(state.OperatorGroups, "OperatorGroup")))
+		return assumed, false
+	}
+	r.look(state)
+	for i := range state.Subscriptions {
+		r.completeStatus(state, &state.Subscriptions[i])
+	}
+	return assumed, true
 }
 
 // installsNothing notes the Subscriptions of a namespace that have no operator, and get none.
@@ -213,22 +257,18 @@ func (r *resolution) look(state *resolve.State) {
 	state.GlobalNamespace = r.catalogs.Global
 	inMarketplace := func(s resolve.Source) bool { return s.Namespace == marketplace }
 	for _, s := range r.subs[state.Namespace] {
-		known := slices.ContainsFunc(state.Catalogs, func(o resolve.Source) bool {
-			return o.Name == s.source && o.Namespace == s.sourceNamespace
-		})
-		if !known && s.source != "" && r.catalogs.Others != nil {
-			state.Catalogs = append(state.Catalogs,
-				resolve.Source{Name: s.source, Namespace: s.sourceNamespace, Catalog: r.catalogs.Others,
-					Unavailable: r.refused})
-		}
-	}
-	for i := range state.Catalogs {
-		for _, d := range r.declared {
-			if s := &state.Catalogs[i]; s.Name == d.Name && s.Namespace == d.Namespace && s.Priority == 0 {
-				s.Priority = d.Priority
+		named := resolve.Source{Name: s.source, Namespace: s.sourceNamespace, Catalog: r.catalogs.Others,
+			Unavailable: r.refused}
+		if s.source != "" && r.catalogs.Others != nil && !slices.ContainsFunc(state.Catalogs, named.Same) {
+			if i := slices.IndexFunc(r.declared, named.Same); i >= 0 {
+				named.Priority = r.declared[i].Priority
 			}
+			state.Catalogs = append(state.Catalogs, named)
 		}
 	}
+	state.Catalogs = slices.DeleteFunc(state.Catalogs, func(s resolve.Source) bool {
+		return r.disabled(s.Name, s.Namespace) != nil
+	})
 	if state.GlobalNamespace == "" {
 		state.GlobalNamespace = olmDefault
 		if slices.ContainsFunc(state.Catalogs, inMarketplace) {
@@ -273,8 +313,9 @@ func (r *resolution) pkg(state *resolve.State, s *resolve.Subscription) *catalog
 }
 
 func packageIn(state *resolve.State, source, sourceNamespace, name string) *catalog.Package {
+	named := resolve.Source{Name: source, Namespace: sourceNamespace}
 	for _, c := range state.Catalogs {
-		if c.Name == source && c.Namespace == sourceNamespace && c.Catalog.Packages[name] != nil {
+		if c.Same(named) && c.Catalog != nil && c.Catalog.Packages[name] != nil {
 			return c.Catalog.Packages[name]
 		}
 	}
@@ -314,14 +355,17 @@ func (r *resolution) report(state *resolve.State, result *resolve.Result) {
 	}
 }
 
-// plan notes which operators OLM installs. An operator that the tree has keeps its version. With manual approval, the
-// first InstallPlan counts.
-func (r *resolution) plan(state *resolve.State, result *resolve.Result) {
-	ns, steps := state.Namespace, result.Steps
-	manual := func(s *subscription) bool { return s.approval == string(v1alpha1.ApprovalManual) }
-	if len(steps) > 1 && slices.ContainsFunc(r.subs[ns], manual) {
-		steps = steps[:1]
+// approved returns the InstallPlans that count. One that waits for approval counts as approved: the tree asks for it.
+func approved(result *resolve.Result) []resolve.Step {
+	if result.Waiting == nil {
+		return result.Steps
 	}
+	return append(slices.Clip(result.Steps), *result.Waiting)
+}
+
+// plan notes which operators OLM installs. An operator that the tree has keeps its version.
+func (r *resolution) plan(state *resolve.State, steps []resolve.Step) {
+	ns := state.Namespace
 	var names []string
 	planned, owners := map[string]*resolve.Planned{}, map[string]*subscription{}
 	for i := range steps {
@@ -343,8 +387,10 @@ func (r *resolution) plan(state *resolve.State, result *resolve.Result) {
 			continue
 		}
 		owner, dependency := owners[name], owners[name] == nil
-		for up := p; owner == nil && up != nil && up.RequiredBy != ""; up = planned[up.RequiredBy] {
-			owner = owners[up.RequiredBy]
+		seen := map[string]bool{} // operators may require each other
+		for up := p; owner == nil && up != nil && up.RequiredBy != "" && !seen[up.RequiredBy]; {
+			seen[up.RequiredBy] = true
+			owner, up = owners[up.RequiredBy], planned[up.RequiredBy]
 		}
 		if owner == nil {
 			owner = r.subs[ns][0]
@@ -376,8 +422,7 @@ func (r *resolution) install(ctx context.Context) error {
 			err = r.addFrom(p.sub, data)
 		}
 		if err != nil {
-			r.notChecked(p.sub, err.Error())
-			continue
+			r.noteUnchecked(p.sub, err.Error()) // its image may say what it is
 		}
 		r.installs = append(r.installs, p)
 	}

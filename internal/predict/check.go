@@ -20,6 +20,7 @@ import (
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/source"
 )
 
 // Options configure Check. The zero value suits a tree of a whole cluster.
@@ -30,6 +31,8 @@ type Options struct {
 	Kube *semver.Version
 	// judges custom resources by their CRDs; nil if nobody does
 	Checker crs.Checker
+	// how the bundles are fetched that OLM updates operators to; nil if these updates are not judged
+	Source *source.Options
 }
 
 // Report describes the state that OLM reaches with a tree.
@@ -93,16 +96,13 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	if err := c.judgeUpgrades(ctx); err != nil {
 		return nil, err
 	}
+	if err := c.judgeUpdates(ctx, o, objects); err != nil {
+		return nil, err
+	}
 	played := play(c)
 	if played.restless {
-		c.findings = append(
-			c.findings,
-			findings.Finding{
-				Rule:    ruleRestless,
-				Level:   findings.Warning,
-				Message: "OLM never reaches a stable state with these objects",
-			},
-		)
+		c.findings = append(c.findings, findings.Finding{Rule: ruleRestless, Level: findings.Warning,
+			Message: "OLM never reaches a stable state with these objects"})
 	}
 	r := &Report{Installs: c.installs, Unknown: c.unknown}
 	for _, g := range c.groups {
@@ -113,6 +113,7 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 		if !v.copied {
 			r.CSVs = append(r.CSVs, played.csv(v))
 			played.judgeCSV(v)
+			played.judgeServices(v)
 		}
 	}
 	played.judgeSeveral()

@@ -28,6 +28,8 @@ type cluster struct {
 	csvs        []*csv                // in the order of their creation, with copies
 	subs        []*subscription
 	sources     []*manifest.Object // CatalogSources
+	configMaps  []*manifest.Object
+	hub         *hub // nil: the tree has none
 	crds        map[string]*manifest.Object
 	apis        map[string]*manifest.Object // APIServices
 	conditions  map[string]*manifest.Object // OperatorConditions, by namespace/name
@@ -40,6 +42,7 @@ type cluster struct {
 	unknownCSV map[string]bool // namespaces with a Subscription whose CSV is unknown
 	unknown    []Unknown       // these Subscriptions
 	installs   []Install
+	plans      []installPlan               // by namespace, in OLM's order
 	first      map[string]*manifest.Object // the first object of each name, by key
 	findings   []findings.Finding
 }
@@ -165,6 +168,10 @@ func (c *cluster) add(o *manifest.Object, defaultNamespace string, index int) *m
 		}
 	case olm.Group + "/OperatorCondition":
 		c.conditions[namespace+"/"+o.Name] = o
+	case "config.openshift.io/OperatorHub":
+		return c.addHub(o)
+	case "/ConfigMap":
+		c.configMaps = append(c.configMaps, inNamespace(o, namespace))
 	case "apps/Deployment":
 		c.deployments[namespace+"/"+o.Name] = o
 	default:
@@ -229,11 +236,7 @@ func (c *cluster) addNamespaced(o *manifest.Object, defaultNamespace string, ind
 		return nil
 	}
 	c.namespace(namespace, nil)
-	if o.Namespace != namespace {
-		clone := *o
-		clone.Namespace = namespace
-		o = &clone
-	}
+	o = inNamespace(o, namespace)
 	if c.duplicate(o, namespace) {
 		return nil
 	}
@@ -242,6 +245,15 @@ func (c *cluster) addNamespaced(o *manifest.Object, defaultNamespace string, ind
 		return err
 	}
 	return nil // check an invalid object as far as it is readable, so that one run reports all mistakes
+}
+
+func inNamespace(o *manifest.Object, namespace string) *manifest.Object {
+	if o.Namespace == namespace {
+		return o
+	}
+	clone := *o
+	clone.Namespace = namespace
+	return &clone
 }
 
 func (c *cluster) addOLM(p ordered) *manifest.Error {

@@ -16,10 +16,11 @@ func (c *cluster) notUpgradeable(v *csv) string {
 	if o == nil {
 		return ""
 	}
-	var overrides, conditions []metav1.Condition
+	var overrides, asked, conditions []metav1.Condition
 	var generation int64
 	if err := cmp.Or(
 		field(o, &overrides, "spec", "overrides"),
+		field(o, &asked, "spec", "conditions"),
 		field(o, &conditions, "status", "conditions"),
 		field(o, &generation, "metadata", "generation"),
 	); err != nil {
@@ -31,6 +32,15 @@ func (c *cluster) notUpgradeable(v *csv) string {
 			return ""
 		}
 		return "the operator is not upgradeable: " + override.Message
+	}
+	// OLM copies spec.conditions to the status (OLM: pkg/controller/operators/operatorcondition_controller.go,
+	// syncOperatorConditionStatus).
+	for _, a := range asked {
+		said := meta.FindStatusCondition(conditions, a.Type)
+		if said == nil || said.Status != a.Status || said.ObservedGeneration != generation {
+			a.ObservedGeneration = generation
+			meta.SetStatusCondition(&conditions, a)
+		}
 	}
 	switch said := meta.FindStatusCondition(conditions, operatorsv2.Upgradeable); {
 	case said == nil:

@@ -23,6 +23,8 @@ type Extension struct {
 	Namespace      string         // spec.namespace
 	WatchNamespace string         // spec.config.inline.watchNamespace; may be empty
 	Deployments    map[string]any // spec.config.inline.deploymentConfig; may be empty
+
+	installed *extension.Installed
 }
 
 // clusterExtension has the fields of a ClusterExtension that decide what is installed (operator-controller:
@@ -87,39 +89,73 @@ func Extensions(objects []*manifest.Object, catalogs Catalogs) (list []Extension
 }
 
 func extensionOf(o *manifest.Object, objects []*manifest.Object, catalogs Catalogs) (*Extension, error) {
-	var x clusterExtension
-	if _, err := o.Into(&x); err != nil {
-		return nil, err
-	}
-	from := x.Spec.Source.Catalog
-	if from == nil {
-		return nil, errors.New("it names no catalog")
-	}
-	sources, err := servedTo(from.Selector, objects, catalogs)
+	q, err := askedFor(o, objects, catalogs)
 	if err != nil {
 		return nil, err
 	}
-	q := extension.Request{Package: from.PackageName, Versions: from.Version, Channels: from.Channels,
-		SelfCertified: from.UpgradeConstraintPolicy == "SelfCertified"}
 	var installed *extension.Installed
-	if x.Status.Install != nil {
-		installed = &x.Status.Install.Bundle
+	if q.object.Status.Install != nil {
+		installed = &q.object.Status.Install.Bundle
 	}
-	var chosen *extension.Resolution
+	chosen, _, err := q.rest(installed)
+	if err != nil {
+		return nil, fmt.Errorf("OLM v1 installs nothing: %w", err)
+	}
+	return q.extension(o, chosen), nil
+}
+
+// asked is what a ClusterExtension asks of its catalogs.
+type asked struct {
+	extension.Request
+	object  clusterExtension
+	sources []extension.Source
+}
+
+func askedFor(o *manifest.Object, objects []*manifest.Object, catalogs Catalogs) (*asked, error) {
+	q := &asked{}
+	if _, err := o.Into(&q.object); err != nil {
+		return nil, err
+	}
+	from := q.object.Spec.Source.Catalog
+	if from == nil {
+		return nil, errors.New("it names no catalog")
+	}
+	q.Request = extension.Request{Package: from.PackageName, Versions: from.Version, Channels: from.Channels,
+		SelfCertified: from.UpgradeConstraintPolicy == "SelfCertified"}
+	var err error
+	q.sources, err = servedTo(from.Selector, objects, catalogs)
+	return q, err
+}
+
+// rest returns the bundle at which OLM v1 comes to rest from an installed one, which may be nil, and the bundles that
+// it installs on the way. The error is that of the first step.
+func (q *asked) rest(installed *extension.Installed) (last *extension.Resolution, steps []string, err error) {
 	for seen := map[string]bool{}; ; {
-		next, err := extension.Resolve(sources, q, installed)
-		if err != nil && chosen == nil {
-			return nil, fmt.Errorf("OLM v1 installs nothing: %w", err)
+		next, err := extension.Resolve(q.sources, q.Request, installed)
+		if err != nil && last == nil {
+			return nil, nil, err
 		}
 		if err != nil || seen[next.Bundle.Name] {
-			break
+			return last, steps, nil //nolint:nilerr // it stays there
 		}
-		chosen, installed = next, &extension.Installed{Name: next.Bundle.Name, Version: next.Version.Text()}
+		if installed == nil || installed.Name != next.Bundle.Name {
+			steps = append(steps, next.Bundle.Name)
+		}
+		last, installed = next, installedFrom(next)
 		seen[next.Bundle.Name] = true
 	}
-	e := &Extension{Object: o, Name: chosen.Bundle.Name, Catalog: chosen.Source, Namespace: x.Spec.Namespace}
-	for _, s := range sources {
-		if p := s.Catalog.Packages[from.PackageName]; s.Name == chosen.Source && p != nil {
+}
+
+func installedFrom(r *extension.Resolution) *extension.Installed {
+	return &extension.Installed{Name: r.Bundle.Name, Version: r.Version.Text()}
+}
+
+// extension returns the operator that is chosen for a ClusterExtension.
+func (q *asked) extension(o *manifest.Object, chosen *extension.Resolution) *Extension {
+	e := &Extension{Object: o, Name: chosen.Bundle.Name, Catalog: chosen.Source, Namespace: q.object.Spec.Namespace,
+		installed: installedFrom(chosen)}
+	for _, s := range q.sources {
+		if p := s.Catalog.Packages[q.Package]; s.Name == chosen.Source && p != nil {
 			e.Choice = catalog.Choice{Package: p, Bundle: chosen.Bundle}
 			i := slices.IndexFunc(p.Channels,
 				func(c *catalog.Channel) bool { return c.Entry(chosen.Bundle.Name) != nil })
@@ -128,10 +164,10 @@ func extensionOf(o *manifest.Object, objects []*manifest.Object, catalogs Catalo
 			}
 		}
 	}
-	if x.Spec.Config != nil {
-		e.WatchNamespace, e.Deployments = x.Spec.Config.Inline.WatchNamespace, x.Spec.Config.Inline.DeploymentConfig
+	if c := q.object.Spec.Config; c != nil {
+		e.WatchNamespace, e.Deployments = c.Inline.WatchNamespace, c.Inline.DeploymentConfig
 	}
-	return e, nil
+	return e
 }
 
 // servedTo returns the catalogs that a selector selects: those of the tree, and those that are only known by name.

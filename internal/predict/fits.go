@@ -2,7 +2,6 @@ package predict
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -61,10 +60,7 @@ func (c *cluster) unjudged(ctx context.Context, err error) error {
 		Rule:    ruleUnfit,
 		Level:   findings.Warning,
 		Message: "custom resources are not judged: " + err.Error(),
-	}
-	var hint interface{ Hint() string }
-	if errors.As(err, &hint) {
-		f.Hint = hint.Hint()
+		Hint:    manifest.HintOf(err),
 	}
 	c.findings = append(c.findings, f)
 	return nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
@@ -43,20 +44,7 @@ func (o *simulation) judgeGroup(g *group) {
 	}
 	o.judgeProvidedAPIs(g)
 	o.judgeTargets(g)
-	if o.declared {
-		for _, ns := range g.spec.TargetNamespaces {
-			if ns != allNamespaces && o.namespaces[ns] == nil {
-				o.note(
-					ruleMissing,
-					findings.Warning,
-					g.Object,
-					"spec.targetNamespaces",
-					"target namespace "+ns+" is not in the tree",
-					"",
-				)
-			}
-		}
-	}
+	o.judgeMissing(g)
 	if g.text != nil && *g.text != g.given {
 		if _, given := o.givenAPIs(g); given {
 			o.note(
@@ -115,13 +103,8 @@ func (o *simulation) judgeCSV(v *csv) {
 			"OLM waits until they are met",
 		)
 	case v.reason == v1alpha1.CSVReasonOperatorConditionNotUpgradeable && !v.observed:
-		say(
-			string(v.reason),
-			findings.Warning,
-			"spec.replaces",
-			v.message,
-			"OLM waits; spec.overrides of OperatorCondition "+v.replaces+" can override it",
-		)
+		say(string(v.reason), findings.Warning, "spec.replaces", v.message,
+			"OLM waits; spec.overrides of OperatorCondition "+v.replaces+" can override it")
 	case v.phase == v1alpha1.CSVPhasePending && !v.observed:
 		say(
 			ruleWaiting,
@@ -305,6 +288,23 @@ func (o *simulation) judgeNames() {
 // ownedBy reports whether the owner label of a ClusterRole names the groups.
 func ownedBy(r *rbac.Role, groups []*group) bool {
 	return r.Labels[olm.LabelOwner] == groups[0].Name
+}
+
+// judgeMissing reports targets that are no namespaces.
+func (o *simulation) judgeMissing(g *group) {
+	for i, ns := range g.spec.TargetNamespaces {
+		at := fmt.Sprintf("spec.targetNamespaces[%d]", i)
+		switch {
+		case ns == allNamespaces: // OLM refuses it
+		case ns == "*":
+			o.note(ruleMissing, findings.Error, g.Object, at, "OLM takes * for the name of a namespace",
+				"leave the targets out: a group without targets is for all namespaces")
+		case len(validation.IsDNS1123Label(ns)) > 0:
+			o.note(ruleMissing, findings.Error, g.Object, at, ns+" cannot be the name of a namespace", "")
+		case o.declared && o.namespaces[ns] == nil:
+			o.note(ruleMissing, findings.Warning, g.Object, at, "target namespace "+ns+" is not in the tree", "")
+		}
+	}
 }
 
 func identitiesExcept(groups []*group, except *group) []string {

@@ -45,10 +45,14 @@ const (
 	ruleRoleName        = "role-name"
 	ruleSkipped         = "skipped"
 	ruleStatus          = "status-differs"
+	ruleSource          = "catalog-source"
+	ruleDisabled        = "catalog-disabled"
 	ruleSubscription    = "subscription-unknown"
 	ruleTargets         = "targets-refused"
 	ruleTargetUnknown   = "targets-unknown"
 	ruleUnreadable      = "unreadable"
+	ruleUpdateUnknown   = "update-unknown"
+	ruleExtension       = "extension-stuck"
 	ruleWaiting         = "csv-waiting"
 )
 
@@ -56,7 +60,7 @@ const (
 func Rules() []findings.Rule {
 	list := slices.Concat(reasonRules(), groupRules(), csvRules(), treeRules(), resolverRules())
 	for _, r := range upgrade.Rules {
-		if slices.Contains(upgradeRules, r.ID) {
+		if r.ID != upgrade.RulePath { // a catalog leads to the newer release
 			list = append(list, findings.Rule{ID: r.ID, Text: r.Text, Help: r.Help})
 		}
 	}
@@ -147,6 +151,14 @@ func groupRules() []findings.Rule {
 				"They would overwrite a role of the same name, even one of Kubernetes. Rename the group."},
 		{ID: ruleSubscription, Text: "the CSV that a Subscription installs is unknown",
 			Help: "Pass the content of its catalog. It must have the objects of the bundle or olm.csv.metadata."},
+		{ID: ruleSource, Text: "a CatalogSource that OLM cannot use",
+			Help: "It has no source, or an unknown sourceType, or its ConfigMap is no catalog. OLM resolves nothing " +
+				"in a namespace that sees it. Source: OLM, pkg/controller/operators/catalog/operator.go, " +
+				"validateSourceType."},
+		{ID: ruleDisabled, Text: "a Subscription to a catalog that the OperatorHub disables",
+			Help: "OpenShift deletes its default CatalogSources that spec.disableAllDefaultSources or spec.sources " +
+				"disables. OLM resolves nothing in the namespace. Source: OpenShift's API, " +
+				"config/v1/types_operatorhub.go."},
 		{ID: ruleTargets, Text: "OLM rejects the targets of an OperatorGroup",
 			Help: "OLM writes no status, so it installs no CSV of the group. " +
 				"Source: OLM, operatorgroup.go, getOperatorGroupTargets."},
@@ -233,6 +245,10 @@ func treeRules() []findings.Rule {
 			Help: "The findings about CSVs describe one state of many.",
 		},
 		{ID: ruleSkipped, Text: "a file was not read", Help: "The file may have objects that matter."},
+		{ID: ruleExtension, Text: "OLM v1 finds nothing for a ClusterExtension",
+			Help: "It keeps what is installed. The condition Progressing has its words."},
+		{ID: ruleUpdateUnknown, Text: "an update of a catalog that is not judged",
+			Help: "The bundle cannot be read, or not all of it. OLM may refuse the update, or the operator may fail."},
 		{ID: ruleUnreadable, Text: "a file is not readable",
 			Help: "The file looks like a Kubernetes object. kubectl would fail on it."},
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -18,33 +19,49 @@ func (o *simulation) missingServices(v *csv) (unmet []string) {
 		return nil
 	}
 	for _, d := range v.services.Required {
-		if why := o.missingService(d); why != "" {
+		if why, _ := o.missingService(d); why != "" {
 			unmet = append(unmet, fmt.Sprintf("APIService %s: %s", d.GetName(), why))
 		}
 	}
 	return unmet
 }
 
-// missingService returns why an APIService does not exist, or "". An APIService that a CSV of the tree owns exists
-// once OLM has installed that CSV. The API server creates those of Kubernetes' own API groups and of CRDs. Any other
-// may exist outside of the tree, unless the tree is a dump that has all APIServices, Kubernetes' own among them.
-func (o *simulation) missingService(d v1alpha1.APIServiceDescription) string {
+// judgeServices reports required APIServices of which the tree does not show whether they exist.
+func (o *simulation) judgeServices(v *csv) {
+	if v.phase != v1alpha1.CSVPhaseSucceeded || v.observed {
+		return
+	}
+	for i, d := range v.services.Required {
+		if _, known := o.missingService(d); !known {
+			o.note(ruleRequirements, findings.Note, v.where(),
+				fmt.Sprintf("spec.apiservicedefinitions.required[%d]", i),
+				"APIService "+d.GetName()+" is not in the tree, and no CSV of it owns it: it counts as there",
+				"add the operator that serves it, or check its path too")
+		}
+	}
+}
+
+// missingService returns why an APIService does not exist, or "", and whether the tree shows it. An APIService that a
+// CSV of the tree owns exists once OLM has installed that CSV. The API server creates those of Kubernetes' own groups
+// and of CRDs. Any other may exist outside of the tree, unless the tree is a dump that has all APIServices, Kubernetes'
+// own among them.
+func (o *simulation) missingService(d v1alpha1.APIServiceDescription) (why string, known bool) {
 	owners, object := o.owning[d.GetName()], o.apis[d.GetName()]
 	switch {
 	case object != nil && unavailable(object):
-		return "not available"
+		return "not available", true
 	case object != nil, o.serving[d.GetName()] != nil, olm.BuiltinGroup(d.Group), o.defines(d):
-		return ""
+		return "", true
 	case len(owners) > 0:
 		return fmt.Sprintf(
 			"ClusterServiceVersion %s/%s, which owns it, is not installed",
 			owners[0].namespace,
 			owners[0].name,
-		)
+		), true
 	case o.apis["v1.apps"] != nil:
-		return "not in the tree"
+		return "not in the tree", true
 	}
-	return ""
+	return "", false
 }
 
 // unavailable reports whether the status of an APIService says that it is not available (OLM:

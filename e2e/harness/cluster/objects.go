@@ -6,10 +6,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
 )
 
 // ByTheWay are kinds that Kubernetes itself and the harness make.
@@ -61,4 +63,14 @@ func (c *Cluster) Namespace(ctx context.Context, name string, labels map[string]
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+// ClientOf returns the client of an object's kind, in the object's namespace.
+func (c *Cluster) ClientOf(o *unstructured.Unstructured) dynamic.ResourceInterface {
+	resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
+	client := c.Dynamic.Resource(resource)
+	if o.GetNamespace() == "" {
+		return client
+	}
+	return client.Namespace(o.GetNamespace())
 }

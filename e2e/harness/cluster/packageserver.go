@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 )
 
@@ -26,13 +24,7 @@ func (c *Cluster) InstallPackageServer(ctx context.Context) error {
 		if err := yaml.Unmarshal([]byte(text), o); err != nil {
 			return err
 		}
-		resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
-		client := dynamic.ResourceInterface(c.Dynamic.Resource(resource))
-		if ns := o.GetNamespace(); ns != "" {
-			client = c.Dynamic.Resource(resource).Namespace(ns)
-		}
-		if _, err := client.Create(ctx, o,
-			metav1.CreateOptions{}); err != nil {
+		if _, err := c.ClientOf(o).Create(ctx, o, metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("packageserver: %s: %w", o.GetKind(), err)
 		}
 	}

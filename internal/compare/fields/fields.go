@@ -19,6 +19,8 @@ type Value struct {
 	Text   string
 	Number bool   // or true or false: no text in the YAML
 	At     string // its path with the indexes of items, by which manifest.Object finds its line
+	// Default says that the value means the same as a missing field. It is shown where the other side has another one.
+	Default bool
 }
 
 func (v Value) equal(o Value) bool { return v.Text == o.Text && v.Number == o.Number }
@@ -143,10 +145,13 @@ func (w *walker) leaf(s spot, v Value) bool {
 	if text == "" {
 		text = `""`
 	}
+	v.At = s.at
 	if w.dropped(s, text) {
+		if v.Default = v.Text != "" && text != "{}"; v.Default {
+			w.out[s.path] = v
+		}
 		return false
 	}
-	v.At = s.at
 	w.out[s.path] = v
 	return true
 }
@@ -238,7 +243,7 @@ func Differences(old, now Values) []Difference {
 		d := Difference{Path: k}
 		d.Old, d.Had = old[k]
 		d.New, d.Has = now[k]
-		if d.Had && d.Has && d.Old.equal(d.New) {
+		if d.Had && d.Has && d.Old.equal(d.New) || (!d.Had || d.Old.Default) && (!d.Has || d.New.Default) {
 			continue
 		}
 		out = append(out, d)

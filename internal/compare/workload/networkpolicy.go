@@ -35,7 +35,8 @@ func judgeNetworkPolicy(list []change.Change, sides [2]map[string]any) {
 		for field, message := range why {
 			about := strings.HasPrefix(c.Field, field) || c.Field == "spec" ||
 				strings.HasPrefix(c.Field, "spec.policyTypes") && field != "spec.podSelector"
-			if about {
+			// A rule that goes lets nothing more through: another line says what does.
+			if about && (c.Change != change.Removed || !strings.HasPrefix(c.Field, field+"[")) {
 				list[i].Severity, list[i].Message = findings.Warning, message
 			}
 		}

@@ -55,7 +55,7 @@ func compareWebhooks(o *manifest.Object, sides [2]map[string]any) []change.Chang
 			if had != has {
 				v.Without(at)
 			} else if _, ok := v[at+".failurePolicy"]; !ok {
-				v[at+".failurePolicy"] = fields.Value{Text: "Fail"} // the default of v1, for a person
+				v[at+".failurePolicy"] = fields.Value{Text: "Fail", Default: true} // for a person
 			}
 			v.Without(at + ".rules")
 		}
@@ -141,7 +141,8 @@ func differ(before, after fields.Values, path string) bool {
 	part := func(v fields.Values) map[string]string {
 		out := map[string]string{}
 		for key, x := range v {
-			if rest, ok := strings.CutPrefix(key, path); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+			rest, ok := strings.CutPrefix(key, path)
+			if ok && !x.Default && (rest == "" || rest[0] == '.' || rest[0] == '[') {
 				out[key] = x.Text
 			}
 		}

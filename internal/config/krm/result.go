@@ -1,10 +1,9 @@
 package krm
 
 import (
-	"errors"
-
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // Result is an entry of ResourceList.results.
@@ -53,9 +52,8 @@ func (l *list) failure(err error) Result {
 	if place := config.Place(err); place != nil && place.Field != "" && r.ResourceRef != nil {
 		r.Message, r.Field = place.Msg, &Field{place.Field}
 	}
-	var h interface{ Hint() string }
-	if errors.As(err, &h) && h.Hint() != "" {
-		r.Tags["hint"] = h.Hint()
+	if hint := manifest.HintOf(err); hint != "" {
+		r.Tags["hint"] = hint
 	}
 	return r
 }

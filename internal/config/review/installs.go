@@ -32,56 +32,78 @@ type TreeOptions struct {
 	Source    source.Options   // how bundles are fetched that a catalog only names
 }
 
-// FromTree returns the objects of a tree as a Subject, with what OLM makes of the operators that it installs for the
-// Subscriptions of the tree. An operator is unknown if no catalog says what it is, if OLM installs none, or if its
-// bundle cannot be read or rendered. Other errors are about objects that cannot be read, and those of ctx.
-func FromTree(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error) {
+// FromObjectsOf returns the objects of a tree as a Subject, without what OLM installs for its Subscriptions.
+func FromObjectsOf(t *tree.Tree, o TreeOptions) (*Subject, error) {
 	s, err := FromObjects(t.Objects, permissions.Operator{Name: o.Name}, o.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range t.Faults {
-		s.Unread = append(s.Unread, e.Error())
-	}
-	if !slices.ContainsFunc(t.Objects, handsOver) {
-		return s, nil
-	}
-	predicted, err := predict.Check(ctx, t, predict.Options{Namespace: o.Namespace, Catalogs: o.Catalogs})
+	s.Unread = t.Unread()
+	return s, nil
+}
+
+// FromTree returns the objects of a tree as a Subject, with what OLM makes of the operators that it installs for the
+// Subscriptions of the tree. Errors are about objects that cannot be read, and those of ctx.
+func FromTree(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error) {
+	s, err := FromObjectsOf(t, o)
 	if err != nil {
 		return nil, err
 	}
-	for _, u := range predicted.Unknown {
-		s.unknown(Unknown{Object: u.Object, Why: u.Why})
+	installed, unknown, err := Installs(ctx, t, o)
+	if err != nil {
+		return nil, err
+	}
+	s.parts = installed
+	for _, u := range unknown {
+		s.unknown(u)
+	}
+	return s.assembled(nil), nil
+}
+
+// Installed is an operator that OLM installs for a Subscription or ClusterExtension of a tree.
+type Installed struct {
+	Object   *manifest.Object // that asks for it
+	Name     string           // of the bundle
+	Rendered *config.Rendered // what OLM makes of it
+	Subject  *Subject
+
+	note string
+}
+
+// Installs returns what OLM installs for the objects of a tree, and the objects whose operator is unknown: no catalog
+// says what it is, OLM installs none, or its bundle cannot be read or rendered. Other errors are about objects that
+// cannot be read, and those of ctx.
+func Installs(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Installed, unknown []Unknown, err error) {
+	if !slices.ContainsFunc(t.Objects, handsOver) {
+		return nil, nil, nil
+	}
+	predicted, err := predict.Check(ctx, t, predict.Options{Namespace: o.Namespace, Catalogs: o.Catalogs})
+	if err != nil {
+		return nil, nil, err
 	}
 	var handedOver []handOver
 	for _, i := range predicted.Installs {
 		handedOver = append(handedOver, ofSubscription(i))
 	}
-	extensions, unknown := predict.Extensions(t.Objects, o.Catalogs)
-	for _, u := range unknown {
-		s.unknown(Unknown{Object: u.Object, Why: u.Why})
-	}
+	extensions, nobody := predict.Extensions(t.Objects, o.Catalogs)
 	for _, e := range extensions {
 		handedOver = append(handedOver, ofExtension(e))
+	}
+	for _, u := range slices.Concat(predicted.Unknown, nobody) {
+		unknown = append(unknown, Unknown{Object: u.Object, Why: u.Why})
 	}
 	for _, h := range handedOver {
 		installed, err := h.render(ctx, o.Source)
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, nil, ctx.Err()
 		}
 		if err != nil {
-			s.unknown(Unknown{Object: h.object, Name: h.name, Why: err.Error()})
+			unknown = append(unknown, Unknown{Object: h.object, Name: h.name, Why: err.Error()})
 			continue
 		}
-		s.parts = append(s.parts, part{h, installed})
+		list = append(list, *installed)
 	}
-	return s.assembled(nil), nil
-}
-
-// part is an operator that an object of a tree stands for.
-type part struct {
-	handOver
-	*Subject
+	return list, unknown, nil
 }
 
 // assembled returns the subject with its parts, but for those of some objects.
@@ -98,9 +120,9 @@ func (s *Subject) assembled(without []Unknown) *Subject {
 	whole.All, whole.Objects = slices.Clone(whole.All), slices.Clone(whole.Objects)
 	whole.Operators, whole.CSVs = slices.Clone(whole.Operators), slices.Clone(whole.CSVs)
 	for _, p := range whole.parts {
-		if !slices.ContainsFunc(without, func(u Unknown) bool { return u.Object.Identity() == p.object.Identity() }) {
+		if !slices.ContainsFunc(without, func(u Unknown) bool { return u.Object.Identity() == p.Object.Identity() }) {
 			whole.add(p.Subject)
-			whole.Notes = append(slices.Clip(whole.Notes), p.String())
+			whole.Notes = append(slices.Clip(whole.Notes), p.note)
 		}
 	}
 	return &whole
@@ -189,7 +211,7 @@ func handsOver(o *manifest.Object) bool {
 }
 
 // render renders what OLM makes of the operator.
-func (h handOver) render(ctx context.Context, so source.Options) (*Subject, error) {
+func (h handOver) render(ctx context.Context, so source.Options) (*Installed, error) {
 	if h.err != nil {
 		return nil, h.err
 	}
@@ -213,7 +235,7 @@ func (h handOver) render(ctx context.Context, so source.Options) (*Subject, erro
 	}
 	ref := cmp.Or(rendered.Opened[0].Ref, h.name)
 	s.MovePaths(func(_ int, file string) string { return PathIn(ref, file) })
-	return s, nil
+	return &Installed{Object: h.object, Name: h.name, Rendered: rendered, Subject: s, note: h.String()}, nil
 }
 
 // installSource stands for the bundle that OLM installs.
@@ -313,7 +335,9 @@ func (s *Subject) unresolved(old *Subject) []compare.Unresolved {
 			!slices.EqualFunc(old.deciding(u), s.deciding(u), sameContent), "")
 	}
 	for _, u := range old.Unknown {
-		known := slices.ContainsFunc(s.parts, func(p part) bool { return p.object.Identity() == u.Object.Identity() })
+		known := slices.ContainsFunc(s.parts, func(p Installed) bool {
+			return p.Object.Identity() == u.Object.Identity()
+		})
 		if known {
 			add(u, true, "not known in OLD: ")
 		}

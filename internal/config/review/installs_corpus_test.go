@@ -107,6 +107,88 @@ func checkPair(t *testing.T, host, from, to string, profile generate.Profile) st
 	return ""
 }
 
+// TestCatalogDiff moves the catalog of a Subscription and of a ClusterExtension from each release to the next: the
+// review is that of the two bundles.
+func TestCatalogDiff(t *testing.T) {
+	packages, err := corpus.Packages(corpustest.Root(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reviewed, not := 0, map[string]int{}
+	for _, p := range packages {
+		for i := 1; i < len(p.Bundles); i++ {
+			for _, profile := range []generate.Profile{generate.ProfileOLM, generate.ProfileOLMv1} {
+				if why := checkMove(t, p.Bundles[i-1], p.Bundles[i], profile); why != "" {
+					not[why]++
+				} else {
+					reviewed++
+				}
+			}
+		}
+	}
+	t.Logf("%d reviews; others: %v", reviewed, not)
+	if reviewed < 60 {
+		t.Errorf("only %d moves were reviewed", reviewed)
+	}
+}
+
+// checkMove returns why there is no move.
+func checkMove(t *testing.T, from, to string, profile generate.Profile) string {
+	t.Helper()
+	bundles := [2]*bundle.Bundle{reviewtest.Bundle(t, from), reviewtest.Bundle(t, to)}
+	if bundles[0] == nil || bundles[1] == nil || bundles[0].CSV.Name == bundles[1].CSV.Name {
+		return "no two bundles"
+	}
+	target := targetOf(bundles)
+	var direct [2]*review.Subject
+	var contents [2]*catalog.Catalog
+	for i, dir := range []string{from, to} {
+		var err error
+		if direct[i], err = rendered(t, dir, target, profile); err != nil {
+			return "not rendered"
+		}
+		if contents[i], err = catalog.Read(t.Context(), dir, catalog.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, ch := range contents[1].Packages[bundles[1].Package].Channels {
+		for i := range ch.Entries {
+			ch.Entries[i].Skips = append(ch.Entries[i].Skips, bundles[0].CSV.Name)
+			direct[1].Operators[0].Entry = &ch.Entries[i]
+		}
+	}
+	objects := subscription(bundles[0], target)
+	if profile == generate.ProfileOLMv1 {
+		objects = clusterExtension(bundles[0], target)
+	}
+	in := compare.Options{PathKnown: true}
+	d, err := review.MovesOf(t.Context(), &tree.Tree{Objects: reviewtest.Objects(t, "tree.yaml", objects)},
+		review.TreeOptions{Catalogs: predict.Catalogs{Others: contents[0]}}, predict.Catalogs{Others: contents[1]}, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch {
+	case len(d.Unknown) > 0:
+		return "unknown"
+	case len(d.Moves) != 1 && len(d.Findings) == 0:
+		t.Errorf("%s -> %s, profile %s: %d moves, and no word of OLM's", from, to, profile, len(d.Moves))
+	case len(d.Moves) != 1:
+		return "refused by OLM"
+	case d.Moves[0].Diff == nil:
+		t.Errorf("%s -> %s, profile %s: %s", from, to, profile, d.Moves[0].Unknown)
+	default:
+		want, err := review.Compare(t.Context(), direct[0], direct[1], [2]string{}, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(fields(t, want), fields(t, d.Moves[0].Diff)); diff != "" {
+			t.Errorf("%s -> %s, profile %s: the review of the move is not that of the bundles (-bundles +move):\n%s", from, to,
+				profile, diff[:min(len(diff), 3000)])
+		}
+	}
+	return ""
+}
+
 // targetOf returns the target namespace of an OperatorGroup that both releases support; empty for all namespaces.
 func targetOf(bundles [2]*bundle.Bundle) string {
 	for _, mode := range []struct {
@@ -165,7 +247,12 @@ func report(t *testing.T, s [2]*review.Subject, names [2]string) map[string]any 
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Notes = nil
+	return fields(t, r)
+}
+
+func fields(t *testing.T, r *compare.Report) map[string]any {
+	t.Helper()
+	r.Notes, r.Old.Name, r.New.Name = nil, "", ""
 	data, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)

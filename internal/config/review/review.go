@@ -23,8 +23,8 @@ type Subject struct {
 
 	Unknown []Unknown // what hands over operators that are not in the subject
 
-	parts  []part   // what the objects of a tree stand for
-	tree   *Subject // the same without them
+	parts  []Installed // what the objects of a tree stand for
+	tree   *Subject    // the same without them
 	opened []*config.Opened
 	locate func(o *manifest.Object, field string) (file string, line int)
 }

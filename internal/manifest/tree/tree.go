@@ -54,6 +54,14 @@ type Tree struct {
 	Kustomizations []*manifest.Object
 }
 
+// Unread says which files look like Kubernetes objects and could not be read, and why.
+func (t *Tree) Unread() (out []string) {
+	for _, e := range t.Faults {
+		out = append(out, e.Error())
+	}
+	return out
+}
+
 // Skipped is a file or directory that was not read.
 type Skipped struct {
 	Path string

@@ -203,10 +203,15 @@ func (r *Report) totals() []findings.Remark {
 	if slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Reaches) > 0 }) {
 		add("* in all namespaces")
 	}
-	if slices.ContainsFunc(r.Rows, func(row Row) bool { return !row.Complete && row.Error == "" }) {
+	if r.Incomplete() {
 		add("? the objects of the bundle are not in the catalog")
 	}
 	return list
+}
+
+// Incomplete reports whether the objects of a bundle are not known.
+func (r *Report) Incomplete() bool {
+	return slices.ContainsFunc(r.Rows, func(row Row) bool { return !row.Complete && row.Error == "" })
 }
 
 // known returns the totals of what only objects tell.

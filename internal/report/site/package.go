@@ -85,6 +85,9 @@ func makePackage(ctx context.Context, p *audit.Package, list []*audit.Inspected,
 	if err := m.add(indexName, m.page(icon)); err != nil {
 		return nil, err
 	}
+	if err := m.releases(); err != nil {
+		return nil, err
+	}
 	m.out.entry = entryOf(m.head, p, slug, icon)
 	m.out.source = output.Source{Bundle: cmp.Or(clean(p.Name), slug), Source: clean(p.Source), Lock: dir(slug)}
 	if m.head != nil && m.head.Bundle != nil {

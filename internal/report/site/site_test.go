@@ -373,7 +373,7 @@ func TestIncremental(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := run()
-	if want := []string{"audit.json", "index.html", "packages/b/index.html"}; !slices.Equal(r.Changed, want) || len(r.Added)+len(r.Removed) > 0 {
+	if want := []string{"audit.json", "index.html", "packages/b/index.html", "releases/b.json", "releases/b/b.json"}; !slices.Equal(r.Changed, want) || len(r.Added)+len(r.Removed) > 0 {
 		t.Errorf("%+v", r)
 	}
 	if _, err := os.Stat(foreign); err != nil {
@@ -405,4 +405,79 @@ func TestCorpus(t *testing.T) {
 // command is a command for the pages, as a front end says it.
 func command(i site.Install) string {
 	return "olmgen render " + site.Quote(i.Source) + " " + i.Namespace
+}
+
+// The releases are what a custom datasource of Renovate reads. What OLM does not install anew is deprecated.
+func TestReleases(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "catalog.yaml"), []byte(`---
+schema: olm.package
+name: a
+defaultChannel: stable
+---
+schema: olm.channel
+package: a
+name: stable
+entries:
+- {name: a.v1.0.0}
+- {name: a.v1.1.0, replaces: a.v1.0.0}
+- {name: a.v1.2.0, replaces: a.v1.0.0, skips: [a.v1.1.0]}
+- {name: a.v1.10.0, replaces: a.v1.2.0}
+---
+schema: olm.channel
+package: a
+name: with space
+entries:
+- {name: a.v1.1.0}
+---
+schema: olm.deprecations
+package: a
+entries:
+- {reference: {schema: olm.bundle, name: a.v1.2.0}, message: old}
+---
+schema: olm.bundle
+package: a
+name: a.v1.0.0
+image: registry.example.com/a:1.0.0
+properties:
+- {type: olm.package, value: {packageName: a, version: 1.0.0}}
+- {type: olm.csv.metadata, value: {annotations: {repository: "https://example.com/a", createdAt: "2026-02-03T04:05:06Z"}}}
+---
+schema: olm.bundle
+package: a
+name: a.v1.1.0
+image: registry.example.com/a:1.1.0
+properties:
+- {type: olm.package, value: {packageName: a, version: 1.1.0}}
+- {type: olm.csv.metadata, value: {annotations: {repository: "javascript:alert(1)"}}}
+---
+schema: olm.bundle
+package: a
+name: a.v1.2.0
+image: registry.example.com/a:1.2.0
+properties:
+- {type: olm.package, value: {packageName: a, version: 1.2.0}}
+---
+schema: olm.bundle
+package: a
+name: a.v1.10.0
+image: registry.example.com/a:1.10.0
+properties:
+- {type: olm.package, value: {packageName: a, version: 1.10.0}}
+- {type: olm.deprecated, value: {}}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := render(t, 1, dir)
+	for name, want := range map[string]string{
+		"releases/a.json": `{"releases": [{"version": "1.0.0", "releaseTimestamp": "2026-02-03T00:00:00Z", "sourceUrl": "https://example.com/a"}, ` +
+			`{"version": "1.1.0"}, {"version": "1.2.0", "isDeprecated": true}, {"version": "1.10.0", "isDeprecated": true}]}`,
+		"releases/a/stable.json": `{"releases": [{"version": "1.0.0", "releaseTimestamp": "2026-02-03T00:00:00Z", "sourceUrl": "https://example.com/a"}, ` +
+			`{"version": "1.1.0", "isDeprecated": true}, {"version": "1.2.0", "isDeprecated": true}, {"version": "1.10.0", "isDeprecated": true}]}`,
+		"releases/a/with-space--xb8b8f25a.json": `{"releases": [{"version": "1.1.0"}]}`,
+	} {
+		if got := strings.Join(strings.Fields(file(t, s, name)), " "); strings.NewReplacer("{ ", "{", " }", "}", "[ ", "[", " ]", "]").Replace(got) != want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
 }

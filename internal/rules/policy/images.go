@@ -20,7 +20,7 @@ type images struct {
 
 func (i *images) check(v *view, message string) []violation {
 	var hits []violation
-	for _, o := range v.objects {
+	for _, o := range slices.Concat(v.objects, v.installed) {
 		if !mayHaveImages(o) {
 			continue
 		}

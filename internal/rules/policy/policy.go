@@ -5,6 +5,7 @@ package policy
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -60,6 +61,24 @@ type violation struct {
 type Input struct {
 	Paths []string // the paths of tree.Read
 	Tree  *tree.Tree
+
+	Installed []Installed // what OLM installs for objects of the tree
+	Unknown   []Unknown   // objects of the tree for which OLM installs nobody knows what
+}
+
+// Installed is an operator that OLM installs for an object of the tree. The rules about meta-operators, and the limits
+// on permissions and images, look at it. What they find is at that object.
+type Installed struct {
+	By        *manifest.Object
+	Name      string // of the bundle
+	Namespace string
+	CSV       *manifest.Object
+}
+
+// Unknown is an object of the tree that hands an operator over to OLM, and why the operator is not looked at.
+type Unknown struct {
+	By  *manifest.Object
+	Why string
 }
 
 // Check returns the violations of the policy, sorted. The same tree always yields the same list. Objects that cannot
@@ -69,12 +88,12 @@ func (p *Policy) Check(ctx context.Context, in Input) ([]findings.Finding, error
 	var found []located
 	for _, r := range p.rules {
 		for _, h := range r.check(v) {
-			found = append(found, h.located(r.ID, r.Level))
+			found = append(found, v.located(h, r.ID, r.Level))
 		}
 	}
 	for _, l := range p.limits {
 		for _, h := range l.check(v) {
-			found = append(found, h.located(l.Name, l.Level))
+			found = append(found, v.located(h, l.Name, l.Level))
 		}
 	}
 	for _, e := range p.expressions {
@@ -87,7 +106,12 @@ func (p *Policy) Check(ctx context.Context, in Input) ([]findings.Finding, error
 		}
 	}
 	for _, h := range v.faults {
-		found = append(found, h.located(ruleUnreadable, findings.Error))
+		found = append(found, v.located(h, ruleUnreadable, findings.Error))
+	}
+	for _, u := range in.Unknown {
+		h := violation{u.By, "", "the operator that it installs is not looked at: " + u.Why,
+			"pass the content of its catalog"}
+		found = append(found, h.located(ruleUnknown, findings.Note))
 	}
 	found = append(found, unknownFields(v)...)
 	for _, s := range in.Tree.Skipped {
@@ -130,6 +154,27 @@ func unknownFields(v *view) []located {
 type located struct {
 	object *manifest.Object
 	findings.Finding
+}
+
+// located returns a finding. What is found in an operator that OLM installs is at the object that asks for it.
+func (v *view) located(h violation, rule string, level findings.Severity) located {
+	l := h.located(rule, level)
+	i := slices.IndexFunc(v.installed, func(e *entry) bool { return e.Object == h.Object })
+	if i < 0 {
+		return l
+	}
+	by := v.installed[i].by
+	l.object = by.By
+	place := fmt.Sprintf("see %s:%d", l.File, l.Line) // not in the message, which a baseline keeps
+	if l.Hint != "" {
+		place += "; " + l.Hint
+	}
+	if l.Field != "" {
+		l.Message = l.Field + ": " + l.Message
+	}
+	l.Message, l.Hint, l.Field = "installs "+by.Name+": "+l.Message, place, ""
+	l.File, l.Line, l.Object = by.By.File, by.By.Line, strings.TrimSpace(by.By.Identity())
+	return l
 }
 
 func (h violation) located(rule string, level findings.Severity) located {

@@ -59,7 +59,7 @@ func (v *view) permissions() *permissions {
 				grant{Object: b.Object, field: "roleRef.name", rule: rule, cluster: b.Clusterwide(), bound: true})
 		}
 	}
-	for _, o := range v.olm("ClusterServiceVersion") {
+	for _, o := range v.operators() {
 		v.addCSV(o)
 	}
 	return p

@@ -19,6 +19,7 @@ const (
 	ruleUnreadable      = "unreadable"
 	ruleUnknownField    = "unknown-field"
 	ruleSkipped         = "skipped"
+	ruleUnknown         = "operator-unknown"
 	ruleUnusedException = "unused-exception"
 )
 
@@ -35,6 +36,9 @@ func ownRules() []Rule {
 				"targetNamespaces makes " +
 				"an OperatorGroup global. In a ClusterServiceVersion it is a warning, because OLM installs the rest.",
 		},
+		{ID: ruleUnknown, Level: findings.Note, Text: "every operator that OLM installs is looked at",
+			Help: "A Subscription or ClusterExtension installs what its catalog has. Without the content of the " +
+				"catalog nobody knows its permissions and images."},
 		{ID: ruleSkipped, Level: findings.Note, Text: "every file is read",
 			Help: "Templates, and files that neither are readable nor look like Kubernetes objects, are skipped. " +
 				"Check the rendered output of templates."},

@@ -26,7 +26,7 @@ func grants(r rbacv1.PolicyRule, group, resource string, verbs ...string) bool {
 
 func metaByOLM(v *view) []violation {
 	var hits []violation
-	for _, o := range v.olm("ClusterServiceVersion") {
+	for _, o := range v.operators() {
 		var owned struct {
 			Owned []struct{ Name string }
 		}

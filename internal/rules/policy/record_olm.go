@@ -10,6 +10,11 @@ import (
 
 func (v *view) olm(kind string) []*entry { return v.kinds[olm.Group+"/"+kind] }
 
+// operators returns the ClusterServiceVersions of the tree, and those of what OLM installs for it.
+func (v *view) operators() []*entry {
+	return slices.Concat(v.olm("ClusterServiceVersion"), v.installed)
+}
+
 // outside returns a violation for each object in an application that should be in cluster-scope.
 func outside(objects []*entry, hint string) []violation {
 	var hits []violation

@@ -131,7 +131,9 @@ func TestRules(t *testing.T) {
 	}
 	var ids, tested []string
 	for _, r := range policy.BuiltinRules() {
-		ids = append(ids, r.ID)
+		if r.ID != "operator-unknown" { // TestInstalled
+			ids = append(ids, r.ID)
+		}
 	}
 	for _, f := range files {
 		tested = append(tested, strings.TrimSuffix(filepath.Base(f), ".txtar"))

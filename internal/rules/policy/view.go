@@ -32,13 +32,15 @@ type entry struct {
 	*manifest.Object
 	Namespace string // may come from the kustomization beside it
 	area      area
-	rel       string // path below the given path
-	app       string // directory of its application
+	rel       string     // path below the given path
+	app       string     // directory of its application
+	by        *Installed // the operator that it is of, which is not in the tree; usually nil
 }
 
 // view is a tree, decoded for the rules.
 type view struct {
-	objects []*entry
+	objects   []*entry
+	installed []*entry // ClusterServiceVersions of operators that OLM installs
 	// repositories are the given paths that contain the cluster-scope application.
 	repositories map[string]bool
 	kinds        map[string][]*entry // by group/kind
@@ -80,6 +82,10 @@ func newView(in Input, scopes []glob) *view {
 		crds:         map[string]*crd{},
 	}
 	v.locate(in, scopes)
+	for i := range in.Installed {
+		by := &in.Installed[i]
+		v.installed = append(v.installed, &entry{Object: by.CSV, Namespace: by.Namespace, by: by})
+	}
 	for _, o := range v.objects {
 		key := o.Group() + "/" + o.Kind
 		if o.Kind == "ClusterServiceVersion" {

@@ -236,8 +236,8 @@ func TestBundle(t *testing.T) {
 			crdFile + ":9: error: spec.versions: Invalid value: must have exactly one version marked as storage version " +
 				"[api/crd]"}},
 		{"a CRD of wrong types", []change{{crdFile, "{type: object}", "{type: object, properties: [a]}"}}, []string{
-			csvFile + `:1: error: owned CRD "example.com/v1, Kind=Thing" not found in bundle "op.v1.0.0" [api/bundle]`,
-			crdFile + ":9: error: spec.versions.schema.openAPIV3Schema.properties: has the wrong type: array [api/crd]"}},
+			crdFile + ":13: error: spec.versions[0].schema.openAPIV3Schema.properties: has the wrong type: a list, want a " +
+				"mapping [refused]"}},
 		{
 			"an account of the bundle that is the CSV's too",
 			[]change{{"manifests/sa.yaml", "", "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: default}\n"}},

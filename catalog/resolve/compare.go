@@ -1,0 +1,496 @@
+package resolve
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+)
+
+// Rules of a catalog's new content.
+const (
+	ruleNotServed          = "not-served"
+	ruleServed             = "served-again"
+	rulePackageAdded       = "package-added"
+	rulePackageRemoved     = "package-removed"
+	rulePackageText        = "package-text"
+	ruleDefaultChannel     = "default-channel-changed"
+	ruleChannelAdded       = "channel-added"
+	ruleChannelRemoved     = "channel-removed"
+	ruleEntryAdded         = "entry-added"
+	ruleEntryRemoved       = "entry-removed"
+	ruleEdgeChanged        = "edge-changed"
+	ruleHeadMoved          = "head-moved"
+	ruleHeadBack           = "head-goes-back"
+	ruleStranded           = "release-stranded"
+	ruleReturned           = "release-returned"
+	ruleWithdrawn          = "release-withdrawn"
+	ruleBundleImage        = "bundle-image-changed"
+	ruleBundleProperties   = "bundle-properties-changed"
+	ruleBundleContent      = "bundle-content-changed"
+	ruleNotCompared        = "bundle-not-compared"
+	ruleNotOffered         = "dependency-not-offered"
+	ruleDeprecationAdded   = "deprecation-added"
+	ruleDeprecationRemoved = "deprecation-removed"
+)
+
+// ComparisonRules returns the rules of Compare, sorted by id.
+func ComparisonRules() []findings.Rule {
+	list := []findings.Rule{
+		{ID: ruleNotServed, Text: "opm does not serve the new content",
+			Help: "A CatalogSource or ClusterCatalog with it offers nothing."},
+		{ID: ruleServed, Text: "opm serves the new content, and did not serve the old one"},
+		{ID: rulePackageAdded, Text: "A package is new"},
+		{ID: rulePackageRemoved, Text: "A package is gone",
+			Help: "What is installed of it stays, and gets no updates. A new Subscription finds nothing."},
+		{ID: rulePackageText, Text: "The description or icon of a package changed"},
+		{ID: ruleDefaultChannel, Text: "The default channel of a package changed",
+			Help: "A Subscription that names no channel reads all channels, the default one first."},
+		{ID: ruleChannelAdded, Text: "A channel is new"},
+		{ID: ruleChannelRemoved, Text: "A channel is gone",
+			Help: "OLM resolves nothing in a namespace with a Subscription of a channel that is not there."},
+		{ID: ruleEntryAdded, Text: "A channel has new entries"},
+		{ID: ruleEntryRemoved, Text: "A channel no longer has some entries",
+			Help: "A startingCSV or a version that names one of them finds nothing."},
+		{ID: ruleEdgeChanged, Text: "An entry updates other versions than before"},
+		{ID: ruleHeadMoved, Text: "The head of a channel is another entry",
+			Help: "With automatic approval OLM installs it."},
+		{ID: ruleHeadBack, Text: "The head of a channel has a lower version than before",
+			Help: "OLM does not downgrade: what is installed stays, unless a skipRange leads back."},
+		{ID: ruleStranded, Text: "A release no longer reaches the head of its channel",
+			Help: "OLM keeps it, or what it updates it to, without an error."},
+		{ID: ruleReturned, Text: "A release that was withdrawn can be installed again",
+			Help: "OLM does not install what an entry skips, what has the property olm.deprecated, or what a channel " +
+				"only names."},
+		{ID: ruleWithdrawn, Text: "A release is withdrawn: it is an entry, and a fresh install does not take it"},
+		{ID: ruleBundleImage, Text: "A bundle has another image",
+			Help: "Who has installed it keeps the content of the former image. OLM does not install a version twice."},
+		{ID: ruleBundleProperties, Text: "The properties of a bundle changed",
+			Help: "Properties are its version, its APIs and what it requires."},
+		{ID: ruleBundleContent, Text: "The content of a bundle changed under the same name",
+			Help: "Who has installed it keeps the former content. OLM does not install a version twice."},
+		{ID: ruleNotCompared, Text: "The content of a bundle is not compared",
+			Help: "One catalog holds the bundle as a directory, the other as a document."},
+		{ID: ruleNotOffered, Text: "The catalog no longer offers what a bundle requires",
+			Help: "OLM installs the bundle only if another catalog offers it."},
+		{ID: ruleDeprecationAdded, Text: "A package, a channel or a bundle is deprecated",
+			Help: "OLM v0 says so in a condition of the Subscription. OLM v1 prefers versions that are not " +
+				"deprecated."},
+		{ID: ruleDeprecationRemoved, Text: "A package, a channel or a bundle is no longer deprecated"},
+	}
+	slices.SortFunc(list, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+// Compare returns what the newer content of a catalog changes for who installs from it with OLM v0, the worst first.
+// Each difference of packages, channels, entries, bundles and deprecations is in it. The content of a bundle is that of
+// its document or its directory; an image counts by its name. The error is about content that cannot be read again.
+func Compare(ctx context.Context, older, newer *catalog.Catalog) ([]findings.Finding, error) {
+	c := &comparison{ctx: ctx, validator: validator{converter: newConverter()}, providers: map[string][2]string{},
+		older: offers(older), newer: offers(newer)}
+	if refused := newer.Refusal(); refused != nil {
+		c.add(ruleNotServed, findings.Error, catalog.Place{}, "", "mend it, then compare again",
+			"opm does not serve the new content, so nothing else is compared: %s", text.OneLine(refused.Text))
+		return c.list, ctx.Err()
+	}
+	if older.Refusal() != nil {
+		c.add(ruleServed, findings.Note, catalog.Place{}, "", "", "opm did not serve the old content")
+	}
+	for _, name := range slices.Sorted(maps.Keys(catalog.Join(newer, older).Packages)) {
+		if err := c.pkg(name, older.Packages[name], newer.Packages[name]); err != nil {
+			return nil, err
+		}
+	}
+	if c.converter.fault != nil {
+		return nil, c.converter.fault
+	}
+	slices.SortStableFunc(c.list, func(a, b findings.Finding) int { return a.Level.Rank() - b.Level.Rank() })
+	return c.list, ctx.Err()
+}
+
+type comparison struct {
+	ctx context.Context
+	validator
+	older, newer []*entry
+	providers    map[string][2]string // of a requirement, in each content; one of them is enough
+}
+
+// offers returns what a catalog can install.
+func offers(c *catalog.Catalog) (list []*entry) {
+	for _, name := range c.Names() {
+		p := c.Packages[name]
+		for _, ch := range p.Channels {
+			list = append(list, channelEntries(p, ch)...)
+		}
+	}
+	return slices.DeleteFunc(list, func(e *entry) bool { return e.deprecated })
+}
+
+// channelEntries returns the entries of a channel that have a bundle.
+func channelEntries(p *catalog.Package, ch *catalog.Channel) (list []*entry) {
+	for _, e := range ch.Entries {
+		if b := p.Bundle(e.Name); b != nil {
+			list = append(list, newEntry(sourceKey{}, p, ch, e, b, readFacts(propertiesOf(b, p.Name))))
+		}
+	}
+	return list
+}
+
+func (c *comparison) pkg(name string, older, newer *catalog.Package) error {
+	object := "Package " + name
+	switch {
+	case older == nil:
+		c.add(rulePackageAdded, findings.Note, newer.Place, object, "", "new, with %s",
+			text.Count(len(newer.Channels), "channel"))
+		return nil
+	case newer == nil:
+		c.add(rulePackageRemoved, findings.Error, older.Place, object,
+			"have another catalog offer it, or delete its Subscriptions",
+			"gone, with %s: what is installed gets no updates", text.Count(len(older.Channels), "channel"))
+		return nil
+	}
+	if older.DefaultChannel != newer.DefaultChannel {
+		c.add(ruleDefaultChannel, findings.Warning, newer.Place, object, "name the channel in each Subscription",
+			"the default channel is %s, was %s", or(newer.DefaultChannel), or(older.DefaultChannel))
+	}
+	same, err := newer.SameText(c.ctx, older)
+	if err != nil {
+		return err
+	}
+	if !same {
+		c.add(rulePackageText, findings.Note, newer.Place, object, "", "its olm.package has another description, icon "+
+			"or other field")
+	}
+	for _, ch := range newer.Channels {
+		if old := older.Channel(ch.Name); old != nil {
+			c.channel(channelPair{older, newer, old, ch})
+		} else {
+			c.add(ruleChannelAdded, findings.Note, ch.Place, channelObject(newer, ch), "", "new, with %s",
+				text.Count(len(ch.Entries), "release"))
+		}
+	}
+	for _, ch := range older.Channels {
+		if newer.Channel(ch.Name) == nil {
+			c.channelGone(newer, channelEntries(older, ch), ch)
+		}
+	}
+	c.deprecations(older, newer)
+	return c.bundles(older, newer)
+}
+
+func or(name string) string { return cmp.Or(name, "none") }
+
+func channelObject(p *catalog.Package, ch *catalog.Channel) string {
+	return "Channel " + p.Name + "/" + ch.Name
+}
+
+// channelGone names the channels of the new content that update the former head.
+func (c *comparison) channelGone(newer *catalog.Package, older []*entry, ch *catalog.Channel) {
+	hint := "nothing updates what is installed: install another version"
+	if order, _ := sortChannel(older); order != nil {
+		var to []string
+		for _, other := range newer.Channels {
+			next, _ := sortChannel(channelEntries(newer, other))
+			if next != nil && (order[0].name == next[0].name || hasUpdate(next, order[0])) {
+				to = append(to, other.Name)
+			}
+		}
+		if len(to) > 0 {
+			hint = fmt.Sprintf("set spec.channel to one that goes on from %s: %s", order[0].name,
+				strings.Join(to, ", "))
+		}
+	}
+	c.add(ruleChannelRemoved, findings.Error, ch.Place, channelObject(newer, ch), hint,
+		"gone: OLM resolves nothing in a namespace with a Subscription of it")
+}
+
+// channelPair is a channel in both contents.
+type channelPair struct {
+	olderPackage, newerPackage *catalog.Package
+	older, newer               *catalog.Channel
+}
+
+func (c *comparison) channel(p channelPair) {
+	object := channelObject(p.newerPackage, p.newer)
+	var added, removed []string
+	for _, e := range p.newer.Entries {
+		old := p.older.Entry(e.Name)
+		if old == nil {
+			added = append(added, e.Name)
+		} else if changed := changedFields(old, &e); changed != "" {
+			c.add(ruleEdgeChanged, findings.Warning, e.Place, object, "", "%s: %s", e.Name, changed)
+		}
+	}
+	for _, e := range p.older.Entries {
+		if p.newer.Entry(e.Name) == nil {
+			removed = append(removed, e.Name)
+		}
+	}
+	if added != nil {
+		c.add(ruleEntryAdded, findings.Note, p.newer.Place, object, "", "new: %s", strings.Join(added, ", "))
+	}
+	if removed != nil {
+		c.add(ruleEntryRemoved, findings.Warning, p.newer.Place, object, "", "gone: %s", strings.Join(removed, ", "))
+	}
+	releases := channelEntries(p.olderPackage, p.older)
+	older, _ := sortChannel(releases)
+	newer, _ := sortChannel(channelEntries(p.newerPackage, p.newer))
+	if older == nil || newer == nil {
+		return // opm does not serve such a channel
+	}
+	c.head(object, p.newer, older[0], newer[0])
+	c.stranded(object, p.newer, releases, older, newer)
+	c.withdrawn(object, p, older, newer)
+	for _, e := range newer {
+		c.offered(e)
+	}
+}
+
+// changedFields says which fields of an entry changed.
+func changedFields(older, newer *catalog.Entry) string {
+	was, is := older.Fields(), newer.Fields()
+	var out []string
+	for _, kind := range []catalog.EdgeKind{catalog.Replaces, catalog.Skips, catalog.SkipRange} {
+		if was[kind] != is[kind] {
+			out = append(out, fmt.Sprintf("%s %s, was %s", kind, or(is[kind]), or(was[kind])))
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+func (c *comparison) head(object string, ch *catalog.Channel, older, newer *entry) {
+	if older.name == newer.name {
+		return
+	}
+	at := ch.Entry(newer.name).Place
+	if older.version != nil && newer.version != nil && newer.version.LT(*older.version) {
+		c.add(ruleHeadBack, findings.Error, at, object, "", "the head goes back from %s to %s", older.name, newer.name)
+		return
+	}
+	c.add(ruleHeadMoved, findings.Note, at, object, "", "the head is %s, was %s", newer.name, older.name)
+}
+
+// stranded finds the releases that reached the head and do so no longer.
+func (c *comparison) stranded(object string, ch *catalog.Channel, releases, older, newer []*entry) {
+	const kept, round = " kept", " round"
+	was, is, head := ends(older), ends(newer), newer[0].name
+	lists := map[string][]string{}
+	for _, e := range releases {
+		end := is(e)
+		if was(e) != older[0].name || end == head {
+			continue
+		}
+		switch end {
+		case e.name:
+			end = kept
+		case "":
+			end = round
+		}
+		lists[end] = append(lists[end], e.name)
+	}
+	for _, end := range slices.Sorted(maps.Keys(lists)) {
+		them := "them"
+		if len(lists[end]) == 1 {
+			them = "it"
+		}
+		hint := fmt.Sprintf("name %s in skips of a newer entry, or in its skipRange", them)
+		why := fmt.Sprintf("nothing leads to the head %s any more; OLM updates %s to %s and no further", head, them,
+			end)
+		switch end {
+		case kept:
+			why = fmt.Sprintf("nothing leads to the head %s any more; OLM keeps %s", head, them)
+		case round:
+			why = fmt.Sprintf("OLM updates %s forever: a skipRange leads back from the head %s", them, head)
+			hint = "end the range before the version of its entry"
+		}
+		c.add(ruleStranded, findings.Error, ch.Place, object, hint, "%s: %s", strings.Join(lists[end], ", "), why)
+	}
+}
+
+// ends returns a function to the name of the entry at which OLM's updates of an installed one end, empty if they go
+// round.
+func ends(order []*entry) func(*entry) string {
+	w := &pathWalk{order: order}
+	known := map[string]string{}
+	return func(e *entry) string {
+		var way []string
+		end, ok := known[e.name]
+		for !ok {
+			known[e.name] = "" // who comes back here goes round
+			way = append(way, e.name)
+			next, _ := w.next(e)
+			if next == nil {
+				end = e.name
+				break
+			}
+			e = next
+			end, ok = known[e.name]
+		}
+		for _, name := range way {
+			known[name] = end
+		}
+		return end
+	}
+}
+
+// withdrawn finds the releases that a fresh install takes in one content and does not take in the other, although the
+// channel knows them in both.
+func (c *comparison) withdrawn(object string, p channelPair, older, newer []*entry) {
+	installable := func(list []*entry, name string) bool {
+		return slices.ContainsFunc(list, func(e *entry) bool { return e.name == name && !e.deprecated })
+	}
+	for _, e := range newer {
+		if installable(newer, e.name) && !installable(older, e.name) && names(p.older, e.name) {
+			c.add(ruleReturned, findings.Warning, p.newer.Entry(e.name).Place, object, "",
+				"%s was withdrawn and can be installed again", e.name)
+		}
+	}
+	for _, e := range older {
+		if now := p.newer.Entry(e.name); now != nil && installable(older, e.name) && !installable(newer, e.name) {
+			c.add(ruleWithdrawn, findings.Note, now.Place, object, "",
+				"%s is withdrawn: a fresh install does not take it", e.name)
+		}
+	}
+}
+
+// names reports whether a channel has an entry, or one that names it in replaces or skips.
+func names(ch *catalog.Channel, name string) bool {
+	return slices.ContainsFunc(ch.Entries, func(e catalog.Entry) bool {
+		return e.Name == name || e.Replaces == name || slices.Contains(e.Skips, name)
+	})
+}
+
+// offered finds what an entry requires, the former content offers and the newer one does not.
+func (c *comparison) offered(e *entry) {
+	needs, err := c.converter.requirements(e.facts)
+	if err != nil {
+		return // olmgen catalog validate says it
+	}
+	said := map[string]bool{}
+	for i := range needs {
+		need := &needs[i]
+		if said[need.ownText()] {
+			continue // opm repeats what is required as a dependency
+		}
+		said[need.ownText()] = true
+		by, ok := c.providers[need.property]
+		if !ok {
+			by = [2]string{provider(c.older, need), provider(c.newer, need)}
+			c.providers[need.property] = by
+		}
+		if by[0] == "" || by[1] != "" {
+			continue
+		}
+		c.add(ruleNotOffered, findings.Error, e.bundle.Place, "Bundle "+e.name, "have another catalog offer it",
+			"requires an operator %s, which the catalog no longer offers (it was %s)", need.ownText(), by[0])
+	}
+}
+
+func provider(list []*entry, need *requirement) string {
+	for _, e := range list {
+		if need.test(e) {
+			return e.name
+		}
+	}
+	return ""
+}
+
+func (c *comparison) deprecations(older, newer *catalog.Package) {
+	find := func(p *catalog.Package, d catalog.Deprecation) (message string, found bool) {
+		for _, o := range p.Deprecations {
+			if o.Schema == d.Schema && o.Name == d.Name {
+				return o.Message, true
+			}
+		}
+		return "", false
+	}
+	object := func(d catalog.Deprecation) string {
+		switch d.Schema {
+		case catalog.TypePackage:
+			return "Package " + newer.Name
+		case "olm.channel":
+			return "Channel " + newer.Name + "/" + d.Name
+		}
+		return "Bundle " + d.Name
+	}
+	for _, d := range newer.Deprecations {
+		was, known := find(older, d)
+		switch {
+		case !known:
+			c.add(ruleDeprecationAdded, findings.Warning, d.Place, object(d), "", "deprecated: %s",
+				text.OneLine(d.Message))
+		case was != d.Message:
+			c.add(ruleDeprecationAdded, findings.Note, d.Place, object(d), "", "deprecated: %s (was: %s)",
+				text.OneLine(d.Message), text.OneLine(was))
+		}
+	}
+	for _, d := range older.Deprecations {
+		if _, known := find(newer, d); !known {
+			c.add(ruleDeprecationRemoved, findings.Note, d.Place, object(d), "", "no longer deprecated (was: %s)",
+				text.OneLine(d.Message))
+		}
+	}
+}
+
+// bundles compares the bundles that both contents have.
+func (c *comparison) bundles(older, newer *catalog.Package) error {
+	byName := map[string]*catalog.Bundle{}
+	for _, b := range older.Bundles {
+		byName[b.Name] = b
+	}
+	for _, b := range newer.Bundles {
+		old := byName[b.Name]
+		if old == nil {
+			continue // the entries say it
+		}
+		object := "Bundle " + b.Name
+		found := len(c.list)
+		if old.Image != b.Image {
+			c.add(ruleBundleImage, findings.Warning, b.Place, object, "", "image %s, was %s", or(b.Image),
+				or(old.Image))
+		}
+		if types := changedProperties(old, b); types != nil {
+			c.add(ruleBundleProperties, findings.Warning, b.Place, object, "", "other properties: %s",
+				strings.Join(types, ", "))
+		}
+		same, err := b.SameContent(c.ctx, old)
+		switch {
+		case err != nil:
+			return err
+		case same == catalog.ContentUnknown:
+			c.add(ruleNotCompared, findings.Note, b.Place, object, "pass two catalogs of one form",
+				"its content is not compared: one catalog has a directory, the other a document")
+		case same == catalog.ContentDiffers && len(c.list) == found:
+			c.add(ruleBundleContent, findings.Warning, b.Place, object, "", "its content in the catalog changed")
+		}
+	}
+	return nil
+}
+
+// changedProperties returns the types of the properties that only one of the bundles has.
+func changedProperties(older, newer *catalog.Bundle) []string {
+	all := func(b *catalog.Bundle) map[string]bool {
+		out := map[string]bool{}
+		for _, p := range b.Properties {
+			out[p.Type+" "+text.OneLine(string(p.Value))] = true
+		}
+		return out
+	}
+	a, b := all(older), all(newer)
+	types := map[string]bool{}
+	for _, list := range []map[string]bool{a, b} {
+		for p := range list {
+			if !a[p] || !b[p] {
+				kind, _, _ := strings.Cut(p, " ")
+				types[kind] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(types))
+}
