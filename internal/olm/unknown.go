@@ -4,8 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -28,6 +32,7 @@ func UnknownFields(o *manifest.Object) []*manifest.Error {
 	if o.Kind == "OperatorGroup" && becomesGlobal(value) {
 		u.consequence += ", so the group targets all namespaces"
 	}
+	u.walk("metadata", value["metadata"], metadata())
 	top := maps.Clone(value)
 	for _, name := range []string{"apiVersion", "kind", "metadata", "status"} {
 		delete(top, name)
@@ -35,6 +40,16 @@ func UnknownFields(o *manifest.Object) []*manifest.Error {
 	u.walk("", top, s)
 	return u.found
 }
+
+// metadata returns the fields that metadata of an object has. What they hold is not looked at.
+var metadata = sync.OnceValue(func() *schema {
+	s := &schema{Type: "object", Properties: map[string]*schema{}}
+	for f := range reflect.TypeFor[metav1.ObjectMeta]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		s.Properties[name] = &schema{KeepsUnknown: true}
+	}
+	return s
+})
 
 // becomesGlobal reports whether an OperatorGroup has a spec that, without unknown fields, selects all namespaces.
 func becomesGlobal(object map[string]any) bool {
@@ -79,6 +94,8 @@ func (u *unknownFields) add(field, name string, s *schema) {
 	e := u.object.Errorf(field, "unknown field: %s", u.consequence)
 	known := slices.Sorted(maps.Keys(s.Properties))
 	switch near := text.Nearest(name, known); {
+	case field == "metadata."+name && slices.Contains([]string{"spec", "status"}, name):
+		e.Tip = "did you mean " + name + " beside metadata? Indent it less"
 	case near != "":
 		e.Tip = "did you mean " + near + "?"
 	case s.Properties["matchLabels"] != nil:
