@@ -224,7 +224,7 @@ func (c *content) property(kind string) json.RawMessage {
 	return nil
 }
 
-// Sameness says whether two contents are equal.
+// Sameness is whether two contents are equal.
 type Sameness int
 
 // The answers. ContentUnknown is that of contents in two forms, such as a directory and a document.

@@ -205,9 +205,10 @@ func (c *graphCheck) versions() {
 // versionString returns the version and, behind a hyphen, the release.
 func (b *Bundle) versionString() string {
 	v, release := b.released()
-	text := v.String()
-	for i, segment := range release {
-		text += string("-."[min(i, 1)]) + segment.String()
+	text, separator := v.String(), "-"
+	for _, segment := range release {
+		text += separator + segment.String()
+		separator = "."
 	}
 	return text
 }

@@ -252,7 +252,7 @@ func (c *comparison) channel(p channelPair) {
 	}
 }
 
-// changedFields says which fields of an entry changed.
+// changedFields returns which fields of an entry changed.
 func changedFields(older, newer *catalog.Entry) string {
 	was, is := older.Fields(), newer.Fields()
 	var out []string

@@ -159,7 +159,7 @@ func (j *judge) outcome(x *explainer) {
 	}
 }
 
-// needsApproval says what one approval installs, and which Subscriptions wait although their approval is Automatic.
+// needsApproval reports what one approval installs, and which Subscriptions wait although their approval is Automatic.
 func (j *judge) needsApproval(s *State) {
 	moves := map[string]string{}
 	for _, m := range j.result.Waiting.Subscriptions {
@@ -185,7 +185,7 @@ func (j *judge) needsApproval(s *State) {
 	}
 }
 
-// oneApproval says what somebody approves together with a CSV, which is empty if the InstallPlan has none for the
+// oneApproval returns what somebody approves together with a CSV, which is empty if the InstallPlan has none for the
 // Subscription.
 func oneApproval(csv string, plan *Step) string {
 	var others []string

@@ -79,13 +79,7 @@ func PathOf(c *catalog.Catalog, pkg, channel, from, to string) (*Path, error) {
 	if err != nil {
 		return nil, err
 	}
-	var entries []*entry
-	for _, e := range ch.Entries {
-		if b := p.Bundle(e.Name); b != nil {
-			entries = append(entries, newEntry(sourceKey{}, p, ch, e, b, readFacts(propertiesOf(b, pkg))))
-		}
-	}
-	order, err := sortChannel(entries)
+	order, err := sortChannel(channelEntries(p, ch))
 	if err != nil {
 		return nil, err
 	}

@@ -367,13 +367,8 @@ func approved(result *resolve.Result) []resolve.Step {
 func (r *resolution) plan(state *resolve.State, steps []resolve.Step) {
 	ns := state.Namespace
 	var names []string
-	planned, owners := map[string]*resolve.Planned{}, map[string]*subscription{}
+	planned, asking := map[string]*resolve.Planned{}, r.asking(ns, steps)
 	for i := range steps {
-		for _, m := range steps[i].Subscriptions {
-			if s := r.sub(ns, m.Name); s != nil {
-				owners[m.To] = s
-			}
-		}
 		for j := range steps[i].CSVs {
 			p := &steps[i].CSVs[j]
 			names = append(names, p.Name)
@@ -386,20 +381,45 @@ func (r *resolution) plan(state *resolve.State, steps []resolve.Step) {
 		if r.has(state, p) {
 			continue
 		}
-		owner, dependency := owners[name], owners[name] == nil
-		seen := map[string]bool{} // operators may require each other
-		for up := p; owner == nil && up != nil && up.RequiredBy != "" && !seen[up.RequiredBy]; {
-			seen[up.RequiredBy] = true
-			owner, up = owners[up.RequiredBy], planned[up.RequiredBy]
-		}
-		if owner == nil {
-			owner = r.subs[ns][0]
-		}
-		pkg := packageIn(state, p.Source, p.SourceNamespace, p.Package)
+		owner, dependency := asking(name)
 		r.planned = append(r.planned, Install{Subscription: owner.Object, Namespace: ns, Name: name,
-			Catalog: p.SourceNamespace + "/" + p.Source, Dependency: dependency, sub: owner,
-			Choice: catalog.Choice{Package: pkg, Channel: pkg.Channel(p.Channel), Bundle: p.Bundle()}})
+			Catalog: p.SourceNamespace + "/" + p.Source, Dependency: dependency, sub: owner, Choice: chosen(state, p)})
 	}
+}
+
+// asking returns a function to the Subscription that asks for an operator of the steps, which is that of the operator
+// that requires it for a dependency.
+func (r *resolution) asking(ns string, steps []resolve.Step) func(csv string) (owner *subscription, dependency bool) {
+	owners, requiredBy := map[string]*subscription{}, map[string]string{}
+	for _, step := range steps {
+		for _, m := range step.Subscriptions {
+			if s := r.sub(ns, m.Name); s != nil {
+				owners[m.To] = s
+			}
+		}
+		for _, p := range step.CSVs {
+			requiredBy[p.Name] = p.RequiredBy
+		}
+	}
+	return func(csv string) (*subscription, bool) {
+		if owner := owners[csv]; owner != nil {
+			return owner, false
+		}
+		seen := map[string]bool{} // operators may require each other
+		for up := requiredBy[csv]; up != "" && !seen[up]; up = requiredBy[up] {
+			if owner := owners[up]; owner != nil {
+				return owner, true
+			}
+			seen[up] = true
+		}
+		return r.subs[ns][0], true
+	}
+}
+
+// chosen returns what the resolver takes of a catalog.
+func chosen(state *resolve.State, p *resolve.Planned) catalog.Choice {
+	pkg := packageIn(state, p.Source, p.SourceNamespace, p.Package)
+	return catalog.Choice{Package: pkg, Channel: pkg.Channel(p.Channel), Bundle: p.Bundle()}
 }
 
 // has reports whether the namespace has the operator already, in any version.

@@ -83,11 +83,7 @@ type CSV struct {
 // Check predicts what OLM does with the objects of a tree and reports what is wrong. The same tree yields the same
 // report. An error is that of ctx or of a catalog that cannot be read again.
 func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
-	objects, patches := apart(t)
-	c := read(objects, o.Namespace)
-	for _, p := range patches {
-		c.patch(p, o.Namespace)
-	}
+	c, objects := clusterOf(t, o.Namespace)
 	c.kube = o.Kube
 	c.skipped(t)
 	if err := c.subscribe(ctx, o.Catalogs); err != nil {
@@ -134,21 +130,32 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 		r.CSVs,
 		func(a, b CSV) int { return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name)) },
 	)
-	r.findGroups()
+	for i := range r.Installs {
+		r.Installs[i].Group = r.group(r.Installs[i].Namespace)
+	}
 	findings.Sort(c.findings)
 	r.Findings = slices.Compact(c.findings)
 	return r, nil
 }
 
-// findGroups fills in the OperatorGroups of what is installed.
-func (r *Report) findGroups() {
-	for i := range r.Installs {
-		for _, g := range r.Groups {
-			if g.Namespace == r.Installs[i].Namespace {
-				r.Installs[i].Group = g
-			}
+// clusterOf returns the cluster of a tree and the tree's objects without its patches.
+func clusterOf(t *tree.Tree, namespace string) (*cluster, []*manifest.Object) {
+	objects, patches := apart(t)
+	c := read(objects, namespace)
+	for _, p := range patches {
+		c.patch(p, namespace)
+	}
+	return c, objects
+}
+
+// group returns the OperatorGroup of a namespace, the zero Group if there is none.
+func (r *Report) group(namespace string) (found Group) {
+	for _, g := range r.Groups {
+		if g.Namespace == namespace {
+			found = g
 		}
 	}
+	return found
 }
 
 func (o *simulation) group(g *group) Group {

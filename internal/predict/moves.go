@@ -38,11 +38,7 @@ type Move struct {
 // older content first. Every InstallPlan counts as approved. An error is that of ctx, or of a catalog that cannot be
 // read again.
 func Moves(ctx context.Context, t *tree.Tree, namespace string, older, newer Catalogs) (*Movement, error) {
-	objects, patches := apart(t)
-	c := read(objects, namespace)
-	for _, p := range patches {
-		c.patch(p, namespace)
-	}
+	c, _ := clusterOf(t, namespace)
 	read := resolve.ReadValid(c.resolverObjects())
 	m := &movement{was: c.resolution(read, older)}
 	m.Unknown = append(m.Unknown, c.unknown...)
@@ -70,16 +66,6 @@ func Moves(ctx context.Context, t *tree.Tree, namespace string, older, newer Cat
 	}
 	m.extensions(t.Objects, older, newer)
 	return &m.Movement, nil
-}
-
-// group returns the OperatorGroup of a namespace.
-func (r *Report) group(namespace string) (found Group) {
-	for _, g := range r.Groups {
-		if g.Namespace == namespace {
-			found = g
-		}
-	}
-	return found
 }
 
 type movement struct {
@@ -152,10 +138,7 @@ func (m *movement) subscription(older, start *resolve.State, result *resolve.Res
 			}
 		}
 	}
-	owner, dependency := m.is.sub(ns, now.Name), false
-	if owner == nil {
-		owner, dependency = m.is.subs[ns][0], true
-	}
+	owner, dependency := m.is.asking(ns, result.Steps)(now.InstalledCSV)
 	move.Object = owner.Object
 	move.Approval = slices.ContainsFunc(start.Subscriptions, func(s resolve.Subscription) bool { return s.Manual })
 	install := func(state *resolve.State, name string) *Install {

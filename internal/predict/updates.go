@@ -37,6 +37,7 @@ func (r *resolution) updates(state *resolve.State, steps []resolve.Step) (out []
 	for _, v := range state.CSVs {
 		installed[v.Name] = !v.Copied
 	}
+	asking := r.asking(state.Namespace, steps)
 	for _, step := range steps {
 		plan := installPlan{namespace: state.Namespace}
 		for i := range step.CSVs {
@@ -44,16 +45,11 @@ func (r *resolution) updates(state *resolve.State, steps []resolve.Step) (out []
 			if !installed[p.Replaces] || p.Replaces == p.Name || installed[p.Name] {
 				continue
 			}
-			pkg := packageIn(state, p.Source, p.SourceNamespace, p.Package)
-			u := update{from: catalog.Choice{Package: pkg, Bundle: pkg.Bundle(p.Replaces)}, replaced: p.Replaces,
-				to:      catalog.Choice{Package: pkg, Channel: pkg.Channel(p.Channel), Bundle: p.Bundle()},
-				catalog: p.SourceNamespace + "/" + p.Source, sub: r.subs[state.Namespace][0]}
-			for _, m := range step.Subscriptions {
-				if s := r.sub(state.Namespace, m.Name); s != nil && m.To == p.Name {
-					u.sub = s
-				}
-			}
-			plan.updates = append(plan.updates, u)
+			to := chosen(state, p)
+			owner, _ := asking(p.Name)
+			plan.updates = append(plan.updates, update{replaced: p.Replaces, to: to, sub: owner,
+				from:    catalog.Choice{Package: to.Package, Bundle: to.Package.Bundle(p.Replaces)},
+				catalog: p.SourceNamespace + "/" + p.Source})
 		}
 		if len(plan.updates) > 0 {
 			out = append(out, plan)
@@ -303,7 +299,7 @@ func (u *updating) reportUpdate(one update, f upgrade.Finding) {
 	u.findings = append(u.findings, at)
 }
 
-// String says what an update is.
+// String returns what OLM does with an update, and what to do.
 func (u update) String() string {
 	if u.sub.approval == string(v1alpha1.ApprovalManual) {
 		return fmt.Sprintf("catalog %s offers the update from %s to %s: do not approve it before that is mended",

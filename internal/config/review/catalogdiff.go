@@ -156,7 +156,7 @@ func (d *CatalogDiff) AllFindings() []findings.Finding {
 // CatalogRules explains the findings of AllFindings.
 func CatalogRules() []findings.Rule { return slices.Concat(predict.Rules(), compare.Rules()) }
 
-// Lead says how many operators move.
+// Lead returns a sentence: how many operators move.
 func (d *CatalogDiff) Lead() string {
 	lead := fmt.Sprintf("%d of %s would move", len(d.Moves), text.Count(d.Operators, "operator"))
 	switch {

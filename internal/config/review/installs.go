@@ -140,7 +140,7 @@ type handOver struct {
 	err        error          // why it cannot be rendered
 }
 
-// String says what the object stands for.
+// String returns a sentence: what the object stands for.
 func (h handOver) String() string {
 	out := fmt.Sprintf("%s (%s:%d): %s from catalog %s", h.object.Identity(), h.object.File, h.object.Line, h.name,
 		h.catalog)
@@ -300,7 +300,7 @@ type Unknown struct {
 	Why    string
 }
 
-// String says it in a sentence.
+// String returns a sentence.
 func (u Unknown) String() string {
 	name := u.Object.Identity()
 	if u.Name != "" {

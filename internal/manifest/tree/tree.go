@@ -54,7 +54,7 @@ type Tree struct {
 	Kustomizations []*manifest.Object
 }
 
-// Unread says which files look like Kubernetes objects and could not be read, and why.
+// Unread reports which files look like Kubernetes objects and could not be read, and why.
 func (t *Tree) Unread() (out []string) {
 	for _, e := range t.Faults {
 		out = append(out, e.Error())
