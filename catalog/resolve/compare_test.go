@@ -46,15 +46,7 @@ func TestCompare(t *testing.T) {
 	if !slices.IsSortedFunc(resolve.ComparisonRules(), func(a, b findings.Rule) int { return strings.Compare(a.ID, b.ID) }) {
 		t.Error("the rules are not sorted")
 	}
-	for _, r := range resolve.ComparisonRules() {
-		if !seen[r.ID] {
-			t.Errorf("no case has the finding %s", r.ID)
-		}
-		delete(seen, r.ID)
-	}
-	for id := range seen {
-		t.Errorf("there is no rule %s", id)
-	}
+	checkSeen(t, resolve.ComparisonRules(), seen)
 }
 
 func compareArchive(t *testing.T, a *txtar.Archive) []findings.Finding {

@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/golden/reviewtest"
 	"github.com/olmgen/olmgen/manifest"
 )
 
 // An object that the API server refuses is an error, or left out.
 func TestReadObjects(t *testing.T) {
-	var objects []*manifest.Object
-	for doc := range strings.SplitSeq(`apiVersion: operators.coreos.com/v1alpha1
+	objects := reviewtest.Objects(t, "x.yaml", `apiVersion: operators.coreos.com/v1alpha1
 kind: Subscription
 metadata: {name: broken, namespace: b}
 ---
@@ -28,13 +28,7 @@ spec: {upgradeStrategy: TechPreviewUnsafeFailForward}
 apiVersion: operators.coreos.com/v1
 kind: OperatorGroup
 metadata: {name: g, namespace: c}
-`, "---\n") {
-		o, err := manifest.ReadOne("x.yaml", []byte(doc))
-		if err != nil {
-			t.Fatal(err)
-		}
-		objects = append(objects, o)
-	}
+`)
 	if _, err := resolve.ReadObjects(objects, ""); err == nil || !strings.Contains(err.Error(), "spec") {
 		t.Error(err)
 	}
@@ -83,8 +77,7 @@ func TestSubscribes(t *testing.T) {
 
 // A CatalogSource says what it serves: an image, a ConfigMap of its namespace, or why OLM cannot use it.
 func TestCatalogSources(t *testing.T) {
-	var objects []*manifest.Object
-	for doc := range strings.SplitSeq(`apiVersion: operators.coreos.com/v1alpha1
+	objects := reviewtest.Objects(t, "x.yaml", `apiVersion: operators.coreos.com/v1alpha1
 kind: CatalogSource
 metadata: {name: image, namespace: olm}
 spec: {sourceType: grpc, image: registry.example.com/cat}
@@ -143,13 +136,7 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: broken, namespace: olm}
 data: {packages: "["}
-`, "---\n") {
-		o, err := manifest.ReadOne("x.yaml", []byte(doc))
-		if err != nil {
-			t.Fatal(err)
-		}
-		objects = append(objects, o)
-	}
+`)
 	c, err := resolve.ReadObjects(objects, "")
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +158,7 @@ data: {packages: "["}
 		got = append(got, is)
 	}
 	want := []string{"olm/image: image", "olm/address:", "olm/nothing: image and address unset: at least one must be set for sourcetype: grpc",
-		"olm/map: content", "elsewhere/map:", "olm/broken: x.yaml:4: data: couldn't find expected key customResourceDefinitions in configmap",
+		"olm/map: content", "elsewhere/map:", "olm/broken: x.yaml:59: data: couldn't find expected key customResourceDefinitions in configmap",
 		"olm/unnamed: configmap name unset: must be set for sourcetype: internal",
 		"olm/foo: unknown sourcetype: foo"}
 	for i := range want {
