@@ -35,10 +35,19 @@ const (
 // soon: rendering is a fifth faster than with Go's 100.
 const gcPercent = 300
 
-func main() {
+// gcPercentOfCatalogs is the same for commands that hold whole catalogs. The site of a corpus of 110 MB takes 310 MB of
+// memory in place of 760 MB, the comparison of two catalogs of 300 MB takes 350 MB in place of 806 MB.
+const gcPercentOfCatalogs = 50
+
+// setGCPercent sets it, unless the user has.
+func setGCPercent(percent int) {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
+		debug.SetGCPercent(percent)
 	}
+}
+
+func main() {
+	setGCPercent(gcPercent)
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
