@@ -6,10 +6,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
@@ -33,6 +36,9 @@ func (v *verifier) effects(c *Compared, object *dump.Object, live, rendered map[
 		for _, x := range c.Changes {
 			if strings.HasPrefix(x.Field, "spec.template") && x.Applied {
 				c.Restarts = append(c.Restarts, x.Field)
+			}
+			if strings.HasPrefix(x.Field, "spec.strategy") && x.Applied && recreates(rendered) && !recreates(live) {
+				c.Immutable = append(c.Immutable, x.Field)
 			}
 		}
 	case "ClusterServiceVersion":
@@ -63,17 +69,30 @@ func complete(field string) bool {
 	return strings.HasPrefix(field, "spec.selector") || strings.HasPrefix(field, "roleRef")
 }
 
-// handlers are the members of unions of which the API server takes one only: server-side apply adds the rendered one,
-// and leaves the one of the cluster.
-var handlers = [][]string{{"service", "url"}, {"value", "valueFrom"}, {"exec", "httpGet", "tcpSocket", "grpc"},
-	{"configMap", "secret", "emptyDir", "hostPath", "persistentVolumeClaim", "projected", "downwardAPI", "csi", "nfs",
-		"ephemeral"}}
+// recreates reports whether the strategy of a Deployment is Recreate. Such a Deployment has no rollingUpdate, and applying
+// leaves that of another strategy, which the API server sets by default (k8s.io/kubernetes: pkg/apis/apps/validation).
+func recreates(deployment map[string]any) bool {
+	return normalize.At(deployment, "spec", "strategy")["type"] == string(appsv1.RecreateDeploymentStrategyType)
+}
+
+// unionMembers are the fields of which the API server takes one only: server-side apply adds the rendered one, and
+// leaves the one of the cluster (k8s.io/kubernetes: pkg/apis/core/validation, pkg/apis/admissionregistration).
+var unionMembers = [][]string{{"service", "url"}, {"value", "valueFrom"}, fieldsOf[corev1.EnvVarSource](),
+	fieldsOf[corev1.ProbeHandler](), fieldsOf[corev1.LifecycleHandler](), fieldsOf[corev1.VolumeSource]()}
+
+func fieldsOf[T any]() (names []string) {
+	for f := range reflect.TypeFor[T]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}
 
 // unions returns the rendered members of unions of which the cluster has another member.
 func unions(changes []Change) (fields []string) {
 	for _, added := range changes {
 		parent, member := parentOf(added.Field)
-		for _, union := range handlers {
+		for _, union := range unionMembers {
 			other := func(x Change) bool {
 				p, m := parentOf(x.Field)
 				return p == parent && x.Rendered == "" && slices.Contains(union, m)
