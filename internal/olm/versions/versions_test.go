@@ -1,0 +1,222 @@
+package versions_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/golden"
+	"github.com/olmgen/olmgen/internal/olm/versions"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+var update = flag.Bool("update", false, "write the generated page anew")
+
+var products = []versions.Product{versions.OperatorController, versions.OpenShift}
+
+// Each fact has a source, is of a product and set that exist, and holds of some release.
+func TestFacts(t *testing.T) {
+	for _, f := range versions.Facts() {
+		holds := false
+		for _, r := range versions.Releases(f.Of) {
+			for _, set := range versions.Sets {
+				_, of := r.State(f.Kind, f.Field, set)
+				holds = holds || of == f
+			}
+		}
+		if !holds || f.Source == "" || f.State == versions.Absent {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	for _, c := range []struct {
+		of               versions.Product
+		text, want, hint string
+	}{
+		{versions.OperatorController, "v1.10", "operator-controller v1.10", ""},
+		{versions.OperatorController, "1.8.0", "operator-controller v1.8", ""},
+		{versions.OpenShift, "4.19", "OpenShift 4.19", ""},
+		{versions.OpenShift, "5.0.3", "OpenShift 5.0", ""},
+		{versions.OperatorController, "v1.12", "nothing is known of operator-controller v1.12", "operator-controller v1.0 to v1.11 are known"},
+		{versions.OperatorController, "v0.46", "nothing is known of operator-controller v0.46", "operator-controller v1.0 to v1.11 are known"},
+		{versions.OpenShift, "4.17", "nothing is known of OpenShift 4.17", "OpenShift 4.18 to 5.0 are known"},
+		{versions.OpenShift, "4.24", "nothing is known of OpenShift 4.24", "OpenShift 4.18 to 5.0 are known"},
+		{versions.OpenShift, "new", `"new" is not a release of OpenShift`, "write it as 5.0"},
+		{versions.OperatorController, "", `"" is not a release of operator-controller`, "write it as v1.11"},
+	} {
+		r, err := versions.Parse(c.of, c.text)
+		got := r.String()
+		if err != nil {
+			got = err.Error()
+		}
+		if got != c.want || manifest.HintOf(err) != c.hint {
+			t.Errorf("%s %q: %q, hint %q", c.of, c.text, got, manifest.HintOf(err))
+		}
+	}
+}
+
+// crdsVariable names the directory with the CRDs of the releases of OLM v1: RELEASE/SET/*.yaml.
+const crdsVariable = "OLMGEN_OLMV1_CRDS"
+
+// TestCRDs holds the facts against the CRDs of each release, and the CRDs against the facts: what differs between
+// releases has a fact.
+func TestCRDs(t *testing.T) {
+	root := os.Getenv(crdsVariable)
+	if root == "" {
+		t.Skipf("%s is not set: it names the directory with the CRDs of OLM v1's releases", crdsVariable)
+	}
+	seen := map[string]map[string]bool{} // by kind and field: the states
+	count := 0
+	for _, of := range products {
+		for _, r := range versions.Releases(of) {
+			for _, set := range versions.Sets {
+				crds := readCRDs(t, root, r, set)
+				for _, pair := range versions.Fields() {
+					want := versions.Absent
+					if fields := crds[pair[0]]; fields != nil {
+						want = fields[pair[1]]
+					} else if crds == nil && !r.Has(set) {
+						continue
+					}
+					got, _ := r.State(pair[0], pair[1], set)
+					if got == versions.Ignored {
+						got = versions.Accepted
+					}
+					if got != want {
+						t.Errorf("%s, %s: %s %s is %q, and the CRD says %q", r, set, pair[0], pair[1], got, want)
+					}
+					count++
+				}
+				record(seen, crds)
+			}
+		}
+	}
+	about := versions.Fields()
+	for _, what := range slices.Sorted(maps.Keys(seen)) {
+		kind, field, _ := strings.Cut(what, " ")
+		if len(seen[what]) > 1 && !slices.Contains(about, [2]string{kind, field}) {
+			t.Errorf("the CRDs differ in %s, and no fact is about it: %v", what, slices.Sorted(maps.Keys(seen[what])))
+		}
+	}
+	t.Logf("%d states of %d fields", count, len(about))
+	if count == 0 {
+		t.Error("nothing was compared")
+	}
+}
+
+// record notes what each field of ClusterExtensions and ClusterCatalogs is. What is below a field with facts is not
+// recorded: it comes and goes with that.
+func record(seen map[string]map[string]bool, crds map[string]map[string]versions.State) {
+	all := map[string]bool{}
+	for what := range seen {
+		all[what] = true
+	}
+	for _, kind := range []string{"ClusterExtension", "ClusterCatalog"} {
+		for field := range crds[kind] {
+			all[kind+" "+field] = true
+		}
+	}
+	for what := range all {
+		kind, field, _ := strings.Cut(what, " ")
+		if crds[kind] == nil || slices.ContainsFunc(versions.Fields(), func(f [2]string) bool {
+			return f[0] == kind && f[1] != "" && strings.HasPrefix(field, f[1]+".")
+		}) {
+			continue
+		}
+		if seen[what] == nil {
+			seen[what] = map[string]bool{}
+		}
+		seen[what]["is "+string(crds[kind][field])] = true
+	}
+}
+
+// readCRDs returns the fields of the CRDs of a release by kind, nil if it has none of that set.
+func readCRDs(t *testing.T, root string, r versions.Release, set versions.Set) map[string]map[string]versions.State {
+	t.Helper()
+	name := strings.ToLower(strings.ReplaceAll(r.String(), " ", "-"))
+	if tag, ok := strings.CutPrefix(name, "operator-controller-"); ok {
+		name = tag + ".*"
+	}
+	files, err := filepath.Glob(filepath.Join(root, name, string(set), "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 && set == versions.Standard {
+		t.Errorf("%s has no CRDs for %s", root, r)
+	}
+	var all map[string]map[string]versions.State
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for doc := range strings.SplitSeq(string(data), "\n---\n") {
+			var crd apiextensionsv1.CustomResourceDefinition
+			if err := yaml.Unmarshal([]byte(doc), &crd); err != nil {
+				t.Fatal(file, err)
+			}
+			for _, v := range crd.Spec.Versions {
+				if all == nil {
+					all = map[string]map[string]versions.State{}
+				}
+				fields := map[string]versions.State{"": versions.Accepted}
+				walk(fields, "spec", v.Schema.OpenAPIV3Schema.Properties["spec"])
+				all[crd.Spec.Names.Kind] = fields
+			}
+		}
+	}
+	return all
+}
+
+func walk(fields map[string]versions.State, path string, s apiextensionsv1.JSONSchemaProps) {
+	for name, property := range s.Properties {
+		at := path + "." + name
+		fields[at] = versions.Accepted
+		if slices.Contains(s.Required, name) {
+			fields[at] = versions.Required
+		}
+		walk(fields, at, property)
+	}
+	if s.Items != nil && s.Items.Schema != nil {
+		walk(fields, path+"[]", *s.Items.Schema)
+	}
+}
+
+// TestPage keeps docs/explanation/versions.md equal to the facts; make docs writes it.
+func TestPage(t *testing.T) {
+	var b strings.Builder
+	fmt.Fprint(&b, "| Kind | Field | Feature set | Release | State |\n| --- | --- | --- | --- | --- |\n")
+	for _, pair := range versions.Fields() {
+		for _, of := range products {
+			for _, set := range versions.Sets {
+				for _, s := range versions.Spans(of, pair[0], pair[1], set) {
+					state := string(s.State)
+					if s.State == versions.Absent {
+						state = "not there"
+					}
+					until := s.From.String()
+					if s.To != s.From {
+						until += " to " + strings.TrimPrefix(s.To.String(), string(of)+" ")
+					}
+					field := pair[1]
+					if field != "" {
+						field = "`" + field + "`"
+					}
+					fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", pair[0], field, set, until, state)
+				}
+			}
+		}
+	}
+	golden.CheckPart(t, filepath.Join("..", "..", "..", "docs", "explanation", "versions.md"),
+		"<!-- what the releases take: written by make docs -->\n", "<!-- end -->", b.String(), *update)
+}
