@@ -67,6 +67,13 @@ var declared = []Option{
 		ID: OptionKubeVersion,
 		Text: "the Kubernetes version of the cluster; an operator with a higher minKubeVersion, and an object that " +
 			"this version does not serve, are errors"},
+	{Name: "olmVersion", Flag: "olm-version", Value: "VERSION", NotEmpty: true, Topic: TopicHandover,
+		Profiles: extension, ID: generate.OptionOLMVersion,
+		Text: "the release of OLM v1 in the cluster, such as v1.10; a ClusterExtension that it does not take is an " +
+			"error; default: the newest one"},
+	{Name: "openshiftVersion", Flag: "openshift-version", Value: "VERSION", NotEmpty: true, Topic: TopicHandover,
+		Profiles: extension, ID: generate.OptionOpenShiftVersion,
+		Text: "the release of OpenShift, such as 4.19, if its OLM v1 is the cluster's"},
 	{Name: "patches", Type: Objects, Fields: patchFields, Text: "changes to the objects of all operators"},
 	{Name: "resolve", Type: Bool, Profiles: with(operators, generate.ProfileSubscription),
 		Text: "adds the operators that the operators of a group require, in the versions that OLM would choose from " +
@@ -152,7 +159,7 @@ var groupFields = []Option{
 	{Name: "serviceAccount", Flag: "service-account", Value: "NAME", Topic: TopicPlacement,
 		ID:       generate.OptionServiceAccount,
 		Profiles: with(likeOLMv0, generate.ProfileSubscription, generate.ProfileClusterExtension),
-		Text:     "the ServiceAccount that limits the OperatorGroup or, up to OLM v1.10, the ClusterExtension"},
+		Text:     "the ServiceAccount that limits the OperatorGroup, or, up to OLM v1.10, installs the operator"},
 	{Name: "copiedCSVNamespaces", Type: List, Flag: "copied-csv-namespaces", Value: "A,B", NotEmpty: true,
 		Topic: TopicPlacement,
 		ID:    generate.OptionCopiedCSVNamespaces, Profiles: likeOLMv0,

@@ -244,6 +244,7 @@ func (c *Config) options(group, index int) generate.Options {
 	o := b.withDefaults(c.Defaults).options()
 	b.options(&o)
 	g.options(&o)
+	o.OLMVersion, o.OpenShiftVersion = c.OLMVersion, c.OpenShiftVersion
 	if c.flags() {
 		o.OperatorGroup = g.Name // of the operator alone, as generate names it
 	}

@@ -42,6 +42,8 @@ type RenderConfig struct {
 	Mirrors           []Mirror          `json:"mirrors,omitempty"`
 	MirrorMap         string            `json:"mirrorMap,omitempty"`
 	KubeVersion       string            `json:"kubeVersion,omitempty"`
+	OLMVersion        string            `json:"olmVersion,omitempty"`
+	OpenShiftVersion  string            `json:"openshiftVersion,omitempty"`
 	Patches           []transform.Patch `json:"patches,omitempty"`
 	Resolve           bool              `json:"resolve,omitempty"`
 }

@@ -62,8 +62,8 @@ func extensionInstallable(r *rendering) error {
 		r.warnInstallation("OLM v1 refuses bundles with dependencies, and %s has the property %s", r.csv.Name, kind)
 	}
 	if !r.global() {
-		r.warnInstallation("OLM v1 installs in %s only with its alpha feature gate SingleOwnNamespaceInstallSupport "+
-			"and its experimental CRDs", r.mode)
+		r.warnInstallation("OLM v1 installs in %s only with its alpha feature gate SingleOwnNamespaceInstallSupport",
+			r.mode)
 	}
 	if len(r.csv.Spec.WebhookDefinitions) > 0 {
 		r.note("%s serves webhooks: OLM v1 needs cert-manager for them, or OpenShift's service CA", r.csv.Name)
@@ -126,8 +126,8 @@ func clusterExtension(r *rendering) error {
 	if err != nil {
 		return err
 	}
-	if o.ServiceAccount != "" {
-		r.note("OLM v1 ignores spec.serviceAccount since version 1.11")
+	if err := r.fitRelease(config); err != nil {
+		return err
 	}
 	view := templates.ClusterExtension{Name: objectName, Namespace: o.Namespace, Package: r.bundle.Package,
 		Version:        o.Extension.VersionRange,
@@ -200,8 +200,7 @@ func (r *rendering) extensionConfig() (map[string]any, error) {
 	delete(deployments, "selector")
 	if len(deployments) > 0 {
 		config["deploymentConfig"] = deployments
-		r.warnInstallation("OLM v1 takes a deploymentConfig only with its alpha feature gate DeploymentConfig and " +
-			"its experimental CRDs")
+		r.warnInstallation("OLM v1 takes a deploymentConfig only with its alpha feature gate DeploymentConfig")
 	}
 	if !r.global() {
 		config["watchNamespace"] = r.targets[0]

@@ -252,7 +252,7 @@ kind: ClusterRole
 metadata: {name: memcacheds.cache.example.com-v1alpha1-view}
 rules: []
 `)
-	o := Options{Profile: ProfileClusterExtension, Namespace: "cache"}
+	o := Options{Profile: ProfileClusterExtension, Namespace: "cache", OLMVersion: "v1.11"}
 	want := []string{"ClusterExtension memcached", "ClusterRole memcacheds.cache.example.com-v1alpha1-admin", "ClusterRole memcacheds.cache.example.com-v1alpha1-edit"}
 	if diff := cmp.Diff(want, rendered(t, b, o).keys()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -264,8 +264,9 @@ rules: []
 
 func TestClusterExtensionWarns(t *testing.T) {
 	required := []bundle.Property{{Type: "olm.package", Value: []byte(`{}`)}, {Type: "olm.gvk.required", Value: []byte(`{}`)}, {Type: "olm.gvk.required", Value: []byte(`{"kind":"X"}`)}}
-	gate := func(mode string) string {
-		return "OLM v1 installs in " + mode + " only with its alpha feature gate SingleOwnNamespaceInstallSupport and its experimental CRDs"
+	gate := func(mode string) []string {
+		return []string{"OLM v1 installs in " + mode + " only with its alpha feature gate SingleOwnNamespaceInstallSupport",
+			"operator-controller v1.11 has spec.config only in its experimental CRDs"}
 	}
 	for _, c := range []struct {
 		name string
@@ -274,8 +275,8 @@ func TestClusterExtensionWarns(t *testing.T) {
 		want []string
 	}{
 		{"nothing", inChannels(t, "", "alpha"), Options{}, nil},
-		{"own namespace", inChannels(t, "", "alpha"), Options{InstallMode: own}, []string{gate("OwnNamespace")}},
-		{"single namespace", inChannels(t, "", "alpha"), Options{TargetNamespaces: []string{"a"}}, []string{gate("SingleNamespace")}},
+		{"own namespace", inChannels(t, "", "alpha"), Options{InstallMode: own}, gate("OwnNamespace")},
+		{"single namespace", inChannels(t, "", "alpha"), Options{TargetNamespaces: []string{"a"}}, gate("SingleNamespace")},
 		{"the catalog's dependencies", inChannels(t, "", "alpha"), Options{Properties: required},
 			[]string{"OLM v1 refuses bundles with dependencies, and memcached-operator.v0.0.1 has the property olm.gvk.required"}},
 		{"a catalog without", inChannels(t, "", "alpha"), Options{Properties: required[:1]}, nil},
@@ -283,10 +284,10 @@ func TestClusterExtensionWarns(t *testing.T) {
 		{"a version in the range", inChannels(t, "", "alpha"), Options{Extension: ExtensionOptions{VersionRange: "0.0.1"}}, nil},
 		{"a channel that is none to OLM v1", inChannels(t, "", "original_40"), Options{},
 			[]string{`OLM v1 refuses the channel name "original_40": it is left out, so OLM v1 takes all channels`}},
-		{"an account", inChannels(t, "", "alpha"), Options{ServiceAccount: "installer"}, []string{"OLM v1 ignores spec.serviceAccount since version 1.11"}},
+		{"an account", inChannels(t, "", "alpha"), Options{ServiceAccount: "installer"}, []string{"operator-controller v1.11 ignores spec.serviceAccount"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.o.Profile = ProfileClusterExtension
+			c.o.Profile, c.o.OLMVersion = ProfileClusterExtension, "v1.11"
 			if diff := cmp.Diff(c.want, said(t, c.b, c.o)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

@@ -1,8 +1,9 @@
 package generate
 
 import (
-	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"slices"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate/olmv1"

@@ -40,6 +40,8 @@ const (
 	OptionCreateNamespace     Option = "CreateNamespace"
 	OptionCreateTargets       Option = "CreateTargetNamespaces"
 	OptionClusterObjectsFrom  Option = "ClusterObjectsFrom"
+	OptionOLMVersion          Option = "OLMVersion"
+	OptionOpenShiftVersion    Option = "OpenShiftVersion"
 )
 
 // Error is a combination of options and bundle that OLM would refuse, or that olmgen can't decide.

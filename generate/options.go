@@ -99,6 +99,10 @@ type Options struct {
 	Subscription SubscriptionOptions
 	Extension    ExtensionOptions
 
+	// with ProfileClusterExtension: the releases that must take what is rendered, such as v1.10 and 4.19; default: the
+	// newest of OLM v1
+	OLMVersion, OpenShiftVersion string
+
 	Names                  Names
 	Profile                Profile
 	CopiedCSVs             CopiedCSVs

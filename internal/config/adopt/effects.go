@@ -69,8 +69,9 @@ func complete(field string) bool {
 	return strings.HasPrefix(field, "spec.selector") || strings.HasPrefix(field, "roleRef")
 }
 
-// recreates reports whether the strategy of a Deployment is Recreate. Such a Deployment has no rollingUpdate, and applying
-// leaves that of another strategy, which the API server sets by default (k8s.io/kubernetes: pkg/apis/apps/validation).
+// recreates reports whether the strategy of a Deployment is Recreate. Such a Deployment has no rollingUpdate, and
+// applying leaves that of another strategy, which the API server sets by default (k8s.io/kubernetes:
+// pkg/apis/apps/validation).
 func recreates(deployment map[string]any) bool {
 	return normalize.At(deployment, "spec", "strategy")["type"] == string(appsv1.RecreateDeploymentStrategyType)
 }

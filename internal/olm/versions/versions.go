@@ -1,5 +1,5 @@
-// Package versions knows what the releases of OLM v1 and of OpenShift take. Its facts are data (facts.yaml); the CRDs of
-// the releases prove them.
+// Package versions knows what the releases of OLM v1 and of OpenShift take. Its facts are data (facts.yaml); the CRDs
+// of the releases prove them.
 package versions
 
 import (
@@ -160,8 +160,8 @@ func (r Release) State(kind, field string, set Set) (State, Fact) {
 			continue
 		}
 		asked = true
-		if f.Of == r.Product && r.Has(set) && (f.Set == "" || f.Set == set) && (f.Since == "" || release.GE(number(f.Since))) &&
-			(f.Until == "" || release.LT(number(f.Until))) {
+		if f.Of == r.Product && r.Has(set) && (f.Set == "" || f.Set == set) &&
+			(f.Since == "" || release.GE(number(f.Since))) && (f.Until == "" || release.LT(number(f.Until))) {
 			return f.State, f
 		}
 	}
@@ -175,6 +175,14 @@ func (r Release) State(kind, field string, set Set) (State, Fact) {
 type Span struct {
 	From, To Release
 	State    State
+}
+
+// String returns the product and its releases.
+func (s Span) String() string {
+	if s.From == s.To {
+		return s.From.String()
+	}
+	return s.From.String() + " to " + s.To.name()
 }
 
 // Spans returns what the releases of a product that have a feature set do with a field of a kind, the oldest first.

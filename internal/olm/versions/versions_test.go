@@ -4,16 +4,15 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/golden"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -65,22 +64,15 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// crdsVariable names the directory with the CRDs of the releases of OLM v1: RELEASE/SET/*.yaml.
-const crdsVariable = "OLMGEN_OLMV1_CRDS"
-
 // TestCRDs holds the facts against the CRDs of each release, and the CRDs against the facts: what differs between
 // releases has a fact.
 func TestCRDs(t *testing.T) {
-	root := os.Getenv(crdsVariable)
-	if root == "" {
-		t.Skipf("%s is not set: it names the directory with the CRDs of OLM v1's releases", crdsVariable)
-	}
 	seen := map[string]map[string]bool{} // by kind and field: the states
 	count := 0
 	for _, of := range products {
 		for _, r := range versions.Releases(of) {
 			for _, set := range versions.Sets {
-				crds := readCRDs(t, root, r, set)
+				crds := readCRDs(t, r, set)
 				for _, pair := range versions.Fields() {
 					want := versions.Absent
 					if fields := crds[pair[0]]; fields != nil {
@@ -141,38 +133,16 @@ func record(seen map[string]map[string]bool, crds map[string]map[string]versions
 }
 
 // readCRDs returns the fields of the CRDs of a release by kind, nil if it has none of that set.
-func readCRDs(t *testing.T, root string, r versions.Release, set versions.Set) map[string]map[string]versions.State {
+func readCRDs(t *testing.T, r versions.Release, set versions.Set) map[string]map[string]versions.State {
 	t.Helper()
-	name := strings.ToLower(strings.ReplaceAll(r.String(), " ", "-"))
-	if tag, ok := strings.CutPrefix(name, "operator-controller-"); ok {
-		name = tag + ".*"
-	}
-	files, err := filepath.Glob(filepath.Join(root, name, string(set), "*.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) == 0 && set == versions.Standard {
-		t.Errorf("%s has no CRDs for %s", root, r)
-	}
 	var all map[string]map[string]versions.State
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+	for kind, crd := range corpustest.CRDs(t, r, set) {
+		if all == nil {
+			all = map[string]map[string]versions.State{}
 		}
-		for doc := range strings.SplitSeq(string(data), "\n---\n") {
-			var crd apiextensionsv1.CustomResourceDefinition
-			if err := yaml.Unmarshal([]byte(doc), &crd); err != nil {
-				t.Fatal(file, err)
-			}
-			for _, v := range crd.Spec.Versions {
-				if all == nil {
-					all = map[string]map[string]versions.State{}
-				}
-				fields := map[string]versions.State{"": versions.Accepted}
-				walk(fields, "spec", v.Schema.OpenAPIV3Schema.Properties["spec"])
-				all[crd.Spec.Names.Kind] = fields
-			}
+		all[kind] = map[string]versions.State{"": versions.Accepted}
+		for _, v := range crd.Spec.Versions {
+			walk(all[kind], "spec", v.Schema.OpenAPIV3Schema.Properties["spec"])
 		}
 	}
 	return all
@@ -204,15 +174,11 @@ func TestPage(t *testing.T) {
 					if s.State == versions.Absent {
 						state = "not there"
 					}
-					until := s.From.String()
-					if s.To != s.From {
-						until += " to " + strings.TrimPrefix(s.To.String(), string(of)+" ")
-					}
 					field := pair[1]
 					if field != "" {
 						field = "`" + field + "`"
 					}
-					fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", pair[0], field, set, until, state)
+					fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", pair[0], field, set, s, state)
 				}
 			}
 		}

@@ -1,0 +1,134 @@
+package generate_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/crs/apiserver"
+	"github.com/olmgen/olmgen/internal/olm/versions"
+)
+
+// TestReleases validates each ClusterExtension by the CRDs of the release that it is for, with the code of the API
+// server: it takes it, or olmgen has refused it. A field that only the experimental CRDs have is warned of.
+func TestReleases(t *testing.T) {
+	dirs := corpustest.Glob(t, "..", "golden", "*", "bundle")
+	if corpustest.Set(t) {
+		dirs = append(dirs, corpustest.Bundles(t)...)
+	}
+	var bundles []*bundle.Bundle
+	for _, dir := range dirs {
+		if b, err := bundle.Read(os.DirFS(filepath.FromSlash(dir)), bundle.ReadOptions{}); err == nil { // others say why
+			bundles = append(bundles, b)
+		}
+	}
+	r := &releaseTest{T: t, batches: map[batchKey]*crs.Batch{}, about: map[batchKey][]string{}}
+	for _, of := range []versions.Product{versions.OperatorController, versions.OpenShift} {
+		for _, release := range versions.Releases(of) {
+			for _, set := range versions.Sets {
+				if crd := corpustest.CRDs(t, release, set)["ClusterExtension"]; crd != nil {
+					r.batches[batchKey{release, set}] = &crs.Batch{ClusterScoped: true, Version: served(crd)}
+				}
+			}
+			for _, b := range bundles {
+				r.render(b, release)
+			}
+		}
+	}
+	taken := 0
+	for key, batch := range r.batches {
+		taken += r.judge(key, batch)
+	}
+	t.Logf("of %d bundles: %d ClusterExtensions are taken, %d are refused before", len(bundles), taken, r.refused)
+	if taken == 0 || r.refused == 0 {
+		t.Error("the test compares nothing")
+	}
+}
+
+func served(crd *apiextensionsv1.CustomResourceDefinition) apiextensionsv1.CustomResourceDefinitionVersion {
+	return crd.Spec.Versions[len(crd.Spec.Versions)-1]
+}
+
+type batchKey struct {
+	release versions.Release
+	set     versions.Set
+}
+
+type releaseTest struct {
+	*testing.T
+	batches map[batchKey]*crs.Batch
+	about   map[batchKey][]string
+	refused int
+}
+
+// render adds what a bundle becomes for a release to the batch that must take it.
+func (r *releaseTest) render(b *bundle.Bundle, release versions.Release) {
+	for _, o := range []generate.Options{{}, {ServiceAccount: "installer"},
+		{ServiceAccount: "installer", Namespace: "own", InstallMode: v1alpha1.InstallModeTypeOwnNamespace},
+		{ServiceAccount: "installer", Config: &v1alpha1.SubscriptionConfig{NodeSelector: map[string]string{"a": "b"}}},
+	} {
+		o.Profile = generate.ProfileClusterExtension
+		number := strings.TrimPrefix(release.String(), string(release.Product)+" ")
+		if release.Product == versions.OpenShift {
+			o.OpenShiftVersion = number
+		} else {
+			o.OLMVersion = number
+		}
+		what := fmt.Sprintf("%s for %s, account %q, mode %q, config %t", b.CSV.Name, release, o.ServiceAccount, o.InstallMode,
+			o.Config != nil)
+		rendered, err := generate.Render(b, o)
+		if err != nil {
+			if bad, ok := errors.AsType[*generate.Error](err); ok && strings.Contains(bad.Msg, release.String()) {
+				r.refused++
+				if bad.Tip == "" {
+					r.Errorf("%s: no hint: %v", what, err)
+				}
+			}
+			continue // of another reason: other tests have it
+		}
+		key := batchKey{release, versions.Standard}
+		for _, w := range rendered.Warnings {
+			if strings.Contains(w.Error.Error(), "only in its experimental CRDs") {
+				key.set = versions.Experimental
+			}
+		}
+		for _, x := range rendered.Objects {
+			if x.Kind != "ClusterExtension" {
+				continue
+			}
+			data, err := yaml.YAMLToJSON(x.Data)
+			if err != nil {
+				r.Fatal(err)
+			}
+			r.batches[key].Objects = append(r.batches[key].Objects, json.RawMessage(data))
+			r.about[key] = append(r.about[key], what)
+		}
+	}
+}
+
+func (r *releaseTest) judge(key batchKey, batch *crs.Batch) (taken int) {
+	answers, err := apiserver.Checker{}.Check(r.Context(), []crs.Batch{*batch})
+	if err != nil || answers[0].Error != "" {
+		r.Fatal(key, err, answers)
+	}
+	for i, v := range answers[0].Verdicts {
+		if v.Error != "" || len(v.Create) > 0 || len(v.Unknown) > 0 {
+			r.Errorf("%s: %s %+v, unknown fields %q", r.about[key][i], v.Error, v.Create, v.Unknown)
+			continue
+		}
+		taken++
+	}
+	return taken
+}
