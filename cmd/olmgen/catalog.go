@@ -19,7 +19,6 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
-	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
@@ -63,8 +62,8 @@ OLM does in silence: an update that is held back, an older entry that is
 installed, a dependency that is lost. It stops at an InstallPlan that waits for
 approval, and says what one approval installs; with --approve-all it goes on.
 
-PATH has Subscriptions, ClusterServiceVersions, OperatorGroups and
-CatalogSources: a file, a directory, or - for stdin. --install adds a
+PATH has Subscriptions, OperatorPolicies, ClusterServiceVersions, OperatorGroups
+and CatalogSources: a file, a directory, or - for stdin. --install adds a
 Subscription. RANGE chooses its startingCSV.
 
 --catalog says what a CatalogSource serves: DIR is a directory or file with a
@@ -207,12 +206,7 @@ func (f *resolveFlags) withPolicies(cmd *cobra.Command, objects []*manifest.Obje
 		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s:%d: what %s installs is not known: %s\n", u.Object.File,
 			u.Object.Line, u.Object.Identity(), u.Why)
 	}
-	for _, p := range olm.OperatorPolicies(objects) {
-		if why := p.Idle(); why != "" {
-			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: note: %s:%d: %s installs nothing: %s\n", p.Object.File,
-				p.Object.Line, p.Object.Identity(), why)
-		}
-	}
+	sayIdle(cmd, objects)
 	if len(all) == len(objects) {
 		return cluster, nil
 	}

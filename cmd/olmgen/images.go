@@ -56,9 +56,9 @@ ImageTagMirrorSet for images without a digest, for the registry of --mirror.
 olmgen render --mirror-map changes the images instead.
 
 TREE is a directory of manifests or a YAML file: the images of what is applied,
-and of what OLM installs for its Subscriptions and ClusterExtensions from the
-catalogs of --catalog, or from the images of its CatalogSources. With
---mirror-map, images without a mirror are named.
+and of what OLM installs for its Subscriptions, OperatorPolicies and
+ClusterExtensions from the catalogs of --catalog, or from the images of its
+CatalogSources. With --mirror-map, images without a mirror are named.
 
 With --unpinned the exit code is 3 if an image is not pinned by digest. It is 1
 if a source cannot be read, or with --unpinned if an operator is not known; the

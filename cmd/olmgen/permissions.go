@@ -48,9 +48,9 @@ what olmgen render would write with the same flags, and for a RenderConfig all
 that it declares. Several arguments, and the operators of a RenderConfig, are in
 one cluster and make one report.
 
-A Subscription or ClusterExtension in a TREE stands for what OLM installs for it
-from the catalogs of --catalog, or from the image of a CatalogSource in the
-TREE.
+A Subscription, OperatorPolicy or ClusterExtension in a TREE stands for what OLM
+installs for it from the catalogs of --catalog, or from the image of a
+CatalogSource in the TREE.
 
 The exit code is 3 if there are findings at or above --fail-on. It is 1 if
 --fail-on is given and an operator is not known.

@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/predict"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -87,6 +88,16 @@ func (f *treeCatalogs) open(cmd *cobra.Command, t *tree.Tree, network fbc.Option
 	return c, nil
 }
 
+// sayIdle names the OperatorPolicies that install nothing.
+func sayIdle(cmd *cobra.Command, objects []*manifest.Object) {
+	for _, p := range olm.OperatorPolicies(objects) {
+		if why := p.Idle(); why != "" {
+			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: note: %s:%d: %s installs nothing: %s\n", p.Object.File,
+				p.Object.Line, p.Object.Identity(), why)
+		}
+	}
+}
+
 // installs returns what OLM installs for the objects of a tree from these catalogs.
 func (f *treeCatalogs) installs(cmd *cobra.Command, t *tree.Tree, network fbc.Options) ([]review.Installed,
 	[]review.Unknown, error) {
@@ -94,6 +105,7 @@ func (f *treeCatalogs) installs(cmd *cobra.Command, t *tree.Tree, network fbc.Op
 	if err != nil {
 		return nil, nil, err
 	}
+	sayIdle(cmd, t.Objects)
 	return review.Installs(cmd.Context(), t, review.TreeOptions{Catalogs: c, Source: withInput(cmd, network).Source})
 }
 

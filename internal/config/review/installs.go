@@ -82,6 +82,24 @@ type Installed struct {
 // says what it is, OLM installs none, or its bundle cannot be read or rendered. Other errors are about objects that
 // cannot be read, and those of ctx.
 func Installs(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Installed, unknown []Unknown, err error) {
+	plan, unknown, err := Plan(ctx, t, o)
+	for _, p := range plan {
+		installed, err := p.Render(ctx, o.Source)
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		if err != nil {
+			unknown = append(unknown, Unknown{Object: p.Object, Name: p.Name, Why: err.Error()})
+			continue
+		}
+		list = append(list, *installed)
+	}
+	return list, unknown, err
+}
+
+// Plan returns which operators OLM installs for the objects of a tree, and the objects whose operator is unknown. It
+// reads no bundle. Errors are about objects that cannot be read, and those of ctx.
+func Plan(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Planned, unknown []Unknown, err error) {
 	if !slices.ContainsFunc(t.Objects, handsOver) {
 		return nil, nil, nil
 	}
@@ -89,27 +107,15 @@ func Installs(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Installe
 	if err != nil {
 		return nil, nil, err
 	}
-	var handedOver []handOver
 	for _, i := range predicted.Installs {
-		handedOver = append(handedOver, ofSubscription(i))
+		list = append(list, ofSubscription(i))
 	}
 	extensions, nobody := predict.Extensions(t.Objects, o.Catalogs)
 	for _, e := range extensions {
-		handedOver = append(handedOver, ofExtension(e))
+		list = append(list, ofExtension(e))
 	}
 	for _, u := range slices.Concat(predicted.Unknown, nobody) {
 		unknown = append(unknown, Unknown{Object: u.Object, Why: u.Why})
-	}
-	for _, h := range handedOver {
-		installed, err := h.render(ctx, o.Source)
-		if ctx.Err() != nil {
-			return nil, nil, ctx.Err()
-		}
-		if err != nil {
-			unknown = append(unknown, Unknown{Object: h.object, Name: h.name, Why: err.Error()})
-			continue
-		}
-		list = append(list, *installed)
 	}
 	return list, unknown, nil
 }
@@ -136,12 +142,13 @@ func (s *Subject) assembled(without []Unknown) *Subject {
 	return &whole
 }
 
-// handOver is an operator that OLM installs, and how to render what it makes of it.
-type handOver struct {
-	object     *manifest.Object // that asks for it
-	name       string           // of the bundle
-	catalog    string
-	choice     catalog.Choice
+// Planned is an operator that OLM installs for a Subscription or ClusterExtension of a tree.
+type Planned struct {
+	Object  *manifest.Object // that asks for it
+	Name    string           // of the bundle
+	Catalog string           // NAMESPACE/NAME of a CatalogSource, or NAME of a ClusterCatalog
+	Choice  catalog.Choice
+
 	dependency bool
 	group      map[string]any // of a RenderConfig, without bundles
 	bundle     map[string]any // without source
@@ -149,11 +156,11 @@ type handOver struct {
 }
 
 // String says what the object stands for.
-func (h handOver) String() string {
-	out := fmt.Sprintf("%s (%s:%d): %s from catalog %s", h.object.Identity(), h.object.File, h.object.Line, h.name,
-		h.catalog)
-	if h.choice.Channel != nil {
-		out += ", channel " + h.choice.Channel.Name
+func (h Planned) String() string {
+	out := fmt.Sprintf("%s (%s:%d): %s from catalog %s", h.Object.Identity(), h.Object.File, h.Object.Line, h.Name,
+		h.Catalog)
+	if h.Choice.Channel != nil {
+		out += ", channel " + h.Choice.Channel.Name
 	}
 	if h.dependency {
 		out += ", as a dependency"
@@ -162,8 +169,8 @@ func (h handOver) String() string {
 }
 
 // ofSubscription returns what OLM v0 installs.
-func ofSubscription(i predict.Install) handOver {
-	h := handOver{object: i.Subscription, name: i.Name, catalog: i.Catalog, choice: i.Choice, dependency: i.Dependency,
+func ofSubscription(i predict.Install) Planned {
+	h := Planned{Object: i.Subscription, Name: i.Name, Catalog: i.Catalog, Choice: i.Choice, dependency: i.Dependency,
 		group:  map[string]any{"namespace": i.Namespace, "name": i.Group.Name},
 		bundle: reviewed(generate.ProfileOLM)}
 	if i.Group.Unknown != "" {
@@ -185,8 +192,8 @@ func ofSubscription(i predict.Install) handOver {
 }
 
 // ofExtension returns what OLM v1 installs.
-func ofExtension(e predict.Extension) handOver {
-	h := handOver{object: e.Object, name: e.Name, catalog: e.Catalog, choice: e.Choice,
+func ofExtension(e predict.Extension) Planned {
+	h := Planned{Object: e.Object, Name: e.Name, Catalog: e.Catalog, Choice: e.Choice,
 		group:  map[string]any{"namespace": e.Namespace},
 		bundle: reviewed(generate.ProfileOLMv1)}
 	if e.WatchNamespace != "" {
@@ -223,8 +230,8 @@ func isPolicy(o *manifest.Object) bool {
 	return o.Group() == olm.GroupPolicy && (o.Kind == olm.KindOperatorPolicy || o.Kind == olm.KindPolicy)
 }
 
-// render renders what OLM makes of the operator.
-func (h handOver) render(ctx context.Context, so source.Options) (*Installed, error) {
+// Render renders what OLM makes of the operator.
+func (h Planned) Render(ctx context.Context, so source.Options) (*Installed, error) {
 	if h.err != nil {
 		return nil, h.err
 	}
@@ -232,13 +239,13 @@ func (h handOver) render(ctx context.Context, so source.Options) (*Installed, er
 	bundle["source"] = installSource
 	group := maps.Clone(h.group)
 	group["bundles"] = []any{bundle}
-	c, err := config.Read(h.object.File, manifest.Encode(map[string]any{"apiVersion": config.APIVersion,
+	c, err := config.Read(h.Object.File, manifest.Encode(map[string]any{"apiVersion": config.APIVersion,
 		"kind": config.Kind, "groups": []any{group}}))
 	if err != nil {
 		return nil, err
 	}
 	rendered, err := c.Render(ctx, config.Options{Source: so,
-		Chosen: map[string]catalog.Choice{installSource: h.choice}})
+		Chosen: map[string]catalog.Choice{installSource: h.Choice}})
 	if err != nil {
 		return nil, err
 	}
@@ -246,9 +253,9 @@ func (h handOver) render(ctx context.Context, so source.Options) (*Installed, er
 	if err != nil {
 		return nil, err
 	}
-	ref := cmp.Or(rendered.Opened[0].Ref, h.name)
+	ref := cmp.Or(rendered.Opened[0].Ref, h.Name)
 	s.MovePaths(func(_ int, file string) string { return PathIn(ref, file) })
-	return &Installed{Object: h.object, Name: h.name, Rendered: rendered, Subject: s, note: h.String()}, nil
+	return &Installed{Object: h.Object, Name: h.Name, Rendered: rendered, Subject: s, note: h.String()}, nil
 }
 
 // installSource stands for the bundle that OLM installs.
