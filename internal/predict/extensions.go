@@ -23,6 +23,7 @@ type Extension struct {
 	Namespace      string         // spec.namespace
 	WatchNamespace string         // spec.config.inline.watchNamespace; may be empty
 	Deployments    map[string]any // spec.config.inline.deploymentConfig; may be empty
+	Account        string         // spec.serviceAccount.name, which OLM v1 ignores since version 1.11; may be empty
 
 	installed *extension.Installed
 }
@@ -31,8 +32,11 @@ type Extension struct {
 // api/v1/clusterextension_types.go).
 type clusterExtension struct {
 	Spec struct {
-		Namespace string `json:"namespace"`
-		Source    struct {
+		Namespace      string `json:"namespace"`
+		ServiceAccount struct {
+			Name string `json:"name"`
+		} `json:"serviceAccount"`
+		Source struct {
 			SourceType string `json:"sourceType"`
 			Catalog    *struct {
 				PackageName             string                `json:"packageName"`
@@ -153,7 +157,7 @@ func installedFrom(r *extension.Resolution) *extension.Installed {
 // extension returns the operator that is chosen for a ClusterExtension.
 func (q *asked) extension(o *manifest.Object, chosen *extension.Resolution) *Extension {
 	e := &Extension{Object: o, Name: chosen.Bundle.Name, Catalog: chosen.Source, Namespace: q.object.Spec.Namespace,
-		installed: installedFrom(chosen)}
+		Account: q.object.Spec.ServiceAccount.Name, installed: installedFrom(chosen)}
 	for _, s := range q.sources {
 		if p := s.Catalog.Packages[q.Package]; s.Name == chosen.Source && p != nil {
 			e.Choice = catalog.Choice{Package: p, Bundle: chosen.Bundle}

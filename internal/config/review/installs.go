@@ -149,6 +149,9 @@ type Planned struct {
 	Catalog string           // NAMESPACE/NAME of a CatalogSource, or NAME of a ClusterCatalog
 	Choice  catalog.Choice
 
+	Namespace string // where it is installed
+	Account   string // that OLM v1 installs it with, up to version 1.10; may be empty
+
 	dependency bool
 	group      map[string]any // of a RenderConfig, without bundles
 	bundle     map[string]any // without source
@@ -171,8 +174,9 @@ func (h Planned) String() string {
 // ofSubscription returns what OLM v0 installs.
 func ofSubscription(i predict.Install) Planned {
 	h := Planned{Object: i.Subscription, Name: i.Name, Catalog: i.Catalog, Choice: i.Choice, dependency: i.Dependency,
-		group:  map[string]any{"namespace": i.Namespace, "name": i.Group.Name},
-		bundle: reviewed(generate.ProfileOLM)}
+		Namespace: i.Namespace,
+		group:     map[string]any{"namespace": i.Namespace, "name": i.Group.Name},
+		bundle:    reviewed(generate.ProfileOLM)}
 	if i.Group.Unknown != "" {
 		h.err = fmt.Errorf("the target namespaces of OperatorGroup %s/%s are not known: %s", i.Group.Namespace,
 			i.Group.Name, i.Group.Unknown)
@@ -194,6 +198,7 @@ func ofSubscription(i predict.Install) Planned {
 // ofExtension returns what OLM v1 installs.
 func ofExtension(e predict.Extension) Planned {
 	h := Planned{Object: e.Object, Name: e.Name, Catalog: e.Catalog, Choice: e.Choice,
+		Namespace: e.Namespace, Account: e.Account,
 		group:  map[string]any{"namespace": e.Namespace},
 		bundle: reviewed(generate.ProfileOLMv1)}
 	if e.WatchNamespace != "" {
