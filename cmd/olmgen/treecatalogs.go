@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -49,7 +50,7 @@ func (f *treeCatalogs) register(flags *pflag.FlagSet) {
 	)
 }
 
-// open reads the catalogs of the flags, and the images of the other CatalogSources of a tree.
+// open reads the catalogs of the flags, and the images of the other CatalogSources and ClusterCatalogs of a tree.
 func (f *treeCatalogs) open(cmd *cobra.Command, t *tree.Tree, network fbc.Options) (predict.Catalogs, error) {
 	c := predict.Catalogs{Global: f.global, ApproveAll: f.approveAll}
 	var named []catalogFlag
@@ -84,6 +85,9 @@ func (f *treeCatalogs) open(cmd *cobra.Command, t *tree.Tree, network fbc.Option
 	if c.Others == nil && !network.Source.Offline {
 		c.Partial = len(c.Sources) == 0
 		c.Sources = append(c.Sources, imageCatalogs(cmd, t, c.Sources, network)...)
+		if !f.onlyV0 {
+			c.ClusterCatalogs = append(c.ClusterCatalogs, imageClusterCatalogs(cmd, t, c.ClusterCatalogs, network)...)
+		}
 	}
 	return c, nil
 }
@@ -144,6 +148,25 @@ func imageCatalogs(cmd *cobra.Command, t *tree.Tree, known []resolve.Source, net
 		}
 		s.Catalog, s.Unavailable = read.Catalog, read.refused
 		out = append(out, s)
+	}
+	return out
+}
+
+// imageClusterCatalogs reads the images of the ClusterCatalogs of a tree that a ClusterExtension of it uses and that
+// are not known. One that cannot be read stays unknown.
+func imageClusterCatalogs(cmd *cobra.Command, t *tree.Tree, known []extension.Source,
+	network fbc.Options) (out []extension.Source) {
+	images := predict.CatalogImages(t.Objects)
+	for _, name := range slices.Sorted(maps.Keys(images)) {
+		if slices.ContainsFunc(known, func(s extension.Source) bool { return s.Name == name }) {
+			continue
+		}
+		read, err := readServed(cmd, source.KindOCI+"://"+images[name], network)
+		if err != nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: ClusterCatalog %s: %v\n", name, err)
+			continue
+		}
+		out = append(out, extension.Source{Name: name, Catalog: read.Catalog})
 	}
 	return out
 }
