@@ -5,13 +5,18 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/catalog/shard"
+	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/report/audit"
 )
 
@@ -85,11 +90,20 @@ oci-layout:DIR). DIR has bundles, catalogs and legacy packages at any depth. A
 bundle in a directory fills in the bundle of the same package and name of a
 catalog that does not hold its objects.`
 
+// catalogAuditFlags are the flags of olmgen catalog audit.
+type catalogAuditFlags struct {
+	auditFlags
+	trees    []string
+	catalogs treeCatalogs
+	format   findings.Format
+	failOn   findings.Severity
+	all      bool
+}
+
 func newCatalogAudit() *cobra.Command {
-	f := auditFlags{}
-	format, failOn, all := findings.Text, findings.None, false
+	f := catalogAuditFlags{format: findings.Text, failOn: findings.None}
 	cmd := &cobra.Command{
-		Use:   "audit CATALOG|DIR...",
+		Use:   "audit CATALOG|DIR... | --tree PATH",
 		Short: "Compare the operators of a catalog in one table",
 		Long: `Audit lists the head of the default channel of each package: its install modes,
 what its permissions reach, its webhooks, CRDs and images, kinds of objects that
@@ -100,50 +114,113 @@ follow, with the counts that OLM has as metrics.
 Without objects, only install modes, CRDs and deprecation are known. A DIR that
 has only manifests is a tree: audit lists its ClusterServiceVersions.
 
+With --tree it lists the operators of a cluster: the ClusterServiceVersions in
+PATH, and what OLM installs for its Subscriptions, OperatorPolicies and
+ClusterExtensions from the catalogs of --catalog, or from the images of its
+CatalogSources. What an operator reaches is where its OperatorGroup lets it. An
+operator that is not known is listed as one that cannot be read.
+
 A bundle that cannot be read does not stop the audit. It is listed, and it is a
 finding of level error. The exit code is 3 if there are findings at or above
 --fail-on.`,
 		Example: `  olmgen catalog audit catalog/
   olmgen catalog audit --all-versions --format csv bundles/ > audit.csv
-  olmgen catalog audit --format json catalog/ bundles/ | jq .totals`,
-		Args: args(1, math.MaxInt, "the catalog"),
-		RunE: func(cmd *cobra.Command, refs []string) error {
-			in, parts, err := f.auditPart(cmd)
-			if err != nil {
-				return err
+  olmgen catalog audit --format json catalog/ bundles/ | jq .totals
+  olmgen catalog audit --tree clusters/prod --catalog olm/community=configs/`,
+		Args: func(cmd *cobra.Command, given []string) error {
+			if len(f.trees) > 0 {
+				return args(0, 0, "")(cmd, given)
 			}
-			set, done, err := f.load(cmd, refs)
-			if err != nil {
-				return err
-			}
-			want, wanted := audit.Head, "heads"
-			if all {
-				want, wanted = audit.All, "all versions"
-			}
-			if parts {
-				part, err := set.RunPart(cmd.Context(), in, wanted, want)
-				done()
-				return writePart(cmd, f.output, part, err)
-			}
-			report, err := set.Run(cmd.Context(), want)
-			done()
-			if err != nil {
-				return err
-			}
-			err = printAudit(cmd, report, format, failOn)
-			if format == findings.Text && report.Incomplete() && !f.options.Pull {
-				fmt.Fprintln(cmd.ErrOrStderr(), "hint: --pull reads the objects from the images of the bundles")
-			}
-			return err
+			return args(1, math.MaxInt, "the catalog, or --tree,")(cmd, given)
 		},
+		RunE: f.run,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVar(&all, "all-versions", false, "list all releases of each package")
-	registerAuditFormat(cmd, &format, &failOn)
+	flags.StringArrayVar(&f.trees, "tree", nil,
+		"`PATH` with Subscriptions, ClusterExtensions and what else is in the cluster; may be repeated")
+	f.catalogs.register(flags)
+	flags.BoolVar(&f.all, "all-versions", false, "list all releases of each package")
+	registerAuditFormat(cmd, &f.format, &f.failOn)
 	f.register(flags)
+	flags.BoolVar(&f.options.Source.Offline, "offline", false, "never use the network")
+	place(flags, config.TopicSource, "offline")
+	nameOnly(flags, "offline")
 	flags.StringVarP(&f.output, "output", "o", "", "with --shard: `FILE` for the part, in place of stdout")
 	return cmd
+}
+
+func (f *catalogAuditFlags) run(cmd *cobra.Command, refs []string) error {
+	in, parts, err := f.auditPart(cmd)
+	if err != nil {
+		return err
+	}
+	set, done, err := f.set(cmd, refs)
+	if err != nil {
+		return err
+	}
+	want, wanted := audit.Head, "heads"
+	if f.all {
+		want, wanted = audit.All, "all versions"
+	}
+	if parts {
+		part, err := set.RunPart(cmd.Context(), in, wanted, want)
+		done()
+		return writePart(cmd, f.output, part, err)
+	}
+	report, err := set.Run(cmd.Context(), want)
+	done()
+	if err != nil {
+		return err
+	}
+	err = printAudit(cmd, report, f.format, f.failOn)
+	if f.format == findings.Text && report.Incomplete() && !f.options.Pull {
+		fmt.Fprintln(cmd.ErrOrStderr(), "hint: --pull reads the objects from the images of the bundles")
+	}
+	return err
+}
+
+// set reads what is audited. The function that it returns removes the progress bar.
+func (f *catalogAuditFlags) set(cmd *cobra.Command, refs []string) (*audit.Set, func(), error) {
+	if len(f.trees) == 0 {
+		for _, name := range []string{"catalog", "global-namespace", "approve-all"} {
+			if cmd.Flags().Changed(name) {
+				return nil, nil, &usageError{"--" + name + " needs --tree", "add --tree, or give the catalog alone"}
+			}
+		}
+		return f.load(cmd, refs)
+	}
+	for _, name := range []string{"all-versions", "shard"} {
+		if cmd.Flags().Changed(name) {
+			return nil, nil, &usageError{"--" + name + " cannot be given with --tree", "it is for catalogs"}
+		}
+	}
+	t, err := tree.Read(cmd.Context(), f.trees, tree.Options{Stdin: cmd.InOrStdin()})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := requireObjects(t); err != nil {
+		return nil, nil, err
+	}
+	saySkipped(cmd.ErrOrStderr(), t)
+	sayIdle(cmd, t.Objects)
+	network := withInput(cmd, fbc.Options{Source: f.options.Source, Cache: &fbc.Cache{}})
+	o := review.TreeOptions{Name: strings.Join(f.trees, ", "), Source: network.Source}
+	if o.Catalogs, err = f.catalogs.open(cmd, t, network); err != nil {
+		return nil, nil, err
+	}
+	f.options.Source = network.Source
+	step, done := progress(cmd.ErrOrStderr())
+	f.options.Progress = step
+	set, err := audit.OfTree(cmd.Context(), t, o, f.options)
+	if err == nil && len(set.Packages)+len(set.Unread) == 0 {
+		err = fmt.Errorf("%s: there are no operators", o.Name)
+	}
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	return set, done, nil
 }
 
 func registerAuditFormat(cmd *cobra.Command, format *findings.Format, failOn *findings.Severity) {

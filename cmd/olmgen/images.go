@@ -56,9 +56,9 @@ ImageTagMirrorSet for images without a digest, for the registry of --mirror.
 olmgen render --mirror-map changes the images instead.
 
 TREE is a directory of manifests or a YAML file: the images of what is applied,
-and of what OLM installs for its Subscriptions and ClusterExtensions from the
-catalogs of --catalog, or from the images of its CatalogSources. With
---mirror-map, images without a mirror are named.
+and of what OLM installs for its Subscriptions, OperatorPolicies and
+ClusterExtensions from the catalogs of --catalog, or from the images of its
+CatalogSources. With --mirror-map, images without a mirror are named.
 
 With --unpinned the exit code is 3 if an image is not pinned by digest. It is 1
 if a source cannot be read, or with --unpinned if an operator is not known; the
@@ -104,8 +104,10 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 	failed, unknown := 0, 0
 	err = inOrder(f.workers(), len(sources), func(i int) *listed { return f.listOne(cmd, sources[i], len(sources)) },
 		func(_ int, of *listed) error {
-			if _, err := cmd.ErrOrStderr().Write(of.warnings.Bytes()); err != nil {
-				return err
+			for _, message := range of.warnings {
+				if _, err := cmd.ErrOrStderr().Write(message); err != nil {
+					return err
+				}
 			}
 			switch {
 			case of.err == nil:
@@ -151,7 +153,15 @@ type listed struct {
 	images   []images.Image
 	unknown  int // operators of a tree
 	err      error
-	warnings bytes.Buffer
+	warnings messages
+}
+
+// messages are what was written, one by one.
+type messages [][]byte
+
+func (m *messages) Write(p []byte) (int, error) {
+	*m = append(*m, bytes.Clone(p))
+	return len(p), nil
 }
 
 func (f *imagesFlags) listOne(cmd *cobra.Command, s namedSource, of int) *listed {

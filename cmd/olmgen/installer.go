@@ -24,13 +24,15 @@ type installerFlags struct {
 	from      string
 	installer string
 	name      string
+	trees     []string // with ClusterExtensions
+	catalogs  treeCatalogs
 	options   installer.Options
 }
 
 func newInstallerRBAC() *cobra.Command {
 	var f installerFlags
 	cmd := &cobra.Command{
-		Use:   "installer-rbac SOURCE|-f FILE --installer NAMESPACE/NAME",
+		Use:   "installer-rbac SOURCE|-f FILE|--tree PATH --installer NS/NAME",
 		Short: "Which RBAC does applying this need? Write it",
 		Long: `Installer-rbac writes the smallest Roles and ClusterRole, with bindings, under
 which a ServiceAccount may apply what olmgen render makes with the same flags,
@@ -52,6 +54,12 @@ With --escalate, escalate and bind are granted on all roles in place of the
 rules in them. The list is shorter, but grants no less: an account that may
 escalate a role can give every right to those who are bound to it.
 
+With --tree, and without --installer, it writes them for the ServiceAccount that
+each ClusterExtension of a tree names, as EXTENSION-installer. Up to version
+1.10, OLM v1 installs the operator with it. The bundle is the one that OLM v1
+installs from the catalogs of --catalog, or from the images of the
+ClusterCatalogs in the tree.
+
 An administrator applies the result before the first installation, and again
 when a new version changes it.
 
@@ -61,9 +69,14 @@ when a new version changes it.
       --installer argocd/operators -o rbac/
   olmgen installer-rbac -f olmgen.yaml --installer argocd/operators
   olmgen installer-rbac --from out/ --installer tenant/deployer
-  kustomize build . | olmgen installer-rbac --from - --installer tenant/deployer`,
+  kustomize build . | olmgen installer-rbac --from - --installer tenant/deployer
+  olmgen installer-rbac --tree clusters/prod --catalog community=configs/`,
 		Args: func(cmd *cobra.Command, given []string) error {
 			switch {
+			case len(f.trees) > 0 && (f.from != "" || len(f.render.files) > 0 || f.installer != ""):
+				return &usageError{"--tree cannot be given with --installer, --from or -f", "give one of them"}
+			case len(f.trees) > 0:
+				return args(0, 0, "")(cmd, given)
 			case f.from != "" && len(f.render.files) > 0:
 				return &usageError{"--from cannot be given with -f", "give one of them"}
 			case f.from != "":
@@ -71,7 +84,7 @@ when a new version changes it.
 			case len(f.render.files) > 0:
 				return f.render.checkDeclared(cmd, given)
 			}
-			return args(1, 1, "the bundle, or -f or --from,")(cmd, given)
+			return args(1, 1, "the bundle, or -f, --from or --tree,")(cmd, given)
 		},
 		RunE: f.run,
 	}
@@ -85,6 +98,9 @@ func (f *installerFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.installer, "installer", "", "`NAMESPACE/NAME` of the ServiceAccount that applies")
 	fileFlag(flags, &f.render.files)
 	flags.StringVar(&f.from, "from", "", "`DIR`, a file or - with manifests, in place of a SOURCE")
+	flags.StringArrayVar(&f.trees, "tree", nil,
+		"`PATH` with ClusterExtensions, in place of a SOURCE and --installer; may be repeated")
+	f.catalogs.register(flags)
 	flags.StringVar(&f.name, "name", "",
 		"`NAME` of the Roles and bindings (default: the package name with -installer; with -f and --from the "+
 			"account's)")
@@ -96,6 +112,14 @@ func (f *installerFlags) register(cmd *cobra.Command) {
 }
 
 func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
+	if len(f.trees) > 0 {
+		return f.extensions(cmd)
+	}
+	for _, name := range []string{"catalog", "global-namespace", "approve-all"} {
+		if cmd.Flags().Changed(name) {
+			return &usageError{"--" + name + " needs --tree", "the catalog of a SOURCE is catalog:DIR"}
+		}
+	}
 	if f.installer == "" {
 		return &usageError{"--installer is missing", "name the ServiceAccount that applies, as NAMESPACE/NAME"}
 	}
@@ -122,10 +146,17 @@ func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 	if err := f.printGrants(cmd.ErrOrStderr(), p); err != nil {
 		return err
 	}
-	result := *a.operator.Result
-	if result.Objects, err = p.Objects(s, a.templates); err != nil {
+	objects, err := p.Objects(s, a.templates)
+	if err != nil {
 		return err
 	}
+	return f.write(cmd, a, objects)
+}
+
+// write writes the Roles and bindings.
+func (f *installerFlags) write(cmd *cobra.Command, a *applied, objects []generate.Object) error {
+	result := *a.operator.Result
+	result.Objects = objects
 	a.operator.Result = &result
 	files, err := output.SingleOperator(a.operator, a.templates).Files(output.LayoutFlat)
 	if err != nil {

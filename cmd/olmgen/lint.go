@@ -43,9 +43,10 @@ Files below a directory named cluster-scope belong to the cluster-scope
 application; rules about it ignore stdin. Some rules compare several files, so
 pass everything that is deployed to one cluster together.
 
-A Subscription or ClusterExtension stands for what OLM installs for it from the
-catalogs of --catalog, or from the image of its CatalogSource. The rules about
-meta-operators and the limits on permissions and registries look at it.
+A Subscription, OperatorPolicy or ClusterExtension stands for what OLM installs
+for it from the catalogs of --catalog, or from the image of its CatalogSource.
+The rules about meta-operators and the limits on permissions and registries look
+at it.
 
 The exit code is 3 if there are findings at or above --fail-on.
 docs/lint.md describes the rules and the format of policy files.`,

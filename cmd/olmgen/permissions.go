@@ -48,9 +48,9 @@ what olmgen render would write with the same flags, and for a RenderConfig all
 that it declares. Several arguments, and the operators of a RenderConfig, are in
 one cluster and make one report.
 
-A Subscription or ClusterExtension in a TREE stands for what OLM installs for it
-from the catalogs of --catalog, or from the image of a CatalogSource in the
-TREE.
+A Subscription, OperatorPolicy or ClusterExtension in a TREE stands for what OLM
+installs for it from the catalogs of --catalog, or from the image of a
+CatalogSource in the TREE.
 
 The exit code is 3 if there are findings at or above --fail-on. It is 1 if
 --fail-on is given and an operator is not known.
@@ -176,6 +176,8 @@ func refuseWithoutBindings(ref string, in permissions.Input) error {
 	case len(in.Unresolved) > 0:
 		e.Tip = "OLM makes them of what it installs, and that is not known: " + in.Unresolved[0] +
 			"; pass the content of its catalog with --catalog"
+	case len(in.Notes) > 0:
+		e.Tip = in.Notes[0]
 	case len(in.CSVs) > 0:
 		e.Tip = "OLM makes them of the ClusterServiceVersion: name the bundle's directory, the one that has manifests/"
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,7 +14,9 @@ import (
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/predict"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -47,7 +50,7 @@ func (f *treeCatalogs) register(flags *pflag.FlagSet) {
 	)
 }
 
-// open reads the catalogs of the flags, and the images of the other CatalogSources of a tree.
+// open reads the catalogs of the flags, and the images of the other CatalogSources and ClusterCatalogs of a tree.
 func (f *treeCatalogs) open(cmd *cobra.Command, t *tree.Tree, network fbc.Options) (predict.Catalogs, error) {
 	c := predict.Catalogs{Global: f.global, ApproveAll: f.approveAll}
 	var named []catalogFlag
@@ -82,8 +85,21 @@ func (f *treeCatalogs) open(cmd *cobra.Command, t *tree.Tree, network fbc.Option
 	if c.Others == nil && !network.Source.Offline {
 		c.Partial = len(c.Sources) == 0
 		c.Sources = append(c.Sources, imageCatalogs(cmd, t, c.Sources, network)...)
+		if !f.onlyV0 {
+			c.ClusterCatalogs = append(c.ClusterCatalogs, imageClusterCatalogs(cmd, t, c.ClusterCatalogs, network)...)
+		}
 	}
 	return c, nil
+}
+
+// sayIdle names the OperatorPolicies that install nothing.
+func sayIdle(cmd *cobra.Command, objects []*manifest.Object) {
+	for _, p := range olm.OperatorPolicies(objects) {
+		if why := p.Idle(); why != "" {
+			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: note: %s:%d: %s installs nothing: %s\n", p.Object.File,
+				p.Object.Line, p.Object.Identity(), why)
+		}
+	}
 }
 
 // installs returns what OLM installs for the objects of a tree from these catalogs.
@@ -93,6 +109,7 @@ func (f *treeCatalogs) installs(cmd *cobra.Command, t *tree.Tree, network fbc.Op
 	if err != nil {
 		return nil, nil, err
 	}
+	sayIdle(cmd, t.Objects)
 	return review.Installs(cmd.Context(), t, review.TreeOptions{Catalogs: c, Source: withInput(cmd, network).Source})
 }
 
@@ -110,10 +127,18 @@ func (f *treeCatalogs) parse(value string) (catalogFlag, error) {
 // imageCatalogs reads the images of the CatalogSources of a tree that a Subscription of it names and that are not
 // known. One that cannot be read stays unknown.
 func imageCatalogs(cmd *cobra.Command, t *tree.Tree, known []resolve.Source, network fbc.Options) []resolve.Source {
-	tree := resolve.ReadValid(t.Objects)
+	objects, unknown := olm.WithPolicies(t.Objects, nil)
+	tree := resolve.ReadValid(objects)
+	// an OperatorPolicy that names no catalog may mean any
+	anyOf := slices.ContainsFunc(unknown, func(u olm.UnknownPolicy) bool {
+		return u.Source == "" && len(u.Faults) == 0
+	})
 	var out []resolve.Source
 	for _, s := range tree.CatalogSources {
-		if s.Image == "" || slices.ContainsFunc(known, s.Same) || !tree.Subscribes(s) {
+		named := anyOf || tree.Subscribes(s) || slices.ContainsFunc(unknown, func(u olm.UnknownPolicy) bool {
+			return u.Source == s.Name
+		})
+		if s.Image == "" || slices.ContainsFunc(known, s.Same) || !named {
 			continue
 		}
 		read, err := readServed(cmd, source.KindOCI+"://"+s.Image, network)
@@ -123,6 +148,25 @@ func imageCatalogs(cmd *cobra.Command, t *tree.Tree, known []resolve.Source, net
 		}
 		s.Catalog, s.Unavailable = read.Catalog, read.refused
 		out = append(out, s)
+	}
+	return out
+}
+
+// imageClusterCatalogs reads the images of the ClusterCatalogs of a tree that a ClusterExtension of it uses and that
+// are not known. One that cannot be read stays unknown.
+func imageClusterCatalogs(cmd *cobra.Command, t *tree.Tree, known []extension.Source,
+	network fbc.Options) (out []extension.Source) {
+	images := predict.CatalogImages(t.Objects)
+	for _, name := range slices.Sorted(maps.Keys(images)) {
+		if slices.ContainsFunc(known, func(s extension.Source) bool { return s.Name == name }) {
+			continue
+		}
+		read, err := readServed(cmd, source.KindOCI+"://"+images[name], network)
+		if err != nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: ClusterCatalog %s: %v\n", name, err)
+			continue
+		}
+		out = append(out, extension.Source{Name: name, Catalog: read.Catalog})
 	}
 	return out
 }

@@ -83,7 +83,7 @@ type CSV struct {
 // Check predicts what OLM does with the objects of a tree and reports what is wrong. The same tree yields the same
 // report. An error is that of ctx or of a catalog that cannot be read again.
 func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
-	c, objects := clusterOf(t, o.Namespace)
+	c, objects := clusterOf(ctx, t, o.Namespace, o.Catalogs)
 	c.kube = o.Kube
 	c.skipped(t)
 	if err := c.subscribe(ctx, o.Catalogs); err != nil {
@@ -138,10 +138,13 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	return r, nil
 }
 
-// clusterOf returns the cluster of a tree and the tree's objects without its patches.
-func clusterOf(t *tree.Tree, namespace string) (*cluster, []*manifest.Object) {
+// clusterOf returns the cluster of a tree, and the tree's objects without its patches and with what its OperatorPolicies
+// make.
+func clusterOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs) (*cluster, []*manifest.Object) {
 	objects, patches := apart(t)
+	objects, unknown := WithPolicies(ctx, objects, namespace, catalogs)
 	c := read(objects, namespace)
+	c.judgePolicies(unknown)
 	for _, p := range patches {
 		c.patch(p, namespace)
 	}

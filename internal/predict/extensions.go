@@ -23,6 +23,7 @@ type Extension struct {
 	Namespace      string         // spec.namespace
 	WatchNamespace string         // spec.config.inline.watchNamespace; may be empty
 	Deployments    map[string]any // spec.config.inline.deploymentConfig; may be empty
+	Account        string         // spec.serviceAccount.name, which OLM v1 ignores since version 1.11; may be empty
 
 	installed *extension.Installed
 }
@@ -31,8 +32,11 @@ type Extension struct {
 // api/v1/clusterextension_types.go).
 type clusterExtension struct {
 	Spec struct {
-		Namespace string `json:"namespace"`
-		Source    struct {
+		Namespace      string `json:"namespace"`
+		ServiceAccount struct {
+			Name string `json:"name"`
+		} `json:"serviceAccount"`
+		Source struct {
 			SourceType string `json:"sourceType"`
 			Catalog    *struct {
 				PackageName             string                `json:"packageName"`
@@ -63,7 +67,52 @@ type clusterCatalog struct {
 	Spec     struct {
 		Priority         int32  `json:"priority"`
 		AvailabilityMode string `json:"availabilityMode"`
+		Source           struct {
+			Image struct {
+				Ref string `json:"ref"`
+			} `json:"image"`
+		} `json:"source"`
 	} `json:"spec"`
+}
+
+// selected reports whether OLM v1 uses the catalog for a ClusterExtension with a selector.
+func (c *clusterCatalog) selected(by labels.Selector) bool {
+	set := labels.Merge(c.Metadata.Labels, labels.Set{labelCatalogName: c.Metadata.Name})
+	return c.Spec.AvailabilityMode != "Unavailable" && by.Matches(set)
+}
+
+// CatalogImages returns the images of the ClusterCatalogs among objects that a ClusterExtension among them uses, by the
+// name of the ClusterCatalog. What cannot be read has none.
+func CatalogImages(objects []*manifest.Object) map[string]string {
+	images := map[string]string{}
+	for _, o := range objects {
+		if o.Kind != olm.KindClusterExtension || o.Group() != olm.GroupV1 {
+			continue
+		}
+		var e clusterExtension
+		if _, err := o.Into(&e); err != nil || e.Spec.Source.Catalog == nil {
+			continue
+		}
+		selects, err := selectorOf(e.Spec.Source.Catalog.Selector)
+		for _, c := range objects {
+			var catalog clusterCatalog
+			if err != nil || c.Kind != olm.KindClusterCatalog || c.Group() != olm.GroupV1 {
+				continue
+			}
+			_, err := c.Into(&catalog)
+			if ref := catalog.Spec.Source.Image.Ref; err == nil && ref != "" && catalog.selected(selects) {
+				images[c.Name] = ref
+			}
+		}
+	}
+	return images
+}
+
+func selectorOf(selector *metav1.LabelSelector) (labels.Selector, error) {
+	if selector == nil {
+		return labels.Everything(), nil
+	}
+	return metav1.LabelSelectorAsSelector(selector)
 }
 
 // labelCatalogName is the label that OLM v1 gives every ClusterCatalog (operator-controller: api/v1,
@@ -153,7 +202,7 @@ func installedFrom(r *extension.Resolution) *extension.Installed {
 // extension returns the operator that is chosen for a ClusterExtension.
 func (q *asked) extension(o *manifest.Object, chosen *extension.Resolution) *Extension {
 	e := &Extension{Object: o, Name: chosen.Bundle.Name, Catalog: chosen.Source, Namespace: q.object.Spec.Namespace,
-		installed: installedFrom(chosen)}
+		Account: q.object.Spec.ServiceAccount.Name, installed: installedFrom(chosen)}
 	for _, s := range q.sources {
 		if p := s.Catalog.Packages[q.Package]; s.Name == chosen.Source && p != nil {
 			e.Choice = catalog.Choice{Package: p, Bundle: chosen.Bundle}
@@ -173,12 +222,9 @@ func (q *asked) extension(o *manifest.Object, chosen *extension.Resolution) *Ext
 // servedTo returns the catalogs that a selector selects: those of the tree, and those that are only known by name.
 func servedTo(selector *metav1.LabelSelector, objects []*manifest.Object,
 	catalogs Catalogs) ([]extension.Source, error) {
-	selects := labels.Everything()
-	if selector != nil {
-		var err error
-		if selects, err = metav1.LabelSelectorAsSelector(selector); err != nil {
-			return nil, err
-		}
+	selects, err := selectorOf(selector)
+	if err != nil {
+		return nil, err
 	}
 	var out []extension.Source
 	declared := map[string]bool{}
@@ -191,8 +237,7 @@ func servedTo(selector *metav1.LabelSelector, objects []*manifest.Object,
 			return nil, err
 		}
 		declared[o.Name] = true
-		set := labels.Merge(c.Metadata.Labels, labels.Set{labelCatalogName: o.Name})
-		if c.Spec.AvailabilityMode == "Unavailable" || !selects.Matches(set) {
+		if !c.selected(selects) {
 			continue
 		}
 		content := catalogs.Others

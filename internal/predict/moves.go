@@ -38,9 +38,9 @@ type Move struct {
 // older content first. Every InstallPlan counts as approved. An error is that of ctx, or of a catalog that cannot be
 // read again.
 func Moves(ctx context.Context, t *tree.Tree, namespace string, older, newer Catalogs) (*Movement, error) {
-	c, _ := clusterOf(t, namespace)
+	c, _ := clusterOf(ctx, t, namespace, older)
 	read := resolve.ReadValid(c.resolverObjects())
-	m := &movement{was: c.resolution(read, older)}
+	m := &movement{was: c.resolution(read, older), newer: newer}
 	m.Unknown = append(m.Unknown, c.unknown...)
 	m.is = c.resolution(read, newer)
 	for _, u := range c.unknown[len(m.Unknown):] {
@@ -71,6 +71,7 @@ func Moves(ctx context.Context, t *tree.Tree, namespace string, older, newer Cat
 type movement struct {
 	Movement
 	was, is *resolution
+	newer   Catalogs
 }
 
 // namespace finds the moves of a namespace.
@@ -92,6 +93,7 @@ func (m *movement) namespace(ctx context.Context, state *resolve.State) error {
 	start := rest.End()
 	m.Operators += len(start.CSVs)
 	m.is.look(start)
+	m.is.defaultChannels(ctx, start, m.newer)
 	result, err := resolve.Run(ctx, start, all)
 	if err != nil {
 		return err
@@ -138,9 +140,14 @@ func (m *movement) subscription(older, start *resolve.State, result *resolve.Res
 			}
 		}
 	}
+	if move.Steps == nil { // OLM creates the Subscription
+		move.Steps = []string{now.InstalledCSV}
+	}
 	owner, dependency := m.is.asking(ns, result.Steps)(now.InstalledCSV)
 	move.Object = owner.Object
-	move.Approval = slices.ContainsFunc(start.Subscriptions, func(s resolve.Subscription) bool { return s.Manual })
+	move.Approval = slices.ContainsFunc(start.Subscriptions, func(s resolve.Subscription) bool {
+		return s.Manual && !s.Automatic()
+	})
 	install := func(state *resolve.State, name string) *Install {
 		p := packageIn(state, now.Source, now.SourceNamespace, now.Package)
 		b := p.Bundle(name)

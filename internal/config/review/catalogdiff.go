@@ -77,7 +77,7 @@ func (m OperatorMove) rank() int {
 func reviewOf(ctx context.Context, m predict.Move, o TreeOptions, in compare.Options) (*OperatorMove, error) {
 	out := &OperatorMove{Object: m.Object.Identity(), File: m.Object.File, Line: m.Object.Line, From: m.From,
 		Steps: m.Steps, Approval: m.Approval}
-	var old, now *handOver
+	var old, now *Planned
 	switch {
 	case m.NewV1 != nil:
 		was, is := ofExtension(*m.OldV1), ofExtension(*m.NewV1)
@@ -108,7 +108,7 @@ func reviewOf(ctx context.Context, m predict.Move, o TreeOptions, in compare.Opt
 			after.Note = "OLM installs it anew: everything is new"
 		}
 		in.PathKnown = true
-		out.Diff, err = Compare(ctx, before, after, [2]string{cmp.Or(m.From, "nothing"), now.name}, in)
+		out.Diff, err = Compare(ctx, before, after, [2]string{cmp.Or(m.From, "nothing"), now.Name}, in)
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -120,8 +120,8 @@ func reviewOf(ctx context.Context, m predict.Move, o TreeOptions, in compare.Opt
 }
 
 // subject returns what OLM makes of the operator.
-func (h handOver) subject(ctx context.Context, o TreeOptions) (*Subject, error) {
-	installed, err := h.render(ctx, o.Source)
+func (h Planned) subject(ctx context.Context, o TreeOptions) (*Subject, error) {
+	installed, err := h.Render(ctx, o.Source)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,16 @@ func CatalogRules() []findings.Rule { return slices.Concat(predict.Rules(), comp
 
 // Lead returns a sentence: how many operators move.
 func (d *CatalogDiff) Lead() string {
-	lead := fmt.Sprintf("%d of %s would move", len(d.Moves), text.Count(d.Operators, "operator"))
+	added := 0
+	for _, m := range d.Moves {
+		if m.From == "" {
+			added++
+		}
+	}
+	lead := fmt.Sprintf("%d of %s would move", len(d.Moves)-added, text.Count(d.Operators, "operator"))
+	if added > 0 {
+		lead += fmt.Sprintf(", %d would be installed", added)
+	}
 	switch {
 	case d.Operators+len(d.Moves) == 0:
 		lead = "OLM installs no operator"

@@ -32,20 +32,28 @@ type TreeOptions struct {
 	Source    source.Options   // how bundles are fetched that a catalog only names
 }
 
-// FromObjectsOf returns the objects of a tree as a Subject, without what OLM installs for its Subscriptions.
-func FromObjectsOf(t *tree.Tree, o TreeOptions) (*Subject, error) {
-	s, err := FromObjects(t.Objects, permissions.Operator{Name: o.Name}, o.Namespace)
+// FromObjectsOf returns the objects of a tree as a Subject, with those that its OperatorPolicies make and without what
+// OLM installs for its Subscriptions.
+func FromObjectsOf(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error) {
+	objects, _ := predict.WithPolicies(ctx, t.Objects, o.Namespace, o.Catalogs) // Installs says what is unknown
+	s, err := FromObjects(objects, permissions.Operator{Name: o.Name}, o.Namespace)
 	if err != nil {
 		return nil, err
 	}
 	s.Unread = t.Unread()
+	for _, p := range olm.OperatorPolicies(t.Objects) {
+		if why := p.Idle(); why != "" {
+			s.Notes = append(s.Notes, fmt.Sprintf("%s (%s:%d) installs nothing: %s", p.Object.Identity(), p.Object.File,
+				p.Object.Line, why))
+		}
+	}
 	return s, nil
 }
 
 // FromTree returns the objects of a tree as a Subject, with what OLM makes of the operators that it installs for the
 // Subscriptions of the tree. Errors are about objects that cannot be read, and those of ctx.
 func FromTree(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error) {
-	s, err := FromObjectsOf(t, o)
+	s, err := FromObjectsOf(ctx, t, o)
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +82,24 @@ type Installed struct {
 // says what it is, OLM installs none, or its bundle cannot be read or rendered. Other errors are about objects that
 // cannot be read, and those of ctx.
 func Installs(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Installed, unknown []Unknown, err error) {
+	plan, unknown, err := Plan(ctx, t, o)
+	for _, p := range plan {
+		installed, err := p.Render(ctx, o.Source)
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		if err != nil {
+			unknown = append(unknown, Unknown{Object: p.Object, Name: p.Name, Why: err.Error()})
+			continue
+		}
+		list = append(list, *installed)
+	}
+	return list, unknown, err
+}
+
+// Plan returns which operators OLM installs for the objects of a tree, and the objects whose operator is unknown. It
+// reads no bundle. Errors are about objects that cannot be read, and those of ctx.
+func Plan(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Planned, unknown []Unknown, err error) {
 	if !slices.ContainsFunc(t.Objects, handsOver) {
 		return nil, nil, nil
 	}
@@ -81,27 +107,15 @@ func Installs(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Installe
 	if err != nil {
 		return nil, nil, err
 	}
-	var handedOver []handOver
 	for _, i := range predicted.Installs {
-		handedOver = append(handedOver, ofSubscription(i))
+		list = append(list, ofSubscription(i))
 	}
 	extensions, nobody := predict.Extensions(t.Objects, o.Catalogs)
 	for _, e := range extensions {
-		handedOver = append(handedOver, ofExtension(e))
+		list = append(list, ofExtension(e))
 	}
 	for _, u := range slices.Concat(predicted.Unknown, nobody) {
 		unknown = append(unknown, Unknown{Object: u.Object, Why: u.Why})
-	}
-	for _, h := range handedOver {
-		installed, err := h.render(ctx, o.Source)
-		if ctx.Err() != nil {
-			return nil, nil, ctx.Err()
-		}
-		if err != nil {
-			unknown = append(unknown, Unknown{Object: h.object, Name: h.name, Why: err.Error()})
-			continue
-		}
-		list = append(list, *installed)
 	}
 	return list, unknown, nil
 }
@@ -128,12 +142,16 @@ func (s *Subject) assembled(without []Unknown) *Subject {
 	return &whole
 }
 
-// handOver is an operator that OLM installs, and how to render what it makes of it.
-type handOver struct {
-	object     *manifest.Object // that asks for it
-	name       string           // of the bundle
-	catalog    string
-	choice     catalog.Choice
+// Planned is an operator that OLM installs for a Subscription or ClusterExtension of a tree.
+type Planned struct {
+	Object  *manifest.Object // that asks for it
+	Name    string           // of the bundle
+	Catalog string           // NAMESPACE/NAME of a CatalogSource, or NAME of a ClusterCatalog
+	Choice  catalog.Choice
+
+	Namespace string // where it is installed
+	Account   string // that OLM v1 installs it with, up to version 1.10; may be empty
+
 	dependency bool
 	group      map[string]any // of a RenderConfig, without bundles
 	bundle     map[string]any // without source
@@ -141,11 +159,11 @@ type handOver struct {
 }
 
 // String returns a sentence: what the object stands for.
-func (h handOver) String() string {
-	out := fmt.Sprintf("%s (%s:%d): %s from catalog %s", h.object.Identity(), h.object.File, h.object.Line, h.name,
-		h.catalog)
-	if h.choice.Channel != nil {
-		out += ", channel " + h.choice.Channel.Name
+func (h Planned) String() string {
+	out := fmt.Sprintf("%s (%s:%d): %s from catalog %s", h.Object.Identity(), h.Object.File, h.Object.Line, h.Name,
+		h.Catalog)
+	if h.Choice.Channel != nil {
+		out += ", channel " + h.Choice.Channel.Name
 	}
 	if h.dependency {
 		out += ", as a dependency"
@@ -154,10 +172,11 @@ func (h handOver) String() string {
 }
 
 // ofSubscription returns what OLM v0 installs.
-func ofSubscription(i predict.Install) handOver {
-	h := handOver{object: i.Subscription, name: i.Name, catalog: i.Catalog, choice: i.Choice, dependency: i.Dependency,
-		group:  map[string]any{"namespace": i.Namespace, "name": i.Group.Name},
-		bundle: reviewed(generate.ProfileOLM)}
+func ofSubscription(i predict.Install) Planned {
+	h := Planned{Object: i.Subscription, Name: i.Name, Catalog: i.Catalog, Choice: i.Choice, dependency: i.Dependency,
+		Namespace: i.Namespace,
+		group:     map[string]any{"namespace": i.Namespace, "name": i.Group.Name},
+		bundle:    reviewed(generate.ProfileOLM)}
 	if i.Group.Unknown != "" {
 		h.err = fmt.Errorf("the target namespaces of OperatorGroup %s/%s are not known: %s", i.Group.Namespace,
 			i.Group.Name, i.Group.Unknown)
@@ -177,8 +196,9 @@ func ofSubscription(i predict.Install) handOver {
 }
 
 // ofExtension returns what OLM v1 installs.
-func ofExtension(e predict.Extension) handOver {
-	h := handOver{object: e.Object, name: e.Name, catalog: e.Catalog, choice: e.Choice,
+func ofExtension(e predict.Extension) Planned {
+	h := Planned{Object: e.Object, Name: e.Name, Catalog: e.Catalog, Choice: e.Choice,
+		Namespace: e.Namespace, Account: e.Account,
 		group:  map[string]any{"namespace": e.Namespace},
 		bundle: reviewed(generate.ProfileOLMv1)}
 	if e.WatchNamespace != "" {
@@ -206,12 +226,17 @@ func anys(list ...string) []any {
 
 // handsOver reports whether an object has OLM choose what it installs.
 func handsOver(o *manifest.Object) bool {
-	return o.Kind == v1alpha1.SubscriptionKind && o.Group() == olm.Group ||
+	return o.Kind == v1alpha1.SubscriptionKind && o.Group() == olm.Group || isPolicy(o) ||
 		o.Kind == olm.KindClusterExtension && o.Group() == olm.GroupV1
 }
 
-// render renders what OLM makes of the operator.
-func (h handOver) render(ctx context.Context, so source.Options) (*Installed, error) {
+// isPolicy reports whether an object may be or have an OperatorPolicy.
+func isPolicy(o *manifest.Object) bool {
+	return o.Group() == olm.GroupPolicy && (o.Kind == olm.KindOperatorPolicy || o.Kind == olm.KindPolicy)
+}
+
+// Render renders what OLM makes of the operator.
+func (h Planned) Render(ctx context.Context, so source.Options) (*Installed, error) {
 	if h.err != nil {
 		return nil, h.err
 	}
@@ -219,13 +244,13 @@ func (h handOver) render(ctx context.Context, so source.Options) (*Installed, er
 	bundle["source"] = installSource
 	group := maps.Clone(h.group)
 	group["bundles"] = []any{bundle}
-	c, err := config.Read(h.object.File, manifest.Encode(map[string]any{"apiVersion": config.APIVersion,
+	c, err := config.Read(h.Object.File, manifest.Encode(map[string]any{"apiVersion": config.APIVersion,
 		"kind": config.Kind, "groups": []any{group}}))
 	if err != nil {
 		return nil, err
 	}
 	rendered, err := c.Render(ctx, config.Options{Source: so,
-		Chosen: map[string]catalog.Choice{installSource: h.choice}})
+		Chosen: map[string]catalog.Choice{installSource: h.Choice}})
 	if err != nil {
 		return nil, err
 	}
@@ -233,9 +258,9 @@ func (h handOver) render(ctx context.Context, so source.Options) (*Installed, er
 	if err != nil {
 		return nil, err
 	}
-	ref := cmp.Or(rendered.Opened[0].Ref, h.name)
+	ref := cmp.Or(rendered.Opened[0].Ref, h.Name)
 	s.MovePaths(func(_ int, file string) string { return PathIn(ref, file) })
-	return &Installed{Object: h.object, Name: h.name, Rendered: rendered, Subject: s, note: h.String()}, nil
+	return &Installed{Object: h.Object, Name: h.Name, Rendered: rendered, Subject: s, note: h.String()}, nil
 }
 
 // installSource stands for the bundle that OLM installs.
@@ -345,12 +370,14 @@ func (s *Subject) unresolved(old *Subject) []compare.Unresolved {
 	return out
 }
 
-// deciding returns the objects that decide which operator is installed: the object itself, OperatorGroups and other
-// Subscriptions of its namespace, and catalogs.
+// deciding returns the objects that decide which operator is installed: the object itself and its OperatorPolicy,
+// OperatorGroups and other Subscriptions of its namespace, and catalogs.
 func (s *Subject) deciding(u Unknown) []*manifest.Object {
 	var out []*manifest.Object
 	for _, o := range s.All {
 		switch {
+		case isPolicy(o):
+			out = append(out, u.policies(o)...)
 		case o.Group() != olm.Group && o.Group() != olm.GroupV1:
 		case o.Identity() == u.Object.Identity(),
 			o.Kind == v1alpha1.CatalogSourceKind, o.Kind == olm.KindClusterCatalog,
@@ -360,6 +387,18 @@ func (s *Subject) deciding(u Unknown) []*manifest.Object {
 		}
 	}
 	slices.SortFunc(out, func(a, b *manifest.Object) int { return cmp.Compare(a.Identity(), b.Identity()) })
+	return out
+}
+
+// policies returns the OperatorPolicies in an object that are unknown, or manage the Subscription that is.
+func (u Unknown) policies(o *manifest.Object) (out []*manifest.Object) {
+	for _, p := range olm.OperatorPolicies([]*manifest.Object{o}) {
+		manages := u.Object.Kind == v1alpha1.SubscriptionKind && p.Package == u.Object.Name &&
+			(p.Namespace == u.Object.Namespace || p.Namespace == "")
+		if manages || p.Object.Identity() == u.Object.Identity() {
+			out = append(out, p.Object)
+		}
+	}
 	return out
 }
 

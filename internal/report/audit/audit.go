@@ -21,7 +21,8 @@ type Report struct {
 	Unread     []Unread `json:"unread"` // bundles of which not even the package is known
 	Totals     Totals   `json:"totals"`
 
-	list []findings.Finding
+	list     []findings.Finding
+	installs []string // what the objects of a tree stand for
 }
 
 // Row is what one release asks for.

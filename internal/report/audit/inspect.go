@@ -55,7 +55,7 @@ func (j job) inspect(ctx context.Context, o Options) *Inspected {
 	case r.facts != nil:
 		x.installed(r)
 	case r.open != nil:
-		err = x.read(ctx, r.open, true)
+		err = x.read(ctx, r.open, o, true)
 	case r.bundle.Objects || o.Pull && r.bundle.Image != "":
 		err = x.read(ctx, func(ctx context.Context) (*source.Source, error) {
 			return catalog.Choice{
@@ -65,7 +65,7 @@ func (j job) inspect(ctx context.Context, o Options) *Inspected {
 				ctx,
 				catalog.Options{Source: o.Source},
 			)
-		}, false)
+		}, o, false)
 	case r.bundle.HasCSV() || r.bundle.Image == "": // else OLM reads the image
 		err = x.metadata(ctx)
 	}
@@ -78,7 +78,8 @@ func (j job) inspect(ctx context.Context, o Options) *Inspected {
 }
 
 // read reads the bundle and evaluates what it renders to.
-func (x *Inspected) read(ctx context.Context, open func(context.Context) (*source.Source, error), located bool) error {
+func (x *Inspected) read(ctx context.Context, open func(context.Context) (*source.Source, error), o Options,
+	located bool) error {
 	src, err := open(ctx)
 	if err != nil {
 		return err
@@ -94,7 +95,7 @@ func (x *Inspected) read(ctx context.Context, open func(context.Context) (*sourc
 		err = x.ofBundle(b)
 	}
 	if err == nil {
-		err = x.render(b)
+		err = x.render(ctx, b, o)
 	}
 	x.locate(located)
 	return err
@@ -219,10 +220,23 @@ func (x *Inspected) properties() {
 	}
 }
 
-// render evaluates what olmgen render would write with its defaults.
-func (x *Inspected) render(b *bundle.Bundle) error {
+// result returns what OLM makes of the release where a tree asks for it, or else what olmgen render would write with
+// its defaults.
+func (x *Inspected) result(ctx context.Context, b *bundle.Bundle, o Options) (*generate.Result, error) {
+	if p := x.Release.planned; p != nil {
+		installed, err := p.Render(ctx, o.Source)
+		if err != nil {
+			return nil, err
+		}
+		return installed.Rendered.Operators[0].Result, nil
+	}
 	// An operator that serves must have certificates. They have no part in a review.
-	result, err := generate.Render(b, generate.Options{Certs: generate.CertsManager})
+	return generate.Render(b, generate.Options{Certs: generate.CertsManager})
+}
+
+// render evaluates what is made of the release.
+func (x *Inspected) render(ctx context.Context, b *bundle.Bundle, o Options) error {
+	result, err := x.result(ctx, b, o)
 	if err != nil {
 		return err
 	}

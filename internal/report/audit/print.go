@@ -203,6 +203,9 @@ func (r *Report) totals() []findings.Remark {
 	if slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Reaches) > 0 }) {
 		add("* in all namespaces")
 	}
+	for _, what := range r.installs {
+		add("%s", printable(what))
+	}
 	if r.Incomplete() {
 		add("? the objects of the bundle are not in the catalog")
 	}

@@ -112,8 +112,8 @@ func (w *work) produce(ctx context.Context, jobs chan<- job) error {
 	return nil
 }
 
-// Head asks for the head of each package.
-func Head(p *Package, r *Release) bool { return r == p.Head() || r.facts != nil }
+// Head asks for the head of each package, and for what a tree has or installs.
+func Head(p *Package, r *Release) bool { return r == p.Head() || r.facts != nil || r.planned != nil }
 
 // All asks for all releases.
 func All(*Package, *Release) bool { return true }
@@ -134,7 +134,8 @@ func (s *Set) Run(ctx context.Context, want func(*Package, *Release) bool) (*Rep
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{APIVersion: APIVersion, Kind: Kind, Rows: []Row{}, Unread: append([]Unread{}, s.Unread...)}
+	r := &Report{APIVersion: APIVersion, Kind: Kind, Rows: []Row{}, Unread: append([]Unread{}, s.Unread...),
+		installs: s.installs}
 	for _, p := range s.Packages {
 		for _, x := range rows[p] {
 			r.add(x)

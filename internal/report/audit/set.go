@@ -12,6 +12,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -43,6 +44,7 @@ type Set struct {
 	Packages []*Package // by name, then source
 	Unread   []Unread   // bundles that cannot be read
 	trees    []*treeFacts
+	installs []string // what the objects of a tree stand for
 	options  Options
 }
 
@@ -68,6 +70,7 @@ type Release struct {
 	open     func(context.Context) (*source.Source, error)
 	facts    *treeFacts
 	treeCSV  int
+	planned  *review.Planned // it is what OLM installs for an object of a tree
 	location catalog.Place
 }
 
@@ -101,6 +104,12 @@ func Load(ctx context.Context, refs []string, o Options) (*Set, error) {
 		return nil, err
 	}
 	folders.merge()
+	s.finish()
+	return s, nil
+}
+
+// finish sorts what was found.
+func (s *Set) finish() {
 	for _, p := range s.Packages {
 		p.finish()
 	}
@@ -111,7 +120,6 @@ func Load(ctx context.Context, refs []string, o Options) (*Set, error) {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Error, b.Error))
 	})
 	s.Unread = slices.Compact(s.Unread)
-	return s, nil
 }
 
 func (s *Set) add(ctx context.Context, ref string, folders *folders) error {

@@ -4,14 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
 
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/config/review"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -29,11 +33,23 @@ func readTree(ctx context.Context, path string) (*treeFacts, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &treeFacts{held: map[string]bool{}}
-	if f.csvs, err = permissions.InstalledCSVs(t.Objects); err != nil {
+	f, err := factsOf(t.Objects)
+	if err != nil {
 		return nil, err
 	}
-	for _, o := range t.Objects {
+	m := f.metrics
+	if len(f.csvs)+m.Subscriptions+m.InstallPlans+m.CatalogSources == 0 {
+		return nil, nil
+	}
+	return f, nil
+}
+
+func factsOf(objects []*manifest.Object) (f *treeFacts, err error) {
+	f = &treeFacts{held: map[string]bool{}}
+	if f.csvs, err = permissions.InstalledCSVs(objects); err != nil {
+		return nil, err
+	}
+	for _, o := range objects {
 		if o.Group() != olm.Group {
 			continue
 		}
@@ -49,10 +65,6 @@ func readTree(ctx context.Context, path string) (*treeFacts, error) {
 				return nil, err
 			}
 		}
-	}
-	m := f.metrics
-	if len(f.csvs)+m.Subscriptions+m.InstallPlans+m.CatalogSources == 0 {
-		return nil, nil
 	}
 	return f, nil
 }
@@ -92,6 +104,45 @@ func (s *Set) addTree(path string, f *treeFacts) {
 			location: catalog.Place{File: csv.Object.File, Line: csv.Object.Line}, facts: f, treeCSV: i})
 		at.Bundles = append(at.Bundles, b)
 	}
+}
+
+// OfTree returns the operators that a tree has, and those that OLM installs for its Subscriptions and
+// ClusterExtensions. What is not known counts as unread. The error is about objects that cannot be read, or that of
+// ctx.
+func OfTree(ctx context.Context, t *tree.Tree, of review.TreeOptions, o Options) (*Set, error) {
+	objects, _ := predict.WithPolicies(ctx, t.Objects, of.Namespace, of.Catalogs)
+	f, err := factsOf(objects)
+	if err != nil {
+		return nil, err
+	}
+	plan, unknown, err := review.Plan(ctx, t, of)
+	if err != nil {
+		return nil, err
+	}
+	s := &Set{options: o}
+	s.addTree(of.Name, f)
+	for _, p := range plan {
+		s.addPlanned(p)
+	}
+	for _, u := range unknown {
+		s.Unread = append(s.Unread, Unread{Source: u.Object.File + ":" + strconv.Itoa(u.Object.Line),
+			Error: text.OneLine(u.String())})
+	}
+	for _, e := range t.Faults {
+		s.Unread = append(s.Unread, Unread{Source: e.File, Error: text.OneLine(e.Error())})
+	}
+	s.finish()
+	return s, nil
+}
+
+// addPlanned makes a release of an operator that OLM installs.
+func (s *Set) addPlanned(p review.Planned) {
+	at := s.packageAt(p.Choice.Package.Name, p.Catalog)
+	at.Package = p.Choice.Package
+	at.Releases = append(at.Releases, &Release{Name: p.Name, bundle: p.Choice.Bundle, place: p.Object.File,
+		location:   catalog.Place{File: p.Object.File, Line: p.Object.Line},
+		Deprecated: deprecation(p.Choice.Package, p.Choice.Bundle), planned: &p})
+	s.installs = append(s.installs, p.String())
 }
 
 func (s *Set) packageAt(name, path string) *Package {

@@ -7,6 +7,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -17,6 +18,8 @@ type Options struct {
 	Escalate bool
 	// Watch adds list and watch, which can't be limited to names.
 	Watch bool
+	// Extension is the name of the ClusterExtension for which OLM v1 applies the objects; empty if somebody else does.
+	Extension string
 }
 
 // Permissions are what the identity that applies the objects must hold. Rules are sorted; none is covered by the
@@ -61,6 +64,12 @@ func Derive(objects []*manifest.Object, o Options) (*Permissions, error) {
 		d.apply(r, x.Name)
 		if err := d.authorize(x); err != nil {
 			return nil, err
+		}
+	}
+	if o.Extension != "" {
+		for _, v := range []string{"update", "patch"} {
+			d.cluster.Add(rbac.Atom{Group: olm.GroupV1, Resource: "clusterextensions/finalizers", Verb: v, Named: true,
+				Name: o.Extension}, true)
 		}
 	}
 	p.Cluster = rulesOf(d.cluster, nil)
@@ -108,6 +117,11 @@ func (d *derivation) apply(r resource, name string) {
 	to.Add(rbac.Atom{Group: r.group, Resource: r.plural, Verb: "create"}, true)
 	for _, v := range verbs {
 		to.Add(rbac.Atom{Group: r.group, Resource: r.plural, Verb: v, Named: true, Name: name}, true)
+	}
+	if d.Extension != "" { // operator-controller: internal/operator-controller/authorization/rbac.go
+		for _, v := range []string{"list", "watch"} {
+			d.cluster.Add(rbac.Atom{Group: r.group, Resource: r.plural, Verb: v}, true)
+		}
 	}
 	if d.Watch {
 		for _, v := range []string{"list", "watch"} {
