@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -101,7 +102,7 @@ func (f *updateFlags) run(cmd *cobra.Command) error {
 	report := &updating.Report{File: filepath.ToSlash(f.file), Updated: plan.Changed(), Operators: plan.Operators,
 		Notes: plan.Notes}
 	if plan.Changed() {
-		if report.Changes, err = f.compare(cmd, c, plan.Text, dir, inCluster); err != nil {
+		if report.Changes, err = f.compare(cmd, c, plan, dir, inCluster); err != nil {
 			f.sayNotCompared(cmd, err)
 		}
 		if !f.dryRun {
@@ -112,6 +113,11 @@ func (f *updateFlags) run(cmd *cobra.Command) error {
 	}
 	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
 		return err
+	}
+	for _, o := range plan.Operators {
+		if o.Status == updating.Withdrawn {
+			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s: %s: %s\n", o.Name, o.From, o.Reason)
+		}
 	}
 	if len(inCluster.Unread) > 0 {
 		return unreadError(inCluster.Unread)
@@ -144,19 +150,70 @@ func (f *updateFlags) conclude(cmd *cobra.Command, plan *updating.Plan) error {
 	return nil
 }
 
-// compare renders the old and the new file, and compares what they render to.
-func (f *updateFlags) compare(cmd *cobra.Command, old *config.Config, text []byte, dir string,
-	inCluster compare.Options,
+// compare renders the old and the new file, and compares what they render to. An operator that cannot be rendered is
+// left out of both, and is unknown in the report.
+func (f *updateFlags) compare(cmd *cobra.Command, old *config.Config, plan *updating.Plan, dir string,
+	in compare.Options,
 ) (*compare.Report, error) {
-	now, err := config.Read(filepath.ToSlash(f.file), text)
+	now, err := config.Read(filepath.ToSlash(f.file), plan.Text)
 	if err != nil {
 		return nil, err
 	}
-	var subjects [2]*review.Subject
-	for i, c := range []*config.Config{old, now} {
-		if subjects[i], err = f.render.reviewDeclared(cmd, declaration{Config: c, file: f.file, dir: dir}); err != nil {
-			return nil, err
+	sides := [2]*config.Config{old, now}
+	subjects, err := f.subjects(cmd, sides, dir, nil)
+	if err == nil && len(subjects[0].Unknown)+len(subjects[1].Unknown) == 0 {
+		return review.Compare(cmd.Context(), subjects[0], subjects[1], sideNames, in)
+	}
+	out := map[[2]int]bool{}
+	for i := range plan.Operators {
+		o := &plan.Operators[i]
+		group, index := o.Place()
+		why := f.unreadable(cmd, sides, dir, group, index)
+		if why == nil {
+			continue
+		}
+		if err == nil {
+			err = why
+		}
+		out[[2]int{group, index}] = true
+		text, _ := config.ErrorText(why, flagsOf(cmd))
+		in.Unresolved = append(in.Unresolved, compare.Unresolved{Object: "operator " + o.Name, Message: text,
+			Changed: o.Status == updating.Updated})
+	}
+	if len(out) == len(plan.Operators) || cmd.Context().Err() != nil {
+		return nil, err
+	}
+	for _, u := range in.Unresolved {
+		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s is not compared: %s\n", u.Object, u.Message)
+	}
+	subjects, err = f.subjects(cmd, sides, dir, func(group, index int) bool { return out[[2]int{group, index}] })
+	if err != nil {
+		return nil, err
+	}
+	return review.Compare(cmd.Context(), subjects[0], subjects[1], sideNames, in)
+}
+
+var sideNames = [2]string{"before", "after"}
+
+// subjects renders the old and the new file without some bundles.
+func (f *updateFlags) subjects(cmd *cobra.Command, sides [2]*config.Config, dir string,
+	skip func(group, index int) bool) (subjects [2]*review.Subject, err error) {
+	for i, c := range sides {
+		d := declaration{Config: c, file: f.file, dir: dir, skip: skip}
+		if subjects[i], err = f.render.reviewDeclared(cmd, d); err != nil {
+			return subjects, err
 		}
 	}
-	return review.Compare(cmd.Context(), subjects[0], subjects[1], [2]string{"before", "after"}, inCluster)
+	return subjects, nil
+}
+
+// unreadable returns why one of the bundles cannot be rendered in the old or in the new file; nil if it can.
+func (f *updateFlags) unreadable(cmd *cobra.Command, sides [2]*config.Config, dir string, group, index int) error {
+	subjects, err := f.subjects(cmd, sides, dir, func(g, i int) bool { return g != group || i != index })
+	for _, s := range subjects {
+		if err == nil && len(s.Unknown) > 0 {
+			err = errors.New(s.Unknown[0].Why)
+		}
+	}
+	return err
 }

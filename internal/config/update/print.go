@@ -62,6 +62,9 @@ func (r *Report) document() *findings.Document {
 			says += ": " + o.Reason
 		}
 		steps := strings.Join(o.Steps, ", ")
+		if o.Status == Updated && o.Reason != "" {
+			t.Rows = append(t.Rows, findings.Cells(o.Reason))
+		}
 		if len(o.Steps) > 1 {
 			t.Rows = append(t.Rows, findings.Cells("by "+steps))
 		}
@@ -100,6 +103,8 @@ func (o *Operator) statusLine() string {
 		return o.From + where + ": up to date"
 	case Held:
 		return o.From + where + ": held back: " + o.Reason
+	case Withdrawn:
+		return o.From + where + ": warning: " + o.Reason
 	}
 	return "left alone: " + o.Reason
 }

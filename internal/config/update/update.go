@@ -33,6 +33,8 @@ const (
 	Current Status = "current" // there is no update
 	Held    Status = "held"    // OLM does not make the update that the catalog has
 	Left    Status = "left"    // it has no version that a catalog knows
+	// Withdrawn: the catalog does not have its version, and nothing updates it.
+	Withdrawn Status = "withdrawn"
 )
 
 // Operator is an operator of the RenderConfig.
@@ -50,6 +52,9 @@ type Operator struct {
 	place config.CatalogPlace
 }
 
+// Place returns the group of the operator in the file, and the index of its bundle there.
+func (o *Operator) Place() (group, bundle int) { return o.place.Group, o.place.Index }
+
 // Plan is what changes in a RenderConfig.
 type Plan struct {
 	Operators []Operator // in the order of the file
@@ -60,9 +65,10 @@ type Plan struct {
 // Changed reports whether the file changes.
 func (p *Plan) Changed() bool { return p.Text != nil }
 
-// Held reports whether an operator stays behind although its channel goes on.
+// Held reports whether an operator stays behind although its channel goes on, or nothing leads on from its version,
+// which is not in the catalog.
 func (p *Plan) Held() bool {
-	return slices.ContainsFunc(p.Operators, func(o Operator) bool { return o.Status == Held })
+	return slices.ContainsFunc(p.Operators, func(o Operator) bool { return o.Status == Held || o.Status == Withdrawn })
 }
 
 // NewPlan plans the update of a RenderConfig, which was read from data. OLM's resolver decides, with all operators of a
@@ -74,6 +80,9 @@ func NewPlan(ctx context.Context, c *config.Config, data []byte, o Options) (*Pl
 	}
 	u := &updater{config: c, places: places, options: o, plan: &Plan{}}
 	for _, place := range places.All() {
+		if place.Fault != nil {
+			return nil, place.Fault
+		}
 		u.plan.Operators = append(u.plan.Operators, u.begin(place))
 	}
 	for group := range c.Groups {
@@ -103,7 +112,7 @@ type updater struct {
 // begin returns an operator, and why it is left alone.
 func (u *updater) begin(place config.CatalogPlace) Operator {
 	o := Operator{Name: place.Name, Status: Current, place: place}
-	if place.Why != nil {
+	if place.Why != nil && !place.Withdrawn {
 		o.Status, o.Reason = Left, place.Why.Error()
 		return o
 	}
@@ -156,6 +165,7 @@ func (u *updater) group(ctx context.Context, group int) error {
 	}
 	for _, o := range list {
 		u.decide(o, state, taken, r)
+		o.sayWithdrawn()
 	}
 	for _, f := range taken.Findings {
 		if strings.HasPrefix(f.Object, "Namespace ") && r.Failure == nil {
@@ -185,9 +195,31 @@ func (u *updater) alone(o *Operator) {
 			break
 		}
 	}
-	if o.finish(); o.Status == Current && !p.Good() {
+	if o.finish(); o.Status == Current && !p.Good() && !o.place.Withdrawn {
 		o.Status, o.Reason = Held, p.Text
 	}
+	o.sayWithdrawn()
+}
+
+// sayWithdrawn notes that the catalog no longer has the version of the operator.
+func (o *Operator) sayWithdrawn() {
+	switch {
+	case !o.place.Withdrawn:
+	case o.Status == Updated && o.place.Package.Bundle(o.From) != nil:
+		o.Reason = fmt.Sprintf("%s is not%s", o.From, inChannel(o.place.Channel.Name))
+	case o.Status == Updated:
+		o.Reason = fmt.Sprintf("the catalog no longer has %s", o.From)
+	case o.Status == Current && o.Reason == "":
+		o.Status, o.Reason = Withdrawn, fmt.Sprintf("the catalog does not have it, and nothing%s updates it: "+
+			"withdrawn from the catalog, or a typing error", inChannel(o.Channel))
+	}
+}
+
+func inChannel(channel string) string {
+	if channel == "" {
+		return ""
+	}
+	return " in channel " + channel
 }
 
 // decide takes over what OLM does with the Subscription of an operator: the steps that are taken, and from all of them
@@ -327,7 +359,8 @@ func (p *Plan) Summary() string {
 	for _, s := range []struct {
 		Status
 		text string
-	}{{Updated, "updated"}, {Current, "up to date"}, {Held, "held back"}, {Left, "left alone"}} {
+	}{{Updated, "updated"}, {Current, "up to date"}, {Held, "held back"}, {Withdrawn, "withdrawn"},
+		{Left, "left alone"}} {
 		n := 0
 		for _, o := range p.Operators {
 			if o.Status == s.Status {
