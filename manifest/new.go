@@ -9,13 +9,23 @@ import (
 type printed struct {
 	value map[string]any
 	text  []byte
+	line  func(field string) int // nil if the object is not from a file
 }
 
 // New returns an object that is not from a file. Its text is what Encode prints of the value, which it takes over.
 func New(value map[string]any) *Object { return newPrinted(value, Encode(value)) }
 
+// Derive returns an object that somebody makes of o. Its text is what Encode prints of the value, which it takes over.
+// at names the field of o that a field of it is made of, as Errorf takes it: the two have the same line.
+func (o *Object) Derive(value map[string]any, at func(field string) string) *Object {
+	d := New(value)
+	d.File, d.Doc, d.Line = o.File, o.Doc, o.LineOf(at(""))
+	d.printed.line = func(field string) int { return o.LineOf(at(field)) }
+	return d
+}
+
 func newPrinted(value map[string]any, text []byte) *Object {
-	o := &Object{printed: &printed{value, text}}
+	o := &Object{printed: &printed{value: value, text: text}}
 	o.APIVersion, _ = value["apiVersion"].(string)
 	o.Kind, _ = value["kind"].(string)
 	meta, _ := value["metadata"].(map[string]any)

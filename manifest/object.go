@@ -252,6 +252,9 @@ func (o *Object) LineOf(field string) int {
 		return o.origin.LineOf(field)
 	}
 	if o.printed != nil {
+		if o.printed.line != nil {
+			return o.printed.line(field)
+		}
 		return 0
 	}
 	return o.doc.lineIn(o.node, field)

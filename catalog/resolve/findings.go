@@ -169,6 +169,8 @@ func (j *judge) needsApproval(s *State) {
 	for i := range s.Subscriptions {
 		sub := &s.Subscriptions[i]
 		switch to := moves[sub.Name]; {
+		case to != "" && sub.policy != nil:
+			j.byPolicy(s, sub, to)
 		case sub.Manual:
 			named := j.result.Waiting.Subscriptions[0].Name // its status names the InstallPlan
 			if to != "" {

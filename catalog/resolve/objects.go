@@ -28,7 +28,8 @@ func (c *Cluster) Subscribes(to Source) bool {
 	})
 }
 
-// ReadObjects finds OLM's objects. Objects that name no namespace are in the one given.
+// ReadObjects finds OLM's objects. Objects that name no namespace are in the one given. OperatorPolicies approve the
+// InstallPlans of the Subscriptions that they manage.
 func ReadObjects(objects []*manifest.Object, namespace string) (*Cluster, error) {
 	return readObjects(objects, namespace, func(err error) error { return err })
 }
@@ -44,6 +45,11 @@ func readObjects(objects []*manifest.Object, namespace string, fault func(error)
 	for _, o := range objects {
 		if o.Group() == "" && o.Kind == "ConfigMap" {
 			r.configMaps = append(r.configMaps, o)
+		}
+	}
+	for _, p := range olm.OperatorPolicies(objects) {
+		if p.Installs() {
+			r.policies = append(r.policies, p)
 		}
 	}
 	for _, o := range objects {
@@ -74,6 +80,7 @@ type objectReader struct {
 	cluster   Cluster
 
 	configMaps []*manifest.Object
+	policies   []*olm.OperatorPolicy // that make Subscriptions
 }
 
 func (r *objectReader) read(o *manifest.Object) error {
@@ -169,7 +176,18 @@ func (r *objectReader) subscription(o *manifest.Object) error {
 		Source:  v.Spec.CatalogSource, SourceNamespace: v.Spec.CatalogSourceNamespace, StartingCSV: v.Spec.StartingCSV,
 		Manual:       v.Spec.InstallPlanApproval == v1alpha1.ApprovalManual,
 		InstalledCSV: v.Status.InstalledCSV, CurrentCSV: v.Status.CurrentCSV,
+		policy: r.policyOf(v.Name, r.in(o.Namespace)),
 	})
+	return nil
+}
+
+// policyOf returns the OperatorPolicy that manages a Subscription, or nil.
+func (r *objectReader) policyOf(name, namespace string) *olm.OperatorPolicy {
+	for _, p := range r.policies {
+		if p.Package == name && (p.Namespace == namespace || p.Namespace == "") {
+			return p
+		}
+	}
 	return nil
 }
 

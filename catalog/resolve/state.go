@@ -10,6 +10,7 @@ package resolve
 
 import (
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // State is what the resolver sees of one namespace.
@@ -53,6 +54,8 @@ type Subscription struct {
 	Manual       bool   `json:"-"` // somebody approves its InstallPlans
 	InstalledCSV string `json:"-"`
 	CurrentCSV   string `json:"-"`
+
+	policy *olm.OperatorPolicy // that manages it; nil if there is none
 }
 
 // CSV is a ClusterServiceVersion of the namespace.

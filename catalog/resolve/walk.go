@@ -37,6 +37,8 @@ type Walk struct {
 	Subscriptions []Status      `json:"subscriptions,omitempty"` // at the end
 	Deprecations  []Deprecation `json:"deprecations,omitempty"`
 
+	ByPolicy bool `json:"-"` // outcome needsApproval: an OperatorPolicy manages what waits, and does not approve it
+
 	states []*State // before each step, and at the end
 }
 
@@ -214,8 +216,8 @@ func (w *walker) walk(s *State, p path) error {
 			w.end(s, p, Walk{Outcome: Failed, Failure: d.failure})
 		case len(d.step.Subscriptions) > 0:
 			next, done := s.apply(*d.step)
-			if s.manual() != nil && !w.options.ApproveAll {
-				w.end(s, p, Walk{Outcome: NeedsApproval, Waiting: &done})
+			if a := s.approval(&done, next); a == withheld || a == awaited && !w.options.ApproveAll {
+				w.end(s, p, Walk{Outcome: NeedsApproval, Waiting: &done, ByPolicy: s.managed(&done)})
 				continue
 			}
 			if err := w.walk(next, p.and(s, key, done)); err != nil {

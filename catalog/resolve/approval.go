@@ -1,0 +1,118 @@
+package resolve
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
+)
+
+// approval says what happens to an InstallPlan.
+type approval int
+
+const (
+	approved approval = iota // nobody has to approve it, or OperatorPolicies do
+	awaited                  // somebody has to approve it
+	withheld                 // spec.versions of an OperatorPolicy does not allow it
+)
+
+// approval returns what happens to the InstallPlan that leads from s to next.
+func (s *State) approval(step *Step, next *State) approval {
+	if s.manual() == nil {
+		return approved
+	}
+	allowed := s.approvedByPolicies(step, next)
+	if len(allowed) > 0 && !slices.ContainsFunc(step.CSVs, func(p Planned) bool { return !allowed[p.Name] }) {
+		return approved
+	}
+	for _, m := range step.Subscriptions {
+		if p := s.policyOf(m.Name); p != nil && !p.Allows(m.To) {
+			return withheld
+		}
+	}
+	return awaited
+}
+
+// approvedByPolicies returns the CSVs that the OperatorPolicies of the namespace approve (config-policy-controller:
+// controllers/operatorpolicy_controller.go, getRemainingCSVApprovals).
+func (s *State) approvedByPolicies(step *Step, next *State) map[string]bool {
+	allowed := map[string]bool{}
+	for _, sub := range s.Subscriptions {
+		now := next.find(func(n *Subscription) bool { return n.Name == sub.Name })
+		if sub.policy == nil || now == nil || !sub.policy.Approves(now.CurrentCSV, sub.InstalledCSV == "") {
+			continue
+		}
+		step.approve(now.CurrentCSV, allowed)
+	}
+	return allowed
+}
+
+// approve adds a CSV, and those of the packages that it requires (getBundleDependencies). A dependency that names an API
+// is not one of these.
+func (s *Step) approve(csv string, allowed map[string]bool) {
+	i := slices.IndexFunc(s.CSVs, func(p Planned) bool { return p.Name == csv })
+	if i < 0 || allowed[csv] {
+		return
+	}
+	allowed[csv] = true
+	for _, p := range s.CSVs[i].Bundle().Properties {
+		var required catalog.PackageRequired
+		if p.Type != catalog.TypePackageRequired || json.Unmarshal(p.Value, &required) != nil {
+			continue
+		}
+		for _, other := range s.CSVs {
+			if other.Package == required.PackageName {
+				s.approve(other.Name, allowed)
+			}
+		}
+	}
+}
+
+// policyOf returns the OperatorPolicy that manages a Subscription, or nil.
+func (s *State) policyOf(subscription string) *olm.OperatorPolicy {
+	if sub := s.find(func(sub *Subscription) bool { return sub.Name == subscription }); sub != nil {
+		return sub.policy
+	}
+	return nil
+}
+
+// managed reports whether an InstallPlan, which may be nil, moves a Subscription that an OperatorPolicy manages.
+func (s *State) managed(step *Step) bool {
+	return step != nil && slices.ContainsFunc(step.Subscriptions, func(m Move) bool {
+		return s.policyOf(m.Name) != nil
+	})
+}
+
+// byPolicy says why an OperatorPolicy does not approve that a Subscription of it moves.
+func (j *judge) byPolicy(s *State, sub *Subscription, to string) {
+	p := sub.policy
+	name := fmt.Sprintf("%s (%s:%d)", p.Object.Identity(), p.Object.File, p.Object.Line)
+	level, hint := findings.Note, approve(sub.Name, s.Namespace)
+	if sub.InstalledCSV == "" {
+		level = findings.Warning // nothing is installed
+	}
+	message := "does not approve the InstallPlan that installs " + to + ": "
+	var others []string
+	for _, c := range j.result.Waiting.CSVs {
+		if c.Name != to {
+			others = append(others, c.Name)
+		}
+	}
+	switch {
+	case !p.Allows(to):
+		message += "spec.versions does not name it"
+		hint = "add it to spec.versions"
+		if sub.InstalledCSV == "" {
+			hint += ", or name a version of spec.versions in startingCSV"
+		}
+	case sub.InstalledCSV != "" && !p.Automatic:
+		level, message = findings.Note, message+"its upgradeApproval is None"
+	default:
+		message += "no OperatorPolicy approves all of " + text.And(others) + ", which the same InstallPlan installs"
+	}
+	j.add(ruleApproval, level, subscriptionObject(s, sub.Name), hint, "%s %s", name, message)
+}

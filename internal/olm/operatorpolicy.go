@@ -1,0 +1,429 @@
+package olm
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// The policies of Open Cluster Management.
+const (
+	GroupPolicy        = "policy.open-cluster-management.io"
+	KindOperatorPolicy = "OperatorPolicy"
+	KindPolicy         = "Policy"
+)
+
+// OperatorPolicy is an OperatorPolicy (policy.open-cluster-management.io/v1beta1) as its controller reads it
+// (open-cluster-management-io/config-policy-controller: controllers/operatorpolicy_controller.go, buildResources).
+type OperatorPolicy struct {
+	Object *manifest.Object // the OperatorPolicy; that of a Policy has the lines of its objectDefinition
+	Within *manifest.Object // the object of the file: the OperatorPolicy itself, or the Policy that has it
+	Path   string           // of the OperatorPolicy in Within, such as spec.policy-templates[0].objectDefinition
+
+	Enforced  bool     // remediationAction: that of a Policy counts before its own
+	MustHave  bool     // complianceType
+	Disabled  bool     // the Policy is
+	Automatic bool     // upgradeApproval
+	Versions  []string // names of ClusterServiceVersions; empty: all
+
+	Package, Namespace, Channel, Source, SourceNamespace, StartingCSV string // of the Subscription; may be empty
+
+	Template string           // a field with a {{ template }}; empty if there is none
+	Faults   []*manifest.Error // why the API server or the controller refuses it
+
+	idle                string         // why it installs nothing, whatever its templates are; empty if it may
+	subscription, group map[string]any // group is nil if the policy names none
+}
+
+// OperatorPolicies returns the OperatorPolicies among objects, alone and in the policy-templates of Policies.
+func OperatorPolicies(objects []*manifest.Object) (list []*OperatorPolicy) {
+	for _, o := range objects {
+		list = append(list, operatorPoliciesIn(o)...)
+	}
+	return list
+}
+
+func operatorPoliciesIn(o *manifest.Object) (list []*OperatorPolicy) {
+	switch {
+	case o.Group() != GroupPolicy:
+	case o.Kind == KindOperatorPolicy:
+		list = append(list, readOperatorPolicy(&OperatorPolicy{Object: o, Within: o}, ""))
+	case o.Kind == KindPolicy:
+		templates, err := o.Get("spec", "policy-templates")
+		items, _ := templates.([]any)
+		if err != nil {
+			return nil
+		}
+		action, _ := o.Get("spec", "remediationAction")
+		disabled, _ := o.Get("spec", "disabled")
+		for i, item := range items {
+			template, _ := item.(map[string]any)
+			value, _ := template["objectDefinition"].(map[string]any)
+			version, _ := value["apiVersion"].(string)
+			if value["kind"] != KindOperatorPolicy || !strings.HasPrefix(version, GroupPolicy+"/") {
+				continue
+			}
+			p := &OperatorPolicy{Within: o, Path: "spec.policy-templates[" + strconv.Itoa(i) + "].objectDefinition"}
+			p.Object = o.Derive(value, func(field string) string { return strings.TrimSuffix(p.Path+"."+field, ".") })
+			p.Disabled = disabled == true
+			override, _ := action.(string)
+			list = append(list, readOperatorPolicy(p, override))
+		}
+	}
+	return list
+}
+
+// operatorPolicySpec has the fields of an OperatorPolicy (api/v1beta1/operatorpolicy_types.go).
+type operatorPolicySpec struct {
+	APIVersion any `json:"apiVersion"`
+	Kind       any `json:"kind"`
+	Metadata   any `json:"metadata"`
+	Status     any `json:"status"`
+	Spec       struct {
+		Severity          any            `json:"severity"`
+		RemovalBehavior   any            `json:"removalBehavior"`
+		ComplianceConfig  any            `json:"complianceConfig"`
+		RemediationAction string         `json:"remediationAction"`
+		ComplianceType    string         `json:"complianceType"`
+		UpgradeApproval   string         `json:"upgradeApproval"`
+		Versions          []string       `json:"versions"`
+		Subscription      map[string]any `json:"subscription"`
+		OperatorGroup     map[string]any `json:"operatorGroup"`
+	} `json:"spec"`
+}
+
+// readOperatorPolicy fills in what the fields say. override is the remediationAction of the Policy.
+func readOperatorPolicy(p *OperatorPolicy, override string) *OperatorPolicy {
+	var o operatorPolicySpec
+	unknown, err := p.Object.Into(&o)
+	if err != nil {
+		p.Faults = append(p.Faults, errorOf(p.Object, err))
+		return p
+	}
+	action := o.Spec.RemediationAction
+	// governance-policy-framework-addon: controllers/templatesync/template_sync.go, overrideRemediationAction
+	if override != "" && !strings.EqualFold(action, "informonly") {
+		action = override
+	}
+	p.Enforced = strings.EqualFold(action, "enforce")
+	p.MustHave = o.Spec.ComplianceType == "musthave"
+	p.Automatic = o.Spec.UpgradeApproval == "Automatic"
+	for _, entry := range o.Spec.Versions {
+		for version := range strings.SplitSeq(entry, ",") {
+			if version = strings.TrimSpace(version); version != "" {
+				p.Versions = append(p.Versions, version)
+			}
+		}
+	}
+	// numbers stay what they are in the file
+	sub, _ := p.Object.Get("spec", "subscription")
+	p.subscription, _ = sub.(map[string]any)
+	group, _ := p.Object.Get("spec", "operatorGroup")
+	p.group, _ = group.(map[string]any)
+	for field, to := range map[string]*string{"name": &p.Package, "namespace": &p.Namespace, "channel": &p.Channel,
+		"source": &p.Source, "sourceNamespace": &p.SourceNamespace, "startingCSV": &p.StartingCSV} {
+		*to, _ = p.subscription[field].(string)
+	}
+	p.idle = p.whyIdle(action, o.Spec.ComplianceType)
+	for _, f := range []struct {
+		field string
+		value any
+	}{{"remediationAction", action}, {"complianceType", o.Spec.ComplianceType}, {"subscription", sub},
+		{"operatorGroup", group}, {"versions", anys(o.Spec.Versions)}} {
+		if p.Template == "" {
+			p.Template = templated("spec."+f.field, f.value)
+		}
+	}
+	if p.Template == "" {
+		p.check(&o, unknown)
+	}
+	return p
+}
+
+func (p *OperatorPolicy) whyIdle(action, compliance string) string {
+	switch {
+	case p.Disabled:
+		return "its Policy is disabled"
+	case compliance == "mustnothave":
+		return "its complianceType is mustnothave"
+	case !p.Enforced && !strings.Contains(action, "{{"):
+		return "its remediationAction is inform"
+	}
+	return ""
+}
+
+func anys(list []string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}
+
+// templated returns the first field below a value that has a template.
+func templated(field string, value any) string {
+	switch value := value.(type) {
+	case string:
+		if strings.Contains(value, "{{") {
+			return field
+		}
+	case []any:
+		for i, v := range value {
+			if at := templated(fmt.Sprintf("%s[%d]", field, i), v); at != "" {
+				return at
+			}
+		}
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(value)) {
+			if strings.Contains(k, "{{") {
+				return field
+			}
+			if at := templated(field+"."+k, value[k]); at != "" {
+				return at
+			}
+		}
+	}
+	return ""
+}
+
+// check finds why the API server or the controller refuses the policy.
+func (p *OperatorPolicy) check(o *operatorPolicySpec, unknown []string) {
+	refuse := func(field, tip, format string, args ...any) {
+		e := p.Object.Errorf(field, format, args...)
+		e.Tip = tip
+		p.Faults = append(p.Faults, e)
+	}
+	for _, field := range unknown {
+		refuse(field, "", "an OperatorPolicy has no such field")
+	}
+	if t := o.Spec.ComplianceType; t != "musthave" && t != "mustnothave" {
+		refuse("spec.complianceType", "", "must be musthave or mustnothave")
+	}
+	if a := o.Spec.UpgradeApproval; a != "None" && a != "Automatic" {
+		refuse("spec.upgradeApproval", "", "must be None or Automatic")
+	}
+	const sub = "spec.subscription"
+	if p.Package == "" || len(validation.IsDNS1123Label(p.Package)) > 0 {
+		refuse(sub+".name", "", "must be the name of a package")
+	}
+	if ns, given := p.subscription["namespace"]; given && len(validation.IsDNS1123Label(p.Namespace)) > 0 {
+		refuse(sub+".namespace", "", "%v is not the name of a namespace", ns)
+	}
+	if _, given := p.subscription["installPlanApproval"]; given {
+		refuse(sub+".installPlanApproval", "say it in spec.upgradeApproval and spec.versions", "is prohibited")
+	}
+	if len(p.Faults) == 0 {
+		p.Faults = append(p.Faults, UnknownFields(p.Subscription())...)
+	}
+	if p.group == nil {
+		return
+	}
+	if name, _ := p.group["name"].(string); name == "" {
+		refuse("spec.operatorGroup.name", "", "is missing")
+	}
+	if ns, _ := p.group["namespace"].(string); ns != "" && p.Namespace != "" && ns != p.Namespace {
+		refuse("spec.operatorGroup.namespace", "", "%s is not %s, the namespace of the Subscription", ns, p.Namespace)
+	}
+	if len(p.Faults) == 0 {
+		p.Faults = append(p.Faults, UnknownFields(p.OperatorGroup())...)
+	}
+}
+
+// Installs reports whether the controller makes a Subscription.
+func (p *OperatorPolicy) Installs() bool {
+	return p.Enforced && p.MustHave && p.idle == "" && p.Template == "" && len(p.Faults) == 0
+}
+
+// Idle returns why the policy installs nothing although the API server takes it; empty if it installs something, or if
+// that is not known.
+func (p *OperatorPolicy) Idle() string {
+	if len(p.Faults) > 0 {
+		return ""
+	}
+	return p.idle
+}
+
+// Approves reports whether the controller approves an InstallPlan that has the Subscription install a
+// ClusterServiceVersion, as far as that one goes (getApprovedCSVs). first: none is installed yet.
+func (p *OperatorPolicy) Approves(csv string, first bool) bool {
+	return p.Allows(csv) && (first || p.Automatic)
+}
+
+// Allows reports whether spec.versions allows a ClusterServiceVersion.
+func (p *OperatorPolicy) Allows(csv string) bool {
+	return len(p.Versions) == 0 || slices.Contains(p.Versions, csv) || p.StartingCSV == csv
+}
+
+// Subscription returns the Subscription that the controller makes. Its fields have the lines of spec.subscription.
+func (p *OperatorPolicy) Subscription() *manifest.Object {
+	spec := maps.Clone(p.subscription)
+	delete(spec, "namespace")
+	approval := v1alpha1.ApprovalManual
+	if p.Enforced && p.Automatic && len(p.Versions) == 0 {
+		approval = v1alpha1.ApprovalAutomatic
+	}
+	spec["installPlanApproval"] = string(approval)
+	for field, value := range map[string]string{"channel": p.Channel, "source": p.Source,
+		"sourceNamespace": p.SourceNamespace} {
+		if value != "" {
+			spec[field] = value
+		}
+	}
+	return p.Object.Derive(p.object(v1alpha1.SubscriptionCRDAPIVersion, v1alpha1.SubscriptionKind, p.Package, spec),
+		func(field string) string {
+			if field == "spec.installPlanApproval" {
+				return "spec.upgradeApproval"
+			}
+			return "spec.subscription" + inSpec(field)
+		})
+}
+
+// OperatorGroup returns the OperatorGroup that the controller makes if its namespace has none. One that the policy does
+// not name gets a name of the API server's, of which only the beginning is known.
+func (p *OperatorPolicy) OperatorGroup() *manifest.Object {
+	spec := maps.Clone(p.group)
+	name, from := p.Namespace+"-generated", "spec.subscription"
+	if spec == nil {
+		spec = map[string]any{}
+	} else {
+		name, _ = spec["name"].(string)
+		from = "spec.operatorGroup"
+	}
+	delete(spec, "name")
+	delete(spec, "namespace")
+	return p.Object.Derive(p.object(operatorsv1.SchemeGroupVersion.String(), operatorsv1.OperatorGroupKind, name, spec),
+		func(field string) string { return from + inSpec(field) })
+}
+
+func (p *OperatorPolicy) object(version, kind, name string, spec map[string]any) map[string]any {
+	metadata := map[string]any{"name": name}
+	if p.Namespace != "" {
+		metadata["namespace"] = p.Namespace
+	}
+	return map[string]any{"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
+}
+
+// inSpec returns where a field of an object is below its spec or name.
+func inSpec(field string) string {
+	if rest, ok := strings.CutPrefix(field, "spec"); ok {
+		return rest
+	}
+	if rest, ok := strings.CutPrefix(field, "metadata"); ok {
+		return rest
+	}
+	return ""
+}
+
+// PackageDefaults returns the channel, catalog and namespace that an OperatorPolicy gets where it names none: what the
+// PackageManifest of its package says.
+type PackageDefaults func(p *OperatorPolicy) (Defaults, error)
+
+// Defaults are what a PackageManifest says of a package.
+type Defaults struct{ Channel, Source, SourceNamespace, Namespace string }
+
+// WithPolicies returns the objects with the OperatorGroups and Subscriptions that the OperatorPolicies among them make.
+// An object of that name which is among them stays. defaults may be nil. unknown are the policies of which nobody can
+// say what they make, and why.
+func WithPolicies(objects []*manifest.Object, defaults PackageDefaults) (all []*manifest.Object,
+	unknown []UnknownPolicy) {
+	policies := OperatorPolicies(objects)
+	if len(policies) == 0 {
+		return objects, nil
+	}
+	m := maker{all: slices.Clip(objects)}
+	for _, p := range policies {
+		if why := p.complete(defaults); why != "" {
+			unknown = append(unknown, UnknownPolicy{p, why})
+			continue
+		}
+		if !p.Installs() {
+			continue
+		}
+		if p.group != nil {
+			m.add(p.OperatorGroup())
+		}
+		m.add(p.Subscription())
+		m.made = append(m.made, p)
+	}
+	for _, p := range m.made {
+		if !slices.ContainsFunc(m.all, func(o *manifest.Object) bool {
+			return o.Kind == operatorsv1.OperatorGroupKind && o.Group() == Group && o.Namespace == p.Namespace
+		}) {
+			m.add(p.OperatorGroup())
+		}
+	}
+	return m.all, unknown
+}
+
+// UnknownPolicy is an OperatorPolicy of which nobody can say what it makes, and why.
+type UnknownPolicy struct {
+	*OperatorPolicy
+	Why string
+}
+
+type maker struct {
+	all  []*manifest.Object
+	made []*OperatorPolicy
+}
+
+func (m *maker) add(made *manifest.Object) {
+	if !slices.ContainsFunc(m.all, func(o *manifest.Object) bool {
+		return o.Identity() == made.Identity() && o.Group() == made.Group()
+	}) {
+		m.all = append(m.all, made)
+	}
+}
+
+// complete fills in what the policy leaves to the PackageManifest. It returns why nobody can say what the policy makes,
+// or "".
+func (p *OperatorPolicy) complete(defaults PackageDefaults) string {
+	if len(p.Faults) > 0 {
+		return "it is refused: " + p.Faults[0].Field + " " + p.Faults[0].Msg
+	}
+	if p.idle != "" {
+		return ""
+	}
+	if p.Template != "" {
+		return p.Template + " is a template"
+	}
+	var missing []string
+	for _, f := range []struct{ field, value string }{{"channel", p.Channel}, {"source", p.Source},
+		{"sourceNamespace", p.SourceNamespace}, {"namespace", p.Namespace}} {
+		if f.value == "" {
+			missing = append(missing, f.field)
+		}
+	}
+	if missing == nil {
+		return ""
+	}
+	why := "its Subscription has no " + strings.Join(missing, " and no ") +
+		": the controller takes what the PackageManifest says"
+	if defaults == nil {
+		return why
+	}
+	d, err := defaults(p)
+	if err != nil {
+		return why + ", and " + err.Error()
+	}
+	for _, f := range []struct {
+		to    *string
+		value string
+	}{{&p.Channel, d.Channel}, {&p.Source, d.Source}, {&p.SourceNamespace, d.SourceNamespace},
+		{&p.Namespace, d.Namespace}} {
+		if *f.to == "" {
+			*f.to = f.value
+		}
+		if *f.to == "" {
+			return why + ", which is not known"
+		}
+	}
+	return ""
+}
