@@ -23,7 +23,7 @@ func (c *Config) Edit(data []byte, changes []Change) ([]byte, error) {
 	want := c.RenderConfig
 	want.Groups = slices.Clone(want.Groups)
 	for _, ch := range changes {
-		edits = append(edits, inplace.Edit{Doc: c.object.Doc, Field: at(ch.Group, ch.Bundle, ch.Field), Value: ch.Value})
+		edits = append(edits, inplace.Edit{Object: c.object, Field: at(ch.Group, ch.Bundle, ch.Field), Value: ch.Value})
 		g := &want.Groups[ch.Group]
 		g.Bundles = slices.Clone(g.Bundles)
 		if b := &g.Bundles[ch.Bundle]; ch.Field == "version" {

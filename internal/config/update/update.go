@@ -15,11 +15,13 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/predict"
 )
 
 // Options say what to update.
 type Options struct {
 	config.Options
+	File     string             // of the RenderConfig
 	Catalogs []*catalog.Catalog // for operators whose source is an image
 	ToHead   bool               // take all steps, not one
 }
@@ -49,21 +51,35 @@ type Operator struct {
 	Reason   string   `json:"reason,omitempty"`
 	Requires []string `json:"requires,omitempty"` // CSVs that OLM installs with the update and the file does not have
 
+	// Of an operator of a tree.
+	Object     string `json:"object,omitempty"` // that asks for it
+	File       string `json:"file,omitempty"`
+	Line       int    `json:"line,omitempty"`
+	NewChannel string `json:"newChannel,omitempty"`
+
 	place config.CatalogPlace
 }
 
 // Place returns the group of the operator in the file, and the index of its bundle there.
 func (o *Operator) Place() (group, bundle int) { return o.place.Group, o.place.Index }
 
-// Plan is what changes in a RenderConfig.
+// Plan is what changes in a RenderConfig, or in the files of a tree.
 type Plan struct {
-	Operators []Operator // in the order of the file
-	Notes     []string   // what else a reader must know
-	Text      []byte     // the new file; nil if nothing changes
+	Operators []Operator     // in the order of the file; of a tree by file and line
+	Notes     []string       // what else a reader must know
+	Files     []File         // that change
+	Moves     []predict.Move // of a tree: what the changes have OLM do
+	Unknown   int            // how many operators of a tree are unknown
 }
 
-// Changed reports whether the file changes.
-func (p *Plan) Changed() bool { return p.Text != nil }
+// File is a file that changes.
+type File struct {
+	Name          string
+	Before, After []byte
+}
+
+// Changed reports whether a file changes.
+func (p *Plan) Changed() bool { return len(p.Files) > 0 }
 
 // Held reports whether an operator stays behind although its channel goes on, or nothing leads on from its version,
 // which is not in the catalog.
@@ -95,9 +111,11 @@ func NewPlan(ctx context.Context, c *config.Config, data []byte, o Options) (*Pl
 		changes = append(changes, u.changes(&u.plan.Operators[i])...)
 	}
 	if len(changes) > 0 {
-		if u.plan.Text, err = c.Edit(data, changes); err != nil {
+		text, err := c.Edit(data, changes)
+		if err != nil {
 			return nil, err
 		}
+		u.plan.Files = []File{{Name: o.File, Before: data, After: text}}
 	}
 	return u.plan, nil
 }
@@ -210,9 +228,14 @@ func (o *Operator) sayWithdrawn() {
 	case o.Status == Updated:
 		o.Reason = fmt.Sprintf("the catalog no longer has %s", o.From)
 	case o.Status == Current && o.Reason == "":
-		o.Status, o.Reason = Withdrawn, fmt.Sprintf("the catalog does not have it, and nothing%s updates it: "+
-			"withdrawn from the catalog, or a typing error", inChannel(o.Channel))
+		o.Status, o.Reason = Withdrawn, notThere(o.Channel)
 	}
+}
+
+// notThere says that nothing leads on from a release that the catalog does not have.
+func notThere(channel string) string {
+	return fmt.Sprintf("the catalog does not have it, and nothing%s updates it: withdrawn from the catalog, or a typing "+
+		"error", inChannel(channel))
 }
 
 func inChannel(channel string) string {

@@ -4,6 +4,7 @@ package inplace
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -17,10 +18,10 @@ import (
 
 // Edit is a change of one value.
 type Edit struct {
-	Doc   int      // the index of its document in the file
-	Field string   // of the document: spec.versions, or items[0].spec.channel
-	Value string   // the new text of a scalar
-	Add   []string // texts that are added to a list, in place of Value
+	Object *manifest.Object // of the file; it may be an item of a List
+	Field  string           // of the object: spec.versions
+	Value  string           // the new text of a scalar
+	Add    []string         // texts that are added to a list, in place of Value
 }
 
 // Apply returns the text of a file with the values changed. Comments, order, quotes and line ends stay as they are. The
@@ -33,8 +34,12 @@ func Apply(name string, data []byte, edits []Edit) ([]byte, error) {
 	}
 	f := file{data: data, docs: before}
 	var splices []splice
-	for _, e := range edits {
-		s, err := f.splice(e)
+	edits = slices.Clone(edits)
+	for i, e := range edits {
+		if err := f.find(name, &edits[i]); err != nil {
+			return nil, err
+		}
+		s, err := f.splice(edits[i], e.Object.Has(manifest.Segments(e.Field)...))
 		if err != nil {
 			return nil, err
 		}
@@ -64,25 +69,45 @@ type splice struct {
 	text       string
 }
 
-// splice returns where an edit changes the text.
-func (f *file) splice(e Edit) (splice, error) {
+// find makes the field of an edit one of the document.
+func (f *file) find(name string, e *Edit) error {
+	missing := &manifest.Error{File: name, Field: e.Field, Msg: "the file no longer has " + e.Object.Identity()}
+	if e.Object.Doc >= len(f.docs) {
+		return missing
+	}
+	d := f.docs[e.Object.Doc]
+	same := func(o *manifest.Object) bool { return o.Line == e.Object.Line && o.Identity() == e.Object.Identity() }
+	if root, err := d.Object(); err == nil && same(root) {
+		return nil
+	}
+	list, err := d.Objects()
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(list, same)
+	if i < 0 {
+		return missing
+	}
+	e.Field = fmt.Sprintf("items[%d].%s", i, e.Field)
+	return nil
+}
+
+// splice returns where an edit changes the text. The object has the field, perhaps from elsewhere, or not.
+func (f *file) splice(e Edit, has bool) (splice, error) {
+	d := f.docs[e.Object.Doc]
 	refuse := func(tip, message string) (splice, error) {
-		if e.Doc < 0 || e.Doc >= len(f.docs) {
-			return splice{}, &manifest.Error{Field: e.Field, Msg: message, Tip: tip}
-		}
-		err := f.docs[e.Doc].Errorf(e.Field, "%s", message)
+		err := d.Errorf(e.Field, "%s", message)
 		err.Tip = tip
 		return splice{}, err
 	}
-	if e.Doc < 0 || e.Doc >= len(f.docs) {
-		return refuse("", "the file has no such document")
-	}
-	d := f.docs[e.Doc]
 	root, err := d.Nodes()
 	if err != nil {
 		return splice{}, err
 	}
 	n := written(root, e.Field)
+	if n == nil && !has {
+		return refuse("write it by hand", "is missing")
+	}
 	if n == nil || n.Anchor != "" {
 		return refuse("change it by hand", "is an anchor or an alias, so another field may have it too")
 	}
@@ -155,7 +180,7 @@ func (f *file) check(name string, text []byte, edits []Edit) error {
 			return err
 		}
 		for _, e := range edits {
-			if e.Doc == i {
+			if e.Object.Doc == i {
 				want = set(want, manifest.Segments(e.Field), e)
 			}
 		}

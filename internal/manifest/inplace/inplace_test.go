@@ -56,14 +56,16 @@ func check(t *testing.T, text func(version, added string) []byte, add string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc := 0
-	for i, d := range docs {
+	var object *manifest.Object
+	for _, d := range docs {
 		if strings.Contains(string(d.Raw), "b.v2") || strings.Contains(string(d.Raw), "a.v1") || strings.Contains(string(d.Raw), "b''v2") {
-			doc = i
+			if object, err = d.Object(); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	version := inplace.Edit{Doc: doc, Field: "spec.version", Value: "1.1.0"}
-	list := inplace.Edit{Doc: doc, Field: "spec.versions", Add: []string{"c.v3", "d.v4"}}
+	version := inplace.Edit{Object: object, Field: "spec.version", Value: "1.1.0"}
+	list := inplace.Edit{Object: object, Field: "spec.versions", Add: []string{"c.v3", "d.v4"}}
 	added := strings.Replace(add, "N", "c.v3", 1) + strings.Replace(add, "N", "d.v4", 1)
 	for _, c := range []struct {
 		edits []inplace.Edit
@@ -84,7 +86,8 @@ func check(t *testing.T, text func(version, added string) []byte, add string) {
 // A list at the end of a file without newline gets one.
 func TestAddAtTheEnd(t *testing.T) {
 	for newline, want := range map[string]string{"\n": "v:\n- a\n- b", "\r\n": "v:\r\n- a\r\n- b"} {
-		got, err := inplace.Apply("f.yaml", []byte("v:"+newline+"- a"), []inplace.Edit{{Field: "v", Add: []string{"b"}}})
+		old := []byte("v:" + newline + "- a")
+		got, err := inplace.Apply("f.yaml", old, []inplace.Edit{{Object: first(old), Field: "v", Add: []string{"b"}}})
 		if err != nil || string(got) != want {
 			t.Errorf("%q: %q, %v", newline, got, err)
 		}
@@ -105,7 +108,7 @@ func TestApplyRefuses(t *testing.T) {
 		{"v: one\n  two\n", "v", "f.yaml:1: v: cannot be changed in place"},
 		{"v:\n", "v", "f.yaml:1: v: cannot be changed in place"},
 		{"v: {a: b}\n", "v", "f.yaml:1: v: cannot be changed in place"},
-		{"a: b\n", "v", "f.yaml:1: v: is an anchor or an alias"},
+		{"a: b\n", "v", "f.yaml:1: v: is missing"},
 		{"l: &x [a]\nm: *x\n", "+l", "f.yaml:1: l: is an anchor or an alias"},
 		{"l: []\n", "+l", "f.yaml:1: l: is no list with values"},
 		{"l: a\n", "+l", "f.yaml:1: l: is no list with values"},
@@ -113,7 +116,7 @@ func TestApplyRefuses(t *testing.T) {
 		{"l:\n- - a\n", "+l[0]", "f.yaml:2: l[0]: cannot be added to in place"},
 		{"<<<<<<< ours\na: b\n", "a", "f.yaml:1: "},
 	} {
-		e := inplace.Edit{Field: strings.TrimPrefix(c.field, "+"), Value: "2"}
+		e := inplace.Edit{Object: first([]byte(c.text)), Field: strings.TrimPrefix(c.field, "+"), Value: "2"}
 		if e.Field != c.field {
 			e.Add = []string{"c"}
 		}
@@ -122,9 +125,39 @@ func TestApplyRefuses(t *testing.T) {
 			t.Errorf("%q, %s: %q, %v", c.text, c.field, out, err)
 		}
 	}
-	if _, err := inplace.Apply("f.yaml", []byte("a: b\n"), []inplace.Edit{{Doc: 1, Field: "a"}}); err == nil {
-		t.Error("a document that is not there")
+}
+
+// An item of a List is edited there. An object that is no longer in the file is an error.
+func TestApplyToItems(t *testing.T) {
+	const list = "kind: List\nitems:\n- kind: A\n  v: 1\n- kind: A\n  v: 1\n"
+	docs, err := manifest.ReadFile("f.yaml", []byte(list), manifest.Limits{})
+	if err != nil {
+		t.Fatal(err)
 	}
+	items, err := docs[0].Objects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	edits := []inplace.Edit{{Object: items[1], Field: "v", Value: "x"}}
+	out, err := inplace.Apply("f.yaml", []byte(list), edits)
+	if want := "kind: List\nitems:\n- kind: A\n  v: 1\n- kind: A\n  v: x\n"; err != nil || string(out) != want {
+		t.Errorf("%q, %v", out, err)
+	}
+	for _, other := range []string{"kind: A\nv: 1\n", "# none\n", "kind: List\nitems:\n- kind: A\n"} {
+		if _, err := inplace.Apply("f.yaml", []byte(other), edits); err == nil || err.Error() != "f.yaml: v: the file no longer has A " {
+			t.Errorf("%q: %v", other, err)
+		}
+	}
+}
+
+// first returns the first document of a text as an object. That of a text that is not YAML is empty.
+func first(text []byte) *manifest.Object {
+	docs, err := manifest.ReadFile("f.yaml", text, manifest.Limits{})
+	if err != nil {
+		return &manifest.Object{}
+	}
+	o, _ := docs[0].Object()
+	return o
 }
 
 // Apply changes what it is asked to or nothing, whatever the file looks like.
@@ -140,7 +173,17 @@ func FuzzApply(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, e := range []inplace.Edit{{Field: "spec.version", Value: value}, {Field: "spec.versions", Add: []string{value}}} {
+		if len(before) == 0 {
+			return
+		}
+		object, err := before[0].Object()
+		if err != nil {
+			return
+		}
+		for _, e := range []inplace.Edit{
+			{Object: object, Field: "spec.version", Value: value},
+			{Object: object, Field: "spec.versions", Add: []string{value}},
+		} {
 			out, err := inplace.Apply("f.yaml", data, []inplace.Edit{e})
 			if err != nil {
 				continue
