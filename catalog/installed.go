@@ -16,9 +16,9 @@ func (e *NoReleaseError) Error() string {
 	return e.Text + " is neither a version nor the name of a bundle in the catalog"
 }
 
-// ChooseInstalled is Choose for a release that is installed. If the catalog, or the channel, no longer has it, withdrawn
-// is true, and the Bundle has nothing but its name and its version, if that is known. The error is that of Choose, or a
-// *NoReleaseError.
+// ChooseInstalled is Choose for a release that is installed. If the catalog, or the channel, no longer has it,
+// withdrawn is true, and the Bundle has nothing but its name and its version, if that is known. The error is that of
+// Choose, or a *NoReleaseError.
 func (c *Catalog) ChooseInstalled(pkg, channel, version string) (choice Choice, withdrawn bool, err error) {
 	choice, err = c.Choose(pkg, channel, version)
 	if err == nil || version == "" {

@@ -24,7 +24,7 @@ type CatalogPlace struct {
 	Source       string // of the catalog, as the file has it; empty if the catalog is not in the file
 	catalog.Choice
 	Why error // why it is in no catalog; then the rest is empty, unless it is Withdrawn
-	// Withdrawn says that the catalog, or the channel, no longer has the release. The Bundle has its name and its version.
+	// Withdrawn says that the catalog, or the channel, no longer has the release. The Bundle has its name and version.
 	Withdrawn bool
 	Fault     error // the version in the file is no version and no name; with its place
 }
@@ -189,9 +189,10 @@ func (p *CatalogPlaces) open(ctx context.Context, b Bundle) (*Opened, error) {
 	return readSource(src, b.Source, bundle.ReadOptions{AllowUnsupported: true, Hidden: true}, bundle.Choice{})
 }
 
-// State returns what OLM's resolver would see of a group: each operator in a catalog has a Subscription. With installed,
-// it is installed, and the catalog may have withdrawn it. An operator in no catalog is a CSV; if its bundle cannot be read, the error says so, and it is left out. Operators of OLM v1 are
-// left out, because OLM v1 resolves no dependencies.
+// State returns what OLM's resolver would see of a group: each operator in a catalog has a Subscription. With
+// installed, it is installed, and the catalog may have withdrawn it. An operator in no catalog is a CSV; if its bundle
+// cannot be read, the error says so, and it is left out. Operators of OLM v1 are left out, because OLM v1 resolves no
+// dependencies.
 func (p *CatalogPlaces) State(ctx context.Context, group int, installed bool) (*resolve.State, []error) {
 	g := p.config.Groups[group]
 	s := &resolve.State{Namespace: cmp.Or(g.Namespace, "default"), OperatorGroups: 1}

@@ -39,10 +39,10 @@ func newUpdate() *cobra.Command {
 	f := updateFlags{format: findings.Text}
 	cmd := &cobra.Command{
 		Use:   "update [PATH...]",
-		Short: "Take operators to their next versions, in the files of a repository",
+		Short: "Take operators to their next versions, in files",
 		Long: `Update takes each operator one step along its path of upgrade: to the version
-that OLM would update it to next. It writes that into the files. Comments, order,
-quotes and line ends stay. Then it prints what olmgen diff says about the
+that OLM would update it to next. It writes that into the files. Comments,
+order, quotes and line ends stay. Then it prints what olmgen diff says about the
 operators before and after: the text of a pull request.
 --tree and --crs say what is in the cluster, so that it also says whether OLM
 would refuse the upgrade because of that.
@@ -62,9 +62,9 @@ It never changes startingCSV: OLM does not look at it once the operator is
 installed. Where somebody approves in the cluster, update says so: to approve in
 Git, use an OperatorPolicy.
 
-A version that its catalog no longer has is one that OLM updates from, too: where
-an entry replaces it, skips it or has it in skipRange. Where none does, there is
-a warning, and the exit code is 3.
+A version that its catalog no longer has is one that OLM updates from, too:
+where an entry replaces it, skips it or has it in skipRange. Where none does,
+there is a warning, and the exit code is 3.
 
 If OLM would not update an operator, because a dependency is missing or another
 operator needs the old version, update says why, leaves it and exits with 3. The
@@ -74,8 +74,7 @@ exit code is 0 if there is nothing to do.`,
   olmgen update -f olmgen.yaml --tree clusters/prod --crs dump/
   olmgen update -f olmgen.yaml --catalog catalog/ --format markdown > pr.md
   olmgen update clusters/prod --catalog catalog/
-  olmgen update clusters/prod --catalog olm/community=oci://quay.io/example/cat:v2 \
-      --channel cert-manager=stable`,
+  olmgen update clusters/prod --catalog catalog/ --channel cert-manager=stable`,
 		Args: args(0, math.MaxInt, ""),
 		RunE: f.run,
 	}

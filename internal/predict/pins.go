@@ -50,18 +50,7 @@ func (p *Pin) MoveBy(steps int) Move {
 // ExtensionPins returns where the ClusterExtensions among objects keep their operators, and those of which nobody can
 // say it.
 func ExtensionPins(objects []*manifest.Object, catalogs Catalogs) (list []Pin, unknown []Unknown) {
-	for _, o := range objects {
-		if o.Kind != olm.KindClusterExtension || o.Group() != olm.GroupV1 {
-			continue
-		}
-		p, err := extensionPin(o, objects, catalogs)
-		if err != nil {
-			unknown = append(unknown, Unknown{o, err.Error()})
-			continue
-		}
-		list = append(list, *p)
-	}
-	return list, unknown
+	return ofExtensions(objects, func(o *manifest.Object) (*Pin, error) { return extensionPin(o, objects, catalogs) })
 }
 
 func extensionPin(o *manifest.Object, objects []*manifest.Object, catalogs Catalogs) (*Pin, error) {
@@ -79,7 +68,8 @@ func extensionPin(o *manifest.Object, objects []*manifest.Object, catalogs Catal
 		p.Reason = "it names no version: OLM v1 updates it without a change of the file"
 		return p, nil
 	case !exact:
-		p.Reason = "its version is a range, " + q.Versions + ": within it, OLM v1 updates it without a change of the file"
+		p.Reason = "its version is a range, " + q.Versions +
+			": within it, OLM v1 updates it without a change of the file"
 		return p, nil
 	}
 	free := q.Request

@@ -149,8 +149,9 @@ func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pi
 // approval returns who approves the updates of a Subscription.
 func approval(s *subscription) string {
 	if s.approval == string(v1alpha1.ApprovalManual) {
-		return "somebody approves each InstallPlan in the cluster, because its installPlanApproval is Manual: OLM does " +
-			"not look at startingCSV once the operator is installed. An OperatorPolicy approves what its versions name"
+		return "somebody approves each InstallPlan in the cluster, because its installPlanApproval is Manual: OLM " +
+			"does not look at startingCSV once the operator is installed. An OperatorPolicy approves what its " +
+			"versions name"
 	}
 	return "OLM updates it without a change of the file, because its installPlanApproval is Automatic"
 }
@@ -177,10 +178,10 @@ func (b *pinner) pin(ctx context.Context, state *resolve.State, s *subscription)
 		p.Reason = fmt.Sprintf("catalog %s/%s has no package %s", sub.SourceNamespace, sub.Source, sub.Package)
 		return p, nil
 	case p.Policy != nil && sub.InstalledCSV == "":
-		from, why, err := current(p.Policy, pkg, p.Channel)
-		if err != nil || from == nil {
+		from, why := current(p.Policy, pkg, p.Channel)
+		if from == nil {
 			p.Reason = why
-			return p, err
+			return p, nil
 		}
 		sub.InstalledCSV, sub.CurrentCSV = from.Name, from.Name
 		start.CSVs = append(start.CSVs, resolve.Installed(from, pkg.Name))
@@ -232,10 +233,10 @@ func subscriptionIn(state *resolve.State, name string) *resolve.Subscription {
 	return &state.Subscriptions[i]
 }
 
-// current returns the release at which an OperatorPolicy keeps its operator: the last one that its versions allow on the
-// way from one of them. It is nil if nobody can say which one that is, and why not.
+// current returns the release at which an OperatorPolicy keeps its operator: the last one that its versions allow on
+// the way from one of them. It is nil if nobody can say which one that is, and why not.
 func current(policy *olm.OperatorPolicy, pkg *catalog.Package,
-	channel string) (*catalog.Bundle, string, error) {
+	channel string) (release *catalog.Bundle, why string) {
 	content := &catalog.Catalog{Packages: map[string]*catalog.Package{pkg.Name: pkg}}
 	ends := map[string]*catalog.Bundle{}
 	for _, name := range append(slices.Clone(policy.Versions), policy.StartingCSV) {
@@ -248,7 +249,7 @@ func current(policy *olm.OperatorPolicy, pkg *catalog.Package,
 		}
 		path, err := resolve.PathOf(content, pkg.Name, channel, name, "")
 		if err != nil {
-			return nil, err.Error(), nil
+			return nil, err.Error()
 		}
 		end := choice.Bundle
 		for _, step := range path.Steps {
@@ -266,11 +267,11 @@ func current(policy *olm.OperatorPolicy, pkg *catalog.Package,
 	}
 	switch len(names) {
 	case 0:
-		return nil, fmt.Sprintf("none of its versions is a release of package %s", pkg.Name), nil
+		return nil, fmt.Sprintf("none of its versions is a release of package %s", pkg.Name)
 	case 1:
-		return ends[names[0]], "", nil
+		return ends[names[0]], ""
 	}
-	return nil, "its versions lead to several releases: " + strings.Join(names, ", "), nil
+	return nil, "its versions lead to several releases: " + strings.Join(names, ", ")
 }
 
 // follow takes over what the resolver does with the Subscription.

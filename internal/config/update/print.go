@@ -64,7 +64,7 @@ func (r *Report) Print(w io.Writer, format findings.Format) error {
 // writePatch writes a patch, in Markdown between fences that it does not contain.
 func writePatch(b *bufio.Writer, patch string, format findings.Format) {
 	if format != findings.Markdown {
-		b.WriteString(patch)
+		fmt.Fprint(b, patch)
 		return
 	}
 	fence := "```"
@@ -110,7 +110,8 @@ func (r *Report) document() *findings.Document {
 	}
 	for _, m := range r.Reviews {
 		if m.Diff == nil {
-			lines.Remarks = append(lines.Remarks, findings.Remark{Label: "not reviewed", Text: m.Object + ": " + m.Unknown})
+			lines.Remarks = append(lines.Remarks, findings.Remark{Label: "not reviewed",
+				Text: m.Object + ": " + m.Unknown})
 		}
 	}
 	tables := findings.Section{Formats: []findings.Format{findings.Markdown, findings.HTML}}

@@ -84,8 +84,8 @@ func checkChannels(objects []*manifest.Object, channels map[string]string) error
 	for name, channel := range channels {
 		switch {
 		case name == "" && len(packages) > 1:
-			return manifest.WithHint(fmt.Errorf("channel %s is for one package, and there are Subscriptions of %s", channel,
-				text.And(packages)), fmt.Sprintf("name the package: %s=%s", packages[0], channel))
+			return manifest.WithHint(fmt.Errorf("channel %s is for one package, and there are Subscriptions of %s",
+				channel, text.And(packages)), fmt.Sprintf("name the package: %s=%s", packages[0], channel))
 		case name == "" && len(packages) == 0:
 			return fmt.Errorf("channel %s is for a Subscription, and there is none", channel)
 		case name != "" && !slices.Contains(packages, name):
@@ -199,8 +199,8 @@ func (u *treeUpdater) sayOfSubscription(p *predict.Pin) {
 	}
 	starting, _ := p.Object.Get("spec", "startingCSV")
 	if name, _ := starting.(string); name != "" && !p.InNewChannel(name) {
-		u.plan.Notes = append(u.plan.Notes, fmt.Sprintf("%s:%d: %s: its startingCSV %s is not in channel %s: a new cluster "+
-			"could not install it. OLM does not look at it where the operator is installed", p.Object.File,
+		u.plan.Notes = append(u.plan.Notes, fmt.Sprintf("%s:%d: %s: its startingCSV %s is not in channel %s: a new "+
+			"cluster could not install it. OLM does not look at it where the operator is installed", p.Object.File,
 			p.Object.LineOf("spec.startingCSV"), p.Object.Identity(), name, p.NewChannel))
 	}
 }

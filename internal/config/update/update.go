@@ -234,8 +234,8 @@ func (o *Operator) sayWithdrawn() {
 
 // notThere says that nothing leads on from a release that the catalog does not have.
 func notThere(channel string) string {
-	return fmt.Sprintf("the catalog does not have it, and nothing%s updates it: withdrawn from the catalog, or a typing "+
-		"error", inChannel(channel))
+	return fmt.Sprintf("the catalog does not have it, and nothing%s updates it: withdrawn from the catalog, or a "+
+		"typing error", inChannel(channel))
 }
 
 func inChannel(channel string) string {
