@@ -51,8 +51,8 @@ func (s *State) approvedByPolicies(step *Step, next *State) map[string]bool {
 	return allowed
 }
 
-// approve adds a CSV, and those of the packages that it requires (getBundleDependencies). A dependency that names an API
-// is not one of these.
+// approve adds a CSV, and those of the packages that it requires (getBundleDependencies). What it requires by an API is
+// not one of these.
 func (s *Step) approve(csv string, allowed map[string]bool) {
 	i := slices.IndexFunc(s.CSVs, func(p Planned) bool { return p.Name == csv })
 	if i < 0 || allowed[csv] {
@@ -71,6 +71,9 @@ func (s *Step) approve(csv string, allowed map[string]bool) {
 		}
 	}
 }
+
+// Automatic reports whether an OperatorPolicy manages the Subscription and approves its updates.
+func (s Subscription) Automatic() bool { return s.policy != nil && s.policy.Automatic }
 
 // policyOf returns the OperatorPolicy that manages a Subscription, or nil.
 func (s *State) policyOf(subscription string) *olm.OperatorPolicy {

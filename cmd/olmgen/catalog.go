@@ -19,6 +19,9 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/predict"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -108,7 +111,11 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	if len(paths)+len(f.installs) == 0 {
 		return &usageError{"there is nothing to resolve", "pass a path with Subscriptions, or --install PACKAGE"}
 	}
-	cluster, err := f.cluster(cmd, paths)
+	objects, err := f.objects(cmd, paths)
+	if err != nil {
+		return err
+	}
+	cluster, err := f.cluster(objects)
 	if err != nil {
 		return err
 	}
@@ -124,33 +131,18 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
+	known := predict.Catalogs{Sources: sources, Global: global}
+	if cluster, err = f.withPolicies(cmd, objects, cluster, known); err != nil {
+		return err
+	}
 	inTree := func(s resolve.Source) bool { return s.Catalog != nil }
 	if len(f.catalogs) == 0 && !slices.ContainsFunc(cluster.CatalogSources, inTree) {
 		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: no catalog is given, so OLM finds no operator to install\n"+
 			"hint: pass the content of each CatalogSource with --catalog")
 	}
-	report := &resolve.Report{}
-	for _, s := range cluster.Namespaces {
-		if len(s.Subscriptions) == 0 && (s.Namespace != f.namespace || len(f.installs) == 0) {
-			continue // OLM does not look at it
-		}
-		s.Catalogs, s.GlobalNamespace = sources, global
-		if s.Namespace == f.namespace {
-			for _, what := range f.installs {
-				if err := s.Install(what); err != nil {
-					return fmt.Errorf("--install %s: %w", what, err)
-				}
-			}
-		}
-		o := resolve.Options{ApproveAll: f.approveAll}
-		if f.once {
-			o.Steps = 1
-		}
-		r, err := resolve.Run(cmd.Context(), s, o)
-		if err != nil {
-			return err
-		}
-		report.Add(s.Namespace, r)
+	report, err := f.predict(cmd, cluster, known)
+	if err != nil {
+		return err
 	}
 	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
 		return err
@@ -165,20 +157,73 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	return nil
 }
 
-// cluster reads the objects of the paths. A namespace that has only what --install adds has an OperatorGroup.
-func (f *resolveFlags) cluster(cmd *cobra.Command, paths []string) (*resolve.Cluster, error) {
-	cluster := &resolve.Cluster{}
-	if len(paths) > 0 {
-		t, err := tree.Read(cmd.Context(), paths, tree.Options{Stdin: cmd.InOrStdin()})
+// predict returns what OLM does in each namespace.
+func (f *resolveFlags) predict(cmd *cobra.Command, cluster *resolve.Cluster, known predict.Catalogs) (*resolve.Report,
+	error) {
+	report := &resolve.Report{}
+	for _, s := range cluster.Namespaces {
+		if len(s.Subscriptions) == 0 && (s.Namespace != f.namespace || len(f.installs) == 0) {
+			continue // OLM does not look at it
+		}
+		s.Catalogs, s.GlobalNamespace = known.Sources, known.Global
+		if s.Namespace == f.namespace {
+			for _, what := range f.installs {
+				if err := s.Install(what); err != nil {
+					return nil, fmt.Errorf("--install %s: %w", what, err)
+				}
+			}
+		}
+		o := resolve.Options{ApproveAll: f.approveAll}
+		if f.once {
+			o.Steps = 1
+		}
+		r, err := resolve.Run(cmd.Context(), s, o)
 		if err != nil {
 			return nil, err
 		}
-		if err := requireObjects(t); err != nil {
-			return nil, err
+		report.Add(s.Namespace, r)
+	}
+	return report, nil
+}
+
+// objects reads the objects of the paths.
+func (f *resolveFlags) objects(cmd *cobra.Command, paths []string) ([]*manifest.Object, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	t, err := tree.Read(cmd.Context(), paths, tree.Options{Stdin: cmd.InOrStdin()})
+	if err != nil {
+		return nil, err
+	}
+	return t.Objects, requireObjects(t)
+}
+
+// withPolicies returns the cluster with the Subscriptions of the OperatorPolicies among the objects. They need catalogs
+// where the policies leave something out.
+func (f *resolveFlags) withPolicies(cmd *cobra.Command, objects []*manifest.Object, cluster *resolve.Cluster,
+	catalogs predict.Catalogs) (*resolve.Cluster, error) {
+	all, unknown := predict.WithPolicies(cmd.Context(), objects, f.namespace, catalogs)
+	for _, u := range unknown {
+		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s:%d: what %s installs is not known: %s\n", u.Object.File,
+			u.Object.Line, u.Object.Identity(), u.Why)
+	}
+	for _, p := range olm.OperatorPolicies(objects) {
+		if why := p.Idle(); why != "" {
+			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: note: %s:%d: %s installs nothing: %s\n", p.Object.File,
+				p.Object.Line, p.Object.Identity(), why)
 		}
-		if cluster, err = resolve.ReadObjects(t.Objects, f.namespace); err != nil {
-			return nil, err
-		}
+	}
+	if len(all) == len(objects) {
+		return cluster, nil
+	}
+	return f.cluster(all)
+}
+
+// cluster finds OLM's objects. A namespace that has only what --install adds has an OperatorGroup.
+func (f *resolveFlags) cluster(objects []*manifest.Object) (*resolve.Cluster, error) {
+	cluster, err := resolve.ReadObjects(objects, f.namespace)
+	if err != nil {
+		return nil, err
 	}
 	known := slices.ContainsFunc(cluster.Namespaces, func(s *resolve.State) bool { return s.Namespace == f.namespace })
 	if len(f.installs) > 0 && !known {

@@ -176,6 +176,8 @@ func refuseWithoutBindings(ref string, in permissions.Input) error {
 	case len(in.Unresolved) > 0:
 		e.Tip = "OLM makes them of what it installs, and that is not known: " + in.Unresolved[0] +
 			"; pass the content of its catalog with --catalog"
+	case len(in.Notes) > 0:
+		e.Tip = in.Notes[0]
 	case len(in.CSVs) > 0:
 		e.Tip = "OLM makes them of the ClusterServiceVersion: name the bundle's directory, the one that has manifests/"
 	}

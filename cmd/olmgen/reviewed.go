@@ -111,7 +111,7 @@ func otherTree(cmd *cobra.Command, refs []string) (*review.Subject, error) {
 		return nil, err
 	}
 	saySkipped(cmd.ErrOrStderr(), t)
-	return review.FromObjectsOf(t, review.TreeOptions{Name: strings.Join(refs, ", ")})
+	return review.FromObjectsOf(cmd.Context(), t, review.TreeOptions{Name: strings.Join(refs, ", ")})
 }
 
 // unreadError fails a command whose report, which is printed, lacks files.

@@ -13,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/source"
 )
@@ -110,10 +111,18 @@ func (f *treeCatalogs) parse(value string) (catalogFlag, error) {
 // imageCatalogs reads the images of the CatalogSources of a tree that a Subscription of it names and that are not
 // known. One that cannot be read stays unknown.
 func imageCatalogs(cmd *cobra.Command, t *tree.Tree, known []resolve.Source, network fbc.Options) []resolve.Source {
-	tree := resolve.ReadValid(t.Objects)
+	objects, unknown := olm.WithPolicies(t.Objects, nil)
+	tree := resolve.ReadValid(objects)
+	// an OperatorPolicy that names no catalog may mean any
+	anyOf := slices.ContainsFunc(unknown, func(u olm.UnknownPolicy) bool {
+		return u.Source == "" && len(u.Faults) == 0
+	})
 	var out []resolve.Source
 	for _, s := range tree.CatalogSources {
-		if s.Image == "" || slices.ContainsFunc(known, s.Same) || !tree.Subscribes(s) {
+		named := anyOf || tree.Subscribes(s) || slices.ContainsFunc(unknown, func(u olm.UnknownPolicy) bool {
+			return u.Source == s.Name
+		})
+		if s.Image == "" || slices.ContainsFunc(known, s.Same) || !named {
 			continue
 		}
 		read, err := readServed(cmd, source.KindOCI+"://"+s.Image, network)

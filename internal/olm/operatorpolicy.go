@@ -36,7 +36,7 @@ type OperatorPolicy struct {
 
 	Package, Namespace, Channel, Source, SourceNamespace, StartingCSV string // of the Subscription; may be empty
 
-	Template string           // a field with a {{ template }}; empty if there is none
+	Template string            // a field with a {{ template }}; empty if there is none
 	Faults   []*manifest.Error // why the API server or the controller refuses it
 
 	idle                string         // why it installs nothing, whatever its templates are; empty if it may
@@ -221,7 +221,7 @@ func (p *OperatorPolicy) check(o *operatorPolicySpec, unknown []string) {
 		refuse(sub+".installPlanApproval", "say it in spec.upgradeApproval and spec.versions", "is prohibited")
 	}
 	if len(p.Faults) == 0 {
-		p.Faults = append(p.Faults, UnknownFields(p.Subscription())...)
+		p.refuseUnknown(p.Subscription(), sub)
 	}
 	if p.group == nil {
 		return
@@ -233,7 +233,15 @@ func (p *OperatorPolicy) check(o *operatorPolicySpec, unknown []string) {
 		refuse("spec.operatorGroup.namespace", "", "%s is not %s, the namespace of the Subscription", ns, p.Namespace)
 	}
 	if len(p.Faults) == 0 {
-		p.Faults = append(p.Faults, UnknownFields(p.OperatorGroup())...)
+		p.refuseUnknown(p.OperatorGroup(), "spec.operatorGroup")
+	}
+}
+
+// refuseUnknown adds the fields that an object of the policy does not have. The controller does not drop them.
+func (p *OperatorPolicy) refuseUnknown(made *manifest.Object, at string) {
+	for _, e := range UnknownFields(made) {
+		e.Field, e.Msg = at+inSpec(e.Field), "the "+made.Kind+" has no such field"
+		p.Faults = append(p.Faults, e)
 	}
 }
 
@@ -320,6 +328,15 @@ func inSpec(field string) string {
 		return rest
 	}
 	return ""
+}
+
+// Stands returns the Subscription that the policy stands for, even if it does not make it, or the policy itself if
+// nobody can say which one that is.
+func (p *OperatorPolicy) Stands() *manifest.Object {
+	if p.Package == "" || p.Namespace == "" || strings.Contains(p.Package+p.Namespace, "{{") {
+		return p.Object
+	}
+	return p.Subscription()
 }
 
 // PackageDefaults returns the channel, catalog and namespace that an OperatorPolicy gets where it names none: what the

@@ -110,7 +110,7 @@ func (c *cluster) noteUnchecked(s *subscription, why string) {
 
 // resolverObjects returns the objects that OLM's resolver reads.
 func (c *cluster) resolverObjects() []*manifest.Object {
-	objects := slices.Concat(c.sources, c.configMaps)
+	objects := slices.Concat(c.sources, c.configMaps, c.policies)
 	for _, g := range c.groups {
 		objects = append(objects, g.Object)
 	}
@@ -199,6 +199,7 @@ func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 	if assumed || result.Failure != nil {
 		r.unknownCSV[ns] = true
 	}
+	r.notApproved(ns, result)
 	if result.Failure != nil && len(result.Steps) == 0 {
 		r.installsNothing(ns, result.Failure.Text)
 	}
@@ -355,9 +356,10 @@ func (r *resolution) report(state *resolve.State, result *resolve.Result) {
 	}
 }
 
-// approved returns the InstallPlans that count. One that waits for approval counts as approved: the tree asks for it.
+// approved returns the InstallPlans that count. One that waits for approval counts as approved: the tree asks for it,
+// unless an OperatorPolicy says what is approved.
 func approved(result *resolve.Result) []resolve.Step {
-	if result.Waiting == nil {
+	if result.Waiting == nil || result.ByPolicy {
 		return result.Steps
 	}
 	return append(slices.Clip(result.Steps), *result.Waiting)

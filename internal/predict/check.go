@@ -84,7 +84,9 @@ type CSV struct {
 // report. An error is that of ctx or of a catalog that cannot be read again.
 func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	objects, patches := apart(t)
+	objects, unknown := WithPolicies(ctx, objects, o.Namespace, o.Catalogs)
 	c := read(objects, o.Namespace)
+	c.judgePolicies(unknown)
 	for _, p := range patches {
 		c.patch(p, o.Namespace)
 	}

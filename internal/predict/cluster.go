@@ -29,7 +29,8 @@ type cluster struct {
 	subs        []*subscription
 	sources     []*manifest.Object // CatalogSources
 	configMaps  []*manifest.Object
-	hub         *hub // nil: the tree has none
+	policies    []*manifest.Object // OperatorPolicies, and Policies
+	hub         *hub               // nil: the tree has none
 	crds        map[string]*manifest.Object
 	apis        map[string]*manifest.Object // APIServices
 	conditions  map[string]*manifest.Object // OperatorConditions, by namespace/name
@@ -146,6 +147,9 @@ func (c *cluster) add(o *manifest.Object, defaultNamespace string, index int) *m
 		return c.addNamespaced(o, defaultNamespace, index)
 	case olm.Group + "/InstallPlan":
 		c.judgeInstallPlan(o)
+		return nil
+	case olm.GroupPolicy + "/" + olm.KindOperatorPolicy, olm.GroupPolicy + "/" + olm.KindPolicy:
+		c.policies = append(c.policies, o)
 		return nil
 	}
 	namespace := cmp.Or(o.Namespace, defaultNamespace)

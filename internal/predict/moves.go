@@ -39,12 +39,14 @@ type Move struct {
 // read again.
 func Moves(ctx context.Context, t *tree.Tree, namespace string, older, newer Catalogs) (*Movement, error) {
 	objects, patches := apart(t)
+	objects, policies := WithPolicies(ctx, objects, namespace, older)
 	c := read(objects, namespace)
+	c.judgePolicies(policies)
 	for _, p := range patches {
 		c.patch(p, namespace)
 	}
 	read := resolve.ReadValid(c.resolverObjects())
-	m := &movement{was: c.resolution(read, older)}
+	m := &movement{was: c.resolution(read, older), newer: newer}
 	m.Unknown = append(m.Unknown, c.unknown...)
 	m.is = c.resolution(read, newer)
 	for _, u := range c.unknown[len(m.Unknown):] {
@@ -85,6 +87,7 @@ func (r *Report) group(namespace string) (found Group) {
 type movement struct {
 	Movement
 	was, is *resolution
+	newer   Catalogs
 }
 
 // namespace finds the moves of a namespace.
@@ -106,6 +109,7 @@ func (m *movement) namespace(ctx context.Context, state *resolve.State) error {
 	start := rest.End()
 	m.Operators += len(start.CSVs)
 	m.is.look(start)
+	m.is.defaultChannels(ctx, start, m.newer)
 	result, err := resolve.Run(ctx, start, all)
 	if err != nil {
 		return err
@@ -152,12 +156,17 @@ func (m *movement) subscription(older, start *resolve.State, result *resolve.Res
 			}
 		}
 	}
+	if move.Steps == nil { // OLM creates the Subscription
+		move.Steps = []string{now.InstalledCSV}
+	}
 	owner, dependency := m.is.sub(ns, now.Name), false
 	if owner == nil {
 		owner, dependency = m.is.subs[ns][0], true
 	}
 	move.Object = owner.Object
-	move.Approval = slices.ContainsFunc(start.Subscriptions, func(s resolve.Subscription) bool { return s.Manual })
+	move.Approval = slices.ContainsFunc(start.Subscriptions, func(s resolve.Subscription) bool {
+		return s.Manual && !s.Automatic()
+	})
 	install := func(state *resolve.State, name string) *Install {
 		p := packageIn(state, now.Source, now.SourceNamespace, now.Package)
 		b := p.Bundle(name)

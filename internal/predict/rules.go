@@ -39,6 +39,8 @@ const (
 	ruleNoNamespace     = "no-namespace"
 	ruleOwners          = "crd-owners"
 	rulePatch           = "patch"
+	rulePolicy          = "operator-policy"
+	rulePolicyIdle      = "operator-policy-idle"
 	ruleReplaced        = "csv-replaced"
 	ruleRequirements    = "requirements-unknown"
 	ruleRestless        = "unsettled"
@@ -70,7 +72,9 @@ func Rules() []findings.Rule {
 
 const (
 	inOperator = " Source: OLM, pkg/controller/operators/olm/operator.go."
-	failsCSV   = "OLM fails the CSV." + inOperator
+	inPolicies = " Source: Open Cluster Management, config-policy-controller, " +
+		"controllers/operatorpolicy_controller.go."
+	failsCSV = "OLM fails the CSV." + inOperator
 )
 
 // reasonRules returns the rules for the reasons that OLM sets in the status of a CSV.
@@ -159,6 +163,12 @@ func groupRules() []findings.Rule {
 			Help: "OpenShift deletes its default CatalogSources that spec.disableAllDefaultSources or spec.sources " +
 				"disables. OLM resolves nothing in the namespace. Source: OpenShift's API, " +
 				"config/v1/types_operatorhub.go."},
+		{ID: rulePolicy, Text: "an OperatorPolicy without effect",
+			Help: "The API server or its controller refuses it, or another one manages the same Subscription." +
+				inPolicies},
+		{ID: rulePolicyIdle, Text: "an OperatorPolicy that installs nothing",
+			Help: "Its remediationAction is inform, which is the default and which a Policy overrides, its " +
+				"complianceType is mustnothave, or its Policy is disabled." + inPolicies},
 		{ID: ruleTargets, Text: "OLM rejects the targets of an OperatorGroup",
 			Help: "OLM writes no status, so it installs no CSV of the group. " +
 				"Source: OLM, operatorgroup.go, getOperatorGroupTargets."},

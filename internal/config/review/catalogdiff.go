@@ -169,7 +169,16 @@ func CatalogRules() []findings.Rule { return slices.Concat(predict.Rules(), comp
 
 // Lead says how many operators move.
 func (d *CatalogDiff) Lead() string {
-	lead := fmt.Sprintf("%d of %s would move", len(d.Moves), text.Count(d.Operators, "operator"))
+	added := 0
+	for _, m := range d.Moves {
+		if m.From == "" {
+			added++
+		}
+	}
+	lead := fmt.Sprintf("%d of %s would move", len(d.Moves)-added, text.Count(d.Operators, "operator"))
+	if added > 0 {
+		lead += fmt.Sprintf(", %d would be installed", added)
+	}
 	switch {
 	case d.Operators+len(d.Moves) == 0:
 		lead = "OLM installs no operator"

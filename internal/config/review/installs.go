@@ -32,20 +32,28 @@ type TreeOptions struct {
 	Source    source.Options   // how bundles are fetched that a catalog only names
 }
 
-// FromObjectsOf returns the objects of a tree as a Subject, without what OLM installs for its Subscriptions.
-func FromObjectsOf(t *tree.Tree, o TreeOptions) (*Subject, error) {
-	s, err := FromObjects(t.Objects, permissions.Operator{Name: o.Name}, o.Namespace)
+// FromObjectsOf returns the objects of a tree as a Subject, with those that its OperatorPolicies make and without what
+// OLM installs for its Subscriptions.
+func FromObjectsOf(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error) {
+	objects, _ := predict.WithPolicies(ctx, t.Objects, o.Namespace, o.Catalogs) // Installs says what is unknown
+	s, err := FromObjects(objects, permissions.Operator{Name: o.Name}, o.Namespace)
 	if err != nil {
 		return nil, err
 	}
 	s.Unread = t.Unread()
+	for _, p := range olm.OperatorPolicies(t.Objects) {
+		if why := p.Idle(); why != "" {
+			s.Notes = append(s.Notes, fmt.Sprintf("%s (%s:%d) installs nothing: %s", p.Object.Identity(), p.Object.File,
+				p.Object.Line, why))
+		}
+	}
 	return s, nil
 }
 
 // FromTree returns the objects of a tree as a Subject, with what OLM makes of the operators that it installs for the
 // Subscriptions of the tree. Errors are about objects that cannot be read, and those of ctx.
 func FromTree(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error) {
-	s, err := FromObjectsOf(t, o)
+	s, err := FromObjectsOf(ctx, t, o)
 	if err != nil {
 		return nil, err
 	}
@@ -206,8 +214,13 @@ func anys(list ...string) []any {
 
 // handsOver reports whether an object has OLM choose what it installs.
 func handsOver(o *manifest.Object) bool {
-	return o.Kind == v1alpha1.SubscriptionKind && o.Group() == olm.Group ||
+	return o.Kind == v1alpha1.SubscriptionKind && o.Group() == olm.Group || isPolicy(o) ||
 		o.Kind == olm.KindClusterExtension && o.Group() == olm.GroupV1
+}
+
+// isPolicy reports whether an object may be or have an OperatorPolicy.
+func isPolicy(o *manifest.Object) bool {
+	return o.Group() == olm.GroupPolicy && (o.Kind == olm.KindOperatorPolicy || o.Kind == olm.KindPolicy)
 }
 
 // render renders what OLM makes of the operator.
@@ -345,12 +358,14 @@ func (s *Subject) unresolved(old *Subject) []compare.Unresolved {
 	return out
 }
 
-// deciding returns the objects that decide which operator is installed: the object itself, OperatorGroups and other
-// Subscriptions of its namespace, and catalogs.
+// deciding returns the objects that decide which operator is installed: the object itself and its OperatorPolicy,
+// OperatorGroups and other Subscriptions of its namespace, and catalogs.
 func (s *Subject) deciding(u Unknown) []*manifest.Object {
 	var out []*manifest.Object
 	for _, o := range s.All {
 		switch {
+		case isPolicy(o):
+			out = append(out, u.policies(o)...)
 		case o.Group() != olm.Group && o.Group() != olm.GroupV1:
 		case o.Identity() == u.Object.Identity(),
 			o.Kind == v1alpha1.CatalogSourceKind, o.Kind == olm.KindClusterCatalog,
@@ -360,6 +375,18 @@ func (s *Subject) deciding(u Unknown) []*manifest.Object {
 		}
 	}
 	slices.SortFunc(out, func(a, b *manifest.Object) int { return cmp.Compare(a.Identity(), b.Identity()) })
+	return out
+}
+
+// policies returns the OperatorPolicies in an object that are unknown, or manage the Subscription that is.
+func (u Unknown) policies(o *manifest.Object) (out []*manifest.Object) {
+	for _, p := range olm.OperatorPolicies([]*manifest.Object{o}) {
+		manages := u.Object.Kind == v1alpha1.SubscriptionKind && p.Package == u.Object.Name &&
+			(p.Namespace == u.Object.Namespace || p.Namespace == "")
+		if manages || p.Object.Identity() == u.Object.Identity() {
+			out = append(out, p.Object)
+		}
+	}
 	return out
 }
 

@@ -26,13 +26,15 @@ type Install struct {
 
 // Find returns the installations of the bundle's operator, in any version, in a tree of manifests. It looks at
 // ClusterServiceVersions (not copies), Deployments with the labels of their CSV or rendered by olmgen without one, and
-// Subscriptions, with the OperatorGroups of their namespaces. A descoped operator watches all namespaces and works
-// where it is bound: those are its targets. Each namespace is one installation. The list is sorted by namespace; an
-// empty list is not nil. The errors are about unreadable objects of these kinds, in the tree's order.
+// Subscriptions, those of OperatorPolicies too, with the OperatorGroups of their namespaces. A descoped operator
+// watches all namespaces and works where it is bound: those are its targets. Each namespace is one installation. The
+// list is sorted by namespace; an empty list is not nil. The errors are about unreadable objects of these kinds, in the
+// tree's order.
 func Find(t *tree.Tree, b *bundle.Bundle) ([]Install, []error) {
 	f := finder{bundle: b, installs: map[string]*Install{}, groups: map[string][]string{}, bound: map[string][]string{}}
 	var unreadable []error
-	for _, o := range t.Objects {
+	objects, _ := olm.WithPolicies(t.Objects, nil)
+	for _, o := range objects {
 		if err := f.object(o); err != nil {
 			unreadable = append(unreadable, err)
 		}

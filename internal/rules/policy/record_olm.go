@@ -118,7 +118,7 @@ func catalogInClusterScope(v *view) []violation {
 func subscriptionWithApplication(v *view) []violation {
 	namespaces := map[string][]string{} // of the other objects of each application
 	for _, o := range v.objects {
-		if o.area == application && o.Group() != olm.Group && o.Namespace != "" &&
+		if o.area == application && o.Group() != olm.Group && o.Group() != olm.GroupPolicy && o.Namespace != "" &&
 			!slices.Contains(namespaces[o.app], o.Namespace) {
 			namespaces[o.app] = append(namespaces[o.app], o.Namespace)
 		}

@@ -153,11 +153,12 @@ func misread(err error) string {
 	)
 }
 
-// locate sets the location of each object. Below a path that contains the cluster-scope application, each directory
-// is an application; any other path is one application.
+// locate sets the location of each object, and of what OperatorPolicies make. Below a path that contains the
+// cluster-scope application, each directory is an application; any other path is one application.
 func (v *view) locate(in Input, scopes []glob) {
 	namespaces := v.kustomized(in.Tree.Kustomizations)
-	for _, o := range in.Tree.Objects {
+	objects, _ := olm.WithPolicies(in.Tree.Objects, nil)
+	for _, o := range objects {
 		if o.APIVersion == APIVersion && o.Kind == Kind {
 			continue
 		}
