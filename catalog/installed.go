@@ -1,7 +1,7 @@
 package catalog
 
 import (
-	"fmt"
+	"encoding/json"
 	"strings"
 
 	"github.com/blang/semver/v4"
@@ -9,9 +9,48 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 )
 
+// NoReleaseError says that a text is neither a version nor the name of a release of a package.
+type NoReleaseError struct{ Text string }
+
+func (e *NoReleaseError) Error() string {
+	return e.Text + " is neither a version nor the name of a bundle in the catalog"
+}
+
+// ChooseInstalled is Choose for a release that is installed. If the catalog, or the channel, no longer has it,
+// withdrawn is true, and the Bundle has nothing but its name and its version, if that is known. The error is that of
+// Choose, or a *NoReleaseError.
+func (c *Catalog) ChooseInstalled(pkg, channel, version string) (choice Choice, withdrawn bool, err error) {
+	choice, err = c.Choose(pkg, channel, version)
+	if err == nil || version == "" {
+		return choice, false, err
+	}
+	p, noPackage := c.onlyPackage(pkg)
+	if noPackage != nil || len(p.faults) > 0 {
+		return choice, false, err
+	}
+	ch, noChannel := p.ChannelOrDefault(channel)
+	if noChannel != nil {
+		return choice, false, err
+	}
+	name, v, noRelease := p.Installed(version)
+	switch {
+	case noRelease != nil:
+		return choice, false, noRelease
+	case ch.Entry(name) != nil: // several bundles have this version
+		return choice, false, err
+	}
+	b := &Bundle{Name: name}
+	if v != nil {
+		value, _ := json.Marshal(PackageProperty{PackageName: p.Name, Version: v.String()}) // strings: it cannot fail
+		b.Properties = []Property{{Type: TypePackage, Value: value}}
+	}
+	return Choice{p, ch, b}, true, nil
+}
+
 // Installed returns the name and the version of a release that is installed: which is its version, or the name of its
 // ClusterServiceVersion. A catalog may have withdrawn it: then an entry still replaces or skips its name, or has its
-// version in skipRange. The version of a name that only entries name is the one in the name; nil if it has none.
+// version in skipRange. The version of a name that is no bundle of the catalog is the one in the name; nil if it has
+// none. The error is a *NoReleaseError.
 func (p *Package) Installed(which string) (name string, version *semver.Version, err error) {
 	given, parseErr := semver.ParseTolerant(which)
 	is := func(name string, v *semver.Version) bool {
@@ -32,9 +71,29 @@ func (p *Package) Installed(which string) (name string, version *semver.Version,
 		}
 	}
 	if parseErr != nil {
-		return "", nil, fmt.Errorf("%s is neither a version nor the name of a bundle in the catalog", which)
+		if v := versionIn(which); v != nil && p.names(bundle.BaseName(which, "")) {
+			return which, v, nil
+		}
+		return "", nil, &NoReleaseError{which}
 	}
 	return p.Name + ".v" + given.String(), &given, nil
+}
+
+// names reports whether the name of a bundle of the package, or of one that entries name, is a base and a version.
+func (p *Package) names(base string) bool {
+	for _, b := range p.Bundles {
+		if bundle.BaseName(b.Name, "") == base {
+			return true
+		}
+	}
+	for _, c := range p.Channels {
+		for _, e := range c.Entries {
+			if bundle.BaseName(e.Name, "") == base || bundle.BaseName(e.Replaces, "") == base {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // versionIn returns the version in the name of a ClusterServiceVersion, or nil.

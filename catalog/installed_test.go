@@ -17,7 +17,7 @@ func TestInstalled(t *testing.T) {
 		"first": "first 1.0.0", "1.0.0": "first 1.0.0", "v1.0.0": "first 1.0.0",
 		"base.v0.9.0": "base.v0.9.0 0.9.0", "0.9.0": "base.v0.9.0 0.9.0", "base-v0.8.0": "base-v0.8.0 0.8.0",
 		"plain": "plain", "0.0.0": "a.v0.0.0 0.0.0", "2.0.0": "a.v2.0.0 2.0.0",
-		"unversioned": "", "base": "", "base.v0.7.0": "", "": "",
+		"unversioned": "", "base": "", "base.v0.7.0": "base.v0.7.0 0.7.0", "other.v0.7.0": "", "": "",
 	} {
 		name, v, err := p.Installed(which)
 		got := name

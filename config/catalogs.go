@@ -23,7 +23,10 @@ type CatalogPlace struct {
 	Catalog      *catalog.Catalog
 	Source       string // of the catalog, as the file has it; empty if the catalog is not in the file
 	catalog.Choice
-	Why error // why it is in no catalog; then the rest is empty
+	Why error // why it is in no catalog; then the rest is empty, unless it is Withdrawn
+	// Withdrawn says that the catalog, or the channel, no longer has the release. The Bundle has its name and version.
+	Withdrawn bool
+	Fault     error // the version in the file is no version and no name; with its place
 }
 
 // CatalogPlaces are the operators of a RenderConfig in their catalogs.
@@ -70,6 +73,9 @@ func (c *Config) InCatalogs(ctx context.Context, o Options, others ...*catalog.C
 	read := map[string]*catalog.Catalog{}
 	for i, g := range c.Groups {
 		for j, b := range g.Bundles {
+			if o.Skip != nil && o.Skip(i, j) {
+				continue
+			}
 			place := CatalogPlace{Group: i, Index: j, Name: cmp.Or(b.Name, b.Package, b.Source)}
 			var err error
 			if path := source.Several(source.In(o.Dir, b.Source)); path != "" {
@@ -82,10 +88,13 @@ func (c *Config) InCatalogs(ctx context.Context, o Options, others ...*catalog.C
 				}
 				place.Catalog, place.Source = read[path], b.Source
 				place.find(b)
+				if no, ok := errors.AsType[*catalog.NoReleaseError](place.Why); ok {
+					place.Fault = c.errorf(at(i, j, "version"), "write a version, or the name of a bundle", "%s", no)
+				}
 			} else {
 				p.findImage(ctx, &place, b, others)
 			}
-			if place.Why == nil {
+			if place.Package != nil {
 				place.Name = cmp.Or(b.Name, place.Package.Name)
 			}
 			p.all = append(p.all, place)
@@ -99,7 +108,20 @@ func (p *CatalogPlaces) All() []CatalogPlace { return p.all }
 
 // find looks for what the fields of a bundle choose.
 func (p *CatalogPlace) find(b Bundle) {
-	p.Choice, p.Why = p.Catalog.Choose(b.Package, b.Channel, b.Version)
+	if p.Choice, p.Why = p.Catalog.Choose(b.Package, b.Channel, b.Version); p.Why != nil {
+		p.findWithdrawn(b.Package, b.Channel, b.Version)
+	}
+}
+
+// findWithdrawn looks for a release that the catalog no longer has.
+func (p *CatalogPlace) findWithdrawn(pkg, channel, version string) {
+	choice, withdrawn, err := p.Catalog.ChooseInstalled(pkg, channel, version)
+	if _, ok := errors.AsType[*catalog.NoReleaseError](err); ok {
+		p.Why = err
+	}
+	if withdrawn {
+		p.Choice, p.Withdrawn = choice, true
+	}
 }
 
 // findImage looks for a bundle that is not from a catalog in the catalogs given: by its image, or by package and
@@ -139,6 +161,12 @@ func (p *CatalogPlaces) findImage(ctx context.Context, place *CatalogPlace, b Bu
 		}
 	}
 	place.Why = fmt.Errorf("no catalog has %s of package %s", version, pkg)
+	for _, c := range catalogs {
+		if choice, withdrawn, _ := c.ChooseInstalled(pkg, b.Channel, version); withdrawn {
+			place.Catalog, place.Choice, place.Withdrawn = c, choice, true
+			return
+		}
+	}
 }
 
 func byImage(c *catalog.Catalog, image, channel string) (catalog.Choice, error) {
@@ -161,9 +189,10 @@ func (p *CatalogPlaces) open(ctx context.Context, b Bundle) (*Opened, error) {
 	return readSource(src, b.Source, bundle.ReadOptions{AllowUnsupported: true, Hidden: true}, bundle.Choice{})
 }
 
-// State returns what OLM's resolver would see of a group: each operator in a catalog has a Subscription. An operator
-// in no catalog is a CSV; if its bundle cannot be read, the error says so, and it is left out. Operators of OLM v1 are
-// left out, because OLM v1 resolves no dependencies.
+// State returns what OLM's resolver would see of a group: each operator in a catalog has a Subscription. With
+// installed, it is installed, and the catalog may have withdrawn it. An operator in no catalog is a CSV; if its bundle
+// cannot be read, the error says so, and it is left out. Operators of OLM v1 are left out, because OLM v1 resolves no
+// dependencies.
 func (p *CatalogPlaces) State(ctx context.Context, group int, installed bool) (*resolve.State, []error) {
 	g := p.config.Groups[group]
 	s := &resolve.State{Namespace: cmp.Or(g.Namespace, "default"), OperatorGroups: 1}
@@ -176,7 +205,7 @@ func (p *CatalogPlaces) State(ctx context.Context, group int, installed bool) (*
 		if place.Group != group || p.OfOLMv1(place) {
 			continue
 		}
-		if place.Why == nil && place.Channel != nil {
+		if (place.Why == nil || installed && place.Withdrawn) && place.Channel != nil {
 			sub := resolve.Subscription{Name: place.Name, Package: place.Package.Name, Channel: place.Channel.Name,
 				Source: p.nameOf(place.Catalog), SourceNamespace: s.Namespace, StartingCSV: place.Bundle.Name}
 			if installed {

@@ -31,6 +31,8 @@ type Options struct {
 	Source source.Options
 	// Chosen has bundles of catalogs that are chosen already, by the sources that stand for them. It may be nil.
 	Chosen map[string]catalog.Choice
+	// Skip reports whether a bundle is left out, by its group and its place in it. It may be nil.
+	Skip func(group, bundle int) bool
 
 	// Catalogs keeps the catalogs that are read. Without it, Render has one of its own.
 	Catalogs *catalog.Cache
@@ -97,7 +99,9 @@ func (c *Config) load(ctx context.Context, o Options) ([]*loaded, error) {
 func (c *Config) loadAll(ctx context.Context, o Options) (all []*loaded) {
 	for i, g := range c.Groups {
 		for j := range g.Bundles {
-			all = append(all, &loaded{group: i, index: j})
+			if o.Skip == nil || !o.Skip(i, j) {
+				all = append(all, &loaded{group: i, index: j})
+			}
 		}
 	}
 	workers := o.Workers

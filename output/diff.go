@@ -9,6 +9,11 @@ import (
 	"znkr.io/diff/textdiff"
 )
 
+// Patch returns how the text of a file changes, in a form that patch and git apply take. It is empty if nothing does.
+func Patch(path string, before, after []byte) []byte {
+	return (&Difference{Path: path}).unified(before, after, true, true).Diff
+}
+
 // unified sets the diff from have to want in a form that patch and git apply take; before and after say whether the
 // file exists.
 func (d *Difference) unified(have, want []byte, before, after bool) *Difference {

@@ -84,6 +84,14 @@ var versionExpression = lazy.Regexp(`^(\s*(=||!=|>|<|>=|=>|<=|=<|~|~>|\^)\s*` +
 
 const suffix = `(-([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?(\+([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?`
 
+// ExactVersion returns the version if a range of a ClusterExtension is one version.
+func ExactVersion(versions string) (string, bool) {
+	text := strings.TrimPrefix(strings.TrimSpace(versions), "=")
+	text = strings.TrimPrefix(strings.TrimSpace(text), "v")
+	_, err := semver.Parse(text)
+	return text, err == nil
+}
+
 // The limits of the API.
 const (
 	longestRange = 64

@@ -70,6 +70,7 @@ type declaration struct {
 	*config.Config
 	file, dir string // dir is what its paths are relative to
 	output    string
+	skip      func(group, bundle int) bool // the bundles that are left out; may be nil
 }
 
 // declarations reads the files that were named with -f.
@@ -155,7 +156,7 @@ func (f *renderFlags) outputOf(cmd *cobra.Command, d declaration) (string, error
 
 // renderDeclared renders a RenderConfig with the flags that are about files.
 func (f *renderFlags) renderDeclared(cmd *cobra.Command, d declaration) (*config.Rendered, error) {
-	o := config.Options{Dir: d.dir, Source: f.source.Source, Catalogs: f.source.Cache}
+	o := config.Options{Dir: d.dir, Source: f.source.Source, Catalogs: f.source.Cache, Skip: d.skip}
 	layout, _ := f.options.Text(config.OptionLayout)
 	crds, _ := f.options.Text(config.OptionHelmCRDs)
 	o.Layout, o.HelmCRDs = output.Layout(layout), helm.CRDs(crds)

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +17,9 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/config/review"
 	updating "github.com/olmgen/olmgen/internal/config/update"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 )
 
@@ -21,6 +28,7 @@ type updateFlags struct {
 	render   renderFlags
 	file     string
 	catalogs []string
+	channels []string
 	cluster  clusterFlags
 	toHead   bool
 	dryRun   bool
@@ -30,88 +38,93 @@ type updateFlags struct {
 func newUpdate() *cobra.Command {
 	f := updateFlags{format: findings.Text}
 	cmd := &cobra.Command{
-		Use:   "update -f FILE",
-		Short: "Take the operators of an olmgen.yaml to their next versions",
-		Long: `Update takes each operator of a RenderConfig one step along its path of upgrade:
-to the version that OLM would update it to next, in its channel and together
-with the other operators of its group. It rewrites version, and the image of a
-bundle with its digest, in the file. Comments, order and formatting stay. Then
-it prints what olmgen diff says about the old and the new file: the text of a
-pull request.
+		Use:   "update [PATH...]",
+		Short: "Take operators to their next versions, in files",
+		Long: `Update takes each operator one step along its path of upgrade: to the version
+that OLM would update it to next. It writes that into the files. Comments,
+order, quotes and line ends stay. Then it prints what olmgen diff says about the
+operators before and after: the text of a pull request.
 --tree and --crs say what is in the cluster, so that it also says whether OLM
 would refuse the upgrade because of that.
 
-The catalog of an operator is its source (catalog:DIR). For an operator whose
-source is an image, --catalog has the next one. An operator that is in no
-catalog is left alone.
+Without PATH it updates a RenderConfig (-f): version, and the image of a bundle
+with its digest. The catalog of an operator is its source (catalog:DIR). For an
+operator whose source is an image, --catalog has the next one.
+
+With PATH it updates, in files and directories, from the --catalog of each:
+
+  * ClusterExtensions that name one version: spec.source.catalog.version,
+  * OperatorPolicies that name versions, in a Policy too: the name of each
+    step's CSV is added to spec.versions,
+  * with --channel the Subscriptions of a package: spec.channel.
+
+It never changes startingCSV: OLM does not look at it once the operator is
+installed. Where somebody approves in the cluster, update says so: to approve in
+Git, use an OperatorPolicy.
+
+A version that its catalog no longer has is one that OLM updates from, too:
+where an entry replaces it, skips it or has it in skipRange. Where none does,
+there is a warning, and the exit code is 3.
 
 If OLM would not update an operator, because a dependency is missing or another
-operator needs the old version, update says why, leaves its version and exits
-with 3. The exit code is 0 if there is nothing to do.`,
+operator needs the old version, update says why, leaves it and exits with 3. The
+exit code is 0 if there is nothing to do.`,
 		Example: `  olmgen update -f olmgen.yaml
   olmgen update -f clusters/prod/olmgen.yaml --to-head --dry-run
   olmgen update -f olmgen.yaml --tree clusters/prod --crs dump/
-  olmgen update -f olmgen.yaml --catalog catalog/ --format markdown > pr.md`,
-		Args: args(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+  olmgen update -f olmgen.yaml --catalog catalog/ --format markdown > pr.md
+  olmgen update clusters/prod --catalog catalog/
+  olmgen update clusters/prod --catalog catalog/ --channel cert-manager=stable`,
+		Args: args(0, math.MaxInt, ""),
+		RunE: f.run,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&f.file, "config", "f", defaultConfig, "`FILE` to update, a RenderConfig")
 	flags.StringArrayVar(&f.catalogs, "catalog", nil,
-		"file-based catalog, a `DIR` or file, with the images of operators; may be repeated")
+		"file-based catalog, a `DIR` or file, with the images of operators; for a PATH "+
+			"[[NAMESPACE/]NAME=]DIR; may be repeated")
+	flags.StringArrayVar(&f.channels, "channel", nil,
+		"new channel of the Subscriptions of a package, `[PACKAGE=]CHANNEL`; may be repeated")
 	f.cluster.register(flags)
 	flags.BoolVar(&f.toHead, "to-head", false, "take all steps to the head of the channel, not one")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing, print the patch")
 	formatFlag(cmd, &f.format, updating.Formats)
 	f.render.register(cmd, func(config.Option) bool { return false })
 	return cmd
 }
 
-func (f *updateFlags) run(cmd *cobra.Command) error {
-	if f.file == "-" {
-		return &usageError{"-f: standard input cannot be rewritten", "name a file"}
-	}
-	c, dir, err := readConfig(cmd.InOrStdin(), f.file)
-	if err != nil {
-		return err
-	}
-	data, err := os.ReadFile(f.file)
-	if err != nil {
-		return err
-	}
-	o := updating.Options{Options: config.Options{Dir: dir, Source: f.render.source.Source,
-		Catalogs: f.render.source.Cache}, ToHead: f.toHead}
-	o.Source.Warn = warnOn(cmd.ErrOrStderr())
-	for _, path := range f.catalogs {
-		read, err := fbc.Read(cmd.Context(), path, fbc.Options{})
-		if err != nil {
-			return err
-		}
-		o.Catalogs = append(o.Catalogs, read)
-	}
+func (f *updateFlags) run(cmd *cobra.Command, paths []string) error {
 	var inCluster compare.Options
 	if err := f.cluster.read(cmd, &inCluster); err != nil {
 		return err
 	}
-	plan, err := updating.NewPlan(cmd.Context(), c, data, o)
+	var plan *updating.Plan
+	var report *updating.Report
+	var err error
+	if len(paths) > 0 {
+		plan, report, err = f.planTree(cmd, paths, inCluster)
+	} else {
+		plan, report, err = f.planConfig(cmd, inCluster)
+	}
 	if err != nil {
 		return err
 	}
-	report := &updating.Report{File: filepath.ToSlash(f.file), Updated: plan.Changed(), Operators: plan.Operators,
-		Notes: plan.Notes}
-	if plan.Changed() {
-		if report.Changes, err = f.compare(cmd, c, plan.Text, dir, inCluster); err != nil {
-			f.sayNotCompared(cmd, err)
-		}
-		if !f.dryRun {
-			if err := output.ReplaceFile(f.file, plan.Text); err != nil {
-				return err
-			}
+	report.Updated, report.Operators, report.Notes = plan.Changed(), plan.Operators, plan.Notes
+	for _, file := range plan.Files {
+		if f.dryRun {
+			report.Patch += string(output.Patch(filepath.ToSlash(file.Name), file.Before, file.After))
+		} else if err := output.ReplaceFile(filepath.FromSlash(file.Name), file.After); err != nil {
+			return err
 		}
 	}
 	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
 		return err
+	}
+	for _, o := range plan.Operators {
+		if o.Status == updating.Withdrawn {
+			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s: %s: %s\n", o.Name, o.From, o.Reason)
+		}
 	}
 	if len(inCluster.Unread) > 0 {
 		return unreadError(inCluster.Unread)
@@ -119,23 +132,122 @@ func (f *updateFlags) run(cmd *cobra.Command) error {
 	return f.conclude(cmd, plan)
 }
 
+// planConfig plans the update of a RenderConfig, and compares what it renders to.
+func (f *updateFlags) planConfig(cmd *cobra.Command, in compare.Options) (*updating.Plan, *updating.Report, error) {
+	if f.file == "-" {
+		return nil, nil, &usageError{"-f: standard input cannot be rewritten", "name a file"}
+	}
+	if len(f.channels) > 0 {
+		return nil, nil, &usageError{"--channel is for the Subscriptions of a PATH", "write the channel into " + f.file}
+	}
+	c, dir, err := readConfig(cmd.InOrStdin(), f.file)
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err := os.ReadFile(f.file)
+	if err != nil {
+		return nil, nil, err
+	}
+	o := updating.Options{Options: config.Options{Dir: dir, Source: f.render.source.Source,
+		Catalogs: f.render.source.Cache}, File: f.file, ToHead: f.toHead}
+	o.Source.Warn = warnOn(cmd.ErrOrStderr())
+	for _, path := range f.catalogs {
+		read, err := fbc.Read(cmd.Context(), path, fbc.Options{})
+		if err != nil {
+			return nil, nil, err
+		}
+		o.Catalogs = append(o.Catalogs, read)
+	}
+	plan, err := updating.NewPlan(cmd.Context(), c, data, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	report := &updating.Report{File: filepath.ToSlash(f.file)}
+	if plan.Changed() {
+		if report.Changes, err = f.compare(cmd, c, plan, dir, in); err != nil {
+			f.sayNotCompared(cmd, err)
+		}
+	}
+	return plan, report, nil
+}
+
+// planTree plans the update of what a tree hands over to OLM, and reviews it.
+func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Options) (*updating.Plan,
+	*updating.Report, error) {
+	switch {
+	case cmd.Flags().Changed("config"):
+		return nil, nil, &usageError{fmt.Sprintf("%q cannot be given with -f", paths[0]), "update one after the other"}
+	case slices.Contains(paths, tree.Stdin):
+		return nil, nil, &usageError{"standard input cannot be rewritten", "name a file or directory"}
+	}
+	t, err := tree.Read(cmd.Context(), paths, tree.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	saySkipped(cmd.ErrOrStderr(), t)
+	if len(t.Objects)+len(t.Faults) == 0 {
+		return nil, nil, manifest.WithHint(fmt.Errorf("no Kubernetes objects in %s", strings.Join(paths, ", ")),
+			"name files or directories; a RenderConfig is named with -f")
+	}
+	if len(t.Faults) > 0 {
+		return nil, nil, t.Faults[0]
+	}
+	catalogs, err := (&treeCatalogs{values: f.catalogs}).open(cmd, t, f.render.source)
+	if err != nil {
+		return nil, nil, err
+	}
+	o := updating.TreeOptions{Catalogs: catalogs, ToHead: f.toHead, Channels: map[string]string{},
+		Read: func(file string) ([]byte, error) { return os.ReadFile(filepath.FromSlash(file)) }}
+	for _, value := range f.channels {
+		pkg, channel, named := strings.Cut(value, "=")
+		if !named {
+			pkg, channel = "", value
+		}
+		if channel == "" {
+			return nil, nil, &usageError{fmt.Sprintf("--channel %s names no channel", value), "write PACKAGE=CHANNEL"}
+		}
+		o.Channels[pkg] = channel
+	}
+	plan, err := updating.NewTreePlan(cmd.Context(), t, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	report := &updating.Report{File: strings.Join(paths, ", ")}
+	report.Reviews, err = review.OfMoves(cmd.Context(), plan.Moves, review.TreeOptions{Name: report.File,
+		Catalogs: catalogs, Source: withInput(cmd, f.render.source).Source}, in)
+	return plan, report, err
+}
+
 func (f *updateFlags) sayNotCompared(cmd *cobra.Command, err error) {
-	text, hint := config.ErrorText(err, flagsOf(cmd))
-	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: the changes are not compared: %s\n", text)
+	message, hint := config.ErrorText(err, flagsOf(cmd))
+	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: the changes are not compared: %s\n", message)
 	if hint != "" {
 		fmt.Fprintf(cmd.ErrOrStderr(), "hint: %s\n", hint)
 	}
 }
 
+// mostFiles is how many files a summary names.
+const mostFiles = 5
+
 func (f *updateFlags) conclude(cmd *cobra.Command, plan *updating.Plan) error {
 	summary := plan.Summary()
+	var files []string
+	for _, file := range plan.Files {
+		files = append(files, file.Name)
+	}
 	switch {
 	case !plan.Changed():
 		summary = "nothing to do: " + summary
+	case f.dryRun && len(files) > 1:
+		summary = text.Count(len(files), "file") + " are not written: " + summary
 	case f.dryRun:
-		summary = f.file + " is not written: " + summary
+		summary = files[0] + " is not written: " + summary
 	default:
-		summary = "wrote " + f.file + ": " + summary
+		summary = "wrote " + text.FirstOf(mostFiles, files) + ": " + summary
+	}
+	if plan.Unknown > 0 {
+		return manifest.WithHint(fmt.Errorf("%s; %d unknown", summary, plan.Unknown),
+			"the lines with \"not known\" say why; --catalog has the content of a catalog")
 	}
 	if plan.Held() {
 		return &foundError{summary}
@@ -144,19 +256,70 @@ func (f *updateFlags) conclude(cmd *cobra.Command, plan *updating.Plan) error {
 	return nil
 }
 
-// compare renders the old and the new file, and compares what they render to.
-func (f *updateFlags) compare(cmd *cobra.Command, old *config.Config, text []byte, dir string,
-	inCluster compare.Options,
+// compare renders the old and the new file, and compares what they render to. An operator that cannot be rendered is
+// left out of both, and is unknown in the report.
+func (f *updateFlags) compare(cmd *cobra.Command, old *config.Config, plan *updating.Plan, dir string,
+	in compare.Options,
 ) (*compare.Report, error) {
-	now, err := config.Read(filepath.ToSlash(f.file), text)
+	now, err := config.Read(filepath.ToSlash(f.file), plan.Files[0].After)
 	if err != nil {
 		return nil, err
 	}
-	var subjects [2]*review.Subject
-	for i, c := range []*config.Config{old, now} {
-		if subjects[i], err = f.render.reviewDeclared(cmd, declaration{Config: c, file: f.file, dir: dir}); err != nil {
-			return nil, err
+	sides := [2]*config.Config{old, now}
+	subjects, err := f.subjects(cmd, sides, dir, nil)
+	if err == nil && len(subjects[0].Unknown)+len(subjects[1].Unknown) == 0 {
+		return review.Compare(cmd.Context(), subjects[0], subjects[1], sideNames, in)
+	}
+	out := map[[2]int]bool{}
+	for i := range plan.Operators {
+		o := &plan.Operators[i]
+		group, index := o.Place()
+		why := f.unreadable(cmd, sides, dir, group, index)
+		if why == nil {
+			continue
+		}
+		if err == nil {
+			err = why
+		}
+		out[[2]int{group, index}] = true
+		message, _ := config.ErrorText(why, flagsOf(cmd))
+		in.Unresolved = append(in.Unresolved, compare.Unresolved{Object: "operator " + o.Name, Message: message,
+			Changed: o.Status == updating.Updated})
+	}
+	if len(out) == len(plan.Operators) || cmd.Context().Err() != nil {
+		return nil, err
+	}
+	for _, u := range in.Unresolved {
+		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s is not compared: %s\n", u.Object, u.Message)
+	}
+	subjects, err = f.subjects(cmd, sides, dir, func(group, index int) bool { return out[[2]int{group, index}] })
+	if err != nil {
+		return nil, err
+	}
+	return review.Compare(cmd.Context(), subjects[0], subjects[1], sideNames, in)
+}
+
+var sideNames = [2]string{"before", "after"}
+
+// subjects renders the old and the new file without some bundles.
+func (f *updateFlags) subjects(cmd *cobra.Command, sides [2]*config.Config, dir string,
+	skip func(group, index int) bool) (subjects [2]*review.Subject, err error) {
+	for i, c := range sides {
+		d := declaration{Config: c, file: f.file, dir: dir, skip: skip}
+		if subjects[i], err = f.render.reviewDeclared(cmd, d); err != nil {
+			return subjects, err
 		}
 	}
-	return review.Compare(cmd.Context(), subjects[0], subjects[1], [2]string{"before", "after"}, inCluster)
+	return subjects, nil
+}
+
+// unreadable returns why one of the bundles cannot be rendered in the old or in the new file; nil if it can.
+func (f *updateFlags) unreadable(cmd *cobra.Command, sides [2]*config.Config, dir string, group, index int) error {
+	subjects, err := f.subjects(cmd, sides, dir, func(g, i int) bool { return g != group || i != index })
+	for _, s := range subjects {
+		if err == nil && len(s.Unknown) > 0 {
+			err = errors.New(s.Unknown[0].Why)
+		}
+	}
+	return err
 }

@@ -123,16 +123,24 @@ const labelCatalogName = "olm.operatorframework.io/metadata.name"
 // nobody can say it. One that has installed a bundle, by its status, goes on from there. The content of ClusterCatalogs
 // is that of catalogs.ClusterCatalogs, else catalogs.Others.
 func Extensions(objects []*manifest.Object, catalogs Catalogs) (list []Extension, unknown []Unknown) {
+	return ofExtensions(objects, func(o *manifest.Object) (*Extension, error) {
+		return extensionOf(o, objects, catalogs)
+	})
+}
+
+// ofExtensions returns what of says of each ClusterExtension, and those of which it says nothing.
+func ofExtensions[T any](objects []*manifest.Object, of func(*manifest.Object) (*T, error)) (list []T,
+	unknown []Unknown) {
 	for _, o := range objects {
 		if o.Kind != olm.KindClusterExtension || o.Group() != olm.GroupV1 {
 			continue
 		}
-		e, err := extensionOf(o, objects, catalogs)
+		x, err := of(o)
 		if err != nil {
 			unknown = append(unknown, Unknown{o, err.Error()})
 			continue
 		}
-		list = append(list, *e)
+		list = append(list, *x)
 	}
 	return list, unknown
 }

@@ -31,7 +31,7 @@ type Move struct {
 	Approval bool             // somebody approves its InstallPlans
 
 	Old, New     *Install   // of OLM v0; Old is nil if From is empty, or in neither content
-	OldV1, NewV1 *Extension // of OLM v1
+	OldV1, NewV1 *Extension // of OLM v1; OldV1 is nil if no catalog has it
 }
 
 // Moves predicts how the operators of a tree move if the content of its catalogs changes. They come to rest with the

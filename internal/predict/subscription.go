@@ -11,7 +11,7 @@ import (
 // subscription is a Subscription to a package.
 type subscription struct {
 	ordered
-	pkg, source, sourceNamespace, starting, approval, installed string
+	pkg, channel, source, sourceNamespace, starting, approval, installed string
 }
 
 func (c *cluster) addSubscription(p ordered) *manifest.Error {
@@ -21,6 +21,7 @@ func (c *cluster) addSubscription(p ordered) *manifest.Error {
 		path []string
 	}{
 		{&s.pkg, []string{"spec", "name"}},
+		{&s.channel, []string{"spec", "channel"}},
 		{&s.source, []string{"spec", "source"}},
 		{&s.sourceNamespace, []string{"spec", "sourceNamespace"}},
 		{&s.starting, []string{"spec", "startingCSV"}},

@@ -45,20 +45,27 @@ func MovesOf(ctx context.Context, t *tree.Tree, o TreeOptions, newer predict.Cat
 	if err != nil {
 		return nil, err
 	}
-	d := &CatalogDiff{Operators: found.Operators, Assumed: found.Assumed, Moves: []OperatorMove{},
+	d := &CatalogDiff{Operators: found.Operators, Assumed: found.Assumed,
 		Findings: append([]findings.Finding{}, found.Findings...), Unknown: []string{}}
 	for _, u := range found.Unknown {
 		d.Unknown = append(d.Unknown, Unknown{Object: u.Object, Why: u.Why}.String())
 	}
-	for _, m := range found.Moves {
+	d.Moves, err = OfMoves(ctx, found.Moves, o, in)
+	return d, err
+}
+
+// OfMoves reviews moves, the worst first. The error is that of ctx.
+func OfMoves(ctx context.Context, moves []predict.Move, o TreeOptions, in compare.Options) ([]OperatorMove, error) {
+	out := []OperatorMove{}
+	for _, m := range moves {
 		reviewed, err := reviewOf(ctx, m, o, in)
 		if err != nil {
 			return nil, err
 		}
-		d.Moves = append(d.Moves, *reviewed)
+		out = append(out, *reviewed)
 	}
-	slices.SortStableFunc(d.Moves, func(a, b OperatorMove) int { return cmp.Compare(a.rank(), b.rank()) })
-	return d, nil
+	slices.SortStableFunc(out, func(a, b OperatorMove) int { return cmp.Compare(a.rank(), b.rank()) })
+	return out, nil
 }
 
 // rank orders moves: those of which nothing is known first, then by their worst finding.
@@ -80,8 +87,12 @@ func reviewOf(ctx context.Context, m predict.Move, o TreeOptions, in compare.Opt
 	var old, now *Planned
 	switch {
 	case m.NewV1 != nil:
-		was, is := ofExtension(*m.OldV1), ofExtension(*m.NewV1)
-		old, now = &was, &is
+		is := ofExtension(*m.NewV1)
+		now = &is
+		if m.OldV1 != nil {
+			was := ofExtension(*m.OldV1)
+			old = &was
+		}
 	default:
 		is := ofSubscription(*m.New)
 		now = &is

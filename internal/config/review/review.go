@@ -96,9 +96,9 @@ func (s *Subject) State(name string) (compare.State, error) {
 		Locate: s.locate}, nil
 }
 
-// Compare compares two subjects. Their names are those of the report.
+// Compare compares two subjects. Their names are those of the report. What is unknown of them is added to o.Unresolved.
 func Compare(ctx context.Context, old, new *Subject, names [2]string, o compare.Options) (*compare.Report, error) {
-	o.Unresolved = new.unresolved(old)
+	o.Unresolved = append(slices.Clip(o.Unresolved), new.unresolved(old)...)
 	old, new = old.assembled(new.Unknown), new.assembled(old.Unknown)
 	var states [2]compare.State
 	for i, s := range []*Subject{old, new} {

@@ -8,17 +8,21 @@ import (
 
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
 // Report is what is printed about a Plan.
 type Report struct {
-	File      string     `json:"file"`
-	Updated   bool       `json:"updated"` // the file changes
+	File      string     `json:"file"`    // or the paths of a tree
+	Updated   bool       `json:"updated"` // a file changes
 	Operators []Operator `json:"operators"`
 	Notes     []string   `json:"notes,omitempty"`
 	// Changes is how what the file renders to changes; nil if nothing changes, or if the bundles are not at hand.
 	Changes *compare.Report `json:"changes,omitempty"`
+	// Reviews are about the operators of a tree that are updated, the worst first.
+	Reviews []review.OperatorMove `json:"reviews,omitempty"`
+	Patch   string                `json:"patch,omitempty"` // what changes in the files, if they are not written
 }
 
 // Formats are the formats of a Report. Those of a difference report are the same.
@@ -37,13 +41,37 @@ func (r *Report) Print(w io.Writer, format findings.Format) error {
 	if err := r.document().Print(b, format); err != nil {
 		return err
 	}
-	if r.Changes != nil {
+	if r.Patch != "" {
 		fmt.Fprintln(b)
-		if err := r.Changes.Print(b, format); err != nil {
+		writePatch(b, r.Patch, format)
+	}
+	changes := []*compare.Report{r.Changes}
+	for _, m := range r.Reviews {
+		changes = append(changes, m.Diff)
+	}
+	for _, c := range changes {
+		if c == nil {
+			continue
+		}
+		fmt.Fprintln(b)
+		if err := c.Print(b, format); err != nil {
 			return err
 		}
 	}
 	return b.Flush()
+}
+
+// writePatch writes a patch, in Markdown between fences that it does not contain.
+func writePatch(b *bufio.Writer, patch string, format findings.Format) {
+	if format != findings.Markdown {
+		fmt.Fprint(b, patch)
+		return
+	}
+	fence := "```"
+	for strings.Contains(patch, fence) {
+		fence += "`"
+	}
+	fmt.Fprintf(b, "%sdiff\n%s%s\n", fence, patch, fence)
 }
 
 // document returns the report for people: in text some lines for each operator, otherwise a table.
@@ -53,7 +81,7 @@ func (r *Report) document() *findings.Document {
 		{Title: "To"}, {}}}
 	for _, o := range r.Operators {
 		t := findings.Table{
-			Title:   o.Name + ": " + o.statusLine(),
+			Title:   o.title() + ": " + o.statusLine(),
 			Columns: []findings.Column{{Title: "More"}},
 			Indent:  4,
 		}
@@ -62,6 +90,9 @@ func (r *Report) document() *findings.Document {
 			says += ": " + o.Reason
 		}
 		steps := strings.Join(o.Steps, ", ")
+		if o.Status == Updated && o.Reason != "" {
+			t.Rows = append(t.Rows, findings.Cells(o.Reason))
+		}
 		if len(o.Steps) > 1 {
 			t.Rows = append(t.Rows, findings.Cells("by "+steps))
 		}
@@ -71,7 +102,17 @@ func (r *Report) document() *findings.Document {
 			says += "; " + also
 		}
 		lines.Tables = append(lines.Tables, t)
-		table.Rows = append(table.Rows, findings.Cells(o.Name, o.Channel, o.From, steps, says))
+		channel := o.Channel
+		if o.NewChannel != "" {
+			channel += " -> " + o.NewChannel
+		}
+		table.Rows = append(table.Rows, findings.Cells(o.title(), channel, o.From, steps, says))
+	}
+	for _, m := range r.Reviews {
+		if m.Diff == nil {
+			lines.Remarks = append(lines.Remarks, findings.Remark{Label: "not reviewed",
+				Text: m.Object + ": " + m.Unknown})
+		}
 	}
 	tables := findings.Section{Formats: []findings.Format{findings.Markdown, findings.HTML}}
 	if len(table.Rows) > 0 {
@@ -84,14 +125,28 @@ func (r *Report) document() *findings.Document {
 	return &findings.Document{Kind: "Update", Title: r.File, Sections: []findings.Section{lines, tables}}
 }
 
+// title names the operator, and the place of its object in a tree.
+func (o *Operator) title() string {
+	if o.File == "" {
+		return o.Name
+	}
+	return fmt.Sprintf("%s:%d: %s", o.File, o.Line, o.Name)
+}
+
 // statusLine returns what happens to the operator, on one line.
 func (o *Operator) statusLine() string {
 	where := ""
 	if o.Channel != "" {
 		where = ", channel " + o.Channel
 	}
+	if o.NewChannel != "" {
+		where += " -> " + o.NewChannel
+	}
 	switch o.Status {
 	case Updated:
+		if o.To == "" {
+			return o.From + where
+		}
 		return o.From + " -> " + o.To + where
 	case Current:
 		if o.Reason != "" {
@@ -100,6 +155,8 @@ func (o *Operator) statusLine() string {
 		return o.From + where + ": up to date"
 	case Held:
 		return o.From + where + ": held back: " + o.Reason
+	case Withdrawn:
+		return o.From + where + ": warning: " + o.Reason
 	}
 	return "left alone: " + o.Reason
 }

@@ -15,11 +15,13 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/predict"
 )
 
 // Options say what to update.
 type Options struct {
 	config.Options
+	File     string             // of the RenderConfig
 	Catalogs []*catalog.Catalog // for operators whose source is an image
 	ToHead   bool               // take all steps, not one
 }
@@ -33,6 +35,8 @@ const (
 	Current Status = "current" // there is no update
 	Held    Status = "held"    // OLM does not make the update that the catalog has
 	Left    Status = "left"    // it has no version that a catalog knows
+	// Withdrawn: the catalog does not have its version, and nothing updates it.
+	Withdrawn Status = "withdrawn"
 )
 
 // Operator is an operator of the RenderConfig.
@@ -47,22 +51,40 @@ type Operator struct {
 	Reason   string   `json:"reason,omitempty"`
 	Requires []string `json:"requires,omitempty"` // CSVs that OLM installs with the update and the file does not have
 
+	// Of an operator of a tree.
+	Object     string `json:"object,omitempty"` // that asks for it
+	File       string `json:"file,omitempty"`
+	Line       int    `json:"line,omitempty"`
+	NewChannel string `json:"newChannel,omitempty"`
+
 	place config.CatalogPlace
 }
 
-// Plan is what changes in a RenderConfig.
+// Place returns the group of the operator in the file, and the index of its bundle there.
+func (o *Operator) Place() (group, bundle int) { return o.place.Group, o.place.Index }
+
+// Plan is what changes in a RenderConfig, or in the files of a tree.
 type Plan struct {
-	Operators []Operator // in the order of the file
-	Notes     []string   // what else a reader must know
-	Text      []byte     // the new file; nil if nothing changes
+	Operators []Operator     // in the order of the file; of a tree by file and line
+	Notes     []string       // what else a reader must know
+	Files     []File         // that change
+	Moves     []predict.Move // of a tree: what the changes have OLM do
+	Unknown   int            // how many operators of a tree are unknown
 }
 
-// Changed reports whether the file changes.
-func (p *Plan) Changed() bool { return p.Text != nil }
+// File is a file that changes.
+type File struct {
+	Name          string
+	Before, After []byte
+}
 
-// Held reports whether an operator stays behind although its channel goes on.
+// Changed reports whether a file changes.
+func (p *Plan) Changed() bool { return len(p.Files) > 0 }
+
+// Held reports whether an operator stays behind although its channel goes on, or nothing leads on from its version,
+// which is not in the catalog.
 func (p *Plan) Held() bool {
-	return slices.ContainsFunc(p.Operators, func(o Operator) bool { return o.Status == Held })
+	return slices.ContainsFunc(p.Operators, func(o Operator) bool { return o.Status == Held || o.Status == Withdrawn })
 }
 
 // NewPlan plans the update of a RenderConfig, which was read from data. OLM's resolver decides, with all operators of a
@@ -74,6 +96,9 @@ func NewPlan(ctx context.Context, c *config.Config, data []byte, o Options) (*Pl
 	}
 	u := &updater{config: c, places: places, options: o, plan: &Plan{}}
 	for _, place := range places.All() {
+		if place.Fault != nil {
+			return nil, place.Fault
+		}
 		u.plan.Operators = append(u.plan.Operators, u.begin(place))
 	}
 	for group := range c.Groups {
@@ -86,9 +111,11 @@ func NewPlan(ctx context.Context, c *config.Config, data []byte, o Options) (*Pl
 		changes = append(changes, u.changes(&u.plan.Operators[i])...)
 	}
 	if len(changes) > 0 {
-		if u.plan.Text, err = c.Edit(data, changes); err != nil {
+		text, err := c.Edit(data, changes)
+		if err != nil {
 			return nil, err
 		}
+		u.plan.Files = []File{{Name: o.File, Before: data, After: text}}
 	}
 	return u.plan, nil
 }
@@ -103,7 +130,7 @@ type updater struct {
 // begin returns an operator, and why it is left alone.
 func (u *updater) begin(place config.CatalogPlace) Operator {
 	o := Operator{Name: place.Name, Status: Current, place: place}
-	if place.Why != nil {
+	if place.Why != nil && !place.Withdrawn {
 		o.Status, o.Reason = Left, place.Why.Error()
 		return o
 	}
@@ -156,6 +183,7 @@ func (u *updater) group(ctx context.Context, group int) error {
 	}
 	for _, o := range list {
 		u.decide(o, state, taken, r)
+		o.sayWithdrawn()
 	}
 	for _, f := range taken.Findings {
 		if strings.HasPrefix(f.Object, "Namespace ") && r.Failure == nil {
@@ -185,9 +213,36 @@ func (u *updater) alone(o *Operator) {
 			break
 		}
 	}
-	if o.finish(); o.Status == Current && !p.Good() {
+	if o.finish(); o.Status == Current && !p.Good() && !o.place.Withdrawn {
 		o.Status, o.Reason = Held, p.Text
 	}
+	o.sayWithdrawn()
+}
+
+// sayWithdrawn notes that the catalog no longer has the version of the operator.
+func (o *Operator) sayWithdrawn() {
+	switch {
+	case !o.place.Withdrawn:
+	case o.Status == Updated && o.place.Package.Bundle(o.From) != nil:
+		o.Reason = fmt.Sprintf("%s is not%s", o.From, inChannel(o.place.Channel.Name))
+	case o.Status == Updated:
+		o.Reason = fmt.Sprintf("the catalog no longer has %s", o.From)
+	case o.Status == Current && o.Reason == "":
+		o.Status, o.Reason = Withdrawn, notThere(o.Channel)
+	}
+}
+
+// notThere says that nothing leads on from a release that the catalog does not have.
+func notThere(channel string) string {
+	return fmt.Sprintf("the catalog does not have it, and nothing%s updates it: withdrawn from the catalog, or a "+
+		"typing error", inChannel(channel))
+}
+
+func inChannel(channel string) string {
+	if channel == "" {
+		return ""
+	}
+	return " in channel " + channel
 }
 
 // decide takes over what OLM does with the Subscription of an operator: the steps that are taken, and from all of them
@@ -327,7 +382,8 @@ func (p *Plan) Summary() string {
 	for _, s := range []struct {
 		Status
 		text string
-	}{{Updated, "updated"}, {Current, "up to date"}, {Held, "held back"}, {Left, "left alone"}} {
+	}{{Updated, "updated"}, {Current, "up to date"}, {Held, "held back"}, {Withdrawn, "withdrawn"},
+		{Left, "left alone"}} {
 		n := 0
 		for _, o := range p.Operators {
 			if o.Status == s.Status {

@@ -16,6 +16,8 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/internal/config/update"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -35,6 +37,78 @@ func TestGolden(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestTree updates the trees of testdata/trees. Each archive has the files of a tree, and catalog.yaml. channels has
+// PACKAGE=CHANNEL on each line. want is what is printed, with the patch.
+func TestTree(t *testing.T) {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.EachArchive(t, "testdata/trees/*.txtar", func(t *testing.T, file string, a *txtar.Archive) {
+		file = filepath.Join(here, file)
+		golden.CheckArchived(t, file, a, "want", updatedTree(t, a), *write)
+		if *write {
+			if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func updatedTree(t *testing.T, a *txtar.Archive) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	t.Chdir(dir)
+	files, o := map[string][]byte{}, update.TreeOptions{Channels: map[string]string{}}
+	for _, f := range a.Files {
+		switch f.Name {
+		case "want":
+		case "to-head":
+			o.ToHead = true
+		case "channels":
+			for line := range strings.Lines(string(f.Data)) {
+				name, channel, _ := strings.Cut(strings.TrimSpace(line), "=")
+				o.Channels[name] = channel
+			}
+		default:
+			files[f.Name] = f.Data
+			if err := os.WriteFile(f.Name, f.Data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	c, err := catalog.Read(t.Context(), "catalog.yaml", catalog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename("catalog.yaml", filepath.Join(t.TempDir(), "catalog.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	o.Catalogs.Others = c
+	o.Read = func(file string) ([]byte, error) { return files[file], nil }
+	read, err := tree.Read(t.Context(), []string{"."}, tree.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := update.NewTreePlan(t.Context(), read, o)
+	if err != nil {
+		return []byte("error: " + err.Error() + "\n")
+	}
+	r := &update.Report{File: "tree", Updated: p.Changed(), Operators: p.Operators, Notes: p.Notes}
+	for _, f := range p.Files {
+		r.Patch += string(output.Patch(f.Name, f.Before, f.After))
+	}
+	var out bytes.Buffer
+	if err := r.Print(&out, findings.Text); err != nil {
+		t.Fatal(err)
+	}
+	out.WriteString(p.Summary() + "\n")
+	for _, m := range p.Moves {
+		out.WriteString("review: " + m.Object.Identity() + ": " + m.From + " -> " + strings.Join(m.Steps, " -> ") + "\n")
+	}
+	return out.Bytes()
 }
 
 func rank(name string) int { return slices.Index([]string{"want", "after.yaml"}, name) }
@@ -87,7 +161,7 @@ func updated(t *testing.T, a *txtar.Archive) map[string][]byte {
 	text.WriteString(p.Summary() + "\n")
 	out := map[string][]byte{"want": bytes.ReplaceAll(text.Bytes(), []byte(dir), []byte("DIR"))}
 	if p.Changed() {
-		out["after.yaml"] = p.Text
+		out["after.yaml"] = p.Files[0].After
 	}
 	return out
 }

@@ -1,0 +1,326 @@
+package predict
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// SubscriptionPins returns where the OperatorPolicies and Subscriptions of a tree keep their operators, and those of
+// which nobody can say it. channels are those that Subscriptions are to have, by package; that of an empty package is
+// for all. An error is that of ctx, of a catalog that cannot be read again, or of a channel that a package does not
+// have.
+func SubscriptionPins(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs,
+	channels map[string]string) (list []Pin, unknown []Unknown, err error) {
+	made, refused := olm.WithPolicies(t.Objects, nil)
+	whole := *t
+	whole.Objects = slices.DeleteFunc(slices.Clone(made), func(o *manifest.Object) bool {
+		return o.Group() == olm.GroupPolicy
+	})
+	t = &whole
+	for _, u := range refused {
+		unknown = append(unknown, Unknown{u.Object, u.Why})
+	}
+	objects, patches := apart(t)
+	c := read(objects, namespace)
+	for _, p := range patches {
+		c.patch(p, namespace)
+	}
+	cluster := resolve.ReadValid(c.resolverObjects())
+	report, err := Check(ctx, t, Options{Namespace: namespace, Catalogs: catalogs})
+	if err != nil {
+		return nil, nil, err
+	}
+	b := &pinner{resolution: c.resolution(cluster, catalogs), report: report, channels: channels,
+		policies: map[string]*olm.OperatorPolicy{}}
+	for _, p := range olm.OperatorPolicies(made) {
+		b.policies[p.Namespace+"/"+p.Package] = p
+		if why := leaveAlone(p); why != "" && !slices.ContainsFunc(unknown, func(u Unknown) bool {
+			return u.Object.Identity() == p.Object.Identity()
+		}) {
+			list = append(list, Pin{Object: p.Object, Policy: p, Channel: p.Channel, Reason: why})
+		}
+	}
+	for _, state := range cluster.Namespaces {
+		pins, nobody, err := b.namespace(ctx, state)
+		if err != nil {
+			return nil, nil, err
+		}
+		list, unknown = append(list, pins...), append(unknown, nobody...)
+	}
+	return list, unknown, nil
+}
+
+// leaveAlone returns why the versions of an OperatorPolicy decide no update; empty if they do.
+func leaveAlone(p *olm.OperatorPolicy) string {
+	switch {
+	case p.Idle() != "":
+		return "it installs nothing: " + p.Idle()
+	case len(p.Versions) == 0 && p.Automatic:
+		return "it has no versions: it approves each update without a change of the file"
+	case !p.Automatic:
+		return "its upgradeApproval is None: somebody approves each update in the cluster"
+	}
+	return ""
+}
+
+// pinner finds the pins of Subscriptions, made by OperatorPolicies or not.
+type pinner struct {
+	*resolution
+	report   *Report
+	channels map[string]string
+	policies map[string]*olm.OperatorPolicy // by the namespace and name of their Subscription
+}
+
+// policyOf returns the OperatorPolicy that makes a Subscription, or nil.
+func (b *pinner) policyOf(o *manifest.Object) *olm.OperatorPolicy {
+	return b.policies[o.Namespace+"/"+o.Name]
+}
+
+// newChannel returns the channel that a Subscription is to have; empty if it keeps its own.
+func (b *pinner) newChannel(s *subscription) string {
+	return cmp.Or(b.channels[s.pkg], b.channels[""])
+}
+
+// asks reports whether the catalogs decide about a Subscription.
+func (b *pinner) asks(s *subscription) bool {
+	p := b.policyOf(s.Object)
+	return p == nil && b.newChannel(s) != "" || p != nil && leaveAlone(p) == ""
+}
+
+func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pin, unknown []Unknown, err error) {
+	ns := state.Namespace
+	var asked []*subscription
+	for _, s := range b.cluster.subs {
+		switch p := b.policyOf(s.Object); {
+		case s.Namespace != ns:
+		case p == nil && b.newChannel(s) != "" && b.newChannel(s) == s.channel:
+			list = append(list, Pin{Object: s.Object, Reason: "it has channel " + s.channel + " already"})
+		case !b.asks(s) && p == nil:
+			list = append(list, Pin{Object: s.Object, Reason: approval(s)})
+		case !b.asks(s):
+		case b.sub(ns, s.Name) == nil:
+			unknown = append(unknown, Unknown{b.shown(s), b.unknown(s)})
+		default:
+			asked = append(asked, s)
+		}
+	}
+	if len(asked) == 0 {
+		return list, unknown, nil
+	}
+	if _, ok := b.prepare(state); !ok {
+		for _, s := range asked {
+			unknown = append(unknown, Unknown{b.shown(s), fmt.Sprintf("its namespace has %d OperatorGroups",
+				state.OperatorGroups)})
+		}
+		return list, unknown, nil
+	}
+	for i := range state.Subscriptions { // the policies that make them stop at their versions
+		s := state.Subscriptions[i]
+		state.Subscriptions[i] = resolve.Subscription{Place: s.Place, Name: s.Name, Package: s.Package,
+			Channel: s.Channel, Source: s.Source, SourceNamespace: s.SourceNamespace, StartingCSV: s.StartingCSV,
+			Manual: s.Manual, InstalledCSV: s.InstalledCSV, CurrentCSV: s.CurrentCSV}
+	}
+	for _, s := range asked {
+		p, err := b.pin(ctx, state, s)
+		if err != nil {
+			return nil, nil, err
+		}
+		if p.Reason != "" && !p.Held && p.From == "" {
+			unknown = append(unknown, Unknown{p.Object, p.Reason})
+			continue
+		}
+		list = append(list, *p)
+	}
+	return list, unknown, nil
+}
+
+// approval returns who approves the updates of a Subscription.
+func approval(s *subscription) string {
+	if s.approval == string(v1alpha1.ApprovalManual) {
+		return "somebody approves each InstallPlan in the cluster, because its installPlanApproval is Manual: OLM " +
+			"does not look at startingCSV once the operator is installed. An OperatorPolicy approves what its " +
+			"versions name"
+	}
+	return "OLM updates it without a change of the file, because its installPlanApproval is Automatic"
+}
+
+// shown returns the object of the tree that asks for a Subscription.
+func (b *pinner) shown(s *subscription) *manifest.Object {
+	if p := b.policyOf(s.Object); p != nil {
+		return p.Object
+	}
+	return s.Object
+}
+
+// pin finds where a Subscription is, and where it goes.
+func (b *pinner) pin(ctx context.Context, state *resolve.State, s *subscription) (p *Pin, err error) {
+	all := resolve.Options{ApproveAll: true}
+	p = &Pin{Object: b.shown(s), Policy: b.policyOf(s.Object)}
+	start := *state
+	start.Subscriptions, start.CSVs = slices.Clone(state.Subscriptions), slices.Clone(state.CSVs)
+	sub := subscriptionIn(&start, s.Name)
+	pkg := packageIn(&start, sub.Source, sub.SourceNamespace, sub.Package)
+	p.Channel = cmp.Or(sub.Channel, pkg.DefaultChannel)
+	switch {
+	case pkg.Name == "":
+		p.Reason = fmt.Sprintf("catalog %s/%s has no package %s", sub.SourceNamespace, sub.Source, sub.Package)
+		return p, nil
+	case p.Policy != nil && sub.InstalledCSV == "":
+		from, why := current(p.Policy, pkg, p.Channel)
+		if from == nil {
+			p.Reason = why
+			return p, nil
+		}
+		sub.InstalledCSV, sub.CurrentCSV = from.Name, from.Name
+		start.CSVs = append(start.CSVs, resolve.Installed(from, pkg.Name))
+	case p.Policy == nil:
+		p.NewChannel, p.Manual = b.newChannel(s), sub.Manual
+		if p.channel, err = pkg.ChannelOrDefault(p.NewChannel); err != nil {
+			return nil, s.Errorf("spec.channel", "%v", err)
+		}
+		if sub.InstalledCSV == "" {
+			p.Assumed = true
+			if p.Reason, err = rest(ctx, &start, s.Name); err != nil || p.Reason != "" {
+				return p, err
+			}
+			sub = subscriptionIn(&start, s.Name)
+		}
+		sub.Channel = p.NewChannel
+	}
+	p.From, p.Withdrawn = sub.InstalledCSV, pkg.Bundle(sub.InstalledCSV) == nil
+	result, err := resolve.Run(ctx, &start, all)
+	if err != nil {
+		return nil, err
+	}
+	p.follow(&start, result, s.Name)
+	if len(p.Steps) == 0 && !p.Held && p.NewChannel != "" && pkg.Channel(p.NewChannel).Entry(p.From) == nil {
+		p.Held, p.Reason = true, fmt.Sprintf("nothing in channel %s updates %s", p.NewChannel, p.From)
+	}
+	p.move = b.mover(&start, s, pkg, cmp.Or(p.NewChannel, p.Channel))
+	return p, nil
+}
+
+// rest has a namespace come to rest. It returns why nothing is installed for a Subscription then, or "".
+func rest(ctx context.Context, state *resolve.State, name string) (string, error) {
+	result, err := resolve.Run(ctx, state, resolve.Options{ApproveAll: true})
+	if err != nil {
+		return "", err
+	}
+	*state = *result.End()
+	switch {
+	case subscriptionIn(state, name).InstalledCSV != "":
+		return "", nil
+	case result.Failure != nil:
+		return "OLM installs nothing: " + result.Failure.Text, nil
+	}
+	return "OLM installs nothing", nil
+}
+
+func subscriptionIn(state *resolve.State, name string) *resolve.Subscription {
+	i := slices.IndexFunc(state.Subscriptions, func(s resolve.Subscription) bool { return s.Name == name })
+	return &state.Subscriptions[i]
+}
+
+// current returns the release at which an OperatorPolicy keeps its operator: the last one that its versions allow on
+// the way from one of them. It is nil if nobody can say which one that is, and why not.
+func current(policy *olm.OperatorPolicy, pkg *catalog.Package,
+	channel string) (release *catalog.Bundle, why string) {
+	content := &catalog.Catalog{Packages: map[string]*catalog.Package{pkg.Name: pkg}}
+	ends := map[string]*catalog.Bundle{}
+	for _, name := range append(slices.Clone(policy.Versions), policy.StartingCSV) {
+		if name == "" {
+			continue
+		}
+		choice, _, err := content.ChooseInstalled(pkg.Name, channel, name)
+		if err != nil {
+			continue // it never was a release of this package
+		}
+		path, err := resolve.PathOf(content, pkg.Name, channel, name, "")
+		if err != nil {
+			return nil, err.Error()
+		}
+		end := choice.Bundle
+		for _, step := range path.Steps {
+			if !policy.Allows(step.To) {
+				break
+			}
+			end = pkg.Bundle(step.To)
+		}
+		ends[end.Name] = end
+	}
+	names := slices.Sorted(maps.Keys(ends))
+	known := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return pkg.Bundle(n) == nil })
+	if len(known) > 0 {
+		names = known // the others are from before
+	}
+	switch len(names) {
+	case 0:
+		return nil, fmt.Sprintf("none of its versions is a release of package %s", pkg.Name)
+	case 1:
+		return ends[names[0]], ""
+	}
+	return nil, "its versions lead to several releases: " + strings.Join(names, ", ")
+}
+
+// follow takes over what the resolver does with the Subscription.
+func (p *Pin) follow(start *resolve.State, result *resolve.Result, name string) {
+	for _, step := range result.Steps {
+		for _, m := range step.Subscriptions {
+			if m.Name != name {
+				continue
+			}
+			s := PinStep{Name: m.To}
+			for _, c := range step.CSVs {
+				if c.Name == m.To {
+					s.Version = c.Version
+				}
+			}
+			p.Steps = append(p.Steps, s)
+		}
+	}
+	switch f := result.Failure; {
+	case len(p.Steps) > 0:
+		return
+	case f != nil && len(f.Conflict) > 0:
+		p.Held, p.Reason = true, "OLM updates nothing in its namespace: "+strings.Join(f.Conflict, "; ")
+	case f != nil:
+		p.Held, p.Reason = true, "OLM updates nothing in its namespace: "+f.Text
+	}
+	for _, f := range result.Findings {
+		if f.Object == "Subscription "+start.Namespace+"/"+name && resolve.Blocking(f) {
+			p.Held, p.Reason = true, f.Message
+		}
+	}
+}
+
+// mover returns what the update of a Subscription changes.
+func (b *pinner) mover(start *resolve.State, s *subscription, pkg *catalog.Package, channel string) func(string) Move {
+	sub := subscriptionIn(start, s.Name)
+	install := func(name string) *Install {
+		bundle := pkg.Bundle(name)
+		if bundle == nil {
+			return nil
+		}
+		ch := pkg.ChannelOf(channel, name)
+		if ch == nil {
+			ch = pkg.ChannelOf("", name)
+		}
+		return &Install{Subscription: s.Object, Namespace: start.Namespace, Name: name, sub: s,
+			Catalog: sub.SourceNamespace + "/" + sub.Source, Group: b.report.group(start.Namespace),
+			Choice: catalog.Choice{Package: pkg, Channel: ch, Bundle: bundle}}
+	}
+	from := sub.InstalledCSV
+	return func(to string) Move { return Move{Old: install(from), New: install(to), Approval: sub.Manual} }
+}
