@@ -219,18 +219,6 @@ func (f *resolveFlags) cluster(objects []*manifest.Object) (*resolve.Cluster, er
 	if err != nil {
 		return nil, err
 	}
-	if len(all) == len(objects) {
-		return cluster, nil
-	}
-	return f.cluster(all)
-}
-
-// cluster finds OLM's objects. A namespace that has only what --install adds has an OperatorGroup.
-func (f *resolveFlags) cluster(objects []*manifest.Object) (*resolve.Cluster, error) {
-	cluster, err := resolve.ReadObjects(objects, f.namespace)
-	if err != nil {
-		return nil, err
-	}
 	known := slices.ContainsFunc(cluster.Namespaces, func(s *resolve.State) bool { return s.Namespace == f.namespace })
 	if len(f.installs) > 0 && !known {
 		cluster.Namespaces = append(cluster.Namespaces, &resolve.State{Namespace: f.namespace, OperatorGroups: 1})
