@@ -280,12 +280,15 @@ func filters(t *testing.T, ctx context.Context) {
 	if got := eval[int](t, ctx, visibleRows); got != want || got == 0 || got == all {
 		t.Errorf("filter %q shows %d of %d lines, want %d", word, got, all, want)
 	}
-	// Lines of the summary are not counted where there are counts of severities.
-	const lines = `[...document.querySelectorAll("tbody tr:not(.description *)")].filter(
+	// Lines of the summary are not counted where there are counts of severities, and where a table names its rows only these are.
+	const lines = `[...(document.querySelector("table[data-noun]") ?? document).querySelectorAll("tbody tr:not(.description *)")].filter(
 		(r) => (!document.getElementById("counts") || !r.closest(".overview")) && (r.textContent + " " + (r.dataset.words ?? "")).toLowerCase().includes("%s")).length`
 	wanted, counted := eval[int](t, ctx, fmt.Sprintf(lines, strings.ToLower(word))), eval[int](t, ctx, fmt.Sprintf(lines, ""))
-	if got, want := eval[string](t, ctx, `document.getElementById("count").textContent`),
-		fmt.Sprintf("%d of %d lines", wanted, counted); got != want {
+	total := fmt.Sprintf("%d %ss", counted, eval[string](t, ctx, `document.querySelector("table[data-noun]")?.dataset.noun ?? "line"`))
+	if counted == 1 {
+		total = strings.TrimSuffix(total, "s")
+	}
+	if got, want := eval[string](t, ctx, `document.getElementById("count").textContent`), fmt.Sprintf("%d of %s", wanted, total); got != want {
 		t.Errorf("the count is %q, want %q", got, want)
 	}
 	run(t, ctx, chromedp.SendKeys("#filter", " nosuchword", chromedp.ByID))
