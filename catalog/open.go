@@ -52,7 +52,7 @@ func Open(ctx context.Context, ref string, o Options) (*Opened, error) {
 }
 
 func openInCatalog(ctx context.Context, arg string, o Options) (*Opened, error) {
-	c, err := readFiles(ctx, arg, o)
+	c, err := Read(ctx, arg, o)
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,8 @@ The exit code is 3 if the path ends before the head, or before --to.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringArrayVar(&f.catalogs, "catalog", nil,
-		"file-based catalog, `[NAME=]DIR[,priority=N]`, a file or an image too; may be repeated for OLM v1")
+		"content of a catalog, `[NAME=]DIR[,priority=N]`: a file-based catalog or a directory with bundles, a file or "+
+			"an image too; may be repeated for OLM v1")
 	flags.StringVar(&f.from, "from", "", "installed `VERSION`, or the name of its CSV")
 	flags.StringVar(&f.to, "to", "", "`VERSION` to reach, or the name of its CSV (default: the head)")
 	flags.StringSliceVar(&f.channels, "channel", nil,
