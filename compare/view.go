@@ -55,7 +55,7 @@ func (r *Report) Document() *findings.Document {
 			text.Brief(n.Old.String()), text.Brief(n.New.String()), text.Brief(n.Why))})
 	}
 	for _, n := range r.Notes {
-		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: text.Brief(n)})
+		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: findings.Printable(n)})
 	}
 	return d
 }
