@@ -21,7 +21,8 @@ func makeSite(t *testing.T) (dir string, pages []string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "site")
 	pages = []string{"index.html", "packages/memcached-operator/index.html",
-		"packages/memcached-operator/diff/0.0.1_0.1.0.html", "packages/certificates-operator/index.html"}
+		"packages/memcached-operator/diff/0.0.1_0.1.0.html", "packages/memcached-operator/permissions.html",
+		"packages/ferry-operator/index.html", "packages/certificates-operator/index.html"}
 	broken := filepath.Join(t.TempDir(), "broken") // the first page has a second table, of what cannot be read
 	if err := os.MkdirAll(filepath.Join(broken, "0.1.0", "manifests"), 0o755); err != nil {
 		t.Fatal(err)
