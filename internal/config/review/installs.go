@@ -98,12 +98,20 @@ func Installs(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Installe
 			return nil, nil, ctx.Err()
 		}
 		if err != nil {
-			unknown = append(unknown, Unknown{Object: h.object, Name: h.name, Why: err.Error()})
+			unknown = append(unknown, Unknown{Object: h.object, Name: h.name, Why: why(err)})
 			continue
 		}
 		list = append(list, *installed)
 	}
 	return list, unknown, nil
+}
+
+// why says why an operator cannot be rendered, without the place in the RenderConfig that nobody wrote.
+func why(err error) string {
+	if e := config.Place(err); e != nil && strings.HasPrefix(e.Field, "groups[") {
+		return strings.TrimPrefix(e.Msg, installSource+": ")
+	}
+	return err.Error()
 }
 
 // assembled returns the subject with its parts, but for those of some objects.
