@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -127,7 +128,8 @@ func (r *reader) decodeCSV() error {
 		return err
 	}
 	for _, f := range unknown {
-		r.warn(WarnUnknownField, o.Errorf(f, "not a field of a ClusterServiceVersion: OLM drops it"))
+		r.warn(WarnUnknownField,
+			o.Errorf(f, "not a field of a ClusterServiceVersion%s: OLM drops it", meant(reflect.TypeOf(csv), f)))
 	}
 	r.bundle.CSV = csv
 	return nil

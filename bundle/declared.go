@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -37,7 +38,7 @@ func (r *reader) dropUndeclared(o **manifest.Object) error {
 	if err != nil || len(fields) == 0 {
 		return err
 	}
-	r.warnUndeclared(*o, fields)
+	r.warnUndeclared(*o, t, fields)
 	*o, err = (*o).Edit(manifest.Edit{Change: func(v map[string]any) { manifest.DropUndeclared(v, t) }})
 	return err
 }
@@ -46,7 +47,7 @@ func (r *reader) dropUndeclared(o **manifest.Object) error {
 const mostWarned = 100
 
 // warnUndeclared warns of fields of an object, once for all of a name, at the first of them.
-func (r *reader) warnUndeclared(o *manifest.Object, fields []string) {
+func (r *reader) warnUndeclared(o *manifest.Object, t reflect.Type, fields []string) {
 	var order []string
 	named := map[string][]string{}
 	for _, f := range fields {
@@ -67,10 +68,18 @@ func (r *reader) warnUndeclared(o *manifest.Object, fields []string) {
 		if n := len(named[name]); n > 1 {
 			count = fmt.Sprintf(", %d times", n)
 		}
-		what := "not a field of a " + o.Kind
+		what := "not a field of a " + o.Kind + meant(t, first)
 		if o.Kind == "CustomResourceDefinition" && slices.Contains(v1beta1Fields, strings.TrimPrefix(first, "spec.")) {
 			what = "a field of v1beta1, which a v1 CRD does not have"
 		}
 		r.warn(WarnUnknownField, o.Errorf(first, "%s%s: left out, as OLM does", what, count))
 	}
+}
+
+// meant returns the question for the field that was probably meant, to stand behind a text.
+func meant(t reflect.Type, field string) string {
+	if q := manifest.Meant(t, field); q != "" {
+		return " (" + q + ")"
+	}
+	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"reflect"
 	"runtime"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -339,6 +341,9 @@ func (r *reader) takeDocument(d *manifest.Document) error {
 	return nil
 }
 
+// metadataKeys are the keys that OLM reads in files of the metadata directory.
+var metadataKeys = []string{"annotations", "dependencies", "properties"}
+
 // metadataDocument takes one document of the metadata directory.
 func (r *reader) metadataDocument(d *manifest.Document) error {
 	v, err := d.Value()
@@ -357,6 +362,11 @@ func (r *reader) metadataDocument(d *manifest.Document) error {
 		}
 		r.metadataObjects = append(r.metadataObjects, objects...)
 		return err
+	}
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		if q := text.DidYouMean(key, metadataKeys); q != "" && !slices.Contains(metadataKeys, key) {
+			r.warn(WarnUnknownField, d.Errorf(key, "no key of a bundle's metadata (%s): left out, as OLM does", q))
+		}
 	}
 	if err := r.metadataAnnotations(d, m["annotations"]); err != nil {
 		return err
@@ -417,6 +427,11 @@ func (r *reader) properties(d *manifest.Document, field string, v any, to *[]Pro
 		t, _ := m["type"].(string)
 		if t == "" || m["value"] == nil {
 			e := d.Errorf(fmt.Sprintf("%s[%d]", field, i), "needs a type and a value")
+			for _, key := range slices.Sorted(maps.Keys(m)) {
+				if key != "type" && key != "value" {
+					e.Tip = text.DidYouMean(key, []string{"type", "value"})
+				}
+			}
 			if field == "dependencies" {
 				return e
 			}

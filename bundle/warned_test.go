@@ -35,6 +35,8 @@ func TestWarned(t *testing.T) {
 		{"property without a type", put("metadata/properties.yaml", "properties:\n- type: a\n  value: b\n- value: c\n- type: d\n"), []string{
 			WarnProperty + ": metadata/properties.yaml:4: properties[1]: needs a type and a value: left out",
 			WarnProperty + ": metadata/properties.yaml:5: properties[2]: needs a type and a value: left out"}},
+		{"misspelled dependencies", put("metadata/dependencies.yaml", "dependancies:\n- type: a\n  value: b\n"), []string{
+			WarnUnknownField + ": metadata/dependencies.yaml:1: dependancies: no key of a bundle's metadata (did you mean dependencies?): left out, as OLM does"}},
 		{"dependencies that are not YAML", put("metadata/dependencies.yaml", "dependencies:\n- type: a\n type: b\n"), []string{
 			WarnUnreadMetadata + ": metadata/dependencies.yaml:2: left out: not YAML: did not find expected key"}},
 		{"one object twice", put("manifests/z.yaml", strings.Replace(goodService, "name: metrics", "name: metrics\n  namespace: x", 1)), []string{
@@ -60,8 +62,12 @@ func TestWarned(t *testing.T) {
 			WarnSeveralDocuments + ": " + serviceFile + ":2: OLM reads only the first document of a file and loses this one"}},
 		{"only comments", put("manifests/z.yaml", "# nothing\n"), []string{WarnSeveralDocuments + ": manifests/z.yaml:1: the first document is empty or a comment: OLM fails to unpack such a file"}},
 		{"a List", put("manifests/z.yaml", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a}\n"), []string{WarnSeveralDocuments + ": manifests/z.yaml:1: OLM does not install a List; its items are taken one by one"}},
-		{"unknown field", replace(csvFile, "  version: 0.0.1\n", "  version: 0.0.1\n  icons: []\n"), []string{WarnUnknownField + ": " + csv + "8: spec.icons: not a field of a ClusterServiceVersion: OLM drops it"}},
+		{"unknown field", replace(csvFile, "  version: 0.0.1\n", "  version: 0.0.1\n  icons: []\n"), []string{WarnUnknownField + ": " + csv + "8: spec.icons: not a field of a ClusterServiceVersion (did you mean icon?): OLM drops it"}},
 		{"field of v1beta1 in a v1 CRD", replace(crdFile, "  scope: ", "  version: v1alpha1\n  scope: "), []string{WarnUnknownField + ": " + crdFile + ":10: spec.version: a field of v1beta1, which a v1 CRD does not have: left out, as OLM does"}},
+		{"misspelled field of a CRD", replace(crdFile, "    plural: ", "    shortNamez: [mc]\n    plural: "), []string{
+			WarnUnknownField + ": " + crdFile + ":9: spec.names.shortNamez: not a field of a CustomResourceDefinition (did you mean shortNames?): left out, as OLM does"}},
+		{"misspelled field of a schema", replace(crdFile, "        type: object\n", "        type: object\n        properties: {a.b: {items: {minLenght: 1}}}\n"), []string{
+			WarnUnknownField + ": " + crdFile + `:18: spec.versions[0].schema.openAPIV3Schema.properties["a.b"].items.minLenght: not a field of a CustomResourceDefinition (did you mean minLength?): left out, as OLM does`}},
 		{"undeclared fields of a schema", replace(crdFile, "        type: object\n", "        type: object\n        x-descriptors: [a]\n"),
 			[]string{WarnUnknownField + ": " + crdFile + ":18: spec.versions[0].schema.openAPIV3Schema.x-descriptors: not a field of a CustomResourceDefinition: left out, as OLM does"}},
 		{"aggregated rules", put("manifests/z.yaml", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: z}\naggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}\nrules: []\n"), []string{
@@ -77,7 +83,7 @@ func TestWarned(t *testing.T) {
 		{"in the order of the files", all(put("manifests/a.yaml", "a: b\na: c\n"), replace(csvFile, "  version: 0.0.1\n", "  version: 0.0.1\n  icons: []\n"), replace(serviceFile, "apiVersion: v1\n", ""), put("manifests/z.yaml", "d: e\n")), []string{
 			WarnNotAnObject + ": manifests/a.yaml:1: not a Kubernetes object (it has no kind): left out",
 			WarnDuplicateKey + ": manifests/a.yaml:2: a: the key occurs twice, the last one counts",
-			WarnUnknownField + ": " + csv + "8: spec.icons: not a field of a ClusterServiceVersion: OLM drops it",
+			WarnUnknownField + ": " + csv + "8: spec.icons: not a field of a ClusterServiceVersion (did you mean icon?): OLM drops it",
 			WarnAPIVersion + ": " + serviceFile + ":1: apiVersion: missing: taken for v1",
 			WarnNotAnObject + ": manifests/z.yaml:1: not a Kubernetes object (it has no kind): left out"}},
 	} {

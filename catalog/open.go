@@ -52,7 +52,7 @@ func Open(ctx context.Context, ref string, o Options) (*Opened, error) {
 }
 
 func openInCatalog(ctx context.Context, arg string, o Options) (*Opened, error) {
-	c, err := readFiles(ctx, arg, o)
+	c, err := Read(ctx, arg, o)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,12 @@ func openInCatalog(ctx context.Context, arg string, o Options) (*Opened, error) 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", arg, err)
 	}
-	return chosen.Open(ctx, o)
+	opened, err := chosen.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	opened.Kind = source.KindCatalog // also where a directory with bundles is the catalog
+	return opened, nil
 }
 
 func openInPackage(ctx context.Context, arg string, o Options) (*source.Source, error) {

@@ -85,7 +85,7 @@ func releasesOfDir(ref, dir string, o Options) ([]Release, error) {
 }
 
 func releasesOfCatalog(ctx context.Context, arg string, o Options) ([]Release, error) {
-	c, err := readFiles(ctx, arg, o)
+	c, err := Read(ctx, arg, o)
 	if err != nil {
 		return nil, err
 	}

@@ -9,3 +9,6 @@ var Sections = sections
 
 // ChangeText is for tests.
 var ChangeText = changeText
+
+// TitleOf is exported for tests.
+var TitleOf = titleOf

@@ -160,3 +160,22 @@ func messages(r *compare.Report) string {
 	}
 	return b.String()
 }
+
+// The title names the two releases of one operator, and both sides if one of them has several.
+func TestTitle(t *testing.T) {
+	for _, c := range []struct {
+		old, now []string
+		want     string
+	}{
+		{[]string{"a.v1"}, []string{"a.v2"}, "a.v1 -> a.v2"},
+		{[]string{"a.v1"}, []string{"a.v1"}, "OLD -> NEW"},
+		{nil, []string{"a.v1"}, "OLD -> a.v1"},
+		{[]string{"a.v1"}, nil, "a.v1 -> NEW"},
+		{[]string{"a.v1"}, []string{"a.v1", "b.v1"}, "OLD -> NEW"},
+		{[]string{"a.v1", "b.v1"}, []string{"a.v2"}, "OLD -> NEW"},
+	} {
+		if got := compare.TitleOf(compare.Side{Name: "OLD", Operators: c.old}, compare.Side{Name: "NEW", Operators: c.now}); got != c.want {
+			t.Errorf("%v, %v: %s, want %s", c.old, c.now, got, c.want)
+		}
+	}
+}

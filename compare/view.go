@@ -55,7 +55,7 @@ func (r *Report) Document() *findings.Document {
 			text.Brief(n.Old.String()), text.Brief(n.New.String()), text.Brief(n.Why))})
 	}
 	for _, n := range r.Notes {
-		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: text.Brief(n)})
+		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: findings.Printable(n)})
 	}
 	return d
 }
@@ -83,12 +83,12 @@ var (
 	changed = findings.Cell{Text: "changed", Sign: "~"}
 )
 
-// titleOf names both releases.
+// titleOf names both releases, or both sides where one of them has several operators.
 func titleOf(old, now Side) string {
 	names := [2]string{}
 	for i, s := range []Side{old, now} {
 		names[i] = text.Brief(s.Name)
-		if len(s.Operators) == 1 {
+		if len(s.Operators) == 1 && max(len(old.Operators), len(now.Operators)) == 1 {
 			names[i] = text.Brief(s.Operators[0])
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -12,12 +13,8 @@ import (
 // Suggestion returns a hint for a field that a type does not have, such as groups[0].bundels: the field that was
 // probably meant, or a list of the fields that exist.
 func Suggestion(t reflect.Type, path string) string {
-	parent, name := "", path
-	if i := strings.LastIndexByte(path, '.'); i >= 0 {
-		parent, name = path[:i], path[i+1:]
-	}
-	known := FieldsAt(t, parent)
-	if hint := text.DidYouMean(name, known); hint != "" {
+	hint, known := meant(t, path)
+	if hint != "" {
 		return hint
 	}
 	if len(known) == 0 {
@@ -26,23 +23,30 @@ func Suggestion(t reflect.Type, path string) string {
 	return "known are " + strings.Join(known, ", ")
 }
 
+// Meant returns the question for the field that was probably meant with one that a type does not have, "" if no field
+// is close.
+func Meant(t reflect.Type, path string) string {
+	hint, _ := meant(t, path)
+	return hint
+}
+
+func meant(t reflect.Type, path string) (hint string, known []string) {
+	segments := Segments(path)
+	last := max(0, len(segments)-1)
+	known = fieldsAt(t, segments[:last])
+	return text.DidYouMean(strings.Join(segments[last:], ""), known), known
+}
+
 // FieldsAt returns the sorted field names of the struct at a path in a type.
-func FieldsAt(t reflect.Type, path string) []string {
-	for _, segment := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
-		t = Pointed(t)
-		switch t.Kind() {
-		case reflect.Slice, reflect.Map:
-			t = t.Elem()
-		case reflect.Struct:
-			f, ok := Fields(t)[segment]
-			if !ok {
-				return nil
-			}
-			t = f.Type
+func FieldsAt(t reflect.Type, path string) []string { return fieldsAt(t, Segments(path)) }
+
+func fieldsAt(t reflect.Type, segments []string) []string {
+	for _, s := range segments {
+		if t = below(Pointed(t), s); t == nil {
+			return nil
 		}
 	}
-	t = Pointed(t)
-	if t.Kind() != reflect.Struct {
+	if t = mappingType(Pointed(t)); t == nil || t.Kind() != reflect.Struct {
 		return nil
 	}
 	names := make([]string, 0, t.NumField())
@@ -51,6 +55,20 @@ func FieldsAt(t reflect.Type, path string) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// below returns the type of what a segment of a path leads to, nil if that is not known.
+func below(t reflect.Type, segment string) reflect.Type {
+	if _, err := strconv.Atoi(segment); err == nil && itemType(t) != nil {
+		return itemType(t)
+	}
+	switch t = mappingType(t); {
+	case t == nil:
+		return nil
+	case t.Kind() == reflect.Map:
+		return t.Elem()
+	}
+	return Fields(t)[segment].Type
 }
 
 // Pointed returns the type that a pointer points to. Other types are returned as they are.

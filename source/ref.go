@@ -213,7 +213,7 @@ var (
 
 	// A template of a catalog has entries of a catalog (operator-registry: alpha/template/basic/basic.go and the
 	// packages beside it).
-	templateSchema = lazy.Regexp(`(?m)^\s*\{?\s*"?schema"?:\s*["']?olm\.(template\.basic|semver|composite)\b`)
+	templateSchema = lazy.Regexp(`(?m)^\s*\{?\s*"?(?i:schema)"?:\s*["']?olm\.(template\.basic|semver|composite)\b`)
 )
 
 // dirKind distinguishes a package manifest directory from a bundle directory.

@@ -66,7 +66,8 @@ The exit code is 3 if the path ends before the head, or before --to.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringArrayVar(&f.catalogs, "catalog", nil,
-		"file-based catalog, `[NAME=]DIR[,priority=N]`, a file or an image too; may be repeated for OLM v1")
+		"content of a catalog, `[NAME=]DIR[,priority=N]`: a file-based catalog or a directory with bundles, a file or "+
+			"an image too; may be repeated for OLM v1")
 	flags.StringVar(&f.from, "from", "", "installed `VERSION`, or the name of its CSV")
 	flags.StringVar(&f.to, "to", "", "`VERSION` to reach, or the name of its CSV (default: the head)")
 	flags.StringSliceVar(&f.channels, "channel", nil,
@@ -138,12 +139,12 @@ func (f *pathFlags) path(cmd *cobra.Command, pkg string) (*resolve.Path, error) 
 	if err != nil {
 		return nil, err
 	}
-	read, err := readCatalog(cmd, c.dir, f.review.render.source)
+	read, err := readServed(cmd, c.dir, f.review.render.source)
 	if err != nil {
 		return nil, err
 	}
-	f.opened = []openedCatalog{{c.name, c.dir, read}}
-	return resolve.PathOf(read, pkg, strings.Join(f.channels, ""), f.from, f.to)
+	f.opened = []openedCatalog{{c.name, c.dir, read.Catalog}}
+	return resolve.PathOf(read.Catalog, pkg, strings.Join(f.channels, ""), f.from, f.to)
 }
 
 func (f *pathFlags) ofOLMv1(cmd *cobra.Command, pkg string) (*resolve.Path, error) {
@@ -156,12 +157,12 @@ func (f *pathFlags) ofOLMv1(cmd *cobra.Command, pkg string) (*resolve.Path, erro
 		if slices.ContainsFunc(sources, func(s extension.Source) bool { return s.Name == c.name }) {
 			return nil, &usageError{fmt.Sprintf("--catalog: %s is given twice", c.name), "name them with NAME=DIR"}
 		}
-		read, err := readCatalog(cmd, c.dir, f.review.render.source)
+		read, err := readServed(cmd, c.dir, f.review.render.source)
 		if err != nil {
 			return nil, err
 		}
-		f.opened = append(f.opened, openedCatalog{c.name, c.dir, read})
-		sources = append(sources, extension.Source{Name: c.name, Priority: int32(c.priority), Catalog: read})
+		f.opened = append(f.opened, openedCatalog{c.name, c.dir, read.Catalog})
+		sources = append(sources, extension.Source{Name: c.name, Priority: int32(c.priority), Catalog: read.Catalog})
 	}
 	return extension.PathOf(sources, extension.Request{Package: pkg, Versions: f.versions, Channels: f.channels,
 		SelfCertified: f.policy == generate.UpgradeSelfCertified}, f.from, f.to)

@@ -246,6 +246,10 @@ func (f *clusterFlags) read(cmd *cobra.Command, o *compare.Options) error {
 		if err != nil {
 			return err
 		}
+		saySkipped(cmd.ErrOrStderr(), t)
+		for _, e := range t.Strays {
+			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s\n", e)
+		}
 		if err := requireObjects(t); err != nil {
 			return err
 		}

@@ -159,11 +159,11 @@ func (f *permissionsFlags) tree(cmd *cobra.Command, refs []string) (*review.Subj
 	if err != nil {
 		return nil, err
 	}
-	return r, refuseWithoutBindings(strings.Join(refs, ", "), r.Input)
+	return r, f.refuseWithoutBindings(strings.Join(refs, ", "), r.Input)
 }
 
 // refuseWithoutBindings refuses a tree without any RBAC, which would look like an operator that may do nothing.
-func refuseWithoutBindings(ref string, in permissions.Input) error {
+func (f *permissionsFlags) refuseWithoutBindings(ref string, in permissions.Input) error {
 	for _, o := range in.Objects {
 		if permissions.Relevant(o.Group(), o.Kind) && strings.HasSuffix(o.Kind, "Binding") {
 			return nil
@@ -174,8 +174,10 @@ func refuseWithoutBindings(ref string, in permissions.Input) error {
 	case len(in.Unread) > 0:
 		e.Tip = "mend what could not be read: " + in.Unread[0]
 	case len(in.Unresolved) > 0:
-		e.Tip = "OLM makes them of what it installs, and that is not known: " + in.Unresolved[0] +
-			"; pass the content of its catalog with --catalog"
+		e.Tip = "OLM makes them of what it installs, and that is not known: " + in.Unresolved[0]
+		if len(f.catalogs.values) == 0 {
+			e.Tip += "; pass the content of its catalog with --catalog"
+		}
 	case len(in.Notes) > 0:
 		e.Tip = in.Notes[0]
 	case len(in.CSVs) > 0:

@@ -48,6 +48,8 @@ func TestUsageErrors(t *testing.T) {
 		{"render a --profile plain --version-range 1", "olmgen: --version-range: has no effect with profile plain\nhint: leave it out: it is for profile clusterextension\n"},
 		{"render a --selector a=b --profile descoped", "olmgen: --selector: has no effect with profile descoped\nhint: leave it out: it is for profile olm, plain or subscription\n"},
 		{"render a --helm-crds crds", "olmgen: --helm-crds: has no effect with layout flat\nhint: leave it out: it is for layout helm\n"},
+		{"render a -n Bad_NS", "olmgen: --namespace: \"Bad_NS\" is not a valid namespace name\nhint: use lower-case letters, digits and -\n"},
+		{"render a -n ''", "olmgen: --namespace: is empty\nhint: leave it out for the default\n"},
 		{"render a --name x", "olmgen: unknown flag: --name\nhint: did you mean --names? see olmgen render --help\n"},
 		{"template a", "olmgen: unknown command \"template\"\nhint: olmgen render writes the objects; see olmgen --help\n"},
 		{"plan", "olmgen: unknown command \"plan\"\nhint: olmgen render -o DIR --dry-run lists what would change, " +

@@ -21,8 +21,16 @@ func makeSite(t *testing.T) (dir string, pages []string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "site")
 	pages = []string{"index.html", "packages/memcached-operator/index.html",
-		"packages/memcached-operator/diff/0.0.1_0.1.0.html", "packages/certificates-operator/index.html"}
-	refs := []string{"../../examples/catalog/configs", "../../examples/memcached-operator"}
+		"packages/memcached-operator/diff/0.0.1_0.1.0.html", "packages/memcached-operator/permissions.html",
+		"packages/ferry-operator/index.html", "packages/certificates-operator/index.html"}
+	broken := filepath.Join(t.TempDir(), "broken") // the first page has a second table, of what cannot be read
+	if err := os.MkdirAll(filepath.Join(broken, "0.1.0", "manifests"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(broken, "0.1.0", "manifests", "csv.yaml"), []byte("kind: ClusterServiceVersion\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	refs := []string{"../../examples/catalog/configs", "../../examples/memcached-operator", "../../golden/upgrades/ferry", broken}
 	if corpus := os.Getenv("OLMGEN_CORPUS"); corpus != "" {
 		refs = append(refs, filepath.Join(corpus, "catalogs"), filepath.Join(corpus, "bundles"))
 		pages = append(pages, "packages/project-quay/index.html", "packages/infinispan/index.html",
@@ -72,6 +80,16 @@ func TestSite(t *testing.T) {
 		})
 	}
 	index := chromedp.Navigate("file://" + filepath.Join(dir, pages[0]))
+	t.Run("count", func(t *testing.T) {
+		run(t, ctx, index)
+		want := fmt.Sprintf("%d packages", eval[int](t, ctx, `document.querySelectorAll(".index tbody tr").length`))
+		if got := eval[string](t, ctx, `document.getElementById("count").textContent`); got != want {
+			t.Errorf("the count is %q, want %q", got, want)
+		}
+		if got := eval[int](t, ctx, `document.querySelectorAll("tbody tr").length`); strings.HasPrefix(want, fmt.Sprint(got)) {
+			t.Error("the page has no other table: the count proves nothing")
+		}
+	})
 	t.Run("tags", func(t *testing.T) {
 		for _, script := range []bool{true, false} {
 			run(t, ctx, emulation.SetScriptExecutionDisabled(!script), index)

@@ -125,7 +125,7 @@ func reviewOf(ctx context.Context, m predict.Move, o TreeOptions, in compare.Opt
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		out.Diff, out.Unknown = nil, err.Error()
+		out.Diff, out.Unknown = nil, why(err)
 	}
 	return out, nil
 }

@@ -89,7 +89,7 @@ func Installs(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Installe
 			return nil, nil, ctx.Err()
 		}
 		if err != nil {
-			unknown = append(unknown, Unknown{Object: p.Object, Name: p.Name, Why: err.Error()})
+			unknown = append(unknown, Unknown{Object: p.Object, Name: p.Name, Why: why(err)})
 			continue
 		}
 		list = append(list, *installed)
@@ -118,6 +118,14 @@ func Plan(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Planned, unk
 		unknown = append(unknown, Unknown{Object: u.Object, Why: u.Why})
 	}
 	return list, unknown, nil
+}
+
+// why returns why an operator cannot be rendered, without the place in the RenderConfig that nobody wrote.
+func why(err error) string {
+	if e := config.Place(err); e != nil && strings.HasPrefix(e.Field, "groups[") {
+		return strings.TrimPrefix(e.Msg, installSource+": ")
+	}
+	return err.Error()
 }
 
 // assembled returns the subject with its parts, but for those of some objects.

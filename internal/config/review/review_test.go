@@ -62,12 +62,19 @@ func TestUpgrade(t *testing.T) {
 func TestNameRevision(t *testing.T) {
 	in, beside, other := &manifest.Object{File: "/tmp/x/0/clusters/prod/a.yaml"},
 		&manifest.Object{File: "/tmp/x/0/clusters/bundle/b.yaml"}, &manifest.Object{File: "c.yaml"}
-	s := &Subject{All: []*manifest.Object{in, in, beside, other}}
+	const note = "Subscription a/b (/tmp/x/0/clusters/prod/a.yaml:3): b.v1"
+	s := &Subject{All: []*manifest.Object{in, in, beside, other}, parts: []Installed{{note: note}}}
+	s.Notes = []string{note}
 	s.NameRevision("/tmp/x/0/clusters/prod", "HEAD:clusters/prod")
 	for o, want := range map[*manifest.Object]string{in: "HEAD:clusters/prod/a.yaml",
 		beside: "HEAD:clusters/bundle/b.yaml", other: "c.yaml"} {
 		if o.File != want {
 			t.Errorf("%s, want %s", o.File, want)
+		}
+	}
+	for _, got := range []string{s.Notes[0], s.parts[0].note} {
+		if want := "Subscription a/b (HEAD:clusters/prod/a.yaml:3): b.v1"; got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

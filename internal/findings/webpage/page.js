@@ -7,6 +7,8 @@
   const texts = new Map(rows.map((r) => [r, (r.textContent + " " + (r.dataset.words ?? "")).toLowerCase()]));
   const tags = [...document.querySelectorAll("input[data-tag]")];
   const summaries = new Set(rows.filter((r) => r.closest(".overview") && $("counts"))); // no severity leaves them out
+  const list = document.querySelector("table[data-noun]"); // the table that a page is about, with what its rows are
+  const counted = rows.filter((r) => list ? list.contains(r) : !summaries.has(r));
   const parts = [...document.querySelectorAll("main table:not(.description *), main details, main section")];
   $("tools").hidden = rows.length === 0;
   $("open").hidden = $("close").hidden = folds.length === 0;
@@ -15,16 +17,14 @@
   function apply() {
     const chosen = tags.filter((t) => t.checked && t.dataset.tag).map((t) => t.dataset.tag);
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let shown = 0;
     for (const r of rows) {
       r.hidden = !words.every((w) => texts.get(r).includes(w)) ||
         !summaries.has(r) && !chosen.every((t) => r.classList.contains(t));
-      if (!r.hidden && !summaries.has(r)) shown++;
     }
     const all = words.length + chosen.length === 0;
     for (const p of parts) p.hidden = !all && !p.matches(":has(input[data-tag])") && !p.querySelector("tbody tr:not([hidden])");
-    const lines = rows.length - summaries.size;
-    count.textContent = !all ? `${shown} of ${lines} lines` : `${lines} lines`;
+    const total = `${counted.length} ${list?.dataset.noun ?? "line"}${counted.length === 1 ? "" : "s"}`;
+    count.textContent = all ? total : `${counted.filter((r) => !r.hidden).length} of ${total}`;
   }
   filter.addEventListener("input", apply);
   for (const t of tags) t.addEventListener("change", () => {

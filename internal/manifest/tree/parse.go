@@ -11,7 +11,10 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-const templated = "a template: read its rendered output instead"
+const (
+	templated = "a template: read its rendered output instead"
+	noObject  = "not a Kubernetes object: apiVersion, kind or name is missing"
+)
 
 // parse returns the objects of a file.
 func (f file) parse(data []byte) result {
@@ -20,9 +23,16 @@ func (f file) parse(data []byte) result {
 		return f.refused(data, err)
 	}
 	var r result
+	if len(docs) == 0 {
+		r.strays = append(r.strays, &manifest.Error{File: f.name, Msg: "empty"})
+	}
 	for _, d := range docs {
-		if d.Root == nil || d.Root.Kind != yaml.MappingNode && !f.all {
-			continue // a list of values, or only comments
+		if d.Root == nil {
+			continue // only comments
+		}
+		if d.Root.Kind != yaml.MappingNode && !f.all {
+			r.strays = append(r.strays, d.Errorf("", noObject))
+			continue // a list of values
 		}
 		if o := f.kustomization(d); o != nil {
 			r.config = append(r.config, o)
@@ -32,12 +42,17 @@ func (f file) parse(data []byte) result {
 		if err != nil {
 			return f.refused(data, err)
 		}
+		if list, _ := d.Object(); len(objects) == 0 && list.Kind == "" {
+			r.strays = append(r.strays, d.Errorf("", noObject))
+		}
 		for _, o := range objects {
 			if strings.Contains(o.Name, "{{") || strings.Contains(o.Namespace, "{{") {
 				return f.refused(data, o.Errorf("metadata", templated))
 			}
 			if isObject(o) || f.all && o.Group() != kustomizeGroup {
 				r.objects = append(r.objects, o)
+			} else if o.Group() != kustomizeGroup {
+				r.strays = append(r.strays, o.Errorf("", noObject))
 			}
 		}
 	}

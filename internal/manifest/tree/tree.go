@@ -49,6 +49,9 @@ type Tree struct {
 	Files   int                // number of files read
 	Failed  []error            // with Options.Partial: why paths and files were not readable, missing paths first
 
+	// Strays are documents that are no Kubernetes objects, such as the values of a chart, in the same order.
+	Strays []*manifest.Error
+
 	// Kustomizations are the kustomization.yaml files, in the same order. They are not objects, but say where objects
 	// go.
 	Kustomizations []*manifest.Object
@@ -125,6 +128,7 @@ type file struct {
 type result struct {
 	objects []*manifest.Object
 	config  []*manifest.Object // kustomizations
+	strays  []*manifest.Error  // documents that are no objects
 	skipped string
 	fault   *manifest.Error
 	err     error
@@ -147,6 +151,7 @@ func collect(files []file, results []result) *Tree {
 		}
 		t.Objects = append(t.Objects, r.objects...)
 		t.Kustomizations = append(t.Kustomizations, r.config...)
+		t.Strays = append(t.Strays, r.strays...)
 	}
 	return t
 }

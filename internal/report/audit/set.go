@@ -91,7 +91,8 @@ func (p *Package) Head() *Release {
 }
 
 // Load finds the packages of catalogs and directories. A bundle in a directory fills in what a catalog does not hold of
-// the bundle of the same package and name. The error is about a path, or a catalog that cannot be read.
+// the bundle of the same package and name. The error is about a path, or a catalog that cannot be read; one among
+// others below a directory is in Unread.
 func Load(ctx context.Context, refs []string, o Options) (*Set, error) {
 	s := &Set{options: o}
 	folders := &folders{set: s}
@@ -151,7 +152,12 @@ func (s *Set) add(ctx context.Context, ref string, folders *folders) error {
 		default:
 			folders.add(ref, f)
 		}
-		if err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil && len(found) > 1:
+			s.unread(f.Path, err)
+		case err != nil:
 			return err
 		}
 	}
