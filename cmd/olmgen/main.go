@@ -63,6 +63,12 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	unknown := refuseHelp(root)
+	for _, arg := range args {
+		if err := source.RefuseCredentials(arg); err != nil { // before a report or an error repeats it
+			sayError(root, stderr, err)
+			return exitFailed
+		}
+	}
 	if err := oneDash(root, args); err != nil {
 		sayError(root, stderr, err)
 		return exitUsage
@@ -126,6 +132,8 @@ func flagsOf(cmd *cobra.Command) func(manifest.Option) string {
 			name = "--insecure-registry"
 		case source.OptionVerifyKeys:
 			name = "--verify-key"
+		case source.OptionTimeout:
+			name = "--timeout"
 		}
 		if cmd.Flags().Lookup(strings.TrimPrefix(name, "--")) == nil {
 			return ""
