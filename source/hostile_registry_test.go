@@ -288,6 +288,7 @@ func TestCredentialsInReferences(t *testing.T) {
 		"oci://user:PA/SS@PASS@host:5000/a":            "oci://***@host:5000/a",
 		"catalog:oci://user:PASS@host/a":               "catalog:oci://***@host/a",
 		"--catalog=catalog:oci://user:PASS@host:1/a:v": "--catalog=catalog:oci://***@host:1/a:v",
+		"--catalog=olm/cat=oci://user:PASS@host/a":     "--catalog=olm/cat=oci://***@host/a",
 	} {
 		if err := RefuseCredentials(ref); err == nil || !strings.HasPrefix(err.Error(), shown+": ") {
 			t.Errorf("%s: %v", ref, err)

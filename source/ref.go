@@ -50,7 +50,7 @@ func Recognise(ref, force string) (kind, arg string, err error) {
 }
 
 var (
-	imageRef       = lazy.Regexp(`^(--?[A-Za-z-]+=)?(catalog:)?(oci|docker)://`)
+	imageRef       = lazy.Regexp(`^([^=\s]*=){0,2}(catalog:)?(oci|docker)://`)
 	trailingDigest = lazy.Regexp(`@sha[0-9]+:[^/@]*$`)
 )
 
