@@ -51,7 +51,7 @@ func TestRefused(t *testing.T) {
 		{"not YAML", replace(serviceFile, "kind: Service", "kind: Service: x"), serviceFile + ":2: not YAML: mapping values are not allowed in this context"},
 		{"tab", replace(serviceFile, "  name: metrics", "\tname: metrics"), serviceFile + ":4: not YAML: found character that cannot start any token"},
 		{"not UTF-8", replace(serviceFile, "metrics", "metric\xff"), serviceFile + ":4: not UTF-8 text"},
-		{"NUL", replace(serviceFile, "metrics", "metrics\x00"), serviceFile + ":4: not UTF-8 text"},
+		{"NUL", replace(serviceFile, "metrics", "metrics\x00"), serviceFile + ":4: has a NUL byte: not text"},
 		{"annotations that are not YAML", replace(annotationsFile, "annotations:", "annotations"), "metadata/annotations.yaml:2: not YAML: mapping values are not allowed in this context"},
 		{"a conflict", replace(serviceFile, "  name: metrics\n", "<<<<<<< HEAD\n  name: a\n=======\n  name: b\n>>>>>>> other\n"), serviceFile + ":4: a Git conflict that is not resolved"},
 		{"large file", put("manifests/large.yaml", "a: "+strings.Repeat("x", 17<<20)), "manifests/large.yaml: the file is larger than 16 MiB"},

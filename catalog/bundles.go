@@ -106,14 +106,17 @@ func (c *Catalog) addBundle(b *bundle.Bundle, at Place, from *origin) {
 	}
 	added := &Bundle{Place: at, Name: b.CSV.Name, Objects: true, origin: from, Properties: b.CatalogProperties()}
 	p.Bundles = append(p.Bundles, added)
+	p.index.bundles.add(added.Name)
 	for _, name := range b.Channels {
 		ch := p.Channel(name)
 		if ch == nil {
 			ch = &Channel{Place: at, Name: name}
 			p.Channels = append(p.Channels, ch)
+			p.index.channels.add(name)
 		}
 		e := EntryOf(b.CSV)
 		e.Place = at
 		ch.Entries = append(ch.Entries, e)
+		ch.index.add(e.Name)
 	}
 }

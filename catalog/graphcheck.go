@@ -44,12 +44,13 @@ func (c *graphCheck) channel(ch *Channel) {
 }
 
 func (p *Package) deprecation(schema, name string) *Deprecation {
-	for i, d := range p.Deprecations {
-		if d.Schema == schema && d.Name == name {
-			return &p.Deprecations[i]
-		}
+	i := p.index.deprecations.find(schema+" "+name, len(p.Deprecations), func(i int) string {
+		return p.Deprecations[i].Schema + " " + p.Deprecations[i].Name
+	})
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &p.Deprecations[i]
 }
 
 func (c *graphCheck) entry(e Entry, in []string) {
@@ -102,18 +103,19 @@ func (c *Channel) chainFault() *fault {
 			text: "multiple channel heads found in graph: " + strings.Join(names, ", ")}
 	}
 	skipped := c.Skipped()
-	chain := []string{heads[0].Name}
+	chain, at := []string{heads[0].Name}, map[string]int{heads[0].Name: 0}
 	for cur := heads[0]; cur != nil && !skipped[cur.Replaces]; cur = c.Entry(cur.Replaces) {
-		i := slices.Index(chain, cur.Replaces)
+		i, met := at[cur.Replaces]
+		at[cur.Replaces] = len(chain)
 		chain = append(chain, cur.Replaces)
-		if i >= 0 {
+		if met {
 			return &fault{Place: cur.Place, rule: "cycle",
 				text: "detected cycle in replaces chain of upgrade graph: " + strings.Join(chain[i:], " -> ")}
 		}
 	}
 	stranded := map[string]Place{}
 	for _, e := range c.Entries {
-		if !skipped[e.Name] && !slices.Contains(chain, e.Name) {
+		if _, met := at[e.Name]; !met && !skipped[e.Name] {
 			stranded[e.Name] = e.Place
 		}
 	}
@@ -131,28 +133,35 @@ func (c *Channel) circle() (at Place, members string) {
 		return c.Place, ""
 	}
 	// Each entry has one above it, so that a circle is met on the way up.
-	above := func(name string) (*Entry, string) {
-		for i, e := range c.Entries {
-			if e.Replaces == name {
-				return &c.Entries[i], "replaces"
+	type edge struct {
+		by    *Entry
+		field string
+	}
+	above := map[string]edge{}
+	for i, e := range c.Entries {
+		for j, name := range append([]string{e.Replaces}, e.Skips...) {
+			field := "skips"
+			if j == 0 {
+				field = "replaces"
 			}
-			if slices.Contains(e.Skips, name) {
-				return &c.Entries[i], "skips"
+			if _, ok := above[name]; !ok {
+				above[name] = edge{&c.Entries[i], field}
 			}
 		}
-		return nil, ""
 	}
-	seen := []string{}
-	for e := &c.Entries[0]; e != nil; e, _ = above(e.Name) {
-		i := slices.Index(seen, e.Name)
-		if i < 0 {
+	seen, first := []string{}, map[string]int{}
+	for e := &c.Entries[0]; e != nil; e = above[e.Name].by {
+		i, met := first[e.Name]
+		if !met {
+			first[e.Name] = len(seen)
 			seen = append(seen, e.Name)
 			continue
 		}
+		var all strings.Builder
 		for _, name := range seen[i:] {
-			next, field := above(name)
-			members += fmt.Sprintf(", %s %s %s", next.Name, field, name)
+			fmt.Fprintf(&all, ", %s %s %s", above[name].by.Name, above[name].field, name)
 		}
+		members = all.String()
 		return e.Place, "the entries update each other in a circle: " + strings.TrimPrefix(members, ", ") +
 			"; remove one of these"
 	}

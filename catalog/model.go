@@ -83,6 +83,7 @@ type Package struct {
 
 	origin  *origin // the olm.package
 	hasIcon bool
+	index   struct{ channels, bundles, deprecations index }
 	faults  []fault // what the model cannot hold, such as a second channel of the same name
 }
 
@@ -91,6 +92,8 @@ type Channel struct {
 	Place
 	Name    string
 	Entries []Entry // in the order of the catalog
+
+	index index // of the entries
 }
 
 // Entry is a bundle in a channel, with the bundles that it updates.
@@ -166,28 +169,32 @@ func Join(catalogs ...*Catalog) *Catalog {
 
 // Channel returns a channel, or nil.
 func (p *Package) Channel(name string) *Channel {
-	for _, c := range p.Channels {
-		if c.Name == name {
-			return c
-		}
+	i := p.index.channels.find(name, len(p.Channels), func(i int) string { return p.Channels[i].Name })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return p.Channels[i]
 }
 
 // Bundle returns a bundle, or nil.
 func (p *Package) Bundle(name string) *Bundle {
-	for _, b := range p.Bundles {
-		if b.Name == name {
-			return b
-		}
+	i := p.index.bundles.find(name, len(p.Bundles), func(i int) string { return p.Bundles[i].Name })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return p.Bundles[i]
 }
 
 // Deprecated returns the message of a deprecation, or "".
 func (p *Package) Deprecated(schema, name string) string {
+	if schema != TypePackage {
+		if d := p.deprecation(schema, name); d != nil {
+			return d.Message
+		}
+		return ""
+	}
 	for _, d := range p.Deprecations {
-		if d.Schema == schema && (d.Name == name || schema == TypePackage) {
+		if d.Schema == schema {
 			return d.Message
 		}
 	}
@@ -196,12 +203,11 @@ func (p *Package) Deprecated(schema, name string) string {
 
 // Entry returns the entry of a bundle, or nil.
 func (c *Channel) Entry(name string) *Entry {
-	for i := range c.Entries {
-		if c.Entries[i].Name == name {
-			return &c.Entries[i]
-		}
+	i := c.index.find(name, len(c.Entries), func(i int) string { return c.Entries[i].Name })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &c.Entries[i]
 }
 
 // Heads returns the entries that no entry of the channel replaces or skips (operator-registry: alpha/model,

@@ -230,7 +230,11 @@ func (r *reader) addChannel(doc *blob, place Place, written []byte) error {
 		return nil
 	}
 	locate(ch.Entries, place, written)
+	for _, e := range entries {
+		ch.index.add(e.Name)
+	}
 	p.Channels = append(p.Channels, ch)
+	p.index.channels.add(ch.Name)
 	return nil
 }
 
@@ -251,6 +255,7 @@ func (r *reader) addBundle(doc *blob, place Place, from *origin) {
 		return
 	}
 	p.Bundles = append(p.Bundles, b)
+	p.index.bundles.add(b.Name)
 }
 
 // imageFault returns opm's words about the first image that is not a reference (operator-registry:
@@ -319,6 +324,7 @@ func (r *reader) addDeprecations(doc *blob, place Place) error {
 	p.Deprecations = []Deprecation{}
 	for _, e := range entries {
 		p.Deprecations = append(p.Deprecations, Deprecation{place, e.Reference.Schema, e.Reference.Name, e.Message})
+		p.index.deprecations.add(e.Reference.Schema + " " + e.Reference.Name)
 	}
 	return nil
 }

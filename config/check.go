@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/helm"
 	"github.com/olmgen/olmgen/source"
@@ -118,6 +119,11 @@ func (c *Config) checkBundle(i, j int, b Bundle) error {
 			"is missing")
 	case source.IsStdin(b.Source) && !c.flags():
 		return c.errorf(at(i, j, "source"), "name a file", "%q: a RenderConfig cannot read standard input", b.Source)
+	case strings.ContainsRune(b.Source, 0):
+		return c.errorf(at(i, j, "source"), "write the path without it", "%q has a NUL byte", b.Source)
+	case source.RefuseCredentials(b.Source) != nil:
+		err := source.RefuseCredentials(b.Source)
+		return c.errorf(at(i, j, "source"), manifest.HintOf(err), "%v", err)
 	case strings.ContainsAny(b.Name, "/\\") || strings.HasPrefix(b.Name, "."):
 		return c.errorf(at(i, j, "name"), "", "%q cannot be the name of a directory", b.Name)
 	}

@@ -26,8 +26,8 @@ import (
 // Options say how a RenderConfig is loaded. The zero value is the default.
 type Options struct {
 	Dir string // what paths are relative to; empty: the current directory
-	// Source has Offline, InsecureRegistries, VerifyKeys, Stdin, Keychain, Limits and Warn. Without Warn, warnings
-	// about sources are among those of the result.
+	// Source has Offline, InsecureRegistries, VerifyKeys, Timeout, Stdin, Keychain, Limits and Warn. Without Warn,
+	// warnings about sources are among those of the result.
 	Source source.Options
 	// Chosen has bundles of catalogs that are chosen already, by the sources that stand for them. It may be nil.
 	Chosen map[string]catalog.Choice

@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/golden/crdtest"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
 	"github.com/olmgen/olmgen/internal/olm/versions"
@@ -38,7 +39,7 @@ func TestReleases(t *testing.T) {
 	for _, of := range []versions.Product{versions.OperatorController, versions.OpenShift} {
 		for _, release := range versions.Releases(of) {
 			for _, set := range versions.Sets {
-				if crd := corpustest.CRDs(t, release, set)["ClusterExtension"]; crd != nil {
+				if crd := crdtest.Of(t, release, set)["ClusterExtension"]; crd != nil {
 					r.batches[batchKey{release, set}] = &crs.Batch{ClusterScoped: true, Version: served(crd)}
 				}
 			}

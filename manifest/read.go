@@ -75,7 +75,7 @@ func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
 		data, fresh = rest, "a byte-order mark"
 	}
 	if bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data) {
-		return nil, &Error{File: name, Line: badByteLine(data), Msg: "not UTF-8 text"}
+		return nil, notText(name, data)
 	}
 	if bytes.IndexByte(data, '\r') >= 0 {
 		data = text.LF(data) // of a Windows checkout, carried as from any other
@@ -119,19 +119,23 @@ func markSeveral(docs []*Document) []*Document {
 	return docs
 }
 
-func badByteLine(data []byte) int {
-	line := 1
+// notText returns the error for the first NUL byte, or the first byte that is not UTF-8.
+func notText(name string, data []byte) *Error {
+	e := &Error{File: name, Line: 1, Msg: "not UTF-8 text"}
 	for len(data) > 0 {
 		r, n := utf8.DecodeRune(data)
+		if r == 0 {
+			e.Msg = "has a NUL byte: not text"
+		}
 		if r == 0 || r == utf8.RuneError && n == 1 {
-			return line
+			return e
 		}
 		if r == '\n' {
-			line++
+			e.Line++
 		}
 		data = data[n:]
 	}
-	return line
+	return e
 }
 
 // hasRareBreaks looks for the characters that end a line in YAML and in no editor (NEL, LS, PS): after one of them the

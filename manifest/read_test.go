@@ -107,7 +107,7 @@ func TestNotYAML(t *testing.T) {
 	for _, c := range []struct{ name, text, want, tip string }{
 		{"no UTF-8", "a: b\nc: \xff\n", "f.yaml:2: not UTF-8 text", ""},
 		{"UTF-16", "\xff\xfea\x00", "f.yaml:1: not UTF-8 text", ""},
-		{"NUL", "a: b\n\x00\n", "f.yaml:2: not UTF-8 text", ""},
+		{"NUL", "a: b\n\x00\n", "f.yaml:2: has a NUL byte: not text", ""},
 		{"control character", "a: \x01\n", "f.yaml:1: not YAML: control characters are not allowed", ""},
 		{"tab", "a:\n\tb: c\n", "f.yaml:2: not YAML: found character that cannot start any token", tip},
 		{"in the second document", "a: b\n---\nc: [\n", "f.yaml:3: not YAML: did not find expected node content", ""},

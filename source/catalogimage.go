@@ -23,7 +23,7 @@ func IsCatalogImage(ctx context.Context, ref string, o Options) (is bool, err er
 	if !isImageKind(kind) {
 		return false, nil
 	}
-	err = withImage(ctx, kind, arg, o.withDefaults(), func(img *image) error {
+	err = withImage(ctx, kind, arg, o.withDefaults(), func(_ context.Context, img *image) error {
 		labels := img.config.Config.Labels
 		is = labels[keyConfigs] != "" || labels[keyDatabase] != ""
 		return nil
@@ -34,7 +34,7 @@ func IsCatalogImage(ctx context.Context, ref string, o Options) (is bool, err er
 // openCatalogImage opens the files of the file-based catalog in an image.
 func openCatalogImage(ctx context.Context, ref string, o Options) (s *Source, err error) {
 	kind, arg := cutPrefix(ref)
-	err = withImage(ctx, kind, arg, o, func(img *image) error {
+	err = withImage(ctx, kind, arg, o, func(ctx context.Context, img *image) error {
 		files, err := img.catalog(ctx, o.Limits)
 		s = &Source{FS: files, AnyName: true, Name: func(p string) string { return ref + "/" + p }}
 		return err

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"path"
+	"slices"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -171,8 +172,17 @@ func (img *image) source(ctx context.Context, limits Limits) (*Source, error) {
 	return &Source{FS: m, Digest: img.digest, Image: img.ref, Labels: labels}, nil
 }
 
-// unpack adds the files below some directories to a tree, one layer on top of the other.
+// maxLayers is how many layers an image may have: four times as many as Docker stores (moby: layer/layer_store.go,
+// maxLayerDepth).
+const maxLayers = 4 * 125
+
+// unpack adds the files below some directories to a tree, one layer on top of the other. Of equal layers the highest
+// counts: it does again what the others did. So each is fetched once.
 func (img *image) unpack(ctx context.Context, t *tree, kept []string) (memFS, error) {
+	if n := len(img.layers); n > maxLayers {
+		return memFS{}, fmt.Errorf("%s: the image has %d layers, more than %d", img.name, n, maxLayers)
+	}
+	img.layers = distinct(img.layers)
 	u := &unpacker{ctx: ctx, tree: t, kept: kept, maxBytes: t.limits.MaxTotalBytes * scanFactor,
 		maxEntries: t.limits.MaxFiles * scanFactor}
 	if err := img.checkSize(u.maxBytes); err != nil {
@@ -187,6 +197,20 @@ func (img *image) unpack(ctx context.Context, t *tree, kept []string) (memFS, er
 	}
 	t.archive = img.name
 	return t.finish()
+}
+
+// distinct returns layers without those that occur again above.
+func distinct(layers []layer) (out []layer) {
+	seen := map[[2]v1.Hash]bool{}
+	for _, l := range slices.Backward(layers) {
+		id := [2]v1.Hash{l.digest, l.diffID}
+		if !seen[id] {
+			seen[id] = true
+			out = append(out, l)
+		}
+	}
+	slices.Reverse(out)
+	return out
 }
 
 // checkSize refuses layers that are too large before one of them is read. Unpacked, they are not smaller.

@@ -26,27 +26,8 @@ func openRemote(ctx context.Context, ref string, o Options) (*Source, error) {
 	return openImage(ctx, KindOCI, ref, o)
 }
 
-func pullable(ctx context.Context, ref string, o Options) (*image, error) {
-	if o.Offline {
-		return nil, hint(fmt.Errorf("%s: images are not fetched offline", ref), FetchElsewhere, ref)
-	}
-	img, err := pull(ctx, ref, o)
-	if err != nil {
-		return nil, pullError(ref, err)
-	}
-	return img, nil
-}
-
-func pull(ctx context.Context, ref string, o Options) (*image, error) {
-	registry := newRegistryTransport(o)
-	img, err := pullThrough(ctx, registry, ref, o)
-	if err != nil {
-		return nil, registry.failed(err)
-	}
-	return img, nil
-}
-
-func pullThrough(ctx context.Context, registry *registryTransport, ref string, o Options) (*image, error) {
+// pull reads the manifest and the configuration of an image.
+func pull(ctx context.Context, registry *registryTransport, ref string, o Options) (*image, error) {
 	parsed, err := name.ParseReference(ref)
 	if err != nil {
 		return nil, err
@@ -120,6 +101,8 @@ func pullError(ref string, err error) error {
 			OptionInsecureRegistries)
 	case errors.As(err, new(x509.UnknownAuthorityError)):
 		return hint(wrapped, "to trust another authority, set SSL_CERT_FILE to a file with its certificate")
+	case errors.As(err, new(*tokenServerError)):
+		return hint(wrapped, "a token server gets the password of its registry: it must speak TLS if the registry does")
 	case ref != "" && errors.As(err, new(*net.OpError)):
 		return hint(wrapped,
 			"the registry cannot be reached: set HTTPS_PROXY if there is a proxy, or "+FetchElsewhere, ref)

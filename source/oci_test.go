@@ -137,7 +137,7 @@ func TestPullOfWhatIsNotRight(t *testing.T) {
 			_, _ = w.Write(data[:len(data)/2])
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
-		}, "layer " + layerDigest + ": cut short: unexpected EOF"},
+		}, "broke off: unexpected EOF"},
 		{"a layer that is too short", layerDigest, func(w http.ResponseWriter, r *http.Request) {
 			w.(http.Flusher).Flush() // no Content-Length
 			_, _ = w.Write(data[:len(data)-10])

@@ -46,7 +46,25 @@ func Recognise(ref, force string) (kind, arg string, err error) {
 	if arg == "" {
 		return "", "", fmt.Errorf("%s: nothing follows the prefix", quote(ref))
 	}
-	return kind, arg, nil
+	return kind, arg, RefuseCredentials(ref)
+}
+
+var (
+	imageRef       = lazy.Regexp(`^([^=\s]*=){0,2}(catalog:)?(oci|docker)://`)
+	trailingDigest = lazy.Regexp(`@sha[0-9]+:[^/@]*$`)
+)
+
+// RefuseCredentials returns an error if a reference to an image in a registry, or a flag with one, has a name or a
+// password in it. The error does not have the password.
+func RefuseCredentials(ref string) error {
+	prefix := imageRef().FindString(ref)
+	image := trailingDigest().ReplaceAllString(ref, "")
+	i := strings.LastIndex(image, "@")
+	if prefix == "" || i < 0 {
+		return nil
+	}
+	err := fmt.Errorf("%s***%s: a name or a password is no part of an image reference", prefix, ref[i:])
+	return hint(err, "log in (docker login, podman login), and leave out what is before the @")
 }
 
 func cutPrefix(ref string) (kind, rest string) {

@@ -23,6 +23,7 @@ import (
 const (
 	OptionInsecureRegistries manifest.Option = "Source.InsecureRegistries"
 	OptionVerifyKeys         manifest.Option = "Source.VerifyKeys"
+	OptionTimeout            manifest.Option = "Source.Timeout"
 )
 
 var registryHost = lazy.Regexp(`^([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
@@ -35,10 +36,13 @@ func ParseRegistry(host string) error {
 	return nil
 }
 
-// How long a registry may take. There is no limit for a whole image, because a large one may take long.
+// How long a registry may take, and how often it may redirect.
 const (
-	answerTime = 30 * time.Second // to answer, and to send slowBytes of a body
-	slowBytes  = 1 << 10
+	DefaultTimeout = 5 * time.Minute  // for all that one reference needs
+	answerTime     = 30 * time.Second // to answer, and to send slowBytes of a body
+	slowBytes      = 1 << 10
+	maxRedirects   = 10            // of one request, as package net/http has it; package remote replaces that check
+	maxRequests    = 4 * maxLayers // for all that one reference needs, with redirects and further attempts
 )
 
 // registryTransport sends the requests to one registry, and to the hosts that it redirects to. The package remote,
@@ -49,11 +53,13 @@ type registryTransport struct {
 	wait     time.Duration
 
 	mu        sync.Mutex
-	encrypted error // of the last request by TLS
+	encrypted map[string]error // by host: the error of the last request by TLS
+	last      string           // the host of the last request
+	requests  int
 }
 
 func newRegistryTransport(o Options) *registryTransport {
-	t := &registryTransport{inner: o.transport, insecure: o.InsecureRegistries, wait: o.wait}
+	t := &registryTransport{inner: o.transport, insecure: o.InsecureRegistries, wait: o.wait, encrypted: map[string]error{}}
 	if t.wait == 0 {
 		t.wait = answerTime
 	}
@@ -73,19 +79,31 @@ type noTLSError struct{ host string }
 
 func (e *noTLSError) Error() string { return e.host + " does not speak TLS" }
 
-// slowError is a registry that hangs.
-type slowError struct{ host, what string }
+// hostError is a host that hangs, redirects without end or breaks off.
+type hostError struct {
+	host, what string
+	err        error // may be nil
+}
 
-func (e *slowError) Error() string { return e.host + " " + e.what }
+func (e *hostError) Error() string { return e.host + " " + e.what }
+func (e *hostError) Unwrap() error { return e.err }
 
-// RoundTrip refuses plain HTTP, and gives up on a registry that hangs or sends more than it should.
+// RoundTrip refuses plain HTTP, and gives up on a registry that hangs, redirects without end or sends more than it
+// should. Errors name the host that failed: a redirect or a token server may have led away from the registry.
 func (t *registryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	host := req.URL.Host
+	if t.note(host) > maxRequests {
+		return nil, &hostError{host, fmt.Sprintf("needs more than %d requests for one image", maxRequests), nil}
+	}
 	if req.URL.Scheme != "https" && !slices.Contains(t.insecure, host) {
 		return nil, &plainError{host}
 	}
+	if redirects(req) > maxRedirects {
+		host := req.Response.Request.URL.Host
+		return nil, &hostError{host, fmt.Sprintf("redirects more than %d times", maxRedirects), nil}
+	}
 	ctx, cancel := context.WithCancelCause(req.Context())
-	timer := time.AfterFunc(t.wait, func() { cancel(&slowError{host, "does not answer within " + t.wait.String()}) })
+	timer := time.AfterFunc(t.wait, func() { cancel(&hostError{host, "does not answer within " + t.wait.String(), nil}) })
 	resp, err := t.inner.RoundTrip(req.WithContext(ctx))
 	timer.Stop()
 	if err != nil {
@@ -96,19 +114,53 @@ func (t *registryTransport) RoundTrip(req *http.Request) (*http.Response, error)
 		}
 		if req.URL.Scheme == "https" {
 			t.mu.Lock()
-			t.encrypted = err
+			t.encrypted[host] = err
 			t.mu.Unlock()
 		}
 		return nil, err
 	}
-	resp.Request = req
-	body := &watchedBody{ReadCloser: resp.Body, ctx: ctx, cancel: cancel, left: -1}
-	if !isBlob(req) {
-		body.left = maxImageJSON
+	if server := plainTokenServer(resp); server != "" && req.URL.Scheme == "https" {
+		resp.Body.Close()
+		cancel(nil)
+		return nil, &tokenServerError{registry: host, host: server}
 	}
-	body.watch(host, t.wait)
+	resp.Request = req
+	body := &watchedBody{ReadCloser: resp.Body, host: host, ctx: ctx, cancel: cancel,
+		short: !isBlob(req), left: maxImageJSON}
+	body.watch(t.wait)
 	resp.Body = body
 	return resp, nil
+}
+
+// redirects returns how many redirects led to a request.
+func redirects(req *http.Request) (n int) {
+	for req.Response != nil && req.Response.Request != nil {
+		req = req.Response.Request
+		n++
+	}
+	return n
+}
+
+// tokenServerError is a registry with TLS that wants its credentials sent to a server without.
+type tokenServerError struct{ registry, host string }
+
+func (e *tokenServerError) Error() string {
+	return fmt.Sprintf("%s has its token server %s, which is not spoken to without TLS", e.registry, e.host)
+}
+
+var tokenServer = lazy.Regexp(`(?i)^\s*bearer\s.*\brealm="?http://([^/?"\s,]+)`)
+
+// plainTokenServer returns the host of the token server that an answer names, if it has no TLS; else "".
+func plainTokenServer(resp *http.Response) string {
+	if resp.StatusCode != http.StatusUnauthorized {
+		return ""
+	}
+	for _, challenge := range resp.Header.Values("WWW-Authenticate") {
+		if m := tokenServer().FindStringSubmatch(challenge); m != nil {
+			return m[1]
+		}
+	}
+	return ""
 }
 
 // failed returns the error that matters: for a host such as localhost, package remote tries plain HTTP after TLS
@@ -116,10 +168,25 @@ func (t *registryTransport) RoundTrip(req *http.Request) (*http.Response, error)
 func (t *registryTransport) failed(err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.encrypted != nil && errors.As(err, new(*plainError)) {
-		return t.encrypted
+	if plain, ok := errors.AsType[*plainError](err); ok && t.encrypted[plain.host] != nil {
+		return t.encrypted[plain.host]
 	}
 	return err
+}
+
+// note counts a request.
+func (t *registryTransport) note(host string) (requests int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last = host
+	t.requests++
+	return t.requests
+}
+
+func (t *registryTransport) lastHost() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.last
 }
 
 // isBlob reports whether a request, or the one that was redirected to it, is for a blob. All else is short.
@@ -132,7 +199,7 @@ func isBlob(req *http.Request) bool {
 
 // cause returns why a request was given up, or err.
 func cause(ctx context.Context, err error) error {
-	if slow := new(slowError); errors.As(context.Cause(ctx), &slow) {
+	if slow, ok := errors.AsType[*hostError](context.Cause(ctx)); ok {
 		return slow
 	}
 	return err
@@ -141,21 +208,23 @@ func cause(ctx context.Context, err error) error {
 // watchedBody is a body that must not come too slowly, or be too long.
 type watchedBody struct {
 	io.ReadCloser
+	host   string
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
 	read   atomic.Int64
-	left   int64 // bytes that may still come; negative: any number
+	short  bool  // no more than left bytes may come
+	left   int64 // bytes that may still come
 }
 
-func (b *watchedBody) watch(host string, wait time.Duration) {
+func (b *watchedBody) watch(wait time.Duration) {
 	last := int64(0)
 	ready := make(chan struct{}) // b.timer is set
 	b.timer = time.AfterFunc(wait, func() {
 		<-ready
 		now := b.read.Load()
 		if now-last < slowBytes {
-			b.cancel(&slowError{host, fmt.Sprintf("sent less than %s within %s", bytesText(slowBytes), wait)})
+			b.cancel(&hostError{b.host, fmt.Sprintf("sent less than %s within %s", bytesText(slowBytes), wait), nil})
 			return
 		}
 		last = now
@@ -167,16 +236,18 @@ func (b *watchedBody) watch(host string, wait time.Duration) {
 func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.read.Add(int64(n))
-	switch {
-	case err != nil:
+	if err != nil {
 		b.timer.Stop()
-		return n, cause(b.ctx, err)
-	case b.left >= 0:
+	}
+	if b.short {
 		if b.left -= int64(n); b.left < 0 {
-			return 0, fmt.Errorf("%w: larger than %s", errTooLong, bytesText(maxImageJSON))
+			return 0, fmt.Errorf("%s: %w: larger than %s", b.host, errTooLong, bytesText(maxImageJSON))
 		}
 	}
-	return n, nil
+	if err == nil || errors.Is(err, io.EOF) || b.ctx.Err() != nil {
+		return n, cause(b.ctx, err)
+	}
+	return n, &hostError{b.host, "broke off: " + err.Error(), err}
 }
 
 func (b *watchedBody) Close() error {

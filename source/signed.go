@@ -17,8 +17,11 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// maxSignatures is how many artifacts are read to find a signature: anybody who may push can add some.
-const maxSignatures = 64
+// What is read to find a signature: anybody who may push can add some.
+const (
+	maxSignatures    = 64 // artifacts; and blobs of all of them
+	maxSignatureSize = 1 << 20
+)
 
 // Unsigned returns the error for a source that has no signature.
 func Unsigned(what string) error {
@@ -28,7 +31,8 @@ func Unsigned(what string) error {
 
 // verifySigned returns an error unless one of the keys signed the image.
 func verifySigned(ctx context.Context, puller *remote.Puller, image name.Digest, keys signature.Keys) error {
-	s := &signatures{ctx: ctx, puller: puller, image: image, keys: keys}
+	s := &signatures{ctx: ctx, puller: puller, image: image, keys: keys, artifacts: map[string]bool{},
+		blobs: map[v1.Hash][]byte{}}
 	if s.byReferrers() || s.byTag() {
 		return nil
 	}
@@ -50,6 +54,9 @@ type signatures struct {
 	image   name.Digest
 	keys    signature.Keys
 	problem error // the first one
+
+	artifacts map[string]bool    // those that were looked at
+	blobs     map[v1.Hash][]byte // those that were read
 }
 
 func (s *signatures) fail(err error) {
@@ -95,9 +102,10 @@ func (s *signatures) byTag() bool {
 
 // inArtifact looks at the layers of an artifact. What is wrong with one is noted.
 func (s *signatures) inArtifact(ref name.Reference) bool {
-	if s.ctx.Err() != nil {
+	if s.ctx.Err() != nil || s.artifacts[ref.Identifier()] {
 		return false
 	}
+	s.artifacts[ref.Identifier()] = true
 	img, list, err := s.artifact(ref)
 	if answer := new(transport.Error); errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound {
 		return false
@@ -107,7 +115,7 @@ func (s *signatures) inArtifact(ref name.Reference) bool {
 		return false
 	}
 	for i, l := range list {
-		if i == maxSignatures {
+		if i == maxSignatures || len(s.blobs) > maxSignatures {
 			s.fail(fmt.Errorf("%s: more than %d signatures", ref.Identifier(), maxSignatures))
 			return false
 		}
@@ -144,19 +152,7 @@ func (s *signatures) layer(img v1.Image, l v1.Descriptor) (known bool, err error
 	if kind != signature.SimpleSigning && !signature.IsBundle(kind) {
 		return false, nil
 	}
-	if l.Size > maxImageJSON {
-		return true, fmt.Errorf("larger than %s", bytesText(maxImageJSON))
-	}
-	blob, err := img.LayerByDigest(l.Digest)
-	if err != nil {
-		return true, err
-	}
-	stored, err := blob.Compressed()
-	if err != nil {
-		return true, err
-	}
-	defer stored.Close()
-	data, err := io.ReadAll(stored) // the library verifies size and digest
+	data, err := s.blob(img, l)
 	if err != nil {
 		return true, err
 	}
@@ -164,4 +160,29 @@ func (s *signatures) layer(img v1.Image, l v1.Descriptor) (known bool, err error
 		return true, s.keys.Simple(data, l.Annotations[signature.SignatureAnnotation], s.image.DigestStr())
 	}
 	return true, s.keys.Bundle(data, s.image.DigestStr())
+}
+
+// blob returns what a layer holds. Several signatures of cosign 1 have the same payload: it is fetched once.
+func (s *signatures) blob(img v1.Image, l v1.Descriptor) ([]byte, error) {
+	if data, ok := s.blobs[l.Digest]; ok {
+		return data, nil
+	}
+	if l.Size > maxSignatureSize {
+		return nil, fmt.Errorf("larger than %s", bytesText(maxSignatureSize))
+	}
+	blob, err := img.LayerByDigest(l.Digest)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := blob.Compressed()
+	if err != nil {
+		return nil, err
+	}
+	defer stored.Close()
+	data, err := io.ReadAll(stored) // the library verifies size and digest
+	if err != nil {
+		return nil, err
+	}
+	s.blobs[l.Digest] = data
+	return data, nil
 }

@@ -47,6 +47,9 @@ func (f *globalFlags) register(root *cobra.Command) {
 
 // colored reports whether w gets colors. NO_COLOR is honoured (no-color.org), unless colors are asked for.
 func (f *globalFlags) colored(w io.Writer) bool {
+	if kept, ok := w.(*stdoutWriter); ok {
+		w = kept.Writer
+	}
 	file, ok := w.(*os.File)
 	auto := ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
 	return f.color == colorAlways || f.color == colorAuto && auto

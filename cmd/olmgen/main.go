@@ -58,11 +58,18 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRoot(args...)
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	out := &stdoutWriter{Writer: stdout}
+	root.SetOut(out)
 	root.SetErr(stderr)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	unknown := refuseHelp(root)
+	for _, arg := range args {
+		if err := source.RefuseCredentials(arg); err != nil { // before a report or an error repeats it
+			sayError(root, stderr, err)
+			return exitFailed
+		}
+	}
 	if err := oneDash(root, args); err != nil {
 		sayError(root, stderr, err)
 		return exitUsage
@@ -70,6 +77,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		err = *unknown
+	}
+	if out.err != nil {
+		err = out.err // help and lists are printed without a look at it
 	}
 	if err == nil {
 		return exitDone
@@ -126,6 +136,8 @@ func flagsOf(cmd *cobra.Command) func(manifest.Option) string {
 			name = "--insecure-registry"
 		case source.OptionVerifyKeys:
 			name = "--verify-key"
+		case source.OptionTimeout:
+			name = "--timeout"
 		}
 		if cmd.Flags().Lookup(strings.TrimPrefix(name, "--")) == nil {
 			return ""

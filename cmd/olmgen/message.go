@@ -39,6 +39,20 @@ func (m *messageWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// stdoutWriter is stdout. It keeps the first error.
+type stdoutWriter struct {
+	io.Writer
+	err error
+}
+
+func (s *stdoutWriter) Write(p []byte) (int, error) {
+	n, err := s.Writer.Write(p)
+	if s.err == nil {
+		s.err = err
+	}
+	return n, err
+}
+
 // indented returns a message whose further lines cannot be taken for messages, or for hints.
 func indented(message string) string { return strings.ReplaceAll(message, "\n", "\n  ") }
 

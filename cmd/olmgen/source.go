@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -92,12 +93,33 @@ func registerNetwork(flags *pflag.FlagSet, o *source.Options) {
 	nameOnly(flags, "offline", "verify-key")
 }
 
-// registerInsecure adds the flag that allows registries without TLS.
+// registerInsecure adds the flags that change how registries are spoken to.
 func registerInsecure(flags *pflag.FlagSet, o *source.Options) {
 	flags.Var(&registryHosts{o: o}, "insecure-registry",
 		"speak to the registry `HOST` without TLS too, for example localhost:5000; may be repeated")
-	place(flags, config.TopicSource, "insecure-registry")
-	nameOnly(flags, "insecure-registry")
+	flags.Var(&timeout{o: o}, "timeout", "give up on an image in a registry that is not read within `DURATION` (default 5m)")
+	place(flags, config.TopicSource, "insecure-registry", "timeout")
+	nameOnly(flags, "insecure-registry", "timeout")
+}
+
+// timeout is the flag that fills source.Options.Timeout.
+type timeout struct{ o *source.Options }
+
+func (t *timeout) String() string {
+	if t.o == nil || t.o.Timeout == 0 {
+		return ""
+	}
+	return t.o.Timeout.String()
+}
+func (t *timeout) Type() string { return "duration" }
+
+func (t *timeout) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return fmt.Errorf("%q is not a time above zero, such as 90s or 20m", text)
+	}
+	t.o.Timeout = d
+	return nil
 }
 
 // registryHosts is the flag that fills source.Options.InsecureRegistries.

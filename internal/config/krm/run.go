@@ -24,7 +24,7 @@ import (
 
 // Options configure Run.
 type Options struct {
-	Source source.Options // only Offline, InsecureRegistries, VerifyKeys and Keychain are used
+	Source source.Options // only Offline, InsecureRegistries, VerifyKeys, Timeout and Keychain are used
 }
 
 // Run reads a ResourceList, renders its functionConfig, a RenderConfig, and writes the ResourceList with the rendered

@@ -12,7 +12,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/olmgen/olmgen/golden"
-	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/golden/crdtest"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -136,7 +136,7 @@ func record(seen map[string]map[string]bool, crds map[string]map[string]versions
 func readCRDs(t *testing.T, r versions.Release, set versions.Set) map[string]map[string]versions.State {
 	t.Helper()
 	var all map[string]map[string]versions.State
-	for kind, crd := range corpustest.CRDs(t, r, set) {
+	for kind, crd := range crdtest.Of(t, r, set) {
 		if all == nil {
 			all = map[string]map[string]versions.State{}
 		}

@@ -33,13 +33,14 @@ const mostUpdated = 12
 func (l Lane) table() findings.Table {
 	t := findings.Table{Columns: []findings.Column{{Title: "Release"}, {Title: "Name", Style: findings.Code},
 		{Title: "Updates"}, {Title: "Notes"}}}
+	updates := make([][]Edge, len(l.Nodes))
+	for _, e := range l.Edges {
+		updates[e.To] = append(updates[e.To], e)
+	}
 	for i, n := range l.Nodes {
 		var kinds []string
 		from := map[string][]string{}
-		for _, e := range l.Edges {
-			if e.To != i {
-				continue
-			}
+		for _, e := range updates[i] {
 			kind := string(e.Kind)
 			if e.Kind == Path {
 				kind = fmt.Sprintf("the path of OLM, by %s", e.Label)

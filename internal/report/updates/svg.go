@@ -175,7 +175,12 @@ func tracks(n int) int {
 // linesOf puts together the edges of one kind that lead to one entry. Where the other entry is the next one, the line
 // is straight.
 func linesOf(l Lane) []line {
+	type together struct {
+		to   int
+		kind catalog.EdgeKind
+	}
 	var out []line
+	at := map[together]int{}
 	for _, e := range l.Edges {
 		next := e.From == e.To+1
 		if next && (e.Kind == catalog.Replaces || e.Kind == Path) {
@@ -183,13 +188,11 @@ func linesOf(l Lane) []line {
 			continue
 		}
 		right := e.Kind == catalog.Replaces || e.Kind == Path
-		i := slices.IndexFunc(out, func(o line) bool {
-			return !right && o.to == e.To && o.kind == e.Kind && o.track < 0
-		})
-		if i >= 0 {
+		if i, ok := at[together{e.To, e.Kind}]; ok && !right {
 			out[i].from = append(out[i].from, e.From)
 			continue
 		}
+		at[together{e.To, e.Kind}] = len(out)
 		out = append(out, line{to: e.To, from: []int{e.From}, kind: e.Kind, label: e.Label, track: -1, right: right})
 	}
 	return out
@@ -209,16 +212,20 @@ func assign(lines []line, right bool) int {
 		topB, bottomB := lines[b].span()
 		return cmp.Or((bottomA-topA)-(bottomB-topB), topA-topB)
 	})
-	var used [][][2]int
+	var used [][][2]int // by track: spans, which do not meet, in order
 	for _, i := range order {
 		top, bottom := lines[i].span()
-		at := slices.IndexFunc(used, func(list [][2]int) bool {
-			return !slices.ContainsFunc(list, func(s [2]int) bool { return top <= s[1] && s[0] <= bottom })
-		})
-		if at < 0 {
-			at, used = len(used), append(used, nil)
+		at, place := 0, 0
+		for ; at < len(used); at++ {
+			place, _ = slices.BinarySearchFunc(used[at], top, func(s [2]int, top int) int { return cmp.Compare(s[1], top) })
+			if place == len(used[at]) || used[at][place][0] > bottom {
+				break
+			}
 		}
-		used[at] = append(used[at], [2]int{top, bottom})
+		if at == len(used) {
+			used, place = append(used, nil), 0
+		}
+		used[at] = slices.Insert(used[at], place, [2]int{top, bottom})
 		lines[i].track = at + 1
 	}
 	return len(used)
@@ -296,14 +303,14 @@ func (b laneBox) drawLine(svg *picture.SVG, l line) {
 	}
 	// Lines that begin or end at the same node are a little apart.
 	to += 3
-	data := ""
+	var data strings.Builder
 	highest, lowest := to, to
 	for _, from := range l.from {
 		y := b.middle(from) - 3
-		data += fmt.Sprintf("M%d %d H%d ", side, y, x)
+		fmt.Fprintf(&data, "M%d %d H%d ", side, y, x)
 		highest, lowest = min(highest, y), max(lowest, y)
 	}
-	svg.Path(class, fmt.Sprintf("%sM%d %d V%d M%d %d H%d", data, x, highest, lowest, x, to, side-inward*5))
+	svg.Path(class, fmt.Sprintf("%sM%d %d V%d M%d %d H%d", data.String(), x, highest, lowest, x, to, side-inward*5))
 	svg.Path(tip, fmt.Sprintf("M%d %d l%d 4 v-8 z", side, to, -7*inward))
 }
 

@@ -3,6 +3,7 @@ package updates
 
 import (
 	"cmp"
+	"container/heap"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,9 +31,10 @@ type Lane struct {
 	Deprecated string // why the channel is deprecated
 	Nodes      []Node // the newest first
 	Edges      []Edge
-	Hidden     int // edges of skipRange that are left out, because there are too many
+	Hidden     int // entries whose edges of skipRange are left out, because there are too many
 
-	pkg *catalog.Package
+	pkg   *pkg
+	index map[string]int // of the nodes, by name
 }
 
 // Node is an entry of a channel.
@@ -66,13 +68,14 @@ type Options struct {
 	From    string // a version or name: the path that OLM takes from it
 }
 
-// maxRanges is the number of entries with edges of skipRange in one channel. Of more entries, only the edges of the
-// head are drawn.
+// maxRanges is the number of entries with edges of skipRange in one channel. Of more entries, only the edges of heads
+// are drawn, and of no more than maxRanges heads.
 const maxRanges = 3
 
 // NewGraph returns the update graph of a package.
 func NewGraph(p *catalog.Package, o Options) (*Graph, error) {
-	g := &Graph{Package: p.Name, Deprecated: deprecation(p, catalog.TypePackage, "")}
+	known := newPkg(p)
+	g := &Graph{Package: p.Name, Deprecated: known.deprecation(catalog.TypePackage, "")}
 	channels := slices.Clone(p.Channels)
 	if o.Channel != "" {
 		ch := p.Channel(o.Channel)
@@ -89,7 +92,7 @@ func NewGraph(p *catalog.Package, o Options) (*Graph, error) {
 	})
 	found := o.From == ""
 	for _, ch := range channels {
-		l := laneOf(p, ch)
+		l := laneOf(known, ch)
 		if o.From != "" {
 			ok, err := l.walk(p, o.From)
 			if err != nil {
@@ -118,15 +121,28 @@ func noChannel(p *catalog.Package, name string) error {
 	return err
 }
 
-// deprecation returns the message of a deprecation. It is never empty where there is one.
-func deprecation(p *catalog.Package, schema, name string) string {
+// pkg is a package with its deprecations by schema and name.
+type pkg struct {
+	*catalog.Package
+	deprecated map[[2]string]string
+}
+
+func newPkg(p *catalog.Package) *pkg {
+	known := &pkg{p, map[[2]string]string{}}
 	for _, d := range p.Deprecations {
-		if d.Schema == schema && (d.Name == name || schema == catalog.TypePackage) {
-			return cmp.Or(text.OneLine(d.Message), "deprecated")
+		at := [2]string{d.Schema, d.Name}
+		if d.Schema == catalog.TypePackage {
+			at[1] = ""
+		}
+		if known.deprecated[at] == "" {
+			known.deprecated[at] = cmp.Or(text.OneLine(d.Message), "deprecated")
 		}
 	}
-	return ""
+	return known
 }
+
+// deprecation returns the message of a deprecation. It is never empty where there is one.
+func (p *pkg) deprecation(schema, name string) string { return p.deprecated[[2]string{schema, name}] }
 
 func rank(p *catalog.Package, ch *catalog.Channel) int {
 	if ch.Name == p.DefaultChannel {
@@ -165,36 +181,39 @@ func digits(s string) int {
 
 // laneOf puts the entries of a channel in order: each before those that it replaces or skips, and otherwise the
 // highest version first.
-func laneOf(p *catalog.Package, ch *catalog.Channel) Lane {
-	l := Lane{pkg: p, Name: ch.Name, Default: ch.Name == p.DefaultChannel,
-		Deprecated: deprecation(p, "olm.channel", ch.Name)}
-	heads := ch.Heads()
+func laneOf(p *pkg, ch *catalog.Channel) Lane {
+	l := Lane{pkg: p, index: map[string]int{}, Name: ch.Name, Default: ch.Name == p.DefaultChannel,
+		Deprecated: p.deprecation("olm.channel", ch.Name)}
+	heads, entries := map[string]bool{}, map[string]*catalog.Entry{}
+	for _, h := range ch.Heads() {
+		heads[h.Name] = true
+	}
 	var nodes []Node
 	var olders [][]string
-	seen := map[string]bool{}
-	for _, e := range ch.Entries {
-		if seen[e.Name] {
+	for i := range ch.Entries {
+		e := &ch.Entries[i]
+		if entries[e.Name] != nil {
 			continue
 		}
-		seen[e.Name] = true
+		entries[e.Name] = e
 		n := nodeOf(p, e.Name)
-		n.SkipRange = text.OneLine(e.SkipRange)
-		n.Head = slices.ContainsFunc(heads, func(h *catalog.Entry) bool { return h.Name == e.Name })
+		n.SkipRange, n.Head = text.OneLine(e.SkipRange), heads[e.Name]
 		nodes = append(nodes, n)
 		updated := append([]string{e.Replaces}, e.Skips...)
 		olders = append(olders, slices.DeleteFunc(updated, func(s string) bool { return s == "" }))
 	}
 	for _, i := range inOrder(nodes, olders) {
+		l.index[nodes[i].Name] = len(l.Nodes)
 		l.Nodes = append(l.Nodes, nodes[i])
 	}
 	for _, n := range l.Nodes {
-		l.entryEdges(ch.Entry(n.Name))
+		l.entryEdges(entries[n.Name])
 	}
 	return l
 }
 
-func nodeOf(p *catalog.Package, name string) Node {
-	n := Node{Name: name, Label: short(name), Deprecated: deprecation(p, "olm.bundle", name)}
+func nodeOf(p *pkg, name string) Node {
+	n := Node{Name: name, Label: short(name), Deprecated: p.deprecation("olm.bundle", name)}
 	b := p.Bundle(name)
 	if b == nil {
 		n.Missing = true
@@ -243,44 +262,75 @@ func inOrder(nodes []Node, olders [][]string) []int {
 		}
 		return x.Name > y.Name
 	}
+	less := func(a, b int) int {
+		switch {
+		case before(a, b):
+			return -1
+		case before(b, a):
+			return 1
+		}
+		return a - b
+	}
+	all := make([]int, len(nodes))
+	for i := range all {
+		all[i] = i
+	}
+	slices.SortFunc(all, less)
+	place := make([]int, len(nodes)) // of a node in all
+	ready := &places{}               // of nodes that nothing is before
+	for i, node := range all {
+		place[node] = i
+		if newer[node] == 0 {
+			*ready = append(*ready, i) // in order, and so a heap
+		}
+	}
 	var out []int
 	done := make([]bool, len(nodes))
-	for range nodes {
-		next, cyclic := -1, -1
-		for i := range nodes {
-			if done[i] {
-				continue
-			}
-			if newer[i] <= 0 && (next < 0 || before(i, next)) {
-				next = i
-			}
-			if cyclic < 0 || before(i, cyclic) {
-				cyclic = i
-			}
+	for first := 0; len(out) < len(nodes); {
+		for done[all[first]] {
+			first++
 		}
-		if next < 0 {
-			next = cyclic
+		next := all[first] // the first of a circle, unless there is one that nothing is before
+		if ready.Len() > 0 {
+			next = all[heap.Pop(ready).(int)]
+		}
+		if done[next] {
+			continue
 		}
 		done[next] = true
 		out = append(out, next)
 		for _, name := range olders[next] {
 			if i, ok := index[name]; ok {
-				newer[i]--
+				if newer[i]--; newer[i] == 0 {
+					heap.Push(ready, place[i])
+				}
 			}
 		}
 	}
 	return out
 }
 
+// places is a heap.
+type places []int
+
+func (p places) Len() int           { return len(p) }
+func (p places) Less(i, j int) bool { return p[i] < p[j] }
+func (p places) Swap(i, j int)      { p[i], p[j] = p[j], p[i] }
+func (p *places) Push(x any)        { *p = append(*p, x.(int)) }
+func (p *places) Pop() any {
+	last := (*p)[len(*p)-1]
+	*p = (*p)[:len(*p)-1]
+	return last
+}
+
 // at returns the index of a node. One that the channel does not have becomes a node outside of it.
 func (l *Lane) at(name string) int {
-	for i, n := range l.Nodes {
-		if n.Name == name {
-			return i
-		}
+	if i, ok := l.index[name]; ok {
+		return i
 	}
 	n := nodeOf(l.pkg, name)
 	n.Outside, n.Missing = true, false
+	l.index[name] = len(l.Nodes)
 	l.Nodes = append(l.Nodes, n)
 	return len(l.Nodes) - 1
 }
@@ -294,10 +344,15 @@ func (l *Lane) entryEdges(e *catalog.Entry) {
 		from = l.at(e.Replaces)
 		l.Edges = append(l.Edges, Edge{From: from, To: to, Kind: catalog.Replaces})
 	}
-	for i, n := range l.Nodes {
-		if i != from && i != to && !n.Outside && slices.Contains(e.Skips, n.Name) {
-			l.Edges = append(l.Edges, Edge{From: i, To: to, Kind: catalog.Skips})
+	var skipped []int
+	for _, name := range e.Skips {
+		if i, ok := l.index[name]; ok && i != from && i != to && !l.Nodes[i].Outside {
+			skipped = append(skipped, i)
 		}
+	}
+	slices.Sort(skipped)
+	for _, i := range slices.Compact(skipped) {
+		l.Edges = append(l.Edges, Edge{From: i, To: to, Kind: catalog.Skips})
 	}
 }
 
@@ -325,25 +380,30 @@ func (l *Lane) walk(p *catalog.Package, from string) (ok bool, err error) {
 
 // edges adds the edges of skipRange: to entries that nothing else of the entry updates.
 func (l *Lane) edges() {
-	byEntry := map[int][]Edge{}
+	known := map[[2]int]bool{}
+	for _, e := range l.Edges {
+		known[[2]int{e.From, e.To}] = true
+	}
+	var ranged, heads []int
 	for i, n := range l.Nodes {
-		byRange := olm.NewEdges("", nil, n.SkipRange)
-		if byRange.Range == nil || n.Outside {
+		if n.SkipRange == "" || n.Outside || olm.NewEdges("", nil, n.SkipRange).Range == nil {
 			continue
 		}
-		for j, old := range l.Nodes {
-			known := slices.ContainsFunc(l.Edges, func(e Edge) bool { return e.From == j && e.To == i })
-			if j != i && !known && byRange.Field("", old.version) != "" {
-				byEntry[i] = append(byEntry[i], Edge{From: j, To: i, Kind: catalog.SkipRange})
-			}
+		ranged = append(ranged, i)
+		if n.Head && len(heads) < maxRanges {
+			heads = append(heads, i)
 		}
 	}
-	for i, n := range l.Nodes {
-		if len(byEntry) > maxRanges && !n.Head {
-			l.Hidden += len(byEntry[i])
-			continue
+	if len(ranged) > maxRanges {
+		l.Hidden, ranged = len(ranged)-len(heads), heads
+	}
+	for _, i := range ranged {
+		byRange := olm.NewEdges("", nil, l.Nodes[i].SkipRange)
+		for j, old := range l.Nodes {
+			if j != i && !known[[2]int{j, i}] && byRange.Field("", old.version) != "" {
+				l.Edges = append(l.Edges, Edge{From: j, To: i, Kind: catalog.SkipRange})
+			}
 		}
-		l.Edges = append(l.Edges, byEntry[i]...)
 	}
 }
 

@@ -168,7 +168,7 @@ func TestRefused(t *testing.T) {
 		"broken":      {"apiVersion: v1\nkind: Namespace\nmetadata: [\n", "stdin:3"},
 		"wrong label": {"apiVersion: v1\nkind: Namespace\nmetadata: {name: a, labels: [b]}\n", "metadata: json"},
 		"array":       {"[1]", "is not a Kubernetes object"},
-		"not text":    {"apiVersion: v1\nkind: \x00", "not UTF-8 text"},
+		"not text":    {"apiVersion: v1\nkind: \x00", "has a NUL byte: not text"},
 	} {
 		d, err := read(t, c.text)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

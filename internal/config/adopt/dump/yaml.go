@@ -322,7 +322,7 @@ func (y *yamlReader) notText() error {
 		y.reset()
 		return nil
 	}
-	return y.errorf(y.lines, "not UTF-8 text")
+	return y.errorf(y.lines, "has a NUL byte: not text")
 }
 
 func marker(line []byte, m string) bool {

@@ -1,4 +1,5 @@
-package corpustest
+// Package crdtest reads the CRDs of the releases of OLM v1 for tests. They are not part of the repository.
+package crdtest
 
 import (
 	"os"
@@ -12,9 +13,9 @@ import (
 	"github.com/olmgen/olmgen/internal/olm/versions"
 )
 
-// CRDs returns the CRDs of a release of OLM v1 or OpenShift by kind, nil if it has none of that feature set.
+// Of returns the CRDs of a release of OLM v1 or OpenShift by kind, nil if it has none of that feature set.
 // $OLMGEN_OLMV1_CRDS names the directory that has them as RELEASE/SET/*.yaml; without it the test is skipped.
-func CRDs(tb testing.TB, r versions.Release, set versions.Set) map[string]*apiextensionsv1.CustomResourceDefinition {
+func Of(tb testing.TB, r versions.Release, set versions.Set) map[string]*apiextensionsv1.CustomResourceDefinition {
 	tb.Helper()
 	root := os.Getenv("OLMGEN_OLMV1_CRDS")
 	if root == "" {
