@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olmgen/olmgen/internal/config/adopt"
 )
@@ -129,8 +130,11 @@ func payload(o *unstructured.Unstructured) map[string]any {
 }
 
 func (s *strangers) remove(ctx context.Context) (err error) {
+	free := []byte(`{"metadata": {"finalizers": null}}`) // of the claim: no controller takes it away here
 	for _, o := range s.objects {
-		err = errors.Join(err, s.adoption.cluster.ClientOf(o).Delete(ctx, o.GetName(), metav1.DeleteOptions{}))
+		client := s.adoption.cluster.ClientOf(o)
+		_, failed := client.Patch(ctx, o.GetName(), types.MergePatchType, free, metav1.PatchOptions{})
+		err = errors.Join(err, failed, client.Delete(ctx, o.GetName(), metav1.DeleteOptions{}))
 	}
 	return err
 }
