@@ -145,12 +145,22 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 // findGroups fills in the OperatorGroups of what is installed.
 func (r *Report) findGroups() {
 	for i := range r.Installs {
-		for _, g := range r.Groups {
-			if g.Namespace == r.Installs[i].Namespace {
-				r.Installs[i].Group = g
-			}
+		r.Installs[i].Group = r.group(r.Installs[i].Namespace)
+	}
+}
+
+// group returns the OperatorGroup of a namespace: the last one that is reported, or else the one that is there from the
+// start.
+func (r *Report) group(namespace string) (found Group) {
+	if slices.Contains(namespacesWithGroup, namespace) {
+		found = Group{Namespace: namespace, Name: "global-operators", Namespaces: []string{""}}
+	}
+	for _, g := range r.Groups {
+		if g.Namespace == namespace {
+			found = g
 		}
 	}
+	return found
 }
 
 func (o *simulation) group(g *group) Group {

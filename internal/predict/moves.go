@@ -74,16 +74,6 @@ func Moves(ctx context.Context, t *tree.Tree, namespace string, older, newer Cat
 	return &m.Movement, nil
 }
 
-// group returns the OperatorGroup of a namespace.
-func (r *Report) group(namespace string) (found Group) {
-	for _, g := range r.Groups {
-		if g.Namespace == namespace {
-			found = g
-		}
-	}
-	return found
-}
-
 type movement struct {
 	Movement
 	was, is *resolution
