@@ -200,6 +200,9 @@ var bundleFields = slices.Concat([]Option{
 		Text: "the version to take from a catalog or legacy package; for another source, the version that the " +
 			"bundle must have",
 		Default: "the channel head"},
+	{Name: "channelOfCatalog", Type: Bool,
+		Text: "the channel is that of a catalog, which has the bundle in it even if the bundle does not name it; " +
+			"\"olmgen adopt\" writes this"},
 }, settings, []Option{
 	{Name: "descoped", Type: Object, Fields: descopedFields,
 		Profiles: with(descoped, generate.ProfilePlain),

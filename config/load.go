@@ -178,8 +178,8 @@ func (r *loader) load(ctx context.Context, l *loaded) error {
 		so.Warn = func(format string, args ...any) { l.remarks = append(l.remarks, fmt.Sprintf(format, args...)) }
 	}
 	choice := bundle.Choice{Package: b.Package, Channel: b.Channel, Version: b.Version}
-	if s.Profile.HandsOver() || c.hasLayout(o, output.LayoutGitOpsCatalog) {
-		choice.Channel = "" // it is that of a Subscription or of an overlay
+	if b.ChannelOfCatalog || c.hasLayout(o, output.LayoutGitOpsCatalog) {
+		choice.Channel = "" // a catalog says it, or it is that of an overlay
 	}
 	src, err := o.open(ctx, b, so, s.Profile.HandsOver())
 	if err != nil {

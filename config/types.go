@@ -86,6 +86,8 @@ type Bundle struct {
 	Channel string `json:"channel,omitempty"`
 	Version string `json:"version,omitempty"`
 
+	ChannelOfCatalog bool `json:"channelOfCatalog,omitempty"`
+
 	Settings `json:",inline"`
 
 	Descoped         *Descoped                    `json:"descoped,omitempty"`

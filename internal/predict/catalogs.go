@@ -145,7 +145,8 @@ type Install struct {
 	Group        Group // the OperatorGroup
 	Dependency   bool  // the Subscription is that of another operator
 
-	sub *subscription
+	sub     *subscription
+	assumed bool // the tree leaves the OperatorGroup out
 }
 
 // Unknown is an object that hands an operator over to OLM, and why nobody can say which one OLM installs.
@@ -205,8 +206,10 @@ func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 	}
 	steps := approved(result)
 	r.plans = append(r.plans, r.updates(state, steps)...)
-	if !assumed {
-		r.plan(state, steps)
+	before := len(r.planned)
+	r.plan(state, steps)
+	for i := range r.planned[before:] {
+		r.planned[before+i].assumed = assumed
 	}
 	return nil
 }
@@ -439,6 +442,10 @@ func (r *resolution) has(state *resolve.State, p *resolve.Planned) bool {
 // install adds the CSVs that OLM installs.
 func (r *resolution) install(ctx context.Context) error {
 	for _, p := range r.planned {
+		r.installs = append(r.installs, p)
+		if p.assumed {
+			continue // nobody judges a CSV without its group
+		}
 		data, err := p.Choice.Bundle.CSV(ctx)
 		if err == nil {
 			err = r.addFrom(p.sub, data)
@@ -446,7 +453,6 @@ func (r *resolution) install(ctx context.Context) error {
 		if err != nil {
 			r.noteUnchecked(p.sub, err.Error()) // its image may say what it is
 		}
-		r.installs = append(r.installs, p)
 	}
 	return ctx.Err()
 }

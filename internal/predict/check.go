@@ -151,8 +151,12 @@ func clusterOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Cat
 	return c, objects
 }
 
-// group returns the OperatorGroup of a namespace, the zero Group if there is none.
+// group returns the OperatorGroup of a namespace: the last one that is reported, or else the one that is there from the
+// start.
 func (r *Report) group(namespace string) (found Group) {
+	if slices.Contains(namespacesWithGroup, namespace) {
+		found = Group{Namespace: namespace, Name: "global-operators", Namespaces: []string{""}}
+	}
 	for _, g := range r.Groups {
 		if g.Namespace == namespace {
 			found = g

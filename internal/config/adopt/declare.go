@@ -73,6 +73,7 @@ type bundleView struct {
 	Comments                               []string
 	Source, Name, Package, Channel         string
 	Version                                string
+	ChannelOfCatalog                       bool
 	Profile                                generate.Profile
 	ProfileWhy                             string
 	Names                                  generate.Names
@@ -370,7 +371,7 @@ func (d *declarer) handOver(v *bundleView, o *Operator, profile generate.Profile
 	if sub == nil || !profile.HandsOver() {
 		return
 	}
-	v.Channel = sub.Spec.Channel
+	v.Channel, v.ChannelOfCatalog = sub.Spec.Channel, sub.Spec.Channel != ""
 	manual := sub.Spec.InstallPlanApproval == v1alpha1.ApprovalManual
 	if profile == generate.ProfileSubscription {
 		v.Subscription = map[string]any{"name": sub.Name, "startingCSV": true, "catalogSource": map[string]any{
