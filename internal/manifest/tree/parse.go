@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -24,14 +25,14 @@ func (f file) parse(data []byte) result {
 	}
 	var r result
 	if len(docs) == 0 {
-		r.strays = append(r.strays, &manifest.Error{File: f.name, Msg: "empty"})
+		r.stray = &manifest.Error{File: f.name, Msg: "empty"}
 	}
 	for _, d := range docs {
 		if d.Root == nil {
 			continue // only comments
 		}
 		if d.Root.Kind != yaml.MappingNode && !f.all {
-			r.strays = append(r.strays, d.Errorf("", noObject))
+			r.addStray(d.Line + d.Root.Line - 1)
 			continue // a list of values
 		}
 		if o := f.kustomization(d); o != nil {
@@ -42,8 +43,8 @@ func (f file) parse(data []byte) result {
 		if err != nil {
 			return f.refused(data, err)
 		}
-		if list, _ := d.Object(); len(objects) == 0 && list.Kind == "" {
-			r.strays = append(r.strays, d.Errorf("", noObject))
+		if len(objects) == 0 && !isEmptyList(d) {
+			r.addStray(d.Line + d.Root.Line - 1)
 		}
 		for _, o := range objects {
 			if strings.Contains(o.Name, "{{") || strings.Contains(o.Namespace, "{{") {
@@ -52,11 +53,29 @@ func (f file) parse(data []byte) result {
 			if isObject(o) || f.all && o.Group() != kustomizeGroup {
 				r.objects = append(r.objects, o)
 			} else if o.Group() != kustomizeGroup {
-				r.strays = append(r.strays, o.Errorf("", noObject))
+				r.addStray(o.Line)
 			}
 		}
 	}
+	if r.count > 0 {
+		r.stray = &manifest.Error{File: f.name, Line: r.line, Msg: noObject}
+	}
+	if r.count > 1 {
+		r.stray.Msg += ", also in " + text.Count(r.count-1, "document") + " below"
+	}
 	return r
+}
+
+func isEmptyList(d *manifest.Document) bool {
+	o, err := d.Object()
+	return err == nil && o.Kind != ""
+}
+
+// addStray counts a document that is no object, and keeps the line of the first.
+func (r *result) addStray(line int) {
+	if r.count++; r.count == 1 {
+		r.line = line
+	}
 }
 
 // kustomization returns the document of a kustomization.yaml, which may omit its kind, or nil if it is something

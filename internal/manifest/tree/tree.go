@@ -49,7 +49,8 @@ type Tree struct {
 	Files   int                // number of files read
 	Failed  []error            // with Options.Partial: why paths and files were not readable, missing paths first
 
-	// Strays are documents that are no Kubernetes objects, such as the values of a chart, in the same order.
+	// Strays are the first documents of files that are no Kubernetes objects, such as the values of a chart, in the
+	// same order. Each counts the others of its file.
 	Strays []*manifest.Error
 
 	// Kustomizations are the kustomization.yaml files, in the same order. They are not objects, but say where objects
@@ -128,10 +129,12 @@ type file struct {
 type result struct {
 	objects []*manifest.Object
 	config  []*manifest.Object // kustomizations
-	strays  []*manifest.Error  // documents that are no objects
-	skipped string
-	fault   *manifest.Error
-	err     error
+
+	count, line int             // documents that are no objects, and where the first is
+	stray       *manifest.Error // about them
+	skipped     string
+	fault       *manifest.Error
+	err         error
 }
 
 func collect(files []file, results []result) *Tree {
@@ -151,7 +154,9 @@ func collect(files []file, results []result) *Tree {
 		}
 		t.Objects = append(t.Objects, r.objects...)
 		t.Kustomizations = append(t.Kustomizations, r.config...)
-		t.Strays = append(t.Strays, r.strays...)
+		if r.stray != nil {
+			t.Strays = append(t.Strays, r.stray)
+		}
 	}
 	return t
 }
