@@ -91,14 +91,17 @@ func fieldsOf[T any]() (names []string) {
 
 // unions returns the rendered members of unions of which the cluster has another member.
 func unions(changes []Change) (fields []string) {
+	live := map[string][]string{} // members that only the cluster has, by parent
+	for _, x := range changes {
+		if parent, member := parentOf(x.Field); x.Rendered == "" {
+			live[parent] = append(live[parent], member)
+		}
+	}
 	for _, added := range changes {
 		parent, member := parentOf(added.Field)
 		for _, union := range unionMembers {
-			other := func(x Change) bool {
-				p, m := parentOf(x.Field)
-				return p == parent && x.Rendered == "" && slices.Contains(union, m)
-			}
-			if added.Cluster == "" && slices.Contains(union, member) && slices.ContainsFunc(changes, other) {
+			other := func(m string) bool { return slices.Contains(union, m) }
+			if added.Cluster == "" && slices.Contains(union, member) && slices.ContainsFunc(live[parent], other) {
 				fields = append(fields, added.Field)
 			}
 		}
@@ -180,9 +183,12 @@ func lostSubjects(live, rendered map[string]any) (lost []string) {
 		}
 		return out
 	}
-	kept := names(rendered)
+	kept := map[string]bool{}
+	for _, s := range names(rendered) {
+		kept[s] = true
+	}
 	for _, s := range names(live) {
-		if !slices.Contains(kept, s) {
+		if !kept[s] {
 			lost = append(lost, "the rights of "+s)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -167,7 +168,12 @@ func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared
 		return strings.Contains(x.Field+x.Cluster+x.Rendered, olm.LabelGroupUID+normalize.Masked)
 	})
 	c.Changes = append(c.Changes, v.maskedChanges(object, live, rendered)...)
-	c.Changes = slices.DeleteFunc(c.Changes, func(x Change) bool { return sameMeaning(object.Kind, x, live, rendered) })
+	equalRules := sync.OnceValue(func() bool { // all changes of rules ask for it
+		return live["aggregationRule"] == nil && len(lostRules(live, rendered))+len(lostRules(rendered, live)) == 0
+	})
+	c.Changes = slices.DeleteFunc(c.Changes, func(x Change) bool {
+		return sameMeaning(object.Kind, x, live, equalRules)
+	})
 	if len(c.Changes) == 0 {
 		c.Reason = v.certificate(object, live)
 		return c
@@ -185,11 +191,10 @@ func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared
 
 // sameMeaning reports whether Kubernetes and OLM see no change: rules of equal rights in another order, and the
 // selector of an OperatorGroup that names its targets (OLM: operatorgroup.go, updateNamespaceList).
-func sameMeaning(kind string, x Change, live, rendered map[string]any) bool {
+func sameMeaning(kind string, x Change, live map[string]any, equalRules func() bool) bool {
 	switch kind {
 	case "Role", "ClusterRole":
-		return strings.HasPrefix(x.Field, "rules") && live["aggregationRule"] == nil &&
-			len(lostRules(live, rendered))+len(lostRules(rendered, live)) == 0
+		return strings.HasPrefix(x.Field, "rules") && equalRules()
 	case "OperatorGroup":
 		targets, _ := normalize.At(live, "spec")["targetNamespaces"].([]any)
 		return strings.HasPrefix(x.Field, "spec.selector") && len(targets) > 0

@@ -46,8 +46,9 @@ func (m *making) releases() error {
 
 func (m *making) addReleases(file string, channels []*catalog.Channel) error {
 	list := releaseList{Releases: []release{}}
+	offered := offers(channels)
 	for _, x := range slices.Backward(m.list) {
-		if in, offered := offers(channels, x.Name); in && x.Version != "" {
+		if offered, in := offered[x.Name]; in && x.Version != "" {
 			list.Releases = append(list.Releases, release{Version: clean(x.Version), Timestamp: timestamp(x),
 				Deprecated: x.Deprecated != "" || !offered || m.deprecated(x.Name), SourceURL: repository(x.CSV)})
 		}
@@ -57,15 +58,16 @@ func (m *making) addReleases(file string, channels []*catalog.Channel) error {
 	return err
 }
 
-// offers reports whether one of the channels has an entry, and whether one of them has it and does not skip it.
-func offers(channels []*catalog.Channel, name string) (in, offered bool) {
+// offers returns the entries of channels, and whether one of the channels has an entry and does not skip it.
+func offers(channels []*catalog.Channel) map[string]bool {
+	offered := map[string]bool{}
 	for _, ch := range channels {
-		if ch.Entry(name) != nil {
-			in = true
-			offered = offered || !ch.Skipped()[name]
+		skipped := ch.Skipped()
+		for _, e := range ch.Entries {
+			offered[e.Name] = offered[e.Name] || !skipped[e.Name]
 		}
 	}
-	return in, offered
+	return offered
 }
 
 // deprecated reports whether OLM never installs a bundle.

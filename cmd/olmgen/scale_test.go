@@ -1,0 +1,233 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/olmgen/olmgen/golden/fuzztest"
+)
+
+// dimension is what there may be more of in an input: n of it make the files.
+type dimension struct {
+	name  string
+	most  int // of it; 0: any number
+	files func(n int) map[string]string
+	// DIR in commands is the directory of the files, OUT a new one.
+	commands []string
+}
+
+// lines returns what n units make: each has its number in place of #, the number before in place of ~.
+func lines(n int, head, unit, tail string) string {
+	var b strings.Builder
+	b.WriteString(head)
+	for i := range n {
+		b.WriteString(strings.NewReplacer("#", fmt.Sprint(i+1), "~", fmt.Sprint(i)).Replace(unit))
+	}
+	b.WriteString(tail)
+	return b.String()
+}
+
+const (
+	growingPackage = "---\n{schema: olm.package, name: p, defaultChannel: c}\n---\n"
+	growingBundle  = "---\n{schema: olm.bundle, package: p, name: p.v1.#.0, image: x, properties: [" +
+		"{type: olm.package, value: {packageName: p, version: 1.#.0}}%s]}\n"
+)
+
+// catalogWith returns a catalog with one channel of n entries.
+func catalogWith(entry, property string) func(n int) map[string]string {
+	return func(n int) map[string]string {
+		return map[string]string{"catalog.yaml": growingPackage +
+			lines(n, "schema: olm.channel\npackage: p\nname: c\nentries:\n- {name: p.v1.0.0}\n", entry, "") +
+			strings.ReplaceAll(fmt.Sprintf(growingBundle, property), "#", "0") +
+			lines(n, "", fmt.Sprintf(growingBundle, property), "")}
+	}
+}
+
+// ofCatalogs are commands that read a catalog.
+var ofCatalogs = []string{
+	"catalog validate DIR",
+	"catalog audit DIR",
+	"catalog site DIR -o OUT",
+	"graph catalog:DIR --package p --format svg",
+	"graph catalog:DIR --package p --format mermaid",
+	"graph catalog:DIR --package p --format html",
+	"catalog resolve --catalog DIR --install p",
+	"catalog path p --catalog DIR --from 1.0.0",
+	"catalog diff DIR DIR",
+}
+
+func catalogDimensions() []dimension {
+	skips := "- {name: p.v1.#.0, replaces: p.v1.~.0, skips: [p.v0.#.0, p.v1.~.0]}\n"
+	return []dimension{
+		{"entries that replace", 0, catalogWith("- {name: p.v1.#.0, replaces: p.v1.~.0}\n", ""), ofCatalogs},
+		{"entries with skips", 0, catalogWith(skips, ""), ofCatalogs},
+		{"entries with skipRange", 0, catalogWith("- {name: p.v1.#.0, skipRange: '<1.#.0'}\n", ""), ofCatalogs[:7]},
+		{"entries with all", 0, catalogWith(
+			"- {name: p.v1.#.0, replaces: p.v1.~.0, skips: [p.v0.#.0], skipRange: '>=1.0.0 <1.#.0'}\n", ""), ofCatalogs},
+		{"entries that require", 0, catalogWith("- {name: p.v1.#.0, replaces: p.v1.~.0}\n",
+			", {type: olm.gvk, value: {group: g, kind: K#, version: v1}}"), ofCatalogs},
+		{"channels", 0, func(n int) map[string]string {
+			return map[string]string{"catalog.yaml": growingPackage +
+				lines(n, "{schema: olm.channel, package: p, name: c, entries: [{name: p.v1.0.0}]}\n",
+					"---\n{schema: olm.channel, package: p, name: c#, entries: [{name: p.v1.0.0}]}\n", "") +
+				strings.ReplaceAll(fmt.Sprintf(growingBundle, ""), "#", "0")}
+		}, ofCatalogs},
+		{"packages", 0, func(n int) map[string]string {
+			return map[string]string{"catalog.yaml": lines(n, catalogWith("", "")(0)["catalog.yaml"],
+				"---\n{schema: olm.package, name: q#, defaultChannel: c}\n---\n"+
+					"{schema: olm.channel, package: q#, name: c, entries: [{name: q#.v1}]}\n---\n"+
+					"{schema: olm.bundle, package: q#, name: q#.v1, image: x, properties: ["+
+					"{type: olm.package, value: {packageName: q#, version: 1.0.0}}]}\n", "")}
+		}, ofCatalogs},
+		{"deprecations", 0, func(n int) map[string]string {
+			files := catalogWith("- {name: p.v1.#.0, replaces: p.v1.~.0}\n", "")(n)
+			files["catalog.yaml"] += lines(n, "---\nschema: olm.deprecations\npackage: p\nentries:\n",
+				"- {reference: {schema: olm.bundle, name: p.v1.#.0}, message: old}\n", "")
+			return files
+		}, ofCatalogs[:6]},
+	}
+}
+
+// ofTrees are commands that read objects.
+var ofTrees = []string{
+	"check DIR",
+	"lint DIR --policy operate-first",
+	"permissions DIR",
+	"diff DIR DIR",
+	"images DIR",
+}
+
+const roleOf = "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r%s}\nrules:\n"
+
+// treeWith returns a file with what there is more of, and one with a binding, without which there is no report.
+func treeWith(head, unit string) func(n int) map[string]string {
+	return func(n int) map[string]string {
+		return map[string]string{"tree.yaml": lines(n, head, unit, ""),
+			"base.yaml": strings.NewReplacer("name: r", "name: base", "name: b}", "name: base}").Replace(bindRole + subject)}
+	}
+}
+
+func treeDimensions() []dimension {
+	rule := "- {apiGroups: [g#], resources: [r], verbs: [get]}\n"
+	role := fmt.Sprintf(roleOf, "")
+	return []dimension{
+		{"objects", 0, treeWith("", "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a#, namespace: ns}\ndata: {a: b}\n"), ofTrees},
+		{"namespaces", 0, treeWith("", "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: n#}\n"), ofTrees},
+		{"rules", 0, treeWith(role, rule), ofTrees},
+		{"roles of an account", 0, treeWith("", fmt.Sprintf(roleOf, "#")+rule+strings.ReplaceAll(bindRole, "name: b}", "name: b#}")+subject),
+			ofTrees},
+		{"accounts", 0, treeWith(role+rule+bindRole, "- {kind: ServiceAccount, name: s#, namespace: ns}\n"), ofTrees},
+		{"operators", 0, treeWith("", csvOf), ofTrees},
+		{"operator groups", 0, treeWith("", strings.ReplaceAll(groupOf, ", m#", "")), ofTrees},
+		{"fields of a CRD", 0, treeWith(crdOf+versionOf+"        properties:\n", "          p#: {type: string}\n"), ofTrees},
+		{"CRDs", 0, treeWith("", "---\n"+strings.NewReplacer("as.g", "as#.g", "plural: as", "plural: as#", "kind: A", "kind: A#").Replace(crdOf+versionOf)), ofTrees},
+	}
+}
+
+// bundleWith returns the example's bundle with another object.
+func bundleWith(head, unit string) func(n int) map[string]string {
+	return func(n int) map[string]string {
+		return map[string]string{"bundle/manifests/more.yaml": lines(n, head, unit, "")}
+	}
+}
+
+var ofBundles = []string{
+	"render DIR/bundle -n ns -o OUT",
+	"render DIR/bundle -n ns -o OUT --profile olmv1",
+	"render DIR/bundle -n ns -o OUT --profile plain",
+	"render DIR/bundle -n ns -o OUT --layout helm",
+	"permissions DIR/bundle",
+	"installer-rbac DIR/bundle -n ns --installer a/b",
+	"diff DIR/bundle DIR/bundle",
+	"graph DIR/bundle",
+	"descope DIR/bundle -n ns -o OUT --bind-namespaces a,b",
+}
+
+func bundleDimensions() []dimension {
+	rule := "- {apiGroups: [g#], resources: [r], verbs: [get]}\n"
+	role := strings.TrimPrefix(fmt.Sprintf(roleOf, ""), "---\n")
+	clusterPermissions := func(n int) map[string]string {
+		unit := "        - {apiGroups: [g#], resources: [r], verbs: [get]}\n"
+		return map[string]string{"bundle/manifests/memcached-operator.clusterserviceversion.yaml": strings.Replace(exampleCSV(),
+			"      clusterPermissions:\n      - rules:\n", lines(n, "      clusterPermissions:\n      - rules:\n", unit, ""), 1)}
+	}
+	accounts := func(n int) map[string]string {
+		unit := "      - rules:\n        - {apiGroups: [g#], resources: [r], verbs: [get]}\n        serviceAccountName: s#\n"
+		return map[string]string{"bundle/manifests/memcached-operator.clusterserviceversion.yaml": strings.Replace(exampleCSV(),
+			"      clusterPermissions:\n", lines(n, "      clusterPermissions:\n", unit, ""), 1)}
+	}
+	namespaces := func(n int) map[string]string {
+		return map[string]string{"olmgen.yaml": lines(n, "apiVersion: olmgen.dev/v1alpha1\nkind: RenderConfig\ngroups:\n"+
+			"- namespace: ns\n  bundles:\n  - source: bundle\n  targetNamespaces:\n", "  - t#\n", "")}
+	}
+	patches := func(n int) map[string]string {
+		return map[string]string{"olmgen.yaml": lines(n, "apiVersion: olmgen.dev/v1alpha1\nkind: RenderConfig\ngroups:\n"+
+			"- namespace: ns\n  bundles:\n  - source: bundle\n    patches:\n", "    - target: {kind: Deployment}\n"+
+			"      patch: |\n        [{\"op\": \"add\", \"path\": \"/metadata/annotations\", \"value\": {\"a\": \"b#\"}}]\n", "")}
+	}
+	return []dimension{
+		{"fields of a CRD", 0, bundleWith(crdOf+versionOf+"        properties:\n", "          p#: {type: string}\n"), ofBundles[:7]},
+		{"rules of a role", 0, bundleWith(role, rule), ofBundles},
+		{"keys", 0, bundleWith(configMapOf+"data:\n", "  k#: v\n"), ofBundles},
+		{"rules of an account", 0, clusterPermissions, ofBundles},
+		{"accounts", 0, accounts, ofBundles},
+		{"namespaces", 0, namespaces, []string{"render -f DIR/olmgen.yaml -o OUT", "permissions -f DIR/olmgen.yaml"}},
+		{"patches", 0, patches, []string{"render -f DIR/olmgen.yaml -o OUT"}},
+	}
+}
+
+func exampleCSV() string {
+	data, err := os.ReadFile(filepath.Join("..", "..", "examples", "memcached-operator", "bundle", "manifests",
+		"memcached-operator.clusterserviceversion.yaml"))
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}
+
+// TestGrowth holds that what a command needs grows no faster than its input, whatever there is more of.
+func TestGrowth(t *testing.T) {
+	for _, part := range []struct {
+		name       string
+		dimensions []dimension
+	}{{"catalog", catalogDimensions()}, {"tree", treeDimensions()}, {"bundle", bundleDimensions()}} {
+		for _, d := range part.dimensions {
+			for _, command := range d.commands {
+				t.Run(part.name+"/"+d.name+"/"+command, func(t *testing.T) { d.grow(t, command) })
+			}
+		}
+	}
+}
+
+func (d dimension) grow(t *testing.T, command string) {
+	most := d.most
+	if most == 0 {
+		most = 1 << 14
+	}
+	fuzztest.Growth(t, 64, most, func(n int) func() {
+		dir := t.TempDir()
+		if strings.Contains(command, "bundle") || strings.Contains(command, "olmgen.yaml") {
+			noError(t, os.CopyFS(filepath.Join(dir, "bundle"),
+				os.DirFS(filepath.Join("..", "..", "examples", "memcached-operator", "bundle"))))
+		}
+		for name, text := range d.files(n) {
+			noError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+			noError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+		}
+		round := 0
+		return func() {
+			round++
+			args := strings.NewReplacer("DIR", dir, "OUT", filepath.Join(dir, "out"+fmt.Sprint(round))).Replace(command)
+			var out bytes.Buffer
+			if code := run(strings.Fields(args), strings.NewReader(""), &out, &out); code == exitUsage {
+				t.Fatalf("%s: %.300s", args, out.String())
+			} else if code == exitFailed {
+				t.Fatalf("n = %d: %.300s", n, out.String())
+			}
+		}
+	})
+}
