@@ -116,7 +116,7 @@ func (f *updateFlags) run(cmd *cobra.Command, paths []string) error {
 	report.Updated, report.Operators, report.Notes = plan.Changed(), plan.Operators, plan.Notes
 	for _, file := range plan.Files {
 		if f.dryRun {
-			report.Patch += string(output.Patch(filepath.ToSlash(file.Name), file.Before, file.After))
+			report.Patch += string(output.Patch(strings.TrimPrefix(filepath.ToSlash(file.Name), "/"), file.Before, file.After))
 		} else if err := output.ReplaceFile(filepath.FromSlash(file.Name), file.After); err != nil {
 			return err
 		}
@@ -216,6 +216,10 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 		}
 		if channel == "" {
 			return nil, nil, &usageError{fmt.Sprintf("--channel %s names no channel", value), "write PACKAGE=CHANNEL"}
+		}
+		if o.Channels[pkg] != "" {
+			return nil, nil, &usageError{fmt.Sprintf("--channel %s: the package has a channel already", value),
+				"write PACKAGE=CHANNEL once for each package"}
 		}
 		o.Channels[pkg] = channel
 	}
