@@ -116,7 +116,8 @@ func (f *updateFlags) run(cmd *cobra.Command, paths []string) error {
 	report.Updated, report.Operators, report.Notes = plan.Changed(), plan.Operators, plan.Notes
 	for _, file := range plan.Files {
 		if f.dryRun {
-			report.Patch += string(output.Patch(strings.TrimPrefix(filepath.ToSlash(file.Name), "/"), file.Before, file.After))
+			name := strings.TrimPrefix(filepath.ToSlash(file.Name), "/")
+			report.Patch += string(output.Patch(name, file.Before, file.After))
 		} else if err := output.ReplaceFile(filepath.FromSlash(file.Name), file.After); err != nil {
 			return err
 		}

@@ -94,8 +94,11 @@ func samePath(t *testing.T, channel string, pin *predict.Pin, path *resolve.Path
 	for _, s := range path.Steps {
 		want = append(want, s.To)
 	}
+	if pin.Held && strings.Contains(pin.Reason, " requires ") {
+		return // the catalog lacks a dependency
+	}
 	if g, w := strings.Join(got, " "), strings.Join(want, " "); g != w {
-		t.Errorf("%s from %s, channel %s: %s, not %s", pin.Object.Kind, path.From, channel, g, w)
+		t.Errorf("%s from %s, channel %s: %s, not %s: %s", pin.Object.Kind, path.From, channel, g, w, pin.Reason)
 	}
 }
 
