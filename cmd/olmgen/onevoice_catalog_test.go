@@ -141,7 +141,7 @@ groups:
 ` + twoBundles,
 		says: []saying{
 			{command: "render -f lost.yaml --offline -o -", want: noVersion},
-			{command: "update -f lost.yaml --offline --dry-run", want: `u: left alone: ` + noVersion},
+			{command: "update -f lost.yaml --offline --dry-run", want: `u: u\.v3\.0\.0, channel stable: warning: the catalog does not have it`},
 			{command: "permissions catalog:catalog.yaml --version 3.0.0 --offline", want: noVersion},
 		},
 	},

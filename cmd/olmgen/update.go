@@ -29,10 +29,12 @@ type updateFlags struct {
 	file     string
 	catalogs []string
 	channels []string
-	cluster  clusterFlags
-	toHead   bool
-	dryRun   bool
-	format   findings.Format
+
+	namespace string
+	cluster   clusterFlags
+	toHead    bool
+	dryRun    bool
+	format    findings.Format
 }
 
 func newUpdate() *cobra.Command {
@@ -86,6 +88,7 @@ exit code is 0 if there is nothing to do.`,
 			"[[NAMESPACE/]NAME=]DIR; may be repeated")
 	flags.StringArrayVar(&f.channels, "channel", nil,
 		"new channel of the Subscriptions of a package, `[PACKAGE=]CHANNEL`; may be repeated")
+	flags.StringVarP(&f.namespace, "namespace", "n", "", "`NAMESPACE` of objects below a PATH that name none")
 	f.cluster.register(flags)
 	flags.BoolVar(&f.toHead, "to-head", false, "take all steps to the head of the channel, not one")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing, print the patch")
@@ -113,7 +116,8 @@ func (f *updateFlags) run(cmd *cobra.Command, paths []string) error {
 	report.Updated, report.Operators, report.Notes = plan.Changed(), plan.Operators, plan.Notes
 	for _, file := range plan.Files {
 		if f.dryRun {
-			report.Patch += string(output.Patch(filepath.ToSlash(file.Name), file.Before, file.After))
+			name := strings.TrimPrefix(filepath.ToSlash(file.Name), "/")
+			report.Patch += string(output.Patch(name, file.Before, file.After))
 		} else if err := output.ReplaceFile(filepath.FromSlash(file.Name), file.After); err != nil {
 			return err
 		}
@@ -137,8 +141,10 @@ func (f *updateFlags) planConfig(cmd *cobra.Command, in compare.Options) (*updat
 	if f.file == "-" {
 		return nil, nil, &usageError{"-f: standard input cannot be rewritten", "name a file"}
 	}
-	if len(f.channels) > 0 {
-		return nil, nil, &usageError{"--channel is for the Subscriptions of a PATH", "write the channel into " + f.file}
+	for _, name := range []string{"channel", "namespace"} {
+		if cmd.Flags().Changed(name) {
+			return nil, nil, &usageError{"--" + name + " is for the objects of a PATH", "write it into " + f.file}
+		}
 	}
 	c, dir, err := readConfig(cmd.InOrStdin(), f.file)
 	if err != nil {
@@ -180,6 +186,11 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 	case slices.Contains(paths, tree.Stdin):
 		return nil, nil, &usageError{"standard input cannot be rewritten", "name a file or directory"}
 	}
+	if f.namespace != "" {
+		if err := config.CheckNamespace(f.namespace); err != nil {
+			return nil, nil, aboutFlag("namespace", err)
+		}
+	}
 	t, err := tree.Read(cmd.Context(), paths, tree.Options{})
 	if err != nil {
 		return nil, nil, err
@@ -196,8 +207,9 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 	if err != nil {
 		return nil, nil, err
 	}
-	o := updating.TreeOptions{Catalogs: catalogs, ToHead: f.toHead, Channels: map[string]string{},
-		Read: func(file string) ([]byte, error) { return os.ReadFile(filepath.FromSlash(file)) }}
+	o := updating.TreeOptions{Namespace: f.namespace, Catalogs: catalogs, ToHead: f.toHead,
+		Channels: map[string]string{},
+		Read:     func(file string) ([]byte, error) { return os.ReadFile(filepath.FromSlash(file)) }}
 	for _, value := range f.channels {
 		pkg, channel, named := strings.Cut(value, "=")
 		if !named {
@@ -205,6 +217,10 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 		}
 		if channel == "" {
 			return nil, nil, &usageError{fmt.Sprintf("--channel %s names no channel", value), "write PACKAGE=CHANNEL"}
+		}
+		if o.Channels[pkg] != "" {
+			return nil, nil, &usageError{fmt.Sprintf("--channel %s: the package has a channel already", value),
+				"write PACKAGE=CHANNEL once for each package"}
 		}
 		o.Channels[pkg] = channel
 	}
@@ -214,7 +230,7 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 	}
 	report := &updating.Report{File: strings.Join(paths, ", ")}
 	report.Reviews, err = review.OfMoves(cmd.Context(), plan.Moves, review.TreeOptions{Name: report.File,
-		Catalogs: catalogs, Source: withInput(cmd, f.render.source).Source}, in)
+		Namespace: f.namespace, Catalogs: catalogs, Source: withInput(cmd, f.render.source).Source}, in)
 	return plan, report, err
 }
 
@@ -271,6 +287,7 @@ func (f *updateFlags) compare(cmd *cobra.Command, old *config.Config, plan *upda
 		return review.Compare(cmd.Context(), subjects[0], subjects[1], sideNames, in)
 	}
 	out := map[[2]int]bool{}
+	var unresolved []compare.Unresolved
 	for i := range plan.Operators {
 		o := &plan.Operators[i]
 		group, index := o.Place()
@@ -278,20 +295,21 @@ func (f *updateFlags) compare(cmd *cobra.Command, old *config.Config, plan *upda
 		if why == nil {
 			continue
 		}
-		if err == nil {
-			err = why
-		}
 		out[[2]int{group, index}] = true
 		message, _ := config.ErrorText(why, flagsOf(cmd))
-		in.Unresolved = append(in.Unresolved, compare.Unresolved{Object: "operator " + o.Name, Message: message,
+		unresolved = append(unresolved, compare.Unresolved{Object: "operator " + o.Name, Message: message,
 			Changed: o.Status == updating.Updated})
 	}
-	if len(out) == len(plan.Operators) || cmd.Context().Err() != nil {
-		return nil, err
+	if ctx := cmd.Context(); len(out) == 0 || len(out) == len(plan.Operators) || ctx.Err() != nil {
+		if err != nil {
+			return nil, err
+		}
+		return review.Compare(ctx, subjects[0], subjects[1], sideNames, in)
 	}
-	for _, u := range in.Unresolved {
+	for _, u := range unresolved {
 		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s is not compared: %s\n", u.Object, u.Message)
 	}
+	in.Unresolved = append(in.Unresolved, unresolved...)
 	subjects, err = f.subjects(cmd, sides, dir, func(group, index int) bool { return out[[2]int{group, index}] })
 	if err != nil {
 		return nil, err

@@ -123,19 +123,17 @@ const labelCatalogName = "olm.operatorframework.io/metadata.name"
 // nobody can say it. One that has installed a bundle, by its status, goes on from there. The content of ClusterCatalogs
 // is that of catalogs.ClusterCatalogs, else catalogs.Others.
 func Extensions(objects []*manifest.Object, catalogs Catalogs) (list []Extension, unknown []Unknown) {
-	return ofExtensions(objects, func(o *manifest.Object) (*Extension, error) {
-		return extensionOf(o, objects, catalogs)
-	})
+	return ofExtensions(objects, catalogs, extensionOf)
 }
 
 // ofExtensions returns what of says of each ClusterExtension, and those of which it says nothing.
-func ofExtensions[T any](objects []*manifest.Object, of func(*manifest.Object) (*T, error)) (list []T,
-	unknown []Unknown) {
+func ofExtensions[T any](objects []*manifest.Object, catalogs Catalogs,
+	of func(*manifest.Object, []*manifest.Object, Catalogs) (*T, error)) (list []T, unknown []Unknown) {
 	for _, o := range objects {
 		if o.Kind != olm.KindClusterExtension || o.Group() != olm.GroupV1 {
 			continue
 		}
-		x, err := of(o)
+		x, err := of(o, objects, catalogs)
 		if err != nil {
 			unknown = append(unknown, Unknown{o, err.Error()})
 			continue

@@ -50,7 +50,7 @@ func (p *Pin) MoveBy(steps int) Move {
 // ExtensionPins returns where the ClusterExtensions among objects keep their operators, and those of which nobody can
 // say it.
 func ExtensionPins(objects []*manifest.Object, catalogs Catalogs) (list []Pin, unknown []Unknown) {
-	return ofExtensions(objects, func(o *manifest.Object) (*Pin, error) { return extensionPin(o, objects, catalogs) })
+	return ofExtensions(objects, catalogs, extensionPin)
 }
 
 func extensionPin(o *manifest.Object, objects []*manifest.Object, catalogs Catalogs) (*Pin, error) {

@@ -23,8 +23,8 @@ import (
 // have.
 func SubscriptionPins(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs,
 	channels map[string]string) (list []Pin, unknown []Unknown, err error) {
-	made, refused := olm.WithPolicies(t.Objects, nil)
-	whole := *t
+	made, refused := WithPolicies(ctx, t.Objects, namespace, catalogs)
+	given, whole := t.Objects, *t
 	whole.Objects = slices.DeleteFunc(slices.Clone(made), func(o *manifest.Object) bool {
 		return o.Group() == olm.GroupPolicy
 	})
@@ -42,14 +42,15 @@ func SubscriptionPins(ctx context.Context, t *tree.Tree, namespace string, catal
 	if err != nil {
 		return nil, nil, err
 	}
-	b := &pinner{resolution: c.resolution(cluster, catalogs), report: report, channels: channels,
-		policies: map[string]*olm.OperatorPolicy{}}
+	b := &pinner{resolution: c.resolution(cluster, catalogs), report: report, channels: channels, objects: given,
+		inNamespace: namespace}
 	for _, p := range olm.OperatorPolicies(made) {
-		b.policies[p.Namespace+"/"+p.Package] = p
-		if why := leaveAlone(p); why != "" && !slices.ContainsFunc(unknown, func(u Unknown) bool {
-			return u.Object.Identity() == p.Object.Identity()
-		}) {
+		switch why := leaveAlone(p); {
+		case slices.ContainsFunc(refused, func(u olm.UnknownPolicy) bool { return sameObject(u.Object, p.Object) }):
+		case why != "":
 			list = append(list, Pin{Object: p.Object, Policy: p, Channel: p.Channel, Reason: why})
+		default:
+			b.policies = append(b.policies, p)
 		}
 	}
 	for _, state := range cluster.Namespaces {
@@ -59,7 +60,11 @@ func SubscriptionPins(ctx context.Context, t *tree.Tree, namespace string, catal
 		}
 		list, unknown = append(list, pins...), append(unknown, nobody...)
 	}
-	return list, unknown, nil
+	pins, nobody := b.others(func(o *manifest.Object) bool {
+		return slices.ContainsFunc(list, func(p Pin) bool { return sameObject(p.Object, o) }) ||
+			slices.ContainsFunc(unknown, func(u Unknown) bool { return sameObject(u.Object, o) })
+	})
+	return append(list, pins...), append(unknown, nobody...), nil
 }
 
 // leaveAlone returns why the versions of an OperatorPolicy decide no update; empty if they do.
@@ -78,14 +83,95 @@ func leaveAlone(p *olm.OperatorPolicy) string {
 // pinner finds the pins of Subscriptions, made by OperatorPolicies or not.
 type pinner struct {
 	*resolution
-	report   *Report
-	channels map[string]string
-	policies map[string]*olm.OperatorPolicy // by the namespace and name of their Subscription
+	report      *Report
+	objects     []*manifest.Object // of the tree
+	inNamespace string             // that of objects that name none; may be empty
+	channels    map[string]string
+	policies    []*olm.OperatorPolicy // whose versions decide
 }
 
-// policyOf returns the OperatorPolicy that makes a Subscription, or nil.
+// sameObject reports whether two objects are one, of the same file. The reader may have set the namespace of one.
+func sameObject(a, b *manifest.Object) bool {
+	return a.File == b.File && a.Line == b.Line && a.Kind == b.Kind && a.Name == b.Name
+}
+
+// sameName reports whether two objects of the tree are one in a cluster.
+func (b *pinner) sameName(x, y *manifest.Object) bool {
+	return x.Kind == y.Kind && x.Group() == y.Group() && x.Name == y.Name &&
+		cmp.Or(x.Namespace, b.inNamespace) == cmp.Or(y.Namespace, b.inNamespace)
+}
+
+// policyOf returns the OperatorPolicy whose versions decide about a Subscription, or nil.
 func (b *pinner) policyOf(o *manifest.Object) *olm.OperatorPolicy {
-	return b.policies[o.Namespace+"/"+o.Name]
+	if list := b.policiesOf(o); len(list) > 0 {
+		return list[0]
+	}
+	return nil
+}
+
+func (b *pinner) policiesOf(o *manifest.Object) (list []*olm.OperatorPolicy) {
+	for _, p := range b.policies {
+		if p.Package == o.Name && (p.Namespace == o.Namespace || p.Namespace == "") {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// inTree reports whether a Subscription is an object of the tree. If not, an OperatorPolicy makes it.
+func (b *pinner) inTree(s *subscription) bool {
+	return slices.ContainsFunc(b.objects, func(o *manifest.Object) bool { return sameObject(o, s.Object) })
+}
+
+// twice returns those who ask for one Subscription in several places: the tree is of several clusters.
+func (b *pinner) twice(s *subscription) (unknown []Unknown) {
+	if list := b.policiesOf(s.Object); len(list) > 0 {
+		for _, p := range list[1:] {
+			unknown = append(unknown, Unknown{p.Object, b.oneCluster(s.Object)})
+		}
+		if len(list) > 1 {
+			unknown = append(unknown, Unknown{list[0].Object, b.oneCluster(s.Object)})
+		}
+		return unknown
+	}
+	for _, o := range b.objects {
+		if b.sameName(o, s.Object) && !sameObject(o, s.Object) {
+			return []Unknown{{s.Object, b.oneCluster(s.Object)}}
+		}
+	}
+	return nil
+}
+
+func (b *pinner) oneCluster(o *manifest.Object) string {
+	return fmt.Sprintf("%s is asked for in several places: name the files of one cluster", o.Identity())
+}
+
+// others returns the Subscriptions of the tree that nothing is said of yet: of several with one name the first is read,
+// and the API server refuses some.
+func (b *pinner) others(said func(*manifest.Object) bool) (list []Pin, unknown []Unknown) {
+	for _, o := range b.objects {
+		if o.Kind != v1alpha1.SubscriptionKind || o.Group() != olm.Group || said(o) {
+			continue
+		}
+		s := &subscription{}
+		s.Object = o
+		_ = field(o, &s.pkg, "spec", "name") // what is no text is refused
+		_ = field(o, &s.approval, "spec", "installPlanApproval")
+		twice := slices.ContainsFunc(b.objects, func(other *manifest.Object) bool {
+			return b.sameName(other, o) && !sameObject(other, o)
+		})
+		switch {
+		case o.Namespace == "" && b.inNamespace == "":
+			unknown = append(unknown, Unknown{o, "it names no namespace"})
+		case !twice || s.pkg == "":
+			unknown = append(unknown, Unknown{o, "it cannot be read as a Subscription"})
+		case b.newChannel(s) != "":
+			unknown = append(unknown, Unknown{o, b.oneCluster(o)})
+		default:
+			list = append(list, Pin{Object: o, Reason: approval(s)})
+		}
+	}
+	return list, unknown
 }
 
 // newChannel returns the channel that a Subscription is to have; empty if it keeps its own.
@@ -93,27 +179,30 @@ func (b *pinner) newChannel(s *subscription) string {
 	return cmp.Or(b.channels[s.pkg], b.channels[""])
 }
 
-// asks reports whether the catalogs decide about a Subscription.
-func (b *pinner) asks(s *subscription) bool {
-	p := b.policyOf(s.Object)
-	return p == nil && b.newChannel(s) != "" || p != nil && leaveAlone(p) == ""
-}
-
 func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pin, unknown []Unknown, err error) {
 	ns := state.Namespace
 	var asked []*subscription
 	for _, s := range b.cluster.subs {
-		switch p := b.policyOf(s.Object); {
-		case s.Namespace != ns:
-		case p == nil && b.newChannel(s) != "" && b.newChannel(s) == s.channel:
-			list = append(list, Pin{Object: s.Object, Reason: "it has channel " + s.channel + " already"})
-		case !b.asks(s) && p == nil:
+		if s.Namespace != ns || s.pkg == "" {
+			continue
+		}
+		p, channel := b.policyOf(s.Object), b.newChannel(s)
+		twice := b.twice(s)
+		switch {
+		case p == nil && !b.inTree(s): // that of an OperatorPolicy which needs no change
+		case p == nil && channel == "":
 			list = append(list, Pin{Object: s.Object, Reason: approval(s)})
-		case !b.asks(s):
+		case p == nil && channel == s.channel:
+			list = append(list, Pin{Object: s.Object, Reason: "it has channel " + channel + " already"})
+		case len(twice) > 0:
+			unknown = append(unknown, twice...)
 		case b.sub(ns, s.Name) == nil:
 			unknown = append(unknown, Unknown{b.shown(s), b.unknown(s)})
 		default:
 			asked = append(asked, s)
+			if p != nil && b.inTree(s) {
+				list = append(list, Pin{Object: s.Object, Reason: "its " + p.Object.Identity() + " decides"})
+			}
 		}
 	}
 	if len(asked) == 0 {

@@ -76,7 +76,9 @@ func (f *file) find(name string, e *Edit) error {
 		return missing
 	}
 	d := f.docs[e.Object.Doc]
-	same := func(o *manifest.Object) bool { return o.Line == e.Object.Line && o.Identity() == e.Object.Identity() }
+	same := func(o *manifest.Object) bool { // a reader may have set the namespace
+		return o.Line == e.Object.Line && o.Kind == e.Object.Kind && o.Name == e.Object.Name
+	}
 	if root, err := d.Object(); err == nil && same(root) {
 		return nil
 	}
