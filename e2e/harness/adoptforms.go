@@ -121,7 +121,7 @@ func (a *adoption) undoEach(ctx context.Context, f form) error {
 		if err == nil && len(s.Undo) > 0 {
 			_, err = a.follow(ctx, "undo "+s.Title, s.Undo)
 			if err == nil {
-				err = a.sameAgain(ctx, p, here)
+				err = a.sameAgain(ctx, p, here, true)
 			}
 			if err == nil {
 				_, err = a.run(ctx, []adopt.Step{s})
@@ -140,7 +140,7 @@ func (a *adoption) undoEach(ctx context.Context, f form) error {
 	if _, err := a.quiet(ctx); err != nil {
 		return err
 	}
-	if err := a.sameAgain(ctx, p, p.before); err != nil {
+	if err := a.sameAgain(ctx, p, p.before, false); err != nil {
 		return fmt.Errorf("all steps undone: %w", err)
 	}
 	a.say("each of %d steps before the point undone and done again, and all undone (%s): %d commands, each killed once",
@@ -148,15 +148,17 @@ func (a *adoption) undoEach(ctx context.Context, f form) error {
 	return a.sameAnswers(ctx, "after undo")
 }
 
-// sameAgain waits until the cluster is as it was.
-func (a *adoption) sameAgain(ctx context.Context, p *departure, before *adopt.State) error {
-	const patience = time.Minute
+// sameAgain waits until the cluster is as it was. With copies, a running OLM may not have looked at the copied CSVs yet:
+// before the step either.
+func (a *adoption) sameAgain(ctx context.Context, p *departure, before *adopt.State, copies bool) error {
+	const patience = 2 * resync
 	for started := time.Now(); ; {
 		now, _, err := a.dump(ctx)
 		if err != nil {
 			return err
 		}
-		_, err = tolerance{labelled: true, kinds: []string{"Subscription"}, restarted: p.restarts}.restored(before, now)
+		_, err = tolerance{labelled: true, kinds: []string{"Subscription"}, restarted: p.restarts,
+			copies: copies}.restored(before, now)
 		if err == nil || time.Since(started) > patience {
 			return err
 		}

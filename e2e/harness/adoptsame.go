@@ -27,6 +27,7 @@ type tolerance struct {
 	labelled bool
 	// reports Deployments that were changed and changed back; may be nil
 	restarted func(o *dump.Object) bool
+	copies    bool // OLM has not yet brought its copied CSVs up to date
 	group     bool // OperatorGroups have other UIDs, and OLM labels and selects namespaces by them
 }
 
@@ -81,6 +82,9 @@ func (t tolerance) kept(o *dump.Object) map[string]any {
 	}
 	if t.labelled && o.Kind == "ClusterServiceVersion" {
 		delete(meta, "generation") // a plan may empty fields that an undo fills again
+	}
+	if _, copied := o.Copied(); t.copies && copied {
+		delete(v, "spec")
 	}
 	if labels, ok := meta["labels"].(map[string]any); ok && t.labelled {
 		delete(labels, "olm.managed")
