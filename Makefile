@@ -11,7 +11,7 @@ OFFLINE := OLMGEN_CORPUS= OLMGEN_ORACLE= OLMGEN_OLMV1_CRDS=
 # go test runs a part of go vet by default; "make lint" runs all of it, once.
 TEST := $(GO) test -vet=off
 
-.PHONY: help build test test-race test-corpus test-edits test-helm test-authorizer test-browser test-renovate test-ci mutants lint bench bench-compare golden corpus conformance docs docs-check fuzz fuzz-smoke fuzz-report faults \
+.PHONY: help build test test-race test-corpus test-growth test-edits test-helm test-authorizer test-browser test-renovate test-ci mutants lint bench bench-compare golden corpus conformance docs docs-check fuzz fuzz-smoke fuzz-report faults \
 	harness live e2e e2e-test release-files release-notes release-check api apidiff site
 
 help: ## List the targets
@@ -31,6 +31,9 @@ test-race: ## Run these tests with the race detector, and with $$OLMGEN_CORPUS e
 test-corpus: ## Run all tests with the bundles of $$OLMGEN_CORPUS and the clusters of $$OLMGEN_ORACLE
 	@test -n "$$OLMGEN_CORPUS" || { echo "set OLMGEN_CORPUS to the directory that holds bundles/"; exit 1; }
 	$(TEST) -timeout 50m ./...
+
+test-growth: ## Double every dimension of inputs: time and allocations may grow with an exponent of 1.4 at most
+	OLMGEN_GROWTH=1 $(OFFLINE) $(TEST) -count=1 -timeout 60m -p 1 -run '^TestGrowth$$' ./cmd/olmgen ./internal/config/adopt
 
 EDITS ?= 100000
 test-edits: ## Change EDITS fields at random, over $$OLMGEN_CORPUS too: "olmgen diff" is empty if and only if nothing but noise differs

@@ -13,6 +13,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -209,6 +210,7 @@ func Functions() template.FuncMap {
 	for _, name := range impure {
 		delete(f, name)
 	}
+	bound(f)
 	f["str"] = manifest.Scalar
 	f["yaml"] = func(indent int, v any) string { return manifest.Block(v, indent) }
 	return f
@@ -224,7 +226,11 @@ func (s *Set) Execute(name string, view any) ([]byte, error) {
 	}
 	b := scratch.Buffer()
 	defer scratch.Free(b)
-	if err := t.Execute(b, view); err != nil {
+	var w io.Writer = b
+	if s != nil && s.overlaid[name] {
+		w = &limitedWriter{Writer: b}
+	}
+	if err := t.Execute(w, view); err != nil {
 		return nil, templateError(name, err)
 	}
 	text := bytes.Clone(b.Bytes())

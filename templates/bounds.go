@@ -1,0 +1,107 @@
+package templates
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/template"
+)
+
+// What a template may ask for: no object that an API server stores has more.
+const (
+	maxItems = 1 << 16 // numbers of until, untilStep and seq
+	maxText  = 4 << 20 // bytes of repeat, indent and nindent, and of what a template yields
+)
+
+// bound has the functions that make much of a number refuse a large one.
+func bound(f template.FuncMap) {
+	numbers := func(start, stop, step int) error {
+		if step == 0 || (stop < start) != (step < 0) {
+			return nil // they make nothing
+		}
+		if n := (int64(stop) - int64(start)) / int64(step); n > maxItems {
+			return fmt.Errorf("%d numbers are more than %d", n, maxItems)
+		}
+		return nil
+	}
+	until, untilStep := f["until"].(func(int) []int), f["untilStep"].(func(int, int, int) []int)
+	f["until"] = func(count int) ([]int, error) {
+		if err := numbers(0, count, sign(count)); err != nil {
+			return nil, err
+		}
+		return until(count), nil
+	}
+	f["untilStep"] = func(start, stop, step int) ([]int, error) {
+		if err := numbers(start, stop, step); err != nil {
+			return nil, err
+		}
+		return untilStep(start, stop, step), nil
+	}
+	seq := f["seq"].(func(...int) string)
+	f["seq"] = func(params ...int) (string, error) {
+		start, stop, step := 1, 0, 0
+		switch len(params) {
+		case 1:
+			stop = params[0]
+		case 2:
+			start, stop = params[0], params[1]
+		case 3:
+			start, step, stop = params[0], params[1], params[2]
+		}
+		if step == 0 {
+			step = sign(stop - start)
+		}
+		if err := numbers(start, stop, step); err != nil {
+			return "", err
+		}
+		return seq(params...), nil
+	}
+	length := func(n, each int) error {
+		if n > 0 && each > 0 && n > maxText/each {
+			return fmt.Errorf("%d times %d characters are more than %d MiB", n, each, maxText>>20)
+		}
+		return nil
+	}
+	repeat := f["repeat"].(func(int, string) string)
+	f["repeat"] = func(count int, s string) (string, error) {
+		if count < 0 {
+			return "", fmt.Errorf("repeat: %d is below zero", count)
+		}
+		if err := length(count, len(s)); err != nil {
+			return "", err
+		}
+		return repeat(count, s), nil
+	}
+	for _, name := range []string{"indent", "nindent"} {
+		inner := f[name].(func(int, string) string)
+		f[name] = func(spaces int, s string) (string, error) {
+			if spaces < 0 {
+				return "", fmt.Errorf("%s: %d is below zero", name, spaces)
+			}
+			if err := length(spaces, strings.Count(s, "\n")+1); err != nil {
+				return "", err
+			}
+			return inner(spaces, s), nil
+		}
+	}
+}
+
+func sign(n int) int {
+	if n < 0 {
+		return -1
+	}
+	return 1
+}
+
+// limitedWriter refuses more than maxText bytes, so that a loop that prints ends.
+type limitedWriter struct {
+	io.Writer
+	n int
+}
+
+func (w *limitedWriter) Write(p []byte) (int, error) {
+	if w.n += len(p); w.n > maxText {
+		return 0, fmt.Errorf("the template yields more than %d MiB", maxText>>20)
+	}
+	return w.Writer.Write(p)
+}
