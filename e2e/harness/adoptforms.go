@@ -13,8 +13,8 @@ import (
 	"github.com/olmgen/olmgen/internal/config/adopt"
 )
 
-// resync is how often OLM looks at everything here.
-const resync = time.Minute
+// resync is how often OLM looks at everything here. It adds up to a fifth.
+const resync, jitter = time.Minute, 12 * time.Second
 
 // threes are clusters with three operators of which one stays with OLM: with a conversion webhook, an APIService and
 // copied CSVs in all namespaces, or with webhooks, APIServices and copied Roles in the target namespaces.
@@ -131,6 +131,11 @@ func (a *adoption) undoEach(ctx context.Context, f form) error {
 			return fmt.Errorf("step %q, undone and done again: %w", s.Title, err)
 		}
 		ran += n
+		if s.Title == adopt.SkipTitle { // a running OLM takes the APIs from the group when it looks at it again
+			if err := sleep(ctx, resync+jitter); err != nil {
+				return err
+			}
+		}
 	}
 	for _, s := range slices.Backward(p.steps[:point]) {
 		if _, err := a.follow(ctx, "undo "+s.Title, s.Undo); err != nil {
@@ -170,13 +175,19 @@ func (a *adoption) sameAgain(ctx context.Context, p *departure, before *adopt.St
 	}
 }
 
-// resyncs lets OLM look at everything three times. All must stay as it was.
-func (a *adoption) resyncs(ctx context.Context, p *departure) error {
-	const jitter = 12 * time.Second // OLM adds up to a fifth
+func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(3 * (resync + jitter)):
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// resyncs lets OLM look at everything three times. All must stay as it was.
+func (a *adoption) resyncs(ctx context.Context, p *departure) error {
+	if err := sleep(ctx, 3*(resync+jitter)); err != nil {
+		return err
 	}
 	after, err := a.quiet(ctx)
 	if err != nil {
