@@ -70,6 +70,11 @@ func (p *planner) skip(d *departure) {
 			s.Check = append(s.Check, nothing("kubectl get "+csv+" -o "+
 				"'jsonpath={.spec.webhookdefinitions}{.spec.apiservicedefinitions.owned}'"))
 			s.Undo = append(s.Undo, merge(csv, map[string]any{"spec": served}))
+			if served["apiservicedefinitions"] != nil {
+				s.Text = append(s.Text, "OLM then takes the APIs of the APIServices of "+o.CSV.Name+" from "+
+					o.Group.Object.Identity()+" and from the ClusterRoles of its users. The undo of this step "+
+					"gives them back.")
+			}
 		}
 		s.Undo = append(s.Undo, status(csv, map[string]any{"reason": o.CSV.Status.Reason}))
 	}

@@ -66,7 +66,7 @@ func TestOLMSkips(t *testing.T) {
 		o := adopt.Options{To: generate.ProfilePlain, OLM: adopt.OLMRuns}
 		s, out := adopted(t, name, o)
 		plan := planOf(t, s, out, o)
-		step := plan.Steps[slices.IndexFunc(plan.Steps, func(s adopt.Step) bool { return s.Title == "Have OLM skip the operators" })]
+		step := plan.Steps[slices.IndexFunc(plan.Steps, func(s adopt.Step) bool { return s.Title == adopt.SkipTitle })]
 		empty := map[string]string{"webhookdefinitions": `'{"spec":{"webhookdefinitions":null}}'`,
 			"apiservicedefinitions": `'{"spec":{"apiservicedefinitions":{"owned":null}}}'`}[want]
 		if len(step.Run) != 2 || !strings.Contains(step.Run[0], "NoRetry") || !strings.HasSuffix(step.Run[1], empty) {
@@ -79,6 +79,10 @@ func TestOLMSkips(t *testing.T) {
 		if len(step.Undo) != 2 || !strings.Contains(step.Undo[0], `"`+want+`":`) || !strings.Contains(step.Undo[0], "deploymentName") ||
 			!strings.Contains(step.Undo[1], `"reason":"InstallSucceeded"`) || len(step.Check) != 2 {
 			t.Errorf("%s: %q %q", name, step.Undo, step.Check)
+		}
+		said := strings.Contains(strings.Join(step.Text, "\n"), "takes the APIs of the APIServices of")
+		if said != (want == "apiservicedefinitions") {
+			t.Errorf("%s: %q", name, step.Text)
 		}
 	}
 }
