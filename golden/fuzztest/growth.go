@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"testing"
 	"time"
 )
@@ -18,17 +19,24 @@ const (
 	attempts    = 3 // on a loaded machine, a measurement can be wrong
 	growthSteps = 4 // how much larger the larger input is
 	maxGrowth   = 1.4
+
+	memoryOfGrowth = 2 << 30
 )
 
 // Growth measures what inputs of sizes n and 4n need, and fails the test if that grows faster than n to the power of
 // 1.4: the bytes that are allocated, and the CPU time, of which the least of three runs counts. n is the first double
 // of a size from which a run takes 20 milliseconds; no input is larger than most. prepare makes the input, which is
-// not measured, and returns what reads it. What grows too fast in one measurement is measured again. Without OLMGEN_GROWTH in the environment, the test is skipped.
+// not measured, and returns what reads it. What grows too fast in one measurement is measured again. Without
+// OLMGEN_GROWTH in the environment, the test is skipped.
 func Growth(tb testing.TB, first, most int, prepare func(n int) func()) {
 	tb.Helper()
 	if os.Getenv(growthVariable) == "" {
 		tb.Skip("set " + growthVariable + " to measure how time and memory grow")
 	}
+	// Collections of garbage come at odd moments, and their CPU time depends on what else the process holds.
+	tb.Setenv("GOGC", "off")
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryOfGrowth))
 	n := first
 	none := usage{math.MaxUint64, math.MaxInt64}
 	for 2*n*growthSteps <= most && none.least(prepare(n)).cpu < leastCPU {
@@ -41,7 +49,8 @@ func Growth(tb testing.TB, first, most int, prepare func(n int) func()) {
 		for range rounds {
 			small, large = small.least(read), large.least(readMore)
 		}
-		cpu, memory = exponent(float64(small.cpu), float64(large.cpu)), exponent(float64(small.memory), float64(large.memory))
+		cpu = exponent(float64(small.cpu), float64(large.cpu))
+		memory = exponent(float64(small.memory), float64(large.memory))
 		if large.cpu < leastCPU { // too short to be measured
 			cpu = 0
 		}
