@@ -38,7 +38,7 @@ func ParseRegistry(host string) error {
 
 // How long a registry may take, and how often it may redirect.
 const (
-	DefaultTimeout = 5 * time.Minute  // for all that one reference needs
+	defaultTimeout = 5 * time.Minute  // for all that one reference needs
 	answerTime     = 30 * time.Second // to answer, and to send slowBytes of a body
 	slowBytes      = 1 << 10
 	maxRedirects   = 10            // of one request, as package net/http has it; package remote replaces that check

@@ -45,7 +45,7 @@ type Options struct {
 	// VerifyKeys, if there are any, must have signed what is read: only signed images in registries are.
 	VerifyKeys signature.Keys
 
-	Timeout  time.Duration                    // for all that one image in a registry needs; zero: DefaultTimeout
+	Timeout  time.Duration                    // for all that one image in a registry needs; zero: five minutes
 	Keychain authn.Keychain                   // nil: authn.DefaultKeychain
 	Limits   Limits                           // zero fields: those of DefaultLimits
 	Warn     func(format string, args ...any) // called for each warning; may be nil
@@ -181,7 +181,7 @@ func (l Limits) OrDefault() Limits {
 func (o Options) withDefaults() Options {
 	o.Limits = o.Limits.OrDefault()
 	if o.Timeout <= 0 {
-		o.Timeout = DefaultTimeout
+		o.Timeout = defaultTimeout
 	}
 	if o.Keychain == nil {
 		o.Keychain = authn.DefaultKeychain
