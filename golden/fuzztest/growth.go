@@ -12,23 +12,25 @@ import (
 // growthVariable is the environment variable that has Growth measure.
 const growthVariable = "OLMGEN_GROWTH"
 
-// What Growth measures with, and allows.
+// Linear is the limit of Growth for what should grow as its input does.
+const Linear = 1.4
+
+// What Growth measures with.
 const (
 	leastCPU    = 20 * time.Millisecond
 	rounds      = 3
 	attempts    = 3 // on a loaded machine, a measurement can be wrong
 	growthSteps = 4 // how much larger the larger input is
-	maxGrowth   = 1.4
 
 	memoryOfGrowth = 2 << 30
 )
 
 // Growth measures what inputs of sizes n and 4n need, and fails the test if that grows faster than n to the power of
-// 1.4: the bytes that are allocated, and the CPU time, of which the least of three runs counts. n is the first double
+// limit: the bytes that are allocated, and the CPU time, of which the least of three runs counts. n is the first double
 // of a size from which a run takes 20 milliseconds; no input is larger than most. prepare makes the input, which is
 // not measured, and returns what reads it. What grows too fast in one measurement is measured again. Without
 // OLMGEN_GROWTH in the environment, the test is skipped.
-func Growth(tb testing.TB, first, most int, prepare func(n int) func()) {
+func Growth(tb testing.TB, limit float64, first, most int, prepare func(n int) func()) {
 	tb.Helper()
 	if os.Getenv(growthVariable) == "" {
 		tb.Skip("set " + growthVariable + " to measure how time and memory grow")
@@ -56,12 +58,12 @@ func Growth(tb testing.TB, first, most int, prepare func(n int) func()) {
 		}
 		tb.Logf("%d: %v and %.1f MB, %d: %v and %.1f MB: exponents %.2f and %.2f", n, small.cpu,
 			float64(small.memory)/1e6, n*growthSteps, large.cpu, float64(large.memory)/1e6, cpu, memory)
-		if cpu <= maxGrowth && memory <= maxGrowth {
+		if cpu <= limit && memory <= limit {
 			return
 		}
 	}
 	tb.Errorf("from %d to %d, CPU time grows with an exponent of %.2f, allocations with %.2f, more than %.1f", n,
-		n*growthSteps, cpu, memory, maxGrowth)
+		n*growthSteps, cpu, memory, limit)
 }
 
 func exponent(small, large float64) float64 {
