@@ -32,3 +32,12 @@ func (x *index) find(want string, n int, name func(int) string) int {
 	}
 	return -1
 }
+
+// lookUp returns the element with a name, or nil.
+func lookUp[T any](x *index, list []*T, want string, name func(*T) string) *T {
+	i := x.find(want, len(list), func(i int) string { return name(list[i]) })
+	if i < 0 {
+		return nil
+	}
+	return list[i]
+}

@@ -169,20 +169,12 @@ func Join(catalogs ...*Catalog) *Catalog {
 
 // Channel returns a channel, or nil.
 func (p *Package) Channel(name string) *Channel {
-	i := p.index.channels.find(name, len(p.Channels), func(i int) string { return p.Channels[i].Name })
-	if i < 0 {
-		return nil
-	}
-	return p.Channels[i]
+	return lookUp(&p.index.channels, p.Channels, name, func(c *Channel) string { return c.Name })
 }
 
 // Bundle returns a bundle, or nil.
 func (p *Package) Bundle(name string) *Bundle {
-	i := p.index.bundles.find(name, len(p.Bundles), func(i int) string { return p.Bundles[i].Name })
-	if i < 0 {
-		return nil
-	}
-	return p.Bundles[i]
+	return lookUp(&p.index.bundles, p.Bundles, name, func(b *Bundle) string { return b.Name })
 }
 
 // Deprecated returns the message of a deprecation, or "".

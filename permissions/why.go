@@ -73,6 +73,15 @@ type origins struct {
 	bindings map[string]*manifest.Object // that the bundle ships, by kind and name
 	read     []*rbac.Role                // the roles of the objects
 	tree     bool                        // the lines of the objects count, but of those that are rendered
+
+	// What is found for all rules of a role at once. The second is a role, or permissions of a CSV.
+	begun  map[pair]bool          // the role begins with the rules of the second
+	places map[any]map[string]int // where each rule stands first
+}
+
+type pair struct {
+	role *rbac.Role
+	with any
 }
 
 // inTree reports whether the lines of an object are those of a tree.
@@ -81,6 +90,7 @@ func (o *origins) inTree(object *manifest.Object) bool { return o.tree && !Autho
 // newOrigins takes what a bundle ships, or for a tree its own CSVs.
 func newOrigins(in Input, v *inventory) (*origins, error) {
 	o := &origins{csvs: in.CSVs, roles: map[rbac.Key]*rbac.Role{}, bindings: map[string]*manifest.Object{},
+		begun: map[pair]bool{}, places: map[any]map[string]int{},
 		read: v.Roles, tree: !in.Rendered}
 	var shipped rbac.Objects
 	for _, s := range in.Shipped {
@@ -116,15 +126,14 @@ func (o *origins) source(u use) Source {
 	}
 	s := ruleSource(u.role.Rules[u.rule])
 	if shipped := o.roles[rbac.Key{Kind: in.Kind, Name: in.Name}]; shipped != nil {
-		rule := u.role.Rules[u.rule].PolicyRule
-		if i := slices.IndexFunc(shipped.Rules, func(r rbac.Rule) bool { return equal(r.PolicyRule, rule) }); i >= 0 {
+		if i, ok := o.place(shipped, u, shipped.PolicyRules); ok {
 			s = ruleSource(shipped.Rules[i])
 			s.Why = WhyShipped
 			return s
 		}
 	}
 	for _, csv := range o.csvs {
-		if found, ok := csv.find(u); ok {
+		if found, ok := o.find(csv, u); ok {
 			if o.inTree(in.Object) {
 				found.File, found.Line, found.Object, found.Field = s.File, s.Line, s.Object, s.Field
 			}
@@ -163,7 +172,7 @@ func (o *origins) installed(u use, in *rbac.Role) Why {
 	}
 	for _, r := range o.read {
 		if r.Kind != rbac.KindRole || r.Namespace != u.account.Namespace || len(in.Rules) != len(r.Rules)+1 ||
-			!begins(in, r.PolicyRules()) || !equal(in.Rules[len(r.Rules)].PolicyRule, seesNamespaces) {
+			!o.begins(in, r, r.PolicyRules) || !equal(in.Rules[len(r.Rules)].PolicyRule, seesNamespaces) {
 			continue
 		}
 		if u.rule == len(r.Rules) {
@@ -201,7 +210,7 @@ func (o *origins) bindingSource(b *rbac.Binding, role string) Source {
 }
 
 // find finds the rule in the CSV's permissions: first an entry whose rules are those of the role, then an equal rule.
-func (c CSV) find(u use) (Source, bool) {
+func (o *origins) find(c CSV, u use) (Source, bool) {
 	spec := c.Spec.InstallStrategy.StrategySpec
 	lists := []struct {
 		field   string
@@ -210,20 +219,19 @@ func (c CSV) find(u use) (Source, bool) {
 	if u.role.Kind == rbac.KindRole {
 		slices.Reverse(lists)
 	}
-	rule := u.role.Rules[u.rule].PolicyRule
 	for _, whole := range []bool{true, false} {
 		for _, l := range lists {
-			for i, entry := range l.entries {
+			for i := range l.entries {
+				entry := &l.entries[i]
 				if entry.ServiceAccountName != u.account.Name {
 					continue
 				}
-				j := u.rule
+				rules := func() []rbacv1.PolicyRule { return entry.Rules }
+				j, ok := u.rule, whole && u.rule < len(entry.Rules) && o.begins(u.role, entry, rules)
 				if !whole {
-					j = slices.IndexFunc(entry.Rules, func(r rbacv1.PolicyRule) bool { return equal(r, rule) })
-				} else if !begins(u.role, entry.Rules) || j >= len(entry.Rules) {
-					j = -1
+					j, ok = o.place(entry, u, rules)
 				}
-				if j >= 0 {
+				if ok {
 					field := fmt.Sprintf("spec.install.spec.%s[%d].rules[%d]", l.field, i, j)
 					return Source{File: c.Object.File, Line: c.Object.LineOf(field), Object: c.Object.Identity(),
 						Field: field, Why: c.why(l.field, u)}, true
@@ -248,6 +256,30 @@ func (c CSV) why(list string, u use) Why {
 		return WhyPermission
 	}
 	return WhyCopied
+}
+
+// place returns where the rule of a use stands first among those of a role, or of permissions of a CSV.
+func (o *origins) place(among any, u use, rules func() []rbacv1.PolicyRule) (i int, ok bool) {
+	places := o.places[among]
+	if places == nil {
+		places = map[string]int{}
+		for i, r := range slices.Backward(rules()) {
+			places[rbac.RuleKey(r)] = i
+		}
+		o.places[among] = places
+	}
+	i, ok = places[rbac.RuleKey(u.role.Rules[u.rule].PolicyRule)]
+	return i, ok
+}
+
+// begins reports whether a role begins with the rules of another, or of permissions of a CSV.
+func (o *origins) begins(r *rbac.Role, with any, rules func() []rbacv1.PolicyRule) bool {
+	yes, known := o.begun[pair{r, with}]
+	if !known {
+		yes = begins(r, rules())
+		o.begun[pair{r, with}] = yes
+	}
+	return yes
 }
 
 // begins reports whether a role has these rules first and at most one more: OLM adds one to those it promotes.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -124,9 +125,7 @@ func TestEqualLayers(t *testing.T) {
 	img := imageOf(t, nil, first, second, first)
 	m := misbehave(t, img, "never", nil)
 	want := map[string]string{"manifests/a/b": "x", "manifests/other": "x"}
-	for name, text := range goodFiles {
-		want[name] = text
-	}
+	maps.Copy(want, goodFiles)
 	same(t, "files", contents(t, open(t, m.ref(), plain(m.host)).FS), want)
 }
 

@@ -59,7 +59,8 @@ type registryTransport struct {
 }
 
 func newRegistryTransport(o Options) *registryTransport {
-	t := &registryTransport{inner: o.transport, insecure: o.InsecureRegistries, wait: o.wait, encrypted: map[string]error{}}
+	t := &registryTransport{inner: o.transport, insecure: o.InsecureRegistries, wait: o.wait,
+		encrypted: map[string]error{}}
 	if t.wait == 0 {
 		t.wait = answerTime
 	}
@@ -103,7 +104,9 @@ func (t *registryTransport) RoundTrip(req *http.Request) (*http.Response, error)
 		return nil, &hostError{host, fmt.Sprintf("redirects more than %d times", maxRedirects), nil}
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())
-	timer := time.AfterFunc(t.wait, func() { cancel(&hostError{host, "does not answer within " + t.wait.String(), nil}) })
+	timer := time.AfterFunc(t.wait, func() {
+		cancel(&hostError{host, "does not answer within " + t.wait.String(), nil})
+	})
 	resp, err := t.inner.RoundTrip(req.WithContext(ctx))
 	timer.Stop()
 	if err != nil {

@@ -15,6 +15,11 @@ const (
 
 // bound has the functions that make much of a number refuse a large one.
 func bound(f template.FuncMap) {
+	boundNumbers(f)
+	boundText(f)
+}
+
+func boundNumbers(f template.FuncMap) {
 	numbers := func(start, stop, step int) error {
 		if step == 0 || (stop < start) != (step < 0) {
 			return nil // they make nothing
@@ -56,6 +61,9 @@ func bound(f template.FuncMap) {
 		}
 		return seq(params...), nil
 	}
+}
+
+func boundText(f template.FuncMap) {
 	length := func(n, each int) error {
 		if n > 0 && each > 0 && n > maxText/each {
 			return fmt.Errorf("%d times %d characters are more than %d MiB", n, each, maxText>>20)

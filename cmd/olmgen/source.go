@@ -97,7 +97,8 @@ func registerNetwork(flags *pflag.FlagSet, o *source.Options) {
 func registerInsecure(flags *pflag.FlagSet, o *source.Options) {
 	flags.Var(&registryHosts{o: o}, "insecure-registry",
 		"speak to the registry `HOST` without TLS too, for example localhost:5000; may be repeated")
-	flags.Var(&timeout{o: o}, "timeout", "give up on an image in a registry that is not read within `DURATION` (default 5m)")
+	flags.Var(&timeout{o: o}, "timeout",
+		"give up on an image in a registry that is not read within `DURATION` (default 5m)")
 	place(flags, config.TopicSource, "insecure-registry", "timeout")
 	nameOnly(flags, "insecure-registry", "timeout")
 }

@@ -27,7 +27,7 @@ func TestGrowth(t *testing.T) {
 		{"subjects", binding, "- {kind: User, name: a#}\n", "- {kind: User, name: b#}\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			fuzztest.Growth(t, 64, 1<<14, func(n int) func() {
+			fuzztest.Growth(t, fuzztest.Linear, 64, 1<<14, func(n int) func() {
 				live, rendered := object(c.head, c.live, n), object(c.head, c.rendered, n)
 				d, err := dump.Read(t.Context(), []string{"-"}, strings.NewReader(live))
 				if err != nil {

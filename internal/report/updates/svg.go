@@ -217,7 +217,7 @@ func assign(lines []line, right bool) int {
 		top, bottom := lines[i].span()
 		at, place := 0, 0
 		for ; at < len(used); at++ {
-			place, _ = slices.BinarySearchFunc(used[at], top, func(s [2]int, top int) int { return cmp.Compare(s[1], top) })
+			place, _ = slices.BinarySearchFunc(used[at], top, func(s [2]int, top int) int { return s[1] - top })
 			if place == len(used[at]) || used[at][place][0] > bottom {
 				break
 			}

@@ -252,30 +252,11 @@ func inOrder(nodes []Node, olders [][]string) []int {
 			}
 		}
 	}
-	before := func(a, b int) bool {
-		x, y := nodes[a], nodes[b]
-		switch {
-		case x.version == nil || y.version == nil:
-			return x.version != nil || y.version == nil && compareNatural(x.Name, y.Name) > 0
-		case x.version.Compare(*y.version) != 0:
-			return x.version.GT(*y.version)
-		}
-		return x.Name > y.Name
-	}
-	less := func(a, b int) int {
-		switch {
-		case before(a, b):
-			return -1
-		case before(b, a):
-			return 1
-		}
-		return a - b
-	}
 	all := make([]int, len(nodes))
 	for i := range all {
 		all[i] = i
 	}
-	slices.SortFunc(all, less)
+	slices.SortFunc(all, newestFirst(nodes))
 	place := make([]int, len(nodes)) // of a node in all
 	ready := &places{}               // of nodes that nothing is before
 	for i, node := range all {
@@ -308,6 +289,29 @@ func inOrder(nodes []Node, olders [][]string) []int {
 		}
 	}
 	return out
+}
+
+// newestFirst compares indices of nodes: those with the highest version come first, those without a version last.
+func newestFirst(nodes []Node) func(a, b int) int {
+	before := func(a, b int) bool {
+		x, y := nodes[a], nodes[b]
+		switch {
+		case x.version == nil || y.version == nil:
+			return x.version != nil || y.version == nil && compareNatural(x.Name, y.Name) > 0
+		case x.version.Compare(*y.version) != 0:
+			return x.version.GT(*y.version)
+		}
+		return x.Name > y.Name
+	}
+	return func(a, b int) int {
+		switch {
+		case before(a, b):
+			return -1
+		case before(b, a):
+			return 1
+		}
+		return a - b
+	}
 }
 
 // places is a heap.
