@@ -153,8 +153,8 @@ func (a *adoption) undoEach(ctx context.Context, f form) error {
 	return a.sameAnswers(ctx, "after undo")
 }
 
-// sameAgain waits until the cluster is as it was. With copies, a running OLM may not have looked at the copied CSVs yet:
-// before the step either.
+// sameAgain waits until the cluster is as it was. With copies, a running OLM may not have looked at the copied CSVs
+// yet, before the step either.
 func (a *adoption) sameAgain(ctx context.Context, p *departure, before *adopt.State, copies bool) error {
 	const patience = 2 * resync
 	for started := time.Now(); ; {

@@ -138,8 +138,8 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	return r, nil
 }
 
-// clusterOf returns the cluster of a tree, and the tree's objects without its patches and with what its OperatorPolicies
-// make.
+// clusterOf returns the cluster of a tree, and the tree's objects without its patches and with what its
+// OperatorPolicies make.
 func clusterOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs) (*cluster, []*manifest.Object) {
 	objects, patches := apart(t)
 	objects, unknown := WithPolicies(ctx, objects, namespace, catalogs)
