@@ -121,7 +121,7 @@ func (a *adoption) undoEach(ctx context.Context, f form) error {
 		if err == nil && len(s.Undo) > 0 {
 			_, err = a.follow(ctx, "undo "+s.Title, s.Undo)
 			if err == nil {
-				err = a.sameAgain(ctx, p, here, true)
+				err = a.sameAgain(ctx, p, here, f.olm == adopt.OLMRuns)
 			}
 			if err == nil {
 				_, err = a.run(ctx, []adopt.Step{s})
@@ -131,11 +131,6 @@ func (a *adoption) undoEach(ctx context.Context, f form) error {
 			return fmt.Errorf("step %q, undone and done again: %w", s.Title, err)
 		}
 		ran += n
-		if s.Title == adopt.SkipTitle { // a running OLM takes the APIs from the group when it looks at it again
-			if err := sleep(ctx, resync+jitter); err != nil {
-				return err
-			}
-		}
 	}
 	for _, s := range slices.Backward(p.steps[:point]) {
 		if _, err := a.follow(ctx, "undo "+s.Title, s.Undo); err != nil {
@@ -153,9 +148,8 @@ func (a *adoption) undoEach(ctx context.Context, f form) error {
 	return a.sameAnswers(ctx, "after undo")
 }
 
-// sameAgain waits until the cluster is as it was. With copies, a running OLM may not have looked at the copied CSVs
-// yet, before the step either.
-func (a *adoption) sameAgain(ctx context.Context, p *departure, before *adopt.State, copies bool) error {
+// sameAgain waits until the cluster is as it was. With running, what OLM makes of earlier steps does not count.
+func (a *adoption) sameAgain(ctx context.Context, p *departure, before *adopt.State, running bool) error {
 	const patience = 2 * resync
 	for started := time.Now(); ; {
 		now, _, err := a.dump(ctx)
@@ -163,7 +157,7 @@ func (a *adoption) sameAgain(ctx context.Context, p *departure, before *adopt.St
 			return err
 		}
 		_, err = tolerance{labelled: true, kinds: []string{"Subscription"}, restarted: p.restarts,
-			copies: copies}.restored(before, now)
+			running: running}.restored(before, now)
 		if err == nil || time.Since(started) > patience {
 			return err
 		}

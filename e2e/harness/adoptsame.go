@@ -27,7 +27,9 @@ type tolerance struct {
 	labelled bool
 	// reports Deployments that were changed and changed back; may be nil
 	restarted func(o *dump.Object) bool
-	copies    bool // OLM has not yet brought its copied CSVs up to date
+	// A running OLM may not have looked at what a step changed: copied CSVs, the APIs of groups, and the ClusterRoles
+	// of their users follow later.
+	running bool
 	group     bool // OperatorGroups have other UIDs, and OLM labels and selects namespaces by them
 }
 
@@ -69,6 +71,21 @@ func content(s *adopt.State) string {
 
 var groupUID = regexp.MustCompile(`olm\.operatorgroup\.uid/[-0-9a-f]+`)
 
+// withoutFollowing removes from an object what a running OLM makes of ClusterServiceVersions when it looks at them.
+func withoutFollowing(o *dump.Object, v, meta map[string]any) {
+	_, copied := o.Copied()
+	annotations, _ := meta["annotations"].(map[string]any)
+	switch {
+	case copied:
+		delete(v, "spec")
+	case o.Kind == "OperatorGroup":
+		delete(annotations, "olm.providedAPIs")
+	case o.Kind == "ClusterRole" && o.Labels["olm.owner.kind"] == "OperatorGroup":
+		delete(v, "rules")
+		delete(v, "aggregationRule")
+	}
+}
+
 // kept returns what must stay as it is of an object.
 func (t tolerance) kept(o *dump.Object) map[string]any {
 	v := o.Value()
@@ -83,8 +100,8 @@ func (t tolerance) kept(o *dump.Object) map[string]any {
 	if t.labelled && o.Kind == "ClusterServiceVersion" {
 		delete(meta, "generation") // a plan may empty fields that an undo fills again
 	}
-	if _, copied := o.Copied(); t.copies && copied {
-		delete(v, "spec")
+	if t.running {
+		withoutFollowing(o, v, meta)
 	}
 	if labels, ok := meta["labels"].(map[string]any); ok && t.labelled {
 		delete(labels, "olm.managed")

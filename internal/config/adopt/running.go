@@ -47,14 +47,10 @@ func (d *departure) checkRunning() (err error) {
 	return err
 }
 
-// SkipTitle is the title of the step after which a running OLM leaves the operators alone. When it next looks at their
-// OperatorGroup, it takes the APIs of those with APIServices from it.
-const SkipTitle = "Have OLM skip the operators"
-
 // skip has a running OLM leave the CSVs alone. When they are deleted later, OLM would delete the APIServices that they
 // own, and take the conversion from their CRDs (OLM: handleClusterServiceVersionDeletion): so they lose both.
 func (p *planner) skip(d *departure) {
-	s := Step{Title: SkipTitle, Who: byAdmin,
+	s := Step{Title: "Have OLM skip the operators", Who: byAdmin,
 		Text: []string{"OLM runs on for the other operators. It does not reconcile a ClusterServiceVersion whose " +
 			"status.reason is " + string(noRetry) + "; its phase stays " + string(v1alpha1.CSVPhaseSucceeded) + ". " +
 			"From here on OLM repairs nothing of these operators, and renews none of their certificates.",
