@@ -30,7 +30,7 @@ type tolerance struct {
 	// A running OLM may not have looked at what a step changed: copied CSVs, the APIs of groups, and the ClusterRoles
 	// of their users follow later.
 	running bool
-	group     bool // OperatorGroups have other UIDs, and OLM labels and selects namespaces by them
+	group   bool // OperatorGroups have other UIDs, and OLM labels and selects namespaces by them
 }
 
 // restored compares a cluster with what it was before, and counts what is equal. InstallPlans are history, and are not
