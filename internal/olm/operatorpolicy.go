@@ -29,7 +29,6 @@ type OperatorPolicy struct {
 	Path   string           // of the OperatorPolicy in Within, such as spec.policy-templates[0].objectDefinition
 
 	Enforced  bool     // remediationAction: that of a Policy counts before its own
-	MustHave  bool     // complianceType
 	Disabled  bool     // the Policy is
 	Automatic bool     // upgradeApproval
 	Versions  []string // names of ClusterServiceVersions; empty: all
@@ -114,7 +113,6 @@ func readOperatorPolicy(p *OperatorPolicy, override string) *OperatorPolicy {
 		action = override
 	}
 	p.Enforced = strings.EqualFold(action, "enforce")
-	p.MustHave = o.Spec.ComplianceType == "musthave"
 	p.Automatic = o.Spec.UpgradeApproval == "Automatic"
 	for _, entry := range o.Spec.Versions {
 		for version := range strings.SplitSeq(entry, ",") {
@@ -211,7 +209,7 @@ func (p *OperatorPolicy) check(o *operatorPolicySpec, unknown []string) {
 		refuse("spec.upgradeApproval", "", "must be None or Automatic")
 	}
 	const sub = "spec.subscription"
-	if p.Package == "" || len(validation.IsDNS1123Label(p.Package)) > 0 {
+	if len(validation.IsDNS1123Label(p.Package)) > 0 {
 		refuse(sub+".name", "", "must be the name of a package")
 	}
 	if ns, given := p.subscription["namespace"]; given && len(validation.IsDNS1123Label(p.Namespace)) > 0 {
@@ -247,7 +245,7 @@ func (p *OperatorPolicy) refuseUnknown(made *manifest.Object, at string) {
 
 // Installs reports whether the controller makes a Subscription.
 func (p *OperatorPolicy) Installs() bool {
-	return p.Enforced && p.MustHave && p.idle == "" && p.Template == "" && len(p.Faults) == 0
+	return p.idle == "" && p.Template == "" && len(p.Faults) == 0
 }
 
 // Idle returns why the policy installs nothing although the API server takes it; empty if it installs something, or if
@@ -275,7 +273,7 @@ func (p *OperatorPolicy) Subscription() *manifest.Object {
 	spec := maps.Clone(p.subscription)
 	delete(spec, "namespace")
 	approval := v1alpha1.ApprovalManual
-	if p.Enforced && p.Automatic && len(p.Versions) == 0 {
+	if p.Automatic && len(p.Versions) == 0 {
 		approval = v1alpha1.ApprovalAutomatic
 	}
 	spec["installPlanApproval"] = string(approval)
