@@ -2,16 +2,17 @@ package compare
 
 import (
 	"context"
+	"slices"
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/predict/upgrade"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // consequences returns what OLM would do about the upgrade.
 func consequences(ctx context.Context, pairs []pair, old, now State, o Options) ([]Consequence, error) {
-	u := upgrade.Upgrade{Old: old.Objects, New: now.Objects, Cluster: o.Cluster, PathKnown: o.PathKnown,
-		Checker: o.CRDs.Checker}
-	u.Cluster = append(u.Cluster, o.CRDs.Objects...)
+	u := upgrade.Upgrade{Old: old.Objects, New: now.Objects, Cluster: together(o.Cluster, o.CRDs.Objects),
+		PathKnown: o.PathKnown, Checker: o.CRDs.Checker}
 	for _, p := range pairs {
 		u.Pairs = append(u.Pairs, upgrade.Pair{Old: p.old.release(), New: p.now.release()})
 	}
@@ -27,6 +28,24 @@ func consequences(ctx context.Context, pairs []pair, old, now State, o Options) 
 		out[i] = Consequence(f)
 	}
 	return out, nil
+}
+
+// together returns the objects of both lists. One that is in both is there once: a path may be that of the cluster and of
+// custom resources.
+func together(a, b []*manifest.Object) (all []*manifest.Object) {
+	type place struct {
+		file, object string
+		line         int
+	}
+	seen := map[place]bool{}
+	for _, o := range slices.Concat(a, b) {
+		at := place{o.File, o.Group() + " " + o.Identity(), o.Line}
+		if !seen[at] {
+			seen[at] = true
+			all = append(all, o)
+		}
+	}
+	return all
 }
 
 // ruleUnresolved is about an operator that the newer release asks for in another way, and that is not known.
