@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -334,6 +335,19 @@ func TestQuestionsOfReadme(t *testing.T) {
 	}
 	if questions < 5 {
 		t.Errorf("%d commands have a question", questions)
+	}
+}
+
+// The first screen of README.md answers why not something else.
+func TestWhyNot(t *testing.T) {
+	page, err := os.ReadFile("../../README.md")
+	noError(t, err)
+	lines := strings.Split(string(page), "\n")
+	table := lines[slices.Index(lines, "| why not | |")+1 : 20]
+	for _, other := range []string{"OLM alone", "Helm chart", "operator-sdk"} {
+		if !slices.ContainsFunc(table, func(row string) bool { return strings.HasPrefix(row, "| ") && strings.Contains(row, other+"? |") }) {
+			t.Errorf("the first table has no row for %s", other)
+		}
 	}
 }
 
