@@ -2,7 +2,6 @@ package resolve_test
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -39,32 +38,43 @@ func TestApprovalByPolicies(t *testing.T) {
 	}
 }
 
-// Only the updates that an OperatorPolicy approves are automatic.
+// Only the updates that an OperatorPolicy approves are automatic. One that names no namespace may manage any Subscription
+// of its name.
 func TestAutomatic(t *testing.T) {
 	var objects []string
-	for _, name := range []string{"alone", "approves", "first-only"} {
+	for _, name := range []string{"alone", "anywhere", "approves", "elsewhere", "first-only"} {
 		objects = append(objects, `apiVersion: operators.coreos.com/v1alpha1
 kind: Subscription
 metadata: {name: `+name+`, namespace: ops}
 spec: {name: `+name+`, channel: stable, source: cat, sourceNamespace: olm, installPlanApproval: Manual}
 `)
 	}
-	for name, approval := range map[string]string{"approves": "Automatic", "first-only": "None"} {
+	for _, p := range []struct{ name, namespace, approval string }{
+		{"anywhere", "", "Automatic"},
+		{"approves", "namespace: ops, ", "Automatic"},
+		{"elsewhere", "namespace: other, ", "Automatic"},
+		{"first-only", "namespace: ops, ", "None"},
+	} {
 		objects = append(objects, `apiVersion: policy.open-cluster-management.io/v1beta1
 kind: OperatorPolicy
-metadata: {name: `+name+`, namespace: policies}
+metadata: {name: `+p.name+`, namespace: policies}
 spec:
   remediationAction: enforce
   complianceType: musthave
-  subscription: {name: `+name+`, namespace: ops, channel: stable, source: cat, sourceNamespace: olm}
-  upgradeApproval: `+approval+"\n")
+  subscription: {name: `+p.name+`, `+p.namespace+`channel: stable, source: cat, sourceNamespace: olm}
+  upgradeApproval: `+p.approval+"\n")
 	}
 	cluster, err := resolve.ReadObjects(reviewtest.Objects(t, "x.yaml", strings.Join(objects, "---\n")), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	subs := slices.DeleteFunc(cluster.Namespaces[0].Subscriptions, func(s resolve.Subscription) bool { return !s.Automatic() })
-	if len(subs) != 1 || subs[0].Name != "approves" {
-		t.Errorf("automatic: %+v", subs)
+	var got []string
+	for _, s := range cluster.Namespaces[0].Subscriptions {
+		if s.Automatic() {
+			got = append(got, s.Name)
+		}
+	}
+	if d := cmp.Diff([]string{"anywhere", "approves"}, got); d != "" {
+		t.Error(d)
 	}
 }
