@@ -26,11 +26,11 @@ func (s *State) approval(step *Step, next *State) approval {
 		return approved
 	}
 	allowed := s.approvedByPolicies(step, next)
-	if len(allowed) > 0 && !slices.ContainsFunc(step.CSVs, func(p Planned) bool { return !allowed[p.Name] }) {
+	if !slices.ContainsFunc(step.CSVs, func(p Planned) bool { return !allowed[p.Name] }) {
 		return approved
 	}
 	for _, m := range step.Subscriptions {
-		if p := s.policyOf(m.Name); p != nil && !p.Allows(m.To) {
+		if p := s.policyOf(m); p != nil && !p.Allows(m.To) {
 			return withheld
 		}
 	}
@@ -43,10 +43,9 @@ func (s *State) approvedByPolicies(step *Step, next *State) map[string]bool {
 	allowed := map[string]bool{}
 	for _, sub := range s.Subscriptions {
 		now := next.find(func(n *Subscription) bool { return n.Name == sub.Name })
-		if sub.policy == nil || now == nil || !sub.policy.Approves(now.CurrentCSV, sub.InstalledCSV == "") {
-			continue
+		if sub.policy != nil && sub.policy.Approves(now.CurrentCSV, sub.InstalledCSV == "") {
+			step.approve(now.CurrentCSV, allowed)
 		}
-		step.approve(now.CurrentCSV, allowed)
 	}
 	return allowed
 }
@@ -60,10 +59,11 @@ func (s *Step) approve(csv string, allowed map[string]bool) {
 	}
 	allowed[csv] = true
 	for _, p := range s.CSVs[i].Bundle().Properties {
-		var required catalog.PackageRequired
-		if p.Type != catalog.TypePackageRequired || json.Unmarshal(p.Value, &required) != nil {
+		if p.Type != catalog.TypePackageRequired {
 			continue
 		}
+		var required catalog.PackageRequired
+		_ = json.Unmarshal(p.Value, &required) // OLM plans nothing with a requirement that it cannot read
 		for _, other := range s.CSVs {
 			if other.Package == required.PackageName {
 				s.approve(other.Name, allowed)
@@ -75,19 +75,15 @@ func (s *Step) approve(csv string, allowed map[string]bool) {
 // Automatic reports whether an OperatorPolicy manages the Subscription and approves its updates.
 func (s Subscription) Automatic() bool { return s.policy != nil && s.policy.Automatic }
 
-// policyOf returns the OperatorPolicy that manages a Subscription, or nil.
-func (s *State) policyOf(subscription string) *olm.OperatorPolicy {
-	if sub := s.find(func(sub *Subscription) bool { return sub.Name == subscription }); sub != nil {
-		return sub.policy
-	}
-	return nil
+// policyOf returns the OperatorPolicy that manages the Subscription of a move, which the state has; nil if there is
+// none.
+func (s *State) policyOf(m Move) *olm.OperatorPolicy {
+	return s.find(func(sub *Subscription) bool { return sub.Name == m.Name }).policy
 }
 
-// managed reports whether an InstallPlan, which may be nil, moves a Subscription that an OperatorPolicy manages.
+// managed reports whether an InstallPlan moves a Subscription that an OperatorPolicy manages.
 func (s *State) managed(step *Step) bool {
-	return step != nil && slices.ContainsFunc(step.Subscriptions, func(m Move) bool {
-		return s.policyOf(m.Name) != nil
-	})
+	return slices.ContainsFunc(step.Subscriptions, func(m Move) bool { return s.policyOf(m) != nil })
 }
 
 // byPolicy says why an OperatorPolicy does not approve that a Subscription of it moves.
@@ -113,7 +109,7 @@ func (j *judge) byPolicy(s *State, sub *Subscription, to string) {
 			hint += ", or name a version of spec.versions in startingCSV"
 		}
 	case sub.InstalledCSV != "" && !p.Automatic:
-		level, message = findings.Note, message+"its upgradeApproval is None"
+		message += "its upgradeApproval is None"
 	default:
 		message += "no OperatorPolicy approves all of " + text.And(others) + ", which the same InstallPlan installs"
 	}
