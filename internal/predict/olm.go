@@ -34,7 +34,6 @@ type simulation struct {
 
 	groupQueue []*group
 	csvQueue   []*csv
-	queued     map[any]bool
 	restless   bool // the loops did not reach a stable state
 	rules      map[string]bool
 }
@@ -49,7 +48,6 @@ func play(c *cluster) *simulation {
 		serving:  map[string]*csv{},
 		owning:   map[string][]*csv{},
 		waiting:  map[string][]*csv{},
-		queued:   map[any]bool{},
 		rules:    map[string]bool{},
 
 		targeting: map[*group]bool{},
@@ -128,15 +126,15 @@ func (o *simulation) wake(namespace string) {
 }
 
 func (o *simulation) wakeGroup(g *group) {
-	if !o.queued[g] {
-		o.queued[g] = true
+	if !g.queued {
+		g.queued = true
 		o.groupQueue = append(o.groupQueue, g)
 	}
 }
 
 func (o *simulation) wakeCSV(v *csv) {
-	if !o.queued[v] {
-		o.queued[v] = true
+	if !v.queued {
+		v.queued = true
 		o.csvQueue = append(o.csvQueue, v)
 	}
 }
@@ -162,24 +160,35 @@ func (o *simulation) runLoops() {
 	}
 	for ; len(o.groupQueue)+len(o.csvQueue) > 0; rounds-- {
 		if rounds == 0 {
-			o.restless, o.groupQueue, o.csvQueue = true, nil, nil
-			clear(o.queued)
+			o.restless = true
+			o.forget()
 			return
 		}
 		if len(o.groupQueue) > 0 {
 			g := o.groupQueue[0]
 			o.groupQueue = o.groupQueue[1:]
-			delete(o.queued, g)
+			g.queued = false
 			o.syncGroup(g)
 			continue
 		}
 		v := o.csvQueue[0]
 		o.csvQueue = o.csvQueue[1:]
-		delete(o.queued, v)
+		v.queued = false
 		if !v.deleted {
 			o.syncCSV(v)
 		}
 	}
+}
+
+// forget empties the queues.
+func (o *simulation) forget() {
+	for _, g := range o.groupQueue {
+		g.queued = false
+	}
+	for _, v := range o.csvQueue {
+		v.queued = false
+	}
+	o.groupQueue, o.csvQueue = nil, nil
 }
 
 // syncGroup is OLM's reconcile loop for OperatorGroups (pkg/controller/operators/olm/operatorgroup.go,
