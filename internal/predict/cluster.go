@@ -99,6 +99,7 @@ type csv struct {
 
 	exists, deleted bool
 	queued          bool // it waits for the reconcile loop
+	position        int  // among the CSVs of its namespace
 	observed        bool // the phase comes from a cluster, which knows more than the tree
 	phase           v1alpha1.ClusterServiceVersionPhase
 	reason          v1alpha1.ConditionReason
