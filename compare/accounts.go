@@ -43,14 +43,13 @@ func renames(old, now State) ([]Rename, error) {
 		add(permissions.Subject{Kind: accountKind, Namespace: p.Old.Namespace, Name: a},
 			permissions.Subject{Kind: accountKind, Namespace: p.New.Namespace, Name: b}, why)
 	}
+	versionless := func(s permissions.Subject) [2]string { return [2]string{s.Namespace, workload.Versionless(s.Name)} }
+	alike := map[[2]string][]permissions.Subject{}
+	for b := range fresh {
+		alike[versionless(b)] = append(alike[versionless(b)], b)
+	}
 	for _, a := range old.Permissions.Accounts {
-		var same []permissions.Subject
-		for b := range fresh {
-			if gone[a] && a.Namespace == b.Namespace && workload.Versionless(a.Name) == workload.Versionless(b.Name) {
-				same = append(same, b)
-			}
-		}
-		if len(same) == 1 {
+		if same := alike[versionless(a)]; len(same) == 1 {
 			add(a, same[0], "only the version in its name differs")
 		}
 	}
@@ -112,13 +111,13 @@ func ended(s, other State) (map[permissions.Subject]bool, error) {
 	if err != nil {
 		return nil, err
 	}
+	may := map[permissions.Subject]bool{}
+	for _, i := range other.Permissions.Permissions {
+		may[i.Subject] = true
+	}
 	out := map[permissions.Subject]bool{}
 	for _, a := range s.Permissions.Accounts {
-		may := slices.ContainsFunc(
-			other.Permissions.Permissions,
-			func(i permissions.Item) bool { return i.Subject == a },
-		)
-		out[a] = !may && !users[a]
+		out[a] = !may[a] && !users[a]
 	}
 	return out, nil
 }

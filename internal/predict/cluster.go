@@ -74,6 +74,7 @@ type group struct {
 	refused error // why OLM rejects the targets and writes no status
 
 	exists     bool // the simulation has created it
+	queued     bool // it waits for a reconcile loop
 	hasAccount bool // OLM has found its ServiceAccount
 	status     []string
 	resolved   bool // OLM has written the status
@@ -97,6 +98,8 @@ type csv struct {
 	source          string            // olm.copiedFrom
 
 	exists, deleted bool
+	queued          bool // it waits for the reconcile loop
+	position        int  // among the CSVs of its namespace
 	observed        bool // the phase comes from a cluster, which knows more than the tree
 	phase           v1alpha1.ClusterServiceVersionPhase
 	reason          v1alpha1.ConditionReason

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -34,10 +35,10 @@ func (o *simulation) set(v *csv, phase v1alpha1.ClusterServiceVersionPhase, reas
 	for _, g := range o.groupsIn[v.namespace] {
 		o.wakeGroup(g)
 	}
-	for _, other := range o.csvsIn[v.namespace] {
-		if other.replaces == v.name || v.replaces == other.name {
-			o.wakeCSV(other)
-		}
+	related := slices.Concat(o.called[[2]string{v.namespace, v.replaces}], o.heirs[[2]string{v.namespace, v.name}])
+	slices.SortFunc(related, func(a, b *csv) int { return cmp.Compare(a.position, b.position) })
+	for _, other := range related {
+		o.wakeCSV(other)
 	}
 }
 
@@ -288,8 +289,8 @@ func (o *simulation) failed(v *csv, g *group) {
 
 // inNamespace returns the CSV of a name, or nil.
 func (o *simulation) inNamespace(namespace, name string) *csv {
-	for _, v := range o.csvsIn[namespace] {
-		if v.name == name && !v.deleted {
+	for _, v := range o.called[[2]string{namespace, name}] {
+		if !v.deleted {
 			return v
 		}
 	}
@@ -298,8 +299,8 @@ func (o *simulation) inNamespace(namespace, name string) *csv {
 
 // replacing returns the CSV that replaces v, or nil.
 func (o *simulation) replacing(v *csv) *csv {
-	for _, other := range o.csvsIn[v.namespace] {
-		if other.replaces == v.name && !other.deleted {
+	for _, other := range o.heirs[[2]string{v.namespace, v.name}] {
+		if !other.deleted {
 			return other
 		}
 	}

@@ -24,6 +24,8 @@ type simulation struct {
 	*cluster
 	groupsIn map[string][]*group        // by namespace, in the order of creation
 	csvsIn   map[string][]*csv          // without copies
+	called   map[[2]string][]*csv       // of csvsIn, by namespace and name
+	heirs    map[[2]string][]*csv       // of csvsIn, by namespace and the name that they replace
 	covering map[string]map[*group]bool // groups by the namespaces that they cover; "" has the global groups
 
 	targeting map[*group]bool // groups that cover a namespace
@@ -32,9 +34,8 @@ type simulation struct {
 	owning  map[string][]*csv // by APIService: the CSVs that own it
 	waiting map[string][]*csv // by APIService: the CSVs that require it
 
-	groupQueue []*group
-	csvQueue   []*csv
-	queued     map[any]bool
+	groupQueue queue[*group]
+	csvQueue   queue[*csv]
 	restless   bool // the loops did not reach a stable state
 	rules      map[string]bool
 }
@@ -45,11 +46,12 @@ func play(c *cluster) *simulation {
 		cluster:  c,
 		groupsIn: map[string][]*group{},
 		csvsIn:   map[string][]*csv{},
+		called:   map[[2]string][]*csv{},
+		heirs:    map[[2]string][]*csv{},
 		covering: map[string]map[*group]bool{},
 		serving:  map[string]*csv{},
 		owning:   map[string][]*csv{},
 		waiting:  map[string][]*csv{},
-		queued:   map[any]bool{},
 		rules:    map[string]bool{},
 
 		targeting: map[*group]bool{},
@@ -108,8 +110,11 @@ func (o *simulation) create(g *group, v *csv) {
 		o.wake(g.Namespace)
 		return
 	}
-	v.exists = true
+	v.exists, v.position = true, len(o.csvsIn[v.namespace])
 	o.csvsIn[v.namespace] = append(o.csvsIn[v.namespace], v)
+	name, replaces := [2]string{v.namespace, v.name}, [2]string{v.namespace, v.replaces}
+	o.called[name] = append(o.called[name], v)
+	o.heirs[replaces] = append(o.heirs[replaces], v)
 	if v.phase == v1alpha1.CSVPhaseSucceeded || v.phase == v1alpha1.CSVPhaseInstalling ||
 		v.phase == v1alpha1.CSVPhaseReplacing {
 		o.serve(v)
@@ -128,16 +133,16 @@ func (o *simulation) wake(namespace string) {
 }
 
 func (o *simulation) wakeGroup(g *group) {
-	if !o.queued[g] {
-		o.queued[g] = true
-		o.groupQueue = append(o.groupQueue, g)
+	if !g.queued {
+		g.queued = true
+		o.groupQueue.push(g)
 	}
 }
 
 func (o *simulation) wakeCSV(v *csv) {
-	if !o.queued[v] {
-		o.queued[v] = true
-		o.csvQueue = append(o.csvQueue, v)
+	if !v.queued {
+		v.queued = true
+		o.csvQueue.push(v)
 	}
 }
 
@@ -160,26 +165,53 @@ func (o *simulation) runLoops() {
 	if !o.restless {
 		rounds += 100 * (len(o.groups) + len(o.csvs))
 	}
-	for ; len(o.groupQueue)+len(o.csvQueue) > 0; rounds-- {
+	for ; o.groupQueue.len()+o.csvQueue.len() > 0; rounds-- {
 		if rounds == 0 {
-			o.restless, o.groupQueue, o.csvQueue = true, nil, nil
-			clear(o.queued)
+			o.restless = true
+			o.forget()
 			return
 		}
-		if len(o.groupQueue) > 0 {
-			g := o.groupQueue[0]
-			o.groupQueue = o.groupQueue[1:]
-			delete(o.queued, g)
+		if o.groupQueue.len() > 0 {
+			g := o.groupQueue.pop()
+			g.queued = false
 			o.syncGroup(g)
 			continue
 		}
-		v := o.csvQueue[0]
-		o.csvQueue = o.csvQueue[1:]
-		delete(o.queued, v)
+		v := o.csvQueue.pop()
+		v.queued = false
 		if !v.deleted {
 			o.syncCSV(v)
 		}
 	}
+}
+
+// forget empties the queues.
+func (o *simulation) forget() {
+	for o.groupQueue.len() > 0 {
+		o.groupQueue.pop().queued = false
+	}
+	for o.csvQueue.len() > 0 {
+		o.csvQueue.pop().queued = false
+	}
+}
+
+// queue is first in, first out. An empty one uses its memory again: after each object that is created, all of a
+// namespace is queued.
+type queue[T any] struct {
+	items []T
+	next  int
+}
+
+func (q *queue[T]) len() int { return len(q.items) - q.next }
+
+func (q *queue[T]) push(item T) { q.items = append(q.items, item) }
+
+func (q *queue[T]) pop() T {
+	item := q.items[q.next]
+	if q.next++; q.next == len(q.items) {
+		q.items, q.next = q.items[:0], 0
+	}
+	return item
 }
 
 // syncGroup is OLM's reconcile loop for OperatorGroups (pkg/controller/operators/olm/operatorgroup.go,

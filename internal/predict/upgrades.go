@@ -22,12 +22,12 @@ func (c *cluster) judgeUpgrades(ctx context.Context) error {
 		u.New = append(u.New, c.crds[name])
 	}
 	u.Old = u.New
-	at := map[string]*csv{}
+	at, named := map[string]*csv{}, c.named()
 	for _, v := range c.csvs {
 		if v.copied {
 			continue
 		}
-		old := c.named(v.namespace, v.replaces)
+		old := named[[2]string{v.namespace, v.replaces}]
 		if old == nil && !c.converts(v) {
 			continue
 		}
@@ -48,14 +48,15 @@ func (c *cluster) judgeUpgrades(ctx context.Context) error {
 	return err
 }
 
-// named returns a CSV that is no copy, or nil.
-func (c *cluster) named(namespace, name string) *csv {
-	for _, v := range c.csvs {
-		if v.namespace == namespace && v.name == name && !v.copied {
-			return v
+// named returns the CSVs that are no copies, by namespace and name.
+func (c *cluster) named() map[[2]string]*csv {
+	out := map[[2]string]*csv{}
+	for _, v := range slices.Backward(c.csvs) { // of two with the same name, the first counts
+		if !v.copied {
+			out[[2]string{v.namespace, v.name}] = v
 		}
 	}
-	return nil
+	return out
 }
 
 // converts reports whether a CSV owns a CRD of the tree that is converted by a webhook.
