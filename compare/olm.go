@@ -30,8 +30,8 @@ func consequences(ctx context.Context, pairs []pair, old, now State, o Options) 
 	return out, nil
 }
 
-// together returns the objects of both lists. One that is in both is there once: a path may be that of the cluster and of
-// custom resources.
+// together returns the objects of both lists. One that is in both is there once: a path may be that of the cluster and
+// of custom resources.
 func together(a, b []*manifest.Object) (all []*manifest.Object) {
 	type place struct {
 		file, object string

@@ -227,9 +227,9 @@ func (p *planner) subscribed(operators []*Operator, running bool) []string {
 	return commands
 }
 
-// repeated returns a command that runs another one until a check holds, and still does after five seconds: a running OLM
-// writes the whole status of a Subscription from what it read before (OLM: pkg/controller/operators/catalog/operator.go,
-// updateSubscriptionStatuses).
+// repeated returns a command that runs another one until a check holds, and still does after five seconds: a running
+// OLM writes the whole status of a Subscription from what it read before (OLM:
+// pkg/controller/operators/catalog/operator.go, updateSubscriptionStatuses).
 func repeated(command, check string) string {
 	return fmt.Sprintf("for i in 1 2 3 4 5 6 7 8 9; do %s && sleep 5 && %s && break; done; %s", command, check, check)
 }
