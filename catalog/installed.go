@@ -9,7 +9,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 )
 
-// NoReleaseError says that a text is neither a version nor the name of a release of a package.
+// NoReleaseError is about a text that is neither a version nor the name of a release of a package.
 type NoReleaseError struct{ Text string }
 
 func (e *NoReleaseError) Error() string {

@@ -11,7 +11,7 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
-// approval says what happens to an InstallPlan.
+// approval is what happens to an InstallPlan.
 type approval int
 
 const (
@@ -86,7 +86,7 @@ func (s *State) managed(step *Step) bool {
 	return slices.ContainsFunc(step.Subscriptions, func(m Move) bool { return s.policyOf(m) != nil })
 }
 
-// byPolicy says why an OperatorPolicy does not approve that a Subscription of it moves.
+// byPolicy reports why an OperatorPolicy does not approve that a Subscription of it moves.
 func (j *judge) byPolicy(s *State, sub *Subscription, to string) {
 	p := sub.policy
 	name := fmt.Sprintf("%s (%s:%d)", p.Object.Identity(), p.Object.File, p.Object.Line)

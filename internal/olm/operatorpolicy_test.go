@@ -73,7 +73,7 @@ func TestOperatorPolicy(t *testing.T) {
 	}
 }
 
-// made says what OperatorPolicies make, or why they make nothing.
+// made returns what OperatorPolicies make, or why they make nothing.
 func made(objects []*manifest.Object) string {
 	all, unknown := olm.WithPolicies(objects, nil)
 	var out []string

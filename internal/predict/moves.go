@@ -108,15 +108,16 @@ func (m *movement) namespace(ctx context.Context, state *resolve.State) error {
 	found := len(m.is.findings)
 	m.is.report(start, result)
 	m.Findings = append(m.Findings, m.is.findings[found:]...)
+	asking := m.is.asking(state.Namespace, result.Steps)
 	for _, now := range result.End().Subscriptions {
-		m.subscription(state, start, result, now)
+		m.subscription(state, start, result, now, asking)
 	}
 	return nil
 }
 
 // subscription adds the move of a Subscription, if its operator moves.
-func (m *movement) subscription(older, start *resolve.State, result *resolve.Result, now resolve.Subscription) {
-	ns := older.Namespace
+func (m *movement) subscription(older, start *resolve.State, result *resolve.Result, now resolve.Subscription,
+	asking func(string) (*subscription, bool)) {
 	from := ""
 	for _, s := range start.Subscriptions {
 		if s.Name == now.Name {
@@ -143,30 +144,40 @@ func (m *movement) subscription(older, start *resolve.State, result *resolve.Res
 	if move.Steps == nil { // OLM creates the Subscription
 		move.Steps = []string{now.InstalledCSV}
 	}
-	owner, dependency := m.is.asking(ns, result.Steps)(now.InstalledCSV)
+	owner, dependency := asking(now.InstalledCSV)
 	move.Object = owner.Object
 	move.Approval = slices.ContainsFunc(start.Subscriptions, func(s resolve.Subscription) bool {
 		return s.Manual && !s.Automatic()
 	})
 	install := func(state *resolve.State, name string) *Install {
-		p := packageIn(state, now.Source, now.SourceNamespace, now.Package)
-		b := p.Bundle(name)
-		if b == nil {
-			return nil
+		pkg := packageIn(state, now.Source, now.SourceNamespace, now.Package)
+		i := installOf(owner, &now, pkg, channel, name)
+		if i != nil {
+			i.Dependency = dependency
 		}
-		ch := p.ChannelOf(channel, name)
-		if ch == nil {
-			ch = p.ChannelOf("", name) // the channel is new
-		}
-		return &Install{Subscription: owner.Object, Namespace: ns, Name: name, Dependency: dependency, sub: owner,
-			Catalog: now.SourceNamespace + "/" + now.Source,
-			Choice:  catalog.Choice{Package: p, Channel: ch, Bundle: b}}
+		return i
 	}
 	move.Old, move.New = install(older, from), install(start, now.InstalledCSV)
 	if move.Old == nil && from != "" {
 		move.Old = install(start, from)
 	}
 	m.Moves = append(m.Moves, move)
+}
+
+// installOf returns the installation of a release that a Subscription of OLM's, which owner asks for, has of a package;
+// nil if the package does not have it. Where the channel does not have it, it is that of another channel.
+func installOf(owner *subscription, sub *resolve.Subscription, pkg *catalog.Package, channel, name string) *Install {
+	b := pkg.Bundle(name)
+	if b == nil {
+		return nil
+	}
+	ch := pkg.ChannelOf(channel, name)
+	if ch == nil {
+		ch = pkg.ChannelOf("", name)
+	}
+	return &Install{Subscription: owner.Object, Namespace: owner.Namespace, Name: name, sub: owner,
+		Catalog: sub.SourceNamespace + "/" + sub.Source,
+		Choice:  catalog.Choice{Package: pkg, Channel: ch, Bundle: b}}
 }
 
 // extensions finds the moves of ClusterExtensions.

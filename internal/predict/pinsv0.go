@@ -32,11 +32,7 @@ func SubscriptionPins(ctx context.Context, t *tree.Tree, namespace string, catal
 	for _, u := range refused {
 		unknown = append(unknown, Unknown{u.Object, u.Why})
 	}
-	objects, patches := apart(t)
-	c := read(objects, namespace)
-	for _, p := range patches {
-		c.patch(p, namespace)
-	}
+	c, _ := clusterOf(ctx, t, namespace, catalogs)
 	cluster := resolve.ReadValid(c.resolverObjects())
 	report, err := Check(ctx, t, Options{Namespace: namespace, Catalogs: catalogs})
 	if err != nil {
@@ -398,17 +394,11 @@ func (p *Pin) follow(start *resolve.State, result *resolve.Result, name string) 
 func (b *pinner) mover(start *resolve.State, s *subscription, pkg *catalog.Package, channel string) func(string) Move {
 	sub := subscriptionIn(start, s.Name)
 	install := func(name string) *Install {
-		bundle := pkg.Bundle(name)
-		if bundle == nil {
-			return nil
+		i := installOf(s, sub, pkg, channel, name)
+		if i != nil {
+			i.Group = b.report.group(start.Namespace)
 		}
-		ch := pkg.ChannelOf(channel, name)
-		if ch == nil {
-			ch = pkg.ChannelOf("", name)
-		}
-		return &Install{Subscription: s.Object, Namespace: start.Namespace, Name: name, sub: s,
-			Catalog: sub.SourceNamespace + "/" + sub.Source, Group: b.report.group(start.Namespace),
-			Choice: catalog.Choice{Package: pkg, Channel: ch, Bundle: bundle}}
+		return i
 	}
 	from := sub.InstalledCSV
 	return func(to string) Move { return Move{Old: install(from), New: install(to), Approval: sub.Manual} }

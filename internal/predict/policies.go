@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -23,8 +24,9 @@ import (
 // name none. unknown are the policies of which nobody can say what they make.
 func WithPolicies(ctx context.Context, objects []*manifest.Object, namespace string, catalogs Catalogs) (
 	all []*manifest.Object, unknown []olm.UnknownPolicy) {
+	known := sync.OnceValue(func() Catalogs { return catalogs.with(resolve.ReadValid(objects).CatalogSources) })
 	return olm.WithPolicies(objects, func(p *olm.OperatorPolicy) (olm.Defaults, error) {
-		d, err := catalogs.with(resolve.ReadValid(objects).CatalogSources).defaults(ctx, p)
+		d, err := known().defaults(ctx, p)
 		d.Namespace = cmp.Or(d.Namespace, namespace)
 		if err != nil && p.Channel != "" && p.Source != "" && p.SourceNamespace != "" {
 			err = nil // only the namespace is missing
@@ -152,8 +154,8 @@ func (r *resolution) notApproved(namespace string, result *resolve.Result) {
 	}
 }
 
-// defaultChannels gives each Subscription of an OperatorPolicy that names no channel the default channel that catalogs
-// have.
+// defaultChannels sets the channel of each Subscription of an OperatorPolicy that names none to the default channel
+// that catalogs have.
 func (c *cluster) defaultChannels(ctx context.Context, state *resolve.State, catalogs Catalogs) {
 	for _, p := range olm.OperatorPolicies(c.policies) {
 		if !p.Installs() || p.Channel != "" {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -81,7 +82,8 @@ func checkChannels(objects []*manifest.Object, channels map[string]string) error
 	}
 	slices.Sort(packages)
 	packages = slices.Compact(packages)
-	for name, channel := range channels {
+	for _, name := range slices.Sorted(maps.Keys(channels)) {
+		channel := channels[name]
 		switch {
 		case name == "" && len(packages) > 1:
 			return manifest.WithHint(fmt.Errorf("channel %s is for one package, and there are Subscriptions of %s",

@@ -232,7 +232,7 @@ func (o *Operator) sayWithdrawn() {
 	}
 }
 
-// notThere says that nothing leads on from a release that the catalog does not have.
+// notThere returns the sentence that nothing leads on from a release that the catalog does not have.
 func notThere(channel string) string {
 	return fmt.Sprintf("the catalog does not have it, and nothing%s updates it: withdrawn from the catalog, or a "+
 		"typing error", inChannel(channel))
