@@ -266,17 +266,8 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, sources map[s
 		f.sayWritten(cmd.ErrOrStderr(), state)
 	}
 	if plan != nil {
-		script := strings.TrimSuffix(f.plan, ".md") + ".sh"
-		if err := writeFile(f.plan, plan.Markdown(filepath.Base(script)), f.force, hint); err != nil {
+		if err := f.writePlan(cmd.ErrOrStderr(), plan, hint); err != nil {
 			return err
-		}
-		if err := writeFile(script, plan.Script(filepath.Base(f.plan)), f.force, hint); err != nil {
-			return err
-		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: wrote %s and %s: read both, and run nothing blindly\n", f.plan, script)
-		if n := len(plan.Lost); n > 0 {
-			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: the plan takes away %s; step 2 lists who loses what\n",
-				text.Count(n, "right"))
 		}
 	}
 	if f.to == generate.ProfileClusterExtension && f.output != output.Stdout {

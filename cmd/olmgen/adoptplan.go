@@ -2,12 +2,15 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/config/adopt"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
@@ -42,6 +45,33 @@ func (f *adoptFlags) backup(cmd *cobra.Command, state *adopt.State, sources map[
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: wrote %s: what the dump has of %s\n", f.before,
 		text.Count(len(state.All()), "operator"))
+	return nil
+}
+
+// besides returns the path of a file that belongs to a plan.
+func besides(plan, extension string) string { return strings.TrimSuffix(plan, ".md") + extension }
+
+// writePlan writes a plan and the files that belong to it.
+func (f *adoptFlags) writePlan(stderr io.Writer, plan *adopt.Plan, hint string) error {
+	script, known := besides(f.plan, ".sh"), besides(f.plan, ".known.json")
+	files, contents := []string{f.plan, script}, [][]byte{plan.Markdown(filepath.Base(script)),
+		plan.Script(filepath.Base(f.plan))}
+	if len(plan.Known) > 0 {
+		files, contents = append(files, known), append(contents, findings.NewBaseline(plan.Known).Encode())
+	}
+	for i, file := range files {
+		if err := writeFile(file, contents[i], f.force, hint); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(stderr, "olmgen: wrote %s: read them, and run nothing blindly\n", text.And(files))
+	if names := plan.Restarts(); len(names) > 0 {
+		fmt.Fprintf(stderr, "olmgen: warning: the plan restarts the pods of %s\n", text.And(names))
+	}
+	if n := len(plan.Lost); n > 0 {
+		fmt.Fprintf(stderr, "olmgen: warning: the plan takes away %s; step 2 lists who loses what\n",
+			text.Count(n, "right"))
+	}
 	return nil
 }
 
@@ -122,6 +152,8 @@ func (f *adoptFlags) commands(file string, refused []string) adopt.Commands {
 	where := words("namespace", f.choice.Namespaces) + words("except", f.choice.Except)
 	chosen, sources := words("package", f.choice.Packages)+where, words("source", f.sources)
 	part := words("package", refused) + where
+	verify := "olmgen adopt --verify backup.yaml -f " + adopt.Quote(file) + chosen
+	known := filepath.Base(besides(f.plan, ".known.json"))
 	return adopt.Commands{
 		Backup: []string{
 			"[ -s backup.yaml ] || { " + dump.Command() + " > backup.part && mv backup.part backup.yaml; }",
@@ -130,7 +162,7 @@ func (f *adoptFlags) commands(file string, refused []string) adopt.Commands {
 			"" + adopt.PartDirectory + ".yaml " +
 			"--directory " + adopt.PartDirectory + " --force", "olmgen render -f " + adopt.PartDirectory + ".yaml"},
 		Render: "olmgen render -f " + adopt.Quote(file),
-		Verify: "olmgen adopt --verify backup.yaml -f " + adopt.Quote(file) + chosen,
-		Again:  dump.Command() + " | olmgen adopt --verify - -f " + adopt.Quote(file) + chosen,
+		Verify: verify, VerifyKnown: verify + " --baseline " + adopt.Quote(known), Known: known,
+		Again: dump.Command() + " | olmgen adopt --verify - -f " + adopt.Quote(file) + chosen,
 	}
 }

@@ -41,7 +41,9 @@ type Commands struct {
 	Render string   // renders the file
 	Part   []string // renders the operators that leave OLM to PartDirectory, if OLM v1 takes others over
 	Verify string   // compares backup.yaml with the file
-	Again  string   // compares the cluster with the file, later
+	// VerifyKnown is Verify that accepts what Known names, the file that gets Known of the plan as a baseline.
+	VerifyKnown, Known string
+	Again              string // compares the cluster with the file, later
 }
 
 // view is what the template shows.

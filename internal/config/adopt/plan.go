@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
@@ -16,6 +17,20 @@ type Plan struct {
 	Steps []Step
 	Notes []string // about GitOps engines
 	Lost  []string // rights that somebody loses, a line for each subject and place
+
+	// Known are the restarts and lost rights that the step about reviewing names, as findings about backup.yaml. The
+	// check of that step has them as its baseline, so that it fails for everything else.
+	Known []findings.Finding
+}
+
+// Restarts returns the Deployments whose pods the plan restarts or starts.
+func (p *Plan) Restarts() (names []string) {
+	for _, f := range p.Known {
+		if f.Rule == restartRule && !slices.Contains(names, f.Object) {
+			names = append(names, f.Object)
+		}
+	}
+	return names
 }
 
 // Step is one step. A person can undo every step before the one that is the point.
@@ -70,6 +85,7 @@ func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, erro
 	if p.plan.Lost, err = p.departure.lostRights(rendered); err != nil {
 		return nil, err
 	}
+	p.plan.Known = p.result.known()
 	switch o.To {
 	case generate.ProfileOLM, generate.ProfileSubscription:
 		p.before()
@@ -143,7 +159,12 @@ func (p *planner) render() {
 		Run:   []string{p.Commands.Render},
 		Check: []string{p.Commands.Verify},
 		Undo:  []string{"git revert HEAD"}}
-	if restarts := p.objects(func(c Compared) bool { return len(c.Restarts) > 0 }); len(restarts) > 0 {
+	if len(p.plan.Known) > 0 {
+		s.Check = []string{p.Commands.VerifyKnown}
+		s.Text = append(s.Text, p.Commands.Known+" has the restarts and lost rights that this step names: the check "+
+			"fails for every other one.")
+	}
+	if restarts := p.plan.Restarts(); len(restarts) > 0 {
 		s.Text = append(s.Text, "Applying restarts the pods of "+text.And(restarts)+".")
 	}
 	for _, c := range p.result.Objects {
@@ -251,7 +272,8 @@ func (p *planner) withoutOLM(operators []*Operator) {
 	p.later()
 }
 
-// scales returns the commands that scale OLM's Deployments: to zero, or to what the dump has.
+// scales returns the commands that scale OLM's Deployments: to zero, which waits until their pods are gone, or to what
+// the dump has.
 func (p *planner) scales(zero bool) (commands []string) {
 	namespace := p.olmNamespace()
 	for _, name := range olmDeployments {
@@ -268,15 +290,22 @@ func (p *planner) scales(zero bool) (commands []string) {
 		commands = append(commands, fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=%d", Quote(namespace),
 			name, replicas))
 	}
+	if zero {
+		commands = append(commands, "kubectl -n "+Quote(namespace)+" wait pods -l "+Quote(olmPods)+
+			" --for=delete --timeout=5m")
+	}
 	return commands
 }
+
+// olmPods selects the pods of olmDeployments.
+const olmPods = "app in (olm-operator,catalog-operator)"
 
 func (p *planner) scaleDown() {
 	s := Step{Title: "Scale OLM down", Who: byAdmin,
 		Text: []string{"From here on OLM installs, repairs and removes nothing in the whole cluster, and renews no " +
 			"certificate."},
 		Run:   append(p.overrides(true), p.scales(true)...),
-		Check: []string{nothing("kubectl get pods -A -l 'app in (olm-operator,catalog-operator)' -o name")},
+		Check: []string{nothing("kubectl get pods -A -l " + Quote(olmPods) + " -o name")},
 		Undo:  append(p.scales(false), p.overrides(false)...)}
 	if p.olmNamespace() == openShift {
 		s.Text = append(s.Text, "The cluster version operator of OpenShift would scale it up again. The override "+

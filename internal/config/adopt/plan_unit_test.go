@@ -99,13 +99,14 @@ func TestPlans(t *testing.T) {
 		{"openshift", shift(port(), openShift), []string{"barge"}, Options{To: generate.ProfileOLMv1}, nil},
 		{"stays", ferry(), []string{"ferry"}, Options{}, ferry()},
 		{"subscription", ferry(), []string{"ferry"}, Options{To: generate.ProfileSubscription}, ferry()},
+		{"restarts", list, []string{"ferry", "tug"}, Options{To: generate.ProfileDescoped}, with(renderedPort(), "Deployment", `spec: {selector: {a: b}}`)},
 		{"migration", migrating(), []string{"ferry"}, Options{To: generate.ProfileClusterExtension}, nil},
 		{"part-of-a-migration", ready, []string{"ferry", "tug"}, Options{To: generate.ProfileClusterExtension}, nil},
 		{"no-migration", ready, []string{"tug"}, Options{To: generate.ProfileClusterExtension}, nil},
 		{"part-of-a-migration-running", ready, []string{"ferry", "tug"}, Options{To: generate.ProfileClusterExtension, OLM: OLMRuns}, nil},
 	} {
 		c.options.Directory = "out"
-		c.options.Commands = Commands{Backup: []string{"BACKUP"}, Render: "RENDER", Part: []string{"PART"}, Verify: "VERIFY", Again: "AGAIN"}
+		c.options.Commands = Commands{Backup: []string{"BACKUP"}, Render: "RENDER", Part: []string{"PART"}, Verify: "VERIFY", Again: "AGAIN", Known: "KNOWN", VerifyKnown: "VERIFY BUT KNOWN"}
 		p, err := NewPlan(mustSelect(t, cluster(t, c.list), c.choice...), c.rendered, asOLM, c.options)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)

@@ -184,7 +184,11 @@ func (p *planner) subscriptions(d *departure) {
 	s := Step{Title: "Remove InstallPlans and Subscriptions", Who: byAdmin,
 		Text: []string{"OLM would install an operator again that has a Subscription. " +
 			"The InstallPlans go first: a Subscription owns them."},
-		Undo: p.subscribed(d.operators, p.OLM == OLMRuns)}
+		Undo: subscribed(d.operators)}
+	if p.OLM == OLMRuns {
+		s.Text = append(s.Text, "The undo stops OLM for a moment, because a running one would forget what is installed.")
+		s.Undo = p.whileDown(s.Undo...)
+	}
 	var namespaces []string
 	for _, o := range d.operators {
 		if d.takesWhole(o.Group) {
@@ -209,29 +213,24 @@ func (p *planner) subscriptions(d *departure) {
 }
 
 // subscribed returns the commands that bring Subscriptions back. OLM resolves nothing as long as a CSV belongs to no
-// Subscription ("exists and is not referenced by a subscription"), and looks for that at status.installedCSV.
-func (p *planner) subscribed(operators []*Operator, running bool) []string {
+// Subscription ("exists and is not referenced by a subscription"), and looks for that at status.installedCSV. It has to
+// be down meanwhile: it writes the whole status of a Subscription from what it read before (OLM:
+// pkg/controller/operators/catalog/operator.go, updateSubscriptionStatuses).
+func subscribed(operators []*Operator) []string {
 	commands := []string{applied("before-subscriptions")}
 	for _, o := range operators {
 		if sub := o.Subscription; sub != nil {
 			name := fmt.Sprintf("-n %s subscriptions.operators.coreos.com %s", Quote(sub.Namespace), Quote(sub.Name))
-			tell := status(name, map[string]any{"state": v1alpha1.SubscriptionStateAtLatest,
-				"currentCSV": o.CSV.Name, "installedCSV": o.CSV.Name, "lastUpdated": sub.Status.LastUpdated})
-			if running {
-				tell = repeated(tell, fmt.Sprintf(`test "$(kubectl get %s -o 'jsonpath={.status.installedCSV}')" = %s`,
-					name, o.CSV.Name))
-			}
-			commands = append(commands, tell)
+			commands = append(commands, status(name, map[string]any{"state": v1alpha1.SubscriptionStateAtLatest,
+				"currentCSV": o.CSV.Name, "installedCSV": o.CSV.Name, "lastUpdated": sub.Status.LastUpdated}))
 		}
 	}
 	return commands
 }
 
-// repeated returns a command that runs another one until a check holds, and still does after five seconds: a running
-// OLM writes the whole status of a Subscription from what it read before (OLM:
-// pkg/controller/operators/catalog/operator.go, updateSubscriptionStatuses).
-func repeated(command, check string) string {
-	return fmt.Sprintf("for i in 1 2 3 4 5 6 7 8 9; do %s && sleep 5 && %s && break; done; %s", command, check, check)
+// whileDown returns commands between those that stop OLM and start it again.
+func (p *planner) whileDown(commands ...string) []string {
+	return slices.Concat(p.overrides(true), p.scales(true), commands, p.scales(false), p.overrides(false))
 }
 
 // finalizers removes OLM's finalizer: with OLM down, a delete would hang.
@@ -293,8 +292,8 @@ func (p *planner) remove(d *departure) {
 				"%s", Quote(o.Group.Namespace), Quote(x.Name)))
 		}
 	}
-	s.WayBack = slices.Concat(p.overrides(true), p.scales(true), []string{applied("before")}, p.ownedAgain(d),
-		p.uncreated(), p.subscribed(d.operators, false), p.scales(false), p.overrides(false))
+	s.WayBack = p.whileDown(slices.Concat([]string{applied("before")}, p.ownedAgain(d), p.uncreated(),
+		subscribed(d.operators))...)
 	p.add(s)
 }
 

@@ -10,6 +10,9 @@ import (
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
+// The rules about what a plan may do, and names.
+const restartRule, rightRule = "restart", "right"
+
 // VerifyRules explain the findings of a Verification.
 var VerifyRules = []findings.Rule{
 	{ID: "certificate", Text: "OLM made a certificate anew"},
@@ -22,8 +25,8 @@ var VerifyRules = []findings.Rule{
 	{ID: "not-in-file", Text: "The cluster has an operator of which nothing is rendered"},
 	{ID: "only-in-cluster", Text: "The object has OLM's marks and is not rendered"},
 	{ID: "only-rendered", Text: "The cluster does not have the object: applying creates it"},
-	{ID: "restart", Text: "Applying restarts pods"},
-	{ID: "right", Text: "Applying takes a right away"},
+	{ID: restartRule, Text: "Applying restarts pods"},
+	{ID: rightRule, Text: "Applying takes a right away"},
 }
 
 // Report is a Verification in JSON. schema.json describes it.
@@ -62,6 +65,17 @@ func (v *Verification) Findings() (list []findings.Finding) {
 	return list
 }
 
+// known returns the errors that a plan names, about the dump that it makes first: restarts and lost rights.
+func (v *Verification) known() (list []findings.Finding) {
+	for _, f := range v.Findings() {
+		if f.Level == findings.Error && (f.Rule == restartRule || f.Rule == rightRule) {
+			f.File, f.Line = "backup.yaml", 0
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
 func (c *Compared) finding(rule string, level findings.Severity, field, message, hint string) findings.Finding {
 	f := findings.Finding{Rule: rule, Level: level, Object: c.Object, Field: field,
 		Message: text.OneLine(message), Hint: hint}
@@ -82,7 +96,7 @@ func (c *Compared) findings() (list []findings.Finding) {
 		return []findings.Finding{c.oneSided()}
 	}
 	for _, lost := range c.Loses {
-		list = append(list, c.finding("right", findings.Error, "", "applying takes away "+lost+" ("+c.Reason+")",
+		list = append(list, c.finding(rightRule, findings.Error, "", "applying takes away "+lost+" ("+c.Reason+")",
 			"render it, for example with a patch, or make sure that nobody needs it"))
 	}
 	for _, x := range c.Changes {
@@ -91,7 +105,7 @@ func (c *Compared) findings() (list []findings.Finding) {
 		case slices.Contains(c.Immutable, x.Field):
 			rule, level, hint = "immutable", findings.Error, "bring the file to what the cluster has"
 		case slices.Contains(c.Restarts, x.Field):
-			rule, level, hint = "restart", findings.Error,
+			rule, level, hint = restartRule, findings.Error,
 				"take the cluster's value into the file, with config or with a patch, or plan the restart"
 		case !x.Applied:
 			rule, hint = "left-in-cluster", "take it into the file with a patch, or remove it in the cluster"
@@ -129,7 +143,7 @@ func (c *Compared) oneSided() findings.Finding {
 		return c.finding("only-in-cluster", findings.Warning, "", c.Reason,
 			"it stays until somebody deletes it; nothing that is rendered needs it")
 	case c.harm:
-		return c.finding("restart", findings.Error, "", "the cluster has no such Deployment: applying starts its "+
+		return c.finding(restartRule, findings.Error, "", "the cluster has no such Deployment: applying starts its "+
 			"pods", "")
 	}
 	return c.finding("only-rendered", findings.Warning, "", c.Reason, "")
