@@ -314,8 +314,16 @@ func (p *planner) olmObjects(d *departure) {
 		}
 	}
 	conditionsFirst(own.Run)
-	own.Run = append(own.Run, d.operatorObjects()...)
 	own.Check = checksGone(own.Run)
+	for _, op := range d.operators {
+		remove := deletion(operatorObject(op))
+		own.Run = append(own.Run, d.unlabelledComponents(op)...)
+		own.Check = append(own.Check, checksGone([]string{remove})...)
+		if p.OLM == OLMRuns {
+			remove = untilGone(remove, operatorObject(op))
+		}
+		own.Run = append(own.Run, remove)
+	}
 	p.add(own)
 	orphans := Step{Title: "Look at what earlier versions left behind", Who: byAdmin,
 		Text: []string{"OLM never removes these objects. Nothing here deletes them, because no bundle at hand " +
@@ -335,22 +343,32 @@ func (p *planner) olmObjects(d *departure) {
 	}
 }
 
-// operatorObjects returns the commands that remove the Operator objects. OLM makes one anew for every component that
-// has its label (OLM: pkg/controller/operators/operator_controller.go, Reconcile), so the labels go first.
-func (d *departure) operatorObjects() (commands []string) {
-	for _, op := range d.operators {
-		name := op.Package + "." + op.Group.Namespace
-		label := componentLabel(name)
-		var labelled []string
-		for _, o := range d.state.Dump.Objects {
-			if _, ok := o.Labels[label]; ok && !slices.Contains(ofOLM, o.Kind) && !d.deletes(o) {
-				labelled = append(labelled, "kubectl label "+resource(o)+" "+Quote(label+"-"))
-			}
+// operatorObject returns the kubectl arguments that name the Operator of an operator.
+func operatorObject(o *Operator) string {
+	return "operators.operators.coreos.com " + Quote(o.Package+"."+o.Group.Namespace)
+}
+
+// unlabelledComponents returns the commands that take the label of an Operator off its components. OLM makes the
+// Operator anew for every component that has it (OLM: pkg/controller/operators/operator_controller.go, Reconcile).
+func (d *departure) unlabelledComponents(op *Operator) (commands []string) {
+	label := componentLabel(op.Package + "." + op.Group.Namespace)
+	for _, o := range d.state.Dump.Objects {
+		if _, ok := o.Labels[label]; ok && !slices.Contains(ofOLM, o.Kind) && !d.deletes(o) {
+			commands = append(commands, "kubectl label "+resource(o)+" "+Quote(label+"-"))
 		}
-		commands = append(commands, labelled...)
-		commands = append(commands, deletion("operators.operators.coreos.com "+Quote(name)))
 	}
 	return commands
+}
+
+// repeatedly begins a command that runs others several times.
+const repeatedly = "for i in 1 2 3 4 5; do "
+
+// untilGone returns a command that deletes an object again if it comes back within seconds: a running OLM makes an
+// Operator anew for each component of which it sees that it has changed, even if it has lost the label
+// (mapComponentRequests).
+func untilGone(deletion, resource string) string {
+	return repeatedly + deletion + "; sleep 3; " +
+		nothing("kubectl get "+resource+" --ignore-not-found -o name") + " && break; done"
 }
 
 // componentLabel returns the label of the components of an Operator (OLM: pkg/controller/operators/decorators,
