@@ -433,7 +433,9 @@ func (p *departure) others(after *adopt.State, rendered map[string]bool) (err er
 			err = errors.Join(err, fmt.Errorf("%s is still there", o.Identity()))
 		case !p.deletes(o):
 			check := sameObject
-			if slices.Contains(untouched, o.Kind) && o.Labels["olm.owner.kind"] != "OperatorGroup" {
+			// other forms aggregate other rules; who loses a right by that is asked
+			aggregated := p.to != generate.ProfilePlain && o.Value()["aggregationRule"] != nil
+			if slices.Contains(untouched, o.Kind) && o.Labels["olm.owner.kind"] != "OperatorGroup" && !aggregated {
 				check = same
 			}
 			err = errors.Join(err, check(o, now))
