@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/olmgen/olmgen/generate"
@@ -187,7 +188,14 @@ func (a *adoption) resyncs(ctx context.Context, p *departure) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(a.free(p, after), a.resourcesKept(ctx)); err != nil {
+	err = errors.Join(a.free(p, after), a.resourcesKept(ctx))
+	for _, s := range p.steps {
+		if strings.HasPrefix(s.Title, "Delete what only OLM used") { // or its Operator objects come back
+			_, checked := a.follow(ctx, "check of "+s.Title, s.Check)
+			err = errors.Join(err, checked)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("after three resyncs: %w", err)
 	}
 	a.say("after three resyncs of the OLM that runs the others, all is as before (%s)", p.form)

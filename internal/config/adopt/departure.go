@@ -87,6 +87,13 @@ func (d ties) takesWhole(g *Group) bool {
 		!slices.ContainsFunc(g.Operators, func(o *Operator) bool { return !slices.Contains(d.operators, o) })
 }
 
+// takesNamespace reports whether operators leave a namespace, and all that OLM runs there.
+func (d ties) takesNamespace(namespace string) bool {
+	return slices.ContainsFunc(d.operators, func(o *Operator) bool {
+		return o.Group.Namespace == namespace && d.takesWhole(o.Group)
+	})
+}
+
 // tied reports whether an object refers to one of the operators, by a label or by an ownerReference in any namespace.
 func (d ties) tied(o *dump.Object) bool {
 	return slices.ContainsFunc(o.Owners, func(r dump.Owner) bool { return d.owns(o, r) }) ||

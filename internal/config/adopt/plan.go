@@ -129,8 +129,7 @@ const retry = "If it stopped in the middle, run it again from its first command:
 
 // add adds a step. One that changes the cluster says how to go on in the middle.
 func (p *planner) add(s Step) {
-	changes := func(c string) bool { return strings.HasPrefix(c, "kubectl ") || strings.HasPrefix(c, repeatedly) }
-	if slices.ContainsFunc(s.Run, changes) {
+	if slices.ContainsFunc(s.Run, func(c string) bool { return strings.HasPrefix(c, "kubectl ") }) {
 		s.Retry = retry
 	}
 	p.plan.Steps = append(p.plan.Steps, s)

@@ -189,14 +189,8 @@ func (p *planner) subscriptions(d *departure) {
 		s.Text = append(s.Text, "The undo stops OLM for a moment, because a running one would forget what is installed.")
 		s.Undo = p.whileDown(s.Undo...)
 	}
-	var namespaces []string
-	for _, o := range d.operators {
-		if d.takesWhole(o.Group) {
-			namespaces = append(namespaces, o.Group.Namespace)
-		}
-	}
 	for _, plan := range p.state.Dump.OfKind("InstallPlan") {
-		if slices.Contains(namespaces, plan.Namespace) {
+		if d.takesNamespace(plan.Namespace) {
 			s.Run = append(s.Run, deletion(resource(plan)))
 		}
 	}
@@ -317,11 +311,8 @@ func (p *planner) olmObjects(d *departure) {
 	own.Check = checksGone(own.Run)
 	for _, op := range d.operators {
 		remove := deletion(operatorObject(op))
-		own.Run = append(own.Run, d.unlabelledComponents(op)...)
+		own.Run = append(own.Run, p.unlabelledComponents(op)...)
 		own.Check = append(own.Check, checksGone([]string{remove})...)
-		if p.OLM == OLMRuns {
-			remove = untilGone(remove, operatorObject(op))
-		}
 		own.Run = append(own.Run, remove)
 	}
 	p.add(own)
@@ -349,26 +340,22 @@ func operatorObject(o *Operator) string {
 }
 
 // unlabelledComponents returns the commands that take the label of an Operator off its components. OLM makes the
-// Operator anew for every component that has it (OLM: pkg/controller/operators/operator_controller.go, Reconcile).
-func (d *departure) unlabelledComponents(op *Operator) (commands []string) {
+// Operator anew as long as one has it (OLM: pkg/controller/operators/operator_controller.go, hasExistingComponents):
+// InstallPlans that another operator needs too, and Secrets, which no dump has.
+func (p *planner) unlabelledComponents(op *Operator) (commands []string) {
 	label := componentLabel(op.Package + "." + op.Group.Namespace)
-	for _, o := range d.state.Dump.Objects {
-		if _, ok := o.Labels[label]; ok && !slices.Contains(ofOLM, o.Kind) && !d.deletes(o) {
+	gone := func(o *dump.Object) bool {
+		if o.Kind == "InstallPlan" {
+			return p.departure.takesNamespace(o.Namespace)
+		}
+		return slices.Contains(ofOLM, o.Kind) || p.departure.deletes(o)
+	}
+	for _, o := range p.state.Dump.Objects {
+		if _, ok := o.Labels[label]; ok && !gone(o) {
 			commands = append(commands, "kubectl label "+resource(o)+" "+Quote(label+"-"))
 		}
 	}
-	return commands
-}
-
-// repeatedly begins a command that runs others several times.
-const repeatedly = "for i in 1 2 3 4 5; do "
-
-// untilGone returns a command that deletes an object again if it comes back within seconds: a running OLM makes an
-// Operator anew for each component of which it sees that it has changed, even if it has lost the label
-// (mapComponentRequests).
-func untilGone(deletion, resource string) string {
-	return repeatedly + deletion + "; sleep 3; " +
-		nothing("kubectl get "+resource+" --ignore-not-found -o name") + " && break; done"
+	return append(commands, "kubectl label secrets -A -l "+Quote(label)+" "+Quote(label+"-"))
 }
 
 // componentLabel returns the label of the components of an Operator (OLM: pkg/controller/operators/decorators,
