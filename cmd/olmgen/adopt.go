@@ -308,13 +308,13 @@ func (f *adoptFlags) printTable(cmd *cobra.Command, state *adopt.State) error {
 	return nil
 }
 
-// values returns the objects that a RenderConfig renders to.
+// values returns the objects that a RenderConfig renders to, and the directories of their parts.
 // It leaves out what is only of operators that the state does not adopt.
 func values(cmd *cobra.Command, c *config.Config, state *adopt.State, o config.Options) (objects []map[string]any,
-	err error) {
+	parts []string, err error) {
 	r, err := c.Render(cmd.Context(), o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	adopted := func(i int) bool { return state.Adopts(r.Operators[i].Namespace, r.Opened[i].CSV.Name) }
 	for _, x := range r.Objects {
@@ -323,15 +323,19 @@ func values(cmd *cobra.Command, c *config.Config, state *adopt.State, o config.O
 		}
 		read, err := x.Manifest()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		value, err := read.Value()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		objects = append(objects, value)
+		if x.Part != "" && !slices.Contains(parts, x.Part) {
+			parts = append(parts, x.Part)
+		}
 	}
-	return objects, nil
+	slices.Sort(parts)
+	return objects, parts, nil
 }
 
 // compare compares the cluster with what a RenderConfig renders to.
@@ -343,7 +347,7 @@ func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
 	}
 	o := f.source.Source
 	o.Stdin = cmd.InOrStdin()
-	objects, err := values(cmd, declared[0].Config, state,
+	objects, _, err := values(cmd, declared[0].Config, state,
 		config.Options{Dir: declared[0].dir, Source: o, Catalogs: f.source.Cache})
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ func (f *adoptFlags) backup(cmd *cobra.Command, state *adopt.State, sources map[
 	var asOLM []map[string]any
 	if len(state.All()) > 0 {
 		var err error
-		if asOLM, err = f.rendered(cmd, state, o.File, o); err != nil {
+		if asOLM, _, err = f.rendered(cmd, state, o.File, o); err != nil {
 			return err
 		}
 	}
@@ -88,7 +88,7 @@ func (f *adoptFlags) planned(cmd *cobra.Command, state *adopt.State, file string
 	}
 	refused := 0
 	for _, operator := range state.All() {
-		_, problem := f.rendered(cmd, state.Only([]*adopt.Operator{operator}), file, o)
+		_, _, problem := f.rendered(cmd, state.Only([]*adopt.Operator{operator}), file, o)
 		if cmd.Context().Err() != nil {
 			return nil, nil, err
 		}
@@ -107,7 +107,7 @@ func (f *adoptFlags) planned(cmd *cobra.Command, state *adopt.State, file string
 // newPlan renders the new file, which is not written yet, and makes the plan to get there.
 func (f *adoptFlags) newPlan(cmd *cobra.Command, state *adopt.State, file string, o adopt.Options) (*adopt.Plan,
 	error) {
-	objects, err := f.rendered(cmd, state, file, o)
+	objects, parts, err := f.rendered(cmd, state, file, o)
 	if err != nil {
 		return nil, fmt.Errorf("the plan lists what is deleted, so the bundles must be there: %w", err)
 	}
@@ -115,7 +115,7 @@ func (f *adoptFlags) newPlan(cmd *cobra.Command, state *adopt.State, file string
 	if leaving := state.Leaving(o.To); len(leaving) > 0 {
 		of := o
 		of.To = generate.ProfileOLM
-		if asOLM, err = f.rendered(cmd, state.Only(leaving), file, of); err != nil {
+		if asOLM, _, err = f.rendered(cmd, state.Only(leaving), file, of); err != nil {
 			return nil, err
 		}
 	}
@@ -123,20 +123,20 @@ func (f *adoptFlags) newPlan(cmd *cobra.Command, state *adopt.State, file string
 	for _, operator := range state.Leaving(o.To) {
 		refused = append(refused, operator.CSV.Name)
 	}
-	o.Commands = f.commands(o.File, refused)
+	o.Commands, o.Parts = f.commands(o.File, refused), parts
 	return adopt.NewPlan(state, objects, asOLM, o)
 }
 
 // rendered returns what the file of a state renders to, which is not written yet.
-func (f *adoptFlags) rendered(cmd *cobra.Command, state *adopt.State, file string, o adopt.Options) ([]map[string]any,
-	error) {
+func (f *adoptFlags) rendered(cmd *cobra.Command, state *adopt.State, file string, o adopt.Options) (objects []map[string]any,
+	parts []string, err error) {
 	data, err := adopt.Declare(state, o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c, err := config.Read(file, data)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return values(cmd, c, state, config.Options{Dir: o.Dir, Source: f.source.Source, Catalogs: f.source.Cache})
 }

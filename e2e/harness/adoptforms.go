@@ -191,7 +191,7 @@ func (a *adoption) resyncs(ctx context.Context, p *departure) error {
 	err = errors.Join(a.free(p, after), a.resourcesKept(ctx))
 	for _, s := range p.steps {
 		if strings.HasPrefix(s.Title, "Delete what only OLM used") { // or its Operator objects come back
-			_, checked := a.follow(ctx, "check of "+s.Title, s.Check)
+			_, checked := a.follow(ctx, checking+s.Title, s.Check)
 			err = errors.Join(err, checked)
 		}
 	}

@@ -233,7 +233,7 @@ func (a *adoption) run(ctx context.Context, steps []adopt.Step) (ran int, err er
 	for _, s := range steps {
 		n, err := a.follow(ctx, s.Title, s.Run)
 		if err == nil {
-			_, err = a.follow(ctx, "check of "+s.Title, s.Check)
+			_, err = a.follow(ctx, checking+s.Title, s.Check)
 		}
 		if err != nil {
 			return ran, err
@@ -264,7 +264,7 @@ func (a *adoption) follow(ctx context.Context, title string, commands []string) 
 			if err := errors.Join(run(), a.scale(ctx, line)); err != nil {
 				return ran, err
 			}
-		case absent.MatchString(line):
+		case absent.MatchString(line) || strings.HasPrefix(line, "kubectl diff") && !strings.HasPrefix(title, checking):
 			continue
 		case a.kills && !strings.HasPrefix(line, "#") && !assignment.MatchString(line):
 			moments := []string{"0.05", "0.1", "0.2", "0.4"} // of a command that takes half a second
@@ -278,9 +278,12 @@ func (a *adoption) follow(ctx context.Context, title string, commands []string) 
 	return ran, run()
 }
 
-// absent matches the commands for which something is not there: differences fail kubectl diff, Git, OLM's Deployments
-// and cert-manager.
-var absent = regexp.MustCompile(`^kubectl diff|^git |rollout status|get crd certificates`)
+// checking begins the title of a check.
+const checking = "check of "
+
+// absent matches the commands for which something is not there: Git, OLM's Deployments and cert-manager. Before
+// something is applied, kubectl diff fails by the differences that it prints.
+var absent = regexp.MustCompile(`^git |rollout status|get crd certificates`)
 
 // assignment matches a command that sets a variable.
 var assignment = regexp.MustCompile(`^\w+=`)

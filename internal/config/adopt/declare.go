@@ -28,6 +28,7 @@ type Options struct {
 	File      string            // that is written, for its comments
 	Dir       string            // of the file: sources that are paths are made relative to it
 	Directory string            // that the file renders to
+	Parts     []string          // directories below it that are applied apart, such as those of tenants
 	Sources   map[string]string // where bundles are, by package or by CSV
 	To        generate.Profile  // default: olm
 	OLM       Meanwhile         // default: stopped

@@ -1,13 +1,21 @@
 package adopt_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/internal/config/adopt"
+	"github.com/olmgen/olmgen/internal/config/adopt/dump"
 )
 
 // foreign returns ten objects that somebody else made: they refer to a CSV or to its OperatorCondition, in its namespace
@@ -41,9 +49,9 @@ func foreign(csv, condition object) (list []object) {
 
 // No plan deletes what OLM did not make, whatever it refers to: it is named, and cut loose before the CSV goes.
 func TestForeignObjectsStay(t *testing.T) {
-	for _, dump := range dumps(t) {
+	for _, name := range dumps(t) {
 		var added []object
-		s := edited(t, dump, func(items []object) []object {
+		s := edited(t, name, func(items []object) []object {
 			first := func(kind string) object {
 				at := slices.IndexFunc(items, func(o object) bool {
 					return o["kind"] == kind && in(o, "metadata", "labels")["olm.copiedFrom"] == nil
@@ -56,30 +64,124 @@ func TestForeignObjectsStay(t *testing.T) {
 		})
 		for _, to := range generate.Profiles {
 			o := adopt.Options{To: to}
-			plan := planOf(t, s, declared(t, s, o), o)
-			leaves := len(s.Leaving(to)) > 0
-			for _, x := range added {
-				meta, kind := in(x, "metadata"), fmt.Sprint(x["kind"])
-				identity := kind + " " + fmt.Sprint(meta["name"])
-				if meta["namespace"] != nil {
-					identity = fmt.Sprintf("%s %s/%s", kind, meta["namespace"], meta["name"])
-				}
-				named, loose := false, false
-				for _, step := range plan.Steps {
-					named = named || step.Title == "Cut the objects loose" && strings.Contains(strings.Join(step.Text, " "), identity)
-					for _, c := range step.Run {
-						mine := strings.Contains(c, fmt.Sprint(meta["name"])) && strings.Contains(strings.ToLower(c), strings.ToLower(kind)+".") ||
-							strings.Contains(c, strings.ToLower(kind)+" mine-")
-						if mine && strings.HasPrefix(c, "kubectl delete") {
-							t.Errorf("%s to %s: step %q: %s", dump, to, step.Title, c)
-						}
-						loose = loose || mine && step.Title == "Cut the objects loose"
-					}
-				}
-				if leaves && (!named || !loose) {
-					t.Errorf("%s to %s: %s is named: %t, cut loose: %t", dump, to, identity, named, loose)
-				}
-			}
+			checkStrangers(t, name+" to "+string(to), planOf(t, s, declared(t, s, o), o), added, len(s.Leaving(to)) > 0)
 		}
 	}
+}
+
+// checkStrangers holds that a plan deletes none of the objects, and names all and cuts them loose if an operator leaves.
+func checkStrangers(t *testing.T, what string, plan *adopt.Plan, added []object, leaves bool) {
+	t.Helper()
+	for _, x := range added {
+		meta, kind := in(x, "metadata"), fmt.Sprint(x["kind"])
+		identity := kind + " " + fmt.Sprint(meta["name"])
+		if meta["namespace"] != nil {
+			identity = fmt.Sprintf("%s %s/%s", kind, meta["namespace"], meta["name"])
+		}
+		named, loose := false, false
+		for _, step := range plan.Steps {
+			cut := step.Title == "Cut the objects loose"
+			named = named || cut && strings.Contains(strings.Join(step.Text, " "), identity)
+			for _, c := range step.Run {
+				mine := strings.Contains(c, fmt.Sprint(meta["name"])) && strings.Contains(strings.ToLower(c), strings.ToLower(kind)+".") ||
+					strings.Contains(c, strings.ToLower(kind)+" mine-")
+				if mine && strings.HasPrefix(c, "kubectl delete") {
+					t.Errorf("%s: step %q: %s", what, step.Title, c)
+				}
+				loose = loose || mine && cut
+			}
+		}
+		if leaves && (!named || !loose) {
+			t.Errorf("%s: %s is named: %t, cut loose: %t", what, identity, named, loose)
+		}
+	}
+}
+
+// No plan deletes what OLM did not make, in what a real OLM made of public bundles.
+func TestForeignObjectsInOracle(t *testing.T) {
+	corpus, oracle := corpustest.Oracle(t)
+	files := corpustest.Glob(t, oracle, "olm-v0", "*", "*", "case.yaml")
+	plans := 0
+	for _, file := range files {
+		var c installedCase
+		data, err := os.ReadFile(file)
+		if err == nil {
+			err = yaml.Unmarshal(data, &c)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if data, err = os.ReadFile(filepath.Join(filepath.Dir(file), "expected.yaml")); err != nil {
+			t.Fatal(err)
+		}
+		items, csv, condition := c.asDump(t, data)
+		added := foreign(csv, condition)
+		data, err = json.Marshal(object{"apiVersion": "v1", "kind": "List", "items": append(items, added...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := dump.Read(t.Context(), []string{"-"}, bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := adopt.Read(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources := map[string]string{c.Package: filepath.Join(corpus, "bundles", c.Bundle)}
+		for _, to := range generate.Profiles {
+			o := adopt.Options{To: to, Sources: sources}
+			checkStrangers(t, file+" to "+string(to), planOf(t, s, declared(t, s, o), o), added, len(s.Leaving(to)) > 0)
+			plans++
+		}
+	}
+	t.Logf("%d plans for %d cases", plans, len(files))
+}
+
+// installedCase is case.yaml of an installation by a real OLM.
+type installedCase struct {
+	Bundle, Package, CSV, Namespace string
+}
+
+// asDump returns what a real OLM made as a dump has it, with what the oracle leaves out: UIDs, owners, the status of the
+// CSV and of the OperatorGroup, and the Subscription.
+func (c installedCase) asDump(t testing.TB, data []byte) (items []object, csv, condition object) {
+	t.Helper()
+	for _, document := range strings.Split(string(data), "\n---\n") {
+		var o object
+		if err := yaml.Unmarshal([]byte(document), &o); err != nil {
+			t.Fatal(err)
+		}
+		meta := in(o, "metadata")
+		meta["uid"] = fmt.Sprint("uid ", o["kind"], meta["namespace"], meta["name"])
+		items = append(items, o)
+		own := meta["namespace"] == c.Namespace
+		switch o["kind"] {
+		case "ClusterServiceVersion":
+			if own {
+				csv, o["status"] = o, object{"phase": "Succeeded", "reason": "InstallSucceeded"}
+			} else {
+				o["status"] = object{"phase": "Succeeded", "reason": "Copied"}
+			}
+		case "OperatorCondition":
+			condition = o
+		case "OperatorGroup":
+			targets, _ := in(o, "spec")["targetNamespaces"].([]any)
+			if targets == nil {
+				targets = []any{""}
+			}
+			o["status"] = object{"namespaces": targets}
+		}
+	}
+	owner := []any{object{"apiVersion": csv["apiVersion"], "kind": csv["kind"], "name": c.CSV, "uid": in(csv, "metadata")["uid"]}}
+	for _, o := range items {
+		kinds := []string{"Deployment", "Role", "RoleBinding", "ServiceAccount", "OperatorCondition"}
+		if slices.Contains(kinds, fmt.Sprint(o["kind"])) && in(o, "metadata")["namespace"] == c.Namespace {
+			in(o, "metadata")["ownerReferences"] = owner
+		}
+	}
+	return append(items, object{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "Subscription",
+		"metadata": object{"namespace": c.Namespace, "name": c.Package, "uid": "uid subscription"},
+		"spec":     object{"name": c.Package, "source": "catalog", "sourceNamespace": "olm"},
+		"status":   object{"installedCSV": c.CSV, "currentCSV": c.CSV, "state": "AtLatestKnown"}}), csv, condition
 }

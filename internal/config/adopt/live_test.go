@@ -41,12 +41,19 @@ func adoptedDump(t testing.TB, d *dump.Dump, o adopt.Options) (*adopt.State, []b
 	return s, declared(t, s, o)
 }
 
-// declared returns what is declared for a state, with the bundles of golden.
+// declared returns what is declared for a state, with the bundles of golden if o names none.
 func declared(t testing.TB, s *adopt.State, o adopt.Options) []byte {
 	t.Helper()
-	o.File, o.Directory, o.Sources = "olmgen.yaml", "operators", map[string]string{}
+	o.File, o.Directory = "olmgen.yaml", "operators"
+	given := o.Sources != nil
+	if !given {
+		o.Sources = map[string]string{}
+	}
 	for _, g := range s.Groups {
 		for _, op := range g.Operators {
+			if given {
+				continue
+			}
 			dir, ok := bundles[op.Package]
 			if !ok {
 				t.Fatalf("package %s", op.Package)

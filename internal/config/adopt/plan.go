@@ -3,6 +3,7 @@ package adopt
 import (
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -73,7 +74,7 @@ func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, erro
 		o.To = generate.ProfileOLM
 	}
 	p := &planner{Options: o, state: s, result: s.Verify(rendered),
-		plan: &Plan{To: o.To, Notes: engineNotes(o.Directory)}}
+		plan: &Plan{To: o.To, Notes: engineNotes(o.Directory, o.Parts)}}
 	p.departure = newDeparture(s, s.Leaving(o.To), p.result, s.Verify(asOLM))
 	err := errors.Join(s.checkSettled(), p.departure.checkDependants())
 	if o.OLM == OLMRuns {
@@ -90,7 +91,7 @@ func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, erro
 	case generate.ProfileOLM, generate.ProfileSubscription:
 		p.before()
 		p.render()
-		p.takeOver(p.Directory, "OLM goes on and keeps writing the same objects.")
+		p.takeOver(p.directories(), "OLM goes on and keeps writing the same objects.", false)
 	case generate.ProfileClusterExtension:
 		p.before()
 		p.render()
@@ -192,9 +193,18 @@ func (p *planner) objects(f func(Compared) bool) (names []string) {
 	return names
 }
 
-// takeOver applies what is rendered.
-func (p *planner) takeOver(directory, why string) {
-	dir := Quote(directory)
+// directories are those of the rendered objects. No kustomization.yaml lists that of a part, such as the bindings of a
+// tenant.
+func (p *planner) directories() []string {
+	list := []string{p.Directory}
+	for _, part := range p.Parts {
+		list = append(list, path.Join(p.Directory, part))
+	}
+	return list
+}
+
+// takeOver applies what is rendered. alone says that nobody else writes it from then on.
+func (p *planner) takeOver(directories []string, why string, alone bool) {
 	undo := append([]string{applied("before")}, p.uncreated()...)
 	if p.OLM == OLMRuns { // before/ has the CSVs as they were, and an undo does not end what an earlier step has done
 		undo = append(undo, p.departure.emptied()...)
@@ -202,17 +212,22 @@ func (p *planner) takeOver(directory, why string) {
 	if p.migrates() {
 		undo = append([]string{"# " + migratedToo}, undo...)
 	}
-	again := p.Commands.Again
-	if directory != p.Directory {
-		again = "kubectl diff --server-side --force-conflicts --field-manager=" + manager + " -k " + dir
+	var differ, apply, check []string
+	for _, dir := range directories {
+		differ = append(differ, "kubectl diff --server-side --force-conflicts --field-manager="+manager+" -k "+Quote(dir))
+		apply = append(apply, applied(Quote(dir)))
+	}
+	if directories[0] == p.Directory {
+		check = append(check, p.Commands.Again)
+	}
+	if alone {
+		check = append(check, differ...)
 	}
 	p.add(Step{Title: "Take the objects over", Who: byEngine,
 		Text: []string{why, "Server-side apply changes only what is rendered. Fields that others wrote and Git " +
 			"does not " +
 			"have stay."},
-		Run: []string{"kubectl diff --server-side --force-conflicts --field-manager=" + manager + " -k " + dir,
-			applied(dir)},
-		Check: []string{again}, Undo: undo})
+		Run: append(differ, apply...), Check: check, Undo: undo})
 }
 
 // uncreated returns the commands that delete what the take-over created. CRDs and Namespaces stay: others may use them.
@@ -258,7 +273,7 @@ func (p *planner) withoutOLM(operators []*Operator) {
 			Check: []string{"test -s " + PartDirectory + "/kustomization.yaml"},
 			Undo:  []string{"rm -r " + PartDirectory}})
 	}
-	p.takeOver(p.applies(), why)
+	p.takeOver(p.applies(), why, true)
 	p.cutLoose(d)
 	if p.OLM != OLMRuns {
 		p.subscriptions(d)
@@ -379,8 +394,8 @@ func (p *planner) migrate() {
 		"migrate-catalogs-v0-to-v1"}, Check: []string{"kubectl get clustercatalogs"}})
 	s.Check = []string{"kubectl get clusterextensions"}
 	p.add(s)
-	p.takeOver(p.Directory, "Git has the ClusterExtensions, and the ClusterRoles for users that OLM v1 does not make. "+
-		"olmgen installer-rbac says which rights an installer needs at least.")
+	p.takeOver(p.directories(), "Git has the ClusterExtensions, and the ClusterRoles for users that OLM v1 does not make. "+
+		"olmgen installer-rbac says which rights an installer needs at least.", false)
 }
 
 // Quote quotes a word for a shell.

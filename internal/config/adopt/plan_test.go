@@ -21,7 +21,7 @@ func planOf(t testing.TB, s *adopt.State, file []byte, o adopt.Options) *adopt.P
 	o.File, o.Directory = "olmgen.yaml", "operators"
 	var asOLM []object
 	if leaving := s.Leaving(o.To); len(leaving) > 0 {
-		asOLM = asMaps(t, declared(t, s.Only(leaving), adopt.Options{}))
+		asOLM = asMaps(t, declared(t, s.Only(leaving), adopt.Options{Sources: o.Sources}))
 	}
 	p, err := adopt.NewPlan(s, asMaps(t, file), asOLM, o)
 	if err != nil {

@@ -99,7 +99,7 @@ func TestPlans(t *testing.T) {
 		{"openshift", shift(port(), openShift), []string{"barge"}, Options{To: generate.ProfileOLMv1}, nil},
 		{"stays", ferry(), []string{"ferry"}, Options{}, ferry()},
 		{"subscription", ferry(), []string{"ferry"}, Options{To: generate.ProfileSubscription}, ferry()},
-		{"restarts", list, []string{"ferry", "tug"}, Options{To: generate.ProfileDescoped}, with(renderedPort(), "Deployment", `spec: {selector: {a: b}}`)},
+		{"restarts", list, []string{"ferry", "tug"}, Options{To: generate.ProfileDescoped, Parts: []string{"tenants/pier"}}, with(renderedPort(), "Deployment", `spec: {selector: {a: b}}`)},
 		{"migration", migrating(), []string{"ferry"}, Options{To: generate.ProfileClusterExtension}, nil},
 		{"part-of-a-migration", ready, []string{"ferry", "tug"}, Options{To: generate.ProfileClusterExtension}, nil},
 		{"no-migration", ready, []string{"tug"}, Options{To: generate.ProfileClusterExtension}, nil},

@@ -278,7 +278,9 @@ func (p *planner) remove(d *departure) {
 	}
 	s.Check = checksGone(s.Run)
 	if p.OLM == OLMRuns && slices.ContainsFunc(d.operators, func(o *Operator) bool { return d.takesWhole(o.Group) }) {
-		s.Run = append(s.Run, applied(Quote(p.applies())))
+		for _, dir := range p.applies() {
+			s.Run = append(s.Run, applied(Quote(dir)))
+		}
 	}
 	for _, o := range d.operators {
 		for _, x := range o.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {

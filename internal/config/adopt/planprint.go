@@ -3,11 +3,13 @@ package adopt
 import (
 	"fmt"
 	"strings"
+
+	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
 // engineNotes say what Argo CD and Flux have to know while objects are taken over.
-func engineNotes(dir string) []string {
-	return []string{
+func engineNotes(dir string, parts []string) []string {
+	notes := []string{
 		"Argo CD: create the Application of " + dir + " without automated sync, with syncOptions " +
 			"ServerSideApply=true and " +
 			"Prune=false. Sync by hand, look at the diff until it is empty, and only then turn on automated sync, " +
@@ -22,6 +24,11 @@ func engineNotes(dir string) []string {
 			"spec.force: true would delete and create Deployments anew: never set it here.",
 		"The engine must not delete what it has not rendered: keep pruning off until the last step is done.",
 	}
+	if len(parts) > 0 {
+		notes = append(notes, "Each of these directories needs an Application or a Kustomization of its own, because the "+
+			"kustomization.yaml of "+dir+" does not list it: "+text.And(parts)+".")
+	}
+	return notes
 }
 
 // Markdown returns the plan for a person. script is the name of the file with its commands.

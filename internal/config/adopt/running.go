@@ -101,12 +101,12 @@ func ofGroup(o *dump.Object) bool {
 	return o.Labels[olm.LabelOwnerKind] == operatorsv1.OperatorGroupKind
 }
 
-// applies returns the directory that has the operators which leave OLM.
-func (p *planner) applies() string {
+// applies returns the directories that have the operators which leave OLM.
+func (p *planner) applies() []string {
 	if p.To == generate.ProfileClusterExtension {
-		return PartDirectory
+		return []string{PartDirectory}
 	}
-	return p.Directory
+	return p.directories()
 }
 
 // emptied returns the commands that take from the CSVs what OLM would undo with them.
