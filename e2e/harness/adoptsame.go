@@ -93,7 +93,7 @@ func (t tolerance) kept(o *dump.Object) map[string]any {
 	meta, _ := v["metadata"].(map[string]any)
 	delete(meta, "resourceVersion")
 	if slices.Contains(t.kinds, o.Kind) || t.deleted != nil && t.deleted(o) {
-		for _, field := range []string{"uid", "creationTimestamp", "generation"} {
+		for _, field := range []string{"uid", "creationTimestamp", "generation", "generateName"} {
 			delete(meta, field)
 		}
 	}

@@ -119,14 +119,14 @@ func withoutOwners(d *departure, o *dump.Object) string {
 	return merging(resource(o), "ownerReferences", kept)
 }
 
-// ownedAgain returns the commands that give the objects that stayed to the OLM objects of the way back, which have
-// other UIDs. OLM does that only when it installs, and here it finds all installed.
+// ownedAgain returns the commands that give the objects that stayed, and those that are applied again, to the OLM
+// objects of the way back, which have other UIDs. OLM does that only when it installs, and here it finds all installed.
 func (p *planner) ownedAgain(d *departure) (commands []string) {
 	variables := map[*dump.Object]string{} // by the owner
 	for _, o := range p.state.Dump.Objects {
 		other := func(r dump.Owner) bool { return byOLM(r) && p.restored(o, r) == nil }
 		if !d.tied(o) || !slices.ContainsFunc(o.Owners, byOLM) || slices.ContainsFunc(o.Owners, other) ||
-			d.deletes(o) || slices.Contains(ofOLM, o.Kind) {
+			slices.Contains(ofOLM, o.Kind) {
 			continue
 		}
 		references := o.References()
