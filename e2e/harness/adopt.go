@@ -65,6 +65,7 @@ type adoption struct {
 	resources []resource     // of the operators' APIs
 	departed  *departure     // how OLM was left
 	kills     bool           // commands are killed once, and run again
+	returned  bool           // OLM was left, and has the operators again
 }
 
 func (o options) adoptOne(ctx context.Context, what equal.Case) (string, error) {

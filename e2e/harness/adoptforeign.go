@@ -25,7 +25,7 @@ type strangers struct {
 func (a *adoption) createStrangers(ctx context.Context, f form) (*strangers, error) {
 	state, _, err := a.dump(ctx)
 	if err == nil && f.stays != "" {
-		state, err = state.Select(adopt.Selection{Except: []string{f.stays}})
+		state, err = state.Select(adopt.Selection{Except: f.staying()})
 	}
 	if err != nil {
 		return nil, err

@@ -35,7 +35,6 @@ var rounds = map[string][]form{
 		{generate.ProfilePlain, adopt.OLMStopped, "porter-operator"},
 		{generate.ProfilePlain, adopt.OLMRuns, "gatekeeping-operator"},
 		{generate.ProfileDescoped, adopt.OLMStopped, "gauge-operator"},
-		{generate.ProfileOLMv1, adopt.OLMStopped, "gatekeeping-operator"},
 		{generate.ProfileSubscription, adopt.OLMStopped, "porter-operator"},
 		{generate.ProfileClusterExtension, adopt.OLMStopped, "porter-operator"},
 	},
@@ -43,6 +42,8 @@ var rounds = map[string][]form{
 		{generate.ProfilePlain, adopt.OLMRuns, "memcached-operator"},
 		{generate.ProfilePlain, adopt.OLMStopped, "rule-operator"},
 		{generate.ProfileDescoped, adopt.OLMRuns, "rule-operator"},
+		// OLM v1 takes neither APIServices nor several target namespaces, and webhooks need cert-manager there
+		{generate.ProfileOLMv1, adopt.OLMStopped, "rule-operator,regatta-operator"},
 		{generate.ProfilePlain, adopt.OLMRuns, ""},
 	},
 }
@@ -158,7 +159,7 @@ func (a *adoption) sameAgain(ctx context.Context, p *departure, before *adopt.St
 			return err
 		}
 		_, err = tolerance{labelled: true, kinds: []string{"Subscription"}, restarted: p.restarts,
-			running: running}.restored(before, now)
+			running: running, marks: a.returned && before != p.before}.restored(before, now)
 		if err == nil || time.Since(started) > patience {
 			return err
 		}

@@ -26,8 +26,11 @@ import (
 type form struct {
 	to    generate.Profile
 	olm   adopt.Meanwhile
-	stays string // the package that stays with OLM; "" if none does
+	stays string // the packages that stay with OLM, with commas; "" if none does
 }
+
+// staying returns the packages that stay with OLM.
+func (f form) staying() []string { return strings.Split(f.stays, ",") }
 
 func (f form) String() string {
 	out := string(f.to) + ", OLM " + string(f.olm)
@@ -64,8 +67,8 @@ func (a *adoption) plan(ctx context.Context, f form) (*departure, error) {
 		command += " --olm " + string(f.olm)
 	}
 	if f.stays != "" {
-		command += " --except " + f.stays
-		if before, err = before.Select(adopt.Selection{Except: []string{f.stays}}); err != nil {
+		command += " --except " + strings.Join(f.staying(), " --except ")
+		if before, err = before.Select(adopt.Selection{Except: f.staying()}); err != nil {
 			return nil, err
 		}
 	}
@@ -472,6 +475,7 @@ func (p *departure) restarts(o *dump.Object) bool {
 // comeBack follows the way back from the point of the plan. OLM must take the objects for its own again.
 func (a *adoption) comeBack(ctx context.Context) error {
 	p, ran := a.departed, 0
+	a.returned = true
 	for _, s := range p.steps {
 		n, err := a.follow(ctx, "way back", s.WayBack)
 		if err != nil {

@@ -30,7 +30,10 @@ type tolerance struct {
 	// A running OLM may not have looked at what a step changed: copied CSVs, the APIs of groups, and the ClusterRoles
 	// of their users follow later.
 	running bool
-	group   bool // OperatorGroups have other UIDs, and OLM labels and selects namespaces by them
+	// After a way back, the labels are those of the backup, and the next take-over takes them with it: the field manager
+	// is the same.
+	marks bool
+	group bool // OperatorGroups have other UIDs, and OLM labels and selects namespaces by them
 }
 
 // restored compares a cluster with what it was before, and counts what is equal. InstallPlans are history, and are not
@@ -102,6 +105,9 @@ func (t tolerance) kept(o *dump.Object) map[string]any {
 	}
 	if t.running {
 		withoutFollowing(o, v, meta)
+	}
+	if labels, ok := meta["labels"].(map[string]any); ok && t.marks {
+		maps.DeleteFunc(labels, func(k string, _ any) bool { return strings.HasPrefix(k, "olm.owner") })
 	}
 	if labels, ok := meta["labels"].(map[string]any); ok && t.labelled {
 		delete(labels, "olm.managed")
