@@ -271,7 +271,7 @@ func (p *planner) withoutOLM(operators []*Operator) {
 				" has what OLM v1 takes, too: that is applied when OLM v1 has taken it."},
 			Run:   p.Commands.Part,
 			Check: []string{"test -s " + PartDirectory + "/kustomization.yaml"},
-			Undo:  []string{"rm -r " + PartDirectory}})
+			Undo:  []string{"rm -rf " + PartDirectory}})
 	}
 	p.takeOver(p.applies(), why, true)
 	p.cutLoose(d)
