@@ -19,16 +19,15 @@ type Roles struct {
 
 // UnboundRoles returns the roles that nothing binds, apart from those that others aggregate.
 func UnboundRoles(in Input) (Roles, error) {
-	out := Roles{Bound: map[Subject]bool{}}
-	v, err := readInventory(in.Objects, in.Namespace)
+	v, from, err := in.read()
 	if err != nil {
-		return out, err
+		return Roles{}, err
 	}
-	out.scopes = v.scopes
-	from, err := newOrigins(in, v)
-	if err != nil {
-		return out, err
-	}
+	return unboundRoles(v, from)
+}
+
+func unboundRoles(v *inventory, from *origins) (Roles, error) {
+	out := Roles{Bound: map[Subject]bool{}, scopes: v.scopes}
 	bound := map[rbac.Key]bool{}
 	for _, b := range v.Bindings {
 		bound[b.Role] = true

@@ -85,16 +85,18 @@ func (x *Inspected) read(ctx context.Context, open func(context.Context) (*sourc
 		return err
 	}
 	defer src.Close()
-	if x.Findings, err = validate.Bundle(ctx, src, validate.Options{}); err != nil {
+	b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true, Workers: 1})
+	if err != nil {
+		x.Findings = validate.Refused(err)
+		x.locate(located)
 		return err
 	}
-	b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true, Workers: 1})
-	if err == nil {
-		x.Complete, x.Bundle, x.CSV = true, b, b.CSV
-		x.ofCSV(b.CSV)
-		err = x.ofBundle(b)
+	if x.Findings, err = validate.Read(ctx, src, b, validate.Options{}); err != nil {
+		return err
 	}
-	if err == nil {
+	x.Complete, x.Bundle, x.CSV = true, b, b.CSV
+	x.ofCSV(b.CSV)
+	if err = x.ofBundle(b); err == nil {
 		err = x.render(ctx, b, o)
 	}
 	x.locate(located)
@@ -252,11 +254,8 @@ func (x *Inspected) render(ctx context.Context, b *bundle.Bundle, o Options) err
 		}
 		all = append(all, read)
 	}
-	if x.Permissions, err = permissions.Evaluate(in); err != nil {
-		return err
-	}
-	roles, err := permissions.UnboundRoles(in)
-	if err != nil {
+	var roles permissions.Roles
+	if x.Permissions, roles, err = permissions.EvaluateWithRoles(in); err != nil {
 		return err
 	}
 	for _, f := range x.Permissions.Reaches() {
