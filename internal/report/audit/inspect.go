@@ -85,7 +85,11 @@ func (x *Inspected) read(ctx context.Context, open func(context.Context) (*sourc
 		return err
 	}
 	defer src.Close()
-	b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true, Workers: 1})
+	b := x.Release.read
+	x.Release.read = nil
+	if b == nil {
+		b, err = bundle.Read(src.FS, readOptions(src))
+	}
 	if err != nil {
 		x.Findings = validate.Refused(err)
 		x.locate(located)
@@ -101,6 +105,11 @@ func (x *Inspected) read(ctx context.Context, open func(context.Context) (*sourc
 	}
 	x.locate(located)
 	return err
+}
+
+// readOptions returns how the bundle of a source is read.
+func readOptions(src *source.Source) bundle.ReadOptions {
+	return bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true, Workers: 1}
 }
 
 // locate returns where findings are. The files of a bundle in a catalog are not on disk, so that its olm.bundle is the
