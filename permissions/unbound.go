@@ -17,15 +17,7 @@ type Roles struct {
 	scopes danger.Scopes
 }
 
-// UnboundRoles returns the roles that nothing binds, apart from those that others aggregate.
-func UnboundRoles(in Input) (Roles, error) {
-	v, from, err := in.read()
-	if err != nil {
-		return Roles{}, err
-	}
-	return unboundRoles(v, from)
-}
-
+// unboundRoles returns the roles that nothing binds, apart from those that others aggregate.
 func unboundRoles(v *inventory, from *origins) (Roles, error) {
 	out := Roles{Bound: map[Subject]bool{}, scopes: v.scopes}
 	bound := map[rbac.Key]bool{}
