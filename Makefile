@@ -11,7 +11,7 @@ OFFLINE := OLMGEN_CORPUS= OLMGEN_ORACLE= OLMGEN_OLMV1_CRDS=
 # go test runs a part of go vet by default; "make lint" runs all of it, once.
 TEST := $(GO) test -vet=off
 
-.PHONY: help build test test-race test-corpus test-growth test-edits test-helm test-authorizer test-browser test-renovate test-ci mutants lint bench bench-compare golden corpus conformance docs docs-check fuzz fuzz-smoke fuzz-report faults \
+.PHONY: help build test test-race test-corpus test-growth test-edits test-helm test-authorizer test-browser test-renovate test-ci mutants lint bench bench-goals bench-compare golden corpus conformance docs docs-check fuzz fuzz-smoke fuzz-report faults \
 	harness live e2e e2e-test release-files release-notes release-check api apidiff site
 
 help: ## List the targets
@@ -81,11 +81,17 @@ $(BIN)/golangci-lint-$(GOLANGCI_VERSION):
 	mv $(BIN)/golangci-lint $@
 
 BENCH_COUNT ?= 6
-bench: ## Render the bundles of $$OLMGEN_CORPUS (bundles and MB per second, CPU, memory, growth, the ratio to sigs.k8s.io/yaml); read a catalog of 500 MB; render one and forty operators of a catalog
+BENCH_RUNS ?= 9
+bench: ## Render the bundles of $$OLMGEN_CORPUS (bundles and MB per second, CPU, memory, growth, the ratio to sigs.k8s.io/yaml); read a catalog of 500 MB; render one and forty operators of a catalog; print the goals of whole jobs
 	@test -n "$$OLMGEN_CORPUS" || { echo "set OLMGEN_CORPUS to the directory that holds bundles/"; exit 1; }
 	$(GO) test ./generate -run '^$$' -bench 'Corpus$$' -benchtime 1x -timeout 30m
 	$(GO) test ./catalog -run '^$$' -bench LargeCatalog -benchtime 1x -timeout 30m
 	$(GO) test ./config -run '^$$' -bench Catalog -benchtime 3x -timeout 30m
+	@$(MAKE) --no-print-directory bench-goals
+
+bench-goals: ## Print what whole jobs cost in relation to rendering: the last part of "make bench" (ONLY=regexp: some of them)
+	@test -n "$$OLMGEN_CORPUS" || { echo "set OLMGEN_CORPUS to the directory that holds bundles/"; exit 1; }
+	$(GO) run ./golden/goals -runs $(BENCH_RUNS) -only '$(ONLY)' "$$OLMGEN_CORPUS"
 
 bench-compare: $(BIN)/benchstat-$(PERF_VERSION) ## Compare "make bench" with that of REV, a Git revision, in BENCH_COUNT runs each
 	BENCHSTAT=$< .ci/bench-compare '$(REV)' $(BENCH_COUNT)

@@ -140,7 +140,7 @@ func tryCompare(t *testing.T, old compare.State, list []*manifest.Object) (*comp
 	if now.Operators, err = compare.TreeOperators(list, csvs); err != nil {
 		return nil, err
 	}
-	if now.Roles, err = permissions.UnboundRoles(in); err != nil {
+	if _, now.Roles, err = permissions.EvaluateWithRoles(in); err != nil {
 		return nil, err
 	}
 	return compare.Compare(t.Context(), old, now, compare.Options{})

@@ -35,7 +35,7 @@ func stateOf(tb testing.TB, list []*manifest.Object) compare.State {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	roles, err := permissions.UnboundRoles(permissions.Input{Objects: list, CSVs: csvs})
+	_, roles, err := permissions.EvaluateWithRoles(permissions.Input{Objects: list, CSVs: csvs})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func rendered(tb testing.TB, b *bundle.Bundle) (compare.State, bool) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	roles, err := permissions.UnboundRoles(in)
+	_, roles, err := permissions.EvaluateWithRoles(in)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func hostileState(tb testing.TB, s, other string) *compare.State {
 	if err != nil {
 		return nil
 	}
-	roles, err := permissions.UnboundRoles(permissions.Input{Objects: list, CSVs: csvs})
+	_, roles, err := permissions.EvaluateWithRoles(permissions.Input{Objects: list, CSVs: csvs})
 	if err != nil {
 		return nil
 	}

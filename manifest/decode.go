@@ -15,8 +15,12 @@ import (
 // fields that the type does not know ("spec.foo[0].bar"), which OLM drops. A value of the wrong type is an *Error with
 // line and field. What typed points to is overwritten.
 func (o *Object) Into(typed any) (unknown []string, err error) {
-	if n := o.decodable(); n != nil {
-		d := typeDecoder{decoder: decoder{limits: o.doc.limits}}
+	read := o
+	if o.printed != nil && o.printed.read != nil {
+		read = o.printed.read
+	}
+	if n := read.decodable(); n != nil {
+		d := typeDecoder{decoder: decoder{limits: read.doc.limits}}
 		decoded := reflect.New(reflect.TypeOf(typed).Elem())
 		if d.into(n, decoded.Elem(), 1) {
 			reflect.ValueOf(typed).Elem().Set(decoded.Elem())

@@ -10,6 +10,7 @@ type printed struct {
 	value map[string]any
 	text  []byte
 	line  func(field string) int // nil if the object is not from a file
+	read  *Object                // what text was parsed to, if it was
 }
 
 // New returns an object that is not from a file. Its text is what Encode prints of the value, which it takes over.
@@ -55,7 +56,7 @@ func ReadOne(name string, text []byte) (*Object, error) {
 		}
 		if printed := Encode(v); string(printed) == string(text) {
 			read := newPrinted(v, text)
-			read.File, read.Line, read.origin = o.File, o.Line, o
+			read.File, read.Line, read.origin, read.printed.read = o.File, o.Line, o, o
 			return read, nil
 		}
 		return o, nil

@@ -356,8 +356,7 @@ func (o *Object) Get(path ...string) (any, error) {
 	from := o.node
 	if hides(from, path) {
 		if o.origin != nil {
-			v, err := o.Value()
-			return getIn(v, path), err
+			return o.getEdited(path)
 		}
 		var err error
 		if from, err = o.full(); err != nil {
@@ -369,6 +368,19 @@ func (o *Object) Get(path ...string) (any, error) {
 		return nil, nil
 	}
 	return o.doc.valueOf(n)
+}
+
+// getEdited is Get for a field that the tree of an edited object lacks. The value of a field of spec is that of the edit
+// or of the object before it: the whole object need not be decoded for it.
+func (o *Object) getEdited(path []string) (any, error) {
+	if len(path) > 1 && path[0] == "spec" && len(o.edit.Texts) == 0 {
+		if v, ok := o.edit.Spec[path[1]]; ok {
+			return copyValue(getIn(v, path[2:])), nil
+		}
+		return o.origin.Get(path...)
+	}
+	v, err := o.Value()
+	return getIn(v, path), err
 }
 
 // Has reports whether a field is there and is not null. A skimmed document is parsed only for a field inside of a

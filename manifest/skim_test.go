@@ -212,6 +212,15 @@ func TestSkimmedObjectIsNotParsed(t *testing.T) {
 	if v, err := edited.Get("spec", "conversion", "strategy"); v != "None" || err != nil {
 		t.Errorf("conversion: %v, %v", v, err)
 	}
+	if edited.Parsed() {
+		t.Error("the document was parsed for what an edit put in")
+	}
+	if v, err := edited.Get("spec", "versions", "0", "served"); v != true || err != nil {
+		t.Errorf("served, edited: %v, %v", v, err)
+	}
+	if v, err := edited.Get("spec", "versions"); err != nil || !edited.Parsed() {
+		t.Errorf("versions, edited: %v, %v", v, err)
+	}
 	for name, ask := range map[string]func(*Object){
 		"Has": func(o *Object) { o.Has("spec", "versions", "0", "schema", "type") },
 		"Get": func(o *Object) { _, _ = o.Get("spec", "versions") }, "Value": func(o *Object) { _, _ = o.Value() },

@@ -144,3 +144,28 @@ func TestCorpusTyped(t *testing.T) {
 	}
 	t.Logf("%d objects, %d not by way of JSON", taken, fast)
 }
+
+// What a template made, as ReadOne takes it, is decoded from its nodes too.
+func TestIntoPrinted(t *testing.T) {
+	text := Encode(map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+		"metadata": map[string]any{"name": "a", "labels": map[string]any{"b": "1"}},
+		"rules":    []any{map[string]any{"apiGroups": []any{""}, "resources": []any{"pods"}, "verbs": []any{"get"}}}})
+	o, err := ReadOne("ClusterRole a", text)
+	if err != nil || o.printed == nil {
+		t.Fatal(o, err)
+	}
+	if o.printed.read.decodable() == nil {
+		t.Error("it has no nodes")
+	}
+	if !sameTyped(t, o, new(rbacv1.ClusterRole)) {
+		t.Error("refused")
+	}
+	edited, err := o.Edit(Edit{Change: func(v map[string]any) { v["rules"] = []any{} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var role rbacv1.ClusterRole
+	if _, err := edited.Into(&role); err != nil || len(role.Rules) > 0 {
+		t.Error("an edited object has the values from before", role, err)
+	}
+}

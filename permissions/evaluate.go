@@ -29,14 +29,38 @@ type Input struct {
 // Evaluate returns what the subjects of a set of objects may do. The error, a *manifest.Error, is about an object that
 // cannot be read or is too large.
 func Evaluate(in Input) (*Report, error) {
+	v, from, err := in.read()
+	if err != nil {
+		return nil, err
+	}
+	return evaluate(in, v, from)
+}
+
+// EvaluateWithRoles returns what Evaluate does, and the roles that nothing binds, apart from those that others aggregate.
+// Errors are those of Evaluate.
+func EvaluateWithRoles(in Input) (*Report, Roles, error) {
+	v, from, err := in.read()
+	if err != nil {
+		return nil, Roles{}, err
+	}
+	r, err := evaluate(in, v, from)
+	if err != nil {
+		return nil, Roles{}, err
+	}
+	roles, err := unboundRoles(v, from)
+	return r, roles, err
+}
+
+func (in Input) read() (*inventory, *origins, error) {
 	v, err := readInventory(in.Objects, in.Namespace)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	from, err := newOrigins(in, v)
-	if err != nil {
-		return nil, err
-	}
+	return v, from, err
+}
+
+func evaluate(in Input, v *inventory, from *origins) (*Report, error) {
 	r := &Report{APIVersion: apiVersion, Kind: kind, Operator: in.Operator, Permissions: []Item{}, Users: []Item{},
 		Covered: []Covered{}, Unknown: []Unknown{}, Accounts: []Subject{},
 		Notes:  append(append([]string{}, in.Notes...), v.notes...),

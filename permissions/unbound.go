@@ -17,18 +17,9 @@ type Roles struct {
 	scopes danger.Scopes
 }
 
-// UnboundRoles returns the roles that nothing binds, apart from those that others aggregate.
-func UnboundRoles(in Input) (Roles, error) {
-	out := Roles{Bound: map[Subject]bool{}}
-	v, err := readInventory(in.Objects, in.Namespace)
-	if err != nil {
-		return out, err
-	}
-	out.scopes = v.scopes
-	from, err := newOrigins(in, v)
-	if err != nil {
-		return out, err
-	}
+// unboundRoles returns the roles that nothing binds, apart from those that others aggregate.
+func unboundRoles(v *inventory, from *origins) (Roles, error) {
+	out := Roles{Bound: map[Subject]bool{}, scopes: v.scopes}
 	bound := map[rbac.Key]bool{}
 	for _, b := range v.Bindings {
 		bound[b.Role] = true

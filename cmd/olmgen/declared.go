@@ -88,6 +88,16 @@ func declarations(cmd *cobra.Command, files []string) (all []declaration, err er
 	return all, nil
 }
 
+// operatorsOf counts the operators of RenderConfigs.
+func operatorsOf(all []declaration) (n int) {
+	for _, d := range all {
+		for _, g := range d.Groups {
+			n += len(g.Bundles)
+		}
+	}
+	return n
+}
+
 // runDeclared renders RenderConfigs, each to a tree of its own. Nothing is written before all are rendered.
 func (f *renderFlags) runDeclared(cmd *cobra.Command) error {
 	all, err := declarations(cmd, f.files)
@@ -110,6 +120,9 @@ func (f *renderFlags) runDeclared(cmd *cobra.Command) error {
 					"give each file an output.directory of its own")
 			}
 		}
+	}
+	if operatorsOf(all) >= manyOperators {
+		setGCPercent(gcPercentOfCatalogs)
 	}
 	results := make([]*config.Rendered, len(all))
 	for i, d := range all {

@@ -84,11 +84,7 @@ func Merge(list []*Subject, names []string) *Subject {
 
 // State evaluates the subject for a comparison.
 func (s *Subject) State(name string) (compare.State, error) {
-	report, err := permissions.Evaluate(s.Input)
-	if err != nil {
-		return compare.State{}, err
-	}
-	roles, err := permissions.UnboundRoles(s.Input)
+	report, roles, err := permissions.EvaluateWithRoles(s.Input)
 	if err != nil {
 		return compare.State{}, err
 	}

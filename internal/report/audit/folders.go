@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
@@ -19,10 +20,15 @@ import (
 	"github.com/olmgen/olmgen/source"
 )
 
+// keptBytes is how much of the files of bundles stays in memory from Load to Each, which needs the bundles again. What
+// is above it is read twice.
+const keptBytes = 128 << 20
+
 // folders collects bundles that are in no catalog, and makes packages of them.
 type folders struct {
 	set  *Set
 	list []*folderBundle
+	kept atomic.Int64 // bytes of bundles that are in memory
 }
 
 // folderBundle is a bundle and what it says of its place in the update graph.
@@ -35,6 +41,7 @@ type folderBundle struct {
 	skips, channels                         []string
 	defaultChannel                          string
 	properties                              []catalog.Property
+	bundle                                  *bundle.Bundle // nil if it is not kept
 	err                                     error
 }
 
@@ -73,22 +80,25 @@ func (f *folders) read(ctx context.Context) error {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			b.err = b.read(ctx)
+			b.err = b.read(ctx, &f.kept)
 		})
 	}
 	wg.Wait()
 	return ctx.Err()
 }
 
-func (b *folderBundle) read(ctx context.Context) error {
+func (b *folderBundle) read(ctx context.Context, kept *atomic.Int64) error {
 	src, err := b.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	read, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true, Workers: 1})
+	read, err := bundle.Read(src.FS, readOptions(src))
 	if err != nil {
 		return err
+	}
+	if kept.Add(int64(read.Bytes)) <= keptBytes {
+		b.bundle = read
 	}
 	b.pkg, b.name, b.version = read.Package, read.CSV.Name, read.CSV.Spec.Version.String()
 	if b.pkg == "" {
@@ -130,7 +140,7 @@ func (f *folders) merge() {
 		list := own[key]
 		if in := catalogs[key[1]]; len(in) == 1 {
 			for _, b := range list {
-				in[0].Bundles = append(in[0].Bundles, b.bundle())
+				in[0].Bundles = append(in[0].Bundles, b.listed())
 				in[0].Releases = append(in[0].Releases, b.release())
 			}
 			continue
@@ -143,19 +153,19 @@ func (f *folders) merge() {
 func (p *Package) fill(b *folderBundle) bool {
 	for _, r := range p.Releases {
 		if r.Name == b.name {
-			r.open, r.place = b.open, b.place
+			r.open, r.place, r.read = b.open, b.place, b.bundle
 			return true
 		}
 	}
 	return false
 }
 
-func (b *folderBundle) bundle() *catalog.Bundle {
+func (b *folderBundle) listed() *catalog.Bundle {
 	return &catalog.Bundle{Place: catalog.Place{File: b.place}, Name: b.name, Properties: b.properties, Objects: true}
 }
 
 func (b *folderBundle) release() *Release {
-	return &Release{Name: b.name, bundle: b.bundle(), open: b.open, place: b.place}
+	return &Release{Name: b.name, bundle: b.listed(), open: b.open, place: b.place, read: b.bundle}
 }
 
 // pkg makes a package of bundles as opm does: a bundle is an entry of the channels that it names (operator-registry:

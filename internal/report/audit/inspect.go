@@ -85,20 +85,31 @@ func (x *Inspected) read(ctx context.Context, open func(context.Context) (*sourc
 		return err
 	}
 	defer src.Close()
-	if x.Findings, err = validate.Bundle(ctx, src, validate.Options{}); err != nil {
+	b := x.Release.read
+	x.Release.read = nil
+	if b == nil {
+		b, err = bundle.Read(src.FS, readOptions(src))
+	}
+	if err != nil {
+		x.Findings = validate.Refused(err)
+		x.locate(located)
 		return err
 	}
-	b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true, Workers: 1})
-	if err == nil {
-		x.Complete, x.Bundle, x.CSV = true, b, b.CSV
-		x.ofCSV(b.CSV)
-		err = x.ofBundle(b)
+	if x.Findings, err = validate.Read(ctx, src, b, validate.Options{}); err != nil {
+		return err
 	}
-	if err == nil {
+	x.Complete, x.Bundle, x.CSV = true, b, b.CSV
+	x.ofCSV(b.CSV)
+	if err = x.ofBundle(b); err == nil {
 		err = x.render(ctx, b, o)
 	}
 	x.locate(located)
 	return err
+}
+
+// readOptions returns how the bundle of a source is read.
+func readOptions(src *source.Source) bundle.ReadOptions {
+	return bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true, Workers: 1}
 }
 
 // locate returns where findings are. The files of a bundle in a catalog are not on disk, so that its olm.bundle is the
@@ -252,11 +263,8 @@ func (x *Inspected) render(ctx context.Context, b *bundle.Bundle, o Options) err
 		}
 		all = append(all, read)
 	}
-	if x.Permissions, err = permissions.Evaluate(in); err != nil {
-		return err
-	}
-	roles, err := permissions.UnboundRoles(in)
-	if err != nil {
+	var roles permissions.Roles
+	if x.Permissions, roles, err = permissions.EvaluateWithRoles(in); err != nil {
 		return err
 	}
 	for _, f := range x.Permissions.Reaches() {

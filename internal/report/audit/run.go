@@ -70,11 +70,13 @@ func newWork(s *Set, want func(*Package, *Release) bool, done func(*Package, []*
 		state := &packageState{}
 		w.states[p] = state
 		for _, r := range p.Releases {
-			if want(p, r) {
-				state.jobs = append(state.jobs, job{pkg: p, release: r, slot: state.open})
-				state.open++
-				w.total++
+			if !want(p, r) {
+				r.read = nil
+				continue
 			}
+			state.jobs = append(state.jobs, job{pkg: p, release: r, slot: state.open})
+			state.open++
+			w.total++
 		}
 		state.list = make([]*Inspected, state.open)
 	}

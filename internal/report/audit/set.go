@@ -11,6 +11,7 @@ import (
 
 	"github.com/blang/semver/v4"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/source"
@@ -68,6 +69,7 @@ type Release struct {
 	bundle   *catalog.Bundle
 	place    string // for a person
 	open     func(context.Context) (*source.Source, error)
+	read     *bundle.Bundle // what open has, until the release is inspected; nil: it must be read
 	facts    *treeFacts
 	treeCSV  int
 	planned  *review.Planned // it is what OLM installs for an object of a tree

@@ -50,12 +50,26 @@ func Bundle(ctx context.Context, src *source.Source, o Options) ([]Finding, erro
 	// Report kinds that OLM refuses as errors, but go on to find the rest.
 	b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true})
 	if err != nil {
-		list := []Finding{refusal(err)}
-		if warned, ok := errors.AsType[*bundle.WarnedError](err); ok {
-			list = append(list, warningFindings(warned.Warnings)...)
-		}
-		return tidy(list), nil
+		return Refused(err), nil
 	}
+	return Read(ctx, src, b, o)
+}
+
+// Refused returns what Bundle does for a bundle that [bundle.Read] refuses with err.
+func Refused(err error) []Finding {
+	list := []Finding{refusal(err)}
+	if warned, ok := errors.AsType[*bundle.WarnedError](err); ok {
+		list = append(list, warningFindings(warned.Warnings)...)
+	}
+	return tidy(list)
+}
+
+// Read is Bundle for a bundle of the source that was read with bundle.ReadOptions.AllowUnsupported.
+func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) ([]Finding, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var err error
 	list := warningFindings(b.Warnings)
 	for _, n := range b.Notes {
 		list = append(list, finding(bundle.WarnReplacedObject, findings.Note, n))
