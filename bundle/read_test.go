@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/golden/fuzztest"
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -213,7 +214,7 @@ func TestScopeAndVersion(t *testing.T) {
 // Many files are too many.
 func TestTooManyFiles(t *testing.T) {
 	f := good().fs()
-	for i := range maxFiles {
+	for i := range int(budget.Of(budget.Bundle).Files) {
 		f[fmt.Sprintf("manifests/z%d.txt", i)] = &fstest.MapFile{}
 	}
 	if _, err := Read(f, ReadOptions{}); err == nil || err.Error() != "manifests: more than 20000 files" {
