@@ -29,7 +29,7 @@ type ReadOptions struct {
 	Hidden           bool              // read hidden files of manifests/ too, as OLM v1 does
 	Partial          bool              // the CSV is what a catalog says of it, and there are no other objects
 	Labels           map[string]string // an image's labels, used where metadata/ has no annotations
-	Limits           manifest.Limits   // zero: manifest.DefaultLimits
+	Limits           manifest.Limits   // zero fields: those of package manifest
 	// files parsed at the same time; zero: one a processor. The result does not depend on it
 	Workers int
 }

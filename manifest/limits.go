@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 
 	"github.com/olmgen/olmgen/internal/manifest/budget"
@@ -37,16 +38,16 @@ func overLimit(e *Error) *Error {
 	return e
 }
 
-// DefaultLimits returns the limits of a file with objects. They are far above any real bundle and far below what harms
+// defaultLimits returns the limits of a file with objects. They are far above any real bundle and far below what harms
 // a machine.
-func DefaultLimits() Limits {
+func defaultLimits() Limits {
 	b, object := budget.Of(budget.File), budget.Of(budget.Object)
 	return Limits{FileBytes: budget.Int(b.Bytes), ObjectBytes: budget.Int(object.Bytes), Depth: deepest,
 		Nodes: budget.Int(object.Values), Documents: budget.Int(b.Objects)}
 }
 
 func (l Limits) orDefault() Limits {
-	d := DefaultLimits()
+	d := defaultLimits()
 	d.FileBytes = cmp.Or(l.FileBytes, d.FileBytes)
 	d.ObjectBytes = cmp.Or(l.ObjectBytes, d.ObjectBytes)
 	d.Depth = cmp.Or(l.Depth, d.Depth)
@@ -65,6 +66,14 @@ func (l Limits) charge(bytes, values int64) error {
 		return overLimit(&Error{Msg: over})
 	}
 	return nil
+}
+
+// named gives an error about all files together the name of the file that was too much.
+func named(err error, file string) error {
+	if e, ok := errors.AsType[*Error](err); ok && e.File == "" {
+		e.File = file
+	}
+	return err
 }
 
 // fits refuses a document that no API server stores.

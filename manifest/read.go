@@ -77,7 +77,7 @@ func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
 		return nil, overLimit(&Error{File: name, Msg: "the file is larger than " + mib(limits.FileBytes)})
 	}
 	if err := limits.charge(int64(len(data)), 0); err != nil {
-		return nil, err
+		return nil, named(err, name)
 	}
 	fresh := ""
 	if rest, ok := bytes.CutPrefix(data, utf8BOM); ok {
@@ -103,7 +103,7 @@ func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
 	for i, c := range chunks {
 		d := &Document{File: name, Line: c.Line, Index: i, Raw: c.Data, ReprintReason: fresh, limits: limits}
 		if err := d.parse(); err != nil {
-			return nil, err
+			return nil, named(err, name)
 		}
 		docs = append(docs, d)
 	}
