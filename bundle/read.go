@@ -18,6 +18,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -28,22 +29,17 @@ type ReadOptions struct {
 	Hidden           bool              // read hidden files of manifests/ too, as OLM v1 does
 	Partial          bool              // the CSV is what a catalog says of it, and there are no other objects
 	Labels           map[string]string // an image's labels, used where metadata/ has no annotations
-	Limits           manifest.Limits   // zero: manifest.DefaultLimits
+	Limits           manifest.Limits   // zero fields: those of package manifest
 	// files parsed at the same time; zero: one a processor. The result does not depend on it
 	Workers int
 }
-
-// The bounds of a whole bundle. The largest public one has 6.8 MB in 105 files.
-const (
-	maxBytes = 256 << 20
-	maxFiles = 20_000
-)
 
 // Read reads the bundle in fsys, whose root is the directory that holds manifests/ and metadata/, or its parent with a
 // bundle/ directory, or the directory of a CSV. An error with a place in a file wraps a *manifest.Error. If the reader
 // has found anything odd before it, the error is a *WarnedError.
 func Read(fsys fs.FS, o ReadOptions) (*Bundle, error) {
-	r := &reader{fsys: fsys, options: o, bundle: &Bundle{Partial: o.Partial}}
+	r := &reader{fsys: fsys, options: o, bundle: &Bundle{Partial: o.Partial}, meter: budget.NewMeter(budget.Bundle)}
+	r.options.Limits.Charge = r.meter.Charge
 	var err error
 	for _, step := range []func() error{r.layout, r.readManifests, r.check} {
 		if err = step(); err != nil {
@@ -70,6 +66,7 @@ type reader struct {
 	objects         []*manifest.Object // in file order, those of metadata/ last
 	metadataObjects []*manifest.Object
 	bytes           atomic.Int64
+	meter           *budget.Meter
 }
 
 func (r *reader) warn(class string, e *manifest.Error) {
@@ -78,7 +75,7 @@ func (r *reader) warn(class string, e *manifest.Error) {
 
 // fileLimit returns the largest size of a file.
 func (r *reader) fileLimit() int64 {
-	return int64(cmp.Or(r.options.Limits.FileBytes, manifest.DefaultLimits.FileBytes))
+	return cmp.Or(int64(r.options.Limits.FileBytes), budget.Of(budget.File).Bytes)
 }
 
 // readFile reads a file up to the limits.
@@ -97,7 +94,7 @@ func (r *reader) readFile(name string) ([]byte, error) {
 	}
 	defer f.Close()
 	if info.Size() > limit {
-		return nil, &manifest.Error{File: name, Msg: fmt.Sprintf("the file is larger than %d MiB", limit>>20)}
+		return nil, overLimit(name, "the file is larger than %d MiB", limit>>20)
 	}
 	buf := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
 	if _, err := buf.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
@@ -105,12 +102,23 @@ func (r *reader) readFile(name string) ([]byte, error) {
 	}
 	data := buf.Bytes()
 	if int64(len(data)) > limit {
-		return nil, &manifest.Error{File: name, Msg: fmt.Sprintf("the file is larger than %d MiB", limit>>20)}
+		return nil, overLimit(name, "the file is larger than %d MiB", limit>>20)
 	}
-	if r.bytes.Add(int64(len(data))) > maxBytes {
-		return nil, &manifest.Error{File: name, Msg: fmt.Sprintf("the bundle is larger than %d MiB", maxBytes>>20)}
-	}
+	r.bytes.Add(int64(len(data)))
 	return data, nil
+}
+
+// overLimit returns the error of a file or directory with too much.
+func overLimit(name, format string, args ...any) error {
+	return manifest.OverLimit(&manifest.Error{File: name, Msg: fmt.Sprintf(format, args...)})
+}
+
+// within returns an error if the files that were read have too much together, whichever of them was the last.
+func (r *reader) within() error {
+	if over := r.meter.Over(); over != "" {
+		return overLimit(r.manifests, "%s", over)
+	}
+	return nil
 }
 
 // manifestFiles lists what is to be read in the manifests directory: every file that is not hidden, whatever its
@@ -120,8 +128,8 @@ func (r *reader) manifestFiles() ([]string, error) {
 	if err != nil {
 		return nil, pathError(r.manifests, err)
 	}
-	if len(entries) > maxFiles {
-		return nil, &manifest.Error{File: r.manifests, Msg: fmt.Sprintf("more than %d files", maxFiles)}
+	if most := budget.Of(budget.Bundle).Files; int64(len(entries)) > most {
+		return nil, overLimit(r.manifests, "more than %d files", most)
 	}
 	flat := !strings.HasSuffix(r.manifests, "manifests") && (r.manifests == "." || r.manifests == "bundle")
 	var names []string
@@ -204,6 +212,9 @@ func (r *reader) readManifests() error {
 		files[i].name = names[i]
 		r.read(&files[i])
 	})
+	if err := r.within(); err != nil {
+		return err
+	}
 	for _, f := range files {
 		if f.leftOut != nil {
 			r.warn(WarnLayout, f.leftOut)
@@ -338,6 +349,9 @@ func (r *reader) takeDocument(d *manifest.Document) error {
 				Msg: "OLM does not install a List; its items are taken one by one"})
 	}
 	r.objects = append(r.objects, objects...)
+	if most := budget.Of(budget.Bundle).Objects; int64(len(r.objects)) > most {
+		return overLimit(r.manifests, "more than %d objects", most)
+	}
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/golden/fuzztest"
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -213,7 +215,7 @@ func TestScopeAndVersion(t *testing.T) {
 // Many files are too many.
 func TestTooManyFiles(t *testing.T) {
 	f := good().fs()
-	for i := range maxFiles {
+	for i := range int(budget.Of(budget.Bundle).Files) {
 		f[fmt.Sprintf("manifests/z%d.txt", i)] = &fstest.MapFile{}
 	}
 	if _, err := Read(f, ReadOptions{}); err == nil || err.Error() != "manifests: more than 20000 files" {
@@ -250,6 +252,52 @@ func FuzzBundle(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Each object of a bundle is the same after it is printed and read again, and is printed as before.
+func FuzzPrinted(f *testing.F) {
+	f.Add([]byte(goodCSV), []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: \"1\", b: yes, c: |\n  x\n  y}\n"))
+	f.Add([]byte(goodCSV), []byte("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: &a b\ndata:\n  a: *a\n  b: >\n    x\n\n     y\n  c: '0x1'\n"))
+	f.Add([]byte(goodCSV), []byte(`{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"ports": [{"port": 1e3}]}}`))
+	f.Fuzz(func(t *testing.T, csv, other []byte) {
+		m := good().fs()
+		m[csvFile] = &fstest.MapFile{Data: csv}
+		m["manifests/other.yaml"] = &fstest.MapFile{Data: other}
+		b, err := Read(m, ReadOptions{AllowUnsupported: true})
+		if err != nil {
+			return
+		}
+		for _, o := range append(b.Shipped(), b.CSVObject) {
+			value, err := o.Value()
+			if err != nil {
+				continue
+			}
+			text := manifest.Encode(value)
+			again, err := manifest.ReadOne("printed.yaml", text)
+			if err != nil {
+				t.Fatalf("%s is printed as what is not readable: %v\n%s", o.Identity(), err, text)
+			}
+			read, err := again.Value()
+			if err != nil {
+				t.Fatalf("%s is printed as what has no value: %v\n%s", o.Identity(), err, text)
+			}
+			if before, after := asJSON(t, value), asJSON(t, read); before != after {
+				t.Errorf("%s is another object after it was printed (-before +after):\n%s", o.Identity(), cmp.Diff(before, after))
+			}
+			if printed := manifest.Encode(read); !bytes.Equal(printed, text) {
+				t.Errorf("%s is printed in another way: %s", o.Identity(), cmp.Diff(string(text), string(printed)))
+			}
+		}
+	})
+}
+
+// asJSON returns the value of an object as an API server gets it, where 1e3 and 1000 are the same.
+func asJSON(t *testing.T, value any) string {
+	data, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }
 
 func TestBaseName(t *testing.T) {

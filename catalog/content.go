@@ -58,7 +58,7 @@ func again[T any](ctx context.Context, from *origin, same func(*T) bool) (*T, er
 		return nil, err
 	}
 	doc := new(T)
-	if err := decodeOnly(text, from.limits.MaxFileBytes*4, doc); err != nil || !same(doc) {
+	if err := decodeOnly(text, limitsOf(from.limits), doc); err != nil || !same(doc) {
 		return nil, errors.New("the file has changed since it was read")
 	}
 	return doc, nil
@@ -172,7 +172,7 @@ func (c Choice) source(ctx context.Context, body *content, o Options) (s *source
 }
 
 func (c Choice) fromObjects(body *content, objects []contentObject, limits source.Limits) (*source.Source, error) {
-	files, err := manifests(objects, limits.MaxFileBytes)
+	files, err := manifests(objects, limitsOf(limits))
 	if err != nil {
 		return nil, err
 	}
@@ -279,10 +279,10 @@ func sameDocument(ctx context.Context, a, b *origin, without ...string) (bool, e
 		return err == nil, err
 	}
 	var v, w map[string]any
-	if err := decodeOnly(x, a.limits.MaxFileBytes*4, &v); err != nil {
+	if err := decodeOnly(x, limitsOf(a.limits), &v); err != nil {
 		return false, err
 	}
-	if err := decodeOnly(y, b.limits.MaxFileBytes*4, &w); err != nil {
+	if err := decodeOnly(y, limitsOf(b.limits), &w); err != nil {
 		return false, err
 	}
 	for _, field := range without {

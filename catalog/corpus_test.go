@@ -117,7 +117,7 @@ func checkAsCatalog(t *testing.T, dir string, files map[string]string) {
 		if !strings.HasPrefix(name, "manifests/") {
 			continue
 		}
-		for d, err := range documents(name, strings.NewReader(files[name]), 64<<20) {
+		for d, err := range documents(name, strings.NewReader(files[name]), documentLimits{64 << 20, 1_000_000}) {
 			must(t, err)
 			value, err := json.Marshal(map[string]string{"data": base64.StdEncoding.EncodeToString(d.json)})
 			must(t, err)

@@ -41,7 +41,7 @@ func (c *content) csv() ([]byte, error) {
 		return nil, err
 	}
 	for i, o := range objects {
-		kind, _, object, err := o.head(source.DefaultLimits().MaxFileBytes)
+		kind, _, object, err := o.head(limitsOf(source.DefaultLimits()))
 		switch {
 		case err != nil:
 			return nil, inObject(i, err)

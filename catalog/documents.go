@@ -14,6 +14,7 @@ import (
 	yamlnode "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
@@ -28,9 +29,9 @@ type document struct {
 }
 
 // documents returns the documents of a YAML file, or the values of a JSON file, one after the other. As in
-// operator-registry, a file that starts with a brace is JSON. Empty documents are left out. maxJSON bounds each YAML
-// document with its aliases expanded. An error names the file and ends the sequence.
-func documents(name string, r io.Reader, maxJSON int64) iter.Seq2[document, error] {
+// operator-registry, a file that starts with a brace is JSON. Empty documents are left out. Each document has limits, as
+// it is written and with its aliases expanded. An error names the file and ends the sequence.
+func documents(name string, r io.Reader, limits documentLimits) iter.Seq2[document, error] {
 	buffered, start := bufio.NewReader(r), int64(0)
 	if head, _ := buffered.Peek(len(byteOrderMark)); string(head) == byteOrderMark {
 		_, _ = buffered.Discard(len(head)) // these bytes are in the buffer
@@ -38,15 +39,19 @@ func documents(name string, r io.Reader, maxJSON int64) iter.Seq2[document, erro
 	}
 	head, _ := buffered.Peek(buffered.Size()) // an error is returned again by the next read
 	if bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{")) {
-		return jsonValues(name, buffered, start)
+		return jsonValues(name, buffered, start, limits)
 	}
 	return func(yield func(document, error) bool) {
-		for part, err := range manifest.Split(buffered) {
+		for part, err := range manifest.Split(buffered, limits.bytes) {
+			if errors.Is(err, manifest.ErrLargeDocument) {
+				yield(document{}, atLine(name, part, limits.larger()))
+				return
+			}
 			if err != nil {
 				yield(document{}, fmt.Errorf("%s: %w", name, err))
 				return
 			}
-			j, err := yamlToJSON(part.Data, maxJSON)
+			j, err := yamlToJSON(part.Data, limits)
 			if line := manifest.ConflictLine(part.Data); err != nil && line > 0 {
 				yield(document{}, &manifest.Error{File: name, Line: part.Line + line - 1, Msg: manifest.ConflictMessage,
 					Tip: "edit the file so that it has one of the two sides"})
@@ -74,6 +79,7 @@ func atLine(name string, part manifest.Chunk, err error) error {
 		Msg: fmt.Sprintf("document that starts in line %d: %v", part.Line, err)}
 	m := yamlLine().FindStringSubmatch(err.Error())
 	if m == nil {
+		e.Tip, e.Options = manifest.HintOf(err), manifest.AboutOf(err)
 		return e
 	}
 	n, _ := strconv.Atoi(m[1])
@@ -87,10 +93,10 @@ func atLine(name string, part manifest.Chunk, err error) error {
 
 const byteOrderMark = "\ufeff"
 
-func jsonValues(name string, r io.Reader, start int64) iter.Seq2[document, error] {
+func jsonValues(name string, r io.Reader, start int64, limits documentLimits) iter.Seq2[document, error] {
 	return func(yield func(document, error) bool) {
 		read := new(bytes.Buffer) // what the decoder has read behind the last value
-		d := json.NewDecoder(io.TeeReader(r, read))
+		d := json.NewDecoder(io.TeeReader(&upTo{r, read, limits.bytes}, read))
 		line, at := 1, int64(0)
 		for {
 			var v json.RawMessage
@@ -100,6 +106,9 @@ func jsonValues(name string, r io.Reader, start int64) iter.Seq2[document, error
 			switch wrong := (*json.SyntaxError)(nil); {
 			case err == nil:
 			case errors.Is(err, io.EOF):
+				return
+			case errors.Is(err, manifest.ErrLargeDocument):
+				yield(document{}, atLine(name, manifest.Chunk{Line: line}, limits.larger()))
 				return
 			case errors.Is(err, io.ErrUnexpectedEOF):
 				last := line + bytes.Count(bytes.TrimRight(value, "\n"), []byte("\n"))
@@ -116,6 +125,10 @@ func jsonValues(name string, r io.Reader, start int64) iter.Seq2[document, error
 				yield(document{}, fmt.Errorf("%s: %w", name, err))
 				return
 			}
+			if err := limits.check(v); err != nil {
+				yield(document{}, atLine(name, manifest.Chunk{Line: line}, err))
+				return
+			}
 			if !yield(document{line, start + d.InputOffset() - int64(len(v)), v, v}, nil) {
 				return
 			}
@@ -126,14 +139,52 @@ func jsonValues(name string, r io.Reader, start int64) iter.Seq2[document, error
 	}
 }
 
+// upTo reads until a JSON decoder has read more than most behind its last value. A value of that size would be held.
+type upTo struct {
+	r    io.Reader
+	read *bytes.Buffer
+	most int64
+}
+
+func (u *upTo) Read(p []byte) (int, error) {
+	left := u.most + 1 - int64(u.read.Len())
+	if left <= 0 {
+		return 0, manifest.ErrLargeDocument
+	}
+	return u.r.Read(p[:min(int64(len(p)), left)])
+}
+
+// documentLimits bound one document of a catalog.
+type documentLimits struct{ bytes, values int64 }
+
+// limitsOf returns the limits of a document of a catalog, or of an object in it.
+func limitsOf(l source.Limits) documentLimits {
+	return documentLimits{min(l.MaxFileBytes, l.MaxTotalBytes), budget.Of(budget.CatalogDoc).Values}
+}
+
+func (l documentLimits) larger() error {
+	return manifest.OverLimit(fmt.Errorf("larger than %s", source.SizeText(l.bytes)))
+}
+
+// check refuses a document that is too large or has too many values.
+func (l documentLimits) check(text []byte) error {
+	if int64(len(text)) > l.bytes {
+		return l.larger()
+	}
+	if int64(len(text)) > l.values && budget.Places(text) > l.values {
+		return manifest.OverLimit(fmt.Errorf("more than %d places where a value can begin", l.values))
+	}
+	return nil
+}
+
 // onlyDocument returns the one document of a text, as JSON.
-func onlyDocument(data []byte, maxJSON int64) ([]byte, error) {
-	if bytes.HasPrefix(data, []byte("{")) && int64(len(data)) <= maxJSON && json.Valid(data) {
+func onlyDocument(data []byte, limits documentLimits) ([]byte, error) {
+	if bytes.HasPrefix(data, []byte("{")) && limits.check(data) == nil && json.Valid(data) {
 		return data, nil
 	}
 	var found []byte
 	n := 0
-	for d, err := range documents("object", bytes.NewReader(data), maxJSON) {
+	for d, err := range documents("object", bytes.NewReader(data), limits) {
 		if err != nil {
 			return nil, err
 		}
@@ -147,14 +198,14 @@ func onlyDocument(data []byte, maxJSON int64) ([]byte, error) {
 }
 
 // decodeOnly decodes the one document of a text.
-func decodeOnly(data []byte, maxJSON int64, into any) error {
-	if bytes.HasPrefix(data, []byte("{")) && int64(len(data)) <= maxJSON {
+func decodeOnly(data []byte, limits documentLimits, into any) error {
+	if bytes.HasPrefix(data, []byte("{")) && limits.check(data) == nil {
 		err := manifest.DecodeJSON(data, into)
 		if wrong := (*json.SyntaxError)(nil); !errors.As(err, &wrong) {
 			return err
 		}
 	}
-	object, err := onlyDocument(data, maxJSON)
+	object, err := onlyDocument(data, limits)
 	if err != nil {
 		return err
 	}
@@ -179,22 +230,26 @@ func mayHaveAnchor(doc []byte) bool {
 
 // yamlToJSON converts one document as Kubernetes does. It checks aliases first, because a kilobyte of them can expand
 // to gigabytes.
-func yamlToJSON(doc []byte, maxJSON int64) ([]byte, error) {
+func yamlToJSON(doc []byte, limits documentLimits) ([]byte, error) {
+	if err := limits.check(doc); err != nil {
+		return nil, err
+	}
 	if bytes.IndexByte(doc, '*') >= 0 && mayHaveAnchor(doc) {
 		var n yamlnode.Node
 		if err := yamlnode.Unmarshal(doc, &n); err != nil {
 			return nil, err
 		}
-		if size := expandedSize(&n, map[*yamlnode.Node]int64{}); size > maxJSON {
-			return nil, fmt.Errorf("larger than %s with its aliases expanded", source.SizeText(maxJSON))
+		if size := expandedSize(&n, map[*yamlnode.Node]int64{}); size > limits.bytes {
+			return nil, manifest.OverLimit(
+				fmt.Errorf("larger than %s with its aliases expanded", source.SizeText(limits.bytes)))
 		}
 	}
 	j, err := yaml.YAMLToJSON(doc)
 	if err != nil {
 		return nil, err
 	}
-	if int64(len(j)) > maxJSON {
-		return nil, fmt.Errorf("larger than %s", source.SizeText(maxJSON))
+	if int64(len(j)) > limits.bytes {
+		return nil, limits.larger()
 	}
 	return j, nil
 }

@@ -15,6 +15,7 @@ import (
 var (
 	inDir, contents, withHint = sourcetest.InDir, sourcetest.Contents, sourcetest.WithHint
 
+	raise = "\nhint: if you trust the input, raise the limits"
 	small = source.Limits{MaxFileBytes: 1000, MaxTotalBytes: 2000, MaxFiles: 20}
 )
 

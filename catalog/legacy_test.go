@@ -123,8 +123,8 @@ func TestPackageManifestRules(t *testing.T) {
 		{"another extension", map[string]string{"p.package.yaml": manifest, "1/a.clusterserviceversion": csvA, "1/b.txt": "a: b: c", "LICENSE": "a: b: c", "1/big.png": "#" + strings.Repeat("x", 1000)}, Options{Source: source.Options{Limits: small}}, "",
 			[]string{"p/1/b.txt: left out: not YAML", "p/1/big.png: left out: too large for a Kubernetes object"}},
 		{"two files of one name", map[string]string{"p.package.yaml": manifest, "1/a.yaml": csvA, "1/b-c.yaml": "kind: X", "1/b/c.yaml": "kind: X"}, Options{}, `p/1: two files of the bundle would have the name b-c.yaml`, nil},
-		{"a large file", map[string]string{"p.package.yaml": manifest, "1/a.yaml": csvA + "#" + strings.Repeat("x", 1000)}, Options{Source: source.Options{Limits: small}}, `p: open 1/a.yaml: larger than 1000 bytes`, nil},
-		{"large files", map[string]string{"p.package.yaml": manifest, "1/a.yaml": csvA, "2.yaml": "#" + strings.Repeat("x", 990), "3.yaml": "#" + strings.Repeat("x", 990)}, Options{Source: source.Options{Limits: small}}, `p: the package is larger than 2000 bytes or has more than 20 files`, nil},
+		{"a large file", map[string]string{"p.package.yaml": manifest, "1/a.yaml": csvA + "#" + strings.Repeat("x", 1000)}, Options{Source: source.Options{Limits: small}}, "p: open 1/a.yaml: larger than 1000 bytes" + raise, nil},
+		{"large files", map[string]string{"p.package.yaml": manifest, "1/a.yaml": csvA, "2.yaml": "#" + strings.Repeat("x", 990), "3.yaml": "#" + strings.Repeat("x", 990)}, Options{Source: source.Options{Limits: small}}, "p: the package is larger than 2000 bytes or has more than 20 files" + raise, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -114,15 +114,15 @@ func (r *legacyReader) readFile(fsys fs.FS, p string) (*legacyFile, error) {
 	r.bytes += int64(len(data))
 	r.files++
 	if r.bytes > r.options.Source.Limits.MaxTotalBytes || r.files > r.options.Source.Limits.MaxFiles {
-		return nil, fmt.Errorf("%s: the package is larger than %s or has more than %d files",
-			r.dir, source.SizeText(r.options.Source.Limits.MaxTotalBytes), r.options.Source.Limits.MaxFiles)
+		return nil, manifest.OverLimit(fmt.Errorf("%s: the package is larger than %s or has more than %d files",
+			r.dir, source.SizeText(r.options.Source.Limits.MaxTotalBytes), r.options.Source.Limits.MaxFiles))
 	}
 	return &legacyFile{name: path.Base(p), data: data}, nil
 }
 
 // parse reads the documents of a file.
 func (r *legacyReader) parse(f *legacyFile, full string) error {
-	for d, err := range documents(full, bytes.NewReader(f.data), r.options.Source.Limits.MaxFileBytes*4) {
+	for d, err := range documents(full, bytes.NewReader(f.data), limitsOf(r.options.Source.Limits)) {
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	yamlv2 "go.yaml.in/yaml/v2"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -31,6 +32,9 @@ func (c *content) objects() ([]contentObject, error) {
 			return nil, inObject(len(list), err)
 		}
 		list = append(list, o)
+		if most := budget.Of(budget.CatalogDoc).Objects; int64(len(list)) > most {
+			return nil, manifest.OverLimit(fmt.Errorf("more than %d objects", most))
+		}
 	}
 	return list, nil
 }
@@ -79,8 +83,8 @@ func onlyData(value json.RawMessage) []byte {
 }
 
 // head returns kind and name of the object, and the object as JSON.
-func (o contentObject) head(maxJSON int64) (kind, name string, object []byte, err error) {
-	if object, err = onlyDocument(o, maxJSON); err != nil {
+func (o contentObject) head(limits documentLimits) (kind, name string, object []byte, err error) {
+	if object, err = onlyDocument(o, limits); err != nil {
 		return "", "", nil, err
 	}
 	var head struct {
@@ -93,11 +97,11 @@ func (o contentObject) head(maxJSON int64) (kind, name string, object []byte, er
 
 // manifests returns the objects as files of manifests/, numbered in their order. JSON becomes YAML, because the files
 // of a bundle are written unchanged.
-func manifests(list []contentObject, maxJSON int64) (map[string][]byte, error) {
+func manifests(list []contentObject, limits documentLimits) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	digits := max(3, len(strconv.Itoa(len(list))))
 	for i, o := range list {
-		kind, name, data, err := o.file(maxJSON)
+		kind, name, data, err := o.file(limits)
 		if err != nil {
 			return nil, inObject(i, err)
 		}
@@ -107,18 +111,21 @@ func manifests(list []contentObject, maxJSON int64) (map[string][]byte, error) {
 }
 
 // file returns kind and name of the object, and its text. JSON is decoded once.
-func (o contentObject) file(maxJSON int64) (kind, name string, text []byte, err error) {
+func (o contentObject) file(limits documentLimits) (kind, name string, text []byte, err error) {
 	if !bytes.HasPrefix(o, []byte("{")) {
-		kind, name, _, err = o.head(maxJSON)
+		kind, name, _, err = o.head(limits)
 		return kind, name, o, err
+	}
+	if err := limits.check(o); err != nil {
+		return "", "", nil, err
 	}
 	value, isJSON := decodeNumbers(o)
 	known := false
-	if isJSON && int64(len(o)) <= maxJSON {
+	if isJSON {
 		kind, name, known = headOf(value)
 	}
 	if !known {
-		if kind, name, _, err = o.head(maxJSON); err != nil {
+		if kind, name, _, err = o.head(limits); err != nil {
 			return "", "", nil, err
 		}
 	}

@@ -71,7 +71,7 @@ func TestObjectHeads(t *testing.T) {
 		`{"kind":5,"metadata":{"name":"b"}}`:   "kind: has the wrong type (number)",
 		`{"kind":"A","metadata":[]}`:           "metadata: has the wrong type (array)",
 	} {
-		kind, name, _, err := contentObject(in).file(1000)
+		kind, name, _, err := contentObject(in).file(documentLimits{1000, 1000})
 		got := kind + " " + name
 		if err != nil {
 			got = err.Error()

@@ -92,7 +92,7 @@ func TestCatalogForms(t *testing.T) {
 	data, err := os.ReadFile(etcdCatalog)
 	must(t, err)
 	var compact, pretty, list []string
-	for d, err := range documents("etcd.yaml", bytes.NewReader(data), 1<<20) {
+	for d, err := range documents("etcd.yaml", bytes.NewReader(data), documentLimits{1 << 20, 100_000}) {
 		must(t, err)
 		compact = append(compact, string(d.json))
 		var v any
@@ -194,8 +194,13 @@ func TestCatalogChoiceThatFails(t *testing.T) {
 		{"bad YAML", "x: y\n---\na: b: c", Options{}, `c.yaml:3: document that starts in line 2: mapping values are not allowed in this context`},
 		{"cut JSON", `{"schema": "olm.package", "name": "etcd"}` + "\n\n" + `{"schema": "olm.bundle", "na`, Options{}, `c.yaml:3: the file ends inside the value that starts in line 3`},
 		{"many aliases", "a: &a [" + strings.Repeat("x, ", 10) + "]\nb: &b [" + strings.Repeat("*a, ", 100) + "]\nc: [" + strings.Repeat("*b, ", 100) + "]", Options{Source: source.Options{Limits: small}},
-			`c.yaml:1: document that starts in line 1: larger than 2000 bytes with its aliases expanded`},
-		{"too large", "a: " + strings.Repeat("x", 3000), Options{Source: source.Options{Limits: small}}, `c.yaml: too large: more than 2000 bytes unpacked`},
+			`c.yaml:1: document that starts in line 1: larger than 1000 bytes with its aliases expanded`},
+		{"a large document", "a: b\n---\nc: " + strings.Repeat("x", 1000), Options{Source: source.Options{Limits: small}},
+			`c.yaml:2: document that starts in line 2: larger than 1000 bytes`},
+		{"a large value", `{"a": 1}` + "\n" + `{"schema": "` + strings.Repeat("x", 1500) + `"}`, Options{Source: source.Options{Limits: small}},
+			`c.yaml:2: document that starts in line 2: larger than 1000 bytes`},
+		{"many values", "a: [" + strings.Repeat("x,", 300_000) + "]", Options{}, `c.yaml:1: document that starts in line 1: more than 300000 places where a value can begin`},
+		{"too large", "a: " + strings.Repeat("x", 3000), Options{Source: source.Options{Limits: small}}, "c.yaml: too large: more than 2000 bytes unpacked" + raise},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

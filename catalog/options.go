@@ -1,11 +1,13 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"sync"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -22,15 +24,14 @@ type Options struct {
 	Cache *Cache // keeps the catalogs that are read; nil: they are read each time
 }
 
-// maxBytes is the default limit for all documents of a catalog together. The largest public catalogs have 500 MB.
-const maxBytes = 4 << 30
-
-// catalogLimits returns the limits for a catalog, which may be larger than a bundle.
+// catalogLimits returns the limits for a catalog, which may be larger than a bundle. The limit for a file is that for a
+// document.
 func (o Options) catalogLimits() source.Limits {
-	if o.Source.Limits.MaxTotalBytes == 0 {
-		o.Source.Limits.MaxTotalBytes = maxBytes
-	}
-	return o.Source.Limits.OrDefault()
+	l, most := o.Source.Limits, budget.Of(budget.Catalog)
+	l.MaxTotalBytes = cmp.Or(l.MaxTotalBytes, most.Bytes)
+	l.MaxFiles = cmp.Or(l.MaxFiles, budget.Int(most.Files))
+	l.MaxFileBytes = cmp.Or(l.MaxFileBytes, budget.Of(budget.CatalogDoc).Bytes)
+	return l.OrDefault()
 }
 
 func (o Options) orDefault() Options {

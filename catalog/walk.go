@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -31,7 +32,7 @@ func (w *walk) read(ctx context.Context) error {
 			return err
 		}
 		if w.count++; w.count > w.limits.MaxFiles {
-			return fmt.Errorf("%s: more than %d files", w.files.Name("."), w.limits.MaxFiles)
+			return manifest.OverLimit(fmt.Errorf("%s: more than %d files", w.files.Name("."), w.limits.MaxFiles))
 		}
 		f, err := w.files.FS.Open(p)
 		if err != nil {
@@ -46,13 +47,14 @@ func (w *walk) read(ctx context.Context) error {
 func (w *walk) stream(ctx context.Context, file string, r io.Reader) error {
 	name := w.files.Name(file)
 	limited := source.Limited(ctx, r, w.limits.MaxTotalBytes-w.bytes)
-	for d, err := range documents(name, limited, min(w.limits.MaxFileBytes*4, w.limits.MaxTotalBytes)) {
+	for d, err := range documents(name, limited, limitsOf(w.limits)) {
 		if err != nil {
 			return err
 		}
 		w.bytes += int64(len(d.json))
 		if w.bytes > w.limits.MaxTotalBytes {
-			return fmt.Errorf("%s: the catalog is larger than %s", name, source.SizeText(w.limits.MaxTotalBytes))
+			return manifest.OverLimit(
+				fmt.Errorf("%s: the catalog is larger than %s", name, source.SizeText(w.limits.MaxTotalBytes)))
 		}
 		if err := w.add(file, d); err != nil {
 			return fmt.Errorf("%s: document that starts in line %d: %w", name, d.line, err)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/olmgen/olmgen/compare"
@@ -79,52 +80,101 @@ func checkEdits(t *testing.T, name string, sets [][]*manifest.Object, count int)
 		}
 		first, count = n, n+1
 	}
-	type base struct {
-		state  compare.State
-		normal normal
-	}
 	bases := make([]base, len(sets))
 	for i, list := range sets {
-		n, err := normalOf(list)
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		bases[i] = base{stateOf(t, list), n}
-		if r := compared(t, bases[i].state, stateOf(t, list)); !r.Empty() {
-			t.Fatalf("%s differs from itself: %s", name, lines(r))
-		}
+		bases[i] = baseOf(t, name, list)
 	}
 	for seed := first; seed < count && wrong < 20; seed++ {
 		random := rand.New(rand.NewPCG(uint64(seed), 22))
 		set := seed % len(sets)
 		edited, what := edit(random, sets[set])
-		want, err := normalOf(edited)
+		same, report, err := bases[set].compare(t, edited)
 		if err != nil {
 			refused++
 			continue
 		}
-		r, err := tryCompare(t, bases[set].state, edited)
-		if err != nil {
-			refused++
-			continue
-		}
-		same := bases[set].normal.equal(want)
 		if same {
 			silent++
 		}
-		differences := *r
-		if same {
-			differences.OLM = nil // it is about what OLM does: it also reads in a CSV what the objects do not say
-		}
-		if same != differences.Empty() {
+		if report != "" {
 			wrong++
-			t.Errorf("%s: OLMGEN_EDIT=%d: %s: only noise: %t; the report: %s", name, seed, what, same, lines(r))
+			t.Errorf("%s: OLMGEN_EDIT=%d: %s: only noise: %t; the report: %s", name, seed, what, same, report)
 		}
 	}
 	t.Logf("%s: %d edits, %d of noise, %d of objects that cannot be read", name, count-first, silent, refused)
 	if count-first > 100 && (refused > count*2/3 || silent > count/2) {
 		t.Error("the edits do not test enough")
 	}
+}
+
+// base is what edited objects are compared with.
+type base struct {
+	state  compare.State
+	normal normal
+}
+
+func baseOf(t *testing.T, name string, list []*manifest.Object) base {
+	t.Helper()
+	n, err := normalOf(list)
+	if err != nil {
+		t.Fatal(name, err)
+	}
+	b := base{stateOf(t, list), n}
+	if r := compared(t, b.state, stateOf(t, list)); !r.Empty() {
+		t.Fatalf("%s differs from itself: %s", name, lines(r))
+	}
+	return b
+}
+
+// compare reports whether nothing but noise differs, and returns the report if it says otherwise. The error is about
+// objects that cannot be read.
+func (b base) compare(t *testing.T, edited []*manifest.Object) (same bool, report string, err error) {
+	want, err := normalOf(edited)
+	if err != nil {
+		return false, "", err
+	}
+	r, err := tryCompare(t, b.state, edited)
+	if err != nil {
+		return false, "", err
+	}
+	same = b.normal.equal(want)
+	differences := *r
+	if same {
+		differences.OLM = nil // it is about what OLM does: it also reads in a CSV what the objects do not say
+	}
+	if same != differences.Empty() {
+		report = "(" + lines(r) + ")"
+	}
+	return same, report, nil
+}
+
+// The comparison is empty if and only if nothing but noise differs, after several edits too.
+func FuzzEdits(f *testing.F) {
+	data, err := os.ReadFile(filepath.Join("testdata", "everything.yaml"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for seed := range uint64(20) {
+		f.Add(seed, byte(seed))
+	}
+	var once sync.Once
+	var objects []*manifest.Object
+	var unedited base
+	f.Fuzz(func(t *testing.T, seed uint64, edits byte) {
+		once.Do(func() {
+			objects = reviewtest.Objects(t, "everything.yaml", string(data))
+			unedited = baseOf(t, "everything.yaml", objects)
+		})
+		random := rand.New(rand.NewPCG(seed, 23))
+		list, what := objects, []string{}
+		for range 1 + edits%4 {
+			edited, did := edit(random, list)
+			list, what = edited, append(what, did)
+		}
+		if same, report, err := unedited.compare(t, list); err == nil && report != "" {
+			t.Errorf("%q: only noise: %t; the report: %s", what, same, report)
+		}
+	})
 }
 
 func tryCompare(t *testing.T, old compare.State, list []*manifest.Object) (*compare.Report, error) {

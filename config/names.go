@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -54,12 +53,7 @@ func WithOptionNames(text string, options []manifest.Option, name func(manifest.
 
 // ErrorText returns the text of an error and its hint with the names of the options that the error is about.
 func ErrorText(err error, name func(manifest.Option) string) (text, hint string) {
-	hint = manifest.HintOf(err)
-	var about interface{ About() []manifest.Option }
-	if errors.As(err, &about) {
-		hint = WithOptionNames(hint, about.About(), name)
-	}
-	return err.Error(), hint
+	return err.Error(), WithOptionNames(manifest.HintOf(err), manifest.AboutOf(err), name)
 }
 
 // namer returns how the person who wrote the RenderConfig calls options of an operator: by their flags, or by their

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -29,7 +30,9 @@ func Read(name string, data []byte) (*Config, error) {
 }
 
 func (c *Config) read(name string, data []byte) error {
-	docs, err := manifest.ReadFile(name, data, manifest.Limits{})
+	b := budget.Of(budget.RenderConfig)
+	docs, err := manifest.ReadFile(name, data, manifest.Limits{FileBytes: budget.Int(b.Bytes), ObjectBytes: -1,
+		Nodes: budget.Int(b.Values)})
 	if err != nil {
 		return err
 	}

@@ -133,14 +133,14 @@ func checkTree(t *testing.T, o *Object) {
 	if o.printed != nil {
 		return
 	}
-	d := &Document{File: o.File, Line: 1, Raw: o.Raw(), limits: DefaultLimits}
-	want, err := d.parseAll()
+	d := &Document{File: o.File, Line: 1, Raw: o.Raw(), limits: defaultLimits()}
+	want, err := d.parseAll(false)
 	if err != nil {
 		t.Errorf("%s %s: edited text is not YAML: %v", o.File, o.Identity(), err)
 		return
 	}
 	compareSkim(t, o.node, want, o.File)
-	objects, err := (&Document{Root: want, limits: DefaultLimits}).Objects()
+	objects, err := (&Document{Root: want, limits: defaultLimits()}).Objects()
 	if err != nil || len(objects) != 1 {
 		t.Errorf("%s: edited text is no object: %v", o.File, err)
 		return

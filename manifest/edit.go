@@ -55,7 +55,9 @@ func (o *Object) Apply(e Edit) ([]byte, error) {
 // spliced returns the object of a splicer's lines and nodes.
 func (o *Object) spliced(e Edit, s *splicer) *Object {
 	out := *o
-	out.doc = &Document{File: o.File, Line: o.doc.Line, Index: o.doc.Index, Raw: s.bytes(), limits: o.doc.limits,
+	limits := o.doc.limits
+	limits.Charge = nil // it has no more values than o
+	out.doc = &Document{File: o.File, Line: o.doc.Line, Index: o.doc.Index, Raw: s.bytes(), limits: limits,
 		skimmed: o.doc.skimmed, Root: s.root}
 	out.node, out.origin, out.edit = s.root, o, e
 	if e.APIVersion != "" {

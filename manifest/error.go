@@ -75,6 +75,15 @@ func HintOf(err error) string {
 	return ""
 }
 
+// AboutOf returns the options that an error and its hint are about.
+func AboutOf(err error) []Option {
+	var about interface{ About() []Option }
+	if errors.As(err, &about) {
+		return about.About()
+	}
+	return nil
+}
+
 func (e *HintError) Error() string { return e.Err.Error() }
 
 func (e *HintError) Unwrap() error { return e.Err }

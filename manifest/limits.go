@@ -1,29 +1,94 @@
 package manifest
 
-// Limits bound what reading may cost. The largest object in 14,245 public bundles has 2.1 MB and 58 levels.
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/olmgen/olmgen/internal/manifest/budget"
+)
+
+// Limits bound what reading may cost.
 type Limits struct {
-	FileBytes int // of one file
-	Depth     int // levels of mappings and sequences in one document
-	Nodes     int // values in one document, those behind aliases counted each time they are used
-	Documents int // in one file
+	FileBytes   int // of one file
+	ObjectBytes int // of one document, without indentation, blank lines and comments; below zero: no limit
+	Depth       int // levels of mappings and sequences in one document
+	Nodes       int // values in one document, those behind aliases counted each time they are used
+	Documents   int // in one file
+
+	// Charge is called with the bytes and values of each file before they are held. What it returns is why there are
+	// too many in all files together; "" if there are not. Several goroutines may call it. Nil: there is no such limit.
+	Charge func(bytes, values int64) string
 }
 
-// DefaultLimits are far above any real bundle and far below what harms a machine.
-var DefaultLimits = Limits{FileBytes: 16 << 20, Depth: 200, Nodes: 1_000_000, Documents: 10_000}
+// deepest is the default of Limits.Depth: the deepest object in 14,245 public bundles has 58 levels.
+const deepest = 200
+
+// OptionLimits is what errors about limits advise to raise: the limits of all that is read.
+const OptionLimits Option = "Limits"
+
+const raiseLimits = "if you trust the input, raise the limits"
+
+// OverLimit returns err, which is about a limit, with the advice to raise the limits.
+func OverLimit(err error) error { return WithHint(err, raiseLimits, OptionLimits) }
+
+// overLimit adds the advice to raise the limits to an error.
+func overLimit(e *Error) *Error {
+	e.Tip, e.Options = raiseLimits, append(e.Options, OptionLimits)
+	return e
+}
+
+// defaultLimits returns the limits of a file with objects. They are far above any real bundle and far below what harms
+// a machine.
+func defaultLimits() Limits {
+	b, object := budget.Of(budget.File), budget.Of(budget.Object)
+	return Limits{FileBytes: budget.Int(b.Bytes), ObjectBytes: budget.Int(object.Bytes), Depth: deepest,
+		Nodes: budget.Int(object.Values), Documents: budget.Int(b.Objects)}
+}
 
 func (l Limits) orDefault() Limits {
-	d := DefaultLimits
-	if l.FileBytes > 0 {
-		d.FileBytes = l.FileBytes
-	}
-	if l.Depth > 0 {
-		d.Depth = l.Depth
-	}
-	if l.Nodes > 0 {
-		d.Nodes = l.Nodes
-	}
-	if l.Documents > 0 {
-		d.Documents = l.Documents
-	}
+	d := defaultLimits()
+	d.FileBytes = cmp.Or(l.FileBytes, d.FileBytes)
+	d.ObjectBytes = cmp.Or(l.ObjectBytes, d.ObjectBytes)
+	d.Depth = cmp.Or(l.Depth, d.Depth)
+	d.Nodes = cmp.Or(l.Nodes, d.Nodes)
+	d.Documents = cmp.Or(l.Documents, d.Documents)
+	d.Charge = l.Charge
 	return d
+}
+
+// charge charges what all files share.
+func (l Limits) charge(bytes, values int64) error {
+	if l.Charge == nil {
+		return nil
+	}
+	if over := l.Charge(bytes, values); over != "" {
+		return overLimit(&Error{Msg: over})
+	}
+	return nil
+}
+
+// named gives an error about all files together the name of the file that was too much.
+func named(err error, file string) error {
+	if e, ok := errors.AsType[*Error](err); ok && e.File == "" {
+		e.File = file
+	}
+	return err
+}
+
+// fits refuses a document that no API server stores.
+func (d *Document) fits() error {
+	most := d.limits.ObjectBytes
+	if most < 0 || len(d.Raw) <= most || budget.Weight(d.Raw) <= int64(most) {
+		return nil
+	}
+	return d.errorf(0, "", "the document is larger than %s: no API server stores such an object", mib(most))
+}
+
+// mib returns a size for a message.
+func mib(n int) string {
+	if n >= 1<<20 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d bytes", n)
 }

@@ -263,10 +263,10 @@ func (o *Object) LineOf(field string) int {
 // lineIn returns the line of a field below a node, or of its nearest parent that exists. Only a field inside of a
 // skimmed schema needs the whole document.
 func (d *Document) lineIn(n *yaml.Node, field string) int {
-	line, hidden := lineOf(n, field)
+	line, hidden := d.lineOf(n, field)
 	if hidden {
 		if root, err := d.full(); err == nil {
-			line, _ = lineOf(root, field)
+			line, _ = d.lineOf(root, field)
 		}
 	}
 	return line + d.Line - 1
@@ -282,13 +282,13 @@ func (d *Document) Errorf(field, format string, args ...any) *Error {
 }
 
 // lineOf returns a line counted from the document's first. The field is hidden if it is below a skipped node.
-func lineOf(n *yaml.Node, field string) (line int, hidden bool) {
+func (d *Document) lineOf(n *yaml.Node, field string) (line int, hidden bool) {
 	line = n.Line
 	for _, seg := range Segments(field) {
 		if n.Kind == skipped {
 			return line, true
 		}
-		next := step(n, seg)
+		next := d.step(n, seg)
 		if next == nil {
 			break
 		}
@@ -319,6 +319,33 @@ func step(n *yaml.Node, seg string) *stepTo {
 		}
 	}
 	return nil
+}
+
+// wide is how many nodes a mapping has whose keys are indexed: reports ask for the lines of thousands of its fields.
+const wide = 200
+
+// step is the function step, and does not search a wide mapping each time.
+func (d *Document) step(n *yaml.Node, seg string) *stepTo {
+	if n = follow(n); n.Kind != yaml.MappingNode || len(n.Content) <= wide {
+		return step(n, seg)
+	}
+	if i, ok := d.keysOf(n)[seg]; ok {
+		return &stepTo{n.Content[i+1], n.Content[i].Line}
+	}
+	return nil
+}
+
+// keysOf returns where each key of a wide mapping is. Of equal keys the last one counts.
+func (d *Document) keysOf(n *yaml.Node) map[string]int {
+	if known, ok := d.wide.Load(n); ok {
+		return known.(map[string]int)
+	}
+	keys := make(map[string]int, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		keys[keyText(n.Content[i])] = i
+	}
+	d.wide.Store(n, keys)
+	return keys
 }
 
 // Segments splits "a.b[0].c" into a, b, 0, c; a key with dots is written ["a.b/c"].

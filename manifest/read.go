@@ -13,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
@@ -31,10 +32,12 @@ type Document struct {
 
 	skimmed  bool // Root lacks what skim skips
 	strays   bool // what is skipped may have keys or values that its Go type does not have
+	aliases  bool
 	once     sync.Once
 	parsed   atomic.Bool // in full, although it was skimmed first
 	fullRoot *yaml.Node
 	fullErr  error
+	wide     sync.Map // of *yaml.Node: the keys of wide mappings
 }
 
 // full returns the whole tree. A skimmed document is parsed when the whole tree is first needed.
@@ -44,8 +47,11 @@ func (d *Document) full() (*yaml.Node, error) {
 	}
 	d.once.Do(func() {
 		d.parsed.Store(true)
-		if d.fullRoot, _, _ = skim(d.Raw, d.limits, true); d.fullRoot == nil {
-			d.fullRoot, d.fullErr = d.parseAll()
+		var nodes int
+		if d.fullRoot, nodes, _, _ = skim(d.Raw, d.limits, true); d.fullRoot == nil {
+			d.fullRoot, d.fullErr = d.parseAll(true)
+		} else if d.fullErr = d.limits.charge(0, int64(nodes)); d.fullErr != nil {
+			d.fullRoot = nil
 		}
 	})
 	return d.fullRoot, d.fullErr
@@ -53,7 +59,7 @@ func (d *Document) full() (*yaml.Node, error) {
 
 // Nodes parses the document with the YAML library. Other than those of Root, the nodes have their comments and tags, as
 // a caller needs them who prints the document again. An empty document has none.
-func (d *Document) Nodes() (*yaml.Node, error) { return d.parseAll() }
+func (d *Document) Nodes() (*yaml.Node, error) { return d.parseAll(false) }
 
 // Duplicate is a mapping key that occurs more than once. The last one counts.
 type Duplicate struct {
@@ -68,7 +74,10 @@ var utf8BOM = []byte("\xef\xbb\xbf")
 func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
 	limits = limits.orDefault()
 	if len(data) > limits.FileBytes {
-		return nil, &Error{File: name, Msg: fmt.Sprintf("the file is larger than %d MiB", limits.FileBytes>>20)}
+		return nil, overLimit(&Error{File: name, Msg: "the file is larger than " + mib(limits.FileBytes)})
+	}
+	if err := limits.charge(int64(len(data)), 0); err != nil {
+		return nil, named(err, name)
 	}
 	fresh := ""
 	if rest, ok := bytes.CutPrefix(data, utf8BOM); ok {
@@ -88,13 +97,13 @@ func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
 	}
 	chunks := split(data)
 	if len(chunks) > limits.Documents {
-		return nil, &Error{File: name, Msg: fmt.Sprintf("more than %d documents", limits.Documents)}
+		return nil, overLimit(&Error{File: name, Msg: fmt.Sprintf("more than %d documents", limits.Documents)})
 	}
 	var docs []*Document
 	for i, c := range chunks {
 		d := &Document{File: name, Line: c.Line, Index: i, Raw: c.Data, ReprintReason: fresh, limits: limits}
 		if err := d.parse(); err != nil {
-			return nil, err
+			return nil, named(err, name)
 		}
 		docs = append(docs, d)
 	}
@@ -148,10 +157,14 @@ func hasRareBreaks(data []byte) bool {
 var yamlErrorLine = lazy.Regexp(`^yaml: (?:line (\d+): )?`)
 
 func (d *Document) parse() error {
-	if d.Root, d.skimmed, d.strays = skim(d.Raw, d.limits, false); d.Root != nil {
-		return nil
+	if err := d.fits(); err != nil {
+		return err
 	}
-	root, err := d.parseAll()
+	var nodes int
+	if d.Root, nodes, d.skimmed, d.strays = skim(d.Raw, d.limits, false); d.Root != nil {
+		return d.limits.charge(0, int64(nodes))
+	}
+	root, err := d.parseAll(true)
 	if root == nil || err != nil {
 		return err
 	}
@@ -162,7 +175,34 @@ func (d *Document) parse() error {
 	if !bytes.HasSuffix(d.Raw, []byte("\n")) && endsInBlock(root) {
 		d.reprint("a block of text at its end without a final newline")
 	}
-	return d.inspect(d.Root, 1)
+	if err := d.inspect(d.Root, 1); err != nil || !d.aliases {
+		return err
+	}
+	written := d.writtenOut(d.Root, map[*yaml.Node]expansion{})
+	return d.limits.charge(written.bytes, written.values)
+}
+
+// expansion is what a node has once its aliases are written out.
+type expansion struct{ bytes, values int64 }
+
+// writtenOut returns the expansion of a node, at most the limits of one document: what has more is refused when its
+// value is asked for.
+func (d *Document) writtenOut(n *yaml.Node, known map[*yaml.Node]expansion) expansion {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if e, ok := known[n]; ok {
+		return e
+	}
+	bytes, values := int64(d.limits.FileBytes), int64(d.limits.Nodes)
+	known[n] = expansion{bytes, values} // of one that contains itself
+	e := expansion{int64(len(n.Value)), 1}
+	for _, c := range n.Content {
+		part := d.writtenOut(c, known)
+		e.bytes, e.values = min(e.bytes+part.bytes, bytes), min(e.values+part.values, values)
+	}
+	known[n] = e
+	return e
 }
 
 func (d *Document) syntaxError(err error) error {
@@ -184,18 +224,29 @@ func (d *Document) syntaxError(err error) error {
 	return e
 }
 
-// parseAll parses the document with the YAML library. A nil node is an empty document.
-func (d *Document) parseAll() (root *yaml.Node, err error) {
+// countPlaces refuses a document of too many values before the library makes nodes of them.
+func (d *Document) countPlaces(charge bool) error {
+	places := budget.Places(d.Raw)
+	if places > int64(d.limits.Nodes) {
+		return overLimit(d.errorf(0, "",
+			"the document has more than %d places where a value can begin; no Kubernetes object has so many",
+			d.limits.Nodes))
+	}
+	if !charge {
+		return nil
+	}
+	return d.limits.charge(0, places)
+}
+
+// parseAll parses the document with the YAML library. A nil node is an empty document. What is kept is charged.
+func (d *Document) parseAll(charge bool) (root *yaml.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil { // the library's own faults must not end the program
 			err = d.errorf(0, "", "not readable as YAML: %v", r)
 		}
 	}()
-	if separators(d.Raw) > d.limits.Nodes {
-		return nil,
-			d.errorf(0, "",
-				"the document has more than %d places where a value can begin; no Kubernetes object has so many",
-				d.limits.Nodes)
+	if err := d.countPlaces(charge); err != nil {
+		return nil, err
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(d.Raw))
 	var doc yaml.Node
@@ -215,19 +266,6 @@ func (d *Document) parseAll() (root *yaml.Node, err error) {
 	return doc.Content[0], nil
 }
 
-// separators counts the characters one of which stands before every value, so that there are no more values than those.
-// The library makes 200 bytes of nodes out of one byte, and has no limit of its own.
-func separators(text []byte) int {
-	n := 1
-	for _, c := range text {
-		switch c {
-		case '\n', ':', ',', '[', '{', '-', '?':
-			n++
-		}
-	}
-	return n
-}
-
 // inspect finds what keeps a document from being carried as it is: duplicate keys, aliases, tags; and bounds its depth.
 func (d *Document) inspect(n *yaml.Node, depth int) error {
 	if depth > d.limits.Depth {
@@ -235,6 +273,7 @@ func (d *Document) inspect(n *yaml.Node, depth int) error {
 	}
 	switch {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
+		d.aliases = d.aliases || n.Kind == yaml.AliasNode
 		d.reprint("anchors and aliases")
 	case n.Style&yaml.TaggedStyle != 0:
 		d.reprint("YAML tags")

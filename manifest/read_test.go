@@ -148,8 +148,8 @@ func TestLimits(t *testing.T) {
 		fmt.Fprintf(&merges, "a%d: &a%d {<<: [*a%d, *a%d], k%d: v}\n", i, i, i-1, i-1, i)
 	}
 	const (
-		values     = "f.yaml:%d: the document has more than 1000000 values once its aliases are written out"
-		separators = "f.yaml:1: the document has more than 1000000 places where a value can begin; no Kubernetes object has so many"
+		values     = "f.yaml:%d: the document has more than 300000 values once its aliases are written out"
+		separators = "f.yaml:1: the document has more than 300000 places where a value can begin; no Kubernetes object has so many"
 	)
 	for _, c := range []struct{ name, text, want string }{
 		{"alias bomb of lists", bomb("[x]"), fmt.Sprintf(values, 2)},
@@ -163,9 +163,10 @@ func TestLimits(t *testing.T) {
 		{"deep mappings", strings.Repeat("{a: ", 9_000) + strings.Repeat("}", 9_000), "f.yaml:1: nested deeper than 200 levels"},
 		{"deep blocks", strings.Repeat("- ", 9_000), "f.yaml:1: nested deeper than 200 levels"},
 		{"many documents", strings.Repeat("---\na\n", 1_000_000), "f.yaml: more than 10000 documents"},
-		{"many values in a list", "[" + strings.Repeat("a,", 8<<20-8) + "]", separators},
-		{"many items", strings.Repeat("-\n", 8<<20), separators},
-		{"many comments at values", strings.Repeat("a: b #\n", 2<<20), separators},
+		{"many values in a list", "[" + strings.Repeat("a,", 1<<20) + "]", separators},
+		{"many items", strings.Repeat("-\n", 1<<20), separators},
+		{"one long text", "a: " + strings.Repeat("b", 4<<20), "f.yaml:1: the document is larger than 3 MiB: no API server stores such an object"},
+		{"many comments at values", strings.Repeat("a: b #\n", 400_000), separators},
 	} {
 		data := []byte(c.text)
 		c.text = ""

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 )
 
 // Most manifests are written by generators in plain block style. skim reads this style line by line, which takes a
@@ -20,14 +22,15 @@ import (
 const skipped yaml.Kind = 0
 
 // skim reads one document, and with whole the schemas of a CRD as well. It reports whether nodes are skipped, and
-// returns nil if it does not surely understand the document. strays says that what is skipped may have keys or values
+// returns nil if it does not surely understand the document, or if it has too many values. nodes is how many were
+// allocated for it. strays says that what is skipped may have keys or values
 // that the Go types of Kubernetes do not have.
-func skim(data []byte, limits Limits, whole bool) (root *yaml.Node, skips, strays bool) {
+func skim(data []byte, limits Limits, whole bool) (root *yaml.Node, nodes int, skips, strays bool) {
 	skips = !whole && bytes.Contains(data, []byte("\nkind: CustomResourceDefinition\n"))
-	if len(data) == 0 || !plainBytes(data) || !skips && separators(data) > limits.Nodes {
-		return nil, false, false
+	if len(data) == 0 || !plainBytes(data) || !skips && budget.Places(data) > int64(limits.Nodes) {
+		return nil, 0, false, false
 	}
-	s := skimmer{data: slices.Clip(data), depth: limits.Depth}
+	s := skimmer{data: slices.Clip(data), depth: limits.Depth, most: limits.Nodes}
 	if !skips {
 		s.all = string(data)
 	}
@@ -38,15 +41,15 @@ func skim(data []byte, limits Limits, whole bool) (root *yaml.Node, skips, stray
 	}
 	s.frames = append(s.frames, top)
 	for s.next() {
-		if !s.take() {
-			return nil, false, false
+		if !s.take() || s.failed {
+			return nil, 0, false, false
 		}
 	}
 	if s.failed || len(root.Content) == 0 {
-		return nil, false, false
+		return nil, 0, false, false
 	}
 	root.Line, root.Column = root.Content[0].Line, root.Content[0].Column
-	return root, skips, s.strays
+	return root, s.made - len(s.nodes), skips, s.strays
 }
 
 // place is where in a CRD a mapping or list is, as far as that decides what is skipped.
@@ -85,13 +88,17 @@ type skimmer struct {
 	text   []byte // of the current line, without indentation and trailing blanks
 	frames []frame
 	nodes  []yaml.Node // allocated together, and not yet used
+	made   int         // nodes that were allocated
+	most   int         // nodes that may be used
 	failed bool
 	strays bool // what is skipped may have keys or values that its Go type does not have
 }
 
 func (s *skimmer) newNode(n yaml.Node) *yaml.Node {
 	if len(s.nodes) == 0 {
+		s.failed = s.failed || s.made > s.most
 		s.nodes = make([]yaml.Node, min(64, 8+len(s.data)/16)) // fewer for a small document
+		s.made += len(s.nodes)
 	}
 	p := &s.nodes[0]
 	s.nodes = s.nodes[1:]

@@ -17,8 +17,8 @@ func TestCorpusSkim(t *testing.T) {
 	var crds, others count
 	for name, data := range corpusFiles(t) {
 		for _, c := range split(data) {
-			d := &Document{File: name, Line: c.Line, Raw: c.Data, limits: DefaultLimits}
-			root, err := d.parseAll()
+			d := &Document{File: name, Line: c.Line, Raw: c.Data, limits: defaultLimits()}
+			root, err := d.parseAll(false)
 			if err != nil || root == nil {
 				continue
 			}
@@ -50,12 +50,12 @@ func kindIs(root *yaml.Node, kind string) bool {
 // valid, without duplicate keys, aliases and tags.
 func checkSkim(t *testing.T, data []byte) bool {
 	t.Helper()
-	got, _, _ := skim(data, DefaultLimits, false)
+	got, _, _, _ := skim(data, defaultLimits(), false)
 	if got == nil {
 		return false
 	}
-	d := &Document{File: "crd.yaml", Line: 1, Raw: data, limits: DefaultLimits}
-	want, err := d.parseAll()
+	d := &Document{File: "crd.yaml", Line: 1, Raw: data, limits: defaultLimits()}
+	want, err := d.parseAll(false)
 	if err != nil || want == nil {
 		t.Errorf("skimmed, but not YAML: %v\n%s", err, data)
 		return true
@@ -65,7 +65,7 @@ func checkSkim(t *testing.T, data []byte) bool {
 		return true
 	}
 	compareSkim(t, got, want, "")
-	whole, skips, _ := skim(data, DefaultLimits, true)
+	whole, _, skips, _ := skim(data, defaultLimits(), true)
 	if whole == nil || skips {
 		return true // a flow mapping inside of a schema, for example
 	}

@@ -64,7 +64,7 @@ func (s *skimmer) flow(column int, text []byte, keep *yaml.Node) (rest []byte, o
 	if keep != nil {
 		keep.Content = make([]*yaml.Node, 0, bytes.Count(rest, []byte(","))+1)
 	}
-	for at, counted := column, text; len(rest) > 0; { // at is the column where counted begins
+	for at, counted := column, text; len(rest) > 0 && !s.failed; { // at is the column where counted begins
 		at += utf8.RuneCount(counted[:len(counted)-len(rest)])
 		counted = rest
 		value, style, after, ok := flowItem(rest)

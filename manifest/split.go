@@ -15,9 +15,13 @@ type Chunk struct {
 	Offset int64  // of the first byte in the stream
 }
 
+// ErrLargeDocument is the error of Split for a document that is larger than it may be.
+var ErrLargeDocument = errors.New("the document is too large")
+
 // Split returns the documents of a stream one after the other, so that the stream never has to fit in memory. Blank
-// documents are left out. Data is valid until the next document is asked for. A read error ends the sequence.
-func Split(r io.Reader) iter.Seq2[Chunk, error] {
+// documents are left out. Data is valid until the next document is asked for. A read error, or ErrLargeDocument for a
+// document of more than most bytes, ends the sequence: its chunk has the first line of that document.
+func Split(r io.Reader, most int64) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		lines, c, chunk := bufio.NewReader(r), cutter{}, Chunk{Line: 1}
 		flush := func() bool {
@@ -27,7 +31,7 @@ func Split(r io.Reader) iter.Seq2[Chunk, error] {
 			return ok
 		}
 		for number, at := 1, int64(0); ; number++ {
-			line, err := lines.ReadBytes('\n')
+			line, err := readLine(lines, most)
 			start := at
 			at += int64(len(line))
 			if err != nil && !errors.Is(err, io.EOF) {
@@ -46,6 +50,10 @@ func Split(r io.Reader) iter.Seq2[Chunk, error] {
 				}
 				chunk.Line, chunk.Offset, line = number+1, at, nil
 			}
+			if int64(len(chunk.Data)+len(line)) > most {
+				yield(Chunk{Line: chunk.Line}, ErrLargeDocument)
+				return
+			}
 			chunk.Data = append(chunk.Data, line...)
 			if err != nil {
 				flush()
@@ -53,6 +61,24 @@ func Split(r io.Reader) iter.Seq2[Chunk, error] {
 			}
 		}
 	}
+}
+
+// readLine reads a line of no more than most bytes. It is valid until the next read.
+func readLine(r *bufio.Reader, most int64) ([]byte, error) {
+	line, err := r.ReadSlice('\n')
+	if !errors.Is(err, bufio.ErrBufferFull) {
+		return line, err
+	}
+	line = bytes.Clone(line)
+	for errors.Is(err, bufio.ErrBufferFull) {
+		if int64(len(line)) > most {
+			return nil, ErrLargeDocument
+		}
+		var rest []byte
+		rest, err = r.ReadSlice('\n')
+		line = append(line, rest...)
+	}
+	return line, err
 }
 
 // split is Split for text that is in memory. The chunks share it.

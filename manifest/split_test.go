@@ -17,7 +17,7 @@ import (
 func parts(t *testing.T, r io.Reader) []string {
 	t.Helper()
 	var list []string
-	for c, err := range Split(r) {
+	for c, err := range Split(r, 1<<20) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,13 +67,13 @@ func TestSplit(t *testing.T) {
 func TestSplitThatFails(t *testing.T) {
 	broken := errors.New("broken")
 	var got []string
-	for c, err := range Split(io.MultiReader(strings.NewReader("a: 1\n---\nb: 2\n"), iotest.ErrReader(broken))) {
+	for c, err := range Split(io.MultiReader(strings.NewReader("a: 1\n---\nb: 2\n"), iotest.ErrReader(broken)), 1<<20) {
 		got = append(got, fmt.Sprintf("%d %q %v", c.Line, c.Data, err))
 	}
 	if d := cmp.Diff([]string{`1 "a: 1\n" <nil>`, `4 "" broken`}, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	for range Split(strings.NewReader("a: 1\n---\nb: 2\n")) {
+	for range Split(strings.NewReader("a: 1\n---\nb: 2\n"), 1<<20) {
 		break // the sequence may be left early
 	}
 }

@@ -73,7 +73,7 @@ func (d *decoder) count(n *yaml.Node, depth int) error {
 	case d.nodes > d.limits.Nodes:
 		return fault(n, "the document has more than %d values once its aliases are written out", d.limits.Nodes)
 	case d.bytes > d.limits.FileBytes:
-		return fault(n, "the document is larger than %d MiB once its aliases are written out", d.limits.FileBytes>>20)
+		return fault(n, "the document is larger than %s once its aliases are written out", mib(d.limits.FileBytes))
 	case depth > d.limits.Depth:
 		return fault(n, "nested deeper than %d levels", d.limits.Depth)
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/olmgen/olmgen/internal/manifest/regular"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // openDir opens a directory. A file is read when it is asked for, up to the limit for one file. Symbolic links are
@@ -56,7 +57,7 @@ func (d dirFS) Open(name string) (fs.File, error) {
 	case !info.Mode().IsRegular():
 		err = fmt.Errorf("neither file nor directory (%s)", info.Mode().Type())
 	case info.Size() > d.limit:
-		err = fmt.Errorf("larger than %s", bytesText(d.limit))
+		err = d.tooLarge()
 	}
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
@@ -65,6 +66,10 @@ func (d dirFS) Open(name string) (fs.File, error) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
 	return regular.OpenIn(d.root, filepath.FromSlash(name))
+}
+
+func (d dirFS) tooLarge() error {
+	return manifest.OverLimit(fmt.Errorf("larger than %s", bytesText(d.limit)))
 }
 
 func (d dirFS) Stat(name string) (fs.FileInfo, error)      { return fs.Stat(d.fsys, name) }
@@ -82,7 +87,7 @@ func (d dirFS) ReadFile(name string) ([]byte, error) {
 		return nil, err
 	}
 	if int64(len(data)) > d.limit {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("larger than %s", bytesText(d.limit))}
+		return nil, &fs.PathError{Op: "read", Path: name, Err: d.tooLarge()}
 	}
 	return data, nil
 }

@@ -54,7 +54,8 @@ func (a *dockerArchive) open() (io.ReadCloser, error) {
 		f.Close()
 		return nil, readError(a.file, "", err)
 	}
-	return &unpackedFile{newMeter(a.ctx, unpacked, a.limits.MaxTotalBytes*scanFactor), f, done}, nil
+	most, _ := a.limits.scanned()
+	return &unpackedFile{newMeter(a.ctx, unpacked, most), f, done}, nil
 }
 
 type unpackedFile struct {

@@ -8,10 +8,13 @@ import (
 	"context"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // entry is an entry of an archive under test. Without a type it is a file.
@@ -107,14 +110,20 @@ func open(t testing.TB, ref string, o Options) *Source {
 	return s
 }
 
-// openError opens what must fail and gives error and hint in one string.
+// openError opens what must fail and gives error and hint in one string. An error about a limit must have the hint to
+// raise the limits, which is left out: it has the same words everywhere.
 func openError(t testing.TB, ref string, o Options) string {
 	t.Helper()
 	s, err := Open(context.Background(), ref, o)
 	if err == nil {
 		t.Fatalf("open %s: no error, but %v", ref, contents(t, s.FS))
 	}
-	return withHint(err)
+	text := withHint(err)
+	without, found := strings.CutSuffix(text, "\nhint: if you trust the input, raise the limits")
+	if about := manifest.AboutOf(err); found != slices.Contains(about, manifest.OptionLimits) {
+		t.Errorf("open %s: the error %q is about the options %v", ref, text, about)
+	}
+	return without
 }
 
 func same(t testing.TB, what string, got, want any) {

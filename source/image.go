@@ -172,9 +172,9 @@ func (img *image) source(ctx context.Context, limits Limits) (*Source, error) {
 	return &Source{FS: m, Digest: img.digest, Image: img.ref, Labels: labels}, nil
 }
 
-// maxLayers is how many layers an image may have: four times as many as Docker stores (moby: layer/layer_store.go,
-// maxLayerDepth).
-const maxLayers = 4 * 125
+// maxLayers is how many layers an image may have: twice as many as Docker stores, which took 125 for years and takes 250
+// now (moby: layer/layer_store.go, and daemon/internal/layer/layer_store.go at ad6b80a888d3; maxLayerDepth).
+const maxLayers = 2 * 250
 
 // unpack adds the files below some directories to a tree, one layer on top of the other. Of equal layers the highest
 // counts: it does again what the others did. So each is fetched once.
@@ -183,8 +183,8 @@ func (img *image) unpack(ctx context.Context, t *tree, kept []string) (memFS, er
 		return memFS{}, fmt.Errorf("%s: the image has %d layers, more than %d", img.name, n, maxLayers)
 	}
 	img.layers = distinct(img.layers)
-	u := &unpacker{ctx: ctx, tree: t, kept: kept, maxBytes: t.limits.MaxTotalBytes * scanFactor,
-		maxEntries: t.limits.MaxFiles * scanFactor}
+	u := &unpacker{ctx: ctx, tree: t, kept: kept}
+	u.maxBytes, u.maxEntries = t.limits.scanned()
 	if err := img.checkSize(u.maxBytes); err != nil {
 		return memFS{}, err
 	}

@@ -96,9 +96,9 @@ func TestHostileLayers(t *testing.T) {
 			`entry "manifests/c": is over the limit of 2000 bytes for all files together`},
 		{"many files", nil, [][]entry{many(21, func(i int) entry { return file(fmt.Sprintf("manifests/%d", i), "") })},
 			`entry "manifests/19": is over the limit of 20 files and directories`},
-		{"many entries beside the bundle", nil, [][]entry{many(30, func(i int) entry { return file(fmt.Sprint(i), "") }), many(40, func(i int) entry { return file(fmt.Sprint(i), "") })},
-			`entry "34": is over the limit of 64 entries in an image`},
-		{"many bytes beside the bundle", nil, [][]entry{many(100, func(i int) entry { return file(fmt.Sprint(i), zeros) })}, `too large: more than 32000 bytes unpacked`},
+		{"many entries beside the bundle", nil, [][]entry{many(120, func(i int) entry { return file(fmt.Sprint(i), "") }), many(160, func(i int) entry { return file(fmt.Sprint(i), "") })},
+			`entry "136": is over the limit of 256 entries in an image`},
+		{"many bytes beside the bundle", nil, [][]entry{many(400, func(i int) entry { return file(fmt.Sprint(i), zeros) })}, `too large: more than 128000 bytes unpacked`},
 		{"no bundle", nil, [][]entry{{file("etc/passwd", "")}}, "not a bundle image: nothing in manifests or metadata\nhint: use the image of the bundle, not the image of the operator"},
 		{"no layers", nil, nil, "not a bundle image: nothing in manifests or metadata\nhint: use the image of the bundle, not the image of the operator"},
 		{"a label that climbs out", map[string]string{bundle.KeyManifests: "../manifests"}, [][]entry{goodBundle},
@@ -135,7 +135,7 @@ func TestLayerBomb(t *testing.T) {
 	must(t, err)
 	must(t, p.AppendImage(img))
 	got := openError(t, "oci-layout:layout", Options{Limits: Limits{MaxTotalBytes: 1 << 20}})
-	if !strings.HasSuffix(got, ": too large: more than 16 MiB unpacked") {
+	if !strings.HasSuffix(got, ": too large: more than 64 MiB unpacked") {
 		t.Error(got)
 	}
 }

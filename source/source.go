@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/authn"
 
 	"github.com/olmgen/olmgen/bundle/signature"
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 )
 
 // The kinds of sources: the values of Source.Kind and of Options.Force.
@@ -62,12 +63,22 @@ type Limits struct {
 	MaxFiles      int   // files and directories
 }
 
-// scanFactor bounds what is read but not kept, which is mostly the base image of a bundle.
-const scanFactor = 16
+// scanFactor bounds what is read but not kept, which is mostly the base image of a bundle. Whatever the limits, it is no
+// more than the budget of an image.
+const scanFactor = 64
 
-// DefaultLimits returns the limits that apply if Options has none. The largest public bundle has 6.8 MB in 105 files.
+// scanned returns the bytes and entries of an image that are read at most, kept or not.
+func (l Limits) scanned() (bytes int64, entries int) {
+	image := budget.Of(budget.Image)
+	return min(l.MaxTotalBytes*scanFactor, max(l.MaxTotalBytes, image.Bytes)),
+		min(l.MaxFiles*scanFactor, max(l.MaxFiles, budget.Int(image.Files)))
+}
+
+// DefaultLimits returns the limits that apply if Options has none.
 func DefaultLimits() Limits {
-	return Limits{MaxFileBytes: 16 << 20, MaxTotalBytes: 256 << 20, MaxFiles: 20_000}
+	bundle := budget.Of(budget.Bundle)
+	return Limits{MaxFileBytes: budget.Of(budget.File).Bytes, MaxTotalBytes: bundle.Bytes,
+		MaxFiles: budget.Int(bundle.Files)}
 }
 
 // Source is what a reference names. Close it when it has been read.

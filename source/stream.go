@@ -12,6 +12,8 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // streamError is returned if reading a source fails: it is damaged, cut short or over the limits, or the context is
@@ -66,7 +68,7 @@ func (m *meter) Read(p []byte) (int, error) {
 	m.left -= int64(n)
 	m.read += int64(n)
 	if m.left < 0 {
-		return 0, fmt.Errorf("%w: more than %s unpacked", errTooLong, bytesText(m.max))
+		return 0, manifest.OverLimit(fmt.Errorf("%w: more than %s unpacked", errTooLong, bytesText(m.max)))
 	}
 	return n, err
 }

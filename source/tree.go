@@ -9,6 +9,8 @@ import (
 	"path"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/olmgen/olmgen/manifest"
 )
 
 var (
@@ -120,7 +122,7 @@ func (t *tree) parent(p string) (*node, error) {
 
 func (t *tree) count(p string) error {
 	if t.nodes++; t.nodes > t.limits.MaxFiles {
-		return t.errorf(p, "is over the limit of %d files and directories", t.limits.MaxFiles)
+		return manifest.OverLimit(t.errorf(p, "is over the limit of %d files and directories", t.limits.MaxFiles))
 	}
 	return nil
 }
@@ -199,10 +201,11 @@ func (t *tree) addFile(p string, size int64, r io.Reader) error {
 
 func (t *tree) fits(p string, size int64) error {
 	if size > t.limits.MaxFileBytes {
-		return t.errorf(p, "is larger than %s", bytesText(t.limits.MaxFileBytes))
+		return manifest.OverLimit(t.errorf(p, "is larger than %s", bytesText(t.limits.MaxFileBytes)))
 	}
 	if t.bytes+size > t.limits.MaxTotalBytes {
-		return t.errorf(p, "is over the limit of %s for all files together", bytesText(t.limits.MaxTotalBytes))
+		return manifest.OverLimit(
+			t.errorf(p, "is over the limit of %s for all files together", bytesText(t.limits.MaxTotalBytes)))
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // openZip reads a zip file.
@@ -35,7 +37,7 @@ func openZip(ctx context.Context, arg string, o Options) (*Source, error) {
 
 func readZip(ctx context.Context, name string, r io.ReaderAt, size int64, limits Limits) (memFS, error) {
 	// zip.NewReader keeps the whole directory of the archive in memory, so what it reads is bounded.
-	directory := &budget{r: r, left: int64(limits.MaxFiles)*512 + 1<<20}
+	directory := &allowance{r: r, left: int64(limits.MaxFiles)*512 + 1<<20}
 	z, err := zip.NewReader(directory, size)
 	switch {
 	case directory.left < 0:
@@ -80,7 +82,7 @@ func (t *tree) addZipEntry(ctx context.Context, f *zip.File) error {
 	case f.Flags&1 != 0:
 		return t.errorf(f.Name, "is encrypted")
 	case f.UncompressedSize64 > uint64(t.limits.MaxFileBytes):
-		return t.errorf(f.Name, "is larger than %s", bytesText(t.limits.MaxFileBytes))
+		return manifest.OverLimit(t.errorf(f.Name, "is larger than %s", bytesText(t.limits.MaxFileBytes)))
 	}
 	r, err := f.Open()
 	if err != nil {
@@ -98,14 +100,14 @@ func (t *tree) addZipEntry(ctx context.Context, f *zip.File) error {
 	return t.addSymlink(p, target.String())
 }
 
-// budget is an io.ReaderAt that fails after a number of bytes, unless it is off.
-type budget struct {
+// allowance is an io.ReaderAt that fails after a number of bytes, unless it is off.
+type allowance struct {
 	r    io.ReaderAt
 	left int64
 	off  bool
 }
 
-func (b *budget) ReadAt(p []byte, at int64) (int, error) {
+func (b *allowance) ReadAt(p []byte, at int64) (int, error) {
 	if !b.off {
 		if b.left -= int64(len(p)); b.left < 0 {
 			return 0, errTooLong

@@ -143,6 +143,9 @@ func TestHostileYAML(t *testing.T) {
 	for _, h := range hostileYAML() {
 		h.args = "lint FILE --policy operate-first"
 		h.run(t)
+		if h.want == "max depth" {
+			h.want = "more than 300000 places where a value can begin" // a file of a tree may have more
+		}
 		h.args = "render BUNDLE -n ns -o -"
 		h.run(t)
 	}

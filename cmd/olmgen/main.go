@@ -17,6 +17,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
@@ -68,6 +69,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	unknown := refuseHelp(root)
+	if err := budget.RaiseTo(os.Getenv(budget.Variable)); err != nil {
+		sayError(root, stderr, err)
+		return exitUsage
+	}
 	for _, arg := range args {
 		if err := source.RefuseCredentials(arg); err != nil { // before a report or an error repeats it
 			sayError(root, stderr, err)
@@ -132,6 +137,8 @@ func flagsOf(cmd *cobra.Command) func(manifest.Option) string {
 	return func(o manifest.Option) string {
 		name := config.FlagOf(o)
 		switch o {
+		case manifest.OptionLimits:
+			return budget.Variable + "=2 in the environment"
 		case output.OptionForce:
 			name = "--force"
 		case output.OptionReplace:

@@ -32,7 +32,7 @@ type setting struct {
 // ParseRules reads a file with severities. name is the file name in errors. The error, a *manifest.Error, names line
 // and field.
 func ParseRules(name string, data []byte) (Rules, error) {
-	docs, err := manifest.ReadFile(name, data, manifest.DefaultLimits)
+	docs, err := manifest.ReadFile(name, data, manifest.Limits{})
 	if err != nil {
 		return Rules{}, err
 	}

@@ -32,7 +32,7 @@ func FuzzCompare(f *testing.F) {
 		fuzztest.Limit(t, len(old)+len(now)+len(existing))
 		var sides [3][]*manifest.Object
 		for i, text := range []string{old, now, existing} {
-			docs, err := manifest.ReadFile("f.yaml", []byte(text), manifest.DefaultLimits)
+			docs, err := manifest.ReadFile("f.yaml", []byte(text), manifest.Limits{})
 			if err != nil {
 				return
 			}

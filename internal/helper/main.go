@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 )
 
 // exitUsage is the exit code for an argument that the program does not know.
@@ -39,6 +41,10 @@ func Main(args []string, answers map[string]Answer, stdin io.Reader, stderr io.W
 	if answer == nil {
 		fmt.Fprintf(stderr, "%s: this program is a part of olmgen\n"+
 			"hint: run olmgen validate, or olmgen diff with existing objects\n", Name)
+		return exitUsage
+	}
+	if err := budget.RaiseTo(os.Getenv(budget.Variable)); err != nil {
+		fmt.Fprintln(stderr, Name+": "+err.Error())
 		return exitUsage
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

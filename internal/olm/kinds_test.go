@@ -175,7 +175,7 @@ func crdKinds(t *testing.T, dir string) (all []Kind) {
 		if err != nil || !bytes.Contains(data, []byte("CustomResourceDefinition")) {
 			return err
 		}
-		for part, err := range manifest.Split(bytes.NewReader(data)) {
+		for part, err := range manifest.Split(bytes.NewReader(data), 1<<30) {
 			var crd apiextensionsv1.CustomResourceDefinition
 			if err != nil || yaml.Unmarshal(part.Data, &crd) != nil || crd.Kind != "CustomResourceDefinition" {
 				continue

@@ -9,11 +9,19 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// limits allow a whole package of manifests in one document.
-var limits = manifest.Limits{FileBytes: 128 << 20, Depth: 250, Nodes: 10_000_000}
+// deepest is how deep the values of a package of manifests may be.
+const deepest = 250
+
+// limits returns the limits of a whole package of manifests in one document.
+func limits() manifest.Limits {
+	b := budget.Of(budget.Function)
+	return manifest.Limits{FileBytes: budget.Int(b.Bytes), ObjectBytes: -1, Depth: deepest,
+		Nodes: budget.Int(b.Values)}
+}
 
 // versions are the versions of ResourceList that orchestrators send. The fields that olmgen uses are the same in all.
 var versions = []string{"config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1"}
@@ -29,6 +37,7 @@ type list struct {
 
 // read reads a ResourceList. Errors are *manifest.Error.
 func read(r io.Reader) (*list, error) {
+	limits := limits()
 	data, err := io.ReadAll(io.LimitReader(r, int64(limits.FileBytes)+1))
 	if err != nil {
 		return nil, err
@@ -53,8 +62,8 @@ func read(r io.Reader) (*list, error) {
 	if l.root, err = d.Nodes(); err != nil {
 		return nil, err
 	}
-	budget := limits.Nodes
-	if err := expand(l.root, &budget, 0); err != nil {
+	left := limits.Nodes
+	if err := expand(l.root, &left, 0); err != nil {
 		return nil, d.Errorf("", "%v", err)
 	}
 	if l.config = child(l.root, "functionConfig"); l.config != nil && l.config.Kind != yaml.MappingNode {
@@ -77,8 +86,8 @@ func read(r io.Reader) (*list, error) {
 }
 
 // expand replaces aliases by copies, because the item with the anchor may be replaced.
-func expand(n *yaml.Node, budget *int, depth int) error {
-	if *budget--; *budget < 0 || depth > limits.Depth {
+func expand(n *yaml.Node, left *int, depth int) error {
+	if *left--; *left < 0 || depth > deepest {
 		return errors.New("the aliases expand to too many values")
 	}
 	n.Anchor = ""
@@ -90,7 +99,7 @@ func expand(n *yaml.Node, budget *int, depth int) error {
 			c = &aliased
 			n.Content[i] = c
 		}
-		if err := expand(c, budget, depth+1); err != nil {
+		if err := expand(c, left, depth+1); err != nil {
 			return err
 		}
 	}

@@ -14,11 +14,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/manifest"
 )
-
-// maxBytes is how much a revision may have below the path that is read.
-const maxBytes = 1 << 30
 
 // Repository is a repository with a path in it.
 type Repository struct {
@@ -104,7 +102,8 @@ func (r *Repository) Checkout(rev, dir string, whole bool) (string, error) {
 	if err != nil {
 		return "", r.broken(rev, err)
 	}
-	w := writer{repo: r, left: maxBytes, entries: maxEntries}
+	most := budget.Of(budget.Revision)
+	w := writer{repo: r, left: most.Bytes, entries: most.Files, most: most}
 	if !whole && at.mode != filemode.Dir {
 		err = w.file(at, target)
 	} else if !whole {
@@ -157,7 +156,8 @@ func (r *Repository) broken(rev string, err error) error {
 type writer struct {
 	repo    *Repository
 	left    int64
-	entries int
+	entries int64
+	most    budget.Budget
 }
 
 // tree writes what a tree has. Every tree with a hash of its own is written as often as it is named, so that a small
@@ -167,8 +167,9 @@ func (w *writer) tree(hash plumbing.Hash, dir string, depth int) error {
 	if err != nil {
 		return err
 	}
-	if w.entries -= len(list); w.entries < 0 || depth > maxDepth {
-		return fmt.Errorf("more than %d files, or directories deeper than %d", maxEntries, maxDepth)
+	if w.entries -= int64(len(list)); w.entries < 0 || depth > maxDepth {
+		return manifest.OverLimit(
+			fmt.Errorf("more than %d files, or directories deeper than %d", w.most.Files, maxDepth))
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -200,7 +201,7 @@ func (w *writer) file(e entry, target string) (err error) {
 		return err
 	}
 	if w.left -= o.Size(); w.left < 0 {
-		return fmt.Errorf("more than %d MiB of files", maxBytes>>20)
+		return manifest.OverLimit(fmt.Errorf("more than %d MiB of files", w.most.Bytes>>20))
 	}
 	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 		return err

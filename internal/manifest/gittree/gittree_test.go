@@ -15,6 +15,7 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem"
 
 	"github.com/olmgen/olmgen/golden/fuzztest"
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 )
 
 var who = &object.Signature{Name: "a", Email: "a@example.com", When: time.Unix(1, 0)}
@@ -324,7 +325,7 @@ func TestTooManyFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w := writer{repo: r, left: maxBytes, entries: 1000}
+	w := writer{repo: r, left: budget.Of(budget.Revision).Bytes, entries: 1000}
 	if err := w.tree(hash, t.TempDir(), 0); err == nil || !strings.Contains(err.Error(), "more than") {
 		t.Error(err)
 	}

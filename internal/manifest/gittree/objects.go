@@ -15,9 +15,8 @@ import (
 // empty line; a tree is a list of "mode name\x00" and the 20 bytes of a hash.
 
 const (
-	maxObject  = 64 << 20 // bytes of a commit, tag or tree
-	maxEntries = 1 << 20  // files and directories of a revision
-	maxDepth   = 256      // of directories, and of tags on tags
+	maxObject = 64 << 20 // bytes of a commit, tag or tree
+	maxDepth  = 256      // of directories, and of tags on tags
 )
 
 type commit struct {

@@ -13,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -54,7 +55,9 @@ func Apply(name string, data []byte, edits []Edit) ([]byte, error) {
 }
 
 func read(name string, data []byte) ([]*manifest.Document, error) {
-	return manifest.ReadFile(name, data, manifest.Limits{FileBytes: 256 << 20, Nodes: 5_000_000, Documents: 100_000})
+	b := budget.Of(budget.TreeFile)
+	return manifest.ReadFile(name, data, manifest.Limits{FileBytes: budget.Int(b.Bytes), ObjectBytes: -1,
+		Nodes: budget.Int(b.Values), Documents: budget.Int(b.Objects)})
 }
 
 // file is the text that is changed.

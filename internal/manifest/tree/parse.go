@@ -18,8 +18,8 @@ const (
 )
 
 // parse returns the objects of a file.
-func (f file) parse(data []byte) result {
-	docs, err := manifest.ReadFile(f.name, data, fileLimits)
+func (f file) parse(data []byte, limits manifest.Limits) result {
+	docs, err := manifest.ReadFile(f.name, data, limits)
 	if err != nil {
 		return f.refused(data, err)
 	}

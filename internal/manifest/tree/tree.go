@@ -10,8 +10,10 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
 
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/regular"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -22,12 +24,11 @@ const (
 	StdinFile = "stdin"
 )
 
-// fileLimits apply to one file. They are large because kubectl prints a whole cluster as one document.
-var fileLimits = manifest.Limits{
-	FileBytes: 256 << 20,
-	Depth:     manifest.DefaultLimits.Depth,
-	Nodes:     5_000_000,
-	Documents: 100_000,
+// fileLimits returns the limits of one file. A document is one object or a List of many.
+func fileLimits() manifest.Limits {
+	b := budget.Of(budget.TreeFile)
+	return manifest.Limits{FileBytes: budget.Int(b.Bytes), ObjectBytes: -1, Nodes: budget.Int(b.Values),
+		Documents: budget.Int(b.Objects)}
 }
 
 // Options configure Read. The zero value suits files.
@@ -81,6 +82,8 @@ func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 	if len(failed) > 0 && !o.Partial {
 		return nil, failed[0]
 	}
+	limits, meter := fileLimits(), budget.NewMeter(budget.Tree)
+	limits.Charge = meter.Charge
 	results := make([]result, len(files))
 	next := make(chan int)
 	var workers sync.WaitGroup
@@ -92,7 +95,7 @@ func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 		workers.Go(func() {
 			for i := range next {
 				if ctx.Err() == nil {
-					results[i] = files[i].read(o.Stdin)
+					results[i] = files[i].read(o.Stdin, limits)
 				}
 			}
 		})
@@ -104,6 +107,9 @@ func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 	workers.Wait()
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if over := meter.Over(); over != "" {
+		return nil, manifest.OverLimit(&manifest.Error{File: strings.Join(paths, ", "), Msg: over})
 	}
 	t := collect(files, results)
 	if t.Failed = append(failed, t.Failed...); len(t.Failed) > 0 && !o.Partial {
@@ -161,20 +167,19 @@ func collect(files []file, results []result) *Tree {
 	return t
 }
 
-func (f file) read(stdin io.Reader) result {
+func (f file) read(stdin io.Reader, limits manifest.Limits) result {
 	if f.skip != "" {
 		return result{skipped: f.skip}
 	}
-	data, err := f.load(stdin)
+	data, err := f.load(stdin, int64(limits.FileBytes)+1)
 	if err != nil {
 		return result{err: err}
 	}
-	return f.parse(data)
+	return f.parse(data, limits)
 }
 
-// load reads a file, but at most one byte more than the limit, because a pipe may never end.
-func (f file) load(stdin io.Reader) ([]byte, error) {
-	limit := int64(fileLimits.FileBytes) + 1
+// load reads a file, but no more than limit, because a pipe may never end.
+func (f file) load(stdin io.Reader, limit int64) ([]byte, error) {
 	if f.path == Stdin {
 		if stdin == nil {
 			return nil, errors.New("no standard input")

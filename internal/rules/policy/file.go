@@ -43,7 +43,7 @@ type ruleSetting struct {
 // Parse reads a policy file. name is the file name in errors. The error, a *manifest.Error, names line and field;
 // Parse never returns a part of a policy.
 func Parse(name string, data []byte) (*Policy, error) {
-	docs, err := manifest.ReadFile(name, data, manifest.DefaultLimits)
+	docs, err := manifest.ReadFile(name, data, manifest.Limits{})
 	if err != nil {
 		return nil, err
 	}

@@ -90,7 +90,7 @@ func FuzzParse(f *testing.F) {
 		text, _, _ := strings.Cut(rest, "\n-- ")
 		f.Add([]byte(text))
 	}
-	docs, err := manifest.ReadFile("a.yaml", []byte(objects), manifest.DefaultLimits)
+	docs, err := manifest.ReadFile("a.yaml", []byte(objects), manifest.Limits{})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func metadataDocument(fsys fs.FS, key string) *manifest.Document {
 		if err != nil {
 			continue
 		}
-		docs, err := manifest.ReadFile(name, data, manifest.DefaultLimits)
+		docs, err := manifest.ReadFile(name, data, manifest.Limits{})
 		if err != nil {
 			continue
 		}

@@ -60,7 +60,7 @@ func Package(ctx context.Context, dir string, so catalog.Options, o Options) ([]
 // csvOf returns the ClusterServiceVersion of a version, even if the bundle is not valid, or nil.
 func csvOf(v catalog.ConvertedBundle) *manifest.Object {
 	for _, name := range slices.Sorted(maps.Keys(v.Files)) {
-		docs, err := manifest.ReadFile(name, v.Files[name], manifest.DefaultLimits)
+		docs, err := manifest.ReadFile(name, v.Files[name], manifest.Limits{})
 		if err != nil {
 			continue
 		}

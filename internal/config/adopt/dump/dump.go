@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -67,7 +68,8 @@ func Read(ctx context.Context, paths []string, stdin io.Reader) (*Dump, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{store: store{}, byKey: map[string]*Object{}, kinds: map[string]bool{}}
+	r := &reader{store: store{}, byKey: map[string]*Object{}, kinds: map[string]bool{},
+		largest: budget.Of(budget.DumpObject).Bytes, most: budget.Of(budget.Dump)}
 	for _, f := range files {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -99,6 +101,10 @@ type reader struct {
 	secrets int
 	dropped int
 	seen    int
+
+	largest int64         // bytes of one object, as kubectl indents it
+	most    budget.Budget // of what is kept
+	kept    int64         // bytes that were kept
 }
 
 func (r *reader) file(f tree.File, stdin io.Reader) error {
@@ -132,8 +138,16 @@ func (r *reader) add(o *Object) error {
 		}
 		r.cluster = o
 	}
+	if r.kept += int64(len(o.meta)) + o.own; r.kept > r.most.Bytes {
+		return manifest.OverLimit(&manifest.Error{File: o.File, Line: o.Line,
+			Msg: fmt.Sprintf("more than %d MiB of objects that OLM reads or makes", r.most.Bytes>>20)})
+	}
 	key := o.Key()
 	before := r.byKey[key]
+	if before == nil && int64(len(r.byKey)) == r.most.Objects {
+		return manifest.OverLimit(&manifest.Error{File: o.File, Line: o.Line,
+			Msg: fmt.Sprintf("more than %d objects that OLM reads or makes", r.most.Objects)})
+	}
 	if before != nil && before.UID != o.UID && before.UID != "" && o.UID != "" {
 		return r.twoClusters(o, before, "has another UID than in %s:%d: the dump is of two clusters, or the "+
 			"object was made "+

@@ -27,6 +27,7 @@ type Object struct {
 	original   string // of a copied ClusterServiceVersion: the namespace of the original, if it is known
 	copied     bool
 	meta, body json.RawMessage
+	own        int64 // bytes of body, if no object before has an equal one
 }
 
 // Copied reports whether the object is a copied ClusterServiceVersion, and returns the namespace of the original if the
@@ -156,7 +157,7 @@ func (s store) object(value map[string]any, kind Kind, file string, line int) (*
 	if known, ok := s[sum]; ok {
 		o.body = known
 	} else {
-		s[sum] = o.body
+		s[sum], o.own = o.body, int64(len(o.body))
 	}
 	return o, true, nil
 }

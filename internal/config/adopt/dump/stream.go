@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -21,10 +22,8 @@ type source struct {
 	deep  int // Lists that it is in
 }
 
-const (
-	largest = 32 << 20 // of one object: etcd stores no more than a few MiB
-	deepest = 8        // Lists in each other
-)
+// deepest is how many Lists may be in each other.
+const deepest = 8
 
 func (s *source) errorf(line int, format string, args ...any) *manifest.Error {
 	if line > 0 {
@@ -69,13 +68,18 @@ func (r *reader) stream(s *source) error {
 
 // json reads a stream of JSON values.
 func (r *reader) json(s *source) error {
-	d := json.NewDecoder(s.in)
+	in := &within{r: s.in, most: r.largest}
+	d := json.NewDecoder(in)
+	in.done = d.InputOffset
 	for {
 		err := r.jsonObject(s, d)
 		var bad *manifest.Error
 		switch {
 		case err == nil:
 			continue
+		case errors.Is(err, errLarge):
+			return manifest.OverLimit(s.errorf(0, "at byte %d, an object of more than %d MiB: no cluster stores one",
+				d.InputOffset(), r.largest>>20))
 		case errors.As(err, &bad):
 			return err
 		case errors.Is(err, errEnd):
@@ -87,6 +91,27 @@ func (r *reader) json(s *source) error {
 		}
 		return s.errorf(0, "not JSON at byte %d: %v", d.InputOffset(), err)
 	}
+}
+
+// errLarge is the error of a value that is too large to be held.
+var errLarge = errors.New("too large")
+
+// within reads for a JSON decoder, which holds what it has read of a value until it has all of it.
+type within struct {
+	r    io.Reader
+	read int64
+	done func() int64 // how much of it the decoder is done with
+	most int64        // that the decoder may hold
+}
+
+func (w *within) Read(p []byte) (int, error) {
+	left := w.most + 1 - (w.read - w.done())
+	if left <= 0 {
+		return 0, errLarge
+	}
+	n, err := w.r.Read(p[:min(int64(len(p)), left)])
+	w.read += int64(n)
+	return n, err
 }
 
 // errEnd is the regular end of a stream.
@@ -107,7 +132,7 @@ func (r *reader) jsonObject(s *source, d *json.Decoder) error {
 		}
 		return s.errorf(0, "%v is not a Kubernetes object", token)
 	}
-	fields, items := map[string]any{}, false
+	fields, items, held := map[string]any{}, false, int64(0)
 	for d.More() {
 		key, err := d.Token()
 		if err != nil {
@@ -121,6 +146,12 @@ func (r *reader) jsonObject(s *source, d *json.Decoder) error {
 		}
 		var raw json.RawMessage
 		if err := d.Decode(&raw); err != nil {
+			return err
+		}
+		if held += int64(len(raw)); held > r.largest {
+			return errLarge
+		}
+		if err := s.fits(raw); err != nil {
 			return err
 		}
 		var v any
@@ -194,12 +225,27 @@ func (r *reader) jsonItem(s *source, raw json.RawMessage) error {
 	if !r.wanted(head.APIVersion, head.Kind) {
 		return nil
 	}
+	if err := s.fits(raw); err != nil {
+		return err
+	}
 	var fields map[string]any
 	if err := json.Unmarshal(raw, &fields); err != nil {
 		return err
 	}
 	r.seen-- // wanted has counted it
 	return r.value(s, fields, 0)
+}
+
+// fits refuses an object, or a field of one, with more than an API server stores.
+func (s *source) fits(raw json.RawMessage) error {
+	most := budget.Of(budget.Object)
+	switch {
+	case int64(len(raw)) > most.Bytes && budget.Weight(raw) > most.Bytes:
+		return s.errorf(0, "an object of more than %d MiB: no API server stores one", most.Bytes>>20)
+	case int64(len(raw)) > most.Values && budget.Places(raw) > most.Values:
+		return manifest.OverLimit(s.errorf(0, "an object has more than %d places where a value can begin", most.Values))
+	}
+	return nil
 }
 
 // wanted counts an object, and reports whether its kind is kept.

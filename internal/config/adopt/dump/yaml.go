@@ -8,11 +8,15 @@ import (
 	"io"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// limits are those of one object.
-var limits = manifest.Limits{FileBytes: largest, Depth: manifest.DefaultLimits.Depth, Nodes: 2_000_000, Documents: 10}
+// limits returns the limits of one object.
+func limits() manifest.Limits {
+	b := budget.Of(budget.DumpObject)
+	return manifest.Limits{FileBytes: budget.Int(b.Bytes), Nodes: budget.Int(b.Values), Documents: budget.Int(b.Objects)}
+}
 
 // yamlReader cuts YAML text at its lines: into documents, and a List into its items. In valid YAML, a line in the
 // column of a list's items is inside of no scalar (YAML 1.2.2, 8.2.1), so that nothing has to be parsed to find the
@@ -38,10 +42,15 @@ func (r *reader) yaml(s *source) error {
 	for {
 		line, err := s.in.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			var rest []byte
 			line = bytes.Clone(line)
-			rest, err = s.in.ReadBytes('\n')
-			line = append(line, rest...)
+			for errors.Is(err, bufio.ErrBufferFull) && int64(len(line)) <= r.largest {
+				var rest []byte
+				rest, err = s.in.ReadSlice('\n')
+				line = append(line, rest...)
+			}
+			if errors.Is(err, bufio.ErrBufferFull) {
+				return y.tooLarge(y.lines + 1)
+			}
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("%s: %w", s.name, err)
@@ -171,8 +180,8 @@ func (y *yamlReader) keep(line []byte, blanks int, content []byte) error {
 		}
 		return nil
 	}
-	if y.text.Len()+len(line) > largest {
-		return y.errorf(y.start, "an object of more than %d MiB: no cluster stores one", largest>>20)
+	if int64(y.text.Len()+len(line)) > y.largest {
+		return y.tooLarge(y.start)
 	}
 	y.text.Write(line)
 	return nil
@@ -272,7 +281,7 @@ func (y *yamlReader) document(end bool) error {
 
 // object reads the text of one object.
 func (y *yamlReader) object(text []byte) error {
-	docs, err := manifest.ReadFile(y.name, text, limits)
+	docs, err := manifest.ReadFile(y.name, text, limits())
 	if err != nil {
 		return y.broken(err)
 	}
@@ -298,6 +307,11 @@ func (y *yamlReader) object(text []byte) error {
 		}
 	}
 	return nil
+}
+
+// tooLarge returns the error of an object that no cluster stores.
+func (y *yamlReader) tooLarge(line int) error {
+	return manifest.OverLimit(y.errorf(line, "an object of more than %d MiB: no cluster stores one", y.largest>>20))
 }
 
 func (y *yamlReader) wantedKind(o *manifest.Object) bool { return y.wanted(o.APIVersion, o.Kind) }

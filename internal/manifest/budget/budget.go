@@ -1,0 +1,180 @@
+// Package budget holds the limits of what olmgen reads, in one table that docs/reliability.md shows. They are charged
+// while an input is read, before anything of it is held.
+package budget
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"sync/atomic"
+)
+
+// Budget is how much one input may have. A zero field is no limit.
+type Budget struct {
+	Bytes   int64 // after decompression
+	Values  int64 // places where a value of YAML or JSON can begin: Places counts them
+	Objects int64 // documents, objects of a List or of a catalog's document
+	Files   int64 // with directories
+}
+
+// Input is a kind of input.
+type Input int
+
+// The inputs.
+const (
+	Object       Input = iota // one document; its bytes are counted without indentation, blank lines and comments
+	File                      // of a bundle; and a policy, a patch, a template, a mirror map
+	Bundle                    // all files of one bundle or legacy package, after decompression
+	Image                     // all layers of an image, unpacked, with what is not kept of them
+	CatalogDoc                // one document of a catalog, and one object in it
+	Catalog                   // all documents of a catalog together
+	TreeFile                  // of manifests: kubectl prints a whole cluster as one document
+	Tree                      // all files of manifests of a run
+	DumpObject                // of a dump of a cluster, as kubectl indents it
+	Dump                      // what is kept of a dump: the kinds that OLM reads or makes
+	Revision                  // what a Git repository has at a revision, below the path that is read
+	Function                  // the input of a KRM function
+	RenderConfig              // one file
+)
+
+// String returns the name of the input in messages and in the table.
+func (i Input) String() string { return table[i].name }
+
+// mostOfObject is the largest request that an API server takes: 3 MiB, twice the 1.5 MiB that etcd takes, because an
+// object is smaller in etcd (k8s.io/apiserver: pkg/server/config.go, MaxRequestBodyBytes).
+const mostOfObject = 3 << 20
+
+// Each is at least four times the largest legitimate input that was seen: TestBudgets measures it.
+var table = [...]struct {
+	name string
+	Budget
+}{
+	Object:       {"object", Budget{Bytes: mostOfObject, Values: 300_000}},
+	File:         {"file", Budget{Bytes: 16 << 20, Values: 300_000, Objects: 10_000}},
+	Bundle:       {"bundle", Budget{Bytes: 64 << 20, Values: 1_000_000, Objects: 2_000, Files: 20_000}},
+	Image:        {"image", Budget{Bytes: 4 << 30, Files: 320_000}},
+	CatalogDoc:   {"catalog document", Budget{Bytes: 32 << 20, Values: 300_000, Objects: 2_000}},
+	Catalog:      {"catalog", Budget{Bytes: 4 << 30, Files: 20_000}},
+	TreeFile:     {"file of manifests", Budget{Bytes: 256 << 20, Values: 5_000_000, Objects: 100_000}},
+	Tree:         {"tree of manifests", Budget{Bytes: 1 << 30, Values: 10_000_000}},
+	DumpObject:   {"object of a dump", Budget{Bytes: 32 << 20, Values: 300_000, Objects: 10}},
+	Dump:         {"dump", Budget{Bytes: 512 << 20, Objects: 1_000_000}},
+	Revision:     {"Git revision", Budget{Bytes: 1 << 30, Files: 1 << 20}},
+	Function:     {"input of a function", Budget{Bytes: 64 << 20, Values: 2_000_000}},
+	RenderConfig: {"RenderConfig", Budget{Bytes: 4 << 20, Values: 200_000}},
+}
+
+// factor multiplies the budgets; zero is one.
+var factor atomic.Int64
+
+// Raise multiplies the budgets of this process by n, from 1 to 1,000. It is called before anything is read.
+func Raise(n int64) { factor.Store(n) }
+
+// Variable is the environment variable whose value commands give to Raise, so that programs that olmgen starts, and
+// olmgen started by other programs, have the same budgets.
+const Variable = "OLMGEN_LIMITS"
+
+// most is the largest factor.
+const most = 1000
+
+// RaiseTo raises the budgets by the value of Variable; "" does nothing.
+func RaiseTo(value string) error {
+	if value == "" {
+		return nil
+	}
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || n < 1 || n > most {
+		return fmt.Errorf("the environment variable %s is %.40q: it must be a whole number from 1 to %d, which multiplies "+
+			"the limits of what is read", Variable, value, most)
+	}
+	Raise(n)
+	return nil
+}
+
+// Of returns the budget of an input. No factor raises what an API server takes.
+func Of(i Input) Budget {
+	n, b := max(factor.Load(), 1), table[i].Budget
+	b = Budget{b.Bytes * n, b.Values * n, b.Objects * n, b.Files * n}
+	if i == Object {
+		b.Bytes = mostOfObject
+	}
+	return b
+}
+
+// Inputs returns all inputs.
+func Inputs() []Input {
+	out := make([]Input, len(table))
+	for i := range out {
+		out[i] = Input(i)
+	}
+	return out
+}
+
+// Places counts the characters one of which stands before every value of YAML or JSON, so that there are no more values
+// than those. A parser makes 200 bytes of nodes out of one byte, and has no limit of its own.
+func Places(text []byte) int64 {
+	n := int64(1)
+	for _, c := range text {
+		switch c {
+		case '\n', ':', ',', '[', '{', '-', '?':
+			n++
+		}
+	}
+	return n
+}
+
+// Weight returns the size of a text of YAML or JSON without indentation, blank lines and lines of comments: what an API
+// server is sent is seldom less.
+func Weight(text []byte) int64 {
+	n, at, counts := int64(0), true, false // at is before the first character of a line
+	for _, c := range text {
+		switch {
+		case c == '\n':
+			if counts {
+				n++
+			}
+			at, counts = true, false
+		case at && (c == ' ' || c == '\t' || c == '\r'):
+		case at:
+			at, counts = false, c != '#'
+			fallthrough
+		default:
+			if counts {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Meter charges the files of one input. Several goroutines can use it: whether it is over its budget does not depend on
+// their order.
+type Meter struct {
+	input         Input
+	budget        Budget
+	bytes, values atomic.Int64
+}
+
+// NewMeter returns a meter with the budget of an input.
+func NewMeter(i Input) *Meter { return &Meter{input: i, budget: Of(i)} }
+
+// Charge adds what a file has, and reports how the input is over its budget: "" if it is not.
+func (m *Meter) Charge(bytes, values int64) string {
+	m.bytes.Add(bytes)
+	m.values.Add(values)
+	return m.Over()
+}
+
+// Over reports how the input is over its budget: "" if it is not.
+func (m *Meter) Over() string {
+	switch {
+	case m.budget.Bytes > 0 && m.bytes.Load() > m.budget.Bytes:
+		return fmt.Sprintf("the %s is larger than %d MiB, its aliases written out", m.input, m.budget.Bytes>>20)
+	case m.budget.Values > 0 && m.values.Load() > m.budget.Values:
+		return fmt.Sprintf("the %s has more than %d places where a value can begin", m.input, m.budget.Values)
+	}
+	return ""
+}
+
+// Int returns n as an int, on machines with 32 bits too.
+func Int(n int64) int { return int(min(n, math.MaxInt)) }
