@@ -1,15 +1,13 @@
 package config
 
 import (
-	_ "embed"
 	"errors"
 	"fmt"
-	"strings"
-	"sync"
 
 	"github.com/blang/semver/v4"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -50,7 +48,7 @@ func (c *Config) checkKube(all []*loaded, objects []generate.Shared) error {
 		}
 	}
 	for _, o := range objects {
-		why := unserved(o.APIVersion, o.Kind, cluster.Minor)
+		why := versions.Unserved(o.APIVersion, o.Kind, cluster.Minor)
 		if why == "" {
 			continue
 		}
@@ -62,58 +60,4 @@ func (c *Config) checkKube(all []*loaded, objects []generate.Shared) error {
 		return err
 	}
 	return nil
-}
-
-// unserved returns which versions of Kubernetes do not serve a kind, such as "1.25 and later do not serve". It is empty
-// if this version serves it, or if the kind is not one of Kubernetes.
-func unserved(apiVersion, kind string, minor uint64) string {
-	since, until := lifetime(apiVersion, kind)
-	switch {
-	case minor < since:
-		return fmt.Sprintf("1.%d and earlier do not serve", since-1)
-	case until > 0 && minor >= until:
-		return fmt.Sprintf("1.%d and later do not serve", until)
-	}
-	return ""
-}
-
-// lifetime returns the minor version of Kubernetes 1 that first serves a kind, and the one that no longer does; 0 if
-// there is none or it is not known.
-func lifetime(apiVersion, kind string) (since, until uint64) {
-	l, ok := lifetimes()[apiVersion+" "+kind]
-	if !ok {
-		return 0, removed[apiVersion]
-	}
-	return l.since, l.until
-}
-
-// kubetypes.txt has what the Go types of Kubernetes' own APIs say about the versions that serve them. The command does
-// not link the types for it: they would make it a tenth larger. TestKubeTypes compares, and -update writes the file.
-//
-//go:embed kubetypes.txt
-var kubeTypes string
-
-type lifespan struct{ since, until uint64 }
-
-var lifetimes = sync.OnceValue(func() map[string]lifespan {
-	all := map[string]lifespan{}
-	for line := range strings.Lines(kubeTypes) {
-		var apiVersion, kind string
-		var l lifespan
-		if n, _ := fmt.Sscan(line, &apiVersion, &kind, &l.since, &l.until); n == 4 {
-			all[apiVersion+" "+kind] = l
-		}
-	}
-	return all
-})
-
-// removed has the minor version of Kubernetes 1 that stopped to serve the API versions that are older than the types
-// (Kubernetes: Deprecated API Migration Guide).
-var removed = map[string]uint64{
-	"apiregistration.k8s.io/v1beta1":     22,
-	"scheduling.k8s.io/v1alpha1":         22,
-	"rbac.authorization.k8s.io/v1alpha1": 22,
-	"policy/v1beta1":                     25,
-	"autoscaling/v2beta1":                25,
-	"autoscaling/v2beta2":                26,
 }
