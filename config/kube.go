@@ -21,8 +21,15 @@ func ParseKubeVersion(text string) (*semver.Version, error) {
 	return &v, nil
 }
 
-// kubeVersion returns the Kubernetes version of the cluster; nil if none is given.
+// kubeVersion returns the Kubernetes version of the cluster, which may be that of OpenShift; nil if none is given.
 func (c *Config) kubeVersion() (*semver.Version, error) {
+	if c.KubeVersion == "" && c.OpenShiftVersion != "" {
+		r, err := versions.Parse(versions.OpenShift, c.OpenShiftVersion)
+		if err != nil {
+			return nil, c.errorf("openshiftVersion", manifest.HintOf(err), "%v", err)
+		}
+		return &semver.Version{Major: 1, Minor: r.Kubernetes()}, nil
+	}
 	if c.KubeVersion == "" {
 		return nil, nil
 	}
@@ -39,12 +46,16 @@ func (c *Config) checkKube(all []*loaded, objects []generate.Shared) error {
 	if err != nil || cluster == nil {
 		return err
 	}
+	field, release := "kubeVersion", c.KubeVersion
+	if release == "" {
+		field, release = "openshiftVersion", fmt.Sprintf("1.%d (OpenShift %s)", cluster.Minor, c.OpenShiftVersion)
+	}
 	for _, l := range all {
 		least, err := semver.ParseTolerant(l.Bundle.CSV.Spec.MinKubeVersion)
 		if err == nil && cluster.LT(least) {
-			return c.errorf("kubeVersion", "choose an older version of the operator, or a newer cluster",
+			return c.errorf(field, "choose an older version of the operator, or a newer cluster",
 				"%s needs Kubernetes %s (spec.minKubeVersion), and the cluster has %s", l.Bundle.CSV.Name, least,
-				c.KubeVersion)
+				release)
 		}
 	}
 	for _, o := range objects {
@@ -52,8 +63,8 @@ func (c *Config) checkKube(all []*loaded, objects []generate.Shared) error {
 		if why == "" {
 			continue
 		}
-		err := c.errorf("kubeVersion", "patch the object, or ask the operator's vendor for another version of it",
-			"%s %s: Kubernetes %s %s, and the cluster has %s", o.Kind, o.Name, why, o.APIVersion, c.KubeVersion)
+		err := c.errorf(field, "patch the object, or ask the operator's vendor for another version of it",
+			"%s %s: Kubernetes %s %s, and the cluster has %s", o.Kind, o.Name, why, o.APIVersion, release)
 		if o.Kind == "CustomResourceDefinition" && o.APIVersion == "apiextensions.k8s.io/v1beta1" {
 			err.Tip = WithOptionNames("convert it", []manifest.Option{generate.OptionConvertCRDs}, c.namer(-1, -1))
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/report/installer"
+	"github.com/olmgen/olmgen/internal/generate/installer"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/templates"
@@ -154,9 +154,13 @@ func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 }
 
 // write writes the Roles and bindings.
-func (f *installerFlags) write(cmd *cobra.Command, a *applied, objects []generate.Object) error {
+func (f *installerFlags) write(cmd *cobra.Command, a *applied, objects []installer.Object) error {
 	result := *a.operator.Result
-	result.Objects = objects
+	result.Objects = nil
+	for _, o := range objects {
+		result.Objects = append(result.Objects, generate.Object{APIVersion: o.APIVersion, Kind: o.Kind,
+			Namespace: o.Namespace, Name: o.Name, Data: o.Data})
+	}
 	a.operator.Result = &result
 	files, err := output.SingleOperator(a.operator, a.templates).Files(output.LayoutFlat)
 	if err != nil {
@@ -196,7 +200,7 @@ func (f *installerFlags) applied(cmd *cobra.Command, refs []string, s *installer
 	}
 	a := &applied{operator: r.Operators[0], source: r.Sources[0], templates: r.Templates}
 	s.Name = cmp.Or(s.Name, a.operator.Name+"-installer")
-	a.objects, err = installer.Rendered(a.operator.Result)
+	a.objects, err = a.operator.Result.Manifests()
 	return a, err
 }
 

@@ -179,7 +179,7 @@ func (q *question) phases() {
 		return
 	}
 	var counts map[string]int
-	for _, r := range q.controllers() {
+	for _, r := range q.Controllers() {
 		kind, limit := phaseLimit(r)
 		if limit == 0 || q.atMost() <= limit {
 			continue

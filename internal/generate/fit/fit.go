@@ -67,8 +67,8 @@ func (c Cluster) Form() Form {
 	return OLMv0
 }
 
-// controllers returns the releases of OLM v1 in the cluster.
-func (c Cluster) controllers() (list []versions.Release) {
+// Controllers returns the releases of OLM v1 in the cluster: those that are known, or the newest one.
+func (c Cluster) Controllers() (list []versions.Release) {
 	for _, r := range []*versions.Release{c.Controller, c.OpenShift} {
 		if r != nil {
 			list = append(list, *r)
@@ -87,6 +87,8 @@ type Operator struct {
 	Properties []bundle.Property  // that a catalog has of it
 	Shipped    []*manifest.Object // what its bundle has beside the CSV; none if that is not known
 	Bundle     *bundle.Bundle     // nil if it is not known
+	// Mode is how it is installed; empty: in all namespaces if it supports that
+	Mode v1alpha1.InstallModeType
 
 	unread error // why the properties cannot be read
 }

@@ -118,7 +118,7 @@ const (
 // refusing returns the releases of OLM v1 in the cluster that refuse something, with the source.
 func (q *question) refusing(behavior string) (who, source string) {
 	var list []string
-	for _, r := range q.controllers() {
+	for _, r := range q.Controllers() {
 		if fact, ok := r.Does(behavior); ok {
 			list, source = append(list, r.String()), fact.Source
 		}
@@ -160,7 +160,7 @@ func (q *question) dependencies() {
 	}
 	var list []string
 	for _, p := range Required(q.Properties) {
-		list = append(list, text.Brief(p.Type+" "+string(p.Value)))
+		list = append(list, text.Brief(p.Type+" "+unescaped(p.Value)))
 	}
 	if who, source := q.refusing(refusesDependencies); who != "" && len(list) > 0 {
 		q.add(RuleDependencies, findings.Error, "", fmt.Sprintf("the operator depends on others, which %s refuses: %s (%s)",
@@ -175,7 +175,7 @@ const (
 	gateServiceCA   = "WebhookProviderOpenshiftServiceCA"
 )
 
-// gate returns how a release has the best of some feature gates, by default and in any feature set.
+// gate returns how a release has the best of some feature gates, by default and in any feature set, and the source.
 func gate(r versions.Release, names ...string) (standard, any versions.State, source string) {
 	better := func(a *versions.State, b versions.State) {
 		if b == versions.Enabled || b == versions.Disabled && *a == versions.Absent {
@@ -184,31 +184,35 @@ func gate(r versions.Release, names ...string) (standard, any versions.State, so
 	}
 	for _, name := range names {
 		for _, set := range versions.Sets {
-			state, fact := r.Gate(name, set)
+			state, _ := r.Gate(name, set)
 			if better(&any, state); set == versions.Standard {
 				better(&standard, state)
 			}
-			if fact.Source != "" {
-				source = fact.Source
-			}
+		}
+	}
+	for _, f := range versions.Facts() {
+		if f.Of == r.Product && f.Gate == names[0] {
+			source = f.Source
 		}
 	}
 	return standard, any, source
 }
 
-// modes reports that OLM v1 does not install the operator for all namespaces.
+// modes reports that OLM v1 does not install the operator as it must be, or as it is asked to.
 func (q *question) modes() {
 	const field = "spec.installModes"
 	supports := func(m v1alpha1.InstallModeType) bool { return olm.Supports(q.CSV.Spec.InstallModes, m) }
-	if q.form != OLMv1 || supports(v1alpha1.InstallModeTypeAllNamespaces) {
+	everywhere := q.Mode == v1alpha1.InstallModeTypeAllNamespaces ||
+		q.Mode == "" && supports(v1alpha1.InstallModeTypeAllNamespaces)
+	if q.form != OLMv1 || everywhere {
 		return
 	}
 	if !supports(v1alpha1.InstallModeTypeOwnNamespace) && !supports(v1alpha1.InstallModeTypeSingleNamespace) {
 		q.add(RuleModes, findings.Error, field, "the operator supports no install mode of OLM v1", "")
 		return
 	}
-	for _, r := range q.controllers() {
-		q.behind(r, RuleModes, field, "installs the operator in its own or a single namespace", gateNamespaces)
+	for _, r := range q.Controllers() {
+		q.behind(r, RuleModes, field, "operators for their own or a single namespace", gateNamespaces)
 	}
 }
 
@@ -217,23 +221,28 @@ func (q *question) webhooks() {
 	if q.form != OLMv1 || len(q.CSV.Spec.WebhookDefinitions) == 0 {
 		return
 	}
-	for _, r := range q.controllers() {
-		q.behind(r, RuleWebhooks, "spec.webhookdefinitions", "takes webhooks", gateCertManager, gateServiceCA)
+	for _, r := range q.Controllers() {
+		q.behind(r, RuleWebhooks, "spec.webhookdefinitions", "webhooks", gateCertManager, gateServiceCA)
 	}
 }
 
-// behind reports that a release does something only with a feature gate, or not at all.
-func (q *question) behind(r versions.Release, rule, field, does string, gates ...string) {
+// behind reports that a release takes something only with a feature gate, or not at all.
+func (q *question) behind(r versions.Release, rule, field, what string, gates ...string) {
 	standard, any, source := gate(r, gates...)
+	names := strings.Join(gates, " or ")
 	switch {
 	case standard == versions.Enabled:
 	case any == versions.Absent:
-		q.add(rule, findings.Error, field, fmt.Sprintf("no %s %s: it does not have the feature gate %s", r, does,
-			strings.Join(gates, " or ")), "")
+		q.add(rule, findings.Error, field, fmt.Sprintf("%s does not take %s: it has no feature gate %s (%s)", r, what, names,
+			source), "")
 	default:
-		q.add(rule, findings.Warning, field, fmt.Sprintf("%s %s only with the feature gate %s (%s)", r, does,
-			strings.Join(gates, " or "), source), "")
+		q.add(rule, findings.Warning, field, fmt.Sprintf("%s takes %s only with the feature gate %s", r, what, names), "")
 	}
+}
+
+// unescaped returns a JSON value for a person: with <, > and & as such.
+func unescaped(value json.RawMessage) string {
+	return strings.NewReplacer(`\u003e`, ">", `\u003c`, "<", `\u0026`, "&").Replace(string(value))
 }
 
 // textOf returns a JSON string's value, or the text of another value.

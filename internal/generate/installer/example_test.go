@@ -6,7 +6,7 @@ import (
 	"log"
 	"strings"
 
-	"github.com/olmgen/olmgen/internal/report/installer"
+	"github.com/olmgen/olmgen/internal/generate/installer"
 )
 
 // Derive the RBAC that an account needs in order to apply a ConfigMap.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 
-	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -17,16 +16,4 @@ func Read(ctx context.Context, path string, stdin io.Reader) ([]*manifest.Object
 		return nil, err
 	}
 	return t.Objects, nil
-}
-
-// Rendered returns the objects of a rendering.
-func Rendered(r *generate.Result) ([]*manifest.Object, error) {
-	out := make([]*manifest.Object, len(r.Objects))
-	for i, x := range r.Objects {
-		var err error
-		if out[i], err = x.Manifest(); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
 }
