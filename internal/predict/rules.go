@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/predict/upgrade"
 )
 
@@ -60,7 +61,9 @@ const (
 
 // Rules returns all rules of the findings of Check, sorted by id. Ids in camel case are the reasons that OLM sets.
 func Rules() []findings.Rule {
-	list := slices.Concat(reasonRules(), groupRules(), csvRules(), treeRules(), resolverRules())
+	list := slices.Concat(reasonRules(), groupRules(), csvRules(), treeRules(), resolverRules(), fit.Rules(), []findings.Rule{{ID: ruleFitUnknown,
+		Text: "an operator of which nobody can say whether it works in the cluster",
+		Help: "Its catalog or its bundle is not known."}})
 	for _, r := range upgrade.Rules {
 		if r.ID != upgrade.RulePath { // a catalog leads to the newer release
 			list = append(list, findings.Rule{ID: r.ID, Text: r.Text, Help: r.Help})

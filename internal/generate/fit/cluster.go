@@ -79,6 +79,14 @@ func (c Cluster) kube() uint64 {
 	return c.Kube
 }
 
+// Kubernetes returns the version of Kubernetes in the cluster; nil if it is not known.
+func (c Cluster) Kubernetes() *semver.Version {
+	if c.kube() == 0 {
+		return nil
+	}
+	return &semver.Version{Major: 1, Minor: c.kube()}
+}
+
 // kubernetes reports APIs that the cluster does not serve.
 func (q *question) kubernetes() {
 	kube := q.kube()

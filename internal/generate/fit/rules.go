@@ -2,19 +2,22 @@ package fit
 
 import "github.com/olmgen/olmgen/findings"
 
+// Prefix begins the id of each rule.
+const Prefix = "target/"
+
 // The rules of the findings.
 const (
-	RuleAPIs         = "target/olm-apis"
-	RuleConditions   = "target/operator-condition"
-	RuleServices     = "target/api-services"
-	RuleModes        = "target/install-modes"
-	RuleWebhooks     = "target/webhooks"
-	RuleDependencies = "target/dependencies"
-	RuleOpenShift    = "target/max-openshift-version"
-	RuleRemoved      = "target/api-removed"
-	RuleAsked        = "target/api-removed-in-rules"
-	RuleSize         = "target/object-size"
-	RulePhases       = "target/phases"
+	RuleAPIs         = Prefix + "olm-apis"
+	RuleConditions   = Prefix + "operator-condition"
+	RuleServices     = Prefix + "api-services"
+	RuleModes        = Prefix + "install-modes"
+	RuleWebhooks     = Prefix + "webhooks"
+	RuleDependencies = Prefix + "dependencies"
+	RuleOpenShift    = Prefix + "max-openshift-version"
+	RuleRemoved      = Prefix + "api-removed"
+	RuleAsked        = Prefix + "api-removed-in-rules"
+	RuleSize         = Prefix + "object-size"
+	RulePhases       = Prefix + "phases"
 )
 
 const ofController = "Source: operator-framework/operator-controller, "
