@@ -87,36 +87,50 @@ func (t *target) installed(v *csv) {
 	t.judge(v.Object, row, fit.Installed(&typed, v.Object), false)
 }
 
-// planned judges an operator that OLM installs.
+// planned judges an operator that OLM installs. Without its bundle, what the catalog says of it is judged.
 func (t *target) planned(ctx context.Context, at *manifest.Object, row Operator, choice catalog.Choice) error {
 	options := catalog.Options{Metadata: true}
 	if t.options.Source != nil {
 		options.Source = *t.options.Source
 	}
-	opened, err := choice.Open(ctx, options)
-	if err == nil {
-		defer opened.Close()
-		var b *bundle.Bundle
-		b, err = bundle.Read(opened.FS, bundle.ReadOptions{Labels: opened.Labels, Partial: opened.Metadata,
-			AllowUnsupported: true})
-		if err == nil {
-			operator := fit.OfBundle(b)
-			for _, p := range choice.Bundle.Properties {
-				if !slices.ContainsFunc(operator.Properties, func(have bundle.Property) bool {
-					return have.Type == p.Type && string(have.Value) == string(p.Value)
-				}) {
-					operator.Properties = append(operator.Properties, bundle.Property{Type: p.Type, Value: p.Value})
-				}
-			}
-			t.judge(at, row, operator, true)
+	operator, partial, err := opened(ctx, choice, options)
+	if err != nil && ctx.Err() == nil {
+		why := err
+		options.Source.Offline = true
+		if operator, _, err = opened(ctx, choice, options); err != nil {
+			t.unknown(at, row, why.Error())
 			return nil
 		}
+		partial = why.Error()
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	t.unknown(at, row, err.Error())
+	if partial != "" {
+		t.note(ruleFitUnknown, findings.Warning, at, "", fmt.Sprintf("%s: only what the catalog says of it is judged: %s",
+			row.Name, text.OneLine(partial)), "")
+	}
+	t.judge(at, row, operator, true)
 	return nil
+}
+
+// opened returns what a catalog has of an operator, and why that is not all.
+func opened(ctx context.Context, choice catalog.Choice, o catalog.Options) (operator fit.Operator, partial string,
+	err error) {
+	opened, err := choice.Open(ctx, o)
+	if err != nil {
+		return operator, "", err
+	}
+	defer opened.Close()
+	b, err := bundle.Read(opened.FS, bundle.ReadOptions{Labels: opened.Labels, Partial: opened.Metadata,
+		AllowUnsupported: true})
+	if err != nil {
+		return operator, "", err
+	}
+	if opened.Metadata {
+		partial = "its objects are not in the catalog, and its image is not fetched"
+	}
+	return fit.OfBundle(b).With(choice.Bundle.Properties), partial, nil
 }
 
 // judge adds an operator and its findings. Those about an operator that is not in the tree stand at the object that asks

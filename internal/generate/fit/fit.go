@@ -107,6 +107,19 @@ func Installed(csv *v1alpha1.ClusterServiceVersion, o *manifest.Object) Operator
 	return operator
 }
 
+// With returns the operator with the properties that a catalog has of it beside its own.
+func (o Operator) With(properties []bundle.Property) Operator {
+	o.Properties = slices.Clone(o.Properties)
+	for _, p := range properties {
+		if !slices.ContainsFunc(o.Properties, func(have bundle.Property) bool {
+			return have.Type == p.Type && textOf(have.Value) == textOf(p.Value)
+		}) {
+			o.Properties = append(o.Properties, p)
+		}
+	}
+	return o
+}
+
 // MaxOpenShift is MaxOpenShift for the properties of the operator.
 func (o Operator) MaxOpenShift() (string, error) {
 	if o.unread != nil {

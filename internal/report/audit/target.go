@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -44,14 +43,7 @@ func (x *Inspected) operator() fit.Operator {
 	if x.Bundle != nil {
 		operator = fit.OfBundle(x.Bundle)
 	}
-	for _, p := range r.bundle.Properties {
-		if !slices.ContainsFunc(operator.Properties, func(have catalog.Property) bool {
-			return have.Type == p.Type && string(have.Value) == string(p.Value)
-		}) {
-			operator.Properties = append(operator.Properties, p)
-		}
-	}
-	return operator
+	return operator.With(r.bundle.Properties)
 }
 
 // form returns who installs the release: as the options say, or as the tree does.
