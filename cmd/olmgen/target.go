@@ -27,8 +27,8 @@ func (f *targetFlags) register(cmd *cobra.Command, bundles bool) {
 	flags.StringVar(&f.openshift, "openshift-version", "", "`VERSION` of OpenShift, such as 4.20")
 	flags.StringVar(&f.kube, "kube-version", "", "`VERSION` of Kubernetes (default: that of OpenShift)")
 	if bundles {
-		flags.Var(enum(&f.profile, generate.Profiles...), "profile", "the profile that installs them: OLM v0, OLM v1 or "+
-			"no OLM (default: by --olm-version)")
+		flags.Var(enum(&f.profile, generate.Profiles...), "profile",
+			"the profile that installs them: OLM v0, OLM v1 or no OLM (default: by --olm-version)")
 		offer(cmd, "profile", text.Words(generate.Profiles))
 	}
 }

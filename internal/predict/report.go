@@ -231,8 +231,8 @@ func (r *Report) json() jsonReport {
 	if r.Target.Known() {
 		out.Target = &jsonTarget{Releases: r.Target.String(), Operators: []jsonOperator{}}
 		for _, o := range r.Operators {
-			out.Target.Operators = append(out.Target.Operators, jsonOperator{o.Namespace, o.Name, o.File, o.Line, o.Form,
-				o.MaxOpenShift, o.Held, o.Unknown, append([]string{}, o.Blocks...)})
+			out.Target.Operators = append(out.Target.Operators, jsonOperator{o.Namespace, o.Name, o.File, o.Line,
+				o.Form, o.MaxOpenShift, o.Held, o.Unknown, append([]string{}, o.Blocks...)})
 		}
 	}
 	for _, g := range r.Groups {

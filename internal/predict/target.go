@@ -107,8 +107,8 @@ func (t *target) planned(ctx context.Context, at *manifest.Object, row Operator,
 		return ctx.Err()
 	}
 	if partial != "" {
-		t.note(ruleFitUnknown, findings.Warning, at, "", fmt.Sprintf("%s: only what the catalog says of it is judged: %s",
-			row.Name, text.OneLine(partial)), "")
+		t.note(ruleFitUnknown, findings.Warning, at, "", fmt.Sprintf("%s: only what the catalog says of it is judged: "+
+			"%s", row.Name, text.OneLine(partial)), "")
 	}
 	t.judge(at, row, operator, true)
 	return nil
@@ -133,8 +133,8 @@ func opened(ctx context.Context, choice catalog.Choice, o catalog.Options) (oper
 	return fit.OfBundle(b).With(choice.Bundle.Properties), partial, nil
 }
 
-// judge adds an operator and its findings. Those about an operator that is not in the tree stand at the object that asks
-// for it.
+// judge adds an operator and its findings. Those about an operator that is not in the tree stand at the object that
+// asks for it.
 func (t *target) judge(at *manifest.Object, row Operator, operator fit.Operator, elsewhere bool) {
 	row.File, row.Line = at.File, at.Line
 	row.MaxOpenShift, _ = operator.MaxOpenShift()
@@ -144,7 +144,7 @@ func (t *target) judge(at *manifest.Object, row Operator, operator fit.Operator,
 		}
 		if elsewhere {
 			about := row.Name
-			if f.Object != "" && !strings.HasSuffix(f.Object, "/"+row.Name) && !strings.HasSuffix(f.Object, " "+row.Name) {
+			if f.Object != "" && !strings.HasPrefix(f.Object, v1alpha1.ClusterServiceVersionKind+" ") {
 				about += ", " + f.Object
 			}
 			f.File, f.Line, f.Object, f.Field, f.Message = at.File, at.Line, at.Identity(), "", about+": "+f.Message
@@ -159,6 +159,6 @@ func (t *target) judge(at *manifest.Object, row Operator, operator fit.Operator,
 func (t *target) unknown(at *manifest.Object, row Operator, why string) {
 	row.File, row.Line, row.Unknown = at.File, at.Line, text.OneLine(why)
 	t.list = append(t.list, row)
-	t.note(ruleFitUnknown, findings.Warning, at, "", fmt.Sprintf("nobody can say whether the operator works with %s: %s",
-		t.options.Target, row.Unknown), "pass the content of its catalog")
+	t.note(ruleFitUnknown, findings.Warning, at, "", fmt.Sprintf("nobody can say whether the operator works with "+
+		"%s: %s", t.options.Target, row.Unknown), "pass the content of its catalog")
 }

@@ -187,7 +187,8 @@ func (o *Operator) olmAPIs() Check {
 	c := check("C5", "OLMv0-API RBAC without OLMv1 RBAC", o.Object, "")
 	asks, v1 := fit.OLMAPIs(o.CSV)
 	i := slices.IndexFunc(asks, func(a fit.Ask) bool {
-		return a.Cluster && slices.ContainsFunc(a.Resources, func(x string) bool { return slices.Contains(migrated, x) })
+		return a.Cluster &&
+			slices.ContainsFunc(a.Resources, func(x string) bool { return slices.Contains(migrated, x) })
 	})
 	if i < 0 {
 		c.Field = "spec.install.spec.clusterPermissions"

@@ -228,7 +228,7 @@ func (v *verifier) maskedChanges(object *dump.Object, live, rendered map[string]
 		d.value("spec.replaces", x, y, inA, inB, false)
 		return d.changes
 	case "CustomResourceDefinition":
-		return versions(live, rendered)
+		return versionsOf(live, rendered)
 	case "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration":
 		a, b := live["webhooks"], rendered["webhooks"]
 		d := &differ{keyed: true}
@@ -259,7 +259,7 @@ func groupSelectors(v any) any {
 }
 
 // versions compares the schemas and the other parts of the versions of a CRD.
-func versions(live, rendered map[string]any) []Change {
+func versionsOf(live, rendered map[string]any) []Change {
 	d := &differ{}
 	a, _ := normalize.At(live, "spec")["versions"].([]any)
 	b, _ := normalize.At(rendered, "spec")["versions"].([]any)

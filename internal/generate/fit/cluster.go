@@ -99,8 +99,8 @@ func (q *question) kubernetes() {
 			for _, resource := range r.Resources {
 				plural, _, _ := strings.Cut(resource, "/")
 				if until := versions.ResourceRemoved(group, plural); until != 0 && until <= kube {
-					q.add(RuleAsked, findings.Note, field, fmt.Sprintf("account %s asks for %s.%s, which Kubernetes %s "+
-						"and later do not serve", account, plural, group, minor(until)), "")
+					q.add(RuleAsked, findings.Note, field, fmt.Sprintf("account %s asks for %s.%s, which "+
+						"Kubernetes %s and later do not serve", account, plural, group, minor(until)), "")
 				}
 			}
 		}
@@ -112,8 +112,8 @@ func Removed(objects []*manifest.Object, c Cluster) []findings.Finding {
 	q := &question{}
 	for _, o := range objects {
 		if why := versions.Unserved(bundle.APIVersionOf(o), o.Kind, c.kube()); why != "" && c.kube() != 0 {
-			q.at(o, RuleRemoved, findings.Error, "apiVersion", fmt.Sprintf("Kubernetes %s %s, and the cluster has %s", why,
-				bundle.APIVersionOf(o), minor(c.kube())), "")
+			q.at(o, RuleRemoved, findings.Error, "apiVersion", fmt.Sprintf("Kubernetes %s %s, and the cluster has %s",
+				why, bundle.APIVersionOf(o), minor(c.kube())), "")
 		}
 	}
 	return q.list
@@ -197,8 +197,9 @@ func (q *question) phases() {
 		}
 		for _, phase := range slices.Sorted(maps.Keys(counts)) {
 			if n := counts[phase]; n > limit {
-				q.add(RulePhases, findings.Warning, "", fmt.Sprintf("%d objects are in the phase %s, and a %s of %s takes "+
-					"%d: with the feature gate BoxcutterRuntime it is not installed", n, phase, kind, r, limit), "")
+				q.add(RulePhases, findings.Warning, "", fmt.Sprintf("%d objects are in the phase %s, and a %s of %s "+
+					"takes %d: with the feature gate BoxcutterRuntime it is not installed", n, phase, kind, r,
+					limit), "")
 			}
 		}
 	}

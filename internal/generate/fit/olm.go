@@ -75,8 +75,8 @@ func (q *question) apis() {
 		resources = append(resources, a.Resources...)
 	}
 	slices.Sort(resources)
-	q.add(RuleAPIs, findings.Warning, asks[0].Field, fmt.Sprintf("the operator has rights on %s of OLM v0 (%s), and %s "+
-		"has none", strings.Join(slices.Compact(resources), ", "), olm.Group, q.form.has()),
+	q.add(RuleAPIs, findings.Warning, asks[0].Field, fmt.Sprintf("the operator has rights on %s of OLM v0 (%s), and "+
+		"%s has none", strings.Join(slices.Compact(resources), ", "), olm.Group, q.form.has()),
 		"ask the operator's vendor whether it works without them")
 }
 
@@ -95,8 +95,8 @@ func (q *question) conditions() {
 	}
 	eachRule(q.CSV, func(field, _ string, _ bool, r rbacv1.PolicyRule) {
 		if slices.Contains(r.APIGroups, olm.Group) && slices.ContainsFunc(r.Resources, ofConditions) {
-			q.add(RuleConditions, findings.Warning, field, fmt.Sprintf("the operator has rights on OperatorConditions, "+
-				"and %s makes none: it cannot hold back its own upgrade", q.form.has()), "")
+			q.add(RuleConditions, findings.Warning, field, fmt.Sprintf("the operator has rights on "+
+				"OperatorConditions, and %s makes none: it cannot hold back its own upgrade", q.form.has()), "")
 		}
 	})
 }
@@ -108,12 +108,6 @@ func Services(csv *v1alpha1.ClusterServiceVersion) (names []string) {
 	}
 	return names
 }
-
-// The behaviors of OLM v1 that are facts of package versions.
-const (
-	refusesServices     = "refuses bundles that serve APIs by APIServices"
-	refusesDependencies = "refuses bundles with dependencies"
-)
 
 // refusing returns the releases of OLM v1 in the cluster that refuse something, with the source.
 func (q *question) refusing(behavior string) (who, source string) {
@@ -131,7 +125,7 @@ func (q *question) services() {
 	if q.form != OLMv1 || len(names) == 0 {
 		return
 	}
-	if who, source := q.refusing(refusesServices); who != "" {
+	if who, source := q.refusing(versions.RefusesServices); who != "" {
 		q.add(RuleServices, findings.Error, "spec.apiservicedefinitions.owned", fmt.Sprintf("the operator serves APIs "+
 			"itself, which %s refuses: %s (%s)", who, strings.Join(names, ", "), source), "")
 	}
@@ -162,9 +156,9 @@ func (q *question) dependencies() {
 	for _, p := range Required(q.Properties) {
 		list = append(list, text.Brief(p.Type+" "+unescaped(p.Value)))
 	}
-	if who, source := q.refusing(refusesDependencies); who != "" && len(list) > 0 {
-		q.add(RuleDependencies, findings.Error, "", fmt.Sprintf("the operator depends on others, which %s refuses: %s (%s)",
-			who, strings.Join(list, ", "), source), "")
+	if who, source := q.refusing(versions.RefusesDependencies); who != "" && len(list) > 0 {
+		q.add(RuleDependencies, findings.Error, "", fmt.Sprintf("the operator depends on others, which %s refuses: "+
+			"%s (%s)", who, strings.Join(list, ", "), source), "")
 	}
 }
 
@@ -233,10 +227,11 @@ func (q *question) behind(r versions.Release, rule, field, what string, gates ..
 	switch {
 	case standard == versions.Enabled:
 	case any == versions.Absent:
-		q.add(rule, findings.Error, field, fmt.Sprintf("%s does not take %s: it has no feature gate %s (%s)", r, what, names,
-			source), "")
+		q.add(rule, findings.Error, field, fmt.Sprintf("%s does not take %s: it has no feature gate %s (%s)", r, what,
+			names, source), "")
 	default:
-		q.add(rule, findings.Warning, field, fmt.Sprintf("%s takes %s only with the feature gate %s", r, what, names), "")
+		q.add(rule, findings.Warning, field, fmt.Sprintf("%s takes %s only with the feature gate %s", r, what,
+			names), "")
 	}
 }
 

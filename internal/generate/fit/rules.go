@@ -34,7 +34,8 @@ func Rules() []findings.Rule {
 			Help: ofController + "internal/operator-controller/applier/provider.go."},
 		{ID: RuleDependencies, Text: "an operator that depends on others, which OLM v1 refuses",
 			Help: ofController + "internal/operator-controller/resolve/validation.go."},
-		{ID: RuleModes, Text: "an operator that does not watch all namespaces: OLM v1 refuses it, or needs a feature gate",
+		{ID: RuleModes,
+			Text: "an operator that does not watch all namespaces: OLM v1 refuses it, or needs a feature gate",
 			Help: ofController + "internal/operator-controller/applier/provider.go, features/features.go."},
 		{ID: RuleOpenShift, Text: "olm.maxOpenShiftVersion is below the release of OpenShift",
 			Help: "It holds back the upgrade of the cluster to that release. " +

@@ -72,7 +72,8 @@ func ResourceRemoved(group, plural string) uint64 { return removedResources()[pl
 
 // removedResources has the resources whose versions have all gone.
 var removedResources = sync.OnceValue(func() map[string]uint64 {
-	all := map[string]uint64{"podsecuritypolicies.policy": removed["policy/v1beta1"], "podsecuritypolicies.extensions": 16}
+	all := map[string]uint64{"podsecuritypolicies.policy": removed["policy/v1beta1"],
+		"podsecuritypolicies.extensions": 16}
 	served := map[string]bool{}
 	for key, l := range lifetimes() {
 		apiVersion, kind, _ := strings.Cut(key, " ")

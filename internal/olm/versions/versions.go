@@ -244,6 +244,14 @@ func (r Release) state(about topic, set Set) (State, Fact) {
 	return Absent, Fact{}
 }
 
+// The behaviors that other packages speak of.
+const (
+	HashedRoles         = "names the ClusterRoles of OperatorGroups by a hash"
+	HashedDeployments   = "hashes Deployments with the types of Kubernetes 1.34 or newer"
+	RefusesServices     = "refuses bundles that serve APIs by APIServices"
+	RefusesDependencies = "refuses bundles with dependencies"
+)
+
 // Since returns the release since which a product behaves in a way, such as v0.36.
 func Since(of Product, behavior string) string {
 	for _, f := range Facts() {

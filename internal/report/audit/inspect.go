@@ -48,9 +48,10 @@ type job struct {
 // inspect reads a release. What cannot be read is an Error of the row.
 func (j job) inspect(ctx context.Context, o Options) *Inspected {
 	r := j.release
-	x := &Inspected{Release: r, Target: o.target(), Row: Row{Source: r.place, Package: j.pkg.Name, Name: r.Name, Version: r.Version,
-		Channels: r.Channels, Head: r.Head, Deprecated: r.Deprecated, InstallModes: []string{}, Upgradeable: true,
-		Reaches: []Reach{}, Unsupported: []string{}, Unfit: []string{}}}
+	x := &Inspected{Release: r, Target: o.target(), Row: Row{Source: r.place, Package: j.pkg.Name, Name: r.Name,
+		Version: r.Version, Channels: r.Channels, Head: r.Head, Deprecated: r.Deprecated, InstallModes: []string{},
+		Upgradeable: true,
+		Reaches:     []Reach{}, Unsupported: []string{}, Unfit: []string{}}}
 	var err error
 	switch {
 	case r.facts != nil:

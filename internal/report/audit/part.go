@@ -76,7 +76,8 @@ func (s *Set) RunPart(ctx context.Context, in shard.Shard, wanted string,
 
 // Part makes a part of what is made of the packages of a shard.
 func (s *Set) Part(in shard.Shard, kind, wanted string, made map[*Package]PartPackage) *Part {
-	part := &Part{APIVersion: APIVersion, Kind: kind, Shard: in.String(), Set: s.digest(), Options: wanted, Target: s.options.target(),
+	part := &Part{APIVersion: APIVersion, Kind: kind, Shard: in.String(), Set: s.digest(), Options: wanted,
+		Target:   s.options.target(),
 		Packages: []PartPackage{}, Unread: append([]Unread{}, s.Unread...), Metrics: s.treeMetrics()}
 	for i, p := range s.Packages {
 		if x, ok := made[p]; ok && in.Has(p.Name) {
