@@ -27,7 +27,7 @@ func consequences(ctx context.Context, pairs []pair, old, now State, o Options) 
 	for i, f := range found {
 		out[i] = Consequence(f)
 	}
-	return append(out, o.Target.fits(pairs)...), nil
+	return append(out, o.unfit(pairs)...), nil
 }
 
 // together returns the objects of both lists. One that is in both is there once: a path may be that of the cluster and

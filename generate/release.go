@@ -6,7 +6,6 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
@@ -85,7 +84,7 @@ func (o Options) fits(b *bundle.Bundle, r *Result) (warnings []bundle.Warning, n
 		class := bundle.WarnInstallation
 		switch f.Rule {
 		case fit.RuleServices, fit.RuleDependencies, fit.RuleModes, fit.RuleWebhooks:
-			if f.Level == findings.Error && c.Known() {
+			if f.Level == fit.Error && c.Known() {
 				return nil, nil, refuse(refusedByV1, "%s", f.Message).with(OptionProfile)
 			}
 		case fit.RuleRemoved: // of what is rendered: config refuses it

@@ -226,12 +226,15 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*compare.Report,
 		now.Note = sides[0].name + " is not there yet: everything is new"
 	}
 	options := compare.Options{PathKnown: f.inCatalog}
-	if options.Target.Cluster, err = f.target.checked(cmd.Flags()); err != nil {
+	target, err := f.target.checked(cmd.Flags())
+	if err != nil {
 		return nil, err
 	}
+	form := fit.Form("")
 	if profile, given := f.render.options.Text(generate.OptionProfile); given {
-		options.Target.Form = fit.Form(generate.Profile(profile).Installer())
+		form = fit.Form(generate.Profile(profile).Installer())
 	}
+	options.Unfit = review.Unfit(target, form)
 	if err = f.cluster.read(cmd, &options); err != nil {
 		return nil, err
 	}

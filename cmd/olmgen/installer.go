@@ -13,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/generate/installer"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/templates"
@@ -247,12 +248,16 @@ func (f *installerFlags) read(cmd *cobra.Command, s *installer.Subject) (*applie
 	if err != nil {
 		return nil, fmt.Errorf("--templates: %w", err)
 	}
-	objects, err := installer.Read(cmd.Context(), f.from, cmd.InOrStdin())
-	if err == nil && len(objects) == 0 {
+	// Permissions for a part of the objects are of no use.
+	t, err := tree.Read(cmd.Context(), []string{f.from}, tree.Options{Stdin: cmd.InOrStdin(), Strict: true})
+	if err == nil && len(t.Objects) == 0 {
 		err = fmt.Errorf("%s: no objects", f.from)
 	}
-	return &applied{objects, output.Operator{Result: &generate.Result{Namespace: s.Namespace}},
-		output.Source{Bundle: s.Name, Source: f.from}, set}, err
+	if err != nil {
+		return nil, err
+	}
+	return &applied{t.Objects, output.Operator{Result: &generate.Result{Namespace: s.Namespace}},
+		output.Source{Bundle: s.Name, Source: f.from}, set}, nil
 }
 
 // printGrants prints the roles on which escalate and bind are granted without an option, and warns of what had to be

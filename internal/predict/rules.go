@@ -9,8 +9,8 @@ import (
 
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/olm/versions"
+	"github.com/olmgen/olmgen/internal/predict/fits"
 	"github.com/olmgen/olmgen/internal/predict/upgrade"
 )
 
@@ -62,7 +62,7 @@ const (
 
 // Rules returns all rules of the findings of Check, sorted by id. Ids in camel case are the reasons that OLM sets.
 func Rules() []findings.Rule {
-	list := slices.Concat(reasonRules(), groupRules(), csvRules(), treeRules(), resolverRules(), fit.Rules(),
+	list := slices.Concat(reasonRules(), groupRules(), csvRules(), treeRules(), resolverRules(), fits.Rules(),
 		[]findings.Rule{{ID: ruleFitUnknown,
 			Text: "an operator of which nobody can say whether it works in the cluster",
 			Help: "Its catalog or its bundle is not known."}})

@@ -13,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/predict/fits"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -64,8 +65,7 @@ func (c *cluster) judgeTarget(ctx context.Context, o Options, objects []*manifes
 		}
 		t.unknown(u.Object, row, u.Why)
 	}
-	c.findings = append(c.findings, fit.Removed(objects, o.Target)...)
-	c.findings = append(c.findings, fit.TooLarge(objects)...)
+	c.findings = append(c.findings, fits.Objects(objects, o.Target)...)
 	return t.list, nil
 }
 
@@ -138,7 +138,7 @@ func opened(ctx context.Context, choice catalog.Choice, o catalog.Options) (oper
 func (t *target) judge(at *manifest.Object, row Operator, operator fit.Operator, elsewhere bool) {
 	row.File, row.Line = at.File, at.Line
 	row.MaxOpenShift, _ = operator.MaxOpenShift()
-	for _, f := range fit.Findings(operator, row.Form, t.options.Target) {
+	for _, f := range fits.Findings(operator, row.Form, t.options.Target) {
 		if f.Level == findings.Error && !slices.Contains(row.Blocks, f.Rule) {
 			row.Blocks = append(row.Blocks, f.Rule)
 		}

@@ -12,7 +12,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/olmv1"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -53,9 +52,9 @@ func (q *question) openShift() {
 	if q.OpenShift == nil {
 		return
 	}
-	level, holds := findings.Error, "holds back the upgrade of the cluster to "+q.OpenShift.String()
+	level, holds := Error, "holds back the upgrade of the cluster to "+q.OpenShift.String()
 	if q.form == Plain {
-		level, holds = findings.Warning, "is not for "+q.OpenShift.String()
+		level, holds = Warning, "is not for "+q.OpenShift.String()
 	}
 	newest, err := q.MaxOpenShift()
 	if err != nil {
@@ -99,7 +98,7 @@ func (q *question) kubernetes() {
 			for _, resource := range r.Resources {
 				plural, _, _ := strings.Cut(resource, "/")
 				if until := versions.ResourceRemoved(group, plural); until != 0 && until <= kube {
-					q.add(RuleAsked, findings.Note, field, fmt.Sprintf("account %s asks for %s.%s, which "+
+					q.add(RuleAsked, Note, field, fmt.Sprintf("account %s asks for %s.%s, which "+
 						"Kubernetes %s and later do not serve", account, plural, group, minor(until)), "")
 				}
 			}
@@ -108,11 +107,11 @@ func (q *question) kubernetes() {
 }
 
 // Removed returns the objects whose APIs the Kubernetes of a cluster does not serve.
-func Removed(objects []*manifest.Object, c Cluster) []findings.Finding {
+func Removed(objects []*manifest.Object, c Cluster) []Finding {
 	q := &question{}
 	for _, o := range objects {
 		if why := versions.Unserved(bundle.APIVersionOf(o), o.Kind, c.kube()); why != "" && c.kube() != 0 {
-			q.at(o, RuleRemoved, findings.Error, "apiVersion", fmt.Sprintf("Kubernetes %s %s, and the cluster has %s",
+			q.at(o, RuleRemoved, Error, "apiVersion", fmt.Sprintf("Kubernetes %s %s, and the cluster has %s",
 				why, bundle.APIVersionOf(o), minor(c.kube())), "")
 		}
 	}
@@ -132,7 +131,7 @@ func (q *question) sizes() {
 }
 
 // TooLarge returns the objects that are larger than what etcd takes.
-func TooLarge(objects []*manifest.Object) []findings.Finding {
+func TooLarge(objects []*manifest.Object) []Finding {
 	q := &question{}
 	for _, o := range objects {
 		if len(o.Raw()) < maxBytes/2 { // without the indentation, JSON is shorter in most cases
@@ -144,7 +143,7 @@ func TooLarge(objects []*manifest.Object) []findings.Finding {
 		}
 		data, err := json.Marshal(value)
 		if err == nil && len(data) > maxBytes {
-			q.at(o, RuleSize, findings.Error, "", fmt.Sprintf("the object has %.1f MiB as JSON, and etcd takes 1.5 MiB",
+			q.at(o, RuleSize, Error, "", fmt.Sprintf("the object has %.1f MiB as JSON, and etcd takes 1.5 MiB",
 				float64(len(data))/(1<<20)), "")
 		}
 	}
@@ -197,7 +196,7 @@ func (q *question) phases() {
 		}
 		for _, phase := range slices.Sorted(maps.Keys(counts)) {
 			if n := counts[phase]; n > limit {
-				q.add(RulePhases, findings.Warning, "", fmt.Sprintf("%d objects are in the phase %s, and a %s of %s "+
+				q.add(RulePhases, Warning, "", fmt.Sprintf("%d objects are in the phase %s, and a %s of %s "+
 					"takes %d: with the feature gate BoxcutterRuntime it is not installed", n, phase, kind, r,
 					limit), "")
 			}

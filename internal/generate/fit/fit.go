@@ -4,6 +4,7 @@
 package fit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,11 +12,36 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
 )
+
+// Level is how bad a finding is, the worst first.
+type Level int
+
+// The levels.
+const (
+	Error   Level = iota // it is not installed, or holds back the upgrade
+	Warning              // it may not work
+	Note
+)
+
+// Finding is one thing that keeps an operator from working, as package findings has it. Package fits makes it one of
+// those: rendering stands on no package that prints.
+type Finding struct {
+	Rule    string
+	Level   Level
+	File    string
+	Line    int
+	Object  string
+	Field   string
+	Message string
+	Hint    string
+}
+
+// Rule explains the findings with its id.
+type Rule struct{ ID, Text, Help string }
 
 // Form is who installs the operator.
 type Form string
@@ -133,30 +159,30 @@ type question struct {
 	Operator
 	Cluster
 	form Form
-	list []findings.Finding
+	list []Finding
 }
 
 // Findings returns what keeps an operator from working in a cluster, the worst first. The same operator and cluster
 // yield the same list.
-func Findings(o Operator, form Form, c Cluster) []findings.Finding {
+func Findings(o Operator, form Form, c Cluster) []Finding {
 	q := &question{Operator: o, Cluster: c, form: form}
 	for _, ask := range []func(*question){(*question).apis, (*question).conditions, (*question).services,
 		(*question).modes, (*question).webhooks, (*question).dependencies, (*question).openShift,
 		(*question).kubernetes, (*question).sizes, (*question).phases} {
 		ask(q)
 	}
-	slices.SortStableFunc(q.list, func(a, b findings.Finding) int { return a.Level.Rank() - b.Level.Rank() })
+	slices.SortStableFunc(q.list, func(a, b Finding) int { return cmp.Compare(a.Level, b.Level) })
 	return q.list
 }
 
 // add adds a finding about the ClusterServiceVersion.
-func (q *question) add(rule string, level findings.Severity, field, message, hint string) {
+func (q *question) add(rule string, level Level, field, message, hint string) {
 	q.at(q.Object, rule, level, field, message, hint)
 }
 
 // at adds a finding about an object, which may be nil.
-func (q *question) at(o *manifest.Object, rule string, level findings.Severity, field, message, hint string) {
-	f := findings.Finding{Rule: rule, Level: level, Field: field, Message: message, Hint: hint}
+func (q *question) at(o *manifest.Object, rule string, level Level, field, message, hint string) {
+	f := Finding{Rule: rule, Level: level, Field: field, Message: message, Hint: hint}
 	if o != nil {
 		f.File, f.Line, f.Object = o.File, o.LineOf(field), o.Identity()
 	}

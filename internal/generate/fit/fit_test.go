@@ -14,7 +14,6 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/olm/versions"
@@ -189,7 +188,7 @@ func TestFindings(t *testing.T) {
 		for i := 0; same && i < len(got); i++ {
 			level, rest, _ := strings.Cut(want[i], " ")
 			id, message, _ := strings.Cut(rest, " ")
-			same = string(got[i].Level) == level && got[i].Rule == "target/"+id && strings.Contains(got[i].Message, message) && got[i].File != ""
+			same = []string{"error", "warning", "note"}[got[i].Level] == level && got[i].Rule == "target/"+id && strings.Contains(got[i].Message, message) && got[i].File != ""
 		}
 		if !same {
 			t.Errorf("%s: %+v, want %q", c.name, got, c.want)
@@ -237,7 +236,7 @@ func TestCluster(t *testing.T) {
 // Each finding has a rule that explains it, and the rules are sorted.
 func TestRules(t *testing.T) {
 	rules := fit.Rules()
-	if !slices.IsSortedFunc(rules, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) }) {
+	if !slices.IsSortedFunc(rules, func(a, b fit.Rule) int { return cmp.Compare(a.ID, b.ID) }) {
 		t.Error("the rules are not sorted")
 	}
 	for _, r := range rules {

@@ -10,7 +10,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
@@ -75,7 +74,7 @@ func (q *question) apis() {
 		resources = append(resources, a.Resources...)
 	}
 	slices.Sort(resources)
-	q.add(RuleAPIs, findings.Warning, asks[0].Field, fmt.Sprintf("the operator has rights on %s of OLM v0 (%s), and "+
+	q.add(RuleAPIs, Warning, asks[0].Field, fmt.Sprintf("the operator has rights on %s of OLM v0 (%s), and "+
 		"%s has none", strings.Join(slices.Compact(resources), ", "), olm.Group, q.form.has()),
 		"ask the operator's vendor whether it works without them")
 }
@@ -95,7 +94,7 @@ func (q *question) conditions() {
 	}
 	eachRule(q.CSV, func(field, _ string, _ bool, r rbacv1.PolicyRule) {
 		if slices.Contains(r.APIGroups, olm.Group) && slices.ContainsFunc(r.Resources, ofConditions) {
-			q.add(RuleConditions, findings.Warning, field, fmt.Sprintf("the operator has rights on "+
+			q.add(RuleConditions, Warning, field, fmt.Sprintf("the operator has rights on "+
 				"OperatorConditions, and %s makes none: it cannot hold back its own upgrade", q.form.has()), "")
 		}
 	})
@@ -126,7 +125,7 @@ func (q *question) services() {
 		return
 	}
 	if who, source := q.refusing(versions.RefusesServices); who != "" {
-		q.add(RuleServices, findings.Error, "spec.apiservicedefinitions.owned", fmt.Sprintf("the operator serves APIs "+
+		q.add(RuleServices, Error, "spec.apiservicedefinitions.owned", fmt.Sprintf("the operator serves APIs "+
 			"itself, which %s refuses: %s (%s)", who, strings.Join(names, ", "), source), "")
 	}
 }
@@ -157,7 +156,7 @@ func (q *question) dependencies() {
 		list = append(list, text.Brief(p.Type+" "+unescaped(p.Value)))
 	}
 	if who, source := q.refusing(versions.RefusesDependencies); who != "" && len(list) > 0 {
-		q.add(RuleDependencies, findings.Error, "", fmt.Sprintf("the operator depends on others, which %s refuses: "+
+		q.add(RuleDependencies, Error, "", fmt.Sprintf("the operator depends on others, which %s refuses: "+
 			"%s (%s)", who, strings.Join(list, ", "), source), "")
 	}
 }
@@ -202,7 +201,7 @@ func (q *question) modes() {
 		return
 	}
 	if !supports(v1alpha1.InstallModeTypeOwnNamespace) && !supports(v1alpha1.InstallModeTypeSingleNamespace) {
-		q.add(RuleModes, findings.Error, field, "the operator supports no install mode of OLM v1", "")
+		q.add(RuleModes, Error, field, "the operator supports no install mode of OLM v1", "")
 		return
 	}
 	for _, r := range q.Controllers() {
@@ -227,10 +226,10 @@ func (q *question) behind(r versions.Release, rule, field, what string, gates ..
 	switch {
 	case standard == versions.Enabled:
 	case any == versions.Absent:
-		q.add(rule, findings.Error, field, fmt.Sprintf("%s does not take %s: it has no feature gate %s (%s)", r, what,
+		q.add(rule, Error, field, fmt.Sprintf("%s does not take %s: it has no feature gate %s (%s)", r, what,
 			names, source), "")
 	default:
-		q.add(rule, findings.Warning, field, fmt.Sprintf("%s takes %s only with the feature gate %s", r, what,
+		q.add(rule, Warning, field, fmt.Sprintf("%s takes %s only with the feature gate %s", r, what,
 			names), "")
 	}
 }

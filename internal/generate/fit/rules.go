@@ -1,7 +1,5 @@
 package fit
 
-import "github.com/olmgen/olmgen/findings"
-
 // Prefix begins the id of each rule.
 const Prefix = "target/"
 
@@ -23,8 +21,8 @@ const (
 const ofController = "Source: operator-framework/operator-controller, "
 
 // Rules explains the findings, sorted by id.
-func Rules() []findings.Rule {
-	return []findings.Rule{
+func Rules() []Rule {
+	return []Rule{
 		{ID: RuleRemoved, Text: "an object whose API the Kubernetes of the cluster does not serve",
 			Help: "Source: the types of k8s.io/api, and Kubernetes' Deprecated API Migration Guide."},
 		{ID: RuleAsked, Text: "permissions for an API that the Kubernetes of the cluster does not serve",

@@ -6,7 +6,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/generate/fit"
+	"github.com/olmgen/olmgen/internal/predict/fits"
 )
 
 // The rules of operator-framework/api are the validator names of operator-sdk bundle validate, with a prefix.
@@ -64,7 +64,7 @@ func Rules() []findings.Rule {
 	}
 	list = append(list, optionRules()...)
 	list = append(list, apiRules()...)
-	list = append(list, fit.Rules()...)
+	list = append(list, fits.Rules()...)
 	slices.SortFunc(list, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return list
 }
