@@ -51,15 +51,12 @@ do not fit the newer CRD, if a stored version goes, or if a field changes that
 the API server does not let change. The bundle is fetched from its image if
 the catalog does not hold its objects, unless --offline is set.
 
-With --openshift-version, --olm-version or --kube-version it lists for each
-operator what keeps it from working with that release, and what holds back the
-upgrade of the cluster to it: olm.maxOpenShiftVersion, APIs that are gone.
-
+--openshift-version, --olm-version and --kube-version ask what holds back the
+upgrade of the cluster: olm.maxOpenShiftVersion, APIs that are gone.
 The exit code is 3 if there are findings at or above --fail-on. A CSV that OLM
 fails is an error.`,
 		Example: `  olmgen check clusters/prod
   kubectl get ns,og,csv,sub -A -o yaml | olmgen check -
-  kustomize build . | olmgen check --catalog catalog/ -
   olmgen check --catalog olm/operatorhubio-catalog=configs/ clusters/prod
   olmgen check --openshift-version 4.20 clusters/prod
   olmgen check --format sarif . > olmgen.sarif`,
