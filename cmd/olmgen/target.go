@@ -33,10 +33,10 @@ func (f *targetFlags) register(cmd *cobra.Command, bundles bool) {
 	}
 }
 
-// checked returns the releases of the flags.
+// checked returns the releases of the flags, none if the command does not have them.
 func (f *targetFlags) checked(flags *pflag.FlagSet) (fit.Cluster, error) {
 	for _, name := range []string{"openshift-version", "kube-version"} {
-		if flag := flags.Lookup(name); flag.Changed && flag.Value.String() == "" {
+		if flags.Changed(name) && flags.Lookup(name).Value.String() == "" {
 			return fit.Cluster{}, &usageError{"--" + name + " is empty", "give a version, or leave it out"}
 		}
 	}
