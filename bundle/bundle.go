@@ -118,7 +118,7 @@ const (
 	WarnDescoped         = "descoped"           // descoped: left out of what the bundle ships
 	WarnClusterRules     = "cluster-rules"      // descoped: a rule that a binding in a namespace does not grant
 	WarnWatchNamespace   = "watch-namespace"    // descoped: an operator that is told what to watch
-	WarnOLMAPIs          = "olm-apis"           // descoped: an operator that looks at objects of OLM
+	WarnOLMAPIs          = "olm-apis"           // an operator with rights on APIs of OLM, which its form does not have
 	WarnStatus           = "status"             // descoped: an owned API whose status the operator may not update
 	WarnDescriptorValue  = "descriptor-value"   // a CSV that server-side apply refuses, and OLM does not
 	WarnOwnNamespace     = "own-namespace"      // descoped: an operator without rights in its own namespace

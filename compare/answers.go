@@ -83,7 +83,7 @@ func (r *Report) answer(s Section, list []findings.Severity, grave bool) (full, 
 	switch {
 	case s == SectionPermissions:
 		parts, count := r.permissionsAnswer()
-		return strings.Join(filled(append(parts, count)), "; "), fit(2*maxAnswer, parts, count)
+		return strings.Join(filled(append(parts, count)), "; "), fitting(2*maxAnswer, parts, count)
 	case s == SectionIdentity:
 		parts, count := r.identityAnswer(changeText)
 		brief, _ := r.identityAnswer(briefText)
@@ -92,7 +92,7 @@ func (r *Report) answer(s Section, list []findings.Severity, grave bool) (full, 
 			return full, full
 		}
 		rest := make([]string, len(list)-len(brief)) // is counted, and has no words
-		return full, fit(maxAnswer, append(brief, rest...), "")
+		return full, fitting(maxAnswer, append(brief, rest...), "")
 	case s == SectionOLM:
 		message := text.Brief(r.OLM[0].Message)
 		if n := len(r.OLM); n > 1 {
@@ -102,12 +102,12 @@ func (r *Report) answer(s Section, list []findings.Severity, grave bool) (full, 
 		if len(r.New.Operators) > 1 {
 			message = full
 		}
-		return full, fit(maxAnswer, []string{message}, "")
+		return full, fitting(maxAnswer, []string{message}, "")
 	case !grave:
 		return count, count
 	case s == SectionWorkloads:
 		c := r.Workloads[0]
-		return with(text.Brief(c.Object), changeText(c)), fit(maxAnswer, []string{briefText(c)}, few)
+		return with(text.Brief(c.Object), changeText(c)), fitting(maxAnswer, []string{briefText(c)}, few)
 	}
 	c := r.CRDs[0]
 	what := strings.Join(filled([]string{text.Brief(c.Path), text.Brief(c.Message)}), ": ")
@@ -119,7 +119,7 @@ func (r *Report) answer(s Section, list []findings.Severity, grave bool) (full, 
 	if utf8.RuneCountInString(brief+few)+2 > maxAnswer {
 		brief = withoutValues(brief)
 	}
-	return with(text.Brief(c.CRD), what), fit(maxAnswer, []string{brief}, few)
+	return with(text.Brief(c.CRD), what), fitting(maxAnswer, []string{brief}, few)
 }
 
 // withoutValues returns what a finding about a CRD says without the values that it ends with.
@@ -156,8 +156,8 @@ func briefText(c change.Change) string {
 // maxAnswer is the room for an answer on a line of 100 columns.
 const maxAnswer = 76
 
-// fit returns as many parts as there is room for, and the count, which is always there.
-func fit(room int, parts []string, count string) string {
+// fitting returns as many parts as there is room for, and the count, which is always there.
+func fitting(room int, parts []string, count string) string {
 	for n := len(parts); n > 0; n-- {
 		shown := slices.Clone(parts[:n])
 		if n < len(parts) {

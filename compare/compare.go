@@ -6,6 +6,7 @@ import (
 
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/crds"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/compare/workload"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
@@ -23,6 +24,9 @@ type Options struct {
 	// Cluster is what else is in the cluster: CRDs with their status, and custom resources, which OLM checks against
 	// the newer CRDs. These need CRDs.Checker.
 	Cluster []*manifest.Object
+	// Unfit returns what keeps an operator from working in the cluster. What it says of the operators of NEW, and not of
+	// OLD, is a consequence. It may be nil.
+	Unfit func(*Operator) []findings.Finding
 	// Unread are files that could not be read, beside those of the two states.
 	Unread []string
 	// Unresolved are the objects of the newer state that hand an operator over to OLM, and whose operator is not known.

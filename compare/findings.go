@@ -9,6 +9,7 @@ import (
 	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/predict/fits"
 	"github.com/olmgen/olmgen/internal/predict/upgrade"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -34,6 +35,7 @@ func Rules() []findings.Rule {
 	for _, r := range upgrade.Rules {
 		out = append(out, findings.Rule{ID: r.ID, Text: r.Text, Help: r.Help})
 	}
+	out = append(out, fits.Rules()...)
 	for _, r := range crds.BuiltinRules() {
 		out = append(out, findings.Rule{ID: r.ID, Text: r.Text})
 	}

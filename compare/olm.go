@@ -27,7 +27,7 @@ func consequences(ctx context.Context, pairs []pair, old, now State, o Options) 
 	for i, f := range found {
 		out[i] = Consequence(f)
 	}
-	return out, nil
+	return append(out, o.unfit(pairs)...), nil
 }
 
 // together returns the objects of both lists. One that is in both is there once: a path may be that of the cluster and
@@ -54,7 +54,7 @@ const ruleUnresolved = "operator-unknown"
 // refuses reports whether OLM refuses the upgrade, or an operator would fail. An operator that is not known is an error
 // too, and no word of OLM's.
 func (c Consequence) refuses() bool {
-	return c.Severity == findings.Error && c.Rule != ruleUnresolved
+	return c.Severity == findings.Error && c.Rule != ruleUnresolved && !ofTarget(c.Rule)
 }
 
 // unresolved returns an error for each object that changed and whose operator is not known.

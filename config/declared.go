@@ -67,13 +67,14 @@ var declared = []Option{
 		ID: OptionKubeVersion,
 		Text: "the Kubernetes version of the cluster; an operator with a higher minKubeVersion, and an object that " +
 			"this version does not serve, are errors"},
-	{Name: "olmVersion", Flag: "olm-version", Value: "VERSION", NotEmpty: true, Topic: TopicHandover,
-		Profiles: extension, ID: generate.OptionOLMVersion,
-		Text: "the release of OLM v1 in the cluster, such as v1.10; a ClusterExtension that it does not take is an " +
-			"error; default: the newest one"},
-	{Name: "openshiftVersion", Flag: "openshift-version", Value: "VERSION", NotEmpty: true, Topic: TopicHandover,
-		Profiles: extension, ID: generate.OptionOpenShiftVersion,
-		Text: "the release of OpenShift, such as 4.19, if its OLM v1 is the cluster's"},
+	{Name: "olmVersion", Flag: "olm-version", Value: "VERSION", NotEmpty: true, Topic: TopicObjects,
+		ID: generate.OptionOLMVersion,
+		Text: "the release of OLM in the cluster: v0.x of OLM v0, v1.x of OLM v1; what OLM v1 refuses is an error; " +
+			"default: the newest one"},
+	{Name: "openshiftVersion", Flag: "openshift-version", Value: "VERSION", NotEmpty: true, Topic: TopicObjects,
+		ID: generate.OptionOpenShiftVersion,
+		Text: "the release of OpenShift, such as 4.19: what its OLM v1 refuses is an error, and so is an object that " +
+			"its Kubernetes does not serve; an operator that is not for it is a warning"},
 	{Name: "patches", Type: Objects, Fields: patchFields, Text: "changes to the objects of all operators"},
 	{Name: "resolve", Type: Bool, Profiles: with(operators, generate.ProfileSubscription),
 		Text: "adds the operators that the operators of a group require, in the versions that OLM would choose from " +

@@ -7,6 +7,11 @@ import (
 	"github.com/olmgen/olmgen/generate"
 )
 
+// ProfileOf returns the profile of one of the bundles.
+func (c *Config) ProfileOf(b Bundle) generate.Profile {
+	return cmp.Or(b.withDefaults(c.Defaults).Profile, generate.ProfileOLM)
+}
+
 // HandsOver reports whether the profile of an operator leaves it to OLM.
 func (c *Config) HandsOver() bool {
 	return slices.ContainsFunc(c.Groups, func(g Group) bool {

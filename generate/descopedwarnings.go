@@ -26,9 +26,6 @@ func descopedWarnings(r *rendering) error {
 		if err := r.warnClusterRules(a); err != nil {
 			return err
 		}
-		for _, rule := range a.requested {
-			r.warnOLMAPIs(rule)
-		}
 		r.warnOwnNamespace(a)
 	}
 	r.warnStatus()
@@ -115,21 +112,6 @@ func (b *clusterOnly) add(rule requestedRule, name string, seen map[string]bool)
 func beyondOneNamespace(verbs []string) bool {
 	return slices.ContainsFunc(verbs,
 		func(v string) bool { return !slices.Contains([]string{"get", "update", "patch", "delete"}, v) })
-}
-
-// warnOLMAPIs warns of an operator that reads objects that only OLM creates.
-func (r *rendering) warnOLMAPIs(rule requestedRule) {
-	if !slices.Contains(rule.APIGroups, olm.Group) {
-		return
-	}
-	for _, resource := range []string{"clusterserviceversions", "operatorconditions"} {
-		if slices.ContainsFunc(rule.Resources,
-			func(s string) bool { return s == "*" || s == resource || strings.HasPrefix(s, resource+"/") }) {
-			r.warn(bundle.WarnOLMAPIs,
-				r.bundle.CSVObject.Errorf(rule.field,
-					"the operator reads %s, and a descoped rendering has none", resource))
-		}
-	}
 }
 
 // warnOwnNamespace warns of an account that elects a leader, most likely in the operator's own namespace, and has no

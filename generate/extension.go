@@ -2,8 +2,6 @@ package generate
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
@@ -11,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/generate/olmv1"
+	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -49,7 +48,7 @@ func extensionInstallable(r *rendering) error {
 	case r.mode == v1alpha1.InstallModeTypeMultiNamespace:
 		return refuse("choose AllNamespaces, OwnNamespace or SingleNamespace",
 			"OLM v1 does not support MultiNamespace").with(OptionInstallMode, OptionTargetNamespaces)
-	case len(r.csv.Spec.APIServiceDefinitions.Owned) > 0:
+	case len(fit.Services(r.csv)) > 0:
 		return refuse(refusedByV1, "OLM v1 refuses %s: it serves APIs by APIServices", r.csv.Name).with(OptionProfile)
 	case len(badName) > 0:
 		return refuse(refusedByV1, "OLM v1 refuses the package name %q: %s", r.bundle.Package,
@@ -57,13 +56,6 @@ func extensionInstallable(r *rendering) error {
 	}
 	if err := r.renderedByV1(); err != nil {
 		return err
-	}
-	for _, kind := range r.requirements() {
-		r.warnInstallation("OLM v1 refuses bundles with dependencies, and %s has the property %s", r.csv.Name, kind)
-	}
-	if !r.global() {
-		r.warnInstallation("OLM v1 installs in %s only with its alpha feature gate SingleOwnNamespaceInstallSupport",
-			r.mode)
 	}
 	if len(r.csv.Spec.WebhookDefinitions) > 0 {
 		r.note("%s serves webhooks: OLM v1 needs cert-manager for them, or OpenShift's service CA", r.csv.Name)
@@ -73,35 +65,17 @@ func extensionInstallable(r *rendering) error {
 
 // renderedByV1 refuses a bundle whose objects OLM v1 refuses.
 func (r *rendering) renderedByV1() error {
-	o := r.options
 	if r.bundle.Partial {
 		r.warnInstallation("the objects of %s are not known, so it is not checked whether OLM v1 refuses them",
 			r.csv.Name)
 		return nil
 	}
-	_, err := olmv1.Render(r.bundle, olmv1.Options{Namespace: o.Namespace, TargetNamespaces: r.targets,
-		Certs: olmv1.CertManager, Config: deploymentConfig(o.Config)})
+	_, err := olmv1.Render(r.bundle, r.installedByV1())
 	if err != nil {
 		return refuse(refusedByV1, "OLM v1 refuses %s: %s", r.csv.Name,
 			strings.ReplaceAll(err.Error(), "\n", "; ")).with(OptionProfile)
 	}
 	return nil
-}
-
-// requirements returns the types of properties that a catalog has for the bundle's dependencies.
-func (r *rendering) requirements() []string {
-	list := r.options.Properties
-	if list == nil {
-		list = r.bundle.CatalogProperties()
-	}
-	kinds := map[string]bool{}
-	for _, p := range list {
-		switch p.Type {
-		case "olm.package.required", "olm.gvk.required", "olm.constraint":
-			kinds[p.Type] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(kinds))
 }
 
 func clusterExtension(r *rendering) error {
@@ -126,12 +100,18 @@ func clusterExtension(r *rendering) error {
 	if err != nil {
 		return err
 	}
-	if err := r.fitRelease(config); err != nil {
+	account, err := r.fitRelease(config)
+	if err != nil {
 		return err
+	}
+	if account {
+		if err := r.installer(objectName); err != nil {
+			return err
+		}
 	}
 	view := templates.ClusterExtension{Name: objectName, Namespace: o.Namespace, Package: r.bundle.Package,
 		Version:        o.Extension.VersionRange,
-		ServiceAccount: o.ServiceAccount, UpgradeConstraintPolicy: string(o.Extension.UpgradePolicy),
+		ServiceAccount: r.options.ServiceAccount, UpgradeConstraintPolicy: string(o.Extension.UpgradePolicy),
 		Channels: channels, Config: config}
 	return r.author("clusterextension.yaml",
 		Object{APIVersion: "olm.operatorframework.io/v1", Kind: olm.KindClusterExtension, Name: view.Name}, view)
@@ -190,6 +170,8 @@ func (r *rendering) extensionChannels() ([]string, error) {
 	return []string{channel}, nil
 }
 
+const deploymentConfigKey = "deploymentConfig"
+
 // extensionConfig returns the install mode and the Subscription's config in the form of OLM v1, which has no selector.
 func (r *rendering) extensionConfig() (map[string]any, error) {
 	config := map[string]any{}
@@ -199,8 +181,7 @@ func (r *rendering) extensionConfig() (map[string]any, error) {
 	}
 	delete(deployments, "selector")
 	if len(deployments) > 0 {
-		config["deploymentConfig"] = deployments
-		r.warnInstallation("OLM v1 takes a deploymentConfig only with its alpha feature gate DeploymentConfig")
+		config[deploymentConfigKey] = deployments
 	}
 	if !r.global() {
 		config["watchNamespace"] = r.targets[0]

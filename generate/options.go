@@ -99,8 +99,8 @@ type Options struct {
 	Subscription SubscriptionOptions
 	Extension    ExtensionOptions
 
-	// with ProfileClusterExtension: the releases that must take what is rendered, such as v1.10 and 4.19; default: the
-	// newest of OLM v1
+	// the releases of OLM and of OpenShift in the cluster, such as v1.10 and 4.19; default: the newest of OLM v1, and
+	// nothing is known of OpenShift
 	OLMVersion, OpenShiftVersion string
 
 	Names                  Names

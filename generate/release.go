@@ -3,75 +3,151 @@ package generate
 import (
 	"strings"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// releases returns the releases that must take what is rendered; none if the options name none.
-func (o Options) releases() (list []versions.Release, err error) {
+// Installer returns who installs what the profile renders: "OLM v0", "OLM v1" or "no OLM".
+func (p Profile) Installer() string {
+	switch p {
+	case ProfileOLMv1, ProfileClusterExtension:
+		return string(fit.OLMv1)
+	case ProfilePlain, ProfileDescoped:
+		return string(fit.Plain)
+	}
+	return string(fit.OLMv0)
+}
+
+// cluster returns the releases that the options name.
+func (o Options) cluster() (c fit.Cluster, err error) {
 	for _, given := range []struct {
 		option Option
-		of     versions.Product
 		text   string
-	}{{OptionOLMVersion, versions.OperatorController, o.OLMVersion}, {OptionOpenShiftVersion, versions.OpenShift,
-		o.OpenShiftVersion}} {
+		parse  func(string) (versions.Release, error)
+	}{{OptionOLMVersion, o.OLMVersion, versions.ParseOLM},
+		{OptionOpenShiftVersion, o.OpenShiftVersion, func(text string) (versions.Release, error) {
+			return versions.Parse(versions.OpenShift, text)
+		}}} {
 		if given.text == "" {
 			continue
 		}
-		r, err := versions.Parse(given.of, given.text)
+		r, err := given.parse(given.text)
 		if err != nil {
-			return nil, refuseOption(given.option, manifest.HintOf(err), "%v", err)
+			return c, refuseOption(given.option, manifest.HintOf(err), "%v", err)
 		}
-		list = append(list, r)
+		switch r.Product {
+		case versions.OpenShift:
+			c.OpenShift = &r
+		case versions.OLM:
+			c.OLM = &r
+		default:
+			c.Controller = &r
+		}
 	}
-	return list, nil
+	return c, o.checkOLM(c)
 }
 
-// newest is the release that is rendered for if the options name none.
-func newest() versions.Release {
-	list := versions.Releases(versions.OperatorController)
-	return list[len(list)-1]
+// checkOLM refuses a release of the OLM that the profile is not for.
+func (o Options) checkOLM(c fit.Cluster) error {
+	installer := fit.Form(o.Profile.Installer())
+	other := c.Controller
+	if installer == fit.OLMv1 {
+		other = c.OLM
+	}
+	if other == nil || installer == fit.Plain {
+		return nil
+	}
+	return refuseOption(OptionOLMVersion, "name a release of "+string(installer)+", or choose another profile",
+		"profile %s is for %s, not for %s", o.Profile, installer, other).with(OptionOLMVersion, OptionProfile)
+}
+
+// fits returns warnings of what keeps the operator from working in the cluster, by the one function that says so. It
+// refuses what a release of the options refuses.
+func (o Options) fits(b *bundle.Bundle, r *Result) (warnings []bundle.Warning, notes []manifest.Message, err error) {
+	c, err := o.cluster()
+	if err != nil {
+		return nil, nil, err
+	}
+	operator := fit.OfBundle(b)
+	if operator.Mode = r.InstallMode; operator.Mode == "" && len(o.TargetNamespaces) > 0 {
+		operator.Mode = v1alpha1.InstallModeTypeSingleNamespace
+	}
+	if o.Properties != nil {
+		operator.Properties = o.Properties
+	}
+	for _, f := range fit.Findings(operator, fit.Form(o.Profile.Installer()), c) {
+		class := bundle.WarnInstallation
+		switch f.Rule {
+		case fit.RuleServices, fit.RuleDependencies, fit.RuleModes, fit.RuleWebhooks:
+			if f.Level == fit.Error && c.Known() {
+				return nil, nil, refuse(refusedByV1, "%s", f.Message).with(OptionProfile)
+			}
+		case fit.RuleRemoved: // of what is rendered: config refuses it
+			if !o.Profile.HandsOver() {
+				continue
+			}
+		case fit.RuleAPIs, fit.RuleConditions:
+			class = bundle.WarnOLMAPIs
+		case fit.RuleAsked:
+			notes = append(notes, manifest.Message{Msg: f.Message})
+			continue
+		}
+		warnings = append(warnings, bundle.Warning{Class: class, Error: &manifest.Error{File: f.File, Line: f.Line,
+			Field: f.Field, Msg: f.Message, Tip: f.Hint}})
+	}
+	return warnings, notes, nil
 }
 
 const (
 	fieldAccount = "spec.serviceAccount"
 	fieldConfig  = "spec.config"
+	gateConfig   = "DeploymentConfig"
 )
 
+// releases returns the releases of OLM v1 that must take a ClusterExtension.
+func (o Options) releases() ([]versions.Release, error) {
+	c, err := o.cluster()
+	return c.Controllers(), err
+}
+
 // fitRelease refuses a ClusterExtension that the releases of the options do not take, and warns of what depends on the
-// feature set of the cluster. Without such options it notes which releases do not take it.
-func (r *rendering) fitRelease(config map[string]any) error {
+// feature set of the cluster. Without such options it notes which releases do not take it. It reports whether a release
+// requires a ServiceAccount and the options name none.
+func (r *rendering) fitRelease(config map[string]any) (account bool, err error) {
 	o := r.options
 	releases, err := o.releases()
 	if err != nil {
-		return err
+		return false, err
 	}
-	if len(releases) == 0 {
-		releases = append(releases, newest())
-		if refusing := requiring(fieldAccount); o.ServiceAccount == "" && refusing != "" {
-			r.note("%s refuse the ClusterExtension: it names no ServiceAccount", refusing)
-		}
+	if refusing := requiring(fieldAccount); o.OLMVersion+o.OpenShiftVersion+o.ServiceAccount == "" && refusing != "" {
+		r.note("%s refuse the ClusterExtension: it names no ServiceAccount", refusing)
 	}
 	for _, release := range releases {
-		state, fact := release.State(olm.KindClusterExtension, fieldAccount, versions.Standard)
-		switch {
+		switch state, fact := release.State(olm.KindClusterExtension, fieldAccount, versions.Standard); {
 		case state == versions.Required && o.ServiceAccount == "":
-			return refuseOption(OptionServiceAccount,
-				"name the ServiceAccount that installs the operator, and give it the rights for that",
-				"%s requires %s (%s)", release, fieldAccount, fact.Source)
+			if r.bundle.Partial {
+				return false, refuseOption(OptionServiceAccount,
+					"name the ServiceAccount that installs the operator, and give it the rights for that",
+					"%s requires %s (%s), and its rights are not known without the objects of the bundle", release,
+					fieldAccount, fact.Source)
+			}
+			account = true
 		case state == versions.Ignored && o.ServiceAccount != "":
 			r.note("%s ignores %s", release, fieldAccount)
 		}
 		if err := r.fitConfig(release, config); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return nil
+	return account, nil
 }
 
-// fitConfig is fitRelease for the install mode and the deployment config. Their feature gates are another matter: no
-// fact is about them.
+// fitConfig is fitRelease for the install mode and the deployment config.
 func (r *rendering) fitConfig(release versions.Release, config map[string]any) error {
 	if len(config) == 0 {
 		return nil
@@ -88,6 +164,16 @@ func (r *rendering) fitConfig(release versions.Release, config map[string]any) e
 		return refuse("choose AllNamespaces and leave the config out, or the profile plain, which needs no OLM",
 			"%s has no %s, which says the install mode and the deployment config", release,
 			fieldConfig).with(OptionInstallMode, OptionProfile)
+	}
+	if config[deploymentConfigKey] == nil {
+		return nil
+	}
+	switch state, _ := release.Gate(gateConfig, versions.Experimental); state {
+	case versions.Disabled:
+		r.warnInstallation("%s takes a deploymentConfig only with its feature gate %s", release, gateConfig)
+	case versions.Absent:
+		return refuse("leave the config out, or choose the profile plain, which needs no OLM",
+			"%s takes no deploymentConfig: it has no feature gate %s", release, gateConfig).with(OptionProfile)
 	}
 	return nil
 }

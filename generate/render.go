@@ -94,6 +94,11 @@ func Render(b *bundle.Bundle, o Options) (*Result, error) {
 	given := slices.DeleteFunc(slices.Clone(b.Warnings),
 		func(w bundle.Warning) bool { return w.Class == bundle.WarnOldCRD && o.ConvertCRDs })
 	result.Warnings = append(given, result.Warnings...)
+	unfit, notes, err := o.fits(b, result)
+	if err != nil {
+		return nil, err
+	}
+	result.Warnings, result.Notes = append(result.Warnings, unfit...), append(result.Notes, notes...)
 	for _, n := range b.Notes {
 		result.Notes = append(result.Notes, manifest.Message{Msg: n.Error()})
 	}

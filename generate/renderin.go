@@ -21,6 +21,18 @@ func (r *Result) TargetNamespaces() []string {
 	return slices.Clone(r.targets)
 }
 
+// Manifests returns the objects as package manifest reads them. The error is about an object that it cannot read.
+func (r *Result) Manifests() ([]*manifest.Object, error) {
+	out := make([]*manifest.Object, len(r.Objects))
+	for i, x := range r.Objects {
+		var err error
+		if out[i], err = x.Manifest(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // Spec returns the spec of the bundle's CSV. It is for reading only.
 func (r *Result) Spec() v1alpha1.ClusterServiceVersionSpec {
 	if r.bundle == nil {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
@@ -23,16 +22,19 @@ import (
 // auditFlags are the flags that say which bundles of catalogs are read.
 type auditFlags struct {
 	options audit.Options
+	target  targetFlags
 	shard   string
 	output  string // of a part, or the directory of a site
 }
 
-func (f *auditFlags) register(flags *pflag.FlagSet) {
+func (f *auditFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.BoolVar(&f.options.Pull, "pull", false,
 		"pull the images of bundles whose objects are in no catalog and no directory")
 	registerInsecure(flags, &f.options.Source)
 	flags.StringVar(&f.shard, "shard", "",
 		"do shard I of N (`I/N`) of the packages and write a part; see olmgen catalog merge")
+	f.target.register(cmd, true)
 }
 
 // part returns the shard that was asked for; false if there is none.
@@ -64,10 +66,21 @@ func (f *auditFlags) auditPart(cmd *cobra.Command) (in shard.Shard, ok bool, err
 	return in, ok, nil
 }
 
+// fits sets the cluster that the releases must work in.
+func (f *auditFlags) fits(cmd *cobra.Command) (err error) {
+	if f.options.Cluster, err = f.target.checked(cmd.Flags()); err == nil && f.target.profile != "" {
+		f.options.Form = f.target.form(f.options.Cluster)
+	}
+	return err
+}
+
 // load reads catalogs and directories. The function that it returns removes the progress bar.
 func (f *auditFlags) load(cmd *cobra.Command, refs []string) (*audit.Set, func(), error) {
 	if slices.Contains(refs, "-") {
 		return nil, nil, &usageError{"stdin cannot be read twice", "write it to a file"}
+	}
+	if err := f.fits(cmd); err != nil {
+		return nil, nil, err
 	}
 	setGCPercent(gcPercentOfCatalogs)
 	f.options.Source.Warn = warnOn(cmd.ErrOrStderr())
@@ -120,12 +133,17 @@ ClusterExtensions from the catalogs of --catalog, or from the images of its
 CatalogSources. What an operator reaches is where its OperatorGroup lets it. An
 operator that is not known is listed as one that cannot be read.
 
+The column UNFIT has what keeps an operator from working with the releases of
+--olm-version, --openshift-version and --kube-version; without them, with the
+newest OLM v1.
+
 A bundle that cannot be read does not stop the audit. It is listed, and it is a
 finding of level error. The exit code is 3 if there are findings at or above
 --fail-on.`,
 		Example: `  olmgen catalog audit catalog/
   olmgen catalog audit --all-versions --format csv bundles/ > audit.csv
   olmgen catalog audit --format json catalog/ bundles/ | jq .totals
+  olmgen catalog audit --openshift-version 4.20 catalog/
   olmgen catalog audit --tree clusters/prod --catalog olm/community=configs/`,
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(f.trees) > 0 {
@@ -142,7 +160,7 @@ finding of level error. The exit code is 3 if there are findings at or above
 	f.catalogs.register(flags)
 	flags.BoolVar(&f.all, "all-versions", false, "list all releases of each package")
 	registerAuditFormat(cmd, &f.format, &f.failOn)
-	f.register(flags)
+	f.register(cmd)
 	flags.BoolVar(&f.options.Source.Offline, "offline", false, "never use the network")
 	place(flags, config.TopicSource, "offline")
 	nameOnly(flags, "offline")
@@ -194,6 +212,9 @@ func (f *catalogAuditFlags) set(cmd *cobra.Command, refs []string) (*audit.Set, 
 		if cmd.Flags().Changed(name) {
 			return nil, nil, &usageError{"--" + name + " cannot be given with --tree", "it is for catalogs"}
 		}
+	}
+	if err := f.fits(cmd); err != nil {
+		return nil, nil, err
 	}
 	t, err := tree.Read(cmd.Context(), f.trees, tree.Options{Stdin: cmd.InOrStdin()})
 	if err != nil {

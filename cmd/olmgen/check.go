@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
@@ -19,7 +18,7 @@ type checkFlags struct {
 	report   reportFlags
 	catalogs treeCatalogs
 	network  fbc.Options
-	kube     string
+	target   targetFlags
 	options  predict.Options
 }
 
@@ -52,22 +51,25 @@ do not fit the newer CRD, if a stored version goes, or if a field changes that
 the API server does not let change. The bundle is fetched from its image if
 the catalog does not hold its objects, unless --offline is set.
 
+--openshift-version, --olm-version and --kube-version ask what holds back the
+upgrade of the cluster: olm.maxOpenShiftVersion, APIs that are gone.
 The exit code is 3 if there are findings at or above --fail-on. A CSV that OLM
 fails is an error.`,
 		Example: `  olmgen check clusters/prod
   kubectl get ns,og,csv,sub -A -o yaml | olmgen check -
-  kustomize build . | olmgen check --catalog catalog/ -
   olmgen check --catalog olm/operatorhubio-catalog=configs/ clusters/prod
+  olmgen check --openshift-version 4.20 clusters/prod
   olmgen check --format sarif . > olmgen.sarif`,
 		Args: args(1, math.MaxInt, "the path"),
 		RunE: f.run,
 	}
-	f.register(cmd.Flags())
+	f.register(cmd)
 	completeReport(cmd)
 	return cmd
 }
 
-func (f *checkFlags) register(flags *pflag.FlagSet) {
+func (f *checkFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(
 		&f.options.Namespace,
@@ -77,7 +79,7 @@ func (f *checkFlags) register(flags *pflag.FlagSet) {
 		"`NAMESPACE` of objects that name none (default: such objects are not checked)",
 	)
 	f.catalogs.register(flags)
-	flags.StringVar(&f.kube, "kube-version", "", "`VERSION` of Kubernetes, which CSVs need (spec.minKubeVersion)")
+	f.target.register(cmd, false)
 	f.report.register(flags)
 	registerSources(flags, &f.network)
 }
@@ -88,12 +90,14 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 			return aboutFlag("namespace", err)
 		}
 	}
-	if cmd.Flags().Changed("kube-version") {
-		kube, err := config.ParseKubeVersion(f.kube)
-		if err != nil {
+	var err error
+	if f.options.Target, err = f.target.checked(cmd.Flags()); err != nil {
+		return err
+	}
+	if f.options.Kube = f.options.Target.Kubernetes(); f.target.kube != "" {
+		if f.options.Kube, err = config.ParseKubeVersion(f.target.kube); err != nil {
 			return aboutFlag("kube-version", err)
 		}
-		f.options.Kube = kube
 	}
 	t, err := tree.Read(cmd.Context(), paths, tree.Options{Stdin: cmd.InOrStdin()})
 	if err != nil {

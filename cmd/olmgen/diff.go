@@ -19,6 +19,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/permissions"
@@ -34,6 +35,7 @@ type diffFlags struct {
 	git        string
 	oldVersion string
 	cluster    clusterFlags
+	target     targetFlags
 	catalogs   treeCatalogs
 	// oldCatalogs are the catalogs of OLD, where they are not those of NEW.
 	oldCatalogs []string
@@ -91,6 +93,9 @@ what catalogs hold, --old-catalog what they held for OLD; the image of a
 CatalogSource in the TREE is read without it. An operator that is not known is
 a note, or an error where what asks for it changed.
 
+With --openshift-version, --olm-version or --kube-version it says what keeps NEW
+from working in such a cluster, where OLD did.
+
 With --exit-code the exit code is 3 if anything differs, with --fail-on if one
 of these differs:
 ` + triggersHelp() + `
@@ -127,6 +132,7 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.oldVersion, "old-version", "",
 		"the `VERSION` of OLD in a catalog, where --version is that of NEW")
 	f.cluster.register(flags)
+	f.target.register(cmd, false)
 	f.catalogs.register(flags)
 	flags.StringArrayVar(&f.oldCatalogs, "old-catalog", nil,
 		"content of a CatalogSource or ClusterCatalog for OLD, `[[NAMESPACE/]NAME=]DIR`; may be repeated")
@@ -220,6 +226,15 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*compare.Report,
 		now.Note = sides[0].name + " is not there yet: everything is new"
 	}
 	options := compare.Options{PathKnown: f.inCatalog}
+	target, err := f.target.checked(cmd.Flags())
+	if err != nil {
+		return nil, err
+	}
+	form := fit.Form("")
+	if profile, given := f.render.options.Text(generate.OptionProfile); given {
+		form = fit.Form(generate.Profile(profile).Installer())
+	}
+	options.Unfit = review.Unfit(target, form)
 	if err = f.cluster.read(cmd, &options); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,8 @@ import (
 
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/report/installer"
+	"github.com/olmgen/olmgen/internal/generate/installer"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/templates"
@@ -154,9 +155,13 @@ func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 }
 
 // write writes the Roles and bindings.
-func (f *installerFlags) write(cmd *cobra.Command, a *applied, objects []generate.Object) error {
+func (f *installerFlags) write(cmd *cobra.Command, a *applied, objects []installer.Object) error {
 	result := *a.operator.Result
-	result.Objects = objects
+	result.Objects = nil
+	for _, o := range objects {
+		result.Objects = append(result.Objects, generate.Object{APIVersion: o.APIVersion, Kind: o.Kind,
+			Namespace: o.Namespace, Name: o.Name, Data: o.Data})
+	}
 	a.operator.Result = &result
 	files, err := output.SingleOperator(a.operator, a.templates).Files(output.LayoutFlat)
 	if err != nil {
@@ -196,7 +201,7 @@ func (f *installerFlags) applied(cmd *cobra.Command, refs []string, s *installer
 	}
 	a := &applied{operator: r.Operators[0], source: r.Sources[0], templates: r.Templates}
 	s.Name = cmp.Or(s.Name, a.operator.Name+"-installer")
-	a.objects, err = installer.Rendered(a.operator.Result)
+	a.objects, err = a.operator.Result.Manifests()
 	return a, err
 }
 
@@ -243,12 +248,16 @@ func (f *installerFlags) read(cmd *cobra.Command, s *installer.Subject) (*applie
 	if err != nil {
 		return nil, fmt.Errorf("--templates: %w", err)
 	}
-	objects, err := installer.Read(cmd.Context(), f.from, cmd.InOrStdin())
-	if err == nil && len(objects) == 0 {
+	// Permissions for a part of the objects are of no use.
+	t, err := tree.Read(cmd.Context(), []string{f.from}, tree.Options{Stdin: cmd.InOrStdin(), Strict: true})
+	if err == nil && len(t.Objects) == 0 {
 		err = fmt.Errorf("%s: no objects", f.from)
 	}
-	return &applied{objects, output.Operator{Result: &generate.Result{Namespace: s.Namespace}},
-		output.Source{Bundle: s.Name, Source: f.from}, set}, err
+	if err != nil {
+		return nil, err
+	}
+	return &applied{t.Objects, output.Operator{Result: &generate.Result{Namespace: s.Namespace}},
+		output.Source{Bundle: s.Name, Source: f.from}, set}, nil
 }
 
 // printGrants prints the roles on which escalate and bind are granted without an option, and warns of what had to be

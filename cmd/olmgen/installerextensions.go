@@ -9,9 +9,9 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/config/review"
+	"github.com/olmgen/olmgen/internal/generate/installer"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/olm"
-	"github.com/olmgen/olmgen/internal/report/installer"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/templates"
@@ -40,7 +40,7 @@ func (f *installerFlags) extensions(cmd *cobra.Command) error {
 	}
 	a := &applied{templates: set, source: output.Source{Bundle: "installers", Source: strings.Join(f.trees, ", ")},
 		operator: output.Operator{Result: &generate.Result{Namespace: planned[0].Namespace}}}
-	var objects []generate.Object
+	var objects []installer.Object
 	for _, p := range planned {
 		own, err := f.ofExtension(cmd, p, set)
 		if err != nil {
@@ -90,13 +90,13 @@ func (f *installerFlags) planned(cmd *cobra.Command) ([]review.Planned, error) {
 }
 
 // ofExtension returns the Roles and bindings for one ClusterExtension.
-func (f *installerFlags) ofExtension(cmd *cobra.Command, p review.Planned, set *templates.Set) ([]generate.Object,
+func (f *installerFlags) ofExtension(cmd *cobra.Command, p review.Planned, set *templates.Set) ([]installer.Object,
 	error) {
 	installed, err := p.Render(cmd.Context(), withInput(cmd, f.render.source).Source)
 	if err != nil {
 		return nil, p.Object.Errorf("", "%s (%s): %v", p.Object.Identity(), p.Name, err)
 	}
-	objects, err := installer.Rendered(installed.Rendered.Operators[0].Result)
+	objects, err := installed.Rendered.Operators[0].Result.Manifests()
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ Without objects, what a package may do and what changed are not known.`,
 	flags.StringVarP(&f.output, "output", "o", "", "`DIR` of the site; with --shard the file for the part")
 	flags.StringVar(&options.Title, "title", "Operators", "`TITLE` of the index")
 	flags.BoolVar(&force, "force", false, "overwrite pages that were edited by hand")
-	f.register(flags)
+	f.register(cmd)
 	return cmd
 }
 

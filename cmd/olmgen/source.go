@@ -15,6 +15,8 @@ import (
 	"github.com/olmgen/olmgen/bundle/signature"
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -38,13 +40,15 @@ func (f *sourceFlags) register(cmd *cobra.Command) {
 type namedSource struct {
 	ref     string
 	options fbc.Options
+	profile generate.Profile // of a RenderConfig, and the releases that it is for
+	cluster fit.Cluster
 }
 
 // sources returns the sources of the arguments, or those of the RenderConfigs that -f names.
 func (f *sourceFlags) sources(cmd *cobra.Command, refs []string) (all []namedSource, err error) {
 	given := f.given()
 	for _, ref := range refs {
-		all = append(all, namedSource{ref, choiceFor(ref, refs, given)})
+		all = append(all, namedSource{ref: ref, options: choiceFor(ref, refs, given)})
 	}
 	if len(f.files) > 0 && given.Package+given.Channel+given.Version != "" {
 		return nil, &usageError{"--package, --channel and --version cannot be given with -f",
@@ -55,11 +59,15 @@ func (f *sourceFlags) sources(cmd *cobra.Command, refs []string) (all []namedSou
 		return nil, err
 	}
 	for _, d := range declared {
+		cluster, err := declaredTarget(d.Config)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", d.file, err)
+		}
 		for _, g := range d.Groups {
 			for _, b := range g.Bundles {
 				o := given
 				o.Package, o.Channel, o.Version = b.Package, b.Channel, b.Version
-				all = append(all, namedSource{source.In(d.dir, b.Source), o})
+				all = append(all, namedSource{source.In(d.dir, b.Source), o, d.ProfileOf(b), cluster})
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/rules/validate"
 	"github.com/olmgen/olmgen/source"
@@ -22,6 +24,7 @@ import (
 type validateFlags struct {
 	report  reportFlags
 	source  sourceFlags
+	target  targetFlags
 	options validate.Options
 }
 
@@ -36,6 +39,10 @@ which operator-sdk bundle validate also runs. Those validators are in the
 program olmgen-validate, beside olmgen or in PATH. Without it, validate prints a
 warning and omits their findings.
 
+With --olm-version, --openshift-version, --kube-version or --profile it also
+lists what keeps the operator from working in such a cluster, and what holds
+back the upgrade of the cluster.
+
 The exit code is 3 if there are findings at or above --fail-on, and 1 if a
 source cannot be read.
 
@@ -43,6 +50,7 @@ source cannot be read.
 		Example: `  olmgen validate bundle/
   olmgen validate --fail-on warning oci://quay.io/example/operator-bundle:v1.2.3
   olmgen validate -f olmgen.yaml
+  olmgen validate --openshift-version 4.20 --profile olmv1 bundle/
   olmgen validate --format sarif bundles/* > olmgen.sarif`,
 		Args: sourcesOr(&f.source.files, math.MaxInt),
 		RunE: f.run,
@@ -59,11 +67,16 @@ func (f *validateFlags) register(cmd *cobra.Command) {
 	f.report.register(flags)
 	flags.BoolVar(&f.options.OperatorHub, "operatorhub", false,
 		"also check the rules for publication on OperatorHub.io")
+	f.target.register(cmd, true)
 	f.source.register(cmd)
 }
 
 func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 	stderr := cmd.ErrOrStderr()
+	given, err := f.target.checked(cmd.Flags())
+	if err != nil {
+		return err
+	}
 	if helper, err := validate.FindHelper(); err == nil {
 		f.options.Checker, f.options.Resources = helper, crs.Installed{}
 	} else {
@@ -77,6 +90,12 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 	var list []validate.Finding
 	bundles, failed := 0, 0
 	for _, s := range sources {
+		if f.options.Cluster = given; !given.Known() {
+			f.options.Cluster = s.cluster
+		}
+		if f.options.Form = ""; f.target.profile != "" || s.profile != "" && f.options.Cluster.Known() {
+			f.options.Form = fit.Form(cmp.Or(f.target.profile, s.profile).Installer())
+		}
 		found, n, err := f.validate(cmd.Context(), stderr, s.ref, withInput(cmd, s.options))
 		switch {
 		case err == nil:

@@ -266,7 +266,6 @@ var kept = map[string]string{
 	"compare/change.Kinds":     "the tests of JSON Schemas list the values",
 	"findings.DocumentFormats": "what Document.Print takes",
 	"generate/olmv1.NoCerts":   "a value of Options.Certs",
-	"generate/olmv1.ServiceCA": "a value of Options.Certs",
 	"manifest.FieldsAt":        "the tests of transform compare it with what the engines know",
 	"permissions.Risks":        "the tests of JSON Schemas list the values",
 	"permissions.UserRoles":    "the recordings of a real cluster are compared with it",

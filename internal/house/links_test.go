@@ -15,7 +15,7 @@ var heavy = []string{"k8s.io/apiserver/", "k8s.io/apiextensions-apiserver/pkg/ap
 	"github.com/microcosm-cc/bluemonday", "github.com/distribution/reference", "golang.org/x/net/html",
 	// SSH, HTTP and OpenPGP for Git.
 	"golang.org/x/crypto/ssh", "github.com/ProtonMail/", "github.com/go-git/go-git/v5/plumbing/transport",
-	// Old API types of Kubernetes: config/kubetypes.txt has what is needed of them.
+	// Old API types of Kubernetes: internal/olm/versions/kubetypes.txt has what is needed of them.
 	"k8s.io/api/extensions/", "k8s.io/api/resource/", "k8s.io/api/apps/v1beta", "k8s.io/api/storage/v1beta"}
 
 // TestCommandIsLight holds that the command links nothing that costs every start much: the API server for example.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
@@ -29,6 +30,8 @@ type Options struct {
 	Catalogs  Catalogs
 	// the version of Kubernetes, which a CSV may need; nil if it is not known, then it is high enough
 	Kube *semver.Version
+	// the releases in the cluster; without any, nothing is said of them
+	Target fit.Cluster
 	// judges custom resources by their CRDs; nil if nobody does
 	Checker crs.Checker
 	// how the bundles are fetched that OLM updates operators to; nil if these updates are not judged
@@ -43,6 +46,9 @@ type Report struct {
 
 	Installs []Install // by namespace, in OLM's order: what OLM installs and the tree does not have
 	Unknown  []Unknown // in the order of the tree
+
+	Target    fit.Cluster // that was asked about
+	Operators []Operator  // with what they mean for it, if it is known; in OLM's order, then those of OLM v1
 }
 
 // Group is an OperatorGroup after OLM has processed it.
@@ -95,12 +101,16 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	if err := c.judgeUpdates(ctx, o, objects); err != nil {
 		return nil, err
 	}
+	operators, err := c.judgeTarget(ctx, o, objects)
+	if err != nil {
+		return nil, err
+	}
 	played := play(c)
 	if played.restless {
 		c.findings = append(c.findings, findings.Finding{Rule: ruleRestless, Level: findings.Warning,
 			Message: "OLM never reaches a stable state with these objects"})
 	}
-	r := &Report{Installs: c.installs, Unknown: c.unknown}
+	r := &Report{Installs: c.installs, Unknown: c.unknown, Target: o.Target, Operators: operators}
 	for _, g := range c.groups {
 		r.Groups = append(r.Groups, played.group(g))
 		played.judgeGroup(g)

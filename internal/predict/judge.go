@@ -266,7 +266,7 @@ func (o *simulation) judgeNames() {
 			)
 		}
 		if len(same) > 1 {
-			level := findings.Note // OLM 0.26 and later use unique names
+			level := findings.Note // the OLM of today uses unique names
 			if role != nil {
 				level = findings.Warning
 			}

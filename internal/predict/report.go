@@ -11,6 +11,8 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/generate/fit"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
@@ -25,7 +27,7 @@ func (r *Report) Print(w io.Writer, format findings.Format) error {
 		if err := r.document().Print(b, format); err != nil {
 			return err
 		}
-		if len(r.Groups)+len(r.CSVs) > 0 && (len(r.Findings) > 0 || format == findings.Markdown) {
+		if (len(r.Groups)+len(r.CSVs) > 0 || r.Target.Known()) && (len(r.Findings) > 0 || format == findings.Markdown) {
 			fmt.Fprintln(b)
 		}
 	}
@@ -72,7 +74,46 @@ func (r *Report) document() *findings.Document {
 			tables.Tables = append(tables.Tables, t)
 		}
 	}
-	return &findings.Document{Kind: "Check", Sections: []findings.Section{lines, tables}}
+	d := &findings.Document{Kind: "Check", Sections: []findings.Section{lines, tables}}
+	if r.Target.Known() {
+		d.Sections = append(d.Sections, r.upgrade())
+	}
+	return d
+}
+
+// upgrade returns what holds back the upgrade of the cluster: a row for each operator.
+func (r *Report) upgrade() findings.Section {
+	t := findings.Table{Title: "Operators with " + r.Target.String(), Head: true}
+	for _, title := range []string{"Operator", "By", "maxOpenShiftVersion", "Upgradeable", "In the way"} {
+		t.Columns = append(t.Columns, findings.Column{Title: title, Align: true})
+	}
+	blocking, unknown := 0, 0
+	for _, o := range r.Operators {
+		state, way := "yes", "nothing"
+		switch {
+		case o.Unknown != "":
+			unknown++
+			state, way = "?", "not known"
+		case len(o.Blocks) > 0:
+			blocking++
+			way = strings.ReplaceAll(strings.Join(o.Blocks, ", "), fit.Prefix, "")
+		}
+		if o.Held != "" {
+			state = "no"
+		}
+		t.Rows = append(t.Rows, findings.Cells(strings.TrimPrefix(o.Namespace+"/"+o.Name, "/"), string(o.Form),
+			cmp.Or(o.MaxOpenShift, "-"), state, way))
+	}
+	s := findings.Section{Tables: []findings.Table{t}}
+	if len(r.Operators) == 0 {
+		s.Tables = nil
+	}
+	said := fmt.Sprintf("%d of %s in the way of %s", blocking, text.Count(len(r.Operators), "operator"), r.Target)
+	if unknown > 0 {
+		said += fmt.Sprintf(", %d not known", unknown)
+	}
+	s.Remarks = []findings.Remark{{Text: said}}
+	return s
 }
 
 func (g Group) targets() string {
@@ -120,7 +161,26 @@ type jsonReport struct {
 	Groups []jsonGroup `json:"operatorGroups"`
 	CSVs   []jsonCSV   `json:"clusterServiceVersions"`
 	Counts jsonCounts  `json:"counts"`
+	Target *jsonTarget `json:"target,omitempty"`
 	findings.Summary
+}
+
+// jsonTarget says what keeps the operators from a cluster with certain releases.
+type jsonTarget struct {
+	Releases  string         `json:"releases"`
+	Operators []jsonOperator `json:"operators"`
+}
+
+type jsonOperator struct {
+	Namespace    string   `json:"namespace"`
+	Name         string   `json:"name"`
+	File         string   `json:"file"`
+	Line         int      `json:"line"`
+	By           fit.Form `json:"by"`
+	MaxOpenShift string   `json:"maxOpenShiftVersion,omitempty"`
+	Held         string   `json:"notUpgradeable,omitempty"`
+	Unknown      string   `json:"unknown,omitempty"`
+	Blocks       []string `json:"blocks"`
 }
 
 // jsonCounts are the sums of OLM's metrics of these names (OLM: pkg/metrics/metrics.go, EmitCSVMetric). OLM emits none
@@ -168,6 +228,13 @@ type jsonCSV struct {
 
 func (r *Report) json() jsonReport {
 	out := jsonReport{Groups: []jsonGroup{}, CSVs: []jsonCSV{}, Summary: findings.Summarize(r.Findings)}
+	if r.Target.Known() {
+		out.Target = &jsonTarget{Releases: r.Target.String(), Operators: []jsonOperator{}}
+		for _, o := range r.Operators {
+			out.Target.Operators = append(out.Target.Operators, jsonOperator{o.Namespace, o.Name, o.File, o.Line,
+				o.Form, o.MaxOpenShift, o.Held, o.Unknown, append([]string{}, o.Blocks...)})
+		}
+	}
 	for _, g := range r.Groups {
 		j := jsonGroup{Namespace: g.Namespace, Name: g.Name, File: g.File, Line: g.Line, Unknown: g.Unknown}
 		j.Status = jsonStatus{Namespaces: append([]string{}, g.Namespaces...), Conditions: g.Conditions}

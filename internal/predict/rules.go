@@ -9,6 +9,8 @@ import (
 
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/olm/versions"
+	"github.com/olmgen/olmgen/internal/predict/fits"
 	"github.com/olmgen/olmgen/internal/predict/upgrade"
 )
 
@@ -60,7 +62,10 @@ const (
 
 // Rules returns all rules of the findings of Check, sorted by id. Ids in camel case are the reasons that OLM sets.
 func Rules() []findings.Rule {
-	list := slices.Concat(reasonRules(), groupRules(), csvRules(), treeRules(), resolverRules())
+	list := slices.Concat(reasonRules(), groupRules(), csvRules(), treeRules(), resolverRules(), fits.Rules(),
+		[]findings.Rule{{ID: ruleFitUnknown,
+			Text: "an operator of which nobody can say whether it works in the cluster",
+			Help: "Its catalog or its bundle is not known."}})
 	for _, r := range upgrade.Rules {
 		if r.ID != upgrade.RulePath { // a catalog leads to the newer release
 			list = append(list, findings.Rule{ID: r.ID, Text: r.Text, Help: r.Help})
@@ -150,7 +155,8 @@ func groupRules() []findings.Rule {
 		{ID: ruleMissing, Text: "a target namespace is not in the tree",
 			Help: "OLM accepts the target but copies nothing to it until it exists. Check the spelling."},
 		{ID: ruleRoleName, Text: "the ClusterRoles of an OperatorGroup collide with others",
-			Help: "olmgen with stable names, and OLM before 0.26, create the ClusterRoles <group>-admin, -edit " +
+			Help: "olmgen with stable names, and OLM before " + versions.Since(versions.OLM, versions.HashedRoles) +
+				", create the ClusterRoles <group>-admin, -edit " +
 				"and -view. " +
 				"They would overwrite a role of the same name, even one of Kubernetes. Rename the group."},
 		{ID: ruleSubscription, Text: "the CSV that a Subscription installs is unknown",

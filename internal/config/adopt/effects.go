@@ -18,6 +18,7 @@ import (
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
+	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -247,7 +248,8 @@ func (v *verifier) reason(c *Compared, object *dump.Object, live, rendered map[s
 	}
 	switch {
 	case only(`metadata.labels["` + olm.LabelSpecHash + `"]`):
-		return "older OLM: it hashed the same spec to another value (before v0.36)"
+		return "older OLM: it hashed the same spec to another value (before " +
+			versions.Since(versions.OLM, versions.HashedDeployments) + ")"
 	case only(`metadata.labels["`+olm.LabelManaged+`"]`) && a[olm.LabelManaged] == nil && b[olm.LabelManaged] != nil:
 		return "older OLM, which did not set the label, or edited by hand"
 	case object.Labels[olm.LabelSpecHash] != "" && object.Labels[olm.LabelSpecHash] == b[olm.LabelSpecHash]:

@@ -9,8 +9,8 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 
-	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
+	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
 )
@@ -140,10 +140,8 @@ func (o *Operator) allNamespaces() Check {
 func (o *Operator) dependencies() Check {
 	c := check("C2", "No dependency resolution", o.Object, `metadata.annotations["`+olm.AnnotationProperties+`"]`)
 	var needs []string
-	for _, p := range o.required() {
-		if need := p.Type + " " + string(p.Value); !slices.Contains(needs, need) {
-			needs = append(needs, need)
-		}
+	for _, p := range fit.Required(o.properties()) {
+		needs = append(needs, p.Type+" "+string(p.Value))
 	}
 	switch {
 	case len(needs) > 0:
@@ -154,20 +152,9 @@ func (o *Operator) dependencies() Check {
 	return c.result(Passed, "", "the bundle depends on no other")
 }
 
-// required returns the properties by which the bundle depends on others.
-func (o *Operator) required() []bundle.Property {
-	return slices.DeleteFunc(o.properties(), func(p bundle.Property) bool {
-		return p.Type != "olm.package.required" && p.Type != "olm.gvk.required"
-	})
-}
-
 func (o *Operator) apiServices() Check {
 	c := check("C3", "No APIService definitions", o.Object, "spec.apiservicedefinitions.owned")
-	if owned := o.CSV.Spec.APIServiceDefinitions.Owned; len(owned) > 0 {
-		var names []string
-		for _, a := range owned {
-			names = append(names, a.Version+"."+a.Group)
-		}
+	if names := fit.Services(o.CSV); len(names) > 0 {
 		return c.result(Refused, "", "the operator serves APIs itself: %s", strings.Join(names, ", "))
 	}
 	return c.result(Passed, "", "the operator serves no API itself")
@@ -193,33 +180,25 @@ func (s *State) conditions(o *Operator) Check {
 	return c.result(Passed, "", "the operator has reported no condition")
 }
 
-// olmResources are what an operator asks for that works with OLM v0.
-var olmResources = []string{"subscriptions", "installplans", "clusterserviceversions", "catalogsources", "*"}
+// migrated are what an operator asks for that works with OLM v0, as the migration counts it.
+var migrated = []string{"subscriptions", "installplans", "clusterserviceversions", "catalogsources", "*"}
 
 func (o *Operator) olmAPIs() Check {
 	c := check("C5", "OLMv0-API RBAC without OLMv1 RBAC", o.Object, "")
-	found, v1 := "", false
-	spec := o.CSV.Spec.InstallStrategy.StrategySpec
-	for i, p := range spec.ClusterPermissions {
-		for k, r := range p.Rules {
-			if slices.Contains(r.APIGroups, olm.GroupV1) {
-				v1 = true
-			}
-			if slices.Contains(r.APIGroups, olm.Group) && found == "" &&
-				slices.ContainsFunc(r.Resources, func(x string) bool { return slices.Contains(olmResources, x) }) {
-				found = fmt.Sprintf("spec.install.spec.clusterPermissions[%d].rules[%d]", i, k)
-			}
-		}
+	asks, v1 := fit.OLMAPIs(o.CSV)
+	i := slices.IndexFunc(asks, func(a fit.Ask) bool {
+		return a.Cluster &&
+			slices.ContainsFunc(a.Resources, func(x string) bool { return slices.Contains(migrated, x) })
+	})
+	if i < 0 {
+		c.Field = "spec.install.spec.clusterPermissions"
+		return c.result(Passed, "", "the operator has no rights on OLM v0's APIs")
 	}
-	switch c.Field = found; {
-	case found != "" && !v1:
-		return c.result(Acknowledged, "--acknowledge-olmv0-api-access",
-			"the operator has rights on OLM v0's APIs and none on OLM v1's")
-	case found != "":
+	if c.Field = asks[i].Field; v1 {
 		return c.result(Passed, "", "the operator has rights on the APIs of both")
 	}
-	c.Field = "spec.install.spec.clusterPermissions"
-	return c.result(Passed, "", "the operator has no rights on OLM v0's APIs")
+	return c.result(Acknowledged, "--acknowledge-olmv0-api-access",
+		"the operator has rights on OLM v0's APIs and none on OLM v1's")
 }
 
 func (o *Operator) scopedAccount() Check {
@@ -360,7 +339,7 @@ func (o *Operator) plain() string {
 	if len(o.CSV.Spec.WebhookDefinitions)+len(o.CSV.Spec.APIServiceDefinitions.Owned) > 0 {
 		text += "; cert-manager makes the certificates"
 	}
-	if len(o.required()) > 0 {
+	if len(fit.Required(o.properties())) > 0 {
 		text += "; what it depends on must be in Git too"
 	}
 	return text

@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/versions"
 )
 
 // belongs returns why an object of the cluster that is not rendered belongs to the operators, or to OLM for them; "" if
@@ -72,7 +73,8 @@ func (v *verifier) ofGroup(o *dump.Object) (reason string, live bool) {
 		if suffix, ok := strings.CutPrefix(o.Name, g.Name+"-"); ok &&
 			slices.Contains([]string{"admin", "edit", "view"}, suffix) &&
 			o.Labels[olm.LabelOwner] == g.Name {
-			return "older OLM: before v0.26 the ClusterRoles of the group had this name", false
+			return "older OLM: before " + versions.Since(versions.OLM, versions.HashedRoles) +
+				" the ClusterRoles of the group had this name", false
 		}
 	}
 	for _, owner := range o.Owners {

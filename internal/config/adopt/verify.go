@@ -228,7 +228,7 @@ func (v *verifier) maskedChanges(object *dump.Object, live, rendered map[string]
 		d.value("spec.replaces", x, y, inA, inB, false)
 		return d.changes
 	case "CustomResourceDefinition":
-		return versions(live, rendered)
+		return crdVersions(live, rendered)
 	case "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration":
 		a, b := live["webhooks"], rendered["webhooks"]
 		d := &differ{keyed: true}
@@ -258,8 +258,8 @@ func groupSelectors(v any) any {
 	return out
 }
 
-// versions compares the schemas and the other parts of the versions of a CRD.
-func versions(live, rendered map[string]any) []Change {
+// crdVersions compares the schemas and the other parts of the versions of a CRD.
+func crdVersions(live, rendered map[string]any) []Change {
 	d := &differ{}
 	a, _ := normalize.At(live, "spec")["versions"].([]any)
 	b, _ := normalize.At(rendered, "spec")["versions"].([]any)

@@ -1,5 +1,6 @@
-// Package versions knows what the releases of OLM v1 and of OpenShift take. Its facts are data (facts.yaml); the CRDs
-// of the releases prove them.
+// Package versions knows what the releases of OLM, OpenShift and Kubernetes take. Its facts are data (facts.yaml,
+// kubetypes.txt); the CRDs of the releases and the types of Kubernetes prove them. No other package compares a release
+// of OLM with another one.
 package versions
 
 import (
@@ -19,11 +20,16 @@ type Product string
 
 // The products of which facts are known.
 const (
+	OLM                Product = "OLM v0"
 	OperatorController Product = "operator-controller" // OLM v1
 	OpenShift          Product = "OpenShift"
+	OPM                Product = "opm"
 )
 
-// State is what a release does with a field or a kind.
+// Products are all products.
+var Products = []Product{OLM, OperatorController, OpenShift, OPM}
+
+// State is what a release does with a field or a kind, or how it has a feature gate.
 type State string
 
 // The states. Ignored is a field that the API server takes and nobody reads.
@@ -32,6 +38,9 @@ const (
 	Required State = "required"
 	Accepted State = "accepted"
 	Ignored  State = "ignored"
+	Enabled  State = "enabled"
+	Disabled State = "disabled"
+	Holds    State = "holds"
 )
 
 // Set is a feature set: a cluster has the CRDs of one of them.
@@ -46,18 +55,27 @@ const (
 // Sets are all feature sets.
 var Sets = []Set{Standard, Experimental}
 
-// Fact is what some releases do with a field of a kind, or with the kind if Field is empty. Until is the first release
-// of which it no longer holds. Without Since it holds from the oldest release on, without Until up to the newest one.
+// Fact is what some releases do with a field of a kind, with the kind if Field is empty, or with a feature gate, or
+// another behavior. Until is the first release of which it no longer holds. Without Since it holds from the oldest
+// release on, without Until up to the newest one.
 type Fact struct {
-	Kind   string  `json:"kind"`
-	Field  string  `json:"field,omitempty"`
-	Of     Product `json:"of"`
-	Since  string  `json:"since,omitempty"`
-	Until  string  `json:"until,omitempty"`
-	Set    Set     `json:"set,omitempty"` // empty: of all
-	State  State   `json:"state"`
-	Source string  `json:"source"`
+	Kind     string  `json:"kind,omitempty"`
+	Field    string  `json:"field,omitempty"`
+	Gate     string  `json:"gate,omitempty"`
+	Behavior string  `json:"behavior,omitempty"`
+	Of       Product `json:"of"`
+	Since    string  `json:"since,omitempty"`
+	Until    string  `json:"until,omitempty"`
+	Set      Set     `json:"set,omitempty"` // empty: of all
+	State    State   `json:"state"`
+	Limit    int     `json:"limit,omitempty"` // the most items of a list
+	Source   string  `json:"source"`
 }
+
+// topic is what a fact is about.
+type topic struct{ kind, field, gate, behavior string }
+
+func (f Fact) topic() topic { return topic{f.Kind, f.Field, f.Gate, f.Behavior} }
 
 // known are the releases of a product.
 type known struct {
@@ -68,6 +86,9 @@ type known struct {
 	Minors []string `json:"minors"` // empty: all of the major version from Oldest to Newest
 
 	Experimental string `json:"experimental"` // the oldest release that has this set
+
+	Kubernetes map[string]string `json:"kubernetes"` // that a release contains
+	Same       map[string]string `json:"same"`       // releases that count as another one
 }
 
 //go:embed facts.yaml
@@ -94,12 +115,23 @@ type Release struct {
 	prefix       string
 	major, minor uint64
 	experimental bool
+	kubernetes   uint64
+}
+
+// Kubernetes returns the minor version of Kubernetes 1 that the release contains; 0 if it contains none.
+func (r Release) Kubernetes() uint64 { return r.kubernetes }
+
+// Newest returns the newest release of a product.
+func Newest(of Product) Release {
+	list := Releases(of)
+	return list[len(list)-1]
 }
 
 // String returns the product and the release.
-func (r Release) String() string { return string(r.Product) + " " + r.name() }
+func (r Release) String() string { return string(r.Product) + " " + r.Number() }
 
-func (r Release) name() string { return fmt.Sprintf("%s%d.%d", r.prefix, r.major, r.minor) }
+// Number returns the release without its product, such as v1.10.
+func (r Release) Number() string { return fmt.Sprintf("%s%d.%d", r.prefix, r.major, r.minor) }
 
 // Releases returns the releases of a product of which facts are known, the oldest first.
 func Releases(of Product) (list []Release) {
@@ -116,7 +148,12 @@ func Releases(of Product) (list []Release) {
 		}
 		for _, m := range minors {
 			v := number(m)
-			list = append(list, Release{of, k.Prefix, v.Major, v.Minor, v.GE(number(k.Experimental))})
+			r := Release{Product: of, prefix: k.Prefix, major: v.Major, minor: v.Minor}
+			r.experimental = k.Experimental != "" && v.GE(number(k.Experimental))
+			if contained := k.Kubernetes[m]; contained != "" {
+				r.kubernetes = number(contained).Minor
+			}
+			list = append(list, r)
 		}
 	}
 	return list
@@ -129,7 +166,7 @@ func Parse(of Product, text string) (Release, error) {
 	v, err := semver.ParseTolerant(text)
 	if err != nil {
 		return Release{}, manifest.WithHint(fmt.Errorf("%q is not a release of %s", text, of),
-			"write it as "+newest.name())
+			"write it as "+newest.Number())
 	}
 	for _, r := range list {
 		if r.major == v.Major && r.minor == v.Minor {
@@ -137,7 +174,30 @@ func Parse(of Product, text string) (Release, error) {
 		}
 	}
 	return Release{}, manifest.WithHint(fmt.Errorf("nothing is known of %s %s", of, text),
-		fmt.Sprintf("%s to %s are known", oldest, newest.name()))
+		fmt.Sprintf("%s to %s are known", oldest, newest.Number()))
+}
+
+// ParseOLM reads a release of OLM: v0.x is one of OLM v0, another number one of operator-controller.
+func ParseOLM(text string) (Release, error) {
+	if v, err := semver.ParseTolerant(text); err == nil && v.Major == 0 {
+		return Parse(OLM, text)
+	}
+	return Parse(OperatorController, text)
+}
+
+// Newer reports whether the release is newer than another version of its product, which may be unknown. Only the major
+// and the minor number count, and a release counts as the one that is the same.
+func (r Release) Newer(than semver.Version) bool {
+	same := func(v semver.Version) semver.Version {
+		v = semver.Version{Major: v.Major, Minor: v.Minor}
+		for _, k := range facts().Releases {
+			if other := k.Same[fmt.Sprintf("%d.%d", v.Major, v.Minor)]; k.Name == r.Product && other != "" {
+				return number(other)
+			}
+		}
+		return v
+	}
+	return same(semver.Version{Major: r.major, Minor: r.minor}).GT(same(than))
 }
 
 // Has reports whether the release has CRDs of a feature set.
@@ -154,9 +214,22 @@ func number(text string) semver.Version {
 // State returns what the release does with a field of a kind, or with the kind if field is empty, and the fact that
 // says so. A field of which there is no fact in any release must not be asked for: nothing is known of it.
 func (r Release) State(kind, field string, set Set) (State, Fact) {
+	return r.state(topic{kind: kind, field: field}, set)
+}
+
+// Gate returns how the release has a feature gate, if the administrator does not set it. It is State for gates.
+func (r Release) Gate(name string, set Set) (State, Fact) { return r.state(topic{gate: name}, set) }
+
+// Does returns the fact that the release behaves in a way; false if it does not. It is State for behaviors.
+func (r Release) Does(behavior string) (Fact, bool) {
+	state, fact := r.state(topic{behavior: behavior}, Standard)
+	return fact, state != Absent
+}
+
+func (r Release) state(about topic, set Set) (State, Fact) {
 	asked, release := false, semver.Version{Major: r.major, Minor: r.minor}
 	for _, f := range Facts() {
-		if f.Kind != kind || f.Field != field {
+		if f.topic() != about {
 			continue
 		}
 		asked = true
@@ -166,9 +239,27 @@ func (r Release) State(kind, field string, set Set) (State, Fact) {
 		}
 	}
 	if !asked {
-		panic("no fact is about " + kind + " " + field)
+		panic(fmt.Sprintf("no fact is about %+v", about))
 	}
 	return Absent, Fact{}
+}
+
+// The behaviors that other packages speak of.
+const (
+	HashedRoles         = "names the ClusterRoles of OperatorGroups by a hash"
+	HashedDeployments   = "hashes Deployments with the types of Kubernetes 1.34 or newer"
+	RefusesServices     = "refuses bundles that serve APIs by APIServices"
+	RefusesDependencies = "refuses bundles with dependencies"
+)
+
+// Since returns the release since which a product behaves in a way, such as v0.36.
+func Since(of Product, behavior string) string {
+	for _, f := range Facts() {
+		if f.Of == of && f.Behavior == behavior {
+			return f.Since
+		}
+	}
+	panic("no fact is about " + behavior)
 }
 
 // Span is a row of consecutive releases that do the same with a field or a kind.
@@ -182,16 +273,23 @@ func (s Span) String() string {
 	if s.From == s.To {
 		return s.From.String()
 	}
-	return s.From.String() + " to " + s.To.name()
+	return s.From.String() + " to " + s.To.Number()
 }
 
 // Spans returns what the releases of a product that have a feature set do with a field of a kind, the oldest first.
 func Spans(of Product, kind, field string, set Set) (spans []Span) {
+	return spansOf(of, topic{kind: kind, field: field}, set)
+}
+
+// GateSpans is Spans for a feature gate.
+func GateSpans(of Product, gate string, set Set) []Span { return spansOf(of, topic{gate: gate}, set) }
+
+func spansOf(of Product, about topic, set Set) (spans []Span) {
 	for _, r := range Releases(of) {
 		if !r.Has(set) {
 			continue
 		}
-		state, _ := r.State(kind, field, set)
+		state, _ := r.state(about, set)
 		if n := len(spans); n > 0 && spans[n-1].State == state {
 			spans[n-1].To = r
 			continue
@@ -204,8 +302,18 @@ func Spans(of Product, kind, field string, set Set) (spans []Span) {
 // Fields returns what facts are about: each kind, with each field of it and an empty one for itself.
 func Fields() (list [][2]string) {
 	for _, f := range Facts() {
-		if pair := [2]string{f.Kind, f.Field}; !slices.Contains(list, pair) {
+		if pair := [2]string{f.Kind, f.Field}; f.Kind != "" && !slices.Contains(list, pair) {
 			list = append(list, pair)
+		}
+	}
+	return list
+}
+
+// Gates returns the names of all feature gates of which facts are known.
+func Gates() (list []string) {
+	for _, f := range Facts() {
+		if f.Gate != "" && !slices.Contains(list, f.Gate) {
+			list = append(list, f.Gate)
 		}
 	}
 	return list

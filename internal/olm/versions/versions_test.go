@@ -1,7 +1,7 @@
 package versions_test
 
 import (
-	"flag"
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blang/semver/v4"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/olmgen/olmgen/golden"
@@ -16,8 +17,6 @@ import (
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
 )
-
-var update = flag.Bool("update", false, "write the generated page anew")
 
 var products = []versions.Product{versions.OperatorController, versions.OpenShift}
 
@@ -27,7 +26,15 @@ func TestFacts(t *testing.T) {
 		holds := false
 		for _, r := range versions.Releases(f.Of) {
 			for _, set := range versions.Sets {
-				_, of := r.State(f.Kind, f.Field, set)
+				var of versions.Fact
+				switch {
+				case f.Gate != "":
+					_, of = r.Gate(f.Gate, set)
+				case f.Behavior != "":
+					of, _ = r.Does(f.Behavior)
+				default:
+					_, of = r.State(f.Kind, f.Field, set)
+				}
 				holds = holds || of == f
 			}
 		}
@@ -73,6 +80,7 @@ func TestCRDs(t *testing.T) {
 		for _, r := range versions.Releases(of) {
 			for _, set := range versions.Sets {
 				crds := readCRDs(t, r, set)
+				checkLimits(t, r, set)
 				for _, pair := range versions.Fields() {
 					want := versions.Absent
 					if fields := crds[pair[0]]; fields != nil {
@@ -103,6 +111,28 @@ func TestCRDs(t *testing.T) {
 	t.Logf("%d states of %d fields", count, len(about))
 	if count == 0 {
 		t.Error("nothing was compared")
+	}
+}
+
+// checkLimits holds the limits of lists against the CRDs.
+func checkLimits(t *testing.T, r versions.Release, set versions.Set) {
+	t.Helper()
+	for _, pair := range versions.Fields() {
+		_, fact := r.State(pair[0], pair[1], set)
+		crd := crdtest.Of(t, r, set)[pair[0]]
+		if fact.Limit == 0 || crd == nil {
+			continue
+		}
+		at := *crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+		for name := range strings.SplitSeq(pair[1], ".") {
+			name, items := strings.CutSuffix(name, "[]")
+			if at = at.Properties[name]; items {
+				at = *at.Items.Schema
+			}
+		}
+		if at.MaxItems == nil || *at.MaxItems != int64(fact.Limit) {
+			t.Errorf("%s: %v has at most %d items, the CRD says %v", r, pair, fact.Limit, at.MaxItems)
+		}
 	}
 }
 
@@ -166,23 +196,109 @@ func walk(fields map[string]versions.State, path string, s apiextensionsv1.JSONS
 func TestPage(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprint(&b, "| Kind | Field | Feature set | Release | State |\n| --- | --- | --- | --- | --- |\n")
-	for _, pair := range versions.Fields() {
+	rows := func(begin string, spans func(versions.Product, versions.Set) []versions.Span, limits func(versions.Span, versions.Set) int) {
 		for _, of := range products {
 			for _, set := range versions.Sets {
-				for _, s := range versions.Spans(of, pair[0], pair[1], set) {
+				for _, s := range spans(of, set) {
 					state := string(s.State)
 					if s.State == versions.Absent {
 						state = "not there"
 					}
-					field := pair[1]
-					if field != "" {
-						field = "`" + field + "`"
+					if n := limits(s, set); n > 0 {
+						state += fmt.Sprintf(", at most %d", n)
 					}
-					fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", pair[0], field, set, s, state)
+					fmt.Fprintf(&b, "%s | %s | %s | %s |\n", begin, set, s, state)
 				}
 			}
 		}
 	}
+	for _, pair := range versions.Fields() {
+		field := pair[1]
+		if field != "" {
+			field = "`" + field + "`"
+		}
+		rows(fmt.Sprintf("| %s | %s", pair[0], field), func(of versions.Product, set versions.Set) []versions.Span {
+			return versions.Spans(of, pair[0], pair[1], set)
+		}, func(s versions.Span, set versions.Set) int {
+			_, fact := s.To.State(pair[0], pair[1], set)
+			return fact.Limit
+		})
+	}
+	fmt.Fprint(&b, "\n| Feature gate | Feature set | Release | State |\n| --- | --- | --- | --- |\n")
+	for _, gate := range versions.Gates() {
+		rows("| "+gate, func(of versions.Product, set versions.Set) []versions.Span {
+			return versions.GateSpans(of, gate, set)
+		}, func(versions.Span, versions.Set) int { return 0 })
+	}
+	fmt.Fprint(&b, "\n| Product | Since | It ... | Source |\n| --- | --- | --- | --- |\n")
+	for _, f := range versions.Facts() {
+		if f.Behavior != "" {
+			since := cmp.Or(f.Since, versions.Releases(f.Of)[0].Number())
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", f.Of, since, f.Behavior, f.Source)
+		}
+	}
+	fmt.Fprint(&b, "\n| OpenShift | Kubernetes |\n| --- | --- |\n")
+	for _, r := range versions.Releases(versions.OpenShift) {
+		fmt.Fprintf(&b, "| %s | 1.%d |\n", r.Number(), r.Kubernetes())
+	}
 	golden.CheckPart(t, filepath.Join("..", "..", "..", "docs", "explanation", "versions.md"),
-		"<!-- what the releases take: written by make docs -->\n", "<!-- end -->", b.String(), *update)
+		"<!-- what the releases take: written by make docs -->\n", "<!-- end -->", b.String(), *versions.Update)
+}
+
+func TestParseOLM(t *testing.T) {
+	for text, want := range map[string]string{"v0.46": "OLM v0 v0.46", "0.28.0": "OLM v0 v0.28", "v1.8": "operator-controller v1.8",
+		"v0.27": "nothing is known of OLM v0 v0.27", "x": `"x" is not a release of operator-controller`} {
+		r, err := versions.ParseOLM(text)
+		got := r.String()
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// OpenShift 4.23 and 5.0 are the same release (OLM: pkg/controller/operators/openshift/helpers.go).
+func TestNewer(t *testing.T) {
+	for _, c := range []struct {
+		release, than string
+		want          bool
+	}{{"4.20", "4.19", true}, {"4.20", "4.20", false}, {"4.20", "4.20.9", false}, {"4.20", "4.21", false}, {"4.23", "4.22", true},
+		{"4.23", "4.23", false}, {"4.23", "5.0", false}, {"5.0", "4.23", false}, {"5.0", "4.22", true}, {"4.22", "5.0", false}} {
+		r, err := versions.Parse(versions.OpenShift, c.release)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Newer(semver.MustParse(c.than + strings.Repeat(".0", 2-strings.Count(c.than, ".")))); got != c.want {
+			t.Errorf("%s is newer than %s: %t", c.release, c.than, got)
+		}
+	}
+}
+
+// The releases of OpenShift contain one of Kubernetes, no other product does.
+func TestKubernetes(t *testing.T) {
+	for _, of := range versions.Products {
+		for _, r := range versions.Releases(of) {
+			if (r.Kubernetes() > 0) != (of == versions.OpenShift) {
+				t.Errorf("%s contains Kubernetes 1.%d", r, r.Kubernetes())
+			}
+		}
+	}
+	if r, err := versions.Parse(versions.OpenShift, "4.20"); err != nil || r.Kubernetes() != 33 {
+		t.Error(r, r.Kubernetes(), err)
+	}
+}
+
+// The versions are those of Kubernetes' deprecation guide. A resource that moved to another version of its group is
+// still there.
+func TestResourceRemoved(t *testing.T) {
+	for resource, want := range map[[2]string]uint64{{"policy", "podsecuritypolicies"}: 25, {"extensions", "ingresses"}: 22,
+		{"extensions", "deployments"}: 16, {"extensions", "podsecuritypolicies"}: 16, {"policy", "poddisruptionbudgets"}: 0,
+		{"apps", "deployments"}: 0, {"", "pods"}: 0, {"batch", "cronjobs"}: 0, {"flowcontrol.apiserver.k8s.io", "flowschemas"}: 0,
+		{"autoscaling", "horizontalpodautoscalers"}: 0, {"example.com", "deployments"}: 0} {
+		if got := versions.ResourceRemoved(resource[0], resource[1]); got != want {
+			t.Errorf("%v: 1.%d, want 1.%d", resource, got, want)
+		}
+	}
 }

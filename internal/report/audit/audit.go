@@ -17,6 +17,7 @@ const (
 type Report struct {
 	APIVersion string   `json:"apiVersion"`
 	Kind       string   `json:"kind"`
+	Target     string   `json:"target"` // the releases that Unfit of the rows is about
 	Rows       []Row    `json:"rows"`
 	Unread     []Unread `json:"unread"` // bundles of which not even the package is known
 	Totals     Totals   `json:"totals"`
@@ -48,8 +49,10 @@ type Row struct {
 	CRDs                CRDs     `json:"crds"`
 	Images              Images   `json:"images"`
 	Unsupported         []string `json:"unsupportedKinds"` // that OLM refuses
-	Findings            Counts   `json:"findings"`
-	Error               string   `json:"error,omitempty"` // why it could not be read, or not be rendered
+	// Unfit has what keeps it from working with Target: the rules of errors and warnings, without their prefix
+	Unfit    []string `json:"unfit"`
+	Findings Counts   `json:"findings"`
+	Error    string   `json:"error,omitempty"` // why it could not be read, or not be rendered
 }
 
 // Reach is one group of what the permissions allow.
@@ -105,6 +108,7 @@ type Totals struct {
 	CRDs       CRDs    `json:"crds"`
 	Images     Images  `json:"images"`
 	Reaches    []Count `json:"reaches"` // releases in each group, all groups
+	Unfit      []Count `json:"unfit"`   // releases, by what keeps them from Target
 	Findings   Counts  `json:"findings"`
 	Metrics    Metrics `json:"metrics"`
 }

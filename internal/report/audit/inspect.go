@@ -35,6 +35,7 @@ type Inspected struct {
 	Permissions *permissions.Report             // nil if it could not be rendered
 	State       *compare.State                  // nil if it could not be rendered
 	Findings    []findings.Finding
+	Target      string // that Unfit is about
 }
 
 // job is a release to inspect.
@@ -47,9 +48,10 @@ type job struct {
 // inspect reads a release. What cannot be read is an Error of the row.
 func (j job) inspect(ctx context.Context, o Options) *Inspected {
 	r := j.release
-	x := &Inspected{Release: r, Row: Row{Source: r.place, Package: j.pkg.Name, Name: r.Name, Version: r.Version,
-		Channels: r.Channels, Head: r.Head, Deprecated: r.Deprecated, InstallModes: []string{}, Upgradeable: true,
-		Reaches: []Reach{}, Unsupported: []string{}}}
+	x := &Inspected{Release: r, Target: o.target(), Row: Row{Source: r.place, Package: j.pkg.Name, Name: r.Name,
+		Version: r.Version, Channels: r.Channels, Head: r.Head, Deprecated: r.Deprecated, InstallModes: []string{},
+		Upgradeable: true,
+		Reaches:     []Reach{}, Unsupported: []string{}, Unfit: []string{}}}
 	var err error
 	switch {
 	case r.facts != nil:
@@ -73,6 +75,7 @@ func (j job) inspect(ctx context.Context, o Options) *Inspected {
 		x.Error = text.OneLine(err.Error())
 	}
 	x.properties()
+	x.fit(o)
 	x.count()
 	return x
 }

@@ -29,6 +29,7 @@ type Part struct {
 	Set        string        `json:"set"`    // a digest of what the catalogs have: the parts must be of the same
 	Options    string        `json:"wanted"` // what was asked for, which must be the same too
 	Packages   []PartPackage `json:"packages"`
+	Target     string        `json:"target"`
 	Unread     []Unread      `json:"unread"`
 	Metrics    Metrics       `json:"metrics"` // of trees
 }
@@ -76,6 +77,7 @@ func (s *Set) RunPart(ctx context.Context, in shard.Shard, wanted string,
 // Part makes a part of what is made of the packages of a shard.
 func (s *Set) Part(in shard.Shard, kind, wanted string, made map[*Package]PartPackage) *Part {
 	part := &Part{APIVersion: APIVersion, Kind: kind, Shard: in.String(), Set: s.digest(), Options: wanted,
+		Target:   s.options.target(),
 		Packages: []PartPackage{}, Unread: append([]Unread{}, s.Unread...), Metrics: s.treeMetrics()}
 	for i, p := range s.Packages {
 		if x, ok := made[p]; ok && in.Has(p.Name) {
@@ -128,7 +130,7 @@ func CheckParts(parts []*Part) error {
 		switch {
 		case p.Kind != first.Kind:
 			return fmt.Errorf("the shards %s and %s are of an audit and of a site", first.Shard, p.Shard)
-		case p.Options != first.Options:
+		case p.Options != first.Options, p.Target != first.Target:
 			return fmt.Errorf("the shards %s and %s were made with different options", first.Shard, p.Shard)
 		case p.Set != first.Set:
 			return fmt.Errorf("the shards %s and %s are of different catalogs, or a catalog has changed", first.Shard,
@@ -154,7 +156,8 @@ func MergeParts(parts []*Part) (*Report, error) {
 	if err := CheckParts(parts); err != nil {
 		return nil, err
 	}
-	r := &Report{APIVersion: APIVersion, Kind: Kind, Rows: []Row{}, Unread: append([]Unread{}, parts[0].Unread...)}
+	r := &Report{APIVersion: APIVersion, Kind: Kind, Rows: []Row{}, Target: parts[0].Target,
+		Unread: append([]Unread{}, parts[0].Unread...)}
 	for _, p := range PackagesOf(parts) {
 		r.Rows = append(r.Rows, p.Rows...)
 		for _, f := range p.Findings {

@@ -58,7 +58,7 @@ var short = map[permissions.Risk]string{permissions.Everything: "everything", pe
 func (r *Report) document() *findings.Document {
 	t := findings.Table{Head: true}
 	for _, title := range []string{"Package", "Version", "Modes", "Reaches", "Webhooks", "CRDs", "Images",
-		"Unsupported", "Findings", "Deprecated"} {
+		"Unsupported", "Unfit", "Findings", "Deprecated"} {
 		t.Columns = append(t.Columns, findings.Column{Title: title, Align: true})
 	}
 	for _, row := range r.Rows {
@@ -78,7 +78,7 @@ func (row Row) cells() []string {
 	kinds := cmp.Or(printable(strings.Join(row.Unsupported, ",")), "-")
 	return []string{printable(row.Package), printable(cmp.Or(row.Version, row.Name)), row.modes(),
 		unknown(row.reaches()), unknown(dash(row.Webhooks.Total())), row.crds(), unknown(row.images()),
-		unknown(kinds), unknown(row.findings()), yes(row.Deprecated != "")}
+		unknown(kinds), row.unfit(), unknown(row.findings()), yes(row.Deprecated != "")}
 }
 
 func printable(s string) string { return findings.Printable(text.OneLine(s)) }
@@ -146,6 +146,14 @@ func (row Row) images() string {
 	return fmt.Sprintf("%d by digest, %d by tag", row.Images.Digest, row.Images.Tag)
 }
 
+// unfit returns what keeps the release from the target. Of one without its objects nobody can say that nothing does.
+func (row Row) unfit() string {
+	if len(row.Unfit) == 0 && !row.Complete {
+		return "?"
+	}
+	return cmp.Or(strings.Join(row.Unfit, ","), "-")
+}
+
 func (row Row) findings() string {
 	f := row.Findings
 	if f == (Counts{}) {
@@ -187,6 +195,7 @@ func (r *Report) totals() []findings.Remark {
 	if t.Complete > 0 {
 		list = append(list, r.known()...)
 	}
+	list = append(list, r.unfit()...)
 	var parts []string
 	for _, c := range m.InstallModes {
 		parts = append(parts, fmt.Sprintf("%s %d", printable(c.Name), c.Releases))
@@ -210,6 +219,18 @@ func (r *Report) totals() []findings.Remark {
 		add("? the objects of the bundle are not in the catalog")
 	}
 	return list
+}
+
+// unfit returns what keeps releases from the target.
+func (r *Report) unfit() []findings.Remark {
+	var parts []string
+	for _, c := range r.Totals.Unfit {
+		parts = append(parts, fmt.Sprintf("%s %d", c.Name, c.Releases))
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return []findings.Remark{{Label: "unfit", Text: "for " + r.Target + ": " + strings.Join(parts, ", ")}}
 }
 
 // Incomplete reports whether the objects of a bundle are not known.
@@ -237,7 +258,7 @@ func (r *Report) known() []findings.Remark {
 var columns = []string{"package", "version", "name", "source", "channels", "head", "deprecated", "complete",
 	"installModes", "upgradeable", "maxOpenShiftVersion", "everything", "readsSecrets", "writesRBAC", "runsInPods",
 	"impersonates", "changesAPIs", "validatingWebhooks", "mutatingWebhooks", "conversionWebhooks", "crds", "crdBytes",
-	"imagesByDigest", "imagesByTag", "unsupportedKinds", "errors", "warnings", "notes", "error"}
+	"imagesByDigest", "imagesByTag", "unsupportedKinds", "unfit", "errors", "warnings", "notes", "error"}
 
 // csv writes a line for each row. Cells of groups are cluster, namespaces, no or, where that is not known, empty.
 func (r *Report) csv(w io.Writer) error {
@@ -256,7 +277,8 @@ func (r *Report) csv(w io.Writer) error {
 			row.CRDs.Bytes, row.Images.Digest, row.Images.Tag} {
 			cells = append(cells, strconv.Itoa(n))
 		}
-		cells = append(cells, strings.Join(row.Unsupported, " "), strconv.Itoa(row.Findings.Errors),
+		cells = append(cells, strings.Join(row.Unsupported, " "), strings.Join(row.Unfit, " "),
+			strconv.Itoa(row.Findings.Errors),
 			strconv.Itoa(row.Findings.Warnings), strconv.Itoa(row.Findings.Notes), row.Error)
 		for i := range cells {
 			cells[i] = harmless(cells[i])

@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -137,7 +138,7 @@ func (s *Set) Run(ctx context.Context, want func(*Package, *Release) bool) (*Rep
 		return nil, err
 	}
 	r := &Report{APIVersion: APIVersion, Kind: Kind, Rows: []Row{}, Unread: append([]Unread{}, s.Unread...),
-		installs: s.installs}
+		installs: s.installs, Target: s.options.target()}
 	for _, p := range s.Packages {
 		for _, x := range rows[p] {
 			r.add(x)
@@ -150,7 +151,7 @@ func (s *Set) Run(ctx context.Context, want func(*Package, *Release) bool) (*Rep
 // ReportOf makes a report of rows that Each found, without their findings.
 func ReportOf(rows []Row, s *Set) *Report {
 	r := &Report{APIVersion: APIVersion, Kind: Kind, Rows: append([]Row{}, rows...),
-		Unread: append([]Unread{}, s.Unread...)}
+		Unread: append([]Unread{}, s.Unread...), Target: s.options.target()}
 	r.sum(s.treeMetrics())
 	return r
 }
@@ -179,14 +180,17 @@ func (r *Report) sum(trees Metrics) {
 var modes = []string{"OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces"}
 
 func totalsOf(rows []Row, unread int) Totals {
-	t := Totals{Releases: len(rows), Failed: unread}
-	packages := map[string]bool{}
+	t := Totals{Releases: len(rows), Failed: unread, Unfit: []Count{}}
+	packages, unfit := map[string]bool{}, map[string]int{}
 	inMode, inGroup := map[string]int{}, map[permissions.Risk]Count{}
 	for _, r := range rows {
 		packages[r.Package] = true
 		t.add(r)
 		for _, m := range r.InstallModes {
 			inMode[m]++
+		}
+		for _, why := range r.Unfit {
+			unfit[why]++
 		}
 		for _, reach := range r.Reaches {
 			c := inGroup[reach.Risk]
@@ -198,6 +202,9 @@ func totalsOf(rows []Row, unread int) Totals {
 		}
 	}
 	t.Packages = len(packages)
+	for _, why := range slices.Sorted(maps.Keys(unfit)) {
+		t.Unfit = append(t.Unfit, Count{Name: why, Releases: unfit[why]})
+	}
 	for _, g := range permissions.Dangerous {
 		c := inGroup[g]
 		c.Name = string(g)

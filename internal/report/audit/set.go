@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/config/review"
+	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -21,6 +22,8 @@ import (
 type Options struct {
 	Pull    bool           // the images of bundles whose objects are not in the catalog
 	Source  source.Options // of what Load is given
+	Cluster fit.Cluster    // that the releases must work in; the zero value: the newest OLM v1
+	Form    fit.Form       // who installs them; empty: as Cluster or the tree says
 	Workers int            // bundles read at the same time; zero: one a processor. The result does not depend on it
 	// Progress is told that one more of total bundles has been read; it may be called from several goroutines. It may
 	// be nil.

@@ -221,6 +221,7 @@ func (m *making) overview() webpage.Section {
 		webpage.Fact{Name: "Deprecated", Text: x.Deprecated},
 		webpage.Fact{Name: "Cannot be read", Text: x.Error},
 		webpage.Fact{Name: "Holds back upgrades of OpenShift after", Text: x.MaxOpenShiftVersion},
+		webpage.Fact{Name: "Does not fit " + x.Target, Text: strings.Join(x.Unfit, ", ")},
 		webpage.Fact{Name: "From", Text: place(m.pkg.Source)})
 	return webpage.Section{Facts: facts(list...)}
 }

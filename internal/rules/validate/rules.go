@@ -6,6 +6,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/predict/fits"
 )
 
 // The rules of operator-framework/api are the validator names of operator-sdk bundle validate, with a prefix.
@@ -63,6 +64,7 @@ func Rules() []findings.Rule {
 	}
 	list = append(list, optionRules()...)
 	list = append(list, apiRules()...)
+	list = append(list, fits.Rules()...)
 	slices.SortFunc(list, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return list
 }
@@ -85,7 +87,7 @@ func optionRules() []findings.Rule {
 		{ID: bundle.WarnClusterObjects, Text: "a cluster-scoped object that another group renders with other content"},
 		{ID: bundle.WarnClusterRules, Text: "descoped: a rule that a RoleBinding cannot grant"},
 		{ID: bundle.WarnWatchNamespace, Text: "descoped: the operator gets the list of namespaces to watch"},
-		{ID: bundle.WarnOLMAPIs, Text: "descoped: the operator reads objects of OLM"},
+		{ID: bundle.WarnOLMAPIs, Text: "the operator has rights on APIs of OLM, which its form does not have"},
 		{ID: bundle.WarnStatus, Text: "descoped: an owned API whose status the operator may not update"},
 		{ID: bundle.WarnDescriptorValue,
 			Text: "a descriptor of the ClusterServiceVersion has a list as its value: OLM takes it, and server-side " +

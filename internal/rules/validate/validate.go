@@ -23,7 +23,9 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/predict/fits"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -38,6 +40,9 @@ type Options struct {
 	// judges the examples of custom resources; may be nil
 	Resources   crs.Checker
 	OperatorHub bool // also check the rules for publication on OperatorHub.io
+	// Cluster has the releases that the bundle is for; nothing is said of them if none is known and Form is empty
+	Cluster fit.Cluster
+	Form    fit.Form // who installs it; empty: as the releases say
 }
 
 // Bundle reads the bundle of a source and returns all findings, sorted by file, line, level, field, message and rule.
@@ -75,6 +80,12 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 		list = append(list, finding(bundle.WarnReplacedObject, findings.Note, n))
 	}
 	list = append(list, metadataFindings(src, b)...)
+	if o.Cluster.Known() || o.Form != "" {
+		for _, f := range fits.Findings(fit.OfBundle(b), cmp.Or(o.Form, o.Cluster.Form()), o.Cluster) {
+			f.Object, f.Hint = "", ""
+			list = append(list, f)
+		}
+	}
 	if o.Checker != nil {
 		if list, err = check(ctx, list, src, b, o); err != nil {
 			return nil, err

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/rules/validate"
 	"github.com/olmgen/olmgen/internal/rules/validate/framework"
 	"github.com/olmgen/olmgen/source"
@@ -390,6 +391,9 @@ func TestRules(t *testing.T) {
 	}
 	for _, v := range []string{"csv", "crd", "bundle", "object", "good-practices", "alpha-deprecated-apis", "operatorhub", "standardcapabilities", "standardcategories"} {
 		wanted = append(wanted, "api/"+v)
+	}
+	for _, r := range fit.Rules() {
+		wanted = append(wanted, r.ID)
 	}
 	slices.Sort(wanted)
 	if d := cmp.Diff(wanted, ids); d != "" {

@@ -1,4 +1,4 @@
-package config
+package versions
 
 import (
 	"bytes"
@@ -41,7 +41,7 @@ func TestKubeTypes(t *testing.T) {
 		if since != 0 || until != 0 || removed[gv] != 0 {
 			lines = append(lines, fmt.Sprintf("%s %s %d %d\n", gv, kind.Kind, since, until))
 		}
-		if s, u := lifetime(gv, kind.Kind); !*update && (int(s) != since || int(u) != until) {
+		if s, u := lifetime(gv, kind.Kind); !*Update && (int(s) != since || int(u) != until) {
 			t.Errorf("%s: from 1.%d until 1.%d, want %d and %d", kind, s, u, since, until)
 		}
 	}
@@ -51,7 +51,7 @@ func TestKubeTypes(t *testing.T) {
 	for _, line := range lines {
 		want.WriteString(line)
 	}
-	golden.CheckFile(t, "kubetypes.txt", want.Bytes(), *update)
+	golden.CheckFile(t, "kubetypes.txt", want.Bytes(), *Update)
 }
 
 // The versions are those of Kubernetes' deprecation guide and of its release notes.
@@ -89,10 +89,10 @@ func TestUnserved(t *testing.T) {
 		if c.since > 0 && since != c.since || until != c.until {
 			t.Errorf("%s %s: from 1.%d until 1.%d, want %d and %d", c.apiVersion, c.kind, since, until, c.since, c.until)
 		}
-		if c.since > 0 && (unserved(c.apiVersion, c.kind, c.since-1) == "" || unserved(c.apiVersion, c.kind, c.since) != "") {
+		if c.since > 0 && (Unserved(c.apiVersion, c.kind, c.since-1) == "" || Unserved(c.apiVersion, c.kind, c.since) != "") {
 			t.Errorf("%s %s is not served from 1.%d on", c.apiVersion, c.kind, c.since)
 		}
-		if c.until > 0 && (unserved(c.apiVersion, c.kind, c.until-1) != "" || unserved(c.apiVersion, c.kind, c.until) == "") {
+		if c.until > 0 && (Unserved(c.apiVersion, c.kind, c.until-1) != "" || Unserved(c.apiVersion, c.kind, c.until) == "") {
 			t.Errorf("%s %s is not served until 1.%d", c.apiVersion, c.kind, c.until)
 		}
 	}

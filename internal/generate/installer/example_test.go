@@ -6,20 +6,21 @@ import (
 	"log"
 	"strings"
 
-	"github.com/olmgen/olmgen/internal/report/installer"
+	"github.com/olmgen/olmgen/internal/generate/installer"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
 )
 
 // Derive the RBAC that an account needs in order to apply a ConfigMap.
 func ExampleDerive() {
-	objects, err := installer.Read(context.Background(), "-", strings.NewReader(`
+	t, err := tree.Read(context.Background(), []string{"-"}, tree.Options{Stdin: strings.NewReader(`
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: settings, namespace: shop}
-`))
+`)})
 	if err != nil {
 		log.Fatal(err)
 	}
-	p, err := installer.Derive(objects, installer.Options{})
+	p, err := installer.Derive(t.Objects, installer.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

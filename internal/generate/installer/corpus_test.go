@@ -1,4 +1,4 @@
-package installer
+package installer_test
 
 import (
 	"maps"
@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/internal/generate/installer"
 )
 
 // plurals of the kinds that bundles render to, by hand; those of the second list are not namespaced.
@@ -66,11 +67,11 @@ func TestCorpus(t *testing.T) {
 
 func checkCovers(t *testing.T, what string, r *generate.Result) {
 	t.Helper()
-	objects, err := Rendered(r)
+	objects, err := r.Manifests()
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
-	p, err := Derive(objects, Options{})
+	p, err := installer.Derive(objects, installer.Options{})
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
@@ -89,14 +90,14 @@ func checkCovers(t *testing.T, what string, r *generate.Result) {
 func checkRules(t *testing.T, what string, want, got, held []rbacv1.PolicyRule) {
 	t.Helper()
 	if ok, missing := validation.Covers(slices.Concat(got, held), want); !ok {
-		t.Errorf("%s: missing:\n%s", what, short(missing))
+		t.Errorf("%s: missing:\n%s", what, installer.Short(missing))
 	}
 	if ok, more := validation.Covers(want, got); !ok {
-		t.Errorf("%s: more than is needed:\n%s", what, short(more))
+		t.Errorf("%s: more than is needed:\n%s", what, installer.Short(more))
 	}
 	for i := range got {
 		if ok, _ := validation.Covers(slices.Concat(got[:i], got[i+1:], held), got[i:i+1]); ok {
-			t.Errorf("%s: the other rules grant it too: %s", what, short(got[i:i+1]))
+			t.Errorf("%s: the other rules grant it too: %s", what, installer.Short(got[i:i+1]))
 		}
 	}
 }

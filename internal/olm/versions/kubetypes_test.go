@@ -1,4 +1,4 @@
-package config
+package versions
 
 import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"

@@ -7,7 +7,6 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -18,10 +17,16 @@ type Subject struct {
 	Name string
 }
 
+// Object is an object with its YAML.
+type Object struct {
+	APIVersion, Kind, Namespace, Name string
+	Data                              []byte
+}
+
 // Objects returns a ClusterRole and a Role for each namespace, with their bindings, in the order in which they can be
 // applied. Where nothing is needed there is none. The error is that of a user's template.
-func (p *Permissions) Objects(s Subject, t *templates.Set) ([]generate.Object, error) {
-	var out []generate.Object
+func (p *Permissions) Objects(s Subject, t *templates.Set) ([]Object, error) {
+	var out []Object
 	labels := templates.Ownership{Olmgen: true}
 	subjects := []templates.Subject{{Name: s.ServiceAccount, Namespace: s.Namespace}}
 	add := func(namespace, prefix, name string, rules []rbacv1.PolicyRule) error {
@@ -38,7 +43,7 @@ func (p *Permissions) Objects(s Subject, t *templates.Set) ([]generate.Object, e
 				templates.Binding{Ownership: labels, Name: name, Namespace: namespace, Role: name,
 					Subjects: subjects}},
 		} {
-			o := generate.Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: prefix + x.kind,
+			o := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: prefix + x.kind,
 				Namespace: namespace, Name: name}
 			template := x.template
 			if prefix != "" {

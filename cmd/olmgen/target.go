@@ -1,0 +1,97 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/generate/fit"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm/versions"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// targetFlags say which releases are in the cluster that operators are for.
+type targetFlags struct {
+	olm             []string
+	openshift, kube string
+	profile         generate.Profile
+}
+
+// register adds the flags. Those of a command that judges bundles say how these are installed.
+func (f *targetFlags) register(cmd *cobra.Command, bundles bool) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.olm, "olm-version", nil,
+		"`VERSION` of OLM in the cluster: v0.x of OLM v0, v1.x of OLM v1; once each")
+	flags.StringVar(&f.openshift, "openshift-version", "", "`VERSION` of OpenShift, such as 4.20")
+	flags.StringVar(&f.kube, "kube-version", "", "`VERSION` of Kubernetes (default: that of OpenShift)")
+	if bundles {
+		flags.Var(enum(&f.profile, generate.Profiles...), "profile",
+			"the profile that installs them: OLM v0, OLM v1 or no OLM (default: by --olm-version)")
+		offer(cmd, "profile", text.Words(generate.Profiles))
+	}
+}
+
+// checked returns the releases of the flags, none if the command does not have them.
+func (f *targetFlags) checked(flags *pflag.FlagSet) (fit.Cluster, error) {
+	for _, name := range []string{"openshift-version", "kube-version"} {
+		if flags.Changed(name) && flags.Lookup(name).Value.String() == "" {
+			return fit.Cluster{}, &usageError{"--" + name + " is empty", "give a version, or leave it out"}
+		}
+	}
+	return f.cluster()
+}
+
+// cluster returns the releases.
+func (f *targetFlags) cluster() (c fit.Cluster, err error) {
+	about := func(flag string, err error) error {
+		return aboutFlag(flag, &config.FlagError{Msg: err.Error(), Tip: manifest.HintOf(err)})
+	}
+	for _, given := range f.olm {
+		r, err := versions.ParseOLM(given)
+		if err != nil {
+			return c, about("olm-version", err)
+		}
+		to := &c.Controller
+		if r.Product == versions.OLM {
+			to = &c.OLM
+		}
+		if *to != nil {
+			return c, &usageError{"--olm-version: " + string(r.Product) + " is given twice", "give one release of each"}
+		}
+		*to = &r
+	}
+	if f.openshift != "" {
+		r, err := versions.Parse(versions.OpenShift, f.openshift)
+		if err != nil {
+			return c, about("openshift-version", err)
+		}
+		c.OpenShift = &r
+	}
+	if f.kube != "" {
+		v, err := config.ParseKubeVersion(f.kube)
+		if err != nil {
+			return c, aboutFlag("kube-version", err)
+		}
+		c.Kube = v.Minor
+	}
+	return c, nil
+}
+
+// declaredTarget returns the releases that a RenderConfig names.
+func declaredTarget(c *config.Config) (fit.Cluster, error) {
+	f := targetFlags{openshift: c.OpenShiftVersion, kube: c.KubeVersion}
+	if c.OLMVersion != "" {
+		f.olm = []string{c.OLMVersion}
+	}
+	return f.cluster()
+}
+
+// form returns who installs the operators.
+func (f *targetFlags) form(c fit.Cluster) fit.Form {
+	if f.profile != "" {
+		return fit.Form(f.profile.Installer())
+	}
+	return c.Form()
+}

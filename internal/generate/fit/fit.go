@@ -1,0 +1,192 @@
+// Package fit says whether an operator works in a cluster with certain releases of OLM, OpenShift and Kubernetes: what
+// keeps it from being installed, or from working, and what holds back the upgrade of the cluster. It is the one answer
+// to that question: commands print what it returns. What the releases take is in package versions.
+package fit
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/versions"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Level is how bad a finding is, the worst first.
+type Level int
+
+// The levels.
+const (
+	Error   Level = iota // it is not installed, or holds back the upgrade
+	Warning              // it may not work
+	Note
+)
+
+// Finding is one thing that keeps an operator from working, as package findings has it. Package fits makes it one of
+// those: rendering stands on no package that prints.
+type Finding struct {
+	Rule    string
+	Level   Level
+	File    string
+	Line    int
+	Object  string
+	Field   string
+	Message string
+	Hint    string
+}
+
+// Rule explains the findings with its id.
+type Rule struct{ ID, Text, Help string }
+
+// Form is who installs the operator.
+type Form string
+
+// The forms.
+const (
+	OLMv0 Form = "OLM v0"
+	OLMv1 Form = "OLM v1"
+	Plain Form = "no OLM"
+)
+
+// Cluster has the releases in a cluster. What is nil or zero is not known: then nothing is said that depends on it, but
+// OLM v1 is the newest one.
+type Cluster struct {
+	OLM        *versions.Release // of OLM v0
+	Controller *versions.Release // of operator-controller
+	OpenShift  *versions.Release
+	Kube       uint64 // the minor version of Kubernetes 1
+}
+
+// Known reports whether anything is known about the cluster.
+func (c Cluster) Known() bool {
+	return c.OLM != nil || c.Controller != nil || c.OpenShift != nil || c.Kube != 0
+}
+
+// String returns the releases; without any, the newest one of OLM v1.
+func (c Cluster) String() string {
+	var list []string
+	for _, r := range []*versions.Release{c.OpenShift, c.OLM, c.Controller} {
+		if r != nil {
+			list = append(list, r.String())
+		}
+	}
+	if c.Kube != 0 && (c.OpenShift == nil || c.OpenShift.Kubernetes() != c.Kube) {
+		list = append(list, "Kubernetes "+minor(c.Kube))
+	}
+	if len(list) == 0 {
+		list = append(list, versions.Newest(versions.OperatorController).String())
+	}
+	return strings.Join(list, ", ")
+}
+
+// Form returns who installs an operator in a cluster of which only releases are known: OLM v1 if its release is known
+// and that of OLM v0 is not, or if nothing is known. Else it is OLM v0.
+func (c Cluster) Form() Form {
+	if c.Controller != nil && c.OLM == nil || !c.Known() {
+		return OLMv1
+	}
+	return OLMv0
+}
+
+// Controllers returns the releases of OLM v1 in the cluster: those that are known, or the newest one.
+func (c Cluster) Controllers() (list []versions.Release) {
+	for _, r := range []*versions.Release{c.Controller, c.OpenShift} {
+		if r != nil {
+			list = append(list, *r)
+		}
+	}
+	if len(list) == 0 {
+		list = append(list, versions.Newest(versions.OperatorController))
+	}
+	return list
+}
+
+// Operator is what an operator ships and asks for.
+type Operator struct {
+	CSV        *v1alpha1.ClusterServiceVersion
+	Object     *manifest.Object   // the CSV as it stands in a file; may be nil
+	Properties []bundle.Property  // that a catalog has of it
+	Shipped    []*manifest.Object // what its bundle has beside the CSV; none if that is not known
+	Bundle     *bundle.Bundle     // nil if it is not known
+	// Mode is how it is installed; empty: in all namespaces if it supports that
+	Mode v1alpha1.InstallModeType
+
+	unread error // why the properties cannot be read
+}
+
+// OfBundle returns the operator of a bundle.
+func OfBundle(b *bundle.Bundle) Operator {
+	return Operator{CSV: b.CSV, Object: b.CSVObject, Properties: b.CatalogProperties(), Shipped: b.Shipped(), Bundle: b}
+}
+
+// Installed returns the operator of a ClusterServiceVersion in a cluster, whose properties OLM has written into it.
+func Installed(csv *v1alpha1.ClusterServiceVersion, o *manifest.Object) Operator {
+	operator := Operator{CSV: csv, Object: o}
+	if text := csv.Annotations[olm.AnnotationProperties]; text != "" {
+		operator.Properties, operator.unread = bundle.ParseProperties(text)
+	}
+	return operator
+}
+
+// With returns the operator with the properties that a catalog has of it beside its own.
+func (o Operator) With(properties []bundle.Property) Operator {
+	o.Properties = slices.Clone(o.Properties)
+	for _, p := range properties {
+		if !slices.ContainsFunc(o.Properties, func(have bundle.Property) bool {
+			return have.Type == p.Type && textOf(have.Value) == textOf(p.Value)
+		}) {
+			o.Properties = append(o.Properties, p)
+		}
+	}
+	return o
+}
+
+// MaxOpenShift is MaxOpenShift for the properties of the operator.
+func (o Operator) MaxOpenShift() (string, error) {
+	if o.unread != nil {
+		return "", fmt.Errorf("the annotation %s is not JSON: %w", olm.AnnotationProperties, o.unread)
+	}
+	return MaxOpenShift(o.Properties)
+}
+
+// question is an operator and the cluster that it is for, with the answers.
+type question struct {
+	Operator
+	Cluster
+	form Form
+	list []Finding
+}
+
+// Findings returns what keeps an operator from working in a cluster, the worst first. The same operator and cluster
+// yield the same list.
+func Findings(o Operator, form Form, c Cluster) []Finding {
+	q := &question{Operator: o, Cluster: c, form: form}
+	for _, ask := range []func(*question){(*question).apis, (*question).conditions, (*question).services,
+		(*question).modes, (*question).webhooks, (*question).dependencies, (*question).openShift,
+		(*question).kubernetes, (*question).sizes, (*question).phases} {
+		ask(q)
+	}
+	slices.SortStableFunc(q.list, func(a, b Finding) int { return cmp.Compare(a.Level, b.Level) })
+	return q.list
+}
+
+// add adds a finding about the ClusterServiceVersion.
+func (q *question) add(rule string, level Level, field, message, hint string) {
+	q.at(q.Object, rule, level, field, message, hint)
+}
+
+// at adds a finding about an object, which may be nil.
+func (q *question) at(o *manifest.Object, rule string, level Level, field, message, hint string) {
+	f := Finding{Rule: rule, Level: level, Field: field, Message: message, Hint: hint}
+	if o != nil {
+		f.File, f.Line, f.Object = o.File, o.LineOf(field), o.Identity()
+	}
+	if !slices.Contains(q.list, f) {
+		q.list = append(q.list, f)
+	}
+}

@@ -1,0 +1,54 @@
+package fit
+
+// Prefix begins the id of each rule.
+const Prefix = "target/"
+
+// The rules of the findings.
+const (
+	RuleAPIs         = Prefix + "olm-apis"
+	RuleConditions   = Prefix + "operator-condition"
+	RuleServices     = Prefix + "api-services"
+	RuleModes        = Prefix + "install-modes"
+	RuleWebhooks     = Prefix + "webhooks"
+	RuleDependencies = Prefix + "dependencies"
+	RuleOpenShift    = Prefix + "max-openshift-version"
+	RuleRemoved      = Prefix + "api-removed"
+	RuleAsked        = Prefix + "api-removed-in-rules"
+	RuleSize         = Prefix + "object-size"
+	RulePhases       = Prefix + "phases"
+)
+
+const ofController = "Source: operator-framework/operator-controller, "
+
+// Rules explains the findings, sorted by id.
+func Rules() []Rule {
+	return []Rule{
+		{ID: RuleRemoved, Text: "an object whose API the Kubernetes of the cluster does not serve",
+			Help: "Source: the types of k8s.io/api, and Kubernetes' Deprecated API Migration Guide."},
+		{ID: RuleAsked, Text: "permissions for an API that the Kubernetes of the cluster does not serve",
+			Help: "They allow nothing. The operator may ask for it for the sake of older clusters. " +
+				"Source: Kubernetes' Deprecated API Migration Guide."},
+		{ID: RuleServices, Text: "an operator that serves APIs by APIServices, which OLM v1 refuses",
+			Help: ofController + "internal/operator-controller/applier/provider.go."},
+		{ID: RuleDependencies, Text: "an operator that depends on others, which OLM v1 refuses",
+			Help: ofController + "internal/operator-controller/resolve/validation.go."},
+		{ID: RuleModes,
+			Text: "an operator that does not watch all namespaces: OLM v1 refuses it, or needs a feature gate",
+			Help: ofController + "internal/operator-controller/applier/provider.go, features/features.go."},
+		{ID: RuleOpenShift, Text: "olm.maxOpenShiftVersion is below the release of OpenShift",
+			Help: "It holds back the upgrade of the cluster to that release. " +
+				"Source: OLM, pkg/controller/operators/openshift/helpers.go."},
+		{ID: RuleSize, Text: "an object that is larger than what etcd takes",
+			Help: "etcd refuses a request of more than 1.5 MiB. Source: etcd, --max-request-bytes."},
+		{ID: RuleAPIs, Text: "an operator with rights on the APIs of OLM v0, which another form does not have",
+			Help: "It may create Subscriptions, or read its own ClusterServiceVersion. " +
+				"Source: operator-framework/library-olm, specs/20260821-migration-v0-to-v1, requirement C5."},
+		{ID: RuleConditions, Text: "an operator with rights on OperatorConditions, which only OLM v0 makes",
+			Help: "By them an operator holds back its own upgrade. " +
+				"Source: OLM, pkg/controller/operators/olm/operatorconditions.go."},
+		{ID: RulePhases, Text: "more objects in a phase than OLM v1 takes with its feature gate BoxcutterRuntime",
+			Help: ofController + "api/v1/clusterobjectset_types.go, internal/operator-controller/applier/phase.go."},
+		{ID: RuleWebhooks, Text: "an operator with webhooks, which OLM v1 refuses or takes only with a feature gate",
+			Help: ofController + "internal/operator-controller/applier/provider.go, features/features.go."},
+	}
+}

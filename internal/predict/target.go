@@ -1,0 +1,164 @@
+package predict
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/generate/fit"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/predict/fits"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// ruleFitUnknown is about an operator of which nobody can say whether it works in the cluster.
+const ruleFitUnknown = fit.Prefix + "unknown"
+
+// Operator is an operator in a cluster, and what it means for the upgrade of the cluster.
+type Operator struct {
+	Namespace, Name string
+	File            string
+	Line            int
+	Form            fit.Form
+	MaxOpenShift    string   // olm.maxOpenShiftVersion; empty if there is none
+	Held            string   // why its OperatorCondition holds back its own upgrade; empty if it does not
+	Unknown         string   // why nothing is known of it; empty if it is
+	Blocks          []string // the rules of the findings that are errors; sorted
+}
+
+// judgeTarget reports what keeps the operators of the tree, and those that OLM installs for it, from working in the
+// cluster, and objects that it does not serve or take. It asks only if something is known of the cluster.
+func (c *cluster) judgeTarget(ctx context.Context, o Options, objects []*manifest.Object) ([]Operator, error) {
+	if !o.Target.Known() {
+		return nil, nil
+	}
+	t := &target{cluster: c, options: o}
+	for _, v := range c.csvs {
+		if v.copied || v.sub != nil {
+			continue
+		}
+		t.installed(v)
+	}
+	for _, i := range c.installs {
+		err := t.planned(ctx, i.Subscription, Operator{Namespace: i.Namespace, Name: i.Name, Form: fit.OLMv0}, i.Choice)
+		if err != nil {
+			return nil, err
+		}
+	}
+	list, unknown := Extensions(objects, o.Catalogs)
+	for _, e := range list {
+		err := t.planned(ctx, e.Object, Operator{Namespace: e.Namespace, Name: e.Name, Form: fit.OLMv1}, e.Choice)
+		if err != nil {
+			return nil, err
+		}
+	}
+	for i, u := range slices.Concat(c.unknown, unknown) {
+		row := Operator{Namespace: u.Object.Namespace, Name: u.Object.Name, Form: fit.OLMv0}
+		if i >= len(c.unknown) {
+			row.Form = fit.OLMv1
+		}
+		t.unknown(u.Object, row, u.Why)
+	}
+	c.findings = append(c.findings, fits.Objects(objects, o.Target)...)
+	return t.list, nil
+}
+
+// target judges operators for a cluster.
+type target struct {
+	*cluster
+	options Options
+	list    []Operator
+}
+
+// installed judges an operator that the tree has.
+func (t *target) installed(v *csv) {
+	var typed v1alpha1.ClusterServiceVersion
+	row := Operator{Namespace: v.namespace, Name: v.name, Form: fit.OLMv0, Held: t.notUpgradeable(v)}
+	if _, err := v.Into(&typed); err != nil {
+		t.unknown(v.Object, row, err.Error())
+		return
+	}
+	t.judge(v.Object, row, fit.Installed(&typed, v.Object), false)
+}
+
+// planned judges an operator that OLM installs. Without its bundle, what the catalog says of it is judged.
+func (t *target) planned(ctx context.Context, at *manifest.Object, row Operator, choice catalog.Choice) error {
+	options := catalog.Options{Metadata: true}
+	if t.options.Source != nil {
+		options.Source = *t.options.Source
+	}
+	operator, partial, err := opened(ctx, choice, options)
+	if err != nil && ctx.Err() == nil {
+		why := err
+		options.Source.Offline = true
+		if operator, _, err = opened(ctx, choice, options); err != nil {
+			t.unknown(at, row, why.Error())
+			return nil
+		}
+		partial = why.Error()
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if partial != "" {
+		t.note(ruleFitUnknown, findings.Warning, at, "", fmt.Sprintf("%s: only what the catalog says of it is judged: "+
+			"%s", row.Name, text.OneLine(partial)), "")
+	}
+	t.judge(at, row, operator, true)
+	return nil
+}
+
+// opened returns what a catalog has of an operator, and why that is not all.
+func opened(ctx context.Context, choice catalog.Choice, o catalog.Options) (operator fit.Operator, partial string,
+	err error) {
+	opened, err := choice.Open(ctx, o)
+	if err != nil {
+		return operator, "", err
+	}
+	defer opened.Close()
+	b, err := bundle.Read(opened.FS, bundle.ReadOptions{Labels: opened.Labels, Partial: opened.Metadata,
+		AllowUnsupported: true})
+	if err != nil {
+		return operator, "", err
+	}
+	if opened.Metadata {
+		partial = "its objects are not in the catalog, and its image is not fetched"
+	}
+	return fit.OfBundle(b).With(choice.Bundle.Properties), partial, nil
+}
+
+// judge adds an operator and its findings. Those about an operator that is not in the tree stand at the object that
+// asks for it.
+func (t *target) judge(at *manifest.Object, row Operator, operator fit.Operator, elsewhere bool) {
+	row.File, row.Line = at.File, at.Line
+	row.MaxOpenShift, _ = operator.MaxOpenShift()
+	for _, f := range fits.Findings(operator, row.Form, t.options.Target) {
+		if f.Level == findings.Error && !slices.Contains(row.Blocks, f.Rule) {
+			row.Blocks = append(row.Blocks, f.Rule)
+		}
+		if elsewhere {
+			about := row.Name
+			if f.Object != "" && !strings.HasPrefix(f.Object, v1alpha1.ClusterServiceVersionKind+" ") {
+				about += ", " + f.Object
+			}
+			f.File, f.Line, f.Object, f.Field, f.Message = at.File, at.Line, at.Identity(), "", about+": "+f.Message
+		}
+		t.findings = append(t.findings, f)
+	}
+	slices.Sort(row.Blocks)
+	t.list = append(t.list, row)
+}
+
+// unknown adds an operator of which nothing is known.
+func (t *target) unknown(at *manifest.Object, row Operator, why string) {
+	row.File, row.Line, row.Unknown = at.File, at.Line, text.OneLine(why)
+	t.list = append(t.list, row)
+	t.note(ruleFitUnknown, findings.Warning, at, "", fmt.Sprintf("nobody can say whether the operator works with "+
+		"%s: %s", t.options.Target, row.Unknown), "pass the content of its catalog")
+}
