@@ -29,8 +29,8 @@ type document struct {
 }
 
 // documents returns the documents of a YAML file, or the values of a JSON file, one after the other. As in
-// operator-registry, a file that starts with a brace is JSON. Empty documents are left out. Each document has limits, as
-// it is written and with its aliases expanded. An error names the file and ends the sequence.
+// operator-registry, a file that starts with a brace is JSON. Empty documents are left out. Each document has limits,
+// as it is written and with its aliases expanded. An error names the file and ends the sequence.
 func documents(name string, r io.Reader, limits documentLimits) iter.Seq2[document, error] {
 	buffered, start := bufio.NewReader(r), int64(0)
 	if head, _ := buffered.Peek(len(byteOrderMark)); string(head) == byteOrderMark {

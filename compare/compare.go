@@ -24,8 +24,8 @@ type Options struct {
 	// Cluster is what else is in the cluster: CRDs with their status, and custom resources, which OLM checks against
 	// the newer CRDs. These need CRDs.Checker.
 	Cluster []*manifest.Object
-	// Unfit returns what keeps an operator from working in the cluster. What it says of the operators of NEW, and not of
-	// OLD, is a consequence. It may be nil.
+	// Unfit returns what keeps an operator from working in the cluster. What it says of the operators of NEW, and not
+	// of OLD, is a consequence. It may be nil.
 	Unfit func(*Operator) []findings.Finding
 	// Unread are files that could not be read, beside those of the two states.
 	Unread []string

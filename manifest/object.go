@@ -397,8 +397,8 @@ func (o *Object) Get(path ...string) (any, error) {
 	return o.doc.valueOf(n)
 }
 
-// getEdited is Get for a field that the tree of an edited object lacks. The value of a field of spec is that of the edit
-// or of the object before it: the whole object need not be decoded for it.
+// getEdited is Get for a field that the tree of an edited object lacks. The value of a field of spec is that of the
+// edit or of the object before it: the whole object need not be decoded for it.
 func (o *Object) getEdited(path []string) (any, error) {
 	if len(path) > 1 && path[0] == "spec" && len(o.edit.Texts) == 0 {
 		if v, ok := o.edit.Spec[path[1]]; ok {

@@ -36,8 +36,8 @@ func Evaluate(in Input) (*Report, error) {
 	return evaluate(in, v, from)
 }
 
-// EvaluateWithRoles returns what Evaluate does, and the roles that nothing binds, apart from those that others aggregate.
-// Errors are those of Evaluate.
+// EvaluateWithRoles returns what Evaluate does, and the roles that nothing binds, apart from those that others
+// aggregate. Errors are those of Evaluate.
 func EvaluateWithRoles(in Input) (*Report, Roles, error) {
 	v, from, err := in.read()
 	if err != nil {

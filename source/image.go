@@ -172,8 +172,8 @@ func (img *image) source(ctx context.Context, limits Limits) (*Source, error) {
 	return &Source{FS: m, Digest: img.digest, Image: img.ref, Labels: labels}, nil
 }
 
-// maxLayers is how many layers an image may have: twice as many as Docker stores, which took 125 for years and takes 250
-// now (moby: layer/layer_store.go, and daemon/internal/layer/layer_store.go at ad6b80a888d3; maxLayerDepth).
+// maxLayers is how many layers an image may have: twice as many as Docker stores, which took 125 for years and takes
+// 250 now (moby: layer/layer_store.go, and daemon/internal/layer/layer_store.go at ad6b80a888d3; maxLayerDepth).
 const maxLayers = 2 * 250
 
 // unpack adds the files below some directories to a tree, one layer on top of the other. Of equal layers the highest

@@ -63,8 +63,8 @@ type Limits struct {
 	MaxFiles      int   // files and directories
 }
 
-// scanFactor bounds what is read but not kept, which is mostly the base image of a bundle. Whatever the limits, it is no
-// more than the budget of an image.
+// scanFactor bounds what is read but not kept, which is mostly the base image of a bundle. Whatever the limits, it is
+// no more than the budget of an image.
 const scanFactor = 64
 
 // scanned returns the bytes and entries of an image that are read at most, kept or not.

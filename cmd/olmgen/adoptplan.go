@@ -128,8 +128,8 @@ func (f *adoptFlags) newPlan(cmd *cobra.Command, state *adopt.State, file string
 }
 
 // rendered returns what the file of a state renders to, which is not written yet.
-func (f *adoptFlags) rendered(cmd *cobra.Command, state *adopt.State, file string, o adopt.Options) (objects []map[string]any,
-	parts []string, err error) {
+func (f *adoptFlags) rendered(cmd *cobra.Command, state *adopt.State, file string, o adopt.Options) (
+	objects []map[string]any, parts []string, err error) {
 	data, err := adopt.Declare(state, o)
 	if err != nil {
 		return nil, nil, err

@@ -201,7 +201,7 @@ func (f *installerFlags) applied(cmd *cobra.Command, refs []string, s *installer
 	}
 	a := &applied{operator: r.Operators[0], source: r.Sources[0], templates: r.Templates}
 	s.Name = cmp.Or(s.Name, a.operator.Name+"-installer")
-	a.objects, err = a.operator.Result.Manifests()
+	a.objects, err = a.operator.Manifests()
 	return a, err
 }
 

@@ -151,7 +151,7 @@ type installedCase struct {
 // CSV and of the OperatorGroup, and the Subscription.
 func (c installedCase) asDump(t testing.TB, data []byte) (items []object, csv, condition object) {
 	t.Helper()
-	for _, document := range strings.Split(string(data), "\n---\n") {
+	for document := range strings.SplitSeq(string(data), "\n---\n") {
 		var o object
 		if err := yaml.Unmarshal([]byte(document), &o); err != nil {
 			t.Fatal(err)

@@ -214,7 +214,8 @@ func (p *planner) takeOver(directories []string, why string, alone bool) {
 	}
 	var differ, apply, check []string
 	for _, dir := range directories {
-		differ = append(differ, "kubectl diff --server-side --force-conflicts --field-manager="+manager+" -k "+Quote(dir))
+		differ = append(differ, "kubectl diff --server-side --force-conflicts --field-manager="+manager+" -k "+
+			Quote(dir))
 		apply = append(apply, applied(Quote(dir)))
 	}
 	if directories[0] == p.Directory {
@@ -394,8 +395,8 @@ func (p *planner) migrate() {
 		"migrate-catalogs-v0-to-v1"}, Check: []string{"kubectl get clustercatalogs"}})
 	s.Check = []string{"kubectl get clusterextensions"}
 	p.add(s)
-	p.takeOver(p.directories(), "Git has the ClusterExtensions, and the ClusterRoles for users that OLM v1 does not make. "+
-		"olmgen installer-rbac says which rights an installer needs at least.", false)
+	p.takeOver(p.directories(), "Git has the ClusterExtensions, and the ClusterRoles for users that OLM v1 does not "+
+		"make. olmgen installer-rbac says which rights an installer needs at least.", false)
 }
 
 // Quote quotes a word for a shell.

@@ -186,7 +186,8 @@ func (p *planner) subscriptions(d *departure) {
 			"The InstallPlans go first: a Subscription owns them."},
 		Undo: subscribed(d.operators)}
 	if p.OLM == OLMRuns {
-		s.Text = append(s.Text, "The undo stops OLM for a moment, because a running one would forget what is installed.")
+		s.Text = append(s.Text, "The undo stops OLM for a moment, because a running one would forget what is "+
+			"installed.")
 		s.Undo = p.whileDown(s.Undo...)
 	}
 	for _, plan := range p.state.Dump.OfKind("InstallPlan") {

@@ -25,8 +25,8 @@ func engineNotes(dir string, parts []string) []string {
 		"The engine must not delete what it has not rendered: keep pruning off until the last step is done.",
 	}
 	if len(parts) > 0 {
-		notes = append(notes, "Each of these directories needs an Application or a Kustomization of its own, because the "+
-			"kustomization.yaml of "+dir+" does not list it: "+text.And(parts)+".")
+		notes = append(notes, "Each of these directories needs an Application or a Kustomization of its own, because "+
+			"the kustomization.yaml of "+dir+" does not list it: "+text.And(parts)+".")
 	}
 	return notes
 }

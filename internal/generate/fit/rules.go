@@ -39,7 +39,7 @@ func Rules() []Rule {
 			Help: "It holds back the upgrade of the cluster to that release. " +
 				"Source: OLM, pkg/controller/operators/openshift/helpers.go."},
 		{ID: RuleSize, Text: "an object that is larger than what etcd takes",
-			Help: "etcd refuses a request of more than 1.5 MiB. Source: etcd, --max-request-bytes."},
+			Help: "etcd refuses a request of more than 1.5 MiB. Source: etcd, max-request-bytes."},
 		{ID: RuleAPIs, Text: "an operator with rights on the APIs of OLM v0, which another form does not have",
 			Help: "It may create Subscriptions, or read its own ClusterServiceVersion. " +
 				"Source: operator-framework/library-olm, specs/20260821-migration-v0-to-v1, requirement C5."},

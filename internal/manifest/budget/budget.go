@@ -84,8 +84,8 @@ func RaiseTo(value string) error {
 	}
 	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil || n < 1 || n > most {
-		return fmt.Errorf("the environment variable %s is %.40q: it must be a whole number from 1 to %d, which multiplies "+
-			"the limits of what is read", Variable, value, most)
+		return fmt.Errorf("the environment variable %s is %.40q: it must be a whole number from 1 to %d, which "+
+			"multiplies the limits of what is read", Variable, value, most)
 	}
 	Raise(n)
 	return nil

@@ -27,8 +27,8 @@ func Rules() (list []findings.Rule) {
 
 func of(all []fit.Finding) (list []findings.Finding) {
 	for _, f := range all {
-		list = append(list, findings.Finding{Rule: f.Rule, Level: findings.Severities[f.Level], File: f.File, Line: f.Line,
-			Object: f.Object, Field: f.Field, Message: f.Message, Hint: f.Hint})
+		list = append(list, findings.Finding{Rule: f.Rule, Level: findings.Severities[f.Level], File: f.File,
+			Line: f.Line, Object: f.Object, Field: f.Field, Message: f.Message, Hint: f.Hint})
 	}
 	return list
 }

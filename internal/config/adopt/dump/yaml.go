@@ -15,7 +15,8 @@ import (
 // limits returns the limits of one object.
 func limits() manifest.Limits {
 	b := budget.Of(budget.DumpObject)
-	return manifest.Limits{FileBytes: budget.Int(b.Bytes), Nodes: budget.Int(b.Values), Documents: budget.Int(b.Objects)}
+	return manifest.Limits{FileBytes: budget.Int(b.Bytes), Nodes: budget.Int(b.Values),
+		Documents: budget.Int(b.Objects)}
 }
 
 // yamlReader cuts YAML text at its lines: into documents, and a List into its items. In valid YAML, a line in the
