@@ -124,7 +124,7 @@ func Declare(s *State, o Options) ([]byte, error) {
 		if len(g.Operators) == 0 {
 			continue
 		}
-		if len(g.Others) > 0 && (d.likeOLM() || o.To == generate.ProfileSubscription) {
+		if len(g.Others) > 0 && (d.likeOLM(g) || o.To == generate.ProfileSubscription) {
 			v.Shared = append(v.Shared, groupView{Namespace: g.Namespace, Name: g.Name})
 		}
 		gv, err := d.group(g)
@@ -174,14 +174,17 @@ type declarer struct {
 	names map[string]int    // how many operators are of a package
 }
 
-// likeOLM reports whether the objects of OLM v0 are rendered.
-func (d *declarer) likeOLM() bool {
-	return d.To == generate.ProfileOLM || d.To == generate.ProfilePlain
+// likeOLM reports whether the objects of OLM v0 are rendered for a group: for all of its operators, or for those that
+// OLM v1 refuses.
+func (d *declarer) likeOLM(g *Group) bool {
+	refused := func(o *Operator) bool { return !d.state.Migration(o).Possible() }
+	return d.To == generate.ProfileOLM || d.To == generate.ProfilePlain ||
+		d.To == generate.ProfileClusterExtension && slices.ContainsFunc(g.Operators, refused)
 }
 
 func (d *declarer) group(g *Group) (groupView, error) {
 	v := groupView{Title: "OperatorGroup " + g.Namespace + "/" + g.Name, Namespace: g.Namespace}
-	if d.To != generate.ProfileOLMv1 && d.To != generate.ProfileClusterExtension {
+	if d.likeOLM(g) || d.To == generate.ProfileDescoped || d.To == generate.ProfileSubscription {
 		v.Name = g.Name
 	}
 	if !g.Global() {
@@ -189,7 +192,7 @@ func (d *declarer) group(g *Group) (groupView, error) {
 	} else if d.To != generate.ProfileDescoped {
 		v.InstallMode = string(v1alpha1.InstallModeTypeAllNamespaces)
 	}
-	if d.likeOLM() || d.To == generate.ProfileSubscription {
+	if d.likeOLM(g) || d.To == generate.ProfileSubscription {
 		if olm.TargetsOf(&g.Spec).BySelector() && !g.Global() {
 			var err error
 			if v.Selector, err = manifest.Typed(g.Spec.Selector); err != nil {
