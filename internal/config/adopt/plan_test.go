@@ -42,6 +42,18 @@ func TestForms(t *testing.T) {
 				if to == generate.ProfilePlain && len(plan.Steps) < 10 {
 					t.Errorf("%d steps", len(plan.Steps))
 				}
+				if to != generate.ProfilePlain && to != generate.ProfileClusterExtension {
+					return
+				}
+				// What OLM v1 refuses is in form plain: the same Deployments, and APIServices that no OLM deletes.
+				if restarts := plan.Restarts(); len(restarts) > 0 {
+					t.Errorf("it restarts %v", restarts)
+				}
+				for _, o := range asMaps(t, out) {
+					if o["kind"] == "APIService" && in(o, "metadata", "labels")["olm.owner"] != nil {
+						t.Errorf("%v: OLM would delete it when the CSV is gone", in(o, "metadata")["name"])
+					}
+				}
 			})
 		}
 	}
