@@ -30,8 +30,8 @@ type tolerance struct {
 	// A running OLM may not have looked at what a step changed: copied CSVs, the APIs of groups, and the ClusterRoles
 	// of their users follow later.
 	running bool
-	// After a way back, the labels are those of the backup, and the next take-over takes them with it: the field manager
-	// is the same.
+	// After a way back, the labels are those of the backup, and the next take-over takes them with it: the field
+	// manager is the same.
 	marks bool
 	group bool // OperatorGroups have other UIDs, and OLM labels and selects namespaces by them
 }

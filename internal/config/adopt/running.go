@@ -80,7 +80,9 @@ func (p *planner) skip(d *departure) {
 // withoutGroups returns the commands that take OperatorGroups from a running OLM whose operators all leave. Their
 // ClusterRoles lose their labels just before: OLM would delete them with the group, and change them as soon as the
 // first CSV is gone (OLM: operatorgroup.go, operatorGroupDeleted and pruneProvidedAPIs).
+// Between both, OLM needs a moment to see that the labels are gone.
 func (p *planner) withoutGroups(d *departure) (commands []string) {
+	var deletions []string
 	for _, g := range p.state.Groups {
 		if !d.takesWhole(g) {
 			continue
@@ -91,9 +93,12 @@ func (p *planner) withoutGroups(d *departure) (commands []string) {
 				commands = append(commands, remove)
 			}
 		}
-		commands = append(commands, deletion(resource(g.Object)))
+		deletions = append(deletions, deletion(resource(g.Object)))
 	}
-	return commands
+	if len(commands) > 0 {
+		commands = append(commands, "sleep 10")
+	}
+	return append(commands, deletions...)
 }
 
 // ofGroup reports whether OLM made an object for an OperatorGroup.
