@@ -21,8 +21,8 @@ type parses struct{ crds, read, rendered, labelled, annotated, laidOut, variable
 
 // TestParses counts how many CRDs are parsed in full on the way from a bundle to files. A CRD is skimmed when it is
 // read unless its text is not plain, or it has a field that its type does not declare. After that, only these are
-// parsed: one so near the limit of client-side apply that Argo CD's annotation depends on its exact size, and one in
-// which a Helm chart has variables (a conversion webhook, or OLM's annotation with the operator's namespace).
+// parsed: one so near the limit of client-side apply that Argo CD's annotation depends on its exact size, one so large
+// that etcd may refuse it, and one in which a Helm chart has variables (a conversion webhook, or OLM's annotation with the operator's namespace).
 func TestParses(t *testing.T) {
 	var got parses
 	for _, dir := range corpustest.Glob(t, "..", "golden", "*", "bundle") {
@@ -40,8 +40,8 @@ func TestParses(t *testing.T) {
 		got.add(t, dir, os.DirFS(dir), true)
 	}
 	t.Logf("corpus: %+v", got)
-	if got.read*24 > got.crds || got.rendered > 0 || got.labelled > 0 || got.annotated*35 > got.crds || got.laidOut > 0 {
-		t.Errorf("corpus: more CRDs are parsed than before (43, 0, 0, 30 and 0 of 1072): %+v", got)
+	if got.read*24 > got.crds || got.rendered*350 > got.crds || got.labelled > 0 || got.annotated*35 > got.crds || got.laidOut > 0 {
+		t.Errorf("corpus: more CRDs are parsed than before (43, 3, 0, 30 and 0 of 1072): %+v", got)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate/olmv1"
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
@@ -134,7 +135,7 @@ func (q *question) sizes() {
 func TooLarge(objects []*manifest.Object) []Finding {
 	q := &question{}
 	for _, o := range objects {
-		if len(o.Raw()) < maxBytes/2 { // without the indentation, JSON is shorter in most cases
+		if budget.Weight(o.Raw()) < maxBytes/2 { // quotes and braces of JSON do not double it: it need not be parsed
 			continue
 		}
 		value, err := o.Value()
