@@ -22,7 +22,8 @@ type parses struct{ crds, read, rendered, labelled, annotated, laidOut, variable
 // TestParses counts how many CRDs are parsed in full on the way from a bundle to files. A CRD is skimmed when it is
 // read unless its text is not plain, or it has a field that its type does not declare. After that, only these are
 // parsed: one so near the limit of client-side apply that Argo CD's annotation depends on its exact size, one so large
-// that etcd may refuse it, and one in which a Helm chart has variables (a conversion webhook, or OLM's annotation with the operator's namespace).
+// that etcd may refuse it, and one in which a Helm chart has variables (a conversion webhook, or OLM's annotation with
+// the operator's namespace).
 func TestParses(t *testing.T) {
 	var got parses
 	for _, dir := range corpustest.Glob(t, "..", "golden", "*", "bundle") {
