@@ -96,7 +96,7 @@ const byteOrderMark = "\ufeff"
 func jsonValues(name string, r io.Reader, start int64, limits documentLimits) iter.Seq2[document, error] {
 	return func(yield func(document, error) bool) {
 		read := new(bytes.Buffer) // what the decoder has read behind the last value
-		d := json.NewDecoder(io.TeeReader(&upTo{r, read, limits.bytes}, read))
+		d := budget.NewDecoder(io.TeeReader(r, read), limits.bytes)
 		line, at := 1, int64(0)
 		for {
 			var v json.RawMessage
@@ -107,7 +107,7 @@ func jsonValues(name string, r io.Reader, start int64, limits documentLimits) it
 			case err == nil:
 			case errors.Is(err, io.EOF):
 				return
-			case errors.Is(err, manifest.ErrLargeDocument):
+			case errors.Is(err, budget.ErrHeld):
 				yield(document{}, atLine(name, manifest.Chunk{Line: line}, limits.larger()))
 				return
 			case errors.Is(err, io.ErrUnexpectedEOF):
@@ -139,21 +139,6 @@ func jsonValues(name string, r io.Reader, start int64, limits documentLimits) it
 	}
 }
 
-// upTo reads until a JSON decoder has read more than most behind its last value. A value of that size would be held.
-type upTo struct {
-	r    io.Reader
-	read *bytes.Buffer
-	most int64
-}
-
-func (u *upTo) Read(p []byte) (int, error) {
-	left := u.most + 1 - int64(u.read.Len())
-	if left <= 0 {
-		return 0, manifest.ErrLargeDocument
-	}
-	return u.r.Read(p[:min(int64(len(p)), left)])
-}
-
 // documentLimits bound one document of a catalog.
 type documentLimits struct{ bytes, values int64 }
 
@@ -171,7 +156,7 @@ func (l documentLimits) check(text []byte) error {
 	if int64(len(text)) > l.bytes {
 		return l.larger()
 	}
-	if int64(len(text)) > l.values && budget.Places(text) > l.values {
+	if budget.Crowded(text, l.values) {
 		return manifest.OverLimit(fmt.Errorf("more than %d places where a value can begin", l.values))
 	}
 	return nil

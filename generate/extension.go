@@ -70,8 +70,8 @@ func (r *rendering) renderedByV1() error {
 			r.csv.Name)
 		return nil
 	}
-	_, err := olmv1.Render(r.bundle, r.installedByV1())
-	if err != nil {
+	var err error
+	if r.byV1, err = olmv1.Render(r.bundle, r.installedByV1()); err != nil {
 		return refuse(refusedByV1, "OLM v1 refuses %s: %s", r.csv.Name,
 			strings.ReplaceAll(err.Error(), "\n", "; ")).with(OptionProfile)
 	}

@@ -20,12 +20,8 @@ func (r *rendering) installedByV1() olmv1.Options {
 // installer makes the ServiceAccount with which OLM v1 installs the operator, and the rights that it needs for that
 // (operator-controller v1.10: internal/operator-controller/authorization/rbac.go). Releases from v1.11 on need none.
 func (r *rendering) installer(extension string) error {
-	made, err := olmv1.Render(r.bundle, r.installedByV1())
-	if err != nil {
-		return err
-	}
 	var objects []*manifest.Object
-	for _, x := range made {
+	for _, x := range r.byV1 {
 		o, err := objectOLMv1(x, r.options)
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/generate/olmv1"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -154,6 +155,7 @@ type rendering struct {
 	certs    certificates
 	merged   map[*manifest.Object]bool // shipped objects that are part of a generated one
 	objects  []Object
+	byV1     []olmv1.Object // what OLM v1 makes of a ClusterExtension; none if the bundle is partial
 	keys     map[string]int // index of each object
 	warnings []bundle.Warning
 	notes    []manifest.Message

@@ -79,7 +79,7 @@ func named(err error, file string) error {
 // fits refuses a document that no API server stores.
 func (d *Document) fits() error {
 	most := d.limits.ObjectBytes
-	if most < 0 || len(d.Raw) <= most || budget.Weight(d.Raw) <= int64(most) {
+	if most < 0 || !budget.Heavy(d.Raw, int64(most)) {
 		return nil
 	}
 	return d.errorf(0, "", "the document is larger than %s: no API server stores such an object", mib(most))

@@ -75,15 +75,7 @@ func less(of, off []time.Duration) (out []time.Duration) {
 func inside(f func() error) cost {
 	return func() (time.Duration, error) {
 		runtime.GC() // what is left of the run before is not the cost of this one
-		before, err := cpu()
-		if err != nil {
-			return 0, err
-		}
-		if err := f(); err != nil {
-			return 0, err
-		}
-		after, err := cpu()
-		return after - before, err
+		return lap(f)
 	}
 }
 

@@ -135,7 +135,7 @@ func (q *question) sizes() {
 func TooLarge(objects []*manifest.Object) []Finding {
 	q := &question{}
 	for _, o := range objects {
-		if budget.Weight(o.Raw()) < maxBytes/2 { // quotes and braces of JSON do not double it: it need not be parsed
+		if !budget.Heavy(o.Raw(), maxBytes/2) { // quotes and braces of JSON do not double it: it need not be parsed
 			continue
 		}
 		value, err := o.Value()

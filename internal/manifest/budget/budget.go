@@ -3,7 +3,10 @@
 package budget
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -145,6 +148,41 @@ func Weight(text []byte) int64 {
 		}
 	}
 	return n
+}
+
+// Heavy reports whether the Weight of a text is over a number of bytes. A short text is not read for that.
+func Heavy(text []byte, most int64) bool { return int64(len(text)) > most && Weight(text) > most }
+
+// Crowded reports whether a text has more than a number of Places. A short text is not read for that.
+func Crowded(text []byte, most int64) bool { return int64(len(text)) > most && Places(text) > most }
+
+// ErrHeld is the error of a reader of NewDecoder for a value that is too large to be held.
+var ErrHeld = errors.New("the value is too large")
+
+// NewDecoder returns a JSON decoder that holds no more than most bytes of a value.
+func NewDecoder(r io.Reader, most int64) *json.Decoder {
+	in := &within{r: r, most: most}
+	d := json.NewDecoder(in)
+	in.done = d.InputOffset
+	return d
+}
+
+// within reads for a JSON decoder, which holds what it has read of a value until it has all of it.
+type within struct {
+	r    io.Reader
+	read int64
+	done func() int64 // how much of it the decoder is done with
+	most int64        // that the decoder may hold
+}
+
+func (w *within) Read(p []byte) (int, error) {
+	left := w.most + 1 - (w.read - w.done())
+	if left <= 0 {
+		return 0, ErrHeld
+	}
+	n, err := w.r.Read(p[:min(int64(len(p)), left)])
+	w.read += int64(n)
+	return n, err
 }
 
 // Meter charges the files of one input. Several goroutines can use it: whether it is over its budget does not depend on

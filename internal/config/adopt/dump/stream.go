@@ -68,16 +68,14 @@ func (r *reader) stream(s *source) error {
 
 // json reads a stream of JSON values.
 func (r *reader) json(s *source) error {
-	in := &within{r: s.in, most: r.largest}
-	d := json.NewDecoder(in)
-	in.done = d.InputOffset
+	d := budget.NewDecoder(s.in, r.largest)
 	for {
 		err := r.jsonObject(s, d)
 		var bad *manifest.Error
 		switch {
 		case err == nil:
 			continue
-		case errors.Is(err, errLarge):
+		case errors.Is(err, budget.ErrHeld):
 			return manifest.OverLimit(s.errorf(0, "at byte %d, an object of more than %d MiB: no cluster stores one",
 				d.InputOffset(), r.largest>>20))
 		case errors.As(err, &bad):
@@ -91,27 +89,6 @@ func (r *reader) json(s *source) error {
 		}
 		return s.errorf(0, "not JSON at byte %d: %v", d.InputOffset(), err)
 	}
-}
-
-// errLarge is the error of a value that is too large to be held.
-var errLarge = errors.New("too large")
-
-// within reads for a JSON decoder, which holds what it has read of a value until it has all of it.
-type within struct {
-	r    io.Reader
-	read int64
-	done func() int64 // how much of it the decoder is done with
-	most int64        // that the decoder may hold
-}
-
-func (w *within) Read(p []byte) (int, error) {
-	left := w.most + 1 - (w.read - w.done())
-	if left <= 0 {
-		return 0, errLarge
-	}
-	n, err := w.r.Read(p[:min(int64(len(p)), left)])
-	w.read += int64(n)
-	return n, err
 }
 
 // errEnd is the regular end of a stream.
@@ -149,7 +126,7 @@ func (r *reader) jsonObject(s *source, d *json.Decoder) error {
 			return err
 		}
 		if held += int64(len(raw)); held > r.largest {
-			return errLarge
+			return budget.ErrHeld
 		}
 		if err := s.fits(raw); err != nil {
 			return err
@@ -240,9 +217,9 @@ func (r *reader) jsonItem(s *source, raw json.RawMessage) error {
 func (s *source) fits(raw json.RawMessage) error {
 	most := budget.Of(budget.Object)
 	switch {
-	case int64(len(raw)) > most.Bytes && budget.Weight(raw) > most.Bytes:
+	case budget.Heavy(raw, most.Bytes):
 		return s.errorf(0, "an object of more than %d MiB: no API server stores one", most.Bytes>>20)
-	case int64(len(raw)) > most.Values && budget.Places(raw) > most.Values:
+	case budget.Crowded(raw, most.Values):
 		return manifest.OverLimit(s.errorf(0, "an object has more than %d places where a value can begin", most.Values))
 	}
 	return nil
