@@ -24,8 +24,9 @@ build: ## Build ./olmgen and ./olmgen-validate, and print their sizes
 test: ## Run all tests that need nothing but this repository
 	$(OFFLINE) $(TEST) -timeout 30m ./...
 
-test-race: ## Run these tests with the race detector, and with $$OLMGEN_CORPUS every tenth bundle
-	CGO_ENABLED=1 $(OFFLINE) $(TEST) -race -timeout 30m ./...
+RACED ?= ./...
+test-race: ## Run these tests with the race detector, RACED="packages" picks, and with $$OLMGEN_CORPUS every tenth bundle
+	CGO_ENABLED=1 $(OFFLINE) $(TEST) -race -timeout 30m $(RACED)
 	@test -z "$$OLMGEN_CORPUS" || { set -x; CGO_ENABLED=1 $(TEST) -race -short -timeout 30m ./golden -run 'TestCorpus$$'; }
 
 test-corpus: ## Run all tests with the bundles of $$OLMGEN_CORPUS and the clusters of $$OLMGEN_ORACLE
@@ -33,7 +34,10 @@ test-corpus: ## Run all tests with the bundles of $$OLMGEN_CORPUS and the cluste
 	$(TEST) -timeout 50m ./...
 
 test-growth: ## Double every dimension of inputs: time and allocations may grow with an exponent of 1.4 at most
-	OLMGEN_GROWTH=1 $(OFFLINE) $(TEST) -count=1 -timeout 60m -p 1 -run '^TestGrowth$$' ./cmd/olmgen ./internal/config/adopt
+	@for part in 1/2 2/2; do \
+		(OLMGEN_GROWTH=$$part $(OFFLINE) $(TEST) -count=1 -timeout 60m -p 1 -run '^TestGrowth$$' ./cmd/olmgen ./internal/config/adopt || \
+			echo "$$part failed" >&3) & \
+	done 3>.growth; wait; failed=$$(cat .growth); rm -f .growth; test -z "$$failed"
 
 EDITS ?= 100000
 test-edits: ## Change EDITS fields at random, over $$OLMGEN_CORPUS too: "olmgen diff" is empty if and only if nothing but noise differs
@@ -73,7 +77,11 @@ lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## Run go mod tidy and golangci-l
 	cd e2e/helm && $< run ./...
 	cd e2e/authorizer && $< run ./...
 	cd e2e/resolver && $< run ./...
+	cd e2e/neighbours/cert-manager && $< run ./...
+	cd e2e/neighbours/pipeline/kpt && $< run ./...
 	cd e2e/browser && $< run ./...
+	cd e2e/neighbours/olmv1/boxcutter && $< run ./...
+	cd e2e/neighbours/argocd && $< run ./...
 
 $(BIN)/golangci-lint-$(GOLANGCI_VERSION):
 	mkdir -p $(BIN)
@@ -211,21 +219,26 @@ $(BIN)/apidiff-$(APIDIFF_VERSION):
 	GOBIN=$(BIN) $(GO) install golang.org/x/exp/cmd/apidiff@$(APIDIFF_VERSION)
 	mv $(BIN)/apidiff $@
 
+# Programs that stand beside olmgen in a cluster or a pipeline; WITH picks some.
+NEIGHBOURS := $(patsubst e2e/neighbours/%/build.sh,%,$(wildcard e2e/neighbours/*/build.sh))
+
 harness: ## Build the API server, OLM and the harness that "make live" and "make e2e" run (see e2e/README.md)
-	e2e/build.sh
+	e2e/build.sh $(if $(filter neighbours,$(CHECK)),$(or $(WITH),$(NEIGHBOURS)))
 
 live: harness ## Install bundles with a real OLM and compare with golden/live; UPDATE=1 writes it, CASES=regexp picks
 	e2e/.bin/harness -run '$(CASES)' $(if $(UPDATE),-update) live
 
-# The checks of "make e2e". All but resolve need a cluster.
-CHECKS := $(or $(CHECK),dry-run apply upgrade access crs adopt refused $(if $(CASES),,resolve))
-CLUSTER_CHECKS := $(filter-out resolve,$(CHECKS))
+# The checks of "make e2e". All but resolve and pin need a cluster.
+CHECKS := $(or $(CHECK),dry-run apply upgrade access crs adopt refused admission pinned $(if $(CASES),,resolve pin))
+CLUSTER_CHECKS := $(filter-out resolve pin,$(CHECKS))
 
 e2e: $(if $(CLUSTER_CHECKS),harness) ## Apply what olmgen renders to a real API server, and ask OLM's resolver; CHECK=name, CASES=regexp, SAMPLE=n pick
-	$(if $(CLUSTER_CHECKS),e2e/.bin/harness -run '$(CASES)' -sample $(or $(SAMPLE),1) $(if $(UPDATE),-update) e2e $(CLUSTER_CHECKS))
-	$(if $(filter resolve,$(CHECKS)),cd e2e/resolver && CGO_ENABLED=0 $(GO) build -trimpath -o ../.bin/resolver .)
+	$(if $(CLUSTER_CHECKS),e2e/.bin/harness -run '$(CASES)' -sample $(or $(SAMPLE),1) $(if $(UPDATE),-update) -with '$(WITH)' e2e $(CLUSTER_CHECKS))
+	$(if $(filter resolve pin,$(CHECKS)),cd e2e/resolver && CGO_ENABLED=0 $(GO) build -trimpath -o ../.bin/resolver .)
 	$(if $(filter resolve,$(CHECKS)),e2e/.bin/resolver -seed $(or $(SEED),1) -cases $(or $(CASES),100) random)
 	$(if $(filter resolve,$(CHECKS)),e2e/.bin/resolver -seed $(or $(SEED),1) -cases $(or $(CASES),100) mutants)
+	$(if $(filter pin,$(CHECKS)),e2e/.bin/resolver -seed $(or $(SEED),1) -cases $(or $(CASES),100) -runs 5 -more-runs 5 pin)
+	$(if $(filter pin,$(CHECKS)),$(if $(OLMGEN_ORACLE),e2e/.bin/resolver -runs 5 -more-runs 5 pin $(OLMGEN_ORACLE)/resolver/cases))
 
 e2e-test: harness ## Test the harness: killed at any moment it leaves nothing behind
 	cd e2e/harness && $(TEST) -count=1 ./...

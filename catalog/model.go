@@ -25,10 +25,10 @@ import (
 
 // The schemas of the documents that opm reads.
 const (
-	schemaPackage      = "olm.package"
-	schemaChannel      = "olm.channel"
-	schemaBundle       = "olm.bundle"
-	schemaDeprecations = "olm.deprecations"
+	SchemaPackage      = "olm.package"
+	SchemaChannel      = "olm.channel"
+	SchemaBundle       = "olm.bundle"
+	SchemaDeprecations = "olm.deprecations"
 )
 
 // The property types that OLM reads.
@@ -93,7 +93,8 @@ type Channel struct {
 	Name    string
 	Entries []Entry // in the order of the catalog
 
-	index index // of the entries
+	origin *origin // the olm.channel
+	index  index   // of the entries
 }
 
 // Entry is a bundle in a channel, with the bundles that it updates.
@@ -128,6 +129,10 @@ type Deprecation struct {
 	Schema  string // olm.package, olm.channel or olm.bundle
 	Name    string // of the channel or bundle
 	Message string
+}
+
+func (d Deprecation) sameReference(o Deprecation) bool {
+	return d.Schema == o.Schema && d.Name == o.Name
 }
 
 // PackageProperty is the value of olm.package.

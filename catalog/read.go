@@ -105,13 +105,13 @@ func (r *reader) add(file string, d document) error {
 		return nil
 	}
 	switch blob.Schema {
-	case schemaPackage:
+	case SchemaPackage:
 		r.addPackage(&blob, place, r.origin(file, d, blob.Name))
-	case schemaChannel:
-		return r.addChannel(&blob, place, d.text)
-	case schemaBundle:
+	case SchemaChannel:
+		return r.addChannel(&blob, place, d.text, r.origin(file, d, blob.Package))
+	case SchemaBundle:
 		r.addBundle(&blob, place, r.origin(file, d, blob.Package))
-	case schemaDeprecations:
+	case SchemaDeprecations:
 		return r.addDeprecations(&blob, place)
 	default:
 		r.addOther(&blob, place)
@@ -121,7 +121,7 @@ func (r *reader) add(file string, d document) error {
 
 // nullKey returns the first key that must be a text and is null, as in a file that ends behind "name:"; or "".
 func (b *blob) nullKey(data []byte) string {
-	if b.Schema != "" && b.Name != "" && (b.Package != "" || b.Schema == schemaPackage) {
+	if b.Schema != "" && b.Name != "" && (b.Package != "" || b.Schema == SchemaPackage) {
 		return ""
 	}
 	var keys map[string]json.RawMessage
@@ -164,7 +164,7 @@ func (r *reader) addOther(doc *blob, place Place) {
 			text: fmt.Sprintf("invalid custom schema meta: invalid %s: %s", part.name, wrong)})
 		return
 	}
-	known := []string{schemaPackage, schemaChannel, schemaBundle, schemaDeprecations}
+	known := []string{SchemaPackage, SchemaChannel, SchemaBundle, SchemaDeprecations}
 	nearest := text.Nearest(doc.Schema, known)
 	if nearest != "" || strings.HasPrefix(doc.Schema, "olm.") {
 		r.catalog.unknown = append(r.catalog.unknown, UnknownSchema{place, doc.Schema, nearest})
@@ -218,13 +218,13 @@ func entriesOf[T any](doc *blob) ([]T, error) {
 	return list.Entries, nil
 }
 
-func (r *reader) addChannel(doc *blob, place Place, written []byte) error {
+func (r *reader) addChannel(doc *blob, place Place, written []byte, from *origin) error {
 	p := r.pkg(doc.Package, place)
 	entries, err := entriesOf[Entry](doc)
 	if err != nil {
 		return err
 	}
-	ch := &Channel{Place: place, Name: doc.Name, Entries: entries}
+	ch := &Channel{Place: place, Name: doc.Name, Entries: entries, origin: from}
 	if p.Channel(doc.Name) != nil {
 		p.fault(place, "duplicate-channel", "package %q has duplicate channel %q", p.Name, doc.Name)
 		return nil

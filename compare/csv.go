@@ -194,13 +194,43 @@ func below(value any, keys ...string) any {
 	return value
 }
 
+const operatorCondition = "OperatorCondition"
+
+// leftConditions matches OperatorConditions that have nothing in common but their namespace, where each release has one
+// of these: the operator has another name.
+func leftConditions(pairs []workload.Pair) []workload.Pair {
+	left := map[string][2][]*manifest.Object{}
+	for _, p := range pairs {
+		o := p.Any()
+		if o.Kind != operatorCondition || p.Old != nil && p.New != nil {
+			continue
+		}
+		sides := left[o.Namespace]
+		if p.Old != nil {
+			sides[0] = append(sides[0], o)
+		} else {
+			sides[1] = append(sides[1], o)
+		}
+		left[o.Namespace] = sides
+	}
+	var out []workload.Pair
+	for _, namespace := range slices.Sorted(maps.Keys(left)) {
+		if sides := left[namespace]; len(sides[0]) == 1 && len(sides[1]) == 1 {
+			out = append(out, workload.Pair{Old: sides[0][0], New: sides[1][0]})
+		}
+	}
+	return out
+}
+
 // compareRBAC compares what permissions do not depend on: labels and annotations of roles and bindings. It does so for
 // OperatorConditions, too, whose names OLM gives.
 func compareRBAC(old, now State) ([]change.Change, error) {
 	var out []change.Change
-	for _, p := range workload.PairsOf(old.Objects, now.Objects, func(o *manifest.Object) bool {
-		return o.Group() == rbacv1.GroupName && strings.Contains(o.Kind, "Role") || o.Kind == "OperatorCondition"
-	}) {
+	pairs := workload.PairsOf(old.Objects, now.Objects, func(o *manifest.Object) bool {
+		return o.Group() == rbacv1.GroupName && strings.Contains(o.Kind, "Role") || o.Kind == operatorCondition
+	})
+	locate := place(old, now)
+	for _, p := range slices.Concat(pairs, leftConditions(pairs)) {
 		if p.Old == nil || p.New == nil {
 			continue
 		}
@@ -211,7 +241,7 @@ func compareRBAC(old, now State) ([]change.Change, error) {
 		for i := range list {
 			list[i].Part = change.Rest
 		}
-		file, line := place(old, now)(p.New, "")
+		file, line := locate(p.New, "")
 		for _, c := range oneRest(list) {
 			c.Object, c.File, c.Line = p.New.Identity(), file, line
 			out = append(out, c)

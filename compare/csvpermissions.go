@@ -3,6 +3,7 @@ package compare
 import (
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -13,9 +14,29 @@ import (
 	"github.com/olmgen/olmgen/permissions"
 )
 
-// csvPermissions finds the permissions that a CSV asks for and that are not among the objects: in a tree that OLM
-// reads. OLM makes roles of them (OLM: pkg/controller/registry/resolver/rbac.go).
-func (r *Report) csvPermissions(p pair, old, now State) ([]change.Change, error) {
+// asking finds the permissions that a CSV asks for and that are not among the objects: in a tree that OLM reads. OLM
+// makes roles of them (OLM: pkg/controller/registry/resolver/rbac.go).
+type asking struct {
+	old, now func() *grants
+	changing func() (accounts map[permissions.Subject]bool, roles bool) // that gain or lose something
+}
+
+func (r *Report) asking(old, now State) asking {
+	return asking{
+		sync.OnceValue(func() *grants { return grantsOf(old) }),
+		sync.OnceValue(func() *grants { return grantsOf(now) }),
+		sync.OnceValues(func() (map[permissions.Subject]bool, bool) {
+			out, roles := map[permissions.Subject]bool{}, false
+			for _, i := range r.Permissions {
+				out[i.Subject] = true
+				roles = roles || i.Subject.IsRole()
+			}
+			return out, roles
+		}),
+	}
+}
+
+func (k asking) compare(p pair) ([]change.Change, error) {
 	var out []change.Change
 	for _, scope := range []string{"clusterPermissions", "permissions"} {
 		before, err := asked(p.old, scope)
@@ -30,8 +51,11 @@ func (r *Report) csvPermissions(p pair, old, now State) ([]change.Change, error)
 		maps.Copy(accounts, after)
 		for _, account := range slices.Sorted(maps.Keys(accounts)) {
 			a, b := before[account], after[account]
-			rendered := granted(old, p.old, account, a) && granted(now, p.now, account, b)
-			if covers(a, b) && covers(b, a) || rendered && r.changes(p.now, account) {
+			if covers(a, b) && covers(b, a) {
+				continue
+			}
+			rendered := k.old().all(p.old, account, a) && k.now().all(p.now, account, b)
+			if rendered && k.changes(p.now, account) {
 				continue
 			}
 			c := change.Change{Part: change.Account, Field: "spec.install.spec." + scope + "[" + account + "]",
@@ -53,11 +77,13 @@ func (r *Report) csvPermissions(p pair, old, now State) ([]change.Change, error)
 }
 
 // changes reports whether an account, or whoever is bound to a role, gains or loses something.
-func (r *Report) changes(o *Operator, account string) bool {
-	subject := permissions.Subject{Kind: accountKind, Namespace: o.Namespace, Name: account}
-	return slices.ContainsFunc(r.Permissions, func(i permissions.Item) bool {
-		return i.Subject == subject || i.Subject.IsRole()
-	})
+func (k asking) changes(o *Operator, account string) bool {
+	accounts, roles := k.changing()
+	return roles || accounts[accountIn(o, account)]
+}
+
+func accountIn(o *Operator, account string) permissions.Subject {
+	return permissions.Subject{Kind: accountKind, Namespace: o.Namespace, Name: account}
 }
 
 // asked returns what a CSV asks for, by account.
@@ -85,20 +111,43 @@ func asked(o *Operator, scope string) (map[string]atoms, error) {
 
 type atoms map[rbac.Atom]bool
 
-// granted reports whether the objects of a state grant all this to an account or by a role.
-func granted(s State, o *Operator, account string, asked atoms) bool {
-	subject := permissions.Subject{Kind: accountKind, Namespace: o.Namespace, Name: account}
-	var held rbac.Index[bool]
+// grants are what the objects of a state grant to each account, and by roles.
+type grants struct {
+	accounts map[permissions.Subject]*rbac.Index[bool]
+	roles    rbac.Index[bool]
+}
+
+func grantsOf(s State) *grants {
+	g := &grants{accounts: map[permissions.Subject]*rbac.Index[bool]{}}
 	for _, i := range slices.Concat(s.Permissions.Permissions, s.Roles.Items) {
-		if i.Subject != subject && !i.Subject.IsRole() {
-			continue
+		held := &g.roles
+		if !i.Subject.IsRole() {
+			if held = g.accounts[i.Subject]; held == nil {
+				held = &rbac.Index[bool]{}
+				g.accounts[i.Subject] = held
+			}
 		}
 		for _, a := range rbac.Atoms(rbacv1.PolicyRule{Verbs: i.Verbs, APIGroups: i.APIGroups,
 			Resources: i.Resources, ResourceNames: i.ResourceNames, NonResourceURLs: i.NonResourceURLs}) {
 			held.Add(a, true)
 		}
 	}
-	return covered(asked, &held)
+	return g
+}
+
+// all reports whether all this is granted to an account or by a role.
+func (g *grants) all(o *Operator, account string, asked atoms) bool {
+	own := g.accounts[accountIn(o, account)]
+	for a := range asked {
+		_, ok := g.roles.Covers(a)
+		if !ok && own != nil {
+			_, ok = own.Covers(a)
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // covers reports whether some atoms allow all that others allow.
@@ -107,11 +156,7 @@ func covers(a, b atoms) bool {
 	for x := range a {
 		held.Add(x, true)
 	}
-	return covered(b, &held)
-}
-
-func covered(list atoms, held *rbac.Index[bool]) bool {
-	for a := range list {
+	for a := range b {
 		if _, ok := held.Covers(a); !ok {
 			return false
 		}

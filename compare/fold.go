@@ -71,20 +71,28 @@ func fold(list []line) []line {
 		}
 		return l.key(l.where, l.value, fmt.Sprint(len(l.fields) > 0)) +
 			strings.Join(slices.Concat(l.objects, l.versions), "\x00")
-	}, func(into *line, l line) { into.fields = append(into.fields, l.fields...) })
+	}, func(_ int, into *line, l line) { into.fields = append(into.fields, l.fields...) })
 	list = merge(list, func(l line) string {
 		if len(l.versions) == 0 {
 			return ""
 		}
 		return l.key(l.what) + strings.Join(slices.Concat(l.objects, l.fields), "\x00")
-	}, func(into *line, l line) { into.versions = append(into.versions, l.versions...) })
+	}, func(_ int, into *line, l line) { into.versions = append(into.versions, l.versions...) })
+	known := map[int]map[string]bool{} // the objects of lines with several
 	return merge(list, func(l line) string { return l.key(l.where, withoutDigests(l.description())) },
-		func(into *line, l line) {
+		func(n int, into *line, l line) {
 			if into.description() != l.description() {
 				into.fields, into.versions, into.what = nil, nil, withoutDigests(l.description())
 			}
+			if known[n] == nil {
+				known[n] = map[string]bool{}
+				for _, o := range into.objects {
+					known[n][o] = true
+				}
+			}
 			for _, o := range l.objects {
-				if !slices.Contains(into.objects, o) {
+				if !known[n][o] {
+					known[n][o] = true
 					into.objects = append(into.objects, o)
 				}
 			}
@@ -96,23 +104,33 @@ func (l line) key(texts ...string) string {
 	return strings.Join(append(texts, l.change.Text, string(l.severity), l.why, ""), "\x00")
 }
 
-// merge joins lines with the same key. A line without one stays alone.
-func merge(list []line, key func(line) string, join func(into *line, l line)) []line {
+// merge joins lines with the same key: join gets the number of the line in the result. A line without a key stays
+// alone.
+func merge(list []line, key func(line) string, join func(n int, into *line, l line)) []line {
+	type place struct {
+		line int
+		at   string
+	}
 	var out []line
-	index := map[string]int{}
+	index, known := map[string]int{}, map[place]bool{}
 	for _, l := range list {
 		k := key(l)
 		n, ok := index[k]
 		if k == "" || !ok {
-			index[k] = len(out)
+			n = len(out)
+			index[k] = n
 			l.objects, l.fields = slices.Clone(l.objects), slices.Clone(l.fields)
 			l.versions, l.at = slices.Clone(l.versions), slices.Clone(l.at)
 			out = append(out, l)
-			continue
-		}
-		join(&out[n], l)
-		if len(l.at) > 0 && slices.Equal(out[n].objects, l.objects) && !slices.Contains(out[n].at, l.at[0]) {
+		} else {
+			join(n, &out[n], l)
+			if len(l.at) == 0 || known[place{n, l.at[0]}] || !slices.Equal(out[n].objects, l.objects) {
+				continue
+			}
 			out[n].at = append(out[n].at, l.at...)
+		}
+		for _, at := range l.at {
+			known[place{n, at}] = true
 		}
 	}
 	return out
@@ -138,11 +156,13 @@ func withoutDigests(s string) string { return shortDigests().ReplaceAllString(s,
 // tables has a table for each object, or for the objects that some lines are about.
 func tables(list []line) []findings.Table {
 	var out []findings.Table
+	index := map[string]int{}
 	for _, l := range list {
 		title := titleOfObjects(l)
-		i := slices.IndexFunc(out, func(t findings.Table) bool { return t.Title == title })
-		if i < 0 {
+		i, ok := index[title]
+		if !ok {
 			i = len(out)
+			index[title] = i
 			out = append(out, findings.Table{Title: title, Columns: []findings.Column{{Title: "Change"},
 				{Title: "Severity", Width: 7, Before: " "}, {Title: "Where", Align: true}, {Title: "What"},
 				{Title: "At", Style: findings.Code, Aside: true, Place: true}, {Title: "Why", Aside: true}}})

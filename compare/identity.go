@@ -20,6 +20,7 @@ import (
 // identity compares what operators say of themselves.
 func (r *Report) identity(pairs []pair, old, now State) ([]change.Change, error) {
 	var out []change.Change
+	asking := r.asking(old, now)
 	for _, p := range pairs {
 		var list []change.Change
 		switch {
@@ -35,7 +36,7 @@ func (r *Report) identity(pairs []pair, old, now State) ([]change.Change, error)
 			if err != nil {
 				return nil, err
 			}
-			asked, err := r.csvPermissions(p, old, now)
+			asked, err := asking.compare(p)
 			if err != nil {
 				return nil, err
 			}

@@ -20,6 +20,8 @@ import (
 type CatalogPlace struct {
 	Group, Index int    // in the file
 	Name         string // of the operator, as layouts and messages call it
+	File         string // the RenderConfig
+	Line         int    // of the operator in it
 	Catalog      *catalog.Catalog
 	Source       string // of the catalog, as the file has it; empty if the catalog is not in the file
 	catalog.Choice
@@ -77,6 +79,9 @@ func (c *Config) InCatalogs(ctx context.Context, o Options, others ...*catalog.C
 				continue
 			}
 			place := CatalogPlace{Group: i, Index: j, Name: cmp.Or(b.Name, b.Package, b.Source)}
+			if c.object != nil {
+				place.File, place.Line = c.object.File, c.object.LineOf(at(i, j, "source"))
+			}
 			var err error
 			if path := source.Several(source.In(o.Dir, b.Source)); path != "" {
 				if read[path] == nil {

@@ -37,7 +37,7 @@ func (c *Config) check() error {
 	if err := c.checkMetadata(); err != nil {
 		return err
 	}
-	if _, err := c.kubeVersion(); err != nil {
+	if _, err := c.cluster(); err != nil {
 		return err
 	}
 	for i, p := range c.Patches {

@@ -160,7 +160,8 @@ var groupFields = []Option{
 	{Name: "serviceAccount", Flag: "service-account", Value: "NAME", Topic: TopicPlacement,
 		ID:       generate.OptionServiceAccount,
 		Profiles: with(likeOLMv0, generate.ProfileSubscription, generate.ProfileClusterExtension),
-		Text:     "the ServiceAccount that limits the OperatorGroup, or, up to OLM v1.10, installs the operator"},
+		Text: "the ServiceAccount that limits the OperatorGroup, or, with releases of OLM v1 that require one, " +
+			"installs the operator"},
 	{Name: "copiedCSVNamespaces", Type: List, Flag: "copied-csv-namespaces", Value: "A,B", NotEmpty: true,
 		Topic: TopicPlacement,
 		ID:    generate.OptionCopiedCSVNamespaces, Profiles: likeOLMv0,

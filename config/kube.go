@@ -4,45 +4,29 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/blang/semver/v4"
-
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// ParseKubeVersion reads a version of Kubernetes, such as 1.31 or v1.31.4+k3s1.
-func ParseKubeVersion(text string) (*semver.Version, error) {
-	v, err := semver.ParseTolerant(text)
-	if err != nil || v.Major != 1 {
-		return nil, &FlagError{fmt.Sprintf("%q is not a version of Kubernetes", text), "write it as 1.31 or v1.31.4"}
-	}
-	v.Pre, v.Build = nil, nil // distributions put their own there
-	return &v, nil
-}
+// inputFields are the fields of a RenderConfig that say which releases are in the cluster.
+var inputFields = map[fit.Input]string{fit.InputOLM: "olmVersion", fit.InputOpenShift: "openshiftVersion",
+	fit.InputKube: "kubeVersion"}
 
-// kubeVersion returns the Kubernetes version of the cluster, which may be that of OpenShift; nil if none is given.
-func (c *Config) kubeVersion() (*semver.Version, error) {
-	if c.KubeVersion == "" && c.OpenShiftVersion != "" {
-		r, err := versions.Parse(versions.OpenShift, c.OpenShiftVersion)
-		if err != nil {
-			return nil, c.errorf("openshiftVersion", manifest.HintOf(err), "%v", err)
-		}
-		return &semver.Version{Major: 1, Minor: r.Kubernetes()}, nil
+// cluster returns the releases that the RenderConfig names.
+func (c *Config) cluster() (fit.Cluster, error) {
+	cluster, err := fit.GivenBy(c.OLMVersion, c.OpenShiftVersion, c.KubeVersion).Read()
+	if bad, ok := errors.AsType[*fit.InputError](err); ok {
+		return cluster, c.errorf(inputFields[bad.Input], manifest.HintOf(err), "%v", err)
 	}
-	if c.KubeVersion == "" {
-		return nil, nil
-	}
-	v, err := ParseKubeVersion(c.KubeVersion)
-	if bad, ok := errors.AsType[*FlagError](err); ok {
-		return nil, c.errorf("kubeVersion", bad.Tip, "%s", bad.Msg)
-	}
-	return v, err
+	return cluster, err
 }
 
 // checkKube refuses operators that need a newer Kubernetes, and objects that it does not serve.
 func (c *Config) checkKube(all []*loaded, objects []generate.Shared) error {
-	cluster, err := c.kubeVersion()
+	releases, err := c.cluster()
+	cluster := releases.Kubernetes()
 	if err != nil || cluster == nil {
 		return err
 	}
@@ -51,11 +35,10 @@ func (c *Config) checkKube(all []*loaded, objects []generate.Shared) error {
 		field, release = "openshiftVersion", fmt.Sprintf("1.%d (OpenShift %s)", cluster.Minor, c.OpenShiftVersion)
 	}
 	for _, l := range all {
-		least, err := semver.ParseTolerant(l.Bundle.CSV.Spec.MinKubeVersion)
-		if err == nil && cluster.LT(least) {
+		unmet, err := releases.MinKube(l.Bundle.CSV.Spec.MinKubeVersion)
+		if err == nil && unmet != "" { // what is no version is for "validate": not every profile asks
 			return c.errorf(field, "choose an older version of the operator, or a newer cluster",
-				"%s needs Kubernetes %s (spec.minKubeVersion), and the cluster has %s", l.Bundle.CSV.Name, least,
-				release)
+				"%s: spec.minKubeVersion: %s", l.Bundle.CSV.Name, unmet)
 		}
 	}
 	for _, o := range objects {

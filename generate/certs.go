@@ -184,8 +184,11 @@ func (r *rendering) certificate(s *serving) error {
 		return nil
 	}
 	const apiVersion = "cert-manager.io/v1"
-	ns, issuer := r.options.Namespace, r.certs.issuer
+	ns, issuer, subject := r.options.Namespace, r.certs.issuer, ""
 	if issuer.Name == "" {
+		// The subject of a self-signed certificate is its issuer, which must have a name (RFC 5280, 4.1.2.4). The name
+		// of the Service fits into 64 characters whatever the namespace.
+		subject = s.service
 		issuer = Issuer{"Issuer", shortName(r.names.base + "-selfsigned")}
 		view := templates.Issuer{Ownership: r.names.owned(), Name: issuer.Name, Namespace: ns}
 		if err := r.author("issuer.yaml",
@@ -195,8 +198,8 @@ func (r *rendering) certificate(s *serving) error {
 	}
 	host := s.service + "." + ns
 	view := templates.Certificate{Ownership: r.names.owned(), Name: s.secret(), Namespace: ns, Secret: s.secret(),
-		Hosts: []string{host, host + ".svc", host + ".svc.cluster.local"}, IssuerKind: issuer.Kind,
-		IssuerName: issuer.Name}
+		CommonName: subject, Hosts: []string{host, host + ".svc", host + ".svc.cluster.local"},
+		IssuerKind: issuer.Kind, IssuerName: issuer.Name}
 	return r.author("certificate.yaml",
 		Object{APIVersion: apiVersion, Kind: "Certificate", Namespace: ns, Name: view.Name}, view)
 }

@@ -60,7 +60,22 @@ func extensionInstallable(r *rendering) error {
 	if len(r.csv.Spec.WebhookDefinitions) > 0 {
 		r.note("%s serves webhooks: OLM v1 needs cert-manager for them, or OpenShift's service CA", r.csv.Name)
 	}
+	r.failsInV1()
 	return nil
+}
+
+// failsInV1 warns of what operator-controller v1.10 and v1.11 accept and do not get installed (e2e/harness/olmv1.go).
+func (r *rendering) failsInV1() {
+	if r.csv.Spec.Version.String() == "0.0.0" && !r.bundle.CSVObject.Has("spec", "version") {
+		r.warnInstallation("%s has no spec.version: OLM v1 does not install it unless its catalog gives it a version",
+			r.csv.Name)
+	}
+	for _, w := range r.csv.Spec.WebhookDefinitions {
+		if w.ContainerPort == 0 {
+			r.warnInstallation("webhook %s has no containerPort: OLM v1 takes 0 for it, which the API server refuses",
+				w.GenerateName)
+		}
+	}
 }
 
 // renderedByV1 refuses a bundle whose objects OLM v1 refuses.
@@ -70,8 +85,11 @@ func (r *rendering) renderedByV1() error {
 			r.csv.Name)
 		return nil
 	}
-	var err error
-	if r.byV1, err = olmv1.Render(r.bundle, r.installedByV1()); err != nil {
+	o, err := r.installedByV1()
+	if err != nil {
+		return err
+	}
+	if r.byV1, err = olmv1.Render(r.bundle, o); err != nil {
 		return refuse(refusedByV1, "OLM v1 refuses %s: %s", r.csv.Name,
 			strings.ReplaceAll(err.Error(), "\n", "; ")).with(OptionProfile)
 	}

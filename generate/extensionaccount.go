@@ -8,13 +8,15 @@ import (
 )
 
 // installedByV1 returns the options with which OLM v1 renders the bundle. OpenShift has no cert-manager.
-func (r *rendering) installedByV1() olmv1.Options {
-	o := olmv1.Options{Namespace: r.options.Namespace, TargetNamespaces: r.targets, Certs: olmv1.CertManager,
+func (r *rendering) installedByV1() (olmv1.Options, error) {
+	release, err := r.options.renderer()
+	o := olmv1.Options{Release: release, Namespace: r.options.Namespace, TargetNamespaces: r.targets,
+		Certs:  olmv1.CertManager,
 		Config: deploymentConfig(r.options.Config)}
 	if r.options.OpenShiftVersion != "" {
 		o.Certs = olmv1.ServiceCA
 	}
-	return o
+	return o, err
 }
 
 // installer makes the ServiceAccount with which OLM v1 installs the operator, and the rights that it needs for that
@@ -43,14 +45,13 @@ func (r *rendering) installer(extension string) error {
 		Namespace: ns}); err != nil {
 		return err
 	}
-	roles, err := needs.Objects(installer.Subject{Namespace: ns, ServiceAccount: account.Name, Name: account.Name},
-		r.options.Templates)
+	roles, err := installer.Objects(needs,
+		installer.Subject{Namespace: ns, ServiceAccount: account.Name, Name: account.Name},
+		r.options.Templates, Written)
 	if err != nil {
 		return err
 	}
-	for _, x := range roles {
-		o := Object{APIVersion: x.APIVersion, Kind: x.Kind, Namespace: x.Namespace, Name: x.Name}
-		o.setText(x.Data)
+	for _, o := range roles {
 		r.add(o)
 	}
 	r.note("%s is the ServiceAccount that installs the operator; its rights are those for this release of it: render "+

@@ -150,6 +150,49 @@ apiservicedefinitions:
 	}
 }
 
+// What OLM v1 accepts and does not get installed is a warning.
+func TestClusterExtensionFails(t *testing.T) {
+	const version = "version: 1.0.0"
+	hook := func(port string) string {
+		return `
+webhookdefinitions:
+- type: ValidatingAdmissionWebhook
+  generateName: v.memo.example.com
+  deploymentName: my.dep
+  admissionReviewVersions: [v1]
+  sideEffects: None` + port
+	}
+	const noVersion = "has no spec.version: OLM v1 does not install it"
+	const noPort = "webhook v.memo.example.com has no containerPort: OLM v1 takes 0 for it"
+	for _, c := range []struct {
+		name, spec string
+		want       []string
+	}{
+		{"neither", version + hook("\n  containerPort: 443"), nil},
+		{"no version", hook("\n  containerPort: 443"), []string{noVersion}},
+		{"no port", version + hook(""), []string{noPort}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := testBundle(t, allModes+ownsMemcached+oneDeployment+"\n"+c.spec, memcachedCRD)
+			result, err := Render(b, Options{Profile: ProfileClusterExtension, Namespace: "memo"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, w := range result.Warnings {
+				for _, text := range []string{noVersion, noPort} {
+					if strings.Contains(w.Msg, text) {
+						got = append(got, text)
+					}
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 // What OLM v1's renderer would refuse is refused on one line.
 func TestClusterExtensionAsksTheRenderer(t *testing.T) {
 	b := testBundle(t, allModes+ownsMemcached+oneDeployment, memcachedCRD)
@@ -252,6 +295,7 @@ kind: ClusterRole
 metadata: {name: memcacheds.cache.example.com-v1alpha1-view}
 rules: []
 `)
+	b.CSV.Spec.Version.Patch = 1
 	o := Options{Profile: ProfileClusterExtension, Namespace: "cache", OLMVersion: "v1.11"}
 	want := []string{"ClusterExtension memcached", "ClusterRole memcacheds.cache.example.com-v1alpha1-admin", "ClusterRole memcacheds.cache.example.com-v1alpha1-edit"}
 	if diff := cmp.Diff(want, rendered(t, b, o).keys()); diff != "" {

@@ -47,7 +47,8 @@ func olmv1View(x olmv1.Object) (string, any) {
 	case "Certificate":
 		hosts, _ := spec["dnsNames"].([]any)
 		view := templates.Certificate{Name: x.Name, Namespace: x.Namespace, CommonName: spec.stringAt("commonName"),
-			IssuerName: spec.child("issuerRef").stringAt("name"), Secret: spec.stringAt("secretName")}
+			IssuerName: spec.child("issuerRef").stringAt("name"), Secret: spec.stringAt("secretName"),
+			LateRenewal: spec.stringAt("renewBefore") == ""}
 		for _, h := range hosts {
 			host, _ := h.(string)
 			view.Hosts = append(view.Hosts, host)

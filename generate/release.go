@@ -1,7 +1,7 @@
 package generate
 
 import (
-	"strings"
+	"errors"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -24,32 +24,26 @@ func (p Profile) Installer() string {
 }
 
 // cluster returns the releases that the options name.
-func (o Options) cluster() (c fit.Cluster, err error) {
-	for _, given := range []struct {
-		option Option
-		text   string
-		parse  func(string) (versions.Release, error)
-	}{{OptionOLMVersion, o.OLMVersion, versions.ParseOLM},
-		{OptionOpenShiftVersion, o.OpenShiftVersion, func(text string) (versions.Release, error) {
-			return versions.Parse(versions.OpenShift, text)
-		}}} {
-		if given.text == "" {
-			continue
+func (o Options) cluster() (fit.Cluster, error) {
+	c, err := fit.GivenBy(o.OLMVersion, o.OpenShiftVersion, "").Read()
+	if bad, ok := errors.AsType[*fit.InputError](err); ok {
+		option := OptionOLMVersion
+		if bad.Input == fit.InputOpenShift {
+			option = OptionOpenShiftVersion
 		}
-		r, err := given.parse(given.text)
-		if err != nil {
-			return c, refuseOption(given.option, manifest.HintOf(err), "%v", err)
-		}
-		switch r.Product {
-		case versions.OpenShift:
-			c.OpenShift = &r
-		case versions.OLM:
-			c.OLM = &r
-		default:
-			c.Controller = &r
-		}
+		return c, refuseOption(option, manifest.HintOf(err), "%v", err)
 	}
 	return c, o.checkOLM(c)
+}
+
+// renderer returns the release that renders for OLM v1: that of OLM v1 if there is one, else that of OpenShift; empty:
+// the newest.
+func (o Options) renderer() (string, error) {
+	c, err := o.cluster()
+	if err != nil || c.Controller == nil && c.OpenShift == nil {
+		return "", err
+	}
+	return c.Controllers()[0].Number(), nil
 }
 
 // checkOLM refuses a release of the OLM that the profile is not for.
@@ -80,10 +74,15 @@ func (o Options) fits(b *bundle.Bundle, r *Result) (warnings []bundle.Warning, n
 	if o.Properties != nil {
 		operator.Properties = o.Properties
 	}
+	if !c.Known() && o.Profile.Installer() == string(fit.OLMv1) {
+		for _, text := range fit.Refusing(operator) {
+			notes = append(notes, manifest.Message{Msg: text})
+		}
+	}
 	for _, f := range fit.Findings(operator, fit.Form(o.Profile.Installer()), c) {
 		class := bundle.WarnInstallation
 		switch f.Rule {
-		case fit.RuleServices, fit.RuleDependencies, fit.RuleModes, fit.RuleWebhooks:
+		case fit.RuleServices, fit.RuleDependencies, fit.RuleModes, fit.RuleWebhooks, fit.RuleKinds:
 			if f.Level == fit.Error && c.Known() {
 				return nil, nil, refuse(refusedByV1, "%s", f.Message).with(OptionProfile)
 			}
@@ -103,11 +102,7 @@ func (o Options) fits(b *bundle.Bundle, r *Result) (warnings []bundle.Warning, n
 	return warnings, notes, nil
 }
 
-const (
-	fieldAccount = "spec.serviceAccount"
-	fieldConfig  = "spec.config"
-	gateConfig   = "DeploymentConfig"
-)
+const gateConfig = "DeploymentConfig"
 
 // releases returns the releases of OLM v1 that must take a ClusterExtension.
 func (o Options) releases() ([]versions.Release, error) {
@@ -124,21 +119,22 @@ func (r *rendering) fitRelease(config map[string]any) (account bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	if refusing := requiring(fieldAccount); o.OLMVersion+o.OpenShiftVersion+o.ServiceAccount == "" && refusing != "" {
+	refusing := requiring(versions.FieldAccount)
+	if o.OLMVersion+o.OpenShiftVersion+o.ServiceAccount == "" && refusing != "" {
 		r.note("%s refuse the ClusterExtension: it names no ServiceAccount", refusing)
 	}
 	for _, release := range releases {
-		switch state, fact := release.State(olm.KindClusterExtension, fieldAccount, versions.Standard); {
+		switch state, fact := release.State(olm.KindClusterExtension, versions.FieldAccount, versions.Standard); {
 		case state == versions.Required && o.ServiceAccount == "":
 			if r.bundle.Partial {
 				return false, refuseOption(OptionServiceAccount,
 					"name the ServiceAccount that installs the operator, and give it the rights for that",
 					"%s requires %s (%s), and its rights are not known without the objects of the bundle", release,
-					fieldAccount, fact.Source)
+					versions.FieldAccount, fact.Source)
 			}
 			account = true
 		case state == versions.Ignored && o.ServiceAccount != "":
-			r.note("%s ignores %s", release, fieldAccount)
+			r.note("%s ignores %s", release, versions.FieldAccount)
 		}
 		if err := r.fitConfig(release, config); err != nil {
 			return false, err
@@ -153,40 +149,36 @@ func (r *rendering) fitConfig(release versions.Release, config map[string]any) e
 		return nil
 	}
 	state := func(set versions.Set) versions.State {
-		s, _ := release.State(olm.KindClusterExtension, fieldConfig, set)
+		s, _ := release.State(olm.KindClusterExtension, versions.FieldConfig, set)
 		return s
 	}
 	switch {
 	case state(versions.Standard) != versions.Absent:
 	case state(versions.Experimental) != versions.Absent:
-		r.warnInstallation("%s has %s only in its experimental CRDs", release, fieldConfig)
+		r.warnInstallation("%s has %s only in its experimental CRDs", release, versions.FieldConfig)
 	default:
 		return refuse("choose AllNamespaces and leave the config out, or the profile plain, which needs no OLM",
 			"%s has no %s, which says the install mode and the deployment config", release,
-			fieldConfig).with(OptionInstallMode, OptionProfile)
+			versions.FieldConfig).with(OptionInstallMode, OptionProfile)
 	}
 	if config[deploymentConfigKey] == nil {
 		return nil
 	}
-	switch state, _ := release.Gate(gateConfig, versions.Experimental); state {
-	case versions.Disabled:
-		r.warnInstallation("%s takes a deploymentConfig only with its feature gate %s", release, gateConfig)
-	case versions.Absent:
+	if _, ok := release.Does(versions.TakesConfig); !ok {
 		return refuse("leave the config out, or choose the profile plain, which needs no OLM",
-			"%s takes no deploymentConfig: it has no feature gate %s", release, gateConfig).with(OptionProfile)
+			"%s takes no deploymentConfig (%s)", release,
+			versions.SourceOf(release.Product, versions.TakesConfig)).with(OptionProfile)
+	}
+	if state, _ := release.Gate(gateConfig, versions.Experimental); state == versions.Disabled {
+		r.warnInstallation("%s takes a deploymentConfig only with its feature gate %s", release, gateConfig)
 	}
 	return nil
 }
 
 // requiring returns the releases that require a field of ClusterExtensions, empty if there are none.
 func requiring(field string) string {
-	var list []string
-	for _, of := range []versions.Product{versions.OperatorController, versions.OpenShift} {
-		for _, s := range versions.Spans(of, olm.KindClusterExtension, field, versions.Standard) {
-			if s.State == versions.Required {
-				list = append(list, s.String())
-			}
-		}
-	}
-	return strings.Join(list, " and ")
+	return versions.Where(func(r versions.Release) bool {
+		state, _ := r.State(olm.KindClusterExtension, field, versions.Standard)
+		return state == versions.Required
+	}, versions.OperatorController, versions.OpenShift)
 }

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -20,10 +22,12 @@ import (
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
 	"github.com/olmgen/olmgen/internal/olm/versions"
+	"github.com/olmgen/olmgen/templates"
 )
 
-// TestReleases validates each ClusterExtension by the CRDs of the release that it is for, with the code of the API
-// server: it takes it, or olmgen has refused it. A field that only the experimental CRDs have is warned of.
+// TestReleases validates each ClusterExtension, and ClusterCatalog, by the CRDs of the release that it is for, with the
+// code of the API server: it takes it, or olmgen has refused it. A field that only the experimental CRDs have is warned
+// of. Rendering makes no ClusterCatalog; those of the pages, examples and scripts must be taken by every release.
 func TestReleases(t *testing.T) {
 	dirs := corpustest.Glob(t, "..", "golden", "*", "bundle")
 	if corpustest.Set(t) {
@@ -39,8 +43,12 @@ func TestReleases(t *testing.T) {
 	for _, of := range []versions.Product{versions.OperatorController, versions.OpenShift} {
 		for _, release := range versions.Releases(of) {
 			for _, set := range versions.Sets {
-				if crd := crdtest.Of(t, release, set)["ClusterExtension"]; crd != nil {
-					r.batches[batchKey{release, set}] = &crs.Batch{ClusterScoped: true, Version: served(crd)}
+				for _, kind := range []string{"ClusterExtension", "ClusterCatalog"} {
+					if crd := crdtest.Of(t, release, set)[kind]; crd != nil {
+						r.batches[batchKey{release, set, kind}] = &crs.Batch{ClusterScoped: true, Version: served(crd)}
+					} else if state, _ := release.State(kind, "", set); release.Has(set) && state != versions.Unknown {
+						t.Errorf("%s, %s: no CRD of %s", release, set, kind)
+					}
 				}
 			}
 			for _, b := range bundles {
@@ -48,12 +56,18 @@ func TestReleases(t *testing.T) {
 			}
 		}
 	}
-	taken := 0
-	for key, batch := range r.batches {
-		taken += r.judge(key, batch)
+	written := writtenCatalogs(t)
+	for key := range r.batches {
+		for i := 0; key.kind == "ClusterCatalog" && i < len(written); i++ {
+			r.add(key, fmt.Sprintf("ClusterCatalog %d of the pages and scripts", i), written[i])
+		}
 	}
-	t.Logf("of %d bundles: %d ClusterExtensions are taken, %d are refused before", len(bundles), taken, r.refused)
-	if taken == 0 || r.refused == 0 {
+	taken := map[string]int{}
+	for key, batch := range r.batches {
+		taken[key.kind] += r.judge(key, batch)
+	}
+	t.Logf("of %d bundles, and %d ClusterCatalogs: %v are taken, %d are refused before", len(bundles), len(written), taken, r.refused)
+	if taken["ClusterExtension"] == 0 || taken["ClusterCatalog"] == 0 || r.refused == 0 {
 		t.Error("the test compares nothing")
 	}
 }
@@ -65,6 +79,7 @@ func served(crd *apiextensionsv1.CustomResourceDefinition) apiextensionsv1.Custo
 type batchKey struct {
 	release versions.Release
 	set     versions.Set
+	kind    string
 }
 
 type releaseTest struct {
@@ -99,24 +114,65 @@ func (r *releaseTest) render(b *bundle.Bundle, release versions.Release) {
 			}
 			continue // of another reason: other tests have it
 		}
-		key := batchKey{release, versions.Standard}
+		set := versions.Standard
 		for _, w := range rendered.Warnings {
 			if strings.Contains(w.Error.Error(), "only in its experimental CRDs") {
-				key.set = versions.Experimental
+				set = versions.Experimental
 			}
 		}
 		for _, x := range rendered.Objects {
-			if x.Kind != "ClusterExtension" {
-				continue
+			if key := (batchKey{release, set, x.Kind}); r.batches[key] != nil {
+				r.add(key, what, x.Data)
 			}
-			data, err := yaml.YAMLToJSON(x.Data)
-			if err != nil {
-				r.Fatal(err)
-			}
-			r.batches[key].Objects = append(r.batches[key].Objects, json.RawMessage(data))
-			r.about[key] = append(r.about[key], what)
 		}
 	}
+}
+
+// add adds an object to the batch of a release, a feature set and a kind.
+func (r *releaseTest) add(key batchKey, what string, text []byte) {
+	data, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.batches[key].Objects = append(r.batches[key].Objects, json.RawMessage(data))
+	r.about[key] = append(r.about[key], what)
+}
+
+// writtenCatalogs returns the ClusterCatalogs that olmgen writes for a pin, and those of the pages, the examples and the
+// scripts of commands.
+func writtenCatalogs(t *testing.T) (list [][]byte) {
+	t.Helper()
+	border := regexp.MustCompile("(?m)^(---|-- .* --|```.*)$")
+	set, err := templates.Load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, priority := range []int{0, -7, 1000} {
+		text, err := set.Execute("clustercatalog.yaml", templates.ClusterCatalog{Name: "community-pinned", Priority: priority,
+			Image: "example.com/c@sha256:" + strings.Repeat("6", 64)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, text)
+	}
+	for _, dir := range []string{"docs", "examples", filepath.Join("cmd", "olmgen", "testdata")} {
+		err := filepath.WalkDir(filepath.Join("..", dir), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			for _, text := range border.Split(string(data), -1) {
+				if strings.Contains(text, "apiVersion: olm.operatorframework.io/") && strings.Contains(text, "\nkind: ClusterCatalog\n") {
+					list = append(list, []byte(text))
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return list
 }
 
 func (r *releaseTest) judge(key batchKey, batch *crs.Batch) (taken int) {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -41,12 +42,6 @@ const globalNamespace = "openshift-operators"
 var globalGroups = []string{globalNamespace, "operators"}
 
 const globalGroup = "global-operators"
-
-// marketplace is the namespace of catalogs for the whole cluster on OpenShift, and in the decision record.
-const marketplace = "openshift-marketplace"
-
-// defaultCatalogs are OpenShift's own in the marketplace (OpenShift: operator-marketplace, defaults/).
-var defaultCatalogs = []string{"community-operators", "certified-operators", "redhat-operators", "redhat-marketplace"}
 
 // HasGlobalGroup reports whether a namespace has a global OperatorGroup from the start, so that a Subscription needs no
 // other.
@@ -130,9 +125,9 @@ func (r *rendering) catalog() (namespace, source string) {
 	case s.CatalogImage != "":
 		s.CatalogSource = r.bundle.Package + "-catalog"
 	default:
-		s.CatalogSource = defaultCatalogs[0]
+		s.CatalogSource = olm.DefaultCatalogSources[0]
 	}
-	setDefault(&s.CatalogNamespace, marketplace)
+	setDefault(&s.CatalogNamespace, olm.NamespaceMarketplace)
 	return s.CatalogNamespace, s.CatalogSource
 }
 
@@ -148,7 +143,7 @@ func catalogSource(r *rendering) error {
 	if image == "" {
 		return nil
 	}
-	if namespace == marketplace && slices.Contains(defaultCatalogs, source) {
+	if olm.IsDefaultCatalogSource(namespace, source) {
 		return refuseOption(OptionCatalogSource, "give it another name", "the CatalogSource %s/%s is OpenShift's own",
 			namespace, source)
 	}
@@ -186,7 +181,7 @@ func subscription(r *rendering) error {
 		return err
 	}
 	namespace, source := r.catalog()
-	if !slices.Contains([]string{r.options.Namespace, marketplace, "olm"}, namespace) {
+	if !slices.Contains([]string{r.options.Namespace, olm.NamespaceMarketplace, "olm"}, namespace) {
 		// OLM: pkg/controller/registry/resolver/step_resolver.go, ResolveSteps
 		r.warnInstallation("OLM looks for catalogs in the Subscription's namespace and in its own global one: is "+
 			"%s that?", namespace)

@@ -354,7 +354,11 @@ apiservicedefinitions:
 				t.Fatalf("Certificate: %v, Issuer: %v", got[certificate] != nil, got[issuer] != nil)
 			}
 			if c.cm != "" {
-				checkYAML(t, "Certificate", at(t, got[certificate], "spec"), `
+				subject := ""
+				if c.ownIssuer {
+					subject = "commonName: my-dep-service\n"
+				}
+				checkYAML(t, "Certificate", at(t, got[certificate], "spec"), subject+`
 dnsNames: [my-dep-service.operators, my-dep-service.operators.svc, my-dep-service.operators.svc.cluster.local]
 duration: 17520h0m0s
 renewBefore: 24h0m0s
@@ -450,6 +454,36 @@ func TestWarningOfUnfinishedCertificates(t *testing.T) {
 	for _, o := range result.Objects {
 		if o.Kind == "Deployment" && strings.Contains(string(o.Data), "olm.deployment-spec-hash") {
 			t.Error("a hash that can't be OLM's")
+		}
+	}
+}
+
+// cert-manager accepts a common name of 64 characters. OLM v1 makes it of the Service and the namespace; in all else it
+// is the Service, and only where the certificate is self-signed.
+func TestCommonName(t *testing.T) {
+	const service = "my-dep-service"
+	for _, n := range []int{49, 50} {
+		namespace := strings.Repeat("n", n)
+		result, err := Render(testBundle(t, allModes+oneDeployment+validating),
+			Options{Namespace: namespace, Profile: ProfileOLMv1, Certs: CertsManager})
+		if err != nil {
+			t.Fatal(err)
+		}
+		long := len(service+"."+namespace) > 64
+		if warned := len(result.Warnings) > 0 && strings.Contains(result.Warnings[0].Msg, "refuses the common name"); warned != long {
+			t.Errorf("%d characters: warnings %v", len(service)+1+n, result.Warnings)
+		}
+	}
+	for _, issuer := range []Issuer{{}, {"ClusterIssuer", "company"}} {
+		result, err := Render(testBundle(t, allModes+oneDeployment+validating),
+			Options{Namespace: strings.Repeat("n", 60), Profile: ProfilePlain, Certs: CertsManager, Issuer: issuer})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range result.Objects {
+			if o.Kind == "Certificate" && strings.Contains(string(o.Data), "commonName: "+service+"\n") != (issuer.Name == "") {
+				t.Errorf("issuer %q: %s", issuer.Name, o.Data)
+			}
 		}
 	}
 }

@@ -68,7 +68,7 @@ func (l Limits) charge(bytes, values int64) error {
 	return nil
 }
 
-// named gives an error about all files together the name of the file that was too much.
+// named returns an error about all files together with the name of the file that was too much.
 func named(err error, file string) error {
 	if e, ok := errors.AsType[*Error](err); ok && e.File == "" {
 		e.File = file

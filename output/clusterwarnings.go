@@ -8,6 +8,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // clusterScopeWarnings returns what the decision record leaves out, and what it does not allow.
@@ -24,7 +25,7 @@ func (t Tree) clusterScopeWarnings() []string {
 			switch {
 			case t.placeOf(x) == nowhere:
 				left[x.Kind]++
-			case isOLM(x.Object, v1alpha1.CatalogSourceKind) && x.Namespace != "openshift-marketplace":
+			case isOLM(x.Object, v1alpha1.CatalogSourceKind) && x.Namespace != olm.NamespaceMarketplace:
 				say("CatalogSource %s is in namespace %s, and belongs into openshift-marketplace", x.Name, x.Namespace)
 			case isOLM(x.Object, "OperatorGroup") && x.Operators[0] == i && severalNamespaces(x.Object):
 				say("OperatorGroup %s/%s is neither for all namespaces nor for a single one", x.Namespace, x.Name)

@@ -50,9 +50,10 @@ func compare(old, now []Item, scopes danger.Scopes) []Item {
 	out := []Item{}
 	for _, s := range slices.SortedFunc(maps.Keys(subjects), Subject.compare) {
 		gained := uncovered(after[s], before[s], Gained)
+		held, _ := heldBy(after[s])
 		for i := range gained {
 			gained[i].Severity = findings.Info
-			if l := levelOf(gained[i], after[s], scopes); l == findings.Error || l == findings.Warning {
+			if l := levelOf(gained[i], held, scopes); l == findings.Error || l == findings.Warning {
 				gained[i].Severity = l
 			}
 		}

@@ -128,14 +128,14 @@ func (r *Report) everyone() []findings.Finding {
 
 // dangerous reports whether an item is at least a warning.
 func (r *Report) dangerous(i Item) bool {
-	l := levelOf(i, []Item{i}, r.scopes)
+	held, _ := heldBy([]Item{i})
+	l := levelOf(i, held, r.scopes)
 	return l == findings.Error || l == findings.Warning
 }
 
-// levelOf returns the severity of an item that a subject has together with all its other items. A role that nothing
-// binds gives nobody anything yet, so that its rules are at most a warning.
-func levelOf(i Item, all []Item, scopes danger.Scopes) findings.Severity {
-	held, _ := heldBy(all)
+// levelOf returns the severity of an item of a subject that holds all this. A role that nothing binds gives nobody
+// anything yet, so that its rules are at most a warning.
+func levelOf(i Item, held danger.Held, scopes danger.Scopes) findings.Severity {
 	worst := findings.None
 	for _, place := range i.places() {
 		l := scopes.Level(i.rule(), place, held)

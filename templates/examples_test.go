@@ -67,7 +67,7 @@ func examples(x, y, a, b string) []example { return texts{x, y, a, b, a, b}.exam
 func (s texts) examples() []example {
 	var out []example
 	for _, f := range []func() []example{s.clusterRoles, s.roles, s.bindings, s.operator, s.olm, s.services, s.certificates, s.webhooks,
-		s.apiServices, s.handOver, s.tools} {
+		s.apiServices, s.handOver, s.admission, s.tools} {
 		out = append(out, f()...)
 	}
 	return out
@@ -249,10 +249,15 @@ func (s texts) handOver() []example {
 	source := object{"displayName": x, "image": y, "sourceType": "grpc", "grpcPodConfig": object{"securityContextConfig": "restricted"}}
 	polled := maps.Clone(source)
 	polled["publisher"], polled["updateStrategy"] = y+"!", object{"registryPoll": object{"interval": "60m"}}
+	polled["priority"] = -7.0
 	const v1 = "olm.operatorframework.io/v1"
 	return []example{
-		{"catalogsource.yaml", CatalogSource{x, y, y, y + "!", true}, of(alpha1, "CatalogSource", s.meta(true, nil, nil), object{"spec": polled})},
+		{"catalogsource.yaml", CatalogSource{x, y, y, y + "!", -7, true}, of(alpha1, "CatalogSource", s.meta(true, nil, nil), object{"spec": polled})},
 		{"catalogsource.yaml", CatalogSource{Name: x, Namespace: y, Image: y}, of(alpha1, "CatalogSource", s.meta(true, nil, nil), object{"spec": source})},
+		{"clustercatalog.yaml", ClusterCatalog{x, y, 7}, of(v1, "ClusterCatalog", s.meta(false, nil, nil), object{"spec": object{
+			"priority": 7.0, "source": object{"type": "Image", "image": object{"ref": y}}}})},
+		{"clustercatalog.yaml", ClusterCatalog{Name: x, Image: y}, of(v1, "ClusterCatalog", s.meta(false, nil, nil), object{"spec": object{
+			"source": object{"type": "Image", "image": object{"ref": y}}}})},
 		{"clusterextension.yaml", ClusterExtension{x, y, y, y + "!", []string{a, b}, x + "!", x + "!", object{b: a, "deploymentConfig": s.spec(3)}},
 			of(v1, "ClusterExtension", s.meta(false, nil, nil), object{"spec": object{
 				"config":    object{"configType": "Inline", "inline": object{b: a, "deploymentConfig": s.spec(3.0)}},
@@ -265,6 +270,42 @@ func (s texts) handOver() []example {
 				"sourceNamespace": x, "startingCSV": y + "!"}})},
 		{"subscription.yaml", Subscription{Name: x, Namespace: y, Package: x, Approval: y, Source: y, SourceNamespace: x},
 			of(alpha1, "Subscription", s.meta(true, nil, nil), object{"spec": object{"installPlanApproval": y, "name": x, "source": y, "sourceNamespace": x}})},
+	}
+}
+
+// admission are the objects that say what a cluster takes.
+func (s texts) admission() []example {
+	const v1 = "admissionregistration.k8s.io/v1"
+	x, y, a, b := s.x, s.y, s.inA, s.inB
+	constraints := object{"resourceRules": list{object{"apiGroups": list{x}, "apiVersions": list{y}, "operations": list{"CREATE", "UPDATE"},
+		"resources": list{x}}}}
+	named := func(name, expression string) object { return object{"name": name, "expression": expression} }
+	in := func(operator string, values ...any) object {
+		return object{"key": "kubernetes.io/metadata.name", "operator": operator, "values": values}
+	}
+	selector := func(expressions ...any) object {
+		return object{"namespaceSelector": object{"matchExpressions": expressions}}
+	}
+	deny := list{"Deny"}
+	return []example{
+		{"validatingadmissionpolicy.yaml", AdmissionPolicy{Name: x, Description: y + "!", Group: x, Version: y, Resource: x,
+			MatchConditions: []NamedExpression{{a, b}, {b, a}}, Variables: []NamedExpression{{a, b}},
+			Validations: []Validation{{Expression: a, Message: b, MessageExpression: a + "!", Reason: b + "!"}}},
+			of(v1, "ValidatingAdmissionPolicy", s.meta(false, nil, object{"kubernetes.io/description": y + "!"}), object{"spec": object{
+				"failurePolicy": "Fail", "matchConditions": list{named(a, b), named(b, a)}, "matchConstraints": constraints,
+				"validations": list{object{"expression": a, "message": b, "messageExpression": a + "!", "reason": b + "!"}},
+				"variables":   list{named(a, b)}}})},
+		{"validatingadmissionpolicy.yaml", AdmissionPolicy{Name: x, Group: x, Version: y, Resource: x, Validations: []Validation{{Expression: a, Message: b}}},
+			of(v1, "ValidatingAdmissionPolicy", s.meta(false, nil, nil), object{"spec": object{"failurePolicy": "Fail",
+				"matchConstraints": constraints, "validations": list{object{"expression": a, "message": b}}}})},
+		{"validatingadmissionpolicybinding.yaml", AdmissionBinding{x, y, []string{s.a, s.b}, []string{s.b}},
+			of(v1, "ValidatingAdmissionPolicyBinding", s.meta(false, nil, nil), object{"spec": object{
+				"matchResources": selector(in("In", s.a, s.b), in("NotIn", s.b)), "policyName": y, "validationActions": deny}})},
+		{"validatingadmissionpolicybinding.yaml", AdmissionBinding{Name: x, Policy: y, ExemptNamespaces: []string{s.a}},
+			of(v1, "ValidatingAdmissionPolicyBinding", s.meta(false, nil, nil), object{"spec": object{
+				"matchResources": selector(in("NotIn", s.a)), "policyName": y, "validationActions": deny}})},
+		{"validatingadmissionpolicybinding.yaml", AdmissionBinding{Name: x, Policy: y},
+			of(v1, "ValidatingAdmissionPolicyBinding", s.meta(false, nil, nil), object{"spec": object{"policyName": y, "validationActions": deny}})},
 	}
 }
 

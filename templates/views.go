@@ -218,11 +218,12 @@ type Issuer struct {
 type Certificate struct {
 	Ownership
 	Name, Namespace string
-	CommonName      string   // with profile olmv1
+	CommonName      string   // of a self-signed certificate
 	Hosts           []string // the Service's names
 	IssuerKind      string   // Issuer or ClusterIssuer; empty with profile olmv1
 	IssuerName      string
 	Secret          string
+	LateRenewal     bool // cert-manager decides when it renews; with profile olmv1 of a release that says nothing of it
 }
 
 // APIService is the view of apiservice.yaml.
@@ -324,7 +325,14 @@ type CopiedClusterServiceVersion struct {
 type CatalogSource struct {
 	Name, Namespace, Image string
 	Publisher              string
+	Priority               int
 	Poll                   bool // the image has a tag, so there may be a newer one
+}
+
+// ClusterCatalog is the view of clustercatalog.yaml.
+type ClusterCatalog struct {
+	Name, Image string
+	Priority    int
 }
 
 // Subscription is the view of subscription.yaml.
@@ -346,6 +354,37 @@ type ClusterExtension struct {
 	UpgradeConstraintPolicy string
 	ServiceAccount          string
 	Config                  map[string]any // spec.config.inline
+}
+
+// AdmissionPolicy is the view of validatingadmissionpolicy.yaml: what is created or updated of one resource.
+type AdmissionPolicy struct {
+	Name                     string
+	Description              string // an annotation; empty: there is none
+	Group, Version, Resource string
+	MatchConditions          []NamedExpression // all must be true for the policy to look at a request
+	Validations              []Validation
+	Variables                []NamedExpression
+}
+
+// NamedExpression is an expression of CEL with a name.
+type NamedExpression struct {
+	Name       string `json:"name"`
+	Expression string `json:"expression"`
+}
+
+// Validation is an expression of CEL that is false where a request is refused, with what the API server says then.
+type Validation struct {
+	Expression        string `json:"expression"`
+	Message           string `json:"message"`                     // where MessageExpression has no result
+	MessageExpression string `json:"messageExpression,omitempty"` // of CEL
+	Reason            string `json:"reason,omitempty"`
+}
+
+// AdmissionBinding is the view of validatingadmissionpolicybinding.yaml. Both lists of namespaces hold together.
+type AdmissionBinding struct {
+	Name, Policy     string
+	Namespaces       []string // the only ones; none: all
+	ExemptNamespaces []string
 }
 
 // MirrorSet is the view of imagedigestmirrorset.yaml and imagetagmirrorset.yaml.
@@ -390,6 +429,7 @@ func views() map[string]any {
 		"api-clusterrole.yaml":                   APIRole{},
 		"apiservice.yaml":                        APIService{},
 		"catalogsource.yaml":                     CatalogSource{},
+		"clustercatalog.yaml":                    ClusterCatalog{},
 		"certificate.yaml":                       Certificate{},
 		"chart.yaml":                             Chart{},
 		"clusterextension.yaml":                  ClusterExtension{},
@@ -413,6 +453,8 @@ func views() map[string]any {
 		"serviceaccount.yaml":                    ServiceAccount{},
 		"subscription.yaml":                      Subscription{},
 		"tenant-rolebinding.yaml":                Binding{},
+		"validatingadmissionpolicy.yaml":         AdmissionPolicy{},
+		"validatingadmissionpolicybinding.yaml":  AdmissionBinding{},
 		"webhookconfiguration.yaml":              WebhookConfiguration{},
 	}
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
-// celCost is what all CEL rules of one run may cost together, in the units of cel-go: about half a second. Each bundle
-// that a rule looks at adds to it, so that a large catalog may have rules. OLM has no limit, so nested loops over a
-// list stop its resolver.
+// celCost is what all CEL rules of one run may cost together, in the units of cel-go: about a third of a second. Each
+// bundle that a rule looks at adds to it, so that a large catalog may have rules. OLM has no limit, so nested loops
+// over a list stop its resolver.
 const (
-	celCost        = 5_000_000
+	celCost        = 3_000_000
 	celBundleCost  = 2_000
 	celCompileCost = 5_000 // what compiling one rule counts as
 )

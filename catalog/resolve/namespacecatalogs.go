@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync"
 
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
@@ -37,7 +38,7 @@ func newNamespaceCatalogs(s *State) *namespaceCatalogs {
 			snap.err = fmt.Errorf("no registry client established for catalogsource %s/%s", c.Namespace, c.Name)
 			snap.fault = c.Fault
 		} else {
-			snap.addCatalog(c.Catalog)
+			snap.addCatalog(c)
 		}
 		if c.Namespace == s.Namespace || c.Namespace == s.GlobalNamespace && !s.ExcludeGlobal {
 			w.catalogs = append(w.catalogs, snap)
@@ -48,9 +49,21 @@ func newNamespaceCatalogs(s *State) *namespaceCatalogs {
 	return w
 }
 
-// addCatalog adds the entries in the order in which opm serves them: by channel, package and name (operator-registry:
+// Prepared is what the resolver reads of a catalog. Several calls of [Run] may share it, also at the same time.
+type Prepared struct {
+	catalog *catalog.Catalog
+	entries func() []*entry
+}
+
+// Prepare has a catalog read once, by the first call of [Run] that needs it, for all Sources that have the result. The
+// catalog must not change from then on.
+func Prepare(c *catalog.Catalog) *Prepared {
+	return &Prepared{c, sync.OnceValue(func() []*entry { return entriesOf(c) })}
+}
+
+// entriesOf returns the entries in the order in which opm serves them: by channel, package and name (operator-registry:
 // pkg/cache/bundle_key.go).
-func (s *snapshot) addCatalog(c *catalog.Catalog) {
+func entriesOf(c *catalog.Catalog) (list []*entry) {
 	for _, name := range c.Names() {
 		p := c.Packages[name]
 		bundles, known := map[string]*catalog.Bundle{}, map[string]*facts{}
@@ -60,14 +73,33 @@ func (s *snapshot) addCatalog(c *catalog.Catalog) {
 		for _, ch := range p.Channels {
 			for _, e := range ch.Entries {
 				if b := bundles[e.Name]; b != nil {
-					s.entries = append(s.entries, newEntry(s.key, p, ch, e, b, known[e.Name]))
+					list = append(list, newEntry(sourceKey{}, p, ch, e, b, known[e.Name]))
 				}
 			}
 		}
 	}
-	slices.SortStableFunc(s.entries, func(a, b *entry) int {
+	slices.SortStableFunc(list, func(a, b *entry) int {
 		return cmp.Or(cmp.Compare(a.channel, b.channel), cmp.Compare(a.pkg, b.pkg), cmp.Compare(a.name, b.name))
 	})
+	return list
+}
+
+// addCatalog adds the entries of a catalog. What the resolver works out about them is not shared.
+func (s *snapshot) addCatalog(c Source) {
+	prepared := c.Prepared
+	if prepared == nil || prepared.catalog != c.Catalog {
+		prepared = Prepare(c.Catalog)
+	}
+	own := map[*facts]*facts{}
+	for _, shared := range prepared.entries() {
+		e := *shared
+		if own[e.facts] == nil {
+			f := *e.facts
+			own[e.facts] = &f
+		}
+		e.source, e.facts = s.key, own[e.facts]
+		s.entries = append(s.entries, &e)
+	}
 	s.index()
 }
 

@@ -136,7 +136,7 @@ func (s *State) plan(chosen []*variable) *Step {
 		step.CSVs = append(step.CSVs, planned(v))
 		if matching == 0 {
 			step.NewSubscriptions = append(step.NewSubscriptions, Subscription{
-				Name:    strings.Join([]string{e.pkg, e.channel, e.source.name, e.source.namespace}, "-"),
+				Name:    GeneratedName(e.pkg, e.channel, e.source.name, e.source.namespace),
 				Package: e.pkg, Channel: e.channel, Source: e.source.name, SourceNamespace: e.source.namespace,
 				StartingCSV: e.name, InstalledCSV: e.name, CurrentCSV: e.name,
 			})
@@ -178,4 +178,9 @@ func (s *Subscription) matches(e *entry) bool {
 // has reports whether the namespace has a CSV, copied or not.
 func (s *State) has(csv string) bool {
 	return csv != "" && slices.ContainsFunc(s.CSVs, func(c CSV) bool { return c.Name == csv })
+}
+
+// GeneratedName returns the name of the Subscription that OLM makes for a dependency (OLM: resolver.go, ResolveSteps).
+func GeneratedName(pkg, channel, source, sourceNamespace string) string {
+	return strings.Join([]string{pkg, channel, source, sourceNamespace}, "-")
 }

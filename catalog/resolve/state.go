@@ -26,14 +26,26 @@ type State struct {
 	CSVs          []CSV
 }
 
+// Package returns a package of one of the catalogs, or nil.
+func (s *State) Package(source, sourceNamespace, name string) *catalog.Package {
+	named := Source{Name: source, Namespace: sourceNamespace}
+	for _, c := range s.Catalogs {
+		if c.Same(named) && c.Catalog != nil && c.Catalog.Packages[name] != nil {
+			return c.Catalog.Packages[name]
+		}
+	}
+	return nil
+}
+
 // Source is a CatalogSource.
 type Source struct {
 	Name, Namespace string
 	Priority        int
 	Image           string // of a CatalogSource in a tree; may be empty
 	Catalog         *catalog.Catalog
-	Unavailable     bool   // OLM has no connection to it: its pod does not run, or opm refuses its content
-	Fault           string // why it is unavailable, as far as its CatalogSource says so
+	Prepared        *Prepared // of Catalog, for several calls of Run; may be nil
+	Unavailable     bool      // OLM has no connection to it: its pod does not run, or opm refuses its content
+	Fault           string    // why it is unavailable, as far as its CatalogSource says so
 }
 
 // Same reports whether two catalogs are the same CatalogSource.

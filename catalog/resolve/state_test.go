@@ -210,3 +210,63 @@ func TestDeprecation(t *testing.T) {
 		}
 	}
 }
+
+// A package is that of the CatalogSource that is named, if a catalog is known for it.
+func TestPackageOfState(t *testing.T) {
+	with := func(name string) *catalog.Catalog {
+		return &catalog.Catalog{Packages: map[string]*catalog.Package{"p": {Name: name}}}
+	}
+	s := &State{Catalogs: []Source{
+		{Name: "a", Namespace: "olm"},
+		{Name: "b", Namespace: "other", Catalog: with("of b in other")},
+		{Name: "b", Namespace: "olm", Catalog: &catalog.Catalog{}},
+		{Name: "b", Namespace: "olm", Catalog: with("of b")},
+		{Name: "c", Namespace: "olm", Catalog: with("of c")},
+	}}
+	for _, c := range []struct{ source, namespace, name, want string }{
+		{"b", "olm", "p", "of b"},
+		{"c", "olm", "p", "of c"},
+		{"c", "olm", "q", ""},
+		{"a", "olm", "p", ""},
+		{"d", "olm", "p", ""},
+	} {
+		got := ""
+		if p := s.Package(c.source, c.namespace, c.name); p != nil {
+			got = p.Name
+		}
+		if got != c.want {
+			t.Errorf("%v: %q", c, got)
+		}
+	}
+}
+
+// What is read of a catalog once serves any number of Sources and calls, also at the same time; it is that of its
+// catalog only.
+func TestPrepared(t *testing.T) {
+	one := &catalog.Catalog{Packages: map[string]*catalog.Package{"p": {Name: "p", DefaultChannel: "c",
+		Channels: []*catalog.Channel{{Name: "c", Entries: []catalog.Entry{{Name: "p.v1"}}}},
+		Bundles:  []*catalog.Bundle{{Name: "p.v1", Properties: []catalog.Property{{Type: catalog.TypePackage, Value: []byte(`{"packageName":"p","version":"1.0.0"}`)}}}}}}}
+	prepared := Prepare(one)
+	for _, c := range []struct {
+		source Source
+		want   int
+	}{
+		{Source{Name: "a", Namespace: "olm", Catalog: one, Prepared: prepared}, 1},
+		{Source{Name: "b", Namespace: "olm", Catalog: one, Prepared: prepared}, 1},
+		{Source{Name: "c", Namespace: "olm", Catalog: &catalog.Catalog{}, Prepared: prepared}, 0},
+	} {
+		for range 2 {
+			s := &snapshot{key: sourceKey{c.source.Name, c.source.Namespace}}
+			s.addCatalog(c.source)
+			if len(s.entries) != c.want || len(s.byName["p.v1"]) != c.want {
+				t.Fatalf("%s: %d entries, want %d", c.source.Name, len(s.entries), c.want)
+			}
+			for _, e := range s.entries {
+				if e.source != s.key || e.converted {
+					t.Errorf("%s has the entry of %s", c.source.Name, e.source)
+				}
+				e.converted = true
+			}
+		}
+	}
+}

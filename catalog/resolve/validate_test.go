@@ -57,7 +57,7 @@ func TestStartingCSV(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list.addCatalog(c)
+	list.addCatalog(Source{Catalog: c})
 	for _, s := range []struct{ channel, versions, want string }{
 		{"", ">=1.0.0", "a.v1"}, {"", ">1.0.0", "a.v2"}, {"yy", ">=1.0.0", "a.v2"}, {"xx", ">1.0.0", ""}} {
 		if got, err := startingCSV(list.entries, s.channel, s.versions); got != s.want || (err == nil) != (s.want != "") {

@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/config/adopt"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
+	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/output"
 )
@@ -34,6 +35,7 @@ type adoptFlags struct {
 	verify            bool
 	files             []string
 	source            fbc.Options
+	target            targetFlags
 	report            reportFlags
 }
 
@@ -59,7 +61,9 @@ With --to, the RenderConfig is for another form: plain or descoped (without
 OLM), subscription (OLM v0 goes on), olmv1 or clusterextension (OLM v1). --plan
 writes the steps to get there. OLM is stopped while operators leave it; with
 --olm running it goes on with the others. With --to clusterextension, adopt
-prints what the migration of the OLM project says about each operator.`,
+prints what the migration of the OLM project says about each operator, under the
+releases of --openshift-version and --olm-version. If the dump has OpenShift's
+ClusterVersion, its release is the default.`,
 		Example: `  $(olmgen adopt --print-kubectl) > dump.yaml
   olmgen adopt dump.yaml
   olmgen adopt dump.yaml --source etcd=bundles/etcd -o clusters/a/olmgen.yaml
@@ -96,6 +100,7 @@ func (f *adoptFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.verify, "verify", false, "compare the cluster with what the file of -f renders to")
 	flags.StringArrayVarP(&f.files, "config", "f", nil, "with --verify, the RenderConfig `FILE`")
 	flags.BoolVar(&f.kubectl, "print-kubectl", false, "print the kubectl command that makes a dump")
+	f.target.register(cmd, false)
 	registerSources(flags, &f.source)
 	f.report.register(flags)
 	offer(cmd, "to", text.Words(generate.Profiles))
@@ -126,6 +131,12 @@ func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
+	if state.Target, err = f.target.checked(cmd.Flags()); err != nil {
+		return err
+	}
+	if state.Asked = state.Target.Known(); state.Target.OpenShift == nil {
+		f.openShift(cmd.ErrOrStderr(), state)
+	}
 	if state, err = state.Select(f.choice); err != nil {
 		return err
 	}
@@ -146,6 +157,23 @@ func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
 	return f.write(cmd, state, sources)
 }
 
+// openShift takes the release of OpenShift from the dump, and says so if the form is one of OLM v1.
+func (f *adoptFlags) openShift(stderr io.Writer, state *adopt.State) {
+	release := adopt.OpenShift(state.Dump)
+	if release == "" || f.verify || f.to != generate.ProfileClusterExtension && f.to != generate.ProfileOLMv1 {
+		return
+	}
+	c, err := fit.Given{OpenShift: release}.Read()
+	if err != nil {
+		fmt.Fprintf(stderr, "olmgen: warning: the dump is of OpenShift %s: %v\nhint: name the release that it will "+
+			"have with --openshift-version\n", release, err)
+		return
+	}
+	fmt.Fprintf(stderr, "olmgen: note: the dump is of OpenShift %s, so the file and the checks are for %s\n", release,
+		c.OpenShift)
+	state.Target.OpenShift = c.OpenShift
+}
+
 // check refuses flags that mean nothing together.
 func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 	if len(paths) == 0 {
@@ -163,7 +191,8 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 	case f.verify && len(f.files) != 1:
 		return &usageError{"--verify needs one RenderConfig", "name it with -f"}
 	case f.verify:
-		given := changed("output", "directory", "force", "source", "to", "plan", "olm", "before", "table")
+		given := changed("output", "directory", "force", "source", "to", "plan", "olm", "before", "table",
+			"olm-version", "openshift-version", "kube-version")
 		if given != "" {
 			return &usageError{given + " cannot be given with --verify, which writes no file", "leave one of them out"}
 		}

@@ -82,7 +82,7 @@ func (f *auditFlags) load(cmd *cobra.Command, refs []string) (*audit.Set, func()
 	if err := f.fits(cmd); err != nil {
 		return nil, nil, err
 	}
-	setGCPercent(gcPercentOfCatalogs)
+	limitGarbage()
 	f.options.Source.Warn = warnOn(cmd.ErrOrStderr())
 	step, done := progress(cmd.ErrOrStderr())
 	f.options.Progress = step

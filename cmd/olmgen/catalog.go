@@ -15,10 +15,10 @@ import (
 
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
-	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
@@ -35,7 +35,7 @@ compares their operators.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newCatalogResolve(), newCatalogPath(), newCatalogDiff(), newCatalogValidate(), newCatalogAudit(),
-		newCatalogSite(), newCatalogMerge())
+		newCatalogSite(), newCatalogMerge(), newCatalogPin())
 	return cmd
 }
 
@@ -104,8 +104,8 @@ func registerApproveAll(flags *pflag.FlagSet, approve *bool) {
 }
 
 func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
-	if err := config.CheckNamespace(f.namespace); err != nil {
-		return aboutFlag("namespace", err)
+	if err := checkNamespace(f.namespace); err != nil {
+		return err
 	}
 	if len(paths)+len(f.installs) == 0 {
 		return &usageError{"there is nothing to resolve", "pass a path with Subscriptions, or --install PACKAGE"}
@@ -229,9 +229,6 @@ func (f *resolveFlags) cluster(objects []*manifest.Object) (*resolve.Cluster, er
 	return cluster, nil
 }
 
-// marketplace is the namespace of OpenShift whose catalogs serve all namespaces.
-const marketplace = "openshift-marketplace"
-
 // catalogFlag is a value of --catalog.
 type catalogFlag struct {
 	namespace, name, dir string
@@ -311,9 +308,9 @@ func openCatalogs(cmd *cobra.Command, network fbc.Options, list []catalogFlag, g
 	known []resolve.Source) ([]resolve.Source, string, error) {
 	if global == "" {
 		global = "olm"
-		if slices.ContainsFunc(list, func(c catalogFlag) bool { return c.namespace == marketplace }) ||
-			slices.ContainsFunc(known, func(s resolve.Source) bool { return s.Namespace == marketplace }) {
-			global = marketplace
+		if slices.ContainsFunc(list, func(c catalogFlag) bool { return c.namespace == olm.NamespaceMarketplace }) ||
+			slices.ContainsFunc(known, func(s resolve.Source) bool { return s.Namespace == olm.NamespaceMarketplace }) {
+			global = olm.NamespaceMarketplace
 		}
 	}
 	var sources []resolve.Source
@@ -328,6 +325,7 @@ func openCatalogs(cmd *cobra.Command, network fbc.Options, list []catalogFlag, g
 			return nil, "", err
 		}
 		s.Catalog, s.Unavailable = read.Catalog, read.refused
+		s.Prepared = resolve.Prepare(s.Catalog)
 		if i := slices.IndexFunc(known, s.Same); i >= 0 {
 			if !c.prioritised {
 				s.Priority = known[i].Priority

@@ -92,7 +92,7 @@ func (f *catalogDiffFlags) run(cmd *cobra.Command, given []string) error {
 	if len(f.failOn) == 0 {
 		f.failOn = []string{string(findings.Error)}
 	}
-	setGCPercent(gcPercentOfCatalogs)
+	limitGarbage()
 	if len(f.trees)+len(f.files) > 0 {
 		return f.moves(cmd, given)
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	fbc "github.com/olmgen/olmgen/catalog"
-	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
@@ -86,18 +85,13 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 
 func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	if cmd.Flags().Changed("namespace") {
-		if err := config.CheckNamespace(f.options.Namespace); err != nil {
-			return aboutFlag("namespace", err)
+		if err := checkNamespace(f.options.Namespace); err != nil {
+			return err
 		}
 	}
 	var err error
 	if f.options.Target, err = f.target.checked(cmd.Flags()); err != nil {
 		return err
-	}
-	if f.options.Kube = f.options.Target.Kubernetes(); f.target.kube != "" {
-		if f.options.Kube, err = config.ParseKubeVersion(f.target.kube); err != nil {
-			return aboutFlag("kube-version", err)
-		}
 	}
 	t, err := tree.Read(cmd.Context(), paths, tree.Options{Stdin: cmd.InOrStdin()})
 	if err != nil {

@@ -109,6 +109,8 @@ func hostileObjects() []hostile {
 			part("r#,") + "x]}\n" + bindRole + subject, "permissions FILE", tooMany},
 		{"subjects that multiply", roleV1 + part("- {apiGroups: [g#], resources: [r], verbs: [get]}\n") + bindRole +
 			part("- {kind: ServiceAccount, name: s#, namespace: ns}\n"), "permissions FILE", tooMany},
+		{"subjects of many rules", roleV1 + part("- {apiGroups: [g#], resources: [r], verbs: [get]}\n") + bindRole +
+			part("- {kind: ServiceAccount, name: s#, namespace: ns}\n"), "lint FILE --policy operate-first", ""},
 		{"a CRD with versions", filled(crdOf, "  - {name: v#, served: true, storage: false}\n", ""), "diff FILE OTHER",
 			"more than 50 versions"},
 		{"a CRD with fields", filled(crdOf+versionOf+"        properties:\n", "          p#: {type: string}\n", ""),

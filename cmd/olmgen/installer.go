@@ -56,9 +56,9 @@ rules in them. The list is shorter, but grants no less: an account that may
 escalate a role can give every right to those who are bound to it.
 
 With --tree, and without --installer, it writes them for the ServiceAccount that
-each ClusterExtension of a tree names, as EXTENSION-installer. Up to version
-1.10, OLM v1 installs the operator with it. The bundle is the one that OLM v1
-installs from the catalogs of --catalog, or from the images of the
+each ClusterExtension of a tree names, as EXTENSION-installer. Releases of OLM
+v1 that require one install the operator with it. The bundle is the one that OLM
+v1 installs from the catalogs of --catalog, or from the images of the
 ClusterCatalogs in the tree.
 
 An administrator applies the result before the first installation, and again
@@ -147,7 +147,7 @@ func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 	if err := f.printGrants(cmd.ErrOrStderr(), p); err != nil {
 		return err
 	}
-	objects, err := p.Objects(s, a.templates)
+	objects, err := installer.Objects(p, s, a.templates, generate.Written)
 	if err != nil {
 		return err
 	}
@@ -155,13 +155,9 @@ func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 }
 
 // write writes the Roles and bindings.
-func (f *installerFlags) write(cmd *cobra.Command, a *applied, objects []installer.Object) error {
+func (f *installerFlags) write(cmd *cobra.Command, a *applied, objects []generate.Object) error {
 	result := *a.operator.Result
-	result.Objects = nil
-	for _, o := range objects {
-		result.Objects = append(result.Objects, generate.Object{APIVersion: o.APIVersion, Kind: o.Kind,
-			Namespace: o.Namespace, Name: o.Name, Data: o.Data})
-	}
+	result.Objects = objects
 	a.operator.Result = &result
 	files, err := output.SingleOperator(a.operator, a.templates).Files(output.LayoutFlat)
 	if err != nil {

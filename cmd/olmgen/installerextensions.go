@@ -12,6 +12,7 @@ import (
 	"github.com/olmgen/olmgen/internal/generate/installer"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/templates"
@@ -40,7 +41,7 @@ func (f *installerFlags) extensions(cmd *cobra.Command) error {
 	}
 	a := &applied{templates: set, source: output.Source{Bundle: "installers", Source: strings.Join(f.trees, ", ")},
 		operator: output.Operator{Result: &generate.Result{Namespace: planned[0].Namespace}}}
-	var objects []installer.Object
+	var objects []generate.Object
 	for _, p := range planned {
 		own, err := f.ofExtension(cmd, p, set)
 		if err != nil {
@@ -78,7 +79,8 @@ func (f *installerFlags) planned(cmd *cobra.Command) ([]review.Planned, error) {
 		case p.Object.Kind != olm.KindClusterExtension:
 		case p.Account == "":
 			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: note: %s:%d: %s names no ServiceAccount: OLM v1 needs one up to "+
-				"version 1.10\n", p.Object.File, p.Object.Line, p.Object.Identity())
+				"%s\n", p.Object.File, p.Object.Line, p.Object.Identity(),
+				versions.LastRequiring(versions.OperatorController, versions.FieldAccount))
 		default:
 			out = append(out, p)
 		}
@@ -90,7 +92,7 @@ func (f *installerFlags) planned(cmd *cobra.Command) ([]review.Planned, error) {
 }
 
 // ofExtension returns the Roles and bindings for one ClusterExtension.
-func (f *installerFlags) ofExtension(cmd *cobra.Command, p review.Planned, set *templates.Set) ([]installer.Object,
+func (f *installerFlags) ofExtension(cmd *cobra.Command, p review.Planned, set *templates.Set) ([]generate.Object,
 	error) {
 	installed, err := p.Render(cmd.Context(), withInput(cmd, f.render.source).Source)
 	if err != nil {
@@ -110,6 +112,6 @@ func (f *installerFlags) ofExtension(cmd *cobra.Command, p review.Planned, set *
 	if err := f.printGrants(cmd.ErrOrStderr(), needs); err != nil {
 		return nil, err
 	}
-	return needs.Objects(installer.Subject{Namespace: p.Namespace, ServiceAccount: p.Account,
-		Name: p.Object.Name + "-installer"}, set)
+	return installer.Objects(needs, installer.Subject{Namespace: p.Namespace, ServiceAccount: p.Account,
+		Name: p.Object.Name + "-installer"}, set, generate.Written)
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -36,20 +35,9 @@ const (
 // soon: rendering is a fifth faster than with Go's 100.
 const gcPercent = 300
 
-// gcPercentOfCatalogs is the same for commands that hold whole catalogs. The site of a corpus of 110 MB takes 310 MB of
-// memory in place of 760 MB, the comparison of two catalogs of 300 MB takes 350 MB in place of 806 MB.
-const gcPercentOfCatalogs = 50
-
 // manyOperators is how many operators of RenderConfigs count as a whole catalog: 154 of them take 500 MB in place of
 // 800 MB, and 5 % more CPU time.
 const manyOperators = 20
-
-// setGCPercent sets it, unless the user has.
-func setGCPercent(percent int) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(percent)
-	}
-}
 
 func main() {
 	setGCPercent(gcPercent)

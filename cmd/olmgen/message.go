@@ -56,10 +56,11 @@ func (s *stdoutWriter) Write(p []byte) (int, error) {
 // indented returns a message whose further lines cannot be taken for messages, or for hints.
 func indented(message string) string { return strings.ReplaceAll(message, "\n", "\n  ") }
 
-// aboutFlag returns what is wrong with the value of a flag as a wrong command line. Other errors stay as they are.
-func aboutFlag(flag string, err error) error {
+// checkNamespace refuses a value of --namespace that is no name, as a wrong command line.
+func checkNamespace(namespace string) error {
+	err := config.CheckNamespace(namespace)
 	if bad, ok := errors.AsType[*config.FlagError](err); ok {
-		return &usageError{"--" + flag + ": " + bad.Msg, bad.Tip}
+		return &usageError{"--namespace: " + bad.Msg, bad.Tip}
 	}
 	return err
 }

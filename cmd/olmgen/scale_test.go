@@ -37,6 +37,12 @@ const (
 		"{type: olm.package, value: {packageName: p, version: 1.#.0}}%s]}\n"
 )
 
+// packageOf is a package with one bundle.
+const packageOf = "---\n{schema: olm.package, name: q#, defaultChannel: c}\n---\n" +
+	"{schema: olm.channel, package: q#, name: c, entries: [{name: q#.v1}]}\n---\n" +
+	"{schema: olm.bundle, package: q#, name: q#.v1, image: x, properties: [" +
+	"{type: olm.package, value: {packageName: q#, version: 1.0.0}}]}\n"
+
 // catalogWith returns a catalog with one channel of n entries.
 func catalogWith(entry, property string) func(n int) map[string]string {
 	return func(n int) map[string]string {
@@ -78,10 +84,7 @@ func catalogDimensions() []dimension {
 		}, ofCatalogs},
 		{"packages", 0, func(n int) map[string]string {
 			return map[string]string{"catalog.yaml": lines(n, catalogWith("", "")(0)["catalog.yaml"],
-				"---\n{schema: olm.package, name: q#, defaultChannel: c}\n---\n"+
-					"{schema: olm.channel, package: q#, name: c, entries: [{name: q#.v1}]}\n---\n"+
-					"{schema: olm.bundle, package: q#, name: q#.v1, image: x, properties: ["+
-					"{type: olm.package, value: {packageName: q#, version: 1.0.0}}]}\n", "")}
+				packageOf, "")}
 		}, ofCatalogs},
 		{"deprecations", 0, func(n int) map[string]string {
 			files := catalogWith("- {name: p.v1.#.0, replaces: p.v1.~.0}\n", "")(n)
@@ -98,6 +101,8 @@ var ofTrees = []string{
 	"lint DIR --policy operate-first",
 	"permissions DIR",
 	"diff DIR DIR",
+	"diff DIR/base.yaml DIR/tree.yaml",
+	"diff DIR/tree.yaml DIR/base.yaml",
 	"images DIR",
 }
 
@@ -124,7 +129,49 @@ func treeDimensions() []dimension {
 		{"operators", 0, treeWith("", csvOf), ofTrees},
 		{"operator groups", 0, treeWith("", strings.ReplaceAll(groupOf, ", m#", "")), ofTrees},
 		{"fields of a CRD", 0, treeWith(crdOf+versionOf+"        properties:\n", "          p#: {type: string}\n"), ofTrees},
+		{"fields of a CRD that are renamed", 0, renamedFields, []string{"diff DIR/old.yaml DIR/new.yaml"}},
+		{"subscriptions", 0, subscribed("ns", "q#"), ofSubscriptions},
+		{"namespaces with a subscription", 0, subscribed("ns#", "q0"), ofSubscriptions},
+		{"operator groups of one namespace", 0, treeWith("", strings.ReplaceAll(groupOf, "m#", "ns")), ofTrees},
 		{"CRDs", 0, treeWith("", "---\n"+strings.NewReplacer("as.g", "as#.g", "plural: as", "plural: as#", "kind: A", "kind: A#").Replace(crdOf+versionOf)), ofTrees},
+	}
+}
+
+// renamedFields returns two CRDs, of which each requires n fields that the other one lacks.
+func renamedFields(n int) map[string]string {
+	crd := func(field string) string {
+		return lines(n, crdOf+versionOf+"        required:\n", "        - "+field+"#\n", "") +
+			lines(n, "        properties:\n", "          "+field+"#: {type: string}\n", "")
+	}
+	return map[string]string{"old.yaml": crd("a"), "new.yaml": crd("b")}
+}
+
+// ofSubscriptions are commands that ask what OLM installs for the Subscriptions of a tree.
+var ofSubscriptions = []string{
+	"lint DIR/tree --policy operate-first --catalog DIR/catalog",
+	"check DIR/tree --catalog DIR/catalog",
+}
+
+// subscribed returns a tree with n Subscriptions, and a catalog with the packages that they ask for: q0, or n packages.
+func subscribed(namespace, pkg string) func(n int) map[string]string {
+	return func(n int) map[string]string {
+		served := lines(n, "", packageOf, "")
+		if pkg == "q0" {
+			served = strings.ReplaceAll(packageOf, "#", "0")
+		}
+		group := "---\napiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: g, namespace: " + namespace + "}\n"
+		head := group
+		if strings.Contains(namespace, "#") {
+			head = ""
+		} else {
+			group = ""
+		}
+		return map[string]string{
+			"tree/tree.yaml": lines(n, head, group+"---\napiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\n"+
+				"metadata: {name: s#, namespace: "+namespace+"}\n"+
+				"spec: {name: "+pkg+", channel: c, source: s, sourceNamespace: olm}\n", ""),
+			"catalog/catalog.yaml": served,
+		}
 	}
 }
 
@@ -145,6 +192,7 @@ var ofBundles = []string{
 	"diff DIR/bundle DIR/bundle",
 	"graph DIR/bundle",
 	"descope DIR/bundle -n ns -o OUT --bind-namespaces a,b",
+	"validate DIR/bundle",
 }
 
 func bundleDimensions() []dimension {
@@ -164,6 +212,11 @@ func bundleDimensions() []dimension {
 		return map[string]string{"olmgen.yaml": lines(n, "apiVersion: olmgen.dev/v1alpha1\nkind: RenderConfig\ngroups:\n"+
 			"- namespace: ns\n  bundles:\n  - source: bundle\n  targetNamespaces:\n", "  - t#\n", "")}
 	}
+	versions := func(n int) map[string]string { // each has as many fields
+		unit := strings.NewReplacer("name: v1", "name: v#", "storage: true", "storage: false").Replace(versionOf) +
+			"        properties:\n" + strings.Repeat("          spec: {type: object}\n", 1)
+		return map[string]string{"bundle/manifests/more.yaml": lines(n, crdOf+strings.Replace(versionOf, "v1", "v0", 1), unit, "")}
+	}
 	patches := func(n int) map[string]string {
 		return map[string]string{"olmgen.yaml": lines(n, "apiVersion: olmgen.dev/v1alpha1\nkind: RenderConfig\ngroups:\n"+
 			"- namespace: ns\n  bundles:\n  - source: bundle\n    patches:\n", "    - target: {kind: Deployment}\n"+
@@ -176,6 +229,8 @@ func bundleDimensions() []dimension {
 		{"rules of an account", 0, clusterPermissions, ofBundles},
 		{"accounts", 0, accounts, ofBundles},
 		{"namespaces", 0, namespaces, []string{"render -f DIR/olmgen.yaml -o OUT", "permissions -f DIR/olmgen.yaml"}},
+		{"groups", 64, operators, []string{"render -f DIR/olmgen.yaml -o OUT", "permissions -f DIR/olmgen.yaml", "validate -f DIR/olmgen.yaml"}},
+		{"versions of a CRD", 48, versions, ofBundles},
 		{"patches", 0, patches, []string{"render -f DIR/olmgen.yaml -o OUT"}},
 	}
 }
@@ -194,7 +249,8 @@ func TestGrowth(t *testing.T) {
 	for _, part := range []struct {
 		name       string
 		dimensions []dimension
-	}{{"catalog", catalogDimensions()}, {"tree", treeDimensions()}, {"bundle", bundleDimensions()}} {
+	}{{"catalog", catalogDimensions()}, {"tree", treeDimensions()}, {"bundle", bundleDimensions()},
+		{"dump", dumpDimensions()}} {
 		for _, d := range part.dimensions {
 			for _, command := range d.commands {
 				t.Run(part.name+"/"+d.name+"/"+command, func(t *testing.T) { d.grow(t, command) })
@@ -212,7 +268,7 @@ func (d dimension) grow(t *testing.T, command string) {
 	if strings.HasPrefix(command, "catalog resolve") {
 		limit = 1.8 // a SAT solver searches: 1.6 was seen for one chain of entries
 	}
-	fuzztest.Growth(t, limit, 64, most, func(n int) func() {
+	fuzztest.Growth(t, limit, min(64, most/4), most, func(n int) func() {
 		dir := t.TempDir()
 		if strings.Contains(command, "bundle") || strings.Contains(command, "olmgen.yaml") {
 			noError(t, os.CopyFS(filepath.Join(dir, "bundle"),
@@ -222,10 +278,14 @@ func (d dimension) grow(t *testing.T, command string) {
 			noError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
 			noError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 		}
-		round := 0
+		round, sources := 0, "--source memcached1-operator=DIR/bundles/1"
+		if d.name == "operators" {
+			sources = lines(n, "", " --source memcached#-operator=DIR/bundles/#", "")
+		}
 		return func() {
 			round++
-			args := strings.NewReplacer("DIR", dir, "OUT", filepath.Join(dir, "out"+fmt.Sprint(round))).Replace(command)
+			args := strings.ReplaceAll(command, "SOURCES", sources)
+			args = strings.NewReplacer("DIR", dir, "OUT", filepath.Join(dir, "out"+fmt.Sprint(round))).Replace(args)
 			var out bytes.Buffer
 			if code := run(strings.Fields(args), strings.NewReader(""), &out, &out); code == exitUsage {
 				t.Fatalf("%s: %.300s", args, out.String())

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -8,7 +10,6 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/manifest/text"
-	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -44,40 +45,17 @@ func (f *targetFlags) checked(flags *pflag.FlagSet) (fit.Cluster, error) {
 }
 
 // cluster returns the releases.
-func (f *targetFlags) cluster() (c fit.Cluster, err error) {
-	about := func(flag string, err error) error {
-		return aboutFlag(flag, &config.FlagError{Msg: err.Error(), Tip: manifest.HintOf(err)})
+func (f *targetFlags) cluster() (fit.Cluster, error) {
+	c, err := fit.Given{OLM: f.olm, OpenShift: f.openshift, Kube: f.kube}.Read()
+	if bad, ok := errors.AsType[*fit.InputError](err); ok {
+		return c, &usageError{"--" + inputFlags[bad.Input] + ": " + err.Error(), manifest.HintOf(err)}
 	}
-	for _, given := range f.olm {
-		r, err := versions.ParseOLM(given)
-		if err != nil {
-			return c, about("olm-version", err)
-		}
-		to := &c.Controller
-		if r.Product == versions.OLM {
-			to = &c.OLM
-		}
-		if *to != nil {
-			return c, &usageError{"--olm-version: " + string(r.Product) + " is given twice", "give one release of each"}
-		}
-		*to = &r
-	}
-	if f.openshift != "" {
-		r, err := versions.Parse(versions.OpenShift, f.openshift)
-		if err != nil {
-			return c, about("openshift-version", err)
-		}
-		c.OpenShift = &r
-	}
-	if f.kube != "" {
-		v, err := config.ParseKubeVersion(f.kube)
-		if err != nil {
-			return c, aboutFlag("kube-version", err)
-		}
-		c.Kube = v.Minor
-	}
-	return c, nil
+	return c, err
 }
+
+// inputFlags are the flags that say which releases are in the cluster.
+var inputFlags = map[fit.Input]string{fit.InputOLM: "olm-version", fit.InputOpenShift: "openshift-version",
+	fit.InputKube: "kube-version"}
 
 // declaredTarget returns the releases that a RenderConfig names.
 func declaredTarget(c *config.Config) (fit.Cluster, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/config/pinned"
 	"github.com/olmgen/olmgen/internal/config/review"
 	updating "github.com/olmgen/olmgen/internal/config/update"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -29,6 +30,7 @@ type updateFlags struct {
 	file     string
 	catalogs []string
 	channels []string
+	pin      string
 
 	namespace string
 	cluster   clusterFlags
@@ -58,11 +60,12 @@ With PATH it updates, in files and directories, from the --catalog of each:
   * ClusterExtensions that name one version: spec.source.catalog.version,
   * OperatorPolicies that name versions, in a Policy too: the name of each
     step's CSV is added to spec.versions,
-  * with --channel the Subscriptions of a package: spec.channel.
+  * with --channel the Subscriptions of a package: spec.channel,
+  * with --pin the Subscriptions of a pin: spec.startingCSV.
 
-It never changes startingCSV: OLM does not look at it once the operator is
-installed. Where somebody approves in the cluster, update says so: to approve in
-Git, use an OperatorPolicy.
+Elsewhere it never changes startingCSV: OLM does not look at it once the
+operator is installed. Where somebody approves in the cluster, update says so:
+to approve in Git, use an OperatorPolicy, or olmgen catalog pin.
 
 A version that its catalog no longer has is one that OLM updates from, too:
 where an entry replaces it, skips it or has it in skipRange. Where none does,
@@ -88,6 +91,8 @@ exit code is 0 if there is nothing to do.`,
 			"[[NAMESPACE/]NAME=]DIR; may be repeated")
 	flags.StringArrayVar(&f.channels, "channel", nil,
 		"new channel of the Subscriptions of a package, `[PACKAGE=]CHANNEL`; may be repeated")
+	flags.StringVar(&f.pin, "pin", "",
+		"`DIR` of olmgen catalog pin: startingCSV of its Subscriptions is what Git approves")
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "`NAMESPACE` of objects below a PATH that name none")
 	f.cluster.register(flags)
 	flags.BoolVar(&f.toHead, "to-head", false, "take all steps to the head of the channel, not one")
@@ -141,7 +146,7 @@ func (f *updateFlags) planConfig(cmd *cobra.Command, in compare.Options) (*updat
 	if f.file == "-" {
 		return nil, nil, &usageError{"-f: standard input cannot be rewritten", "name a file"}
 	}
-	for _, name := range []string{"channel", "namespace"} {
+	for _, name := range []string{"channel", "namespace", "pin"} {
 		if cmd.Flags().Changed(name) {
 			return nil, nil, &usageError{"--" + name + " is for the objects of a PATH", "write it into " + f.file}
 		}
@@ -187,8 +192,8 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 		return nil, nil, &usageError{"standard input cannot be rewritten", "name a file or directory"}
 	}
 	if f.namespace != "" {
-		if err := config.CheckNamespace(f.namespace); err != nil {
-			return nil, nil, aboutFlag("namespace", err)
+		if err := checkNamespace(f.namespace); err != nil {
+			return nil, nil, err
 		}
 	}
 	t, err := tree.Read(cmd.Context(), paths, tree.Options{})
@@ -203,13 +208,17 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 	if len(t.Faults) > 0 {
 		return nil, nil, t.Faults[0]
 	}
-	catalogs, err := (&treeCatalogs{values: f.catalogs}).open(cmd, t, f.render.source)
+	lock, err := f.lock()
+	if err != nil {
+		return nil, nil, err
+	}
+	catalogs, err := (&treeCatalogs{values: pinnedToo(f.catalogs, lock)}).open(cmd, t, f.render.source)
 	if err != nil {
 		return nil, nil, err
 	}
 	o := updating.TreeOptions{Namespace: f.namespace, Catalogs: catalogs, ToHead: f.toHead,
-		Channels: map[string]string{},
-		Read:     func(file string) ([]byte, error) { return os.ReadFile(filepath.FromSlash(file)) }}
+		Channels: map[string]string{}, Pinned: lock.Subscribes,
+		Read: func(file string) ([]byte, error) { return os.ReadFile(filepath.FromSlash(file)) }}
 	for _, value := range f.channels {
 		pkg, channel, named := strings.Cut(value, "=")
 		if !named {
@@ -232,6 +241,19 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 	report.Reviews, err = review.OfMoves(cmd.Context(), plan.Moves, review.TreeOptions{Name: report.File,
 		Namespace: f.namespace, Catalogs: catalogs, Source: withInput(cmd, f.render.source).Source}, in)
 	return plan, report, err
+}
+
+// lock returns the lock of the pin; without --pin it is empty.
+func (f *updateFlags) lock() (*pinned.Lock, error) {
+	if f.pin == "" {
+		return &pinned.Lock{}, nil
+	}
+	lock, err := pinned.ReadLock(f.pin)
+	if err == nil && lock == nil {
+		err = manifest.WithHint(fmt.Errorf("%s has no %s", f.pin, pinned.LockName),
+			"name the directory that olmgen catalog pin has written")
+	}
+	return lock, err
 }
 
 func (f *updateFlags) sayNotCompared(cmd *cobra.Command, err error) {

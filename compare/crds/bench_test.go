@@ -34,7 +34,7 @@ func BenchmarkCompare(b *testing.B) {
 	}
 }
 
-func objectsOf(b *testing.B, files map[string][]byte) []*manifest.Object {
+func objectsOf(b testing.TB, files map[string][]byte) []*manifest.Object {
 	var objects []*manifest.Object
 	for name, data := range files {
 		docs, err := manifest.ReadFile(name, data, manifest.Limits{})

@@ -1,6 +1,7 @@
 package crds
 
 import (
+	"context"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -135,7 +136,7 @@ func (c theirs) repeated(old *apiextensionsv1.CustomResourceDefinition) bool {
 		return false
 	}
 	known, ok := servedPairs(old)[c.version]
-	return ok && slices.ContainsFunc(comparators.compareSchemas(known[0], known[1]), func(i issue) bool {
+	return ok && slices.ContainsFunc(comparators.compareSchemas(context.Background(), known[0], known[1]), func(i issue) bool {
 		return c.covered(Finding{CRD: c.crd, Version: c.version, Rule: i.rule, Path: i.path}) &&
 			!slices.ContainsFunc(strings.Fields(strings.Trim(i.key, "[]")), func(name string) bool {
 				return !strings.Contains(c.text, name)

@@ -64,7 +64,8 @@ type Options struct {
 }
 
 // Compare compares the CRDs among the old objects with those among the new ones. The findings are sorted: by CRD, then
-// the worst first. A CRD that cannot be read is an error that names its place. ctx is for the Checker.
+// the worst first. A CRD that cannot be read is an error that names its place. A context that is done ends it with its
+// error.
 func Compare(ctx context.Context, old, now []*manifest.Object, opts Options) ([]Finding, error) {
 	before, err := crs.ByName(old)
 	if err != nil {
@@ -81,7 +82,7 @@ func Compare(ctx context.Context, old, now []*manifest.Object, opts Options) ([]
 	names := namesOf(before, after)
 	results, errs := make([][]found, len(names)), make([]error, len(names))
 	each(len(names), func(i int) {
-		results[i], errs[i] = comparators.compare(names[i], before[names[i]], after[names[i]])
+		results[i], errs[i] = comparators.compare(ctx, names[i], before[names[i]], after[names[i]])
 	})
 	for _, err := range errs {
 		if err != nil {
@@ -139,7 +140,7 @@ func each(n int, do func(i int)) {
 
 // compare returns the findings about one CRD. One side may be missing. It keeps nothing of the CRDs: what is decoded is
 // several times as large as the text.
-func (c *comparators) compare(name string, old, now *crs.CRD) ([]found, error) {
+func (c *comparators) compare(ctx context.Context, name string, old, now *crs.CRD) ([]found, error) {
 	var all []found
 	add := func(rule, version, path, message string) {
 		all = append(
@@ -181,7 +182,7 @@ func (c *comparators) compare(name string, old, now *crs.CRD) ([]found, error) {
 	}
 	for _, v := range a.Spec.Versions {
 		if w := version(b, v.Name); w != nil {
-			for _, i := range c.compareSchemas(schemaOf(&v), schemaOf(w)) {
+			for _, i := range c.compareSchemas(ctx, schemaOf(&v), schemaOf(w)) {
 				add(i.rule, v.Name, i.path, i.message)
 			}
 		}
@@ -191,13 +192,13 @@ func (c *comparators) compare(name string, old, now *crs.CRD) ([]found, error) {
 		conversion.Strategy == apiextensionsv1.WebhookConverter {
 		limit = ruleConvertedVersions
 	}
-	for versions, issues := range c.compareServed(a, b) {
+	for versions, issues := range c.compareServed(ctx, a, b) {
 		for _, i := range issues {
 			all = append(all, found{limit: limit, Finding: Finding{CRD: name, Version: versions, Rule: i.rule,
 				Path: i.path, Message: i.message}})
 		}
 	}
-	return all, nil
+	return all, ctx.Err() // schemas are compared as far as there was time
 }
 
 type versionOf = apiextensionsv1.CustomResourceDefinitionVersion

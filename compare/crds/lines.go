@@ -42,7 +42,7 @@ func (f found) field(crd *manifest.Object) string {
 		return "spec.versions"
 	}
 	at := "spec.versions[" + strconv.Itoa(version) + "]"
-	_, _, key := fieldOf(f.Rule, &props{}, &props{})
+	_, key := fieldNumbers()[f.Rule]
 	if f.Path == "" && !key {
 		return at
 	}

@@ -1,7 +1,6 @@
 package crds
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -142,9 +141,10 @@ func rawOf(v *apiextensionsv1.JSON) string {
 // one for the others.
 func required(old, now *props) []issue {
 	var plain, defaulted []string
+	before := setOf(old.Required, itself)
 	for _, name := range slices.Sorted(slices.Values(now.Required)) {
 		switch {
-		case slices.Contains(old.Required, name):
+		case before[name]:
 		case now.Properties[name].Default != nil:
 			defaulted = append(defaulted, name)
 		default:
@@ -179,8 +179,10 @@ func enum(old, now *props, one func(rule, format string, args ...any) []issue) [
 // without returns the values of a that b lacks, as JSON.
 func without(a, b []apiextensionsv1.JSON) []string {
 	var out []string
+	text := func(v apiextensionsv1.JSON) string { return string(v.Raw) }
+	other := setOf(b, text)
 	for _, v := range a {
-		if !slices.ContainsFunc(b, func(w apiextensionsv1.JSON) bool { return bytes.Equal(v.Raw, w.Raw) }) {
+		if !other[text(v)] {
 			out = append(out, clip(string(v.Raw)))
 		}
 	}
@@ -223,16 +225,13 @@ func sameShape(a, b *props, field string) bool {
 		a.AdditionalProperties.Allows != b.AdditionalProperties.Allows) {
 		return false
 	}
-	var paths []string
-	for _, c := range otherChildren(a) {
-		paths = append(paths, c.path)
-	}
+	paths := setOf(otherChildren(a), func(c below) string { return c.path })
 	prefix := "." + field
 	if field == "additionalProperties" {
 		prefix = "[*]"
 	}
 	for _, c := range otherChildren(b) {
-		if strings.HasPrefix(c.path, prefix) && !slices.Contains(paths, c.path) {
+		if strings.HasPrefix(c.path, prefix) && !paths[c.path] {
 			return false
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -20,8 +21,9 @@ func ownIssues(path string, old, now *props) []issue {
 		}
 	}
 	var optional []string
+	still := setOf(now.Required, itself)
 	for _, name := range slices.Sorted(slices.Values(old.Required)) {
-		if !slices.Contains(now.Required, name) {
+		if !still[name] {
 			optional = append(optional, name)
 		}
 	}
@@ -43,13 +45,25 @@ func ownIssues(path string, old, now *props) []issue {
 // lacking returns the CEL rules of a list that another one does not have.
 func lacking(list, other apiextensionsv1.ValidationRules) []string {
 	var out []string
+	has := setOf(other, func(r apiextensionsv1.ValidationRule) string { return r.Rule })
 	for _, r := range list {
-		if !slices.ContainsFunc(other, func(o apiextensionsv1.ValidationRule) bool { return o.Rule == r.Rule }) {
+		if !has[r.Rule] {
 			out = append(out, clip(r.Rule))
 		}
 	}
 	return out
 }
+
+// setOf returns the texts of the items of a list. Lists of a schema can have thousands of items.
+func setOf[T any](list []T, text func(T) string) map[string]bool {
+	out := make(map[string]bool, len(list))
+	for _, item := range list {
+		out[text(item)] = true
+	}
+	return out
+}
+
+func itself(s string) string { return s }
 
 func rulesMessage(verb string, rules []string) string {
 	const name = "x-kubernetes-validations: "
@@ -74,12 +88,20 @@ func compatible(check string, old, now *props) string {
 
 // fieldOf returns the values of a field of two schemas by its name in JSON.
 func fieldOf(name string, old, now *props) (v, w any, ok bool) {
+	n, ok := fieldNumbers()[name]
+	if !ok {
+		return nil, nil, false
+	}
+	return reflect.ValueOf(old).Elem().Field(n).Interface(), reflect.ValueOf(now).Elem().Field(n).Interface(), true
+}
+
+// fieldNumbers has the number of each field of a schema by its name in JSON.
+var fieldNumbers = sync.OnceValue(func() map[string]int {
+	out := map[string]int{}
 	t := reflect.TypeFor[props]()
 	for n := range t.NumField() {
-		if key, _, _ := strings.Cut(t.Field(n).Tag.Get("json"), ","); key == name {
-			return reflect.ValueOf(old).Elem().Field(n).Interface(), reflect.ValueOf(now).Elem().Field(n).Interface(),
-				true
-		}
+		key, _, _ := strings.Cut(t.Field(n).Tag.Get("json"), ",")
+		out[key] = n
 	}
-	return nil, nil, false
-}
+	return out
+})

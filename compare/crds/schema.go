@@ -2,6 +2,7 @@ package crds
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -145,10 +146,15 @@ func segment(name string) string {
 
 // compareSchemas returns what crdify finds between two schemas. It walks both at once. Of a field that is gone it
 // returns one issue; crdify has several for each field below it, too.
-func (c *comparators) compareSchemas(old, now *props) []issue {
+//
+// After the context is done it returns what it has found.
+func (c *comparators) compareSchemas(ctx context.Context, old, now *props) []issue {
 	var issues []issue
 	var walk func(path string, old, now *props)
 	walk = func(path string, old, now *props) {
+		if ctx.Err() != nil {
+			return
+		}
 		issues = append(issues, c.compareNode(path, old, now)...)
 		before, after := byPath(old), byPath(now)
 		for _, a := range children(old) {
@@ -228,7 +234,9 @@ const arrow = " -> "
 
 // compareServed compares each two served versions of the new CRD, and leaves out what was the same in the old one. The
 // result is by "older version -> newer version".
-func (c *comparators) compareServed(old, now *apiextensionsv1.CustomResourceDefinition) map[string][]issue {
+func (c *comparators) compareServed(ctx context.Context, old,
+	now *apiextensionsv1.CustomResourceDefinition,
+) map[string][]issue {
 	before, after := servedPairs(old), servedPairs(now)
 	out := map[string][]issue{}
 	for name, pair := range after {
@@ -236,12 +244,12 @@ func (c *comparators) compareServed(old, now *apiextensionsv1.CustomResourceDefi
 		if ok && equality.Semantic.DeepEqual(pair, known) {
 			continue
 		}
-		issues := slices.DeleteFunc(c.compareSchemas(pair[0], pair[1]), func(i issue) bool {
+		issues := slices.DeleteFunc(c.compareSchemas(ctx, pair[0], pair[1]), func(i issue) bool {
 			return slices.Contains([]string{ruleFieldAdded, ruleRequiredRemoved, ruleCompatible}, i.rule)
 		})
 		if ok {
 			was := map[issue]bool{}
-			for _, i := range c.compareSchemas(known[0], known[1]) {
+			for _, i := range c.compareSchemas(ctx, known[0], known[1]) {
 				i.message = ""
 				was[i] = true
 			}

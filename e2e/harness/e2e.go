@@ -62,9 +62,9 @@ func every[T any](n int, all []T) (some []T) {
 func (o options) e2e(ctx context.Context, names []string) error {
 	checks := map[string]func(context.Context, material) error{"dry-run": o.dryRuns, "apply": o.applies,
 		"upgrade": o.upgrades, "access": o.access, "crs": o.customResources, "adopt": o.adopt,
-		"refused": o.refusals}
+		"refused": o.refusals, "admission": o.admission, "pinned": o.pinned, "neighbours": o.neighbours}
 	if len(names) == 0 {
-		names = []string{"dry-run", "apply", "upgrade", "access", "crs", "adopt", "refused"}
+		names = []string{"dry-run", "apply", "upgrade", "access", "crs", "adopt", "refused", "admission", "pinned"}
 	}
 	for _, name := range names {
 		if checks[name] == nil {

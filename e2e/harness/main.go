@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -22,6 +23,7 @@ type options struct {
 	root     string // the checkout
 	only     *regexp.Regexp
 	forms    *regexp.Regexp // of plans
+	with     []string       // neighbours; none: all
 	update   bool
 	parallel int
 	sample   int
@@ -31,13 +33,15 @@ func main() {
 	root := flag.String("root", ".", "the checkout of olmgen")
 	only := flag.String("run", "", "only cases whose name matches this regular expression")
 	forms := flag.String("forms", "", "only plans to forms that match this regular expression")
+	with := flag.String("with", "", "only checks with these neighbours, separated by spaces")
 	update := flag.Bool("update", false, "write the recordings anew")
 	parallel := flag.Int("parallel", 2, "clusters at a time")
 	sample := flag.Int("sample", 1, "of the corpus, only each n-th package")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	o := options{root: *root, update: *update, parallel: max(1, *parallel), sample: max(1, *sample)}
+	o := options{root: *root, update: *update, parallel: max(1, *parallel), sample: max(1, *sample),
+		with: strings.Fields(*with)}
 	var err error
 	if o.forms, err = regexp.Compile(*forms); err == nil {
 		o.only, err = regexp.Compile(*only)
@@ -54,7 +58,8 @@ func main() {
 	}
 }
 
-const usage = "usage: harness [flags] live|e2e [dry-run] [apply] [upgrade] [access] [crs] [adopt]"
+const usage = "usage: harness [flags] live|e2e [dry-run] [apply] [upgrade] [access] [crs] [adopt] [refused] " +
+	"[admission] [pinned] [neighbours]"
 
 func run(ctx context.Context, args []string, o options) error {
 	switch {

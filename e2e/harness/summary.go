@@ -37,9 +37,7 @@ func (s *summary) render(form apply.Form, dir string, o generate.Options) (apply
 		return t, true
 	}
 	if class, _ := corpus.Refusal(err); class != "" {
-		s.mu.Lock()
-		s.refused[class]++
-		s.mu.Unlock()
+		s.count(class)
 		return t, false
 	}
 	_ = s.add(fmt.Sprintf("%s (%s)", short(dir), form.Name), apply.Result{}, []error{err})
@@ -83,4 +81,11 @@ func counts(m map[string]int) string {
 		return "none"
 	}
 	return strings.Join(out, ", ")
+}
+
+// count counts a refusal, or something else that a class explains.
+func (s *summary) count(class string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused[class]++
 }

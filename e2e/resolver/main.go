@@ -20,6 +20,7 @@ const usage = `usage: resolver [flags] random      make random cases and compare
        resolver [flags] mutants        break random catalogs and compare what opm and olmgen say
        resolver [flags] check DIR...   compare the answers recorded in cases, OLM and olmgen
        resolver [flags] answer DIR...  write OLM's answers into cases
+       resolver [flags] pin [DIR...]   pin what OLM comes to rest at, in cases or random ones, and have OLM play that
 DIR is a case, or a directory of cases`
 
 type options struct {
@@ -36,7 +37,8 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", 1, "random: seed of the first case; the next one has the next seed")
 	flag.IntVar(&o.cases, "cases", 100, "random: how many cases")
 	flag.StringVar(&o.out, "out", "", "random: where cases that differ are written; default: a temporary directory")
-	flag.BoolVar(&o.keep, "all", false, "random: write all cases, not only those that differ")
+	flag.BoolVar(&o.keep, "all", false,
+		"random: write all cases, not only those that differ; pin: print why pins are refused")
 	flag.IntVar(&o.parallel, "parallel", 2, "cases at a time")
 	flag.IntVar(&o.runs.often, "runs", 30, "how often a scenario is walked")
 	flag.IntVar(&o.runs.veryOften, "more-runs", 300, "how often it is walked if the answers differ")
@@ -67,6 +69,14 @@ func (o *options) run(ctx context.Context, args []string) error {
 			return err
 		}
 		return o.given(ctx, dirs, args[0] == "answer")
+	case len(args) == 1 && args[0] == "pin":
+		return o.randomPins(ctx)
+	case len(args) > 1 && args[0] == "pin":
+		dirs, err := caseDirs(args[1:])
+		if err != nil {
+			return err
+		}
+		return o.pinCases(ctx, dirs)
 	}
 	return errors.New(usage)
 }

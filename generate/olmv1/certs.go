@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olmgen/olmgen/internal/olm/versions"
 )
 
 // hasCerts reports whether there is a certificate provider.
@@ -42,15 +44,18 @@ func (r *renderer) certificates() ([]Object, error) {
 	for _, d := range slices.Sorted(maps.Keys(deployments)) {
 		out = append(out, r.certManagerObject("Issuer", issuerName(d), map[string]any{"selfSigned": map[string]any{}}))
 		host := serviceName(d) + "." + r.Namespace
-		out = append(out, r.certManagerObject("Certificate", certName(d), map[string]any{
-			"commonName":  host,
-			"dnsNames":    []any{host, host + ".svc", host + ".svc.cluster.local"},
-			"duration":    "17520h0m0s",
-			"issuerRef":   map[string]any{"name": issuerName(d)},
-			"renewBefore": "24h0m0s",
-			"secretName":  certName(d),
-			"usages":      []any{"server auth"},
-		}))
+		spec := map[string]any{
+			"commonName": host,
+			"dnsNames":   []any{host, host + ".svc", host + ".svc.cluster.local"},
+			"duration":   "17520h0m0s",
+			"issuerRef":  map[string]any{"name": issuerName(d)},
+			"secretName": certName(d),
+			"usages":     []any{"server auth"},
+		}
+		if r.does(versions.RenewsEarly) {
+			spec["renewBefore"] = "24h0m0s"
+		}
+		out = append(out, r.certManagerObject("Certificate", certName(d), spec))
 	}
 	return out, nil
 }
@@ -64,8 +69,9 @@ func (r *renderer) certManagerObject(kind, name string, spec map[string]any) Obj
 }
 
 // mountCerts puts the certificate where operators look for it, in every container: any volume already mounted there is
-// removed with all its mounts. Init containers are left alone (section 12).
-func mountCerts(pod *corev1.PodSpec, secret string) {
+// removed with all its mounts. Init containers are left alone (section 12). Without clears only those of the same names
+// are removed, and the volumes are in the other order, as in the first release that had webhooks.
+func mountCerts(pod *corev1.PodSpec, secret string, clears bool) {
 	volumes := []corev1.Volume{
 		secretVolume("webhook-cert", secret, "tls.crt", "tls.key"),
 		secretVolume("apiservice-cert", secret, "apiserver.crt", "apiserver.key"),
@@ -74,10 +80,14 @@ func mountCerts(pod *corev1.PodSpec, secret string) {
 		{Name: volumes[0].Name, MountPath: "/tmp/k8s-webhook-server/serving-certs"},
 		{Name: volumes[1].Name, MountPath: "/apiserver.local.config/certificates"},
 	}
+	if !clears {
+		slices.Reverse(volumes)
+		slices.Reverse(mounts)
+	}
 	removed := map[string]bool{volumes[0].Name: true, volumes[1].Name: true}
 	for _, c := range pod.Containers {
 		for _, m := range c.VolumeMounts {
-			if m.MountPath == mounts[0].MountPath || m.MountPath == mounts[1].MountPath {
+			if clears && (m.MountPath == mounts[0].MountPath || m.MountPath == mounts[1].MountPath) {
 				removed[m.Name] = true
 			}
 		}

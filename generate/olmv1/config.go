@@ -1,6 +1,7 @@
 package olmv1
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"slices"
@@ -27,41 +28,54 @@ type Config struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// apply changes a Deployment, in OLM v1's order. Init containers are never touched.
-func (c *Config) apply(d *appsv1.Deployment) {
+// apply changes a Deployment, in OLM v1's order. Init containers are never touched. The first release that had it added
+// volumes and mounts whatever their names, and took empty affinities as they are.
+func (c *Config) apply(d *appsv1.Deployment, merge, remove bool) {
 	if c == nil {
 		return
 	}
 	pod := &d.Spec.Template.Spec
 	for i := range pod.Containers {
-		c.applyContainer(&pod.Containers[i])
+		c.applyContainer(&pod.Containers[i], merge)
 	}
-	pod.Volumes = replaceOrAdd(pod.Volumes, c.Volumes, func(v corev1.Volume) string { return v.Name })
+	put := replaceOrAdd[corev1.Volume]
+	if !merge {
+		put = add
+	}
+	pod.Volumes = put(pod.Volumes, c.Volumes, func(v corev1.Volume) string { return v.Name })
 	pod.Tolerations = addNew(pod.Tolerations, c.Tolerations)
 	if c.NodeSelector != nil {
 		pod.NodeSelector = c.NodeSelector
 	}
-	c.applyAffinity(pod)
+	c.applyAffinity(pod, remove)
 	if len(c.Annotations) > 0 {
 		d.Annotations = addMissing(d.Annotations, c.Annotations)
 		d.Spec.Template.Annotations = addMissing(d.Spec.Template.Annotations, c.Annotations)
 	}
 }
 
-func (c *Config) applyContainer(to *corev1.Container) {
+func (c *Config) applyContainer(to *corev1.Container, merge bool) {
 	to.Env = replaceOrAdd(to.Env, c.Env, func(e corev1.EnvVar) string { return e.Name })
 	to.EnvFrom = addNew(to.EnvFrom, c.EnvFrom)
-	to.VolumeMounts = replaceOrAdd(to.VolumeMounts, c.VolumeMounts, func(m corev1.VolumeMount) string { return m.Name })
+	put := replaceOrAdd[corev1.VolumeMount]
+	if !merge {
+		put = add
+	}
+	to.VolumeMounts = put(to.VolumeMounts, c.VolumeMounts, func(m corev1.VolumeMount) string { return m.Name })
 	if c.Resources != nil {
 		to.Resources = *c.Resources
 	}
 }
 
 // applyAffinity replaces or removes the parts that are set.
-func (c *Config) applyAffinity(pod *corev1.PodSpec) {
+func (c *Config) applyAffinity(pod *corev1.PodSpec, remove bool) {
 	a := c.Affinity
 	switch {
 	case a == nil:
+		return
+	case !remove:
+		pod.Affinity = cmp.Or(pod.Affinity, &corev1.Affinity{})
+		setParts(pod.Affinity, a)
 		return
 	case a.NodeAffinity == nil && a.PodAffinity == nil && a.PodAntiAffinity == nil:
 		pod.Affinity = nil
@@ -82,6 +96,13 @@ func (c *Config) applyAffinity(pod *corev1.PodSpec) {
 		emptyPodAntiAffinity(pod.Affinity.PodAntiAffinity) {
 		pod.Affinity = nil
 	}
+}
+
+// setParts replaces the parts that are set, empty ones too.
+func setParts(to, parts *corev1.Affinity) {
+	to.NodeAffinity = cmp.Or(parts.NodeAffinity, to.NodeAffinity)
+	to.PodAffinity = cmp.Or(parts.PodAffinity, to.PodAffinity)
+	to.PodAntiAffinity = cmp.Or(parts.PodAntiAffinity, to.PodAntiAffinity)
 }
 
 func orNil[T any](v *T, empty bool) *T {
@@ -127,6 +148,9 @@ func replaceOrAdd[T any](list, added []T, name func(T) string) []T {
 	}
 	return list
 }
+
+// add appends the items, whatever their names.
+func add[T any](list, added []T, _ func(T) string) []T { return append(list, added...) }
 
 // addNew appends the items that are not in the list yet.
 func addNew[T any](list, added []T) []T {

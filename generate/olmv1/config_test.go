@@ -82,7 +82,7 @@ func TestConfig(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := parse[appsv1.Deployment](t, "spec: {template: {spec: "+flow(t, tt.before)+"}}")
-			parse[Config](t, tt.config).apply(d)
+			parse[Config](t, tt.config).apply(d, true, true)
 			o, err := typed(d)
 			if err != nil {
 				t.Fatal(err)
@@ -109,7 +109,7 @@ func flow(t *testing.T, text string) string {
 
 func TestConfigAnnotations(t *testing.T) {
 	d := parse[appsv1.Deployment](t, `{metadata: {annotations: {a: there}}, spec: {template: {metadata: {annotations: {b: there}}}}}`)
-	parse[Config](t, `annotations: {a: config, b: config, c: config}`).apply(d)
+	parse[Config](t, `annotations: {a: config, b: config, c: config}`).apply(d, true, true)
 	v, err := manifest.Typed(d)
 	if err != nil {
 		t.Fatal(err)

@@ -10,13 +10,14 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/versions"
 )
 
 // loadCSV decodes the CSV as OLM v1's loader does and adds the bundle's properties to its annotations (section 2).
-func loadCSV(b *bundle.Bundle) (*v1alpha1.ClusterServiceVersion, error) {
+func loadCSV(b *bundle.Bundle, release versions.Release) (*v1alpha1.ClusterServiceVersion, error) {
 	if b.CSVObject == nil {
 		csv := b.CSV.DeepCopy()
-		return csv, addProperties(csv, b.Properties)
+		return csv, addProperties(csv, b.Properties, release)
 	}
 	v, err := b.CSVObject.Value()
 	if err != nil {
@@ -26,11 +27,11 @@ func loadCSV(b *bundle.Bundle) (*v1alpha1.ClusterServiceVersion, error) {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(v, csv); err != nil {
 		return nil, fmt.Errorf("error parsing objects in %q: %w", b.CSVObject.File, err)
 	}
-	return csv, addProperties(csv, b.Properties)
+	return csv, addProperties(csv, b.Properties, release)
 }
 
 // addProperties appends the properties to the list in the CSV's annotation.
-func addProperties(csv *v1alpha1.ClusterServiceVersion, properties []bundle.Property) error {
+func addProperties(csv *v1alpha1.ClusterServiceVersion, properties []bundle.Property, release versions.Release) error {
 	var all []bundle.Property
 	if text, ok := csv.Annotations[olm.AnnotationBundleProperties]; ok {
 		if err := json.Unmarshal([]byte(text), &all); err != nil {
@@ -43,6 +44,10 @@ func addProperties(csv *v1alpha1.ClusterServiceVersion, properties []bundle.Prop
 	text, err := json.Marshal(append(all, properties...))
 	if err != nil {
 		return fmt.Errorf("failed to marshal registry+v1 properties to json: %w", err)
+	}
+	if _, ok := release.Does(versions.AnnotatesAny); csv.Annotations == nil && !ok {
+		return fmt.Errorf("%s crashes: the bundle has properties, and its CSV no annotation to add them to (%s)",
+			release, versions.SourceOf(release.Product, versions.AnnotatesAny))
 	}
 	if csv.Annotations == nil {
 		csv.Annotations = map[string]string{}

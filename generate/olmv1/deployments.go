@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/versions"
 )
 
 // deployments makes the CSV's Deployments (section 10).
@@ -31,14 +32,16 @@ func (r *renderer) deployment(d v1alpha1.StrategyDeploymentSpec) (Object, error)
 		ObjectMeta: metav1.ObjectMeta{Name: d.Name, Namespace: r.Namespace, Labels: d.Label},
 		Spec:       *d.Spec.DeepCopy(),
 	}
-	revisions := int32(1)
-	deployment.Spec.RevisionHistoryLimit = &revisions
+	if r.does(versions.KeepsOneReplicaSet) {
+		revisions := int32(1)
+		deployment.Spec.RevisionHistoryLimit = &revisions
+	}
 	template := &deployment.Spec.Template
 	template.Annotations = r.podAnnotations(template.Annotations)
 	if r.hasCerts() && r.servesWebhooks(d.Name) {
-		mountCerts(&template.Spec, certName(d.Name))
+		mountCerts(&template.Spec, certName(d.Name), r.does(versions.ClearsMounts))
 	}
-	r.Config.apply(deployment)
+	r.Config.apply(deployment, r.does(versions.MergesVolumes), r.does(versions.RemovesAffinity))
 	o, err := typed(deployment)
 	if err == nil {
 		dropStubs(o.Value)
@@ -52,7 +55,9 @@ func (r *renderer) podAnnotations(template map[string]string) map[string]string 
 	maps.Copy(out, r.csv.Annotations)
 	maps.Copy(out, template)
 	out[olm.AnnotationTargets] = strings.Join(r.TargetNamespaces, ",")
-	out[olm.AnnotationNamespace] = r.Namespace
+	if r.does(versions.AnnotatesNamespace) {
+		out[olm.AnnotationNamespace] = r.Namespace
+	}
 	return out
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -33,6 +34,8 @@ type Options struct {
 	TargetNamespaces []string // none: all namespaces if the bundle supports that; [""]: all namespaces
 	Certs            string   // CertManager, ServiceCA, NoCerts or ""
 	Config           *Config  // may be nil
+	// the release of OLM v1 that renders, such as v1.8, or 4.20 of OpenShift; default: the newest one of OLM v1
+	Release string
 
 	Image images.Visitor // gives what takes the place of an image; may be nil
 }
@@ -62,9 +65,14 @@ func (o Object) Content() (map[string]any, error) {
 // one, because OLM v1 takes field names literally where b.CSV's decoder does not mind upper and lower case.
 //
 // Errors have the text of OLM v1's: of its loader (section 2), all of its validators joined by newlines (section 13),
-// of its options (section 3, "invalid option(s): ..."), or of its generators. The bundle is not changed.
+// of its options (section 3, "invalid option(s): ..."), or of its generators. What an older release refuses by a crash,
+// or by other words, has a text of olmgen's. The bundle is not changed.
 func Render(b *bundle.Bundle, o Options) ([]Object, error) {
-	csv, err := loadCSV(b)
+	release, err := releaseOf(o.Release)
+	if err != nil {
+		return nil, err
+	}
+	csv, err := loadCSV(b, release)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +80,7 @@ func Render(b *bundle.Bundle, o Options) ([]Object, error) {
 		images.InCSV(csv, o.Image)
 	}
 	// not b.Package, which bundle.Read guesses where OLM v1 refuses
-	r := &renderer{Options: o, csv: csv, pkg: b.Annotations[bundle.KeyPackage]}
+	r := &renderer{Options: o, release: release, csv: csv, pkg: b.Annotations[bundle.KeyPackage]}
 	r.takeManifests(b)
 	if err := r.validate(); err != nil {
 		return nil, err
@@ -91,12 +99,13 @@ func Render(b *bundle.Bundle, o Options) ([]Object, error) {
 		}
 		out = append(out, objects...)
 	}
-	return lastOfEach(out), nil
+	return lastOfEach(out), r.checkTemplates(out)
 }
 
 // renderer holds what the generators read. None of them changes it.
 type renderer struct {
 	Options
+	release versions.Release
 	pkg     string
 	csv     *v1alpha1.ClusterServiceVersion
 	crds    []*bundle.CRD
@@ -108,6 +117,10 @@ func (r *renderer) checkOptions() error {
 	if len(r.TargetNamespaces) == 0 && r.supports(v1alpha1.InstallModeTypeAllNamespaces) {
 		r.TargetNamespaces = []string{metav1.NamespaceAll}
 	}
+	if len(r.TargetNamespaces) == 0 && r.does(versions.DefaultsToOwn) &&
+		r.supports(v1alpha1.InstallModeTypeOwnNamespace) {
+		r.TargetNamespaces = []string{r.Namespace}
+	}
 	var errs []error
 	if r.Namespace == "" {
 		errs = append(errs, errors.New("the install namespace is missing"))
@@ -117,6 +130,9 @@ func (r *renderer) checkOptions() error {
 	default:
 		errs = append(errs,
 			fmt.Errorf("unknown certificate provider %q, want %s, %s or %s", r.Certs, CertManager, ServiceCA, NoCerts))
+	}
+	if err := r.checkConfig(); err != nil {
+		errs = append(errs, err)
 	}
 	if err := r.checkTargets(); err != nil {
 		errs = append(errs, fmt.Errorf("invalid target namespaces %v: %w", r.TargetNamespaces, err))

@@ -6,6 +6,8 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olmgen/olmgen/internal/olm/versions"
 )
 
 const rbacVersion = "rbac.authorization.k8s.io/v1"
@@ -52,9 +54,11 @@ func (r *renderer) clusterRoles() ([]Object, error) {
 	permissions := slices.Clone(r.install().ClusterPermissions)
 	if r.allNamespaces() {
 		for _, p := range r.install().Permissions {
-			p.Rules = append(slices.Clone(p.Rules), rbacv1.PolicyRule{
-				Verbs: []string{"get", "list", "watch"}, APIGroups: []string{""}, Resources: []string{"namespaces"},
-			})
+			if r.does(versions.ReadsNamespaces) {
+				p.Rules = append(slices.Clone(p.Rules), rbacv1.PolicyRule{
+					Verbs: []string{"get", "list", "watch"}, APIGroups: []string{""}, Resources: []string{"namespaces"},
+				})
+			}
 			permissions = append(permissions, p)
 		}
 	}

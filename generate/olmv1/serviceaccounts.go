@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olmgen/olmgen/internal/olm/versions"
 )
 
 const defaultAccount = "default"
@@ -19,6 +21,11 @@ func (r *renderer) serviceAccounts() ([]Object, error) {
 	}
 	for _, p := range r.install().ClusterPermissions {
 		names[account(p.ServiceAccountName)] = true
+	}
+	if !r.does(versions.OnlyPermittedAccounts) {
+		for _, d := range r.install().DeploymentSpecs {
+			names[account(d.Spec.Template.Spec.ServiceAccountName)] = true
+		}
 	}
 	delete(names, defaultAccount)
 	var out []Object

@@ -7,6 +7,8 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olmgen/olmgen/internal/olm/versions"
 )
 
 // installModes returns the supported install modes, sorted.
@@ -38,7 +40,7 @@ func (r *renderer) checkTargets() error {
 		return fmt.Errorf("supported install modes %v do not support %s", r.installModes(),
 			fmt.Sprintf(format, args...))
 	}
-	hasOwn := slices.Contains(targets, r.Namespace)
+	hasOwn, ownNeeded := slices.Contains(targets, r.Namespace), r.does(versions.NeedsOwnNamespace)
 	hasAll := slices.Contains(targets, metav1.NamespaceAll)
 	needed, refusal := multi, refuse("target namespaces %v", r.TargetNamespaces)
 	switch {
@@ -48,11 +50,11 @@ func (r *renderer) checkTargets() error {
 		return errors.New("exactly one target namespace must be specified")
 	case len(targets) == 1 && hasAll:
 		needed, refusal = all, refuse("targeting all namespaces")
-	case len(targets) == 1 && hasOwn:
+	case len(targets) == 1 && hasOwn && (ownNeeded || !r.supports(single)):
 		needed, refusal = own, refuse("targeting own namespace")
 	case len(targets) == 1:
 		needed = single
-	case hasOwn && !r.supports(own):
+	case hasOwn && ownNeeded && !r.supports(own):
 		return refuse("targeting own namespace")
 	case hasAll:
 		return refusal

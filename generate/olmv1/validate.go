@@ -13,18 +13,28 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/versions"
 )
 
-// validate runs all of OLM v1's validators, in its order, and joins what they say (section 13). bundle.Read refuses
-// some of it earlier.
+// validate runs the validators of the release, in OLM v1's order, and joins what they say (section 13). bundle.Read
+// refuses some of it earlier.
 func (r *renderer) validate() error {
 	var errs []error
-	for _, check := range []func() []error{
-		r.checkDeploymentsUnique, r.checkDeploymentNames, r.checkCRDsUnique, r.checkOwnedCRDs, r.checkPackage,
-		r.checkConversionModes, r.checkWebhookDeployments, r.checkWebhooksUnique, r.checkWebhookNames,
-		r.checkConvertedOnce, r.checkConvertedOwned, r.checkWebhookRules, r.checkKinds,
+	for _, x := range []struct {
+		check    func() []error
+		behavior string // of the releases that have it; empty: all
+	}{
+		{r.checkDeploymentsUnique, versions.Validates}, {r.checkDeploymentNames, versions.ValidatesNames},
+		{r.checkCRDsUnique, versions.Validates}, {r.checkOwnedCRDs, versions.Validates},
+		{r.checkPackage, versions.Validates}, {r.checkConversionModes, versions.ValidatesWebhooks},
+		{r.checkWebhookDeployments, versions.ValidatesNames}, {r.checkWebhooksUnique, versions.ValidatesNames},
+		{r.checkWebhookNames, versions.ValidatesNames}, {r.checkConvertedOnce, versions.ValidatesNames},
+		{r.checkConvertedOwned, versions.ValidatesNames}, {r.checkWebhookRules, versions.ValidatesWebhooks},
+		{r.checkKinds, ""},
 	} {
-		errs = append(errs, check()...)
+		if x.behavior == "" || r.does(x.behavior) {
+			errs = append(errs, x.check()...)
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -267,6 +277,9 @@ func (r *renderer) checkKinds() []error {
 	for _, o := range r.shipped {
 		if scope(o.Kind) == bundle.ScopeUnknown {
 			errs = append(errs, fmt.Errorf("unsupported resource %q with kind %q", o.Name, o.Kind))
+		} else if ok, source := r.release.Installs(o.Kind); !ok {
+			errs = append(errs, fmt.Errorf("unsupported resource %q with kind %q: %s does not know it (%s)", o.Name,
+				o.Kind, r.release, source))
 		}
 	}
 	return errs

@@ -6,6 +6,8 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olmgen/olmgen/internal/olm/versions"
 )
 
 const (
@@ -92,7 +94,7 @@ func webhookPort(w v1alpha1.WebhookDescription) int32 {
 
 // namespaceSelector keeps webhooks to the target namespaces.
 func (r *renderer) namespaceSelector() *metav1.LabelSelector {
-	if r.allNamespaces() {
+	if r.allNamespaces() || !r.does(versions.LimitsWebhooks) {
 		return nil
 	}
 	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{

@@ -112,3 +112,20 @@ func BenchmarkMeasure(b *testing.B) {
 		measure()
 	}
 }
+
+// Each test is in one part of several.
+func TestGrowthPart(t *testing.T) {
+	first := 0
+	for i := range 100 {
+		name := fmt.Sprintf("TestGrowth/dimension_%d", i)
+		if growthPart(name, "1/2") == growthPart(name, "2/2") || !growthPart(name, "1") || growthPart(name, "") {
+			t.Errorf("%s is in no part, or in two", name)
+		}
+		if growthPart(name, "1/2") {
+			first++
+		}
+	}
+	if first < 30 || first > 70 {
+		t.Errorf("the first of two parts has %d of 100 tests", first)
+	}
+}

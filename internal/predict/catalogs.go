@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -50,10 +52,7 @@ func (c Catalogs) with(declared []resolve.Source) Catalogs {
 	return c
 }
 
-const (
-	marketplace = "openshift-marketplace"
-	olmDefault  = "olm"
-)
+const olmDefault = "olm"
 
 // subscribe predicts what OLM's resolver does with the Subscriptions, and adds the CSVs that it installs.
 func (c *cluster) subscribe(ctx context.Context, catalogs Catalogs) error {
@@ -93,6 +92,7 @@ func (c *cluster) resolution(tree *resolve.Cluster, catalogs Catalogs) *resoluti
 		}
 		r.partly(s.Namespace)
 	}
+	r.others = resolve.Prepare(catalogs.Others)
 	r.refused = catalogs.Others != nil && catalogs.Others.Refusal() != nil
 	return r
 }
@@ -130,6 +130,7 @@ type resolution struct {
 	csvs     map[string][]*csv          // of the tree, by namespace
 	subs     map[string][]*subscription // whose catalogs are known, by namespace
 	partial  map[string]bool            // namespaces with Subscriptions whose catalogs are not known
+	others   *resolve.Prepared          // what is read of the other catalogs
 	refused  bool                       // opm does not serve the other catalogs
 	declared []resolve.Source           // CatalogSources of the tree
 	planned  []Install
@@ -259,10 +260,10 @@ func (r *resolution) sub(namespace, name string) *subscription {
 func (r *resolution) look(state *resolve.State) {
 	state.Catalogs = slices.Clone(r.catalogs.Sources)
 	state.GlobalNamespace = r.catalogs.Global
-	inMarketplace := func(s resolve.Source) bool { return s.Namespace == marketplace }
+	inMarketplace := func(s resolve.Source) bool { return s.Namespace == olm.NamespaceMarketplace }
 	for _, s := range r.subs[state.Namespace] {
 		named := resolve.Source{Name: s.source, Namespace: s.sourceNamespace, Catalog: r.catalogs.Others,
-			Unavailable: r.refused}
+			Prepared: r.others, Unavailable: r.refused}
 		if s.source != "" && r.catalogs.Others != nil && !slices.ContainsFunc(state.Catalogs, named.Same) {
 			if i := slices.IndexFunc(r.declared, named.Same); i >= 0 {
 				named.Priority = r.declared[i].Priority
@@ -276,7 +277,7 @@ func (r *resolution) look(state *resolve.State) {
 	if state.GlobalNamespace == "" {
 		state.GlobalNamespace = olmDefault
 		if slices.ContainsFunc(state.Catalogs, inMarketplace) {
-			state.GlobalNamespace = marketplace
+			state.GlobalNamespace = olm.NamespaceMarketplace
 		}
 	}
 }
@@ -316,14 +317,9 @@ func (r *resolution) pkg(state *resolve.State, s *resolve.Subscription) *catalog
 	return packageIn(state, s.Source, s.SourceNamespace, s.Package)
 }
 
+// packageIn returns a package of a catalog. It is empty if the catalog does not have it.
 func packageIn(state *resolve.State, source, sourceNamespace, name string) *catalog.Package {
-	named := resolve.Source{Name: source, Namespace: sourceNamespace}
-	for _, c := range state.Catalogs {
-		if c.Same(named) && c.Catalog != nil && c.Catalog.Packages[name] != nil {
-			return c.Catalog.Packages[name]
-		}
-	}
-	return &catalog.Package{}
+	return cmp.Or(state.Package(source, sourceNamespace, name), &catalog.Package{})
 }
 
 // ofPackage returns a CSV of the tree with the name of a bundle of the package, in any version.

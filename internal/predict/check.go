@@ -12,7 +12,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/blang/semver/v4"
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -28,9 +27,7 @@ import (
 type Options struct {
 	Namespace string // of objects that name no namespace; if empty, Check ignores them
 	Catalogs  Catalogs
-	// the version of Kubernetes, which a CSV may need; nil if it is not known, then it is high enough
-	Kube *semver.Version
-	// the releases in the cluster; without any, nothing is said of them
+	// the releases in the cluster; without any, nothing is said of them, and Kubernetes is as new as a CSV needs it
 	Target fit.Cluster
 	// judges custom resources by their CRDs; nil if nobody does
 	Checker crs.Checker
@@ -90,7 +87,7 @@ type CSV struct {
 // report. An error is that of ctx or of a catalog that cannot be read again.
 func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	c, objects := clusterOf(ctx, t, o.Namespace, o.Catalogs)
-	c.kube = o.Kube
+	c.releases = o.Target
 	c.skipped(t)
 	if err := c.subscribe(ctx, o.Catalogs); err != nil {
 		return nil, err

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/blang/semver/v4"
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
@@ -37,7 +37,7 @@ type cluster struct {
 	deployments map[string]*manifest.Object // by namespace/name
 	unreviewed  []*manifest.Object          // of kinds that no rule reads, custom resources among them
 	rbac        rbac.Objects
-	kube        *semver.Version
+	releases    fit.Cluster
 	noCopies    bool // OLMConfig: copied CSVs of global groups are disabled
 
 	unknownCSV map[string]bool // namespaces with a Subscription whose CSV is unknown

@@ -2,6 +2,7 @@ package predict
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -128,12 +129,12 @@ func (o *simulation) reconcileAPIs(v *csv, g *group) bool {
 
 // rivals returns the groups that intersect with the group of a CSV and list some of its APIs, and those APIs.
 func (o *simulation) rivals(v *csv, g *group) (rivals []*group, disputed apiSet) {
-	disputed = apiSet{}
-	for _, other := range o.intersecting(g) {
-		if !other.apis.meets(v.provided) {
-			continue
-		}
-		rivals = append(rivals, other)
+	disputed, groups := apiSet{}, map[*group]bool{}
+	for a := range v.provided {
+		maps.Copy(groups, o.listing[a])
+	}
+	rivals = o.intersecting(g, groups)
+	for _, other := range rivals {
 		for a := range v.provided {
 			if other.apis[a] {
 				disputed[a] = true

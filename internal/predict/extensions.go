@@ -75,9 +75,16 @@ type clusterCatalog struct {
 	} `json:"spec"`
 }
 
+// SelectsByName reports whether a selector takes a ClusterCatalog that has no label but the one with its name. A nil
+// selector takes each, and one that cannot be read none.
+func SelectsByName(selector *metav1.LabelSelector, name string) bool {
+	selects, err := selectorOf(selector)
+	return err == nil && selects.Matches(labels.Set{LabelCatalogName: name})
+}
+
 // selected reports whether OLM v1 uses the catalog for a ClusterExtension with a selector.
 func (c *clusterCatalog) selected(by labels.Selector) bool {
-	set := labels.Merge(c.Metadata.Labels, labels.Set{labelCatalogName: c.Metadata.Name})
+	set := labels.Merge(c.Metadata.Labels, labels.Set{LabelCatalogName: c.Metadata.Name})
 	return c.Spec.AvailabilityMode != "Unavailable" && by.Matches(set)
 }
 
@@ -115,9 +122,9 @@ func selectorOf(selector *metav1.LabelSelector) (labels.Selector, error) {
 	return metav1.LabelSelectorAsSelector(selector)
 }
 
-// labelCatalogName is the label that OLM v1 gives every ClusterCatalog (operator-controller: api/v1,
+// LabelCatalogName is the label that OLM v1 gives every ClusterCatalog (operator-controller: api/v1,
 // MetadataNameLabel).
-const labelCatalogName = "olm.operatorframework.io/metadata.name"
+const LabelCatalogName = "olm.operatorframework.io/metadata.name"
 
 // Extensions returns what OLM v1 installs for the ClusterExtensions among objects, in their order, and those of which
 // nobody can say it. One that has installed a bundle, by its status, goes on from there. The content of ClusterCatalogs
@@ -258,7 +265,7 @@ func servedTo(selector *metav1.LabelSelector, objects []*manifest.Object,
 		out = append(out, extension.Source{Name: o.Name, Priority: c.Spec.Priority, Catalog: content})
 	}
 	for _, known := range catalogs.ClusterCatalogs {
-		if !declared[known.Name] && selects.Matches(labels.Set{labelCatalogName: known.Name}) {
+		if !declared[known.Name] && selects.Matches(labels.Set{LabelCatalogName: known.Name}) {
 			out = append(out, known)
 		}
 	}

@@ -66,7 +66,7 @@ func printed(t *testing.T, archive *txtar.Archive) string {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o.Kube = &kube
+			o.Target.Kube = &kube
 		case "catalog.yaml":
 			o.Catalogs.Others = readCatalog(t, f.Data)
 		default:

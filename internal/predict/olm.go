@@ -1,7 +1,6 @@
 package predict
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -28,7 +27,8 @@ type simulation struct {
 	heirs    map[[2]string][]*csv       // of csvsIn, by namespace and the name that they replace
 	covering map[string]map[*group]bool // groups by the namespaces that they cover; "" has the global groups
 
-	targeting map[*group]bool // groups that cover a namespace
+	providing map[api][]*csv          // of csvsIn
+	listing   map[api]map[*group]bool // groups by olm.providedAPIs
 
 	serving map[string]*csv   // by APIService
 	owning  map[string][]*csv // by APIService: the CSVs that own it
@@ -54,7 +54,8 @@ func play(c *cluster) *simulation {
 		waiting:  map[string][]*csv{},
 		rules:    map[string]bool{},
 
-		targeting: map[*group]bool{},
+		providing: map[api][]*csv{},
+		listing:   map[api]map[*group]bool{},
 	}
 	for _, r := range Rules() {
 		o.rules[r.ID] = true
@@ -107,6 +108,7 @@ func (o *simulation) create(g *group, v *csv) {
 		g.exists = true
 		o.groupsIn[g.Namespace] = append(o.groupsIn[g.Namespace], g)
 		o.target(g, g.status)
+		o.list(g, g.apis)
 		o.wake(g.Namespace)
 		return
 	}
@@ -115,6 +117,9 @@ func (o *simulation) create(g *group, v *csv) {
 	name, replaces := [2]string{v.namespace, v.name}, [2]string{v.namespace, v.replaces}
 	o.called[name] = append(o.called[name], v)
 	o.heirs[replaces] = append(o.heirs[replaces], v)
+	for a := range v.provided {
+		o.providing[a] = append(o.providing[a], v)
+	}
 	if v.phase == v1alpha1.CSVPhaseSucceeded || v.phase == v1alpha1.CSVPhaseInstalling ||
 		v.phase == v1alpha1.CSVPhaseReplacing {
 		o.serve(v)
@@ -147,9 +152,17 @@ func (o *simulation) wakeCSV(v *csv) {
 }
 
 // wakeRivals requeues the CSVs that provide any of the APIs and whose group intersects with g, because a conflict may
-// have appeared or gone.
+// have appeared or gone. It does so in the order of the groups' creation.
 func (o *simulation) wakeRivals(g *group, apis apiSet) {
-	for _, other := range o.intersecting(g) {
+	groups := map[*group]bool{}
+	for a := range apis {
+		for _, v := range o.providing[a] {
+			for _, other := range o.groupsIn[v.namespace] {
+				groups[other] = true
+			}
+		}
+	}
+	for _, other := range o.intersecting(g, groups) {
 		for _, v := range o.csvsIn[other.Namespace] {
 			if v.provided.meets(apis) {
 				o.wakeCSV(v)
@@ -297,9 +310,24 @@ func (o *simulation) prune(g *group) {
 // provide sets olm.providedAPIs.
 func (o *simulation) provide(g *group, apis apiSet) {
 	old, text := g.apis, apis.String()
-	g.apis, g.text = parseAPIs(text), &text
+	o.list(g, parseAPIs(text))
+	g.text = &text
 	o.wakeGroup(g)
 	o.wakeRivals(g, old.union(g.apis))
+}
+
+// list sets the APIs of olm.providedAPIs.
+func (o *simulation) list(g *group, apis apiSet) {
+	for a := range g.apis {
+		delete(o.listing[a], g)
+	}
+	g.apis = apis
+	for a := range g.apis {
+		if o.listing[a] == nil {
+			o.listing[a] = map[*group]bool{}
+		}
+		o.listing[a][g] = true
+	}
 }
 
 // target sets status.namespaces.
@@ -308,35 +336,33 @@ func (o *simulation) target(g *group, targets []string) {
 		delete(o.covering[ns], g)
 	}
 	g.status = targets
-	delete(o.targeting, g)
 	for _, ns := range g.covered() {
 		if o.covering[ns] == nil {
 			o.covering[ns] = map[*group]bool{}
 		}
 		o.covering[ns][g] = true
-		o.targeting[g] = true
 	}
 }
 
-// intersecting returns the groups that share a namespace with g, in the order of creation. A global group shares one
-// with every group that has targets.
-func (o *simulation) intersecting(g *group) []*group {
-	if len(g.status) == 0 {
-		return nil
-	}
-	found := map[*group]bool{}
-	if isGlobal(g.status) {
-		for _, other := range o.groups {
-			found[other] = other.exists && len(other.status) > 0
-		}
-	} else {
-		for _, ns := range append(g.covered(), allNamespaces) {
-			if maps.Copy(found, o.covering[ns]); len(found) == len(o.targeting) {
-				break // more namespaces add nothing
-			}
+// intersecting returns those of some groups that share a namespace with g, in the order of creation. A global group
+// shares one with every group that has targets.
+func (o *simulation) intersecting(g *group, among map[*group]bool) []*group {
+	var found []*group
+	for other := range among {
+		if other != g && o.intersect(g, other) {
+			found = append(found, other)
 		}
 	}
-	delete(found, g)
-	maps.DeleteFunc(found, func(_ *group, is bool) bool { return !is })
-	return slices.SortedFunc(maps.Keys(found), func(a, b *group) int { return a.compare(b.ordered) })
+	slices.SortFunc(found, func(a, b *group) int { return a.compare(b.ordered) })
+	return found
+}
+
+func (o *simulation) intersect(g, other *group) bool {
+	switch {
+	case len(g.status) == 0 || len(other.status) == 0 || !other.exists:
+		return false
+	case isGlobal(g.status) || isGlobal(other.status):
+		return true
+	}
+	return slices.ContainsFunc(g.covered(), func(ns string) bool { return o.covering[ns][other] })
 }

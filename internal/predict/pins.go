@@ -21,8 +21,9 @@ type Pin struct {
 	Reason    string    // why there are none, or why there is no From
 	Held      bool      // a catalog has an update, and OLM does not make it
 
-	Assumed bool // the tree does not say what is installed: From is what the channel leads to
-	Manual  bool // somebody approves the InstallPlans of the Subscription in the cluster
+	Assumed  bool // the tree does not say what is installed: From is what the channel leads to
+	Starting bool // startingCSV is From: the catalog of the Subscription is a pin
+	Manual   bool // somebody approves the InstallPlans of the Subscription in the cluster
 
 	move    func(to string) Move
 	channel *catalog.Channel // the new one

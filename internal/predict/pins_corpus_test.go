@@ -63,7 +63,7 @@ spec: {namespace: ns, source: {sourceType: Catalog, catalog: {packageName: %q, c
 	catalogs := predict.Catalogs{Others: c}
 	v0, err := resolve.PathOf(c, p.Name, ch.Name, csv, "")
 	if err == nil {
-		pins, unknown, err := predict.SubscriptionPins(t.Context(), objects, "", catalogs, nil)
+		pins, unknown, err := predict.SubscriptionPins(t.Context(), objects, "", catalogs, nil, nil)
 		if err != nil || len(pins) != 1 {
 			t.Fatalf("%s, channel %s: %v, %v", csv, ch.Name, unknown, err)
 		}

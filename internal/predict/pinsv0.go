@@ -18,38 +18,30 @@ import (
 )
 
 // SubscriptionPins returns where the OperatorPolicies and Subscriptions of a tree keep their operators, and those of
-// which nobody can say it. channels are those that Subscriptions are to have, by package; that of an empty package is
+// which nobody can say it. starting tells of a Subscription that its startingCSV is what Git approves, because its
+// catalog is a pin. channels are those that Subscriptions are to have, by package; that of an empty package is
 // for all. An error is that of ctx, of a catalog that cannot be read again, or of a channel that a package does not
 // have.
 func SubscriptionPins(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs,
-	channels map[string]string) (list []Pin, unknown []Unknown, err error) {
-	made, refused := WithPolicies(ctx, t.Objects, namespace, catalogs)
-	given, whole := t.Objects, *t
-	whole.Objects = slices.DeleteFunc(slices.Clone(made), func(o *manifest.Object) bool {
-		return o.Group() == olm.GroupPolicy
-	})
-	t = &whole
-	for _, u := range refused {
-		unknown = append(unknown, Unknown{u.Object, u.Why})
-	}
-	c, _ := clusterOf(ctx, t, namespace, catalogs)
-	cluster := resolve.ReadValid(c.resolverObjects())
-	report, err := Check(ctx, t, Options{Namespace: namespace, Catalogs: catalogs})
+	channels map[string]string, starting func(namespace, name string) bool) (list []Pin, unknown []Unknown, err error) {
+	s := subscribersOf(ctx, t, namespace, catalogs)
+	unknown = s.unknown
+	report, err := Check(ctx, s.tree, Options{Namespace: namespace, Catalogs: catalogs})
 	if err != nil {
 		return nil, nil, err
 	}
-	b := &pinner{resolution: c.resolution(cluster, catalogs), report: report, channels: channels, objects: given,
-		inNamespace: namespace}
-	for _, p := range olm.OperatorPolicies(made) {
+	b := &pinner{resolution: s.resolution, report: report, channels: channels, objects: t.Objects,
+		inNamespace: namespace, starting: starting}
+	for _, p := range s.policies {
 		switch why := leaveAlone(p); {
-		case slices.ContainsFunc(refused, func(u olm.UnknownPolicy) bool { return sameObject(u.Object, p.Object) }):
+		case slices.ContainsFunc(s.refused, func(u olm.UnknownPolicy) bool { return sameObject(u.Object, p.Object) }):
 		case why != "":
 			list = append(list, Pin{Object: p.Object, Policy: p, Channel: p.Channel, Reason: why})
 		default:
 			b.policies = append(b.policies, p)
 		}
 	}
-	for _, state := range cluster.Namespaces {
+	for _, state := range s.namespaces {
 		pins, nobody, err := b.namespace(ctx, state)
 		if err != nil {
 			return nil, nil, err
@@ -83,6 +75,7 @@ type pinner struct {
 	objects     []*manifest.Object // of the tree
 	inNamespace string             // that of objects that name none; may be empty
 	channels    map[string]string
+	starting    func(namespace, name string) bool
 	policies    []*olm.OperatorPolicy // whose versions decide
 }
 
@@ -105,8 +98,13 @@ func (b *pinner) policyOf(o *manifest.Object) *olm.OperatorPolicy {
 	return nil
 }
 
-func (b *pinner) policiesOf(o *manifest.Object) (list []*olm.OperatorPolicy) {
-	for _, p := range b.policies {
+func (b *pinner) policiesOf(o *manifest.Object) []*olm.OperatorPolicy {
+	return policiesOf(b.policies, o)
+}
+
+// policiesOf returns those of some OperatorPolicies that make or change a Subscription.
+func policiesOf(policies []*olm.OperatorPolicy, o *manifest.Object) (list []*olm.OperatorPolicy) {
+	for _, p := range policies {
 		if p.Package == o.Name && (p.Namespace == o.Namespace || p.Namespace == "") {
 			list = append(list, p)
 		}
@@ -175,6 +173,26 @@ func (b *pinner) newChannel(s *subscription) string {
 	return cmp.Or(b.channels[s.pkg], b.channels[""])
 }
 
+// starts reports whether the startingCSV of a Subscription is what Git approves.
+func (b *pinner) starts(s *subscription) bool {
+	return b.starting != nil && b.starting(s.Namespace, s.Name)
+}
+
+// stays returns why a Subscription without OperatorPolicy keeps what it says, or "".
+func (b *pinner) stays(s *subscription) string {
+	switch channel := b.newChannel(s); {
+	case channel != "" && channel == s.channel:
+		return "it has channel " + channel + " already"
+	case channel != "":
+		return ""
+	case !b.starts(s):
+		return approval(s)
+	case !hasStart(s):
+		return "it has no startingCSV: the lock of its pin says what is approved"
+	}
+	return ""
+}
+
 func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pin, unknown []Unknown, err error) {
 	ns := state.Namespace
 	var asked []*subscription
@@ -182,14 +200,12 @@ func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pi
 		if s.Namespace != ns || s.pkg == "" {
 			continue
 		}
-		p, channel := b.policyOf(s.Object), b.newChannel(s)
-		twice := b.twice(s)
+		p, twice := b.policyOf(s.Object), b.twice(s)
+		stays := b.stays(s)
 		switch {
 		case p == nil && !b.inTree(s): // that of an OperatorPolicy which needs no change
-		case p == nil && channel == "":
-			list = append(list, Pin{Object: s.Object, Reason: approval(s)})
-		case p == nil && channel == s.channel:
-			list = append(list, Pin{Object: s.Object, Reason: "it has channel " + channel + " already"})
+		case p == nil && stays != "":
+			list = append(list, Pin{Object: s.Object, Reason: stays})
 		case len(twice) > 0:
 			unknown = append(unknown, twice...)
 		case b.sub(ns, s.Name) == nil:
@@ -270,6 +286,11 @@ func (b *pinner) pin(ctx context.Context, state *resolve.State, s *subscription)
 		}
 		sub.InstalledCSV, sub.CurrentCSV = from.Name, from.Name
 		start.CSVs = append(start.CSVs, resolve.Installed(from, pkg.Name))
+	case p.Policy == nil && b.newChannel(s) == "":
+		p.Starting = true
+		if err := startAt(&start, sub, pkg, p.Channel); err != nil {
+			return nil, s.Errorf("spec.startingCSV", "%v", err)
+		}
 	case p.Policy == nil:
 		p.NewChannel, p.Manual = b.newChannel(s), sub.Manual
 		if p.channel, err = pkg.ChannelOrDefault(p.NewChannel); err != nil {
@@ -295,6 +316,26 @@ func (b *pinner) pin(ctx context.Context, state *resolve.State, s *subscription)
 	}
 	p.move = b.mover(&start, s, pkg, cmp.Or(p.NewChannel, p.Channel))
 	return p, nil
+}
+
+// hasStart reports whether a Subscription has a startingCSV.
+func hasStart(s *subscription) bool {
+	value, _ := s.Get("spec", "startingCSV")
+	name, _ := value.(string)
+	return name != ""
+}
+
+// startAt has a Subscription have installed its startingCSV.
+func startAt(state *resolve.State, sub *resolve.Subscription, pkg *catalog.Package, channel string) error {
+	content := &catalog.Catalog{Packages: map[string]*catalog.Package{pkg.Name: pkg}}
+	choice, _, err := content.ChooseInstalled(pkg.Name, channel, sub.StartingCSV)
+	if err != nil {
+		return err
+	}
+	sub.InstalledCSV, sub.CurrentCSV = choice.Bundle.Name, choice.Bundle.Name
+	state.CSVs = slices.DeleteFunc(state.CSVs, func(c resolve.CSV) bool { return c.Name == choice.Bundle.Name })
+	state.CSVs = append(state.CSVs, resolve.Installed(choice.Bundle, pkg.Name))
+	return nil
 }
 
 // rest has a namespace come to rest. It returns why nothing is installed for a Subscription then, or "".

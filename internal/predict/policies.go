@@ -73,9 +73,9 @@ func (c Catalogs) defaults(ctx context.Context, p *olm.OperatorPolicy) (d olm.De
 // globalNamespace returns the namespace whose catalogs serve all namespaces.
 func (c Catalogs) globalNamespace() string {
 	if c.Global == "" && slices.ContainsFunc(c.Sources, func(s resolve.Source) bool {
-		return s.Namespace == marketplace
+		return s.Namespace == olm.NamespaceMarketplace
 	}) {
-		return marketplace
+		return olm.NamespaceMarketplace
 	}
 	return cmp.Or(c.Global, olmDefault)
 }

@@ -89,11 +89,14 @@ func (r *Report) upgrade() findings.Section {
 	}
 	blocking, unknown := 0, 0
 	for _, o := range r.Operators {
-		state, way := "yes", "nothing"
+		state, way := "?", "nothing"
+		if o.Condition {
+			state = "yes"
+		}
 		switch {
 		case o.Unknown != "":
 			unknown++
-			state, way = "?", "not known"
+			way = "not known"
 		case len(o.Blocks) > 0:
 			blocking++
 			way = strings.ReplaceAll(strings.Join(o.Blocks, ", "), fit.Prefix, "")
@@ -111,6 +114,15 @@ func (r *Report) upgrade() findings.Section {
 	said := fmt.Sprintf("%d of %s in the way of %s", blocking, text.Count(len(r.Operators), "operator"), r.Target)
 	if unknown > 0 {
 		said += fmt.Sprintf(", %d not known", unknown)
+	}
+	gone := map[string]bool{}
+	for _, f := range r.Findings {
+		if f.Rule == fit.RuleRemoved {
+			gone[f.File+f.Object] = true
+		}
+	}
+	if n := len(gone); n > 0 {
+		said += ", " + text.Count(n, "object") + " with an API that is gone"
 	}
 	s.Remarks = []findings.Remark{{Text: said}}
 	return s
@@ -178,6 +190,7 @@ type jsonOperator struct {
 	Line         int      `json:"line"`
 	By           fit.Form `json:"by"`
 	MaxOpenShift string   `json:"maxOpenShiftVersion,omitempty"`
+	Condition    bool     `json:"operatorCondition"` // the tree has it; without it nothing is known of notUpgradeable
 	Held         string   `json:"notUpgradeable,omitempty"`
 	Unknown      string   `json:"unknown,omitempty"`
 	Blocks       []string `json:"blocks"`
@@ -232,7 +245,7 @@ func (r *Report) json() jsonReport {
 		out.Target = &jsonTarget{Releases: r.Target.String(), Operators: []jsonOperator{}}
 		for _, o := range r.Operators {
 			out.Target.Operators = append(out.Target.Operators, jsonOperator{o.Namespace, o.Name, o.File, o.Line,
-				o.Form, o.MaxOpenShift, o.Held, o.Unknown, append([]string{}, o.Blocks...)})
+				o.Form, o.MaxOpenShift, o.Condition, o.Held, o.Unknown, append([]string{}, o.Blocks...)})
 		}
 	}
 	for _, g := range r.Groups {

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/blang/semver/v4"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -83,8 +82,13 @@ func (c *cluster) require(v *csv) (unmet []string, judged bool, err error) {
 		}
 	}
 	least, _ := v.Get("spec", "minKubeVersion")
-	if why := c.tooOld(least); why != "" {
-		unmet = []string{why}
+	version, _ := least.(string)
+	why, err := c.releases.MinKube(version)
+	if err != nil {
+		why = err.Error()
+	}
+	if why != "" {
+		unmet = []string{"spec.minKubeVersion: " + why}
 	}
 	if !c.judged(v, accounts) {
 		return unmet, len(unmet) > 0, nil
@@ -131,23 +135,6 @@ func (c *cluster) missingAccounts(
 		}
 	}
 	return unmet
-}
-
-// tooOld returns why a cluster does not have the version of Kubernetes that a CSV needs, or "" (OLM: requirements.go,
-// minKubeVersionStatus). OLM takes no version of two numbers.
-func (c *cluster) tooOld(minKubeVersion any) string {
-	least, _ := minKubeVersion.(string)
-	if least == "" {
-		return ""
-	}
-	version, err := semver.Parse(strings.TrimPrefix(least, "v"))
-	switch {
-	case err != nil:
-		return fmt.Sprintf("spec.minKubeVersion: %q is not a version such as 1.30.0", least)
-	case c.kube != nil && version.GT(*c.kube):
-		return fmt.Sprintf("spec.minKubeVersion: it needs Kubernetes %s, and the cluster has %s", least, c.kube)
-	}
-	return ""
 }
 
 func (c *cluster) missingCRDs(v *csv) (unmet []string) {

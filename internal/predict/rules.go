@@ -65,7 +65,10 @@ func Rules() []findings.Rule {
 	list := slices.Concat(reasonRules(), groupRules(), csvRules(), treeRules(), resolverRules(), fits.Rules(),
 		[]findings.Rule{{ID: ruleFitUnknown,
 			Text: "an operator of which nobody can say whether it works in the cluster",
-			Help: "Its catalog or its bundle is not known."}})
+			Help: "Its catalog or its bundle is not known."},
+			{ID: ruleHeld, Text: "an operator that holds back its own upgrade by its OperatorCondition",
+				Help: "The cluster may need that upgrade first. Source: OLM, " +
+					"pkg/controller/operators/olm/operatorconditions.go."}})
 	for _, r := range upgrade.Rules {
 		if r.ID != upgrade.RulePath { // a catalog leads to the newer release
 			list = append(list, findings.Rule{ID: r.ID, Text: r.Text, Help: r.Help})

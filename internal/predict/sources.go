@@ -6,6 +6,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -39,10 +40,6 @@ func (c *cluster) catalogSource(name, namespace string) *manifest.Object {
 	return c.sources[i]
 }
 
-// defaultSources are the CatalogSources that OpenShift's marketplace operator makes in openshift-marketplace
-// (operator-framework/operator-marketplace: defaults).
-var defaultSources = []string{"redhat-operators", "certified-operators", "community-operators", "redhat-marketplace"}
-
 // hub has the fields of an OperatorHub that decide which default CatalogSources there are (openshift/api:
 // config/v1/types_operatorhub.go).
 type hub struct {
@@ -69,7 +66,7 @@ func (c *cluster) addHub(o *manifest.Object) *manifest.Error {
 // disabled returns the OperatorHub that disables a CatalogSource, or nil. spec.sources overrides
 // disableAllDefaultSources. A CatalogSource of that name in the tree is not OpenShift's.
 func (c *cluster) disabled(name, namespace string) *manifest.Object {
-	if c.hub == nil || namespace != marketplace || !slices.Contains(defaultSources, name) ||
+	if c.hub == nil || !olm.IsDefaultCatalogSource(namespace, name) ||
 		c.catalogSource(name, namespace) != nil {
 		return nil
 	}

@@ -17,6 +17,9 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
+// ruleHeld is about an operator that holds back its own upgrade, which may be what the cluster waits for.
+const ruleHeld = fit.Prefix + "not-upgradeable"
+
 // ruleFitUnknown is about an operator of which nobody can say whether it works in the cluster.
 const ruleFitUnknown = fit.Prefix + "unknown"
 
@@ -27,6 +30,7 @@ type Operator struct {
 	Line            int
 	Form            fit.Form
 	MaxOpenShift    string   // olm.maxOpenShiftVersion; empty if there is none
+	Condition       bool     // the tree has its OperatorCondition
 	Held            string   // why its OperatorCondition holds back its own upgrade; empty if it does not
 	Unknown         string   // why nothing is known of it; empty if it is
 	Blocks          []string // the rules of the findings that are errors; sorted
@@ -79,7 +83,13 @@ type target struct {
 // installed judges an operator that the tree has.
 func (t *target) installed(v *csv) {
 	var typed v1alpha1.ClusterServiceVersion
-	row := Operator{Namespace: v.namespace, Name: v.name, Form: fit.OLMv0, Held: t.notUpgradeable(v)}
+	condition := t.conditions[v.namespace+"/"+v.name]
+	row := Operator{Namespace: v.namespace, Name: v.name, Form: fit.OLMv0, Condition: condition != nil,
+		Held: t.notUpgradeable(v)}
+	if row.Held != "" {
+		t.note(ruleHeld, findings.Note, condition, "", fmt.Sprintf("OLM does not update %s: %s", v.name,
+			text.OneLine(row.Held)), "an update that the cluster needs first has to wait for it")
+	}
 	if _, err := v.Into(&typed); err != nil {
 		t.unknown(v.Object, row, err.Error())
 		return
@@ -141,6 +151,9 @@ func (t *target) judge(at *manifest.Object, row Operator, operator fit.Operator,
 	for _, f := range fits.Findings(operator, row.Form, t.options.Target) {
 		if f.Level == findings.Error && !slices.Contains(row.Blocks, f.Rule) {
 			row.Blocks = append(row.Blocks, f.Rule)
+		}
+		if f.Rule == fit.RuleMinKube && !elsewhere {
+			continue // it is one of the requirements that the tree does not meet
 		}
 		if elsewhere {
 			about := row.Name

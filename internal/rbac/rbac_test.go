@@ -230,3 +230,22 @@ func TestDeploysOperators(t *testing.T) {
 		}
 	}
 }
+
+func TestBindsName(t *testing.T) {
+	for _, c := range []struct {
+		subject rbacv1.Subject
+		want    bool
+	}{
+		{rbacv1.Subject{Kind: "ServiceAccount", Namespace: "a", Name: "ferry"}, true},
+		{rbacv1.Subject{Kind: "User", Name: "system:serviceaccount:b:ferry"}, true},
+		{rbacv1.Subject{Kind: "ServiceAccount", Namespace: "a", Name: "other"}, false},
+		{rbacv1.Subject{Kind: "User", Name: "ferry"}, false},
+		{rbacv1.Subject{Kind: "Group", Name: "system:authenticated"}, true},
+		{rbacv1.Subject{Kind: "Group", Name: "ferry"}, false},
+	} {
+		b := &rbac.Binding{Subjects: []rbacv1.Subject{c.subject}}
+		if b.BindsName("ferry") != c.want {
+			t.Errorf("%v: %t", c.subject, !c.want)
+		}
+	}
+}

@@ -46,6 +46,15 @@ func (b *Binding) Binds(a Account) bool {
 	})
 }
 
+// BindsName reports whether a binding names an account of that name in any namespace, or a group that every account is
+// in.
+func (b *Binding) BindsName(name string) bool {
+	return slices.ContainsFunc(b.Subjects, func(s rbacv1.Subject) bool {
+		bound, _ := AccountOf(s) // what is no account has no name
+		return bound.Name == name
+	}) || b.bindsGroup(Account{Name: name})
+}
+
 // bindsGroup reports whether a binding names a group that an account is in.
 func (b *Binding) bindsGroup(a Account) bool {
 	return slices.ContainsFunc(b.Subjects, func(s rbacv1.Subject) bool {

@@ -67,6 +67,10 @@ func (v values) replicas() map[string]any {
 
 func (v values) aboutNamespace() []string {
 	about := []string{"The namespace of the operator."}
+	if v.c.manyNamespaces() {
+		return append(about, fmt.Sprintf("It is fixed: the bundle and its options mention %d namespaces, and a chart "+
+			"is compared in at most %d. Render the chart for another one.", len(v.c.FixedNamespaces), mostNamespaces))
+	}
 	if !v.m.namespace {
 		return append(about,
 			"It is fixed: in another namespace the operator's objects would be others. Render the chart for that one.")

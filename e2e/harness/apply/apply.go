@@ -3,6 +3,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -269,4 +270,83 @@ func (a *Applier) Replace(ctx context.Context, old, fresh *unstructured.Unstruct
 	}
 	_, err := a.patch(ctx, fresh)
 	return err
+}
+
+// Lacking returns the first object of each kind of a tree whose API the cluster lacks.
+func (a *Applier) Lacking(t Tree) (lacking []*unstructured.Unstructured, err error) {
+	a.mapper.Reset()
+	seen := map[schema.GroupVersionKind]bool{}
+	for _, o := range t.Objects {
+		gvk := o.GroupVersionKind()
+		if seen[gvk] {
+			continue
+		}
+		seen[gvk] = true
+		switch _, err := a.mapper.RESTMapping(gvk.GroupKind(), gvk.Version); {
+		case meta.IsNoMatchError(err):
+			lacking = append(lacking, o)
+		case err != nil:
+			return nil, err
+		}
+	}
+	return lacking, nil
+}
+
+// Changes is an error if applying a tree over what is there would change anything but their metadata.
+func (a *Applier) Changes(ctx context.Context, t Tree) (err error) {
+	a.mapper.Reset()
+	force := &Applier{Force: true, cluster: a.cluster, mapper: a.mapper}
+	for _, o := range t.Objects {
+		client, failed := force.client(o)
+		if failed != nil {
+			return failed
+		}
+		live, failed := client.Get(ctx, o.GetName(), metav1.GetOptions{})
+		if failed != nil {
+			return failed
+		}
+		again, failed := force.patch(ctx, o, metav1.DryRunAll)
+		if failed == nil {
+			delete(live.Object, "metadata")
+			delete(again.Object, "metadata")
+			if is, would := content(live), content(again); is != would {
+				failed = fmt.Errorf("changes when it is applied:\n%s", unequal(is, would))
+			}
+		}
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", idOf(o), failed))
+		}
+	}
+	return err
+}
+
+// Get returns an object as the cluster has it; nil if it has none.
+func (a *Applier) Get(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	client, err := a.client(o)
+	if err == nil {
+		var live *unstructured.Unstructured
+		if live, err = client.Get(ctx, o.GetName(), metav1.GetOptions{}); err == nil {
+			return live, nil
+		}
+	}
+	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+		err = nil
+	}
+	return nil, err
+}
+
+// Contents are the objects that the cluster has of some, without what only the server writes.
+func (a *Applier) Contents(ctx context.Context, objects []*unstructured.Unstructured) (map[string]string, error) {
+	a.mapper.Reset()
+	all := map[string]string{}
+	for _, o := range objects {
+		live, err := a.Get(ctx, o)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", idOf(o), err)
+		}
+		if live != nil {
+			all[idOf(o).String()] = content(live)
+		}
+	}
+	return all, nil
 }

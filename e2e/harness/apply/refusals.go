@@ -29,6 +29,11 @@ var refusals = []struct {
 	{"selector",
 		"an upgrade whose Deployment has another selector; OLM's new operator fails of it too (golden/refused)",
 		"Deployment", regexp.MustCompile(`spec\.selector: Invalid value: .*: field is immutable$`)},
+	{"common name",
+		"OLM v1 makes a common name of Service and namespace that cert-manager refuses; olmgen warns of it",
+		"Certificate",
+		regexp.MustCompile(`^admission webhook "webhook\.cert-manager\.io" denied the request: ` +
+			`spec\.commonName: Too long`)},
 	{"aggregated rules",
 		"a shipped ClusterRole with an aggregationRule and with rules, which are the aggregation controller's",
 		"ClusterRole",

@@ -42,6 +42,13 @@ func (t Tree) Without(other Tree) Tree {
 		slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return has[idOf(o)] })}
 }
 
+// Only returns the tree with the objects that were applied.
+func (t Tree) Only(r Result) Tree {
+	objects := slices.Clone(t.Objects)
+	return Tree{t.Name, t.Path,
+		slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return !r.ids[idOf(o)] })}
+}
+
 // GoldenTrees reads the golden files of every variant: a stream in its order, a directory in the order of its
 // kustomization.yaml.
 func GoldenTrees(golden string) (trees []Tree, err error) {
@@ -59,7 +66,7 @@ func GoldenTrees(golden string) (trees []Tree, err error) {
 			t.Path = filepath.Dir(file)
 			t.Objects, err = readResources(file)
 		} else {
-			t.Objects, err = readStream(file)
+			t.Objects, err = ReadStream(file)
 		}
 		if err != nil {
 			return nil, err
@@ -96,8 +103,8 @@ func readResources(kustomization string) (objects []*unstructured.Unstructured, 
 	return objects, nil
 }
 
-// readStream reads the objects of a file with several documents.
-func readStream(file string) (objects []*unstructured.Unstructured, err error) {
+// ReadStream reads the objects of a file with several documents.
+func ReadStream(file string) (objects []*unstructured.Unstructured, err error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err

@@ -115,7 +115,7 @@ func (a *Applier) exactly(ctx context.Context, before map[id]*unstructured.Unstr
 		errs = nil
 		for _, key := range sorted(now) {
 			if before[key] == nil && !r.ids[key] && !r.maybe[key] {
-				if revived(now[key]) {
+				if Revived(now[key]) {
 					_ = a.remove(ctx, now[key])
 				}
 				errs = append(errs, fmt.Errorf("%s is an orphan", key))
@@ -133,9 +133,9 @@ func (a *Applier) exactly(ctx context.Context, before map[id]*unstructured.Unstr
 	return errs
 }
 
-// revived reports whether an object is a ClusterRole that the aggregation controller created again after it was
+// Revived reports whether an object is a ClusterRole that the aggregation controller created again after it was
 // deleted: the controller applies the rules from a cache, and nobody else has written to the object.
-func revived(o *unstructured.Unstructured) bool {
+func Revived(o *unstructured.Unstructured) bool {
 	for _, f := range o.GetManagedFields() {
 		if f.Manager != "clusterrole-aggregation-controller" {
 			return false

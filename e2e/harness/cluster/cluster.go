@@ -29,6 +29,7 @@ type Cluster struct {
 	Discovery discovery.DiscoveryInterface
 	Resync    time.Duration // how often OLM looks at everything; 0 is its default
 
+	webhooks  bool // the API server asks admission webhooks
 	bin, dir  string
 	lock      *os.File
 	processes []*process
@@ -36,9 +37,15 @@ type Cluster struct {
 	cancel    context.CancelFunc
 }
 
+// Option changes a cluster before it starts.
+type Option func(*Cluster)
+
+// WithWebhooks has the API server ask admission webhooks, and gives the Services of all webhooks an address.
+func WithWebhooks(c *Cluster) { c.webhooks = true }
+
 // Start runs etcd, kube-apiserver and kube-controller-manager from bin ($KUBEBUILDER_ASSETS goes first) with their
 // files below a directory of its own in run. A directory there that no running harness holds is removed first.
-func Start(ctx context.Context, bin, run string) (*Cluster, error) {
+func Start(ctx context.Context, bin, run string, options ...Option) (*Cluster, error) {
 	if err := sweep(run); err != nil {
 		return nil, err
 	}
@@ -48,6 +55,9 @@ func Start(ctx context.Context, bin, run string) (*Cluster, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	c := &Cluster{bin: bin, dir: dir, cancel: cancel}
+	for _, set := range options {
+		set(c)
+	}
 	if c.lock, err = lock(dir); err == nil {
 		err = c.start(ctx)
 	}
@@ -140,12 +150,11 @@ func (c *Cluster) certificates() error {
 }
 
 func (c *Cluster) apiserverFlags(etcd string, port int) []string {
-	return []string{
+	flags := []string{
 		"--etcd-servers", etcd, "--bind-address", "127.0.0.1", "--secure-port", fmt.Sprint(port), "--cert-dir", c.dir,
 		"--tls-cert-file", c.file("apiserver.crt"), "--tls-private-key-file", c.file("apiserver.key"),
 		"--client-ca-file", c.file("ca.crt"),
 		"--authorization-mode", "RBAC", "--service-cluster-ip-range", "10.96.0.0/16",
-		"--disable-admission-plugins", "MutatingAdmissionWebhook,ValidatingAdmissionWebhook",
 		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", c.file("sa.crt"),
 		"--service-account-signing-key-file", c.file("sa.key"), "--enable-aggregator-routing=true",
 		"--requestheader-client-ca-file", c.file("ca.crt"), "--requestheader-allowed-names", "proxy",
@@ -154,6 +163,10 @@ func (c *Cluster) apiserverFlags(etcd string, port int) []string {
 		"--proxy-client-cert-file", c.file("proxy.crt"), "--proxy-client-key-file", c.file("proxy.key"),
 		"--egress-selector-config-file", c.file("egress.yaml"), "--enable-priority-and-fairness=false",
 	}
+	if !c.webhooks {
+		flags = append(flags, "--disable-admission-plugins", "MutatingAdmissionWebhook,ValidatingAdmissionWebhook")
+	}
+	return flags
 }
 
 // run starts a program and keeps it.

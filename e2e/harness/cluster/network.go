@@ -4,30 +4,29 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/http"
 	"os"
-	"slices"
-	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // network stands in for the network of a cluster without nodes. The API server reaches Services through it (an egress
-// selector of type HTTPConnect), and behind every Service is the same extension API server: it knows the APIs that the
-// CSVs in the cluster say they serve, and has the certificate that OLM made for the Service.
+// selector of type HTTPConnect). Behind every Service is a server in the place of its pods: see pods.go. Addresses of
+// loopback are those of programs beside the cluster, and reached.
 type network struct {
 	server  *http.Server
 	cluster atomic.Pointer[Cluster]
+	calls   sync.Map // what was answered: Call to number
 }
 
 var quiet = log.New(io.Discard, "", 0)
@@ -62,58 +61,36 @@ func (n *network) connect(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
+	if host, _, err := net.SplitHostPort(r.Host); err == nil && (host == "localhost" || host == "127.0.0.1") {
+		forward(r.Context(), &peeked{conn, buffered.Reader}, r.Host)
+		return
+	}
 	fmt.Fprint(conn, "HTTP/1.1 200 OK\r\n\r\n")
 	// Serve hands the one connection to a goroutine and then meets the end of the listener. A connection without
 	// a certificate gets no answer.
-	behind := http.Server{Handler: http.HandlerFunc(n.discovery), ReadHeaderTimeout: 10 * time.Second, ErrorLog: quiet}
+	behind := http.Server{Handler: http.HandlerFunc(n.answer), ReadHeaderTimeout: 10 * time.Second, ErrorLog: quiet}
 	config := &tls.Config{GetCertificate: n.certificate}
 	_ = behind.Serve(&oneConn{conn: tls.Server(&peeked{conn, buffered.Reader}, config)})
 }
 
-// certificate is the one that OLM made for the Service.
-func (n *network) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-	parts := strings.Split(hello.ServerName, ".")
-	c := n.cluster.Load()
-	if c == nil || len(parts) < 2 {
-		return nil, fmt.Errorf("no such service: %s", hello.ServerName)
-	}
-	secret, err := c.Client.CoreV1().Secrets(parts[1]).Get(hello.Context(), parts[0]+"-cert", metav1.GetOptions{})
+// forward connects a tunnel with a program on loopback, until one of them ends.
+func forward(ctx context.Context, conn net.Conn, address string) {
+	defer conn.Close()
+	to, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
-		return nil, err
-	}
-	cert, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
-	return &cert, err
-}
-
-// discovery answers /apis/<group>/<version>.
-func (n *network) discovery(w http.ResponseWriter, r *http.Request) {
-	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
-	if len(parts) != 3 || parts[0] != "apis" {
-		http.NotFound(w, r)
+		fmt.Fprint(conn, "HTTP/1.1 502 Bad Gateway\r\n\r\n")
 		return
 	}
-	list := metav1.APIResourceList{GroupVersion: parts[1] + "/" + parts[2]}
-	list.Kind, list.APIVersion = "APIResourceList", "v1"
-	csvs, err := n.cluster.Load().Dynamic.Resource(CSVs).List(r.Context(), metav1.ListOptions{})
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
+	defer to.Close()
+	fmt.Fprint(conn, "HTTP/1.1 200 OK\r\n\r\n")
+	ended := make(chan struct{}, 2)
+	for _, ends := range [][2]net.Conn{{conn, to}, {to, conn}} {
+		go func() {
+			_, _ = io.Copy(ends[0], ends[1]) // an end is an end
+			ended <- struct{}{}
+		}()
 	}
-	for _, csv := range csvs.Items {
-		owned, _, _ := unstructured.NestedSlice(csv.Object, "spec", "apiservicedefinitions", "owned")
-		for _, api := range owned {
-			api := api.(map[string]any)
-			name, _ := api["name"].(string)
-			kind, _ := api["kind"].(string)
-			known := slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == name })
-			if api["group"] == parts[1] && api["version"] == parts[2] && !known {
-				list.APIResources = append(list.APIResources,
-					metav1.APIResource{Name: name, Kind: kind, Namespaced: true, Verbs: metav1.Verbs{"get"}})
-			}
-		}
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(list) // nobody is there to be told
+	<-ended
 }
 
 // CSVs and APIServices are resources for the dynamic client.
@@ -123,34 +100,46 @@ var (
 	APIServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 )
 
-// endpoints sets an address for every Service behind an APIService. Any address will do: the network answers for all.
+// endpoints sets an address for every Service behind an APIService, and behind a webhook if the API server asks
+// webhooks. Any address will do: the network answers for all.
 func (c *Cluster) endpoints(ctx context.Context) error {
-	apis, err := c.Dynamic.Resource(APIServices).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err
+	resources := []schema.GroupVersionResource{APIServices}
+	if c.webhooks {
+		resources = append(resources, CRDs, admissionResource("validatingwebhookconfigurations"),
+			admissionResource("mutatingwebhookconfigurations"))
 	}
-	for _, api := range apis.Items {
-		ns, _, _ := unstructured.NestedString(api.Object, "spec", "service", "namespace")
-		name, _, _ := unstructured.NestedString(api.Object, "spec", "service", "name")
-		if name == "" {
-			continue
-		}
-		service, err := c.Client.CoreV1().Services(ns).Get(ctx, name, metav1.GetOptions{})
+	for _, r := range resources {
+		list, err := c.Dynamic.Resource(r).List(ctx, metav1.ListOptions{})
 		if err != nil {
-			continue // not made yet
-		}
-		slice := &discoveryv1.EndpointSlice{AddressType: discoveryv1.AddressTypeIPv4,
-			Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.9.0.1"}}}}
-		slice.Name, slice.Labels = name, map[string]string{discoveryv1.LabelServiceName: name}
-		for _, p := range service.Spec.Ports {
-			slice.Ports = append(slice.Ports, discoveryv1.EndpointPort{Name: &p.Name, Port: &p.Port})
-		}
-		if _, err := c.Client.DiscoveryV1().EndpointSlices(ns).Create(ctx, slice,
-			metav1.CreateOptions{}); Exists(err) != nil {
 			return err
+		}
+		for _, o := range list.Items {
+			for _, client := range ClientConfigs(&o) {
+				if err := c.endpoint(ctx, client.Service); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil
+}
+
+func (c *Cluster) endpoint(ctx context.Context, of types.NamespacedName) error {
+	if of.Name == "" {
+		return nil
+	}
+	service, err := c.Client.CoreV1().Services(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil //nolint:nilerr // not made yet
+	}
+	slice := &discoveryv1.EndpointSlice{AddressType: discoveryv1.AddressTypeIPv4,
+		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.9.0.1"}}}}
+	slice.Name, slice.Labels = of.Name, map[string]string{discoveryv1.LabelServiceName: of.Name}
+	for _, p := range service.Spec.Ports {
+		slice.Ports = append(slice.Ports, discoveryv1.EndpointPort{Name: &p.Name, Port: &p.Port})
+	}
+	_, err = c.Client.DiscoveryV1().EndpointSlices(of.Namespace).Create(ctx, slice, metav1.CreateOptions{})
+	return Exists(err)
 }
 
 // oneConn is a listener that yields one connection.

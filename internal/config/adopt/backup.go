@@ -24,7 +24,7 @@ func (s *State) Backup(asOLM []map[string]any) (objects, subscriptions []byte) {
 	var all, subs bytes.Buffer
 	for _, o := range s.Dump.Objects {
 		about := func(op *Operator) bool {
-			_, component := o.Labels[componentLabel(op.Package+"."+op.Group.Namespace)]
+			_, component := o.Labels[componentLabel(op.component())]
 			return component || op.isAbout(o) || o == op.Group.Object
 		}
 		switch {

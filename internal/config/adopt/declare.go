@@ -52,6 +52,7 @@ type view struct {
 	Schema, File, APIVersion, Kind, Directory string
 	To                                        generate.Profile
 	ToWhy                                     string
+	OLMVersion, OpenShiftVersion              string
 	KeepNames, WithoutNamespaces              bool
 	Groups                                    []groupView
 	Shared                                    []groupView // groups that operators have too which are not adopted
@@ -109,6 +110,7 @@ func Declare(s *State, o Options) ([]byte, error) {
 	v := view{Schema: config.SchemaURL, File: o.File, APIVersion: config.APIVersion, Kind: config.Kind,
 		Directory: o.Directory, To: o.To, ToWhy: toWhy[o.To],
 		KeepNames: o.To == generate.ProfileOLM || o.To == generate.ProfilePlain}
+	v.OLMVersion, v.OpenShiftVersion = s.releases(o.To)
 	v.WithoutNamespaces = o.To == generate.ProfileSubscription &&
 		slices.ContainsFunc(s.Groups, func(g *Group) bool {
 			return len(g.Operators) > 0 && !generate.HasGlobalGroup(g.Namespace)

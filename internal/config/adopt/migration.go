@@ -77,9 +77,12 @@ func (m *Migration) with(o Outcome) (ids []string) {
 // Migration answers the checks for one operator. The rules are those of requirements.md, R3, of 2026.
 func (s *State) Migration(o *Operator) *Migration {
 	m := &Migration{Operator: o.CSV.Name, Namespace: o.Group.Namespace, Package: o.Package, Version: o.Version()}
-	m.Checks = []Check{o.watchScope(), o.allNamespaces(), o.dependencies(), o.apiServices(), s.conditions(o),
+	m.Checks = []Check{o.watchScope(), o.allNamespaces(), s.dependencies(o), s.apiServices(o), s.conditions(o),
 		o.olmAPIs(),
 		o.scopedAccount(), s.catalog(o), o.steady(), o.dependency(), s.imageBacked(o), s.unique(o)}
+	if s.Target.Known() {
+		m.Checks = append(m.Checks, s.release(o))
+	}
 	switch {
 	case !m.Possible():
 		m.Verdict = "not eligible: " + strings.Join(m.Refusals(), ", ")
@@ -137,13 +140,16 @@ func (o *Operator) allNamespaces() Check {
 	return c.result(Refused, "", "the CSV does not support AllNamespaces")
 }
 
-func (o *Operator) dependencies() Check {
+func (s *State) dependencies(o *Operator) Check {
 	c := check("C2", "No dependency resolution", o.Object, `metadata.annotations["`+olm.AnnotationProperties+`"]`)
 	var needs []string
 	for _, p := range fit.Required(o.properties()) {
 		needs = append(needs, p.Type+" "+string(p.Value))
 	}
+	f := s.unfit(o, fit.RuleDependencies)
 	switch {
+	case f != nil:
+		return c.result(Refused, "", "%s", f.Message)
 	case len(needs) > 0:
 		return c.result(Refused, "", "the bundle depends on others: %s", strings.Join(needs, ", "))
 	case o.Properties != "" && !json.Valid([]byte(o.Properties)):
@@ -152,8 +158,11 @@ func (o *Operator) dependencies() Check {
 	return c.result(Passed, "", "the bundle depends on no other")
 }
 
-func (o *Operator) apiServices() Check {
+func (s *State) apiServices(o *Operator) Check {
 	c := check("C3", "No APIService definitions", o.Object, "spec.apiservicedefinitions.owned")
+	if f := s.unfit(o, fit.RuleServices); f != nil {
+		return c.result(Refused, "", "%s", f.Message)
+	}
 	if names := fit.Services(o.CSV); len(names) > 0 {
 		return c.result(Refused, "", "the operator serves APIs itself: %s", strings.Join(names, ", "))
 	}
@@ -185,7 +194,7 @@ var migrated = []string{"subscriptions", "installplans", "clusterserviceversions
 
 func (o *Operator) olmAPIs() Check {
 	c := check("C5", "OLMv0-API RBAC without OLMv1 RBAC", o.Object, "")
-	asks, v1 := fit.OLMAPIs(o.CSV)
+	asks, v1 := fit.Operator{CSV: o.CSV}.OLMAPIs()
 	i := slices.IndexFunc(asks, func(a fit.Ask) bool {
 		return a.Cluster &&
 			slices.ContainsFunc(a.Resources, func(x string) bool { return slices.Contains(migrated, x) })

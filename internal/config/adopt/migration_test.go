@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/generate/fit"
 )
 
 // migrating is a cluster whose operator passes all checks of the migration to OLM v1.
@@ -192,5 +193,45 @@ func TestCheckLine(t *testing.T) {
 	c = Check{ID: "C7", Name: "Catalog", Message: "x", Object: "ClusterCatalog a", Flag: "--b"}
 	if got, want := c.line(), "C7 Catalog: x (ClusterCatalog a), --b"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Where the releases in the cluster are known, the checks name them, and what they take is a check of its own.
+func TestMigrationReleases(t *testing.T) {
+	const webhook = `ClusterServiceVersion spec: {webhookdefinitions: [{type: ValidatingAdmissionWebhook, generateName: v}]}`
+	for _, c := range []struct{ edit, release, want string }{
+		{"", "4.18", "passed Release of OLM v1: OpenShift 4.18 takes the operator"},
+		{webhook, "4.18", "refused Release of OLM v1: OpenShift 4.18 does not take webhooks"},
+		{webhook, "4.20", "unknown Release of OLM v1: OpenShift 4.20 takes webhooks only with the feature gate"},
+		{webhook, "4.21", "passed Release of OLM v1"},
+		{`ClusterServiceVersion spec: {apiservicedefinitions: {owned: [{group: g, version: v1}]}}`, "4.20",
+			"refused C3 No APIService definitions: the operator serves APIs itself, which OpenShift 4.20 refuses: v1.g (openshift/"},
+		{`ClusterServiceVersion metadata: {annotations: {operatorframework.io/properties: '{"properties":[{"type":"olm.gvk.required","value":{}}]}'}}`, "4.20",
+			"refused C2 No dependency resolution: the operator depends on others, which OpenShift 4.20 refuses: olm.gvk.required"},
+	} {
+		list := migrating()
+		if kind, fields, ok := strings.Cut(c.edit, " "); ok {
+			list = with(list, kind, fields)
+		}
+		s := cluster(t, list)
+		target, err := fit.Given{OpenShift: c.release}.Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Target = target
+		var lines []string
+		for _, x := range s.Migrations()[0].Checks {
+			lines = append(lines, string(x.Outcome)+" "+x.line())
+		}
+		if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, c.want) }) {
+			t.Errorf("%s, %s: no %s in\n%s", c.edit, c.release, c.want, strings.Join(lines, "\n"))
+		}
+	}
+	for _, m := range cluster(t, migrating()).Migrations() {
+		for _, x := range m.Checks {
+			if x.ID == "release" {
+				t.Errorf("no release is known, and there is a check of it: %+v", x)
+			}
+		}
 	}
 }

@@ -18,7 +18,8 @@ import (
 // named: OLM never shrinks.
 func (v *verifier) belongs(o *dump.Object) (reason string, live bool) {
 	switch o.Kind {
-	case "Namespace", "Subscription", "InstallPlan", "CatalogSource", "OperatorGroup", olm.KindClusterCatalog:
+	case "Namespace", "Subscription", "InstallPlan", "CatalogSource", "OperatorGroup", olm.KindClusterCatalog,
+		dump.ClusterVersion.Kind:
 		return "", false
 	case "CustomResourceDefinition":
 		return v.crd(o)
@@ -47,7 +48,7 @@ func (v *verifier) leftOut(o *dump.Object) bool {
 		}
 	}
 	if slices.ContainsFunc(v.kept.operators, func(op *Operator) bool {
-		_, component := o.Labels[componentLabel(op.Package+"."+op.Group.Namespace)]
+		_, component := o.Labels[componentLabel(op.component())]
 		return component || op.isAbout(o)
 	}) {
 		return true

@@ -214,8 +214,7 @@ func (p *planner) takeOver(directories []string, why string, alone bool) {
 	}
 	var differ, apply, check []string
 	for _, dir := range directories {
-		differ = append(differ, "kubectl diff --server-side --force-conflicts --field-manager="+manager+" -k "+
-			Quote(dir))
+		differ = append(differ, onServer("diff", Quote(dir)))
 		apply = append(apply, applied(Quote(dir)))
 	}
 	if directories[0] == p.Directory {
@@ -251,8 +250,11 @@ func (p *planner) migrates() bool {
 }
 
 // applied returns the command that applies a directory.
-func applied(dir string) string {
-	return "kubectl apply --server-side --force-conflicts --field-manager=" + manager + " -k " + dir
+func applied(dir string) string { return onServer("apply", dir) }
+
+// onServer returns the command that applies a directory on the server, or that prints what that would change.
+func onServer(verb, dir string) string {
+	return "kubectl " + verb + " --server-side --force-conflicts --field-manager=" + manager + " -k " + dir
 }
 
 // withoutOLM takes operators away from OLM.

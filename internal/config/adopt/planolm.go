@@ -337,16 +337,19 @@ func (p *planner) olmObjects(d *departure) {
 	}
 }
 
+// component returns the name of the Operator that OLM makes of an operator.
+func (o *Operator) component() string { return o.Package + "." + o.Group.Namespace }
+
 // operatorObject returns the kubectl arguments that name the Operator of an operator.
 func operatorObject(o *Operator) string {
-	return "operators.operators.coreos.com " + Quote(o.Package+"."+o.Group.Namespace)
+	return "operators.operators.coreos.com " + Quote(o.component())
 }
 
 // unlabelledComponents returns the commands that take the label of an Operator off its components. OLM makes the
 // Operator anew as long as one has it (OLM: pkg/controller/operators/operator_controller.go, hasExistingComponents):
 // InstallPlans that another operator needs too, and Secrets, which no dump has.
 func (p *planner) unlabelledComponents(op *Operator) (commands []string) {
-	label := componentLabel(op.Package + "." + op.Group.Namespace)
+	label := componentLabel(op.component())
 	gone := func(o *dump.Object) bool {
 		if o.Kind == "InstallPlan" {
 			return p.departure.takesNamespace(o.Namespace)

@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
+	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/olm"
 )
@@ -24,6 +25,9 @@ type State struct {
 	Groups   []*Group // sorted by namespace
 	Findings []findings.Finding
 	Waiting  []string // a comment about each Subscription that has installed nothing
+	// the releases in the cluster, which the checks of the migration and the file are for; what is not known is nil
+	Target fit.Cluster
+	Asked  bool // Target is what somebody asked for, not what the dump says
 
 	installed     []*Operator               // of all groups
 	replaced      map[string][]*dump.Object // CSVs, by the name of the one that is about to replace them

@@ -229,12 +229,15 @@ func TestMigration(t *testing.T) {
 	}
 }
 
-// The requirements of the migration have C1 to C10; the check beside them is in its code alone.
+// The requirements of the migration have C1 to C10; one check beside them is in its code alone, one in that of OLM v1.
 func TestMigrationRuleSources(t *testing.T) {
 	for _, r := range adopt.MigrationRules {
 		want := "requirements R3"
-		if r.ID == "unique" {
+		switch r.ID {
+		case "unique":
 			want = "migration/pkg/migration/readiness.go"
+		case "release":
+			want = "operator-framework/operator-controller"
 		}
 		if !strings.Contains(r.Help, want) {
 			t.Errorf("%s: the source is %q, want %s", r.ID, r.Help, want)

@@ -20,6 +20,8 @@ var MigrationRules = []findings.Rule{
 	{ID: "c7", Text: "A ClusterCatalog must serve the package", Help: requirements},
 	{ID: "c8", Text: "The installation must have come to rest", Help: requirements},
 	{ID: "c9", Text: "OLM v0 made the Subscription for another operator", Help: requirements},
+	{ID: "release", Text: "The release of OLM v1 in the cluster must take the operator",
+		Help: "Source: operator-framework/operator-controller, internal/operator-controller/features/features.go."},
 	{ID: "unique", Text: "OLM v1 takes no package that two Subscriptions are for", Help: readiness},
 }
 

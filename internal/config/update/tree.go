@@ -25,19 +25,21 @@ type TreeOptions struct {
 	Catalogs  predict.Catalogs
 	Channels  map[string]string // that Subscriptions are to have, by package; that of "" is for all
 	ToHead    bool              // take all steps, not one
+	// Pinned tells of a Subscription that its catalog is a pin, so that its startingCSV is what Git approves.
+	Pinned func(namespace, name string) bool
 
 	Read func(file string) ([]byte, error) // a file of the tree
 }
 
 // NewTreePlan plans the update of the ClusterExtensions, OperatorPolicies and Subscriptions of a tree: what OLM would
-// install next becomes what the files ask for. startingCSV is never changed: OLM does not look at it once something is
-// installed.
+// install next becomes what the files ask for. startingCSV is changed only where the catalog of a
+// Subscription is a pin: elsewhere OLM does not look at it once something is installed.
 func NewTreePlan(ctx context.Context, t *tree.Tree, o TreeOptions) (*Plan, error) {
 	if err := checkChannels(t.Objects, o.Channels); err != nil {
 		return nil, err
 	}
 	pins, unknown := predict.ExtensionPins(t.Objects, o.Catalogs)
-	more, nobody, err := predict.SubscriptionPins(ctx, t, o.Namespace, o.Catalogs, o.Channels)
+	more, nobody, err := predict.SubscriptionPins(ctx, t, o.Namespace, o.Catalogs, o.Channels, o.Pinned)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +150,7 @@ func (u *treeUpdater) steps(p *predict.Pin) int {
 	switch {
 	case p.NewChannel != "":
 		return len(p.Steps)
-	case p.Policy != nil && u.options.ToHead:
+	case (p.Policy != nil || p.Starting) && u.options.ToHead:
 		return len(p.Steps)
 	}
 	return 1
@@ -169,6 +171,9 @@ func (u *treeUpdater) change(p *predict.Pin, o *Operator, taken []predict.PinSte
 			o.Reason = "somebody approves each InstallPlan in the cluster"
 		}
 		u.sayOfSubscription(p)
+	case p.Starting:
+		e.Field, e.Value = "spec.startingCSV", taken[len(taken)-1].Name
+		o.Reason = "then olmgen catalog pin moves the pin"
 	default:
 		e.Field = "spec.source.catalog.version"
 		old, err := p.Object.Get("spec", "source", "catalog", "version")

@@ -9,7 +9,6 @@ import (
 
 	"github.com/blang/semver/v4"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate/olmv1"
@@ -71,20 +70,41 @@ func (q *question) openShift() {
 	}
 }
 
-// kube returns the minor version of Kubernetes in the cluster; 0 if it is not known.
-func (c Cluster) kube() uint64 {
-	if c.Kube == 0 && c.OpenShift != nil {
-		return c.OpenShift.Kubernetes()
+// MinKube returns why the cluster does not have the version of Kubernetes that spec.minKubeVersion asks for; empty if
+// it has, or if its version is not known. Of OpenShift, only the minor version is known. The error is that of OLM v0,
+// which takes no version of two numbers and then installs the operator nowhere (OLM:
+// pkg/controller/operators/olm/requirements.go, minKubeVersionStatus).
+func (c Cluster) MinKube(least string) (unmet string, err error) {
+	if least == "" {
+		return "", nil
 	}
-	return c.Kube
+	want, err := semver.Parse(strings.TrimPrefix(least, "v"))
+	if err != nil {
+		return "", fmt.Errorf("%q is not a version such as 1.30.0", least)
+	}
+	switch has := c.Kubernetes(); {
+	case c.Kube != nil && want.GT(*c.Kube):
+		return fmt.Sprintf("it needs Kubernetes %s, and the cluster has %s", least, c.Kube), nil
+	case c.Kube == nil && has != nil && (want.Major > has.Major || want.Minor > has.Minor):
+		return fmt.Sprintf("it needs Kubernetes %s, and the cluster has %s (%s)", least, minor(has.Minor),
+			c.OpenShift), nil
+	}
+	return "", nil
 }
 
-// Kubernetes returns the version of Kubernetes in the cluster; nil if it is not known.
-func (c Cluster) Kubernetes() *semver.Version {
-	if c.kube() == 0 {
-		return nil
+// minKube reports an operator for a newer Kubernetes. Only OLM v0 asks.
+func (q *question) minKube() {
+	const field = "spec.minKubeVersion"
+	unmet, err := q.MinKube(q.CSV.Spec.MinKubeVersion)
+	switch {
+	case q.form == OLMv0 && err != nil:
+		q.add(RuleMinKube, Error, field, fmt.Sprintf("OLM does not install it: %s: %v", field, err), "")
+	case q.form == OLMv0 && unmet != "":
+		q.add(RuleMinKube, Error, field, fmt.Sprintf("OLM does not install it: %s: %s", field, unmet),
+			"update the cluster before the operator")
+	case unmet != "":
+		q.add(RuleMinKube, Warning, field, fmt.Sprintf("%s: %s", field, unmet), "")
 	}
-	return &semver.Version{Major: 1, Minor: c.kube()}
 }
 
 // kubernetes reports APIs that the cluster does not serve.
@@ -94,26 +114,29 @@ func (q *question) kubernetes() {
 		return
 	}
 	q.list = append(q.list, Removed(q.Shipped, q.Cluster)...)
-	eachRule(q.CSV, func(field, account string, _ bool, r rbacv1.PolicyRule) {
+	for _, r := range q.held() {
 		for _, group := range r.APIGroups {
 			for _, resource := range r.Resources {
 				plural, _, _ := strings.Cut(resource, "/")
 				if until := versions.ResourceRemoved(group, plural); until != 0 && until <= kube {
-					q.add(RuleAsked, Note, field, fmt.Sprintf("account %s asks for %s.%s, which "+
-						"Kubernetes %s and later do not serve", account, plural, group, minor(until)), "")
+					q.at(q.holding(r.object), RuleAsked, Note, r.field, fmt.Sprintf("account %s asks for %s.%s, which "+
+						"Kubernetes %s and later do not serve", r.account, plural, group, minor(until)), "")
 				}
 			}
 		}
-	})
+	}
 }
 
 // Removed returns the objects whose APIs the Kubernetes of a cluster does not serve.
 func Removed(objects []*manifest.Object, c Cluster) []Finding {
-	q := &question{}
+	q, kube := &question{}, c.kube()
+	if kube == 0 {
+		return nil
+	}
 	for _, o := range objects {
-		if why := versions.Unserved(bundle.APIVersionOf(o), o.Kind, c.kube()); why != "" && c.kube() != 0 {
+		if why := versions.Unserved(bundle.APIVersionOf(o), o.Kind, kube); why != "" {
 			q.at(o, RuleRemoved, Error, "apiVersion", fmt.Sprintf("Kubernetes %s %s, and the cluster has %s",
-				why, bundle.APIVersionOf(o), minor(c.kube())), "")
+				why, bundle.APIVersionOf(o), minor(kube)), "")
 		}
 	}
 	return q.list
@@ -186,15 +209,12 @@ func (q *question) phases() {
 	if q.form != OLMv1 || q.Bundle == nil || q.Bundle.Partial {
 		return
 	}
-	var counts map[string]int
 	for _, r := range q.Controllers() {
 		kind, limit := phaseLimit(r)
 		if limit == 0 || q.atMost() <= limit {
 			continue
 		}
-		if counts == nil {
-			counts = q.inPhases()
-		}
+		counts := q.inPhases(r)
 		for _, phase := range slices.Sorted(maps.Keys(counts)) {
 			if n := counts[phase]; n > limit {
 				q.add(RulePhases, Warning, "", fmt.Sprintf("%d objects are in the phase %s, and a %s of %s "+
@@ -223,10 +243,11 @@ func (q *question) atMost() int {
 		len(q.CSV.Spec.WebhookDefinitions)
 }
 
-// inPhases counts the objects that OLM v1 makes, by their phases; none if its renderer refuses the bundle.
-func (q *question) inPhases() map[string]int {
+// inPhases counts the objects that OLM v1 makes, by their phases; none if the renderer of the release refuses the
+// bundle.
+func (q *question) inPhases(r versions.Release) map[string]int {
 	counts := map[string]int{}
-	o := olmv1.Options{Namespace: "default", Certs: olmv1.CertManager}
+	o := olmv1.Options{Namespace: "default", Certs: olmv1.CertManager, Release: r.Number()}
 	if !olm.Supports(q.CSV.Spec.InstallModes, v1alpha1.InstallModeTypeAllNamespaces) {
 		o.TargetNamespaces = []string{o.Namespace}
 	}

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/blang/semver/v4"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
@@ -59,12 +61,12 @@ type Cluster struct {
 	OLM        *versions.Release // of OLM v0
 	Controller *versions.Release // of operator-controller
 	OpenShift  *versions.Release
-	Kube       uint64 // the minor version of Kubernetes 1
+	Kube       *semver.Version // of Kubernetes
 }
 
 // Known reports whether anything is known about the cluster.
 func (c Cluster) Known() bool {
-	return c.OLM != nil || c.Controller != nil || c.OpenShift != nil || c.Kube != 0
+	return c.OLM != nil || c.Controller != nil || c.OpenShift != nil || c.Kube != nil
 }
 
 // String returns the releases; without any, the newest one of OLM v1.
@@ -75,8 +77,8 @@ func (c Cluster) String() string {
 			list = append(list, r.String())
 		}
 	}
-	if c.Kube != 0 && (c.OpenShift == nil || c.OpenShift.Kubernetes() != c.Kube) {
-		list = append(list, "Kubernetes "+minor(c.Kube))
+	if c.Kube != nil && (c.OpenShift == nil || c.OpenShift.Kubernetes() != c.Kube.Minor) {
+		list = append(list, "Kubernetes "+minor(c.Kube.Minor))
 	}
 	if len(list) == 0 {
 		list = append(list, versions.Newest(versions.OperatorController).String())
@@ -160,15 +162,16 @@ type question struct {
 	Cluster
 	form Form
 	list []Finding
+	held func() []right // what the operator has, found once
 }
 
 // Findings returns what keeps an operator from working in a cluster, the worst first. The same operator and cluster
 // yield the same list.
 func Findings(o Operator, form Form, c Cluster) []Finding {
-	q := &question{Operator: o, Cluster: c, form: form}
+	q := &question{Operator: o, Cluster: c, form: form, held: sync.OnceValue(o.rights)}
 	for _, ask := range []func(*question){(*question).apis, (*question).conditions, (*question).services,
-		(*question).modes, (*question).webhooks, (*question).dependencies, (*question).openShift,
-		(*question).kubernetes, (*question).sizes, (*question).phases} {
+		(*question).modes, (*question).webhooks, (*question).kinds, (*question).dependencies, (*question).openShift,
+		(*question).minKube, (*question).kubernetes, (*question).sizes, (*question).phases} {
 		ask(q)
 	}
 	slices.SortStableFunc(q.list, func(a, b Finding) int { return cmp.Compare(a.Level, b.Level) })

@@ -57,8 +57,9 @@ func cluster(t *testing.T, text string) (c fit.Cluster) {
 			if of, to = versions.OperatorController, &c.Controller; strings.HasPrefix(name, "v0") {
 				of, to = versions.OLM, &c.OLM
 			}
-		} else if minor, ok := strings.CutPrefix(name, "1."); ok {
-			c.Kube = semver.MustParse("0." + minor + ".0").Minor
+		} else if strings.HasPrefix(name, "1.") {
+			v := semver.MustParse(name + ".0")
+			c.Kube = &v
 			continue
 		}
 		r, err := versions.Parse(of, name)
@@ -82,6 +83,25 @@ func rule(group, resources string) string {
 
 func property(value string) map[string]string {
 	return map[string]string{"metadata/properties.yaml": "properties:\n- {type: olm.maxOpenShiftVersion, value: " + value + "}\n"}
+}
+
+// bound makes files of a role with rules, a binding of it to a subject, and the ServiceAccount ferry.
+func bound(prefix, rules, kind, name string) map[string]string {
+	const head = "apiVersion: rbac.authorization.k8s.io/v1\nkind: "
+	subject := "{kind: " + kind + ", name: '" + name + "', apiGroup: rbac.authorization.k8s.io}"
+	if kind == "ServiceAccount" {
+		subject = "{kind: ServiceAccount, name: " + name + ", namespace: elsewhere}"
+	}
+	return map[string]string{
+		"manifests/account.yaml": "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: ferry}\n",
+		"manifests/role.yaml":    head + prefix + "Role\nmetadata: {name: r}\nrules: [" + rules + "]\n",
+		"manifests/binding.yaml": head + prefix + "RoleBinding\nmetadata: {name: b}\nsubjects: [" + subject + "]\n" +
+			"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: " + prefix + "Role, name: r}\n",
+	}
+}
+
+func object(apiVersion, kind string) map[string]string {
+	return map[string]string{"manifests/x.yaml": "apiVersion: " + apiVersion + "\nkind: " + kind + "\nmetadata: {name: x}\n"}
 }
 
 // shipped makes files of that many objects of a kind.
@@ -123,6 +143,18 @@ func TestFindings(t *testing.T) {
 		{"OperatorConditions under OLM v0", all, asks("permissions", rule(olm, "operatorconditions")), nil, fit.OLMv0, "", ""},
 		{"OperatorConditions of another group", all, asks("permissions", rule("example.com", "operatorconditions")), nil, fit.Plain, "", ""},
 
+		{"a shipped role", all, "", bound("Cluster", rule(olm, "subscriptions"), "ServiceAccount", "ferry"), fit.Plain, "", "warning olm-apis subscriptions of OLM v0"},
+		{"a shipped role under OLM v0", all, "", bound("Cluster", rule(olm, "subscriptions"), "ServiceAccount", "ferry"), fit.OLMv0, "", ""},
+		{"a shipped role in a namespace", all, "", bound("", rule(olm, "operatorconditions"), "ServiceAccount", "ferry"), fit.OLMv1, "", "warning operator-condition OLM v1 makes none"},
+		{"a shipped role for all accounts", all, "", bound("Cluster", rule(olm, "subscriptions"), "Group", "system:serviceaccounts"), fit.Plain, "", "warning olm-apis"},
+		{"a shipped role for users", all, "", bound("Cluster", rule(olm, "subscriptions"), "Group", "admins"), fit.Plain, "", ""},
+		{"a shipped role of another account", all, "", bound("Cluster", rule(olm, "subscriptions"), "ServiceAccount", "other"), fit.Plain, "", ""},
+		{"a shipped role with the APIs of both", all, "", bound("Cluster", rule(olm, "subscriptions")+", "+rule("olm.operatorframework.io", "clusterextensions"), "ServiceAccount", "ferry"), fit.OLMv1, "", ""},
+		{"a shipped Role with the APIs of both", all, "", bound("", rule(olm, "subscriptions")+", "+rule("olm.operatorframework.io", "clusterextensions"), "ServiceAccount", "ferry"), fit.OLMv1, "", "warning olm-apis"},
+		{"a shipped role for an account of a Deployment", all, strings.Replace(installs, "containers: []", "serviceAccountName: other, containers: []", 1), bound("Cluster", rule(olm, "subscriptions"), "ServiceAccount", "other"), fit.Plain, "", "warning olm-apis"},
+		{"a shipped role for an account with permissions", all, strings.ReplaceAll(asks("permissions", rule("apps", "deployments")), "Name: a", "Name: other"), bound("Cluster", rule(olm, "subscriptions"), "ServiceAccount", "other"), fit.Plain, "", "warning olm-apis"},
+		{"a shipped role for an API that is gone", all, "", bound("Cluster", rule("policy", "podsecuritypolicies"), "ServiceAccount", "ferry"), fit.Plain, "1.25", "note api-removed-in-rules account ferry asks for podsecuritypolicies.policy"},
+
 		{"APIServices", all, installs + "  apiservicedefinitions: {owned: [{group: g, version: v1, kind: K, name: ks, deploymentName: d}]}\n", nil, fit.OLMv1, "4.20", "error api-services OpenShift 4.20 refuses: v1.g (openshift/"},
 		{"APIServices under OLM v0", all, installs + "  apiservicedefinitions: {owned: [{group: g, version: v1, kind: K, name: ks, deploymentName: d}]}\n", nil, fit.OLMv0, "4.20", ""},
 		{"dependencies", all, "", map[string]string{"metadata/dependencies.yaml": "dependencies:\n- {type: olm.package, value: {packageName: x, version: '1'}}\n- {type: olm.gvk, value: {group: g, version: v1, kind: K}}\n"}, fit.OLMv1, "v1.0", `error dependencies operator-controller v1.0 refuses: olm.gvk.required {"group":"g"`},
@@ -146,6 +178,13 @@ func TestFindings(t *testing.T) {
 		{"webhooks in OpenShift 4.21", all, installs + webhook, nil, fit.OLMv1, "4.21", ""},
 		{"webhooks under OLM v0", all, installs + webhook, nil, fit.OLMv0, "v0.46", ""},
 
+		{"a later kind", all, "", object("networking.k8s.io/v1", "NetworkPolicy"), fit.OLMv1, "v1.2", "error kinds operator-controller v1.2 refuses bundles with a NetworkPolicy (operator-framework/operator-registry#1634"},
+		{"a later kind, installed", all, "", object("networking.k8s.io/v1", "NetworkPolicy"), fit.OLMv1, "v1.3", ""},
+		{"a later kind under OLM v0", all, "", object("networking.k8s.io/v1", "NetworkPolicy"), fit.OLMv0, "4.19", ""},
+		{"a console plugin", all, "", object("console.openshift.io/v1", "ConsolePlugin"), fit.OLMv1, "4.19", "error kinds OpenShift 4.19 refuses bundles with a ConsolePlugin (openshift/"},
+		{"a pod monitor", all, "", object("monitoring.coreos.com/v1", "PodMonitor"), fit.OLMv1, "4.20", "error kinds OpenShift 4.20 refuses bundles with a PodMonitor"},
+		{"a pod monitor, installed", all, "", object("monitoring.coreos.com/v1", "PodMonitor"), fit.OLMv1, "4.21", ""},
+
 		{"below the release", all, "", property(`"4.19"`), fit.OLMv0, "4.20", "error max-openshift-version holds back the upgrade of the cluster to OpenShift 4.20: its olm.maxOpenShiftVersion is 4.19"},
 		{"below the release, without OLM", all, "", property(`"4.19"`), fit.Plain, "4.20", "warning max-openshift-version is not for OpenShift 4.20"},
 		{"a number", all, "", property(`4.19`), fit.OLMv1, "4.20", "error max-openshift-version"},
@@ -157,6 +196,15 @@ func TestFindings(t *testing.T) {
 		{"empty", all, "", property(`""`), fit.OLMv0, "4.19", "error max-openshift-version is empty"},
 		{"twice", all, "", map[string]string{"metadata/properties.yaml": "properties:\n- {type: olm.maxOpenShiftVersion, value: '4.20'}\n- {type: olm.maxOpenShiftVersion, value: '4.21'}\n"}, fit.OLMv0, "4.19", "error max-openshift-version is there 2 times"},
 		{"no OpenShift", all, "", property(`"4.1"`), fit.OLMv0, "1.33", ""},
+
+		{"a newer Kubernetes", all, "  minKubeVersion: 1.30.1\n", nil, fit.OLMv0, "1.30", "error min-kube-version OLM does not install it: spec.minKubeVersion: it needs Kubernetes 1.30.1, and the cluster has 1.30.0"},
+		{"the same Kubernetes", all, "  minKubeVersion: v1.30.0\n", nil, fit.OLMv0, "1.30", ""},
+		{"a newer OpenShift", all, "  minKubeVersion: 1.34.0\n", nil, fit.OLMv0, "4.20", "error min-kube-version the cluster has 1.33 (OpenShift 4.20)"},
+		{"a patch version and OpenShift", all, "  minKubeVersion: 1.33.7\n", nil, fit.OLMv0, "4.20", ""},
+		{"a newer Kubernetes without OLM", all, "  minKubeVersion: 1.30.1\n", nil, fit.Plain, "1.30", "warning min-kube-version spec.minKubeVersion: it needs"},
+		{"a newer Kubernetes, not known", all, "  minKubeVersion: 1.30.1\n", nil, fit.OLMv0, "v0.46", ""},
+		{"a version of two numbers", all, "  minKubeVersion: '1.30'\n", nil, fit.OLMv0, "v0.46", `error min-kube-version OLM does not install it: spec.minKubeVersion: "1.30" is not a version`},
+		{"a version of two numbers without OLM", all, "  minKubeVersion: '1.30'\n", nil, fit.OLMv1, "1.20", ""},
 
 		{"an API that is gone", all, "", budget("v1beta1"), fit.Plain, "1.25", "error api-removed Kubernetes 1.25 and later do not serve policy/v1beta1, and the cluster has 1.25"},
 		{"an API that is not yet gone", all, "", budget("v1beta1"), fit.Plain, "1.24", ""},

@@ -1,23 +1,25 @@
 package fit
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
+	"github.com/olmgen/olmgen/manifest"
 )
 
-// Ask is a rule by which a ClusterServiceVersion asks for rights on the APIs of OLM v0.
+// Ask is a rule by which an operator asks for rights on the APIs of OLM v0.
 type Ask struct {
-	Field     string // of the rule
+	Role      *manifest.Object // that its bundle ships and in which the rule stands; nil: the ClusterServiceVersion
+	Field     string           // of the rule
 	Account   string
 	Cluster   bool     // in the whole cluster
 	Resources []string // without OperatorConditions; sorted
@@ -27,35 +29,20 @@ const operatorConditions = "operatorconditions"
 
 // OLMAPIs returns the rules that ask for rights on the APIs of OLM v0, and whether another rule of the whole cluster
 // asks for some on those of OLM v1. A rule for all API groups is none of them: it does not tell what the operator uses.
-func OLMAPIs(csv *v1alpha1.ClusterServiceVersion) (asks []Ask, v1 bool) {
-	eachRule(csv, func(field, account string, cluster bool, r rbacv1.PolicyRule) {
-		v1 = v1 || cluster && slices.Contains(r.APIGroups, olm.GroupV1)
+func (o Operator) OLMAPIs() (asks []Ask, v1 bool) { return olmAPIs(o.rights()) }
+
+func olmAPIs(rights []right) (asks []Ask, v1 bool) {
+	for _, r := range rights {
+		v1 = v1 || r.cluster && slices.Contains(r.APIGroups, olm.GroupV1)
 		if !slices.Contains(r.APIGroups, olm.Group) && !slices.Contains(r.APIGroups, olm.GroupPackages) {
-			return
+			continue
 		}
 		resources := slices.DeleteFunc(slices.Clone(r.Resources), ofConditions)
 		if slices.Sort(resources); len(resources) > 0 {
-			asks = append(asks, Ask{field, account, cluster, slices.Compact(resources)})
-		}
-	})
-	return asks, v1
-}
-
-// eachRule calls f for each rule of the permissions of a ClusterServiceVersion, those of the whole cluster first.
-func eachRule(csv *v1alpha1.ClusterServiceVersion,
-	f func(field, account string, cluster bool, r rbacv1.PolicyRule)) {
-	spec := csv.Spec.InstallStrategy.StrategySpec
-	for _, list := range []struct {
-		name        string
-		permissions []v1alpha1.StrategyDeploymentPermissions
-	}{{"clusterPermissions", spec.ClusterPermissions}, {"permissions", spec.Permissions}} {
-		for i, p := range list.permissions {
-			for k, r := range p.Rules {
-				f(fmt.Sprintf("spec.install.spec.%s[%d].rules[%d]", list.name, i, k), p.ServiceAccountName,
-					list.name == "clusterPermissions", r)
-			}
+			asks = append(asks, Ask{r.object, r.field, r.account, r.cluster, slices.Compact(resources)})
 		}
 	}
+	return asks, v1
 }
 
 func ofConditions(resource string) bool {
@@ -65,7 +52,7 @@ func ofConditions(resource string) bool {
 // apis reports that an operator has rights on the APIs of OLM v0. One that has rights on those of OLM v1 as well works
 // with both.
 func (q *question) apis() {
-	asks, v1 := OLMAPIs(q.CSV)
+	asks, v1 := olmAPIs(q.held())
 	if q.form == OLMv0 || v1 && q.form == OLMv1 || len(asks) == 0 {
 		return
 	}
@@ -74,10 +61,13 @@ func (q *question) apis() {
 		resources = append(resources, a.Resources...)
 	}
 	slices.Sort(resources)
-	q.add(RuleAPIs, Warning, asks[0].Field, fmt.Sprintf("the operator has rights on %s of OLM v0 (%s), and "+
-		"%s has none", strings.Join(slices.Compact(resources), ", "), olm.Group, q.form.has()),
+	q.at(q.holding(asks[0].Role), RuleAPIs, Warning, asks[0].Field, fmt.Sprintf("the operator has rights on %s of "+
+		"OLM v0 (%s), and %s has none", strings.Join(slices.Compact(resources), ", "), olm.Group, q.form.has()),
 		"ask the operator's vendor whether it works without them")
 }
+
+// holding returns the object in which a right stands: a role, or the ClusterServiceVersion.
+func (q *question) holding(role *manifest.Object) *manifest.Object { return cmp.Or(role, q.Object) }
 
 // has returns who does not have the APIs of OLM v0.
 func (f Form) has() string {
@@ -92,12 +82,12 @@ func (q *question) conditions() {
 	if q.form == OLMv0 {
 		return
 	}
-	eachRule(q.CSV, func(field, _ string, _ bool, r rbacv1.PolicyRule) {
+	for _, r := range q.held() {
 		if slices.Contains(r.APIGroups, olm.Group) && slices.ContainsFunc(r.Resources, ofConditions) {
-			q.add(RuleConditions, Warning, field, fmt.Sprintf("the operator has rights on "+
+			q.at(q.holding(r.object), RuleConditions, Warning, r.field, fmt.Sprintf("the operator has rights on "+
 				"OperatorConditions, and %s makes none: it cannot hold back its own upgrade", q.form.has()), "")
 		}
-	})
+	}
 }
 
 // Services returns the APIs that an operator serves by APIServices, such as v1.example.com.
@@ -217,6 +207,50 @@ func (q *question) webhooks() {
 	for _, r := range q.Controllers() {
 		q.behind(r, RuleWebhooks, "spec.webhookdefinitions", "webhooks", gateCertManager, gateServiceCA)
 	}
+}
+
+// kinds reports objects that a release of OLM v1 refuses, and the newest one installs.
+func (q *question) kinds() {
+	if q.form != OLMv1 {
+		return
+	}
+	for _, r := range q.Controllers() {
+		for _, o := range q.Shipped {
+			if ok, source := r.Installs(o.Kind); !ok {
+				q.at(o, RuleKinds, Error, "kind", fmt.Sprintf("%s refuses bundles with a %s (%s)", r, o.Kind, source),
+					"")
+			}
+		}
+	}
+}
+
+// Refusing returns which known releases refuse an operator under OLM v1 that the newest release takes, a sentence for
+// each reason.
+func Refusing(o Operator) (list []string) {
+	var newest question
+	newest.Operator, newest.form = o, OLMv1
+	for _, reason := range []struct {
+		text string
+		ask  func(*question)
+	}{{"it does not watch all namespaces", (*question).modes}, {"it has webhooks", (*question).webhooks},
+		{"it has objects of a newer kind", (*question).kinds}} {
+		if reason.ask(&newest); newest.refused() {
+			continue
+		}
+		who := versions.Where(func(r versions.Release) bool {
+			q := question{Operator: o, Cluster: Cluster{Controller: &r}, form: OLMv1}
+			reason.ask(&q)
+			return q.refused()
+		}, versions.OperatorController, versions.OpenShift)
+		if who != "" {
+			list = append(list, who+" refuse the operator: "+reason.text)
+		}
+	}
+	return list
+}
+
+func (q *question) refused() bool {
+	return slices.ContainsFunc(q.list, func(f Finding) bool { return f.Level == Error })
 }
 
 // behind reports that a release takes something only with a feature gate, or not at all.

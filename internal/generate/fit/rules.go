@@ -10,8 +10,10 @@ const (
 	RuleServices     = Prefix + "api-services"
 	RuleModes        = Prefix + "install-modes"
 	RuleWebhooks     = Prefix + "webhooks"
+	RuleKinds        = Prefix + "kinds"
 	RuleDependencies = Prefix + "dependencies"
 	RuleOpenShift    = Prefix + "max-openshift-version"
+	RuleMinKube      = Prefix + "min-kube-version"
 	RuleRemoved      = Prefix + "api-removed"
 	RuleAsked        = Prefix + "api-removed-in-rules"
 	RuleSize         = Prefix + "object-size"
@@ -35,9 +37,15 @@ func Rules() []Rule {
 		{ID: RuleModes,
 			Text: "an operator that does not watch all namespaces: OLM v1 refuses it, or needs a feature gate",
 			Help: ofController + "internal/operator-controller/applier/provider.go, features/features.go."},
+		{ID: RuleKinds, Text: "an operator with objects of a kind that a release of OLM v1 does not install",
+			Help: "Source: operator-framework/operator-registry, pkg/lib/bundle/supported_resources.go, in the " +
+				"version of go.mod of operator-controller."},
 		{ID: RuleOpenShift, Text: "olm.maxOpenShiftVersion is below the release of OpenShift",
 			Help: "It holds back the upgrade of the cluster to that release. " +
 				"Source: OLM, pkg/controller/operators/openshift/helpers.go."},
+		{ID: RuleMinKube, Text: "spec.minKubeVersion is above the Kubernetes of the cluster, or is no version",
+			Help: "OLM v0 does not install the operator. OLM v1 does not ask. " +
+				"Source: OLM, pkg/controller/operators/olm/requirements.go."},
 		{ID: RuleSize, Text: "an object that is larger than what etcd takes",
 			Help: "etcd refuses a request of more than 1.5 MiB. Source: etcd, max-request-bytes."},
 		{ID: RuleAPIs, Text: "an operator with rights on the APIs of OLM v0, which another form does not have",

@@ -219,7 +219,14 @@ func TestObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := derive(t, "{apiVersion: v1, kind: Namespace, metadata: {name: a}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: b}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: a}}\n", Options{})
-	objects, err := p.Objects(Subject{"tenant", "deployer", "app"}, set)
+	type object struct {
+		APIVersion, Kind, Namespace, Name string
+		Data                              []byte
+	}
+	objects, err := Objects(p, Subject{"tenant", "deployer", "app"}, set,
+		func(apiVersion, kind, namespace, name string, text []byte) object {
+			return object{apiVersion, kind, namespace, name, text}
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,16 +17,11 @@ type Subject struct {
 	Name string
 }
 
-// Object is an object with its YAML.
-type Object struct {
-	APIVersion, Kind, Namespace, Name string
-	Data                              []byte
-}
-
 // Objects returns a ClusterRole and a Role for each namespace, with their bindings, in the order in which they can be
 // applied. Where nothing is needed there is none. The error is that of a user's template.
-func (p *Permissions) Objects(s Subject, t *templates.Set) ([]Object, error) {
-	var out []Object
+func Objects[T any](p *Permissions, s Subject, t *templates.Set,
+	object func(apiVersion, kind, namespace, name string, text []byte) T) ([]T, error) {
+	var out []T
 	labels := templates.Ownership{Olmgen: true}
 	subjects := []templates.Subject{{Name: s.ServiceAccount, Namespace: s.Namespace}}
 	add := func(namespace, prefix, name string, rules []rbacv1.PolicyRule) error {
@@ -43,17 +38,15 @@ func (p *Permissions) Objects(s Subject, t *templates.Set) ([]Object, error) {
 				templates.Binding{Ownership: labels, Name: name, Namespace: namespace, Role: name,
 					Subjects: subjects}},
 		} {
-			o := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: prefix + x.kind,
-				Namespace: namespace, Name: name}
 			template := x.template
 			if prefix != "" {
 				template = "cluster" + template
 			}
-			var err error
-			if o.Data, err = t.Execute(template, x.view); err != nil {
+			text, err := t.Execute(template, x.view)
+			if err != nil {
 				return err
 			}
-			out = append(out, o)
+			out = append(out, object(rbacv1.SchemeGroupVersion.String(), prefix+x.kind, namespace, name, text))
 		}
 		return nil
 	}

@@ -6,11 +6,24 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/blang/semver/v4"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
 )
+
+// ParseKubernetes reads a version of Kubernetes, such as 1.31 or v1.31.4+k3s1. The error has a hint.
+func ParseKubernetes(text string) (*semver.Version, error) {
+	v, err := semver.ParseTolerant(text)
+	if err != nil || v.Major != 1 {
+		return nil, manifest.WithHint(fmt.Errorf("%q is not a version of Kubernetes", text),
+			"write it as 1.31 or v1.31.4")
+	}
+	v.Pre, v.Build = nil, nil // distributions put their own there
+	return &v, nil
+}
 
 // Unserved returns which versions of Kubernetes do not serve a kind, such as "1.25 and later do not serve". It is empty
 // if this version serves it, or if the kind is not one of Kubernetes.

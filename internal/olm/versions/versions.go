@@ -12,6 +12,8 @@ import (
 	"github.com/blang/semver/v4"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -32,7 +34,7 @@ var Products = []Product{OLM, OperatorController, OpenShift, OPM}
 // State is what a release does with a field or a kind, or how it has a feature gate.
 type State string
 
-// The states. Ignored is a field that the API server takes and nobody reads.
+// The states. Ignored is a field that the API server takes and nobody reads. Unknown is what could not be found out.
 const (
 	Absent   State = ""
 	Required State = "required"
@@ -41,6 +43,7 @@ const (
 	Enabled  State = "enabled"
 	Disabled State = "disabled"
 	Holds    State = "holds"
+	Unknown  State = "unknown"
 )
 
 // Set is a feature set: a cluster has the CRDs of one of them.
@@ -179,7 +182,12 @@ func Parse(of Product, text string) (Release, error) {
 
 // ParseOLM reads a release of OLM: v0.x is one of OLM v0, another number one of operator-controller.
 func ParseOLM(text string) (Release, error) {
-	if v, err := semver.ParseTolerant(text); err == nil && v.Major == 0 {
+	switch v, err := semver.ParseTolerant(text); {
+	case err != nil:
+		return Release{}, manifest.WithHint(fmt.Errorf("%q is not a release of OLM", text),
+			fmt.Sprintf("write it as %s for OLM v0, or as %s for OLM v1", Newest(OLM).Number(),
+				Newest(OperatorController).Number()))
+	case v.Major == 0:
 		return Parse(OLM, text)
 	}
 	return Parse(OperatorController, text)
@@ -252,6 +260,64 @@ const (
 	RefusesDependencies = "refuses bundles with dependencies"
 )
 
+// What the renderers of OLM v1 do.
+const (
+	InstallsConsoles      = "installs ConsolePlugins and NetworkPolicies of bundles"
+	InstallsPodMonitors   = "installs PodMonitors of bundles"
+	WritesAsIs            = "writes the objects of a bundle as they are (not as Helm templates)"
+	Validates             = "validates bundles before it renders them"
+	ValidatesNames        = "checks the names of Deployments and the definitions of webhooks"
+	ValidatesWebhooks     = "checks conversion webhooks for their install modes and the rules of webhooks"
+	KeepsOneReplicaSet    = "keeps one old ReplicaSet of a Deployment"
+	ReadsNamespaces       = "lets an operator of all namespaces with namespaced permissions read the namespaces"
+	OnlyPermittedAccounts = "makes no ServiceAccount for a Deployment without permissions"
+	RenewsEarly           = "has cert-manager renew certificates a day before they end"
+	LimitsWebhooks        = "limits webhooks to the target namespaces"
+	ClearsMounts          = "removes what is mounted where the certificates of webhooks belong"
+	DefaultsToOwn         = "gives an operator of OwnNamespace its own namespace by default"
+	NeedsOwnNamespace     = "takes the install namespace as a target only with OwnNamespace"
+	AnnotatesAny          = "adds the properties of a bundle to a CSV without annotations (it crashed)"
+	TakesConfig           = "takes a deploymentConfig"
+	MergesVolumes         = "replaces the volumes and mounts of a deploymentConfig by their names"
+	RemovesAffinity       = "removes an affinity by an empty one in a deploymentConfig"
+	AnnotatesNamespace    = "annotates pods with olm.operatorNamespace"
+)
+
+// later has the kinds that not all releases install, and what those do that install them.
+var later = map[string]string{"ConsolePlugin": InstallsConsoles, "NetworkPolicy": InstallsConsoles,
+	"PodMonitor": InstallsPodMonitors}
+
+// Installs reports whether a release that has OLM v1 installs the objects of a kind that a bundle ships. If it does
+// not, and the newest one does, it returns the source; of a kind that no release installs it knows nothing.
+func (r Release) Installs(kind string) (ok bool, source string) {
+	behavior := later[kind]
+	if behavior == "" {
+		return true, ""
+	}
+	if _, ok := r.Does(behavior); ok {
+		return true, ""
+	}
+	return false, SourceOf(r.Product, behavior)
+}
+
+// ParseController reads a release that has OLM v1, such as v1.10 of operator-controller or 4.20 of OpenShift.
+func ParseController(text string) (Release, error) {
+	if v, err := semver.ParseTolerant(text); err == nil && v.Major > 1 {
+		return Parse(OpenShift, text)
+	}
+	return Parse(OperatorController, text)
+}
+
+// SourceOf returns the source of a behavior of a product, or of another product if this one never behaves so.
+func SourceOf(of Product, behavior string) (source string) {
+	for _, f := range Facts() {
+		if f.Behavior == behavior && (source == "" || f.Of == of) {
+			source = f.Source
+		}
+	}
+	return source
+}
+
 // Since returns the release since which a product behaves in a way, such as v0.36.
 func Since(of Product, behavior string) string {
 	for _, f := range Facts() {
@@ -260,6 +326,23 @@ func Since(of Product, behavior string) string {
 		}
 	}
 	panic("no fact is about " + behavior)
+}
+
+// The fields of ClusterExtensions that other packages speak of.
+const (
+	FieldAccount = "spec.serviceAccount"
+	FieldConfig  = "spec.config"
+)
+
+// LastRequiring returns the newest release of a product whose ClusterExtensions require a field, such as v1.10; empty
+// if no release does.
+func LastRequiring(of Product, field string) (number string) {
+	for _, s := range Spans(of, olm.KindClusterExtension, field, Standard) {
+		if s.State == Required {
+			number = s.To.Number()
+		}
+	}
+	return number
 }
 
 // Span is a row of consecutive releases that do the same with a field or a kind.
@@ -297,6 +380,29 @@ func spansOf(of Product, about topic, set Set) (spans []Span) {
 		spans = append(spans, Span{r, r, state})
 	}
 	return spans
+}
+
+// Where returns the releases of some products of which something holds, such as "operator-controller v1.0 to v1.2 and
+// OpenShift 4.18"; empty if there are none.
+func Where(holds func(Release) bool, products ...Product) string {
+	var list []string
+	for _, of := range products {
+		var span *Span
+		for _, r := range Releases(of) {
+			switch {
+			case !holds(r):
+				span = nil
+				continue
+			case span != nil:
+				span.To = r
+				list = list[:len(list)-1]
+			default:
+				span = &Span{From: r, To: r}
+			}
+			list = append(list, span.String())
+		}
+	}
+	return text.And(list)
 }
 
 // Fields returns what facts are about: each kind, with each field of it and an empty one for itself.

@@ -89,8 +89,11 @@ func TestCRDs(t *testing.T) {
 						continue
 					}
 					got, _ := r.State(pair[0], pair[1], set)
-					if got == versions.Ignored {
+					switch got {
+					case versions.Ignored:
 						got = versions.Accepted
+					case versions.Unknown:
+						got = versions.Absent // it has no CRD among those
 					}
 					if got != want {
 						t.Errorf("%s, %s: %s %s is %q, and the CRD says %q", r, set, pair[0], pair[1], got, want)
@@ -230,11 +233,11 @@ func TestPage(t *testing.T) {
 			return versions.GateSpans(of, gate, set)
 		}, func(versions.Span, versions.Set) int { return 0 })
 	}
-	fmt.Fprint(&b, "\n| Product | Since | It ... | Source |\n| --- | --- | --- | --- |\n")
+	fmt.Fprint(&b, "\n| Product | Since | Until | It ... | Source |\n| --- | --- | --- | --- | --- |\n")
 	for _, f := range versions.Facts() {
 		if f.Behavior != "" {
 			since := cmp.Or(f.Since, versions.Releases(f.Of)[0].Number())
-			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", f.Of, since, f.Behavior, f.Source)
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", f.Of, since, f.Until, f.Behavior, f.Source)
 		}
 	}
 	fmt.Fprint(&b, "\n| OpenShift | Kubernetes |\n| --- | --- |\n")
@@ -247,7 +250,7 @@ func TestPage(t *testing.T) {
 
 func TestParseOLM(t *testing.T) {
 	for text, want := range map[string]string{"v0.46": "OLM v0 v0.46", "0.28.0": "OLM v0 v0.28", "v1.8": "operator-controller v1.8",
-		"v0.27": "nothing is known of OLM v0 v0.27", "x": `"x" is not a release of operator-controller`} {
+		"v0.27": "nothing is known of OLM v0 v0.27", "x": `"x" is not a release of OLM`} {
 		r, err := versions.ParseOLM(text)
 		got := r.String()
 		if err != nil {
@@ -299,6 +302,67 @@ func TestResourceRemoved(t *testing.T) {
 		{"autoscaling", "horizontalpodautoscalers"}: 0, {"example.com", "deployments"}: 0} {
 		if got := versions.ResourceRemoved(resource[0], resource[1]); got != want {
 			t.Errorf("%v: 1.%d, want 1.%d", resource, got, want)
+		}
+	}
+}
+
+func TestParseController(t *testing.T) {
+	for text, want := range map[string]string{"v1.8": "operator-controller v1.8", "1.0.0": "operator-controller v1.0", "4.20": "OpenShift 4.20",
+		"5.0": "OpenShift 5.0", "2.0": "nothing is known of OpenShift 2.0", "v0.46": "nothing is known of operator-controller v0.46",
+		"x": `"x" is not a release of operator-controller`} {
+		r, err := versions.ParseController(text)
+		got := r.String()
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestWhere(t *testing.T) {
+	of := func(numbers ...string) string {
+		return versions.Where(func(r versions.Release) bool { return slices.Contains(numbers, r.Number()) }, products...)
+	}
+	for want, numbers := range map[string][]string{"": nil, "operator-controller v1.0": {"v1.0"}, "operator-controller v1.0 to v1.2 and OpenShift 5.0": {"v1.0", "v1.1", "v1.2", "5.0"},
+		"operator-controller v1.0, operator-controller v1.2 and OpenShift 4.18 to 4.19": {"v1.0", "v1.2", "4.18", "4.19"}} {
+		if got := of(numbers...); got != want {
+			t.Errorf("%v: %q, want %q", numbers, got, want)
+		}
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	if got := versions.LastRequiring(versions.OperatorController, versions.FieldAccount); got != "v1.10" {
+		t.Error(got)
+	}
+	if got := versions.LastRequiring(versions.OperatorController, versions.FieldConfig); got != "" {
+		t.Error(got)
+	}
+	for _, c := range []struct {
+		of       versions.Product
+		behavior string
+		want     string
+	}{{versions.OperatorController, versions.WritesAsIs, "operator-framework/"}, {versions.OpenShift, versions.WritesAsIs, "openshift/"},
+		{versions.OpenShift, versions.AnnotatesNamespace, "operator-framework/"}} {
+		if got := versions.SourceOf(c.of, c.behavior); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s %s: %s", c.of, c.behavior, got)
+		}
+	}
+	for kind, want := range map[string]string{"Service": "v1.0", "NetworkPolicy": "v1.3", "ConsolePlugin": "v1.3", "PodMonitor": "v1.6"} {
+		first := ""
+		for _, r := range versions.Releases(versions.OperatorController) {
+			ok, source := r.Installs(kind)
+			if ok && first == "" {
+				first = r.Number()
+			}
+			if ok == (source != "") {
+				t.Errorf("%s %s: %t, %q", r, kind, ok, source)
+			}
+		}
+		if first != want {
+			t.Errorf("%s: since %s, want %s", kind, first, want)
 		}
 	}
 }

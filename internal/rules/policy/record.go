@@ -5,13 +5,14 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // recordName is the decision record of the rules with the prefix of-.
 const recordName = "operate-first/blueprint, docs/adr/0011-operators.md, Managing Operators, 2021-01-27"
 
 const (
-	marketplace     = "openshift-marketplace"
+	marketplace     = olm.NamespaceMarketplace
 	globalOperators = "openshift-operators"
 )
 

@@ -57,14 +57,33 @@ func metaByOLM(v *view) []violation {
 
 func metaAccess(v *view) []violation {
 	r := v.permissions()
-	rules, apis := r.accounts()
+	held, rules := r.accounts(), r.boundRules()
+	deploys := map[string]string{} // by bindings: thousands of accounts can have the same
 	var hits []violation
-	for _, account := range slices.Sorted(maps.Keys(rules)) {
-		what := rbac.DeploysOperators(rules[account])
+	for _, account := range slices.Sorted(maps.Keys(held)) {
+		bindings := held[account]
+		key := fmt.Sprint(bindings)
+		what, known := deploys[key]
+		if !known {
+			var everywhere []rbacv1.PolicyRule
+			for _, i := range bindings {
+				if r.Bindings[i].Clusterwide() {
+					everywhere = append(everywhere, rules[i]...)
+				}
+			}
+			what = rbac.DeploysOperators(everywhere)
+			deploys[key] = what
+		}
 		if what == "" {
 			continue
 		}
-		own := v.crdsOf(apis[account])
+		var apis []string
+		for _, i := range bindings {
+			for _, rule := range rules[i] {
+				apis = append(apis, rule.APIGroups...)
+			}
+		}
+		own := v.crdsOf(apis)
 		for _, role := range r.open() {
 			if at, names := changed(role, own); len(names) > 0 {
 				hits = append(hits, violation{role.Object, fmt.Sprintf("rules[%d]", at),
@@ -97,30 +116,31 @@ func changed(r *rbac.Role, crds []*crd) (at int, names []string) {
 	return at, names
 }
 
-// accounts returns the rules that ServiceAccounts have in all namespaces, and the API groups in any of their roles,
-// those for single namespaces included.
-func (p *permissions) accounts() (everywhere map[string][]rbacv1.PolicyRule, apis map[string][]string) {
-	everywhere, apis = map[string][]rbacv1.PolicyRule{}, map[string][]string{}
-	for _, b := range p.Bindings {
-		var rules []rbacv1.PolicyRule
-		for _, r := range p.bound(b) {
-			rules = append(rules, r.PolicyRules()...)
-		}
+// accounts returns the bindings of each ServiceAccount, by their index.
+func (p *permissions) accounts() map[string][]int {
+	out := map[string][]int{}
+	for i, b := range p.Bindings {
 		for _, s := range b.Subjects {
-			account, ok := rbac.AccountOf(s)
-			if !ok {
-				continue
-			}
-			name := account.String()
-			if b.Clusterwide() {
-				everywhere[name] = append(everywhere[name], rules...)
-			}
-			for _, rule := range rules {
-				apis[name] = append(apis[name], rule.APIGroups...)
+			if account, ok := rbac.AccountOf(s); ok {
+				name := account.String()
+				if list := out[name]; len(list) == 0 || list[len(list)-1] != i {
+					out[name] = append(list, i)
+				}
 			}
 		}
 	}
-	return everywhere, apis
+	return out
+}
+
+// boundRules returns the rules that each binding gives.
+func (p *permissions) boundRules() [][]rbacv1.PolicyRule {
+	out := make([][]rbacv1.PolicyRule, len(p.Bindings))
+	for i, b := range p.Bindings {
+		for _, r := range p.bound(b) {
+			out[i] = append(out[i], r.PolicyRules()...)
+		}
+	}
+	return out
 }
 
 // bound returns the roles that a binding may mean: all of its name, since overlays may have several.

@@ -69,10 +69,6 @@ func noCatalogSource(v *view) []violation {
 	return hits
 }
 
-// defaultCatalogs are the catalogs of OpenShift (https://docs.openshift.com, Operators, Red Hat-provided Operator
-// catalogs).
-var defaultCatalogs = []string{"redhat-operators", "certified-operators", "redhat-marketplace", "community-operators"}
-
 func defaultCatalog(v *view) []violation {
 	declared := map[string]bool{}
 	for _, c := range v.olm("CatalogSource") {
@@ -80,14 +76,14 @@ func defaultCatalog(v *view) []violation {
 	}
 	var hits []violation
 	for _, s := range v.subscriptions {
-		isDefault := s.sourceNamespace == marketplace && slices.Contains(defaultCatalogs, s.source)
+		isDefault := olm.IsDefaultCatalogSource(s.sourceNamespace, s.source)
 		if s.source == "" || isDefault || declared[s.sourceNamespace+"/"+s.source] {
 			continue
 		}
 		hits = append(hits, violation{s.Object, "spec.source",
 			fmt.Sprintf("%s/%s is neither a default catalog nor a CatalogSource of the tree", s.sourceNamespace,
 				s.source),
-			"use " + strings.Join(defaultCatalogs, ", ") + " in " + marketplace})
+			"use " + strings.Join(olm.DefaultCatalogSources, ", ") + " in " + marketplace})
 	}
 	return hits
 }

@@ -107,7 +107,9 @@ func warningFindings(warnings []bundle.Warning) (list []Finding) {
 	return list
 }
 
-// check adds the findings of the Checker.
+// check adds the findings of the Checker, apart from those at a field at which olmgen has a finding: the two say the
+// same, for example that an API version is not served. The higher level counts, because the validators report an error
+// only if the CSV's minKubeVersion does not serve the version.
 func check(ctx context.Context, list []Finding, src *source.Source, b *bundle.Bundle, o Options) ([]Finding, error) {
 	s, objects, err := newSubject(src.FS, b, o)
 	if err != nil {
@@ -117,30 +119,29 @@ func check(ctx context.Context, list []Finding, src *source.Source, b *bundle.Bu
 	if err != nil {
 		return nil, err
 	}
+	type place struct {
+		file  string
+		line  int
+		field string
+	}
+	known := map[place]int{}
+	for i, f := range slices.Backward(list) {
+		if f.Field != "" && !strings.HasPrefix(f.Rule, apiPrefix) {
+			known[place{f.File, f.Line, f.Field}] = i
+		}
+	}
 	for _, p := range problems {
 		f := Finding{Rule: apiPrefix + p.Validator, Level: p.Level, Field: p.Field, Message: p.Message}
 		if p.Object >= 0 && p.Object < len(objects) {
 			f.File, f.Line = objects[p.Object].File, objects[p.Object].LineOf(p.Field)
 		}
-		list = merge(list, f)
-	}
-	return list, nil
-}
-
-// merge adds a finding of the validators, unless olmgen has a finding at the same field: the two say the same, for
-// example that an API version is not served. The higher level counts, because the validators report an error only if
-// the CSV's minKubeVersion does not serve the version.
-func merge(list []Finding, f Finding) []Finding {
-	for i, other := range list {
-		if f.Field != "" && other.Field == f.Field && other.File == f.File && other.Line == f.Line &&
-			!strings.HasPrefix(other.Rule, apiPrefix) {
-			if f.Level == findings.Error {
-				list[i].Level = findings.Error
-			}
-			return list
+		if i, ok := known[place{f.File, f.Line, f.Field}]; !ok {
+			list = append(list, f)
+		} else if f.Level == findings.Error {
+			list[i].Level = findings.Error
 		}
 	}
-	return append(list, f)
+	return list, nil
 }
 
 // refusal returns the finding for an unreadable bundle.

@@ -50,6 +50,9 @@ var Kinds = []Kind{
 // ClusterCatalog is the kind of OLM v1's catalogs. A cluster without OLM v1 does not know it, and kubectl would fail.
 var ClusterCatalog = Kind{olm.GroupV1, olm.KindClusterCatalog, false, false}
 
+// ClusterVersion is the kind that has the release of OpenShift. Other clusters do not know it.
+var ClusterVersion = Kind{"config.openshift.io", "ClusterVersion", false, false}
+
 // optionalKinds are kinds that a bundle may ship and a cluster need not know, so that kubectl is not asked for them.
 var optionalKinds = []Kind{
 	{"monitoring.coreos.com", "PrometheusRule", false, true},
@@ -60,7 +63,8 @@ var optionalKinds = []Kind{
 	{"console.openshift.io", "ConsolePlugin", false, true},
 	{"console.openshift.io", "ConsoleQuickStart", false, true},
 	{"console.openshift.io", "ConsoleYAMLSample", false, true},
-	{olm.GroupV1, olm.KindClusterCatalog, false, false},
+	ClusterCatalog,
+	ClusterVersion,
 }
 
 const (

@@ -1,0 +1,107 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Document returns the olm.bundle of the bundle as JSON, with what a [Catalog] does not keep: it reads it again. The
+// error says if the bundle is not from a file-based catalog, which has no such document.
+func (b *Bundle) Document(ctx context.Context) ([]byte, error) {
+	if b.origin == nil || b.origin.files == nil {
+		return nil, hint(fmt.Errorf("bundle %s is not from a file-based catalog", b.Name),
+			`make one: "opm render" prints the documents of bundles and images`)
+	}
+	return b.origin.document(ctx, "bundle "+b.Name)
+}
+
+// Document returns the olm.package of the package as JSON; nil if the catalog has none.
+func (p *Package) Document(ctx context.Context) ([]byte, error) {
+	return p.origin.anyDocument(ctx, "package "+p.Name)
+}
+
+// Document returns the olm.channel of the channel as JSON; nil if the catalog has none.
+func (c *Channel) Document(ctx context.Context) ([]byte, error) {
+	return c.origin.anyDocument(ctx, "channel "+c.Name)
+}
+
+// anyDocument is document, and nil if there is none.
+func (o *origin) anyDocument(ctx context.Context, what string) ([]byte, error) {
+	if o == nil || o.files == nil {
+		return nil, nil
+	}
+	return o.document(ctx, what)
+}
+
+// document reads the document again, as JSON. The error names what it is of.
+func (o *origin) document(ctx context.Context, what string) ([]byte, error) {
+	text, err := o.text(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", o.file, what, err)
+	}
+	doc, err := onlyDocument(text, limitsOf(o.limits))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: the file has changed since it was read: %w", o.file, what, err)
+	}
+	return doc, nil
+}
+
+// With returns the catalog with the bundles, and the entries of channels, that it does not have and another has, in the
+// packages that choose accepts, and with what deprecates them. restored are the names of these bundles, in the order of
+// the other catalog. The catalog itself stays as it is.
+func (c *Catalog) With(other *Catalog, choose func(pkg string) bool) (out *Catalog, restored []string) {
+	out = &Catalog{Packages: maps.Clone(c.Packages), faults: c.faults, unknown: c.unknown}
+	for _, name := range other.Names() {
+		if !choose(name) {
+			continue
+		}
+		p, kept := out.Packages[name], other.Packages[name]
+		if p == nil {
+			p = &Package{Place: kept.Place, Name: name, Declared: kept.Declared, DefaultChannel: kept.DefaultChannel,
+				Deprecations: kept.Deprecations, origin: kept.origin, hasIcon: kept.hasIcon}
+		}
+		if merged, added := p.with(kept); len(added) > 0 {
+			out.Packages[name] = merged
+			restored = append(restored, added...)
+		}
+	}
+	return out, restored
+}
+
+// with returns the package with what another has in addition, and the names of the bundles among that.
+func (p *Package) with(other *Package) (*Package, []string) {
+	out := *p
+	out.Channels, out.Bundles = slices.Clone(p.Channels), slices.Clone(p.Bundles)
+	var added []string
+	for _, b := range other.Bundles {
+		if p.Bundle(b.Name) == nil {
+			out.Bundles = append(out.Bundles, b)
+			added = append(added, b.Name)
+		}
+	}
+	for _, d := range other.Deprecations {
+		known := slices.ContainsFunc(out.Deprecations, d.sameReference)
+		if !known && (d.Schema == SchemaBundle && slices.Contains(added, d.Name) ||
+			d.Schema == SchemaChannel && p.Channel(d.Name) == nil) {
+			out.Deprecations = append(slices.Clip(out.Deprecations), d)
+		}
+	}
+	for _, ch := range other.Channels {
+		i := slices.IndexFunc(out.Channels, func(c *Channel) bool { return c.Name == ch.Name })
+		if i < 0 {
+			out.Channels = append(out.Channels, ch)
+			continue
+		}
+		old := out.Channels[i]
+		merged := &Channel{Place: old.Place, Name: ch.Name, Entries: slices.Clone(old.Entries), origin: old.origin}
+		for _, e := range ch.Entries {
+			if merged.Entry(e.Name) == nil {
+				merged.Entries = append(merged.Entries, e)
+			}
+		}
+		out.Channels[i] = merged
+	}
+	return &out, added
+}

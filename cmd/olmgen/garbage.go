@@ -1,0 +1,51 @@
+package main
+
+import (
+	"math"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+)
+
+// gcPercentOfCatalogs is what the garbage collector lets the heap grow by where a command holds a whole catalog that
+// does not fit into catalogMemory: memory is what is in use and half as much.
+const gcPercentOfCatalogs = 50
+
+// catalogMemory is the memory in which a command that holds whole catalogs may let garbage lie, in bytes. The audit of
+// a corpus of 110 MB needs a seventh less CPU time than with gcPercentOfCatalogs from the beginning.
+const catalogMemory = 480 << 20
+
+// setGCPercent sets by how much the heap may grow before garbage is collected, unless the user has.
+func setGCPercent(percent int) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
+}
+
+// limitGarbage is for commands that hold whole catalogs. Garbage is collected as for one bundle until the memory comes
+// near to catalogMemory, then more often.
+func limitGarbage() {
+	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	debug.SetMemoryLimit(catalogMemory)
+	watchHeap()
+}
+
+// heapWatch is garbage. Its finalizer runs after each collection.
+type heapWatch struct{ _ [4]*heapWatch }
+
+// watchHeap takes the limit away when what is in use comes near to it: the collector would run all the time.
+func watchHeap() {
+	runtime.SetFinalizer(&heapWatch{}, func(*heapWatch) {
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		if metrics.Read(live); live[0].Value.Kind() == metrics.KindUint64 &&
+			live[0].Value.Uint64() < catalogMemory*100/(100+gcPercentOfCatalogs) {
+			watchHeap()
+			return
+		}
+		debug.SetGCPercent(gcPercentOfCatalogs)
+		debug.SetMemoryLimit(math.MaxInt64)
+	})
+}

@@ -1,0 +1,376 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/e2e/harness/cluster"
+	"github.com/olmgen/olmgen/golden/admissioncase"
+	"github.com/olmgen/olmgen/internal/catalog/admission"
+	"github.com/olmgen/olmgen/internal/olm"
+)
+
+// OLM v1 takes its CRDs from $OLMGEN_OLMV1_CRDS.
+const olmV1CRDs = "v1.11.0"
+
+// admitter sends requests to an API server that has the policies of a pin.
+type admitter struct {
+	*cluster.Cluster
+	dir string // of the requests
+	v1  bool   // OLM v1's CRDs are there
+
+	meanwhile int // requests while policies reload
+}
+
+// admission installs the policies of a pin, of the change to the next one, and of that, and sends each request: it
+// passes, or is refused with the message.
+func (o options) admission(ctx context.Context, _ material) error {
+	started := time.Now()
+	c, err := cluster.Start(ctx, o.bin(), o.files())
+	if err != nil {
+		return err
+	}
+	defer c.Stop()
+	a := &admitter{Cluster: c, dir: filepath.Join(o.root, "internal", "catalog", "admission", "testdata")}
+	if err := a.prepare(ctx); err != nil {
+		return err
+	}
+	requests, err := admissioncase.Read(filepath.Join(a.dir, "requests.yaml"))
+	if err != nil {
+		return err
+	}
+	states, err := a.states()
+	if err != nil {
+		return err
+	}
+	sent := 0
+	for _, s := range states {
+		if err := a.apply(ctx, s.facts, s.options, s.probe); err != nil {
+			return fmt.Errorf("admission: %s: %w", s.name, err)
+		}
+		for _, r := range requests {
+			if !a.v1 && admissioncase.Resource(r.Kind).Group == olm.GroupV1 || !o.only.MatchString(r.Name) {
+				continue
+			}
+			sent++
+			if failed := a.send(ctx, r, slices.Contains(r.Passes, s.name)); failed != nil {
+				err = errors.Join(err, fmt.Errorf("admission: %s: %s: %w", s.name, r.Name, failed))
+			}
+		}
+	}
+	if err == nil {
+		err = a.many(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Printf("admission: %d requests as expected, %d more while policies reload, %.0fs\n", sent, a.meanwhile,
+		time.Since(started).Seconds())
+	return nil
+}
+
+func (a *admitter) prepare(ctx context.Context) error {
+	if err := a.InstallOLMCRDs(ctx); err != nil {
+		return err
+	}
+	if dir := os.Getenv("OLMGEN_OLMV1_CRDS"); dir != "" {
+		if err := a.InstallCRDs(ctx, filepath.Join(dir, olmV1CRDs, "standard")); err != nil {
+			return err
+		}
+		a.v1 = true
+	} else {
+		fmt.Println("OLMGEN_OLMV1_CRDS is not set: no requests about OLM v1")
+	}
+	for _, name := range []string{"olm", "operators", "monitoring", "sandbox"} {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		_, err := a.Client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{})
+		if cluster.Exists(err) != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *admitter) read(name string, into any) error {
+	data, err := os.ReadFile(filepath.Join(a.dir, name))
+	if err != nil {
+		return err
+	}
+	return yaml.UnmarshalStrict(data, into)
+}
+
+// state is what is pinned. Its probe is the name of a ClusterServiceVersion by which the policies of this state differ
+// from those before: an InstallPlan with it passes or not.
+type state struct {
+	name    string
+	facts   admission.Facts
+	options admission.Options
+	probe   map[string]bool
+}
+
+func (a *admitter) states() ([]state, error) {
+	var before, now admission.Facts
+	if err := errors.Join(a.read("before.yaml", &before), a.read("now.yaml", &now)); err != nil {
+		return nil, err
+	}
+	o := admission.Options{File: "clusters/prod", ExemptNamespaces: []string{"sandbox"},
+		ExemptUsers:           []string{"break-glass", "admin"}, // the harness itself makes what was there before
+		ExemptGroups:          []string{"sre"},
+		ExemptServiceAccounts: []admission.ServiceAccount{{Namespace: "ops", Name: "fixer"}}}
+	change := o
+	change.Previous = &before
+	return []state{
+		{"before", before, o, map[string]bool{"etcd.v0.9.2": true, "etcd.v0.9.5": false}},
+		{"change", now, change, map[string]bool{"etcd.v0.9.2": true, "etcd.v0.9.5": true}},
+		{"now", now, o, map[string]bool{"etcd.v0.9.2": false, "etcd.v0.9.5": true}},
+	}, nil
+}
+
+// apply applies policies as a GitOps engine does, and waits until the API server uses them: it loads them one by one
+// and in no order.
+func (a *admitter) apply(ctx context.Context, f admission.Facts, o admission.Options, probe map[string]bool) error {
+	objects, err := admission.Objects(f, o)
+	if err != nil {
+		return err
+	}
+	during := a.during(ctx)
+	for _, x := range objects {
+		u := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(x.YAML, &u.Object); err != nil {
+			return err
+		}
+		kind, _ := olm.KindOf(u.GroupVersionKind().Group, x.Kind)
+		client := a.Dynamic.Resource(u.GroupVersionKind().GroupVersion().WithResource(kind.Plural))
+		if _, err := client.Patch(ctx, x.Name, "application/apply-patch+yaml", x.YAML,
+			metav1.PatchOptions{FieldManager: "e2e", FieldValidation: "Strict"}); err != nil {
+			return err
+		}
+	}
+	// The API server reads its policies anew once a second (Kubernetes:
+	// k8s.io/apiserver/pkg/admission/plugin/policy/generic/policy_source.go).
+	if err := a.loaded(ctx, probe); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(3 * time.Second):
+	}
+	return errors.Join(ctx.Err(), during())
+}
+
+// during sends requests that are valid in every state until the function that it returns is called, which returns the
+// refusals.
+func (a *admitter) during(ctx context.Context) func() error {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	requests := []admissioncase.Request{installPlan(always), {Kind: "Subscription", Namespace: "operators",
+		Spec: map[string]any{"name": "prometheus", "channel": "beta", "source": "community-pinned",
+			"sourceNamespace": "olm"}}}
+	go func() {
+		var refused error
+		for ctx.Err() == nil {
+			for _, r := range requests {
+				if err := a.send(ctx, r, true); err != nil && ctx.Err() == nil {
+					refused = errors.Join(refused, fmt.Errorf("while policies reload: %s: %w", r.Kind, err))
+				}
+			}
+			a.meanwhile += len(requests)
+		}
+		done <- refused
+	}()
+	return func() error {
+		cancel()
+		return <-done
+	}
+}
+
+// always is a ClusterServiceVersion that is pinned in every state.
+const always = "etcd.v0.9.4"
+
+// installPlan is the creation of an InstallPlan that OLM approves itself.
+func installPlan(names ...any) admissioncase.Request {
+	return admissioncase.Request{Kind: "InstallPlan", Namespace: "operators", Spec: map[string]any{
+		"approval": "Automatic", "approved": true, "clusterServiceVersionNames": names}}
+}
+
+// loaded waits until InstallPlans with one ClusterServiceVersion each pass or not.
+func (a *admitter) loaded(ctx context.Context, probe map[string]bool) error {
+	return retry(ctx, func() error {
+		for name, passes := range probe {
+			if err := a.send(ctx, installPlan(name), passes); err != nil {
+				return errors.Join(errNotLoaded, err)
+			}
+		}
+		return nil
+	}, func(err error) bool { return errors.Is(err, errNotLoaded) })
+}
+
+var errNotLoaded = errors.New("the API server does not use the policies yet")
+
+// send makes what was there before as a user who is exempt, and sends a request as another one.
+func (a *admitter) send(ctx context.Context, r admissioncase.Request, passes bool) error {
+	now, old := r.Objects()
+	if old != nil {
+		remove, err := create(ctx, of(a.Dynamic, now), old)
+		if err != nil {
+			return fmt.Errorf("before the request: %w", err)
+		}
+		defer remove()
+	}
+	as := rest.CopyConfig(a.Config)
+	as.Impersonate = rest.ImpersonationConfig{UserName: "somebody",
+		Groups: []string{"system:masters", "system:authenticated"}}
+	if r.User != "" {
+		as.Impersonate.UserName = r.User
+	}
+	if r.Group != "" {
+		as.Impersonate.Groups = append(as.Impersonate.Groups, r.Group)
+	}
+	client, err := dynamic.NewForConfig(as)
+	if err != nil {
+		return err
+	}
+	return judge(passes, r.Says, a.request(ctx, of(client, now), r, now))
+}
+
+// request sends a request, and changes nothing.
+func (a *admitter) request(ctx context.Context, client dynamic.ResourceInterface, r admissioncase.Request,
+	now *unstructured.Unstructured,
+) error {
+	dry := []string{metav1.DryRunAll}
+	if r.Old == nil {
+		_, err := client.Create(ctx, now, metav1.CreateOptions{DryRun: dry, FieldValidation: "Strict"})
+		return err
+	}
+	if r.Delete {
+		return client.Delete(ctx, now.GetName(), metav1.DeleteOptions{DryRun: dry})
+	}
+	current, err := client.Get(ctx, now.GetName(), metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	current.Object["spec"] = now.Object["spec"]
+	current.SetFinalizers(now.GetFinalizers())
+	current.SetLabels(now.GetLabels())
+	if r.Subresource == "status" {
+		current.Object["status"] = now.Object["status"]
+		_, err := client.UpdateStatus(ctx, current, metav1.UpdateOptions{DryRun: dry, FieldValidation: "Strict"})
+		return err
+	}
+	_, err = client.Update(ctx, current, metav1.UpdateOptions{DryRun: dry, FieldValidation: "Strict"})
+	return err
+}
+
+// create makes the object that a request updates, with its status.
+func create(ctx context.Context, client dynamic.ResourceInterface, old *unstructured.Unstructured) (
+	remove func(), err error,
+) {
+	made, err := client.Create(ctx, old, metav1.CreateOptions{FieldValidation: "Strict"})
+	if err != nil {
+		return nil, err
+	}
+	if status := old.Object["status"]; status != nil {
+		made.Object["status"] = status
+		if made, err = client.UpdateStatus(ctx, made, metav1.UpdateOptions{FieldValidation: "Strict"}); err != nil {
+			return nil, err
+		}
+	}
+	return func() {
+		if len(made.GetFinalizers()) > 0 {
+			_, _ = client.Patch(ctx, made.GetName(), "application/merge-patch+json",
+				[]byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		}
+		_ = client.Delete(ctx, made.GetName(), metav1.DeleteOptions{})
+	}, nil
+}
+
+func of(client dynamic.Interface, u *unstructured.Unstructured) dynamic.ResourceInterface {
+	c := client.Resource(admissioncase.Resource(u.GetKind()))
+	if u.GetNamespace() == "" {
+		return c
+	}
+	return c.Namespace(u.GetNamespace())
+}
+
+// judge compares what the API server says with what it should say.
+func judge(passes bool, says string, err error) error {
+	switch {
+	case passes && err != nil:
+		return fmt.Errorf("is refused: %w", err)
+	case passes:
+		return nil
+	case err == nil:
+		return errors.New("passes")
+	case !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "denied request: ") ||
+		!strings.Contains(err.Error(), says):
+		return fmt.Errorf("is refused with another message than %q: %w", says, err)
+	}
+	return nil
+}
+
+// operators is how many operators a pin holds at a time; each has releases on the way to what is approved.
+const operators, releases = 300, 10
+
+// many pins many operators with long names: everything on the list passes within the API server's limits, in one
+// InstallPlan too, and what is not is refused.
+func (a *admitter) many(ctx context.Context) error {
+	f := manyFacts()
+	previous := manyFacts()
+	for i := range previous.CSVs {
+		previous.CSVs[i] += "-before"
+	}
+	probe := map[string]bool{f.CSVs[1]: true, "etcd.v0.9.5": false}
+	if err := a.apply(ctx, f, admission.Options{File: "clusters/prod", Previous: &previous}, probe); err != nil {
+		return fmt.Errorf("admission: %d operators: %w", operators, err)
+	}
+	var names []any
+	for i := range operators {
+		names = append(names, f.CSVs[1+i*releases])
+	}
+	err := a.send(ctx, installPlan(names...), true)
+	refused := installPlan(append(names, "stranger.v1.0.0")...)
+	refused.Says = "not pinned: stranger.v1.0.0; change clusters/prod"
+	err = errors.Join(err, a.send(ctx, refused, false))
+	for _, s := range f.Subscriptions {
+		r := admissioncase.Request{Kind: "Subscription", Namespace: s.Namespace, Spec: map[string]any{
+			"name": s.Package, "channel": s.Channel, "source": s.Source, "sourceNamespace": s.SourceNamespace}}
+		err = errors.Join(err, a.send(ctx, r, true))
+	}
+	if err != nil {
+		return fmt.Errorf("admission: %d operators: %w", operators, err)
+	}
+	return nil
+}
+
+func manyFacts() (f admission.Facts) {
+	const digest = "sha256:1111111111111111111111111111111111111111111111111111111111111111"
+	f.CSVs = []string{always}
+	f.Subscriptions = []admission.Subscription{{Namespace: "operators", Package: "prometheus", Channel: "beta",
+		Source: "community-pinned", SourceNamespace: "olm"}}
+	f.CatalogSources = []admission.CatalogSource{{Namespace: "olm", Name: "redhat-operators-pinned",
+		Image: "registry.example.com/pin@" + digest}}
+	for i := range operators {
+		name := fmt.Sprintf("openshift-cluster-logging-operator-%03d", i)
+		for k := range releases {
+			f.CSVs = append(f.CSVs, fmt.Sprintf("%s.v4.16.%d-202607120934", name, k))
+		}
+		f.Subscriptions = append(f.Subscriptions, admission.Subscription{Namespace: "operators", Package: name,
+			Channel: "stable-4.16", Source: "redhat-operators-pinned", SourceNamespace: "olm",
+			File: "clusters/prod/" + name + "/subscription.yaml"})
+	}
+	return f
+}

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/e2e/harness/apply"
+	"github.com/olmgen/olmgen/e2e/harness/cluster"
+	"github.com/olmgen/olmgen/golden/corpus"
+)
+
+// gitopsLayouts are the layouts that a GitOps engine builds with kustomize, and the directories that it is pointed to.
+// The layout helm is a chart; e2e/helm compares what it renders to.
+var gitopsLayouts = []struct {
+	name  string
+	roots []string // patterns
+}{
+	{"flat", []string{"."}},
+	{"by-kind", []string{"."}},
+	{"gitops-catalog", []string{"*/operator/overlays/*"}},
+	{"cluster-scope", []string{"cluster-scope/overlays/prod/common", "*/base"}},
+}
+
+// gitopsTree is what "olmgen render" wrote for a GitOps engine.
+type gitopsTree struct {
+	name    string
+	dir     string
+	roots   []string // the directories that the engine builds
+	objects []*unstructured.Unstructured
+}
+
+// renderGitOps runs olmgen for a bundle. The n-th tree has the n-th layout, in turns.
+func (o options) renderGitOps(ctx context.Context, dir, bundle, annotations string, n int,
+	more ...string) (t gitopsTree, err error) {
+	layout := gitopsLayouts[n%len(gitopsLayouts)]
+	t = gitopsTree{name: fmt.Sprintf("%s (%s)", short(bundle), layout.name), dir: dir}
+	flags, err := apply.Flags(bundle)
+	if err != nil {
+		return t, err
+	}
+	if len(more) == 0 { // a profile that hands over has no CRDs
+		more = []string{"--convert-crds"}
+	}
+	args := append([]string{"render", bundle, "-o", dir, "--layout", layout.name, "--annotations", annotations,
+		"--quiet"}, append(flags, more...)...)
+	out, err := exec.CommandContext(ctx, filepath.Join(o.bin(), "olmgen"), args...).CombinedOutput()
+	if err != nil {
+		return t, fmt.Errorf("olmgen %s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	for _, pattern := range layout.roots {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			return t, err
+		}
+		for _, root := range found {
+			if _, err := os.Stat(filepath.Join(root, "kustomization.yaml")); err == nil &&
+				!slices.Contains(t.roots, root) {
+				t.roots = append(t.roots, root)
+			}
+		}
+	}
+	t.objects, err = readTree(dir)
+	if err == nil && (len(t.roots) == 0 || len(t.objects) == 0) {
+		err = fmt.Errorf("%s: %d directories, %d objects", t.name, len(t.roots), len(t.objects))
+	}
+	return t, err
+}
+
+// unrenderable counts why olmgen refuses a real bundle; false where it does not, or nothing explains it.
+func unrenderable(s *summary, err error) bool {
+	if err == nil {
+		return false
+	}
+	class, _ := corpus.Refusal(err)
+	if class != "" {
+		s.count(class)
+	}
+	return class != ""
+}
+
+// readTree reads the objects below a directory.
+func readTree(dir string) (objects []*unstructured.Unstructured, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".yaml" || d.Name() == "kustomization.yaml" {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		u := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(data, u); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		objects = append(objects, u)
+		return nil
+	})
+	return objects, err
+}
+
+// foreignCRDs makes CRDs without schema for the kinds of a tree that neither the cluster nor the tree defines, such as
+// Certificate and ServiceMonitor. An engine syncs nothing of a tree with an unknown kind.
+func foreignCRDs(ctx context.Context, c *cluster.Cluster, t gitopsTree) error {
+	own := map[schema.GroupKind]bool{}
+	for _, o := range t.objects {
+		if o.GetKind() == "CustomResourceDefinition" {
+			group, _, _ := unstructured.NestedString(o.Object, "spec", "group")
+			kind, _, _ := unstructured.NestedString(o.Object, "spec", "names", "kind")
+			own[schema.GroupKind{Group: group, Kind: kind}] = true
+		}
+	}
+	lacking, err := apply.New(c).Lacking(apply.Tree{Objects: t.objects})
+	if err != nil {
+		return err
+	}
+	for _, o := range lacking {
+		if own[o.GroupVersionKind().GroupKind()] {
+			continue
+		}
+		if err := c.StubCRD(ctx, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gitopsBundles are the bundles of the repository and, of the corpus, the newest of thirty packages.
+func (o options) gitopsBundles(m material) []string {
+	dirs := every(o.sample, m.own)
+	for _, p := range every(max(1, len(m.packages)*o.sample/applied), m.packages) {
+		dirs = append(dirs, p.Bundles[len(p.Bundles)-1])
+	}
+	return slices.DeleteFunc(dirs, func(dir string) bool { return !o.only.MatchString(short(dir)) })
+}
+
+// there returns which objects of a tree are in the cluster and are not being deleted. A ClusterRole that the
+// aggregation controller has made again does not count.
+func there(ctx context.Context, a *apply.Applier, objects []*unstructured.Unstructured) (left []string, err error) {
+	for _, o := range objects {
+		live, failed := a.Get(ctx, o)
+		if failed != nil {
+			err = errors.Join(err, failed)
+		} else if live != nil && live.GetDeletionTimestamp() == nil && !apply.Revived(live) {
+			left = append(left, nameOf(o))
+		}
+	}
+	return left, err
+}
+
+// removeTree removes what an engine leaves, so that the next tree starts from nothing. Namespaces stay.
+func removeTree(ctx context.Context, a *apply.Applier, t gitopsTree) {
+	left := only(t.objects, func(o *unstructured.Unstructured) bool { return o.GetKind() != "Namespace" })
+	if err := a.Remove(ctx, apply.Tree{Objects: left}); err != nil {
+		fmt.Printf("%s: %v\n", t.name, err)
+	}
+}
+
+func nameOf(o *unstructured.Unstructured) string {
+	if ns := o.GetNamespace(); ns != "" {
+		return fmt.Sprintf("%s %s/%s", o.GetKind(), ns, o.GetName())
+	}
+	return fmt.Sprintf("%s %s", o.GetKind(), o.GetName())
+}
+
+// isKept reports whether olmgen protects an object from being pruned.
+func isKept(o *unstructured.Unstructured) bool {
+	return o.GetKind() == "CustomResourceDefinition" || o.GetKind() == "Namespace" && o.GetAPIVersion() == "v1"
+}
+
+// only returns the objects for which keep is true.
+func only(objects []*unstructured.Unstructured,
+	keep func(*unstructured.Unstructured) bool) []*unstructured.Unstructured {
+	return slices.DeleteFunc(slices.Clone(objects), func(o *unstructured.Unstructured) bool { return !keep(o) })
+}
+
+// gitopsUpgrades calls do for pairs of a bundle and its successor: those of golden/upgrades, and the newest two of some
+// packages of the corpus.
+func (o options) gitopsUpgrades(ctx context.Context, s *summary, m material, annotations string, c *cluster.Cluster,
+	do func(ctx context.Context, s *summary, from, to gitopsTree, n int) error) {
+	pairs, _ := filepath.Glob(filepath.Join(o.golden(), "upgrades", "*"))
+	var all [][2]string
+	for _, dir := range every(o.sample, pairs) {
+		all = append(all, [2]string{filepath.Join(dir, "from"), filepath.Join(dir, "to")})
+	}
+	for _, p := range every(max(1, len(m.packages)*o.sample/applied), m.packages) {
+		if n := len(p.Bundles); n > 1 {
+			all = append(all, [2]string{p.Bundles[n-2], p.Bundles[n-1]})
+		}
+	}
+	for n, pair := range all {
+		name := fmt.Sprintf("%s to %s", short(pair[0]), short(pair[1]))
+		if ctx.Err() != nil || !o.only.MatchString(name) {
+			continue
+		}
+		var trees [2]gitopsTree
+		var err error
+		for i, dir := range pair {
+			files := c.File(fmt.Sprintf("upgrade-%d-%d", n, i))
+			defer os.RemoveAll(files)
+			if err == nil {
+				trees[i], err = o.renderGitOps(ctx, files, dir, annotations, 0)
+			}
+		}
+		if unrenderable(s, err) {
+			continue
+		}
+		if err == nil {
+			err = do(ctx, s, trees[0], trees[1], n)
+		}
+		_ = s.add(name, apply.Result{Applied: len(trees[1].objects)}, joined(err)) // the summary reports it
+	}
+}
+
+// refusedUpgrade counts an upgrade that the API server refuses for a reason that is the bundle's: see
+// apply.Refusal.
+func refusedUpgrade(s *summary, err error) bool {
+	if err == nil {
+		return false
+	}
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		for _, kind := range []string{"CustomResourceDefinition", "Deployment", "ClusterRole",
+			"ClusterServiceVersion"} {
+			o := &unstructured.Unstructured{}
+			o.SetKind(kind)
+			if class := apply.Refusal(o, errors.New(line)); class != "" {
+				s.count(class)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// replaced checks what an upgrade leaves: all objects of the successor, and of the predecessor's own only those that
+// are protected.
+func replaced(ctx context.Context, a *apply.Applier, from, to gitopsTree,
+	stays func(*unstructured.Unstructured) bool) error {
+	now, err := there(ctx, a, to.objects)
+	if err != nil {
+		return err
+	}
+	if len(now) != len(to.objects) {
+		err = fmt.Errorf("after the upgrade %d of %d objects are there", len(now), len(to.objects))
+	}
+	gone := apply.Tree{Objects: from.objects}.Without(apply.Tree{Objects: to.objects}).Objects
+	left, failed := there(ctx, a, only(gone, func(o *unstructured.Unstructured) bool { return !stays(o) }))
+	if len(left) > 0 {
+		failed = errors.Join(failed, fmt.Errorf("the upgrade does not prune %q", left))
+	}
+	kept := only(gone, stays)
+	if staying, more := there(ctx, a, kept); len(staying) != len(kept) {
+		failed = errors.Join(failed, more, fmt.Errorf("of %d protected objects only %q stay", len(kept), staying))
+	}
+	return errors.Join(err, failed)
+}

@@ -1,0 +1,212 @@
+package olmv1
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olmgen/olmgen/e2e/harness/cluster"
+)
+
+const patience = 60 * time.Second // for OLM v1 to do something
+
+func resource(plural string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "olm.operatorframework.io", Version: "v1", Resource: plural}
+}
+
+// Server is a cluster with OLM v1 and a registry.
+type Server struct {
+	*cluster.Cluster
+	*Registry
+}
+
+// Serve makes a catalog the only one of the cluster and waits until it is served.
+func (s *Server) Serve(ctx context.Context, c *Catalog) error {
+	image, err := s.pushCatalog("catalog", c.Content)
+	if err != nil {
+		return err
+	}
+	catalogs := s.Dynamic.Resource(resource("clustercatalogs"))
+	patch := fmt.Appendf(nil, `{"apiVersion":"olm.operatorframework.io/v1","kind":"ClusterCatalog",`+
+		`"metadata":{"name":"e2e","labels":{"olm.operatorframework.io/metadata.name":"e2e"}},`+
+		`"spec":{"source":{"type":"Image","image":{"ref":%q}}}}`, image)
+	force := true
+	if _, err := catalogs.Patch(ctx, "e2e", types.ApplyPatchType, patch,
+		metav1.PatchOptions{FieldManager: "e2e", Force: &force}); err != nil {
+		return err
+	}
+	return s.await(ctx, "the catalog", func() (bool, string, error) {
+		live, err := catalogs.Get(ctx, "e2e", metav1.GetOptions{})
+		if err != nil {
+			return false, "", err
+		}
+		served, _, _ := unstructured.NestedString(live.Object, "status", "resolvedSource", "image", "ref")
+		_, said := condition(live, "Progressing")
+		serving, _ := condition(live, "Serving")
+		return served == image && serving == "True", said, nil
+	})
+}
+
+// State is what a ClusterExtension says of itself.
+type State struct {
+	Version   string // installed
+	Installed bool
+	Says      string // the message of the condition Progressing
+	Reason    string // of that
+}
+
+// Extension reads the state of a ClusterExtension.
+func (s *Server) Extension(ctx context.Context, name string) (State, error) {
+	live, err := s.Dynamic.Resource(resource("clusterextensions")).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return State{}, err
+	}
+	return stateOf(live), nil
+}
+
+func stateOf(live *unstructured.Unstructured) (state State) {
+	state.Version, _, _ = unstructured.NestedString(live.Object, "status", "install", "bundle", "version")
+	installed, _ := condition(live, "Installed")
+	_, state.Says = condition(live, "Progressing")
+	state.Installed, state.Reason = installed == "True", reason(live, "Progressing")
+	return state
+}
+
+// Install waits until a ClusterExtension has a version, or any if that is empty.
+func (s *Server) Install(ctx context.Context, name, version string) error {
+	return s.await(ctx, "ClusterExtension "+name, func() (bool, string, error) {
+		state, err := s.Extension(ctx, name)
+		if err != nil {
+			return false, "", err
+		}
+		done := state.Installed && state.Reason == "Succeeded" && (version == "" || state.Version == version)
+		if !done && state.Reason == "Blocked" {
+			return false, "", fmt.Errorf("OLM v1 refuses it: %s", state.Says)
+		}
+		return done, fmt.Sprintf("installed %q: %s", state.Version, state.Says), nil
+	})
+}
+
+// Uninstall deletes a ClusterExtension and waits until it is gone.
+func (s *Server) Uninstall(ctx context.Context, name string) error {
+	client := s.Dynamic.Resource(resource("clusterextensions"))
+	if err := client.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+		return err
+	}
+	return s.await(ctx, "deletion of ClusterExtension "+name, func() (bool, string, error) {
+		live, err := client.Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return true, "", nil
+		}
+		if err != nil {
+			return false, "", err
+		}
+		return false, stateOf(live).Says, nil
+	})
+}
+
+// await tries until it is done, and says at the end what was said last.
+func (s *Server) await(ctx context.Context, what string, look func() (bool, string, error)) error {
+	for started := time.Now(); ; {
+		done, said, err := look()
+		switch {
+		case done:
+			return nil
+		case err != nil && !errors.Is(err, context.DeadlineExceeded):
+			return fmt.Errorf("%s: %w", what, err)
+		case time.Since(started) > patience:
+			return fmt.Errorf("%s: not done after %s: %s", what, patience, said)
+		}
+		if err := s.Check(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+func condition(o *unstructured.Unstructured, kind string) (status, message string) {
+	c := conditionOf(o, kind)
+	status, _ = c["status"].(string)
+	message, _ = c["message"].(string)
+	return status, strings.TrimSpace(message)
+}
+
+func reason(o *unstructured.Unstructured, kind string) string {
+	s, _ := conditionOf(o, kind)["reason"].(string)
+	return s
+}
+
+func conditionOf(o *unstructured.Unstructured, kind string) map[string]any {
+	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, x := range list {
+		if c, _ := x.(map[string]any); c["type"] == kind {
+			return c
+		}
+	}
+	return nil
+}
+
+// Complaint waits until a ClusterExtension is installed, and returns the empty text, or says why it cannot be.
+func (s *Server) Complaint(ctx context.Context, name string) (complaint string, err error) {
+	err = s.await(ctx, "ClusterExtension "+name, func() (bool, string, error) {
+		state, err := s.Extension(ctx, name)
+		if err != nil {
+			return false, "", err
+		}
+		if state.Reason == "Retrying" || state.Reason == "Blocked" {
+			complaint = state.Says
+		}
+		return complaint != "" || state.Installed && state.Reason == "Succeeded", state.Says, nil
+	})
+	return complaint, err
+}
+
+// Versions calls change, which leads to updates, and returns the versions that are installed one after the other until
+// the last of them is there and stays.
+func (s *Server) Versions(ctx context.Context, name, last string, change func() error) (versions []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*patience)
+	defer cancel()
+	w, err := s.Dynamic.Resource(resource("clusterextensions")).Watch(ctx,
+		metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+	if err != nil {
+		return nil, err
+	}
+	defer w.Stop()
+	if err := change(); err != nil {
+		return nil, err
+	}
+	var quiet <-chan time.Time // after the last version
+	var says string
+	for {
+		select {
+		case e, open := <-w.ResultChan():
+			live, ok := e.Object.(*unstructured.Unstructured)
+			if !open || !ok {
+				return versions, fmt.Errorf("ClusterExtension %s: the updates stop at %s, want %s: %s", name,
+					strings.Join(versions, ", "), last, says)
+			}
+			version := stateOf(live).Version
+			says = stateOf(live).Says
+			if version != "" && (len(versions) == 0 || versions[len(versions)-1] != version) {
+				versions = append(versions, version)
+			}
+			if version == last && quiet == nil {
+				quiet = time.After(3 * time.Second)
+			}
+		case <-quiet:
+			return versions, nil
+		}
+	}
+}

@@ -1,0 +1,269 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/golden/resolvercase"
+	"github.com/olmgen/olmgen/internal/catalog/pin"
+)
+
+// pinCounts are the scenarios of which catalogs were pinned.
+type pinCounts struct {
+	sync.Mutex
+	scenarios, settled, pinned int
+	chances, pinnedByChance    int      // where it depends on chance where OLM comes to rest
+	refused                    []string // why
+}
+
+// pinCases pins what OLM comes to rest at in each scenario, and has opm and OLM's resolver read the pinned catalogs: in
+// a new cluster, and from the start of the scenario.
+func (o *options) pinCases(ctx context.Context, dirs []string) error {
+	total, start := &pinCounts{}, time.Now()
+	failed := o.each(len(dirs), func(i int) error {
+		diffs, err := o.pinCase(ctx, dirs[i], total)
+		return o.report(filepath.Base(dirs[i]), diffs, err)
+	})
+	fmt.Printf("pin: %d scenarios, %d come to rest at releases of catalogs that opm serves: %d pinned and played by "+
+		"OLM, %d refused\nwhere it depends on chance: %d, %d pinned\n%s\n", total.scenarios, total.settled,
+		total.pinned, total.settled-total.pinned, total.chances, total.pinnedByChance,
+		time.Since(start).Round(time.Second))
+	if o.keep {
+		for _, reason := range slices.Sorted(slices.Values(total.refused)) {
+			fmt.Printf("refused: %s\n", reason)
+		}
+	}
+	return o.result(ctx, failed)
+}
+
+// randomPins does the same with random cases.
+func (o *options) randomPins(ctx context.Context) error {
+	dir, err := os.MkdirTemp("", "olmgen-e2e-pin-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	var dirs []string
+	for i := range o.cases {
+		at := filepath.Join(dir, fmt.Sprintf("random-%05d", o.seed+uint64(i)))
+		if err := randomPuzzle(o.seed + uint64(i)).write(at); err != nil {
+			return err
+		}
+		dirs = append(dirs, at)
+	}
+	return o.pinCases(ctx, dirs)
+}
+
+func (o *options) pinCase(ctx context.Context, dir string, total *pinCounts) (diffs []string, err error) {
+	question, err := resolvercase.Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := question.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	for i := range question.Scenarios {
+		total.Lock()
+		total.scenarios++
+		total.Unlock()
+		if len(opened.Refusals) > 0 || unavailable(question) {
+			continue
+		}
+		s := &question.Scenarios[i]
+		state, err := question.State(s, opened)
+		if err != nil {
+			return nil, err
+		}
+		asked, chance, err := resolvercase.Approved(ctx, state)
+		if err != nil {
+			return nil, err
+		}
+		made, err := total.make(ctx, filepath.Base(dir)+", "+s.Name, asked, chance)
+		if err != nil {
+			return nil, err
+		}
+		if made == nil {
+			continue
+		}
+		d, err := o.play(ctx, dir, question, s, made)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.Name, err)
+		}
+		for _, one := range d {
+			diffs = append(diffs, s.Name+": "+one)
+		}
+	}
+	return diffs, nil
+}
+
+func unavailable(c *resolvercase.Case) bool {
+	return slices.ContainsFunc(c.Catalogs, func(c resolvercase.Catalog) bool { return c.Unavailable || c.Unvalidated })
+}
+
+// make pins the first answer to a scenario that can be pinned; it returns nil if none can.
+func (c *pinCounts) make(ctx context.Context, scenario string, asked []pin.Namespace, chance bool) (made *pin.Pin,
+	err error) {
+	var reasons []string
+	for i := 0; i < len(asked) && made == nil; i++ {
+		made, err = pin.Make(ctx, pin.Request{Namespaces: asked[i : i+1]})
+		if refusal, ok := errors.AsType[*pin.Refusal](err); ok {
+			reasons, made = append(reasons, refusal.Error()), nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	c.Lock()
+	defer c.Unlock()
+	switch {
+	case len(asked) == 0:
+		return nil, nil
+	case made == nil:
+		c.refused = append(c.refused, scenario+": "+strings.Join(reasons, "; "))
+	default:
+		c.pinned++
+	}
+	c.settled++
+	if chance {
+		c.chances++
+	}
+	if chance && made != nil {
+		c.pinnedByChance++
+	}
+	return made, nil
+}
+
+// sourceName is the name under which the source of a pinned catalog is served, in a namespace that the operators do not
+// see: installed ClusterServiceVersions may be of it.
+func sourceName(catalog string) string { return "source-" + catalog }
+
+// play has OLM walk the scenario, and a new cluster, on the pinned catalogs.
+func (o *options) play(ctx context.Context, dir string, c *resolvercase.Case, s *resolvercase.Scenario,
+	made *pin.Pin) (diffs []string, err error) {
+	at, err := os.MkdirTemp("", "olmgen-e2e-pinned-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(at)
+	derived := *c
+	derived.Scenarios = []resolvercase.Scenario{*s, fresh(s)}
+	var listed map[string]bool
+	derived.Catalogs, listed, err = layOut(c, dir, at, made)
+	if err != nil {
+		return nil, err
+	}
+	first := &derived.Scenarios[0]
+	first.Installed = slices.Clone(first.Installed)
+	for i := range first.Installed {
+		if from := first.Installed[i].From; from != "" {
+			first.Installed[i].From = sourceName(from)
+		}
+	}
+	olm, err := newOLM(ctx, &derived, at)
+	if err != nil {
+		return nil, err
+	}
+	defer olm.close()
+	answer, err := olm.answer(ctx, o.runs, func(int) bool { return false })
+	if err != nil {
+		return nil, err
+	}
+	if diffs, err = mirrored(ctx, at, made.Catalogs); err != nil {
+		return nil, err
+	}
+	for name, text := range answer.CatalogErrors {
+		diffs = append(diffs, fmt.Sprintf("opm refuses catalog %s: %s", name, text))
+	}
+	for i := range answer.Scenarios {
+		asked := derived.Scenarios[i].Subscriptions
+		diffs = append(diffs, astray(&answer.Scenarios[i], made.Namespaces[0], asked, listed)...)
+	}
+	return diffs, nil
+}
+
+// layOut writes the catalogs of a case, and the pinned ones, into a directory. listed are the bundles of the pinned
+// ones.
+func layOut(c *resolvercase.Case, dir, at string, made *pin.Pin) (catalogs []resolvercase.Catalog,
+	listed map[string]bool, err error) {
+	listed = map[string]bool{}
+	for _, source := range c.Catalogs {
+		hidden := resolvercase.Catalog{Name: sourceName(source.Name), Namespace: "hidden"}
+		catalogs = append(catalogs, hidden)
+		content := os.DirFS(resolvercase.CatalogDir(dir, source.Name))
+		if err := os.CopyFS(resolvercase.CatalogDir(at, hidden.Name), content); err != nil {
+			return nil, nil, err
+		}
+		i := slices.IndexFunc(made.Catalogs, func(m pin.Catalog) bool {
+			return m.Source == pin.Source{Namespace: source.Namespace, Name: source.Name}
+		})
+		if i < 0 {
+			continue
+		}
+		catalogs = append(catalogs, source)
+		for _, p := range made.Catalogs[i].Packages {
+			for _, b := range p.Bundles {
+				listed[b.Name] = true
+			}
+			to := filepath.Join(resolvercase.CatalogDir(at, source.Name), p.Name)
+			if err := os.MkdirAll(to, 0o755); err != nil {
+				return nil, nil, err
+			}
+			if err := os.WriteFile(filepath.Join(to, "catalog.yaml"), p.File, 0o644); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return catalogs, listed, nil
+}
+
+// fresh returns a scenario as a new cluster has it.
+func fresh(s *resolvercase.Scenario) resolvercase.Scenario {
+	out := resolvercase.Scenario{Name: s.Name + " in a new cluster", Subscriptions: slices.Clone(s.Subscriptions)}
+	for i := range out.Subscriptions {
+		out.Subscriptions[i].InstalledCSV, out.Subscriptions[i].CurrentCSV = "", ""
+	}
+	return out
+}
+
+// astray returns where OLM did something else than what is approved.
+func astray(a *resolvercase.ScenarioAnswer, approved []pin.Approval, subscriptions []resolvercase.Subscription,
+	listed map[string]bool) (diffs []string) {
+	walks := []resolvercase.Walk{a.Walk}
+	for _, w := range a.Unstable {
+		walks = append(walks, w.Walk)
+	}
+	if a.Outcome == resolvercase.Unstable {
+		walks = walks[1:]
+	}
+	wrong := func(format string, args ...any) { diffs = append(diffs, a.Name+": "+fmt.Sprintf(format, args...)) }
+	for _, w := range walks {
+		if w.Outcome != string(resolve.Settled) {
+			wrong("OLM does not come to rest: %s", resolvercase.Text(w))
+			continue
+		}
+		for _, step := range w.Steps {
+			for _, csv := range step.CSVs {
+				if !listed[csv.Name] {
+					wrong("OLM installs %s, which is not on the list", csv.Name)
+				}
+			}
+		}
+		for _, s := range subscriptions {
+			for _, p := range approved {
+				if p.Name == s.Package && p.Source == (pin.Source{Namespace: s.SourceNamespace, Name: s.Source}) &&
+					!slices.Contains(w.Subscriptions, resolvercase.Status{Name: s.Name, InstalledCSV: p.Bundle}) {
+					wrong("Subscription %s does not get %s", s.Name, p.Bundle)
+				}
+			}
+		}
+	}
+	return diffs
+}

@@ -1,0 +1,50 @@
+package resolvercase
+
+import (
+	"context"
+	"reflect"
+	"slices"
+
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/catalog/pin"
+)
+
+// Approved approves where OLM comes to rest from a state: one answer, or if it depends on chance each of them, the most
+// frequent first. An answer is left out if OLM does not come to rest, or if not all that is installed then is of a
+// Subscription and in the catalogs.
+func Approved(ctx context.Context, state *resolve.State) (list []pin.Namespace, chance bool, err error) {
+	result, err := resolve.Run(ctx, state, resolve.Options{})
+	if err != nil {
+		return nil, false, err
+	}
+	for _, w := range append([]resolve.Walk{result.Walk}, result.Alternatives...) {
+		approved, ok := approvedBy(&w, state)
+		same := func(q pin.Namespace) bool { return reflect.DeepEqual(q.Approved, approved) }
+		if ok && !slices.ContainsFunc(list, same) {
+			list = append(list, pin.Namespace{State: state, Approved: approved, Starts: []*resolve.State{state}})
+		}
+	}
+	return list, len(result.Alternatives) > 0, nil
+}
+
+func approvedBy(w *resolve.Walk, state *resolve.State) (approved map[pin.Package]pin.Release, ok bool) {
+	if w.Outcome != resolve.Settled {
+		return nil, false
+	}
+	approved = map[pin.Package]pin.Release{}
+	var owned []string
+	for _, s := range w.End().Subscriptions {
+		p := state.Package(s.Source, s.SourceNamespace, s.Package)
+		if s.InstalledCSV == "" || p == nil || p.Bundle(s.InstalledCSV) == nil {
+			return nil, false
+		}
+		approved[pin.PackageOf(&s)] = pin.Release{Channel: s.Channel, Bundle: s.InstalledCSV}
+		owned = append(owned, s.InstalledCSV)
+	}
+	for _, name := range w.Installed {
+		if !slices.Contains(owned, name) {
+			return nil, false
+		}
+	}
+	return approved, true
+}

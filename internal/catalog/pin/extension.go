@@ -1,0 +1,203 @@
+package pin
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/extension"
+	"github.com/olmgen/olmgen/catalog/resolve"
+)
+
+// clusterExtension finds what is approved for a ClusterExtension, and the way to it.
+type clusterExtension struct {
+	*Extension
+	source   *extension.Source // that has what is approved
+	approved string            // name of the bundle
+}
+
+func (x *clusterExtension) refuse(text, tip, field string) error {
+	return &Refusal{Name: x.Name, Text: text, Tip: tip, Field: field}
+}
+
+func (x *clusterExtension) key() Package {
+	return Package{Source{Name: x.source.Name}, x.Request.Package}
+}
+
+func (x *clusterExtension) pkg() *catalog.Package {
+	return x.source.Catalog.Packages[x.Request.Package]
+}
+
+// settle finds the approved release: the one that is given, else the one that OLM v1 installs in a new cluster.
+func (x *clusterExtension) settle() error {
+	if x.approved = x.Approved; x.approved == "" {
+		path, err := extension.PathOf(x.Sources, x.Request, "", "")
+		switch {
+		case err != nil:
+			return x.refuse(err.Error(), "", "")
+		case len(path.Steps) == 0:
+			return x.refuse("OLM v1 installs nothing: "+path.Text, "", "")
+		}
+		x.approved = path.Steps[len(path.Steps)-1].To
+	}
+	for i := range x.Sources {
+		s := &x.Sources[i]
+		p := s.Catalog.Packages[x.Request.Package]
+		if p != nil && p.Bundle(x.approved) != nil && (x.source == nil || s.Priority > x.source.Priority) {
+			x.source = s
+		}
+	}
+	if x.source == nil {
+		return x.refuse(fmt.Sprintf("no catalog has %s of package %s", x.approved, x.Request.Package),
+			"approve a release that a catalog has, or pass the content that still has it", "")
+	}
+	return nil
+}
+
+// channels returns the channels of the package that the ClusterExtension looks at.
+func (x *clusterExtension) channels() (list []*catalog.Channel) {
+	for _, ch := range x.pkg().Channels {
+		if len(x.Request.Channels) == 0 || slices.Contains(x.Request.Channels, ch.Name) {
+			list = append(list, ch)
+		}
+	}
+	return list
+}
+
+// upTo returns the package without the releases from which no update leads to what is approved.
+func (x *clusterExtension) upTo() *catalog.Package {
+	p := x.pkg()
+	channels := x.channels()
+	leads := map[string]bool{x.approved: true}
+	for todo := []string{x.approved}; len(todo) > 0; {
+		name := todo[0]
+		todo = todo[1:]
+		for _, ch := range channels {
+			e := ch.Entry(name)
+			if e == nil {
+				continue
+			}
+			for _, from := range p.Bundles {
+				if !leads[from.Name] && updates(p, e, from.Name) {
+					leads[from.Name] = true
+					todo = append(todo, from.Name)
+				}
+			}
+		}
+	}
+	cut := &catalog.Package{Place: p.Place, Name: p.Name, Declared: p.Declared, DefaultChannel: p.DefaultChannel,
+		Deprecations: p.Deprecations}
+	for _, ch := range channels {
+		short := &catalog.Channel{Place: ch.Place, Name: ch.Name}
+		for _, e := range ch.Entries {
+			if leads[e.Name] {
+				short.Entries = append(short.Entries, e)
+			}
+		}
+		withChannel(cut, p, short)
+	}
+	return cut
+}
+
+// walks collects what OLM v1 installs on the way to what is approved.
+func (x *clusterExtension) walks(b *builder) error {
+	p, found := x.pkg(), false
+	for _, ch := range x.channels() {
+		if ch.Entry(x.approved) == nil {
+			continue
+		}
+		found = true
+		by := Asker{Name: x.Name}
+		if err := b.approve(x.key(), p, Release{ch.Name, x.approved}, whyApproved, by); err != nil {
+			return err
+		}
+	}
+	if !found {
+		return x.refuse(x.approved+" is in none of its channels", "name a channel that has it",
+			"spec.source.catalog.channels")
+	}
+	cut := &catalog.Catalog{Packages: map[string]*catalog.Package{x.Request.Package: x.upTo()}}
+	sources := []extension.Source{{Name: x.source.Name, Priority: x.source.Priority, Catalog: cut}}
+	for _, from := range append([]string{""}, x.Installed...) {
+		if from == x.approved {
+			continue
+		}
+		path, err := x.play(sources, from)
+		if err != nil {
+			return err
+		}
+		for _, s := range path.Steps {
+			x.keep(b, s)
+		}
+	}
+	return nil
+}
+
+// keep keeps the bundle of a step in the channel that makes it an update, else in each channel that has it.
+func (x *clusterExtension) keep(b *builder, s resolve.PathStep) {
+	if s.To == x.approved {
+		return
+	}
+	for _, ch := range x.channels() {
+		if ch.Entry(s.To) != nil && (s.Channel == "" || s.Channel == ch.Name) {
+			b.channel(x.key(), x.pkg(), ch.Name).why(s.To, whyOnTheWay+x.approved)
+		}
+	}
+}
+
+// play follows the updates from a release, or in a new cluster. The error says why they do not end at what is approved.
+func (x *clusterExtension) play(sources []extension.Source, from string) (*resolve.Path, error) {
+	path, err := extension.PathOf(sources, x.Request, from, "")
+	if err != nil {
+		return nil, x.refuse(err.Error(), "", "")
+	}
+	at, where := path.From, "from "+path.From
+	if from == "" {
+		where = "in a new cluster"
+	}
+	if n := len(path.Steps); n > 0 {
+		at = path.Steps[n-1].To
+	}
+	switch {
+	case at == x.approved && path.End != resolve.GoesRound:
+		return path, nil
+	case at == "":
+		return nil, x.refuse(fmt.Sprintf("%s is approved; %s, OLM v1 installs nothing: %s", x.approved, where,
+			path.Text), "", x.versionField())
+	case path.From != "" && compareVersions(x.pkg(), path.From, x.approved) > 0:
+		return nil, x.refuse(fmt.Sprintf("%s is approved, and a cluster may have %s", x.approved, path.From),
+			"OLM does not downgrade: approve "+path.From+" or a newer release", "")
+	}
+	return nil, x.refuse(fmt.Sprintf("%s is approved; %s, OLM v1 comes to rest at %s: %s", x.approved, where, at,
+		path.Text), x.tip(), x.versionField())
+}
+
+// FieldVersion is the field of a ClusterExtension with its version or range.
+const FieldVersion = "spec.source.catalog.version"
+
+// versionField returns the field that decides which version OLM v1 takes, if it does not say exactly one.
+func (x *clusterExtension) versionField() string {
+	if _, exact := extension.ExactVersion(x.Request.Versions); exact {
+		return ""
+	}
+	return FieldVersion
+}
+
+func (x *clusterExtension) tip() string {
+	v := version(x.pkg(), x.approved)
+	if v == nil || x.versionField() == "" {
+		return ""
+	}
+	return "write " + v.String() + " into " + FieldVersion
+}
+
+func (x *clusterExtension) approval() Approval {
+	r := Release{Bundle: x.approved}
+	for _, ch := range x.channels() {
+		if ch.Entry(x.approved) != nil {
+			r.Channel = ch.Name
+			break
+		}
+	}
+	return Approval{Package: x.key(), Release: r}
+}

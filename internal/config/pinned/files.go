@@ -1,0 +1,334 @@
+package pinned
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/internal/catalog/pin"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/versions"
+	"github.com/olmgen/olmgen/internal/predict"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/templates"
+)
+
+func (r *Result) add(path string, data []byte) {
+	r.Files = append(r.Files, output.File{Path: path, Data: data})
+}
+
+// makeFiles makes the files.
+func (r *Result) makeFiles(in *Input, o Options) error {
+	dirs := directories(r.Catalogs)
+	for i := range r.Catalogs {
+		c := &r.Catalogs[i]
+		for _, p := range c.Packages {
+			r.add(path.Join("catalogs", dirs[i], p.Name, "catalog.yaml"), p.File)
+		}
+		r.add(path.Join("catalogs", dirs[i]+".Dockerfile"), dockerfile(dirs[i]))
+	}
+	r.add("images.txt", r.images())
+	if err := r.cluster(in, o, dirs); err != nil {
+		return err
+	}
+	lock, err := r.Lock.bytes()
+	r.add(LockName, lock)
+	return err
+}
+
+// directories returns the directory of each catalog: its name, or where two have one name the namespace before it.
+func directories(catalogs []pin.Catalog) (dirs []string) {
+	for _, c := range catalogs {
+		dir := c.To.Name
+		same := func(o pin.Catalog) bool { return o.To.Name == c.To.Name && o.To != c.To }
+		if slices.ContainsFunc(catalogs, same) {
+			dir = cmp.Or(c.To.Namespace, "clustercatalog") + "." + dir
+		}
+		dirs = append(dirs, dir)
+	}
+	return dirs
+}
+
+// opmImage returns the image of opm in the Dockerfiles: the release whose rules the pinned catalogs keep.
+func opmImage() string {
+	return "quay.io/operator-framework/opm:" + versions.Newest(versions.OPM).Number() + ".0"
+}
+
+// dockerfile returns what "opm generate dockerfile" writes, with the release of opm as an argument (operator-registry:
+// alpha/action/generate_dockerfile.go). Every release of OLM v0 and v1 takes this form.
+func dockerfile(dir string) []byte {
+	return fmt.Appendf(nil, `# docker build -f %[1]s.Dockerfile -t REGISTRY/%[1]s .
+ARG OPM_IMAGE=%[2]s
+FROM ${OPM_IMAGE} AS builder
+ADD %[1]s /configs
+RUN ["/bin/opm", "serve", "/configs", "--cache-dir=/tmp/cache", "--cache-only"]
+
+FROM ${OPM_IMAGE}
+ENTRYPOINT ["/bin/opm"]
+CMD ["serve", "/configs", "--cache-dir=/tmp/cache"]
+COPY --from=builder /configs /configs
+COPY --from=builder /tmp/cache /tmp/cache
+LABEL operators.operatorframework.io.index.configs.v1=/configs
+`, dir, opmImage())
+}
+
+// images returns the images of all pinned bundles, and those that they name, one in each line.
+func (r *Result) images() []byte {
+	all := map[string]bool{}
+	for _, c := range r.Catalogs {
+		for _, p := range c.Packages {
+			for _, image := range p.Images {
+				all[image] = true
+			}
+		}
+	}
+	delete(all, "")
+	var out bytes.Buffer
+	for _, image := range slices.Sorted(maps.Keys(all)) {
+		out.WriteString(image + "\n")
+	}
+	return out.Bytes()
+}
+
+// imageOf returns the image of a pinned catalog, and the content that it is of: the image that is given, else that of
+// the lock; empty if there is none. The error says what is wrong with the one that is given.
+func imageOf(o Options, c *pin.Catalog, several bool) (image, content string, err error) {
+	image, ok := o.Images[c.Source.String()]
+	if !ok && !several {
+		image, ok = o.Images[""]
+	}
+	if !ok {
+		image, content = o.Lock.image(c.To.String())
+		return image, content, nil
+	}
+	if _, err := name.NewDigest(image); err != nil {
+		return "", "", manifest.WithHint(
+			fmt.Errorf("the image of catalog %s is not named by digest: %s", c.Source, image),
+			"a tag can move: name what the push printed, REPOSITORY@sha256:...")
+	}
+	return image, digest(c), nil
+}
+
+// digest returns the digest of the files of a pinned catalog.
+func digest(c *pin.Catalog) string {
+	sum := sha256.New()
+	for _, p := range c.Packages {
+		fmt.Fprintf(sum, "%s\n%d\n", p.Name, len(p.File))
+		sum.Write(p.File)
+	}
+	return fmt.Sprintf("sha256:%x", sum.Sum(nil))
+}
+
+// checkImages refuses images for catalogs that are not pinned, and one image for several.
+func (r *Result) checkImages(o Options) error {
+	var names []string
+	for _, c := range r.Catalogs {
+		names = append(names, c.Source.String())
+	}
+	for _, key := range slices.Sorted(maps.Keys(o.Images)) {
+		switch {
+		case key == "" && len(names) > 1:
+			return manifest.WithHint(fmt.Errorf("one image is given, and the pin has %s",
+				text.Count(len(names), "catalog")), "give CATALOG=IMAGE for each of "+text.And(names))
+		case key != "" && !slices.Contains(names, key):
+			return manifest.WithHint(fmt.Errorf("an image is given for catalog %s, which is not pinned", key),
+				"the pin has "+text.And(names))
+		}
+	}
+	return nil
+}
+
+// cluster adds the objects that make a cluster use the pinned catalogs, and the configuration of oc-mirror, if the
+// image of each catalog is known.
+func (r *Result) cluster(in *Input, o Options, dirs []string) error {
+	if err := r.checkImages(o); err != nil {
+		return err
+	}
+	var missing, stale []string
+	for i := range r.Catalogs {
+		c, locked := &r.Catalogs[i], &r.Lock.Catalogs[i]
+		var err error
+		if locked.Image, locked.Content, err = imageOf(o, c, len(r.Catalogs) > 1); err != nil {
+			return err
+		}
+		switch {
+		case locked.Image == "":
+			missing = append(missing, c.To.String())
+		case locked.Content != digest(c):
+			stale = append(stale, c.To.String())
+		}
+	}
+	switch {
+	case len(missing) == len(r.Catalogs) && o.Admission.Write:
+		return errors.New("admission policies name the images of the pinned catalogs by digest, and none is known")
+	case len(missing) == len(r.Catalogs):
+		return nil
+	case len(missing) > 0:
+		return manifest.WithHint(fmt.Errorf("the image of %s is not known", text.And(missing)),
+			"build and push each catalog, and give the images of all of them")
+	case len(stale) > 0:
+		r.Notes = append(r.Notes, fmt.Sprintf("the image of %s is of an earlier content: build and push it, and give "+
+			"the new digest", text.And(stale)))
+	}
+	for _, c := range r.Catalogs {
+		if olm.IsDefaultCatalogSource(c.To.Namespace, c.To.Name) {
+			r.Notes = append(r.Notes, fmt.Sprintf("%s is a CatalogSource of OpenShift, which restores it: disable it "+
+				"in spec.sources of the OperatorHub cluster before the pinned one is applied", c.To))
+		}
+	}
+	return r.clusterFiles(in, o, dirs)
+}
+
+func (r *Result) clusterFiles(in *Input, o Options, dirs []string) error {
+	set, err := templates.Load(nil)
+	if err != nil {
+		return err
+	}
+	var resources []string
+	var images []string
+	for i := range r.Catalogs {
+		c, image := &r.Catalogs[i], r.Lock.Catalogs[i].Image
+		file, data, err := catalogObject(set, c, image, priority(in, c.Source), dirs[i])
+		if err != nil {
+			return err
+		}
+		r.add(path.Join("cluster", file), data)
+		resources = append(resources, file)
+		images = append(images, image)
+	}
+	policies, err := r.addAdmission(in, o)
+	if err != nil {
+		return err
+	}
+	if policies != "" {
+		resources = append(resources, policies)
+	}
+	component, err := r.component(in, resources)
+	if err != nil {
+		return err
+	}
+	r.add("cluster/kustomization.yaml", component)
+	imageset, err := pin.ImageSet(r.Catalogs, images)
+	r.add("imageset.yaml", imageset)
+	return err
+}
+
+// catalogObject returns the CatalogSource or ClusterCatalog of a pinned catalog, and the name of its file.
+func catalogObject(set *templates.Set, c *pin.Catalog, image string, priority int, dir string) (file string,
+	data []byte, err error) {
+	if c.To.Namespace == "" {
+		data, err = set.Execute("clustercatalog.yaml", templates.ClusterCatalog{Name: c.To.Name, Image: image,
+			Priority: priority})
+		return "clustercatalog-" + c.To.Name + ".yaml", data, err
+	}
+	data, err = set.Execute("catalogsource.yaml", templates.CatalogSource{Name: c.To.Name, Namespace: c.To.Namespace,
+		Image: image, Priority: priority})
+	return "catalogsource-" + dir + ".yaml", data, err
+}
+
+// priority returns the priority of a catalog of the input.
+func priority(in *Input, s pin.Source) int {
+	for _, n := range in.Namespaces {
+		for _, c := range n.State.Catalogs {
+			if c.Namespace == s.Namespace && c.Name == s.Name {
+				return c.Priority
+			}
+		}
+	}
+	for _, x := range in.Extensions {
+		for _, c := range x.Sources {
+			if s.Namespace == "" && c.Name == s.Name {
+				return int(c.Priority)
+			}
+		}
+	}
+	return 0
+}
+
+type patch struct {
+	Target target `json:"target"`
+	Patch  string `json:"patch"`
+}
+
+type target struct {
+	Group     string `json:"group"`
+	Kind      string `json:"kind"`
+	Name      string `json:"name"`
+	Namespace string `json:"namespace,omitempty"`
+}
+
+// component returns a component of kustomize: the catalogs, and the patches that make Subscriptions and
+// ClusterExtensions use them.
+func (r *Result) component(in *Input, resources []string) ([]byte, error) {
+	var patches []patch
+	for _, n := range in.Namespaces {
+		for i := range n.State.Subscriptions {
+			s := &n.State.Subscriptions[i]
+			to := r.to(pin.PackageOf(s).Source)
+			if to == pin.PackageOf(s).Source || !n.Operators[i].InGit {
+				continue
+			}
+			of := target{olm.Group, v1alpha1.SubscriptionKind, n.Operators[i].Name, n.State.Namespace}
+			patches = append(patches, patch{of,
+				fmt.Sprintf("- op: replace\n  path: /spec/source\n  value: %s\n", to.Name)})
+		}
+	}
+	for i, x := range in.Extensions {
+		from := r.Extensions[i].Source
+		if to := r.to(from); to != from && x.InGit {
+			patches = append(patches, patch{target{olm.GroupV1, olm.KindClusterExtension, x.Name, ""},
+				"- op: add\n  path: /spec/source/catalog/selector\n  value:\n    matchLabels:\n" +
+					"      " + predict.LabelCatalogName + ": " + to.Name + "\n"})
+		}
+	}
+	fields := map[string]any{"apiVersion": "kustomize.config.k8s.io/v1alpha1", "kind": "Component",
+		"resources": resources}
+	if len(patches) > 0 {
+		fields["patches"] = patches
+	}
+	data, err := yaml.Marshal(fields)
+	return bytes.Join([][]byte{[]byte(componentHead), data}, nil), err
+}
+
+const componentHead = `# Add this directory to "components" of the kustomization.yaml that has the Subscriptions and
+# ClusterExtensions.
+`
+
+// to returns the pinned catalog of a catalog; the catalog itself if nothing of it is pinned.
+func (r *Result) to(s pin.Source) pin.Source {
+	for _, c := range r.Catalogs {
+		if c.Source == s {
+			return c.To
+		}
+	}
+	return s
+}
+
+// Summary returns one line for each pinned package.
+func (r *Result) Summary() string {
+	var out strings.Builder
+	for _, c := range r.Catalogs {
+		for _, p := range c.Packages {
+			for _, ch := range p.Channels {
+				var names []string
+				for _, e := range ch.Entries {
+					names = append(names, e.Name)
+				}
+				fmt.Fprintf(&out, "%s: %s, channel %s: %s\n", c.To, p.Name, ch.Name, strings.Join(names, " <- "))
+			}
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,285 @@
+package pinned
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/extension"
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/catalog/pin"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/predict"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/source"
+)
+
+// FromTree reads what the Subscriptions, OperatorPolicies and ClusterExtensions of a tree ask for. namespace is that of
+// objects that name none. A Subscription of a pinned catalog asks for its source. unknown are those of which nobody can
+// say what they ask for.
+func FromTree(ctx context.Context, t *tree.Tree, namespace string, catalogs predict.Catalogs, lock *Lock) (in *Input,
+	unknown []predict.Unknown, err error) {
+	in = &Input{}
+	list, unknown := predict.SubscribedNamespaces(ctx, t, namespace, catalogs)
+	for _, one := range list {
+		n := Namespace{State: one.State}
+		original(n.State, lock)
+		for i := range n.State.Subscriptions {
+			s := &n.State.Subscriptions[i]
+			o, err := ofSubscription(s, one.Subscriptions[i], n.State)
+			if err != nil {
+				return nil, nil, err
+			}
+			n.Operators = append(n.Operators, *o)
+		}
+		in.Namespaces = append(in.Namespaces, n)
+	}
+	asked, more := predict.AskedExtensions(t.Objects, catalogs)
+	for _, a := range asked {
+		x := Extension{Operator: operatorOf(a.Object), Request: a.Request,
+			Sources: originals(a.Sources, lock), Selector: a.Selector, Installed: a.Installed}
+		if _, exact := extension.ExactVersion(a.Request.Versions); exact {
+			r, err := extension.Resolve(x.Sources, a.Request, nil)
+			if err != nil {
+				return nil, nil, x.refuse(err.Error(), "", pin.FieldVersion)
+			}
+			x.Approved, x.By = r.Bundle.Name, pin.FieldVersion
+		}
+		in.Extensions = append(in.Extensions, x)
+	}
+	return in, append(unknown, more...), nil
+}
+
+// The fields that approve a release.
+const (
+	fieldVersions    = "spec.versions"
+	fieldStartingCSV = "spec.startingCSV"
+	fieldSource      = "source" // of a RenderConfig
+)
+
+func operatorOf(o *manifest.Object) Operator {
+	return Operator{Name: o.Name, File: o.File, Line: o.Line, Object: o.Identity(), InGit: true}
+}
+
+// original makes the Subscriptions of pinned catalogs ask for their sources, and leaves the pinned catalogs out.
+func original(state *resolve.State, lock *Lock) {
+	var catalogs []resolve.Source
+	for _, c := range state.Catalogs {
+		if s := (pin.Source{Namespace: c.Namespace, Name: c.Name}); lock.Original(s) == s {
+			catalogs = append(catalogs, c)
+		}
+	}
+	state.Catalogs = catalogs
+	for i := range state.Subscriptions {
+		s := &state.Subscriptions[i]
+		from := lock.Original(pin.Source{Namespace: s.SourceNamespace, Name: s.Source})
+		s.SourceNamespace, s.Source = from.Namespace, from.Name
+	}
+}
+
+// originals returns the sources of ClusterCatalogs, each once.
+func originals(sources []extension.Source, lock *Lock) (out []extension.Source) {
+	for _, s := range sources {
+		s.Name = lock.Original(pin.Source{Name: s.Name}).Name
+		if !slices.ContainsFunc(out, func(o extension.Source) bool { return o.Name == s.Name }) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// ofSubscription returns who asks for a Subscription, and what Git approves: the versions of its OperatorPolicy, else
+// its startingCSV.
+func ofSubscription(s *resolve.Subscription, by predict.Subscriber, state *resolve.State) (*Operator, error) {
+	o := operatorOf(by.Object)
+	o.Name = s.Name
+	o.InGit = by.Policy == nil
+	if p := content(state, pin.PackageOf(s)); p != nil {
+		channel := s.Channel
+		if channel == "" {
+			channel = p.DefaultChannel
+		}
+		release, why := by.Approved(p, channel)
+		switch {
+		case why != "":
+			return nil, o.refuse(why, "name in spec.versions the releases that are approved", fieldVersions)
+		case release != nil:
+			o.Approved, o.By = release.Name, fieldVersions
+			return &o, nil
+		}
+	}
+	if s.StartingCSV != "" {
+		o.Approved, o.By = s.StartingCSV, fieldStartingCSV
+	}
+	return &o, nil
+}
+
+// FromConfig reads what the operators of a RenderConfig ask for: a Subscription for each, or a ClusterExtension where
+// OLM v1 installs it. A release that only the pin still has is taken from kept. An operator that is in no catalog is
+// refused.
+func FromConfig(ctx context.Context, c *config.Config, o config.Options, kept *Kept) (*Input, error) {
+	places, err := c.InCatalogs(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	in, read := &Input{}, map[pin.Source]*contents{}
+	all := places.All()
+	for group := range c.Groups {
+		n := Namespace{State: &resolve.State{Namespace: cmp.Or(c.Groups[group].Namespace, "default"), OperatorGroups: 1,
+			GlobalNamespace: globalNamespace}}
+		for i := range all {
+			p := &all[i]
+			if p.Group != group {
+				continue
+			}
+			b := c.Groups[group].Bundles[p.Index]
+			from := kept.lock.Original(sourceAt(b, places.OfOLMv1(p)))
+			same := restore(p, b, from, kept, read)
+			op, err := ofPlace(p, b, c.ProfileOf(b))
+			switch {
+			case err != nil:
+				return nil, err
+			case !same:
+				return nil, op.refuse(fmt.Sprintf("its catalog is called %s, and so is another one", from),
+					"give each catalog a name of its own", fieldSource)
+			case places.OfOLMv1(p):
+				in.Extensions = append(in.Extensions, extensionAt(p, b, *op, from))
+				continue
+			}
+			n.add(p, b, *op, from)
+		}
+		if len(n.Operators) > 0 {
+			in.Namespaces = append(in.Namespaces, n)
+		}
+	}
+	return in, nil
+}
+
+// contents are a catalog of a RenderConfig.
+type contents struct {
+	source, merged *catalog.Catalog // as it is, and with the releases that only the pin has
+}
+
+// restore has an operator choose from its catalog and the releases that only the pin has. It reports false if another
+// catalog has the name of its catalog.
+func restore(p *config.CatalogPlace, b config.Bundle, from pin.Source, kept *Kept, read map[pin.Source]*contents) bool {
+	if p.Catalog == nil {
+		return true
+	}
+	if read[from] == nil {
+		read[from] = &contents{p.Catalog, kept.with(from, p.Catalog)}
+	}
+	if read[from].source != p.Catalog {
+		return false
+	}
+	p.Catalog = read[from].merged
+	if choice, err := p.Catalog.Choose(b.Package, b.Channel, b.Version); err == nil {
+		p.Choice, p.Why, p.Fault, p.Withdrawn = choice, nil, nil, false
+	}
+	return true
+}
+
+// sourceAt returns the catalog that an operator of a RenderConfig names.
+func sourceAt(b config.Bundle, v1 bool) pin.Source {
+	s := pin.Source{Name: catalogName(b.Source)}
+	if v1 {
+		return s
+	}
+	s.Namespace = globalNamespace
+	if b.Subscription != nil && b.Subscription.CatalogSource != nil {
+		from := b.Subscription.CatalogSource
+		s.Name, s.Namespace = cmp.Or(from.Name, s.Name), cmp.Or(from.Namespace, olm.NamespaceMarketplace)
+	}
+	return s
+}
+
+// globalNamespace is where the catalogs of a RenderConfig are that names no other namespace.
+const globalNamespace = "olm"
+
+// ofPlace returns who asks for an operator of a RenderConfig.
+func ofPlace(p *config.CatalogPlace, b config.Bundle, profile generate.Profile) (*Operator, error) {
+	o := &Operator{Name: p.Name, File: p.File, Line: p.Line, Object: "operator " + p.Name}
+	switch {
+	case p.Fault != nil:
+		return nil, p.Fault
+	case p.Why != nil && p.Catalog != nil:
+		return nil, o.refuse(p.Why.Error(), "", "")
+	case p.Why != nil:
+		return nil, o.refuse(p.Why.Error(), "a pin is made of operators whose source is catalog:DIR", fieldSource)
+	}
+	if b.Version != "" {
+		o.Approved, o.By = p.Bundle.Name, "version"
+	}
+	switch profile {
+	case generate.ProfileSubscription:
+		o.Name, o.InGit = p.Package.Name, true
+		if b.Subscription == nil || b.Subscription.CatalogSource == nil || b.Subscription.CatalogSource.Name == "" {
+			return nil, o.refuse("it names no CatalogSource", "name the one that Git has today",
+				"subscription.catalogSource.name")
+		}
+		o.Name = cmp.Or(b.Subscription.Name, o.Name)
+	case generate.ProfileClusterExtension:
+		o.Name, o.InGit = p.Package.Name, true
+		if b.ClusterExtension != nil {
+			o.Name = cmp.Or(b.ClusterExtension.Name, o.Name)
+		}
+	}
+	return o, nil
+}
+
+func (n *Namespace) add(p *config.CatalogPlace, b config.Bundle, o Operator, from pin.Source) {
+	s := resolve.Subscription{Name: p.Name, Package: p.Package.Name, Channel: b.Channel,
+		Source: from.Name, SourceNamespace: from.Namespace}
+	if p.Channel != nil {
+		s.Channel = p.Channel.Name
+	}
+	source := resolve.Source{Name: s.Source, Namespace: s.SourceNamespace, Catalog: p.Catalog}
+	if !slices.ContainsFunc(n.State.Catalogs, source.Same) {
+		n.State.Catalogs = append(n.State.Catalogs, source)
+	}
+	n.State.GlobalNamespace = s.SourceNamespace
+	n.State.Subscriptions, n.Operators = append(n.State.Subscriptions, s), append(n.Operators, o)
+}
+
+func extensionAt(p *config.CatalogPlace, b config.Bundle, o Operator, from pin.Source) Extension {
+	x := Extension{Operator: o, Request: extension.Request{Package: p.Package.Name},
+		Sources: []extension.Source{{Name: from.Name, Catalog: p.Catalog}}}
+	if b.Channel != "" {
+		x.Request.Channels = []string{b.Channel}
+	}
+	if e := b.ClusterExtension; e != nil {
+		x.Request.Versions = e.VersionRange
+		x.Request.SelfCertified = e.UpgradeConstraintPolicy == generate.UpgradeSelfCertified
+	}
+	if v, ok := p.Bundle.Version(); ok && b.Version != "" && x.Request.Versions == "" {
+		x.Request.Versions = v.String()
+	}
+	return x
+}
+
+// catalogName returns the name of the catalog of a source: that of its directory or file, or of the repository of its
+// image.
+func catalogName(ref string) string {
+	base := path.Base(filepath.ToSlash(source.Path(ref)))
+	switch {
+	case source.Path(ref) == "":
+		base, _, _ = strings.Cut(path.Base(ref), "@")
+		base, _, _ = strings.Cut(base, ":")
+	case source.IsManifestName(base):
+		base = strings.TrimSuffix(base, path.Ext(base))
+	}
+	if len(validation.IsDNS1123Subdomain(base)) > 0 {
+		return "catalog"
+	}
+	return base
+}

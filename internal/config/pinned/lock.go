@@ -1,0 +1,195 @@
+package pinned
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/internal/catalog/pin"
+	"github.com/olmgen/olmgen/internal/manifest/budget"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// LockName is the name of the file in a pin's directory that says what is approved and what may be installed.
+const LockName = "pin.yaml"
+
+// LockKind is the kind of that file.
+const LockKind = "CatalogPin"
+
+// Lock is what a pin keeps from one run to the next.
+type Lock struct {
+	APIVersion string          `json:"apiVersion"`
+	Kind       string          `json:"kind"`
+	Catalogs   []LockedCatalog `json:"catalogs"`
+	Operators  []Locked        `json:"operators"`
+	Admission  *Admission      `json:"admission,omitempty"`
+}
+
+// LockedCatalog is a catalog with the name of the pinned one. Both are NAMESPACE/NAME of a CatalogSource, or the name
+// of a ClusterCatalog.
+type LockedCatalog struct {
+	Source string `json:"source"`
+	Name   string `json:"name"`
+	Image  string `json:"image,omitempty"` // of the pinned catalog, by digest
+	// Content is the digest of the files that Image was given for.
+	Content string `json:"content,omitempty"`
+}
+
+// Locked is an operator of a pin: of a Subscription, of a ClusterExtension, or a dependency.
+type Locked struct {
+	Namespace        string   `json:"namespace,omitempty"` // of the Subscription, or of the dependency
+	Subscription     string   `json:"subscription,omitempty"`
+	ClusterExtension string   `json:"clusterExtension,omitempty"`
+	Catalog          string   `json:"catalog"`
+	Package          string   `json:"package"`
+	Channel          string   `json:"channel,omitempty"`
+	Approved         string   `json:"approved"`
+	ApprovedBy       string   `json:"approvedBy,omitempty"` // the field in Git; empty: this file
+	RequiredBy       string   `json:"requiredBy,omitempty"` // of a dependency
+	Left             bool     `json:"left,omitempty"`       // a dependency that nothing requires any more
+	Installed        []string `json:"installed,omitempty"`  // other releases that clusters may have
+}
+
+func (o *Locked) pkg() pin.Package { return pin.Package{Source: sourceOf(o.Catalog), Name: o.Package} }
+
+const lockHead = `# olmgen catalog pin writes and reads this file. Commit it.
+# approved: the release that the pinned catalogs lead to. installed: other releases that clusters may have.
+`
+
+// ReadLock reads the lock of a directory; nil if there is none.
+func ReadLock(dir string) (*Lock, error) {
+	name := filepath.Join(dir, LockName)
+	data, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parseLock(name, data)
+}
+
+// parseLock reads a lock. The error names the file.
+func parseLock(name string, data []byte) (*Lock, error) {
+	b := budget.Of(budget.RenderConfig)
+	docs, err := manifest.ReadFile(filepath.ToSlash(name), data, manifest.Limits{FileBytes: budget.Int(b.Bytes),
+		ObjectBytes: -1, Nodes: budget.Int(b.Values)})
+	if err != nil {
+		return nil, err
+	}
+	docs = slices.DeleteFunc(docs, func(d *manifest.Document) bool { return d.Root == nil })
+	if len(docs) != 1 {
+		return nil, refuseLock(name, "%d documents, not one", len(docs))
+	}
+	o, err := docs[0].Object()
+	if err != nil {
+		return nil, err
+	}
+	if o.APIVersion != config.APIVersion || o.Kind != LockKind {
+		return nil, refuseLock(name, "apiVersion %q, kind %q: not a %s of %s", o.APIVersion, o.Kind, LockKind,
+			config.APIVersion)
+	}
+	for _, d := range docs[0].Duplicates {
+		return nil, refuseLock(name, "%s is given twice", d.Key)
+	}
+	l := &Lock{}
+	unknown, err := o.Into(l)
+	if err != nil {
+		return nil, err
+	}
+	if len(unknown) > 0 {
+		return nil, refuseLock(name, "%s: no such field", unknown[0])
+	}
+	return l, l.check(name)
+}
+
+// refuseLock returns an error about the file of a lock.
+func refuseLock(name, format string, args ...any) error {
+	return &manifest.Error{File: filepath.ToSlash(name), Msg: fmt.Sprintf(format, args...),
+		Tip: "restore it from Git; without it, nothing is known of what clusters have"}
+}
+
+// check refuses an operator that lacks a field, and one that is there twice.
+func (l *Lock) check(name string) error {
+	seen := map[string]bool{}
+	for i, o := range l.Operators {
+		key := fmt.Sprintf("%q %q %q %q", o.Namespace, o.ClusterExtension, o.Catalog, o.Package)
+		switch {
+		case o.Catalog == "" || o.Package == "" || o.Approved == "",
+			(o.Namespace == "") == (o.ClusterExtension == ""):
+			return refuseLock(name, "operators[%d] needs catalog, package, approved, and either namespace or "+
+				"clusterExtension", i)
+		case seen[key]:
+			return refuseLock(name, "operators[%d] is there twice", i)
+		}
+		seen[key] = true
+	}
+	return nil
+}
+
+// bytes returns the lock as its file holds it.
+func (l *Lock) bytes() ([]byte, error) {
+	l.APIVersion, l.Kind = config.APIVersion, LockKind
+	slices.SortFunc(l.Operators, func(a, b Locked) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.ClusterExtension, b.ClusterExtension),
+			cmp.Compare(a.Catalog, b.Catalog), cmp.Compare(a.Package, b.Package))
+	})
+	text, err := yaml.Marshal(l)
+	return bytes.Join([][]byte{[]byte(lockHead), text}, nil), err
+}
+
+// find returns the operator of a lock, or nil. l may be nil.
+func (l *Lock) find(namespace, extension string, p pin.Package) *Locked {
+	if l == nil {
+		return nil
+	}
+	for i := range l.Operators {
+		o := &l.Operators[i]
+		if o.Namespace == namespace && o.ClusterExtension == extension && o.Catalog == p.Source.String() &&
+			o.Package == p.Name {
+			return o
+		}
+	}
+	return nil
+}
+
+// image returns the image of a pinned catalog and the content that it was given for; empty if there is none. l may be
+// nil.
+func (l *Lock) image(name string) (image, content string) {
+	if l != nil {
+		for _, c := range l.Catalogs {
+			if c.Name == name {
+				return c.Image, c.Content
+			}
+		}
+	}
+	return "", ""
+}
+
+// Subscribes reports whether a Subscription is one of the pin.
+func (l *Lock) Subscribes(namespace, name string) bool {
+	return slices.ContainsFunc(l.Operators, func(o Locked) bool {
+		return o.Namespace == namespace && o.Subscription == name && name != ""
+	})
+}
+
+// Original returns the catalog that a pinned catalog is made of; s itself if it is none.
+func (l *Lock) Original(s pin.Source) pin.Source {
+	if l == nil {
+		return s
+	}
+	for _, c := range l.Catalogs {
+		if c.Name == s.String() {
+			return sourceOf(c.Source)
+		}
+	}
+	return s
+}

@@ -1,0 +1,17 @@
+package olm
+
+import "slices"
+
+// NamespaceMarketplace is the namespace of OpenShift's own CatalogSources. They serve all namespaces.
+const NamespaceMarketplace = "openshift-marketplace"
+
+// DefaultCatalogSources are the CatalogSources that OpenShift's marketplace operator makes in NamespaceMarketplace
+// (operator-framework/operator-marketplace: defaults). It restores one that is changed, and deletes one that the
+// OperatorHub disables.
+var DefaultCatalogSources = []string{"community-operators", "certified-operators", "redhat-operators",
+	"redhat-marketplace"}
+
+// IsDefaultCatalogSource reports whether a CatalogSource is one of OpenShift's own.
+func IsDefaultCatalogSource(namespace, name string) bool {
+	return namespace == NamespaceMarketplace && slices.Contains(DefaultCatalogSources, name)
+}
