@@ -158,17 +158,30 @@ func conditionOf(o *unstructured.Unstructured, kind string) map[string]any {
 	return nil
 }
 
+// steady is how long OLM v1 says that something fails before it is taken at its word: it tries again many times in that
+// time, so that a connection that broke once is no fault of the bundle.
+const steady = 2 * time.Second
+
 // Complaint waits until a ClusterExtension is installed, and returns the empty text, or says why it cannot be.
 func (s *Server) Complaint(ctx context.Context, name string) (complaint string, err error) {
+	var since time.Time // of the first failure after which nothing else was said
 	err = s.await(ctx, "ClusterExtension "+name, func() (bool, string, error) {
 		state, err := s.Extension(ctx, name)
 		if err != nil {
 			return false, "", err
 		}
-		if state.Reason == "Retrying" || state.Reason == "Blocked" {
+		switch state.Reason {
+		case "Blocked":
 			complaint = state.Says
+			return true, "", nil
+		case "Retrying":
+			if since.IsZero() { // what fails first is the reason, and later messages may be about what it left
+				since, complaint = time.Now(), state.Says
+			}
+			return time.Since(since) > steady, state.Says, nil
 		}
-		return complaint != "" || state.Installed && state.Reason == "Succeeded", state.Says, nil
+		since, complaint = time.Time{}, ""
+		return state.Installed && state.Reason == "Succeeded", state.Says, nil
 	})
 	return complaint, err
 }
