@@ -71,34 +71,11 @@ type adoption struct {
 func (o options) adoptOne(ctx context.Context, what equal.Case) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 40*time.Minute)
 	defer cancel()
-	c, err := cluster.Start(ctx, o.bin(), o.files())
+	a, err := o.installed(ctx, what)
 	if err != nil {
 		return "", err
 	}
-	defer c.Stop()
-	c.Resync = resync
-	if err := c.StartOLM(ctx); err != nil {
-		return "", err
-	}
-	if err := c.InstallPackageServer(ctx); err != nil {
-		return "", err
-	}
-	a := &adoption{options: o, Case: what, cluster: c}
-	var installed *live.Recording
-	installed, a.catalog, err = live.Install(ctx, c, o.golden(), what)
-	if a.catalog != nil {
-		defer func() { a.catalog.Stop() }()
-	}
-	if err != nil {
-		return "", err
-	}
-	if installed.Case.Options().Incomplete {
-		return "", fmt.Errorf("OLM did not install it: %s", installed.Case.Message)
-	}
-	if a.dir, err = os.MkdirTemp("", "olmgen-adopt-"); err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(a.dir)
+	defer a.stop()
 	switch {
 	case what.Name == upgraded.Name:
 		return a.upgrade(ctx)
@@ -108,6 +85,48 @@ func (o options) adoptOne(ctx context.Context, what equal.Case) (string, error) 
 		return "all as it should be", a.rounds(ctx)
 	}
 	return "all as it should be", a.stages(ctx)
+}
+
+// installed starts a cluster in which OLM has installed a case. Stop it.
+func (o options) installed(ctx context.Context, what equal.Case) (a *adoption, err error) {
+	c, err := cluster.Start(ctx, o.bin(), o.files())
+	if err != nil {
+		return nil, err
+	}
+	a = &adoption{options: o, Case: what, cluster: c}
+	defer func() {
+		if err != nil {
+			a.stop()
+		}
+	}()
+	c.Resync = resync
+	if err := c.StartOLM(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.InstallPackageServer(ctx); err != nil {
+		return nil, err
+	}
+	var recorded *live.Recording
+	recorded, a.catalog, err = live.Install(ctx, c, o.golden(), what)
+	if err != nil {
+		return nil, err
+	}
+	if recorded.Case.Options().Incomplete {
+		return nil, fmt.Errorf("OLM did not install it: %s", recorded.Case.Message)
+	}
+	a.dir, err = os.MkdirTemp("", "olmgen-adopt-")
+	return a, err
+}
+
+// stop ends the cluster.
+func (a *adoption) stop() {
+	if a.catalog != nil {
+		a.catalog.Stop()
+	}
+	a.cluster.Stop()
+	if a.dir != "" {
+		os.RemoveAll(a.dir)
+	}
 }
 
 // stages goes through what is proven of a case, and prints each proof.
@@ -238,15 +257,10 @@ func (a *adoption) takeOver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, o := range before.Dump.Objects {
-		if err := same(o, after.Dump.Get(o.Kind, o.Namespace, o.Name)); err != nil {
-			return err
-		}
+	if err := allSame(before.Dump, after.Dump); err != nil {
+		return err
 	}
 	n := len(before.Dump.Objects)
-	if len(after.Dump.Objects) != n {
-		return fmt.Errorf("the cluster had %d objects, and has %d", n, len(after.Dump.Objects))
-	}
 	a.say("taken over: %d objects applied, none of %d changed", len(tree.Objects), n)
 	return a.sameAnswers(ctx, "after the take-over")
 }

@@ -61,22 +61,28 @@ func (o options) startArgo(ctx context.Context) (*argo, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &argo{cluster: c, applier: apply.New(c)}
-	socket := c.File("argocd.sock")
-	a.client.Transport = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", socket)
-	}}
+	var a *argo
 	if err = c.InstallOLMCRDs(ctx); err == nil {
-		err = c.Run("argocd/argocd", nil, "-kubeconfig", c.File("kubeconfig"), "-socket", socket)
-	}
-	if err == nil {
-		err = c.Wait(ctx, "argocd", func() error { _, err := os.Stat(socket); return err })
+		a, err = argoIn(ctx, c)
 	}
 	if err != nil {
 		c.Stop()
 		return nil, err
 	}
 	return a, nil
+}
+
+// argoIn starts the engine in a cluster.
+func argoIn(ctx context.Context, c *cluster.Cluster) (*argo, error) {
+	a := &argo{cluster: c, applier: apply.New(c)}
+	socket := c.File("argocd.sock")
+	a.client.Transport = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}}
+	if err := c.Run("argocd/argocd", nil, "-kubeconfig", c.File("kubeconfig"), "-socket", socket); err != nil {
+		return nil, err
+	}
+	return a, c.Wait(ctx, "argocd", func() error { _, err := os.Stat(socket); return err })
 }
 
 // ask sends a request and returns the answer.
@@ -123,9 +129,12 @@ func (o options) argocd(ctx context.Context, m material) error {
 		}
 		// Applications of every other four trees apply server-side
 		app := argoRequest{App: fmt.Sprintf("app-%d", n), Dirs: t.roots, Namespace: "default",
-			ServerSideApply: n/len(gitopsLayouts)%2 == 1, ServerSideDiff: true}
+			ServerSideApply: n/len(gitopsLayouts)%2 == 1, ServerSideDiff: !slices.ContainsFunc(t.objects, notServerSide)}
 		if err == nil {
 			err = a.life(ctx, s, t, app)
+		}
+		if refusedByServer(s, t, err) {
+			err = nil
 		}
 		_ = s.add(t.name, apply.Result{Applied: len(t.objects)}, joined(err)) // s.err reports it
 		os.RemoveAll(files)
@@ -135,7 +144,13 @@ func (o options) argocd(ctx context.Context, m material) error {
 	}
 	o.gitopsUpgrades(ctx, s, m, "argocd", a.cluster, a.upgrade)
 	a.handovers(ctx, o, s)
-	return errors.Join(ctx.Err(), s.err(), a.cluster.Check())
+	return errors.Join(ctx.Err(), s.err(), a.cluster.Check(), o.adoptBy(ctx, "argocd", argoAdopts))
+}
+
+// notServerSide reports whether an object is marked as one that server-side apply refuses: Argo CD then has no
+// server-side diff of it either.
+func notServerSide(o *unstructured.Unstructured) bool {
+	return strings.Contains(o.GetAnnotations()["argocd.argoproj.io/sync-options"], "ServerSideApply=false")
 }
 
 // upgrade syncs a tree and its successor with pruning.
@@ -151,9 +166,9 @@ func (a *argo) upgrade(ctx context.Context, s *summary, from, to gitopsTree, n i
 		app.Dirs = t.roots
 		_, err := a.sync(ctx, app)
 		if err == nil {
-			err = a.inSync(ctx, app)
+			err = a.inSyncBut(ctx, app, t.objects)
 		}
-		if refusedUpgrade(s, err) {
+		if refusedByServer(s, t, err) {
 			return nil
 		}
 		if err != nil {
@@ -177,25 +192,28 @@ func (a *argo) life(ctx context.Context, s *summary, t gitopsTree, app argoReque
 		return err
 	}
 	defer removeTree(ctx, a.applier, t)
+	for range only(t.objects, hasAggregatedRules) {
+		s.count("aggregated rules, to be ignored")
+	}
 	first, err := a.sync(ctx, app)
 	if err != nil {
 		return fmt.Errorf("the first sync: %w", err)
 	}
 	errs := inOrder(first.Resources, len(t.objects))
-	if err := a.inSync(ctx, app); err != nil {
+	if err := a.inSyncBut(ctx, app, t.objects); err != nil {
 		errs = append(errs, fmt.Errorf("after the first sync: %w", err))
 	}
 	before, err := a.applier.Contents(ctx, t.objects)
 	if err != nil {
 		return err
 	}
-	if len(before) != len(t.objects) {
-		errs = append(errs, fmt.Errorf("%d of %d objects are in the cluster", len(before), len(t.objects)))
+	if err := lacking(t, before); err != nil {
+		errs = append(errs, err)
 	}
 	if _, err := a.sync(ctx, app); err != nil {
 		return fmt.Errorf("the second sync: %w", err)
 	}
-	if err := a.inSync(ctx, app); err != nil {
+	if err := a.inSyncBut(ctx, app, t.objects); err != nil {
 		errs = append(errs, fmt.Errorf("after the second sync: %w", err))
 	}
 	after, err := a.applier.Contents(ctx, t.objects)
@@ -229,8 +247,21 @@ func (a *argo) sync(ctx context.Context, app argoRequest) (argoAnswer, error) {
 
 // inSync checks that an Application is what the cluster has.
 func (a *argo) inSync(ctx context.Context, app argoRequest) error {
+	return a.inSyncBut(ctx, app, nil)
+}
+
+// inSyncBut checks the same, but for the roles of a tree that docs/engines/argocd.md says to ignore the rules of.
+func (a *argo) inSyncBut(ctx context.Context, app argoRequest, tree []*unstructured.Unstructured) error {
 	app.Op = "diff"
-	return a.until(ctx, app, func(x argoAnswer) bool { return len(x.OutOfSync) == 0 })
+	ignored := func(r argoResource) bool {
+		return slices.ContainsFunc(tree, func(o *unstructured.Unstructured) bool {
+			return hasAggregatedRules(o) && r.Kind == o.GetKind() && r.Name == o.GetName() && len(r.Fields) == 1 &&
+				strings.HasPrefix(r.Fields[0], ".rules:")
+		})
+	}
+	return a.until(ctx, app, func(x argoAnswer) bool {
+		return !slices.ContainsFunc(x.OutOfSync, func(r argoResource) bool { return !ignored(r) })
+	})
 }
 
 // until asks until the answer is right, for ten seconds: the engine's cache follows the cluster.

@@ -30,7 +30,11 @@ import (
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
 )
 
-const fluxNamespace = "flux-system"
+const (
+	fluxNamespace = "flux-system"
+	fluxAPIs      = "toolkit.fluxcd.io" // and the groups below it
+	ofFlux        = "a bundle with Flux's own CRDs"
+)
 
 var (
 	fluxSources = schema.GroupVersionKind{Group: "source.toolkit.fluxcd.io", Version: "v1", Kind: "GitRepository"}
@@ -51,19 +55,29 @@ func (o options) startFlux(ctx context.Context) (*flux, error) {
 	if err != nil {
 		return nil, err
 	}
+	var f *flux
+	if err = c.InstallOLMCRDs(ctx); err == nil {
+		f, err = o.fluxIn(ctx, c)
+	}
+	if err != nil {
+		c.Stop()
+		return nil, err
+	}
+	return f, nil
+}
+
+// fluxIn starts kustomize-controller in a cluster.
+func (o options) fluxIn(ctx context.Context, c *cluster.Cluster) (*flux, error) {
 	f := &flux{cluster: c, applier: apply.New(c), files: map[string][]byte{}}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err == nil {
-		f.address = l.Addr().String()
-		server := &http.Server{Handler: http.HandlerFunc(f.serve), ReadHeaderTimeout: 10 * time.Second}
-		go func() { _ = server.Serve(l) }() // until stop
-		context.AfterFunc(ctx, func() { server.Close() })
-		err = c.InstallOLMCRDs(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = c.InstallCRDs(ctx, filepath.Join(o.bin(), "flux"))
-	}
-	if err == nil {
+	f.address = l.Addr().String()
+	server := &http.Server{Handler: http.HandlerFunc(f.serve), ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = server.Serve(l) }() // until stop
+	context.AfterFunc(ctx, func() { server.Close() })
+	if err = c.InstallCRDs(ctx, filepath.Join(o.bin(), "flux")); err == nil {
 		err = f.sourceCRDs(ctx)
 	}
 	if err == nil {
@@ -75,11 +89,7 @@ func (o options) startFlux(ctx context.Context) (*flux, error) {
 			"--metrics-addr=0", "--health-addr=0", "--requeue-dependency=1s", "--http-retry=1",
 			"--kube-api-qps=500", "--kube-api-burst=1000")
 	}
-	if err != nil {
-		c.Stop()
-		return nil, err
-	}
-	return f, nil
+	return f, err
 }
 
 // sourceCRDs makes CRDs without schema for the sources that kustomize-controller watches: their own are in
@@ -184,12 +194,13 @@ func (f *flux) ready(ctx context.Context, name, revision string) error {
 			return errors.Join(err, f.cluster.Check())
 		}
 		attempted, _, _ := unstructured.NestedString(o.Object, "status", "lastAttemptedRevision")
+		applied, _, _ := unstructured.NestedString(o.Object, "status", "lastAppliedRevision")
 		handled, _, _ := unstructured.NestedString(o.Object, "status", "lastHandledReconcileAt")
 		c := condition(o, "Ready")
 		if attempted == revision && c["observedGeneration"] == o.GetGeneration() &&
 			handled == o.GetAnnotations()["reconcile.fluxcd.io/requestedAt"] {
 			switch {
-			case c["status"] == "True":
+			case c["status"] == "True" && applied == revision:
 				return nil
 			case c["status"] == "False" && c["reason"] != "DependencyNotReady":
 				return fmt.Errorf("%s: %v: %v", name, c["reason"], c["message"])
@@ -253,8 +264,15 @@ func (o options) flux(ctx context.Context, m material) error {
 		if unrenderable(s, err) {
 			continue
 		}
+		if t.defines(fluxAPIs) {
+			s.count(ofFlux)
+			continue
+		}
 		if err == nil {
 			err = f.life(ctx, s, t, n)
+		}
+		if refusedByServer(s, t, err) {
+			err = nil
 		}
 		_ = s.add(t.name, apply.Result{Applied: len(t.objects)}, joined(err)) // s.err reports it
 		os.RemoveAll(files)
@@ -264,11 +282,15 @@ func (o options) flux(ctx context.Context, m material) error {
 	}
 	o.gitopsUpgrades(ctx, s, m, "flux", f.cluster, f.upgrade)
 	f.handovers(ctx, o, s)
-	return errors.Join(ctx.Err(), s.err(), f.cluster.Check())
+	return errors.Join(ctx.Err(), s.err(), f.cluster.Check(), o.adoptBy(ctx, "flux", o.fluxAdopts))
 }
 
 // upgrade applies a tree and its successor with prune.
 func (f *flux) upgrade(ctx context.Context, s *summary, from, to gitopsTree, n int) error {
+	if from.defines(fluxAPIs) || to.defines(fluxAPIs) {
+		s.count(ofFlux)
+		return nil
+	}
 	if err := errors.Join(foreignCRDs(ctx, f.cluster, from), foreignCRDs(ctx, f.cluster, to)); err != nil {
 		return err
 	}
@@ -285,7 +307,7 @@ func (f *flux) upgrade(ctx context.Context, s *summary, from, to gitopsTree, n i
 		if err == nil {
 			err = f.ready(ctx, k.name, revision)
 		}
-		if class := refusedUpgrade(s, err); class {
+		if refusedByServer(s, t, err) {
 			return nil
 		}
 		if err != nil {
@@ -322,8 +344,8 @@ func (f *flux) life(ctx context.Context, s *summary, t gitopsTree, n int) error 
 		}
 	}
 	before, err := f.applier.Contents(ctx, t.objects)
-	if err == nil && len(before) != len(t.objects) {
-		err = fmt.Errorf("%d of %d objects are in the cluster", len(before), len(t.objects))
+	if err == nil {
+		err = lacking(t, before)
 	}
 	if err != nil {
 		return err
@@ -366,7 +388,7 @@ func fluxRewrites(t gitopsTree, name string) (class string) {
 		switch {
 		case o.GetAnnotations()[corev1.LastAppliedConfigAnnotation] != "":
 			return "last-applied-configuration, which Flux removes each time"
-		case o.GetKind() == "ClusterRole" && o.Object["aggregationRule"] != nil && o.Object["rules"] != nil:
+		case hasAggregatedRules(o):
 			return "aggregated rules, which Flux and the cluster write in turns"
 		}
 	}

@@ -109,6 +109,14 @@ func readTree(dir string) (objects []*unstructured.Unstructured, err error) {
 	return objects, err
 }
 
+// defines reports whether a tree has CRDs of an API group, or of one below it.
+func (t gitopsTree) defines(group string) bool {
+	return slices.ContainsFunc(t.objects, func(o *unstructured.Unstructured) bool {
+		of, _, _ := unstructured.NestedString(o.Object, "spec", "group")
+		return o.GetKind() == "CustomResourceDefinition" && strings.HasSuffix("."+of, "."+group)
+	})
+}
+
 // foreignCRDs makes CRDs without schema for the kinds of a tree that neither the cluster nor the tree defines, such as
 // Certificate and ServiceMonitor. An engine syncs nothing of a tree with an unknown kind.
 func foreignCRDs(ctx context.Context, c *cluster.Cluster, t gitopsTree) error {
@@ -222,17 +230,50 @@ func (o options) gitopsUpgrades(ctx context.Context, s *summary, m material, ann
 	}
 }
 
-// refusedUpgrade counts an upgrade that the API server refuses for a reason that is the bundle's: see
+// hasAggregatedRules reports whether an object has rules that the cluster writes as well.
+func hasAggregatedRules(o *unstructured.Unstructured) bool {
+	_, has := o.Object["rules"]
+	return has && o.GetKind() == "ClusterRole" && o.Object["aggregationRule"] != nil
+}
+
+// byHand is what olmgen marks for Flux because server-side apply refuses it: its warning says to apply it by kubectl.
+func byHand(o *unstructured.Unstructured) bool {
+	return o.GetAnnotations()["kustomize.toolkit.fluxcd.io/ssa"] == "Ignore"
+}
+
+// lacking is an error that names the objects of a tree without contents; nil if there are none.
+func lacking(t gitopsTree, contents map[string]string) error {
+	var names []string
+	for _, o := range t.objects {
+		if name := apply.Name(o); contents[name] == "" && !byHand(o) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("not in the cluster: %s", strings.Join(names, ", "))
+}
+
+// tabs is the error of kustomize about a text that begins with a tab and has several lines: it prints it in a form
+// that it does not read.
+const tabs = "found a tab character where an indentation space is expected"
+
+// refusedByServer counts a refusal of an object of a tree by the API server for a reason that is the bundle's: see
 // apply.Refusal.
-func refusedUpgrade(s *summary, err error) bool {
+func refusedByServer(s *summary, t gitopsTree, err error) bool {
 	if err == nil {
 		return false
 	}
+	if strings.Contains(err.Error(), tabs) {
+		s.count("a text that kustomize cannot print")
+		return true
+	}
 	for line := range strings.SplitSeq(err.Error(), "\n") {
-		for _, kind := range []string{"CustomResourceDefinition", "Deployment", "ClusterRole",
-			"ClusterServiceVersion"} {
-			o := &unstructured.Unstructured{}
-			o.SetKind(kind)
+		for _, o := range t.objects {
+			if !strings.Contains(line, o.GetName()) {
+				continue
+			}
 			if class := apply.Refusal(o, errors.New(line)); class != "" {
 				s.count(class)
 				return true

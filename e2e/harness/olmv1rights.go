@@ -52,9 +52,10 @@ func (r right) String() string {
 
 // forLater reports whether a right is not for the installation: OLM v1 changes and deletes objects when it updates,
 // it never sends "update", which PreflightPermissions asks for, and the finalizers of the ClusterExtension matter where
-// the API server has the admission plugin OwnerReferencesPermissionEnforcement.
+// the API server has the admission plugin OwnerReferencesPermissionEnforcement. Its informers list where the API server
+// does not stream (Kubernetes' feature gate WatchList); the one here does.
 func (r right) forLater() bool {
-	return r.name != "" && slices.Contains([]string{"update", "patch", "delete"}, r.verb)
+	return r.verb == "list" || r.name != "" && slices.Contains([]string{"update", "patch", "delete"}, r.verb)
 }
 
 // rights has OLM v1 install cases with an installer that lacks a right, by turns. Each time the installation must fail

@@ -335,7 +335,7 @@ func (a *Applier) Get(ctx context.Context, o *unstructured.Unstructured) (*unstr
 	return nil, err
 }
 
-// Contents are the objects that the cluster has of some, without what only the server writes.
+// Contents are the objects that the cluster has of some, by name, without what only the server writes.
 func (a *Applier) Contents(ctx context.Context, objects []*unstructured.Unstructured) (map[string]string, error) {
 	a.mapper.Reset()
 	all := map[string]string{}
@@ -345,7 +345,10 @@ func (a *Applier) Contents(ctx context.Context, objects []*unstructured.Unstruct
 			return nil, fmt.Errorf("%s: %w", idOf(o), err)
 		}
 		if live != nil {
-			all[idOf(o).String()] = content(live)
+			if live.Object["aggregationRule"] != nil {
+				delete(live.Object, "rules") // the aggregation controller's, which writes them when it comes to it
+			}
+			all[Name(o)] = content(live)
 		}
 	}
 	return all, nil

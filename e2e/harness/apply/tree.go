@@ -31,6 +31,11 @@ func idOf(o *unstructured.Unstructured) id {
 
 func (i id) String() string { return fmt.Sprintf("%s %s/%s", i.kind, i.namespace, i.name) }
 
+// Name is the kind, the API group, the namespace and the name of an object.
+func Name(o *unstructured.Unstructured) string {
+	return fmt.Sprintf("%s %s/%s", o.GroupVersionKind().GroupKind(), o.GetNamespace(), o.GetName())
+}
+
 // Without returns the tree without the objects that another tree has as well.
 func (t Tree) Without(other Tree) Tree {
 	has := map[id]bool{}

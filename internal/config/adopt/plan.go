@@ -74,7 +74,7 @@ func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, erro
 		o.To = generate.ProfileOLM
 	}
 	p := &planner{Options: o, state: s, result: s.Verify(rendered),
-		plan: &Plan{To: o.To, Notes: engineNotes(o.Directory, o.Parts)}}
+		plan: &Plan{To: o.To, Notes: engineNotes(o.To, o.Directory, o.Parts)}}
 	p.departure = newDeparture(s, s.Leaving(o.To), p.result, s.Verify(asOLM))
 	err := errors.Join(s.checkSettled(), p.departure.checkDependants())
 	if o.OLM == OLMRuns {

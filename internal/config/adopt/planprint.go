@@ -4,26 +4,26 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
 // engineNotes say what Argo CD and Flux have to know while objects are taken over.
-func engineNotes(dir string, parts []string) []string {
-	notes := []string{
-		"Argo CD: create the Application of " + dir + " without automated sync, with syncOptions " +
-			"ServerSideApply=true and " +
-			"Prune=false. Sync by hand, look at the diff until it is empty, and only then turn on automated sync, " +
-			"and " +
-			"pruning last. Where OLM goes on, ignore what it fills in: caBundle of webhooks, APIServices and " +
-			"CRDs, rules of " +
-			"aggregated ClusterRoles.",
-		"Flux: create the Kustomization of " + dir + " with spec.prune: false and spec.force: false. Flux applies " +
-			"on the " +
-			"server side and takes the fields over from kubectl. Set prune: true when flux diff kustomization " +
-			"shows nothing. " +
-			"spec.force: true would delete and create Deployments anew: never set it here.",
-		"The engine must not delete what it has not rendered: keep pruning off until the last step is done.",
+func engineNotes(to generate.Profile, dir string, parts []string) []string {
+	var notes []string
+	if to != generate.ProfileSubscription {
+		notes = append(notes, "Let the engine apply after the last step. An engine marks what it applies, and OLM "+
+			"writes over the marks of what it still has: Argo CD's annotation on a ClusterServiceVersion changes the "+
+			"Deployments, so that pods restart, and Flux writes its labels on ClusterRoles again and again.")
 	}
+	notes = append(notes,
+		"Argo CD: create the Application of "+dir+" without automated sync, with syncOptions ServerSideApply=true and "+
+			"Prune=false. Sync by hand, look at the diff until it is empty, and only then turn on automated sync, and "+
+			"pruning last.",
+		"Flux: create the Kustomization of "+dir+" with spec.prune: false and spec.force: false. Flux applies on the "+
+			"server side and takes the fields over from kubectl. Set prune: true when flux diff kustomization shows "+
+			"nothing. spec.force: true would delete and create Deployments anew: never set it here.",
+		"The engine must not delete what it has not rendered: keep pruning off until the last step is done.")
 	if len(parts) > 0 {
 		notes = append(notes, "Each of these directories needs an Application or a Kustomization of its own, because "+
 			"the kustomization.yaml of "+dir+" does not list it: "+text.And(parts)+".")
