@@ -64,7 +64,8 @@ func (o options) adoptCaseBy(ctx context.Context, name string, c equal.Case,
 	if err := a.leave(ctx); err != nil {
 		return err
 	}
-	if err := a.edit("olmgen.yaml", func(file string) string { return file + "annotations: " + name + "\n" }); err != nil {
+	marked := func(file string) string { return file + "annotations: " + name + "\n" }
+	if err := a.edit("olmgen.yaml", marked); err != nil {
 		return err
 	}
 	if out, err := a.cluster.Shell(ctx, a.dir, "olmgen render -f olmgen.yaml"); err != nil {

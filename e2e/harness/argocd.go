@@ -129,7 +129,8 @@ func (o options) argocd(ctx context.Context, m material) error {
 		}
 		// Applications of every other four trees apply server-side
 		app := argoRequest{App: fmt.Sprintf("app-%d", n), Dirs: t.roots, Namespace: "default",
-			ServerSideApply: n/len(gitopsLayouts)%2 == 1, ServerSideDiff: !slices.ContainsFunc(t.objects, notServerSide)}
+			ServerSideApply: n/len(gitopsLayouts)%2 == 1,
+			ServerSideDiff:  !slices.ContainsFunc(t.objects, notServerSide)}
 		if err == nil {
 			err = a.life(ctx, s, t, app)
 		}
