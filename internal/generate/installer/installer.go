@@ -67,8 +67,8 @@ func Derive(objects []*manifest.Object, o Options) (*Permissions, error) {
 		}
 	}
 	if o.Extension != "" {
-		d.cluster.Add(rbac.Atom{Group: olm.GroupV1, Resource: "clusterextensions/finalizers", Verb: "update", Named: true,
-			Name: o.Extension}, true)
+		d.cluster.Add(rbac.Atom{Group: olm.GroupV1, Resource: "clusterextensions/finalizers", Verb: "update",
+			Named: true, Name: o.Extension}, true)
 	}
 	p.Cluster = rulesOf(d.cluster, nil)
 	for ns, a := range d.namespaces {
