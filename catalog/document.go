@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Document returns the olm.bundle of the bundle as JSON, with what a [Catalog] does not keep: it reads it again. The
-// error says if the bundle is not from a file-based catalog, which has no such document.
+// Document returns the olm.bundle of the bundle as JSON, with what a [Catalog] does not keep: it reads it again. It
+// is an error if the bundle is not from a file-based catalog: there is no such document.
 func (b *Bundle) Document(ctx context.Context) ([]byte, error) {
 	if b.origin == nil || b.origin.files == nil {
 		return nil, hint(fmt.Errorf("bundle %s is not from a file-based catalog", b.Name),

@@ -64,15 +64,11 @@ type oracleCount struct {
 
 // compare returns a report with a namespace for each scenario.
 func (c *oracleCount) compare(t *testing.T, dir string) *resolve.Report {
-	in, err := resolvercase.Read(dir)
+	in, opened, err := resolvercase.ReadOpened(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want, err := resolvercase.ReadAnswer(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened, err := in.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -126,7 +126,7 @@ func argoAdopts(ctx context.Context, c *cluster.Cluster) (takesOver, error) {
 			if _, err := a.sync(ctx, app); err != nil {
 				return err
 			}
-			if err := a.inSync(ctx, app); err != nil {
+			if err := a.inSync(ctx, app, nil); err != nil {
 				return err
 			}
 		}

@@ -167,7 +167,7 @@ func (a *argo) upgrade(ctx context.Context, s *summary, from, to gitopsTree, n i
 		app.Dirs = t.roots
 		_, err := a.sync(ctx, app)
 		if err == nil {
-			err = a.inSyncBut(ctx, app, t.objects)
+			err = a.inSync(ctx, app, t.objects)
 		}
 		if refusedByServer(s, t, err) {
 			return nil
@@ -201,7 +201,7 @@ func (a *argo) life(ctx context.Context, s *summary, t gitopsTree, app argoReque
 		return fmt.Errorf("the first sync: %w", err)
 	}
 	errs := inOrder(first.Resources, len(t.objects))
-	if err := a.inSyncBut(ctx, app, t.objects); err != nil {
+	if err := a.inSync(ctx, app, t.objects); err != nil {
 		errs = append(errs, fmt.Errorf("after the first sync: %w", err))
 	}
 	before, err := a.applier.Contents(ctx, t.objects)
@@ -214,7 +214,7 @@ func (a *argo) life(ctx context.Context, s *summary, t gitopsTree, app argoReque
 	if _, err := a.sync(ctx, app); err != nil {
 		return fmt.Errorf("the second sync: %w", err)
 	}
-	if err := a.inSyncBut(ctx, app, t.objects); err != nil {
+	if err := a.inSync(ctx, app, t.objects); err != nil {
 		errs = append(errs, fmt.Errorf("after the second sync: %w", err))
 	}
 	after, err := a.applier.Contents(ctx, t.objects)
@@ -246,13 +246,9 @@ func (a *argo) sync(ctx context.Context, app argoRequest) (argoAnswer, error) {
 	return x, fmt.Errorf("%s: %s\n%s", x.Phase, x.Message, strings.Join(failed, "\n"))
 }
 
-// inSync checks that an Application is what the cluster has.
-func (a *argo) inSync(ctx context.Context, app argoRequest) error {
-	return a.inSyncBut(ctx, app, nil)
-}
-
-// inSyncBut checks the same, but for the roles of a tree that docs/engines/argocd.md says to ignore the rules of.
-func (a *argo) inSyncBut(ctx context.Context, app argoRequest, tree []*unstructured.Unstructured) error {
+// inSync checks that an Application is what the cluster has, but for the roles of its tree that docs/engines/argocd.md
+// says to ignore the rules of.
+func (a *argo) inSync(ctx context.Context, app argoRequest, tree []*unstructured.Unstructured) error {
 	app.Op = "diff"
 	ignored := func(r argoResource) bool {
 		return slices.ContainsFunc(tree, func(o *unstructured.Unstructured) bool {

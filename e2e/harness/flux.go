@@ -125,7 +125,7 @@ func (f *flux) client(kind schema.GroupVersionKind) dynamic.ResourceInterface {
 	return f.cluster.ClientOf(o)
 }
 
-// publish gives a GitRepository a revision: the files below a directory.
+// publish makes the files below a directory a revision of a GitRepository, and returns its name.
 func (f *flux) publish(ctx context.Context, name, dir string) (revision string, err error) {
 	data, err := archive(dir)
 	if err != nil {

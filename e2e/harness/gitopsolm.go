@@ -150,7 +150,7 @@ func (a *argo) handover(ctx context.Context, h askedFor, name string) error {
 	var err error
 	for range 20 { // Argo CD retries; the engine must first see the new API
 		if _, err = a.sync(ctx, app); err == nil {
-			return a.inSync(ctx, app)
+			return a.inSync(ctx, app, nil)
 		}
 		time.Sleep(500 * time.Millisecond)
 	}

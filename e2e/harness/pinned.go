@@ -177,8 +177,8 @@ func (p *pinnedCluster) install(ctx context.Context) error {
 	return err
 }
 
-// refuse gives the pinned CatalogSource all that the source has, as an image under the wrong tag would. OLM resolves
-// it, and the policies refuse its InstallPlans.
+// refuse has the pinned CatalogSource serve all that the source has, as an image under the wrong tag would. OLM
+// resolves it, and the policies refuse its InstallPlans.
 func (p *pinnedCluster) refuse(ctx context.Context, before snapshot, want map[string]bool) error {
 	if err := p.serve(ctx, "community-pinned", "later"); err != nil {
 		return err

@@ -35,11 +35,7 @@ func (c *counts) String() string {
 
 // compare has OLM and olmgen answer a case, and returns OLM's answer and the differences.
 func compare(ctx context.Context, dir string, r runs, total *counts) (*resolvercase.Answer, []string, error) {
-	question, err := resolvercase.Read(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	opened, err := question.Open(dir)
+	question, opened, err := resolvercase.ReadOpened(dir)
 	if err != nil {
 		return nil, nil, err
 	}

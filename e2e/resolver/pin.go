@@ -63,11 +63,7 @@ func (o *options) randomPins(ctx context.Context) error {
 }
 
 func (o *options) pinCase(ctx context.Context, dir string, total *pinCounts) (diffs []string, err error) {
-	question, err := resolvercase.Read(dir)
-	if err != nil {
-		return nil, err
-	}
-	opened, err := question.Open(dir)
+	question, opened, err := resolvercase.ReadOpened(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,16 @@ type Opened struct {
 	sources  []resolve.Source
 }
 
+// ReadOpened reads the question of a case, and its catalogs.
+func ReadOpened(dir string) (*Case, *Opened, error) {
+	c, err := Read(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	o, err := c.Open(dir)
+	return c, o, err
+}
+
 // Open reads the catalogs of a case.
 func (c *Case) Open(dir string) (*Opened, error) {
 	o := &Opened{Refusals: map[string]string{}, catalogs: map[string]*catalog.Catalog{}}

@@ -50,15 +50,11 @@ type oracleCount struct {
 }
 
 func (c *oracleCount) pin(t *testing.T, dir string) {
-	in, err := resolvercase.Read(dir)
+	in, opened, err := resolvercase.ReadOpened(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want, err := resolvercase.ReadAnswer(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened, err := in.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

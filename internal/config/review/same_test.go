@@ -29,11 +29,7 @@ func TestSameOperators(t *testing.T) {
 	}
 	compared, names := 0, 0
 	for _, dir := range dirs {
-		in, err := resolvercase.Read(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		opened, err := in.Open(dir)
+		in, opened, err := resolvercase.ReadOpened(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
