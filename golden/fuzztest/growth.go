@@ -29,12 +29,12 @@ const (
 )
 
 // Growth measures what inputs of sizes n and 4n need, and fails the test if that grows faster than n to the power of
-// limit: the bytes that are allocated beyond what an input of size 1 needs (from 1 MiB: what is less differs from run to
-// run), and the CPU time, of which the least of
-// three runs counts; the larger input is run again only while it is over the limit. n is the first double of a size
-// from which a run takes twice as long as with an input of size 1, and 20 milliseconds longer; no input is larger than
-// most. prepare makes the input, which is not measured, and returns what reads it. What grows too fast in one
-// measurement is measured again. Without OLMGEN_GROWTH in the environment, the test is skipped.
+// limit: the bytes that are allocated beyond what an input of size 1 needs (from 1 MiB: what is less differs from
+// run to run), and the CPU time, of which the least of three runs counts; the larger input is run again only while it
+// is over the limit. n is the first double of a size from which a run takes twice as long as with an input of size 1,
+// and 20 milliseconds longer; no input is larger than most. prepare makes the input, which is not measured, and
+// returns what reads it. What grows too fast in one measurement is measured again. Without OLMGEN_GROWTH in the
+// environment, the test is skipped.
 func Growth(tb testing.TB, limit float64, first, most int, prepare func(n int) func()) {
 	tb.Helper()
 	if !growthPart(tb.Name(), os.Getenv(growthVariable)) {
@@ -73,7 +73,8 @@ func Growth(tb testing.TB, limit float64, first, most int, prepare func(n int) f
 		for range rounds { // a further run can only be less, so what is within the limit stays there
 			large = large.least(readMore)
 			cpu = exponent(float64(small.cpu), float64(large.cpu))
-			memory = exponent(max(float64(small.memory)-float64(base.memory), leastMemory), float64(large.memory)-float64(base.memory))
+			beyond := func(u usage) float64 { return float64(u.memory) - float64(base.memory) }
+			memory = exponent(max(beyond(small), leastMemory), beyond(large))
 			if large.cpu < enough { // too short to be measured
 				cpu = 0
 			}

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/golden"
+	"github.com/olmgen/olmgen/internal/config/adopt/dump"
 )
 
 // port is a cluster with one object of each sort that a plan treats in its own way: ferry leaves with its whole group in
@@ -26,7 +28,8 @@ func port() []map[string]any {
 		item("ClusterServiceVersion", "pier/ferry.v1.0.0", `metadata: {labels: {olm.copiedFrom: harbour}}`),
 		item("ClusterServiceVersion", "pier/other.v1", `metadata: {labels: {olm.copiedFrom: harbour}}`),
 		item("ClusterServiceVersion", "dock/ferry.v1.0.0", `metadata: {labels: {olm.copiedFrom: elsewhere}}`),
-		item("InstallPlan", "harbour/install-ferry", `metadata: {`+owner+`}`), item("InstallPlan", "bay/install-tug", `{}`),
+		item("InstallPlan", "harbour/install-ferry", `metadata: {labels: {operators.coreos.com/ferry.harbour: ""}, `+owner+`}`),
+		item("InstallPlan", "bay/install-tug", `metadata: {labels: {operators.coreos.com/tug.bay: ""}}`),
 		item("OperatorCondition", "harbour/ferry.v1.0.0", `metadata: {`+owner+`}`),
 		item("CatalogSource", "olm/cat", `spec: {sourceType: grpc, image: quay.io/cat}`),
 		item("Deployment", "olm/olm-operator", `spec: {replicas: 3}`),
@@ -184,5 +187,36 @@ func TestOrphansStep(t *testing.T) {
 		if got := slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Title == "Look at what earlier versions left behind" }); got != c.want {
 			t.Errorf("%s: %t", c.what, got)
 		}
+	}
+}
+
+// The restarts of a plan are the objects of its known findings that restart pods, each once.
+func TestRestarts(t *testing.T) {
+	p := Plan{}
+	for _, f := range [][2]string{{restartRule, "Deployment a"}, {rightRule, "Role b"}, {restartRule, "Deployment c"}, {restartRule, "Deployment a"}} {
+		p.Known = append(p.Known, findings.Finding{Rule: f[0], Object: f[1]})
+	}
+	if got, want := p.Restarts(), []string{"Deployment a", "Deployment c"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A plan names restarts and lost rights, about the dump that it makes first. What is refused is nothing that it names.
+func TestKnown(t *testing.T) {
+	image := Change{Field: "spec.image", Applied: true}
+	v := Verification{Objects: []Compared{
+		{Object: "Deployment a", Verdict: Differs, Changes: []Change{image}, Restarts: []string{image.Field}, object: &dump.Object{File: "dump.yaml", Line: 7}},
+		{Object: "Deployment b", Verdict: Differs, Changes: []Change{image}, Immutable: []string{image.Field}},
+		{Object: "Role c", Verdict: Differs, Changes: []Change{image}, Loses: []string{"get pods"}},
+	}}
+	var got []string
+	for _, f := range v.known() {
+		got = append(got, f.File+" "+f.Rule+" "+f.Object)
+		if f.Line != 0 {
+			t.Errorf("line %d", f.Line)
+		}
+	}
+	if want := []string{"backup.yaml restart Deployment a", "backup.yaml right Role c"}; !slices.Equal(slices.Sorted(slices.Values(got)), want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

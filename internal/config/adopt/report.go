@@ -65,10 +65,10 @@ func (v *Verification) Findings() (list []findings.Finding) {
 	return list
 }
 
-// known returns the errors that a plan names, about the dump that it makes first: restarts and lost rights.
+// known returns what a plan names, about the dump that it makes first: restarts and lost rights.
 func (v *Verification) known() (list []findings.Finding) {
 	for _, f := range v.Findings() {
-		if f.Level == findings.Error && (f.Rule == restartRule || f.Rule == rightRule) {
+		if f.Rule == restartRule || f.Rule == rightRule {
 			f.File, f.Line = "backup.yaml", 0
 			list = append(list, f)
 		}
