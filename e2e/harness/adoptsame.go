@@ -212,8 +212,12 @@ func same(before, after *dump.Object) error {
 	a, b := before.Value(), after.Value()
 	x, _, _ := unstructured.NestedFieldNoCopy(a, "metadata", "generation")
 	y, _, _ := unstructured.NestedFieldNoCopy(b, "metadata", "generation")
-	if x != y {
-		return fmt.Errorf("%s had generation %v, and has %v", before.Identity(), x, y)
+	// An annotation of a Deployment raises its generation too (Kubernetes: pkg/registry/apps/deployment/strategy.go)
+	annotated := before.Kind == "Deployment" && reflect.DeepEqual(a["spec"], b["spec"]) &&
+		!maps.Equal(before.Annotations, after.Annotations)
+	if x != y && !annotated {
+		return fmt.Errorf("%s had generation %v, and has %v: %s", before.Identity(), x, y,
+			strings.Join(fields("", tolerance{}.kept(before), tolerance{}.kept(after)), "; "))
 	}
 	for _, field := range []string{"rules", "subjects", "roleRef", "webhooks", "data"} {
 		if fmt.Sprint(a[field]) != fmt.Sprint(b[field]) {

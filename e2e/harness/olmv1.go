@@ -70,6 +70,7 @@ func (o options) olmv1(ctx context.Context, m material) (err error) {
 				err = errors.Join(err, o.inOLMv1(ctx, release, w.gates, func(r *v1Run) error { return r.work(ctx, w) }))
 			}
 		}
+		err = errors.Join(err, o.adoptBesideOLMv1(ctx, release))
 	}
 	return err
 }

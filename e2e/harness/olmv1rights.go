@@ -58,6 +58,17 @@ func (r right) forLater() bool {
 	return r.verb == "list" || r.name != "" && slices.Contains([]string{"update", "patch", "delete"}, r.verb)
 }
 
+// named reports whether OLM v1 names the right. Who may neither bind nor escalate a role needs what it grants, and
+// OLM v1 asks for that.
+func (r right) named(said string) bool {
+	kind, _, _ := strings.Cut(r.resource, "/")
+	if r.verb == "bind" || r.verb == "escalate" {
+		return strings.Contains(said, "pre-authorization failed") ||
+			strings.Contains(said, "attempting to grant RBAC permissions")
+	}
+	return strings.Contains(said, kind) && strings.Contains(said, r.verb)
+}
+
 // rights has OLM v1 install cases with an installer that lacks a right, by turns. Each time the installation must fail
 // for it. Where OLM v1 does not ask for all rights before, those for later may be missing.
 func (r *v1Run) rights(ctx context.Context, cases []v1Case, asked bool) (err error) {
@@ -153,8 +164,7 @@ func (r *v1Run) needs(ctx context.Context, extension apply.Tree, name string, lo
 	if err != nil {
 		return false, err
 	}
-	kind, _, _ := strings.Cut(lost.resource, "/")
-	if said != "" && (!strings.Contains(said, kind) || !strings.Contains(said, lost.verb)) {
+	if said != "" && !lost.named(said) {
 		return false, fmt.Errorf("OLM v1 says something else: %s", said)
 	}
 	if _, errs := r.applier.Apply(ctx, extension); len(errs) > 0 {
