@@ -25,13 +25,6 @@ const (
 // installers is how many bundles are installed without a right.
 const installers = 3
 
-// How many rights of each installer are removed by turns, at most: where OLM v1 asks for all of them, and where it does
-// not, so that each turn can take as long as an installation with its removal.
-const (
-	lostRightsAsked = 24
-	lostRights      = 4
-)
-
 // rolesSettle is how long OLM v1's cache of roles may lag behind.
 const rolesSettle = time.Second
 
@@ -122,14 +115,9 @@ func (r *v1Run) lose(ctx context.Context, c v1Case, asked bool) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	most := lostRights
-	if asked {
-		most = lostRightsAsked
-	}
 	all := rightsOf(extension)
-	tried := every(max(1, (len(all)+most-1)/most), all)
 	var later, superfluous []string
-	for _, lost := range tried {
+	for _, lost := range all {
 		needed, failed := r.needs(ctx, extension, result.Package, lost, before.With(extension.Objects))
 		switch {
 		case failed != nil:
@@ -144,8 +132,8 @@ func (r *v1Run) lose(ctx context.Context, c v1Case, asked bool) (string, error) 
 	if len(superfluous) > 0 {
 		err = errors.Join(err, fmt.Errorf("OLM v1 installs it without %s", strings.Join(superfluous, "; ")))
 	}
-	return fmt.Sprintf("%d of %d rights removed by turns: %d are needed to install, %d later", len(tried), len(all),
-		len(tried)-len(later), len(later)), err
+	return fmt.Sprintf("%d rights removed by turns: %d are needed to install, %d later", len(all),
+		len(all)-len(later), len(later)), err
 }
 
 // needs reports whether an installation fails for the lack of a right. With it, all is then removed again.

@@ -376,11 +376,11 @@ func (p *planner) later() {
 // migrate hands operators to the migration of the OLM project.
 func (p *planner) migrate() {
 	s := Step{Title: "Migrate what OLM v1 takes", Who: byAdmin, Irreversible: true,
-		Text: []string{"A ClusterExtension alone does not take over objects that exist: OLM v1 refuses objects " +
-			"that are not " +
-			"its own. The migration of the OLM project (operator-framework/library-olm) hands them over, one " +
-			"operator at " +
-			"a time. Its command rollback takes the name of the ClusterExtension."}}
+		Text: []string{"A ClusterExtension alone does not take over objects that exist: OLM v1 refuses objects that " +
+			"are not its own. The migration of the OLM project (operator-framework/library-olm) hands them over, one " +
+			"operator at a time. It makes ClusterObjectSets, for which OLM v1 needs its feature gate " +
+			"BoxcutterRuntime. The tests of olmgen cannot run it: try it in a test cluster first. Its command " +
+			"rollback takes the name of the ClusterExtension."}}
 	for _, o := range p.state.All() {
 		m := p.state.Migration(o)
 		if !m.Possible() {
