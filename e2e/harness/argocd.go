@@ -30,6 +30,8 @@ type argoRequest struct {
 	SkipDryRunOnMissingResource bool     `json:"skipDryRunOnMissingResource"`
 	ServerSideDiff              bool     `json:"serverSideDiff"`
 	Seconds                     int      `json:"seconds"`
+
+	Health map[string]string `json:"health"`
 }
 
 type argoAnswer struct {
@@ -127,9 +129,9 @@ func (o options) argocd(ctx context.Context, m material) error {
 		if unrenderable(s, err) {
 			continue
 		}
-		// Applications of every other four trees apply server-side
+		// Applications of every other five trees apply server-side
 		app := argoRequest{App: fmt.Sprintf("app-%d", n), Dirs: t.roots, Namespace: "default",
-			ServerSideApply: n/len(gitopsLayouts)%2 == 1,
+			ServerSideApply: n/len(gitopsLayouts("argocd"))%2 == 1,
 			ServerSideDiff:  !slices.ContainsFunc(t.objects, notServerSide)}
 		if err == nil {
 			err = a.life(ctx, s, t, app)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,16 +22,18 @@ import (
 type handover struct {
 	profile    string
 	flags      []string
+	group      string
 	kind       string // that is asked for the operator
 	expression string // is true when OLM has installed it (docs/engines/flux.md)
 	status     string // that OLM gives it then
 }
 
 var handovers = []handover{
-	{"subscription", []string{"--catalog-source", "olm/catalog"}, "Subscription",
+	{"subscription", []string{"--catalog-source", "olm/catalog"}, "operators.coreos.com", "Subscription",
 		"has(status.state) && status.state == 'AtLatestKnown'",
-		`{"status":{"state":"AtLatestKnown","lastUpdated":"2026-01-01T00:00:00Z"}}`},
-	{"clusterextension", nil, "ClusterExtension",
+		`{"status":{"state":"AtLatestKnown","lastUpdated":"2026-01-01T00:00:00Z","conditions":[{` +
+			`"type":"CatalogSourcesUnhealthy","status":"False","reason":"AllCatalogSourcesHealthy"}]}}`},
+	{"clusterextension", nil, "olm.operatorframework.io", "ClusterExtension",
 		"has(status.conditions) && status.conditions.exists(c, c.type == 'Installed' && c.status == 'True')",
 		`{"status":{"conditions":[{"type":"Installed","status":"True","reason":"Succeeded","message":"installed",` +
 			`"lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`},
@@ -107,23 +110,50 @@ func writeInstance(dir string, o *unstructured.Unstructured, others []string) er
 }
 
 // handovers syncs a request to OLM and a custom resource as one Application. Without SkipDryRunOnMissingResource
-// nothing is synced. With it and a wave the request is there first, and retries end when OLM has installed the CRD.
+// nothing is synced. With it and a wave the custom resource waits until Argo CD's health check of the request says that
+// OLM has installed the operator. Where Argo CD has no such check, retries end when OLM has installed the CRD, or a
+// check of docs/engines/argocd.md is added.
 func (a *argo) handovers(ctx context.Context, o options, s *summary) {
+	checks, err := o.healthChecks()
 	for n, h := range handovers {
-		x, err := o.renderHandover(ctx, a.cluster, h, "argocd")
-		if err == nil {
-			err = a.handover(ctx, x, fmt.Sprintf("handover-%d", n))
+		x, failed := o.renderHandover(ctx, a.cluster, h, "argocd")
+		own := checks[h.group+"_"+h.kind] != ""
+		for _, added := range []map[string]string{nil, checks} {
+			if added != nil && !own {
+				continue // Argo CD's
+			}
+			if failed == nil {
+				failed = a.handover(ctx, x, fmt.Sprintf("handover-%d-%d", n, len(added)), added, !own || added != nil)
+			}
 		}
-		_ = s.add(h.kind+" and a custom resource", apply.Result{Applied: len(x.tree.objects)}, joined(err))
+		_ = s.add(h.kind+" and a custom resource", apply.Result{Applied: len(x.tree.objects)},
+			joined(errors.Join(err, failed)))
 	}
 }
 
-func (a *argo) handover(ctx context.Context, h askedFor, name string) error {
+// healthChecks are the health checks that docs/engines/argocd.md adds to Argo CD, by GROUP_KIND.
+func (o options) healthChecks() (map[string]string, error) {
+	const setting = "resource.customizations.health."
+	data, err := os.ReadFile(filepath.Join(o.root, "docs", "engines", "argocd.md"))
+	if err != nil {
+		return nil, err
+	}
+	_, text, _ := strings.Cut(string(data), "```yaml\n"+setting)
+	text, _, found := strings.Cut(text, "```")
+	if !found {
+		return nil, errors.New("docs/engines/argocd.md has no " + setting)
+	}
+	var checks map[string]string
+	return checks, yaml.UnmarshalStrict([]byte(text), &checks)
+}
+
+func (a *argo) handover(ctx context.Context, h askedFor, name string, health map[string]string, waits bool) error {
 	defer removeTree(ctx, a.applier, h.tree)
 	defer removeTree(ctx, a.applier, gitopsTree{name: name, objects: []*unstructured.Unstructured{h.instance, h.crd}})
 	dir := filepath.Join(h.tree.dir, "..", name)
 	others := []string{"../" + filepath.Base(h.tree.dir)}
-	app := argoRequest{App: name, Dirs: []string{dir}, Namespace: "default", ServerSideDiff: true}
+	app := argoRequest{App: name, Dirs: []string{dir}, Namespace: "default", ServerSideDiff: true, Health: health}
+	h.instance = h.instance.DeepCopy()
 	if err := writeInstance(dir, h.instance, others); err != nil {
 		return err
 	}
@@ -137,6 +167,9 @@ func (a *argo) handover(ctx context.Context, h askedFor, name string) error {
 		"argocd.argoproj.io/sync-options": "SkipDryRunOnMissingResource=true"})
 	if err := writeInstance(dir, h.instance, others); err != nil {
 		return err
+	}
+	if waits {
+		return a.handoverWaits(ctx, h, app)
 	}
 	if _, err := a.sync(ctx, app); err == nil {
 		return errors.New("a custom resource whose CRD is not there is synced")
@@ -155,6 +188,41 @@ func (a *argo) handover(ctx context.Context, h askedFor, name string) error {
 		time.Sleep(500 * time.Millisecond)
 	}
 	return fmt.Errorf("after OLM has installed the CRD: %w", err)
+}
+
+// handoverWaits has OLM install the operator while Argo CD syncs. The sync must not end before, and must succeed.
+func (a *argo) handoverWaits(ctx context.Context, h askedFor, app argoRequest) error {
+	synced := make(chan error, 1)
+	go func() {
+		_, err := a.sync(ctx, app)
+		synced <- err
+	}()
+	for {
+		there, err := a.applier.Get(ctx, h.request)
+		if err != nil {
+			return err
+		}
+		if there != nil {
+			break
+		}
+		select {
+		case err := <-synced:
+			return fmt.Errorf("the sync ends before the %s is there: %w", h.kind, err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	select {
+	case err := <-synced:
+		return fmt.Errorf("the sync ends before OLM has installed anything: %w", err)
+	case <-time.After(3 * time.Second):
+	}
+	if err := h.install(ctx, a.cluster); err != nil {
+		return err
+	}
+	if err := <-synced; err != nil {
+		return fmt.Errorf("while OLM installs the operator: %w", err)
+	}
+	return a.inSync(ctx, app, nil)
 }
 
 // handovers applies a request to OLM as one Kustomization, and a custom resource as another one that depends on it.

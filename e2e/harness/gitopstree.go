@@ -20,17 +20,28 @@ import (
 	"github.com/olmgen/olmgen/golden/corpus"
 )
 
-// gitopsLayouts are the layouts that a GitOps engine builds with kustomize, and the directories that it is pointed to.
-// The layout helm is a chart; e2e/helm compares what it renders to.
-var gitopsLayouts = []struct {
+// gitopsLayout is a layout, and the directories that a GitOps engine is pointed to.
+type gitopsLayout struct {
 	name  string
 	roots []string // patterns
-}{
-	{"flat", []string{"."}},
-	{"by-kind", []string{"."}},
-	{"gitops-catalog", []string{"*/operator/overlays/*"}},
-	{"cluster-scope", []string{"cluster-scope/overlays/prod/common", "*/base"}},
 }
+
+// gitopsLayouts are the layouts that a GitOps engine builds with kustomize, and before them, for Argo CD, the chart.
+func gitopsLayouts(annotations string) []gitopsLayout {
+	kustomized := []gitopsLayout{
+		{"flat", []string{"."}},
+		{"by-kind", []string{"."}},
+		{"gitops-catalog", []string{"*/operator/overlays/*"}},
+		{"cluster-scope", []string{"cluster-scope/overlays/prod/common", "*/base"}},
+	}
+	if annotations == "argocd" {
+		return append(kustomized, gitopsLayout{chart, []string{"."}})
+	}
+	return kustomized
+}
+
+// chart is the layout that is a Helm chart. e2e/helm shows that it has the objects of the layout flat.
+const chart = "helm"
 
 // gitopsTree is what "olmgen render" wrote for a GitOps engine.
 type gitopsTree struct {
@@ -43,7 +54,8 @@ type gitopsTree struct {
 // renderGitOps runs olmgen for a bundle. The n-th tree has the n-th layout, in turns.
 func (o options) renderGitOps(ctx context.Context, dir, bundle, annotations string, n int,
 	more ...string) (t gitopsTree, err error) {
-	layout := gitopsLayouts[n%len(gitopsLayouts)]
+	layouts := gitopsLayouts(annotations)
+	layout := layouts[n%len(layouts)]
 	t = gitopsTree{name: fmt.Sprintf("%s (%s)", short(bundle), layout.name), dir: dir}
 	flags, err := apply.Flags(bundle)
 	if err != nil {
@@ -52,11 +64,25 @@ func (o options) renderGitOps(ctx context.Context, dir, bundle, annotations stri
 	if len(more) == 0 { // a profile that hands over has no CRDs
 		more = []string{"--convert-crds"}
 	}
-	args := append([]string{"render", bundle, "-o", dir, "--layout", layout.name, "--annotations", annotations,
-		"--quiet"}, append(flags, more...)...)
-	out, err := exec.CommandContext(ctx, filepath.Join(o.bin(), "olmgen"), args...).CombinedOutput()
-	if err != nil {
-		return t, fmt.Errorf("olmgen %s: %w\n%s", strings.Join(args, " "), err, out)
+	render := func(dir, layout string) error {
+		args := append([]string{"render", bundle, "-o", dir, "--layout", layout, "--annotations", annotations,
+			"--quiet"}, append(flags, more...)...)
+		out, err := exec.CommandContext(ctx, filepath.Join(o.bin(), "olmgen"), args...).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("olmgen %s: %w\n%s", strings.Join(args, " "), err, out)
+		}
+		return nil
+	}
+	manifests := dir
+	if err := render(dir, layout.name); err != nil {
+		return t, err
+	}
+	if layout.name == chart {
+		manifests = filepath.Join(dir, "..", filepath.Base(dir)+"-flat")
+		defer os.RemoveAll(manifests)
+		if err := render(manifests, "flat"); err != nil {
+			return t, err
+		}
 	}
 	for _, pattern := range layout.roots {
 		found, err := filepath.Glob(filepath.Join(dir, pattern))
@@ -64,13 +90,13 @@ func (o options) renderGitOps(ctx context.Context, dir, bundle, annotations stri
 			return t, err
 		}
 		for _, root := range found {
-			if _, err := os.Stat(filepath.Join(root, "kustomization.yaml")); err == nil &&
-				!slices.Contains(t.roots, root) {
+			_, err := os.Stat(filepath.Join(root, "kustomization.yaml"))
+			if (err == nil || layout.name == chart) && !slices.Contains(t.roots, root) {
 				t.roots = append(t.roots, root)
 			}
 		}
 	}
-	t.objects, err = readTree(dir)
+	t.objects, err = readTree(manifests)
 	if err == nil && (len(t.roots) == 0 || len(t.objects) == 0) {
 		err = fmt.Errorf("%s: %d directories, %d objects", t.name, len(t.roots), len(t.objects))
 	}

@@ -114,6 +114,7 @@ func (e *engine) options(r request) []sync.SyncOpt {
 		sync.WithServerSideApplyManager(manager),
 		sync.WithClientSideApplyMigration(true, common.DefaultClientSideApplyMigrationManager),
 		sync.WithSkipDryRunOnMissingResource(r.SkipDryRunOnMissingResource),
+		sync.WithHealthOverride(r.Health),
 	}
 }
 

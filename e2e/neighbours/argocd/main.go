@@ -2,8 +2,8 @@
 // it, with the options that Argo CD's application controller passes. Requests and answers are JSON, over HTTP on a
 // socket.
 //
-// Argo CD's health checks in Lua are not part of the engine. Only its built-in ones (Deployment, Service, APIService,
-// ...) decide when a sync wave is healthy.
+// Argo CD's health checks in Lua, which are not part of the engine, are read from Argo CD's module and run here: with the
+// engine's own ones (Deployment, Service, APIService, ...) they decide when a sync wave is healthy.
 package main
 
 import (
@@ -29,10 +29,11 @@ type request struct {
 	Namespace string   `json:"namespace"` // of the destination
 	Prune     bool     `json:"prune"`
 	// options of the Application's syncPolicy
-	ServerSideApply             bool `json:"serverSideApply"`
-	SkipDryRunOnMissingResource bool `json:"skipDryRunOnMissingResource"`
-	ServerSideDiff              bool `json:"serverSideDiff"` // of the Application's compare-options
-	Seconds                     int  `json:"seconds"`        // until a sync is given up
+	ServerSideApply             bool    `json:"serverSideApply"`
+	SkipDryRunOnMissingResource bool    `json:"skipDryRunOnMissingResource"`
+	ServerSideDiff              bool    `json:"serverSideDiff"` // of the Application's compare-options
+	Health                      scripts `json:"health"`         // of Argo CD's settings
+	Seconds                     int     `json:"seconds"`        // until a sync is given up
 }
 
 // answer is what became of a request.
