@@ -13,7 +13,9 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olmgen/olmgen/e2e/harness/apply"
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
@@ -165,6 +167,7 @@ func (a *argo) upgrade(ctx context.Context, s *summary, from, to gitopsTree, n i
 	defer removeTree(ctx, a.applier, to)
 	app := argoRequest{App: fmt.Sprintf("upgrade-%d", n), Namespace: "default", Prune: true,
 		ServerSideApply: n%2 == 1, ServerSideDiff: true}
+	defer a.standIn(ctx, from, to)()
 	for _, t := range []gitopsTree{from, to} {
 		app.Dirs = t.roots
 		_, err := a.sync(ctx, app)
@@ -182,6 +185,34 @@ func (a *argo) upgrade(ctx context.Context, s *summary, from, to gitopsTree, n i
 		func(o *unstructured.Unstructured) bool { return isKept(o) || isChild(o) })
 }
 
+// standIn does what cert-manager does for the objects of trees, until the returned function is called: it says that they
+// are ready. Argo CD waits for that.
+func (a *argo) standIn(ctx context.Context, trees ...gitopsTree) (stop func()) {
+	var issued []*unstructured.Unstructured
+	for _, t := range trees {
+		issued = append(issued, only(t.objects, func(o *unstructured.Unstructured) bool {
+			return o.GroupVersionKind().Group == "cert-manager.io"
+		})...)
+	}
+	const ready = `{"status":{"conditions":[{"type":"Ready","status":"True"}]}}`
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for len(issued) > 0 && ctx.Err() == nil {
+			for _, o := range issued { // what is not there yet is tried again
+				_, _ = a.cluster.ClientOf(o).Patch(ctx, o.GetName(), types.MergePatchType, []byte(ready),
+					metav1.PatchOptions{})
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(200 * time.Millisecond):
+			}
+		}
+	}()
+	return func() { cancel(); <-ended }
+}
+
 func joined(err error) []error {
 	if err == nil {
 		return nil
@@ -195,6 +226,7 @@ func (a *argo) life(ctx context.Context, s *summary, t gitopsTree, app argoReque
 		return err
 	}
 	defer removeTree(ctx, a.applier, t)
+	defer a.standIn(ctx, t)()
 	for range only(t.objects, hasAggregatedRules) {
 		s.count("aggregated rules, to be ignored")
 	}

@@ -141,7 +141,7 @@ func (o options) healthChecks() (map[string]string, error) {
 	_, text, _ := strings.Cut(string(data), "```yaml\n"+setting)
 	text, _, found := strings.Cut(text, "```")
 	if !found {
-		return nil, errors.New("docs/engines/argocd.md has no " + setting)
+		return nil, fmt.Errorf("docs/engines/argocd.md has no %sGROUP_KIND", setting)
 	}
 	var checks map[string]string
 	return checks, yaml.UnmarshalStrict([]byte(text), &checks)

@@ -37,9 +37,9 @@ func (s scripts) GetResourceHealth(o *unstructured.Unstructured) (*health.Health
 	l := lua.NewState(lua.Options{SkipOpenLibs: own})
 	defer l.Close()
 	if own {
-		for name, open := range map[string]lua.LGFunction{lua.LoadLibName: lua.OpenPackage, lua.BaseLibName: lua.OpenBase,
-			lua.TabLibName: lua.OpenTable} {
-			if err := l.CallByParam(lua.P{Fn: l.NewFunction(open), Protect: true}, lua.LString(name)); err != nil {
+		// In this order: the base library needs the one that loads.
+		for _, library := range []lua.LGFunction{lua.OpenPackage, lua.OpenBase, lua.OpenTable} {
+			if err := l.CallByParam(lua.P{Fn: l.NewFunction(library), Protect: true}); err != nil {
 				return nil, err
 			}
 		}

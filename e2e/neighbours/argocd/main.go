@@ -2,8 +2,8 @@
 // it, with the options that Argo CD's application controller passes. Requests and answers are JSON, over HTTP on a
 // socket.
 //
-// Argo CD's health checks in Lua, which are not part of the engine, are read from Argo CD's module and run here: with the
-// engine's own ones (Deployment, Service, APIService, ...) they decide when a sync wave is healthy.
+// Argo CD's health checks in Lua, which are not part of the engine, are read from Argo CD's module and run here: with
+// the engine's own ones (Deployment, Service, APIService, ...) they decide when a sync wave is healthy.
 package main
 
 import (
