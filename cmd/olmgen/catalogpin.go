@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/internal/config/pinned"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 )
@@ -102,7 +103,7 @@ func (f *pinFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.forget, "forget", nil,
 		"no cluster has this release any more, `[PACKAGE@]VERSION`; may be repeated")
 	flags.BoolVar(&f.keepNames, "keep-names", false,
-		"give the pinned catalogs the names of their sources, in place of NAME-pinned")
+		"give the pinned catalogs the names of their sources, in place of NAME-pinned; later runs keep the names")
 	flags.StringArrayVar(&f.images, "image", nil,
 		"image of a pinned catalog by digest, `[CATALOG=]IMAGE@sha256:...`; may be repeated")
 	flags.BoolVar(&f.admission, "admission", false,
@@ -139,7 +140,13 @@ func (f *pinFlags) run(cmd *cobra.Command, paths []string) error {
 			}
 		}
 	}
-	o := pinned.Options{KeepNames: f.keepNames, Forget: f.forget, Admission: f.admissionOptions(cmd)}
+	o := pinned.Options{Forget: f.forget, Admission: f.admissionOptions(cmd)}
+	if cmd.Flags().Changed("keep-names") {
+		o.KeepNames = &f.keepNames
+	}
+	if slices.Contains(f.forget, "") {
+		return &usageError{`--forget: ""`, "write [PACKAGE@]VERSION"}
+	}
 	var err error
 	if o.Upgrade, err = pinUpgrades(f.upgrades); err != nil {
 		return err
@@ -148,6 +155,9 @@ func (f *pinFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	if o.Lock, err = pinned.ReadLock(f.output); err != nil {
+		return err
+	}
+	if o.Cluster, err = pinned.ReadCluster(f.output); err != nil {
 		return err
 	}
 	kept, err := pinned.ReadKept(cmd.Context(), f.output, o)
@@ -175,9 +185,15 @@ func (f *pinFlags) run(cmd *cobra.Command, paths []string) error {
 func (f *pinFlags) admissionOptions(cmd *cobra.Command) pinned.AdmissionOptions {
 	changed := cmd.Flags().Changed
 	o := pinned.AdmissionOptions{Write: f.admission, Drop: changed("admission") && !f.admission, Finish: f.finish,
-		File: path.Join(filepath.ToSlash(filepath.Clean(f.output)), pinned.LockName)}
-	if changed("exempt-namespaces") || changed("exempt-users") || changed("exempt-groups") {
-		o.Exempt = &f.exempt
+		File: "what Git approves, and pin again (" +
+			path.Join(filepath.ToSlash(filepath.Clean(f.output)), pinned.LockName) + ")"}
+	for name, to := range map[string][2]*[]string{
+		"exempt-namespaces": {&o.Exempt.Namespaces, &f.exempt.Namespaces},
+		"exempt-users":      {&o.Exempt.Users, &f.exempt.Users},
+		"exempt-groups":     {&o.Exempt.Groups, &f.exempt.Groups}} {
+		if changed(name) {
+			*to[0] = append([]string{}, *to[1]...)
+		}
 	}
 	return o
 }
@@ -227,8 +243,12 @@ func (f *pinFlags) input(cmd *cobra.Command, paths []string, o pinned.Options, k
 	}
 	switch {
 	case len(unknown) > 0:
-		return nil, manifest.WithHint(fmt.Errorf("%s not known: nothing is pinned", text.Count(len(unknown), "object")),
-			"--catalog has the content: NAMESPACE/NAME=DIR of a CatalogSource, NAME=DIR of a ClusterCatalog")
+		err := fmt.Errorf("%s not known: nothing is pinned", text.Count(len(unknown), "object"))
+		if slices.ContainsFunc(unknown, func(u predict.Unknown) bool { return strings.Contains(u.Why, "catalog") }) {
+			err = manifest.WithHint(err,
+				"--catalog has the content: NAMESPACE/NAME=DIR of a CatalogSource, NAME=DIR of a ClusterCatalog")
+		}
+		return nil, err
 	case len(in.Namespaces)+len(in.Extensions) == 0:
 		return nil, manifest.WithHint(fmt.Errorf("no Subscription, OperatorPolicy or ClusterExtension in %s",
 			strings.Join(paths, ", ")), "name the files of one cluster")
@@ -287,6 +307,9 @@ func pinImages(values []string) (map[string]string, error) {
 func (f *pinFlags) deliver(cmd *cobra.Command, r *pinned.Result) error {
 	for _, note := range r.Notes {
 		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+note)
+	}
+	if err := r.CheckForeign(f.output); err != nil {
+		return err
 	}
 	if f.check {
 		c := renderFlags{output: f.output}

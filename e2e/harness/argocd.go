@@ -185,24 +185,48 @@ func (a *argo) upgrade(ctx context.Context, s *summary, from, to gitopsTree, n i
 		func(o *unstructured.Unstructured) bool { return isKept(o) || isChild(o) })
 }
 
-// standIn does what cert-manager does for the objects of trees, until the returned function is called: it says that they
-// are ready. Argo CD waits for that.
+// ofKubernetes reports whether an object is a CRD of a group that Kubernetes reserves. The API server says first that it
+// conforms to the policy for these, and Argo CD takes a CRD with a condition and without Established for degraded
+// (argo-cd: resource_customizations/apiextensions.k8s.io/CustomResourceDefinition/health.lua).
+func ofKubernetes(o *unstructured.Unstructured) bool {
+	return o.GetKind() == "CustomResourceDefinition" && o.GetAnnotations()["api-approved.kubernetes.io"] != ""
+}
+
+// standsIn are the kinds whose controllers do not run, with what they say when all is well. Argo CD waits for that.
+var standsIn = []struct {
+	group, kind, status string
+	subresource         []string // the stub of a CRD has none
+}{
+	{"cert-manager.io", "", `{"status":{"conditions":[{"type":"Ready","status":"True"}]}}`, nil},
+	{"policy", "PodDisruptionBudget", `{"status":{"conditions":[{"type":"DisruptionAllowed","status":"True",` +
+		`"reason":"SufficientPods","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`, []string{"status"}},
+}
+
+// standIn does what the controllers of some kinds do for the objects of trees, until the returned function is called.
 func (a *argo) standIn(ctx context.Context, trees ...gitopsTree) (stop func()) {
-	var issued []*unstructured.Unstructured
-	for _, t := range trees {
-		issued = append(issued, only(t.objects, func(o *unstructured.Unstructured) bool {
-			return o.GroupVersionKind().Group == "cert-manager.io"
-		})...)
+	type written struct {
+		*unstructured.Unstructured
+		status      []byte
+		subresource []string
 	}
-	const ready = `{"status":{"conditions":[{"type":"Ready","status":"True"}]}}`
+	var objects []written
+	for _, t := range trees {
+		for _, o := range t.objects {
+			for _, s := range standsIn {
+				if o.GroupVersionKind().Group == s.group && (s.kind == "" || s.kind == o.GetKind()) {
+					objects = append(objects, written{o, []byte(s.status), s.subresource})
+				}
+			}
+		}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for len(issued) > 0 && ctx.Err() == nil {
-			for _, o := range issued { // what is not there yet is tried again
-				_, _ = a.cluster.ClientOf(o).Patch(ctx, o.GetName(), types.MergePatchType, []byte(ready),
-					metav1.PatchOptions{})
+		for len(objects) > 0 && ctx.Err() == nil {
+			for _, o := range objects { // what is not there yet is tried again
+				_, _ = a.cluster.ClientOf(o.Unstructured).Patch(ctx, o.GetName(), types.MergePatchType, o.status,
+					metav1.PatchOptions{}, o.subresource...)
 			}
 			select {
 			case <-ctx.Done():
@@ -231,10 +255,19 @@ func (a *argo) life(ctx context.Context, s *summary, t gitopsTree, app argoReque
 		s.count("aggregated rules, to be ignored")
 	}
 	first, err := a.sync(ctx, app)
+	if err != nil && strings.Contains(err.Error(), "Failed: CRD is not established") &&
+		slices.ContainsFunc(t.objects, ofKubernetes) {
+		s.count("a CRD of *.k8s.io that is degraded until it is established")
+		_, err = a.sync(ctx, app)
+		first.Resources = nil // in two parts
+	}
 	if err != nil {
 		return fmt.Errorf("the first sync: %w", err)
 	}
-	errs := inOrder(first.Resources, len(t.objects))
+	var errs []error
+	if first.Resources != nil {
+		errs = inOrder(first.Resources, len(t.objects))
+	}
 	if err := a.inSync(ctx, app, t.objects); err != nil {
 		errs = append(errs, fmt.Errorf("after the first sync: %w", err))
 	}
@@ -273,7 +306,9 @@ func (a *argo) sync(ctx context.Context, app argoRequest) (argoAnswer, error) {
 	}
 	var failed []string
 	for _, r := range x.Resources {
-		if r.Status == "SyncFailed" || r.Message != "" && x.Phase == "Running" {
+		// "PHASE: " is before the message of what has not succeeded.
+		if r.Status == "SyncFailed" || slices.ContainsFunc([]string{"Running", "Failed", "Error"},
+			func(phase string) bool { return strings.HasPrefix(r.Message, phase+":") }) {
 			failed = append(failed, r.String())
 		}
 	}

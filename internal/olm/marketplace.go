@@ -11,6 +11,14 @@ const NamespaceMarketplace = "openshift-marketplace"
 var DefaultCatalogSources = []string{"community-operators", "certified-operators", "redhat-operators",
 	"redhat-marketplace"}
 
+// defaultClusterCatalogs are the ClusterCatalogs that OpenShift installs (openshift/operator-framework-operator-controller:
+// openshift/catalogd/manifests).
+var defaultClusterCatalogs = []string{"openshift-community-operators", "openshift-certified-operators",
+	"openshift-redhat-operators", "openshift-redhat-marketplace"}
+
+// IsDefaultClusterCatalog reports whether a ClusterCatalog is one of OpenShift's own.
+func IsDefaultClusterCatalog(name string) bool { return slices.Contains(defaultClusterCatalogs, name) }
+
 // IsDefaultCatalogSource reports whether a CatalogSource is one of OpenShift's own.
 func IsDefaultCatalogSource(namespace, name string) bool {
 	return namespace == NamespaceMarketplace && slices.Contains(DefaultCatalogSources, name)

@@ -2,6 +2,7 @@ package pinned
 
 import (
 	"bytes"
+	"errors"
 	"maps"
 	"path"
 	"reflect"
@@ -11,6 +12,7 @@ import (
 	"github.com/olmgen/olmgen/internal/catalog/pin"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/predict"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -30,11 +32,21 @@ type Exempt struct {
 
 // AdmissionOptions say what becomes of the admission policies.
 type AdmissionOptions struct {
-	Write  bool    // policies are written; else only if the lock has them
-	Drop   bool    // and not any more
-	Finish bool    // only what is pinned now is taken
-	Exempt *Exempt // nil: as the lock has it
-	File   string  // the lock, as the messages of the policies name it
+	Write  bool   // policies are written; else only if the lock has them
+	Drop   bool   // and not any more
+	Finish bool   // only what is pinned now is taken
+	Exempt Exempt // nil: as the lock has it
+	File   string // what to change, as the messages of the policies name it
+}
+
+// change takes over what another one says.
+func (e *Exempt) change(to Exempt) {
+	for into, list := range map[*[]string][]string{&e.Namespaces: to.Namespaces, &e.Users: to.Users,
+		&e.Groups: to.Groups} {
+		if list != nil {
+			*into = list
+		}
+	}
 }
 
 const admissionFile = "admission.yaml"
@@ -45,6 +57,17 @@ func (o *Options) keeps() (old *Admission, policies bool) {
 		old = o.Lock.Admission
 	}
 	return old, !o.Admission.Drop && (old != nil || o.Admission.Write)
+}
+
+// checkAdmission refuses what is said of policies if there are none.
+func (o *Options) checkAdmission() error {
+	a := o.Admission
+	if _, policies := o.keeps(); !policies && (a.Finish || a.Exempt.Namespaces != nil || a.Exempt.Users != nil ||
+		a.Exempt.Groups != nil) {
+		return manifest.WithHint(errors.New("there are no admission policies to finish or to exempt somebody from"),
+			"--admission writes them")
+	}
+	return nil
 }
 
 // admission returns the policies as a file, and notes them in the lock; nil if there are none.
@@ -65,9 +88,7 @@ func (r *Result) admission(in *Input, o Options) ([]byte, error) {
 			now.Previous = &both
 		}
 	}
-	if a.Exempt != nil {
-		now.Exempt = *a.Exempt
-	}
+	now.change(a.Exempt)
 	if a.Finish {
 		now.Previous = nil
 	}
@@ -171,6 +192,6 @@ func (r *Result) addAdmission(in *Input, o Options) (string, error) {
 	if err != nil || data == nil {
 		return "", err
 	}
-	r.add(path.Join("cluster", admissionFile), data)
+	r.add(path.Join(clusterDir, admissionFile), data)
 	return admissionFile, nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -23,6 +22,12 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/templates"
+)
+
+// The directory for the cluster, and the file for oc-mirror.
+const (
+	clusterDir   = "cluster"
+	imagesetFile = "imageset.yaml"
 )
 
 func (r *Result) add(path string, data []byte) {
@@ -171,18 +176,30 @@ func (r *Result) cluster(in *Input, o Options, dirs []string) error {
 		}
 	}
 	switch {
-	case len(missing) == len(r.Catalogs) && o.Admission.Write:
-		return errors.New("admission policies name the images of the pinned catalogs by digest, and none is known")
-	case len(missing) == len(r.Catalogs):
-		return nil
+	case len(missing) > 0 && o.Admission.Write:
+		return manifest.WithHint(fmt.Errorf("admission policies name the images of the pinned catalogs by digest, and "+
+			"that of %s is not known", text.And(missing)), "pin without --admission, build and push the catalogs, and "+
+			"give --image")
 	case len(missing) > 0:
-		return manifest.WithHint(fmt.Errorf("the image of %s is not known", text.And(missing)),
-			"build and push each catalog, and give the images of all of them")
+		if len(o.Images)+len(o.Cluster) > 0 {
+			r.Notes = append(r.Notes, fmt.Sprintf("the image of %s is not known. What the directory has for the cluster "+
+				"stays as it is until you build and push each catalog, and give the images of all of them",
+				text.And(missing)))
+		}
+		old, policies := o.keeps()
+		if r.Files = append(r.Files, o.Cluster...); policies {
+			r.Lock.Admission = old
+		}
+		return nil
 	case len(stale) > 0:
 		r.Notes = append(r.Notes, fmt.Sprintf("the image of %s is of an earlier content: build and push it, and give "+
 			"the new digest", text.And(stale)))
 	}
 	for _, c := range r.Catalogs {
+		if c.To.Namespace == "" && olm.IsDefaultClusterCatalog(c.To.Name) {
+			r.Notes = append(r.Notes, fmt.Sprintf("%s is a ClusterCatalog of OpenShift, which restores its image: pin "+
+				"without --keep-names", c.To))
+		}
 		if olm.IsDefaultCatalogSource(c.To.Namespace, c.To.Name) {
 			r.Notes = append(r.Notes, fmt.Sprintf("%s is a CatalogSource of OpenShift, which restores it: disable it "+
 				"in spec.sources of the OperatorHub cluster before the pinned one is applied", c.To))
@@ -204,7 +221,7 @@ func (r *Result) clusterFiles(in *Input, o Options, dirs []string) error {
 		if err != nil {
 			return err
 		}
-		r.add(path.Join("cluster", file), data)
+		r.add(path.Join(clusterDir, file), data)
 		resources = append(resources, file)
 		images = append(images, image)
 	}
@@ -219,9 +236,9 @@ func (r *Result) clusterFiles(in *Input, o Options, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	r.add("cluster/kustomization.yaml", component)
+	r.add(clusterDir+"/kustomization.yaml", component)
 	imageset, err := pin.ImageSet(r.Catalogs, images)
-	r.add("imageset.yaml", imageset)
+	r.add(imagesetFile, imageset)
 	return err
 }
 

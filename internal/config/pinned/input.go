@@ -33,6 +33,10 @@ func FromTree(ctx context.Context, t *tree.Tree, namespace string, catalogs pred
 	list, unknown := predict.SubscribedNamespaces(ctx, t, namespace, catalogs)
 	for _, one := range list {
 		n := Namespace{State: one.State}
+		var named []pin.Package
+		for i := range n.State.Subscriptions {
+			named = append(named, pin.PackageOf(&n.State.Subscriptions[i]))
+		}
 		original(n.State, lock)
 		for i := range n.State.Subscriptions {
 			s := &n.State.Subscriptions[i]
@@ -40,6 +44,7 @@ func FromTree(ctx context.Context, t *tree.Tree, namespace string, catalogs pred
 			if err != nil {
 				return nil, nil, err
 			}
+			o.Pinned = pin.PackageOf(s) != named[i]
 			n.Operators = append(n.Operators, *o)
 		}
 		in.Namespaces = append(in.Namespaces, n)
@@ -65,17 +70,29 @@ const (
 	fieldVersions    = "spec.versions"
 	fieldStartingCSV = "spec.startingCSV"
 	fieldSource      = "source" // of a RenderConfig
+	fieldNamespace   = "subscription.catalogSource.namespace"
 )
 
 func operatorOf(o *manifest.Object) Operator {
 	return Operator{Name: o.Name, File: o.File, Line: o.Line, Object: o.Identity(), InGit: true}
 }
 
-// original makes the Subscriptions of pinned catalogs ask for their sources, and leaves the pinned catalogs out.
+// original makes the Subscriptions of pinned catalogs ask for their sources, and leaves the pinned catalogs out. One whose
+// source is not there stands for it.
 func original(state *resolve.State, lock *Lock) {
-	var catalogs []resolve.Source
+	var catalogs, pinned []resolve.Source
 	for _, c := range state.Catalogs {
-		if s := (pin.Source{Namespace: c.Namespace, Name: c.Name}); lock.Original(s) == s {
+		s := pin.Source{Namespace: c.Namespace, Name: c.Name}
+		from := lock.Original(s)
+		if from == s {
+			catalogs = append(catalogs, c)
+			continue
+		}
+		c.Namespace, c.Name = from.Namespace, from.Name
+		pinned = append(pinned, c)
+	}
+	for _, c := range pinned {
+		if !slices.ContainsFunc(catalogs, c.Same) {
 			catalogs = append(catalogs, c)
 		}
 	}
@@ -103,7 +120,10 @@ func originals(sources []extension.Source, lock *Lock) (out []extension.Source) 
 func ofSubscription(s *resolve.Subscription, by predict.Subscriber, state *resolve.State) (*Operator, error) {
 	o := operatorOf(by.Object)
 	o.Name = s.Name
-	o.InGit = by.Policy == nil
+	o.InGit, o.Policy = by.Policy == nil, by.Policy
+	if o.Policy != nil {
+		o.Nobody = slices.DeleteFunc(slices.Clone(o.Policy.Versions), func(name string) bool { return has(state, name) })
+	}
 	if p := content(state, pin.PackageOf(s)); p != nil {
 		channel := s.Channel
 		if channel == "" {
@@ -122,6 +142,18 @@ func ofSubscription(s *resolve.Subscription, by predict.Subscriber, state *resol
 		o.Approved, o.By = s.StartingCSV, fieldStartingCSV
 	}
 	return &o, nil
+}
+
+// has reports whether a catalog of a namespace has a bundle, of any package: an OperatorPolicy approves dependencies too.
+func has(state *resolve.State, bundle string) bool {
+	return slices.ContainsFunc(state.Catalogs, func(s resolve.Source) bool {
+		for _, p := range s.Catalog.Packages {
+			if p.Bundle(bundle) != nil {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // FromConfig reads what the operators of a RenderConfig ask for: a Subscription for each, or a ClusterExtension where
@@ -156,7 +188,9 @@ func FromConfig(ctx context.Context, c *config.Config, o config.Options, kept *K
 				in.Extensions = append(in.Extensions, extensionAt(p, b, *op, from))
 				continue
 			}
-			n.add(p, b, *op, from)
+			if err := n.add(p, b, *op, from); err != nil {
+				return nil, err
+			}
 		}
 		if len(n.Operators) > 0 {
 			in.Namespaces = append(in.Namespaces, n)
@@ -237,7 +271,8 @@ func ofPlace(p *config.CatalogPlace, b config.Bundle, profile generate.Profile) 
 	return o, nil
 }
 
-func (n *Namespace) add(p *config.CatalogPlace, b config.Bundle, o Operator, from pin.Source) {
+// add adds an operator. Its catalog is in the namespace or in the one whose catalogs serve all namespaces.
+func (n *Namespace) add(p *config.CatalogPlace, b config.Bundle, o Operator, from pin.Source) error {
 	s := resolve.Subscription{Name: p.Name, Package: p.Package.Name, Channel: b.Channel,
 		Source: from.Name, SourceNamespace: from.Namespace}
 	if p.Channel != nil {
@@ -247,8 +282,16 @@ func (n *Namespace) add(p *config.CatalogPlace, b config.Bundle, o Operator, fro
 	if !slices.ContainsFunc(n.State.Catalogs, source.Same) {
 		n.State.Catalogs = append(n.State.Catalogs, source)
 	}
-	n.State.GlobalNamespace = s.SourceNamespace
+	if s.SourceNamespace != n.State.Namespace {
+		if n.global != "" && n.global != s.SourceNamespace {
+			return o.refuse(fmt.Sprintf("its catalog is in namespace %s, and that of another operator of namespace %s in "+
+				"%s: OLM has one global namespace", s.SourceNamespace, n.State.Namespace, n.global),
+				"name catalogs of one namespace", fieldNamespace)
+		}
+		n.global, n.State.GlobalNamespace = s.SourceNamespace, s.SourceNamespace
+	}
 	n.State.Subscriptions, n.Operators = append(n.State.Subscriptions, s), append(n.Operators, o)
+	return nil
 }
 
 func extensionAt(p *config.CatalogPlace, b config.Bundle, o Operator, from pin.Source) Extension {

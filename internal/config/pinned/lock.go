@@ -12,10 +12,12 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/internal/catalog/pin"
 	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/output"
 )
 
 // LockName is the name of the file in a pin's directory that says what is approved and what may be installed.
@@ -60,16 +62,25 @@ type Locked struct {
 
 func (o *Locked) pkg() pin.Package { return pin.Package{Source: sourceOf(o.Catalog), Name: o.Package} }
 
+// same reports whether both are one operator of a cluster. A ClusterExtension may take it from several catalogs.
+func (o *Locked) same(other *Locked) bool {
+	return o.Namespace == other.Namespace && o.ClusterExtension == other.ClusterExtension && o.Package == other.Package &&
+		(o.Catalog == other.Catalog || o.ClusterExtension != "")
+}
+
 const lockHead = `# olmgen catalog pin writes and reads this file. Commit it.
 # approved: the release that the pinned catalogs lead to. installed: other releases that clusters may have.
 `
 
-// ReadLock reads the lock of a directory; nil if there is none.
+// ReadLock reads the lock of a directory; nil if there is none. One that olmgen has written there must be there.
 func ReadLock(dir string) (*Lock, error) {
 	name := filepath.Join(dir, LockName)
 	data, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		if written, err := output.Recorded(dir); err != nil || !slices.Contains(written, LockName) {
+			return nil, err
+		}
+		return nil, refuseLock(name, "it is gone, and %s says that olmgen wrote it", output.LockName)
 	}
 	if err != nil {
 		return nil, err
@@ -159,6 +170,87 @@ func (l *Lock) find(namespace, extension string, p pin.Package) *Locked {
 		}
 	}
 	return nil
+}
+
+// keepsNames reports whether the pinned catalogs have the names of their sources. l may be nil; ok says whether it has
+// catalogs.
+func (l *Lock) keepsNames() (keeps, ok bool) {
+	if l == nil || len(l.Catalogs) == 0 {
+		return false, false
+	}
+	return l.Catalogs[0].Name == l.Catalogs[0].Source, true
+}
+
+// follow returns a lock in which the operators of a namespace are of the catalogs that its Subscriptions name now: who
+// changes spec.source of a Subscription has the same operator in the cluster, and its dependencies. l may be nil.
+func (l *Lock) follow(namespaces []Namespace) *Lock {
+	if l == nil {
+		return nil
+	}
+	moved := *l
+	moved.Operators = slices.Clone(l.Operators)
+	for i := range namespaces {
+		state := namespaces[i].State
+		to := map[string]pin.Source{} // by the catalog that is named no more
+		for j := range state.Subscriptions {
+			p := pin.PackageOf(&state.Subscriptions[j])
+			if l.find(state.Namespace, "", p) != nil {
+				continue
+			}
+			for _, o := range l.Operators {
+				if o.Namespace == state.Namespace && o.Package == p.Name && o.Subscription != "" {
+					to[o.Catalog] = p.Source
+				}
+			}
+		}
+		for j := range moved.Operators {
+			o := &moved.Operators[j]
+			source, ok := to[o.Catalog]
+			p := pin.Package{Source: source, Name: o.Package}
+			if !ok || o.Namespace != state.Namespace || content(state, p) == nil {
+				continue
+			}
+			asked := slices.ContainsFunc(state.Subscriptions, func(s resolve.Subscription) bool {
+				return pin.PackageOf(&s) == o.pkg()
+			})
+			if !asked && moved.find(state.Namespace, "", p) == nil {
+				o.Catalog = source.String()
+			}
+		}
+	}
+	return &moved
+}
+
+// next returns what became of an operator of an earlier lock, or nil.
+func (l *Lock) next(of *Locked) *Locked {
+	if o := l.find(of.Namespace, of.ClusterExtension, of.pkg()); o != nil {
+		return o
+	}
+	i := slices.IndexFunc(l.Operators, func(o Locked) bool { return o.same(of) })
+	if i < 0 {
+		return nil
+	}
+	return &l.Operators[i]
+}
+
+// extension returns what a lock has of a ClusterExtension: of a catalog that it may take its operator from, else of one
+// that it took it from. l may be nil.
+func (l *Lock) extension(x *Extension) (list []*Locked) {
+	if l == nil {
+		return nil
+	}
+	for _, s := range x.Sources {
+		if o := l.find("", x.Name, pin.Package{Source: pin.Source{Name: s.Name}, Name: x.Request.Package}); o != nil {
+			list = append(list, o)
+		}
+	}
+	for i := range l.Operators {
+		o := &l.Operators[i]
+		if len(list) == 0 && o.ClusterExtension == x.Name && o.Package == x.Request.Package && x.Name != "" {
+			return []*Locked{o}
+		}
+	}
+	return list
 }
 
 // image returns the image of a pinned catalog and the content that it was given for; empty if there is none. l may be

@@ -22,6 +22,7 @@ import (
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/internal/catalog/pin"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 )
@@ -36,6 +37,8 @@ type Input struct {
 type Namespace struct {
 	State     *resolve.State // with what is known to be installed
 	Operators []Operator     // in the order of State.Subscriptions
+
+	global string // the namespace of the catalogs of a RenderConfig; empty if they are in the namespace itself
 }
 
 // Extension is a ClusterExtension.
@@ -56,7 +59,10 @@ type Operator struct {
 	Approved string // the release that Git approves; empty if it says none
 	By       string // the field of the object that says so
 
-	InGit bool // the Subscription or ClusterExtension is there, under this name
+	InGit  bool                // the Subscription or ClusterExtension is there, under this name
+	Policy *olm.OperatorPolicy // that makes the Subscription; nil if there is none
+	Pinned bool                // the policy names the pinned catalog
+	Nobody []string            // versions of the policy that no catalog has
 }
 
 // Options say what changes from one pin to the next.
@@ -64,9 +70,10 @@ type Options struct {
 	Lock      *Lock             // of the directory; nil if there is none
 	Upgrade   map[string]string // a version, or "" for what resolves now, by package
 	Forget    []string          // versions or names that no cluster has any more, [PACKAGE@]VERSION
-	KeepNames bool              // the pinned catalogs have the names of their sources
+	KeepNames *bool             // the pinned catalogs have the names of their sources; nil: as the lock has it
 	Images    map[string]string // of the pinned catalogs, by digest; the key "" is the only one
 	Admission AdmissionOptions
+	Cluster   output.Files // what the directory has for the cluster
 }
 
 // Result is a pin and its files.
@@ -80,7 +87,14 @@ type Result struct {
 // Make makes a pin. The error is a *manifest.Error with the place of what is wrong in Git, a *pin.Refusal, or about the
 // options.
 func Make(ctx context.Context, in *Input, o Options) (*Result, error) {
+	if err := o.checkAdmission(); err != nil {
+		return nil, err
+	}
+	o.Lock = o.Lock.follow(in.Namespaces)
 	m := &maker{input: in, options: o, forget: map[string]bool{}}
+	if err := m.chooseNames(); err != nil {
+		return nil, err
+	}
 	if err := m.checkUpgrades(); err != nil {
 		return nil, err
 	}
@@ -113,7 +127,7 @@ func Make(ctx context.Context, in *Input, o Options) (*Result, error) {
 	if err := m.checkForgotten(r.Lock); err != nil {
 		return nil, err
 	}
-	r.Notes = slices.Concat(m.notes(r.Lock), m.sayDependencies(made), m.sayManual())
+	r.Notes = slices.Concat(m.notes(r.Lock), m.sayDependencies(made), m.sayPolicies(r), m.sayManual())
 	return r, r.makeFiles(in, o)
 }
 
@@ -121,11 +135,31 @@ type maker struct {
 	input   *Input
 	options Options
 	forget  map[string]bool // names of releases
+
+	keepNames bool
+}
+
+// chooseNames finds how the pinned catalogs are named: as in the lock. Clusters use these names.
+func (m *maker) chooseNames() error {
+	keeps, ok := m.options.Lock.keepsNames()
+	given := m.options.KeepNames
+	if m.keepNames = keeps; !ok {
+		m.keepNames = given != nil && *given
+	}
+	if given == nil || *given == m.keepNames {
+		return nil
+	}
+	are, name := "names of their own", m.options.Lock.Catalogs[0].Name
+	if keeps {
+		are = "the names of their sources"
+	}
+	return manifest.WithHint(fmt.Errorf("the catalogs of this pin have %s, such as %s, and clusters use them", are, name),
+		"leave out --keep-names, or pin into another directory")
 }
 
 // rename returns the name of the pinned catalog of a catalog.
 func (m *maker) rename(s pin.Source) pin.Source {
-	if !m.options.KeepNames {
+	if !m.keepNames {
 		s.Name += "-pinned"
 	}
 	return s
@@ -154,7 +188,12 @@ func (m *maker) namespace(n *Namespace) (*pin.Namespace, error) {
 		s := &state.Subscriptions[i]
 		p := pin.PackageOf(s)
 		source := content(state, p)
-		if source == nil {
+		switch {
+		case source == nil && !slices.ContainsFunc(state.Catalogs, resolve.Source{Namespace: p.Source.Namespace,
+			Name: p.Source.Name}.Same):
+			return nil, n.Operators[i].refuse(fmt.Sprintf("nobody says what catalog %s serves", p.Source),
+				fmt.Sprintf("--catalog %s=DIR", p.Source), "")
+		case source == nil:
 			return nil, n.Operators[i].refuse(fmt.Sprintf("catalog %s has no package %s", p.Source, p.Name), "", "")
 		}
 		approved, err := m.approved(&n.Operators[i], m.options.Lock.find(state.Namespace, "", p), source)
@@ -249,24 +288,32 @@ func (m *maker) extension(x *Extension) (*pin.Extension, error) {
 	if x.Installed != nil {
 		out.Installed = append(out.Installed, x.Installed.Name)
 	}
+	locked := m.options.Lock.extension(x)
+	for i := range locked {
+		out.Installed = append(out.Installed, m.installed(locked[i])...)
+	}
+	if out.Approved != "" {
+		return out, nil
+	}
+	_, upgrade := m.options.Upgrade[x.Request.Package]
+	if len(locked) > 0 && !upgrade {
+		out.Approved = locked[0].Approved
+		return out, nil
+	}
+	var err error
 	for _, s := range x.Sources {
 		p := s.Catalog.Packages[x.Request.Package]
-		key := pin.Package{Source: pin.Source{Name: s.Name}, Name: x.Request.Package}
-		locked := m.options.Lock.find("", x.Name, key)
 		if p == nil {
 			continue
 		}
-		if out.Approved == "" {
-			var err error
-			if out.Approved, err = m.approved(&x.Operator, locked, p); err != nil {
-				return nil, err
-			}
+		release, failed := m.wanted(p)
+		if failed == nil {
+			out.Approved, err = release, nil
+			break
 		}
-		if locked != nil {
-			out.Installed = append(out.Installed, m.installed(locked)...)
-		}
+		err = cmp.Or(err, failed)
 	}
-	return out, nil
+	return out, err
 }
 
 // operators returns all operators with their packages.
@@ -333,7 +380,7 @@ func (m *maker) checkForget() error {
 		found = slices.Compact(found)
 		switch {
 		case len(found) == 0:
-			return fmt.Errorf("%s names no release of %s that clusters may have", LockName, what)
+			return fmt.Errorf("%s names no release %q that clusters may have", LockName, what)
 		case len(found) > 1:
 			return manifest.WithHint(fmt.Errorf("%s is a release of several packages: %s", what, text.And(found)),
 				"name one of them")
@@ -452,9 +499,12 @@ func (m *maker) lock(made *pin.Pin) *Lock {
 
 // keepInstalled adds the releases of the old lock to those that clusters may have.
 func (m *maker) keepInstalled(o *Locked) {
-	p := o.pkg()
-	if old := m.options.Lock.find(o.Namespace, o.ClusterExtension, p); old != nil {
-		o.Installed = append(o.Installed, m.installed(old)...)
+	if m.options.Lock != nil {
+		for i := range m.options.Lock.Operators {
+			if old := &m.options.Lock.Operators[i]; old.same(o) {
+				o.Installed = append(o.Installed, m.installed(old)...)
+			}
+		}
 	}
 	o.Installed = slices.DeleteFunc(o.Installed, func(name string) bool { return name == "" || name == o.Approved })
 	slices.Sort(o.Installed)
@@ -465,7 +515,7 @@ func (m *maker) keepInstalled(o *Locked) {
 // of Git reaches them, and OLM resolves nothing in a namespace where one names a catalog that is gone (spec
 // v0-resolver 7).
 func (m *maker) sayDependencies(made *pin.Pin) (notes []string) {
-	if m.options.Lock != nil || m.options.KeepNames {
+	if m.options.Lock != nil || m.keepNames {
 		return nil
 	}
 	for i, list := range made.Namespaces {
@@ -483,12 +533,36 @@ func (m *maker) sayDependencies(made *pin.Pin) (notes []string) {
 	return notes
 }
 
+// sayPolicies names what OperatorPolicies approve that no catalog has, and those that take their operators from elsewhere:
+// the component has no patch for them.
+func (m *maker) sayPolicies(r *Result) (notes []string) {
+	for _, n := range m.input.Namespaces {
+		for i := range n.State.Subscriptions {
+			o, from := &n.Operators[i], pin.PackageOf(&n.State.Subscriptions[i]).Source
+			if o.Policy == nil {
+				continue
+			}
+			of := o.Policy.Object
+			where := fmt.Sprintf("%s:%d: %s", of.File, of.Line, of.Identity())
+			if len(o.Nobody) > 0 {
+				notes = append(notes, fmt.Sprintf("%s: %s: no catalog has %s", where, fieldVersions, text.And(o.Nobody)))
+			}
+			if to := r.to(from); !o.Pinned && to != from {
+				notes = append(notes, fmt.Sprintf("%s: no patch changes it: set spec.subscription.source to %s", where,
+					to.Name))
+			}
+		}
+	}
+	return notes
+}
+
 // sayManual names the Subscriptions whose InstallPlans somebody still approves in the cluster.
 func (m *maker) sayManual() []string {
 	var manual []string
 	for _, n := range m.input.Namespaces {
 		for i := range n.State.Subscriptions {
-			if s := &n.State.Subscriptions[i]; s.Manual && !s.Automatic() {
+			by := n.Operators[i].Policy
+			if s := &n.State.Subscriptions[i]; s.Manual && !s.Automatic() && (by == nil || !by.Automatic) {
 				manual = append(manual, n.State.Namespace+"/"+s.Name)
 			}
 		}
@@ -508,8 +582,7 @@ func (m *maker) notes(now *Lock) (notes []string) {
 		return nil
 	}
 	for _, o := range old.Operators {
-		p := o.pkg()
-		next := now.find(o.Namespace, o.ClusterExtension, p)
+		next := now.next(&o)
 		where := cmp.Or(o.Namespace, "ClusterExtension "+o.ClusterExtension)
 		switch {
 		case next == nil:
@@ -517,7 +590,7 @@ func (m *maker) notes(now *Lock) (notes []string) {
 				"installed until somebody removes it", where, o.Package, o.Approved))
 		case next.Left && !o.Left:
 			notes = append(notes, fmt.Sprintf("%s: nothing requires package %s any more. %s stays pinned, because OLM "+
-				"does not remove it. Forget %[2]s@%[3]s once no cluster has it", where, o.Package, o.Approved))
+				"does not remove it. Once no cluster has it, give --forget %[2]s@%[3]s", where, o.Package, o.Approved))
 		case next.Approved != o.Approved:
 			notes = append(notes, fmt.Sprintf("%s: package %s moves from %s to %s", where, o.Package, o.Approved,
 				next.Approved))

@@ -8,11 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/catalog/pin"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/predict"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/output"
 )
 
 // Kept are the pinned catalogs of the earlier run. A pin changes only if Git does, so what their sources do not have
@@ -41,11 +44,65 @@ func ReadKept(ctx context.Context, dir string, o Options) (*Kept, error) {
 		}
 		c, err := catalog.Read(ctx, path, catalog.Options{})
 		if err != nil {
-			return nil, err
+			return nil, manifest.WithHint(err, "olmgen wrote it: restore it from Git, or delete "+filepath.ToSlash(path)+
+				", and it is written again")
 		}
 		k.catalogs[made[i].Source] = c
 	}
 	return k, nil
+}
+
+// ReadCluster returns what an earlier run has written for the cluster.
+func ReadCluster(dir string) (files output.Files, err error) {
+	written, err := output.Recorded(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range written {
+		if !strings.HasPrefix(name, clusterDir+"/") && name != imagesetFile {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, output.File{Path: name, Data: data})
+	}
+	return files, nil
+}
+
+// CheckForeign refuses files in the directories of catalogs that olmgen has not written: an image would serve them.
+func (r *Result) CheckForeign(dir string) error {
+	written, err := output.Recorded(dir)
+	if err != nil {
+		return err
+	}
+	for _, f := range r.Files {
+		written = append(written, f.Path)
+	}
+	for _, sub := range directories(r.Catalogs) {
+		err := filepath.WalkDir(filepath.Join(dir, "catalogs", sub), func(name string, d fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil || d.IsDir() {
+				return err
+			}
+			path, err := filepath.Rel(dir, name)
+			if err != nil || slices.Contains(written, filepath.ToSlash(path)) {
+				return err
+			}
+			return manifest.WithHint(fmt.Errorf("%s is not of the pin, and its catalog would serve it",
+				filepath.ToSlash(name)), "move it elsewhere")
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Notes name the releases that only the pin has.
