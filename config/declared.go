@@ -63,16 +63,16 @@ var declared = []Option{
 		Text: "a file that maps images to mirrors: a list mirrors with source and mirror, or an " +
 			"ImageDigestMirrorSet"},
 	{Name: "kubeVersion", Flag: "kube-version",
-		Brief: "the Kubernetes version of the cluster", Value: "VERSION", NotEmpty: true, Topic: TopicObjects,
-		ID: OptionKubeVersion,
+		Brief: "the Kubernetes version of the cluster", Value: "VERSION", NotEmpty: true, Once: true,
+		Topic: TopicObjects, ID: OptionKubeVersion,
 		Text: "the Kubernetes version of the cluster; an operator with a higher minKubeVersion, and an object that " +
 			"this version does not serve, are errors"},
-	{Name: "olmVersion", Flag: "olm-version", Value: "VERSION", NotEmpty: true, Topic: TopicObjects,
+	{Name: "olmVersion", Flag: "olm-version", Value: "VERSION", NotEmpty: true, Once: true, Topic: TopicObjects,
 		ID: generate.OptionOLMVersion,
 		Text: "the release of OLM in the cluster: v0.x of OLM v0, v1.x of OLM v1; what OLM v1 refuses is an error; " +
 			"default: the newest one"},
-	{Name: "openshiftVersion", Flag: "openshift-version", Value: "VERSION", NotEmpty: true, Topic: TopicObjects,
-		ID: generate.OptionOpenShiftVersion,
+	{Name: "openshiftVersion", Flag: "openshift-version", Value: "VERSION", NotEmpty: true, Once: true,
+		Topic: TopicObjects, ID: generate.OptionOpenShiftVersion,
 		Text: "the release of OpenShift, such as 4.19: what its OLM v1 refuses is an error, and so is an object that " +
 			"its Kubernetes does not serve; an operator that is not for it is a warning"},
 	{Name: "patches", Type: Objects, Fields: patchFields, Text: "changes to the objects of all operators"},

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"iter"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/manifest/whole"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -222,6 +223,9 @@ func (v *flagValue) Set(s string) error {
 	if err := text.CheckKnown("value", s, v.Words); err != nil {
 		return err
 	}
+	if v.Once && len(v.texts) > 0 {
+		return fmt.Errorf("it is given twice, with %s before", v.texts[0])
+	}
 	v.texts = []string{s}
 	return nil
 }
@@ -338,7 +342,7 @@ func parseConfig(dir, file string) (any, error) {
 	if file == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(in(dir, file))
+	data, err := whole.ReadFile(in(dir, file), budget.File)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -16,6 +15,8 @@ import (
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/manifest/budget"
+	"github.com/olmgen/olmgen/internal/manifest/whole"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/helm"
@@ -153,7 +154,7 @@ func (c *Config) placeOfError(l *loaded) string {
 
 // readFile reads a file that a field names. The error has the name as the field has it.
 func readFile(dir, name string) ([]byte, error) {
-	data, err := os.ReadFile(in(dir, name))
+	data, err := whole.ReadFile(in(dir, name), budget.File)
 	if bad, ok := errors.AsType[*fs.PathError](err); ok {
 		err = fmt.Errorf("%s: %w", filepath.ToSlash(name), bad.Err)
 	}

@@ -31,6 +31,7 @@ type Option struct {
 	Parse       func(dir, text string) (any, error) // reads the flag's value; nil: it is that of the field
 	// an empty value is an error: most likely an unset variable of a shell
 	NotEmpty bool
+	Once     bool  // the flag cannot be given twice
 	ForAll   bool  // the flag fills the field of the defaults, not of the bundle
 	Topic    Topic // of the help, which groups flags by it
 	// the flag in a few words, for a help that fits a screen, which has the values behind it; empty: only its name

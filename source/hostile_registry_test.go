@@ -18,6 +18,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/static"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/olmgen/olmgen/golden/fuzztest"
 )
 
 // misbehaving is a registry with the image etcd/bundle:v1. Once it has the image, it answers a GET of a path that ends
@@ -115,6 +117,24 @@ func TestLayersWithoutEnd(t *testing.T) {
 	same(t, "files", contents(t, open(t, m.ref(), plain(m.host)).FS), goodFiles)
 	if n := m.requests.Load(); n > 10 {
 		t.Errorf("%d requests for one layer", n)
+	}
+}
+
+// TestCrowdedManifest has a manifest within its size with more descriptors than an image can have.
+func TestCrowdedManifest(t *testing.T) {
+	text := []byte(`{"schemaVersion":2,"mediaType":"` + string(types.OCIManifestSchema1) + `","layers":[{}` +
+		strings.Repeat(",{}", 1_300_000) + "]}")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", string(types.OCIManifestSchema1))
+		if strings.Contains(r.URL.Path, "/manifests/") {
+			_, _ = w.Write(text)
+		}
+	}))
+	t.Cleanup(server.Close)
+	host := strings.TrimPrefix(server.URL, "http://")
+	fuzztest.LimitMemory(t, len(text), 60_000_000)
+	if got := openError(t, "oci://"+host+"/a/b:v1", plain(host)); !strings.HasSuffix(got, "the manifest has 1300002 objects, more than 10000") {
+		t.Error(got)
 	}
 }
 

@@ -2,6 +2,7 @@ package source
 
 import (
 	"archive/tar"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -85,6 +86,13 @@ func resolve(name string, index v1.ImageIndex, d v1.Descriptor, size sizeFunc) (
 func newImage(name string, img v1.Image, d v1.Descriptor, size sizeFunc) (*image, error) {
 	if err := sameDigest("manifest", img, d.Digest); err != nil {
 		return nil, err
+	}
+	raw, err := img.RawManifest()
+	if err == nil {
+		err = checkCrowd(raw)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d.Digest, err)
 	}
 	manifest, err := img.Manifest()
 	if err != nil {
@@ -170,6 +178,18 @@ func (img *image) source(ctx context.Context, limits Limits) (*Source, error) {
 			"use the image of the bundle, not the image of the operator")
 	}
 	return &Source{FS: m, Digest: img.digest, Image: img.ref, Labels: labels}, nil
+}
+
+// maxDescriptors is how many objects a manifest or an index may have: some for each layer or platform. Decoded, a
+// descriptor takes a hundred times the three bytes that the shortest one has.
+const maxDescriptors = 20 * maxLayers
+
+// checkCrowd refuses a manifest with more objects than that, before it is decoded.
+func checkCrowd(manifest []byte) error {
+	if n := bytes.Count(manifest, []byte("{")); n > maxDescriptors {
+		return fmt.Errorf("the manifest has %d objects, more than %d", n, maxDescriptors)
+	}
+	return nil
 }
 
 // maxLayers is how many layers an image may have: twice as many as Docker stores, which took 125 for years and takes

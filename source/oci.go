@@ -62,6 +62,9 @@ func pull(ctx context.Context, registry *registryTransport, ref string, o Option
 
 func remoteImage(ref string, d *remote.Descriptor) (*image, error) {
 	size := func(d v1.Descriptor) (int64, error) { return d.Size, nil } // the library reads no more bytes than this
+	if err := checkCrowd(d.Manifest); err != nil {
+		return nil, err
+	}
 	if !d.MediaType.IsIndex() {
 		img, err := d.Image()
 		if err != nil {

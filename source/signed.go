@@ -132,6 +132,9 @@ func (s *signatures) inArtifact(ref name.Reference) bool {
 
 func (s *signatures) artifact(ref name.Reference) (v1.Image, []v1.Descriptor, error) {
 	d, err := s.puller.Get(s.ctx, ref)
+	if err == nil {
+		err = checkCrowd(d.Manifest)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -24,8 +24,9 @@ func boundNumbers(f template.FuncMap) {
 		if step == 0 || (stop < start) != (step < 0) {
 			return nil // they make nothing
 		}
-		if n := (int64(stop) - int64(start)) / int64(step); n > maxItems {
-			return fmt.Errorf("%d numbers are more than %d", n, maxItems)
+		// In floating point nothing overflows.
+		if n := (float64(stop) - float64(start)) / float64(step); n > maxItems {
+			return fmt.Errorf("%.0f numbers are more than %d", n, maxItems)
 		}
 		return nil
 	}
@@ -54,7 +55,10 @@ func boundNumbers(f template.FuncMap) {
 			start, step, stop = params[0], params[1], params[2]
 		}
 		if step == 0 {
-			step = sign(stop - start)
+			step = 1
+			if stop < start {
+				step = -1
+			}
 		}
 		if err := numbers(start, stop, step); err != nil {
 			return "", err

@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/internal/manifest/budget"
+	"github.com/olmgen/olmgen/internal/manifest/whole"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/helm"
@@ -195,14 +197,14 @@ func (f *renderFlags) renderDeclared(cmd *cobra.Command, d declaration) (*config
 // readConfig reads a RenderConfig and returns the directory that its paths are relative to.
 func readConfig(stdin io.Reader, file string) (*config.Config, string, error) {
 	if file == "-" {
-		data, err := io.ReadAll(stdin)
+		data, err := whole.ReadAll(stdin, budget.RenderConfig)
 		if err != nil {
 			return nil, "", err
 		}
 		c, err := config.Read("stdin", data)
 		return c, "", err
 	}
-	data, err := os.ReadFile(file)
+	data, err := whole.ReadFile(file, budget.RenderConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, "", manifest.WithHint(fmt.Errorf("%s: no such file", file), "\"olmgen init\" writes one")
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -20,8 +19,10 @@ import (
 	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/generate/fit"
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/internal/manifest/whole"
 	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/source"
 )
@@ -239,7 +240,7 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*compare.Report,
 		return nil, err
 	}
 	if f.crdRules != "" {
-		data, err := os.ReadFile(f.crdRules)
+		data, err := whole.ReadFile(f.crdRules, budget.File)
 		if err != nil {
 			return nil, err
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -16,8 +15,10 @@ import (
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/internal/manifest/whole"
 	"github.com/olmgen/olmgen/internal/report/imagelist"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -186,7 +187,7 @@ func (f *imagesFlags) sayUnmirrored(cmd *cobra.Command, list []images.Image) err
 	if f.mirrorMap == "" {
 		return nil
 	}
-	data, err := os.ReadFile(f.mirrorMap)
+	data, err := whole.ReadFile(f.mirrorMap, budget.File)
 	if err != nil {
 		return err
 	}

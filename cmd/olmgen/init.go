@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +14,8 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/internal/manifest/budget"
+	"github.com/olmgen/olmgen/internal/manifest/whole"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/source"
 )
@@ -144,7 +145,7 @@ func (f *initFlags) content(cmd *cobra.Command, name string, bundles []config.In
 	if cmd.Flags().Changed("directory") || f.force || f.output == output.Stdout {
 		return nil, &usageError{"--append cannot be given with --directory, --force or -o -", "leave one of them out"}
 	}
-	data, err := os.ReadFile(f.output)
+	data, err := whole.ReadFile(f.output, budget.RenderConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		return config.Init(name, f.directory, bundles)
 	}

@@ -6,15 +6,16 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/internal/manifest/whole"
 	"github.com/olmgen/olmgen/internal/rules/policy"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -145,7 +146,7 @@ func (f *lintFlags) load() (*policy.Policy, error) {
 	if p := policy.Builtin(f.policy); p != nil {
 		return p, nil
 	}
-	data, err := os.ReadFile(f.policy)
+	data, err := whole.ReadFile(f.policy, budget.File)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &manifest.Error{File: f.policy, Msg: "no such file", Tip: "name a file, or operate-first"}
 	}

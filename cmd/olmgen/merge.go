@@ -20,7 +20,7 @@ import (
 )
 
 // maxPart is the limit of a part.
-const maxPart = 2 << 30
+const maxPart = 512 << 20
 
 func newCatalogMerge() *cobra.Command {
 	format, failOn := findings.Text, findings.None
@@ -88,9 +88,13 @@ func readParts[P any](names []string, read func([]byte) (*P, error)) ([]*P, erro
 		if err != nil {
 			return nil, err
 		}
-		data, err := io.ReadAll(io.LimitReader(f, maxPart))
+		data, err := io.ReadAll(io.LimitReader(f, maxPart+1))
 		if err := errors.Join(err, f.Close()); err != nil {
 			return nil, err
+		}
+		if len(data) > maxPart {
+			return nil, &manifest.Error{File: filepath.ToSlash(name), Tip: "make more shards",
+				Msg: fmt.Sprintf("larger than %d MiB", maxPart>>20)}
 		}
 		part, err := read(data)
 		if err != nil {

@@ -12,8 +12,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/internal/manifest/whole"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -53,7 +55,7 @@ func completeReport(cmd *cobra.Command) {
 func (f *reportFlags) known(stderr io.Writer, list []findings.Finding, all bool) ([]findings.Finding, error) {
 	fresh := list
 	if f.baseline != "" {
-		data, err := os.ReadFile(f.baseline)
+		data, err := whole.ReadFile(f.baseline, budget.TreeFile)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil, &manifest.Error{

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +16,8 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/generate/fit"
+	"github.com/olmgen/olmgen/internal/manifest/budget"
+	"github.com/olmgen/olmgen/internal/manifest/whole"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -160,7 +161,7 @@ func (k *keyFiles) String() string { return strings.Join(k.files, ",") }
 func (k *keyFiles) Type() string   { return "file" }
 
 func (k *keyFiles) Set(file string) error {
-	data, err := os.ReadFile(file)
+	data, err := whole.ReadFile(file, budget.File)
 	if err != nil {
 		return err
 	}

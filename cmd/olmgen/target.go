@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -25,13 +26,36 @@ func (f *targetFlags) register(cmd *cobra.Command, bundles bool) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.olm, "olm-version", nil,
 		"`VERSION` of OLM in the cluster: v0.x of OLM v0, v1.x of OLM v1; once each")
-	flags.StringVar(&f.openshift, "openshift-version", "", "`VERSION` of OpenShift, such as 4.20")
-	flags.StringVar(&f.kube, "kube-version", "", "`VERSION` of Kubernetes (default: that of OpenShift)")
+	flags.Var(&once{to: &f.openshift}, "openshift-version", "`VERSION` of OpenShift, such as 4.20")
+	flags.Var(&once{to: &f.kube}, "kube-version", "`VERSION` of Kubernetes (default: that of OpenShift)")
 	if bundles {
 		flags.Var(enum(&f.profile, generate.Profiles...), "profile",
 			"the profile that installs them: OLM v0, OLM v1 or no OLM (default: by --olm-version)")
 		offer(cmd, "profile", text.Words(generate.Profiles))
 	}
+}
+
+// once is a text that can be given once.
+type once struct {
+	to  *string
+	set bool
+}
+
+func (o *once) String() string {
+	if o.to == nil {
+		return ""
+	}
+	return *o.to
+}
+
+func (o *once) Type() string { return "string" }
+
+func (o *once) Set(s string) error {
+	if o.set {
+		return fmt.Errorf("it is given twice, with %s before", *o.to)
+	}
+	*o.to, o.set = s, true
+	return nil
 }
 
 // checked returns the releases of the flags, none if the command does not have them.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,8 +17,10 @@ import (
 	"github.com/olmgen/olmgen/internal/config/pinned"
 	"github.com/olmgen/olmgen/internal/config/review"
 	updating "github.com/olmgen/olmgen/internal/config/update"
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/internal/manifest/whole"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 )
@@ -155,7 +156,7 @@ func (f *updateFlags) planConfig(cmd *cobra.Command, in compare.Options) (*updat
 	if err != nil {
 		return nil, nil, err
 	}
-	data, err := os.ReadFile(f.file)
+	data, err := whole.ReadFile(f.file, budget.RenderConfig)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -218,7 +219,7 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 	}
 	o := updating.TreeOptions{Namespace: f.namespace, Catalogs: catalogs, ToHead: f.toHead,
 		Channels: map[string]string{}, Pinned: lock.Subscribes,
-		Read: func(file string) ([]byte, error) { return os.ReadFile(filepath.FromSlash(file)) }}
+		Read: func(file string) ([]byte, error) { return whole.ReadFile(filepath.FromSlash(file), budget.TreeFile) }}
 	for _, value := range f.channels {
 		pkg, channel, named := strings.Cut(value, "=")
 		if !named {

@@ -185,8 +185,8 @@ func (a *argo) upgrade(ctx context.Context, s *summary, from, to gitopsTree, n i
 		func(o *unstructured.Unstructured) bool { return isKept(o) || isChild(o) })
 }
 
-// ofKubernetes reports whether an object is a CRD of a group that Kubernetes reserves. The API server says first that it
-// conforms to the policy for these, and Argo CD takes a CRD with a condition and without Established for degraded
+// ofKubernetes reports whether an object is a CRD of a group that Kubernetes reserves. The API server says first that
+// it conforms to the policy for these, and Argo CD takes a CRD with a condition and without Established for degraded
 // (argo-cd: resource_customizations/apiextensions.k8s.io/CustomResourceDefinition/health.lua).
 func ofKubernetes(o *unstructured.Unstructured) bool {
 	return o.GetKind() == "CustomResourceDefinition" && o.GetAnnotations()["api-approved.kubernetes.io"] != ""

@@ -46,8 +46,8 @@ func addProperties(csv *v1alpha1.ClusterServiceVersion, properties []bundle.Prop
 		return fmt.Errorf("failed to marshal registry+v1 properties to json: %w", err)
 	}
 	if _, ok := release.Does(versions.AnnotatesAny); csv.Annotations == nil && !ok {
-		return fmt.Errorf("%s crashes: the bundle has properties, and its CSV no annotation to add them to (%s)",
-			release, versions.SourceOf(release.Product, versions.AnnotatesAny))
+		return &ReleaseError{fmt.Sprintf("%s crashes: the bundle has properties, and its CSV no annotation to add "+
+			"them to (%s)", release, versions.SourceOf(release.Product, versions.AnnotatesAny))}
 	}
 	if csv.Annotations == nil {
 		csv.Annotations = map[string]string{}

@@ -9,6 +9,11 @@ import (
 	"github.com/olmgen/olmgen/internal/olm/versions"
 )
 
+// ReleaseError says that a release fails at a bundle that newer ones render, whatever the options are.
+type ReleaseError struct{ text string }
+
+func (e *ReleaseError) Error() string { return e.text }
+
 // releaseOf returns the release that renders.
 func releaseOf(text string) (versions.Release, error) {
 	if text == "" {
@@ -47,8 +52,8 @@ func (r *renderer) checkTemplates(objects []Object) error {
 			return err
 		}
 		if bytes.Contains(text, []byte("{{")) {
-			return fmt.Errorf("%s reads objects as templates of Helm, and %s %s has {{ (%s)", r.release, o.Kind, o.Name,
-				versions.SourceOf(r.release.Product, versions.WritesAsIs))
+			return &ReleaseError{fmt.Sprintf("%s reads objects as templates of Helm, and %s %s has {{ (%s)", r.release,
+				o.Kind, o.Name, versions.SourceOf(r.release.Product, versions.WritesAsIs))}
 		}
 	}
 	return nil

@@ -11,8 +11,8 @@ const NamespaceMarketplace = "openshift-marketplace"
 var DefaultCatalogSources = []string{"community-operators", "certified-operators", "redhat-operators",
 	"redhat-marketplace"}
 
-// defaultClusterCatalogs are the ClusterCatalogs that OpenShift installs (openshift/operator-framework-operator-controller:
-// openshift/catalogd/manifests).
+// defaultClusterCatalogs are the ClusterCatalogs that OpenShift installs
+// (openshift/operator-framework-operator-controller: openshift/catalogd/manifests).
 var defaultClusterCatalogs = []string{"openshift-community-operators", "openshift-certified-operators",
 	"openshift-redhat-operators", "openshift-redhat-marketplace"}
 

@@ -17,3 +17,11 @@ func TestIsDefaultCatalogSource(t *testing.T) {
 		}
 	}
 }
+
+func TestIsDefaultClusterCatalog(t *testing.T) {
+	for name, want := range map[string]bool{"openshift-community-operators": true, "community-operators": false, "": false} {
+		if got := olm.IsDefaultClusterCatalog(name); got != want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

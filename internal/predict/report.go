@@ -87,7 +87,7 @@ func (r *Report) upgrade() findings.Section {
 	for _, title := range []string{"Operator", "By", "maxOpenShiftVersion", "Upgradeable", "In the way"} {
 		t.Columns = append(t.Columns, findings.Column{Title: title, Align: true})
 	}
-	blocking, unknown := 0, 0
+	blocking, unknown, partly := 0, 0, 0
 	for _, o := range r.Operators {
 		state, way := "?", "nothing"
 		if o.Condition {
@@ -100,6 +100,9 @@ func (r *Report) upgrade() findings.Section {
 		case len(o.Blocks) > 0:
 			blocking++
 			way = strings.ReplaceAll(strings.Join(o.Blocks, ", "), fit.Prefix, "")
+		case o.Partly:
+			partly++
+			way = "nothing in the catalog"
 		}
 		if o.Held != "" {
 			state = "no"
@@ -114,6 +117,9 @@ func (r *Report) upgrade() findings.Section {
 	said := fmt.Sprintf("%d of %s in the way of %s", blocking, text.Count(len(r.Operators), "operator"), r.Target)
 	if unknown > 0 {
 		said += fmt.Sprintf(", %d not known", unknown)
+	}
+	if partly > 0 {
+		said += fmt.Sprintf(", %d known only by the catalog", partly)
 	}
 	gone := map[string]bool{}
 	for _, f := range r.Findings {
@@ -193,6 +199,7 @@ type jsonOperator struct {
 	Condition    bool     `json:"operatorCondition"` // the tree has it; without it nothing is known of notUpgradeable
 	Held         string   `json:"notUpgradeable,omitempty"`
 	Unknown      string   `json:"unknown,omitempty"`
+	Partly       bool     `json:"catalogOnly,omitempty"` // only what the catalog says of it is known
 	Blocks       []string `json:"blocks"`
 }
 
@@ -245,7 +252,7 @@ func (r *Report) json() jsonReport {
 		out.Target = &jsonTarget{Releases: r.Target.String(), Operators: []jsonOperator{}}
 		for _, o := range r.Operators {
 			out.Target.Operators = append(out.Target.Operators, jsonOperator{o.Namespace, o.Name, o.File, o.Line,
-				o.Form, o.MaxOpenShift, o.Condition, o.Held, o.Unknown, append([]string{}, o.Blocks...)})
+				o.Form, o.MaxOpenShift, o.Condition, o.Held, o.Unknown, o.Partly, append([]string{}, o.Blocks...)})
 		}
 	}
 	for _, g := range r.Groups {

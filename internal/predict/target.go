@@ -13,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/predict/fits"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -33,6 +34,7 @@ type Operator struct {
 	Condition       bool     // the tree has its OperatorCondition
 	Held            string   // why its OperatorCondition holds back its own upgrade; empty if it does not
 	Unknown         string   // why nothing is known of it; empty if it is
+	Partly          bool     // only what its catalog says of it is known
 	Blocks          []string // the rules of the findings that are errors; sorted
 }
 
@@ -42,7 +44,10 @@ func (c *cluster) judgeTarget(ctx context.Context, o Options, objects []*manifes
 	if !o.Target.Known() {
 		return nil, nil
 	}
-	t := &target{cluster: c, options: o}
+	t := &target{cluster: c, options: o, form: fit.OLMv0, crds: olm.CRDs(objects)}
+	if o.Target.Controller != nil && o.Target.OLM == nil && o.Target.OpenShift == nil {
+		t.form = fit.OLMv1 // the only one that is there
+	}
 	for _, v := range c.csvs {
 		if v.copied || v.sub != nil {
 			continue
@@ -50,7 +55,7 @@ func (c *cluster) judgeTarget(ctx context.Context, o Options, objects []*manifes
 		t.installed(v)
 	}
 	for _, i := range c.installs {
-		err := t.planned(ctx, i.Subscription, Operator{Namespace: i.Namespace, Name: i.Name, Form: fit.OLMv0}, i.Choice)
+		err := t.planned(ctx, i.Subscription, Operator{Namespace: i.Namespace, Name: i.Name, Form: t.form}, i.Choice)
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +68,7 @@ func (c *cluster) judgeTarget(ctx context.Context, o Options, objects []*manifes
 		}
 	}
 	for i, u := range slices.Concat(c.unknown, unknown) {
-		row := Operator{Namespace: u.Object.Namespace, Name: u.Object.Name, Form: fit.OLMv0}
+		row := Operator{Namespace: u.Object.Namespace, Name: u.Object.Name, Form: t.form}
 		if i >= len(c.unknown) {
 			row.Form = fit.OLMv1
 		}
@@ -77,6 +82,8 @@ func (c *cluster) judgeTarget(ctx context.Context, o Options, objects []*manifes
 type target struct {
 	*cluster
 	options Options
+	form    fit.Form                    // who installs what the tree has for OLM v0
+	crds    map[string]*manifest.Object // of the tree
 	list    []Operator
 }
 
@@ -84,7 +91,7 @@ type target struct {
 func (t *target) installed(v *csv) {
 	var typed v1alpha1.ClusterServiceVersion
 	condition := t.conditions[v.namespace+"/"+v.name]
-	row := Operator{Namespace: v.namespace, Name: v.name, Form: fit.OLMv0, Condition: condition != nil,
+	row := Operator{Namespace: v.namespace, Name: v.name, Form: t.form, Condition: condition != nil,
 		Held: t.notUpgradeable(v)}
 	if row.Held != "" {
 		t.note(ruleHeld, findings.Note, condition, "", fmt.Sprintf("OLM does not update %s: %s", v.name,
@@ -116,7 +123,7 @@ func (t *target) planned(ctx context.Context, at *manifest.Object, row Operator,
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if partial != "" {
+	if row.Partly = partial != ""; row.Partly {
 		t.note(ruleFitUnknown, findings.Warning, at, "", fmt.Sprintf("%s: only what the catalog says of it is judged: "+
 			"%s", row.Name, text.OneLine(partial)), "")
 	}
@@ -164,8 +171,20 @@ func (t *target) judge(at *manifest.Object, row Operator, operator fit.Operator,
 		}
 		t.findings = append(t.findings, f)
 	}
+	if !elsewhere && t.gone(operator.CSV) && !slices.Contains(row.Blocks, fit.RuleRemoved) {
+		row.Blocks = append(row.Blocks, fit.RuleRemoved)
+	}
 	slices.Sort(row.Blocks)
 	t.list = append(t.list, row)
+}
+
+// gone reports whether the cluster does not serve the API of a CRD of the tree that an operator owns. The finding is
+// about the CRD.
+func (t *target) gone(csv *v1alpha1.ClusterServiceVersion) bool {
+	return slices.ContainsFunc(csv.Spec.CustomResourceDefinitions.Owned, func(d v1alpha1.CRDDescription) bool {
+		crd := t.crds[d.Name]
+		return crd != nil && len(fit.Removed([]*manifest.Object{crd}, t.options.Target)) > 0
+	})
 }
 
 // unknown adds an operator of which nothing is known.

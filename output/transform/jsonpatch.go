@@ -12,6 +12,11 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
+// copied is how much the operations "copy" of one patch may add to an object, in bytes of JSON: each can double it.
+const copied = 4 << 20
+
+func init() { jsonpatch.AccumulatedCopySizeLimit = copied }
+
 // newJSONPatch reads a list of operations. They are applied to JSON.
 func newJSONPatch(d *manifest.Document, v any, matches func(generate.Object) (bool, error)) (change, error) {
 	if matches == nil {

@@ -10,6 +10,9 @@ import (
 	"github.com/olmgen/olmgen/generate"
 )
 
+// maxPattern is the largest pattern of a target. Compiled, one takes a thousand times its size.
+const maxPattern = 4096
+
 type matcher struct {
 	patterns [5]*regexp.Regexp
 	labels   labels.Selector
@@ -22,6 +25,10 @@ func (t Target) compile() (*matcher, error) {
 	} {
 		if p.pattern == "" {
 			continue
+		}
+		if len(p.pattern) > maxPattern {
+			return nil, fmt.Errorf("target.%s: %d characters, and at most %d can be given", p.field, len(p.pattern),
+				maxPattern)
 		}
 		var err error
 		if m.patterns[i], err = regexp.Compile("^(?:" + p.pattern + ")$"); err != nil {

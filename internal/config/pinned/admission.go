@@ -65,7 +65,7 @@ func (o *Options) checkAdmission() error {
 	if _, policies := o.keeps(); !policies && (a.Finish || a.Exempt.Namespaces != nil || a.Exempt.Users != nil ||
 		a.Exempt.Groups != nil) {
 		return manifest.WithHint(errors.New("there are no admission policies to finish or to exempt somebody from"),
-			"--admission writes them")
+			"have them written first")
 	}
 	return nil
 }

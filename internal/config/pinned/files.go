@@ -178,12 +178,12 @@ func (r *Result) cluster(in *Input, o Options, dirs []string) error {
 	switch {
 	case len(missing) > 0 && o.Admission.Write:
 		return manifest.WithHint(fmt.Errorf("admission policies name the images of the pinned catalogs by digest, and "+
-			"that of %s is not known", text.And(missing)), "pin without --admission, build and push the catalogs, and "+
-			"give --image")
+			"that of %s is not known", text.And(missing)), "pin without policies, build and push the catalogs, and "+
+			"give their images")
 	case len(missing) > 0:
 		if len(o.Images)+len(o.Cluster) > 0 {
-			r.Notes = append(r.Notes, fmt.Sprintf("the image of %s is not known. What the directory has for the cluster "+
-				"stays as it is until you build and push each catalog, and give the images of all of them",
+			r.Notes = append(r.Notes, fmt.Sprintf("the image of %s is not known. What the directory has for the "+
+				"cluster stays as it is until you build and push each catalog, and give the images of all of them",
 				text.And(missing)))
 		}
 		old, policies := o.keeps()
@@ -197,8 +197,8 @@ func (r *Result) cluster(in *Input, o Options, dirs []string) error {
 	}
 	for _, c := range r.Catalogs {
 		if c.To.Namespace == "" && olm.IsDefaultClusterCatalog(c.To.Name) {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s is a ClusterCatalog of OpenShift, which restores its image: pin "+
-				"without --keep-names", c.To))
+			r.Notes = append(r.Notes, fmt.Sprintf("%s is a ClusterCatalog of OpenShift, which restores its image: "+
+				"give the pinned one a name of its own", c.To))
 		}
 		if olm.IsDefaultCatalogSource(c.To.Namespace, c.To.Name) {
 			r.Notes = append(r.Notes, fmt.Sprintf("%s is a CatalogSource of OpenShift, which restores it: disable it "+

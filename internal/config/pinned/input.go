@@ -77,8 +77,8 @@ func operatorOf(o *manifest.Object) Operator {
 	return Operator{Name: o.Name, File: o.File, Line: o.Line, Object: o.Identity(), InGit: true}
 }
 
-// original makes the Subscriptions of pinned catalogs ask for their sources, and leaves the pinned catalogs out. One whose
-// source is not there stands for it.
+// original makes the Subscriptions of pinned catalogs ask for their sources, and leaves the pinned catalogs out. One
+// whose source is not there stands for it.
 func original(state *resolve.State, lock *Lock) {
 	var catalogs, pinned []resolve.Source
 	for _, c := range state.Catalogs {
@@ -122,7 +122,8 @@ func ofSubscription(s *resolve.Subscription, by predict.Subscriber, state *resol
 	o.Name = s.Name
 	o.InGit, o.Policy = by.Policy == nil, by.Policy
 	if o.Policy != nil {
-		o.Nobody = slices.DeleteFunc(slices.Clone(o.Policy.Versions), func(name string) bool { return has(state, name) })
+		o.Nobody = slices.DeleteFunc(slices.Clone(o.Policy.Versions),
+			func(name string) bool { return has(state, name) })
 	}
 	if p := content(state, pin.PackageOf(s)); p != nil {
 		channel := s.Channel
@@ -144,7 +145,8 @@ func ofSubscription(s *resolve.Subscription, by predict.Subscriber, state *resol
 	return &o, nil
 }
 
-// has reports whether a catalog of a namespace has a bundle, of any package: an OperatorPolicy approves dependencies too.
+// has reports whether a catalog of a namespace has a bundle, of any package: an OperatorPolicy approves dependencies,
+// too.
 func has(state *resolve.State, bundle string) bool {
 	return slices.ContainsFunc(state.Catalogs, func(s resolve.Source) bool {
 		for _, p := range s.Catalog.Packages {
@@ -284,8 +286,8 @@ func (n *Namespace) add(p *config.CatalogPlace, b config.Bundle, o Operator, fro
 	}
 	if s.SourceNamespace != n.State.Namespace {
 		if n.global != "" && n.global != s.SourceNamespace {
-			return o.refuse(fmt.Sprintf("its catalog is in namespace %s, and that of another operator of namespace %s in "+
-				"%s: OLM has one global namespace", s.SourceNamespace, n.State.Namespace, n.global),
+			return o.refuse(fmt.Sprintf("its catalog is in namespace %s, and that of another operator of namespace %s "+
+				"in %s: OLM has one global namespace", s.SourceNamespace, n.State.Namespace, n.global),
 				"name catalogs of one namespace", fieldNamespace)
 		}
 		n.global, n.State.GlobalNamespace = s.SourceNamespace, s.SourceNamespace

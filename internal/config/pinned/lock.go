@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/internal/catalog/pin"
 	"github.com/olmgen/olmgen/internal/manifest/budget"
+	"github.com/olmgen/olmgen/internal/manifest/whole"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 )
@@ -64,8 +64,8 @@ func (o *Locked) pkg() pin.Package { return pin.Package{Source: sourceOf(o.Catal
 
 // same reports whether both are one operator of a cluster. A ClusterExtension may take it from several catalogs.
 func (o *Locked) same(other *Locked) bool {
-	return o.Namespace == other.Namespace && o.ClusterExtension == other.ClusterExtension && o.Package == other.Package &&
-		(o.Catalog == other.Catalog || o.ClusterExtension != "")
+	return o.Namespace == other.Namespace && o.ClusterExtension == other.ClusterExtension &&
+		o.Package == other.Package && (o.Catalog == other.Catalog || o.ClusterExtension != "")
 }
 
 const lockHead = `# olmgen catalog pin writes and reads this file. Commit it.
@@ -75,7 +75,7 @@ const lockHead = `# olmgen catalog pin writes and reads this file. Commit it.
 // ReadLock reads the lock of a directory; nil if there is none. One that olmgen has written there must be there.
 func ReadLock(dir string) (*Lock, error) {
 	name := filepath.Join(dir, LockName)
-	data, err := os.ReadFile(name)
+	data, err := whole.ReadFile(name, budget.RenderConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		if written, err := output.Recorded(dir); err != nil || !slices.Contains(written, LockName) {
 			return nil, err

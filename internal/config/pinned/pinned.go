@@ -153,8 +153,8 @@ func (m *maker) chooseNames() error {
 	if keeps {
 		are = "the names of their sources"
 	}
-	return manifest.WithHint(fmt.Errorf("the catalogs of this pin have %s, such as %s, and clusters use them", are, name),
-		"leave out --keep-names, or pin into another directory")
+	return manifest.WithHint(fmt.Errorf("the catalogs of this pin have %s, such as %s, and clusters use them", are,
+		name), "leave the names as they are, or pin into another directory")
 }
 
 // rename returns the name of the pinned catalog of a catalog.
@@ -192,7 +192,7 @@ func (m *maker) namespace(n *Namespace) (*pin.Namespace, error) {
 		case source == nil && !slices.ContainsFunc(state.Catalogs, resolve.Source{Namespace: p.Source.Namespace,
 			Name: p.Source.Name}.Same):
 			return nil, n.Operators[i].refuse(fmt.Sprintf("nobody says what catalog %s serves", p.Source),
-				fmt.Sprintf("--catalog %s=DIR", p.Source), "")
+				"give its content", "")
 		case source == nil:
 			return nil, n.Operators[i].refuse(fmt.Sprintf("catalog %s has no package %s", p.Source, p.Name), "", "")
 		}
@@ -533,8 +533,8 @@ func (m *maker) sayDependencies(made *pin.Pin) (notes []string) {
 	return notes
 }
 
-// sayPolicies names what OperatorPolicies approve that no catalog has, and those that take their operators from elsewhere:
-// the component has no patch for them.
+// sayPolicies names what OperatorPolicies approve that no catalog has, and those that take their operators from
+// elsewhere: the component has no patch for them.
 func (m *maker) sayPolicies(r *Result) (notes []string) {
 	for _, n := range m.input.Namespaces {
 		for i := range n.State.Subscriptions {
@@ -545,7 +545,8 @@ func (m *maker) sayPolicies(r *Result) (notes []string) {
 			of := o.Policy.Object
 			where := fmt.Sprintf("%s:%d: %s", of.File, of.Line, of.Identity())
 			if len(o.Nobody) > 0 {
-				notes = append(notes, fmt.Sprintf("%s: %s: no catalog has %s", where, fieldVersions, text.And(o.Nobody)))
+				notes = append(notes, fmt.Sprintf("%s: %s: no catalog has %s", where, fieldVersions,
+					text.And(o.Nobody)))
 			}
 			if to := r.to(from); !o.Pinned && to != from {
 				notes = append(notes, fmt.Sprintf("%s: no patch changes it: set spec.subscription.source to %s", where,
@@ -590,7 +591,7 @@ func (m *maker) notes(now *Lock) (notes []string) {
 				"installed until somebody removes it", where, o.Package, o.Approved))
 		case next.Left && !o.Left:
 			notes = append(notes, fmt.Sprintf("%s: nothing requires package %s any more. %s stays pinned, because OLM "+
-				"does not remove it. Once no cluster has it, give --forget %[2]s@%[3]s", where, o.Package, o.Approved))
+				"does not remove it. Once no cluster has it, forget %[2]s@%[3]s", where, o.Package, o.Approved))
 		case next.Approved != o.Approved:
 			notes = append(notes, fmt.Sprintf("%s: package %s moves from %s to %s", where, o.Package, o.Approved,
 				next.Approved))

@@ -44,8 +44,8 @@ func ReadKept(ctx context.Context, dir string, o Options) (*Kept, error) {
 		}
 		c, err := catalog.Read(ctx, path, catalog.Options{})
 		if err != nil {
-			return nil, manifest.WithHint(err, "olmgen wrote it: restore it from Git, or delete "+filepath.ToSlash(path)+
-				", and it is written again")
+			return nil, manifest.WithHint(err, "olmgen wrote it: restore it from Git, or delete "+
+				filepath.ToSlash(path)+", and it is written again")
 		}
 		k.catalogs[made[i].Source] = c
 	}

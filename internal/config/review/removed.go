@@ -3,12 +3,13 @@ package review
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/manifest/whole"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 )
@@ -57,7 +58,7 @@ func Removals(dir string, rendered *config.Rendered) []config.Warning {
 
 // ownersIn returns the objects of a file that take others with them. Most files are not parsed.
 func ownersIn(name string) []*manifest.Object {
-	data, err := os.ReadFile(name)
+	data, err := whole.ReadFile(name, budget.TreeFile)
 	if err != nil || !slices.ContainsFunc(owners, func(kind string) bool {
 		return bytes.Contains(data, []byte("\nkind: "+kind+"\n"))
 	}) {

@@ -2,6 +2,7 @@ package fit
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -243,15 +244,38 @@ func (q *question) atMost() int {
 		len(q.CSV.Spec.WebhookDefinitions)
 }
 
-// inPhases counts the objects that OLM v1 makes, by their phases; none if the renderer of the release refuses the
-// bundle.
-func (q *question) inPhases(r versions.Release) map[string]int {
-	counts := map[string]int{}
+// rendered returns the objects that a release of OLM v1 makes of the bundle.
+func (q *question) rendered(r versions.Release) ([]olmv1.Object, error) {
 	o := olmv1.Options{Namespace: "default", Certs: olmv1.CertManager, Release: r.Number()}
 	if !olm.Supports(q.CSV.Spec.InstallModes, v1alpha1.InstallModeTypeAllNamespaces) {
 		o.TargetNamespaces = []string{o.Namespace}
 	}
-	objects, err := olmv1.Render(q.Bundle, o)
+	return olmv1.Render(q.Bundle, o)
+}
+
+// renderer reports a bundle that the renderer of a release fails at, and that of a newer one does not.
+func (q *question) renderer() {
+	if q.form != OLMv1 || q.Bundle == nil || q.Bundle.Partial {
+		return
+	}
+	for _, r := range q.Controllers() {
+		_, asIs := r.Does(versions.WritesAsIs)
+		_, annotates := r.Does(versions.AnnotatesAny)
+		if asIs && annotates {
+			continue
+		}
+		_, err := q.rendered(r)
+		if failed, ok := errors.AsType[*olmv1.ReleaseError](err); ok {
+			q.add(RuleRenderer, Error, "", failed.Error(), "")
+		}
+	}
+}
+
+// inPhases counts the objects that OLM v1 makes, by their phases; none if the renderer of the release refuses the
+// bundle.
+func (q *question) inPhases(r versions.Release) map[string]int {
+	counts := map[string]int{}
+	objects, err := q.rendered(r)
 	if err != nil {
 		return counts
 	}

@@ -187,7 +187,7 @@ func TestFindings(t *testing.T) {
 
 		{"below the release", all, "", property(`"4.19"`), fit.OLMv0, "4.20", "error max-openshift-version holds back the upgrade of the cluster to OpenShift 4.20: its olm.maxOpenShiftVersion is 4.19"},
 		{"below the release, without OLM", all, "", property(`"4.19"`), fit.Plain, "4.20", "warning max-openshift-version is not for OpenShift 4.20"},
-		{"a number", all, "", property(`4.19`), fit.OLMv1, "4.20", "error max-openshift-version"},
+		{"a number", all, "", property(`4.19`), fit.OLMv1, "4.20", "error max-openshift-version; error renderer"},
 		{"quoted twice", all, "", property(`'"4.19"'`), fit.OLMv0, "4.20", "error max-openshift-version is 4.19"},
 		{"at the release", all, "", property(`"4.20"`), fit.OLMv0, "4.20", ""},
 		{"4.23 is 5.0", all, "", property(`"4.23"`), fit.OLMv0, "5.0", ""},
@@ -225,7 +225,10 @@ func TestFindings(t *testing.T) {
 		{"a phase without limit", all, "", shipped(51, "ConfigMap"), fit.OLMv1, "v1.7", ""},
 		{"a full phase", all, "", shipped(50, "ConfigMap"), fit.OLMv1, "v1.9", ""},
 		{"a phase under OLM v0", all, "", shipped(51, "ConfigMap"), fit.OLMv0, "v0.46", ""},
-		{"the worst first", "OwnNamespace", asks("clusterPermissions", rule(olm, "subscriptions")), property(`"4.18"`), fit.OLMv1, "4.20", "error max-openshift-version; warning olm-apis; warning install-modes"},
+		{"the worst first", "OwnNamespace", asks("clusterPermissions", rule(olm, "subscriptions")), property(`"4.18"`), fit.OLMv1, "4.20", "error max-openshift-version; error renderer OpenShift 4.20 crashes: the bundle has properties; warning olm-apis; warning install-modes"},
+		{"a template of Helm", all, "  install: {strategy: deployment, spec: {deployments: [{name: d, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i, args: ['{{ x }}']}]}}}}]}}\n", nil, fit.OLMv1, "v1.2", "error renderer operator-controller v1.2 reads objects as templates of Helm, and Deployment d has {{"},
+		{"a template of Helm, newer", all, "  install: {strategy: deployment, spec: {deployments: [{name: d, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i, args: ['{{ x }}']}]}}}}]}}\n", nil, fit.OLMv1, "v1.3", ""},
+		{"a template of Helm, OLM v0", all, "  install: {strategy: deployment, spec: {deployments: [{name: d, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i, args: ['{{ x }}']}]}}}}]}}\n", nil, fit.OLMv0, "v0.46", ""},
 	} {
 		got := fit.Findings(operator(t, c.modes, c.spec, c.files), c.form, cluster(t, c.cluster))
 		var want []string

@@ -18,6 +18,7 @@ const (
 	RuleAsked        = Prefix + "api-removed-in-rules"
 	RuleSize         = Prefix + "object-size"
 	RulePhases       = Prefix + "phases"
+	RuleRenderer     = Prefix + "renderer"
 )
 
 const ofController = "Source: operator-framework/operator-controller, "
@@ -56,6 +57,8 @@ func Rules() []Rule {
 				"Source: OLM, pkg/controller/operators/olm/operatorconditions.go."},
 		{ID: RulePhases, Text: "more objects in a phase than OLM v1 takes with its feature gate BoxcutterRuntime",
 			Help: ofController + "api/v1/clusterobjectset_types.go, internal/operator-controller/applier/phase.go."},
+		{ID: RuleRenderer, Text: "a bundle that the renderer of a release of OLM v1 fails at",
+			Help: "Newer releases render it. " + ofController + "the pull request that the message names."},
 		{ID: RuleWebhooks, Text: "an operator with webhooks, which OLM v1 refuses or takes only with a feature gate",
 			Help: ofController + "internal/operator-controller/applier/provider.go, features/features.go."},
 	}

@@ -196,14 +196,26 @@ func (w *writer) file(e entry, target string) (err error) {
 	if e.mode != filemode.Regular && e.mode != filemode.Executable && e.mode != filemode.Deprecated {
 		return nil
 	}
-	o, err := w.repo.store.EncodedObject(plumbing.BlobObject, e.hash)
+	size, err := w.repo.store.EncodedObjectSize(e.hash)
 	if err != nil {
 		return err
 	}
-	if w.left -= o.Size(); w.left < 0 {
+	if w.left -= size; w.left < 0 {
 		return manifest.OverLimit(fmt.Errorf("more than %d MiB of files", w.most.Bytes>>20))
 	}
 	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+		return err
+	}
+	out, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	if size > budget.Of(budget.TreeFile).Bytes {
+		return out.Truncate(size) // nobody reads so much: its size is what is said of it
+	}
+	o, err := w.repo.store.EncodedObject(plumbing.BlobObject, e.hash)
+	if err != nil {
 		return err
 	}
 	in, err := o.Reader()
@@ -211,12 +223,7 @@ func (w *writer) file(e entry, target string) (err error) {
 		return err
 	}
 	defer in.Close()
-	out, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, out.Close()) }()
-	_, err = io.Copy(out, io.LimitReader(in, o.Size()))
+	_, err = io.Copy(out, io.LimitReader(in, size))
 	return err
 }
 

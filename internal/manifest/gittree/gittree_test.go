@@ -1,6 +1,7 @@
 package gittree
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/format/objfile"
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/storage/filesystem"
@@ -346,4 +349,50 @@ func FuzzTree(f *testing.F) {
 		}
 		headers(commit)
 	})
+}
+
+// A file that nobody reads is not decompressed: it has its size, and takes no memory.
+func TestLargeFile(t *testing.T) {
+	dir := repository(t)
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const size = 300 << 20
+	loose := filepath.Join(t.TempDir(), "object")
+	f, err := os.Create(loose)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := objfile.NewWriter(f)
+	if err := o.WriteHeader(plumbing.BlobObject, size); err != nil {
+		t.Fatal(err)
+	}
+	zeros := make([]byte, 1<<20)
+	for range size >> 20 {
+		if _, err := o.Write(zeros); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hash := o.Hash()
+	if err := errors.Join(o.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, ".git", "objects", hash.String()[:2], hash.String()[2:])
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.Rename(loose, name)); err != nil {
+		t.Fatal(err)
+	}
+	target := filepath.Join(t.TempDir(), "a.yaml")
+	w := writer{repo: r, left: budget.Of(budget.Revision).Bytes, most: budget.Of(budget.Revision)}
+	fuzztest.LimitMemory(t, 0, 50_000_000)
+	if err := w.file(entry{name: "a.yaml", mode: filemode.Regular, hash: hash}, target); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(target); err != nil || info.Size() != size {
+		t.Errorf("%v %v", info, err)
+	}
+	w.left = size - 1
+	if err := w.file(entry{name: "a.yaml", mode: filemode.Regular, hash: hash}, target+"2"); err == nil {
+		t.Error("it is within a limit that it exceeds")
+	}
 }

@@ -68,6 +68,9 @@ func beside(name, to string) string {
 	return filepath.Join(filepath.Dir(name), to)
 }
 
+// inMemory is the size of an object from which it is read as a stream.
+const inMemory = 1 << 20
+
 // open opens a directory with a HEAD. The objects of a linked work tree are in the directory that commondir names.
 func open(dir string) (*filesystem.Storage, error) {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
@@ -82,7 +85,8 @@ func open(dir string) (*filesystem.Storage, error) {
 	if common := strings.TrimSpace(string(text)); common != "" {
 		repository = dotgit.NewRepositoryFilesystem(repository, osfs.New(beside(name, common)))
 	}
-	store := filesystem.NewStorage(repository, cache.NewObjectLRUDefault())
+	store := filesystem.NewStorageWithOptions(repository, cache.NewObjectLRUDefault(),
+		filesystem.Options{LargeObjectThreshold: inMemory})
 	if _, err := store.Reference(plumbing.HEAD); errors.Is(err, plumbing.ErrReferenceNotFound) {
 		return nil, errNoRepository
 	} else if err != nil {

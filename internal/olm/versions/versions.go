@@ -349,6 +349,7 @@ func LastRequiring(of Product, field string) (number string) {
 type Span struct {
 	From, To Release
 	State    State
+	Limit    int // how many items a list may have; 0 if there is no limit
 }
 
 // String returns the product and its releases.
@@ -372,12 +373,12 @@ func spansOf(of Product, about topic, set Set) (spans []Span) {
 		if !r.Has(set) {
 			continue
 		}
-		state, _ := r.state(about, set)
-		if n := len(spans); n > 0 && spans[n-1].State == state {
+		state, fact := r.state(about, set)
+		if n := len(spans); n > 0 && spans[n-1].State == state && spans[n-1].Limit == fact.Limit {
 			spans[n-1].To = r
 			continue
 		}
-		spans = append(spans, Span{r, r, state})
+		spans = append(spans, Span{r, r, state, fact.Limit})
 	}
 	return spans
 }

@@ -199,7 +199,7 @@ func walk(fields map[string]versions.State, path string, s apiextensionsv1.JSONS
 func TestPage(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprint(&b, "| Kind | Field | Feature set | Release | State |\n| --- | --- | --- | --- | --- |\n")
-	rows := func(begin string, spans func(versions.Product, versions.Set) []versions.Span, limits func(versions.Span, versions.Set) int) {
+	rows := func(begin string, spans func(versions.Product, versions.Set) []versions.Span) {
 		for _, of := range products {
 			for _, set := range versions.Sets {
 				for _, s := range spans(of, set) {
@@ -207,8 +207,8 @@ func TestPage(t *testing.T) {
 					if s.State == versions.Absent {
 						state = "not there"
 					}
-					if n := limits(s, set); n > 0 {
-						state += fmt.Sprintf(", at most %d", n)
+					if s.Limit > 0 {
+						state += fmt.Sprintf(", at most %d", s.Limit)
 					}
 					fmt.Fprintf(&b, "%s | %s | %s | %s |\n", begin, set, s, state)
 				}
@@ -222,16 +222,13 @@ func TestPage(t *testing.T) {
 		}
 		rows(fmt.Sprintf("| %s | %s", pair[0], field), func(of versions.Product, set versions.Set) []versions.Span {
 			return versions.Spans(of, pair[0], pair[1], set)
-		}, func(s versions.Span, set versions.Set) int {
-			_, fact := s.To.State(pair[0], pair[1], set)
-			return fact.Limit
 		})
 	}
 	fmt.Fprint(&b, "\n| Feature gate | Feature set | Release | State |\n| --- | --- | --- | --- |\n")
 	for _, gate := range versions.Gates() {
 		rows("| "+gate, func(of versions.Product, set versions.Set) []versions.Span {
 			return versions.GateSpans(of, gate, set)
-		}, func(versions.Span, versions.Set) int { return 0 })
+		})
 	}
 	fmt.Fprint(&b, "\n| Product | Since | Until | It ... | Source |\n| --- | --- | --- | --- | --- |\n")
 	for _, f := range versions.Facts() {
