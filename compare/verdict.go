@@ -10,6 +10,7 @@ import (
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/predict/upgrade"
 	"github.com/olmgen/olmgen/permissions"
@@ -31,10 +32,17 @@ func (r *Report) verdict(pairs []pair) string {
 	if !r.Empty() {
 		olm = r.olmVerdict(pairs)
 	}
-	then := ""
+	var wrong []string
 	if olm == refusal {
-		parts = append(parts, "not as it is: "+olm)
-		olm, then = "", "once that is mended, "
+		wrong, olm = append(wrong, olm), ""
+	}
+	if rules := r.unfitRules(); len(rules) > 0 {
+		wrong = append(wrong, "it does not fit the cluster ("+strings.Join(rules, ", ")+")")
+	}
+	then := ""
+	if len(wrong) > 0 {
+		parts = append(parts, "not as it is: "+joined(wrong))
+		then = "once that is mended, "
 	}
 	switch {
 	case len(conditions) > 0:
@@ -55,6 +63,17 @@ func (r *Report) verdict(pairs []pair) string {
 		parts = append(parts, olm)
 	}
 	return strings.Join(parts, "; ")
+}
+
+// unfitRules returns the rules of the errors that keep an operator from the cluster; sorted.
+func (r *Report) unfitRules() (rules []string) {
+	for _, c := range r.OLM {
+		if c.Severity == findings.Error && ofTarget(c.Rule) {
+			rules = append(rules, strings.TrimPrefix(c.Rule, fit.Prefix))
+		}
+	}
+	slices.Sort(rules)
+	return slices.Compact(rules)
 }
 
 // joined joins conditions, which may have an "and" of their own.
