@@ -228,7 +228,7 @@ func (f *pinFlags) input(cmd *cobra.Command, paths []string, o pinned.Options, k
 	if len(t.Faults) > 0 {
 		return nil, t.Faults[0]
 	}
-	f.catalogs.values = pinnedToo(f.catalogs.values, o.Lock)
+	f.catalogs.values = pinnedToo(f.catalogs.values, o.Lock, func(string) bool { return true })
 	catalogs, err := f.catalogs.open(cmd, t, f.network)
 	if err != nil {
 		return nil, err
@@ -256,15 +256,17 @@ func (f *pinFlags) input(cmd *cobra.Command, paths []string, o pinned.Options, k
 	return in, nil
 }
 
-// pinnedToo has the content of a catalog serve the pinned one too: a Subscription that uses it asks for its source.
-func pinnedToo(values []string, lock *pinned.Lock) []string {
+// pinnedToo has the content of a catalog serve the pinned one too: a Subscription that uses it asks for its source. Of
+// ClusterCatalogs it has those that named reports: OLM v1 looks into all that are there.
+func pinnedToo(values []string, lock *pinned.Lock, named func(clusterCatalog string) bool) []string {
 	if lock == nil {
 		return values
 	}
 	out := values
 	for _, c := range lock.Catalogs {
 		for _, value := range values {
-			if dir, ok := strings.CutPrefix(value, c.Source+"="); ok && c.Name != c.Source {
+			dir, ok := strings.CutPrefix(value, c.Source+"=")
+			if ok && c.Name != c.Source && (strings.Contains(c.Name, "/") || named(c.Name)) {
 				out = append(slices.Clip(out), c.Name+"="+dir)
 			}
 		}

@@ -21,6 +21,8 @@ import (
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/manifest/whole"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 )
@@ -213,7 +215,13 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 	if err != nil {
 		return nil, nil, err
 	}
-	catalogs, err := (&treeCatalogs{values: pinnedToo(f.catalogs, lock)}).open(cmd, t, f.render.source)
+	selected := func(name string) bool {
+		return slices.ContainsFunc(t.Objects, func(o *manifest.Object) bool {
+			label, err := o.Get("spec", "source", "catalog", "selector", "matchLabels", predict.LabelCatalogName)
+			return err == nil && label == name && o.Kind == olm.KindClusterExtension
+		})
+	}
+	catalogs, err := (&treeCatalogs{values: pinnedToo(f.catalogs, lock, selected)}).open(cmd, t, f.render.source)
 	if err != nil {
 		return nil, nil, err
 	}
