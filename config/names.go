@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -52,9 +53,16 @@ func WithOptionNames(text string, options []manifest.Option, name func(manifest.
 }
 
 // ErrorText returns the text of an error and its hint with the names of the options that the error is about.
-func ErrorText(err error, name func(manifest.Option) string) (text, hint string) {
-	return err.Error(), WithOptionNames(manifest.HintOf(err), manifest.AboutOf(err), name)
+func ErrorText(err error, name func(manifest.Option) string) (said, hint string) {
+	lines := strings.Split(err.Error(), "\n")
+	for i, l := range lines {
+		lines[i] = text.Middle(l, maxErrorLine)
+	}
+	return strings.Join(lines, "\n"), WithOptionNames(manifest.HintOf(err), manifest.AboutOf(err), name)
 }
+
+// maxErrorLine is how many characters a line of an error may have: an error repeats its input, which may be hostile.
+const maxErrorLine = 4000
 
 // namer returns how the person who wrote the RenderConfig calls options of an operator: by their flags, or by their
 // fields. A group below zero stands for no operator in particular.

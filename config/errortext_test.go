@@ -1,0 +1,20 @@
+package config_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// An error does not repeat a hostile input without end. Its lines stay.
+func TestErrorText(t *testing.T) {
+	said, hint := config.ErrorText(manifest.WithHint(errors.New("a\n"+strings.Repeat("ö", 500_000)+"!"), "do this"), nil)
+	lines := strings.Split(said, "\n")
+	if len(lines) != 2 || lines[0] != "a" || utf8.RuneCountInString(lines[1]) != 4000 || !strings.HasSuffix(said, "ö!") || hint != "do this" {
+		t.Errorf("%d lines, %d characters, %q", len(lines), utf8.RuneCountInString(said), hint)
+	}
+}
