@@ -157,9 +157,13 @@ func (r *rendering) fitConfig(release versions.Release, config map[string]any) e
 	case state(versions.Experimental) != versions.Absent:
 		r.warnInstallation("%s has %s only in its experimental CRDs", release, versions.FieldConfig)
 	default:
+		instead := ""
+		if fact, ok := release.Does(versions.ReadsAnnotation); ok {
+			instead = "; it " + versions.ReadsAnnotation + ", which is not written (" + fact.Source + ")"
+		}
 		return refuse("choose AllNamespaces and leave the config out, or the profile plain, which needs no OLM",
-			"%s has no %s, which says the install mode and the deployment config", release,
-			versions.FieldConfig).with(OptionInstallMode, OptionProfile)
+			"%s has no %s, which says the install mode and the deployment config (the CRDs of the release)%s", release,
+			versions.FieldConfig, instead).with(OptionInstallMode, OptionProfile)
 	}
 	if config[deploymentConfigKey] == nil {
 		return nil

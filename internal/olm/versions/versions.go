@@ -281,6 +281,8 @@ const (
 	MergesVolumes         = "replaces the volumes and mounts of a deploymentConfig by their names"
 	RemovesAffinity       = "removes an affinity by an empty one in a deploymentConfig"
 	AnnotatesNamespace    = "annotates pods with olm.operatorNamespace"
+	ReadsAnnotation       = "reads the watched namespace from an annotation, " +
+		"olm.operatorframework.io/watch-namespace, with the feature gate SingleOwnNamespaceInstallSupport"
 )
 
 // later has the kinds that not all releases install, and what those do that install them.
