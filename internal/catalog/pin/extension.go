@@ -145,11 +145,19 @@ func (x *clusterExtension) keep(b *builder, s resolve.PathStep) {
 	}
 }
 
+// wayTip says what to do where no update leads from a release that clusters may have; empty for a new cluster.
+func wayTip(from string) string {
+	if from == "" {
+		return ""
+	}
+	return "approve a release between " + from + " and this one first, or forget " + from + " once no cluster has it"
+}
+
 // play follows the updates from a release, or in a new cluster. The error says why they do not end at what is approved.
 func (x *clusterExtension) play(sources []extension.Source, from string) (*resolve.Path, error) {
 	path, err := extension.PathOf(sources, x.Request, from, "")
 	if err != nil {
-		return nil, x.refuse(err.Error(), "", "")
+		return nil, x.refuse(err.Error(), wayTip(from), x.versionField())
 	}
 	at, where := path.From, "from "+path.From
 	if from == "" {
@@ -163,7 +171,7 @@ func (x *clusterExtension) play(sources []extension.Source, from string) (*resol
 		return path, nil
 	case at == "":
 		return nil, x.refuse(fmt.Sprintf("%s is approved; %s, OLM v1 installs nothing: %s", x.approved, where,
-			path.Text), "", x.versionField())
+			path.Text), wayTip(from), x.versionField())
 	case path.From != "" && compareVersions(x.pkg(), path.From, x.approved) > 0:
 		return nil, x.refuse(fmt.Sprintf("%s is approved, and a cluster may have %s", x.approved, path.From),
 			"OLM does not downgrade: approve "+path.From+" or a newer release", "")

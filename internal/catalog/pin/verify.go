@@ -85,7 +85,8 @@ func (n *namespace) verify(ctx context.Context, rename func(Source) Source, pinn
 		for _, name := range w.Installed {
 			if !had[name] {
 				return &Refusal{Namespace: n.State.Namespace, Text: fmt.Sprintf(
-					"from %s, OLM keeps %s, which is not approved", from.what, name)}
+					"from %s, OLM keeps %s, which is not approved", from.what, name), Tip: "a release on the way " +
+					"requires it: approve the releases on the way one after the other, and pin each time"}
 			}
 		}
 	}
