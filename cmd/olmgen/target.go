@@ -30,7 +30,7 @@ func (f *targetFlags) register(cmd *cobra.Command, bundles bool) {
 	flags.Var(&once{to: &f.kube}, "kube-version", "`VERSION` of Kubernetes (default: that of OpenShift)")
 	if bundles {
 		flags.Var(enum(&f.profile, generate.Profiles...), "profile",
-			"the profile that installs them: OLM v0, OLM v1 or no OLM (default: by --olm-version)")
+			"the profile that installs them, such as olm, olmv1 or plain (default: by --olm-version)")
 		offer(cmd, "profile", text.Words(generate.Profiles))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/blang/semver/v4"
@@ -169,6 +170,10 @@ func Parse(of Product, text string) (Release, error) {
 	v, err := semver.ParseTolerant(text)
 	if err != nil {
 		return Release{}, manifest.WithHint(fmt.Errorf("%q is not a release of %s", text, of),
+			"write it as "+newest.Number())
+	}
+	if !strings.Contains(text, ".") {
+		return Release{}, manifest.WithHint(fmt.Errorf("%q names no minor version of %s", text, of),
 			"write it as "+newest.Number())
 	}
 	for _, r := range list {

@@ -247,7 +247,7 @@ func TestPage(t *testing.T) {
 
 func TestParseOLM(t *testing.T) {
 	for text, want := range map[string]string{"v0.46": "OLM v0 v0.46", "0.28.0": "OLM v0 v0.28", "v1.8": "operator-controller v1.8",
-		"v0.27": "nothing is known of OLM v0 v0.27", "x": `"x" is not a release of OLM`} {
+		"v1": `"v1" names no minor version of operator-controller`, "0": `"0" names no minor version of OLM v0`, "v0.27": "nothing is known of OLM v0 v0.27", "x": `"x" is not a release of OLM`} {
 		r, err := versions.ParseOLM(text)
 		got := r.String()
 		if err != nil {
