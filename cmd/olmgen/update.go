@@ -215,13 +215,7 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 	if err != nil {
 		return nil, nil, err
 	}
-	selected := func(name string) bool {
-		return slices.ContainsFunc(t.Objects, func(o *manifest.Object) bool {
-			label, err := o.Get("spec", "source", "catalog", "selector", "matchLabels", predict.LabelCatalogName)
-			return err == nil && label == name && o.Kind == olm.KindClusterExtension
-		})
-	}
-	catalogs, err := (&treeCatalogs{values: pinnedToo(f.catalogs, lock, selected)}).open(cmd, t, f.render.source)
+	catalogs, err := (&treeCatalogs{values: pinnedToo(f.catalogs, lock, selectedBy(t))}).open(cmd, t, f.render.source)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -250,6 +244,16 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 	report.Reviews, err = review.OfMoves(cmd.Context(), plan.Moves, review.TreeOptions{Name: report.File,
 		Namespace: f.namespace, Catalogs: catalogs, Source: withInput(cmd, f.render.source).Source}, in)
 	return plan, report, err
+}
+
+// selectedBy reports which ClusterCatalogs the ClusterExtensions of a tree select by name.
+func selectedBy(t *tree.Tree) func(name string) bool {
+	return func(name string) bool {
+		return slices.ContainsFunc(t.Objects, func(o *manifest.Object) bool {
+			label, err := o.Get("spec", "source", "catalog", "selector", "matchLabels", predict.LabelCatalogName)
+			return err == nil && label == name && o.Kind == olm.KindClusterExtension
+		})
+	}
 }
 
 // lock returns the lock of the pin; without --pin it is empty.
