@@ -38,6 +38,7 @@ type pinFlags struct {
 	exempt    pinned.Exempt
 
 	output       string
+	written      []string // the files in it that olmgen wrote
 	check, force bool
 	dryRun       bool
 }
@@ -157,7 +158,10 @@ func (f *pinFlags) run(cmd *cobra.Command, paths []string) error {
 	if o.Lock, err = pinned.ReadLock(f.output); err != nil {
 		return err
 	}
-	if o.Cluster, err = pinned.ReadCluster(f.output); err != nil {
+	if f.written, err = output.Recorded(f.output); err != nil {
+		return err
+	}
+	if o.Cluster, err = pinned.ReadCluster(f.output, f.written); err != nil {
 		return err
 	}
 	kept, err := pinned.ReadKept(cmd.Context(), f.output, o)
@@ -184,18 +188,9 @@ func (f *pinFlags) run(cmd *cobra.Command, paths []string) error {
 // admissionOptions returns what the flags say of admission policies.
 func (f *pinFlags) admissionOptions(cmd *cobra.Command) pinned.AdmissionOptions {
 	changed := cmd.Flags().Changed
-	o := pinned.AdmissionOptions{Write: f.admission, Drop: changed("admission") && !f.admission, Finish: f.finish,
-		File: "what Git approves, and pin again (" +
+	return pinned.AdmissionOptions{Write: f.admission, Drop: changed("admission") && !f.admission, Finish: f.finish,
+		Exempt: f.exempt, File: "what Git approves, and pin again (" +
 			path.Join(filepath.ToSlash(filepath.Clean(f.output)), pinned.LockName) + ")"}
-	for name, to := range map[string][2]*[]string{
-		"exempt-namespaces": {&o.Exempt.Namespaces, &f.exempt.Namespaces},
-		"exempt-users":      {&o.Exempt.Users, &f.exempt.Users},
-		"exempt-groups":     {&o.Exempt.Groups, &f.exempt.Groups}} {
-		if changed(name) {
-			*to[0] = append([]string{}, *to[1]...)
-		}
-	}
-	return o
 }
 
 // input reads what the cluster asks for.
@@ -310,7 +305,7 @@ func (f *pinFlags) deliver(cmd *cobra.Command, r *pinned.Result) error {
 	for _, note := range r.Notes {
 		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+note)
 	}
-	if err := r.CheckForeign(f.output); err != nil {
+	if err := r.CheckForeign(f.output, f.written); err != nil {
 		return err
 	}
 	if f.check {

@@ -35,18 +35,20 @@ type AdmissionOptions struct {
 	Write  bool   // policies are written; else only if the lock has them
 	Drop   bool   // and not any more
 	Finish bool   // only what is pinned now is taken
-	Exempt Exempt // nil: as the lock has it
+	Exempt Exempt // a list that is nil: as the lock has it
 	File   string // what to change, as the messages of the policies name it
 }
 
-// change takes over what another one says.
-func (e *Exempt) change(to Exempt) {
-	for into, list := range map[*[]string][]string{&e.Namespaces: to.Namespaces, &e.Users: to.Users,
-		&e.Groups: to.Groups} {
-		if list != nil {
-			*into = list
+func (e *Exempt) lists() []*[]string { return []*[]string{&e.Namespaces, &e.Users, &e.Groups} }
+
+// change takes over the lists of another one that are not nil, and reports whether there are any.
+func (e *Exempt) change(to Exempt) (changed bool) {
+	for i, list := range to.lists() {
+		if *list != nil {
+			*e.lists()[i], changed = *list, true
 		}
 	}
+	return changed
 }
 
 const admissionFile = "admission.yaml"
@@ -61,9 +63,8 @@ func (o *Options) keeps() (old *Admission, policies bool) {
 
 // checkAdmission refuses what is said of policies if there are none.
 func (o *Options) checkAdmission() error {
-	a := o.Admission
-	if _, policies := o.keeps(); !policies && (a.Finish || a.Exempt.Namespaces != nil || a.Exempt.Users != nil ||
-		a.Exempt.Groups != nil) {
+	_, policies := o.keeps()
+	if exempts := new(Exempt).change(o.Admission.Exempt); !policies && (o.Admission.Finish || exempts) {
 		return manifest.WithHint(errors.New("there are no admission policies to finish or to exempt somebody from"),
 			"have them written first")
 	}

@@ -33,10 +33,6 @@ func FromTree(ctx context.Context, t *tree.Tree, namespace string, catalogs pred
 	list, unknown := predict.SubscribedNamespaces(ctx, t, namespace, catalogs)
 	for _, one := range list {
 		n := Namespace{State: one.State}
-		var named []pin.Package
-		for i := range n.State.Subscriptions {
-			named = append(named, pin.PackageOf(&n.State.Subscriptions[i]))
-		}
 		original(n.State, lock)
 		for i := range n.State.Subscriptions {
 			s := &n.State.Subscriptions[i]
@@ -44,7 +40,6 @@ func FromTree(ctx context.Context, t *tree.Tree, namespace string, catalogs pred
 			if err != nil {
 				return nil, nil, err
 			}
-			o.Pinned = pin.PackageOf(s) != named[i]
 			n.Operators = append(n.Operators, *o)
 		}
 		in.Namespaces = append(in.Namespaces, n)
@@ -121,10 +116,6 @@ func ofSubscription(s *resolve.Subscription, by predict.Subscriber, state *resol
 	o := operatorOf(by.Object)
 	o.Name = s.Name
 	o.InGit, o.Policy = by.Policy == nil, by.Policy
-	if o.Policy != nil {
-		o.Nobody = slices.DeleteFunc(slices.Clone(o.Policy.Versions),
-			func(name string) bool { return has(state, name) })
-	}
 	if p := content(state, pin.PackageOf(s)); p != nil {
 		channel := s.Channel
 		if channel == "" {
@@ -169,8 +160,8 @@ func FromConfig(ctx context.Context, c *config.Config, o config.Options, kept *K
 	in, read := &Input{}, map[pin.Source]*contents{}
 	all := places.All()
 	for group := range c.Groups {
-		n := Namespace{State: &resolve.State{Namespace: cmp.Or(c.Groups[group].Namespace, "default"), OperatorGroups: 1,
-			GlobalNamespace: globalNamespace}}
+		n := Namespace{State: &resolve.State{Namespace: cmp.Or(c.Groups[group].Namespace, "default"),
+			OperatorGroups: 1}}
 		for i := range all {
 			p := &all[i]
 			if p.Group != group {
@@ -194,6 +185,7 @@ func FromConfig(ctx context.Context, c *config.Config, o config.Options, kept *K
 				return nil, err
 			}
 		}
+		n.State.GlobalNamespace = cmp.Or(n.State.GlobalNamespace, globalNamespace)
 		if len(n.Operators) > 0 {
 			in.Namespaces = append(in.Namespaces, n)
 		}
@@ -285,12 +277,12 @@ func (n *Namespace) add(p *config.CatalogPlace, b config.Bundle, o Operator, fro
 		n.State.Catalogs = append(n.State.Catalogs, source)
 	}
 	if s.SourceNamespace != n.State.Namespace {
-		if n.global != "" && n.global != s.SourceNamespace {
+		if global := n.State.GlobalNamespace; global != "" && global != s.SourceNamespace {
 			return o.refuse(fmt.Sprintf("its catalog is in namespace %s, and that of another operator of namespace %s "+
-				"in %s: OLM has one global namespace", s.SourceNamespace, n.State.Namespace, n.global),
+				"in %s: OLM has one global namespace", s.SourceNamespace, n.State.Namespace, global),
 				"name catalogs of one namespace", fieldNamespace)
 		}
-		n.global, n.State.GlobalNamespace = s.SourceNamespace, s.SourceNamespace
+		n.State.GlobalNamespace = s.SourceNamespace
 	}
 	n.State.Subscriptions, n.Operators = append(n.State.Subscriptions, s), append(n.Operators, o)
 	return nil

@@ -62,12 +62,6 @@ type Locked struct {
 
 func (o *Locked) pkg() pin.Package { return pin.Package{Source: sourceOf(o.Catalog), Name: o.Package} }
 
-// same reports whether both are one operator of a cluster. A ClusterExtension may take it from several catalogs.
-func (o *Locked) same(other *Locked) bool {
-	return o.Namespace == other.Namespace && o.ClusterExtension == other.ClusterExtension &&
-		o.Package == other.Package && (o.Catalog == other.Catalog || o.ClusterExtension != "")
-}
-
 const lockHead = `# olmgen catalog pin writes and reads this file. Commit it.
 # approved: the release that the pinned catalogs lead to. installed: other releases that clusters may have.
 `
@@ -157,21 +151,6 @@ func (l *Lock) bytes() ([]byte, error) {
 	return bytes.Join([][]byte{[]byte(lockHead), text}, nil), err
 }
 
-// find returns the operator of a lock, or nil. l may be nil.
-func (l *Lock) find(namespace, extension string, p pin.Package) *Locked {
-	if l == nil {
-		return nil
-	}
-	for i := range l.Operators {
-		o := &l.Operators[i]
-		if o.Namespace == namespace && o.ClusterExtension == extension && o.Catalog == p.Source.String() &&
-			o.Package == p.Name {
-			return o
-		}
-	}
-	return nil
-}
-
 // keepsNames reports whether the pinned catalogs have the names of their sources. l may be nil; ok says whether it has
 // catalogs.
 func (l *Lock) keepsNames() (keeps, ok bool) {
@@ -194,7 +173,7 @@ func (l *Lock) follow(namespaces []Namespace) *Lock {
 		to := map[string]pin.Source{} // by the catalog that is named no more
 		for j := range state.Subscriptions {
 			p := pin.PackageOf(&state.Subscriptions[j])
-			if l.find(state.Namespace, "", p) != nil {
+			if l.find(state.Namespace, p) != nil {
 				continue
 			}
 			for _, o := range l.Operators {
@@ -213,7 +192,7 @@ func (l *Lock) follow(namespaces []Namespace) *Lock {
 			asked := slices.ContainsFunc(state.Subscriptions, func(s resolve.Subscription) bool {
 				return pin.PackageOf(&s) == o.pkg()
 			})
-			if !asked && moved.find(state.Namespace, "", p) == nil {
+			if !asked && moved.find(state.Namespace, p) == nil {
 				o.Catalog = source.String()
 			}
 		}
@@ -221,36 +200,28 @@ func (l *Lock) follow(namespaces []Namespace) *Lock {
 	return &moved
 }
 
-// next returns what became of an operator of an earlier lock, or nil.
-func (l *Lock) next(of *Locked) *Locked {
-	if o := l.find(of.Namespace, of.ClusterExtension, of.pkg()); o != nil {
-		return o
-	}
-	i := slices.IndexFunc(l.Operators, func(o Locked) bool { return o.same(of) })
-	if i < 0 {
-		return nil
-	}
-	return &l.Operators[i]
-}
-
-// extension returns what a lock has of a ClusterExtension: of a catalog that it may take its operator from, else of one
-// that it took it from. l may be nil.
-func (l *Lock) extension(x *Extension) (list []*Locked) {
+// of returns what a lock has of an operator of a cluster. A ClusterExtension may take it from any catalog. l may be
+// nil.
+func (l *Lock) of(o *Locked) (list []*Locked) {
 	if l == nil {
 		return nil
 	}
-	for _, s := range x.Sources {
-		if o := l.find("", x.Name, pin.Package{Source: pin.Source{Name: s.Name}, Name: x.Request.Package}); o != nil {
-			list = append(list, o)
-		}
-	}
 	for i := range l.Operators {
-		o := &l.Operators[i]
-		if len(list) == 0 && o.ClusterExtension == x.Name && o.Package == x.Request.Package && x.Name != "" {
-			return []*Locked{o}
+		x := &l.Operators[i]
+		if x.Namespace == o.Namespace && x.ClusterExtension == o.ClusterExtension && x.Package == o.Package &&
+			(x.Catalog == o.Catalog || o.ClusterExtension != "") {
+			list = append(list, x)
 		}
 	}
 	return list
+}
+
+// find returns the operator of a package in a namespace, or nil. l may be nil.
+func (l *Lock) find(namespace string, p pin.Package) *Locked {
+	for _, o := range l.of(&Locked{Namespace: namespace, Catalog: p.Source.String(), Package: p.Name}) {
+		return o
+	}
+	return nil
 }
 
 // image returns the image of a pinned catalog and the content that it was given for; empty if there is none. l may be

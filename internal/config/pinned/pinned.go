@@ -37,8 +37,6 @@ type Input struct {
 type Namespace struct {
 	State     *resolve.State // with what is known to be installed
 	Operators []Operator     // in the order of State.Subscriptions
-
-	global string // the namespace of the catalogs of a RenderConfig; empty if they are in the namespace itself
 }
 
 // Extension is a ClusterExtension.
@@ -61,8 +59,6 @@ type Operator struct {
 
 	InGit  bool                // the Subscription or ClusterExtension is there, under this name
 	Policy *olm.OperatorPolicy // that makes the Subscription; nil if there is none
-	Pinned bool                // the policy names the pinned catalog
-	Nobody []string            // versions of the policy that no catalog has
 }
 
 // Options say what changes from one pin to the next.
@@ -196,7 +192,7 @@ func (m *maker) namespace(n *Namespace) (*pin.Namespace, error) {
 		case source == nil:
 			return nil, n.Operators[i].refuse(fmt.Sprintf("catalog %s has no package %s", p.Source, p.Name), "", "")
 		}
-		approved, err := m.approved(&n.Operators[i], m.options.Lock.find(state.Namespace, "", p), source)
+		approved, err := m.approved(&n.Operators[i], m.options.Lock.find(state.Namespace, p), source)
 		if err != nil {
 			return nil, err
 		}
@@ -288,9 +284,9 @@ func (m *maker) extension(x *Extension) (*pin.Extension, error) {
 	if x.Installed != nil {
 		out.Installed = append(out.Installed, x.Installed.Name)
 	}
-	locked := m.options.Lock.extension(x)
-	for i := range locked {
-		out.Installed = append(out.Installed, m.installed(locked[i])...)
+	locked := m.options.Lock.of(&Locked{ClusterExtension: x.Name, Package: x.Request.Package})
+	for _, o := range locked {
+		out.Installed = append(out.Installed, m.installed(o)...)
 	}
 	if out.Approved != "" {
 		return out, nil
@@ -499,12 +495,8 @@ func (m *maker) lock(made *pin.Pin) *Lock {
 
 // keepInstalled adds the releases of the old lock to those that clusters may have.
 func (m *maker) keepInstalled(o *Locked) {
-	if m.options.Lock != nil {
-		for i := range m.options.Lock.Operators {
-			if old := &m.options.Lock.Operators[i]; old.same(o) {
-				o.Installed = append(o.Installed, m.installed(old)...)
-			}
-		}
+	for _, old := range m.options.Lock.of(o) {
+		o.Installed = append(o.Installed, m.installed(old)...)
 	}
 	o.Installed = slices.DeleteFunc(o.Installed, func(name string) bool { return name == "" || name == o.Approved })
 	slices.Sort(o.Installed)
@@ -544,11 +536,12 @@ func (m *maker) sayPolicies(r *Result) (notes []string) {
 			}
 			of := o.Policy.Object
 			where := fmt.Sprintf("%s:%d: %s", of.File, of.Line, of.Identity())
-			if len(o.Nobody) > 0 {
-				notes = append(notes, fmt.Sprintf("%s: %s: no catalog has %s", where, fieldVersions,
-					text.And(o.Nobody)))
+			unknown := slices.DeleteFunc(slices.Clone(o.Policy.Versions),
+				func(name string) bool { return has(n.State, name) })
+			if len(unknown) > 0 {
+				notes = append(notes, fmt.Sprintf("%s: %s: no catalog has %s", where, fieldVersions, text.And(unknown)))
 			}
-			if to := r.to(from); !o.Pinned && to != from {
+			if to := r.to(from); o.Policy.Source != to.Name && to != from {
 				notes = append(notes, fmt.Sprintf("%s: no patch changes it: set spec.subscription.source to %s", where,
 					to.Name))
 			}
@@ -583,7 +576,10 @@ func (m *maker) notes(now *Lock) (notes []string) {
 		return nil
 	}
 	for _, o := range old.Operators {
-		next := now.next(&o)
+		var next *Locked
+		if list := now.of(&o); len(list) > 0 {
+			next = list[0]
+		}
 		where := cmp.Or(o.Namespace, "ClusterExtension "+o.ClusterExtension)
 		switch {
 		case next == nil:

@@ -12,7 +12,9 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/catalog/pin"
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/manifest/whole"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
@@ -52,17 +54,14 @@ func ReadKept(ctx context.Context, dir string, o Options) (*Kept, error) {
 	return k, nil
 }
 
-// ReadCluster returns what an earlier run has written for the cluster.
-func ReadCluster(dir string) (files output.Files, err error) {
-	written, err := output.Recorded(dir)
-	if err != nil {
-		return nil, err
-	}
+// ReadCluster returns what an earlier run has written for the cluster. written are the files of a directory that olmgen
+// wrote.
+func ReadCluster(dir string, written []string) (files output.Files, err error) {
 	for _, name := range written {
 		if !strings.HasPrefix(name, clusterDir+"/") && name != imagesetFile {
 			continue
 		}
-		data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		data, err := whole.ReadFile(filepath.Join(dir, filepath.FromSlash(name)), budget.TreeFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -75,11 +74,8 @@ func ReadCluster(dir string) (files output.Files, err error) {
 }
 
 // CheckForeign refuses files in the directories of catalogs that olmgen has not written: an image would serve them.
-func (r *Result) CheckForeign(dir string) error {
-	written, err := output.Recorded(dir)
-	if err != nil {
-		return err
-	}
+func (r *Result) CheckForeign(dir string, written []string) error {
+	written = slices.Clip(written)
 	for _, f := range r.Files {
 		written = append(written, f.Path)
 	}
