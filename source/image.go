@@ -62,7 +62,7 @@ func resolve(name string, index v1.ImageIndex, d v1.Descriptor, size sizeFunc) (
 		if err := sameDigest("index", child, d.Digest); err != nil {
 			return nil, err
 		}
-		manifest, err := child.IndexManifest()
+		manifest, err := decoded(child.RawManifest, child.IndexManifest)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", d.Digest, err)
 		}
@@ -87,14 +87,7 @@ func newImage(name string, img v1.Image, d v1.Descriptor, size sizeFunc) (*image
 	if err := sameDigest("manifest", img, d.Digest); err != nil {
 		return nil, err
 	}
-	raw, err := img.RawManifest()
-	if err == nil {
-		err = checkCrowd(raw)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", d.Digest, err)
-	}
-	manifest, err := img.Manifest()
+	manifest, err := decoded(img.RawManifest, img.Manifest)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.Digest, err)
 	}
@@ -184,12 +177,16 @@ func (img *image) source(ctx context.Context, limits Limits) (*Source, error) {
 // descriptor takes a hundred times the three bytes that the shortest one has.
 const maxDescriptors = 20 * maxLayers
 
-// checkCrowd refuses a manifest with more objects than that, before it is decoded.
-func checkCrowd(manifest []byte) error {
-	if n := bytes.Count(manifest, []byte("{")); n > maxDescriptors {
-		return fmt.Errorf("the manifest has %d objects, more than %d", n, maxDescriptors)
+// decoded returns what decode makes of a manifest or an index. One with more objects than that is refused before.
+func decoded[T any](raw func() ([]byte, error), decode func() (*T, error)) (*T, error) {
+	text, err := raw()
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	if n := bytes.Count(text, []byte("{")); n > maxDescriptors {
+		return nil, fmt.Errorf("the manifest has %d objects, more than %d", n, maxDescriptors)
+	}
+	return decode()
 }
 
 // maxLayers is how many layers an image may have: twice as many as Docker stores, which took 125 for years and takes

@@ -62,9 +62,6 @@ func pull(ctx context.Context, registry *registryTransport, ref string, o Option
 
 func remoteImage(ref string, d *remote.Descriptor) (*image, error) {
 	size := func(d v1.Descriptor) (int64, error) { return d.Size, nil } // the library reads no more bytes than this
-	if err := checkCrowd(d.Manifest); err != nil {
-		return nil, err
-	}
 	if !d.MediaType.IsIndex() {
 		img, err := d.Image()
 		if err != nil {
@@ -76,7 +73,7 @@ func remoteImage(ref string, d *remote.Descriptor) (*image, error) {
 	if err != nil {
 		return nil, err
 	}
-	manifest, err := index.IndexManifest()
+	manifest, err := decoded(index.RawManifest, index.IndexManifest)
 	if err != nil {
 		return nil, err
 	}

@@ -132,9 +132,6 @@ func (s *signatures) inArtifact(ref name.Reference) bool {
 
 func (s *signatures) artifact(ref name.Reference) (v1.Image, []v1.Descriptor, error) {
 	d, err := s.puller.Get(s.ctx, ref)
-	if err == nil {
-		err = checkCrowd(d.Manifest)
-	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -142,7 +139,7 @@ func (s *signatures) artifact(ref name.Reference) (v1.Image, []v1.Descriptor, er
 	if err != nil {
 		return nil, nil, err
 	}
-	list, err := img.Manifest()
+	list, err := decoded(img.RawManifest, img.Manifest)
 	if err != nil {
 		return nil, nil, err
 	}
