@@ -28,17 +28,25 @@ type takesOver func(ctx context.Context, dir string, prune bool) error
 // OLM writes over the marks of the engine. start starts the engine in a cluster.
 func (o options) adoptBy(ctx context.Context, name string,
 	start func(context.Context, *cluster.Cluster) (takesOver, error)) error {
+	return o.adoptions(ctx, name, engineCases, "taken over", func(c equal.Case) error {
+		return o.adoptCaseBy(ctx, name, c, start)
+	})
+}
+
+// adoptions calls do for the recordings of some names that are asked for, and prints what became of each: well, if
+// nothing failed.
+func (o options) adoptions(ctx context.Context, name string, names []string, well string,
+	do func(equal.Case) error) error {
 	cases, err := recordings.Cases(o.golden())
 	if err != nil {
 		return err
 	}
 	for _, c := range cases {
-		if ctx.Err() != nil || !slices.Contains(engineCases, c.Name) || !o.only.MatchString(adoptOfCase+c.Name) {
+		if ctx.Err() != nil || !slices.Contains(names, c.Name) || !o.only.MatchString(adoptOfCase+c.Name) {
 			continue
 		}
-		started := time.Now()
-		said := "taken over"
-		if failed := o.adoptCaseBy(ctx, name, c, start); failed != nil {
+		started, said := time.Now(), well
+		if failed := do(c); failed != nil {
 			said = "FAILED: " + failed.Error()
 			err = errors.Join(err, fmt.Errorf("%s%s: %w", adoptOfCase, c.Name, failed))
 		}

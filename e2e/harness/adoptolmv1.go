@@ -6,19 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/e2e/harness/apply"
-	"github.com/olmgen/olmgen/e2e/harness/olmv1"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/golden/equal"
-	recordings "github.com/olmgen/olmgen/golden/live"
 	"github.com/olmgen/olmgen/internal/config/adopt"
 )
 
@@ -28,51 +23,30 @@ var besideOLMv1 = []string{"memcached-operator-all"}
 // adoptBesideOLMv1 has operators leave OLM v0 by a plan to profile clusterextension and come back, in clusters where
 // OLM v1 runs too.
 func (o options) adoptBesideOLMv1(ctx context.Context, release string) error {
-	cases, err := recordings.Cases(o.golden())
-	if err != nil {
-		return err
-	}
-	for _, c := range cases {
-		if ctx.Err() != nil || !slices.Contains(besideOLMv1, c.Name) || !o.only.MatchString(adoptOfCase+c.Name) {
-			continue
-		}
-		started, said := time.Now(), "refused while and after OLM v0 has it, left and back"
-		if failed := o.adoptCaseBesideOLMv1(ctx, release, c); failed != nil {
-			said = "FAILED: " + failed.Error()
-			err = errors.Join(err, fmt.Errorf("%s: %s%s: %w", release, adoptOfCase, c.Name, failed))
-		}
-		fmt.Printf("olmv1: %s: %s%s: %s, %.0fs\n", release, adoptOfCase, c.Name, said, time.Since(started).Seconds())
-	}
-	return errors.Join(err, ctx.Err())
+	return o.adoptions(ctx, "olmv1: "+release, besideOLMv1, "refused while and after OLM v0 has it, left and back",
+		func(c equal.Case) error { return o.adoptCaseBesideOLMv1(ctx, release, c) })
 }
 
 func (o options) adoptCaseBesideOLMv1(ctx context.Context, release string, c equal.Case) error {
-	registry, err := olmv1.NewRegistry()
-	if err != nil {
-		return err
-	}
-	defer registry.Stop()
 	a, err := o.installed(ctx, c)
 	if err != nil {
 		return err
 	}
 	defer a.stop()
-	r := &v1Run{Server: &olmv1.Server{Cluster: a.cluster, Registry: registry}, options: o, release: release,
-		applier: apply.New(a.cluster)}
-	if err := a.cluster.StartOLMv1(ctx, release, registry.Address, withServiceCA); err != nil {
-		return err
-	}
-	dir := filepath.Join(o.golden(), c.Bundle)
-	catalog, err := olmv1.NewCatalog(registry, nil, dir)
-	if err == nil {
-		err = r.Serve(ctx, catalog)
-	}
-	if err == nil {
-		err = a.prepare(ctx)
-	}
-	if err != nil {
-		return err
-	}
+	return o.withOLMv1(ctx, a.cluster, release, []string{withServiceCA}, func(r *v1Run) error {
+		dir := filepath.Join(o.golden(), c.Bundle)
+		if err := r.serve(ctx, dir); err != nil {
+			return err
+		}
+		if err := a.prepare(ctx); err != nil {
+			return err
+		}
+		return r.leavesBeside(ctx, a, dir)
+	})
+}
+
+// leavesBeside has an operator leave OLM v0 and come back. OLM v1 must refuse to take over what is there.
+func (r *v1Run) leavesBeside(ctx context.Context, a *adoption, dir string) error {
 	refused := func(when string) error {
 		if err := r.refusesWhatIsThere(ctx, a, dir); err != nil {
 			return fmt.Errorf("%s: %w", when, err)

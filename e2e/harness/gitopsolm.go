@@ -22,18 +22,17 @@ import (
 type handover struct {
 	profile    string
 	flags      []string
-	group      string
 	kind       string // that is asked for the operator
 	expression string // is true when OLM has installed it (docs/engines/flux.md)
 	status     string // that OLM gives it then
 }
 
 var handovers = []handover{
-	{"subscription", []string{"--catalog-source", "olm/catalog"}, "operators.coreos.com", "Subscription",
+	{"subscription", []string{"--catalog-source", "olm/catalog"}, "Subscription",
 		"has(status.state) && status.state == 'AtLatestKnown'",
 		`{"status":{"state":"AtLatestKnown","lastUpdated":"2026-01-01T00:00:00Z","conditions":[{` +
 			`"type":"CatalogSourcesUnhealthy","status":"False","reason":"AllCatalogSourcesHealthy"}]}}`},
-	{"clusterextension", nil, "olm.operatorframework.io", "ClusterExtension",
+	{"clusterextension", nil, "ClusterExtension",
 		"has(status.conditions) && status.conditions.exists(c, c.type == 'Installed' && c.status == 'True')",
 		`{"status":{"conditions":[{"type":"Installed","status":"True","reason":"Succeeded","message":"installed",` +
 			`"lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`},
@@ -117,13 +116,11 @@ func (a *argo) handovers(ctx context.Context, o options, s *summary) {
 	checks, err := o.healthChecks()
 	for n, h := range handovers {
 		x, failed := o.renderHandover(ctx, a.cluster, h, "argocd")
-		own := checks[h.group+"_"+h.kind] != ""
-		for _, added := range []map[string]string{nil, checks} {
-			if added != nil && !own {
-				continue // Argo CD's
-			}
-			if failed == nil {
-				failed = a.handover(ctx, x, fmt.Sprintf("handover-%d-%d", n, len(added)), added, !own || added != nil)
+		if failed == nil {
+			_, ours := checks[x.request.GroupVersionKind().Group+"_"+h.kind]
+			failed = a.handover(ctx, x, fmt.Sprintf("handover-%d", n), nil, !ours)
+			if failed == nil && ours {
+				failed = a.handover(ctx, x, fmt.Sprintf("handover-%d-checked", n), checks, true)
 			}
 		}
 		_ = s.add(h.kind+" and a custom resource", apply.Result{Applied: len(x.tree.objects)},

@@ -26,7 +26,7 @@ type gitopsLayout struct {
 	roots []string // patterns
 }
 
-// gitopsLayouts are the layouts that a GitOps engine builds with kustomize, and before them, for Argo CD, the chart.
+// gitopsLayouts returns the layouts that a GitOps engine builds with kustomize and, for Argo CD, the chart.
 func gitopsLayouts(annotations string) []gitopsLayout {
 	kustomized := []gitopsLayout{
 		{"flat", []string{"."}},

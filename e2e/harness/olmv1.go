@@ -129,16 +129,31 @@ func (r *v1Run) work(ctx context.Context, w v1Work) error {
 
 // inOLMv1 calls do with a cluster that runs a release of OLM v1.
 func (o options) inOLMv1(ctx context.Context, release string, gates []string, do func(*v1Run) error) error {
-	registry, err := olmv1.NewRegistry()
-	if err != nil {
-		return err
-	}
-	defer registry.Stop()
 	c, err := cluster.Start(ctx, o.bin(), o.files())
 	if err != nil {
 		return err
 	}
 	defer c.Stop()
+	return o.withOLMv1(ctx, c, release, gates, do)
+}
+
+// serve offers a bundle to OLM v1.
+func (r *v1Run) serve(ctx context.Context, dir string) error {
+	catalog, err := olmv1.NewCatalog(r.Registry, nil, dir)
+	if err != nil {
+		return err
+	}
+	return r.Serve(ctx, catalog)
+}
+
+// withOLMv1 calls do when a release of OLM v1 runs in a cluster.
+func (o options) withOLMv1(ctx context.Context, c *cluster.Cluster, release string, gates []string,
+	do func(*v1Run) error) error {
+	registry, err := olmv1.NewRegistry()
+	if err != nil {
+		return err
+	}
+	defer registry.Stop()
 	if err := c.StartOLMv1(ctx, release, registry.Address, gates...); err != nil {
 		return err
 	}
@@ -234,11 +249,7 @@ func (r *v1Run) installation(ctx context.Context, c v1Case) (class string, err e
 	if err := r.provide(ctx, extension, want); err != nil {
 		return "", err
 	}
-	catalog, err := olmv1.NewCatalog(r.Registry, nil, c.dir)
-	if err == nil {
-		err = r.Serve(ctx, catalog)
-	}
-	if err != nil {
+	if err := r.serve(ctx, c.dir); err != nil {
 		return "", err
 	}
 	before, err := r.Look(ctx)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/olmgen/olmgen/e2e/harness/apply"
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
-	"github.com/olmgen/olmgen/e2e/harness/olmv1"
 )
 
 // refusedNamespace is where OLM v1 is asked to install what olmgen refuses.
@@ -26,11 +25,7 @@ func (r *v1Run) refuses(ctx context.Context, c v1Case, refusal error) error {
 		"source": map[string]any{"sourceType": "Catalog", "catalog": map[string]any{"packageName": c.bundle.Package}}}
 	extension := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "olm.operatorframework.io/v1",
 		"kind": "ClusterExtension", "metadata": map[string]any{"name": "refused"}, "spec": spec}}
-	catalog, err := olmv1.NewCatalog(r.Registry, nil, c.dir)
-	if err == nil {
-		err = r.Serve(ctx, catalog)
-	}
-	if err != nil {
+	if err := r.serve(ctx, c.dir); err != nil {
 		return err
 	}
 	if _, errs := r.applier.Apply(ctx, apply.Tree{Objects: []*unstructured.Unstructured{extension}}); len(errs) > 0 {

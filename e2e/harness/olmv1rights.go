@@ -99,11 +99,7 @@ func (r *v1Run) offer(ctx context.Context, c v1Case) (extension apply.Tree, resu
 	if err != nil {
 		return extension, result, "", err
 	}
-	catalog, err := olmv1.NewCatalog(r.Registry, nil, c.dir)
-	if err == nil {
-		err = r.Serve(ctx, catalog)
-	}
-	return extension, result, "", err
+	return extension, result, "", r.serve(ctx, c.dir)
 }
 
 func (r *v1Run) lose(ctx context.Context, c v1Case, asked bool) (string, error) {
