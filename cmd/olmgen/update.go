@@ -250,8 +250,11 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 func selectedBy(t *tree.Tree) func(name string) bool {
 	return func(name string) bool {
 		return slices.ContainsFunc(t.Objects, func(o *manifest.Object) bool {
+			if o.Kind != olm.KindClusterExtension {
+				return false
+			}
 			label, err := o.Get("spec", "source", "catalog", "selector", "matchLabels", predict.LabelCatalogName)
-			return err == nil && label == name && o.Kind == olm.KindClusterExtension
+			return err == nil && label == name
 		})
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/olmgen/olmgen/internal/olm/versions"
 )
 
-// ReleaseError says that a release fails at a bundle that newer ones render, whatever the options are.
+// ReleaseError reports that a release fails at a bundle that newer ones render, whatever the options are.
 type ReleaseError struct{ text string }
 
 func (e *ReleaseError) Error() string { return e.text }

@@ -45,8 +45,8 @@ func (c *cluster) judgeTarget(ctx context.Context, o Options, objects []*manifes
 		return nil, nil
 	}
 	t := &target{cluster: c, options: o, form: fit.OLMv0, crds: olm.CRDs(objects)}
-	if o.Target.Controller != nil && o.Target.OLM == nil && o.Target.OpenShift == nil {
-		t.form = fit.OLMv1 // the only one that is there
+	if !o.Target.HasOLMv0() {
+		t.form = fit.OLMv1
 	}
 	for _, v := range c.csvs {
 		if v.copied || v.sub != nil {

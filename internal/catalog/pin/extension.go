@@ -145,7 +145,7 @@ func (x *clusterExtension) keep(b *builder, s resolve.PathStep) {
 	}
 }
 
-// wayTip says what to do where no update leads from a release that clusters may have; empty for a new cluster.
+// wayTip returns what to do where no update leads from a release that clusters may have; empty for a new cluster.
 func wayTip(from string) string {
 	if from == "" {
 		return ""

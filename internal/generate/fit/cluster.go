@@ -207,7 +207,7 @@ func phaseOf(kind string) string {
 
 // phases reports phases with more objects than OLM v1 takes. Only its Boxcutter runtime has phases.
 func (q *question) phases() {
-	if q.form != OLMv1 || q.Bundle == nil || q.Bundle.Partial {
+	if !q.renders() {
 		return
 	}
 	for _, r := range q.Controllers() {
@@ -244,6 +244,9 @@ func (q *question) atMost() int {
 		len(q.CSV.Spec.WebhookDefinitions)
 }
 
+// renders reports whether OLM v1 renders the bundle, and all of it is known.
+func (q *question) renders() bool { return q.form == OLMv1 && q.Bundle != nil && !q.Bundle.Partial }
+
 // rendered returns the objects that a release of OLM v1 makes of the bundle.
 func (q *question) rendered(r versions.Release) ([]olmv1.Object, error) {
 	o := olmv1.Options{Namespace: "default", Certs: olmv1.CertManager, Release: r.Number()}
@@ -255,7 +258,7 @@ func (q *question) rendered(r versions.Release) ([]olmv1.Object, error) {
 
 // renderer reports a bundle that the renderer of a release fails at, and that of a newer one does not.
 func (q *question) renderer() {
-	if q.form != OLMv1 || q.Bundle == nil || q.Bundle.Partial {
+	if !q.renders() {
 		return
 	}
 	for _, r := range q.Controllers() {

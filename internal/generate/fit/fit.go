@@ -95,6 +95,9 @@ func (c Cluster) Form() Form {
 	return OLMv0
 }
 
+// HasOLMv0 reports whether OLM v0 may be in a cluster: not if only a release of OLM v1 is known.
+func (c Cluster) HasOLMv0() bool { return c.Controller == nil || c.OLM != nil || c.OpenShift != nil }
+
 // Controllers returns the releases of OLM v1 in the cluster: those that are known, or the newest one.
 func (c Cluster) Controllers() (list []versions.Release) {
 	for _, r := range []*versions.Release{c.Controller, c.OpenShift} {
