@@ -1,8 +1,11 @@
 # make help lists the targets.
 SHELL := bash
 GO ?= go
-BIN := $(CURDIR)/.bin
+# Tools are built once and kept by their version. e2e/build.sh keeps what the harness runs in the same directory.
+export OLMGEN_TOOLS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/olmgen
+BIN := $(OLMGEN_TOOLS)
 GOLANGCI_VERSION := v2.15.0
+ACTIONLINT_VERSION := v1.7.12
 PERF_VERSION := v0.0.0-20260908200009-22c9c6c9d4da
 AXE_VERSION := 4.14.1
 
@@ -11,7 +14,11 @@ OFFLINE := OLMGEN_CORPUS= OLMGEN_ORACLE= OLMGEN_OLMV1_CRDS=
 # go test runs a part of go vet by default; "make lint" runs all of it, once.
 TEST := $(GO) test -vet=off
 
-.PHONY: help build test test-race test-corpus test-growth test-edits test-helm test-authorizer test-browser test-renovate test-ci mutants lint bench bench-goals bench-compare golden corpus conformance docs docs-check fuzz fuzz-smoke fuzz-report faults \
+# installed PACKAGE: a tool is complete once it has its name.
+installed = mkdir -p $(BIN) && tmp=$$(mktemp -d $(BIN)/.tool-XXXXXX) && trap 'rm -rf "$$tmp"' EXIT && \
+	GOBIN=$$tmp CGO_ENABLED=0 $(GO) install $(1) && mv $$tmp/* $@
+
+.PHONY: help build check form golangci test test-race test-corpus test-growth test-edits test-helm test-authorizer test-browser test-renovate test-ci mutants lint lint-e2e bench bench-goals bench-compare golden corpus conformance docs docs-check fuzz fuzz-smoke fuzz-report faults \
 	harness live e2e e2e-test release-files release-notes release-check api apidiff site
 
 help: ## List the targets
@@ -21,17 +28,33 @@ build: ## Build ./olmgen and ./olmgen-validate, and print their sizes
 	$(GO) build -trimpath -ldflags '-s -w' -o . ./cmd/...
 	@ls -l olmgen olmgen-validate | awk '{ printf "%s: %.1f MB\n", $$NF, $$5 / 1000000 }'
 
-test: ## Run all tests that need nothing but this repository
-	$(OFFLINE) $(TEST) -timeout 30m ./...
+check: ## Before a commit: look at what differs from the Git revision SINCE; print the first fault of each kind
+	@SINCE='$(SINCE)' .ci/check
+
+GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
+
+golangci: $(GOLANGCI)
+	@echo $<
+
+form: $(GOLANGCI) $(BIN)/actionlint-$(ACTIONLINT_VERSION) ## Check what needs no compiler: gofmt, the length of lines, go mod tidy, the workflows
+	$< fmt --diff
+	$< run --enable-only lll ./...
+	$(GO) mod tidy -diff
+	$(BIN)/actionlint-$(ACTIONLINT_VERSION)
+
+test: ## Run all tests that need nothing but this repository and are not slow; APART=docs leaves out those of "make docs-check"
+	$(OFFLINE) $(TEST) -timeout 30m $(if $(filter docs,$(APART)),-skip '$(GENERATED_TESTS)') ./...
 
 RACED ?= ./...
-test-race: ## Run these tests with the race detector, RACED="packages" picks, and with $$OLMGEN_CORPUS every tenth bundle
-	CGO_ENABLED=1 $(OFFLINE) $(TEST) -race -timeout 30m $(RACED)
-	@test -z "$$OLMGEN_CORPUS" || { set -x; CGO_ENABLED=1 $(TEST) -race -short -timeout 30m ./golden -run 'TestCorpus$$'; }
+test-race: ## Run these tests with the race detector, RACED="packages" picks, SHORT=1 runs the short ones
+	CGO_ENABLED=1 $(OFFLINE) $(TEST) -race $(if $(SHORT),-short) -timeout 30m $(RACED)
 
-test-corpus: ## Run all tests with the bundles of $$OLMGEN_CORPUS and the clusters of $$OLMGEN_ORACLE
+test-race-corpus: ## Render every tenth bundle of $$OLMGEN_CORPUS with the race detector
+	CGO_ENABLED=1 OLMGEN_CORPUS_EVERY=10 $(TEST) -race -timeout 30m ./golden -run 'TestCorpus$$'
+
+test-corpus: ## Run the tests that take the bundles of $$OLMGEN_CORPUS and the recordings of $$OLMGEN_ORACLE; EVERY=n takes every n-th bundle
 	@test -n "$$OLMGEN_CORPUS" || { echo "set OLMGEN_CORPUS to the directory that holds bundles/"; exit 1; }
-	$(TEST) -timeout 50m ./...
+	data=$$($(GO) run ./internal/house/data) && OLMGEN_CORPUS_EVERY=$(EVERY) $(TEST) -timeout 50m $$data
 
 test-growth: ## Double every dimension of inputs: time and allocations may grow with an exponent of 1.4 at most
 	@for part in 1/2 2/2; do \
@@ -44,7 +67,7 @@ test-edits: ## Change EDITS fields at random, over $$OLMGEN_CORPUS too: "olmgen 
 	OLMGEN_EDITS=$(EDITS) $(TEST) -timeout 120m ./compare -run '^TestEdits$$' -count=1 -v | grep -v '^=== '
 
 test-helm: ## Test charts with helm's own code, and with $$OLMGEN_CORPUS every tenth package
-	cd e2e/helm && $(TEST) -short -timeout 30m .
+	cd e2e/helm && OLMGEN_CORPUS_EVERY=10 $(TEST) -timeout 30m .
 
 test-authorizer: ## Compare "olmgen permissions" with the RBAC authorizer of Kubernetes, over $$OLMGEN_CORPUS
 	cd e2e/authorizer && $(TEST) -timeout 30m .
@@ -67,28 +90,25 @@ test-ci: ## Test .ci/run with stages that do nothing
 	.ci/test
 
 MUTATED := internal/rbac internal/olm catalog/resolve internal/config/adopt
-mutants: ## Change conditions, bounds and results of the resolver, RBAC, OLM and adopt one by one; list the changes that no test notices (SAMPLE=n, SEED=n, ONLY=text, AGAIN=file, RUN=tests, MUTATED=directories)
-	$(GO) run ./internal/house/mutants -sample $(or $(SAMPLE),0) -seed $(or $(SEED),1) -only '$(ONLY)' -again '$(AGAIN)' -run '$(RUN)' $(MUTATED)
+mutants: ## Change conditions, bounds and results of the resolver, RBAC, OLM and adopt one by one; list the changes that no test notices (SINCE=revision: in lines that differ, SAMPLE=n, SEED=n, ONLY=text, AGAIN=file, RUN=tests, MUTATED=directories)
+	$(GO) run ./internal/house/mutants -since '$(SINCE)' -sample $(or $(SAMPLE),0) -seed $(or $(SEED),1) -only '$(ONLY)' -again '$(AGAIN)' -run '$(RUN)' $(MUTATED)
 
-lint: $(BIN)/golangci-lint-$(GOLANGCI_VERSION) ## Run go mod tidy and golangci-lint: gofmt, go vet, staticcheck and what .golangci.yml lists
-	$(GO) mod tidy -diff
+lint: $(GOLANGCI) ## Run golangci-lint: gofmt, go vet, staticcheck and what .golangci.yml lists
 	$< run ./...
-	cd e2e/harness && $< run ./...
-	cd e2e/helm && $< run ./...
-	cd e2e/authorizer && $< run ./...
-	cd e2e/resolver && $< run ./...
-	cd e2e/neighbours/cert-manager && $< run ./...
-	cd e2e/neighbours/pipeline/kpt && $< run ./...
-	cd e2e/browser && $< run ./...
-	cd e2e/neighbours/olmv1/boxcutter && $< run ./...
-	cd e2e/neighbours/argocd && $< run ./...
 
-$(BIN)/golangci-lint-$(GOLANGCI_VERSION):
-	mkdir -p $(BIN)
-	GOBIN=$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
-	mv $(BIN)/golangci-lint $@
+# Modules that have Go code of their own. docs/site has none.
+MODULES := $(patsubst %/go.mod,%,$(shell find e2e -name go.mod))
+lint-e2e: $(GOLANGCI) ## Run golangci-lint in each module below e2e
+	@for dir in $(MODULES); do \
+		! compgen -G "$$dir/*.go" >/dev/null || (echo $$dir && cd $$dir && $< run ./...) || exit 1; \
+	done
 
-BENCH_COUNT ?= 6
+$(GOLANGCI):
+	$(call installed,github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION))
+
+BENCH_COUNT ?= 5
+# How many times as much CPU time a rendering may take as before: see .ci/bench-compare.
+SLOWER ?= 1.3
 BENCH_RUNS ?= 9
 bench: ## Render the bundles of $$OLMGEN_CORPUS (bundles and MB per second, CPU, memory, growth, the ratio to sigs.k8s.io/yaml); read a catalog of 500 MB; render one and forty operators of a catalog; print the goals of whole jobs
 	@test -n "$$OLMGEN_CORPUS" || { echo "set OLMGEN_CORPUS to the directory that holds bundles/"; exit 1; }
@@ -101,13 +121,11 @@ bench-goals: ## Print what whole jobs cost in relation to rendering: the last pa
 	@test -n "$$OLMGEN_CORPUS" || { echo "set OLMGEN_CORPUS to the directory that holds bundles/"; exit 1; }
 	$(GO) run ./golden/goals -runs $(BENCH_RUNS) -only '$(ONLY)' "$$OLMGEN_CORPUS"
 
-bench-compare: $(BIN)/benchstat-$(PERF_VERSION) ## Compare "make bench" with that of REV, a Git revision, in BENCH_COUNT runs each
-	BENCHSTAT=$< .ci/bench-compare '$(REV)' $(BENCH_COUNT)
+bench-compare: $(BIN)/benchstat-$(PERF_VERSION) ## Compare rendering with that of SINCE, a Git revision, in BENCH_COUNT runs each; fail if it takes much longer
+	BENCHSTAT=$< SINCE='$(SINCE)' SLOWER='$(SLOWER)' .ci/bench-compare $(BENCH_COUNT)
 
 $(BIN)/benchstat-$(PERF_VERSION):
-	mkdir -p $(BIN)
-	GOBIN=$(BIN) $(GO) install golang.org/x/perf/cmd/benchstat@$(PERF_VERSION)
-	mv $(BIN)/benchstat $@
+	$(call installed,golang.org/x/perf/cmd/benchstat@$(PERF_VERSION))
 
 golden: ## Write the golden files anew; say in the commit why they change
 	$(GO) test ./golden -run TestGolden -update
@@ -123,12 +141,13 @@ conformance: ## Compare with what OLM made in real clusters ($$OLMGEN_CORPUS, $$
 	@test -n "$$OLMGEN_CORPUS" -a -n "$$OLMGEN_ORACLE" || { echo "set OLMGEN_CORPUS and OLMGEN_ORACLE"; exit 1; }
 	$(GO) test ./golden ./generate/olmv1 -run TestConformance -count=1 -v | grep -v '^=== '
 
-GENERATED := ./cmd/olmgen ./config ./compare ./compare/crds ./compare/history ./internal/config/adopt ./internal/rules/policy ./permissions ./templates ./internal/olm/versions -run '^(TestReference|TestSchema|TestSchemaPage|TestPage|TestNoisePage|TestKubeTypes|TestPicture)$$'
+GENERATED_TESTS := ^(TestReference|TestSchema|TestSchemaPage|TestPage|TestNoisePage|TestKubeTypes|TestPicture)$$
+GENERATED := ./cmd/olmgen ./config ./compare ./compare/crds ./compare/history ./internal/config/adopt ./internal/rules/policy ./permissions ./templates ./internal/olm/versions -run '$(GENERATED_TESTS)'
 docs: ## Write what is generated: docs/reference, the rules in docs/lint.md and docs/crds.md, the views in docs/templates.md, config/schema.json, docs/renderconfig.md
 	$(GO) test $(GENERATED) -update
 
 docs-check: ## Fail if any of that is stale
-	$(GO) test $(GENERATED) -count=1
+	$(TEST) $(GENERATED)
 
 FUZZTIME ?= 20s
 FUZZJOBS ?= 1
@@ -151,35 +170,33 @@ fuzz: ## Run every fuzz target for FUZZTIME; with FUZZJOBS=3 FUZZJOB=1 every thi
 
 fuzz-smoke: ## Run every fuzz target for a second, and read hostile inputs of 1 MB within the limit of time
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=1s
-	OLMGEN_LIMIT_CPU=1 $(TEST) -count=1 -run '^TestHostile(YAML|Objects|Archives)$$' ./cmd/olmgen
+	OLMGEN_SLOW=1 OLMGEN_LIMIT_CPU=1 $(TEST) -count=1 -run '^TestHostile(YAML|Objects|Archives)$$' ./cmd/olmgen
 
 fuzz-report: ## Run the fuzz targets on the inputs that "make fuzz" has found, and print the table of docs/reliability.md
 	@.ci/fuzz-report
 
 FAULTS ?= 3
-faults: ## Put faults at every third system call that writes (FAULTS=1: every one), and test disks, sandbox and hostile text; needs strace
-	OLMGEN_FAULTS=$(FAULTS) $(TEST) -count=1 -timeout 30m ./cmd/olmgen -run '^(TestFault|TestSandbox|TestInjection|TestScripts/faults)'
-	$(TEST) -count=1 ./output ./internal/manifest/regular ./source ./bundle/signature
+faults: ## Put faults at every third system call that writes (FAULTS=1: every one), and test sandbox, hostile text and inputs over a limit; needs strace
+	OLMGEN_SLOW=1 OLMGEN_FAULTS=$(FAULTS) $(TEST) -count=1 -timeout 30m -run '^(TestFaultAtEveryWrite|TestSandbox|TestInjection|TestHostileBudgets)$$' ./cmd/olmgen
 
 HUGO_VERSION := v0.152.2
 
-site: $(BIN)/hugo-$(HUGO_VERSION) $(BIN)/htmltest ## Build the documentation site into .site/public, and check its links
+HTMLTEST := $(BIN)/htmltest-$(lastword $(shell grep -o 'wjdp/htmltest v[0-9.]*' docs/site/go.mod))
+
+site: $(BIN)/hugo-$(HUGO_VERSION) $(HTMLTEST) ## Build the documentation site into .site/public, and check its links
 	$(GO) run ./internal/house/docsite -o .site/content
 	theme=$$(cd docs/site && $(GO) mod download -json github.com/imfing/hextra | sed -n 's/^.*"Dir": "\(.*\)",$$/\1/p') && cd docs/site && \
 		$< --quiet --themesDir "$${theme%/*}" --theme "$${theme##*/}" --contentDir $(CURDIR)/.site/content --destination $(CURDIR)/.site/public --cleanDestinationDir
-	$(BIN)/htmltest --conf docs/site/htmltest.yml .site/public
+	$(HTMLTEST) --conf docs/site/htmltest.yml .site/public
 
 $(BIN)/hugo-$(HUGO_VERSION):
-	mkdir -p $(BIN)
-	GOBIN=$(BIN) CGO_ENABLED=0 $(GO) install github.com/gohugoio/hugo@$(HUGO_VERSION)
-	mv $(BIN)/hugo $@
+	$(call installed,github.com/gohugoio/hugo@$(HUGO_VERSION))
 
-$(BIN)/htmltest: docs/site/go.mod
+$(HTMLTEST):
 	mkdir -p $(BIN)
 	cd docs/site && $(GO) build -o $@ github.com/wjdp/htmltest
 
 GORELEASER_VERSION := v2.16.0
-ACTIONLINT_VERSION := v1.7.12
 
 release-files: ## Write the manual pages and shell completions that release archives have
 	mkdir -p .release/man .release/completions
@@ -191,20 +208,15 @@ release-files: ## Write the manual pages and shell completions that release arch
 release-notes: ## Print the section of CHANGELOG.md about VERSION
 	@awk -v title="## $(VERSION)" '/^## / { found = index($$0, title) == 1 } found && !/^## / { print; n++ } END { exit n == 0 }' CHANGELOG.md
 
-release-check: $(BIN)/goreleaser-$(GORELEASER_VERSION) $(BIN)/actionlint-$(ACTIONLINT_VERSION) ## Check the release: its configuration, the workflows, equal bytes of two builds
-	$(BIN)/actionlint-$(ACTIONLINT_VERSION)
+release-check: $(BIN)/goreleaser-$(GORELEASER_VERSION) ## Check the release: its configuration, equal bytes of two builds
 	$< check
 	e2e/release.sh $<
 
 $(BIN)/goreleaser-$(GORELEASER_VERSION):
-	mkdir -p $(BIN)
-	GOBIN=$(BIN) CGO_ENABLED=0 $(GO) install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
-	mv $(BIN)/goreleaser $@
+	$(call installed,github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION))
 
 $(BIN)/actionlint-$(ACTIONLINT_VERSION):
-	mkdir -p $(BIN)
-	GOBIN=$(BIN) $(GO) install github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION)
-	mv $(BIN)/actionlint $@
+	$(call installed,github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION))
 
 APIDIFF_VERSION := v0.0.0-20260410095643-746e56fc9e2f
 
@@ -215,15 +227,13 @@ apidiff: $(BIN)/apidiff-$(APIDIFF_VERSION) ## Print how the Go API differs from 
 	e2e/apidiff.sh $< $(or $(REV),main)
 
 $(BIN)/apidiff-$(APIDIFF_VERSION):
-	mkdir -p $(BIN)
-	GOBIN=$(BIN) $(GO) install golang.org/x/exp/cmd/apidiff@$(APIDIFF_VERSION)
-	mv $(BIN)/apidiff $@
+	$(call installed,golang.org/x/exp/cmd/apidiff@$(APIDIFF_VERSION))
 
 # Programs that stand beside olmgen in a cluster or a pipeline; WITH picks some.
 NEIGHBOURS := $(patsubst e2e/neighbours/%/build.sh,%,$(wildcard e2e/neighbours/*/build.sh))
 
 harness: ## Build the API server, OLM and the harness that "make live" and "make e2e" run (see e2e/README.md)
-	e2e/build.sh $(if $(filter neighbours,$(CHECK)),$(or $(WITH),$(NEIGHBOURS)))
+	e2e/build.sh harness $(if $(filter neighbours,$(CHECK)),$(or $(WITH),$(NEIGHBOURS)))
 
 live: harness ## Install bundles with a real OLM and compare with golden/live; UPDATE=1 writes it, CASES=regexp picks
 	e2e/.bin/harness -run '$(CASES)' $(if $(UPDATE),-update) live
@@ -234,7 +244,7 @@ CLUSTER_CHECKS := $(filter-out resolve pin,$(CHECKS))
 
 e2e: $(if $(CLUSTER_CHECKS),harness) ## Apply what olmgen renders to a real API server, and ask OLM's resolver; CHECK=name, CASES=regexp, SAMPLE=n pick
 	$(if $(CLUSTER_CHECKS),e2e/.bin/harness -run '$(CASES)' -sample $(or $(SAMPLE),1) $(if $(UPDATE),-update) -with '$(WITH)' e2e $(CLUSTER_CHECKS))
-	$(if $(filter resolve pin,$(CHECKS)),cd e2e/resolver && CGO_ENABLED=0 $(GO) build -trimpath -o ../.bin/resolver .)
+	$(if $(filter resolve pin,$(CHECKS)),e2e/build.sh resolver)
 	$(if $(filter resolve,$(CHECKS)),e2e/.bin/resolver -seed $(or $(SEED),1) -cases $(or $(CASES),100) random)
 	$(if $(filter resolve,$(CHECKS)),e2e/.bin/resolver -seed $(or $(SEED),1) -cases $(or $(CASES),100) mutants)
 	$(if $(filter pin,$(CHECKS)),e2e/.bin/resolver -seed $(or $(SEED),1) -cases $(or $(CASES),100) -runs 5 -more-runs 5 pin)

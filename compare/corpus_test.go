@@ -16,7 +16,6 @@ import (
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/golden/corpus"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/golden/reviewtest"
 	"github.com/olmgen/olmgen/permissions"
@@ -27,11 +26,7 @@ func releases(t *testing.T) [][]string {
 	t.Helper()
 	list := [][]string{{"../golden/upgrades/ferry/from", "../golden/upgrades/ferry/to"}}
 	if corpustest.Set(t) {
-		packages, err := corpus.Packages(corpustest.Root(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, p := range packages {
+		for _, p := range corpustest.Packages(t) {
 			list = append(list, p.Bundles)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/compare"
-	"github.com/olmgen/olmgen/golden/corpus"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/golden/reviewtest"
 	"github.com/olmgen/olmgen/manifest"
@@ -37,10 +36,7 @@ func TestEdits(t *testing.T) {
 	sets := [][]*manifest.Object{reviewtest.Objects(t, "everything.yaml", string(data)), bundleObjects(t, "../golden/upgrades/ferry/from")}
 	checkEdits(t, "own", sets, count)
 	if corpustest.Set(t) {
-		packages, err := corpus.Packages(corpustest.Root(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		packages := corpustest.Packages(t)
 		random := rand.New(rand.NewPCG(1, 2))
 		for range 8 {
 			p := packages[random.IntN(len(packages))]

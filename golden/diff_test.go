@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/golden/corpus"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/output"
 )
@@ -22,11 +21,7 @@ func TestDiffIsAsShortAsGit(t *testing.T) {
 	}
 	pairs := [][2]string{{"upgrades/ferry/from", "upgrades/ferry/to"}}
 	if corpustest.Set(t) {
-		packages, err := corpus.Packages(corpustest.Root(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, p := range packages {
+		for _, p := range corpustest.Packages(t) {
 			for i := 1; i < len(p.Bundles) && (i == 1 || !testing.Short()); i++ {
 				pairs = append(pairs, [2]string{p.Bundles[i-1], p.Bundles[i]})
 			}

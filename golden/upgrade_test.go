@@ -27,11 +27,7 @@ func TestUpgrade(t *testing.T) {
 		pairs = append(pairs, [2]string{filepath.Join(dir, "from"), filepath.Join(dir, "to")})
 	}
 	if corpustest.Set(t) {
-		packages, err := corpus.Packages(corpustest.Root(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, p := range packages {
+		for _, p := range corpustest.Packages(t) {
 			for i := 1; i < len(p.Bundles); i++ {
 				pairs = append(pairs, [2]string{p.Bundles[i-1], p.Bundles[i]})
 			}

@@ -14,7 +14,6 @@ import (
 	rbac "k8s.io/component-helpers/auth/rbac/validation"
 
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/golden/corpus"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/golden/reviewtest"
 	"github.com/olmgen/olmgen/manifest"
@@ -215,10 +214,7 @@ func TestCorpus(t *testing.T) {
 
 // Between neighbouring releases: gained and lost change places with the releases, and what is unchanged and gained is what the newer one allows.
 func TestUpgrades(t *testing.T) {
-	packages, err := corpus.Packages(corpustest.Root(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	packages := corpustest.Packages(t)
 	pairs, changed := 0, 0
 	for _, p := range packages {
 		var before *permissions.Report

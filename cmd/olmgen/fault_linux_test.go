@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/olmgen/olmgen/golden/fuzztest"
 )
 
 // stride is the distance of the system calls that a fault is put at. OLMGEN_FAULTS=1 takes every one.
@@ -200,6 +202,7 @@ func each(f func(calls string, n int) (hit bool)) {
 
 // TestFaultAtEveryWrite puts faults at the system calls with which one render replaces the files of another.
 func TestFaultAtEveryWrite(t *testing.T) {
+	fuzztest.Slow(t)
 	strace(t)
 	olmgen := program(t)
 	t.Run("killed", func(t *testing.T) { killed(t, olmgen) })

@@ -14,7 +14,7 @@ import (
 )
 
 // Each of these inputs is a little smaller than 1 MB, and made to need much time or memory. Each is read by a command
-// within the limits of package fuzztest. "make fuzz" measures the time, too; "make test" only the memory.
+// within the limits of package fuzztest. "make fuzz-smoke" runs them.
 
 // hostileSize is the size of an input. What is added around it keeps it below 1 MB.
 const hostileSize = 950_000
@@ -142,6 +142,7 @@ func part(unit string) string {
 }
 
 func TestHostileYAML(t *testing.T) {
+	fuzztest.Slow(t)
 	for _, h := range hostileYAML() {
 		h.args = "lint FILE --policy operate-first"
 		h.run(t)
@@ -154,12 +155,14 @@ func TestHostileYAML(t *testing.T) {
 }
 
 func TestHostileObjects(t *testing.T) {
+	fuzztest.Slow(t)
 	for _, h := range hostileObjects() {
 		h.run(t)
 	}
 }
 
 func TestHostileArchives(t *testing.T) {
+	fuzztest.Slow(t)
 	for name, add := range map[string]func(w *tar.Writer, i int) error{
 		"entries": func(w *tar.Writer, i int) error {
 			return w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: fmt.Sprintf("manifests/%d.txt", i)})

@@ -48,6 +48,7 @@ const mostToRefuse = 450_000_000
 
 // Each of these inputs ends as an error with one sentence, before what is too much is held.
 func TestHostileBudgets(t *testing.T) {
+	fuzztest.Slow(t)
 	const limits = "\nhint: if you trust the input, raise the limits (OLMGEN_LIMITS=2 in the environment)\n"
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

@@ -18,6 +18,8 @@ import (
 	gmhtml "github.com/yuin/goldmark/renderer/html"
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/net/html"
+
+	"github.com/olmgen/olmgen/golden/fuzztest"
 )
 
 // hostileText would do something in each place that olmgen writes text to: a terminal (colors, the title, the direction of
@@ -76,9 +78,7 @@ var hostileCommands = []string{
 // TestInjection puts hostile text into each place of a bundle and runs every command: whatever it prints keeps its form,
 // and what it writes stays in its directory.
 func TestInjection(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	fuzztest.Slow(t)
 	quoted, err := json.Marshal(hostileText)
 	must(t, err)
 	good, older := example(t, "bundle"), example(t, "bundle-v0.1.0")

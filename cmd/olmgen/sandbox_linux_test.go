@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/internal/helper"
 )
 
@@ -84,6 +85,7 @@ func traced(t *testing.T, olmgen, dir string, env []string, args ...string) trac
 // TestSandbox holds what SECURITY.md promises: olmgen opens nothing but its inputs, its output and what Go needs, starts
 // no process but olmgen-validate, and opens a socket for images in registries only.
 func TestSandbox(t *testing.T) {
+	fuzztest.Slow(t)
 	strace(t)
 	olmgen := program(t)
 	home, dir := t.TempDir(), t.TempDir()

@@ -10,7 +10,6 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/golden/corpus"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/templates"
@@ -19,15 +18,9 @@ import (
 // The newest bundle of every package of the corpus, in every install mode, with stable names, as a chart: by default
 // and with other values it gives what olmgen renders. go test -short takes every tenth package.
 func TestCorpus(t *testing.T) {
-	packages, err := corpus.Packages(corpustest.Root(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	packages := corpustest.Packages(t)
 	charts, free := 0, map[string]int{}
-	for i, p := range packages {
-		if testing.Short() && i%10 != 0 {
-			continue
-		}
+	for _, p := range packages {
 		t.Run(p.Name, func(t *testing.T) {
 			b, err := bundle.Read(os.DirFS(p.Bundles[len(p.Bundles)-1]), bundle.ReadOptions{})
 			if err != nil {

@@ -5,8 +5,35 @@ package corpustest
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
+
+	"github.com/olmgen/olmgen/golden/corpus"
 )
+
+// every is n if $OLMGEN_CORPUS_EVERY asks for each n-th bundle or package only, else 1. It changes no recording: those
+// of $OLMGEN_ORACLE are all read.
+func every(tb testing.TB) int {
+	tb.Helper()
+	text := os.Getenv("OLMGEN_CORPUS_EVERY")
+	if text == "" {
+		return 1
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		tb.Fatalf("OLMGEN_CORPUS_EVERY=%s: want a number from 1", text)
+	}
+	return n
+}
+
+// sample returns each n-th element.
+func sample[T any](n int, all []T) []T {
+	var some []T
+	for i := 0; i < len(all); i += n {
+		some = append(some, all[i])
+	}
+	return some
+}
 
 // Root returns the directory of the corpus. Without a corpus it skips the test.
 func Root(tb testing.TB) string {
@@ -31,7 +58,17 @@ func Set(tb testing.TB) bool {
 // Bundles returns the directory of every bundle of the corpus. Without a corpus it skips the test.
 func Bundles(tb testing.TB) []string {
 	tb.Helper()
-	return Glob(tb, Root(tb), "bundles", "*", "*")
+	return sample(every(tb), Glob(tb, Root(tb), "bundles", "*", "*"))
+}
+
+// Packages returns the packages of the corpus. Without a corpus it skips the test.
+func Packages(tb testing.TB) []corpus.Package {
+	tb.Helper()
+	all, err := corpus.Packages(Root(tb))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return sample(every(tb), all)
 }
 
 // Oracle returns the directories of the corpus and of what OLM made of it. If one is missing it skips the test.

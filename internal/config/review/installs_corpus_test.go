@@ -17,7 +17,6 @@ import (
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/golden/corpus"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/golden/reviewtest"
 	"github.com/olmgen/olmgen/golden/sourcetest"
@@ -32,10 +31,7 @@ import (
 // TestInstalls reviews neighbouring releases as a Subscription and as a ClusterExtension whose catalog moves: the
 // review is that of the two bundles. The catalog is the directory of the bundle, or has olm.csv.metadata and an image.
 func TestInstalls(t *testing.T) {
-	packages, err := corpus.Packages(corpustest.Root(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	packages := corpustest.Packages(t)
 	host := sourcetest.Serve(t, nil)
 	pairs, refused := 0, map[string]int{}
 	for _, p := range packages {
@@ -110,10 +106,7 @@ func checkPair(t *testing.T, host, from, to string, profile generate.Profile) st
 // TestCatalogDiff moves the catalog of a Subscription and of a ClusterExtension from each release to the next: the
 // review is that of the two bundles.
 func TestCatalogDiff(t *testing.T) {
-	packages, err := corpus.Packages(corpustest.Root(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	packages := corpustest.Packages(t)
 	reviewed, not := 0, map[string]int{}
 	for _, p := range packages {
 		for i := 1; i < len(p.Bundles); i++ {

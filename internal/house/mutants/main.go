@@ -1,9 +1,10 @@
 // Command mutants changes conditions, bounds and results of the code one by one: a test must notice each change.
 //
-//	go run ./internal/house/mutants [-sample 40 -seed 1] [-only TEXT] [-again FILE] [-run REGEXP] PACKAGE...
+//	go run ./internal/house/mutants [-since REV] [-sample 40 -seed 1] [-only TEXT] [-again FILE] [-run REGEXP] PACKAGE...
 //
 // It lists the changes that no test of the same package notices. The file equivalent.txt holds those that cannot be
-// noticed, each with its argument: the text of the mutant, a tab, why it makes no difference.
+// noticed, each with its argument: the text of the mutant, a tab, why it makes no difference. The file survivors.txt
+// says how many others a package may have, if all of its mutants are tried: the number may only fall.
 package main
 
 import (
@@ -12,6 +13,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/signal"
@@ -26,24 +28,26 @@ func main() {
 	o := options{}
 	flag.IntVar(&o.sample, "sample", 0, "try `N` mutants only")
 	flag.Uint64Var(&o.seed, "seed", 1, "pick them by this number")
+	flag.StringVar(&o.since, "since", "", "try the mutants of lines that differ from this Git `revision`")
 	flag.StringVar(&o.only, "only", "", "try the mutants that have this `text` in theirs")
 	flag.StringVar(&o.again, "again", "", "try the mutants that an earlier run printed to this `file`")
 	flag.StringVar(&o.tests, "run", ".", "run the tests with a name like `regexp` only, for a quick first look")
 	flag.IntVar(&o.processes, "p", 2, "run `N` tests at once")
 	flag.StringVar(&o.equivalent, "equivalent", "internal/house/mutants/equivalent.txt",
 		"the `file` of mutants that make no difference")
+	flag.StringVar(&o.known, "survivors", "internal/house/mutants/survivors.txt", "the `file` of numbers of survivors")
 	flag.Parse()
 	for _, dir := range flag.Args() {
 		o.packages = append(o.packages, filepath.ToSlash(filepath.Clean(dir)))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	survivors, err := o.run(ctx, os.Stdout)
+	bad, err := o.run(ctx, os.Stdout)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(2)
 	}
-	if survivors > 0 {
+	if bad > 0 {
 		os.Exit(1)
 	}
 }
@@ -51,6 +55,8 @@ func main() {
 type options struct {
 	packages   []string // directories below the current one
 	equivalent string
+	known      string // a file
+	since      string // a revision
 	only       string
 	again      string // a file
 	tests      string // a regular expression
@@ -59,7 +65,8 @@ type options struct {
 	processes  int
 }
 
-// run returns the number of mutants that survived without an argument, and of arguments without a mutant.
+// run returns the number of mutants that survived without an argument, in packages that have more of them than they
+// may, and of arguments without a mutant.
 func (o options) run(ctx context.Context, out io.Writer) (int, error) {
 	arguments, err := readEquivalent(o.equivalent)
 	if err != nil {
@@ -74,16 +81,22 @@ func (o options) run(ctx context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	picked, err := o.pick(code.mutants)
+	picked, err := o.pick(ctx, code.mutants)
 	if err != nil {
 		return 0, err
+	}
+	allowed := map[string]int{}
+	if len(picked) == len(code.mutants) && o.tests == "." {
+		if allowed, err = readKnown(o.known); err != nil {
+			return 0, err
+		}
 	}
 	r := runner{tmp: tmp, processes: o.processes, tests: cmp.Or(o.tests, ".")}
 	suite, err := r.build(ctx, packagesOf(picked), code)
 	if err != nil {
 		return 0, err
 	}
-	bad, equivalent := 0, 0
+	bad, equivalent, left := 0, 0, map[string]int{} // left: survivors by package
 	err = r.survivors(ctx, suite, picked, func(m mutant, survived bool) {
 		_, argued := arguments[m.name]
 		var how string
@@ -101,10 +114,22 @@ func (o options) run(ctx context.Context, out io.Writer) (int, error) {
 			return
 		}
 		bad++
+		left[path.Dir(m.file)]++
 		fmt.Fprintf(out, "%s:%d: %s: %s\n", m.file, m.line, how, m.name)
 	})
 	if err != nil {
 		return 0, err
+	}
+	failed := 0
+	for dir, n := range left {
+		if n > allowed[dir] {
+			failed += n
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(allowed)) {
+		if n := left[dir]; slices.Contains(o.packages, dir) && n != allowed[dir] {
+			fmt.Fprintf(out, "%s: %s has %d survivors, not %d: the number may only fall\n", o.known, dir, n, allowed[dir])
+		}
 	}
 	stale := stale(arguments, code.mutants, o.packages)
 	for _, name := range stale {
@@ -112,11 +137,20 @@ func (o options) run(ctx context.Context, out io.Writer) (int, error) {
 	}
 	fmt.Fprintf(out, "%d of %d mutants tried: %d noticed, %d equivalent, %d to look at; %s of CPU time in tests\n",
 		len(picked), len(code.mutants), len(picked)-bad-equivalent, equivalent, bad, r.cpu.Round(time.Second))
-	return bad + len(stale), nil
+	return failed + len(stale), nil
 }
 
 // pick returns the mutants to try, in their order.
-func (o options) pick(all []mutant) ([]mutant, error) {
+func (o options) pick(ctx context.Context, all []mutant) ([]mutant, error) {
+	if o.since != "" {
+		lines, err := changedLines(ctx, o.since, o.packages)
+		if err != nil {
+			return nil, err
+		}
+		all = slices.DeleteFunc(slices.Clone(all), func(m mutant) bool {
+			return !slices.ContainsFunc(lines[m.file], func(s span) bool { return m.line <= s.last && s.first <= m.last })
+		})
+	}
 	if o.again != "" {
 		data, err := os.ReadFile(o.again)
 		if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -91,6 +92,7 @@ func TestRun(t *testing.T) {
 	write("p/p.go", example)
 	write("p/p_test.go", exampleTest)
 	const file = "# those that nobody can notice\np/p.go Max: a > b: >=\tequal numbers are one\np/p.go Order: b < a: <=\tequal too\n"
+	write("survivors.txt", "")
 	for _, c := range []struct{ equivalent, want string }{
 		{file, "p/p.go:11: survives: p/p.go Both: a && b: without a\n" +
 			"p/p.go:11: survives: p/p.go Both: a && b && n >= 3: without n >= 3\n" +
@@ -105,7 +107,7 @@ func TestRun(t *testing.T) {
 	} {
 		write("equivalent.txt", c.equivalent)
 		var out strings.Builder
-		survivors, err := options{packages: []string{"p"}, equivalent: "equivalent.txt"}.run(t.Context(), &out)
+		survivors, err := options{packages: []string{"p"}, equivalent: "equivalent.txt", known: "survivors.txt", tests: "."}.run(t.Context(), &out)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,6 +122,108 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// The number of survivors that a package may have holds for a run with all of its mutants only.
+func TestKnownSurvivors(t *testing.T) {
+	t.Chdir(t.TempDir())
+	noError := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	noError(os.Mkdir("p", 0o700))
+	for name, text := range map[string]string{"go.mod": "module example.com/p\n\ngo 1.26\n", "p/p.go": example,
+		"p/p_test.go": exampleTest, "equivalent.txt": ""} {
+		noError(os.WriteFile(name, []byte(text), 0o600))
+	}
+	for _, c := range []struct {
+		known, only, want string
+		bad               int
+	}{
+		{"p 8\n", "", "8 to look at", 0},
+		{"p 7\n", "", "survivors.txt: p has 8 survivors, not 7: the number may only fall\n", 8},
+		{"p 9\n", "", "survivors.txt: p has 8 survivors, not 9: the number may only fall\n", 0},
+		{"q 9\n", "", "8 to look at", 8},
+		{"p 8\n", "Both: ", "3 to look at", 3},
+	} {
+		noError(os.WriteFile("survivors.txt", []byte(c.known), 0o600))
+		var out strings.Builder
+		bad, err := options{packages: []string{"p"}, equivalent: "equivalent.txt", known: "survivors.txt", only: c.only,
+			tests: "."}.run(t.Context(), &out)
+		noError(err)
+		if bad != c.bad || !strings.Contains(out.String(), c.want) {
+			t.Errorf("with %q: %d, want %d and %q in\n%s", c.known, bad, c.bad, c.want, out.String())
+		}
+	}
+	for _, text := range []string{"p\n", "p x\n", "p 0\n"} {
+		noError(os.WriteFile("survivors.txt", []byte(text), 0o600))
+		if _, err := readKnown("survivors.txt"); err == nil {
+			t.Errorf("%q is taken", text)
+		}
+	}
+}
+
+// With a revision, only mutants in lines that differ from it are tried, and in new files.
+func TestSince(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	t.Chdir(t.TempDir())
+	run := func(args ...string) {
+		t.Helper()
+		args = append([]string{"-c", "user.name=x", "-c", "user.email=x@example.com"}, args...)
+		if _, err := git(t.Context(), args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir("p", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	run("init", "-q")
+	write("p/p.go", example)
+	write("p/same.go", strings.ReplaceAll(example, "func ", "func Same"))
+	run("add", ".")
+	run("commit", "-q", "-m", "one")
+	write("p/p.go", strings.Replace(strings.Replace(example, "n >= 3", "n >=\n\t\t4", 1), "\t\treturn true\n", "", 1))
+	write("p/new.go", "package p\n\nfunc New(a, b int) bool {\n\treturn a < b\n}\n")
+	var all []mutant
+	for _, file := range []string{"p/p.go", "p/same.go", "p/new.go"} {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := mutate(file, source, &all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	picked, err := options{since: "HEAD", packages: []string{"p"}}.pick(t.Context(), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range picked {
+		got = append(got, m.name)
+	}
+	want := []string{"p/p.go Both: a && b && n >= 4: without n >= 4", "p/p.go Both: a && b: without a",
+		"p/p.go Both: a && b: without b", "p/p.go Both: n >= 4: >", "p/p.go unused: a != nil: negated",
+		"p/new.go New: a < b: negated", "p/new.go New: a < b: <="}
+	slices.Sort(got)
+	slices.Sort(want)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if _, err := (options{since: "none", packages: []string{"p"}}).pick(t.Context(), all); err == nil ||
+		!strings.Contains(err.Error(), "none") {
+		t.Error(err)
+	}
+}
+
 func TestPick(t *testing.T) {
 	var all []mutant
 	for i := range 100 {
@@ -130,7 +234,7 @@ func TestPick(t *testing.T) {
 		t.Fatal(err)
 	}
 	picked := func(o options) []int {
-		list, err := o.pick(all)
+		list, err := o.pick(t.Context(), all)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,6 +18,7 @@ type mutant struct {
 	id   int
 	name string // the same as long as the function is
 	line int
+	last int // the last line of the code that changes
 	file string
 }
 
@@ -205,7 +206,8 @@ func (m *mutator) add(n ast.Node, what string) int {
 		name += fmt.Sprintf(" (%d)", k)
 	}
 	*m.mutants = append(*m.mutants,
-		mutant{id: len(*m.mutants) + 1, name: name, line: m.fset.Position(n.Pos()).Line, file: m.file})
+		mutant{id: len(*m.mutants) + 1, name: name, line: m.fset.Position(n.Pos()).Line,
+			last: m.fset.Position(n.End()).Line, file: m.file})
 	return len(*m.mutants)
 }
 

@@ -1,0 +1,17 @@
+package fuzztest
+
+import (
+	"os"
+	"testing"
+)
+
+// slowVariable is the environment variable that has slow tests run: 1, which "make faults" and "make fuzz-smoke" set.
+const slowVariable = "OLMGEN_SLOW"
+
+// Slow skips a test that takes many seconds. A stage of the check runs it by its name, so that no test runs twice.
+func Slow(tb testing.TB) {
+	tb.Helper()
+	if os.Getenv(slowVariable) != "1" {
+		tb.Skip("slow: set " + slowVariable + "=1 to run it")
+	}
+}
