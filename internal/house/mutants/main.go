@@ -1,6 +1,6 @@
 // Command mutants changes conditions, bounds and results of the code one by one: a test must notice each change.
 //
-//	go run ./internal/house/mutants [-since REV] [-sample 40 -seed 1] [-only TEXT] [-again FILE] [-run REGEXP] PACKAGE...
+//	go run ./internal/house/mutants [-since REV] [-sample 40 -seed 1] [-only TEXT] [-again FILE] [-run REGEXP] DIR...
 //
 // It lists the changes that no test of the same package notices. The file equivalent.txt holds those that cannot be
 // noticed, each with its argument: the text of the mutant, a tab, why it makes no difference. The file survivors.txt
@@ -128,7 +128,8 @@ func (o options) run(ctx context.Context, out io.Writer) (int, error) {
 	}
 	for _, dir := range slices.Sorted(maps.Keys(allowed)) {
 		if n := left[dir]; slices.Contains(o.packages, dir) && n != allowed[dir] {
-			fmt.Fprintf(out, "%s: %s has %d survivors, not %d: the number may only fall\n", o.known, dir, n, allowed[dir])
+			fmt.Fprintf(out, "%s: %s has %d survivors, not %d: the number may only fall\n",
+				o.known, dir, n, allowed[dir])
 		}
 	}
 	stale := stale(arguments, code.mutants, o.packages)
@@ -148,7 +149,8 @@ func (o options) pick(ctx context.Context, all []mutant) ([]mutant, error) {
 			return nil, err
 		}
 		all = slices.DeleteFunc(slices.Clone(all), func(m mutant) bool {
-			return !slices.ContainsFunc(lines[m.file], func(s span) bool { return m.line <= s.last && s.first <= m.last })
+			return !slices.ContainsFunc(lines[m.file],
+				func(s span) bool { return m.line <= s.last && s.first <= m.last })
 		})
 	}
 	if o.again != "" {

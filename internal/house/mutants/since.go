@@ -25,8 +25,8 @@ var (
 // changedLines returns the lines in which files below the directories differ from a Git revision. Where lines are gone,
 // those around the place count.
 func changedLines(ctx context.Context, revision string, dirs []string) (map[string][]span, error) {
-	out, err := git(ctx, append([]string{"diff", "--unified=0", "--no-color", "--no-ext-diff", "--no-prefix", "--relative",
-		revision, "--"}, dirs...)...)
+	out, err := git(ctx, append([]string{"diff", "--unified=0", "--no-color", "--no-ext-diff", "--no-prefix",
+		"--relative", revision, "--"}, dirs...)...)
 	if err != nil {
 		return nil, err
 	}
