@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// slowVariable is the environment variable that has slow tests run: 1, which "make faults" and "make fuzz-smoke" set.
+// slowVariable is the environment variable that has slow tests run. "make faults" and "make fuzz-smoke" set it to 1.
 const slowVariable = "OLMGEN_SLOW"
 
 // Slow skips a test that takes many seconds. A stage of the check runs it by its name, so that no test runs twice.
