@@ -36,11 +36,10 @@ GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 golangci: $(GOLANGCI)
 	@echo $<
 
-form: $(GOLANGCI) $(BIN)/actionlint-$(ACTIONLINT_VERSION) ## Check what needs no compiler: gofmt, the length of lines, go mod tidy, the workflows
+form: $(GOLANGCI) ## Check what needs no compiler: gofmt, the length of lines, go mod tidy
 	$< fmt --diff
 	$< run --enable-only lll ./...
 	$(GO) mod tidy -diff
-	$(BIN)/actionlint-$(ACTIONLINT_VERSION)
 
 test: ## Run all tests that need nothing but this repository and are not slow; APART=docs leaves out those of "make docs-check"
 	$(OFFLINE) $(TEST) -timeout 30m $(if $(filter docs,$(APART)),-skip '$(GENERATED_TESTS)') ./...
@@ -93,7 +92,8 @@ MUTATED := internal/rbac internal/olm catalog/resolve internal/config/adopt
 mutants: ## Change conditions, bounds and results of the resolver, RBAC, OLM and adopt one by one; list the changes that no test notices (SINCE=revision: in lines that differ, SAMPLE=n, SEED=n, ONLY=text, AGAIN=file, RUN=tests, MUTATED=directories)
 	$(GO) run ./internal/house/mutants -since '$(SINCE)' -sample $(or $(SAMPLE),0) -seed $(or $(SEED),1) -only '$(ONLY)' -again '$(AGAIN)' -run '$(RUN)' $(MUTATED)
 
-lint: $(GOLANGCI) ## Run golangci-lint: gofmt, go vet, staticcheck and what .golangci.yml lists
+lint: $(GOLANGCI) $(BIN)/actionlint-$(ACTIONLINT_VERSION) ## Run actionlint on the workflows, and golangci-lint: gofmt, go vet, staticcheck and what .golangci.yml lists
+	$(BIN)/actionlint-$(ACTIONLINT_VERSION)
 	$< run ./...
 
 # Modules that have Go code of their own. docs/site has none.

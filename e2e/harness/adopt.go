@@ -49,7 +49,7 @@ func (o options) adopt(ctx context.Context, _ material) error {
 	cases = slices.DeleteFunc(append(append(cases, upgraded, edited), threes...), func(c equal.Case) bool {
 		return !o.only.MatchString(c.Name)
 	})
-	return o.report(ctx, "adopt", cases, o.adoptOne)
+	return errors.Join(o.looked("adopt", len(cases)), o.report(ctx, "adopt", cases, o.adoptOne))
 }
 
 // adoption is a cluster that is taken over.

@@ -60,6 +60,7 @@ func every[T any](n int, all []T) (some []T) {
 
 // e2e runs all checks, or those that are named.
 func (o options) e2e(ctx context.Context, names []string) error {
+	o.alone = len(names) == 1
 	checks := map[string]func(context.Context, material) error{"dry-run": o.dryRuns, "apply": o.applies,
 		"upgrade": o.upgrades, "access": o.access, "crs": o.customResources, "adopt": o.adopt,
 		"refused": o.refusals, "admission": o.admission, "pinned": o.pinned, "neighbours": o.neighbours}
@@ -197,7 +198,7 @@ func (o options) upgrades(ctx context.Context, m material) error {
 		}
 	}
 	s := newSummary("upgraded")
-	return o.inBoth(ctx, s, len(all), func(a *apply.Applier, form apply.Form, n int) {
+	err = o.inBoth(ctx, s, len(all), func(a *apply.Applier, form apply.Form, n int) {
 		from, ok := s.render(form, all[n].from, all[n].options)
 		to, alsoOK := s.render(form, all[n].to, all[n].options)
 		name := fmt.Sprintf("%s to %s %s", from.Name, to.Name, all[n].options.InstallMode)
@@ -206,6 +207,7 @@ func (o options) upgrades(ctx context.Context, m material) error {
 			_ = s.add(name, r, errs)
 		}
 	})
+	return errors.Join(err, o.looked(s.what, s.trees))
 }
 
 // inBoth calls do n times for every form: for the profile olm with a cluster that has OLM's CRDs, for plain with one

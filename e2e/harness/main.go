@@ -27,6 +27,15 @@ type options struct {
 	update   bool
 	parallel int
 	sample   int
+	alone    bool // one check runs: it must have a case
+}
+
+// looked returns an error if the check that runs alone has looked at nothing.
+func (o options) looked(check string, n int) error {
+	if n == 0 && o.alone {
+		return fmt.Errorf("%s: no case has a name that matches %s", check, o.only)
+	}
+	return nil
 }
 
 func main() {
