@@ -27,6 +27,7 @@ kept() {
 	local dir=$tools/$1-$2 new
 	if [ ! -d "$dir" ]; then
 		new=$(mktemp -d "$tools/.$1-XXXXXX")
+		chmod 755 "$new"
 		"$3" "$new" >&2 || { rm -rf "$new"; exit 1; }
 		mv -T "$new" "$dir" || rm -rf "$new" # another build was quicker
 	fi
