@@ -26,6 +26,16 @@ func every(tb testing.TB) int {
 	return n
 }
 
+// Least returns how many of n things that the corpus has a test must find at least. It is half as many as the part of
+// the corpus should have that the test takes.
+func Least(tb testing.TB, n int) int {
+	tb.Helper()
+	if k := every(tb); k > 1 {
+		return n / (2 * k)
+	}
+	return n
+}
+
 // sample returns each n-th element.
 func sample[T any](n int, all []T) []T {
 	var some []T

@@ -49,7 +49,7 @@ func TestInstalls(t *testing.T) {
 	for _, n := range refused {
 		left += n
 	}
-	if pairs < 50 || left > pairs/2 {
+	if pairs < corpustest.Least(t, 50) || left > pairs/2 {
 		t.Errorf("only %d of %d reviews were compared", 2*pairs-left, 2*pairs)
 	}
 }
@@ -120,7 +120,7 @@ func TestCatalogDiff(t *testing.T) {
 		}
 	}
 	t.Logf("%d reviews; others: %v", reviewed, not)
-	if reviewed < 60 {
+	if reviewed < corpustest.Least(t, 60) {
 		t.Errorf("only %d moves were reviewed", reviewed)
 	}
 }
