@@ -51,7 +51,7 @@ func TestOLMAPIs(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d package heads ask for rights on the APIs of OLM v0; warned: %v", asking, heads, said)
-	if asking == 0 || len(said) != 2 {
+	if asking < corpustest.Least(t, 1) || len(said) < corpustest.Least(t, 2) {
 		t.Error("the test compares nothing")
 	}
 }
