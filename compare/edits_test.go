@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/compare"
+	"github.com/olmgen/olmgen/golden/corpus"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/golden/reviewtest"
 	"github.com/olmgen/olmgen/manifest"
@@ -36,7 +37,10 @@ func TestEdits(t *testing.T) {
 	sets := [][]*manifest.Object{reviewtest.Objects(t, "everything.yaml", string(data)), bundleObjects(t, "../golden/upgrades/ferry/from")}
 	checkEdits(t, "own", sets, count)
 	if corpustest.Set(t) {
-		packages := corpustest.Packages(t)
+		packages, err := corpus.Packages(corpustest.Root(t)) // it picks some itself
+		if err != nil {
+			t.Fatal(err)
+		}
 		random := rand.New(rand.NewPCG(1, 2))
 		for range 8 {
 			p := packages[random.IntN(len(packages))]
