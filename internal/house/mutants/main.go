@@ -99,28 +99,47 @@ func (o options) run(ctx context.Context, out io.Writer) (int, error) {
 	bad, equivalent, left := 0, 0, map[string]int{} // left: survivors by package
 	err = r.survivors(ctx, suite, picked, func(m mutant, survived bool) {
 		_, argued := arguments[m.name]
-		var how string
+		how := verdict(argued, survived, len(suite[m.id]) > 0)
 		switch {
-		case argued && survived:
-			equivalent++
-			return
+		case how != "":
+			bad++
+			left[path.Dir(m.file)]++
+			fmt.Fprintf(out, "%s:%d: %s: %s\n", m.file, m.line, how, m.name)
 		case argued:
-			how = "a test notices it, so it is not equivalent"
-		case len(suite[m.id]) == 0:
-			how = "is reached by no test"
-		case survived:
-			how = "survives"
-		default:
-			return
+			equivalent++
 		}
-		bad++
-		left[path.Dir(m.file)]++
-		fmt.Fprintf(out, "%s:%d: %s: %s\n", m.file, m.line, how, m.name)
 	})
 	if err != nil {
 		return 0, err
 	}
-	failed := 0
+	failed := o.overKnown(out, left, allowed)
+	stale := stale(arguments, code.mutants, o.packages)
+	for _, name := range stale {
+		fmt.Fprintf(out, "%s: there is no such mutant: %s\n", o.equivalent, name)
+	}
+	fmt.Fprintf(out, "%d of %d mutants tried: %d noticed, %d equivalent, %d to look at; %s of CPU time in tests\n",
+		len(picked), len(code.mutants), len(picked)-bad-equivalent, equivalent, bad, r.cpu.Round(time.Second))
+	return failed + len(stale), nil
+}
+
+// verdict says what is wrong with a mutant; nothing if a test notices it, or if it survives with an argument.
+func verdict(argued, survived, reached bool) string {
+	switch {
+	case argued && survived:
+		return ""
+	case argued:
+		return "a test notices it, so it is not equivalent"
+	case !reached:
+		return "is reached by no test"
+	case survived:
+		return "survives"
+	}
+	return ""
+}
+
+// overKnown returns the number of survivors in packages that have more than they may, and says whose number is not that
+// of the file.
+func (o options) overKnown(out io.Writer, left, allowed map[string]int) (failed int) {
 	for dir, n := range left {
 		if n > allowed[dir] {
 			failed += n
@@ -132,13 +151,7 @@ func (o options) run(ctx context.Context, out io.Writer) (int, error) {
 				o.known, dir, n, allowed[dir])
 		}
 	}
-	stale := stale(arguments, code.mutants, o.packages)
-	for _, name := range stale {
-		fmt.Fprintf(out, "%s: there is no such mutant: %s\n", o.equivalent, name)
-	}
-	fmt.Fprintf(out, "%d of %d mutants tried: %d noticed, %d equivalent, %d to look at; %s of CPU time in tests\n",
-		len(picked), len(code.mutants), len(picked)-bad-equivalent, equivalent, bad, r.cpu.Round(time.Second))
-	return failed + len(stale), nil
+	return failed
 }
 
 // pick returns the mutants to try, in their order.
