@@ -35,7 +35,7 @@ type names struct {
 func newNames(b *bundle.Bundle, csv *v1alpha1.ClusterServiceVersion, o Options, serving []*serving) names {
 	n := names{mode: o.Names, csv: csv, namespace: o.Namespace, group: o.OperatorGroup, profile: o.Profile,
 		partOf: b.Package,
-		base:   bundle.BaseName(csv.Name, csv.Spec.Version.String()), roles: map[string]bool{},
+		base:   olm.BaseName(csv.Name, csv.Spec.Version.String()), roles: map[string]bool{},
 		clusterRoles: map[string]bool{}}
 	if n.olm() {
 		return n
