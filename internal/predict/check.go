@@ -46,6 +46,10 @@ type Report struct {
 
 	Target    fit.Cluster // that was asked about
 	Operators []Operator  // with what they mean for it, if it is known; in OLM's order, then those of OLM v1
+
+	// After is the cluster that OLM leaves: the objects of the tree and what OLM makes of them, OLM's own objects with
+	// their status, without what is lost. It can be the cluster of another Check.
+	After []*manifest.Object
 }
 
 // Group is an OperatorGroup after OLM has processed it.
@@ -108,6 +112,7 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 			Message: "OLM never reaches a stable state with these objects"})
 	}
 	r := &Report{Installs: c.installs, Unknown: c.unknown, Target: o.Target, Operators: operators}
+	r.After = played.after(objects)
 	for _, g := range c.groups {
 		r.Groups = append(r.Groups, played.group(g))
 		played.judgeGroup(g)
