@@ -38,6 +38,9 @@ const (
 	inCatalogOperator = " Source: OLM, pkg/controller/operators/catalog/operator.go."
 )
 
+// Held reports whether a rule says that OLM installs no update.
+func Held(rule string) bool { return rule == ruleHeldBack || rule == ruleNoPath }
+
 // Rules returns the rules of the findings of a Result, sorted by id.
 func Rules() []findings.Rule {
 	list := []findings.Rule{

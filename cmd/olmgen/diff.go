@@ -23,6 +23,7 @@ import (
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/manifest/whole"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/source"
 )
@@ -215,18 +216,22 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*compare.Report,
 	if f.oldVersion != "" && !sides[0].isSource() {
 		return nil, &usageError{"--old-version is for a SOURCE, and OLD is not one", "leave it out"}
 	}
-	old, err := f.read(cmd, sides[0], nil)
+	options := compare.Options{PathKnown: f.inCatalog}
+	if err := f.cluster.read(cmd, &options); err != nil {
+		return nil, err
+	}
+	cluster := slices.Concat(options.Cluster, options.CRDs.Objects)
+	old, err := f.read(cmd, sides[0], cluster, nil)
 	if err != nil {
 		return nil, err
 	}
-	now, err := f.read(cmd, sides[1], old)
+	now, err := f.read(cmd, sides[1], cluster, old)
 	if err != nil {
 		return nil, err
 	}
 	if sides[0].empty {
 		now.Note = sides[0].name + " is not there yet: everything is new"
 	}
-	options := compare.Options{PathKnown: f.inCatalog}
 	target, err := f.target.checked(cmd.Flags())
 	if err != nil {
 		return nil, err
@@ -236,9 +241,6 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*compare.Report,
 		form = fit.Form(generate.Profile(profile).Installer())
 	}
 	options.Unfit = review.Unfit(target, form)
-	if err = f.cluster.read(cmd, &options); err != nil {
-		return nil, err
-	}
 	if f.crdRules != "" {
 		data, err := whole.ReadFile(f.crdRules, budget.File)
 		if err != nil {
@@ -291,7 +293,8 @@ func (s side) isSource() bool {
 
 // read reads one side. A source that is NEW is rendered as OLM would upgrade it: into the namespace of OLD, and for its
 // OperatorGroup.
-func (f *diffFlags) read(cmd *cobra.Command, s side, old *review.Subject) (*review.Subject, error) {
+func (f *diffFlags) read(cmd *cobra.Command, s side, cluster []*manifest.Object, old *review.Subject) (*review.Subject,
+	error) {
 	var r *review.Subject
 	var err error
 	switch {
@@ -304,7 +307,7 @@ func (f *diffFlags) read(cmd *cobra.Command, s side, old *review.Subject) (*revi
 		if s.old && len(f.oldCatalogs) > 0 {
 			catalogs.values = f.oldCatalogs
 		}
-		r, err = f.render.reviewTree(cmd, []string{s.ref}, &catalogs)
+		r, err = f.render.reviewTree(cmd, []string{s.ref}, &catalogs, cluster, old)
 	case !s.old && len(old.Operators) == 1:
 		r, err = f.upgraded(cmd, s, old)
 	default:

@@ -88,15 +88,17 @@ func (f *renderFlags) deprecations(cmd *cobra.Command, ref string, opened *confi
 	return out, nil
 }
 
-// reviewTree reads manifests, and what OLM installs for them from catalogs.
-func (f *renderFlags) reviewTree(cmd *cobra.Command, refs []string, catalogs *treeCatalogs) (*review.Subject, error) {
+// reviewTree reads manifests, and what OLM installs for them from catalogs. cluster is what is there beside them, over
+// the older state; both may be nil.
+func (f *renderFlags) reviewTree(cmd *cobra.Command, refs []string, catalogs *treeCatalogs, cluster []*manifest.Object,
+	over *review.Subject) (*review.Subject, error) {
 	t, err := tree.Read(cmd.Context(), refs, tree.Options{Stdin: cmd.InOrStdin()})
 	if err != nil {
 		return nil, err
 	}
 	saySkipped(cmd.ErrOrStderr(), t)
 	network := withInput(cmd, f.source)
-	o := review.TreeOptions{Name: strings.Join(refs, ", "), Source: network.Source}
+	o := review.TreeOptions{Name: strings.Join(refs, ", "), Source: network.Source, Cluster: cluster, Over: over}
 	o.Namespace, _ = f.options.Text(generate.OptionNamespace)
 	if o.Catalogs, err = catalogs.open(cmd, t, f.source); err != nil {
 		return nil, err

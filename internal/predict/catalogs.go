@@ -52,6 +52,17 @@ func (c Catalogs) with(declared []resolve.Source) Catalogs {
 	return c
 }
 
+// Has reports whether one of the catalogs has a bundle of a package.
+func (c Catalogs) Has(pkg, bundle string) bool {
+	known := []*catalog.Catalog{c.Others}
+	for _, s := range c.Sources {
+		known = append(known, s.Catalog)
+	}
+	return slices.ContainsFunc(known, func(c *catalog.Catalog) bool {
+		return c != nil && c.Packages[pkg] != nil && c.Packages[pkg].Bundle(bundle) != nil
+	})
+}
+
 const olmDefault = "olm"
 
 // subscribe predicts what OLM's resolver does with the Subscriptions, and adds the CSVs that it installs.
@@ -148,6 +159,12 @@ type Install struct {
 
 	sub     *subscription
 	assumed bool // the tree leaves the OperatorGroup out
+}
+
+// Update is an operator that OLM installs in the place of an older release.
+type Update struct {
+	Install
+	Replaces string // the name of the ClusterServiceVersion
 }
 
 // Unknown is an object that hands an operator over to OLM, and why nobody can say which one OLM installs.

@@ -42,6 +42,7 @@ type Report struct {
 	Findings []findings.Finding // by file and line
 
 	Installs []Install // by namespace, in OLM's order: what OLM installs and the tree does not have
+	Updates  []Update  // in the same order: what OLM replaces
 	Unknown  []Unknown // in the order of the tree
 
 	Target    fit.Cluster // that was asked about
@@ -145,6 +146,13 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	for i := range r.Installs {
 		r.Installs[i].Group = r.group(r.Installs[i].Namespace)
 	}
+	for _, plan := range c.plans {
+		for _, u := range plan.updates {
+			i := Install{Subscription: u.sub.Object, Namespace: plan.namespace, Name: u.to.Bundle.Name,
+				Catalog: u.catalog, Choice: u.to, Group: r.group(plan.namespace)}
+			r.Updates = append(r.Updates, Update{Install: i, Replaces: u.replaced})
+		}
+	}
 	findings.Sort(c.findings)
 	r.Findings = slices.Compact(c.findings)
 	return r, nil
@@ -162,6 +170,9 @@ func clusterOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Cat
 	}
 	return c, objects
 }
+
+// GroupOf returns the OperatorGroup of a namespace.
+func (r *Report) GroupOf(namespace string) Group { return r.group(namespace) }
 
 // group returns the OperatorGroup of a namespace: the last one that is reported, or else the one that is there from the
 // start.

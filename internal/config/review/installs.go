@@ -30,6 +30,9 @@ type TreeOptions struct {
 	Namespace string           // of objects that name none
 	Catalogs  predict.Catalogs // what Subscriptions install from
 	Source    source.Options   // how bundles are fetched that a catalog only names
+
+	Cluster []*manifest.Object // what is in the cluster beside the tree
+	Over    *Subject           // the older state of the tree, whose outcome this one is played on; nil for an empty cluster
 }
 
 // FromObjectsOf returns the objects of a tree as a Subject, with those that its OperatorPolicies make and without what
@@ -57,14 +60,19 @@ func FromTree(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error
 	if err != nil {
 		return nil, err
 	}
-	installed, unknown, err := Installs(ctx, t, o)
+	plan, unknown, err := s.play(ctx, t, o)
+	if err != nil {
+		return nil, err
+	}
+	installed, more, err := renderAll(ctx, plan, o)
 	if err != nil {
 		return nil, err
 	}
 	s.parts = installed
-	for _, u := range unknown {
+	for _, u := range slices.Concat(unknown, more) {
 		s.unknown(u)
 	}
+	s.outcome.leaves(installed)
 	return s.assembled(nil), nil
 }
 
@@ -75,6 +83,7 @@ type Installed struct {
 	Rendered *config.Rendered // what OLM makes of it
 	Subject  *Subject
 
+	plan Planned
 	note string
 }
 
@@ -83,6 +92,15 @@ type Installed struct {
 // cannot be read, and those of ctx.
 func Installs(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Installed, unknown []Unknown, err error) {
 	plan, unknown, err := Plan(ctx, t, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, more, err := renderAll(ctx, plan, o)
+	return list, append(unknown, more...), err
+}
+
+// renderAll renders what OLM installs. The error is that of ctx.
+func renderAll(ctx context.Context, plan []Planned, o TreeOptions) (list []Installed, unknown []Unknown, err error) {
 	for _, p := range plan {
 		installed, err := p.Render(ctx, o.Source)
 		if ctx.Err() != nil {
@@ -94,7 +112,7 @@ func Installs(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Installe
 		}
 		list = append(list, *installed)
 	}
-	return list, unknown, err
+	return list, unknown, nil
 }
 
 // Plan returns which operators OLM installs for the objects of a tree, and the objects whose operator is unknown. It
@@ -107,6 +125,12 @@ func Plan(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Planned, unk
 	if err != nil {
 		return nil, nil, err
 	}
+	list, unknown = planOf(predicted, t, o)
+	return list, unknown, nil
+}
+
+// planOf returns which operators OLM installs by what is predicted of a tree.
+func planOf(predicted *predict.Report, t *tree.Tree, o TreeOptions) (list []Planned, unknown []Unknown) {
 	for _, i := range predicted.Installs {
 		list = append(list, ofSubscription(i))
 	}
@@ -117,7 +141,7 @@ func Plan(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Planned, unk
 	for _, u := range slices.Concat(predicted.Unknown, nobody) {
 		unknown = append(unknown, Unknown{Object: u.Object, Why: u.Why})
 	}
-	return list, unknown, nil
+	return list, unknown
 }
 
 // why returns why an operator cannot be rendered, without the place in the RenderConfig that nobody wrote.
@@ -161,6 +185,7 @@ type Planned struct {
 	Account   string // that OLM v1 installs it with, up to version 1.10; may be empty
 
 	dependency bool
+	v1         bool
 	group      map[string]any // of a RenderConfig, without bundles
 	bundle     map[string]any // without source
 	err        error          // why it cannot be rendered
@@ -206,7 +231,7 @@ func ofSubscription(i predict.Install) Planned {
 // ofExtension returns what OLM v1 installs.
 func ofExtension(e predict.Extension) Planned {
 	h := Planned{Object: e.Object, Name: e.Name, Catalog: e.Catalog, Choice: e.Choice,
-		Namespace: e.Namespace, Account: e.Account,
+		Namespace: e.Namespace, Account: e.Account, v1: true,
 		group:  map[string]any{"namespace": e.Namespace},
 		bundle: reviewed(generate.ProfileOLMv1)}
 	if e.WatchNamespace != "" {
@@ -268,7 +293,7 @@ func (h Planned) Render(ctx context.Context, so source.Options) (*Installed, err
 	}
 	ref := cmp.Or(rendered.Opened[0].Ref, h.Name)
 	s.MovePaths(func(_ int, file string) string { return PathIn(ref, file) })
-	return &Installed{Object: h.Object, Name: h.Name, Rendered: rendered, Subject: s, note: h.String()}, nil
+	return &Installed{Object: h.Object, Name: h.Name, Rendered: rendered, Subject: s, plan: h, note: h.String()}, nil
 }
 
 // installSource stands for the bundle that OLM installs.

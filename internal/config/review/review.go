@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -23,10 +24,13 @@ type Subject struct {
 
 	Unknown []Unknown // what hands over operators that are not in the subject
 
-	parts  []Installed // what the objects of a tree stand for
-	tree   *Subject    // the same without them
-	opened []*config.Opened
-	locate func(o *manifest.Object, field string) (file string, line int)
+	waits   bool               // somebody approves what OLM installs
+	outcome *outcome           // of a tree
+	said    []findings.Finding // what the resolver says of it and not of the older one
+	parts   []Installed        // what the objects of a tree stand for
+	tree    *Subject           // the same without them
+	opened  []*config.Opened
+	locate  func(o *manifest.Object, field string) (file string, line int)
 }
 
 // FromRendered returns what a RenderConfig renders to as a Subject.
@@ -95,6 +99,8 @@ func (s *Subject) State(name string) (compare.State, error) {
 // Compare compares two subjects. Their names are those of the report. What is unknown of them is added to o.Unresolved.
 func Compare(ctx context.Context, old, new *Subject, names [2]string, o compare.Options) (*compare.Report, error) {
 	o.Unresolved = append(slices.Clip(o.Unresolved), new.unresolved(old)...)
+	o.Said = new.said
+	o.PathKnown, o.Approval = o.PathKnown || old.played() && new.played(), new.waits
 	old, new = old.assembled(new.Unknown), new.assembled(old.Unknown)
 	var states [2]compare.State
 	for i, s := range []*Subject{old, new} {
