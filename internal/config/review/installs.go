@@ -320,6 +320,7 @@ func (s *Subject) add(other *Subject) {
 	s.CSVs = append(s.CSVs, other.CSVs...)
 	s.Shipped = append(s.Shipped, other.Shipped...)
 	s.Operators = append(s.Operators, other.Operators...)
+	s.left, s.byOLM = append(s.left, other.left...), s.byOLM || other.byOLM
 	s.opened = append(s.opened, other.opened...)
 	s.locate = func(o *manifest.Object, field string) (string, int) { return permissions.Place(s.CSVs, o, field) }
 }
@@ -334,12 +335,15 @@ func FromShown(rendered, shown *config.Rendered, why error) (*Subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	if shown != rendered {
+	if shown == rendered {
+		s.byOLM = false // an engine applies it, and prunes what is gone
+	} else {
 		asked, err := FromRendered(rendered)
 		if err != nil {
 			return nil, err
 		}
 		asked.CSVs, asked.Operators, asked.Shipped, asked.opened = nil, nil, nil, nil
+		asked.byOLM = false
 		s.add(asked)
 		return s, nil
 	}
