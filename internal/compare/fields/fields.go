@@ -11,6 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -35,6 +36,9 @@ const OrderOf = " order"
 // WithoutNoise returns the fields of a decoded object that are neither its identity nor noise.
 func WithoutNoise(o *manifest.Object, value map[string]any) Values {
 	w := walker{out: Values{}, noise: noiseOf(o), ordered: !builtin(o.Group())}
+	if !w.ordered {
+		w.filled = normalize.Filled(value)
+	}
 	for key, item := range value {
 		if key != "kind" {
 			w.field(spot{}.key(key), item)
@@ -55,6 +59,7 @@ type walker struct {
 	out     Values
 	noise   map[string][]Noise // by generic path: list items are all []
 	ordered bool               // every list has an order
+	filled  map[string]bool    // with values that the API server fills in, by path with indexes
 }
 
 // noiseOf returns the noise of the kind of an object by path.
@@ -146,7 +151,7 @@ func (w *walker) leaf(s spot, v Value) bool {
 		text = `""`
 	}
 	v.At = s.at
-	if w.dropped(s, text) {
+	if w.filled[s.at] || w.dropped(s, text) {
 		if v.Default = v.Text != "" && text != "{}"; v.Default {
 			w.out[s.path] = v
 		}
