@@ -318,12 +318,12 @@ func next(r *predict.Report) map[string]*predict.Install {
 	return out
 }
 
-// spoken returns what the resolver says of the objects of a tree.
+// spoken returns what the resolver says of what a tree hands over, and of its namespaces.
 func spoken(r *predict.Report, t *tree.Tree) (out []findings.Finding) {
 	objects := map[string]bool{}
 	for _, x := range t.Objects {
 		if handsOver(x) {
-			objects[x.Identity()] = true
+			objects[x.Identity()], objects["Namespace "+x.Namespace] = true, true
 		}
 	}
 	rules := resolve.Rules()
