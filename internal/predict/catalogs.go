@@ -203,6 +203,7 @@ func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 	}
 	r.notApproved(ns, result)
 	if result.Failure != nil && len(result.Steps) == 0 {
+		r.failures[ns] = result.Failure
 		r.installsNothing(ns, result.Failure.Text)
 	}
 	steps := approved(result)

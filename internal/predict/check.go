@@ -19,6 +19,7 @@ import (
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/internal/predict/plan"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -40,6 +41,9 @@ type Report struct {
 	Groups   []Group            // by namespace and name
 	CSVs     []CSV              // by namespace and name, without copies
 	Findings []findings.Finding // by file and line
+
+	Plans         []*InstallPlan      // by namespace, in OLM's order: the InstallPlans that OLM executes at once
+	Subscriptions []SubscriptionState // in the order of the tree
 
 	Installs []Install // by namespace, in OLM's order: what OLM installs and the tree does not have
 	Unknown  []Unknown // in the order of the tree
@@ -92,6 +96,7 @@ type CSV struct {
 func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	c, objects := clusterOf(ctx, t, o.Namespace, o.Catalogs)
 	c.releases = o.Target
+	c.live = plan.NewCluster(objects, o.Namespace)
 	c.skipped(t)
 	if err := c.subscribe(ctx, o.Catalogs); err != nil {
 		return nil, err
@@ -106,19 +111,20 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.compare(b.ordered) })
 	played := play(c)
 	if played.restless {
 		c.findings = append(c.findings, findings.Finding{Rule: ruleRestless, Level: findings.Warning,
 			Message: "OLM never reaches a stable state with these objects"})
 	}
 	r := &Report{Installs: c.installs, Unknown: c.unknown, Target: o.Target, Operators: operators}
-	r.After = played.after(objects)
+	played.leave(r)
 	for _, g := range c.groups {
 		r.Groups = append(r.Groups, played.group(g))
 		played.judgeGroup(g)
 	}
 	for _, v := range c.csvs {
-		if !v.copied {
+		if !v.copied && !(v.deleted && v.updated) {
 			r.CSVs = append(r.CSVs, played.csv(v))
 			played.judgeCSV(v)
 			played.judgeServices(v)

@@ -57,6 +57,15 @@ func (r *Report) document() *findings.Document {
 		}
 		groups.Rows = append(groups.Rows, findings.Cells(name, g.targets(), strings.ReplaceAll(g.apis(), ",", ", ")))
 	}
+	for _, p := range r.Plans {
+		if p.Phase == string(v1alpha1.InstallPlanPhaseFailed) {
+			t := list(fmt.Sprintf("InstallPlan %s %v", p.Namespace, p.CSVs))
+			t.Rows = append(t.Rows, findings.Cells(fmt.Sprintf("%s: %s: %s", p.Phase, p.Reason, p.Message), ""))
+			for _, message := range p.Also {
+				t.Rows = append(t.Rows, findings.Cells("or, by chance", message))
+			}
+		}
+	}
 	csvs := findings.Table{Columns: []findings.Column{{Title: "ClusterServiceVersion"}, {Title: "Phase"},
 		{Title: "Reason"}, {Title: "Message"}}}
 	for _, v := range r.CSVs {
@@ -176,10 +185,12 @@ func (v CSV) copies() string {
 
 // The JSON form uses the field names of the objects in a cluster.
 type jsonReport struct {
-	Groups []jsonGroup `json:"operatorGroups"`
-	CSVs   []jsonCSV   `json:"clusterServiceVersions"`
-	Counts jsonCounts  `json:"counts"`
-	Target *jsonTarget `json:"target,omitempty"`
+	Groups []jsonGroup         `json:"operatorGroups"`
+	CSVs   []jsonCSV           `json:"clusterServiceVersions"`
+	Plans  []*InstallPlan      `json:"installPlans,omitempty"`
+	Subs   []SubscriptionState `json:"subscriptions,omitempty"`
+	Counts jsonCounts          `json:"counts"`
+	Target *jsonTarget         `json:"target,omitempty"`
 	findings.Summary
 }
 
@@ -247,7 +258,7 @@ type jsonCSV struct {
 }
 
 func (r *Report) json() jsonReport {
-	out := jsonReport{Groups: []jsonGroup{}, CSVs: []jsonCSV{}, Summary: findings.Summarize(r.Findings)}
+	out := jsonReport{Groups: []jsonGroup{}, CSVs: []jsonCSV{}, Plans: r.Plans, Subs: r.Subscriptions, Summary: findings.Summarize(r.Findings)}
 	if r.Target.Known() {
 		out.Target = &jsonTarget{Releases: r.Target.String(), Operators: []jsonOperator{}}
 		for _, o := range r.Operators {

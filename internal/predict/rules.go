@@ -56,6 +56,9 @@ const (
 	ruleTargetUnknown   = "targets-unknown"
 	ruleUnreadable      = "unreadable"
 	ruleUpdateUnknown   = "update-unknown"
+	rulePlanFails       = "install-plan-fails"
+	ruleNotLookedAt     = "not-looked-at"
+	ruleLost            = "object-lost"
 	ruleExtension       = "extension-stuck"
 	ruleWaiting         = "csv-waiting"
 )
@@ -266,6 +269,14 @@ func treeRules() []findings.Rule {
 		{ID: ruleSkipped, Text: "a file was not read", Help: "The file may have objects that matter."},
 		{ID: ruleExtension, Text: "OLM v1 finds nothing for a ClusterExtension",
 			Help: "It keeps what is installed. The condition Progressing has its words."},
+		{ID: rulePlanFails, Text: "an InstallPlan that fails",
+			Help: "OLM executes the steps of an InstallPlan in their order: ClusterServiceVersions, CRDs, what the bundle " +
+				"ships, then accounts and roles. It stops at the first one that fails, and tries again for a minute."},
+		{ID: ruleNotLookedAt, Text: "what the outcome may depend on and nobody knows",
+			Help: "The bundle is not there, or the tree has no CustomResourceDefinitions and so does not say what the " +
+				"cluster serves."},
+		{ID: ruleLost, Text: "an object that goes with the release that owned it",
+			Help: "The garbage collector deletes what only the replaced ClusterServiceVersion owns."},
 		{ID: ruleUpdateUnknown, Text: "an update of a catalog that is not judged",
 			Help: "The bundle cannot be read, or not all of it. OLM may refuse the update, or the operator may fail."},
 		{ID: ruleUnreadable, Text: "a file is not readable",
