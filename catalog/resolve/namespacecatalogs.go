@@ -15,6 +15,7 @@ import (
 // namespaceCatalogs holds the catalogs that the namespace sees, ready to search.
 type namespaceCatalogs struct {
 	namespace string
+	unknown   func(*Subscription) bool // nobody knows what its catalog has
 	catalogs  []*snapshot
 	hidden    []*snapshot // of other namespaces: not for the resolver
 	converter *converter
@@ -31,7 +32,7 @@ type snapshot struct {
 }
 
 func newNamespaceCatalogs(s *State) *namespaceCatalogs {
-	w := &namespaceCatalogs{namespace: s.Namespace, converter: newConverter()}
+	w := &namespaceCatalogs{namespace: s.Namespace, unknown: s.unknown, converter: newConverter()}
 	for _, c := range s.Catalogs {
 		snap := &snapshot{key: sourceKey{c.Name, c.Namespace}, priority: c.Priority}
 		if c.Unavailable {
@@ -40,7 +41,7 @@ func newNamespaceCatalogs(s *State) *namespaceCatalogs {
 		} else {
 			snap.addCatalog(c)
 		}
-		if c.Namespace == s.Namespace || c.Namespace == s.GlobalNamespace && !s.ExcludeGlobal {
+		if s.sees(c) {
 			w.catalogs = append(w.catalogs, snap)
 		} else {
 			w.hidden = append(w.hidden, snap)

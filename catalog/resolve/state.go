@@ -9,6 +9,8 @@
 package resolve
 
 import (
+	"slices"
+
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/olm"
 )
@@ -21,9 +23,33 @@ type State struct {
 	ExcludeGlobal   bool   // the OperatorGroup excludes global catalogs
 	FailForward     bool   // the OperatorGroup has the upgradeStrategy TechPreviewUnsafeFailForward
 
-	Catalogs      []Source
+	Catalogs []Source
+	// Unknown are catalogs without known content. A Subscription to one keeps what it has. What may depend on one that
+	// the namespace sees is a warning.
+	Unknown       []Source
 	Subscriptions []Subscription
 	CSVs          []CSV
+}
+
+// sees reports whether the namespace sees a catalog.
+func (s *State) sees(c Source) bool {
+	return c.Namespace == s.Namespace || c.Namespace == s.GlobalNamespace && !s.ExcludeGlobal
+}
+
+// Hidden returns the catalogs without known content that the namespace sees, as NAMESPACE/NAME. A dependency may be in
+// one of them.
+func (s *State) Hidden() (names []string) {
+	for _, c := range s.Unknown {
+		if s.sees(c) {
+			names = append(names, c.Namespace+"/"+c.Name)
+		}
+	}
+	return names
+}
+
+// unknown reports whether nobody knows what the catalog of a Subscription has.
+func (s *State) unknown(sub *Subscription) bool {
+	return slices.ContainsFunc(s.Unknown, Source{Name: sub.Source, Namespace: sub.SourceNamespace}.Same)
 }
 
 // Package returns a package of one of the catalogs, or nil.

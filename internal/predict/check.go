@@ -86,6 +86,7 @@ type CSV struct {
 // Check predicts what OLM does with the objects of a tree and reports what is wrong. The same tree yields the same
 // report. An error is that of ctx or of a catalog that cannot be read again.
 func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
+	o.Catalogs.OpenShift = o.Catalogs.OpenShift || o.Target.OpenShift != nil
 	c, objects := clusterOf(ctx, t, o.Namespace, o.Catalogs)
 	c.releases = o.Target
 	c.skipped(t)
@@ -151,6 +152,7 @@ func clusterOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Cat
 	objects, patches := apart(t)
 	objects, unknown := WithPolicies(ctx, objects, namespace, catalogs)
 	c := read(objects, namespace)
+	c.openShift = catalogs.openShift(objects)
 	c.judgePolicies(unknown)
 	for _, p := range patches {
 		c.patch(p, namespace)
@@ -158,12 +160,8 @@ func clusterOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Cat
 	return c, objects
 }
 
-// group returns the OperatorGroup of a namespace: the last one that is reported, or else the one that is there from the
-// start.
+// group returns the OperatorGroup of a namespace: the last one that is reported.
 func (r *Report) group(namespace string) (found Group) {
-	if slices.Contains(namespacesWithGroup, namespace) {
-		found = Group{Namespace: namespace, Name: "global-operators", Namespaces: []string{""}}
-	}
 	for _, g := range r.Groups {
 		if g.Namespace == namespace {
 			found = g
