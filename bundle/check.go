@@ -58,7 +58,7 @@ func (r *reader) checkKind(o *manifest.Object) error {
 		r.warn(WarnAPIVersion, o.Errorf("apiVersion", "missing: taken for %s", k.apiVersion()))
 		return nil
 	}
-	if o.Kind != v1alpha1.ClusterServiceVersionKind && !isSupported(o.Group(), o.Kind) {
+	if o.Kind != v1alpha1.ClusterServiceVersionKind && !isSupported(o.Kind) {
 		if !r.options.AllowUnsupported {
 			e := o.Errorf("kind", "OLM does not install %s of %s from a bundle", o.Kind, o.APIVersion)
 			e.Tip, e.Options = "remove it from the bundle, or allow it", []manifest.Option{OptionAllowUnsupported}
@@ -66,6 +66,10 @@ func (r *reader) checkKind(o *manifest.Object) error {
 		}
 		r.warn(WarnUnsupportedKind,
 			o.Errorf("kind", "OLM does not install %s of %s from a bundle", o.Kind, o.APIVersion))
+	}
+	if taken := takenFor(o); taken != "" {
+		r.warn(WarnAPIVersion, o.Errorf("apiVersion", "OLM v0 goes by the kind alone: it makes a %s of %s of it, without "+
+			"the fields that this does not have", o.Kind, taken))
 	}
 	if o.Group() == rbacv1.GroupName && o.APIVersion != rbacv1.SchemeGroupVersion.String() {
 		r.warn(WarnOldAPI,

@@ -25,8 +25,7 @@ type kindInfo struct {
 }
 
 // supported are the kinds that OLM installs from a bundle (spec 10.2; OLM:
-// pkg/controller/operators/catalog/supportedresources.go). OLM compares kinds alone; olmgen compares the group too,
-// because OLM sends a foreign Role to the API of Kubernetes' Roles.
+// pkg/controller/operators/catalog/supportedresources.go).
 var supported = []kindInfo{
 	{"", "v1", "ConfigMap"},
 	{"", "v1", "Secret"},
@@ -61,9 +60,21 @@ func assumedKind(kind string) *kindInfo {
 	return nil
 }
 
-// isSupported reports whether OLM installs objects of this group and kind from a bundle.
-func isSupported(group, kind string) bool {
-	return slices.ContainsFunc(supported, func(k kindInfo) bool { return k.kind == kind && k.group == group })
+// isSupported reports whether OLM installs objects of this kind from a bundle. OLM does not look at the group.
+func isSupported(kind string) bool { return assumedKind(kind) != nil }
+
+// typed are the kinds that OLM sends to the API of Kubernetes, whatever their group is (OLM:
+// pkg/controller/operators/catalog/operator.go, ExecutePlan).
+var typed = []string{"ConfigMap", "Secret", "Service", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role",
+	"RoleBinding"}
+
+// takenFor returns the apiVersion of the object that OLM makes of one of another API; empty if it makes none.
+func takenFor(o *manifest.Object) string {
+	k := assumedKind(o.Kind)
+	if o.APIVersion == "" || k == nil || k.group == o.Group() || !slices.Contains(typed, o.Kind) {
+		return ""
+	}
+	return k.apiVersion()
 }
 
 // Unsupported returns the kinds of objects that OLM refuses in a bundle, sorted. Only a bundle that was read with
@@ -71,7 +82,7 @@ func isSupported(group, kind string) bool {
 func (b *Bundle) Unsupported() []string {
 	var kinds []string
 	for _, o := range b.Others {
-		if !isSupported(o.Group(), o.Kind) && !slices.Contains(kinds, o.Kind) {
+		if !isSupported(o.Kind) && !slices.Contains(kinds, o.Kind) {
 			kinds = append(kinds, o.Kind)
 		}
 	}

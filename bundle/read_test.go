@@ -334,7 +334,7 @@ func TestKinds(t *testing.T) {
 		}
 		seen[id] = true
 	}
-	if !isSupported("", "Secret") || isSupported("", "Pod") || isSupported("x", "Secret") {
+	if !isSupported("Secret") || isSupported("Pod") {
 		t.Error("isSupported is wrong")
 	}
 }

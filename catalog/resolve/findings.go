@@ -301,7 +301,7 @@ func (j *judge) end(x *explainer) {
 	for i := range s.Subscriptions {
 		sub := &s.Subscriptions[i]
 		byPackage[sub.Package] = append(byPackage[sub.Package], sub.Name)
-		if current := x.current(sub); current != nil && quiet && !s.unknown(sub) && s.waitsFor(sub.CurrentCSV) == nil &&
+		if current := x.current(sub); current != nil && quiet && s.unknown(sub) == "" && s.waitsFor(sub.CurrentCSV) == nil &&
 			!j.result.Waiting.moves(sub.Name) {
 			j.still(x, sub, current)
 		}
@@ -317,11 +317,10 @@ func (j *judge) end(x *explainer) {
 		}
 	}
 	for i := range s.Subscriptions {
-		if sub := &s.Subscriptions[i]; s.unknown(sub) {
-			source := sub.SourceNamespace + "/" + sub.Source
+		if sub := &s.Subscriptions[i]; s.unknown(sub) != "" {
 			j.add(RuleUnknown, findings.Note, subscriptionObject(s, sub.Name),
-				"pass the content of its catalog with --catalog "+source+"=DIR",
-				"what it installs is not known: the content of CatalogSource %s is not known", source)
+				fmt.Sprintf("pass the content of its catalog: --catalog %s/%s=DIR", sub.SourceNamespace, sub.Source),
+				"what it installs is not known: %s", s.unknown(sub))
 		}
 	}
 	for _, e := range x.installed.entries {

@@ -154,8 +154,12 @@ func (x *explainer) helpSubscription(s Subscription) string {
 		return fmt.Sprintf("set spec.sourceNamespace of Subscription %s to %s, which has CatalogSource %s", s.Name,
 			elsewhere, s.Source)
 	case catalogs != nil:
-		return fmt.Sprintf("set spec.source and spec.sourceNamespace of Subscription %s to a catalog with package %s: %s",
-			s.Name, s.Package, strings.Join(catalogs, ", "))
+		fields := "spec.source and spec.sourceNamespace"
+		if !slices.ContainsFunc(catalogs, func(c string) bool { return !strings.HasPrefix(c, s.SourceNamespace+"/") }) {
+			fields = "spec.source"
+		}
+		return fmt.Sprintf("set %s of Subscription %s to a catalog with package %s: %s", fields, s.Name, s.Package,
+			strings.Join(catalogs, ", "))
 	case channels != nil:
 		return "" // nothing that the catalog has would do
 	}
@@ -166,14 +170,14 @@ func (x *explainer) helpSubscription(s Subscription) string {
 // Subscription asks for; empty if there is none, or if it is known to lack the package.
 func (x *explainer) elsewhere(s Subscription) string {
 	for _, c := range x.catalogs {
-		if c.key.name == s.Source && slices.ContainsFunc(c.entries, func(e *entry) bool {
+		if c.key.name == s.Source && c.key.namespace != s.SourceNamespace && slices.ContainsFunc(c.entries, func(e *entry) bool {
 			return e.ofPackage(s.Package)
 		}) {
 			return c.key.namespace
 		}
 	}
 	for _, c := range x.state.Unknown {
-		if c.Name == s.Source && x.state.sees(c) {
+		if c.Name == s.Source && c.Namespace != s.SourceNamespace && x.state.sees(c) {
 			return c.Namespace
 		}
 	}

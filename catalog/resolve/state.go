@@ -9,6 +9,7 @@
 package resolve
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/olmgen/olmgen/catalog"
@@ -47,9 +48,19 @@ func (s *State) Hidden() (names []string) {
 	return names
 }
 
-// unknown reports whether nobody knows what the catalog of a Subscription has.
-func (s *State) unknown(sub *Subscription) bool {
-	return slices.ContainsFunc(s.Unknown, Source{Name: sub.Source, Namespace: sub.SourceNamespace}.Same)
+// unknown returns why nobody knows what a Subscription can choose from, or "".
+func (s *State) unknown(sub *Subscription) string {
+	if slices.ContainsFunc(s.Unknown, sub.from().Same) {
+		return fmt.Sprintf("the content of CatalogSource %s/%s is not known", sub.SourceNamespace, sub.Source)
+	}
+	for _, c := range s.Catalogs {
+		if c.Same(sub.from()) && c.Catalog != nil {
+			if err := c.Catalog.Missing(sub.Package); err != nil {
+				return fmt.Sprintf("a release of package %s cannot be read: %v", sub.Package, err)
+			}
+		}
+	}
+	return ""
 }
 
 // Package returns a package of one of the catalogs, or nil.
@@ -95,6 +106,9 @@ type Subscription struct {
 
 	policy *olm.OperatorPolicy // that manages it; nil if there is none
 }
+
+// from returns the catalog that the Subscription names.
+func (s *Subscription) from() Source { return Source{Name: s.Source, Namespace: s.SourceNamespace} }
 
 // CSV is a ClusterServiceVersion of the namespace.
 type CSV struct {

@@ -195,7 +195,7 @@ func (w *walker) walk(s *State, p path) error {
 			Failure: &Failure{Reason: ReasonSync, Text: fmt.Sprintf("found %d operatorGroups, expected 1",
 				s.OperatorGroups)}})
 		return nil
-	case s.find(func(sub *Subscription) bool { return !s.unknown(sub) }) == nil:
+	case s.find(func(sub *Subscription) bool { return s.unknown(sub) == "" }) == nil:
 		end(Unknown)
 		return nil
 	case s.waiting():

@@ -126,7 +126,7 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 		}
 		given = append(given, c)
 	}
-	known := predict.Catalogs{Global: cmp.Or(f.global, globalOf(given, cluster.CatalogSources))}
+	known := predict.Catalogs{ApproveAll: f.approveAll, Global: cmp.Or(f.global, globalOf(given, cluster.CatalogSources))}
 	if known.Sources, err = openCatalogs(cmd, f.network, given, known.Global); err != nil {
 		return err
 	}
@@ -156,6 +156,10 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 // predict returns what OLM does in each namespace.
 func (f *resolveFlags) predict(cmd *cobra.Command, t *tree.Tree, known predict.Catalogs) (*resolve.Report, error) {
 	report := &resolve.Report{}
+	checked, err := predict.Check(cmd.Context(), t, predict.Options{Namespace: f.namespace, Catalogs: known})
+	if err != nil {
+		return nil, err
+	}
 	for _, s := range predict.States(cmd.Context(), t, f.namespace, known, len(f.installs) > 0) {
 		if len(s.Subscriptions) == 0 && (s.Namespace != f.namespace || len(f.installs) == 0) {
 			continue // OLM does not look at it
@@ -175,6 +179,8 @@ func (f *resolveFlags) predict(cmd *cobra.Command, t *tree.Tree, known predict.C
 		if err != nil {
 			return nil, err
 		}
+		r.Findings = append(r.Findings, checked.Refused(s.Namespace)...)
+		findings.Sort(r.Findings)
 		report.Add(s.Namespace, r)
 	}
 	return report, nil
@@ -310,12 +316,20 @@ type served struct {
 	refused bool
 }
 
+// sayFaulty names the bundles of a directory that cannot be read, or that OLM v0 refuses to install.
+func sayFaulty(cmd *cobra.Command, c *fbc.Catalog) {
+	for _, f := range c.Faulty {
+		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s\n", text.OneLine(f.Error()))
+	}
+}
+
 // readServed reads a catalog, and warns about one that opm does not serve.
 func readServed(cmd *cobra.Command, dir string, network fbc.Options) (served, error) {
 	read, err := readCatalog(cmd, dir, network)
 	if err != nil {
 		return served{}, err
 	}
+	sayFaulty(cmd, read)
 	refusal := read.Refusal()
 	if refusal != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s: opm does not serve this catalog: %s\n", dir, refusal)

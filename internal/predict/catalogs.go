@@ -232,7 +232,10 @@ func (r *resolution) sub(namespace, name string) *subscription {
 func (r *resolution) look(state *resolve.State) {
 	state.Catalogs = slices.Clone(r.catalogs.Sources)
 	state.GlobalNamespace, state.Unknown = r.catalogs.Global, r.hidden
-	for _, s := range r.subs[state.Namespace] {
+	for _, s := range r.cluster.subs {
+		if s.Namespace != state.Namespace {
+			continue
+		}
 		named := resolve.Source{Name: s.source, Namespace: s.sourceNamespace, Catalog: r.catalogs.Others,
 			Prepared: r.others, Unavailable: r.refused}
 		if s.source != "" && r.catalogs.Others != nil && !slices.ContainsFunc(state.Catalogs, named.Same) {

@@ -146,6 +146,17 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	return r, nil
 }
 
+// Refused returns findings about the CSVs of a namespace that OLM installs from catalogs, and that fail.
+func (r *Report) Refused(namespace string) (list []findings.Finding) {
+	for _, v := range r.CSVs {
+		if v.Namespace == namespace && v.Subscription != "" && v.Phase == string(v1alpha1.CSVPhaseFailed) {
+			list = append(list, findings.Finding{Rule: v.Reason, Level: findings.Error, File: v.File, Line: v.Line,
+				Object: "ClusterServiceVersion " + v.Namespace + "/" + v.Name, Message: v.Message})
+		}
+	}
+	return list
+}
+
 // clusterOf returns the cluster of a tree, and the tree's objects without its patches and with what its
 // OperatorPolicies make.
 func clusterOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs) (*cluster, []*manifest.Object) {

@@ -110,8 +110,17 @@ func (r *resolution) findUnknown() {
 
 // unknown returns why nothing is known about the catalog of a Subscription, or "".
 func (r *resolution) unknown(s *subscription) string {
+	content, i := r.catalogs.Others, r.source(s.source, s.sourceNamespace)
+	if i >= 0 {
+		content = r.catalogs.Sources[i].Catalog
+	}
+	if content != nil {
+		if err := content.Missing(s.pkg); err != nil {
+			return fmt.Sprintf("a release of package %s cannot be read: %v", s.pkg, err)
+		}
+	}
 	switch {
-	case r.catalogs.Others != nil, r.source(s.source, s.sourceNamespace) >= 0,
+	case content != nil, i >= 0,
 		r.disabled(s.source, s.sourceNamespace) != nil:
 		return ""
 	case len(r.catalogs.Sources) == 0:
