@@ -79,7 +79,7 @@ func (f *treeCatalogs) open(cmd *cobra.Command, t *tree.Tree, network fbc.Option
 		c.Others = fbc.Join(others...)
 	}
 	var err error
-	if c.Sources, _, err = openCatalogs(cmd, network, named, c.Global, nil); err != nil {
+	if c.Sources, err = openCatalogs(cmd, network, named, c.Global); err != nil {
 		return c, err
 	}
 	if c.Others == nil && !network.Source.Offline {

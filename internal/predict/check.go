@@ -94,6 +94,7 @@ type CSV struct {
 // Check predicts what OLM does with the objects of a tree and reports what is wrong. The same tree yields the same
 // report. An error is that of ctx or of a catalog that cannot be read again.
 func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
+	o.Catalogs.OpenShift = o.Catalogs.OpenShift || o.Target.OpenShift != nil
 	c, objects := clusterOf(ctx, t, o.Namespace, o.Catalogs)
 	c.releases = o.Target
 	c.live = plan.NewCluster(objects, o.Namespace)
@@ -156,12 +157,24 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	return r, nil
 }
 
+// Refused returns findings about the CSVs of a namespace that OLM installs from catalogs, and that fail.
+func (r *Report) Refused(namespace string) (list []findings.Finding) {
+	for _, v := range r.CSVs {
+		if v.Namespace == namespace && v.Subscription != "" && v.Phase == string(v1alpha1.CSVPhaseFailed) {
+			list = append(list, findings.Finding{Rule: v.Reason, Level: findings.Error, File: v.File, Line: v.Line,
+				Object: "ClusterServiceVersion " + v.Namespace + "/" + v.Name, Message: v.Message})
+		}
+	}
+	return list
+}
+
 // clusterOf returns the cluster of a tree, and the tree's objects without its patches and with what its
 // OperatorPolicies make.
 func clusterOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs) (*cluster, []*manifest.Object) {
 	objects, patches := apart(t)
 	objects, unknown := WithPolicies(ctx, objects, namespace, catalogs)
 	c := read(objects, namespace)
+	c.openShift = catalogs.openShift(objects)
 	c.judgePolicies(unknown)
 	for _, p := range patches {
 		c.patch(p, namespace)
@@ -169,12 +182,8 @@ func clusterOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Cat
 	return c, objects
 }
 
-// group returns the OperatorGroup of a namespace: the last one that is reported, or else the one that is there from the
-// start.
+// group returns the OperatorGroup of a namespace: the last one that is reported.
 func (r *Report) group(namespace string) (found Group) {
-	if slices.Contains(namespacesWithGroup, namespace) {
-		found = Group{Namespace: namespace, Name: "global-operators", Namespaces: []string{""}}
-	}
 	for _, g := range r.Groups {
 		if g.Namespace == namespace {
 			found = g

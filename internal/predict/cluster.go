@@ -40,6 +40,7 @@ type cluster struct {
 	unreviewed  []*manifest.Object          // of kinds that no rule reads, custom resources among them
 	rbac        rbac.Objects
 	releases    fit.Cluster
+	openShift   bool // the cluster is one of OpenShift
 	noCopies    bool // OLMConfig: copied CSVs of global groups are disabled
 
 	unknownCSV map[string]bool // namespaces with a Subscription whose CSV is unknown

@@ -51,7 +51,7 @@ const (
 	ruleStatus          = "status-differs"
 	ruleSource          = "catalog-source"
 	ruleDisabled        = "catalog-disabled"
-	ruleSubscription    = "subscription-unknown"
+	ruleSubscription    = resolve.RuleUnknown
 	ruleTargets         = "targets-refused"
 	ruleTargetUnknown   = "targets-unknown"
 	ruleUnreadable      = "unreadable"
@@ -154,8 +154,8 @@ func groupRules() []findings.Rule {
 				"namespace. " +
 				"Source: OpenShift documentation, Operator groups, Target namespace selection."},
 		{ID: ruleNoGroup, Text: "a Subscription in a namespace without OperatorGroup",
-			Help: "OLM installs nothing in the namespace. openshift-operators and operators are left out: " +
-				"OpenShift and OLM's own manifests create a global OperatorGroup there."},
+			Help: "OLM installs nothing in the namespace. openshift-operators and operators have a global " +
+				"OperatorGroup from the start: OpenShift and OLM's own manifests create it."},
 		{ID: ruleAccount, Text: "the ServiceAccount of an OperatorGroup is not in the tree",
 			Help: "OLM ignores the group until the ServiceAccount exists. Source: OLM, pkg/lib/scoped/syncer.go."},
 		{ID: ruleMissing, Text: "a target namespace is not in the tree",
@@ -165,8 +165,6 @@ func groupRules() []findings.Rule {
 				", create the ClusterRoles <group>-admin, -edit " +
 				"and -view. " +
 				"They would overwrite a role of the same name, even one of Kubernetes. Rename the group."},
-		{ID: ruleSubscription, Text: "the CSV that a Subscription installs is unknown",
-			Help: "Pass the content of its catalog. It must have the objects of the bundle or olm.csv.metadata."},
 		{ID: ruleSource, Text: "a CatalogSource that OLM cannot use",
 			Help: "It has no source, or an unknown sourceType, or its ConfigMap is no catalog. OLM resolves nothing " +
 				"in a namespace that sees it. Source: OLM, pkg/controller/operators/catalog/operator.go, " +

@@ -36,13 +36,16 @@ func (c *cluster) addSubscription(p ordered) *manifest.Error {
 	return nil
 }
 
-// ofSubscription returns the CSV of a Subscription, if it is one of these: the one that its spec or status names, one
-// with OLM's label for the package, or one with the name of the package.
+// ofSubscription returns the CSV of a Subscription, if it is one of these: the one that its status names, or one without
+// a cluster's status that its spec names, that has OLM's label for the package, or the name of the package.
 func (s *subscription) ofSubscription(csvs []*csv) *csv {
 	label := olm.Group + "/" + s.pkg + "." + s.Namespace
 	for _, named := range []func(*csv) bool{
 		func(v *csv) bool { return v.name == s.installed },
 		func(v *csv) bool {
+			if v.observed {
+				return false
+			}
 			labels, _ := v.Get("metadata", "labels")
 			set, _ := labels.(map[string]any)
 			_, labelled := set[label]
