@@ -45,6 +45,7 @@ type cluster struct {
 	installs   []Install
 	plans      []installPlan               // by namespace, in OLM's order
 	first      map[string]*manifest.Object // the first object of each name, by key
+	extensions []*PlayedExtension          // in the order of the tree
 	findings   []findings.Finding
 }
 
