@@ -48,6 +48,8 @@ type Report struct {
 	Installs []Install // by namespace, in OLM's order: what OLM installs and the tree does not have
 	Unknown  []Unknown // in the order of the tree
 
+	Extensions []*PlayedExtension // in the order of the tree
+
 	Target    fit.Cluster // that was asked about
 	Operators []Operator  // with what they mean for it, if it is known; in OLM's order, then those of OLM v1
 
@@ -108,6 +110,9 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	if err := c.judgeUpdates(ctx, o, objects); err != nil {
 		return nil, err
 	}
+	if err := c.playExtensions(ctx, o, objects); err != nil {
+		return nil, err
+	}
 	operators, err := c.judgeTarget(ctx, o, objects)
 	if err != nil {
 		return nil, err
@@ -118,7 +123,8 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 		c.findings = append(c.findings, findings.Finding{Rule: ruleRestless, Level: findings.Warning,
 			Message: "OLM never reaches a stable state with these objects"})
 	}
-	r := &Report{Installs: c.installs, Unknown: c.unknown, Target: o.Target, Operators: operators}
+	r := &Report{Installs: c.installs, Unknown: c.unknown, Target: o.Target, Operators: operators,
+		Extensions: c.extensions}
 	played.leave(r)
 	for _, g := range c.groups {
 		r.Groups = append(r.Groups, played.group(g))

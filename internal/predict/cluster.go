@@ -50,6 +50,7 @@ type cluster struct {
 	played     []*InstallPlan              // those that were played
 	live       *plan.Cluster               // the objects, with what InstallPlans made
 	first      map[string]*manifest.Object // the first object of each name, by key
+	extensions []*PlayedExtension          // in the order of the tree
 	findings   []findings.Finding
 
 	asked    map[*subscription]string    // what an InstallPlan installs for a Subscription

@@ -55,7 +55,7 @@ func (c *cluster) judgeInstallPlan(o *manifest.Object) {
 // judgeNothing reports a tree in which there is nothing to predict.
 func (c *cluster) judgeNothing(objects []*manifest.Object) {
 	relevant := func(o *manifest.Object) bool {
-		return o.Group() == olm.Group || o.Group() == "apiextensions.k8s.io" ||
+		return o.Group() == olm.Group || o.Group() == olm.GroupV1 || o.Group() == "apiextensions.k8s.io" ||
 			len(olm.OperatorPolicies([]*manifest.Object{o})) > 0
 	}
 	if len(objects) > 0 && !slices.ContainsFunc(objects, relevant) {

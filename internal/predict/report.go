@@ -27,7 +27,7 @@ func (r *Report) Print(w io.Writer, format findings.Format) error {
 		if err := r.document().Print(b, format); err != nil {
 			return err
 		}
-		if (len(r.Groups)+len(r.CSVs) > 0 || r.Target.Known()) && (len(r.Findings) > 0 || format == findings.Markdown) {
+		if (len(r.Groups)+len(r.CSVs)+len(r.Extensions) > 0 || r.Target.Known()) && (len(r.Findings) > 0 || format == findings.Markdown) {
 			fmt.Fprintln(b)
 		}
 	}
@@ -77,8 +77,14 @@ func (r *Report) document() *findings.Document {
 		}
 		csvs.Rows = append(csvs.Rows, findings.Cells(name, cmp.Or(v.Phase, "none"), v.Reason, v.Message))
 	}
+	extensions := findings.Table{Columns: []findings.Column{{Title: "ClusterExtension"}, {Title: "State"}}}
+	for _, e := range r.Extensions {
+		t := list("ClusterExtension " + e.Name)
+		t.Rows = append(t.Rows, findings.Cells(e.state(), ""))
+		extensions.Rows = append(extensions.Rows, findings.Cells(e.Name, e.state()))
+	}
 	tables := findings.Section{Formats: []findings.Format{findings.Markdown, findings.HTML}}
-	for _, t := range []findings.Table{groups, csvs} {
+	for _, t := range []findings.Table{groups, csvs, extensions} {
 		if len(t.Rows) > 0 {
 			tables.Tables = append(tables.Tables, t)
 		}
@@ -191,6 +197,9 @@ type jsonReport struct {
 	Subs   []SubscriptionState `json:"subscriptions,omitempty"`
 	Counts jsonCounts          `json:"counts"`
 	Target *jsonTarget         `json:"target,omitempty"`
+
+	Extensions []*PlayedExtension `json:"clusterExtensions,omitempty"`
+
 	findings.Summary
 }
 
@@ -258,7 +267,8 @@ type jsonCSV struct {
 }
 
 func (r *Report) json() jsonReport {
-	out := jsonReport{Groups: []jsonGroup{}, CSVs: []jsonCSV{}, Plans: r.Plans, Subs: r.Subscriptions, Summary: findings.Summarize(r.Findings)}
+	out := jsonReport{Groups: []jsonGroup{}, CSVs: []jsonCSV{}, Plans: r.Plans, Subs: r.Subscriptions,
+		Summary: findings.Summarize(r.Findings), Extensions: r.Extensions}
 	if r.Target.Known() {
 		out.Target = &jsonTarget{Releases: r.Target.String(), Operators: []jsonOperator{}}
 		for _, o := range r.Operators {

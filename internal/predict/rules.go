@@ -60,7 +60,11 @@ const (
 	ruleNotLookedAt     = "not-looked-at"
 	ruleLost            = "object-lost"
 	ruleExtension       = "extension-stuck"
-	ruleWaiting         = "csv-waiting"
+	ruleCollision       = "extension-collision"
+	ruleIgnoredField    = "field-ignored"
+
+	ruleExtensionUnknown = "extension-unknown"
+	ruleWaiting          = "csv-waiting"
 )
 
 // Rules returns all rules of the findings of Check, sorted by id. Ids in camel case are the reasons that OLM sets.
@@ -265,8 +269,6 @@ func treeRules() []findings.Rule {
 			Help: "The findings about CSVs describe one state of many.",
 		},
 		{ID: ruleSkipped, Text: "a file was not read", Help: "The file may have objects that matter."},
-		{ID: ruleExtension, Text: "OLM v1 finds nothing for a ClusterExtension",
-			Help: "It keeps what is installed. The condition Progressing has its words."},
 		{ID: rulePlanFails, Text: "an InstallPlan that fails",
 			Help: "OLM executes the steps of an InstallPlan in their order: ClusterServiceVersions, CRDs, what the bundle " +
 				"ships, then accounts and roles. It stops at the first one that fails, and tries again for a minute."},
@@ -275,6 +277,18 @@ func treeRules() []findings.Rule {
 				"cluster serves."},
 		{ID: ruleLost, Text: "an object that goes with the release that owned it",
 			Help: "The garbage collector deletes what only the replaced ClusterServiceVersion owns."},
+		{ID: ruleExtension, Text: "OLM v1 installs nothing for a ClusterExtension",
+			Help: "It finds no bundle, or refuses the one that it finds. It keeps what is installed. The condition " +
+				"Progressing has its words. Source: operator-controller, internal/operator-controller/resolve/catalog.go, " +
+				"applier/provider.go."},
+		{ID: ruleExtensionUnknown, Text: "a ClusterExtension that is not checked, or not all of it",
+			Help: "Pass the content of its catalog, with the objects of its bundles."},
+		{ID: ruleCollision, Text: "an object of a bundle that somebody else makes",
+			Help: "OLM v1 takes over no object: neither that of another ClusterExtension nor one that is applied from " +
+				"Git. Source: operator-controller, docs/concepts/single-owner-objects.md, " +
+				"internal/operator-controller/applier/boxcutter.go."},
+		{ID: ruleIgnoredField, Text: "a field that nobody reads",
+			Help: "OLM reads no spec.config.selector of a Subscription (operator-lifecycle-manager#1298)."},
 		{ID: ruleUpdateUnknown, Text: "an update of a catalog that is not judged",
 			Help: "The bundle cannot be read, or not all of it. OLM may refuse the update, or the operator may fail."},
 		{ID: ruleUnreadable, Text: "a file is not readable",

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -33,6 +34,11 @@ func (c *cluster) addSubscription(p ordered) *manifest.Error {
 		}
 	}
 	c.subs = append(c.subs, s)
+	// operator-lifecycle-manager#1298: the type has it, nothing in pkg reads it
+	if p.Has("spec", "config", "selector") {
+		c.note(ruleIgnoredField, findings.Note, p.Object, "spec.config.selector",
+			"OLM does not read the selector: the rest of the config applies to every Deployment of the operator", "")
+	}
 	return nil
 }
 
