@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/internal/predict/fits"
 	"github.com/olmgen/olmgen/internal/predict/upgrade"
 	"github.com/olmgen/olmgen/permissions"
@@ -37,7 +38,8 @@ func Rules() []findings.Rule {
 	for _, r := range upgrade.Rules {
 		out = append(out, findings.Rule{ID: r.ID, Text: r.Text, Help: r.Help})
 	}
-	out = slices.Concat(out, fits.Rules(), resolve.Rules())
+	out = slices.Concat(out, fits.Rules(), resolve.Rules(), slices.DeleteFunc(predict.Rules(),
+		func(r findings.Rule) bool { return !predict.Fails(r.ID) }))
 	for _, r := range crds.BuiltinRules() {
 		out = append(out, findings.Rule{ID: r.ID, Text: r.Text})
 	}

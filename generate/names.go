@@ -146,10 +146,8 @@ func (n names) grants(list []v1alpha1.StrategyDeploymentPermissions, cluster boo
 	for _, p := range list {
 		var name string
 		switch {
-		case n.olm() && cluster:
-			name = permissionName(n.csv.Name, n.csv.Name, n.namespace, p)
 		case n.olm():
-			name = permissionName(n.csv.Name+"-"+p.ServiceAccountName, n.csv.Name, "", p)
+			name = RoleName(n.csv.Name, n.namespace, p, cluster)
 		default:
 			first := n.account(p.ServiceAccountName)
 			if cluster {

@@ -23,7 +23,6 @@ import (
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/manifest/whole"
-	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/source"
 )
@@ -220,12 +219,13 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*compare.Report,
 	if err := f.cluster.read(cmd, &options); err != nil {
 		return nil, err
 	}
-	cluster := slices.Concat(options.Cluster, options.CRDs.Objects)
-	old, err := f.read(cmd, sides[0], cluster, nil)
+	on := review.TreeOptions{Cluster: slices.Concat(options.Cluster, options.CRDs.Objects), Checker: options.CRDs.Checker}
+	old, err := f.read(cmd, sides[0], on)
 	if err != nil {
 		return nil, err
 	}
-	now, err := f.read(cmd, sides[1], cluster, old)
+	on.Over = old
+	now, err := f.read(cmd, sides[1], on)
 	if err != nil {
 		return nil, err
 	}
@@ -291,10 +291,9 @@ func (s side) isSource() bool {
 	return !s.empty && !source.IsRenderConfig(s.ref) && !review.IsTree(s.ref)
 }
 
-// read reads one side. A source that is NEW is rendered as OLM would upgrade it: into the namespace of OLD, and for its
+// read reads one side, and plays a tree on what is there. A source that is NEW is rendered as OLM would upgrade it: into the namespace of OLD, and for its
 // OperatorGroup.
-func (f *diffFlags) read(cmd *cobra.Command, s side, cluster []*manifest.Object, old *review.Subject) (*review.Subject,
-	error) {
+func (f *diffFlags) read(cmd *cobra.Command, s side, on review.TreeOptions) (*review.Subject, error) {
 	var r *review.Subject
 	var err error
 	switch {
@@ -307,9 +306,9 @@ func (f *diffFlags) read(cmd *cobra.Command, s side, cluster []*manifest.Object,
 		if s.old && len(f.oldCatalogs) > 0 {
 			catalogs.values = f.oldCatalogs
 		}
-		r, err = f.render.reviewTree(cmd, []string{s.ref}, &catalogs, cluster, old)
-	case !s.old && len(old.Operators) == 1:
-		r, err = f.upgraded(cmd, s, old)
+		r, err = f.render.reviewTree(cmd, []string{s.ref}, &catalogs, on)
+	case !s.old && len(on.Over.Operators) == 1:
+		r, err = f.upgraded(cmd, s, on.Over)
 	default:
 		r, err = f.source(cmd, s, nil)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/predict"
@@ -31,6 +32,7 @@ type TreeOptions struct {
 	Catalogs  predict.Catalogs // what Subscriptions install from
 	Source    source.Options   // how bundles are fetched that a catalog only names
 
+	Checker crs.Checker        // for the custom resources of the cluster; may be nil
 	Cluster []*manifest.Object // what is in the cluster beside the tree
 	Over    *Subject           // the older state of the tree, whose outcome this one is played on; nil for an empty cluster
 }

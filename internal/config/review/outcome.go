@@ -39,16 +39,28 @@ func (s *Subject) play(ctx context.Context, t *tree.Tree, o TreeOptions) ([]Plan
 		s.outcome.cluster = slices.Concat(whole.Objects, base.cluster)
 		return nil, nil, nil
 	}
-	fresh, err := predict.Check(ctx, t, predict.Options{Namespace: o.Namespace, Catalogs: o.Catalogs})
+	fresh, err := o.check(ctx, t, o.Over != nil && len(base.cluster) == 0)
 	if err != nil {
 		return nil, nil, err
 	}
 	s.outcome.cluster = fresh.After
 	plan, unknown := planOf(fresh, t, o)
 	if len(base.cluster) == 0 {
+		if o.Over != nil {
+			s.said = spoken(fresh, &whole)
+		}
 		return plan, unknown, nil
 	}
 	return s.playOver(ctx, base, unknown)
+}
+
+// check predicts what OLM does with a tree. The InstallPlans are played if the bundles are wanted.
+func (o TreeOptions) check(ctx context.Context, t *tree.Tree, bundles bool) (*predict.Report, error) {
+	options := predict.Options{Namespace: o.Namespace, Catalogs: o.Catalogs}
+	if bundles {
+		options.Source, options.Checker = &o.Source, o.Checker
+	}
+	return predict.Check(ctx, t, options)
 }
 
 // playOver plays the tree of the outcome on another one. unknown are the objects whose operator is unknown in an empty
@@ -56,14 +68,15 @@ func (s *Subject) play(ctx context.Context, t *tree.Tree, o TreeOptions) ([]Plan
 func (s *Subject) playOver(ctx context.Context, base *outcome, unknown []Unknown) ([]Planned, []Unknown, error) {
 	h, o := s.outcome, s.outcome.options
 	over := o.over(h.tree, base)
-	played, err := predict.Check(ctx, over, predict.Options{Namespace: o.Namespace, Catalogs: o.Catalogs})
+	played, err := o.check(ctx, over, o.Over != nil)
 	if err != nil {
 		return nil, nil, err
 	}
 	h.cluster = played.After
 	before := &predict.Report{}
 	if base.tree != nil {
-		if before, err = base.again(ctx); err != nil {
+		fails := slices.ContainsFunc(played.Findings, func(f findings.Finding) bool { return predict.Fails(f.Rule) })
+		if before, err = base.again(ctx, fails); err != nil {
 			return nil, nil, err
 		}
 		s.said = slices.DeleteFunc(spoken(played, h.tree), func(f findings.Finding) bool {
@@ -207,6 +220,9 @@ func (o TreeOptions) over(t *tree.Tree, base *outcome) *tree.Tree {
 		out.Objects = append(out.Objects, x)
 	}
 	for _, x := range base.cluster {
+		if x.Kind == v1alpha1.InstallPlanKind && base.tree != nil {
+			continue // it is done
+		}
 		if key := objectKey(x, o.Namespace); !have[key] && !(says[x.Namespace] && x.Group() == olm.Group) {
 			have[key] = true
 			out.Objects = append(out.Objects, x)
@@ -300,9 +316,8 @@ func (h Planned) generated() *manifest.Object {
 }
 
 // again plays the tree once more on its own outcome: what OLM does without a change of Git.
-func (h *outcome) again(ctx context.Context) (*predict.Report, error) {
-	return predict.Check(ctx, h.options.over(h.tree, &outcome{cluster: h.cluster}), predict.Options{
-		Namespace: h.options.Namespace, Catalogs: h.options.Catalogs})
+func (h *outcome) again(ctx context.Context, bundles bool) (*predict.Report, error) {
+	return h.options.check(ctx, h.options.over(h.tree, &outcome{cluster: h.cluster}), bundles)
 }
 
 // next returns what OLM comes to with each operator that it replaces, by namespace and name.
@@ -329,7 +344,7 @@ func spoken(r *predict.Report, t *tree.Tree) (out []findings.Finding) {
 	rules := resolve.Rules()
 	for _, f := range r.Findings {
 		if objects[f.Object] && f.Level != findings.Note &&
-			slices.ContainsFunc(rules, func(rule findings.Rule) bool { return rule.ID == f.Rule }) {
+			(predict.Fails(f.Rule) || slices.ContainsFunc(rules, func(rule findings.Rule) bool { return rule.ID == f.Rule })) {
 			out = append(out, f)
 		}
 	}
