@@ -195,7 +195,11 @@ func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 	r.notApproved(ns, result)
 	if result.Failure != nil && len(result.Steps) == 0 {
 		r.failures[ns] = result.Failure
-		r.installsNothing(ns, result.Failure.Text)
+		why := result.Failure.Text
+		if result.Outcome == resolve.Unknown {
+			why = fmt.Sprintf("without %s, whose content is not known: %s", text.And(state.Hidden()), why)
+		}
+		r.installsNothing(ns, why)
 	}
 	steps := approved(result)
 	r.plans = append(r.plans, r.updates(state, steps)...)

@@ -260,6 +260,7 @@ func (c *cluster) addNamespaced(o *manifest.Object, defaultNamespace string, ind
 	c.namespace(namespace, nil)
 	o = inNamespace(o, namespace)
 	if c.duplicate(o, namespace) {
+		c.keepStatus(o)
 		return nil
 	}
 	valid := c.judgeFields(o)
@@ -267,6 +268,15 @@ func (c *cluster) addNamespaced(o *manifest.Object, defaultNamespace string, ind
 		return err
 	}
 	return nil // check an invalid object as far as it is readable, so that one run reports all mistakes
+}
+
+// keepStatus takes over what a Subscription of a cluster has installed, if the one that counts is the same one of Git.
+func (c *cluster) keepStatus(o *manifest.Object) {
+	for _, s := range c.subs {
+		if o.Kind == s.Kind && o.Namespace == s.Namespace && o.Name == s.Name && s.installed == "" {
+			_ = field(o, &s.installed, "status", "installedCSV") // what is no text counts for nothing
+		}
+	}
 }
 
 func inNamespace(o *manifest.Object, namespace string) *manifest.Object {

@@ -138,7 +138,7 @@ func (u *updating) judge(ctx context.Context, plan installPlan) error {
 
 // judgeReplaced reports what OLM does with the operators that an InstallPlan replaces.
 func (u *updating) judgeReplaced(ctx context.Context, plan installPlan) error {
-	up := upgrade.Upgrade{Old: slices.Clone(u.objects), Others: u.operators, Cluster: u.objects, PathKnown: true,
+	up := upgrade.Upgrade{Old: slices.Clone(u.objects), Others: u.operators, Cluster: u.objects, Played: true, PathKnown: true,
 		Checker: u.options.Checker}
 	var shipped []*manifest.Object
 	by := map[string]update{}

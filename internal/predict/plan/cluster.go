@@ -18,7 +18,7 @@ type key struct{ group, kind, namespace, name string }
 type Cluster struct {
 	objects []*manifest.Object
 	index   map[key]int
-	whole   bool // it has CRDs, so that one that it does not have is not there
+	whole   bool // it has CRDs that OLM did not make, so that one that it does not have is not there
 }
 
 // NewCluster returns the cluster of some objects. namespace is that of objects that name none. Of two objects with the
@@ -32,8 +32,12 @@ func NewCluster(objects []*manifest.Object, namespace string) *Cluster {
 			clone.Namespace = namespace
 			o = &clone
 		}
-		if _, taken := c.index[keyOf(o)]; !taken {
-			c.Put(o)
+		if _, taken := c.index[keyOf(o)]; taken {
+			continue
+		}
+		c.Put(o)
+		if o.Kind == kindCRD && !o.Has("metadata", "labels", olm.LabelManaged) { // OLM's own CRDs are among them
+			c.whole = true
 		}
 	}
 	return c
@@ -43,7 +47,6 @@ func keyOf(o *manifest.Object) key { return key{o.Group(), o.Kind, o.Namespace, 
 
 // Put adds an object, or puts it in the place of the one with its name.
 func (c *Cluster) Put(o *manifest.Object) {
-	c.whole = c.whole || o.Kind == kindCRD
 	if i, ok := c.index[keyOf(o)]; ok {
 		c.objects[i] = o
 		return
