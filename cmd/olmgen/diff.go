@@ -219,7 +219,8 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*compare.Report,
 	if err := f.cluster.read(cmd, &options); err != nil {
 		return nil, err
 	}
-	on := review.TreeOptions{Cluster: slices.Concat(options.Cluster, options.CRDs.Objects), Checker: options.CRDs.Checker}
+	on := review.TreeOptions{Cluster: slices.Concat(options.Cluster, options.CRDs.Objects),
+		Checker: options.CRDs.Checker}
 	old, err := f.read(cmd, sides[0], on)
 	if err != nil {
 		return nil, err
@@ -291,8 +292,8 @@ func (s side) isSource() bool {
 	return !s.empty && !source.IsRenderConfig(s.ref) && !review.IsTree(s.ref)
 }
 
-// read reads one side, and plays a tree on what is there. A source that is NEW is rendered as OLM would upgrade it: into the namespace of OLD, and for its
-// OperatorGroup.
+// read reads one side, and plays a tree on what is there. A source that is NEW is rendered as OLM would upgrade it: into
+// the namespace of OLD, and for its OperatorGroup.
 func (f *diffFlags) read(cmd *cobra.Command, s side, on review.TreeOptions) (*review.Subject, error) {
 	var r *review.Subject
 	var err error

@@ -74,7 +74,7 @@ func FromTree(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error
 	for _, u := range slices.Concat(unknown, more) {
 		s.unknown(u)
 	}
-	s.outcome.leaves(installed)
+	s.outcome.leaves(plan, installed)
 	return s.assembled(nil), nil
 }
 

@@ -23,6 +23,7 @@ type outcome struct {
 	options TreeOptions
 	tree    *tree.Tree         // with what its OperatorPolicies make
 	cluster []*manifest.Object // that OLM leaves
+	plan    []Planned          // what OLM has installed
 }
 
 // play plays a tree on what is in the cluster: on the outcome of the older state, if there is one. It returns what OLM
@@ -89,7 +90,7 @@ func (s *Subject) playOver(ctx context.Context, base *outcome, unknown []Unknown
 	unknown = slices.DeleteFunc(unknown, func(u Unknown) bool { return strings.HasPrefix(u.Why, installsNothing) })
 	plan, more := planOf(played, over, o)
 	if o.Over != nil {
-		plan = append(plan, h.carried(o.Over.parts, over, played)...)
+		plan = append(plan, h.carried(base.plan, over, played)...)
 	}
 	now, was := next(played), next(before)
 	var out []Planned
@@ -129,9 +130,8 @@ func (h *outcome) asks(o *manifest.Object) bool {
 }
 
 // carried returns the operators of the older state that are in the cluster still.
-func (h *outcome) carried(parts []Installed, over *tree.Tree, played *predict.Report) (out []Planned) {
-	for _, part := range parts {
-		p := part.plan
+func (h *outcome) carried(plan []Planned, over *tree.Tree, played *predict.Report) (out []Planned) {
+	for _, p := range plan {
 		i := slices.IndexFunc(over.Objects, func(x *manifest.Object) bool {
 			return objectKey(x, h.options.Namespace) == objectKey(p.Object, h.options.Namespace)
 		})
@@ -254,16 +254,17 @@ func withStatus(o *manifest.Object, status map[string]any) *manifest.Object {
 }
 
 // leaves adds to the cluster which operators OLM has installed.
-func (h *outcome) leaves(parts []Installed) {
+func (h *outcome) leaves(plan []Planned, parts []Installed) {
+	h.plan = plan
 	after := h.cluster
 	installed := map[string]map[string]any{}
 	have := map[string]bool{}
 	for _, x := range after {
 		have[objectKey(x, h.options.Namespace)] = true
 	}
-	for _, p := range parts {
-		if p.plan.v1 {
-			version, _ := p.plan.Choice.Bundle.Version()
+	for _, p := range plan {
+		if p.v1 {
+			version, _ := p.Choice.Bundle.Version()
 			installed[objectKey(p.Object, "")] = map[string]any{"install": map[string]any{
 				"bundle": map[string]any{"name": p.Name, "version": version.String()}}}
 			continue
@@ -271,17 +272,22 @@ func (h *outcome) leaves(parts []Installed) {
 		sub := p.Object
 		status := map[string]any{"installedCSV": p.Name, "currentCSV": p.Name,
 			"state": string(v1alpha1.SubscriptionStateAtLatest)}
-		if p.plan.dependency {
-			sub = p.plan.generated()
+		if p.dependency {
+			sub = p.generated()
 			if key := objectKey(sub, ""); !have[key] {
 				have[key] = true
 				after = append(after, sub)
 			}
 		}
 		installed[objectKey(sub, h.options.Namespace)] = status
-		for _, csv := range p.Subject.CSVs {
+	}
+	for _, part := range parts {
+		for _, csv := range part.Subject.CSVs {
 			made := *csv.Object
-			made.Namespace = p.plan.Namespace
+			made.Namespace = part.plan.Namespace
+			if part.plan.v1 {
+				continue
+			}
 			if key := objectKey(&made, ""); !have[key] {
 				have[key] = true
 				after = append(after, withStatus(&made, map[string]any{"phase": string(v1alpha1.CSVPhaseSucceeded),
