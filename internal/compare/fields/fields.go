@@ -238,6 +238,20 @@ func Parent(path string) string {
 	return path[:max(0, strings.LastIndexAny(path, ".["))]
 }
 
+// hasList reports whether the list of an item has other items here: then it is not the one that the API server fills in.
+func (v Values) hasList(item string) bool {
+	at := strings.LastIndexByte(item, '[')
+	if at < 0 || !strings.HasSuffix(item, "]") {
+		return false
+	}
+	for k := range v {
+		if strings.HasPrefix(k, item[:at+1]) {
+			return true
+		}
+	}
+	return false
+}
+
 // Differences returns the fields that differ, in the order of their paths. An order is no difference of its own where
 // the items differ, and neither is a field that is empty on one side and has fields below it on the other.
 func Differences(old, now Values) []Difference {
@@ -248,7 +262,9 @@ func Differences(old, now Values) []Difference {
 		d := Difference{Path: k}
 		d.Old, d.Had = old[k]
 		d.New, d.Has = now[k]
-		if d.Had && d.Has && d.Old.equal(d.New) || (!d.Had || d.Old.Default) && (!d.Has || d.New.Default) {
+		silent := (!d.Had || d.Old.Default) && (!d.Has || d.New.Default) && !(d.Had && now.hasList(k)) &&
+			!(d.Has && old.hasList(k))
+		if d.Had && d.Has && d.Old.equal(d.New) || silent {
 			continue
 		}
 		out = append(out, d)
