@@ -7,6 +7,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -105,7 +106,7 @@ func (c *Cluster) resourcesOf(crd *manifest.Object) (list []*manifest.Object) {
 		}
 	}
 	slices.SortFunc(list, func(a, b *manifest.Object) int {
-		return compareText(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
+		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
 	})
 	return list
 }

@@ -3,6 +3,8 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -116,12 +118,8 @@ func adoptable(set any, csv *v1alpha1.ClusterServiceVersion, namespace string) b
 }
 
 func deploys(csv *v1alpha1.ClusterServiceVersion, name string) bool {
-	for _, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		if d.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs,
+		func(d v1alpha1.StrategyDeploymentSpec) bool { return d.Name == name })
 }
 
 func (c *Cluster) convertible(name string) install.CRD {
@@ -150,17 +148,11 @@ func (c *Cluster) convert(crd *manifest.Object, w v1alpha1.WebhookDescription, c
 }
 
 func cloneWith(value map[string]any, at, field string, v any) map[string]any {
-	out := map[string]any{}
-	for k, x := range value {
-		out[k] = x
+	out, inner := maps.Clone(value), map[string]any{}
+	if m, ok := value[at].(map[string]any); ok {
+		inner = maps.Clone(m)
 	}
-	inner, _ := value[at].(map[string]any)
-	next := map[string]any{}
-	for k, x := range inner {
-		next[k] = x
-	}
-	next[field] = v
-	out[at] = next
+	inner[field], out[at] = v, inner
 	return out
 }
 

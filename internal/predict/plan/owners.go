@@ -79,5 +79,3 @@ func cutVersion(apiVersion string) (group, version string, grouped bool) {
 	}
 	return group, version, true
 }
-
-func compareText(a, b string) int { return strings.Compare(a, b) }

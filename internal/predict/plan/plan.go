@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -198,11 +199,11 @@ func prefix(k install.Kind, name string, exists bool) string {
 	case v1alpha1.ClusterServiceVersionKind:
 		return fmt.Sprintf("error %s csv %s: ", verb, name)
 	case "Secret", "Service", "ConfigMap":
-		return fmt.Sprintf("error updating %s: %s: ", lower(k.Name), name)
+		return fmt.Sprintf("error updating %s: %s: ", strings.ToLower(k.Name), name)
 	case "ServiceAccount":
 		return fmt.Sprintf("error %s service account: %s: ", verb, name)
 	case "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding":
-		return fmt.Sprintf("error %s %s %s: ", verb, lower(k.Name), name)
+		return fmt.Sprintf("error %s %s %s: ", verb, strings.ToLower(k.Name), name)
 	}
 	return fmt.Sprintf("error %s unstructured object %s: ", verb, name)
 }

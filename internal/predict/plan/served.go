@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/olm"
@@ -10,7 +11,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// monitored are the API groups that every OpenShift cluster serves.
+// ofOpenShift are the API groups that every OpenShift cluster serves.
 var ofOpenShift = []string{"monitoring.coreos.com", "console.openshift.io"}
 
 // discover returns whether a kind is namespaced, and why OLM does not find it in the cluster (OLM:
@@ -30,7 +31,7 @@ func (r *Result) discover(c *Cluster, apiVersion string, o *manifest.Object) (na
 	case crd != nil:
 		scope, _ := crd.Get("spec", "scope")
 		return scope != "Cluster", ""
-	case r.Target.OpenShift != nil && contains(ofOpenShift, group),
+	case r.Target.OpenShift != nil && slices.Contains(ofOpenShift, group),
 		c.Get("apiregistration.k8s.io", "APIService", "", version+"."+group) != nil:
 		return known.Namespaced, ""
 	case !c.whole:
@@ -65,14 +66,3 @@ func slashed(apiVersion string) string {
 	}
 	return "/" + apiVersion
 }
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
-}
-
-func lower(s string) string { return strings.ToLower(s) }
