@@ -7,13 +7,11 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -51,15 +49,14 @@ func (r *reader) checkObjects() error {
 
 func (r *reader) checkKind(o *manifest.Object) error {
 	if o.APIVersion == "" {
-		k := assumedKind(o.Kind)
-		if k == nil || o.Kind == "ClusterServiceVersion" || o.Kind == "CustomResourceDefinition" {
+		if !supported(o.Kind) || o.Kind == "ClusterServiceVersion" || o.Kind == "CustomResourceDefinition" {
 			return o.Errorf("apiVersion", "missing")
 		}
-		r.warn(WarnAPIVersion, o.Errorf("apiVersion", "missing: taken for %s", k.apiVersion()))
+		r.warn(WarnAPIVersion, o.Errorf("apiVersion", "missing: taken for %s", APIVersionOf(o)))
 		return nil
 	}
-	if o.Kind != v1alpha1.ClusterServiceVersionKind && !isSupported(o.Group(), o.Kind) {
-		if !r.options.AllowUnsupported {
+	if !supported(o.Kind) {
+		if !r.options.AllowUnsupported && !r.options.Refused {
 			e := o.Errorf("kind", "OLM does not install %s of %s from a bundle", o.Kind, o.APIVersion)
 			e.Tip, e.Options = "remove it from the bundle, or allow it", []manifest.Option{OptionAllowUnsupported}
 			return e
@@ -67,10 +64,14 @@ func (r *reader) checkKind(o *manifest.Object) error {
 		r.warn(WarnUnsupportedKind,
 			o.Errorf("kind", "OLM does not install %s of %s from a bundle", o.Kind, o.APIVersion))
 	}
-	if o.Group() == rbacv1.GroupName && o.APIVersion != rbacv1.SchemeGroupVersion.String() {
-		r.warn(WarnOldAPI,
-			o.Errorf("apiVersion", "%s is not served any more: rendered as %s, as OLM does", o.APIVersion,
-				rbacv1.SchemeGroupVersion))
+	switch as := APIVersionOf(o); {
+	case as == o.APIVersion || o.Kind == v1alpha1.ClusterServiceVersionKind:
+	case o.Group() == GroupOf(o):
+		r.warn(WarnOldAPI, o.Errorf("apiVersion", "%s is not served any more: rendered as %s, as OLM does", o.APIVersion,
+			as))
+	default:
+		r.warn(WarnAPIVersion, o.Errorf("apiVersion", "OLM v0 goes by the kind alone: it makes a %s of %s of it, without "+
+			"the fields that this does not have", o.Kind, as))
 	}
 	if o.APIVersion == "apiextensions.k8s.io/v1beta1" {
 		r.warn(WarnOldCRD, o.Errorf("apiVersion", "%s is not served by Kubernetes 1.22 and later", o.APIVersion))
@@ -203,6 +204,9 @@ func (r *reader) checkOwned() error {
 }
 
 func (r *reader) checkPermissions() error {
+	if r.options.Refused {
+		return nil
+	}
 	spec := r.bundle.CSV.Spec.InstallStrategy.StrategySpec
 	if err := r.checkPermissionList("permissions", spec.Permissions, false); err != nil {
 		return err
@@ -226,7 +230,7 @@ func (r *reader) checkPermissionList(list string, permissions []v1alpha1.Strateg
 				problems[0])
 		}
 		for j, rule := range p.Rules {
-			if msg := ruleProblem(rule, cluster); msg != "" {
+			if msg := install.PolicyRule(rule, cluster); msg != "" {
 				e := o.Errorf(fmt.Sprintf("%s.rules[%d]", field, j), "%s", msg)
 				if len(rule.NonResourceURLs) > 0 {
 					e.Tip = "rules for URLs belong in clusterPermissions, separate from rules for resources"
@@ -236,24 +240,6 @@ func (r *reader) checkPermissionList(list string, permissions []v1alpha1.Strateg
 		}
 	}
 	return nil
-}
-
-// ruleProblem returns why OLM or the API server refuses a rule, or "" (spec 4.2; OLM:
-// pkg/controller/install/rule_checker.go; Kubernetes: pkg/apis/rbac/validation).
-func ruleProblem(rule rbacv1.PolicyRule, cluster bool) string {
-	switch {
-	case len(rule.Verbs) == 0:
-		return "rule invalid: policy rule must have at least one verb"
-	case len(rule.NonResourceURLs) > 0 && len(rule.APIGroups)+len(rule.Resources)+len(rule.ResourceNames) > 0:
-		return "rule invalid: rule cannot apply to both regular resources and non-resource URLs"
-	case len(rule.NonResourceURLs) > 0 && !cluster:
-		return "namespaced rules cannot apply to non-resource URLs"
-	case len(rule.NonResourceURLs) == 0 && len(rule.APIGroups) == 0:
-		return "resource rules must supply at least one api group"
-	case len(rule.NonResourceURLs) == 0 && len(rule.Resources) == 0:
-		return "resource rules must supply at least one resource"
-	}
-	return ""
 }
 
 func (r *reader) checkShippedRules() error {
@@ -269,7 +255,7 @@ func (r *reader) checkShippedRules() error {
 			if len(rule.Verbs) == 0 {
 				return o.Errorf(fmt.Sprintf("rules[%d].verbs", i), "verbs must contain at least one value")
 			}
-			if msg := ruleProblem(rule, o.Kind == "ClusterRole"); msg != "" {
+			if msg := install.PolicyRule(rule, o.Kind == "ClusterRole"); msg != "" {
 				return o.Errorf(fmt.Sprintf("rules[%d]", i), "%s", msg)
 			}
 		}
@@ -300,7 +286,7 @@ func (r *reader) checkDeployments() error {
 			return b.CSVObject.Errorf(field+".name", "a second Deployment %s", d.Name)
 		}
 		seen[d.Name] = true
-		if msg := selectorProblem(&d.Spec); msg != "" {
+		if msg := install.Selector(&d.Spec); msg != "" {
 			r.warn(WarnSelector,
 				b.CSVObject.Errorf(field+".spec.selector", "%s: the API server refuses the Deployment", msg))
 		}
@@ -311,20 +297,4 @@ func (r *reader) checkDeployments() error {
 		}
 	}
 	return nil
-}
-
-// selectorProblem returns why the API server refuses a Deployment's selector, or "" (Kubernetes:
-// pkg/apis/apps/validation).
-func selectorProblem(d *appsv1.DeploymentSpec) string {
-	if d.Selector == nil || len(d.Selector.MatchLabels)+len(d.Selector.MatchExpressions) == 0 {
-		return "missing or empty"
-	}
-	s, err := metav1.LabelSelectorAsSelector(d.Selector)
-	if err != nil {
-		return err.Error()
-	}
-	if !s.Matches(labels.Set(d.Template.Labels)) {
-		return "does not match the labels of the pod template"
-	}
-	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -18,52 +19,10 @@ const (
 	ClusterScoped
 )
 
-// kindInfo is a kind of object that OLM installs.
-type kindInfo struct {
-	group, version string // version is what an object without apiVersion is taken for
-	kind           string
-}
-
-// supported are the kinds that OLM installs from a bundle (spec 10.2; OLM:
-// pkg/controller/operators/catalog/supportedresources.go). OLM compares kinds alone; olmgen compares the group too,
-// because OLM sends a foreign Role to the API of Kubernetes' Roles.
-var supported = []kindInfo{
-	{"", "v1", "ConfigMap"},
-	{"", "v1", "Secret"},
-	{"", "v1", "Service"},
-	{"", "v1", "ServiceAccount"},
-	{"apiextensions.k8s.io", "v1", "CustomResourceDefinition"},
-	{"autoscaling.k8s.io", "v1", "VerticalPodAutoscaler"},
-	{"console.openshift.io", "v1", "ConsoleCLIDownload"},
-	{"console.openshift.io", "v1", "ConsoleLink"},
-	{"console.openshift.io", "v1", "ConsolePlugin"},
-	{"console.openshift.io", "v1", "ConsoleQuickStart"},
-	{"console.openshift.io", "v1", "ConsoleYAMLSample"},
-	{"monitoring.coreos.com", "v1", "PrometheusRule"},
-	{"monitoring.coreos.com", "v1", "ServiceMonitor"},
-	{"networking.k8s.io", "v1", "NetworkPolicy"},
-	{olm.Group, "v1alpha1", "ClusterServiceVersion"},
-	{"policy", "v1", "PodDisruptionBudget"},
-	{"rbac.authorization.k8s.io", "v1", "ClusterRole"},
-	{"rbac.authorization.k8s.io", "v1", "ClusterRoleBinding"},
-	{"rbac.authorization.k8s.io", "v1", "Role"},
-	{"rbac.authorization.k8s.io", "v1", "RoleBinding"},
-	{"scheduling.k8s.io", "v1", "PriorityClass"},
-}
-
-// assumedKind returns the supported kind that OLM assumes for an object without apiVersion, or nil.
-func assumedKind(kind string) *kindInfo {
-	for i := range supported {
-		if supported[i].kind == kind {
-			return &supported[i]
-		}
-	}
-	return nil
-}
-
-// isSupported reports whether OLM installs objects of this group and kind from a bundle.
-func isSupported(group, kind string) bool {
-	return slices.ContainsFunc(supported, func(k kindInfo) bool { return k.kind == kind && k.group == group })
+// supported reports whether OLM installs objects of a kind from a bundle.
+func supported(kind string) bool {
+	_, ok := install.KindOf(kind)
+	return ok
 }
 
 // Unsupported returns the kinds of objects that OLM refuses in a bundle, sorted. Only a bundle that was read with
@@ -71,7 +30,7 @@ func isSupported(group, kind string) bool {
 func (b *Bundle) Unsupported() []string {
 	var kinds []string
 	for _, o := range b.Others {
-		if !isSupported(o.Group(), o.Kind) && !slices.Contains(kinds, o.Kind) {
+		if !supported(o.Kind) && !slices.Contains(kinds, o.Kind) {
 			kinds = append(kinds, o.Kind)
 		}
 	}
@@ -101,8 +60,8 @@ func (b *Bundle) ScopeOf(o *manifest.Object) Scope {
 	if s := ScopeOfKind(o.Group(), o.Kind); s != ScopeUnknown {
 		return s
 	}
-	if k := assumedKind(o.Kind); k != nil && o.APIVersion == "" {
-		return ScopeOfKind(k.group, k.kind)
+	if group := GroupOf(o); group != o.Group() {
+		return ScopeOfKind(group, o.Kind)
 	}
 	for _, c := range b.CRDs {
 		if c.Group == o.Group() && c.ResourceKind == o.Kind {
@@ -116,18 +75,8 @@ func (b *Bundle) ScopeOf(o *manifest.Object) Scope {
 }
 
 // APIVersionOf returns the apiVersion under which an object is to be created: its own, but the one OLM takes it for
-// where it has none, and rbac.authorization.k8s.io/v1 for the RBAC of older versions, as OLM does.
-func APIVersionOf(o *manifest.Object) string {
-	if o.APIVersion == "" {
-		if k := assumedKind(o.Kind); k != nil {
-			return k.apiVersion()
-		}
-	}
-	if o.Group() == "rbac.authorization.k8s.io" {
-		return "rbac.authorization.k8s.io/v1"
-	}
-	return o.APIVersion
-}
+// where it has none, and that of OLM's own type for kinds such as Role, whatever the object says.
+func APIVersionOf(o *manifest.Object) string { return install.APIVersionOf(o.APIVersion, o.Kind) }
 
 // GroupOf returns the API group of the apiVersion under which an object is created.
 func GroupOf(o *manifest.Object) string {
@@ -136,11 +85,4 @@ func GroupOf(o *manifest.Object) string {
 		return ""
 	}
 	return group
-}
-
-func (k *kindInfo) apiVersion() string {
-	if k.group == "" {
-		return k.version
-	}
-	return k.group + "/" + k.version
 }

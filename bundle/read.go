@@ -25,11 +25,13 @@ import (
 
 // ReadOptions say how strictly a bundle is read. The zero value is the default.
 type ReadOptions struct {
-	AllowUnsupported bool              // carry kinds that OLM would refuse
-	Hidden           bool              // read hidden files of manifests/ too, as OLM v1 does
-	Partial          bool              // the CSV is what a catalog says of it, and there are no other objects
-	Labels           map[string]string // an image's labels, used where metadata/ has no annotations
-	Limits           manifest.Limits   // zero fields: those of package manifest
+	AllowUnsupported bool // carry kinds that OLM would refuse
+	Hidden           bool // read hidden files of manifests/ too, as OLM v1 does
+	Partial          bool // the CSV is what a catalog says of it, and there are no other objects
+	// carry what is refused only in the cluster, step by step: unsupported kinds, and rules of permissions
+	Refused bool
+	Labels  map[string]string // an image's labels, used where metadata/ has no annotations
+	Limits  manifest.Limits   // zero fields: those of package manifest
 	// files parsed at the same time; zero: one a processor. The result does not depend on it
 	Workers int
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/internal/manifest/budget"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -327,14 +328,14 @@ func TestBaseName(t *testing.T) {
 // Every kind is listed once, and its group and version make an apiVersion.
 func TestKinds(t *testing.T) {
 	seen := map[string]bool{}
-	for _, k := range supported {
-		id := k.group + "/" + k.kind
-		if seen[id] || k.version == "" || ScopeOfKind(k.group, k.kind) == ScopeUnknown {
+	for _, k := range install.Kinds() {
+		id := k.Name
+		if seen[id] || k.Version == "" || ScopeOfKind(k.Group, k.Name) == ScopeUnknown {
 			t.Errorf("%+v is listed twice or incompletely", k)
 		}
 		seen[id] = true
 	}
-	if !isSupported("", "Secret") || isSupported("", "Pod") || isSupported("x", "Secret") {
-		t.Error("isSupported is wrong")
+	if !supported("Secret") || supported("Pod") {
+		t.Error("supported is wrong")
 	}
 }

@@ -70,7 +70,6 @@ func TestRefused(t *testing.T) {
 		{"bad name of a role", replace(roleFile, "name: metrics-reader", "name: metrics/reader"), roleFile + `:4: metadata.name: "metrics/reader" is not a valid name: may not contain '/'`},
 		{"name that is a number", replace(serviceFile, "name: metrics", "name: 15"), serviceFile + `:4: metadata.name: must be text, not "15" (quote it)`},
 		{"unsupported kind", put("manifests/z.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n"), "manifests/z.yaml:2: kind: OLM does not install Namespace of v1 from a bundle"},
-		{"unsupported group", replace(roleFile, "rbac.authorization.k8s.io/v1", "authorization.openshift.io/v1"), roleFile + ":2: kind: OLM does not install ClusterRole of authorization.openshift.io/v1 from a bundle"},
 		{"unsupported object without apiVersion", put("manifests/z.yaml", "kind: Pod\nmetadata: {name: a}\n"), "manifests/z.yaml:1: apiVersion: missing"},
 		{"List in a List", put("manifests/z.yaml", "apiVersion: v1\nkind: List\nitems:\n- kind: List\n  items: []\n"), "manifests/z.yaml:4: items[0]: a List inside a List"},
 		{"CRD of another version", replace(crdFile, "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v2"), crdFile + `:1: apiVersion: "apiextensions.k8s.io/v2" is not a version of CustomResourceDefinition, want apiextensions.k8s.io/v1`},

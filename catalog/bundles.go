@@ -7,7 +7,11 @@ import (
 	"os"
 	"path/filepath"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/manifest/budget"
+	"github.com/olmgen/olmgen/internal/manifest/whole"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -32,12 +36,30 @@ func readBundles(ctx context.Context, dir string, o Options) (*Catalog, error) {
 		default:
 			return nil
 		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err != nil {
-			return err
+			c.Faulty = append(c.Faulty, Faulty{packageOf(p), true, err})
 		}
 		return fs.SkipDir // the rest of the directory belongs to it
 	})
+	if err == nil && len(c.Packages) == 0 && len(c.Faulty) > 0 {
+		err = c.Faulty[0].Err
+	}
 	return c, err
+}
+
+// packageOf returns the package of a bundle that cannot be read, as far as its annotations say it.
+func packageOf(dir string) string {
+	data, err := whole.ReadFile(filepath.Join(dir, "metadata", "annotations.yaml"), budget.RenderConfig)
+	var metadata struct {
+		Annotations map[string]string `json:"annotations"`
+	}
+	if err != nil || yaml.Unmarshal(data, &metadata) != nil {
+		return ""
+	}
+	return metadata.Annotations[bundle.KeyPackage]
 }
 
 func isBundle(dir string) bool {
@@ -71,6 +93,12 @@ func (c *Catalog) addOpened(dir string, open func() (*source.Source, error)) err
 	}
 	place := Place{File: filepath.Join(dir, filepath.FromSlash(b.CSVObject.File)), Line: b.CSVObject.Line}
 	c.addBundle(b, place, &origin{dir: dir, open: open})
+	for _, w := range b.Warnings {
+		if w.Class == bundle.WarnUnsupportedKind {
+			c.Faulty = append(c.Faulty, Faulty{b.Package, false, fmt.Errorf("%s: %w", dir, w.Error)})
+			break
+		}
+	}
 	return nil
 }
 
@@ -80,7 +108,7 @@ func readBundle(dir string, open func() (*source.Source, error)) (*bundle.Bundle
 		return nil, err
 	}
 	defer s.Close()
-	b, err := bundle.Read(s.FS, bundle.ReadOptions{})
+	b, err := bundle.Read(s.FS, bundle.ReadOptions{AllowUnsupported: true})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -37,6 +38,9 @@ func (c *Catalog) Choose(pkg, channel, version string) (Choice, error) {
 	}
 	if version != "" {
 		return p.byVersion(channel, version)
+	}
+	if err := cmp.Or(c.Missing(p.Name), c.Missing("")); err != nil {
+		return Choice{}, err // it may be the head
 	}
 	ch, err := p.ChannelOrDefault(channel)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/blang/semver/v4"
 
-	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // NoReleaseError is about a text that is neither a version nor the name of a release of a package.
@@ -64,14 +64,14 @@ func (p *Package) Installed(which string) (name string, version *semver.Version,
 	for _, c := range p.Channels {
 		for _, e := range c.Entries {
 			for _, older := range append([]string{e.Replaces}, e.Skips...) {
-				if v := versionIn(older); older != "" && p.Bundle(older) == nil && is(older, v) {
+				if v := olm.NameVersion(older); older != "" && p.Bundle(older) == nil && is(older, v) {
 					return older, v, nil
 				}
 			}
 		}
 	}
 	if parseErr != nil {
-		if v := versionIn(which); v != nil && p.names(bundle.BaseName(which, "")) {
+		if v := olm.NameVersion(which); v != nil && p.names(olm.BaseName(which, "")) {
 			return which, v, nil
 		}
 		return "", nil, &NoReleaseError{which}
@@ -82,26 +82,16 @@ func (p *Package) Installed(which string) (name string, version *semver.Version,
 // names reports whether the name of a bundle of the package, or of one that entries name, is a base and a version.
 func (p *Package) names(base string) bool {
 	for _, b := range p.Bundles {
-		if bundle.BaseName(b.Name, "") == base {
+		if olm.BaseName(b.Name, "") == base {
 			return true
 		}
 	}
 	for _, c := range p.Channels {
 		for _, e := range c.Entries {
-			if bundle.BaseName(e.Name, "") == base || bundle.BaseName(e.Replaces, "") == base {
+			if olm.BaseName(e.Name, "") == base || olm.BaseName(e.Replaces, "") == base {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-// versionIn returns the version in the name of a ClusterServiceVersion, or nil.
-func versionIn(name string) *semver.Version {
-	text := strings.TrimPrefix(strings.TrimPrefix(name, bundle.BaseName(name, "")), ".")
-	v, err := semver.ParseTolerant(strings.TrimLeft(text, "-v"))
-	if err != nil {
-		return nil
-	}
-	return &v
 }

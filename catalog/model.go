@@ -56,9 +56,40 @@ func (p Place) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 // Catalog is the content of one catalog.
 type Catalog struct {
 	Packages map[string]*Package
+	Faulty   []Faulty // in the order of the directories
 
 	faults  []fault         // of documents that are of no package
 	unknown []UnknownSchema // in the order of the catalog
+}
+
+// Faulty is a bundle of a directory that is not in the catalog, because it cannot be read, or that is in it and that
+// OLM v0 refuses to install.
+type Faulty struct {
+	Package string // empty if the bundle does not say it
+	Missing bool   // it is not in the catalog
+	Err     error
+}
+
+// Error returns what is wrong with the bundle, and what that means for the catalog.
+func (f Faulty) Error() string {
+	if !f.Missing {
+		return f.Err.Error()
+	}
+	of := "its package is not known"
+	if f.Package != "" {
+		of = "of package " + f.Package
+	}
+	return fmt.Sprintf("%v: this release is left out, %s", f.Err, of)
+}
+
+// Missing returns why a release of a package is not in the catalog, or nil.
+func (c *Catalog) Missing(pkg string) error {
+	for _, f := range c.Faulty {
+		if f.Missing && f.Package == pkg {
+			return f.Err
+		}
+	}
+	return nil
 }
 
 // UnknownSchema is a document whose schema looks like one of a catalog and is none. opm keeps it and does not read it.

@@ -55,6 +55,15 @@ func (r *Report) severities(s Section) []findings.Severity {
 	return out
 }
 
+// worst returns the worst severity of all sections.
+func (r *Report) worst() findings.Severity {
+	var all []findings.Severity
+	for _, s := range sections {
+		all = append(all, r.severities(s)...)
+	}
+	return worst(all)
+}
+
 // answers sums up each section that is not empty.
 func (r *Report) answers() []Answer {
 	out := []Answer{}

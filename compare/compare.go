@@ -29,6 +29,10 @@ type Options struct {
 	Unfit func(*Operator) []findings.Finding
 	// Unread are files that could not be read, beside those of the two states.
 	Unread []string
+	// Said is what OLM's resolver says of the newer state, and not of the older one.
+	Said []findings.Finding
+	// Approval says that somebody approves the InstallPlan.
+	Approval bool
 	// Unresolved are the objects of the newer state that hand an operator over to OLM, and whose operator is not known.
 	Unresolved []Unresolved
 }
@@ -68,7 +72,8 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 		return nil, err
 	}
 	r.Unresolved = append([]Unresolved{}, o.Unresolved...)
-	r.OLM = append(unresolved(r.Unresolved), r.OLM...)
+	r.OLM = slices.Concat(unresolved(r.Unresolved), said(o.Said), r.OLM)
+	slices.SortStableFunc(r.OLM, func(a, b Consequence) int { return a.Severity.Rank() - b.Severity.Rank() })
 	r.Notes = notes(old, now)
 	r.Unread = append([]string{}, slices.Concat(old.Permissions.Unread, now.Permissions.Unread, o.Unread)...)
 	for _, list := range []*[]change.Change{&r.Workloads, &r.Identity} {
@@ -77,6 +82,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	r.Permissions, r.Users = append([]permissions.Item{}, r.Permissions...), append([]permissions.Item{}, r.Users...)
 	r.CRDs, r.OLM = append([]CRD{}, r.CRDs...), append([]Consequence{}, r.OLM...)
 	r.checked = len(o.CRDs.Objects) > 0
+	r.approval = o.Approval
 	r.Summary, r.Verdict = r.answers(), r.verdict(pairs)
 	return r, nil
 }

@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/internal/predict/fits"
 	"github.com/olmgen/olmgen/internal/predict/upgrade"
 	"github.com/olmgen/olmgen/permissions"
@@ -35,7 +38,8 @@ func Rules() []findings.Rule {
 	for _, r := range upgrade.Rules {
 		out = append(out, findings.Rule{ID: r.ID, Text: r.Text, Help: r.Help})
 	}
-	out = append(out, fits.Rules()...)
+	out = slices.Concat(out, fits.Rules(), resolve.Rules(), slices.DeleteFunc(predict.Rules(),
+		func(r findings.Rule) bool { return !predict.Fails(r.ID) }))
 	for _, r := range crds.BuiltinRules() {
 		out = append(out, findings.Rule{ID: r.ID, Text: r.Text})
 	}
@@ -77,7 +81,7 @@ func (r *Report) Findings() []findings.Finding {
 	for _, c := range r.OLM {
 		f := findings.Finding{Rule: c.Rule, Level: c.Severity.SARIF(), File: c.File, Line: c.Line,
 			Object: "ClusterServiceVersion " + text.Brief(c.Operator), Message: text.Brief(c.Message)}
-		if c.Rule == ruleUnresolved {
+		if strings.Contains(c.Operator, " ") { // an object that asks for it
 			f.Object = text.Brief(c.Operator)
 		}
 		out = append(out, f)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/compare/fields"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -92,12 +93,33 @@ func textOf(o *manifest.Object, value map[string]any) string {
 	if m, ok := value["metadata"].(map[string]any); ok && o.Kind != "ClusterServiceVersion" {
 		delete(m, "name")
 	}
-	v, _ := c.clean("", "", "", value).(map[string]any)
+	v, _ := c.clean("", "", "", withoutFilled(value, "", normalize.Filled(value))).(map[string]any)
 	data, err := json.Marshal(v)
 	if err != nil {
 		panic(err)
 	}
 	return string(data)
+}
+
+// withoutFilled returns a value without the fields that the API server fills in.
+func withoutFilled(value any, at string, filled map[string]bool) any {
+	switch x := value.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for k, item := range x {
+			if below := strings.TrimPrefix(at+"."+k, "."); !filled[below] {
+				out[k] = withoutFilled(item, below, filled)
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(x))
+		for i := range x {
+			out[i] = withoutFilled(x[i], fmt.Sprintf("%s[%d]", at, i), filled)
+		}
+		return out
+	}
+	return value
 }
 
 // inside returns the mapping below some keys; nil if there is none.

@@ -68,6 +68,14 @@ func unresolved(list []Unresolved) (out []Consequence) {
 	return out
 }
 
+// said returns what OLM's resolver says.
+func said(list []findings.Finding) (out []Consequence) {
+	for _, f := range list {
+		out = append(out, Consequence{f.Rule, f.Object, f.Level, f.Message, f.File, f.Line})
+	}
+	return out
+}
+
 // release returns an operator as package upgrade looks at it.
 func (o *Operator) release() *upgrade.Operator {
 	if o == nil {

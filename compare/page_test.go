@@ -10,6 +10,7 @@ import (
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/internal/compare/fields"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/internal/predict/upgrade"
 )
 
@@ -57,6 +58,9 @@ func TestNoisePage(t *testing.T) {
 			path += ": " + strings.Join(n.Keys, ", ")
 		}
 		fmt.Fprintf(&b, "| %s | `%s` | %s | %s |\n", cmp.Or(of, "all"), path, value, n.Reason)
+	}
+	for _, d := range normalize.Defaults() {
+		fmt.Fprintf(&b, "| %s | `%s` | `%s` | the API server fills it in |\n", d[0], d[1], d[2])
 	}
 	golden.CheckPart(t, filepath.Join("..", "docs", "review.md"), noiseBegin, noiseEnd, b.String(), *update)
 }

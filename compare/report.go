@@ -41,6 +41,7 @@ type Report struct {
 
 	sentences []string // what subjects gain and lose in short
 	checked   bool     // existing objects were checked against the newer CRDs
+	approval  bool     // somebody approves the InstallPlan
 }
 
 // Side is one of the two releases.

@@ -2,14 +2,12 @@ package compare
 
 import (
 	"slices"
-	"strings"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
-	"github.com/olmgen/olmgen/internal/compare/workload"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
@@ -56,20 +54,7 @@ func (s State) withCRDs() State {
 }
 
 // stem returns the name of an operator without its version, by which two releases of it are found.
-func (o Operator) stem() string {
-	name := o.Name
-	if v := o.Spec.Version.String(); v != "0.0.0" {
-		for _, sep := range []string{".v", "-v", ".", "-"} {
-			if before, ok := strings.CutSuffix(name, sep+v); ok {
-				return before
-			}
-		}
-	}
-	if before, _, ok := strings.Cut(name, ".v"); ok {
-		return before
-	}
-	return workload.Versionless(name)
-}
+func (o Operator) stem() string { return olm.BaseName(o.Name, "") }
 
 // version returns the version of an operator as text.
 func (o Operator) version() string { return o.Spec.Version.String() }

@@ -65,10 +65,8 @@ func (r *Report) Meets(t Trigger) bool {
 	case AnyDifference:
 		return !r.Empty()
 	case AnyError, AnyWarning:
-		return slices.ContainsFunc(sections, func(s Section) bool {
-			w := worst(r.severities(s))
-			return w == findings.Error || t == AnyWarning && w == findings.Warning
-		})
+		w := r.worst()
+		return w == findings.Error || t == AnyWarning && w == findings.Warning
 	case PermissionsGained:
 		return item(r.Permissions, permissions.Gained)
 	case RiskGained:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/findings"
@@ -49,7 +50,10 @@ func (r *Report) verdict(pairs []pair) string {
 		parts = append(parts, then+"accept only if "+joined(conditions))
 	case len(warnings) > 0:
 		parts = append(parts, then+"accept after a look at "+text.And(warnings))
-	case !r.Empty() && len(r.Unread) == 0 && worst(r.severities(SectionOLM)) == findings.Info:
+	case r.Empty() || len(r.Unread) > 0 || r.worst() != findings.Info:
+	case len(r.Unresolved) > 0:
+		parts = append(parts, "nothing in what was looked at speaks against it: no error, no warning")
+	default:
 		parts = append(parts, "nothing speaks against it: no error, no warning")
 	}
 	if n := r.misfits(); n > 0 {
@@ -215,6 +219,11 @@ func (r *Report) attention() []string {
 			add("CRDs")
 		}
 	}
+	for _, c := range r.OLM {
+		if c.Severity == findings.Warning && c.Rule != upgrade.RulePath && !resolve.Held(c.Rule) {
+			add("what OLM says")
+		}
+	}
 	for _, c := range slices.Concat(r.Workloads, r.Identity) {
 		if name, ok := warningTopics[c.Part]; c.Severity == findings.Warning && ok {
 			add(name)
@@ -240,12 +249,17 @@ func (r *Report) olmVerdict(pairs []pair) string {
 			out = "OLM would upgrade"
 		}
 	}
+	if out != "" && r.approval {
+		out += " when somebody approves it"
+	}
 	for _, c := range slices.Backward(r.OLM) { // the worst is the first
 		switch {
 		case c.refuses():
 			out = refusal
 		case c.Rule == upgrade.RulePath && c.Severity == findings.Warning:
 			out = "OLM would not upgrade in one step"
+		case resolve.Held(c.Rule), c.Rule == upgrade.RuleSameName:
+			out = "OLM would not upgrade"
 		case c.Rule == upgrade.RulePath:
 			out = "OLM would upgrade if its catalog says so"
 		}

@@ -145,6 +145,9 @@ func permissionLines(items []permissions.Item) []line {
 			if k.risk != permissions.Other {
 				why = k.risk.Title() + "; " + why
 			}
+			if k.change == permissions.Lost && k.severity == findings.Warning {
+				why = "asked for where it has no effect; " + why
+			}
 			out = append(out, line{objects: []string{name}, change: gainMarks[k.change], severity: k.severity,
 				where: l.Where, what: l.What, why: why, at: []string{l.At}})
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/whole"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/helm"
@@ -262,7 +263,7 @@ func (g Group) options(o *generate.Options) {
 	o.OperatorGroup = g.Name
 	switch {
 	case g.Name != "":
-	case o.Profile == generate.ProfileSubscription && generate.HasGlobalGroup(g.Namespace):
+	case o.Profile == generate.ProfileSubscription && olm.HasGlobalGroup(g.Namespace):
 	case o.Profile == generate.ProfileDescoped && len(g.TargetNamespaces) == 0: // it decides nothing
 	default:
 		o.OperatorGroup = g.Namespace

@@ -8,9 +8,9 @@ import (
 
 	"github.com/blang/semver/v4"
 
-	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/source"
 )
@@ -48,7 +48,7 @@ func (r *Rendered) recordedOf(i int, recorded []output.Source) string {
 	name := r.Opened[i].CSV.Name
 	var versions []string
 	for _, s := range recorded {
-		if s.Lock != r.Sources[i].Lock || bundle.BaseName(s.Bundle, "") != bundle.BaseName(name, "") {
+		if s.Lock != r.Sources[i].Lock || olm.BaseName(s.Bundle, "") != olm.BaseName(name, "") {
 			continue
 		}
 		if s.Bundle == name {
@@ -71,7 +71,7 @@ func (r *Rendered) noStep(ctx context.Context, i int, old string) (string, error
 	entry := catalog.EntryOf(opened.CSV)
 	if opened.Kind != source.KindCatalog {
 		if entry.Replaces == "" && len(entry.Skips) == 0 && entry.SkipRange == "" ||
-			entry.Updates(old, versionOf(old)) != catalog.NoEdge {
+			entry.Updates(old, olm.NameVersion(old)) != catalog.NoEdge {
 			return "", nil
 		}
 		return edges(&entry), nil
@@ -86,7 +86,7 @@ func (r *Rendered) noStep(ctx context.Context, i int, old string) (string, error
 	if err != nil || choice.Channel == nil {
 		return "", nil //nolint:nilerr // no channel to compare with
 	}
-	version := versionOf(old)
+	version := olm.NameVersion(old)
 	if before := choice.Package.Bundle(old); before != nil {
 		if v, ok := before.Version(); ok {
 			version = &v
@@ -137,13 +137,4 @@ func edges(e *catalog.Entry) string {
 		parts = append(parts, "its skipRange is "+e.SkipRange)
 	}
 	return strings.Join(parts, "; ")
-}
-
-// versionOf returns the version in the name of a ClusterServiceVersion, or nil.
-func versionOf(csv string) *semver.Version {
-	v, err := semver.ParseTolerant(strings.TrimLeft(strings.TrimPrefix(csv, bundle.BaseName(csv, "")), ".-v"))
-	if err != nil {
-		return nil
-	}
-	return &v
 }

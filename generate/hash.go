@@ -47,6 +47,14 @@ func fnvHex(s string) string {
 	return fmt.Sprintf("%x", h.Sum64())
 }
 
+// RoleName returns the name of the Role, or of the ClusterRole, that OLM makes of an entry of a CSV's permissions.
+func RoleName(csv, namespace string, p v1alpha1.StrategyDeploymentPermissions, cluster bool) string {
+	if cluster {
+		return permissionName(csv, csv, namespace, p)
+	}
+	return permissionName(csv+"-"+p.ServiceAccountName, csv, "", p)
+}
+
 // permissionName returns N1 (namespaced, no namespace in the hash) or N2 (cluster-wide, with it) of spec 4.1.
 func permissionName(base, csv, namespace string, p v1alpha1.StrategyDeploymentPermissions) string {
 	hash := deepHash(struct {

@@ -35,7 +35,7 @@ type names struct {
 func newNames(b *bundle.Bundle, csv *v1alpha1.ClusterServiceVersion, o Options, serving []*serving) names {
 	n := names{mode: o.Names, csv: csv, namespace: o.Namespace, group: o.OperatorGroup, profile: o.Profile,
 		partOf: b.Package,
-		base:   bundle.BaseName(csv.Name, csv.Spec.Version.String()), roles: map[string]bool{},
+		base:   olm.BaseName(csv.Name, csv.Spec.Version.String()), roles: map[string]bool{},
 		clusterRoles: map[string]bool{}}
 	if n.olm() {
 		return n
@@ -146,10 +146,8 @@ func (n names) grants(list []v1alpha1.StrategyDeploymentPermissions, cluster boo
 	for _, p := range list {
 		var name string
 		switch {
-		case n.olm() && cluster:
-			name = permissionName(n.csv.Name, n.csv.Name, n.namespace, p)
 		case n.olm():
-			name = permissionName(n.csv.Name+"-"+p.ServiceAccountName, n.csv.Name, "", p)
+			name = RoleName(n.csv.Name, n.namespace, p, cluster)
 		default:
 			first := n.account(p.ServiceAccountName)
 			if cluster {

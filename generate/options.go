@@ -206,7 +206,7 @@ func (o Options) namespace(b *bundle.Bundle) (string, error) {
 		ns, from = t.Name, "the annotation "+olm.AnnotationNamespaceTemplate
 	}
 	if ns == "" && o.Profile == ProfileSubscription && !o.asksForGroup() && o.global(b.CSV) {
-		return globalNamespace, nil
+		return olm.NamespaceOperators, nil
 	}
 	if ns == "" {
 		ns, from = b.Package, "the package name"

@@ -32,21 +32,6 @@ var subscriptionGenerators = []func(*rendering) error{
 	subscription,
 }
 
-// globalNamespace is where OpenShift, and the decision record "Managing Operators", put operators that watch all
-// namespaces.
-const globalNamespace = "openshift-operators"
-
-// globalGroups are the namespaces that have the OperatorGroup global-operators from the start: OpenShift's, and that of
-// OLM's own manifests (OLM: deploy/upstream/quickstart/olm.yaml). A second OperatorGroup in a namespace stops all its
-// operators.
-var globalGroups = []string{globalNamespace, "operators"}
-
-const globalGroup = "global-operators"
-
-// HasGlobalGroup reports whether a namespace has a global OperatorGroup from the start, so that a Subscription needs no
-// other.
-func HasGlobalGroup(namespace string) bool { return slices.Contains(globalGroups, namespace) }
-
 // asksForGroup reports whether an option is about the OperatorGroup.
 func (o Options) asksForGroup() bool {
 	return o.OperatorGroup != "" || o.Selector != nil || o.Static || len(o.StaticProvidedAPIs) > 0 ||
@@ -61,7 +46,7 @@ func (o Options) hasGroup() bool {
 	case ProfileDescoped:
 		return o.OperatorGroup != ""
 	case ProfileSubscription:
-		return o.asksForGroup() || !slices.Contains(globalGroups, o.Namespace)
+		return o.asksForGroup() || !olm.HasGlobalGroup(o.Namespace)
 	}
 	return true
 }
@@ -83,7 +68,7 @@ func installable(r *rendering) error {
 // subscriptionNamespaces makes the Namespace of the operator where it is not there already, and those of its targets on
 // request.
 func subscriptionNamespaces(r *rendering) error {
-	if r.options.CreateNamespace || !slices.Contains(globalGroups, r.options.Namespace) {
+	if r.options.CreateNamespace || !olm.HasGlobalGroup(r.options.Namespace) {
 		if err := r.ownNamespace(); err != nil {
 			return err
 		}
@@ -95,20 +80,20 @@ func subscriptionNamespaces(r *rendering) error {
 // static.
 func subscriptionGroup(r *rendering) error {
 	o := r.options
-	there := slices.Contains(globalGroups, o.Namespace)
+	there := olm.HasGlobalGroup(o.Namespace)
 	switch {
-	case o.hasGroup() && there && o.OperatorGroup != globalGroup:
+	case o.hasGroup() && there && o.OperatorGroup != olm.GlobalGroup:
 		r.warnInstallation("if namespace %s has the OperatorGroup %s, a second one stops all its operators "+
-			"(TooManyOperatorGroups)", o.Namespace, globalGroup)
+			"(TooManyOperatorGroups)", o.Namespace, olm.GlobalGroup)
 	case !o.hasGroup() && !r.global():
 		return refuse("choose another namespace, or name an OperatorGroup if there is none",
-			"namespace %s has the OperatorGroup %s, which does not select %s alone", o.Namespace, globalGroup,
+			"namespace %s has the OperatorGroup %s, which does not select %s alone", o.Namespace, olm.GlobalGroup,
 			join(r.targets)).
 			with(OptionNamespace, OptionOperatorGroup)
 	case !o.hasGroup():
 		r.notes = append(r.notes, manifest.Message{
 			Msg: fmt.Sprintf("the cluster must have the namespace %s with its OperatorGroup %s, or olmgen "+
-				"renders them on request", o.Namespace, globalGroup),
+				"renders them on request", o.Namespace, olm.GlobalGroup),
 			Options: []Option{OptionCreateNamespace, OptionOperatorGroup}})
 		return nil
 	}

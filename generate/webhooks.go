@@ -13,6 +13,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -192,7 +193,7 @@ func checkWebhooks(b *bundle.Bundle, n Names) error {
 		field := fmt.Sprintf("spec.webhookdefinitions[%d]", i)
 		fail := func(sub, format string, args ...any) error { return b.CSVObject.Errorf(field+sub, format, args...) }
 		if seen[w.GenerateName] {
-			return fail(".generateName", "CSV contains repeated WebhookDescription name: %s", w.GenerateName)
+			return fail(".generateName", install.RepeatedWebhook+": %s", w.GenerateName)
 		}
 		seen[w.GenerateName] = true
 		if !deployed[w.DeploymentName] {
@@ -211,13 +212,13 @@ func checkWebhooks(b *bundle.Bundle, n Names) error {
 			return fail(".admissionReviewVersions", "missing: the API server asks for at least one")
 		}
 		for j, rule := range w.Rules {
-			if msg := webhookRuleProblem(rule.APIGroups, rule.Resources); msg != "" {
+			if msg := install.WebhookRule(rule); msg != "" {
 				return fail(fmt.Sprintf(".rules[%d]", j), "%s", msg)
 			}
 		}
 		if w.Type == v1alpha1.ConversionWebhook {
-			if err := checkConversion(b, w, fail); err != nil {
-				return err
+			if p := install.Conversion(b.CSV, w, shippedCRD(b)); p != nil {
+				return fail(p.Field, "%s", p.Message)
 			}
 		}
 	}
@@ -230,43 +231,10 @@ func checkWebhooks(b *bundle.Bundle, n Names) error {
 	return nil
 }
 
-func webhookRuleProblem(groups, resources []string) string {
-	switch {
-	case slices.Contains(groups, "*"):
-		return "webhook rules cannot include all groups"
-	case slices.Contains(groups, olm.Group):
-		return "webhook rules cannot include the OLM group"
-	case slices.Contains(groups, "admissionregistration.k8s.io") && slices.ContainsFunc(resources, func(s string) bool {
-		return s == "*" || s == "MutatingWebhookConfiguration" || s == "ValidatingWebhookConfiguration"
-	}):
-		return "webhook rules cannot include MutatingWebhookConfiguration or ValidatingWebhookConfiguration resources"
-	}
-	return ""
-}
-
-// checkConversion applies OLM's conditions for conversion webhooks. Having no install modes at all passes OLM's test.
-func checkConversion(b *bundle.Bundle, w v1alpha1.WebhookDescription,
-	fail func(sub, format string, args ...any) error) error {
-	for _, m := range b.CSV.Spec.InstallModes {
-		if (m.Type == v1alpha1.InstallModeTypeAllNamespaces) != m.Supported {
-			return fail(".type",
-				"unable to manage conversion webhook: CSVs with conversion webhooks must support only AllNamespaces")
-		}
-	}
-	if len(w.ConversionCRDs) == 0 {
-		return fail(".conversionCRDs",
-			"unable to manager conversion webhook: conversion webhook must have at least one CRD specified")
-	}
-	for i, name := range w.ConversionCRDs {
+// shippedCRD looks at the CRDs of a bundle as at those of a cluster. One that a bundle does not ship may be there.
+func shippedCRD(b *bundle.Bundle) func(string) install.CRD {
+	return func(name string) install.CRD {
 		crd := b.CRD(name)
-		sub := fmt.Sprintf(".conversionCRDs[%d]", i)
-		switch {
-		case !b.Owns(name):
-			return fail(sub, "csv %s does not own CRD %s", b.CSV.Name, name)
-		case crd != nil && crd.PreserveUnknownFields:
-			return crd.Errorf("spec.preserveUnknownFields",
-				"must be false to let the API server call webhook %s to do the conversion", w.GenerateName)
-		}
+		return install.CRD{Exists: true, PreserveUnknownFields: crd != nil && crd.PreserveUnknownFields}
 	}
-	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // checkOwner refuses to remove the files of another tree: none of the packages that the directory holds is rendered
@@ -44,8 +45,7 @@ func CheckOwner(dir string, files Files, o WriteOptions) error {
 
 // pkg returns the package of a bundle. Older locks do not have it: then it is the name of the CSV without its version.
 func (s Source) pkg() string {
-	name, _, _ := strings.Cut(s.Bundle, ".")
-	return cmp.Or(s.Package, name)
+	return cmp.Or(s.Package, olm.BaseName(s.Bundle, ""))
 }
 
 // origin returns the RenderConfig that names a bundle or, without one, where the bundle came from.

@@ -58,9 +58,25 @@ func compare(old, now []Item, scopes danger.Scopes) []Item {
 			}
 		}
 		out = append(out, gained...)
-		out = append(out, uncovered(before[s], after[s], Lost)...)
+		lost := uncovered(before[s], after[s], Lost)
+		for i := range lost {
+			if lost[i].inVain(after[s]) {
+				lost[i].Severity = findings.Warning
+			}
+		}
+		out = append(out, lost...)
 	}
 	return out
+}
+
+// inVain reports whether others ask for a part of the item at places where nobody is asked for it: a rule on
+// cluster-scoped resources has moved to a namespace.
+func (i Item) inVain(others []Item) bool {
+	return slices.ContainsFunc(others, func(o Item) bool {
+		return o.Risk == NoEffect && slices.ContainsFunc(rbac.Atoms(i.rule()), func(a rbac.Atom) bool {
+			return rbac.Covers([]rbacv1.PolicyRule{o.rule()}, rbac.Rules([]rbac.Atom{a})[0])
+		})
+	})
 }
 
 func bySubject(items []Item) map[Subject][]Item {

@@ -72,8 +72,25 @@ func (w *namespaceCatalogs) explainResult(r *Result) {
 	j.outcome(end)
 	j.end(end)
 	j.alternatives()
+	j.soften(end.state)
 	findings.Sort(j.list)
 	r.Findings = j.list
+}
+
+// soften makes warnings of errors that a catalog without known content may prevent.
+func (j *judge) soften(end *State) {
+	r, hidden := j.result, end.Hidden()
+	if len(hidden) == 0 || r.Failure != nil && !r.Failure.Dependency {
+		return
+	}
+	if r.Failure != nil {
+		r.Outcome = Unknown
+	}
+	for i := range j.list {
+		if f := &j.list[i]; f.Level == findings.Error {
+			f.Level, f.Hint = findings.Warning, "pass the content of "+text.And(hidden)
+		}
+	}
 }
 
 func subscriptionObject(s *State, name string) string {
@@ -284,7 +301,7 @@ func (j *judge) end(x *explainer) {
 	for i := range s.Subscriptions {
 		sub := &s.Subscriptions[i]
 		byPackage[sub.Package] = append(byPackage[sub.Package], sub.Name)
-		if current := x.current(sub); current != nil && quiet && s.waitsFor(sub.CurrentCSV) == nil &&
+		if current := x.current(sub); current != nil && quiet && s.unknown(sub) == "" && s.waitsFor(sub.CurrentCSV) == nil &&
 			!j.result.Waiting.moves(sub.Name) {
 			j.still(x, sub, current)
 		}
@@ -297,6 +314,13 @@ func (j *judge) end(x *explainer) {
 			}
 			j.add(ruleSecond, level, subscriptionObject(s, names[1]), "delete all but one of them",
 				"package %s has %s: %s", pkg, text.Count(len(names), "Subscription"), strings.Join(names, ", "))
+		}
+	}
+	for i := range s.Subscriptions {
+		if sub := &s.Subscriptions[i]; s.unknown(sub) != "" {
+			j.add(RuleUnknown, findings.Note, subscriptionObject(s, sub.Name),
+				fmt.Sprintf("pass the content of its catalog: --catalog %s/%s=DIR", sub.SourceNamespace, sub.Source),
+				"what it installs is not known: %s", s.unknown(sub))
 		}
 	}
 	for _, e := range x.installed.entries {

@@ -161,7 +161,10 @@ func resolveWith(t *testing.T, a *txtar.Archive, o resolve.Options) *resolve.Rep
 	for _, s := range cluster.Namespaces {
 		s.GlobalNamespace = "olm"
 		for _, c := range cluster.CatalogSources {
-			c.Catalog = catalogs[c.Name]
+			if c.Catalog = catalogs[c.Name]; c.Catalog == nil {
+				s.Unknown = append(s.Unknown, c)
+				continue
+			}
 			c.Unavailable = c.Catalog.Refusal() != nil
 			s.Catalogs = append(s.Catalogs, c)
 		}

@@ -139,6 +139,7 @@ func (x *explainer) helpSubscription(s Subscription) string {
 			}
 		}
 	}
+	elsewhere := x.elsewhere(s)
 	for _, c := range x.catalogs {
 		if with(func(s *Subscription) { s.Source, s.SourceNamespace = c.key.name, c.key.namespace }) {
 			catalogs = append(catalogs, c.key.namespace+"/"+c.key.name)
@@ -149,11 +150,36 @@ func (x *explainer) helpSubscription(s Subscription) string {
 		return fmt.Sprintf("set spec.channel of Subscription %s to one of: %s", s.Name, strings.Join(others, ", "))
 	case with(func(s *Subscription) { s.StartingCSV = "" }):
 		return fmt.Sprintf("remove spec.startingCSV of Subscription %s, or name an entry of the channel", s.Name)
+	case elsewhere != "":
+		return fmt.Sprintf("set spec.sourceNamespace of Subscription %s to %s, which has CatalogSource %s", s.Name,
+			elsewhere, s.Source)
 	case catalogs != nil:
-		return fmt.Sprintf("set spec.source of Subscription %s to a catalog with package %s: %s", s.Name, s.Package,
+		fields := "spec.source and spec.sourceNamespace"
+		if !slices.ContainsFunc(catalogs, func(c string) bool { return !strings.HasPrefix(c, s.SourceNamespace+"/") }) {
+			fields = "spec.source"
+		}
+		return fmt.Sprintf("set %s of Subscription %s to a catalog with package %s: %s", fields, s.Name, s.Package,
 			strings.Join(catalogs, ", "))
 	case channels != nil:
 		return "" // nothing that the catalog has would do
 	}
 	return fmt.Sprintf("add a catalog with package %s to namespace %s", s.Package, x.namespace)
+}
+
+// elsewhere returns the namespace of a catalog that the namespace sees and that has the name of the one which a
+// Subscription asks for; empty if there is none, or if it is known to lack the package.
+func (x *explainer) elsewhere(s Subscription) string {
+	for _, c := range x.catalogs {
+		if c.key.name == s.Source && c.key.namespace != s.SourceNamespace && slices.ContainsFunc(c.entries, func(e *entry) bool {
+			return e.ofPackage(s.Package)
+		}) {
+			return c.key.namespace
+		}
+	}
+	for _, c := range x.state.Unknown {
+		if c.Name == s.Source && c.Namespace != s.SourceNamespace && x.state.sees(c) {
+			return c.Namespace
+		}
+	}
+	return ""
 }

@@ -15,6 +15,7 @@ import (
 // namespaceCatalogs holds the catalogs that the namespace sees, ready to search.
 type namespaceCatalogs struct {
 	namespace string
+	state     *State
 	catalogs  []*snapshot
 	hidden    []*snapshot // of other namespaces: not for the resolver
 	converter *converter
@@ -30,8 +31,13 @@ type snapshot struct {
 	fault    string // of its CatalogSource
 }
 
+// unknown reports whether nobody knows what a Subscription can choose from.
+func (w *namespaceCatalogs) unknown(s *Subscription) bool {
+	return w.state != nil && w.state.unknown(s) != ""
+}
+
 func newNamespaceCatalogs(s *State) *namespaceCatalogs {
-	w := &namespaceCatalogs{namespace: s.Namespace, converter: newConverter()}
+	w := &namespaceCatalogs{namespace: s.Namespace, state: s, converter: newConverter()}
 	for _, c := range s.Catalogs {
 		snap := &snapshot{key: sourceKey{c.Name, c.Namespace}, priority: c.Priority}
 		if c.Unavailable {
@@ -40,7 +46,7 @@ func newNamespaceCatalogs(s *State) *namespaceCatalogs {
 		} else {
 			snap.addCatalog(c)
 		}
-		if c.Namespace == s.Namespace || c.Namespace == s.GlobalNamespace && !s.ExcludeGlobal {
+		if s.sees(c) {
 			w.catalogs = append(w.catalogs, snap)
 		} else {
 			w.hidden = append(w.hidden, snap)

@@ -70,7 +70,7 @@ func (r *Report) document() *findings.Document {
 			{Title: "Object", Before: ": "}, {Title: "Finding", Before: ": "}, {Title: "Rule", Before: " "},
 			{Title: "Hint", Below: 4}}}
 		for _, f := range n.Findings {
-			if f.Rule != ruleNoSolution || n.Failure == nil || n.Failure.Conflict == nil { // the failure says it
+			if f.Rule != ruleNoSolution || n.Outcome != Failed || n.Failure.Conflict == nil { // the failure says it
 				list.Rows = append(list.Rows, findingCells(f))
 			}
 		}
@@ -167,6 +167,11 @@ func (w *Walk) ending() string {
 		return fmt.Sprintf("cycle: the state after %s comes again", text.Count(w.CycleFrom, "InstallPlan"))
 	case Stopped:
 		return "stopped: there may be further InstallPlans"
+	case Unknown:
+		if w.Failure == nil {
+			return "not known: nobody knows the content of the catalogs"
+		}
+		return "not known: without a catalog of which nobody knows the content, OLM installs and updates nothing"
 	}
 	return string(w.Outcome)
 }

@@ -27,6 +27,9 @@ const (
 	ruleManual      = "dependency-automatic"
 	ruleApproval    = "approval-needed"
 	ruleShared      = "approval-shared"
+
+	// RuleUnknown is about a Subscription whose catalog has no known content.
+	RuleUnknown = "subscription-unknown"
 )
 
 // Blocking reports whether a finding says that OLM installs an update neither now nor later, because of what else is
@@ -37,6 +40,9 @@ const (
 	inResolver        = " Source: OLM, pkg/controller/registry/resolver/"
 	inCatalogOperator = " Source: OLM, pkg/controller/operators/catalog/operator.go."
 )
+
+// Held reports whether a rule says that OLM installs no update.
+func Held(rule string) bool { return rule == ruleHeldBack || rule == ruleNoPath }
 
 // Rules returns the rules of the findings of a Result, sorted by id.
 func Rules() []findings.Rule {
@@ -88,6 +94,8 @@ func Rules() []findings.Rule {
 				"variable_types.go."},
 		{ID: ruleNoSolution, Text: "OLM finds no solution, and installs and updates nothing in the namespace",
 			Help: "One Subscription without solution blocks all others." + inResolver + "solver/solve.go."},
+		{ID: RuleUnknown, Text: "the CSV that a Subscription installs is unknown",
+			Help: "Pass the content of its catalog. It must have the objects of the bundle or olm.csv.metadata."},
 		{ID: ruleGroups, Text: "The namespace does not have exactly one OperatorGroup",
 			Help: "OLM resolves nothing, and sets no condition. Source: OLM, " +
 				"pkg/controller/registry/resolver/fail_forward.go."},

@@ -9,6 +9,9 @@
 package resolve
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/olm"
 )
@@ -21,9 +24,43 @@ type State struct {
 	ExcludeGlobal   bool   // the OperatorGroup excludes global catalogs
 	FailForward     bool   // the OperatorGroup has the upgradeStrategy TechPreviewUnsafeFailForward
 
-	Catalogs      []Source
+	Catalogs []Source
+	// Unknown are catalogs without known content. A Subscription to one keeps what it has. What may depend on one that
+	// the namespace sees is a warning.
+	Unknown       []Source
 	Subscriptions []Subscription
 	CSVs          []CSV
+}
+
+// sees reports whether the namespace sees a catalog.
+func (s *State) sees(c Source) bool {
+	return c.Namespace == s.Namespace || c.Namespace == s.GlobalNamespace && !s.ExcludeGlobal
+}
+
+// Hidden returns the catalogs without known content that the namespace sees, as NAMESPACE/NAME. A dependency may be in
+// one of them.
+func (s *State) Hidden() (names []string) {
+	for _, c := range s.Unknown {
+		if s.sees(c) {
+			names = append(names, c.Namespace+"/"+c.Name)
+		}
+	}
+	return names
+}
+
+// unknown returns why nobody knows what a Subscription can choose from, or "".
+func (s *State) unknown(sub *Subscription) string {
+	if slices.ContainsFunc(s.Unknown, sub.from().Same) {
+		return fmt.Sprintf("the content of CatalogSource %s/%s is not known", sub.SourceNamespace, sub.Source)
+	}
+	for _, c := range s.Catalogs {
+		if c.Same(sub.from()) && c.Catalog != nil {
+			if err := c.Catalog.Missing(sub.Package); err != nil {
+				return fmt.Sprintf("a release of package %s cannot be read: %v", sub.Package, err)
+			}
+		}
+	}
+	return ""
 }
 
 // Package returns a package of one of the catalogs, or nil.
@@ -69,6 +106,9 @@ type Subscription struct {
 
 	policy *olm.OperatorPolicy // that manages it; nil if there is none
 }
+
+// from returns the catalog that the Subscription names.
+func (s *Subscription) from() Source { return Source{Name: s.Source, Namespace: s.SourceNamespace} }
 
 // CSV is a ClusterServiceVersion of the namespace.
 type CSV struct {

@@ -26,6 +26,7 @@ const (
 	ruleConstraint  = "bad-constraint"
 	ruleNotAlone    = "not-forbids-nothing"
 	ruleSchema      = "unknown-schema"
+	ruleBundle      = "bundle-refused"
 )
 
 // CatalogRules returns the rules of Validate, sorted by id.
@@ -48,6 +49,8 @@ func CatalogRules() []findings.Rule {
 			Help: "It stops the resolution of every namespace in which the bundle is a candidate."},
 		{ID: ruleSchema, Text: "A document has a schema that is nearly one of a catalog",
 			Help: "opm keeps the document and does not read it."},
+		{ID: ruleBundle, Text: "A bundle of a directory cannot be read, or OLM v0 refuses to install it",
+			Help: "One that cannot be read is left out of the catalog."},
 		{ID: ruleNotAlone, Text: "A not constraint forbids nothing",
 			Help: "Any other bundle satisfies it. It has an effect only inside all."},
 	}
@@ -70,6 +73,13 @@ func Validate(c *catalog.Catalog) []findings.Finding {
 			object = ""
 		}
 		v.add(f.Rule, findings.Error, f.Place, object, f.Hint, "%s", f.Text)
+	}
+	for _, f := range c.Faulty {
+		object := ""
+		if f.Package != "" {
+			object = "Package " + f.Package
+		}
+		v.add(ruleBundle, findings.Error, catalog.Place{}, object, "", "%s", f.Error())
 	}
 	for _, u := range c.UnknownSchemas() {
 		hint := ""

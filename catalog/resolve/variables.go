@@ -185,6 +185,12 @@ func (b *builder) current(s *Subscription) *entry {
 // subscribe adds a Subscription and its candidates (OLM: getSubscriptionVariables).
 func (b *builder) subscribe(s *Subscription) error {
 	current := b.current(s)
+	if b.unknown(s) {
+		if current != nil {
+			b.put(newSubscription(s, []string{current.id()}))
+		}
+		return nil
+	}
 	entries, fault := b.subscribed(s, current)
 	if fault != "" {
 		v := &variable{id: subscriptionID(s.Name), subscription: true}

@@ -23,6 +23,7 @@ const (
 	NoSubscriptions Outcome = "noSubscriptions" // OLM does not look at the namespace
 	Cycle           Outcome = "cycle"           // the updates go round forever
 	Stopped         Outcome = "stopped"         // Options.Steps is reached
+	Unknown         Outcome = "unknown"         // a catalog without known content may change what OLM does
 )
 
 // Walk is the way of a namespace from InstallPlan to InstallPlan.
@@ -193,6 +194,9 @@ func (w *walker) walk(s *State, p path) error {
 		w.end(s, p, Walk{Outcome: Failed,
 			Failure: &Failure{Reason: ReasonSync, Text: fmt.Sprintf("found %d operatorGroups, expected 1",
 				s.OperatorGroups)}})
+		return nil
+	case s.find(func(sub *Subscription) bool { return s.unknown(sub) == "" }) == nil:
+		end(Unknown)
 		return nil
 	case s.waiting():
 		end(UpgradePending)

@@ -110,11 +110,11 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	if len(paths)+len(f.installs) == 0 {
 		return &usageError{"there is nothing to resolve", "pass a path with Subscriptions, or --install PACKAGE"}
 	}
-	objects, err := f.objects(cmd, paths)
+	t, err := f.tree(cmd, paths)
 	if err != nil {
 		return err
 	}
-	cluster, err := f.cluster(objects)
+	cluster, err := resolve.ReadObjects(t.Objects, f.namespace)
 	if err != nil {
 		return err
 	}
@@ -126,20 +126,17 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 		}
 		given = append(given, c)
 	}
-	sources, global, err := openCatalogs(cmd, f.network, given, f.global, cluster.CatalogSources)
-	if err != nil {
+	known := predict.Catalogs{ApproveAll: f.approveAll, Global: cmp.Or(f.global, globalOf(given, cluster.CatalogSources))}
+	if known.Sources, err = openCatalogs(cmd, f.network, given, known.Global); err != nil {
 		return err
 	}
-	known := predict.Catalogs{Sources: sources, Global: global}
-	if cluster, err = f.withPolicies(cmd, objects, cluster, known); err != nil {
-		return err
-	}
+	f.sayPolicies(cmd, t.Objects, known)
 	inTree := func(s resolve.Source) bool { return s.Catalog != nil }
 	if len(f.catalogs) == 0 && !slices.ContainsFunc(cluster.CatalogSources, inTree) {
-		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: no catalog is given, so OLM finds no operator to install\n"+
+		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: no catalog is given, so nobody knows what OLM installs\n"+
 			"hint: pass the content of each CatalogSource with --catalog")
 	}
-	report, err := f.predict(cmd, cluster, known)
+	report, err := f.predict(cmd, t, known)
 	if err != nil {
 		return err
 	}
@@ -157,14 +154,16 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 }
 
 // predict returns what OLM does in each namespace.
-func (f *resolveFlags) predict(cmd *cobra.Command, cluster *resolve.Cluster, known predict.Catalogs) (*resolve.Report,
-	error) {
+func (f *resolveFlags) predict(cmd *cobra.Command, t *tree.Tree, known predict.Catalogs) (*resolve.Report, error) {
 	report := &resolve.Report{}
-	for _, s := range cluster.Namespaces {
+	checked, err := predict.Check(cmd.Context(), t, predict.Options{Namespace: f.namespace, Catalogs: known})
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range predict.States(cmd.Context(), t, f.namespace, known, len(f.installs) > 0) {
 		if len(s.Subscriptions) == 0 && (s.Namespace != f.namespace || len(f.installs) == 0) {
 			continue // OLM does not look at it
 		}
-		s.Catalogs, s.GlobalNamespace = known.Sources, known.Global
 		if s.Namespace == f.namespace {
 			for _, what := range f.installs {
 				if err := s.Install(what); err != nil {
@@ -180,53 +179,33 @@ func (f *resolveFlags) predict(cmd *cobra.Command, cluster *resolve.Cluster, kno
 		if err != nil {
 			return nil, err
 		}
+		r.Findings = append(r.Findings, checked.Refused(s.Namespace)...)
+		findings.Sort(r.Findings)
 		report.Add(s.Namespace, r)
 	}
 	return report, nil
 }
 
-// objects reads the objects of the paths.
-func (f *resolveFlags) objects(cmd *cobra.Command, paths []string) ([]*manifest.Object, error) {
+// tree reads the objects of the paths.
+func (f *resolveFlags) tree(cmd *cobra.Command, paths []string) (*tree.Tree, error) {
 	if len(paths) == 0 {
-		return nil, nil
+		return &tree.Tree{}, nil
 	}
 	t, err := tree.Read(cmd.Context(), paths, tree.Options{Stdin: cmd.InOrStdin()})
 	if err != nil {
 		return nil, err
 	}
-	return t.Objects, requireObjects(t)
+	return t, requireObjects(t)
 }
 
-// withPolicies returns the cluster with the Subscriptions of the OperatorPolicies among the objects. They need catalogs
-// where the policies leave something out.
-func (f *resolveFlags) withPolicies(cmd *cobra.Command, objects []*manifest.Object, cluster *resolve.Cluster,
-	catalogs predict.Catalogs) (*resolve.Cluster, error) {
-	all, unknown := predict.WithPolicies(cmd.Context(), objects, f.namespace, catalogs)
+// sayPolicies names the OperatorPolicies that install nothing, or of which nobody can say what they install.
+func (f *resolveFlags) sayPolicies(cmd *cobra.Command, objects []*manifest.Object, catalogs predict.Catalogs) {
+	_, unknown := predict.WithPolicies(cmd.Context(), objects, f.namespace, catalogs)
 	for _, u := range unknown {
 		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s:%d: what %s installs is not known: %s\n", u.Object.File,
 			u.Object.Line, u.Object.Identity(), u.Why)
 	}
 	sayIdle(cmd, objects)
-	if len(all) == len(objects) {
-		return cluster, nil
-	}
-	return f.cluster(all)
-}
-
-// cluster finds OLM's objects. A namespace that has only what --install adds has an OperatorGroup.
-func (f *resolveFlags) cluster(objects []*manifest.Object) (*resolve.Cluster, error) {
-	cluster, err := resolve.ReadObjects(objects, f.namespace)
-	if err != nil {
-		return nil, err
-	}
-	known := slices.ContainsFunc(cluster.Namespaces, func(s *resolve.State) bool { return s.Namespace == f.namespace })
-	if len(f.installs) > 0 && !known {
-		cluster.Namespaces = append(cluster.Namespaces, &resolve.State{Namespace: f.namespace, OperatorGroups: 1})
-		slices.SortFunc(cluster.Namespaces, func(a, b *resolve.State) int {
-			return cmp.Compare(a.Namespace, b.Namespace)
-		})
-	}
-	return cluster, nil
 }
 
 // catalogFlag is a value of --catalog.
@@ -234,7 +213,6 @@ type catalogFlag struct {
 	namespace, name, dir string
 	cluster              bool // of OLM v1
 	priority             int
-	prioritised          bool
 }
 
 // parseCatalog reads a value for a CatalogSource of OLM v0.
@@ -273,7 +251,7 @@ func cutCatalog(value string) (c catalogFlag, key string, err error) {
 		if err != nil {
 			return c, "", &usageError{fmt.Sprintf("--catalog: priority %q is not a number", priority), ""}
 		}
-		c.priority, c.prioritised = int(n), true
+		c.priority = int(n)
 	}
 	key, dir, ok := strings.Cut(value, "=")
 	if !ok {
@@ -302,52 +280,34 @@ func baseName(ref string) string {
 	return base
 }
 
-// openCatalogs reads the catalogs of the flags. CatalogSources of a tree without a flag and without content count as
-// empty.
-func openCatalogs(cmd *cobra.Command, network fbc.Options, list []catalogFlag, global string,
-	known []resolve.Source) ([]resolve.Source, string, error) {
-	if global == "" {
-		global = "olm"
-		if slices.ContainsFunc(list, func(c catalogFlag) bool { return c.namespace == olm.NamespaceMarketplace }) ||
-			slices.ContainsFunc(known, func(s resolve.Source) bool { return s.Namespace == olm.NamespaceMarketplace }) {
-			global = olm.NamespaceMarketplace
-		}
+// globalOf returns the namespace whose catalogs serve all namespaces, by the flags and the CatalogSources of a tree.
+func globalOf(list []catalogFlag, known []resolve.Source) string {
+	if slices.ContainsFunc(list, func(c catalogFlag) bool { return c.namespace == olm.NamespaceMarketplace }) ||
+		slices.ContainsFunc(known, func(s resolve.Source) bool { return s.Namespace == olm.NamespaceMarketplace }) {
+		return olm.NamespaceMarketplace
 	}
+	return "olm"
+}
+
+// openCatalogs reads the catalogs of the flags. One without a namespace is in the global one.
+func openCatalogs(cmd *cobra.Command, network fbc.Options, list []catalogFlag, global string) ([]resolve.Source,
+	error) {
 	var sources []resolve.Source
 	for _, c := range list {
 		s := resolve.Source{Name: c.name, Namespace: cmp.Or(c.namespace, global), Priority: c.priority}
 		if slices.ContainsFunc(sources, s.Same) {
-			return nil, "", &usageError{fmt.Sprintf("--catalog: %s/%s is given twice", s.Namespace, s.Name),
+			return nil, &usageError{fmt.Sprintf("--catalog: %s/%s is given twice", s.Namespace, s.Name),
 				"name them with NAMESPACE/NAME=DIR"}
 		}
 		read, err := readServed(cmd, c.dir, network)
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		s.Catalog, s.Unavailable = read.Catalog, read.refused
 		s.Prepared = resolve.Prepare(s.Catalog)
-		if i := slices.IndexFunc(known, s.Same); i >= 0 {
-			if !c.prioritised {
-				s.Priority = known[i].Priority
-			}
-			s.Fault = known[i].Fault
-			s.Unavailable = s.Unavailable || s.Fault != ""
-		}
 		sources = append(sources, s)
 	}
-	for _, k := range known {
-		if slices.ContainsFunc(sources, k.Same) {
-			continue
-		}
-		if k.Catalog == nil && k.Fault == "" {
-			fmt.Fprintf(cmd.ErrOrStderr(),
-				"olmgen: warning: CatalogSource %s/%s counts as empty\nhint: pass --catalog %s/%s=DIR\n",
-				k.Namespace, k.Name, k.Namespace, k.Name)
-			k.Catalog = &fbc.Catalog{}
-		}
-		sources = append(sources, k)
-	}
-	return sources, global, nil
+	return sources, nil
 }
 
 // served is a catalog, and whether opm refuses to serve it.
@@ -356,12 +316,20 @@ type served struct {
 	refused bool
 }
 
+// sayFaulty names the bundles of a directory that cannot be read, or that OLM v0 refuses to install.
+func sayFaulty(cmd *cobra.Command, c *fbc.Catalog) {
+	for _, f := range c.Faulty {
+		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s\n", text.OneLine(f.Error()))
+	}
+}
+
 // readServed reads a catalog, and warns about one that opm does not serve.
 func readServed(cmd *cobra.Command, dir string, network fbc.Options) (served, error) {
 	read, err := readCatalog(cmd, dir, network)
 	if err != nil {
 		return served{}, err
 	}
+	sayFaulty(cmd, read)
 	refusal := read.Refusal()
 	if refusal != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s: opm does not serve this catalog: %s\n", dir, refusal)

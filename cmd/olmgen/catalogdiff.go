@@ -112,6 +112,7 @@ func (f *catalogDiffFlags) run(cmd *cobra.Command, given []string) error {
 		if err != nil {
 			return err
 		}
+		sayFaulty(cmd, c)
 		read[i] = c
 	}
 	list, err := resolve.Compare(cmd.Context(), read[0], read[1])

@@ -22,7 +22,7 @@ type checkFlags struct {
 }
 
 func newCheck() *cobra.Command {
-	f := checkFlags{catalogs: treeCatalogs{onlyV0: true}}
+	f := checkFlags{}
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
 		Short: "Will OLM take this tree? Predict what it does",

@@ -215,18 +215,24 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*compare.Report,
 	if f.oldVersion != "" && !sides[0].isSource() {
 		return nil, &usageError{"--old-version is for a SOURCE, and OLD is not one", "leave it out"}
 	}
-	old, err := f.read(cmd, sides[0], nil)
+	options := compare.Options{PathKnown: f.inCatalog}
+	if err := f.cluster.read(cmd, &options); err != nil {
+		return nil, err
+	}
+	on := review.TreeOptions{Cluster: slices.Concat(options.Cluster, options.CRDs.Objects),
+		Checker: options.CRDs.Checker}
+	old, err := f.read(cmd, sides[0], on)
 	if err != nil {
 		return nil, err
 	}
-	now, err := f.read(cmd, sides[1], old)
+	on.Over = old
+	now, err := f.read(cmd, sides[1], on)
 	if err != nil {
 		return nil, err
 	}
 	if sides[0].empty {
 		now.Note = sides[0].name + " is not there yet: everything is new"
 	}
-	options := compare.Options{PathKnown: f.inCatalog}
 	target, err := f.target.checked(cmd.Flags())
 	if err != nil {
 		return nil, err
@@ -236,9 +242,6 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*compare.Report,
 		form = fit.Form(generate.Profile(profile).Installer())
 	}
 	options.Unfit = review.Unfit(target, form)
-	if err = f.cluster.read(cmd, &options); err != nil {
-		return nil, err
-	}
 	if f.crdRules != "" {
 		data, err := whole.ReadFile(f.crdRules, budget.File)
 		if err != nil {
@@ -289,9 +292,9 @@ func (s side) isSource() bool {
 	return !s.empty && !source.IsRenderConfig(s.ref) && !review.IsTree(s.ref)
 }
 
-// read reads one side. A source that is NEW is rendered as OLM would upgrade it: into the namespace of OLD, and for its
-// OperatorGroup.
-func (f *diffFlags) read(cmd *cobra.Command, s side, old *review.Subject) (*review.Subject, error) {
+// read reads one side, and plays a tree on what is there. A source that is NEW is rendered as OLM would upgrade it: into
+// the namespace of OLD, and for its OperatorGroup.
+func (f *diffFlags) read(cmd *cobra.Command, s side, on review.TreeOptions) (*review.Subject, error) {
 	var r *review.Subject
 	var err error
 	switch {
@@ -304,9 +307,9 @@ func (f *diffFlags) read(cmd *cobra.Command, s side, old *review.Subject) (*revi
 		if s.old && len(f.oldCatalogs) > 0 {
 			catalogs.values = f.oldCatalogs
 		}
-		r, err = f.render.reviewTree(cmd, []string{s.ref}, &catalogs)
-	case !s.old && len(old.Operators) == 1:
-		r, err = f.upgraded(cmd, s, old)
+		r, err = f.render.reviewTree(cmd, []string{s.ref}, &catalogs, on)
+	case !s.old && len(on.Over.Operators) == 1:
+		r, err = f.upgraded(cmd, s, on.Over)
 	default:
 		r, err = f.source(cmd, s, nil)
 	}

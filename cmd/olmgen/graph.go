@@ -120,6 +120,7 @@ func (f *renderFlags) drawUpdates(cmd *cobra.Command, path, from string, format 
 	if err != nil {
 		return err
 	}
+	sayFaulty(cmd, c)
 	name, _ := f.options.Text(bundle.OptionPackage)
 	names := c.Names()
 	if name == "" && len(names) == 1 {

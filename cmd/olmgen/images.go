@@ -239,8 +239,11 @@ func (f *imagesFlags) listTree(cmd *cobra.Command, s namedSource, out *listed) {
 		}
 	}
 	for _, u := range unknown {
-		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: the images of what %s installs are not known: %s\n"+
-			"hint: pass the content of its catalog with --catalog\n", u.Object.Identity(), u.Why)
+		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: the images of what %s installs are not known: %s\n",
+			u.Object.Identity(), u.Why)
+	}
+	if len(unknown) > 0 && len(f.catalogs.values) == 0 {
+		fmt.Fprintln(cmd.ErrOrStderr(), "hint: pass the content of its catalog with --catalog")
 	}
 	out.images, out.unknown = append([]images.Image{}, list...), len(unknown)
 }

@@ -34,6 +34,7 @@ func TestOneVoice(t *testing.T) {
 		catalogVoices,
 		olmVoices,
 		rbacVoices,
+		treeVoices,
 	) {
 		t.Run(row.name, func(t *testing.T) {
 			if row.source == "" || len(row.says) < 2 {

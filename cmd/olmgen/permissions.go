@@ -155,7 +155,7 @@ func (f *permissionsFlags) tree(cmd *cobra.Command, refs []string) (*review.Subj
 	if err := f.render.refuseRenderFlags(cmd, what, "namespace"); err != nil {
 		return nil, err
 	}
-	r, err := f.render.reviewTree(cmd, refs, &f.catalogs)
+	r, err := f.render.reviewTree(cmd, refs, &f.catalogs, review.TreeOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -88,15 +88,16 @@ func (f *renderFlags) deprecations(cmd *cobra.Command, ref string, opened *confi
 	return out, nil
 }
 
-// reviewTree reads manifests, and what OLM installs for them from catalogs.
-func (f *renderFlags) reviewTree(cmd *cobra.Command, refs []string, catalogs *treeCatalogs) (*review.Subject, error) {
+// reviewTree reads manifests, and what OLM installs for them from catalogs. o says on what they are played.
+func (f *renderFlags) reviewTree(cmd *cobra.Command, refs []string, catalogs *treeCatalogs, o review.TreeOptions) (
+	*review.Subject, error) {
 	t, err := tree.Read(cmd.Context(), refs, tree.Options{Stdin: cmd.InOrStdin()})
 	if err != nil {
 		return nil, err
 	}
 	saySkipped(cmd.ErrOrStderr(), t)
 	network := withInput(cmd, f.source)
-	o := review.TreeOptions{Name: strings.Join(refs, ", "), Source: network.Source}
+	o.Name, o.Source = strings.Join(refs, ", "), network.Source
 	o.Namespace, _ = f.options.Text(generate.OptionNamespace)
 	if o.Catalogs, err = catalogs.open(cmd, t, f.source); err != nil {
 		return nil, err

@@ -22,7 +22,6 @@ import (
 
 // treeCatalogs are the flags of a command that reads what the Subscriptions of a tree install from.
 type treeCatalogs struct {
-	onlyV0     bool // there is no use for ClusterCatalogs
 	values     []string
 	global     string
 	approveAll bool
@@ -31,9 +30,6 @@ type treeCatalogs struct {
 func (f *treeCatalogs) register(flags *pflag.FlagSet) {
 	what := "content of a CatalogSource, or without NAMESPACE/ of a ClusterCatalog, " +
 		"`[[NAMESPACE/]NAME=]DIR[,priority=N]`"
-	if f.onlyV0 {
-		what = "content of a CatalogSource, `[NAMESPACE/NAME=]DIR[,priority=N]`"
-	}
 	flags.StringArrayVar(
 		&f.values,
 		"catalog",
@@ -79,15 +75,13 @@ func (f *treeCatalogs) open(cmd *cobra.Command, t *tree.Tree, network fbc.Option
 		c.Others = fbc.Join(others...)
 	}
 	var err error
-	if c.Sources, _, err = openCatalogs(cmd, network, named, c.Global, nil); err != nil {
+	if c.Sources, err = openCatalogs(cmd, network, named, c.Global); err != nil {
 		return c, err
 	}
 	if c.Others == nil && !network.Source.Offline {
 		c.Partial = len(c.Sources) == 0
 		c.Sources = append(c.Sources, imageCatalogs(cmd, t, c.Sources, network)...)
-		if !f.onlyV0 {
-			c.ClusterCatalogs = append(c.ClusterCatalogs, imageClusterCatalogs(cmd, t, c.ClusterCatalogs, network)...)
-		}
+		c.ClusterCatalogs = append(c.ClusterCatalogs, imageClusterCatalogs(cmd, t, c.ClusterCatalogs, network)...)
 	}
 	return c, nil
 }
@@ -116,7 +110,7 @@ func (f *treeCatalogs) installs(cmd *cobra.Command, t *tree.Tree, network fbc.Op
 // parse reads a value for a CatalogSource, NAMESPACE/NAME=DIR, for a ClusterCatalog, NAME=DIR, or for all others.
 func (f *treeCatalogs) parse(value string) (catalogFlag, error) {
 	key, _, named := strings.Cut(value, "=")
-	if f.onlyV0 || !named || strings.Contains(key, "/") {
+	if !named || strings.Contains(key, "/") {
 		return parseCatalog(value)
 	}
 	c, err := parseClusterCatalog(value)

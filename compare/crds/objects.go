@@ -3,6 +3,7 @@ package crds
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -47,7 +49,61 @@ func checkObjects(ctx context.Context, o Options, before, after map[string]*crs.
 	for _, r := range results {
 		all = append(all, ofObject(r, gone)...)
 	}
+	served, err := inNewVersions(objects, gone, kinds)
+	if err != nil {
+		return nil, err
+	}
+	if results, err = crs.Check(ctx, o.Checker, kinds, served); err != nil {
+		return nil, err
+	}
+	for _, r := range results {
+		for _, f := range r.Verdict.Create {
+			all = append(all, foundIn(r, r.CRD, ruleObjectUnconverted, f.Path, f.Message+": no webhook converts it"))
+		}
+	}
 	return all, nil
+}
+
+// inNewVersions returns objects as the API server serves them in the versions that only the new CRDs serve: without a
+// conversion webhook it changes nothing but their apiVersion.
+func inNewVersions(objects []*manifest.Object, gone, kinds map[schema.GroupKind]*crs.CRD) (out []*manifest.Object,
+	err error) {
+	for _, o := range objects {
+		gk := schema.GroupKind{Group: o.Group(), Kind: o.Kind}
+		old, now := gone[gk], kinds[gk]
+		if old == nil || now == nil {
+			continue
+		}
+		if strategy, _ := now.Get("spec", "conversion", "strategy"); strategy == "Webhook" {
+			continue
+		}
+		before := append(olm.ServedVersions(old.Object), strings.TrimPrefix(o.APIVersion, gk.Group+"/"))
+		for _, version := range olm.ServedVersions(now.Object) {
+			if slices.Contains(before, version) {
+				continue
+			}
+			value, err := o.Value()
+			if err != nil {
+				return nil, err
+			}
+			value = maps.Clone(value)
+			value["apiVersion"] = gk.Group + "/" + version
+			served := o.Derive(value, func(field string) string { return field })
+			served.Namespace = o.Namespace
+			out = append(out, served)
+		}
+	}
+	return out, nil
+}
+
+// foundIn returns what is wrong with a field of an object.
+func foundIn(r crs.Result, crd *crs.CRD, rule, path, message string) found {
+	f := Finding{Version: r.Version, Rule: rule, Path: path, Message: place(r.Object, path) + ": " + message,
+		Object: r.Object.Identity()}
+	if crd != nil {
+		f.CRD = crd.Name
+	}
+	return found{Finding: f}
 }
 
 // ofObject lists what is wrong with an object, each field once. gone are the old CRDs.
@@ -55,12 +111,7 @@ func ofObject(r crs.Result, gone map[schema.GroupKind]*crs.CRD) []found {
 	var all []found
 	o := r.Object
 	report := func(crd *crs.CRD, rule, path, message string) {
-		f := Finding{Version: r.Version, Rule: rule, Path: path, Message: place(o, path) + ": " + message,
-			Object: o.Identity()}
-		if crd != nil {
-			f.CRD = crd.Name
-		}
-		all = append(all, found{Finding: f})
+		all = append(all, foundIn(r, crd, rule, path, message))
 	}
 	old := gone[schema.GroupKind{Group: o.Group(), Kind: o.Kind}]
 	switch {

@@ -26,6 +26,7 @@ const (
 	ruleObjectRatcheted     = "objectRatcheted"
 	ruleObjectPruned        = "objectPruned"
 	ruleObjectVersion       = "objectVersion"
+	ruleObjectUnconverted   = "objectUnconverted"
 	ruleObjectOrphaned      = "objectOrphaned"
 	ruleObjectUnknown       = "objectUnknown"
 	ruleFieldRemoved        = "existingFieldRemoval"
@@ -134,6 +135,8 @@ var builtin = []Rule{
 		"an existing object breaks the new schema; it can be updated as long as the field stays, but not created anew"},
 	{ruleObjectPruned, Warning, "", "an existing object has a field that the new schema does not know"},
 	{ruleObjectVersion, Error, "", "an existing object has a version that is not served"},
+	{ruleObjectUnconverted, Warning, "",
+		"an existing object breaks the schema of a version that is new, and no webhook converts it"},
 	{ruleObjectOrphaned, Error, "", "an existing object is of a CRD that is dropped"},
 	{ruleObjectUnknown, Warning, "", "an object is of the group of a CRD, but of a kind that none defines"},
 }

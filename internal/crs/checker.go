@@ -45,7 +45,8 @@ type Verdict struct {
 	// OLM is why OLM v0 refuses to give the object this schema. It looks at the schema only: it does not ratchet, and
 	// it neither sets defaults nor drops fields (OLM: pkg/controller/operators/catalog/operator.go,
 	// validateExistingCRs).
-	OLM []Fault `json:"olm"`
+	OLM     []Fault `json:"olm"`
+	OLMSays string  `json:"olmSays"` // the same in its words
 }
 
 // Fault is one reason why an object is refused.
@@ -56,7 +57,7 @@ type Fault struct {
 
 // HelperArg is the only argument of the program that a Helper runs. It changes with the types Batch and Answer, so that
 // programs of different versions cannot misread each other.
-const HelperArg = "objects-v2"
+const HelperArg = "objects-v3"
 
 // Helper is a Checker that runs a program, with a list of Batches on stdin and a list of Answers on stdout, both as
 // JSON.

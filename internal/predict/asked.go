@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -79,7 +80,8 @@ func SubscribedNamespaces(ctx context.Context, t *tree.Tree, namespace string, c
 		if len(r.subs[ns]) == 0 {
 			continue
 		}
-		if _, ok := r.prepare(state); !ok {
+		r.forget(state)
+		if !r.prepare(state) {
 			unknown = append(unknown, Unknown{r.subs[ns][0].Object,
 				fmt.Sprintf("its namespace has %s", text.Count(state.OperatorGroups, "OperatorGroup"))})
 			continue
@@ -95,6 +97,26 @@ func SubscribedNamespaces(ctx context.Context, t *tree.Tree, namespace string, c
 		list = append(list, one)
 	}
 	return list, unknown
+}
+
+// States returns the namespaces of a tree as OLM's resolver sees them, sorted by name, with what the tree says is
+// installed and the Subscriptions whose catalogs are not known. namespace is that of objects that name none. If install
+// is set, it is one of the namespaces, and has an OperatorGroup if the tree says nothing of it.
+func States(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs, install bool) []*resolve.State {
+	c, _ := clusterOf(ctx, t, namespace, catalogs)
+	read := resolve.ReadValid(c.resolverObjects())
+	r, list := c.resolution(read, catalogs), read.Namespaces
+	if install && !slices.ContainsFunc(list, func(s *resolve.State) bool { return s.Namespace == namespace }) {
+		list = append(list, &resolve.State{Namespace: namespace, OperatorGroups: 1})
+		slices.SortFunc(list, func(a, b *resolve.State) int { return cmp.Compare(a.Namespace, b.Namespace) })
+	}
+	for _, state := range list {
+		r.look(state)
+		for i := range state.Subscriptions {
+			r.claim(state, &state.Subscriptions[i])
+		}
+	}
+	return list
 }
 
 // Asked is what a ClusterExtension asks for.

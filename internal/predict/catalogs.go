@@ -26,8 +26,13 @@ type Catalogs struct {
 	ClusterCatalogs []extension.Source
 
 	Partial    bool   // a CatalogSource that is not in Sources may exist
+	OpenShift  bool   // the cluster is one of OpenShift, whatever the tree says
 	Global     string // the namespace whose catalogs serve all namespaces; empty: that of OpenShift or of OLM
 	ApproveAll bool   // somebody approves every InstallPlan that waits for approval
+}
+
+func (c Catalogs) openShift(objects []*manifest.Object) bool {
+	return c.OpenShift || olm.OpenShift(objects)
 }
 
 // with returns the catalogs with those that the CatalogSources of a tree say enough about.
@@ -50,6 +55,17 @@ func (c Catalogs) with(declared []resolve.Source) Catalogs {
 	}
 	c.Sources = known
 	return c
+}
+
+// Has reports whether one of the catalogs has a bundle of a package.
+func (c Catalogs) Has(pkg, bundle string) bool {
+	known := []*catalog.Catalog{c.Others}
+	for _, s := range c.Sources {
+		known = append(known, s.Catalog)
+	}
+	return slices.ContainsFunc(known, func(c *catalog.Catalog) bool {
+		return c != nil && c.Packages[pkg] != nil && c.Packages[pkg].Bundle(bundle) != nil
+	})
 }
 
 const olmDefault = "olm"
@@ -81,16 +97,14 @@ func (c *cluster) resolution(tree *resolve.Cluster, catalogs Catalogs) *resoluti
 	}
 	r := &resolution{cluster: c, catalogs: catalogs.with(tree.CatalogSources), csvs: csvs,
 		subs: map[string][]*subscription{}, declared: tree.CatalogSources}
+	r.findUnknown()
 	for _, s := range c.subs {
-		why := r.unknown(s)
-		switch {
+		switch why := r.unknown(s); {
 		case why == "":
 			r.subs[s.Namespace] = append(r.subs[s.Namespace], s)
-			continue
 		case s.ofSubscription(csvs[s.Namespace]) == nil:
 			c.notChecked(s, why)
 		}
-		r.partly(s.Namespace)
 	}
 	r.others = resolve.Prepare(catalogs.Others)
 	r.refused = catalogs.Others != nil && catalogs.Others.Refusal() != nil
@@ -129,10 +143,10 @@ type resolution struct {
 	catalogs Catalogs
 	csvs     map[string][]*csv          // of the tree, by namespace
 	subs     map[string][]*subscription // whose catalogs are known, by namespace
-	partial  map[string]bool            // namespaces with Subscriptions whose catalogs are not known
 	others   *resolve.Prepared          // what is read of the other catalogs
 	refused  bool                       // opm does not serve the other catalogs
 	declared []resolve.Source           // CatalogSources of the tree
+	hidden   []resolve.Source           // CatalogSources without known content
 	planned  []Install
 }
 
@@ -146,8 +160,13 @@ type Install struct {
 	Group        Group // the OperatorGroup
 	Dependency   bool  // the Subscription is that of another operator
 
-	sub     *subscription
-	assumed bool // the tree leaves the OperatorGroup out
+	sub *subscription
+}
+
+// Update is an operator that OLM installs in the place of an older release.
+type Update struct {
+	Install
+	Replaces string // the name of the ClusterServiceVersion
 }
 
 // Unknown is an object that hands an operator over to OLM, and why nobody can say which one OLM installs.
@@ -156,41 +175,13 @@ type Unknown struct {
 	Why    string
 }
 
-func (r *resolution) partly(namespace string) {
-	if r.partial == nil {
-		r.partial = map[string]bool{}
-	}
-	r.partial[namespace] = true
-}
-
-// unknown returns why nothing is known about the catalog of a Subscription, or "".
-func (r *resolution) unknown(s *subscription) string {
-	switch {
-	case r.catalogs.Others != nil, r.source(s.source, s.sourceNamespace) >= 0,
-		r.disabled(s.source, s.sourceNamespace) != nil:
-		return ""
-	case len(r.catalogs.Sources) == 0:
-		return "there is no catalog"
-	case r.catalogs.Partial, slices.ContainsFunc(r.sources, func(o *manifest.Object) bool {
-		return o.Name == s.source && o.Namespace == s.sourceNamespace
-	}):
-		return fmt.Sprintf("the content of CatalogSource %s/%s is not known", s.sourceNamespace, s.source)
-	}
-	return ""
-}
-
-func (r *resolution) source(name, namespace string) int {
-	return slices.IndexFunc(r.catalogs.Sources, resolve.Source{Name: name, Namespace: namespace}.Same)
-}
-
 // resolve predicts what OLM does with a namespace.
 func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 	ns := state.Namespace
 	if len(r.subs[ns]) == 0 {
 		return nil
 	}
-	assumed, ok := r.prepare(state)
-	if !ok {
+	if !r.prepare(state) {
 		return nil
 	}
 	result, err := resolve.Run(ctx, state, resolve.Options{ApproveAll: r.catalogs.ApproveAll})
@@ -198,44 +189,47 @@ func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 		return err
 	}
 	r.report(state, result)
-	if assumed || result.Failure != nil {
+	if result.Failure != nil {
 		r.unknownCSV[ns] = true
 	}
 	r.notApproved(ns, result)
 	if result.Failure != nil && len(result.Steps) == 0 {
-		r.installsNothing(ns, result.Failure.Text)
+		r.failures[ns] = result.Failure
+		why := result.Failure.Text
+		if result.Outcome == resolve.Unknown {
+			why = fmt.Sprintf("without %s, whose content is not known: %s", text.And(state.Hidden()), why)
+		}
+		r.installsNothing(ns, why)
 	}
 	steps := approved(result)
 	r.plans = append(r.plans, r.updates(state, steps)...)
-	before := len(r.planned)
 	r.plan(state, steps)
-	for i := range r.planned[before:] {
-		r.planned[before+i].assumed = assumed
-	}
 	return nil
 }
 
-// prepare completes the state of a namespace by what the tree and the catalogs say. It reports whether the tree leaves
-// the OperatorGroup out, and whether OLM resolves there.
-func (r *resolution) prepare(state *resolve.State) (assumed, ok bool) {
+// prepare completes the state of a namespace by what the tree and the catalogs say. It reports whether OLM resolves
+// there.
+func (r *resolution) prepare(state *resolve.State) bool {
 	ns := state.Namespace
-	state.Subscriptions = slices.DeleteFunc(state.Subscriptions, func(s resolve.Subscription) bool {
-		return r.sub(ns, s.Name) == nil
-	})
-	assumed = state.OperatorGroups == 0 && slices.Contains(namespacesWithGroup, ns)
-	if assumed {
-		state.OperatorGroups = 1
-	}
 	if state.OperatorGroups != 1 {
 		r.unknownCSV[ns] = true // OLM does not resolve, which is a finding about the group
 		r.installsNothing(ns, fmt.Sprintf("its namespace has %s", text.Count(state.OperatorGroups, "OperatorGroup")))
-		return assumed, false
+		return false
 	}
 	r.look(state)
 	for i := range state.Subscriptions {
-		r.completeStatus(state, &state.Subscriptions[i])
+		if s := &state.Subscriptions[i]; !r.claim(state, s) && r.sub(ns, s.Name) != nil {
+			r.completeStatus(state, s)
+		}
 	}
-	return assumed, true
+	return true
+}
+
+// forget removes the Subscriptions whose catalogs are not known.
+func (r *resolution) forget(state *resolve.State) {
+	state.Subscriptions = slices.DeleteFunc(state.Subscriptions, func(s resolve.Subscription) bool {
+		return r.sub(state.Namespace, s.Name) == nil
+	})
 }
 
 // installsNothing notes the Subscriptions of a namespace that have no operator, and get none.
@@ -259,9 +253,11 @@ func (r *resolution) sub(namespace, name string) *subscription {
 // look sets the catalogs of a namespace.
 func (r *resolution) look(state *resolve.State) {
 	state.Catalogs = slices.Clone(r.catalogs.Sources)
-	state.GlobalNamespace = r.catalogs.Global
-	inMarketplace := func(s resolve.Source) bool { return s.Namespace == olm.NamespaceMarketplace }
-	for _, s := range r.subs[state.Namespace] {
+	state.GlobalNamespace, state.Unknown = r.catalogs.Global, r.hidden
+	for _, s := range r.cluster.subs {
+		if s.Namespace != state.Namespace {
+			continue
+		}
 		named := resolve.Source{Name: s.source, Namespace: s.sourceNamespace, Catalog: r.catalogs.Others,
 			Prepared: r.others, Unavailable: r.refused}
 		if s.source != "" && r.catalogs.Others != nil && !slices.ContainsFunc(state.Catalogs, named.Same) {
@@ -275,27 +271,42 @@ func (r *resolution) look(state *resolve.State) {
 		return r.disabled(s.Name, s.Namespace) != nil
 	})
 	if state.GlobalNamespace == "" {
-		state.GlobalNamespace = olmDefault
-		if slices.ContainsFunc(state.Catalogs, inMarketplace) {
-			state.GlobalNamespace = olm.NamespaceMarketplace
-		}
+		state.GlobalNamespace = globalNamespace(state.Catalogs, state.Unknown)
 	}
 }
 
-// completeStatus completes the status of a Subscription: a tree may have its CSV without the status, or the status
-// without the CSV.
+// globalNamespace returns the namespace whose catalogs serve all namespaces: OpenShift's or OLM's, by the first of some
+// lists of catalogs that has one there.
+func globalNamespace(lists ...[]resolve.Source) string {
+	for _, list := range lists {
+		for _, namespace := range []string{olm.NamespaceMarketplace, olmDefault} {
+			if slices.ContainsFunc(list, func(s resolve.Source) bool { return s.Namespace == namespace }) {
+				return namespace
+			}
+		}
+	}
+	return olmDefault
+}
+
+// claim completes the status of a Subscription of Git by its CSV in the tree. It reports whether there is one. Where the
+// CSV has a cluster's status, only the status of the Subscription names it: OLM does not take it for the Subscription's
+// either (OLM: pkg/controller/registry/resolver/source_csvs.go).
+func (r *resolution) claim(state *resolve.State, s *resolve.Subscription) bool {
+	ns := state.Namespace
+	i := slices.IndexFunc(r.cluster.subs, func(o *subscription) bool { return o.Namespace == ns && o.Name == s.Name })
+	if i < 0 {
+		return false
+	}
+	v := cmp.Or(r.cluster.subs[i].ofSubscription(r.csvs[ns]), r.ofPackage(state, s))
+	if v != nil && s.InstalledCSV == "" {
+		s.InstalledCSV, s.CurrentCSV = v.name, v.name
+	}
+	return v != nil
+}
+
+// completeStatus adds the CSV that the status of a Subscription names and the tree lacks.
 func (r *resolution) completeStatus(state *resolve.State, s *resolve.Subscription) {
 	ns := state.Namespace
-	v := r.sub(ns, s.Name).ofSubscription(r.csvs[ns])
-	if v == nil {
-		v = r.ofPackage(state, s)
-	}
-	if v != nil {
-		if s.InstalledCSV == "" {
-			s.InstalledCSV, s.CurrentCSV = v.name, v.name
-		}
-		return
-	}
 	if s.InstalledCSV == "" {
 		return
 	}
@@ -322,14 +333,16 @@ func packageIn(state *resolve.State, source, sourceNamespace, name string) *cata
 	return cmp.Or(state.Package(source, sourceNamespace, name), &catalog.Package{})
 }
 
-// ofPackage returns a CSV of the tree with the name of a bundle of the package, in any version.
+// ofPackage returns a CSV of Git with the name of a bundle of the package, in any version.
 func (r *resolution) ofPackage(state *resolve.State, s *resolve.Subscription) *csv {
 	names := map[string]bool{}
 	for _, b := range r.pkg(state, s).Bundles {
 		names[bundle.BaseName(b.Name, "")] = true
 	}
 	list := r.csvs[state.Namespace]
-	if i := slices.IndexFunc(list, func(v *csv) bool { return names[bundle.BaseName(v.name, "")] }); i >= 0 {
+	if i := slices.IndexFunc(list, func(v *csv) bool {
+		return !v.observed && names[bundle.BaseName(v.name, "")]
+	}); i >= 0 {
 		return list[i]
 	}
 	return nil
@@ -339,19 +352,17 @@ func (r *resolution) ofPackage(state *resolve.State, s *resolve.Subscription) *c
 // here: the tree asks for something that OLM does not do.
 func (r *resolution) report(state *resolve.State, result *resolve.Result) {
 	for _, f := range result.Findings {
-		level, hint, failure := f.Level, f.Hint, result.Failure
-		if resolve.Blocking(f) && f.File != "" {
-			level = findings.Error
+		if f.Rule == resolve.RuleUnknown {
+			continue // notChecked says it
+		}
+		if resolve.Blocking(f) && f.File != "" && len(state.Hidden()) == 0 {
+			f.Level = findings.Error
 		}
 		if f.File == "" {
 			s := r.subs[state.Namespace][0]
 			f.File, f.Line = s.File, s.Line
 		}
-		if level == findings.Error && r.partial[state.Namespace] && (failure == nil || failure.Dependency) {
-			level, hint = findings.Warning, "pass the content of all catalogs"
-		}
-		r.findings = append(r.findings, findings.Finding{Rule: f.Rule, Level: level, File: f.File, Line: f.Line,
-			Object: f.Object, Message: f.Message, Hint: hint})
+		r.findings = append(r.findings, f)
 	}
 }
 
@@ -439,9 +450,6 @@ func (r *resolution) has(state *resolve.State, p *resolve.Planned) bool {
 func (r *resolution) install(ctx context.Context) error {
 	for _, p := range r.planned {
 		r.installs = append(r.installs, p)
-		if p.assumed {
-			continue // nobody judges a CSV without its group
-		}
 		data, err := p.Choice.Bundle.CSV(ctx)
 		if err == nil {
 			err = r.addFrom(p.sub, data)

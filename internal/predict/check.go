@@ -19,6 +19,7 @@ import (
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/internal/predict/plan"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -41,11 +42,21 @@ type Report struct {
 	CSVs     []CSV              // by namespace and name, without copies
 	Findings []findings.Finding // by file and line
 
+	Plans         []*InstallPlan      // by namespace, in OLM's order: the InstallPlans that OLM executes at once
+	Subscriptions []SubscriptionState // in the order of the tree
+
 	Installs []Install // by namespace, in OLM's order: what OLM installs and the tree does not have
+	Updates  []Update  // in the same order: what OLM replaces
 	Unknown  []Unknown // in the order of the tree
+
+	Extensions []*PlayedExtension // in the order of the tree
 
 	Target    fit.Cluster // that was asked about
 	Operators []Operator  // with what they mean for it, if it is known; in OLM's order, then those of OLM v1
+
+	// After is the cluster that OLM leaves: the objects of the tree and what OLM makes of them, OLM's own objects with
+	// their status, without what is lost. It can be the cluster of another Check.
+	After []*manifest.Object
 }
 
 // Group is an OperatorGroup after OLM has processed it.
@@ -86,8 +97,10 @@ type CSV struct {
 // Check predicts what OLM does with the objects of a tree and reports what is wrong. The same tree yields the same
 // report. An error is that of ctx or of a catalog that cannot be read again.
 func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
+	o.Catalogs.OpenShift = o.Catalogs.OpenShift || o.Target.OpenShift != nil
 	c, objects := clusterOf(ctx, t, o.Namespace, o.Catalogs)
 	c.releases = o.Target
+	c.live = plan.NewCluster(objects, o.Namespace)
 	c.skipped(t)
 	if err := c.subscribe(ctx, o.Catalogs); err != nil {
 		return nil, err
@@ -98,22 +111,28 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	if err := c.judgeUpdates(ctx, o, objects); err != nil {
 		return nil, err
 	}
+	if err := c.playExtensions(ctx, o, objects); err != nil {
+		return nil, err
+	}
 	operators, err := c.judgeTarget(ctx, o, objects)
 	if err != nil {
 		return nil, err
 	}
+	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.compare(b.ordered) })
 	played := play(c)
 	if played.restless {
 		c.findings = append(c.findings, findings.Finding{Rule: ruleRestless, Level: findings.Warning,
 			Message: "OLM never reaches a stable state with these objects"})
 	}
-	r := &Report{Installs: c.installs, Unknown: c.unknown, Target: o.Target, Operators: operators}
+	r := &Report{Installs: c.installs, Unknown: c.unknown, Target: o.Target, Operators: operators,
+		Extensions: c.extensions}
+	played.leave(r)
 	for _, g := range c.groups {
 		r.Groups = append(r.Groups, played.group(g))
 		played.judgeGroup(g)
 	}
 	for _, v := range c.csvs {
-		if !v.copied {
+		if !v.copied && !(v.deleted && v.updated) {
 			r.CSVs = append(r.CSVs, played.csv(v))
 			played.judgeCSV(v)
 			played.judgeServices(v)
@@ -140,9 +159,27 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	for i := range r.Installs {
 		r.Installs[i].Group = r.group(r.Installs[i].Namespace)
 	}
+	for _, plan := range c.plans {
+		for _, u := range plan.updates {
+			i := Install{Subscription: u.sub.Object, Namespace: plan.namespace, Name: u.to.Bundle.Name,
+				Catalog: u.catalog, Choice: u.to, Group: r.group(plan.namespace)}
+			r.Updates = append(r.Updates, Update{Install: i, Replaces: u.replaced})
+		}
+	}
 	findings.Sort(c.findings)
 	r.Findings = slices.Compact(c.findings)
 	return r, nil
+}
+
+// Refused returns findings about the CSVs of a namespace that OLM installs from catalogs, and that fail.
+func (r *Report) Refused(namespace string) (list []findings.Finding) {
+	for _, v := range r.CSVs {
+		if v.Namespace == namespace && v.Subscription != "" && v.Phase == string(v1alpha1.CSVPhaseFailed) {
+			list = append(list, findings.Finding{Rule: v.Reason, Level: findings.Error, File: v.File, Line: v.Line,
+				Object: "ClusterServiceVersion " + v.Namespace + "/" + v.Name, Message: v.Message})
+		}
+	}
+	return list
 }
 
 // clusterOf returns the cluster of a tree, and the tree's objects without its patches and with what its
@@ -151,6 +188,7 @@ func clusterOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Cat
 	objects, patches := apart(t)
 	objects, unknown := WithPolicies(ctx, objects, namespace, catalogs)
 	c := read(objects, namespace)
+	c.openShift = catalogs.openShift(objects)
 	c.judgePolicies(unknown)
 	for _, p := range patches {
 		c.patch(p, namespace)
@@ -158,12 +196,11 @@ func clusterOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Cat
 	return c, objects
 }
 
-// group returns the OperatorGroup of a namespace: the last one that is reported, or else the one that is there from the
-// start.
+// GroupOf returns the OperatorGroup of a namespace.
+func (r *Report) GroupOf(namespace string) Group { return r.group(namespace) }
+
+// group returns the OperatorGroup of a namespace: the last one that is reported.
 func (r *Report) group(namespace string) (found Group) {
-	if slices.Contains(namespacesWithGroup, namespace) {
-		found = Group{Namespace: namespace, Name: "global-operators", Namespaces: []string{""}}
-	}
 	for _, g := range r.Groups {
 		if g.Namespace == namespace {
 			found = g

@@ -11,9 +11,11 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/predict/plan"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -38,14 +40,22 @@ type cluster struct {
 	unreviewed  []*manifest.Object          // of kinds that no rule reads, custom resources among them
 	rbac        rbac.Objects
 	releases    fit.Cluster
+	openShift   bool // the cluster is one of OpenShift
 	noCopies    bool // OLMConfig: copied CSVs of global groups are disabled
 
 	unknownCSV map[string]bool // namespaces with a Subscription whose CSV is unknown
 	unknown    []Unknown       // these Subscriptions
 	installs   []Install
 	plans      []installPlan               // by namespace, in OLM's order
+	played     []*InstallPlan              // those that were played
+	live       *plan.Cluster               // the objects, with what InstallPlans made
 	first      map[string]*manifest.Object // the first object of each name, by key
+	extensions []*PlayedExtension          // in the order of the tree
 	findings   []findings.Finding
+
+	asked    map[*subscription]string    // what an InstallPlan installs for a Subscription
+	added    []*manifest.Object          // Subscriptions to dependencies
+	failures map[string]*resolve.Failure // why OLM resolves nothing, by namespace
 }
 
 // ordered is an object with its position in the order of creation.
@@ -86,7 +96,10 @@ type group struct {
 type csv struct {
 	ordered
 	name, namespace string
-	sub             *subscription // the Subscription that installs it; nil if the CSV is in the tree
+	sub             *subscription                   // the Subscription that installs it; nil if the CSV is in the tree
+	updated         bool                            // the release of a catalog takes its place
+	plan            *InstallPlan                    // that installs it; nil if it is not known
+	typed           *v1alpha1.ClusterServiceVersion // of the plan
 	modes           []v1alpha1.InstallMode
 	provided        apiSet
 	unusable        error // why OLM ignores it
@@ -120,6 +133,8 @@ func read(objects []*manifest.Object, defaultNamespace string) *cluster {
 		deployments: map[string]*manifest.Object{},
 		conditions:  map[string]*manifest.Object{},
 		unknownCSV:  map[string]bool{},
+		asked:       map[*subscription]string{},
+		failures:    map[string]*resolve.Failure{},
 		first:       map[string]*manifest.Object{},
 	}
 	for i, o := range objects {
@@ -245,6 +260,7 @@ func (c *cluster) addNamespaced(o *manifest.Object, defaultNamespace string, ind
 	c.namespace(namespace, nil)
 	o = inNamespace(o, namespace)
 	if c.duplicate(o, namespace) {
+		c.keepStatus(o)
 		return nil
 	}
 	valid := c.judgeFields(o)
@@ -252,6 +268,15 @@ func (c *cluster) addNamespaced(o *manifest.Object, defaultNamespace string, ind
 		return err
 	}
 	return nil // check an invalid object as far as it is readable, so that one run reports all mistakes
+}
+
+// keepStatus takes over what a Subscription of a cluster has installed, if the one that counts is the same one of Git.
+func (c *cluster) keepStatus(o *manifest.Object) {
+	for _, s := range c.subs {
+		if o.Kind == s.Kind && o.Namespace == s.Namespace && o.Name == s.Name && s.installed == "" {
+			_ = field(o, &s.installed, "status", "installedCSV") // what is no text counts for nothing
+		}
+	}
 }
 
 func inNamespace(o *manifest.Object, namespace string) *manifest.Object {

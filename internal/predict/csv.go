@@ -238,8 +238,31 @@ func (o *simulation) install(v *csv, g *group) {
 			return
 		}
 	}
+	if typed := v.strategy(); typed != nil {
+		switch message, waits := o.live.Deploy(typed, v.namespace); {
+		case waits:
+			o.set(v, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonWaiting, message)
+			return
+		case message != "":
+			o.fail(v, v1alpha1.CSVReasonComponentFailed, "install strategy failed: "+message)
+			return
+		}
+	}
 	o.serve(v)
 	o.set(v, v1alpha1.CSVPhaseSucceeded, v1alpha1.CSVReasonInstallSuccessful, succeeded)
+}
+
+// strategy returns a CSV with what it deploys, or nil if that is not known.
+func (v *csv) strategy() *v1alpha1.ClusterServiceVersion {
+	if v.sub != nil && !v.whole() {
+		return nil
+	}
+	if v.typed == nil {
+		if operator := v.release(); operator != nil {
+			v.typed = operator.ClusterServiceVersion
+		}
+	}
+	return v.typed
 }
 
 // serve marks the APIServices of a CSV as installed and requeues the CSVs that wait for them.

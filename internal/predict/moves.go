@@ -80,7 +80,7 @@ func (m *movement) namespace(ctx context.Context, state *resolve.State) error {
 		return nil
 	}
 	before := len(m.was.cluster.unknown)
-	if _, ok := m.was.prepare(state); !ok {
+	if !m.was.prepare(state) {
 		m.Unknown = append(m.Unknown, m.was.cluster.unknown[before:]...)
 		return nil
 	}

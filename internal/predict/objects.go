@@ -55,7 +55,7 @@ func (c *cluster) judgeInstallPlan(o *manifest.Object) {
 // judgeNothing reports a tree in which there is nothing to predict.
 func (c *cluster) judgeNothing(objects []*manifest.Object) {
 	relevant := func(o *manifest.Object) bool {
-		return o.Group() == olm.Group || o.Group() == "apiextensions.k8s.io" ||
+		return o.Group() == olm.Group || o.Group() == olm.GroupV1 || o.Group() == "apiextensions.k8s.io" ||
 			len(olm.OperatorPolicies([]*manifest.Object{o})) > 0
 	}
 	if len(objects) > 0 && !slices.ContainsFunc(objects, relevant) {
@@ -118,16 +118,12 @@ func (o *simulation) judgeSeveral() {
 	}
 }
 
-// namespacesWithGroup have a global OperatorGroup from the start: on OpenShift, and with OLM's own manifests
-// (deploy/upstream/quickstart/olm.yaml).
-var namespacesWithGroup = []string{"openshift-operators", "operators"}
-
 // judgeSubscriptions reports Subscriptions that OLM installs nothing for.
 func (o *simulation) judgeSubscriptions() {
 	for _, s := range o.subs {
 		// a CSV without group is an error of its own
 		known := len(o.groupsIn[s.Namespace])+len(o.csvsIn[s.Namespace]) > 0
-		if !known && !slices.Contains(namespacesWithGroup, s.Namespace) {
+		if !known {
 			o.note(ruleNoGroup, findings.Warning, s.Object, "metadata.namespace",
 				"namespace "+s.Namespace+" has no OperatorGroup: OLM installs nothing there",
 				"add one, or check its path too")

@@ -220,7 +220,8 @@ func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pi
 	if len(asked) == 0 {
 		return list, unknown, nil
 	}
-	if _, ok := b.prepare(state); !ok {
+	b.forget(state)
+	if !b.prepare(state) {
 		for _, s := range asked {
 			unknown = append(unknown, Unknown{b.shown(s), fmt.Sprintf("its namespace has %d OperatorGroups",
 				state.OperatorGroups)})

@@ -20,12 +20,13 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// WithPolicies returns the objects with what the OperatorPolicies among them make. namespace is that of objects that
+// WithPolicies returns the objects with what the OperatorPolicies among them make and what their distribution has without
+// Git. namespace is that of objects that
 // name none. unknown are the policies of which nobody can say what they make.
 func WithPolicies(ctx context.Context, objects []*manifest.Object, namespace string, catalogs Catalogs) (
 	all []*manifest.Object, unknown []olm.UnknownPolicy) {
 	known := sync.OnceValue(func() Catalogs { return catalogs.with(resolve.ReadValid(objects).CatalogSources) })
-	return olm.WithPolicies(objects, func(p *olm.OperatorPolicy) (olm.Defaults, error) {
+	return olm.WithPolicies(olm.WithDistribution(objects, namespace, catalogs.openShift(objects)), func(p *olm.OperatorPolicy) (olm.Defaults, error) {
 		d, err := known().defaults(ctx, p)
 		d.Namespace = cmp.Or(d.Namespace, namespace)
 		if err != nil && p.Channel != "" && p.Source != "" && p.SourceNamespace != "" {
@@ -42,7 +43,7 @@ func (c Catalogs) defaults(ctx context.Context, p *olm.OperatorPolicy) (d olm.De
 	known := slices.Clone(c.Sources)
 	if c.Others != nil {
 		known = append(known, resolve.Source{Name: cmp.Or(p.Source, "catalog"),
-			Namespace: cmp.Or(p.SourceNamespace, c.globalNamespace()), Catalog: c.Others})
+			Namespace: cmp.Or(p.SourceNamespace, cmp.Or(c.Global, globalNamespace(c.Sources))), Catalog: c.Others})
 	}
 	for _, s := range known {
 		if s.Catalog != nil && s.Catalog.Packages[p.Package] != nil && (p.Source == "" || p.Source == s.Name) &&
@@ -68,16 +69,6 @@ func (c Catalogs) defaults(ctx context.Context, p *olm.OperatorPolicy) (d olm.De
 		d.Namespace = suggestedNamespace(ctx, pkg, cmp.Or(p.Channel, d.Channel))
 	}
 	return d, nil
-}
-
-// globalNamespace returns the namespace whose catalogs serve all namespaces.
-func (c Catalogs) globalNamespace() string {
-	if c.Global == "" && slices.ContainsFunc(c.Sources, func(s resolve.Source) bool {
-		return s.Namespace == olm.NamespaceMarketplace
-	}) {
-		return olm.NamespaceMarketplace
-	}
-	return cmp.Or(c.Global, olmDefault)
 }
 
 // suggestedNamespace returns the namespace that the head of a channel suggests; empty if it suggests none.

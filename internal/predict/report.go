@@ -27,7 +27,7 @@ func (r *Report) Print(w io.Writer, format findings.Format) error {
 		if err := r.document().Print(b, format); err != nil {
 			return err
 		}
-		if (len(r.Groups)+len(r.CSVs) > 0 || r.Target.Known()) && (len(r.Findings) > 0 || format == findings.Markdown) {
+		if (len(r.Groups)+len(r.CSVs)+len(r.Extensions) > 0 || r.Target.Known()) && (len(r.Findings) > 0 || format == findings.Markdown) {
 			fmt.Fprintln(b)
 		}
 	}
@@ -57,6 +57,15 @@ func (r *Report) document() *findings.Document {
 		}
 		groups.Rows = append(groups.Rows, findings.Cells(name, g.targets(), strings.ReplaceAll(g.apis(), ",", ", ")))
 	}
+	for _, p := range r.Plans {
+		if p.Phase == string(v1alpha1.InstallPlanPhaseFailed) {
+			t := list(fmt.Sprintf("InstallPlan %s %v", p.Namespace, p.CSVs))
+			t.Rows = append(t.Rows, findings.Cells(fmt.Sprintf("%s: %s: %s", p.Phase, p.Reason, p.Message), ""))
+			for _, message := range p.Also {
+				t.Rows = append(t.Rows, findings.Cells("or, by chance", message))
+			}
+		}
+	}
 	csvs := findings.Table{Columns: []findings.Column{{Title: "ClusterServiceVersion"}, {Title: "Phase"},
 		{Title: "Reason"}, {Title: "Message"}}}
 	for _, v := range r.CSVs {
@@ -68,8 +77,14 @@ func (r *Report) document() *findings.Document {
 		}
 		csvs.Rows = append(csvs.Rows, findings.Cells(name, cmp.Or(v.Phase, "none"), v.Reason, v.Message))
 	}
+	extensions := findings.Table{Columns: []findings.Column{{Title: "ClusterExtension"}, {Title: "State"}}}
+	for _, e := range r.Extensions {
+		t := list("ClusterExtension " + e.Name)
+		t.Rows = append(t.Rows, findings.Cells(e.state(), ""))
+		extensions.Rows = append(extensions.Rows, findings.Cells(e.Name, e.state()))
+	}
 	tables := findings.Section{Formats: []findings.Format{findings.Markdown, findings.HTML}}
-	for _, t := range []findings.Table{groups, csvs} {
+	for _, t := range []findings.Table{groups, csvs, extensions} {
 		if len(t.Rows) > 0 {
 			tables.Tables = append(tables.Tables, t)
 		}
@@ -176,10 +191,15 @@ func (v CSV) copies() string {
 
 // The JSON form uses the field names of the objects in a cluster.
 type jsonReport struct {
-	Groups []jsonGroup `json:"operatorGroups"`
-	CSVs   []jsonCSV   `json:"clusterServiceVersions"`
-	Counts jsonCounts  `json:"counts"`
-	Target *jsonTarget `json:"target,omitempty"`
+	Groups []jsonGroup         `json:"operatorGroups"`
+	CSVs   []jsonCSV           `json:"clusterServiceVersions"`
+	Plans  []*InstallPlan      `json:"installPlans,omitempty"`
+	Subs   []SubscriptionState `json:"subscriptions,omitempty"`
+	Counts jsonCounts          `json:"counts"`
+	Target *jsonTarget         `json:"target,omitempty"`
+
+	Extensions []*PlayedExtension `json:"clusterExtensions,omitempty"`
+
 	findings.Summary
 }
 
@@ -247,7 +267,8 @@ type jsonCSV struct {
 }
 
 func (r *Report) json() jsonReport {
-	out := jsonReport{Groups: []jsonGroup{}, CSVs: []jsonCSV{}, Summary: findings.Summarize(r.Findings)}
+	out := jsonReport{Groups: []jsonGroup{}, CSVs: []jsonCSV{}, Plans: r.Plans, Subs: r.Subscriptions,
+		Summary: findings.Summarize(r.Findings), Extensions: r.Extensions}
 	if r.Target.Known() {
 		out.Target = &jsonTarget{Releases: r.Target.String(), Operators: []jsonOperator{}}
 		for _, o := range r.Operators {

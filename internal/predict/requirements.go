@@ -13,20 +13,22 @@ import (
 
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
+	"github.com/olmgen/olmgen/internal/predict/plan"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
 
 // judged reports whether the tree shows if the requirements of a CSV are met: it has one of the CRDs or
 // ServiceAccounts that the CSV needs. A dump of CSVs and OperatorGroups has none of them. OLM installs the CSV of a
-// Subscription together with what it needs.
+// Subscription together with what it needs, as far as its InstallPlan gets.
 func (c *cluster) judged(v *csv, accounts []string) bool {
 	if v.sub != nil {
-		return false
+		return v.whole()
 	}
 	for _, list := range [][]v1alpha1.CRDDescription{v.crds.Owned, v.crds.Required} {
 		for _, d := range list {
-			if c.crds[d.Name] != nil {
+			if c.crd(d.Name) != nil {
 				return true
 			}
 		}
@@ -76,7 +78,7 @@ func (c *cluster) require(v *csv) (unmet []string, judged bool, err error) {
 	for _, p := range slices.Concat(namespaced, clusterWide) {
 		accounts = append(accounts, p.ServiceAccountName)
 		for _, rule := range p.Rules {
-			if msg := invalidRule(rule); msg != "" {
+			if msg := install.PermissionRule(rule); msg != "" {
 				return nil, false, errors.New(msg)
 			}
 		}
@@ -126,8 +128,11 @@ func (c *cluster) missingAccounts(
 	for _, name := range accounts {
 		who := "ServiceAccount " + name + ": "
 		switch missing := lacks[name]; {
-		case !c.rbac.Exists(rbac.Account{Namespace: v.namespace, Name: name}):
+		case !c.hasAccount(v, name):
 			unmet = append(unmet, who+"not in the tree")
+		case c.ofOther(v, name):
+			unmet = append(unmet, who+"owned by another ClusterServiceVersion")
+		case v.whole() && v.plan.result.Granted[v.name]:
 		case len(missing) == 1:
 			unmet = append(unmet, who+missing[0])
 		case len(missing) > 1:
@@ -135,6 +140,25 @@ func (c *cluster) missingAccounts(
 		}
 	}
 	return unmet
+}
+
+func (c *cluster) hasAccount(v *csv, name string) bool {
+	return c.rbac.Exists(rbac.Account{Namespace: v.namespace, Name: name}) || c.account(v, name) != nil
+}
+
+// account returns a ServiceAccount of the CSV's namespace, or nil.
+func (c *cluster) account(v *csv, name string) *manifest.Object {
+	if c.live == nil {
+		return nil
+	}
+	return c.live.Get("", "ServiceAccount", v.namespace, name)
+}
+
+// ofOther reports whether a ServiceAccount belongs to another ClusterServiceVersion (OLM:
+// pkg/controller/operators/olm/requirements.go, permissionStatus).
+func (c *cluster) ofOther(v *csv, name string) bool {
+	o := c.account(v, name)
+	return o != nil && plan.OwnedByOther(o, v.name)
 }
 
 func (c *cluster) missingCRDs(v *csv) (unmet []string) {
@@ -149,7 +173,8 @@ func (c *cluster) missingCRDs(v *csv) (unmet []string) {
 			continue
 		}
 		seen[d.Name] = true
-		switch crd := c.crds[d.Name]; {
+		switch crd := c.crd(d.Name); {
+		case crd == nil && c.promised(d.Name):
 		case crd == nil:
 			unmet = append(unmet, fmt.Sprintf("CustomResourceDefinition %s: not in the tree", d.Name))
 		case !serves(crd, version[d.Name]):
@@ -203,14 +228,14 @@ func (v *csv) deployments() []string {
 }
 
 // badWebhook returns OLM's error for the webhooks of a CSV, or "" (OLM: pkg/controller/operators/olm/operator.go,
-// transitionCSVState; pkg/controller/install/webhook.go, ValidWebhookRules).
+// transitionCSVState).
 func (v *csv) badWebhook() string {
 	names := map[any]bool{}
 	for i := range v.Len("spec", "webhookdefinitions") {
 		at := []string{"spec", "webhookdefinitions", strconv.Itoa(i)}
 		name, _ := v.Get(append(at, "generateName")...)
 		if names[name] {
-			return "CSV contains repeated WebhookDescription name"
+			return install.RepeatedWebhook
 		}
 		names[name] = true
 		var rules []admissionv1.RuleWithOperations
@@ -218,29 +243,12 @@ func (v *csv) badWebhook() string {
 			continue
 		}
 		for _, r := range rules {
-			if msg := forbiddenRule(r); msg != "" {
+			if msg := install.WebhookRule(r); msg != "" {
 				return msg
 			}
 		}
 	}
 	return ""
-}
-
-func forbiddenRule(r admissionv1.RuleWithOperations) string {
-	switch {
-	case slices.Contains(r.APIGroups, "*"):
-		return "webhook rules cannot include all groups"
-	case slices.Contains(r.APIGroups, olm.Group):
-		return "webhook rules cannot include the OLM group"
-	case slices.Contains(r.APIGroups, "admissionregistration.k8s.io") &&
-		slices.ContainsFunc(r.Resources, configuresWebhooks):
-		return "webhook rules cannot include MutatingWebhookConfiguration or ValidatingWebhookConfiguration resources"
-	}
-	return ""
-}
-
-func configuresWebhooks(resource string) bool {
-	return resource == "*" || resource == "MutatingWebhookConfiguration" || resource == "ValidatingWebhookConfiguration"
 }
 
 // forbidden returns the API server's error if the ServiceAccount of the group may not do what OLM does first on its

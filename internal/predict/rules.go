@@ -51,13 +51,20 @@ const (
 	ruleStatus          = "status-differs"
 	ruleSource          = "catalog-source"
 	ruleDisabled        = "catalog-disabled"
-	ruleSubscription    = "subscription-unknown"
+	ruleSubscription    = resolve.RuleUnknown
 	ruleTargets         = "targets-refused"
 	ruleTargetUnknown   = "targets-unknown"
 	ruleUnreadable      = "unreadable"
 	ruleUpdateUnknown   = "update-unknown"
+	rulePlanFails       = "install-plan-fails"
+	ruleNotLookedAt     = "not-looked-at"
+	ruleLost            = "object-lost"
 	ruleExtension       = "extension-stuck"
-	ruleWaiting         = "csv-waiting"
+	ruleCollision       = "extension-collision"
+	ruleIgnoredField    = "field-ignored"
+
+	ruleExtensionUnknown = "extension-unknown"
+	ruleWaiting          = "csv-waiting"
 )
 
 // Rules returns all rules of the findings of Check, sorted by id. Ids in camel case are the reasons that OLM sets.
@@ -151,8 +158,8 @@ func groupRules() []findings.Rule {
 				"namespace. " +
 				"Source: OpenShift documentation, Operator groups, Target namespace selection."},
 		{ID: ruleNoGroup, Text: "a Subscription in a namespace without OperatorGroup",
-			Help: "OLM installs nothing in the namespace. openshift-operators and operators are left out: " +
-				"OpenShift and OLM's own manifests create a global OperatorGroup there."},
+			Help: "OLM installs nothing in the namespace. openshift-operators and operators have a global " +
+				"OperatorGroup from the start: OpenShift and OLM's own manifests create it."},
 		{ID: ruleAccount, Text: "the ServiceAccount of an OperatorGroup is not in the tree",
 			Help: "OLM ignores the group until the ServiceAccount exists. Source: OLM, pkg/lib/scoped/syncer.go."},
 		{ID: ruleMissing, Text: "a target namespace is not in the tree",
@@ -162,8 +169,6 @@ func groupRules() []findings.Rule {
 				", create the ClusterRoles <group>-admin, -edit " +
 				"and -view. " +
 				"They would overwrite a role of the same name, even one of Kubernetes. Rename the group."},
-		{ID: ruleSubscription, Text: "the CSV that a Subscription installs is unknown",
-			Help: "Pass the content of its catalog. It must have the objects of the bundle or olm.csv.metadata."},
 		{ID: ruleSource, Text: "a CatalogSource that OLM cannot use",
 			Help: "It has no source, or an unknown sourceType, or its ConfigMap is no catalog. OLM resolves nothing " +
 				"in a namespace that sees it. Source: OLM, pkg/controller/operators/catalog/operator.go, " +
@@ -264,8 +269,26 @@ func treeRules() []findings.Rule {
 			Help: "The findings about CSVs describe one state of many.",
 		},
 		{ID: ruleSkipped, Text: "a file was not read", Help: "The file may have objects that matter."},
-		{ID: ruleExtension, Text: "OLM v1 finds nothing for a ClusterExtension",
-			Help: "It keeps what is installed. The condition Progressing has its words."},
+		{ID: rulePlanFails, Text: "an InstallPlan that fails",
+			Help: "OLM executes the steps of an InstallPlan in their order: ClusterServiceVersions, CRDs, what the bundle " +
+				"ships, then accounts and roles. It stops at the first one that fails, and tries again for a minute."},
+		{ID: ruleNotLookedAt, Text: "what the outcome may depend on and nobody knows",
+			Help: "The bundle is not there, or the tree has no CustomResourceDefinitions and so does not say what the " +
+				"cluster serves."},
+		{ID: ruleLost, Text: "an object that goes with the release that owned it",
+			Help: "The garbage collector deletes what only the replaced ClusterServiceVersion owns."},
+		{ID: ruleExtension, Text: "OLM v1 installs nothing for a ClusterExtension",
+			Help: "It finds no bundle, or refuses the one that it finds. It keeps what is installed. The condition " +
+				"Progressing has its words. Source: operator-controller, internal/operator-controller/resolve/catalog.go, " +
+				"applier/provider.go."},
+		{ID: ruleExtensionUnknown, Text: "a ClusterExtension that is not checked, or not all of it",
+			Help: "Pass the content of its catalog, with the objects of its bundles."},
+		{ID: ruleCollision, Text: "an object of a bundle that somebody else makes",
+			Help: "OLM v1 takes over no object: neither that of another ClusterExtension nor one that is applied from " +
+				"Git. Source: operator-controller, docs/concepts/single-owner-objects.md, " +
+				"internal/operator-controller/applier/boxcutter.go."},
+		{ID: ruleIgnoredField, Text: "a field that nobody reads",
+			Help: "OLM reads no spec.config.selector of a Subscription (operator-lifecycle-manager#1298)."},
 		{ID: ruleUpdateUnknown, Text: "an update of a catalog that is not judged",
 			Help: "The bundle cannot be read, or not all of it. OLM may refuse the update, or the operator may fail."},
 		{ID: ruleUnreadable, Text: "a file is not readable",

@@ -81,3 +81,56 @@ func (c *cluster) disabled(name, namespace string) *manifest.Object {
 	}
 	return c.hub.object
 }
+
+// findUnknown finds the CatalogSources without known content: those of the tree, those that the distribution has
+// without Git, and those that Subscriptions name where nobody says which ones there are.
+func (r *resolution) findUnknown() {
+	if r.catalogs.Others != nil {
+		return
+	}
+	partial := r.catalogs.Partial || len(r.catalogs.Sources) == 0
+	list := slices.Clone(r.declared)
+	if r.openShift {
+		for _, name := range olm.DefaultCatalogSources {
+			list = append(list, resolve.Source{Name: name, Namespace: olm.NamespaceMarketplace})
+		}
+	}
+	for _, s := range r.cluster.subs {
+		if partial || olm.IsDefaultCatalogSource(s.sourceNamespace, s.source) {
+			list = append(list, resolve.Source{Name: s.source, Namespace: s.sourceNamespace})
+		}
+	}
+	for _, s := range list {
+		if r.source(s.Name, s.Namespace) < 0 && r.disabled(s.Name, s.Namespace) == nil &&
+			!slices.ContainsFunc(r.hidden, s.Same) {
+			r.hidden = append(r.hidden, s)
+		}
+	}
+}
+
+// unknown returns why nothing is known about the catalog of a Subscription, or "".
+func (r *resolution) unknown(s *subscription) string {
+	content, i := r.catalogs.Others, r.source(s.source, s.sourceNamespace)
+	if i >= 0 {
+		content = r.catalogs.Sources[i].Catalog
+	}
+	if content != nil {
+		if err := content.Missing(s.pkg); err != nil {
+			return fmt.Sprintf("a release of package %s cannot be read: %v", s.pkg, err)
+		}
+	}
+	switch {
+	case content != nil, i >= 0,
+		r.disabled(s.source, s.sourceNamespace) != nil:
+		return ""
+	case len(r.catalogs.Sources) == 0:
+		return "there is no catalog"
+	case slices.ContainsFunc(r.hidden, resolve.Source{Name: s.source, Namespace: s.sourceNamespace}.Same):
+		return fmt.Sprintf("the content of CatalogSource %s/%s is not known", s.sourceNamespace, s.source)
+	}
+	return ""
+}
+
+func (r *resolution) source(name, namespace string) int {
+	return slices.IndexFunc(r.catalogs.Sources, resolve.Source{Name: name, Namespace: namespace}.Same)
+}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -33,16 +34,24 @@ func (c *cluster) addSubscription(p ordered) *manifest.Error {
 		}
 	}
 	c.subs = append(c.subs, s)
+	// operator-lifecycle-manager#1298: the type has it, nothing in pkg reads it
+	if p.Has("spec", "config", "selector") {
+		c.note(ruleIgnoredField, findings.Note, p.Object, "spec.config.selector",
+			"OLM does not read the selector: the rest of the config applies to every Deployment of the operator", "")
+	}
 	return nil
 }
 
-// ofSubscription returns the CSV of a Subscription, if it is one of these: the one that its spec or status names, one
-// with OLM's label for the package, or one with the name of the package.
+// ofSubscription returns the CSV of a Subscription, if it is one of these: the one that its status names, or one without
+// a cluster's status that its spec names, that has OLM's label for the package, or the name of the package.
 func (s *subscription) ofSubscription(csvs []*csv) *csv {
 	label := olm.Group + "/" + s.pkg + "." + s.Namespace
 	for _, named := range []func(*csv) bool{
 		func(v *csv) bool { return v.name == s.installed },
 		func(v *csv) bool {
+			if v.observed {
+				return false
+			}
 			labels, _ := v.Get("metadata", "labels")
 			set, _ := labels.(map[string]any)
 			_, labelled := set[label]

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -60,19 +61,11 @@ func (c *cluster) judgeTarget(ctx context.Context, o Options, objects []*manifes
 			return nil, err
 		}
 	}
-	list, unknown := Extensions(objects, o.Catalogs)
-	for _, e := range list {
-		err := t.planned(ctx, e.Object, Operator{Namespace: e.Namespace, Name: e.Name, Form: fit.OLMv1}, e.Choice)
-		if err != nil {
-			return nil, err
-		}
+	for _, e := range c.extensions {
+		t.extension(e)
 	}
-	for i, u := range slices.Concat(c.unknown, unknown) {
-		row := Operator{Namespace: u.Object.Namespace, Name: u.Object.Name, Form: t.form}
-		if i >= len(c.unknown) {
-			row.Form = fit.OLMv1
-		}
-		t.unknown(u.Object, row, u.Why)
+	for _, u := range c.unknown {
+		t.unknown(u.Object, Operator{Namespace: u.Object.Namespace, Name: u.Object.Name, Form: t.form}, u.Why)
 	}
 	c.findings = append(c.findings, fits.Objects(objects, o.Target)...)
 	return t.list, nil
@@ -106,29 +99,44 @@ func (t *target) installed(v *csv) {
 
 // planned judges an operator that OLM installs. Without its bundle, what the catalog says of it is judged.
 func (t *target) planned(ctx context.Context, at *manifest.Object, row Operator, choice catalog.Choice) error {
-	options := catalog.Options{Metadata: true}
-	if t.options.Source != nil {
-		options.Source = *t.options.Source
-	}
-	operator, partial, err := opened(ctx, choice, options)
-	if err != nil && ctx.Err() == nil {
-		why := err
-		options.Source.Offline = true
-		if operator, _, err = opened(ctx, choice, options); err != nil {
-			t.unknown(at, row, why.Error())
-			return nil //nolint:nilerr // the row says so
-		}
-		partial = why.Error()
-	}
-	if ctx.Err() != nil {
+	operator, partial, err := openedOr(ctx, choice, t.options)
+	switch {
+	case ctx.Err() != nil:
 		return ctx.Err()
+	case err != nil:
+		t.unknown(at, row, err.Error())
+	default:
+		t.place(at, row, operator, partial)
 	}
+	return nil
+}
+
+// place judges an operator that is not in the tree. partial is why only what its catalog says is known.
+func (t *target) place(at *manifest.Object, row Operator, operator fit.Operator, partial string) {
 	if row.Partly = partial != ""; row.Partly {
 		t.note(ruleFitUnknown, findings.Warning, at, "", fmt.Sprintf("%s: only what the catalog says of it is judged: "+
 			"%s", row.Name, text.OneLine(partial)), "")
 	}
 	t.judge(at, row, operator, true)
-	return nil
+}
+
+// extension judges what OLM v1 installs for a ClusterExtension.
+func (t *target) extension(e *PlayedExtension) {
+	row := Operator{Name: cmp.Or(e.Bundle, e.Name), Form: fit.OLMv1, File: e.File, Line: e.Line}
+	if e.extension != nil {
+		row.Namespace = e.extension.Namespace
+	}
+	if e.Refused != "" && !e.unfit {
+		row.Blocks = []string{ruleExtension}
+	}
+	switch {
+	case e.operator != nil:
+		t.place(e.object, row, *e.operator, e.partial)
+	case e.Refused != "":
+		t.list = append(t.list, row)
+	default:
+		t.unknown(e.object, row, e.Unknown)
+	}
 }
 
 // opened returns what a catalog has of an operator, and why that is not all.

@@ -17,21 +17,24 @@ import (
 	"github.com/olmgen/olmgen/permissions"
 )
 
-// installPlan is what one InstallPlan of OLM replaces.
+// installPlan is what one InstallPlan of OLM installs.
 type installPlan struct {
 	namespace string
 	updates   []update
+	first     []update // operators that are new in the namespace
 }
 
-// update is an operator that a catalog replaces by a newer release.
+// update is an operator that a catalog installs, or replaces by a newer release.
 type update struct {
 	from, to catalog.Choice // from has no Bundle if the catalog does not have it
-	replaced string         // the name of the ClusterServiceVersion
+	replaced string         // the name of the ClusterServiceVersion; empty if there is none
 	catalog  string         // NAMESPACE/NAME of the CatalogSource
 	sub      *subscription
+
+	dependency bool // the Subscription is that of another operator
 }
 
-// updates returns what the steps of the resolver replace.
+// updates returns what the steps of the resolver install and replace.
 func (r *resolution) updates(state *resolve.State, steps []resolve.Step) (out []installPlan) {
 	installed := map[string]bool{}
 	for _, v := range state.CSVs {
@@ -42,16 +45,20 @@ func (r *resolution) updates(state *resolve.State, steps []resolve.Step) (out []
 		plan := installPlan{namespace: state.Namespace}
 		for i := range step.CSVs {
 			p := &step.CSVs[i]
-			if !installed[p.Replaces] || p.Replaces == p.Name || installed[p.Name] {
-				continue
-			}
 			to := chosen(state, p)
-			owner, _ := asking(p.Name)
-			plan.updates = append(plan.updates, update{replaced: p.Replaces, to: to, sub: owner,
-				from:    catalog.Choice{Package: to.Package, Bundle: to.Package.Bundle(p.Replaces)},
-				catalog: p.SourceNamespace + "/" + p.Source})
+			owner, dependency := asking(p.Name)
+			one := update{to: to, sub: owner, dependency: dependency, catalog: p.SourceNamespace + "/" + p.Source}
+			switch {
+			case installed[p.Name]:
+			case installed[p.Replaces] && p.Replaces != p.Name:
+				one.replaced = p.Replaces
+				one.from = catalog.Choice{Package: to.Package, Bundle: to.Package.Bundle(p.Replaces)}
+				plan.updates = append(plan.updates, one)
+			case !r.has(state, p):
+				plan.first = append(plan.first, one)
+			}
 		}
-		if len(plan.updates) > 0 {
+		if len(plan.updates)+len(plan.first) > 0 {
 			out = append(out, plan)
 		}
 		for _, p := range step.CSVs {
@@ -64,8 +71,8 @@ func (r *resolution) updates(state *resolve.State, steps []resolve.Step) (out []
 	return out
 }
 
-// judgeUpdates reports what keeps OLM from the updates that the catalogs offer. In a namespace where an InstallPlan
-// fails, or is not known, OLM gets no further. objects are those of the tree.
+// judgeUpdates reports what keeps OLM from what the catalogs offer. In a namespace where an InstallPlan fails, or is not
+// known, OLM gets no further. objects are those of the tree.
 func (c *cluster) judgeUpdates(ctx context.Context, o Options, objects []*manifest.Object) error {
 	if o.Source == nil {
 		return nil
@@ -96,6 +103,8 @@ type updating struct {
 	operators []upgrade.Operator // of the cluster
 	tree      map[string]bool    // the files of the tree
 	stopped   bool
+
+	opened map[string]*upgrade.Operator // the releases of an InstallPlan, by name
 }
 
 func (c *cluster) updating(namespace string, o Options, objects []*manifest.Object) *updating {
@@ -118,7 +127,18 @@ func (c *cluster) updating(namespace string, o Options, objects []*manifest.Obje
 
 // judge reports what OLM does with an InstallPlan.
 func (u *updating) judge(ctx context.Context, plan installPlan) error {
-	up := upgrade.Upgrade{Old: slices.Clone(u.objects), Others: u.operators, Cluster: u.objects, PathKnown: true,
+	u.opened = map[string]*upgrade.Operator{}
+	if len(plan.updates) > 0 {
+		if err := u.judgeReplaced(ctx, plan); err != nil {
+			return err
+		}
+	}
+	return u.play(ctx, plan)
+}
+
+// judgeReplaced reports what OLM does with the operators that an InstallPlan replaces.
+func (u *updating) judgeReplaced(ctx context.Context, plan installPlan) error {
+	up := upgrade.Upgrade{Old: slices.Clone(u.objects), Others: u.operators, Cluster: u.objects, Played: true, PathKnown: true,
 		Checker: u.options.Checker}
 	var shipped []*manifest.Object
 	by := map[string]update{}
@@ -136,6 +156,7 @@ func (u *updating) judge(ctx context.Context, plan installPlan) error {
 		shipped = append(shipped, now.Bundle...)
 		up.Pairs = append(up.Pairs, upgrade.Pair{Old: old, New: now})
 		by[now.Name] = one
+		u.opened[now.Name] = now
 	}
 	up.New = slices.Concat(up.Old, shipped)
 	found, err := u.ask(ctx, up, plan)
@@ -172,18 +193,25 @@ func (u *updating) ask(ctx context.Context, up upgrade.Upgrade, plan installPlan
 
 // open returns a release of an operator as its catalog or its image has it.
 func (u *updating) open(ctx context.Context, one update, choice catalog.Choice) (*upgrade.Operator, error) {
+	operator, partial, err := u.release(ctx, one, choice)
+	if partial {
+		u.noteUpdate(one, fmt.Sprintf("of %s, only what the catalog says of it is judged: its objects are not in the "+
+			"catalog, and its image is not fetched", operator.Name), "")
+	}
+	return operator, err
+}
+
+// release is open without a finding. partial says that only the catalog is read.
+func (u *updating) release(ctx context.Context, one update, choice catalog.Choice) (_ *upgrade.Operator, partial bool,
+	err error) {
 	opened, err := choice.Open(ctx, catalog.Options{Source: *u.options.Source, Metadata: true})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer opened.Close()
-	b, err := bundle.Read(opened.FS, bundle.ReadOptions{Labels: opened.Labels, Partial: opened.Metadata})
+	b, err := bundle.Read(opened.FS, bundle.ReadOptions{Labels: opened.Labels, Partial: opened.Metadata, Refused: true})
 	if err != nil {
-		return nil, err
-	}
-	if opened.Metadata {
-		u.noteUpdate(one, fmt.Sprintf("of %s, only what the catalog says of it is judged: its objects are not in the "+
-			"catalog, and its image is not fetched", b.CSV.Name), "")
+		return nil, false, err
 	}
 	at := func(o *manifest.Object) *manifest.Object {
 		moved := *o
@@ -196,7 +224,7 @@ func (u *updating) open(ctx context.Context, one update, choice catalog.Choice) 
 		operator.Bundle = append(operator.Bundle, at(o))
 	}
 	u.setMode(operator)
-	return operator, nil
+	return operator, opened.Metadata, nil
 }
 
 // setMode sets the install mode that the OperatorGroup asks for.

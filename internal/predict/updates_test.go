@@ -170,7 +170,8 @@ func TestUpdates(t *testing.T) {
 		"nobody judges custom resources": {tree: base + one.definition() + boat, catalog: []release{one,
 			with(strict, func(r *release) { r.selector = "blue" })}, nobody: true,
 			want: "error immutable-field boats.v2.0.0 has another selector for Deployment boats, which the API server " +
-				"refuses: it fails with InstallComponentFailed until the Deployment is deleted"},
+				"refuses: it fails with InstallComponentFailed until the Deployment is deleted\n" +
+				"note not-looked-at not looked at: whether existing objects fit CRD boats.x.io: custom resources need a Checker"},
 		"a stored version goes": {tree: live(with(one, func(r *release) { r.crd = "v0 integer,v1 integer" }), "v0, v1"),
 			catalog: []release{one, two}, want: "error stored-version boats.v2.0.0 drops v0 of CRD boats.x.io, which " +
 				"status.storedVersions has: the InstallPlan fails (risk of data loss)"},

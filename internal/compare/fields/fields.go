@@ -11,6 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -35,6 +36,9 @@ const OrderOf = " order"
 // WithoutNoise returns the fields of a decoded object that are neither its identity nor noise.
 func WithoutNoise(o *manifest.Object, value map[string]any) Values {
 	w := walker{out: Values{}, noise: noiseOf(o), ordered: !builtin(o.Group())}
+	if !w.ordered {
+		w.filled = normalize.Filled(value)
+	}
 	for key, item := range value {
 		if key != "kind" {
 			w.field(spot{}.key(key), item)
@@ -55,6 +59,7 @@ type walker struct {
 	out     Values
 	noise   map[string][]Noise // by generic path: list items are all []
 	ordered bool               // every list has an order
+	filled  map[string]bool    // with values that the API server fills in, by path with indexes
 }
 
 // noiseOf returns the noise of the kind of an object by path.
@@ -146,7 +151,7 @@ func (w *walker) leaf(s spot, v Value) bool {
 		text = `""`
 	}
 	v.At = s.at
-	if w.dropped(s, text) {
+	if w.filled[s.at] || w.dropped(s, text) {
 		if v.Default = v.Text != "" && text != "{}"; v.Default {
 			w.out[s.path] = v
 		}
@@ -233,6 +238,20 @@ func Parent(path string) string {
 	return path[:max(0, strings.LastIndexAny(path, ".["))]
 }
 
+// hasList reports whether the list of an item has other items here: then it is not the one that the API server fills in.
+func (v Values) hasList(item string) bool {
+	at := strings.LastIndexByte(item, '[')
+	if at < 0 || !strings.HasSuffix(item, "]") {
+		return false
+	}
+	for k := range v {
+		if strings.HasPrefix(k, item[:at+1]) {
+			return true
+		}
+	}
+	return false
+}
+
 // Differences returns the fields that differ, in the order of their paths. An order is no difference of its own where
 // the items differ, and neither is a field that is empty on one side and has fields below it on the other.
 func Differences(old, now Values) []Difference {
@@ -243,7 +262,9 @@ func Differences(old, now Values) []Difference {
 		d := Difference{Path: k}
 		d.Old, d.Had = old[k]
 		d.New, d.Has = now[k]
-		if d.Had && d.Has && d.Old.equal(d.New) || (!d.Had || d.Old.Default) && (!d.Has || d.New.Default) {
+		silent := (!d.Had || d.Old.Default) && (!d.Has || d.New.Default) && !(d.Had && now.hasList(k)) &&
+			!(d.Has && old.hasList(k))
+		if d.Had && d.Has && d.Old.equal(d.New) || silent {
 			continue
 		}
 		out = append(out, d)

@@ -37,7 +37,8 @@ func (w *walker) list(s spot, list []any) {
 		}
 		at := s.item(key, i)
 		_, isText := item.(string)
-		w.out[at.path] = Value{Number: !isMap && !isText, At: at.at} // it is there, whatever else it has
+		// it is there, whatever else it has
+		w.out[at.path] = Value{Number: !isMap && !isText, At: at.at, Default: !isMap && w.filled[s.at]}
 		switch {
 		case isMap && wholes[name]:
 			w.out[at.path] = Value{Text: Text(m), At: at.at}

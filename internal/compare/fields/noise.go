@@ -15,27 +15,18 @@ type Noise struct {
 	Reason string
 }
 
-// The kinds with defaults of their own.
-var (
-	webhooks = []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
-	scaled   = []string{"Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"}
-	rolled   = []string{"Deployment", "StatefulSet", "DaemonSet"}
-	crd      = []string{"CustomResourceDefinition"}
-	csv      = []string{"ClusterServiceVersion"}
-)
+var csv = []string{"ClusterServiceVersion"}
 
 // Sources of facts.
 const (
-	server   = "the API server fills it in (Kubernetes: pkg/apis/core/v1/defaults.go)"
-	apps     = "the API server fills it in (Kubernetes: pkg/apis/apps/v1/defaults.go)"
-	batch    = "the API server fills it in (Kubernetes: pkg/apis/batch/v1/defaults.go)"
-	admitted = "the API server fills it in (Kubernetes: pkg/apis/admissionregistration/v1/defaults.go)"
-	written  = "the API server writes it (Kubernetes: pkg/apis/meta/v1, ObjectMeta)"
-	missing  = "it means the same as a missing field (Kubernetes: staging/src/k8s.io/api/core/v1/types.go)"
-	owned    = "OLM writes it with every release (OLM: pkg/lib/ownerutil/util.go)"
+	server  = "the API server fills it in (Kubernetes: pkg/apis/core/v1/defaults.go)"
+	written = "the API server writes it (Kubernetes: pkg/apis/meta/v1, ObjectMeta)"
+	missing = "it means the same as a missing field (Kubernetes: staging/src/k8s.io/api/core/v1/types.go)"
+	owned   = "OLM writes it with every release (OLM: pkg/lib/ownerutil/util.go)"
 )
 
-// All is the noise: whoever adds an entry says why nobody has to know. TestNoise has a case for each.
+// All is the noise beside what the API server fills in, which normalize.Filled knows: whoever adds an entry says why
+// nobody has to know. TestNoise has a case for each.
 var All = []Noise{
 	{Path: "status", Reason: "controllers write it"},
 	{Path: "metadata", Keys: []string{"creationTimestamp", "uid", "resourceVersion", "generation", "managedFields",
@@ -63,77 +54,15 @@ var All = []Noise{
 	{Path: "pod:spec.initContainers[].env[OPERATOR_CONDITION_NAME]", Reason: "OLM writes the name of the " +
 		"ClusterServiceVersion there (OLM: pkg/controller/operators/olm/overrides/inject/inject.go)"},
 
-	{Path: "pod:spec.dnsPolicy", Value: "ClusterFirst", Reason: server},
-	{Path: "pod:spec.restartPolicy", Value: "Always", Reason: server},
-	{Path: "pod:spec.schedulerName", Value: "default-scheduler", Reason: server},
-	{Path: "pod:spec.terminationGracePeriodSeconds", Value: "30", Reason: server},
-	{Path: "pod:spec.enableServiceLinks", Value: "true", Reason: server},
-	{Path: "pod:spec.securityContext", Value: "{}", Reason: server},
-	{Path: "pod:spec", Keys: []string{"hostNetwork", "hostPID", "hostIPC"}, Value: "false", Reason: missing},
 	{Path: "pod:spec", Keys: []string{"affinity", "nodeSelector"}, Value: "{}", Reason: missing},
-	{Path: "pod:CONTAINERS.terminationMessagePath", Value: "/dev/termination-log", Reason: server},
-	{Path: "pod:CONTAINERS.terminationMessagePolicy", Value: "File", Reason: server},
-	{Path: "pod:CONTAINERS.ports[].protocol", Value: "TCP", Reason: server},
-	{Path: "pod:CONTAINERS.env[].value", Value: `""`, Reason: missing},
-	{Path: "pod:CONTAINERS.env[].valueFrom.fieldRef.apiVersion", Value: "v1", Reason: server},
 	{Path: "pod:CONTAINERS.securityContext", Keys: []string{"privileged", "readOnlyRootFilesystem"}, Value: "false",
 		Reason: missing},
 	{Path: "pod:CONTAINERS", Keys: []string{"securityContext", "resources"}, Value: "{}", Reason: missing},
-	{Path: "pod:CONTAINERS", Keys: []string{"stdin", "stdinOnce", "tty"}, Value: "false", Reason: missing},
-	{Path: "pod:CONTAINERS.volumeMounts[].readOnly", Value: "false", Reason: missing},
-	{Path: "pod:PROBES.timeoutSeconds", Value: "1", Reason: server},
-	{Path: "pod:PROBES.periodSeconds", Value: "10", Reason: server},
-	{Path: "pod:PROBES.successThreshold", Value: "1", Reason: server},
-	{Path: "pod:PROBES.failureThreshold", Value: "3", Reason: server},
-	{Path: "pod:PROBES.initialDelaySeconds", Value: "0", Reason: missing},
-	{Path: "pod:PROBES.httpGet.scheme", Value: "HTTP", Reason: server},
-	{Path: "pod:PROBES.httpGet.path", Value: "/", Reason: server},
-	{Path: "pod:spec.volumes[].secret.defaultMode", Value: "420", Reason: server},
-	{Path: "pod:spec.volumes[].configMap.defaultMode", Value: "420", Reason: server},
-	{Path: "pod:spec.volumes[].projected.defaultMode", Value: "420", Reason: server},
-	{Path: "pod:spec.volumes[].downwardAPI.defaultMode", Value: "420", Reason: server},
-	{Path: "pod:spec.volumes[].hostPath.type", Value: `""`, Reason: server},
-	{Path: "pod:spec.volumes[].projected.sources[].serviceAccountToken.expirationSeconds", Value: "3600",
-		Reason: server},
-
-	{Kinds: scaled, Path: "spec.replicas", Value: "1", Reason: apps},
-	{Kinds: rolled, Path: "spec.revisionHistoryLimit", Value: "10", Reason: apps},
-	{Kinds: []string{"Deployment"}, Path: "spec.progressDeadlineSeconds", Value: "600", Reason: apps},
-	{Kinds: []string{"Deployment"}, Path: "spec.strategy", Value: "{}", Reason: apps},
-	{Kinds: []string{"Deployment"}, Path: "spec.strategy.type", Value: "RollingUpdate", Reason: apps},
-	{Kinds: []string{"Deployment"}, Path: "spec.strategy.rollingUpdate", Keys: []string{"maxSurge",
-		"maxUnavailable"}, Value: "25%", Reason: apps},
-	{Kinds: []string{"Deployment"}, Path: "spec.strategy.rollingUpdate", Value: "{}", Reason: apps},
-	{Kinds: []string{"StatefulSet", "DaemonSet"}, Path: "spec.updateStrategy.type", Value: "RollingUpdate",
-		Reason: apps},
-	{Kinds: []string{"StatefulSet"}, Path: "spec.podManagementPolicy", Value: "OrderedReady", Reason: apps},
-	{Kinds: []string{"Job"}, Path: "spec.backoffLimit", Value: "6", Reason: batch},
-	{Kinds: []string{"CronJob"}, Path: "spec.concurrencyPolicy", Value: "Allow", Reason: batch},
-	{Kinds: []string{"CronJob", "Job"}, Path: "spec.suspend", Value: "false", Reason: batch},
-
-	{Kinds: []string{"Service"}, Path: "spec.type", Value: "ClusterIP", Reason: server},
-	{Kinds: []string{"Service"}, Path: "spec.sessionAffinity", Value: "None", Reason: server},
-	{Kinds: []string{"Service"}, Path: "spec.ports[].protocol", Value: "TCP", Reason: server},
-	{Kinds: []string{"Service"}, Path: "spec.clusterIP", Value: `""`, Reason: server},
-	{Kinds: []string{"Service"}, Path: "spec.internalTrafficPolicy", Value: "Cluster", Reason: server},
-	{Kinds: []string{"Secret"}, Path: "type", Value: "Opaque", Reason: server},
 	{Kinds: []string{"Namespace"}, Path: "metadata.labels", Keys: []string{"kubernetes.io/metadata.name"},
 		Reason: server},
 	{Kinds: []string{"ConfigMap"}, Path: "data", Value: "{}", Reason: server},
-
-	{Kinds: webhooks, Path: "webhooks[].failurePolicy", Value: "Fail", Reason: admitted},
-	{Kinds: webhooks, Path: "webhooks[].matchPolicy", Value: "Equivalent", Reason: admitted},
-	{Kinds: webhooks, Path: "webhooks[].timeoutSeconds", Value: "10", Reason: admitted},
-	{Kinds: webhooks, Path: "webhooks[].reinvocationPolicy", Value: "Never", Reason: admitted},
-	{Kinds: webhooks, Path: "webhooks[]", Keys: []string{"namespaceSelector", "objectSelector"}, Value: "{}",
-		Reason: admitted},
-	{Kinds: webhooks, Path: "webhooks[].clientConfig.service.port", Value: "443", Reason: admitted},
-	{Kinds: crd, Path: "spec.conversion.webhook.clientConfig.service.port", Value: "443",
-		Reason: "the API server fills it in (apiextensions-apiserver: pkg/apis/apiextensions/v1/defaults.go)"},
 	{Kinds: csv, Path: "spec", Keys: []string{"apiservicedefinitions", "customresourcedefinitions", "provider"},
 		Value: "{}", Reason: "the types always print it (api: pkg/operators/v1alpha1/clusterserviceversion_types.go)"},
-	{Kinds: csv, Path: "spec.webhookdefinitions[].containerPort", Value: "443",
-		Reason: "the CRD fills it in (api: crds/operators.coreos.com_clusterserviceversions.yaml)"},
 	{Kinds: csv, Path: "spec", Keys: []string{"maturity", "minKubeVersion", "replaces"}, Value: `""`,
 		Reason: "it means the same as a missing field (api: pkg/operators/v1alpha1/clusterserviceversion_types.go)"},
 

@@ -113,7 +113,7 @@ func Declare(s *State, o Options) ([]byte, error) {
 	v.OLMVersion, v.OpenShiftVersion = s.releases(o.To)
 	v.WithoutNamespaces = o.To == generate.ProfileSubscription &&
 		slices.ContainsFunc(s.Groups, func(g *Group) bool {
-			return len(g.Operators) > 0 && !generate.HasGlobalGroup(g.Namespace)
+			return len(g.Operators) > 0 && !olm.HasGlobalGroup(g.Namespace)
 		})
 	for _, op := range s.All() {
 		d.names[op.Package]++

@@ -7,6 +7,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // plans finds the images of bundles, and earlier versions, in the InstallPlans.
@@ -52,10 +53,9 @@ func (g *Group) bundle(lookup v1alpha1.BundleLookup, plan *dump.Object) {
 
 // earlier notes CSVs of the same name that a plan had installed and that are gone. OLM leaves objects of theirs behind.
 func (o *Operator) earlier(plan *v1alpha1.InstallPlan, s *State) {
-	base, _, _ := strings.Cut(o.CSV.Name, ".")
+	base := olm.BaseName(o.CSV.Name, "")
 	for _, name := range plan.Spec.ClusterServiceVersionNames {
-		prefix, _, _ := strings.Cut(name, ".")
-		if prefix == base && s.Dump.Get("ClusterServiceVersion", plan.Namespace, name) == nil {
+		if olm.BaseName(name, "") == base && s.Dump.Get("ClusterServiceVersion", plan.Namespace, name) == nil {
 			o.Earlier = append(o.Earlier, name)
 		}
 	}

@@ -166,12 +166,8 @@ func (v *verifier) crd(o *dump.Object) (reason string, live bool) {
 
 // sameOperator reports whether a CSV is one of an operator, of any version.
 func sameOperator(csv string, op *Operator) bool {
-	if csv == op.CSV.Name || slices.Contains(op.Earlier, csv) {
-		return true
-	}
-	base, _, found := strings.Cut(csv, ".")
-	own, _, _ := strings.Cut(op.CSV.Name, ".")
-	return found && base == own
+	return csv == op.CSV.Name || slices.Contains(op.Earlier, csv) ||
+		olm.BaseName(csv, "") == olm.BaseName(op.CSV.Name, "")
 }
 
 // byChance is the reason of an object that OLM makes or not, and on which no right depends.

@@ -266,8 +266,7 @@ func (s *State) packageOf(o *Operator) string {
 			return name
 		}
 	}
-	name, _, _ := strings.Cut(o.CSV.Name, ".")
-	return name
+	return olm.BaseName(o.CSV.Name, "")
 }
 
 // properties returns the properties of an operator; none if the annotation is not readable.

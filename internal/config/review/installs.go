@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/predict"
@@ -30,6 +31,10 @@ type TreeOptions struct {
 	Namespace string           // of objects that name none
 	Catalogs  predict.Catalogs // what Subscriptions install from
 	Source    source.Options   // how bundles are fetched that a catalog only names
+
+	Checker crs.Checker        // for the custom resources of the cluster; may be nil
+	Cluster []*manifest.Object // what is in the cluster beside the tree
+	Over    *Subject           // the older state of the tree, whose outcome this one is played on; nil for an empty cluster
 }
 
 // FromObjectsOf returns the objects of a tree as a Subject, with those that its OperatorPolicies make and without what
@@ -57,14 +62,19 @@ func FromTree(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error
 	if err != nil {
 		return nil, err
 	}
-	installed, unknown, err := Installs(ctx, t, o)
+	plan, unknown, err := s.play(ctx, t, o)
+	if err != nil {
+		return nil, err
+	}
+	installed, more, err := renderAll(ctx, plan, o)
 	if err != nil {
 		return nil, err
 	}
 	s.parts = installed
-	for _, u := range unknown {
+	for _, u := range slices.Concat(unknown, more) {
 		s.unknown(u)
 	}
+	s.outcome.leaves(plan, installed)
 	return s.assembled(nil), nil
 }
 
@@ -75,6 +85,7 @@ type Installed struct {
 	Rendered *config.Rendered // what OLM makes of it
 	Subject  *Subject
 
+	plan Planned
 	note string
 }
 
@@ -83,6 +94,15 @@ type Installed struct {
 // cannot be read, and those of ctx.
 func Installs(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Installed, unknown []Unknown, err error) {
 	plan, unknown, err := Plan(ctx, t, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, more, err := renderAll(ctx, plan, o)
+	return list, append(unknown, more...), err
+}
+
+// renderAll renders what OLM installs. The error is that of ctx.
+func renderAll(ctx context.Context, plan []Planned, o TreeOptions) (list []Installed, unknown []Unknown, err error) {
 	for _, p := range plan {
 		installed, err := p.Render(ctx, o.Source)
 		if ctx.Err() != nil {
@@ -94,7 +114,7 @@ func Installs(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Installe
 		}
 		list = append(list, *installed)
 	}
-	return list, unknown, err
+	return list, unknown, nil
 }
 
 // Plan returns which operators OLM installs for the objects of a tree, and the objects whose operator is unknown. It
@@ -107,6 +127,12 @@ func Plan(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Planned, unk
 	if err != nil {
 		return nil, nil, err
 	}
+	list, unknown = planOf(predicted, t, o)
+	return list, unknown, nil
+}
+
+// planOf returns which operators OLM installs by what is predicted of a tree.
+func planOf(predicted *predict.Report, t *tree.Tree, o TreeOptions) (list []Planned, unknown []Unknown) {
 	for _, i := range predicted.Installs {
 		list = append(list, ofSubscription(i))
 	}
@@ -117,7 +143,7 @@ func Plan(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Planned, unk
 	for _, u := range slices.Concat(predicted.Unknown, nobody) {
 		unknown = append(unknown, Unknown{Object: u.Object, Why: u.Why})
 	}
-	return list, unknown, nil
+	return list, unknown
 }
 
 // why returns why an operator cannot be rendered, without the place in the RenderConfig that nobody wrote.
@@ -161,6 +187,7 @@ type Planned struct {
 	Account   string // that OLM v1 installs it with, up to version 1.10; may be empty
 
 	dependency bool
+	v1         bool
 	group      map[string]any // of a RenderConfig, without bundles
 	bundle     map[string]any // without source
 	err        error          // why it cannot be rendered
@@ -206,7 +233,7 @@ func ofSubscription(i predict.Install) Planned {
 // ofExtension returns what OLM v1 installs.
 func ofExtension(e predict.Extension) Planned {
 	h := Planned{Object: e.Object, Name: e.Name, Catalog: e.Catalog, Choice: e.Choice,
-		Namespace: e.Namespace, Account: e.Account,
+		Namespace: e.Namespace, Account: e.Account, v1: true,
 		group:  map[string]any{"namespace": e.Namespace},
 		bundle: reviewed(generate.ProfileOLMv1)}
 	if e.WatchNamespace != "" {
@@ -268,7 +295,7 @@ func (h Planned) Render(ctx context.Context, so source.Options) (*Installed, err
 	}
 	ref := cmp.Or(rendered.Opened[0].Ref, h.Name)
 	s.MovePaths(func(_ int, file string) string { return PathIn(ref, file) })
-	return &Installed{Object: h.Object, Name: h.Name, Rendered: rendered, Subject: s, note: h.String()}, nil
+	return &Installed{Object: h.Object, Name: h.Name, Rendered: rendered, Subject: s, plan: h, note: h.String()}, nil
 }
 
 // installSource stands for the bundle that OLM installs.
@@ -295,6 +322,7 @@ func (s *Subject) add(other *Subject) {
 	s.CSVs = append(s.CSVs, other.CSVs...)
 	s.Shipped = append(s.Shipped, other.Shipped...)
 	s.Operators = append(s.Operators, other.Operators...)
+	s.left, s.byOLM = append(s.left, other.left...), s.byOLM || other.byOLM
 	s.opened = append(s.opened, other.opened...)
 	s.locate = func(o *manifest.Object, field string) (string, int) { return permissions.Place(s.CSVs, o, field) }
 }
@@ -309,12 +337,15 @@ func FromShown(rendered, shown *config.Rendered, why error) (*Subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	if shown != rendered {
+	if shown == rendered {
+		s.byOLM = false // an engine applies it, and prunes what is gone
+	} else {
 		asked, err := FromRendered(rendered)
 		if err != nil {
 			return nil, err
 		}
 		asked.CSVs, asked.Operators, asked.Shipped, asked.opened = nil, nil, nil, nil
+		asked.byOLM = false
 		s.add(asked)
 		return s, nil
 	}

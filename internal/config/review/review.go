@@ -3,6 +3,7 @@ package review
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -10,6 +11,11 @@ import (
 
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -23,10 +29,15 @@ type Subject struct {
 
 	Unknown []Unknown // what hands over operators that are not in the subject
 
-	parts  []Installed // what the objects of a tree stand for
-	tree   *Subject    // the same without them
-	opened []*config.Opened
-	locate func(o *manifest.Object, field string) (file string, line int)
+	left    []*manifest.Object // what OLM leaves in the cluster when the next release does not have it
+	byOLM   bool               // OLM v0 installs it
+	waits   bool               // somebody approves what OLM installs
+	outcome *outcome           // of a tree
+	said    []findings.Finding // what the resolver says of it and not of the older one
+	parts   []Installed        // what the objects of a tree stand for
+	tree    *Subject           // the same without them
+	opened  []*config.Opened
+	locate  func(o *manifest.Object, field string) (file string, line int)
 }
 
 // FromRendered returns what a RenderConfig renders to as a Subject.
@@ -51,14 +62,20 @@ func FromRendered(rendered *config.Rendered) (*Subject, error) {
 	if len(rendered.Operators) == 1 {
 		s.Namespace = rendered.Operators[0].Namespace
 	}
+	s.leaves(rendered)
 	s.locate = func(o *manifest.Object, field string) (string, int) { return permissions.Place(s.CSVs, o, field) }
 	return s, nil
 }
 
 // FromObjects returns the objects of a tree as a Subject.
 func FromObjects(objects []*manifest.Object, operator permissions.Operator, namespace string) (*Subject, error) {
+	objects, others := tree.Distinct(objects)
 	s := &Subject{All: objects}
 	s.Operator, s.Namespace, s.Objects = operator, namespace, objects
+	for _, o := range others {
+		s.Notes = append(s.Notes, fmt.Sprintf("%s (%s:%d) differs from an earlier object of the same name, which counts",
+			o.Identity(), o.File, o.Line))
+	}
 	var err error
 	if s.CSVs, err = permissions.InstalledCSVs(objects); err != nil {
 		return nil, err
@@ -95,7 +112,10 @@ func (s *Subject) State(name string) (compare.State, error) {
 // Compare compares two subjects. Their names are those of the report. What is unknown of them is added to o.Unresolved.
 func Compare(ctx context.Context, old, new *Subject, names [2]string, o compare.Options) (*compare.Report, error) {
 	o.Unresolved = append(slices.Clip(o.Unresolved), new.unresolved(old)...)
+	o.Said = new.said
+	o.PathKnown, o.Approval = o.PathKnown || old.played() && new.played(), new.waits
 	old, new = old.assembled(new.Unknown), new.assembled(old.Unknown)
+	new = new.over(old)
 	var states [2]compare.State
 	for i, s := range []*Subject{old, new} {
 		var err error
@@ -119,4 +139,49 @@ func (s *Subject) InstallMode() v1alpha1.InstallModeType {
 		return ""
 	}
 	return s.Operators[0].InstallMode
+}
+
+// leaves notes what OLM leaves in the cluster of what the bundles ship. A CustomResourceDefinition is looked at
+// elsewhere.
+func (s *Subject) leaves(rendered *config.Rendered) {
+	shipped := map[[3]string]bool{}
+	for i, opened := range rendered.Opened {
+		if generate.Profile(rendered.Sources[i].Profile) != generate.ProfileOLM {
+			continue
+		}
+		s.byOLM = true
+		for _, o := range opened.Others {
+			shipped[[3]string{o.Group(), o.Kind, o.Name}] = olm.Leaves(o) && o.Kind != "CustomResourceDefinition"
+		}
+	}
+	for _, o := range s.All {
+		if shipped[[3]string{o.Group(), o.Kind, o.Name}] {
+			s.left = append(s.left, o)
+		}
+	}
+}
+
+// over returns the subject with what OLM leaves of the older one.
+func (s *Subject) over(old *Subject) *Subject {
+	if !s.byOLM || len(old.left) == 0 {
+		return s
+	}
+	own, _ := tree.Distinct(s.All)
+	first, _ := tree.Distinct(slices.Concat(own, old.left))
+	left := first[len(own):]
+	if len(left) == 0 {
+		return s
+	}
+	out := *s
+	out.All, out.Objects = first, slices.Clone(s.Objects)
+	var names []string
+	for _, o := range left {
+		names = append(names, o.Identity())
+		if permissions.Relevant(o.Group(), o.Kind) {
+			out.Objects = append(out.Objects, o)
+		}
+	}
+	out.Notes = append(slices.Clip(s.Notes), fmt.Sprintf("OLM leaves %s of the older release, which the newer one does "+
+		"not ship: %s", text.Count(len(names), "object"), text.FirstOf(10, names)))
+	return &out
 }

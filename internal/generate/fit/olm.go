@@ -209,12 +209,16 @@ func (q *question) webhooks() {
 	}
 }
 
-// kinds reports objects that a release of OLM v1 refuses, and the newest one installs.
+// kinds reports objects that a release of OLM refuses, and the newest one installs.
 func (q *question) kinds() {
-	if q.form != OLMv1 {
-		return
+	var releases []versions.Release
+	switch {
+	case q.form == OLMv1:
+		releases = q.Controllers()
+	case q.form == OLMv0 && q.OLM != nil:
+		releases = append(releases, *q.OLM)
 	}
-	for _, r := range q.Controllers() {
+	for _, r := range releases {
 		for _, o := range q.Shipped {
 			if ok, source := r.Installs(o.Kind); !ok {
 				q.at(o, RuleKinds, Error, "kind", fmt.Sprintf("%s refuses bundles with a %s (%s)", r, o.Kind, source),

@@ -3,10 +3,13 @@ package fit
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -92,4 +95,50 @@ func (o Operator) accounts() (names []string) {
 		}
 	}
 	return names
+}
+
+// finalizers notes accounts that reconcile custom resources and create other objects, and may not update the finalizers
+// of the former. OpenShift's API server refuses an owner reference with blockOwnerDeletion then, which
+// controller-runtime writes (Kubernetes: plugin/pkg/admission/gc/gc_admission.go; OpenShift has its
+// OwnerReferencesPermissionEnforcement on).
+func (q *question) finalizers() {
+	if q.OpenShift == nil {
+		return
+	}
+	for _, account := range q.accounts() {
+		var held []rbacv1.PolicyRule
+		for _, r := range q.held() {
+			if r.account == account {
+				held = append(held, r.PolicyRule)
+			}
+		}
+		if !slices.ContainsFunc(held, createsOwned) {
+			continue
+		}
+		var names []string
+		for _, crd := range q.CSV.Spec.CustomResourceDefinitions.Owned {
+			plural, group, _ := strings.Cut(crd.Name, ".")
+			may := func(verb, resource string) bool {
+				return rbac.Covers(held, rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{group},
+					Resources: []string{resource}})
+			}
+			if may("watch", plural) && (may("update", plural+"/status") || may("patch", plural+"/status")) &&
+				!may("update", plural+"/finalizers") {
+				names = append(names, plural+"/finalizers")
+			}
+		}
+		if len(names) > 0 {
+			q.add(RuleFinalizers, Note, "spec.install.spec", fmt.Sprintf("account %s may not update %s: %s refuses "+
+				"objects that it creates with an owner reference that blocks deletion", account,
+				text.FirstOf(5, names), q.OpenShift), "")
+		}
+	}
+}
+
+// createsOwned reports whether a rule lets an account create objects that custom resources own, as Deployments are.
+func createsOwned(r rbacv1.PolicyRule) bool {
+	return rbac.Has(r.Verbs, "create") && slices.ContainsFunc(r.Resources, func(resource string) bool {
+		return slices.Contains([]string{"deployments", "statefulsets", "daemonsets", "jobs", "cronjobs", "pods", "services",
+			"serviceaccounts", "persistentvolumeclaims", "secrets"}, resource)
+	})
 }

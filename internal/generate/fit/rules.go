@@ -18,6 +18,7 @@ const (
 	RuleAsked        = Prefix + "api-removed-in-rules"
 	RuleSize         = Prefix + "object-size"
 	RulePhases       = Prefix + "phases"
+	RuleFinalizers   = Prefix + "finalizers"
 	RuleRenderer     = Prefix + "renderer"
 )
 
@@ -38,9 +39,10 @@ func Rules() []Rule {
 		{ID: RuleModes,
 			Text: "an operator that does not watch all namespaces: OLM v1 refuses it, or needs a feature gate",
 			Help: ofController + "internal/operator-controller/applier/provider.go, features/features.go."},
-		{ID: RuleKinds, Text: "an operator with objects of a kind that a release of OLM v1 does not install",
-			Help: "Source: operator-framework/operator-registry, pkg/lib/bundle/supported_resources.go, in the " +
-				"version of go.mod of operator-controller."},
+		{ID: RuleKinds, Text: "an operator with objects of a kind that a release of OLM does not install",
+			Help: "The InstallPlan of OLM v0 fails, and OLM v1 installs nothing. Source: OLM, " +
+				"pkg/controller/operators/catalog/supportedresources.go; operator-framework/operator-registry, " +
+				"pkg/lib/bundle/supported_resources.go, in the version of go.mod of operator-controller."},
 		{ID: RuleOpenShift, Text: "olm.maxOpenShiftVersion is below the release of OpenShift",
 			Help: "It holds back the upgrade of the cluster to that release. " +
 				"Source: OLM, pkg/controller/operators/openshift/helpers.go."},
@@ -55,6 +57,9 @@ func Rules() []Rule {
 		{ID: RuleConditions, Text: "an operator with rights on OperatorConditions, which only OLM v0 makes",
 			Help: "By them an operator holds back its own upgrade. " +
 				"Source: OLM, pkg/controller/operators/olm/operatorconditions.go."},
+		{ID: RuleFinalizers, Text: "an account that may not update the finalizers of what owns the objects that it creates",
+			Help: "OpenShift enforces it for owner references with blockOwnerDeletion, which controller-runtime writes. " +
+				"Source: Kubernetes, plugin/pkg/admission/gc/gc_admission.go."},
 		{ID: RulePhases, Text: "more objects in a phase than OLM v1 takes with its feature gate BoxcutterRuntime",
 			Help: ofController + "api/v1/clusterobjectset_types.go, internal/operator-controller/applier/phase.go."},
 		{ID: RuleRenderer, Text: "a bundle that the renderer of a release of OLM v1 fails at",

@@ -1,7 +1,10 @@
 package normalize
 
 import (
+	"encoding/json"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -20,7 +23,11 @@ var (
 	zero = []any{}
 )
 
-const webhooks = "MutatingWebhookConfiguration ValidatingWebhookConfiguration"
+const (
+	webhooks = "MutatingWebhookConfiguration ValidatingWebhookConfiguration"
+	// workloads have pods
+	workloads = "Deployment StatefulSet DaemonSet ReplicaSet ReplicationController Job CronJob Pod PodTemplate"
+)
 
 // defaults are applied in this order: a map that is empty when its fields are gone can follow them.
 var defaults = []defaultValue{
@@ -28,13 +35,13 @@ var defaults = []defaultValue{
 	{"OperatorGroup", "spec", none},
 
 	// pods, also those in a CSV, whose CRD has a few of the same defaults
-	{"Deployment ClusterServiceVersion", "**.ports.*.protocol", "TCP"},
-	{"Deployment ClusterServiceVersion", "**.env.*.value", ""},
-	{"Deployment ClusterServiceVersion", "**.resourceFieldRef.divisor", "0"},
-	{"Deployment ClusterServiceVersion", "**.fileKeyRef.optional", false},
-	{"Deployment ClusterServiceVersion", "**.grpc.service", ""},
-	{"Deployment ClusterServiceVersion", "**.resources", none},
-	{"Deployment ClusterServiceVersion", "**.strategy", none},
+	{workloads + " ClusterServiceVersion", "**.ports.*.protocol", "TCP"},
+	{workloads + " ClusterServiceVersion", "**.env.*.value", ""},
+	{workloads + " ClusterServiceVersion", "**.resourceFieldRef.divisor", "0"},
+	{workloads + " ClusterServiceVersion", "**.fileKeyRef.optional", false},
+	{workloads + " ClusterServiceVersion", "**.grpc.service", ""},
+	{workloads + " ClusterServiceVersion", "**.resources", none},
+	{workloads + " ClusterServiceVersion", "**.strategy", none},
 	{"ClusterServiceVersion",
 		"**.{secretKeyRef,configMapKeyRef,secretRef,configMapRef,configMap,secret,nodePublishSecretRef}.name", ""},
 	{"ClusterServiceVersion", "**.imagePullSecrets.*.name", ""},
@@ -57,41 +64,47 @@ var defaults = []defaultValue{
 	{"ClusterServiceVersion", "spec.provider", none},
 	{"ClusterServiceVersion", "spec.version", "0.0.0"},
 
-	{"Deployment", "spec.replicas", 1.0},
+	{"Deployment StatefulSet ReplicaSet ReplicationController", "spec.replicas", 1.0},
+	{"Deployment StatefulSet DaemonSet", "spec.revisionHistoryLimit", 10.0},
+	{"StatefulSet DaemonSet", "spec.updateStrategy.type", "RollingUpdate"},
+	{"StatefulSet", "spec.podManagementPolicy", "OrderedReady"},
+	{"Job", "spec.backoffLimit", 6.0},
+	{"CronJob", "spec.concurrencyPolicy", "Allow"},
+	{"CronJob Job", "spec.suspend", false},
 	{"Deployment", "spec.progressDeadlineSeconds", 600.0},
 	{"Deployment", "spec.{minReadySeconds,paused}", isZero},
 	{"Deployment", "spec.strategy.rollingUpdate.{maxSurge,maxUnavailable}", "25%"},
 	{"Deployment", "spec.strategy.rollingUpdate", none},
 	{"Deployment", "spec.strategy.type", "RollingUpdate"},
 	{"Deployment", "spec.strategy", none},
-	{"Deployment", "spec.template.metadata.annotations", none},
-	{"Deployment", "spec.template.spec.dnsPolicy", "ClusterFirst"},
-	{"Deployment", "spec.template.spec.restartPolicy", "Always"},
-	{"Deployment", "spec.template.spec.schedulerName", "default-scheduler"},
-	{"Deployment", "spec.template.spec.terminationGracePeriodSeconds", 30.0},
-	{"Deployment", "spec.template.spec.securityContext", none},
-	{"Deployment", "spec.template.spec.serviceAccount", fieldOf("serviceAccountName")},
-	{"Deployment", "spec.template.spec.{hostNetwork,hostPID,hostIPC}", false},
-	{"Deployment", "**.imagePullPolicy", pullPolicy},
-	{"Deployment", "**.terminationMessagePath", "/dev/termination-log"},
-	{"Deployment", "**.terminationMessagePolicy", "File"},
-	{"Deployment", "**.{stdin,stdinOnce,tty}", false},
-	{"Deployment", "**.volumeMounts.*.readOnly", false},
-	{"Deployment", "**.fieldRef.apiVersion", "v1"},
-	{"Deployment", "**.{livenessProbe,readinessProbe,startupProbe}.failureThreshold", 3.0},
-	{"Deployment", "**.{livenessProbe,readinessProbe,startupProbe}.periodSeconds", 10.0},
-	{"Deployment", "**.{livenessProbe,readinessProbe,startupProbe}.{successThreshold,timeoutSeconds}", 1.0},
-	{"Deployment", "**.{livenessProbe,readinessProbe,startupProbe}.initialDelaySeconds", 0.0},
-	{"Deployment", "**.httpGet.scheme", "HTTP"},
-	{"Deployment", "**.httpGet.path", "/"},
-	{"Deployment", "**.defaultMode", 420.0},
-	{"Deployment", "**.serviceAccountToken.expirationSeconds", 3600.0},
-	{"Deployment", "**.volumeClaimTemplate.spec.volumeMode", "Filesystem"},
-	{"Deployment", "**.hostPath.type", ""},
-	{"Deployment", "**.azureDisk.cachingMode", "ReadWrite"},
-	{"Deployment", "**.azureDisk.kind", "Shared"},
+	{workloads, "**.template.metadata.annotations", none},
+	{workloads, "**.spec.dnsPolicy", "ClusterFirst"},
+	{workloads, "**.spec.enableServiceLinks", true},
+	{workloads, "**.spec.restartPolicy", "Always"},
+	{workloads, "**.spec.schedulerName", "default-scheduler"},
+	{workloads, "**.spec.terminationGracePeriodSeconds", 30.0},
+	{workloads, "**.spec.securityContext", none},
+	{workloads, "**.spec.serviceAccount", fieldOf("serviceAccountName")},
+	{workloads, "**.spec.{hostNetwork,hostPID,hostIPC}", false},
+	{workloads, "**.imagePullPolicy", pullPolicy},
+	{workloads, "**.terminationMessagePath", "/dev/termination-log"},
+	{workloads, "**.terminationMessagePolicy", "File"},
+	{workloads, "**.{stdin,stdinOnce,tty}", false},
+	{workloads, "**.volumeMounts.*.readOnly", false},
+	{workloads, "**.fieldRef.apiVersion", "v1"},
+	{workloads, "**.{livenessProbe,readinessProbe,startupProbe}.failureThreshold", 3.0},
+	{workloads, "**.{livenessProbe,readinessProbe,startupProbe}.periodSeconds", 10.0},
+	{workloads, "**.{livenessProbe,readinessProbe,startupProbe}.{successThreshold,timeoutSeconds}", 1.0},
+	{workloads, "**.{livenessProbe,readinessProbe,startupProbe}.initialDelaySeconds", 0.0},
+	{workloads, "**.httpGet.scheme", "HTTP"},
+	{workloads, "**.httpGet.path", "/"},
+	{workloads, "**.defaultMode", 420.0},
+	{workloads, "**.serviceAccountToken.expirationSeconds", 3600.0},
+	{workloads, "**.volumeClaimTemplate.spec.volumeMode", "Filesystem"},
+	{workloads, "**.hostPath.type", ""},
+	{workloads, "**.azureDisk.cachingMode", "ReadWrite"},
+	{workloads, "**.azureDisk.kind", "Shared"},
 
-	{"Service", "spec.{clusterIP,clusterIPs}", anything},
 	{"Service", "spec.type", "ClusterIP"},
 	{"Service", "spec.sessionAffinity", "None"},
 	{"Service", "spec.internalTrafficPolicy", "Cluster"},
@@ -131,14 +144,55 @@ var defaults = []defaultValue{
 	{"Secret", "type", "Opaque"},
 }
 
-func (d defaultValue) prune(o map[string]any) { d.walk(o, strings.Split(d.path, ".")) }
+// Filled returns the fields of an object that have the value that the API server fills in, by their paths with the
+// indexes of items.
+func Filled(o map[string]any) map[string]bool {
+	var copied Object
+	found := map[string]bool{}
+	for _, d := range defaults {
+		if !d.of(Object(o).Kind()) {
+			continue
+		}
+		if copied == nil {
+			copied = Object(o).Copy()
+			quantities(map[string]any(copied))
+		}
+		d.walk(map[string]any(copied), strings.Split(d.path, "."), "",
+			func(at string) { found[strings.TrimPrefix(at, ".")] = true })
+	}
+	return found
+}
 
-func (d defaultValue) walk(v any, path []string) {
+// Defaults returns the kinds, the path and the value of each default, for people.
+func Defaults() (rows [][3]string) {
+	for _, d := range defaults {
+		value := "depends on other fields"
+		if reflect.TypeOf(d.value).Kind() != reflect.Func {
+			text, _ := json.Marshal(d.value) //nolint:errchkjson // a value of the table
+			value = string(text)
+		}
+		kinds := d.kinds
+		if rest, ok := strings.CutPrefix(kinds, workloads); ok {
+			kinds = "workloads" + rest
+		}
+		rows = append(rows, [3]string{strings.Join(strings.Fields(kinds), ", "), d.path, value})
+	}
+	return rows
+}
+
+func (d defaultValue) of(kind string) bool { return slices.Contains(strings.Fields(d.kinds), kind) }
+
+func (d defaultValue) prune(o map[string]any) {
+	d.walk(o, strings.Split(d.path, "."), "", func(string) {})
+}
+
+// walk removes the fields that have the value, and calls a function for each. at is the path of v.
+func (d defaultValue) walk(v any, path []string, at string, found func(at string)) {
 	switch v := v.(type) {
 	case map[string]any:
 		if path[0] == "**" {
-			for _, x := range v {
-				d.walk(x, path)
+			for key, x := range v {
+				d.walk(x, path, at+"."+key, found)
 			}
 			path = path[1:]
 		}
@@ -146,8 +200,9 @@ func (d defaultValue) walk(v any, path []string) {
 			x, ok := v[field]
 			switch {
 			case ok && len(path) > 1:
-				d.walk(x, path[1:])
+				d.walk(x, path[1:], at+"."+field, found)
 			case ok && d.equals(x, v):
+				found(at + "." + field)
 				delete(v, field)
 			}
 		}
@@ -155,12 +210,11 @@ func (d defaultValue) walk(v any, path []string) {
 		if path[0] != "*" && path[0] != "**" {
 			return
 		}
-		for _, x := range v {
-			if path[0] == "*" {
-				d.walk(x, path[1:])
-			} else {
-				d.walk(x, path)
-			}
+		if path[0] == "*" {
+			path = path[1:]
+		}
+		for i, x := range v {
+			d.walk(x, path, at+"["+strconv.Itoa(i)+"]", found)
 		}
 	}
 }
@@ -174,8 +228,6 @@ func (d defaultValue) equals(x any, parent map[string]any) bool {
 	}
 	return reflect.DeepEqual(x, d.value)
 }
-
-func anything(any) bool { return true }
 
 func isZero(x any) bool { return x == 0.0 || x == false }
 

@@ -66,7 +66,7 @@ func Comparable(o Object) (Object, bool) {
 	n.mask(meta, labels)
 	quantities(map[string]any(n))
 	for _, d := range defaults {
-		if slices.Contains(strings.Fields(d.kinds), n.Kind()) {
+		if d.of(n.Kind()) {
 			d.prune(map[string]any(n))
 		}
 	}
@@ -112,6 +112,9 @@ func (o Object) mask(meta, labels map[string]any) {
 		for _, w := range List(o, "webhooks") {
 			delete(At(w, "clientConfig"), "caBundle")
 		}
+	case "Service":
+		delete(spec, "clusterIP") // the cluster chooses it
+		delete(spec, "clusterIPs")
 	case "Secret":
 		data := At(o, "data")
 		for k := range At(o, "stringData") {

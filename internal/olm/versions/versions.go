@@ -294,14 +294,15 @@ const (
 var later = map[string]string{"ConsolePlugin": InstallsConsoles, "NetworkPolicy": InstallsConsoles,
 	"PodMonitor": InstallsPodMonitors}
 
-// Installs reports whether a release that has OLM v1 installs the objects of a kind that a bundle ships. If it does
-// not, and the newest one does, it returns the source; of a kind that no release installs it knows nothing.
+// Installs reports whether a release of OLM installs the objects of a kind that a bundle ships. If it does not, and the
+// newest one of its product does, it returns the source; of a kind that no release installs it knows nothing.
 func (r Release) Installs(kind string) (ok bool, source string) {
 	behavior := later[kind]
 	if behavior == "" {
 		return true, ""
 	}
-	if _, ok := r.Does(behavior); ok {
+	_, ok = r.Does(behavior)
+	if _, newest := Newest(r.Product).Does(behavior); ok || !newest {
 		return true, ""
 	}
 	return false, SourceOf(r.Product, behavior)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -126,6 +128,11 @@ func (j *judge) notServed(p Pair) {
 // path finds that OLM does not upgrade from the older release to the newer one, if both are of one package and the
 // newer one says what it replaces.
 func (j *judge) path(p Pair) {
+	if p.Old != nil && p.Old.Name == p.New.Name && len(p.Old.Bundle)*len(p.New.Bundle) > 0 &&
+		!equality.Semantic.DeepEqual(p.Old.Spec, p.New.Spec) {
+		j.add(p.New, RuleSameName, findings.Warning, "metadata.name",
+			"has the name of the older release, and is another one: OLM installs nothing of it where that is installed")
+	}
 	if j.PathKnown || p.Old == nil || p.Old.Stem != p.New.Stem || p.Old.Name == p.New.Name {
 		return
 	}

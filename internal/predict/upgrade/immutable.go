@@ -1,13 +1,10 @@
 package upgrade
 
 import (
-	"encoding/json"
-	"strings"
-
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/predict/plan"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -36,46 +33,10 @@ func (j *judge) immutable(p Pair) {
 		if old == nil {
 			continue
 		}
-		for _, field := range changedForGood(old, now) {
+		for _, field := range plan.Changed(old, now) {
 			j.addAt(p.New, RuleImmutable, findings.Error, now, field,
 				"changes %s of %s %s, which the API server refuses: the InstallPlan fails until the object is deleted",
 				field, now.Kind, now.Name)
 		}
 	}
-}
-
-// defaults are the values that the API server fills in for immutable fields.
-var defaults = map[string]any{"type": "Opaque", "preemptionPolicy": "PreemptLowerPriority", "spec.scope": "Namespaced",
-	"value": 0}
-
-// changedForGood returns the immutable fields in which two releases of an object differ.
-func changedForGood(old, now *manifest.Object) (out []string) {
-	fields := olm.ImmutableFields(now.Group(), now.Kind)
-	if locked, _ := old.Get("immutable"); locked == true { // a ConfigMap or a Secret
-		fields = append(fields, "data", "binaryData", "stringData", "immutable")
-	}
-	for _, field := range fields {
-		a, b := valueAt(old, field), valueAt(now, field)
-		if a == b || now.Kind == "Service" && b == "null" { // the API server keeps the address
-			continue
-		}
-		out = append(out, field)
-	}
-	return out
-}
-
-// valueAt returns a field as JSON.
-func valueAt(o *manifest.Object, field string) string {
-	value, err := o.Get(strings.Split(field, ".")...)
-	if err != nil || value == nil {
-		value = defaults[field]
-	}
-	if m, ok := value.(map[string]any); ok && field == "roleRef" {
-		value = []any{m["kind"], m["name"]} // of one API group
-	}
-	data, err := json.Marshal(value)
-	if err != nil {
-		return ""
-	}
-	return string(data)
 }

@@ -6,6 +6,8 @@ const (
 	RuleInstallMode  = "install-mode"
 	RuleCRDOwner     = "crd-owner"
 	RulePath         = "no-upgrade"
+	RuleSameName     = "same-name"
+	RuleLost         = "object-lost"
 	RuleNotServed    = "api-not-served"
 	RuleStored       = "stored-version"
 	RuleImmutable    = "immutable-field"
@@ -27,6 +29,12 @@ var Rules = []struct{ ID, Text, Help string }{
 		"NEW owns a CRD that another operator owns already, or takes from it the version that it owns."},
 	{RulePath, "does not replace the older release",
 		"replaces, skips and skipRange of NEW do not name OLD, so OLM does not upgrade in one step."},
+	{RuleSameName, "has the name of the older release",
+		"OLM knows a release by the name of its ClusterServiceVersion. It installs nothing of NEW where OLD is " +
+			"installed (OLM: pkg/controller/registry/resolver/resolver.go)."},
+	{RuleLost, "needs an object that goes with the older release",
+		"OLM makes the ClusterServiceVersion the owner of the ServiceAccounts in its permissions. One that NEW ships as a " +
+			"file keeps the older owner (OLM: pkg/controller/operators/catalog/step_ensurer.go, EnsureServiceAccount)."},
 	{RuleNotServed, "owns a version that its CRD does not serve",
 		"The CSV stays Pending with RequirementsNotMet (OLM: pkg/controller/operators/olm/requirements.go)."},
 	{RuleStored, "drops a version in which objects are stored",

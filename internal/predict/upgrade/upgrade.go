@@ -42,6 +42,7 @@ type Upgrade struct {
 	Others    []Operator         // that are in the cluster, too
 	Cluster   []*manifest.Object // what else is in the cluster: CRDs with their status, custom resources
 	Checker   crs.Checker        // for the custom resources of the cluster; may be nil if there are none
+	Played    bool               // InstallPlans are played on the whole cluster, which finds what is lost
 	PathKnown bool               // a catalog leads from the older release to the newer one
 }
 
@@ -85,6 +86,9 @@ func (u Upgrade) Findings(ctx context.Context) ([]Finding, error) {
 		}
 		j.stored(p)
 		j.immutable(p)
+		if err := j.gone(ctx, p); err != nil {
+			return nil, err
+		}
 		if err := j.unfit(ctx, p); err != nil {
 			return nil, err
 		}

@@ -102,7 +102,7 @@ func (b *folderBundle) read(ctx context.Context, kept *atomic.Int64) error {
 	}
 	b.pkg, b.name, b.version = read.Package, read.CSV.Name, read.CSV.Spec.Version.String()
 	if b.pkg == "" {
-		b.pkg = bundle.BaseName(b.name, b.version)
+		b.pkg = olm.BaseName(b.name, b.version)
 	}
 	b.replaces, b.skips = read.CSV.Spec.Replaces, read.CSV.Spec.Skips
 	b.skipRange = read.CSV.Annotations[olm.AnnotationSkipRange]

@@ -157,7 +157,7 @@ func (x *Inspected) installed(r *Release) {
 }
 
 func baseName(csv permissions.CSV) string {
-	return bundle.BaseName(csv.Name, csv.Spec.Version.String())
+	return olm.BaseName(csv.Name, csv.Spec.Version.String())
 }
 
 // ofCSV takes what the ClusterServiceVersion says.

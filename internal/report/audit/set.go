@@ -174,6 +174,11 @@ func (s *Set) addCatalog(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+	for _, f := range c.Faulty {
+		if f.Missing {
+			s.unread(path, f)
+		}
+	}
 	for _, name := range c.Names() {
 		p := &Package{Package: c.Packages[name], Source: filepath.ToSlash(path), catalog: path}
 		for _, b := range p.Bundles {

@@ -230,10 +230,8 @@ func nodeOf(p *pkg, name string) Node {
 
 // short returns the version in the name of a ClusterServiceVersion, or the name.
 func short(name string) string {
-	if _, version, ok := strings.Cut(name, ".v"); ok {
-		if _, err := semver.Parse(version); err == nil {
-			return version
-		}
+	if v := olm.NameVersion(name); v != nil {
+		return v.String()
 	}
 	return name
 }

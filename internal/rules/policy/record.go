@@ -13,7 +13,7 @@ const recordName = "operate-first/blueprint, docs/adr/0011-operators.md, Managin
 
 const (
 	marketplace     = olm.NamespaceMarketplace
-	globalOperators = "openshift-operators"
+	globalOperators = olm.NamespaceOperators
 )
 
 const (

@@ -7,6 +7,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/predict/fits"
+	"github.com/olmgen/olmgen/internal/predict/upgrade"
 )
 
 // The rules of operator-framework/api are the validator names of operator-sdk bundle validate, with a prefix.
@@ -43,6 +44,9 @@ func Rules() []findings.Rule {
 			Text: "an object without apiVersion, or a ClusterServiceVersion that is not v1alpha1"},
 		{ID: bundle.WarnDuplicateKey, Text: "a mapping key occurs twice; the last one counts"},
 		{ID: bundle.WarnForeignSubject, Text: "a shipped binding has a subject in another namespace"},
+		{ID: ruleInVain, Text: "permissions on cluster-scoped resources, which a Role in a namespace does not grant"},
+		{ID: ruleRoleMissing, Text: "a shipped RoleBinding names a Role that the bundle does not have"},
+		{ID: upgrade.RuleConversion, Text: "a CRD names a Service for conversion that nobody has"},
 		{ID: bundle.WarnInstallMode, Text: "an install mode that OLM does not know"},
 		{ID: bundle.WarnLayout, Text: "annotations are missing, or a file is not read"},
 		{ID: bundle.WarnNotAnObject, Text: "a document without kind"},

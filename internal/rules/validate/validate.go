@@ -80,6 +80,14 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 		list = append(list, finding(bundle.WarnReplacedObject, findings.Note, n))
 	}
 	list = append(list, metadataFindings(src, b)...)
+	list = append(list, unconverted(b)...)
+	for _, ask := range []func(*bundle.Bundle) ([]Finding, error){inVain, bindings} {
+		found, err := ask(b)
+		if err != nil {
+			found = []Finding{refusal(err)}
+		}
+		list = append(list, found...)
+	}
 	if o.Cluster.Known() || o.Form != "" {
 		for _, f := range fits.Findings(fit.OfBundle(b), cmp.Or(o.Form, o.Cluster.Form()), o.Cluster) {
 			f.Object, f.Hint = "", ""

@@ -1,0 +1,42 @@
+package olm
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/olmgen/olmgen/internal/manifest/lazy"
+)
+
+// versionSuffixes end the name of a ClusterServiceVersion. The first one that matches is the version.
+var versionSuffixes = []func() *regexp.Regexp{
+	lazy.Regexp(`\.v[0-9]+(\.[0-9]+)+([.+-].*)?$`),
+	lazy.Regexp(`[.-]v?[0-9]+(\.[0-9]+)+([.+-].*)?$`),
+}
+
+// BaseName returns the name of a ClusterServiceVersion without its version: memcached-operator.v0.0.1 is
+// memcached-operator. It does not change from one release of an operator to the next. version is the one that the
+// ClusterServiceVersion says; it may be empty.
+func BaseName(csv, version string) string {
+	for _, sep := range []string{".v", "-v", ".", "-"} {
+		if base, ok := strings.CutSuffix(csv, sep+version); ok && version != "" && base != "" {
+			return base
+		}
+	}
+	for _, suffix := range versionSuffixes {
+		if i := suffix().FindStringIndex(csv); i != nil && i[0] > 0 {
+			return csv[:i[0]]
+		}
+	}
+	return csv
+}
+
+// NameVersion returns the version in the name of a ClusterServiceVersion, or nil.
+func NameVersion(csv string) *semver.Version {
+	v, err := semver.ParseTolerant(strings.TrimLeft(strings.TrimPrefix(csv, BaseName(csv, "")), ".-v"))
+	if err != nil {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,159 @@
+package predict
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// SubscriptionState is the status of a Subscription after OLM has processed it.
+type SubscriptionState struct {
+	Namespace    string `json:"namespace"`
+	Name         string `json:"name"`
+	State        string `json:"state,omitempty"`
+	InstalledCSV string `json:"installedCSV,omitempty"`
+	CurrentCSV   string `json:"currentCSV,omitempty"`
+
+	Condition *Condition `json:"condition,omitempty"` // that says what is wrong
+}
+
+// leave completes a report by what OLM leaves: the cluster, its InstallPlans, the Subscriptions.
+func (o *simulation) leave(r *Report) {
+	r.Plans = o.played
+	for _, v := range o.csvs {
+		switch {
+		case v.deleted:
+			o.lose(v)
+		case !v.copied:
+			made := o.live.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, v.namespace, v.name)
+			if made == nil {
+				made = inNamespace(v.Object, v.namespace)
+			}
+			o.live.Put(withStatus(made, map[string]any{"phase": string(v.phase), "reason": string(v.reason),
+				"message": v.message}))
+		}
+	}
+	for _, s := range o.subs {
+		o.subscribed(r, s.Object, o.asked[s], cmp.Or(s.approval, string(v1alpha1.ApprovalAutomatic)))
+	}
+	for _, s := range o.added {
+		name, _ := s.Get("spec", "startingCSV")
+		csv, _ := name.(string)
+		o.subscribed(r, s, csv, string(v1alpha1.ApprovalAutomatic))
+	}
+	for i, p := range o.played {
+		o.live.Put(p.object(i))
+	}
+	r.After = o.live.Objects()
+}
+
+// lose deletes a CSV that another has replaced, and what only it owns. An object that the newer release ships as well is
+// one that it needs.
+func (o *simulation) lose(v *csv) {
+	old := o.live.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, v.namespace, v.name)
+	if old == nil {
+		return
+	}
+	next := o.replacing(v)
+	for _, x := range o.live.Delete(old) {
+		if next == nil || !next.whole() || !next.plan.result.Ships(x) {
+			continue
+		}
+		o.note(ruleLost, findings.Warning, next.where(), "spec", fmt.Sprintf("%s: %s %s is deleted with %s, its only owner; "+
+			"by chance OLM makes it again, and its tokens die", next.name, x.Kind, x.Name, v.name),
+			"let the ServiceAccount stay in the permissions of the ClusterServiceVersion")
+	}
+}
+
+// subscribed sets the status of a Subscription (OLM: pkg/controller/operators/catalog/operator.go,
+// ensureSubscriptionCSVState; subscription/state.go).
+func (o *simulation) subscribed(r *Report, s *manifest.Object, csv, approval string) {
+	state := SubscriptionState{Namespace: s.Namespace, Name: s.Name}
+	for at, to := range map[string]*string{"state": &state.State, "installedCSV": &state.InstalledCSV,
+		"currentCSV": &state.CurrentCSV} {
+		value, _ := s.Get("status", at)
+		*to, _ = value.(string)
+	}
+	switch failure := o.failures[s.Namespace]; {
+	case csv != "":
+		state.CurrentCSV, state.State = csv, string(v1alpha1.SubscriptionStateUpgradePending)
+		if o.inNamespace(s.Namespace, csv) != nil {
+			state.InstalledCSV, state.State = csv, string(v1alpha1.SubscriptionStateAtLatest)
+		}
+		for _, p := range o.played {
+			if p.Namespace == s.Namespace && p.Phase == string(v1alpha1.InstallPlanPhaseFailed) && p.installs(csv) {
+				state.Condition = &Condition{string(v1alpha1.SubscriptionInstallPlanFailed), "True", p.Reason, p.Message}
+			}
+		}
+	case failure != nil:
+		state.Condition = &Condition{string(v1alpha1.SubscriptionResolutionFailed), "True", failure.Reason, failure.Text}
+	}
+	r.Subscriptions = append(r.Subscriptions, state)
+	status := map[string]any{}
+	for at, value := range map[string]string{"state": state.State, "installedCSV": state.InstalledCSV,
+		"currentCSV": state.CurrentCSV} {
+		if value != "" {
+			status[at] = value
+		}
+	}
+	if c := state.Condition; c != nil {
+		status["conditions"] = []any{map[string]any{"type": c.Type, "status": c.Status, "reason": c.Reason,
+			"message": c.Message}}
+	}
+	if len(status) > 0 {
+		s = withStatus(s, status)
+	}
+	o.live.Put(s)
+}
+
+func (p *InstallPlan) installs(csv string) bool {
+	for _, name := range p.CSVs {
+		if name == csv {
+			return true
+		}
+	}
+	return false
+}
+
+// object returns the InstallPlan. OLM gives it a random name.
+func (p *InstallPlan) object(i int) *manifest.Object {
+	names := make([]any, len(p.CSVs))
+	for j, name := range p.CSVs {
+		names[j] = name
+	}
+	status := map[string]any{"phase": p.Phase}
+	if p.Message != "" {
+		status["message"] = p.Message
+	}
+	return manifest.New(map[string]any{"apiVersion": v1alpha1.SchemeGroupVersion.String(),
+		"kind": v1alpha1.InstallPlanKind, "metadata": map[string]any{"namespace": p.Namespace,
+			"name": fmt.Sprintf("install-%05d", i+1)},
+		"spec": map[string]any{"approval": string(v1alpha1.ApprovalAutomatic), "approved": true,
+			"clusterServiceVersionNames": names},
+		"status": status})
+}
+
+// withStatus returns an object with some fields of its status set.
+func withStatus(o *manifest.Object, fields map[string]any) *manifest.Object {
+	value, err := o.Value()
+	if err != nil {
+		return o
+	}
+	value = maps.Clone(value)
+	status, _ := value["status"].(map[string]any)
+	status = maps.Clone(status)
+	if status == nil {
+		status = map[string]any{}
+	}
+	maps.Copy(status, fields)
+	value["status"] = status
+	out := o.Derive(value, func(field string) string { return field })
+	out.Namespace = o.Namespace
+	return out
+}

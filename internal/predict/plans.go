@@ -1,0 +1,169 @@
+package predict
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/predict/plan"
+	"github.com/olmgen/olmgen/internal/predict/upgrade"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// InstallPlan is an InstallPlan after OLM has executed it.
+type InstallPlan struct {
+	Namespace string   `json:"namespace"`
+	CSVs      []string `json:"clusterServiceVersionNames"`
+	Phase     string   `json:"phase"`
+	Reason    string   `json:"reason,omitempty"` // of its condition Installed
+	Message   string   `json:"message,omitempty"`
+	Also      []string `json:"orMessage,omitempty"`   // what it says by chance instead
+	Unknown   []string `json:"notLookedAt,omitempty"` // what nobody looked at
+
+	result  *plan.Result
+	partial map[string]bool // CSVs whose bundles are not known
+}
+
+// play executes an InstallPlan. What it installs is what the catalogs offer at once: a first installation, an update, a
+// dependency.
+func (u *updating) play(ctx context.Context, p installPlan) error {
+	played := &InstallPlan{Namespace: u.namespace, partial: map[string]bool{}}
+	run := plan.Plan{Namespace: u.namespace, Target: u.options.Target, Checker: u.options.Checker}
+	for _, one := range slices.Concat(p.updates, p.first) {
+		operator := u.opened[one.to.Bundle.Name]
+		if operator == nil && one.replaced == "" && !u.stopped {
+			var err error
+			operator, played.partial[one.to.Bundle.Name], err = u.release(ctx, one, one.to)
+			if err != nil {
+				u.notLookedAt(one, fmt.Sprintf("the objects of %s: %v", one.to.Bundle.Name, err))
+				u.stopped = true
+			}
+		}
+		if operator == nil {
+			return ctx.Err()
+		}
+		u.opened[operator.Name] = operator
+		played.CSVs = append(played.CSVs, operator.Name)
+		run.Releases = append(run.Releases, plan.Release{CSV: operator.ClusterServiceVersion, Object: operator.Object,
+			Shipped: operator.Bundle})
+		if played.partial[operator.Name] {
+			u.notLookedAt(one, fmt.Sprintf("the objects of %s: they are not in the catalog, and its image is not fetched",
+				operator.Name))
+			played.Unknown = append(played.Unknown, "the objects of "+operator.Name)
+		}
+	}
+	result, err := run.Run(ctx, u.live)
+	if err != nil {
+		return err
+	}
+	played.result, played.Phase, played.Message, played.Also = result, string(result.Phase), result.Message, result.Also
+	played.Unknown = append(played.Unknown, result.Unknown...)
+	u.played = append(u.played, played)
+	for _, one := range slices.Concat(p.updates, p.first) {
+		u.take(one, u.opened[one.to.Bundle.Name], played)
+	}
+	return u.judgePlayed(p, played)
+}
+
+// take notes what an InstallPlan does with an operator. Git keeps the release that it has.
+func (u *updating) take(one update, operator *upgrade.Operator, played *InstallPlan) {
+	if one.dependency {
+		u.added = append(u.added, one.subscription(u.namespace))
+	} else {
+		u.asked[one.sub] = operator.Name
+	}
+	for _, v := range u.csvs {
+		if v.namespace == u.namespace && v.name == operator.Name && v.sub != nil {
+			v.plan, v.typed = played, operator.ClusterServiceVersion
+			return
+		}
+	}
+	old := u.named()[[2]string{u.namespace, one.replaced}]
+	if old == nil || !old.observed || one.sub.approval == string(v1alpha1.ApprovalManual) {
+		return
+	}
+	v := &csv{ordered: one.sub.ordered, name: operator.Name, namespace: u.namespace, sub: one.sub, plan: played,
+		typed: operator.ClusterServiceVersion, annotations: map[string]string{}}
+	v.Object = operator.Object
+	if err := v.read(operator.Object); err != nil {
+		u.fault(err, one.sub.Object)
+		return
+	}
+	v.given, v.replaces, old.updated = nil, one.replaced, true
+	u.csvs = append(u.csvs, v)
+}
+
+// subscription returns the Subscription that OLM makes for a dependency (OLM: pkg/controller/registry/resolver/steps.go,
+// NewSubscriptionStepResource).
+func (u update) subscription(namespace string) *manifest.Object {
+	sourceNamespace, source, _ := strings.Cut(u.catalog, "/")
+	channel := ""
+	if u.to.Channel != nil {
+		channel = u.to.Channel.Name
+	}
+	o := manifest.New(map[string]any{"apiVersion": v1alpha1.SchemeGroupVersion.String(), "kind": "Subscription",
+		"metadata": map[string]any{"namespace": namespace,
+			"name": strings.Join([]string{u.to.Package.Name, channel, source, sourceNamespace}, "-")},
+		"spec": map[string]any{"name": u.to.Package.Name, "channel": channel, "source": source,
+			"sourceNamespace": sourceNamespace, "startingCSV": u.to.Bundle.Name, "installPlanApproval": "Automatic"}})
+	o.File, o.Line = u.sub.File, u.sub.Line
+	return o
+}
+
+// judgePlayed reports an InstallPlan that fails, and what nobody looked at.
+func (u *updating) judgePlayed(p installPlan, played *InstallPlan) error {
+	first := slices.Concat(p.first, p.updates)[0]
+	for _, what := range played.result.Unknown {
+		u.notLookedAt(first, what)
+	}
+	if played.result.Phase != v1alpha1.InstallPlanPhaseFailed {
+		return nil
+	}
+	played.Reason = string(v1alpha1.InstallPlanReasonComponentFailed)
+	if u.stopped { // an update that is reported with the same reason
+		return nil
+	}
+	u.stopped = true
+	message := fmt.Sprintf("%s: the InstallPlan fails: %s", strings.Join(played.CSVs, ", "), played.Message)
+	if len(played.Also) > 0 {
+		message += "; or, by chance: " + strings.Join(played.Also, "; or: ")
+	}
+	f := findings.Finding{Rule: rulePlanFails, Level: findings.Error, File: first.sub.File,
+		Line: first.sub.LineOf("spec"), Object: first.sub.Identity(), Message: message}
+	if at := played.result.At; at != nil {
+		f.Hint = fmt.Sprintf("the step that fails is %s %s", at.Kind, at.Name)
+	}
+	u.findings = append(u.findings, f)
+	return nil
+}
+
+// Fails reports whether a rule says that OLM does not install what it resolved.
+func Fails(rule string) bool { return rule == rulePlanFails }
+
+// notLookedAt says what the outcome does not depend on because nobody knows it.
+func (u *updating) notLookedAt(one update, what string) {
+	u.note(ruleNotLookedAt, findings.Note, one.sub.Object, "spec", "not looked at: "+what, "")
+}
+
+// crd returns a CustomResourceDefinition of the cluster, or nil.
+func (c *cluster) crd(name string) *manifest.Object {
+	if c.live != nil {
+		return c.live.CRD(name)
+	}
+	return c.crds[name]
+}
+
+// whole reports whether everything that OLM installs with a CSV is known.
+func (v *csv) whole() bool { return v.plan != nil && !v.plan.partial[v.name] }
+
+// promised reports whether OLM installs an operator that owns a CRD, and that nobody looked into.
+func (c *cluster) promised(crd string) bool {
+	return slices.ContainsFunc(c.csvs, func(v *csv) bool {
+		return v.sub != nil && !v.whole() && slices.ContainsFunc(v.crds.Owned,
+			func(d v1alpha1.CRDDescription) bool { return d.Name == crd })
+	})
+}
