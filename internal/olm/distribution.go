@@ -43,7 +43,7 @@ func FromDistribution(o *manifest.Object) bool {
 	return o.File == "" && o.Name == GlobalGroup && o.Kind == operatorsv1.OperatorGroupKind
 }
 
-// WithDistribution returns objects with the OperatorGroups that their distribution has without Git, in the namespaces of
+// WithDistribution returns objects after the OperatorGroups that their distribution has without Git, in the namespaces of
 // the Subscriptions, ClusterServiceVersions and OperatorPolicies. A cluster's own OperatorGroups among the objects are all that it has.
 // namespace is that of objects that name none. openShift is true if the distribution is known to be OpenShift.
 func WithDistribution(objects []*manifest.Object, namespace string, openShift bool) []*manifest.Object {
@@ -67,17 +67,17 @@ func WithDistribution(objects []*manifest.Object, namespace string, openShift bo
 			asking = append(asking, cmp.Or(o.Namespace, namespace))
 		}
 	}
-	all := slices.Clip(objects)
+	var made []*manifest.Object // they are older than what Git brings
 	for _, in := range asking {
 		if there[in] || !HasGlobalGroup(in) || in == namespaceQuickstart && openShift {
 			continue
 		}
 		there[in] = true
-		all = append(all, manifest.New(map[string]any{"apiVersion": operatorsv1.SchemeGroupVersion.String(),
+		made = append(made, manifest.New(map[string]any{"apiVersion": operatorsv1.SchemeGroupVersion.String(),
 			"kind": operatorsv1.OperatorGroupKind, "metadata": map[string]any{"name": GlobalGroup, "namespace": in},
 			"spec": map[string]any{}}))
 	}
-	return all
+	return slices.Concat(made, objects)
 }
 
 // NamespaceMarketplace is the namespace of OpenShift's own CatalogSources. They serve all namespaces.
