@@ -123,7 +123,7 @@ func (q *question) finalizers() {
 					Resources: []string{resource}})
 			}
 			if may("watch", plural) && (may("update", plural+"/status") || may("patch", plural+"/status")) &&
-				!may("update", plural+"/finalizers") {
+				!may("update", plural+"/finalizers") && !slices.Contains(names, plural+"/finalizers") {
 				names = append(names, plural+"/finalizers")
 			}
 		}

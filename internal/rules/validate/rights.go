@@ -120,13 +120,21 @@ func bindings(b *bundle.Bundle) (list []Finding, err error) {
 	return list, nil
 }
 
-// unconverted reports CRDs of the bundle that nothing converts. OLM installs them nevertheless.
+// unconverted reports CRDs of the bundle that nothing converts. OLM installs them nevertheless. It is a note where OLM
+// sets the Service later.
 func unconverted(b *bundle.Bundle) (list []Finding) {
 	for _, c := range b.CRDs {
-		if why := upgrade.Unconverted(b.CSV, c.Object, b.Shipped()); why != "" {
-			list = append(list, finding(upgrade.RuleConversion, findings.Warning,
-				c.Object.Errorf("spec.conversion", "the bundle %s", why)))
+		why, level := upgrade.Unconverted(b.CSV, c.Object, b.Shipped()), findings.Warning
+		if why == "" {
+			continue
 		}
+		if slices.ContainsFunc(b.CSV.Spec.WebhookDefinitions, func(w v1alpha1.WebhookDescription) bool {
+			return w.Type == v1alpha1.ConversionWebhook && slices.Contains(w.ConversionCRDs, c.Name)
+		}) {
+			level = findings.Note
+		}
+		list = append(list, finding(upgrade.RuleConversion, level,
+			c.Object.Errorf("spec.conversion", "the bundle %s", why)))
 	}
 	return list
 }
