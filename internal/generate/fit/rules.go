@@ -36,9 +36,10 @@ func Rules() []Rule {
 			Help: ofController + "internal/operator-controller/applier/provider.go."},
 		{ID: RuleDependencies, Text: "an operator that depends on others, which OLM v1 refuses",
 			Help: ofController + "internal/operator-controller/resolve/validation.go."},
-		{ID: RuleFinalizers, Text: "an account that may not update the finalizers of what owns the objects that it creates",
-			Help: "OpenShift enforces it for owner references with blockOwnerDeletion, which controller-runtime writes. " +
-				"Source: Kubernetes, plugin/pkg/admission/gc/gc_admission.go."},
+		{ID: RuleFinalizers,
+			Text: "an account that may not update the finalizers of what owns the objects that it creates",
+			Help: "OpenShift enforces it for owner references with blockOwnerDeletion, which controller-runtime " +
+				"writes. Source: Kubernetes, plugin/pkg/admission/gc/gc_admission.go."},
 		{ID: RuleModes,
 			Text: "an operator that does not watch all namespaces: OLM v1 refuses it, or needs a feature gate",
 			Help: ofController + "internal/operator-controller/applier/provider.go, features/features.go."},
