@@ -98,7 +98,7 @@ type Item struct {
 	Risk            Risk     `json:"risk"`
 	Source          Source   `json:"source"`
 
-	Severity findings.Severity `json:"severity,omitempty"` // of a gain: the worst of what follows from it; of a loss: a warning if it is asked for in vain
+	Severity findings.Severity `json:"severity,omitempty"` // of a gain: the worst of what follows from it; of a loss: if in vain
 }
 
 // Source is the rule that grants an item. It is comparable.

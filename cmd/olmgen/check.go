@@ -42,7 +42,8 @@ the catalog that it names, with the resolver of olmgen catalog resolve: a
 source, package, channel or dependency that is missing is an error in OLM's
 words, and so is an update that OLM holds back. DIR without NAMESPACE/NAME= is
 the content of every catalog that is not given by name. DIR can be an image:
-oci://IMAGE.
+oci://IMAGE. NAME=DIR is the content of a ClusterCatalog: each ClusterExtension
+is then installed, or refused in the words of OLM v1.
 
 An update that a catalog offers over an operator of the tree is judged as
 olmgen diff judges it: OLM's InstallPlan fails if custom resources of the tree

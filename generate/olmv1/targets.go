@@ -77,8 +77,8 @@ func CheckWatchNamespace(csv *v1alpha1.ClusterServiceVersion, watch, install str
 		return fmt.Errorf("invalid ClusterExtension configuration: invalid configuration: "+format, args...)
 	}
 	invalid := func(mode, why string) error {
-		return refuse(`invalid format for field "watchNamespace": '%s' is not valid %sInstallMode: invalid value %q: %s`,
-			watch, mode, watch, why)
+		return refuse(`invalid format for field "watchNamespace": '%s' is not valid %sInstallMode: `+
+			"invalid value %q: %s", watch, mode, watch, why)
 	}
 	switch {
 	case watch == "" && (own || single) && !olm.Supports(modes, v1alpha1.InstallModeTypeAllNamespaces):
@@ -88,8 +88,8 @@ func CheckWatchNamespace(csv *v1alpha1.ClusterServiceVersion, watch, install str
 	case !own && !single:
 		return refuse(`unknown field "watchNamespace"`)
 	case own && !single && watch != install:
-		return invalid("ownNamespace", fmt.Sprintf("must be %q (the namespace where the operator is installed) because "+
-			"this operator only supports OwnNamespace install mode", install))
+		return invalid("ownNamespace", fmt.Sprintf("must be %q (the namespace where the operator is installed) "+
+			"because this operator only supports OwnNamespace install mode", install))
 	case single && !own && watch == install:
 		return invalid("singleNamespace", fmt.Sprintf("must be different from %q (the install namespace) because this "+
 			"operator uses SingleNamespace install mode to watch a different namespace", install))

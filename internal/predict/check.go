@@ -111,9 +111,6 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	if err := c.judgeUpdates(ctx, o, objects); err != nil {
 		return nil, err
 	}
-	if err := c.playExtensions(ctx, o, objects); err != nil {
-		return nil, err
-	}
 	operators, err := c.judgeTarget(ctx, o, objects)
 	if err != nil {
 		return nil, err

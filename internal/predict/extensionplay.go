@@ -142,14 +142,15 @@ func (c *cluster) noteExtension(e *PlayedExtension) {
 		c.note(ruleExtensionUnknown, findings.Note, e.object, "spec.source", "what it installs is not checked: "+
 			e.Unknown, "pass the content of its catalog")
 	case e.partial != "":
-		c.note(ruleExtensionUnknown, findings.Note, e.object, "spec.source", fmt.Sprintf("of %s, only what the catalog "+
-			"says of it is checked: %s", e.Bundle, text.OneLine(e.partial)), "")
+		c.note(ruleExtensionUnknown, findings.Note, e.object, "spec.source", fmt.Sprintf("of %s, only what the "+
+			"catalog says of it is checked: %s", e.Bundle, text.OneLine(e.partial)), "")
 	}
 }
 
 // judgeOwnership reports objects of bundles that something else in the tree makes: another ClusterExtension, or
 // whoever applies the tree. OLM v1 takes none of them over (operator-controller:
-// docs/concepts/single-owner-objects.md; internal/operator-controller/applier/boxcutter.go, CollisionProtectionPrevent).
+// docs/concepts/single-owner-objects.md; internal/operator-controller/applier/boxcutter.go,
+// CollisionProtectionPrevent).
 func (c *cluster) judgeOwnership(o Options, objects []*manifest.Object) {
 	owners := map[string]*PlayedExtension{}
 	list := slices.Clone(c.extensions)
@@ -241,7 +242,8 @@ func shown(key string) string {
 }
 
 // openedOr is opened, and if the bundle cannot be fetched what the catalog says of it.
-func openedOr(ctx context.Context, choice catalog.Choice, o Options) (operator fit.Operator, partial string, err error) {
+func openedOr(ctx context.Context, choice catalog.Choice, o Options) (operator fit.Operator, partial string,
+	err error) {
 	options := catalog.Options{Metadata: true}
 	if o.Source != nil {
 		options.Source = *o.Source

@@ -27,7 +27,8 @@ func (r *Report) Print(w io.Writer, format findings.Format) error {
 		if err := r.document().Print(b, format); err != nil {
 			return err
 		}
-		if (len(r.Groups)+len(r.CSVs)+len(r.Extensions) > 0 || r.Target.Known()) && (len(r.Findings) > 0 || format == findings.Markdown) {
+		if (len(r.Groups)+len(r.CSVs)+len(r.Extensions) > 0 || r.Target.Known()) &&
+			(len(r.Findings) > 0 || format == findings.Markdown) {
 			fmt.Fprintln(b)
 		}
 	}

@@ -69,7 +69,8 @@ const (
 
 // Rules returns all rules of the findings of Check, sorted by id. Ids in camel case are the reasons that OLM sets.
 func Rules() []findings.Rule {
-	list := slices.Concat(reasonRules(), groupRules(), csvRules(), treeRules(), resolverRules(), fits.Rules(),
+	list := slices.Concat(reasonRules(), groupRules(), csvRules(), treeRules(), extensionRules(),
+		resolverRules(), fits.Rules(),
 		[]findings.Rule{{ID: ruleFitUnknown,
 			Text: "an operator of which nobody can say whether it works in the cluster",
 			Help: "Its catalog or its bundle is not known."},
@@ -293,6 +294,24 @@ func treeRules() []findings.Rule {
 			Help: "The bundle cannot be read, or not all of it. OLM may refuse the update, or the operator may fail."},
 		{ID: ruleUnreadable, Text: "a file is not readable",
 			Help: "The file looks like a Kubernetes object. kubectl would fail on it."},
+	}
+}
+
+// extensionRules returns the rules for ClusterExtensions, and for fields without effect.
+func extensionRules() []findings.Rule {
+	return []findings.Rule{
+		{ID: ruleExtension, Text: "OLM v1 installs nothing for a ClusterExtension",
+			Help: "It finds no bundle, or refuses the one that it finds. It keeps what is installed. The condition " +
+				"Progressing has its words. Source: operator-controller, internal/operator-controller/resolve/" +
+				"catalog.go, applier/provider.go."},
+		{ID: ruleExtensionUnknown, Text: "a ClusterExtension that is not checked, or not all of it",
+			Help: "Pass the content of its catalog, with the objects of its bundles."},
+		{ID: ruleCollision, Text: "an object of a bundle that somebody else makes",
+			Help: "OLM v1 takes over no object: neither that of another ClusterExtension nor one that is applied " +
+				"from Git. Source: operator-controller, docs/concepts/single-owner-objects.md, " +
+				"internal/operator-controller/applier/boxcutter.go."},
+		{ID: ruleIgnoredField, Text: "a field that nobody reads",
+			Help: "OLM reads no spec.config.selector of a Subscription (operator-lifecycle-manager#1298)."},
 	}
 }
 

@@ -42,8 +42,8 @@ type Operator struct {
 // judgeTarget reports what keeps the operators of the tree, and those that OLM installs for it, from working in the
 // cluster, and objects that it does not serve or take. It asks only if something is known of the cluster.
 func (c *cluster) judgeTarget(ctx context.Context, o Options, objects []*manifest.Object) ([]Operator, error) {
-	if !o.Target.Known() {
-		return nil, nil
+	if err := c.playExtensions(ctx, o, objects); err != nil || !o.Target.Known() {
+		return nil, err
 	}
 	t := &target{cluster: c, options: o, form: fit.OLMv0, crds: olm.CRDs(objects)}
 	if !o.Target.HasOLMv0() {

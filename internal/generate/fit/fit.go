@@ -174,7 +174,8 @@ func Findings(o Operator, form Form, c Cluster) []Finding {
 	q := &question{Operator: o, Cluster: c, form: form, held: sync.OnceValue(o.rights)}
 	for _, ask := range []func(*question){(*question).apis, (*question).conditions, (*question).services,
 		(*question).modes, (*question).webhooks, (*question).kinds, (*question).dependencies, (*question).openShift,
-		(*question).minKube, (*question).kubernetes, (*question).sizes, (*question).finalizers, (*question).phases, (*question).renderer} {
+		(*question).minKube, (*question).kubernetes, (*question).sizes, (*question).finalizers, (*question).phases,
+		(*question).renderer} {
 		ask(q)
 	}
 	slices.SortStableFunc(q.list, func(a, b Finding) int { return cmp.Compare(a.Level, b.Level) })

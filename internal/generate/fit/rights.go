@@ -123,7 +123,7 @@ func (q *question) finalizers() {
 					Resources: []string{resource}})
 			}
 			if may("watch", plural) && (may("update", plural+"/status") || may("patch", plural+"/status")) &&
-				!may("update", plural+"/finalizers") {
+				!may("update", plural+"/finalizers") && !slices.Contains(names, plural+"/finalizers") {
 				names = append(names, plural+"/finalizers")
 			}
 		}
@@ -138,7 +138,7 @@ func (q *question) finalizers() {
 // createsOwned reports whether a rule lets an account create objects that custom resources own, as Deployments are.
 func createsOwned(r rbacv1.PolicyRule) bool {
 	return rbac.Has(r.Verbs, "create") && slices.ContainsFunc(r.Resources, func(resource string) bool {
-		return slices.Contains([]string{"deployments", "statefulsets", "daemonsets", "jobs", "cronjobs", "pods", "services",
-			"serviceaccounts", "persistentvolumeclaims", "secrets"}, resource)
+		return slices.Contains([]string{"deployments", "statefulsets", "daemonsets", "jobs", "cronjobs", "pods",
+			"services", "serviceaccounts", "persistentvolumeclaims", "secrets"}, resource)
 	})
 }

@@ -36,6 +36,10 @@ func Rules() []Rule {
 			Help: ofController + "internal/operator-controller/applier/provider.go."},
 		{ID: RuleDependencies, Text: "an operator that depends on others, which OLM v1 refuses",
 			Help: ofController + "internal/operator-controller/resolve/validation.go."},
+		{ID: RuleFinalizers,
+			Text: "an account that may not update the finalizers of what owns the objects that it creates",
+			Help: "OpenShift enforces it for owner references with blockOwnerDeletion, which controller-runtime " +
+				"writes. Source: Kubernetes, plugin/pkg/admission/gc/gc_admission.go."},
 		{ID: RuleModes,
 			Text: "an operator that does not watch all namespaces: OLM v1 refuses it, or needs a feature gate",
 			Help: ofController + "internal/operator-controller/applier/provider.go, features/features.go."},
@@ -57,9 +61,6 @@ func Rules() []Rule {
 		{ID: RuleConditions, Text: "an operator with rights on OperatorConditions, which only OLM v0 makes",
 			Help: "By them an operator holds back its own upgrade. " +
 				"Source: OLM, pkg/controller/operators/olm/operatorconditions.go."},
-		{ID: RuleFinalizers, Text: "an account that may not update the finalizers of what owns the objects that it creates",
-			Help: "OpenShift enforces it for owner references with blockOwnerDeletion, which controller-runtime writes. " +
-				"Source: Kubernetes, plugin/pkg/admission/gc/gc_admission.go."},
 		{ID: RulePhases, Text: "more objects in a phase than OLM v1 takes with its feature gate BoxcutterRuntime",
 			Help: ofController + "api/v1/clusterobjectset_types.go, internal/operator-controller/applier/phase.go."},
 		{ID: RuleRenderer, Text: "a bundle that the renderer of a release of OLM v1 fails at",

@@ -69,8 +69,8 @@ func inVain(b *bundle.Bundle) (list []Finding, err error) {
 			}
 		}
 		if len(names) > 0 {
-			e := b.CSVObject.Errorf(field, "account %s asks for cluster-scoped resources, which its Roles in the target "+
-				"namespaces do not grant: %s", p.ServiceAccountName, text.FirstOf(10, names))
+			e := b.CSVObject.Errorf(field, "account %s asks for cluster-scoped resources, which its Roles in the "+
+				"target namespaces do not grant: %s", p.ServiceAccountName, text.FirstOf(10, names))
 			e.Tip = "move them to clusterPermissions"
 			list = append(list, finding(ruleInVain, level, e))
 		}
@@ -95,8 +95,8 @@ func bindings(b *bundle.Bundle) (list []Finding, err error) {
 		if x.Role.Kind == rbac.KindRole && !slices.ContainsFunc(b.Others, func(o *manifest.Object) bool {
 			return o.Kind == rbac.KindRole && o.Name == x.Role.Name
 		}) {
-			list = append(list, finding(ruleRoleMissing, findings.Warning, x.Object.Errorf("roleRef.name", "the bundle has "+
-				"no Role %s: OLM puts the binding into the namespace of the installation, and names the Roles of "+
+			list = append(list, finding(ruleRoleMissing, findings.Warning, x.Object.Errorf("roleRef.name", "the bundle "+
+				"has no Role %s: OLM puts the binding into the namespace of the installation, and names the Roles of "+
 				"permissions by a hash", x.Role.Name)))
 		}
 		for i := range x.Object.Len("subjects") {
@@ -120,13 +120,21 @@ func bindings(b *bundle.Bundle) (list []Finding, err error) {
 	return list, nil
 }
 
-// unconverted reports CRDs of the bundle that nothing converts. OLM installs them nevertheless.
+// unconverted reports CRDs of the bundle that nothing converts. OLM installs them nevertheless. It is a note where OLM
+// sets the Service later.
 func unconverted(b *bundle.Bundle) (list []Finding) {
 	for _, c := range b.CRDs {
-		if why := upgrade.Unconverted(b.CSV, c.Object, b.Shipped()); why != "" {
-			list = append(list, finding(upgrade.RuleConversion, findings.Warning,
-				c.Object.Errorf("spec.conversion", "the bundle %s", why)))
+		why, level := upgrade.Unconverted(b.CSV, c.Object, b.Shipped()), findings.Warning
+		if why == "" {
+			continue
 		}
+		if slices.ContainsFunc(b.CSV.Spec.WebhookDefinitions, func(w v1alpha1.WebhookDescription) bool {
+			return w.Type == v1alpha1.ConversionWebhook && slices.Contains(w.ConversionCRDs, c.Name)
+		}) {
+			level = findings.Note
+		}
+		list = append(list, finding(upgrade.RuleConversion, level,
+			c.Object.Errorf("spec.conversion", "the bundle %s", why)))
 	}
 	return list
 }
