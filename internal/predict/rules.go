@@ -278,18 +278,6 @@ func treeRules() []findings.Rule {
 				"cluster serves."},
 		{ID: ruleLost, Text: "an object that goes with the release that owned it",
 			Help: "The garbage collector deletes what only the replaced ClusterServiceVersion owns."},
-		{ID: ruleExtension, Text: "OLM v1 installs nothing for a ClusterExtension",
-			Help: "It finds no bundle, or refuses the one that it finds. It keeps what is installed. The condition " +
-				"Progressing has its words. Source: operator-controller, internal/operator-controller/resolve/catalog.go, " +
-				"applier/provider.go."},
-		{ID: ruleExtensionUnknown, Text: "a ClusterExtension that is not checked, or not all of it",
-			Help: "Pass the content of its catalog, with the objects of its bundles."},
-		{ID: ruleCollision, Text: "an object of a bundle that somebody else makes",
-			Help: "OLM v1 takes over no object: neither that of another ClusterExtension nor one that is applied from " +
-				"Git. Source: operator-controller, docs/concepts/single-owner-objects.md, " +
-				"internal/operator-controller/applier/boxcutter.go."},
-		{ID: ruleIgnoredField, Text: "a field that nobody reads",
-			Help: "OLM reads no spec.config.selector of a Subscription (operator-lifecycle-manager#1298)."},
 		{ID: ruleUpdateUnknown, Text: "an update of a catalog that is not judged",
 			Help: "The bundle cannot be read, or not all of it. OLM may refuse the update, or the operator may fail."},
 		{ID: ruleUnreadable, Text: "a file is not readable",
