@@ -39,15 +39,15 @@ func Rules() []findings.Rule {
 		out = append(out, findings.Rule{ID: r.ID, Text: r.Text, Help: r.Help})
 	}
 	out = slices.Concat(out, fits.Rules(), resolve.Rules(), slices.DeleteFunc(predict.Rules(),
-		func(r findings.Rule) bool { return !predict.Fails(r.ID) }))
+		func(r findings.Rule) bool { return !predict.Speaks(r.ID) }))
 	for _, r := range crds.BuiltinRules() {
 		out = append(out, findings.Rule{ID: r.ID, Text: r.Text})
 	}
 	for _, p := range change.Parts {
 		out = append(out, findings.Rule{ID: "changed-" + string(p), Text: "differs: " + string(p)})
 	}
-	slices.SortFunc(out, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
-	return out
+	slices.SortStableFunc(out, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
+	return slices.CompactFunc(out, func(a, b findings.Rule) bool { return a.ID == b.ID })
 }
 
 // Findings returns every difference as a finding.

@@ -124,6 +124,7 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	r := &Report{Installs: c.installs, Unknown: c.unknown, Target: o.Target, Operators: operators,
 		Extensions: c.extensions}
 	played.leave(r)
+	played.judgeConversions()
 	for _, g := range c.groups {
 		r.Groups = append(r.Groups, played.group(g))
 		played.judgeGroup(g)

@@ -141,8 +141,11 @@ func (u *updating) judgePlayed(p installPlan, played *InstallPlan) error {
 	return nil
 }
 
-// Fails reports whether a rule says that OLM does not install what it resolved.
-func Fails(rule string) bool { return rule == rulePlanFails }
+// speaking are the rules about what OLM does with what it resolved.
+var speaking = []string{rulePlanFails, ruleIgnoredField, upgrade.RuleConversion, ruleExtension, ruleCollision}
+
+// Speaks reports whether a rule is about what OLM does with what it resolved, so that a comparison of trees says it too.
+func Speaks(rule string) bool { return slices.Contains(speaking, rule) }
 
 // notLookedAt says what the outcome does not depend on because nobody knows it.
 func (u *updating) notLookedAt(one update, what string) {

@@ -76,7 +76,7 @@ func (s *Subject) playOver(ctx context.Context, base *outcome, unknown []Unknown
 	h.cluster = played.After
 	before := &predict.Report{}
 	if base.tree != nil {
-		fails := slices.ContainsFunc(played.Findings, func(f findings.Finding) bool { return predict.Fails(f.Rule) })
+		fails := slices.ContainsFunc(played.Findings, func(f findings.Finding) bool { return predict.Speaks(f.Rule) })
 		if before, err = base.again(ctx, fails); err != nil {
 			return nil, nil, err
 		}
@@ -339,7 +339,7 @@ func next(r *predict.Report) map[string]*predict.Install {
 	return out
 }
 
-// spoken returns what the resolver says of what a tree hands over, and of its namespaces.
+// spoken returns what OLM says of what a tree hands over, and what its resolver says of their namespaces.
 func spoken(r *predict.Report, t *tree.Tree) (out []findings.Finding) {
 	objects := map[string]bool{}
 	for _, x := range t.Objects {
@@ -349,8 +349,8 @@ func spoken(r *predict.Report, t *tree.Tree) (out []findings.Finding) {
 	}
 	rules := resolve.Rules()
 	for _, f := range r.Findings {
-		if objects[f.Object] && f.Level != findings.Note &&
-			(predict.Fails(f.Rule) || slices.ContainsFunc(rules, func(rule findings.Rule) bool { return rule.ID == f.Rule })) {
+		resolver := slices.ContainsFunc(rules, func(rule findings.Rule) bool { return rule.ID == f.Rule })
+		if predict.Speaks(f.Rule) || objects[f.Object] && f.Level != findings.Note && resolver {
 			out = append(out, f)
 		}
 	}

@@ -56,12 +56,7 @@ func Unconverted(csv *v1alpha1.ClusterServiceVersion, crd *manifest.Object, ship
 		len(olm.CRDVersions(crd)) < 2 {
 		return ""
 	}
-	client := []string{"spec", "conversion", "webhook", "clientConfig"}
-	if !crd.Has(client...) {
-		client = []string{"spec", "conversion", "webhookClientConfig"} // of v1beta1
-	}
-	named, _ := crd.Get(append(client, "service", "name")...)
-	service, _ := named.(string)
+	_, service := ConversionService(crd)
 	for _, w := range csv.Spec.WebhookDefinitions {
 		if w.Type != v1alpha1.ConversionWebhook || !slices.Contains(w.ConversionCRDs, crd.Name) {
 			continue
@@ -79,4 +74,20 @@ func Unconverted(csv *v1alpha1.ClusterServiceVersion, crd *manifest.Object, ship
 	}
 	return fmt.Sprintf("does not serve the conversion webhook of its CRD %s, Service %s: requests for a version other "+
 		"than the stored one fail, and so does the next InstallPlan", crd.Name, service)
+}
+
+// ConversionService returns the Service at which a CRD is converted; its name is empty if there is none.
+func ConversionService(crd *manifest.Object) (namespace, name string) {
+	if strategy, _ := crd.Get("spec", "conversion", "strategy"); strategy != "Webhook" {
+		return "", ""
+	}
+	client := []string{"spec", "conversion", "webhook", "clientConfig", "service"}
+	if !crd.Has(client[:4]...) {
+		client = []string{"spec", "conversion", "webhookClientConfig", "service"} // of v1beta1
+	}
+	for field, to := range map[string]*string{"namespace": &namespace, "name": &name} {
+		value, _ := crd.Get(append(slices.Clip(client), field)...)
+		*to, _ = value.(string)
+	}
+	return namespace, name
 }
