@@ -31,7 +31,7 @@ func (r *reader) checkDeclared() error {
 // name of a field.
 func (r *reader) dropUndeclared(o **manifest.Object) error {
 	t := olm.TypeOf(APIVersionOf(*o), (*o).Kind)
-	if t == nil {
+	if foreign := (*o).APIVersion != "" && (*o).Group() != GroupOf(*o); t == nil || foreign {
 		return nil
 	}
 	fields, err := (*o).Undeclared(t)

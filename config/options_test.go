@@ -136,7 +136,7 @@ var notLibrary = []string{"cmd", "e2e", "examples", "docs", "golden"}
 // scripts are the files with commands of other programs, such as kubectl.
 var scripts = []string{"../internal/config/adopt/plan.go", "../internal/config/adopt/planolm.go",
 	"../internal/config/adopt/settle.go", "../internal/config/adopt/migration.go",
-	"../internal/config/adopt/running.go", "../catalog/resolve/kubectl.go"}
+	"../internal/config/adopt/running.go", "../catalog/resolve/kubectl.go", "../internal/house/mutants/since.go"}
 
 // No text of a library package names a flag: the front end names options.
 func TestTextsNameNoFlag(t *testing.T) {

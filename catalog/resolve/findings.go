@@ -319,7 +319,7 @@ func (j *judge) end(x *explainer) {
 	for i := range s.Subscriptions {
 		if sub := &s.Subscriptions[i]; s.unknown(sub) != "" {
 			j.add(RuleUnknown, findings.Note, subscriptionObject(s, sub.Name),
-				fmt.Sprintf("pass the content of its catalog: --catalog %s/%s=DIR", sub.SourceNamespace, sub.Source),
+				fmt.Sprintf("pass the content of catalog %s/%s", sub.SourceNamespace, sub.Source),
 				"what it installs is not known: %s", s.unknown(sub))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -113,8 +114,8 @@ func (c *Cluster) serve(csv *v1alpha1.ClusterServiceVersion, namespace string) s
 // its owner (OLM: pkg/controller/install/apiservice.go, IsAPIServiceAdoptable).
 func adoptable(set any, csv *v1alpha1.ClusterServiceVersion, namespace string) bool {
 	m, _ := set.(map[string]any)
-	return m["olm.owner.kind"] == v1alpha1.ClusterServiceVersionKind && m["olm.owner.namespace"] == namespace &&
-		(m["olm.owner"] == csv.Name || m["olm.owner"] == csv.Spec.Replaces && csv.Spec.Replaces != "")
+	return m[olm.LabelOwnerKind] == v1alpha1.ClusterServiceVersionKind && m[olm.LabelOwnerNamespace] == namespace &&
+		(m[olm.LabelOwner] == csv.Name || m[olm.LabelOwner] == csv.Spec.Replaces && csv.Spec.Replaces != "")
 }
 
 func deploys(csv *v1alpha1.ClusterServiceVersion, name string) bool {

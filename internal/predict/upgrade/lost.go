@@ -34,7 +34,7 @@ func (j *judge) gone(ctx context.Context, p Pair) error {
 		}
 	}
 	old := c.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, p.New.Namespace, p.Old.Name)
-	if old == nil {
+	if old == nil || last.Phase == v1alpha1.InstallPlanPhaseFailed { // the older release stays
 		return nil
 	}
 	for _, x := range c.Delete(old) {
