@@ -166,8 +166,8 @@ func (v *verifier) crd(o *dump.Object) (reason string, live bool) {
 
 // sameOperator reports whether a CSV is one of an operator, of any version.
 func sameOperator(csv string, op *Operator) bool {
-	return csv == op.CSV.Name || slices.Contains(op.Earlier, csv) ||
-		olm.BaseName(csv, "") == olm.BaseName(op.CSV.Name, "")
+	base := olm.BaseName(csv, "")
+	return csv == op.CSV.Name || slices.Contains(op.Earlier, csv) || base != csv && base == olm.BaseName(op.CSV.Name, "")
 }
 
 // byChance is the reason of an object that OLM makes or not, and on which no right depends.

@@ -155,7 +155,7 @@ func TestLeftOut(t *testing.T) {
 		{"a role for the users of its CRD", "ClusterRole", "x", owner("tugs.example.com"), true},
 		{"a role for the users of the other CRD", "ClusterRole", "x", owner("ferries.example.com"), false},
 	} {
-		list := append(slices.Concat(ferry(), tug("harbour")), item("OperatorGroup", "bay/og", `{}`), item("ClusterServiceVersion", "bay/barge.v1", `status: {phase: Succeeded}`))
+		list := append(slices.Concat(ferry(), tug("harbour")), item("OperatorGroup", "bay/og", `{}`), item("ClusterServiceVersion", "bay/barge.v1.0.0", `status: {phase: Succeeded}`))
 		if c.fields != "" && c.name != "harbour/og" && c.name != "bay/og" || c.kind == "Role" {
 			list = append(list, item(c.kind, c.name, c.fields))
 		}

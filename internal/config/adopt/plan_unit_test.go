@@ -24,7 +24,7 @@ func port() []map[string]any {
 	tugs := dropped(tug("bay"), "Subscription", "tug-sub")
 	return append(append(list, tugs...),
 		item("OperatorGroup", "bay/og", `{metadata: {uid: u-bay}}`),
-		item("ClusterServiceVersion", "bay/barge.v1", `{metadata: {uid: u-barge}, spec: {install: {spec: {deployments: [{name: barge}]}}}, status: {phase: Succeeded}}`),
+		item("ClusterServiceVersion", "bay/barge.v1.0.0", `{metadata: {uid: u-barge}, spec: {install: {spec: {deployments: [{name: barge}]}}}, status: {phase: Succeeded}}`),
 		item("ClusterServiceVersion", "pier/ferry.v1.0.0", `metadata: {labels: {olm.copiedFrom: harbour}}`),
 		item("ClusterServiceVersion", "pier/other.v1", `metadata: {labels: {olm.copiedFrom: harbour}}`),
 		item("ClusterServiceVersion", "dock/ferry.v1.0.0", `metadata: {labels: {olm.copiedFrom: elsewhere}}`),

@@ -349,7 +349,7 @@ func TestPruned(t *testing.T) {
 		return item("ClusterRole", crd+"-v1-admin", `metadata: {labels: {olm.managed: "true", `+admin+letter+`: og}, ownerReferences: [{kind: CustomResourceDefinition, name: `+crd+`}]}`)
 	}
 	barge := func(owns string) map[string]any {
-		return item("ClusterServiceVersion", "harbour/barge.v1", `{spec: {customresourcedefinitions: {owned: [{name: barges.example.com, version: v1, kind: Barge}`+owns+`]}}, status: {phase: Succeeded}}`)
+		return item("ClusterServiceVersion", "harbour/barge.v1.0.0", `{spec: {customresourcedefinitions: {owned: [{name: barges.example.com, version: v1, kind: Barge}`+owns+`]}}, status: {phase: Succeeded}}`)
 	}
 	group := func(labels string) string {
 		selectors := ""
