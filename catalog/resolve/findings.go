@@ -301,8 +301,8 @@ func (j *judge) end(x *explainer) {
 	for i := range s.Subscriptions {
 		sub := &s.Subscriptions[i]
 		byPackage[sub.Package] = append(byPackage[sub.Package], sub.Name)
-		if current := x.current(sub); current != nil && quiet && s.unknown(sub) == "" && s.waitsFor(sub.CurrentCSV) == nil &&
-			!j.result.Waiting.moves(sub.Name) {
+		if current := x.current(sub); current != nil && quiet && s.unknown(sub) == "" &&
+			s.waitsFor(sub.CurrentCSV) == nil && !j.result.Waiting.moves(sub.Name) {
 			j.still(x, sub, current)
 		}
 	}
@@ -319,7 +319,7 @@ func (j *judge) end(x *explainer) {
 	for i := range s.Subscriptions {
 		if sub := &s.Subscriptions[i]; s.unknown(sub) != "" {
 			j.add(RuleUnknown, findings.Note, subscriptionObject(s, sub.Name),
-				fmt.Sprintf("pass the content of its catalog: --catalog %s/%s=DIR", sub.SourceNamespace, sub.Source),
+				fmt.Sprintf("pass the content of %s/%s", sub.SourceNamespace, sub.Source),
 				"what it installs is not known: %s", s.unknown(sub))
 		}
 	}

@@ -78,7 +78,7 @@ func (r *Report) document() *findings.Document {
 		}
 		csvs.Rows = append(csvs.Rows, findings.Cells(name, cmp.Or(v.Phase, "none"), v.Reason, v.Message))
 	}
-	extensions := findings.Table{Columns: []findings.Column{{Title: "ClusterExtension"}, {Title: "State"}}}
+	extensions := findings.Table{Columns: []findings.Column{{Title: olm.KindClusterExtension}, {Title: "State"}}}
 	for _, e := range r.Extensions {
 		t := list("ClusterExtension " + e.Name)
 		t.Rows = append(t.Rows, findings.Cells(e.state(), ""))

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -109,12 +110,12 @@ func (c *Cluster) serve(csv *v1alpha1.ClusterServiceVersion, namespace string) s
 	return ""
 }
 
-// adoptable reports whether the labels of an APIService name this ClusterServiceVersion, or the one that it replaces, as
-// its owner (OLM: pkg/controller/install/apiservice.go, IsAPIServiceAdoptable).
+// adoptable reports whether the labels of an APIService name this ClusterServiceVersion, or the one that it replaces,
+// as its owner (OLM: pkg/controller/install/apiservice.go, IsAPIServiceAdoptable).
 func adoptable(set any, csv *v1alpha1.ClusterServiceVersion, namespace string) bool {
 	m, _ := set.(map[string]any)
-	return m["olm.owner.kind"] == v1alpha1.ClusterServiceVersionKind && m["olm.owner.namespace"] == namespace &&
-		(m["olm.owner"] == csv.Name || m["olm.owner"] == csv.Spec.Replaces && csv.Spec.Replaces != "")
+	return m[olm.LabelOwnerKind] == v1alpha1.ClusterServiceVersionKind && m[olm.LabelOwnerNamespace] == namespace &&
+		(m[olm.LabelOwner] == csv.Name || m[olm.LabelOwner] == csv.Spec.Replaces && csv.Spec.Replaces != "")
 }
 
 func deploys(csv *v1alpha1.ClusterServiceVersion, name string) bool {
@@ -175,7 +176,8 @@ func (c *Cluster) available(csv *v1alpha1.ClusterServiceVersion, namespace strin
 		}
 		for _, name := range w.ConversionCRDs {
 			crd := c.CRD(name)
-			if crd == nil || !TrustsWebhook(crd) || !crd.Has("spec", "conversion", "webhook", "clientConfig", "caBundle") {
+			if crd == nil || !TrustsWebhook(crd) ||
+				!crd.Has("spec", "conversion", "webhook", "clientConfig", "caBundle") {
 				return false
 			}
 		}
