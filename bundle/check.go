@@ -67,11 +67,11 @@ func (r *reader) checkKind(o *manifest.Object) error {
 	switch as := APIVersionOf(o); {
 	case as == o.APIVersion || o.Kind == v1alpha1.ClusterServiceVersionKind:
 	case o.Group() == GroupOf(o):
-		r.warn(WarnOldAPI, o.Errorf("apiVersion", "%s is not served any more: rendered as %s, as OLM does", o.APIVersion,
-			as))
+		r.warn(WarnOldAPI, o.Errorf("apiVersion", "%s is not served any more: rendered as %s, as OLM does",
+			o.APIVersion, as))
 	default:
-		r.warn(WarnAPIVersion, o.Errorf("apiVersion", "OLM v0 goes by the kind alone: it makes a %s of %s of it, without "+
-			"the fields that this does not have", o.Kind, as))
+		r.warn(WarnAPIVersion, o.Errorf("apiVersion", "OLM v0 goes by the kind alone: it makes a %s of %s of it, "+
+			"without the fields that this does not have", o.Kind, as))
 	}
 	if o.APIVersion == "apiextensions.k8s.io/v1beta1" {
 		r.warn(WarnOldCRD, o.Errorf("apiVersion", "%s is not served by Kubernetes 1.22 and later", o.APIVersion))

@@ -133,7 +133,7 @@ var flagName = regexp.MustCompile(`(^|[^-a-z])--[a-z][a-z-]*[a-z]`)
 // notLibrary are the folders whose texts may name flags: commands, tests of them, and programs of others that e2e runs.
 var notLibrary = []string{"cmd", "e2e", "examples", "docs", "golden"}
 
-// scripts are the files with commands of other programs, such as kubectl.
+// scripts are the files with commands of other programs, such as kubectl and git.
 var scripts = []string{"../internal/config/adopt/plan.go", "../internal/config/adopt/planolm.go",
 	"../internal/config/adopt/settle.go", "../internal/config/adopt/migration.go",
 	"../internal/config/adopt/running.go", "../catalog/resolve/kubectl.go", "../internal/house/mutants/since.go"}

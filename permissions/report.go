@@ -98,7 +98,8 @@ type Item struct {
 	Risk            Risk     `json:"risk"`
 	Source          Source   `json:"source"`
 
-	Severity findings.Severity `json:"severity,omitempty"` // of a gain: the worst of what follows from it; of a loss: if in vain
+	// Severity of a gain is the worst of what follows from it. A loss has one if it is in vain.
+	Severity findings.Severity `json:"severity,omitempty"`
 }
 
 // Source is the rule that grants an item. It is comparable.

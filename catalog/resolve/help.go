@@ -170,9 +170,8 @@ func (x *explainer) helpSubscription(s Subscription) string {
 // Subscription asks for; empty if there is none, or if it is known to lack the package.
 func (x *explainer) elsewhere(s Subscription) string {
 	for _, c := range x.catalogs {
-		if c.key.name == s.Source && c.key.namespace != s.SourceNamespace && slices.ContainsFunc(c.entries, func(e *entry) bool {
-			return e.ofPackage(s.Package)
-		}) {
+		offers := func(e *entry) bool { return e.ofPackage(s.Package) }
+		if c.key.name == s.Source && c.key.namespace != s.SourceNamespace && slices.ContainsFunc(c.entries, offers) {
 			return c.key.namespace
 		}
 	}

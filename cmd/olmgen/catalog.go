@@ -126,7 +126,8 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 		}
 		given = append(given, c)
 	}
-	known := predict.Catalogs{ApproveAll: f.approveAll, Global: cmp.Or(f.global, globalOf(given, cluster.CatalogSources))}
+	known := predict.Catalogs{ApproveAll: f.approveAll,
+		Global: cmp.Or(f.global, globalOf(given, cluster.CatalogSources))}
 	if known.Sources, err = openCatalogs(cmd, f.network, given, known.Global); err != nil {
 		return err
 	}

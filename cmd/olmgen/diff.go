@@ -292,8 +292,8 @@ func (s side) isSource() bool {
 	return !s.empty && !source.IsRenderConfig(s.ref) && !review.IsTree(s.ref)
 }
 
-// read reads one side, and plays a tree on what is there. A source that is NEW is rendered as OLM would upgrade it: into
-// the namespace of OLD, and for its OperatorGroup.
+// read reads one side, and plays a tree on what is there. A source that is NEW is rendered as OLM would upgrade it:
+// into the namespace of OLD, and for its OperatorGroup.
 func (f *diffFlags) read(cmd *cobra.Command, s side, on review.TreeOptions) (*review.Subject, error) {
 	var r *review.Subject
 	var err error

@@ -43,9 +43,10 @@ func FromDistribution(o *manifest.Object) bool {
 	return o.File == "" && o.Name == GlobalGroup && o.Kind == operatorsv1.OperatorGroupKind
 }
 
-// WithDistribution returns objects after the OperatorGroups that their distribution has without Git, in the namespaces of
-// the Subscriptions, ClusterServiceVersions and OperatorPolicies. A cluster's own OperatorGroups among the objects are all that it has.
-// namespace is that of objects that name none. openShift is true if the distribution is known to be OpenShift.
+// WithDistribution returns objects after the OperatorGroups that their distribution has without Git, in the namespaces
+// of the Subscriptions, ClusterServiceVersions and OperatorPolicies. A cluster's own OperatorGroups among the objects
+// are all that it has. namespace is that of objects that name none. openShift is true if the distribution is known to
+// be OpenShift.
 func WithDistribution(objects []*manifest.Object, namespace string, openShift bool) []*manifest.Object {
 	var asking []string // namespaces
 	there := map[string]bool{}

@@ -1,9 +1,9 @@
 package predict
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -40,12 +40,12 @@ func (o *simulation) leave(r *Report) {
 		}
 	}
 	for _, s := range o.subs {
-		o.subscribed(r, s.Object, o.asked[s], cmp.Or(s.approval, string(v1alpha1.ApprovalAutomatic)))
+		o.subscribed(r, s.Object, o.asked[s])
 	}
 	for _, s := range o.added {
 		name, _ := s.Get("spec", "startingCSV")
 		csv, _ := name.(string)
-		o.subscribed(r, s, csv, string(v1alpha1.ApprovalAutomatic))
+		o.subscribed(r, s, csv)
 	}
 	for i, p := range o.played {
 		o.live.Put(p.object(i))
@@ -53,8 +53,8 @@ func (o *simulation) leave(r *Report) {
 	r.After = o.live.Objects()
 }
 
-// lose deletes a CSV that another has replaced, and what only it owns. An object that the newer release ships as well is
-// one that it needs.
+// lose deletes a CSV that another has replaced, and what only it owns. An object that the newer release ships as well
+// is one that it needs.
 func (o *simulation) lose(v *csv) {
 	old := o.live.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, v.namespace, v.name)
 	if old == nil {
@@ -65,15 +65,15 @@ func (o *simulation) lose(v *csv) {
 		if next == nil || !next.whole() || !next.plan.result.Ships(x) {
 			continue
 		}
-		o.note(ruleLost, findings.Warning, next.where(), "spec", fmt.Sprintf("%s: %s %s is deleted with %s, its only owner; "+
-			"by chance OLM makes it again, and its tokens die", next.name, x.Kind, x.Name, v.name),
+		o.note(ruleLost, findings.Warning, next.where(), "spec", fmt.Sprintf("%s: %s %s is deleted with %s, its only "+
+			"owner; by chance OLM makes it again, and its tokens die", next.name, x.Kind, x.Name, v.name),
 			"let the ServiceAccount stay in the permissions of the ClusterServiceVersion")
 	}
 }
 
 // subscribed sets the status of a Subscription (OLM: pkg/controller/operators/catalog/operator.go,
 // ensureSubscriptionCSVState; subscription/state.go).
-func (o *simulation) subscribed(r *Report, s *manifest.Object, csv, approval string) {
+func (o *simulation) subscribed(r *Report, s *manifest.Object, csv string) {
 	state := SubscriptionState{Namespace: s.Namespace, Name: s.Name}
 	for at, to := range map[string]*string{"state": &state.State, "installedCSV": &state.InstalledCSV,
 		"currentCSV": &state.CurrentCSV} {
@@ -87,12 +87,13 @@ func (o *simulation) subscribed(r *Report, s *manifest.Object, csv, approval str
 			state.InstalledCSV, state.State = csv, string(v1alpha1.SubscriptionStateAtLatest)
 		}
 		for _, p := range o.played {
-			if p.Namespace == s.Namespace && p.Phase == string(v1alpha1.InstallPlanPhaseFailed) && p.installs(csv) {
-				state.Condition = &Condition{string(v1alpha1.SubscriptionInstallPlanFailed), "True", p.Reason, p.Message}
+			if p.Namespace == s.Namespace && p.Phase == string(v1alpha1.InstallPlanPhaseFailed) &&
+				slices.Contains(p.CSVs, csv) {
+				state.Condition = failing(v1alpha1.SubscriptionInstallPlanFailed, p.Reason, p.Message)
 			}
 		}
 	case failure != nil:
-		state.Condition = &Condition{string(v1alpha1.SubscriptionResolutionFailed), "True", failure.Reason, failure.Text}
+		state.Condition = failing(v1alpha1.SubscriptionResolutionFailed, failure.Reason, failure.Text)
 	}
 	r.Subscriptions = append(r.Subscriptions, state)
 	status := map[string]any{}
@@ -112,13 +113,8 @@ func (o *simulation) subscribed(r *Report, s *manifest.Object, csv, approval str
 	o.live.Put(s)
 }
 
-func (p *InstallPlan) installs(csv string) bool {
-	for _, name := range p.CSVs {
-		if name == csv {
-			return true
-		}
-	}
-	return false
+func failing(kind v1alpha1.SubscriptionConditionType, reason, message string) *Condition {
+	return &Condition{string(kind), "True", reason, message}
 }
 
 // object returns the InstallPlan. OLM gives it a random name.

@@ -147,6 +147,12 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	played.judgeNames()
 	played.judgeCopies()
 	played.judgeOwners()
+	r.complete(c)
+	return r, nil
+}
+
+// complete sorts a report, and adds what the catalogs install to it.
+func (r *Report) complete(c *cluster) {
 	slices.SortFunc(r.Groups, func(a, b Group) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
@@ -166,7 +172,6 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	}
 	findings.Sort(c.findings)
 	r.Findings = slices.Compact(c.findings)
-	return r, nil
 }
 
 // Refused returns findings about the CSVs of a namespace that OLM installs from catalogs, and that fail.

@@ -100,7 +100,7 @@ func (e *PlayedExtension) open(ctx context.Context, o Options) error {
 		err := olmv1.CheckWatchNamespace(operator.CSV, e.extension.WatchNamespace, e.extension.Namespace)
 		if err != nil {
 			e.Refused = err.Error()
-			return nil
+			return nil //nolint:nilerr // the report says so
 		}
 	}
 	for _, f := range fit.Findings(operator, fit.OLMv1, fit.Cluster{Controller: o.Target.Controller,

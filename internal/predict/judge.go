@@ -106,8 +106,8 @@ func (o *simulation) judgeCSV(v *csv) {
 		say(string(v.reason), findings.Warning, "spec.replaces", v.message,
 			"OLM waits; spec.overrides of OperatorCondition "+v.replaces+" can override it")
 	case v.phase == v1alpha1.CSVPhaseInstallReady && !v.observed:
-		say(ruleFailed, findings.Error, "spec.webhookdefinitions", fmt.Sprintf("%s: %s: OLM tries again and again", v.reason,
-			v.message), "")
+		say(ruleFailed, findings.Error, "spec.webhookdefinitions", fmt.Sprintf("%s: %s: OLM tries again and again",
+			v.reason, v.message), "")
 	case v.phase == v1alpha1.CSVPhasePending && !v.observed:
 		say(
 			ruleWaiting,

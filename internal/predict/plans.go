@@ -51,8 +51,8 @@ func (u *updating) play(ctx context.Context, p installPlan) error {
 		run.Releases = append(run.Releases, plan.Release{CSV: operator.ClusterServiceVersion, Object: operator.Object,
 			Shipped: operator.Bundle})
 		if played.partial[operator.Name] {
-			u.notLookedAt(one, fmt.Sprintf("the objects of %s: they are not in the catalog, and its image is not fetched",
-				operator.Name))
+			u.notLookedAt(one, fmt.Sprintf("the objects of %s: they are not in the catalog, and its image is not "+
+				"fetched", operator.Name))
 			played.Unknown = append(played.Unknown, "the objects of "+operator.Name)
 		}
 	}
@@ -97,8 +97,8 @@ func (u *updating) take(one update, operator *upgrade.Operator, played *InstallP
 	u.csvs = append(u.csvs, v)
 }
 
-// subscription returns the Subscription that OLM makes for a dependency (OLM: pkg/controller/registry/resolver/steps.go,
-// NewSubscriptionStepResource).
+// subscription returns the Subscription that OLM makes for a dependency (OLM:
+// pkg/controller/registry/resolver/steps.go, NewSubscriptionStepResource).
 func (u update) subscription(namespace string) *manifest.Object {
 	sourceNamespace, source, _ := strings.Cut(u.catalog, "/")
 	channel := ""

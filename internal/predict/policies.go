@@ -20,13 +20,15 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// WithPolicies returns the objects with what the OperatorPolicies among them make and what their distribution has without
-// Git. namespace is that of objects that
-// name none. unknown are the policies of which nobody can say what they make.
+// WithPolicies returns the objects with what the OperatorPolicies among them make and what their distribution has
+// without Git. namespace is that of objects that name none. unknown are the policies of which nobody can say what they
+// make.
 func WithPolicies(ctx context.Context, objects []*manifest.Object, namespace string, catalogs Catalogs) (
 	all []*manifest.Object, unknown []olm.UnknownPolicy) {
-	known := sync.OnceValue(func() Catalogs { return catalogs.with(resolve.ReadValid(objects).CatalogSources) })
-	return olm.WithPolicies(olm.WithDistribution(objects, namespace, catalogs.openShift(objects)), func(p *olm.OperatorPolicy) (olm.Defaults, error) {
+	given := objects
+	known := sync.OnceValue(func() Catalogs { return catalogs.with(resolve.ReadValid(given).CatalogSources) })
+	objects = olm.WithDistribution(objects, namespace, catalogs.openShift(objects))
+	return olm.WithPolicies(objects, func(p *olm.OperatorPolicy) (olm.Defaults, error) {
 		d, err := known().defaults(ctx, p)
 		d.Namespace = cmp.Or(d.Namespace, namespace)
 		if err != nil && p.Channel != "" && p.Source != "" && p.SourceNamespace != "" {

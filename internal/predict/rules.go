@@ -78,7 +78,7 @@ func Rules() []findings.Rule {
 				Help: "The cluster may need that upgrade first. Source: OLM, " +
 					"pkg/controller/operators/olm/operatorconditions.go."}})
 	for _, r := range upgrade.Rules {
-		if r.ID != upgrade.RulePath { // a catalog leads to the newer release
+		if r.ID != upgrade.RulePath && r.ID != upgrade.RuleSameName { // a catalog leads to a release of another name
 			list = append(list, findings.Rule{ID: r.ID, Text: r.Text, Help: r.Help})
 		}
 	}
@@ -271,11 +271,11 @@ func treeRules() []findings.Rule {
 		},
 		{ID: ruleSkipped, Text: "a file was not read", Help: "The file may have objects that matter."},
 		{ID: rulePlanFails, Text: "an InstallPlan that fails",
-			Help: "OLM executes the steps of an InstallPlan in their order: ClusterServiceVersions, CRDs, what the bundle " +
-				"ships, then accounts and roles. It stops at the first one that fails, and tries again for a minute."},
+			Help: "OLM executes the steps of an InstallPlan in their order: ClusterServiceVersions, CRDs, what the " +
+				"bundle ships, then accounts and roles. It stops at the first one that fails, and tries again for a minute."},
 		{ID: ruleNotLookedAt, Text: "what the outcome may depend on and nobody knows",
-			Help: "The bundle is not there, or the tree has no CustomResourceDefinitions and so does not say what the " +
-				"cluster serves."},
+			Help: "The bundle is not there, or the tree has no CustomResourceDefinitions and so does not say what " +
+				"the cluster serves."},
 		{ID: ruleLost, Text: "an object that goes with the release that owned it",
 			Help: "The garbage collector deletes what only the replaced ClusterServiceVersion owns."},
 		{ID: ruleUpdateUnknown, Text: "an update of a catalog that is not judged",

@@ -42,8 +42,8 @@ func (c *cluster) addSubscription(p ordered) *manifest.Error {
 	return nil
 }
 
-// ofSubscription returns the CSV of a Subscription, if it is one of these: the one that its status names, or one without
-// a cluster's status that its spec names, that has OLM's label for the package, or the name of the package.
+// ofSubscription returns the CSV of a Subscription, if it is one of these: the one that its status names, or one
+// without a cluster's status that its spec names, that has OLM's label for the package, or the name of the package.
 func (s *subscription) ofSubscription(csvs []*csv) *csv {
 	label := olm.Group + "/" + s.pkg + "." + s.Namespace
 	for _, named := range []func(*csv) bool{

@@ -71,8 +71,8 @@ func (r *resolution) updates(state *resolve.State, steps []resolve.Step) (out []
 	return out
 }
 
-// judgeUpdates reports what keeps OLM from what the catalogs offer. In a namespace where an InstallPlan fails, or is not
-// known, OLM gets no further. objects are those of the tree.
+// judgeUpdates reports what keeps OLM from what the catalogs offer. In a namespace where an InstallPlan fails, or is
+// not known, OLM gets no further. objects are those of the tree.
 func (c *cluster) judgeUpdates(ctx context.Context, o Options, objects []*manifest.Object) error {
 	if o.Source == nil {
 		return nil
@@ -138,8 +138,8 @@ func (u *updating) judge(ctx context.Context, plan installPlan) error {
 
 // judgeReplaced reports what OLM does with the operators that an InstallPlan replaces.
 func (u *updating) judgeReplaced(ctx context.Context, plan installPlan) error {
-	up := upgrade.Upgrade{Old: slices.Clone(u.objects), Others: u.operators, Cluster: u.objects, Played: true, PathKnown: true,
-		Checker: u.options.Checker}
+	up := upgrade.Upgrade{Old: slices.Clone(u.objects), Others: u.operators, Cluster: u.objects, Played: true,
+		PathKnown: true, Checker: u.options.Checker}
 	var shipped []*manifest.Object
 	by := map[string]update{}
 	for _, one := range plan.updates {

@@ -238,7 +238,8 @@ func Parent(path string) string {
 	return path[:max(0, strings.LastIndexAny(path, ".["))]
 }
 
-// hasList reports whether the list of an item has other items here: then it is not the one that the API server fills in.
+// hasList reports whether the list of an item has other items here: then it is not the one that the API server fills
+// in.
 func (v Values) hasList(item string) bool {
 	at := strings.LastIndexByte(item, '[')
 	if at < 0 || !strings.HasSuffix(item, "]") {
@@ -262,8 +263,7 @@ func Differences(old, now Values) []Difference {
 		d := Difference{Path: k}
 		d.Old, d.Had = old[k]
 		d.New, d.Has = now[k]
-		silent := (!d.Had || d.Old.Default) && (!d.Has || d.New.Default) && !(d.Had && now.hasList(k)) &&
-			!(d.Has && old.hasList(k))
+		silent := (!d.Had || d.Old.Default && !now.hasList(k)) && (!d.Has || d.New.Default && !old.hasList(k))
 		if d.Had && d.Has && d.Old.equal(d.New) || silent {
 			continue
 		}

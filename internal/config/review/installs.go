@@ -34,7 +34,7 @@ type TreeOptions struct {
 
 	Checker crs.Checker        // for the custom resources of the cluster; may be nil
 	Cluster []*manifest.Object // what is in the cluster beside the tree
-	Over    *Subject           // the older state of the tree, whose outcome this one is played on; nil for an empty cluster
+	Over    *Subject           // the older state, whose outcome this one is played on; nil for an empty cluster
 }
 
 // FromObjectsOf returns the objects of a tree as a Subject, with those that its OperatorPolicies make and without what

@@ -73,8 +73,8 @@ func FromObjects(objects []*manifest.Object, operator permissions.Operator, name
 	s := &Subject{All: objects}
 	s.Operator, s.Namespace, s.Objects = operator, namespace, objects
 	for _, o := range others {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s (%s:%d) differs from an earlier object of the same name, which counts",
-			o.Identity(), o.File, o.Line))
+		s.Notes = append(s.Notes, fmt.Sprintf("%s (%s:%d) differs from an earlier object of the same name, "+
+			"which counts", o.Identity(), o.File, o.Line))
 	}
 	var err error
 	if s.CSVs, err = permissions.InstalledCSVs(objects); err != nil {
@@ -181,7 +181,7 @@ func (s *Subject) over(old *Subject) *Subject {
 			out.Objects = append(out.Objects, o)
 		}
 	}
-	out.Notes = append(slices.Clip(s.Notes), fmt.Sprintf("OLM leaves %s of the older release, which the newer one does "+
-		"not ship: %s", text.Count(len(names), "object"), text.FirstOf(10, names)))
+	out.Notes = append(slices.Clip(s.Notes), fmt.Sprintf("OLM leaves %s of the older release, which the newer one "+
+		"does not ship: %s", text.Count(len(names), "object"), text.FirstOf(10, names)))
 	return &out
 }

@@ -106,7 +106,8 @@ func (s *server) judge(data []byte) (crs.Verdict, error) {
 	}
 	v.OLM = faults(validation.ValidateCustomResource(nil, listed.Object, s.validator))
 	if len(v.OLM) > 0 {
-		v.OLMSays = validation.ValidateCustomResource(field.NewPath(""), listed.Object, s.validator).ToAggregate().Error()
+		said := validation.ValidateCustomResource(field.NewPath(""), listed.Object, s.validator)
+		v.OLMSays = said.ToAggregate().Error()
 	}
 	if v.Unknown, err = s.decode(u); err != nil {
 		v.Error = err.Error()

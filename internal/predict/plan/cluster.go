@@ -79,7 +79,7 @@ func (c *Cluster) Delete(o *manifest.Object) (lost []*manifest.Object) {
 		}
 		owners := ownersOf(other)
 		if len(owners) > 0 && !slices.ContainsFunc(owners, func(r owner) bool {
-			group, _, _ := cutVersion(r.apiVersion)
+			group, _ := cutVersion(r.apiVersion)
 			return c.Get(group, r.kind, o.Namespace, r.name) != nil
 		}) && slices.ContainsFunc(owners, func(r owner) bool { return r.kind == o.Kind && r.name == o.Name }) {
 			lost = append(lost, other)

@@ -110,8 +110,8 @@ func (c *Cluster) serve(csv *v1alpha1.ClusterServiceVersion, namespace string) s
 	return ""
 }
 
-// adoptable reports whether the labels of an APIService name this ClusterServiceVersion, or the one that it replaces, as
-// its owner (OLM: pkg/controller/install/apiservice.go, IsAPIServiceAdoptable).
+// adoptable reports whether the labels of an APIService name this ClusterServiceVersion, or the one that it replaces,
+// as its owner (OLM: pkg/controller/install/apiservice.go, IsAPIServiceAdoptable).
 func adoptable(set any, csv *v1alpha1.ClusterServiceVersion, namespace string) bool {
 	m, _ := set.(map[string]any)
 	return m[olm.LabelOwnerKind] == v1alpha1.ClusterServiceVersionKind && m[olm.LabelOwnerNamespace] == namespace &&
@@ -176,7 +176,8 @@ func (c *Cluster) available(csv *v1alpha1.ClusterServiceVersion, namespace strin
 		}
 		for _, name := range w.ConversionCRDs {
 			crd := c.CRD(name)
-			if crd == nil || !TrustsWebhook(crd) || !crd.Has("spec", "conversion", "webhook", "clientConfig", "caBundle") {
+			if crd == nil || !TrustsWebhook(crd) ||
+				!crd.Has("spec", "conversion", "webhook", "clientConfig", "caBundle") {
 				return false
 			}
 		}

@@ -74,7 +74,8 @@ func invalidRules(role *manifest.Object) (errs field.ErrorList) {
 				"resource rules must supply at least one api group"))
 		}
 		if len(rule.Resources) == 0 {
-			errs = append(errs, field.Required(at.Child("resources"), "resource rules must supply at least one resource"))
+			errs = append(errs, field.Required(at.Child("resources"),
+				"resource rules must supply at least one resource"))
 		}
 	}
 	return errs

@@ -34,8 +34,8 @@ func OwnedByOther(o *manifest.Object, csv string) bool {
 	return len(owners) > 0 && !slices.ContainsFunc(owners, func(r owner) bool { return r.name == csv })
 }
 
-// ownedBy returns an object as OLM writes it: in its namespace, which is empty for one of the cluster, with OLM's label,
-// and with the owners.
+// ownedBy returns an object as OLM writes it: in its namespace, which is empty for one of the cluster, with OLM's
+// label, and with the owners.
 func ownedBy(o *manifest.Object, apiVersion, namespace string, owners []owner) *manifest.Object {
 	value, err := o.Value()
 	if err != nil {
@@ -73,9 +73,10 @@ func csvOwner(name string) owner {
 }
 
 // cutVersion splits an apiVersion.
-func cutVersion(apiVersion string) (group, version string, grouped bool) {
-	if group, version, grouped = strings.Cut(apiVersion, "/"); !grouped {
-		return "", group, false
+func cutVersion(apiVersion string) (group, version string) {
+	group, version, grouped := strings.Cut(apiVersion, "/")
+	if !grouped {
+		return "", group
 	}
-	return group, version, true
+	return group, version
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -57,8 +58,8 @@ type step struct {
 	last   bool // of the release
 }
 
-// Run executes a plan: CSVs first, then CRDs, then the rest in the order of the bundle, then what the permissions of the
-// CSV need (OLM: pkg/controller/registry/resolver/steps.go; api: pkg/operators/v1alpha1/installplan_types.go,
+// Run executes a plan: CSVs first, then CRDs, then the rest in the order of the bundle, then what the permissions of
+// the CSV need (OLM: pkg/controller/registry/resolver/steps.go; api: pkg/operators/v1alpha1/installplan_types.go,
 // OrderSteps). It stops at the first step that fails. The error is that of ctx.
 func (p Plan) Run(ctx context.Context, c *Cluster) (*Result, error) {
 	r := &Result{Plan: p, Phase: v1alpha1.InstallPlanPhaseComplete, Granted: map[string]bool{}}
@@ -108,9 +109,7 @@ func (p Plan) steps() (all []step) {
 func (p Plan) access(by *Release) (all []step) {
 	add := func(apiVersion, kind, name string, more map[string]any) {
 		value := map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": name}}
-		for k, v := range more {
-			value[k] = v
-		}
+		maps.Copy(value, more)
 		o := manifest.New(value)
 		o.File, o.Line = by.Object.File, by.Object.Line
 		all = append(all, step{by: by, object: o, owners: []owner{csvOwner(by.CSV.Name)}})
@@ -163,7 +162,7 @@ func (r *Result) execute(ctx context.Context, c *Cluster, s step) string {
 	} else if kind.Name == "ClusterRole" || kind.Name == "ClusterRoleBinding" {
 		namespace = ""
 	}
-	group, _, _ := cutVersion(apiVersion)
+	group, _ := cutVersion(apiVersion)
 	existing := c.Get(group, s.object.Kind, namespace, s.object.Name)
 	if existing != nil && kind.Name == v1alpha1.ClusterServiceVersionKind {
 		return "" // it stays as it is

@@ -18,7 +18,7 @@ var ofOpenShift = []string{"monitoring.coreos.com", "console.openshift.io"}
 // pkg/controller/operators/catalog/operator.go, apiresourceFromGVK; not_found.go). A cluster without CRDs does not say
 // what it serves.
 func (r *Result) discover(c *Cluster, apiVersion string, o *manifest.Object) (namespaced bool, message string) {
-	group, version, _ := cutVersion(apiVersion)
+	group, version := cutVersion(apiVersion)
 	known, _ := olm.KindOf(group, o.Kind)
 	if olm.BuiltinGroup(group) {
 		if r.unserved(apiVersion, o.Kind) {

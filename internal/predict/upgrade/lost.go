@@ -29,7 +29,8 @@ func (j *judge) gone(ctx context.Context, p Pair) error {
 			}
 		}
 		var err error
-		if last, err = (plan.Plan{Namespace: p.New.Namespace, Releases: []plan.Release{release}}).Run(ctx, c); err != nil {
+		one := plan.Plan{Namespace: p.New.Namespace, Releases: []plan.Release{release}}
+		if last, err = one.Run(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -39,7 +40,8 @@ func (j *judge) gone(ctx context.Context, p Pair) error {
 	}
 	for _, x := range c.Delete(old) {
 		if last.Ships(x) {
-			j.addAt(p.New, RuleLost, findings.Warning, shippedAs(p.New, x), "", LostText, x.Kind, x.Name, p.Old.Name)
+			j.addAt(p.New, RuleLost, findings.Warning, shippedAs(p.New, x), "", "needs %s %s, which is deleted with "+
+				"%s, its only owner; by chance OLM makes it again, and its tokens die", x.Kind, x.Name, p.Old.Name)
 		}
 	}
 	return nil
@@ -53,6 +55,3 @@ func shippedAs(o *Operator, x *manifest.Object) *manifest.Object {
 	}
 	return o.Object
 }
-
-// LostText says what is lost: kind, name, and the release that owned it.
-const LostText = "needs %s %s, which is deleted with %s, its only owner; by chance OLM makes it again, and its tokens die"

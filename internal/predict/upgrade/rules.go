@@ -33,8 +33,9 @@ var Rules = []struct{ ID, Text, Help string }{
 		"OLM knows a release by the name of its ClusterServiceVersion. It installs nothing of NEW where OLD is " +
 			"installed (OLM: pkg/controller/registry/resolver/resolver.go)."},
 	{RuleLost, "needs an object that goes with the older release",
-		"OLM makes the ClusterServiceVersion the owner of the ServiceAccounts in its permissions. One that NEW ships as a " +
-			"file keeps the older owner (OLM: pkg/controller/operators/catalog/step_ensurer.go, EnsureServiceAccount)."},
+		"OLM makes the ClusterServiceVersion the owner of the ServiceAccounts in its permissions. One that NEW ships " +
+			"as a file keeps the older owner (OLM: pkg/controller/operators/catalog/step_ensurer.go, " +
+			"EnsureServiceAccount)."},
 	{RuleNotServed, "owns a version that its CRD does not serve",
 		"The CSV stays Pending with RequirementsNotMet (OLM: pkg/controller/operators/olm/requirements.go)."},
 	{RuleStored, "drops a version in which objects are stored",

@@ -95,8 +95,8 @@ func bindings(b *bundle.Bundle) (list []Finding, err error) {
 		if x.Role.Kind == rbac.KindRole && !slices.ContainsFunc(b.Others, func(o *manifest.Object) bool {
 			return o.Kind == rbac.KindRole && o.Name == x.Role.Name
 		}) {
-			list = append(list, finding(ruleRoleMissing, findings.Warning, x.Object.Errorf("roleRef.name", "the bundle "+
-				"has no Role %s: OLM puts the binding into the namespace of the installation, and names the Roles of "+
+			list = append(list, finding(ruleRoleMissing, findings.Warning, x.Object.Errorf("roleRef.name", "the "+
+				"bundle has no Role %s: OLM puts the binding into the namespace of the installation, and names the Roles of "+
 				"permissions by a hash", x.Role.Name)))
 		}
 		for i := range x.Object.Len("subjects") {
@@ -134,7 +134,7 @@ func unconverted(b *bundle.Bundle) (list []Finding) {
 			level = findings.Note
 		}
 		list = append(list, finding(upgrade.RuleConversion, level,
-			c.Object.Errorf("spec.conversion", "the bundle %s", why)))
+			c.Errorf("spec.conversion", "the bundle %s", why)))
 	}
 	return list
 }
