@@ -13,6 +13,7 @@ import (
 var versionSuffixes = []func() *regexp.Regexp{
 	lazy.Regexp(`\.v[0-9]+(\.[0-9]+)+([.+-].*)?$`),
 	lazy.Regexp(`[.-]v?[0-9]+(\.[0-9]+)+([.+-].*)?$`),
+	lazy.Regexp(`\.v[0-9]+([+-].*)?$`),
 }
 
 // BaseName returns the name of a ClusterServiceVersion without its version: memcached-operator.v0.0.1 is
