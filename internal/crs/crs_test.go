@@ -78,11 +78,13 @@ func TestVerdict(t *testing.T) {
 		spec string
 		want crs.Verdict
 	}{
-		"it fits":              {"{seats: 20}", crs.Verdict{}},
-		"OLM sets no defaults": {"{}", crs.Verdict{OLM: []crs.Fault{{Path: "spec.seats", Message: "required value"}}}},
+		"it fits": {"{seats: 20}", crs.Verdict{}},
+		"OLM sets no defaults": {"{}", crs.Verdict{OLM: []crs.Fault{{Path: "spec.seats", Message: "required value"}},
+			OLMSays: "[].spec.seats: Required value"}},
 		"OLM evaluates no CEL": {"{seats: 13}", crs.Verdict{Create: []crs.Fault{{Path: "spec", Message: "invalid value: no crew takes it"}}}},
 		"OLM drops no field":   {"{seats: 20, sails: 2}", crs.Verdict{Unknown: []string{"spec.sails"}}},
-		"OLM does not ratchet": {"{seats: 1000}", crs.Verdict{Create: []crs.Fault{{Path: "spec.seats", Message: limit}}, OLM: []crs.Fault{{Path: "spec.seats", Message: limit}}}},
+		"OLM does not ratchet": {"{seats: 1000}", crs.Verdict{Create: []crs.Fault{{Path: "spec.seats", Message: limit}}, OLM: []crs.Fault{{Path: "spec.seats", Message: limit}},
+			OLMSays: "[].spec.seats: Invalid value: 1000: spec.seats in body should be less than or equal to 900"}},
 	} {
 		object := "apiVersion: ferry.example.com/v1\nkind: Boat\nmetadata: {name: a}\nspec: " + tc.spec + "\n"
 		for _, checker := range []crs.Checker{apiserver.Checker{}, crs.Helper{Path: path}} {
