@@ -315,6 +315,7 @@ func TestBaseName(t *testing.T) {
 		{"3scale-operator.v0.10.0", "", "3scale-operator"},
 		{"operator-1.4-x.v2.0.0", "2.0.0", "operator-1.4-x"},
 		{"a.v1", "1.0.0", "a.v1"}, // one number is no version
+		{"a.v1", "", "a"},         // but one operator with a.v2
 		{"a", "1.0.0", "a"},
 		{".v1.0.0", "1.0.0", ".v1.0.0"},
 		{"", "", ""},

@@ -218,6 +218,10 @@ func checkWebhooks(b *bundle.Bundle, n Names) error {
 		}
 		if w.Type == v1alpha1.ConversionWebhook {
 			if p := install.Conversion(b.CSV, w, shippedCRD(b)); p != nil {
+				if crd := b.CRD(p.CRD); crd != nil {
+					return crd.Errorf("spec.preserveUnknownFields",
+						"must be false to let the API server call webhook %s to do the conversion", w.GenerateName)
+				}
 				return fail(p.Field, "%s", p.Message)
 			}
 		}

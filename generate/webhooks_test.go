@@ -198,7 +198,7 @@ func TestCheckWebhooks(t *testing.T) {
 			refused: "unable to manager conversion webhook: conversion webhook must have at least one CRD specified", field: "spec.webhookdefinitions[0].conversionCRDs"},
 		{name: "a conversion of a foreign CRD", spec: globalOnly + converting, refused: "csv memcached-operator.v0.0.1 does not own CRD memcacheds.cache.example.com", field: "spec.webhookdefinitions[0].conversionCRDs[0]"},
 		{name: "a conversion of a CRD with unknown fields", spec: globalOnly + ownsMemcached + converting, crd: preserving,
-			refused: "crd.Spec.PreserveUnknownFields must be false to let API Server call webhook to do the conversion", field: "spec.webhookdefinitions[0].conversionCRDs[0]"},
+			refused: "must be false to let the API server call webhook c.kb.io to do the conversion", field: "spec.preserveUnknownFields"},
 		{name: "a conversion may have any name", spec: globalOnly + ownsMemcached + strings.Replace(converting, "c.kb.io", "C_1", 1), crd: memcachedCRD},
 
 		{name: "an APIService of no Deployment", spec: allModes + "apiservicedefinitions: {owned: [{name: nodes, group: g.io, version: v1, kind: Node, deploymentName: none}]}\n",

@@ -78,8 +78,9 @@ func TestVerdict(t *testing.T) {
 		spec string
 		want crs.Verdict
 	}{
-		"it fits":              {"{seats: 20}", crs.Verdict{}},
-		"OLM sets no defaults": {"{}", crs.Verdict{OLM: []crs.Fault{{Path: "spec.seats", Message: "required value"}}, OLMSays: "[].spec.seats: Required value"}},
+		"it fits": {"{seats: 20}", crs.Verdict{}},
+		"OLM sets no defaults": {"{}", crs.Verdict{OLM: []crs.Fault{{Path: "spec.seats", Message: "required value"}},
+			OLMSays: "[].spec.seats: Required value"}},
 		"OLM evaluates no CEL": {"{seats: 13}", crs.Verdict{Create: []crs.Fault{{Path: "spec", Message: "invalid value: no crew takes it"}}}},
 		"OLM drops no field":   {"{seats: 20, sails: 2}", crs.Verdict{Unknown: []string{"spec.sails"}}},
 		"OLM does not ratchet": {"{seats: 1000}", crs.Verdict{Create: []crs.Fault{{Path: "spec.seats", Message: limit}}, OLM: []crs.Fault{{Path: "spec.seats", Message: limit}},

@@ -15,6 +15,9 @@ var versionSuffixes = []func() *regexp.Regexp{
 	lazy.Regexp(`[.-]v?[0-9]+(\.[0-9]+)+([.+-].*)?$`),
 }
 
+// numberSuffix ends names such as boat.v9. Names of rendered objects, whose version is known, keep it.
+var numberSuffix = lazy.Regexp(`\.v[0-9]+$`)
+
 // BaseName returns the name of a ClusterServiceVersion without its version: memcached-operator.v0.0.1 is
 // memcached-operator. It does not change from one release of an operator to the next. version is the one that the
 // ClusterServiceVersion says; it may be empty.
@@ -28,6 +31,9 @@ func BaseName(csv, version string) string {
 		if i := suffix().FindStringIndex(csv); i != nil && i[0] > 0 {
 			return csv[:i[0]]
 		}
+	}
+	if i := numberSuffix().FindStringIndex(csv); i != nil && i[0] > 0 && version == "" {
+		return csv[:i[0]]
 	}
 	return csv
 }

@@ -61,7 +61,6 @@ var All = []Noise{
 	{Kinds: []string{"Namespace"}, Path: "metadata.labels", Keys: []string{"kubernetes.io/metadata.name"},
 		Reason: server},
 	{Kinds: []string{"ConfigMap"}, Path: "data", Value: "{}", Reason: server},
-	{Kinds: []string{"Service"}, Path: "spec.clusterIP", Value: `""`, Reason: missing},
 	{Kinds: csv, Path: "spec", Keys: []string{"apiservicedefinitions", "customresourcedefinitions", "provider"},
 		Value: "{}", Reason: "the types always print it (api: pkg/operators/v1alpha1/clusterserviceversion_types.go)"},
 	{Kinds: csv, Path: "spec", Keys: []string{"maturity", "minKubeVersion", "replaces"}, Value: `""`,

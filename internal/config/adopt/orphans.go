@@ -164,10 +164,12 @@ func (v *verifier) crd(o *dump.Object) (reason string, live bool) {
 	return "", false
 }
 
-// sameOperator reports whether a CSV is one of an operator, of any version.
+// sameOperator reports whether a CSV is one of an operator, of any version. A name without a version is nobody's
+// earlier one.
 func sameOperator(csv string, op *Operator) bool {
 	base := olm.BaseName(csv, "")
-	return csv == op.CSV.Name || slices.Contains(op.Earlier, csv) || base != csv && base == olm.BaseName(op.CSV.Name, "")
+	return csv == op.CSV.Name || slices.Contains(op.Earlier, csv) ||
+		base != csv && base == olm.BaseName(op.CSV.Name, "")
 }
 
 // byChance is the reason of an object that OLM makes or not, and on which no right depends.

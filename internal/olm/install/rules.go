@@ -15,7 +15,10 @@ import (
 )
 
 // Problem is why something is refused: in OLM's words, with the field, below its list entry, that is at fault.
-type Problem struct{ Field, Message string }
+type Problem struct {
+	Field, Message string
+	CRD            string // that has to change, if it is not the CSV
+}
 
 // RepeatedWebhook is what OLM says to two webhook definitions of one name.
 const RepeatedWebhook = "CSV contains repeated WebhookDescription name"
@@ -47,27 +50,27 @@ type CRD struct{ Exists, PreserveUnknownFields bool }
 func Conversion(csv *v1alpha1.ClusterServiceVersion, w v1alpha1.WebhookDescription, crd func(string) CRD) *Problem {
 	for _, m := range csv.Spec.InstallModes {
 		if (m.Type == v1alpha1.InstallModeTypeAllNamespaces) != m.Supported {
-			return &Problem{".type",
-				"unable to manage conversion webhook: CSVs with conversion webhooks must support only AllNamespaces"}
+			return &Problem{Field: ".type", Message: "unable to manage " +
+				"conversion webhook: CSVs with conversion webhooks must support only AllNamespaces"}
 		}
 	}
 	if len(w.ConversionCRDs) == 0 {
-		return &Problem{".conversionCRDs",
-			"unable to manager conversion webhook: conversion webhook must have at least one CRD specified"}
+		return &Problem{Field: ".conversionCRDs", Message: "unable to manager " +
+			"conversion webhook: conversion webhook must have at least one CRD specified"}
 	}
 	for i, name := range w.ConversionCRDs {
 		at := fmt.Sprintf(".conversionCRDs[%d]", i)
 		found := crd(name)
 		switch {
 		case !found.Exists:
-			return &Problem{at, fmt.Sprintf("unable to get CRD %s specified in Conversion Webhook: "+
+			return &Problem{Field: at, Message: fmt.Sprintf("unable to get CRD %s specified in Conversion Webhook: "+
 				"customresourcedefinitions.apiextensions.k8s.io %q not found", name, name)}
 		case !slices.ContainsFunc(csv.Spec.CustomResourceDefinitions.Owned,
 			func(d v1alpha1.CRDDescription) bool { return d.Name == name }):
-			return &Problem{at, fmt.Sprintf("csv %s does not own CRD %s", csv.Name, name)}
+			return &Problem{Field: at, Message: fmt.Sprintf("csv %s does not own CRD %s", csv.Name, name)}
 		case found.PreserveUnknownFields:
-			return &Problem{at, "crd.Spec.PreserveUnknownFields must be false to let API Server call webhook to do " +
-				"the conversion"}
+			return &Problem{Field: at, CRD: name, Message: "crd.Spec.PreserveUnknownFields must be false to let API " +
+				"Server call webhook to do the conversion"}
 		}
 	}
 	return nil

@@ -106,6 +106,7 @@ var defaults = []defaultValue{
 	{workloads, "**.azureDisk.kind", "Shared"},
 
 	{"Service", "spec.type", "ClusterIP"},
+	{"Service", "spec.clusterIP", ""},
 	{"Service", "spec.sessionAffinity", "None"},
 	{"Service", "spec.internalTrafficPolicy", "Cluster"},
 	{"Service", "spec.ipFamilies", []any{"IPv4"}},
