@@ -45,7 +45,8 @@ func FromObjectsOf(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, 
 	if err != nil {
 		return nil, err
 	}
-	s.Objects = slices.DeleteFunc(s.Objects, olm.FromDistribution) // they are no change of Git
+	// They are no change of Git.
+	s.Objects = slices.DeleteFunc(slices.Clone(s.Objects), olm.FromDistribution)
 	s.Unread = t.Unread()
 	for _, p := range olm.OperatorPolicies(t.Objects) {
 		if why := p.Idle(); why != "" {
