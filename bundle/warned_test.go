@@ -21,6 +21,7 @@ func TestWarned(t *testing.T) {
 		{"nothing", func(*testing.T, files) {}, nil},
 		{"CSV of another apiVersion", replace(csvFile, "operators.coreos.com/v1alpha1", "operators.coreos.com/v1"), []string{WarnAPIVersion + ": " + csv + "1: apiVersion: operators.coreos.com/v1: OLM takes the CSV for operators.coreos.com/v1alpha1"}},
 		{"no apiVersion", replace(serviceFile, "apiVersion: v1\n", ""), []string{WarnAPIVersion + ": " + serviceFile + ":1: apiVersion: missing: taken for v1"}},
+		{"ClusterRole of another API", replace(roleFile, "apiVersion: rbac.authorization.k8s.io/v1\n", "apiVersion: iam.services.k8s.aws/v1alpha1\n"), []string{WarnAPIVersion + ": " + roleFile + ":1: apiVersion: OLM v0 goes by the kind alone: it makes a ClusterRole of rbac.authorization.k8s.io/v1 of it, without the fields that this does not have"}},
 		{"role without apiVersion", replace(roleFile, "apiVersion: rbac.authorization.k8s.io/v1\n", ""), []string{WarnAPIVersion + ": " + roleFile + ":1: apiVersion: missing: taken for rbac.authorization.k8s.io/v1"}},
 		{"old role", replace(roleFile, "k8s.io/v1", "k8s.io/v1beta1"), []string{WarnOldAPI + ": " + roleFile + ":1: apiVersion: rbac.authorization.k8s.io/v1beta1 is not served any more: rendered as rbac.authorization.k8s.io/v1, as OLM does"}},
 		{"old CRD", replace(crdFile, "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"), []string{WarnOldCRD + ": " + crdFile + ":1: apiVersion: apiextensions.k8s.io/v1beta1 is not served by Kubernetes 1.22 and later"}},

@@ -89,7 +89,6 @@ func TestBrokenInput(t *testing.T) {
 		{"rule without verbs", add("manifests/z.yaml", role+"rules:\n- apiGroups: [\"\"]\n  resources: [pods]\n"), nil, "manifests/z.yaml:6: rules[0].verbs: verbs must contain at least one value"},
 		{"empty account", replace(csvFile, "serviceAccountName: memcached-operator-controller-manager", `serviceAccountName: ""`), nil, "serviceAccountName: "},
 		{"unsupported kind", add("manifests/z.yaml", "apiVersion: apps/v1\nkind: DaemonSet\nmetadata:\n  name: a\n"), nil, "manifests/z.yaml:2: kind: OLM does not install DaemonSet of apps/v1 from a bundle"},
-		{"a foreign kind of a known name", add("manifests/z.yaml", "apiVersion: iam.services.k8s.aws/v1alpha1\nkind: Role\nmetadata:\n  name: a\n"), nil, "OLM does not install Role of iam.services.k8s.aws/v1alpha1"},
 		{"wrong type", replace(csvFile, "replicas: 1", "replicas: one"), nil, "spec.install.spec.deployments[0].spec.replicas: has the wrong type: text, want a whole number"},
 		{"bad quantity", replace(csvFile, "cpu: 500m", "cpu: much"), nil, "resources.limits.cpu: has a wrong value: "},
 		{"bad version", replace(csvFile, "version: 0.0.1", "version: latest"), nil, "spec.version: has a wrong value: "},

@@ -38,23 +38,21 @@ namespace, the one with the older CSV keeps them. Age is creationTimestamp, then
 the order of paths and files.
 
 --catalog says what a CatalogSource serves. Each Subscription is then judged by
-the catalog that it names, with the resolver of olmgen catalog resolve: a
-source, package, channel or dependency that is missing is an error in OLM's
-words, and so is an update that OLM holds back. DIR without NAMESPACE/NAME= is
-the content of every catalog that is not given by name. DIR can be an image:
-oci://IMAGE. NAME=DIR is the content of a ClusterCatalog: each ClusterExtension
-is then installed, or refused in the words of OLM v1.
+the catalog that it names, as olmgen catalog resolve does: what is missing is an
+error in OLM's words, and so is an update that OLM holds back. DIR alone is the
+content of every catalog that is not given by name; it can be oci://IMAGE.
+NAME=DIR is the content of a ClusterCatalog: each ClusterExtension is then
+installed, or refused in the words of OLM v1.
 
 An update that a catalog offers over an operator of the tree is judged as
-olmgen diff judges it: OLM's InstallPlan fails if custom resources of the tree
+olmgen diff judges it. OLM's InstallPlan fails if custom resources of the tree
 do not fit the newer CRD, if a stored version goes, or if a field changes that
-the API server does not let change. The bundle is fetched from its image if
-the catalog does not hold its objects, unless --offline is set.
+the API server does not let change. A bundle that the catalog only names is
+fetched, unless --offline is set.
 
 --openshift-version, --olm-version and --kube-version ask what holds back the
-upgrade of the cluster: olm.maxOpenShiftVersion, APIs that are gone.
-The exit code is 3 if there are findings at or above --fail-on. A CSV that OLM
-fails is an error.`,
+upgrade of the cluster: olm.maxOpenShiftVersion, APIs that are gone. The exit
+code is 3 on findings at or above --fail-on. A CSV that OLM fails is an error.`,
 		Example: `  olmgen check clusters/prod
   kubectl get ns,og,csv,sub -A -o yaml | olmgen check -
   olmgen check --catalog olm/operatorhubio-catalog=configs/ clusters/prod
