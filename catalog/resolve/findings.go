@@ -301,8 +301,8 @@ func (j *judge) end(x *explainer) {
 	for i := range s.Subscriptions {
 		sub := &s.Subscriptions[i]
 		byPackage[sub.Package] = append(byPackage[sub.Package], sub.Name)
-		if current := x.current(sub); current != nil && quiet && s.unknown(sub) == "" && s.waitsFor(sub.CurrentCSV) == nil &&
-			!j.result.Waiting.moves(sub.Name) {
+		if current := x.current(sub); current != nil && quiet && s.unknown(sub) == "" &&
+			s.waitsFor(sub.CurrentCSV) == nil && !j.result.Waiting.moves(sub.Name) {
 			j.still(x, sub, current)
 		}
 	}

@@ -289,8 +289,8 @@ func globalNamespace(lists ...[]resolve.Source) string {
 }
 
 // claim completes the status of a Subscription of Git by its CSV in the tree. It reports whether there is one. Where
-// the CSV has a cluster's status, only the status of the Subscription names it: OLM does not take it for the Subscription's
-// either (OLM: pkg/controller/registry/resolver/source_csvs.go).
+// the CSV has a cluster's status, only the status of the Subscription names it: OLM does not take it for the
+// Subscription's either (OLM: pkg/controller/registry/resolver/source_csvs.go).
 func (r *resolution) claim(state *resolve.State, s *resolve.Subscription) bool {
 	ns := state.Namespace
 	i := slices.IndexFunc(r.cluster.subs, func(o *subscription) bool { return o.Namespace == ns && o.Name == s.Name })

@@ -130,7 +130,7 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 		played.judgeGroup(g)
 	}
 	for _, v := range c.csvs {
-		if !v.copied && !(v.deleted && v.updated) {
+		if !v.copied && (!v.deleted || !v.updated) {
 			r.CSVs = append(r.CSVs, played.csv(v))
 			played.judgeCSV(v)
 			played.judgeServices(v)

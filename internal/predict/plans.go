@@ -144,7 +144,7 @@ func (u *updating) judgePlayed(p installPlan, played *InstallPlan) error {
 // speaking are the rules about what OLM does with what it resolved.
 var speaking = []string{rulePlanFails, ruleIgnoredField, upgrade.RuleConversion, ruleExtension, ruleCollision}
 
-// Speaks reports whether a rule is about what OLM does with what it resolved, so that a comparison of trees says it too.
+// Speaks reports whether a rule is about what OLM does with what it resolved: a comparison of trees says it too.
 func Speaks(rule string) bool { return slices.Contains(speaking, rule) }
 
 // notLookedAt says what the outcome does not depend on because nobody knows it.

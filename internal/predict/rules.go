@@ -272,7 +272,8 @@ func treeRules() []findings.Rule {
 		{ID: ruleSkipped, Text: "a file was not read", Help: "The file may have objects that matter."},
 		{ID: rulePlanFails, Text: "an InstallPlan that fails",
 			Help: "OLM executes the steps of an InstallPlan in their order: ClusterServiceVersions, CRDs, what the " +
-				"bundle ships, then accounts and roles. It stops at the first one that fails, and tries again for a minute."},
+				"bundle ships, then accounts and roles. It stops at the first one that fails, and tries again for a " +
+				"minute."},
 		{ID: ruleNotLookedAt, Text: "what the outcome may depend on and nobody knows",
 			Help: "The bundle is not there, or the tree has no CustomResourceDefinitions and so does not say what " +
 				"the cluster serves."},

@@ -157,9 +157,10 @@ func (h *outcome) ignored(over *tree.Tree, base *outcome) (notes []string) {
 			continue
 		}
 		for _, old := range base.tree.Objects {
-			if objectKey(old, h.options.Namespace) == objectKey(x, h.options.Namespace) && starting(old) != starting(x) {
-				notes = append(notes, fmt.Sprintf("%s: OLM reads startingCSV only while nothing is installed, and %v is: "+
-					"the change of startingCSV changes nothing", x.Identity(), installed))
+			same := objectKey(old, h.options.Namespace) == objectKey(x, h.options.Namespace)
+			if same && starting(old) != starting(x) {
+				notes = append(notes, fmt.Sprintf("%s: OLM reads startingCSV only while nothing is installed, and %v "+
+					"is: the change of startingCSV changes nothing", x.Identity(), installed))
 			}
 		}
 	}
@@ -223,7 +224,7 @@ func (o TreeOptions) over(t *tree.Tree, base *outcome) *tree.Tree {
 		if x.Kind == v1alpha1.InstallPlanKind && base.tree != nil {
 			continue // it is done
 		}
-		if key := objectKey(x, o.Namespace); !have[key] && !(says[x.Namespace] && x.Group() == olm.Group) {
+		if key := objectKey(x, o.Namespace); !have[key] && (!says[x.Namespace] || x.Group() != olm.Group) {
 			have[key] = true
 			out.Objects = append(out.Objects, x)
 		}

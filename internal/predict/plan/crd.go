@@ -42,8 +42,8 @@ func (r *Result) replace(ctx context.Context, c *Cluster, before, now *manifest.
 	if dropped := olm.DroppedVersions(stored, now); len(dropped) > 0 {
 		var all []string
 		for _, version := range dropped {
-			all = append(all, fmt.Sprintf("risk of data loss updating %q: new CRD removes version %s that is listed as "+
-				"a stored version on the existing CRD", now.Name, version))
+			all = append(all, fmt.Sprintf("risk of data loss updating %q: new CRD removes version %s that is listed "+
+				"as a stored version on the existing CRD", now.Name, version))
 		}
 		r.Also = append(r.Also, all[1:]...) // OLM takes the first of a map
 		return all[0]
@@ -80,8 +80,8 @@ func (r *Result) unfit(ctx context.Context, c *Cluster, before, now *manifest.Ob
 		said[f.Version] = true
 		name := strings.TrimPrefix(f.Object.Namespace+"/"+f.Object.Name, "/")
 		all = append(all, fmt.Sprintf("error validating existing CRs against new CRD's schema for %q: error "+
-			"validating %s/%s, Kind=%s %q: updated validation is too restrictive: %s", now.Name, f.Object.Group(), f.Version,
-			f.Object.Kind, name, f.Said))
+			"validating %s/%s, Kind=%s %q: updated validation is too restrictive: %s", now.Name, f.Object.Group(),
+			f.Version, f.Object.Kind, name, f.Said))
 	}
 	r.Also = append(r.Also, all[1:]...)
 	return all[0]

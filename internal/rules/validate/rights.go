@@ -96,8 +96,8 @@ func bindings(b *bundle.Bundle) (list []Finding, err error) {
 			return o.Kind == rbac.KindRole && o.Name == x.Role.Name
 		}) {
 			list = append(list, finding(ruleRoleMissing, findings.Warning, x.Object.Errorf("roleRef.name", "the "+
-				"bundle has no Role %s: OLM puts the binding into the namespace of the installation, and names the Roles of "+
-				"permissions by a hash", x.Role.Name)))
+				"bundle has no Role %s: OLM puts the binding into the namespace of the installation, and names the "+
+				"Roles of permissions by a hash", x.Role.Name)))
 		}
 		for i := range x.Object.Len("subjects") {
 			at := func(name string) string {
