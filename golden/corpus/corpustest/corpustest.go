@@ -26,6 +26,12 @@ func every(tb testing.TB) int {
 	return n
 }
 
+// Whole reports whether a test takes the whole corpus. A figure of the largest bundle is only known then.
+func Whole(tb testing.TB) bool {
+	tb.Helper()
+	return every(tb) == 1
+}
+
 // Least returns how many of n things that the corpus has a test must find at least. It is half as many as the part of
 // the corpus should have that the test takes.
 func Least(tb testing.TB, n int) int {
