@@ -113,7 +113,8 @@ func (s *Subject) State(name string) (compare.State, error) {
 func Compare(ctx context.Context, old, new *Subject, names [2]string, o compare.Options) (*compare.Report, error) {
 	o.Unresolved = append(slices.Clip(o.Unresolved), new.unresolved(old)...)
 	o.Said = new.said
-	o.PathKnown, o.Approval = o.PathKnown || old.played() && new.played(), new.waits
+	over := old.played() && new.played() && new.outcome.options.Over != nil
+	o.PathKnown, o.Approval = o.PathKnown || over, new.waits
 	old, new = old.assembled(new.Unknown), new.assembled(old.Unknown)
 	new = new.over(old)
 	var states [2]compare.State
