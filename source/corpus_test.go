@@ -14,7 +14,9 @@ import (
 // A bundle is the same from a directory, a tar and a zip.
 func TestCorpusBundles(t *testing.T) {
 	dirs := corpustest.Bundles(t)
-	same(t, "bundles", len(dirs), 216)
+	if corpustest.Whole(t) {
+		same(t, "bundles", len(dirs), 216)
+	}
 	for i, dir := range dirs {
 		if i%54 != 0 { // a few are enough: what is in the files does not matter here
 			continue
