@@ -8,6 +8,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/predict/plan"
 	"github.com/olmgen/olmgen/internal/predict/upgrade"
@@ -66,7 +67,8 @@ func (u *updating) play(ctx context.Context, p installPlan) error {
 	for _, one := range slices.Concat(p.updates, p.first) {
 		u.take(one, u.opened[one.to.Bundle.Name], played)
 	}
-	return u.judgePlayed(p, played)
+	u.judgePlayed(p, played)
+	return nil
 }
 
 // take notes what an InstallPlan does with an operator. Git keeps the release that it has.
@@ -107,7 +109,7 @@ func (u update) subscription(namespace string) *manifest.Object {
 	}
 	o := manifest.New(map[string]any{"apiVersion": v1alpha1.SchemeGroupVersion.String(), "kind": "Subscription",
 		"metadata": map[string]any{"namespace": namespace,
-			"name": strings.Join([]string{u.to.Package.Name, channel, source, sourceNamespace}, "-")},
+			"name": resolve.GeneratedName(u.to.Package.Name, channel, source, sourceNamespace)},
 		"spec": map[string]any{"name": u.to.Package.Name, "channel": channel, "source": source,
 			"sourceNamespace": sourceNamespace, "startingCSV": u.to.Bundle.Name, "installPlanApproval": "Automatic"}})
 	o.File, o.Line = u.sub.File, u.sub.Line
@@ -115,17 +117,17 @@ func (u update) subscription(namespace string) *manifest.Object {
 }
 
 // judgePlayed reports an InstallPlan that fails, and what nobody looked at.
-func (u *updating) judgePlayed(p installPlan, played *InstallPlan) error {
+func (u *updating) judgePlayed(p installPlan, played *InstallPlan) {
 	first := slices.Concat(p.first, p.updates)[0]
 	for _, what := range played.result.Unknown {
 		u.notLookedAt(first, what)
 	}
 	if played.result.Phase != v1alpha1.InstallPlanPhaseFailed {
-		return nil
+		return
 	}
 	played.Reason = string(v1alpha1.InstallPlanReasonComponentFailed)
 	if u.stopped { // an update that is reported with the same reason
-		return nil
+		return
 	}
 	u.stopped = true
 	message := fmt.Sprintf("%s: the InstallPlan fails: %s", strings.Join(played.CSVs, ", "), played.Message)
@@ -138,7 +140,6 @@ func (u *updating) judgePlayed(p installPlan, played *InstallPlan) error {
 		f.Hint = fmt.Sprintf("the step that fails is %s %s", at.Kind, at.Name)
 	}
 	u.findings = append(u.findings, f)
-	return nil
 }
 
 // speaking are the rules about what OLM does with what it resolved.
@@ -147,7 +148,7 @@ var speaking = []string{rulePlanFails, ruleIgnoredField, upgrade.RuleConversion,
 // Speaks reports whether a rule is about what OLM does with what it resolved: a comparison of trees says it too.
 func Speaks(rule string) bool { return slices.Contains(speaking, rule) }
 
-// notLookedAt says what the outcome does not depend on because nobody knows it.
+// notLookedAt reports what nobody knows and the outcome may depend on.
 func (u *updating) notLookedAt(one update, what string) {
 	u.note(ruleNotLookedAt, findings.Note, one.sub.Object, "spec", "not looked at: "+what, "")
 }

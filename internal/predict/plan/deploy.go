@@ -20,7 +20,7 @@ import (
 
 // Deploy installs the Deployments, APIServices and webhooks of a ClusterServiceVersion, and returns why OLM fails (OLM:
 // pkg/controller/install/deployment.go, installDeployments: after each Deployment come all APIServices and webhooks).
-// waits says that OLM tries again and again instead.
+// waits reports whether OLM tries again and again instead.
 func (c *Cluster) Deploy(csv *v1alpha1.ClusterServiceVersion, namespace string) (message string, waits bool) {
 	made := 0
 	for _, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {

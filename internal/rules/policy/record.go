@@ -170,9 +170,8 @@ func groupRules() []Rule {
 			Help: "The rule checks ClusterRoles that are aggregated to admin or edit, or bound to all users."},
 		{ID: "of-one-operatorgroup", Level: findings.Error, check: oneGroup,
 			Text: "a namespace has one OperatorGroup",
-			Quote: "This resource is a singleton in namespace context. There can’t be multiple instances of the said " +
-				"resource in the same " +
-				"namespace, even if the name differs.",
+			Quote: "This resource is a singleton in namespace context. There can’t be multiple instances of the " +
+				"said resource in the same namespace, even if the name differs.",
 			Help: "Several files with the same OperatorGroup, such as a kustomize base and its patches, count as one."},
 		{ID: "of-no-second-instance", Level: findings.Error, check: noSecondInstance,
 			Text: "no operator is installed for a namespace while it is installed for all",
