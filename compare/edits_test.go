@@ -42,7 +42,11 @@ func TestEdits(t *testing.T) {
 			t.Fatal(err)
 		}
 		random := rand.New(rand.NewPCG(1, 2))
-		for range 8 {
+		bundles := 8
+		if !corpustest.Whole(t) {
+			bundles = 1
+		}
+		for range bundles {
 			p := packages[random.IntN(len(packages))]
 			dir := p.Bundles[random.IntN(len(p.Bundles))]
 			if list := bundleObjects(t, dir); list != nil {

@@ -14,18 +14,20 @@ import (
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 )
 
-// corpusFiles returns every YAML file below $OLMGEN_CORPUS.
+// corpusFiles returns the YAML files of the bundles in $OLMGEN_CORPUS.
 func corpusFiles(tb testing.TB) map[string][]byte {
 	files := map[string][]byte{}
-	err := filepath.WalkDir(filepath.Join(corpustest.Root(tb), "bundles"), func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(p, "ml") {
+	for _, dir := range corpustest.Bundles(tb) {
+		err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(p, "ml") {
+				return err
+			}
+			files[p], err = os.ReadFile(p)
 			return err
+		})
+		if err != nil {
+			tb.Fatal(err)
 		}
-		files[p], err = os.ReadFile(p)
-		return err
-	})
-	if err != nil {
-		tb.Fatal(err)
 	}
 	return files
 }

@@ -6,10 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/olmgen/olmgen/golden/fuzztest"
 )
 
 // TestGitTakesNoLeftovers stops a write before each of its changes and runs "git add -A".
 func TestGitTakesNoLeftovers(t *testing.T) {
+	fuzztest.Seconds(t)
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}

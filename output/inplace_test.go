@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/olmgen/olmgen/golden/fuzztest"
 )
 
 // TestWriteInPlace writes to directories that cannot be replaced as a whole. The directory stays the same one, and
@@ -168,6 +170,7 @@ func stopInPlace(t *testing.T, a, b holds) {
 // TestErrorInPlace lets each change of a write in place fail once, with and without hard links. Then the old files are there again, with
 // their modes, or the new ones. A second error, while the old files are put back, leaves what the next run finishes.
 func TestErrorInPlace(t *testing.T) {
+	fuzztest.Seconds(t)
 	t.Parallel()
 	a, b := versions(2)
 	a["swap/f"], b["swap"] = "1", "2" // a file in place of a directory, and the other way round

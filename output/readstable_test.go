@@ -4,14 +4,14 @@ import (
 	"errors"
 	"path/filepath"
 	"testing"
+
+	"github.com/olmgen/olmgen/golden/fuzztest"
 )
 
 // TestCheckDuringWrite checks a directory while a child writes one tree and then the other. Each check sees all of one
 // tree: it never fails, and never finds a part of the differences between the two.
 func TestCheckDuringWrite(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	fuzztest.Seconds(t)
 	a, b := versions(killFiles)
 	for _, c := range []struct {
 		name   string

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/helm"
 )
@@ -25,6 +26,7 @@ func large(name string, n int) generate.Object {
 
 // A chart whose release Helm cannot store is a warning that says what to do. CRDs in crds/ are stored once.
 func TestReleaseWarnings(t *testing.T) {
+	fuzztest.Seconds(t)
 	for _, c := range []struct {
 		bytes     int
 		crds      helm.CRDs

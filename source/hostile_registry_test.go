@@ -105,6 +105,7 @@ func manyLayers(t *testing.T, n int, same bool) v1.Image {
 // TestLayersWithoutEnd refuses an image of too many layers before it asks for one of them, and asks for each digest
 // once.
 func TestLayersWithoutEnd(t *testing.T) {
+	fuzztest.Seconds(t)
 	m := misbehave(t, manyLayers(t, maxLayers+1, false), "never", nil)
 	got := openError(t, m.ref(), plain(m.host))
 	if !strings.HasSuffix(got, fmt.Sprintf("the image has %d layers, more than %d", maxLayers+1, maxLayers)) {
@@ -122,6 +123,7 @@ func TestLayersWithoutEnd(t *testing.T) {
 
 // TestCrowdedManifest has a manifest within its size with more descriptors than an image can have.
 func TestCrowdedManifest(t *testing.T) {
+	fuzztest.Seconds(t)
 	text := []byte(`{"schemaVersion":2,"mediaType":"` + string(types.OCIManifestSchema1) + `","layers":[{}` +
 		strings.Repeat(",{}", 1_300_000) + "]}")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -16,6 +16,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/olmgen/olmgen/golden/fuzztest"
 )
 
 // small limits, so that what breaks them is small too.
@@ -181,6 +183,7 @@ func lyingZip(t testing.TB, n int) []byte {
 
 // A million entries must be refused before they are in memory, even where the zip's count of them lies.
 func TestZipOfAMillionEntries(t *testing.T) {
+	fuzztest.Seconds(t)
 	inDir(t, nil)
 	data := manyEntries(1_000_000)
 	must(t, os.WriteFile("evil.zip", data, 0o644))

@@ -22,7 +22,7 @@ import (
 // TestCrdify compares with crdify's own runner over each two neighbouring releases of a package: everything that crdify
 // finds is there. What crdify finds at and below a removed field is one finding here.
 func TestCrdify(t *testing.T) {
-	pairs := neighbours(t, corpustest.Root(t))
+	pairs := neighbours(corpustest.Packages(t))
 	var compared, found atomic.Int64
 	t.Run("pairs", func(t *testing.T) {
 		for _, p := range pairs {
@@ -79,12 +79,7 @@ func compareWithCrdify(t *testing.T, oldDir, nowDir string) (crds, findings int)
 }
 
 // neighbours returns the directories of each two neighbouring releases.
-func neighbours(t *testing.T, root string) [][2]string {
-	t.Helper()
-	packages, err := corpus.Packages(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+func neighbours(packages []corpus.Package) [][2]string {
 	var pairs [][2]string
 	for _, p := range packages {
 		for i := range p.Bundles[1:] {

@@ -51,6 +51,12 @@ func sample[T any](n int, all []T) []T {
 	return some
 }
 
+// Files returns the paths that match a pattern below the corpus. Without a corpus it skips the test.
+func Files(tb testing.TB, path ...string) []string {
+	tb.Helper()
+	return sample(every(tb), Glob(tb, append([]string{Root(tb)}, path...)...))
+}
+
 // Root returns the directory of the corpus. Without a corpus it skips the test.
 func Root(tb testing.TB) string {
 	tb.Helper()
@@ -74,7 +80,7 @@ func Set(tb testing.TB) bool {
 // Bundles returns the directory of every bundle of the corpus. Without a corpus it skips the test.
 func Bundles(tb testing.TB) []string {
 	tb.Helper()
-	return sample(every(tb), Glob(tb, Root(tb), "bundles", "*", "*"))
+	return Files(tb, "bundles", "*", "*")
 }
 
 // Packages returns the packages of the corpus. Without a corpus it skips the test.

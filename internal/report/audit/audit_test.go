@@ -306,10 +306,10 @@ func conforms(document string) error { return schematest.Check(audit.Schema, []b
 
 // The same bytes with any number of workers, over real bundles and catalogs.
 func TestCorpus(t *testing.T) {
-	dir := corpustest.Root(t)
+	refs := slices.Concat(corpustest.Files(t, "catalogs", "*"), corpustest.Files(t, "bundles", "*", "*"), corpustest.Files(t, "packagemanifests", "*"))
 	var want string
 	for _, workers := range []int{1, 7} {
-		r := run(t, audit.Head, workers, filepath.Join(dir, "catalogs"), filepath.Join(dir, "bundles"), filepath.Join(dir, "packagemanifests"))
+		r := run(t, audit.Head, workers, refs...)
 		got := ""
 		for _, f := range audit.Formats {
 			got += printed(t, r, f)
