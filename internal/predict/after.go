@@ -8,6 +8,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -30,16 +31,16 @@ func (o *simulation) leave(r *Report) {
 		switch {
 		case v.deleted:
 			o.lose(v)
-		case !v.copied:
-			made := o.live.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, v.namespace, v.name)
+		case !v.Copied:
+			made := o.live.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, v.Namespace, v.Name)
 			if made == nil {
-				made = inNamespace(v.Object, v.namespace)
+				made = cluster.InNamespace(v.Object, v.Namespace)
 			}
 			o.live.Put(withStatus(made, map[string]any{"phase": string(v.phase), "reason": string(v.reason),
 				"message": v.message}))
 		}
 	}
-	for _, s := range o.subs {
+	for _, s := range o.Subscriptions {
 		o.subscribed(r, s.Object, o.asked[s])
 	}
 	for _, s := range o.added {
@@ -56,7 +57,7 @@ func (o *simulation) leave(r *Report) {
 // lose deletes a CSV that another has replaced, and what only it owns. An object that the newer release ships as well
 // is one that it needs.
 func (o *simulation) lose(v *csv) {
-	old := o.live.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, v.namespace, v.name)
+	old := o.live.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, v.Namespace, v.Name)
 	if old == nil {
 		return
 	}
@@ -66,7 +67,7 @@ func (o *simulation) lose(v *csv) {
 			continue
 		}
 		o.note(ruleLost, findings.Warning, next.where(), "spec", fmt.Sprintf("%s: %s %s is deleted with %s, its only "+
-			"owner; by chance OLM makes it again, and its tokens die", next.name, x.Kind, x.Name, v.name),
+			"owner; by chance OLM makes it again, and its tokens die", next.Name, x.Kind, x.Name, v.Name),
 			"let the ServiceAccount stay in the permissions of the ClusterServiceVersion")
 	}
 }

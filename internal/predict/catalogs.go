@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -71,7 +72,7 @@ func (c Catalogs) Has(pkg, bundle string) bool {
 const olmDefault = "olm"
 
 // subscribe predicts what OLM's resolver does with the Subscriptions, and adds the CSVs that it installs.
-func (c *cluster) subscribe(ctx context.Context, catalogs Catalogs) error {
+func (c *prediction) subscribe(ctx context.Context, catalogs Catalogs) error {
 	tree := resolve.ReadValid(c.resolverObjects())
 	c.judgeSources(tree.CatalogSources)
 	r := c.resolution(tree, catalogs)
@@ -83,26 +84,26 @@ func (c *cluster) subscribe(ctx context.Context, catalogs Catalogs) error {
 	if err := r.install(ctx); err != nil {
 		return err
 	}
-	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.compare(b.ordered) })
+	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.Compare(b.Ordered) })
 	return nil
 }
 
 // resolution begins a resolution from catalogs. It notes the Subscriptions whose catalogs are not known.
-func (c *cluster) resolution(tree *resolve.Cluster, catalogs Catalogs) *resolution {
+func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resolution {
 	csvs := map[string][]*csv{}
 	for _, v := range c.csvs {
-		if !v.copied {
-			csvs[v.namespace] = append(csvs[v.namespace], v)
+		if !v.Copied {
+			csvs[v.Namespace] = append(csvs[v.Namespace], v)
 		}
 	}
-	r := &resolution{cluster: c, catalogs: catalogs.with(tree.CatalogSources), csvs: csvs,
-		subs: map[string][]*subscription{}, declared: tree.CatalogSources}
+	r := &resolution{prediction: c, catalogs: catalogs.with(tree.CatalogSources), csvs: csvs,
+		subs: map[string][]*cluster.Subscription{}, declared: tree.CatalogSources}
 	r.findUnknown()
-	for _, s := range c.subs {
+	for _, s := range c.Subscriptions {
 		switch why := r.unknown(s); {
 		case why == "":
 			r.subs[s.Namespace] = append(r.subs[s.Namespace], s)
-		case s.ofSubscription(csvs[s.Namespace]) == nil:
+		case ofSubscription(s, csvs[s.Namespace]) == nil:
 			c.notChecked(s, why)
 		}
 	}
@@ -111,24 +112,24 @@ func (c *cluster) resolution(tree *resolve.Cluster, catalogs Catalogs) *resoluti
 	return r
 }
 
-func (c *cluster) notChecked(s *subscription, why string) {
+func (c *prediction) notChecked(s *cluster.Subscription, why string) {
 	c.unknown = append(c.unknown, Unknown{s.Object, why})
 	c.noteUnchecked(s, why)
 }
 
-func (c *cluster) noteUnchecked(s *subscription, why string) {
+func (c *prediction) noteUnchecked(s *cluster.Subscription, why string) {
 	c.unknownCSV[s.Namespace] = true
 	c.note(ruleSubscription, findings.Note, s.Object, "spec.name", "the CSV that it installs is not checked: "+why,
 		"pass the content of its catalog")
 }
 
 // resolverObjects returns the objects that OLM's resolver reads.
-func (c *cluster) resolverObjects() []*manifest.Object {
-	objects := slices.Concat(c.sources, c.configMaps, c.policies)
+func (c *prediction) resolverObjects() []*manifest.Object {
+	objects := slices.Concat(c.Sources, c.ConfigMaps, c.Policies)
 	for _, g := range c.groups {
 		objects = append(objects, g.Object)
 	}
-	for _, s := range c.subs {
+	for _, s := range c.Subscriptions {
 		objects = append(objects, s.Object)
 	}
 	for _, v := range c.csvs {
@@ -139,14 +140,14 @@ func (c *cluster) resolverObjects() []*manifest.Object {
 
 // resolution predicts what OLM's resolver does, namespace by namespace.
 type resolution struct {
-	*cluster
+	*prediction
 	catalogs Catalogs
-	csvs     map[string][]*csv          // of the tree, by namespace
-	subs     map[string][]*subscription // whose catalogs are known, by namespace
-	others   *resolve.Prepared          // what is read of the other catalogs
-	refused  bool                       // opm does not serve the other catalogs
-	declared []resolve.Source           // CatalogSources of the tree
-	hidden   []resolve.Source           // CatalogSources without known content
+	csvs     map[string][]*csv                  // of the tree, by namespace
+	subs     map[string][]*cluster.Subscription // whose catalogs are known, by namespace
+	others   *resolve.Prepared                  // what is read of the other catalogs
+	refused  bool                               // opm does not serve the other catalogs
+	declared []resolve.Source                   // CatalogSources of the tree
+	hidden   []resolve.Source                   // CatalogSources without known content
 	planned  []Install
 }
 
@@ -160,7 +161,7 @@ type Install struct {
 	Group        Group // the OperatorGroup
 	Dependency   bool  // the Subscription is that of another operator
 
-	sub *subscription
+	sub *cluster.Subscription
 }
 
 // Update is an operator that OLM installs in the place of an older release.
@@ -235,13 +236,13 @@ func (r *resolution) forget(state *resolve.State) {
 // installsNothing notes the Subscriptions of a namespace that have no operator, and get none.
 func (r *resolution) installsNothing(namespace, why string) {
 	for _, s := range r.subs[namespace] {
-		if s.ofSubscription(r.csvs[namespace]) == nil {
-			r.cluster.unknown = append(r.cluster.unknown, Unknown{s.Object, "OLM installs nothing: " + why})
+		if ofSubscription(s, r.csvs[namespace]) == nil {
+			r.prediction.unknown = append(r.prediction.unknown, Unknown{s.Object, "OLM installs nothing: " + why})
 		}
 	}
 }
 
-func (r *resolution) sub(namespace, name string) *subscription {
+func (r *resolution) sub(namespace, name string) *cluster.Subscription {
 	for _, s := range r.subs[namespace] {
 		if s.Name == name {
 			return s
@@ -254,13 +255,13 @@ func (r *resolution) sub(namespace, name string) *subscription {
 func (r *resolution) look(state *resolve.State) {
 	state.Catalogs = slices.Clone(r.catalogs.Sources)
 	state.GlobalNamespace, state.Unknown = r.catalogs.Global, r.hidden
-	for _, s := range r.cluster.subs {
+	for _, s := range r.prediction.Subscriptions {
 		if s.Namespace != state.Namespace {
 			continue
 		}
-		named := resolve.Source{Name: s.source, Namespace: s.sourceNamespace, Catalog: r.catalogs.Others,
+		named := resolve.Source{Name: s.Source, Namespace: s.SourceNamespace, Catalog: r.catalogs.Others,
 			Prepared: r.others, Unavailable: r.refused}
-		if s.source != "" && r.catalogs.Others != nil && !slices.ContainsFunc(state.Catalogs, named.Same) {
+		if s.Source != "" && r.catalogs.Others != nil && !slices.ContainsFunc(state.Catalogs, named.Same) {
 			if i := slices.IndexFunc(r.declared, named.Same); i >= 0 {
 				named.Priority = r.declared[i].Priority
 			}
@@ -268,7 +269,7 @@ func (r *resolution) look(state *resolve.State) {
 		}
 	}
 	state.Catalogs = slices.DeleteFunc(state.Catalogs, func(s resolve.Source) bool {
-		return r.disabled(s.Name, s.Namespace) != nil
+		return r.Disabled(s.Namespace, s.Name) != nil
 	})
 	if state.GlobalNamespace == "" {
 		state.GlobalNamespace = globalNamespace(state.Catalogs, state.Unknown)
@@ -293,13 +294,13 @@ func globalNamespace(lists ...[]resolve.Source) string {
 // Subscription's either (OLM: pkg/controller/registry/resolver/source_csvs.go).
 func (r *resolution) claim(state *resolve.State, s *resolve.Subscription) bool {
 	ns := state.Namespace
-	i := slices.IndexFunc(r.cluster.subs, func(o *subscription) bool { return o.Namespace == ns && o.Name == s.Name })
+	i := slices.IndexFunc(r.prediction.Subscriptions, func(o *cluster.Subscription) bool { return o.Namespace == ns && o.Name == s.Name })
 	if i < 0 {
 		return false
 	}
-	v := cmp.Or(r.cluster.subs[i].ofSubscription(r.csvs[ns]), r.ofPackage(state, s))
+	v := cmp.Or(ofSubscription(r.prediction.Subscriptions[i], r.csvs[ns]), r.ofPackage(state, s))
 	if v != nil && s.InstalledCSV == "" {
-		s.InstalledCSV, s.CurrentCSV = v.name, v.name
+		s.InstalledCSV, s.CurrentCSV = v.Name, v.Name
 	}
 	return v != nil
 }
@@ -341,7 +342,7 @@ func (r *resolution) ofPackage(state *resolve.State, s *resolve.Subscription) *c
 	}
 	list := r.csvs[state.Namespace]
 	if i := slices.IndexFunc(list, func(v *csv) bool {
-		return !v.observed && names[bundle.BaseName(v.name, "")]
+		return !v.observed && names[bundle.BaseName(v.Name, "")]
 	}); i >= 0 {
 		return list[i]
 	}
@@ -401,8 +402,8 @@ func (r *resolution) plan(state *resolve.State, steps []resolve.Step) {
 
 // asking returns a function to the Subscription that asks for an operator of the steps, which is that of the operator
 // that requires it for a dependency.
-func (r *resolution) asking(ns string, steps []resolve.Step) func(csv string) (owner *subscription, dependency bool) {
-	owners, requiredBy := map[string]*subscription{}, map[string]string{}
+func (r *resolution) asking(ns string, steps []resolve.Step) func(csv string) (owner *cluster.Subscription, dependency bool) {
+	owners, requiredBy := map[string]*cluster.Subscription{}, map[string]string{}
 	for _, step := range steps {
 		for _, m := range step.Subscriptions {
 			if s := r.sub(ns, m.Name); s != nil {
@@ -413,7 +414,7 @@ func (r *resolution) asking(ns string, steps []resolve.Step) func(csv string) (o
 			requiredBy[p.Name] = p.RequiredBy
 		}
 	}
-	return func(csv string) (*subscription, bool) {
+	return func(csv string) (*cluster.Subscription, bool) {
 		if owner := owners[csv]; owner != nil {
 			return owner, false
 		}
@@ -442,7 +443,7 @@ func (r *resolution) has(state *resolve.State, p *resolve.Planned) bool {
 		}
 	}
 	return slices.ContainsFunc(r.csvs[state.Namespace], func(v *csv) bool {
-		return bundle.BaseName(v.name, "") == bundle.BaseName(p.Name, "")
+		return bundle.BaseName(v.Name, "") == bundle.BaseName(p.Name, "")
 	})
 }
 
@@ -462,7 +463,7 @@ func (r *resolution) install(ctx context.Context) error {
 }
 
 // addFrom adds the CSV of a catalog.
-func (c *cluster) addFrom(s *subscription, data []byte) error {
+func (c *prediction) addFrom(s *cluster.Subscription, data []byte) error {
 	docs, err := manifest.ReadFile(s.File, data, manifest.Limits{})
 	if err != nil {
 		return err
@@ -474,12 +475,8 @@ func (c *cluster) addFrom(s *subscription, data []byte) error {
 	if err != nil {
 		return err
 	}
-	v := &csv{ordered: s.ordered, name: o.Name, namespace: s.Namespace, sub: s, annotations: map[string]string{}}
-	v.Object = o
-	if err := v.read(o); err != nil {
-		return err
+	if _, fault := c.makes(o, s); fault != nil {
+		return fault
 	}
-	v.given = nil
-	c.csvs = append(c.csvs, v)
 	return nil
 }

@@ -115,7 +115,7 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.compare(b.ordered) })
+	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.Compare(b.Ordered) })
 	played := play(c)
 	if played.restless {
 		c.findings = append(c.findings, findings.Finding{Rule: ruleRestless, Level: findings.Warning,
@@ -130,7 +130,7 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 		played.judgeGroup(g)
 	}
 	for _, v := range c.csvs {
-		if !v.copied && (!v.deleted || !v.updated) {
+		if !v.Copied && (!v.deleted || !v.updated) {
 			r.CSVs = append(r.CSVs, played.csv(v))
 			played.judgeCSV(v)
 			played.judgeServices(v)
@@ -152,7 +152,7 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 }
 
 // complete sorts a report, and adds what the catalogs install to it.
-func (r *Report) complete(c *cluster) {
+func (r *Report) complete(c *prediction) {
 	slices.SortFunc(r.Groups, func(a, b Group) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
@@ -187,7 +187,7 @@ func (r *Report) Refused(namespace string) (list []findings.Finding) {
 
 // clusterOf returns the cluster of a tree, and the tree's objects without its patches and with what its
 // OperatorPolicies make.
-func clusterOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs) (*cluster, []*manifest.Object) {
+func clusterOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs) (*prediction, []*manifest.Object) {
 	objects, patches := apart(t)
 	objects, unknown := WithPolicies(ctx, objects, namespace, catalogs)
 	c := read(objects, namespace)
@@ -229,12 +229,12 @@ func (o *simulation) group(g *group) Group {
 		)
 	}
 	switch {
-	case g.lacksAccount(o.cluster):
+	case g.lacksAccount(o.prediction):
 		r.Conditions = append(
 			r.Conditions,
 			Condition{operatorsv1.OperatorGroupServiceAccountCondition, "True",
 				operatorsv1.OperatorGroupServiceAccountReason,
-				"ServiceAccount " + g.spec.ServiceAccountName + " not found"},
+				"ServiceAccount " + g.Spec.ServiceAccountName + " not found"},
 		)
 		if !g.resolved {
 			r.Unknown = "its ServiceAccount is not in the tree"
@@ -244,8 +244,8 @@ func (o *simulation) group(g *group) Group {
 	case g.unknown && len(g.status) == 0:
 		r.Unknown = "there are no Namespaces in the tree"
 	}
-	if !g.lacksAccount(o.cluster) {
-		r.Account = g.spec.ServiceAccountName
+	if !g.lacksAccount(o.prediction) {
+		r.Account = g.Spec.ServiceAccountName
 	}
 	return r
 }
@@ -253,15 +253,15 @@ func (o *simulation) group(g *group) Group {
 func (o *simulation) csv(v *csv) CSV {
 	at := v.where()
 	r := CSV{
-		Namespace:   v.namespace,
-		Name:        v.name,
+		Namespace:   v.Namespace,
+		Name:        v.Name,
 		File:        at.File,
 		Line:        at.Line,
 		Phase:       string(v.phase),
 		Reason:      string(v.reason),
 		Message:     v.message,
 		CopiedTo:    o.copies(v),
-		Annotations: v.annotations,
+		Annotations: v.ofGroup,
 	}
 	if v.sub != nil {
 		r.Subscription = v.sub.Name
@@ -281,29 +281,29 @@ var uncopied = []v1alpha1.ConditionReason{
 // copies returns the namespaces that OLM copies a CSV to (operator.go, syncClusterServiceVersion, syncCopyCSV;
 // operatorgroup.go, ensureCSVsInNamespaces).
 func (o *simulation) copies(v *csv) []string {
-	groups := o.groupsIn[v.namespace]
+	groups := o.groupsIn[v.Namespace]
 	if v.deleted || v.phase == v1alpha1.CSVPhaseNone || slices.Contains(uncopied, v.reason) || len(groups) != 1 {
 		return nil
 	}
 	g := groups[0]
-	if isGlobal(g.status) && o.noCopies {
+	if isGlobal(g.status) && o.NoCopies {
 		return nil
 	}
 	var list []string
-	for ns := range o.namespaces {
-		if ns != v.namespace && (isGlobal(g.status) || slices.Contains(g.status, ns)) {
+	for ns := range o.Namespaces {
+		if ns != v.Namespace && (isGlobal(g.status) || slices.Contains(g.status, ns)) {
 			list = append(list, ns)
 		}
 	}
-	if !o.declared && !isGlobal(g.status) { // without Namespaces in the tree, assume that all targets exist
-		list = slices.DeleteFunc(slices.Clone(g.status), func(ns string) bool { return ns == v.namespace })
+	if !o.Declared && !isGlobal(g.status) { // without Namespaces in the tree, assume that all targets exist
+		list = slices.DeleteFunc(slices.Clone(g.status), func(ns string) bool { return ns == v.Namespace })
 	}
 	slices.Sort(list)
 	return list
 }
 
 // note adds a finding about an object.
-func (c *cluster) note(rule string, level findings.Severity, o *manifest.Object, at, message, hint string) {
+func (c *prediction) note(rule string, level findings.Severity, o *manifest.Object, at, message, hint string) {
 	f := findings.Finding{
 		Rule:    rule,
 		Level:   level,
@@ -316,7 +316,7 @@ func (c *cluster) note(rule string, level findings.Severity, o *manifest.Object,
 	c.findings = append(c.findings, f)
 }
 
-func (c *cluster) fault(e *manifest.Error, o *manifest.Object) {
+func (c *prediction) fault(e *manifest.Error, o *manifest.Object) {
 	c.findings = append(c.findings, findings.Finding{
 		Rule: ruleInvalid, Level: findings.Error, File: e.File, Line: e.Line, Object: o.Identity(), Field: e.Field,
 		Message: e.Msg, Hint: e.Tip,
@@ -332,7 +332,7 @@ func asError(o *manifest.Object, err error) *manifest.Error {
 }
 
 // skipped reports the files that were not read.
-func (c *cluster) skipped(t *tree.Tree) {
+func (c *prediction) skipped(t *tree.Tree) {
 	for _, s := range t.Skipped {
 		c.findings = append(
 			c.findings,

@@ -53,7 +53,7 @@ func (o *simulation) judgeConversions() {
 // ownerOf returns a CSV that owns a CRD, or nil.
 func (o *simulation) ownerOf(crd string) *csv {
 	for _, v := range o.csvs {
-		if !v.copied && !v.deleted && slices.ContainsFunc(v.crds.Owned,
+		if !v.Copied && !v.deleted && slices.ContainsFunc(v.CRDs.Owned,
 			func(d v1alpha1.CRDDescription) bool { return d.Name == crd }) {
 			return v
 		}

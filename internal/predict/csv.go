@@ -33,10 +33,10 @@ func (o *simulation) set(v *csv, phase v1alpha1.ClusterServiceVersionPhase, reas
 	}
 	v.phase, v.reason, v.message = phase, reason, message
 	o.wakeCSV(v)
-	for _, g := range o.groupsIn[v.namespace] {
+	for _, g := range o.groupsIn[v.Namespace] {
 		o.wakeGroup(g)
 	}
-	related := slices.Concat(o.called[[2]string{v.namespace, v.replaces}], o.heirs[[2]string{v.namespace, v.name}])
+	related := slices.Concat(o.called[[2]string{v.Namespace, v.Replaces}], o.heirs[[2]string{v.Namespace, v.Name}])
 	slices.SortFunc(related, func(a, b *csv) int { return cmp.Compare(a.position, b.position) })
 	for _, other := range related {
 		o.wakeCSV(other)
@@ -49,20 +49,20 @@ func (o *simulation) fail(v *csv, reason v1alpha1.ConditionReason, message strin
 
 // syncCSV is OLM's reconcile loop for CSVs (pkg/controller/operators/olm/operator.go, transitionCSVState).
 func (o *simulation) syncCSV(v *csv) {
-	if v.reason == v1alpha1.CSVReasonComponentFailedNoRetry || v.unusable != nil {
+	if v.reason == v1alpha1.CSVReasonComponentFailedNoRetry || v.Unusable != nil {
 		return
 	}
 	g := o.groupFor(v)
 	if g == nil {
 		return
 	}
-	modes, err := v1alpha1.NewInstallModeSet(v.modes)
+	modes, err := v1alpha1.NewInstallModeSet(v.Modes)
 	if err != nil {
 		o.fail(v, v1alpha1.CSVReasonInvalidInstallModes, err.Error())
 		return
 	}
-	targets := v.annotations[olm.AnnotationTargets] // groupFor returns no group without it
-	if err := modes.Supports(v.namespace, strings.Split(targets, ",")); err != nil {
+	targets := v.ofGroup[olm.AnnotationTargets] // groupFor returns no group without it
+	if err := modes.Supports(v.Namespace, strings.Split(targets, ",")); err != nil {
 		o.fail(v, v1alpha1.CSVReasonUnsupportedOperatorGroup, err.Error())
 		return
 	}
@@ -74,7 +74,7 @@ func (o *simulation) syncCSV(v *csv) {
 // groupFor returns the group of a CSV, or nil if there is not exactly one or the CSV lacks its annotations
 // (operatorGroupForCSV).
 func (o *simulation) groupFor(v *csv) *group {
-	groups := o.groupsIn[v.namespace]
+	groups := o.groupsIn[v.Namespace]
 	switch {
 	case len(groups) == 0:
 		o.fail(v, v1alpha1.CSVReasonNoOperatorGroup, noGroup)
@@ -101,7 +101,7 @@ func (o *simulation) reconcileAPIs(v *csv, g *group) bool {
 	rivals, disputed := o.rivals(v, g)
 	subset := v.provided.subsetOf(g.apis)
 	switch intersecting := len(rivals) > 0; {
-	case g.spec.StaticProvidedAPIs && subset == intersecting: // add or remove
+	case g.Spec.StaticProvidedAPIs && subset == intersecting: // add or remove
 		if v.reason != v1alpha1.CSVReasonInterOperatorGroupOwnerConflict {
 			v.rivals, v.disputed = rivals, disputed
 			o.fail(v, v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs, static)
@@ -155,12 +155,12 @@ func (o *simulation) proceed(v *csv, g *group) {
 		o.install(v, g)
 	case v1alpha1.CSVPhaseSucceeded:
 		if next := o.replacing(v); next != nil {
-			o.set(v, v1alpha1.CSVPhaseReplacing, v1alpha1.CSVReasonBeingReplaced, "being replaced by csv: "+next.name)
+			o.set(v, v1alpha1.CSVPhaseReplacing, v1alpha1.CSVReasonBeingReplaced, "being replaced by csv: "+next.Name)
 		}
 	case v1alpha1.CSVPhaseFailed:
 		o.failed(v, g)
 	case v1alpha1.CSVPhaseReplacing:
-		if next := o.replacing(v); o.inNamespace(v.namespace, v.replaces) == nil && next != nil &&
+		if next := o.replacing(v); o.inNamespace(v.Namespace, v.Replaces) == nil && next != nil &&
 			next.phase == v1alpha1.CSVPhaseSucceeded {
 			o.set(
 				v,
@@ -171,7 +171,7 @@ func (o *simulation) proceed(v *csv, g *group) {
 		}
 	case v1alpha1.CSVPhaseDeleting:
 		v.deleted = true
-		o.wake(v.namespace)
+		o.wake(v.Namespace)
 		for _, other := range o.csvs {
 			if other.exists && other.reason == v1alpha1.CSVReasonOwnerConflict {
 				o.wakeCSV(other)
@@ -184,7 +184,7 @@ func (o *simulation) pending(v *csv) {
 	if v.observed && v.reason != v1alpha1.CSVReasonRequirementsUnknown {
 		return // the cluster knows what is missing
 	}
-	previous := o.inNamespace(v.namespace, v.replaces)
+	previous := o.inNamespace(v.Namespace, v.Replaces)
 	if previous != nil {
 		if why := o.notUpgradeable(previous); why != "" {
 			o.set(
@@ -230,8 +230,8 @@ func (o *simulation) pending(v *csv) {
 }
 
 func (o *simulation) install(v *csv, g *group) {
-	account := g.spec.ServiceAccountName
-	if account != "" && v.sub == nil && o.rbac.Exists(rbac.Account{Namespace: g.Namespace, Name: account}) {
+	account := g.Spec.ServiceAccountName
+	if account != "" && v.sub == nil && o.RBAC.Exists(rbac.Account{Namespace: g.Namespace, Name: account}) {
 		if denied := o.forbidden(v, account); denied != "" {
 			o.fail(v, v1alpha1.CSVReasonComponentFailedNoRetry,
 				"install strategy failed: install strategy failed: "+denied)
@@ -239,7 +239,7 @@ func (o *simulation) install(v *csv, g *group) {
 		}
 	}
 	if typed := v.strategy(); typed != nil {
-		switch message, waits := o.live.Deploy(typed, v.namespace); {
+		switch message, waits := o.live.Deploy(typed, v.Namespace); {
 		case waits:
 			o.set(v, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonWaiting, message)
 			return
@@ -267,7 +267,7 @@ func (v *csv) strategy() *v1alpha1.ClusterServiceVersion {
 
 // serve marks the APIServices of a CSV as installed and requeues the CSVs that wait for them.
 func (o *simulation) serve(v *csv) {
-	for _, d := range v.services.Owned {
+	for _, d := range v.APIServices.Owned {
 		o.serving[d.GetName()] = v
 		for _, other := range o.waiting[d.GetName()] {
 			o.wakeCSV(other)
@@ -277,13 +277,13 @@ func (o *simulation) serve(v *csv) {
 
 // failed retries a CSV whose failure had a cause that the tree can explain. Any other failure stays.
 func (o *simulation) failed(v *csv, g *group) {
-	if g.spec.UpgradeStrategy == operatorsv1.UpgradeStrategyUnsafeFailForward {
+	if g.Spec.UpgradeStrategy == operatorsv1.UpgradeStrategyUnsafeFailForward {
 		if next := o.replacing(v); next != nil {
 			o.set(
 				v,
 				v1alpha1.CSVPhaseReplacing,
 				v1alpha1.CSVReasonBeingReplaced,
-				"Fail Forward is enabled, allowing Failed csv to be replaced by csv: "+next.name,
+				"Fail Forward is enabled, allowing Failed csv to be replaced by csv: "+next.Name,
 			)
 			return
 		}
@@ -323,7 +323,7 @@ func (o *simulation) inNamespace(namespace, name string) *csv {
 
 // replacing returns the CSV that replaces v, or nil.
 func (o *simulation) replacing(v *csv) *csv {
-	for _, other := range o.heirs[[2]string{v.namespace, v.name}] {
+	for _, other := range o.heirs[[2]string{v.Namespace, v.Name}] {
 		if !other.deleted {
 			return other
 		}
@@ -334,24 +334,24 @@ func (o *simulation) replacing(v *csv) *csv {
 // crdOwner returns another CSV in the namespace that owns one of v's CRDs and is outside of its replacement chain
 // (crdOwnerConflicts, getReplacementChain).
 func (o *simulation) crdOwner(v *csv) *csv {
-	chain := map[string]bool{v.name: true}
-	for next := o.replacing(v); next != nil && !chain[next.name]; next = o.replacing(next) {
-		chain[next.name] = true
+	chain := map[string]bool{v.Name: true}
+	for next := o.replacing(v); next != nil && !chain[next.Name]; next = o.replacing(next) {
+		chain[next.Name] = true
 	}
-	for name := v.replaces; name != "" && !chain[name]; {
+	for name := v.Replaces; name != "" && !chain[name]; {
 		chain[name] = true
-		previous := o.inNamespace(v.namespace, name)
+		previous := o.inNamespace(v.Namespace, name)
 		if previous == nil {
 			break
 		}
-		name = previous.replaces
+		name = previous.Replaces
 	}
-	for _, other := range o.csvsIn[v.namespace] {
-		if chain[other.name] || other.deleted {
+	for _, other := range o.csvsIn[v.Namespace] {
+		if chain[other.Name] || other.deleted {
 			continue
 		}
-		for _, d := range v.crds.Owned {
-			if slices.ContainsFunc(other.crds.Owned, func(o v1alpha1.CRDDescription) bool { return o.Name == d.Name }) {
+		for _, d := range v.CRDs.Owned {
+			if slices.ContainsFunc(other.CRDs.Owned, func(o v1alpha1.CRDDescription) bool { return o.Name == d.Name }) {
 				return other
 			}
 		}
@@ -362,10 +362,10 @@ func (o *simulation) crdOwner(v *csv) *csv {
 // apiOwner returns another CSV, in any namespace, that owns one of v's APIServices and does not release it
 // (apiServiceOwnerConflicts; pkg/controller/install/apiservice.go, IsAPIServiceAdoptable).
 func (o *simulation) apiOwner(v *csv) *csv {
-	for _, d := range v.services.Owned {
+	for _, d := range v.APIServices.Owned {
 		owner := o.serving[d.GetName()]
 		switch {
-		case owner == nil, owner == v, owner.deleted, owner.namespace == v.namespace && owner.name == v.replaces:
+		case owner == nil, owner == v, owner.deleted, owner.Namespace == v.Namespace && owner.Name == v.Replaces:
 		case owner.phase == v1alpha1.CSVPhaseReplacing, owner.phase == v1alpha1.CSVPhaseDeleting:
 		default:
 			return owner

@@ -50,7 +50,7 @@ func (e *PlayedExtension) state() string {
 
 // playExtensions plays OLM v1 on the ClusterExtensions of the tree: it resolves, renders, and creates what nobody else
 // owns.
-func (c *cluster) playExtensions(ctx context.Context, o Options, objects []*manifest.Object) error {
+func (c *prediction) playExtensions(ctx context.Context, o Options, objects []*manifest.Object) error {
 	for _, x := range objects {
 		if x.Kind != olm.KindClusterExtension || x.Group() != olm.GroupV1 {
 			continue
@@ -132,7 +132,7 @@ func (e *PlayedExtension) open(ctx context.Context, o Options) error {
 var refusals = []string{fit.RuleServices, fit.RuleModes, fit.RuleWebhooks, fit.RuleKinds, fit.RuleDependencies,
 	fit.RuleRenderer}
 
-func (c *cluster) noteExtension(e *PlayedExtension) {
+func (c *prediction) noteExtension(e *PlayedExtension) {
 	switch {
 	case e.Refused != "" && e.Bundle == "":
 		c.note(ruleExtension, findings.Error, e.object, "spec.source", "OLM v1 installs nothing: "+e.Refused, "")
@@ -151,7 +151,7 @@ func (c *cluster) noteExtension(e *PlayedExtension) {
 // whoever applies the tree. OLM v1 takes none of them over (operator-controller:
 // docs/concepts/single-owner-objects.md; internal/operator-controller/applier/boxcutter.go,
 // CollisionProtectionPrevent).
-func (c *cluster) judgeOwnership(o Options, objects []*manifest.Object) {
+func (c *prediction) judgeOwnership(o Options, objects []*manifest.Object) {
 	owners := map[string]*PlayedExtension{}
 	list := slices.Clone(c.extensions)
 	slices.SortStableFunc(list, func(a, b *PlayedExtension) int { // what is installed owns its objects

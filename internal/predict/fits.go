@@ -15,7 +15,7 @@ import (
 // judgeFit reports custom resources that the API server refuses, or drops a field of, by the schema of their CRD in the
 // tree. OLM's own objects are left out: see judgeSchema. Where they cannot be judged, a finding says so. The error is
 // that of ctx.
-func (c *cluster) judgeFit(ctx context.Context, checker crs.Checker, objects []*manifest.Object) error {
+func (c *prediction) judgeFit(ctx context.Context, checker crs.Checker, objects []*manifest.Object) error {
 	kinds := map[schema.GroupKind]*crs.CRD{}
 	for key, d := range c.definitions() {
 		if _, kind, _ := strings.Cut(key, "/"); d.group != "" && kind != "" && d.group != olm.Group {
@@ -52,7 +52,7 @@ func (c *cluster) judgeFit(ctx context.Context, checker crs.Checker, objects []*
 }
 
 // unjudged reports why custom resources could not be judged.
-func (c *cluster) unjudged(ctx context.Context, err error) error {
+func (c *prediction) unjudged(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

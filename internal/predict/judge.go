@@ -21,13 +21,13 @@ import (
 // judgeGroup reports what is wrong with a group.
 func (o *simulation) judgeGroup(g *group) {
 	switch {
-	case g.lacksAccount(o.cluster) && !g.resolved:
+	case g.lacksAccount(o.prediction) && !g.resolved:
 		o.note(
 			ruleAccount,
 			findings.Error,
 			g.Object,
 			"spec.serviceAccountName",
-			"ServiceAccount "+g.spec.ServiceAccountName+" not found: OLM waits for it and installs nothing",
+			"ServiceAccount "+g.Spec.ServiceAccountName+" not found: OLM waits for it and installs nothing",
 			"add it to the namespace",
 		)
 	case g.refused != nil:
@@ -75,16 +75,16 @@ func (o *simulation) givenAPIs(g *group) (any, bool) {
 func (o *simulation) judgeCSV(v *csv) {
 	say := func(rule string, level findings.Severity, at, message, hint string) {
 		if v.sub != nil {
-			at, message = "spec.name", v.name+": "+message
+			at, message = "spec.name", v.Name+": "+message
 		}
 		o.note(rule, level, v.where(), at, message, hint)
 	}
 	switch {
-	case v.unusable != nil:
+	case v.Unusable != nil:
 		say(
 			ruleIgnored, findings.Error,
 			"spec.customresourcedefinitions",
-			v.unusable.Error()+": OLM ignores the CSV",
+			v.Unusable.Error()+": OLM ignores the CSV",
 			"the name of a CRD is <plural>.<group>",
 		)
 	case v.phase == v1alpha1.CSVPhaseFailed:
@@ -104,7 +104,7 @@ func (o *simulation) judgeCSV(v *csv) {
 		)
 	case v.reason == v1alpha1.CSVReasonOperatorConditionNotUpgradeable && !v.observed:
 		say(string(v.reason), findings.Warning, "spec.replaces", v.message,
-			"OLM waits; spec.overrides of OperatorCondition "+v.replaces+" can override it")
+			"OLM waits; spec.overrides of OperatorCondition "+v.Replaces+" can override it")
 	case v.phase == v1alpha1.CSVPhaseInstallReady && !v.observed:
 		say(ruleFailed, findings.Error, "spec.webhookdefinitions", fmt.Sprintf("%s: %s: OLM tries again and again",
 			v.reason, v.message), "")
@@ -113,8 +113,8 @@ func (o *simulation) judgeCSV(v *csv) {
 			ruleWaiting,
 			findings.Warning,
 			"spec.replaces",
-			"waits for "+v.replaces+", which it replaces and which OLM does not remove",
-			"see the findings about "+v.replaces,
+			"waits for "+v.Replaces+", which it replaces and which OLM does not remove",
+			"see the findings about "+v.Replaces,
 		)
 	case v.phase == v1alpha1.CSVPhaseDeleting:
 		say(ruleReplaced, findings.Warning, "", v.message+" OLM deletes it", "remove it from the tree")
@@ -135,16 +135,16 @@ func (o *simulation) judgeCSV(v *csv) {
 
 // explain returns the message of a failed CSV with its cause in the tree, the field to look at, and a hint.
 func (o *simulation) explain(v *csv) (message, at, hint string) {
-	groups := o.groupsIn[v.namespace]
+	groups := o.groupsIn[v.Namespace]
 	switch v.reason {
 	case v1alpha1.CSVReasonNoOperatorGroup:
-		return v.message, "", "add an OperatorGroup to namespace " + v.namespace
+		return v.message, "", "add an OperatorGroup to namespace " + v.Namespace
 	case v1alpha1.CSVReasonTooManyOperatorGroups:
 		return v.message + ": " + names(groups), "", "keep one of them"
 	case v1alpha1.CSVReasonNoTargetNamespaces:
 		return v.message + ": " + names(groups), "", "label a namespace, or list the target namespaces"
 	case v1alpha1.CSVReasonUnsupportedOperatorGroup:
-		return v.message + ": " + names(groups), "spec.installModes", supports(v.modes)
+		return v.message + ": " + names(groups), "spec.installModes", supports(v.Modes)
 	case v1alpha1.CSVReasonInvalidInstallModes:
 		return v.message, "spec.installModes", ""
 	case v1alpha1.CSVReasonInterOperatorGroupOwnerConflict:
@@ -161,11 +161,11 @@ func (o *simulation) explain(v *csv) (message, at, hint string) {
 			"list them in " + olm.AnnotationProvidedAPIs
 	case v1alpha1.CSVReasonOwnerConflict:
 		if other := o.crdOwner(v); other != nil {
-			return v.message + ": " + other.name, "spec.customresourcedefinitions",
+			return v.message + ": " + other.Name, "spec.customresourcedefinitions",
 				"keep one of them, or set spec.replaces"
 		}
 		if other := o.apiOwner(v); other != nil {
-			owner := "ClusterServiceVersion " + other.namespace + "/" + other.name
+			owner := "ClusterServiceVersion " + other.Namespace + "/" + other.Name
 			return v.message + ": " + owner + " owns it", "spec.apiservicedefinitions", "keep one of them"
 		}
 	}
@@ -200,8 +200,8 @@ func supports(modes []v1alpha1.InstallMode) string {
 // judgeAnnotations reports annotations of a CSV that OLM changes.
 func (o *simulation) judgeAnnotations(v *csv) {
 	for _, key := range groupAnnotations {
-		given, ok := v.given[key]
-		if made, set := v.annotations[key]; ok && set && made != given && len(o.groupsIn[v.namespace]) == 1 {
+		given, ok := v.Annotations[key]
+		if made, set := v.ofGroup[key]; ok && set && made != given && len(o.groupsIn[v.Namespace]) == 1 {
 			o.note(
 				ruleDrift,
 				findings.Warning,
@@ -247,7 +247,7 @@ func (o *simulation) judgeNames() {
 		if g != same[0] {
 			continue
 		}
-		role := o.rbac.Role(rbac.ClusterRole(admin))
+		role := o.RBAC.Role(rbac.ClusterRole(admin))
 		switch {
 		case generate.IsDefaultRole(g.Name):
 			o.note(
@@ -295,7 +295,7 @@ func ownedBy(r *rbac.Role, groups []*group) bool {
 
 // judgeMissing reports targets that are no namespaces.
 func (o *simulation) judgeMissing(g *group) {
-	for i, ns := range g.spec.TargetNamespaces {
+	for i, ns := range g.Spec.TargetNamespaces {
 		at := fmt.Sprintf("spec.targetNamespaces[%d]", i)
 		switch {
 		case ns == allNamespaces: // OLM refuses it
@@ -304,7 +304,7 @@ func (o *simulation) judgeMissing(g *group) {
 				"leave the targets out: a group without targets is for all namespaces")
 		case len(validation.IsDNS1123Label(ns)) > 0:
 			o.note(ruleMissing, findings.Error, g.Object, at, ns+" cannot be the name of a namespace", "")
-		case o.declared && o.namespaces[ns] == nil:
+		case o.Declared && o.Namespaces[ns] == nil:
 			o.note(ruleMissing, findings.Warning, g.Object, at, "target namespace "+ns+" is not in the tree", "")
 		}
 	}
@@ -323,28 +323,28 @@ func identitiesExcept(groups []*group, except *group) []string {
 // judgeCopies reports copied CSVs that OLM deletes.
 func (o *simulation) judgeCopies() {
 	for _, v := range o.csvs {
-		if !v.copied {
+		if !v.Copied {
 			continue
 		}
 		o.judgeLeak(v)
-		switch source := o.inNamespace(v.source, v.name); {
+		switch source := o.inNamespace(v.Original, v.Name); {
 		case source == nil:
 			o.note(
 				ruleCopied,
 				findings.Warning,
 				v.Object,
 				"",
-				"a copy of a CSV that namespace "+cmp.Or(v.source, `""`)+" does not have: OLM deletes it",
+				"a copy of a CSV that namespace "+cmp.Or(v.Original, `""`)+" does not have: OLM deletes it",
 				"remove it from the tree",
 			)
-		case source.phase != v1alpha1.CSVPhaseNone && !slices.Contains(o.copies(source), v.namespace):
+		case source.phase != v1alpha1.CSVPhaseNone && !slices.Contains(o.copies(source), v.Namespace):
 			o.note(
 				ruleCopied,
 				findings.Warning,
 				v.Object,
 				"",
-				"a copy of a CSV of namespace "+v.source+", whose group does not target "+
-					"namespace "+v.namespace+": OLM deletes it",
+				"a copy of a CSV of namespace "+v.Original+", whose group does not target "+
+					"namespace "+v.Namespace+": OLM deletes it",
 				"remove it from the tree",
 			)
 		}
@@ -355,19 +355,19 @@ func (o *simulation) judgeCopies() {
 func (o *simulation) judgeOwners() {
 	owners := map[string][]*csv{}
 	for _, v := range o.csvs {
-		if v.copied || v.deleted || v.reason == v1alpha1.CSVReasonOwnerConflict ||
+		if v.Copied || v.deleted || v.reason == v1alpha1.CSVReasonOwnerConflict ||
 			v.reason == v1alpha1.CSVReasonInterOperatorGroupOwnerConflict {
 			continue
 		}
 		shared := map[*csv][]string{}
 		mine := map[string]bool{}
-		for _, d := range v.crds.Owned {
+		for _, d := range v.CRDs.Owned {
 			if mine[d.Name] {
 				continue
 			}
 			mine[d.Name] = true
 			for _, other := range owners[d.Name] {
-				if v.namespace != other.namespace || v.replaces != other.name && other.replaces != v.name {
+				if v.Namespace != other.Namespace || v.Replaces != other.Name && other.Replaces != v.Name {
 					shared[other] = append(shared[other], d.Name)
 					break // report the first owner only
 				}
@@ -375,9 +375,9 @@ func (o *simulation) judgeOwners() {
 			owners[d.Name] = append(owners[d.Name], v)
 		}
 		for _, other := range slices.SortedFunc(maps.Keys(shared),
-			func(a, b *csv) int { return a.compare(b.ordered) }) {
+			func(a, b *csv) int { return a.Compare(b.Ordered) }) {
 			level := findings.Warning
-			if other.name == v.name {
+			if other.Name == v.Name {
 				level = findings.Note // the same version of the same operator
 			}
 			o.note(
@@ -388,8 +388,8 @@ func (o *simulation) judgeOwners() {
 				fmt.Sprintf(
 					"owns %s, as does ClusterServiceVersion %s/%s",
 					text.FirstOf(3, shared[other]),
-					other.namespace,
-					other.name,
+					other.Namespace,
+					other.Name,
 				),
 				"",
 			)

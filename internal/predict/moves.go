@@ -8,6 +8,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -79,9 +80,9 @@ func (m *movement) namespace(ctx context.Context, state *resolve.State) error {
 	if len(m.was.subs[state.Namespace]) == 0 || len(m.is.subs[state.Namespace]) == 0 {
 		return nil
 	}
-	before := len(m.was.cluster.unknown)
+	before := len(m.was.prediction.unknown)
 	if !m.was.prepare(state) {
-		m.Unknown = append(m.Unknown, m.was.cluster.unknown[before:]...)
+		m.Unknown = append(m.Unknown, m.was.prediction.unknown[before:]...)
 		return nil
 	}
 	all := resolve.Options{ApproveAll: true}
@@ -117,7 +118,7 @@ func (m *movement) namespace(ctx context.Context, state *resolve.State) error {
 
 // subscription adds the move of a Subscription, if its operator moves.
 func (m *movement) subscription(older, start *resolve.State, result *resolve.Result, now resolve.Subscription,
-	asking func(string) (*subscription, bool)) {
+	asking func(string) (*cluster.Subscription, bool)) {
 	from := ""
 	for _, s := range start.Subscriptions {
 		if s.Name == now.Name {
@@ -166,7 +167,7 @@ func (m *movement) subscription(older, start *resolve.State, result *resolve.Res
 
 // installOf returns the installation of a release that a Subscription of OLM's, which owner asks for, has of a package;
 // nil if the package does not have it. Where the channel does not have it, it is that of another channel.
-func installOf(owner *subscription, sub *resolve.Subscription, pkg *catalog.Package, channel, name string) *Install {
+func installOf(owner *cluster.Subscription, sub *resolve.Subscription, pkg *catalog.Package, channel, name string) *Install {
 	b := pkg.Bundle(name)
 	if b == nil {
 		return nil

@@ -17,7 +17,7 @@ import (
 
 // judgeFields reports what the API server rejects in one of OLM's objects, and the unknown fields that it drops. It
 // returns whether the object is valid.
-func (c *cluster) judgeFields(o *manifest.Object) bool {
+func (c *prediction) judgeFields(o *manifest.Object) bool {
 	rejected := olm.Rejected(o, "add it; if the file is a patch, list it as one in a kustomization.yaml")
 	for _, e := range rejected {
 		c.fault(e, o)
@@ -38,7 +38,7 @@ func (c *cluster) judgeFields(o *manifest.Object) bool {
 }
 
 // judgeInstallPlan reports an InstallPlan that did not come from a cluster.
-func (c *cluster) judgeInstallPlan(o *manifest.Object) {
+func (c *prediction) judgeInstallPlan(o *manifest.Object) {
 	if phase, err := o.Get("status", "phase"); err != nil || phase != nil {
 		return
 	}
@@ -53,7 +53,7 @@ func (c *cluster) judgeInstallPlan(o *manifest.Object) {
 }
 
 // judgeNothing reports a tree in which there is nothing to predict.
-func (c *cluster) judgeNothing(objects []*manifest.Object) {
+func (c *prediction) judgeNothing(objects []*manifest.Object) {
 	relevant := func(o *manifest.Object) bool {
 		return o.Group() == olm.Group || o.Group() == olm.GroupV1 || o.Group() == "apiextensions.k8s.io" ||
 			len(olm.OperatorPolicies([]*manifest.Object{o})) > 0
@@ -66,7 +66,7 @@ func (c *cluster) judgeNothing(objects []*manifest.Object) {
 
 // judgeProvidedAPIs reports annotations of a group that OLM does not understand, and a static group without APIs.
 func (o *simulation) judgeProvidedAPIs(g *group) {
-	static := g.spec.StaticProvidedAPIs
+	static := g.Spec.StaticProvidedAPIs
 	level := findings.Warning
 	if static {
 		level = findings.Error
@@ -85,7 +85,7 @@ func (o *simulation) judgeProvidedAPIs(g *group) {
 
 // judgeTargets reports targets that OLM ignores or plans to remove.
 func (o *simulation) judgeTargets(g *group) {
-	t := olm.TargetsOf(&g.spec)
+	t := olm.TargetsOf(&g.Spec)
 	if len(t.Names) > 0 && t.Selector != nil && len(t.Selector.MatchLabels)+len(t.Selector.MatchExpressions) > 0 {
 		o.note(
 			ruleSelectorIgnored,
@@ -120,7 +120,7 @@ func (o *simulation) judgeSeveral() {
 
 // judgeSubscriptions reports Subscriptions that OLM installs nothing for.
 func (o *simulation) judgeSubscriptions() {
-	for _, s := range o.subs {
+	for _, s := range o.Subscriptions {
 		// a CSV without group is an error of its own
 		known := len(o.groupsIn[s.Namespace])+len(o.csvsIn[s.Namespace]) > 0
 		if !known {
@@ -141,9 +141,9 @@ func (o *simulation) judgeDeployments(v *csv) {
 		return
 	}
 	for _, name := range v.deployments() {
-		if d := o.deployments[v.namespace+"/"+name]; d != nil {
+		if d := o.Deployments[v.Namespace+"/"+name]; d != nil {
 			o.note(ruleDeployment, findings.Warning, d, "",
-				"OLM deletes this Deployment, because ClusterServiceVersion "+v.name+" has failed: "+string(v.reason),
+				"OLM deletes this Deployment, because ClusterServiceVersion "+v.Name+" has failed: "+string(v.reason),
 				"")
 		}
 	}
@@ -152,14 +152,14 @@ func (o *simulation) judgeDeployments(v *csv) {
 // judgeLeak reports a copied CSV that shows the target namespaces to the users of one of them. OLM removes the
 // annotation from copies (operatorgroup.go, copyToNamespace).
 func (o *simulation) judgeLeak(v *csv) {
-	if targets, ok := v.given[olm.AnnotationTargets]; ok {
+	if targets, ok := v.Annotations[olm.AnnotationTargets]; ok {
 		o.note(
 			ruleLeak,
 			findings.Warning,
 			v.Object,
 			`metadata.annotations["`+olm.AnnotationTargets+`"]`,
 			fmt.Sprintf("a copied CSV shows the target namespaces %q to the users of namespace %s", targets,
-				v.namespace),
+				v.Namespace),
 			"remove it from the tree",
 		)
 	}
@@ -173,9 +173,9 @@ type definition struct {
 }
 
 // definitions returns the CRDs by group/kind of the objects that they define.
-func (c *cluster) definitions() map[string]definition {
+func (c *prediction) definitions() map[string]definition {
 	list := map[string]definition{}
-	for _, crd := range c.crds {
+	for _, crd := range c.CRDs {
 		stringAt := func(path ...string) string {
 			v, _ := crd.Get(path...)
 			s, _ := v.(string)
@@ -189,7 +189,7 @@ func (c *cluster) definitions() map[string]definition {
 }
 
 // judgeVersion reports a custom resource of a version that its CRD does not serve.
-func (c *cluster) judgeVersion(o *manifest.Object, d definition) {
+func (c *prediction) judgeVersion(o *manifest.Object, d definition) {
 	_, version, _ := strings.Cut(o.APIVersion, "/")
 	if serves(d.Object, version) {
 		return

@@ -20,7 +20,7 @@ var groupAnnotations = []string{
 // after each runs OLM's two reconcile loops, for groups and for CSVs, until nothing changes. Objects with a status
 // exist from the start, in the state that the cluster gave them. Namespaces, CRDs and RBAC exist before all else.
 type simulation struct {
-	*cluster
+	*prediction
 	groupsIn map[string][]*group        // by namespace, in the order of creation
 	csvsIn   map[string][]*csv          // without copies
 	called   map[[2]string][]*csv       // of csvsIn, by namespace and name
@@ -41,18 +41,18 @@ type simulation struct {
 }
 
 // play runs the simulation.
-func play(c *cluster) *simulation {
+func play(c *prediction) *simulation {
 	o := &simulation{
-		cluster:  c,
-		groupsIn: map[string][]*group{},
-		csvsIn:   map[string][]*csv{},
-		called:   map[[2]string][]*csv{},
-		heirs:    map[[2]string][]*csv{},
-		covering: map[string]map[*group]bool{},
-		serving:  map[string]*csv{},
-		owning:   map[string][]*csv{},
-		waiting:  map[string][]*csv{},
-		rules:    map[string]bool{},
+		prediction: c,
+		groupsIn:   map[string][]*group{},
+		csvsIn:     map[string][]*csv{},
+		called:     map[[2]string][]*csv{},
+		heirs:      map[[2]string][]*csv{},
+		covering:   map[string]map[*group]bool{},
+		serving:    map[string]*csv{},
+		owning:     map[string][]*csv{},
+		waiting:    map[string][]*csv{},
+		rules:      map[string]bool{},
 
 		providing: map[api][]*csv{},
 		listing:   map[api]map[*group]bool{},
@@ -70,19 +70,19 @@ func play(c *cluster) *simulation {
 		}
 	}
 	for _, v := range c.csvs {
-		if v.copied {
+		if v.Copied {
 			continue
 		}
-		for _, d := range v.services.Owned {
+		for _, d := range v.APIServices.Owned {
 			o.owning[d.GetName()] = append(o.owning[d.GetName()], v)
 		}
-		for _, d := range v.services.Required {
+		for _, d := range v.APIServices.Required {
 			o.waiting[d.GetName()] = append(o.waiting[d.GetName()], v)
 		}
 	}
 	for _, v := range c.csvs {
 		switch {
-		case v.copied:
+		case v.Copied:
 		case v.exists:
 			o.create(nil, v)
 		default:
@@ -91,7 +91,7 @@ func play(c *cluster) *simulation {
 	}
 	o.runLoops()
 	for len(groups)+len(csvs) > 0 {
-		if len(csvs) == 0 || len(groups) > 0 && groups[0].compare(csvs[0].ordered) < 0 {
+		if len(csvs) == 0 || len(groups) > 0 && groups[0].Compare(csvs[0].Ordered) < 0 {
 			o.create(groups[0], nil)
 			groups = groups[1:]
 		} else {
@@ -112,9 +112,9 @@ func (o *simulation) create(g *group, v *csv) {
 		o.wake(g.Namespace)
 		return
 	}
-	v.exists, v.position = true, len(o.csvsIn[v.namespace])
-	o.csvsIn[v.namespace] = append(o.csvsIn[v.namespace], v)
-	name, replaces := [2]string{v.namespace, v.name}, [2]string{v.namespace, v.replaces}
+	v.exists, v.position = true, len(o.csvsIn[v.Namespace])
+	o.csvsIn[v.Namespace] = append(o.csvsIn[v.Namespace], v)
+	name, replaces := [2]string{v.Namespace, v.Name}, [2]string{v.Namespace, v.Replaces}
 	o.called[name] = append(o.called[name], v)
 	o.heirs[replaces] = append(o.heirs[replaces], v)
 	for a := range v.provided {
@@ -124,7 +124,7 @@ func (o *simulation) create(g *group, v *csv) {
 		v.phase == v1alpha1.CSVPhaseReplacing {
 		o.serve(v)
 	}
-	o.wake(v.namespace)
+	o.wake(v.Namespace)
 }
 
 // wake requeues all groups and CSVs of a namespace.
@@ -157,7 +157,7 @@ func (o *simulation) wakeRivals(g *group, apis apiSet) {
 	groups := map[*group]bool{}
 	for a := range apis {
 		for _, v := range o.providing[a] {
-			for _, other := range o.groupsIn[v.namespace] {
+			for _, other := range o.groupsIn[v.Namespace] {
 				groups[other] = true
 			}
 		}
@@ -230,7 +230,7 @@ func (q *queue[T]) pop() T {
 // syncGroup is OLM's reconcile loop for OperatorGroups (pkg/controller/operators/olm/operatorgroup.go,
 // syncOperatorGroups).
 func (o *simulation) syncGroup(g *group) {
-	if g.refused != nil || g.lacksAccount(o.cluster) {
+	if g.refused != nil || g.lacksAccount(o.prediction) {
 		return
 	}
 	if !slices.Equal(g.targets, g.status) || !g.resolved {
@@ -250,25 +250,25 @@ func (o *simulation) syncGroup(g *group) {
 
 // lacksAccount reports whether the group names a ServiceAccount that does not exist. OLM waits for it
 // (pkg/lib/scoped/syncer.go).
-func (g *group) lacksAccount(c *cluster) bool {
-	account := rbac.Account{Namespace: g.Namespace, Name: g.spec.ServiceAccountName}
-	return account.Name != "" && !g.hasAccount && !c.rbac.Exists(account)
+func (g *group) lacksAccount(c *prediction) bool {
+	account := rbac.Account{Namespace: g.Namespace, Name: g.Spec.ServiceAccountName}
+	return account.Name != "" && !g.hasAccount && !c.RBAC.Exists(account)
 }
 
 // annotate copies the annotations of the group to a CSV and reports whether they differed. A group without targets
 // has no value for the targets annotation, so there they always differ (operatorGroupAnnotationsDiffer,
 // setOperatorGroupAnnotations).
 func (o *simulation) annotate(v *csv, g *group) (differ bool) {
-	targets, has := v.annotations[olm.AnnotationTargets]
-	differ = v.annotations[olm.AnnotationNamespace] != g.Namespace ||
-		v.annotations[olm.AnnotationGroup] != g.Name || !has || targets != g.annotation()
+	targets, has := v.ofGroup[olm.AnnotationTargets]
+	differ = v.ofGroup[olm.AnnotationNamespace] != g.Namespace ||
+		v.ofGroup[olm.AnnotationGroup] != g.Name || !has || targets != g.annotation()
 	if !differ {
 		return false
 	}
 	changed := false
 	set := func(key, value string) {
-		if old, ok := v.annotations[key]; !ok || old != value {
-			v.annotations[key], changed = value, true
+		if old, ok := v.ofGroup[key]; !ok || old != value {
+			v.ofGroup[key], changed = value, true
 		}
 	}
 	set(olm.AnnotationNamespace, g.Namespace)
@@ -285,12 +285,12 @@ func (o *simulation) annotate(v *csv, g *group) (differ bool) {
 // prune removes from olm.providedAPIs what no CSV in the namespace provides, unless the group is static or a new CSV
 // is about to add APIs (pruneProvidedAPIs).
 func (o *simulation) prune(g *group) {
-	if g.spec.StaticProvidedAPIs || o.unknownCSV[g.Namespace] {
+	if g.Spec.StaticProvidedAPIs || o.unknownCSV[g.Namespace] {
 		return
 	}
 	kept := apiSet{}
 	for _, v := range o.csvsIn[g.Namespace] {
-		if v.deleted || v.unusable != nil {
+		if v.deleted || v.Unusable != nil {
 			continue
 		}
 		for a := range v.provided {
@@ -353,7 +353,7 @@ func (o *simulation) intersecting(g *group, among map[*group]bool) []*group {
 			found = append(found, other)
 		}
 	}
-	slices.SortFunc(found, func(a, b *group) int { return a.compare(b.ordered) })
+	slices.SortFunc(found, func(a, b *group) int { return a.Compare(b.Ordered) })
 	return found
 }
 

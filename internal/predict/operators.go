@@ -11,6 +11,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
@@ -21,7 +22,7 @@ import (
 func (o *simulation) judgeResources() {
 	defined := o.definitions()
 	operators := map[string]*operators{} // by name of the CRD
-	for _, x := range o.unreviewed {
+	for _, x := range o.Others {
 		d, ok := defined[x.Group()+"/"+x.Kind]
 		if !ok {
 			continue
@@ -49,12 +50,12 @@ func (o *simulation) operatorsOf(d definition) *operators {
 	r := &operators{}
 	for _, v := range o.csvs {
 		owns := func(a v1alpha1.CRDDescription) bool { return a.Name == d.Name }
-		if !v.copied && !v.deleted && slices.ContainsFunc(v.crds.Owned, owns) {
+		if !v.Copied && !v.deleted && slices.ContainsFunc(v.CRDs.Owned, owns) {
 			r.csvs = append(r.csvs, v)
 		}
 	}
-	r.accounts, r.granted = statusWriters(&o.rbac, d)
-	r.manages = !r.granted && managed(&o.rbac, d)
+	r.accounts, r.granted = statusWriters(&o.RBAC, d)
+	r.manages = !r.granted && managed(&o.RBAC, d)
 	return r
 }
 
@@ -139,7 +140,7 @@ func (o *simulation) judgeController(x *manifest.Object, d definition, ops *oper
 	namespace := x.Namespace
 	if !d.namespaced {
 		namespace = ""
-	} else if namespace == "" || namespace == placeholder {
+	} else if namespace == "" || namespace == cluster.Placeholder {
 		return
 	}
 	where := "in namespace " + namespace
@@ -153,7 +154,7 @@ func (o *simulation) judgeController(x *manifest.Object, d definition, ops *oper
 		if o.targeted(ops.csvs, namespace) {
 			return
 		}
-		message = fmt.Sprintf("ClusterServiceVersion %s, which provides its API, does not work %s", ops.csvs[0].name,
+		message = fmt.Sprintf("ClusterServiceVersion %s, which provides its API, does not work %s", ops.csvs[0].Name,
 			where)
 		hint = "add the namespace to the targets of the OperatorGroup, or move the resource"
 	case len(o.unknownCSV) > 0, !ops.granted && (!ops.manages || !d.hasStatus(x)):
@@ -174,7 +175,7 @@ func (o *simulation) judgeController(x *manifest.Object, d definition, ops *oper
 // targeted reports whether one of the CSVs watches a namespace, or may do so.
 func (o *simulation) targeted(csvs []*csv, namespace string) bool {
 	return slices.ContainsFunc(csvs, func(v *csv) bool {
-		groups := o.groupsIn[v.namespace]
+		groups := o.groupsIn[v.Namespace]
 		if len(groups) != 1 || groups[0].unknown || groups[0].refused != nil || len(groups[0].status) == 0 {
 			return true // a finding of its own
 		}
@@ -186,7 +187,7 @@ func (o *simulation) targeted(csvs []*csv, namespace string) bool {
 func (o *simulation) mayAny(accounts []rbac.Account, namespace string, rules ...rbacv1.PolicyRule) bool {
 	for _, account := range accounts {
 		for _, rule := range rules {
-			if o.rbac.Allows(account, namespace, rule) {
+			if o.RBAC.Allows(account, namespace, rule) {
 				return true
 			}
 		}
@@ -217,12 +218,12 @@ func (o *simulation) judgeProviders(d definition) {
 // not to the one for more: aggregation does not inherit. OLM and olmgen generate the other roles.
 func (o *simulation) judgeInheritance() {
 	aggregated := map[string][]rbacv1.PolicyRule{} // by label and value
-	for _, r := range o.rbac.Roles {
+	for _, r := range o.RBAC.Roles {
 		for label, value := range r.Labels {
 			aggregated[label+"="+value] = append(aggregated[label+"="+value], r.PolicyRules()...)
 		}
 	}
-	for _, r := range o.rbac.Roles {
+	for _, r := range o.RBAC.Roles {
 		if r.Generated() {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"path"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -31,10 +32,10 @@ func patchFiles(kustomizations []*manifest.Object) map[string]bool {
 		var listed, old []struct{ Path string }
 		var merged, resources []string
 		// kustomize reports what it cannot read
-		_ = field(k, &listed, "patches")
-		_ = field(k, &old, "patchesJson6902")
-		_ = field(k, &merged, "patchesStrategicMerge")
-		_ = field(k, &resources, "resources")
+		_ = cluster.Field(k, &listed, "patches")
+		_ = cluster.Field(k, &old, "patchesJson6902")
+		_ = cluster.Field(k, &merged, "patchesStrategicMerge")
+		_ = cluster.Field(k, &resources, "resources")
 		for _, r := range resources {
 			objects[path.Join(path.Dir(k.File), r)] = true
 		}
@@ -50,12 +51,12 @@ func patchFiles(kustomizations []*manifest.Object) map[string]bool {
 }
 
 // patch reports a patch of an OLM object. Check ignores patches, because they lack the fields that an object needs.
-func (c *cluster) patch(o *manifest.Object, defaultNamespace string) {
+func (c *prediction) patch(o *manifest.Object, defaultNamespace string) {
 	if o.Group() != olm.Group {
 		return
 	}
 	message := "patches are not checked"
-	if base := c.first[key(o, cmp.Or(o.Namespace, defaultNamespace))]; base != nil {
+	if base := c.Like(o, cmp.Or(o.Namespace, defaultNamespace)); base != nil {
 		message = "patches are not checked: the object in " + base.File + " counts"
 	}
 	c.note(rulePatch, findings.Warning, o, "", message, "check the output of kustomize build")

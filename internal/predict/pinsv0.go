@@ -12,6 +12,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -113,12 +114,12 @@ func policiesOf(policies []*olm.OperatorPolicy, o *manifest.Object) (list []*olm
 }
 
 // inTree reports whether a Subscription is an object of the tree. If not, an OperatorPolicy makes it.
-func (b *pinner) inTree(s *subscription) bool {
+func (b *pinner) inTree(s *cluster.Subscription) bool {
 	return slices.ContainsFunc(b.objects, func(o *manifest.Object) bool { return sameObject(o, s.Object) })
 }
 
 // twice returns those who ask for one Subscription in several places: the tree is of several clusters.
-func (b *pinner) twice(s *subscription) (unknown []Unknown) {
+func (b *pinner) twice(s *cluster.Subscription) (unknown []Unknown) {
 	if list := b.policiesOf(s.Object); len(list) > 0 {
 		for _, p := range list[1:] {
 			unknown = append(unknown, Unknown{p.Object, b.oneCluster(s.Object)})
@@ -147,17 +148,17 @@ func (b *pinner) others(said func(*manifest.Object) bool) (list []Pin, unknown [
 		if o.Kind != v1alpha1.SubscriptionKind || o.Group() != olm.Group || said(o) {
 			continue
 		}
-		s := &subscription{}
+		s := &cluster.Subscription{}
 		s.Object = o
-		_ = field(o, &s.pkg, "spec", "name") // what is no text is refused
-		_ = field(o, &s.approval, "spec", "installPlanApproval")
+		_ = cluster.Field(o, &s.Package, "spec", "name") // what is no text is refused
+		_ = cluster.Field(o, &s.Approval, "spec", "installPlanApproval")
 		twice := slices.ContainsFunc(b.objects, func(other *manifest.Object) bool {
 			return b.sameName(other, o) && !sameObject(other, o)
 		})
 		switch {
 		case o.Namespace == "" && b.inNamespace == "":
 			unknown = append(unknown, Unknown{o, "it names no namespace"})
-		case !twice || s.pkg == "":
+		case !twice || s.Package == "":
 			unknown = append(unknown, Unknown{o, "it cannot be read as a Subscription"})
 		case b.newChannel(s) != "":
 			unknown = append(unknown, Unknown{o, b.oneCluster(o)})
@@ -169,19 +170,19 @@ func (b *pinner) others(said func(*manifest.Object) bool) (list []Pin, unknown [
 }
 
 // newChannel returns the channel that a Subscription is to have; empty if it keeps its own.
-func (b *pinner) newChannel(s *subscription) string {
-	return cmp.Or(b.channels[s.pkg], b.channels[""])
+func (b *pinner) newChannel(s *cluster.Subscription) string {
+	return cmp.Or(b.channels[s.Package], b.channels[""])
 }
 
 // starts reports whether the startingCSV of a Subscription is what Git approves.
-func (b *pinner) starts(s *subscription) bool {
+func (b *pinner) starts(s *cluster.Subscription) bool {
 	return b.starting != nil && b.starting(s.Namespace, s.Name)
 }
 
 // stays returns why a Subscription without OperatorPolicy keeps what it says, or "".
-func (b *pinner) stays(s *subscription) string {
+func (b *pinner) stays(s *cluster.Subscription) string {
 	switch channel := b.newChannel(s); {
-	case channel != "" && channel == s.channel:
+	case channel != "" && channel == s.Channel:
 		return "it has channel " + channel + " already"
 	case channel != "":
 		return ""
@@ -195,9 +196,9 @@ func (b *pinner) stays(s *subscription) string {
 
 func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pin, unknown []Unknown, err error) {
 	ns := state.Namespace
-	var asked []*subscription
-	for _, s := range b.cluster.subs {
-		if s.Namespace != ns || s.pkg == "" {
+	var asked []*cluster.Subscription
+	for _, s := range b.prediction.Subscriptions {
+		if s.Namespace != ns || s.Package == "" {
 			continue
 		}
 		p, twice := b.policyOf(s.Object), b.twice(s)
@@ -249,8 +250,8 @@ func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pi
 }
 
 // approval returns who approves the updates of a Subscription.
-func approval(s *subscription) string {
-	if s.approval == string(v1alpha1.ApprovalManual) {
+func approval(s *cluster.Subscription) string {
+	if s.Approval == string(v1alpha1.ApprovalManual) {
 		return "somebody approves each InstallPlan in the cluster, because its installPlanApproval is Manual: OLM " +
 			"does not look at startingCSV once the operator is installed. An OperatorPolicy approves what its " +
 			"versions name"
@@ -259,7 +260,7 @@ func approval(s *subscription) string {
 }
 
 // shown returns the object of the tree that asks for a Subscription.
-func (b *pinner) shown(s *subscription) *manifest.Object {
+func (b *pinner) shown(s *cluster.Subscription) *manifest.Object {
 	if p := b.policyOf(s.Object); p != nil {
 		return p.Object
 	}
@@ -267,7 +268,7 @@ func (b *pinner) shown(s *subscription) *manifest.Object {
 }
 
 // pin finds where a Subscription is, and where it goes.
-func (b *pinner) pin(ctx context.Context, state *resolve.State, s *subscription) (p *Pin, err error) {
+func (b *pinner) pin(ctx context.Context, state *resolve.State, s *cluster.Subscription) (p *Pin, err error) {
 	all := resolve.Options{ApproveAll: true}
 	p = &Pin{Object: b.shown(s), Policy: b.policyOf(s.Object)}
 	start := *state
@@ -320,7 +321,7 @@ func (b *pinner) pin(ctx context.Context, state *resolve.State, s *subscription)
 }
 
 // hasStart reports whether a Subscription has a startingCSV.
-func hasStart(s *subscription) bool {
+func hasStart(s *cluster.Subscription) bool {
 	value, _ := s.Get("spec", "startingCSV")
 	name, _ := value.(string)
 	return name != ""
@@ -433,7 +434,7 @@ func (p *Pin) follow(start *resolve.State, result *resolve.Result, name string) 
 }
 
 // mover returns what the update of a Subscription changes.
-func (b *pinner) mover(start *resolve.State, s *subscription, pkg *catalog.Package, channel string) func(string) Move {
+func (b *pinner) mover(start *resolve.State, s *cluster.Subscription, pkg *catalog.Package, channel string) func(string) Move {
 	sub := subscriptionIn(start, s.Name)
 	install := func(name string) *Install {
 		i := installOf(s, sub, pkg, channel, name)

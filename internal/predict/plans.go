@@ -79,24 +79,21 @@ func (u *updating) take(one update, operator *upgrade.Operator, played *InstallP
 		u.asked[one.sub] = operator.Name
 	}
 	for _, v := range u.csvs {
-		if v.namespace == u.namespace && v.name == operator.Name && v.sub != nil {
+		if v.Namespace == u.namespace && v.Name == operator.Name && v.sub != nil {
 			v.plan, v.typed = played, operator.ClusterServiceVersion
 			return
 		}
 	}
 	old := u.named()[[2]string{u.namespace, one.replaced}]
-	if old == nil || !old.observed || one.sub.approval == string(v1alpha1.ApprovalManual) {
+	if old == nil || !old.observed || one.sub.Approval == string(v1alpha1.ApprovalManual) {
 		return
 	}
-	v := &csv{ordered: one.sub.ordered, name: operator.Name, namespace: u.namespace, sub: one.sub, plan: played,
-		typed: operator.ClusterServiceVersion, annotations: map[string]string{}}
-	v.Object = operator.Object
-	if err := v.read(operator.Object); err != nil {
+	v, err := u.makes(operator.Object, one.sub)
+	if err != nil {
 		u.fault(err, one.sub.Object)
 		return
 	}
-	v.given, v.replaces, old.updated = nil, one.replaced, true
-	u.csvs = append(u.csvs, v)
+	v.plan, v.typed, v.Replaces, old.updated = played, operator.ClusterServiceVersion, one.replaced, true
 }
 
 // subscription returns the Subscription that OLM makes for a dependency (OLM:
@@ -154,20 +151,20 @@ func (u *updating) notLookedAt(one update, what string) {
 }
 
 // crd returns a CustomResourceDefinition of the cluster, or nil.
-func (c *cluster) crd(name string) *manifest.Object {
+func (c *prediction) crd(name string) *manifest.Object {
 	if c.live != nil {
 		return c.live.CRD(name)
 	}
-	return c.crds[name]
+	return c.CRDs[name]
 }
 
 // whole reports whether everything that OLM installs with a CSV is known.
-func (v *csv) whole() bool { return v.plan != nil && !v.plan.partial[v.name] }
+func (v *csv) whole() bool { return v.plan != nil && !v.plan.partial[v.Name] }
 
 // promised reports whether OLM installs an operator that owns a CRD, and that nobody looked into.
-func (c *cluster) promised(crd string) bool {
+func (c *prediction) promised(crd string) bool {
 	return slices.ContainsFunc(c.csvs, func(v *csv) bool {
-		return v.sub != nil && !v.whole() && slices.ContainsFunc(v.crds.Owned,
+		return v.sub != nil && !v.whole() && slices.ContainsFunc(v.CRDs.Owned,
 			func(d v1alpha1.CRDDescription) bool { return d.Name == crd })
 	})
 }

@@ -93,7 +93,7 @@ func suggestedNamespace(ctx context.Context, pkg *catalog.Package, channel strin
 }
 
 // judgePolicies reports OperatorPolicies that install nothing, and those of which nobody can say what they install.
-func (c *cluster) judgePolicies(unknown []olm.UnknownPolicy) {
+func (c *prediction) judgePolicies(unknown []olm.UnknownPolicy) {
 	for _, u := range unknown {
 		c.unknown = append(c.unknown, Unknown{u.Stands(), u.Object.Identity() + ": " + u.Why})
 		if len(u.Faults) > 0 {
@@ -106,7 +106,7 @@ func (c *cluster) judgePolicies(unknown []olm.UnknownPolicy) {
 		c.note(ruleSubscription, findings.Note, u.Object, u.Template, "what it installs is not checked: "+u.Why, hint)
 	}
 	managed := map[string]*olm.OperatorPolicy{}
-	for _, p := range olm.OperatorPolicies(c.policies) {
+	for _, p := range olm.OperatorPolicies(c.Policies) {
 		for _, e := range p.Faults {
 			c.findings = append(c.findings, findings.Finding{Rule: rulePolicy, Level: findings.Error, File: e.File,
 				Line: e.Line, Object: p.Object.Identity(), Field: e.Field, Hint: e.Tip,
@@ -136,12 +136,12 @@ func (r *resolution) notApproved(namespace string, result *resolve.Result) {
 		return
 	}
 	for _, m := range result.Waiting.Subscriptions {
-		if s := r.sub(namespace, m.Name); s != nil && m.From == "" && s.ofSubscription(r.csvs[namespace]) == nil {
+		if s := r.sub(namespace, m.Name); s != nil && m.From == "" && ofSubscription(s, r.csvs[namespace]) == nil {
 			var names []string
 			for _, c := range result.Waiting.CSVs {
 				names = append(names, c.Name)
 			}
-			r.cluster.unknown = append(r.cluster.unknown, Unknown{s.Object,
+			r.prediction.unknown = append(r.prediction.unknown, Unknown{s.Object,
 				"OLM installs nothing: no OperatorPolicy approves the InstallPlan of " + strings.Join(names, ", ")})
 		}
 	}
@@ -149,8 +149,8 @@ func (r *resolution) notApproved(namespace string, result *resolve.Result) {
 
 // defaultChannels sets the channel of each Subscription of an OperatorPolicy that names none to the default channel
 // that catalogs have.
-func (c *cluster) defaultChannels(ctx context.Context, state *resolve.State, catalogs Catalogs) {
-	for _, p := range olm.OperatorPolicies(c.policies) {
+func (c *prediction) defaultChannels(ctx context.Context, state *resolve.State, catalogs Catalogs) {
+	for _, p := range olm.OperatorPolicies(c.Policies) {
 		if !p.Installs() || p.Channel != "" {
 			continue
 		}

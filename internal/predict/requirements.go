@@ -11,6 +11,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
@@ -22,11 +23,11 @@ import (
 // judged reports whether the tree shows if the requirements of a CSV are met: it has one of the CRDs or
 // ServiceAccounts that the CSV needs. A dump of CSVs and OperatorGroups has none of them. OLM installs the CSV of a
 // Subscription together with what it needs, as far as its InstallPlan gets.
-func (c *cluster) judged(v *csv, accounts []string) bool {
+func (c *prediction) judged(v *csv, accounts []string) bool {
 	if v.sub != nil {
 		return v.whole()
 	}
-	for _, list := range [][]v1alpha1.CRDDescription{v.crds.Owned, v.crds.Required} {
+	for _, list := range [][]v1alpha1.CRDDescription{v.CRDs.Owned, v.CRDs.Required} {
 		for _, d := range list {
 			if c.crd(d.Name) != nil {
 				return true
@@ -34,11 +35,11 @@ func (c *cluster) judged(v *csv, accounts []string) bool {
 		}
 	}
 	for _, a := range accounts {
-		if a != "default" && c.rbac.Exists(rbac.Account{Namespace: v.namespace, Name: a}) {
+		if a != "default" && c.RBAC.Exists(rbac.Account{Namespace: v.Namespace, Name: a}) {
 			return true
 		}
 	}
-	return len(v.crds.Owned)+len(v.crds.Required)+len(accounts) == 0
+	return len(v.CRDs.Owned)+len(v.CRDs.Required)+len(accounts) == 0
 }
 
 // needs holds the requirements of a CSV.
@@ -51,7 +52,7 @@ type needs struct {
 // requirements returns the requirements of a CSV and caches them (OLM: pkg/controller/operators/olm/requirements.go).
 // Requirements that only a cluster knows count as met. Required APIServices change during the simulation: see
 // missingServices.
-func (c *cluster) requirements(v *csv) *needs {
+func (c *prediction) requirements(v *csv) *needs {
 	if v.needs == nil {
 		v.needs = &needs{}
 		v.needs.unmet, v.needs.judged, v.needs.err = c.require(v)
@@ -59,13 +60,13 @@ func (c *cluster) requirements(v *csv) *needs {
 	return v.needs
 }
 
-func (c *cluster) require(v *csv) (unmet []string, judged bool, err error) {
+func (c *prediction) require(v *csv) (unmet []string, judged bool, err error) {
 	var strategy string
 	var namespaced, clusterWide []v1alpha1.StrategyDeploymentPermissions
 	for _, e := range []*manifest.Error{
-		field(v.Object, &strategy, "spec", "install", "strategy"),
-		field(v.Object, &namespaced, "spec", "install", "spec", "permissions"),
-		field(v.Object, &clusterWide, "spec", "install", "spec", "clusterPermissions"),
+		cluster.Field(v.Object, &strategy, "spec", "install", "strategy"),
+		cluster.Field(v.Object, &namespaced, "spec", "install", "spec", "permissions"),
+		cluster.Field(v.Object, &clusterWide, "spec", "install", "spec", "clusterPermissions"),
 	} {
 		if e != nil {
 			return nil, false, e
@@ -96,7 +97,7 @@ func (c *cluster) require(v *csv) (unmet []string, judged bool, err error) {
 		return unmet, len(unmet) > 0, nil
 	}
 	unmet = append(unmet, c.missingCRDs(v)...)
-	for _, d := range v.services.Owned {
+	for _, d := range v.APIServices.Owned {
 		if !slices.Contains(v.deployments(), d.DeploymentName) {
 			unmet = append(unmet,
 				fmt.Sprintf("APIService %s.%s: no Deployment %q", d.Version, d.Group, d.DeploymentName))
@@ -107,7 +108,7 @@ func (c *cluster) require(v *csv) (unmet []string, judged bool, err error) {
 
 // missingAccounts returns what the accounts of a CSV lack, each account once: it is not there, or the first rule that
 // it is not granted and the number of the others.
-func (c *cluster) missingAccounts(
+func (c *prediction) missingAccounts(
 	v *csv,
 	namespaced, clusterWide []v1alpha1.StrategyDeploymentPermissions,
 ) (unmet []string) {
@@ -117,10 +118,10 @@ func (c *cluster) missingAccounts(
 		if _, ok := lacks[p.ServiceAccountName]; !ok {
 			accounts = append(accounts, p.ServiceAccountName)
 		}
-		lacks[p.ServiceAccountName] = append(lacks[p.ServiceAccountName], c.missingRights(v.namespace, namespace, p)...)
+		lacks[p.ServiceAccountName] = append(lacks[p.ServiceAccountName], c.missingRights(v.Namespace, namespace, p)...)
 	}
 	for _, p := range namespaced {
-		add(p, v.namespace)
+		add(p, v.Namespace)
 	}
 	for _, p := range clusterWide {
 		add(p, "")
@@ -132,7 +133,7 @@ func (c *cluster) missingAccounts(
 			unmet = append(unmet, who+"not in the tree")
 		case c.ofOther(v, name):
 			unmet = append(unmet, who+"owned by another ClusterServiceVersion")
-		case v.whole() && v.plan.result.Granted[v.name]:
+		case v.whole() && v.plan.result.Granted[v.Name]:
 		case len(missing) == 1:
 			unmet = append(unmet, who+missing[0])
 		case len(missing) > 1:
@@ -142,27 +143,27 @@ func (c *cluster) missingAccounts(
 	return unmet
 }
 
-func (c *cluster) hasAccount(v *csv, name string) bool {
-	return c.rbac.Exists(rbac.Account{Namespace: v.namespace, Name: name}) || c.account(v, name) != nil
+func (c *prediction) hasAccount(v *csv, name string) bool {
+	return c.RBAC.Exists(rbac.Account{Namespace: v.Namespace, Name: name}) || c.account(v, name) != nil
 }
 
 // account returns a ServiceAccount of the CSV's namespace, or nil.
-func (c *cluster) account(v *csv, name string) *manifest.Object {
+func (c *prediction) account(v *csv, name string) *manifest.Object {
 	if c.live == nil {
 		return nil
 	}
-	return c.live.Get("", "ServiceAccount", v.namespace, name)
+	return c.live.Get("", "ServiceAccount", v.Namespace, name)
 }
 
 // ofOther reports whether a ServiceAccount belongs to another ClusterServiceVersion (OLM:
 // pkg/controller/operators/olm/requirements.go, permissionStatus).
-func (c *cluster) ofOther(v *csv, name string) bool {
+func (c *prediction) ofOther(v *csv, name string) bool {
 	o := c.account(v, name)
-	return o != nil && plan.OwnedByOther(o, v.name)
+	return o != nil && plan.OwnedByOther(o, v.Name)
 }
 
-func (c *cluster) missingCRDs(v *csv) (unmet []string) {
-	list := slices.Concat(v.crds.Owned, v.crds.Required)
+func (c *prediction) missingCRDs(v *csv) (unmet []string) {
+	list := slices.Concat(v.CRDs.Owned, v.CRDs.Required)
 	version := map[string]string{} // of two entries for a CRD OLM uses the last (api: GetAllCRDDescriptions)
 	for _, d := range list {
 		version[d.Name] = d.Version
@@ -192,13 +193,13 @@ func serves(crd *manifest.Object, version string) bool {
 
 // missingRights returns the rules that a ServiceAccount of namespace home is not granted in namespace, or in the whole
 // cluster if namespace is empty. An unreadable role is a finding of its own and may allow anything.
-func (c *cluster) missingRights(home, namespace string, p v1alpha1.StrategyDeploymentPermissions) (missing []string) {
+func (c *prediction) missingRights(home, namespace string, p v1alpha1.StrategyDeploymentPermissions) (missing []string) {
 	where := "in the cluster"
 	if namespace != "" {
 		where = "in namespace " + namespace
 	}
 	for _, rule := range p.Rules {
-		if !c.rbac.OLMAllows(rbac.Account{Namespace: home, Name: p.ServiceAccountName}, namespace, rule) {
+		if !c.RBAC.OLMAllows(rbac.Account{Namespace: home, Name: p.ServiceAccountName}, namespace, rule) {
 			missing = append(missing, fmt.Sprintf("may not, %s: %s", where, describe(rule)))
 		}
 	}
@@ -239,7 +240,7 @@ func (v *csv) badWebhook() string {
 		}
 		names[name] = true
 		var rules []admissionv1.RuleWithOperations
-		if err := field(v.Object, &rules, append(at, "rules")...); err != nil {
+		if err := cluster.Field(v.Object, &rules, append(at, "rules")...); err != nil {
 			continue
 		}
 		for _, r := range rules {
@@ -254,8 +255,8 @@ func (v *csv) badWebhook() string {
 // forbidden returns the API server's error if the ServiceAccount of the group may not do what OLM does first on its
 // behalf: get, then create a Deployment (OLM: pkg/api/wrappers/deployment_install_client.go,
 // CreateOrUpdateDeployment).
-func (c *cluster) forbidden(v *csv, name string) string {
-	account := rbac.Account{Namespace: v.namespace, Name: name}
+func (c *prediction) forbidden(v *csv, name string) string {
+	account := rbac.Account{Namespace: v.Namespace, Name: name}
 	for _, deployment := range v.deployments() {
 		for _, verb := range []string{"get", "create"} {
 			rule := rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{"apps"},
@@ -265,14 +266,14 @@ func (c *cluster) forbidden(v *csv, name string) string {
 				rule.ResourceNames = []string{deployment}
 				of = " " + strconv.Quote(deployment)
 			}
-			if !c.rbac.Allows(account, v.namespace, rule) {
+			if !c.RBAC.Allows(account, v.Namespace, rule) {
 				return fmt.Sprintf(
 					`deployments.apps%s is forbidden: User %q cannot %s resource "deployments" in API group "apps" `+
 						`in the namespace %q`,
 					of,
 					account.User(),
 					verb,
-					v.namespace,
+					v.Namespace,
 				)
 			}
 		}

@@ -18,7 +18,7 @@ func (o *simulation) missingServices(v *csv) (unmet []string) {
 	if v.sub != nil {
 		return nil
 	}
-	for _, d := range v.services.Required {
+	for _, d := range v.APIServices.Required {
 		if why, _ := o.missingService(d); why != "" {
 			unmet = append(unmet, fmt.Sprintf("APIService %s: %s", d.GetName(), why))
 		}
@@ -31,7 +31,7 @@ func (o *simulation) judgeServices(v *csv) {
 	if v.phase != v1alpha1.CSVPhaseSucceeded || v.observed {
 		return
 	}
-	for i, d := range v.services.Required {
+	for i, d := range v.APIServices.Required {
 		if _, known := o.missingService(d); !known {
 			o.note(ruleRequirements, findings.Note, v.where(),
 				fmt.Sprintf("spec.apiservicedefinitions.required[%d]", i),
@@ -46,7 +46,7 @@ func (o *simulation) judgeServices(v *csv) {
 // and of CRDs. Any other may exist outside of the tree, unless the tree is a dump that has all APIServices, Kubernetes'
 // own among them.
 func (o *simulation) missingService(d v1alpha1.APIServiceDescription) (why string, known bool) {
-	owners, object := o.owning[d.GetName()], o.apis[d.GetName()]
+	owners, object := o.owning[d.GetName()], o.APIServices[d.GetName()]
 	switch {
 	case object != nil && unavailable(object):
 		return "not available", true
@@ -55,10 +55,10 @@ func (o *simulation) missingService(d v1alpha1.APIServiceDescription) (why strin
 	case len(owners) > 0:
 		return fmt.Sprintf(
 			"ClusterServiceVersion %s/%s, which owns it, is not installed",
-			owners[0].namespace,
-			owners[0].name,
+			owners[0].Namespace,
+			owners[0].Name,
 		), true
-	case o.apis["v1.apps"] != nil:
+	case o.APIServices["v1.apps"] != nil:
 		return "not in the tree", true
 	}
 	return "", false
@@ -79,8 +79,8 @@ func unavailable(o *manifest.Object) bool {
 }
 
 // defines reports whether a CRD of the tree serves an API.
-func (c *cluster) defines(d v1alpha1.APIServiceDescription) bool {
-	for _, crd := range c.crds {
+func (c *prediction) defines(d v1alpha1.APIServiceDescription) bool {
+	for _, crd := range c.CRDs {
 		group, _ := crd.Get("spec", "group")
 		kind, _ := crd.Get("spec", "names", "kind")
 		if group == d.Group && kind == d.Kind && serves(crd, d.Version) {

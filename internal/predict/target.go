@@ -41,16 +41,16 @@ type Operator struct {
 
 // judgeTarget reports what keeps the operators of the tree, and those that OLM installs for it, from working in the
 // cluster, and objects that it does not serve or take. It asks only if something is known of the cluster.
-func (c *cluster) judgeTarget(ctx context.Context, o Options, objects []*manifest.Object) ([]Operator, error) {
+func (c *prediction) judgeTarget(ctx context.Context, o Options, objects []*manifest.Object) ([]Operator, error) {
 	if err := c.playExtensions(ctx, o, objects); err != nil || !o.Target.Known() {
 		return nil, err
 	}
-	t := &target{cluster: c, options: o, form: fit.OLMv0, crds: olm.CRDs(objects)}
+	t := &target{prediction: c, options: o, form: fit.OLMv0, crds: olm.CRDs(objects)}
 	if !o.Target.HasOLMv0() {
 		t.form = fit.OLMv1
 	}
 	for _, v := range c.csvs {
-		if v.copied || v.sub != nil {
+		if v.Copied || v.sub != nil {
 			continue
 		}
 		t.installed(v)
@@ -73,7 +73,7 @@ func (c *cluster) judgeTarget(ctx context.Context, o Options, objects []*manifes
 
 // target judges operators for a cluster.
 type target struct {
-	*cluster
+	*prediction
 	options Options
 	form    fit.Form                    // who installs what the tree has for OLM v0
 	crds    map[string]*manifest.Object // of the tree
@@ -83,11 +83,11 @@ type target struct {
 // installed judges an operator that the tree has.
 func (t *target) installed(v *csv) {
 	var typed v1alpha1.ClusterServiceVersion
-	condition := t.conditions[v.namespace+"/"+v.name]
-	row := Operator{Namespace: v.namespace, Name: v.name, Form: t.form, Condition: condition != nil,
+	condition := t.Conditions[v.Namespace+"/"+v.Name]
+	row := Operator{Namespace: v.Namespace, Name: v.Name, Form: t.form, Condition: condition != nil,
 		Held: t.notUpgradeable(v)}
 	if row.Held != "" {
-		t.note(ruleHeld, findings.Note, condition, "", fmt.Sprintf("OLM does not update %s: %s", v.name,
+		t.note(ruleHeld, findings.Note, condition, "", fmt.Sprintf("OLM does not update %s: %s", v.Name,
 			text.OneLine(row.Held)), "an update that the cluster needs first has to wait for it")
 	}
 	if _, err := v.Into(&typed); err != nil {

@@ -17,17 +17,17 @@ const allNamespaces = ""
 // resolve returns the target namespaces of an OperatorGroup, sorted (OLM:
 // pkg/controller/operators/olm/operatorgroup.go, getOperatorGroupTargets). On an error OLM writes no status.
 func (g *group) resolve(namespaces map[string]labels.Set) ([]string, error) {
-	selector, err := metav1.LabelSelectorAsSelector(g.spec.Selector)
+	selector, err := metav1.LabelSelectorAsSelector(g.Spec.Selector)
 	if err != nil {
 		return nil, err
 	}
-	if len(g.spec.TargetNamespaces) > 0 {
-		if slices.Contains(g.spec.TargetNamespaces, allNamespaces) {
-			return nil, fmt.Errorf("TargetNamespaces cannot contain NamespaceAll: %v", g.spec.TargetNamespaces)
+	if len(g.Spec.TargetNamespaces) > 0 {
+		if slices.Contains(g.Spec.TargetNamespaces, allNamespaces) {
+			return nil, fmt.Errorf("TargetNamespaces cannot contain NamespaceAll: %v", g.Spec.TargetNamespaces)
 		}
-		return slices.Compact(slices.Sorted(slices.Values(g.spec.TargetNamespaces))), nil
+		return slices.Compact(slices.Sorted(slices.Values(g.Spec.TargetNamespaces))), nil
 	}
-	if olm.TargetsOf(&g.spec).Global() {
+	if olm.TargetsOf(&g.Spec).Global() {
 		return []string{allNamespaces}, nil
 	}
 	if g.unknown {

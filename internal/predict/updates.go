@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/predict/upgrade"
 	"github.com/olmgen/olmgen/manifest"
@@ -29,7 +30,7 @@ type update struct {
 	from, to catalog.Choice // from has no Bundle if the catalog does not have it
 	replaced string         // the name of the ClusterServiceVersion; empty if there is none
 	catalog  string         // NAMESPACE/NAME of the CatalogSource
-	sub      *subscription
+	sub      *cluster.Subscription
 
 	dependency bool // the Subscription is that of another operator
 }
@@ -73,7 +74,7 @@ func (r *resolution) updates(state *resolve.State, steps []resolve.Step) (out []
 
 // judgeUpdates reports what keeps OLM from what the catalogs offer. In a namespace where an InstallPlan fails, or is
 // not known, OLM gets no further. objects are those of the tree.
-func (c *cluster) judgeUpdates(ctx context.Context, o Options, objects []*manifest.Object) error {
+func (c *prediction) judgeUpdates(ctx context.Context, o Options, objects []*manifest.Object) error {
 	if o.Source == nil {
 		return nil
 	}
@@ -96,7 +97,7 @@ func (c *cluster) judgeUpdates(ctx context.Context, o Options, objects []*manife
 
 // updating is a namespace whose operators OLM updates, after the InstallPlans that are judged already.
 type updating struct {
-	*cluster
+	*prediction
 	options   Options
 	namespace string
 	objects   []*manifest.Object // of the cluster
@@ -107,18 +108,18 @@ type updating struct {
 	opened map[string]*upgrade.Operator // the releases of an InstallPlan, by name
 }
 
-func (c *cluster) updating(namespace string, o Options, objects []*manifest.Object) *updating {
-	u := &updating{cluster: c, options: o, namespace: namespace, objects: slices.Clone(objects),
+func (c *prediction) updating(namespace string, o Options, objects []*manifest.Object) *updating {
+	u := &updating{prediction: c, options: o, namespace: namespace, objects: slices.Clone(objects),
 		tree: map[string]bool{}}
 	for _, o := range objects {
 		u.tree[o.File] = true
 	}
 	for _, v := range c.csvs {
-		if v.copied {
+		if v.Copied {
 			continue
 		}
 		if operator := v.release(); operator != nil {
-			operator.Stem = bundle.BaseName(v.name, "")
+			operator.Stem = bundle.BaseName(v.Name, "")
 			u.operators = append(u.operators, *operator)
 		}
 	}
@@ -230,7 +231,7 @@ func (u *updating) release(ctx context.Context, one update, choice catalog.Choic
 // setMode sets the install mode that the OperatorGroup asks for.
 func (u *updating) setMode(o *upgrade.Operator) {
 	for _, g := range u.groups {
-		targets := olm.TargetsOf(&g.spec)
+		targets := olm.TargetsOf(&g.Spec)
 		if targets.BySelector() {
 			targets = olm.Targets{Names: g.targets}
 		}
@@ -329,7 +330,7 @@ func (u *updating) reportUpdate(one update, f upgrade.Finding) {
 
 // String returns what OLM does with an update, and what to do.
 func (u update) String() string {
-	if u.sub.approval == string(v1alpha1.ApprovalManual) {
+	if u.sub.Approval == string(v1alpha1.ApprovalManual) {
 		return fmt.Sprintf("catalog %s offers the update from %s to %s: do not approve it before that is mended",
 			u.catalog, u.replaced, u.to.Bundle.Name)
 	}

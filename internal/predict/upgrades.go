@@ -16,23 +16,23 @@ import (
 var upgradeRules = []string{upgrade.RuleImmutable, upgrade.RuleStored, upgrade.RuleConversion}
 
 // judgeUpgrades reports what keeps OLM from replacing a CSV of the tree by another, and CRDs that nothing converts.
-func (c *cluster) judgeUpgrades(ctx context.Context) error {
-	u := upgrade.Upgrade{New: slices.Clone(c.unreviewed)}
-	for _, name := range slices.Sorted(maps.Keys(c.crds)) {
-		u.New = append(u.New, c.crds[name])
+func (c *prediction) judgeUpgrades(ctx context.Context) error {
+	u := upgrade.Upgrade{New: slices.Clone(c.Others)}
+	for _, name := range slices.Sorted(maps.Keys(c.CRDs)) {
+		u.New = append(u.New, c.CRDs[name])
 	}
 	u.Old = u.New
 	at, named := map[string]*csv{}, c.named()
 	for _, v := range c.csvs {
-		if v.copied {
+		if v.Copied {
 			continue
 		}
-		old := named[[2]string{v.namespace, v.replaces}]
+		old := named[[2]string{v.Namespace, v.Replaces}]
 		if old == nil && !c.converts(v) {
 			continue
 		}
 		if now := v.release(); now != nil {
-			u.Pairs, at[v.name] = append(u.Pairs, upgrade.Pair{Old: old.release(), New: now}), v
+			u.Pairs, at[v.Name] = append(u.Pairs, upgrade.Pair{Old: old.release(), New: now}), v
 		}
 	}
 	if len(u.Pairs) == 0 {
@@ -49,20 +49,20 @@ func (c *cluster) judgeUpgrades(ctx context.Context) error {
 }
 
 // named returns the CSVs that are no copies, by namespace and name.
-func (c *cluster) named() map[[2]string]*csv {
+func (c *prediction) named() map[[2]string]*csv {
 	out := map[[2]string]*csv{}
 	for _, v := range slices.Backward(c.csvs) { // of two with the same name, the first counts
-		if !v.copied {
-			out[[2]string{v.namespace, v.name}] = v
+		if !v.Copied {
+			out[[2]string{v.Namespace, v.Name}] = v
 		}
 	}
 	return out
 }
 
 // converts reports whether a CSV owns a CRD of the tree that is converted by a webhook.
-func (c *cluster) converts(v *csv) bool {
-	return slices.ContainsFunc(v.crds.Owned, func(a v1alpha1.CRDDescription) bool {
-		crd := c.crds[a.Name]
+func (c *prediction) converts(v *csv) bool {
+	return slices.ContainsFunc(v.CRDs.Owned, func(a v1alpha1.CRDDescription) bool {
+		crd := c.CRDs[a.Name]
 		if crd == nil {
 			return false
 		}
@@ -81,5 +81,5 @@ func (v *csv) release() *upgrade.Operator {
 		return nil
 	}
 	return &upgrade.Operator{CSV: permissions.CSV{ClusterServiceVersion: typed, Object: v.Object,
-		Namespace: v.namespace}}
+		Namespace: v.Namespace}}
 }

@@ -1,0 +1,176 @@
+package cluster
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/operator-framework/api/pkg/lib/version"
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Ordered is an object with its position in the order of creation.
+type Ordered struct {
+	*manifest.Object
+	created string // creationTimestamp; empty for an object that was never in a cluster
+	index   int    // position among the objects
+}
+
+// Compare orders objects by creationTimestamp, then by their position. Objects without a timestamp come last.
+func (p Ordered) Compare(o Ordered) int {
+	if (p.created == "") != (o.created == "") {
+		return cmp.Compare(o.created, p.created)
+	}
+	return cmp.Or(cmp.Compare(p.created, o.created), cmp.Compare(p.index, o.index))
+}
+
+// Group is an OperatorGroup.
+type Group struct {
+	Ordered
+	Spec        operatorsv1.OperatorGroupSpec
+	Annotations map[string]string
+	Status      operatorsv1.OperatorGroupStatus
+}
+
+func readGroup(p Ordered) (*Group, *manifest.Error) {
+	g := &Group{Ordered: p}
+	return g, cmp.Or(
+		Field(p.Object, &g.Spec, "spec"),
+		Field(p.Object, &g.Annotations, "metadata", "annotations"),
+		Field(p.Object, &g.Status, "status"),
+	)
+}
+
+// Seen reports whether OLM has processed the group.
+func (g *Group) Seen() bool { return g.Status.LastUpdated != nil || len(g.Status.Namespaces) > 0 }
+
+// Subscription is a Subscription to a package.
+type Subscription struct {
+	Ordered
+	Package, Channel, Source, SourceNamespace, StartingCSV, Approval string // of its spec
+	InstalledCSV, CurrentCSV                                         string // of its status
+}
+
+func readSubscription(p Ordered) (*Subscription, *manifest.Error) {
+	s := &Subscription{Ordered: p}
+	if !p.Has("spec") {
+		return nil, p.Errorf("spec", "is missing")
+	}
+	return s, cmp.Or(
+		Field(p.Object, &s.Package, "spec", "name"),
+		Field(p.Object, &s.Channel, "spec", "channel"),
+		Field(p.Object, &s.Source, "spec", "source"),
+		Field(p.Object, &s.SourceNamespace, "spec", "sourceNamespace"),
+		Field(p.Object, &s.StartingCSV, "spec", "startingCSV"),
+		Field(p.Object, &s.Approval, "spec", "installPlanApproval"),
+		Field(p.Object, &s.InstalledCSV, "status", "installedCSV"),
+		Field(p.Object, &s.CurrentCSV, "status", "currentCSV"),
+	)
+}
+
+// CSV is a ClusterServiceVersion, without what its InstallPlan and its pods need.
+type CSV struct {
+	Ordered
+	Labels      map[string]string
+	Annotations map[string]string
+	Version     string
+	Replaces    string
+	Modes       []v1alpha1.InstallMode
+	CRDs        v1alpha1.CustomResourceDefinitions // names, versions and kinds
+	APIServices v1alpha1.APIServiceDefinitions     // names, versions, kinds and deployments
+	Phase       v1alpha1.ClusterServiceVersionPhase
+	Reason      v1alpha1.ConditionReason
+	Message     string
+	Unusable    error  // why OLM ignores it
+	Copied      bool   // by OLM, from another namespace
+	Original    string // the namespace that it is copied from
+}
+
+func readCSV(p Ordered) (*CSV, *manifest.Error) {
+	v, o := &CSV{Ordered: p}, p.Object
+	var release version.OperatorVersion
+	if err := cmp.Or(
+		Field(o, &v.Labels, "metadata", "labels"),
+		Field(o, &v.Annotations, "metadata", "annotations"),
+		Field(o, &v.Modes, "spec", "installModes"),
+		Field(o, &release, "spec", "version"),
+		Field(o, &v.Replaces, "spec", "replaces"),
+		crdsOf(o, &v.CRDs.Owned, "owned"),
+		crdsOf(o, &v.CRDs.Required, "required"),
+		servicesOf(o, &v.APIServices.Owned, "owned"),
+		servicesOf(o, &v.APIServices.Required, "required"),
+		Field(o, &v.Phase, "status", "phase"),
+		Field(o, &v.Reason, "status", "reason"),
+		Field(o, &v.Message, "status", "message"),
+	); err != nil {
+		return nil, err
+	}
+	v.Version = release.String()
+	v.Unusable = olm.CheckCRDNames(v.Spec())
+	v.Original, v.Copied = olm.Copied(
+		metav1.ObjectMeta{Namespace: o.Namespace, Labels: v.Labels, Annotations: v.Annotations}, v.Reason)
+	return v, nil
+}
+
+// CSVOf returns the ClusterServiceVersion that OLM makes in a namespace of one that is not in a cluster yet. It is as
+// old as what asks for it.
+func CSVOf(o *manifest.Object, namespace string, like Ordered) (*CSV, *manifest.Error) {
+	like.Object = InNamespace(o, namespace)
+	return readCSV(like)
+}
+
+// Spec returns the APIs that the CSV owns and requires.
+func (v *CSV) Spec() *v1alpha1.ClusterServiceVersionSpec {
+	return &v1alpha1.ClusterServiceVersionSpec{CustomResourceDefinitions: v.CRDs, APIServiceDefinitions: v.APIServices}
+}
+
+func crdsOf(o *manifest.Object, into *[]v1alpha1.CRDDescription, list string) *manifest.Error {
+	at := []string{"spec", "customresourcedefinitions", list}
+	for i := range o.Len(at...) {
+		var d v1alpha1.CRDDescription
+		err := fields(o, append(slices.Clip(at), strconv.Itoa(i)),
+			map[string]*string{"name": &d.Name, "version": &d.Version, "kind": &d.Kind})
+		if err != nil {
+			return err
+		}
+		*into = append(*into, d)
+	}
+	return nil
+}
+
+func servicesOf(o *manifest.Object, into *[]v1alpha1.APIServiceDescription, list string) *manifest.Error {
+	at := []string{"spec", "apiservicedefinitions", list}
+	for i := range o.Len(at...) {
+		var d v1alpha1.APIServiceDescription
+		err := fields(o, append(slices.Clip(at), strconv.Itoa(i)), map[string]*string{"name": &d.Name,
+			"group": &d.Group, "version": &d.Version, "kind": &d.Kind, "deploymentName": &d.DeploymentName})
+		if err != nil {
+			return err
+		}
+		*into = append(*into, d)
+	}
+	return nil
+}
+
+func fields(o *manifest.Object, at []string, texts map[string]*string) *manifest.Error {
+	for _, key := range slices.Sorted(maps.Keys(texts)) {
+		if err := Field(o, texts[key], append(slices.Clip(at), key)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Same reports whether two objects have the same content. One that cannot be read is equal to none.
+func Same(a, b *manifest.Object) bool {
+	x, errX := a.Value()
+	y, errY := b.Value()
+	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
+}
