@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -29,98 +31,70 @@ func (c *Cluster) Subscribes(to Source) bool {
 }
 
 // ReadObjects finds OLM's objects. Objects that name no namespace are in the one given. OperatorPolicies approve the
-// InstallPlans of the Subscriptions that they manage.
+// InstallPlans of the Subscriptions that they manage. The error is about the first object of OLM that cannot be read.
 func ReadObjects(objects []*manifest.Object, namespace string) (*Cluster, error) {
-	return readObjects(objects, namespace, func(err error) error { return err })
-}
-
-// ReadValid is ReadObjects without the objects that the API server refuses.
-func ReadValid(objects []*manifest.Object) *Cluster {
-	c, _ := readObjects(objects, "", func(error) error { return nil }) // no error comes back
-	return c
-}
-
-func readObjects(objects []*manifest.Object, namespace string, fault func(error) error) (*Cluster, error) {
-	r := &objectReader{namespace: namespace, states: map[string]*State{}}
-	for _, o := range objects {
-		if o.Group() == "" && o.Kind == "ConfigMap" {
-			r.configMaps = append(r.configMaps, o)
+	c := cluster.Read(objects, namespace)
+	for _, f := range c.Faults {
+		if f.Object.Group() == olm.Group {
+			return nil, f.Error
 		}
 	}
-	for _, p := range olm.OperatorPolicies(objects) {
+	return Of(c), nil
+}
+
+// Of returns the objects of a cluster that OLM's resolver reads.
+func Of(c *cluster.Cluster) *Cluster {
+	r := &objectReader{cluster: c, states: map[string]*State{}}
+	for _, p := range olm.OperatorPolicies(c.Policies) {
 		if p.Installs() {
 			r.policies = append(r.policies, p)
 		}
 	}
-	for _, o := range objects {
-		if o.Group() != olm.Group {
-			continue
-		}
-		if err := r.read(o); err != nil {
-			if err = fault(err); err != nil {
-				return nil, err
-			}
+	out := &Cluster{}
+	for _, o := range c.Sources {
+		var s v1alpha1.CatalogSource
+		if _, err := o.Into(&s); err == nil {
+			s.Namespace = o.Namespace
+			out.CatalogSources = append(out.CatalogSources, r.source(&s))
 		}
 	}
-	for _, name := range slices.Sorted(func(yield func(string) bool) {
-		for n := range r.states {
-			if !yield(n) {
-				return
-			}
-		}
-	}) {
-		r.cluster.Namespaces = append(r.cluster.Namespaces, r.states[name])
+	for _, g := range c.Groups {
+		s := r.state(g.Namespace)
+		s.OperatorGroups++
+		s.ExcludeGlobal = g.Annotations[olm.AnnotationExcludeGlobal] == "true"
+		s.FailForward = g.Spec.UpgradeStrategy == operatorsv1.UpgradeStrategyUnsafeFailForward
 	}
-	return &r.cluster, nil
+	for _, s := range c.Subscriptions {
+		r.subscription(s)
+	}
+	for _, v := range c.CSVs {
+		r.csv(v)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.states)) {
+		out.Namespaces = append(out.Namespaces, r.states[name])
+	}
+	return out
 }
 
 type objectReader struct {
-	namespace string
-	states    map[string]*State
-	cluster   Cluster
-
-	configMaps []*manifest.Object
-	policies   []*olm.OperatorPolicy // that make Subscriptions
-}
-
-func (r *objectReader) read(o *manifest.Object) error {
-	switch o.Kind {
-	case v1alpha1.SubscriptionKind:
-		return r.subscription(o)
-	case v1alpha1.ClusterServiceVersionKind:
-		return r.csv(o)
-	case v1alpha1.CatalogSourceKind:
-		var c v1alpha1.CatalogSource
-		if _, err := o.Into(&c); err != nil {
-			return err
-		}
-		r.cluster.CatalogSources = append(r.cluster.CatalogSources, r.source(&c))
-	case operatorsv1.OperatorGroupKind:
-		var g operatorsv1.OperatorGroup
-		if _, err := o.Into(&g); err != nil {
-			return err
-		}
-		s := r.state(o.Namespace)
-		s.OperatorGroups++
-		s.ExcludeGlobal = g.Annotations[olm.AnnotationExcludeGlobal] == "true"
-		s.FailForward = g.UpgradeStrategy() == operatorsv1.UpgradeStrategyUnsafeFailForward
-	}
-	return nil
+	cluster  *cluster.Cluster
+	states   map[string]*State
+	policies []*olm.OperatorPolicy // that make Subscriptions
 }
 
 // source returns a catalog, with its content if that is in a ConfigMap among the objects.
 func (r *objectReader) source(c *v1alpha1.CatalogSource) Source {
-	s := Source{Name: c.Name, Namespace: r.in(c.Namespace), Priority: c.Spec.Priority}
+	s := Source{Name: c.Name, Namespace: c.Namespace, Priority: c.Spec.Priority}
 	err := sourceFault(&c.Spec)
 	inMap := func(o *manifest.Object) bool {
-		return o.Name == c.Spec.ConfigMap && r.in(o.Namespace) == s.Namespace
+		return o.Name == c.Spec.ConfigMap && o.Namespace == s.Namespace
 	}
-	switch i := slices.IndexFunc(r.configMaps, inMap); {
+	switch i := slices.IndexFunc(r.cluster.ConfigMaps, inMap); {
 	case err != nil:
 	case c.Spec.SourceType == v1alpha1.SourceTypeGrpc:
 		s.Image = c.Spec.Image
 	case i >= 0:
-		s.Catalog, err = catalog.ReadConfigMap(r.configMaps[i])
+		s.Catalog, err = catalog.ReadConfigMap(r.cluster.ConfigMaps[i])
 	}
 	if err != nil {
 		s.Unavailable, s.Fault = true, err.Error()
@@ -146,39 +120,22 @@ func sourceFault(spec *v1alpha1.CatalogSourceSpec) error {
 	return nil
 }
 
-func (r *objectReader) in(namespace string) string {
-	if namespace == "" {
-		return r.namespace
-	}
-	return namespace
-}
-
 func (r *objectReader) state(namespace string) *State {
-	namespace = r.in(namespace)
 	if r.states[namespace] == nil {
 		r.states[namespace] = &State{Namespace: namespace}
 	}
 	return r.states[namespace]
 }
 
-func (r *objectReader) subscription(o *manifest.Object) error {
-	var v v1alpha1.Subscription
-	if _, err := o.Into(&v); err != nil {
-		return err
-	}
-	if v.Spec == nil {
-		return o.Errorf("spec", "is missing")
-	}
-	s := r.state(o.Namespace)
+func (r *objectReader) subscription(v *cluster.Subscription) {
+	s := r.state(v.Namespace)
 	s.Subscriptions = append(s.Subscriptions, Subscription{
-		Place: catalog.Place{File: o.File, Line: o.Line}, Name: v.Name, Package: v.Spec.Package,
-		Channel: v.Spec.Channel,
-		Source:  v.Spec.CatalogSource, SourceNamespace: v.Spec.CatalogSourceNamespace, StartingCSV: v.Spec.StartingCSV,
-		Manual:       v.Spec.InstallPlanApproval == v1alpha1.ApprovalManual,
-		InstalledCSV: v.Status.InstalledCSV, CurrentCSV: v.Status.CurrentCSV,
-		policy: r.policyOf(v.Name, r.in(o.Namespace)),
+		Place: catalog.Place{File: v.File, Line: v.Line}, Name: v.Name, Package: v.Package, Channel: v.Channel,
+		Source: v.Source, SourceNamespace: v.SourceNamespace, StartingCSV: v.StartingCSV,
+		Manual:       v.Approval == string(v1alpha1.ApprovalManual),
+		InstalledCSV: v.InstalledCSV, CurrentCSV: v.CurrentCSV,
+		policy: r.policyOf(v.Name, v.Namespace),
 	})
-	return nil
 }
 
 // policyOf returns the OperatorPolicy that manages a Subscription, or nil.
@@ -191,17 +148,11 @@ func (r *objectReader) policyOf(name, namespace string) *olm.OperatorPolicy {
 	return nil
 }
 
-func (r *objectReader) csv(o *manifest.Object) error {
-	var v v1alpha1.ClusterServiceVersion
-	if _, err := o.Into(&v); err != nil {
-		return err
-	}
-	v.Namespace = r.in(v.Namespace)
-	c := CSV{Place: catalog.Place{File: o.File, Line: o.Line}, Name: v.Name, Version: v.Spec.Version.String(),
-		Replaces: v.Spec.Replaces, Phase: string(v.Status.Phase)}
-	_, c.Copied = olm.Copied(v.ObjectMeta, v.Status.Reason)
-	c.Owned, c.Required = gvks(olm.OwnedAPIs(&v.Spec)), gvks(olm.RequiredAPIs(&v.Spec))
-	c.fault = olm.CheckCRDNames(&v.Spec)
+func (r *objectReader) csv(v *cluster.CSV) {
+	c := CSV{Place: catalog.Place{File: v.File, Line: v.Line}, Name: v.Name, Version: v.Version, Replaces: v.Replaces,
+		Phase: string(v.Phase), Copied: v.Copied, fault: v.Unusable}
+	spec := v.Spec()
+	c.Owned, c.Required = gvks(olm.OwnedAPIs(spec)), gvks(olm.RequiredAPIs(spec))
 	if text, ok := v.Annotations[olm.AnnotationProperties]; ok {
 		c.Annotated = true
 		var err error
@@ -210,9 +161,8 @@ func (r *objectReader) csv(o *manifest.Object) error {
 				"annotation: %w", v.Name, err)
 		}
 	}
-	s := r.state(o.Namespace)
+	s := r.state(v.Namespace)
 	s.CSVs = append(s.CSVs, c)
-	return nil
 }
 
 func gvks(apis []olm.API) []catalog.GVK {

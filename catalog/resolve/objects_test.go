@@ -6,6 +6,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/golden/reviewtest"
+	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -43,17 +44,17 @@ spec: {version: 1.0.0, displayName: x, install: {strategy: deployment}, customre
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster, err := resolve.ReadObjects(append(objects[3:], faulty), "")
+	read, err := resolve.ReadObjects(append(objects[3:], faulty), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := cluster.Namespaces[0]
+	s := read.Namespaces[0]
 	s.Subscriptions = []resolve.Subscription{{Name: "a", Package: "a"}}
 	// OLM reads the names of the CRDs before the properties (OLM: source_csvs.go).
 	if r, err := resolve.Run(t.Context(), s, resolve.Options{}); err != nil || r.Failure == nil || !strings.Contains(r.Failure.Text, "dotless") {
 		t.Errorf("%+v, %v", r, err)
 	}
-	c := resolve.ReadValid(objects)
+	c := resolve.Of(cluster.Read(objects, ""))
 	if len(c.Namespaces) != 3 || len(c.Namespaces[1].Subscriptions) != 1 {
 		t.Fatalf("%+v", c.Namespaces)
 	}

@@ -12,6 +12,7 @@ import (
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -122,7 +123,7 @@ func (f *treeCatalogs) parse(value string) (catalogFlag, error) {
 // known. One that cannot be read stays unknown.
 func imageCatalogs(cmd *cobra.Command, t *tree.Tree, known []resolve.Source, network fbc.Options) []resolve.Source {
 	objects, unknown := olm.WithPolicies(t.Objects, nil)
-	tree := resolve.ReadValid(objects)
+	tree := resolve.Of(cluster.Read(objects, ""))
 	// an OperatorPolicy that names no catalog may mean any
 	anyOf := slices.ContainsFunc(unknown, func(u olm.UnknownPolicy) bool {
 		return u.Source == "" && len(u.Faults) == 0

@@ -73,8 +73,8 @@ func Read(objects []*manifest.Object, defaultNamespace string) *Cluster {
 			c.Faults = append(c.Faults, Fault{o, err})
 		}
 	}
-	slices.SortStableFunc(c.Groups, func(a, b *Group) int { return a.Compare(b.Ordered) })
-	slices.SortStableFunc(c.CSVs, func(a, b *CSV) int { return a.Compare(b.Ordered) })
+	slices.SortStableFunc(c.Groups, func(a, b *Group) int { return a.Order(b.Ordered) })
+	slices.SortStableFunc(c.CSVs, func(a, b *CSV) int { return a.Order(b.Ordered) })
 	return c
 }
 

@@ -23,8 +23,8 @@ type Ordered struct {
 	index   int    // position among the objects
 }
 
-// Compare orders objects by creationTimestamp, then by their position. Objects without a timestamp come last.
-func (p Ordered) Compare(o Ordered) int {
+// Order compares objects by creationTimestamp, then by their position. Objects without a timestamp come last.
+func (p Ordered) Order(o Ordered) int {
 	if (p.created == "") != (o.created == "") {
 		return cmp.Compare(o.created, p.created)
 	}

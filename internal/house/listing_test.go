@@ -243,6 +243,7 @@ var a.V func(int)`
 
 // closed are signatures with a type that other modules cannot name, and why they need not.
 var closed = map[string]string{
+	"catalog/resolve.Of":   "for what has read the objects of a cluster already; ReadObjects reads them",
 	"compare/crds.Checker": "FindHelper returns one",
 	"config.OpenSteps":     "the commands of olmgen call it",
 	"findings.Document":    "Page is for the web pages of olmgen",

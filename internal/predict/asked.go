@@ -59,8 +59,8 @@ func subscribersOf(ctx context.Context, t *tree.Tree, namespace string, catalogs
 		s.unknown = append(s.unknown, Unknown{u.Object, u.Why})
 	}
 	c, _ := clusterOf(ctx, &whole, namespace, catalogs)
-	cluster := resolve.ReadValid(c.resolverObjects())
-	s.resolution, s.namespaces = c.resolution(cluster, catalogs), cluster.Namespaces
+	read := resolve.Of(c.Cluster)
+	s.resolution, s.namespaces = c.resolution(read, catalogs), read.Namespaces
 	return s
 }
 
@@ -104,7 +104,7 @@ func SubscribedNamespaces(ctx context.Context, t *tree.Tree, namespace string, c
 // is set, it is one of the namespaces, and has an OperatorGroup if the tree says nothing of it.
 func States(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs, install bool) []*resolve.State {
 	c, _ := clusterOf(ctx, t, namespace, catalogs)
-	read := resolve.ReadValid(c.resolverObjects())
+	read := resolve.Of(c.Cluster)
 	r, list := c.resolution(read, catalogs), read.Namespaces
 	if install && !slices.ContainsFunc(list, func(s *resolve.State) bool { return s.Namespace == namespace }) {
 		list = append(list, &resolve.State{Namespace: namespace, OperatorGroups: 1})

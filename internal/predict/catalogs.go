@@ -73,7 +73,7 @@ const olmDefault = "olm"
 
 // subscribe predicts what OLM's resolver does with the Subscriptions, and adds the CSVs that it installs.
 func (c *prediction) subscribe(ctx context.Context, catalogs Catalogs) error {
-	tree := resolve.ReadValid(c.resolverObjects())
+	tree := resolve.Of(c.Cluster)
 	c.judgeSources(tree.CatalogSources)
 	r := c.resolution(tree, catalogs)
 	for _, state := range tree.Namespaces {
@@ -84,7 +84,7 @@ func (c *prediction) subscribe(ctx context.Context, catalogs Catalogs) error {
 	if err := r.install(ctx); err != nil {
 		return err
 	}
-	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.Compare(b.Ordered) })
+	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.Order(b.Ordered) })
 	return nil
 }
 
@@ -121,21 +121,6 @@ func (c *prediction) noteUnchecked(s *cluster.Subscription, why string) {
 	c.unknownCSV[s.Namespace] = true
 	c.note(ruleSubscription, findings.Note, s.Object, "spec.name", "the CSV that it installs is not checked: "+why,
 		"pass the content of its catalog")
-}
-
-// resolverObjects returns the objects that OLM's resolver reads.
-func (c *prediction) resolverObjects() []*manifest.Object {
-	objects := slices.Concat(c.Sources, c.ConfigMaps, c.Policies)
-	for _, g := range c.groups {
-		objects = append(objects, g.Object)
-	}
-	for _, s := range c.Subscriptions {
-		objects = append(objects, s.Object)
-	}
-	for _, v := range c.csvs {
-		objects = append(objects, v.Object)
-	}
-	return objects
 }
 
 // resolution predicts what OLM's resolver does, namespace by namespace.

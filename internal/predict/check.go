@@ -115,7 +115,7 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.Compare(b.Ordered) })
+	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.Order(b.Ordered) })
 	played := play(c)
 	if played.restless {
 		c.findings = append(c.findings, findings.Finding{Rule: ruleRestless, Level: findings.Warning,

@@ -375,7 +375,7 @@ func (o *simulation) judgeOwners() {
 			owners[d.Name] = append(owners[d.Name], v)
 		}
 		for _, other := range slices.SortedFunc(maps.Keys(shared),
-			func(a, b *csv) int { return a.Compare(b.Ordered) }) {
+			func(a, b *csv) int { return a.Order(b.Ordered) }) {
 			level := findings.Warning
 			if other.Name == v.Name {
 				level = findings.Note // the same version of the same operator

@@ -40,7 +40,7 @@ type Move struct {
 // read again.
 func Moves(ctx context.Context, t *tree.Tree, namespace string, older, newer Catalogs) (*Movement, error) {
 	c, _ := clusterOf(ctx, t, namespace, older)
-	read := resolve.ReadValid(c.resolverObjects())
+	read := resolve.Of(c.Cluster)
 	m := &movement{was: c.resolution(read, older), newer: newer}
 	m.Unknown = append(m.Unknown, c.unknown...)
 	m.is = c.resolution(read, newer)

@@ -91,7 +91,7 @@ func play(c *prediction) *simulation {
 	}
 	o.runLoops()
 	for len(groups)+len(csvs) > 0 {
-		if len(csvs) == 0 || len(groups) > 0 && groups[0].Compare(csvs[0].Ordered) < 0 {
+		if len(csvs) == 0 || len(groups) > 0 && groups[0].Order(csvs[0].Ordered) < 0 {
 			o.create(groups[0], nil)
 			groups = groups[1:]
 		} else {
@@ -353,7 +353,7 @@ func (o *simulation) intersecting(g *group, among map[*group]bool) []*group {
 			found = append(found, other)
 		}
 	}
-	slices.SortFunc(found, func(a, b *group) int { return a.Compare(b.Ordered) })
+	slices.SortFunc(found, func(a, b *group) int { return a.Order(b.Ordered) })
 	return found
 }
 

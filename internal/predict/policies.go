@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -26,7 +27,7 @@ import (
 func WithPolicies(ctx context.Context, objects []*manifest.Object, namespace string, catalogs Catalogs) (
 	all []*manifest.Object, unknown []olm.UnknownPolicy) {
 	given := objects
-	known := sync.OnceValue(func() Catalogs { return catalogs.with(resolve.ReadValid(given).CatalogSources) })
+	known := sync.OnceValue(func() Catalogs { return catalogs.with(resolve.Of(cluster.Read(given, "")).CatalogSources) })
 	objects = olm.WithDistribution(objects, namespace, catalogs.openShift(objects))
 	return olm.WithPolicies(objects, func(p *olm.OperatorPolicy) (olm.Defaults, error) {
 		d, err := known().defaults(ctx, p)

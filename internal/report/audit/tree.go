@@ -3,14 +3,16 @@ package audit
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 
-	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
-	"k8s.io/apimachinery/pkg/api/meta"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
@@ -45,47 +47,27 @@ func readTree(ctx context.Context, path string) (*treeFacts, error) {
 }
 
 func factsOf(objects []*manifest.Object) (f *treeFacts, err error) {
-	f = &treeFacts{held: map[string]bool{}}
+	c := cluster.Read(objects, metav1.NamespaceDefault)
+	f = &treeFacts{held: map[string]bool{}, metrics: Metrics{InstallPlans: len(c.InstallPlans)}}
+	for _, o := range c.OLM {
+		switch o.Kind {
+		case v1alpha1.SubscriptionKind:
+			f.metrics.Subscriptions++
+		case v1alpha1.CatalogSourceKind:
+			f.metrics.CatalogSources++
+		}
+	}
 	if f.csvs, err = permissions.InstalledCSVs(objects); err != nil {
 		return nil, err
 	}
-	for _, o := range objects {
-		if o.Group() != olm.Group {
-			continue
+	for _, name := range slices.Sorted(maps.Keys(c.Conditions)) {
+		why, fault := cluster.NotUpgradeable(c.Conditions[name])
+		if fault != nil {
+			return nil, fault
 		}
-		switch o.Kind {
-		case "Subscription":
-			f.metrics.Subscriptions++
-		case "InstallPlan":
-			f.metrics.InstallPlans++
-		case "CatalogSource":
-			f.metrics.CatalogSources++
-		case "OperatorCondition":
-			if err := f.condition(o); err != nil {
-				return nil, err
-			}
-		}
+		f.held[name] = why != ""
 	}
 	return f, nil
-}
-
-// condition notes an operator that holds back its upgrade. An override counts more than what the operator says (OLM:
-// pkg/controller/operators/olm/operatorconditions.go).
-func (f *treeFacts) condition(o *manifest.Object) error {
-	var c operatorsv2.OperatorCondition
-	if _, err := o.Into(&c); err != nil {
-		return err
-	}
-	if override := meta.FindStatusCondition(c.Spec.Overrides, operatorsv2.Upgradeable); override != nil {
-		f.held[o.Namespace+"/"+o.Name] = override.Status != "True"
-		return nil
-	}
-	for _, said := range slices.Concat(c.Spec.Conditions, c.Status.Conditions) {
-		if said.Type == operatorsv2.Upgradeable && said.Status == "False" {
-			f.held[o.Namespace+"/"+o.Name] = true
-		}
-	}
-	return nil
 }
 
 // addTree makes a release of each installed operator.
