@@ -16,7 +16,7 @@ import (
 )
 
 // Placeholder is the namespace of CSVs in bundles that operator-sdk generates.
-const Placeholder = "Placeholder"
+const Placeholder = "placeholder"
 
 // Cluster is the state of a cluster, as far as objects describe it.
 type Cluster struct {
@@ -211,10 +211,15 @@ func (c *Cluster) keepStatus(o *manifest.Object) {
 
 // Like returns the object that counts of the kind and the name of another one in a namespace, or nil.
 func (c *Cluster) Like(o *manifest.Object, namespace string) *manifest.Object {
-	return c.first[key(o, namespace)]
+	return c.first[Key(o, namespace)]
 }
 
-func key(o *manifest.Object, namespace string) string {
+// Key identifies an object in a cluster. namespace is that of an object that names none.
+func Key(o *manifest.Object, namespace string) string {
+	namespace = cmp.Or(o.Namespace, namespace)
+	if kind, known := olm.KindOf(o.Group(), o.Kind); known && !kind.Namespaced {
+		namespace = ""
+	}
 	return o.Group() + "/" + o.Kind + "/" + namespace + "/" + o.Name
 }
 
@@ -239,7 +244,7 @@ func InNamespace(o *manifest.Object, namespace string) *manifest.Object {
 
 // duplicate reports whether there is an object of the same name already.
 func (c *Cluster) duplicate(o *manifest.Object, namespace string) bool {
-	k := key(o, namespace)
+	k := Key(o, namespace)
 	first := c.first[k]
 	if first == nil {
 		c.first[k] = o

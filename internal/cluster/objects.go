@@ -168,6 +168,41 @@ func fields(o *manifest.Object, at []string, texts map[string]*string) *manifest
 	return nil
 }
 
+// Distinct returns the first object of each name, which counts, and the later ones that differ from it.
+func Distinct(objects []*manifest.Object) (first, others []*manifest.Object) {
+	seen := make(map[string]*manifest.Object, len(objects))
+	for _, o := range objects {
+		key := Key(o, "")
+		switch had := seen[key]; {
+		case had == nil || o.Name == "":
+			seen[key] = o
+			first = append(first, o)
+		case !Same(had, o):
+			others = append(others, o)
+		}
+	}
+	return first, others
+}
+
+// WithStatus returns an object with some fields of its status set.
+func WithStatus(o *manifest.Object, fields map[string]any) *manifest.Object {
+	value, err := o.Value()
+	if err != nil || len(fields) == 0 {
+		return o
+	}
+	value = maps.Clone(value)
+	status, _ := value["status"].(map[string]any)
+	status = maps.Clone(status)
+	if status == nil {
+		status = map[string]any{}
+	}
+	maps.Copy(status, fields)
+	value["status"] = status
+	out := o.Derive(value, func(field string) string { return field })
+	out.Namespace = o.Namespace
+	return out
+}
+
 // Same reports whether two objects have the same content. One that cannot be read is equal to none.
 func Same(a, b *manifest.Object) bool {
 	x, errX := a.Value()

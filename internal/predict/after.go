@@ -2,7 +2,6 @@ package predict
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -36,7 +35,7 @@ func (o *simulation) leave(r *Report) {
 			if made == nil {
 				made = cluster.InNamespace(v.Object, v.Namespace)
 			}
-			o.live.Put(withStatus(made, map[string]any{"phase": string(v.phase), "reason": string(v.reason),
+			o.live.Put(cluster.WithStatus(made, map[string]any{"phase": string(v.phase), "reason": string(v.reason),
 				"message": v.message}))
 		}
 	}
@@ -108,10 +107,7 @@ func (o *simulation) subscribed(r *Report, s *manifest.Object, csv string) {
 		status["conditions"] = []any{map[string]any{"type": c.Type, "status": c.Status, "reason": c.Reason,
 			"message": c.Message}}
 	}
-	if len(status) > 0 {
-		s = withStatus(s, status)
-	}
-	o.live.Put(s)
+	o.live.Put(cluster.WithStatus(s, status))
 }
 
 func failing(kind v1alpha1.SubscriptionConditionType, reason, message string) *Condition {
@@ -134,23 +130,4 @@ func (p *InstallPlan) object(i int) *manifest.Object {
 		"spec": map[string]any{"approval": string(v1alpha1.ApprovalAutomatic), "approved": true,
 			"clusterServiceVersionNames": names},
 		"status": status})
-}
-
-// withStatus returns an object with some fields of its status set.
-func withStatus(o *manifest.Object, fields map[string]any) *manifest.Object {
-	value, err := o.Value()
-	if err != nil {
-		return o
-	}
-	value = maps.Clone(value)
-	status, _ := value["status"].(map[string]any)
-	status = maps.Clone(status)
-	if status == nil {
-		status = map[string]any{}
-	}
-	maps.Copy(status, fields)
-	value["status"] = status
-	out := o.Derive(value, func(field string) string { return field })
-	out.Namespace = o.Namespace
-	return out
 }

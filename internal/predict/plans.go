@@ -41,7 +41,7 @@ func (u *updating) play(ctx context.Context, p installPlan) error {
 			operator, played.partial[one.to.Bundle.Name], err = u.release(ctx, one, one.to)
 			if err != nil {
 				u.notLookedAt(one, fmt.Sprintf("the objects of %s: %v", one.to.Bundle.Name, err))
-				u.stopped = true
+				u.stopped, u.unseen = true, true
 			}
 		}
 		if operator == nil {
@@ -71,13 +71,25 @@ func (u *updating) play(ctx context.Context, p installPlan) error {
 	return nil
 }
 
+// assume notes what an InstallPlan asks for. As nobody can look into its bundles, it counts as executed.
+func (c *prediction) assume(p installPlan) {
+	for _, one := range slices.Concat(p.updates, p.first) {
+		c.ask(one, p.namespace)
+	}
+}
+
+// ask notes the operator that an InstallPlan brings.
+func (c *prediction) ask(one update, namespace string) {
+	if one.dependency {
+		c.added = append(c.added, one.subscription(namespace))
+	} else {
+		c.asked[one.sub] = one.to.Bundle.Name
+	}
+}
+
 // take notes what an InstallPlan does with an operator. Git keeps the release that it has.
 func (u *updating) take(one update, operator *upgrade.Operator, played *InstallPlan) {
-	if one.dependency {
-		u.added = append(u.added, one.subscription(u.namespace))
-	} else {
-		u.asked[one.sub] = operator.Name
-	}
+	u.ask(one, u.namespace)
 	for _, v := range u.csvs {
 		if v.Namespace == u.namespace && v.Name == operator.Name && v.sub != nil {
 			v.plan, v.typed = played, operator.ClusterServiceVersion

@@ -75,21 +75,24 @@ func (r *resolution) updates(state *resolve.State, steps []resolve.Step) (out []
 // judgeUpdates reports what keeps OLM from what the catalogs offer. In a namespace where an InstallPlan fails, or is
 // not known, OLM gets no further. objects are those of the tree.
 func (c *prediction) judgeUpdates(ctx context.Context, o Options, objects []*manifest.Object) error {
-	if o.Source == nil {
-		return nil
-	}
 	states := map[string]*updating{}
 	for _, plan := range c.plans {
+		if o.Source == nil {
+			c.assume(plan)
+			continue
+		}
 		u := states[plan.namespace]
 		if u == nil {
 			u = c.updating(plan.namespace, o, objects)
 			states[plan.namespace] = u
 		}
-		if u.stopped {
-			continue
+		if !u.stopped {
+			if err := u.judge(ctx, plan); err != nil {
+				return err
+			}
 		}
-		if err := u.judge(ctx, plan); err != nil {
-			return err
+		if u.unseen {
+			c.assume(plan)
 		}
 	}
 	return nil
@@ -104,6 +107,7 @@ type updating struct {
 	operators []upgrade.Operator // of the cluster
 	tree      map[string]bool    // the files of the tree
 	stopped   bool
+	unseen    bool // it is stopped, as nobody can look into the bundles of an InstallPlan
 
 	opened map[string]*upgrade.Operator // the releases of an InstallPlan, by name
 }
@@ -146,12 +150,12 @@ func (u *updating) judgeReplaced(ctx context.Context, plan installPlan) error {
 	for _, one := range plan.updates {
 		now, err := u.open(ctx, one, one.to)
 		if err != nil {
-			u.stopped = true
+			u.stopped, u.unseen = true, true
 			return u.unknownUpdate(ctx, one, err)
 		}
 		old, err := u.installed(ctx, one, &up)
 		if err != nil {
-			u.stopped = true
+			u.stopped, u.unseen = true, true
 			return u.unknownUpdate(ctx, one, err)
 		}
 		shipped = append(shipped, now.Bundle...)
@@ -160,9 +164,9 @@ func (u *updating) judgeReplaced(ctx context.Context, plan installPlan) error {
 		u.opened[now.Name] = now
 	}
 	up.New = slices.Concat(up.Old, shipped)
-	found, err := u.ask(ctx, up, plan)
+	found, err := u.findingsOf(ctx, up, plan)
 	if err != nil {
-		u.stopped = true
+		u.stopped, u.unseen = true, true
 		return u.unknownUpdate(ctx, plan.updates[0], err)
 	}
 	for _, f := range found {
@@ -176,8 +180,8 @@ func (u *updating) judgeReplaced(ctx context.Context, plan installPlan) error {
 	return u.apply(up, shipped)
 }
 
-// ask returns what OLM does. If custom resources cannot be judged, a finding says so, and the rest is judged.
-func (u *updating) ask(ctx context.Context, up upgrade.Upgrade, plan installPlan) ([]upgrade.Finding, error) {
+// findingsOf returns what OLM does. If custom resources cannot be judged, a finding says so, and the rest is judged.
+func (u *updating) findingsOf(ctx context.Context, up upgrade.Upgrade, plan installPlan) ([]upgrade.Finding, error) {
 	if up.Checker != nil {
 		found, err := up.Findings(ctx)
 		if err == nil || ctx.Err() != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -75,7 +75,7 @@ func FromTree(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error
 	for _, u := range slices.Concat(unknown, more) {
 		s.unknown(u)
 	}
-	s.outcome.leaves(plan, installed)
+	s.outcome.plan = plan
 	return s.assembled(nil), nil
 }
 
@@ -397,7 +397,7 @@ func (s *Subject) unresolved(old *Subject) []compare.Unresolved {
 	}
 	for _, u := range s.Unknown {
 		add(u, !slices.ContainsFunc(old.Unknown, u.sameObject) ||
-			!slices.EqualFunc(old.deciding(u), s.deciding(u), sameContent), "")
+			!slices.EqualFunc(old.deciding(u), s.deciding(u), cluster.Same), "")
 	}
 	for _, u := range old.Unknown {
 		known := slices.ContainsFunc(s.parts, func(p Installed) bool {
@@ -440,13 +440,4 @@ func (u Unknown) policies(o *manifest.Object) (out []*manifest.Object) {
 		}
 	}
 	return out
-}
-
-func sameContent(a, b *manifest.Object) bool {
-	x, err := a.Value()
-	if err != nil {
-		return false
-	}
-	y, err := b.Value()
-	return err == nil && reflect.DeepEqual(x, y)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/predict"
@@ -40,7 +40,7 @@ func (s *Subject) play(ctx context.Context, t *tree.Tree, o TreeOptions) ([]Plan
 		s.outcome.cluster = slices.Concat(whole.Objects, base.cluster)
 		return nil, nil, nil
 	}
-	fresh, err := o.check(ctx, t, o.Over != nil && len(base.cluster) == 0)
+	fresh, err := o.check(ctx, t, len(base.cluster) == 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -125,7 +125,7 @@ const installsNothing = "OLM installs nothing: "
 // asks reports whether the tree has an object.
 func (h *outcome) asks(o *manifest.Object) bool {
 	return slices.ContainsFunc(h.tree.Objects, func(x *manifest.Object) bool {
-		return objectKey(x, h.options.Namespace) == objectKey(o, h.options.Namespace)
+		return cluster.Key(x, h.options.Namespace) == cluster.Key(o, h.options.Namespace)
 	})
 }
 
@@ -133,7 +133,7 @@ func (h *outcome) asks(o *manifest.Object) bool {
 func (h *outcome) carried(plan []Planned, over *tree.Tree, played *predict.Report) (out []Planned) {
 	for _, p := range plan {
 		i := slices.IndexFunc(over.Objects, func(x *manifest.Object) bool {
-			return objectKey(x, h.options.Namespace) == objectKey(p.Object, h.options.Namespace)
+			return cluster.Key(x, h.options.Namespace) == cluster.Key(p.Object, h.options.Namespace)
 		})
 		if p.v1 || i < 0 || !slices.ContainsFunc(over.Objects, func(x *manifest.Object) bool {
 			return x.Kind == v1alpha1.ClusterServiceVersionKind && x.Namespace == p.Namespace && x.Name == p.Name
@@ -157,7 +157,7 @@ func (h *outcome) ignored(over *tree.Tree, base *outcome) (notes []string) {
 			continue
 		}
 		for _, old := range base.tree.Objects {
-			same := objectKey(old, h.options.Namespace) == objectKey(x, h.options.Namespace)
+			same := cluster.Key(old, h.options.Namespace) == cluster.Key(x, h.options.Namespace)
 			if same && starting(old) != starting(x) {
 				notes = append(notes, fmt.Sprintf("%s: OLM reads startingCSV only while nothing is installed, and %v "+
 					"is: the change of startingCSV changes nothing", x.Identity(), installed))
@@ -185,38 +185,27 @@ func (o TreeOptions) unreleased(t *tree.Tree) []*manifest.Object {
 	})
 }
 
-// objectKey identifies an object in a cluster.
-func objectKey(o *manifest.Object, namespace string) string {
-	if o.Namespace != "" {
-		namespace = o.Namespace
-	}
-	if kind, known := olm.KindOf(o.Group(), o.Kind); known && !kind.Namespaced {
-		namespace = ""
-	}
-	return o.Group() + "/" + o.Kind + "/" + namespace + "/" + o.Name
-}
-
 // over returns a tree as it is in a cluster: what is installed is in the status of its Subscriptions and
 // ClusterExtensions, unless the tree says it for the namespace. What has left the tree is not in the cluster.
 func (o TreeOptions) over(t *tree.Tree, base *outcome) *tree.Tree {
 	live, have, says := map[string]*manifest.Object{}, map[string]bool{}, map[string]bool{}
 	for _, x := range base.cluster {
-		live[objectKey(x, o.Namespace)] = x
+		live[cluster.Key(x, o.Namespace)] = x
 	}
 	if base.tree != nil {
 		for _, x := range base.tree.Objects {
-			have[objectKey(x, o.Namespace)] = true
+			have[cluster.Key(x, o.Namespace)] = true
 		}
 	}
 	out := *t
 	out.Objects = nil
 	for _, x := range t.Objects {
-		key := objectKey(x, o.Namespace)
+		key := cluster.Key(x, o.Namespace)
 		have[key] = true
 		if before := live[key]; handsOver(x) && x.Has("status") {
 			says[cmp.Or(x.Namespace, o.Namespace)] = true
 		} else if before != nil && handsOver(x) {
-			x = withStatus(x, statusOf(before))
+			x = cluster.WithStatus(x, statusOf(before))
 		}
 		out.Objects = append(out.Objects, x)
 	}
@@ -224,7 +213,7 @@ func (o TreeOptions) over(t *tree.Tree, base *outcome) *tree.Tree {
 		if x.Kind == v1alpha1.InstallPlanKind && base.tree != nil {
 			continue // it is done
 		}
-		if key := objectKey(x, o.Namespace); !have[key] && (!says[x.Namespace] || x.Group() != olm.Group) {
+		if key := cluster.Key(x, o.Namespace); !have[key] && (!says[x.Namespace] || x.Group() != olm.Group) {
 			have[key] = true
 			out.Objects = append(out.Objects, x)
 		}
@@ -239,87 +228,6 @@ func statusOf(o *manifest.Object) map[string]any {
 	}
 	status, _ := value["status"].(map[string]any)
 	return status
-}
-
-// withStatus returns an object with a status, or as it is where there is none.
-func withStatus(o *manifest.Object, status map[string]any) *manifest.Object {
-	value, err := o.Value()
-	if err != nil || len(status) == 0 {
-		return o
-	}
-	value = maps.Clone(value)
-	value["status"] = status
-	out := o.Derive(value, func(field string) string { return field })
-	out.Namespace = o.Namespace
-	return out
-}
-
-// leaves adds to the cluster which operators OLM has installed.
-func (h *outcome) leaves(plan []Planned, parts []Installed) {
-	h.plan = plan
-	after := h.cluster
-	installed := map[string]map[string]any{}
-	have := map[string]bool{}
-	for _, x := range after {
-		have[objectKey(x, h.options.Namespace)] = true
-	}
-	for _, p := range plan {
-		if p.v1 {
-			version, _ := p.Choice.Bundle.Version()
-			installed[objectKey(p.Object, "")] = map[string]any{"install": map[string]any{
-				"bundle": map[string]any{"name": p.Name, "version": version.String()}}}
-			continue
-		}
-		sub := p.Object
-		status := map[string]any{"installedCSV": p.Name, "currentCSV": p.Name,
-			"state": string(v1alpha1.SubscriptionStateAtLatest)}
-		if p.dependency {
-			sub = p.generated()
-			if key := objectKey(sub, ""); !have[key] {
-				have[key] = true
-				after = append(after, sub)
-			}
-		}
-		installed[objectKey(sub, h.options.Namespace)] = status
-	}
-	for _, part := range parts {
-		for _, csv := range part.Subject.CSVs {
-			made := *csv.Object
-			made.Namespace = part.plan.Namespace
-			if part.plan.v1 {
-				continue
-			}
-			if key := objectKey(&made, ""); !have[key] {
-				have[key] = true
-				after = append(after, withStatus(&made, map[string]any{"phase": string(v1alpha1.CSVPhaseSucceeded),
-					"reason": string(v1alpha1.CSVReasonInstallSuccessful)}))
-			}
-		}
-	}
-	h.cluster = nil
-	for _, x := range after {
-		if status := installed[objectKey(x, h.options.Namespace)]; status != nil {
-			x = withStatus(x, status)
-		}
-		h.cluster = append(h.cluster, x)
-	}
-}
-
-// generated returns the Subscription that OLM makes for a dependency.
-func (h Planned) generated() *manifest.Object {
-	namespace, source, _ := strings.Cut(h.Catalog, "/")
-	channel := ""
-	if h.Choice.Channel != nil {
-		channel = h.Choice.Channel.Name
-	}
-	return manifest.New(map[string]any{
-		"apiVersion": olm.Group + "/" + v1alpha1.GroupVersion, "kind": v1alpha1.SubscriptionKind,
-		"metadata": map[string]any{"namespace": h.Namespace,
-			"name": resolve.GeneratedName(h.Choice.Package.Name, channel, source, namespace)},
-		"spec": map[string]any{"name": h.Choice.Package.Name, "channel": channel, "source": source,
-			"sourceNamespace": namespace, "startingCSV": h.Name,
-			"installPlanApproval": string(v1alpha1.ApprovalAutomatic)},
-	})
 }
 
 // again plays the tree once more on its own outcome: what OLM does without a change of Git.

@@ -13,8 +13,8 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/manifest/text"
-	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
@@ -69,7 +69,7 @@ func FromRendered(rendered *config.Rendered) (*Subject, error) {
 
 // FromObjects returns the objects of a tree as a Subject.
 func FromObjects(objects []*manifest.Object, operator permissions.Operator, namespace string) (*Subject, error) {
-	objects, others := tree.Distinct(objects)
+	objects, others := cluster.Distinct(objects)
 	s := &Subject{All: objects}
 	s.Operator, s.Namespace, s.Objects = operator, namespace, objects
 	for _, o := range others {
@@ -167,8 +167,8 @@ func (s *Subject) over(old *Subject) *Subject {
 	if !s.byOLM || len(old.left) == 0 {
 		return s
 	}
-	own, _ := tree.Distinct(s.All)
-	first, _ := tree.Distinct(slices.Concat(own, old.left))
+	own, _ := cluster.Distinct(s.All)
+	first, _ := cluster.Distinct(slices.Concat(own, old.left))
 	left := first[len(own):]
 	if len(left) == 0 {
 		return s
