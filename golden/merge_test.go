@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/output"
 )
 
@@ -134,6 +135,7 @@ func upgrades(t *testing.T) (before, after []*bundle.Bundle) {
 
 // Upgrades of two operators merge where each operator has a directory of its own. What the docs say about one directory for all works.
 func TestUpgradesMerge(t *testing.T) {
+	fuzztest.Seconds(t)
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
@@ -176,6 +178,7 @@ func TestUpgradesMerge(t *testing.T) {
 
 // Two new tenants merge in every layout, and a new tenant merges with an upgrade.
 func TestTenantsMerge(t *testing.T) {
+	fuzztest.Seconds(t)
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}

@@ -7,11 +7,14 @@ import (
 	"slices"
 	"testing"
 	"text/template"
+
+	"github.com/olmgen/olmgen/golden/fuzztest"
 )
 
 // Every function that a template may call gives the same result whenever it is called with the same arguments, whatever the order of a map.
 // This finds what no list names.
 func TestFunctionsGiveTheSameTwice(t *testing.T) {
+	fuzztest.Seconds(t)
 	functions := Functions()
 	big := map[string]any{}
 	for i := range 30 {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/internal/catalog/shard"
 	"github.com/olmgen/olmgen/internal/report/audit"
 )
@@ -68,6 +69,7 @@ func mustRun(t testing.TB, args ...string) []byte {
 
 // Processes that do a shard each, one of which is killed and run again, make what one process makes.
 func TestShards(t *testing.T) {
+	fuzztest.Seconds(t)
 	const shards = 3
 	catalog, dir := catalogOfMany(t, 12), t.TempDir()
 	part := func(kind string, i int) string { return filepath.Join(dir, fmt.Sprintf("%s-%d.json", kind, i)) }

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/olmgen/olmgen/golden/fuzztest"
 )
 
 // pageCommand is a command of a page and what the page says that it prints.
@@ -26,6 +28,7 @@ type pageCommand struct {
 // line "..." stands for any lines. The commands of a page run one after the other in a directory that holds only examples/. A command that
 // needs a missing program (optional) is skipped.
 func TestPages(t *testing.T) {
+	fuzztest.Seconds(t)
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("there is no sh, which runs the commands of the pages")
 	}

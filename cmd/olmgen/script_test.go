@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,11 +33,30 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// scripts returns the files of testdata/script; with -short, those with less than ten commands.
+func scripts(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("there are no scripts", err)
+	}
+	return slices.DeleteFunc(files, func(file string) bool {
+		if !testing.Short() {
+			return false
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(string(text), "exec ") >= 10
+	})
+}
+
 // TestScripts runs testdata/script: each script is a session at the command line, with its files below it and the example's bundles in
-// the directories bundle and bundle-v0.1.0, and a dump of a cluster with it in adopt.
+// the directories bundle and bundle-v0.1.0, and a dump of a cluster with it in adopt. With -short, only sessions of few commands run.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Files:               scripts(t),
 		RequireExplicitExec: true,
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"pack": pack},

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 
+	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -164,6 +165,7 @@ func prune(t *testing.T, s map[string]any, path string, top bool) {
 // TestRefused spoils objects in every place and compares what Rejected refuses with what the libraries of the API server
 // refuse.
 func TestRefused(t *testing.T) {
+	fuzztest.Seconds(t)
 	objects := []string{
 		`{"apiVersion":"operators.coreos.com/v1","kind":"OperatorGroup","metadata":{"name":"a"},"spec":{"serviceAccountName":"s","staticProvidedAPIs":true,"upgradeStrategy":"Default",
 		  "targetNamespaces":["a","b"],"selector":{"matchLabels":{"a":"b","c.d/e":"f"},"matchExpressions":[{"key":"a","operator":"In","values":["b","b"]}]}}}`,
