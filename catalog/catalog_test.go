@@ -229,6 +229,7 @@ func TestReadBundles(t *testing.T) {
 
 // Memory does not grow with the bodies of bundles.
 func TestReadMemory(t *testing.T) {
+	fuzztest.Seconds(t)
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, "catalog.json"))
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/golden/sourcetest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -32,6 +33,7 @@ func documentsOf(t testing.TB, path string, fn func(file string, d document)) {
 
 // A catalog is never whole in memory, in either form: what is of no use to olmgen takes no place.
 func TestLargeCatalogIsStreamed(t *testing.T) {
+	fuzztest.Seconds(t)
 	for name, doc := range map[string]string{
 		"YAML": "---\nschema: other\ndata: " + strings.Repeat("x", 60_000) + "\n",
 		"JSON": `{"schema": "other", "data": "` + strings.Repeat("x", 60_000) + "\"}\n",
@@ -56,6 +58,7 @@ func TestLargeCatalogIsStreamed(t *testing.T) {
 
 // A large catalog in an image takes the memory of its compressed files.
 func TestLargeCatalogImage(t *testing.T) {
+	fuzztest.Seconds(t)
 	const size = 40 << 20
 	refs := func() []string { // the text is garbage after it
 		one := "---\nschema: other\ndata: " + strings.Repeat("abcdefghij", 1000) + "\n"

@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/golden/corpus"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/golden/reviewtest"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
@@ -22,6 +23,7 @@ import (
 // TestEdits changes a field of an object at random: the report is empty if and only if nothing but noise differs. OLMGEN_EDITS is how many
 // edits are made ("make test-edits"); OLMGEN_EDIT is the only one, for whoever looks for a fault.
 func TestEdits(t *testing.T) {
+	fuzztest.Seconds(t)
 	count := 500
 	if s := os.Getenv("OLMGEN_EDITS"); s != "" {
 		n, err := strconv.Atoi(s)

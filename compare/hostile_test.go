@@ -87,6 +87,7 @@ func hostileReport(t *testing.T, s, other string) *compare.Report {
 }
 
 func TestHostile(t *testing.T) {
+	fuzztest.Seconds(t)
 	read := 0
 	for i, s := range reviewtest.Texts {
 		for _, other := range []string{s, reviewtest.Texts[(i+7)%len(reviewtest.Texts)]} {

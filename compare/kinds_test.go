@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/golden/fuzztest"
 )
 
 // kinds are edits of testdata/everything.yaml: the first text becomes the second one, and a line of a section has this severity and text. Each
@@ -155,6 +156,7 @@ var kinds = []struct{ old, now, want string }{
 }
 
 func TestKindsOfEdit(t *testing.T) {
+	fuzztest.Seconds(t)
 	data, err := os.ReadFile(filepath.Join("testdata", "everything.yaml"))
 	if err != nil {
 		t.Fatal(err)

@@ -134,6 +134,7 @@ func TestNotYAML(t *testing.T) {
 
 // Hostile files give a clear error soon and cost little memory.
 func TestLimits(t *testing.T) {
+	fuzztest.Seconds(t)
 	bomb := func(inner string) string {
 		var b strings.Builder
 		b.WriteString("a0: &a0 " + inner + "\n")

@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/olmgen/olmgen/golden/fuzztest"
 )
 
 const childEnv = "OLMGEN_OUTPUT_TEST_CHILD"
@@ -228,6 +230,7 @@ func TestStopAtEveryStep(t *testing.T) {
 
 // TestStopFresh stops the first Write before each of its changes: there is a whole tree or none.
 func TestStopFresh(t *testing.T) {
+	fuzztest.Seconds(t)
 	t.Parallel()
 	a, _ := versions(8)
 	for n := 0; ; n++ {
@@ -254,6 +257,7 @@ func left(t *testing.T, dir string) []string {
 
 // TestStopTwice kills a write where there is no exchange, and then kills the one that repairs it.
 func TestStopTwice(t *testing.T) {
+	fuzztest.Seconds(t)
 	t.Parallel()
 	a, b := versions(2)
 	mine := holds{"README.md": "mine"}

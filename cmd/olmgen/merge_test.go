@@ -156,6 +156,7 @@ func sameTree(t *testing.T, one, two string) {
 
 // Parts that do not belong together are an error.
 func TestMergeErrors(t *testing.T) {
+	fuzztest.Seconds(t)
 	dir := t.TempDir()
 	from := filepath.Join("..", "..", "examples", "memcached-operator")
 	part := func(name string, args ...string) string {
@@ -203,6 +204,7 @@ func TestMergeErrors(t *testing.T) {
 
 // One worker and four print the same, on stdout and stderr.
 func TestWorkers(t *testing.T) {
+	fuzztest.Seconds(t)
 	many := catalogOfMany(t, 12)
 	bundles, err := filepath.Glob(filepath.Join(many, "*", "bundle"))
 	if err != nil || len(bundles) != 12 {

@@ -8,12 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
 )
 
 // Whatever is changed in a recorded object, in any field of any recorded kind, is a difference: each value in it, each
 // entry less, each field more.
 func TestMutations(t *testing.T) {
+	fuzztest.Seconds(t)
 	files, err := filepath.Glob("../live/*/case.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no recordings: %v", err)

@@ -6,6 +6,8 @@ import (
 
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/olmgen/olmgen/golden/fuzztest"
 )
 
 // many are the facts of 300 operators with long names, each with ten releases on the way to the approved one.
@@ -34,6 +36,7 @@ func many(suffix string) (f Facts) {
 // Each request about 300 operators stays within the API server's budget, while two pins hold, with a margin of three:
 // what passes, what is refused, and an InstallPlan with all operators.
 func TestCosts(t *testing.T) {
+	fuzztest.Seconds(t)
 	before := many("-before")
 	f := many("")
 	users := make([]string, 50)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/olmgen/olmgen/golden/fuzztest"
 )
 
 const example = `package p
@@ -78,6 +80,7 @@ func TestMutate(t *testing.T) {
 }
 
 func TestRun(t *testing.T) {
+	fuzztest.Seconds(t)
 	t.Chdir(t.TempDir())
 	write := func(name, text string) {
 		t.Helper()
@@ -124,6 +127,7 @@ func TestRun(t *testing.T) {
 
 // The number of survivors that a package may have holds for a run with all of its mutants only.
 func TestKnownSurvivors(t *testing.T) {
+	fuzztest.Seconds(t)
 	t.Chdir(t.TempDir())
 	noError := func(err error) {
 		t.Helper()

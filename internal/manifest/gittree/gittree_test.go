@@ -353,6 +353,7 @@ func FuzzTree(f *testing.F) {
 
 // A file that nobody reads is not decompressed: it has its size, and takes no memory.
 func TestLargeFile(t *testing.T) {
+	fuzztest.Seconds(t)
 	dir := repository(t)
 	r, err := Open(dir)
 	if err != nil {

@@ -134,6 +134,7 @@ func TestForms(t *testing.T) {
 
 // A dump that ends too early is an error, wherever it ends.
 func TestTruncated(t *testing.T) {
+	fuzztest.Seconds(t)
 	data := recorded(t)
 	asJSON, err := yaml.YAMLToJSON(data)
 	if err != nil {
