@@ -1,6 +1,6 @@
 // Package cluster reads the OLM objects of a set of objects, each once: what a tree, a dump or a revision has in a
-// cluster, for all who ask what OLM does with it. [Read] returns it. It decides which of two objects of one name counts,
-// and what is not readable; it judges nothing.
+// cluster, for all who ask what OLM does with it. [Read] returns it. It decides which of two objects of one name
+// counts, and what is not readable; it judges nothing.
 package cluster
 
 import (

@@ -11,8 +11,8 @@ import (
 )
 
 // NotUpgradeable returns why OLM does not replace the operator of an OperatorCondition, or "" (OLM:
-// pkg/controller/operators/olm/operatorconditions.go, isOperatorUpgradeable). An error is about one that cannot be read:
-// it does not block.
+// pkg/controller/operators/olm/operatorconditions.go, isOperatorUpgradeable). An error is about one that cannot be
+// read: it does not block.
 func NotUpgradeable(o *manifest.Object) (string, *manifest.Error) {
 	var overrides, asked, conditions []metav1.Condition
 	var generation int64

@@ -72,7 +72,7 @@ func SubscribedNamespaces(ctx context.Context, t *tree.Tree, namespace string, c
 	unknown = r.unknown
 	for _, state := range r.namespaces {
 		ns := state.Namespace
-		for _, s := range r.prediction.Subscriptions {
+		for _, s := range r.Subscriptions {
 			if s.Namespace == ns && r.sub(ns, s.Name) == nil {
 				unknown = append(unknown, Unknown{s.Object, r.resolution.unknown(s)})
 			}

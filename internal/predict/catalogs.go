@@ -240,7 +240,7 @@ func (r *resolution) sub(namespace, name string) *cluster.Subscription {
 func (r *resolution) look(state *resolve.State) {
 	state.Catalogs = slices.Clone(r.catalogs.Sources)
 	state.GlobalNamespace, state.Unknown = r.catalogs.Global, r.hidden
-	for _, s := range r.prediction.Subscriptions {
+	for _, s := range r.Subscriptions {
 		if s.Namespace != state.Namespace {
 			continue
 		}
@@ -279,11 +279,13 @@ func globalNamespace(lists ...[]resolve.Source) string {
 // Subscription's either (OLM: pkg/controller/registry/resolver/source_csvs.go).
 func (r *resolution) claim(state *resolve.State, s *resolve.Subscription) bool {
 	ns := state.Namespace
-	i := slices.IndexFunc(r.prediction.Subscriptions, func(o *cluster.Subscription) bool { return o.Namespace == ns && o.Name == s.Name })
+	i := slices.IndexFunc(r.Subscriptions, func(o *cluster.Subscription) bool {
+		return o.Namespace == ns && o.Name == s.Name
+	})
 	if i < 0 {
 		return false
 	}
-	v := cmp.Or(ofSubscription(r.prediction.Subscriptions[i], r.csvs[ns]), r.ofPackage(state, s))
+	v := cmp.Or(ofSubscription(r.Subscriptions[i], r.csvs[ns]), r.ofPackage(state, s))
 	if v != nil && s.InstalledCSV == "" {
 		s.InstalledCSV, s.CurrentCSV = v.Name, v.Name
 	}
@@ -387,7 +389,8 @@ func (r *resolution) plan(state *resolve.State, steps []resolve.Step) {
 
 // asking returns a function to the Subscription that asks for an operator of the steps, which is that of the operator
 // that requires it for a dependency.
-func (r *resolution) asking(ns string, steps []resolve.Step) func(csv string) (owner *cluster.Subscription, dependency bool) {
+func (r *resolution) asking(ns string, steps []resolve.Step) func(csv string) (
+	owner *cluster.Subscription, dependency bool) {
 	owners, requiredBy := map[string]*cluster.Subscription{}, map[string]string{}
 	for _, step := range steps {
 		for _, m := range step.Subscriptions {

@@ -9,7 +9,6 @@ package predict
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -187,7 +186,8 @@ func (r *Report) Refused(namespace string) (list []findings.Finding) {
 
 // clusterOf returns the cluster of a tree, and the tree's objects without its patches and with what its
 // OperatorPolicies make.
-func clusterOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs) (*prediction, []*manifest.Object) {
+func clusterOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs) (
+	*prediction, []*manifest.Object) {
 	objects, patches := apart(t)
 	objects, unknown := WithPolicies(ctx, objects, namespace, catalogs)
 	c := read(objects, namespace)
@@ -321,14 +321,6 @@ func (c *prediction) fault(e *manifest.Error, o *manifest.Object) {
 		Rule: ruleInvalid, Level: findings.Error, File: e.File, Line: e.Line, Object: o.Identity(), Field: e.Field,
 		Message: e.Msg, Hint: e.Tip,
 	})
-}
-
-// asError returns err as an error with a place.
-func asError(o *manifest.Object, err error) *manifest.Error {
-	if e, ok := errors.AsType[*manifest.Error](err); ok {
-		return e
-	}
-	return o.Errorf("", "%v", err)
 }
 
 // skipped reports the files that were not read.

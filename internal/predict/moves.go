@@ -167,7 +167,8 @@ func (m *movement) subscription(older, start *resolve.State, result *resolve.Res
 
 // installOf returns the installation of a release that a Subscription of OLM's, which owner asks for, has of a package;
 // nil if the package does not have it. Where the channel does not have it, it is that of another channel.
-func installOf(owner *cluster.Subscription, sub *resolve.Subscription, pkg *catalog.Package, channel, name string) *Install {
+func installOf(owner *cluster.Subscription, sub *resolve.Subscription, pkg *catalog.Package,
+	channel, name string) *Install {
 	b := pkg.Bundle(name)
 	if b == nil {
 		return nil

@@ -197,7 +197,7 @@ func (b *pinner) stays(s *cluster.Subscription) string {
 func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pin, unknown []Unknown, err error) {
 	ns := state.Namespace
 	var asked []*cluster.Subscription
-	for _, s := range b.prediction.Subscriptions {
+	for _, s := range b.Subscriptions {
 		if s.Namespace != ns || s.Package == "" {
 			continue
 		}
@@ -434,7 +434,8 @@ func (p *Pin) follow(start *resolve.State, result *resolve.Result, name string) 
 }
 
 // mover returns what the update of a Subscription changes.
-func (b *pinner) mover(start *resolve.State, s *cluster.Subscription, pkg *catalog.Package, channel string) func(string) Move {
+func (b *pinner) mover(start *resolve.State, s *cluster.Subscription, pkg *catalog.Package,
+	channel string) func(string) Move {
 	sub := subscriptionIn(start, s.Name)
 	install := func(name string) *Install {
 		i := installOf(s, sub, pkg, channel, name)

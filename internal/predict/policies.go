@@ -27,7 +27,9 @@ import (
 func WithPolicies(ctx context.Context, objects []*manifest.Object, namespace string, catalogs Catalogs) (
 	all []*manifest.Object, unknown []olm.UnknownPolicy) {
 	given := objects
-	known := sync.OnceValue(func() Catalogs { return catalogs.with(resolve.Of(cluster.Read(given, "")).CatalogSources) })
+	known := sync.OnceValue(func() Catalogs {
+		return catalogs.with(resolve.Of(cluster.Read(given, "")).CatalogSources)
+	})
 	objects = olm.WithDistribution(objects, namespace, catalogs.openShift(objects))
 	return olm.WithPolicies(objects, func(p *olm.OperatorPolicy) (olm.Defaults, error) {
 		d, err := known().defaults(ctx, p)

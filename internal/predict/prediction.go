@@ -135,8 +135,8 @@ func (c *prediction) makes(o *manifest.Object, sub *cluster.Subscription) (*csv,
 	return v, nil
 }
 
-// judgeObjects reports the objects that cannot be read or have no namespace, and those that another one of the same name
-// hides.
+// judgeObjects reports the objects that cannot be read or have no namespace, and those that another one of the same
+// name hides.
 func (c *prediction) judgeObjects() {
 	for _, o := range c.Unplaced {
 		c.note(ruleNoNamespace, findings.Note, o, "metadata.namespace", "no namespace is given, so it is not looked at",
@@ -163,7 +163,8 @@ func (c *prediction) judgeObjects() {
 		// operator-lifecycle-manager#1298: the type has it, nothing in pkg reads it
 		if s.Has("spec", "config", "selector") {
 			c.note(ruleIgnoredField, findings.Note, s.Object, "spec.config.selector",
-				"OLM does not read the selector: the rest of the config applies to every Deployment of the operator", "")
+				"OLM does not read the selector: the rest of the config applies to every Deployment of the operator",
+				"")
 		}
 	}
 }

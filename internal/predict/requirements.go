@@ -193,7 +193,8 @@ func serves(crd *manifest.Object, version string) bool {
 
 // missingRights returns the rules that a ServiceAccount of namespace home is not granted in namespace, or in the whole
 // cluster if namespace is empty. An unreadable role is a finding of its own and may allow anything.
-func (c *prediction) missingRights(home, namespace string, p v1alpha1.StrategyDeploymentPermissions) (missing []string) {
+func (c *prediction) missingRights(home, namespace string,
+	p v1alpha1.StrategyDeploymentPermissions) (missing []string) {
 	where := "in the cluster"
 	if namespace != "" {
 		where = "in namespace " + namespace

@@ -43,7 +43,7 @@ func (r *resolution) findUnknown() {
 			list = append(list, resolve.Source{Name: name, Namespace: olm.NamespaceMarketplace})
 		}
 	}
-	for _, s := range r.prediction.Subscriptions {
+	for _, s := range r.Subscriptions {
 		if partial || olm.IsDefaultCatalogSource(s.SourceNamespace, s.Source) {
 			list = append(list, resolve.Source{Name: s.Source, Namespace: s.SourceNamespace})
 		}
