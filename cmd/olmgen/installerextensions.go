@@ -70,8 +70,7 @@ func (f *installerFlags) planned(cmd *cobra.Command) ([]review.Planned, error) {
 	}
 	for _, u := range unknown {
 		if u.Object.Kind == olm.KindClusterExtension {
-			return nil, manifest.WithHint(u.Object.Errorf("", "%s", u.String()),
-				"pass the content of its catalog with --catalog")
+			return nil, manifest.WithHint(u.Object.Errorf("", "%s", u.String()), u.Hint())
 		}
 	}
 	for _, p := range list {
