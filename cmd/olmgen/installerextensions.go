@@ -70,7 +70,7 @@ func (f *installerFlags) planned(cmd *cobra.Command) ([]review.Planned, error) {
 	}
 	for _, u := range unknown {
 		if u.Object.Kind == olm.KindClusterExtension {
-			return nil, manifest.WithHint(u.Object.Errorf("", "%s", u.String()), u.Hint())
+			return nil, manifest.WithHint(u.Object.Errorf("", "%s", u.String()), catalogHint(u))
 		}
 	}
 	for _, p := range list {

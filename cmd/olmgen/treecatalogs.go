@@ -108,6 +108,14 @@ func (f *treeCatalogs) installs(cmd *cobra.Command, t *tree.Tree, network fbc.Op
 	return review.Installs(cmd.Context(), t, review.TreeOptions{Catalogs: c, Source: withInput(cmd, network).Source})
 }
 
+// catalogHint returns what makes an operator known, or "": where its name is known, its catalog is.
+func catalogHint(u review.Unknown) string {
+	if u.Name != "" {
+		return ""
+	}
+	return "pass the content of its catalog with --catalog"
+}
+
 // parse reads a value for a CatalogSource, NAMESPACE/NAME=DIR, for a ClusterCatalog, NAME=DIR, or for all others.
 func (f *treeCatalogs) parse(value string) (catalogFlag, error) {
 	key, _, named := strings.Cut(value, "=")

@@ -365,14 +365,6 @@ type Unknown struct {
 	Why    string
 }
 
-// Hint returns what makes the operator known, or "": where its name is known, its catalog is.
-func (u Unknown) Hint() string {
-	if u.Name != "" {
-		return ""
-	}
-	return "pass the content of its catalog with --catalog"
-}
-
 // String returns a sentence.
 func (u Unknown) String() string {
 	name := u.Object.Identity()
