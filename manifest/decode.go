@@ -53,10 +53,10 @@ func (o *Object) Decode(v map[string]any, typed any) (unknown []string, err erro
 	}
 	// encoding/json also takes names that differ in upper and lower case.
 	if err := json.Unmarshal(b, typed); err != nil {
-		return nil, o.typeError(v, t, err)
+		return nil, o.typeError("", v, t, err)
 	}
 	if err != nil {
-		return nil, o.typeError(v, t, err)
+		return nil, o.typeError("", v, t, err)
 	}
 	for _, e := range strict {
 		if f, ok := strings.CutPrefix(e.Error(), "unknown field "); ok {
@@ -69,10 +69,63 @@ func (o *Object) Decode(v map[string]any, typed any) (unknown []string, err erro
 	return unknown, nil
 }
 
-// typeError finds the first value that a type refuses. The library's own errors lack list indexes, and those of custom
-// types (quantities, versions) lack everything.
-func (o *Object) typeError(v map[string]any, t reflect.Type, cause error) error {
-	var root any
+// Field decodes one field of the object into what into points to. Where it is absent, that keeps its value. A value of
+// the wrong type is an *Error with line and field.
+func (o *Object) Field(into any, path ...string) *Error {
+	v, err := o.Get(path...)
+	if err != nil {
+		if e, ok := errors.AsType[*Error](err); ok {
+			return e
+		}
+		return o.Errorf("", "%v", err)
+	}
+	if v == nil || direct(v, into) {
+		return nil
+	}
+	data, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(data, into)
+	}
+	if err == nil {
+		return nil
+	}
+	at := ""
+	for _, segment := range path {
+		at = join(at, keySegment(segment))
+	}
+	return o.typeError(strings.TrimPrefix(at, "."), v, reflect.TypeOf(into).Elem(), err)
+}
+
+// direct sets the types of most fields without a detour over JSON.
+func direct(v, into any) bool {
+	switch into := into.(type) {
+	case *string:
+		s, ok := v.(string)
+		*into = s
+		return ok
+	case *map[string]string:
+		m, ok := v.(map[string]any)
+		if !ok {
+			return false
+		}
+		set := make(map[string]string, len(m))
+		for key, value := range m {
+			s, ok := value.(string)
+			if !ok {
+				return false
+			}
+			set[key] = s
+		}
+		*into = set
+		return true
+	}
+	return false
+}
+
+// typeError finds the first value that a type refuses, below a field. The library's own errors lack list indexes, and
+// those of custom types (quantities, versions) lack everything.
+func (o *Object) typeError(below string, v any, t reflect.Type, cause error) *Error {
+	root := v
 	path, err := culprit(v, func(x any) { root = x }, func() error {
 		b, err := json.Marshal(root)
 		if err != nil {
@@ -83,7 +136,7 @@ func (o *Object) typeError(v map[string]any, t reflect.Type, cause error) error 
 	if err != nil {
 		cause = err
 	}
-	return o.Errorf(path, "%s", reason(cause))
+	return o.Errorf(strings.TrimPrefix(join(below, path), "."), "%s", reason(cause))
 }
 
 // culprit descends to the smallest value that is refused although all that stands beside it is left out; put puts a

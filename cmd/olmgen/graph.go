@@ -190,7 +190,8 @@ func (f *renderFlags) installedOperator(cmd *cobra.Command, given []string, cata
 	if len(installed) == 0 {
 		err := fmt.Errorf("%s: OLM installs no operator that is known", given[0])
 		if len(unknown) > 0 {
-			return nil, manifest.WithHint(err, strings.TrimSuffix(unknown[0].String()+"; "+catalogHint(unknown[0]), "; "))
+			hint := strings.TrimSuffix(unknown[0].String()+"; "+catalogHint(unknown[0]), "; ")
+			return nil, manifest.WithHint(err, hint)
 		}
 		return nil, manifest.WithHint(err, "name a bundle, or a tree with a Subscription or ClusterExtension")
 	}

@@ -5,6 +5,7 @@ package cluster
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
 
@@ -110,7 +111,7 @@ func (c *Cluster) add(o *manifest.Object, defaultNamespace string, index int) *m
 		c.APIServices[o.Name] = o
 	case olm.Group + "/OLMConfig":
 		if o.Name == "cluster" {
-			return Field(o, &c.NoCopies, "spec", "features", "disableCopiedCSVs")
+			return o.Field(&c.NoCopies, "spec", "features", "disableCopiedCSVs")
 		}
 	case olm.Group + "/OperatorCondition":
 		c.Conditions[namespace+"/"+o.Name] = o
@@ -160,7 +161,7 @@ func (c *Cluster) addNamespace(o *manifest.Object) *manifest.Error {
 	}
 	c.Declared = true
 	var set map[string]string
-	err := Field(o, &set, "metadata", "labels")
+	err := o.Field(&set, "metadata", "labels")
 	c.namespace(o.Name, set)
 	return err
 }
@@ -182,7 +183,7 @@ func (c *Cluster) addOLM(o *manifest.Object, defaultNamespace string, index int)
 	}
 	c.OLM = append(c.OLM, o)
 	p := Ordered{Object: o, index: index}
-	err := Field(o, &p.created, "metadata", "creationTimestamp")
+	err := o.Field(&p.created, "metadata", "creationTimestamp")
 	switch {
 	case err != nil:
 	case o.Kind == "OperatorGroup":
@@ -204,7 +205,7 @@ func (c *Cluster) addOLM(o *manifest.Object, defaultNamespace string, index int)
 func (c *Cluster) keepStatus(o *manifest.Object) {
 	for _, s := range c.Subscriptions {
 		if o.Kind == s.Kind && o.Namespace == s.Namespace && o.Name == s.Name && s.InstalledCSV == "" {
-			_ = Field(o, &s.InstalledCSV, "status", "installedCSV") // what is no text counts for nothing
+			_ = o.Field(&s.InstalledCSV, "status", "installedCSV") // what is no text counts for nothing
 		}
 	}
 }
@@ -254,4 +255,12 @@ func (c *Cluster) duplicate(o *manifest.Object, namespace string) bool {
 		c.Duplicates = append(c.Duplicates, Duplicate{o, first})
 	}
 	return true
+}
+
+// asError returns err as an error with a place.
+func asError(o *manifest.Object, err error) *manifest.Error {
+	if e, ok := errors.AsType[*manifest.Error](err); ok {
+		return e
+	}
+	return o.Errorf("", "%v", err)
 }

@@ -17,10 +17,10 @@ func NotUpgradeable(o *manifest.Object) (string, *manifest.Error) {
 	var overrides, asked, conditions []metav1.Condition
 	var generation int64
 	if err := cmp.Or(
-		Field(o, &overrides, "spec", "overrides"),
-		Field(o, &asked, "spec", "conditions"),
-		Field(o, &conditions, "status", "conditions"),
-		Field(o, &generation, "metadata", "generation"),
+		o.Field(&overrides, "spec", "overrides"),
+		o.Field(&asked, "spec", "conditions"),
+		o.Field(&conditions, "status", "conditions"),
+		o.Field(&generation, "metadata", "generation"),
 	); err != nil {
 		return "", err
 	}

@@ -25,7 +25,7 @@ func (c *Cluster) addHub(o *manifest.Object) *manifest.Error {
 		return nil // the marketplace operator reads no other
 	}
 	c.Hub = &Hub{Object: o}
-	return Field(o, &c.Hub.spec, "spec")
+	return o.Field(&c.Hub.spec, "spec")
 }
 
 // Source returns a CatalogSource among the objects, or nil.

@@ -42,9 +42,9 @@ type Group struct {
 func readGroup(p Ordered) (*Group, *manifest.Error) {
 	g := &Group{Ordered: p}
 	return g, cmp.Or(
-		Field(p.Object, &g.Spec, "spec"),
-		Field(p.Object, &g.Annotations, "metadata", "annotations"),
-		Field(p.Object, &g.Status, "status"),
+		p.Field(&g.Spec, "spec"),
+		p.Field(&g.Annotations, "metadata", "annotations"),
+		p.Field(&g.Status, "status"),
 	)
 }
 
@@ -64,14 +64,14 @@ func readSubscription(p Ordered) (*Subscription, *manifest.Error) {
 		return nil, p.Errorf("spec", "is missing")
 	}
 	return s, cmp.Or(
-		Field(p.Object, &s.Package, "spec", "name"),
-		Field(p.Object, &s.Channel, "spec", "channel"),
-		Field(p.Object, &s.Source, "spec", "source"),
-		Field(p.Object, &s.SourceNamespace, "spec", "sourceNamespace"),
-		Field(p.Object, &s.StartingCSV, "spec", "startingCSV"),
-		Field(p.Object, &s.Approval, "spec", "installPlanApproval"),
-		Field(p.Object, &s.InstalledCSV, "status", "installedCSV"),
-		Field(p.Object, &s.CurrentCSV, "status", "currentCSV"),
+		p.Field(&s.Package, "spec", "name"),
+		p.Field(&s.Channel, "spec", "channel"),
+		p.Field(&s.Source, "spec", "source"),
+		p.Field(&s.SourceNamespace, "spec", "sourceNamespace"),
+		p.Field(&s.StartingCSV, "spec", "startingCSV"),
+		p.Field(&s.Approval, "spec", "installPlanApproval"),
+		p.Field(&s.InstalledCSV, "status", "installedCSV"),
+		p.Field(&s.CurrentCSV, "status", "currentCSV"),
 	)
 }
 
@@ -97,18 +97,18 @@ func readCSV(p Ordered) (*CSV, *manifest.Error) {
 	v, o := &CSV{Ordered: p}, p.Object
 	var release version.OperatorVersion
 	if err := cmp.Or(
-		Field(o, &v.Labels, "metadata", "labels"),
-		Field(o, &v.Annotations, "metadata", "annotations"),
-		Field(o, &v.Modes, "spec", "installModes"),
-		Field(o, &release, "spec", "version"),
-		Field(o, &v.Replaces, "spec", "replaces"),
+		o.Field(&v.Labels, "metadata", "labels"),
+		o.Field(&v.Annotations, "metadata", "annotations"),
+		o.Field(&v.Modes, "spec", "installModes"),
+		o.Field(&release, "spec", "version"),
+		o.Field(&v.Replaces, "spec", "replaces"),
 		crdsOf(o, &v.CRDs.Owned, "owned"),
 		crdsOf(o, &v.CRDs.Required, "required"),
 		servicesOf(o, &v.APIServices.Owned, "owned"),
 		servicesOf(o, &v.APIServices.Required, "required"),
-		Field(o, &v.Phase, "status", "phase"),
-		Field(o, &v.Reason, "status", "reason"),
-		Field(o, &v.Message, "status", "message"),
+		o.Field(&v.Phase, "status", "phase"),
+		o.Field(&v.Reason, "status", "reason"),
+		o.Field(&v.Message, "status", "message"),
 	); err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func servicesOf(o *manifest.Object, into *[]v1alpha1.APIServiceDescription, list
 
 func fields(o *manifest.Object, at []string, texts map[string]*string) *manifest.Error {
 	for _, key := range slices.Sorted(maps.Keys(texts)) {
-		if err := Field(o, texts[key], append(slices.Clip(at), key)...); err != nil {
+		if err := o.Field(texts[key], append(slices.Clip(at), key)...); err != nil {
 			return err
 		}
 	}

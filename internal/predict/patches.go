@@ -6,7 +6,6 @@ import (
 	"path"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -32,10 +31,10 @@ func patchFiles(kustomizations []*manifest.Object) map[string]bool {
 		var listed, old []struct{ Path string }
 		var merged, resources []string
 		// kustomize reports what it cannot read
-		_ = cluster.Field(k, &listed, "patches")
-		_ = cluster.Field(k, &old, "patchesJson6902")
-		_ = cluster.Field(k, &merged, "patchesStrategicMerge")
-		_ = cluster.Field(k, &resources, "resources")
+		_ = k.Field(&listed, "patches")
+		_ = k.Field(&old, "patchesJson6902")
+		_ = k.Field(&merged, "patchesStrategicMerge")
+		_ = k.Field(&resources, "resources")
 		for _, r := range resources {
 			objects[path.Join(path.Dir(k.File), r)] = true
 		}

@@ -150,8 +150,8 @@ func (b *pinner) others(said func(*manifest.Object) bool) (list []Pin, unknown [
 		}
 		s := &cluster.Subscription{}
 		s.Object = o
-		_ = cluster.Field(o, &s.Package, "spec", "name") // what is no text is refused
-		_ = cluster.Field(o, &s.Approval, "spec", "installPlanApproval")
+		_ = o.Field(&s.Package, "spec", "name") // what is no text is refused
+		_ = o.Field(&s.Approval, "spec", "installPlanApproval")
 		twice := slices.ContainsFunc(b.objects, func(other *manifest.Object) bool {
 			return b.sameName(other, o) && !sameObject(other, o)
 		})

@@ -11,7 +11,6 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
@@ -64,9 +63,9 @@ func (c *prediction) require(v *csv) (unmet []string, judged bool, err error) {
 	var strategy string
 	var namespaced, clusterWide []v1alpha1.StrategyDeploymentPermissions
 	for _, e := range []*manifest.Error{
-		cluster.Field(v.Object, &strategy, "spec", "install", "strategy"),
-		cluster.Field(v.Object, &namespaced, "spec", "install", "spec", "permissions"),
-		cluster.Field(v.Object, &clusterWide, "spec", "install", "spec", "clusterPermissions"),
+		v.Field(&strategy, "spec", "install", "strategy"),
+		v.Field(&namespaced, "spec", "install", "spec", "permissions"),
+		v.Field(&clusterWide, "spec", "install", "spec", "clusterPermissions"),
 	} {
 		if e != nil {
 			return nil, false, e
@@ -241,7 +240,7 @@ func (v *csv) badWebhook() string {
 		}
 		names[name] = true
 		var rules []admissionv1.RuleWithOperations
-		if err := cluster.Field(v.Object, &rules, append(at, "rules")...); err != nil {
+		if err := v.Field(&rules, append(at, "rules")...); err != nil {
 			continue
 		}
 		for _, r := range rules {

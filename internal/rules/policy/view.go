@@ -1,18 +1,12 @@
 package policy
 
 import (
-	"cmp"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"path"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -111,46 +105,11 @@ func newView(in Input, scopes []glob) *view {
 
 // field decodes a field of an object. A field of the wrong type is a finding, and field returns false.
 func (v *view) field(o *manifest.Object, to any, path ...string) bool {
-	value, err := o.Get(path...)
-	if err == nil && value == nil {
-		return true
-	}
-	var data []byte
-	if err == nil {
-		data, err = json.Marshal(value)
-	}
-	if err == nil {
-		err = json.Unmarshal(data, to)
-	}
+	err := o.Field(to, path...)
 	if err != nil {
-		v.faults = append(v.faults, violation{o, strings.Join(path, "."), misread(err), ""})
+		v.faults = append(v.faults, violation{o, err.Field, err.Msg, err.Tip})
 	}
 	return err == nil
-}
-
-// misread explains an error of encoding/json.
-func misread(err error) string {
-	var wrong *json.UnmarshalTypeError
-	if !errors.As(err, &wrong) {
-		return "is not readable: " + text.OneLine(err.Error())
-	}
-	where := ""
-	if wrong.Field != "" {
-		where = " of " + wrong.Field
-	}
-	want := map[reflect.Kind]string{
-		reflect.Slice:  "a list",
-		reflect.Map:    "a mapping",
-		reflect.Struct: "a mapping",
-		reflect.String: "text",
-		reflect.Bool:   "true or false",
-	}
-	return fmt.Sprintf(
-		"has the wrong type: the value%s is of type %s, it must be %s",
-		where,
-		wrong.Value,
-		cmp.Or(want[wrong.Type.Kind()], wrong.Type.String()),
-	)
 }
 
 // locate sets the location of each object, and of what OperatorPolicies make. Below a path that contains the
