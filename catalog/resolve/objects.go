@@ -34,12 +34,33 @@ func (c *Cluster) Subscribes(to Source) bool {
 // InstallPlans of the Subscriptions that they manage. The error is about the first object of OLM that cannot be read.
 func ReadObjects(objects []*manifest.Object, namespace string) (*Cluster, error) {
 	c := cluster.Read(objects, namespace)
+	for _, o := range c.OLM {
+		if err := decodes(o); err != nil {
+			return nil, err
+		}
+	}
 	for _, f := range c.Faults {
 		if f.Object.Group() == olm.Group {
 			return nil, f.Error
 		}
 	}
 	return Of(c), nil
+}
+
+// decodes returns what is wrong with an object as the API server types it. The resolver itself reads less of it.
+func decodes(o *manifest.Object) error {
+	var err error
+	switch o.Kind {
+	case operatorsv1.OperatorGroupKind:
+		_, err = o.Into(new(operatorsv1.OperatorGroup))
+	case v1alpha1.SubscriptionKind:
+		_, err = o.Into(new(v1alpha1.Subscription))
+	case v1alpha1.ClusterServiceVersionKind:
+		_, err = o.Into(new(v1alpha1.ClusterServiceVersion))
+	case v1alpha1.CatalogSourceKind:
+		_, err = o.Into(new(v1alpha1.CatalogSource))
+	}
+	return err
 }
 
 // Of returns the objects of a cluster that OLM's resolver reads.

@@ -54,6 +54,16 @@ spec: {version: 1.0.0, displayName: x, install: {strategy: deployment}, customre
 	if r, err := resolve.Run(t.Context(), s, resolve.Options{}); err != nil || r.Failure == nil || !strings.Contains(r.Failure.Text, "dotless") {
 		t.Errorf("%+v, %v", r, err)
 	}
+	for _, text := range []string{
+		"apiVersion: operators.coreos.com/v1alpha1\nkind: CatalogSource\nmetadata: {name: c, namespace: c}\nspec: {priority: high}\n",
+		"apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {name: s, namespace: c}\nspec: {name: a, config: 5}\n",
+		"apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: v, namespace: c}\nspec: {keywords: a}\n",
+	} {
+		wrong := reviewtest.Objects(t, "x.yaml", text)
+		if _, err := resolve.ReadObjects(wrong, ""); err == nil || !strings.Contains(err.Error(), "has the wrong type") {
+			t.Errorf("%s%v", text, err)
+		}
+	}
 	c := resolve.Of(cluster.Read(objects, ""))
 	if len(c.Namespaces) != 3 || len(c.Namespaces[1].Subscriptions) != 1 {
 		t.Fatalf("%+v", c.Namespaces)
