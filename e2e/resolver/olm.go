@@ -13,9 +13,9 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
-	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	api "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/operator-framework/operator-lifecycle-manager/pkg/api/client/clientset/versioned"
-	typed "github.com/operator-framework/operator-lifecycle-manager/pkg/api/client/clientset/versioned/typed/operators/v1alpha1"
+	"github.com/operator-framework/operator-lifecycle-manager/pkg/api/client/clientset/versioned/typed/operators/v1alpha1"
 	listersv1 "github.com/operator-framework/operator-lifecycle-manager/pkg/api/client/listers/operators/v1"
 	listers "github.com/operator-framework/operator-lifecycle-manager/pkg/api/client/listers/operators/v1alpha1"
 	"github.com/operator-framework/operator-lifecycle-manager/pkg/controller/registry"
@@ -37,7 +37,7 @@ type olm struct {
 	stops    []func()
 
 	subscriptions, csvs, groups, sources toolscache.Indexer
-	listed                               *v1alpha1.SubscriptionList
+	listed                               *api.SubscriptionList
 	groupLister                          listersv1.OperatorGroupLister
 	log                                  *logrus.Logger
 	cache                                cache.OperatorCacheProvider
@@ -114,9 +114,9 @@ func (o *olm) connectResolver() {
 	lister.OperatorsV1alpha1().RegisterClusterServiceVersionLister("", listers.NewClusterServiceVersionLister(o.csvs))
 	lister.OperatorsV1().RegisterOperatorGroupLister("", o.groupLister)
 	for _, c := range o.question.Catalogs {
-		_ = o.sources.Add(&v1alpha1.CatalogSource{ // it has a name, so there is a key
+		_ = o.sources.Add(&api.CatalogSource{ // it has a name, so there is a key
 			ObjectMeta: metav1.ObjectMeta{Name: c.Name, Namespace: c.Namespace},
-			Spec:       v1alpha1.CatalogSourceSpec{Priority: c.Priority},
+			Spec:       api.CatalogSourceSpec{Priority: c.Priority},
 		})
 	}
 	count, group := o.question.Groups()
@@ -144,7 +144,7 @@ func operatorGroup(namespace string, i int, g resolvercase.OperatorGroup) *opera
 
 // see replaces what the resolver sees of the namespace. The resolver changes Subscriptions, so it has copies.
 func (o *olm) see(s *namespace) error {
-	o.listed = &v1alpha1.SubscriptionList{}
+	o.listed = &api.SubscriptionList{}
 	var subscriptions, csvs []any
 	for _, sub := range s.subscriptions {
 		o.listed.Items = append(o.listed.Items, *sub.DeepCopy())
@@ -227,20 +227,20 @@ type clientset struct {
 	o *olm
 }
 
-func (c clientset) OperatorsV1alpha1() typed.OperatorsV1alpha1Interface { return operators{o: c.o} }
+func (c clientset) OperatorsV1alpha1() v1alpha1.OperatorsV1alpha1Interface { return operators{o: c.o} }
 
 type operators struct {
-	typed.OperatorsV1alpha1Interface
+	v1alpha1.OperatorsV1alpha1Interface
 	o *olm
 }
 
-func (c operators) Subscriptions(string) typed.SubscriptionInterface { return subscriptions{o: c.o} }
+func (c operators) Subscriptions(string) v1alpha1.SubscriptionInterface { return subscriptions{o: c.o} }
 
 type subscriptions struct {
-	typed.SubscriptionInterface
+	v1alpha1.SubscriptionInterface
 	o *olm
 }
 
-func (c subscriptions) List(context.Context, metav1.ListOptions) (*v1alpha1.SubscriptionList, error) {
+func (c subscriptions) List(context.Context, metav1.ListOptions) (*api.SubscriptionList, error) {
 	return c.o.listed.DeepCopy(), nil
 }
