@@ -74,10 +74,7 @@ func (o *Object) Decode(v map[string]any, typed any) (unknown []string, err erro
 func (o *Object) Field(into any, path ...string) *Error {
 	v, err := o.Get(path...)
 	if err != nil {
-		if e, ok := errors.AsType[*Error](err); ok {
-			return e
-		}
-		return o.Errorf("", "%v", err)
+		return o.AsError(err)
 	}
 	if v == nil || direct(v, into) {
 		return nil
@@ -94,6 +91,14 @@ func (o *Object) Field(into any, path ...string) *Error {
 		at = join(at, keySegment(segment))
 	}
 	return o.typeError(strings.TrimPrefix(at, "."), v, reflect.TypeOf(into).Elem(), err)
+}
+
+// AsError returns an error about the object as one with a place: itself, or what it wraps, if that has one.
+func (o *Object) AsError(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return o.Errorf("", "%v", err)
 }
 
 // direct sets the types of most fields without a detour over JSON.

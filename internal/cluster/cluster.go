@@ -5,7 +5,6 @@ package cluster
 
 import (
 	"cmp"
-	"errors"
 	"maps"
 	"slices"
 
@@ -98,9 +97,6 @@ func (c *Cluster) add(o *manifest.Object, defaultNamespace string, index int) *m
 	namespace := cmp.Or(o.Namespace, defaultNamespace)
 	unique := slices.Contains(uniqueKinds, kind)
 	known, _ := olm.KindOf(o.Group(), o.Kind)
-	if unique && !known.Namespaced {
-		namespace = ""
-	}
 	if unique && (!known.Namespaced || namespace != "") && c.duplicate(o, namespace) {
 		return nil
 	}
@@ -124,7 +120,7 @@ func (c *Cluster) add(o *manifest.Object, defaultNamespace string, index int) *m
 	default:
 		if unique {
 			if err := c.RBAC.Add(o, namespace); err != nil {
-				return asError(o, err)
+				return o.AsError(err)
 			}
 			return nil
 		}
@@ -255,12 +251,4 @@ func (c *Cluster) duplicate(o *manifest.Object, namespace string) bool {
 		c.Duplicates = append(c.Duplicates, Duplicate{o, first})
 	}
 	return true
-}
-
-// asError returns err as an error with a place.
-func asError(o *manifest.Object, err error) *manifest.Error {
-	if e, ok := errors.AsType[*manifest.Error](err); ok {
-		return e
-	}
-	return o.Errorf("", "%v", err)
 }

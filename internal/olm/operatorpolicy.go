@@ -104,7 +104,7 @@ func readOperatorPolicy(p *OperatorPolicy, override string) *OperatorPolicy {
 	var o operatorPolicySpec
 	unknown, err := p.Object.Into(&o)
 	if err != nil {
-		p.Faults = append(p.Faults, errorOf(p.Object, err))
+		p.Faults = append(p.Faults, p.Object.AsError(err))
 		return p
 	}
 	action := o.Spec.RemediationAction

@@ -67,7 +67,7 @@ func schemaOf(o *manifest.Object) (*schema, *manifest.Error) {
 func Rejected(o *manifest.Object, missingTip string) []*manifest.Error {
 	spec, err := o.Get("spec")
 	if err != nil {
-		return []*manifest.Error{errorOf(o, err)}
+		return []*manifest.Error{o.AsError(err)}
 	}
 	return RejectedSpec(o, spec, missingTip)
 }

@@ -1,7 +1,6 @@
 package olm
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -104,14 +103,6 @@ func (u *unknownFields) add(field, name string, s *schema) {
 		e.Tip = "known fields: " + strings.Join(known, ", ")
 	}
 	u.found = append(u.found, e)
-}
-
-// errorOf returns err as an error with a place.
-func errorOf(o *manifest.Object, err error) *manifest.Error {
-	if e, ok := errors.AsType[*manifest.Error](err); ok {
-		return e
-	}
-	return o.Errorf("", "%v", err)
 }
 
 // ListedAPIs returns the items of olm.providedAPIs (OLM: pkg/controller/registry/resolver/cache/operators.go,

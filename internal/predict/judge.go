@@ -45,7 +45,8 @@ func (o *simulation) judgeGroup(g *group) {
 	o.judgeProvidedAPIs(g)
 	o.judgeTargets(g)
 	o.judgeMissing(g)
-	if g.text != nil && *g.text != g.given {
+	text := g.Annotations[olm.AnnotationProvidedAPIs]
+	if g.text != nil && *g.text != text {
 		if _, given := o.givenAPIs(g); given {
 			o.note(
 				ruleDrift,
@@ -55,7 +56,7 @@ func (o *simulation) judgeGroup(g *group) {
 				fmt.Sprintf(
 					"%s is %q, OLM changes it to %q",
 					olm.AnnotationProvidedAPIs,
-					g.given,
+					text,
 					*g.text,
 				),
 				"remove the annotation, or set the value that OLM sets",

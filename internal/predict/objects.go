@@ -71,12 +71,13 @@ func (o *simulation) judgeProvidedAPIs(g *group) {
 	if static {
 		level = findings.Error
 	}
-	bad := olm.MalformedAPIs(g.given)
+	given := g.Annotations[olm.AnnotationProvidedAPIs]
+	bad := olm.MalformedAPIs(given)
 	for _, item := range bad {
 		o.note(ruleMalformedAPIs, level, g.Object, providedAPIsField, strconv.Quote(item)+" does not name an API",
 			"write <Kind>.<version>.<group>")
 	}
-	if static && len(bad) == 0 && len(parseAPIs(g.given)) == 0 {
+	if static && len(bad) == 0 && len(parseAPIs(given)) == 0 {
 		o.note(ruleStaticAPIs, findings.Warning, g.Object, "spec.staticProvidedAPIs",
 			"a static OperatorGroup without "+olm.AnnotationProvidedAPIs+" protects no API and allows none",
 			"list the APIs in the annotation")

@@ -39,8 +39,7 @@ type prediction struct {
 // group is an OperatorGroup: first the manifest, then the state that OLM maintains.
 type group struct {
 	*cluster.Group
-	given   string // olm.providedAPIs
-	unknown bool   // it has a selector, and the tree has no Namespaces
+	unknown bool // it has a selector, and the tree has no Namespaces
 	targets []string
 	refused error // why OLM rejects the targets and writes no status
 
@@ -98,7 +97,7 @@ func (c *prediction) newGroup(of *cluster.Group) *group {
 	g := &group{Group: of, apis: apiSet{}, unknown: olm.TargetsOf(&of.Spec).BySelector() && !c.Declared}
 	g.targets, g.refused = g.resolve(c.Namespaces)
 	if text, ok := g.Annotations[olm.AnnotationProvidedAPIs]; ok {
-		g.given, g.text, g.apis = text, &text, parseAPIs(text)
+		g.text, g.apis = &text, parseAPIs(text)
 	}
 	if g.Seen() {
 		g.exists, g.resolved, g.hasAccount = true, true, g.Status.ServiceAccountRef != nil

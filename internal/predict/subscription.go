@@ -19,9 +19,7 @@ func ofSubscription(s *cluster.Subscription, csvs []*csv) *csv {
 			if v.observed {
 				return false
 			}
-			labels, _ := v.Get("metadata", "labels")
-			set, _ := labels.(map[string]any)
-			_, labelled := set[label]
+			_, labelled := v.Labels[label]
 			return labelled || v.Name == s.StartingCSV || bundle.BaseName(v.Name, "") == s.Package
 		},
 	} {

@@ -205,7 +205,9 @@ func (o TreeOptions) over(t *tree.Tree, base *outcome) *tree.Tree {
 		if before := live[key]; handsOver(x) && x.Has("status") {
 			says[cmp.Or(x.Namespace, o.Namespace)] = true
 		} else if before != nil && handsOver(x) {
-			x = cluster.WithStatus(x, statusOf(before))
+			status, _ := before.Get("status")
+			fields, _ := status.(map[string]any)
+			x = cluster.WithStatus(x, fields)
 		}
 		out.Objects = append(out.Objects, x)
 	}
@@ -219,15 +221,6 @@ func (o TreeOptions) over(t *tree.Tree, base *outcome) *tree.Tree {
 		}
 	}
 	return &out
-}
-
-func statusOf(o *manifest.Object) map[string]any {
-	value, err := o.Value()
-	if err != nil {
-		return nil
-	}
-	status, _ := value["status"].(map[string]any)
-	return status
 }
 
 // again plays the tree once more on its own outcome: what OLM does without a change of Git.

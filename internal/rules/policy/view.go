@@ -107,7 +107,7 @@ func newView(in Input, scopes []glob) *view {
 func (v *view) field(o *manifest.Object, to any, path ...string) bool {
 	err := o.Field(to, path...)
 	if err != nil {
-		v.faults = append(v.faults, violation{o, err.Field, err.Msg, err.Tip})
+		v.fault(o, err)
 	}
 	return err == nil
 }
