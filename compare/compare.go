@@ -35,6 +35,8 @@ type Options struct {
 	Approval bool
 	// Unresolved are the objects of the newer state that hand an operator over to OLM, and whose operator is not known.
 	Unresolved []Unresolved
+	// Unbuilt are the kustomizations of the two states that could not be built, and why.
+	Unbuilt []string
 }
 
 // Compare returns how two states differ. The error is about an object that cannot be read, or that of the Checker of
@@ -71,7 +73,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	if r.OLM, err = consequences(ctx, pairs, old, now, o); err != nil {
 		return nil, err
 	}
-	r.Unresolved = append([]Unresolved{}, o.Unresolved...)
+	r.Unresolved, r.Unbuilt = append([]Unresolved{}, o.Unresolved...), o.Unbuilt
 	r.OLM = slices.Concat(unresolved(r.Unresolved), said(o.Said), r.OLM)
 	slices.SortStableFunc(r.OLM, func(a, b Consequence) int { return a.Severity.Rank() - b.Severity.Rank() })
 	r.Notes = notes(old, now)
@@ -164,7 +166,7 @@ func place(old, now State) func(o *manifest.Object, field string) (string, int) 
 		case s.Locate != nil:
 			return s.Locate(o, field)
 		case o.File != "":
-			return o.File, o.LineOf(field)
+			return o.PlaceOf(field)
 		}
 		var csvs []permissions.CSV
 		for _, o := range s.Operators {

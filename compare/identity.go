@@ -50,7 +50,7 @@ func (r *Report) identity(pairs []pair, old, now State) ([]change.Change, error)
 			c := &list[i]
 			c.Object = "ClusterServiceVersion " + o.Name
 			if o.Object != nil && c.File == "" {
-				c.File, c.Line = o.Object.File, o.Object.LineOf(c.At)
+				c.File, c.Line = o.Object.PlaceOf(c.At)
 			}
 		}
 		out = append(out, list...)

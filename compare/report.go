@@ -38,6 +38,7 @@ type Report struct {
 	Notes       []string           `json:"notes"`  // what a reader has to know about the comparison
 	Unread      []string           `json:"unread"` // files that could not be read, and why
 	Unresolved  []Unresolved       `json:"unresolved"`
+	Unbuilt     []string           `json:"unbuilt,omitempty"` // kustomizations that could not be built, and why
 
 	sentences []string // what subjects gain and lose in short
 	checked   bool     // existing objects were checked against the newer CRDs

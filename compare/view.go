@@ -41,6 +41,10 @@ func (r *Report) Document() *findings.Document {
 		}
 		d.Lead += "; " + text.Count(n, "operator") + " unknown"
 	}
+	if len(r.Unbuilt) > 0 && d.Lead == "no differences" {
+		d.Lead = "no differences in what was looked at"
+	}
+	d.Lead += unbuilt(d, r.Unbuilt)
 	for _, u := range r.Unresolved {
 		if !u.Changed {
 			d.Notes = append(d.Notes, findings.Remark{Label: "unknown",

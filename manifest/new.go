@@ -9,7 +9,7 @@ import (
 type printed struct {
 	value map[string]any
 	text  []byte
-	line  func(field string) int // nil if the object is not from a file
+	place func(field string) (file string, line int) // nil if the object is not from a file
 	read  *Object                // what text was parsed to, if it was
 }
 
@@ -17,11 +17,17 @@ type printed struct {
 func New(value map[string]any) *Object { return newPrinted(value, Encode(value)) }
 
 // Derive returns an object that somebody makes of o. Its text is what Encode prints of the value, which it takes over.
-// at names the field of o that a field of it is made of, as Errorf takes it: the two have the same line.
+// at names the field of o that a field of it is made of, as Errorf takes it: the two have the same place.
 func (o *Object) Derive(value map[string]any, at func(field string) string) *Object {
+	return o.Build(value, func(field string) (string, int) { return o.PlaceOf(at(field)) })
+}
+
+// Build returns an object that is made of o and of other files. Its text is what Encode prints of the value, which it
+// takes over. place returns the file and line that a field is from; "" is the object.
+func (o *Object) Build(value map[string]any, place func(field string) (file string, line int)) *Object {
 	d := New(value)
-	d.File, d.Doc, d.Line = o.File, o.Doc, o.LineOf(at(""))
-	d.printed.line = func(field string) int { return o.LineOf(at(field)) }
+	d.Doc, d.printed.place = o.Doc, place
+	d.File, d.Line = place("")
 	return d
 }
 

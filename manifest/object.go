@@ -242,22 +242,31 @@ func (o *Object) Duplicates() []Duplicate {
 // Errorf makes an error at a field of the object. "spec.versions[0].name" has the line of that value, or of its nearest
 // parent that exists.
 func (o *Object) Errorf(field, format string, args ...any) *Error {
-	return &Error{File: o.File, Line: o.LineOf(field), Field: field, Msg: fmt.Sprintf(format, args...)}
+	file, line := o.PlaceOf(field)
+	return &Error{File: file, Line: line, Field: field, Msg: fmt.Sprintf(format, args...)}
 }
 
-// LineOf returns the line of a field in the object's file, or of its nearest parent that exists. It is 0 if the object
-// is not from a file.
+// PlaceOf returns the file and line of a field, or of its nearest parent that exists. A field of an object that several
+// files make, such as a base and a patch, is in the file that sets it. The line is 0 if the object is not from a file.
+func (o *Object) PlaceOf(field string) (file string, line int) {
+	switch {
+	case o.origin != nil:
+		return o.origin.PlaceOf(field)
+	case o.printed == nil:
+		return o.File, o.doc.lineIn(o.node, field)
+	case o.printed.place != nil:
+		return o.printed.place(field)
+	}
+	return o.File, 0
+}
+
+// LineOf returns the line of a field in the object's file, or of the object if another file sets the field.
 func (o *Object) LineOf(field string) int {
-	if o.origin != nil {
-		return o.origin.LineOf(field)
+	file, line := o.PlaceOf(field)
+	if file != o.File {
+		return o.Line
 	}
-	if o.printed != nil {
-		if o.printed.line != nil {
-			return o.printed.line(field)
-		}
-		return 0
-	}
-	return o.doc.lineIn(o.node, field)
+	return line
 }
 
 // lineIn returns the line of a field below a node, or of its nearest parent that exists. Only a field inside of a

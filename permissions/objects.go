@@ -101,8 +101,8 @@ func ruleSource(r rbac.Rule) Source {
 		return Source{Object: r.Role.String(), Why: WhyDefault}
 	}
 	field := fmt.Sprintf("rules[%d]", r.Index)
-	return Source{File: r.Role.Object.File, Line: r.Role.Object.LineOf(field), Object: r.Role.String(),
-		Field: field, Why: WhyTree}
+	file, line := r.Role.Object.PlaceOf(field)
+	return Source{File: file, Line: line, Object: r.Role.String(), Field: field, Why: WhyTree}
 }
 
 // subjectOf returns whom RBAC means. An account has a user's name, too.

@@ -35,11 +35,11 @@ func Authored(o *manifest.Object) bool { return o.File == "" || strings.HasPrefi
 // part of the CSV. The file is empty if the bundle has no place for it.
 func Place(csvs []CSV, o *manifest.Object, field string) (file string, line int) {
 	if !Authored(o) {
-		return o.File, o.LineOf(field)
+		return o.PlaceOf(field)
 	}
 	for _, csv := range csvs {
 		if at := fieldOf(csv, o, field); at != "" {
-			return csv.Object.File, csv.Object.LineOf(at)
+			return csv.Object.PlaceOf(at)
 		}
 	}
 	return "", 0

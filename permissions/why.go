@@ -205,7 +205,8 @@ func (o *origins) bindingSource(b *rbac.Binding, role string) Source {
 	default:
 		s.Why = WhyShipped
 	}
-	s.File, s.Line, s.Field = from.File, from.LineOf("roleRef"), "roleRef"
+	s.File, s.Line = from.PlaceOf("roleRef")
+	s.Field = "roleRef"
 	return s
 }
 

@@ -53,7 +53,7 @@ func List(b *bundle.Bundle) ([]Image, error) {
 	var list []Image
 	csv := *b.CSV
 	InCSV(&csv, func(p Place, ref string) string {
-		list = append(list, image(p, ref, b.Package, b.CSVObject.File, b.CSVObject.LineOf(p.Field)))
+		list = append(list, image(p, ref, b.Package, b.CSVObject))
 		return ref
 	})
 	shipped, err := inObjects(b.Others, b.Package)
@@ -76,7 +76,7 @@ func ListObjects(objects []*manifest.Object) ([]Image, error) {
 			return nil, err
 		}
 		InCSV(&csv, func(p Place, ref string) string {
-			list = append(list, image(p, ref, "", o.File, o.LineOf(p.Field)))
+			list = append(list, image(p, ref, "", o))
 			return ref
 		})
 	}
@@ -94,7 +94,7 @@ func inObjects(objects []*manifest.Object, pkg string) (list []Image, err error)
 			return nil, err
 		}
 		InObject(bundle.GroupOf(o), o.Kind, v, func(p Place, ref string) string {
-			list = append(list, image(p, ref, pkg, o.File, o.LineOf(p.Field)))
+			list = append(list, image(p, ref, pkg, o))
 			return ref
 		})
 	}
@@ -110,11 +110,15 @@ func sorted(list []Image) []Image {
 
 // OfBundle returns the image of the bundle itself.
 func OfBundle(b *bundle.Bundle, ref string) Image {
-	return image(Place{Kind: KindBundle}, ref, b.Package, "", 0)
+	return image(Place{Kind: KindBundle}, ref, b.Package, nil)
 }
 
-func image(p Place, ref, pkg, file string, line int) Image {
-	i := Image{Image: ref, Kind: p.Kind, Name: p.Name, Field: p.Field, Package: pkg, File: file, Line: line}
+// image describes an image at a place of an object, which is nil for that of a bundle itself.
+func image(p Place, ref, pkg string, o *manifest.Object) Image {
+	i := Image{Image: ref, Kind: p.Kind, Name: p.Name, Field: p.Field, Package: pkg}
+	if o != nil {
+		i.File, i.Line = o.PlaceOf(p.Field)
+	}
 	if r, err := parse(ref); err == nil {
 		i.Normalized, i.Pinned = r.String(), r.digest != ""
 	}

@@ -150,8 +150,9 @@ func (r *objectReader) state(namespace string) *State {
 
 func (r *objectReader) subscription(v *cluster.Subscription) {
 	s := r.state(v.Namespace)
+	file, line := v.Asked()
 	s.Subscriptions = append(s.Subscriptions, Subscription{
-		Place: catalog.Place{File: v.File, Line: v.Line}, Name: v.Name, Package: v.Package, Channel: v.Channel,
+		Place: catalog.Place{File: file, Line: line}, Name: v.Name, Package: v.Package, Channel: v.Channel,
 		Source: v.Source, SourceNamespace: v.SourceNamespace, StartingCSV: v.StartingCSV,
 		Manual:       v.Approval == string(v1alpha1.ApprovalManual),
 		InstalledCSV: v.InstalledCSV, CurrentCSV: v.CurrentCSV,

@@ -108,6 +108,7 @@ type catalogAuditFlags struct {
 	auditFlags
 	trees    []string
 	catalogs treeCatalogs
+	roots    treeFlags
 	format   findings.Format
 	failOn   findings.Severity
 	all      bool
@@ -158,6 +159,7 @@ finding of level error. The exit code is 3 if there are findings at or above
 	flags.StringArrayVar(&f.trees, "tree", nil,
 		"`PATH` with Subscriptions, ClusterExtensions and what else is in the cluster; may be repeated")
 	f.catalogs.register(flags)
+	f.roots.register(cmd)
 	flags.BoolVar(&f.all, "all-versions", false, "list all releases of each package")
 	registerAuditFormat(cmd, &f.format, &f.failOn)
 	f.register(cmd)
@@ -216,7 +218,7 @@ func (f *catalogAuditFlags) set(cmd *cobra.Command, refs []string) (*audit.Set, 
 	if err := f.fits(cmd); err != nil {
 		return nil, nil, err
 	}
-	t, err := tree.Read(cmd.Context(), f.trees, tree.Options{Stdin: cmd.InOrStdin()})
+	t, err := f.roots.read(cmd, f.trees, tree.Options{})
 	if err != nil {
 		return nil, nil, err
 	}

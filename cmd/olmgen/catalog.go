@@ -42,6 +42,7 @@ compares their operators.`,
 // resolveFlags holds the flags of olmgen catalog resolve.
 type resolveFlags struct {
 	catalogs, installs []string
+	roots              treeFlags
 	namespace, global  string
 	once, approveAll   bool
 	network            fbc.Options
@@ -93,6 +94,7 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 	registerApproveAll(flags, &f.approveAll)
 	formatFlag(cmd, &f.format, resolve.Formats)
 	failOnFlag(cmd, &f.failOn)
+	f.roots.register(cmd)
 	registerSources(flags, &f.network)
 	return cmd
 }
@@ -192,7 +194,7 @@ func (f *resolveFlags) tree(cmd *cobra.Command, paths []string) (*tree.Tree, err
 	if len(paths) == 0 {
 		return &tree.Tree{}, nil
 	}
-	t, err := tree.Read(cmd.Context(), paths, tree.Options{Stdin: cmd.InOrStdin()})
+	t, err := f.roots.read(cmd, paths, tree.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -27,6 +27,7 @@ type catalogDiffFlags struct {
 	files    []string // RenderConfigs
 	crs      []string
 	catalogs treeCatalogs
+	roots    treeFlags
 	network  fbc.Options
 }
 
@@ -76,6 +77,7 @@ what olmgen diff --fail-on names. What is not known counts as one.`,
 		"`PATH` with custom resources that exist, to check against the CRDs of each operator that moves; may be "+
 			"repeated")
 	f.catalogs.register(flags)
+	f.roots.register(cmd)
 	formatFlag(cmd, &f.format, findings.Formats)
 	allowed := append(slices.DeleteFunc(triggers(), func(t string) bool { return t == string(findings.Error) }),
 		string(findings.Error), string(findings.Note), string(findings.None))
@@ -176,7 +178,7 @@ func (f *catalogDiffFlags) moves(cmd *cobra.Command, given []string) error {
 	}
 	in := compare.Options{}
 	cluster := clusterFlags{trees: f.trees, crs: f.crs}
-	if err := cluster.read(cmd, &in); err != nil {
+	if err := cluster.read(cmd, &f.roots, &in); err != nil {
 		return err
 	}
 	d, err := review.MovesOf(cmd.Context(), t, o, newer, in)
@@ -199,7 +201,7 @@ func (f *catalogDiffFlags) moves(cmd *cobra.Command, given []string) error {
 
 // tree reads the objects of the trees, and those that the RenderConfigs render to.
 func (f *catalogDiffFlags) tree(cmd *cobra.Command) (*tree.Tree, error) {
-	t, err := tree.Read(cmd.Context(), f.trees, tree.Options{Stdin: cmd.InOrStdin()})
+	t, err := f.roots.read(cmd, f.trees, tree.Options{})
 	if err != nil {
 		return nil, err
 	}

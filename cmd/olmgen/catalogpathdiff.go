@@ -67,7 +67,12 @@ func (f *pathFlags) compare(cmd *cobra.Command, path *resolve.Path) ([]*compare.
 		if err != nil {
 			return nil, err
 		}
-		report, err := f.review.compare(cmd, [2]side{old, now})
+		sides := [2]side{old, now}
+		on, o, err := f.review.prepare(cmd, sides)
+		if err != nil {
+			return nil, err
+		}
+		report, err := f.review.compareSides(cmd, sides, on, o)
 		if err != nil {
 			return nil, err
 		}

@@ -26,6 +26,7 @@ import (
 type pinFlags struct {
 	file      string
 	catalogs  treeCatalogs
+	roots     treeFlags
 	namespace string
 	upgrades  []string
 	forget    []string
@@ -97,6 +98,7 @@ func (f *pinFlags) register(cmd *cobra.Command) {
 	flags.SortFlags = false
 	flags.StringVarP(&f.file, "config", "f", "", "`FILE`, a RenderConfig, in place of a PATH")
 	f.catalogs.register(flags)
+	f.roots.register(cmd)
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "`NAMESPACE` of objects that name none")
 	flags.StringArrayVar(&f.upgrades, "upgrade", nil,
 		"move a package that Git gives no version, `PACKAGE[@VERSION]`; without VERSION to what resolves now; "+
@@ -212,7 +214,7 @@ func (f *pinFlags) input(cmd *cobra.Command, paths []string, o pinned.Options, k
 			return nil, err
 		}
 	}
-	t, err := tree.Read(cmd.Context(), paths, tree.Options{Stdin: cmd.InOrStdin()})
+	t, err := f.roots.read(cmd, paths, tree.Options{})
 	if err != nil {
 		return nil, err
 	}

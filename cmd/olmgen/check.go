@@ -16,6 +16,7 @@ import (
 type checkFlags struct {
 	report   reportFlags
 	catalogs treeCatalogs
+	roots    treeFlags
 	network  fbc.Options
 	target   targetFlags
 	options  predict.Options
@@ -77,6 +78,7 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 		"`NAMESPACE` of objects that name none (default: such objects are not checked)",
 	)
 	f.catalogs.register(flags)
+	f.roots.register(cmd)
 	f.target.register(cmd, false)
 	f.report.register(flags)
 	registerSources(flags, &f.network)
@@ -92,18 +94,23 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	if f.options.Target, err = f.target.checked(cmd.Flags()); err != nil {
 		return err
 	}
-	t, err := tree.Read(cmd.Context(), paths, tree.Options{Stdin: cmd.InOrStdin()})
+	t, err := f.roots.read(cmd, paths, tree.Options{})
 	if err != nil {
 		return err
 	}
 	if err := requireObjects(t); err != nil {
 		return err
 	}
-	if f.options.Catalogs, err = f.catalogs.open(cmd, t, f.network); err != nil {
+	given, err := f.catalogs.given(cmd, f.network)
+	if err != nil {
 		return err
 	}
 	f.options.Checker, f.options.Source = crs.Installed{}, &f.network.Source
-	r, err := predict.Check(cmd.Context(), t, f.options)
+	r, err := predict.CheckClusters(cmd.Context(), t, func(t *tree.Tree) predict.Options {
+		o := f.options
+		o.Catalogs = f.catalogs.withImages(cmd, t, given, f.network)
+		return o
+	})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"path"
 	"path/filepath"
 	"slices"
@@ -38,6 +39,7 @@ type diffFlags struct {
 	cluster    clusterFlags
 	target     targetFlags
 	catalogs   treeCatalogs
+	roots      treeFlags
 	// oldCatalogs are the catalogs of OLD, where they are not those of NEW.
 	oldCatalogs []string
 	crdRules    string
@@ -135,6 +137,7 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	f.cluster.register(flags)
 	f.target.register(cmd, false)
 	f.catalogs.register(flags)
+	f.roots.register(cmd)
 	flags.StringArrayVar(&f.oldCatalogs, "old-catalog", nil,
 		"content of a CatalogSource or ClusterCatalog for OLD, `[[NAMESPACE/]NAME=]DIR`; may be repeated")
 	flags.StringVar(&f.crdRules, "crd-rules", "", "`FILE` with the severities of the rules about CRDs")
@@ -158,7 +161,8 @@ func (f *clusterFlags) register(flags *pflag.FlagSet) {
 type side struct {
 	ref, name    string
 	old          bool
-	empty        bool   // there is nothing yet
+	empty        bool // there is nothing yet
+	tree         *tree.Tree
 	root         string // of the files of a Git revision; empty for others
 	pkg, version string // what to choose from a catalog, if it is not what the flags say
 	profile      generate.Profile
@@ -191,8 +195,8 @@ func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
 		return err
 	}
-	if len(report.Unread) > 0 {
-		return unreadError(report.Unread)
+	if one, ok := report.(*compare.Report); ok && len(one.Unread) > 0 {
+		return unreadError(one.Unread)
 	}
 	for _, t := range f.failOn {
 		if report.Meets(compare.Trigger(t)) {
@@ -205,22 +209,76 @@ func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 	return nil
 }
 
-// compare reads both sides.
-func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*compare.Report, error) {
+// compare reads both sides, and compares them cluster by cluster.
+func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (comparison, error) {
+	on, options, err := f.prepare(cmd, sides)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.readTrees(cmd, &sides); err != nil {
+		return nil, err
+	}
+	for _, s := range sides {
+		if s.tree != nil {
+			for _, e := range s.tree.Unknown() {
+				options.Unbuilt = append(options.Unbuilt, e.Error())
+			}
+		}
+	}
+	if pairs := clusterPairs(sides); len(pairs) > 1 {
+		return f.compareClusters(cmd, sides, pairs, on, options)
+	}
+	return f.compareSides(cmd, sides, on, options)
+}
+
+// prepare reads what the flags say of the cluster.
+func (f *diffFlags) prepare(cmd *cobra.Command, sides [2]side) (on review.TreeOptions, options compare.Options,
+	err error) {
 	if !slices.ContainsFunc(sides[:], side.isSource) {
 		if err := f.render.refuseRenderFlags(cmd, "neither OLD nor NEW is one", "namespace"); err != nil {
-			return nil, err
+			return on, options, err
 		}
 	}
 	if f.oldVersion != "" && !sides[0].isSource() {
-		return nil, &usageError{"--old-version is for a SOURCE, and OLD is not one", "leave it out"}
+		return on, options, &usageError{"--old-version is for a SOURCE, and OLD is not one", "leave it out"}
 	}
-	options := compare.Options{PathKnown: f.inCatalog}
-	if err := f.cluster.read(cmd, &options); err != nil {
-		return nil, err
+	options = compare.Options{PathKnown: f.inCatalog}
+	if err := f.cluster.read(cmd, &f.roots, &options); err != nil {
+		return on, options, err
 	}
-	on := review.TreeOptions{Cluster: slices.Concat(options.Cluster, options.CRDs.Objects),
+	on = review.TreeOptions{Cluster: slices.Concat(options.Cluster, options.CRDs.Objects),
 		Checker: options.CRDs.Checker}
+	target, err := f.target.checked(cmd.Flags())
+	if err != nil {
+		return on, options, err
+	}
+	form := fit.Form("")
+	if profile, given := f.render.options.Text(generate.OptionProfile); given {
+		form = fit.Form(generate.Profile(profile).Installer())
+	}
+	options.Unfit = review.Unfit(target, form)
+	if f.crdRules != "" {
+		data, err := whole.ReadFile(f.crdRules, budget.File)
+		if err != nil {
+			return on, options, err
+		}
+		if options.CRDs.Rules, err = crds.ParseRules(filepath.ToSlash(f.crdRules), data); err != nil {
+			return on, options, err
+		}
+	}
+	return on, options, nil
+}
+
+// comparison is a report on the differences of two sides, or several of their clusters.
+type comparison interface {
+	Print(w io.Writer, format findings.Format) error
+	Empty() bool
+	Meets(t compare.Trigger) bool
+}
+
+// compareSides compares what is in one cluster.
+func (f *diffFlags) compareSides(cmd *cobra.Command, sides [2]side, on review.TreeOptions, o compare.Options) (
+	*compare.Report, error) {
 	old, err := f.read(cmd, sides[0], on)
 	if err != nil {
 		return nil, err
@@ -233,35 +291,17 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (*compare.Report,
 	if sides[0].empty {
 		now.Note = sides[0].name + " is not there yet: everything is new"
 	}
-	target, err := f.target.checked(cmd.Flags())
-	if err != nil {
-		return nil, err
-	}
-	form := fit.Form("")
-	if profile, given := f.render.options.Text(generate.OptionProfile); given {
-		form = fit.Form(generate.Profile(profile).Installer())
-	}
-	options.Unfit = review.Unfit(target, form)
-	if f.crdRules != "" {
-		data, err := whole.ReadFile(f.crdRules, budget.File)
-		if err != nil {
-			return nil, err
-		}
-		if options.CRDs.Rules, err = crds.ParseRules(filepath.ToSlash(f.crdRules), data); err != nil {
-			return nil, err
-		}
-	}
-	return review.Compare(cmd.Context(), old, now, [2]string{sides[0].name, sides[1].name}, options)
+	return review.Compare(cmd.Context(), old, now, [2]string{sides[0].name, sides[1].name}, o)
 }
 
 // read reads what is in the cluster.
-func (f *clusterFlags) read(cmd *cobra.Command, o *compare.Options) error {
+func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Options) error {
 	if len(f.crs) > 0 {
 		checker, err := crds.FindHelper()
 		if err != nil {
 			return err
 		}
-		t, err := tree.Read(cmd.Context(), f.crs, tree.Options{Stdin: cmd.InOrStdin()})
+		t, err := roots.read(cmd, f.crs, tree.Options{})
 		if err != nil {
 			return err
 		}
@@ -275,7 +315,7 @@ func (f *clusterFlags) read(cmd *cobra.Command, o *compare.Options) error {
 		o.CRDs.Checker, o.CRDs.Objects, o.Unread = checker, t.Objects, t.Unread()
 	}
 	if len(f.trees) > 0 {
-		others, err := otherTree(cmd, f.trees)
+		others, err := otherTree(cmd, roots, f.trees)
 		if err != nil {
 			return err
 		}
@@ -302,12 +342,12 @@ func (f *diffFlags) read(cmd *cobra.Command, s side, on review.TreeOptions) (*re
 		return review.FromObjects(nil, permissions.Operator{}, "")
 	case source.IsRenderConfig(s.ref):
 		r, err = f.render.reviewConfig(cmd, s.ref)
-	case review.IsTree(s.ref):
+	case s.tree != nil:
 		catalogs := f.catalogs
 		if s.old && len(f.oldCatalogs) > 0 {
 			catalogs.values = f.oldCatalogs
 		}
-		r, err = f.render.reviewTree(cmd, []string{s.ref}, &catalogs, on)
+		return f.render.reviewTree(cmd, s.tree, []string{s.ref}, &catalogs, on)
 	case !s.old && len(on.Over.Operators) == 1:
 		r, err = f.upgraded(cmd, s, on.Over)
 	default:

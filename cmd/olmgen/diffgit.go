@@ -1,15 +1,21 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/gittree"
+	"github.com/olmgen/olmgen/internal/manifest/kustomization"
+	"github.com/olmgen/olmgen/internal/manifest/whole"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -51,6 +57,11 @@ func (f *diffFlags) checkout(given []string) (sides [2]side, remove func(), err 
 		}
 		root := filepath.Join(dir, fmt.Sprint(i))
 		at, err := repo.Checkout(rev, root, looksDeclared(name))
+		if err == nil && buildsOnOthers(at) {
+			if err = os.RemoveAll(root); err == nil {
+				at, err = repo.Checkout(rev, root, true)
+			}
+		}
 		if err != nil {
 			remove()
 			return sides, nil, err
@@ -71,6 +82,20 @@ func (f *diffFlags) isNew(repo *gittree.Repository, name, oldRev, newRev string)
 	}
 	_, err = os.Stat(name)
 	return err == nil, nil
+}
+
+// buildsOnOthers reports whether a kustomization below a directory may name what is above it.
+func buildsOnOthers(dir string) bool {
+	found := errors.New("found")
+	return filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() || !slices.Contains(kustomization.Names(), entry.Name()) {
+			return nil
+		}
+		if data, err := whole.ReadFile(name, budget.File); err == nil && bytes.Contains(data, []byte("..")) {
+			return found
+		}
+		return nil
+	}) != nil
 }
 
 // looksDeclared reports whether a path may be a RenderConfig, which names other files.

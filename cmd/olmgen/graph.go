@@ -24,6 +24,7 @@ import (
 func newGraph() *cobra.Command {
 	var f renderFlags
 	var catalogs treeCatalogs
+	var roots treeFlags
 	format, from := findings.Mermaid, ""
 	cmd := &cobra.Command{
 		Use:   "graph SOURCE | TREE [NAME] | -f FILE [NAME]",
@@ -71,12 +72,15 @@ version. DOT is for update graphs.
 	flags.StringVar(&from, "from", "", "in an update graph: show the path from a `VERSION`, or the name of its CSV")
 	catalogs.register(flags)
 	f.register(cmd, func(o config.Option) bool { return o.Access })
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.draw(cmd, args, &catalogs, from, format) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return f.draw(cmd, args, &catalogs, &roots, from, format)
+	}
+	roots.register(cmd)
 	return cmd
 }
 
 // draw draws the blast radius of an operator, or an update graph.
-func (f *renderFlags) draw(cmd *cobra.Command, args []string, catalogs *treeCatalogs, from string,
+func (f *renderFlags) draw(cmd *cobra.Command, args []string, catalogs *treeCatalogs, roots *treeFlags, from string,
 	format findings.Format) error {
 	if path, ok := f.updateGraph(args); ok {
 		return f.drawUpdates(cmd, path, from, format)
@@ -87,7 +91,7 @@ func (f *renderFlags) draw(cmd *cobra.Command, args []string, catalogs *treeCata
 	case format == findings.DOT:
 		return &usageError{"--format dot is for the update graph of a catalog", "choose mermaid, svg or html"}
 	}
-	operator, err := f.operator(cmd, args, catalogs)
+	operator, err := f.operator(cmd, args, catalogs, roots)
 	if err != nil {
 		return err
 	}
@@ -150,12 +154,13 @@ func (f *renderFlags) drawUpdates(cmd *cobra.Command, path, from string, format 
 }
 
 // operator renders the operator of a source, or one of those that -f declares.
-func (f *renderFlags) operator(cmd *cobra.Command, given []string, catalogs *treeCatalogs) (*generate.Result, error) {
+func (f *renderFlags) operator(cmd *cobra.Command, given []string, catalogs *treeCatalogs, roots *treeFlags) (
+	*generate.Result, error) {
 	switch {
 	case len(f.files) > 0:
 		return f.declaredOperator(cmd, given)
 	case isTree(given[0]):
-		return f.installedOperator(cmd, given, catalogs)
+		return f.installedOperator(cmd, given, catalogs, roots)
 	}
 	// An operator that serves must have certificates. They are not in the picture.
 	c, err := f.config(given[0], map[manifest.Option]any{generate.OptionCerts: string(generate.CertsManager)})
@@ -173,12 +178,12 @@ func (f *renderFlags) operator(cmd *cobra.Command, given []string, catalogs *tre
 func isTree(ref string) bool { return review.IsTree(ref) && !source.IsRenderConfig(ref) }
 
 // installedOperator returns the operator that OLM installs for a tree, or the one that is called for.
-func (f *renderFlags) installedOperator(cmd *cobra.Command, given []string, catalogs *treeCatalogs) (*generate.Result,
-	error) {
+func (f *renderFlags) installedOperator(cmd *cobra.Command, given []string, catalogs *treeCatalogs,
+	roots *treeFlags) (*generate.Result, error) {
 	if err := f.refuseRenderFlags(cmd, given[0]+" is a TREE"); err != nil {
 		return nil, err
 	}
-	t, err := tree.Read(cmd.Context(), given[:1], tree.Options{Stdin: cmd.InOrStdin()})
+	t, err := roots.read(cmd, given[:1], tree.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,7 @@ type imagesFlags struct {
 	mirrorMap string
 	unpinned  bool
 	catalogs  treeCatalogs
+	roots     treeFlags
 	source    sourceFlags
 }
 
@@ -87,6 +88,7 @@ func (f *imagesFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.unpinned, "unpinned", false,
 		"list only images that are not pinned by digest; exit code 3 if there are any")
 	f.catalogs.register(flags)
+	f.roots.register(cmd)
 	f.source.register(cmd)
 }
 
@@ -209,7 +211,7 @@ func (f *imagesFlags) sayUnmirrored(cmd *cobra.Command, list []images.Image) err
 // listTree lists the images of manifests, and of what OLM installs for them. It fills in neither a list nor an error
 // for files without objects.
 func (f *imagesFlags) listTree(cmd *cobra.Command, s namedSource, out *listed) {
-	t, err := tree.Read(cmd.Context(), []string{s.ref}, tree.Options{Stdin: cmd.InOrStdin()})
+	t, err := f.roots.read(cmd, []string{s.ref}, tree.Options{})
 	if err != nil {
 		out.err = err
 		return

@@ -27,6 +27,7 @@ type installerFlags struct {
 	name      string
 	trees     []string // with ClusterExtensions
 	catalogs  treeCatalogs
+	roots     treeFlags
 	options   installer.Options
 }
 
@@ -102,6 +103,7 @@ func (f *installerFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.trees, "tree", nil,
 		"`PATH` with ClusterExtensions, in place of a SOURCE and --installer; may be repeated")
 	f.catalogs.register(flags)
+	f.roots.register(cmd)
 	flags.StringVar(&f.name, "name", "",
 		"`NAME` of the Roles and bindings (default: the package name with -installer; with -f and --from the "+
 			"account's)")
@@ -245,7 +247,7 @@ func (f *installerFlags) read(cmd *cobra.Command, s *installer.Subject) (*applie
 		return nil, fmt.Errorf("--templates: %w", err)
 	}
 	// Permissions for a part of the objects are of no use.
-	t, err := tree.Read(cmd.Context(), []string{f.from}, tree.Options{Stdin: cmd.InOrStdin(), Strict: true})
+	t, err := f.roots.read(cmd, []string{f.from}, tree.Options{Strict: true})
 	if err == nil && len(t.Objects) == 0 {
 		err = fmt.Errorf("%s: no objects", f.from)
 	}

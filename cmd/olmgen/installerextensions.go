@@ -55,7 +55,7 @@ func (f *installerFlags) extensions(cmd *cobra.Command) error {
 // planned returns what OLM v1 installs for ClusterExtensions that name a ServiceAccount. An operator that is not known
 // is an error: permissions for a part are of no use.
 func (f *installerFlags) planned(cmd *cobra.Command) ([]review.Planned, error) {
-	t, err := tree.Read(cmd.Context(), f.trees, tree.Options{Stdin: cmd.InOrStdin(), Strict: true})
+	t, err := f.roots.read(cmd, f.trees, tree.Options{Strict: true})
 	if err != nil {
 		return nil, err
 	}

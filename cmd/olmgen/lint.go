@@ -26,6 +26,7 @@ type lintFlags struct {
 	policy    string
 	listRules bool
 	catalogs  treeCatalogs
+	roots     treeFlags
 	network   fbc.Options
 }
 
@@ -68,6 +69,7 @@ docs/lint.md describes the rules and the format of policy files.`,
 		"list the rules of the policy, or all built-in rules, as text or JSON",
 	)
 	f.catalogs.register(flags)
+	f.roots.register(cmd)
 	f.report.register(flags)
 	registerSources(flags, &f.network)
 	completeReport(cmd)
@@ -93,7 +95,7 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	stderr := cmd.ErrOrStderr()
-	t, err := tree.Read(cmd.Context(), paths, tree.Options{Stdin: cmd.InOrStdin(), Partial: true})
+	t, err := f.roots.read(cmd, paths, tree.Options{Partial: true, Plain: true})
 	if err != nil {
 		return err
 	}

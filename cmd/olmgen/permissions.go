@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/source"
@@ -20,6 +21,7 @@ import (
 type permissionsFlags struct {
 	render   renderFlags
 	catalogs treeCatalogs
+	roots    treeFlags
 	format   findings.Format
 	report   reportFlags // without its format
 }
@@ -76,6 +78,7 @@ The exit code is 3 if there are findings at or above --fail-on. It is 1 if
 	failOnFlag(cmd, &f.report.failOn)
 	f.report.registerBaseline(flags)
 	f.catalogs.register(flags)
+	f.roots.register(cmd)
 	f.render.register(cmd, reviewed)
 	cmd.RunE = f.run
 	return cmd
@@ -155,7 +158,11 @@ func (f *permissionsFlags) tree(cmd *cobra.Command, refs []string) (*review.Subj
 	if err := f.render.refuseRenderFlags(cmd, what, "namespace"); err != nil {
 		return nil, err
 	}
-	r, err := f.render.reviewTree(cmd, refs, &f.catalogs, review.TreeOptions{})
+	t, err := f.roots.read(cmd, refs, tree.Options{})
+	if err != nil {
+		return nil, err
+	}
+	r, err := f.render.reviewTree(cmd, t, refs, &f.catalogs, review.TreeOptions{})
 	if err != nil {
 		return nil, err
 	}

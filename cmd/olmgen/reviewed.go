@@ -89,12 +89,9 @@ func (f *renderFlags) deprecations(cmd *cobra.Command, ref string, opened *confi
 }
 
 // reviewTree reads manifests, and what OLM installs for them from catalogs. o says on what they are played.
-func (f *renderFlags) reviewTree(cmd *cobra.Command, refs []string, catalogs *treeCatalogs, o review.TreeOptions) (
-	*review.Subject, error) {
-	t, err := tree.Read(cmd.Context(), refs, tree.Options{Stdin: cmd.InOrStdin()})
-	if err != nil {
-		return nil, err
-	}
+func (f *renderFlags) reviewTree(cmd *cobra.Command, t *tree.Tree, refs []string, catalogs *treeCatalogs,
+	o review.TreeOptions) (*review.Subject, error) {
+	var err error
 	saySkipped(cmd.ErrOrStderr(), t)
 	network := withInput(cmd, f.source)
 	o.Name, o.Source = strings.Join(refs, ", "), network.Source
@@ -106,8 +103,8 @@ func (f *renderFlags) reviewTree(cmd *cobra.Command, refs []string, catalogs *tr
 }
 
 // otherTree reads manifests of what else is in the cluster.
-func otherTree(cmd *cobra.Command, refs []string) (*review.Subject, error) {
-	t, err := tree.Read(cmd.Context(), refs, tree.Options{Stdin: cmd.InOrStdin()})
+func otherTree(cmd *cobra.Command, roots *treeFlags, refs []string) (*review.Subject, error) {
+	t, err := roots.read(cmd, refs, tree.Options{})
 	if err != nil {
 		return nil, err
 	}

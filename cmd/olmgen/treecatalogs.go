@@ -26,6 +26,26 @@ type treeCatalogs struct {
 	values     []string
 	global     string
 	approveAll bool
+
+	images map[string]*served // by reference; nil for one that cannot be read
+}
+
+// image reads the image of a catalog once for all clusters. It warns of one that cannot be read, and returns nil.
+func (f *treeCatalogs) image(cmd *cobra.Command, what, ref string, network fbc.Options) *served {
+	if s, ok := f.images[ref]; ok {
+		return s
+	}
+	if f.images == nil {
+		f.images = map[string]*served{}
+	}
+	f.images[ref] = nil
+	read, err := readServed(cmd, source.KindOCI+"://"+ref, network)
+	if err != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s: %v\n", what, err)
+		return nil
+	}
+	f.images[ref] = &read
+	return &read
 }
 
 func (f *treeCatalogs) register(flags *pflag.FlagSet) {
@@ -49,6 +69,15 @@ func (f *treeCatalogs) register(flags *pflag.FlagSet) {
 
 // open reads the catalogs of the flags, and the images of the other CatalogSources and ClusterCatalogs of a tree.
 func (f *treeCatalogs) open(cmd *cobra.Command, t *tree.Tree, network fbc.Options) (predict.Catalogs, error) {
+	c, err := f.given(cmd, network)
+	if err != nil {
+		return c, err
+	}
+	return f.withImages(cmd, t, c, network), nil
+}
+
+// given reads the catalogs of the flags.
+func (f *treeCatalogs) given(cmd *cobra.Command, network fbc.Options) (predict.Catalogs, error) {
 	c := predict.Catalogs{Global: f.global, ApproveAll: f.approveAll}
 	var named []catalogFlag
 	var others []*fbc.Catalog
@@ -74,17 +103,22 @@ func (f *treeCatalogs) open(cmd *cobra.Command, t *tree.Tree, network fbc.Option
 	}
 	if len(others) > 0 {
 		c.Others = fbc.Join(others...)
+		c.Prepared = resolve.Prepare(c.Others)
 	}
 	var err error
-	if c.Sources, err = openCatalogs(cmd, network, named, c.Global); err != nil {
-		return c, err
-	}
+	c.Sources, err = openCatalogs(cmd, network, named, c.Global)
+	return c, err
+}
+
+// withImages adds the catalogs whose images the objects of a tree name.
+func (f *treeCatalogs) withImages(cmd *cobra.Command, t *tree.Tree, c predict.Catalogs,
+	network fbc.Options) predict.Catalogs {
 	if c.Others == nil && !network.Source.Offline {
 		c.Partial = len(c.Sources) == 0
-		c.Sources = append(c.Sources, imageCatalogs(cmd, t, c.Sources, network)...)
-		c.ClusterCatalogs = append(c.ClusterCatalogs, imageClusterCatalogs(cmd, t, c.ClusterCatalogs, network)...)
+		c.Sources = slices.Concat(c.Sources, f.imageCatalogs(cmd, t, c.Sources, network))
+		c.ClusterCatalogs = slices.Concat(c.ClusterCatalogs, f.imageClusterCatalogs(cmd, t, c.ClusterCatalogs, network))
 	}
-	return c, nil
+	return c
 }
 
 // sayIdle names the OperatorPolicies that install nothing.
@@ -129,7 +163,7 @@ func (f *treeCatalogs) parse(value string) (catalogFlag, error) {
 
 // imageCatalogs reads the images of the CatalogSources of a tree that a Subscription of it names and that are not
 // known. One that cannot be read stays unknown.
-func imageCatalogs(cmd *cobra.Command, t *tree.Tree, known []resolve.Source, network fbc.Options) []resolve.Source {
+func (f *treeCatalogs) imageCatalogs(cmd *cobra.Command, t *tree.Tree, known []resolve.Source, network fbc.Options) []resolve.Source {
 	objects, unknown := olm.WithPolicies(t.Objects, nil)
 	tree := resolve.Of(cluster.Read(objects, ""))
 	// an OperatorPolicy that names no catalog may mean any
@@ -144,32 +178,26 @@ func imageCatalogs(cmd *cobra.Command, t *tree.Tree, known []resolve.Source, net
 		if s.Image == "" || slices.ContainsFunc(known, s.Same) || !named {
 			continue
 		}
-		read, err := readServed(cmd, source.KindOCI+"://"+s.Image, network)
-		if err != nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: CatalogSource %s/%s: %v\n", s.Namespace, s.Name, err)
-			continue
+		if read := f.image(cmd, "CatalogSource "+s.Namespace+"/"+s.Name, s.Image, network); read != nil {
+			s.Catalog, s.Unavailable = read.Catalog, read.refused
+			out = append(out, s)
 		}
-		s.Catalog, s.Unavailable = read.Catalog, read.refused
-		out = append(out, s)
 	}
 	return out
 }
 
 // imageClusterCatalogs reads the images of the ClusterCatalogs of a tree that a ClusterExtension of it uses and that
 // are not known. One that cannot be read stays unknown.
-func imageClusterCatalogs(cmd *cobra.Command, t *tree.Tree, known []extension.Source,
+func (f *treeCatalogs) imageClusterCatalogs(cmd *cobra.Command, t *tree.Tree, known []extension.Source,
 	network fbc.Options) (out []extension.Source) {
 	images := predict.CatalogImages(t.Objects)
 	for _, name := range slices.Sorted(maps.Keys(images)) {
 		if slices.ContainsFunc(known, func(s extension.Source) bool { return s.Name == name }) {
 			continue
 		}
-		read, err := readServed(cmd, source.KindOCI+"://"+images[name], network)
-		if err != nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: ClusterCatalog %s: %v\n", name, err)
-			continue
+		if read := f.image(cmd, "ClusterCatalog "+name, images[name], network); read != nil {
+			out = append(out, extension.Source{Name: name, Catalog: read.Catalog})
 		}
-		out = append(out, extension.Source{Name: name, Catalog: read.Catalog})
 	}
 	return out
 }

@@ -32,6 +32,7 @@ type updateFlags struct {
 	render   renderFlags
 	file     string
 	catalogs []string
+	roots    treeFlags
 	channels []string
 	pin      string
 
@@ -98,6 +99,7 @@ exit code is 0 if there is nothing to do.`,
 		"`DIR` of olmgen catalog pin: startingCSV of its Subscriptions is what Git approves")
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "`NAMESPACE` of objects below a PATH that name none")
 	f.cluster.register(flags)
+	f.roots.register(cmd)
 	flags.BoolVar(&f.toHead, "to-head", false, "take all steps to the head of the channel, not one")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing, print the patch")
 	formatFlag(cmd, &f.format, updating.Formats)
@@ -107,7 +109,7 @@ exit code is 0 if there is nothing to do.`,
 
 func (f *updateFlags) run(cmd *cobra.Command, paths []string) error {
 	var inCluster compare.Options
-	if err := f.cluster.read(cmd, &inCluster); err != nil {
+	if err := f.cluster.read(cmd, &f.roots, &inCluster); err != nil {
 		return err
 	}
 	var plan *updating.Plan
@@ -199,7 +201,7 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 			return nil, nil, err
 		}
 	}
-	t, err := tree.Read(cmd.Context(), paths, tree.Options{})
+	t, err := f.roots.read(cmd, paths, tree.Options{})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -22,6 +22,7 @@ const detailsKey = "olmgen.dev/details"
 
 // The topics of flags that are not options of a RenderConfig, beside config.Topics.
 const (
+	topicTrees    config.Topic = "trees"
 	topicFindings config.Topic = "findings"
 	topicGlobal   config.Topic = "global"
 )
@@ -36,10 +37,10 @@ type flagGroup struct {
 func flagGroups() []flagGroup {
 	titles := map[config.Topic]string{"": "Flags", config.TopicSource: "Source", config.TopicPlacement: "Placement",
 		config.TopicObjects: "Objects", config.TopicCerts: "Certificates", config.TopicDescoped: "Profile descoped",
-		config.TopicHandover: "Handing over to OLM", config.TopicOutput: "Output", topicFindings: "Findings",
+		config.TopicHandover: "Handing over to OLM", config.TopicOutput: "Output", topicTrees: "Tree", topicFindings: "Findings",
 		topicGlobal: "Global"}
 	var groups []flagGroup
-	for _, t := range slices.Concat([]config.Topic{""}, config.Topics, []config.Topic{topicFindings, topicGlobal}) {
+	for _, t := range slices.Concat([]config.Topic{""}, config.Topics, []config.Topic{topicTrees, topicFindings, topicGlobal}) {
 		groups = append(groups, flagGroup{t, titles[t]})
 	}
 	return groups

@@ -18,7 +18,7 @@ func locate(list []found, before, after map[string]*crs.CRD) {
 			crd = before[f.CRD]
 		}
 		if crd != nil && f.Object == "" {
-			f.File, f.Line = crd.File, crd.LineOf(f.field(crd.Object))
+			f.File, f.Line = crd.PlaceOf(f.field(crd.Object))
 		}
 	}
 }

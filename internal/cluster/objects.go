@@ -75,6 +75,17 @@ func readSubscription(p Ordered) (*Subscription, *manifest.Error) {
 	)
 }
 
+// Asked returns the place that says what the Subscription asks for: the patch that sets a field of its spec, if there
+// is one, or else the object.
+func (s *Subscription) Asked() (file string, line int) {
+	for _, field := range []string{"channel", "name", "source", "sourceNamespace", "startingCSV"} {
+		if file, line = s.PlaceOf("spec." + field); file != s.File {
+			return file, line
+		}
+	}
+	return s.File, s.Line
+}
+
 // CSV is a ClusterServiceVersion, without what its InstallPlan and its pods need.
 type CSV struct {
 	Ordered

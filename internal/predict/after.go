@@ -14,6 +14,7 @@ import (
 
 // SubscriptionState is the status of a Subscription after OLM has processed it.
 type SubscriptionState struct {
+	Cluster      string `json:"cluster,omitempty"`
 	Namespace    string `json:"namespace"`
 	Name         string `json:"name"`
 	State        string `json:"state,omitempty"`

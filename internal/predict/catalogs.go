@@ -22,7 +22,8 @@ type Catalogs struct {
 	Sources []resolve.Source // the content of CatalogSources
 	// Others is the content of each CatalogSource that is not in Sources. If it is nil and there are Sources, a
 	// CatalogSource that is neither in Sources nor in the tree does not exist.
-	Others *catalog.Catalog
+	Others   *catalog.Catalog
+	Prepared *resolve.Prepared // what resolve.Prepare makes of Others; nil if nobody has
 	// ClusterCatalogs are the content of ClusterCatalogs of OLM v1. Others is that of those that are not in it.
 	ClusterCatalogs []extension.Source
 
@@ -107,7 +108,9 @@ func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resol
 			c.notChecked(s, why)
 		}
 	}
-	r.others = resolve.Prepare(catalogs.Others)
+	if r.others = catalogs.Prepared; r.others == nil {
+		r.others = resolve.Prepare(catalogs.Others)
+	}
 	r.refused = catalogs.Others != nil && catalogs.Others.Refusal() != nil
 	return r
 }
@@ -154,6 +157,9 @@ type Update struct {
 	Install
 	Replaces string // the name of the ClusterServiceVersion
 }
+
+// InstallsNothing begins why an operator is unknown that OLM does not install.
+const InstallsNothing = "OLM installs nothing: "
 
 // Unknown is an object that hands an operator over to OLM, and why nobody can say which one OLM installs.
 type Unknown struct {
@@ -222,7 +228,7 @@ func (r *resolution) forget(state *resolve.State) {
 func (r *resolution) installsNothing(namespace, why string) {
 	for _, s := range r.subs[namespace] {
 		if ofSubscription(s, r.csvs[namespace]) == nil {
-			r.prediction.unknown = append(r.prediction.unknown, Unknown{s.Object, "OLM installs nothing: " + why})
+			r.prediction.unknown = append(r.prediction.unknown, Unknown{s.Object, InstallsNothing + why})
 		}
 	}
 }

@@ -37,6 +37,8 @@ type Options struct {
 
 // Report describes the state that OLM reaches with a tree.
 type Report struct {
+	Scope Scope // of a tree; zero for one cluster
+
 	Groups   []Group            // by namespace and name
 	CSVs     []CSV              // by namespace and name, without copies
 	Findings []findings.Finding // by file and line
@@ -60,6 +62,7 @@ type Report struct {
 
 // Group is an OperatorGroup after OLM has processed it.
 type Group struct {
+	Cluster      string // the directory of a cluster of a tree; empty if the tree is one
 	Namespace    string
 	Name         string
 	File         string
@@ -81,6 +84,7 @@ type Condition struct {
 
 // CSV is a ClusterServiceVersion after OLM has processed it.
 type CSV struct {
+	Cluster      string // as in Group
 	Namespace    string
 	Name         string
 	File         string // the file of the Subscription that installs it, or of the CSV itself
@@ -184,18 +188,13 @@ func (r *Report) Refused(namespace string) (list []findings.Finding) {
 	return list
 }
 
-// clusterOf returns the cluster of a tree, and the tree's objects without its patches and with what its
-// OperatorPolicies make.
+// clusterOf returns the cluster of a tree, and the tree's objects with what its OperatorPolicies make.
 func clusterOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs) (
 	*prediction, []*manifest.Object) {
-	objects, patches := apart(t)
-	objects, unknown := WithPolicies(ctx, objects, namespace, catalogs)
+	objects, unknown := WithPolicies(ctx, t.Objects, namespace, catalogs)
 	c := read(objects, namespace)
 	c.openShift = catalogs.openShift(objects)
 	c.judgePolicies(unknown)
-	for _, p := range patches {
-		c.patch(p, namespace)
-	}
 	return c, objects
 }
 
@@ -304,16 +303,9 @@ func (o *simulation) copies(v *csv) []string {
 
 // note adds a finding about an object.
 func (c *prediction) note(rule string, level findings.Severity, o *manifest.Object, at, message, hint string) {
-	f := findings.Finding{
-		Rule:    rule,
-		Level:   level,
-		File:    o.File,
-		Line:    o.LineOf(at),
-		Object:  o.Identity(),
-		Message: message,
-		Hint:    hint,
-	}
-	c.findings = append(c.findings, f)
+	file, line := o.PlaceOf(at)
+	c.findings = append(c.findings, findings.Finding{Rule: rule, Level: level, File: file, Line: line,
+		Object: o.Identity(), Message: message, Hint: hint})
 }
 
 func (c *prediction) fault(e *manifest.Error, o *manifest.Object) {

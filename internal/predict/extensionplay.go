@@ -21,6 +21,7 @@ import (
 
 // PlayedExtension is a ClusterExtension after OLM v1 has processed it.
 type PlayedExtension struct {
+	Cluster string `json:"cluster,omitempty"`
 	Name    string `json:"name"`
 	File    string `json:"file"`
 	Line    int    `json:"line"`

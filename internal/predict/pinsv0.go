@@ -351,7 +351,7 @@ func rest(ctx context.Context, state *resolve.State, name string) (string, error
 	case subscriptionIn(state, name).InstalledCSV != "":
 		return "", nil
 	case result.Failure != nil:
-		return "OLM installs nothing: " + result.Failure.Text, nil
+		return InstallsNothing + result.Failure.Text, nil
 	}
 	return "OLM installs nothing", nil
 }

@@ -17,6 +17,7 @@ import (
 
 // InstallPlan is an InstallPlan after OLM has executed it.
 type InstallPlan struct {
+	Cluster   string   `json:"cluster,omitempty"`
 	Namespace string   `json:"namespace"`
 	CSVs      []string `json:"clusterServiceVersionNames"`
 	Phase     string   `json:"phase"`

@@ -145,7 +145,7 @@ func (r *resolution) notApproved(namespace string, result *resolve.Result) {
 				names = append(names, c.Name)
 			}
 			r.prediction.unknown = append(r.prediction.unknown, Unknown{s.Object,
-				"OLM installs nothing: no OperatorPolicy approves the InstallPlan of " + strings.Join(names, ", ")})
+				InstallsNothing + "no OperatorPolicy approves the InstallPlan of " + strings.Join(names, ", ")})
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,7 +29,7 @@ func (r *Report) Print(w io.Writer, format findings.Format) error {
 		if err := r.document().Print(b, format); err != nil {
 			return err
 		}
-		if (len(r.Groups)+len(r.CSVs)+len(r.Extensions) > 0 || r.Target.Known()) &&
+		if (len(r.Groups)+len(r.CSVs)+len(r.Extensions) > 0 || r.Target.Known() || r.Scope.Roots > 1) &&
 			(len(r.Findings) > 0 || format == findings.Markdown) {
 			fmt.Fprintln(b)
 		}
@@ -40,6 +42,13 @@ func (r *Report) Print(w io.Writer, format findings.Format) error {
 
 // document returns the groups and CSVs for people: in text some lines for each, otherwise two tables.
 func (r *Report) document() *findings.Document {
+	var said []findings.Section
+	if r.Scope.Roots > 1 {
+		said = []findings.Section{{Remarks: []findings.Remark{{Text: r.Scope.String()}}}}
+	}
+	if r.Scope.Clusters > 1 {
+		return &findings.Document{Kind: "Check", Sections: append(said, r.summary()...)}
+	}
 	lines := findings.Section{Formats: []findings.Format{findings.Text}}
 	columns := []findings.Column{{Title: "Field"}, {Title: "Value", Before: ": "}}
 	list := func(title string) *findings.Table {
@@ -90,11 +99,34 @@ func (r *Report) document() *findings.Document {
 			tables.Tables = append(tables.Tables, t)
 		}
 	}
-	d := &findings.Document{Kind: "Check", Sections: []findings.Section{lines, tables}}
+	d := &findings.Document{Kind: "Check", Sections: append(said, lines, tables)}
 	if r.Target.Known() {
 		d.Sections = append(d.Sections, r.upgrade())
 	}
 	return d
+}
+
+// summary counts the states of the CSVs of several clusters.
+func (r *Report) summary() []findings.Section {
+	t := findings.Table{Title: "ClusterServiceVersions", Head: true,
+		Columns: []findings.Column{{Title: "Phase", Align: true}, {Title: "Reason", Align: true}, {Title: "Count"}}}
+	counts := map[[2]string]int{}
+	for _, v := range r.CSVs {
+		counts[[2]string{cmp.Or(v.Phase, "none"), v.Reason}]++
+	}
+	for _, state := range slices.SortedFunc(maps.Keys(counts), func(a, b [2]string) int {
+		return cmp.Or(counts[b]-counts[a], cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
+	}) {
+		t.Rows = append(t.Rows, findings.Cells(state[0], state[1], strconv.Itoa(counts[state])))
+	}
+	list := []findings.Section{{Tables: []findings.Table{t}}}
+	if len(t.Rows) == 0 {
+		list = nil
+	}
+	if r.Target.Known() {
+		list = append(list, r.upgrade())
+	}
+	return list
 }
 
 // upgrade returns what holds back the upgrade of the cluster: a row for each operator.
@@ -192,6 +224,7 @@ func (v CSV) copies() string {
 
 // The JSON form uses the field names of the objects in a cluster.
 type jsonReport struct {
+	Scope  *Scope              `json:"scope,omitempty"`
 	Groups []jsonGroup         `json:"operatorGroups"`
 	CSVs   []jsonCSV           `json:"clusterServiceVersions"`
 	Plans  []*InstallPlan      `json:"installPlans,omitempty"`
@@ -232,6 +265,7 @@ type jsonCounts struct {
 }
 
 type jsonGroup struct {
+	Cluster     string            `json:"cluster,omitempty"`
 	Namespace   string            `json:"namespace"`
 	Name        string            `json:"name"`
 	File        string            `json:"file"`
@@ -255,6 +289,7 @@ type jsonAccount struct {
 }
 
 type jsonCSV struct {
+	Cluster      string            `json:"cluster,omitempty"`
 	Namespace    string            `json:"namespace"`
 	Name         string            `json:"name"`
 	File         string            `json:"file"`
@@ -270,6 +305,9 @@ type jsonCSV struct {
 func (r *Report) json() jsonReport {
 	out := jsonReport{Groups: []jsonGroup{}, CSVs: []jsonCSV{}, Plans: r.Plans, Subs: r.Subscriptions,
 		Summary: findings.Summarize(r.Findings), Extensions: r.Extensions}
+	if r.Scope.Roots > 1 {
+		out.Scope = &r.Scope
+	}
 	if r.Target.Known() {
 		out.Target = &jsonTarget{Releases: r.Target.String(), Operators: []jsonOperator{}}
 		for _, o := range r.Operators {
@@ -278,7 +316,7 @@ func (r *Report) json() jsonReport {
 		}
 	}
 	for _, g := range r.Groups {
-		j := jsonGroup{Namespace: g.Namespace, Name: g.Name, File: g.File, Line: g.Line, Unknown: g.Unknown}
+		j := jsonGroup{Cluster: g.Cluster, Namespace: g.Namespace, Name: g.Name, File: g.File, Line: g.Line, Unknown: g.Unknown}
 		j.Status = jsonStatus{Namespaces: append([]string{}, g.Namespaces...), Conditions: g.Conditions}
 		if g.ProvidedAPIs != nil {
 			j.Annotations = map[string]string{olm.AnnotationProvidedAPIs: *g.ProvidedAPIs}
@@ -299,6 +337,7 @@ func (r *Report) json() jsonReport {
 		out.CSVs = append(
 			out.CSVs,
 			jsonCSV{
+				v.Cluster,
 				v.Namespace,
 				v.Name,
 				v.File,

@@ -40,7 +40,6 @@ const (
 	ruleMissing         = "namespace-missing"
 	ruleNoNamespace     = "no-namespace"
 	ruleOwners          = "crd-owners"
-	rulePatch           = "patch"
 	rulePolicy          = "operator-policy"
 	rulePolicyIdle      = "operator-policy-idle"
 	ruleReplaced        = "csv-replaced"
@@ -262,8 +261,6 @@ func treeRules() []findings.Rule {
 				"Source: OLM's API, crds."},
 		{ID: ruleNoNamespace, Text: "an object without a namespace",
 			Help: "It is not checked, unless you set a namespace for such objects."},
-		{ID: rulePatch, Text: "a kustomize patch of an OLM object",
-			Help: "Patches are not checked. Check the output of kustomize build."},
 		{
 			ID:   ruleRestless,
 			Text: "OLM never reaches a stable state",

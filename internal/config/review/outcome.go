@@ -87,7 +87,7 @@ func (s *Subject) playOver(ctx context.Context, base *outcome, unknown []Unknown
 		})
 		s.Notes = append(s.Notes, h.ignored(over, base)...)
 	}
-	unknown = slices.DeleteFunc(unknown, func(u Unknown) bool { return strings.HasPrefix(u.Why, installsNothing) })
+	unknown = slices.DeleteFunc(unknown, func(u Unknown) bool { return strings.HasPrefix(u.Why, predict.InstallsNothing) })
 	plan, more := planOf(played, over, o)
 	if o.Over != nil {
 		plan = append(plan, h.carried(base.plan, over, played)...)
@@ -118,9 +118,6 @@ func (s *Subject) playOver(ctx context.Context, base *outcome, unknown []Unknown
 	}
 	return out, unknown, nil
 }
-
-// installsNothing begins why an operator is unknown that OLM does not install.
-const installsNothing = "OLM installs nothing: "
 
 // asks reports whether the tree has an object.
 func (h *outcome) asks(o *manifest.Object) bool {

@@ -191,7 +191,8 @@ func (q *question) add(rule string, level Level, field, message, hint string) {
 func (q *question) at(o *manifest.Object, rule string, level Level, field, message, hint string) {
 	f := Finding{Rule: rule, Level: level, Field: field, Message: message, Hint: hint}
 	if o != nil {
-		f.File, f.Line, f.Object = o.File, o.LineOf(field), o.Identity()
+		f.Object = o.Identity()
+		f.File, f.Line = o.PlaceOf(field)
 	}
 	if !slices.Contains(q.list, f) {
 		q.list = append(q.list, f)

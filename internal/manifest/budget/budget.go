@@ -25,19 +25,20 @@ type Input int
 
 // The inputs.
 const (
-	Object       Input = iota // one document; its bytes are counted without indentation, blank lines and comments
-	File                      // of a bundle; and a policy, a patch, a template, a mirror map
-	Bundle                    // all files of one bundle or legacy package, after decompression
-	Image                     // all layers of an image, unpacked, with what is not kept of them
-	CatalogDoc                // one document of a catalog, and one object in it
-	Catalog                   // all documents of a catalog together
-	TreeFile                  // of manifests: kubectl prints a whole cluster as one document
-	Tree                      // all files of manifests of a run
-	DumpObject                // of a dump of a cluster, as kubectl indents it
-	Dump                      // what is kept of a dump: the kinds that OLM reads or makes
-	Revision                  // what a Git repository has at a revision, below the path that is read
-	Function                  // the input of a KRM function
-	RenderConfig              // one file
+	Object        Input = iota // one document; its bytes are counted without indentation, blank lines and comments
+	File                       // of a bundle; and a policy, a patch, a template, a mirror map
+	Bundle                     // all files of one bundle or legacy package, after decompression
+	Image                      // all layers of an image, unpacked, with what is not kept of them
+	CatalogDoc                 // one document of a catalog, and one object in it
+	Catalog                    // all documents of a catalog together
+	TreeFile                   // of manifests: kubectl prints a whole cluster as one document
+	Tree                       // all files of manifests of a run
+	DumpObject                 // of a dump of a cluster, as kubectl indents it
+	Dump                       // what is kept of a dump: the kinds that OLM reads or makes
+	Kustomization              // the objects that one builds with all its bases
+	Revision                   // what a Git repository has at a revision, below the path that is read
+	Function                   // the input of a KRM function
+	RenderConfig               // one file
 )
 
 // String returns the name of the input in messages and in the table.
@@ -52,19 +53,20 @@ var table = [...]struct {
 	name string
 	Budget
 }{
-	Object:       {"object", Budget{Bytes: mostOfObject, Values: 300_000}},
-	File:         {"file", Budget{Bytes: 16 << 20, Values: 300_000, Objects: 10_000}},
-	Bundle:       {"bundle", Budget{Bytes: 64 << 20, Values: 1_000_000, Objects: 2_000, Files: 20_000}},
-	Image:        {"image", Budget{Bytes: 4 << 30, Files: 320_000}},
-	CatalogDoc:   {"catalog document", Budget{Bytes: 32 << 20, Values: 300_000, Objects: 2_000}},
-	Catalog:      {"catalog", Budget{Bytes: 4 << 30, Files: 20_000}},
-	TreeFile:     {"file of manifests", Budget{Bytes: 256 << 20, Values: 5_000_000, Objects: 100_000}},
-	Tree:         {"tree of manifests", Budget{Bytes: 1 << 30, Values: 10_000_000}},
-	DumpObject:   {"object of a dump", Budget{Bytes: 32 << 20, Values: 300_000, Objects: 10}},
-	Dump:         {"dump", Budget{Bytes: 512 << 20, Objects: 1_000_000}},
-	Revision:     {"Git revision", Budget{Bytes: 1 << 30, Files: 1 << 20}},
-	Function:     {"input of a function", Budget{Bytes: 64 << 20, Values: 2_000_000}},
-	RenderConfig: {"RenderConfig", Budget{Bytes: 4 << 20, Values: 200_000}},
+	Object:        {"object", Budget{Bytes: mostOfObject, Values: 300_000}},
+	File:          {"file", Budget{Bytes: 16 << 20, Values: 300_000, Objects: 10_000}},
+	Bundle:        {"bundle", Budget{Bytes: 64 << 20, Values: 1_000_000, Objects: 2_000, Files: 20_000}},
+	Image:         {"image", Budget{Bytes: 4 << 30, Files: 320_000}},
+	CatalogDoc:    {"catalog document", Budget{Bytes: 32 << 20, Values: 300_000, Objects: 2_000}},
+	Catalog:       {"catalog", Budget{Bytes: 4 << 30, Files: 20_000}},
+	TreeFile:      {"file of manifests", Budget{Bytes: 256 << 20, Values: 5_000_000, Objects: 100_000}},
+	Tree:          {"tree of manifests", Budget{Bytes: 1 << 30, Values: 10_000_000}},
+	DumpObject:    {"object of a dump", Budget{Bytes: 32 << 20, Values: 300_000, Objects: 10}},
+	Dump:          {"dump", Budget{Bytes: 512 << 20, Objects: 1_000_000}},
+	Kustomization: {"kustomization", Budget{Objects: 4_000}},
+	Revision:      {"Git revision", Budget{Bytes: 1 << 30, Files: 1 << 20}},
+	Function:      {"input of a function", Budget{Bytes: 64 << 20, Values: 2_000_000}},
+	RenderConfig:  {"RenderConfig", Budget{Bytes: 4 << 20, Values: 200_000}},
 }
 
 // factor multiplies the budgets; zero is one.

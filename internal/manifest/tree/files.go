@@ -27,7 +27,7 @@ func (l FileList) String() string {
 // Files lists the files below paths as Read finds them, for a caller who reads them itself. What Read skips is not in
 // the list. The errors are those of paths that are not readable.
 func Files(paths []string) (FileList, error) {
-	found, failed := find(paths, false)
+	found, failed := find(paths, Options{})
 	if len(failed) > 0 {
 		return nil, failed[0]
 	}

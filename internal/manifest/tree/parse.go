@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"path"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/olmgen/olmgen/internal/manifest/kustomization"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -35,8 +37,7 @@ func (f file) parse(data []byte, limits manifest.Limits) result {
 			r.addStray(d.Line + d.Root.Line - 1)
 			continue // a list of values
 		}
-		if o := f.kustomization(d); o != nil {
-			r.config = append(r.config, o)
+		if f.kustomization(d) {
 			continue
 		}
 		objects, err := d.Objects()
@@ -78,17 +79,13 @@ func (r *result) addStray(line int) {
 	}
 }
 
-// kustomization returns the document of a kustomization.yaml, which may omit its kind, or nil if it is something
-// else.
-func (f file) kustomization(d *manifest.Document) *manifest.Object {
-	if base := path.Base(f.name); base != "kustomization.yaml" && base != "kustomization.yml" {
-		return nil
+// kustomization reports whether a document is that of a kustomization.yaml, which may omit its kind.
+func (f file) kustomization(d *manifest.Document) bool {
+	if !slices.Contains(kustomization.Names(), path.Base(f.name)) {
+		return false
 	}
 	o, err := d.Object()
-	if err != nil || o.Kind != "" && o.Group() != kustomizeGroup {
-		return nil
-	}
-	return o
+	return err == nil && (o.Kind == "" || o.Group() == kustomizeGroup)
 }
 
 const kustomizeGroup = "kustomize.config.k8s.io"

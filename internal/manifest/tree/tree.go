@@ -1,5 +1,5 @@
-// Package tree reads the Kubernetes objects of files and directories: a GitOps repository, the output of olmgen, the
-// output of kubectl get.
+// Package tree reads the Kubernetes objects of files and directories as they are applied: a GitOps repository, whose
+// kustomizations it builds, the output of olmgen, the output of kubectl get.
 package tree
 
 import (
@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -40,6 +41,20 @@ type Options struct {
 	Strict bool
 	// Partial reads the rest if a path or a file is not readable. The errors are in Tree.Failed.
 	Partial bool
+	// Plain takes every directory of manifests for one that is applied, but those below a name with a dot.
+	Plain bool
+	// All takes every directory of manifests for one that is applied.
+	All bool
+	// Exclude are patterns of files and directories to leave out, as in a file .gitignore.
+	Exclude []string
+	// Clusters are directories: the roots below one are in one cluster.
+	Clusters []string
+	// Named returns the name of a file in messages, by its path relative to the only path of Read. If it is nil, the
+	// name is the path.
+	Named func(rel string) string
+	// Top is the directory that kustomizations may name files in, an absolute path; if empty, the Git repository of the
+	// first path.
+	Top string
 }
 
 // Tree holds the objects of files.
@@ -54,9 +69,10 @@ type Tree struct {
 	// same order. Each counts the others of its file.
 	Strays []*manifest.Error
 
-	// Kustomizations are the kustomization.yaml files, in the same order. They are not objects, but say where objects
-	// go.
-	Kustomizations []*manifest.Object
+	Roots     []Root            // what is applied at once: kustomizations and directories, in the order of the paths
+	Unapplied []string          // files that nothing applies that is known, sorted; their objects are not in Objects
+	paths     []string          // of Read, in messages
+	Templated []*manifest.Error // what a controller makes of templates in the cluster, in the order of Objects
 }
 
 // Unread reports which files look like Kubernetes objects and could not be read, and why.
@@ -74,14 +90,16 @@ type Skipped struct {
 }
 
 // Read reads the objects below paths: files, directories with everything below them, or "-". Of a directory it reads
-// files that end in .yaml, .yml or .json. It ignores YAML that is not a Kubernetes object, such as values.yaml, and
-// skips templates. A file that paths name must be readable: the error, a *manifest.Error, says why it is not. Other
+// files that end in .yaml, .yml or .json. What a kustomization names counts as kustomize builds it. Read ignores YAML
+// that is not a Kubernetes object, such as values.yaml, and skips templates. A file that paths name must be readable: the error, a *manifest.Error, says why it is not. Other
 // errors are those of the file system and of ctx. The same files yield the same Tree, whatever the number of workers.
 func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
-	files, failed := find(paths, o.Strict)
+	files, failed := find(paths, o)
 	if len(failed) > 0 && !o.Partial {
 		return nil, failed[0]
 	}
+	roots := apply(files, paths, o)
+	files = slices.DeleteFunc(files, roots.builds)
 	limits, meter := fileLimits(), budget.NewMeter(budget.Tree)
 	limits.Charge = meter.Charge
 	results := make([]result, len(files))
@@ -112,6 +130,7 @@ func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 		return nil, manifest.OverLimit(&manifest.Error{File: strings.Join(paths, ", "), Msg: over})
 	}
 	t := collect(files, results)
+	roots.complete(t)
 	if t.Failed = append(failed, t.Failed...); len(t.Failed) > 0 && !o.Partial {
 		return nil, t.Failed[0]
 	}
@@ -134,7 +153,6 @@ type file struct {
 // result is what one file contains.
 type result struct {
 	objects []*manifest.Object
-	config  []*manifest.Object // kustomizations
 
 	count, line int             // documents that are no objects, and where the first is
 	stray       *manifest.Error // about them
@@ -159,7 +177,6 @@ func collect(files []file, results []result) *Tree {
 			t.Files++
 		}
 		t.Objects = append(t.Objects, r.objects...)
-		t.Kustomizations = append(t.Kustomizations, r.config...)
 		if r.stray != nil {
 			t.Strays = append(t.Strays, r.stray)
 		}

@@ -178,16 +178,6 @@ metadata:
 namespace: d
 `)
 	expect(t, read(t, "", "."), "c/kustomization.yaml:1 Kustomization c\n5 files\n")
-	tr, err := tree.Read(t.Context(), []string{"."}, tree.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, k := range tr.Kustomizations {
-		namespace, err := k.Get("namespace")
-		got = append(got, fmt.Sprint(k.File, " ", namespace, " ", err))
-	}
-	expect(t, strings.Join(got, "\n"), "a/kustomization.yaml a <nil>\nb/kustomization.yml b <nil>")
 }
 
 func TestOrder(t *testing.T) {

@@ -12,17 +12,18 @@ import (
 
 // walker lists the files below paths.
 type walker struct {
-	strict bool
-	files  []file
-	roots  []string        // directories, with symbolic links resolved
-	seen   map[string]bool // files, with symbolic links resolved
-	links  []int           // indexes of the files that are symbolic links
+	Options
+	excluder
+	files []file
+	roots []string        // directories, with symbolic links resolved
+	seen  map[string]bool // files, with symbolic links resolved
+	links []int           // indexes of the files that are symbolic links
 }
 
 // find lists the files to read. Each is listed once, even if two paths lead to it. The errors are those of paths that
 // are not readable.
-func find(paths []string, strict bool) (files []file, failed []error) {
-	w := &walker{strict: strict, seen: map[string]bool{}}
+func find(paths []string, o Options) (files []file, failed []error) {
+	w := &walker{Options: o, seen: map[string]bool{}}
 	for _, p := range paths {
 		if err := w.path(p); err != nil {
 			failed = append(failed, err)
@@ -35,7 +36,7 @@ func (w *walker) path(p string) error {
 	if p == Stdin {
 		if !w.seen[Stdin] {
 			w.seen[Stdin] = true
-			w.files = append(w.files, file{path: Stdin, name: StdinFile, named: true, all: w.strict})
+			w.files = append(w.files, file{path: Stdin, name: StdinFile, named: true, all: w.Strict})
 		}
 		return nil
 	}
@@ -52,10 +53,16 @@ func (w *walker) path(p string) error {
 		return err
 	}
 	if !info.IsDir() {
-		w.add(file{path: p, name: name(p), named: true}, real)
+		w.add(file{path: p, name: w.name(p, "."), named: true}, real)
 		return nil
 	}
 	w.roots = append(w.roots, real)
+	if err := w.above(real, p); err != nil {
+		return err
+	}
+	if err := w.excluder.add(real, "", w.Exclude); err != nil {
+		return err
+	}
 	return w.dir(p, real)
 }
 
@@ -69,10 +76,18 @@ func reason(err error) string {
 
 func name(p string) string { return filepath.ToSlash(filepath.Clean(p)) }
 
+// name returns the name of a file that is below a given path.
+func (o Options) name(p, rel string) string {
+	if o.Named != nil {
+		return o.Named(filepath.ToSlash(rel))
+	}
+	return name(filepath.Join(p, rel))
+}
+
 func (w *walker) add(f file, real string) {
 	if !w.seen[real] {
 		w.seen[real] = true
-		f.named, f.all = f.named || w.strict, w.strict
+		f.named, f.all = f.named || w.Strict, w.Strict
 		w.files = append(w.files, f)
 	}
 }
@@ -87,18 +102,26 @@ func (w *walker) dir(root, real string) error {
 		if err != nil {
 			return err
 		}
-		f := file{path: p, name: name(filepath.Join(root, inside)), found: true}
+		f := file{path: p, name: w.name(root, inside), found: true}
 		switch {
 		case inside == ".":
-		case w.strict && strings.HasPrefix(entry.Name(), "."):
+			return w.excluder.enter(p, f.name)
+		case w.excludes(p, entry.IsDir()):
+			if entry.IsDir() {
+				return filepath.SkipDir
+			}
+		case w.Strict && strings.HasPrefix(entry.Name(), "."):
 			if entry.IsDir() {
 				return filepath.SkipDir
 			}
 		case entry.IsDir():
-			return w.enter(f)
+			if err := w.enter(f); err != nil {
+				return err
+			}
+			return w.excluder.enter(p, f.name)
 		case entry.Type()&fs.ModeSymlink != 0:
 			w.links = append(w.links, len(w.files))
-			f.named, f.all = w.strict, w.strict
+			f.named, f.all = w.Strict, w.Strict
 			w.files = append(w.files, f)
 		case entry.Type().IsRegular() && hasObjects(p):
 			w.add(f, p)
@@ -123,7 +146,7 @@ func (w *walker) enter(f file) error {
 }
 
 func hasObjects(p string) bool {
-	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(p)))
+	return filepath.Base(p) == "Kustomization" || slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(p)))
 }
 
 // settleLinks decides about symbolic links once all files are known. A link is read only if its target is inside the

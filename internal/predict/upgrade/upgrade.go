@@ -151,7 +151,7 @@ func (j *judge) addAt(o *Operator, rule string, s findings.Severity, at *manifes
 ) {
 	f := Finding{Rule: rule, Operator: o.Name, Severity: s, Message: fmt.Sprintf(format, args...)}
 	if at != nil {
-		f.File, f.Line = at.File, at.LineOf(field)
+		f.File, f.Line = at.PlaceOf(field)
 	}
 	j.found = append(j.found, f)
 }

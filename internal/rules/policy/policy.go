@@ -178,12 +178,12 @@ func (v *view) located(h violation, rule string, level findings.Severity) locate
 }
 
 func (h violation) located(rule string, level findings.Severity) located {
-	line := h.Line
-	if h.field != "" { // LineOf parses the whole document, so avoid it where it is not needed
-		line = h.LineOf(h.field)
+	file, line := h.File, h.Line
+	if h.field != "" { // PlaceOf parses the whole document, so avoid it where it is not needed
+		file, line = h.PlaceOf(h.field)
 	}
 	return located{h.Object, findings.Finding{
-		Rule: rule, Level: level, File: h.File, Line: line, Object: strings.TrimSpace(h.Identity()),
+		Rule: rule, Level: level, File: file, Line: line, Object: strings.TrimSpace(h.Identity()),
 		Field:   withoutIndexes(h.field),
 		Message: h.msg, Hint: h.hint,
 	}}

@@ -115,7 +115,6 @@ func (v *view) field(o *manifest.Object, to any, path ...string) bool {
 // locate sets the location of each object, and of what OperatorPolicies make. Below a path that contains the
 // cluster-scope application, each directory is an application; any other path is one application.
 func (v *view) locate(in Input, scopes []glob) {
-	namespaces := v.kustomized(in.Tree.Kustomizations)
 	objects, _ := olm.WithPolicies(in.Tree.Objects, nil)
 	for _, o := range objects {
 		if o.APIVersion == APIVersion && o.Kind == Kind {
@@ -123,9 +122,6 @@ func (v *view) locate(in Input, scopes []glob) {
 		}
 		root, rel := rootOf(o.File, in.Paths)
 		p := &entry{Object: o, Namespace: o.Namespace, rel: rel, app: root}
-		if ns := namespaces[o.File]; ns != "" && bundle.ScopeOfKind(o.Group(), o.Kind) != bundle.ClusterScoped {
-			p.Namespace = ns
-		}
 		switch {
 		case o.File == tree.StdinFile && root == tree.Stdin:
 		case matchAny(scopes, o.File) || matchAny(scopes, rel):
@@ -141,22 +137,6 @@ func (v *view) locate(in Input, scopes []glob) {
 			o.app = path.Join(o.app, first)
 		}
 	}
-}
-
-// kustomized returns the namespaces that kustomizations set, by file. It does not follow overlays.
-func (v *view) kustomized(kustomizations []*manifest.Object) map[string]string {
-	namespaces := map[string]string{}
-	for _, k := range kustomizations {
-		var namespace string
-		var resources []string
-		if !v.field(k, &namespace, "namespace") || namespace == "" || !v.field(k, &resources, "resources") {
-			continue
-		}
-		for _, r := range resources {
-			namespaces[path.Join(path.Dir(k.File), r)] = namespace
-		}
-	}
-	return namespaces
 }
 
 func matchAny(globs []glob, name string) bool {

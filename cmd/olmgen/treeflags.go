@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// treeFlags say what of a tree is applied, and where. Each command that reads trees has them.
+type treeFlags struct {
+	all, allowUnknown bool
+	exclude, clusters []string
+
+	counting       sync.Mutex
+	roots, unknown int // that were read, and that could not be built
+}
+
+// register adds the flags, and has the command fail if a part of a tree is unknown.
+func (f *treeFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.exclude, "exclude", nil,
+		"leave out files and directories like `PATTERN`, as in .gitignore; may be repeated. The file .olmgenignore "+
+			"has such patterns too")
+	flags.BoolVar(&f.all, "all", false, "judge also the manifests that no kustomization of the tree names")
+	flags.StringArrayVar(&f.clusters, "cluster", nil,
+		"all kustomizations below `DIR` are applied to one cluster; may be repeated (default: each directory below "+
+			"one called clusters, otherwise each kustomization for itself)")
+	flags.BoolVar(&f.allowUnknown, "allow-unknown", false,
+		"exit with code 0 although a kustomization could not be built")
+	place(flags, topicTrees, "exclude", "all", "cluster", "allow-unknown")
+	nameOnly(flags, "exclude", "all", "cluster", "allow-unknown")
+	cmd.PostRunE = func(*cobra.Command, []string) error {
+		if f.unknown > 0 && !f.allowUnknown {
+			return &foundError{fmt.Sprintf("%d of %s not known: what they apply is not in the report", f.unknown,
+				text.Count(f.roots, "root"))}
+		}
+		return nil
+	}
+}
+
+// read reads a tree, and says on stderr what of it is not known.
+func (f *treeFlags) read(cmd *cobra.Command, paths []string, o tree.Options) (*tree.Tree, error) {
+	o.All, o.Exclude, o.Clusters = f.all, f.exclude, f.clusters
+	if o.Stdin == nil {
+		o.Stdin = cmd.InOrStdin()
+	}
+	t, err := tree.Read(cmd.Context(), paths, o)
+	if err != nil {
+		return nil, err
+	}
+	f.say(cmd.ErrOrStderr(), t)
+	return t, nil
+}
+
+// say prints what of a tree is not known: one line for each reason.
+func (f *treeFlags) say(w io.Writer, t *tree.Tree) {
+	f.counting.Lock()
+	defer f.counting.Unlock()
+	f.roots += len(t.Roots)
+	type reason struct {
+		count int
+		first *manifest.Error
+	}
+	var order []string
+	reasons := map[string]*reason{}
+	for _, e := range t.Unknown() {
+		f.unknown++
+		if reasons[e.Msg] == nil {
+			reasons[e.Msg] = &reason{first: e}
+			order = append(order, e.Msg)
+		}
+		reasons[e.Msg].count++
+	}
+	for _, msg := range order {
+		r := reasons[msg]
+		also := ""
+		if r.count > 1 {
+			also = fmt.Sprintf(" (and %d more for the same reason)", r.count-1)
+		}
+		fmt.Fprintf(w, "olmgen: not known: %s%s\n", r.first, also)
+		if r.first.Tip != "" {
+			fmt.Fprintf(w, "hint: %s\n", r.first.Tip)
+		}
+	}
+	for _, e := range t.Templated {
+		fmt.Fprintf(w, "olmgen: not known: %s\n", e)
+	}
+	if what := t.UnappliedText(); what != "" {
+		fmt.Fprintf(w, "olmgen: %s: --all judges them\n", what)
+	}
+}

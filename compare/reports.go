@@ -1,0 +1,125 @@
+package compare
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+)
+
+// Reports are the reports about the clusters of two trees that differ, equal ones once.
+type Reports struct {
+	Kind     string          `json:"kind"`
+	Old      string          `json:"old"`
+	New      string          `json:"new"`
+	Compared int             `json:"compared"` // clusters
+	Clusters []ClusterReport `json:"clusters"`
+	Unbuilt  []string        `json:"unbuilt,omitempty"` // kustomizations that could not be built, and why
+}
+
+// ClusterReport is a report about clusters in which the same differs.
+type ClusterReport struct {
+	Names  []string `json:"names"` // of their directories
+	Report *Report  `json:"report"`
+}
+
+// Add adds the report about a cluster, unless nothing differs. key is equal for reports that say the same.
+func (r *Reports) Add(name string, report *Report, same func(a, b *Report) bool) {
+	if r.Compared++; report.Empty() && len(report.Unread)+len(report.Unresolved) == 0 {
+		return
+	}
+	for i := range r.Clusters {
+		if same(r.Clusters[i].Report, report) {
+			r.Clusters[i].Names = append(r.Clusters[i].Names, name)
+			return
+		}
+	}
+	r.Clusters = append(r.Clusters, ClusterReport{[]string{name}, report})
+}
+
+// Print writes the reports, as Report.Print does.
+func (r *Reports) Print(w io.Writer, format findings.Format) error {
+	switch format {
+	case findings.JSON:
+		return findings.WriteJSON(w, r)
+	case findings.SARIF:
+		var list []findings.Finding
+		for _, c := range r.Clusters {
+			list = append(list, c.Report.Findings()...)
+		}
+		return findings.Print(w, findings.SARIF, Rules(), list)
+	}
+	if !slices.Contains(Formats, format) {
+		return text.Unknown("format", format, Formats)
+	}
+	return r.Document().Print(w, format)
+}
+
+// Document returns the reports for people, one after the other.
+func (r *Reports) Document() *findings.Document {
+	d := &findings.Document{Kind: "Upgrade", Title: text.Brief(r.Old) + " -> " + text.Brief(r.New),
+		Lead: fmt.Sprintf("no differences in %s", text.Count(r.Compared, "cluster"))}
+	differ := 0
+	var all []findings.Severity
+	for i, c := range r.Clusters {
+		one := c.Report.Document()
+		for _, s := range sections {
+			all = append(all, c.Report.severities(s)...)
+		}
+		differ += len(c.Names)
+		names := text.FirstOf(mostNamed, c.Names)
+		suffix := strings.Repeat("x", i)
+		for j, s := range one.Sections {
+			s.ID += suffix
+			if s.Title == "" && j == 0 {
+				s.Title = names + ": " + one.Title
+			}
+			for _, t := range s.Tables {
+				for _, row := range t.Rows {
+					for k := range row {
+						if row[k].Section != "" {
+							row[k].Section += suffix
+						}
+					}
+				}
+			}
+			d.Sections = append(d.Sections, s)
+		}
+		for _, n := range one.Notes {
+			if !slices.Contains(d.Notes, n) {
+				d.Notes = append(d.Notes, n)
+			}
+		}
+	}
+	if differ > 0 {
+		d.Lead = fmt.Sprintf("%d of %s differ: %s", differ, text.Count(r.Compared, "cluster"), countText(all))
+	}
+	d.Lead += unbuilt(d, r.Unbuilt)
+	return d
+}
+
+// unbuilt notes the kustomizations that could not be built, and returns what the lead says of them.
+func unbuilt(d *findings.Document, list []string) string {
+	for _, e := range list {
+		d.Notes = append(d.Notes, findings.Remark{Label: "not built", Text: findings.Printable(e)})
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s not built", text.Count(len(list), "kustomization"))
+}
+
+const mostNamed = 4 // clusters in a headline
+
+// Empty reports whether nothing differs.
+func (r *Reports) Empty() bool {
+	return !slices.ContainsFunc(r.Clusters, func(c ClusterReport) bool { return !c.Report.Empty() })
+}
+
+// Meets reports whether a report has what the trigger names.
+func (r *Reports) Meets(t Trigger) bool {
+	return slices.ContainsFunc(r.Clusters, func(c ClusterReport) bool { return c.Report.Meets(t) })
+}

@@ -1,0 +1,275 @@
+package kustomization
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/resource"
+	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/olmgen/olmgen/internal/manifest/budget"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Options say how an engine builds a kustomization. The zero value is what kustomize does.
+type Options struct {
+	// Unrestricted lets a kustomization name files above its directory, as Flux does.
+	Unrestricted bool
+	// Change changes the fields of the root as an engine does before it builds. It may be nil.
+	Change func(fields map[string]any)
+}
+
+// Build returns the objects of a kustomization as kustomize builds them, in its order. An object that no kustomization
+// changes is the one of its file. Others have the place of each field. The error says why it cannot be built.
+func (b *Builder) Build(k *Kustomization, o Options) ([]*manifest.Object, error) {
+	if err := b.affordable(k); err != nil {
+		return nil, err
+	}
+	options := krusty.MakeDefaultOptions()
+	if o.Unrestricted {
+		options.LoadRestrictions = types.LoadRestrictionsNone
+	}
+	built, err := quietly(func() (resmap.ResMap, error) {
+		return krusty.MakeKustomizer(options).Run(&files{builder: b, root: k, change: o.Change}, k.Dir)
+	})
+	if err != nil {
+		return nil, b.explain(k, err)
+	}
+	var out []*manifest.Object
+	for _, r := range built.Resources() {
+		object, err := b.object(k, r)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, object)
+	}
+	return out, nil
+}
+
+// building is held while kustomize runs: it has one schema for the process, and writes to os.Stderr.
+var building sync.Mutex
+
+// quietly runs kustomize without its warnings about deprecated fields, and without a panic of its libraries.
+func quietly(run func() (resmap.ResMap, error)) (m resmap.ResMap, err error) {
+	building.Lock()
+	defer building.Unlock()
+	stderr, logs := os.Stderr, log.Writer()
+	if null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil {
+		defer null.Close()
+		os.Stderr = null
+	}
+	log.SetOutput(io.Discard)
+	defer func() {
+		os.Stderr = stderr
+		log.SetOutput(logs)
+		if p := recover(); p != nil {
+			m, err = nil, fmt.Errorf("kustomize panics: %v", p)
+		}
+	}()
+	return run()
+}
+
+// explain makes one line of an error of kustomize, which has the path of every base in it.
+func (b *Builder) explain(k *Kustomization, err error) error {
+	var inside *manifest.Error
+	if errors.As(err, &inside) {
+		return inside
+	}
+	said := text.OneLine(err.Error())
+	if i := strings.LastIndex(said, "accumulating resources from '"); i >= 0 {
+		said = said[i:]
+	}
+	for dir := k.Dir; b.top == "" && dir != filepath.Dir(dir) || b.below(dir); dir = filepath.Dir(dir) {
+		said = strings.ReplaceAll(said, dir+string(filepath.Separator), "")
+		if dir == b.top || dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	return &manifest.Error{File: k.Name, Msg: "kustomize cannot build it: " + text.Shorten(said, maxSaid)}
+}
+
+const maxSaid = 300 // characters of an error of kustomize
+
+// cost is what a kustomization costs with all that it builds on, counted as often as it is built.
+type cost struct {
+	visits, objects, copies int64
+	err                     error
+	counting                bool
+}
+
+// Limits of one root.
+const (
+	maxVisits = 2_000
+	maxCopies = 8 // each can double an object
+)
+
+// affordable refuses a kustomization that would cost too much, before anything of it is built.
+func (b *Builder) affordable(k *Kustomization) error {
+	c := b.costOf(k)
+	if c.err != nil {
+		return c.err
+	}
+	most := budget.Of(budget.Kustomization)
+	over := ""
+	switch {
+	case c.visits > maxVisits:
+		over = fmt.Sprintf("it builds more than %d kustomizations", maxVisits)
+	case c.objects > most.Objects:
+		over = fmt.Sprintf("it builds more than %d objects", most.Objects)
+	case c.copies > maxCopies:
+		over = fmt.Sprintf("its patches and replacements copy more than %d times", maxCopies)
+	case b.spent.squares+c.objects*c.objects > 4*most.Objects*most.Objects:
+		over = "with it, the kustomizations build more objects than olmgen waits for"
+	}
+	if over != "" {
+		return manifest.OverLimit(&manifest.Error{File: k.Name, Msg: over})
+	}
+	b.spent.squares += c.objects * c.objects
+	return nil
+}
+
+func (b *Builder) costOf(k *Kustomization) *cost {
+	if k.cost != nil {
+		if k.cost.counting {
+			return &cost{err: &manifest.Error{File: k.Name, Msg: "the kustomization builds on itself"}}
+		}
+		return k.cost
+	}
+	c := &cost{visits: 1, objects: int64(k.objects), err: k.Unknown, counting: true}
+	k.cost = c
+	c.objects += int64(len(k.spec.ConfigMapGenerator) + len(k.spec.SecretGenerator) + len(k.spec.Generators))
+	c.copies = b.copies(k)
+	for _, dir := range k.Bases {
+		if c.err != nil {
+			break
+		}
+		base := b.Load(dir)
+		if base == nil {
+			c.err = &manifest.Error{File: k.Name, Msg: fmt.Sprintf("%s has no kustomization", b.named(dir))}
+			break
+		}
+		of := b.costOf(base)
+		c.visits, c.objects, c.copies = min(c.visits+of.visits, far), min(c.objects+of.objects, far), c.copies+of.copies
+		c.err = of.err
+	}
+	c.counting = false
+	return c
+}
+
+const far = 1 << 40 // more than any limit
+
+// copies counts what can double an object.
+func (b *Builder) copies(k *Kustomization) (n int64) {
+	for _, p := range b.patchesOf(k) {
+		for _, op := range p.operations {
+			if op.Op == "copy" {
+				n++
+			}
+		}
+	}
+	var written []string
+	for _, r := range k.spec.Replacements {
+		for _, t := range r.Targets {
+			written = append(written, t.FieldPaths...)
+		}
+	}
+	for _, r := range k.spec.Replacements {
+		if r.Source == nil {
+			continue
+		}
+		from := cmp.Or(r.Source.FieldPath, types.DefaultReplacementFieldPath)
+		for _, to := range written {
+			whole := strings.HasPrefix(to, from+".") || r.Source.Options != nil && to == from
+			if whole {
+				n++ // what is copied may be a copy
+				break
+			}
+		}
+	}
+	return n
+}
+
+// object makes an object of what kustomize built.
+func (b *Builder) object(k *Kustomization, r *resource.Resource) (*manifest.Object, error) {
+	origin, err := r.GetOrigin()
+	if err != nil {
+		return nil, err
+	}
+	data, err := r.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	o, err := manifest.ReadOne(k.Name, data)
+	if err != nil {
+		return nil, err
+	}
+	value, err := o.Value()
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(k.spec.BuildMetadata, types.OriginAnnotations) {
+		withoutOrigin(value)
+	}
+	p := &places{builder: b, root: k, value: value, group: o.Group(), kind: o.Kind, name: o.Name}
+	if origin != nil && origin.Path != "" {
+		abs := filepath.Join(k.Dir, filepath.FromSlash(origin.Path))
+		p.base = b.original(abs, o)
+	}
+	if p.base == nil {
+		p.generated(origin)
+		made := manifest.New(value)
+		return made.Build(value, p.place), nil
+	}
+	if was, err := p.base.Value(); err == nil && reflect.DeepEqual(was, value) {
+		return p.base, nil
+	}
+	return p.base.Build(value, p.place), nil
+}
+
+// withoutOrigin takes out what kustomize was asked to say.
+func withoutOrigin(value map[string]any) {
+	meta, _ := value["metadata"].(map[string]any)
+	annotations, _ := meta["annotations"].(map[string]any)
+	delete(annotations, "config.kubernetes.io/origin")
+	if len(annotations) == 0 {
+		delete(meta, "annotations")
+	}
+}
+
+// original finds the object of a file that kustomize made another of: prefixes, suffixes and patches can change its
+// name.
+func (b *Builder) original(abs string, built *manifest.Object) *manifest.Object {
+	var found *manifest.Object
+	rank := func(o *manifest.Object) int {
+		switch {
+		case o.Kind != built.Kind || o.Group() != built.Group():
+			return 0
+		case o.Name == built.Name && (o.Namespace == built.Namespace || o.Namespace == ""):
+			return 4
+		case o.Name == built.Name:
+			return 3
+		case o.Name != "" && strings.Contains(built.Name, o.Name):
+			return 2
+		}
+		return 1
+	}
+	for _, o := range b.source(abs).objects {
+		if rank(o) > 0 && (found == nil || cmp.Or(cmp.Compare(rank(o), rank(found)),
+			cmp.Compare(len(o.Name), len(found.Name))) > 0) {
+			found = o
+		}
+	}
+	return found
+}

@@ -1,0 +1,232 @@
+package kustomization
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/internal/manifest/budget"
+	"github.com/olmgen/olmgen/internal/manifest/regular"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// source is a file that was read.
+type source struct {
+	data    []byte
+	docs    []*manifest.Document // none if it is not YAML
+	objects []*manifest.Object   // of its documents
+	count   int                  // of objects, or documents
+	err     error
+}
+
+func fileLimits() manifest.Limits {
+	b := budget.Of(budget.File)
+	return manifest.Limits{FileBytes: budget.Int(b.Bytes), ObjectBytes: -1, Nodes: budget.Int(b.Values),
+		Documents: budget.Int(b.Objects)}
+}
+
+// source reads a file, an absolute path.
+func (b *Builder) source(abs string) *source {
+	if s, ok := b.files[abs]; ok {
+		return s
+	}
+	s := b.newSource(abs)
+	b.files[abs] = s
+	return s
+}
+
+func (b *Builder) newSource(abs string) *source {
+	s, limits := &source{}, fileLimits()
+	real, err := b.inside(abs)
+	if err != nil {
+		s.err = &manifest.Error{File: b.named(abs), Msg: err.Error()}
+		return s
+	}
+	in, err := regular.Open(real)
+	if err != nil {
+		s.err = &manifest.Error{File: b.named(abs), Msg: reason(err)}
+		return s
+	}
+	defer in.Close()
+	if s.data, err = io.ReadAll(io.LimitReader(in, int64(limits.FileBytes)+1)); err != nil {
+		s.err = &manifest.Error{File: b.named(abs), Msg: reason(err)}
+		return s
+	}
+	if s.err = b.spent.read(b.named(abs), len(s.data), limits); s.err != nil {
+		s.data = nil
+		return s
+	}
+	switch strings.ToLower(filepath.Ext(abs)) {
+	case ".yaml", ".yml", ".json", "":
+	default:
+		return s // of a generator
+	}
+	if s.docs, s.err = manifest.ReadFile(b.named(abs), s.data, limits); s.err != nil {
+		return s
+	}
+	for _, d := range s.docs {
+		objects, err := d.Objects()
+		if err == nil {
+			s.objects = append(s.objects, objects...)
+		}
+	}
+	s.count = max(len(s.docs), len(s.objects))
+	return s
+}
+
+func reason(err error) string {
+	if of := (*os.PathError)(nil); errors.As(err, &of) {
+		return of.Err.Error()
+	}
+	return err.Error()
+}
+
+var errOutside = errors.New("is outside of the repository, or a symbolic link leads there")
+
+// inside returns a path without symbolic links, or errOutside.
+func (b *Builder) inside(path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		// what does not exist must not say what is outside
+		if !b.below(filepath.Clean(path)) {
+			return "", errOutside
+		}
+		return "", err
+	}
+	if !b.below(real) || b.top == "" && real != filepath.Clean(path) && !below(b.links, real) {
+		return "", errOutside
+	}
+	return real, nil
+}
+
+func (b *Builder) below(path string) bool { return b.top == "" || below(b.top, path) }
+
+func below(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// files is the file system that kustomize reads.
+type files struct {
+	filesys.FileSystem // nil: what is not below is not called
+	builder            *Builder
+	root               *Kustomization
+	change             func(map[string]any) // of the root
+}
+
+func (f *files) Exists(path string) bool { _, err := f.builder.inside(path); return err == nil }
+
+func (f *files) IsDir(path string) bool {
+	real, err := f.builder.inside(path)
+	if err != nil {
+		return false
+	}
+	info, err := os.Stat(real)
+	return err == nil && info.IsDir()
+}
+
+func (f *files) CleanedAbs(path string) (filesys.ConfirmedDir, string, error) {
+	real, err := f.builder.inside(path)
+	if err != nil {
+		return "", "", err
+	}
+	if f.IsDir(real) {
+		return filesys.ConfirmedDir(real), "", nil
+	}
+	return filesys.ConfirmedDir(filepath.Dir(real)), filepath.Base(real), nil
+}
+
+func (f *files) ReadFile(path string) ([]byte, error) {
+	if k := f.builder.dirs[filepath.Dir(path)]; k != nil && k.File == path {
+		if k.Unknown != nil {
+			return nil, k.Unknown
+		}
+		return k.content(k == f.root, f.change)
+	}
+	s := f.builder.source(path)
+	if over := manifest.AboutOf(s.err); len(over) > 0 {
+		return nil, s.err // kustomize has no limits of its own
+	}
+	if s.data == nil && s.err != nil {
+		return nil, s.err
+	}
+	return s.data, nil
+}
+
+var errReadOnly = errors.New("nothing is written here")
+
+func (f *files) Create(string) (filesys.File, error)  { return nil, errReadOnly }
+func (f *files) Mkdir(string) error                   { return errReadOnly }
+func (f *files) MkdirAll(string) error                { return errReadOnly }
+func (f *files) RemoveAll(string) error               { return errReadOnly }
+func (f *files) Open(string) (filesys.File, error)    { return nil, errReadOnly }
+func (f *files) ReadDir(string) ([]string, error)     { return nil, errReadOnly }
+func (f *files) Glob(string) ([]string, error)        { return nil, errReadOnly }
+func (f *files) WriteFile(string, []byte) error       { return errReadOnly }
+func (f *files) Walk(string, filepath.WalkFunc) error { return errReadOnly }
+
+// content returns the text of a kustomization for kustomize: every entry that it could take for the address of a Git
+// repository begins with "./", and the root says where objects are from.
+func (k *Kustomization) content(root bool, change func(map[string]any)) ([]byte, error) {
+	data, err := yaml.YAMLToJSON(k.data)
+	if err != nil {
+		return nil, err
+	}
+	m := map[string]any{}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return nil, err
+	}
+	for key, v := range m {
+		switch strings.ToLower(key) { // as encoding/json, by which kustomize reads it
+		case "resources", "bases", "components", "generators", "transformers", "validators":
+			list, _ := v.([]any)
+			for i, item := range list {
+				if entry, ok := item.(string); ok && !isMapping(entry) {
+					list[i] = "./" + entry
+				}
+			}
+		case "buildmetadata":
+			if root {
+				list, _ := v.([]any)
+				m[key] = append(list, types.OriginAnnotations)
+			}
+		}
+	}
+	if root {
+		if len(k.spec.BuildMetadata) == 0 {
+			m["buildMetadata"] = []any{types.OriginAnnotations}
+		}
+		if change != nil {
+			change(m)
+		}
+	}
+	return json.Marshal(m)
+}
+
+// spent is what was read and built, of all kustomizations of a run.
+type spent struct {
+	bytes   int64
+	objects int64
+	squares int64 // of the objects of each root: kustomize compares each with each
+}
+
+func (s *spent) read(name string, n int, limits manifest.Limits) error {
+	if n > limits.FileBytes {
+		return manifest.OverLimit(&manifest.Error{File: name,
+			Msg: fmt.Sprintf("has more than %d MiB", limits.FileBytes>>20)})
+	}
+	most := budget.Of(budget.Tree).Bytes
+	if s.bytes += int64(n); s.bytes > most {
+		return manifest.OverLimit(&manifest.Error{File: name,
+			Msg: fmt.Sprintf("with it, the kustomizations read more than %d MiB", most>>20)})
+	}
+	return nil
+}

@@ -1,0 +1,313 @@
+package kustomization
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/resource"
+	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// patch is a patch of a kustomization: a JSON patch, or objects that are merged.
+type patch struct {
+	file       string // in messages
+	line       int    // that is added to the lines of doc: it is part of a file, if it is not 0
+	at         int    // the line for everything, if it is not 0
+	target     *types.Selector
+	doc        *manifest.Document
+	operations []operation
+	value      map[string]any // that is merged
+	field      string         // of the kustomization that has its text; empty for a file
+	abs        string
+}
+
+type operation struct {
+	Op    string          `json:"op"`
+	Path  string          `json:"path"`
+	Value json.RawMessage `json:"value"`
+}
+
+// patchesOf returns the patches of a kustomization in the order in which kustomize applies them. What cannot be read is
+// left out: kustomize says why.
+func (b *Builder) patchesOf(k *Kustomization) []patch {
+	if k.read || k.doc == nil {
+		return k.patches
+	}
+	k.read = true
+	for i, p := range k.spec.PatchesStrategicMerge {
+		field := fmt.Sprintf("patchesStrategicMerge[%d]", i)
+		if isMapping(string(p)) {
+			b.addPatch(k, types.Patch{Patch: string(p)}, field)
+		} else {
+			b.addPatch(k, types.Patch{Path: string(p)}, field)
+		}
+	}
+	for i, p := range k.spec.Patches {
+		b.addPatch(k, p, fmt.Sprintf("patches[%d].patch", i))
+	}
+	for i, p := range k.spec.PatchesJson6902 {
+		b.addPatch(k, p, fmt.Sprintf("patchesJson6902[%d].patch", i))
+	}
+	return k.patches
+}
+
+func (b *Builder) addPatch(k *Kustomization, from types.Patch, field string) {
+	p := patch{file: k.Name, target: from.Target, field: field, abs: k.File}
+	var docs []*manifest.Document
+	if from.Path != "" {
+		p.abs, p.field = filepath.Join(k.Dir, filepath.FromSlash(from.Path)), ""
+		s := b.source(p.abs)
+		p.file, docs = b.named(p.abs), s.docs
+	} else {
+		docs, _ = manifest.ReadFile(k.Name, []byte(from.Patch), fileLimits())
+		p.at = k.errorf(field, "").Line
+		if k.isBlock(p.at) {
+			p.line, p.at = p.at, 0
+		}
+	}
+	for _, d := range docs {
+		v, err := d.Value()
+		if err != nil {
+			continue
+		}
+		p.doc, p.value, p.operations = d, nil, nil
+		switch v := v.(type) {
+		case map[string]any:
+			p.value = v
+		case []any:
+			text, err := json.Marshal(v)
+			if err != nil || json.Unmarshal(text, &p.operations) != nil {
+				continue
+			}
+		}
+		k.patches = append(k.patches, p)
+	}
+}
+
+var blockScalar = regexp.MustCompile(`[:-]\s+[|>][-+0-9]*\s*(#.*)?$`)
+
+// isBlock reports whether a block of text begins in a line, so that its first line is the next.
+func (k *Kustomization) isBlock(line int) bool {
+	lines := strings.Split(string(k.data), "\n")
+	return line > 0 && line <= len(lines) && blockScalar.MatchString(strings.TrimRight(lines[line-1], "\r"))
+}
+
+// places finds which file sets a field of an object that kustomize built.
+type places struct {
+	builder           *Builder
+	root              *Kustomization
+	base              *manifest.Object // nil if it was generated
+	value             map[string]any   // what kustomize made of it
+	group, kind, name string
+
+	file string // of what was generated
+	line int
+}
+
+// generated finds the generator of an object.
+func (p *places) generated(origin *resource.Origin) {
+	p.file = p.root.Name
+	if origin == nil || origin.ConfiguredIn == "" {
+		return
+	}
+	k := p.builder.Load(filepath.Join(p.root.Dir, filepath.FromSlash(filepath.Dir(origin.ConfiguredIn))))
+	if k == nil || k.doc == nil {
+		return
+	}
+	p.file, p.line = k.Name, 1
+	for field, list := range map[string]int{"configMapGenerator": len(k.spec.ConfigMapGenerator),
+		"secretGenerator": len(k.spec.SecretGenerator)} {
+		if strings.EqualFold(strings.TrimSuffix(field, "Generator"), p.kind) && list > 0 {
+			p.line = k.errorf(field, "").Line
+		}
+	}
+}
+
+// place returns the file and line that set a field: the last patch that sets it to what it is, the namespace of the
+// outermost kustomization, or the file of the object.
+func (p *places) place(field string) (string, int) {
+	path := manifest.Segments(field)
+	if len(path) > 0 {
+		if at := p.setter(path); at != nil {
+			return at.File, at.Line
+		}
+	}
+	if p.base != nil {
+		return p.base.PlaceOf(field)
+	}
+	return p.file, p.line
+}
+
+// Setter is what sets a field of a built object.
+type Setter struct {
+	File  string // in messages
+	Line  int
+	Field string // in the document of the file: of a patch, or of a kustomization
+	Abs   string
+}
+
+func (p *places) setter(path []string) *Setter {
+	now, there := at(p.value, path)
+	if p.base != nil {
+		if was, had := value(p.base, path); had == there && reflect.DeepEqual(was, now) {
+			return nil
+		}
+	}
+	var found *Setter
+	p.builder.outermost(p.root, func(k *Kustomization) bool {
+		for _, one := range slices.Backward(p.builder.patchesOf(k)) {
+			if p.matches(one.target, one.value) {
+				if found = one.sets(path, now, there); found != nil {
+					return true
+				}
+			}
+		}
+		if ns := k.spec.Namespace; ns != "" && now == any(ns) && slices.Equal(path, []string{"metadata", "namespace"}) {
+			found = &Setter{File: k.Name, Line: k.errorf("namespace", "").Line, Field: "namespace", Abs: k.File}
+			return true
+		}
+		return false
+	})
+	return found
+}
+
+func value(o *manifest.Object, path []string) (any, bool) {
+	if !o.Has(path...) {
+		return nil, false
+	}
+	v, err := o.Get(path...)
+	return v, err == nil
+}
+
+// at follows keys of mappings and indexes of lists.
+func at(v any, path []string) (any, bool) {
+	for _, key := range path {
+		switch x := v.(type) {
+		case map[string]any:
+			below, ok := x[key]
+			if !ok {
+				return nil, false
+			}
+			v = below
+		case []any:
+			i, err := strconv.Atoi(key)
+			if err != nil || i < 0 || i >= len(x) {
+				return nil, false
+			}
+			v = x[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+// outermost visits a kustomization and what it builds on, a kustomization before its bases, until visit returns true.
+func (b *Builder) outermost(k *Kustomization, visit func(*Kustomization) bool) {
+	seen := map[string]bool{}
+	var walk func(k *Kustomization) bool
+	walk = func(k *Kustomization) bool {
+		if k == nil || seen[k.Dir] {
+			return false
+		}
+		seen[k.Dir] = true
+		if visit(k) {
+			return true
+		}
+		for _, dir := range slices.Backward(k.Bases) {
+			if walk(b.Load(dir)) {
+				return true
+			}
+		}
+		return false
+	}
+	walk(k)
+}
+
+// matches reports whether a patch is for the object. Names and namespaces may have changed on the way.
+func (p *places) matches(target *types.Selector, merged map[string]any) bool {
+	names := []string{p.name}
+	if p.base != nil {
+		names = append(names, p.base.Name)
+	}
+	if target == nil {
+		meta, _ := merged["metadata"].(map[string]any)
+		name, _ := meta["name"].(string)
+		group, _, _ := strings.Cut(fmt.Sprint(merged["apiVersion"]), "/")
+		return merged["kind"] == p.kind && slices.Contains(names, name) && (group == p.group || p.group == "")
+	}
+	return like(target.Kind, p.kind) && like(target.Group, p.group) && (like(target.Name, names...))
+}
+
+// like reports whether a regular expression of a target matches one of some texts as a whole.
+func like(pattern string, texts ...string) bool {
+	if pattern == "" {
+		return true
+	}
+	r, err := regexp.Compile("^(?:" + pattern + ")$")
+	return err == nil && slices.ContainsFunc(texts, r.MatchString)
+}
+
+// sets returns the place where a patch sets a field to a value; there is false if it takes it away.
+func (p patch) sets(path []string, now any, there bool) *Setter {
+	if p.value != nil {
+		if v, ok := at(p.value, path); ok && (reflect.DeepEqual(v, now) || !there && v == nil) {
+			return p.setter(strings.Join(path, "."))
+		}
+		return nil
+	}
+	for i, op := range slices.Backward(p.operations) {
+		pointer := strings.Split(strings.TrimPrefix(op.Path, "/"), "/")
+		for j, s := range pointer {
+			pointer[j] = strings.NewReplacer("~1", "/", "~0", "~").Replace(s)
+		}
+		field := fmt.Sprintf("%d.value", i)
+		switch {
+		case op.Op == "remove" && len(pointer) <= len(path) && slices.Equal(pointer, path[:len(pointer)]) && !there:
+			return p.setter(strconv.Itoa(i))
+		case op.Op != "add" && op.Op != "replace":
+		case len(pointer) <= len(path) && same(pointer, path[:len(pointer)]):
+			v, _ := at(p.docValue(), []string{strconv.Itoa(i), "value"})
+			if v, ok := at(v, path[len(pointer):]); ok && reflect.DeepEqual(v, now) {
+				for _, segment := range path[len(pointer):] {
+					field += "." + segment
+				}
+				return p.setter(field)
+			}
+		case len(pointer) > len(path) && same(pointer[:len(path)], path):
+			return p.setter(field)
+		}
+	}
+	return nil
+}
+
+// same compares a JSON pointer with a path. "-" is the end of a list.
+func same(pointer, path []string) bool {
+	for i, s := range pointer {
+		if s != path[i] && s != "-" {
+			return false
+		}
+	}
+	return true
+}
+
+func (p patch) docValue() any { v, _ := p.doc.Value(); return v }
+
+func (p patch) setter(field string) *Setter {
+	s := &Setter{File: p.file, Line: p.at, Field: field, Abs: p.abs}
+	if s.Line == 0 {
+		s.Line = p.line + p.doc.Errorf(field, "").Line
+	}
+	if p.field != "" {
+		s.Field = p.field
+	}
+	return s
+}

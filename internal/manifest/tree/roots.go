@@ -1,0 +1,349 @@
+package tree
+
+import (
+	"cmp"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/internal/manifest/kustomization"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Root is what a GitOps engine applies at once: a kustomization that no other one of the tree builds on, or a directory
+// of manifests that no kustomization reaches.
+type Root struct {
+	Name    string             // of the directory, in messages
+	Objects []*manifest.Object // as they are applied
+	Unknown *manifest.Error    // why it cannot be built; nil if it can
+	Cluster string             // of the directory whose roots are in one cluster
+}
+
+// applied finds the roots of a tree.
+type applied struct {
+	options Options
+	paths   []given
+	builder *kustomization.Builder
+	roots   []*kustomization.Kustomization
+	reached map[string]bool // files that a kustomization names, with symbolic links resolved
+}
+
+// given is a path of Read.
+type given struct{ name, real string }
+
+// apply finds the kustomizations among the files below some paths.
+func apply(files []file, paths []string, o Options) *applied {
+	a := &applied{options: o, reached: map[string]bool{}}
+	for _, p := range paths {
+		real, err := filepath.EvalSymlinks(p)
+		if err == nil {
+			real, err = filepath.Abs(real)
+		}
+		if err == nil && p != Stdin {
+			a.paths = append(a.paths, given{p, real})
+		}
+	}
+	var dirs []string
+	named := map[string]bool{} // a path that is a kustomization is a root, whatever builds on it
+	for _, f := range files {
+		if f.skip == "" && f.path != Stdin && slices.Contains(kustomization.Names(), path.Base(f.name)) {
+			dir := filepath.Dir(f.path)
+			named[dir] = named[dir] || f.named && !f.found
+			if o.All || !hidden(f.name) {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	if len(dirs) == 0 {
+		return a
+	}
+	for _, p := range a.paths {
+		named[p.real] = true
+	}
+	top := o.Top
+	if top == "" {
+		top = repository(a.paths[0].real)
+	}
+	a.builder = kustomization.New(top, filepath.Dir(a.paths[0].real), a.name)
+	used := map[string]bool{}
+	seen := map[string]bool{}
+	var follow func(dir string)
+	follow = func(dir string) {
+		k := a.builder.Load(dir)
+		if k == nil || seen[dir] {
+			return
+		}
+		seen[dir] = true
+		a.reached[k.File] = true
+		for _, name := range k.Files {
+			a.reached[name] = true
+			if real, err := filepath.EvalSymlinks(name); err == nil {
+				a.reached[real] = true
+			}
+		}
+		for _, base := range k.Bases {
+			used[base] = true
+			follow(base)
+		}
+	}
+	for i, dir := range dirs {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			if dirs[i], err = filepath.Abs(real); err == nil {
+				follow(dirs[i])
+			}
+		}
+	}
+	for _, dir := range dirs {
+		if k := a.builder.Load(dir); k != nil && !slices.Contains(a.roots, k) &&
+			(named[dir] || !used[dir] && !k.IsComponent()) {
+			a.roots = append(a.roots, k)
+		}
+	}
+	return a
+}
+
+// hidden reports whether a directory of a file begins with a dot.
+func hidden(name string) bool {
+	for segment := range strings.SplitSeq(path.Dir(name), "/") {
+		if strings.HasPrefix(segment, ".") && strings.Trim(segment, ".") != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// repository returns the nearest directory with a Git repository, or "".
+func repository(dir string) string {
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}
+
+// name returns the name of a file in messages: as the path that leads to it was given.
+func (a *applied) name(abs string) string {
+	best := ""
+	for _, p := range a.paths {
+		rel, err := filepath.Rel(p.real, abs)
+		if err != nil {
+			continue
+		}
+		if filepath.IsLocal(rel) {
+			return a.options.name(p.name, rel)
+		}
+		best = cmp.Or(best, a.options.name(p.name, rel))
+	}
+	return cmp.Or(best, filepath.ToSlash(abs))
+}
+
+// builds reports whether a kustomization names a file: then what it builds is read, not the file.
+func (a *applied) builds(f file) bool {
+	return a.builder != nil && f.path != Stdin && a.reached[absolute(f.path)]
+}
+
+func absolute(p string) string {
+	if abs, err := filepath.Abs(p); err == nil {
+		return abs
+	}
+	return p
+}
+
+// complete builds the roots of a tree, and decides which other objects are applied.
+func (a *applied) complete(t *Tree) {
+	for _, p := range a.paths {
+		t.paths = append(t.paths, a.options.name(p.name, "."))
+	}
+	plain, at := t.Objects, map[string]int{}
+	t.Objects = nil
+	if len(a.roots) == 0 {
+		root := Root{Objects: plain}
+		if len(a.paths) > 0 {
+			root.Name = a.options.name(a.paths[0].name, ".")
+		}
+		t.Roots = []Root{root}
+	}
+	for _, k := range a.roots {
+		root := Root{Name: path.Dir(k.Name)}
+		objects, err := a.builder.Build(k, kustomization.Options{})
+		if err != nil {
+			root.Unknown = (&manifest.Object{File: k.Name}).AsError(err)
+		}
+		root.Objects = objects
+		t.Roots = append(t.Roots, root)
+	}
+	if len(a.roots) > 0 {
+		t.Files += len(a.reached)
+		a.plainRoots(t, plain, at)
+		a.unapplied(t, at)
+	}
+	seen := map[*manifest.Object]bool{}
+	for i := range t.Roots {
+		r := &t.Roots[i]
+		r.Cluster = a.cluster(r.Name)
+		r.Objects = withTemplates(r.Objects, t)
+		for _, o := range r.Objects {
+			if !seen[o] {
+				seen[o] = true
+				t.Objects = append(t.Objects, o)
+			}
+		}
+	}
+}
+
+// plainRoots adds the directories of manifests that no kustomization reaches, if they are a path of Read or have objects
+// of OLM: nobody knows whether something applies the others.
+func (a *applied) plainRoots(t *Tree, plain []*manifest.Object, at map[string]int) {
+	applies := map[string]bool{}
+	for _, p := range a.paths {
+		applies[a.options.name(p.name, ".")] = true
+	}
+	for _, o := range plain {
+		dir := path.Dir(o.File)
+		applies[dir] = applies[dir] || o.File == StdinFile || a.options.All ||
+			(handsOver(o) || a.options.Plain) && !hidden(o.File)
+	}
+	for _, o := range plain {
+		dir := path.Dir(o.File)
+		if !applies[dir] {
+			continue
+		}
+		if _, ok := at[dir]; !ok {
+			at[dir] = len(t.Roots)
+			t.Roots = append(t.Roots, Root{Name: dir})
+		}
+		r := &t.Roots[at[dir]]
+		r.Objects = append(r.Objects, o)
+	}
+	for _, o := range plain {
+		if !applies[path.Dir(o.File)] {
+			t.Unapplied = append(t.Unapplied, o.File)
+		}
+	}
+}
+
+// handsOver reports whether an object makes OLM do something by itself.
+func handsOver(o *manifest.Object) bool {
+	switch o.Kind {
+	case "Subscription", "ClusterServiceVersion", "OperatorGroup":
+		return o.Group() == "operators.coreos.com"
+	case "ClusterExtension":
+		return o.Group() == "olm.operatorframework.io"
+	case "Policy", "OperatorPolicy", "ConfigurationPolicy":
+		return o.Group() == groupPolicy
+	}
+	return false
+}
+
+// unapplied counts the files that no root applies. What cannot be read of them is no fault of the tree.
+func (a *applied) unapplied(t *Tree, roots map[string]int) {
+	apart := func(file string) bool {
+		_, ok := roots[path.Dir(file)]
+		if !ok {
+			t.Unapplied = append(t.Unapplied, file)
+		}
+		return !ok
+	}
+	t.Faults = slices.DeleteFunc(t.Faults, func(e *manifest.Error) bool { return apart(e.File) })
+	t.Skipped = slices.DeleteFunc(t.Skipped, func(s Skipped) bool { return apart(s.Path) })
+	slices.Sort(t.Unapplied)
+	t.Unapplied = slices.Compact(t.Unapplied)
+}
+
+// cluster returns the directory whose roots are in one cluster with a root: one of Options.Clusters, a directory right
+// below one that is called clusters, or the root itself.
+func (a *applied) cluster(root string) string {
+	for _, dir := range a.options.Clusters {
+		if dir = name(dir); root == dir || strings.HasPrefix(root, dir+"/") || dir == "." {
+			return dir
+		}
+	}
+	segments := strings.Split(root, "/")
+	for i, s := range segments {
+		if s == "clusters" && i+1 < len(segments) {
+			return strings.Join(segments[:i+2], "/")
+		}
+	}
+	return root
+}
+
+// Cluster is the objects of the roots that are in one cluster.
+type Cluster struct {
+	Name    string // of its directory
+	Rel     string // the same relative to the path of Read
+	Roots   int
+	Objects []*manifest.Object
+}
+
+// Clusters returns the clusters of a tree with at least one root that could be built, in the order of their roots.
+func (t *Tree) Clusters() (list []Cluster) {
+	at := map[string]int{}
+	for _, r := range t.Roots {
+		if r.Unknown != nil {
+			continue
+		}
+		i, ok := at[r.Cluster]
+		if !ok {
+			i = len(list)
+			at[r.Cluster] = i
+			list = append(list, Cluster{Name: r.Cluster, Rel: t.rel(r.Cluster)})
+		}
+		list[i].Roots++
+		list[i].Objects = append(list[i].Objects, r.Objects...)
+	}
+	return list
+}
+
+// rel returns the name of a directory relative to the path of Read that it is below.
+func (t *Tree) rel(dir string) string {
+	for _, base := range t.paths {
+		if dir == base {
+			return "."
+		}
+		if rest, ok := strings.CutPrefix(dir, strings.TrimSuffix(base, ".")); ok && strings.HasSuffix(base, ".") {
+			return rest
+		}
+		if rest, ok := strings.CutPrefix(dir, base+"/"); ok {
+			return rest
+		}
+	}
+	return dir
+}
+
+// Of returns the tree of one cluster: what is known of all files stays with the first.
+func (t *Tree) Of(c Cluster, first bool) *Tree {
+	out := &Tree{paths: t.paths, Objects: c.Objects, Roots: []Root{{Name: c.Name, Cluster: c.Name, Objects: c.Objects}}}
+	if first {
+		out.Skipped, out.Faults, out.Failed, out.Strays, out.Files = t.Skipped, t.Faults, t.Failed, t.Strays, t.Files
+	}
+	return out
+}
+
+// Unknown returns why roots could not be built.
+func (t *Tree) Unknown() (list []*manifest.Error) {
+	for _, r := range t.Roots {
+		if r.Unknown != nil {
+			list = append(list, r.Unknown)
+		}
+	}
+	return list
+}
+
+// UnappliedText says how many files nothing applies, or "".
+func (t *Tree) UnappliedText() string {
+	if len(t.Unapplied) == 0 {
+		return ""
+	}
+	verb := "are"
+	if len(t.Unapplied) == 1 {
+		verb = "is"
+	}
+	return text.Count(len(t.Unapplied), "file") + " " + verb + " applied by nothing that olmgen knows, such as " +
+		t.Unapplied[0]
+}

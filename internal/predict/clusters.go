@@ -1,0 +1,168 @@
+package predict
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Scope says how much of a tree a report is about.
+type Scope struct {
+	Roots    int `json:"roots"`    // kustomizations and directories that are applied
+	Unbuilt  int `json:"unbuilt"`  // of them: those that cannot be built
+	Clusters int `json:"clusters"` // that the others are applied to
+	Asking   int `json:"asking"`   // Subscriptions and ClusterExtensions of all clusters
+	Unknown  int `json:"unknown"`  // of them: those of which nobody can say what they install
+}
+
+// CheckClusters predicts what OLM does in each cluster of a tree; options are those of one. What is found in several
+// clusters is said once, with one of them.
+func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) Options) (*Report, error) {
+	clusters := t.Clusters()
+	scope := Scope{Roots: len(t.Roots), Unbuilt: len(t.Unknown()), Clusters: len(clusters)}
+	if len(clusters) == 0 {
+		clusters = []tree.Cluster{{}}
+	}
+	all := &Report{}
+	var list folder
+	for i, c := range clusters {
+		of := t.Of(c, i == 0)
+		o := options(of)
+		r, err := Check(ctx, of, o)
+		if err != nil {
+			return nil, err
+		}
+		scope.Asking += asking(of.Objects)
+		for _, u := range r.Unknown {
+			if !strings.HasPrefix(u.Why, InstallsNothing) {
+				scope.Unknown++
+			}
+		}
+		list.add(c.Name, r.Findings)
+		if len(clusters) == 1 {
+			all = r
+			break
+		}
+		all.join(c.Name, r)
+	}
+	all.Scope = scope
+	if len(clusters) > 1 {
+		all.Findings = list.folded()
+	}
+	return all, nil
+}
+
+// asking counts the objects that ask OLM for an operator.
+func asking(objects []*manifest.Object) (n int) {
+	for _, o := range objects {
+		if o.Group() == olm.Group && o.Kind == "Subscription" || o.Kind == olm.KindClusterExtension {
+			n++
+		}
+	}
+	return n
+}
+
+// join adds the report of a cluster.
+func (r *Report) join(name string, of *Report) {
+	for i := range of.Groups {
+		of.Groups[i].Cluster = name
+	}
+	for i := range of.CSVs {
+		of.CSVs[i].Cluster = name
+	}
+	for i := range of.Plans {
+		of.Plans[i].Cluster = name
+	}
+	for i := range of.Subscriptions {
+		of.Subscriptions[i].Cluster = name
+	}
+	for i := range of.Extensions {
+		of.Extensions[i].Cluster = name
+	}
+	r.Groups, r.CSVs = append(r.Groups, of.Groups...), append(r.CSVs, of.CSVs...)
+	r.Plans, r.Subscriptions = append(r.Plans, of.Plans...), append(r.Subscriptions, of.Subscriptions...)
+	r.Extensions, r.Operators = append(r.Extensions, of.Extensions...), append(r.Operators, of.Operators...)
+	r.Unknown, r.Target = append(r.Unknown, of.Unknown...), of.Target
+}
+
+// folder folds the findings of clusters.
+type folder struct {
+	order []findings.Finding // what counts as equal
+	of    map[findings.Finding]*folded
+}
+
+type folded struct {
+	first             findings.Finding
+	cluster           string // the first
+	clusters, objects []string
+}
+
+// add adds the findings of a cluster. Equal ones can be from other files, and notes about other objects.
+func (f *folder) add(cluster string, list []findings.Finding) {
+	for _, x := range list {
+		key := findings.Finding{Rule: x.Rule, Level: x.Level, Object: x.Object, Field: x.Field, Message: x.Message}
+		if x.Object == "" {
+			key.File = x.File
+		}
+		if x.Level == findings.Note {
+			key.Object = ""
+		}
+		of := f.of[key]
+		if of == nil {
+			of = &folded{first: x, cluster: cluster}
+			if f.of == nil {
+				f.of = map[findings.Finding]*folded{}
+			}
+			f.of[key], f.order = of, append(f.order, key)
+		}
+		of.clusters, of.objects = append(of.clusters, cluster), append(of.objects, cluster+" "+x.Object)
+	}
+}
+
+// folded returns each finding once.
+func (f *folder) folded() (list []findings.Finding) {
+	for _, key := range f.order {
+		of := f.of[key]
+		x := of.first
+		slices.Sort(of.clusters)
+		slices.Sort(of.objects)
+		clusters, objects := len(slices.Compact(of.clusters)), len(slices.Compact(of.objects))
+		also := ""
+		switch {
+		case objects > clusters:
+			also = fmt.Sprintf("the same of %s more in %s", text.Count(objects-1, "object"), text.Count(clusters, "cluster"))
+		case clusters > 1:
+			also = fmt.Sprintf("the same in %s more", text.Count(clusters-1, "cluster"))
+		}
+		if also != "" && x.Hint != "" {
+			also += "; "
+		}
+		x.Hint = also + x.Hint
+		list = append(list, x)
+	}
+	slices.SortStableFunc(list, func(a, b findings.Finding) int { return a.Level.Rank() - b.Level.Rank() })
+	return list
+}
+
+// String says how much of the tree the report is about.
+func (s Scope) String() string {
+	out := text.Count(s.Roots, "root")
+	if s.Clusters > 1 {
+		out += " in " + text.Count(s.Clusters, "cluster")
+	}
+	if s.Unbuilt > 0 {
+		out += fmt.Sprintf(", %d not built", s.Unbuilt)
+	}
+	out += fmt.Sprintf("; %d of %s judged", s.Asking-s.Unknown, text.Count(s.Asking, "Subscription"))
+	if s.Unknown > 0 {
+		out += fmt.Sprintf(", %d unknown", s.Unknown)
+	}
+	return out
+}
