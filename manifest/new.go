@@ -9,8 +9,8 @@ import (
 type printed struct {
 	value map[string]any
 	text  []byte
-	place func(field string) (file string, line int) // nil if the object is not from a file
-	read  *Object                // what text was parsed to, if it was
+	place func(field string) Place // nil if the object is not from a file
+	read  *Object                  // what text was parsed to, if it was
 }
 
 // New returns an object that is not from a file. Its text is what Encode prints of the value, which it takes over.
@@ -19,16 +19,32 @@ func New(value map[string]any) *Object { return newPrinted(value, Encode(value))
 // Derive returns an object that somebody makes of o. Its text is what Encode prints of the value, which it takes over.
 // at names the field of o that a field of it is made of, as Errorf takes it: the two have the same place.
 func (o *Object) Derive(value map[string]any, at func(field string) string) *Object {
-	return o.Build(value, func(field string) (string, int) { return o.PlaceOf(at(field)) })
+	return o.Build(value, func(field string) Place { return o.SetBy(at(field)) })
 }
 
 // Build returns an object that is made of o and of other files. Its text is what Encode prints of the value, which it
-// takes over. place returns the file and line that a field is from; "" is the object.
-func (o *Object) Build(value map[string]any, place func(field string) (file string, line int)) *Object {
+// takes over. place returns where a field is set; "" is the object.
+func (o *Object) Build(value map[string]any, place func(field string) Place) *Object {
 	d := New(value)
 	d.Doc, d.printed.place = o.Doc, place
-	d.File, d.Line = place("")
+	at := place("")
+	d.File, d.Line = at.File, at.Line
 	return d
+}
+
+// Place is where a field of an object is set.
+type Place struct {
+	File string
+	Line int
+	// Patch is the part of another file that sets the field; nil if the object's own file does.
+	Patch *Patch
+}
+
+// Patch is a value in a file that is not the object's.
+type Patch struct {
+	Doc   int    // index of the document in the file
+	Text  string // the field of the document that has a document as its text; usually empty
+	Field string // of the document, or of the document in Text
 }
 
 func newPrinted(value map[string]any, text []byte) *Object {

@@ -249,15 +249,21 @@ func (o *Object) Errorf(field, format string, args ...any) *Error {
 // PlaceOf returns the file and line of a field, or of its nearest parent that exists. A field of an object that several
 // files make, such as a base and a patch, is in the file that sets it. The line is 0 if the object is not from a file.
 func (o *Object) PlaceOf(field string) (file string, line int) {
+	at := o.SetBy(field)
+	return at.File, at.Line
+}
+
+// SetBy returns the place of a field, as PlaceOf does, with the patch that sets it.
+func (o *Object) SetBy(field string) Place {
 	switch {
 	case o.origin != nil:
-		return o.origin.PlaceOf(field)
+		return o.origin.SetBy(field)
 	case o.printed == nil:
-		return o.File, o.doc.lineIn(o.node, field)
+		return Place{File: o.File, Line: o.doc.lineIn(o.node, field)}
 	case o.printed.place != nil:
 		return o.printed.place(field)
 	}
-	return o.File, 0
+	return Place{File: o.File}
 }
 
 // LineOf returns the line of a field in the object's file, or of the object if another file sets the field.

@@ -24,6 +24,7 @@ type Input struct {
 	Notes    []string           // what else a reader has to know
 	// Unresolved are the objects that hand an operator over to OLM, and why the operator is not known.
 	Unresolved []string
+	Unbuilt    []string // kustomizations that could not be built, and why
 }
 
 // Evaluate returns what the subjects of a set of objects may do. The error, a *manifest.Error, is about an object that
@@ -64,7 +65,7 @@ func evaluate(in Input, v *inventory, from *origins) (*Report, error) {
 	r := &Report{APIVersion: apiVersion, Kind: kind, Operator: in.Operator, Permissions: []Item{}, Users: []Item{},
 		Covered: []Covered{}, Unknown: []Unknown{}, Accounts: []Subject{},
 		Notes:  append(append([]string{}, in.Notes...), v.notes...),
-		Unread: append([]string{}, in.Unread...), Unresolved: append([]string{}, in.Unresolved...)}
+		Unread: append([]string{}, in.Unread...), Unresolved: append([]string{}, in.Unresolved...), Unbuilt: in.Unbuilt}
 	r.missing = map[Subject]bool{}
 	e := evaluation{inventory: v, from: from, report: r, grants: map[Subject][]grant{},
 		unknown: map[Subject][]Unknown{}}

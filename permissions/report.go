@@ -24,16 +24,17 @@ type Report struct {
 	APIVersion  string             `json:"apiVersion"`
 	Kind        string             `json:"kind"`
 	Operator    Operator           `json:"operator"`
-	Summary     []Fact             `json:"summary"`     // the answers to what a person asks first
-	Permissions []Item             `json:"permissions"` // of accounts, and of other subjects that are bound
-	Users       []Item             `json:"users"`       // what the roles for users gain by aggregation
-	Covered     []Covered          `json:"covered"`     // grants that allow nothing more than Permissions
-	Unknown     []Unknown          `json:"unknown"`     // roles that are bound and not among the objects
-	Accounts    []Subject          `json:"accounts"`    // every ServiceAccount that is among the objects or bound
-	Findings    []findings.Finding `json:"findings"`    // what follows
-	Notes       []string           `json:"notes"`       // what a reader has to know about the evaluation
-	Unread      []string           `json:"unread"`      // files that could not be read, and why
-	Unresolved  []string           `json:"unresolved"`  // what hands over an operator that is not known, and why
+	Summary     []Fact             `json:"summary"`           // the answers to what a person asks first
+	Permissions []Item             `json:"permissions"`       // of accounts, and of other subjects that are bound
+	Users       []Item             `json:"users"`             // what the roles for users gain by aggregation
+	Covered     []Covered          `json:"covered"`           // grants that allow nothing more than Permissions
+	Unknown     []Unknown          `json:"unknown"`           // roles that are bound and not among the objects
+	Accounts    []Subject          `json:"accounts"`          // every ServiceAccount that is among the objects or bound
+	Findings    []findings.Finding `json:"findings"`          // what follows
+	Notes       []string           `json:"notes"`             // what a reader has to know about the evaluation
+	Unread      []string           `json:"unread"`            // files that could not be read, and why
+	Unresolved  []string           `json:"unresolved"`        // what hands over an operator that is not known, and why
+	Unbuilt     []string           `json:"unbuilt,omitempty"` // kustomizations that could not be built, and why
 
 	scopes  danger.Scopes
 	missing map[Subject]bool // the accounts that are bound and not among the objects

@@ -53,6 +53,9 @@ func (r *Report) Document() *findings.Document {
 	for _, n := range r.Unresolved {
 		d.Notes = append(d.Notes, findings.Remark{Label: "unknown", Text: findings.Printable(n)})
 	}
+	for _, n := range r.Unbuilt {
+		d.Notes = append(d.Notes, findings.Remark{Label: "not built", Text: findings.Printable(n)})
+	}
 	for _, n := range r.Notes {
 		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: n})
 	}
@@ -151,6 +154,9 @@ func (r *Report) unknown() (texts []string) {
 	}
 	if n := len(r.Unread); n > 0 {
 		texts = append(texts, text.Count(n, "file")+" not read")
+	}
+	if n := len(r.Unbuilt); n > 0 {
+		texts = append(texts, text.Count(n, "kustomization")+" not built")
 	}
 	return texts
 }

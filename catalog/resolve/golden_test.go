@@ -172,7 +172,7 @@ func resolveWith(t *testing.T, a *txtar.Archive, o resolve.Options) *resolve.Rep
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Add(s.Namespace, result)
+		r.Add("", s.Namespace, result)
 	}
 	return r
 }

@@ -51,7 +51,7 @@ func TestCELFault(t *testing.T) {
 	}
 	var text strings.Builder
 	report := &Report{}
-	report.Add("ns", r)
+	report.Add("", "ns", r)
 	if err := report.Print(&text, "text"); err != nil {
 		t.Fatal(err)
 	}

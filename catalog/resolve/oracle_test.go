@@ -94,7 +94,7 @@ func (c *oracleCount) compare(t *testing.T, dir string) *resolve.Report {
 			t.Errorf("%s (-want +got):\n%s", in.Scenarios[i].Name, diff)
 		}
 		c.add(&want.Scenarios[i], r, diff == "")
-		report.Add(in.Scenarios[i].Name, r)
+		report.Add("", in.Scenarios[i].Name, r)
 	}
 	c.Lock()
 	defer c.Unlock()

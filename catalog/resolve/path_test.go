@@ -278,7 +278,7 @@ func TestPrintNoSolution(t *testing.T) {
 		{Findings: []findings.Finding{{Rule: "no-solution", Message: "it is printed"}}, Walk: resolve.Walk{Failure: &resolve.Failure{}}},
 	} {
 		report := &resolve.Report{}
-		report.Add("ns", r)
+		report.Add("", "ns", r)
 		var got bytes.Buffer
 		if err := report.Print(&got, findings.Text); err != nil || !strings.Contains(got.String(), "it is printed") {
 			t.Errorf("%v\n%s", err, got.String())

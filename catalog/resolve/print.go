@@ -3,8 +3,10 @@ package resolve
 import (
 	"bufio"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
@@ -24,17 +26,52 @@ type Report struct {
 
 // Namespace is what OLM does in one namespace.
 type Namespace struct {
-	Name string `json:"namespace"`
+	Name     string   `json:"namespace"`
+	Clusters []string `json:"clusters,omitempty"` // of a tree with several; the same happens in each
 	*Result
 }
 
-// Add adds a namespace.
-func (r *Report) Add(name string, result *Result) {
-	r.Namespaces = append(r.Namespaces, Namespace{name, result})
+// Add adds a namespace of a cluster, which is empty if there is one only.
+func (r *Report) Add(cluster, name string, result *Result) {
+	n := Namespace{Name: name, Result: result}
+	if cluster != "" {
+		n.Clusters = []string{cluster}
+		for i, other := range r.Namespaces {
+			if other.says() == n.says() {
+				r.Namespaces[i].Clusters = append(other.Clusters, cluster)
+				return
+			}
+		}
+	}
+	r.Namespaces = append(r.Namespaces, n)
 	r.Errors += findings.Count(result.Findings, findings.Error)
 	r.Warnings += findings.Count(result.Findings, findings.Warning)
 	r.Notes += findings.Count(result.Findings, findings.Note)
 }
+
+// says returns what a report says of a namespace, without clusters and places.
+func (n Namespace) says() string {
+	walk := *n.Result
+	walk.Findings = slices.Clone(walk.Findings)
+	for i := range walk.Findings {
+		walk.Findings[i].File, walk.Findings[i].Line = "", 0
+	}
+	data, err := json.Marshal(Namespace{Name: n.Name, Result: &walk})
+	if err != nil {
+		return n.Name + err.Error()
+	}
+	return string(data)
+}
+
+// title names the namespace and its clusters.
+func (n Namespace) title() string {
+	if len(n.Clusters) == 0 {
+		return "Namespace " + n.Name
+	}
+	return "Namespace " + n.Name + " of " + text.FirstOf(mostClusters, n.Clusters)
+}
+
+const mostClusters = 4 // that a title names
 
 // Findings returns the findings of all namespaces.
 func (r *Report) Findings() []findings.Finding {
@@ -62,7 +99,7 @@ func (r *Report) Print(w io.Writer, format findings.Format) error {
 func (r *Report) document() *findings.Document {
 	d := &findings.Document{Kind: "Resolution"}
 	for _, n := range r.Namespaces {
-		s := findings.Section{Title: "Namespace " + n.Name, Tables: n.tables()}
+		s := findings.Section{Title: n.title(), Tables: n.tables()}
 		if len(n.Alternatives) > 0 {
 			s.Tables = append(s.Tables, n.alternatives())
 		}

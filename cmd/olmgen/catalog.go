@@ -16,8 +16,8 @@ import (
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/manifest/text"
-	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/manifest"
@@ -116,10 +116,6 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := resolve.ReadObjects(t.Objects, f.namespace)
-	if err != nil {
-		return err
-	}
 	var given []catalogFlag
 	for _, value := range f.catalogs {
 		c, err := parseCatalog(value)
@@ -128,20 +124,37 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 		}
 		given = append(given, c)
 	}
-	known := predict.Catalogs{ApproveAll: f.approveAll,
-		Global: cmp.Or(f.global, globalOf(given, cluster.CatalogSources))}
-	if known.Sources, err = openCatalogs(cmd, f.network, given, known.Global); err != nil {
-		return err
+	report, known := &resolve.Report{}, len(given) > 0
+	opened := map[string][]resolve.Source{} // by the global namespace
+	clusters := t.Clusters()
+	for i, c := range clusters {
+		of := t.Of(c, i == 0)
+		if len(clusters) == 1 {
+			c.Name = ""
+		}
+		state, err := resolve.ReadObjects(of.Objects, f.namespace)
+		if err != nil {
+			return err
+		}
+		catalogs := predict.Catalogs{ApproveAll: f.approveAll,
+			Global: cmp.Or(f.global, globalOf(given, state.CatalogSources))}
+		sources, ok := opened[catalogs.Global]
+		if !ok {
+			if sources, err = openCatalogs(cmd, f.network, given, catalogs.Global); err != nil {
+				return err
+			}
+			opened[catalogs.Global] = sources
+		}
+		catalogs.Sources = sources
+		f.sayPolicies(cmd, of.Objects, catalogs)
+		known = known || slices.ContainsFunc(state.CatalogSources, func(s resolve.Source) bool { return s.Catalog != nil })
+		if err := f.predict(cmd, of, c.Name, catalogs, report); err != nil {
+			return err
+		}
 	}
-	f.sayPolicies(cmd, t.Objects, known)
-	inTree := func(s resolve.Source) bool { return s.Catalog != nil }
-	if len(f.catalogs) == 0 && !slices.ContainsFunc(cluster.CatalogSources, inTree) {
+	if !known {
 		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: no catalog is given, so nobody knows what OLM installs\n"+
 			"hint: pass the content of each CatalogSource with --catalog")
-	}
-	report, err := f.predict(cmd, t, known)
-	if err != nil {
-		return err
 	}
 	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
 		return err
@@ -156,12 +169,12 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	return nil
 }
 
-// predict returns what OLM does in each namespace.
-func (f *resolveFlags) predict(cmd *cobra.Command, t *tree.Tree, known predict.Catalogs) (*resolve.Report, error) {
-	report := &resolve.Report{}
+// predict reports what OLM does in each namespace of a cluster.
+func (f *resolveFlags) predict(cmd *cobra.Command, t *tree.Tree, cluster string, known predict.Catalogs,
+	report *resolve.Report) error {
 	checked, err := predict.Check(cmd.Context(), t, predict.Options{Namespace: f.namespace, Catalogs: known})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, s := range predict.States(cmd.Context(), t, f.namespace, known, len(f.installs) > 0) {
 		if len(s.Subscriptions) == 0 && (s.Namespace != f.namespace || len(f.installs) == 0) {
@@ -170,7 +183,7 @@ func (f *resolveFlags) predict(cmd *cobra.Command, t *tree.Tree, known predict.C
 		if s.Namespace == f.namespace {
 			for _, what := range f.installs {
 				if err := s.Install(what); err != nil {
-					return nil, fmt.Errorf("--install %s: %w", what, err)
+					return fmt.Errorf("--install %s: %w", what, err)
 				}
 			}
 		}
@@ -180,19 +193,19 @@ func (f *resolveFlags) predict(cmd *cobra.Command, t *tree.Tree, known predict.C
 		}
 		r, err := resolve.Run(cmd.Context(), s, o)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		r.Findings = append(r.Findings, checked.Refused(s.Namespace)...)
 		findings.Sort(r.Findings)
-		report.Add(s.Namespace, r)
+		report.Add(cluster, s.Namespace, r)
 	}
-	return report, nil
+	return nil
 }
 
 // tree reads the objects of the paths.
 func (f *resolveFlags) tree(cmd *cobra.Command, paths []string) (*tree.Tree, error) {
 	if len(paths) == 0 {
-		return &tree.Tree{}, nil
+		return &tree.Tree{Roots: []tree.Root{{}}}, nil
 	}
 	t, err := f.roots.read(cmd, paths, tree.Options{})
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/text"
-	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/output"
 )
 

@@ -6,9 +6,9 @@ import (
 	"github.com/spf13/cobra"
 
 	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/manifest/text"
-	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/predict"
 )
 

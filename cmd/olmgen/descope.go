@@ -13,7 +13,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/predict/installs"
 	"github.com/olmgen/olmgen/manifest"
 )

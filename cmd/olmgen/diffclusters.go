@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/compare"
+	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/config/review"
-	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -87,7 +87,7 @@ func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []c
 		if err != nil {
 			return nil, err
 		}
-		names[report] = []string{each[0].name, each[1].name, pair.rel}
+		names[report] = []string{each[0].name, each[1].name}
 		out.Add(pair.rel, report, func(a, b *compare.Report) bool {
 			return without(a, names[a]) == without(b, names[b])
 		})
@@ -121,8 +121,8 @@ func without(r *compare.Report, names []string) string {
 		return ""
 	}
 	text := string(data)
-	for _, name := range names {
-		text = strings.ReplaceAll(text, name, "")
+	for _, name := range names { // of a file below it, or its own
+		text = strings.NewReplacer(`"`+name+"/", `"`, `"`+name+`"`, `""`, "("+name+"/", "(").Replace(text)
 	}
 	return text
 }

@@ -15,9 +15,9 @@ import (
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/text"
-	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/manifest/whole"
 	"github.com/olmgen/olmgen/internal/report/imagelist"
 	"github.com/olmgen/olmgen/templates"
@@ -216,7 +216,7 @@ func (f *imagesFlags) listTree(cmd *cobra.Command, s namedSource, out *listed) {
 		out.err = err
 		return
 	}
-	if len(t.Objects)+len(t.Faults) == 0 {
+	if len(t.Objects)+len(t.Faults)+len(t.Unknown()) == 0 {
 		return
 	}
 	saySkipped(cmd.ErrOrStderr(), t)

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/text"
-	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/source"
@@ -165,6 +165,9 @@ func (f *permissionsFlags) tree(cmd *cobra.Command, refs []string) (*review.Subj
 	r, err := f.render.reviewTree(cmd, t, refs, &f.catalogs, review.TreeOptions{})
 	if err != nil {
 		return nil, err
+	}
+	if len(t.Unknown()) > 0 {
+		return r, nil
 	}
 	return r, f.refuseWithoutBindings(strings.Join(refs, ", "), r.Input)
 }

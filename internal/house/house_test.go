@@ -128,7 +128,7 @@ func TestTextStandsOnNothing(t *testing.T) {
 }
 
 // impure are packages with which a package can touch the disk, other processes or the network.
-var impure = []string{"os", "os/exec", "io/ioutil", "path/filepath", "net", "net/http", "math/rand", "math/rand/v2", module + "internal/manifest/tree"}
+var impure = []string{"os", "os/exec", "io/ioutil", "path/filepath", "net", "net/http", "math/rand", "math/rand/v2", module + "internal/cluster/tree"}
 
 // Rendering is a pure function: no package that generate stands on in this module touches the disk, but for templates, which
 // can read a directory of overlays.

@@ -107,11 +107,7 @@ func readOperatorPolicy(p *OperatorPolicy, override string) *OperatorPolicy {
 		p.Faults = append(p.Faults, p.Object.AsError(err))
 		return p
 	}
-	action := o.Spec.RemediationAction
-	// governance-policy-framework-addon: controllers/templatesync/template_sync.go, overrideRemediationAction
-	if override != "" && !strings.EqualFold(action, "informonly") {
-		action = override
-	}
+	action := overridden(o.Spec.RemediationAction, override)
 	p.Enforced = strings.EqualFold(action, "enforce")
 	p.Automatic = o.Spec.UpgradeApproval == "Automatic"
 	for _, entry := range o.Spec.Versions {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/predict"
 )
 

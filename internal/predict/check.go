@@ -15,9 +15,9 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/generate/fit"
-	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/predict/plan"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"

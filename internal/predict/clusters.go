@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/manifest/text"
-	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -44,6 +44,9 @@ func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) O
 			if !strings.HasPrefix(u.Why, InstallsNothing) {
 				scope.Unknown++
 			}
+		}
+		if len(clusters) > 1 { // it is said of the whole tree
+			r.Findings = slices.DeleteFunc(r.Findings, func(f findings.Finding) bool { return f.Rule == ruleNothing })
 		}
 		list.add(c.Name, r.Findings)
 		if len(clusters) == 1 {
@@ -137,9 +140,10 @@ func (f *folder) folded() (list []findings.Finding) {
 		also := ""
 		switch {
 		case objects > clusters:
-			also = fmt.Sprintf("the same of %s more in %s", text.Count(objects-1, "object"), text.Count(clusters, "cluster"))
+			also = fmt.Sprintf("the same of %s in %s", text.Count(objects-1, "other object"),
+				text.Count(clusters, "cluster"))
 		case clusters > 1:
-			also = fmt.Sprintf("the same in %s more", text.Count(clusters-1, "cluster"))
+			also = fmt.Sprintf("the same in %s", text.Count(clusters-1, "other cluster"))
 		}
 		if also != "" && x.Hint != "" {
 			also += "; "

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
-	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/source"
 )

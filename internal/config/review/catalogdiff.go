@@ -9,8 +9,8 @@ import (
 
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/manifest/text"
-	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/permissions"
 )

@@ -16,8 +16,8 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/cluster"
+	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/crs"
-	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/manifest"
@@ -58,7 +58,89 @@ func FromObjectsOf(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, 
 
 // FromTree returns the objects of a tree as a Subject, with what OLM makes of the operators that it installs for the
 // Subscriptions of the tree. Errors are about objects that cannot be read, and those of ctx.
+//
+// Of a tree with several clusters it has what is in any of them.
 func FromTree(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error) {
+	clusters := t.Clusters()
+	if len(clusters) <= 1 {
+		s, err := fromCluster(ctx, t, o)
+		if err == nil {
+			s.unbuilt(t)
+		}
+		return s, err
+	}
+	var list []*Subject
+	for i, c := range clusters {
+		s, err := fromCluster(ctx, t.Of(c, i == 0), o)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	s, err := anyOf(list)
+	if err == nil {
+		s.unbuilt(t)
+	}
+	return s, err
+}
+
+// unbuilt notes the kustomizations that could not be built.
+func (s *Subject) unbuilt(t *tree.Tree) {
+	for _, e := range t.Unknown() {
+		s.Unbuilt = append(s.Unbuilt, e.Error())
+	}
+}
+
+// anyOf returns what is in any of several clusters: each object once, and several of one name where they differ.
+func anyOf(list []*Subject) (*Subject, error) {
+	out := &Subject{Input: permissions.Input{Operator: list[0].Operator, Namespace: list[0].Namespace}}
+	seen := map[string]bool{}
+	for _, s := range list {
+		for _, lists := range []struct {
+			from []*manifest.Object
+			to   *[]*manifest.Object
+			what string
+		}{{s.Objects, &out.Objects, "object"}, {s.All, &out.All, "any"}} {
+			for _, o := range lists.from {
+				v, err := o.Value()
+				if err != nil {
+					return nil, err
+				}
+				key := lists.what + string(manifest.Encode(v))
+				if !seen[key] {
+					seen[key] = true
+					*lists.to = append(*lists.to, o)
+				}
+			}
+		}
+		for _, c := range s.CSVs {
+			if key := "csv " + c.Namespace + "/" + c.Name; !seen[key] {
+				seen[key] = true
+				out.CSVs = append(out.CSVs, c)
+			}
+		}
+		for _, u := range s.Unknown {
+			if !slices.ContainsFunc(out.Unknown, u.sameObject) {
+				out.Unknown = append(out.Unknown, u)
+			}
+		}
+		out.Shipped = append(out.Shipped, s.Shipped...)
+		for _, texts := range []struct {
+			from []string
+			to   *[]string
+		}{{s.Notes, &out.Notes}, {s.Unread, &out.Unread}, {s.Unresolved, &out.Unresolved}} {
+			for _, text := range texts.from {
+				if !slices.Contains(*texts.to, text) {
+					*texts.to = append(*texts.to, text)
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// fromCluster is FromTree for one cluster.
+func fromCluster(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error) {
 	s, err := FromObjectsOf(ctx, t, o)
 	if err != nil {
 		return nil, err
@@ -120,7 +202,41 @@ func renderAll(ctx context.Context, plan []Planned, o TreeOptions) (list []Insta
 
 // Plan returns which operators OLM installs for the objects of a tree, and the objects whose operator is unknown. It
 // reads no bundle. Errors are about objects that cannot be read, and those of ctx.
+//
+// Of a tree with several clusters it returns what any of them gets, once.
 func Plan(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Planned, unknown []Unknown, err error) {
+	clusters := t.Clusters()
+	if len(clusters) <= 1 {
+		return planIn(ctx, t, o)
+	}
+	seen := map[string]bool{}
+	first := func(o *manifest.Object, text string) bool {
+		key := o.Identity() + "\x00" + text
+		known := seen[key]
+		seen[key] = true
+		return !known
+	}
+	for i, c := range clusters {
+		some, nobody, err := planIn(ctx, t.Of(c, i == 0), o)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, p := range some {
+			if first(p.Object, p.Namespace+"/"+p.Name+" "+p.Catalog) {
+				list = append(list, p)
+			}
+		}
+		for _, u := range nobody {
+			if first(u.Object, u.Why) {
+				unknown = append(unknown, u)
+			}
+		}
+	}
+	return list, unknown, nil
+}
+
+// planIn is Plan for one cluster.
+func planIn(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Planned, unknown []Unknown, err error) {
 	if !slices.ContainsFunc(t.Objects, handsOver) {
 		return nil, nil, nil
 	}

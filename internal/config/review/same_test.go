@@ -12,8 +12,8 @@ import (
 
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/golden/resolvercase"
+	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/config/review"
-	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"

@@ -5,15 +5,16 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/catalog/extension"
+	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/manifest/inplace"
 	"github.com/olmgen/olmgen/internal/manifest/text"
-	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/manifest"
@@ -38,22 +39,12 @@ func NewTreePlan(ctx context.Context, t *tree.Tree, o TreeOptions) (*Plan, error
 	if err := checkChannels(t.Objects, o.Channels); err != nil {
 		return nil, err
 	}
-	pins, unknown := predict.ExtensionPins(t.Objects, o.Catalogs)
-	more, nobody, err := predict.SubscriptionPins(ctx, t, o.Namespace, o.Catalogs, o.Channels, o.Pinned)
-	if err != nil {
-		return nil, err
-	}
-	pins, unknown = append(pins, more...), append(unknown, nobody...)
-	u := &treeUpdater{options: o, plan: &Plan{Unknown: len(unknown)}, edits: map[string][]inplace.Edit{}}
-	for i := range pins {
-		if err := u.pin(&pins[i]); err != nil {
+	u := &treeUpdater{options: o, plan: &Plan{}, edits: map[string][]edit{}}
+	for i, c := range t.Clusters() {
+		u.cluster = c.Name
+		if err := u.update(ctx, t.Of(c, i == 0)); err != nil {
 			return nil, err
 		}
-	}
-	for _, x := range unknown {
-		op := operatorOf(x.Object)
-		op.Status, op.Reason = Left, "not known: "+x.Why
-		u.plan.Operators = append(u.plan.Operators, op)
 	}
 	slices.SortStableFunc(u.plan.Operators, func(a, b Operator) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
@@ -63,7 +54,15 @@ func NewTreePlan(ctx context.Context, t *tree.Tree, o TreeOptions) (*Plan, error
 		if err != nil {
 			return nil, err
 		}
-		after, err := inplace.Apply(name, before, u.edits[name])
+		var edits []inplace.Edit
+		for _, e := range u.edits[name] {
+			edits = append(edits, e.Edit)
+			if len(e.clusters) > 1 {
+				u.note(fmt.Sprintf("%s:%d is for %s: %s", name, e.line,
+					text.Count(len(e.clusters), "cluster"), text.FirstOf(mostClusters, e.clusters)))
+			}
+		}
+		after, err := inplace.Apply(name, before, edits)
 		if err != nil {
 			return nil, err
 		}
@@ -99,11 +98,61 @@ func checkChannels(objects []*manifest.Object, channels map[string]string) error
 	return nil
 }
 
+const mostClusters = 5 // that a note names
+
+// edit is an edit of a file, for the clusters that get the value from there.
+type edit struct {
+	inplace.Edit
+	line     int
+	clusters []string
+}
+
 type treeUpdater struct {
 	options TreeOptions
 	plan    *Plan
+	cluster string // that is looked at
 	files   []string
-	edits   map[string][]inplace.Edit // by file
+	edits   map[string][]edit // by file
+}
+
+// update plans the updates of one cluster.
+func (u *treeUpdater) update(ctx context.Context, t *tree.Tree) error {
+	o := u.options
+	pins, unknown := predict.ExtensionPins(t.Objects, o.Catalogs)
+	more, nobody, err := predict.SubscriptionPins(ctx, t, o.Namespace, o.Catalogs, o.Channels, o.Pinned)
+	if err != nil {
+		return err
+	}
+	pins, unknown = append(pins, more...), append(unknown, nobody...)
+	for i := range pins {
+		if err := u.pin(&pins[i]); err != nil {
+			return err
+		}
+	}
+	for _, x := range unknown {
+		op := operatorOf(x.Object)
+		op.Status, op.Reason = Left, "not known: "+x.Why
+		if u.add(op) {
+			u.plan.Unknown++
+		}
+	}
+	return nil
+}
+
+// note adds a note, once.
+func (u *treeUpdater) note(text string) {
+	if !slices.Contains(u.plan.Notes, text) {
+		u.plan.Notes = append(u.plan.Notes, text)
+	}
+}
+
+// add adds an operator, unless another cluster has it from the same place. It reports whether it did.
+func (u *treeUpdater) add(o Operator) bool {
+	if slices.ContainsFunc(u.plan.Operators, func(x Operator) bool { return reflect.DeepEqual(x, o) }) {
+		return false
+	}
+	u.plan.Operators = append(u.plan.Operators, o)
+	return true
 }
 
 func operatorOf(o *manifest.Object) Operator {
@@ -140,7 +189,7 @@ func (u *treeUpdater) pin(p *predict.Pin) error {
 			return err
 		}
 	}
-	u.plan.Operators = append(u.plan.Operators, o)
+	u.add(o)
 	return nil
 }
 
@@ -187,13 +236,29 @@ func (u *treeUpdater) change(p *predict.Pin, o *Operator, taken []predict.PinSte
 			o.Reason = fmt.Sprintf("OLM v1 goes to %s only from there: update it again", p.Steps[1].Name)
 		}
 	}
+	at := e.Object.SetBy(e.Field)
+	if at.Patch != nil {
+		e.Patch, o.File, o.Line = at.Patch, at.File, at.Line
+	}
+	for i, x := range u.edits[at.File] {
+		if x.line != at.Line || x.Field != e.Field || x.Object.Identity() != e.Object.Identity() && at.Patch == nil {
+			continue
+		}
+		if x.Value != e.Value || !slices.Equal(x.Add, e.Add) {
+			o.Status, o.Reason = Held, fmt.Sprintf("%s gets its value from here too, and is to have %s",
+				x.clusters[0], cmp.Or(x.Value, strings.Join(x.Add, ", ")))
+			return nil
+		}
+		u.edits[at.File][i].clusters = append(x.clusters, u.cluster)
+		return nil
+	}
 	if len(taken) > 0 {
 		u.plan.Moves = append(u.plan.Moves, p.MoveBy(len(taken)))
 	}
-	if u.edits[e.Object.File] == nil {
-		u.files = append(u.files, e.Object.File)
+	if u.edits[at.File] == nil {
+		u.files = append(u.files, at.File)
 	}
-	u.edits[e.Object.File] = append(u.edits[e.Object.File], e)
+	u.edits[at.File] = append(u.edits[at.File], edit{e, at.Line, []string{u.cluster}})
 	return nil
 }
 
@@ -201,12 +266,12 @@ func (u *treeUpdater) change(p *predict.Pin, o *Operator, taken []predict.PinSte
 // that channel.
 func (u *treeUpdater) sayOfSubscription(p *predict.Pin) {
 	if p.Assumed {
-		u.plan.Notes = append(u.plan.Notes, fmt.Sprintf("%s: the files do not say what is installed: %s is what "+
+		u.note(fmt.Sprintf("%s: the files do not say what is installed: %s is what "+
 			"channel %s leads to", p.Object.Identity(), p.From, p.Channel))
 	}
 	starting, _ := p.Object.Get("spec", "startingCSV")
 	if name, _ := starting.(string); name != "" && !p.InNewChannel(name) {
-		u.plan.Notes = append(u.plan.Notes, fmt.Sprintf("%s:%d: %s: its startingCSV %s is not in channel %s: a new "+
+		u.note(fmt.Sprintf("%s:%d: %s: its startingCSV %s is not in channel %s: a new "+
 			"cluster could not install it. OLM does not look at it where the operator is installed", p.Object.File,
 			p.Object.LineOf("spec.startingCSV"), p.Object.Identity(), name, p.NewChannel))
 	}

@@ -6,8 +6,8 @@ import (
 	"log"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/generate/installer"
-	"github.com/olmgen/olmgen/internal/manifest/tree"
 )
 
 // Derive the RBAC that an account needs in order to apply a ConfigMap.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/manifest"
 )
 

@@ -3,6 +3,7 @@ package inplace
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -19,7 +20,8 @@ import (
 
 // Edit is a change of one value.
 type Edit struct {
-	Object *manifest.Object // of the file; it may be an item of a List
+	Object *manifest.Object // of the file; it may be an item of a List; nil for a Patch
+	Patch  *manifest.Patch  // of the file
 	Field  string           // of the object: spec.versions
 	Value  string           // the new text of a scalar
 	Add    []string         // texts that are added to a list, in place of Value
@@ -40,7 +42,7 @@ func Apply(name string, data []byte, edits []Edit) ([]byte, error) {
 		if err := f.find(name, &edits[i]); err != nil {
 			return nil, err
 		}
-		s, err := f.splice(edits[i], e.Object.Has(manifest.Segments(e.Field)...))
+		s, err := f.splice(edits[i], e.Object == nil || e.Object.Has(manifest.Segments(e.Field)...))
 		if err != nil {
 			return nil, err
 		}
@@ -74,6 +76,13 @@ type splice struct {
 
 // find makes the field of an edit one of the document.
 func (f *file) find(name string, e *Edit) error {
+	if e.Patch != nil {
+		if e.Patch.Doc >= len(f.docs) {
+			return &manifest.Error{File: name, Msg: "the file no longer has the patch"}
+		}
+		e.Field = cmp.Or(e.Patch.Text, e.Patch.Field)
+		return nil
+	}
 	missing := &manifest.Error{File: name, Field: e.Field, Msg: "the file no longer has " + e.Object.Identity()}
 	if e.Object.Doc >= len(f.docs) {
 		return missing
@@ -99,7 +108,7 @@ func (f *file) find(name string, e *Edit) error {
 
 // splice returns where an edit changes the text. The object has the field, perhaps from elsewhere, or not.
 func (f *file) splice(e Edit, has bool) (splice, error) {
-	d := f.docs[e.Object.Doc]
+	d := f.docs[e.doc()]
 	refuse := func(tip, message string) (splice, error) {
 		err := d.Errorf(e.Field, "%s", message)
 		err.Tip = tip
@@ -115,6 +124,9 @@ func (f *file) splice(e Edit, has bool) (splice, error) {
 	}
 	if n == nil || n.Anchor != "" {
 		return refuse("change it by hand", "is an anchor or an alias, so another field may have it too")
+	}
+	if e.Patch != nil && e.Patch.Text != "" {
+		return f.inText(d, n, e)
 	}
 	value := n
 	if e.Add != nil {
@@ -137,6 +149,47 @@ func (f *file) splice(e Edit, has bool) (splice, error) {
 		return refuse("write a value on each line, or change it by hand", "cannot be added to in place")
 	}
 	return s, nil
+}
+
+func (e Edit) doc() int {
+	if e.Patch != nil {
+		return e.Patch.Doc
+	}
+	return e.Object.Doc
+}
+
+// inText returns where an edit changes a document that stands in another one as a block of text.
+func (f *file) inText(d *manifest.Document, n *yaml.Node, e Edit) (splice, error) {
+	refused := d.Errorf(e.Field, "the patch cannot be changed in place")
+	refused.Tip = "write it as a block of text or as a file, or change it by hand"
+	inner, err := read("", []byte(n.Value))
+	if n.Style != yaml.LiteralStyle || err != nil || len(inner) != 1 {
+		return splice{}, refused
+	}
+	root, err := inner[0].Nodes()
+	if err != nil {
+		return splice{}, err
+	}
+	value := written(root, e.Patch.Field)
+	if value == nil || value.Anchor != "" {
+		return splice{}, refused
+	}
+	lines, text := strings.Split(string(f.data), "\n"), strings.Split(n.Value, "\n")
+	row := inner[0].Line + value.Line - 2 // of the text, from 0
+	at := d.Line + n.Line + row - 1       // of the file, from 0
+	if row >= len(text) || at >= len(lines) {
+		return splice{}, refused
+	}
+	line := strings.TrimSuffix(lines[at], "\r")
+	if !strings.HasSuffix(line, text[row]) {
+		return splice{}, refused
+	}
+	start := offset(f.data, at+1, value.Column+len(line)-len(text[row]))
+	old, ok := token(f.data[start:], value)
+	if !ok {
+		return splice{}, refused
+	}
+	return splice{start, start + len(old), quoteLike(old, e.Value)}, nil
 }
 
 // add returns the splice that adds texts to a list behind its last value, which begins and ends at some offsets.
@@ -185,7 +238,7 @@ func (f *file) check(name string, text []byte, edits []Edit) error {
 			return err
 		}
 		for _, e := range edits {
-			if e.Object.Doc == i {
+			if e.doc() == i {
 				want = set(want, manifest.Segments(e.Field), e)
 			}
 		}
@@ -203,6 +256,9 @@ func (f *file) check(name string, text []byte, edits []Edit) error {
 // set makes an edit in a decoded value.
 func set(v any, path []string, e Edit) any {
 	if len(path) == 0 {
+		if text, ok := v.(string); ok && e.Patch != nil && e.Patch.Text != "" {
+			return textWith(text, e)
+		}
 		if e.Add == nil {
 			return e.Value
 		}
@@ -222,6 +278,24 @@ func set(v any, path []string, e Edit) any {
 		}
 	}
 	return v
+}
+
+// textWith makes an edit in a document that is a text.
+func textWith(text string, e Edit) string {
+	docs, err := read("", []byte(text))
+	if err != nil || len(docs) != 1 {
+		return text
+	}
+	patch := *e.Patch
+	patch.Text = ""
+	e.Patch = &patch
+	f := file{data: []byte(text), docs: docs}
+	e.Field = patch.Field
+	s, err := f.splice(e, true)
+	if err != nil {
+		return text
+	}
+	return text[:s.start] + s.text + text[s.end:]
 }
 
 // written returns the value of a field that is written there itself, or nil. Of two equal keys the last one counts.

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
@@ -86,6 +88,18 @@ func (b *Builder) explain(k *Kustomization, err error) error {
 	var inside *manifest.Error
 	if errors.As(err, &inside) {
 		return inside
+	}
+	var broken error // what olmgen says of a file has its line
+	b.outermost(k, func(k *Kustomization) bool {
+		for _, file := range k.Files {
+			if s := b.source(file); s.err != nil {
+				broken = s.err
+			}
+		}
+		return broken != nil
+	})
+	if broken != nil {
+		return broken
 	}
 	said := text.OneLine(err.Error())
 	if i := strings.LastIndex(said, "accumulating resources from '"); i >= 0 {
@@ -207,21 +221,15 @@ func (b *Builder) object(k *Kustomization, r *resource.Resource) (*manifest.Obje
 	if err != nil {
 		return nil, err
 	}
-	data, err := r.MarshalJSON()
+	built, err := r.Map()
 	if err != nil {
 		return nil, err
 	}
-	o, err := manifest.ReadOne(k.Name, data)
-	if err != nil {
-		return nil, err
-	}
-	value, err := o.Value()
-	if err != nil {
-		return nil, err
-	}
+	value, _ := asPrinted(built).(map[string]any)
 	if !slices.Contains(k.spec.BuildMetadata, types.OriginAnnotations) {
 		withoutOrigin(value)
 	}
+	o := &manifest.Object{APIVersion: r.GetApiVersion(), Kind: r.GetKind(), Namespace: r.GetNamespace(), Name: r.GetName()}
 	p := &places{builder: b, root: k, value: value, group: o.Group(), kind: o.Kind, name: o.Name}
 	if origin != nil && origin.Path != "" {
 		abs := filepath.Join(k.Dir, filepath.FromSlash(origin.Path))
@@ -232,11 +240,42 @@ func (b *Builder) object(k *Kustomization, r *resource.Resource) (*manifest.Obje
 		made := manifest.New(value)
 		return made.Build(value, p.place), nil
 	}
-	if was, err := p.base.Value(); err == nil && reflect.DeepEqual(was, value) {
+	if was, err := p.base.Value(); err == nil && reflect.DeepEqual(was, value) && !p.patched() {
 		return p.base, nil
 	}
 	return p.base.Build(value, p.place), nil
 }
+
+// asPrinted makes of a value what is read of the text that kustomize prints: it prints by way of JSON.
+func asPrinted(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, x := range v {
+			v[key] = asPrinted(x)
+		}
+	case map[any]any:
+		out := map[string]any{}
+		for key, x := range v {
+			out[fmt.Sprint(key)] = asPrinted(x)
+		}
+		return out
+	case []any:
+		for i, x := range v {
+			v[i] = asPrinted(x)
+		}
+	case int:
+		return int64(v)
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) < maxInt {
+			return int64(v)
+		}
+	case time.Time:
+		return v.Format(time.RFC3339Nano)
+	}
+	return v
+}
+
+const maxInt = 1 << 63
 
 // withoutOrigin takes out what kustomize was asked to say.
 func withoutOrigin(value map[string]any) {

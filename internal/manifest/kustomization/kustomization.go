@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,19 +24,21 @@ import (
 
 // Builder builds kustomizations. It reads each file once.
 type Builder struct {
-	top   string                  // no file outside of this directory is read; "" is no limit
-	links string                  // without top: no symbolic link leads out of this directory
-	named func(abs string) string // the name of a file in messages
-	dirs  map[string]*Kustomization
-	files map[string]*source
-	spent spent
+	top      string                  // no file outside of this directory is read; "" is no limit
+	links    string                  // without top: no symbolic link leads out of this directory
+	named    func(abs string) string // the name of a file in messages
+	dirs     map[string]*Kustomization
+	files    map[string]*source
+	patterns map[string]*regexp.Regexp // of the targets of patches
+	spent    spent
 }
 
 // New returns a Builder. top is the directory that no file is read outside of, an absolute path without symbolic links.
 // If it is empty, only symbolic links are followed no further than to links. named returns the name of a file, an
 // absolute path, in messages.
 func New(top, links string, named func(abs string) string) *Builder {
-	return &Builder{top: top, links: links, named: named, dirs: map[string]*Kustomization{}, files: map[string]*source{}}
+	return &Builder{top: top, links: links, named: named, dirs: map[string]*Kustomization{}, files: map[string]*source{},
+		patterns: map[string]*regexp.Regexp{}}
 }
 
 // Kustomization is one kustomization file, with what it names.

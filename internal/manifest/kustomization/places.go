@@ -26,7 +26,6 @@ type patch struct {
 	operations []operation
 	value      map[string]any // that is merged
 	field      string         // of the kustomization that has its text; empty for a file
-	abs        string
 }
 
 type operation struct {
@@ -60,12 +59,11 @@ func (b *Builder) patchesOf(k *Kustomization) []patch {
 }
 
 func (b *Builder) addPatch(k *Kustomization, from types.Patch, field string) {
-	p := patch{file: k.Name, target: from.Target, field: field, abs: k.File}
+	p := patch{file: k.Name, target: from.Target, field: field}
 	var docs []*manifest.Document
 	if from.Path != "" {
-		p.abs, p.field = filepath.Join(k.Dir, filepath.FromSlash(from.Path)), ""
-		s := b.source(p.abs)
-		p.file, docs = b.named(p.abs), s.docs
+		abs := filepath.Join(k.Dir, filepath.FromSlash(from.Path))
+		p.file, p.field, docs = b.named(abs), "", b.source(abs).docs
 	} else {
 		docs, _ = manifest.ReadFile(k.Name, []byte(from.Patch), fileLimits())
 		p.at = k.errorf(field, "").Line
@@ -131,47 +129,34 @@ func (p *places) generated(origin *resource.Origin) {
 	}
 }
 
-// place returns the file and line that set a field: the last patch that sets it to what it is, the namespace of the
-// outermost kustomization, or the file of the object.
-func (p *places) place(field string) (string, int) {
-	path := manifest.Segments(field)
-	if len(path) > 0 {
+// place returns what sets a field: the last patch that sets it to what it is, the namespace of the outermost
+// kustomization, or the file of the object.
+func (p *places) place(field string) manifest.Place {
+	if path := manifest.Segments(field); len(path) > 0 {
 		if at := p.setter(path); at != nil {
-			return at.File, at.Line
+			return *at
 		}
 	}
 	if p.base != nil {
-		return p.base.PlaceOf(field)
+		return p.base.SetBy(field)
 	}
-	return p.file, p.line
+	return manifest.Place{File: p.file, Line: p.line}
 }
 
-// Setter is what sets a field of a built object.
-type Setter struct {
-	File  string // in messages
-	Line  int
-	Field string // in the document of the file: of a patch, or of a kustomization
-	Abs   string
-}
-
-func (p *places) setter(path []string) *Setter {
+func (p *places) setter(path []string) *manifest.Place {
 	now, there := at(p.value, path)
-	if p.base != nil {
-		if was, had := value(p.base, path); had == there && reflect.DeepEqual(was, now) {
-			return nil
-		}
-	}
-	var found *Setter
+	var found *manifest.Place
 	p.builder.outermost(p.root, func(k *Kustomization) bool {
 		for _, one := range slices.Backward(p.builder.patchesOf(k)) {
-			if p.matches(one.target, one.value) {
+			if p.matches(one) {
 				if found = one.sets(path, now, there); found != nil {
 					return true
 				}
 			}
 		}
 		if ns := k.spec.Namespace; ns != "" && now == any(ns) && slices.Equal(path, []string{"metadata", "namespace"}) {
-			found = &Setter{File: k.Name, Line: k.errorf("namespace", "").Line, Field: "namespace", Abs: k.File}
+			found = &manifest.Place{File: k.Name, Line: k.errorf("namespace", "").Line,
+				Patch: &manifest.Patch{Field: "namespace"}}
 			return true
 		}
 		return false
@@ -179,12 +164,13 @@ func (p *places) setter(path []string) *Setter {
 	return found
 }
 
-func value(o *manifest.Object, path []string) (any, bool) {
-	if !o.Has(path...) {
-		return nil, false
-	}
-	v, err := o.Get(path...)
-	return v, err == nil
+// patched reports whether a patch is for the object.
+func (p *places) patched() (found bool) {
+	p.builder.outermost(p.root, func(k *Kustomization) bool {
+		found = slices.ContainsFunc(p.builder.patchesOf(k), p.matches)
+		return found
+	})
+	return found
 }
 
 // at follows keys of mappings and indexes of lists.
@@ -233,32 +219,40 @@ func (b *Builder) outermost(k *Kustomization, visit func(*Kustomization) bool) {
 }
 
 // matches reports whether a patch is for the object. Names and namespaces may have changed on the way.
-func (p *places) matches(target *types.Selector, merged map[string]any) bool {
+func (p *places) matches(one patch) bool {
 	names := []string{p.name}
 	if p.base != nil {
 		names = append(names, p.base.Name)
 	}
-	if target == nil {
-		meta, _ := merged["metadata"].(map[string]any)
+	if one.target == nil {
+		meta, _ := one.value["metadata"].(map[string]any)
 		name, _ := meta["name"].(string)
-		group, _, _ := strings.Cut(fmt.Sprint(merged["apiVersion"]), "/")
-		return merged["kind"] == p.kind && slices.Contains(names, name) && (group == p.group || p.group == "")
+		group, _, _ := strings.Cut(fmt.Sprint(one.value["apiVersion"]), "/")
+		return one.value["kind"] == p.kind && slices.Contains(names, name) && (group == p.group || p.group == "")
 	}
-	return like(target.Kind, p.kind) && like(target.Group, p.group) && (like(target.Name, names...))
+	return p.builder.like(one.target.Kind, p.kind) && p.builder.like(one.target.Group, p.group) &&
+		p.builder.like(one.target.Name, names...)
 }
 
 // like reports whether a regular expression of a target matches one of some texts as a whole.
-func like(pattern string, texts ...string) bool {
+func (b *Builder) like(pattern string, texts ...string) bool {
 	if pattern == "" {
 		return true
 	}
-	r, err := regexp.Compile("^(?:" + pattern + ")$")
-	return err == nil && slices.ContainsFunc(texts, r.MatchString)
+	r, ok := b.patterns[pattern]
+	if !ok {
+		r, _ = regexp.Compile("^(?:" + pattern + ")$") // kustomize says what is wrong with it
+		b.patterns[pattern] = r
+	}
+	return r != nil && slices.ContainsFunc(texts, r.MatchString)
 }
 
 // sets returns the place where a patch sets a field to a value; there is false if it takes it away.
-func (p patch) sets(path []string, now any, there bool) *Setter {
+func (p patch) sets(path []string, now any, there bool) *manifest.Place {
 	if p.value != nil {
+		if len(path) == 1 && (path[0] == "apiVersion" || path[0] == "kind") || slices.Equal(path, []string{"metadata", "name"}) {
+			return nil // these find the object
+		}
 		if v, ok := at(p.value, path); ok && (reflect.DeepEqual(v, now) || !there && v == nil) {
 			return p.setter(strings.Join(path, "."))
 		}
@@ -301,13 +295,13 @@ func same(pointer, path []string) bool {
 
 func (p patch) docValue() any { v, _ := p.doc.Value(); return v }
 
-func (p patch) setter(field string) *Setter {
-	s := &Setter{File: p.file, Line: p.at, Field: field, Abs: p.abs}
-	if s.Line == 0 {
-		s.Line = p.line + p.doc.Errorf(field, "").Line
+func (p patch) setter(field string) *manifest.Place {
+	at := &manifest.Place{File: p.file, Line: p.at, Patch: &manifest.Patch{Doc: p.doc.Index, Field: field}}
+	if at.Line == 0 {
+		at.Line = p.line + p.doc.Errorf(field, "").Line
 	}
 	if p.field != "" {
-		s.Field = p.field
+		at.Patch.Doc, at.Patch.Text = 0, p.field
 	}
-	return s
+	return at
 }

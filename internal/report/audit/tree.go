@@ -13,9 +13,9 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/cluster"
+	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/text"
-	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/manifest"
@@ -109,6 +109,9 @@ func OfTree(ctx context.Context, t *tree.Tree, of review.TreeOptions, o Options)
 	for _, u := range unknown {
 		s.Unread = append(s.Unread, Unread{Source: u.Object.File + ":" + strconv.Itoa(u.Object.Line),
 			Error: text.OneLine(u.String())})
+	}
+	for _, e := range t.Unknown() {
+		s.Unread = append(s.Unread, Unread{Source: e.File, Error: text.OneLine(e.Error())})
 	}
 	for _, e := range t.Faults {
 		s.Unread = append(s.Unread, Unread{Source: e.File, Error: text.OneLine(e.Error())})

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/rules/policy"
 )
 

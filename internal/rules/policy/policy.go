@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )

@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/manifest/budget"
-	"github.com/olmgen/olmgen/internal/manifest/tree"
 	"github.com/olmgen/olmgen/manifest"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/olmgen/olmgen/golden/fuzztest"
-	"github.com/olmgen/olmgen/internal/manifest/tree"
+	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -79,10 +79,6 @@ func TestRepository(t *testing.T) {
 {apiVersion: v1, kind: ConfigMap, metadata: {name: git}}
 -- repo/README.md --
 kind: prose
--- repo/a/kustomization.yaml --
-apiVersion: kustomize.config.k8s.io/v1beta1
-kind: Kustomization
-metadata: {name: k}
 -- repo/a/two.yaml --
 # a comment
 apiVersion: v1
@@ -149,35 +145,11 @@ skipped repo/jinja/b.yaml: a template: read its rendered output instead
 skipped repo/jinja/c.yaml: a template: read its rendered output instead
 skipped repo/tsconfig.json: neither readable nor a Kubernetes object: not YAML: did not find expected ',' or '}'
 fault repo/broken.yaml:2: not YAML: did not find expected ',' or '}'
-10 files
+9 files
 `
 	expect(t, read(t, "", "repo"), want)
 	// The same file is read once, whatever leads to it.
 	expect(t, read(t, "", "repo/", "./repo/a", "repo/a/two.yaml", "repo"), want)
-}
-
-// A kustomization is configuration, with a kind or without; another kind in a file of that name is an object.
-func TestKustomizations(t *testing.T) {
-	files(t, `
--- a/kustomization.yaml --
-namespace: a
--- b/kustomization.yml --
-apiVersion: kustomize.config.k8s.io/v1beta1
-kind: Kustomization
-metadata:
-  name: b
-namespace: b
--- c/kustomization.yaml --
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata:
-  name: c
--- d/kustomization.yaml --
-- a
--- d/other.yaml --
-namespace: d
-`)
-	expect(t, read(t, "", "."), "c/kustomization.yaml:1 Kustomization c\n5 files\n")
 }
 
 func TestOrder(t *testing.T) {

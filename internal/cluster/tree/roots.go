@@ -8,8 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olmgen/olmgen/internal/manifest/kustomization"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -160,7 +164,7 @@ func (a *applied) complete(t *Tree) {
 	for _, p := range a.paths {
 		t.paths = append(t.paths, a.options.name(p.name, "."))
 	}
-	plain, at := t.Objects, map[string]int{}
+	plain := t.Objects
 	t.Objects = nil
 	if len(a.roots) == 0 {
 		root := Root{Objects: plain}
@@ -180,14 +184,17 @@ func (a *applied) complete(t *Tree) {
 	}
 	if len(a.roots) > 0 {
 		t.Files += len(a.reached)
-		a.plainRoots(t, plain, at)
-		a.unapplied(t, at)
+		a.unapplied(t, a.plainRoots(t, plain))
 	}
 	seen := map[*manifest.Object]bool{}
 	for i := range t.Roots {
 		r := &t.Roots[i]
 		r.Cluster = a.cluster(r.Name)
-		r.Objects = withTemplates(r.Objects, t)
+		r.Objects = slices.Clip(r.Objects)
+		for _, o := range r.Objects {
+			objects, unknown := olm.ObjectTemplates(o)
+			r.Objects, t.Templated = append(r.Objects, objects...), append(t.Templated, unknown...)
+		}
 		for _, o := range r.Objects {
 			if !seen[o] {
 				seen[o] = true
@@ -198,9 +205,9 @@ func (a *applied) complete(t *Tree) {
 }
 
 // plainRoots adds the directories of manifests that no kustomization reaches, if they are a path of Read or have objects
-// of OLM: nobody knows whether something applies the others.
-func (a *applied) plainRoots(t *Tree, plain []*manifest.Object, at map[string]int) {
-	applies := map[string]bool{}
+// of OLM: nobody knows whether something applies the others. It returns their names.
+func (a *applied) plainRoots(t *Tree, plain []*manifest.Object) (applies map[string]bool) {
+	applies, at := map[string]bool{}, map[string]int{}
 	for _, p := range a.paths {
 		applies[a.options.name(p.name, ".")] = true
 	}
@@ -226,29 +233,28 @@ func (a *applied) plainRoots(t *Tree, plain []*manifest.Object, at map[string]in
 			t.Unapplied = append(t.Unapplied, o.File)
 		}
 	}
+	return applies
 }
 
-// handsOver reports whether an object makes OLM do something by itself.
+// handsOver reports whether OLM acts on an object: what no kustomization names may be applied by hand then.
 func handsOver(o *manifest.Object) bool {
 	switch o.Kind {
-	case "Subscription", "ClusterServiceVersion", "OperatorGroup":
-		return o.Group() == "operators.coreos.com"
-	case "ClusterExtension":
-		return o.Group() == "olm.operatorframework.io"
-	case "Policy", "OperatorPolicy", "ConfigurationPolicy":
-		return o.Group() == groupPolicy
+	case operatorsv1.OperatorGroupKind, v1alpha1.SubscriptionKind, v1alpha1.ClusterServiceVersionKind:
+		return o.Group() == olm.Group
+	case olm.KindClusterExtension:
+		return o.Group() == olm.GroupV1
 	}
-	return false
+	return o.Group() == olm.GroupPolicy
 }
 
 // unapplied counts the files that no root applies. What cannot be read of them is no fault of the tree.
-func (a *applied) unapplied(t *Tree, roots map[string]int) {
+func (a *applied) unapplied(t *Tree, applies map[string]bool) {
 	apart := func(file string) bool {
-		_, ok := roots[path.Dir(file)]
-		if !ok {
-			t.Unapplied = append(t.Unapplied, file)
+		if applies[path.Dir(file)] {
+			return false
 		}
-		return !ok
+		t.Unapplied = append(t.Unapplied, file)
+		return true
 	}
 	t.Faults = slices.DeleteFunc(t.Faults, func(e *manifest.Error) bool { return apart(e.File) })
 	t.Skipped = slices.DeleteFunc(t.Skipped, func(s Skipped) bool { return apart(s.Path) })
