@@ -27,16 +27,15 @@ func newCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
 		Short: "Will OLM take this tree? Predict what it does",
-		Long: `Check reads a tree of YAML or JSON (a GitOps repository, the output of olmgen
-render or of kubectl get -o yaml) and predicts what OLM does with it. It prints
-the target namespaces and provided APIs of each OperatorGroup, and the phase,
-reason and message of each ClusterServiceVersion in OLM's words. Then it lists
-what is wrong, by file and line.
+		Long: `Check reads a tree (a GitOps repository, the output of olmgen render or of
+kubectl get -o yaml) and predicts what OLM does with it. It prints the target
+namespaces and provided APIs of each OperatorGroup, and the phase, reason and
+message of each ClusterServiceVersion in OLM's words. Then it lists what is
+wrong, by file and line.
 
-PATH is a file, a directory with everything below it, or - for stdin. All paths
-together describe one cluster. If two groups provide the same APIs to a
-namespace, the one with the older CSV keeps them. Age is creationTimestamp, then
-the order of paths and files.
+PATH is a file, a directory, or - for stdin. Kustomizations are built: see
+"olmgen help trees". If two groups provide the same APIs to a namespace, the one
+with the older CSV keeps them (creationTimestamp, then the order of files).
 
 --catalog says what a CatalogSource serves. Each Subscription is then judged by
 the catalog that it names, as olmgen catalog resolve does: what is missing is an
@@ -46,14 +45,13 @@ NAME=DIR is the content of a ClusterCatalog: each ClusterExtension is then
 installed, or refused in the words of OLM v1.
 
 An update that a catalog offers over an operator of the tree is judged as
-olmgen diff judges it. OLM's InstallPlan fails if custom resources of the tree
-do not fit the newer CRD, if a stored version goes, or if a field changes that
-the API server does not let change. A bundle that the catalog only names is
-fetched, unless --offline is set.
+olmgen diff judges it: custom resources that do not fit the newer CRD, a stored
+version that goes, a field that cannot change. A bundle that the catalog only
+names is fetched, unless --offline is set.
 
 --openshift-version, --olm-version and --kube-version ask what holds back the
-upgrade of the cluster: olm.maxOpenShiftVersion, APIs that are gone. The exit
-code is 3 on findings at or above --fail-on. A CSV that OLM fails is an error.`,
+upgrade of the cluster. The exit code is 3 on findings at or above --fail-on. A
+CSV that OLM fails is an error.`,
 		Example: `  olmgen check clusters/prod
   kubectl get ns,og,csv,sub -A -o yaml | olmgen check -
   olmgen check --catalog olm/operatorhubio-catalog=configs/ clusters/prod

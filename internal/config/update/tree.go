@@ -241,7 +241,7 @@ func (u *treeUpdater) change(p *predict.Pin, o *Operator, taken []predict.PinSte
 		e.Patch, o.File, o.Line = at.Patch, at.File, at.Line
 	}
 	for i, x := range u.edits[at.File] {
-		if x.line != at.Line || x.Field != e.Field || x.Object.Identity() != e.Object.Identity() && at.Patch == nil {
+		if x.line != at.Line || x.Field != e.Field || x.Object.Doc != e.Object.Doc || x.Object.Line != e.Object.Line {
 			continue
 		}
 		if x.Value != e.Value || !slices.Equal(x.Add, e.Add) {

@@ -74,6 +74,9 @@ func updatedTree(t *testing.T, a *txtar.Archive) []byte {
 			}
 		default:
 			files[f.Name] = f.Data
+			if err := os.MkdirAll(filepath.Dir(f.Name), 0o755); err != nil {
+				t.Fatal(err)
+			}
 			if err := os.WriteFile(f.Name, f.Data, 0o644); err != nil {
 				t.Fatal(err)
 			}

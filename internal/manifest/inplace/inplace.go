@@ -88,8 +88,8 @@ func (f *file) find(name string, e *Edit) error {
 		return missing
 	}
 	d := f.docs[e.Object.Doc]
-	same := func(o *manifest.Object) bool { // a reader may have set the namespace
-		return o.Line == e.Object.Line && o.Kind == e.Object.Kind && o.Name == e.Object.Name
+	same := func(o *manifest.Object) bool { // a kustomization may set the namespace, and add to the name
+		return o.Line == e.Object.Line && o.Kind == e.Object.Kind && strings.Contains(e.Object.Name, o.Name)
 	}
 	if root, err := d.Object(); err == nil && same(root) {
 		return nil
