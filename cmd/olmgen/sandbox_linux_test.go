@@ -117,6 +117,31 @@ image: registry.invalid/x@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
 properties:
 - {type: olm.package, value: {packageName: x, version: 1.0.0}}
 `), 0o644))
+	for name, text := range map[string]string{ // each would start a process, open a socket or read the secret
+		"remote":  "resources: [https://127.0.0.1:1/a/b//c?ref=v1]",
+		"scp":     "resources: ['git@127.0.0.1:a/b.git']",
+		"file":    "resources: ['file:///" + dir + "/in']",
+		"http":    "configMapGenerator:\n- name: a\n  files: ['k=http://127.0.0.1:1/x']",
+		"patch":   "resources: [a.yaml]\npatches: [{path: 'http://127.0.0.1:1/p.yaml'}]",
+		"plugin":  "generators: [plugin.yaml]",
+		"chart":   "helmCharts: [{name: x, repo: 'https://127.0.0.1:1'}]",
+		"secret":  "configMapGenerator:\n- name: a\n  files: [../../../secret]",
+		"link":    "configMapGenerator:\n- name: a\n  files: [link]",
+		"openapi": "openapi: {path: 'http://127.0.0.1:1/schema.json'}\nresources: [a.yaml]",
+		"local":   "vars: [{name: A, objref: {kind: ConfigMap, name: a, apiVersion: v1}}]\nresources: [github.com/a/b, a.yaml]",
+	} {
+		at := filepath.Join(dir, "in", "hostile", name)
+		must(t, os.MkdirAll(at, 0o755))
+		must(t, os.WriteFile(filepath.Join(at, "kustomization.yaml"), []byte(text), 0o644))
+		must(t, os.WriteFile(filepath.Join(at, "a.yaml"), []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"), 0o644))
+		must(t, os.WriteFile(filepath.Join(at, "plugin.yaml"), []byte("apiVersion: v1\nkind: X\nmetadata:\n  name: a\n  annotations: {config.kubernetes.io/function: 'exec: {path: /bin/ls}'}\n"), 0o644))
+		must(t, os.Symlink(filepath.Join(dir, "secret"), filepath.Join(at, "link")))
+	}
+	github := filepath.Join(dir, "in", "hostile", "local", "github.com", "a", "b") // kustomize would clone it
+	must(t, os.MkdirAll(github, 0o755))
+	must(t, os.WriteFile(filepath.Join(github, "kustomization.yaml"), []byte("resources: [b.yaml]"), 0o644))
+	must(t, os.WriteFile(filepath.Join(github, "b.yaml"), []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n"), 0o644))
+	must(t, os.MkdirAll(filepath.Join(dir, "in", ".git"), 0o755))
 	for _, c := range []struct {
 		args   string
 		code   int
@@ -138,6 +163,9 @@ properties:
 		{"catalog audit in/catalog.yaml", -1, ""},
 		{"catalog site in/catalog.yaml -o out/site", -1, ""},
 		{"catalog path x --from 1.0.0 --catalog in/catalog.yaml", -1, ""},
+		{"check in/hostile", exitFound, ""},
+		{"images in/hostile", exitFound, ""},
+		{"check in/hostile/local", exitDone, ""},
 		{"validate in/bundle", -1, "olmgen-validate"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
