@@ -1,6 +1,7 @@
 package kustomization
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -64,15 +65,15 @@ func (b *Builder) newSource(abs string) *source {
 		s.data = nil
 		return s
 	}
-	switch strings.ToLower(filepath.Ext(abs)) {
-	case ".yaml", ".yml", ".json", "":
-	default:
-		return s // of a generator
-	}
 	if s.docs, s.err = manifest.ReadFile(b.named(abs), s.data, limits); s.err != nil {
 		return s
 	}
 	for _, d := range s.docs {
+		if s.aliases() {
+			if _, s.err = d.Value(); s.err != nil {
+				return s
+			}
+		}
 		objects, err := d.Objects()
 		if err == nil {
 			s.objects = append(s.objects, objects...)
@@ -80,6 +81,11 @@ func (b *Builder) newSource(abs string) *source {
 	}
 	s.count = max(len(s.docs), len(s.objects))
 	return s
+}
+
+// aliases reports whether a file may have aliases of YAML, which can multiply.
+func (s *source) aliases() bool {
+	return bytes.ContainsRune(s.data, '&') && bytes.ContainsRune(s.data, '*')
 }
 
 func reason(err error) string {
@@ -152,10 +158,8 @@ func (f *files) ReadFile(path string) ([]byte, error) {
 		return k.content(k == f.root, f.change)
 	}
 	s := f.builder.source(path)
-	if over := manifest.AboutOf(s.err); len(over) > 0 {
-		return nil, s.err // kustomize has no limits of its own
-	}
-	if s.data == nil && s.err != nil {
+	// kustomize has no limits of its own, and writes aliases out; it says what else is wrong, or takes it for data
+	if s.err != nil && (s.data == nil || s.aliases() || len(manifest.AboutOf(s.err)) > 0) {
 		return nil, s.err
 	}
 	return s.data, nil

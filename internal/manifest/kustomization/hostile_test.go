@@ -51,6 +51,12 @@ func TestHostileKustomizations(t *testing.T) {
 		bomb += fmt.Sprintf("x%d: &x%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*x%d, ", i-1), 10), ", "))
 	}
 	write("aliases/a.yaml", bomb)
+	write("inline/kustomization.yaml", "resources: [a.yaml]\npatches:\n- target: {kind: ConfigMap}\n  patch: |-\n    "+
+		strings.ReplaceAll(bomb, "\n", "\n    "))
+	write("inline/a.yaml", object)
+	write("other/kustomization.yaml", "resources: [a.yaml]\npatches: [{path: p.txt, target: {kind: ConfigMap}}]")
+	write("other/a.yaml", object)
+	write("other/p.txt", bomb)
 	var copies strings.Builder
 	for i := range 30 {
 		fmt.Fprintf(&copies, "- {op: copy, from: '', path: /x%d}\n", i)
@@ -66,8 +72,9 @@ func TestHostileKustomizations(t *testing.T) {
 	write("replacements/a.yaml", object+"data: {a: b}\n")
 	b := New(dir, dir, func(abs string) string { return strings.TrimPrefix(abs, dir+"/") })
 	for name, want := range map[string]string{
-		"level12": "builds more than 4000 objects", "level40": "builds more than", "many": "builds more than 4000 objects",
+		"level12": "builds more than", "level40": "builds more than", "many": "builds more than 4000 objects",
 		"big": "has more than 16 MiB", "aliases": "more than", "copies": "copy more than 8 times",
+		"inline": "its aliases multiply", "other": "more than",
 		"replacements": "copy more than 8 times",
 	} {
 		objects, err := b.Build(b.Load(filepath.Join(dir, name)), Options{})

@@ -138,6 +138,14 @@ func (b *Builder) entries(k *Kustomization) error {
 			}
 		}
 	}
+	for field, patches := range map[string][]types.Patch{"patches": k.spec.Patches,
+		"patchesJson6902": k.spec.PatchesJson6902} {
+		for i, p := range patches {
+			if s := (&source{data: []byte(p.Patch)}); s.aliases() && !isReadable(p.Patch) {
+				return k.errorf(fmt.Sprintf("%s[%d].patch", field, i), "its aliases multiply")
+			}
+		}
+	}
 	for field, entry := range k.named() {
 		if err := b.entry(k, field, entry, false); err != nil {
 			return err
@@ -269,6 +277,17 @@ func isMapping(entry string) bool {
 		}
 	}
 	return false
+}
+
+// isReadable reports whether a text is YAML within the limits.
+func isReadable(text string) bool {
+	docs, err := manifest.ReadFile("", []byte(text), fileLimits())
+	for _, d := range docs {
+		if err == nil {
+			_, err = d.Value()
+		}
+	}
+	return err == nil
 }
 
 // plugins refuses generators, transformers and validators that are programs, render charts or fetch files.
