@@ -116,13 +116,9 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	var given []catalogFlag
-	for _, value := range f.catalogs {
-		c, err := parseCatalog(value)
-		if err != nil {
-			return err
-		}
-		given = append(given, c)
+	given, err := parseCatalogs(f.catalogs)
+	if err != nil {
+		return err
 	}
 	report, known := &resolve.Report{}, len(given) > 0
 	opened := map[string][]resolve.Source{} // by the global namespace
@@ -147,7 +143,8 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 		}
 		catalogs.Sources = sources
 		f.sayPolicies(cmd, of.Objects, catalogs)
-		known = known || slices.ContainsFunc(state.CatalogSources, func(s resolve.Source) bool { return s.Catalog != nil })
+		known = known || slices.ContainsFunc(state.CatalogSources,
+			func(s resolve.Source) bool { return s.Catalog != nil })
 		if err := f.predict(cmd, of, c.Name, catalogs, report); err != nil {
 			return err
 		}
@@ -229,6 +226,17 @@ type catalogFlag struct {
 	namespace, name, dir string
 	cluster              bool // of OLM v1
 	priority             int
+}
+
+func parseCatalogs(values []string) (list []catalogFlag, err error) {
+	for _, value := range values {
+		c, err := parseCatalog(value)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+	}
+	return list, nil
 }
 
 // parseCatalog reads a value for a CatalogSource of OLM v0.

@@ -88,7 +88,10 @@ func (f *diffFlags) isNew(repo *gittree.Repository, name, oldRev, newRev string)
 func buildsOnOthers(dir string) bool {
 	found := errors.New("found")
 	return filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() || !slices.Contains(kustomization.Names(), entry.Name()) {
+		if err != nil {
+			return filepath.SkipDir
+		}
+		if !entry.Type().IsRegular() || !slices.Contains(kustomization.Names(), entry.Name()) {
 			return nil
 		}
 		if data, err := whole.ReadFile(name, budget.File); err == nil && bytes.Contains(data, []byte("..")) {

@@ -163,7 +163,8 @@ func (f *treeCatalogs) parse(value string) (catalogFlag, error) {
 
 // imageCatalogs reads the images of the CatalogSources of a tree that a Subscription of it names and that are not
 // known. One that cannot be read stays unknown.
-func (f *treeCatalogs) imageCatalogs(cmd *cobra.Command, t *tree.Tree, known []resolve.Source, network fbc.Options) []resolve.Source {
+func (f *treeCatalogs) imageCatalogs(cmd *cobra.Command, t *tree.Tree, known []resolve.Source,
+	network fbc.Options) []resolve.Source {
 	objects, unknown := olm.WithPolicies(t.Objects, nil)
 	tree := resolve.Of(cluster.Read(objects, ""))
 	// an OperatorPolicy that names no catalog may mean any

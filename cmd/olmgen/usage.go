@@ -37,10 +37,11 @@ type flagGroup struct {
 func flagGroups() []flagGroup {
 	titles := map[config.Topic]string{"": "Flags", config.TopicSource: "Source", config.TopicPlacement: "Placement",
 		config.TopicObjects: "Objects", config.TopicCerts: "Certificates", config.TopicDescoped: "Profile descoped",
-		config.TopicHandover: "Handing over to OLM", config.TopicOutput: "Output", topicTrees: "Tree", topicFindings: "Findings",
-		topicGlobal: "Global"}
+		config.TopicHandover: "Handing over to OLM", config.TopicOutput: "Output",
+		topicTrees: "Tree", topicFindings: "Findings", topicGlobal: "Global"}
 	var groups []flagGroup
-	for _, t := range slices.Concat([]config.Topic{""}, config.Topics, []config.Topic{topicTrees, topicFindings, topicGlobal}) {
+	for _, t := range slices.Concat([]config.Topic{""}, config.Topics,
+		[]config.Topic{topicTrees, topicFindings, topicGlobal}) {
 		groups = append(groups, flagGroup{t, titles[t]})
 	}
 	return groups

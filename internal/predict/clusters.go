@@ -155,6 +155,14 @@ func (f *folder) folded() (list []findings.Finding) {
 	return list
 }
 
+// sections says it in a document, of a tree with several roots.
+func (s Scope) sections() []findings.Section {
+	if s.Roots <= 1 {
+		return nil
+	}
+	return []findings.Section{{Remarks: []findings.Remark{{Text: s.String()}}}}
+}
+
 // String says how much of the tree the report is about.
 func (s Scope) String() string {
 	out := text.Count(s.Roots, "root")

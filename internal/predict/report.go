@@ -42,10 +42,7 @@ func (r *Report) Print(w io.Writer, format findings.Format) error {
 
 // document returns the groups and CSVs for people: in text some lines for each, otherwise two tables.
 func (r *Report) document() *findings.Document {
-	var said []findings.Section
-	if r.Scope.Roots > 1 {
-		said = []findings.Section{{Remarks: []findings.Remark{{Text: r.Scope.String()}}}}
-	}
+	said := r.Scope.sections()
 	if r.Scope.Clusters > 1 {
 		return &findings.Document{Kind: "Check", Sections: append(said, r.summary()...)}
 	}
@@ -316,7 +313,8 @@ func (r *Report) json() jsonReport {
 		}
 	}
 	for _, g := range r.Groups {
-		j := jsonGroup{Cluster: g.Cluster, Namespace: g.Namespace, Name: g.Name, File: g.File, Line: g.Line, Unknown: g.Unknown}
+		j := jsonGroup{Cluster: g.Cluster, Namespace: g.Namespace, Name: g.Name, File: g.File, Line: g.Line,
+			Unknown: g.Unknown}
 		j.Status = jsonStatus{Namespaces: append([]string{}, g.Namespaces...), Conditions: g.Conditions}
 		if g.ProvidedAPIs != nil {
 			j.Annotations = map[string]string{olm.AnnotationProvidedAPIs: *g.ProvidedAPIs}

@@ -3,7 +3,8 @@ package tree
 import (
 	"bufio"
 	"bytes"
-	"os"
+	"errors"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"strings"
@@ -46,10 +47,10 @@ func (e *excluder) add(dir, file string, lines []string) error {
 // enter reads the ignore file of a directory, if there is one.
 func (e *excluder) enter(dir, as string) error {
 	file := filepath.Join(dir, ignoreFile)
-	if _, err := os.Lstat(file); err != nil {
+	in, err := regular.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	in, err := regular.Open(file)
 	if err != nil {
 		return err
 	}

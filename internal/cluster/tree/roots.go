@@ -72,7 +72,20 @@ func apply(files []file, paths []string, o Options) *applied {
 		top = repository(a.paths[0].real)
 	}
 	a.builder = kustomization.New(top, filepath.Dir(a.paths[0].real), a.name)
-	used := map[string]bool{}
+	used := a.follow(dirs)
+	for _, dir := range dirs {
+		if k := a.builder.Load(dir); k != nil && !slices.Contains(a.roots, k) &&
+			(named[dir] || !used[dir] && !k.IsComponent()) {
+			a.roots = append(a.roots, k)
+		}
+	}
+	return a
+}
+
+// follow loads kustomizations, whose directories become absolute, and all that they build on. It notes the files that
+// they name, and returns the directories that others build on.
+func (a *applied) follow(dirs []string) (used map[string]bool) {
+	used = map[string]bool{}
 	seen := map[string]bool{}
 	var follow func(dir string)
 	follow = func(dir string) {
@@ -100,13 +113,7 @@ func apply(files []file, paths []string, o Options) *applied {
 			}
 		}
 	}
-	for _, dir := range dirs {
-		if k := a.builder.Load(dir); k != nil && !slices.Contains(a.roots, k) &&
-			(named[dir] || !used[dir] && !k.IsComponent()) {
-			a.roots = append(a.roots, k)
-		}
-	}
-	return a
+	return used
 }
 
 // hidden reports whether a directory of a file begins with a dot.
@@ -204,8 +211,8 @@ func (a *applied) complete(t *Tree) {
 	}
 }
 
-// plainRoots adds the directories of manifests that no kustomization reaches, if they are a path of Read or have objects
-// of OLM: nobody knows whether something applies the others. It returns their names.
+// plainRoots adds the directories of manifests that no kustomization reaches, if they are a path of Read or have
+// objects of OLM: nobody knows whether something applies the others. It returns their names.
 func (a *applied) plainRoots(t *Tree, plain []*manifest.Object) (applies map[string]bool) {
 	applies, at := map[string]bool{}, map[string]int{}
 	for _, p := range a.paths {

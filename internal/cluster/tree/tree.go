@@ -91,8 +91,9 @@ type Skipped struct {
 
 // Read reads the objects below paths: files, directories with everything below them, or "-". Of a directory it reads
 // files that end in .yaml, .yml or .json. What a kustomization names counts as kustomize builds it. Read ignores YAML
-// that is not a Kubernetes object, such as values.yaml, and skips templates. A file that paths name must be readable: the error, a *manifest.Error, says why it is not. Other
-// errors are those of the file system and of ctx. The same files yield the same Tree, whatever the number of workers.
+// that is not a Kubernetes object, such as values.yaml, and skips templates. A file that paths name must be readable:
+// the error, a *manifest.Error, says why it is not. Other errors are those of the file system and of ctx. The same
+// files yield the same Tree, whatever the number of workers.
 func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 	files, failed := find(paths, o)
 	if len(failed) > 0 && !o.Partial {

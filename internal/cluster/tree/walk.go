@@ -146,7 +146,8 @@ func (w *walker) enter(f file) error {
 }
 
 func hasObjects(p string) bool {
-	return filepath.Base(p) == "Kustomization" || slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(p)))
+	return filepath.Base(p) == "Kustomization" ||
+		slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(p)))
 }
 
 // settleLinks decides about symbolic links once all files are known. A link is read only if its target is inside the

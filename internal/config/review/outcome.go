@@ -87,7 +87,9 @@ func (s *Subject) playOver(ctx context.Context, base *outcome, unknown []Unknown
 		})
 		s.Notes = append(s.Notes, h.ignored(over, base)...)
 	}
-	unknown = slices.DeleteFunc(unknown, func(u Unknown) bool { return strings.HasPrefix(u.Why, predict.InstallsNothing) })
+	unknown = slices.DeleteFunc(unknown, func(u Unknown) bool {
+		return strings.HasPrefix(u.Why, predict.InstallsNothing)
+	})
 	plan, more := planOf(played, over, o)
 	if o.Over != nil {
 		plan = append(plan, h.carried(base.plan, over, played)...)

@@ -85,8 +85,7 @@ func quietly(run func() (resmap.ResMap, error)) (m resmap.ResMap, err error) {
 
 // explain makes one line of an error of kustomize, which has the path of every base in it.
 func (b *Builder) explain(k *Kustomization, err error) error {
-	var inside *manifest.Error
-	if errors.As(err, &inside) {
+	if inside, ok := errors.AsType[*manifest.Error](err); ok {
 		return inside
 	}
 	var broken error // what olmgen says of a file has its line
@@ -229,7 +228,8 @@ func (b *Builder) object(k *Kustomization, r *resource.Resource) (*manifest.Obje
 	if !slices.Contains(k.spec.BuildMetadata, types.OriginAnnotations) {
 		withoutOrigin(value)
 	}
-	o := &manifest.Object{APIVersion: r.GetApiVersion(), Kind: r.GetKind(), Namespace: r.GetNamespace(), Name: r.GetName()}
+	o := &manifest.Object{APIVersion: r.GetApiVersion(), Kind: r.GetKind(), Namespace: r.GetNamespace(),
+		Name: r.GetName()}
 	p := &places{builder: b, root: k, value: value, group: o.Group(), kind: o.Kind, name: o.Name}
 	if origin != nil && origin.Path != "" {
 		abs := filepath.Join(k.Dir, filepath.FromSlash(origin.Path))

@@ -218,7 +218,6 @@ func (k *Kustomization) content(root bool, change func(map[string]any)) ([]byte,
 // spent is what was read and built, of all kustomizations of a run.
 type spent struct {
 	bytes   int64
-	objects int64
 	squares int64 // of the objects of each root: kustomize compares each with each
 }
 

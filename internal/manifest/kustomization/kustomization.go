@@ -33,12 +33,12 @@ type Builder struct {
 	spent    spent
 }
 
-// New returns a Builder. top is the directory that no file is read outside of, an absolute path without symbolic links.
+// New returns a Builder. top is the directory that no file is read outside of, absolute and without symbolic links.
 // If it is empty, only symbolic links are followed no further than to links. named returns the name of a file, an
 // absolute path, in messages.
 func New(top, links string, named func(abs string) string) *Builder {
-	return &Builder{top: top, links: links, named: named, dirs: map[string]*Kustomization{}, files: map[string]*source{},
-		patterns: map[string]*regexp.Regexp{}}
+	return &Builder{top: top, links: links, named: named, dirs: map[string]*Kustomization{},
+		files: map[string]*source{}, patterns: map[string]*regexp.Regexp{}}
 }
 
 // Kustomization is one kustomization file, with what it names.
@@ -131,7 +131,7 @@ func (b *Builder) entries(k *Kustomization) error {
 	for _, list := range []struct {
 		field string
 		items []string
-	}{{"resources", k.spec.Resources}, {"bases", k.spec.Bases}, {"components", k.spec.Components}} {
+	}{{"resources", k.spec.Resources}, {"bases", k.old().bases}, {"components", k.spec.Components}} {
 		for i, entry := range list.items {
 			if err := b.entry(k, fmt.Sprintf("%s[%d]", list.field, i), entry, true); err != nil {
 				return err
@@ -139,7 +139,7 @@ func (b *Builder) entries(k *Kustomization) error {
 		}
 	}
 	for field, patches := range map[string][]types.Patch{"patches": k.spec.Patches,
-		"patchesJson6902": k.spec.PatchesJson6902} {
+		"patchesJson6902": k.old().json} {
 		for i, p := range patches {
 			if s := (&source{data: []byte(p.Patch)}); s.aliases() && !isReadable(p.Patch) {
 				return k.errorf(fmt.Sprintf("%s[%d].patch", field, i), "its aliases multiply")
@@ -152,6 +152,17 @@ func (b *Builder) entries(k *Kustomization) error {
 		}
 	}
 	return b.plugins(k)
+}
+
+// oldFields are fields that kustomize still reads.
+type oldFields struct {
+	bases  []string
+	json   []types.Patch
+	merged []types.PatchStrategicMerge
+}
+
+func (k *Kustomization) old() oldFields {
+	return oldFields{k.spec.Bases, k.spec.PatchesJson6902, k.spec.PatchesStrategicMerge} //nolint:staticcheck // in use
 }
 
 // named returns the files that a kustomization names beside its resources, by field.
@@ -171,10 +182,10 @@ func (k *Kustomization) named() func(yield func(field, entry string) bool) {
 	for i, p := range k.spec.Patches {
 		add("patches[%d].path", i, p.Path)
 	}
-	for i, p := range k.spec.PatchesJson6902 {
+	for i, p := range k.old().json {
 		add("patchesJson6902[%d].path", i, p.Path)
 	}
-	for i, p := range k.spec.PatchesStrategicMerge {
+	for i, p := range k.old().merged {
 		if !isMapping(string(p)) {
 			add("patchesStrategicMerge[%d]", i, string(p))
 		}

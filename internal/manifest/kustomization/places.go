@@ -41,7 +41,7 @@ func (b *Builder) patchesOf(k *Kustomization) []patch {
 		return k.patches
 	}
 	k.read = true
-	for i, p := range k.spec.PatchesStrategicMerge {
+	for i, p := range k.old().merged {
 		field := fmt.Sprintf("patchesStrategicMerge[%d]", i)
 		if isMapping(string(p)) {
 			b.addPatch(k, types.Patch{Patch: string(p)}, field)
@@ -52,7 +52,7 @@ func (b *Builder) patchesOf(k *Kustomization) []patch {
 	for i, p := range k.spec.Patches {
 		b.addPatch(k, p, fmt.Sprintf("patches[%d].patch", i))
 	}
-	for i, p := range k.spec.PatchesJson6902 {
+	for i, p := range k.old().json {
 		b.addPatch(k, p, fmt.Sprintf("patchesJson6902[%d].patch", i))
 	}
 	return k.patches
@@ -250,7 +250,7 @@ func (b *Builder) like(pattern string, texts ...string) bool {
 // sets returns the place where a patch sets a field to a value; there is false if it takes it away.
 func (p patch) sets(path []string, now any, there bool) *manifest.Place {
 	if p.value != nil {
-		if len(path) == 1 && (path[0] == "apiVersion" || path[0] == "kind") || slices.Equal(path, []string{"metadata", "name"}) {
+		if slices.Contains([]string{"apiVersion", "kind", "metadata.name"}, strings.Join(path, ".")) {
 			return nil // these find the object
 		}
 		if v, ok := at(p.value, path); ok && (reflect.DeepEqual(v, now) || !there && v == nil) {
