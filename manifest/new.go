@@ -10,6 +10,7 @@ type printed struct {
 	value map[string]any
 	text  []byte
 	place func(field string) Place // nil if the object is not from a file
+	file  string                   // that place names for what is in the object's own file
 	read  *Object                  // what text was parsed to, if it was
 }
 
@@ -28,7 +29,7 @@ func (o *Object) Build(value map[string]any, place func(field string) Place) *Ob
 	d := New(value)
 	d.Doc, d.printed.place = o.Doc, place
 	at := place("")
-	d.File, d.Line = at.File, at.Line
+	d.File, d.Line, d.printed.file = at.File, at.Line, at.File
 	return d
 }
 

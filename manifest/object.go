@@ -255,15 +255,19 @@ func (o *Object) PlaceOf(field string) (file string, line int) {
 
 // SetBy returns the place of a field, as PlaceOf does, with the patch that sets it.
 func (o *Object) SetBy(field string) Place {
+	own, at := o.File, Place{File: o.File}
 	switch {
 	case o.origin != nil:
-		return o.origin.SetBy(field)
+		own, at = o.origin.File, o.origin.SetBy(field)
 	case o.printed == nil:
-		return Place{File: o.File, Line: o.doc.lineIn(o.node, field)}
+		at.Line = o.doc.lineIn(o.node, field)
 	case o.printed.place != nil:
-		return o.printed.place(field)
+		own, at = o.printed.file, o.printed.place(field)
 	}
-	return Place{File: o.File}
+	if at.Patch == nil && at.File == own {
+		at.File = o.File // it may have got another name
+	}
+	return at
 }
 
 // LineOf returns the line of a field in the object's file, or of the object if another file sets the field.

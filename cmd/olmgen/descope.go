@@ -117,7 +117,7 @@ func readInstalls(ctx context.Context, w io.Writer, b *bundle.Bundle, dir string
 		return nil,
 			manifest.WithHint(fmt.Errorf("%s is not a directory", dir), "give the directory that holds the manifests")
 	}
-	t, err := tree.Read(ctx, []string{dir}, tree.Options{})
+	t, err := tree.Read(ctx, []string{dir}, tree.Options{Plain: true})
 	if err != nil {
 		return nil, err
 	}

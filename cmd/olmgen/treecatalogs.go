@@ -27,24 +27,25 @@ type treeCatalogs struct {
 	global     string
 	approveAll bool
 
-	images map[string]*served // by reference; nil for one that cannot be read
+	images map[string]*served // by who names it, and reference; nil for one that cannot be read
 }
 
 // image reads the image of a catalog once for all clusters. It warns of one that cannot be read, and returns nil.
 func (f *treeCatalogs) image(cmd *cobra.Command, what, ref string, network fbc.Options) *served {
-	if s, ok := f.images[ref]; ok {
+	key := what + " " + ref
+	if s, ok := f.images[key]; ok {
 		return s
 	}
 	if f.images == nil {
 		f.images = map[string]*served{}
 	}
-	f.images[ref] = nil
+	f.images[key] = nil
 	read, err := readServed(cmd, source.KindOCI+"://"+ref, network)
 	if err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s: %v\n", what, err)
 		return nil
 	}
-	f.images[ref] = &read
+	f.images[key] = &read
 	return &read
 }
 

@@ -32,6 +32,7 @@ type applied struct {
 	paths   []given
 	builder *kustomization.Builder
 	roots   []*kustomization.Kustomization
+	files   []string        // that are paths, in messages
 	reached map[string]bool // files that a kustomization names, with symbolic links resolved
 }
 
@@ -48,6 +49,11 @@ func apply(files []file, paths []string, o Options) *applied {
 		}
 		if err == nil && p != Stdin {
 			a.paths = append(a.paths, given{p, real})
+		}
+	}
+	for _, f := range files {
+		if f.named && !f.found {
+			a.files = append(a.files, f.name)
 		}
 	}
 	var dirs []string
@@ -197,6 +203,9 @@ func (a *applied) complete(t *Tree) {
 	for i := range t.Roots {
 		r := &t.Roots[i]
 		r.Cluster = a.cluster(r.Name)
+		if len(a.paths) > 1 && a.given(r.Name) { // they are named together
+			r.Cluster = a.options.name(a.paths[0].name, ".")
+		}
 		r.Objects = slices.Clip(r.Objects)
 		for _, o := range r.Objects {
 			objects, unknown := olm.ObjectTemplates(o)
@@ -209,6 +218,14 @@ func (a *applied) complete(t *Tree) {
 			}
 		}
 	}
+}
+
+// given reports whether a root is one of the paths, or has files that are.
+func (a *applied) given(root string) bool {
+	return slices.ContainsFunc(a.paths, func(p given) bool {
+		name := a.options.name(p.name, ".")
+		return name == root || path.Dir(name) == root && slices.Contains(a.files, name)
+	})
 }
 
 // plainRoots adds the directories of manifests that no kustomization reaches, if they are a path of Read or have
@@ -225,22 +242,33 @@ func (a *applied) plainRoots(t *Tree, plain []*manifest.Object) (applies map[str
 	}
 	for _, o := range plain {
 		dir := path.Dir(o.File)
-		if !applies[dir] {
+		if !applies[dir] && !applies[o.File] {
+			t.Unapplied = append(t.Unapplied, o.File)
 			continue
 		}
-		if _, ok := at[dir]; !ok {
-			at[dir] = len(t.Roots)
-			t.Roots = append(t.Roots, Root{Name: dir})
+		top := a.plainRoot(dir)
+		if _, ok := at[top]; !ok {
+			at[top] = len(t.Roots)
+			t.Roots = append(t.Roots, Root{Name: top})
 		}
-		r := &t.Roots[at[dir]]
+		r := &t.Roots[at[top]]
 		r.Objects = append(r.Objects, o)
 	}
-	for _, o := range plain {
-		if !applies[path.Dir(o.File)] {
-			t.Unapplied = append(t.Unapplied, o.File)
+	return applies
+}
+
+// plainRoot returns the root of a directory of manifests: all that are in no cluster directory are applied together.
+func (a *applied) plainRoot(dir string) string {
+	if in := a.cluster(dir); in != dir || len(a.paths) == 0 {
+		return in
+	}
+	for _, p := range a.paths {
+		base := a.options.name(p.name, ".")
+		if base == "." || strings.HasSuffix(base, ":.") || dir == base || strings.HasPrefix(dir, base+"/") {
+			return base
 		}
 	}
-	return applies
+	return dir
 }
 
 // handsOver reports whether OLM acts on an object: what no kustomization names may be applied by hand then.

@@ -95,6 +95,7 @@ type Skipped struct {
 // the error, a *manifest.Error, says why it is not. Other errors are those of the file system and of ctx. The same
 // files yield the same Tree, whatever the number of workers.
 func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
+	o.Plain = o.Plain || o.Strict
 	files, failed := find(paths, o)
 	if len(failed) > 0 && !o.Partial {
 		return nil, failed[0]
@@ -134,6 +135,9 @@ func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 	roots.complete(t)
 	if t.Failed = append(failed, t.Failed...); len(t.Failed) > 0 && !o.Partial {
 		return nil, t.Failed[0]
+	}
+	if unknown := t.Unknown(); o.Strict && len(unknown) > 0 {
+		return nil, unknown[0]
 	}
 	if o.Strict && len(t.Skipped) > 0 {
 		return nil, &manifest.Error{File: t.Skipped[0].Path, Msg: t.Skipped[0].Why}

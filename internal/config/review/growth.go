@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
+	"github.com/olmgen/olmgen/internal/manifest/kustomization"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
@@ -102,7 +103,8 @@ func written(ctx context.Context, dir string) ([]*manifest.Object, error) {
 	var paths []string
 	for _, name := range recorded {
 		file := filepath.Join(dir, filepath.FromSlash(name))
-		if _, err := os.Stat(file); err == nil && filepath.Ext(file) == ".yaml" {
+		if _, err := os.Stat(file); err == nil && filepath.Ext(file) == ".yaml" &&
+			!slices.Contains(kustomization.Names(), filepath.Base(file)) {
 			paths = append(paths, file)
 		}
 	}

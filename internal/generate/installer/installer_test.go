@@ -185,7 +185,7 @@ func TestRead(t *testing.T) {
 	write(map[string]string{"out/b.yaml": file("b"), "out/a/c.yml": file("c"),
 		"out/a/d.json":    `{"apiVersion": "v1", "kind": "List", "items": [{"kind": "Pod", "metadata": {"name": "d"}}]}`,
 		"out/.git/x.yaml": file("x"), "out/.hidden/x.yaml": "- a", "out/.y.yaml": file("y"), "out/olmgen.lock": file("z"), "out/values.yaml": "a: b\n",
-		"out/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"})
+		"out/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [b.yaml]\n"})
 	objects, err := Read(t.Context(), "out", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -194,7 +194,7 @@ func TestRead(t *testing.T) {
 	for _, o := range objects {
 		got = append(got, o.File+" "+o.Name)
 	}
-	if diff := cmp.Diff([]string{"out/a/c.yml c", "out/a/d.json d", "out/b.yaml b"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"out/b.yaml b", "out/a/c.yml c", "out/a/d.json d"}, got); diff != "" {
 		t.Error(diff)
 	}
 	write(map[string]string{"patch/patch.yaml": "- op: add\n", "template/a.yaml": "kind: {{ a }}\n", "chart/Chart.yaml": "name: a\n",

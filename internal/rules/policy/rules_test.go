@@ -28,7 +28,7 @@ func check(t *testing.T, p *policy.Policy, paths ...string) []findings.Finding {
 // checkAll reads the files once for several policies; each finding has to be of a rule of its policy.
 func checkAll(t *testing.T, policies []*policy.Policy, paths ...string) []findings.Finding {
 	t.Helper()
-	files, err := tree.Read(t.Context(), paths, tree.Options{})
+	files, err := tree.Read(t.Context(), paths, tree.Options{Plain: true})
 	if err != nil {
 		t.Fatal(err)
 	}
