@@ -78,6 +78,7 @@ func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []c
 		for i, c := range pair.sides {
 			if c == nil {
 				each[i].tree, each[i].empty = nil, true
+				each[i].name = path.Join(each[i].name, pair.rel)
 				continue
 			}
 			each[i].tree = sides[i].tree.Of(*c, n == 0)

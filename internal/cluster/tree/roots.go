@@ -259,7 +259,7 @@ func (a *applied) plainRoots(t *Tree, plain []*manifest.Object) (applies map[str
 
 // plainRoot returns the root of a directory of manifests: all that are in no cluster directory are applied together.
 func (a *applied) plainRoot(dir string) string {
-	if in := a.cluster(dir); in != dir || len(a.paths) == 0 {
+	if in, ok := a.clusterDir(dir); ok || len(a.paths) == 0 {
 		return in
 	}
 	for _, p := range a.paths {
@@ -300,18 +300,24 @@ func (a *applied) unapplied(t *Tree, applies map[string]bool) {
 // cluster returns the directory whose roots are in one cluster with a root: one of Options.Clusters, a directory right
 // below one that is called clusters, or the root itself.
 func (a *applied) cluster(root string) string {
+	dir, _ := a.clusterDir(root)
+	return dir
+}
+
+// clusterDir is cluster, and reports whether a directory says it.
+func (a *applied) clusterDir(root string) (string, bool) {
 	for _, dir := range a.options.Clusters {
 		if dir = name(dir); root == dir || strings.HasPrefix(root, dir+"/") || dir == "." {
-			return dir
+			return dir, true
 		}
 	}
 	segments := strings.Split(root, "/")
 	for i, s := range segments {
 		if s == "clusters" && i+1 < len(segments) {
-			return strings.Join(segments[:i+2], "/")
+			return strings.Join(segments[:i+2], "/"), true
 		}
 	}
-	return root
+	return root, false
 }
 
 // Cluster is the objects of the roots that are in one cluster.
