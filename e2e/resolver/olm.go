@@ -10,12 +10,14 @@ import (
 
 	"github.com/sirupsen/logrus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/testing"
 	toolscache "k8s.io/client-go/tools/cache"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
-	api "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/operator-framework/operator-lifecycle-manager/pkg/api/client/clientset/versioned"
-	"github.com/operator-framework/operator-lifecycle-manager/pkg/api/client/clientset/versioned/typed/operators/v1alpha1"
+	"github.com/operator-framework/operator-lifecycle-manager/pkg/api/client/clientset/versioned/fake"
 	listersv1 "github.com/operator-framework/operator-lifecycle-manager/pkg/api/client/listers/operators/v1"
 	listers "github.com/operator-framework/operator-lifecycle-manager/pkg/api/client/listers/operators/v1alpha1"
 	"github.com/operator-framework/operator-lifecycle-manager/pkg/controller/registry"
@@ -37,7 +39,7 @@ type olm struct {
 	stops    []func()
 
 	subscriptions, csvs, groups, sources toolscache.Indexer
-	listed                               *api.SubscriptionList
+	listed                               *v1alpha1.SubscriptionList
 	groupLister                          listersv1.OperatorGroupLister
 	log                                  *logrus.Logger
 	cache                                cache.OperatorCacheProvider
@@ -114,9 +116,9 @@ func (o *olm) connectResolver() {
 	lister.OperatorsV1alpha1().RegisterClusterServiceVersionLister("", listers.NewClusterServiceVersionLister(o.csvs))
 	lister.OperatorsV1().RegisterOperatorGroupLister("", o.groupLister)
 	for _, c := range o.question.Catalogs {
-		_ = o.sources.Add(&api.CatalogSource{ // it has a name, so there is a key
+		_ = o.sources.Add(&v1alpha1.CatalogSource{ // it has a name, so there is a key
 			ObjectMeta: metav1.ObjectMeta{Name: c.Name, Namespace: c.Namespace},
-			Spec:       api.CatalogSourceSpec{Priority: c.Priority},
+			Spec:       v1alpha1.CatalogSourceSpec{Priority: c.Priority},
 		})
 	}
 	count, group := o.question.Groups()
@@ -126,9 +128,9 @@ func (o *olm) connectResolver() {
 	o.log = logrus.New()
 	o.log.SetOutput(io.Discard)
 	o.log.SetLevel(logrus.PanicLevel)
-	o.cache = resolver.NewOperatorCacheProvider(lister, clientset{o: o},
+	o.cache = resolver.NewOperatorCacheProvider(lister, o.client(),
 		resolver.SourceProviderFromRegistryClientProvider(o.clients, sources, o.log), o.log)
-	o.resolver = resolver.NewOperatorStepResolver(lister, clientset{o: o}, o.question.GlobalCatalogNamespace, o.cache,
+	o.resolver = resolver.NewOperatorStepResolver(lister, o.client(), o.question.GlobalCatalogNamespace, o.cache,
 		o.log)
 }
 
@@ -144,7 +146,7 @@ func operatorGroup(namespace string, i int, g resolvercase.OperatorGroup) *opera
 
 // see replaces what the resolver sees of the namespace. The resolver changes Subscriptions, so it has copies.
 func (o *olm) see(s *namespace) error {
-	o.listed = &api.SubscriptionList{}
+	o.listed = &v1alpha1.SubscriptionList{}
 	var subscriptions, csvs []any
 	for _, sub := range s.subscriptions {
 		o.listed.Items = append(o.listed.Items, *sub.DeepCopy())
@@ -221,26 +223,14 @@ func packageVersion(annotation string) string {
 	return ""
 }
 
-// clientset is the API server as OLM's resolver sees it: a list of Subscriptions. OLM calls nothing else of it.
-type clientset struct {
-	versioned.Interface
-	o *olm
-}
-
-func (c clientset) OperatorsV1alpha1() v1alpha1.OperatorsV1alpha1Interface { return operators{o: c.o} }
-
-type operators struct {
-	v1alpha1.OperatorsV1alpha1Interface
-	o *olm
-}
-
-func (c operators) Subscriptions(string) v1alpha1.SubscriptionInterface { return subscriptions{o: c.o} }
-
-type subscriptions struct {
-	v1alpha1.SubscriptionInterface
-	o *olm
-}
-
-func (c subscriptions) List(context.Context, metav1.ListOptions) (*api.SubscriptionList, error) {
-	return c.o.listed.DeepCopy(), nil
+// client returns the API server as OLM's resolver sees it: a list of Subscriptions. OLM calls nothing else of it.
+func (o *olm) client() versioned.Interface {
+	c := fake.NewSimpleClientset()
+	c.PrependReactor("*", "*", func(call testing.Action) (bool, runtime.Object, error) {
+		panic(fmt.Sprintf("OLM asks for more than Subscriptions: %v", call))
+	})
+	c.PrependReactor("list", "subscriptions", func(testing.Action) (bool, runtime.Object, error) {
+		return true, o.listed.DeepCopy(), nil
+	})
+	return c
 }
