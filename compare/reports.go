@@ -24,20 +24,21 @@ type Reports struct {
 type ClusterReport struct {
 	Names  []string `json:"names"` // of their directories
 	Report *Report  `json:"report"`
+
+	key string
 }
 
 // Add adds the report about a cluster, unless nothing differs. key is equal for reports that say the same.
-func (r *Reports) Add(name string, report *Report, same func(a, b *Report) bool) {
+func (r *Reports) Add(name, key string, report *Report) {
 	if r.Compared++; report.Empty() && len(report.Unread)+len(report.Unresolved) == 0 {
 		return
 	}
-	for i := range r.Clusters {
-		if same(r.Clusters[i].Report, report) {
-			r.Clusters[i].Names = append(r.Clusters[i].Names, name)
-			return
-		}
+	i := slices.IndexFunc(r.Clusters, func(c ClusterReport) bool { return c.key == key })
+	if i < 0 {
+		i = len(r.Clusters)
+		r.Clusters = append(r.Clusters, ClusterReport{Report: report, key: key})
 	}
-	r.Clusters = append(r.Clusters, ClusterReport{[]string{name}, report})
+	r.Clusters[i].Names = append(r.Clusters[i].Names, name)
 }
 
 // Print writes the reports, as Report.Print does.

@@ -29,6 +29,8 @@ type Namespace struct {
 	Name     string   `json:"namespace"`
 	Clusters []string `json:"clusters,omitempty"` // of a tree with several; the same happens in each
 	*Result
+
+	said string // what says returns, of several clusters
 }
 
 // Add adds a namespace of a cluster, which is empty if there is one only.
@@ -36,8 +38,9 @@ func (r *Report) Add(cluster, name string, result *Result) {
 	n := Namespace{Name: name, Result: result}
 	if cluster != "" {
 		n.Clusters = []string{cluster}
+		n.said = n.says()
 		for i, other := range r.Namespaces {
-			if other.says() == n.says() {
+			if other.said == n.said {
 				r.Namespaces[i].Clusters = append(other.Clusters, cluster)
 				return
 			}

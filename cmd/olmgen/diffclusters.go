@@ -68,7 +68,6 @@ func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []c
 	out := &compare.Reports{Kind: "UpgradeList", Old: sides[0].name, New: sides[1].name,
 		Clusters: []compare.ClusterReport{}, Unbuilt: o.Unbuilt}
 	o.Unbuilt = nil
-	names := map[*compare.Report][]string{}
 	for n, pair := range pairs {
 		if len(f.oldCatalogs) == 0 && pair.equal() {
 			out.Compared++
@@ -88,10 +87,7 @@ func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []c
 		if err != nil {
 			return nil, err
 		}
-		names[report] = []string{each[0].name, each[1].name}
-		out.Add(pair.rel, report, func(a, b *compare.Report) bool {
-			return without(a, names[a]) == without(b, names[b])
-		})
+		out.Add(pair.rel, without(report, each[0].name, each[1].name), report)
 	}
 	return out, nil
 }
@@ -116,7 +112,7 @@ func sameObject(a, b *manifest.Object) bool {
 }
 
 // without returns a report as text that does not name its cluster.
-func without(r *compare.Report, names []string) string {
+func without(r *compare.Report, names ...string) string {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return ""

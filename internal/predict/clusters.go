@@ -13,7 +13,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Scope says how much of a tree a report is about.
+// Scope is how much of a tree a report is about.
 type Scope struct {
 	Roots    int `json:"roots"`    // kustomizations and directories that are applied
 	Unbuilt  int `json:"unbuilt"`  // of them: those that cannot be built
@@ -155,7 +155,7 @@ func (f *folder) folded() (list []findings.Finding) {
 	return list
 }
 
-// sections says it in a document, of a tree with several roots.
+// sections returns it as a part of a document; nothing for one root.
 func (s Scope) sections() []findings.Section {
 	if s.Roots <= 1 {
 		return nil
@@ -163,7 +163,7 @@ func (s Scope) sections() []findings.Section {
 	return []findings.Section{{Remarks: []findings.Remark{{Text: s.String()}}}}
 }
 
-// String says how much of the tree the report is about.
+// String returns how much of the tree the report is about, as a sentence.
 func (s Scope) String() string {
 	out := text.Count(s.Roots, "root")
 	if s.Clusters > 1 {

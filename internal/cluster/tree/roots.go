@@ -188,7 +188,7 @@ func (a *applied) complete(t *Tree) {
 	}
 	for _, k := range a.roots {
 		root := Root{Name: path.Dir(k.Name)}
-		objects, err := a.builder.Build(k, kustomization.Options{})
+		objects, err := a.builder.Build(k)
 		if err != nil {
 			root.Unknown = (&manifest.Object{File: k.Name}).AsError(err)
 		}
@@ -238,7 +238,7 @@ func (a *applied) plainRoots(t *Tree, plain []*manifest.Object) (applies map[str
 	for _, o := range plain {
 		dir := path.Dir(o.File)
 		applies[dir] = applies[dir] || o.File == StdinFile || a.options.All ||
-			(handsOver(o) || a.options.Plain) && !hidden(o.File)
+			(isOfOLM(o) || a.options.Plain) && !hidden(o.File)
 	}
 	for _, o := range plain {
 		dir := path.Dir(o.File)
@@ -271,8 +271,8 @@ func (a *applied) plainRoot(dir string) string {
 	return dir
 }
 
-// handsOver reports whether OLM acts on an object: what no kustomization names may be applied by hand then.
-func handsOver(o *manifest.Object) bool {
+// isOfOLM reports whether OLM acts on an object: what no kustomization names may be applied by hand then.
+func isOfOLM(o *manifest.Object) bool {
 	switch o.Kind {
 	case operatorsv1.OperatorGroupKind, v1alpha1.SubscriptionKind, v1alpha1.ClusterServiceVersionKind:
 		return o.Group() == olm.Group
@@ -382,7 +382,7 @@ func (t *Tree) Unknown() (list []*manifest.Error) {
 	return list
 }
 
-// UnappliedText says how many files nothing applies, or "".
+// UnappliedText returns how many files nothing applies, as a sentence, or "".
 func (t *Tree) UnappliedText() string {
 	if len(t.Unapplied) == 0 {
 		return ""

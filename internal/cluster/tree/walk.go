@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/manifest/regular"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -42,7 +43,7 @@ func (w *walker) path(p string) error {
 	}
 	info, err := os.Stat(p)
 	if err != nil {
-		return &manifest.Error{File: filepath.ToSlash(p), Msg: reason(err),
+		return &manifest.Error{File: filepath.ToSlash(p), Msg: regular.Reason(err),
 			Tip: "name files, directories, or - for stdin"}
 	}
 	real, err := filepath.EvalSymlinks(p)
@@ -64,14 +65,6 @@ func (w *walker) path(p string) error {
 		return err
 	}
 	return w.dir(p, real)
-}
-
-// reason returns the cause of an error without the path, which the message already has.
-func reason(err error) string {
-	if pe, ok := err.(*fs.PathError); ok { //nolint:errorlint // os.Stat gives it unwrapped
-		return pe.Err.Error()
-	}
-	return err.Error()
 }
 
 func name(p string) string { return filepath.ToSlash(filepath.Clean(p)) }

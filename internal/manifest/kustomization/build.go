@@ -25,26 +25,14 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Options say how an engine builds a kustomization. The zero value is what kustomize does.
-type Options struct {
-	// Unrestricted lets a kustomization name files above its directory, as Flux does.
-	Unrestricted bool
-	// Change changes the fields of the root as an engine does before it builds. It may be nil.
-	Change func(fields map[string]any)
-}
-
 // Build returns the objects of a kustomization as kustomize builds them, in its order. An object that no kustomization
 // changes is the one of its file. Others have the place of each field. The error says why it cannot be built.
-func (b *Builder) Build(k *Kustomization, o Options) ([]*manifest.Object, error) {
+func (b *Builder) Build(k *Kustomization) ([]*manifest.Object, error) {
 	if err := b.affordable(k); err != nil {
 		return nil, err
 	}
-	options := krusty.MakeDefaultOptions()
-	if o.Unrestricted {
-		options.LoadRestrictions = types.LoadRestrictionsNone
-	}
 	built, err := quietly(func() (resmap.ResMap, error) {
-		return krusty.MakeKustomizer(options).Run(&files{builder: b, root: k, change: o.Change}, k.Dir)
+		return krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(&files{b, k}, k.Dir)
 	})
 	if err != nil {
 		return nil, b.explain(k, err)
@@ -104,11 +92,8 @@ func (b *Builder) explain(k *Kustomization, err error) error {
 	if i := strings.LastIndex(said, "accumulating resources from '"); i >= 0 {
 		said = said[i:]
 	}
-	for dir := k.Dir; b.top == "" && dir != filepath.Dir(dir) || b.below(dir); dir = filepath.Dir(dir) {
+	for dir := k.Dir; dir != filepath.Dir(dir) && b.below(dir); dir = filepath.Dir(dir) {
 		said = strings.ReplaceAll(said, dir+string(filepath.Separator), "")
-		if dir == b.top || dir == filepath.Dir(dir) {
-			break
-		}
 	}
 	return &manifest.Error{File: k.Name, Msg: "kustomize cannot build it: " + text.Shorten(said, maxSaid)}
 }
@@ -187,7 +172,7 @@ const far = 1 << 40 // more than any limit
 func (b *Builder) copies(k *Kustomization) (n int64) {
 	for _, p := range b.patchesOf(k) {
 		for _, op := range p.operations {
-			if op.Op == "copy" {
+			if op.verb == "copy" {
 				n++
 			}
 		}
@@ -204,8 +189,7 @@ func (b *Builder) copies(k *Kustomization) (n int64) {
 		}
 		from := cmp.Or(r.Source.FieldPath, types.DefaultReplacementFieldPath)
 		for _, to := range written {
-			whole := strings.HasPrefix(to, from+".") || r.Source.Options != nil && to == from
-			if whole {
+			if strings.HasPrefix(to, from+".") || r.Source.Options != nil && to == from {
 				n++ // what is copied may be a copy
 				break
 			}
@@ -237,8 +221,7 @@ func (b *Builder) object(k *Kustomization, r *resource.Resource) (*manifest.Obje
 	}
 	if p.base == nil {
 		p.generated(origin)
-		made := manifest.New(value)
-		return made.Build(value, p.place), nil
+		return new(manifest.Object).Build(value, p.place), nil
 	}
 	if was, err := p.base.Value(); err == nil && reflect.DeepEqual(was, value) && !p.patched() {
 		return p.base, nil

@@ -53,12 +53,12 @@ func (b *Builder) newSource(abs string) *source {
 	}
 	in, err := regular.Open(real)
 	if err != nil {
-		s.err = &manifest.Error{File: b.named(abs), Msg: reason(err)}
+		s.err = &manifest.Error{File: b.named(abs), Msg: regular.Reason(err)}
 		return s
 	}
 	defer in.Close()
 	if s.data, err = io.ReadAll(io.LimitReader(in, int64(limits.FileBytes)+1)); err != nil {
-		s.err = &manifest.Error{File: b.named(abs), Msg: reason(err)}
+		s.err = &manifest.Error{File: b.named(abs), Msg: regular.Reason(err)}
 		return s
 	}
 	if s.err = b.spent.read(b.named(abs), len(s.data), limits); s.err != nil {
@@ -88,13 +88,6 @@ func (s *source) aliases() bool {
 	return bytes.ContainsRune(s.data, '&') && bytes.ContainsRune(s.data, '*')
 }
 
-func reason(err error) string {
-	if of := (*os.PathError)(nil); errors.As(err, &of) {
-		return of.Err.Error()
-	}
-	return err.Error()
-}
-
 var errOutside = errors.New("is outside of the repository, or a symbolic link leads there")
 
 // inside returns a path without symbolic links, or errOutside.
@@ -122,10 +115,8 @@ func below(dir, path string) bool {
 
 // files is the file system that kustomize reads.
 type files struct {
-	filesys.FileSystem // nil: what is not below is not called
-	builder            *Builder
-	root               *Kustomization
-	change             func(map[string]any) // of the root
+	builder *Builder
+	root    *Kustomization
 }
 
 func (f *files) Exists(path string) bool { _, err := f.builder.inside(path); return err == nil }
@@ -155,7 +146,7 @@ func (f *files) ReadFile(path string) ([]byte, error) {
 		if k.Unknown != nil {
 			return nil, k.Unknown
 		}
-		return k.content(k == f.root, f.change)
+		return k.content(k == f.root)
 	}
 	s := f.builder.source(path)
 	// kustomize has no limits of its own, and writes aliases out; it says what else is wrong, or takes it for data
@@ -179,7 +170,7 @@ func (f *files) Walk(string, filepath.WalkFunc) error { return errReadOnly }
 
 // content returns the text of a kustomization for kustomize: every entry that it could take for the address of a Git
 // repository begins with "./", and the root says where objects are from.
-func (k *Kustomization) content(root bool, change func(map[string]any)) ([]byte, error) {
+func (k *Kustomization) content(root bool) ([]byte, error) {
 	data, err := yaml.YAMLToJSON(k.data)
 	if err != nil {
 		return nil, err
@@ -204,13 +195,8 @@ func (k *Kustomization) content(root bool, change func(map[string]any)) ([]byte,
 			}
 		}
 	}
-	if root {
-		if len(k.spec.BuildMetadata) == 0 {
-			m["buildMetadata"] = []any{types.OriginAnnotations}
-		}
-		if change != nil {
-			change(m)
-		}
+	if root && len(k.spec.BuildMetadata) == 0 {
+		m["buildMetadata"] = []any{types.OriginAnnotations}
 	}
 	return json.Marshal(m)
 }

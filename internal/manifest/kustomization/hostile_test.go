@@ -77,12 +77,12 @@ func TestHostileKustomizations(t *testing.T) {
 		"inline": "its aliases multiply", "other": "more than",
 		"replacements": "copy more than 8 times",
 	} {
-		objects, err := b.Build(b.Load(filepath.Join(dir, name)), Options{})
+		objects, err := b.Build(b.Load(filepath.Join(dir, name)))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %d objects, %v; want %q", name, len(objects), err, want)
 		}
 	}
-	if objects, err := b.Build(b.Load(filepath.Join(dir, "level5")), Options{}); err != nil || len(objects) != 32 {
+	if objects, err := b.Build(b.Load(filepath.Join(dir, "level5"))); err != nil || len(objects) != 32 {
 		t.Errorf("level5: %d objects, %v", len(objects), err)
 	}
 }

@@ -336,7 +336,7 @@ func (b *Builder) plugins(k *Kustomization) error {
 	return nil
 }
 
-// notBuiltIn says why the configuration of a plugin is none that runs here.
+// notBuiltIn returns why the configuration of a plugin is none that runs here.
 func notBuiltIn(v any) string {
 	m, _ := v.(map[string]any)
 	if m["apiVersion"] != "builtin" || m["kind"] == "HelmChartInflationGenerator" {

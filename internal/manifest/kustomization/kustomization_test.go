@@ -59,7 +59,7 @@ func TestBuild(t *testing.T) {
 		dir := unpack(t, files)
 		b := builder(dir)
 		k := b.Load(filepath.Join(dir, "top"))
-		objects, err := b.Build(k, Options{})
+		objects, err := b.Build(k)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func TestRefused(t *testing.T) {
 		dir := unpack(t, txtar.Parse([]byte(archive+"\n")).Files)
 		b := builder(dir)
 		k := b.Load(filepath.Join(dir, "top"))
-		_, err := b.Build(k, Options{})
+		_, err := b.Build(k)
 		if err == nil {
 			t.Errorf("%s is built", name)
 			continue

@@ -1,7 +1,6 @@
 package kustomization
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -28,10 +27,28 @@ type patch struct {
 	field      string         // of the kustomization that has its text; empty for a file
 }
 
+// operation is one of a JSON patch.
 type operation struct {
-	Op    string          `json:"op"`
-	Path  string          `json:"path"`
-	Value json.RawMessage `json:"value"`
+	verb    string
+	pointer []string // of its path
+	value   any
+}
+
+var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
+
+// operationsOf returns the operations of a JSON patch; one that is none, which kustomize refuses, has no verb.
+func operationsOf(list []any) (out []operation) {
+	for _, item := range list {
+		fields, _ := item.(map[string]any)
+		verb, _ := fields["op"].(string)
+		to, _ := fields["path"].(string)
+		pointer := strings.Split(strings.TrimPrefix(to, "/"), "/")
+		for i, segment := range pointer {
+			pointer[i] = pointerEscapes.Replace(segment)
+		}
+		out = append(out, operation{verb, pointer, fields["value"]})
+	}
+	return out
 }
 
 // patchesOf returns the patches of a kustomization in the order in which kustomize applies them. What cannot be read is
@@ -81,10 +98,7 @@ func (b *Builder) addPatch(k *Kustomization, from types.Patch, field string) {
 		case map[string]any:
 			p.value = v
 		case []any:
-			text, err := json.Marshal(v)
-			if err != nil || json.Unmarshal(text, &p.operations) != nil {
-				continue
-			}
+			p.operations = operationsOf(v)
 		}
 		k.patches = append(k.patches, p)
 	}
@@ -259,18 +273,13 @@ func (p patch) sets(path []string, now any, there bool) *manifest.Place {
 		return nil
 	}
 	for i, op := range slices.Backward(p.operations) {
-		pointer := strings.Split(strings.TrimPrefix(op.Path, "/"), "/")
-		for j, s := range pointer {
-			pointer[j] = strings.NewReplacer("~1", "/", "~0", "~").Replace(s)
-		}
-		field := fmt.Sprintf("%d.value", i)
+		pointer, field := op.pointer, fmt.Sprintf("%d.value", i)
 		switch {
-		case op.Op == "remove" && len(pointer) <= len(path) && slices.Equal(pointer, path[:len(pointer)]) && !there:
+		case op.verb == "remove" && len(pointer) <= len(path) && slices.Equal(pointer, path[:len(pointer)]) && !there:
 			return p.setter(strconv.Itoa(i))
-		case op.Op != "add" && op.Op != "replace":
+		case op.verb != "add" && op.verb != "replace":
 		case len(pointer) <= len(path) && same(pointer, path[:len(pointer)]):
-			v, _ := at(p.docValue(), []string{strconv.Itoa(i), "value"})
-			if v, ok := at(v, path[len(pointer):]); ok && reflect.DeepEqual(v, now) {
+			if v, ok := at(op.value, path[len(pointer):]); ok && reflect.DeepEqual(v, now) {
 				for _, segment := range path[len(pointer):] {
 					field += "." + segment
 				}
@@ -292,8 +301,6 @@ func same(pointer, path []string) bool {
 	}
 	return true
 }
-
-func (p patch) docValue() any { v, _ := p.doc.Value(); return v }
 
 func (p patch) setter(field string) *manifest.Place {
 	at := &manifest.Place{File: p.file, Line: p.at, Patch: &manifest.Patch{Doc: p.doc.Index, Field: field}}

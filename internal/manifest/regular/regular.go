@@ -21,6 +21,14 @@ func OpenIn(root *os.Root, name string) (*os.File, error) {
 	return opened(root.OpenFile, name, true)
 }
 
+// Reason returns the cause of an error of the file system without the path, which a message has already.
+func Reason(err error) string {
+	if of, ok := errors.AsType[*fs.PathError](err); ok {
+		err = of.Err
+	}
+	return err.Error()
+}
+
 func opened(open func(string, int, fs.FileMode) (*os.File, error), name string, dirs bool) (*os.File, error) {
 	f, err := open(name, os.O_RDONLY|noWait, 0)
 	if err != nil {
