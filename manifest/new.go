@@ -2,20 +2,24 @@ package manifest
 
 import (
 	"encoding/json"
+	"math"
 	"strconv"
+	"sync"
 )
 
 // printed is an object in the one form that Encode prints, with its value.
 type printed struct {
 	value map[string]any
-	text  []byte
+	text  func() []byte
 	place func(field string) Place // nil if the object is not from a file
 	file  string                   // that place names for what is in the object's own file
 	read  *Object                  // what text was parsed to, if it was
 }
 
 // New returns an object that is not from a file. Its text is what Encode prints of the value, which it takes over.
-func New(value map[string]any) *Object { return newPrinted(value, Encode(value)) }
+func New(value map[string]any) *Object {
+	return newPrinted(value, sync.OnceValue(func() []byte { return Encode(value) }))
+}
 
 // Derive returns an object that somebody makes of o. Its text is what Encode prints of the value, which it takes over.
 // at names the field of o that a field of it is made of, as Errorf takes it: the two have the same place.
@@ -43,12 +47,15 @@ type Place struct {
 
 // Patch is a value in a file that is not the object's.
 type Patch struct {
-	Doc   int    // index of the document in the file
+	Doc   int    // index of the document in the file; Nowhere if no text has just this value
 	Text  string // the field of the document that has a document as its text; usually empty
 	Field string // of the document, or of the document in Text
 }
 
-func newPrinted(value map[string]any, text []byte) *Object {
+// Nowhere is Patch.Doc of a value that several texts make.
+const Nowhere = math.MaxInt
+
+func newPrinted(value map[string]any, text func() []byte) *Object {
 	o := &Object{printed: &printed{value: value, text: text}}
 	o.APIVersion, _ = value["apiVersion"].(string)
 	o.Kind, _ = value["kind"].(string)
@@ -78,7 +85,7 @@ func ReadOne(name string, text []byte) (*Object, error) {
 			return nil, err
 		}
 		if printed := Encode(v); string(printed) == string(text) {
-			read := newPrinted(v, text)
+			read := newPrinted(v, func() []byte { return text })
 			read.File, read.Line, read.origin, read.printed.read = o.File, o.Line, o, o
 			return read, nil
 		}

@@ -181,7 +181,7 @@ func (o *Object) Group() string {
 func (o *Object) Raw() []byte {
 	switch {
 	case o.printed != nil:
-		return o.printed.text
+		return o.printed.text()
 	case o.ReprintReason != "":
 		return nil
 	}
@@ -268,6 +268,18 @@ func (o *Object) SetBy(field string) Place {
 		at.File = o.File // it may have got another name
 	}
 	return at
+}
+
+// IsBlock reports whether the text of a field begins in the line below the place of the field, as after "key: |".
+func (o *Object) IsBlock(field string) bool {
+	if o.printed != nil || o.origin != nil {
+		return false
+	}
+	n, err := o.full()
+	if err == nil {
+		n = get(n, Segments(field)...)
+	}
+	return err == nil && n != nil && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
 }
 
 // LineOf returns the line of a field in the object's file, or of the object if another file sets the field.

@@ -63,35 +63,30 @@ func (f *treeFlags) say(w io.Writer, t *tree.Tree) {
 	f.counting.Lock()
 	defer f.counting.Unlock()
 	f.roots += len(t.Roots)
-	type reason struct {
-		count int
-		first *manifest.Error
-	}
-	var order []string
-	reasons := map[string]*reason{}
-	for _, e := range t.Unknown() {
-		f.unknown++
-		if reasons[e.Msg] == nil {
-			reasons[e.Msg] = &reason{first: e}
-			order = append(order, e.Msg)
-		}
-		reasons[e.Msg].count++
-	}
-	for _, msg := range order {
-		r := reasons[msg]
-		also := ""
-		if r.count > 1 {
-			also = fmt.Sprintf(" (and %d more for the same reason)", r.count-1)
-		}
-		fmt.Fprintf(w, "olmgen: not known: %s%s\n", r.first, also)
-		if r.first.Tip != "" {
-			fmt.Fprintf(w, "hint: %s\n", r.first.Tip)
-		}
-	}
-	for _, e := range t.Templated {
-		fmt.Fprintf(w, "olmgen: not known: %s\n", e)
-	}
+	f.unknown += len(t.Unknown())
+	sayReasons(w, t.Unknown())
+	sayReasons(w, t.Templated)
 	if what := t.UnappliedText(); what != "" {
 		fmt.Fprintf(w, "olmgen: %s: --all judges them\n", what)
+	}
+}
+
+// sayReasons prints one line for each reason, with its first place.
+func sayReasons(w io.Writer, list []*manifest.Error) {
+	count, first := map[string]int{}, []*manifest.Error{}
+	for _, e := range list {
+		if count[e.Msg]++; count[e.Msg] == 1 {
+			first = append(first, e)
+		}
+	}
+	for _, e := range first {
+		also := ""
+		if n := count[e.Msg] - 1; n > 0 {
+			also = fmt.Sprintf(" (and %d more for the same reason)", n)
+		}
+		fmt.Fprintf(w, "olmgen: not known: %s%s\n", e, also)
+		if e.Tip != "" {
+			fmt.Fprintf(w, "hint: %s\n", e.Tip)
+		}
 	}
 }

@@ -46,6 +46,9 @@ func (f file) parse(data []byte, limits manifest.Limits) result {
 		}
 		if len(objects) == 0 && !isEmptyList(d) {
 			r.addStray(d.Line + d.Root.Line - 1)
+			if bytes.Contains(data, []byte("clusterGroup:")) {
+				r.templated = append(r.templated, patternSubscriptions(d)...)
+			}
 		}
 		for _, o := range objects {
 			if strings.Contains(o.Name, "{{") || strings.Contains(o.Namespace, "{{") {
@@ -65,6 +68,18 @@ func (f file) parse(data []byte, limits manifest.Limits) result {
 		r.stray.Msg += ", also in " + text.Count(r.count-1, "document") + " below"
 	}
 	return r
+}
+
+// patternSubscriptions says that the values of a validated pattern have Subscriptions
+// (validatedpatterns/clustergroup-chart: templates/core/subscriptions.yaml).
+func patternSubscriptions(d *manifest.Document) []*manifest.Error {
+	v, err := d.Value()
+	group := mapping(mapping(v)["clusterGroup"])
+	if err != nil || len(mapping(group["subscriptions"]))+len(items(group["subscriptions"])) == 0 {
+		return nil
+	}
+	return []*manifest.Error{d.Errorf("clusterGroup.subscriptions",
+		"olmgen does not render the chart that makes Subscriptions of these values")}
 }
 
 func isEmptyList(d *manifest.Document) bool {

@@ -17,8 +17,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Root is what a GitOps engine applies at once: a kustomization that no other one of the tree builds on, or a directory
-// of manifests that no kustomization reaches.
+// Root is what a GitOps engine applies at once: the path of an Application of Argo CD or a Kustomization of Flux, a
+// kustomization that no other one of the tree builds on, or a directory of manifests that no kustomization reaches.
 type Root struct {
 	Name    string             // of the directory, in messages
 	Objects []*manifest.Object // as they are applied
@@ -31,9 +31,12 @@ type applied struct {
 	options Options
 	paths   []given
 	builder *kustomization.Builder
+	top     string // the repository, or the first path if there is none
 	roots   []*kustomization.Kustomization
-	files   []string        // that are paths, in messages
-	reached map[string]bool // files that a kustomization names, with symbolic links resolved
+	asked   map[*kustomization.Kustomization]bool // those of roots that are a path
+	files   []string                              // that are paths, in messages
+	entries []entry                               // of the repository, once they are needed
+	reached map[string]bool                       // files that a kustomization names, with symbolic links resolved
 }
 
 // given is a path of Read.
@@ -41,7 +44,7 @@ type given struct{ name, real string }
 
 // apply finds the kustomizations among the files below some paths.
 func apply(files []file, paths []string, o Options) *applied {
-	a := &applied{options: o, reached: map[string]bool{}}
+	a := &applied{options: o, asked: map[*kustomization.Kustomization]bool{}, reached: map[string]bool{}}
 	for _, p := range paths {
 		real, err := filepath.EvalSymlinks(p)
 		if err == nil {
@@ -67,22 +70,21 @@ func apply(files []file, paths []string, o Options) *applied {
 			}
 		}
 	}
-	if len(dirs) == 0 {
+	if len(a.paths) == 0 {
 		return a
 	}
 	for _, p := range a.paths {
 		named[p.real] = true
 	}
-	top := o.Top
-	if top == "" {
-		top = repository(a.paths[0].real)
-	}
+	top := cmp.Or(o.Top, repository(a.paths[0].real))
+	a.top = cmp.Or(top, a.paths[0].real)
 	a.builder = kustomization.New(top, filepath.Dir(a.paths[0].real), a.name)
 	used := a.follow(dirs)
 	for _, dir := range dirs {
 		if k := a.builder.Load(dir); k != nil && !slices.Contains(a.roots, k) &&
 			(named[dir] || !used[dir] && !k.IsComponent()) {
 			a.roots = append(a.roots, k)
+			a.asked[k] = named[dir]
 		}
 	}
 	return a
@@ -173,44 +175,38 @@ func absolute(p string) string {
 }
 
 // complete builds the roots of a tree, and decides which other objects are applied.
-func (a *applied) complete(t *Tree) {
+func (a *applied) complete(t *Tree) error {
 	for _, p := range a.paths {
 		t.paths = append(t.paths, a.options.name(p.name, "."))
 	}
 	plain := t.Objects
 	t.Objects = nil
-	if len(a.roots) == 0 {
+	x := a.explore(t, plain)
+	if x.tooMany != nil {
+		x.tooMany.Tip = "read fewer directories at once"
+		return x.tooMany
+	}
+	if len(x.nodes) == 0 {
 		root := Root{Objects: plain}
 		if len(a.paths) > 0 {
 			root.Name = a.options.name(a.paths[0].name, ".")
 		}
 		t.Roots = []Root{root}
-	}
-	for _, k := range a.roots {
-		root := Root{Name: path.Dir(k.Name)}
-		objects, err := a.builder.Build(k)
-		if err != nil {
-			root.Unknown = (&manifest.Object{File: k.Name}).AsError(err)
-		}
-		root.Objects = objects
-		t.Roots = append(t.Roots, root)
-	}
-	if len(a.roots) > 0 {
+	} else {
+		plain = slices.DeleteFunc(slices.Clone(plain), func(o *manifest.Object) bool { return x.taken[o.File] })
 		t.Files += len(a.reached)
 		a.unapplied(t, a.plainRoots(t, plain))
 	}
-	seen := map[*manifest.Object]bool{}
 	for i := range t.Roots {
 		r := &t.Roots[i]
-		r.Cluster = a.cluster(r.Name)
-		if len(a.paths) > 1 && a.given(r.Name) { // they are named together
-			r.Cluster = a.options.name(a.paths[0].name, ".")
-		}
-		r.Objects = slices.Clip(r.Objects)
-		for _, o := range r.Objects {
-			objects, unknown := olm.ObjectTemplates(o)
-			r.Objects, t.Templated = append(r.Objects, objects...), append(t.Templated, unknown...)
-		}
+		r.Cluster, _ = a.cluster(r.Name)
+		var templated []*manifest.Error
+		r.Objects, templated = withTemplates(r.Objects)
+		t.Templated = append(t.Templated, templated...)
+	}
+	t.Roots = append(x.list(), t.Roots...)
+	seen := map[*manifest.Object]bool{}
+	for _, r := range t.Roots {
 		for _, o := range r.Objects {
 			if !seen[o] {
 				seen[o] = true
@@ -218,6 +214,7 @@ func (a *applied) complete(t *Tree) {
 			}
 		}
 	}
+	return nil
 }
 
 // given reports whether a root is one of the paths, or has files that are.
@@ -229,7 +226,7 @@ func (a *applied) given(root string) bool {
 }
 
 // plainRoots adds the directories of manifests that no kustomization reaches, if they are a path of Read or have
-// objects of OLM: nobody knows whether something applies the others. It returns their names.
+// objects of OLM or of a GitOps engine: nobody knows whether something applies the others. It returns their names.
 func (a *applied) plainRoots(t *Tree, plain []*manifest.Object) (applies map[string]bool) {
 	applies, at := map[string]bool{}, map[string]int{}
 	for _, p := range a.paths {
@@ -238,7 +235,7 @@ func (a *applied) plainRoots(t *Tree, plain []*manifest.Object) (applies map[str
 	for _, o := range plain {
 		dir := path.Dir(o.File)
 		applies[dir] = applies[dir] || o.File == StdinFile || a.options.All ||
-			(isOfOLM(o) || a.options.Plain) && !hidden(o.File)
+			(isOfOLM(o) || isOfEngine(o) || a.options.Plain) && !hidden(o.File)
 	}
 	for _, o := range plain {
 		dir := path.Dir(o.File)
@@ -271,7 +268,7 @@ func (a *applied) plainRoot(dir string) string {
 	return dir
 }
 
-// isOfOLM reports whether OLM acts on an object: what no kustomization names may be applied by hand then.
+// isOfOLM reports whether OLM acts on an object.
 func isOfOLM(o *manifest.Object) bool {
 	switch o.Kind {
 	case operatorsv1.OperatorGroupKind, v1alpha1.SubscriptionKind, v1alpha1.ClusterServiceVersionKind:
@@ -297,19 +294,20 @@ func (a *applied) unapplied(t *Tree, applies map[string]bool) {
 	t.Unapplied = slices.Compact(t.Unapplied)
 }
 
-// cluster returns the directory whose roots are in one cluster with a root: one of Options.Clusters, a directory right
-// below one that is called clusters, or the root itself.
-func (a *applied) cluster(root string) string {
-	dir, _ := a.clusterDir(root)
-	return dir
+// cluster returns the directory whose roots are in one cluster with a root, and whether something says so: the first
+// path if the root is one of several, one of Options.Clusters, or a directory right below one that is called clusters.
+// Otherwise it is the root itself.
+func (a *applied) cluster(root string) (dir string, shared bool) {
+	if len(a.paths) > 1 && a.given(root) {
+		return a.options.name(a.paths[0].name, "."), true
+	}
+	return a.clusterDir(root)
 }
 
-// clusterDir is cluster, and reports whether a directory says it.
-func (a *applied) clusterDir(root string) (string, bool) {
-	for _, dir := range a.options.Clusters {
-		if dir = name(dir); root == dir || strings.HasPrefix(root, dir+"/") || dir == "." {
-			return dir, true
-		}
+// clusterDir is cluster for a root that is no path of several.
+func (a *applied) clusterDir(root string) (dir string, shared bool) {
+	if dir, ok := a.chosen(root); ok {
+		return dir, true
 	}
 	segments := strings.Split(root, "/")
 	for i, s := range segments {
@@ -318,6 +316,16 @@ func (a *applied) clusterDir(root string) (string, bool) {
 		}
 	}
 	return root, false
+}
+
+// chosen returns the directory of Options.Clusters that a root is below.
+func (a *applied) chosen(root string) (string, bool) {
+	for _, dir := range a.options.Clusters {
+		if dir = name(dir); root == dir || strings.HasPrefix(root, dir+"/") || dir == "." {
+			return dir, true
+		}
+	}
+	return "", false
 }
 
 // Cluster is the objects of the roots that are in one cluster.

@@ -57,6 +57,12 @@ func describe(t *tree.Tree) string {
 		}
 		for _, o := range r.Objects {
 			fmt.Fprintf(&b, "  %s:%d %s\n", o.File, o.Line, o.Identity())
+			for _, field := range []string{"spec.channel", "spec.targetNamespaces", "metadata.namespace"} {
+				file, line := o.PlaceOf(field)
+				if v, err := o.Get(strings.Split(field, ".")...); err == nil && v != nil && file != o.File {
+					fmt.Fprintf(&b, "    %s: %v by %s:%d\n", field, v, file, line)
+				}
+			}
 		}
 	}
 	for _, c := range t.Clusters() {

@@ -72,7 +72,7 @@ type Tree struct {
 	Roots     []Root            // what is applied at once: kustomizations and directories, in the order of the paths
 	Unapplied []string          // files that nothing applies that is known, sorted; their objects are not in Objects
 	paths     []string          // of Read, in messages
-	Templated []*manifest.Error // what a controller makes of templates in the cluster, in the order of Objects
+	Templated []*manifest.Error // what is applied and not known: templates of controllers, charts, other repositories
 }
 
 // Unread reports which files look like Kubernetes objects and could not be read, and why.
@@ -132,7 +132,9 @@ func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 		return nil, manifest.OverLimit(&manifest.Error{File: strings.Join(paths, ", "), Msg: over})
 	}
 	t := collect(files, results)
-	roots.complete(t)
+	if err := roots.complete(t); err != nil {
+		return nil, err
+	}
 	if t.Failed = append(failed, t.Failed...); len(t.Failed) > 0 && !o.Partial {
 		return nil, t.Failed[0]
 	}
@@ -161,6 +163,7 @@ type result struct {
 
 	count, line int             // documents that are no objects, and where the first is
 	stray       *manifest.Error // about them
+	templated   []*manifest.Error
 	skipped     string
 	fault       *manifest.Error
 	err         error
@@ -182,6 +185,7 @@ func collect(files []file, results []result) *Tree {
 			t.Files++
 		}
 		t.Objects = append(t.Objects, r.objects...)
+		t.Templated = append(t.Templated, r.templated...)
 		if r.stray != nil {
 			t.Strays = append(t.Strays, r.stray)
 		}

@@ -77,6 +77,9 @@ type splice struct {
 // find makes the field of an edit one of the document.
 func (f *file) find(name string, e *Edit) error {
 	if e.Patch != nil {
+		if e.Patch.Doc == manifest.Nowhere {
+			return &manifest.Error{File: name, Msg: "several texts make the value", Tip: "change it by hand"}
+		}
 		if e.Patch.Doc >= len(f.docs) {
 			return &manifest.Error{File: name, Msg: "the file no longer has the patch"}
 		}

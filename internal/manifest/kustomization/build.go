@@ -32,7 +32,11 @@ func (b *Builder) Build(k *Kustomization) ([]*manifest.Object, error) {
 		return nil, err
 	}
 	built, err := quietly(func() (resmap.ResMap, error) {
-		return krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(&files{b, k}, k.Dir)
+		o := krusty.MakeDefaultOptions()
+		if k.options.Generate {
+			o.LoadRestrictions = types.LoadRestrictionsNone
+		}
+		return krusty.MakeKustomizer(o).Run(&files{b, k}, k.Dir)
 	})
 	if err != nil {
 		return nil, b.explain(k, err)

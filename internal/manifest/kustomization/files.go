@@ -142,7 +142,11 @@ func (f *files) CleanedAbs(path string) (filesys.ConfirmedDir, string, error) {
 }
 
 func (f *files) ReadFile(path string) ([]byte, error) {
-	if k := f.builder.dirs[filepath.Dir(path)]; k != nil && k.File == path {
+	k := f.builder.dirs[filepath.Dir(path)]
+	if path == f.root.File {
+		k = f.root
+	}
+	if k != nil && k.File == path {
 		if k.Unknown != nil {
 			return nil, k.Unknown
 		}

@@ -28,6 +28,7 @@ type Builder struct {
 	links    string                  // without top: no symbolic link leads out of this directory
 	named    func(abs string) string // the name of a file in messages
 	dirs     map[string]*Kustomization
+	with     map[string]*Kustomization // that options make
 	files    map[string]*source
 	patterns map[string]*regexp.Regexp // of the targets of patches
 	spent    spent
@@ -38,7 +39,7 @@ type Builder struct {
 // absolute path, in messages.
 func New(top, links string, named func(abs string) string) *Builder {
 	return &Builder{top: top, links: links, named: named, dirs: map[string]*Kustomization{},
-		files: map[string]*source{}, patterns: map[string]*regexp.Regexp{}}
+		with: map[string]*Kustomization{}, files: map[string]*source{}, patterns: map[string]*regexp.Regexp{}}
 }
 
 // Kustomization is one kustomization file, with what it names.
@@ -53,6 +54,8 @@ type Kustomization struct {
 	doc     *manifest.Document
 	data    []byte
 	spec    types.Kustomization
+	options Options
+	own     int // patches of its file; those of the options follow
 	objects int // of its own files
 	cost    *cost
 	patches []patch
@@ -120,6 +123,7 @@ func (b *Builder) parse(k *Kustomization) error {
 	if reflect.DeepEqual(k.spec, types.Kustomization{TypeMeta: k.spec.TypeMeta}) {
 		return &manifest.Error{File: k.Name, Msg: "the kustomization is empty"}
 	}
+	k.own = len(k.spec.Patches)
 	return b.entries(k)
 }
 

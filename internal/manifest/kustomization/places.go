@@ -24,7 +24,7 @@ type patch struct {
 	doc        *manifest.Document
 	operations []operation
 	value      map[string]any // that is merged
-	field      string         // of the kustomization that has its text; empty for a file
+	in         manifest.Patch // Text is the field that has it; empty for a file
 }
 
 // operation is one of a JSON patch.
@@ -61,30 +61,38 @@ func (b *Builder) patchesOf(k *Kustomization) []patch {
 	for i, p := range k.old().merged {
 		field := fmt.Sprintf("patchesStrategicMerge[%d]", i)
 		if isMapping(string(p)) {
-			b.addPatch(k, types.Patch{Patch: string(p)}, field)
+			b.addPatch(k, types.Patch{Patch: string(p)}, field, -1)
 		} else {
-			b.addPatch(k, types.Patch{Path: string(p)}, field)
+			b.addPatch(k, types.Patch{Path: string(p)}, field, -1)
 		}
 	}
 	for i, p := range k.spec.Patches {
-		b.addPatch(k, p, fmt.Sprintf("patches[%d].patch", i))
+		b.addPatch(k, p, fmt.Sprintf("patches[%d].patch", i), i-k.own)
 	}
 	for i, p := range k.old().json {
-		b.addPatch(k, p, fmt.Sprintf("patchesJson6902[%d].patch", i))
+		b.addPatch(k, p, fmt.Sprintf("patchesJson6902[%d].patch", i), -1)
 	}
 	return k.patches
 }
 
-func (b *Builder) addPatch(k *Kustomization, from types.Patch, field string) {
-	p := patch{file: k.Name, target: from.Target, field: field}
+// addPatch adds a patch that stands in a field of the kustomization, or is the given one of its options if that is not
+// negative.
+func (b *Builder) addPatch(k *Kustomization, from types.Patch, field string, given int) {
+	p := patch{file: k.Name, target: from.Target, in: manifest.Patch{Text: field}}
 	var docs []*manifest.Document
 	if from.Path != "" {
 		abs := filepath.Join(k.Dir, filepath.FromSlash(from.Path))
-		p.file, p.field, docs = b.named(abs), "", b.source(abs).docs
+		p.file, p.in, docs = b.named(abs), manifest.Patch{}, b.source(abs).docs
 	} else {
 		docs, _ = manifest.ReadFile(k.Name, []byte(from.Patch), fileLimits())
-		p.at = k.errorf(field, "").Line
-		if k.isBlock(p.at) {
+		var block bool
+		if given >= 0 {
+			p.file, p.at, block, p.in = k.givenPatch(given)
+		} else {
+			p.at = k.errorf(field, "").Line
+			block = isBlock(b.source(k.File).data, p.at)
+		}
+		if block {
 			p.line, p.at = p.at, 0
 		}
 	}
@@ -107,8 +115,8 @@ func (b *Builder) addPatch(k *Kustomization, from types.Patch, field string) {
 var blockScalar = regexp.MustCompile(`[:-]\s+[|>][-+0-9]*\s*(#.*)?$`)
 
 // isBlock reports whether a block of text begins in a line, so that its first line is the next.
-func (k *Kustomization) isBlock(line int) bool {
-	lines := strings.Split(string(k.data), "\n")
+func isBlock(data []byte, line int) bool {
+	lines := strings.Split(string(data), "\n")
 	return line > 0 && line <= len(lines) && blockScalar.MatchString(strings.TrimRight(lines[line-1], "\r"))
 }
 
@@ -169,8 +177,7 @@ func (p *places) setter(path []string) *manifest.Place {
 			}
 		}
 		if ns := k.spec.Namespace; ns != "" && now == any(ns) && slices.Equal(path, []string{"metadata", "namespace"}) {
-			found = &manifest.Place{File: k.Name, Line: k.errorf("namespace", "").Line,
-				Patch: &manifest.Patch{Field: "namespace"}}
+			found = k.namespace()
 			return true
 		}
 		return false
@@ -307,8 +314,8 @@ func (p patch) setter(field string) *manifest.Place {
 	if at.Line == 0 {
 		at.Line = p.line + p.doc.Errorf(field, "").Line
 	}
-	if p.field != "" {
-		at.Patch.Doc, at.Patch.Text = 0, p.field
+	if p.in.Text != "" {
+		at.Patch.Doc, at.Patch.Text = p.in.Doc, p.in.Text
 	}
 	return at
 }
