@@ -27,7 +27,7 @@ func (f *treeFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.exclude, "exclude", nil,
 		"leave out files and directories like `PATTERN`, as in .gitignore; may be repeated. The file .olmgenignore "+
 			"has such patterns too")
-	flags.BoolVar(&f.all, "all", false, "judge also the manifests that no kustomization of the tree names")
+	flags.BoolVar(&f.all, "all", false, "judge also the manifests that nothing in the tree applies")
 	flags.StringArrayVar(&f.clusters, "cluster", nil,
 		"all kustomizations below `DIR` are applied to one cluster; may be repeated (default: each directory below "+
 			"one called clusters, otherwise each kustomization for itself)")
