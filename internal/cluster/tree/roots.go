@@ -355,6 +355,14 @@ func (t *Tree) Clusters() (list []Cluster) {
 	return list
 }
 
+// Below reports whether a file is below the paths of Read: kustomizations name others too.
+func (t *Tree) Below(file string) bool {
+	return len(t.paths) == 0 || slices.ContainsFunc(t.paths, func(base string) bool {
+		return base == "." && !strings.HasPrefix(file, "../") || file == base || strings.HasPrefix(file, base+"/") ||
+			strings.HasSuffix(base, ":.") && strings.HasPrefix(file, strings.TrimSuffix(base, "."))
+	})
+}
+
 // rel returns the name of a directory relative to the path of Read that it is below.
 func (t *Tree) rel(dir string) string {
 	for _, base := range t.paths {

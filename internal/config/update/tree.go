@@ -62,6 +62,9 @@ func NewTreePlan(ctx context.Context, t *tree.Tree, o TreeOptions) (*Plan, error
 					text.Count(len(e.clusters), "cluster"), text.FirstOf(mostClusters, e.clusters)))
 			}
 		}
+		if !t.Below(name) {
+			u.note(name + " is outside of what was read: what else is built of it changes too")
+		}
 		after, err := inplace.Apply(name, before, edits)
 		if err != nil {
 			return nil, err

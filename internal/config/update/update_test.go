@@ -61,12 +61,15 @@ func updatedTree(t *testing.T, a *txtar.Archive) []byte {
 	t.Helper()
 	dir := t.TempDir()
 	t.Chdir(dir)
+	paths := []string{"."}
 	files, o := map[string][]byte{}, update.TreeOptions{Channels: map[string]string{}}
 	for _, f := range a.Files {
 		switch f.Name {
 		case "want":
 		case "to-head":
 			o.ToHead = true
+		case "paths":
+			paths = strings.Fields(string(f.Data))
 		case "channels":
 			for line := range strings.Lines(string(f.Data)) {
 				name, channel, _ := strings.Cut(strings.TrimSpace(line), "=")
@@ -91,7 +94,7 @@ func updatedTree(t *testing.T, a *txtar.Archive) []byte {
 	}
 	o.Catalogs.Others = c
 	o.Read = func(file string) ([]byte, error) { return files[file], nil }
-	read, err := tree.Read(t.Context(), []string{"."}, tree.Options{})
+	read, err := tree.Read(t.Context(), paths, tree.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
