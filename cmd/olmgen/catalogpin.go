@@ -214,7 +214,7 @@ func (f *pinFlags) input(cmd *cobra.Command, paths []string, o pinned.Options, k
 			return nil, err
 		}
 	}
-	t, err := f.roots.read(cmd, paths, tree.Options{})
+	t, err := f.roots.read(cmd, paths, tree.Options{Output: f.output})
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -18,8 +20,10 @@ type Scope struct {
 	Roots    int `json:"roots"`    // kustomizations and directories that are applied
 	Unbuilt  int `json:"unbuilt"`  // of them: those that cannot be built
 	Clusters int `json:"clusters"` // that the others are applied to
-	Asking   int `json:"asking"`   // Subscriptions and ClusterExtensions of all clusters
+	Asking   int `json:"asking"`   // Subscriptions, ClusterExtensions and OperatorPolicies of all clusters
 	Unknown  int `json:"unknown"`  // of them: those of which nobody can say what they install
+
+	others bool // not all of those that ask are Subscriptions
 }
 
 // CheckClusters predicts what OLM does in each cluster of a tree; options are those of one. What is found in several
@@ -39,12 +43,7 @@ func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) O
 		if err != nil {
 			return nil, err
 		}
-		scope.Asking += asking(of.Objects)
-		for _, u := range r.Unknown {
-			if !strings.HasPrefix(u.Why, InstallsNothing) {
-				scope.Unknown++
-			}
-		}
+		scope.count(of.Objects, r.Unknown)
 		if len(clusters) > 1 { // it is said of the whole tree
 			r.Findings = slices.DeleteFunc(r.Findings, func(f findings.Finding) bool { return f.Rule == ruleNothing })
 		}
@@ -58,18 +57,28 @@ func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) O
 	all.Scope = scope
 	if len(clusters) > 1 {
 		all.Findings = list.folded()
+		slices.SortStableFunc(all.Findings, func(a, b findings.Finding) int { return a.Level.Rank() - b.Level.Rank() })
 	}
 	return all, nil
 }
 
-// asking counts the objects that ask OLM for an operator.
-func asking(objects []*manifest.Object) (n int) {
+// count adds the objects of a cluster that ask OLM for an operator.
+func (s *Scope) count(objects []*manifest.Object, unknown []Unknown) {
+	unclear := map[*manifest.Object]bool{}
+	for _, u := range unknown {
+		unclear[u.Object] = !strings.HasPrefix(u.Why, InstallsNothing)
+	}
 	for _, o := range objects {
-		if o.Group() == olm.Group && o.Kind == "Subscription" || o.Kind == olm.KindClusterExtension {
-			n++
+		subscription := o.Group() == olm.Group && o.Kind == v1alpha1.SubscriptionKind
+		if subscription || o.Group() == olm.GroupV1 && o.Kind == olm.KindClusterExtension ||
+			o.Group() == olm.GroupPolicy && o.Kind == olm.KindOperatorPolicy {
+			s.Asking++
+			s.others = s.others || !subscription
+			if unclear[o] {
+				s.Unknown++
+			}
 		}
 	}
-	return n
 }
 
 // join adds the report of a cluster.
@@ -93,6 +102,33 @@ func (r *Report) join(name string, of *Report) {
 	r.Plans, r.Subscriptions = append(r.Plans, of.Plans...), append(r.Subscriptions, of.Subscriptions...)
 	r.Extensions, r.Operators = append(r.Extensions, of.Extensions...), append(r.Operators, of.Operators...)
 	r.Unknown, r.Target = append(r.Unknown, of.Unknown...), of.Target
+}
+
+// fewNotes is how many equal notes about one cluster are no more than a reader takes.
+const fewNotes = 3
+
+// foldNotes returns the findings of one cluster for people: of many equal notes only the first.
+func foldNotes(list []findings.Finding) (out []findings.Finding) {
+	key := func(x findings.Finding) findings.Finding {
+		return findings.Finding{Rule: x.Rule, Level: x.Level, Field: x.Field, Message: x.Message}
+	}
+	count := map[findings.Finding]int{}
+	for _, x := range list {
+		count[key(x)]++
+	}
+	for _, x := range list {
+		if n := count[key(x)]; n > fewNotes && x.Level == findings.Note {
+			also := "the same of " + text.Count(n-1, "other object")
+			if x.Hint != "" {
+				also += "; "
+			}
+			x.Hint, count[key(x)] = also+x.Hint, 0
+		} else if n == 0 {
+			continue
+		}
+		out = append(out, x)
+	}
+	return out
 }
 
 // folder folds the findings of clusters.
@@ -151,7 +187,6 @@ func (f *folder) folded() (list []findings.Finding) {
 		x.Hint = also + x.Hint
 		list = append(list, x)
 	}
-	slices.SortStableFunc(list, func(a, b findings.Finding) int { return a.Level.Rank() - b.Level.Rank() })
 	return list
 }
 
@@ -172,7 +207,11 @@ func (s Scope) String() string {
 	if s.Unbuilt > 0 {
 		out += fmt.Sprintf(", %d not built", s.Unbuilt)
 	}
-	out += fmt.Sprintf("; %d of %s judged", s.Asking-s.Unknown, text.Count(s.Asking, "Subscription"))
+	ask := "Subscription"
+	if s.others {
+		ask = "operator"
+	}
+	out += fmt.Sprintf("; %d of %s judged", s.Asking-s.Unknown, text.Count(s.Asking, ask))
 	if s.Unknown > 0 {
 		out += fmt.Sprintf(", %d unknown", s.Unknown)
 	}

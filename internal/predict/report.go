@@ -22,6 +22,10 @@ import (
 // findings. It returns the error of w, or an error for an unknown format.
 func (r *Report) Print(w io.Writer, format findings.Format) error {
 	b := bufio.NewWriter(w)
+	list := r.Findings
+	if format == findings.Text && r.Scope.Clusters <= 1 {
+		list = foldNotes(list)
+	}
 	switch format {
 	case findings.JSON:
 		return findings.WriteJSON(w, r.json())
@@ -34,11 +38,14 @@ func (r *Report) Print(w io.Writer, format findings.Format) error {
 			fmt.Fprintln(b)
 		}
 	}
-	if err := findings.Print(b, format, Rules(), r.Findings); err != nil {
+	if err := findings.Print(b, format, Rules(), list); err != nil {
 		return err
 	}
 	return b.Flush()
 }
+
+// mostListed is how many groups, CSVs and ClusterExtensions a report lists one by one in text.
+const mostListed = 12
 
 // document returns the groups and CSVs for people: in text some lines for each, otherwise two tables.
 func (r *Report) document() *findings.Document {
@@ -66,11 +73,7 @@ func (r *Report) document() *findings.Document {
 	}
 	for _, p := range r.Plans {
 		if p.Phase == string(v1alpha1.InstallPlanPhaseFailed) {
-			t := list(fmt.Sprintf("InstallPlan %s %v", p.Namespace, p.CSVs))
-			t.Rows = append(t.Rows, findings.Cells(fmt.Sprintf("%s: %s: %s", p.Phase, p.Reason, p.Message), ""))
-			for _, message := range p.Also {
-				t.Rows = append(t.Rows, findings.Cells("or, by chance", message))
-			}
+			p.list(list(fmt.Sprintf("InstallPlan %s %v", p.Namespace, p.CSVs)))
 		}
 	}
 	csvs := findings.Table{Columns: []findings.Column{{Title: "ClusterServiceVersion"}, {Title: "Phase"},
@@ -90,6 +93,9 @@ func (r *Report) document() *findings.Document {
 		t.Rows = append(t.Rows, findings.Cells(e.state(), ""))
 		extensions.Rows = append(extensions.Rows, findings.Cells(e.Name, e.state()))
 	}
+	if len(r.Groups)+len(r.CSVs)+len(r.Extensions) > mostListed {
+		lines.Tables = []findings.Table{r.states()}
+	}
 	tables := findings.Section{Formats: []findings.Format{findings.Markdown, findings.HTML}}
 	for _, t := range []findings.Table{groups, csvs, extensions} {
 		if len(t.Rows) > 0 {
@@ -103,8 +109,16 @@ func (r *Report) document() *findings.Document {
 	return d
 }
 
-// summary counts the states of the CSVs of several clusters.
-func (r *Report) summary() []findings.Section {
+// list adds what is wrong with an InstallPlan.
+func (p *InstallPlan) list(t *findings.Table) {
+	t.Rows = append(t.Rows, findings.Cells(fmt.Sprintf("%s: %s: %s", p.Phase, p.Reason, p.Message), ""))
+	for _, message := range p.Also {
+		t.Rows = append(t.Rows, findings.Cells("or, by chance", message))
+	}
+}
+
+// states counts the states of the CSVs.
+func (r *Report) states() findings.Table {
 	t := findings.Table{Title: "ClusterServiceVersions", Head: true,
 		Columns: []findings.Column{{Title: "Phase", Align: true}, {Title: "Reason", Align: true}, {Title: "Count"}}}
 	counts := map[[2]string]int{}
@@ -116,9 +130,13 @@ func (r *Report) summary() []findings.Section {
 	}) {
 		t.Rows = append(t.Rows, findings.Cells(state[0], state[1], strconv.Itoa(counts[state])))
 	}
-	list := []findings.Section{{Tables: []findings.Table{t}}}
-	if len(t.Rows) == 0 {
-		list = nil
+	return t
+}
+
+// summary returns the states of the CSVs of several clusters, and what holds back the upgrade.
+func (r *Report) summary() (list []findings.Section) {
+	if t := r.states(); len(t.Rows) > 0 {
+		list = append(list, findings.Section{Tables: []findings.Table{t}})
 	}
 	if r.Target.Known() {
 		list = append(list, r.upgrade())

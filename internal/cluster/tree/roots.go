@@ -79,6 +79,9 @@ func apply(files []file, paths []string, o Options) *applied {
 	top := cmp.Or(o.Top, repository(a.paths[0].real))
 	a.top = cmp.Or(top, a.paths[0].real)
 	a.builder = kustomization.New(top, filepath.Dir(a.paths[0].real), a.name)
+	if o.Output != "" {
+		a.builder.Without(resolved(o.Output))
+	}
 	used := a.follow(dirs)
 	for _, dir := range dirs {
 		if k := a.builder.Load(dir); k != nil && !slices.Contains(a.roots, k) &&
@@ -165,6 +168,15 @@ func (a *applied) name(abs string) string {
 // builds reports whether a kustomization names a file: then what it builds is read, not the file.
 func (a *applied) builds(f file) bool {
 	return a.builder != nil && f.path != Stdin && a.reached[absolute(f.path)]
+}
+
+// resolved returns an absolute path without symbolic links; what does not exist has none.
+func resolved(p string) string {
+	abs := absolute(p)
+	if real, err := filepath.EvalSymlinks(abs); err == nil || filepath.Dir(abs) == abs {
+		return cmp.Or(real, abs)
+	}
+	return filepath.Join(resolved(filepath.Dir(abs)), filepath.Base(abs))
 }
 
 func absolute(p string) string {

@@ -52,6 +52,8 @@ type Options struct {
 	// Named returns the name of a file in messages, by its path relative to the only path of Read. If it is nil, the
 	// name is the path.
 	Named func(rel string) string
+	// Output is a directory that the caller writes, and that need not exist: kustomizations are built without it.
+	Output string
 	// Top is the directory that kustomizations may name files in, an absolute path; if empty, the Git repository of the
 	// first path.
 	Top string

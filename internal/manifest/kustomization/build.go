@@ -83,8 +83,8 @@ func (b *Builder) explain(k *Kustomization, err error) error {
 	var broken error // what olmgen says of a file has its line
 	b.outermost(k, func(k *Kustomization) bool {
 		for _, file := range k.Files {
-			if s := b.source(file); s.err != nil {
-				broken = s.err
+			if !b.isData(file) && b.source(file).err != nil {
+				broken = b.source(file).err
 			}
 		}
 		return broken != nil

@@ -45,6 +45,31 @@ func (b *Builder) source(abs string) *source {
 }
 
 func (b *Builder) newSource(abs string) *source {
+	s := b.read(abs)
+	if s.err != nil {
+		return s
+	}
+	limits := fileLimits()
+	if s.docs, s.err = manifest.ReadFile(b.named(abs), s.data, limits); s.err != nil {
+		return s
+	}
+	for _, d := range s.docs {
+		if s.aliases() {
+			if _, s.err = d.Value(); s.err != nil {
+				return s
+			}
+		}
+		objects, err := d.Objects()
+		if err == nil {
+			s.objects = append(s.objects, objects...)
+		}
+	}
+	s.count = max(len(s.docs), len(s.objects))
+	return s
+}
+
+// read reads a file as it is.
+func (b *Builder) read(abs string) *source {
 	s, limits := &source{}, fileLimits()
 	real, err := b.inside(abs)
 	if err != nil {
@@ -63,25 +88,12 @@ func (b *Builder) newSource(abs string) *source {
 	}
 	if s.err = b.spent.read(b.named(abs), len(s.data), limits); s.err != nil {
 		s.data = nil
-		return s
 	}
-	if s.docs, s.err = manifest.ReadFile(b.named(abs), s.data, limits); s.err != nil {
-		return s
-	}
-	for _, d := range s.docs {
-		if s.aliases() {
-			if _, s.err = d.Value(); s.err != nil {
-				return s
-			}
-		}
-		objects, err := d.Objects()
-		if err == nil {
-			s.objects = append(s.objects, objects...)
-		}
-	}
-	s.count = max(len(s.docs), len(s.objects))
 	return s
 }
+
+// isData reports whether kustomize makes data of a file, and nothing else.
+func (b *Builder) isData(abs string) bool { return b.raw[abs] != nil && !b.parsed[abs] }
 
 // aliases reports whether a file may have aliases of YAML, which can multiply.
 func (s *source) aliases() bool {
@@ -150,7 +162,13 @@ func (f *files) ReadFile(path string) ([]byte, error) {
 		if k.Unknown != nil {
 			return nil, k.Unknown
 		}
-		return k.content(k == f.root)
+		return f.builder.content(k, k == f.root)
+	}
+	if b := f.builder; b.isData(path) {
+		if s := b.raw[path]; s.data == nil && s.err == nil {
+			*s = *b.read(path)
+		}
+		return b.raw[path].data, b.raw[path].err
 	}
 	s := f.builder.source(path)
 	// kustomize has no limits of its own, and writes aliases out; it says what else is wrong, or takes it for data
@@ -174,7 +192,7 @@ func (f *files) Walk(string, filepath.WalkFunc) error { return errReadOnly }
 
 // content returns the text of a kustomization for kustomize: every entry that it could take for the address of a Git
 // repository begins with "./", and the root says where objects are from.
-func (k *Kustomization) content(root bool) ([]byte, error) {
+func (b *Builder) content(k *Kustomization, root bool) ([]byte, error) {
 	data, err := yaml.YAMLToJSON(k.data)
 	if err != nil {
 		return nil, err
@@ -187,11 +205,17 @@ func (k *Kustomization) content(root bool) ([]byte, error) {
 		switch strings.ToLower(key) { // as encoding/json, by which kustomize reads it
 		case "resources", "bases", "components", "generators", "transformers", "validators":
 			list, _ := v.([]any)
-			for i, item := range list {
+			kept := []any{}
+			for _, item := range list {
 				if entry, ok := item.(string); ok && !isMapping(entry) {
-					list[i] = "./" + entry
+					if b.leavesOut(k, entry) {
+						continue
+					}
+					item = "./" + entry
 				}
+				kept = append(kept, item)
 			}
+			m[key] = kept
 		case "buildmetadata":
 			if root {
 				list, _ := v.([]any)

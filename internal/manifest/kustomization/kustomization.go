@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -27,6 +26,9 @@ type Builder struct {
 	top      string                  // no file outside of this directory is read; "" is no limit
 	links    string                  // without top: no symbolic link leads out of this directory
 	named    func(abs string) string // the name of a file in messages
+	without  string                  // the directory that no kustomization builds on; "" is none
+	raw      map[string]*source      // files that kustomize makes data of, as they are
+	parsed   map[string]bool         // files that kustomize reads as YAML
 	dirs     map[string]*Kustomization
 	with     map[string]*Kustomization // that options make
 	files    map[string]*source
@@ -39,8 +41,12 @@ type Builder struct {
 // absolute path, in messages.
 func New(top, links string, named func(abs string) string) *Builder {
 	return &Builder{top: top, links: links, named: named, dirs: map[string]*Kustomization{},
-		with: map[string]*Kustomization{}, files: map[string]*source{}, patterns: map[string]*regexp.Regexp{}}
+		with: map[string]*Kustomization{}, raw: map[string]*source{}, parsed: map[string]bool{},
+		files: map[string]*source{}, patterns: map[string]*regexp.Regexp{}}
 }
+
+// Without has kustomizations built as if they did not build on a directory, which need not exist.
+func (b *Builder) Without(dir string) { b.without = dir }
 
 // Kustomization is one kustomization file, with what it names.
 type Kustomization struct {
@@ -137,6 +143,9 @@ func (b *Builder) entries(k *Kustomization) error {
 		items []string
 	}{{"resources", k.spec.Resources}, {"bases", k.old().bases}, {"components", k.spec.Components}} {
 		for i, entry := range list.items {
+			if b.leavesOut(k, entry) {
+				continue
+			}
 			if err := b.entry(k, fmt.Sprintf("%s[%d]", list.field, i), entry, true); err != nil {
 				return err
 			}
@@ -154,8 +163,18 @@ func (b *Builder) entries(k *Kustomization) error {
 		if err := b.entry(k, field, entry, false); err != nil {
 			return err
 		}
+		if file := k.Files[len(k.Files)-1]; !strings.Contains(field, "Generator") {
+			b.parsed[file] = true
+		} else if b.raw[file] == nil {
+			b.raw[file] = &source{}
+		}
 	}
 	return b.plugins(k)
+}
+
+// leavesOut reports whether an entry is in the directory that nothing is built on.
+func (b *Builder) leavesOut(k *Kustomization, entry string) bool {
+	return b.without != "" && below(b.without, filepath.Join(k.Dir, filepath.FromSlash(entry)))
 }
 
 // oldFields are fields that kustomize still reads.
@@ -232,7 +251,7 @@ func (k *Kustomization) errorf(field, format string, args ...any) *manifest.Erro
 // one, whatever is there in the tree.
 func (b *Builder) entry(k *Kustomization, field, entry string, dirs bool) error {
 	if isAddress(entry) {
-		return k.errorf(field, "%s is remote: olmgen reads what is in the tree", text.Shorten(entry, maxEntry))
+		return k.errorf(field, remote)
 	}
 	if filepath.IsAbs(entry) {
 		return k.errorf(field, "%s is an absolute path", text.Shorten(entry, maxEntry))
@@ -247,7 +266,7 @@ func (b *Builder) entry(k *Kustomization, field, entry string, dirs bool) error 
 	case errors.Is(err, errOutside):
 		return k.errorf(field, "%s %s", entry, err.Error())
 	case err != nil && looksRemote(entry):
-		return k.errorf(field, "%s is remote: olmgen reads what is in the tree", text.Shorten(entry, maxEntry))
+		return k.errorf(field, remote)
 	case err != nil:
 		return k.errorf(field, "%s does not exist", text.Shorten(entry, maxEntry))
 	case info.IsDir() && !dirs:
@@ -259,11 +278,14 @@ func (b *Builder) entry(k *Kustomization, field, entry string, dirs bool) error 
 	default:
 		k.Files = append(k.Files, abs)
 		if dirs {
+			b.parsed[abs] = true
 			k.objects += max(b.source(abs).count, 1)
 		}
 	}
 	return nil
 }
+
+const remote = "it is remote, and olmgen reads what is in the tree"
 
 const maxEntry = 100 // characters of an entry in a message
 
@@ -320,6 +342,7 @@ func (b *Builder) plugins(k *Kustomization) error {
 				if err := b.entry(k, field, entry, false); err != nil {
 					return err
 				}
+				b.parsed[k.Files[len(k.Files)-1]] = true
 				s := b.source(k.Files[len(k.Files)-1])
 				if s.err != nil {
 					return s.err
@@ -346,31 +369,25 @@ func notBuiltIn(v any) string {
 	if m["apiVersion"] != "builtin" || m["kind"] == "HelmChartInflationGenerator" {
 		return fmt.Sprintf("it needs the plugin %v, and olmgen starts no program", m["kind"])
 	}
-	if where := addressIn(v); where != "" {
-		return where + " is remote: olmgen reads what is in the tree"
+	if hasAddress(v) {
+		return remote
 	}
 	return ""
 }
 
-// addressIn returns a text in a value that kustomize could fetch.
-func addressIn(v any) string {
+// hasAddress reports whether a value has a text that kustomize could fetch.
+func hasAddress(v any) bool {
 	switch v := v.(type) {
 	case string:
-		if isAddress(strings.TrimSpace(v)) || strings.Contains(strings.ToLower(v), "=http") {
-			return text.Shorten(v, maxEntry)
-		}
+		return isAddress(strings.TrimSpace(v)) || strings.Contains(strings.ToLower(v), "=http")
 	case []any:
-		for _, x := range v {
-			if found := addressIn(x); found != "" {
-				return found
-			}
-		}
+		return slices.ContainsFunc(v, hasAddress)
 	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if found := addressIn(v[key]); found != "" {
-				return found
+		for _, x := range v {
+			if hasAddress(x) {
+				return true
 			}
 		}
 	}
-	return ""
+	return false
 }
