@@ -99,6 +99,15 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+// The API server takes the namespace of an object of a cluster-scoped kind away, so kustomizations may set one.
+func TestNamespaceOfClusterScoped(t *testing.T) {
+	got, err := check(t, apiserver.Checker{}, strings.Replace(boats, "scope: Namespaced", "scope: Cluster", 1),
+		"apiVersion: ferry.example.com/v1\nkind: Boat\nmetadata: {name: a, namespace: b}\nspec: {seats: 20}\n")
+	if err != nil || len(got) != 1 || len(got[0].Verdict.Create)+len(got[0].Verdict.Update) > 0 {
+		t.Fatalf("%+v %v", got, err)
+	}
+}
+
 // Each object has a result, in their order. No Checker is asked about what no CRD serves.
 func TestResults(t *testing.T) {
 	got, err := check(t, nil, boats, `apiVersion: ferry.example.com/v2

@@ -237,17 +237,21 @@ func (a *applied) given(root string) bool {
 	})
 }
 
-// plainRoots adds the directories of manifests that no kustomization reaches, if they are a path of Read or have
-// objects of OLM or of a GitOps engine: nobody knows whether something applies the others. It returns their names.
+// plainRoots adds the directories of which no kustomization names anything, if they are a path of Read or have objects of
+// OLM or of a GitOps engine: nobody knows whether something applies the others. It returns their names.
 func (a *applied) plainRoots(t *Tree, plain []*manifest.Object) (applies map[string]bool) {
 	applies, at := map[string]bool{}, map[string]int{}
+	beside := map[string]bool{} // directories of which a kustomization names something
+	for file := range a.reached {
+		beside[path.Dir(a.name(file))] = true
+	}
 	for _, p := range a.paths {
 		applies[a.options.name(p.name, ".")] = true
 	}
 	for _, o := range plain {
 		dir := path.Dir(o.File)
 		applies[dir] = applies[dir] || o.File == StdinFile || a.options.All ||
-			(isOfOLM(o) || isOfEngine(o) || a.options.Plain) && !hidden(o.File)
+			(a.options.Plain || !beside[dir] && (isOfOLM(o) || isOfEngine(o))) && !hidden(o.File)
 	}
 	for _, o := range plain {
 		dir := path.Dir(o.File)

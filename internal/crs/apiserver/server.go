@@ -92,7 +92,10 @@ func (s *server) judge(data []byte) (crs.Verdict, error) {
 	if err != nil {
 		return crs.Verdict{}, err
 	}
-	if s.namespaced && u.GetNamespace() == "" {
+	switch { // k8s.io/apiserver: pkg/registry/rest/meta.go, EnsureObjectNamespaceMatchesRequestNamespace
+	case !s.namespaced:
+		u.SetNamespace(metav1.NamespaceNone)
+	case u.GetNamespace() == "":
 		u.SetNamespace(metav1.NamespaceDefault)
 	}
 	v := crs.Verdict{}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -41,13 +40,13 @@ func (b *Builder) Build(k *Kustomization) ([]*manifest.Object, error) {
 	if err != nil {
 		return nil, b.explain(k, err)
 	}
-	var out []*manifest.Object
-	for _, r := range built.Resources() {
-		object, err := b.object(k, r)
-		if err != nil {
+	resources := built.Resources()
+	from := b.match(k, resources)
+	out := make([]*manifest.Object, len(resources))
+	for i, r := range resources {
+		if out[i], err = b.object(k, r, from[i]); err != nil {
 			return nil, err
 		}
-		out = append(out, object)
 	}
 	return out, nil
 }
@@ -202,29 +201,23 @@ func (b *Builder) copies(k *Kustomization) (n int64) {
 	return n
 }
 
-// object makes an object of what kustomize built.
-func (b *Builder) object(k *Kustomization, r *resource.Resource) (*manifest.Object, error) {
-	origin, err := r.GetOrigin()
-	if err != nil {
-		return nil, err
-	}
+// object makes an object of what kustomize built. from is what it is made of; nil if that is not known.
+func (b *Builder) object(k *Kustomization, r *resource.Resource, from *original) (*manifest.Object, error) {
 	built, err := r.Map()
 	if err != nil {
 		return nil, err
 	}
 	value, _ := asPrinted(built).(map[string]any)
-	if !slices.Contains(k.spec.BuildMetadata, types.OriginAnnotations) {
-		withoutOrigin(value)
-	}
 	o := &manifest.Object{APIVersion: r.GetApiVersion(), Kind: r.GetKind(), Namespace: r.GetNamespace(),
 		Name: r.GetName()}
-	p := &places{builder: b, root: k, value: value, group: o.Group(), kind: o.Kind, name: o.Name}
-	if origin != nil && origin.Path != "" {
-		abs := filepath.Join(k.Dir, filepath.FromSlash(origin.Path))
-		p.base = b.original(abs, o)
+	p := &places{builder: b, root: k, value: value, group: o.Group(), kind: o.Kind, name: o.Name, file: k.Name}
+	if from != nil {
+		p.base = from.object
 	}
 	if p.base == nil {
-		p.generated(origin)
+		if from != nil {
+			p.file, p.line = from.by.Name, max(from.by.errorf(from.field, "").Line, 1)
+		}
 		return new(manifest.Object).Build(value, p.place), nil
 	}
 	if was, err := p.base.Value(); err == nil && reflect.DeepEqual(was, value) && !p.patched() {
@@ -263,39 +256,3 @@ func asPrinted(v any) any {
 }
 
 const maxInt = 1 << 63
-
-// withoutOrigin takes out what kustomize was asked to say.
-func withoutOrigin(value map[string]any) {
-	meta, _ := value["metadata"].(map[string]any)
-	annotations, _ := meta["annotations"].(map[string]any)
-	delete(annotations, "config.kubernetes.io/origin")
-	if len(annotations) == 0 {
-		delete(meta, "annotations")
-	}
-}
-
-// original finds the object of a file that kustomize made another of: prefixes, suffixes and patches can change its
-// name.
-func (b *Builder) original(abs string, built *manifest.Object) *manifest.Object {
-	var found *manifest.Object
-	rank := func(o *manifest.Object) int {
-		switch {
-		case o.Kind != built.Kind || o.Group() != built.Group():
-			return 0
-		case o.Name == built.Name && (o.Namespace == built.Namespace || o.Namespace == ""):
-			return 4
-		case o.Name == built.Name:
-			return 3
-		case o.Name != "" && strings.Contains(built.Name, o.Name):
-			return 2
-		}
-		return 1
-	}
-	for _, o := range b.source(abs).objects {
-		if rank(o) > 0 && (found == nil || cmp.Or(cmp.Compare(rank(o), rank(found)),
-			cmp.Compare(len(o.Name), len(found.Name))) > 0) {
-			found = o
-		}
-	}
-	return found
-}

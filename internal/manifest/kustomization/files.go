@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
@@ -162,7 +161,7 @@ func (f *files) ReadFile(path string) ([]byte, error) {
 		if k.Unknown != nil {
 			return nil, k.Unknown
 		}
-		return f.builder.content(k, k == f.root)
+		return f.builder.content(k)
 	}
 	if b := f.builder; b.isData(path) {
 		if s := b.raw[path]; s.data == nil && s.err == nil {
@@ -191,8 +190,8 @@ func (f *files) WriteFile(string, []byte) error       { return errReadOnly }
 func (f *files) Walk(string, filepath.WalkFunc) error { return errReadOnly }
 
 // content returns the text of a kustomization for kustomize: every entry that it could take for the address of a Git
-// repository begins with "./", and the root says where objects are from.
-func (b *Builder) content(k *Kustomization, root bool) ([]byte, error) {
+// repository begins with "./".
+func (b *Builder) content(k *Kustomization) ([]byte, error) {
 	data, err := yaml.YAMLToJSON(k.data)
 	if err != nil {
 		return nil, err
@@ -216,15 +215,7 @@ func (b *Builder) content(k *Kustomization, root bool) ([]byte, error) {
 				kept = append(kept, item)
 			}
 			m[key] = kept
-		case "buildmetadata":
-			if root {
-				list, _ := v.([]any)
-				m[key] = append(list, types.OriginAnnotations)
-			}
 		}
-	}
-	if root && len(k.spec.BuildMetadata) == 0 {
-		m["buildMetadata"] = []any{types.OriginAnnotations}
 	}
 	return json.Marshal(m)
 }

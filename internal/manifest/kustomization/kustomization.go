@@ -133,10 +133,16 @@ func (b *Builder) parse(k *Kustomization) error {
 	return b.entries(k)
 }
 
-// entries looks at everything that a kustomization names. The error is about the first thing that is not here.
+// entries notes everything that a kustomization names. The error is about the first thing that is not here.
 func (b *Builder) entries(k *Kustomization) error {
+	var first error
+	note := func(err error) {
+		if first == nil {
+			first = err
+		}
+	}
 	if len(k.spec.HelmCharts)+len(k.spec.HelmChartInflationGenerator) > 0 {
-		return k.errorf("helmCharts", "it has a Helm chart, which olmgen does not render")
+		note(k.errorf("helmCharts", "it has a Helm chart, which olmgen does not render"))
 	}
 	for _, list := range []struct {
 		field string
@@ -146,30 +152,29 @@ func (b *Builder) entries(k *Kustomization) error {
 			if b.leavesOut(k, entry) {
 				continue
 			}
-			if err := b.entry(k, fmt.Sprintf("%s[%d]", list.field, i), entry, true); err != nil {
-				return err
-			}
+			note(b.entry(k, fmt.Sprintf("%s[%d]", list.field, i), entry, true))
 		}
 	}
-	for field, patches := range map[string][]types.Patch{"patches": k.spec.Patches,
-		"patchesJson6902": k.old().json} {
-		for i, p := range patches {
-			if s := (&source{data: []byte(p.Patch)}); s.aliases() && !isReadable(p.Patch) {
-				return k.errorf(fmt.Sprintf("%s[%d].patch", field, i), "its aliases multiply")
+	for i, p := range slices.Concat(k.spec.Patches, k.old().json) {
+		if s := (&source{data: []byte(p.Patch)}); s.aliases() && !isReadable(p.Patch) {
+			field := fmt.Sprintf("patches[%d].patch", i)
+			if n := i - len(k.spec.Patches); n >= 0 {
+				field = fmt.Sprintf("patchesJson6902[%d].patch", n)
 			}
+			note(k.errorf(field, "its aliases multiply"))
 		}
 	}
 	for field, entry := range k.named() {
 		if err := b.entry(k, field, entry, false); err != nil {
-			return err
-		}
-		if file := k.Files[len(k.Files)-1]; !strings.Contains(field, "Generator") {
+			note(err)
+		} else if file := k.Files[len(k.Files)-1]; !strings.Contains(field, "Generator") {
 			b.parsed[file] = true
 		} else if b.raw[file] == nil {
 			b.raw[file] = &source{}
 		}
 	}
-	return b.plugins(k)
+	note(b.plugins(k))
+	return first
 }
 
 // leavesOut reports whether an entry is in the directory that nothing is built on.

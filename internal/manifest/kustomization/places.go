@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/olmgen/olmgen/manifest"
@@ -130,25 +129,6 @@ type places struct {
 
 	file string // of what was generated
 	line int
-}
-
-// generated finds the generator of an object.
-func (p *places) generated(origin *resource.Origin) {
-	p.file = p.root.Name
-	if origin == nil || origin.ConfiguredIn == "" {
-		return
-	}
-	k := p.builder.Load(filepath.Join(p.root.Dir, filepath.FromSlash(filepath.Dir(origin.ConfiguredIn))))
-	if k == nil || k.doc == nil {
-		return
-	}
-	p.file, p.line = k.Name, 1
-	for field, list := range map[string]int{"configMapGenerator": len(k.spec.ConfigMapGenerator),
-		"secretGenerator": len(k.spec.SecretGenerator)} {
-		if strings.EqualFold(strings.TrimSuffix(field, "Generator"), p.kind) && list > 0 {
-			p.line = k.errorf(field, "").Line
-		}
-	}
 }
 
 // place returns what sets a field: the last patch that sets it to what it is, the namespace of the outermost
