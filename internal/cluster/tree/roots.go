@@ -237,8 +237,8 @@ func (a *applied) given(root string) bool {
 	})
 }
 
-// plainRoots adds the directories of which no kustomization names anything, if they are a path of Read or have objects of
-// OLM or of a GitOps engine: nobody knows whether something applies the others. It returns their names.
+// plainRoots adds the directories of which no kustomization names anything, if they are a path of Read or have objects
+// of OLM or of a GitOps engine: nobody knows whether something applies the others. It returns their names.
 func (a *applied) plainRoots(t *Tree, plain []*manifest.Object) (applies map[string]bool) {
 	applies, at := map[string]bool{}, map[string]int{}
 	beside := map[string]bool{} // directories of which a kustomization names something
