@@ -102,10 +102,15 @@ func (r *Reports) Document() *findings.Document {
 	return d
 }
 
-// unbuilt notes the kustomizations that could not be built, and returns what the lead says of them.
+// unbuilt notes why kustomizations could not be built, and returns what the lead says of them. Many build on one that
+// cannot be.
 func unbuilt(d *findings.Document, list []string) string {
-	for _, e := range list {
+	causes := slices.Compact(slices.Sorted(slices.Values(list)))
+	for _, e := range causes[:min(len(causes), mostCauses)] {
 		d.Notes = append(d.Notes, findings.Remark{Label: "not built", Text: findings.Printable(e)})
+	}
+	if more := len(causes) - mostCauses; more > 0 {
+		d.Notes = append(d.Notes, findings.Remark{Label: "not built", Text: "for " + text.Count(more, "more reason")})
 	}
 	if len(list) == 0 {
 		return ""
@@ -113,7 +118,10 @@ func unbuilt(d *findings.Document, list []string) string {
 	return fmt.Sprintf("; %s not built", text.Count(len(list), "kustomization"))
 }
 
-const mostNamed = 4 // clusters in a headline
+const (
+	mostNamed  = 4 // clusters in a headline
+	mostCauses = 10
+)
 
 // Empty reports whether nothing differs.
 func (r *Reports) Empty() bool {
