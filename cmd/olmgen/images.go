@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
+	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/whole"
@@ -240,9 +241,9 @@ func (f *imagesFlags) listTree(cmd *cobra.Command, s namedSource, out *listed) {
 			list = append(list, own...)
 		}
 	}
-	for _, u := range unknown {
-		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: the images of what %s installs are not known: %s\n",
-			u.Object.Identity(), u.Why)
+	for u, also := range firstOf(unknown, func(u review.Unknown) string { return u.Why }) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: the images of what %s installs are not known: %s%s\n",
+			u.Object.Identity(), u.Why, also)
 	}
 	if len(unknown) > 0 && len(f.catalogs.values) == 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "hint: pass the content of its catalog with --catalog")

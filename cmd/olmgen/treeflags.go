@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"iter"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -73,20 +74,29 @@ func (f *treeFlags) say(w io.Writer, t *tree.Tree) {
 
 // sayReasons prints one line for each reason, with its first place.
 func sayReasons(w io.Writer, list []*manifest.Error) {
-	count, first := map[string]int{}, []*manifest.Error{}
-	for _, e := range list {
-		if count[e.Msg]++; count[e.Msg] == 1 {
-			first = append(first, e)
-		}
-	}
-	for _, e := range first {
-		also := ""
-		if n := count[e.Msg] - 1; n > 0 {
-			also = fmt.Sprintf(" (and %d more for the same reason)", n)
-		}
+	for e, also := range firstOf(list, func(e *manifest.Error) string { return e.Msg }) {
 		fmt.Fprintf(w, "olmgen: not known: %s%s\n", e, also)
 		if e.Tip != "" {
 			fmt.Fprintf(w, "hint: %s\n", e.Tip)
+		}
+	}
+}
+
+// firstOf returns the first of each reason, with how many more there are, as the end of a sentence.
+func firstOf[T any](list []T, reason func(T) string) iter.Seq2[T, string] {
+	count := map[string]int{}
+	for _, x := range list {
+		count[reason(x)]++
+	}
+	return func(yield func(T, string) bool) {
+		for _, x := range list {
+			n, also := count[reason(x)], ""
+			if n > 1 {
+				also = fmt.Sprintf(" (and %d more for the same reason)", n-1)
+			}
+			if count[reason(x)] = 0; n > 0 && !yield(x, also) {
+				return
+			}
 		}
 	}
 }
