@@ -120,7 +120,7 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 		}
 	}
 	for _, u := range unknown {
-		in.Unknown = append(in.Unknown, policy.Unknown{By: u.Object, Why: u.Why})
+		in.Unknown = append(in.Unknown, policy.Unknown{By: u.Object, Why: u.Why, Hint: catalogHint(u)})
 	}
 	list, err := p.Check(cmd.Context(), in)
 	if err != nil {

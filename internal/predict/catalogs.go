@@ -117,13 +117,15 @@ func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resol
 
 func (c *prediction) notChecked(s *cluster.Subscription, why string) {
 	c.unknown = append(c.unknown, Unknown{s.Object, why})
-	c.noteUnchecked(s, why)
+	c.noteUnchecked(s, why, passCatalog)
 }
 
-func (c *prediction) noteUnchecked(s *cluster.Subscription, why string) {
+// passCatalog is what makes an operator known of which no catalog is.
+const passCatalog = "pass the content of its catalog"
+
+func (c *prediction) noteUnchecked(s *cluster.Subscription, why, hint string) {
 	c.unknownCSV[s.Namespace] = true
-	c.note(ruleSubscription, findings.Note, s.Object, "spec.name", "the CSV that it installs is not checked: "+why,
-		"pass the content of its catalog")
+	c.note(ruleSubscription, findings.Note, s.Object, "spec.name", "the CSV that it installs is not checked: "+why, hint)
 }
 
 // resolution predicts what OLM's resolver does, namespace by namespace.
@@ -450,7 +452,7 @@ func (r *resolution) install(ctx context.Context) error {
 			err = r.addFrom(p.sub, data)
 		}
 		if err != nil {
-			r.noteUnchecked(p.sub, err.Error()) // its image may say what it is
+			r.noteUnchecked(p.sub, err.Error(), "") // its catalog is known
 		}
 	}
 	return ctx.Err()

@@ -133,6 +133,14 @@ func (e *PlayedExtension) open(ctx context.Context, o Options) error {
 var refusals = []string{fit.RuleServices, fit.RuleModes, fit.RuleWebhooks, fit.RuleKinds, fit.RuleDependencies,
 	fit.RuleRenderer}
 
+// hint returns what makes known what is installed: if its name is, the catalog is.
+func (e *PlayedExtension) hint() string {
+	if e.Bundle != "" {
+		return ""
+	}
+	return passCatalog
+}
+
 func (c *prediction) noteExtension(e *PlayedExtension) {
 	switch {
 	case e.Refused != "" && e.Bundle == "":
@@ -141,7 +149,7 @@ func (c *prediction) noteExtension(e *PlayedExtension) {
 		c.note(ruleExtension, findings.Error, e.object, "", "OLM v1 does not install "+e.Bundle+": "+e.Refused, "")
 	case e.Unknown != "":
 		c.note(ruleExtensionUnknown, findings.Note, e.object, "spec.source", "what it installs is not checked: "+
-			e.Unknown, "pass the content of its catalog")
+			e.Unknown, e.hint())
 	case e.partial != "":
 		c.note(ruleExtensionUnknown, findings.Note, e.object, "spec.source", fmt.Sprintf("of %s, only what the "+
 			"catalog says of it is checked: %s", e.Bundle, text.OneLine(e.partial)), "")

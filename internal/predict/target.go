@@ -65,7 +65,8 @@ func (c *prediction) judgeTarget(ctx context.Context, o Options, objects []*mani
 		t.extension(e)
 	}
 	for _, u := range c.unknown {
-		t.unknown(u.Object, Operator{Namespace: u.Object.Namespace, Name: u.Object.Name, Form: t.form}, u.Why)
+		t.unknown(u.Object, Operator{Namespace: u.Object.Namespace, Name: u.Object.Name, Form: t.form}, u.Why,
+			passCatalog)
 	}
 	c.findings = append(c.findings, fits.Objects(objects, o.Target)...)
 	return t.list, nil
@@ -91,7 +92,7 @@ func (t *target) installed(v *csv) {
 			text.OneLine(row.Held)), "an update that the cluster needs first has to wait for it")
 	}
 	if _, err := v.Into(&typed); err != nil {
-		t.unknown(v.Object, row, err.Error())
+		t.unknown(v.Object, row, err.Error(), "")
 		return
 	}
 	t.judge(v.Object, row, fit.Installed(&typed, v.Object), false)
@@ -104,7 +105,7 @@ func (t *target) planned(ctx context.Context, at *manifest.Object, row Operator,
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		t.unknown(at, row, err.Error())
+		t.unknown(at, row, err.Error(), "")
 	default:
 		t.place(at, row, operator, partial)
 	}
@@ -135,7 +136,7 @@ func (t *target) extension(e *PlayedExtension) {
 	case e.Refused != "":
 		t.list = append(t.list, row)
 	default:
-		t.unknown(e.object, row, e.Unknown)
+		t.unknown(e.object, row, e.Unknown, e.hint())
 	}
 }
 
@@ -196,9 +197,9 @@ func (t *target) gone(csv *v1alpha1.ClusterServiceVersion) bool {
 }
 
 // unknown adds an operator of which nothing is known.
-func (t *target) unknown(at *manifest.Object, row Operator, why string) {
+func (t *target) unknown(at *manifest.Object, row Operator, why, hint string) {
 	row.File, row.Line, row.Unknown = at.File, at.Line, text.OneLine(why)
 	t.list = append(t.list, row)
 	t.note(ruleFitUnknown, findings.Warning, at, "", fmt.Sprintf("nobody can say whether the operator works with "+
-		"%s: %s", t.options.Target, row.Unknown), "pass the content of its catalog")
+		"%s: %s", t.options.Target, row.Unknown), hint)
 }

@@ -299,8 +299,14 @@ func walksOf(result *resolve.Result) []resolve.Walk {
 
 func (n *namespace) reached(w *resolve.Walk, from string) error {
 	if w.Failure != nil {
-		return &Refusal{Namespace: n.State.Namespace,
+		r := &Refusal{Namespace: n.State.Namespace,
 			Text: fmt.Sprintf("from %s, OLM does not resolve: %s", from, w.Failure.Text)}
+		if hidden := n.State.Hidden(); w.Failure.Dependency && len(hidden) > 0 {
+			r.Text = fmt.Sprintf("from %s, it is not known whether OLM resolves: a dependency may be in %s", from,
+				text.And(hidden))
+			r.Tip = "pass the content of " + text.And(hidden)
+		}
+		return r
 	}
 	for _, p := range slices.SortedFunc(maps.Keys(n.approved), Package.Compare) {
 		s := n.subscription(p)

@@ -42,7 +42,7 @@ spec:
 `)
 	in := policy.Input{Paths: []string{"app"}, Tree: &tree.Tree{Objects: []*manifest.Object{sub}},
 		Installed: []policy.Installed{{By: sub, Name: "p.v1", Namespace: "openshift-operators", CSV: csv}},
-		Unknown:   []policy.Unknown{{By: sub, Why: "there is no catalog"}}}
+		Unknown:   []policy.Unknown{{By: sub, Why: "there is no catalog", Hint: "pass its catalog"}}}
 	list, err := policy.Builtin(policy.OperateFirst).Check(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ spec:
 		t.Error(got)
 	}
 	if got := found["operator-unknown"]; got != at+"the operator that it installs is not looked at: there is no catalog "+
-		"(pass the content of its catalog)" {
+		"(pass its catalog)" {
 		t.Error(got)
 	}
 	for rule, got := range found {

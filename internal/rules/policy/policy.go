@@ -77,8 +77,9 @@ type Installed struct {
 
 // Unknown is an object of the tree that hands an operator over to OLM, and why the operator is not looked at.
 type Unknown struct {
-	By  *manifest.Object
-	Why string
+	By   *manifest.Object
+	Why  string
+	Hint string // what makes it known; empty if nothing does
 }
 
 // Check returns the violations of the policy, sorted. The same tree always yields the same list. Objects that cannot
@@ -109,8 +110,7 @@ func (p *Policy) Check(ctx context.Context, in Input) ([]findings.Finding, error
 		found = append(found, v.located(h, ruleUnreadable, findings.Error))
 	}
 	for _, u := range in.Unknown {
-		h := violation{u.By, "", "the operator that it installs is not looked at: " + u.Why,
-			"pass the content of its catalog"}
+		h := violation{u.By, "", "the operator that it installs is not looked at: " + u.Why, u.Hint}
 		found = append(found, h.located(ruleUnknown, findings.Note))
 	}
 	found = append(found, unknownFields(v)...)
