@@ -125,7 +125,8 @@ const passCatalog = "pass the content of its catalog"
 
 func (c *prediction) noteUnchecked(s *cluster.Subscription, why, hint string) {
 	c.unknownCSV[s.Namespace] = true
-	c.note(ruleSubscription, findings.Note, s.Object, "spec.name", "the CSV that it installs is not checked: "+why, hint)
+	c.note(ruleSubscription, findings.Note, s.Object, "spec.name", "the CSV that it installs is not checked: "+why,
+		hint)
 }
 
 // resolution predicts what OLM's resolver does, namespace by namespace.

@@ -30,6 +30,9 @@ func (b *Builder) Build(k *Kustomization) ([]*manifest.Object, error) {
 	if err := b.affordable(k); err != nil {
 		return nil, err
 	}
+	if objects, ok := b.asWritten(k); ok {
+		return objects, nil
+	}
 	built, err := quietly(func() (resmap.ResMap, error) {
 		o := krusty.MakeDefaultOptions()
 		if k.options.Generate {

@@ -3,6 +3,7 @@ package kustomization
 import (
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -131,4 +132,60 @@ func (o *original) like(r *resource.Resource) int {
 		return likeKind
 	}
 	return 0
+}
+
+// asWritten returns the objects of a kustomization that only lists files and others of its kind: it changes nothing, so
+// nothing is built. It reports false if kustomize may say more about one of them.
+func (b *Builder) asWritten(k *Kustomization) (objects []*manifest.Object, ok bool) {
+	if !b.onlyLists(k, nil) {
+		return nil, false
+	}
+	seen := map[string]bool{}
+	for _, from := range b.originals(k) {
+		o := from.object
+		if o == nil || o.Kind == "" || o.APIVersion == "" || o.Name == "" {
+			return nil, false
+		}
+		key := strings.Join([]string{o.APIVersion, o.Kind, o.Namespace, o.Name}, "\n")
+		annotations, err := o.Get("metadata", "annotations")
+		if seen[key] || err != nil || o.Has("metadata", "annotations") && asksKustomize(annotations) {
+			return nil, false
+		}
+		seen[key] = true
+		objects = append(objects, o)
+	}
+	return objects, len(objects) > 0
+}
+
+// onlyLists reports whether a kustomization has nothing but resources that can be read, and that kustomize lets it
+// have: files below it, and bases that contain none of the kustomizations above.
+func (b *Builder) onlyLists(k *Kustomization, above []string) bool {
+	lists := types.Kustomization{TypeMeta: k.spec.TypeMeta, MetaData: k.spec.MetaData, Resources: k.spec.Resources}
+	if k.Unknown != nil || k.IsComponent() || !reflect.DeepEqual(k.spec, lists) {
+		return false
+	}
+	for _, file := range k.Files {
+		real, err := b.inside(file)
+		s := b.source(file)
+		if err != nil || s.err != nil || len(s.objects) < len(s.docs) || !k.options.Generate && !below(k.Dir, real) {
+			return false
+		}
+	}
+	above = append(slices.Clip(above), k.Dir)
+	return !slices.ContainsFunc(k.Bases, func(dir string) bool {
+		base := b.Load(dir)
+		return base == nil || slices.ContainsFunc(above, func(up string) bool { return below(dir, up) }) ||
+			!b.onlyLists(base, above)
+	})
+}
+
+// asksKustomize reports whether annotations are for kustomize, such as config.kubernetes.io/local-config, or are none.
+func asksKustomize(annotations any) bool {
+	m, ok := annotations.(map[string]any)
+	for key := range m {
+		if strings.Contains(key, "config.kubernetes.io/") || strings.HasPrefix(key, "kustomize.config.k8s.io/") {
+			return true
+		}
+	}
+	return !ok
 }
