@@ -18,6 +18,12 @@ const (
 	helmGroup = "helm.toolkit.fluxcd.io"
 )
 
+// anyTop is what olmgen says of a path that every repository has.
+const anyTop = "the path is the top of a repository, which may be another one"
+
+// fluxSystem is the source that "flux bootstrap" makes of the repository itself.
+const fluxSystem = "flux-system"
+
 // target is a directory that a GitOps engine applies.
 type target struct {
 	by        *manifest.Object
@@ -95,6 +101,8 @@ func applicationTargets(o *manifest.Object, spec map[string]any, at string) ([]t
 		case isTemplate(fmt.Sprint(source["kustomize"])):
 			unknown = append(unknown, o.Errorf(field+".kustomize",
 				"the options of an Application depend on its generator"))
+		case clean(dir) == "":
+			unknown = append(unknown, o.Errorf(field+".path", anyTop))
 		case source["plugin"] != nil:
 			unknown = append(unknown, o.Errorf(field+".plugin", "an Application needs a plugin of Argo CD"))
 		default:
@@ -173,6 +181,9 @@ func fluxTargets(o *manifest.Object, spec map[string]any) ([]target, []*manifest
 	if mapping(spec["sourceRef"])["kind"] != "GitRepository" {
 		return nil, []*manifest.Error{o.Errorf("spec.sourceRef.kind",
 			"the source of a Kustomization of Flux is no GitRepository")}
+	}
+	if clean(str(spec["path"])) == "" && mapping(spec["sourceRef"])["name"] != fluxSystem {
+		return nil, []*manifest.Error{o.Errorf("spec.path", anyTop)}
 	}
 	t := target{by: o, field: "spec.path", dir: clean(str(spec["path"])), elsewhere: spec["kubeConfig"] != nil,
 		options: kustomization.Options{By: o, Generate: true}, postBuild: substitutionsOf(o, spec)}

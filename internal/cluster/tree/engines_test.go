@@ -21,6 +21,7 @@ func TestHostileEngines(t *testing.T) {
 		"a link out":  {app("out"), "", "app.yaml:4: spec.source.path: the path is not in this repository"},
 		"a path up":   {app("../../outside"), "", "app.yaml:4: spec.source.path: the path is not in this repository"},
 		"a file":      {app("app.yaml"), "", "app.yaml:4: spec.source.path: the path is not in this repository"},
+		"the top":     {app("."), "", "app.yaml:4: spec.source.path: the path is the top of a repository, which may be another one"},
 		"no text":     {app("{a: [b]}"), "", ""},
 		"5,001 paths": {many, "with it, engines apply more than 5000 directories", ""},
 	} {
