@@ -296,7 +296,7 @@ func pattern(n fields.Noise, kind string) *regexp.Regexp {
 var patterns sync.Map
 
 func (c cleaner) noise(path, parent, key, text string) bool {
-	return slices.ContainsFunc(fields.All, func(n fields.Noise) bool {
+	return slices.ContainsFunc(fields.Ignored, func(n fields.Noise) bool {
 		if len(n.Kinds) > 0 && !slices.Contains(n.Kinds, c.o.Kind) || n.Value != "" && n.Value != text {
 			return false
 		}

@@ -435,7 +435,7 @@ func (s *splicer) bytes() []byte {
 			n.node.Line = starts[i] + n.line
 		}
 	}
-	begin(s.root)
+	moveToFirstKey(s.root)
 	if b := out.Bytes(); len(b) > 0 && b[len(b)-1] != '\n' {
 		out.WriteByte('\n')
 	}

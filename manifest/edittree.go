@@ -15,10 +15,10 @@ func renumber(n *yaml.Node, moved []int, later int) {
 	}
 }
 
-// begin returns block mappings the line of their first key, which may be a new one.
-func begin(n *yaml.Node) {
+// moveToFirstKey sets the line of block mappings to that of their first key, which may be a new one.
+func moveToFirstKey(n *yaml.Node) {
 	for _, c := range n.Content {
-		begin(c)
+		moveToFirstKey(c)
 	}
 	if n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle == 0 && len(n.Content) > 0 {
 		n.Line = n.Content[0].Line

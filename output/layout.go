@@ -82,7 +82,7 @@ func (t Tree) Files(l Layout) (Files, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.lockOwn(l, files)
+	t.assignLocks(l, files)
 	for _, part := range slices.Sorted(maps.Keys(parts)) {
 		objects := parts[part]
 		dir := partDirectory(l, part, objects)
@@ -112,8 +112,8 @@ func (t Tree) LockOf(l Layout, operator int) string {
 	return ""
 }
 
-// lockOwn returns the files in the directory of an operator to its lock.
-func (t Tree) lockOwn(l Layout, files Files) {
+// assignLocks records for each file in the directory of an operator that its lock lists it.
+func (t Tree) assignLocks(l Layout, files Files) {
 	own := map[string]bool{}
 	for i := range t.Operators {
 		own[t.LockOf(l, i)] = true

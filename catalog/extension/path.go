@@ -118,7 +118,7 @@ func (w *walk) run(current *Installed) {
 			if current != nil {
 				w.note("%s stays installed", current.Name)
 			}
-			w.pin()
+			w.noteExactVersion()
 			return
 		}
 		if current != nil && r.Bundle.Name == current.Name {
@@ -156,7 +156,7 @@ func (w *walk) stay(r *Resolution, current Installed) {
 	default:
 		w.end(resolve.Stuck, "nothing updates %s; a fresh install takes %s", current.Name, p.Head)
 	}
-	w.pin()
+	w.noteExactVersion()
 }
 
 func (w *walk) passed() bool {
@@ -165,8 +165,8 @@ func (w *walk) passed() bool {
 	})
 }
 
-// pin returns from which version OLM reaches the target if the ClusterExtension asks for exactly that version.
-func (w *walk) pin() {
+// noteExactVersion notes from which version OLM reaches the target if the ClusterExtension asks for exactly that version.
+func (w *walk) noteExactVersion() {
 	if w.target == nil || w.path.End == resolve.AtTarget {
 		return
 	}

@@ -321,7 +321,7 @@ func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Opt
 		}
 		o.Others, o.Cluster = others.Operators, others.All
 		if o.CRDs.Checker == nil {
-			o.CRDs.Checker = crs.Installed{}
+			o.CRDs.Checker = crs.LazyHelper{}
 		}
 		o.Unread = append(o.Unread, others.Unread...)
 	}

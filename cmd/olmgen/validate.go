@@ -78,7 +78,7 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 		return err
 	}
 	if helper, err := validate.FindHelper(); err == nil {
-		f.options.Checker, f.options.Resources = helper, crs.Installed{}
+		f.options.Checker, f.options.Resources = helper, crs.LazyHelper{}
 	} else {
 		text, hint := config.ErrorText(err, flagsOf(cmd))
 		fmt.Fprintf(stderr, "olmgen: warning: only olmgen's own findings: %s\nhint: %s\n", text, hint)

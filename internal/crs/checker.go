@@ -69,11 +69,11 @@ func FindHelper() (Helper, error) {
 	return Helper(p), err
 }
 
-// Installed is a Helper that is looked for when there is something to check.
-type Installed struct{}
+// LazyHelper is a Helper that is looked for when there is something to check.
+type LazyHelper struct{}
 
 // Check looks for the program, and runs it once.
-func (Installed) Check(ctx context.Context, batches []Batch) ([]Answer, error) {
+func (LazyHelper) Check(ctx context.Context, batches []Batch) ([]Answer, error) {
 	h, err := FindHelper()
 	if err != nil {
 		return nil, err

@@ -66,7 +66,7 @@ type walker struct {
 func noiseOf(o *manifest.Object) map[string][]Noise {
 	podPath, hasPods := PodPath(o.Group(), o.Kind)
 	out := map[string][]Noise{}
-	for _, n := range All {
+	for _, n := range Ignored {
 		if len(n.Kinds) > 0 && !slices.Contains(n.Kinds, o.Kind) {
 			continue
 		}

@@ -95,7 +95,7 @@ func (x *Inspected) read(ctx context.Context, open func(context.Context) (*sourc
 	}
 	if err != nil {
 		x.Findings = validate.Refused(err)
-		x.locate(located)
+		x.placeFindings(located)
 		return err
 	}
 	if x.Findings, err = validate.Read(ctx, src, b, validate.Options{}); err != nil {
@@ -106,7 +106,7 @@ func (x *Inspected) read(ctx context.Context, open func(context.Context) (*sourc
 	if err = x.ofBundle(b); err == nil {
 		err = x.render(ctx, b, o)
 	}
-	x.locate(located)
+	x.placeFindings(located)
 	return err
 }
 
@@ -115,9 +115,9 @@ func readOptions(src *source.Source) bundle.ReadOptions {
 	return bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true, Workers: 1}
 }
 
-// locate returns where findings are. The files of a bundle in a catalog are not on disk, so that its olm.bundle is the
+// placeFindings sets where findings are. The files of a bundle in a catalog are not on disk, so that its olm.bundle is the
 // place.
-func (x *Inspected) locate(onDisk bool) {
+func (x *Inspected) placeFindings(onDisk bool) {
 	for i := range x.Findings {
 		f := &x.Findings[i]
 		f.Source, f.Object = x.Source, strings.TrimPrefix(x.Name+": "+f.Object, ": ")

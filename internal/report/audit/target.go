@@ -30,7 +30,7 @@ func (x *Inspected) fit(o Options) {
 	slices.Sort(x.Unfit)
 	others := x.Findings
 	x.Findings = asked
-	x.locate(x.Release.open != nil)
+	x.placeFindings(x.Release.open != nil)
 	x.Findings = append(others, x.Findings...)
 }
 
