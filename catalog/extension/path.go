@@ -165,7 +165,8 @@ func (w *walk) passed() bool {
 	})
 }
 
-// noteExactVersion notes from which version OLM reaches the target if the ClusterExtension asks for exactly that version.
+// noteExactVersion notes from which version OLM reaches the target if the ClusterExtension asks for exactly that
+// version.
 func (w *walk) noteExactVersion() {
 	if w.target == nil || w.path.End == resolve.AtTarget {
 		return
