@@ -276,10 +276,18 @@ func (o *Object) IsBlock(field string) bool {
 		return false
 	}
 	n, err := o.full()
-	if err == nil {
-		n = get(n, Segments(field)...)
-	}
-	return err == nil && n != nil && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
+	return err == nil && isBlock(n, field)
+}
+
+// IsBlock is Object.IsBlock for a document that need not be an object.
+func (d *Document) IsBlock(field string) bool {
+	n, err := d.Nodes()
+	return err == nil && isBlock(n, field)
+}
+
+func isBlock(n *yaml.Node, field string) bool {
+	n = get(n, Segments(field)...)
+	return n != nil && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
 }
 
 // LineOf returns the line of a field in the object's file, or of the object if another file sets the field.

@@ -109,20 +109,18 @@ const fewNotes = 3
 
 // foldNotes returns the findings of one cluster for people: of many equal notes only the first.
 func foldNotes(list []findings.Finding) (out []findings.Finding) {
-	key := func(x findings.Finding) findings.Finding {
-		return findings.Finding{Rule: x.Rule, Level: x.Level, Field: x.Field, Message: x.Message}
-	}
 	count := map[findings.Finding]int{}
 	for _, x := range list {
-		count[key(x)]++
+		count[equal(x)]++
 	}
 	for _, x := range list {
-		if n := count[key(x)]; n > fewNotes && x.Level == findings.Note {
+		if n := count[equal(x)]; n > fewNotes && x.Level == findings.Note {
 			also := "the same of " + text.Count(n-1, "other object")
 			if x.Hint != "" {
 				also += "; "
 			}
-			x.Hint, count[key(x)] = also+x.Hint, 0
+			count[equal(x)] = 0
+			x.Hint = also + x.Hint
 		} else if n == 0 {
 			continue
 		}
@@ -143,16 +141,22 @@ type folded struct {
 	clusters, objects []string
 }
 
-// add adds the findings of a cluster. Equal ones can be from other files, and notes about other objects.
+// equal returns what equal findings have in common: they can be from other files, and notes about other objects.
+func equal(x findings.Finding) findings.Finding {
+	key := findings.Finding{Rule: x.Rule, Level: x.Level, Object: x.Object, Field: x.Field, Message: x.Message}
+	if x.Object == "" {
+		key.File = x.File
+	}
+	if x.Level == findings.Note {
+		key.Object = ""
+	}
+	return key
+}
+
+// add adds the findings of a cluster.
 func (f *folder) add(cluster string, list []findings.Finding) {
 	for _, x := range list {
-		key := findings.Finding{Rule: x.Rule, Level: x.Level, Object: x.Object, Field: x.Field, Message: x.Message}
-		if x.Object == "" {
-			key.File = x.File
-		}
-		if x.Level == findings.Note {
-			key.Object = ""
-		}
+		key := equal(x)
 		of := f.of[key]
 		if of == nil {
 			of = &folded{first: x, cluster: cluster}

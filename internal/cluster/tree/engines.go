@@ -42,27 +42,25 @@ type plainOptions struct {
 	include, exclude string
 }
 
-// targetsOf returns what an object of a GitOps engine applies. unknown says what of it is not known.
+// targetsOf returns what an object that isOfEngine knows applies. unknown says what of it is not known.
 func (a *applied) targetsOf(o *manifest.Object) (list []target, unknown []*manifest.Error) {
 	value, err := o.Value()
 	if err != nil {
 		return nil, nil
 	}
 	spec := mapping(value["spec"])
-	switch {
-	case o.Group() == argoGroup && o.Kind == "Application":
+	switch o.Kind {
+	case "Application":
 		return applicationTargets(o, spec, "spec")
-	case o.Group() == argoGroup && o.Kind == "ApplicationSet":
+	case "ApplicationSet":
 		return a.applicationSet(o, spec)
-	case o.Group() == fluxGroup && o.Kind == "Kustomization":
+	case "Kustomization":
 		return fluxTargets(o, spec)
-	case o.Group() == helmGroup && o.Kind == "HelmRelease":
-		return nil, []*manifest.Error{o.Errorf("spec.chart", "olmgen renders no chart of a HelmRelease")}
 	}
-	return nil, nil
+	return nil, []*manifest.Error{o.Errorf("spec.chart", "olmgen renders no chart of a HelmRelease")}
 }
 
-// isOfEngine reports whether targetsOf knows an object.
+// isOfEngine reports whether a GitOps engine applies what an object names.
 func isOfEngine(o *manifest.Object) bool {
 	switch o.Group() {
 	case argoGroup:
@@ -70,7 +68,7 @@ func isOfEngine(o *manifest.Object) bool {
 	case fluxGroup:
 		return o.Kind == "Kustomization"
 	}
-	return o.Group() == helmGroup
+	return o.Group() == helmGroup && o.Kind == "HelmRelease"
 }
 
 // applicationTargets reads the spec of an Application. at is its field.
@@ -118,40 +116,47 @@ func applicationTargets(o *manifest.Object, spec map[string]any, at string) ([]t
 	return list, unknown
 }
 
-// argoFields returns what the field kustomize of a source sets (argoproj/argo-cd: util/kustomize/kustomize.go).
-func argoFields(options map[string]any, at string) (out []kustomization.Field) {
-	add := func(name, from string, v any) {
-		out = append(out, kustomization.Field{Name: name, Value: v, From: at + "." + from})
-	}
-	for _, name := range []string{"namePrefix", "nameSuffix", "namespace"} {
-		if v := str(options[name]); v != "" {
-			add(name, name, v)
+// fieldsOf returns the fields of a kustomization that options set, and that are not empty: name=path is a field name
+// and the path of its value below at; name is both.
+func fieldsOf(options map[string]any, at string, fields ...string) (out []kustomization.Field) {
+	for _, f := range fields {
+		name, from, renamed := strings.Cut(f, "=")
+		if !renamed {
+			from = name
 		}
-	}
-	if v := mapping(options["commonLabels"]); len(v) > 0 {
-		if options["labelWithoutSelector"] == true {
-			add("labels", "commonLabels", []any{map[string]any{"pairs": v, "includeSelectors": false,
-				"includeTemplates": options["labelIncludeTemplates"] == true}})
-		} else {
-			add("commonLabels", "commonLabels", v)
+		var v any = options
+		for key := range strings.SplitSeq(from, ".") {
+			v = mapping(v)[key]
 		}
-	}
-	if v := mapping(options["commonAnnotations"]); len(v) > 0 {
-		add("commonAnnotations", "commonAnnotations", v)
-	}
-	for _, name := range []string{"replicas", "components", "patches"} {
-		if v := items(options[name]); len(v) > 0 {
-			add(name, name, v)
+		if str(v) != "" || len(items(v)) > 0 || len(mapping(v)) > 0 {
+			out = append(out, kustomization.Field{Name: name, Value: v, From: at + "." + from})
 		}
-	}
-	var images []any
-	for _, v := range items(options["images"]) {
-		images = append(images, argoImage(str(v)))
-	}
-	if len(images) > 0 {
-		add("images", "images", images)
 	}
 	return out
+}
+
+// argoFields returns what the field kustomize of a source sets (argoproj/argo-cd: util/kustomize/kustomize.go).
+func argoFields(options map[string]any, at string) []kustomization.Field {
+	out := fieldsOf(options, at, "namePrefix", "nameSuffix", "namespace", "commonLabels", "commonAnnotations",
+		"replicas", "components", "patches", "images")
+	for i, f := range out {
+		switch {
+		case f.Name == "commonLabels" && options["labelWithoutSelector"] == true:
+			out[i].Name, out[i].Value = "labels", labels(f.Value, options["labelIncludeTemplates"] == true)
+		case f.Name == "images":
+			var images []any
+			for _, v := range items(f.Value) {
+				images = append(images, argoImage(str(v)))
+			}
+			out[i].Value = images
+		}
+	}
+	return out
+}
+
+// labels returns the field labels of a kustomization, without selectors.
+func labels(pairs any, templates bool) []any {
+	return []any{map[string]any{"pairs": pairs, "includeSelectors": false, "includeTemplates": templates}}
 }
 
 // argoImage reads an image as "kustomize edit set image" takes it: name=newname:tag, name:tag or name@digest.
@@ -187,32 +192,17 @@ func fluxTargets(o *manifest.Object, spec map[string]any) ([]target, []*manifest
 	}
 	t := target{by: o, field: "spec.path", dir: clean(str(spec["path"])), elsewhere: spec["kubeConfig"] != nil,
 		options: kustomization.Options{By: o, Generate: true}, postBuild: substitutionsOf(o, spec)}
-	add := func(name, from string, v any) {
-		t.options.Fields = append(t.options.Fields, kustomization.Field{Name: name, Value: v, From: "spec." + from})
-	}
-	for field, name := range map[string]string{"targetNamespace": "namespace", "namePrefix": "namePrefix",
-		"nameSuffix": "nameSuffix"} {
-		if v := str(spec[field]); v != "" {
-			add(name, field, v)
+	t.options.Fields = fieldsOf(spec, "spec", "commonAnnotations=commonMetadata.annotations", "components", "images",
+		"labels=commonMetadata.labels", "namePrefix", "nameSuffix", "namespace=targetNamespace", "patches")
+	for i, f := range t.options.Fields {
+		if f.Name == "labels" {
+			t.options.Fields[i].Value = labels(f.Value, false)
 		}
 	}
-	meta := mapping(spec["commonMetadata"])
-	if v := mapping(meta["labels"]); len(v) > 0 {
-		add("labels", "commonMetadata.labels", []any{map[string]any{"pairs": v, "includeSelectors": false}})
-	}
-	if v := mapping(meta["annotations"]); len(v) > 0 {
-		add("commonAnnotations", "commonMetadata.annotations", v)
-	}
-	for _, name := range []string{"patches", "images", "components"} {
-		if v := items(spec[name]); len(v) > 0 {
-			add(name, name, v)
-		}
-	}
-	slices.SortFunc(t.options.Fields, func(a, b kustomization.Field) int { return strings.Compare(a.Name, b.Name) })
 	return []target{t}, nil
 }
 
-// withNamespace gives the namespace of an Application to namespaced objects without one.
+// withNamespace returns the objects with the namespace of an Application where a namespaced one has none.
 func (t target) withNamespace(objects []*manifest.Object) []*manifest.Object {
 	if t.namespace == "" {
 		return objects

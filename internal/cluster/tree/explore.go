@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/manifest/kustomization"
+	"github.com/olmgen/olmgen/internal/manifest/regular"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -120,7 +121,7 @@ func (x *explorer) apply(t target, from *node) *node {
 	if err == nil {
 		info, err = os.Stat(real)
 	}
-	if err != nil || !info.IsDir() || !below(x.top, real) {
+	if err != nil || !info.IsDir() || !regular.Below(x.top, real) {
 		x.say(t.by.Errorf(t.field, "the path is not in this repository"))
 		return nil
 	}
@@ -155,11 +156,6 @@ func (x *explorer) say(list ...*manifest.Error) {
 func has(dir, file string) bool {
 	_, err := os.Lstat(filepath.Join(dir, file))
 	return err == nil
-}
-
-func below(top, p string) bool {
-	rel, err := filepath.Rel(top, p)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // take notes what a kustomization is built of.
@@ -222,7 +218,7 @@ func (x *explorer) objects(key nodeKey, t target) ([]*manifest.Object, error) {
 		return nil, t.by.Errorf(t.field, "olmgen renders no chart of an Application")
 	}
 	dir := x.name(key.dir)
-	if !slices.ContainsFunc(x.paths, func(p given) bool { return below(p.real, key.dir) }) {
+	if !slices.ContainsFunc(x.paths, func(p given) bool { return regular.Below(p.real, key.dir) }) {
 		return nil, t.by.Errorf(t.field, "%s is below no path on the command line", dir)
 	}
 	var out []*manifest.Object

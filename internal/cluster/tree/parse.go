@@ -70,7 +70,7 @@ func (f file) parse(data []byte, limits manifest.Limits) result {
 	return r
 }
 
-// patternSubscriptions says that the values of a validated pattern have Subscriptions
+// patternSubscriptions returns where the values of a validated pattern have Subscriptions
 // (validatedpatterns/clustergroup-chart: templates/core/subscriptions.yaml).
 func patternSubscriptions(d *manifest.Document) []*manifest.Error {
 	v, err := d.Value()

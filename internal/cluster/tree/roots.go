@@ -363,7 +363,8 @@ func (t *Tree) Clusters() (list []Cluster) {
 		if !ok {
 			i = len(list)
 			at[r.Cluster] = i
-			list = append(list, Cluster{Name: r.Cluster, Rel: t.rel(r.Cluster)})
+			rel, _ := t.rel(r.Cluster)
+			list = append(list, Cluster{Name: r.Cluster, Rel: rel})
 		}
 		list[i].Roots++
 		list[i].Objects = append(list[i].Objects, r.Objects...)
@@ -373,26 +374,25 @@ func (t *Tree) Clusters() (list []Cluster) {
 
 // Below reports whether a file is below the paths of Read: kustomizations name others too.
 func (t *Tree) Below(file string) bool {
-	return len(t.paths) == 0 || slices.ContainsFunc(t.paths, func(base string) bool {
-		return base == "." && !strings.HasPrefix(file, "../") || file == base || strings.HasPrefix(file, base+"/") ||
-			strings.HasSuffix(base, ":.") && strings.HasPrefix(file, strings.TrimSuffix(base, "."))
-	})
+	_, below := t.rel(file)
+	return below || len(t.paths) == 0
 }
 
-// rel returns the name of a directory relative to the path of Read that it is below.
-func (t *Tree) rel(dir string) string {
+// rel returns a name relative to the path of Read that it is below, or the name itself if it is below none.
+func (t *Tree) rel(name string) (rel string, below bool) {
 	for _, base := range t.paths {
-		if dir == base {
-			return "."
+		if name == base {
+			return ".", true
 		}
-		if rest, ok := strings.CutPrefix(dir, strings.TrimSuffix(base, ".")); ok && strings.HasSuffix(base, ".") {
-			return rest
+		prefix := base + "/"
+		if base == "." || strings.HasSuffix(base, ":.") {
+			prefix = strings.TrimSuffix(base, ".")
 		}
-		if rest, ok := strings.CutPrefix(dir, base+"/"); ok {
-			return rest
+		if rest, ok := strings.CutPrefix(name, prefix); ok && !strings.HasPrefix(rest, "../") {
+			return rest, true
 		}
 	}
-	return dir
+	return name, false
 }
 
 // Of returns the tree of one cluster: what is known of all files stays with the first.

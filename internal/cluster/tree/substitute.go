@@ -84,12 +84,17 @@ func (s *substitutions) apply(objects []*manifest.Object, missing string) ([]*ma
 	out := make([]*manifest.Object, 0, len(objects))
 	for _, o := range objects {
 		was, err := o.Value()
-		if err != nil || off(was) || !strings.Contains(string(manifest.Encode(was)), "${") {
+		if err != nil || off(was) {
+			out = append(out, o)
+			continue
+		}
+		printed := string(manifest.Encode(was))
+		if !strings.Contains(printed, "${") {
 			out = append(out, o)
 			continue
 		}
 		unknown := ""
-		said := variable().ReplaceAllStringFunc(string(manifest.Encode(was)), func(found string) string {
+		said := variable().ReplaceAllStringFunc(printed, func(found string) string {
 			if rest, ok := strings.CutPrefix(found, "$$"); ok {
 				return "$" + rest
 			}
@@ -136,9 +141,11 @@ func (s *substitutions) place(o *manifest.Object, field string) manifest.Place {
 	if err != nil || !strings.Contains(str(v), "${") {
 		return at
 	}
-	m := variable().FindStringSubmatch(str(v))
-	set, ok := s.values[m[1]]
-	if !ok || m[0] != str(v) {
+	set, ok := value{}, false
+	if m := variable().FindStringSubmatch(str(v)); m != nil && m[0] == str(v) && m[0][1] == '{' {
+		set, ok = s.values[m[1]]
+	}
+	if !ok {
 		at.Patch = &manifest.Patch{Doc: manifest.Nowhere} // nobody can edit it
 		return at
 	}

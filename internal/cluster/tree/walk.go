@@ -176,8 +176,5 @@ func (w *walker) settleLinks() []file {
 
 // inside reports whether a path is below one of the directories that are read.
 func (w *walker) inside(real string) bool {
-	return slices.ContainsFunc(w.roots, func(root string) bool {
-		rel, err := filepath.Rel(root, real)
-		return err == nil && filepath.IsLocal(rel)
-	})
+	return slices.ContainsFunc(w.roots, func(root string) bool { return regular.Below(root, real) })
 }

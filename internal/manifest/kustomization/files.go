@@ -111,18 +111,13 @@ func (b *Builder) inside(path string) (string, error) {
 		}
 		return "", err
 	}
-	if !b.below(real) || b.top == "" && real != filepath.Clean(path) && !below(b.links, real) {
+	if !b.below(real) || b.top == "" && real != filepath.Clean(path) && !regular.Below(b.links, real) {
 		return "", errOutside
 	}
 	return real, nil
 }
 
-func (b *Builder) below(path string) bool { return b.top == "" || below(b.top, path) }
-
-func below(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
-}
+func (b *Builder) below(path string) bool { return b.top == "" || regular.Below(b.top, path) }
 
 // files is the file system that kustomize reads.
 type files struct {
@@ -192,6 +187,9 @@ func (f *files) Walk(string, filepath.WalkFunc) error { return errReadOnly }
 // content returns the text of a kustomization for kustomize: every entry that it could take for the address of a Git
 // repository begins with "./".
 func (b *Builder) content(k *Kustomization) ([]byte, error) {
+	if k.text != nil {
+		return k.text, nil
+	}
 	data, err := yaml.YAMLToJSON(k.data)
 	if err != nil {
 		return nil, err
@@ -217,7 +215,8 @@ func (b *Builder) content(k *Kustomization) ([]byte, error) {
 			m[key] = kept
 		}
 	}
-	return json.Marshal(m)
+	k.text, err = json.Marshal(m)
+	return k.text, err
 }
 
 // spent is what was read and built, of all kustomizations of a run.

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/types"
 
+	"github.com/olmgen/olmgen/internal/manifest/regular"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -64,6 +65,8 @@ type Kustomization struct {
 	own     int // patches of its file; those of the options follow
 	objects int // of its own files
 	cost    *cost
+	made    []*original // what originals returns, once it was asked
+	text    []byte      // what content returns
 	patches []patch
 	read    bool // patches are
 }
@@ -179,7 +182,7 @@ func (b *Builder) entries(k *Kustomization) error {
 
 // leavesOut reports whether an entry is in the directory that nothing is built on.
 func (b *Builder) leavesOut(k *Kustomization, entry string) bool {
-	return b.without != "" && below(b.without, filepath.Join(k.Dir, filepath.FromSlash(entry)))
+	return b.without != "" && regular.Below(b.without, filepath.Join(k.Dir, filepath.FromSlash(entry)))
 }
 
 // oldFields are fields that kustomize still reads.

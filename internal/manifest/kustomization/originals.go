@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
 
+	"github.com/olmgen/olmgen/internal/manifest/regular"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -19,12 +20,15 @@ type original struct {
 	group, kind, name string
 	by                *Kustomization // with the generator, and its field
 	field             string
-	used              bool
 }
 
 // originals returns what a kustomization is made of in the order in which kustomize collects it (kustomize/api:
 // internal/target/kusttarget.go, accumulateTarget). With buildMetadata kustomize would say it, and take twice as long.
-func (b *Builder) originals(k *Kustomization) (list []*original) {
+func (b *Builder) originals(k *Kustomization) []*original {
+	if k.made != nil {
+		return k.made
+	}
+	list := []*original{}
 	collect := func(entries []string) {
 		for _, entry := range entries {
 			abs := filepath.Join(k.Dir, filepath.FromSlash(entry))
@@ -50,6 +54,7 @@ func (b *Builder) originals(k *Kustomization) (list []*original) {
 		generated("secretGenerator", "Secret", i, g.GeneratorArgs)
 	}
 	collect(k.spec.Components)
+	k.made = list
 	return list
 }
 
@@ -85,14 +90,15 @@ func (b *Builder) match(k *Kustomization, built []*resource.Resource) []*origina
 			}
 			continue
 		}
+		used := make([]bool, len(g.originals))
 		for least := mostLike; least > 0; least-- {
 			for _, i := range g.built {
 				if out[i] != nil {
 					continue
 				}
-				for _, o := range g.originals {
-					if !o.used && o.like(built[i]) >= least {
-						o.used, out[i] = true, o
+				for j, o := range g.originals {
+					if !used[j] && o.like(built[i]) >= least {
+						used[j], out[i] = true, o
 						break
 					}
 				}
@@ -166,15 +172,15 @@ func (b *Builder) onlyLists(k *Kustomization, above []string) bool {
 	}
 	for _, file := range k.Files {
 		real, err := b.inside(file)
-		s := b.source(file)
-		if err != nil || s.err != nil || len(s.objects) < len(s.docs) || !k.options.Generate && !below(k.Dir, real) {
+		allowed := k.options.Generate || regular.Below(k.Dir, real)
+		if s := b.source(file); err != nil || !allowed || s.err != nil || len(s.objects) < len(s.docs) {
 			return false
 		}
 	}
 	above = append(slices.Clip(above), k.Dir)
 	return !slices.ContainsFunc(k.Bases, func(dir string) bool {
 		base := b.Load(dir)
-		return base == nil || slices.ContainsFunc(above, func(up string) bool { return below(dir, up) }) ||
+		return base == nil || slices.ContainsFunc(above, func(up string) bool { return regular.Below(dir, up) }) ||
 			!b.onlyLists(base, above)
 	})
 }

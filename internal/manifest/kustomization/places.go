@@ -89,7 +89,7 @@ func (b *Builder) addPatch(k *Kustomization, from types.Patch, field string, giv
 			p.file, p.at, block, p.in = k.givenPatch(given)
 		} else {
 			p.at = k.errorf(field, "").Line
-			block = isBlock(b.source(k.File).data, p.at)
+			block = k.doc.IsBlock(field)
 		}
 		if block {
 			p.line, p.at = p.at, 0
@@ -109,14 +109,6 @@ func (b *Builder) addPatch(k *Kustomization, from types.Patch, field string, giv
 		}
 		k.patches = append(k.patches, p)
 	}
-}
-
-var blockScalar = regexp.MustCompile(`[:-]\s+[|>][-+0-9]*\s*(#.*)?$`)
-
-// isBlock reports whether a block of text begins in a line, so that its first line is the next.
-func isBlock(data []byte, line int) bool {
-	lines := strings.Split(string(data), "\n")
-	return line > 0 && line <= len(lines) && blockScalar.MatchString(strings.TrimRight(lines[line-1], "\r"))
 }
 
 // places finds which file sets a field of an object that kustomize built.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 var errKind = errors.New("neither file nor directory")
@@ -27,6 +28,12 @@ func Reason(err error) string {
 		err = of.Err
 	}
 	return err.Error()
+}
+
+// Below reports whether a path is a directory or below it, by their names. Both are absolute.
+func Below(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 func opened(open func(string, int, fs.FileMode) (*os.File, error), name string, dirs bool) (*os.File, error) {
