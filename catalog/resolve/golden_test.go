@@ -105,6 +105,39 @@ func TestMermaid(t *testing.T) {
 	}
 }
 
+// What OLM does in a namespace of several clusters is said once if it is the same, whatever file says so.
+func TestAdd(t *testing.T) {
+	found := func(message, file string) *resolve.Result {
+		return &resolve.Result{Findings: []findings.Finding{
+			{Rule: "second-subscription", Level: findings.Warning, Message: message, File: file, Line: len(file)}}}
+	}
+	var r resolve.Report
+	r.Add("east", "ns", found("x", "east.yaml"))
+	r.Add("west", "ns", found("x", "west/a.yaml"))
+	r.Add("south", "ns", found("y", "east.yaml"))
+	r.Add("", "ns", found("x", "east.yaml"))
+	r.Add("north", "other", found("x", "east.yaml"))
+	var got []string
+	for _, n := range r.Namespaces {
+		got = append(got, n.Name+" "+strings.Join(n.Clusters, " "))
+	}
+	if d := cmp.Diff([]string{"ns east west", "ns south", "ns ", "other north"}, got); d != "" || r.Warnings != 4 {
+		t.Errorf("%d warnings; (-want +got):\n%s", r.Warnings, d)
+	}
+}
+
+func TestHeld(t *testing.T) {
+	var got []string
+	for _, rule := range resolve.Rules() {
+		if resolve.Held(rule.ID) {
+			got = append(got, rule.ID)
+		}
+	}
+	if d := cmp.Diff([]string{"no-update-path", "update-held-back"}, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
 func checkSchema(t *testing.T, r *resolve.Report) {
 	t.Helper()
 	schema, err := os.ReadFile("schema.json")

@@ -54,3 +54,39 @@ func TestHelpSubscription(t *testing.T) {
 		}
 	}
 }
+
+// A catalog of the same name in another namespace is meant if it may have the package.
+func TestElsewhere(t *testing.T) {
+	snap := func(name, namespace string, packages ...string) *snapshot {
+		s := &snapshot{key: sourceKey{name, namespace}}
+		for _, p := range packages {
+			s.entries = append(s.entries, &entry{name: p + ".v1", pkg: p, facts: &facts{}})
+		}
+		return s
+	}
+	for name, c := range map[string]struct {
+		catalogs []*snapshot
+		unknown  []Source
+		want     string
+	}{
+		"there is none":                   {nil, nil, ""},
+		"with the package":                {[]*snapshot{snap("cat", "olm", "a")}, nil, "olm"},
+		"without the package":             {[]*snapshot{snap("cat", "olm", "b")}, nil, ""},
+		"of another name":                 {[]*snapshot{snap("other", "olm", "a")}, nil, ""},
+		"of the namespace that is asked":  {[]*snapshot{snap("cat", "wrong", "a")}, nil, ""},
+		"unknown":                         {nil, []Source{{Name: "cat", Namespace: "olm"}}, "olm"},
+		"unknown, of the own namespace":   {nil, []Source{{Name: "cat", Namespace: "ns"}}, "ns"},
+		"unknown, of another name":        {nil, []Source{{Name: "other", Namespace: "olm"}}, ""},
+		"unknown, of the asked namespace": {nil, []Source{{Name: "cat", Namespace: "wrong"}}, ""},
+		"unknown, and nobody sees it":     {nil, []Source{{Name: "cat", Namespace: "hidden"}}, ""},
+	} {
+		w := &namespaceCatalogs{namespace: "ns", catalogs: c.catalogs}
+		x := &explainer{builder: w.builder(&snapshot{}, nil), state: &State{Namespace: "ns", GlobalNamespace: "olm", Unknown: c.unknown}}
+		if name == "unknown, of the asked namespace" {
+			x.state.GlobalNamespace = "wrong"
+		}
+		if got := x.elsewhere(Subscription{Name: "s", Package: "a", Source: "cat", SourceNamespace: "wrong"}); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}

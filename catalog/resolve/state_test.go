@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -267,6 +268,30 @@ func TestPrepared(t *testing.T) {
 				}
 				e.converted = true
 			}
+		}
+	}
+}
+
+// What a Subscription can choose from is unknown if its own catalog is, or if a release of its package is unreadable.
+func TestUnknown(t *testing.T) {
+	lacking := &catalog.Catalog{Faulty: []catalog.Faulty{{Package: "a", Missing: true, Err: errors.New("no CSV")}}}
+	own, other := Source{Name: "cat", Namespace: "olm"}, Source{Name: "other", Namespace: "olm"}
+	with := func(s Source, c *catalog.Catalog) Source { s.Catalog = c; return s }
+	const unreadable = "a release of package a cannot be read: no CSV"
+	for name, c := range map[string]struct {
+		catalogs, unknown []Source
+		want              string
+	}{
+		"nothing unknown":          {[]Source{with(own, &catalog.Catalog{})}, nil, ""},
+		"its catalog":              {nil, []Source{own}, "the content of CatalogSource olm/cat is not known"},
+		"another catalog":          {nil, []Source{other}, ""},
+		"a release of it":          {[]Source{with(own, lacking)}, nil, unreadable},
+		"a release of another one": {[]Source{with(other, lacking)}, nil, ""},
+		"not connected":            {[]Source{own, with(own, lacking)}, nil, unreadable},
+	} {
+		s := State{Namespace: "ns", Catalogs: c.catalogs, Unknown: c.unknown}
+		if got := s.unknown(&Subscription{Package: "a", Source: "cat", SourceNamespace: "olm"}); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }

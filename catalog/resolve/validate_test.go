@@ -1,6 +1,9 @@
 package resolve
 
 import (
+	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -63,5 +66,18 @@ func TestStartingCSV(t *testing.T) {
 		if got, err := startingCSV(list.entries, s.channel, s.versions); got != s.want || (err == nil) != (s.want != "") {
 			t.Errorf("%q, %s: %s, %v", s.channel, s.versions, got, err)
 		}
+	}
+}
+
+// A bundle that cannot be read is a finding of its package, if that is known.
+func TestValidateUnreadable(t *testing.T) {
+	c := &catalog.Catalog{Faulty: []catalog.Faulty{{Package: "a", Missing: true, Err: errors.New("no CSV")}, {Err: errors.New("no bundle")}}}
+	var got []string
+	for _, f := range Validate(c) {
+		got = append(got, f.Object+": "+f.Message)
+	}
+	slices.Sort(got)
+	if len(got) != 2 || !strings.HasPrefix(got[0], ": no bundle") || !strings.HasPrefix(got[1], "Package a: no CSV") {
+		t.Errorf("%q", got)
 	}
 }

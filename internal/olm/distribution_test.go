@@ -35,19 +35,33 @@ func TestWithDistribution(t *testing.T) {
 		}
 		return manifest.New(map[string]any{"apiVersion": "operators.coreos.com/v1", "kind": kind, "metadata": meta})
 	}
+	policyOf := func(compliance string, group map[string]any) *manifest.Object {
+		spec := map[string]any{"complianceType": compliance, "remediationAction": "enforce", "upgradeApproval": "Automatic",
+			"subscription": map[string]any{"name": "a", "namespace": "openshift-operators", "channel": "x"}}
+		if group != nil {
+			spec["operatorGroup"] = group
+		}
+		return manifest.New(map[string]any{"apiVersion": "policy.open-cluster-management.io/v1beta1",
+			"kind": "OperatorPolicy", "metadata": map[string]any{"name": "a", "namespace": "default"}, "spec": spec})
+	}
 	for name, test := range map[string]struct {
 		objects   []*manifest.Object
 		openShift bool
 		want      int // OperatorGroups that are added
 	}{
-		"a Subscription":       {[]*manifest.Object{object("Subscription", "openshift-operators", "a", false)}, false, 1},
-		"two of them":          {[]*manifest.Object{object("Subscription", "operators", "a", false), object("Subscription", "operators", "b", false)}, false, 1},
-		"another namespace":    {[]*manifest.Object{object("Subscription", "mine", "a", false)}, false, 0},
-		"not OpenShift's":      {[]*manifest.Object{object("Subscription", "operators", "a", false)}, true, 0},
-		"the group in Git":     {[]*manifest.Object{object("Subscription", "openshift-operators", "a", false), object("OperatorGroup", "openshift-operators", "global-operators", false)}, false, 0},
-		"another group":        {[]*manifest.Object{object("Subscription", "openshift-operators", "a", false), object("OperatorGroup", "openshift-operators", "x", false)}, false, 1},
-		"another group of OLM": {[]*manifest.Object{object("Subscription", "operators", "a", false), object("OperatorGroup", "operators", "x", false)}, false, 0},
-		"a dump":               {[]*manifest.Object{object("Subscription", "openshift-operators", "a", false), object("OperatorGroup", "x", "x", true)}, false, 0},
+		"a Subscription":                 {[]*manifest.Object{object("Subscription", "openshift-operators", "a", false)}, false, 1},
+		"two of them":                    {[]*manifest.Object{object("Subscription", "operators", "a", false), object("Subscription", "operators", "b", false)}, false, 1},
+		"another namespace":              {[]*manifest.Object{object("Subscription", "mine", "a", false)}, false, 0},
+		"not OpenShift's":                {[]*manifest.Object{object("Subscription", "operators", "a", false)}, true, 0},
+		"the group in Git":               {[]*manifest.Object{object("Subscription", "openshift-operators", "a", false), object("OperatorGroup", "openshift-operators", "global-operators", false)}, false, 0},
+		"another group":                  {[]*manifest.Object{object("Subscription", "openshift-operators", "a", false), object("OperatorGroup", "openshift-operators", "x", false)}, false, 1},
+		"another group of OLM":           {[]*manifest.Object{object("Subscription", "operators", "a", false), object("OperatorGroup", "operators", "x", false)}, false, 0},
+		"a dump":                         {[]*manifest.Object{object("Subscription", "openshift-operators", "a", false), object("OperatorGroup", "x", "x", true)}, false, 0},
+		"a CSV":                          {[]*manifest.Object{object("ClusterServiceVersion", "openshift-operators", "a", false)}, false, 1},
+		"a policy":                       {[]*manifest.Object{policyOf("musthave", nil)}, false, 1},
+		"a policy with a group":          {[]*manifest.Object{policyOf("musthave", map[string]any{"name": "x", "namespace": "openshift-operators"})}, false, 0},
+		"a policy that installs nothing": {[]*manifest.Object{policyOf("mustnothave", nil)}, false, 0},
+		"OpenShift's own":                {[]*manifest.Object{object("Subscription", "openshift-operators", "a", false)}, true, 1},
 	} {
 		got := olm.WithDistribution(test.objects, "", test.openShift)
 		if n := len(got) - len(test.objects); n != test.want || n > 0 && !olm.FromDistribution(got[0]) {
@@ -55,6 +69,45 @@ func TestWithDistribution(t *testing.T) {
 		}
 		if again := olm.WithDistribution(got, "", test.openShift); len(again) != len(got) {
 			t.Errorf("%s: a second time %d more", name, len(again)-len(got))
+		}
+	}
+}
+
+// An OperatorGroup of a file is not the distribution's, whatever its name.
+func TestFromDistribution(t *testing.T) {
+	group := func(kind, name string) *manifest.Object {
+		return manifest.New(map[string]any{"apiVersion": "operators.coreos.com/v1", "kind": kind, "metadata": map[string]any{"name": name}})
+	}
+	inFile, err := manifest.ReadOne("a.yaml", []byte("{apiVersion: operators.coreos.com/v1, kind: OperatorGroup, metadata: {name: global-operators}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		object *manifest.Object
+		want   bool
+	}{{group("OperatorGroup", "global-operators"), true}, {group("OperatorGroup", "mine"), false},
+		{group("ConfigMap", "global-operators"), false}, {inFile, false}} {
+		if got := olm.FromDistribution(test.object); got != test.want {
+			t.Errorf("%s %s of file %q: %t", test.object.Kind, test.object.Name, test.object.File, got)
+		}
+	}
+}
+
+func TestOpenShift(t *testing.T) {
+	for text, want := range map[string]bool{
+		"{apiVersion: config.openshift.io/v1, kind: ClusterVersion, metadata: {name: version}}":                                                         true,
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: openshift-marketplace}}":                                                      true,
+		"{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: a}, spec: {sourceNamespace: openshift-marketplace}}":          true,
+		"{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: a}, spec: {sourceNamespace: olm}}":                            false,
+		"{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, metadata: {name: a}, spec: {sourceNamespace: openshift-marketplace}}": false,
+		"{apiVersion: example.com/v1, kind: Subscription, metadata: {name: a}, spec: {sourceNamespace: openshift-marketplace}}":                         false,
+	} {
+		o, err := manifest.ReadOne("a.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := olm.OpenShift([]*manifest.Object{o}); got != want {
+			t.Errorf("%s: %t", text, got)
 		}
 	}
 }

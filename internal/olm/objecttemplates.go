@@ -62,7 +62,7 @@ func (r *templateReader) read(spec map[string]any, at, override string) {
 		template, _ := item.(map[string]any)
 		definition, _ := template["objectDefinition"].(map[string]any)
 		kind, _ := template["complianceType"].(string)
-		if definition == nil || !strings.EqualFold(kind, "musthave") && !strings.EqualFold(kind, "mustonlyhave") {
+		if !strings.EqualFold(kind, "musthave") && !strings.EqualFold(kind, "mustonlyhave") {
 			continue
 		}
 		below := fmt.Sprintf("%s.object-templates[%d].objectDefinition", at, i)

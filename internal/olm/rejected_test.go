@@ -15,6 +15,7 @@ var rejectedRows = []struct {
 }{
 	{"nothing wrong", "OperatorGroup", `{targetNamespaces: [a, b]}`, nil},
 	{"null is absent", "OperatorGroup", `{targetNamespaces: null, staticProvidedAPIs: null}`, nil},
+	{"a field that is not known is dropped", "OperatorGroup", `{targetNamespaces: [a], other: {a: b}}`, nil},
 	{"no spec", "Subscription", `null`, []string{"spec: missing"}},
 	{"required fields", "Subscription", `{name: a, source: b}`, []string{"spec.sourceNamespace: missing"}},
 	{"each wrong type", "OperatorGroup", `{targetNamespaces: a, staticProvidedAPIs: "true", serviceAccountName: {}, selector: []}`, []string{
