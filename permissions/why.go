@@ -11,7 +11,6 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/templates"
 )
 
 // Why is the reason why a rule is among the objects.
@@ -142,7 +141,7 @@ func (o *origins) source(u use) Source {
 	}
 	installed := o.installed(u, in)
 	switch {
-	case in.Labels[templates.LabelDescoped] != "":
+	case in.Labels[rbac.LabelDescoped] != "":
 		s.Why = WhyDescoped
 	case o.inTree(in.Object) && installed != "":
 		s.Why = installed
@@ -161,7 +160,7 @@ func (o *origins) source(u use) Source {
 // ensureSingletonRBAC).
 func (o *origins) installed(u use, in *rbac.Role) Why {
 	ofCSV := in.Labels[olm.LabelOwnerKind] == v1alpha1.ClusterServiceVersionKind ||
-		in.Labels["app.kubernetes.io/managed-by"] == "olmgen" && in.Labels[templates.LabelPartOf] != ""
+		in.Labels["app.kubernetes.io/managed-by"] == "olmgen" && in.Labels[rbac.LabelPartOf] != ""
 	switch {
 	case !ofCSV || u.account == rbac.Account{} || u.role != in || isAggregated(in) || ofCondition(in):
 		return ""
@@ -244,7 +243,7 @@ func (o *origins) find(c CSV, u use) (Source, bool) {
 }
 
 func (c CSV) why(list string, u use) Why {
-	switch kind := u.role.Labels[templates.LabelDescoped]; {
+	switch kind := u.role.Labels[rbac.LabelDescoped]; {
 	case kind == "required" || kind == "optional":
 		return WhyBound
 	case kind != "":

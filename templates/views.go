@@ -1,12 +1,8 @@
 package templates
 
-import "github.com/olmgen/olmgen/internal/olm"
-
-// Labels of olmgen's own. LabelDescoped says what a role or binding of the descoped profile is for, such as required or
-// user-admin. LabelPartOf has the package.
-const (
-	LabelDescoped = "descoped.olmgen.dev/clusterrole"
-	LabelPartOf   = "app.kubernetes.io/part-of"
+import (
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
 )
 
 // Ownership are the labels by which OLM and olmgen find what belongs to an operator. A view that has them has their
@@ -47,8 +43,8 @@ func (o Ownership) Labels() map[string]string {
 	}
 	add(olm.LabelPermissionsHash, o.Hash)
 	add(olm.LabelCopiedFrom, o.CopiedFrom)
-	add(LabelDescoped, o.Descoped)
-	add(LabelPartOf, o.PartOf)
+	add(rbac.LabelDescoped, o.Descoped)
+	add(rbac.LabelPartOf, o.PartOf)
 	if o.Olmgen {
 		out["app.kubernetes.io/managed-by"] = "olmgen"
 	}

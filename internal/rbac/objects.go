@@ -22,6 +22,13 @@ const (
 	KindClusterRole = "ClusterRole"
 )
 
+// Labels of olmgen's own. LabelDescoped says what a role or binding of the descoped profile is for, such as required or
+// user-admin. LabelPartOf has the package.
+const (
+	LabelDescoped = "descoped.olmgen.dev/clusterrole"
+	LabelPartOf   = "app.kubernetes.io/part-of"
+)
+
 // Key identifies a Role or ClusterRole. The namespace of a ClusterRole is empty.
 type Key struct{ Kind, Namespace, Name string }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/templates"
 )
 
 // Install is one installation of the operator.
@@ -81,7 +81,7 @@ func (f *finder) object(o *manifest.Object) error {
 		case d.Labels[olm.LabelOwnerKind] == v1alpha1.ClusterServiceVersionKind:
 			f.add(d.Labels[olm.LabelOwner], d.Labels[olm.LabelOwnerNamespace], targets(d.Spec.Template.Annotations))
 		// rendered without OLM
-		case at != "" && (d.Labels[templates.LabelPartOf] == f.bundle.Package || f.deploys(d.Name)):
+		case at != "" && (d.Labels[rbac.LabelPartOf] == f.bundle.Package || f.deploys(d.Name)):
 			f.install(at, "", targets(d.Spec.Template.Annotations))
 		}
 	case "operators.coreos.com/Subscription":
@@ -97,7 +97,7 @@ func (f *finder) object(o *manifest.Object) error {
 		if _, err := o.Into(&b); err != nil {
 			return err
 		}
-		if b.Labels[templates.LabelDescoped] == "required" && b.Labels[templates.LabelPartOf] == f.bundle.Package {
+		if b.Labels[rbac.LabelDescoped] == "required" && b.Labels[rbac.LabelPartOf] == f.bundle.Package {
 			for _, s := range b.Subjects {
 				f.bound[s.Namespace] = append(f.bound[s.Namespace], o.Namespace)
 			}
