@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	rbac   = "rbac.authorization.k8s.io/v1"
+	rbacV1 = "rbac.authorization.k8s.io/v1"
 	alpha1 = "operators.coreos.com/v1alpha1"
 )
 
@@ -86,22 +86,22 @@ func (s texts) clusterRoles() []example {
 	wantPart := object{"app.kubernetes.io/managed-by": "olmgen", "app.kubernetes.io/part-of": s.b + "!"}
 	return []example{
 		{"aggregated-clusterrole.yaml", GroupRole{Ownership: Ownership{Owner: &Owner{s.a, s.b}}, Name: s.x, Selectors: []Aggregate{{s.b, s.a}, {s.b, s.a}}},
-			of(rbac, "ClusterRole", s.meta(false, group, nil), object{"aggregationRule": object{"clusterRoleSelectors": list{selector, selector}}})},
+			of(rbacV1, "ClusterRole", s.meta(false, group, nil), object{"aggregationRule": object{"clusterRoleSelectors": list{selector, selector}}})},
 		{"aggregated-clusterrole.yaml", GroupRole{Ownership: Ownership{Managed: true, Owner: &Owner{s.a, s.b}}, Name: s.x},
-			of(rbac, "ClusterRole", s.meta(false, managed, nil), nil)},
-		{"aggregated-clusterrole.yaml", GroupRole{Ownership: part, Name: s.x}, of(rbac, "ClusterRole", s.meta(false, wantPart, nil), nil)},
-		{"clusterrole.yaml", Role{Ownership: part, Name: s.x, NoRules: true}, of(rbac, "ClusterRole", s.meta(false, wantPart, nil), nil)},
+			of(rbacV1, "ClusterRole", s.meta(false, managed, nil), nil)},
+		{"aggregated-clusterrole.yaml", GroupRole{Ownership: part, Name: s.x}, of(rbacV1, "ClusterRole", s.meta(false, wantPart, nil), nil)},
+		{"clusterrole.yaml", Role{Ownership: part, Name: s.x, NoRules: true}, of(rbacV1, "ClusterRole", s.meta(false, wantPart, nil), nil)},
 		{"api-clusterrole.yaml", APIRole{Ownership: owned, Name: s.x, Aggregate: &Aggregate{s.b, s.a}, DefaultRoles: []string{s.b},
 			Group: s.a, Resource: s.b, Verbs: []string{s.b, s.a}},
-			of(rbac, "ClusterRole", s.meta(false, wantOwned, nil), object{"rules": list{object{"apiGroups": list{s.a}, "resources": list{s.b},
+			of(rbacV1, "ClusterRole", s.meta(false, wantOwned, nil), object{"rules": list{object{"apiGroups": list{s.a}, "resources": list{s.b},
 				"verbs": list{s.b, s.a}}}})},
 		{"api-clusterrole.yaml", APIRole{Ownership: Ownership{Managed: true}, Name: s.x, Operator: s.a + "!", Description: s.b,
 			Group: s.a, Resource: s.b, Verbs: []string{s.a}},
-			of(rbac, "ClusterRole", s.meta(false, object{"olm.managed": "true"}, object{"descoped.olmgen.dev/operator": s.a + "!",
+			of(rbacV1, "ClusterRole", s.meta(false, object{"olm.managed": "true"}, object{"descoped.olmgen.dev/operator": s.a + "!",
 				"kubernetes.io/description": s.b}), object{"rules": list{object{"apiGroups": list{s.a}, "resources": list{s.b},
 				"verbs": list{s.a}}}})},
 		{"api-clusterrole.yaml", APIRole{Ownership: Ownership{Managed: true}, Name: s.x, CRD: s.a + "!"},
-			of(rbac, "ClusterRole", s.meta(false, object{"olm.managed": "true"}, nil), object{"rules": list{object{
+			of(rbacV1, "ClusterRole", s.meta(false, object{"olm.managed": "true"}, nil), object{"rules": list{object{
 				"apiGroups": list{"apiextensions.k8s.io"}, "resourceNames": list{s.a + "!"}, "resources": list{"customresourcedefinitions"},
 				"verbs": list{"get"}}}})},
 	}
@@ -117,14 +117,14 @@ func (s texts) roles() []example {
 	installer := object{"app.kubernetes.io/managed-by": "olmgen"}
 	rules := object{"rules": s.rules()}
 	return []example{
-		{"clusterrole.yaml", Role{Ownership: descoped, Name: s.x, Rules: s.rules()}, of(rbac, "ClusterRole", s.meta(false, wantDescoped, nil), rules)},
+		{"clusterrole.yaml", Role{Ownership: descoped, Name: s.x, Rules: s.rules()}, of(rbacV1, "ClusterRole", s.meta(false, wantDescoped, nil), rules)},
 		{"clusterrole.yaml", Role{Ownership: Ownership{Olmgen: true}, Name: s.x, Rules: s.rules()},
-			of(rbac, "ClusterRole", s.meta(false, installer, nil), rules)},
-		{"clusterrole.yaml", Role{Name: s.x, NoRules: true}, of(rbac, "ClusterRole", s.meta(false, nil, nil), nil)},
-		{"role.yaml", Role{Ownership: copied, Name: s.x, Namespace: s.y, Rules: s.rules()}, of(rbac, "Role", s.meta(true, wantCopied, nil), rules)},
-		{"role.yaml", Role{Ownership: Ownership{Olmgen: true}, Name: s.x, Namespace: s.y}, of(rbac, "Role", s.meta(true, installer, nil),
+			of(rbacV1, "ClusterRole", s.meta(false, installer, nil), rules)},
+		{"clusterrole.yaml", Role{Name: s.x, NoRules: true}, of(rbacV1, "ClusterRole", s.meta(false, nil, nil), nil)},
+		{"role.yaml", Role{Ownership: copied, Name: s.x, Namespace: s.y, Rules: s.rules()}, of(rbacV1, "Role", s.meta(true, wantCopied, nil), rules)},
+		{"role.yaml", Role{Ownership: Ownership{Olmgen: true}, Name: s.x, Namespace: s.y}, of(rbacV1, "Role", s.meta(true, installer, nil),
 			object{"rules": list{}})},
-		{"role.yaml", Role{Name: s.x, Namespace: s.y, NoRules: true}, of(rbac, "Role", s.meta(true, nil, nil), nil)},
+		{"role.yaml", Role{Name: s.x, Namespace: s.y, NoRules: true}, of(rbacV1, "Role", s.meta(true, nil, nil), nil)},
 	}
 }
 
@@ -139,13 +139,13 @@ func (s texts) bindings() []example {
 	subjects := []Subject{{s.a, s.b + "!"}, {s.b, ""}}
 	return []example{
 		{"clusterrolebinding.yaml", Binding{Ownership: descoped, Name: s.x, Role: s.y, Subjects: subjects},
-			of(rbac, "ClusterRoleBinding", s.meta(false, wantDescoped, nil), rest("ClusterRole"))},
+			of(rbacV1, "ClusterRoleBinding", s.meta(false, wantDescoped, nil), rest("ClusterRole"))},
 		{"rolebinding.yaml", Binding{Ownership: owned, Name: s.x, Namespace: s.y, Role: s.y, Subjects: subjects},
-			of(rbac, "RoleBinding", s.meta(true, want, nil), rest("Role"))},
+			of(rbacV1, "RoleBinding", s.meta(true, want, nil), rest("Role"))},
 		{"rolebinding.yaml", Binding{Name: s.x, Namespace: s.y, Role: s.y, Subjects: subjects},
-			of(rbac, "RoleBinding", s.meta(true, nil, nil), rest("Role"))},
+			of(rbacV1, "RoleBinding", s.meta(true, nil, nil), rest("Role"))},
 		{"tenant-rolebinding.yaml", Binding{Ownership: descoped, Name: s.x, Namespace: s.y, Role: s.y, Subjects: subjects},
-			of(rbac, "RoleBinding", s.meta(true, wantDescoped, nil), rest("ClusterRole"))},
+			of(rbacV1, "RoleBinding", s.meta(true, wantDescoped, nil), rest("ClusterRole"))},
 	}
 }
 
