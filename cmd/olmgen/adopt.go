@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -78,7 +77,6 @@ ClusterVersion, its release is the default.`,
 
 func (f *adoptFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVarP(&f.output, "output", "o", "olmgen.yaml", "`FILE` to write; - is stdout")
 	flags.StringVar(&f.directory, "directory", "operators", "`DIR` that the file will render to, relative to it")
 	flags.BoolVar(&f.force, "force", false, "overwrite files that are there")
@@ -102,10 +100,9 @@ func (f *adoptFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.kubectl, "print-kubectl", false, "print the kubectl command that makes a dump")
 	f.target.register(cmd, false)
 	registerSources(flags, &f.source)
-	f.report.register(flags)
+	f.report.register(cmd)
 	offer(cmd, "to", text.Words(generate.Profiles))
 	offer(cmd, "olm", text.Words(adopt.Meanwhiles))
-	completeReport(cmd)
 }
 
 func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
@@ -135,7 +132,7 @@ func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	if state.Asked = state.Target.Known(); state.Target.OpenShift == nil {
-		f.openShift(cmd.ErrOrStderr(), state)
+		f.openShift(cmd, state)
 	}
 	if state, err = state.Select(f.choice); err != nil {
 		return err
@@ -151,26 +148,25 @@ func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
 		return f.backup(cmd, state, sources)
 	}
 	if f.table {
-		printFindings(cmd.ErrOrStderr(), state.FindingsWith(sources))
+		printFindings(cmd, state.FindingsWith(sources))
 		return f.printTable(cmd, state)
 	}
 	return f.write(cmd, state, sources)
 }
 
 // openShift takes the release of OpenShift from the dump, and says so if the form is one of OLM v1.
-func (f *adoptFlags) openShift(stderr io.Writer, state *adopt.State) {
+func (f *adoptFlags) openShift(cmd *cobra.Command, state *adopt.State) {
 	release := adopt.OpenShift(state.Dump)
 	if release == "" || f.verify || f.to != generate.ProfileClusterExtension && f.to != generate.ProfileOLMv1 {
 		return
 	}
 	c, err := fit.Given{OpenShift: release}.Read()
 	if err != nil {
-		fmt.Fprintf(stderr, "olmgen: warning: the dump is of OpenShift %s: %v\nhint: name the release that it will "+
-			"have with --openshift-version\n", release, err)
+		say(cmd, findings.Warning, "name the release that it will have with --openshift-version",
+			"the dump is of OpenShift %s: %v", release, err)
 		return
 	}
-	fmt.Fprintf(stderr, "olmgen: note: the dump is of OpenShift %s, so the file and the checks are for %s\n", release,
-		c.OpenShift)
+	note(cmd, "the dump is of OpenShift %s, so the file and the checks are for %s", release, c.OpenShift)
 	state.Target.OpenShift = c.OpenShift
 }
 
@@ -179,14 +175,7 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 	if len(paths) == 0 {
 		return &usageError{"the dump is missing", "\"olmgen adopt --print-kubectl\" prints the command that makes one"}
 	}
-	changed := func(names ...string) string {
-		for _, n := range names {
-			if cmd.Flags().Changed(n) {
-				return "--" + n
-			}
-		}
-		return ""
-	}
+	changed := func(names ...string) string { return given(cmd, names...) }
 	switch {
 	case f.verify && len(f.files) != 1:
 		return &usageError{"--verify needs one RenderConfig", "name it with -f"}
@@ -229,9 +218,8 @@ func (f *adoptFlags) checkDirectory() error {
 }
 
 // printFindings prints what is odd about a dump.
-func printFindings(stderr io.Writer, list []findings.Finding) {
+func printFindings(cmd *cobra.Command, list []findings.Finding) {
 	for _, x := range list {
-		level := x.Level
 		place := ""
 		if x.File != "" {
 			place = x.File + ": "
@@ -242,11 +230,7 @@ func printFindings(stderr io.Writer, list []findings.Finding) {
 		if x.Object != "" {
 			place += x.Object + ": "
 		}
-		text := fmt.Sprintf("olmgen: %s: %s%s\n", level, place, x.Message)
-		if x.Hint != "" {
-			text += "hint: " + x.Hint + "\n"
-		}
-		fmt.Fprint(stderr, text)
+		say(cmd, x.Level, x.Hint, "%s%s", place, x.Message)
 	}
 }
 
@@ -278,7 +262,7 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, sources map[s
 		return err
 	}
 	list := state.FindingsWith(sources)
-	printFindings(cmd.ErrOrStderr(), list)
+	printFindings(cmd, list)
 	data, err := adopt.Declare(state, o)
 	if err != nil {
 		return err
@@ -292,10 +276,10 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, sources map[s
 		if err := writeFile(f.output, data, f.force, hint); err != nil {
 			return err
 		}
-		f.sayWritten(cmd.ErrOrStderr(), state)
+		f.sayWritten(cmd, state)
 	}
 	if plan != nil {
-		if err := f.writePlan(cmd.ErrOrStderr(), plan, hint); err != nil {
+		if err := f.writePlan(cmd, plan, hint); err != nil {
 			return err
 		}
 	}
@@ -310,14 +294,14 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, sources map[s
 	return nil
 }
 
-func (f *adoptFlags) sayWritten(stderr io.Writer, state *adopt.State) {
+func (f *adoptFlags) sayWritten(cmd *cobra.Command, state *adopt.State) {
 	groups := map[string]bool{}
 	for _, o := range state.All() {
 		groups[o.Group.Namespace] = true
 	}
-	fmt.Fprintf(stderr, "olmgen: wrote %s: %s in %s\nhint: olmgen adopt --verify -f %s DUMP compares it with the "+
-		"cluster\n",
-		f.output, text.Count(len(state.All()), "operator"), text.Count(len(groups), "OperatorGroup"), f.output)
+	say(cmd, "", fmt.Sprintf("olmgen adopt --verify -f %s DUMP compares it with the cluster", f.output),
+		"wrote %s: %s in %s", f.output, text.Count(len(state.All()), "operator"),
+		text.Count(len(groups), "OperatorGroup"))
 }
 
 // printTable prints what the migration to OLM v1 says about each operator.
@@ -332,8 +316,7 @@ func (f *adoptFlags) printTable(cmd *cobra.Command, state *adopt.State) error {
 			refused++
 		}
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: OLM v1 would take %d of %s\n", len(all)-refused,
-		text.Count(len(all), "operator"))
+	tell(cmd, "OLM v1 would take %d of %s", len(all)-refused, text.Count(len(all), "operator"))
 	return nil
 }
 
@@ -369,7 +352,6 @@ func values(cmd *cobra.Command, c *config.Config, state *adopt.State, o config.O
 
 // compare compares the cluster with what a RenderConfig renders to.
 func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
-	stderr := cmd.ErrOrStderr()
 	declared, err := declarations(cmd, f.files)
 	if err != nil {
 		return err
@@ -381,22 +363,18 @@ func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
 	if err != nil {
 		return err
 	}
-	printFindings(stderr, slices.DeleteFunc(slices.Clone(state.Findings), func(x findings.Finding) bool {
+	printFindings(cmd, slices.DeleteFunc(slices.Clone(state.Findings), func(x findings.Finding) bool {
 		return x.Rule == "unknown-source" || x.Rule == "tag" || x.Rule == "no-subscription"
 	}))
 	v := state.Verify(objects)
-	list, err := f.report.known(stderr, v.Findings(), true)
-	if err != nil {
-		return err
-	}
-	if err := v.Print(cmd.OutOrStdout(), f.report.format, list); err != nil {
-		return err
-	}
 	var counts []string
 	for _, verdict := range adopt.Verdicts {
 		if n := v.Count(verdict); n > 0 {
 			counts = append(counts, fmt.Sprintf("%d %s", n, verdict))
 		}
 	}
-	return f.report.conclude(stderr, list, text.Count(len(v.Objects), "object")+": "+strings.Join(counts, ", "))
+	return f.report.finish(cmd, found{list: v.Findings(), what: text.Count(len(v.Objects), "object") + ": " +
+		strings.Join(counts, ", "), print: func(list []findings.Finding) error {
+		return v.Print(cmd.OutOrStdout(), f.report.format, list)
+	}})
 }

@@ -57,7 +57,7 @@ func (f *auditFlags) auditPart(cmd *cobra.Command) (in shard.Shard, ok bool, err
 	switch {
 	case err != nil:
 		return in, ok, err
-	case ok && (cmd.Flags().Changed("format") || cmd.Flags().Changed("fail-on")):
+	case ok && given(cmd, "format", "fail-on") != "":
 		return in, ok, &usageError{"--format and --fail-on cannot be given with --shard",
 			"give them to olmgen catalog merge"}
 	case !ok && f.output != "":
@@ -83,7 +83,7 @@ func (f *auditFlags) load(cmd *cobra.Command, refs []string) (*audit.Set, func()
 		return nil, nil, err
 	}
 	limitGarbage()
-	f.options.Source.Warn = warnOn(cmd.ErrOrStderr())
+	f.options.Source.Warn = warnOn(cmd)
 	step, done := progress(cmd.ErrOrStderr())
 	f.options.Progress = step
 	set, err := audit.Load(cmd.Context(), refs, f.options)
@@ -155,7 +155,6 @@ finding of level error. The exit code is 3 if there are findings at or above
 		RunE: f.run,
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringArrayVar(&f.trees, "tree", nil,
 		"`PATH` with Subscriptions, ClusterExtensions and what else is in the cluster; may be repeated")
 	f.catalogs.register(flags)
@@ -203,17 +202,13 @@ func (f *catalogAuditFlags) run(cmd *cobra.Command, refs []string) error {
 // set reads what is audited. The function that it returns removes the progress bar.
 func (f *catalogAuditFlags) set(cmd *cobra.Command, refs []string) (*audit.Set, func(), error) {
 	if len(f.trees) == 0 {
-		for _, name := range []string{"catalog", "global-namespace", "approve-all"} {
-			if cmd.Flags().Changed(name) {
-				return nil, nil, &usageError{"--" + name + " needs --tree", "add --tree, or give the catalog alone"}
-			}
+		if name := given(cmd, "catalog", "global-namespace", "approve-all"); name != "" {
+			return nil, nil, &usageError{name + " needs --tree", "add --tree, or give the catalog alone"}
 		}
 		return f.load(cmd, refs)
 	}
-	for _, name := range []string{"all-versions", "shard"} {
-		if cmd.Flags().Changed(name) {
-			return nil, nil, &usageError{"--" + name + " cannot be given with --tree", "it is for catalogs"}
-		}
+	if name := given(cmd, "all-versions", "shard"); name != "" {
+		return nil, nil, &usageError{name + " cannot be given with --tree", "it is for catalogs"}
 	}
 	if err := f.fits(cmd); err != nil {
 		return nil, nil, err
@@ -225,7 +220,7 @@ func (f *catalogAuditFlags) set(cmd *cobra.Command, refs []string) (*audit.Set, 
 	if err := requireObjects(t); err != nil {
 		return nil, nil, err
 	}
-	saySkipped(cmd.ErrOrStderr(), t)
+	saySkipped(cmd, t)
 	sayIdle(cmd, t.Objects)
 	network := withInput(cmd, fbc.Options{Source: f.options.Source, Cache: &fbc.Cache{}})
 	o := review.TreeOptions{Name: strings.Join(f.trees, ", "), Source: network.Source}
@@ -257,13 +252,10 @@ func printAudit(cmd *cobra.Command, report *audit.Report, format findings.Format
 		return err
 	}
 	if n := report.Totals.Failed; n > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s cannot be read\n", text.Count(n, "bundle"))
+		warn(cmd, "%s cannot be read", text.Count(n, "bundle"))
 	}
-	if findings.Reaches(report.Findings(), failOn) {
-		list := report.Findings()
-		return &foundError{fmt.Sprintf("%s, %s in %s", text.Count(findings.Count(list, findings.Error), "error"),
-			text.Count(findings.Count(list, findings.Warning), "warning"),
-			text.Count(report.Totals.Releases, "release"))}
+	if list := report.Findings(); findings.Reaches(list, failOn) {
+		return &foundError{countsOf(list) + " in " + text.Count(report.Totals.Releases, "release")}
 	}
 	return nil
 }

@@ -80,7 +80,6 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 		RunE: f.run,
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringArrayVar(&f.catalogs, "catalog", nil,
 		"content of a CatalogSource, `[NAMESPACE/NAME=]DIR[,priority=N]`; may be repeated")
 	flags.StringArrayVar(&f.installs, "install", nil,
@@ -150,8 +149,8 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 		}
 	}
 	if !known {
-		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: no catalog is given, so nobody knows what OLM installs\n"+
-			"hint: pass the content of each CatalogSource with --catalog")
+		say(cmd, findings.Note, "pass the content of each CatalogSource with --catalog",
+			"no catalog is given, so nobody knows what OLM installs")
 	}
 	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
 		return err
@@ -162,7 +161,7 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	if findings.Reaches(report.Findings(), f.failOn) {
 		return &foundError{summary}
 	}
-	fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: "+summary)
+	tell(cmd, "%s", summary)
 	return nil
 }
 
@@ -215,8 +214,8 @@ func (f *resolveFlags) tree(cmd *cobra.Command, paths []string) (*tree.Tree, err
 func (f *resolveFlags) sayPolicies(cmd *cobra.Command, objects []*manifest.Object, catalogs predict.Catalogs) {
 	_, unknown := predict.WithPolicies(cmd.Context(), objects, f.namespace, catalogs)
 	for u, also := range firstOf(unknown, func(u olm.UnknownPolicy) string { return u.Why }) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s:%d: what %s installs is not known: %s%s\n", u.Object.File,
-			u.Object.Line, u.Object.Identity(), u.Why, also)
+		warn(cmd, "%s:%d: what %s installs is not known: %s%s", u.Object.File, u.Object.Line, u.Object.Identity(),
+			u.Why, also)
 	}
 	sayIdle(cmd, objects)
 }
@@ -343,7 +342,7 @@ type served struct {
 // sayFaulty names the bundles of a directory that cannot be read, or that OLM v0 refuses to install.
 func sayFaulty(cmd *cobra.Command, c *fbc.Catalog) {
 	for _, f := range c.Faulty {
-		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s\n", text.OneLine(f.Error()))
+		warn(cmd, "%s", text.OneLine(f.Error()))
 	}
 }
 
@@ -356,7 +355,7 @@ func readServed(cmd *cobra.Command, dir string, network fbc.Options) (served, er
 	sayFaulty(cmd, read)
 	refusal := read.Refusal()
 	if refusal != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s: opm does not serve this catalog: %s\n", dir, refusal)
+		warn(cmd, "%s: opm does not serve this catalog: %s", dir, refusal)
 	}
 	return served{read, refusal != nil}, nil
 }
@@ -386,21 +385,11 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 				}
 				list = append(list, resolve.Validate(c)...)
 			}
-			list, err := f.known(cmd.ErrOrStderr(), list, true)
-			if err != nil {
-				return err
-			}
-			if err := findings.Print(cmd.OutOrStdout(), f.format, resolve.CatalogRules(),
-				list); err != nil {
-				return err
-			}
-			return f.conclude(cmd.ErrOrStderr(), list, text.Count(len(dirs), "catalog"))
+			return f.finish(cmd, found{list: list, rules: resolve.CatalogRules(),
+				what: text.Count(len(dirs), "catalog")})
 		},
 	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
-	f.register(flags)
-	registerSources(flags, &network)
-	completeReport(cmd)
+	f.register(cmd)
+	registerSources(cmd.Flags(), &network)
 	return cmd
 }

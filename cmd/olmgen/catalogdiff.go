@@ -68,7 +68,6 @@ what olmgen diff --fail-on names. What is not known counts as one.`,
 		RunE: f.run,
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	f.format = findings.Text
 	flags.StringArrayVar(&f.trees, "tree", nil,
 		"`PATH` with Subscriptions, ClusterExtensions and what else is in the cluster; may be repeated")
@@ -90,18 +89,16 @@ what olmgen diff --fail-on names. What is not known counts as one.`,
 	return cmd
 }
 
-func (f *catalogDiffFlags) run(cmd *cobra.Command, given []string) error {
+func (f *catalogDiffFlags) run(cmd *cobra.Command, refs []string) error {
 	if len(f.failOn) == 0 {
 		f.failOn = []string{string(findings.Error)}
 	}
 	limitGarbage()
 	if len(f.trees)+len(f.files) > 0 {
-		return f.moves(cmd, given)
+		return f.moves(cmd, refs)
 	}
-	for _, name := range []string{"crs", "catalog", "global-namespace", "approve-all"} {
-		if cmd.Flags().Changed(name) {
-			return &usageError{"--" + name + " needs --tree", "add --tree or -f"}
-		}
+	if name := given(cmd, "crs", "catalog", "global-namespace", "approve-all"); name != "" {
+		return &usageError{name + " needs --tree", "add --tree or -f"}
 	}
 	threshold, err := f.threshold()
 	if err != nil {
@@ -109,7 +106,7 @@ func (f *catalogDiffFlags) run(cmd *cobra.Command, given []string) error {
 	}
 	f.reportFlags.failOn = threshold
 	var read [2]*fbc.Catalog
-	for i, ref := range given {
+	for i, ref := range refs {
 		c, err := readCatalog(cmd, ref, f.network)
 		if err != nil {
 			return err
@@ -121,18 +118,15 @@ func (f *catalogDiffFlags) run(cmd *cobra.Command, given []string) error {
 	if err != nil {
 		return err
 	}
-	all := len(list)
-	if list, err = f.known(cmd.ErrOrStderr(), list, true); err != nil {
+	if len(list) == 0 && f.format == findings.Text {
+		_, err := f.known(cmd, list, true)
+		if err == nil {
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), "no differences")
+		}
 		return err
 	}
-	if all == 0 && f.format == findings.Text {
-		fmt.Fprintln(cmd.OutOrStdout(), "no differences")
-		return nil
-	}
-	if err := findings.Print(cmd.OutOrStdout(), f.format, resolve.ComparisonRules(), list); err != nil {
-		return err
-	}
-	return f.conclude(cmd.ErrOrStderr(), list, text.Count(len(read[1].Packages), "package"))
+	return f.finish(cmd, found{list: list, rules: resolve.ComparisonRules(),
+		what: text.Count(len(read[1].Packages), "package")})
 }
 
 // threshold returns the lowest level that fails the comparison of two catalogs.
@@ -154,11 +148,9 @@ func (f *catalogDiffFlags) threshold() (findings.Severity, error) {
 }
 
 // moves reviews the operators of a tree that move.
-func (f *catalogDiffFlags) moves(cmd *cobra.Command, given []string) error {
-	for _, name := range []string{"baseline", "write-baseline"} {
-		if cmd.Flags().Changed(name) {
-			return &usageError{"--" + name + " is for a comparison without --tree", "leave it out"}
-		}
+func (f *catalogDiffFlags) moves(cmd *cobra.Command, refs []string) error {
+	if name := given(cmd, "baseline", "write-baseline"); name != "" {
+		return &usageError{name + " is for a comparison without --tree", "leave it out"}
 	}
 	t, err := f.tree(cmd)
 	if err != nil {
@@ -167,8 +159,8 @@ func (f *catalogDiffFlags) moves(cmd *cobra.Command, given []string) error {
 	network := withInput(cmd, f.network)
 	o := review.TreeOptions{Name: strings.Join(slices.Concat(f.trees, f.files), ", "), Source: network.Source}
 	old, now := f.catalogs, f.catalogs
-	old.values = append(slices.Clone(f.catalogs.values), given[0])
-	now.values = append(slices.Clone(f.catalogs.values), given[1])
+	old.values = append(slices.Clone(f.catalogs.values), refs[0])
+	now.values = append(slices.Clone(f.catalogs.values), refs[1])
 	if o.Catalogs, err = old.open(cmd, t, f.network); err != nil {
 		return err
 	}
@@ -205,7 +197,7 @@ func (f *catalogDiffFlags) tree(cmd *cobra.Command) (*tree.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	saySkipped(cmd.ErrOrStderr(), t)
+	saySkipped(cmd, t)
 	all, err := declarations(cmd, f.files)
 	if err != nil {
 		return nil, err

@@ -64,7 +64,6 @@ The exit code is 3 if the path ends before the head, or before --to.`,
 		RunE: f.run,
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringArrayVar(&f.catalogs, "catalog", nil,
 		"content of a catalog, `[NAME=]DIR[,priority=N]`: a file-based catalog or a directory with bundles, a file or "+
 			"an image too; may be repeated for OLM v1")
@@ -92,11 +91,11 @@ The exit code is 3 if the path ends before the head, or before --to.`,
 // pathProfiles are the profiles that leave updates to OLM.
 var pathProfiles = []generate.Profile{generate.ProfileSubscription, generate.ProfileClusterExtension}
 
-func (f *pathFlags) run(cmd *cobra.Command, given []string) error {
+func (f *pathFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.checkDiff(cmd); err != nil {
 		return err
 	}
-	path, err := f.path(cmd, given[0])
+	path, err := f.path(cmd, args[0])
 	if err != nil {
 		return err
 	}
@@ -120,10 +119,8 @@ func (f *pathFlags) path(cmd *cobra.Command, pkg string) (*resolve.Path, error) 
 	if f.profile == generate.ProfileClusterExtension {
 		return f.ofOLMv1(cmd, pkg)
 	}
-	for _, flag := range []string{"version-range", "upgrade-constraint-policy"} {
-		if cmd.Flags().Changed(flag) {
-			return nil, &usageError{"--" + flag + " is for OLM v1", "add --profile clusterextension"}
-		}
+	if name := given(cmd, "version-range", "upgrade-constraint-policy"); name != "" {
+		return nil, &usageError{name + " is for OLM v1", "add --profile clusterextension"}
 	}
 	switch {
 	case f.from == "":

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -61,24 +62,17 @@ CSV that OLM fails is an error.`,
 		RunE: f.run,
 	}
 	f.register(cmd)
-	completeReport(cmd)
 	return cmd
 }
 
 func (f *checkFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.SortFlags = false
-	flags.StringVarP(
-		&f.options.Namespace,
-		"namespace",
-		"n",
-		"",
-		"`NAMESPACE` of objects that name none (default: such objects are not checked)",
-	)
+	flags.StringVarP(&f.options.Namespace, "namespace", "n", "",
+		"`NAMESPACE` of objects that name none (default: such objects are not checked)")
 	f.catalogs.register(flags)
 	f.roots.register(cmd)
 	f.target.register(cmd, false)
-	f.report.register(flags)
+	f.report.register(cmd)
 	registerSources(flags, &f.network)
 }
 
@@ -112,12 +106,10 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	if r.Findings, err = f.report.known(cmd.ErrOrStderr(), r.Findings, len(t.Faults) == 0); err != nil {
-		return err
-	}
-	if err := r.Print(cmd.OutOrStdout(), f.report.format); err != nil {
-		return err
-	}
 	what := text.Count(len(t.Objects), "object") + " of " + text.Count(t.Files, "file")
-	return f.report.concludePartly(cmd.ErrOrStderr(), r.Findings, what, len(t.Faults), "path")
+	return f.report.finish(cmd, found{list: r.Findings, what: what, unread: len(t.Faults), noun: "path",
+		print: func(list []findings.Finding) error {
+			r.Findings = list
+			return r.Print(cmd.OutOrStdout(), f.report.format)
+		}})
 }

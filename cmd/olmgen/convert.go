@@ -41,7 +41,6 @@ says which files are olmgen's; files that it did not write are never touched.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVarP(&f.output, "output", "o", "", "`DIR` to write to")
 	flags.StringVar(&f.source.Package, "package", "", "`NAME` of the package, where the directory has several")
 	flags.BoolVar(&f.force, "force", false,
@@ -59,8 +58,7 @@ func (f *convertFlags) run(cmd *cobra.Command, dir string) error {
 	if err := config.CheckOutputOf(dir, f.output); err != nil {
 		return err
 	}
-	stderr := cmd.ErrOrStderr()
-	f.source.Source.Warn = warnOn(stderr)
+	f.source.Source.Warn = warnOn(cmd)
 	bundles, err := fbc.Convert(cmd.Context(), dir, f.source)
 	if err != nil {
 		return err

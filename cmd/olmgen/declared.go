@@ -143,7 +143,7 @@ func (f *renderFlags) runDeclared(cmd *cobra.Command) error {
 		one.output = d.output
 		err := one.deliver(cmd, results[i])
 		if errors.As(err, &found) && i < len(all)-1 {
-			fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: "+err.Error())
+			tell(cmd, "%v", err)
 		} else if err != nil && !errors.As(err, &found) {
 			return err
 		}

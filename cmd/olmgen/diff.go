@@ -127,7 +127,6 @@ func triggers() []string {
 
 func (f *diffFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	formatFlag(cmd, &f.format, compare.Formats)
 	flags.BoolVar(&f.exitCode, "exit-code", false, "exit with 3 if anything differs")
 	flags.Var(&wordsValue{&f.failOn, triggers()}, "fail-on", "exit with 3 if one of these `DIFFERENCES` is found")
@@ -305,9 +304,9 @@ func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Opt
 		if err != nil {
 			return err
 		}
-		saySkipped(cmd.ErrOrStderr(), t)
+		saySkipped(cmd, t)
 		for _, e := range t.Strays {
-			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s\n", e)
+			warn(cmd, "%v", e)
 		}
 		if err := requireObjects(t); err != nil {
 			return err

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/findings"
@@ -33,11 +31,8 @@ internal.config.kubernetes.io/path or, without one, to the working directory.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			results, err := krm.Run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), o)
 			for _, r := range results {
-				switch r.Severity {
-				case findings.Warning:
-					fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+indented(r.Message))
-				case findings.Info:
-					fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+indented(r.Message))
+				if r.Severity != findings.Error {
+					say(cmd, r.Severity.SARIF(), "", "%s", r.Message)
 				}
 			}
 			return err

@@ -64,7 +64,6 @@ version. DOT is for update graphs.
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	fileFlag(flags, &f.files)
 	flags.Bool("blast-radius", true, "draw what the operator reaches")
 	cobra.CheckErr(flags.MarkHidden("blast-radius")) // it was necessary before
@@ -187,7 +186,7 @@ func (f *renderFlags) installedOperator(cmd *cobra.Command, given []string, cata
 	if err != nil {
 		return nil, err
 	}
-	saySkipped(cmd.ErrOrStderr(), t)
+	saySkipped(cmd, t)
 	installed, unknown, err := catalogs.installs(cmd, t, f.source)
 	if err != nil {
 		return nil, err

@@ -44,8 +44,6 @@ rendered with the same flags. With --format svg a chart goes to stdout, with
   olmgen history --format svg operators/grafana-operator > history.svg`,
 		Args: args(1, 1, "the directory or catalog"),
 	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
 	formatFlag(cmd, &f.format, history.Formats)
 	f.render.register(cmd, func(o config.Option) bool { return reviewed(o) && o.ID != bundle.OptionVersion })
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) }
@@ -84,7 +82,7 @@ func (f *historyFlags) run(cmd *cobra.Command, ref string) error {
 	if len(list.LeftOut) > 0 {
 		reason, _ := config.ErrorText(list.Reason, func(manifest.Option) string { return "" })
 		note := fmt.Sprintf("left out: %s: %s", text.FirstOf(6, list.LeftOut), reason)
-		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+note)
+		warn(cmd, "%s", note)
 		h.Notes = append(h.Notes, note)
 	}
 	return h.Print(cmd.OutOrStdout(), f.format)

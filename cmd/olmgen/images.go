@@ -81,7 +81,6 @@ other images are still listed.
 
 func (f *imagesFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	formatFlag(cmd, &f.format, append(slices.Clone(imagelist.Formats), formatMirrorSet))
 	flags.StringVar(&f.mirror, "mirror", "", "with imagedigestmirrorset: `REGISTRY[/PREFIX]` that has the images")
 	flags.StringVar(&f.mirrorMap, "mirror-map", "", "warn of images that this mirror map (`FILE`) has no mirror for")
@@ -203,8 +202,7 @@ func (f *imagesFlags) sayUnmirrored(cmd *cobra.Command, list []images.Image) err
 		w.Rewrite(images.Place{Kind: i.Kind}, i.Image)
 	}
 	for _, name := range w.Unmapped() {
-		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s: no mirror for %s%s\n", f.mirrorMap, name,
-			class(bundle.WarnUnmirrored))
+		warn(cmd, "%s: no mirror for %s%s", f.mirrorMap, name, class(bundle.WarnUnmirrored))
 	}
 	return nil
 }
@@ -220,7 +218,7 @@ func (f *imagesFlags) listTree(cmd *cobra.Command, s namedSource, out *listed) {
 	if len(t.Objects)+len(t.Faults)+len(t.Unknown()) == 0 {
 		return
 	}
-	saySkipped(cmd.ErrOrStderr(), t)
+	saySkipped(cmd, t)
 	list, err := images.ListObjects(t.Objects)
 	if err != nil {
 		out.err = err
@@ -242,8 +240,7 @@ func (f *imagesFlags) listTree(cmd *cobra.Command, s namedSource, out *listed) {
 		}
 	}
 	for u, also := range firstOf(unknown, func(u review.Unknown) string { return u.Why }) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: the images of what %s installs are not known: %s%s\n",
-			u.Object.Identity(), u.Why, also)
+		warn(cmd, "the images of what %s installs are not known: %s%s", u.Object.Identity(), u.Why, also)
 	}
 	if len(unknown) > 0 && len(f.catalogs.values) == 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "hint: pass the content of its catalog with --catalog")
@@ -272,8 +269,8 @@ func imagesOf(cmd *cobra.Command, ref string, opened *config.Opened) ([]images.I
 	for i := range list {
 		list[i].Source = opened.SourceName()
 		if list[i].Normalized == "" {
-			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s:%d: %s: %q is not an image reference\n", list[i].File,
-				list[i].Line, list[i].Field, list[i].Image)
+			warn(cmd, "%s:%d: %s: %q is not an image reference", list[i].File, list[i].Line, list[i].Field,
+				list[i].Image)
 		}
 	}
 	return list, nil

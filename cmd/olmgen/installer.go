@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -96,7 +95,6 @@ when a new version changes it.
 
 func (f *installerFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVar(&f.installer, "installer", "", "`NAMESPACE/NAME` of the ServiceAccount that applies")
 	fileFlag(flags, &f.render.files)
 	flags.StringVar(&f.from, "from", "", "`DIR`, a file or - with manifests, in place of a SOURCE")
@@ -118,10 +116,8 @@ func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 	if len(f.trees) > 0 {
 		return f.extensions(cmd)
 	}
-	for _, name := range []string{"catalog", "global-namespace", "approve-all"} {
-		if cmd.Flags().Changed(name) {
-			return &usageError{"--" + name + " needs --tree", "the catalog of a SOURCE is catalog:DIR"}
-		}
+	if name := given(cmd, "catalog", "global-namespace", "approve-all"); name != "" {
+		return &usageError{name + " needs --tree", "the catalog of a SOURCE is catalog:DIR"}
 	}
 	if f.installer == "" {
 		return &usageError{"--installer is missing", "name the ServiceAccount that applies, as NAMESPACE/NAME"}
@@ -146,7 +142,7 @@ func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.printGrants(cmd.ErrOrStderr(), p); err != nil {
+	if err := f.printGrants(cmd, p); err != nil {
 		return err
 	}
 	objects, err := installer.Objects(p, s, a.templates, generate.Written)
@@ -260,17 +256,15 @@ func (f *installerFlags) read(cmd *cobra.Command, s *installer.Subject) (*applie
 
 // printGrants prints the roles on which escalate and bind are granted without an option, and warns of what had to be
 // guessed.
-func (f *installerFlags) printGrants(w io.Writer, p *installer.Permissions) error {
+func (f *installerFlags) printGrants(cmd *cobra.Command, p *installer.Permissions) error {
 	if len(p.Escalate) > 0 {
-		fmt.Fprintf(w, "olmgen: grants escalate on roles that aggregate others: ClusterRole %s\n",
-			strings.Join(p.Escalate, ", "))
+		tell(cmd, "grants escalate on roles that aggregate others: ClusterRole %s", strings.Join(p.Escalate, ", "))
 	}
 	if len(p.Bind) > 0 {
-		fmt.Fprintf(w, "olmgen: grants bind on roles whose rules are not among the objects: %s\n",
-			strings.Join(p.Bind, ", "))
+		tell(cmd, "grants bind on roles whose rules are not among the objects: %s", strings.Join(p.Bind, ", "))
 	}
 	for _, e := range p.Warnings {
-		fmt.Fprintln(w, "olmgen: warning: "+e.Error())
+		warn(cmd, "%v", e)
 	}
 	return f.render.refuseWarnings(len(p.Warnings))
 }

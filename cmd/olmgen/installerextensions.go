@@ -24,7 +24,7 @@ func (f *installerFlags) extensions(cmd *cobra.Command) error {
 	if err := f.render.refuseRenderFlags(cmd, what, "templates"); err != nil {
 		return err
 	}
-	if cmd.Flags().Changed("name") {
+	if given(cmd, "name") != "" {
 		return &usageError{"--name cannot be given with --tree", "the Roles have the names of the ClusterExtensions"}
 	}
 	if err := f.render.checkOutput(); err != nil {
@@ -77,8 +77,8 @@ func (f *installerFlags) planned(cmd *cobra.Command) ([]review.Planned, error) {
 		switch {
 		case p.Object.Kind != olm.KindClusterExtension:
 		case p.Account == "":
-			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: note: %s:%d: %s names no ServiceAccount: OLM v1 needs one up to "+
-				"%s\n", p.Object.File, p.Object.Line, p.Object.Identity(),
+			note(cmd, "%s:%d: %s names no ServiceAccount: OLM v1 needs one up to %s", p.Object.File, p.Object.Line,
+				p.Object.Identity(),
 				versions.LastRequiring(versions.OperatorController, versions.FieldAccount))
 		default:
 			out = append(out, p)
@@ -107,8 +107,8 @@ func (f *installerFlags) ofExtension(cmd *cobra.Command, p review.Planned, set *
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: ServiceAccount %s/%s installs %s\n", p.Namespace, p.Account, p)
-	if err := f.printGrants(cmd.ErrOrStderr(), needs); err != nil {
+	tell(cmd, "ServiceAccount %s/%s installs %s", p.Namespace, p.Account, p)
+	if err := f.printGrants(cmd, needs); err != nil {
 		return nil, err
 	}
 	return installer.Objects(needs, installer.Subject{Namespace: p.Namespace, ServiceAccount: p.Account,

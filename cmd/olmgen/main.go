@@ -16,6 +16,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
@@ -102,9 +103,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
 	if warned, ok := errors.AsType[*bundle.WarnedError](err); ok {
 		for _, w := range warned.Warnings {
-			fmt.Fprintln(stderr,
-				"olmgen: warning: "+indented(config.WithOptionNames(w.Error.Error(), w.Options,
-					flagsOf(cmd)))+class(w.Class))
+			message := config.WithOptionNames(w.Error.Error(), w.Options, flagsOf(cmd))
+			sayOn(stderr, findings.Warning, "", "%s%s", message, class(w.Class))
 		}
 	}
 	if q, ok := stderr.(*quietWriter); ok {
@@ -114,10 +114,7 @@ func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
 	if declared, ok := errors.AsType[*source.RenderConfigError](err); ok {
 		hint = "write olmgen render -f " + declared.File
 	}
-	fmt.Fprintln(stderr, "olmgen: "+indented(text))
-	if hint != "" {
-		fmt.Fprintln(stderr, "hint: "+indented(hint))
-	}
+	sayOn(stderr, "", hint, "%s", text)
 }
 
 // flagsOf returns how a command calls options: by its flags, if it has them.
@@ -191,6 +188,9 @@ func addCommands(root *cobra.Command, args []string) {
 		}
 		cmd := c.make()
 		cmd.GroupID = c.group
+		for _, c := range append(cmd.Commands(), cmd) {
+			c.Flags().SortFlags = false // they are in the order of what a user needs first
+		}
 		if question, _, ok := strings.Cut(cmd.Short, "?"); ok {
 			cmd.Long = question + "?\n\n" + cmd.Long
 		}

@@ -68,7 +68,6 @@ of as many, whatever else the catalog has.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	registerAuditFormat(cmd, &format, &failOn)
 	flags.StringVarP(&dir, "output", "o", "", "`DIR` of the site")
 	flags.StringVar(&title, "title", "Operators", "`TITLE` of the index of the site")

@@ -11,7 +11,6 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/config/review"
-	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/source"
@@ -72,7 +71,6 @@ The exit code is 3 if there are findings at or above --fail-on. It is 1 if
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	fileFlag(flags, &f.render.files)
 	formatFlag(cmd, &f.format, permissions.Formats)
 	failOnFlag(cmd, &f.report.failOn)
@@ -97,8 +95,7 @@ func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
 		report.Locate(func(file string) string { return review.PathIn(refs[0], file) })
 	}
 	what := strings.Join(append(slices.Clone(refs), f.render.files...), ", ")
-	all := report.Findings
-	if report.Findings, err = f.report.known(cmd.ErrOrStderr(), all, len(in.Unread) == 0); err != nil {
+	if report.Findings, err = f.report.known(cmd, report.Findings, len(in.Unread) == 0); err != nil {
 		return err
 	}
 	report.Findings = append([]findings.Finding{}, report.Findings...)
@@ -108,10 +105,8 @@ func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
 	if len(in.Unread) > 0 {
 		return unreadError(in.Unread)
 	}
-	if f.report.write == "" && findings.Reaches(report.Findings, f.report.failOn) {
-		return &foundError{fmt.Sprintf("%s, %s in %s",
-			text.Count(findings.Count(report.Findings, findings.Error), "error"),
-			text.Count(findings.Count(report.Findings, findings.Warning), "warning"), what)}
+	if f.report.fails(report.Findings) {
+		return &foundError{countsOf(report.Findings) + " in " + what}
 	}
 	if n := len(report.Unresolved); n > 0 && f.report.failOn != findings.None {
 		return unknownError(n)

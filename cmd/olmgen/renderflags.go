@@ -57,7 +57,6 @@ func addOptions(cmd *cobra.Command, options iter.Seq[config.OptionAt]) *config.F
 // register adds the flags of a command that renders with the options that takes reports.
 func (f *renderFlags) register(cmd *cobra.Command, takes func(config.Option) bool) {
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	f.options = addOptions(cmd, optionsWith(takes))
 	registerSources(flags, &f.source)
 }
@@ -65,7 +64,6 @@ func (f *renderFlags) register(cmd *cobra.Command, takes func(config.Option) boo
 // registerWriting adds the flags of a command that writes files.
 func (f *renderFlags) registerWriting(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVarP(&f.output, "output", "o", "-", "`DIR` to write to; - is stdout")
 	flags.BoolVar(&f.strict, "strict", false, "treat warnings as errors")
 	flags.BoolVar(&f.force, "force", false,
@@ -115,7 +113,7 @@ func (f *renderFlags) render(cmd *cobra.Command, c *config.Config) (*config.Rend
 		return nil, err
 	}
 	for _, opened := range r.Opened {
-		sayDigest(cmd.ErrOrStderr(), opened)
+		sayDigest(cmd, opened)
 	}
 	return r, nil
 }

@@ -92,7 +92,7 @@ func (f *renderFlags) deprecations(cmd *cobra.Command, ref string, opened *confi
 func (f *renderFlags) reviewTree(cmd *cobra.Command, t *tree.Tree, refs []string, catalogs *treeCatalogs,
 	o review.TreeOptions) (*review.Subject, error) {
 	var err error
-	saySkipped(cmd.ErrOrStderr(), t)
+	saySkipped(cmd, t)
 	network := withInput(cmd, f.source)
 	o.Name, o.Source = strings.Join(refs, ", "), network.Source
 	o.Namespace, _ = f.options.Text(generate.OptionNamespace)
@@ -108,7 +108,7 @@ func otherTree(cmd *cobra.Command, roots *treeFlags, refs []string) (*review.Sub
 	if err != nil {
 		return nil, err
 	}
-	saySkipped(cmd.ErrOrStderr(), t)
+	saySkipped(cmd, t)
 	return review.FromObjectsOf(cmd.Context(), t, review.TreeOptions{Name: strings.Join(refs, ", ")})
 }
 

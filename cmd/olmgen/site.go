@@ -1,12 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/report/site"
 	"github.com/olmgen/olmgen/output"
@@ -58,7 +58,6 @@ Without objects, what a package may do and what changed are not known.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVarP(&f.output, "output", "o", "", "`DIR` of the site; with --shard the file for the part")
 	flags.StringVar(&options.Title, "title", "Operators", "`TITLE` of the index")
 	flags.BoolVar(&force, "force", false, "overwrite pages that were edited by hand")
@@ -71,10 +70,9 @@ func writeSite(cmd *cobra.Command, dir string, s *site.Site, force bool) error {
 	if err != nil {
 		return err
 	}
-	report(cmd.ErrOrStderr(), dir, result)
+	report(cmd, dir, result)
 	if s.Failed > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s cannot be read\nhint: the pages say why\n",
-			text.Count(s.Failed, "bundle"))
+		say(cmd, findings.Warning, "the pages say why", "%s cannot be read", text.Count(s.Failed, "bundle"))
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -42,7 +41,7 @@ func (f *treeCatalogs) image(cmd *cobra.Command, what, ref string, network fbc.O
 	f.images[key] = nil
 	read, err := readServed(cmd, source.KindOCI+"://"+ref, network)
 	if err != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s: %v\n", what, err)
+		warn(cmd, "%s: %v", what, err)
 		return nil
 	}
 	f.images[key] = &read
@@ -126,8 +125,7 @@ func (f *treeCatalogs) withImages(cmd *cobra.Command, t *tree.Tree, c predict.Ca
 func sayIdle(cmd *cobra.Command, objects []*manifest.Object) {
 	for _, p := range olm.OperatorPolicies(objects) {
 		if why := p.Idle(); why != "" {
-			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: note: %s:%d: %s installs nothing: %s\n", p.Object.File,
-				p.Object.Line, p.Object.Identity(), why)
+			note(cmd, "%s:%d: %s installs nothing: %s", p.Object.File, p.Object.Line, p.Object.Identity(), why)
 		}
 	}
 }

@@ -88,7 +88,6 @@ exit code is 0 if there is nothing to do.`,
 		RunE: f.run,
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVarP(&f.file, "config", "f", defaultConfig, "`FILE` to update, a RenderConfig")
 	flags.StringArrayVar(&f.catalogs, "catalog", nil,
 		"file-based catalog, a `DIR` or file, with the images of operators; for a PATH "+
@@ -143,7 +142,7 @@ func (f *updateFlags) run(cmd *cobra.Command, paths []string) error {
 	}
 	for _, o := range plan.Operators {
 		if o.Status == updating.Withdrawn {
-			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s: %s: %s\n", o.Name, o.From, o.Reason)
+			warn(cmd, "%s: %s: %s", o.Name, o.From, o.Reason)
 		}
 	}
 	if len(inCluster.Unread) > 0 {
@@ -157,10 +156,8 @@ func (f *updateFlags) planConfig(cmd *cobra.Command, in compare.Options) (*updat
 	if f.file == "-" {
 		return nil, nil, &usageError{"-f: standard input cannot be rewritten", "name a file"}
 	}
-	for _, name := range []string{"channel", "namespace", "pin"} {
-		if cmd.Flags().Changed(name) {
-			return nil, nil, &usageError{"--" + name + " is for the objects of a PATH", "write it into " + f.file}
-		}
+	if name := given(cmd, "channel", "namespace", "pin"); name != "" {
+		return nil, nil, &usageError{name + " is for the objects of a PATH", "write it into " + f.file}
 	}
 	c, dir, err := readConfig(cmd.InOrStdin(), f.file)
 	if err != nil {
@@ -172,7 +169,7 @@ func (f *updateFlags) planConfig(cmd *cobra.Command, in compare.Options) (*updat
 	}
 	o := updating.Options{Options: config.Options{Dir: dir, Source: f.render.source.Source,
 		Catalogs: f.render.source.Cache}, File: f.file, ToHead: f.toHead}
-	o.Source.Warn = warnOn(cmd.ErrOrStderr())
+	o.Source.Warn = warnOn(cmd)
 	for _, path := range f.catalogs {
 		read, err := fbc.Read(cmd.Context(), path, fbc.Options{})
 		if err != nil {
@@ -211,7 +208,7 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 	if err != nil {
 		return nil, nil, err
 	}
-	saySkipped(cmd.ErrOrStderr(), t)
+	saySkipped(cmd, t)
 	if len(t.Objects)+len(t.Faults) == 0 {
 		return nil, nil, manifest.WithHint(fmt.Errorf("no Kubernetes objects in %s", strings.Join(paths, ", ")),
 			"name files or directories; a RenderConfig is named with -f")
@@ -282,10 +279,7 @@ func (f *updateFlags) lock() (*pinned.Lock, error) {
 
 func (f *updateFlags) sayNotCompared(cmd *cobra.Command, err error) {
 	message, hint := config.ErrorText(err, flagsOf(cmd))
-	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: the changes are not compared: %s\n", message)
-	if hint != "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "hint: %s\n", hint)
-	}
+	say(cmd, findings.Warning, hint, "the changes are not compared: %s", message)
 }
 
 // mostFiles is how many files a summary names.
@@ -314,7 +308,7 @@ func (f *updateFlags) conclude(cmd *cobra.Command, plan *updating.Plan) error {
 	if plan.Held() {
 		return &foundError{summary}
 	}
-	fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: "+summary)
+	tell(cmd, "%s", summary)
 	return nil
 }
 
@@ -353,7 +347,7 @@ func (f *updateFlags) compare(cmd *cobra.Command, old *config.Config, plan *upda
 		return review.Compare(ctx, subjects[0], subjects[1], sideNames, in)
 	}
 	for _, u := range unresolved {
-		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s is not compared: %s\n", u.Object, u.Message)
+		warn(cmd, "%s is not compared: %s", u.Object, u.Message)
 	}
 	in.Unresolved = append(in.Unresolved, unresolved...)
 	subjects, err = f.subjects(cmd, sides, dir, func(group, index int) bool { return out[[2]int{group, index}] })
