@@ -203,9 +203,12 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 	case f.plan != "" && filepath.Ext(f.plan) != ".md":
 		return &usageError{"--plan: " + f.plan + " does not end in .md", "the script beside it ends in .sh"}
 	}
-	if given := changed("format", "fail-on", "baseline", "write-baseline"); given != "" &&
+	if given := changed("format", "fail-on", "baseline"); given != "" &&
 		f.to != generate.ProfileClusterExtension {
 		return &usageError{given + " without --verify and without --to clusterextension", "leave it out"}
+	}
+	if f.report.format == formatBaseline {
+		return &usageError{"--format baseline needs --verify", "add --verify and -f FILE"}
 	}
 	return f.checkDirectory()
 }

@@ -110,12 +110,12 @@ type catalogAuditFlags struct {
 	catalogs treeCatalogs
 	roots    treeFlags
 	format   findings.Format
-	failOn   findings.Severity
+	failOn   failOn
 	all      bool
 }
 
 func newCatalogAudit() *cobra.Command {
-	f := catalogAuditFlags{format: findings.Text, failOn: findings.None}
+	f := catalogAuditFlags{format: findings.Text}
 	cmd := &cobra.Command{
 		Use:   "audit CATALOG|DIR... | --tree PATH",
 		Short: "Compare the operators of a catalog in one table",
@@ -192,7 +192,7 @@ func (f *catalogAuditFlags) run(cmd *cobra.Command, refs []string) error {
 	if err != nil {
 		return err
 	}
-	err = printAudit(cmd, report, f.format, f.failOn)
+	err = printAudit(cmd, report, f.format, &f.failOn)
 	if f.format == findings.Text && report.Incomplete() && !f.options.Pull {
 		fmt.Fprintln(cmd.ErrOrStderr(), "hint: --pull reads the objects from the images of the bundles")
 	}
@@ -241,20 +241,20 @@ func (f *catalogAuditFlags) set(cmd *cobra.Command, refs []string) (*audit.Set, 
 	return set, done, nil
 }
 
-func registerAuditFormat(cmd *cobra.Command, format *findings.Format, failOn *findings.Severity) {
+func registerAuditFormat(cmd *cobra.Command, format *findings.Format, failOn *failOn) {
 	formatFlag(cmd, format, audit.Formats)
-	failOnFlag(cmd, failOn)
+	failOnFlag(cmd, failOn, nil, findings.None)
 }
 
 // printAudit prints a report. The error says that there are findings.
-func printAudit(cmd *cobra.Command, report *audit.Report, format findings.Format, failOn findings.Severity) error {
+func printAudit(cmd *cobra.Command, report *audit.Report, format findings.Format, failOn *failOn) error {
 	if err := report.Print(cmd.OutOrStdout(), format); err != nil {
 		return err
 	}
 	if n := report.Totals.Failed; n > 0 {
 		warn(cmd, "%s cannot be read", text.Count(n, "bundle"))
 	}
-	if list := report.Findings(); findings.Reaches(list, failOn) {
+	if list := report.Findings(); failOn.reached(list) {
 		return &foundError{countsOf(list) + " in " + text.Count(report.Totals.Releases, "release")}
 	}
 	return nil

@@ -47,11 +47,11 @@ type resolveFlags struct {
 	once, approveAll   bool
 	network            fbc.Options
 	format             findings.Format
-	failOn             findings.Severity
+	failOn             failOn
 }
 
 func newCatalogResolve() *cobra.Command {
-	f := resolveFlags{format: findings.Text, failOn: findings.Error}
+	f := resolveFlags{format: findings.Text}
 	cmd := &cobra.Command{
 		Use:   "resolve [PATH...]",
 		Short: "Predict which operators OLM installs and updates, step by step",
@@ -92,7 +92,7 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 	flags.BoolVar(&f.once, "once", false, "predict the next InstallPlan only")
 	registerApproveAll(flags, &f.approveAll)
 	formatFlag(cmd, &f.format, resolve.Formats)
-	failOnFlag(cmd, &f.failOn)
+	failOnFlag(cmd, &f.failOn, nil, findings.Error)
 	f.roots.register(cmd)
 	registerSources(flags, &f.network)
 	return cmd
@@ -158,7 +158,7 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	summary := fmt.Sprintf("%s, %s, %s in %s", text.Count(report.Errors, "error"),
 		text.Count(report.Warnings, "warning"),
 		text.Count(report.Notes, "note"), text.Count(len(report.Namespaces), "namespace"))
-	if findings.Reaches(report.Findings(), f.failOn) {
+	if f.failOn.reached(report.Findings()) {
 		return &foundError{summary}
 	}
 	tell(cmd, "%s", summary)

@@ -22,7 +22,6 @@ import (
 // catalogDiffFlags are the flags of olmgen catalog diff.
 type catalogDiffFlags struct {
 	reportFlags
-	failOn   []string
 	trees    []string
 	files    []string // RenderConfigs
 	crs      []string
@@ -32,7 +31,7 @@ type catalogDiffFlags struct {
 }
 
 func newCatalogDiff() *cobra.Command {
-	f := catalogDiffFlags{}
+	var f catalogDiffFlags
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW",
 		Short: "Show what the new content of a catalog changes",
@@ -68,7 +67,6 @@ what olmgen diff --fail-on names. What is not known counts as one.`,
 		RunE: f.run,
 	}
 	flags := cmd.Flags()
-	f.format = findings.Text
 	flags.StringArrayVar(&f.trees, "tree", nil,
 		"`PATH` with Subscriptions, ClusterExtensions and what else is in the cluster; may be repeated")
 	fileFlag(flags, &f.files)
@@ -77,22 +75,12 @@ what olmgen diff --fail-on names. What is not known counts as one.`,
 			"repeated")
 	f.catalogs.register(flags)
 	f.roots.register(cmd)
-	formatFlag(cmd, &f.format, findings.Formats)
-	allowed := append(slices.DeleteFunc(triggers(), func(t string) bool { return t == string(findings.Error) }),
-		string(findings.Error), string(findings.Note), string(findings.None))
-	flags.Var(&wordsValue{&f.failOn, allowed}, "fail-on",
-		"exit with 3 at this `LEVEL`: error (default), warning, note or none; with --tree also at the differences of "+
-			"olmgen diff")
-	offerList(cmd, "fail-on", func() []string { return allowed })
-	f.registerBaseline(flags)
+	f.registerAs(cmd, findings.Formats, triggers(), findings.Error)
 	registerSources(flags, &f.network)
 	return cmd
 }
 
 func (f *catalogDiffFlags) run(cmd *cobra.Command, refs []string) error {
-	if len(f.failOn) == 0 {
-		f.failOn = []string{string(findings.Error)}
-	}
 	limitGarbage()
 	if len(f.trees)+len(f.files) > 0 {
 		return f.moves(cmd, refs)
@@ -100,11 +88,11 @@ func (f *catalogDiffFlags) run(cmd *cobra.Command, refs []string) error {
 	if name := given(cmd, "crs", "catalog", "global-namespace", "approve-all"); name != "" {
 		return &usageError{name + " needs --tree", "add --tree or -f"}
 	}
-	threshold, err := f.threshold()
-	if err != nil {
-		return err
+	for _, word := range f.failOn.words {
+		if level(word) == "" {
+			return &usageError{fmt.Sprintf("--fail-on %s needs --tree", word), "add --tree, or name a level"}
+		}
 	}
-	f.reportFlags.failOn = threshold
 	var read [2]*fbc.Catalog
 	for i, ref := range refs {
 		c, err := readCatalog(cmd, ref, f.network)
@@ -129,28 +117,10 @@ func (f *catalogDiffFlags) run(cmd *cobra.Command, refs []string) error {
 		what: text.Count(len(read[1].Packages), "package")})
 }
 
-// threshold returns the lowest level that fails the comparison of two catalogs.
-func (f *catalogDiffFlags) threshold() (findings.Severity, error) {
-	lowest := findings.None
-	for _, t := range f.failOn {
-		s := findings.Severity(t)
-		if t == string(compare.AnyDifference) {
-			s = findings.Note
-		}
-		switch {
-		case !slices.Contains(findings.Severities, s):
-			return "", &usageError{fmt.Sprintf("--fail-on %s needs --tree", t), "add --tree, or name a level"}
-		case s != findings.None && (lowest == findings.None || s.Rank() > lowest.Rank()):
-			lowest = s
-		}
-	}
-	return lowest, nil
-}
-
 // moves reviews the operators of a tree that move.
 func (f *catalogDiffFlags) moves(cmd *cobra.Command, refs []string) error {
-	if name := given(cmd, "baseline", "write-baseline"); name != "" {
-		return &usageError{name + " is for a comparison without --tree", "leave it out"}
+	if f.baseline != "" || f.format == formatBaseline {
+		return &usageError{"a baseline is for a comparison without --tree", "leave it out"}
 	}
 	t, err := f.tree(cmd)
 	if err != nil {
@@ -180,13 +150,11 @@ func (f *catalogDiffFlags) moves(cmd *cobra.Command, refs []string) error {
 	if err := f.printMoves(cmd, d); err != nil {
 		return err
 	}
-	if len(in.Unread) > 0 {
-		return unreadError(in.Unread)
+	if err := unreadError(in.Unread); err != nil {
+		return err
 	}
-	for _, on := range f.failOn {
-		if on != string(findings.None) && d.Meets(compare.Trigger(on)) {
-			return &foundError{d.Lead() + ": " + on}
-		}
+	if on := f.failOn.met(d.Meets); on != "" {
+		return &foundError{d.Lead() + ": " + on}
 	}
 	return nil
 }

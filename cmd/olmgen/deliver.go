@@ -23,7 +23,7 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 	if err := f.findPaths(cmd, r); err != nil {
 		return err
 	}
-	if f.output != output.Stdout && !f.check {
+	if f.output != output.Stdout && f.check == "" {
 		if err := output.CheckOwner(f.output, r.Files, f.writeOptions(r.Sources)); err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 		}
 	}
 	f.sayGrowth(cmd, overwritten)
-	if f.check {
+	if f.check != "" {
 		return f.compare(cmd, r)
 	}
 	if err := f.keepTenants(r); err != nil {
@@ -82,7 +82,7 @@ func (f *renderFlags) printWarnings(cmd *cobra.Command, warnings, notes []config
 		warn(cmd, "%s%s", w, class(w.Class))
 	}
 	for _, n := range notes {
-		if !f.check || f.verbose { // they are about what is rendered, and were read when it was
+		if f.check == "" || f.verbose { // they are about what is rendered, and were read when it was
 			note(cmd, "%s", n)
 		}
 	}
@@ -148,17 +148,17 @@ func (f *renderFlags) compare(cmd *cobra.Command, r *config.Rendered) error {
 	for _, d := range differences {
 		tell(cmd, "%s: %s", filepath.Join(f.output, filepath.FromSlash(d.Path)), d.State)
 		text := d.Diff
-		switch {
-		case f.names:
+		switch f.check {
+		case checkNames:
 			text = []byte(d.Path + "\n")
-		case f.stat:
+		case checkStat:
 			text = nil
 		}
 		if _, err := cmd.OutOrStdout().Write(text); err != nil {
 			return err
 		}
 	}
-	if f.stat {
+	if f.check == checkStat {
 		if _, err := cmd.OutOrStdout().Write(output.Stat(differences)); err != nil {
 			return err
 		}

@@ -51,14 +51,15 @@ OLM's descoping plan advises, with --tree for the installations in DIR.
 
 // descope renders a source with the descoped profile and prints the advice for the installations in a directory.
 func (f *renderFlags) descope(cmd *cobra.Command, ref, dir string) error {
-	if err := f.checkOutput(); err != nil {
-		return err
-	}
-	c, err := f.config(ref, map[manifest.Option]any{generate.OptionProfile: string(generate.ProfileDescoped)})
+	all, err := f.declared(cmd, []string{ref},
+		map[manifest.Option]any{generate.OptionProfile: string(generate.ProfileDescoped)})
 	if err != nil {
 		return err
 	}
-	r, err := f.render(cmd, c)
+	if all[0].output, err = f.outputOf(cmd, all[0]); err != nil {
+		return err
+	}
+	r, err := f.render(cmd, all[0])
 	if err != nil {
 		return err
 	}

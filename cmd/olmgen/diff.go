@@ -22,7 +22,6 @@ import (
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/manifest/budget"
-	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/whole"
 	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/source"
@@ -32,8 +31,7 @@ import (
 type diffFlags struct {
 	render     renderFlags
 	format     findings.Format
-	exitCode   bool
-	failOn     []string
+	failOn     failOn
 	git        string
 	oldVersion string
 	cluster    clusterFlags
@@ -99,8 +97,7 @@ a note, or an error where what asks for it changed.
 With --openshift-version, --olm-version or --kube-version it says what keeps NEW
 from working in such a cluster, where OLD did.
 
-With --exit-code the exit code is 3 if anything differs, with --fail-on if one
-of these differs:
+With --fail-on the exit code is 3 if one of these differs:
 ` + triggersHelp() + `
 ` + sourceHelp
 }
@@ -128,8 +125,7 @@ func triggers() []string {
 func (f *diffFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	formatFlag(cmd, &f.format, compare.Formats)
-	flags.BoolVar(&f.exitCode, "exit-code", false, "exit with 3 if anything differs")
-	flags.Var(&wordsValue{&f.failOn, triggers()}, "fail-on", "exit with 3 if one of these `DIFFERENCES` is found")
+	failOnFlag(cmd, &f.failOn, triggers())
 	flags.StringVar(&f.git, "git", "", "compare PATH in this Git `REVISION` with the work tree, or in REV..REV")
 	flags.StringVar(&f.oldVersion, "old-version", "",
 		"the `VERSION` of OLD in a catalog, where --version is that of NEW")
@@ -140,7 +136,6 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.oldCatalogs, "old-catalog", nil,
 		"content of a CatalogSource or ClusterCatalog for OLD, `[[NAMESPACE/]NAME=]DIR`; may be repeated")
 	flags.StringVar(&f.crdRules, "crd-rules", "", "`FILE` with the severities of the rules about CRDs")
-	offerList(cmd, "fail-on", triggers)
 	f.render.register(cmd, reviewed)
 }
 
@@ -197,13 +192,8 @@ func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 	if one, ok := report.(*compare.Report); ok && len(one.Unread) > 0 {
 		return unreadError(one.Unread)
 	}
-	for _, t := range f.failOn {
-		if report.Meets(compare.Trigger(t)) {
-			return &foundError{fmt.Sprintf("%s and %s differ: %s", sides[0].name, sides[1].name, t)}
-		}
-	}
-	if f.exitCode && !report.Empty() {
-		return &foundError{fmt.Sprintf("%s and %s differ", sides[0].name, sides[1].name)}
+	if on := f.failOn.met(report.Meets); on != "" {
+		return &foundError{fmt.Sprintf("%s and %s differ: %s", sides[0].name, sides[1].name, on)}
 	}
 	return nil
 }
@@ -271,7 +261,6 @@ func (f *diffFlags) prepare(cmd *cobra.Command, sides [2]side) (on review.TreeOp
 // comparison is a report on the differences of two sides, or several of their clusters.
 type comparison interface {
 	Print(w io.Writer, format findings.Format) error
-	Empty() bool
 	Meets(t compare.Trigger) bool
 }
 
@@ -385,26 +374,4 @@ func (f *diffFlags) upgraded(cmd *cobra.Command, s side, old *review.Subject) (*
 		func(change func(*config.Group)) (*review.Subject, error) {
 			return f.source(cmd, s, change)
 		})
-}
-
-// wordsValue is a flag that takes several of a few words.
-type wordsValue struct {
-	value   *[]string
-	allowed []string
-}
-
-func (w *wordsValue) String() string { return strings.Join(*w.value, ",") }
-
-func (w *wordsValue) Type() string { return "WORDS" }
-
-func (w *wordsValue) Set(s string) error {
-	for word := range strings.SplitSeq(s, ",") {
-		if err := text.CheckKnown("value", word, w.allowed); err != nil {
-			return err
-		}
-		if !slices.Contains(*w.value, word) {
-			*w.value = append(*w.value, word)
-		}
-	}
-	return nil
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/olmgen/olmgen/internal/report/graph"
 	"github.com/olmgen/olmgen/internal/report/updates"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -65,12 +64,10 @@ version. DOT is for update graphs.
 	}
 	flags := cmd.Flags()
 	fileFlag(flags, &f.files)
-	flags.Bool("blast-radius", true, "draw what the operator reaches")
-	cobra.CheckErr(flags.MarkHidden("blast-radius")) // it was necessary before
 	formatFlag(cmd, &format, []findings.Format{findings.Mermaid, findings.SVG, findings.HTML, findings.DOT})
 	flags.StringVar(&from, "from", "", "in an update graph: show the path from a `VERSION`, or the name of its CSV")
 	catalogs.register(flags)
-	f.register(cmd, func(o config.Option) bool { return o.Access })
+	f.register(cmd, reviewed)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return f.draw(cmd, args, &catalogs, &roots, from, format)
 	}
@@ -155,22 +152,18 @@ func (f *renderFlags) drawUpdates(cmd *cobra.Command, path, from string, format 
 // operator renders the operator of a source, or one of those that -f declares.
 func (f *renderFlags) operator(cmd *cobra.Command, given []string, catalogs *treeCatalogs, roots *treeFlags) (
 	*generate.Result, error) {
-	switch {
-	case len(f.files) > 0:
-		return f.declaredOperator(cmd, given)
-	case isTree(given[0]):
-		return f.installedOperator(cmd, given, catalogs, roots)
+	from, name := strings.Join(f.files, ", "), given
+	if len(f.files) == 0 {
+		if isTree(given[0]) {
+			return f.installedOperator(cmd, given, catalogs, roots)
+		}
+		from, name = given[0], nil
 	}
-	// An operator that serves must have certificates. They are not in the picture.
-	c, err := f.config(given[0], map[manifest.Option]any{generate.OptionCerts: string(generate.CertsManager)})
+	all, err := f.renderAll(cmd, given, withoutCerts)
 	if err != nil {
 		return nil, err
 	}
-	r, err := f.render(cmd, c)
-	if err != nil {
-		return nil, err
-	}
-	return r.Operators[0].Result, nil
+	return oneOperator(all, from, name)
 }
 
 // isTree reports whether an argument is a tree of manifests, and no RenderConfig.
@@ -206,15 +199,6 @@ func (f *renderFlags) installedOperator(cmd *cobra.Command, given []string, cata
 	return oneOperator(all, given[0], given[1:])
 }
 
-// declaredOperator renders RenderConfigs and returns the operator that is called for.
-func (f *renderFlags) declaredOperator(cmd *cobra.Command, name []string) (*generate.Result, error) {
-	all, err := f.renderFiles(cmd)
-	if err != nil {
-		return nil, err
-	}
-	return oneOperator(all, strings.Join(f.files, ", "), name)
-}
-
 // oneOperator returns the only operator, or the one with a name.
 func oneOperator(all []*config.Rendered, from string, name []string) (*generate.Result, error) {
 	var names []string
@@ -239,21 +223,4 @@ func oneOperator(all []*config.Rendered, from string, name []string) (*generate.
 	}
 	return nil, manifest.WithHint(fmt.Errorf("%s: %d operators are called %q", from, len(found), name[0]),
 		"name one file with -f")
-}
-
-// renderFiles renders the RenderConfigs that -f names, for a report.
-func (f *renderFlags) renderFiles(cmd *cobra.Command) (all []*config.Rendered, err error) {
-	declared, err := declarations(cmd, f.files)
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range declared {
-		d.output = output.Stdout
-		r, err := f.renderDeclared(cmd, d)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, r)
-	}
-	return all, nil
 }

@@ -45,7 +45,7 @@ func (f *renderFlags) howToSee(cmd *cobra.Command) string {
 	dir := findablePath(f.output)
 	what := strings.Join(append(cmd.Flags().Args(), f.files...), " ")
 	switch {
-	case f.check || f.summary.dryRun:
+	case f.check != "" || f.summary.dryRun:
 		return "olmgen diff " + dir + " " + findablePath(what)
 	case gittree.Tracks(f.output):
 		return "olmgen diff --git HEAD " + dir

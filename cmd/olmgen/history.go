@@ -12,7 +12,6 @@ import (
 	"github.com/olmgen/olmgen/compare/history"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -51,7 +50,7 @@ rendered with the same flags. With --format svg a chart goes to stdout, with
 }
 
 func (f *historyFlags) run(cmd *cobra.Command, ref string) error {
-	c, err := f.render.config(ref, map[manifest.Option]any{generate.OptionCerts: string(generate.CertsManager)})
+	c, err := f.render.options.Config(ref, withoutCerts)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -327,6 +328,9 @@ func nearFlag(cmd *cobra.Command, err error) string {
 	if cmd.Name() == "render" && (given == "shard" || given == "merge") {
 		return "leave out --shard and --merge: one process waits for many registries at the same time; "
 	}
+	if instead := insteadOf(cmd, given); instead != "" {
+		return instead + "; "
+	}
 	var names []string
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		if !flag.Hidden {
@@ -340,6 +344,39 @@ func nearFlag(cmd *cobra.Command, err error) string {
 		return "did you mean " + text.Or(longer) + "? "
 	case near != "":
 		return "did you mean --" + near + "? "
+	}
+	return ""
+}
+
+// gone says what to write in place of flags that olmgen had.
+var gone = map[string]string{
+	"write-baseline":      "write --format baseline > FILE",
+	"exit-code":           "write --fail-on any",
+	"stat":                "write --check=stat",
+	"name-only":           "write --check=names",
+	"blast-radius":        "leave it out",
+	"installer-rbac from": "name the path without --from",
+	"installer-rbac tree": "name the path without --tree",
+}
+
+// insteadOf returns what to write in place of a flag that the command had, or "".
+func insteadOf(cmd *cobra.Command, flag string) string {
+	if instead := cmp.Or(gone[cmd.Name()+" "+flag], gone[flag]); instead != "" {
+		return instead
+	}
+	if cmd.Flags().Lookup("install-mode") == nil {
+		return "" // it renders nothing
+	}
+	for o := range config.WithFlags(config.Declared()) {
+		switch {
+		case o.Flag != flag:
+		case cmd.Flags().Lookup("config") != nil:
+			return "write it into a RenderConfig as " + o.Path + ", and name that with -f"
+		case cmd.Name() == "diff":
+			return "write it into a RenderConfig as " + o.Path + ", and compare that"
+		default:
+			return "leave it out: it does not change what " + cmd.Name() + " shows"
+		}
 	}
 	return ""
 }

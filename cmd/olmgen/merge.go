@@ -23,7 +23,7 @@ import (
 const maxPart = 512 << 20
 
 func newCatalogMerge() *cobra.Command {
-	format, failOn := findings.Text, findings.None
+	format, failOn := findings.Text, failOn{}
 	var dir, title string
 	force := false
 	cmd := &cobra.Command{
@@ -64,7 +64,7 @@ of as many, whatever else the catalog has.`,
 			if err != nil {
 				return withPartHint(err)
 			}
-			return printAudit(cmd, report, format, failOn)
+			return printAudit(cmd, report, format, &failOn)
 		},
 	}
 	flags := cmd.Flags()

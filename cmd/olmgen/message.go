@@ -62,8 +62,12 @@ func say(cmd *cobra.Command, level findings.Severity, hint, format string, args 
 	sayOn(cmd.ErrOrStderr(), level, hint, format, args...)
 }
 
-func warn(cmd *cobra.Command, format string, args ...any) { say(cmd, findings.Warning, "", format, args...) }
-func note(cmd *cobra.Command, format string, args ...any) { say(cmd, findings.Note, "", format, args...) }
+func warn(cmd *cobra.Command, format string, args ...any) {
+	say(cmd, findings.Warning, "", format, args...)
+}
+func note(cmd *cobra.Command, format string, args ...any) {
+	say(cmd, findings.Note, "", format, args...)
+}
 func tell(cmd *cobra.Command, format string, args ...any) { say(cmd, "", "", format, args...) }
 
 func sayOn(stderr io.Writer, level findings.Severity, hint, format string, args ...any) {

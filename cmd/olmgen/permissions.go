@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -21,13 +22,11 @@ type permissionsFlags struct {
 	render   renderFlags
 	catalogs treeCatalogs
 	roots    treeFlags
-	format   findings.Format
-	report   reportFlags // without its format
+	report   reportFlags
 }
 
 func newPermissions() *cobra.Command {
-	f := permissionsFlags{format: findings.Text}
-	f.report.failOn = findings.None
+	var f permissionsFlags
 	cmd := &cobra.Command{
 		Use:   "permissions SOURCE...|TREE... | -f FILE",
 		Short: "What may this operator do? Show it, and who grants it",
@@ -72,9 +71,7 @@ The exit code is 3 if there are findings at or above --fail-on. It is 1 if
 	}
 	flags := cmd.Flags()
 	fileFlag(flags, &f.render.files)
-	formatFlag(cmd, &f.format, permissions.Formats)
-	failOnFlag(cmd, &f.report.failOn)
-	f.report.registerBaseline(flags)
+	f.report.registerAs(cmd, permissions.Formats, nil, findings.None)
 	f.catalogs.register(flags)
 	f.roots.register(cmd)
 	f.render.register(cmd, reviewed)
@@ -95,20 +92,23 @@ func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
 		report.Locate(func(file string) string { return review.PathIn(refs[0], file) })
 	}
 	what := strings.Join(append(slices.Clone(refs), f.render.files...), ", ")
+	if f.report.format == formatBaseline {
+		return errors.Join(f.report.printBaseline(cmd, report.Findings, len(in.Unread) == 0), unreadError(in.Unread))
+	}
 	if report.Findings, err = f.report.known(cmd, report.Findings, len(in.Unread) == 0); err != nil {
 		return err
 	}
 	report.Findings = append([]findings.Finding{}, report.Findings...)
-	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
+	if err := report.Print(cmd.OutOrStdout(), f.report.format); err != nil {
 		return err
 	}
-	if len(in.Unread) > 0 {
-		return unreadError(in.Unread)
+	if err := unreadError(in.Unread); err != nil {
+		return err
 	}
 	if f.report.fails(report.Findings) {
 		return &foundError{countsOf(report.Findings) + " in " + what}
 	}
-	if n := len(report.Unresolved); n > 0 && f.report.failOn != findings.None {
+	if n := len(report.Unresolved); n > 0 && !f.report.failOn.never() {
 		return unknownError(n)
 	}
 	return nil

@@ -40,13 +40,7 @@ func newRender() *cobra.Command {
 			}
 			return args(1, 1, "the bundle")(cmd, given)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(f.files) > 0 {
-				return f.runDeclared(cmd)
-			}
-			_, err := f.run(cmd, args[0], nil)
-			return err
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	fileFlag(cmd.Flags(), &f.files)
 	f.registerWriting(cmd)

@@ -4,11 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
@@ -20,63 +19,70 @@ import (
 
 // reportFlags holds the flags of the commands that print findings.
 type reportFlags struct {
-	format          findings.Format
-	failOn          findings.Severity
-	baseline, write string
+	format   findings.Format
+	failOn   failOn
+	baseline string
 }
 
 func (f *reportFlags) register(cmd *cobra.Command) {
-	f.format, f.failOn = findings.Text, findings.Error
-	formatFlag(cmd, &f.format, findings.Formats)
-	failOnFlag(cmd, &f.failOn)
-	f.registerBaseline(cmd.Flags())
+	f.registerAs(cmd, findings.Formats, nil, findings.Error)
 }
 
-// registerBaseline adds the flags about known findings.
-func (f *reportFlags) registerBaseline(flags *pflag.FlagSet) {
-	flags.StringVar(&f.baseline, "baseline", "", "ignore the findings that `FILE` lists")
-	flags.StringVar(&f.write, "write-baseline", "",
-		"write all findings to `FILE`, for --baseline, and exit with code 0")
-	place(flags, topicFindings, "format", "fail-on", "baseline", "write-baseline")
+// registerAs is register for a report with formats, differences and a default of its own.
+func (f *reportFlags) registerAs(cmd *cobra.Command, formats []findings.Format, named []string,
+	failOn findings.Severity) {
+	f.format = findings.Text
+	formatFlag(cmd, &f.format, append(slices.Clone(formats), formatBaseline))
+	failOnFlag(cmd, &f.failOn, named, failOn)
+	cmd.Flags().StringVar(&f.baseline, "baseline", "", "ignore the findings that `FILE` lists, which "+
+		"--format baseline has written")
+	place(cmd.Flags(), topicFindings, "format", "fail-on", "baseline")
 }
 
-// known removes the findings of the baseline, and writes a baseline on request. If not all could be read, it writes
-// none and calls no entry stale.
+// formatBaseline is the format of --baseline.
+const formatBaseline findings.Format = "baseline"
+
+// known removes the findings of the baseline. If not all could be read, it calls no entry stale.
 func (f *reportFlags) known(cmd *cobra.Command, list []findings.Finding, all bool) ([]findings.Finding, error) {
-	fresh := list
-	if f.baseline != "" {
-		data, err := whole.ReadFile(f.baseline, budget.TreeFile)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil, &manifest.Error{File: f.baseline, Msg: "no such file",
-				Tip: "write it with --write-baseline " + f.baseline}
-		case err != nil:
-			return nil, err
-		}
-		b, err := findings.ParseBaseline(data)
-		if err != nil {
-			return nil, &manifest.Error{File: f.baseline, Msg: err.Error(), Tip: "write it with --write-baseline"}
-		}
-		var stale []string
-		if fresh, stale = b.Apply(list); !all {
-			stale = nil
-		}
-		for i, s := range stale {
-			hint := ""
-			if i == len(stale)-1 && f.write == "" {
-				hint = "--write-baseline " + f.baseline + " removes stale entries"
-			}
-			say(cmd, "", hint, "stale in %s: %s", f.baseline, s)
-		}
+	if f.baseline == "" {
+		return list, nil
 	}
-	if f.write == "" || !all {
-		return fresh, nil
-	}
-	if err := os.WriteFile(f.write, findings.NewBaseline(list).Encode(), 0o644); err != nil {
+	const hint = "write it with --format baseline > "
+	data, err := whole.ReadFile(f.baseline, budget.TreeFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &manifest.Error{File: f.baseline, Msg: "no such file", Tip: hint + f.baseline}
+	case err != nil:
 		return nil, err
 	}
-	tell(cmd, "%s: %s", f.write, text.Count(len(list), "finding"))
+	b, err := findings.ParseBaseline(data)
+	if err != nil {
+		return nil, &manifest.Error{File: f.baseline, Msg: err.Error(), Tip: hint + f.baseline}
+	}
+	fresh, stale := b.Apply(list)
+	for i, s := range stale {
+		tip := ""
+		if i == len(stale)-1 {
+			tip = "--format baseline writes one without stale entries"
+		}
+		if all {
+			say(cmd, "", tip, "stale in %s: %s", f.baseline, s)
+		}
+	}
 	return fresh, nil
+}
+
+// printBaseline prints all findings as a baseline; nothing if not all could be read.
+func (f *reportFlags) printBaseline(cmd *cobra.Command, list []findings.Finding, all bool) error {
+	if f.baseline != "" {
+		return &usageError{"--baseline cannot be given with --format baseline, which has all findings", "leave it out"}
+	}
+	if !all {
+		return nil
+	}
+	tell(cmd, "%s in the baseline", text.Count(len(list), "finding"))
+	_, err := cmd.OutOrStdout().Write(findings.NewBaseline(list).Encode())
+	return err
 }
 
 // found is what a command has to report.
@@ -94,6 +100,9 @@ func (f *reportFlags) finish(cmd *cobra.Command, r found) error {
 	list, err := f.known(cmd, r.list, r.unread == 0)
 	if err != nil {
 		return err
+	}
+	if f.format == formatBaseline {
+		r.print = func(list []findings.Finding) error { return f.printBaseline(cmd, list, r.unread == 0) }
 	}
 	if r.print == nil {
 		r.print = func(list []findings.Finding) error {
@@ -120,7 +129,7 @@ func (f *reportFlags) finish(cmd *cobra.Command, r found) error {
 
 // fails reports whether findings make the exit code 3.
 func (f *reportFlags) fails(list []findings.Finding) bool {
-	return f.write == "" && findings.Reaches(list, f.failOn)
+	return f.format != formatBaseline && f.failOn.reached(list)
 }
 
 // countsOf says how many errors and warnings there are.

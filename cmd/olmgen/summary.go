@@ -29,10 +29,8 @@ func (f *summaryFlags) registerDryRun(flags *pflag.FlagSet) {
 func (f *summaryFlags) registerFormat(cmd *cobra.Command) {
 	f.format = findings.Text
 	formats := []findings.Format{findings.Text, findings.JSON}
-	value := enum(&f.format, formats...)
-	cmd.Flags().Var(value, "format", "how to say what is written: "+text.Or(formats))
+	cmd.Flags().Var(enum(&f.format, formats...), "format", "how to say what is written: "+text.Or(formats))
 	offer(cmd, "format", text.Words(formats))
-	cmd.Flags().VarPF(value, "output-format", "", "the name of --format up to v0.1").Hidden = true
 }
 
 // check refuses flags that mean nothing without a directory.

@@ -145,8 +145,8 @@ func (f *updateFlags) run(cmd *cobra.Command, paths []string) error {
 			warn(cmd, "%s: %s: %s", o.Name, o.From, o.Reason)
 		}
 	}
-	if len(inCluster.Unread) > 0 {
-		return unreadError(inCluster.Unread)
+	if err := unreadError(inCluster.Unread); err != nil {
+		return err
 	}
 	return f.conclude(cmd, plan)
 }
