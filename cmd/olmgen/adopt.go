@@ -43,33 +43,7 @@ func newAdopt() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "adopt DUMP...",
 		Short: "Write an olmgen.yaml for what OLM runs in a cluster",
-		Long: `Adopt reads what kubectl printed of a cluster and writes a RenderConfig for the
-operators that OLM v0 runs there: the same operators, in the same
-OperatorGroups, at the same versions. What it renders to are the objects that
-are in the cluster.
-
-DUMP is a file, a directory with everything below it (such as a must-gather), or
-- for stdin. --print-kubectl prints the command that makes one. Adopt itself
-talks to no cluster. A dump needs no Secrets; if it has some, they are not read.
-
-With --verify it compares the cluster with what a RenderConfig renders to,
-object by object, and says why they differ. The exit code is 3 if applying the
-rendered objects would restart a pod, take a right away, or be refused.
-
-With --to, the RenderConfig is for another form: plain or descoped (without
-OLM), subscription (OLM v0 goes on), olmv1 or clusterextension (OLM v1). --plan
-writes the steps to get there. OLM is stopped while operators leave it; with
---olm running it goes on with the others. With --to clusterextension, adopt
-prints what the migration of the OLM project says about each operator, under the
-releases of --openshift-version and --olm-version. If the dump has OpenShift's
-ClusterVersion, its release is the default.`,
-		Example: `  $(olmgen adopt --print-kubectl) > dump.yaml
-  olmgen adopt dump.yaml
-  olmgen adopt dump.yaml --source etcd=bundles/etcd -o clusters/a/olmgen.yaml
-  olmgen adopt --verify dump.yaml -f olmgen.yaml
-  olmgen adopt dump.yaml --to plain --plan plan.md -o plain.yaml
-  olmgen adopt dump.yaml --to clusterextension --table`,
-		RunE: f.run,
+		RunE:  f.run,
 	}
 	f.register(cmd)
 	return cmd

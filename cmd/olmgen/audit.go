@@ -98,11 +98,6 @@ func (f *auditFlags) load(cmd *cobra.Command, refs []string) (*audit.Set, func()
 	return set, done, nil
 }
 
-const auditSources = `CATALOG is a file-based catalog: a directory, a file or an image (oci://IMAGE,
-oci-layout:DIR). DIR has bundles, catalogs and legacy packages at any depth. A
-bundle in a directory fills in the bundle of the same package and name of a
-catalog that does not hold its objects.`
-
 // catalogAuditFlags are the flags of olmgen catalog audit.
 type catalogAuditFlags struct {
 	auditFlags
@@ -119,33 +114,6 @@ func newCatalogAudit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit CATALOG|DIR... | --tree PATH",
 		Short: "Compare the operators of a catalog in one table",
-		Long: `Audit lists the head of the default channel of each package: its install modes,
-what its permissions reach, its webhooks, CRDs and images, kinds of objects that
-OLM refuses, the number of findings, and whether it is deprecated. Totals
-follow, with the counts that OLM has as metrics.
-
-` + auditSources + `
-Without objects, only install modes, CRDs and deprecation are known. A DIR that
-has only manifests is a tree: audit lists its ClusterServiceVersions.
-
-With --tree it lists the operators of a cluster: the ClusterServiceVersions in
-PATH, and what OLM installs for its Subscriptions, OperatorPolicies and
-ClusterExtensions from the catalogs of --catalog, or from the images of its
-CatalogSources. What an operator reaches is where its OperatorGroup lets it. An
-operator that is not known is listed as one that cannot be read.
-
-The column UNFIT has what keeps an operator from working with the releases of
---olm-version, --openshift-version and --kube-version; without them, with the
-newest OLM v1.
-
-A bundle that cannot be read does not stop the audit. It is listed, and it is a
-finding of level error. The exit code is 3 if there are findings at or above
---fail-on.`,
-		Example: `  olmgen catalog audit catalog/
-  olmgen catalog audit --all-versions --format csv bundles/ > audit.csv
-  olmgen catalog audit --format json catalog/ bundles/ | jq .totals
-  olmgen catalog audit --openshift-version 4.20 catalog/
-  olmgen catalog audit --tree clusters/prod --catalog olm/community=configs/`,
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(f.trees) > 0 {
 				return args(0, 0, "")(cmd, given)

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	fbc "github.com/olmgen/olmgen/catalog"
@@ -55,29 +54,8 @@ func newCatalogResolve() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resolve [PATH...]",
 		Short: "Predict which operators OLM installs and updates, step by step",
-		Long: `Resolve predicts what the resolver of OLM v0 does: the InstallPlans one after
-the other until nothing changes, their CSVs and new Subscriptions, and the
-reason for each choice. If there is no solution, it prints OLM's words, the
-smallest set of constraints that conflict, and what would help. It lists what
-OLM does in silence: an update that is held back, an older entry that is
-installed, a dependency that is lost. It stops at an InstallPlan that waits for
-approval, and says what one approval installs; with --approve-all it goes on.
-
-PATH has Subscriptions, OperatorPolicies, ClusterServiceVersions, OperatorGroups
-and CatalogSources: a file, a directory, or - for stdin. --install adds a
-Subscription. RANGE chooses its startingCSV.
-
---catalog says what a CatalogSource serves: DIR is a directory or file with a
-file-based catalog, the image of one (oci://IMAGE, oci-layout:DIR), or a
-directory with bundles or a legacy package. Without NAMESPACE/NAME, the name is
-that of DIR and the namespace is the one that serves all namespaces.
-
-The exit code is 3 if there are findings at or above --fail-on.`,
-		Example: `  olmgen catalog resolve --catalog catalog/ --install etcd@'<0.9.4':alpha
-  kubectl get sub,csv,og,catsrc -A -o yaml | olmgen catalog resolve - \
-      --catalog openshift-marketplace/redhat-operators=configs/`,
-		Args: args(0, math.MaxInt, ""),
-		RunE: f.run,
+		Args:  args(0, math.MaxInt, ""),
+		RunE:  f.run,
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.catalogs, "catalog", nil,
@@ -86,22 +64,13 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 		"add a Subscription, `PACKAGE[@RANGE][:CHANNEL]`; may be repeated")
 	flags.StringVarP(&f.namespace, "namespace", "n", "operators",
 		"`NAMESPACE` of --install, and of objects that name none")
-	flags.StringVar(&f.global, "global-namespace", "",
-		"`NAMESPACE` whose catalogs serve all namespaces (default: openshift-marketplace if a catalog is in it, "+
-			"else olm)")
 	flags.BoolVar(&f.once, "once", false, "predict the next InstallPlan only")
-	registerApproveAll(flags, &f.approveAll)
+	registerOLM(flags, &f.global, &f.approveAll)
 	formatFlag(cmd, &f.format, resolve.Formats)
 	failOnFlag(cmd, &f.failOn, nil, findings.Error)
 	f.roots.register(cmd)
 	registerSources(flags, &f.network)
 	return cmd
-}
-
-// registerApproveAll adds the flag that approves what waits for approval.
-func registerApproveAll(flags *pflag.FlagSet, approve *bool) {
-	flags.BoolVar(approve, "approve-all", false,
-		"go on after an InstallPlan that waits for approval (installPlanApproval: Manual)")
 }
 
 func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
@@ -366,16 +335,7 @@ func newCatalogValidate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate DIR...",
 		Short: "Check file-based catalogs",
-		Long: `Validate reads file-based catalogs, each a directory, a file or an image
-(oci://IMAGE, oci-layout:DIR), and lists what is wrong with them, by file and
-line: errors for which opm does not serve a catalog (in opm's words), and
-updates that OLM v0 does not make: entries that nothing updates, a skipRange
-that leads back, channels that cannot reach the next one.
-
-The exit code is 3 if there are findings at or above --fail-on.`,
-		Example: `  olmgen catalog validate catalog/
-  opm render quay.io/example/catalog:v1 | olmgen catalog validate -`,
-		Args: args(1, math.MaxInt, "the catalog"),
+		Args:  args(1, math.MaxInt, "the catalog"),
 		RunE: func(cmd *cobra.Command, dirs []string) error {
 			var list []findings.Finding
 			for _, dir := range dirs {

@@ -35,36 +35,8 @@ func newCatalogDiff() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW",
 		Short: "Show what the new content of a catalog changes",
-		Long: `Diff compares two contents of one catalog, each a directory, a file or an image
-(oci://IMAGE, oci-layout:DIR): with automatic approval, the new content is an
-upgrade. It lists, the worst first,
-
-  * packages, channels and entries that are new or gone,
-  * heads that moved, and releases that no longer reach the head of their
-    channel,
-  * releases that were withdrawn and can be installed again,
-  * dependencies that the catalog no longer offers,
-  * deprecations, and entries that update other versions than before,
-  * bundles with another image, other properties or other content.
-
-An error is what breaks or strands somebody who has a Subscription today.
-
-With --tree it is about the operators of a TREE with Subscriptions or
-ClusterExtensions, with -f about those that a RenderConfig hands over to OLM.
-They come to rest with OLD. Then it shows which of them NEW
-moves, in which steps, what OLM holds back, and what olmgen diff says about each
-operator that moves, the worst first. OLD and NEW are [NAMESPACE/NAME=]DIR, or
-NAME=DIR for a ClusterCatalog; without a name, they are the content of each
-catalog that --catalog does not give.
-
-The exit code is 3 if there are findings at or above --fail-on, or with --tree
-what olmgen diff --fail-on names. What is not known counts as one.`,
-		Example: `  olmgen catalog diff catalog@old/ catalog/
-  olmgen catalog diff oci://quay.io/example/cat:v1 oci://quay.io/example/cat:v2
-  olmgen catalog diff olm/community=old/ olm/community=new/ \
-      --tree clusters/prod --fail-on risk-gained,crd-breaking`,
-		Args: args(2, 2, "OLD or NEW"),
-		RunE: f.run,
+		Args:  args(2, 2, "OLD or NEW"),
+		RunE:  f.run,
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.trees, "tree", nil,

@@ -37,31 +37,8 @@ func newCatalogPath() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "path PACKAGE",
 		Short: "Show the updates from one version to another",
-		Long: `Path shows the updates that OLM makes from a version on, one by one, and which
-field of the catalog leads to each: replaces, skips or skipRange. Dependencies
-play no part; olmgen catalog resolve takes them into account.
-
-With --profile subscription it is the path of OLM v0 to the head of a channel.
-OLM takes the entry nearest the head that updates what is installed.
-
-With --profile clusterextension it is the path of OLM v1. Of all bundles that
-update what is installed, OLM takes the highest version that is not deprecated.
---version-range, --channel and --upgrade-constraint-policy are those of the
-ClusterExtension. Without --from, the path begins with a fresh install. Each
---catalog is a ClusterCatalog.
-
---diff adds what olmgen diff says about the first and the last version of the
-path, --diff=steps about each step. It renders the bundles of the catalog, and
-pulls their images if the catalog does not hold their objects. --tree and --crs
-say what is in the cluster, as for olmgen diff.
-
-The exit code is 3 if the path ends before the head, or before --to.`,
-		Example: `  olmgen catalog path etcd --catalog catalog/ --from 0.6.1
-  olmgen catalog path etcd --profile clusterextension --version-range '<0.9.4' \
-      --catalog a=catalog/ --catalog b=other/,priority=1
-  olmgen catalog path etcd --catalog catalog/ --from 0.6.1 --diff=steps`,
-		Args: args(1, 1, "the package"),
-		RunE: f.run,
+		Args:  args(1, 1, "the package"),
+		RunE:  f.run,
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.catalogs, "catalog", nil,

@@ -28,38 +28,8 @@ func newCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
 		Short: "Will OLM take this tree? Predict what it does",
-		Long: `Check reads a tree (a GitOps repository, the output of olmgen render or of
-kubectl get -o yaml) and predicts what OLM does with it. It prints the target
-namespaces and provided APIs of each OperatorGroup, and the phase, reason and
-message of each ClusterServiceVersion in OLM's words. Then it lists what is
-wrong, by file and line.
-
-PATH is a file, a directory, or - for stdin. Kustomizations are built: see
-"olmgen help trees". If two groups provide the same APIs to a namespace, the one
-with the older CSV keeps them (creationTimestamp, then the order of files).
-
---catalog says what a CatalogSource serves. Each Subscription is then judged by
-the catalog that it names, as olmgen catalog resolve does: what is missing is an
-error in OLM's words, and so is an update that OLM holds back. DIR alone is the
-content of every catalog that is not given by name; it can be oci://IMAGE.
-NAME=DIR is the content of a ClusterCatalog: each ClusterExtension is then
-installed, or refused in the words of OLM v1.
-
-An update that a catalog offers over an operator of the tree is judged as
-olmgen diff judges it: custom resources that do not fit the newer CRD, a stored
-version that goes, a field that cannot change. A bundle that the catalog only
-names is fetched, unless --offline is set.
-
---openshift-version, --olm-version and --kube-version ask what holds back the
-upgrade of the cluster. The exit code is 3 on findings at or above --fail-on. A
-CSV that OLM fails is an error.`,
-		Example: `  olmgen check clusters/prod
-  kubectl get ns,og,csv,sub -A -o yaml | olmgen check -
-  olmgen check --catalog olm/operatorhubio-catalog=configs/ clusters/prod
-  olmgen check --openshift-version 4.20 clusters/prod
-  olmgen check --format sarif . > olmgen.sarif`,
-		Args: args(1, math.MaxInt, "the path"),
-		RunE: f.run,
+		Args:  args(1, math.MaxInt, "the path"),
+		RunE:  f.run,
 	}
 	f.register(cmd)
 	return cmd

@@ -28,14 +28,7 @@ func newConvert() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert DIR -o OUT",
 		Short: "Turn a package in the legacy format into bundles",
-		Long: `Convert reads a directory in the legacy package manifest format (a file
-*.package.yaml and a directory for each version) and writes a bundle for each
-version: OUT/VERSION/manifests with the manifests as they are, and
-OUT/VERSION/metadata/annotations.yaml with package and channels. An olmgen.lock
-says which files are olmgen's; files that it did not write are never touched.`,
-		Example: `  olmgen convert etcd/ -o bundles/
-  olmgen render bundles/0.9.4 -o out/`,
-		Args: args(1, 1, "the package's directory"),
+		Args:  args(1, 1, "the package's directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, args[0])
 		},

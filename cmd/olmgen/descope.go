@@ -22,20 +22,7 @@ func newDescope() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "descope SOURCE",
 		Short: "Render an operator that is bound only where you say",
-		Long: `Descope is render --profile descoped. The operator serves its APIs in the whole
-cluster. Until an administrator binds it, it may only set their status. Each
-ServiceAccount gets one ClusterRole with all rules that the CSV requests. In its
-own namespace the operator has the rules in permissions from the start.
-
-On stderr descope prints whether the operator is descoped or scoped, and what
-OLM's descoping plan advises, with --tree for the installations in DIR.
-
-` + sourceHelp,
-		Example: `  olmgen descope bundle/ -o out/ -n operators
-  olmgen descope bundle/ -o out/ -n operators --bind-namespaces team-a,team-b
-  olmgen descope bundle/ -o out/ --bind-all --aggregate-to admin,edit,view
-  olmgen descope bundle/ --tree clusters/prod/ > /dev/null`,
-		Args: args(1, 1, "the bundle"),
+		Args:  args(1, 1, "the bundle"),
 	}
 	f.registerWriting(cmd)
 	f.registerCheck(cmd)

@@ -49,22 +49,6 @@ func newDiff() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW | --git REV[..REV] [PATH]",
 		Short: "What does this upgrade change? Show the most dangerous first",
-		Long: `Diff compares two releases of an operator, or two states of a tree: who gains
-and loses which permissions, how CRDs, workloads and webhooks change, and what
-OLM would do about it. OLD and NEW are a SOURCE, a TREE or a RenderConfig each.`,
-		Annotations: map[string]string{detailsKey: diffDetails()},
-		Example: `  # two releases, as a comment on a pull request
-  olmgen diff bundle-v1/ bundle-v2/ --format markdown
-  # a branch with the main one; a pipeline fails if a dangerous right is gained
-  olmgen diff --git main..HEAD olmgen.yaml --fail-on risk-gained,crd-breaking
-  # two releases in a catalog
-  olmgen diff catalog:old/ catalog:new/ --package a --old-version 1 --version 2
-  # would OLM do it, with what else is in the cluster?
-  olmgen diff bundle-v1/ bundle-v2/ --tree clusters/prod
-  # what does a new catalog change where Git has a Subscription?
-  olmgen diff --git main clusters/prod --old-catalog old/ --catalog new/
-  # do the custom resources that exist still fit?
-  olmgen diff bundle-v1/ bundle-v2/ --crs resources.yaml`,
 		Args: func(cmd *cobra.Command, given []string) error {
 			if f.git != "" {
 				return args(0, 1, "")(cmd, given)
@@ -75,31 +59,6 @@ OLM would do about it. OLD and NEW are a SOURCE, a TREE or a RenderConfig each.`
 	f.register(cmd)
 	cmd.RunE = f.run
 	return cmd
-}
-
-// diffDetails is the part of the help behind the flags.
-func diffDetails() string {
-	return `Each line of the report has a severity and a reason; docs/review.md describes
-them. Permissions are compared by what they allow: rules that are split,
-regrouped or reordered are no change.
-
-A TREE is a directory of manifests, a YAML file, or - for YAML on stdin. Both
-sources are rendered with the same flags, NEW in the namespace and install mode
-of OLD. With --git, OLD is PATH in a revision, and NEW is PATH in the work tree
-or in a second revision. OLD is empty if the revision does not have PATH yet.
-
-A Subscription or ClusterExtension in a TREE, and an operator that a
-RenderConfig hands over, stands for what OLM installs for it. --catalog says
-what catalogs hold, --old-catalog what they held for OLD; the image of a
-CatalogSource in the TREE is read without it. An operator that is not known is
-a note, or an error where what asks for it changed.
-
-With --openshift-version, --olm-version or --kube-version it says what keeps NEW
-from working in such a cluster, where OLD did.
-
-With --fail-on the exit code is 3 if one of these differs:
-` + triggersHelp() + `
-` + sourceHelp
 }
 
 func triggersHelp() string {

@@ -28,27 +28,6 @@ func newGraph() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph SOURCE | TREE [NAME] | -f FILE [NAME]",
 		Short: "What does this operator reach? Draw it, or its update graph",
-		Long: `Graph draws the blast radius of an operator: its ServiceAccounts, the roles
-they are bound to, the namespaces of the bindings, and those that no binding
-reaches. It draws what olmgen render writes with the same flags. With -f it
-draws an operator of a RenderConfig; NAME chooses one of several. The picture
-goes to stdout, as Mermaid text, as SVG or as an HTML page that also says in
-words what is drawn.
-
-In a TREE, a Subscription or ClusterExtension stands for what OLM installs for
-it from the catalogs of --catalog, or from the image of its CatalogSource.
-
-For a catalog (catalog:DIR or catalog:oci://IMAGE) without --version, it draws
-the update graph of the package: its channels, which release replaces or skips
-which, and what is deprecated. --from shows the path that OLM v0 takes from a
-version. DOT is for update graphs.
-
-` + sourceHelp,
-		Example: `  olmgen graph bundle/
-  olmgen graph bundle/ --profile descoped --bind-namespaces team-a \
-      --format svg > radius.svg
-  olmgen graph -f olmgen.yaml memcached-operator
-  olmgen graph catalog:catalog/ --package etcd --from 0.6.1 --format svg > g.svg`,
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(given) > 0 && len(f.files) == 0 && isTree(given[0]) {
 				return args(1, 2, "the tree")(cmd, given)

@@ -27,21 +27,7 @@ func newHistory() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history DIR|CATALOG",
 		Short: "Which release changed what? Show all releases of an operator",
-		Long: `History reads every release of a package and says what changed and in which
-release: since when the operator reads Secrets, writes RBAC or runs in pods, how
-many permissions it has, which versions its CRDs have, where its images are
-from. The releases are in the order of the update graph: each after those that
-it replaces or skips, and otherwise by version.
-
-DIR has the directories of bundles, such as a package of a catalog's repository,
-or is a package in the legacy format (packagemanifest:DIR). CATALOG is
-catalog:DIR_OR_FILE, of which --package chooses the package. Each release is
-rendered with the same flags. With --format svg a chart goes to stdout, with
---format html a page with the chart.`,
-		Example: `  olmgen history community-operators/operators/grafana-operator
-  olmgen history catalog:catalog/ --package grafana-operator --channel v5
-  olmgen history --format svg operators/grafana-operator > history.svg`,
-		Args: args(1, 1, "the directory or catalog"),
+		Args:  args(1, 1, "the directory or catalog"),
 	}
 	formatFlag(cmd, &f.format, history.Formats)
 	f.render.register(cmd, func(o config.Option) bool { return reviewed(o) && o.ID != bundle.OptionVersion })

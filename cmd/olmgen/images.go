@@ -43,37 +43,8 @@ func newImages() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "images SOURCE...|TREE... | -f FILE",
 		Short: "Which images does this operator run? List them",
-		Long: `Images lists every container image that bundles name: the related images of the
-ClusterServiceVersion; the containers, init containers, image volumes and
-environment variables of its Deployments and of shipped workloads; the
-annotation containerImage; and the bundle's own image, where it comes from one.
-
-A variable's value is an image if the variable is called RELATED_IMAGE_..., or
-if the value has a registry's host and a tag or digest. It does not look at
-arguments, ConfigMaps and custom resources.
-
-The format text lists each image once, one per line, for programs that copy
-them. The other formats list every place, and also the annotation, which nothing
-pulls. imagedigestmirrorset writes OpenShift's ImageDigestMirrorSet, and an
-ImageTagMirrorSet for images without a digest, for the registry of --mirror.
-olmgen render --mirror-map changes the images instead.
-
-TREE is a directory of manifests or a YAML file: the images of what is applied,
-and of what OLM installs for its Subscriptions, OperatorPolicies and
-ClusterExtensions from the catalogs of --catalog, or from the images of its
-CatalogSources. With --mirror-map, images without a mirror are named.
-
-With --unpinned the exit code is 3 if an image is not pinned by digest. It is 1
-if a source cannot be read, or with --unpinned if an operator is not known; the
-other images are still listed.
-
-` + sourceHelp,
-		Example: `  olmgen images bundle/ | xargs -I{} skopeo inspect docker://{}
-  olmgen images --unpinned --format table bundles/*
-  olmgen images -f olmgen.yaml
-  olmgen images --format imagedigestmirrorset --mirror registry.local bundle/`,
-		Args: sourcesOr(&f.source.files, math.MaxInt),
-		RunE: f.run,
+		Args:  sourcesOr(&f.source.files, math.MaxInt),
+		RunE:  f.run,
 	}
 	f.register(cmd)
 	return cmd

@@ -33,19 +33,7 @@ func newInit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init SOURCE...",
 		Short: "Write an olmgen.yaml for bundles",
-		Long: `Init looks at bundles and writes a RenderConfig for them, with comments on what
-can be changed. It renders as it is with "olmgen render -f olmgen.yaml". Of
-several versions of a package it takes the newest, and says so. With --append it
-adds the bundles to the file and leaves the rest of it as it is.
-
-It writes a .gitattributes too, if there is none: git then does not change the
-line ends of what is rendered, on Windows for example.
-
-` + sourceHelp,
-		Example: `  olmgen init bundle/
-  olmgen init --append bundles/redis
-  olmgen init catalog:catalog.yaml --package etcd -o clusters/a/olmgen.yaml`,
-		Args: args(1, 1000, "the bundle"),
+		Args:  args(1, 1000, "the bundle"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, args)
 		},

@@ -36,44 +36,6 @@ func newInstallerRBAC() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "installer-rbac SOURCE|TREE...|-f FILE --installer NS/NAME",
 		Short: "Which RBAC does applying this need? Write it",
-		Long: `Installer-rbac writes the smallest Roles and ClusterRole, with bindings, under
-which a ServiceAccount may apply what olmgen render makes with the same flags,
-or the manifests of a TREE: for GitOps controllers that apply as an account of a
-tenant's (Argo CD's impersonation, Flux's serviceAccountName). TREE is a
-directory of manifests, a YAML file, or - for YAML on stdin.
-
-For each kind it grants create, which cannot be limited to names; for each
-object, by name, get, patch, update and delete; and every rule of the Roles and
-ClusterRoles among the objects, because the API server refuses a role with
-rights that its writer does not have (the escalation check). Where the account
-cannot hold the rules, it grants by name, and prints a message,
-
-  escalate  on ClusterRoles that aggregate others, which otherwise only
-            cluster-admin may write. Create them with server-side apply:
-            another create request has no name in its URL
-  bind      on roles that are bound but not among the objects
-
-With --escalate, escalate and bind are granted on all roles in place of the
-rules in them. The list is shorter, but grants no less: an account that may
-escalate a role can give every right to those who are bound to it.
-
-Of a TREE without --installer, it writes them for the ServiceAccount that each
-ClusterExtension names, as EXTENSION-installer. Releases of OLM v1 that require
-one install the operator with it. The bundle is the one that OLM v1 installs
-from the catalogs of --catalog, or from the images of the ClusterCatalogs in the
-TREE.
-
-An administrator applies the result before the first installation, and again
-when a new version changes it.
-
-` + sourceHelp,
-		Example: `  olmgen installer-rbac bundle/ --installer tenant/deployer
-  olmgen installer-rbac bundle/ -n operators --profile plain \
-      --installer argocd/operators -o rbac/
-  olmgen installer-rbac -f olmgen.yaml --installer argocd/operators
-  olmgen installer-rbac out/ --installer tenant/deployer
-  kustomize build . | olmgen installer-rbac - --installer tenant/deployer
-  olmgen installer-rbac clusters/prod --catalog community=configs/`,
 		Args: func(cmd *cobra.Command, given []string) error {
 			switch {
 			case len(f.render.files) > 0:

@@ -35,29 +35,7 @@ func newLint() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lint PATH... --policy FILE|operate-first",
 		Short: "Does this tree follow our rules? Check it against a policy",
-		Long: `Lint reads the Kubernetes objects of files and directories (or - for stdin) and
-lists what breaks a policy, by file and line. The policy is operate-first, the
-rules of Operate First's decision record on managing operators, or a file with
-limits on permissions and registries, CEL expressions, and exceptions with a
-reason. A policy file may extend operate-first.
-
-Files below a directory named cluster-scope belong to the cluster-scope
-application; rules about it ignore stdin. Some rules compare several files, so
-pass everything that is deployed to one cluster together.
-
-A Subscription, OperatorPolicy or ClusterExtension stands for what OLM installs
-for it from the catalogs of --catalog, or from the image of its CatalogSource.
-The rules about meta-operators and the limits on permissions and registries look
-at it.
-
-The exit code is 3 if there are findings at or above --fail-on.
-docs/lint.md describes the rules and the format of policy files.`,
-		Example: `  olmgen lint . --policy operate-first
-  olmgen lint bundle/ --policy limits.yaml --format sarif > olmgen.sarif
-  kustomize build overlays/prod | olmgen lint - --policy limits.yaml
-  olmgen lint . --policy limits.yaml --catalog olm/community=configs/
-  olmgen lint --list-rules`,
-		RunE: f.run,
+		RunE:  f.run,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.policy, "policy", "", "`POLICY` to check against: a file, or operate-first")

@@ -189,6 +189,7 @@ func addCommands(root *cobra.Command, args []string) {
 		}
 		cmd := c.make()
 		cmd.GroupID = c.group
+		describe(cmd, c.name)
 		for _, c := range append(cmd.Commands(), cmd) {
 			c.Flags().SortFlags = false // they are in the order of what a user needs first
 		}

@@ -30,38 +30,6 @@ func newPermissions() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "permissions SOURCE...|TREE... | -f FILE",
 		Short: "What may this operator do? Show it, and who grants it",
-		Long: `Permissions shows what each ServiceAccount of an operator may do once it is
-installed: which Secrets it reads, whether it writes RBAC, runs in pods,
-impersonates, changes webhooks and CRDs, and the rest by API group. Each line
-names the place (the cluster or namespaces), the line that grants it, and why it
-is there: a permission of the CSV, one that a global OperatorGroup promotes to
-the cluster, a copy for a target namespace, an object that the bundle ships, or
-OLM's own. It also shows what follows from these permissions, and what users
-gain by the roles admin, edit, view and cluster-reader.
-
-RBAC is evaluated as Kubernetes does it: bindings, groups of accounts, Roles,
-ClusterRoles and aggregation. docs/review.md describes the report.
-
-TREE is a directory of manifests, a YAML file, or - for YAML on stdin. A
-directory that has manifests/ is a SOURCE. What is evaluated for a SOURCE is
-what olmgen render would write with the same flags, and for a RenderConfig all
-that it declares. Several arguments, and the operators of a RenderConfig, are in
-one cluster and make one report.
-
-A Subscription, OperatorPolicy or ClusterExtension in a TREE stands for what OLM
-installs for it from the catalogs of --catalog, or from the image of a
-CatalogSource in the TREE.
-
-The exit code is 3 if there are findings at or above --fail-on. It is 1 if
---fail-on is given and an operator is not known.
-
-` + sourceHelp,
-		Example: `  olmgen permissions bundle/
-  olmgen permissions bundle/ --target-namespaces team-a,team-b -n operators
-  olmgen permissions -f olmgen.yaml --fail-on error --baseline known.json
-  olmgen permissions --format html oci://quay.io/example/bundle:v1 > p.html
-  kustomize build . | olmgen permissions -
-  olmgen permissions clusters/prod --catalog olm/community=configs/`,
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(f.render.files) == 0 {
 				return args(1, math.MaxInt, "the bundle or tree")(cmd, given)

@@ -19,19 +19,7 @@ func newCatalogSite() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "site CATALOG|DIR... -o DIR",
 		Short: "Write a static site about the operators of a catalog",
-		Long: `Site writes HTML pages: an index of all packages with search and filters, and
-for each package what it may do, its update graph, its releases, what changed
-between neighbouring releases, and how to install it by GitOps.
-
-The pages need no network and work from a file or any web server, without
-JavaScript too. A second run rewrites only the pages of packages that changed,
-the index and audit.json. Files that olmgen did not write stay as they are.
-
-` + auditSources + `
-Without objects, what a package may do and what changed are not known.`,
-		Example: `  olmgen catalog site catalog/ bundles/ -o public/
-  olmgen catalog site --pull --title "Our operators" catalog/ -o public/`,
-		Args: args(1, math.MaxInt, "the catalog"),
+		Args:  args(1, math.MaxInt, "the catalog"),
 		RunE: func(cmd *cobra.Command, refs []string) error {
 			in, parts, err := f.part()
 			if err != nil {

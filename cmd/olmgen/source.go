@@ -20,9 +20,6 @@ import (
 	"github.com/olmgen/olmgen/source"
 )
 
-const sourceHelp = `SOURCE is a bundle's directory, an archive, an image or a catalog: see
-"olmgen help sources".`
-
 // sourceFlags are the flags that say where a bundle comes from.
 type sourceFlags struct {
 	files   []string

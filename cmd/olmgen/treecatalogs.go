@@ -51,20 +51,18 @@ func (f *treeCatalogs) image(cmd *cobra.Command, what, ref string, network fbc.O
 func (f *treeCatalogs) register(flags *pflag.FlagSet) {
 	what := "content of a CatalogSource, or without NAMESPACE/ of a ClusterCatalog, " +
 		"`[[NAMESPACE/]NAME=]DIR[,priority=N]`"
-	flags.StringArrayVar(
-		&f.values,
-		"catalog",
-		nil,
-		what+"; without a name, of all others; may be repeated",
-	)
-	registerApproveAll(flags, &f.approveAll)
-	flags.StringVar(
-		&f.global,
-		"global-namespace",
-		"",
-		"`NAMESPACE` whose catalogs serve all namespaces (default: openshift-marketplace if a catalog is in it, "+
-			"else olm)",
-	)
+	flags.StringArrayVar(&f.values, "catalog", nil, what+"; without a name, of all others; may be repeated")
+	registerOLM(flags, &f.global, &f.approveAll)
+}
+
+// registerOLM adds the flags about the OLM of a cluster.
+func registerOLM(flags *pflag.FlagSet, global *string, approve *bool) {
+	flags.StringVar(global, "global-namespace", "", "`NAMESPACE` whose catalogs serve all namespaces (default: "+
+		"openshift-marketplace if a catalog is in it, else olm)")
+	flags.BoolVar(approve, "approve-all", false,
+		"go on after an InstallPlan that waits for approval (installPlanApproval: Manual)")
+	place(flags, topicTrees, "global-namespace", "approve-all")
+	nameOnly(flags, "global-namespace", "approve-all")
 }
 
 // open reads the catalogs of the flags, and the images of the other CatalogSources and ClusterCatalogs of a tree.

@@ -48,44 +48,8 @@ func newUpdate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update [PATH...]",
 		Short: "Take operators to their next versions, in files",
-		Long: `Update takes each operator one step along its path of upgrade: to the version
-that OLM would update it to next. It writes that into the files. Comments,
-order, quotes and line ends stay. Then it prints what olmgen diff says about the
-operators before and after: the text of a pull request.
---tree and --crs say what is in the cluster, so that it also says whether OLM
-would refuse the upgrade because of that.
-
-Without PATH it updates a RenderConfig (-f): version, and the image of a bundle
-with its digest. The catalog of an operator is its source (catalog:DIR). For an
-operator whose source is an image, --catalog has the next one.
-
-With PATH it updates, in files and directories, from the --catalog of each:
-
-  * ClusterExtensions that name one version: spec.source.catalog.version,
-  * OperatorPolicies that name versions, in a Policy too: the name of each
-    step's CSV is added to spec.versions,
-  * with --channel the Subscriptions of a package: spec.channel,
-  * with --pin the Subscriptions of a pin: spec.startingCSV.
-
-Elsewhere it never changes startingCSV: OLM does not look at it once the
-operator is installed. Where somebody approves in the cluster, update says so:
-to approve in Git, use an OperatorPolicy, or olmgen catalog pin.
-
-A version that its catalog no longer has is one that OLM updates from, too:
-where an entry replaces it, skips it or has it in skipRange. Where none does,
-there is a warning, and the exit code is 3.
-
-If OLM would not update an operator, because a dependency is missing or another
-operator needs the old version, update says why, leaves it and exits with 3. The
-exit code is 0 if there is nothing to do.`,
-		Example: `  olmgen update -f olmgen.yaml
-  olmgen update -f clusters/prod/olmgen.yaml --to-head --dry-run
-  olmgen update -f olmgen.yaml --tree clusters/prod --crs dump/
-  olmgen update -f olmgen.yaml --catalog catalog/ --format markdown > pr.md
-  olmgen update clusters/prod --catalog catalog/
-  olmgen update clusters/prod --catalog catalog/ --channel cert-manager=stable`,
-		Args: args(0, math.MaxInt, ""),
-		RunE: f.run,
+		Args:  args(0, math.MaxInt, ""),
+		RunE:  f.run,
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.file, "config", "f", defaultConfig, "`FILE` to update, a RenderConfig")

@@ -31,27 +31,8 @@ func newValidate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate SOURCE... | -f FILE",
 		Short: "Is this bundle right? List its mistakes",
-		Long: `Validate reads bundles and lists their mistakes, by file and line: what olmgen
-refuses or warns about, and what the validators of operator-framework report,
-which operator-sdk bundle validate also runs. Those validators are in the
-program olmgen-validate, beside olmgen or in PATH. Without it, validate prints a
-warning and omits their findings.
-
-With --olm-version, --openshift-version, --kube-version or --profile it also
-lists what keeps the operator from working in such a cluster, and what holds
-back the upgrade of the cluster.
-
-The exit code is 3 if there are findings at or above --fail-on, and 1 if a
-source cannot be read.
-
-` + sourceHelp,
-		Example: `  olmgen validate bundle/
-  olmgen validate --fail-on warning oci://quay.io/example/operator-bundle:v1.2.3
-  olmgen validate -f olmgen.yaml
-  olmgen validate --openshift-version 4.20 --profile olmv1 bundle/
-  olmgen validate --format sarif bundles/* > olmgen.sarif`,
-		Args: sourcesOr(&f.source.files, math.MaxInt),
-		RunE: f.run,
+		Args:  sourcesOr(&f.source.files, math.MaxInt),
+		RunE:  f.run,
 	}
 	f.register(cmd)
 	return cmd
