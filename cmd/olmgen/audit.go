@@ -170,7 +170,7 @@ func (f *catalogAuditFlags) run(cmd *cobra.Command, refs []string) error {
 // set reads what is audited. The function that it returns removes the progress bar.
 func (f *catalogAuditFlags) set(cmd *cobra.Command, refs []string) (*audit.Set, func(), error) {
 	if len(f.trees) == 0 {
-		if name := given(cmd, "catalog", "global-namespace", "approve-all"); name != "" {
+		if name := given(cmd, "catalog", "approve-all"); name != "" {
 			return nil, nil, &usageError{name + " needs --tree", "add --tree, or give the catalog alone"}
 		}
 		return f.load(cmd, refs)

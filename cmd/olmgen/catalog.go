@@ -1,16 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
@@ -20,7 +15,6 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/source"
 )
 
 func newCatalog() *cobra.Command {
@@ -42,7 +36,7 @@ compares their operators.`,
 type resolveFlags struct {
 	catalogs, installs []string
 	roots              treeFlags
-	namespace, global  string
+	namespace          string
 	once, approveAll   bool
 	network            fbc.Options
 	format             findings.Format
@@ -65,7 +59,7 @@ func newCatalogResolve() *cobra.Command {
 	flags.StringVarP(&f.namespace, "namespace", "n", "operators",
 		"`NAMESPACE` of --install, and of objects that name none")
 	flags.BoolVar(&f.once, "once", false, "predict the next InstallPlan only")
-	registerOLM(flags, &f.global, &f.approveAll)
+	registerApproveAll(flags, &f.approveAll)
 	formatFlag(cmd, &f.format, resolve.Formats)
 	failOnFlag(cmd, &f.failOn, nil, findings.Error)
 	f.roots.register(cmd)
@@ -84,10 +78,15 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	given, err := parseCatalogs(f.catalogs)
-	if err != nil {
-		return err
+	var given []predict.Content
+	for _, value := range f.catalogs {
+		content, err := predict.ReadContent(value, false, false)
+		if err != nil {
+			return contentError(err)
+		}
+		given = append(given, content)
 	}
+	reader := predict.ContentReader{Options: withInput(cmd, f.network)}
 	report, known := &resolve.Report{}, len(given) > 0
 	opened := map[string][]resolve.Source{} // by the global namespace
 	clusters := t.Clusters()
@@ -101,11 +100,11 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 			return err
 		}
 		catalogs := predict.Catalogs{ApproveAll: f.approveAll,
-			Global: cmp.Or(f.global, globalOf(given, state.CatalogSources))}
+			Global: predict.GlobalNamespace(given, state.CatalogSources)}
 		sources, ok := opened[catalogs.Global]
 		if !ok {
-			if sources, err = openCatalogs(cmd, f.network, given, catalogs.Global); err != nil {
-				return err
+			if sources, err = reader.Sources(cmd.Context(), given, catalogs.Global); err != nil {
+				return contentError(err)
 			}
 			opened[catalogs.Global] = sources
 		}
@@ -189,144 +188,11 @@ func (f *resolveFlags) sayPolicies(cmd *cobra.Command, objects []*manifest.Objec
 	sayIdle(cmd, objects)
 }
 
-// catalogFlag is a value of --catalog.
-type catalogFlag struct {
-	namespace, name, dir string
-	cluster              bool // of OLM v1
-	priority             int
-}
-
-func parseCatalogs(values []string) (list []catalogFlag, err error) {
-	for _, value := range values {
-		c, err := parseCatalog(value)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, c)
-	}
-	return list, nil
-}
-
-// parseCatalog reads a value for a CatalogSource of OLM v0.
-func parseCatalog(value string) (catalogFlag, error) {
-	c, key, err := cutCatalog(value)
-	if err != nil || key == "" {
-		return c, err
-	}
-	namespace, name, ok := strings.Cut(key, "/")
-	if !ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
-		return c, &usageError{fmt.Sprintf("--catalog: %q is not the name of a CatalogSource", key),
-			"write NAMESPACE/NAME=DIR"}
-	}
-	c.namespace, c.name = namespace, name
-	return c, nil
-}
-
-// parseClusterCatalog reads a value for a ClusterCatalog of OLM v1, which has no namespace.
-func parseClusterCatalog(value string) (catalogFlag, error) {
-	c, key, err := cutCatalog(value)
-	if err != nil || key == "" {
-		return c, err
-	}
-	if len(validation.IsDNS1123Subdomain(key)) > 0 {
-		return c, &usageError{fmt.Sprintf("--catalog: %q is not the name of a ClusterCatalog", key), "write NAME=DIR"}
-	}
-	c.name = key
-	return c, nil
-}
-
-// cutCatalog reads [KEY=]DIR[,priority=N]. Without a key, the name is that of the directory.
-func cutCatalog(value string) (c catalogFlag, key string, err error) {
-	value, priority, ok := strings.Cut(value, ",priority=")
-	if ok {
-		n, err := strconv.ParseInt(priority, 10, 32)
-		if err != nil {
-			return c, "", &usageError{fmt.Sprintf("--catalog: priority %q is not a number", priority), ""}
-		}
-		c.priority = int(n)
-	}
-	key, dir, ok := strings.Cut(value, "=")
-	if !ok {
-		key, dir = "", value
-	}
-	if dir == "" {
-		return c, "", &usageError{"--catalog: no directory is given", "write NAMESPACE/NAME=DIR"}
-	}
-	c.dir = dir
-	c.name = baseName(dir)
-	if len(validation.IsDNS1123Subdomain(c.name)) > 0 {
-		c.name = "catalog"
-	}
-	return c, key, nil
-}
-
-// baseName returns the last part of a path or of the name of an image, without extension, tag and digest.
-func baseName(ref string) string {
-	path := source.Path(ref)
-	base := filepath.Base(filepath.Clean(cmp.Or(path, ref)))
-	if path != "" {
-		return strings.TrimSuffix(base, filepath.Ext(base))
-	}
-	base, _, _ = strings.Cut(base, "@")
-	base, _, _ = strings.Cut(base, ":")
-	return base
-}
-
-// globalOf returns the namespace whose catalogs serve all namespaces, by the flags and the CatalogSources of a tree.
-func globalOf(list []catalogFlag, known []resolve.Source) string {
-	if slices.ContainsFunc(list, func(c catalogFlag) bool { return c.namespace == olm.NamespaceMarketplace }) ||
-		slices.ContainsFunc(known, func(s resolve.Source) bool { return s.Namespace == olm.NamespaceMarketplace }) {
-		return olm.NamespaceMarketplace
-	}
-	return "olm"
-}
-
-// openCatalogs reads the catalogs of the flags. One without a namespace is in the global one.
-func openCatalogs(cmd *cobra.Command, network fbc.Options, list []catalogFlag, global string) ([]resolve.Source,
-	error) {
-	var sources []resolve.Source
-	for _, c := range list {
-		s := resolve.Source{Name: c.name, Namespace: cmp.Or(c.namespace, global), Priority: c.priority}
-		if slices.ContainsFunc(sources, s.Same) {
-			return nil, &usageError{fmt.Sprintf("--catalog: %s/%s is given twice", s.Namespace, s.Name),
-				"name them with NAMESPACE/NAME=DIR"}
-		}
-		read, err := readServed(cmd, c.dir, network)
-		if err != nil {
-			return nil, err
-		}
-		s.Catalog, s.Unavailable = read.Catalog, read.refused
-		s.Prepared = resolve.Prepare(s.Catalog)
-		sources = append(sources, s)
-	}
-	return sources, nil
-}
-
-// served is a catalog, and whether opm refuses to serve it.
-type served struct {
-	*fbc.Catalog
-	refused bool
-}
-
 // sayFaulty names the bundles of a directory that cannot be read, or that OLM v0 refuses to install.
 func sayFaulty(cmd *cobra.Command, c *fbc.Catalog) {
 	for _, f := range c.Faulty {
 		warn(cmd, "%s", text.OneLine(f.Error()))
 	}
-}
-
-// readServed reads a catalog, and warns about one that opm does not serve.
-func readServed(cmd *cobra.Command, dir string, network fbc.Options) (served, error) {
-	read, err := readCatalog(cmd, dir, network)
-	if err != nil {
-		return served{}, err
-	}
-	sayFaulty(cmd, read)
-	refusal := read.Refusal()
-	if refusal != nil {
-		warn(cmd, "%s: opm does not serve this catalog: %s", dir, refusal)
-	}
-	return served{read, refusal != nil}, nil
 }
 
 func newCatalogValidate() *cobra.Command {

@@ -57,7 +57,7 @@ func (f *catalogDiffFlags) run(cmd *cobra.Command, refs []string) error {
 	if len(f.trees)+len(f.files) > 0 {
 		return f.moves(cmd, refs)
 	}
-	if name := given(cmd, "crs", "catalog", "global-namespace", "approve-all"); name != "" {
+	if name := given(cmd, "crs", "catalog", "approve-all"); name != "" {
 		return &usageError{name + " needs --tree", "add --tree or -f"}
 	}
 	for _, word := range f.failOn.words {

@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/predict"
 )
 
 // pathFlags are the flags of olmgen catalog path.
@@ -109,37 +110,40 @@ func (f *pathFlags) path(cmd *cobra.Command, pkg string) (*resolve.Path, error) 
 		return nil, &usageError{"a Subscription of OLM v0 names one channel, and --channel is given several times",
 			"choose one, or add --profile clusterextension"}
 	}
-	c, err := parseCatalog(f.catalogs[0])
+	c, read, err := f.open(cmd, f.catalogs[0])
 	if err != nil {
 		return nil, err
 	}
-	read, err := readServed(cmd, c.dir, f.review.render.source)
-	if err != nil {
-		return nil, err
-	}
-	f.opened = []openedCatalog{{c.name, c.dir, read.Catalog}}
-	return resolve.PathOf(read.Catalog, pkg, strings.Join(f.channels, ""), f.from, f.to)
+	f.opened = []openedCatalog{{c.Name, c.Dir, read}}
+	return resolve.PathOf(read, pkg, strings.Join(f.channels, ""), f.from, f.to)
 }
 
 func (f *pathFlags) ofOLMv1(cmd *cobra.Command, pkg string) (*resolve.Path, error) {
 	var sources []extension.Source
 	for _, value := range f.catalogs {
-		c, err := parseClusterCatalog(value)
+		c, read, err := f.open(cmd, value)
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(sources, func(s extension.Source) bool { return s.Name == c.name }) {
-			return nil, &usageError{fmt.Sprintf("--catalog: %s is given twice", c.name), "name them with NAME=DIR"}
+		if slices.ContainsFunc(sources, func(s extension.Source) bool { return s.Name == c.Name }) {
+			return nil, &usageError{fmt.Sprintf("--catalog: %s is given twice", c.Name), "name them with NAME=DIR"}
 		}
-		read, err := readServed(cmd, c.dir, f.review.render.source)
-		if err != nil {
-			return nil, err
-		}
-		f.opened = append(f.opened, openedCatalog{c.name, c.dir, read.Catalog})
-		sources = append(sources, extension.Source{Name: c.name, Priority: int32(c.priority), Catalog: read.Catalog})
+		f.opened = append(f.opened, openedCatalog{c.Name, c.Dir, read})
+		sources = append(sources, extension.Source{Name: c.Name, Priority: c.Priority, Catalog: read})
 	}
 	return extension.PathOf(sources, extension.Request{Package: pkg, Versions: f.versions, Channels: f.channels,
 		SelfCertified: f.policy == generate.UpgradeSelfCertified}, f.from, f.to)
+}
+
+// open reads a catalog of --catalog.
+func (f *pathFlags) open(cmd *cobra.Command, value string) (predict.Content, *fbc.Catalog, error) {
+	c, err := predict.ReadContent(value, f.profile == generate.ProfileClusterExtension, false)
+	if err != nil {
+		return c, nil, contentError(err)
+	}
+	reader := predict.ContentReader{Options: withInput(cmd, f.review.render.source)}
+	read, err := reader.Read(cmd.Context(), c.Dir)
+	return c, read.Catalog, err
 }
 
 func missingFlag(flag, hint string) error {

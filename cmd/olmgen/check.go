@@ -70,7 +70,7 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	f.options.Checker, f.options.Source = crs.LazyHelper{}, &f.network.Source
 	r, err := predict.CheckClusters(cmd.Context(), t, func(t *tree.Tree) predict.Options {
 		o := f.options
-		o.Catalogs = f.catalogs.withImages(cmd, t, given, f.network)
+		o.Catalogs = f.catalogs.reader.WithImages(cmd.Context(), t, given)
 		return o
 	})
 	if err != nil {

@@ -77,7 +77,7 @@ func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 			return f.extensions(cmd, refs)
 		}
 	}
-	if name := given(cmd, "catalog", "global-namespace", "approve-all"); name != "" {
+	if name := given(cmd, "catalog", "approve-all"); name != "" {
 		return &usageError{name + " is for the ClusterExtensions of a TREE, without --installer",
 			"the catalog of a SOURCE is catalog:DIR"}
 	}

@@ -356,6 +356,7 @@ var gone = map[string]string{
 	"stat":                "write --check=stat",
 	"name-only":           "write --check=names",
 	"blast-radius":        "leave it out",
+	"global-namespace":    "write --catalog NAMESPACE/NAME=DIR,global",
 	"installer-rbac from": "name the path without --from",
 	"installer-rbac tree": "name the path without --tree",
 }
