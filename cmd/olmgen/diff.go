@@ -110,17 +110,6 @@ func (f *clusterFlags) register(flags *pflag.FlagSet) {
 			"repeated")
 }
 
-// side is OLD or NEW: where it is read from, and what it is called.
-type side struct {
-	ref, name    string
-	old          bool
-	empty        bool // there is nothing yet
-	tree         *tree.Tree
-	root         string // of the files of a Git revision; empty for others
-	pkg, version string // what to choose from a catalog, if it is not what the flags say
-	profile      generate.Profile
-}
-
 func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 	var sides [2]side
 	if f.git != "" {
@@ -130,20 +119,21 @@ func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 		}
 		defer remove()
 	} else {
-		sides = [2]side{{ref: given[0], name: given[0], old: true, version: f.oldVersion},
-			{ref: given[1], name: given[1]}}
+		sides = [2]side{{Revision: review.Revision{Ref: given[0], Name: given[0]}, old: true, version: f.oldVersion},
+			{Revision: review.Revision{Ref: given[1], Name: given[1]}}}
 	}
-	if sides[0].ref == tree.Stdin && sides[1].ref == tree.Stdin {
+	if sides[0].Ref == tree.Stdin && sides[1].Ref == tree.Stdin {
 		return &usageError{"OLD and NEW are both -, and there is one stdin", "write one of them to a file"}
 	}
+	names := review.Revised([2]review.Revision{sides[0].Revision, sides[1].Revision})
 	if f.git != "" {
 		stderr := cmd.ErrOrStderr()
-		cmd.SetErr(&renamingWriter{stderr, names(sides)})
+		cmd.SetErr(&renamingWriter{stderr, names})
 		defer cmd.SetErr(stderr)
 	}
 	report, err := f.compare(cmd, sides)
 	if err != nil {
-		return renamedError(err, names(sides))
+		return renamedError(err, names)
 	}
 	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
 		return err
@@ -152,7 +142,7 @@ func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 		return unreadError(one.Unread)
 	}
 	if on := f.failOn.met(report.Meets); on != "" {
-		return &foundError{fmt.Sprintf("%s and %s differ: %s", sides[0].name, sides[1].name, on)}
+		return &foundError{fmt.Sprintf("%s and %s differ: %s", sides[0].Name, sides[1].Name, on)}
 	}
 	return nil
 }
@@ -235,10 +225,10 @@ func (f *diffFlags) compareSides(cmd *cobra.Command, sides [2]side, on review.Tr
 	if err != nil {
 		return nil, err
 	}
-	if sides[0].empty {
-		now.Note = sides[0].name + " is not there yet: everything is new"
+	if sides[0].Empty {
+		now.Note = sides[0].Name + " is not there yet: everything is new"
 	}
-	return review.Compare(cmd.Context(), old, now, [2]string{sides[0].name, sides[1].name}, o)
+	return review.Compare(cmd.Context(), old, now, [2]string{sides[0].Name, sides[1].Name}, o)
 }
 
 // read reads what is in the cluster.
@@ -275,26 +265,22 @@ func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Opt
 	return nil
 }
 
-func (s side) isSource() bool {
-	return !s.empty && !source.IsRenderConfig(s.ref) && !review.IsTree(s.ref)
-}
-
 // read reads one side, and plays a tree on what is there. A source that is NEW is rendered as OLM would upgrade it:
 // into the namespace of OLD, and for its OperatorGroup.
 func (f *diffFlags) read(cmd *cobra.Command, s side, on review.TreeOptions) (*review.Subject, error) {
 	var r *review.Subject
 	var err error
 	switch {
-	case s.empty:
+	case s.Empty:
 		return review.FromObjects(nil, permissions.Operator{}, "")
-	case source.IsRenderConfig(s.ref):
-		r, err = f.render.reviewConfig(cmd, s.ref)
+	case source.IsRenderConfig(s.Ref):
+		r, err = f.render.reviewConfig(cmd, s.Ref)
 	case s.tree != nil:
 		catalogs := f.catalogs
 		if s.old && len(f.oldCatalogs) > 0 {
 			catalogs.values = f.oldCatalogs
 		}
-		return f.render.reviewTree(cmd, s.tree, []string{s.ref}, &catalogs, on)
+		return f.render.reviewTree(cmd, s.tree, []string{s.Ref}, &catalogs, on)
 	case !s.old && len(on.Over.Operators) == 1:
 		r, err = f.upgraded(cmd, s, on.Over)
 	default:
@@ -303,14 +289,14 @@ func (f *diffFlags) read(cmd *cobra.Command, s side, on review.TreeOptions) (*re
 	if err != nil {
 		return nil, err
 	}
-	if s.ref != s.name {
-		r.NameRevision(path.Clean(filepath.ToSlash(s.ref)), s.name)
+	if s.Ref != s.Name {
+		r.NameRevision(path.Clean(filepath.ToSlash(s.Ref)), s.Name)
 	}
 	return r, nil
 }
 
 func (f *diffFlags) source(cmd *cobra.Command, s side, change func(*config.Group)) (*review.Subject, error) {
-	r, err := f.render.reviewSource(cmd, s.ref, func(g *config.Group) {
+	r, err := f.render.reviewSource(cmd, s.Ref, func(g *config.Group) {
 		b := &g.Bundles[0]
 		b.Package, b.Version = cmp.Or(s.pkg, b.Package), cmp.Or(s.version, b.Version)
 		b.Profile = cmp.Or(s.profile, b.Profile)
@@ -319,7 +305,7 @@ func (f *diffFlags) source(cmd *cobra.Command, s side, change func(*config.Group
 		}
 	})
 	if err == nil {
-		r.MovePaths(func(_ int, file string) string { return review.PathIn(s.ref, file) })
+		r.MovePaths(func(_ int, file string) string { return review.PathIn(s.Ref, file) })
 	}
 	return r, err
 }
