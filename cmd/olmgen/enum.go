@@ -52,8 +52,8 @@ func failOnFlag(cmd *cobra.Command, f *failOn, named []string, words ...findings
 	f.words, f.allowed = text.Words(words), named
 	usage := "lowest level that makes the exit code 3: " + text.Or(findings.Severities)
 	if len(named) > 0 {
-		usage = "exit with 3 at this `LEVEL`, " + text.Or(findings.Severities) + ", or at a difference that olmgen diff " +
-			"--help names"
+		usage = "exit with 3 at this `LEVEL`, " + text.Or(findings.Severities) +
+			", or at a difference that olmgen diff --help names"
 	}
 	for _, s := range text.Words(findings.Severities) {
 		if !slices.Contains(named, s) {

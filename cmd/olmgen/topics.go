@@ -18,8 +18,8 @@ import (
 //go:embed topics/*.txt
 var topicFiles embed.FS
 
-// helpFiles holds a text for each command: what it does, and below "Examples:" how it is called. What is below "Details:"
-// stands behind the flags.
+// helpFiles holds a text for each command: what it does, and below "Examples:" how it is called. What is below
+// "Details:" stands behind the flags.
 //
 //go:embed help/*.txt
 var helpFiles embed.FS
@@ -38,7 +38,8 @@ func describe(cmd *cobra.Command, name string) {
 		body, details, _ := strings.Cut(body, "\n\nDetails:\n")
 		cmd.Long, cmd.Example, _ = strings.Cut(body, "\n\nExamples:\n")
 		if details != "" {
-			cmd.Annotations = map[string]string{detailsKey: strings.Replace(details, "{DIFFERENCES}", triggersHelp(), 1)}
+			details = strings.Replace(details, "{DIFFERENCES}", triggersHelp(), 1)
+			cmd.Annotations = map[string]string{detailsKey: details}
 		}
 	}
 	for _, c := range cmd.Commands() {

@@ -54,7 +54,7 @@ func sameObject(a, b *manifest.Object) bool {
 	return err == nil && err2 == nil && reflect.DeepEqual(v, w)
 }
 
-// WithoutNames returns a report as text that does not name its cluster: reports that are the same but for that are equal.
+// WithoutNames returns a report as text that does not name its cluster. Reports that say the same are then equal.
 func WithoutNames(r *compare.Report, names ...string) string {
 	data, err := json.Marshal(r)
 	if err != nil {
