@@ -58,7 +58,7 @@ var declared = []Option{
 	{Name: "commonAnnotations", Type: Mapping, Text: "annotations for the metadata of every object"},
 	{Name: "mirrors", Type: Objects, Fields: mirrorFields, Profiles: with(operators, generate.ProfileOLMv1),
 		Text: "the images that all bundles take from a mirror"},
-	{Name: "mirrorMap", Flag: "mirror-map", Value: "FILE", Topic: TopicObjects, Objects: true,
+	{Name: "mirrorMap", Flag: "mirror-map", Value: "FILE", Topic: TopicObjects,
 		Profiles: with(operators, generate.ProfileOLMv1),
 		Text: "a file that maps images to mirrors: a list mirrors with source and mirror, or an " +
 			"ImageDigestMirrorSet"},
@@ -125,7 +125,7 @@ var groupFields = []Option{
 		ID: generate.OptionNamespace, Text: "the namespace of the operators and of their OperatorGroup",
 		FlagDefault: "what the CSV suggests, else openshift-operators for a Subscription to all namespaces, else the " +
 			"package name"},
-	{Name: "name", Flag: "operator-group", Value: "NAME", NotEmpty: true, Topic: TopicPlacement, Access: true,
+	{Name: "name", Flag: "operator-group", Value: "NAME", NotEmpty: true, Topic: TopicPlacement,
 		ID: generate.OptionOperatorGroup,
 		Text: "the name of the OperatorGroup; with profile descoped, its namespaces decide where the operator " +
 			"is bound",
@@ -216,8 +216,8 @@ var bundleFields = slices.Concat([]Option{
 		Text: "the ClusterExtension"},
 	{Name: "config", Type: SubscriptionConfig, Flag: "config-subscription",
 		Value: "FILE", Parse: parseConfig,
-		Topic: TopicObjects, Objects: true,
-		Text: "the spec.config of a Subscription: olmgen applies it to the Deployments, or writes it for OLM"},
+		Topic: TopicObjects,
+		Text:  "the spec.config of a Subscription: olmgen applies it to the Deployments, or writes it for OLM"},
 	{Name: "installed", Type: Object, Fields: installedFields, Profiles: likeOLMv0,
 		Text: "what OLM chose when it installed the operator; the CSV then has the empty fields that OLM writes; " +
 			"\"olmgen adopt\" writes this"},
@@ -243,14 +243,14 @@ var settings = []Option{
 	{Name: "names", Words: text.Words(generate.AllNames), Default: string(generate.NamesStable), Flag: "names",
 		Brief: "names of roles and bindings",
 		Value: "NAMES",
-		Topic: TopicObjects, Access: true, ID: generate.OptionNames, Profiles: likeOLMv0,
+		Topic: TopicObjects, ID: generate.OptionNames, Profiles: likeOLMv0,
 		Text: "stable names, which survive an upgrade, or those of OLM"},
 	{Name: "copiedCSVs", Words: text.Words(generate.AllCopiedCSVs), Default: string(generate.CopiedStub),
 		Flag: "copied-csvs", Value: "COPIES",
 		Topic: TopicObjects, ID: generate.OptionCopiedCSVs, Profiles: likeOLMv0,
 		Text: "the copies of the CSV in the target namespaces"},
 	{Name: "certs", Type: Object, Fields: certFields, Text: "who makes the certificates of webhooks and APIs"},
-	{Name: "convertCRDs", Type: Bool, Flag: "convert-crds", Topic: TopicObjects, Objects: true,
+	{Name: "convertCRDs", Type: Bool, Flag: "convert-crds", Topic: TopicObjects, Access: true,
 		ID: generate.OptionConvertCRDs, Profiles: operators,
 		Text: "turns v1beta1 CRDs into v1"},
 	{Name: "allowUnsupported", Type: Bool, Flag: "allow-unsupported", Topic: TopicObjects, Access: true,
@@ -262,24 +262,23 @@ var settings = []Option{
 		Text: "leaves out accepted warnings, by their classes; the class is in brackets behind " +
 			"a warning"},
 	{Name: "templates", ID: OptionTemplates, Flag: "templates", Value: "DIR", ForAll: true, Topic: TopicObjects,
-		Objects: true,
-		Text:    "a directory with templates that replace olmgen's own"},
+		Text: "a directory with templates that replace olmgen's own"},
 }
 
 var certFields = []Option{
 	{Name: "provider", Words: text.Words(generate.AllCerts), Flag: "certs",
 		Brief: "who makes the certificates of webhooks", Value: "PROVIDER", Topic: TopicCerts,
-		Objects: true, ID: generate.OptionCerts,
+		ID:       generate.OptionCerts,
 		Profiles: with(operators, generate.ProfileOLMv1),
 		Text:     "who makes the certificates of webhooks and APIServices",
 		Default:  "olm with names olm, else none"},
 	{Name: "issuer", Type: Object, Fields: issuerFields, Flag: "issuer", Value: "KIND/NAME", Parse: parseIssuer,
-		Topic: TopicCerts, Objects: true,
-		ID: generate.OptionIssuer, Profiles: operators, Text: "with cert-manager: an existing issuer"},
-	{Name: "secret", Flag: "cert-secret", Value: "NAME", Topic: TopicCerts, Objects: true,
+		Topic: TopicCerts,
+		ID:    generate.OptionIssuer, Profiles: operators, Text: "with cert-manager: an existing issuer"},
+	{Name: "secret", Flag: "cert-secret", Value: "NAME", Topic: TopicCerts,
 		ID: generate.OptionCertSecret, Profiles: operators,
 		Text: "with user: the name of the Secret; {deployment} in it stands for the name of the Deployment"},
-	{Name: "caBundleFile", Flag: "ca-bundle", Value: "FILE", Topic: TopicCerts, Objects: true,
+	{Name: "caBundleFile", Flag: "ca-bundle", Value: "FILE", Topic: TopicCerts,
 		ID: generate.OptionCABundle, Profiles: operators,
 		Text: "with user: a file with the certificates of the CA, in PEM"},
 }
@@ -299,7 +298,7 @@ var descopedFields = []Option{
 		Brief: "bind the operator in all namespaces", Topic: TopicDescoped, Access: true,
 		ID:   generate.OptionBindAll,
 		Text: "binds the operator in all namespaces, with one ClusterRoleBinding for each ServiceAccount"},
-	{Name: "bindInternal", Profiles: descoped, Type: Bool, Flag: "bind-internal", Topic: TopicDescoped, Access: true,
+	{Name: "bindInternal", Profiles: descoped, Type: Bool, Flag: "bind-internal", Topic: TopicDescoped,
 		ID: generate.OptionBindInternal,
 		Text: "binds the operator only to its internal APIs, which the annotation internal-objects of its CSV " +
 			"names: to cluster-scoped ones in the cluster, to the others in its own namespace"},
@@ -314,7 +313,7 @@ var descopedFields = []Option{
 	{Name: "status", Profiles: descoped, Words: text.Words(generate.Statuses),
 		Default: string(generate.StatusPlan), Flag: "status",
 		Value: "WHOSE",
-		Topic: TopicDescoped, Access: true, ID: generate.OptionStatus,
+		Topic: TopicDescoped, ID: generate.OptionStatus,
 		Text: "what the operator may do with the status of its APIs in all namespaces: get and update, as the " +
 			"descoping plan expects, or only what its CSV requests"},
 	{
@@ -325,7 +324,6 @@ var descopedFields = []Option{
 		Flag:     "split",
 		Value:    "BY",
 		Topic:    TopicDescoped,
-		Access:   true,
 		ID:       generate.OptionSplit,
 		Text: "splits optional ClusterRoles off the required ones: one for each API group that is neither " +
 			"Kubernetes' nor the operator's, or one for each resource",

@@ -38,8 +38,7 @@ type Option struct {
 	Brief string
 
 	Profiles []generate.Profile // that use it; nil: those of the object that it is in, or all
-	Access   bool               // it decides what the operator may do
-	Objects  bool               // it decides what else the objects are
+	Access   bool               // a report on what the operator may do has its flag, too
 	ID       manifest.Option    // what messages of the library call it
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,33 +43,7 @@ func newAdopt() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "adopt DUMP...",
 		Short: "Write an olmgen.yaml for what OLM runs in a cluster",
-		Long: `Adopt reads what kubectl printed of a cluster and writes a RenderConfig for the
-operators that OLM v0 runs there: the same operators, in the same
-OperatorGroups, at the same versions. What it renders to are the objects that
-are in the cluster.
-
-DUMP is a file, a directory with everything below it (such as a must-gather), or
-- for stdin. --print-kubectl prints the command that makes one. Adopt itself
-talks to no cluster. A dump needs no Secrets; if it has some, they are not read.
-
-With --verify it compares the cluster with what a RenderConfig renders to,
-object by object, and says why they differ. The exit code is 3 if applying the
-rendered objects would restart a pod, take a right away, or be refused.
-
-With --to, the RenderConfig is for another form: plain or descoped (without
-OLM), subscription (OLM v0 goes on), olmv1 or clusterextension (OLM v1). --plan
-writes the steps to get there. OLM is stopped while operators leave it; with
---olm running it goes on with the others. With --to clusterextension, adopt
-prints what the migration of the OLM project says about each operator, under the
-releases of --openshift-version and --olm-version. If the dump has OpenShift's
-ClusterVersion, its release is the default.`,
-		Example: `  $(olmgen adopt --print-kubectl) > dump.yaml
-  olmgen adopt dump.yaml
-  olmgen adopt dump.yaml --source etcd=bundles/etcd -o clusters/a/olmgen.yaml
-  olmgen adopt --verify dump.yaml -f olmgen.yaml
-  olmgen adopt dump.yaml --to plain --plan plan.md -o plain.yaml
-  olmgen adopt dump.yaml --to clusterextension --table`,
-		RunE: f.run,
+		RunE:  f.run,
 	}
 	f.register(cmd)
 	return cmd
@@ -78,7 +51,6 @@ ClusterVersion, its release is the default.`,
 
 func (f *adoptFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVarP(&f.output, "output", "o", "olmgen.yaml", "`FILE` to write; - is stdout")
 	flags.StringVar(&f.directory, "directory", "operators", "`DIR` that the file will render to, relative to it")
 	flags.BoolVar(&f.force, "force", false, "overwrite files that are there")
@@ -102,10 +74,9 @@ func (f *adoptFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.kubectl, "print-kubectl", false, "print the kubectl command that makes a dump")
 	f.target.register(cmd, false)
 	registerSources(flags, &f.source)
-	f.report.register(flags)
+	f.report.register(cmd)
 	offer(cmd, "to", text.Words(generate.Profiles))
 	offer(cmd, "olm", text.Words(adopt.Meanwhiles))
-	completeReport(cmd)
 }
 
 func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
@@ -135,7 +106,7 @@ func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	if state.Asked = state.Target.Known(); state.Target.OpenShift == nil {
-		f.openShift(cmd.ErrOrStderr(), state)
+		f.openShift(cmd, state)
 	}
 	if state, err = state.Select(f.choice); err != nil {
 		return err
@@ -151,26 +122,25 @@ func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
 		return f.backup(cmd, state, sources)
 	}
 	if f.table {
-		printFindings(cmd.ErrOrStderr(), state.FindingsWith(sources))
+		printFindings(cmd, state.FindingsWith(sources))
 		return f.printTable(cmd, state)
 	}
 	return f.write(cmd, state, sources)
 }
 
 // openShift takes the release of OpenShift from the dump, and says so if the form is one of OLM v1.
-func (f *adoptFlags) openShift(stderr io.Writer, state *adopt.State) {
+func (f *adoptFlags) openShift(cmd *cobra.Command, state *adopt.State) {
 	release := adopt.OpenShift(state.Dump)
 	if release == "" || f.verify || f.to != generate.ProfileClusterExtension && f.to != generate.ProfileOLMv1 {
 		return
 	}
 	c, err := fit.Given{OpenShift: release}.Read()
 	if err != nil {
-		fmt.Fprintf(stderr, "olmgen: warning: the dump is of OpenShift %s: %v\nhint: name the release that it will "+
-			"have with --openshift-version\n", release, err)
+		say(cmd, findings.Warning, "name the release that it will have with --openshift-version",
+			"the dump is of OpenShift %s: %v", release, err)
 		return
 	}
-	fmt.Fprintf(stderr, "olmgen: note: the dump is of OpenShift %s, so the file and the checks are for %s\n", release,
-		c.OpenShift)
+	note(cmd, "the dump is of OpenShift %s, so the file and the checks are for %s", release, c.OpenShift)
 	state.Target.OpenShift = c.OpenShift
 }
 
@@ -179,14 +149,7 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 	if len(paths) == 0 {
 		return &usageError{"the dump is missing", "\"olmgen adopt --print-kubectl\" prints the command that makes one"}
 	}
-	changed := func(names ...string) string {
-		for _, n := range names {
-			if cmd.Flags().Changed(n) {
-				return "--" + n
-			}
-		}
-		return ""
-	}
+	changed := func(names ...string) string { return given(cmd, names...) }
 	switch {
 	case f.verify && len(f.files) != 1:
 		return &usageError{"--verify needs one RenderConfig", "name it with -f"}
@@ -214,9 +177,12 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 	case f.plan != "" && filepath.Ext(f.plan) != ".md":
 		return &usageError{"--plan: " + f.plan + " does not end in .md", "the script beside it ends in .sh"}
 	}
-	if given := changed("format", "fail-on", "baseline", "write-baseline"); given != "" &&
+	if given := changed("format", "fail-on", "baseline"); given != "" &&
 		f.to != generate.ProfileClusterExtension {
 		return &usageError{given + " without --verify and without --to clusterextension", "leave it out"}
+	}
+	if f.report.format == formatBaseline {
+		return &usageError{"--format baseline needs --verify", "add --verify and -f FILE"}
 	}
 	return f.checkDirectory()
 }
@@ -229,9 +195,8 @@ func (f *adoptFlags) checkDirectory() error {
 }
 
 // printFindings prints what is odd about a dump.
-func printFindings(stderr io.Writer, list []findings.Finding) {
+func printFindings(cmd *cobra.Command, list []findings.Finding) {
 	for _, x := range list {
-		level := x.Level
 		place := ""
 		if x.File != "" {
 			place = x.File + ": "
@@ -242,11 +207,7 @@ func printFindings(stderr io.Writer, list []findings.Finding) {
 		if x.Object != "" {
 			place += x.Object + ": "
 		}
-		text := fmt.Sprintf("olmgen: %s: %s%s\n", level, place, x.Message)
-		if x.Hint != "" {
-			text += "hint: " + x.Hint + "\n"
-		}
-		fmt.Fprint(stderr, text)
+		say(cmd, x.Level, x.Hint, "%s%s", place, x.Message)
 	}
 }
 
@@ -278,7 +239,7 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, sources map[s
 		return err
 	}
 	list := state.FindingsWith(sources)
-	printFindings(cmd.ErrOrStderr(), list)
+	printFindings(cmd, list)
 	data, err := adopt.Declare(state, o)
 	if err != nil {
 		return err
@@ -292,10 +253,10 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, sources map[s
 		if err := writeFile(f.output, data, f.force, hint); err != nil {
 			return err
 		}
-		f.sayWritten(cmd.ErrOrStderr(), state)
+		f.sayWritten(cmd, state)
 	}
 	if plan != nil {
-		if err := f.writePlan(cmd.ErrOrStderr(), plan, hint); err != nil {
+		if err := f.writePlan(cmd, plan, hint); err != nil {
 			return err
 		}
 	}
@@ -310,14 +271,14 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, sources map[s
 	return nil
 }
 
-func (f *adoptFlags) sayWritten(stderr io.Writer, state *adopt.State) {
+func (f *adoptFlags) sayWritten(cmd *cobra.Command, state *adopt.State) {
 	groups := map[string]bool{}
 	for _, o := range state.All() {
 		groups[o.Group.Namespace] = true
 	}
-	fmt.Fprintf(stderr, "olmgen: wrote %s: %s in %s\nhint: olmgen adopt --verify -f %s DUMP compares it with the "+
-		"cluster\n",
-		f.output, text.Count(len(state.All()), "operator"), text.Count(len(groups), "OperatorGroup"), f.output)
+	say(cmd, "", fmt.Sprintf("olmgen adopt --verify -f %s DUMP compares it with the cluster", f.output),
+		"wrote %s: %s in %s", f.output, text.Count(len(state.All()), "operator"),
+		text.Count(len(groups), "OperatorGroup"))
 }
 
 // printTable prints what the migration to OLM v1 says about each operator.
@@ -332,8 +293,7 @@ func (f *adoptFlags) printTable(cmd *cobra.Command, state *adopt.State) error {
 			refused++
 		}
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: OLM v1 would take %d of %s\n", len(all)-refused,
-		text.Count(len(all), "operator"))
+	tell(cmd, "OLM v1 would take %d of %s", len(all)-refused, text.Count(len(all), "operator"))
 	return nil
 }
 
@@ -369,7 +329,6 @@ func values(cmd *cobra.Command, c *config.Config, state *adopt.State, o config.O
 
 // compare compares the cluster with what a RenderConfig renders to.
 func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
-	stderr := cmd.ErrOrStderr()
 	declared, err := declarations(cmd, f.files)
 	if err != nil {
 		return err
@@ -381,22 +340,18 @@ func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
 	if err != nil {
 		return err
 	}
-	printFindings(stderr, slices.DeleteFunc(slices.Clone(state.Findings), func(x findings.Finding) bool {
+	printFindings(cmd, slices.DeleteFunc(slices.Clone(state.Findings), func(x findings.Finding) bool {
 		return x.Rule == "unknown-source" || x.Rule == "tag" || x.Rule == "no-subscription"
 	}))
 	v := state.Verify(objects)
-	list, err := f.report.known(stderr, v.Findings(), true)
-	if err != nil {
-		return err
-	}
-	if err := v.Print(cmd.OutOrStdout(), f.report.format, list); err != nil {
-		return err
-	}
 	var counts []string
 	for _, verdict := range adopt.Verdicts {
 		if n := v.Count(verdict); n > 0 {
 			counts = append(counts, fmt.Sprintf("%d %s", n, verdict))
 		}
 	}
-	return f.report.conclude(stderr, list, text.Count(len(v.Objects), "object")+": "+strings.Join(counts, ", "))
+	return f.report.finish(cmd, found{list: v.Findings(), what: text.Count(len(v.Objects), "object") + ": " +
+		strings.Join(counts, ", "), print: func(list []findings.Finding) error {
+		return v.Print(cmd.OutOrStdout(), f.report.format, list)
+	}})
 }

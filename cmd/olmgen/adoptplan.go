@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,8 +42,7 @@ func (f *adoptFlags) backup(cmd *cobra.Command, state *adopt.State, sources map[
 			}
 		}
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: wrote %s: what the dump has of %s\n", f.before,
-		text.Count(len(state.All()), "operator"))
+	tell(cmd, "wrote %s: what the dump has of %s", f.before, text.Count(len(state.All()), "operator"))
 	return nil
 }
 
@@ -52,7 +50,7 @@ func (f *adoptFlags) backup(cmd *cobra.Command, state *adopt.State, sources map[
 func besides(plan, extension string) string { return strings.TrimSuffix(plan, ".md") + extension }
 
 // writePlan writes a plan and the files that belong to it.
-func (f *adoptFlags) writePlan(stderr io.Writer, plan *adopt.Plan, hint string) error {
+func (f *adoptFlags) writePlan(cmd *cobra.Command, plan *adopt.Plan, hint string) error {
 	script, known := besides(f.plan, ".sh"), besides(f.plan, ".known.json")
 	files, contents := []string{f.plan, script}, [][]byte{plan.Markdown(filepath.Base(script)),
 		plan.Script(filepath.Base(f.plan))}
@@ -64,13 +62,12 @@ func (f *adoptFlags) writePlan(stderr io.Writer, plan *adopt.Plan, hint string) 
 			return err
 		}
 	}
-	fmt.Fprintf(stderr, "olmgen: wrote %s: read them, and run nothing blindly\n", text.And(files))
+	tell(cmd, "wrote %s: read them, and run nothing blindly", text.And(files))
 	if names := plan.Restarts(); len(names) > 0 {
-		fmt.Fprintf(stderr, "olmgen: warning: the plan restarts the pods of %s\n", text.And(names))
+		warn(cmd, "the plan restarts the pods of %s", text.And(names))
 	}
 	if n := len(plan.Lost); n > 0 {
-		fmt.Fprintf(stderr, "olmgen: warning: the plan takes away %s; step 2 lists who loses what\n",
-			text.Count(n, "right"))
+		warn(cmd, "the plan takes away %s; step 2 lists who loses what", text.Count(n, "right"))
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/olmgen/olmgen/findings"
 )
 
 const attributesName = ".gitattributes"
@@ -29,9 +31,8 @@ func (f *initFlags) writeAttributes(cmd *cobra.Command) error {
 	case err == nil && bytes.Contains(have, []byte(pattern)):
 		return nil
 	case err == nil:
-		fmt.Fprintf(cmd.ErrOrStderr(),
-			"olmgen: note: %s is there already\nhint: with a line \"%s\" in it, git does not "+
-				"change the line ends of what is rendered\n", name, pattern)
+		say(cmd, findings.Note, fmt.Sprintf("with a line %q in it, git does not change the line ends of what is "+
+			"rendered", pattern), "%s is there already", name)
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
@@ -41,6 +42,6 @@ func (f *initFlags) writeAttributes(cmd *cobra.Command) error {
 	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: wrote %s, so that git keeps the line ends of %s\n", name, directory)
+	tell(cmd, "wrote %s, so that git keeps the line ends of %s", name, directory)
 	return nil
 }

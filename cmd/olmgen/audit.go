@@ -57,7 +57,7 @@ func (f *auditFlags) auditPart(cmd *cobra.Command) (in shard.Shard, ok bool, err
 	switch {
 	case err != nil:
 		return in, ok, err
-	case ok && (cmd.Flags().Changed("format") || cmd.Flags().Changed("fail-on")):
+	case ok && given(cmd, "format", "fail-on") != "":
 		return in, ok, &usageError{"--format and --fail-on cannot be given with --shard",
 			"give them to olmgen catalog merge"}
 	case !ok && f.output != "":
@@ -83,7 +83,7 @@ func (f *auditFlags) load(cmd *cobra.Command, refs []string) (*audit.Set, func()
 		return nil, nil, err
 	}
 	limitGarbage()
-	f.options.Source.Warn = warnOn(cmd.ErrOrStderr())
+	f.options.Source.Warn = warnOn(cmd)
 	step, done := progress(cmd.ErrOrStderr())
 	f.options.Progress = step
 	set, err := audit.Load(cmd.Context(), refs, f.options)
@@ -98,11 +98,6 @@ func (f *auditFlags) load(cmd *cobra.Command, refs []string) (*audit.Set, func()
 	return set, done, nil
 }
 
-const auditSources = `CATALOG is a file-based catalog: a directory, a file or an image (oci://IMAGE,
-oci-layout:DIR). DIR has bundles, catalogs and legacy packages at any depth. A
-bundle in a directory fills in the bundle of the same package and name of a
-catalog that does not hold its objects.`
-
 // catalogAuditFlags are the flags of olmgen catalog audit.
 type catalogAuditFlags struct {
 	auditFlags
@@ -110,42 +105,15 @@ type catalogAuditFlags struct {
 	catalogs treeCatalogs
 	roots    treeFlags
 	format   findings.Format
-	failOn   findings.Severity
+	failOn   failOn
 	all      bool
 }
 
 func newCatalogAudit() *cobra.Command {
-	f := catalogAuditFlags{format: findings.Text, failOn: findings.None}
+	f := catalogAuditFlags{format: findings.Text}
 	cmd := &cobra.Command{
 		Use:   "audit CATALOG|DIR... | --tree PATH",
 		Short: "Compare the operators of a catalog in one table",
-		Long: `Audit lists the head of the default channel of each package: its install modes,
-what its permissions reach, its webhooks, CRDs and images, kinds of objects that
-OLM refuses, the number of findings, and whether it is deprecated. Totals
-follow, with the counts that OLM has as metrics.
-
-` + auditSources + `
-Without objects, only install modes, CRDs and deprecation are known. A DIR that
-has only manifests is a tree: audit lists its ClusterServiceVersions.
-
-With --tree it lists the operators of a cluster: the ClusterServiceVersions in
-PATH, and what OLM installs for its Subscriptions, OperatorPolicies and
-ClusterExtensions from the catalogs of --catalog, or from the images of its
-CatalogSources. What an operator reaches is where its OperatorGroup lets it. An
-operator that is not known is listed as one that cannot be read.
-
-The column UNFIT has what keeps an operator from working with the releases of
---olm-version, --openshift-version and --kube-version; without them, with the
-newest OLM v1.
-
-A bundle that cannot be read does not stop the audit. It is listed, and it is a
-finding of level error. The exit code is 3 if there are findings at or above
---fail-on.`,
-		Example: `  olmgen catalog audit catalog/
-  olmgen catalog audit --all-versions --format csv bundles/ > audit.csv
-  olmgen catalog audit --format json catalog/ bundles/ | jq .totals
-  olmgen catalog audit --openshift-version 4.20 catalog/
-  olmgen catalog audit --tree clusters/prod --catalog olm/community=configs/`,
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(f.trees) > 0 {
 				return args(0, 0, "")(cmd, given)
@@ -155,7 +123,6 @@ finding of level error. The exit code is 3 if there are findings at or above
 		RunE: f.run,
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringArrayVar(&f.trees, "tree", nil,
 		"`PATH` with Subscriptions, ClusterExtensions and what else is in the cluster; may be repeated")
 	f.catalogs.register(flags)
@@ -193,7 +160,7 @@ func (f *catalogAuditFlags) run(cmd *cobra.Command, refs []string) error {
 	if err != nil {
 		return err
 	}
-	err = printAudit(cmd, report, f.format, f.failOn)
+	err = printAudit(cmd, report, f.format, &f.failOn)
 	if f.format == findings.Text && report.Incomplete() && !f.options.Pull {
 		fmt.Fprintln(cmd.ErrOrStderr(), "hint: --pull reads the objects from the images of the bundles")
 	}
@@ -203,17 +170,13 @@ func (f *catalogAuditFlags) run(cmd *cobra.Command, refs []string) error {
 // set reads what is audited. The function that it returns removes the progress bar.
 func (f *catalogAuditFlags) set(cmd *cobra.Command, refs []string) (*audit.Set, func(), error) {
 	if len(f.trees) == 0 {
-		for _, name := range []string{"catalog", "global-namespace", "approve-all"} {
-			if cmd.Flags().Changed(name) {
-				return nil, nil, &usageError{"--" + name + " needs --tree", "add --tree, or give the catalog alone"}
-			}
+		if name := given(cmd, "catalog", "approve-all"); name != "" {
+			return nil, nil, &usageError{name + " needs --tree", "add --tree, or give the catalog alone"}
 		}
 		return f.load(cmd, refs)
 	}
-	for _, name := range []string{"all-versions", "shard"} {
-		if cmd.Flags().Changed(name) {
-			return nil, nil, &usageError{"--" + name + " cannot be given with --tree", "it is for catalogs"}
-		}
+	if name := given(cmd, "all-versions", "shard"); name != "" {
+		return nil, nil, &usageError{name + " cannot be given with --tree", "it is for catalogs"}
 	}
 	if err := f.fits(cmd); err != nil {
 		return nil, nil, err
@@ -225,7 +188,7 @@ func (f *catalogAuditFlags) set(cmd *cobra.Command, refs []string) (*audit.Set, 
 	if err := requireObjects(t); err != nil {
 		return nil, nil, err
 	}
-	saySkipped(cmd.ErrOrStderr(), t)
+	saySkipped(cmd, t)
 	sayIdle(cmd, t.Objects)
 	network := withInput(cmd, fbc.Options{Source: f.options.Source, Cache: &fbc.Cache{}})
 	o := review.TreeOptions{Name: strings.Join(f.trees, ", "), Source: network.Source}
@@ -246,24 +209,21 @@ func (f *catalogAuditFlags) set(cmd *cobra.Command, refs []string) (*audit.Set, 
 	return set, done, nil
 }
 
-func registerAuditFormat(cmd *cobra.Command, format *findings.Format, failOn *findings.Severity) {
+func registerAuditFormat(cmd *cobra.Command, format *findings.Format, failOn *failOn) {
 	formatFlag(cmd, format, audit.Formats)
-	failOnFlag(cmd, failOn)
+	failOnFlag(cmd, failOn, nil, findings.None)
 }
 
 // printAudit prints a report. The error says that there are findings.
-func printAudit(cmd *cobra.Command, report *audit.Report, format findings.Format, failOn findings.Severity) error {
+func printAudit(cmd *cobra.Command, report *audit.Report, format findings.Format, failOn *failOn) error {
 	if err := report.Print(cmd.OutOrStdout(), format); err != nil {
 		return err
 	}
 	if n := report.Totals.Failed; n > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s cannot be read\n", text.Count(n, "bundle"))
+		warn(cmd, "%s cannot be read", text.Count(n, "bundle"))
 	}
-	if findings.Reaches(report.Findings(), failOn) {
-		list := report.Findings()
-		return &foundError{fmt.Sprintf("%s, %s in %s", text.Count(findings.Count(list, findings.Error), "error"),
-			text.Count(findings.Count(list, findings.Warning), "warning"),
-			text.Count(report.Totals.Releases, "release"))}
+	if list := report.Findings(); failOn.reached(list) {
+		return &foundError{countsOf(list) + " in " + text.Count(report.Totals.Releases, "release")}
 	}
 	return nil
 }

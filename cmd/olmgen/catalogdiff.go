@@ -22,7 +22,6 @@ import (
 // catalogDiffFlags are the flags of olmgen catalog diff.
 type catalogDiffFlags struct {
 	reportFlags
-	failOn   []string
 	trees    []string
 	files    []string // RenderConfigs
 	crs      []string
@@ -32,44 +31,14 @@ type catalogDiffFlags struct {
 }
 
 func newCatalogDiff() *cobra.Command {
-	f := catalogDiffFlags{}
+	var f catalogDiffFlags
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW",
 		Short: "Show what the new content of a catalog changes",
-		Long: `Diff compares two contents of one catalog, each a directory, a file or an image
-(oci://IMAGE, oci-layout:DIR): with automatic approval, the new content is an
-upgrade. It lists, the worst first,
-
-  * packages, channels and entries that are new or gone,
-  * heads that moved, and releases that no longer reach the head of their
-    channel,
-  * releases that were withdrawn and can be installed again,
-  * dependencies that the catalog no longer offers,
-  * deprecations, and entries that update other versions than before,
-  * bundles with another image, other properties or other content.
-
-An error is what breaks or strands somebody who has a Subscription today.
-
-With --tree it is about the operators of a TREE with Subscriptions or
-ClusterExtensions, with -f about those that a RenderConfig hands over to OLM.
-They come to rest with OLD. Then it shows which of them NEW
-moves, in which steps, what OLM holds back, and what olmgen diff says about each
-operator that moves, the worst first. OLD and NEW are [NAMESPACE/NAME=]DIR, or
-NAME=DIR for a ClusterCatalog; without a name, they are the content of each
-catalog that --catalog does not give.
-
-The exit code is 3 if there are findings at or above --fail-on, or with --tree
-what olmgen diff --fail-on names. What is not known counts as one.`,
-		Example: `  olmgen catalog diff catalog@old/ catalog/
-  olmgen catalog diff oci://quay.io/example/cat:v1 oci://quay.io/example/cat:v2
-  olmgen catalog diff olm/community=old/ olm/community=new/ \
-      --tree clusters/prod --fail-on risk-gained,crd-breaking`,
-		Args: args(2, 2, "OLD or NEW"),
-		RunE: f.run,
+		Args:  args(2, 2, "OLD or NEW"),
+		RunE:  f.run,
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
-	f.format = findings.Text
 	flags.StringArrayVar(&f.trees, "tree", nil,
 		"`PATH` with Subscriptions, ClusterExtensions and what else is in the cluster; may be repeated")
 	fileFlag(flags, &f.files)
@@ -78,38 +47,26 @@ what olmgen diff --fail-on names. What is not known counts as one.`,
 			"repeated")
 	f.catalogs.register(flags)
 	f.roots.register(cmd)
-	formatFlag(cmd, &f.format, findings.Formats)
-	allowed := append(slices.DeleteFunc(triggers(), func(t string) bool { return t == string(findings.Error) }),
-		string(findings.Error), string(findings.Note), string(findings.None))
-	flags.Var(&wordsValue{&f.failOn, allowed}, "fail-on",
-		"exit with 3 at this `LEVEL`: error (default), warning, note or none; with --tree also at the differences of "+
-			"olmgen diff")
-	offerList(cmd, "fail-on", func() []string { return allowed })
-	f.registerBaseline(flags)
+	f.registerAs(cmd, findings.Formats, triggers(), findings.Error)
 	registerSources(flags, &f.network)
 	return cmd
 }
 
-func (f *catalogDiffFlags) run(cmd *cobra.Command, given []string) error {
-	if len(f.failOn) == 0 {
-		f.failOn = []string{string(findings.Error)}
-	}
+func (f *catalogDiffFlags) run(cmd *cobra.Command, refs []string) error {
 	limitGarbage()
 	if len(f.trees)+len(f.files) > 0 {
-		return f.moves(cmd, given)
+		return f.moves(cmd, refs)
 	}
-	for _, name := range []string{"crs", "catalog", "global-namespace", "approve-all"} {
-		if cmd.Flags().Changed(name) {
-			return &usageError{"--" + name + " needs --tree", "add --tree or -f"}
+	if name := given(cmd, "crs", "catalog", "approve-all"); name != "" {
+		return &usageError{name + " needs --tree", "add --tree or -f"}
+	}
+	for _, word := range f.failOn.words {
+		if level(word) == "" {
+			return &usageError{fmt.Sprintf("--fail-on %s needs --tree", word), "add --tree, or name a level"}
 		}
 	}
-	threshold, err := f.threshold()
-	if err != nil {
-		return err
-	}
-	f.reportFlags.failOn = threshold
 	var read [2]*fbc.Catalog
-	for i, ref := range given {
+	for i, ref := range refs {
 		c, err := readCatalog(cmd, ref, f.network)
 		if err != nil {
 			return err
@@ -121,44 +78,21 @@ func (f *catalogDiffFlags) run(cmd *cobra.Command, given []string) error {
 	if err != nil {
 		return err
 	}
-	all := len(list)
-	if list, err = f.known(cmd.ErrOrStderr(), list, true); err != nil {
+	if len(list) == 0 && f.format == findings.Text {
+		_, err := f.known(cmd, list, true)
+		if err == nil {
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), "no differences")
+		}
 		return err
 	}
-	if all == 0 && f.format == findings.Text {
-		fmt.Fprintln(cmd.OutOrStdout(), "no differences")
-		return nil
-	}
-	if err := findings.Print(cmd.OutOrStdout(), f.format, resolve.ComparisonRules(), list); err != nil {
-		return err
-	}
-	return f.conclude(cmd.ErrOrStderr(), list, text.Count(len(read[1].Packages), "package"))
-}
-
-// threshold returns the lowest level that fails the comparison of two catalogs.
-func (f *catalogDiffFlags) threshold() (findings.Severity, error) {
-	lowest := findings.None
-	for _, t := range f.failOn {
-		s := findings.Severity(t)
-		if t == string(compare.AnyDifference) {
-			s = findings.Note
-		}
-		switch {
-		case !slices.Contains(findings.Severities, s):
-			return "", &usageError{fmt.Sprintf("--fail-on %s needs --tree", t), "add --tree, or name a level"}
-		case s != findings.None && (lowest == findings.None || s.Rank() > lowest.Rank()):
-			lowest = s
-		}
-	}
-	return lowest, nil
+	return f.finish(cmd, found{list: list, rules: resolve.ComparisonRules(),
+		what: text.Count(len(read[1].Packages), "package")})
 }
 
 // moves reviews the operators of a tree that move.
-func (f *catalogDiffFlags) moves(cmd *cobra.Command, given []string) error {
-	for _, name := range []string{"baseline", "write-baseline"} {
-		if cmd.Flags().Changed(name) {
-			return &usageError{"--" + name + " is for a comparison without --tree", "leave it out"}
-		}
+func (f *catalogDiffFlags) moves(cmd *cobra.Command, refs []string) error {
+	if f.baseline != "" || f.format == formatBaseline {
+		return &usageError{"a baseline is for a comparison without --tree", "leave it out"}
 	}
 	t, err := f.tree(cmd)
 	if err != nil {
@@ -167,8 +101,8 @@ func (f *catalogDiffFlags) moves(cmd *cobra.Command, given []string) error {
 	network := withInput(cmd, f.network)
 	o := review.TreeOptions{Name: strings.Join(slices.Concat(f.trees, f.files), ", "), Source: network.Source}
 	old, now := f.catalogs, f.catalogs
-	old.values = append(slices.Clone(f.catalogs.values), given[0])
-	now.values = append(slices.Clone(f.catalogs.values), given[1])
+	old.values = append(slices.Clone(f.catalogs.values), refs[0])
+	now.values = append(slices.Clone(f.catalogs.values), refs[1])
 	if o.Catalogs, err = old.open(cmd, t, f.network); err != nil {
 		return err
 	}
@@ -188,13 +122,11 @@ func (f *catalogDiffFlags) moves(cmd *cobra.Command, given []string) error {
 	if err := f.printMoves(cmd, d); err != nil {
 		return err
 	}
-	if len(in.Unread) > 0 {
-		return unreadError(in.Unread)
+	if err := unreadError(in.Unread); err != nil {
+		return err
 	}
-	for _, on := range f.failOn {
-		if on != string(findings.None) && d.Meets(compare.Trigger(on)) {
-			return &foundError{d.Lead() + ": " + on}
-		}
+	if on := f.failOn.met(d.Meets); on != "" {
+		return &foundError{d.Lead() + ": " + on}
 	}
 	return nil
 }
@@ -205,7 +137,7 @@ func (f *catalogDiffFlags) tree(cmd *cobra.Command) (*tree.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	saySkipped(cmd.ErrOrStderr(), t)
+	saySkipped(cmd, t)
 	all, err := declarations(cmd, f.files)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/predict"
 )
 
 // pathFlags are the flags of olmgen catalog path.
@@ -37,34 +38,10 @@ func newCatalogPath() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "path PACKAGE",
 		Short: "Show the updates from one version to another",
-		Long: `Path shows the updates that OLM makes from a version on, one by one, and which
-field of the catalog leads to each: replaces, skips or skipRange. Dependencies
-play no part; olmgen catalog resolve takes them into account.
-
-With --profile subscription it is the path of OLM v0 to the head of a channel.
-OLM takes the entry nearest the head that updates what is installed.
-
-With --profile clusterextension it is the path of OLM v1. Of all bundles that
-update what is installed, OLM takes the highest version that is not deprecated.
---version-range, --channel and --upgrade-constraint-policy are those of the
-ClusterExtension. Without --from, the path begins with a fresh install. Each
---catalog is a ClusterCatalog.
-
---diff adds what olmgen diff says about the first and the last version of the
-path, --diff=steps about each step. It renders the bundles of the catalog, and
-pulls their images if the catalog does not hold their objects. --tree and --crs
-say what is in the cluster, as for olmgen diff.
-
-The exit code is 3 if the path ends before the head, or before --to.`,
-		Example: `  olmgen catalog path etcd --catalog catalog/ --from 0.6.1
-  olmgen catalog path etcd --profile clusterextension --version-range '<0.9.4' \
-      --catalog a=catalog/ --catalog b=other/,priority=1
-  olmgen catalog path etcd --catalog catalog/ --from 0.6.1 --diff=steps`,
-		Args: args(1, 1, "the package"),
-		RunE: f.run,
+		Args:  args(1, 1, "the package"),
+		RunE:  f.run,
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringArrayVar(&f.catalogs, "catalog", nil,
 		"content of a catalog, `[NAME=]DIR[,priority=N]`: a file-based catalog or a directory with bundles, a file or "+
 			"an image too; may be repeated for OLM v1")
@@ -92,11 +69,11 @@ The exit code is 3 if the path ends before the head, or before --to.`,
 // pathProfiles are the profiles that leave updates to OLM.
 var pathProfiles = []generate.Profile{generate.ProfileSubscription, generate.ProfileClusterExtension}
 
-func (f *pathFlags) run(cmd *cobra.Command, given []string) error {
+func (f *pathFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.checkDiff(cmd); err != nil {
 		return err
 	}
-	path, err := f.path(cmd, given[0])
+	path, err := f.path(cmd, args[0])
 	if err != nil {
 		return err
 	}
@@ -120,10 +97,8 @@ func (f *pathFlags) path(cmd *cobra.Command, pkg string) (*resolve.Path, error) 
 	if f.profile == generate.ProfileClusterExtension {
 		return f.ofOLMv1(cmd, pkg)
 	}
-	for _, flag := range []string{"version-range", "upgrade-constraint-policy"} {
-		if cmd.Flags().Changed(flag) {
-			return nil, &usageError{"--" + flag + " is for OLM v1", "add --profile clusterextension"}
-		}
+	if name := given(cmd, "version-range", "upgrade-constraint-policy"); name != "" {
+		return nil, &usageError{name + " is for OLM v1", "add --profile clusterextension"}
 	}
 	switch {
 	case f.from == "":
@@ -135,37 +110,40 @@ func (f *pathFlags) path(cmd *cobra.Command, pkg string) (*resolve.Path, error) 
 		return nil, &usageError{"a Subscription of OLM v0 names one channel, and --channel is given several times",
 			"choose one, or add --profile clusterextension"}
 	}
-	c, err := parseCatalog(f.catalogs[0])
+	c, read, err := f.open(cmd, f.catalogs[0])
 	if err != nil {
 		return nil, err
 	}
-	read, err := readServed(cmd, c.dir, f.review.render.source)
-	if err != nil {
-		return nil, err
-	}
-	f.opened = []openedCatalog{{c.name, c.dir, read.Catalog}}
-	return resolve.PathOf(read.Catalog, pkg, strings.Join(f.channels, ""), f.from, f.to)
+	f.opened = []openedCatalog{{c.Name, c.Dir, read}}
+	return resolve.PathOf(read, pkg, strings.Join(f.channels, ""), f.from, f.to)
 }
 
 func (f *pathFlags) ofOLMv1(cmd *cobra.Command, pkg string) (*resolve.Path, error) {
 	var sources []extension.Source
 	for _, value := range f.catalogs {
-		c, err := parseClusterCatalog(value)
+		c, read, err := f.open(cmd, value)
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(sources, func(s extension.Source) bool { return s.Name == c.name }) {
-			return nil, &usageError{fmt.Sprintf("--catalog: %s is given twice", c.name), "name them with NAME=DIR"}
+		if slices.ContainsFunc(sources, func(s extension.Source) bool { return s.Name == c.Name }) {
+			return nil, &usageError{fmt.Sprintf("--catalog: %s is given twice", c.Name), "name them with NAME=DIR"}
 		}
-		read, err := readServed(cmd, c.dir, f.review.render.source)
-		if err != nil {
-			return nil, err
-		}
-		f.opened = append(f.opened, openedCatalog{c.name, c.dir, read.Catalog})
-		sources = append(sources, extension.Source{Name: c.name, Priority: int32(c.priority), Catalog: read.Catalog})
+		f.opened = append(f.opened, openedCatalog{c.Name, c.Dir, read})
+		sources = append(sources, extension.Source{Name: c.Name, Priority: c.Priority, Catalog: read})
 	}
 	return extension.PathOf(sources, extension.Request{Package: pkg, Versions: f.versions, Channels: f.channels,
 		SelfCertified: f.policy == generate.UpgradeSelfCertified}, f.from, f.to)
+}
+
+// open reads a catalog of --catalog.
+func (f *pathFlags) open(cmd *cobra.Command, value string) (predict.Content, *fbc.Catalog, error) {
+	c, err := predict.ReadContent(value, f.profile == generate.ProfileClusterExtension, false)
+	if err != nil {
+		return c, nil, contentError(err)
+	}
+	reader := predict.ContentReader{Options: withInput(cmd, f.review.render.source)}
+	read, err := reader.Read(cmd.Context(), c.Dir)
+	return c, read.Catalog, err
 }
 
 func missingFlag(flag, hint string) error {

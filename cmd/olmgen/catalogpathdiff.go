@@ -12,6 +12,7 @@ import (
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -89,7 +90,8 @@ func (f *pathFlags) side(pkg, csv, catalog string) (side, error) {
 		if p == nil || p.Bundle(csv) == nil || catalog != "" && c.name != catalog {
 			continue
 		}
-		found := side{ref: source.KindCatalog + ":" + c.ref, name: csv, pkg: pkg, version: csv}
+		found := side{Revision: review.Revision{Ref: source.KindCatalog + ":" + c.ref, Name: csv}, pkg: pkg,
+			version: csv}
 		if f.profile == generate.ProfileClusterExtension {
 			found.profile = generate.ProfileOLMv1
 		}

@@ -218,7 +218,7 @@ func (f *pinFlags) input(cmd *cobra.Command, paths []string, o pinned.Options, k
 	if err != nil {
 		return nil, err
 	}
-	saySkipped(cmd.ErrOrStderr(), t)
+	saySkipped(cmd, t)
 	if err := requireObjects(t); err != nil {
 		return nil, err
 	}

@@ -28,20 +28,12 @@ func newConvert() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert DIR -o OUT",
 		Short: "Turn a package in the legacy format into bundles",
-		Long: `Convert reads a directory in the legacy package manifest format (a file
-*.package.yaml and a directory for each version) and writes a bundle for each
-version: OUT/VERSION/manifests with the manifests as they are, and
-OUT/VERSION/metadata/annotations.yaml with package and channels. An olmgen.lock
-says which files are olmgen's; files that it did not write are never touched.`,
-		Example: `  olmgen convert etcd/ -o bundles/
-  olmgen render bundles/0.9.4 -o out/`,
-		Args: args(1, 1, "the package's directory"),
+		Args:  args(1, 1, "the package's directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, args[0])
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVarP(&f.output, "output", "o", "", "`DIR` to write to")
 	flags.StringVar(&f.source.Package, "package", "", "`NAME` of the package, where the directory has several")
 	flags.BoolVar(&f.force, "force", false,
@@ -59,8 +51,7 @@ func (f *convertFlags) run(cmd *cobra.Command, dir string) error {
 	if err := config.CheckOutputOf(dir, f.output); err != nil {
 		return err
 	}
-	stderr := cmd.ErrOrStderr()
-	f.source.Source.Warn = warnOn(stderr)
+	f.source.Source.Warn = warnOn(cmd)
 	bundles, err := fbc.Convert(cmd.Context(), dir, f.source)
 	if err != nil {
 		return err

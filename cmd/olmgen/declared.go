@@ -67,12 +67,23 @@ func (f *renderFlags) checkDeclared(cmd *cobra.Command, given []string) error {
 	return err
 }
 
-// declaration is a RenderConfig that was named with -f.
+// declaration is a RenderConfig: one that -f names, or what the flags say of a SOURCE, which is in no file.
 type declaration struct {
 	*config.Config
 	file, dir string // dir is what its paths are relative to
 	output    string
 	skip      func(group, bundle int) bool // the bundles that are left out; may be nil
+}
+
+// declared returns the RenderConfigs that -f names or, without -f, that of a SOURCE. Options in fixed have their values
+// from the command.
+func (f *renderFlags) declared(cmd *cobra.Command, refs []string, fixed map[manifest.Option]any) ([]declaration,
+	error) {
+	if len(f.files) > 0 {
+		return declarations(cmd, f.files)
+	}
+	c, err := f.options.Config(refs[0], fixed)
+	return []declaration{{Config: c, output: output.Stdout}}, err
 }
 
 // declarations reads the files that were named with -f.
@@ -85,7 +96,7 @@ func declarations(cmd *cobra.Command, files []string) (all []declaration, err er
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, declaration{Config: c, file: file, dir: dir})
+		all = append(all, declaration{Config: c, file: file, dir: dir, output: output.Stdout})
 	}
 	return all, nil
 }
@@ -100,9 +111,9 @@ func operatorsOf(all []declaration) (n int) {
 	return n
 }
 
-// runDeclared renders RenderConfigs, each to a tree of its own. Nothing is written before all are rendered.
-func (f *renderFlags) runDeclared(cmd *cobra.Command) error {
-	all, err := declarations(cmd, f.files)
+// run renders a source or RenderConfigs, each to a tree of its own. Nothing is written before all are rendered.
+func (f *renderFlags) run(cmd *cobra.Command, refs []string) error {
+	all, err := f.declared(cmd, refs, nil)
 	if err != nil {
 		return err
 	}
@@ -128,10 +139,10 @@ func (f *renderFlags) runDeclared(cmd *cobra.Command) error {
 	}
 	results := make([]*config.Rendered, len(all))
 	for i, d := range all {
-		if results[i], err = f.renderDeclared(cmd, d); err != nil {
+		if results[i], err = f.render(cmd, d); err != nil {
 			return err
 		}
-		if d.output != output.Stdout && d.file != "-" {
+		if d.output != output.Stdout && d.file != "-" && d.file != "" {
 			for s := range results[i].Sources {
 				results[i].Sources[s].Config = output.ConfigPath(d.output, d.file)
 			}
@@ -143,7 +154,7 @@ func (f *renderFlags) runDeclared(cmd *cobra.Command) error {
 		one.output = d.output
 		err := one.deliver(cmd, results[i])
 		if errors.As(err, &found) && i < len(all)-1 {
-			fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: "+err.Error())
+			tell(cmd, "%v", err)
 		} else if err != nil && !errors.As(err, &found) {
 			return err
 		}
@@ -169,15 +180,18 @@ func (f *renderFlags) outputOf(cmd *cobra.Command, d declaration) (string, error
 	return one.output, one.checkOutput()
 }
 
-// renderDeclared renders a RenderConfig with the flags that are about files.
-func (f *renderFlags) renderDeclared(cmd *cobra.Command, d declaration) (*config.Rendered, error) {
+// render renders a RenderConfig with the flags that are about files.
+func (f *renderFlags) render(cmd *cobra.Command, d declaration) (*config.Rendered, error) {
 	o := config.Options{Dir: d.dir, Source: f.source.Source, Catalogs: f.source.Cache, Skip: d.skip}
+	if d.file == "" {
+		o.Source = withInput(cmd, f.source).Source
+	}
 	layout, _ := f.options.Text(config.OptionLayout)
 	crds, _ := f.options.Text(config.OptionHelmCRDs)
 	o.Layout, o.HelmCRDs = output.Layout(layout), helm.CRDs(crds)
 	switch {
 	case d.output != output.Stdout:
-	case f.check:
+	case f.check != "":
 		return nil, errCheckStdout
 	case o.Layout != "" && o.Layout != output.LayoutFlat:
 		return nil, errLayoutStdout
@@ -191,7 +205,28 @@ func (f *renderFlags) renderDeclared(cmd *cobra.Command, d declaration) (*config
 	bar, done := progress(cmd.ErrOrStderr())
 	defer done()
 	o.Progress = bar
-	return d.Render(cmd.Context(), o)
+	r, err := d.Render(cmd.Context(), o)
+	if err == nil && d.file == "" {
+		for _, opened := range r.Opened {
+			sayDigest(cmd, opened)
+		}
+	}
+	return r, err
+}
+
+// renderAll renders a source, or the RenderConfigs that -f names, for a report.
+func (f *renderFlags) renderAll(cmd *cobra.Command, refs []string, fixed map[manifest.Option]any) (
+	all []*config.Rendered, err error) {
+	declared, err := f.declared(cmd, refs, fixed)
+	for _, d := range declared {
+		if err != nil {
+			break
+		}
+		var r *config.Rendered
+		r, err = f.render(cmd, d)
+		all = append(all, r)
+	}
+	return all, err
 }
 
 // readConfig reads a RenderConfig and returns the directory that its paths are relative to.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -24,7 +23,7 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 	if err := f.findPaths(cmd, r); err != nil {
 		return err
 	}
-	if f.output != output.Stdout && !f.check {
+	if f.output != output.Stdout && f.check == "" {
 		if err := output.CheckOwner(f.output, r.Files, f.writeOptions(r.Sources)); err != nil {
 			return err
 		}
@@ -43,10 +42,9 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 		return err
 	}
 	if n := output.CRLF(f.output, r.Files); f.output != "-" && n > 0 { // with --check too
-		fmt.Fprintf(cmd.ErrOrStderr(),
-			"olmgen: note: %s: %s with line ends of Windows (CRLF): only lines are compared\n"+
-				"hint: %s with \"/** text eol=lf\" keeps them as olmgen writes them\n",
-			f.output, text.Count(n, "file"), filepath.Join(f.output, attributesName))
+		say(cmd, findings.Note, filepath.Join(f.output, attributesName)+
+			" with \"/** text eol=lf\" keeps them as olmgen writes them",
+			"%s: %s with line ends of Windows (CRLF): only lines are compared", f.output, text.Count(n, "file"))
 	}
 	if f.output != "-" {
 		if err := r.CheckOutput(f.output); err != nil {
@@ -54,7 +52,7 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 		}
 	}
 	f.sayGrowth(cmd, overwritten)
-	if f.check {
+	if f.check != "" {
 		return f.compare(cmd, r)
 	}
 	if err := f.keepTenants(r); err != nil {
@@ -81,11 +79,11 @@ func (f *renderFlags) findPaths(cmd *cobra.Command, r *config.Rendered) error {
 // printWarnings prints warnings and, where files are written, notes; with --strict warnings are an error.
 func (f *renderFlags) printWarnings(cmd *cobra.Command, warnings, notes []config.Warning) error {
 	for _, w := range warnings {
-		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+indented(w.String())+class(w.Class))
+		warn(cmd, "%s%s", w, class(w.Class))
 	}
 	for _, n := range notes {
-		if !f.check || f.verbose { // they are about what is rendered, and were read when it was
-			fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+indented(n.String()))
+		if f.check == "" || f.verbose { // they are about what is rendered, and were read when it was
+			note(cmd, "%s", n)
 		}
 	}
 	return f.refuseWarnings(len(warnings))
@@ -132,13 +130,12 @@ func (f *renderFlags) writeOptions(sources []output.Source) output.WriteOptions 
 	return output.WriteOptions{Sources: sources, Force: f.force, Replace: f.replace}
 }
 
-func report(w io.Writer, dir string, r output.Result) {
+func report(cmd *cobra.Command, dir string, r output.Result) {
 	for _, name := range r.Kept {
-		fmt.Fprintf(w, "olmgen: warning: %s: not rendered any more, but edited by hand: kept\n",
-			filepath.Join(dir, name))
+		warn(cmd, "%s: not rendered any more, but edited by hand: kept", filepath.Join(dir, name))
 	}
-	fmt.Fprintf(w, "olmgen: %s: %d added, %d changed, %d removed, %d unchanged\n", dir, len(r.Added), len(r.Changed),
-		len(r.Removed), len(r.Unchanged))
+	tell(cmd, "%s: %d added, %d changed, %d removed, %d unchanged", dir, len(r.Added), len(r.Changed), len(r.Removed),
+		len(r.Unchanged))
 }
 
 // compare prints how the directory differs: the diff, the numbers of changed lines or the names to stdout, the state of
@@ -149,19 +146,19 @@ func (f *renderFlags) compare(cmd *cobra.Command, r *config.Rendered) error {
 		return err
 	}
 	for _, d := range differences {
-		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: %s: %s\n", filepath.Join(f.output, filepath.FromSlash(d.Path)), d.State)
+		tell(cmd, "%s: %s", filepath.Join(f.output, filepath.FromSlash(d.Path)), d.State)
 		text := d.Diff
-		switch {
-		case f.names:
+		switch f.check {
+		case checkNames:
 			text = []byte(d.Path + "\n")
-		case f.stat:
+		case checkStat:
 			text = nil
 		}
 		if _, err := cmd.OutOrStdout().Write(text); err != nil {
 			return err
 		}
 	}
-	if f.stat {
+	if f.check == checkStat {
 		if _, err := cmd.OutOrStdout().Write(output.Stat(differences)); err != nil {
 			return err
 		}

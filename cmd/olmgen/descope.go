@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -24,20 +22,7 @@ func newDescope() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "descope SOURCE",
 		Short: "Render an operator that is bound only where you say",
-		Long: `Descope is render --profile descoped. The operator serves its APIs in the whole
-cluster. Until an administrator binds it, it may only set their status. Each
-ServiceAccount gets one ClusterRole with all rules that the CSV requests. In its
-own namespace the operator has the rules in permissions from the start.
-
-On stderr descope prints whether the operator is descoped or scoped, and what
-OLM's descoping plan advises, with --tree for the installations in DIR.
-
-` + sourceHelp,
-		Example: `  olmgen descope bundle/ -o out/ -n operators
-  olmgen descope bundle/ -o out/ -n operators --bind-namespaces team-a,team-b
-  olmgen descope bundle/ -o out/ --bind-all --aggregate-to admin,edit,view
-  olmgen descope bundle/ --tree clusters/prod/ > /dev/null`,
-		Args: args(1, 1, "the bundle"),
+		Args:  args(1, 1, "the bundle"),
 	}
 	f.registerWriting(cmd)
 	f.registerCheck(cmd)
@@ -53,42 +38,44 @@ OLM's descoping plan advises, with --tree for the installations in DIR.
 
 // descope renders a source with the descoped profile and prints the advice for the installations in a directory.
 func (f *renderFlags) descope(cmd *cobra.Command, ref, dir string) error {
-	if err := f.checkOutput(); err != nil {
-		return err
-	}
-	c, err := f.config(ref, map[manifest.Option]any{generate.OptionProfile: string(generate.ProfileDescoped)})
+	all, err := f.declared(cmd, []string{ref},
+		map[manifest.Option]any{generate.OptionProfile: string(generate.ProfileDescoped)})
 	if err != nil {
 		return err
 	}
-	r, err := f.render(cmd, c)
+	if all[0].output, err = f.outputOf(cmd, all[0]); err != nil {
+		return err
+	}
+	r, err := f.render(cmd, all[0])
 	if err != nil {
 		return err
 	}
 	b := r.Opened[0].Bundle
 	var known []installs.Install
 	if dir != "" {
-		if known, err = readInstalls(cmd.Context(), cmd.ErrOrStderr(), b, dir); err != nil {
+		if known, err = readInstalls(cmd, b, dir); err != nil {
 			return fmt.Errorf("--tree: %w", err)
 		}
 	}
 	if err := f.deliver(cmd, r); err != nil {
 		return err
 	}
-	f.sayScope(cmd.ErrOrStderr(), b.CSV, known)
+	f.sayScope(cmd, b.CSV, known)
 	return nil
 }
 
 // sayScope prints what kind of operator it is and what to do. It does not propose what the flags did.
-func (f *renderFlags) sayScope(w io.Writer, csv *v1alpha1.ClusterServiceVersion, known []installs.Install) {
+func (f *renderFlags) sayScope(cmd *cobra.Command, csv *v1alpha1.ClusterServiceVersion, known []installs.Install) {
 	scope, reason := bundle.ScopeOf(csv)
-	fmt.Fprintf(w, "olmgen: %s is %s: %s\n", csv.Name, scope, reason)
+	tell(cmd, "%s is %s: %s", csv.Name, scope, reason)
 	advice := installs.Advise(csv, known)
 	if advice.State != "" {
-		fmt.Fprintln(w, "olmgen: "+advice.State)
+		tell(cmd, "%s", advice.State)
 	}
 	if scope == bundle.Scoped && known == nil {
-		fmt.Fprintln(w, "hint: --tree DIR reads its installations from manifests")
+		fmt.Fprintln(cmd.ErrOrStderr(), "hint: --tree DIR reads its installations from manifests")
 	}
+	w := cmd.ErrOrStderr()
 	given := func(o manifest.Option) bool {
 		_, ok := f.options.Text(o)
 		return ok
@@ -108,7 +95,7 @@ func (f *renderFlags) bound() []string {
 }
 
 // readInstalls looks for installations in a directory and warns of what it can't read there.
-func readInstalls(ctx context.Context, w io.Writer, b *bundle.Bundle, dir string) ([]installs.Install, error) {
+func readInstalls(cmd *cobra.Command, b *bundle.Bundle, dir string) ([]installs.Install, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return nil, err
@@ -117,17 +104,17 @@ func readInstalls(ctx context.Context, w io.Writer, b *bundle.Bundle, dir string
 		return nil,
 			manifest.WithHint(fmt.Errorf("%s is not a directory", dir), "give the directory that holds the manifests")
 	}
-	t, err := tree.Read(ctx, []string{dir}, tree.Options{Plain: true})
+	t, err := tree.Read(cmd.Context(), []string{dir}, tree.Options{Plain: true})
 	if err != nil {
 		return nil, err
 	}
-	saySkipped(w, t)
+	saySkipped(cmd, t)
 	for _, err := range t.Faults {
-		fmt.Fprintln(w, "olmgen: warning: "+indented(err.Error()))
+		warn(cmd, "%v", err)
 	}
 	found, unreadable := installs.Find(t, b)
 	for _, err := range unreadable {
-		fmt.Fprintln(w, "olmgen: warning: "+indented(err.Error()))
+		warn(cmd, "%v", err)
 	}
 	return found, nil
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/manifest/budget"
-	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/whole"
 	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/source"
@@ -32,8 +31,7 @@ import (
 type diffFlags struct {
 	render     renderFlags
 	format     findings.Format
-	exitCode   bool
-	failOn     []string
+	failOn     failOn
 	git        string
 	oldVersion string
 	cluster    clusterFlags
@@ -51,22 +49,6 @@ func newDiff() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW | --git REV[..REV] [PATH]",
 		Short: "What does this upgrade change? Show the most dangerous first",
-		Long: `Diff compares two releases of an operator, or two states of a tree: who gains
-and loses which permissions, how CRDs, workloads and webhooks change, and what
-OLM would do about it. OLD and NEW are a SOURCE, a TREE or a RenderConfig each.`,
-		Annotations: map[string]string{detailsKey: diffDetails()},
-		Example: `  # two releases, as a comment on a pull request
-  olmgen diff bundle-v1/ bundle-v2/ --format markdown
-  # a branch with the main one; a pipeline fails if a dangerous right is gained
-  olmgen diff --git main..HEAD olmgen.yaml --fail-on risk-gained,crd-breaking
-  # two releases in a catalog
-  olmgen diff catalog:old/ catalog:new/ --package a --old-version 1 --version 2
-  # would OLM do it, with what else is in the cluster?
-  olmgen diff bundle-v1/ bundle-v2/ --tree clusters/prod
-  # what does a new catalog change where Git has a Subscription?
-  olmgen diff --git main clusters/prod --old-catalog old/ --catalog new/
-  # do the custom resources that exist still fit?
-  olmgen diff bundle-v1/ bundle-v2/ --crs resources.yaml`,
 		Args: func(cmd *cobra.Command, given []string) error {
 			if f.git != "" {
 				return args(0, 1, "")(cmd, given)
@@ -77,32 +59,6 @@ OLM would do about it. OLD and NEW are a SOURCE, a TREE or a RenderConfig each.`
 	f.register(cmd)
 	cmd.RunE = f.run
 	return cmd
-}
-
-// diffDetails is the part of the help behind the flags.
-func diffDetails() string {
-	return `Each line of the report has a severity and a reason; docs/review.md describes
-them. Permissions are compared by what they allow: rules that are split,
-regrouped or reordered are no change.
-
-A TREE is a directory of manifests, a YAML file, or - for YAML on stdin. Both
-sources are rendered with the same flags, NEW in the namespace and install mode
-of OLD. With --git, OLD is PATH in a revision, and NEW is PATH in the work tree
-or in a second revision. OLD is empty if the revision does not have PATH yet.
-
-A Subscription or ClusterExtension in a TREE, and an operator that a
-RenderConfig hands over, stands for what OLM installs for it. --catalog says
-what catalogs hold, --old-catalog what they held for OLD; the image of a
-CatalogSource in the TREE is read without it. An operator that is not known is
-a note, or an error where what asks for it changed.
-
-With --openshift-version, --olm-version or --kube-version it says what keeps NEW
-from working in such a cluster, where OLD did.
-
-With --exit-code the exit code is 3 if anything differs, with --fail-on if one
-of these differs:
-` + triggersHelp() + `
-` + sourceHelp
 }
 
 func triggersHelp() string {
@@ -127,10 +83,8 @@ func triggers() []string {
 
 func (f *diffFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	formatFlag(cmd, &f.format, compare.Formats)
-	flags.BoolVar(&f.exitCode, "exit-code", false, "exit with 3 if anything differs")
-	flags.Var(&wordsValue{&f.failOn, triggers()}, "fail-on", "exit with 3 if one of these `DIFFERENCES` is found")
+	failOnFlag(cmd, &f.failOn, triggers())
 	flags.StringVar(&f.git, "git", "", "compare PATH in this Git `REVISION` with the work tree, or in REV..REV")
 	flags.StringVar(&f.oldVersion, "old-version", "",
 		"the `VERSION` of OLD in a catalog, where --version is that of NEW")
@@ -141,7 +95,6 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.oldCatalogs, "old-catalog", nil,
 		"content of a CatalogSource or ClusterCatalog for OLD, `[[NAMESPACE/]NAME=]DIR`; may be repeated")
 	flags.StringVar(&f.crdRules, "crd-rules", "", "`FILE` with the severities of the rules about CRDs")
-	offerList(cmd, "fail-on", triggers)
 	f.render.register(cmd, reviewed)
 }
 
@@ -157,17 +110,6 @@ func (f *clusterFlags) register(flags *pflag.FlagSet) {
 			"repeated")
 }
 
-// side is OLD or NEW: where it is read from, and what it is called.
-type side struct {
-	ref, name    string
-	old          bool
-	empty        bool // there is nothing yet
-	tree         *tree.Tree
-	root         string // of the files of a Git revision; empty for others
-	pkg, version string // what to choose from a catalog, if it is not what the flags say
-	profile      generate.Profile
-}
-
 func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 	var sides [2]side
 	if f.git != "" {
@@ -177,20 +119,21 @@ func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 		}
 		defer remove()
 	} else {
-		sides = [2]side{{ref: given[0], name: given[0], old: true, version: f.oldVersion},
-			{ref: given[1], name: given[1]}}
+		sides = [2]side{{Revision: review.Revision{Ref: given[0], Name: given[0]}, old: true, version: f.oldVersion},
+			{Revision: review.Revision{Ref: given[1], Name: given[1]}}}
 	}
-	if sides[0].ref == tree.Stdin && sides[1].ref == tree.Stdin {
+	if sides[0].Ref == tree.Stdin && sides[1].Ref == tree.Stdin {
 		return &usageError{"OLD and NEW are both -, and there is one stdin", "write one of them to a file"}
 	}
+	names := review.Revised([2]review.Revision{sides[0].Revision, sides[1].Revision})
 	if f.git != "" {
 		stderr := cmd.ErrOrStderr()
-		cmd.SetErr(&renamingWriter{stderr, names(sides)})
+		cmd.SetErr(&renamingWriter{stderr, names})
 		defer cmd.SetErr(stderr)
 	}
 	report, err := f.compare(cmd, sides)
 	if err != nil {
-		return renamedError(err, names(sides))
+		return renamedError(err, names)
 	}
 	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
 		return err
@@ -198,13 +141,8 @@ func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 	if one, ok := report.(*compare.Report); ok && len(one.Unread) > 0 {
 		return unreadError(one.Unread)
 	}
-	for _, t := range f.failOn {
-		if report.Meets(compare.Trigger(t)) {
-			return &foundError{fmt.Sprintf("%s and %s differ: %s", sides[0].name, sides[1].name, t)}
-		}
-	}
-	if f.exitCode && !report.Empty() {
-		return &foundError{fmt.Sprintf("%s and %s differ", sides[0].name, sides[1].name)}
+	if on := f.failOn.met(report.Meets); on != "" {
+		return &foundError{fmt.Sprintf("%s and %s differ: %s", sides[0].Name, sides[1].Name, on)}
 	}
 	return nil
 }
@@ -272,7 +210,6 @@ func (f *diffFlags) prepare(cmd *cobra.Command, sides [2]side) (on review.TreeOp
 // comparison is a report on the differences of two sides, or several of their clusters.
 type comparison interface {
 	Print(w io.Writer, format findings.Format) error
-	Empty() bool
 	Meets(t compare.Trigger) bool
 }
 
@@ -288,10 +225,10 @@ func (f *diffFlags) compareSides(cmd *cobra.Command, sides [2]side, on review.Tr
 	if err != nil {
 		return nil, err
 	}
-	if sides[0].empty {
-		now.Note = sides[0].name + " is not there yet: everything is new"
+	if sides[0].Empty {
+		now.Note = sides[0].Name + " is not there yet: everything is new"
 	}
-	return review.Compare(cmd.Context(), old, now, [2]string{sides[0].name, sides[1].name}, o)
+	return review.Compare(cmd.Context(), old, now, [2]string{sides[0].Name, sides[1].Name}, o)
 }
 
 // read reads what is in the cluster.
@@ -305,9 +242,9 @@ func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Opt
 		if err != nil {
 			return err
 		}
-		saySkipped(cmd.ErrOrStderr(), t)
+		saySkipped(cmd, t)
 		for _, e := range t.Strays {
-			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s\n", e)
+			warn(cmd, "%v", e)
 		}
 		if err := requireObjects(t); err != nil {
 			return err
@@ -328,26 +265,22 @@ func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Opt
 	return nil
 }
 
-func (s side) isSource() bool {
-	return !s.empty && !source.IsRenderConfig(s.ref) && !review.IsTree(s.ref)
-}
-
 // read reads one side, and plays a tree on what is there. A source that is NEW is rendered as OLM would upgrade it:
 // into the namespace of OLD, and for its OperatorGroup.
 func (f *diffFlags) read(cmd *cobra.Command, s side, on review.TreeOptions) (*review.Subject, error) {
 	var r *review.Subject
 	var err error
 	switch {
-	case s.empty:
+	case s.Empty:
 		return review.FromObjects(nil, permissions.Operator{}, "")
-	case source.IsRenderConfig(s.ref):
-		r, err = f.render.reviewConfig(cmd, s.ref)
+	case source.IsRenderConfig(s.Ref):
+		r, err = f.render.reviewConfig(cmd, s.Ref)
 	case s.tree != nil:
 		catalogs := f.catalogs
 		if s.old && len(f.oldCatalogs) > 0 {
 			catalogs.values = f.oldCatalogs
 		}
-		return f.render.reviewTree(cmd, s.tree, []string{s.ref}, &catalogs, on)
+		return f.render.reviewTree(cmd, s.tree, []string{s.Ref}, &catalogs, on)
 	case !s.old && len(on.Over.Operators) == 1:
 		r, err = f.upgraded(cmd, s, on.Over)
 	default:
@@ -356,14 +289,14 @@ func (f *diffFlags) read(cmd *cobra.Command, s side, on review.TreeOptions) (*re
 	if err != nil {
 		return nil, err
 	}
-	if s.ref != s.name {
-		r.NameRevision(path.Clean(filepath.ToSlash(s.ref)), s.name)
+	if s.Ref != s.Name {
+		r.NameRevision(path.Clean(filepath.ToSlash(s.Ref)), s.Name)
 	}
 	return r, nil
 }
 
 func (f *diffFlags) source(cmd *cobra.Command, s side, change func(*config.Group)) (*review.Subject, error) {
-	r, err := f.render.reviewSource(cmd, s.ref, func(g *config.Group) {
+	r, err := f.render.reviewSource(cmd, s.Ref, func(g *config.Group) {
 		b := &g.Bundles[0]
 		b.Package, b.Version = cmp.Or(s.pkg, b.Package), cmp.Or(s.version, b.Version)
 		b.Profile = cmp.Or(s.profile, b.Profile)
@@ -372,7 +305,7 @@ func (f *diffFlags) source(cmd *cobra.Command, s side, change func(*config.Group
 		}
 	})
 	if err == nil {
-		r.MovePaths(func(_ int, file string) string { return review.PathIn(s.ref, file) })
+		r.MovePaths(func(_ int, file string) string { return review.PathIn(s.Ref, file) })
 	}
 	return r, err
 }
@@ -386,26 +319,4 @@ func (f *diffFlags) upgraded(cmd *cobra.Command, s side, old *review.Subject) (*
 		func(change func(*config.Group)) (*review.Subject, error) {
 			return f.source(cmd, s, change)
 		})
-}
-
-// wordsValue is a flag that takes several of a few words.
-type wordsValue struct {
-	value   *[]string
-	allowed []string
-}
-
-func (w *wordsValue) String() string { return strings.Join(*w.value, ",") }
-
-func (w *wordsValue) Type() string { return "WORDS" }
-
-func (w *wordsValue) Set(s string) error {
-	for word := range strings.SplitSeq(s, ",") {
-		if err := text.CheckKnown("value", word, w.allowed); err != nil {
-			return err
-		}
-		if !slices.Contains(*w.value, word) {
-			*w.value = append(*w.value, word)
-		}
-	}
-	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
@@ -40,11 +41,81 @@ func formatFlag(cmd *cobra.Command, format *findings.Format, formats []findings.
 	offer(cmd, "format", text.Words(formats))
 }
 
-// failOnFlag registers --fail-on of a command that has findings.
-func failOnFlag(cmd *cobra.Command, failOn *findings.Severity) {
-	cmd.Flags().Var(enum(failOn, findings.Severities...), "fail-on",
-		"lowest level that makes the exit code 3: "+text.Or(findings.Severities))
-	offer(cmd, "fail-on", text.Words(findings.Severities))
+// failOn is what makes the exit code 3: severities, and the differences that a command knows by name.
+type failOn struct {
+	words, allowed []string
+	given          bool
+}
+
+// failOnFlag registers --fail-on of a command. Without the flag, the words count.
+func failOnFlag(cmd *cobra.Command, f *failOn, named []string, words ...findings.Severity) {
+	f.words, f.allowed = text.Words(words), named
+	usage := "lowest level that makes the exit code 3: " + text.Or(findings.Severities)
+	if len(named) > 0 {
+		usage = "exit with 3 at this `LEVEL`, " + text.Or(findings.Severities) +
+			", or at a difference that olmgen diff --help names"
+	}
+	for _, s := range text.Words(findings.Severities) {
+		if !slices.Contains(named, s) {
+			f.allowed = append(f.allowed, s)
+		}
+	}
+	cmd.Flags().Var(f, "fail-on", usage)
+	offerList(cmd, "fail-on", func() []string { return f.allowed })
+}
+
+func (f *failOn) String() string { return strings.Join(f.words, ",") }
+
+func (f *failOn) Type() string { return "WORD" }
+
+func (f *failOn) Set(s string) error {
+	if !f.given {
+		f.words, f.given = nil, true
+	}
+	for word := range strings.SplitSeq(s, ",") {
+		if err := text.CheckKnown("value", word, f.allowed); err != nil {
+			return err
+		}
+		f.words = append(f.words, word)
+	}
+	return nil
+}
+
+// level returns the severity that a word stands for, or "" for the name of a difference.
+func level(word string) findings.Severity {
+	switch s := findings.Severity(word); {
+	case word == string(compare.AnyDifference):
+		return findings.Note
+	case slices.Contains(findings.Severities, s):
+		return s
+	}
+	return ""
+}
+
+// reached reports whether findings have one of the severities.
+func (f *failOn) reached(list []findings.Finding) bool {
+	return slices.ContainsFunc(f.words, func(word string) bool {
+		return level(word) != "" && findings.Reaches(list, level(word))
+	})
+}
+
+// met returns the first of the words that a report on differences meets, or "".
+func (f *failOn) met(meets func(compare.Trigger) bool) string {
+	for _, word := range f.words {
+		t := compare.Trigger(word)
+		if level(word) == findings.Note {
+			t = compare.AnyDifference
+		}
+		if level(word) != findings.None && meets(t) {
+			return word
+		}
+	}
+	return ""
+}
+
+// never reports whether nothing makes the exit code 3.
+func (f *failOn) never() bool {
+	return !slices.ContainsFunc(f.words, func(word string) bool { return level(word) != findings.None })
 }
 
 // offer has a shell complete a flag with these values.

@@ -146,7 +146,7 @@ func TestExampleDiffWorkflows(t *testing.T) {
 					t.Errorf("%s: the action has no input %q", name, input)
 				}
 			}
-			failOn := wordsValue{new([]string), triggers()}
+			failOn := failOn{allowed: triggers()}
 			if err := failOn.Set(s.With["fail-on"].(string)); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}

@@ -57,7 +57,7 @@ func (f *globalFlags) colored(w io.Writer) bool {
 
 // painterOf returns what colors a line of a command's output; nil if it prints neither a diff nor findings as text.
 func painterOf(cmd *cobra.Command) func(string) string {
-	if check := cmd.Flags().Lookup("check"); check != nil && check.Value.String() == "true" {
+	if check := cmd.Flags().Lookup("check"); check != nil && check.Changed && check.Value.String() != "false" {
 		return paintDiff
 	}
 	format := cmd.Flags().Lookup("format")
@@ -89,11 +89,11 @@ func paintDiff(line string) string {
 	return line
 }
 
-// level finds the level in "path:line: level: message".
-var level = lazy.Regexp(`^\S.*?: (error|warning|note): `)
+// leveled finds the level in "path:line: level: message".
+var leveled = lazy.Regexp(`^\S.*?: (error|warning|note): `)
 
 func paintFinding(line string) string {
-	at := level().FindStringSubmatchIndex(line)
+	at := leveled().FindStringSubmatchIndex(line)
 	if at == nil {
 		return line
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/olmgen/olmgen/internal/report/graph"
 	"github.com/olmgen/olmgen/internal/report/updates"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -29,27 +28,6 @@ func newGraph() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph SOURCE | TREE [NAME] | -f FILE [NAME]",
 		Short: "What does this operator reach? Draw it, or its update graph",
-		Long: `Graph draws the blast radius of an operator: its ServiceAccounts, the roles
-they are bound to, the namespaces of the bindings, and those that no binding
-reaches. It draws what olmgen render writes with the same flags. With -f it
-draws an operator of a RenderConfig; NAME chooses one of several. The picture
-goes to stdout, as Mermaid text, as SVG or as an HTML page that also says in
-words what is drawn.
-
-In a TREE, a Subscription or ClusterExtension stands for what OLM installs for
-it from the catalogs of --catalog, or from the image of its CatalogSource.
-
-For a catalog (catalog:DIR or catalog:oci://IMAGE) without --version, it draws
-the update graph of the package: its channels, which release replaces or skips
-which, and what is deprecated. --from shows the path that OLM v0 takes from a
-version. DOT is for update graphs.
-
-` + sourceHelp,
-		Example: `  olmgen graph bundle/
-  olmgen graph bundle/ --profile descoped --bind-namespaces team-a \
-      --format svg > radius.svg
-  olmgen graph -f olmgen.yaml memcached-operator
-  olmgen graph catalog:catalog/ --package etcd --from 0.6.1 --format svg > g.svg`,
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(given) > 0 && len(f.files) == 0 && isTree(given[0]) {
 				return args(1, 2, "the tree")(cmd, given)
@@ -64,14 +42,11 @@ version. DOT is for update graphs.
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	fileFlag(flags, &f.files)
-	flags.Bool("blast-radius", true, "draw what the operator reaches")
-	cobra.CheckErr(flags.MarkHidden("blast-radius")) // it was necessary before
 	formatFlag(cmd, &format, []findings.Format{findings.Mermaid, findings.SVG, findings.HTML, findings.DOT})
 	flags.StringVar(&from, "from", "", "in an update graph: show the path from a `VERSION`, or the name of its CSV")
 	catalogs.register(flags)
-	f.register(cmd, func(o config.Option) bool { return o.Access })
+	f.register(cmd, reviewed)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return f.draw(cmd, args, &catalogs, &roots, from, format)
 	}
@@ -156,22 +131,18 @@ func (f *renderFlags) drawUpdates(cmd *cobra.Command, path, from string, format 
 // operator renders the operator of a source, or one of those that -f declares.
 func (f *renderFlags) operator(cmd *cobra.Command, given []string, catalogs *treeCatalogs, roots *treeFlags) (
 	*generate.Result, error) {
-	switch {
-	case len(f.files) > 0:
-		return f.declaredOperator(cmd, given)
-	case isTree(given[0]):
-		return f.installedOperator(cmd, given, catalogs, roots)
+	from, name := strings.Join(f.files, ", "), given
+	if len(f.files) == 0 {
+		if isTree(given[0]) {
+			return f.installedOperator(cmd, given, catalogs, roots)
+		}
+		from, name = given[0], nil
 	}
-	// An operator that serves must have certificates. They are not in the picture.
-	c, err := f.config(given[0], map[manifest.Option]any{generate.OptionCerts: string(generate.CertsManager)})
+	all, err := f.renderAll(cmd, given, withoutCerts)
 	if err != nil {
 		return nil, err
 	}
-	r, err := f.render(cmd, c)
-	if err != nil {
-		return nil, err
-	}
-	return r.Operators[0].Result, nil
+	return oneOperator(all, from, name)
 }
 
 // isTree reports whether an argument is a tree of manifests, and no RenderConfig.
@@ -187,7 +158,7 @@ func (f *renderFlags) installedOperator(cmd *cobra.Command, given []string, cata
 	if err != nil {
 		return nil, err
 	}
-	saySkipped(cmd.ErrOrStderr(), t)
+	saySkipped(cmd, t)
 	installed, unknown, err := catalogs.installs(cmd, t, f.source)
 	if err != nil {
 		return nil, err
@@ -205,15 +176,6 @@ func (f *renderFlags) installedOperator(cmd *cobra.Command, given []string, cata
 		all = append(all, i.Rendered)
 	}
 	return oneOperator(all, given[0], given[1:])
-}
-
-// declaredOperator renders RenderConfigs and returns the operator that is called for.
-func (f *renderFlags) declaredOperator(cmd *cobra.Command, name []string) (*generate.Result, error) {
-	all, err := f.renderFiles(cmd)
-	if err != nil {
-		return nil, err
-	}
-	return oneOperator(all, strings.Join(f.files, ", "), name)
 }
 
 // oneOperator returns the only operator, or the one with a name.
@@ -240,21 +202,4 @@ func oneOperator(all []*config.Rendered, from string, name []string) (*generate.
 	}
 	return nil, manifest.WithHint(fmt.Errorf("%s: %d operators are called %q", from, len(found), name[0]),
 		"name one file with -f")
-}
-
-// renderFiles renders the RenderConfigs that -f names, for a report.
-func (f *renderFlags) renderFiles(cmd *cobra.Command) (all []*config.Rendered, err error) {
-	declared, err := declarations(cmd, f.files)
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range declared {
-		d.output = output.Stdout
-		r, err := f.renderDeclared(cmd, d)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, r)
-	}
-	return all, nil
 }

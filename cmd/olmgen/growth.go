@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,7 +30,7 @@ func (f *renderFlags) overwritten(cmd *cobra.Command, r *config.Rendered) *compa
 // over an older tree.
 func (f *renderFlags) sayGrowth(cmd *cobra.Command, report *compare.Report) {
 	if growth := review.Growth(report); growth != "" && !hidesNotes(cmd) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: note: %s: %s: see %s\n", f.output, growth, f.howToSee(cmd))
+		note(cmd, "%s: %s: see %s", f.output, growth, f.howToSee(cmd))
 	}
 }
 
@@ -46,7 +45,7 @@ func (f *renderFlags) howToSee(cmd *cobra.Command) string {
 	dir := findablePath(f.output)
 	what := strings.Join(append(cmd.Flags().Args(), f.files...), " ")
 	switch {
-	case f.check || f.summary.dryRun:
+	case f.check != "" || f.summary.dryRun:
 		return "olmgen diff " + dir + " " + findablePath(what)
 	case gittree.Tracks(f.output):
 		return "olmgen diff --git HEAD " + dir

@@ -12,7 +12,6 @@ import (
 	"github.com/olmgen/olmgen/compare/history"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -28,24 +27,8 @@ func newHistory() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history DIR|CATALOG",
 		Short: "Which release changed what? Show all releases of an operator",
-		Long: `History reads every release of a package and says what changed and in which
-release: since when the operator reads Secrets, writes RBAC or runs in pods, how
-many permissions it has, which versions its CRDs have, where its images are
-from. The releases are in the order of the update graph: each after those that
-it replaces or skips, and otherwise by version.
-
-DIR has the directories of bundles, such as a package of a catalog's repository,
-or is a package in the legacy format (packagemanifest:DIR). CATALOG is
-catalog:DIR_OR_FILE, of which --package chooses the package. Each release is
-rendered with the same flags. With --format svg a chart goes to stdout, with
---format html a page with the chart.`,
-		Example: `  olmgen history community-operators/operators/grafana-operator
-  olmgen history catalog:catalog/ --package grafana-operator --channel v5
-  olmgen history --format svg operators/grafana-operator > history.svg`,
-		Args: args(1, 1, "the directory or catalog"),
+		Args:  args(1, 1, "the directory or catalog"),
 	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
 	formatFlag(cmd, &f.format, history.Formats)
 	f.render.register(cmd, func(o config.Option) bool { return reviewed(o) && o.ID != bundle.OptionVersion })
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) }
@@ -53,7 +36,7 @@ rendered with the same flags. With --format svg a chart goes to stdout, with
 }
 
 func (f *historyFlags) run(cmd *cobra.Command, ref string) error {
-	c, err := f.render.config(ref, map[manifest.Option]any{generate.OptionCerts: string(generate.CertsManager)})
+	c, err := f.render.options.Config(ref, withoutCerts)
 	if err != nil {
 		return err
 	}
@@ -84,7 +67,7 @@ func (f *historyFlags) run(cmd *cobra.Command, ref string) error {
 	if len(list.LeftOut) > 0 {
 		reason, _ := config.ErrorText(list.Reason, func(manifest.Option) string { return "" })
 		note := fmt.Sprintf("left out: %s: %s", text.FirstOf(6, list.LeftOut), reason)
-		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+note)
+		warn(cmd, "%s", note)
 		h.Notes = append(h.Notes, note)
 	}
 	return h.Print(cmd.OutOrStdout(), f.format)

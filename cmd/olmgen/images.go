@@ -43,37 +43,8 @@ func newImages() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "images SOURCE...|TREE... | -f FILE",
 		Short: "Which images does this operator run? List them",
-		Long: `Images lists every container image that bundles name: the related images of the
-ClusterServiceVersion; the containers, init containers, image volumes and
-environment variables of its Deployments and of shipped workloads; the
-annotation containerImage; and the bundle's own image, where it comes from one.
-
-A variable's value is an image if the variable is called RELATED_IMAGE_..., or
-if the value has a registry's host and a tag or digest. It does not look at
-arguments, ConfigMaps and custom resources.
-
-The format text lists each image once, one per line, for programs that copy
-them. The other formats list every place, and also the annotation, which nothing
-pulls. imagedigestmirrorset writes OpenShift's ImageDigestMirrorSet, and an
-ImageTagMirrorSet for images without a digest, for the registry of --mirror.
-olmgen render --mirror-map changes the images instead.
-
-TREE is a directory of manifests or a YAML file: the images of what is applied,
-and of what OLM installs for its Subscriptions, OperatorPolicies and
-ClusterExtensions from the catalogs of --catalog, or from the images of its
-CatalogSources. With --mirror-map, images without a mirror are named.
-
-With --unpinned the exit code is 3 if an image is not pinned by digest. It is 1
-if a source cannot be read, or with --unpinned if an operator is not known; the
-other images are still listed.
-
-` + sourceHelp,
-		Example: `  olmgen images bundle/ | xargs -I{} skopeo inspect docker://{}
-  olmgen images --unpinned --format table bundles/*
-  olmgen images -f olmgen.yaml
-  olmgen images --format imagedigestmirrorset --mirror registry.local bundle/`,
-		Args: sourcesOr(&f.source.files, math.MaxInt),
-		RunE: f.run,
+		Args:  sourcesOr(&f.source.files, math.MaxInt),
+		RunE:  f.run,
 	}
 	f.register(cmd)
 	return cmd
@@ -81,7 +52,6 @@ other images are still listed.
 
 func (f *imagesFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	formatFlag(cmd, &f.format, append(slices.Clone(imagelist.Formats), formatMirrorSet))
 	flags.StringVar(&f.mirror, "mirror", "", "with imagedigestmirrorset: `REGISTRY[/PREFIX]` that has the images")
 	flags.StringVar(&f.mirrorMap, "mirror-map", "", "warn of images that this mirror map (`FILE`) has no mirror for")
@@ -203,8 +173,7 @@ func (f *imagesFlags) sayUnmirrored(cmd *cobra.Command, list []images.Image) err
 		w.Rewrite(images.Place{Kind: i.Kind}, i.Image)
 	}
 	for _, name := range w.Unmapped() {
-		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s: no mirror for %s%s\n", f.mirrorMap, name,
-			class(bundle.WarnUnmirrored))
+		warn(cmd, "%s: no mirror for %s%s", f.mirrorMap, name, class(bundle.WarnUnmirrored))
 	}
 	return nil
 }
@@ -220,7 +189,7 @@ func (f *imagesFlags) listTree(cmd *cobra.Command, s namedSource, out *listed) {
 	if len(t.Objects)+len(t.Faults)+len(t.Unknown()) == 0 {
 		return
 	}
-	saySkipped(cmd.ErrOrStderr(), t)
+	saySkipped(cmd, t)
 	list, err := images.ListObjects(t.Objects)
 	if err != nil {
 		out.err = err
@@ -242,8 +211,7 @@ func (f *imagesFlags) listTree(cmd *cobra.Command, s namedSource, out *listed) {
 		}
 	}
 	for u, also := range firstOf(unknown, func(u review.Unknown) string { return u.Why }) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: the images of what %s installs are not known: %s%s\n",
-			u.Object.Identity(), u.Why, also)
+		warn(cmd, "the images of what %s installs are not known: %s%s", u.Object.Identity(), u.Why, also)
 	}
 	if len(unknown) > 0 && len(f.catalogs.values) == 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "hint: pass the content of its catalog with --catalog")
@@ -272,8 +240,8 @@ func imagesOf(cmd *cobra.Command, ref string, opened *config.Opened) ([]images.I
 	for i := range list {
 		list[i].Source = opened.SourceName()
 		if list[i].Normalized == "" {
-			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s:%d: %s: %q is not an image reference\n", list[i].File,
-				list[i].Line, list[i].Field, list[i].Image)
+			warn(cmd, "%s:%d: %s: %q is not an image reference", list[i].File, list[i].Line, list[i].Field,
+				list[i].Image)
 		}
 	}
 	return list, nil

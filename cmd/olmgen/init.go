@@ -2,8 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/whole"
 	"github.com/olmgen/olmgen/output"
@@ -34,25 +33,12 @@ func newInit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init SOURCE...",
 		Short: "Write an olmgen.yaml for bundles",
-		Long: `Init looks at bundles and writes a RenderConfig for them, with comments on what
-can be changed. It renders as it is with "olmgen render -f olmgen.yaml". Of
-several versions of a package it takes the newest, and says so. With --append it
-adds the bundles to the file and leaves the rest of it as it is.
-
-It writes a .gitattributes too, if there is none: git then does not change the
-line ends of what is rendered, on Windows for example.
-
-` + sourceHelp,
-		Example: `  olmgen init bundle/
-  olmgen init --append bundles/redis
-  olmgen init catalog:catalog.yaml --package etcd -o clusters/a/olmgen.yaml`,
-		Args: args(1, 1000, "the bundle"),
+		Args:  args(1, 1000, "the bundle"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, args)
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVarP(&f.output, "output", "o", "olmgen.yaml", "`FILE` to write; - is stdout")
 	flags.StringVar(&f.directory, "directory", "operators", "`DIR` that the file will render to, relative to it")
 	flags.BoolVar(&f.force, "force", false, "overwrite the file if it is there")
@@ -87,15 +73,14 @@ func (f *initFlags) run(cmd *cobra.Command, refs []string) error {
 			chosen.Choice = bundle.Choice{}
 		}
 		if config.NeedsItself(opened.Bundle) {
-			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: note: %s: the operator is cert-manager, which cannot make its own "+
-				"certificates before it runs\nhint: choose another provider in certs.provider, or create the "+
-				"Secrets of its "+
-				"Certificates by hand first\n", ref)
+			say(cmd, findings.Note, "choose another provider in certs.provider, or create the Secrets of its "+
+				"Certificates by hand first",
+				"%s: the operator is cert-manager, which cannot make its own certificates before it runs", ref)
 		}
 		bundles = append(bundles,
 			config.InitBundle{Source: source.From(dir, ref), Chosen: chosen.Choice, Bundle: opened.Bundle})
 	}
-	bundles = newest(cmd.ErrOrStderr(), bundles)
+	bundles = newest(cmd, bundles)
 	data, err := f.content(cmd, filepath.Base(file), bundles)
 	if err != nil {
 		return err
@@ -111,7 +96,7 @@ func (f *initFlags) run(cmd *cobra.Command, refs []string) error {
 }
 
 // newest returns the newest bundle of each package, and prints which others are left out.
-func newest(stderr io.Writer, bundles []config.InitBundle) (kept []config.InitBundle) {
+func newest(cmd *cobra.Command, bundles []config.InitBundle) (kept []config.InitBundle) {
 	version := func(b config.InitBundle) semver.Version { return b.Bundle.CSV.Spec.Version.Version }
 	for _, b := range bundles {
 		same := func(x config.InitBundle) bool { return x.Bundle.Package == b.Bundle.Package }
@@ -130,7 +115,7 @@ func newest(stderr io.Writer, bundles []config.InitBundle) (kept []config.InitBu
 			}
 		}
 		if len(older) > 0 {
-			fmt.Fprintf(stderr, "olmgen: %s: takes version %s, the newest, not %s\n", b.Bundle.Package, version(b),
+			tell(cmd, "%s: takes version %s, the newest, not %s", b.Bundle.Package, version(b),
 				strings.Join(older, ", "))
 		}
 	}
@@ -162,6 +147,6 @@ func (f *initFlags) write(cmd *cobra.Command, data []byte) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: wrote %s; \"olmgen render -f %s\" renders it\n", f.output, f.output)
+	tell(cmd, "wrote %s; \"olmgen render -f %s\" renders it", f.output, f.output)
 	return nil
 }

@@ -35,48 +35,18 @@ func newLint() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lint PATH... --policy FILE|operate-first",
 		Short: "Does this tree follow our rules? Check it against a policy",
-		Long: `Lint reads the Kubernetes objects of files and directories (or - for stdin) and
-lists what breaks a policy, by file and line. The policy is operate-first, the
-rules of Operate First's decision record on managing operators, or a file with
-limits on permissions and registries, CEL expressions, and exceptions with a
-reason. A policy file may extend operate-first.
-
-Files below a directory named cluster-scope belong to the cluster-scope
-application; rules about it ignore stdin. Some rules compare several files, so
-pass everything that is deployed to one cluster together.
-
-A Subscription, OperatorPolicy or ClusterExtension stands for what OLM installs
-for it from the catalogs of --catalog, or from the image of its CatalogSource.
-The rules about meta-operators and the limits on permissions and registries look
-at it.
-
-The exit code is 3 if there are findings at or above --fail-on.
-docs/lint.md describes the rules and the format of policy files.`,
-		Example: `  olmgen lint . --policy operate-first
-  olmgen lint bundle/ --policy limits.yaml --format sarif > olmgen.sarif
-  kustomize build overlays/prod | olmgen lint - --policy limits.yaml
-  olmgen lint . --policy limits.yaml --catalog olm/community=configs/
-  olmgen lint --list-rules`,
-		RunE: f.run,
+		RunE:  f.run,
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVar(&f.policy, "policy", "", "`POLICY` to check against: a file, or operate-first")
-	flags.BoolVar(
-		&f.listRules,
-		"list-rules",
-		false,
-		"list the rules of the policy, or all built-in rules, as text or JSON",
-	)
+	flags.BoolVar(&f.listRules, "list-rules", false,
+		"list the rules of the policy, or all built-in rules, as text or JSON")
 	f.catalogs.register(flags)
 	f.roots.register(cmd)
-	f.report.register(flags)
+	f.report.register(cmd)
 	registerSources(flags, &f.network)
-	completeReport(cmd)
-	cobra.CheckErr(
-		cmd.RegisterFlagCompletionFunc("policy",
-			cobra.FixedCompletions(policy.Names(), cobra.ShellCompDirectiveDefault)),
-	)
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("policy",
+		cobra.FixedCompletions(policy.Names(), cobra.ShellCompDirectiveDefault)))
 	return cmd
 }
 
@@ -94,7 +64,6 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	stderr := cmd.ErrOrStderr()
 	t, err := f.roots.read(cmd, paths, tree.Options{Partial: true, Plain: true})
 	if err != nil {
 		return err
@@ -106,7 +75,7 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	for _, err := range t.Failed {
-		sayError(cmd, stderr, err)
+		sayError(cmd, cmd.ErrOrStderr(), err)
 	}
 	in := policy.Input{Paths: paths, Tree: t}
 	installed, unknown, err := f.catalogs.installs(cmd, t, f.network)
@@ -126,20 +95,15 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	if list, err = f.report.known(stderr, list, len(t.Failed)+len(t.Faults) == 0); err != nil {
-		return err
-	}
-	if err := findings.Print(cmd.OutOrStdout(), f.report.format, policy.Explain(p.Rules()), list); err != nil {
-		return err
-	}
 	what := fmt.Sprintf("%s of %s", text.Count(len(t.Objects), "object"), text.Count(t.Files, "file"))
-	return f.report.concludePartly(stderr, list, what, len(t.Failed)+len(t.Faults), "path")
+	return f.report.finish(cmd, found{list: list, rules: policy.Explain(p.Rules()), what: what,
+		unread: len(t.Failed) + len(t.Faults), noun: "path"})
 }
 
 // saySkipped prints what a command without findings did not read.
-func saySkipped(w io.Writer, t *tree.Tree) {
+func saySkipped(cmd *cobra.Command, t *tree.Tree) {
 	for _, s := range t.Skipped {
-		fmt.Fprintf(w, "olmgen: warning: %s: %s\n", s.Path, s.Why)
+		warn(cmd, "%s: %s", s.Path, s.Why)
 	}
 }
 

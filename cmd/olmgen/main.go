@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
@@ -102,9 +104,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
 	if warned, ok := errors.AsType[*bundle.WarnedError](err); ok {
 		for _, w := range warned.Warnings {
-			fmt.Fprintln(stderr,
-				"olmgen: warning: "+indented(config.WithOptionNames(w.Error.Error(), w.Options,
-					flagsOf(cmd)))+class(w.Class))
+			message := config.WithOptionNames(w.Error.Error(), w.Options, flagsOf(cmd))
+			sayOn(stderr, findings.Warning, "", "%s%s", message, class(w.Class))
 		}
 	}
 	if q, ok := stderr.(*quietWriter); ok {
@@ -114,10 +115,7 @@ func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
 	if declared, ok := errors.AsType[*source.RenderConfigError](err); ok {
 		hint = "write olmgen render -f " + declared.File
 	}
-	fmt.Fprintln(stderr, "olmgen: "+indented(text))
-	if hint != "" {
-		fmt.Fprintln(stderr, "hint: "+indented(hint))
-	}
+	sayOn(stderr, "", hint, "%s", text)
 }
 
 // flagsOf returns how a command calls options: by its flags, if it has them.
@@ -191,6 +189,10 @@ func addCommands(root *cobra.Command, args []string) {
 		}
 		cmd := c.make()
 		cmd.GroupID = c.group
+		describe(cmd, c.name)
+		for _, c := range append(cmd.Commands(), cmd) {
+			c.Flags().SortFlags = false // they are in the order of what a user needs first
+		}
 		if question, _, ok := strings.Cut(cmd.Short, "?"); ok {
 			cmd.Long = question + "?\n\n" + cmd.Long
 		}
@@ -327,6 +329,9 @@ func nearFlag(cmd *cobra.Command, err error) string {
 	if cmd.Name() == "render" && (given == "shard" || given == "merge") {
 		return "leave out --shard and --merge: one process waits for many registries at the same time; "
 	}
+	if instead := insteadOf(cmd, given); instead != "" {
+		return instead + "; "
+	}
 	var names []string
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		if !flag.Hidden {
@@ -340,6 +345,40 @@ func nearFlag(cmd *cobra.Command, err error) string {
 		return "did you mean " + text.Or(longer) + "? "
 	case near != "":
 		return "did you mean --" + near + "? "
+	}
+	return ""
+}
+
+// gone says what to write in place of flags that olmgen had.
+var gone = map[string]string{
+	"write-baseline":      "write --format baseline > FILE",
+	"exit-code":           "write --fail-on any",
+	"stat":                "write --check=stat",
+	"name-only":           "write --check=names",
+	"blast-radius":        "leave it out",
+	"global-namespace":    "write --catalog NAMESPACE/NAME=DIR,global",
+	"installer-rbac from": "name the path without --from",
+	"installer-rbac tree": "name the path without --tree",
+}
+
+// insteadOf returns what to write in place of a flag that the command had, or "".
+func insteadOf(cmd *cobra.Command, flag string) string {
+	if instead := cmp.Or(gone[cmd.Name()+" "+flag], gone[flag]); instead != "" {
+		return instead
+	}
+	if cmd.Flags().Lookup("install-mode") == nil {
+		return "" // it renders nothing
+	}
+	for o := range config.WithFlags(config.Declared()) {
+		switch {
+		case o.Flag != flag:
+		case cmd.Flags().Lookup("config") != nil:
+			return "write it into a RenderConfig as " + o.Path + ", and name that with -f"
+		case cmd.Name() == "diff":
+			return "write it into a RenderConfig as " + o.Path + ", and compare that"
+		default:
+			return "leave it out: it does not change what " + cmd.Name() + " shows"
+		}
 	}
 	return ""
 }

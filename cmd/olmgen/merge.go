@@ -23,25 +23,13 @@ import (
 const maxPart = 512 << 20
 
 func newCatalogMerge() *cobra.Command {
-	format, failOn := findings.Text, findings.None
+	format, failOn := findings.Text, failOn{}
 	var dir, title string
 	force := false
 	cmd := &cobra.Command{
 		Use:   "merge PART...",
 		Short: "Make one report or site of the parts that shards have written",
-		Long: `Merge reads the parts that olmgen catalog audit --shard or olmgen catalog site
---shard have written, one for each shard, and prints the report or writes the
-site. The bytes are those of a run without --shard.
-
-A part that is missing, incomplete or of another catalog is an error. Run its
-shard again: the others keep their parts. A package is always in the same shard
-of as many, whatever else the catalog has.`,
-		Example: `  for i in 1 2 3; do
-    olmgen catalog audit --shard $i/3 -o part-$i.json catalog/ &
-  done; wait
-  olmgen catalog merge part-*.json --format csv
-  olmgen catalog merge site-part-*.json -o public/`,
-		Args: args(1, math.MaxInt, "the part"),
+		Args:  args(1, math.MaxInt, "the part"),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			parts, err := readParts(names, audit.ReadPart)
 			if err != nil {
@@ -64,11 +52,10 @@ of as many, whatever else the catalog has.`,
 			if err != nil {
 				return withPartHint(err)
 			}
-			return printAudit(cmd, report, format, failOn)
+			return printAudit(cmd, report, format, &failOn)
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	registerAuditFormat(cmd, &format, &failOn)
 	flags.StringVarP(&dir, "output", "o", "", "`DIR` of the site")
 	flags.StringVar(&title, "title", "Operators", "`TITLE` of the index of the site")

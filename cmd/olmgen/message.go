@@ -3,10 +3,14 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
@@ -51,6 +55,41 @@ func (s *stdoutWriter) Write(p []byte) (int, error) {
 		s.err = err
 	}
 	return n, err
+}
+
+// say prints a message on stderr: its level and its hint, if it has them, and its text.
+func say(cmd *cobra.Command, level findings.Severity, hint, format string, args ...any) {
+	sayOn(cmd.ErrOrStderr(), level, hint, format, args...)
+}
+
+func warn(cmd *cobra.Command, format string, args ...any) {
+	say(cmd, findings.Warning, "", format, args...)
+}
+func note(cmd *cobra.Command, format string, args ...any) {
+	say(cmd, findings.Note, "", format, args...)
+}
+func tell(cmd *cobra.Command, format string, args ...any) { say(cmd, "", "", format, args...) }
+
+func sayOn(stderr io.Writer, level findings.Severity, hint, format string, args ...any) {
+	message := "olmgen: "
+	if level != "" {
+		message += string(level) + ": "
+	}
+	message += indented(fmt.Sprintf(format, args...)) + "\n"
+	if hint != "" {
+		message += "hint: " + indented(hint) + "\n"
+	}
+	fmt.Fprint(stderr, message)
+}
+
+// given returns the first of several flags that the command line has, with its dashes, or "".
+func given(cmd *cobra.Command, names ...string) string {
+	for _, name := range names {
+		if cmd.Flags().Changed(name) {
+			return "--" + name
+		}
+	}
+	return ""
 }
 
 // indented returns a message whose further lines cannot be taken for messages, or for hints.

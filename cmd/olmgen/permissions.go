@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -11,7 +12,6 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/config/review"
-	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/source"
@@ -22,48 +22,14 @@ type permissionsFlags struct {
 	render   renderFlags
 	catalogs treeCatalogs
 	roots    treeFlags
-	format   findings.Format
-	report   reportFlags // without its format
+	report   reportFlags
 }
 
 func newPermissions() *cobra.Command {
-	f := permissionsFlags{format: findings.Text}
-	f.report.failOn = findings.None
+	var f permissionsFlags
 	cmd := &cobra.Command{
 		Use:   "permissions SOURCE...|TREE... | -f FILE",
 		Short: "What may this operator do? Show it, and who grants it",
-		Long: `Permissions shows what each ServiceAccount of an operator may do once it is
-installed: which Secrets it reads, whether it writes RBAC, runs in pods,
-impersonates, changes webhooks and CRDs, and the rest by API group. Each line
-names the place (the cluster or namespaces), the line that grants it, and why it
-is there: a permission of the CSV, one that a global OperatorGroup promotes to
-the cluster, a copy for a target namespace, an object that the bundle ships, or
-OLM's own. It also shows what follows from these permissions, and what users
-gain by the roles admin, edit, view and cluster-reader.
-
-RBAC is evaluated as Kubernetes does it: bindings, groups of accounts, Roles,
-ClusterRoles and aggregation. docs/review.md describes the report.
-
-TREE is a directory of manifests, a YAML file, or - for YAML on stdin. A
-directory that has manifests/ is a SOURCE. What is evaluated for a SOURCE is
-what olmgen render would write with the same flags, and for a RenderConfig all
-that it declares. Several arguments, and the operators of a RenderConfig, are in
-one cluster and make one report.
-
-A Subscription, OperatorPolicy or ClusterExtension in a TREE stands for what OLM
-installs for it from the catalogs of --catalog, or from the image of a
-CatalogSource in the TREE.
-
-The exit code is 3 if there are findings at or above --fail-on. It is 1 if
---fail-on is given and an operator is not known.
-
-` + sourceHelp,
-		Example: `  olmgen permissions bundle/
-  olmgen permissions bundle/ --target-namespaces team-a,team-b -n operators
-  olmgen permissions -f olmgen.yaml --fail-on error --baseline known.json
-  olmgen permissions --format html oci://quay.io/example/bundle:v1 > p.html
-  kustomize build . | olmgen permissions -
-  olmgen permissions clusters/prod --catalog olm/community=configs/`,
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(f.render.files) == 0 {
 				return args(1, math.MaxInt, "the bundle or tree")(cmd, given)
@@ -72,11 +38,8 @@ The exit code is 3 if there are findings at or above --fail-on. It is 1 if
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	fileFlag(flags, &f.render.files)
-	formatFlag(cmd, &f.format, permissions.Formats)
-	failOnFlag(cmd, &f.report.failOn)
-	f.report.registerBaseline(flags)
+	f.report.registerAs(cmd, permissions.Formats, nil, findings.None)
 	f.catalogs.register(flags)
 	f.roots.register(cmd)
 	f.render.register(cmd, reviewed)
@@ -97,23 +60,23 @@ func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
 		report.Locate(func(file string) string { return review.PathIn(refs[0], file) })
 	}
 	what := strings.Join(append(slices.Clone(refs), f.render.files...), ", ")
-	all := report.Findings
-	if report.Findings, err = f.report.known(cmd.ErrOrStderr(), all, len(in.Unread) == 0); err != nil {
+	if f.report.format == formatBaseline {
+		return errors.Join(f.report.printBaseline(cmd, report.Findings, len(in.Unread) == 0), unreadError(in.Unread))
+	}
+	if report.Findings, err = f.report.known(cmd, report.Findings, len(in.Unread) == 0); err != nil {
 		return err
 	}
 	report.Findings = append([]findings.Finding{}, report.Findings...)
-	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
+	if err := report.Print(cmd.OutOrStdout(), f.report.format); err != nil {
 		return err
 	}
-	if len(in.Unread) > 0 {
-		return unreadError(in.Unread)
+	if err := unreadError(in.Unread); err != nil {
+		return err
 	}
-	if f.report.write == "" && findings.Reaches(report.Findings, f.report.failOn) {
-		return &foundError{fmt.Sprintf("%s, %s in %s",
-			text.Count(findings.Count(report.Findings, findings.Error), "error"),
-			text.Count(findings.Count(report.Findings, findings.Warning), "warning"), what)}
+	if f.report.fails(report.Findings) {
+		return &foundError{countsOf(report.Findings) + " in " + what}
 	}
-	if n := len(report.Unresolved); n > 0 && f.report.failOn != findings.None {
+	if n := len(report.Unresolved); n > 0 && !f.report.failOn.never() {
 		return unknownError(n)
 	}
 	return nil

@@ -12,8 +12,7 @@ import (
 
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
-	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
 // renderFlags are the flags of a command that renders: those that fill a RenderConfig, and those about the run.
@@ -22,9 +21,7 @@ type renderFlags struct {
 	source  fbc.Options // what registerSources fills
 	files   []string
 	output  string
-	check   bool
-	stat    bool // with check
-	names   bool // with check
+	check   checkMode
 	force   bool
 	replace bool
 	strict  bool
@@ -33,6 +30,17 @@ type renderFlags struct {
 	pruneTenants bool
 	summary      summaryFlags
 }
+
+// checkMode is what --check prints of a directory that differs.
+type checkMode string
+
+const (
+	checkDiff  checkMode = "diff"
+	checkStat  checkMode = "stat"  // the number of changed lines of each file
+	checkNames checkMode = "names" // of the files
+)
+
+var checkModes = []checkMode{checkDiff, checkStat, checkNames}
 
 // optionsWith yields the declared options with a flag that a command takes.
 func optionsWith(takes func(config.Option) bool) iter.Seq[config.OptionAt] {
@@ -57,7 +65,6 @@ func addOptions(cmd *cobra.Command, options iter.Seq[config.OptionAt]) *config.F
 // register adds the flags of a command that renders with the options that takes reports.
 func (f *renderFlags) register(cmd *cobra.Command, takes func(config.Option) bool) {
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	f.options = addOptions(cmd, optionsWith(takes))
 	registerSources(flags, &f.source)
 }
@@ -65,7 +72,6 @@ func (f *renderFlags) register(cmd *cobra.Command, takes func(config.Option) boo
 // registerWriting adds the flags of a command that writes files.
 func (f *renderFlags) registerWriting(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVarP(&f.output, "output", "o", "-", "`DIR` to write to; - is stdout")
 	flags.BoolVar(&f.strict, "strict", false, "treat warnings as errors")
 	flags.BoolVar(&f.force, "force", false,
@@ -82,42 +88,14 @@ func (f *renderFlags) registerCheck(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.summary.registerFormat(cmd)
 	flags.BoolVar(&f.verbose, "verbose", false, "print the notes that an earlier run into DIR has printed, too")
-	flags.BoolVar(&f.check, "check", false, "write nothing; print a diff of DIR; exit with 3 if it differs")
+	flags.Var(enum(&f.check, checkModes...), "check", "write nothing; print a `diff` of DIR, or stat (a line for each "+
+		"file) or names; exit with 3 if it differs")
+	flags.Lookup("check").NoOptDefVal = string(checkDiff)
+	offer(cmd, "check", text.Words(checkModes))
 	flags.BoolVar(&f.pruneTenants, "prune-tenants", false,
 		"remove the bindings of tenants that this run does not name")
-	flags.BoolVar(&f.stat, "stat", false, "with --check, print a line for each file, not the diff")
-	flags.BoolVar(&f.names, "name-only", false, "with --check, print the names of files, not the diff")
-	place(flags, config.TopicOutput, "format", "output-format", "check", "verbose", "prune-tenants", "stat",
-		"name-only")
-	nameOnly(flags, "format", "output-format", "verbose", "prune-tenants", "stat", "name-only")
-}
-
-// config returns the RenderConfig of a source. Options in fixed have their values from the command.
-func (f *renderFlags) config(ref string, fixed map[manifest.Option]any) (*config.Config, error) {
-	c, err := f.options.Config(ref, fixed)
-	if err != nil {
-		return nil, err
-	}
-	switch layout := c.Output.Layout; {
-	case f.output == "-" && layout != "" && layout != output.LayoutFlat:
-		return nil, errLayoutStdout
-	case f.output == "-" && f.check:
-		return nil, errCheckStdout
-	}
-	return c, nil
-}
-
-// render renders the RenderConfig of a source.
-func (f *renderFlags) render(cmd *cobra.Command, c *config.Config) (*config.Rendered, error) {
-	o := withInput(cmd, f.source)
-	r, err := c.Render(cmd.Context(), config.Options{Source: o.Source, Catalogs: o.Cache})
-	if err != nil {
-		return nil, err
-	}
-	for _, opened := range r.Opened {
-		sayDigest(cmd.ErrOrStderr(), opened)
-	}
-	return r, nil
+	place(flags, config.TopicOutput, "format", "check", "verbose", "prune-tenants")
+	nameOnly(flags, "format", "verbose", "prune-tenants")
 }
 
 // checkOutput refuses an empty directory, most likely an unset variable of a shell, and what looks like the -o of
@@ -126,11 +104,8 @@ func (f *renderFlags) checkOutput() error {
 	if f.output == "" {
 		return &usageError{"-o needs a directory, or - for stdout", ""}
 	}
-	if err := f.checkPrinting(); err != nil {
-		return err
-	}
 	if info, err := os.Stat(f.output); err == nil && info.IsDir() {
-		return f.summary.check(f.output, f.check)
+		return f.summary.check(f.output, f.check != "")
 	}
 	switch strings.ToLower(filepath.Ext(f.output)) {
 	case ".yaml", ".yml", ".json":
@@ -141,32 +116,5 @@ func (f *renderFlags) checkOutput() error {
 		return &usageError{fmt.Sprintf("-o %s: -o names a directory, not a format", f.output),
 			"without -o, YAML goes to stdout; for a directory of this name write -o ./" + f.output}
 	}
-	return f.summary.check(f.output, f.check)
-}
-
-// checkPrinting refuses flags that say how to print a check that is not made.
-func (f *renderFlags) checkPrinting() error {
-	switch {
-	case f.stat && f.names:
-		return &usageError{"--stat and --name-only exclude each other", "choose one"}
-	case (f.stat || f.names) && !f.check:
-		return &usageError{"--stat and --name-only need --check", "add --check"}
-	}
-	return nil
-}
-
-// run renders a source and writes or compares the files.
-func (f *renderFlags) run(cmd *cobra.Command, ref string, fixed map[manifest.Option]any) (*config.Rendered, error) {
-	if err := f.checkOutput(); err != nil {
-		return nil, err
-	}
-	c, err := f.config(ref, fixed)
-	if err != nil {
-		return nil, err
-	}
-	r, err := f.render(cmd, c)
-	if err != nil {
-		return nil, err
-	}
-	return r, f.deliver(cmd, r)
+	return f.summary.check(f.output, f.check != "")
 }

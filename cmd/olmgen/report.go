@@ -3,13 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
@@ -21,105 +19,123 @@ import (
 
 // reportFlags holds the flags of the commands that print findings.
 type reportFlags struct {
-	format          findings.Format
-	failOn          findings.Severity
-	baseline, write string
+	format   findings.Format
+	failOn   failOn
+	baseline string
 }
 
-func (f *reportFlags) register(flags *pflag.FlagSet) {
-	f.format, f.failOn = findings.Text, findings.Error
-	flags.Var(enum(&f.format, findings.Formats...), "format", "text, json, markdown or sarif")
-	flags.Var(
-		enum(&f.failOn, findings.Severities...),
-		"fail-on",
-		"lowest level that makes the exit code 3: error, warning, note or none",
-	)
-	f.registerBaseline(flags)
+func (f *reportFlags) register(cmd *cobra.Command) {
+	f.registerAs(cmd, findings.Formats, nil, findings.Error)
 }
 
-// registerBaseline adds the flags about known findings.
-func (f *reportFlags) registerBaseline(flags *pflag.FlagSet) {
-	flags.StringVar(&f.baseline, "baseline", "", "ignore the findings that `FILE` lists")
-	flags.StringVar(&f.write, "write-baseline", "",
-		"write all findings to `FILE`, for --baseline, and exit with code 0")
-	place(flags, topicFindings, "format", "fail-on", "baseline", "write-baseline")
+// registerAs is register for a report with formats, differences and a default of its own.
+func (f *reportFlags) registerAs(cmd *cobra.Command, formats []findings.Format, named []string,
+	failOn findings.Severity) {
+	f.format = findings.Text
+	formatFlag(cmd, &f.format, append(slices.Clone(formats), formatBaseline))
+	failOnFlag(cmd, &f.failOn, named, failOn)
+	cmd.Flags().StringVar(&f.baseline, "baseline", "", "ignore the findings that `FILE` lists, which "+
+		"--format baseline has written")
+	place(cmd.Flags(), topicFindings, "format", "fail-on", "baseline")
 }
 
-func completeReport(cmd *cobra.Command) {
-	offer(cmd, "format", text.Words(findings.Formats))
-	offer(cmd, "fail-on", text.Words(findings.Severities))
-}
+// formatBaseline is the format of --baseline.
+const formatBaseline findings.Format = "baseline"
 
-// known removes the findings of the baseline, and writes a baseline on request. If not all could be read, it writes
-// none and calls no entry stale.
-func (f *reportFlags) known(stderr io.Writer, list []findings.Finding, all bool) ([]findings.Finding, error) {
-	fresh := list
-	if f.baseline != "" {
-		data, err := whole.ReadFile(f.baseline, budget.TreeFile)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil, &manifest.Error{
-				File: f.baseline,
-				Msg:  "no such file",
-				Tip:  "write it with --write-baseline " + f.baseline,
-			}
-		case err != nil:
-			return nil, err
-		}
-		b, err := findings.ParseBaseline(data)
-		if err != nil {
-			return nil, &manifest.Error{File: f.baseline, Msg: err.Error(), Tip: "write it with --write-baseline"}
-		}
-		var stale []string
-		if fresh, stale = b.Apply(list); !all {
-			stale = nil
-		}
-		for _, s := range stale {
-			fmt.Fprintf(stderr, "olmgen: stale in %s: %s\n", f.baseline, s)
-		}
-		if len(stale) > 0 && f.write == "" {
-			fmt.Fprintf(stderr, "hint: --write-baseline %s removes stale entries\n", f.baseline)
-		}
+// known removes the findings of the baseline. If not all could be read, it calls no entry stale.
+func (f *reportFlags) known(cmd *cobra.Command, list []findings.Finding, all bool) ([]findings.Finding, error) {
+	if f.baseline == "" {
+		return list, nil
 	}
-	if f.write == "" || !all {
-		return fresh, nil
-	}
-	if err := os.WriteFile(f.write, findings.NewBaseline(list).Encode(), 0o644); err != nil {
+	const hint = "write it with --format baseline > "
+	data, err := whole.ReadFile(f.baseline, budget.TreeFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &manifest.Error{File: f.baseline, Msg: "no such file", Tip: hint + f.baseline}
+	case err != nil:
 		return nil, err
 	}
-	fmt.Fprintf(stderr, "olmgen: %s: %s\n", f.write, text.Count(len(list), "finding"))
+	b, err := findings.ParseBaseline(data)
+	if err != nil {
+		return nil, &manifest.Error{File: f.baseline, Msg: err.Error(), Tip: hint + f.baseline}
+	}
+	fresh, stale := b.Apply(list)
+	for i, s := range stale {
+		tip := ""
+		if i == len(stale)-1 {
+			tip = "--format baseline writes one without stale entries"
+		}
+		if all {
+			say(cmd, "", tip, "stale in %s: %s", f.baseline, s)
+		}
+	}
 	return fresh, nil
 }
 
-// conclude prints a summary of the findings. The error that it returns sets the exit code.
-func (f *reportFlags) conclude(stderr io.Writer, list []findings.Finding, what string) error {
-	summary := fmt.Sprintf(
-		"%s, %s",
-		text.Count(findings.Count(list, findings.Error), "error"),
-		text.Count(findings.Count(list, findings.Warning), "warning"),
-	)
+// printBaseline prints all findings as a baseline; nothing if not all could be read.
+func (f *reportFlags) printBaseline(cmd *cobra.Command, list []findings.Finding, all bool) error {
+	if f.baseline != "" {
+		return &usageError{"--baseline cannot be given with --format baseline, which has all findings", "leave it out"}
+	}
+	if !all {
+		return nil
+	}
+	tell(cmd, "%s in the baseline", text.Count(len(list), "finding"))
+	_, err := cmd.OutOrStdout().Write(findings.NewBaseline(list).Encode())
+	return err
+}
+
+// found is what a command has to report.
+type found struct {
+	list   []findings.Finding
+	rules  []findings.Rule
+	print  func(list []findings.Finding) error // a report of its own; nil for the findings alone
+	what   string                              // that was read
+	unread int                                 // how much could not be read, which is an error and not a finding
+	noun   string                              // what could not be read
+}
+
+// finish prints the findings that are not known, and a summary. The error that it returns sets the exit code.
+func (f *reportFlags) finish(cmd *cobra.Command, r found) error {
+	list, err := f.known(cmd, r.list, r.unread == 0)
+	if err != nil {
+		return err
+	}
+	if f.format == formatBaseline {
+		r.print = func(list []findings.Finding) error { return f.printBaseline(cmd, list, r.unread == 0) }
+	}
+	if r.print == nil {
+		r.print = func(list []findings.Finding) error {
+			return findings.Print(cmd.OutOrStdout(), f.format, r.rules, list)
+		}
+	}
+	if err := r.print(list); err != nil {
+		return err
+	}
+	summary := countsOf(list)
 	if n := findings.Count(list, findings.Note); n > 0 {
 		summary += ", " + text.Count(n, "note")
 	}
-	summary += " in " + what
-	if f.write == "" && findings.Reaches(list, f.failOn) {
+	summary += " in " + r.what
+	if r.unread == 0 && f.fails(list) {
 		return &foundError{summary}
 	}
-	fmt.Fprintln(stderr, "olmgen: "+summary)
+	tell(cmd, "%s", summary)
+	if r.unread > 0 {
+		return fmt.Errorf("%s could not be read", text.Count(r.unread, r.noun))
+	}
 	return nil
 }
 
-// concludePartly is conclude where some of what was to be read could not be, which is an error and not a finding.
-func (f *reportFlags) concludePartly(stderr io.Writer, list []findings.Finding, what string, failed int,
-	noun string) error {
-	conclusion := f.conclude(stderr, list, what)
-	if failed == 0 {
-		return conclusion
-	}
-	if conclusion != nil {
-		fmt.Fprintln(stderr, "olmgen: "+conclusion.Error())
-	}
-	return fmt.Errorf("%s could not be read", text.Count(failed, noun))
+// fails reports whether findings make the exit code 3.
+func (f *reportFlags) fails(list []findings.Finding) bool {
+	return f.format != formatBaseline && f.failOn.reached(list)
+}
+
+// countsOf says how many errors and warnings there are.
+func countsOf(list []findings.Finding) string {
+	return text.Count(findings.Count(list, findings.Error), "error") + ", " +
+		text.Count(findings.Count(list, findings.Warning), "warning")
 }
 
 // foundError is the summary of findings that fail the command with exit code 3.

@@ -23,8 +23,11 @@ import (
 )
 
 // reviewed reports whether a report on the objects of a source takes an option: what a source cannot be rendered
-// without, it cannot be reviewed without.
-func reviewed(o config.Option) bool { return o.Access || o.Objects }
+// without, it cannot be reviewed without. The others are in a RenderConfig, which a report takes too.
+func reviewed(o config.Option) bool { return o.Access }
+
+// withoutCerts are the options of a report. An operator that serves must have certificates; they have no part in it.
+var withoutCerts = map[manifest.Option]any{generate.OptionCerts: string(generate.CertsManager)}
 
 // reviewSource renders a source as the other reports do, and says where its rules are from. change may change what
 // the flags say about the group.
@@ -35,15 +38,14 @@ func (f *renderFlags) reviewSource(cmd *cobra.Command, ref string, change func(*
 		return nil, &usageError{fmt.Sprintf("profile %s leaves RBAC to OLM", p),
 			"leave out --profile: the default shows what OLM grants"}
 	}
-	// An operator that serves must have certificates. They have no part in a review.
-	c, err := f.config(ref, map[manifest.Option]any{generate.OptionCerts: string(generate.CertsManager)})
+	declared, err := f.declared(cmd, []string{ref}, withoutCerts)
 	if err != nil {
 		return nil, err
 	}
 	if change != nil {
-		change(&c.Groups[0])
+		change(&declared[0].Groups[0])
 	}
-	all, err := f.render(cmd, c)
+	all, err := f.render(cmd, declared[0])
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +94,7 @@ func (f *renderFlags) deprecations(cmd *cobra.Command, ref string, opened *confi
 func (f *renderFlags) reviewTree(cmd *cobra.Command, t *tree.Tree, refs []string, catalogs *treeCatalogs,
 	o review.TreeOptions) (*review.Subject, error) {
 	var err error
-	saySkipped(cmd.ErrOrStderr(), t)
+	saySkipped(cmd, t)
 	network := withInput(cmd, f.source)
 	o.Name, o.Source = strings.Join(refs, ", "), network.Source
 	o.Namespace, _ = f.options.Text(generate.OptionNamespace)
@@ -108,12 +110,15 @@ func otherTree(cmd *cobra.Command, roots *treeFlags, refs []string) (*review.Sub
 	if err != nil {
 		return nil, err
 	}
-	saySkipped(cmd.ErrOrStderr(), t)
+	saySkipped(cmd, t)
 	return review.FromObjectsOf(cmd.Context(), t, review.TreeOptions{Name: strings.Join(refs, ", ")})
 }
 
 // unreadError fails a command whose report, which is printed, lacks files.
 func unreadError(list []string) error {
+	if len(list) == 0 {
+		return nil
+	}
 	return fmt.Errorf("%s could not be read: the report is without what is in there", text.Count(len(list), "file"))
 }
 
@@ -133,16 +138,15 @@ func (f *renderFlags) reviewConfig(cmd *cobra.Command, file string) (*review.Sub
 }
 
 func (f *renderFlags) reviewDeclared(cmd *cobra.Command, d declaration) (*review.Subject, error) {
-	one := *f
-	one.check, d.output = false, output.Stdout
-	all, err := one.renderDeclared(cmd, d)
+	d.output = output.Stdout
+	all, err := f.render(cmd, d)
 	if err != nil {
 		return nil, err
 	}
 	shown, why := all, error(nil)
 	if d.HandsOver() {
 		d.Config = d.Shown()
-		shown, why = one.renderDeclared(cmd, d)
+		shown, why = f.render(cmd, d)
 	}
 	r, err := review.FromShown(all, shown, why)
 	if err != nil {

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/report/site"
 	"github.com/olmgen/olmgen/output"
@@ -19,19 +19,7 @@ func newCatalogSite() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "site CATALOG|DIR... -o DIR",
 		Short: "Write a static site about the operators of a catalog",
-		Long: `Site writes HTML pages: an index of all packages with search and filters, and
-for each package what it may do, its update graph, its releases, what changed
-between neighbouring releases, and how to install it by GitOps.
-
-The pages need no network and work from a file or any web server, without
-JavaScript too. A second run rewrites only the pages of packages that changed,
-the index and audit.json. Files that olmgen did not write stay as they are.
-
-` + auditSources + `
-Without objects, what a package may do and what changed are not known.`,
-		Example: `  olmgen catalog site catalog/ bundles/ -o public/
-  olmgen catalog site --pull --title "Our operators" catalog/ -o public/`,
-		Args: args(1, math.MaxInt, "the catalog"),
+		Args:  args(1, math.MaxInt, "the catalog"),
 		RunE: func(cmd *cobra.Command, refs []string) error {
 			in, parts, err := f.part()
 			if err != nil {
@@ -58,7 +46,6 @@ Without objects, what a package may do and what changed are not known.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVarP(&f.output, "output", "o", "", "`DIR` of the site; with --shard the file for the part")
 	flags.StringVar(&options.Title, "title", "Operators", "`TITLE` of the index")
 	flags.BoolVar(&force, "force", false, "overwrite pages that were edited by hand")
@@ -71,10 +58,9 @@ func writeSite(cmd *cobra.Command, dir string, s *site.Site, force bool) error {
 	if err != nil {
 		return err
 	}
-	report(cmd.ErrOrStderr(), dir, result)
+	report(cmd, dir, result)
 	if s.Failed > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s cannot be read\nhint: the pages say why\n",
-			text.Count(s.Failed, "bundle"))
+		say(cmd, findings.Warning, "the pages say why", "%s cannot be read", text.Count(s.Failed, "bundle"))
 	}
 	return nil
 }

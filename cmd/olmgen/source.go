@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -21,9 +20,6 @@ import (
 	"github.com/olmgen/olmgen/source"
 )
 
-const sourceHelp = `SOURCE is a bundle's directory, an archive, an image or a catalog: see
-"olmgen help sources".`
-
 // sourceFlags are the flags that say where a bundle comes from.
 type sourceFlags struct {
 	files   []string
@@ -32,7 +28,6 @@ type sourceFlags struct {
 }
 
 func (f *sourceFlags) register(cmd *cobra.Command) {
-	cmd.Flags().SortFlags = false
 	f.options = addOptions(cmd, optionsWith(func(o config.Option) bool { return o.Topic == config.TopicSource }))
 	registerSources(cmd.Flags(), &f.source)
 }
@@ -182,27 +177,25 @@ func openBundle(cmd *cobra.Command, ref string, o fbc.Options, read bundle.ReadO
 	if err != nil {
 		return nil, err
 	}
-	sayDigest(cmd.ErrOrStderr(), opened)
+	sayDigest(cmd, opened)
 	return opened, nil
 }
 
 // withInput returns options with the standard input of a command, and warnings on its stderr.
 func withInput(cmd *cobra.Command, o fbc.Options) fbc.Options {
-	o.Source.Stdin, o.Source.Warn = cmd.InOrStdin(), warnOn(cmd.ErrOrStderr())
+	o.Source.Stdin, o.Source.Warn = cmd.InOrStdin(), warnOn(cmd)
 	return o
 }
 
 // warnOn returns what prints a warning.
-func warnOn(stderr io.Writer) func(format string, args ...any) {
-	return func(format string, args ...any) {
-		fmt.Fprintln(stderr, "olmgen: warning: "+indented(fmt.Sprintf(format, args...)))
-	}
+func warnOn(cmd *cobra.Command) func(format string, args ...any) {
+	return func(format string, args ...any) { warn(cmd, format, args...) }
 }
 
 // sayDigest prints the digest of an image.
-func sayDigest(stderr io.Writer, o *config.Opened) {
+func sayDigest(cmd *cobra.Command, o *config.Opened) {
 	if o.Digest != "" {
-		fmt.Fprintf(stderr, "olmgen: %s is %s\n", o.Ref, o.Digest)
+		tell(cmd, "%s is %s", o.Ref, o.Digest)
 	}
 }
 

@@ -29,10 +29,8 @@ func (f *summaryFlags) registerDryRun(flags *pflag.FlagSet) {
 func (f *summaryFlags) registerFormat(cmd *cobra.Command) {
 	f.format = findings.Text
 	formats := []findings.Format{findings.Text, findings.JSON}
-	value := enum(&f.format, formats...)
-	cmd.Flags().Var(value, "format", "how to say what is written: "+text.Or(formats))
+	cmd.Flags().Var(enum(&f.format, formats...), "format", "how to say what is written: "+text.Or(formats))
 	offer(cmd, "format", text.Words(formats))
-	cmd.Flags().VarPF(value, "output-format", "", "the name of --format up to v0.1").Hidden = true
 }
 
 // check refuses flags that mean nothing without a directory.
@@ -98,17 +96,17 @@ func summaryOf(dir string, r output.Result) summary {
 }
 
 // printText prints a plan.
-func (s summary) printText(w io.Writer) {
+func (s summary) printText(cmd *cobra.Command) {
 	for _, part := range []struct {
 		what  string
 		paths []string
 	}{{"added", s.Added}, {"changed", s.Changed}, {"removed", s.Removed}, {"kept, edited by hand", s.Kept},
 		{"refused, not as olmgen wrote it", s.Refused}} {
 		for _, p := range part.paths {
-			fmt.Fprintf(w, "olmgen: %s: would be %s\n", filepath.Join(s.Directory, filepath.FromSlash(p)), part.what)
+			tell(cmd, "%s: would be %s", filepath.Join(s.Directory, filepath.FromSlash(p)), part.what)
 		}
 	}
-	fmt.Fprintf(w, "olmgen: %s: %d would be added, %d changed, %d removed, %d unchanged\n", s.Directory, len(s.Added),
+	tell(cmd, "%s: %d would be added, %d changed, %d removed, %d unchanged", s.Directory, len(s.Added),
 		len(s.Changed), len(s.Removed), s.Unchanged)
 }
 
@@ -129,7 +127,7 @@ func (f *summaryFlags) write(cmd *cobra.Command, dir string, files output.Files,
 		s := summaryOf(dir, p.Result)
 		s.DryRun, s.Refused = true, p.Refused
 		if err == nil && f.format != findings.JSON {
-			s.printText(cmd.ErrOrStderr())
+			s.printText(cmd)
 		}
 		return s, err
 	}
@@ -137,6 +135,6 @@ func (f *summaryFlags) write(cmd *cobra.Command, dir string, files output.Files,
 	if err != nil {
 		return summary{}, err
 	}
-	report(cmd.ErrOrStderr(), dir, r)
+	report(cmd, dir, r)
 	return summaryOf(dir, r), nil
 }

@@ -18,6 +18,35 @@ import (
 //go:embed topics/*.txt
 var topicFiles embed.FS
 
+// helpFiles holds a text for each command: what it does, and below "Examples:" how it is called. What is below
+// "Details:" stands behind the flags.
+//
+//go:embed help/*.txt
+var helpFiles embed.FS
+
+// shared are sentences of several helps.
+var shared = strings.NewReplacer("{SOURCE}", `SOURCE is a bundle's directory, an archive, an image or a catalog: see
+"olmgen help sources".`, "{CATALOG}", `CATALOG is a file-based catalog: a directory, a file or an image (oci://IMAGE,
+oci-layout:DIR). DIR has bundles, catalogs and legacy packages at any depth. A
+bundle in a directory fills in the bundle of the same package and name of a
+catalog that does not hold its objects.`)
+
+// describe fills in the help of a command and of those below it.
+func describe(cmd *cobra.Command, name string) {
+	if data, err := helpFiles.ReadFile("help/" + name + ".txt"); err == nil { // others have it in their code
+		body := shared.Replace(strings.TrimSuffix(string(data), "\n"))
+		body, details, _ := strings.Cut(body, "\n\nDetails:\n")
+		cmd.Long, cmd.Example, _ = strings.Cut(body, "\n\nExamples:\n")
+		if details != "" {
+			details = strings.Replace(details, "{DIFFERENCES}", triggersHelp(), 1)
+			cmd.Annotations = map[string]string{detailsKey: details}
+		}
+	}
+	for _, c := range cmd.Commands() {
+		describe(c, name+"_"+c.Name())
+	}
+}
+
 // topicNames returns the topics in alphabetical order.
 func topicNames() []string {
 	entries, err := topicFiles.ReadDir("topics")

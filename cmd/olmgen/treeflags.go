@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"iter"
 	"sync"
 
@@ -55,30 +54,27 @@ func (f *treeFlags) read(cmd *cobra.Command, paths []string, o tree.Options) (*t
 	if err != nil {
 		return nil, err
 	}
-	f.say(cmd.ErrOrStderr(), t)
+	f.say(cmd, t)
 	return t, nil
 }
 
 // say prints what of a tree is not known: one line for each reason.
-func (f *treeFlags) say(w io.Writer, t *tree.Tree) {
+func (f *treeFlags) say(cmd *cobra.Command, t *tree.Tree) {
 	f.counting.Lock()
 	defer f.counting.Unlock()
 	f.roots += len(t.Roots)
 	f.unknown += len(t.Unknown())
-	sayReasons(w, t.Unknown())
-	sayReasons(w, t.Templated)
+	sayReasons(cmd, t.Unknown())
+	sayReasons(cmd, t.Templated)
 	if what := t.UnappliedText(); what != "" {
-		fmt.Fprintf(w, "olmgen: %s: --all judges them\n", what)
+		tell(cmd, "%s: --all judges them", what)
 	}
 }
 
 // sayReasons prints one line for each reason, with its first place.
-func sayReasons(w io.Writer, list []*manifest.Error) {
+func sayReasons(cmd *cobra.Command, list []*manifest.Error) {
 	for e, also := range firstOf(list, func(e *manifest.Error) string { return e.Msg }) {
-		fmt.Fprintf(w, "olmgen: not known: %s%s\n", e, also)
-		if e.Tip != "" {
-			fmt.Fprintf(w, "hint: %s\n", e.Tip)
-		}
+		say(cmd, "", e.Tip, "not known: %s%s", e, also)
 	}
 }
 

@@ -48,47 +48,10 @@ func newUpdate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update [PATH...]",
 		Short: "Take operators to their next versions, in files",
-		Long: `Update takes each operator one step along its path of upgrade: to the version
-that OLM would update it to next. It writes that into the files. Comments,
-order, quotes and line ends stay. Then it prints what olmgen diff says about the
-operators before and after: the text of a pull request.
---tree and --crs say what is in the cluster, so that it also says whether OLM
-would refuse the upgrade because of that.
-
-Without PATH it updates a RenderConfig (-f): version, and the image of a bundle
-with its digest. The catalog of an operator is its source (catalog:DIR). For an
-operator whose source is an image, --catalog has the next one.
-
-With PATH it updates, in files and directories, from the --catalog of each:
-
-  * ClusterExtensions that name one version: spec.source.catalog.version,
-  * OperatorPolicies that name versions, in a Policy too: the name of each
-    step's CSV is added to spec.versions,
-  * with --channel the Subscriptions of a package: spec.channel,
-  * with --pin the Subscriptions of a pin: spec.startingCSV.
-
-Elsewhere it never changes startingCSV: OLM does not look at it once the
-operator is installed. Where somebody approves in the cluster, update says so:
-to approve in Git, use an OperatorPolicy, or olmgen catalog pin.
-
-A version that its catalog no longer has is one that OLM updates from, too:
-where an entry replaces it, skips it or has it in skipRange. Where none does,
-there is a warning, and the exit code is 3.
-
-If OLM would not update an operator, because a dependency is missing or another
-operator needs the old version, update says why, leaves it and exits with 3. The
-exit code is 0 if there is nothing to do.`,
-		Example: `  olmgen update -f olmgen.yaml
-  olmgen update -f clusters/prod/olmgen.yaml --to-head --dry-run
-  olmgen update -f olmgen.yaml --tree clusters/prod --crs dump/
-  olmgen update -f olmgen.yaml --catalog catalog/ --format markdown > pr.md
-  olmgen update clusters/prod --catalog catalog/
-  olmgen update clusters/prod --catalog catalog/ --channel cert-manager=stable`,
-		Args: args(0, math.MaxInt, ""),
-		RunE: f.run,
+		Args:  args(0, math.MaxInt, ""),
+		RunE:  f.run,
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.StringVarP(&f.file, "config", "f", defaultConfig, "`FILE` to update, a RenderConfig")
 	flags.StringArrayVar(&f.catalogs, "catalog", nil,
 		"file-based catalog, a `DIR` or file, with the images of operators; for a PATH "+
@@ -143,11 +106,11 @@ func (f *updateFlags) run(cmd *cobra.Command, paths []string) error {
 	}
 	for _, o := range plan.Operators {
 		if o.Status == updating.Withdrawn {
-			fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s: %s: %s\n", o.Name, o.From, o.Reason)
+			warn(cmd, "%s: %s: %s", o.Name, o.From, o.Reason)
 		}
 	}
-	if len(inCluster.Unread) > 0 {
-		return unreadError(inCluster.Unread)
+	if err := unreadError(inCluster.Unread); err != nil {
+		return err
 	}
 	return f.conclude(cmd, plan)
 }
@@ -157,10 +120,8 @@ func (f *updateFlags) planConfig(cmd *cobra.Command, in compare.Options) (*updat
 	if f.file == "-" {
 		return nil, nil, &usageError{"-f: standard input cannot be rewritten", "name a file"}
 	}
-	for _, name := range []string{"channel", "namespace", "pin"} {
-		if cmd.Flags().Changed(name) {
-			return nil, nil, &usageError{"--" + name + " is for the objects of a PATH", "write it into " + f.file}
-		}
+	if name := given(cmd, "channel", "namespace", "pin"); name != "" {
+		return nil, nil, &usageError{name + " is for the objects of a PATH", "write it into " + f.file}
 	}
 	c, dir, err := readConfig(cmd.InOrStdin(), f.file)
 	if err != nil {
@@ -172,7 +133,7 @@ func (f *updateFlags) planConfig(cmd *cobra.Command, in compare.Options) (*updat
 	}
 	o := updating.Options{Options: config.Options{Dir: dir, Source: f.render.source.Source,
 		Catalogs: f.render.source.Cache}, File: f.file, ToHead: f.toHead}
-	o.Source.Warn = warnOn(cmd.ErrOrStderr())
+	o.Source.Warn = warnOn(cmd)
 	for _, path := range f.catalogs {
 		read, err := fbc.Read(cmd.Context(), path, fbc.Options{})
 		if err != nil {
@@ -211,7 +172,7 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 	if err != nil {
 		return nil, nil, err
 	}
-	saySkipped(cmd.ErrOrStderr(), t)
+	saySkipped(cmd, t)
 	if len(t.Objects)+len(t.Faults) == 0 {
 		return nil, nil, manifest.WithHint(fmt.Errorf("no Kubernetes objects in %s", strings.Join(paths, ", ")),
 			"name files or directories; a RenderConfig is named with -f")
@@ -282,10 +243,7 @@ func (f *updateFlags) lock() (*pinned.Lock, error) {
 
 func (f *updateFlags) sayNotCompared(cmd *cobra.Command, err error) {
 	message, hint := config.ErrorText(err, flagsOf(cmd))
-	fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: the changes are not compared: %s\n", message)
-	if hint != "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "hint: %s\n", hint)
-	}
+	say(cmd, findings.Warning, hint, "the changes are not compared: %s", message)
 }
 
 // mostFiles is how many files a summary names.
@@ -314,7 +272,7 @@ func (f *updateFlags) conclude(cmd *cobra.Command, plan *updating.Plan) error {
 	if plan.Held() {
 		return &foundError{summary}
 	}
-	fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: "+summary)
+	tell(cmd, "%s", summary)
 	return nil
 }
 
@@ -353,7 +311,7 @@ func (f *updateFlags) compare(cmd *cobra.Command, old *config.Config, plan *upda
 		return review.Compare(ctx, subjects[0], subjects[1], sideNames, in)
 	}
 	for _, u := range unresolved {
-		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: warning: %s is not compared: %s\n", u.Object, u.Message)
+		warn(cmd, "%s is not compared: %s", u.Object, u.Message)
 	}
 	in.Unresolved = append(in.Unresolved, unresolved...)
 	subjects, err = f.subjects(cmd, sides, dir, func(group, index int) bool { return out[[2]int{group, index}] })

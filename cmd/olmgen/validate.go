@@ -2,9 +2,7 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/spf13/cobra"
@@ -33,38 +31,17 @@ func newValidate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate SOURCE... | -f FILE",
 		Short: "Is this bundle right? List its mistakes",
-		Long: `Validate reads bundles and lists their mistakes, by file and line: what olmgen
-refuses or warns about, and what the validators of operator-framework report,
-which operator-sdk bundle validate also runs. Those validators are in the
-program olmgen-validate, beside olmgen or in PATH. Without it, validate prints a
-warning and omits their findings.
-
-With --olm-version, --openshift-version, --kube-version or --profile it also
-lists what keeps the operator from working in such a cluster, and what holds
-back the upgrade of the cluster.
-
-The exit code is 3 if there are findings at or above --fail-on, and 1 if a
-source cannot be read.
-
-` + sourceHelp,
-		Example: `  olmgen validate bundle/
-  olmgen validate --fail-on warning oci://quay.io/example/operator-bundle:v1.2.3
-  olmgen validate -f olmgen.yaml
-  olmgen validate --openshift-version 4.20 --profile olmv1 bundle/
-  olmgen validate --format sarif bundles/* > olmgen.sarif`,
-		Args: sourcesOr(&f.source.files, math.MaxInt),
-		RunE: f.run,
+		Args:  sourcesOr(&f.source.files, math.MaxInt),
+		RunE:  f.run,
 	}
 	f.register(cmd)
-	completeReport(cmd)
 	return cmd
 }
 
 func (f *validateFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	fileFlag(flags, &f.source.files)
-	f.report.register(flags)
+	f.report.register(cmd)
 	flags.BoolVar(&f.options.OperatorHub, "operatorhub", false,
 		"also check the rules for publication on OperatorHub.io")
 	f.target.register(cmd, true)
@@ -72,7 +49,6 @@ func (f *validateFlags) register(cmd *cobra.Command) {
 }
 
 func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
-	stderr := cmd.ErrOrStderr()
 	given, err := f.target.checked(cmd.Flags())
 	if err != nil {
 		return err
@@ -81,7 +57,7 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 		f.options.Checker, f.options.Resources = helper, crs.LazyHelper{}
 	} else {
 		text, hint := config.ErrorText(err, flagsOf(cmd))
-		fmt.Fprintf(stderr, "olmgen: warning: only olmgen's own findings: %s\nhint: %s\n", text, hint)
+		say(cmd, findings.Warning, hint, "only olmgen's own findings: %s", text)
 	}
 	sources, err := f.source.sources(cmd, refs)
 	if err != nil {
@@ -96,7 +72,7 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 		if f.options.Form = ""; f.target.profile != "" || s.profile != "" && f.options.Cluster.Known() {
 			f.options.Form = fit.Form(cmp.Or(f.target.profile, s.profile).Installer())
 		}
-		found, n, err := f.validate(cmd.Context(), stderr, s.ref, withInput(cmd, s.options))
+		found, n, err := f.validate(cmd, s.ref, withInput(cmd, s.options))
 		switch {
 		case err == nil:
 			list = append(list, found...)
@@ -104,22 +80,17 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 		case len(sources) == 1 || cmd.Context().Err() != nil:
 			return err
 		default:
-			sayError(cmd, stderr, err)
+			sayError(cmd, cmd.ErrOrStderr(), err)
 			failed++
 		}
 	}
-	if list, err = f.report.known(stderr, list, failed == 0); err != nil {
-		return err
-	}
-	if err := findings.Print(cmd.OutOrStdout(), f.report.format, validate.Rules(), list); err != nil {
-		return err
-	}
-	return f.report.concludePartly(stderr, list, text.Count(bundles, "bundle"), failed, "source")
+	return f.report.finish(cmd, found{list: list, rules: validate.Rules(), what: text.Count(bundles, "bundle"),
+		unread: failed, noun: "source"})
 }
 
 // validate checks one source: a bundle, or all versions of a legacy package. It returns their number.
-func (f *validateFlags) validate(ctx context.Context, stderr io.Writer, ref string,
-	o fbc.Options) ([]validate.Finding, int, error) {
+func (f *validateFlags) validate(cmd *cobra.Command, ref string, o fbc.Options) ([]validate.Finding, int, error) {
+	ctx := cmd.Context()
 	warn, warnings := o.Source.Warn, []string{}
 	o.Source.Warn = func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
 	src, err := fbc.Open(ctx, ref, o)
@@ -134,7 +105,7 @@ func (f *validateFlags) validate(ctx context.Context, stderr io.Writer, ref stri
 		warn("%s", w)
 	}
 	if src.Digest != "" {
-		fmt.Fprintf(stderr, "olmgen: %s is %s\n", ref, src.Digest)
+		tell(cmd, "%s is %s", ref, src.Digest)
 	}
 	if o.Package+o.Channel+o.Version != "" && !source.HasSeveral(src.Kind) {
 		// An error of Read is a finding, see validate.Bundle.
