@@ -169,22 +169,15 @@ func (o *simulation) judgeLeak(v *csv) {
 // definition is what a CRD of the tree says about its API.
 type definition struct {
 	*manifest.Object
-	group, plural string
-	namespaced    bool
+	of olm.Kind
 }
 
 // definitions returns the CRDs by group/kind of the objects that they define.
 func (c *prediction) definitions() map[string]definition {
 	list := map[string]definition{}
 	for _, crd := range c.CRDs {
-		stringAt := func(path ...string) string {
-			v, _ := crd.Get(path...)
-			s, _ := v.(string)
-			return s
-		}
-		d := definition{crd, stringAt("spec", "group"), stringAt("spec", "names", "plural"),
-			stringAt("spec", "scope") != "Cluster"}
-		list[d.group+"/"+stringAt("spec", "names", "kind")] = d
+		k, _ := olm.DefinedKind(crd) // of another type than the API server takes: judgeFields says so
+		list[k.Group+"/"+k.Name] = definition{crd, k}
 	}
 	return list
 }

@@ -81,9 +81,7 @@ func unavailable(o *manifest.Object) bool {
 // defines reports whether a CRD of the tree serves an API.
 func (c *prediction) defines(d v1alpha1.APIServiceDescription) bool {
 	for _, crd := range c.CRDs {
-		group, _ := crd.Get("spec", "group")
-		kind, _ := crd.Get("spec", "names", "kind")
-		if group == d.Group && kind == d.Kind && serves(crd, d.Version) {
+		if k, _ := olm.DefinedKind(crd); k.Group == d.Group && k.Name == d.Kind && serves(crd, d.Version) {
 			return true
 		}
 	}
