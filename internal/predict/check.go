@@ -84,17 +84,17 @@ type Condition struct {
 
 // CSV is a ClusterServiceVersion after OLM has processed it.
 type CSV struct {
-	Cluster      string // as in Group
-	Namespace    string
-	Name         string
-	File         string // the file of the Subscription that installs it, or of the CSV itself
-	Line         int
-	Subscription string // the Subscription that installs it, if the tree has no such CSV
-	Phase        string // empty if OLM sets none
-	Reason       string
-	Message      string
-	CopiedTo     []string // namespaces with a copy, sorted
-	Annotations  map[string]string
+	Cluster      string            `json:"cluster,omitempty"` // as in Group
+	Namespace    string            `json:"namespace"`
+	Name         string            `json:"name"`
+	File         string            `json:"file"` // of the Subscription that installs it, or of the CSV itself
+	Line         int               `json:"line"`
+	Subscription string            `json:"subscription,omitempty"` // that installs it, if the tree has no such CSV
+	Phase        string            `json:"phase"`                  // empty if OLM sets none
+	Reason       string            `json:"reason"`
+	Message      string            `json:"message"`
+	Annotations  map[string]string `json:"annotations,omitempty"`
+	CopiedTo     []string          `json:"copiedTo,omitempty"` // namespaces with a copy, sorted
 }
 
 // Check predicts what OLM does with the objects of a tree and reports what is wrong. The same tree yields the same

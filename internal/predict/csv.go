@@ -99,7 +99,7 @@ func (o *simulation) groupFor(v *csv) *group {
 // intersection (groups.go, ReconcileAPIIntersection). It reports whether the CSV may proceed.
 func (o *simulation) reconcileAPIs(v *csv, g *group) bool {
 	rivals, disputed := o.rivals(v, g)
-	subset := v.provided.subsetOf(g.apis)
+	subset := g.apis.IsSuperset(v.provided)
 	switch intersecting := len(rivals) > 0; {
 	case g.Spec.StaticProvidedAPIs && subset == intersecting: // add or remove
 		if v.reason != v1alpha1.CSVReasonInterOperatorGroupOwnerConflict {
@@ -112,12 +112,12 @@ func (o *simulation) reconcileAPIs(v *csv, g *group) bool {
 		o.fail(v, v1alpha1.CSVReasonInterOperatorGroupOwnerConflict, conflict)
 		return false
 	case intersecting:
-		o.provide(g, g.apis.minus(v.provided))
+		o.provide(g, g.apis.Difference(v.provided))
 		o.wakeCSV(v)
 		return false
 	case !subset:
-		union := g.apis.union(v.provided)
-		if g.text != nil && *g.text == union.String() {
+		union := g.apis.Union(v.provided)
+		if g.text != nil && *g.text == listed(union) {
 			return true
 		}
 		o.provide(g, union)
@@ -135,11 +135,7 @@ func (o *simulation) rivals(v *csv, g *group) (rivals []*group, disputed apiSet)
 	}
 	rivals = o.intersecting(g, groups)
 	for _, other := range rivals {
-		for a := range v.provided {
-			if other.apis[a] {
-				disputed[a] = true
-			}
-		}
+		disputed = disputed.Union(other.apis.Intersection(v.provided))
 	}
 	return rivals, disputed
 }

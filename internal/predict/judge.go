@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/bundle"
@@ -156,9 +157,9 @@ func (o *simulation) explain(v *csv) (message, at, hint string) {
 		}
 		missing := apiSet{}
 		for _, g := range groups {
-			missing = v.provided.minus(g.apis)
+			missing = v.provided.Difference(g.apis)
 		}
-		return v.message + ": " + names(groups) + " does not list " + missing.String(), "",
+		return v.message + ": " + names(groups) + " does not list " + listed(missing), "",
 			"list them in " + olm.AnnotationProvidedAPIs
 	case v1alpha1.CSVReasonOwnerConflict:
 		if other := o.crdOwner(v); other != nil {
@@ -177,7 +178,7 @@ func disputed(v *csv) string {
 	if len(v.rivals) == 0 {
 		return ""
 	}
-	return ": " + names(v.rivals) + " has " + strings.ReplaceAll(v.disputed.String(), ",", ", ")
+	return ": " + names(v.rivals) + " has " + strings.Join(sets.List(v.disputed), ", ")
 }
 
 func names(groups []*group) string {
