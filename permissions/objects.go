@@ -63,8 +63,7 @@ func (v *inventory) note(homeless []string) {
 	}
 	for _, b := range v.Bindings {
 		for range b.Unbound {
-			v.notes = append(v.notes, fmt.Sprintf(
-				"%s: %s has a ServiceAccount without a namespace, which binds nobody",
+			v.notes = append(v.notes, fmt.Sprintf("%s: %s has a ServiceAccount without a namespace, which binds nobody",
 				text.Brief(at(b.Object)), text.Brief(b.Object.Identity())))
 		}
 	}

@@ -158,12 +158,8 @@ func (o *simulation) proceed(v *csv, g *group) {
 	case v1alpha1.CSVPhaseReplacing:
 		if next := o.replacing(v); o.inNamespace(v.Namespace, v.Replaces) == nil && next != nil &&
 			next.phase == v1alpha1.CSVPhaseSucceeded {
-			o.set(
-				v,
-				v1alpha1.CSVPhaseDeleting,
-				v1alpha1.CSVReasonReplaced,
-				"has been replaced by a newer ClusterServiceVersion that has successfully installed.",
-			)
+			o.set(v, v1alpha1.CSVPhaseDeleting, v1alpha1.CSVReasonReplaced,
+				"has been replaced by a newer ClusterServiceVersion that has successfully installed.")
 		}
 	case v1alpha1.CSVPhaseDeleting:
 		v.deleted = true
@@ -183,12 +179,8 @@ func (o *simulation) pending(v *csv) {
 	previous := o.inNamespace(v.Namespace, v.Replaces)
 	if previous != nil {
 		if why := o.notUpgradeable(previous); why != "" {
-			o.set(
-				v,
-				v1alpha1.CSVPhasePending,
-				v1alpha1.CSVReasonOperatorConditionNotUpgradeable,
-				"operator is not upgradeable: "+why,
-			)
+			o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonOperatorConditionNotUpgradeable,
+				"operator is not upgradeable: "+why)
 			return
 		}
 	}
@@ -217,12 +209,8 @@ func (o *simulation) pending(v *csv) {
 	if previous != nil && previous.phase != v1alpha1.CSVPhaseReplacing {
 		return
 	}
-	o.set(
-		v,
-		v1alpha1.CSVPhaseInstallReady,
-		v1alpha1.CSVReasonRequirementsMet,
-		"all requirements found, attempting install",
-	)
+	o.set(v, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonRequirementsMet,
+		"all requirements found, attempting install")
 }
 
 func (o *simulation) install(v *csv, g *group) {
@@ -275,12 +263,8 @@ func (o *simulation) serve(v *csv) {
 func (o *simulation) failed(v *csv, g *group) {
 	if g.Spec.UpgradeStrategy == operatorsv1.UpgradeStrategyUnsafeFailForward {
 		if next := o.replacing(v); next != nil {
-			o.set(
-				v,
-				v1alpha1.CSVPhaseReplacing,
-				v1alpha1.CSVReasonBeingReplaced,
-				"Fail Forward is enabled, allowing Failed csv to be replaced by csv: "+next.Name,
-			)
+			o.set(v, v1alpha1.CSVPhaseReplacing, v1alpha1.CSVReasonBeingReplaced,
+				"Fail Forward is enabled, allowing Failed csv to be replaced by csv: "+next.Name)
 			return
 		}
 	}

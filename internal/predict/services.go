@@ -53,11 +53,8 @@ func (o *simulation) missingService(d v1alpha1.APIServiceDescription) (why strin
 	case object != nil, o.serving[d.GetName()] != nil, olm.BuiltinGroup(d.Group), o.defines(d):
 		return "", true
 	case len(owners) > 0:
-		return fmt.Sprintf(
-			"ClusterServiceVersion %s/%s, which owns it, is not installed",
-			owners[0].Namespace,
-			owners[0].Name,
-		), true
+		return fmt.Sprintf("ClusterServiceVersion %s/%s, which owns it, is not installed", owners[0].Namespace,
+			owners[0].Name), true
 	case o.APIServices["v1.apps"] != nil:
 		return "not in the tree", true
 	}
