@@ -84,8 +84,7 @@ func (r *Report) answers() []Answer {
 func (r *Report) answer(s Section, list []findings.Severity, grave bool) (full, short string) {
 	count := countText(list)
 	few := countText(
-		slices.DeleteFunc(slices.Clone(list), func(s findings.Severity) bool { return s == findings.Info }),
-	)
+		slices.DeleteFunc(slices.Clone(list), func(s findings.Severity) bool { return s == findings.Info }))
 	with := func(object, what string) string {
 		return strings.Join(filled([]string{object, what}), ": ") + "; " + count
 	}
@@ -152,10 +151,7 @@ func briefText(c change.Change) string {
 	}
 	field, _ := changeParts(c)
 	field = strings.TrimSuffix(field, ".value")
-	if i := strings.LastIndexByte(
-		field,
-		'.',
-	); i >= 0 && !strings.Contains(field[i:], "]") ||
+	if i := strings.LastIndexByte(field, '.'); i >= 0 && !strings.Contains(field[i:], "]") ||
 		strings.HasSuffix(field, "]") {
 		field = field[max(0, i+1):]
 	}

@@ -161,11 +161,11 @@ func (s State) withDeployments() ([]*manifest.Object, error) {
 		if o.Object == nil {
 			continue
 		}
-		value, err := o.Object.Value()
+		value, err := o.Object.Get("spec", "install", "spec", "deployments")
 		if err != nil {
 			return nil, err
 		}
-		list, _ := below(value, "spec", "install", "spec", "deployments").([]any)
+		list, _ := value.([]any)
 		for _, item := range list {
 			d, _ := item.(map[string]any)
 			name := fields.Text(d["name"])
@@ -183,15 +183,6 @@ func (s State) withDeployments() ([]*manifest.Object, error) {
 		}
 	}
 	return out, nil
-}
-
-// below returns what is below some keys of maps.
-func below(value any, keys ...string) any {
-	for _, key := range keys {
-		m, _ := value.(map[string]any)
-		value = m[key]
-	}
-	return value
 }
 
 const operatorCondition = "OperatorCondition"

@@ -81,6 +81,6 @@ func (o *Operator) release() *upgrade.Operator {
 	if o == nil {
 		return nil
 	}
-	return &upgrade.Operator{CSV: o.CSV, Stem: o.stem(), Entry: o.entry(), Bundle: o.Shipped,
-		InstallMode: o.InstallMode, Unsupported: o.Unsupported}
+	return &upgrade.Operator{CSV: o.CSV, Entry: o.entry(), Bundle: o.Shipped, InstallMode: o.InstallMode,
+		Unsupported: o.Unsupported}
 }

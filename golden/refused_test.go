@@ -78,7 +78,7 @@ func released(t *testing.T, name string) upgrade.Operator {
 		t.Fatal(err)
 	}
 	csv := permissions.CSV{ClusterServiceVersion: b.CSV, Object: b.CSVObject, Namespace: "operator-ns"}
-	return upgrade.Operator{CSV: csv, Stem: bundle.BaseName(b.CSV.Name, ""), Entry: catalog.EntryOf(b.CSV), Bundle: b.Shipped()}
+	return upgrade.Operator{CSV: csv, Entry: catalog.EntryOf(b.CSV), Bundle: b.Shipped()}
 }
 
 func installed(t *testing.T, objects []*manifest.Object) (list []upgrade.Operator) {
@@ -88,7 +88,7 @@ func installed(t *testing.T, objects []*manifest.Object) (list []upgrade.Operato
 		t.Fatal(err)
 	}
 	for _, csv := range csvs {
-		list = append(list, upgrade.Operator{CSV: csv, Stem: bundle.BaseName(csv.Name, ""), Entry: catalog.EntryOf(csv.ClusterServiceVersion)})
+		list = append(list, upgrade.Operator{CSV: csv, Entry: catalog.EntryOf(csv.ClusterServiceVersion)})
 	}
 	return list
 }

@@ -35,18 +35,15 @@ func (t Tree) plurals(objects []generate.Shared) (map[string]string, error) {
 func (t Tree) definedPlurals() (map[string]string, error) {
 	defined := map[string]string{}
 	for _, x := range t.Objects {
-		if kindOf(x.Object) != "CustomResourceDefinition.apiextensions.k8s.io" {
+		if !olm.IsCRD(x.Group(), x.Kind) {
 			continue
 		}
-		var names [3]string
-		for i, path := range [][]string{{"spec", "names", "kind"}, {"spec", "group"}, {"spec", "names", "plural"}} {
-			v, err := get(x.Object, path...)
-			if err != nil {
-				return nil, err
-			}
-			names[i], _ = v.(string)
+		o, err := x.Manifest()
+		if err != nil {
+			return nil, err
 		}
-		defined[names[0]+"."+names[1]] = names[2]
+		k, _ := olm.DefinedKind(o)
+		defined[k.Name+"."+k.Group] = k.Plural
 	}
 	return defined, nil
 }

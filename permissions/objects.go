@@ -8,6 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/rbac/danger"
 	"github.com/olmgen/olmgen/manifest"
@@ -21,18 +22,14 @@ type inventory struct {
 }
 
 // Relevant reports whether an object of a group and kind has a part in an evaluation.
-func Relevant(group, kind string) bool { return rbac.Relevant(group, kind) || isCRD(group, kind) }
-
-func isCRD(group, kind string) bool {
-	return group == "apiextensions.k8s.io" && kind == "CustomResourceDefinition"
-}
+func Relevant(group, kind string) bool { return rbac.Relevant(group, kind) || olm.IsCRD(group, kind) }
 
 // readInventory reads the objects that RBAC is about. Objects without a namespace get the given one.
 func readInventory(objects []*manifest.Object, namespace string) (*inventory, error) {
 	v := &inventory{scopes: danger.NewScopes()}
 	var homeless []string
 	for _, o := range objects {
-		if isCRD(o.Group(), o.Kind) {
+		if olm.IsCRD(o.Group(), o.Kind) {
 			if err := v.scopes.AddCRD(o); err != nil {
 				return nil, err
 			}
@@ -66,8 +63,7 @@ func (v *inventory) note(homeless []string) {
 	}
 	for _, b := range v.Bindings {
 		for range b.Unbound {
-			v.notes = append(v.notes, fmt.Sprintf(
-				"%s: %s has a ServiceAccount without a namespace, which binds nobody",
+			v.notes = append(v.notes, fmt.Sprintf("%s: %s has a ServiceAccount without a namespace, which binds nobody",
 				text.Brief(at(b.Object)), text.Brief(b.Object.Identity())))
 		}
 	}

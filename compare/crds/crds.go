@@ -37,10 +37,8 @@ type Finding struct {
 
 // Misfit reports whether a rule is about an existing object that does not fit the newer CRDs.
 func Misfit(rule string) bool {
-	return slices.Contains(
-		[]string{ruleObjectInvalid, ruleObjectRatcheted, ruleObjectVersion, ruleObjectOrphaned},
-		rule,
-	)
+	return slices.Contains([]string{ruleObjectInvalid, ruleObjectRatcheted, ruleObjectVersion, ruleObjectOrphaned},
+		rule)
 }
 
 // The severities of findings. In a rules file, None leaves out the findings of a rule.
@@ -143,19 +141,13 @@ func each(n int, do func(i int)) {
 func (c *comparators) compare(ctx context.Context, name string, old, now *crs.CRD) ([]found, error) {
 	var all []found
 	add := func(rule, version, path, message string) {
-		all = append(
-			all,
-			found{Finding: Finding{CRD: name, Version: version, Rule: rule, Path: path, Message: message}},
-		)
+		all = append(all,
+			found{Finding: Finding{CRD: name, Version: version, Rule: rule, Path: path, Message: message}})
 	}
 	switch {
 	case now == nil:
-		add(
-			ruleCRDRemoved,
-			"",
-			"",
-			"the CRD is gone: where it is pruned, every "+old.DefinedKind()+" is deleted with it",
-		)
+		add(ruleCRDRemoved, "", "",
+			"the CRD is gone: where it is pruned, every "+old.DefinedKind()+" is deleted with it")
 		return all, nil
 	case old == nil:
 		add(ruleCRDAdded, "", "", "new CRD of "+now.DefinedKind())

@@ -2,16 +2,17 @@ package crs
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -22,7 +23,7 @@ type CRD struct{ *manifest.Object }
 func ByName(objects []*manifest.Object) (map[string]*CRD, error) {
 	out := map[string]*CRD{}
 	for _, o := range objects {
-		if o.Kind != "CustomResourceDefinition" || o.Group() != apiextensions.GroupName {
+		if !olm.IsCRD(o.Group(), o.Kind) {
 			continue
 		}
 		if o.Name == "" {
@@ -49,28 +50,21 @@ func ByKind(crds map[string]*CRD) (map[schema.GroupKind]*CRD, error) {
 }
 
 func (c *CRD) groupKind() (schema.GroupKind, error) {
-	var gk schema.GroupKind
-	for path, to := range map[string]*string{"spec.group": &gk.Group, "spec.names.kind": &gk.Kind} {
-		v, err := c.Get(strings.Split(path, ".")...)
-		if err != nil {
-			return gk, err
-		}
-		s, ok := v.(string)
-		if !ok || s == "" {
-			return gk, c.Errorf(path, "missing, or not a text")
-		}
-		*to = s
+	k, _ := olm.DefinedKind(c.Object)
+	gk := schema.GroupKind{Group: k.Group, Kind: k.Name}
+	switch "" {
+	case gk.Group:
+		return gk, c.Errorf("spec.group", "missing, or not a text")
+	case gk.Kind:
+		return gk, c.Errorf("spec.names.kind", "missing, or not a text")
 	}
 	return gk, nil
 }
 
 // DefinedKind returns the kind of the objects that the CRD defines, for a sentence.
 func (c *CRD) DefinedKind() string {
-	kind, err := c.Get("spec", "names", "kind")
-	if s, ok := kind.(string); err == nil && ok {
-		return s
-	}
-	return "object"
+	k, _ := olm.DefinedKind(c.Object)
+	return cmp.Or(k.Name, "object")
 }
 
 // Same reports whether two CRDs are the same text.

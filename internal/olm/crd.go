@@ -1,6 +1,7 @@
 package olm
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -33,6 +34,34 @@ func CRDVersions(crd *manifest.Object) (versions []CRDVersion) {
 		}
 	}
 	return versions
+}
+
+// IsCRD reports whether a group and kind are those of CustomResourceDefinitions.
+func IsCRD(group, kind string) bool {
+	return group == "apiextensions.k8s.io" && kind == "CustomResourceDefinition"
+}
+
+// DefinedKind returns the kind of the objects that a CustomResourceDefinition defines: namespaced, unless it says
+// Cluster. The error is about a field of a wrong type, which counts as absent.
+func DefinedKind(crd *manifest.Object) (k Kind, err *manifest.Error) {
+	var names struct{ Plural, Kind string }
+	var scope string
+	err = cmp.Or(crd.Field(&k.Group, "spec", "group"), crd.Field(&names, "spec", "names"),
+		crd.Field(&scope, "spec", "scope"))
+	k.Name, k.Plural, k.Namespaced = names.Kind, names.Plural, scope != "Cluster"
+	return k, err
+}
+
+// DefinedKinds returns the kinds that the CustomResourceDefinitions among objects define, by group/kind.
+func DefinedKinds(objects []*manifest.Object) map[string]Kind {
+	out := map[string]Kind{}
+	for _, o := range objects {
+		if IsCRD(o.Group(), o.Kind) {
+			k, _ := DefinedKind(o)
+			out[k.Group+"/"+k.Name] = k
+		}
+	}
+	return out
 }
 
 // CRDs returns the CustomResourceDefinitions among objects by their names. Of two with one name the last one counts, as

@@ -84,17 +84,17 @@ type Condition struct {
 
 // CSV is a ClusterServiceVersion after OLM has processed it.
 type CSV struct {
-	Cluster      string // as in Group
-	Namespace    string
-	Name         string
-	File         string // the file of the Subscription that installs it, or of the CSV itself
-	Line         int
-	Subscription string // the Subscription that installs it, if the tree has no such CSV
-	Phase        string // empty if OLM sets none
-	Reason       string
-	Message      string
-	CopiedTo     []string // namespaces with a copy, sorted
-	Annotations  map[string]string
+	Cluster      string            `json:"cluster,omitempty"` // as in Group
+	Namespace    string            `json:"namespace"`
+	Name         string            `json:"name"`
+	File         string            `json:"file"` // of the Subscription that installs it, or of the CSV itself
+	Line         int               `json:"line"`
+	Subscription string            `json:"subscription,omitempty"` // that installs it, if the tree has no such CSV
+	Phase        string            `json:"phase"`                  // empty if OLM sets none
+	Reason       string            `json:"reason"`
+	Message      string            `json:"message"`
+	Annotations  map[string]string `json:"annotations,omitempty"`
+	CopiedTo     []string          `json:"copiedTo,omitempty"` // namespaces with a copy, sorted
 }
 
 // Check predicts what OLM does with the objects of a tree and reports what is wrong. The same tree yields the same
@@ -159,10 +159,8 @@ func (r *Report) complete(c *prediction) {
 	slices.SortFunc(r.Groups, func(a, b Group) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	slices.SortFunc(
-		r.CSVs,
-		func(a, b CSV) int { return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name)) },
-	)
+	slices.SortFunc(r.CSVs,
+		func(a, b CSV) int { return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name)) })
 	for i := range r.Installs {
 		r.Installs[i].Group = r.group(r.Installs[i].Namespace)
 	}
@@ -221,20 +219,15 @@ func (o *simulation) group(g *group) Group {
 		ProvidedAPIs: g.text,
 	}
 	if len(o.groupsIn[g.Namespace]) > 1 {
-		r.Conditions = append(
-			r.Conditions,
+		r.Conditions = append(r.Conditions,
 			Condition{operatorsv1.MutlipleOperatorGroupCondition, "True", operatorsv1.MultipleOperatorGroupsReason,
-				"Multiple OperatorGroup found in the same namespace"},
-		)
+				"Multiple OperatorGroup found in the same namespace"})
 	}
 	switch {
 	case g.lacksAccount(o.prediction):
-		r.Conditions = append(
-			r.Conditions,
-			Condition{operatorsv1.OperatorGroupServiceAccountCondition, "True",
-				operatorsv1.OperatorGroupServiceAccountReason,
-				"ServiceAccount " + g.Spec.ServiceAccountName + " not found"},
-		)
+		r.Conditions = append(r.Conditions, Condition{operatorsv1.OperatorGroupServiceAccountCondition, "True",
+			operatorsv1.OperatorGroupServiceAccountReason,
+			"ServiceAccount " + g.Spec.ServiceAccountName + " not found"})
 		if !g.resolved {
 			r.Unknown = "its ServiceAccount is not in the tree"
 		}
@@ -318,23 +311,18 @@ func (c *prediction) fault(e *manifest.Error, o *manifest.Object) {
 // skipped reports the files that were not read.
 func (c *prediction) skipped(t *tree.Tree) {
 	for _, s := range t.Skipped {
-		c.findings = append(
-			c.findings,
-			findings.Finding{Rule: ruleSkipped, Level: findings.Note, File: s.Path, Message: "not read: " + s.Why},
-		)
+		c.findings = append(c.findings,
+			findings.Finding{Rule: ruleSkipped, Level: findings.Note, File: s.Path, Message: "not read: " + s.Why})
 	}
 	for _, e := range t.Faults {
-		c.findings = append(
-			c.findings,
-			findings.Finding{
-				Rule:    ruleUnreadable,
-				Level:   findings.Error,
-				File:    e.File,
-				Line:    e.Line,
-				Field:   e.Field,
-				Message: e.Msg,
-				Hint:    e.Tip,
-			},
-		)
+		c.findings = append(c.findings, findings.Finding{
+			Rule:    ruleUnreadable,
+			Level:   findings.Error,
+			File:    e.File,
+			Line:    e.Line,
+			Field:   e.Field,
+			Message: e.Msg,
+			Hint:    e.Tip,
+		})
 	}
 }

@@ -99,7 +99,7 @@ func (o *simulation) groupFor(v *csv) *group {
 // intersection (groups.go, ReconcileAPIIntersection). It reports whether the CSV may proceed.
 func (o *simulation) reconcileAPIs(v *csv, g *group) bool {
 	rivals, disputed := o.rivals(v, g)
-	subset := v.provided.subsetOf(g.apis)
+	subset := g.apis.IsSuperset(v.provided)
 	switch intersecting := len(rivals) > 0; {
 	case g.Spec.StaticProvidedAPIs && subset == intersecting: // add or remove
 		if v.reason != v1alpha1.CSVReasonInterOperatorGroupOwnerConflict {
@@ -112,12 +112,12 @@ func (o *simulation) reconcileAPIs(v *csv, g *group) bool {
 		o.fail(v, v1alpha1.CSVReasonInterOperatorGroupOwnerConflict, conflict)
 		return false
 	case intersecting:
-		o.provide(g, g.apis.minus(v.provided))
+		o.provide(g, g.apis.Difference(v.provided))
 		o.wakeCSV(v)
 		return false
 	case !subset:
-		union := g.apis.union(v.provided)
-		if g.text != nil && *g.text == union.String() {
+		union := g.apis.Union(v.provided)
+		if g.text != nil && *g.text == listed(union) {
 			return true
 		}
 		o.provide(g, union)
@@ -135,11 +135,7 @@ func (o *simulation) rivals(v *csv, g *group) (rivals []*group, disputed apiSet)
 	}
 	rivals = o.intersecting(g, groups)
 	for _, other := range rivals {
-		for a := range v.provided {
-			if other.apis[a] {
-				disputed[a] = true
-			}
-		}
+		disputed = disputed.Union(other.apis.Intersection(v.provided))
 	}
 	return rivals, disputed
 }
@@ -162,12 +158,8 @@ func (o *simulation) proceed(v *csv, g *group) {
 	case v1alpha1.CSVPhaseReplacing:
 		if next := o.replacing(v); o.inNamespace(v.Namespace, v.Replaces) == nil && next != nil &&
 			next.phase == v1alpha1.CSVPhaseSucceeded {
-			o.set(
-				v,
-				v1alpha1.CSVPhaseDeleting,
-				v1alpha1.CSVReasonReplaced,
-				"has been replaced by a newer ClusterServiceVersion that has successfully installed.",
-			)
+			o.set(v, v1alpha1.CSVPhaseDeleting, v1alpha1.CSVReasonReplaced,
+				"has been replaced by a newer ClusterServiceVersion that has successfully installed.")
 		}
 	case v1alpha1.CSVPhaseDeleting:
 		v.deleted = true
@@ -187,12 +179,8 @@ func (o *simulation) pending(v *csv) {
 	previous := o.inNamespace(v.Namespace, v.Replaces)
 	if previous != nil {
 		if why := o.notUpgradeable(previous); why != "" {
-			o.set(
-				v,
-				v1alpha1.CSVPhasePending,
-				v1alpha1.CSVReasonOperatorConditionNotUpgradeable,
-				"operator is not upgradeable: "+why,
-			)
+			o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonOperatorConditionNotUpgradeable,
+				"operator is not upgradeable: "+why)
 			return
 		}
 	}
@@ -221,12 +209,8 @@ func (o *simulation) pending(v *csv) {
 	if previous != nil && previous.phase != v1alpha1.CSVPhaseReplacing {
 		return
 	}
-	o.set(
-		v,
-		v1alpha1.CSVPhaseInstallReady,
-		v1alpha1.CSVReasonRequirementsMet,
-		"all requirements found, attempting install",
-	)
+	o.set(v, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonRequirementsMet,
+		"all requirements found, attempting install")
 }
 
 func (o *simulation) install(v *csv, g *group) {
@@ -279,12 +263,8 @@ func (o *simulation) serve(v *csv) {
 func (o *simulation) failed(v *csv, g *group) {
 	if g.Spec.UpgradeStrategy == operatorsv1.UpgradeStrategyUnsafeFailForward {
 		if next := o.replacing(v); next != nil {
-			o.set(
-				v,
-				v1alpha1.CSVPhaseReplacing,
-				v1alpha1.CSVReasonBeingReplaced,
-				"Fail Forward is enabled, allowing Failed csv to be replaced by csv: "+next.Name,
-			)
+			o.set(v, v1alpha1.CSVPhaseReplacing, v1alpha1.CSVReasonBeingReplaced,
+				"Fail Forward is enabled, allowing Failed csv to be replaced by csv: "+next.Name)
 			return
 		}
 	}

@@ -18,8 +18,8 @@ import (
 func (c *prediction) judgeFit(ctx context.Context, checker crs.Checker, objects []*manifest.Object) error {
 	kinds := map[schema.GroupKind]*crs.CRD{}
 	for key, d := range c.definitions() {
-		if _, kind, _ := strings.Cut(key, "/"); d.group != "" && kind != "" && d.group != olm.Group {
-			kinds[schema.GroupKind{Group: d.group, Kind: kind}] = &crs.CRD{Object: d.Object}
+		if _, kind, _ := strings.Cut(key, "/"); d.of.Group != "" && kind != "" && d.of.Group != olm.Group {
+			kinds[schema.GroupKind{Group: d.of.Group, Kind: kind}] = &crs.CRD{Object: d.Object}
 		}
 	}
 	var resources []*manifest.Object

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/bundle"
@@ -22,25 +23,15 @@ import (
 func (o *simulation) judgeGroup(g *group) {
 	switch {
 	case g.lacksAccount(o.prediction) && !g.resolved:
-		o.note(
-			ruleAccount,
-			findings.Error,
-			g.Object,
-			"spec.serviceAccountName",
+		o.note(ruleAccount, findings.Error, g.Object, "spec.serviceAccountName",
 			"ServiceAccount "+g.Spec.ServiceAccountName+" not found: OLM waits for it and installs nothing",
-			"add it to the namespace",
-		)
+			"add it to the namespace")
 	case g.refused != nil:
 		o.note(ruleTargets, findings.Error, g.Object, "spec", g.refused.Error(), "")
 	case g.unknown && len(g.status) == 0:
-		o.note(
-			ruleTargetUnknown,
-			findings.Note,
-			g.Object,
-			"spec.selector",
+		o.note(ruleTargetUnknown, findings.Note, g.Object, "spec.selector",
 			"cannot evaluate the selector, so the CSVs of this group are not checked",
-			"add the Namespaces with their labels to the tree",
-		)
+			"add the Namespaces with their labels to the tree")
 	}
 	o.judgeProvidedAPIs(g)
 	o.judgeTargets(g)
@@ -48,19 +39,9 @@ func (o *simulation) judgeGroup(g *group) {
 	text := g.Annotations[olm.AnnotationProvidedAPIs]
 	if g.text != nil && *g.text != text {
 		if _, given := o.givenAPIs(g); given {
-			o.note(
-				ruleDrift,
-				findings.Warning,
-				g.Object,
-				providedAPIsField,
-				fmt.Sprintf(
-					"%s is %q, OLM changes it to %q",
-					olm.AnnotationProvidedAPIs,
-					text,
-					*g.text,
-				),
-				"remove the annotation, or set the value that OLM sets",
-			)
+			o.note(ruleDrift, findings.Warning, g.Object, providedAPIsField,
+				fmt.Sprintf("%s is %q, OLM changes it to %q", olm.AnnotationProvidedAPIs, text, *g.text),
+				"remove the annotation, or set the value that OLM sets")
 		}
 	}
 }
@@ -82,12 +63,8 @@ func (o *simulation) judgeCSV(v *csv) {
 	}
 	switch {
 	case v.Unusable != nil:
-		say(
-			ruleIgnored, findings.Error,
-			"spec.customresourcedefinitions",
-			v.Unusable.Error()+": OLM ignores the CSV",
-			"the name of a CRD is <plural>.<group>",
-		)
+		say(ruleIgnored, findings.Error, "spec.customresourcedefinitions", v.Unusable.Error()+": OLM ignores the CSV",
+			"the name of a CRD is <plural>.<group>")
 	case v.phase == v1alpha1.CSVPhaseFailed:
 		message, at, hint := o.explain(v)
 		rule := string(v.reason)
@@ -96,13 +73,9 @@ func (o *simulation) judgeCSV(v *csv) {
 		}
 		say(rule, findings.Error, at, message, hint)
 	case v.reason == v1alpha1.CSVReasonRequirementsNotMet:
-		say(
-			string(v.reason),
-			findings.Warning,
-			"spec",
+		say(string(v.reason), findings.Warning, "spec",
 			strings.Join(slices.Concat([]string{v.message}, o.requirements(v).unmet, o.missingServices(v)), "; "),
-			"OLM waits until they are met",
-		)
+			"OLM waits until they are met")
 	case v.reason == v1alpha1.CSVReasonOperatorConditionNotUpgradeable && !v.observed:
 		say(string(v.reason), findings.Warning, "spec.replaces", v.message,
 			"OLM waits; spec.overrides of OperatorCondition "+v.Replaces+" can override it")
@@ -110,24 +83,15 @@ func (o *simulation) judgeCSV(v *csv) {
 		say(ruleFailed, findings.Error, "spec.webhookdefinitions", fmt.Sprintf("%s: %s: OLM tries again and again",
 			v.reason, v.message), "")
 	case v.phase == v1alpha1.CSVPhasePending && !v.observed:
-		say(
-			ruleWaiting,
-			findings.Warning,
-			"spec.replaces",
+		say(ruleWaiting, findings.Warning, "spec.replaces",
 			"waits for "+v.Replaces+", which it replaces and which OLM does not remove",
-			"see the findings about "+v.Replaces,
-		)
+			"see the findings about "+v.Replaces)
 	case v.phase == v1alpha1.CSVPhaseDeleting:
 		say(ruleReplaced, findings.Warning, "", v.message+" OLM deletes it", "remove it from the tree")
 	}
 	if v.sub == nil && v.phase == v1alpha1.CSVPhaseSucceeded && !v.observed && !o.requirements(v).judged {
-		say(
-			ruleRequirements,
-			findings.Note,
-			"spec",
-			"the tree has neither its CRDs nor its ServiceAccounts: its requirements count as met",
-			"",
-		)
+		say(ruleRequirements, findings.Note, "spec",
+			"the tree has neither its CRDs nor its ServiceAccounts: its requirements count as met", "")
 	}
 	o.judgeDeployments(v)
 	o.judgeAnnotations(v)
@@ -156,9 +120,9 @@ func (o *simulation) explain(v *csv) (message, at, hint string) {
 		}
 		missing := apiSet{}
 		for _, g := range groups {
-			missing = v.provided.minus(g.apis)
+			missing = v.provided.Difference(g.apis)
 		}
-		return v.message + ": " + names(groups) + " does not list " + missing.String(), "",
+		return v.message + ": " + names(groups) + " does not list " + listed(missing), "",
 			"list them in " + olm.AnnotationProvidedAPIs
 	case v1alpha1.CSVReasonOwnerConflict:
 		if other := o.crdOwner(v); other != nil {
@@ -177,7 +141,7 @@ func disputed(v *csv) string {
 	if len(v.rivals) == 0 {
 		return ""
 	}
-	return ": " + names(v.rivals) + " has " + strings.ReplaceAll(v.disputed.String(), ",", ", ")
+	return ": " + names(v.rivals) + " has " + strings.Join(sets.List(v.disputed), ", ")
 }
 
 func names(groups []*group) string {
@@ -203,14 +167,8 @@ func (o *simulation) judgeAnnotations(v *csv) {
 	for _, key := range groupAnnotations {
 		given, ok := v.Annotations[key]
 		if made, set := v.ofGroup[key]; ok && set && made != given && len(o.groupsIn[v.Namespace]) == 1 {
-			o.note(
-				ruleDrift,
-				findings.Warning,
-				v.Object,
-				`metadata.annotations["`+key+`"]`,
-				fmt.Sprintf("%s is %q, OLM changes it to %q", key, given, made),
-				"remove the annotation",
-			)
+			o.note(ruleDrift, findings.Warning, v.Object, `metadata.annotations["`+key+`"]`,
+				fmt.Sprintf("%s is %q, OLM changes it to %q", key, given, made), "remove the annotation")
 		}
 	}
 }
@@ -226,14 +184,8 @@ func (o *simulation) judgeStatus(v *csv) {
 		reason = ""
 	}
 	if phase != string(v.phase) || reason != string(v.reason) {
-		o.note(
-			ruleStatus,
-			findings.Note,
-			v.Object,
-			"status",
-			fmt.Sprintf("the status is %v (%v), OLM would now set %s (%s)", phase, reason, v.phase, v.reason),
-			"",
-		)
+		o.note(ruleStatus, findings.Note, v.Object, "status",
+			fmt.Sprintf("the status is %v (%v), OLM would now set %s (%s)", phase, reason, v.phase, v.reason), "")
 	}
 }
 
@@ -251,40 +203,20 @@ func (o *simulation) judgeNames() {
 		role := o.RBAC.Role(rbac.ClusterRole(admin))
 		switch {
 		case generate.IsDefaultRole(g.Name):
-			o.note(
-				ruleRoleName,
-				findings.Error,
-				g.Object,
-				"metadata.name",
-				"its ClusterRole "+admin+" would overwrite a default ClusterRole",
-				"rename the group",
-			)
+			o.note(ruleRoleName, findings.Error, g.Object, "metadata.name",
+				"its ClusterRole "+admin+" would overwrite a default ClusterRole", "rename the group")
 		case role != nil && !ownedBy(role, same):
-			o.note(
-				ruleRoleName,
-				findings.Warning,
-				g.Object,
-				"metadata.name",
-				"its ClusterRole "+admin+" would overwrite another ClusterRole in the tree",
-				"rename the group",
-			)
+			o.note(ruleRoleName, findings.Warning, g.Object, "metadata.name",
+				"its ClusterRole "+admin+" would overwrite another ClusterRole in the tree", "rename the group")
 		}
 		if len(same) > 1 {
 			level := findings.Note // the OLM of today uses unique names
 			if role != nil {
 				level = findings.Warning
 			}
-			o.note(
-				ruleRoleName,
-				level,
-				same[1].Object,
-				"metadata.name",
-				"its ClusterRole "+admin+" has the same name as that of "+text.FirstOf(
-					3,
-					identitiesExcept(same, same[1]),
-				),
-				"give each group a unique name",
-			)
+			o.note(ruleRoleName, level, same[1].Object, "metadata.name",
+				"its ClusterRole "+admin+" has the same name as that of "+text.FirstOf(3,
+					identitiesExcept(same, same[1])), "give each group a unique name")
 		}
 	}
 }
@@ -330,24 +262,13 @@ func (o *simulation) judgeCopies() {
 		o.judgeLeak(v)
 		switch source := o.inNamespace(v.Original, v.Name); {
 		case source == nil:
-			o.note(
-				ruleCopied,
-				findings.Warning,
-				v.Object,
-				"",
+			o.note(ruleCopied, findings.Warning, v.Object, "",
 				"a copy of a CSV that namespace "+cmp.Or(v.Original, `""`)+" does not have: OLM deletes it",
-				"remove it from the tree",
-			)
+				"remove it from the tree")
 		case source.phase != v1alpha1.CSVPhaseNone && !slices.Contains(o.copies(source), v.Namespace):
-			o.note(
-				ruleCopied,
-				findings.Warning,
-				v.Object,
-				"",
+			o.note(ruleCopied, findings.Warning, v.Object, "",
 				"a copy of a CSV of namespace "+v.Original+", whose group does not target "+
-					"namespace "+v.Namespace+": OLM deletes it",
-				"remove it from the tree",
-			)
+					"namespace "+v.Namespace+": OLM deletes it", "remove it from the tree")
 		}
 	}
 }
@@ -381,19 +302,9 @@ func (o *simulation) judgeOwners() {
 			if other.Name == v.Name {
 				level = findings.Note // the same version of the same operator
 			}
-			o.note(
-				ruleOwners,
-				level,
-				v.where(),
-				"spec.customresourcedefinitions",
-				fmt.Sprintf(
-					"owns %s, as does ClusterServiceVersion %s/%s",
-					text.FirstOf(3, shared[other]),
-					other.Namespace,
-					other.Name,
-				),
-				"",
-			)
+			o.note(ruleOwners, level, v.where(), "spec.customresourcedefinitions", fmt.Sprintf(
+				"owns %s, as does ClusterServiceVersion %s/%s", text.FirstOf(3, shared[other]), other.Namespace,
+				other.Name), "")
 		}
 	}
 }

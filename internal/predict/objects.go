@@ -42,14 +42,8 @@ func (c *prediction) judgeInstallPlan(o *manifest.Object) {
 	if phase, err := o.Get("status", "phase"); err != nil || phase != nil {
 		return
 	}
-	c.note(
-		ruleInstallPlan,
-		findings.Warning,
-		o,
-		"",
-		"InstallPlans do not belong into Git: OLM creates them",
-		"remove it from the tree",
-	)
+	c.note(ruleInstallPlan, findings.Warning, o, "", "InstallPlans do not belong into Git: OLM creates them",
+		"remove it from the tree")
 }
 
 // judgeNothing reports a tree in which there is nothing to predict.
@@ -88,14 +82,8 @@ func (o *simulation) judgeProvidedAPIs(g *group) {
 func (o *simulation) judgeTargets(g *group) {
 	t := olm.TargetsOf(&g.Spec)
 	if len(t.Names) > 0 && t.Selector != nil && len(t.Selector.MatchLabels)+len(t.Selector.MatchExpressions) > 0 {
-		o.note(
-			ruleSelectorIgnored,
-			findings.Warning,
-			g.Object,
-			"spec.selector",
-			"OLM ignores the selector because of targetNamespaces",
-			"remove one of them",
-		)
+		o.note(ruleSelectorIgnored, findings.Warning, g.Object, "spec.selector",
+			"OLM ignores the selector because of targetNamespaces", "remove one of them")
 	}
 	if t.BySelector() || len(t.Names) > 1 {
 		field := "spec.targetNamespaces"
@@ -154,37 +142,24 @@ func (o *simulation) judgeDeployments(v *csv) {
 // annotation from copies (operatorgroup.go, copyToNamespace).
 func (o *simulation) judgeLeak(v *csv) {
 	if targets, ok := v.Annotations[olm.AnnotationTargets]; ok {
-		o.note(
-			ruleLeak,
-			findings.Warning,
-			v.Object,
-			`metadata.annotations["`+olm.AnnotationTargets+`"]`,
+		o.note(ruleLeak, findings.Warning, v.Object, `metadata.annotations["`+olm.AnnotationTargets+`"]`,
 			fmt.Sprintf("a copied CSV shows the target namespaces %q to the users of namespace %s", targets,
-				v.Namespace),
-			"remove it from the tree",
-		)
+				v.Namespace), "remove it from the tree")
 	}
 }
 
 // definition is what a CRD of the tree says about its API.
 type definition struct {
 	*manifest.Object
-	group, plural string
-	namespaced    bool
+	of olm.Kind
 }
 
 // definitions returns the CRDs by group/kind of the objects that they define.
 func (c *prediction) definitions() map[string]definition {
 	list := map[string]definition{}
 	for _, crd := range c.CRDs {
-		stringAt := func(path ...string) string {
-			v, _ := crd.Get(path...)
-			s, _ := v.(string)
-			return s
-		}
-		d := definition{crd, stringAt("spec", "group"), stringAt("spec", "names", "plural"),
-			stringAt("spec", "scope") != "Cluster"}
-		list[d.group+"/"+stringAt("spec", "names", "kind")] = d
+		k, _ := olm.DefinedKind(crd) // of another type than the API server takes: judgeFields says so
+		list[k.Group+"/"+k.Name] = definition{crd, k}
 	}
 	return list
 }
@@ -195,12 +170,7 @@ func (c *prediction) judgeVersion(o *manifest.Object, d definition) {
 	if serves(d.Object, version) {
 		return
 	}
-	c.note(
-		ruleVersion,
-		findings.Error,
-		o,
-		"apiVersion",
+	c.note(ruleVersion, findings.Error, o, "apiVersion",
 		"CustomResourceDefinition "+d.Name+" does not serve version "+version,
-		"it serves "+cmp.Or(strings.Join(olm.ServedVersions(d.Object), ", "), "none"),
-	)
+		"it serves "+cmp.Or(strings.Join(olm.ServedVersions(d.Object), ", "), "none"))
 }

@@ -27,8 +27,8 @@ type simulation struct {
 	heirs    map[[2]string][]*csv       // of csvsIn, by namespace and the name that they replace
 	covering map[string]map[*group]bool // groups by the namespaces that they cover; "" has the global groups
 
-	providing map[api][]*csv          // of csvsIn
-	listing   map[api]map[*group]bool // groups by olm.providedAPIs
+	providing map[string][]*csv          // by API, of csvsIn
+	listing   map[string]map[*group]bool // groups by olm.providedAPIs
 
 	serving map[string]*csv   // by APIService
 	owning  map[string][]*csv // by APIService: the CSVs that own it
@@ -54,8 +54,8 @@ func play(c *prediction) *simulation {
 		waiting:    map[string][]*csv{},
 		rules:      map[string]bool{},
 
-		providing: map[api][]*csv{},
-		listing:   map[api]map[*group]bool{},
+		providing: map[string][]*csv{},
+		listing:   map[string]map[*group]bool{},
 	}
 	for _, r := range Rules() {
 		o.rules[r.ID] = true
@@ -162,9 +162,10 @@ func (o *simulation) wakeRivals(g *group, apis apiSet) {
 			}
 		}
 	}
+	list := apis.UnsortedList()
 	for _, other := range o.intersecting(g, groups) {
 		for _, v := range o.csvsIn[other.Namespace] {
-			if v.provided.meets(apis) {
+			if v.provided.HasAny(list...) {
 				o.wakeCSV(v)
 			}
 		}
@@ -295,8 +296,8 @@ func (o *simulation) prune(g *group) {
 		}
 		for a := range v.provided {
 			switch {
-			case g.apis[a]:
-				kept[a] = true
+			case g.apis.Has(a):
+				kept.Insert(a)
 			case v.phase == v1alpha1.CSVPhaseNone || v.phase == v1alpha1.CSVPhasePending:
 				return
 			}
@@ -309,11 +310,11 @@ func (o *simulation) prune(g *group) {
 
 // provide sets olm.providedAPIs.
 func (o *simulation) provide(g *group, apis apiSet) {
-	old, text := g.apis, apis.String()
+	old, text := g.apis, listed(apis)
 	o.list(g, parseAPIs(text))
 	g.text = &text
 	o.wakeGroup(g)
-	o.wakeRivals(g, old.union(g.apis))
+	o.wakeRivals(g, old.Union(g.apis))
 }
 
 // list sets the APIs of olm.providedAPIs.

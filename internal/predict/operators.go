@@ -63,7 +63,7 @@ func (o *simulation) operatorsOf(d definition) *operators {
 // operator does both, and who only looks at them is another program.
 func managed(x *rbac.Objects, d definition) bool {
 	changes := func(rules []rbacv1.PolicyRule, resource string) bool {
-		rule := rbacv1.PolicyRule{Verbs: []string{"update"}, APIGroups: []string{d.group},
+		rule := rbacv1.PolicyRule{Verbs: []string{"update"}, APIGroups: []string{d.of.Group},
 			Resources: []string{resource}}
 		return rbac.Covers(rules, rule)
 	}
@@ -76,8 +76,8 @@ func managed(x *rbac.Objects, d definition) bool {
 			continue
 		}
 		named := slices.DeleteFunc(role.PolicyRules(),
-			func(rule rbacv1.PolicyRule) bool { return !slices.Contains(rule.APIGroups, d.group) })
-		if rbac.Covers(named, d.watches()) && (changes(named, d.plural) || changes(named, d.plural+"/finalizers")) {
+			func(rule rbacv1.PolicyRule) bool { return !slices.Contains(rule.APIGroups, d.of.Group) })
+		if rbac.Covers(named, d.watches()) && (changes(named, d.of.Plural) || changes(named, d.of.Plural+"/finalizers")) {
 			return true
 		}
 	}
@@ -102,14 +102,14 @@ func (d definition) hasStatus(x *manifest.Object) bool {
 func (d definition) updates(verb string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{
 		Verbs:     []string{verb},
-		APIGroups: []string{d.group},
-		Resources: []string{d.plural + "/status"},
+		APIGroups: []string{d.of.Group},
+		Resources: []string{d.of.Plural + "/status"},
 	}
 }
 
 func (d definition) watches() rbacv1.PolicyRule {
-	return rbacv1.PolicyRule{Verbs: []string{"list", "watch"}, APIGroups: []string{d.group},
-		Resources: []string{d.plural}}
+	return rbacv1.PolicyRule{Verbs: []string{"list", "watch"}, APIGroups: []string{d.of.Group},
+		Resources: []string{d.of.Plural}}
 }
 
 // statusWriters returns the ServiceAccounts of roles that name the API group and let them update the status of its
@@ -118,7 +118,7 @@ func statusWriters(x *rbac.Objects, d definition) (accounts []rbac.Account, gran
 	writes := map[rbac.Key]bool{}
 	for _, role := range x.Roles {
 		named := slices.DeleteFunc(role.PolicyRules(),
-			func(rule rbacv1.PolicyRule) bool { return !slices.Contains(rule.APIGroups, d.group) })
+			func(rule rbacv1.PolicyRule) bool { return !slices.Contains(rule.APIGroups, d.of.Group) })
 		if rbac.Covers(named, d.updates("update")) || rbac.Covers(named, d.updates("patch")) {
 			writes[role.Key], granted = true, true
 		}
@@ -138,7 +138,7 @@ func statusWriters(x *rbac.Objects, d definition) (accounts []rbac.Account, gran
 // wants an alert for one whose status no operator may update. A tree without the operator says nothing about it.
 func (o *simulation) judgeController(x *manifest.Object, d definition, ops *operators) {
 	namespace := x.Namespace
-	if !d.namespaced {
+	if !d.of.Namespaced {
 		namespace = ""
 	} else if namespace == "" || namespace == cluster.Placeholder {
 		return
@@ -161,7 +161,7 @@ func (o *simulation) judgeController(x *manifest.Object, d definition, ops *oper
 		return
 	case !ops.granted:
 		message = "no role of the tree lets the operator update its status"
-		hint = fmt.Sprintf("allow update of %s/status of %s to the operator's ServiceAccount", d.plural, d.group)
+		hint = fmt.Sprintf("allow update of %s/status of %s to the operator's ServiceAccount", d.of.Plural, d.of.Group)
 	case !o.mayAny(ops.accounts, namespace, d.updates("update"), d.updates("patch")):
 		message = "no operator may update its status " + where
 	case !o.mayAny(ops.accounts, namespace, d.watches()):

@@ -241,7 +241,7 @@ func (v CSV) copies() string {
 type jsonReport struct {
 	Scope  *Scope              `json:"scope,omitempty"`
 	Groups []jsonGroup         `json:"operatorGroups"`
-	CSVs   []jsonCSV           `json:"clusterServiceVersions"`
+	CSVs   []CSV               `json:"clusterServiceVersions"`
 	Plans  []*InstallPlan      `json:"installPlans,omitempty"`
 	Subs   []SubscriptionState `json:"subscriptions,omitempty"`
 	Counts jsonCounts          `json:"counts"`
@@ -254,22 +254,8 @@ type jsonReport struct {
 
 // jsonTarget says what keeps the operators from a cluster with certain releases.
 type jsonTarget struct {
-	Releases  string         `json:"releases"`
-	Operators []jsonOperator `json:"operators"`
-}
-
-type jsonOperator struct {
-	Namespace    string   `json:"namespace"`
-	Name         string   `json:"name"`
-	File         string   `json:"file"`
-	Line         int      `json:"line"`
-	By           fit.Form `json:"by"`
-	MaxOpenShift string   `json:"maxOpenShiftVersion,omitempty"`
-	Condition    bool     `json:"operatorCondition"` // the tree has it; without it nothing is known of notUpgradeable
-	Held         string   `json:"notUpgradeable,omitempty"`
-	Unknown      string   `json:"unknown,omitempty"`
-	Partly       bool     `json:"catalogOnly,omitempty"` // only what the catalog says of it is known
-	Blocks       []string `json:"blocks"`
+	Releases  string     `json:"releases"`
+	Operators []Operator `json:"operators"`
 }
 
 // jsonCounts are the sums of OLM's metrics of these names (OLM: pkg/metrics/metrics.go, EmitCSVMetric). OLM emits none
@@ -303,31 +289,17 @@ type jsonAccount struct {
 	Namespace  string `json:"namespace"`
 }
 
-type jsonCSV struct {
-	Cluster      string            `json:"cluster,omitempty"`
-	Namespace    string            `json:"namespace"`
-	Name         string            `json:"name"`
-	File         string            `json:"file"`
-	Line         int               `json:"line"`
-	Subscription string            `json:"subscription,omitempty"`
-	Phase        string            `json:"phase"`
-	Reason       string            `json:"reason"`
-	Message      string            `json:"message"`
-	Annotations  map[string]string `json:"annotations,omitempty"`
-	CopiedTo     []string          `json:"copiedTo,omitempty"`
-}
-
 func (r *Report) json() jsonReport {
-	out := jsonReport{Groups: []jsonGroup{}, CSVs: []jsonCSV{}, Plans: r.Plans, Subs: r.Subscriptions,
+	out := jsonReport{Groups: []jsonGroup{}, CSVs: append([]CSV{}, r.CSVs...), Plans: r.Plans, Subs: r.Subscriptions,
 		Summary: findings.Summarize(r.Findings), Extensions: r.Extensions}
 	if r.Scope.Roots > 1 {
 		out.Scope = &r.Scope
 	}
 	if r.Target.Known() {
-		out.Target = &jsonTarget{Releases: r.Target.String(), Operators: []jsonOperator{}}
+		out.Target = &jsonTarget{Releases: r.Target.String(), Operators: []Operator{}}
 		for _, o := range r.Operators {
-			out.Target.Operators = append(out.Target.Operators, jsonOperator{o.Namespace, o.Name, o.File, o.Line,
-				o.Form, o.MaxOpenShift, o.Condition, o.Held, o.Unknown, o.Partly, append([]string{}, o.Blocks...)})
+			o.Blocks = append([]string{}, o.Blocks...)
+			out.Target.Operators = append(out.Target.Operators, o)
 		}
 	}
 	for _, g := range r.Groups {
@@ -350,22 +322,6 @@ func (r *Report) json() jsonReport {
 		default:
 			out.Counts.Abnormal++
 		}
-		out.CSVs = append(
-			out.CSVs,
-			jsonCSV{
-				v.Cluster,
-				v.Namespace,
-				v.Name,
-				v.File,
-				v.Line,
-				v.Subscription,
-				v.Phase,
-				v.Reason,
-				v.Message,
-				v.Annotations,
-				v.CopiedTo,
-			},
-		)
 	}
 	return out
 }

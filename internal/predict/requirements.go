@@ -269,12 +269,7 @@ func (c *prediction) forbidden(v *csv, name string) string {
 			if !c.RBAC.Allows(account, v.Namespace, rule) {
 				return fmt.Sprintf(
 					`deployments.apps%s is forbidden: User %q cannot %s resource "deployments" in API group "apps" `+
-						`in the namespace %q`,
-					of,
-					account.User(),
-					verb,
-					v.Namespace,
-				)
+						`in the namespace %q`, of, account.User(), verb, v.Namespace)
 			}
 		}
 	}

@@ -53,11 +53,8 @@ func (o *simulation) missingService(d v1alpha1.APIServiceDescription) (why strin
 	case object != nil, o.serving[d.GetName()] != nil, olm.BuiltinGroup(d.Group), o.defines(d):
 		return "", true
 	case len(owners) > 0:
-		return fmt.Sprintf(
-			"ClusterServiceVersion %s/%s, which owns it, is not installed",
-			owners[0].Namespace,
-			owners[0].Name,
-		), true
+		return fmt.Sprintf("ClusterServiceVersion %s/%s, which owns it, is not installed", owners[0].Namespace,
+			owners[0].Name), true
 	case o.APIServices["v1.apps"] != nil:
 		return "not in the tree", true
 	}
@@ -81,9 +78,7 @@ func unavailable(o *manifest.Object) bool {
 // defines reports whether a CRD of the tree serves an API.
 func (c *prediction) defines(d v1alpha1.APIServiceDescription) bool {
 	for _, crd := range c.CRDs {
-		group, _ := crd.Get("spec", "group")
-		kind, _ := crd.Get("spec", "names", "kind")
-		if group == d.Group && kind == d.Kind && serves(crd, d.Version) {
+		if k, _ := olm.DefinedKind(crd); k.Group == d.Group && k.Name == d.Kind && serves(crd, d.Version) {
 			return true
 		}
 	}

@@ -27,16 +27,17 @@ const ruleFitUnknown = fit.Prefix + "unknown"
 
 // Operator is an operator in a cluster, and what it means for the upgrade of the cluster.
 type Operator struct {
-	Namespace, Name string
-	File            string
-	Line            int
-	Form            fit.Form
-	MaxOpenShift    string   // olm.maxOpenShiftVersion; empty if there is none
-	Condition       bool     // the tree has its OperatorCondition
-	Held            string   // why its OperatorCondition holds back its own upgrade; empty if it does not
-	Unknown         string   // why nothing is known of it; empty if it is
-	Partly          bool     // only what its catalog says of it is known
-	Blocks          []string // the rules of the findings that are errors; sorted
+	Namespace    string   `json:"namespace"`
+	Name         string   `json:"name"`
+	File         string   `json:"file"`
+	Line         int      `json:"line"`
+	Form         fit.Form `json:"by"`
+	MaxOpenShift string   `json:"maxOpenShiftVersion,omitempty"` // empty if there is none
+	Condition    bool     `json:"operatorCondition"`             // the tree has it; without it nothing is known of Held
+	Held         string   `json:"notUpgradeable,omitempty"`      // why it holds back its own upgrade
+	Unknown      string   `json:"unknown,omitempty"`             // why nothing is known of it
+	Partly       bool     `json:"catalogOnly,omitempty"`         // only what its catalog says of it is known
+	Blocks       []string `json:"blocks"`                        // the rules of the findings that are errors; sorted
 }
 
 // judgeTarget reports what keeps the operators of the tree, and those that OLM installs for it, from working in the

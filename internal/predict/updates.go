@@ -123,7 +123,6 @@ func (c *prediction) updating(namespace string, o Options, objects []*manifest.O
 			continue
 		}
 		if operator := v.release(); operator != nil {
-			operator.Stem = bundle.BaseName(v.Name, "")
 			u.operators = append(u.operators, *operator)
 		}
 	}
@@ -224,7 +223,7 @@ func (u *updating) release(ctx context.Context, one update, choice catalog.Choic
 		return &moved
 	}
 	operator := &upgrade.Operator{CSV: permissions.CSV{ClusterServiceVersion: b.CSV, Object: at(b.CSVObject),
-		Namespace: u.namespace}, Stem: bundle.BaseName(b.CSV.Name, "")}
+		Namespace: u.namespace}}
 	for _, o := range b.Shipped() {
 		operator.Bundle = append(operator.Bundle, at(o))
 	}

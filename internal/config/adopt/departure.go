@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
@@ -114,9 +113,7 @@ func (d ties) labelled(o *dump.Object, op *Operator) bool {
 	case op.CSV.Name:
 		return o.Labels[olm.LabelOwnerNamespace] == ns || o.Labels[olm.LabelCopiedFrom] == ns || o.Namespace == ns
 	case op.Group.Name:
-		return o.Labels[olm.LabelOwnerKind] == operatorsv1.OperatorGroupKind &&
-			o.Labels[olm.LabelOwnerNamespace] == ns &&
-			d.takesWhole(op.Group)
+		return op.Group.made(o) && d.takesWhole(op.Group)
 	}
 	return false
 }
@@ -136,8 +133,7 @@ func (d *departure) deletes(o *dump.Object) bool {
 // needed reports whether an object is of an API that an operator owns which stays with OLM, or of its group.
 func (d *departure) needed(o *dump.Object) bool {
 	for _, g := range d.state.Groups {
-		if o.Labels[olm.LabelOwnerKind] == operatorsv1.OperatorGroupKind && o.Labels[olm.LabelOwner] == g.Name &&
-			o.Labels[olm.LabelOwnerNamespace] == g.Namespace && !d.takesWhole(g) {
+		if g.made(o) && !d.takesWhole(g) {
 			return true
 		}
 	}

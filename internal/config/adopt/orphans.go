@@ -40,10 +40,8 @@ func (v *verifier) belongs(o *dump.Object) (reason string, live bool) {
 // leftOut reports whether an object is of operators that are not adopted, or of a group that they share.
 func (v *verifier) leftOut(o *dump.Object) bool {
 	for _, g := range v.Groups {
-		ofGroup := o.Kind == operatorsv1.OperatorGroupKind && o.Namespace == g.Namespace && o.Name == g.Name ||
-			o.Labels[olm.LabelOwnerKind] == operatorsv1.OperatorGroupKind && o.Labels[olm.LabelOwner] == g.Name &&
-				o.Labels[olm.LabelOwnerNamespace] == g.Namespace
-		if ofGroup && len(g.Others) > 0 {
+		itself := o.Kind == operatorsv1.OperatorGroupKind && o.Namespace == g.Namespace && o.Name == g.Name
+		if (itself || g.made(o)) && len(g.Others) > 0 {
 			return true
 		}
 	}
@@ -64,8 +62,7 @@ func (v *verifier) ofGroup(o *dump.Object) (reason string, live bool) {
 		return "", false
 	}
 	for _, g := range v.Groups {
-		if o.Labels[olm.LabelOwnerKind] == "OperatorGroup" && o.Labels[olm.LabelOwner] == g.Name &&
-			o.Labels[olm.LabelOwnerNamespace] == g.Namespace {
+		if g.made(o) {
 			if v.withoutCSV {
 				return "OLM made it for " + g.Object.Identity(), true
 			}

@@ -45,8 +45,7 @@ func (d *departure) lostRights(rendered []map[string]any) ([]string, error) {
 // operators own; nil if it is another object, or stays as it is (OLM: operatorgroup.go, pruneProvidedAPIs and
 // getClusterRoleAggregationRule).
 func (d *departure) pruned(g *Group, o *dump.Object) map[string]any {
-	of := o.Labels[olm.LabelOwner] == g.Name && o.Labels[olm.LabelOwnerNamespace] == g.Namespace
-	if !ofGroup(o) || !of || d.takesWhole(g) || g.Spec.StaticProvidedAPIs {
+	if !g.made(o) || d.takesWhole(g) || g.Spec.StaticProvidedAPIs {
 		return nil
 	}
 	gone := map[string]bool{} // labels of the ClusterRoles for these APIs

@@ -106,6 +106,11 @@ func ofGroup(o *dump.Object) bool {
 	return o.Labels[olm.LabelOwnerKind] == operatorsv1.OperatorGroupKind
 }
 
+// made reports whether OLM made an object for the group.
+func (g *Group) made(o *dump.Object) bool {
+	return ofGroup(o) && o.Labels[olm.LabelOwner] == g.Name && o.Labels[olm.LabelOwnerNamespace] == g.Namespace
+}
+
 // applies returns the directories that have the operators which leave OLM.
 func (p *planner) applies() []string {
 	if p.To == generate.ProfileClusterExtension {

@@ -274,31 +274,10 @@ func crdVersions(live, rendered map[string]any) []Change {
 			"deprecationWarning", "selectableFields"} {
 			p, inA := m[f]
 			q, inB := n[f]
-			d.value("spec.versions["+name+"]."+f, withoutDefaults(p), withoutDefaults(q), inA, inB, true)
+			d.value("spec.versions["+name+"]."+f, normalize.Plain(p), normalize.Plain(q), inA, inB, true)
 		}
 	}
 	return d.changes
-}
-
-// withoutDefaults removes nulls, and false where it is the default: the API server drops them.
-func withoutDefaults(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := map[string]any{}
-		for k, x := range v {
-			if x != nil {
-				out[k] = withoutDefaults(x)
-			}
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = withoutDefaults(v[i])
-		}
-		return out
-	}
-	return v
 }
 
 // onlyRendered judges an object that the cluster does not have.

@@ -84,23 +84,7 @@ func (m OperatorMove) rank() int {
 func reviewOf(ctx context.Context, m predict.Move, o TreeOptions, in compare.Options) (*OperatorMove, error) {
 	out := &OperatorMove{Object: m.Object.Identity(), File: m.Object.File, Line: m.Object.Line, From: m.From,
 		Steps: m.Steps, Approval: m.Approval}
-	var old, now *Planned
-	switch {
-	case m.NewV1 != nil:
-		is := ofExtension(*m.NewV1)
-		now = &is
-		if m.OldV1 != nil {
-			was := ofExtension(*m.OldV1)
-			old = &was
-		}
-	default:
-		is := ofSubscription(*m.New)
-		now = &is
-		if m.Old != nil {
-			was := ofSubscription(*m.Old)
-			old = &was
-		}
-	}
+	old, now := planned(m.Old, m.OldV1), planned(m.New, m.NewV1)
 	out.Operator = now.String()
 	if old == nil && m.From != "" {
 		out.Unknown = fmt.Sprintf("no catalog has %s", m.From)
@@ -128,6 +112,20 @@ func reviewOf(ctx context.Context, m predict.Move, o TreeOptions, in compare.Opt
 		out.Diff, out.Unknown = nil, why(err)
 	}
 	return out, nil
+}
+
+// planned returns what OLM v0 or OLM v1 installs; nil if neither installs anything.
+func planned(v0 *predict.Install, v1 *predict.Extension) *Planned {
+	var p Planned
+	switch {
+	case v0 != nil:
+		p = ofSubscription(*v0)
+	case v1 != nil:
+		p = ofExtension(*v1)
+	default:
+		return nil
+	}
+	return &p
 }
 
 // subject returns what OLM makes of the operator.

@@ -41,7 +41,7 @@ var verbs = []string{"get", "patch", "update", "delete"}
 // Derive returns the permissions that applying and pruning the objects needs: the verbs for each of them, and what the
 // escalation check of the API server asks of who writes a role or a binding. Errors are *manifest.Error.
 func Derive(objects []*manifest.Object, o Options) (*Permissions, error) {
-	t := newAPIs(objects)
+	t := apis(olm.DefinedKinds(objects))
 	d := &derivation{Options: o, bindings: map[*manifest.Object]*rbac.Binding{}, cluster: &atoms{},
 		namespaces: map[string]*atoms{}, escalate: map[string]bool{},
 		bind: map[string]bool{}}

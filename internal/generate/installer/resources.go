@@ -14,38 +14,11 @@ import (
 type resource struct{ group, plural, namespace string }
 
 // apis are the APIs that the objects themselves define.
-type apis struct {
-	crds map[schema.GroupKind]crd
-}
-
-type crd struct {
-	plural     string
-	namespaced bool
-}
-
-func newAPIs(objects []*manifest.Object) *apis {
-	t := &apis{map[schema.GroupKind]crd{}}
-	for _, o := range objects {
-		if o.Kind != "CustomResourceDefinition" || o.Group() != "apiextensions.k8s.io" {
-			continue
-		}
-		spec := func(path ...string) string {
-			v, err := o.Get(append([]string{"spec"}, path...)...)
-			if s, ok := v.(string); ok && err == nil {
-				return s
-			}
-			return ""
-		}
-		if c := (crd{spec("names", "plural"), spec("scope") != "Cluster"}); c.plural != "" {
-			t.crds[schema.GroupKind{Group: spec("group"), Kind: spec("names", "kind")}] = c
-		}
-	}
-	return t
-}
+type apis map[string]olm.Kind
 
 // resourceOf returns an object's resource: of a kind that olmgen knows, or of a CRD among the objects; else it is
 // guessed, and that is a warning.
-func (t *apis) resourceOf(o *manifest.Object) (r resource, warning *manifest.Error, err error) {
+func (t apis) resourceOf(o *manifest.Object) (r resource, warning *manifest.Error, err error) {
 	if o.Name == "" {
 		return r, nil, o.Errorf("metadata.name", "missing")
 	}
@@ -60,8 +33,8 @@ func (t *apis) resourceOf(o *manifest.Object) (r resource, warning *manifest.Err
 	guess, _ := meta.UnsafeGuessKindToResource(gv.WithKind(o.Kind))
 	r = resource{group: kind.Group, plural: guess.Resource}
 	var namespaced bool
-	if c, ok := t.crds[kind]; ok {
-		r.plural, namespaced = c.plural, c.namespaced
+	if k, ok := t[kind.Group+"/"+kind.Kind]; ok && k.Plural != "" {
+		r.plural, namespaced = k.Plural, k.Namespaced
 	} else if k, ok := olm.KindOf(kind.Group, kind.Kind); ok {
 		r.plural, namespaced = k.Plural, k.Namespaced
 	} else {

@@ -171,10 +171,10 @@ func isCertificate(o Object) bool {
 }
 
 // Copy returns a copy of the object, its numbers float64, without nulls and without the UID of an OperatorGroup.
-func (o Object) Copy() Object { return Object(plain(map[string]any(o)).(map[string]any)) }
+func (o Object) Copy() Object { return Object(Plain(map[string]any(o)).(map[string]any)) }
 
-// plain copies a value as JSON has it, without nulls and without the UID in the label of an OperatorGroup.
-func plain(v any) any {
+// Plain copies a value as JSON has it, without nulls and without the UID in the label of an OperatorGroup.
+func Plain(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := map[string]any{}
@@ -183,14 +183,14 @@ func plain(v any) any {
 				k = olm.LabelGroupUID + Masked
 			}
 			if x != nil {
-				out[k] = plain(x)
+				out[k] = Plain(x)
 			}
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = plain(v[i])
+			out[i] = Plain(v[i])
 		}
 		return out
 	case int64:

@@ -68,13 +68,8 @@ func scoped(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 				"operators"))}
 	case multi(csv) && !global:
 		return Advice{fmt.Sprintf("installed %d times in one version: %s", len(installs), describe(installs)),
-			steps(
-				step(
-					"it supports MultiNamespace: move to a single "+
-						"instance for "+namespaces(installs)+"; then descope that one",
-					generate.OptionTargetNamespaces,
-				),
-			)}
+			steps(step("it supports MultiNamespace: move to a single "+
+				"instance for "+namespaces(installs)+"; then descope that one", generate.OptionTargetNamespaces))}
 	}
 	return Advice{fmt.Sprintf("installed %d times in one version: %s", len(installs), describe(installs)),
 		steps(step("clean this up by hand: keep one, and bind it where the others work",
@@ -87,20 +82,11 @@ func single(csv *v1alpha1.ClusterServiceVersion, installs []Install) []manifest.
 	if names := watched(installs); len(names) > 0 {
 		where = "in " + strings.Join(names, ",")
 	}
-	list := steps(
-		step(
-			"until a release is descoped, replace it with this output, bound "+where,
-			generate.OptionBindNamespaces,
-		),
-	)
+	list := steps(step("until a release is descoped, replace it with this output, bound "+where,
+		generate.OptionBindNamespaces))
 	if multi(csv) {
-		list = append(
-			list,
-			step(
-				"it supports MultiNamespace: first move to one instance for "+namespaces(installs),
-				generate.OptionTargetNamespaces,
-			),
-		)
+		list = append(list, step("it supports MultiNamespace: first move to one instance for "+namespaces(installs),
+			generate.OptionTargetNamespaces))
 	}
 	return list
 }

@@ -98,10 +98,9 @@ func (c *Cluster) Objects() []*manifest.Object {
 
 // resourcesOf returns the objects that a CRD defines, in the order in which the API server lists them.
 func (c *Cluster) resourcesOf(crd *manifest.Object) (list []*manifest.Object) {
-	group, _ := crd.Get("spec", "group")
-	kind, _ := crd.Get("spec", "names", "kind")
+	k, _ := olm.DefinedKind(crd)
 	for _, o := range c.objects {
-		if o != nil && o.Kind == kind && o.Group() == group {
+		if o != nil && o.Kind == k.Name && o.Group() == k.Group {
 			list = append(list, o)
 		}
 	}
@@ -117,11 +116,12 @@ func (c *Cluster) definition(group, version, kind string) (crd *manifest.Object,
 		if o == nil || o.Kind != kindCRD {
 			continue
 		}
-		if g, _ := o.Get("spec", "group"); g != group || !slices.Contains(olm.ServedVersions(o), version) {
+		k, _ := olm.DefinedKind(o)
+		if k.Group != group || !slices.Contains(olm.ServedVersions(o), version) {
 			continue
 		}
 		served = true
-		if k, _ := o.Get("spec", "names", "kind"); k == kind {
+		if k.Name == kind {
 			crd = o
 		}
 	}

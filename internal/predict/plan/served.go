@@ -29,8 +29,8 @@ func (r *Result) discover(c *Cluster, apiVersion string, o *manifest.Object) (na
 	crd, others := c.definition(group, version, o.Kind)
 	switch {
 	case crd != nil:
-		scope, _ := crd.Get("spec", "scope")
-		return scope != "Cluster", ""
+		k, _ := olm.DefinedKind(crd)
+		return k.Namespaced, ""
 	case r.Target.OpenShift != nil && slices.Contains(ofOpenShift, group),
 		c.Get("apiregistration.k8s.io", "APIService", "", version+"."+group) != nil:
 		return known.Namespaced, ""

@@ -61,7 +61,7 @@ func (j *judge) owners(p Pair) {
 	for _, name := range owned(p.New) {
 		for i := range j.operators {
 			o := &j.operators[i]
-			if o.Name == p.New.Name || o.Stem == p.New.Stem || !slices.Contains(owned(o), name) {
+			if o.Name == p.New.Name || o.base() == p.New.base() || !slices.Contains(owned(o), name) {
 				continue
 			}
 			if p.Old == nil || !slices.Contains(owned(p.Old), name) {
@@ -133,7 +133,7 @@ func (j *judge) path(p Pair) {
 		j.add(p.New, RuleSameName, findings.Warning, "metadata.name",
 			"has the name of the older release, and is another one: OLM installs nothing of it where that is installed")
 	}
-	if j.PathKnown || p.Old == nil || p.Old.Stem != p.New.Stem || p.Old.Name == p.New.Name {
+	if j.PathKnown || p.Old == nil || p.Old.base() != p.New.base() || p.Old.Name == p.New.Name {
 		return
 	}
 	old, entry := p.Old.Name, p.New.Entry

@@ -24,7 +24,6 @@ import (
 // Operator is one release of an operator.
 type Operator struct {
 	permissions.CSV
-	Stem   string             // its name without its version
 	Entry  catalog.Entry      // what it updates
 	Bundle []*manifest.Object // what its bundle ships, as it stands there; nil if only the rendered objects are known
 
@@ -131,6 +130,9 @@ func (j *judge) others() []Operator {
 }
 
 func (o *Operator) is(other Operator) bool { return o != nil && o.Name == other.Name }
+
+// base returns the name of the operator without its version, by which two releases of it are found.
+func (o *Operator) base() string { return olm.BaseName(o.Name, "") }
 
 // inCluster returns a CRD of the cluster before the upgrade, or nil.
 func (j *judge) inCluster(name string) *manifest.Object {

@@ -98,10 +98,10 @@ func operators(t *testing.T, objects []*manifest.Object) (list []upgrade.Operato
 		if _, err := o.Into(typed); err != nil {
 			t.Fatal(err)
 		}
-		stem, v, _ := strings.Cut(o.Name, ".v")
+		_, v, _ := strings.Cut(o.Name, ".v")
 		typed.Spec.Version = version.OperatorVersion{Version: semver.MustParse(v)}
 		list = append(list, upgrade.Operator{CSV: permissions.CSV{ClusterServiceVersion: typed, Object: o,
-			Namespace: o.Namespace}, Stem: stem, Entry: catalog.EntryOf(typed), Bundle: shipped})
+			Namespace: o.Namespace}, Entry: catalog.EntryOf(typed), Bundle: shipped})
 	}
 	return list
 }

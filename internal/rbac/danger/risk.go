@@ -205,20 +205,12 @@ func NewScopes() Scopes { return Scopes{} }
 
 // AddCRD adds the resource of a CustomResourceDefinition if it is cluster-scoped.
 func (s Scopes) AddCRD(o *manifest.Object) error {
-	var scope, group, plural string
-	for _, f := range []struct {
-		to   *string
-		path []string
-	}{{&scope, []string{"spec", "scope"}}, {&group, []string{"spec", "group"}},
-		{&plural, []string{"spec", "names", "plural"}}} {
-		v, err := o.Get(f.path...)
-		if err != nil {
-			return err
-		}
-		*f.to, _ = v.(string)
+	k, err := olm.DefinedKind(o)
+	if err != nil {
+		return err
 	}
-	if scope == "Cluster" {
-		s[group] = append(s[group], plural)
+	if !k.Namespaced {
+		s[k.Group] = append(s[k.Group], k.Plural)
 	}
 	return nil
 }

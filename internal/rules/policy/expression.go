@@ -68,29 +68,18 @@ func compile(env *cel.Env, expression string, want *cel.Type) (cel.Program, erro
 	if err := issues.Err(); err != nil {
 		first := issues.Errors()[0]
 		msg, _, _ := strings.Cut(text.OneLine(first.Message), " expecting {") // a list of all tokens
-		return nil, fmt.Errorf(
-			"line %d, column %d of the expression: %s",
-			first.Location.Line(),
-			first.Location.Column()+1,
-			msg,
-		)
+		return nil, fmt.Errorf("line %d, column %d of the expression: %s", first.Location.Line(),
+			first.Location.Column()+1, msg)
 	}
 	if ast.OutputType().IsExactType(cel.DynType) {
-		return nil, fmt.Errorf(
-			"the type of the expression is unknown, it must be %s: use a comparison, or %s(...)",
-			want,
-			want,
-		)
+		return nil, fmt.Errorf("the type of the expression is unknown, it must be %s: use a comparison, or %s(...)",
+			want, want)
 	}
 	if !ast.OutputType().IsExactType(want) {
 		return nil, fmt.Errorf("the type of the expression is %s, it must be %s", ast.OutputType(), want)
 	}
-	return env.Program(
-		ast,
-		cel.EvalOptions(cel.OptOptimize),
-		cel.CostLimit(expressionCost),
-		cel.InterruptCheckFrequency(interruptEvery),
-	)
+	return env.Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(expressionCost),
+		cel.InterruptCheckFrequency(interruptEvery))
 }
 
 // check evaluates the expression for each object that it selects. An evaluation error is a finding. The returned

@@ -230,12 +230,8 @@ func (p *parser) name(field, name string) error {
 	case name == "":
 		return p.fail(field, "", "name is missing")
 	case !validName().MatchString(name):
-		return p.fail(
-			field+".name",
-			"use lower-case letters, digits and single hyphens",
-			"%q is not a valid name of a rule",
-			name,
-		)
+		return p.fail(field+".name", "use lower-case letters, digits and single hyphens",
+			"%q is not a valid name of a rule", name)
 	case other != "":
 		return p.fail(field+".name", "", "%s is the name of %s", name, other)
 	}

@@ -72,21 +72,16 @@ func (p *parser) forbid(field string, f *forbid) error {
 	bad := slices.IndexFunc(f.Wildcards, func(w string) bool { return !slices.Contains(wildcards, w) })
 	switch {
 	case given == 0:
-		return p.fail(
-			field,
+		return p.fail(field,
 			"set what is forbidden: verbs, apiGroups, resources, resourceNames, nonResourceURLs or wildcards",
-			"is empty and would forbid every rule",
-		)
+			"is empty and would forbid every rule")
 	case bad >= 0:
 		return p.unknown(fmt.Sprintf("%s.wildcards[%d]", field, bad), f.Wildcards[bad], wildcards)
 	case !slices.Contains(scopes, f.Scope):
 		return p.unknown(field+".scope", f.Scope, scopes)
 	case len(f.NonResourceURLs) > 0 && others > 0:
-		return p.fail(
-			field+".nonResourceURLs",
-			"write one limit for each",
-			"a rule of a role has either resources or nonResourceURLs",
-		)
+		return p.fail(field+".nonResourceURLs", "write one limit for each",
+			"a rule of a role has either resources or nonResourceURLs")
 	case f.AllowNamed && len(f.ResourceNames) > 0:
 		return p.fail(field+".allowNamed", "", "contradicts resourceNames")
 	}

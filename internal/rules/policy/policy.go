@@ -219,11 +219,8 @@ func (p *Policy) Rules() []Rule {
 		list = append(list, Rule{ID: l.Name, Level: l.Level, Text: cmp.Or(l.Message, "a limit of the policy")})
 	}
 	for _, e := range p.expressions {
-		list = append(
-			list,
-			Rule{ID: e.Name, Level: e.Level, Text: cmp.Or(e.Message, "an expression of the policy"),
-				Help: e.Expression},
-		)
+		list = append(list, Rule{ID: e.Name, Level: e.Level, Text: cmp.Or(e.Message, "an expression of the policy"),
+			Help: e.Expression})
 	}
 	slices.SortFunc(list, func(a, b Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return list

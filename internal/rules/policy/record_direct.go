@@ -8,17 +8,9 @@ import (
 )
 
 func clusterResources(v *view) []violation {
-	var hits []violation
-	for _, o := range v.objects {
-		if o.area == application && v.scopeOf(o) == bundle.ClusterScoped {
-			hits = append(
-				hits,
-				violation{o.Object, "", "a cluster-scoped object outside of the cluster-scope application",
-					"move it to cluster-scope"},
-			)
-		}
-	}
-	return hits
+	wide := func(o *entry) bool { return o.area == application && v.scopeOf(o) == bundle.ClusterScoped }
+	return each(filter(v.objects, wide), "a cluster-scoped object outside of the cluster-scope application",
+		"move it to cluster-scope")
 }
 
 // workloadGroups and workloadKinds are the API groups and kinds of workloads.
@@ -35,17 +27,11 @@ func workloads(v *view) []violation {
 		}
 		switch {
 		case o.area == clusterScope:
-			hits = append(
-				hits,
-				violation{o.Object, "", "a workload in the cluster-scope application",
-					"move it to a separate folder below the root"},
-			)
+			hits = append(hits, violation{o.Object, "", "a workload in the cluster-scope application",
+				"move it to a separate folder below the root"})
 		case o.area == application && v.repositories[o.app] && !strings.Contains(o.rel, "/"):
-			hits = append(
-				hits,
-				violation{o.Object, "", "a workload outside of an application's folder",
-					"move it to a folder below the root"},
-			)
+			hits = append(hits, violation{o.Object, "", "a workload outside of an application's folder",
+				"move it to a folder below the root"})
 		}
 	}
 	return hits

@@ -17,10 +17,9 @@ func groupInClusterScope(v *view) []violation {
 func groupAccess(v *view) []violation {
 	var hits []violation
 	for _, role := range v.permissions().open() {
-		i := slices.IndexFunc(
-			role.PolicyRules(),
-			func(r rbacv1.PolicyRule) bool { return grants(r, olm.Group, "operatorgroups", changes...) },
-		)
+		i := slices.IndexFunc(role.PolicyRules(), func(r rbacv1.PolicyRule) bool {
+			return grants(r, olm.Group, "operatorgroups", changes...)
+		})
 		if i >= 0 {
 			hits = append(hits,
 				violation{role.Object, fmt.Sprintf("rules[%d]", i), "lets users of projects change OperatorGroups",
@@ -36,12 +35,9 @@ func oneGroup(v *view) []violation {
 		groups := v.groupsIn[namespace]
 		for _, g := range groups[1:] {
 			if g.Name != groups[0].Name {
-				hits = append(
-					hits,
-					violation{g.Object, "metadata.name",
-						fmt.Sprintf("a second OperatorGroup in %s, besides %s", namespace, groups[0].Name),
-						"OLM installs nothing in a namespace with two, keep one"},
-				)
+				hits = append(hits, violation{g.Object, "metadata.name",
+					fmt.Sprintf("a second OperatorGroup in %s, besides %s", namespace, groups[0].Name),
+					"OLM installs nothing in a namespace with two, keep one"})
 			}
 		}
 	}
@@ -54,21 +50,12 @@ func groupTargets(v *view) []violation {
 		switch {
 		case len(g.targets.Names) == 1:
 		case len(g.targets.Names) > 1:
-			hits = append(
-				hits,
-				violation{
-					g.Object,
-					"spec.targetNamespaces",
-					fmt.Sprintf("%d target namespaces, only one is allowed", len(g.targets.Names)),
-					"write one OperatorGroup per target, each in its own namespace, or a global one",
-				},
-			)
+			hits = append(hits, violation{g.Object, "spec.targetNamespaces",
+				fmt.Sprintf("%d target namespaces, only one is allowed", len(g.targets.Names)),
+				"write one OperatorGroup per target, each in its own namespace, or a global one"})
 		case g.targets.BySelector():
-			hits = append(
-				hits,
-				violation{g.Object, "spec.selector", "a label selector sets the targets",
-					"list the one namespace in targetNamespaces"},
-			)
+			hits = append(hits, violation{g.Object, "spec.selector", "a label selector sets the targets",
+				"list the one namespace in targetNamespaces"})
 		default:
 			hits = append(hits, notBlank(g)...)
 		}
@@ -84,15 +71,8 @@ func notBlank(g *operatorGroup) []violation {
 		empty := value == nil || field == "selector" || field == "targetNamespaces" ||
 			field == "upgradeStrategy" && value == "Default"
 		if !empty {
-			hits = append(
-				hits,
-				violation{
-					g.Object,
-					"spec." + field,
-					"the spec of a global OperatorGroup must be blank",
-					"remove the field",
-				},
-			)
+			hits = append(hits, violation{g.Object, "spec." + field,
+				"the spec of a global OperatorGroup must be blank", "remove the field"})
 		}
 	}
 	return hits
@@ -112,20 +92,11 @@ func targetDeclared(v *view) []violation {
 		for i, target := range g.targets.Names {
 			field := fmt.Sprintf("spec.targetNamespaces[%d]", i)
 			if where, ok := declared[target]; !ok {
-				hits = append(
-					hits,
-					violation{g.Object, field, "there is no Namespace " + target, "add it to cluster-scope"},
-				)
+				hits = append(hits,
+					violation{g.Object, field, "there is no Namespace " + target, "add it to cluster-scope"})
 			} else if where == application {
-				hits = append(
-					hits,
-					violation{
-						g.Object,
-						field,
-						"the Namespace " + target + " is outside of the cluster-scope application",
-						"move it to cluster-scope",
-					},
-				)
+				hits = append(hits, violation{g.Object, field, "the Namespace " + target +
+					" is outside of the cluster-scope application", "move it to cluster-scope"})
 			}
 		}
 	}

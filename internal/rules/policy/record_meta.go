@@ -8,6 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 )
 
@@ -16,12 +17,11 @@ var changes = []string{"create", "update", "patch"}
 
 // grants reports whether a rule allows one of the verbs on a resource.
 func grants(r rbacv1.PolicyRule, group, resource string, verbs ...string) bool {
-	return (slices.Contains(r.APIGroups, "*") || slices.Contains(r.APIGroups, group)) &&
-		(slices.Contains(r.Resources, "*") || slices.Contains(r.Resources, resource)) &&
-		slices.ContainsFunc(
-			verbs,
-			func(v string) bool { return slices.Contains(r.Verbs, "*") || slices.Contains(r.Verbs, v) },
-		)
+	has := func(list []string, item string) bool {
+		return slices.Contains(list, "*") || slices.Contains(list, item)
+	}
+	return has(r.APIGroups, group) && has(r.Resources, resource) &&
+		slices.ContainsFunc(verbs, func(v string) bool { return has(r.Verbs, v) })
 }
 
 func metaByOLM(v *view) []violation {
@@ -41,14 +41,9 @@ func metaByOLM(v *view) []violation {
 		}
 		for _, account := range slices.Sorted(maps.Keys(accounts)) {
 			if what := rbac.DeploysOperators(accounts[account]); what != "" {
-				hits = append(hits, violation{o.Object, "spec.install.spec",
-					fmt.Sprintf(
-						"a meta-operator: %s may %s in all namespaces, and OLM opens %s to project admins and editors",
-						account,
-						what,
-						owned.Owned[0].Name,
-					),
-					"limit it by configuration, or deploy it directly"})
+				hits = append(hits, violation{o.Object, "spec.install.spec", fmt.Sprintf("a meta-operator: %s may %s "+
+					"in all namespaces, and OLM opens %s to project admins and editors", account, what,
+					owned.Owned[0].Name), "limit it by configuration, or deploy it directly"})
 			}
 		}
 	}
@@ -86,14 +81,9 @@ func metaAccess(v *view) []violation {
 		own := v.crdsOf(apis)
 		for _, role := range r.open() {
 			if at, names := changed(role, own); len(names) > 0 {
-				hits = append(hits, violation{role.Object, fmt.Sprintf("rules[%d]", at),
-					fmt.Sprintf(
-						"opens %s to users of projects, though its operator %s may %s in all namespaces",
-						text.FirstOf(5, names),
-						account,
-						what,
-					),
-					"limit the operator's ClusterRole, or who may write its custom resources"})
+				hits = append(hits, violation{role.Object, fmt.Sprintf("rules[%d]", at), fmt.Sprintf("opens %s to users "+
+					"of projects, though its operator %s may %s in all namespaces", text.FirstOf(5, names), account,
+					what), "limit the operator's ClusterRole, or who may write its custom resources"})
 			}
 		}
 	}
@@ -101,16 +91,15 @@ func metaAccess(v *view) []violation {
 }
 
 // changed returns the custom resources that a role lets its users write, and the index of its first rule that does.
-func changed(r *rbac.Role, crds []*crd) (at int, names []string) {
+func changed(r *rbac.Role, crds []olm.Kind) (at int, names []string) {
 	rules := r.PolicyRules()
 	at = len(rules)
 	for _, c := range crds {
-		i := slices.IndexFunc(
-			rules,
-			func(rule rbacv1.PolicyRule) bool { return grants(rule, c.group, c.plural, changes...) },
-		)
+		i := slices.IndexFunc(rules, func(rule rbacv1.PolicyRule) bool {
+			return grants(rule, c.Group, c.Plural, changes...)
+		})
 		if i >= 0 {
-			at, names = min(at, i), append(names, c.plural+"."+c.group)
+			at, names = min(at, i), append(names, c.Plural+"."+c.Group)
 		}
 	}
 	return at, names
@@ -159,12 +148,8 @@ func (p *permissions) bound(b *rbac.Binding) []*rbac.Role {
 
 // open returns the ClusterRoles of project users: those that are aggregated to admin or edit, or bound to all users.
 func (p *permissions) open() []*rbac.Role {
-	everybody := []string{
-		"system:authenticated",
-		"system:authenticated:oauth",
-		"system:serviceaccounts",
-		"system:unauthenticated",
-	}
+	everybody := []string{"system:authenticated", "system:authenticated:oauth", "system:serviceaccounts",
+		"system:unauthenticated"}
 	bound := map[rbac.Key]bool{}
 	for _, b := range p.Bindings {
 		for _, s := range b.Subjects {
@@ -182,12 +167,12 @@ func (p *permissions) open() []*rbac.Role {
 
 // crdsOf returns the CustomResourceDefinitions of the API groups that the roles of an operator name. If they name none
 // of the tree but have a *, any of them may be the operator's.
-func (v *view) crdsOf(apis []string) []*crd {
-	var all, own []*crd
+func (v *view) crdsOf(apis []string) []olm.Kind {
+	var all, own []olm.Kind
 	for _, key := range slices.Sorted(maps.Keys(v.crds)) {
 		c := v.crds[key]
 		all = append(all, c)
-		if slices.Contains(apis, c.group) {
+		if slices.Contains(apis, c.Group) {
 			own = append(own, c)
 		}
 	}

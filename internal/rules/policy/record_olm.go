@@ -15,27 +15,27 @@ func (v *view) operators() []*entry {
 	return slices.Concat(v.olm("ClusterServiceVersion"), v.installed)
 }
 
-// outside returns a violation for each object in an application that should be in cluster-scope.
-func outside(objects []*entry, hint string) []violation {
-	var hits []violation
+// each returns the same violation for each object.
+func each(objects []*entry, msg, hint string) (hits []violation) {
 	for _, o := range objects {
-		if o.area == application {
-			hits = append(hits, violation{o.Object, "", "outside of the cluster-scope application", hint})
-		}
+		hits = append(hits, violation{o.Object, "", msg, hint})
 	}
 	return hits
 }
 
+// outside returns a violation for each object in an application that should be in cluster-scope.
+func outside(objects []*entry, hint string) []violation {
+	return each(filter(objects, func(o *entry) bool { return o.area == application }),
+		"outside of the cluster-scope application", hint)
+}
+
+func filter(objects []*entry, keep func(*entry) bool) []*entry {
+	return slices.DeleteFunc(slices.Clone(objects), func(o *entry) bool { return !keep(o) })
+}
+
 func noCSV(v *view) []violation {
-	var hits []violation
-	for _, o := range v.olm("ClusterServiceVersion") {
-		hits = append(
-			hits,
-			violation{o.Object, "", "ClusterServiceVersions must not be deployed by hand",
-				"subscribe to the operator in a catalog"},
-		)
-	}
-	return hits
+	return each(v.olm("ClusterServiceVersion"), "ClusterServiceVersions must not be deployed by hand",
+		"subscribe to the operator in a catalog")
 }
 
 func csvInClusterScope(v *view) []violation {
@@ -43,30 +43,12 @@ func csvInClusterScope(v *view) []violation {
 }
 
 func noInstallPlan(v *view) []violation {
-	var hits []violation
-	for _, o := range v.olm("InstallPlan") {
-		hits = append(
-			hits,
-			violation{
-				o.Object,
-				"",
-				"InstallPlans must not be deployed by hand",
-				"remove the file: OLM creates InstallPlans",
-			},
-		)
-	}
-	return hits
+	return each(v.olm("InstallPlan"), "InstallPlans must not be deployed by hand",
+		"remove the file: OLM creates InstallPlans")
 }
 
 func noCatalogSource(v *view) []violation {
-	var hits []violation
-	for _, o := range v.olm("CatalogSource") {
-		hits = append(
-			hits,
-			violation{o.Object, "", "a custom CatalogSource", "publish the operator to a community catalog"},
-		)
-	}
-	return hits
+	return each(v.olm("CatalogSource"), "a custom CatalogSource", "publish the operator to a community catalog")
 }
 
 func defaultCatalog(v *view) []violation {
@@ -94,10 +76,8 @@ func catalogNamespace(v *view) []violation {
 		switch o.Namespace {
 		case marketplace:
 		case "":
-			hits = append(
-				hits,
-				violation{o.Object, "metadata.namespace", "missing, must be " + marketplace, hintNamespace},
-			)
+			hits = append(hits,
+				violation{o.Object, "metadata.namespace", "missing, must be " + marketplace, hintNamespace})
 		default:
 			hits = append(hits, violation{o.Object, "metadata.namespace", "must be " + marketplace, ""})
 		}
@@ -150,11 +130,8 @@ func globalSubscriptionNamespace(v *view) []violation {
 	var hits []violation
 	for _, s := range v.subscriptions {
 		if s.Namespace != globalOperators && v.globalIn(s.Namespace) {
-			hits = append(
-				hits,
-				violation{s.Object, "metadata.namespace",
-					"operators that see all namespaces are usually in " + globalOperators, ""},
-			)
+			hits = append(hits, violation{s.Object, "metadata.namespace",
+				"operators that see all namespaces are usually in " + globalOperators, ""})
 		}
 	}
 	return hits
@@ -185,16 +162,8 @@ func noSecondInstance(v *view) []violation {
 	var hits []violation
 	for _, s := range v.subscriptions {
 		if g := global[s.pkg]; g != nil && s.Namespace != g.Namespace {
-			hits = append(
-				hits,
-				violation{
-					s.Object,
-					"spec.name",
-					fmt.Sprintf("%s is installed for all namespaces by Subscription %s in %s", s.pkg, g.Name,
-						g.Namespace),
-					"remove one of them",
-				},
-			)
+			hits = append(hits, violation{s.Object, "spec.name", fmt.Sprintf("%s is installed for all namespaces by "+
+				"Subscription %s in %s", s.pkg, g.Name, g.Namespace), "remove one of them"})
 		}
 	}
 	return hits

@@ -42,7 +42,7 @@ type view struct {
 	groups        []*operatorGroup
 	groupsIn      map[string][]*operatorGroup // by namespace
 	subscriptions []*subscription
-	crds          map[string]*crd // by the group/kind that they define
+	crds          map[string]olm.Kind // what CustomResourceDefinitions define, by group/kind
 
 	rbac   *permissions
 	faults []violation
@@ -61,19 +61,12 @@ type subscription struct {
 	pkg, source, sourceNamespace string
 }
 
-// crd is a decoded CustomResourceDefinition.
-type crd struct {
-	*entry
-	group, kind, plural string
-	namespaced          bool
-}
-
 func newView(in Input, scopes []glob) *view {
 	v := &view{
 		repositories: map[string]bool{},
 		kinds:        map[string][]*entry{},
 		groupsIn:     map[string][]*operatorGroup{},
-		crds:         map[string]*crd{},
+		crds:         map[string]olm.Kind{},
 	}
 	v.locate(in, scopes)
 	for i := range in.Installed {
@@ -88,7 +81,11 @@ func newView(in Input, scopes []glob) *view {
 		v.kinds[key] = append(v.kinds[key], o)
 	}
 	for _, o := range v.kinds["apiextensions.k8s.io/CustomResourceDefinition"] {
-		v.addCRD(o)
+		if k, err := olm.DefinedKind(o.Object); err != nil {
+			v.fault(o.Object, err)
+		} else {
+			v.crds[k.Group+"/"+k.Name] = k
+		}
 	}
 	for _, o := range v.kinds[olm.Group+"/OperatorGroup"] {
 		v.addGroup(o)
@@ -174,27 +171,15 @@ func (v *view) addGroup(o *entry) {
 	}
 }
 
-func (v *view) addCRD(o *entry) {
-	c := &crd{entry: o}
-	var names struct{ Plural, Kind string }
-	var scope string
-	if !v.field(o.Object, &c.group, "spec", "group") || !v.field(o.Object, &names, "spec", "names") ||
-		!v.field(o.Object, &scope, "spec", "scope") {
-		return
-	}
-	c.kind, c.plural, c.namespaced = names.Kind, names.Plural, scope != "Cluster"
-	v.crds[c.group+"/"+c.kind] = c
-}
-
 // scopeOf returns the scope of an object: that of its kind, or what a CustomResourceDefinition of the tree defines.
 func (v *view) scopeOf(o *entry) bundle.Scope {
 	if s := bundle.ScopeOfKind(o.Group(), o.Kind); s != bundle.ScopeUnknown {
 		return s
 	}
-	switch c := v.crds[o.Group()+"/"+o.Kind]; {
-	case c == nil:
+	switch k, defined := v.crds[o.Group()+"/"+o.Kind]; {
+	case !defined:
 		return bundle.ScopeUnknown
-	case c.namespaced:
+	case k.Namespaced:
 		return bundle.Namespaced
 	}
 	return bundle.ClusterScoped
