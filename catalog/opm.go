@@ -102,8 +102,8 @@ func (b *branch) print(out *strings.Builder, first, rest string) {
 // check returns the reasons for which opm refuses a package (operator-registry: alpha/declcfg/declcfg_to_model.go, then
 // alpha/model/model.go).
 func (p *Package) check() []fault {
-	if list := p.checkDocuments(); len(list) > 0 {
-		return list
+	if f := p.checkDocuments(); f != nil {
+		return []fault{*f}
 	}
 	c := &graphCheck{pkg: p, path: []string{fmt.Sprintf("invalid package %q", p.Name)}}
 	if p.DefaultChannel == "" {
@@ -130,17 +130,39 @@ func (p *Package) check() []fault {
 	return c.list
 }
 
-// checkDocuments returns the first fault that stops opm before it looks at the graph.
-func (p *Package) checkDocuments() []fault {
-	stop := func(at Place, rule, format string, args ...any) []fault {
-		return []fault{{Place: at, rule: rule, text: fmt.Sprintf(format, args...)}}
-	}
-	if f := p.faultOf("icon", "object"); f != nil { // opm decodes all documents of a package first
+// checkDocuments returns the first fault that stops opm before it looks at the graph. The checks stand in opm's order: it
+// decodes all documents of a package first.
+func (p *Package) checkDocuments() *fault {
+	if f := p.faultOf("icon", "object"); f != nil {
 		return f
 	}
 	if f := p.faultOf("duplicate-package"); f != nil {
 		return f
 	}
+	for _, check := range []func() *fault{p.checkDeclaration, p.checkChannels, p.checkBundles, p.missingBundles,
+		p.checkDeprecations} {
+		if f := check(); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// stop returns a fault that stops opm.
+func stop(at Place, rule, format string, args ...any) *fault {
+	return &fault{Place: at, rule: rule, text: fmt.Sprintf(format, args...)}
+}
+
+// faultOf returns the first fault of some rules that reading the documents found.
+func (p *Package) faultOf(rules ...string) *fault {
+	if i := slices.IndexFunc(p.faults, func(f fault) bool { return slices.Contains(rules, f.rule) }); i >= 0 {
+		return &p.faults[i]
+	}
+	return nil
+}
+
+// checkDeclaration looks for the document of the package.
+func (p *Package) checkDeclaration() *fault {
 	switch {
 	case p.Name == "" && p.Declared:
 		return stop(p.Place, "no-name", "config contains package with no name")
@@ -148,6 +170,7 @@ func (p *Package) checkDocuments() []fault {
 		if errs := validation.IsDNS1123Label(p.Name); len(errs) > 0 {
 			return stop(p.Place, "package-name", "invalid package name %q: %v", p.Name, errs)
 		}
+		return nil
 	case len(p.Channels) > 0:
 		return stop(p.Channels[0].Place, "no-package", "unknown package %q for channel %q", p.Name, p.Channels[0].Name)
 	case len(p.Bundles) > 0 && p.Name == "":
@@ -156,12 +179,15 @@ func (p *Package) checkDocuments() []fault {
 		return stop(p.Place, "no-name", "package name must be set for deprecation item 0")
 	case len(p.Bundles) > 0:
 		return stop(p.Bundles[0].Place, "no-package", "unknown package %q for bundle %q", p.Name, p.Bundles[0].Name)
-	default:
-		return stop(p.Place, "no-package", "cannot apply deprecations to an unknown package %q", p.Name)
 	}
+	return stop(p.Place, "no-package", "cannot apply deprecations to an unknown package %q", p.Name)
+}
+
+func (p *Package) checkChannels() *fault {
+	duplicate := p.faultOf("duplicate-channel")
 	for i, ch := range p.Channels {
-		if f := p.faultOf("duplicate-channel"); f != nil && f[0].behind <= i {
-			return f
+		if duplicate != nil && duplicate.behind <= i {
+			return duplicate
 		}
 		if ch.Name == "" {
 			return stop(ch.Place, "no-name", "package %q contains channel with no name", p.Name)
@@ -175,61 +201,45 @@ func (p *Package) checkDocuments() []fault {
 			seen[e.Name] = true
 		}
 	}
-	if f := p.faultOf("duplicate-channel"); f != nil {
-		return f
-	}
-	for i, b := range p.Bundles {
-		if f := p.faultOf("duplicate-bundle"); f != nil && f[0].behind <= i {
-			return f
-		}
-		if f := p.checkBundle(b); f != nil {
-			return []fault{*f}
-		}
-	}
-	if f := p.faultOf("duplicate-bundle"); f != nil {
-		return f
-	}
-	if f := p.missingBundles(); f != nil {
-		return []fault{*f}
-	}
-	return p.checkDeprecations()
+	return duplicate
 }
 
-func (p *Package) faultOf(rules ...string) []fault {
-	for _, f := range p.faults {
-		if slices.Contains(rules, f.rule) {
-			return []fault{f}
+func (p *Package) checkBundles() *fault {
+	duplicate := p.faultOf("duplicate-bundle")
+	for i, b := range p.Bundles {
+		if duplicate != nil && duplicate.behind <= i {
+			return duplicate
+		}
+		if f := p.checkBundle(b); f != nil {
+			return f
 		}
 	}
-	return nil
+	return duplicate
 }
 
 func (p *Package) checkBundle(b *Bundle) *fault {
-	stop := func(rule, format string, args ...any) *fault {
-		return &fault{Place: b.Place, rule: rule, text: fmt.Sprintf(format, args...)}
-	}
 	packages, err := b.parse()
 	switch {
 	case err != nil:
-		return stop("property", "parse properties for bundle %q: %v", b.Name, err)
+		return stop(b.Place, "property", "parse properties for bundle %q: %v", b.Name, err)
 	case len(packages) != 1:
-		return stop("package-property", "package %q bundle %q must have exactly 1 %q property, found %d",
+		return stop(b.Place, "package-property", "package %q bundle %q must have exactly 1 %q property, found %d",
 			p.Name, b.Name, TypePackage, len(packages))
 	case packages[0].PackageName != p.Name:
-		return stop("package-property", "package %q does not match %q property %q", p.Name, TypePackage,
+		return stop(b.Place, "package-property", "package %q does not match %q property %q", p.Name, TypePackage,
 			packages[0].PackageName)
 	}
 	if b.imageFault != "" {
-		return stop("image", "package %q bundle %q %s", p.Name, b.Name, b.imageFault)
+		return stop(b.Place, "image", "package %q bundle %q %s", p.Name, b.Name, b.imageFault)
 	}
 	if _, err := semver.Parse(packages[0].Version); err != nil {
-		return stop("version", "error parsing bundle %q version %q: %v", b.Name, packages[0].Version, err)
+		return stop(b.Place, "version", "error parsing bundle %q version %q: %v", b.Name, packages[0].Version, err)
 	}
 	if _, err := ParseRelease(packages[0].Release); err != nil {
-		return stop("release", "error parsing bundle %q release version %q: %v", b.Name, packages[0].Release, err)
+		return stop(b.Place, "release", "error parsing bundle %q release version %q: %v", b.Name, packages[0].Release, err)
 	}
 	if !slices.ContainsFunc(p.Channels, func(c *Channel) bool { return c.Entry(b.Name) != nil }) {
-		return stop("no-entry", "package %q, bundle %q not found in any channel entries", p.Name, b.Name)
+		return stop(b.Place, "no-entry", "package %q, bundle %q not found in any channel entries", p.Name, b.Name)
 	}
 	return nil
 }
@@ -250,21 +260,19 @@ func (p *Package) missingBundles() *fault {
 		return nil
 	}
 	slices.Sort(missing)
-	return &fault{Place: last.Place, rule: "no-bundle",
-		text: fmt.Sprintf("no olm.bundle blobs found in package %q for olm.channel entries %s", p.Name, missing)}
+	return stop(last.Place, "no-bundle", "no olm.bundle blobs found in package %q for olm.channel entries %s", p.Name,
+		missing)
 }
 
-func (p *Package) checkDeprecations() []fault {
-	stop := func(d Deprecation, format string, args ...any) []fault {
-		return []fault{{Place: d.Place, rule: "deprecation", text: fmt.Sprintf(format, args...)}}
-	}
+func (p *Package) checkDeprecations() *fault {
+	const rule = "deprecation"
 	seen := map[[2]string]bool{}
 	for i, d := range p.Deprecations {
 		switch key := [2]string{d.Schema, d.Name}; {
 		case d.Schema == "":
-			return stop(d, "schema must be set for deprecation entry [%d] for package %q", i, p.Name)
+			return stop(d.Place, rule, "schema must be set for deprecation entry [%d] for package %q", i, p.Name)
 		case seen[key]:
-			return stop(d,
+			return stop(d.Place, rule,
 				"duplicate deprecation entry declcfg.PackageScopedReference{Schema:%q, Name:%q} for package %q",
 				d.Schema, d.Name, p.Name)
 		default:
@@ -273,18 +281,18 @@ func (p *Package) checkDeprecations() []fault {
 		switch d.Schema {
 		case "olm.bundle":
 			if p.Bundle(d.Name) == nil {
-				return stop(d, "cannot deprecate bundle %q for package %q: bundle not found", d.Name, p.Name)
+				return stop(d.Place, rule, "cannot deprecate bundle %q for package %q: bundle not found", d.Name, p.Name)
 			}
 		case "olm.channel":
 			if p.Channel(d.Name) == nil && (d.Name == "" || d.Name != p.DefaultChannel) {
-				return stop(d, "cannot deprecate channel %q for package %q: channel not found", d.Name, p.Name)
+				return stop(d.Place, rule, "cannot deprecate channel %q for package %q: channel not found", d.Name, p.Name)
 			}
 		case TypePackage:
 			if d.Name != "" {
-				return stop(d, "package name must be empty for deprecated package %q (specified %q)", p.Name, d.Name)
+				return stop(d.Place, rule, "package name must be empty for deprecated package %q (specified %q)", p.Name, d.Name)
 			}
 		default:
-			return stop(d,
+			return stop(d.Place, rule,
 				"cannot deprecate object declcfg.PackageScopedReference{Schema:%q, Name:%q} referenced by entry %d "+
 					"for package %q: object schema unknown", d.Schema, d.Name, i, p.Name)
 		}

@@ -16,17 +16,17 @@ const (
 	clusterOverlay = clusterApp + "/overlays/prod/common/"
 )
 
-// place is a place of the decision record "Managing Operators" (operate-first/blueprint, ADR 0011).
-type place int
+// argoScope is a place of the decision record "Managing Operators" (operate-first/blueprint, ADR 0011).
+type argoScope int
 
 const (
-	nowhere       place = iota // it is not deployed by hand
+	nowhere       argoScope = iota // it is not deployed by hand
 	inApplication              // with the operator's own application
 	inCluster                  // with cluster-scope
 )
 
 // placeOf returns the place of an object. An object without a namespace is cluster-scoped.
-func (t Tree) placeOf(x generate.Shared) place {
+func (t Tree) placeOf(x generate.Shared) argoScope {
 	switch {
 	case isOLM(x.Object, v1alpha1.ClusterServiceVersionKind), isOLM(x.Object, v1alpha1.InstallPlanKind):
 		return nowhere

@@ -8,12 +8,12 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// Replace the template of Namespaces. A value that a template prints is encoded for its place.
+// Replace the template of Namespaces. An action ends in an encoder, and its value is a whole key or scalar.
 func ExampleLoad() {
 	set, err := templates.Load(fstest.MapFS{"namespace.yaml": {Data: []byte(`apiVersion: v1
 kind: Namespace
 metadata:
-  name: {{ .Name }}
+  name: {{ str .Name }}
   labels:
     team: storage
 `)}})

@@ -4,8 +4,8 @@
 // a template with its view: a [Role], a [Binding], an [OperatorGroup]. The views hold all decisions; a template only
 // gives the shape. [Functions] lists what a template may call.
 //
-// Loading adds to every action of a template the encoder of its place, as html/template does it. So no value can break
-// out of its place.
+// Every action of a template that prints ends in an encoder ([Functions]), and its value stands alone as a whole key or
+// scalar. So no value can break out of its place.
 package templates
 
 import (
@@ -77,15 +77,12 @@ func ownTemplate(name string) (*template.Template, error) {
 	if err := addOwn(own.root, name); err != nil {
 		return nil, err
 	}
-	if err := escape(own.root, name); err != nil {
-		return nil, err
-	}
 	own.ready[name] = own.root.Lookup(name)
 	return own.ready[name], nil
 }
 
 func newRoot() *template.Template {
-	return template.New("olmgen").Option("missingkey=error").Funcs(Functions()).Funcs(encoders)
+	return template.New("olmgen").Option("missingkey=error").Funcs(Functions())
 }
 
 // addOwn adds one of olmgen's own templates to root.
@@ -99,7 +96,8 @@ func addOwn(root *template.Template, name string) error {
 }
 
 // Load returns olmgen's own templates, with those files of overlay (which may be nil) in the place of theirs. A file
-// that is no template's name, that does not parse, or with an action in a place where YAML has no value, is an error.
+// that is no template's name, that does not parse, or with an action that no encoder ends or that does not stand alone,
+// is an error.
 func Load(overlay fs.FS) (*Set, error) {
 	if overlay == nil {
 		return &Set{}, nil
@@ -113,8 +111,8 @@ func Load(overlay fs.FS) (*Set, error) {
 	if err := s.overlay(overlay); err != nil {
 		return nil, err
 	}
-	for _, name := range names() {
-		if err := escape(s.root, name); err != nil {
+	for name := range s.overlaid {
+		if err := check(s.root, name); err != nil {
 			return nil, err
 		}
 	}
@@ -204,15 +202,16 @@ var impure = []string{
 	"values", "pluck",
 }
 
-// Functions are those that a template may call: sprig's, without the impure ones, and str and yaml.
+// Functions are those that a template may call: sprig's, without the impure ones, and str and yaml. An action ends in
+// one of the encoders: str (a value on one line), quote (a text, even where the value looks like a number), toJson, or
+// yaml (a mapping or list on lines of its own, with the indentation).
 func Functions() template.FuncMap {
 	f := sprig.TxtFuncMap()
 	for _, name := range impure {
 		delete(f, name)
 	}
 	bound(f)
-	f["str"] = manifest.Scalar
-	f["yaml"] = func(indent int, v any) string { return manifest.Block(v, indent) }
+	f["str"], f["yaml"] = str, yamlBlock
 	return f
 }
 
@@ -253,12 +252,9 @@ func (s *Set) lookup(name string) (*template.Template, error) {
 
 var templatePlace = lazy.Regexp(`^template: ([^:]+):(\d+):(?:\d+:)? (?:executing "[^"]*" )?`)
 
-var encoderName = lazy.Regexp(`(error calling _[a-z]+: |\b_[a-z]+ (?:\d+ )?)`)
-
-// templateError returns an error of the library with its place in a template, and without the encoders, which nobody
-// wrote.
+// templateError returns an error of the library with its place in a template.
 func templateError(name string, err error) error {
-	e := &manifest.Error{File: name, Msg: encoderName().ReplaceAllString(err.Error(), "")}
+	e := &manifest.Error{File: name, Msg: err.Error()}
 	if m := templatePlace().FindStringSubmatch(e.Msg); m != nil {
 		e.File, e.Msg = m[1], e.Msg[len(m[0]):]
 		e.Line, _ = strconv.Atoi(m[2])

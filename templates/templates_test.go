@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"text/template"
 	"unicode/utf8"
 
 	"github.com/Masterminds/sprig/v3"
@@ -186,19 +185,6 @@ func TestFunctionsArePure(t *testing.T) {
 	}
 }
 
-// Embedded templates need no function but those of the language, so that what they print is what the encoders print.
-func TestEmbeddedTemplatesParseWithoutFunctions(t *testing.T) {
-	for _, name := range names() {
-		text, err := source(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := template.New(name).Parse(string(text)); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // A missing field of a view is an error, not "<no value>".
 func TestMissingField(t *testing.T) {
 	_, err := load(t, nil).Execute("issuer.yaml", object{"Name": "a"})
@@ -231,7 +217,7 @@ func TestOverlayIsRefused(t *testing.T) {
 func TestOverlayOutputIsRefused(t *testing.T) {
 	const good = "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: x\n"
 	for _, c := range []struct{ name, text, want string }{
-		{"a field that the view has not", good + "  x: {{ .Nonsense }}\n", `role.yaml:5:`},
+		{"a field that the view has not", good + "  x: {{ str .Nonsense }}\n", `role.yaml:5:`},
 		{"two objects", good + "---\n" + good, "role.yaml: the template must yield one object, not 2"},
 		{"no object", "# nothing\n", "role.yaml: the template must yield one object, not 0"},
 		{"a List of two", "apiVersion: v1\nkind: RoleList\nitems:\n- {apiVersion: v1, kind: Role, metadata: {name: a}}\n- {apiVersion: v1, kind: Role, metadata: {name: b}}\n", "the template must yield an object with apiVersion, kind and metadata.name"},
@@ -239,12 +225,12 @@ func TestOverlayOutputIsRefused(t *testing.T) {
 		{"no apiVersion", "kind: Role\nmetadata: {name: x}\n", "role.yaml: the template must yield an object with apiVersion, kind and metadata.name"},
 		{"no kind", "apiVersion: v1\nmetadata: {name: x}\n", "role.yaml: the template must yield an object with apiVersion, kind and metadata.name"},
 		{"a list", "- a\n", "role.yaml:1: a Kubernetes object must be a mapping"},
-		{"no YAML", good + "rules: [\n", "what the template yields is not YAML: role.yaml:"},
+		{"no YAML", good + "rules: a: b\n", "what the template yields is not YAML: role.yaml:"},
 		{"a tab", "apiVersion: v1\nkind: Role\nmetadata:\n\tname: x\n", "what the template yields is not YAML: role.yaml:4"},
 		{"a key twice", good + "rules: []\nrules: []\n", "role.yaml:6: rules: the key occurs twice in what the template yields"},
 		{"a key twice deep inside", good + "  labels: {a: b, a: c}\n", "the key occurs twice in what the template yields"},
 		{"a name that is a number", "apiVersion: v1\nkind: Role\nmetadata: {name: 1}\n", `role.yaml:3: metadata.name: must be text`},
-		{"fail", good + `x: {{ fail "not so" }}`, "not so"},
+		{"fail", good + `x: {{ fail "not so" | str }}`, "not so"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := load(t, fstest.MapFS{"role.yaml": {Data: []byte(c.text)}}).Execute("role.yaml", object{"Name": "n"})
@@ -262,8 +248,14 @@ func TestOverlay(t *testing.T) {
 		"README.md":     {Data: []byte("{{ not read")},
 		"sub/role.yaml": {Data: []byte("{{ not read")},
 		"role.yaml": {Data: []byte(`# a comment
-{"kind": Role, 'apiVersion': "rbac.authorization.k8s.io/v1",
- metadata: {labels: {{ .Labels | toJson }}, namespace: {{ .Namespace | upper | quote }}, name: {{ str .Name }}}, rules: [], extra: {b: 1.50, a: "on"}}
+"kind": Role
+'apiVersion': "rbac.authorization.k8s.io/v1"
+metadata:
+    labels: {{ .Labels | toJson }}
+    namespace: {{ .Namespace | upper | quote }}
+    name: {{ str .Name }}
+rules: []
+extra: {b: 1.50, a: "on"}
 `)},
 		"kustomization.yaml": {Data: []byte("resources:{{ yaml 2 .Resources }}\nnamePrefix: x-\nkind: Kustomization\n")},
 	}

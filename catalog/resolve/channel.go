@@ -13,6 +13,21 @@ func sortChannel(entries []*entry) ([]*entry, error) {
 	if len(entries) == 0 {
 		return nil, nil
 	}
+	where := fmt.Sprintf("channel %q of package %q", entries[0].channel, entries[0].pkg)
+	list, err := chains(entries, where)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(list) == 0:
+		return nil, fmt.Errorf("no channel heads (entries not replaced by another entry) found in %s", where)
+	case len(list) > 1:
+		return nil, manyChains(list, where)
+	}
+	return list[0], nil
+}
+
+// chains returns the entries from each head along replaces, without those that are skipped.
+func chains(entries []*entry, where string) ([][]*entry, error) {
 	byName := map[string]*entry{}
 	for _, e := range entries {
 		byName[e.name] = e
@@ -30,8 +45,7 @@ func sortChannel(entries []*entry) ([]*entry, error) {
 			}
 		}
 	}
-	where := fmt.Sprintf("channel %q of package %q", entries[0].channel, entries[0].pkg)
-	var chains [][]*entry
+	var out [][]*entry
 	for _, head := range entries {
 		if updated[head] {
 			continue
@@ -48,16 +62,15 @@ func sortChannel(entries []*entry) ([]*entry, error) {
 				chain = append(chain, at)
 			}
 		}
-		chains = append(chains, chain)
+		out = append(out, chain)
 	}
-	switch len(chains) {
-	case 0:
-		return nil, fmt.Errorf("no channel heads (entries not replaced by another entry) found in %s", where)
-	case 1:
-		return chains[0], nil
-	}
-	texts := make([]string, len(chains))
-	for i, c := range chains {
+	return out, nil
+}
+
+// manyChains returns OLM's refusal of a channel with several heads.
+func manyChains(list [][]*entry, where string) error {
+	texts := make([]string, len(list))
+	for i, c := range list {
 		switch len(c) {
 		case 0:
 			texts[i] = "[]"
@@ -67,8 +80,8 @@ func sortChannel(entries []*entry) ([]*entry, error) {
 			texts[i] = c[0].name + "..." + c[len(c)-1].name
 		}
 	}
-	return nil, fmt.Errorf("a unique replacement chain within a channel is required to determine the relative order "+
-		"between channel entries, but %d replacement chains were found in %s: %s", len(chains), where,
+	return fmt.Errorf("a unique replacement chain within a channel is required to determine the relative order "+
+		"between channel entries, but %d replacement chains were found in %s: %s", len(list), where,
 		strings.Join(texts, ", "))
 }
 

@@ -7,14 +7,14 @@ import (
 
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
-	"github.com/olmgen/olmgen/internal/helper"
 	"github.com/olmgen/olmgen/internal/rules/validate"
 	"github.com/olmgen/olmgen/internal/rules/validate/framework"
+	"github.com/olmgen/olmgen/internal/validateproc"
 )
 
 func main() {
-	os.Exit(helper.Main(os.Args[1:], map[string]helper.Answer{
-		validate.HelperArg: helper.JSON(framework.Checker{}.Check),
-		crs.HelperArg:      helper.JSON(apiserver.Checker{}.Check),
+	os.Exit(validateproc.Main(os.Args[1:], map[string]validateproc.Answer{
+		validate.HelperArg: validateproc.JSON(framework.Checker{}.Check),
+		crs.HelperArg:      validateproc.JSON(apiserver.Checker{}.Check),
 	}, os.Stdin, os.Stderr))
 }

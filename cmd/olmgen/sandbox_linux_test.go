@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/golden/fuzztest"
-	"github.com/olmgen/olmgen/internal/helper"
+	"github.com/olmgen/olmgen/internal/validateproc"
 )
 
 // systemFiles are what Go's runtime and its packages read of the system, and what a process may always open.
@@ -211,7 +211,7 @@ properties:
 
 // system reports whether a path is of the system, or the program itself, which a library reads to seed itself.
 func system(path, olmgen string) bool {
-	return under(path, systemFiles) || ownProcess.MatchString(path) || path == olmgen || filepath.Base(path) == helper.Name
+	return under(path, systemFiles) || ownProcess.MatchString(path) || path == olmgen || filepath.Base(path) == validateproc.Name
 }
 
 // under reports whether a path is one of a list, or below one.

@@ -15,21 +15,21 @@ import (
 
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
-	"github.com/olmgen/olmgen/internal/helper"
 	"github.com/olmgen/olmgen/internal/rules/validate"
 	"github.com/olmgen/olmgen/internal/rules/validate/framework"
+	"github.com/olmgen/olmgen/internal/validateproc"
 )
 
 // answers are those of the program olmgen-validate.
-var answers = map[string]helper.Answer{
-	validate.HelperArg: helper.JSON(framework.Checker{}.Check),
-	crs.HelperArg:      helper.JSON(apiserver.Checker{}.Check),
+var answers = map[string]validateproc.Answer{
+	validate.HelperArg: validateproc.JSON(framework.Checker{}.Check),
+	crs.HelperArg:      validateproc.JSON(apiserver.Checker{}.Check),
 }
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"olmgen":    func() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
-		helper.Name: func() { os.Exit(helper.Main(os.Args[1:], answers, os.Stdin, os.Stderr)) },
+		"olmgen":          func() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		validateproc.Name: func() { os.Exit(validateproc.Main(os.Args[1:], answers, os.Stdin, os.Stderr)) },
 	})
 }
 

@@ -8,7 +8,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/olmgen/olmgen/internal/helper"
+	"github.com/olmgen/olmgen/internal/validateproc"
 )
 
 // Checker judges custom resources. Package apiserver has one that links the code of the API server, and Helper runs it
@@ -61,11 +61,11 @@ const HelperArg = "objects-v3"
 
 // Helper is a Checker that runs a program, with a list of Batches on stdin and a list of Answers on stdout, both as
 // JSON.
-type Helper helper.Program
+type Helper validateproc.Program
 
 // FindHelper looks for the program beside the running one, then in PATH. The error says how to install it.
 func FindHelper() (Helper, error) {
-	p, err := helper.Find("checks custom resources as the API server does")
+	p, err := validateproc.Find("checks custom resources as the API server does")
 	return Helper(p), err
 }
 
@@ -84,6 +84,6 @@ func (LazyHelper) Check(ctx context.Context, batches []Batch) ([]Answer, error) 
 // Check runs the program once.
 func (h Helper) Check(ctx context.Context, batches []Batch) ([]Answer, error) {
 	var answers []Answer
-	err := helper.Program(h).Ask(ctx, HelperArg, batches, &answers)
+	err := validateproc.Program(h).Ask(ctx, HelperArg, batches, &answers)
 	return answers, err
 }

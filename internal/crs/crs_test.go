@@ -13,14 +13,14 @@ import (
 	"github.com/olmgen/olmgen/golden/reviewtest"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
-	"github.com/olmgen/olmgen/internal/helper"
+	"github.com/olmgen/olmgen/internal/validateproc"
 )
 
 // The test binary is the helper program too.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == crs.HelperArg {
-		os.Exit(helper.Main(os.Args[1:], map[string]helper.Answer{
-			crs.HelperArg: helper.JSON(apiserver.Checker{}.Check),
+		os.Exit(validateproc.Main(os.Args[1:], map[string]validateproc.Answer{
+			crs.HelperArg: validateproc.JSON(apiserver.Checker{}.Check),
 		}, os.Stdin, os.Stderr))
 	}
 	os.Exit(m.Run())

@@ -8,7 +8,7 @@ import (
 )
 
 // objects returns the objects of an entry with variables for the namespaces of p.
-func (e *entry) objects(p place) []map[string]any {
+func (e *entry) objects(p installSite) []map[string]any {
 	if !e.each {
 		var target string
 		if len(p.targets) == 1 {
@@ -25,7 +25,7 @@ func (e *entry) objects(p place) []map[string]any {
 
 // describesRendering reports whether the operator renders to what the model describes. It does not where the operator
 // cannot be rendered.
-func (m *model) describesRendering(c *Chart, p place) (bool, error) {
+func (m *model) describesRendering(c *Chart, p installSite) (bool, error) {
 	objects, err := c.RenderIn(p.namespace, p.targets)
 	if err != nil {
 		return false, nil //nolint:nilerr // the model is for namespaces that OLM supports
@@ -33,13 +33,13 @@ func (m *model) describesRendering(c *Chart, p place) (bool, error) {
 	return m.describes(p, objects)
 }
 
-func (m *model) describes(p place, objects []generate.Object) (bool, error) {
+func (m *model) describes(p installSite, objects []generate.Object) (bool, error) {
 	wrong, further, err := m.compare(p, objects)
 	return len(wrong)+len(further) == 0, err
 }
 
 // compare returns the entries that differ from the objects of p, and the objects that no entry describes.
-func (m *model) compare(p place, objects []generate.Object) (wrong []*entry, further []generate.Object, err error) {
+func (m *model) compare(p installSite, objects []generate.Object) (wrong []*entry, further []generate.Object, err error) {
 	want := make(map[string]generate.Object, len(objects))
 	for _, o := range objects {
 		want[identity(o)] = o
@@ -71,7 +71,7 @@ func (m *model) compare(p place, objects []generate.Object) (wrong []*entry, fur
 }
 
 // matches reports whether the objects of an entry are in want, and returns their identities.
-func (e *entry) matches(p place, want map[string]generate.Object) (ids []string, same bool, err error) {
+func (e *entry) matches(p installSite, want map[string]generate.Object) (ids []string, same bool, err error) {
 	if e.value == nil {
 		id := identity(e.object)
 		o, ok := want[id]

@@ -70,7 +70,7 @@ func (s sentinels) entry(o generate.Object) (*entry, error) {
 }
 
 // setFile names the file of an entry after the object that the default values render.
-func (m *model) setFile(c *Chart, e *entry, p place) {
+func (m *model) setFile(c *Chart, e *entry, p installSite) {
 	if e.value != nil {
 		if list := e.objects(p); len(list) > 0 {
 			e.object.APIVersion, e.object.Kind, e.object.Namespace, e.object.Name = identify(list[0])

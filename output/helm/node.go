@@ -8,14 +8,14 @@ import (
 	"github.com/olmgen/olmgen/generate"
 )
 
-// A place is where an operator goes: its namespace and the namespaces that it watches, sorted.
-type place struct {
+// installSite is where an operator goes: its namespace and the namespaces that it watches, sorted.
+type installSite struct {
 	namespace string
 	targets   []string
 }
 
 // without returns the targets other than the operator's own namespace: those that get objects of their own.
-func (p place) without() []string {
+func (p installSite) without() []string {
 	return slices.DeleteFunc(slices.Clone(p.targets), func(t string) bool { return t == p.namespace })
 }
 
@@ -48,7 +48,7 @@ const (
 
 // sentinels are invented namespaces. An object that has one depends on where the operator is installed.
 type sentinels struct {
-	place
+	installSite
 	list []sentinel
 }
 
@@ -58,8 +58,8 @@ type sentinel struct {
 }
 
 // newSentinels returns the sentinels of a place. A namespace or targets that are not to be values are not looked for.
-func newSentinels(p place, namespace, targets bool) sentinels {
-	s := sentinels{place: p}
+func newSentinels(p installSite, namespace, targets bool) sentinels {
+	s := sentinels{installSite: p}
 	if targets && len(p.targets) > 1 {
 		s.list = append(s.list, sentinel{strings.Join(p.targets, ","), targetsVar})
 	}
@@ -159,7 +159,7 @@ func (s sentinels) split(v string) (out any, changed bool, err error) {
 }
 
 // at returns the object as it is in a place. target is the target namespace of an object that exists once for each.
-func at(v any, p place, target string) any {
+func at(v any, p installSite, target string) any {
 	switch v := v.(type) {
 	case textParts:
 		var b strings.Builder
@@ -189,7 +189,7 @@ func at(v any, p place, target string) any {
 	return v
 }
 
-func (x part) at(p place, target string) string {
+func (x part) at(p installSite, target string) string {
 	switch x.kind {
 	case namespaceVar:
 		return p.namespace

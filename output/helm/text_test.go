@@ -31,7 +31,7 @@ func FuzzText(f *testing.F) {
 		}
 		v := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "x", "namespace": textParts{{kind: namespaceVar}}},
 			"data": map[string]any{"plain": a, "last": textParts{{literal, a}, {kind: namespaceVar}, {literal, b}}, "targets": []any{b, targetItems{}, a}, a + "\n\n": b + "\n\n"}}
-		p := place{"ns", []string{"t1", "t2"}}
+		p := installSite{"ns", []string{"t1", "t2"}}
 		want := at(v, p, "").(map[string]any)
 		data := manifest.Encode(want)
 		e := &entry{file: "x.yaml", object: generate.Object{Kind: "ConfigMap", Name: "x", Data: data}, value: v}
@@ -46,7 +46,7 @@ func FuzzText(f *testing.F) {
 }
 
 // execute renders the template of an entry as helm does and reads what comes out.
-func execute(t *testing.T, e *entry, p place) map[string]any {
+func execute(t *testing.T, e *entry, p installSite) map[string]any {
 	t.Helper()
 	source, err := e.template(&model{}, CRDsTemplates)
 	if err != nil {

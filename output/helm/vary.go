@@ -84,8 +84,8 @@ func (c *Chart) parameterize(namespace, targets bool) (*model, error) {
 }
 
 // place returns the given namespaces. The default replaces what is not a value of the model.
-func (c *Chart) place(m *model, namespace string, targets []string) place {
-	p := place{c.Namespace, slices.Clone(c.Targets)}
+func (c *Chart) place(m *model, namespace string, targets []string) installSite {
+	p := installSite{c.Namespace, slices.Clone(c.Targets)}
 	if m.namespace {
 		p.namespace = namespace
 	}

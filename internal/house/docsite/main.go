@@ -1,5 +1,6 @@
-// Command docsite prepares the Markdown of the repository for the documentation site: it adds titles and an order, and
-// turns links between files into links between pages. docs/site/pages.yaml lists the pages; "make site" runs it.
+// Command docsite prepares the Markdown of the repository for the documentation site: it adds titles and an order.
+// docs/site/pages.yaml lists the pages; "make site" runs it. Links between files become links between pages when hugo
+// renders them (docs/site/layouts).
 package main
 
 import (
@@ -10,15 +11,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
 )
-
-// repository is where links to files that are not on the site lead.
-const repository = "https://github.com/olmgen/olmgen"
 
 func main() {
 	root := flag.String("root", ".", "the repository")
@@ -75,12 +72,11 @@ type site struct {
 	sections []section
 	pages    map[string]*page // by file
 	order    map[string][]*page
-	images   map[string][]byte // images, by their path on the site
 }
 
 // readSite reads the pages that docs/site/pages.yaml lists.
 func readSite(fsys fs.FS) (*site, error) {
-	s := &site{fsys: fsys, pages: map[string]*page{}, order: map[string][]*page{}, images: map[string][]byte{}}
+	s := &site{fsys: fsys, pages: map[string]*page{}, order: map[string][]*page{}}
 	data, err := fs.ReadFile(fsys, "docs/site/pages.yaml")
 	if err != nil {
 		return nil, err
@@ -147,112 +143,31 @@ func (s *site) read(file, url string) (*page, error) {
 
 // files returns the content of the site by path.
 func (s *site) files() (map[string][]byte, error) {
-	out := map[string][]byte{}
-	home, err := s.linked(s.pages["README.md"])
-	if err != nil {
-		return nil, err
-	}
-	out["_index.md"] = []byte(matter("olmgen", 1) + home)
+	out := map[string][]byte{"_index.md": s.pages["README.md"].content("olmgen", 1)}
 	for i, section := range s.sections {
-		index := matter(section.Title, i+1) + "\n" + section.Text + "\n\n"
+		index := fmt.Sprintf(matter, section.Title, i+1) + "---\n\n" + section.Text + "\n\n"
 		for j, p := range s.order[section.Path] {
-			text, err := s.linked(p)
-			if err != nil {
-				return nil, err
-			}
-			out[strings.TrimSuffix(p.url, "/")+".md"] = []byte(matter(p.title, j+1) + text)
+			out[strings.TrimSuffix(p.url, "/")+".md"] = p.content(p.title, j+1)
 			index += fmt.Sprintf("* [%s](%s)\n", p.title, strings.TrimPrefix(p.url, section.Path+"/"))
 		}
 		out[section.Path+"/_index.md"] = []byte(index)
 	}
-	maps.Copy(out, s.images)
-	return out, nil
-}
-
-// matter returns the front matter of a page.
-func matter(title string, weight int) string {
-	// The type is what the theme needs to show the pages of a section beside the text.
-	return fmt.Sprintf("---\ntitle: %q\nweight: %d\ntype: docs\n---\n", title, weight)
-}
-
-var (
-	link     = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	codeSpan = regexp.MustCompile("`[^`]*`")
-)
-
-// linked returns the text of a page with its links as the site needs them.
-func (s *site) linked(p *page) (string, error) {
-	var out []string
-	fenced := false
-	for line := range strings.SplitSeq(p.text, "\n") {
-		if rest, found := strings.CutPrefix(strings.TrimSpace(line), "```"); found {
-			fenced = !fenced
-			if language, words, more := strings.Cut(rest, " "); more {
-				line = strings.Replace(line, language+" "+words, language, 1)
-			}
-		} else if !fenced {
-			var err error
-			if line, err = s.linkedLine(p, line); err != nil {
-				return "", err
-			}
-		}
-		out = append(out, line)
-	}
-	return strings.Join(out, "\n"), nil
-}
-
-// linkedLine rewrites the links of one line that are not in code.
-func (s *site) linkedLine(p *page, line string) (string, error) {
-	spans := codeSpan.FindAllStringIndex(line, -1)
-	var out strings.Builder
-	at := 0
-	for _, m := range link.FindAllStringSubmatchIndex(line, -1) {
-		if slices.ContainsFunc(spans, func(span []int) bool { return span[0] < m[0] && m[0] < span[1]-1 }) {
-			continue
-		}
-		to, err := s.target(p, line[m[2]:m[3]])
+	pictures, err := fs.Glob(s.fsys, "docs/pictures/*")
+	for _, file := range pictures {
+		data, err := fs.ReadFile(s.fsys, file)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		out.WriteString(line[at:m[2]] + to)
-		at = m[3]
+		out[strings.TrimPrefix(file, "docs/")] = data
 	}
-	return out.String() + line[at:], nil
+	return out, err
 }
 
-// target returns where a link of a page leads on the site.
-func (s *site) target(p *page, to string) (string, error) {
-	if strings.Contains(to, "://") || strings.HasPrefix(to, "#") || strings.HasPrefix(to, "mailto:") {
-		return to, nil
-	}
-	name, fragment, found := strings.Cut(to, "#")
-	if found {
-		fragment = "#" + fragment
-	}
-	file := path.Join(path.Dir(p.file), name)
-	if q := s.pages[file]; q != nil {
-		return up(p.url) + q.url + fragment, nil
-	}
-	info, err := fs.Stat(s.fsys, file)
-	if err != nil {
-		return "", fmt.Errorf("%s: link to %s: %w", p.file, to, err)
-	}
-	if info.IsDir() {
-		return repository + "/tree/main/" + file, nil
-	}
-	if ext := path.Ext(file); ext == ".svg" || ext == ".png" {
-		if s.images["pictures/"+path.Base(file)], err = fs.ReadFile(s.fsys, file); err != nil {
-			return "", err
-		}
-		return up(p.url) + "pictures/" + path.Base(file), nil
-	}
-	return repository + "/blob/main/" + file + fragment, nil
-}
+// matter is the begin of the front matter of a page. The type is what the theme needs to show the pages of a section
+// beside the text.
+const matter = "---\ntitle: %q\nweight: %d\ntype: docs\n"
 
-// up returns the way from a page to the start of the site.
-func up(url string) string {
-	if url == "" {
-		return "./"
-	}
-	return strings.Repeat("../", strings.Count(url, "/"))
+// content returns a page with front matter, which names the file for links to it and from it.
+func (p *page) content(title string, weight int) []byte {
+	return fmt.Appendf(nil, matter+"file: %s\n---\n%s", title, weight, p.file, p.text)
 }

@@ -3,7 +3,7 @@ package validate
 import (
 	"context"
 
-	"github.com/olmgen/olmgen/internal/helper"
+	"github.com/olmgen/olmgen/internal/validateproc"
 )
 
 // HelperArg is the only argument of the program that a Helper runs. It changes with the types Subject and Problem, so
@@ -11,17 +11,17 @@ import (
 const HelperArg = "subject-v1"
 
 // Helper is a Checker that runs a program, with a Subject on stdin and a list of Problems on stdout, both as JSON.
-type Helper helper.Program
+type Helper validateproc.Program
 
 // FindHelper looks for the program beside the running one, then in PATH. The error says how to install it.
 func FindHelper() (Helper, error) {
-	p, err := helper.Find("runs the validators of operator-framework")
+	p, err := validateproc.Find("runs the validators of operator-framework")
 	return Helper(p), err
 }
 
 // Check runs the program once.
 func (h Helper) Check(ctx context.Context, s Subject) ([]Problem, error) {
 	var problems []Problem
-	err := helper.Program(h).Ask(ctx, HelperArg, s, &problems)
+	err := validateproc.Program(h).Ask(ctx, HelperArg, s, &problems)
 	return problems, err
 }

@@ -11,16 +11,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/olmgen/olmgen/internal/helper"
 	"github.com/olmgen/olmgen/internal/rules/validate"
 	"github.com/olmgen/olmgen/internal/rules/validate/framework"
+	"github.com/olmgen/olmgen/internal/validateproc"
 )
 
 // The test binary is the helper program too.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == validate.HelperArg {
-		os.Exit(helper.Main(os.Args[1:], map[string]helper.Answer{
-			validate.HelperArg: helper.JSON(framework.Checker{}.Check),
+		os.Exit(validateproc.Main(os.Args[1:], map[string]validateproc.Answer{
+			validate.HelperArg: validateproc.JSON(framework.Checker{}.Check),
 		}, os.Stdin, os.Stderr))
 	}
 	os.Exit(m.Run())

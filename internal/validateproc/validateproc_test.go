@@ -1,4 +1,4 @@
-package helper_test
+package validateproc_test
 
 import (
 	"context"
@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/olmgen/olmgen/internal/helper"
+	"github.com/olmgen/olmgen/internal/validateproc"
 )
 
-var answers = map[string]helper.Answer{
-	"echo": helper.JSON(func(_ context.Context, s string) (string, error) {
+var answers = map[string]validateproc.Answer{
+	"echo": validateproc.JSON(func(_ context.Context, s string) (string, error) {
 		if s == "" {
 			return "", errors.New("nothing was said")
 		}
@@ -24,7 +24,7 @@ var answers = map[string]helper.Answer{
 // The test binary is the helper program too, for arguments that are no flags.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && !strings.HasPrefix(os.Args[1], "-") {
-		os.Exit(helper.Main(os.Args[1:], answers, os.Stdin, os.Stderr))
+		os.Exit(validateproc.Main(os.Args[1:], answers, os.Stdin, os.Stderr))
 	}
 	os.Exit(m.Run())
 }
@@ -34,7 +34,7 @@ func TestAsk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := helper.Program{Path: path}
+	p := validateproc.Program{Path: path}
 	var got string
 	if err := p.Ask(t.Context(), "echo", "hello", &got); err != nil || got != "hello" {
 		t.Errorf("%q, %v", got, err)
@@ -55,13 +55,13 @@ func TestAsk(t *testing.T) {
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)
-	_, err := helper.Find("does it")
+	_, err := validateproc.Find("does it")
 	var hint interface{ Hint() string }
 	if err == nil || !strings.Contains(err.Error(), ", which does it, is neither beside olmgen nor in PATH") ||
 		!errors.As(err, &hint) || !strings.Contains(hint.Hint(), "go install") {
 		t.Errorf("without it: %v", err)
 	}
-	name := helper.Name
+	name := validateproc.Name
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}
@@ -69,7 +69,7 @@ func TestFind(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if h, err := helper.Find("does it"); err != nil || h.Path != path {
+	if h, err := validateproc.Find("does it"); err != nil || h.Path != path {
 		t.Errorf("in PATH: %v %v", h, err)
 	}
 }
@@ -77,7 +77,7 @@ func TestFind(t *testing.T) {
 func TestMainByHand(t *testing.T) {
 	for _, args := range [][]string{nil, {"bundle"}, {"echo", "bundle"}} {
 		var said strings.Builder
-		if code := helper.Main(args, answers, strings.NewReader(""), &said); code != 2 ||
+		if code := validateproc.Main(args, answers, strings.NewReader(""), &said); code != 2 ||
 			!strings.Contains(said.String(), "run olmgen validate") {
 			t.Errorf("%v: %d %s", args, code, said.String())
 		}
