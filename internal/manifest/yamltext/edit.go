@@ -102,12 +102,13 @@ func (t *Text) Replace(start, end int, with string) bool {
 // Add puts lines before a line, behind those that were put there before. They get the line ends of the text. A text
 // that does not end with a newline still does not.
 func (t *Text) Add(line int, lines string) bool {
-	at := t.Line(line)
+	at, newline := t.Line(line), "\n"
 	if bytes.HasSuffix(t.data[:t.Line(2)], []byte("\r\n")) {
-		lines = strings.ReplaceAll(lines, "\n", "\r\n")
+		newline = "\r\n"
 	}
+	lines = strings.ReplaceAll(lines, "\n", newline)
 	if at > 0 && t.data[at-1] != '\n' {
-		lines = "\n" + strings.TrimSuffix(lines, "\n")
+		lines = newline + strings.TrimSuffix(lines, newline)
 	}
 	return t.Replace(at, at, lines)
 }
