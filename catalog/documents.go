@@ -16,6 +16,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
+	"github.com/olmgen/olmgen/internal/manifest/yamltext"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -42,8 +43,8 @@ func documents(name string, r io.Reader, limits documentLimits) iter.Seq2[docume
 		return jsonValues(name, buffered, start, limits)
 	}
 	return func(yield func(document, error) bool) {
-		for part, err := range manifest.Split(buffered, limits.bytes) {
-			if errors.Is(err, manifest.ErrLargeDocument) {
+		for part, err := range yamltext.Split(buffered, limits.bytes) {
+			if errors.Is(err, yamltext.ErrLargeDocument) {
 				yield(document{}, atLine(name, part, limits.larger()))
 				return
 			}
@@ -74,7 +75,7 @@ var yamlLine = lazy.Regexp(`^yaml: line (\d+): (.*)`)
 
 // atLine returns an error of a YAML document at its line of the file. What is wrong with the last line of a file that
 // has no line break at its end is probably that the rest is missing.
-func atLine(name string, part manifest.Chunk, err error) error {
+func atLine(name string, part yamltext.Chunk, err error) error {
 	e := &manifest.Error{File: name, Line: part.Line,
 		Msg: fmt.Sprintf("document that starts in line %d: %v", part.Line, err)}
 	m := yamlLine().FindStringSubmatch(err.Error())
@@ -108,7 +109,7 @@ func jsonValues(name string, r io.Reader, start int64, limits documentLimits) it
 			case errors.Is(err, io.EOF):
 				return
 			case errors.Is(err, budget.ErrHeld):
-				yield(document{}, atLine(name, manifest.Chunk{Line: line}, limits.larger()))
+				yield(document{}, atLine(name, yamltext.Chunk{Line: line}, limits.larger()))
 				return
 			case errors.Is(err, io.ErrUnexpectedEOF):
 				last := line + bytes.Count(bytes.TrimRight(value, "\n"), []byte("\n"))
@@ -126,7 +127,7 @@ func jsonValues(name string, r io.Reader, start int64, limits documentLimits) it
 				return
 			}
 			if err := limits.check(v); err != nil {
-				yield(document{}, atLine(name, manifest.Chunk{Line: line}, err))
+				yield(document{}, atLine(name, yamltext.Chunk{Line: line}, err))
 				return
 			}
 			if !yield(document{line, start + d.InputOffset() - int64(len(v)), v, v}, nil) {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/olmgen/olmgen/internal/manifest/yamltext"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -31,17 +33,18 @@ func Append(name string, data []byte, bundles []InitBundle) ([]byte, error) {
 		return nil, err
 	}
 	slices.SortStableFunc(groups, func(a, b *initGroup) int { return a.compare(b.Namespace, b.Name) })
-	text := newText(data)
-	list, err := text.list(c, "groups")
+	t := editedText{Text: yamltext.NewText(data), end: bytes.Count(data, []byte("\n")) + 2}
+	_ = yaml.Unmarshal(data, &t.root) // it was read before
+	list, err := t.list(c, "groups")
 	if err != nil {
 		return nil, err
 	}
 	for _, g := range groups {
-		if err := text.add(c, g, list); err != nil {
+		if err := t.add(c, g, list); err != nil {
 			return nil, err
 		}
 	}
-	out := text.bytes()
+	out := t.Bytes()
 	after, err := Read(name, out)
 	if err != nil {
 		return nil, fmt.Errorf("the new file would not be valid: %w", err)
@@ -75,44 +78,18 @@ func (c *Config) count() (n int) {
 
 // editedText is a YAML file that lines are added to.
 type editedText struct {
-	lines []string
-	root  yaml.Node
-	end   string         // of a line
-	added map[int]string // text before a line, by its index
-}
-
-func newText(data []byte) *editedText {
-	t := &editedText{end: "\n", added: map[int]string{}}
-	if strings.Contains(string(data), "\r\n") {
-		t.end = "\r\n"
-	}
-	_ = yaml.Unmarshal(data, &t.root) // it was read before
-	t.lines = strings.SplitAfter(string(data), "\n")
-	if last := len(t.lines) - 1; t.lines[last] == "" {
-		t.lines = t.lines[:last]
-	} else {
-		t.lines[last] += t.end
-	}
-	return t
+	*yamltext.Text
+	root yaml.Node
+	end  int // a line behind the last one
 }
 
 // list returns a list that lines can be added to.
-func (t *editedText) list(c *Config, path ...any) (*yaml.Node, error) {
+func (t *editedText) list(c *Config, field string) (*yaml.Node, error) {
 	n := t.root.Content[0]
-	for _, step := range path {
-		switch x := step.(type) {
-		case string:
-			for i := 0; i < len(n.Content); i += 2 {
-				if n.Content[i].Value == x {
-					n = n.Content[i+1]
-					break
-				}
-			}
-		case int:
-			n = n.Content[x]
-		}
+	for _, segment := range manifest.Segments(field) {
+		n = yamltext.Child(n, segment)
 	}
-	if n.Kind != yaml.SequenceNode || n.Style&yaml.FlowStyle != 0 {
+	if n == nil || n.Kind != yaml.SequenceNode || n.Style&yaml.FlowStyle != 0 {
 		return nil, c.errorf("groups", "write groups and bundles as lists with a line for each item, or use an editor",
 			"nothing can be added to a list in [brackets] or an alias")
 	}
@@ -131,7 +108,7 @@ func (t *editedText) add(c *Config, g *initGroup, groups *yaml.Node) error {
 		t.insert(groups, next, text, 0)
 		return err
 	}
-	bundles, err := t.list(c, "groups", i, "bundles")
+	bundles, err := t.list(c, at(i, -1, "bundles"))
 	if err != nil {
 		return err
 	}
@@ -158,43 +135,23 @@ func (b initBundle) compare(source, pkg string) int {
 // insert adds text to a list: before the item of that index and the comment above it, or to the end if next is
 // negative. In the text, items are indented by the given number of blanks.
 func (t *editedText) insert(list *yaml.Node, next int, text string, indented int) {
-	indent := list.Column - 1
-	at := len(t.lines)
-	switch line := after(&t.root, list); {
-	case next >= 0:
-		at = list.Content[next].Line - 1
-		for at > 0 && strings.HasPrefix(strings.TrimSpace(t.lines[at-1]), "#") {
-			at--
+	indent, line := list.Column-1, 0
+	if next >= 0 {
+		line = list.Content[next].Line
+		for line > 1 && strings.HasPrefix(strings.TrimSpace(t.Content(line-1)), "#") {
+			line--
 		}
-	case line > 0:
-		at = line - 1
-	}
-	for next < 0 && at > 0 && t.outside(at-1, indent) {
-		at--
-	}
-	for line := range strings.Lines(text) {
-		line = strings.TrimSuffix(line, "\n")
-		t.added[at] += strings.Repeat(" ", indent) + strings.TrimPrefix(line, strings.Repeat(" ", indented)) + t.end
-	}
-}
-
-// outside reports whether a line is empty, or a comment that does not belong to an item of a list with this
-// indentation.
-func (t *editedText) outside(line, indent int) bool {
-	text := strings.TrimSpace(t.lines[line])
-	blanks := len(t.lines[line]) - len(strings.TrimLeft(t.lines[line], " "))
-	return text == "" || text[0] == '#' && blanks <= indent
-}
-
-func (t *editedText) bytes() []byte {
-	var b strings.Builder
-	for i := range len(t.lines) + 1 {
-		b.WriteString(t.added[i])
-		if i < len(t.lines) {
-			b.WriteString(t.lines[i])
+	} else {
+		line = cmp.Or(after(&t.root, list), t.end)
+		for line > 1 && t.Outside(line-1, indent) {
+			line--
 		}
 	}
-	return []byte(b.String())
+	added := ""
+	for l := range strings.Lines(text) {
+		added += strings.Repeat(" ", indent) + strings.TrimPrefix(l, strings.Repeat(" ", indented))
+	}
+	t.Add(line, added)
 }
 
 // after returns the line of the first node that follows one in the document; 0 if there is none.

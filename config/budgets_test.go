@@ -14,6 +14,7 @@ import (
 
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/internal/manifest/budget"
+	"github.com/olmgen/olmgen/internal/manifest/yamltext"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -53,7 +54,7 @@ func measured(t *testing.T) seen {
 	for _, file := range corpustest.Glob(t, corpustest.Root(t), "catalogs", "*", "*") {
 		data, err := os.ReadFile(file)
 		noError(t, err)
-		for part, err := range manifest.Split(bytes.NewReader(data), int64(len(data))) {
+		for part, err := range yamltext.Split(bytes.NewReader(data), int64(len(data))) {
 			noError(t, err)
 			s.note(budget.CatalogDoc, budget.Budget{Bytes: int64(len(part.Data)), Values: budget.Places(part.Data)})
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/manifest/scratch"
+	"github.com/olmgen/olmgen/internal/manifest/yamltext"
 )
 
 // Encode prints an object in olmgen's one form: apiVersion, kind, metadata (name, namespace, labels, annotations
@@ -276,12 +277,12 @@ func inline(s string) string {
 // isOther reports whether some YAML reader, 1.1 or 1.2, takes the plain text for a number, boolean, null or time.
 func isOther(s string) bool {
 	switch c := s[0] | 0x20; {
-	case surelyText(s) && s[0] != '=' && s[0] != '<', c >= 'a' && c <= 'z' && len(s) > len("false"):
+	case yamltext.SurelyText(s) && s[0] != '=' && s[0] != '<', c >= 'a' && c <= 'z' && len(s) > len("false"):
 		return false // what most texts are
 	case strings.ContainsAny(s, `"\`):
 		return false
 	}
-	if _, ok := plain(s).(string); !ok || isTimestamp(s) || s == "=" || s == "<<" {
+	if _, ok := yamltext.Plain(s).(string); !ok || yamltext.IsTimestamp(s) || s == "=" || s == "<<" {
 		return true
 	}
 	c := s[0]

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"sync"
+
+	"github.com/olmgen/olmgen/internal/manifest/yamltext"
 )
 
 // printed is an object in the one form that Encode prints, with its value.
@@ -130,7 +132,7 @@ func copyValue(v any) any {
 		}
 		return out
 	case json.Number:
-		return plain(v.String())
+		return yamltext.Plain(v.String())
 	case int:
 		return int64(v)
 	case int32:

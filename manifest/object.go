@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/olmgen/olmgen/internal/manifest/yamltext"
 )
 
 // Object is a Kubernetes object as it stands in a file, or as it is after an edit.
@@ -19,7 +21,7 @@ type Object struct {
 	ReprintReason string // why its bytes can't be carried as they are; empty if they can
 
 	doc  *Document  // nil if the object is printed
-	node *yaml.Node // nil if the object is printed
+	node *yaml.Node // nil if the object is printed or edited
 
 	printed *printed
 	origin  *Object // what was edited; nil if the object was read or is new
@@ -46,13 +48,13 @@ func (d *Document) Objects() ([]*Object, error) {
 }
 
 func (d *Document) items(items *yaml.Node) ([]*Object, error) {
-	if items = follow(items); items.Kind != yaml.SequenceNode {
+	if items = yamltext.Follow(items); items.Kind != yaml.SequenceNode {
 		return nil, d.errorf(items.Line, "items", "must be a list")
 	}
 	var out []*Object
 	for i, n := range items.Content {
 		field := "items[" + strconv.Itoa(i) + "]"
-		if n = follow(n); n.Kind != yaml.MappingNode {
+		if n = yamltext.Follow(n); n.Kind != yaml.MappingNode {
 			return nil, d.errorf(n.Line, field, "a Kubernetes object must be a mapping")
 		}
 		o, err := d.object(n)
@@ -103,7 +105,7 @@ func scalarOf(n *yaml.Node) (any, error) {
 	if n.Kind != yaml.ScalarNode {
 		return n, nil
 	}
-	return scalar(n)
+	return yamltext.Scalar(n)
 }
 
 func describe(n *yaml.Node) string {
@@ -114,14 +116,6 @@ func describe(n *yaml.Node) string {
 		return "a list"
 	}
 	return strconv.Quote(n.Value) + " (quote it)"
-}
-
-// follow resolves aliases.
-func follow(n *yaml.Node) *yaml.Node {
-	for i := 0; n.Kind == yaml.AliasNode && i < 100; i++ {
-		n = n.Alias
-	}
-	return n
 }
 
 // get follows keys of mappings and indexes of lists. Of equal keys the last one counts; merge keys are looked into.
@@ -135,18 +129,18 @@ func get(n *yaml.Node, path ...string) *yaml.Node {
 }
 
 func child(n *yaml.Node, key string, depth int) *yaml.Node {
-	if n = follow(n); n.Kind == yaml.SequenceNode {
+	if n = yamltext.Follow(n); n.Kind == yaml.SequenceNode {
 		if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(n.Content) {
-			return follow(n.Content[i])
+			return yamltext.Follow(n.Content[i])
 		}
 	}
 	if n.Kind != yaml.MappingNode || depth > 8 {
 		return nil
 	}
 	for i := len(n.Content) - 2; i >= 0; i -= 2 {
-		if k := n.Content[i]; keyText(k) == key && !isMerge(k) {
-			return follow(n.Content[i+1])
-		} else if isMerge(k) {
+		if k := n.Content[i]; yamltext.KeyText(k) == key && !yamltext.IsMerge(k) {
+			return yamltext.Follow(n.Content[i+1])
+		} else if yamltext.IsMerge(k) {
 			if v := mergedChild(n.Content[i+1], key, depth+1); v != nil {
 				return v
 			}
@@ -156,7 +150,7 @@ func child(n *yaml.Node, key string, depth int) *yaml.Node {
 }
 
 func mergedChild(n *yaml.Node, key string, depth int) *yaml.Node {
-	if n = follow(n); n.Kind == yaml.MappingNode {
+	if n = yamltext.Follow(n); n.Kind == yaml.MappingNode {
 		return child(n, key, depth)
 	}
 	for _, c := range n.Content {
@@ -324,54 +318,41 @@ func (d *Document) Errorf(field, format string, args ...any) *Error {
 func (d *Document) lineOf(n *yaml.Node, field string) (line int, hidden bool) {
 	line = n.Line
 	for _, seg := range Segments(field) {
-		if n.Kind == skipped {
+		if n.Kind == yamltext.Skipped {
 			return line, true
 		}
-		next := d.step(n, seg)
+		next, at := d.step(n, seg)
 		if next == nil {
 			break
 		}
-		line, n = next.line, next.node
+		line, n = at, next
 	}
 	return line, false
-}
-
-type stepTo struct {
-	node *yaml.Node
-	line int
-}
-
-func step(n *yaml.Node, seg string) *stepTo {
-	n = follow(n)
-	if i, err := strconv.Atoi(seg); err == nil && n.Kind == yaml.SequenceNode {
-		if i >= 0 && i < len(n.Content) {
-			return &stepTo{n.Content[i], n.Content[i].Line}
-		}
-		return nil
-	}
-	if n.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := len(n.Content) - 2; i >= 0; i -= 2 {
-		if keyText(n.Content[i]) == seg {
-			return &stepTo{n.Content[i+1], n.Content[i].Line}
-		}
-	}
-	return nil
 }
 
 // wide is how many nodes a mapping has whose keys are indexed: reports ask for the lines of thousands of its fields.
 const wide = 200
 
-// step is the function step, and does not search a wide mapping each time.
-func (d *Document) step(n *yaml.Node, seg string) *stepTo {
-	if n = follow(n); n.Kind != yaml.MappingNode || len(n.Content) <= wide {
-		return step(n, seg)
+// step returns what a segment of a field leads to, with its line; nil if there is none.
+func (d *Document) step(n *yaml.Node, seg string) (next *yaml.Node, line int) {
+	n = yamltext.Follow(n)
+	i, ok := 0, false
+	switch {
+	case n.Kind == yaml.SequenceNode:
+		if next = yamltext.Child(n, seg); next == nil {
+			return nil, 0
+		}
+		return next, next.Line
+	case len(n.Content) > wide:
+		i, ok = d.keysOf(n)[seg]
+	default:
+		i = yamltext.Key(n, seg)
+		ok = i >= 0
 	}
-	if i, ok := d.keysOf(n)[seg]; ok {
-		return &stepTo{n.Content[i+1], n.Content[i].Line}
+	if !ok {
+		return nil, 0
 	}
-	return nil
+	return n.Content[i+1], n.Content[i].Line
 }
 
 // keysOf returns where each key of a wide mapping is. Of equal keys the last one counts.
@@ -381,7 +362,7 @@ func (d *Document) keysOf(n *yaml.Node) map[string]int {
 	}
 	keys := make(map[string]int, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		keys[keyText(n.Content[i])] = i
+		keys[yamltext.KeyText(n.Content[i])] = i
 	}
 	d.wide.Store(n, keys)
 	return keys
@@ -416,14 +397,14 @@ func Segments(field string) []string {
 
 // Get decodes one field of the object, such as Get("spec", "group"); nil if it is not there.
 func (o *Object) Get(path ...string) (any, error) {
-	if o.printed != nil {
+	if o = o.holder(path); o.printed != nil {
 		return copyValue(getIn(o.printed.value, path)), nil
+	}
+	if o.origin != nil {
+		return o.getEdited(path)
 	}
 	from := o.node
 	if hides(from, path) {
-		if o.origin != nil {
-			return o.getEdited(path)
-		}
 		var err error
 		if from, err = o.full(); err != nil {
 			return nil, err
@@ -436,23 +417,38 @@ func (o *Object) Get(path ...string) (any, error) {
 	return o.doc.valueOf(n)
 }
 
-// getEdited is Get for a field that the tree of an edited object lacks. The value of a field of spec is that of the
-// edit or of the object before it: the whole object need not be decoded for it.
-func (o *Object) getEdited(path []string) (any, error) {
-	if len(path) > 1 && path[0] == "spec" && len(o.edit.Texts) == 0 {
-		if v, ok := o.edit.Spec[path[1]]; ok {
-			return copyValue(getIn(v, path[2:])), nil
-		}
-		return o.origin.Get(path...)
+// holder returns the object before the edits that do not change what is at a path.
+func (o *Object) holder(path []string) *Object {
+	for o.printed == nil && o.origin != nil && !o.edit.changes(path) {
+		o = o.origin
 	}
-	v, err := o.Value()
-	return getIn(v, path), err
+	return o
+}
+
+// getEdited is Get for what an edit may have changed. No more of the object before it is decoded than that.
+func (o *Object) getEdited(path []string) (any, error) {
+	if len(path) == 0 {
+		v, err := o.Value()
+		return v, err
+	}
+	object := map[string]any{}
+	if path[0] != "spec" || len(path) == 1 || len(o.edit.Texts) > 0 {
+		v, err := o.origin.Get(path[0])
+		if err != nil {
+			return nil, err
+		}
+		if v != nil {
+			object[path[0]] = v
+		}
+	}
+	o.edit.change(object)
+	return copyValue(getIn(object, path)), nil
 }
 
 // Has reports whether a field is there and is not null. A skimmed document is parsed only for a field inside of a
 // schema.
 func (o *Object) Has(path ...string) bool {
-	if o.printed == nil {
+	if o = o.holder(path); o.node != nil {
 		if n, hidden := reach(o.node, path); n == nil && !hidden {
 			return false
 		} else if n != nil && n.Kind != yaml.ScalarNode {
@@ -466,7 +462,7 @@ func (o *Object) Has(path ...string) bool {
 // reach follows a path in a tree. The field is hidden if it is below a skipped node.
 func reach(n *yaml.Node, path []string) (found *yaml.Node, hidden bool) {
 	for _, key := range path {
-		if n.Kind == skipped {
+		if n.Kind == yamltext.Skipped {
 			return nil, true
 		}
 		if n = child(n, key, 0); n == nil {
@@ -482,7 +478,9 @@ func hides(n *yaml.Node, path []string) bool {
 	return hidden || n != nil && lacks(n)
 }
 
-func lacks(n *yaml.Node) bool { return n.Kind == skipped || slices.ContainsFunc(n.Content, lacks) }
+func lacks(n *yaml.Node) bool {
+	return n.Kind == yamltext.Skipped || slices.ContainsFunc(n.Content, lacks)
+}
 
 // Identity names the object for a person: kind namespace/name.
 func (o *Object) Identity() string {
@@ -495,8 +493,9 @@ func (o *Object) Identity() string {
 
 // Len returns the number of items of a list in the object, 0 if there is none.
 func (o *Object) Len(path ...string) int {
-	if o.printed != nil {
-		list, _ := getIn(o.printed.value, path).([]any)
+	if o = o.holder(path); o.node == nil {
+		v, _ := o.Get(path...)
+		list, _ := v.([]any)
 		return len(list)
 	}
 	n := get(o.node, path...)

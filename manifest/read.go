@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/manifest/yamltext"
 )
 
 // Document is one YAML document of a file.
@@ -48,7 +49,7 @@ func (d *Document) full() (*yaml.Node, error) {
 	d.once.Do(func() {
 		d.parsed.Store(true)
 		var nodes int
-		if d.fullRoot, nodes, _, _ = skim(d.Raw, d.limits, true); d.fullRoot == nil {
+		if d.fullRoot, nodes, _, _ = yamltext.Skim(d.Raw, d.limits.Depth, d.limits.Nodes, true); d.fullRoot == nil {
 			d.fullRoot, d.fullErr = d.parseAll(true)
 		} else if d.fullErr = d.limits.charge(0, int64(nodes)); d.fullErr != nil {
 			d.fullRoot = nil
@@ -95,7 +96,7 @@ func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
 	if fresh == "" && hasRareBreaks(data) {
 		fresh = "line breaks that most editors do not show"
 	}
-	chunks := split(data)
+	chunks := yamltext.Chunks(data)
 	if len(chunks) > limits.Documents {
 		return nil, overLimit(&Error{File: name, Msg: fmt.Sprintf("more than %d documents", limits.Documents)})
 	}
@@ -161,7 +162,7 @@ func (d *Document) parse() error {
 		return err
 	}
 	var nodes int
-	if d.Root, nodes, d.skimmed, d.strays = skim(d.Raw, d.limits, false); d.Root != nil {
+	if d.Root, nodes, d.skimmed, d.strays = yamltext.Skim(d.Raw, d.limits.Depth, d.limits.Nodes, false); d.Root != nil {
 		return d.limits.charge(0, int64(nodes))
 	}
 	root, err := d.parseAll(true)
@@ -277,7 +278,7 @@ func (d *Document) inspect(n *yaml.Node, depth int) error {
 		d.reprint("anchors and aliases")
 	case n.Style&yaml.TaggedStyle != 0:
 		d.reprint("YAML tags")
-	case n.Kind == yaml.ScalarNode && n.Style == 0 && disputed(n.Value):
+	case n.Kind == yaml.ScalarNode && n.Style == 0 && yamltext.Disputed(n.Value):
 		d.reprint("words that YAML 1.1 and 1.2 read differently")
 	}
 	if n.Kind == yaml.MappingNode {
@@ -314,11 +315,11 @@ func (d *Document) duplicateKeys(n *yaml.Node) {
 	}
 	for i := 0; i < len(n.Content); i += 2 {
 		k := n.Content[i]
-		if isMerge(k) {
+		if yamltext.IsMerge(k) {
 			d.reprint("merge keys")
 			continue
 		}
-		text := keyText(k)
+		text := yamltext.KeyText(k)
 		if many[text] || slices.Contains(keys, text) {
 			d.reprint("duplicate keys")
 			d.Duplicates = append(d.Duplicates, Duplicate{k.Value, d.Line + k.Line - 1})
@@ -368,8 +369,8 @@ func (d *Document) Value() (any, error) {
 func (d *Document) valueOf(n *yaml.Node) (any, error) {
 	dec := decoder{limits: d.limits}
 	v, err := dec.value(n, 1)
-	if ne, ok := errors.AsType[*nodeError](err); ok {
-		return nil, d.errorf(ne.line, "", "%s", ne.msg)
+	if ne, ok := errors.AsType[*yamltext.NodeError](err); ok {
+		return nil, d.errorf(ne.Line, "", "%s", ne.Msg)
 	}
 	return v, err
 }

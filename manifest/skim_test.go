@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/olmgen/olmgen/golden/fuzztest"
+	"github.com/olmgen/olmgen/internal/manifest/yamltext"
 )
 
 // Of every document of the corpus that skim takes, it sees what the YAML library sees.
@@ -16,7 +17,7 @@ func TestCorpusSkim(t *testing.T) {
 	type count struct{ documents, taken, bytes int }
 	var crds, others count
 	for name, data := range corpusFiles(t) {
-		for _, c := range split(data) {
+		for _, c := range yamltext.Chunks(data) {
 			d := &Document{File: name, Line: c.Line, Raw: c.Data, limits: defaultLimits()}
 			root, err := d.parseAll(false)
 			if err != nil || root == nil {
@@ -50,7 +51,7 @@ func kindIs(root *yaml.Node, kind string) bool {
 // valid, without duplicate keys, aliases and tags.
 func checkSkim(t *testing.T, data []byte) bool {
 	t.Helper()
-	got, _, _, _ := skim(data, defaultLimits(), false)
+	got, _, _, _ := yamltext.Skim(data, defaultLimits().Depth, defaultLimits().Nodes, false)
 	if got == nil {
 		return false
 	}
@@ -65,7 +66,7 @@ func checkSkim(t *testing.T, data []byte) bool {
 		return true
 	}
 	compareSkim(t, got, want, "")
-	whole, _, skips, _ := skim(data, defaultLimits(), true)
+	whole, _, skips, _ := yamltext.Skim(data, defaultLimits().Depth, defaultLimits().Nodes, true)
 	if whole == nil || skips {
 		return true // a flow mapping inside of a schema, for example
 	}
@@ -75,7 +76,7 @@ func checkSkim(t *testing.T, data []byte) bool {
 
 func compareSkim(t *testing.T, got, want *yaml.Node, path string) {
 	t.Helper()
-	if got.Kind == skipped {
+	if got.Kind == yamltext.Skipped {
 		return
 	}
 	type seen struct {
@@ -88,7 +89,7 @@ func compareSkim(t *testing.T, got, want *yaml.Node, path string) {
 	look := func(n *yaml.Node) seen {
 		s := seen{n.Kind, n.Style, nil, n.Line, n.Column, len(n.Content)}
 		if n.Kind == yaml.ScalarNode {
-			s.Value, _ = scalar(n)
+			s.Value, _ = yamltext.Scalar(n)
 			if s.Value == nil {
 				s.Line, s.Column = 0, 0 // of what is not there
 			}

@@ -7,6 +7,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/olmgen/olmgen/internal/manifest/yamltext"
 )
 
 // typeDecoder puts nodes into values of Go types. It returns false for whatever it does not surely understand, unknown
@@ -28,7 +30,7 @@ func (d *typeDecoder) into(n *yaml.Node, v reflect.Value, depth int) bool {
 	if d.count(n, depth) != nil || n.Style&yaml.TaggedStyle != 0 {
 		return false
 	}
-	if n.Kind == skipped {
+	if n.Kind == yamltext.Skipped {
 		return true // skim has seen that it fits: surelyA asks
 	}
 	p := planOf(v.Type())
@@ -72,14 +74,14 @@ func (d *typeDecoder) into(n *yaml.Node, v reflect.Value, depth int) bool {
 	return false
 }
 
-func isNull(n *yaml.Node) bool { return n.Style == 0 && plain(n.Value) == nil }
+func isNull(n *yaml.Node) bool { return n.Style == 0 && yamltext.Plain(n.Value) == nil }
 
 func intoScalar(n *yaml.Node, v reflect.Value, w way) bool {
-	if w == asString && (n.Style != 0 || surelyText(n.Value)) { // into refuses tags
+	if w == asString && (n.Style != 0 || yamltext.SurelyText(n.Value)) { // into refuses tags
 		v.SetString(n.Value)
 		return utf8.ValidString(n.Value)
 	}
-	x, err := scalar(n)
+	x, err := yamltext.Scalar(n)
 	if err != nil {
 		return false
 	}
@@ -113,12 +115,12 @@ func intoScalar(n *yaml.Node, v reflect.Value, w way) bool {
 
 // key returns the text of a mapping's key that is surely text.
 func (d *typeDecoder) key(k *yaml.Node) (string, bool) {
-	if k.Kind != yaml.ScalarNode || k.Style&yaml.TaggedStyle != 0 || isMerge(k) || k.Anchor != "" {
+	if k.Kind != yaml.ScalarNode || k.Style&yaml.TaggedStyle != 0 || yamltext.IsMerge(k) || k.Anchor != "" {
 		return "", false
 	}
 	d.bytes += len(k.Value)
-	if k.Style == 0 && !surelyText(k.Value) {
-		if text, ok := plain(k.Value).(string); !ok || text != k.Value {
+	if k.Style == 0 && !yamltext.SurelyText(k.Value) {
+		if text, ok := yamltext.Plain(k.Value).(string); !ok || text != k.Value {
 			return "", false
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/internal/manifest/yamltext"
 )
 
 // TestKinds compares kinds-kubernetes.txt with what the API server of Kubernetes lists (Kubernetes: api/discovery) and with OLM's CRDs.
@@ -175,7 +175,7 @@ func crdKinds(t *testing.T, dir string) (all []Kind) {
 		if err != nil || !bytes.Contains(data, []byte("CustomResourceDefinition")) {
 			return err
 		}
-		for part, err := range manifest.Split(bytes.NewReader(data), 1<<30) {
+		for part, err := range yamltext.Split(bytes.NewReader(data), 1<<30) {
 			var crd apiextensionsv1.CustomResourceDefinition
 			if err != nil || yaml.Unmarshal(part.Data, &crd) != nil || crd.Kind != "CustomResourceDefinition" {
 				continue

@@ -2,7 +2,6 @@
 package inplace
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -10,11 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/olmgen/olmgen/internal/manifest/budget"
+	"github.com/olmgen/olmgen/internal/manifest/yamltext"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -31,28 +30,21 @@ type Edit struct {
 // error, a *manifest.Error, names a value that cannot be changed in place: then nothing is. Nothing else in the file
 // has another value afterwards.
 func Apply(name string, data []byte, edits []Edit) ([]byte, error) {
-	before, err := read(name, data)
+	docs, err := read(name, data)
 	if err != nil {
 		return nil, err
 	}
-	f := file{data: data, docs: before}
-	var splices []splice
+	f := file{yamltext.NewText(data), docs}
 	edits = slices.Clone(edits)
 	for i, e := range edits {
 		if err := f.find(name, &edits[i]); err != nil {
 			return nil, err
 		}
-		s, err := f.splice(edits[i], e.Object == nil || e.Object.Has(manifest.Segments(e.Field)...))
-		if err != nil {
+		if err := f.change(edits[i], e.Object == nil || e.Object.Has(manifest.Segments(e.Field)...)); err != nil {
 			return nil, err
 		}
-		splices = append(splices, s)
 	}
-	slices.SortStableFunc(splices, func(a, b splice) int { return b.start - a.start })
-	out := slices.Clone(data)
-	for _, s := range splices {
-		out = slices.Replace(out, s.start, s.end, []byte(s.text)...)
-	}
+	out := f.text.Bytes()
 	return out, f.check(name, out, edits)
 }
 
@@ -64,14 +56,8 @@ func read(name string, data []byte) ([]*manifest.Document, error) {
 
 // file is the text that is changed.
 type file struct {
-	data []byte
+	text *yamltext.Text
 	docs []*manifest.Document
-}
-
-// splice is a text in place of another.
-type splice struct {
-	start, end int
-	text       string
 }
 
 // find makes the field of an edit one of the document.
@@ -109,17 +95,17 @@ func (f *file) find(name string, e *Edit) error {
 	return nil
 }
 
-// splice returns where an edit changes the text. The object has the field, perhaps from elsewhere, or not.
-func (f *file) splice(e Edit, has bool) (splice, error) {
+// change makes an edit in the text. The object has the field, perhaps from elsewhere, or not.
+func (f *file) change(e Edit, has bool) error {
 	d := f.docs[e.doc()]
-	refuse := func(tip, message string) (splice, error) {
+	refuse := func(tip, message string) error {
 		err := d.Errorf(e.Field, "%s", message)
 		err.Tip = tip
-		return splice{}, err
+		return err
 	}
 	root, err := d.Nodes()
 	if err != nil {
-		return splice{}, err
+		return err
 	}
 	n := written(root, e.Field)
 	if n == nil && !has {
@@ -129,7 +115,11 @@ func (f *file) splice(e Edit, has bool) (splice, error) {
 		return refuse("change it by hand", "is an anchor or an alias, so another field may have it too")
 	}
 	if e.Patch != nil && e.Patch.Text != "" {
-		return f.inText(d, n, e)
+		if !f.changeText(d, n, e) {
+			return refuse("write it as a block of text or as a file, or change it by hand",
+				"the patch cannot be changed in place")
+		}
+		return nil
 	}
 	value := n
 	if e.Add != nil {
@@ -138,20 +128,15 @@ func (f *file) splice(e Edit, has bool) (splice, error) {
 		}
 		value = n.Content[len(n.Content)-1]
 	}
-	start := offset(f.data, d.Line+value.Line-1, value.Column)
-	old, ok := token(f.data[start:], value)
-	if !ok {
+	line := d.Line + value.Line - 1
+	start, end, ok := f.text.Scalar(value, line, value.Column)
+	switch {
+	case !ok, e.Add == nil && !f.text.Replace(start, end, quoteLike(value, e.Value)):
 		return refuse("write it on one line, or change it by hand", "cannot be changed in place")
-	}
-	end := start + len(old)
-	if e.Add == nil {
-		return splice{start, end, quoteLike(old, e.Value)}, nil
-	}
-	s, ok := f.add(n, start, end, e.Add)
-	if !ok {
+	case e.Add != nil && !f.add(n, value, line, end, e.Add):
 		return refuse("write a value on each line, or change it by hand", "cannot be added to in place")
 	}
-	return s, nil
+	return nil
 }
 
 func (e Edit) doc() int {
@@ -161,68 +146,47 @@ func (e Edit) doc() int {
 	return e.Object.Doc
 }
 
-// inText returns where an edit changes a document that stands in another one as a block of text.
-func (f *file) inText(d *manifest.Document, n *yaml.Node, e Edit) (splice, error) {
-	refused := d.Errorf(e.Field, "the patch cannot be changed in place")
-	refused.Tip = "write it as a block of text or as a file, or change it by hand"
+// changeText makes an edit in a document that stands in another one as a block of text.
+func (f *file) changeText(d *manifest.Document, n *yaml.Node, e Edit) bool {
 	inner, err := read("", []byte(n.Value))
 	if n.Style != yaml.LiteralStyle || err != nil || len(inner) != 1 {
-		return splice{}, refused
+		return false
 	}
 	root, err := inner[0].Nodes()
 	if err != nil {
-		return splice{}, err
+		return false
 	}
 	value := written(root, e.Patch.Field)
 	if value == nil || value.Anchor != "" {
-		return splice{}, refused
+		return false
 	}
-	lines, text := strings.Split(string(f.data), "\n"), strings.Split(n.Value, "\n")
-	row := inner[0].Line + value.Line - 2 // of the text, from 0
-	at := d.Line + n.Line + row - 1       // of the file, from 0
-	if row >= len(text) || at >= len(lines) {
-		return splice{}, refused
+	row, text := inner[0].Line+value.Line-2, strings.Split(n.Value, "\n")
+	if row >= len(text) {
+		return false
 	}
-	line := strings.TrimSuffix(lines[at], "\r")
-	if !strings.HasSuffix(line, text[row]) {
-		return splice{}, refused
-	}
-	start := offset(f.data, at+1, value.Column+len(line)-len(text[row]))
-	old, ok := token(f.data[start:], value)
+	line := d.Line + n.Line + row
+	indent, ok := strings.CutSuffix(f.text.Content(line), text[row])
 	if !ok {
-		return splice{}, refused
+		return false
 	}
-	return splice{start, start + len(old), quoteLike(old, e.Value)}, nil
+	start, end, ok := f.text.Scalar(value, line, value.Column+len(indent))
+	return ok && f.text.Replace(start, end, quoteLike(value, e.Value))
 }
 
-// add returns the splice that adds texts to a list behind its last value, which begins and ends at some offsets.
-func (f *file) add(list *yaml.Node, start, end int, texts []string) (splice, bool) {
-	old := string(f.data[start:end])
+// add adds texts to a list behind its last value, which ends at some place of a line.
+func (f *file) add(list, last *yaml.Node, line, end int, texts []string) bool {
 	var b strings.Builder
 	if list.Style&yaml.FlowStyle != 0 {
 		for _, t := range texts {
-			b.WriteString(", " + quoteLike(old, t))
+			b.WriteString(", " + quoteLike(last, t))
 		}
-		return splice{end, end, b.String()}, true
+		return f.text.Replace(end, end, b.String())
 	}
-	begin := bytes.LastIndexByte(f.data[:start], '\n') + 1
-	prefix := string(f.data[begin:start])
-	if strings.Trim(prefix, " ") != "-" {
-		return splice{}, false
-	}
-	newline, at := "\n", len(f.data)
-	if i := bytes.IndexByte(f.data[end:], '\n'); i >= 0 {
-		at = end + i
-		if f.data[at-1] == '\r' {
-			newline, at = "\r\n", at-1
-		}
-	} else if begin > 1 && f.data[begin-2] == '\r' {
-		newline = "\r\n"
-	}
+	prefix := f.text.Prefix(line, last.Column)
 	for _, t := range texts {
-		b.WriteString(newline + prefix + quoteLike(old, t))
+		b.WriteString(prefix + quoteLike(last, t) + "\n")
 	}
-	return splice{at, at, b.String()}, true
+	return strings.Trim(prefix, " ") == "-" && f.text.Add(line+1, b.String())
 }
 
 // check reads the new text, and compares its values with what they must be.
@@ -289,24 +253,18 @@ func textWith(text string, e Edit) string {
 	if err != nil || len(docs) != 1 {
 		return text
 	}
-	patch := *e.Patch
-	patch.Text = ""
-	e.Patch = &patch
-	f := file{data: []byte(text), docs: docs}
-	e.Field = patch.Field
-	s, err := f.splice(e, true)
-	if err != nil {
+	f := file{yamltext.NewText([]byte(text)), docs}
+	e.Field, e.Patch = e.Patch.Field, &manifest.Patch{Field: e.Patch.Field}
+	if f.change(e, true) != nil {
 		return text
 	}
-	return text[:s.start] + s.text + text[s.end:]
+	return string(f.text.Bytes())
 }
 
-// written returns the value of a field that is written there itself, or nil. Of two equal keys the last one counts.
+// written returns the value of a field that is written there itself, or nil.
 func written(n *yaml.Node, field string) *yaml.Node {
 	for _, segment := range manifest.Segments(field) {
-		if n = child(n, segment); n == nil {
-			return nil
-		}
+		n = yamltext.Child(n, segment)
 	}
 	if n != nil && n.Kind == yaml.AliasNode {
 		return nil
@@ -314,71 +272,14 @@ func written(n *yaml.Node, field string) *yaml.Node {
 	return n
 }
 
-func child(n *yaml.Node, segment string) *yaml.Node {
-	switch {
-	case n == nil:
-	case n.Kind == yaml.SequenceNode:
-		if i, err := strconv.Atoi(segment); err == nil && i >= 0 && i < len(n.Content) {
-			return n.Content[i]
-		}
-	case n.Kind == yaml.MappingNode:
-		for i := len(n.Content) - 2; i >= 0; i -= 2 {
-			if n.Content[i].Value == segment {
-				return n.Content[i+1]
-			}
-		}
-	}
-	return nil
-}
-
-// offset returns where a line and column are, which count from 1; columns count characters.
-func offset(data []byte, line, column int) int {
-	at := 0
-	for ; line > 1; line-- {
-		at += bytes.IndexByte(data[at:], '\n') + 1
-	}
-	if at == 0 && bytes.HasPrefix(data, []byte("\ufeff")) {
-		at = len("\ufeff")
-	}
-	for ; column > 1; column-- {
-		_, n := utf8.DecodeRune(data[at:])
-		at += n
-	}
-	return at
-}
-
-// token returns a scalar as it is written at the beginning of data, if it is on one line.
-func token(data []byte, n *yaml.Node) (string, bool) {
-	if n.Kind != yaml.ScalarNode {
-		return "", false
-	}
-	if i := bytes.IndexByte(data, '\n'); i >= 0 {
-		data = data[:i]
-	}
-	text := string(data)
-	switch n.Style {
-	case yaml.SingleQuotedStyle:
-		old := "'" + strings.ReplaceAll(n.Value, "'", "''") + "'"
-		return old, strings.HasPrefix(text, old)
-	case yaml.DoubleQuotedStyle:
-		old := `"` + n.Value + `"`
-		return old, strings.HasPrefix(text, old)
-	case 0:
-		return n.Value, n.Value != "" && strings.HasPrefix(text, n.Value)
-	}
-	return "", false
-}
-
-// quoteLike returns a value with the quotes of the old one. A plain value gets quotes if YAML would read it as
-// something else than text.
-func quoteLike(old, value string) string {
+// quoteLike returns a value with the quotes of an old one. A plain value gets quotes if YAML would read it as something
+// else than text.
+func quoteLike(old *yaml.Node, value string) string {
 	single := "'" + strings.ReplaceAll(value, "'", "''") + "'"
 	switch {
-	case old[0] == '\'':
-		return single
-	case old[0] == '"' && !strings.ContainsAny(value, `"\`):
+	case old.Style == yaml.DoubleQuotedStyle && !strings.ContainsAny(value, `"\`):
 		return `"` + value + `"`
-	case old[0] == '"':
+	case old.Style != 0:
 		return single
 	}
 	var n yaml.Node

@@ -1,4 +1,4 @@
-package manifest
+package yamltext
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package manifest
+package yamltext
 
 import "bytes"
 
@@ -109,7 +109,7 @@ func surelyString(value []byte) bool {
 		_, isWord := words[string(value)]
 		return !isWord
 	}
-	_, isText := plain(string(value)).(string)
+	_, isText := Plain(string(value)).(string)
 	return isText
 }
 

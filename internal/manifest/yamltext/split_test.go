@@ -1,4 +1,4 @@
-package manifest
+package yamltext
 
 import (
 	"errors"
@@ -54,7 +54,7 @@ func TestSplit(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 			var got []string
-			for _, c := range split([]byte(test.text)) {
+			for _, c := range Chunks([]byte(test.text)) {
 				got = append(got, fmt.Sprintf("%d %s", c.Line, c.Data))
 			}
 			if d := cmp.Diff(test.want, got); d != "" {
@@ -84,7 +84,7 @@ func FuzzSplit(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		fuzztest.Limit(t, len(text))
 		var want []string
-		for _, c := range split([]byte(text)) {
+		for _, c := range Chunks([]byte(text)) {
 			want = append(want, fmt.Sprintf("%d %s", c.Line, c.Data))
 		}
 		if d := cmp.Diff(want, parts(t, iotest.OneByteReader(strings.NewReader(text)))); d != "" {

@@ -1,4 +1,4 @@
-package manifest
+package yamltext
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// scalar reads a value that begins at a column of the current line; parent is the indentation that lines which continue
+// Scalar reads a value that begins at a column of the current line; parent is the indentation that lines which continue
 // it must exceed. A nil node is one that is not kept.
 func (s *skimmer) scalar(parent, column int, text []byte, keep *yaml.Node) bool {
 	if keep != nil {
@@ -105,7 +105,7 @@ func flowItem(text []byte) (value string, style yaml.Style, rest []byte, ok bool
 		text[n] >= '0' && text[n] <= '9' || n > 0 && bytes.IndexByte([]byte("_./-"), text[n]) >= 0) {
 		n++
 	}
-	return string(text[:n]), 0, text[n:], n > 0 && !disputed(text[:n])
+	return string(text[:n]), 0, text[n:], n > 0 && !Disputed(text[:n])
 }
 
 // plainText reads an unquoted text and the lines that continue it.
@@ -115,9 +115,9 @@ func (s *skimmer) plainText(parent int, text []byte, keep *yaml.Node) bool {
 		if keep != nil {
 			keep.Value = s.str(text)
 		}
-		return plainLine(text) && !disputed(text) && s.ends(parent)
+		return plainLine(text) && !Disputed(text) && s.ends(parent)
 	}
-	if !plainLine(text) || disputed(text) {
+	if !plainLine(text) || Disputed(text) {
 		return false
 	}
 	var b strings.Builder

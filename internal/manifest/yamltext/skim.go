@@ -1,4 +1,4 @@
-package manifest
+package yamltext
 
 import (
 	"bytes"
@@ -18,19 +18,19 @@ import (
 // CRDs are nine tenths of all bytes in bundles, and nine tenths of a CRD is its schema, which a rendering carries but
 // does not look into. skim makes no nodes for the schemas of a CRD unless it is asked for the whole document.
 
-// skipped is the kind of a node that stands for a value of which skim keeps nothing but that it is there.
-const skipped yaml.Kind = 0
+// Skipped is the kind of a node that stands for a value of which skim keeps nothing but that it is there.
+const Skipped yaml.Kind = 0
 
-// skim reads one document, and with whole the schemas of a CRD as well. It reports whether nodes are skipped, and
+// Skim reads one document, and with whole the schemas of a CRD as well. It reports whether nodes are skipped, and
 // returns nil if it does not surely understand the document, or if it has too many values. nodes is how many were
 // allocated for it. strays says that what is skipped may have keys or values
 // that the Go types of Kubernetes do not have.
-func skim(data []byte, limits Limits, whole bool) (root *yaml.Node, nodes int, skips, strays bool) {
+func Skim(data []byte, depth, most int, whole bool) (root *yaml.Node, nodes int, skips, strays bool) {
 	skips = !whole && bytes.Contains(data, []byte("\nkind: CustomResourceDefinition\n"))
-	if len(data) == 0 || !plainBytes(data) || !skips && budget.Places(data) > int64(limits.Nodes) {
+	if len(data) == 0 || !plainBytes(data) || !skips && budget.Places(data) > int64(most) {
 		return nil, 0, false, false
 	}
-	s := skimmer{data: slices.Clip(data), depth: limits.Depth, most: limits.Nodes}
+	s := skimmer{data: slices.Clip(data), depth: depth, most: most}
 	if !skips {
 		s.all = string(data)
 	}
@@ -125,7 +125,7 @@ func (s *skimmer) next() bool {
 		if len(s.text) == 0 || s.text[0] == '#' {
 			continue
 		}
-		if s.indent == 0 && isMarker(s.text, "---") {
+		if s.indent == 0 && IsMarker(s.text, "---") {
 			if len(s.text) > 3 || len(s.frames) > 1 || len(s.frames[0].keys) > 0 {
 				s.failed = true
 				return false
@@ -269,7 +269,7 @@ func (s *skimmer) push(column int, sequence bool) bool {
 		}
 	}
 	if top.node != nil && top.skip {
-		top.node.Content[len(top.node.Content)-1].Kind = skipped
+		top.node.Content[len(top.node.Content)-1].Kind = Skipped
 	}
 	if n := len(s.frames); n < cap(s.frames) {
 		f.keys = s.frames[:n+1][n].keys[:0] // of a frame that is closed
@@ -311,7 +311,7 @@ func (s *skimmer) entry(column int, key, value []byte) bool {
 			if bytes.IndexByte([]byte(`{["'|>`), value[0]) < 0 {
 				return false // it may be null
 			}
-			v.Kind = skipped
+			v.Kind = Skipped
 			v = nil
 		}
 	}
@@ -383,7 +383,7 @@ func cutKey(text []byte) (key, value []byte, ok bool) {
 			after := bytes.TrimLeft(rest, " ")
 			return nil, nil, len(after) == 0 || after[0] != ':'
 		}
-		_, isText := plain(string(key)).(string)
+		_, isText := Plain(string(key)).(string)
 		return key, bytes.TrimLeft(rest[1:], " "), isText && plainKey(key)
 	}
 	for i, c := range text {
@@ -398,7 +398,7 @@ func cutKey(text []byte) (key, value []byte, ok bool) {
 // plainKey reports whether a key means the same quoted or not, and whether no other spelling means the same key: 0, 00
 // and 0x0 are one key to a YAML library.
 func plainKey(key []byte) bool {
-	if len(key) == 0 || len(key) > 120 || key[0] == '-' && isMarker(key, "---") || disputed(key) {
+	if len(key) == 0 || len(key) > 120 || key[0] == '-' && IsMarker(key, "---") || Disputed(key) {
 		return false
 	}
 	for _, c := range key {
@@ -407,7 +407,7 @@ func plainKey(key []byte) bool {
 		}
 	}
 	if c := key[0]; c >= '0' && c <= '9' || c == '.' || c == '-' {
-		_, isText := plain(string(key)).(string)
+		_, isText := Plain(string(key)).(string)
 		return isText || canonical(key)
 	}
 	return true

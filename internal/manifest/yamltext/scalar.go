@@ -1,4 +1,4 @@
-package manifest
+package yamltext
 
 import (
 	"encoding/base64"
@@ -28,14 +28,14 @@ var words = map[string]any{
 	"-.inf": math.Inf(-1), "-.Inf": math.Inf(-1), "-.INF": math.Inf(-1),
 }
 
-// scalar returns the value of a scalar node as Kubernetes reads it: nil, bool, int64, uint64, float64 or string.
-func scalar(n *yaml.Node) (any, error) {
+// Scalar returns the value of a scalar node as Kubernetes reads it: nil, bool, int64, uint64, float64 or string.
+func Scalar(n *yaml.Node) (any, error) {
 	tag := n.Tag
 	if n.Style&yaml.TaggedStyle == 0 {
 		if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 			return n.Value, nil
 		}
-		return plain(n.Value), nil
+		return Plain(n.Value), nil
 	}
 	switch tag {
 	case "!!str", "tag:yaml.org,2002:str", "!":
@@ -53,7 +53,7 @@ func scalar(n *yaml.Node) (any, error) {
 }
 
 func tagged(tag, s string) (any, error) {
-	v := plain(s)
+	v := Plain(s)
 	switch x := v.(type) {
 	case nil:
 		if tag == "!!null" {
@@ -79,16 +79,16 @@ func tagged(tag, s string) (any, error) {
 			return v, nil
 		}
 	case string:
-		if tag == "!!timestamp" && isTimestamp(s) {
+		if tag == "!!timestamp" && IsTimestamp(s) {
 			return s, nil
 		}
 	}
 	return nil, fmt.Errorf("value %q does not fit its YAML tag %s", s, tag)
 }
 
-// disputed reports whether an unquoted scalar means one thing to Kubernetes (YAML 1.1) and another to readers of YAML
+// Disputed reports whether an unquoted scalar means one thing to Kubernetes (YAML 1.1) and another to readers of YAML
 // 1.2, such as kustomize: yes, no, on, off, y, n are booleans only to the former, 0o7 is a number only to the latter.
-func disputed[T string | []byte](s T) bool {
+func Disputed[T string | []byte](s T) bool {
 	if len(s) > 3 || len(s) == 0 {
 		return len(s) > 3 && s[0] == '0' && s[1] == 'o'
 	}
@@ -99,9 +99,9 @@ func disputed[T string | []byte](s T) bool {
 	return s[0] == '0' && len(s) > 2 && s[1] == 'o'
 }
 
-// surelyText reports whether an untagged, unquoted scalar begins as no number and no word does. It is false for some
+// SurelyText reports whether an untagged, unquoted scalar begins as no number and no word does. It is false for some
 // texts.
-func surelyText(s string) bool { return s != "" && textBegins[s[0]] }
+func SurelyText(s string) bool { return s != "" && textBegins[s[0]] }
 
 var textBegins = func() (of [256]bool) {
 	for c := range of {
@@ -110,8 +110,8 @@ var textBegins = func() (of [256]bool) {
 	return of
 }()
 
-// plain resolves an untagged, unquoted scalar.
-func plain(s string) any {
+// Plain resolves an untagged, unquoted scalar.
+func Plain(s string) any {
 	if s == "" {
 		return nil
 	}
@@ -145,7 +145,7 @@ func word(s string) (value any, ok bool) {
 }
 
 func number(s string) any {
-	if isTimestamp(s) {
+	if IsTimestamp(s) {
 		return s
 	}
 	p := strings.ReplaceAll(s, "_", "")
@@ -176,8 +176,8 @@ var timestampFormats = []string{
 	"2006-1-2T15:4:5.999999999Z07:00", "2006-1-2t15:4:5.999999999Z07:00", "2006-1-2 15:4:5.999999999", "2006-1-2",
 }
 
-// isTimestamp reports whether YAML 1.1 sees a time in s. Kubernetes' decoder keeps such a value as a string.
-func isTimestamp(s string) bool {
+// IsTimestamp reports whether YAML 1.1 sees a time in s. Kubernetes' decoder keeps such a value as a string.
+func IsTimestamp(s string) bool {
 	if len(s) < 8 || s[4] != '-' {
 		return false
 	}

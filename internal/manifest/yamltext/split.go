@@ -1,4 +1,4 @@
-package manifest
+package yamltext
 
 import (
 	"bufio"
@@ -81,8 +81,8 @@ func readLine(r *bufio.Reader, most int64) ([]byte, error) {
 	return line, err
 }
 
-// split is Split for text that is in memory. The chunks share it.
-func split(data []byte) []Chunk {
+// Chunks is Split for text that is in memory. The chunks share it.
+func Chunks(data []byte) []Chunk {
 	var out []Chunk
 	var c cutter
 	start, startLine := 0, 1
@@ -127,13 +127,13 @@ const (
 
 func (c *cutter) next(line []byte) int {
 	switch {
-	case isMarker(line, "---"):
+	case IsMarker(line, "---"):
 		was := c.open
 		c.open = true
 		if was {
 			return cutBefore
 		}
-	case isMarker(line, "..."):
+	case IsMarker(line, "..."):
 		c.open = false
 		return cutAt
 	case !c.open:
@@ -143,7 +143,7 @@ func (c *cutter) next(line []byte) int {
 	return inside
 }
 
-func isMarker(line []byte, marker string) bool {
+func IsMarker(line []byte, marker string) bool {
 	rest, ok := bytes.CutPrefix(line, []byte(marker))
 	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
 }
