@@ -20,8 +20,8 @@ import (
 
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/golden/admissioncase"
-	"github.com/olmgen/olmgen/internal/catalog/admission"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/pin/admission"
 )
 
 // OLM v1 takes its CRDs from $OLMGEN_OLMV1_CRDS.
@@ -45,7 +45,7 @@ func (o options) admission(ctx context.Context, _ material) error {
 		return err
 	}
 	defer c.Stop()
-	a := &admitter{Cluster: c, dir: filepath.Join(o.root, "internal", "catalog", "admission", "testdata")}
+	a := &admitter{Cluster: c, dir: filepath.Join(o.root, "internal", "pin", "admission", "testdata")}
 	if err := a.prepare(ctx); err != nil {
 		return err
 	}

@@ -1,16 +1,14 @@
-package pinned
+package pin
 
 import (
 	"bytes"
 	"errors"
 	"maps"
-	"path"
 	"reflect"
 	"slices"
 
-	"github.com/olmgen/olmgen/internal/catalog/admission"
-	"github.com/olmgen/olmgen/internal/catalog/pin"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/pin/admission"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
@@ -53,32 +51,34 @@ func (e *Exempt) change(to Exempt) (changed bool) {
 
 const admissionFile = "admission.yaml"
 
-// keeps reports whether there are policies, and returns what the lock has of them, which may be nil.
-func (o *Options) keeps() (old *Admission, policies bool) {
-	if o.Lock != nil {
-		old = o.Lock.Admission
+// keepsPolicies reports whether there are policies, and returns what the old lock has of them, which may be nil.
+func (m *maker) keepsPolicies() (old *Admission, policies bool) {
+	if m.old != nil {
+		old = m.old.Admission
 	}
-	return old, !o.Admission.Drop && (old != nil || o.Admission.Write)
+	a := m.options.Admission
+	return old, !a.Drop && (old != nil || a.Write)
 }
 
 // checkAdmission refuses what is said of policies if there are none.
-func (o *Options) checkAdmission() error {
-	_, policies := o.keeps()
-	if exempts := new(Exempt).change(o.Admission.Exempt); !policies && (o.Admission.Finish || exempts) {
+func (m *maker) checkAdmission() error {
+	_, policies := m.keepsPolicies()
+	a := m.options.Admission
+	if exempts := new(Exempt).change(a.Exempt); !policies && (a.Finish || exempts) {
 		return manifest.WithHint(errors.New("there are no admission policies to finish or to exempt somebody from"),
 			"have them written first")
 	}
 	return nil
 }
 
-// admission returns the policies as a file, and notes them in the lock; nil if there are none.
-func (r *Result) admission(in *Input, o Options) ([]byte, error) {
-	old, policies := o.keeps()
+// policies returns the policies as a file, and notes them in the lock; nil if there are none.
+func (m *maker) policies() ([]byte, error) {
+	old, policies := m.keepsPolicies()
 	if !policies {
 		return nil, nil
 	}
-	a := o.Admission
-	now := &Admission{Facts: r.facts(in)}
+	a := m.options.Admission
+	now := &Admission{Facts: m.facts()}
 	if old != nil {
 		now.Exempt, now.Previous = old.Exempt, old.Previous
 		if !reflect.DeepEqual(old.Facts, now.Facts) {
@@ -93,7 +93,7 @@ func (r *Result) admission(in *Input, o Options) ([]byte, error) {
 	if a.Finish {
 		now.Previous = nil
 	}
-	r.Lock.Admission = now
+	m.Lock.Admission = now
 	set, err := templates.Load(nil)
 	if err != nil {
 		return nil, err
@@ -116,10 +116,10 @@ func (r *Result) admission(in *Input, o Options) ([]byte, error) {
 }
 
 // facts returns what a cluster may take.
-func (r *Result) facts(in *Input) (f admission.Facts) {
+func (m *maker) facts() (f admission.Facts) {
 	csvs := map[string]bool{}
-	for i := range r.Catalogs {
-		c, image := &r.Catalogs[i], r.Lock.Catalogs[i].Image
+	for i := range m.Catalogs {
+		c, image := &m.Catalogs[i], m.Lock.Catalogs[i].Image
 		if c.To.Namespace == "" {
 			f.ClusterCatalogs = append(f.ClusterCatalogs, admission.ClusterCatalog{Name: c.To.Name, Image: image})
 			continue
@@ -133,37 +133,32 @@ func (r *Result) facts(in *Input) (f admission.Facts) {
 		}
 	}
 	f.CSVs = slices.Sorted(maps.Keys(csvs))
-	for i, list := range r.Namespaces {
-		for _, a := range list {
-			f.Subscriptions = append(f.Subscriptions, r.subscription(&in.Namespaces[i], a))
+	for i := range m.input.Namespaces {
+		n := &m.input.Namespaces[i]
+		for _, o := range n.locked() {
+			to := m.to(o.pkg().Source)
+			s := admission.Subscription{Namespace: o.Namespace, Package: o.Package, Channel: o.Channel,
+				Source: to.Name, SourceNamespace: to.Namespace}
+			if git, by := n.subscription(o.pkg()); git != nil {
+				s.Channel, s.File = git.Channel, by.File
+			}
+			f.Subscriptions = append(f.Subscriptions, s)
 		}
 	}
-	for i := range in.Extensions {
-		f.Extensions = append(f.Extensions, r.extension(&in.Extensions[i], r.Extensions[i]))
+	for i := range m.input.Extensions {
+		f.Extensions = append(f.Extensions, m.extension(&m.input.Extensions[i]))
 	}
 	return f
 }
 
-// subscription returns the Subscription of a release, which is of Git or made by OLM.
-func (r *Result) subscription(n *Namespace, a pin.Approval) admission.Subscription {
-	to := r.to(a.Source)
-	s := admission.Subscription{Namespace: n.State.Namespace, Package: a.Name, Channel: a.Channel, Source: to.Name,
-		SourceNamespace: to.Namespace}
-	for i := range n.State.Subscriptions {
-		if sub := &n.State.Subscriptions[i]; pin.PackageOf(sub) == a.Package {
-			s.Channel, s.File = sub.Channel, n.Operators[i].File
-		}
-	}
-	return s
-}
-
-func (r *Result) extension(x *Extension, a pin.Approval) admission.Extension {
+func (m *maker) extension(x *Extension) admission.Extension {
 	out := admission.Extension{Name: x.Name, Package: x.Request.Package, Channels: x.Request.Channels,
 		Version: x.Request.Versions, File: x.File}
 	if x.Selector != nil {
 		out.Selector = x.Selector.MatchLabels
 	}
-	if to := r.to(a.Source); to != a.Source {
+	from := x.key().Source
+	if to := m.to(from); to != from {
 		out.Selector = map[string]string{predict.LabelCatalogName: to.Name}
 	}
 	return out
@@ -184,15 +179,4 @@ func both[T any](a, b []T) []T {
 		}
 	}
 	return out
-}
-
-// addAdmission adds the policies to the files, and returns the name of their file as a resource; empty if there are
-// none.
-func (r *Result) addAdmission(in *Input, o Options) (string, error) {
-	data, err := r.admission(in, o)
-	if err != nil || data == nil {
-		return "", err
-	}
-	r.add(path.Join(clusterDir, admissionFile), data)
-	return admissionFile, nil
 }

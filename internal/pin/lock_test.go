@@ -1,11 +1,11 @@
-package pinned
+package pin
 
 import (
 	"bytes"
 	"testing"
 
 	"github.com/olmgen/olmgen/golden/fuzztest"
-	"github.com/olmgen/olmgen/internal/catalog/admission"
+	"github.com/olmgen/olmgen/internal/pin/admission"
 )
 
 const lockText = `apiVersion: olmgen.dev/v1alpha1

@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // Entry is an entry of a pinned channel.
@@ -192,7 +193,7 @@ func (c *pinnedChannel) beside(p *catalog.Package, ch *catalog.Channel, out *[]E
 	for len(rest) > 0 {
 		i := slices.IndexFunc(rest, func(name string) bool { return skippedBy(p, *out, name) })
 		if i < 0 {
-			return &Refusal{Text: fmt.Sprintf("no pinned release of channel %s of package %s updates %s",
+			return &manifest.Error{Msg: fmt.Sprintf("no pinned release of channel %s of package %s updates %s",
 				ch.Name, p.Name, rest[0]), Tip: "approve a release that updates it, or forget it if no cluster has it"}
 		}
 		*out = append(*out, c.entry(*ch.Entry(rest[i])))
