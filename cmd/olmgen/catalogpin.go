@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/pin"
+	"github.com/olmgen/olmgen/internal/pin/admission"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 )
@@ -33,7 +34,7 @@ type pinFlags struct {
 
 	admission bool
 	finish    bool
-	exempt    pin.Exempt
+	exempt    admission.Exempt
 
 	output       string
 	check, force bool

@@ -59,7 +59,7 @@ func (o options) admission(ctx context.Context, _ material) error {
 	}
 	sent := 0
 	for _, s := range states {
-		if err := a.apply(ctx, s.facts, s.options, s.probe); err != nil {
+		if err := a.apply(ctx, &s.policies, s.probe); err != nil {
 			return fmt.Errorf("admission: %s: %w", s.name, err)
 		}
 		for _, r := range requests {
@@ -116,10 +116,9 @@ func (a *admitter) read(name string, into any) error {
 // state is what is pinned. Its probe is the name of a ClusterServiceVersion by which the policies of this state differ
 // from those before: an InstallPlan with it passes or not.
 type state struct {
-	name    string
-	facts   admission.Facts
-	options admission.Options
-	probe   map[string]bool
+	name     string
+	policies admission.Policies
+	probe    map[string]bool
 }
 
 func (a *admitter) states() ([]state, error) {
@@ -127,23 +126,20 @@ func (a *admitter) states() ([]state, error) {
 	if err := errors.Join(a.read("before.yaml", &before), a.read("now.yaml", &now)); err != nil {
 		return nil, err
 	}
-	o := admission.Options{File: "clusters/prod", ExemptNamespaces: []string{"sandbox"},
-		ExemptUsers:           []string{"break-glass", "admin"}, // the harness itself makes what was there before
-		ExemptGroups:          []string{"sre"},
-		ExemptServiceAccounts: []admission.ServiceAccount{{Namespace: "ops", Name: "fixer"}}}
-	change := o
-	change.Previous = &before
+	e := admission.Exempt{Namespaces: []string{"sandbox"}, Groups: []string{"sre"},
+		// the harness itself makes what was there before
+		Users: []string{"break-glass", "admin", "system:serviceaccount:ops:fixer"}}
 	return []state{
-		{"before", before, o, map[string]bool{"etcd.v0.9.2": true, "etcd.v0.9.5": false}},
-		{"change", now, change, map[string]bool{"etcd.v0.9.2": true, "etcd.v0.9.5": true}},
-		{"now", now, o, map[string]bool{"etcd.v0.9.2": false, "etcd.v0.9.5": true}},
+		{"before", admission.Policies{Exempt: e, Facts: before}, map[string]bool{"etcd.v0.9.2": true, "etcd.v0.9.5": false}},
+		{"change", admission.Policies{Exempt: e, Facts: now, Previous: &before}, map[string]bool{"etcd.v0.9.2": true, "etcd.v0.9.5": true}},
+		{"now", admission.Policies{Exempt: e, Facts: now}, map[string]bool{"etcd.v0.9.2": false, "etcd.v0.9.5": true}},
 	}, nil
 }
 
 // apply applies policies as a GitOps engine does, and waits until the API server uses them: it loads them one by one
 // and in no order.
-func (a *admitter) apply(ctx context.Context, f admission.Facts, o admission.Options, probe map[string]bool) error {
-	objects, err := admission.Objects(f, o)
+func (a *admitter) apply(ctx context.Context, p *admission.Policies, probe map[string]bool) error {
+	objects, err := p.Objects("clusters/prod")
 	if err != nil {
 		return err
 	}
@@ -334,7 +330,7 @@ func (a *admitter) many(ctx context.Context) error {
 		previous.CSVs[i] += "-before"
 	}
 	probe := map[string]bool{f.CSVs[1]: true, "etcd.v0.9.5": false}
-	if err := a.apply(ctx, f, admission.Options{File: "clusters/prod", Previous: &previous}, probe); err != nil {
+	if err := a.apply(ctx, &admission.Policies{Facts: f, Previous: &previous}, probe); err != nil {
 		return fmt.Errorf("admission: %d operators: %w", operators, err)
 	}
 	var names []any

@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/whole"
+	"github.com/olmgen/olmgen/internal/pin/admission"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 )
@@ -29,11 +30,11 @@ const LockKind = "CatalogPin"
 
 // Lock is what a pin keeps from one run to the next.
 type Lock struct {
-	APIVersion string          `json:"apiVersion"`
-	Kind       string          `json:"kind"`
-	Catalogs   []LockedCatalog `json:"catalogs"`
-	Operators  []Locked        `json:"operators"`
-	Admission  *Admission      `json:"admission,omitempty"`
+	APIVersion string              `json:"apiVersion"`
+	Kind       string              `json:"kind"`
+	Catalogs   []LockedCatalog     `json:"catalogs"`
+	Operators  []Locked            `json:"operators"`
+	Admission  *admission.Policies `json:"admission,omitempty"`
 }
 
 // LockedCatalog is a catalog with the name of the pinned one. Both are NAMESPACE/NAME of a CatalogSource, or the name

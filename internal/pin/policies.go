@@ -11,39 +11,23 @@ import (
 	"github.com/olmgen/olmgen/internal/pin/admission"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/templates"
 )
-
-// Admission is what a lock keeps of the admission policies: what they take, and whom they do not ask.
-type Admission struct {
-	Exempt
-	Facts    admission.Facts  `json:"facts"`
-	Previous *admission.Facts `json:"previous,omitempty"` // taken too, until the change is finished
-}
-
-// Exempt are the namespaces, users and groups that the policies do not ask.
-type Exempt struct {
-	Namespaces []string `json:"exemptNamespaces,omitempty"`
-	Users      []string `json:"exemptUsers,omitempty"`
-	Groups     []string `json:"exemptGroups,omitempty"`
-}
 
 // AdmissionOptions say what becomes of the admission policies.
 type AdmissionOptions struct {
-	Write  bool   // policies are written; else only if the lock has them
-	Drop   bool   // and not any more
-	Finish bool   // only what is pinned now is taken
-	Exempt Exempt // a list that is nil: as the lock has it
-	File   string // what to change, as the messages of the policies name it
+	Write  bool             // policies are written; else only if the lock has them
+	Drop   bool             // and not any more
+	Finish bool             // only what is pinned now is taken
+	Exempt admission.Exempt // a list that is nil: as the lock has it
+	File   string           // what to change, as the messages of the policies name it
 }
 
-func (e *Exempt) lists() []*[]string { return []*[]string{&e.Namespaces, &e.Users, &e.Groups} }
-
 // change takes over the lists of another one that are not nil, and reports whether there are any.
-func (e *Exempt) change(to Exempt) (changed bool) {
-	for i, list := range to.lists() {
-		if *list != nil {
-			*e.lists()[i], changed = *list, true
+func change(e *admission.Exempt, to admission.Exempt) (changed bool) {
+	from := []*[]string{&to.Namespaces, &to.Users, &to.Groups}
+	for i, list := range []*[]string{&e.Namespaces, &e.Users, &e.Groups} {
+		if *from[i] != nil {
+			*list, changed = *from[i], true
 		}
 	}
 	return changed
@@ -52,7 +36,7 @@ func (e *Exempt) change(to Exempt) (changed bool) {
 const admissionFile = "admission.yaml"
 
 // keepsPolicies reports whether there are policies, and returns what the old lock has of them, which may be nil.
-func (m *maker) keepsPolicies() (old *Admission, policies bool) {
+func (m *maker) keepsPolicies() (old *admission.Policies, policies bool) {
 	if m.old != nil {
 		old = m.old.Admission
 	}
@@ -64,7 +48,7 @@ func (m *maker) keepsPolicies() (old *Admission, policies bool) {
 func (m *maker) checkAdmission() error {
 	_, policies := m.keepsPolicies()
 	a := m.options.Admission
-	if exempts := new(Exempt).change(a.Exempt); !policies && (a.Finish || exempts) {
+	if exempts := change(&admission.Exempt{}, a.Exempt); !policies && (a.Finish || exempts) {
 		return manifest.WithHint(errors.New("there are no admission policies to finish or to exempt somebody from"),
 			"have them written first")
 	}
@@ -78,28 +62,23 @@ func (m *maker) policies() ([]byte, error) {
 		return nil, nil
 	}
 	a := m.options.Admission
-	now := &Admission{Facts: m.facts()}
+	now := &admission.Policies{Facts: m.facts()}
 	if old != nil {
 		now.Exempt, now.Previous = old.Exempt, old.Previous
 		if !reflect.DeepEqual(old.Facts, now.Facts) {
 			both := old.Facts
 			if old.Previous != nil {
-				both = union(*old.Previous, old.Facts)
+				both = old.Previous.Union(old.Facts)
 			}
 			now.Previous = &both
 		}
 	}
-	now.change(a.Exempt)
+	change(&now.Exempt, a.Exempt)
 	if a.Finish {
 		now.Previous = nil
 	}
 	m.Lock.Admission = now
-	set, err := templates.Load(nil)
-	if err != nil {
-		return nil, err
-	}
-	objects, err := admission.Objects(now.Facts, admission.Options{File: a.File, ExemptNamespaces: now.Namespaces,
-		ExemptUsers: now.Users, ExemptGroups: now.Groups, Previous: now.Previous, Templates: set})
+	objects, err := now.Objects(a.File)
 	if err != nil {
 		return nil, err
 	}
@@ -160,23 +139,6 @@ func (m *maker) extension(x *Extension) admission.Extension {
 	from := x.key().Source
 	if to := m.to(from); to != from {
 		out.Selector = map[string]string{predict.LabelCatalogName: to.Name}
-	}
-	return out
-}
-
-// union returns the facts of both, each once.
-func union(a, b admission.Facts) admission.Facts {
-	return admission.Facts{CSVs: both(a.CSVs, b.CSVs), Subscriptions: both(a.Subscriptions, b.Subscriptions),
-		Extensions: both(a.Extensions, b.Extensions), CatalogSources: both(a.CatalogSources, b.CatalogSources),
-		ClusterCatalogs: both(a.ClusterCatalogs, b.ClusterCatalogs)}
-}
-
-func both[T any](a, b []T) []T {
-	out := slices.Clone(a)
-	for _, x := range b {
-		if !slices.ContainsFunc(out, func(o T) bool { return reflect.DeepEqual(o, x) }) {
-			out = append(out, x)
-		}
 	}
 	return out
 }

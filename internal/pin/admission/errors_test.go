@@ -14,43 +14,36 @@ import (
 func TestRefused(t *testing.T) {
 	const digest = "@sha256:1111111111111111111111111111111111111111111111111111111111111111"
 	for _, c := range []struct {
-		want    string
-		facts   Facts
-		options Options
+		want     string
+		policies Policies
 	}{
-		{"there is no file that the messages of the policies can name", Facts{}, Options{}},
-		{`a ClusterServiceVersion: "" is not the name of an object`, Facts{CSVs: []string{""}}, Options{File: "f"}},
-		{`a ClusterServiceVersion: "a b" is not`, Facts{}, Options{File: "f", Previous: &Facts{CSVs: []string{"a b"}}}},
+		{`a ClusterServiceVersion: "" is not the name of an object`, Policies{Facts: Facts{CSVs: []string{""}}}},
+		{`a ClusterServiceVersion: "a b" is not`, Policies{Previous: &Facts{CSVs: []string{"a b"}}}},
 		{`the Subscription to "" in namespace "n" names no package or no CatalogSource`,
-			Facts{Subscriptions: []Subscription{{Namespace: "n", Source: "s", SourceNamespace: "m"}}}, Options{File: "f"}},
+			Policies{Facts: Facts{Subscriptions: []Subscription{{Namespace: "n", Source: "s", SourceNamespace: "m"}}}}},
 		{`the Subscription to "p" in namespace "n" names no package or no CatalogSource`,
-			Facts{Subscriptions: []Subscription{{Namespace: "n", Package: "p", SourceNamespace: "m"}}}, Options{File: "f"}},
+			Policies{Facts: Facts{Subscriptions: []Subscription{{Namespace: "n", Package: "p", SourceNamespace: "m"}}}}},
 		{`the Subscription to "p" in namespace "": "" is not the name of an object`,
-			Facts{Subscriptions: []Subscription{{Package: "p", Source: "s", SourceNamespace: "m"}}}, Options{File: "f"}},
+			Policies{Facts: Facts{Subscriptions: []Subscription{{Package: "p", Source: "s", SourceNamespace: "m"}}}}},
 		{`the Subscription to "p" in namespace "n": "" is not the name of an object`,
-			Facts{Subscriptions: []Subscription{{Namespace: "n", Package: "p", Source: "s"}}}, Options{File: "f"}},
-		{`the ClusterExtension "e": "" is not the name`, Facts{Extensions: []Extension{{Name: "e"}}}, Options{File: "f"}},
-		{`the ClusterExtension "e": "a,b" is not the name`, Facts{Extensions: []Extension{{Name: "e", Package: "p", Channels: []string{"a,b"}}}},
-			Options{File: "f"}},
+			Policies{Facts: Facts{Subscriptions: []Subscription{{Namespace: "n", Package: "p", Source: "s"}}}}},
+		{`the ClusterExtension "e": "" is not the name`, Policies{Facts: Facts{Extensions: []Extension{{Name: "e"}}}}},
+		{`the ClusterExtension "e": "a,b" is not the name`, Policies{Facts: Facts{Extensions: []Extension{{Name: "e", Package: "p", Channels: []string{"a,b"}}}}}},
 		{`the ClusterExtension "e" selects catalogs by "a b": "c", which is no label`,
-			Facts{Extensions: []Extension{{Name: "e", Package: "p", Selector: map[string]string{"a b": "c"}}}}, Options{File: "f"}},
+			Policies{Facts: Facts{Extensions: []Extension{{Name: "e", Package: "p", Selector: map[string]string{"a b": "c"}}}}}},
 		{`the ClusterExtension "e" selects catalogs by "a": "b,c", which is no label`,
-			Facts{Extensions: []Extension{{Name: "e", Package: "p", Selector: map[string]string{"a": "b,c"}}}}, Options{File: "f"}},
+			Policies{Facts: Facts{Extensions: []Extension{{Name: "e", Package: "p", Selector: map[string]string{"a": "b,c"}}}}}},
 		{`the CatalogSource "c" in namespace "n": the image "quay.io/a/b:v1" has no digest, so its content can change`,
-			Facts{CatalogSources: []CatalogSource{{"n", "c", "quay.io/a/b:v1"}}}, Options{File: "f"}},
-		{`the CatalogSource "" in namespace "n": "" is not`, Facts{CatalogSources: []CatalogSource{{"n", "", "quay.io/a/b" + digest}}}, Options{File: "f"}},
-		{`the CatalogSource "c" in namespace "": "" is not`, Facts{CatalogSources: []CatalogSource{{"", "c", "quay.io/a/b" + digest}}}, Options{File: "f"}},
-		{`the ClusterCatalog "c": the image "" has no digest`, Facts{ClusterCatalogs: []ClusterCatalog{{"c", ""}}}, Options{File: "f"}},
-		{`the ClusterCatalog "C": "C" is not`, Facts{ClusterCatalogs: []ClusterCatalog{{"C", "quay.io/a/b" + digest}}}, Options{File: "f"}},
-		{`the policies: "a/b" is not`, Facts{}, Options{File: "f", Name: "a/b"}},
-		{`the scope of the policies: "" is not`, Facts{}, Options{File: "f", Namespaces: []string{""}}},
-		{`the scope of the policies: "a_b" is not`, Facts{}, Options{File: "f", ExemptNamespaces: []string{"a_b"}}},
-		{`the exempt ServiceAccount "" in namespace "n": "" is not`, Facts{}, Options{File: "f", ExemptServiceAccounts: []ServiceAccount{{"n", ""}}}},
-		{`the exempt ServiceAccount "a" in namespace "": "" is not`, Facts{}, Options{File: "f", ExemptServiceAccounts: []ServiceAccount{{"", "a"}}}},
-		{`an exempt user or group has no name`, Facts{}, Options{File: "f", ExemptUsers: []string{""}}},
-		{`an exempt user or group has no name`, Facts{}, Options{File: "f", ExemptGroups: []string{""}}},
+			Policies{Facts: Facts{CatalogSources: []CatalogSource{{"n", "c", "quay.io/a/b:v1"}}}}},
+		{`the CatalogSource "" in namespace "n": "" is not`, Policies{Facts: Facts{CatalogSources: []CatalogSource{{"n", "", "quay.io/a/b" + digest}}}}},
+		{`the CatalogSource "c" in namespace "": "" is not`, Policies{Facts: Facts{CatalogSources: []CatalogSource{{"", "c", "quay.io/a/b" + digest}}}}},
+		{`the ClusterCatalog "c": the image "" has no digest`, Policies{Facts: Facts{ClusterCatalogs: []ClusterCatalog{{"c", ""}}}}},
+		{`the ClusterCatalog "C": "C" is not`, Policies{Facts: Facts{ClusterCatalogs: []ClusterCatalog{{"C", "quay.io/a/b" + digest}}}}},
+		{`the scope of the policies: "a_b" is not`, Policies{Exempt: Exempt{Namespaces: []string{"a_b"}}}},
+		{`an exempt user or group has no name`, Policies{Exempt: Exempt{Users: []string{""}}}},
+		{`an exempt user or group has no name`, Policies{Exempt: Exempt{Groups: []string{""}}}},
 	} {
-		objects, err := Objects(c.facts, c.options)
+		objects, err := c.policies.Objects("f")
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) || objects != nil {
 			t.Errorf("error %v and %d objects, want %s", err, len(objects), c.want)
 		}
@@ -59,10 +52,10 @@ func TestRefused(t *testing.T) {
 
 // The same facts in any order, and twice, make the same bytes.
 func TestOrder(t *testing.T) {
-	_, facts, options := states(t)
-	print := func(f Facts, o Options) []byte {
+	_, policies := states(t)
+	print := func(p Policies) []byte {
 		t.Helper()
-		objects, err := Objects(f, o)
+		objects, err := p.Objects("clusters/prod")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,20 +78,18 @@ func TestOrder(t *testing.T) {
 		slices.Reverse(f.Extensions)
 		return f
 	}
-	o := options["change"]
-	want := print(facts["change"], o)
-	before := turn(*o.Previous)
-	o.Previous = &before
-	o.ExemptUsers = []string{"break-glass", "break-glass"}
-	if got := print(turn(facts["change"]), o); !bytes.Equal(got, want) {
+	p := *policies["change"]
+	want := print(p)
+	before := turn(*p.Previous)
+	p.Previous, p.Facts = &before, turn(p.Facts)
+	p.Users = []string{"break-glass", "system:serviceaccount:ops:fixer", "break-glass"}
+	if got := print(p); !bytes.Equal(got, want) {
 		t.Errorf("in another order:\n%s", got)
 	}
 }
 
 func TestScope(t *testing.T) {
 	f := Facts{Subscriptions: []Subscription{{Namespace: "one", Package: "p", Source: "s", SourceNamespace: "olm"}}}
-	before := Facts{Subscriptions: []Subscription{{Namespace: "two", Package: "p", Source: "s", SourceNamespace: "olm"}},
-		CatalogSources: []CatalogSource{{"olm", "s", "quay.io/a/b@sha256:" + strings.Repeat("1", 64)}}}
 	source := func(namespace string) object {
 		return parse(t, "{apiVersion: operators.coreos.com/v1alpha1, kind: CatalogSource, metadata: {name: x, namespace: "+namespace+
 			"}, spec: {sourceType: grpc, image: x}}")
@@ -110,29 +101,19 @@ func TestScope(t *testing.T) {
 	extension := parse(t, "{apiVersion: olm.operatorframework.io/v1, kind: ClusterExtension, metadata: {name: x}, "+
 		"spec: {source: {catalog: {packageName: p}}}}")
 	for _, c := range []struct {
-		name           string
-		options        Options
-		sources, plans []string // namespaces in which they are refused
+		name    string
+		exempt  []string
+		refused []string // namespaces in which they are
 	}{
-		{"everywhere", Options{}, []string{"one", "two", "olm", "three"}, []string{"one", "two", "olm", "three"}},
-		{"some namespaces", Options{Namespaces: []string{"one", "three"}}, []string{"one", "three"}, []string{"one", "three"}},
-		{"not all of some", Options{Namespaces: []string{"one", "three"}, ExemptNamespaces: []string{"one"}}, []string{"three"}, []string{"three"}},
-		{"CatalogSources where they matter", Options{OtherCatalogSources: true, Previous: &before}, []string{"one", "two", "olm"},
-			[]string{"one", "two", "olm", "three"}},
-		{"CatalogSources where Subscriptions are and take them", Options{OtherCatalogSources: true}, []string{"one", "olm"},
-			[]string{"one", "two", "olm", "three"}},
-		{"CatalogSources where they matter in some", Options{OtherCatalogSources: true, Previous: &before, Namespaces: []string{"two", "three"}},
-			[]string{"two"}, []string{"two", "three"}},
-		{"CatalogSources matter nowhere", Options{OtherCatalogSources: true, Namespaces: []string{"three"}}, nil, []string{"three"}},
+		{"everywhere", nil, []string{"one", "two", "olm", "three"}},
+		{"not everywhere", []string{"one", "olm"}, []string{"two", "three"}},
 	} {
-		c.options.File = "f"
-		s := newServer(t, f, c.options)
+		s := newServer(t, &Policies{Exempt: Exempt{Namespaces: c.exempt}, Facts: f}, "f")
 		for _, ns := range []string{"one", "two", "olm", "three"} {
-			if got := s.ask(t, &user.DefaultInfo{}, source(ns), nil); got.refused != slices.Contains(c.sources, ns) {
-				t.Errorf("%s: CatalogSource in %s: refused %v", c.name, ns, got.refused)
-			}
-			if got := s.ask(t, &user.DefaultInfo{}, plan(ns), nil); got.refused != slices.Contains(c.plans, ns) {
-				t.Errorf("%s: InstallPlan in %s: refused %v", c.name, ns, got.refused)
+			for _, o := range []object{source(ns), plan(ns)} {
+				if got := s.ask(t, &user.DefaultInfo{}, o, nil); got.refused != slices.Contains(c.refused, ns) {
+					t.Errorf("%s: %s in %s: refused %v", c.name, o["kind"], ns, got.refused)
+				}
 			}
 		}
 		if got := s.ask(t, &user.DefaultInfo{}, extension, nil); !got.refused { // it has no namespace
@@ -143,7 +124,7 @@ func TestScope(t *testing.T) {
 
 // A message shows no more names than the API server takes.
 func TestLongMessage(t *testing.T) {
-	s := newServer(t, Facts{}, Options{File: "clusters/prod"})
+	s := newServer(t, &Policies{}, "clusters/prod")
 	o := parse(t, "{apiVersion: operators.coreos.com/v1alpha1, kind: InstallPlan, metadata: {name: x, namespace: y}, spec: {approved: true}}")
 	names := []any{}
 	for range 300 {
@@ -164,7 +145,7 @@ func TestLiteral(t *testing.T) {
 	}
 	// a file with hostile characters is one text in every message
 	for _, file := range []string{`a'b`, `a\`, "it's \\ \"x\" é", "a' + 'b"} {
-		s := newServer(t, Facts{}, Options{File: file})
+		s := newServer(t, &Policies{}, file)
 		o := parse(t, "{apiVersion: olm.operatorframework.io/v1, kind: ClusterExtension, metadata: {name: x}, spec: {source: {catalog: {packageName: p}}}}")
 		if got := s.ask(t, &user.DefaultInfo{}, o, nil); got.message != "package p is not pinned; change "+file {
 			t.Errorf("%q: %s", file, got.message)
@@ -172,12 +153,23 @@ func TestLiteral(t *testing.T) {
 	}
 }
 
-// olm knows each kind; pin.kind does not look whether it does.
+// olm knows each kind; kind does not look whether it does.
 func TestKinds(t *testing.T) {
-	p := pin{options: Options{File: "f"}}
+	p := writer{Policies: &Policies{}, file: "f"}
 	for _, y := range []policy{p.installPlans(), p.subscriptions(), p.catalogSources(), p.clusterExtensions(), p.clusterCatalogs()} {
 		if y.kind.Plural == "" || y.kind.Namespaced != (y.kind.Group == olm.Group) {
 			t.Errorf("%+v", y.kind)
 		}
+	}
+}
+
+// What holds together with the new pin is all that was pinned since the last change was finished, each once.
+func TestUnion(t *testing.T) {
+	a := Facts{CSVs: []string{"a", "b"}, Extensions: []Extension{{Name: "x", Package: "p"}}}
+	b := Facts{CSVs: []string{"b", "c"}, Extensions: []Extension{{Name: "x", Package: "p"},
+		{Name: "x", Package: "p", Version: "2"}}}
+	got := a.Union(b)
+	if len(got.CSVs) != 3 || len(got.Extensions) != 2 {
+		t.Errorf("%+v", got)
 	}
 }
