@@ -25,11 +25,13 @@ type Catalog struct {
 // Content is a package of a pinned catalog.
 type Content struct {
 	Name     string
-	Channels []Channel         // sorted by name
+	Channels []*Channel        // sorted by name
 	Bundles  []*catalog.Bundle // from the lowest version to the highest
 	File     []byte            // the documents: olm.package, olm.channel, olm.bundle, olm.deprecations
 	Images   []string          // of the bundles, and those that they name
 	Unnamed  []string          // images of bundles that do not name them as relatedImages
+
+	source *catalog.Package
 }
 
 // Channel is a channel of a pinned catalog.
@@ -37,7 +39,11 @@ type Channel struct {
 	Name    string
 	Entries []Entry // from the head down
 
+	pkg    *catalog.Package // of the source
 	source *catalog.Channel
+	head   string            // what is approved; empty if nothing of the channel is
+	by     asker             // what asks for the head
+	keep   map[string]string // why a bundle is there, by its name
 }
 
 // Make returns the pinned catalogs of what a cluster asks for, and a lock with what is approved. rename returns the name
@@ -45,7 +51,7 @@ type Channel struct {
 // select that one only. The error is a *manifest.Error that says why what is approved cannot be pinned, that of ctx, or about content
 // that cannot be read again.
 func Make(ctx context.Context, in *Input, rename func(Source) Source) (*Pin, error) {
-	b := &builder{input: in, rename: rename, packages: map[Package]*pinned{}}
+	b := &builder{input: in, rename: rename, packages: map[Package]*Content{}}
 	if rename == nil {
 		b.rename = func(s Source) Source { return s }
 	}
@@ -84,31 +90,23 @@ func Make(ctx context.Context, in *Input, rename func(Source) Source) (*Pin, err
 type builder struct {
 	input    *Input
 	rename   func(Source) Source
-	packages map[Package]*pinned
+	packages map[Package]*Content
 }
 
-// pinned is what a pinned catalog holds of a package.
-type pinned struct {
-	source   *catalog.Package
-	channels map[string]*pinnedChannel
-}
-
-// pinnedChannel is what a pinned catalog holds of a channel.
-type pinnedChannel struct {
-	head string            // what is approved; empty if nothing of the channel is
-	by   asker             // what asks for the head
-	keep map[string]string // why a bundle is there, by its name
-}
-
-func (b *builder) channel(p Package, source *catalog.Package, name string) *pinnedChannel {
-	if b.packages[p] == nil {
-		b.packages[p] = &pinned{source: source, channels: map[string]*pinnedChannel{}}
+func (b *builder) channel(p Package, source *catalog.Package, name string) *Channel {
+	c := b.packages[p]
+	if c == nil {
+		c = &Content{Name: p.Name, source: source}
+		b.packages[p] = c
 	}
-	channels := b.packages[p].channels
-	if channels[name] == nil {
-		channels[name] = &pinnedChannel{keep: map[string]string{}}
+	for _, ch := range c.Channels {
+		if ch.Name == name {
+			return ch
+		}
 	}
-	return channels[name]
+	ch := &Channel{Name: name, pkg: source, source: source.Channel(name), keep: map[string]string{}}
+	c.Channels = append(c.Channels, ch)
+	return ch
 }
 
 // approve makes a release the head of its channel. The error is that another one is.
@@ -134,7 +132,7 @@ func as(why string) string {
 }
 
 // why adds a bundle. The reason why it is approved stands before others.
-func (c *pinnedChannel) why(bundle, why string) {
+func (c *Channel) why(bundle, why string) {
 	if old, ok := c.keep[bundle]; !ok || rank(why) < rank(old) || rank(why) == rank(old) && why < old {
 		c.keep[bundle] = why
 	}
@@ -161,8 +159,8 @@ func (b *builder) build(ctx context.Context) ([]Catalog, error) {
 		if n := len(out); n == 0 || out[n-1].Source != p.Source {
 			out = append(out, Catalog{Source: p.Source, To: b.rename(p.Source)})
 		}
-		content, err := b.packages[p].content(ctx)
-		if err != nil {
+		content := b.packages[p]
+		if err := content.fill(ctx); err != nil {
 			return nil, err
 		}
 		last := &out[len(out)-1]
@@ -176,21 +174,18 @@ func (b *builder) build(ctx context.Context) ([]Catalog, error) {
 	return out, nil
 }
 
-// content makes a package of a pinned catalog.
-func (p *pinned) content(ctx context.Context) (*Content, error) {
-	c := &Content{Name: p.source.Name}
+// fill adds the entries of the channels, their bundles and the documents.
+func (c *Content) fill(ctx context.Context) (err error) {
+	slices.SortFunc(c.Channels, func(a, b *Channel) int { return cmp.Compare(a.Name, b.Name) })
 	bundles := map[string]*catalog.Bundle{}
-	for _, name := range slices.Sorted(maps.Keys(p.channels)) {
-		ch := p.source.Channel(name)
-		entries, err := p.channels[name].entries(p.source, ch)
-		if err != nil {
-			return nil, err
+	for _, ch := range c.Channels {
+		if err := ch.fill(); err != nil {
+			return err
 		}
-		c.Channels = append(c.Channels, Channel{name, entries, ch})
-		for _, e := range entries {
-			if bundles[e.Name] = p.source.Bundle(e.Name); bundles[e.Name] == nil {
-				return nil, &manifest.Error{Msg: fmt.Sprintf("package %s has no bundle %s, which is an entry of channel %s",
-					c.Name, e.Name, name)}
+		for _, e := range ch.Entries {
+			if bundles[e.Name] = c.source.Bundle(e.Name); bundles[e.Name] == nil {
+				return &manifest.Error{Msg: fmt.Sprintf("package %s has no bundle %s, which is an entry of channel %s",
+					c.Name, e.Name, ch.Name)}
 			}
 		}
 	}
@@ -198,11 +193,10 @@ func (p *pinned) content(ctx context.Context) (*Content, error) {
 		c.Bundles = append(c.Bundles, bundles[name])
 	}
 	slices.SortStableFunc(c.Bundles, func(x, y *catalog.Bundle) int {
-		return compareVersions(p.source, x.Name, y.Name)
+		return compareVersions(c.source, x.Name, y.Name)
 	})
-	var err error
-	c.File, err = c.document(ctx, p.source)
-	return c, err
+	c.File, err = c.document(ctx)
+	return err
 }
 
 // read reads the documents of a pinned catalog as opm and OLM do.

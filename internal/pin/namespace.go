@@ -281,6 +281,15 @@ func installedBy(w *resolve.Walk, subscription string) string {
 	return ""
 }
 
+// play has OLM come to rest from a state, and returns what it may do.
+func (n *Namespace) play(ctx context.Context, state *resolve.State, from string) ([]resolve.Walk, error) {
+	result, err := resolve.Run(ctx, state, resolve.Options{ApproveAll: true})
+	if err != nil {
+		return nil, err
+	}
+	return walksOf(result), n.settled(result, from)
+}
+
 // settled returns an error unless OLM comes to rest at what is approved, whatever chance does.
 func (n *Namespace) settled(result *resolve.Result, from string) error {
 	for _, w := range walksOf(result) {
@@ -479,14 +488,11 @@ func (n *Namespace) isOlder(p Package, a, b string) bool {
 
 // walk plays the namespace on catalogs that end at what is approved, and keeps what OLM installs.
 func (n *Namespace) walk(ctx context.Context, b *builder, from start) error {
-	result, err := resolve.Run(ctx, n.upTo(from.state, n.approved), resolve.Options{ApproveAll: true})
+	walks, err := n.play(ctx, n.upTo(from.state, n.approved), from.what)
 	if err != nil {
 		return err
 	}
-	if err := n.settled(result, from.what); err != nil {
-		return err
-	}
-	for _, w := range walksOf(result) {
+	for _, w := range walks {
 		for _, plan := range planned(&w) {
 			p := keyOf(plan)
 			why := whyOnTheWay + n.approved[p].Bundle

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/catalog/extension"
-	"github.com/olmgen/olmgen/catalog/resolve"
 )
 
 // verify plays all namespaces and ClusterExtensions on the pinned catalogs.
@@ -69,11 +68,8 @@ func (n *Namespace) verify(ctx context.Context, rename func(Source) Source, pinn
 		to := rename(Source{s.SourceNamespace, s.Source})
 		s.SourceNamespace, s.Source = to.Namespace, to.Name
 	}
-	result, err := resolve.Run(ctx, &state, resolve.Options{ApproveAll: true})
+	walks, err := n.play(ctx, &state, from.what)
 	if err != nil {
-		return err
-	}
-	if err := n.settled(result, from.what); err != nil {
 		return err
 	}
 	had := map[string]bool{}
@@ -83,7 +79,7 @@ func (n *Namespace) verify(ctx context.Context, rename func(Source) Source, pinn
 	for _, r := range n.approved {
 		had[r.Bundle] = true
 	}
-	for _, w := range walksOf(result) {
+	for _, w := range walks {
 		for _, name := range w.Installed {
 			if !had[name] {
 				return n.refuseAll(fmt.Sprintf("from %s, OLM keeps %s, which is not approved", from.what, name),
