@@ -227,8 +227,8 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 	if err != nil {
 		return nil, nil, err
 	}
-	o := updating.TreeOptions{Namespace: f.namespace, Catalogs: catalogs, ToHead: f.toHead,
-		Channels: map[string]string{}, Pinned: lock.Subscribes,
+	o := updating.TreeOptions{ToHead: f.toHead, PinOptions: predict.PinOptions{Namespace: f.namespace,
+		Catalogs: catalogs, Channels: map[string]string{}, Starting: lock.Subscribes},
 		Read: func(file string) ([]byte, error) { return whole.ReadFile(filepath.FromSlash(file), budget.TreeFile) }}
 	for _, value := range f.channels {
 		pkg, channel, named := strings.Cut(value, "=")
