@@ -109,3 +109,30 @@ func TestGolden(t *testing.T) {
 		}
 	}
 }
+
+// TestWrite writes the objects of the policies in the file OLMGEN_POLICIES beside it: e2e/harness applies them.
+func TestWrite(t *testing.T) {
+	file := os.Getenv("OLMGEN_POLICIES")
+	if file == "" {
+		t.Skip("OLMGEN_POLICIES is not set")
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p Policies
+	if err := yaml.UnmarshalStrict(data, &p); err != nil {
+		t.Fatal(err)
+	}
+	objects, err := p.Objects("clusters/prod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, o := range objects {
+		text.WriteString("---\n" + string(o.YAML))
+	}
+	if err := os.WriteFile(file+".objects", []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
