@@ -13,11 +13,9 @@ import (
 
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
-	"github.com/olmgen/olmgen/internal/catalog/pin"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
-	"github.com/olmgen/olmgen/internal/config/pinned"
-	"github.com/olmgen/olmgen/internal/manifest/text"
-	"github.com/olmgen/olmgen/internal/predict"
+	"github.com/olmgen/olmgen/internal/pin"
+	"github.com/olmgen/olmgen/internal/pin/admission"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 )
@@ -36,10 +34,9 @@ type pinFlags struct {
 
 	admission bool
 	finish    bool
-	exempt    pinned.Exempt
+	exempt    admission.Exempt
 
 	output       string
-	written      []string // the files in it that olmgen wrote
 	check, force bool
 	dryRun       bool
 }
@@ -143,7 +140,7 @@ func (f *pinFlags) run(cmd *cobra.Command, paths []string) error {
 			}
 		}
 	}
-	o := pinned.Options{Forget: f.forget, Admission: f.admissionOptions(cmd)}
+	o := pin.Options{Dir: f.output, Namespace: f.namespace, Forget: f.forget, Admission: f.admissionOptions(cmd)}
 	if cmd.Flags().Changed("keep-names") {
 		o.KeepNames = &f.keepNames
 	}
@@ -157,118 +154,50 @@ func (f *pinFlags) run(cmd *cobra.Command, paths []string) error {
 	if o.Images, err = pinImages(f.images); err != nil {
 		return err
 	}
-	if o.Lock, err = pinned.ReadLock(f.output); err != nil {
+	if o.Lock, err = pin.ReadLock(f.output); err != nil {
 		return err
 	}
-	if f.written, err = output.Recorded(f.output); err != nil {
+	if err := f.read(cmd, paths, &o); err != nil {
 		return err
 	}
-	if o.Cluster, err = pinned.ReadCluster(f.output, f.written); err != nil {
-		return err
-	}
-	kept, err := pinned.ReadKept(cmd.Context(), f.output, o)
-	if err != nil {
-		return err
-	}
-	in, err := f.input(cmd, paths, o, kept)
-	for _, note := range kept.Notes() {
-		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+note)
-	}
-	if err != nil {
-		return err
-	}
-	r, err := pinned.Make(cmd.Context(), in, o)
-	if err != nil {
-		if refusal, ok := errors.AsType[*pin.Refusal](err); ok {
-			return manifest.WithHint(refusal, refusal.Tip)
-		}
-		return err
-	}
-	return f.deliver(cmd, r)
+	p, err := pin.Run(cmd.Context(), o)
+	return f.deliver(cmd, p, err)
 }
 
 // admissionOptions returns what the flags say of admission policies.
-func (f *pinFlags) admissionOptions(cmd *cobra.Command) pinned.AdmissionOptions {
+func (f *pinFlags) admissionOptions(cmd *cobra.Command) pin.AdmissionOptions {
 	changed := cmd.Flags().Changed
-	return pinned.AdmissionOptions{Write: f.admission, Drop: changed("admission") && !f.admission, Finish: f.finish,
+	return pin.AdmissionOptions{Write: f.admission, Drop: changed("admission") && !f.admission, Finish: f.finish,
 		Exempt: f.exempt, File: "what Git approves, and pin again (" +
-			path.Join(filepath.ToSlash(filepath.Clean(f.output)), pinned.LockName) + ")"}
+			path.Join(filepath.ToSlash(filepath.Clean(f.output)), pin.LockName) + ")"}
 }
 
-// input reads what the cluster asks for.
-func (f *pinFlags) input(cmd *cobra.Command, paths []string, o pinned.Options, kept *pinned.Kept) (*pinned.Input,
-	error) {
+// read reads what asks for operators.
+func (f *pinFlags) read(cmd *cobra.Command, paths []string, o *pin.Options) (err error) {
 	if f.file != "" {
-		c, dir, err := readConfig(cmd.InOrStdin(), f.file)
-		if err != nil {
-			return nil, err
-		}
-		in, err := pinned.FromConfig(cmd.Context(), c, config.Options{Dir: dir, Source: f.network.Source}, kept)
-		if err == nil && len(in.Namespaces)+len(in.Extensions) == 0 {
-			err = fmt.Errorf("%s has no operators", f.file)
-		}
-		return in, err
+		o.Name, o.Render.Source = f.file, f.network.Source
+		o.Config, o.Render.Dir, err = readConfig(cmd.InOrStdin(), f.file)
+		return err
 	}
 	if f.namespace != "" {
 		if err := checkNamespace(f.namespace); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	t, err := f.roots.read(cmd, paths, tree.Options{Output: f.output})
-	if err != nil {
-		return nil, err
+	o.Name = strings.Join(paths, ", ")
+	if o.Tree, err = f.roots.read(cmd, paths, tree.Options{Output: f.output}); err != nil {
+		return err
 	}
-	saySkipped(cmd, t)
-	if err := requireObjects(t); err != nil {
-		return nil, err
+	saySkipped(cmd, o.Tree)
+	if err := requireObjects(o.Tree); err != nil {
+		return err
 	}
-	if len(t.Faults) > 0 {
-		return nil, t.Faults[0]
+	if len(o.Tree.Faults) > 0 {
+		return o.Tree.Faults[0]
 	}
-	f.catalogs.values = pinnedToo(f.catalogs.values, o.Lock, func(string) bool { return true })
-	catalogs, err := f.catalogs.open(cmd, t, f.network)
-	if err != nil {
-		return nil, err
-	}
-	in, unknown, err := pinned.FromTree(cmd.Context(), t, f.namespace, kept.Restore(catalogs), o.Lock)
-	if err != nil {
-		return nil, err
-	}
-	for _, u := range unknown {
-		fmt.Fprintf(cmd.ErrOrStderr(), "olmgen: %s:%d: %s: not known: %s\n", u.Object.File, u.Object.Line,
-			u.Object.Identity(), u.Why)
-	}
-	switch {
-	case len(unknown) > 0:
-		err := fmt.Errorf("%s not known: nothing is pinned", text.Count(len(unknown), "object"))
-		if slices.ContainsFunc(unknown, func(u predict.Unknown) bool { return strings.Contains(u.Why, "catalog") }) {
-			err = manifest.WithHint(err,
-				"--catalog has the content: NAMESPACE/NAME=DIR of a CatalogSource, NAME=DIR of a ClusterCatalog")
-		}
-		return nil, err
-	case len(in.Namespaces)+len(in.Extensions) == 0:
-		return nil, manifest.WithHint(fmt.Errorf("no Subscription, OperatorPolicy or ClusterExtension in %s",
-			strings.Join(paths, ", ")), "name the files of one cluster")
-	}
-	return in, nil
-}
-
-// pinnedToo has the content of a catalog serve the pinned one too: a Subscription that uses it asks for its source. Of
-// ClusterCatalogs it has those that named reports: OLM v1 looks into all that are there.
-func pinnedToo(values []string, lock *pinned.Lock, named func(clusterCatalog string) bool) []string {
-	if lock == nil {
-		return values
-	}
-	out := values
-	for _, c := range lock.Catalogs {
-		for _, value := range values {
-			dir, ok := strings.CutPrefix(value, c.Source+"=")
-			if ok && c.Name != c.Source && (strings.Contains(c.Name, "/") || named(c.Name)) {
-				out = append(slices.Clip(out), c.Name+"="+dir)
-			}
-		}
-	}
-	return out
+	f.catalogs.values = o.Lock.Serving(f.catalogs.values, func(string) bool { return true })
+	o.Catalogs, err = f.catalogs.open(cmd, o.Tree, f.network)
+	return err
 }
 
 // pinUpgrades reads the values of --upgrade: the version of a package, or "".
@@ -303,19 +232,30 @@ func pinImages(values []string) (map[string]string, error) {
 }
 
 // deliver writes the files of a pin, or says what would be written.
-func (f *pinFlags) deliver(cmd *cobra.Command, r *pinned.Result) error {
-	for _, note := range r.Notes {
-		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: "+note)
+func (f *pinFlags) deliver(cmd *cobra.Command, p *pin.Pin, err error) error {
+	stderr := cmd.ErrOrStderr()
+	if unknown, ok := errors.AsType[pin.UnknownError](err); ok {
+		for _, u := range unknown {
+			fmt.Fprintf(stderr, "olmgen: %s:%d: %s: not known: %s\n", u.Object.File, u.Object.Line,
+				u.Object.Identity(), u.Why)
+		}
+		if unknown.OfCatalog() {
+			err = manifest.WithHint(err,
+				"--catalog has the content: NAMESPACE/NAME=DIR of a CatalogSource, NAME=DIR of a ClusterCatalog")
+		}
 	}
-	if err := r.CheckForeign(f.output, f.written); err != nil {
+	for _, note := range p.Notes {
+		fmt.Fprintln(stderr, "olmgen: note: "+note)
+	}
+	if err != nil {
 		return err
 	}
 	if f.check {
 		c := renderFlags{output: f.output}
-		return c.compare(cmd, &config.Rendered{Files: r.Files})
+		return c.compare(cmd, &config.Rendered{Files: p.Files})
 	}
-	fmt.Fprint(cmd.OutOrStdout(), r.Summary())
-	s, err := (&summaryFlags{dryRun: f.dryRun}).write(cmd, filepath.Clean(f.output), r.Files,
+	fmt.Fprint(cmd.OutOrStdout(), p.Summary())
+	s, err := (&summaryFlags{dryRun: f.dryRun}).write(cmd, filepath.Clean(f.output), p.Files,
 		output.WriteOptions{Force: f.force})
 	if err != nil {
 		return err

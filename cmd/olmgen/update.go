@@ -15,13 +15,13 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
-	"github.com/olmgen/olmgen/internal/config/pinned"
 	"github.com/olmgen/olmgen/internal/config/review"
 	updating "github.com/olmgen/olmgen/internal/config/update"
 	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/manifest/whole"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/pin"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
@@ -184,12 +184,12 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 	if err != nil {
 		return nil, nil, err
 	}
-	catalogs, err := (&treeCatalogs{values: pinnedToo(f.catalogs, lock, selectedBy(t))}).open(cmd, t, f.render.source)
+	catalogs, err := (&treeCatalogs{values: lock.Serving(f.catalogs, selectedBy(t))}).open(cmd, t, f.render.source)
 	if err != nil {
 		return nil, nil, err
 	}
-	o := updating.TreeOptions{Namespace: f.namespace, Catalogs: catalogs, ToHead: f.toHead,
-		Channels: map[string]string{}, Pinned: lock.Subscribes,
+	o := updating.TreeOptions{ToHead: f.toHead, PinOptions: predict.PinOptions{Namespace: f.namespace,
+		Catalogs: catalogs, Channels: map[string]string{}, Starting: lock.Subscribes},
 		Read: func(file string) ([]byte, error) { return whole.ReadFile(filepath.FromSlash(file), budget.TreeFile) }}
 	for _, value := range f.channels {
 		pkg, channel, named := strings.Cut(value, "=")
@@ -229,13 +229,13 @@ func selectedBy(t *tree.Tree) func(name string) bool {
 }
 
 // lock returns the lock of the pin; without --pin it is empty.
-func (f *updateFlags) lock() (*pinned.Lock, error) {
+func (f *updateFlags) lock() (*pin.Lock, error) {
 	if f.pin == "" {
-		return &pinned.Lock{}, nil
+		return &pin.Lock{}, nil
 	}
-	lock, err := pinned.ReadLock(f.pin)
+	lock, err := pin.ReadLock(f.pin)
 	if err == nil && lock == nil {
-		err = manifest.WithHint(fmt.Errorf("%s has no %s", f.pin, pinned.LockName),
+		err = manifest.WithHint(fmt.Errorf("%s has no %s", f.pin, pin.LockName),
 			"name the directory that olmgen catalog pin has written")
 	}
 	return lock, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,7 +21,6 @@ import (
 
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/golden/admissioncase"
-	"github.com/olmgen/olmgen/internal/catalog/admission"
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
@@ -30,8 +30,9 @@ const olmV1CRDs = "v1.11.0"
 // admitter sends requests to an API server that has the policies of a pin.
 type admitter struct {
 	*cluster.Cluster
-	dir string // of the requests
-	v1  bool   // OLM v1's CRDs are there
+	root string // the checkout
+	dir  string // of the requests
+	v1   bool   // OLM v1's CRDs are there
 
 	meanwhile int // requests while policies reload
 }
@@ -45,7 +46,7 @@ func (o options) admission(ctx context.Context, _ material) error {
 		return err
 	}
 	defer c.Stop()
-	a := &admitter{Cluster: c, dir: filepath.Join(o.root, "internal", "catalog", "admission", "testdata")}
+	a := &admitter{Cluster: c, root: o.root, dir: filepath.Join(o.root, filepath.FromSlash(admissionPackage), "testdata")}
 	if err := a.prepare(ctx); err != nil {
 		return err
 	}
@@ -59,7 +60,7 @@ func (o options) admission(ctx context.Context, _ material) error {
 	}
 	sent := 0
 	for _, s := range states {
-		if err := a.apply(ctx, s.facts, s.options, s.probe); err != nil {
+		if err := a.apply(ctx, &s.policies, s.probe); err != nil {
 			return fmt.Errorf("admission: %s: %w", s.name, err)
 		}
 		for _, r := range requests {
@@ -116,46 +117,94 @@ func (a *admitter) read(name string, into any) error {
 // state is what is pinned. Its probe is the name of a ClusterServiceVersion by which the policies of this state differ
 // from those before: an InstallPlan with it passes or not.
 type state struct {
-	name    string
-	facts   admission.Facts
-	options admission.Options
-	probe   map[string]bool
+	name     string
+	policies policies
+	probe    map[string]bool
 }
 
+// policies are what the policies of a pin take and whom they do not ask, as the lock of a pin has it.
+type policies struct {
+	Namespaces []string `json:"exemptNamespaces,omitempty"`
+	Users      []string `json:"exemptUsers,omitempty"`
+	Groups     []string `json:"exemptGroups,omitempty"`
+	Facts      any      `json:"facts"`
+	Previous   any      `json:"previous,omitempty"`
+}
+
+// objects has a test of the package write the policies: no program takes facts.
+func (a *admitter) objects(ctx context.Context, p *policies) (objects []*unstructured.Unstructured, err error) {
+	dir, err := os.MkdirTemp("", "olmgen-e2e-admission-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	data, err := yaml.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, "pin.yaml")
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-run", "^TestWrite$", "./"+admissionPackage)
+	cmd.Dir, cmd.Env = a.root, append(os.Environ(), "OLMGEN_POLICIES="+file)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, out)
+	}
+	if data, err = os.ReadFile(file + ".objects"); err != nil {
+		return nil, err
+	}
+	for _, text := range strings.Split(string(data), "---\n")[1:] {
+		u := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(text), &u.Object); err != nil {
+			return nil, err
+		}
+		objects = append(objects, u)
+	}
+	return objects, nil
+}
+
+// admissionPackage is the directory of the package that makes the policies.
+const admissionPackage = "internal/pin/admission"
+
 func (a *admitter) states() ([]state, error) {
-	var before, now admission.Facts
+	var before, now map[string]any
 	if err := errors.Join(a.read("before.yaml", &before), a.read("now.yaml", &now)); err != nil {
 		return nil, err
 	}
-	o := admission.Options{File: "clusters/prod", ExemptNamespaces: []string{"sandbox"},
-		ExemptUsers:           []string{"break-glass", "admin"}, // the harness itself makes what was there before
-		ExemptGroups:          []string{"sre"},
-		ExemptServiceAccounts: []admission.ServiceAccount{{Namespace: "ops", Name: "fixer"}}}
-	change := o
-	change.Previous = &before
+	e := policies{Namespaces: []string{"sandbox"}, Groups: []string{"sre"},
+		// the harness itself makes what was there before
+		Users: []string{"break-glass", "admin", "system:serviceaccount:ops:fixer"}}
+	with := func(facts, previous map[string]any) policies {
+		p := e
+		if p.Facts = facts; previous != nil {
+			p.Previous = previous
+		}
+		return p
+	}
 	return []state{
-		{"before", before, o, map[string]bool{"etcd.v0.9.2": true, "etcd.v0.9.5": false}},
-		{"change", now, change, map[string]bool{"etcd.v0.9.2": true, "etcd.v0.9.5": true}},
-		{"now", now, o, map[string]bool{"etcd.v0.9.2": false, "etcd.v0.9.5": true}},
+		{"before", with(before, nil), map[string]bool{"etcd.v0.9.2": true, "etcd.v0.9.5": false}},
+		{"change", with(now, before), map[string]bool{"etcd.v0.9.2": true, "etcd.v0.9.5": true}},
+		{"now", with(now, nil), map[string]bool{"etcd.v0.9.2": false, "etcd.v0.9.5": true}},
 	}, nil
 }
 
 // apply applies policies as a GitOps engine does, and waits until the API server uses them: it loads them one by one
 // and in no order.
-func (a *admitter) apply(ctx context.Context, f admission.Facts, o admission.Options, probe map[string]bool) error {
-	objects, err := admission.Objects(f, o)
+func (a *admitter) apply(ctx context.Context, p *policies, probe map[string]bool) error {
+	objects, err := a.objects(ctx, p)
 	if err != nil {
 		return err
 	}
 	during := a.during(ctx)
-	for _, x := range objects {
-		u := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal(x.YAML, &u.Object); err != nil {
+	for _, u := range objects {
+		data, err := yaml.Marshal(u.Object)
+		if err != nil {
 			return err
 		}
-		kind, _ := olm.KindOf(u.GroupVersionKind().Group, x.Kind)
+		kind, _ := olm.KindOf(u.GroupVersionKind().Group, u.GetKind())
 		client := a.Dynamic.Resource(u.GroupVersionKind().GroupVersion().WithResource(kind.Plural))
-		if _, err := client.Patch(ctx, x.Name, "application/apply-patch+yaml", x.YAML,
+		if _, err := client.Patch(ctx, u.GetName(), "application/apply-patch+yaml", data,
 			metav1.PatchOptions{FieldManager: "e2e", FieldValidation: "Strict"}); err != nil {
 			return err
 		}
@@ -334,7 +383,7 @@ func (a *admitter) many(ctx context.Context) error {
 		previous.CSVs[i] += "-before"
 	}
 	probe := map[string]bool{f.CSVs[1]: true, "etcd.v0.9.5": false}
-	if err := a.apply(ctx, f, admission.Options{File: "clusters/prod", Previous: &previous}, probe); err != nil {
+	if err := a.apply(ctx, &policies{Facts: f, Previous: previous}, probe); err != nil {
 		return fmt.Errorf("admission: %d operators: %w", operators, err)
 	}
 	var names []any
@@ -356,19 +405,35 @@ func (a *admitter) many(ctx context.Context) error {
 	return nil
 }
 
-func manyFacts() (f admission.Facts) {
+// admitted are facts of OLM v0.
+type admitted struct {
+	CSVs           []string            `json:"csvs"`
+	Subscriptions  []subscribed        `json:"subscriptions"`
+	CatalogSources []map[string]string `json:"catalogSources"`
+}
+
+type subscribed struct {
+	Namespace       string `json:"namespace"`
+	Package         string `json:"package"`
+	Channel         string `json:"channel"`
+	Source          string `json:"source"`
+	SourceNamespace string `json:"sourceNamespace"`
+	File            string `json:"file,omitempty"`
+}
+
+func manyFacts() (f admitted) {
 	const digest = "sha256:1111111111111111111111111111111111111111111111111111111111111111"
 	f.CSVs = []string{always}
-	f.Subscriptions = []admission.Subscription{{Namespace: "operators", Package: "prometheus", Channel: "beta",
+	f.Subscriptions = []subscribed{{Namespace: "operators", Package: "prometheus", Channel: "beta",
 		Source: "community-pinned", SourceNamespace: "olm"}}
-	f.CatalogSources = []admission.CatalogSource{{Namespace: "olm", Name: "redhat-operators-pinned",
-		Image: "registry.example.com/pin@" + digest}}
+	f.CatalogSources = []map[string]string{{"namespace": "olm", "name": "redhat-operators-pinned",
+		"image": "registry.example.com/pin@" + digest}}
 	for i := range operators {
 		name := fmt.Sprintf("openshift-cluster-logging-operator-%03d", i)
 		for k := range releases {
 			f.CSVs = append(f.CSVs, fmt.Sprintf("%s.v4.16.%d-202607120934", name, k))
 		}
-		f.Subscriptions = append(f.Subscriptions, admission.Subscription{Namespace: "operators", Package: name,
+		f.Subscriptions = append(f.Subscriptions, subscribed{Namespace: "operators", Package: name,
 			Channel: "stable-4.16", Source: "redhat-operators-pinned", SourceNamespace: "olm",
 			File: "clusters/prod/" + name + "/subscription.yaml"})
 	}

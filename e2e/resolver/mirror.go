@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/golden/resolvercase"
-	"github.com/olmgen/olmgen/internal/catalog/pin"
+	"github.com/olmgen/olmgen/internal/pin"
 )
 
 // imageSet is an ImageSetConfiguration with the fields that may stand in it here. Another one is an error: oc-mirror

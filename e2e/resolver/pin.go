@@ -13,7 +13,8 @@ import (
 
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/golden/resolvercase"
-	"github.com/olmgen/olmgen/internal/catalog/pin"
+	"github.com/olmgen/olmgen/internal/pin"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // pinCounts are the scenarios of which catalogs were pinned.
@@ -110,8 +111,8 @@ func (c *pinCounts) make(ctx context.Context, scenario string, asked []pin.Names
 	err error) {
 	var reasons []string
 	for i := 0; i < len(asked) && made == nil; i++ {
-		made, err = pin.Make(ctx, pin.Request{Namespaces: asked[i : i+1]})
-		if refusal, ok := errors.AsType[*pin.Refusal](err); ok {
+		made, err = pin.Make(ctx, &pin.Input{Namespaces: asked[i : i+1]}, nil)
+		if refusal, ok := errors.AsType[*manifest.Error](err); ok {
 			reasons, made = append(reasons, refusal.Error()), nil
 		} else if err != nil {
 			return nil, err
@@ -180,7 +181,7 @@ func (o *options) play(ctx context.Context, dir string, c *resolvercase.Case, s 
 	}
 	for i := range answer.Scenarios {
 		asked := derived.Scenarios[i].Subscriptions
-		diffs = append(diffs, astray(&answer.Scenarios[i], made.Namespaces[0], asked, listed)...)
+		diffs = append(diffs, astray(&answer.Scenarios[i], made.Lock.Operators, asked, listed)...)
 	}
 	return diffs, nil
 }
@@ -230,7 +231,7 @@ func fresh(s *resolvercase.Scenario) resolvercase.Scenario {
 }
 
 // astray returns where OLM did something else than what is approved.
-func astray(a *resolvercase.ScenarioAnswer, approved []pin.Approval, subscriptions []resolvercase.Subscription,
+func astray(a *resolvercase.ScenarioAnswer, approved []pin.Locked, subscriptions []resolvercase.Subscription,
 	listed map[string]bool) (diffs []string) {
 	walks := []resolvercase.Walk{a.Walk}
 	for _, w := range a.Unstable {
@@ -254,9 +255,9 @@ func astray(a *resolvercase.ScenarioAnswer, approved []pin.Approval, subscriptio
 		}
 		for _, s := range subscriptions {
 			for _, p := range approved {
-				if p.Name == s.Package && p.Source == (pin.Source{Namespace: s.SourceNamespace, Name: s.Source}) &&
-					!slices.Contains(w.Subscriptions, resolvercase.Status{Name: s.Name, InstalledCSV: p.Bundle}) {
-					wrong("Subscription %s does not get %s", s.Name, p.Bundle)
+				if p.Package == s.Package && p.Catalog == s.SourceNamespace+"/"+s.Source &&
+					!slices.Contains(w.Subscriptions, resolvercase.Status{Name: s.Name, InstalledCSV: p.Approved}) {
+					wrong("Subscription %s does not get %s", s.Name, p.Approved)
 				}
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/catalog/resolve"
-	"github.com/olmgen/olmgen/internal/catalog/pin"
+	"github.com/olmgen/olmgen/internal/pin"
 )
 
 // Approved approves where OLM comes to rest from a state: one answer, or if it depends on chance each of them, the most
@@ -21,10 +21,18 @@ func Approved(ctx context.Context, state *resolve.State) (list []pin.Namespace, 
 		approved, ok := approvedBy(&w, state)
 		same := func(q pin.Namespace) bool { return reflect.DeepEqual(q.Approved, approved) }
 		if ok && !slices.ContainsFunc(list, same) {
-			list = append(list, pin.Namespace{State: state, Approved: approved, Starts: []*resolve.State{state}})
+			list = append(list, pin.Namespace{State: state, Operators: askers(state), Approved: approved})
 		}
 	}
 	return list, len(result.Alternatives) > 0, nil
+}
+
+// askers returns who asks for the Subscriptions of a state.
+func askers(state *resolve.State) (list []pin.Operator) {
+	for _, s := range state.Subscriptions {
+		list = append(list, pin.Operator{Name: s.Name, Object: "Subscription " + state.Namespace + "/" + s.Name})
+	}
+	return list
 }
 
 func approvedBy(w *resolve.Walk, state *resolve.State) (approved map[pin.Package]pin.Release, ok bool) {

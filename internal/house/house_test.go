@@ -17,7 +17,7 @@ const module = "github.com/olmgen/olmgen/"
 
 // floors are the folders at the top, from the roof to the ground. A package imports only packages of lower floors and of
 // its own folder. Folders of one floor do not import each other.
-var floors = [][]string{{"cmd"}, {"report"}, {"config"}, {"compare"}, {"rules"}, {"predict"}, {"permissions"}, {"output"}, {"generate"}, {"catalog"},
+var floors = [][]string{{"cmd"}, {"report", "pin"}, {"config"}, {"compare"}, {"rules"}, {"predict"}, {"permissions"}, {"output"}, {"generate"}, {"catalog"},
 	{"source"}, {"bundle"}, {"templates"}, {"cluster"}, {"rbac"}, {"crs"}, {"olm"}, {"findings"}, {"validateproc"}, {"manifest"}}
 
 // tests are the folders that hold tests and what they need. Nothing imports them.

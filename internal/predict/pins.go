@@ -1,9 +1,12 @@
 package predict
 
 import (
+	"context"
+
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -48,10 +51,22 @@ func (p *Pin) MoveBy(steps int) Move {
 	return m
 }
 
-// ExtensionPins returns where the ClusterExtensions among objects keep their operators, and those of which nobody can
-// say it.
-func ExtensionPins(objects []*manifest.Object, catalogs Catalogs) (list []Pin, unknown []Unknown) {
-	return ofExtensions(objects, catalogs, extensionPin)
+// PinOptions say what is known of a tree, and what its Subscriptions are to have.
+type PinOptions struct {
+	Namespace string // of objects that name none
+	Catalogs  Catalogs
+	Channels  map[string]string // that Subscriptions are to have, by package; that of "" is for all
+	// Starting tells of a Subscription that its startingCSV is what Git approves, because its catalog is a pin.
+	Starting func(namespace, name string) bool
+}
+
+// Pins returns where the ClusterExtensions, OperatorPolicies and Subscriptions of a tree keep their operators, and those
+// of which nobody can say it. An error is that of ctx, of a catalog that cannot be read again, or of a channel that a
+// package does not have.
+func Pins(ctx context.Context, t *tree.Tree, o PinOptions) (list []Pin, unknown []Unknown, err error) {
+	list, unknown = ofExtensions(t.Objects, o.Catalogs, extensionPin)
+	more, nobody, err := subscriptionPins(ctx, t, o)
+	return append(list, more...), append(unknown, nobody...), err
 }
 
 func extensionPin(o *manifest.Object, objects []*manifest.Object, catalogs Catalogs) (*Pin, error) {

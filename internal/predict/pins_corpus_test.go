@@ -3,6 +3,7 @@ package predict_test
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,25 +61,27 @@ kind: ClusterExtension
 metadata: {name: e}
 spec: {namespace: ns, source: {sourceType: Catalog, catalog: {packageName: %q, channels: [%q], version: %q}}}
 `, csv, p.Name, ch.Name, p.Name, ch.Name, version.String()))
-	catalogs := predict.Catalogs{Others: c}
+	pins, unknown, err := predict.Pins(t.Context(), objects, predict.PinOptions{Catalogs: predict.Catalogs{Others: c}})
+	if err != nil {
+		t.Fatalf("%s, channel %s: %v", csv, ch.Name, err)
+	}
+	of := func(kind string) *predict.Pin {
+		i := slices.IndexFunc(pins, func(p predict.Pin) bool { return p.Object.Kind == kind })
+		if i < 0 {
+			t.Fatalf("%s, channel %s: %v", csv, ch.Name, unknown)
+		}
+		return &pins[i]
+	}
 	v0, err := resolve.PathOf(c, p.Name, ch.Name, csv, "")
 	if err == nil {
-		pins, unknown, err := predict.SubscriptionPins(t.Context(), objects, "", catalogs, nil, nil)
-		if err != nil || len(pins) != 1 {
-			t.Fatalf("%s, channel %s: %v, %v", csv, ch.Name, unknown, err)
-		}
-		samePath(t, ch.Name, &pins[0], v0)
+		samePath(t, ch.Name, of("OperatorPolicy"), v0)
 	}
 	v1, err := extension.PathOf([]extension.Source{{Name: "catalog", Catalog: c}},
 		extension.Request{Package: p.Name, Channels: []string{ch.Name}}, version.String(), "")
 	if err != nil {
 		return 0
 	}
-	pins, unknown := predict.ExtensionPins(objects.Objects, catalogs)
-	if len(pins) != 1 {
-		t.Fatalf("%s, channel %s: %v", csv, ch.Name, unknown)
-	}
-	samePath(t, ch.Name, &pins[0], v1)
+	samePath(t, ch.Name, of("ClusterExtension"), v1)
 	return len(v1.Steps)
 }
 

@@ -18,21 +18,16 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// SubscriptionPins returns where the OperatorPolicies and Subscriptions of a tree keep their operators, and those of
-// which nobody can say it. starting tells of a Subscription that its startingCSV is what Git approves, because its
-// catalog is a pin. channels are those that Subscriptions are to have, by package; that of an empty package is
-// for all. An error is that of ctx, of a catalog that cannot be read again, or of a channel that a package does not
-// have.
-func SubscriptionPins(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs,
-	channels map[string]string, starting func(namespace, name string) bool) (list []Pin, unknown []Unknown, err error) {
-	s := subscribersOf(ctx, t, namespace, catalogs)
+// subscriptionPins returns where the OperatorPolicies and Subscriptions of a tree keep their operators, and those of
+// which nobody can say it.
+func subscriptionPins(ctx context.Context, t *tree.Tree, o PinOptions) (list []Pin, unknown []Unknown, err error) {
+	s := subscribersOf(ctx, t, o.Namespace, o.Catalogs)
 	unknown = s.unknown
-	report, err := Check(ctx, s.tree, Options{Namespace: namespace, Catalogs: catalogs})
+	report, err := Check(ctx, s.tree, Options{Namespace: o.Namespace, Catalogs: o.Catalogs})
 	if err != nil {
 		return nil, nil, err
 	}
-	b := &pinner{resolution: s.resolution, report: report, channels: channels, objects: t.Objects,
-		inNamespace: namespace, starting: starting}
+	b := &pinner{resolution: s.resolution, options: o, report: report, objects: t.Objects}
 	for _, p := range s.policies {
 		switch why := leaveAlone(p); {
 		case slices.ContainsFunc(s.refused, func(u olm.UnknownPolicy) bool { return sameObject(u.Object, p.Object) }):
@@ -72,35 +67,15 @@ func leaveAlone(p *olm.OperatorPolicy) string {
 // pinner finds the pins of Subscriptions, made by OperatorPolicies or not.
 type pinner struct {
 	*resolution
-	report      *Report
-	objects     []*manifest.Object // of the tree
-	inNamespace string             // that of objects that name none; may be empty
-	channels    map[string]string
-	starting    func(namespace, name string) bool
-	policies    []*olm.OperatorPolicy // whose versions decide
+	options  PinOptions
+	report   *Report
+	objects  []*manifest.Object    // of the tree
+	policies []*olm.OperatorPolicy // whose versions decide
 }
 
 // sameObject reports whether two objects are one, of the same file. The reader may have set the namespace of one.
 func sameObject(a, b *manifest.Object) bool {
 	return a.File == b.File && a.Line == b.Line && a.Kind == b.Kind && a.Name == b.Name
-}
-
-// sameName reports whether two objects of the tree are one in a cluster.
-func (b *pinner) sameName(x, y *manifest.Object) bool {
-	return x.Kind == y.Kind && x.Group() == y.Group() && x.Name == y.Name &&
-		cmp.Or(x.Namespace, b.inNamespace) == cmp.Or(y.Namespace, b.inNamespace)
-}
-
-// policyOf returns the OperatorPolicy whose versions decide about a Subscription, or nil.
-func (b *pinner) policyOf(o *manifest.Object) *olm.OperatorPolicy {
-	if list := b.policiesOf(o); len(list) > 0 {
-		return list[0]
-	}
-	return nil
-}
-
-func (b *pinner) policiesOf(o *manifest.Object) []*olm.OperatorPolicy {
-	return policiesOf(b.policies, o)
 }
 
 // policiesOf returns those of some OperatorPolicies that make or change a Subscription.
@@ -113,32 +88,44 @@ func policiesOf(policies []*olm.OperatorPolicy, o *manifest.Object) (list []*olm
 	return list
 }
 
+// policyOf returns the OperatorPolicy whose versions decide about a Subscription, or nil.
+func (b *pinner) policyOf(o *manifest.Object) *olm.OperatorPolicy {
+	for _, p := range policiesOf(b.policies, o) {
+		return p
+	}
+	return nil
+}
+
 // inTree reports whether a Subscription is an object of the tree. If not, an OperatorPolicy makes it.
 func (b *pinner) inTree(s *cluster.Subscription) bool {
 	return slices.ContainsFunc(b.objects, func(o *manifest.Object) bool { return sameObject(o, s.Object) })
 }
 
-// twice returns those who ask for one Subscription in several places: the tree is of several clusters.
-func (b *pinner) twice(s *cluster.Subscription) (unknown []Unknown) {
-	if list := b.policiesOf(s.Object); len(list) > 0 {
-		for _, p := range list[1:] {
-			unknown = append(unknown, Unknown{p.Object, b.oneCluster(s.Object)})
-		}
-		if len(list) > 1 {
-			unknown = append(unknown, Unknown{list[0].Object, b.oneCluster(s.Object)})
-		}
-		return unknown
-	}
-	for _, o := range b.objects {
-		if b.sameName(o, s.Object) && !sameObject(o, s.Object) {
-			return []Unknown{{s.Object, b.oneCluster(s.Object)}}
-		}
-	}
-	return nil
+// twice reports whether another object of the tree is the same one in a cluster.
+func (b *pinner) twice(o *manifest.Object) bool {
+	return slices.ContainsFunc(b.objects, func(x *manifest.Object) bool {
+		return x.Kind == o.Kind && x.Group() == o.Group() && x.Name == o.Name && !sameObject(x, o) &&
+			cmp.Or(x.Namespace, b.options.Namespace) == cmp.Or(o.Namespace, b.options.Namespace)
+	})
 }
 
-func (b *pinner) oneCluster(o *manifest.Object) string {
-	return fmt.Sprintf("%s is asked for in several places: name the files of one cluster", o.Identity())
+// several returns those who ask for one Subscription in several places: the tree is of several clusters.
+func (b *pinner) several(s *cluster.Subscription) (unknown []Unknown) {
+	policies := policiesOf(b.policies, s.Object)
+	if len(policies) > 1 {
+		for _, p := range policies {
+			unknown = append(unknown, oneCluster(p.Object, s.Object))
+		}
+	}
+	if len(policies) == 0 && b.twice(s.Object) {
+		unknown = append(unknown, oneCluster(s.Object, s.Object))
+	}
+	return unknown
+}
+
+// oneCluster returns that nobody can say what an object makes of a Subscription of several places.
+func oneCluster(by, o *manifest.Object) Unknown {
+	return Unknown{by, fmt.Sprintf("%s is asked for in several places: name the files of one cluster", o.Identity())}
 }
 
 // others returns the Subscriptions of the tree that nothing is said of yet: of several with one name the first is read,
@@ -152,16 +139,13 @@ func (b *pinner) others(said func(*manifest.Object) bool) (list []Pin, unknown [
 		s.Object = o
 		_ = o.Field(&s.Package, "spec", "name") // what is no text is refused
 		_ = o.Field(&s.Approval, "spec", "installPlanApproval")
-		twice := slices.ContainsFunc(b.objects, func(other *manifest.Object) bool {
-			return b.sameName(other, o) && !sameObject(other, o)
-		})
 		switch {
-		case o.Namespace == "" && b.inNamespace == "":
+		case o.Namespace == "" && b.options.Namespace == "":
 			unknown = append(unknown, Unknown{o, "it names no namespace"})
-		case !twice || s.Package == "":
+		case !b.twice(o) || s.Package == "":
 			unknown = append(unknown, Unknown{o, "it cannot be read as a Subscription"})
 		case b.newChannel(s) != "":
-			unknown = append(unknown, Unknown{o, b.oneCluster(o)})
+			unknown = append(unknown, oneCluster(o, o))
 		default:
 			list = append(list, Pin{Object: o, Reason: approval(s)})
 		}
@@ -171,12 +155,7 @@ func (b *pinner) others(said func(*manifest.Object) bool) (list []Pin, unknown [
 
 // newChannel returns the channel that a Subscription is to have; empty if it keeps its own.
 func (b *pinner) newChannel(s *cluster.Subscription) string {
-	return cmp.Or(b.channels[s.Package], b.channels[""])
-}
-
-// starts reports whether the startingCSV of a Subscription is what Git approves.
-func (b *pinner) starts(s *cluster.Subscription) bool {
-	return b.starting != nil && b.starting(s.Namespace, s.Name)
+	return cmp.Or(b.options.Channels[s.Package], b.options.Channels[""])
 }
 
 // stays returns why a Subscription without OperatorPolicy keeps what it says, or "".
@@ -186,9 +165,9 @@ func (b *pinner) stays(s *cluster.Subscription) string {
 		return "it has channel " + channel + " already"
 	case channel != "":
 		return ""
-	case !b.starts(s):
+	case b.options.Starting == nil || !b.options.Starting(s.Namespace, s.Name):
 		return approval(s)
-	case !hasStart(s):
+	case s.StartingCSV == "":
 		return "it has no startingCSV: the lock of its pin says what is approved"
 	}
 	return ""
@@ -201,14 +180,14 @@ func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pi
 		if s.Namespace != ns || s.Package == "" {
 			continue
 		}
-		p, twice := b.policyOf(s.Object), b.twice(s)
+		p, several := b.policyOf(s.Object), b.several(s)
 		stays := b.stays(s)
 		switch {
 		case p == nil && !b.inTree(s): // that of an OperatorPolicy which needs no change
 		case p == nil && stays != "":
 			list = append(list, Pin{Object: s.Object, Reason: stays})
-		case len(twice) > 0:
-			unknown = append(unknown, twice...)
+		case len(several) > 0:
+			unknown = append(unknown, several...)
 		case b.sub(ns, s.Name) == nil:
 			unknown = append(unknown, Unknown{b.shown(s), b.unknown(s)})
 		default:
@@ -318,13 +297,6 @@ func (b *pinner) pin(ctx context.Context, state *resolve.State, s *cluster.Subsc
 	}
 	p.move = b.mover(&start, s, pkg, cmp.Or(p.NewChannel, p.Channel))
 	return p, nil
-}
-
-// hasStart reports whether a Subscription has a startingCSV.
-func hasStart(s *cluster.Subscription) bool {
-	value, _ := s.Get("spec", "startingCSV")
-	name, _ := value.(string)
-	return name != ""
 }
 
 // startAt has a Subscription have installed its startingCSV.

@@ -22,12 +22,8 @@ import (
 
 // TreeOptions say what to update in a tree.
 type TreeOptions struct {
-	Namespace string // of objects that name none
-	Catalogs  predict.Catalogs
-	Channels  map[string]string // that Subscriptions are to have, by package; that of "" is for all
-	ToHead    bool              // take all steps, not one
-	// Pinned tells of a Subscription that its catalog is a pin, so that its startingCSV is what Git approves.
-	Pinned func(namespace, name string) bool
+	predict.PinOptions
+	ToHead bool // take all steps, not one
 
 	Read func(file string) ([]byte, error) // a file of the tree
 }
@@ -120,13 +116,10 @@ type treeUpdater struct {
 
 // update plans the updates of one cluster.
 func (u *treeUpdater) update(ctx context.Context, t *tree.Tree) error {
-	o := u.options
-	pins, unknown := predict.ExtensionPins(t.Objects, o.Catalogs)
-	more, nobody, err := predict.SubscriptionPins(ctx, t, o.Namespace, o.Catalogs, o.Channels, o.Pinned)
+	pins, unknown, err := predict.Pins(ctx, t, u.options.PinOptions)
 	if err != nil {
 		return err
 	}
-	pins, unknown = append(pins, more...), append(unknown, nobody...)
 	for i := range pins {
 		if err := u.pin(&pins[i]); err != nil {
 			return err

@@ -62,7 +62,8 @@ func updatedTree(t *testing.T, a *txtar.Archive) []byte {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	paths := []string{"."}
-	files, o := map[string][]byte{}, update.TreeOptions{Channels: map[string]string{}}
+	files, o := map[string][]byte{}, update.TreeOptions{}
+	o.Channels = map[string]string{}
 	for _, f := range a.Files {
 		switch f.Name {
 		case "want":

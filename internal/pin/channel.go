@@ -1,6 +1,7 @@
 package pin
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // Entry is an entry of a pinned channel.
@@ -65,30 +67,19 @@ func upTo(p *catalog.Package, r Release, starting string) *catalog.Package {
 	if ch == nil {
 		return cut
 	}
-	short := &catalog.Channel{Place: ch.Place, Name: ch.Name}
+	c := Channel{Name: ch.Name, pkg: p, source: ch}
 	for _, e := range chain(ch, r.Bundle) {
-		short.Entries = append(short.Entries, *e)
+		c.add(e)
 	}
-	if e := ch.Entry(starting); e != nil && short.Entry(starting) == nil {
-		skipByUpdater(p, short, *e)
+	if e := ch.Entry(starting); e != nil && !c.lists(starting) {
+		c.skip(starting)
+		c.add(e)
+	}
+	short := &catalog.Channel{Place: ch.Place, Name: ch.Name}
+	for _, e := range c.Entries {
+		short.Entries = append(short.Entries, e.Entry)
 	}
 	return withChannel(cut, p, short)
-}
-
-// skipByUpdater adds an entry beside the chain of a channel: the first entry that updates it skips it, if it does not
-// already, so that it is no second head.
-func skipByUpdater(p *catalog.Package, ch *catalog.Channel, e catalog.Entry) {
-	for i := range ch.Entries {
-		up := &ch.Entries[i]
-		if !updates(p, up, e.Name) {
-			continue
-		}
-		if !slices.Contains(up.Skips, e.Name) {
-			up.Skips = append(slices.Clone(up.Skips), e.Name)
-		}
-		break
-	}
-	ch.Entries = append(ch.Entries, e)
 }
 
 func withChannel(to, from *catalog.Package, ch *catalog.Channel) *catalog.Package {
@@ -101,56 +92,55 @@ func withChannel(to, from *catalog.Package, ch *catalog.Channel) *catalog.Packag
 	return to
 }
 
-// entries returns the entries of a pinned channel from the head down. Every update between them is one that the source
+// fill adds the entries of a pinned channel from the head down. Every update between them is one that the source
 // allows: an entry whose replaces is not pinned replaces the next pinned one if it updates it, and skips what it
 // replaced before. Where it does not update it, the entry between them stays.
-func (c *pinnedChannel) entries(p *catalog.Package, ch *catalog.Channel) ([]Entry, error) {
+func (c *Channel) fill() error {
 	head := c.head
 	if head == "" {
-		head = c.highest(p, ch)
+		head = c.highest()
 	}
-	full := chain(ch, head)
-	var out []Entry
+	full := chain(c.source, head)
 	for i := 0; i < len(full); i++ {
-		if len(out) > 0 {
-			i = c.next(p, full, i)
+		if len(c.Entries) > 0 {
+			i = c.next(full, i)
 			if i == len(full) {
 				break
 			}
 		}
-		out = append(out, c.entry(*full[i]))
-		if n := len(out); n > 1 {
-			out[n-2].replace(full[i].Name)
+		c.add(full[i])
+		if n := len(c.Entries); n > 1 {
+			c.Entries[n-2].replace(full[i].Name)
 		}
 	}
-	if err := c.beside(p, ch, &out); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return c.beside()
 }
 
 // next returns which entry of the chain is the next pinned one, from i on: the next that is kept, if the entry before i
 // updates it, else i itself; the length of the chain if none is kept any more.
-func (c *pinnedChannel) next(p *catalog.Package, full []*catalog.Entry, i int) int {
+func (c *Channel) next(full []*catalog.Entry, i int) int {
 	j := i
 	for j < len(full) && !c.has(full[j].Name) {
 		j++
 	}
-	if j == len(full) || updates(p, full[i-1], full[j].Name) {
+	if j == len(full) || updates(c.pkg, full[i-1], full[j].Name) {
 		return j
 	}
 	return i
 }
 
-func (c *pinnedChannel) has(name string) bool { _, ok := c.keep[name]; return ok }
+func (c *Channel) has(name string) bool { _, ok := c.keep[name]; return ok }
 
-func (c *pinnedChannel) entry(e catalog.Entry) Entry {
-	e.Skips = slices.Clone(e.Skips)
-	why, ok := c.keep[e.Name]
-	if !ok {
-		why = whyChain
-	}
-	return Entry{Entry: e, Why: why}
+// lists reports whether a bundle has an entry.
+func (c *Channel) lists(name string) bool {
+	return slices.ContainsFunc(c.Entries, func(e Entry) bool { return e.Name == name })
+}
+
+// add adds an entry.
+func (c *Channel) add(e *catalog.Entry) {
+	out := Entry{Entry: *e, Why: cmp.Or(c.keep[e.Name], whyChain)}
+	out.Skips = slices.Clone(e.Skips)
+	c.Entries = append(c.Entries, out)
 }
 
 // replace makes an entry replace another, which it updates, and skip what it replaced.
@@ -180,32 +170,29 @@ func (e *Entry) reason(name string) string {
 }
 
 // beside adds the kept entries that are not on the chain: an entry that updates one skips it.
-func (c *pinnedChannel) beside(p *catalog.Package, ch *catalog.Channel, out *[]Entry) error {
-	onChain := map[string]bool{}
-	for _, e := range *out {
-		onChain[e.Name] = true
-	}
+func (c *Channel) beside() error {
 	rest := slices.DeleteFunc(slices.Sorted(maps.Keys(c.keep)), func(name string) bool {
-		return onChain[name] || ch.Entry(name) == nil
+		return c.lists(name) || c.source.Entry(name) == nil
 	})
-	slices.SortStableFunc(rest, func(a, b string) int { return compareVersions(p, b, a) })
+	slices.SortStableFunc(rest, func(a, b string) int { return compareVersions(c.pkg, b, a) })
 	for len(rest) > 0 {
-		i := slices.IndexFunc(rest, func(name string) bool { return skippedBy(p, *out, name) })
+		i := slices.IndexFunc(rest, c.skip)
 		if i < 0 {
-			return &Refusal{Text: fmt.Sprintf("no pinned release of channel %s of package %s updates %s",
-				ch.Name, p.Name, rest[0]), Tip: "approve a release that updates it, or forget it if no cluster has it"}
+			return &manifest.Error{Msg: fmt.Sprintf("no pinned release of channel %s of package %s updates %s",
+				c.Name, c.pkg.Name, rest[0]),
+				Tip: "approve a release that updates it, or forget it if no cluster has it"}
 		}
-		*out = append(*out, c.entry(*ch.Entry(rest[i])))
+		c.add(c.source.Entry(rest[i]))
 		rest = slices.Delete(rest, i, i+1)
 	}
 	return nil
 }
 
-// skippedBy has the first entry that updates a bundle skip it, and reports whether there is one.
-func skippedBy(p *catalog.Package, entries []Entry, name string) bool {
-	for i := range entries {
-		e := &entries[i]
-		if !updates(p, &e.Entry, name) {
+// skip has the first entry that updates a bundle skip it, and reports whether there is one.
+func (c *Channel) skip(name string) bool {
+	for i := range c.Entries {
+		e := &c.Entries[i]
+		if !updates(c.pkg, &e.Entry, name) {
 			continue
 		}
 		if e.Replaces != name && !slices.Contains(e.Skips, name) {
@@ -218,9 +205,9 @@ func skippedBy(p *catalog.Package, entries []Entry, name string) bool {
 }
 
 // highest returns the kept entry with the highest version.
-func (c *pinnedChannel) highest(p *catalog.Package, ch *catalog.Channel) (name string) {
-	for _, e := range ch.Entries {
-		if c.has(e.Name) && (name == "" || compareVersions(p, e.Name, name) > 0) {
+func (c *Channel) highest() (name string) {
+	for _, e := range c.source.Entries {
+		if c.has(e.Name) && (name == "" || compareVersions(c.pkg, e.Name, name) > 0) {
 			name = e.Name
 		}
 	}

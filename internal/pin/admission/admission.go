@@ -1,6 +1,6 @@
 // Package admission makes a cluster refuse what a pinned catalog does not hold.
 //
-// [Objects] makes a ValidatingAdmissionPolicy with its binding for each kind by which OLM is told what to install:
+// [Policies.Objects] makes a ValidatingAdmissionPolicy with its binding for each kind by which OLM is told what to install:
 // InstallPlan, Subscription and CatalogSource of OLM v0, ClusterExtension and ClusterCatalog of OLM v1. The lists stand
 // in the policies, one line for each entry, so that a review shows what changes, and so that who may change a list is
 // who may change a policy. A ConfigMap as their parameter would be one more object that can be missing, that other
@@ -11,7 +11,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -40,7 +42,7 @@ type Subscription struct {
 	Channel         string `json:"channel,omitempty"` // empty: the Subscription names none
 	Source          string `json:"source"`            // a CatalogSource
 	SourceNamespace string `json:"sourceNamespace"`
-	File            string `json:"file,omitempty"` // to change in Git; empty: that of the Options
+	File            string `json:"file,omitempty"` // to change in Git; empty: that of all
 }
 
 // Extension is a ClusterExtension of OLM v1. Its name does not matter.
@@ -50,7 +52,7 @@ type Extension struct {
 	Channels []string          `json:"channels,omitempty"` // the order does not matter
 	Version  string            `json:"version,omitempty"`  // a version or a range, as it is written
 	Selector map[string]string `json:"selector,omitempty"` // matchLabels of the selector of catalogs
-	File     string            `json:"file,omitempty"`     // to change in Git; empty: that of the Options
+	File     string            `json:"file,omitempty"`     // to change in Git; empty: that of all
 }
 
 // CatalogSource is a CatalogSource of OLM v0. The image has a digest.
@@ -66,33 +68,22 @@ type ClusterCatalog struct {
 	Image string `json:"image"`
 }
 
-// ServiceAccount is an account of a namespace.
-type ServiceAccount struct{ Namespace, Name string }
-
-// Options are where policies hold, for whom, and what they say.
-type Options struct {
-	Name string // of the policies, before the plural of their kind; empty: DefaultName
-	// what to change in Git, where a Subscription or ClusterExtension has no file of its own
-	File string
-
-	Namespaces       []string // in which the policies hold; none: all
-	ExemptNamespaces []string // in which they do not
-	// who is not asked
-	ExemptUsers           []string
-	ExemptGroups          []string
-	ExemptServiceAccounts []ServiceAccount
-	// CatalogSources are taken in namespaces that have no pinned Subscription or CatalogSource, and from which no
-	// pinned Subscription takes its operator
-	OtherCatalogSources bool
-
-	// what was pinned before: it holds together with the new facts until the change is finished; nil: it is
-	Previous *Facts
-
-	Templates *templates.Set
+// Policies are what the policies take and whom they do not ask, as the lock of a pin keeps it.
+type Policies struct {
+	Exempt
+	Facts    Facts  `json:"facts"`
+	Previous *Facts `json:"previous,omitempty"` // what was pinned before: taken too, until the change is finished
 }
 
-// DefaultName is what the names of policies begin with.
-const DefaultName = "olmgen-pin"
+// Exempt are the namespaces, users and groups that the policies do not ask.
+type Exempt struct {
+	Namespaces []string `json:"exemptNamespaces,omitempty"`
+	Users      []string `json:"exemptUsers,omitempty"`
+	Groups     []string `json:"exemptGroups,omitempty"`
+}
+
+// policyName is what the names of policies begin with.
+const policyName = "olmgen-pin"
 
 // Object is a ValidatingAdmissionPolicy or a ValidatingAdmissionPolicyBinding.
 type Object struct {
@@ -102,26 +93,25 @@ type Object struct {
 }
 
 // Objects returns a policy and its binding for each kind, in the order in which they can be applied: a policy has no
-// effect without its binding. The same facts in any order make the same bytes. It fails if a fact lacks a field or
-// has one that no object of its kind can have, or if an image has no digest.
-func Objects(f Facts, o Options) ([]Object, error) {
-	if o.File == "" {
-		return nil, errors.New("there is no file that the messages of the policies can name")
+// effect without its binding. file is what to change in Git, where a Subscription or ClusterExtension has no file of
+// its own. The same facts in any order make the same bytes. It fails if a fact lacks a field or has one that no object
+// of its kind can have, or if an image has no digest.
+func (p *Policies) Objects(file string) ([]Object, error) {
+	w := writer{Policies: p, file: file}
+	if p.Previous != nil {
+		w.before = *p.Previous
 	}
-	if o.Name == "" {
-		o.Name = DefaultName
+	err := errors.Join(p.Facts.check(), w.before.check(), p.Exempt.check())
+	if err != nil {
+		return nil, err
 	}
-	p := pin{now: f, options: o}
-	if o.Previous != nil {
-		p.before = *o.Previous
-	}
-	if err := errors.Join(p.now.check(), p.before.check(), o.check()); err != nil {
+	if w.templates, err = templates.Load(nil); err != nil {
 		return nil, err
 	}
 	var out []Object
-	for _, y := range []policy{p.installPlans(), p.subscriptions(), p.catalogSources(), p.clusterExtensions(),
-		p.clusterCatalogs()} {
-		objects, err := p.objects(y)
+	for _, y := range []policy{w.installPlans(), w.subscriptions(), w.catalogSources(), w.clusterExtensions(),
+		w.clusterCatalogs()} {
+		objects, err := w.objects(y)
 		if err != nil {
 			return nil, err
 		}
@@ -130,10 +120,12 @@ func Objects(f Facts, o Options) ([]Object, error) {
 	return out, nil
 }
 
-// pin is what is pinned now and before, and how.
-type pin struct {
-	now, before Facts
-	options     Options
+// writer writes the objects.
+type writer struct {
+	*Policies
+	before    Facts
+	file      string
+	templates *templates.Set
 }
 
 // policy is a policy with what all have in common missing.
@@ -145,7 +137,6 @@ type policy struct {
 	when       *templates.NamedExpression
 	variables  []templates.NamedExpression
 	validation templates.Validation
-	namespaces []string // in which it holds; nil: those of the options
 }
 
 // newSpec is true for a new object, and for one whose spec changes. So no change of metadata, finalizers or status is
@@ -153,86 +144,53 @@ type policy struct {
 var newSpec = templates.NamedExpression{Name: "new-spec",
 	Expression: "request.operation == 'CREATE' || object.spec != oldObject.spec"}
 
-func (p *pin) objects(y policy) ([]Object, error) {
-	name := p.options.Name + "-" + y.kind.Plural
+func (w *writer) objects(y policy) ([]Object, error) {
+	name := policyName + "-" + y.kind.Plural
 	binding := templates.AdmissionBinding{Name: name, Policy: name}
 	if y.kind.Namespaced {
-		binding.Namespaces, binding.ExemptNamespaces = sorted(p.options.Namespaces), sorted(p.options.ExemptNamespaces)
-		if y.namespaces != nil {
-			binding.Namespaces = y.namespaces
-			if len(y.namespaces) == 0 { // it holds nowhere
-				return nil, nil
-			}
-		}
+		binding.ExemptNamespaces = sorted(w.Namespaces)
 	}
 	when := newSpec
 	if y.when != nil {
 		when = *y.when
 	}
-	y.validation.Message += "; change " + p.options.File
+	y.validation.Message += "; change " + w.file
 	y.validation.Reason = "Forbidden"
-	view := templates.AdmissionPolicy{Name: name, Description: p.description(y),
+	view := templates.AdmissionPolicy{Name: name, Description: w.description(y),
 		Group: y.kind.Group, Version: y.version, Resource: y.kind.Plural,
-		MatchConditions: append([]templates.NamedExpression{when}, p.exempt()...),
+		MatchConditions: append([]templates.NamedExpression{when}, w.exempt()...),
 		Validations:     []templates.Validation{y.validation}, Variables: y.variables}
-	text, err := p.options.Templates.Execute("validatingadmissionpolicy.yaml", view)
+	text, err := w.templates.Execute("validatingadmissionpolicy.yaml", view)
 	if err != nil {
 		return nil, err
 	}
-	bound, err := p.options.Templates.Execute("validatingadmissionpolicybinding.yaml", binding)
+	bound, err := w.templates.Execute("validatingadmissionpolicybinding.yaml", binding)
 	return []Object{{y.kind, "ValidatingAdmissionPolicy", name, text},
 		{y.kind, "ValidatingAdmissionPolicyBinding", name, bound}}, err
 }
 
 // description is for people who find the policy in a cluster.
-func (p *pin) description(y policy) string {
-	text := y.about + " To change what is pinned, change " + p.options.File + "."
-	if p.options.Previous != nil {
+func (w *writer) description(y policy) string {
+	text := y.about + " To change what is pinned, change " + w.file + "."
+	if w.Previous != nil {
 		text += " What was pinned before is taken too, until the change is finished."
 	}
 	return text
 }
 
 // exempt returns the condition that keeps requests of exempt users out.
-func (p *pin) exempt() []templates.NamedExpression {
-	users := slices.Clone(p.options.ExemptUsers)
-	for _, a := range p.options.ExemptServiceAccounts {
-		users = append(users, "system:serviceaccount:"+a.Namespace+":"+a.Name)
+func (w *writer) exempt() []templates.NamedExpression {
+	var all []string
+	if users := sorted(w.Users); len(users) > 0 {
+		all = append(all, "!(request.userInfo.username in "+list(users)+")")
 	}
-	var expression string
-	if len(users) > 0 {
-		expression = "!(request.userInfo.username in " + list(sorted(users)) + ")"
+	if groups := sorted(w.Groups); len(groups) > 0 {
+		all = append(all, "!(has(request.userInfo.groups) && request.userInfo.groups.exists(g, g in "+list(groups)+"))")
 	}
-	if groups := sorted(p.options.ExemptGroups); len(groups) > 0 {
-		if expression != "" {
-			expression += " &&\n"
-		}
-		expression += "!(has(request.userInfo.groups) && request.userInfo.groups.exists(g, g in " + list(groups) + "))"
-	}
-	if expression == "" {
+	if len(all) == 0 {
 		return nil
 	}
-	return []templates.NamedExpression{{Name: "not-exempt", Expression: expression}}
-}
-
-// catalogNamespaces returns the namespaces in which CatalogSources matter; nil for those of the options.
-func (p *pin) catalogNamespaces() []string {
-	if !p.options.OtherCatalogSources {
-		return nil
-	}
-	set := map[string]bool{}
-	for _, f := range []Facts{p.now, p.before} {
-		for _, s := range f.Subscriptions {
-			set[s.Namespace], set[s.SourceNamespace] = true, true
-		}
-		for _, c := range f.CatalogSources {
-			set[c.Namespace] = true
-		}
-	}
-	if only := p.options.Namespaces; len(only) > 0 {
-		maps.DeleteFunc(set, func(ns string, _ bool) bool { return !slices.Contains(only, ns) })
-	}
-	return append([]string{}, slices.Sorted(maps.Keys(set))...)
+	return []templates.NamedExpression{{Name: "not-exempt", Expression: strings.Join(all, " &&\n")}}
 }
 
 // kind returns a kind of OLM.
@@ -277,21 +235,32 @@ func (f Facts) check() error {
 	return errors.Join(all...)
 }
 
-func (o Options) check() error {
-	all := []error{checkName("the policies", o.Name)}
-	for _, ns := range slices.Concat(o.Namespaces, o.ExemptNamespaces) {
+func (e Exempt) check() error {
+	var all []error
+	for _, ns := range e.Namespaces {
 		all = append(all, checkName("the scope of the policies", ns))
 	}
-	for _, a := range o.ExemptServiceAccounts {
-		what := fmt.Sprintf("the exempt ServiceAccount %q in namespace %q", a.Name, a.Namespace)
-		all = append(all, checkName(what, a.Namespace), checkName(what, a.Name))
-	}
-	for _, user := range slices.Concat(o.ExemptUsers, o.ExemptGroups) {
-		if user == "" {
-			all = append(all, errors.New("an exempt user or group has no name"))
-		}
+	if slices.Contains(e.Users, "") || slices.Contains(e.Groups, "") {
+		all = append(all, errors.New("an exempt user or group has no name"))
 	}
 	return errors.Join(all...)
+}
+
+// Union returns the facts of both, each once.
+func (f Facts) Union(o Facts) Facts {
+	return Facts{CSVs: both(f.CSVs, o.CSVs), Subscriptions: both(f.Subscriptions, o.Subscriptions),
+		Extensions: both(f.Extensions, o.Extensions), CatalogSources: both(f.CatalogSources, o.CatalogSources),
+		ClusterCatalogs: both(f.ClusterCatalogs, o.ClusterCatalogs)}
+}
+
+func both[T any](a, b []T) []T {
+	out := slices.Clone(a)
+	for _, x := range b {
+		if !slices.ContainsFunc(out, func(o T) bool { return reflect.DeepEqual(o, x) }) {
+			out = append(out, x)
+		}
+	}
+	return out
 }
 
 func checkName(what, name string) error {

@@ -1,4 +1,4 @@
-package pinned
+package pin
 
 import "testing"
 

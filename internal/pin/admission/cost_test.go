@@ -43,7 +43,7 @@ func TestCosts(t *testing.T) {
 	for i := range users {
 		users[i] = fmt.Sprintf("system:serviceaccount:namespace-%d:account", i)
 	}
-	s := newServer(t, f, Options{File: "clusters/prod", Previous: &before, ExemptUsers: users, ExemptGroups: users})
+	s := newServer(t, &Policies{Exempt{nil, users, users}, f, &before}, "clusters/prod")
 	var csvs, unknown []any
 	var plan []any
 	for i := range f.CSVs {

@@ -17,9 +17,9 @@ import (
 
 // document returns the documents of a package: olm.package and olm.bundle as the source has them, olm.channel with
 // other entries and comments, and the deprecations of what is pinned.
-func (c *Content) document(ctx context.Context, source *catalog.Package) ([]byte, error) {
+func (c *Content) document(ctx context.Context) ([]byte, error) {
 	var out bytes.Buffer
-	if err := c.writePackage(ctx, &out, source); err != nil {
+	if err := c.writePackage(ctx, &out); err != nil {
 		return nil, err
 	}
 	for _, ch := range c.Channels {
@@ -42,7 +42,7 @@ func (c *Content) document(ctx context.Context, source *catalog.Package) ([]byte
 		out.WriteString("---\n")
 		out.Write(text)
 	}
-	return out.Bytes(), c.writeDeprecations(&out, source)
+	return out.Bytes(), c.writeDeprecations(&out)
 }
 
 // addImages adds the images of an olm.bundle.
@@ -65,17 +65,16 @@ func (c *Content) addImages(bundle []byte) error {
 	return err
 }
 
-// defaultChannel returns the default channel of the source if it is pinned, else the first that is.
-func (c *Content) defaultChannel(source *catalog.Package) string {
-	if slices.ContainsFunc(c.Channels, func(ch Channel) bool { return ch.Name == source.DefaultChannel }) {
-		return source.DefaultChannel
-	}
-	return c.Channels[0].Name
+func (c *Content) has(channel string) bool {
+	return slices.ContainsFunc(c.Channels, func(ch *Channel) bool { return ch.Name == channel })
 }
 
-func (c *Content) writePackage(ctx context.Context, out *bytes.Buffer, source *catalog.Package) error {
-	channel, fields := c.defaultChannel(source), map[string]json.RawMessage{}
-	data, err := source.Document(ctx)
+func (c *Content) writePackage(ctx context.Context, out *bytes.Buffer) error {
+	channel, fields := c.source.DefaultChannel, map[string]json.RawMessage{}
+	if !c.has(channel) {
+		channel = c.Channels[0].Name
+	}
+	data, err := c.source.Document(ctx)
 	if err != nil {
 		return err
 	}
@@ -91,8 +90,8 @@ func (c *Content) writePackage(ctx context.Context, out *bytes.Buffer, source *c
 		}
 	}
 	out.WriteString("---\n")
-	if channel != source.DefaultChannel {
-		fmt.Fprintf(out, "# defaultChannel was %s, which is not pinned\n", scalar(source.DefaultChannel))
+	if channel != c.source.DefaultChannel {
+		fmt.Fprintf(out, "# defaultChannel was %s, which is not pinned\n", scalar(c.source.DefaultChannel))
 	}
 	return writeFields(out, fields)
 }
@@ -157,7 +156,7 @@ type entryFields struct {
 }
 
 // writeDeprecations writes the deprecations of the package and of the channels and bundles that are pinned.
-func (c *Content) writeDeprecations(out *bytes.Buffer, source *catalog.Package) error {
+func (c *Content) writeDeprecations(out *bytes.Buffer) error {
 	type reference struct {
 		Schema string `json:"schema"`
 		Name   string `json:"name,omitempty"`
@@ -167,10 +166,9 @@ func (c *Content) writeDeprecations(out *bytes.Buffer, source *catalog.Package) 
 		Message   string    `json:"message"`
 	}
 	var entries []entry
-	for _, d := range source.Deprecations {
+	for _, d := range c.source.Deprecations {
 		pinned := d.Schema == catalog.SchemaPackage ||
-			d.Schema == catalog.SchemaChannel && slices.ContainsFunc(c.Channels,
-				func(ch Channel) bool { return ch.Name == d.Name }) ||
+			d.Schema == catalog.SchemaChannel && c.has(d.Name) ||
 			d.Schema == catalog.SchemaBundle && slices.ContainsFunc(c.Bundles,
 				func(b *catalog.Bundle) bool { return b.Name == d.Name })
 		if pinned {

@@ -35,19 +35,19 @@ const (
 
 // clusterExtensions refuses ClusterExtensions with other packages, ranges, channels or catalogs. An entry has channels
 // and labels as text, because CEL takes no mapping of texts and lists in Kubernetes.
-func (p *pin) clusterExtensions() policy {
+func (w *writer) clusterExtensions() policy {
 	entries := func(f Facts) (list []entry) {
 		for _, e := range f.Extensions {
 			var labels []string
 			for _, key := range slices.Sorted(maps.Keys(e.Selector)) {
 				labels = append(labels, key+"="+e.Selector[key])
 			}
-			list = append(list, record(p.file(e.File), "package", e.Package, "version", e.Version,
+			list = append(list, record(w.fileOf(e.File), "package", e.Package, "version", e.Version,
 				"channels", strings.Join(sorted(e.Channels), ","), "catalogs", strings.Join(labels, ",")))
 		}
 		return list
 	}
-	pins := pinned("[]", entries(p.now), entries(p.before))
+	pins := pinned("[]", entries(w.Facts), entries(w.before))
 	return policy{
 		kind: kind(olm.GroupV1, olm.KindClusterExtension), version: versionV1,
 		about: "Refuses ClusterExtensions with packages, versions, channels and catalogs that are not pinned.",
@@ -61,7 +61,7 @@ func (p *pin) clusterExtensions() policy {
 			variable("text", extensionText)),
 		validation: templates.Validation{Expression: over(pins, " ||\n", extensionPinned),
 			Message:           "what the ClusterExtension asks for is not pinned",
-			MessageExpression: extensionMessage + instead + p.change()},
+			MessageExpression: extensionMessage + instead + w.change()},
 	}
 }
 
@@ -76,14 +76,14 @@ const (
 )
 
 // clusterCatalogs refuses other ClusterCatalogs, and other images for those that are pinned.
-func (p *pin) clusterCatalogs() policy {
+func (w *writer) clusterCatalogs() policy {
 	entries := func(f Facts) (list []entry) {
 		for _, c := range f.ClusterCatalogs {
 			list = append(list, record("", "name", c.Name, "image", c.Image))
 		}
 		return list
 	}
-	pins := pinned("[]", entries(p.now), entries(p.before))
+	pins := pinned("[]", entries(w.Facts), entries(w.before))
 	return policy{
 		kind: kind(olm.GroupV1, olm.KindClusterCatalog), version: versionV1,
 		about: "Refuses ClusterCatalogs that are not pinned, and other images for those that are, " +
@@ -93,6 +93,6 @@ func (p *pin) clusterCatalogs() policy {
 			variable("text", "("+over(pins, " +\n", catalogText)+").join(', ')")),
 		validation: templates.Validation{Expression: unavailable + " ||\n" + over(pins, " ||\n", catalogPinned),
 			Message:           "the ClusterCatalog or its image is not pinned",
-			MessageExpression: catalogMessage + instead + literal("; change "+p.options.File)},
+			MessageExpression: catalogMessage + instead + literal("; change "+w.file)},
 	}
 }

@@ -1,11 +1,10 @@
-package pinned
+package pin
 
 import (
 	"bytes"
 	"testing"
 
 	"github.com/olmgen/olmgen/golden/fuzztest"
-	"github.com/olmgen/olmgen/internal/catalog/admission"
 )
 
 const lockText = `apiVersion: olmgen.dev/v1alpha1
@@ -65,16 +64,5 @@ func TestIsRelease(t *testing.T) {
 		if got := isRelease(test.name, test.written); got != test.want {
 			t.Errorf("%s is written %s: %v", test.name, test.written, got)
 		}
-	}
-}
-
-// What holds together with the new pin is all that was pinned since the last change was finished, each once.
-func TestUnion(t *testing.T) {
-	a := admission.Facts{CSVs: []string{"a", "b"}, Extensions: []admission.Extension{{Name: "x", Package: "p"}}}
-	b := admission.Facts{CSVs: []string{"b", "c"}, Extensions: []admission.Extension{{Name: "x", Package: "p"},
-		{Name: "x", Package: "p", Version: "2"}}}
-	got := union(a, b)
-	if len(got.CSVs) != 3 || len(got.Extensions) != 2 {
-		t.Errorf("%+v", got)
 	}
 }

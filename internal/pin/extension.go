@@ -4,33 +4,35 @@ import (
 	"fmt"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
 )
 
-// clusterExtension finds what is approved for a ClusterExtension, and the way to it.
-type clusterExtension struct {
-	*Extension
-	source   *extension.Source // that has what is approved
-	approved string            // name of the bundle
+// Extension is a ClusterExtension.
+type Extension struct {
+	Operator
+	Request   extension.Request
+	Sources   []extension.Source
+	Selector  *metav1.LabelSelector // of catalogs; nil if it names none
+	Installed []string              // names of other releases that clusters may have
+
+	source *extension.Source // that has what is approved
 }
 
-func (x *clusterExtension) refuse(text, tip, field string) error {
-	return &Refusal{Name: x.Name, Text: text, Tip: tip, Field: field}
-}
-
-func (x *clusterExtension) key() Package {
+func (x *Extension) key() Package {
 	return Package{Source{Name: x.source.Name}, x.Request.Package}
 }
 
-func (x *clusterExtension) pkg() *catalog.Package {
+func (x *Extension) pkg() *catalog.Package {
 	return x.source.Catalog.Packages[x.Request.Package]
 }
 
 // settle finds the approved release: the one that is given, else the one that OLM v1 installs in a new cluster.
-func (x *clusterExtension) settle() error {
-	if x.approved = x.Approved; x.approved == "" {
+func (x *Extension) settle() error {
+	if x.Approved == "" {
 		path, err := extension.PathOf(x.Sources, x.Request, "", "")
 		switch {
 		case err != nil:
@@ -38,24 +40,24 @@ func (x *clusterExtension) settle() error {
 		case len(path.Steps) == 0:
 			return x.refuse("OLM v1 installs nothing: "+path.Text, "", "")
 		}
-		x.approved = path.Steps[len(path.Steps)-1].To
+		x.Approved = path.Steps[len(path.Steps)-1].To
 	}
 	for i := range x.Sources {
 		s := &x.Sources[i]
 		p := s.Catalog.Packages[x.Request.Package]
-		if p != nil && p.Bundle(x.approved) != nil && (x.source == nil || s.Priority > x.source.Priority) {
+		if p != nil && p.Bundle(x.Approved) != nil && (x.source == nil || s.Priority > x.source.Priority) {
 			x.source = s
 		}
 	}
 	if x.source == nil {
-		return x.refuse(fmt.Sprintf("no catalog has %s of package %s", x.approved, x.Request.Package),
+		return x.refuse(fmt.Sprintf("no catalog has %s of package %s", x.Approved, x.Request.Package),
 			"approve a release that a catalog has, or pass the content that still has it", "")
 	}
 	return nil
 }
 
 // channels returns the channels of the package that the ClusterExtension looks at.
-func (x *clusterExtension) channels() (list []*catalog.Channel) {
+func (x *Extension) channels() (list []*catalog.Channel) {
 	for _, ch := range x.pkg().Channels {
 		if len(x.Request.Channels) == 0 || slices.Contains(x.Request.Channels, ch.Name) {
 			list = append(list, ch)
@@ -65,11 +67,11 @@ func (x *clusterExtension) channels() (list []*catalog.Channel) {
 }
 
 // upTo returns the package without the releases from which no update leads to what is approved.
-func (x *clusterExtension) upTo() *catalog.Package {
+func (x *Extension) upTo() *catalog.Package {
 	p := x.pkg()
 	channels := x.channels()
-	leads := map[string]bool{x.approved: true}
-	for todo := []string{x.approved}; len(todo) > 0; {
+	leads := map[string]bool{x.Approved: true}
+	for todo := []string{x.Approved}; len(todo) > 0; {
 		name := todo[0]
 		todo = todo[1:]
 		for _, ch := range channels {
@@ -100,26 +102,26 @@ func (x *clusterExtension) upTo() *catalog.Package {
 }
 
 // walks collects what OLM v1 installs on the way to what is approved.
-func (x *clusterExtension) walks(b *builder) error {
+func (x *Extension) walks(b *builder) error {
 	p, found := x.pkg(), false
 	for _, ch := range x.channels() {
-		if ch.Entry(x.approved) == nil {
+		if ch.Entry(x.Approved) == nil {
 			continue
 		}
 		found = true
-		by := Asker{Name: x.Name}
-		if err := b.approve(x.key(), p, Release{ch.Name, x.approved}, whyApproved, by); err != nil {
+		by := asker{"ClusterExtension " + x.Name, &x.Operator}
+		if err := b.approve(x.key(), p, Release{ch.Name, x.Approved}, whyApproved, by); err != nil {
 			return err
 		}
 	}
 	if !found {
-		return x.refuse(x.approved+" is in none of its channels", "name a channel that has it",
+		return x.refuse(x.Approved+" is in none of its channels", "name a channel that has it",
 			"spec.source.catalog.channels")
 	}
 	cut := &catalog.Catalog{Packages: map[string]*catalog.Package{x.Request.Package: x.upTo()}}
 	sources := []extension.Source{{Name: x.source.Name, Priority: x.source.Priority, Catalog: cut}}
 	for _, from := range append([]string{""}, x.Installed...) {
-		if from == x.approved {
+		if from == x.Approved {
 			continue
 		}
 		path, err := x.play(sources, from)
@@ -134,13 +136,13 @@ func (x *clusterExtension) walks(b *builder) error {
 }
 
 // keep keeps the bundle of a step in the channel that makes it an update, else in each channel that has it.
-func (x *clusterExtension) keep(b *builder, s resolve.PathStep) {
-	if s.To == x.approved {
+func (x *Extension) keep(b *builder, s resolve.PathStep) {
+	if s.To == x.Approved {
 		return
 	}
 	for _, ch := range x.channels() {
 		if ch.Entry(s.To) != nil && (s.Channel == "" || s.Channel == ch.Name) {
-			b.channel(x.key(), x.pkg(), ch.Name).why(s.To, whyOnTheWay+x.approved)
+			b.channel(x.key(), x.pkg(), ch.Name).why(s.To, whyOnTheWay+x.Approved)
 		}
 	}
 }
@@ -154,7 +156,7 @@ func wayTip(from string) string {
 }
 
 // play follows the updates from a release, or in a new cluster. The error says why they do not end at what is approved.
-func (x *clusterExtension) play(sources []extension.Source, from string) (*resolve.Path, error) {
+func (x *Extension) play(sources []extension.Source, from string) (*resolve.Path, error) {
 	path, err := extension.PathOf(sources, x.Request, from, "")
 	if err != nil {
 		return nil, x.refuse(err.Error(), wayTip(from), x.versionField())
@@ -167,16 +169,16 @@ func (x *clusterExtension) play(sources []extension.Source, from string) (*resol
 		at = path.Steps[n-1].To
 	}
 	switch {
-	case at == x.approved && path.End != resolve.GoesRound:
+	case at == x.Approved && path.End != resolve.GoesRound:
 		return path, nil
 	case at == "":
-		return nil, x.refuse(fmt.Sprintf("%s is approved; %s, OLM v1 installs nothing: %s", x.approved, where,
+		return nil, x.refuse(fmt.Sprintf("%s is approved; %s, OLM v1 installs nothing: %s", x.Approved, where,
 			path.Text), wayTip(from), x.versionField())
-	case path.From != "" && compareVersions(x.pkg(), path.From, x.approved) > 0:
-		return nil, x.refuse(fmt.Sprintf("%s is approved, and a cluster may have %s", x.approved, path.From),
+	case path.From != "" && compareVersions(x.pkg(), path.From, x.Approved) > 0:
+		return nil, x.refuse(fmt.Sprintf("%s is approved, and a cluster may have %s", x.Approved, path.From),
 			"OLM does not downgrade: approve "+path.From+" or a newer release", "")
 	}
-	return nil, x.refuse(fmt.Sprintf("%s is approved; %s, OLM v1 comes to rest at %s: %s", x.approved, where, at,
+	return nil, x.refuse(fmt.Sprintf("%s is approved; %s, OLM v1 comes to rest at %s: %s", x.Approved, where, at,
 		path.Text), x.tip(), x.versionField())
 }
 
@@ -184,28 +186,30 @@ func (x *clusterExtension) play(sources []extension.Source, from string) (*resol
 const FieldVersion = "spec.source.catalog.version"
 
 // versionField returns the field that decides which version OLM v1 takes, if it does not say exactly one.
-func (x *clusterExtension) versionField() string {
+func (x *Extension) versionField() string {
 	if _, exact := extension.ExactVersion(x.Request.Versions); exact {
 		return ""
 	}
 	return FieldVersion
 }
 
-func (x *clusterExtension) tip() string {
-	v := version(x.pkg(), x.approved)
+func (x *Extension) tip() string {
+	v := version(x.pkg(), x.Approved)
 	if v == nil || x.versionField() == "" {
 		return ""
 	}
 	return "write " + v.String() + " into " + FieldVersion
 }
 
-func (x *clusterExtension) approval() Approval {
-	r := Release{Bundle: x.approved}
+// locked returns what is approved.
+func (x *Extension) locked() Locked {
+	o := Locked{ClusterExtension: x.Name, Catalog: x.key().Source.String(), Package: x.Request.Package,
+		Approved: x.Approved, ApprovedBy: x.By, Installed: slices.Clone(x.Installed)}
 	for _, ch := range x.channels() {
-		if ch.Entry(x.approved) != nil {
-			r.Channel = ch.Name
+		if ch.Entry(x.Approved) != nil {
+			o.Channel = ch.Name
 			break
 		}
 	}
-	return Approval{Package: x.key(), Release: r}
+	return o
 }

@@ -6,19 +6,20 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/catalog/extension"
-	"github.com/olmgen/olmgen/catalog/resolve"
 )
 
 // verify plays all namespaces and ClusterExtensions on the pinned catalogs.
 func (b *builder) verify(ctx context.Context, pinned []Catalog) error {
-	for _, n := range b.namespaces {
+	for i := range b.input.Namespaces {
+		n := &b.input.Namespaces[i]
 		for _, s := range n.starts {
-			if err := n.verify(ctx, b.request.Rename, pinned, s); err != nil {
+			if err := n.verify(ctx, b.rename, pinned, s); err != nil {
 				return err
 			}
 		}
 	}
-	for _, x := range b.extensions {
+	for i := range b.input.Extensions {
+		x := &b.input.Extensions[i]
 		sources := x.pinnedSources(pinned)
 		for _, from := range append([]string{""}, x.Installed...) {
 			if _, err := x.play(sources, from); err != nil {
@@ -40,7 +41,7 @@ func pinnedOf(pinned []Catalog, s Source) *Catalog {
 
 // pinnedSources returns the pinned catalogs that the ClusterExtension selects: the one of its approved release, which
 // it is made to name, and the others if all keep their names.
-func (x *clusterExtension) pinnedSources(pinned []Catalog) (list []extension.Source) {
+func (x *Extension) pinnedSources(pinned []Catalog) (list []extension.Source) {
 	for _, s := range x.Sources {
 		c := pinnedOf(pinned, Source{Name: s.Name})
 		if c != nil && (s.Name == x.source.Name || c.To == c.Source) {
@@ -52,7 +53,7 @@ func (x *clusterExtension) pinnedSources(pinned []Catalog) (list []extension.Sou
 
 // verify plays the namespace on the pinned catalogs. All Subscriptions have the new names of catalogs, also those that
 // OLM made for dependencies.
-func (n *namespace) verify(ctx context.Context, rename func(Source) Source, pinned []Catalog, from start) error {
+func (n *Namespace) verify(ctx context.Context, rename func(Source) Source, pinned []Catalog, from start) error {
 	state := *from.state
 	state.Catalogs = nil
 	for _, s := range n.State.Catalogs {
@@ -67,11 +68,8 @@ func (n *namespace) verify(ctx context.Context, rename func(Source) Source, pinn
 		to := rename(Source{s.SourceNamespace, s.Source})
 		s.SourceNamespace, s.Source = to.Namespace, to.Name
 	}
-	result, err := resolve.Run(ctx, &state, resolve.Options{ApproveAll: true})
+	walks, err := n.play(ctx, &state, from.what)
 	if err != nil {
-		return err
-	}
-	if err := n.settled(result, from.what); err != nil {
 		return err
 	}
 	had := map[string]bool{}
@@ -81,12 +79,12 @@ func (n *namespace) verify(ctx context.Context, rename func(Source) Source, pinn
 	for _, r := range n.approved {
 		had[r.Bundle] = true
 	}
-	for _, w := range walksOf(result) {
+	for _, w := range walks {
 		for _, name := range w.Installed {
 			if !had[name] {
-				return &Refusal{Namespace: n.State.Namespace, Text: fmt.Sprintf(
-					"from %s, OLM keeps %s, which is not approved", from.what, name), Tip: "a release on the way " +
-					"requires it: approve the releases on the way one after the other, and pin each time"}
+				return n.refuseAll(fmt.Sprintf("from %s, OLM keeps %s, which is not approved", from.what, name),
+					"a release on the way requires it: approve the releases on the way one after the other, and pin "+
+						"each time")
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package pinned
+package pin
 
 import (
 	"fmt"
@@ -10,11 +10,12 @@ const fieldSelector = "spec.source.catalog.selector"
 
 // checkSelectors refuses ClusterExtensions that do not select their pinned catalog, or that the admission policies,
 // which compare labels, would refuse. Where the pinned catalog has a name of its own, the selector is replaced.
-func (r *Result) checkSelectors(in *Input, o Options) error {
-	_, policies := o.keeps()
-	for i := range in.Extensions {
-		x, from := &in.Extensions[i], r.Extensions[i].Source
-		if !x.InGit || r.to(from) != from {
+func (m *maker) checkSelectors() error {
+	_, policies := m.keepsPolicies()
+	for i := range m.input.Extensions {
+		x := &m.input.Extensions[i]
+		from := x.key().Source
+		if !x.InGit || m.to(from) != from {
 			continue
 		}
 		tip := fmt.Sprintf("write matchLabels with %s: %s, and nothing else", predict.LabelCatalogName, from.Name)

@@ -29,14 +29,14 @@ const (
 // and ExecutePlan).
 //
 // The list is a mapping: looking a name up costs the same in a long one, and an InstallPlan has many names.
-func (p *pin) installPlans() policy {
+func (w *writer) installPlans() policy {
 	entries := func(f Facts) (list []entry) {
 		for _, name := range f.CSVs {
 			list = append(list, entry{name, literal(name) + ": true"})
 		}
 		return list
 	}
-	pins := pinned("{}", entries(p.now), entries(p.before))
+	pins := pinned("{}", entries(w.Facts), entries(w.before))
 	unknown := over(pins, " && ", "!(n in $)")
 	return policy{
 		kind: kind(olm.Group, v1alpha1.InstallPlanKind), version: v1alpha1.GroupVersion,
@@ -50,7 +50,7 @@ func (p *pin) installPlans() policy {
 			variable("names", "variables.others.join(', ')")),
 		validation: templates.Validation{Expression: "variables.others.size() == 0",
 			Message:           "the InstallPlan contains a ClusterServiceVersion that is not pinned",
-			MessageExpression: installPlanMessage + literal("; change "+p.options.File)},
+			MessageExpression: installPlanMessage + literal("; change "+w.file)},
 	}
 }
 
@@ -71,15 +71,15 @@ const (
 // subscriptions refuses Subscriptions to other packages, channels and CatalogSources. Those that OLM makes for
 // dependencies have names of their own, so names do not matter (OLM: pkg/controller/registry/resolver/steps.go,
 // NewSubscriptionStepResource).
-func (p *pin) subscriptions() policy {
+func (w *writer) subscriptions() policy {
 	entries := func(f Facts) (list []entry) {
 		for _, s := range f.Subscriptions {
-			list = append(list, record(p.file(s.File), "namespace", s.Namespace, "package", s.Package,
+			list = append(list, record(w.fileOf(s.File), "namespace", s.Namespace, "package", s.Package,
 				"channel", s.Channel, "source", s.Source, "sourceNamespace", s.SourceNamespace))
 		}
 		return list
 	}
-	pins := pinned("[]", entries(p.now), entries(p.before))
+	pins := pinned("[]", entries(w.Facts), entries(w.before))
 	return policy{
 		kind: kind(olm.Group, v1alpha1.SubscriptionKind), version: v1alpha1.GroupVersion,
 		about: "Refuses Subscriptions to packages, channels and CatalogSources that are not pinned.",
@@ -89,7 +89,7 @@ func (p *pin) subscriptions() policy {
 			variable("text", subscriptionText)),
 		validation: templates.Validation{Expression: over(pins, " ||\n", subscriptionPinned),
 			Message:           "what the Subscription asks for is not pinned",
-			MessageExpression: subscriptionMessage + instead + p.change()},
+			MessageExpression: subscriptionMessage + instead + w.change()},
 	}
 }
 
@@ -107,14 +107,14 @@ const (
 )
 
 // catalogSources refuses other CatalogSources, and other images for those that are pinned.
-func (p *pin) catalogSources() policy {
+func (w *writer) catalogSources() policy {
 	entries := func(f Facts) (list []entry) {
 		for _, c := range f.CatalogSources {
 			list = append(list, record("", "namespace", c.Namespace, "name", c.Name, "image", c.Image))
 		}
 		return list
 	}
-	pins := pinned("[]", entries(p.now), entries(p.before))
+	pins := pinned("[]", entries(w.Facts), entries(w.before))
 	return policy{
 		kind: kind(olm.Group, v1alpha1.CatalogSourceKind), version: v1alpha1.GroupVersion,
 		about: "Refuses CatalogSources that are not pinned, and other images for those that are.",
@@ -123,8 +123,7 @@ func (p *pin) catalogSources() policy {
 			variable("text", "("+over(pins, " +\n", sourceText)+").join(', ')")),
 		validation: templates.Validation{Expression: over(pins, " ||\n", sourcePinned),
 			Message:           "the CatalogSource or its image is not pinned",
-			MessageExpression: sourceMessage + instead + literal("; change "+p.options.File)},
-		namespaces: p.catalogNamespaces(),
+			MessageExpression: sourceMessage + instead + literal("; change "+w.file)},
 	}
 }
 
@@ -132,15 +131,15 @@ func variable(name, expression string) templates.NamedExpression {
 	return templates.NamedExpression{Name: name, Expression: expression}
 }
 
-// file returns the file to change.
-func (p *pin) file(own string) string {
+// fileOf returns the file to change.
+func (w *writer) fileOf(own string) string {
 	if own == "" {
-		return p.options.File
+		return w.file
 	}
 	return own
 }
 
-// change is the end of a message: the file of the package, which the variable held has, or that of the options.
-func (p *pin) change() string {
-	return "'; change ' + (variables.held.size() == 0 ? " + literal(p.options.File) + " : variables.held[0].file)"
+// change is the end of a message: the file of the package, which the variable held has, or that of all.
+func (w *writer) change() string {
+	return "'; change ' + (variables.held.size() == 0 ? " + literal(w.file) + " : variables.held[0].file)"
 }

@@ -1,4 +1,4 @@
-package pinned
+package pin
 
 import (
 	"bytes"
@@ -6,16 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/config"
-	"github.com/olmgen/olmgen/internal/catalog/pin"
 	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/whole"
+	"github.com/olmgen/olmgen/internal/pin/admission"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 )
@@ -28,11 +30,11 @@ const LockKind = "CatalogPin"
 
 // Lock is what a pin keeps from one run to the next.
 type Lock struct {
-	APIVersion string          `json:"apiVersion"`
-	Kind       string          `json:"kind"`
-	Catalogs   []LockedCatalog `json:"catalogs"`
-	Operators  []Locked        `json:"operators"`
-	Admission  *Admission      `json:"admission,omitempty"`
+	APIVersion string              `json:"apiVersion"`
+	Kind       string              `json:"kind"`
+	Catalogs   []LockedCatalog     `json:"catalogs"`
+	Operators  []Locked            `json:"operators"`
+	Admission  *admission.Policies `json:"admission,omitempty"`
 }
 
 // LockedCatalog is a catalog with the name of the pinned one. Both are NAMESPACE/NAME of a CatalogSource, or the name
@@ -60,7 +62,7 @@ type Locked struct {
 	Installed        []string `json:"installed,omitempty"`  // other releases that clusters may have
 }
 
-func (o *Locked) pkg() pin.Package { return pin.Package{Source: sourceOf(o.Catalog), Name: o.Package} }
+func (o *Locked) pkg() Package { return Package{Source: sourceOf(o.Catalog), Name: o.Package} }
 
 const lockHead = `# olmgen catalog pin writes and reads this file. Commit it.
 # approved: the release that the pinned catalogs lead to. installed: other releases that clusters may have.
@@ -151,6 +153,17 @@ func (l *Lock) bytes() ([]byte, error) {
 	return bytes.Join([][]byte{[]byte(lockHead), text}, nil), err
 }
 
+// operators returns the operators. l may be nil.
+func (l *Lock) operators() iter.Seq[*Locked] {
+	return func(yield func(*Locked) bool) {
+		for i := 0; l != nil && i < len(l.Operators); i++ {
+			if !yield(&l.Operators[i]) {
+				return
+			}
+		}
+	}
+}
+
 // keepsNames reports whether the pinned catalogs have the names of their sources. l may be nil; ok says whether it has
 // catalogs.
 func (l *Lock) keepsNames() (keeps, ok bool) {
@@ -170,9 +183,9 @@ func (l *Lock) follow(namespaces []Namespace) *Lock {
 	moved.Operators = slices.Clone(l.Operators)
 	for i := range namespaces {
 		state := namespaces[i].State
-		to := map[string]pin.Source{} // by the catalog that is named no more
+		to := map[string]Source{} // by the catalog that is named no more
 		for j := range state.Subscriptions {
-			p := pin.PackageOf(&state.Subscriptions[j])
+			p := PackageOf(&state.Subscriptions[j])
 			if l.find(state.Namespace, p) != nil {
 				continue
 			}
@@ -185,12 +198,12 @@ func (l *Lock) follow(namespaces []Namespace) *Lock {
 		for j := range moved.Operators {
 			o := &moved.Operators[j]
 			source, ok := to[o.Catalog]
-			p := pin.Package{Source: source, Name: o.Package}
+			p := Package{Source: source, Name: o.Package}
 			if !ok || o.Namespace != state.Namespace || content(state, p) == nil {
 				continue
 			}
 			asked := slices.ContainsFunc(state.Subscriptions, func(s resolve.Subscription) bool {
-				return pin.PackageOf(&s) == o.pkg()
+				return PackageOf(&s) == o.pkg()
 			})
 			if !asked && moved.find(state.Namespace, p) == nil {
 				o.Catalog = source.String()
@@ -203,11 +216,7 @@ func (l *Lock) follow(namespaces []Namespace) *Lock {
 // of returns what a lock has of an operator of a cluster. A ClusterExtension may take it from any catalog. l may be
 // nil.
 func (l *Lock) of(o *Locked) (list []*Locked) {
-	if l == nil {
-		return nil
-	}
-	for i := range l.Operators {
-		x := &l.Operators[i]
+	for x := range l.operators() {
 		if x.Namespace == o.Namespace && x.ClusterExtension == o.ClusterExtension && x.Package == o.Package &&
 			(x.Catalog == o.Catalog || o.ClusterExtension != "") {
 			list = append(list, x)
@@ -217,7 +226,7 @@ func (l *Lock) of(o *Locked) (list []*Locked) {
 }
 
 // find returns the operator of a package in a namespace, or nil. l may be nil.
-func (l *Lock) find(namespace string, p pin.Package) *Locked {
+func (l *Lock) find(namespace string, p Package) *Locked {
 	for _, o := range l.of(&Locked{Namespace: namespace, Catalog: p.Source.String(), Package: p.Name}) {
 		return o
 	}
@@ -244,8 +253,26 @@ func (l *Lock) Subscribes(namespace, name string) bool {
 	})
 }
 
+// Serving has the content of a catalog, NAME=CONTENT, serve the pinned one too: a Subscription that uses it asks for its
+// source. Of ClusterCatalogs it has those that named reports: OLM v1 looks into all that are there. l may be nil.
+func (l *Lock) Serving(values []string, named func(clusterCatalog string) bool) []string {
+	if l == nil {
+		return values
+	}
+	out := values
+	for _, c := range l.Catalogs {
+		for _, value := range values {
+			content, ok := strings.CutPrefix(value, c.Source+"=")
+			if ok && c.Name != c.Source && (strings.Contains(c.Name, "/") || named(c.Name)) {
+				out = append(slices.Clip(out), c.Name+"="+content)
+			}
+		}
+	}
+	return out
+}
+
 // Original returns the catalog that a pinned catalog is made of; s itself if it is none.
-func (l *Lock) Original(s pin.Source) pin.Source {
+func (l *Lock) Original(s Source) Source {
 	if l == nil {
 		return s
 	}

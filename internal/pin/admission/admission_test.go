@@ -29,17 +29,14 @@ func read(t testing.TB, name string, into any) {
 }
 
 // states are the policies of the two pins, and of the change from one to the other.
-func states(t testing.TB) (names []string, facts map[string]Facts, options map[string]Options) {
+func states(t testing.TB) (names []string, states map[string]*Policies) {
 	t.Helper()
 	var before, now Facts
 	read(t, "before.yaml", &before)
 	read(t, "now.yaml", &now)
-	o := Options{File: "clusters/prod", ExemptNamespaces: []string{"sandbox"}, ExemptUsers: []string{"break-glass"},
-		ExemptGroups: []string{"sre"}, ExemptServiceAccounts: []ServiceAccount{{"ops", "fixer"}}}
-	change := o
-	change.Previous = &before
-	return []string{"before", "change", "now"}, map[string]Facts{"before": before, "change": now, "now": now},
-		map[string]Options{"before": o, "change": change, "now": o}
+	e := Exempt{[]string{"sandbox"}, []string{"system:serviceaccount:ops:fixer", "break-glass"}, []string{"sre"}}
+	return []string{"before", "change", "now"}, map[string]*Policies{"before": {e, before, nil},
+		"change": {e, now, &before}, "now": {e, now, nil}}
 }
 
 func TestRequests(t *testing.T) {
@@ -47,10 +44,10 @@ func TestRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names, facts, options := states(t)
+	names, policies := states(t)
 	asked := 0
 	for _, state := range names {
-		s := newServer(t, facts[state], options[state])
+		s := newServer(t, policies[state], "clusters/prod")
 		for _, r := range requests {
 			if r.Subresource != "" || r.Delete { // no policy is asked; the real API server is
 				continue
@@ -84,9 +81,9 @@ func TestRequests(t *testing.T) {
 
 // The policies as a person reads them.
 func TestGolden(t *testing.T) {
-	names, facts, options := states(t)
+	names, policies := states(t)
 	for _, state := range names {
-		objects, err := Objects(facts[state], options[state])
+		objects, err := policies[state].Objects("clusters/prod")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,5 +107,32 @@ func TestGolden(t *testing.T) {
 		if diff := cmp.Diff(string(want), got.String()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", file, diff)
 		}
+	}
+}
+
+// TestWrite writes the objects of the policies in the file OLMGEN_POLICIES beside it: e2e/harness applies them.
+func TestWrite(t *testing.T) {
+	file := os.Getenv("OLMGEN_POLICIES")
+	if file == "" {
+		t.Skip("OLMGEN_POLICIES is not set")
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p Policies
+	if err := yaml.UnmarshalStrict(data, &p); err != nil {
+		t.Fatal(err)
+	}
+	objects, err := p.Objects("clusters/prod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, o := range objects {
+		text.WriteString("---\n" + string(o.YAML))
+	}
+	if err := os.WriteFile(file+".objects", []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -47,9 +47,9 @@ func (e *expression) GetExpression() string      { return e.text }
 func (e *expression) ReturnTypes() []*celgo.Type { return e.types }
 
 // newServer compiles policies as an API server of the oldest release does when they are created.
-func newServer(t testing.TB, f Facts, o Options) server {
+func newServer(t testing.TB, p *Policies, file string) server {
 	t.Helper()
-	objects, err := Objects(f, o)
+	objects, err := p.Objects(file)
 	if err != nil {
 		t.Fatal(err)
 	}

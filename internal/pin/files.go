@@ -1,4 +1,4 @@
-package pinned
+package pin
 
 import (
 	"bytes"
@@ -8,13 +8,11 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/olmgen/olmgen/internal/catalog/pin"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
@@ -24,40 +22,41 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// The directory for the cluster, and the file for oc-mirror.
+// The directories of the catalogs and for the cluster, and the file for oc-mirror.
 const (
+	catalogsDir  = "catalogs"
 	clusterDir   = "cluster"
 	imagesetFile = "imageset.yaml"
 )
 
-func (r *Result) add(path string, data []byte) {
-	r.Files = append(r.Files, output.File{Path: path, Data: data})
+func (p *Pin) add(path string, data []byte) {
+	p.Files = append(p.Files, output.File{Path: path, Data: data})
 }
 
 // makeFiles makes the files.
-func (r *Result) makeFiles(in *Input, o Options) error {
-	dirs := directories(r.Catalogs)
-	for i := range r.Catalogs {
-		c := &r.Catalogs[i]
+func (m *maker) makeFiles() error {
+	dirs := directories(m.Catalogs)
+	for i := range m.Catalogs {
+		c := &m.Catalogs[i]
 		for _, p := range c.Packages {
-			r.add(path.Join("catalogs", dirs[i], p.Name, "catalog.yaml"), p.File)
+			m.add(path.Join(catalogsDir, dirs[i], p.Name, "catalog.yaml"), p.File)
 		}
-		r.add(path.Join("catalogs", dirs[i]+".Dockerfile"), dockerfile(dirs[i]))
+		m.add(path.Join(catalogsDir, dirs[i]+".Dockerfile"), dockerfile(dirs[i]))
 	}
-	r.add("images.txt", r.images())
-	if err := r.cluster(in, o, dirs); err != nil {
+	m.add("images.txt", m.images())
+	if err := m.clusterFiles(dirs); err != nil {
 		return err
 	}
-	lock, err := r.Lock.bytes()
-	r.add(LockName, lock)
+	lock, err := m.Lock.bytes()
+	m.add(LockName, lock)
 	return err
 }
 
 // directories returns the directory of each catalog: its name, or where two have one name the namespace before it.
-func directories(catalogs []pin.Catalog) (dirs []string) {
+func directories(catalogs []Catalog) (dirs []string) {
 	for _, c := range catalogs {
 		dir := c.To.Name
-		same := func(o pin.Catalog) bool { return o.To.Name == c.To.Name && o.To != c.To }
+		same := func(o Catalog) bool { return o.To.Name == c.To.Name && o.To != c.To }
 		if slices.ContainsFunc(catalogs, same) {
 			dir = cmp.Or(c.To.Namespace, "clustercatalog") + "." + dir
 		}
@@ -90,9 +89,9 @@ LABEL operators.operatorframework.io.index.configs.v1=/configs
 }
 
 // images returns the images of all pinned bundles, and those that they name, one in each line.
-func (r *Result) images() []byte {
+func (m *maker) images() []byte {
 	all := map[string]bool{}
-	for _, c := range r.Catalogs {
+	for _, c := range m.Catalogs {
 		for _, p := range c.Packages {
 			for _, image := range p.Images {
 				all[image] = true
@@ -107,27 +106,28 @@ func (r *Result) images() []byte {
 	return out.Bytes()
 }
 
-// imageOf returns the image of a pinned catalog, and the content that it is of: the image that is given, else that of
-// the lock; empty if there is none. The error says what is wrong with the one that is given.
-func imageOf(o Options, c *pin.Catalog, several bool) (image, content string, err error) {
-	image, ok := o.Images[c.Source.String()]
-	if !ok && !several {
-		image, ok = o.Images[""]
+// setImage sets the image of a pinned catalog in the lock, and the content that it is of: the image that is given, else
+// that of the old lock; empty if there is none. The error says what is wrong with the one that is given.
+func (m *maker) setImage(c *Catalog, locked *LockedCatalog) error {
+	image, ok := m.options.Images[c.Source.String()]
+	if !ok && len(m.Catalogs) == 1 {
+		image, ok = m.options.Images[""]
 	}
 	if !ok {
-		image, content = o.Lock.image(c.To.String())
-		return image, content, nil
+		locked.Image, locked.Content = m.old.image(locked.Name)
+		return nil
 	}
 	if _, err := name.NewDigest(image); err != nil {
-		return "", "", manifest.WithHint(
+		return manifest.WithHint(
 			fmt.Errorf("the image of catalog %s is not named by digest: %s", c.Source, image),
 			"a tag can move: name what the push printed, REPOSITORY@sha256:...")
 	}
-	return image, digest(c), nil
+	locked.Image, locked.Content = image, digest(c)
+	return nil
 }
 
 // digest returns the digest of the files of a pinned catalog.
-func digest(c *pin.Catalog) string {
+func digest(c *Catalog) string {
 	sum := sha256.New()
 	for _, p := range c.Packages {
 		fmt.Fprintf(sum, "%s\n%d\n", p.Name, len(p.File))
@@ -137,12 +137,12 @@ func digest(c *pin.Catalog) string {
 }
 
 // checkImages refuses images for catalogs that are not pinned, and one image for several.
-func (r *Result) checkImages(o Options) error {
+func (m *maker) checkImages() error {
 	var names []string
-	for _, c := range r.Catalogs {
+	for _, c := range m.Catalogs {
 		names = append(names, c.Source.String())
 	}
-	for _, key := range slices.Sorted(maps.Keys(o.Images)) {
+	for _, key := range slices.Sorted(maps.Keys(m.options.Images)) {
 		switch {
 		case key == "" && len(names) > 1:
 			return manifest.WithHint(fmt.Errorf("one image is given, and the pin has %s",
@@ -155,17 +155,16 @@ func (r *Result) checkImages(o Options) error {
 	return nil
 }
 
-// cluster adds the objects that make a cluster use the pinned catalogs, and the configuration of oc-mirror, if the
+// clusterFiles adds the objects that make a cluster use the pinned catalogs, and the configuration of oc-mirror, if the
 // image of each catalog is known.
-func (r *Result) cluster(in *Input, o Options, dirs []string) error {
-	if err := r.checkImages(o); err != nil {
+func (m *maker) clusterFiles(dirs []string) error {
+	if err := m.checkImages(); err != nil {
 		return err
 	}
 	var missing, stale []string
-	for i := range r.Catalogs {
-		c, locked := &r.Catalogs[i], &r.Lock.Catalogs[i]
-		var err error
-		if locked.Image, locked.Content, err = imageOf(o, c, len(r.Catalogs) > 1); err != nil {
+	for i := range m.Catalogs {
+		c, locked := &m.Catalogs[i], &m.Lock.Catalogs[i]
+		if err := m.setImage(c, locked); err != nil {
 			return err
 		}
 		switch {
@@ -176,74 +175,75 @@ func (r *Result) cluster(in *Input, o Options, dirs []string) error {
 		}
 	}
 	switch {
-	case len(missing) > 0 && o.Admission.Write:
+	case len(missing) > 0 && m.options.Admission.Write:
 		return manifest.WithHint(fmt.Errorf("admission policies name the images of the pinned catalogs by digest, and "+
 			"that of %s is not known", text.And(missing)), "pin without policies, build and push the catalogs, and "+
 			"give their images")
 	case len(missing) > 0:
-		if len(o.Images)+len(o.Cluster) > 0 {
-			r.Notes = append(r.Notes, fmt.Sprintf("the image of %s is not known. What the directory has for the "+
+		if len(m.options.Images)+len(m.cluster) > 0 {
+			m.Notes = append(m.Notes, fmt.Sprintf("the image of %s is not known. What the directory has for the "+
 				"cluster stays as it is until you build and push each catalog, and give the images of all of them",
 				text.And(missing)))
 		}
-		old, policies := o.keeps()
-		if r.Files = append(r.Files, o.Cluster...); policies {
-			r.Lock.Admission = old
+		old, policies := m.keepsPolicies()
+		if m.Files = append(m.Files, m.cluster...); policies {
+			m.Lock.Admission = old
 		}
 		return nil
 	case len(stale) > 0:
-		r.Notes = append(r.Notes, fmt.Sprintf("the image of %s is of an earlier content: build and push it, and give "+
+		m.Notes = append(m.Notes, fmt.Sprintf("the image of %s is of an earlier content: build and push it, and give "+
 			"the new digest", text.And(stale)))
 	}
-	for _, c := range r.Catalogs {
+	for _, c := range m.Catalogs {
 		if c.To.Namespace == "" && olm.IsDefaultClusterCatalog(c.To.Name) {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s is a ClusterCatalog of OpenShift, which restores its image: "+
+			m.Notes = append(m.Notes, fmt.Sprintf("%s is a ClusterCatalog of OpenShift, which restores its image: "+
 				"give the pinned one a name of its own", c.To))
 		}
 		if olm.IsDefaultCatalogSource(c.To.Namespace, c.To.Name) {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s is a CatalogSource of OpenShift, which restores it: disable it "+
+			m.Notes = append(m.Notes, fmt.Sprintf("%s is a CatalogSource of OpenShift, which restores it: disable it "+
 				"in spec.sources of the OperatorHub cluster before the pinned one is applied", c.To))
 		}
 	}
-	return r.clusterFiles(in, o, dirs)
+	return m.clusterObjects(dirs)
 }
 
-func (r *Result) clusterFiles(in *Input, o Options, dirs []string) error {
+func (m *maker) clusterObjects(dirs []string) error {
 	set, err := templates.Load(nil)
 	if err != nil {
 		return err
 	}
 	var resources []string
 	var images []string
-	for i := range r.Catalogs {
-		c, image := &r.Catalogs[i], r.Lock.Catalogs[i].Image
-		file, data, err := catalogObject(set, c, image, priority(in, c.Source), dirs[i])
+	for i := range m.Catalogs {
+		c, image := &m.Catalogs[i], m.Lock.Catalogs[i].Image
+		file, data, err := catalogObject(set, c, image, m.input.priority(c.Source), dirs[i])
 		if err != nil {
 			return err
 		}
-		r.add(path.Join(clusterDir, file), data)
+		m.add(path.Join(clusterDir, file), data)
 		resources = append(resources, file)
 		images = append(images, image)
 	}
-	policies, err := r.addAdmission(in, o)
+	policies, err := m.policies()
 	if err != nil {
 		return err
 	}
-	if policies != "" {
-		resources = append(resources, policies)
+	if policies != nil {
+		m.add(path.Join(clusterDir, admissionFile), policies)
+		resources = append(resources, admissionFile)
 	}
-	component, err := r.component(in, resources)
+	component, err := m.component(resources)
 	if err != nil {
 		return err
 	}
-	r.add(clusterDir+"/kustomization.yaml", component)
-	imageset, err := pin.ImageSet(r.Catalogs, images)
-	r.add(imagesetFile, imageset)
+	m.add(clusterDir+"/kustomization.yaml", component)
+	imageset, err := ImageSet(m.Catalogs, images)
+	m.add(imagesetFile, imageset)
 	return err
 }
 
 // catalogObject returns the CatalogSource or ClusterCatalog of a pinned catalog, and the name of its file.
-func catalogObject(set *templates.Set, c *pin.Catalog, image string, priority int, dir string) (file string,
+func catalogObject(set *templates.Set, c *Catalog, image string, priority int, dir string) (file string,
 	data []byte, err error) {
 	if c.To.Namespace == "" {
 		data, err = set.Execute("clustercatalog.yaml", templates.ClusterCatalog{Name: c.To.Name, Image: image,
@@ -256,7 +256,7 @@ func catalogObject(set *templates.Set, c *pin.Catalog, image string, priority in
 }
 
 // priority returns the priority of a catalog of the input.
-func priority(in *Input, s pin.Source) int {
+func (in *Input) priority(s Source) int {
 	for _, n := range in.Namespaces {
 		for _, c := range n.State.Catalogs {
 			if c.Namespace == s.Namespace && c.Name == s.Name {
@@ -288,13 +288,13 @@ type target struct {
 
 // component returns a component of kustomize: the catalogs, and the patches that make Subscriptions and
 // ClusterExtensions use them.
-func (r *Result) component(in *Input, resources []string) ([]byte, error) {
+func (m *maker) component(resources []string) ([]byte, error) {
 	var patches []patch
-	for _, n := range in.Namespaces {
+	for _, n := range m.input.Namespaces {
 		for i := range n.State.Subscriptions {
 			s := &n.State.Subscriptions[i]
-			to := r.to(pin.PackageOf(s).Source)
-			if to == pin.PackageOf(s).Source || !n.Operators[i].InGit {
+			to := m.to(PackageOf(s).Source)
+			if to == PackageOf(s).Source || !n.Operators[i].InGit {
 				continue
 			}
 			of := target{olm.Group, v1alpha1.SubscriptionKind, n.Operators[i].Name, n.State.Namespace}
@@ -302,9 +302,10 @@ func (r *Result) component(in *Input, resources []string) ([]byte, error) {
 				fmt.Sprintf("- op: replace\n  path: /spec/source\n  value: %s\n", to.Name)})
 		}
 	}
-	for i, x := range in.Extensions {
-		from := r.Extensions[i].Source
-		if to := r.to(from); to != from && x.InGit {
+	for i := range m.input.Extensions {
+		x := &m.input.Extensions[i]
+		from := x.key().Source
+		if to := m.to(from); to != from && x.InGit {
 			patches = append(patches, patch{target{olm.GroupV1, olm.KindClusterExtension, x.Name, ""},
 				"- op: add\n  path: /spec/source/catalog/selector\n  value:\n    matchLabels:\n" +
 					"      " + predict.LabelCatalogName + ": " + to.Name + "\n"})
@@ -322,30 +323,3 @@ func (r *Result) component(in *Input, resources []string) ([]byte, error) {
 const componentHead = `# Add this directory to "components" of the kustomization.yaml that has the Subscriptions and
 # ClusterExtensions.
 `
-
-// to returns the pinned catalog of a catalog; the catalog itself if nothing of it is pinned.
-func (r *Result) to(s pin.Source) pin.Source {
-	for _, c := range r.Catalogs {
-		if c.Source == s {
-			return c.To
-		}
-	}
-	return s
-}
-
-// Summary returns one line for each pinned package.
-func (r *Result) Summary() string {
-	var out strings.Builder
-	for _, c := range r.Catalogs {
-		for _, p := range c.Packages {
-			for _, ch := range p.Channels {
-				var names []string
-				for _, e := range ch.Entries {
-					names = append(names, e.Name)
-				}
-				fmt.Fprintf(&out, "%s: %s, channel %s: %s\n", c.To, p.Name, ch.Name, strings.Join(names, " <- "))
-			}
-		}
-	}
-	return out.String()
-}

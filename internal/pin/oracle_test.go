@@ -11,7 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/golden/resolvercase"
-	"github.com/olmgen/olmgen/internal/catalog/pin"
+	"github.com/olmgen/olmgen/internal/pin"
 )
 
 // TestOracle pins what OLM's own resolver came to rest at, in all cases of OLMGEN_ORACLE. Make plays each pinned
@@ -77,7 +77,7 @@ func (c *oracleCount) pin(t *testing.T, dir string) {
 		}
 		c.add(&c.settled)
 		made := slices.ContainsFunc(asked, func(q pin.Namespace) bool {
-			_, err := pin.Make(context.Background(), pin.Request{Namespaces: []pin.Namespace{q}})
+			_, err := pin.Make(context.Background(), &pin.Input{Namespaces: []pin.Namespace{q}}, nil)
 			if err != nil {
 				t.Logf("%s, %s: %v", in.Scenarios[i].Name, outcome, err)
 			}

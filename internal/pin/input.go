@@ -1,9 +1,10 @@
-package pinned
+package pin
 
 import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"path"
 	"path/filepath"
 	"slices"
@@ -16,24 +17,86 @@ import (
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/catalog/pin"
-	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/predict"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
 
-// FromTree reads what the Subscriptions, OperatorPolicies and ClusterExtensions of a tree ask for. namespace is that of
-// objects that name none. A Subscription of a pinned catalog asks for its source. unknown are those of which nobody can
-// say what they ask for.
-func FromTree(ctx context.Context, t *tree.Tree, namespace string, catalogs predict.Catalogs, lock *Lock) (in *Input,
-	unknown []predict.Unknown, err error) {
+// Input is what one cluster asks for.
+type Input struct {
+	Namespaces []Namespace
+	Extensions []Extension
+}
+
+func (in *Input) empty() bool { return len(in.Namespaces)+len(in.Extensions) == 0 }
+
+// operators returns all operators with their packages.
+func (in *Input) operators() iter.Seq2[*Operator, string] {
+	return func(yield func(o *Operator, pkg string) bool) {
+		for i := range in.Namespaces {
+			n := &in.Namespaces[i]
+			for j := range n.Operators {
+				if !yield(&n.Operators[j], n.State.Subscriptions[j].Package) {
+					return
+				}
+			}
+		}
+		for i := range in.Extensions {
+			if x := &in.Extensions[i]; !yield(&x.Operator, x.Request.Package) {
+				return
+			}
+		}
+	}
+}
+
+// Operator is who asks for an operator.
+type Operator struct {
+	Name     string // of the Subscription or ClusterExtension
+	File     string
+	Line     int
+	Object   string // in words
+	Approved string // the approved release; empty if nothing says it yet
+	By       string // the field of the object that says so; empty if Git says nothing
+
+	InGit  bool                // the Subscription or ClusterExtension is there, under this name
+	Policy *olm.OperatorPolicy // that makes the Subscription; nil if there is none
+}
+
+// refuse returns an error about an operator, at its place in Git.
+func (o *Operator) refuse(text, tip, field string) error {
+	return &manifest.Error{File: o.File, Line: o.Line, Field: field, Msg: o.Object + ": " + text, Tip: tip}
+}
+
+// asker is what asks for a package: an operator, or a namespace with a dependency.
+type asker struct {
+	object   string    // in words
+	operator *Operator // nil for a namespace
+}
+
+func (a asker) String() string {
+	if a.operator == nil {
+		return a.object
+	}
+	return fmt.Sprintf("%s (%s:%d)", a.object, a.operator.File, a.operator.Line)
+}
+
+func (a asker) refuse(text, tip, field string) error {
+	if a.operator == nil {
+		return &manifest.Error{Msg: a.object + ": " + text, Tip: tip, Field: field}
+	}
+	return a.operator.refuse(text, tip, field)
+}
+
+// fromTree reads what the Subscriptions, OperatorPolicies and ClusterExtensions of a tree ask for. A Subscription of a
+// pinned catalog asks for its source. unknown are those of which nobody can say what they ask for.
+func (m *maker) fromTree(ctx context.Context) (in *Input, unknown []predict.Unknown, err error) {
 	in = &Input{}
-	list, unknown := predict.SubscribedNamespaces(ctx, t, namespace, catalogs)
+	t, catalogs := m.options.Tree, m.restored(m.options.Catalogs)
+	list, unknown := predict.SubscribedNamespaces(ctx, t, m.options.Namespace, catalogs)
 	for _, one := range list {
 		n := Namespace{State: one.State}
-		original(n.State, lock)
+		original(n.State, m.old)
 		for i := range n.State.Subscriptions {
 			s := &n.State.Subscriptions[i]
 			o, err := ofSubscription(s, one.Subscriptions[i], n.State)
@@ -47,13 +110,16 @@ func FromTree(ctx context.Context, t *tree.Tree, namespace string, catalogs pred
 	asked, more := predict.AskedExtensions(t.Objects, catalogs)
 	for _, a := range asked {
 		x := Extension{Operator: operatorOf(a.Object), Request: a.Request,
-			Sources: originals(a.Sources, lock), Selector: a.Selector, Installed: a.Installed}
+			Sources: originals(a.Sources, m.old), Selector: a.Selector}
+		if a.Installed != nil {
+			x.Installed = []string{a.Installed.Name}
+		}
 		if _, exact := extension.ExactVersion(a.Request.Versions); exact {
 			r, err := extension.Resolve(x.Sources, a.Request, nil)
 			if err != nil {
-				return nil, nil, x.refuse(err.Error(), "", pin.FieldVersion)
+				return nil, nil, x.refuse(err.Error(), "", FieldVersion)
 			}
-			x.Approved, x.By = r.Bundle.Name, pin.FieldVersion
+			x.Approved, x.By = r.Bundle.Name, FieldVersion
 		}
 		in.Extensions = append(in.Extensions, x)
 	}
@@ -77,7 +143,7 @@ func operatorOf(o *manifest.Object) Operator {
 func original(state *resolve.State, lock *Lock) {
 	var catalogs, pinned []resolve.Source
 	for _, c := range state.Catalogs {
-		s := pin.Source{Namespace: c.Namespace, Name: c.Name}
+		s := Source{Namespace: c.Namespace, Name: c.Name}
 		from := lock.Original(s)
 		if from == s {
 			catalogs = append(catalogs, c)
@@ -94,7 +160,7 @@ func original(state *resolve.State, lock *Lock) {
 	state.Catalogs = catalogs
 	for i := range state.Subscriptions {
 		s := &state.Subscriptions[i]
-		from := lock.Original(pin.Source{Namespace: s.SourceNamespace, Name: s.Source})
+		from := lock.Original(Source{Namespace: s.SourceNamespace, Name: s.Source})
 		s.SourceNamespace, s.Source = from.Namespace, from.Name
 	}
 }
@@ -102,7 +168,7 @@ func original(state *resolve.State, lock *Lock) {
 // originals returns the sources of ClusterCatalogs, each once.
 func originals(sources []extension.Source, lock *Lock) (out []extension.Source) {
 	for _, s := range sources {
-		s.Name = lock.Original(pin.Source{Name: s.Name}).Name
+		s.Name = lock.Original(Source{Name: s.Name}).Name
 		if !slices.ContainsFunc(out, func(o extension.Source) bool { return o.Name == s.Name }) {
 			out = append(out, s)
 		}
@@ -116,7 +182,7 @@ func ofSubscription(s *resolve.Subscription, by predict.Subscriber, state *resol
 	o := operatorOf(by.Object)
 	o.Name = s.Name
 	o.InGit, o.Policy = by.Policy == nil, by.Policy
-	if p := content(state, pin.PackageOf(s)); p != nil {
+	if p := content(state, PackageOf(s)); p != nil {
 		channel := s.Channel
 		if channel == "" {
 			channel = p.DefaultChannel
@@ -149,15 +215,16 @@ func has(state *resolve.State, bundle string) bool {
 	})
 }
 
-// FromConfig reads what the operators of a RenderConfig ask for: a Subscription for each, or a ClusterExtension where
-// OLM v1 installs it. A release that only the pin still has is taken from kept. An operator that is in no catalog is
+// fromConfig reads what the operators of a RenderConfig ask for: a Subscription for each, or a ClusterExtension where
+// OLM v1 installs it. A release that only the pin still has is taken from there. An operator that is in no catalog is
 // refused.
-func FromConfig(ctx context.Context, c *config.Config, o config.Options, kept *Kept) (*Input, error) {
-	places, err := c.InCatalogs(ctx, o)
+func (m *maker) fromConfig(ctx context.Context) (*Input, error) {
+	c := m.options.Config
+	places, err := c.InCatalogs(ctx, m.options.Render)
 	if err != nil {
 		return nil, err
 	}
-	in, read := &Input{}, map[pin.Source]*contents{}
+	in, read := &Input{}, map[Source]*contents{}
 	all := places.All()
 	for group := range c.Groups {
 		n := Namespace{State: &resolve.State{Namespace: cmp.Or(c.Groups[group].Namespace, "default"),
@@ -168,8 +235,8 @@ func FromConfig(ctx context.Context, c *config.Config, o config.Options, kept *K
 				continue
 			}
 			b := c.Groups[group].Bundles[p.Index]
-			from := kept.lock.Original(sourceAt(b, places.OfOLMv1(p)))
-			same := restore(p, b, from, kept, read)
+			from := m.old.Original(sourceAt(b, places.OfOLMv1(p)))
+			same := m.restore(p, b, from, read)
 			op, err := ofPlace(p, b, c.ProfileOf(b))
 			switch {
 			case err != nil:
@@ -200,12 +267,12 @@ type contents struct {
 
 // restore has an operator choose from its catalog and the releases that only the pin has. It reports false if another
 // catalog has the name of its catalog.
-func restore(p *config.CatalogPlace, b config.Bundle, from pin.Source, kept *Kept, read map[pin.Source]*contents) bool {
+func (m *maker) restore(p *config.CatalogPlace, b config.Bundle, from Source, read map[Source]*contents) bool {
 	if p.Catalog == nil {
 		return true
 	}
 	if read[from] == nil {
-		read[from] = &contents{p.Catalog, kept.with(from, p.Catalog)}
+		read[from] = &contents{p.Catalog, m.withKept(from, p.Catalog)}
 	}
 	if read[from].source != p.Catalog {
 		return false
@@ -218,8 +285,8 @@ func restore(p *config.CatalogPlace, b config.Bundle, from pin.Source, kept *Kep
 }
 
 // sourceAt returns the catalog that an operator of a RenderConfig names.
-func sourceAt(b config.Bundle, v1 bool) pin.Source {
-	s := pin.Source{Name: catalogName(b.Source)}
+func sourceAt(b config.Bundle, v1 bool) Source {
+	s := Source{Name: catalogName(b.Source)}
 	if v1 {
 		return s
 	}
@@ -266,7 +333,7 @@ func ofPlace(p *config.CatalogPlace, b config.Bundle, profile generate.Profile) 
 }
 
 // add adds an operator. Its catalog is in the namespace or in the one whose catalogs serve all namespaces.
-func (n *Namespace) add(p *config.CatalogPlace, b config.Bundle, o Operator, from pin.Source) error {
+func (n *Namespace) add(p *config.CatalogPlace, b config.Bundle, o Operator, from Source) error {
 	s := resolve.Subscription{Name: p.Name, Package: p.Package.Name, Channel: b.Channel,
 		Source: from.Name, SourceNamespace: from.Namespace}
 	if p.Channel != nil {
@@ -288,7 +355,7 @@ func (n *Namespace) add(p *config.CatalogPlace, b config.Bundle, o Operator, fro
 	return nil
 }
 
-func extensionAt(p *config.CatalogPlace, b config.Bundle, o Operator, from pin.Source) Extension {
+func extensionAt(p *config.CatalogPlace, b config.Bundle, o Operator, from Source) Extension {
 	x := Extension{Operator: o, Request: extension.Request{Package: p.Package.Name},
 		Sources: []extension.Source{{Name: from.Name, Catalog: p.Catalog}}}
 	if b.Channel != "" {

@@ -9,7 +9,8 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/extension"
-	"github.com/olmgen/olmgen/internal/catalog/pin"
+	"github.com/olmgen/olmgen/internal/pin"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // TestCorpusExtensions pins each release of each catalog of OLMGEN_CORPUS for a ClusterExtension that names it, and for
@@ -38,20 +39,21 @@ func TestCorpusExtensions(t *testing.T) {
 					continue // a seventh of the releases, and the last ones
 				}
 				for _, versions := range []string{version.String(), ""} {
-					q := pin.Extension{Name: name, Request: extension.Request{Package: name, Versions: versions}, Approved: b.Name,
+					q := pin.Extension{Operator: pin.Operator{Name: name, Approved: b.Name},
+						Request: extension.Request{Package: name, Versions: versions},
 						Sources: []extension.Source{{Name: "catalog", Catalog: c}}}
 					if i > 0 {
 						q.Installed = []string{p.Bundles[i-1].Name}
 					}
 					asked++
-					made, err := pin.Make(context.Background(), pin.Request{Extensions: []pin.Extension{q}})
-					var refusal *pin.Refusal
+					made, err := pin.Make(context.Background(), &pin.Input{Extensions: []pin.Extension{q}}, nil)
+					var refusal *manifest.Error
 					switch {
-					case errors.As(err, &refusal) && refusal.Text != "":
+					case errors.As(err, &refusal) && refusal.Msg != "":
 					case err != nil:
 						t.Errorf("%s: %v", b.Name, err)
-					case made.Extensions[0].Bundle != b.Name:
-						t.Errorf("%s: %s is pinned", b.Name, made.Extensions[0].Bundle)
+					case made.Lock.Operators[0].Approved != b.Name:
+						t.Errorf("%s: %s is pinned", b.Name, made.Lock.Operators[0].Approved)
 					default:
 						pinned++
 					}

@@ -13,9 +13,18 @@ import (
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
-// namespace finds what is approved in a namespace, and from which states OLM gets there.
-type namespace struct {
-	*Namespace
+// Namespace is a namespace with Subscriptions.
+type Namespace struct {
+	// State is what is known of the namespace: its Subscriptions, its catalogs, and what is installed.
+	State     *resolve.State
+	Operators []Operator // who asks, in the order of State.Subscriptions
+	// Approved are the releases that are known to be approved. A dependency has its Channel. What is missing is what
+	// OLM installs from the catalogs.
+	Approved map[Package]Release
+
+	wasLeft   map[Package]Release  // dependencies of earlier releases: OLM does not remove them, and looks for them
+	installed map[Package][]string // names of other releases that clusters may have
+
 	approved   map[Package]Release // of Subscriptions and dependencies
 	requiredBy map[Package]string  // a bundle, for dependencies
 	left       map[Package]bool    // dependencies that nothing requires any more
@@ -35,7 +44,7 @@ func PackageOf(s *resolve.Subscription) Package {
 }
 
 // fresh returns the namespace without anything that is installed.
-func (n *namespace) fresh() *resolve.State {
+func (n *Namespace) fresh() *resolve.State {
 	s := *n.State
 	s.CSVs, s.Subscriptions = nil, slices.Clone(s.Subscriptions)
 	for i := range s.Subscriptions {
@@ -45,37 +54,50 @@ func (n *namespace) fresh() *resolve.State {
 }
 
 // sourceOf returns a package of a catalog of the namespace, or nil.
-func (n *namespace) sourceOf(p Package) *catalog.Package {
+func (n *Namespace) sourceOf(p Package) *catalog.Package {
 	return n.State.Package(p.Source.Name, p.Source.Namespace, p.Name)
 }
 
-// subscription returns the Subscription of a package, or nil for a dependency.
-func (n *namespace) subscription(p Package) *resolve.Subscription {
+// subscription returns the Subscription of a package and who asks for it, or nil for a dependency.
+func (n *Namespace) subscription(p Package) (*resolve.Subscription, *Operator) {
 	for i := range n.State.Subscriptions {
 		if s := &n.State.Subscriptions[i]; PackageOf(s) == p {
-			return s
+			return s, &n.Operators[i]
 		}
 	}
-	return nil
+	return nil, nil
 }
 
-// refuse returns a refusal about the Subscription of a package.
-func (n *namespace) refuse(p Package, text, tip, field string) error {
-	r := &Refusal{Namespace: n.State.Namespace, Text: text, Tip: tip, Field: field}
-	if s := n.subscription(p); s != nil {
-		r.Name = s.Name
-	}
-	return r
+// dependency reports whether a package has no Subscription in Git.
+func (n *Namespace) dependency(p Package) bool {
+	s, _ := n.subscription(p)
+	return s == nil
 }
+
+// asker returns who asks for a package: a Subscription, or the namespace for a dependency.
+func (n *Namespace) asker(p Package) asker {
+	if s, by := n.subscription(p); s != nil {
+		return asker{fmt.Sprintf("Subscription %s/%s", n.State.Namespace, s.Name), by}
+	}
+	return asker{"namespace " + n.State.Namespace, nil}
+}
+
+// refuse returns an error about the Subscription of a package.
+func (n *Namespace) refuse(p Package, text, tip, field string) error {
+	return n.asker(p).refuse(text, tip, field)
+}
+
+// refuseAll returns an error about the whole namespace.
+func (n *Namespace) refuseAll(text, tip string) error { return n.refuse(Package{}, text, tip, "") }
 
 // settle finds the approved release of each Subscription and dependency: those that are given, else what OLM installs
 // in a new cluster. Dependencies that are given and do not fit any more are found again.
-func (n *namespace) settle(ctx context.Context) error {
+func (n *Namespace) settle(ctx context.Context) error {
 	if err := n.check(); err != nil {
 		return err
 	}
 	subscribed := maps.Clone(n.Approved)
-	maps.DeleteFunc(subscribed, func(p Package, _ Release) bool { return n.subscription(p) == nil })
+	maps.DeleteFunc(subscribed, func(p Package, _ Release) bool { return n.dependency(p) })
 	err := n.fix(ctx, maps.Clone(n.Approved))
 	if err != nil && ctx.Err() == nil && len(subscribed) < len(n.Approved) {
 		err = n.fix(ctx, subscribed)
@@ -84,10 +106,10 @@ func (n *namespace) settle(ctx context.Context) error {
 }
 
 // check refuses what is approved and not there.
-func (n *namespace) check() error {
+func (n *Namespace) check() error {
 	for _, p := range slices.SortedFunc(maps.Keys(n.Approved), Package.Compare) {
 		r, source := n.Approved[p], n.sourceOf(p)
-		s := n.subscription(p)
+		s, _ := n.subscription(p)
 		switch {
 		case source == nil:
 			return n.refuse(p, fmt.Sprintf("catalog %s has no package %s", p.Source, p.Name), "", "")
@@ -104,7 +126,7 @@ func (n *namespace) check() error {
 }
 
 // fix completes what is approved, until OLM installs that and nothing else in a new cluster.
-func (n *namespace) fix(ctx context.Context, approved map[Package]Release) error {
+func (n *Namespace) fix(ctx context.Context, approved map[Package]Release) error {
 	n.requiredBy = map[Package]string{}
 	for range mostRounds {
 		n.approved = approved
@@ -120,17 +142,17 @@ func (n *namespace) fix(ctx context.Context, approved map[Package]Release) error
 			return err
 		}
 	}
-	return &Refusal{Namespace: n.State.Namespace, Text: "no choice of dependencies comes to rest"}
+	return n.refuseAll("no choice of dependencies comes to rest", "")
 }
 
 // mostRounds is how often dependencies are chosen again after one of them is fixed.
 const mostRounds = 20
 
 // complete sets the channels of the approved releases of Subscriptions.
-func (n *namespace) complete() {
+func (n *Namespace) complete() {
 	for p, r := range n.approved {
-		s, source := n.subscription(p), n.sourceOf(p)
-		if s != nil {
+		source := n.sourceOf(p)
+		if s, _ := n.subscription(p); s != nil {
 			r.Channel = s.Channel
 		}
 		if r.Channel == "" || source.Channel(r.Channel) == nil || source.Channel(r.Channel).Entry(r.Bundle) == nil {
@@ -144,15 +166,11 @@ func (n *namespace) complete() {
 
 // channelWith returns the channel of a release for a Subscription that names none: the default channel or the first one
 // that has it, unless another one has the update from what is installed.
-func (n *namespace) channelWith(p Package, bundle string) *catalog.Channel {
+func (n *Namespace) channelWith(p Package, bundle string) *catalog.Channel {
 	source := n.sourceOf(p)
-	had := slices.Clone(n.Installed[p])
-	for _, state := range n.Starts {
-		for i := range state.Subscriptions {
-			if s := &state.Subscriptions[i]; PackageOf(s) == p && s.InstalledCSV != "" {
-				had = append(had, s.InstalledCSV)
-			}
-		}
+	had := slices.Clone(n.installed[p])
+	if s, _ := n.subscription(p); s != nil && s.InstalledCSV != "" {
+		had = append(had, s.InstalledCSV)
 	}
 	first := source.ChannelOf("", bundle)
 	if first == nil {
@@ -173,7 +191,7 @@ func (n *namespace) channelWith(p Package, bundle string) *catalog.Channel {
 }
 
 // upTo returns a state whose catalogs end at what is approved.
-func (n *namespace) upTo(s *resolve.State, approved map[Package]Release) *resolve.State {
+func (n *Namespace) upTo(s *resolve.State, approved map[Package]Release) *resolve.State {
 	out := *s
 	out.Catalogs = nil
 	for _, c := range n.State.Catalogs {
@@ -192,8 +210,8 @@ func (n *namespace) upTo(s *resolve.State, approved map[Package]Release) *resolv
 	return &out
 }
 
-func (n *namespace) starting(p Package) string {
-	if s := n.subscription(p); s != nil {
+func (n *Namespace) starting(p Package) string {
+	if s, _ := n.subscription(p); s != nil {
 		return s.StartingCSV
 	}
 	return ""
@@ -216,7 +234,7 @@ func keyOf(p *resolve.Planned) Package {
 
 // learn reads what OLM installs in a new cluster. It adds the releases of Subscriptions and dependencies that are not
 // approved yet, and reports whether there were any.
-func (n *namespace) learn(result *resolve.Result) (more bool, err error) {
+func (n *Namespace) learn(result *resolve.Result) (more bool, err error) {
 	if err := n.settled(result, "a new cluster"); err != nil {
 		return false, err
 	}
@@ -236,7 +254,7 @@ func (n *namespace) learn(result *resolve.Result) (more bool, err error) {
 	}
 	for _, name := range result.Installed {
 		plan := plans[name]
-		if plan == nil || n.subscription(keyOf(plan)) != nil {
+		if plan == nil || !n.dependency(keyOf(plan)) {
 			continue
 		}
 		p := keyOf(plan)
@@ -248,7 +266,7 @@ func (n *namespace) learn(result *resolve.Result) (more bool, err error) {
 	}
 	if !more { // dependencies of earlier runs
 		maps.DeleteFunc(n.approved, func(p Package, r Release) bool {
-			return n.subscription(p) == nil && !slices.Contains(result.Installed, r.Bundle)
+			return n.dependency(p) && !slices.Contains(result.Installed, r.Bundle)
 		})
 	}
 	return more, nil
@@ -263,8 +281,17 @@ func installedBy(w *resolve.Walk, subscription string) string {
 	return ""
 }
 
+// play has OLM come to rest from a state, and returns what it may do.
+func (n *Namespace) play(ctx context.Context, state *resolve.State, from string) ([]resolve.Walk, error) {
+	result, err := resolve.Run(ctx, state, resolve.Options{ApproveAll: true})
+	if err != nil {
+		return nil, err
+	}
+	return walksOf(result), n.settled(result, from)
+}
+
 // settled returns an error unless OLM comes to rest at what is approved, whatever chance does.
-func (n *namespace) settled(result *resolve.Result, from string) error {
+func (n *Namespace) settled(result *resolve.Result, from string) error {
 	for _, w := range walksOf(result) {
 		if w.Failure == nil && w.Outcome != resolve.Settled {
 			return n.restless(&w, from, result.Findings)
@@ -277,16 +304,14 @@ func (n *namespace) settled(result *resolve.Result, from string) error {
 }
 
 // restless returns a refusal about a walk that does not come to rest, with what the resolver found about the namespace.
-func (n *namespace) restless(w *resolve.Walk, from string, found []findings.Finding) error {
-	r := &Refusal{Namespace: n.State.Namespace,
-		Text: fmt.Sprintf("from %s, OLM does not come to rest (%s)", from, w.Outcome)}
+func (n *Namespace) restless(w *resolve.Walk, from string, found []findings.Finding) error {
+	text := fmt.Sprintf("from %s, OLM does not come to rest (%s)", from, w.Outcome)
 	for _, f := range found {
 		if f.Object == "Namespace "+n.State.Namespace && f.Hint != "" {
-			r.Text, r.Tip = r.Text+": "+f.Message, f.Hint
-			break
+			return n.refuseAll(text+": "+f.Message, f.Hint)
 		}
 	}
-	return r
+	return n.refuseAll(text, "")
 }
 
 // walksOf returns what OLM may do: one walk, or several if it depends on chance.
@@ -297,19 +322,16 @@ func walksOf(result *resolve.Result) []resolve.Walk {
 	return []resolve.Walk{result.Walk}
 }
 
-func (n *namespace) reached(w *resolve.Walk, from string) error {
+func (n *Namespace) reached(w *resolve.Walk, from string) error {
 	if w.Failure != nil {
-		r := &Refusal{Namespace: n.State.Namespace,
-			Text: fmt.Sprintf("from %s, OLM does not resolve: %s", from, w.Failure.Text)}
 		if hidden := n.State.Hidden(); w.Failure.Dependency && len(hidden) > 0 {
-			r.Text = fmt.Sprintf("from %s, it is not known whether OLM resolves: a dependency may be in %s", from,
-				text.And(hidden))
-			r.Tip = "pass the content of " + text.And(hidden)
+			return n.refuseAll(fmt.Sprintf("from %s, it is not known whether OLM resolves: a dependency may be in %s",
+				from, text.And(hidden)), "pass the content of "+text.And(hidden))
 		}
-		return r
+		return n.refuseAll(fmt.Sprintf("from %s, OLM does not resolve: %s", from, w.Failure.Text), "")
 	}
 	for _, p := range slices.SortedFunc(maps.Keys(n.approved), Package.Compare) {
-		s := n.subscription(p)
+		s, _ := n.subscription(p)
 		if s == nil {
 			continue
 		}
@@ -321,7 +343,7 @@ func (n *namespace) reached(w *resolve.Walk, from string) error {
 }
 
 // missed returns why a Subscription does not get what is approved.
-func (n *namespace) missed(p Package, s *resolve.Subscription, got, from string) error {
+func (n *Namespace) missed(p Package, s *resolve.Subscription, got, from string) error {
 	want, source := n.approved[p], n.sourceOf(p)
 	where := "stays without an operator"
 	if got != "" {
@@ -342,7 +364,7 @@ func (n *namespace) missed(p Package, s *resolve.Subscription, got, from string)
 const mostNext = 5
 
 // nextFrom returns what OLM can reach from a release, as a hint.
-func (n *namespace) nextFrom(p Package, from string) string {
+func (n *Namespace) nextFrom(p Package, from string) string {
 	source := n.sourceOf(p)
 	ch := source.Channel(n.approved[p].Channel)
 	if ch == nil || from == "" {
@@ -363,21 +385,17 @@ func (n *namespace) nextFrom(p Package, from string) string {
 }
 
 // walks collects the states from which OLM is to reach what is approved, and what it installs on the way.
-func (n *namespace) walks(ctx context.Context, b *builder) error {
+func (n *Namespace) walks(ctx context.Context, b *builder) error {
 	n.starts = append(n.starts, start{"a new cluster", n.fresh()})
 	if err := n.older(ctx); err != nil {
 		return err
 	}
-	for _, s := range n.Starts {
-		n.starts = append(n.starts, start{"what is installed", s})
+	if len(n.State.CSVs) > 0 {
+		n.starts = append(n.starts, start{"what is installed", n.State})
 	}
 	n.keepLeft()
 	for _, p := range slices.SortedFunc(maps.Keys(n.approved), Package.Compare) {
-		by := Asker{Namespace: n.State.Namespace}
-		if s := n.subscription(p); s != nil {
-			by.Name = s.Name
-		}
-		if err := b.approve(p, n.sourceOf(p), n.approved[p], n.because(p), by); err != nil {
+		if err := b.approve(p, n.sourceOf(p), n.approved[p], n.because(p), n.asker(p)); err != nil {
 			return err
 		}
 	}
@@ -390,10 +408,10 @@ func (n *namespace) walks(ctx context.Context, b *builder) error {
 }
 
 // older adds the states with other releases that clusters may have: each release alone, and the oldest ones together.
-func (n *namespace) older(ctx context.Context) error {
+func (n *Namespace) older(ctx context.Context) error {
 	oldest := map[Package]string{}
 	for _, p := range slices.SortedFunc(maps.Keys(n.approved), Package.Compare) {
-		for _, name := range n.Installed[p] {
+		for _, name := range n.installed[p] {
 			if name == n.approved[p].Bundle {
 				continue
 			}
@@ -418,12 +436,12 @@ func (n *namespace) older(ctx context.Context) error {
 }
 
 // keepLeft approves the dependencies of earlier releases as they are, and adds the state with those that are known.
-func (n *namespace) keepLeft() {
+func (n *Namespace) keepLeft() {
 	n.left = map[Package]bool{}
 	state := *n.rest
 	state.CSVs, state.Subscriptions = slices.Clone(state.CSVs), slices.Clone(state.Subscriptions)
-	for _, p := range slices.SortedFunc(maps.Keys(n.Left), Package.Compare) {
-		r, source := n.Left[p], n.sourceOf(p)
+	for _, p := range slices.SortedFunc(maps.Keys(n.wasLeft), Package.Compare) {
+		r, source := n.wasLeft[p], n.sourceOf(p)
 		if _, ok := n.approved[p]; ok || source == nil || source.Bundle(r.Bundle) == nil {
 			continue
 		}
@@ -453,7 +471,7 @@ func (n *namespace) keepLeft() {
 	}
 }
 
-func (n *namespace) because(p Package) string {
+func (n *Namespace) because(p Package) string {
 	switch by := n.requiredBy[p]; {
 	case n.left[p]:
 		return whyLeft
@@ -463,21 +481,18 @@ func (n *namespace) because(p Package) string {
 	return whyApproved
 }
 
-func (n *namespace) isOlder(p Package, a, b string) bool {
+func (n *Namespace) isOlder(p Package, a, b string) bool {
 	x, y := versionOf(n.sourceOf(p), a), versionOf(n.sourceOf(p), b)
 	return x != nil && y != nil && x.LT(*y)
 }
 
 // walk plays the namespace on catalogs that end at what is approved, and keeps what OLM installs.
-func (n *namespace) walk(ctx context.Context, b *builder, from start) error {
-	result, err := resolve.Run(ctx, n.upTo(from.state, n.approved), resolve.Options{ApproveAll: true})
+func (n *Namespace) walk(ctx context.Context, b *builder, from start) error {
+	walks, err := n.play(ctx, n.upTo(from.state, n.approved), from.what)
 	if err != nil {
 		return err
 	}
-	if err := n.settled(result, from.what); err != nil {
-		return err
-	}
-	for _, w := range walksOf(result) {
+	for _, w := range walks {
 		for _, plan := range planned(&w) {
 			p := keyOf(plan)
 			why := whyOnTheWay + n.approved[p].Bundle
@@ -497,8 +512,8 @@ func (n *namespace) walk(ctx context.Context, b *builder, from start) error {
 
 // at returns the namespace at other releases of some packages: where OLM comes to rest if nothing newer is there, else
 // the rest of a new cluster with these in place of what is approved.
-func (n *namespace) at(ctx context.Context, releases map[Package]string) (*resolve.State, error) {
-	approved := maps.Clone(n.Left)
+func (n *Namespace) at(ctx context.Context, releases map[Package]string) (*resolve.State, error) {
+	approved := maps.Clone(n.wasLeft)
 	if approved == nil {
 		approved = map[Package]Release{}
 	}
@@ -524,7 +539,7 @@ func (n *namespace) at(ctx context.Context, releases map[Package]string) (*resol
 }
 
 // put replaces what is approved of a package by another release.
-func (n *namespace) put(state *resolve.State, p Package, name string) {
+func (n *Namespace) put(state *resolve.State, p Package, name string) {
 	now, source := n.approved[p].Bundle, n.sourceOf(p)
 	csv := resolve.CSV{Name: name, Phase: "Succeeded"}
 	if b := source.Bundle(name); b != nil {
@@ -544,10 +559,16 @@ func (n *namespace) put(state *resolve.State, p Package, name string) {
 	}
 }
 
-// approvals returns what is approved, sorted.
-func (n *namespace) approvals() (list []Approval) {
+// locked returns what is approved, sorted by package.
+func (n *Namespace) locked() (list []Locked) {
 	for _, p := range slices.SortedFunc(maps.Keys(n.approved), Package.Compare) {
-		list = append(list, Approval{p, n.approved[p], n.requiredBy[p], n.left[p]})
+		r := n.approved[p]
+		o := Locked{Namespace: n.State.Namespace, Catalog: p.Source.String(), Package: p.Name, Channel: r.Channel,
+			Approved: r.Bundle, RequiredBy: n.requiredBy[p], Left: n.left[p]}
+		if s, by := n.subscription(p); s != nil {
+			o.Subscription, o.ApprovedBy, o.Installed = s.Name, by.By, []string{s.InstalledCSV}
+		}
+		list = append(list, o)
 	}
 	return list
 }
