@@ -88,9 +88,9 @@ func (r *Report) Findings() []findings.Finding {
 	}
 	for i := range out {
 		f := &out[i]
-		f.File, f.Object, f.Message = findings.Printable(f.File), findings.Printable(f.Object),
-			findings.Printable(f.Message)
-		f.Field, f.Rule = findings.Printable(f.Field), findings.Printable(f.Rule)
+		f.File, f.Object, f.Message = text.Printable(f.File), text.Printable(f.Object),
+			text.Printable(f.Message)
+		f.Field, f.Rule = text.Printable(f.Field), text.Printable(f.Rule)
 	}
 	slices.SortStableFunc(out, func(a, b findings.Finding) int {
 		return a.Level.Rank() - b.Level.Rank()

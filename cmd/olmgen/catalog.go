@@ -16,6 +16,7 @@ import (
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -92,7 +93,8 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 			"else olm)")
 	flags.BoolVar(&f.once, "once", false, "predict the next InstallPlan only")
 	registerApproveAll(flags, &f.approveAll)
-	formatFlag(cmd, &f.format, resolve.Formats)
+	formatFlag(cmd, &f.format, []findings.Format{findings.Text, findings.JSON,
+		findings.Mermaid})
 	failOnFlag(cmd, &f.failOn)
 	f.roots.register(cmd)
 	registerSources(flags, &f.network)
@@ -153,7 +155,7 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: note: no catalog is given, so nobody knows what OLM installs\n"+
 			"hint: pass the content of each CatalogSource with --catalog")
 	}
-	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
+	if err := print.Report(cmd.OutOrStdout(), report, f.format); err != nil {
 		return err
 	}
 	summary := fmt.Sprintf("%s, %s, %s in %s", text.Count(report.Errors, "error"),
@@ -390,8 +392,8 @@ The exit code is 3 if there are findings at or above --fail-on.`,
 			if err != nil {
 				return err
 			}
-			if err := findings.Print(cmd.OutOrStdout(), f.format, resolve.CatalogRules(),
-				list); err != nil {
+			report := print.List{Rules: resolve.CatalogRules(), Findings: list}
+			if err := print.Report(cmd.OutOrStdout(), report, f.format); err != nil {
 				return err
 			}
 			return f.conclude(cmd.ErrOrStderr(), list, text.Count(len(dirs), "catalog"))

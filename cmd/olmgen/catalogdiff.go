@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -78,7 +78,7 @@ what olmgen diff --fail-on names. What is not known counts as one.`,
 			"repeated")
 	f.catalogs.register(flags)
 	f.roots.register(cmd)
-	formatFlag(cmd, &f.format, findings.Formats)
+	formatFlag(cmd, &f.format, print.FindingFormats)
 	allowed := append(slices.DeleteFunc(triggers(), func(t string) bool { return t == string(findings.Error) }),
 		string(findings.Error), string(findings.Note), string(findings.None))
 	flags.Var(&wordsValue{&f.failOn, allowed}, "fail-on",
@@ -129,7 +129,8 @@ func (f *catalogDiffFlags) run(cmd *cobra.Command, given []string) error {
 		fmt.Fprintln(cmd.OutOrStdout(), "no differences")
 		return nil
 	}
-	if err := findings.Print(cmd.OutOrStdout(), f.format, resolve.ComparisonRules(), list); err != nil {
+	if err := print.Report(cmd.OutOrStdout(), print.List{Rules: resolve.ComparisonRules(), Findings: list},
+		f.format); err != nil {
 		return err
 	}
 	return f.conclude(cmd.ErrOrStderr(), list, text.Count(len(read[1].Packages), "package"))
@@ -185,7 +186,7 @@ func (f *catalogDiffFlags) moves(cmd *cobra.Command, given []string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.printMoves(cmd, d); err != nil {
+	if err := print.Report(cmd.OutOrStdout(), d, f.format); err != nil {
 		return err
 	}
 	if len(in.Unread) > 0 {
@@ -223,22 +224,4 @@ func (f *catalogDiffFlags) tree(cmd *cobra.Command) (*tree.Tree, error) {
 		t.Objects = append(t.Objects, s.All...)
 	}
 	return t, requireObjects(t)
-}
-
-func (f *catalogDiffFlags) printMoves(cmd *cobra.Command, d *review.CatalogDiff) error {
-	w := cmd.OutOrStdout()
-	switch f.format {
-	case findings.JSON:
-		return findings.WriteJSON(w, d)
-	case findings.SARIF:
-		return findings.Print(w, findings.SARIF, review.CatalogRules(), d.AllFindings())
-	}
-	err := d.Document().Print(w, f.format)
-	for _, m := range d.Moves {
-		if m.Diff != nil {
-			_, newline := fmt.Fprintln(w)
-			err = errors.Join(err, newline, m.Diff.Print(w, f.format))
-		}
-	}
-	return err
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -115,7 +116,7 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	if r.Findings, err = f.report.known(cmd.ErrOrStderr(), r.Findings, len(t.Faults) == 0); err != nil {
 		return err
 	}
-	if err := r.Print(cmd.OutOrStdout(), f.report.format); err != nil {
+	if err := print.Report(cmd.OutOrStdout(), r, f.report.format); err != nil {
 		return err
 	}
 	what := text.Count(len(t.Objects), "object") + " of " + text.Count(t.Files, "file")

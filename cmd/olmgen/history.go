@@ -12,6 +12,7 @@ import (
 	"github.com/olmgen/olmgen/compare/history"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
@@ -46,7 +47,8 @@ rendered with the same flags. With --format svg a chart goes to stdout, with
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	formatFlag(cmd, &f.format, history.Formats)
+	formatFlag(cmd, &f.format, []findings.Format{findings.Text, findings.Markdown, findings.JSON,
+		findings.HTML, findings.SVG})
 	f.render.register(cmd, func(o config.Option) bool { return reviewed(o) && o.ID != bundle.OptionVersion })
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) }
 	return cmd
@@ -87,5 +89,5 @@ func (f *historyFlags) run(cmd *cobra.Command, ref string) error {
 		fmt.Fprintln(cmd.ErrOrStderr(), "olmgen: warning: "+note)
 		h.Notes = append(h.Notes, note)
 	}
-	return h.Print(cmd.OutOrStdout(), f.format)
+	return print.Report(cmd.OutOrStdout(), h, f.format)
 }

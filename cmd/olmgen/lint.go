@@ -12,6 +12,7 @@ import (
 
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -129,7 +130,8 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 	if list, err = f.report.known(stderr, list, len(t.Failed)+len(t.Faults) == 0); err != nil {
 		return err
 	}
-	if err := findings.Print(cmd.OutOrStdout(), f.report.format, policy.Explain(p.Rules()), list); err != nil {
+	if err := print.Report(cmd.OutOrStdout(), print.List{Rules: policy.Explain(p.Rules()), Findings: list},
+		f.report.format); err != nil {
 		return err
 	}
 	what := fmt.Sprintf("%s of %s", text.Count(len(t.Objects), "object"), text.Count(t.Files, "file"))
@@ -186,7 +188,7 @@ func printRules(w io.Writer, rules []policy.Rule) error {
 		width = max(width, len(r.ID))
 	}
 	for _, r := range rules {
-		if _, err := fmt.Fprintf(w, "%-*s  %-7s  %s\n", width, r.ID, r.Level, findings.Printable(r.Text)); err != nil {
+		if _, err := fmt.Fprintf(w, "%-*s  %-7s  %s\n", width, r.ID, r.Level, text.Printable(r.Text)); err != nil {
 			return err
 		}
 	}

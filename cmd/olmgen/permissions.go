@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -74,7 +75,7 @@ The exit code is 3 if there are findings at or above --fail-on. It is 1 if
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	fileFlag(flags, &f.render.files)
-	formatFlag(cmd, &f.format, permissions.Formats)
+	formatFlag(cmd, &f.format, print.Formats)
 	failOnFlag(cmd, &f.report.failOn)
 	f.report.registerBaseline(flags)
 	f.catalogs.register(flags)
@@ -102,7 +103,7 @@ func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
 		return err
 	}
 	report.Findings = append([]findings.Finding{}, report.Findings...)
-	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
+	if err := print.Report(cmd.OutOrStdout(), report, f.format); err != nil {
 		return err
 	}
 	if len(in.Unread) > 0 {

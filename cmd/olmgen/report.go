@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -28,7 +29,7 @@ type reportFlags struct {
 
 func (f *reportFlags) register(flags *pflag.FlagSet) {
 	f.format, f.failOn = findings.Text, findings.Error
-	flags.Var(enum(&f.format, findings.Formats...), "format", "text, json, markdown or sarif")
+	flags.Var(enum(&f.format, print.FindingFormats...), "format", "text, json, markdown or sarif")
 	flags.Var(
 		enum(&f.failOn, findings.Severities...),
 		"fail-on",
@@ -46,7 +47,7 @@ func (f *reportFlags) registerBaseline(flags *pflag.FlagSet) {
 }
 
 func completeReport(cmd *cobra.Command) {
-	offer(cmd, "format", text.Words(findings.Formats))
+	offer(cmd, "format", text.Words(print.FindingFormats))
 	offer(cmd, "fail-on", text.Words(findings.Severities))
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
-	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -111,7 +111,8 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 	if list, err = f.report.known(stderr, list, failed == 0); err != nil {
 		return err
 	}
-	if err := findings.Print(cmd.OutOrStdout(), f.report.format, validate.Rules(), list); err != nil {
+	if err := print.Report(cmd.OutOrStdout(), print.List{Rules: validate.Rules(), Findings: list},
+		f.report.format); err != nil {
 		return err
 	}
 	return f.report.concludePartly(stderr, list, text.Count(bundles, "bundle"), failed, "source")
