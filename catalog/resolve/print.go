@@ -99,7 +99,7 @@ func (r *Report) Document() *findings.Document {
 			{Title: "Object", Before: ": "}, {Title: "Finding", Before: ": "}, {Title: "Rule", Before: " "},
 			{Title: "Hint", Below: 4}}}
 		for _, f := range n.Findings {
-			if f.Rule != ruleNoSolution || n.Outcome != Failed || n.Failure.Conflict == nil { // the failure says it
+			if f.Rule != ruleNoSolution.ID || n.Outcome != Failed || n.Failure.Conflict == nil { // the failure says it
 				list.Rows = append(list.Rows, findingCells(f))
 			}
 		}

@@ -171,7 +171,7 @@ func (r *Report) upgrade() findings.Section {
 	}
 	gone := map[string]bool{}
 	for _, f := range r.Findings {
-		if f.Rule == fit.RuleRemoved {
+		if f.Rule == fit.RuleRemoved.ID {
 			gone[f.File+f.Object] = true
 		}
 	}
