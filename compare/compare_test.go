@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 )
 
 // deployment returns a Deployment whose container has these fields beside its name, and the pod these.
@@ -270,7 +271,7 @@ func TestCommentIsCut(t *testing.T) {
 	}
 	r := compared(t, tree(t, deployment("d", "image: a/b", "")+account("a", "get")), tree(t, deployment("d", "image: a/b, env: ["+env.String()+"]", "")+account("a", "get, list")))
 	var out bytes.Buffer
-	if err := r.Print(&out, findings.Markdown); err != nil {
+	if err := print.Report(&out, r, findings.Markdown); err != nil {
 		t.Fatal(err)
 	}
 	if out.Len() >= 65536 || out.Len() < 60000 {

@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/golden/reviewtest"
 	"github.com/olmgen/olmgen/permissions"
@@ -74,7 +75,7 @@ func TestReleases(t *testing.T) {
 func short(t *testing.T, r *compare.Report) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := r.Print(&out, findings.Text); err != nil {
+	if err := print.Report(&out, r, findings.Text); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()[:min(out.Len(), 2000)]
@@ -122,9 +123,9 @@ func mirror(t *testing.T, name string, forward, back *compare.Report) {
 // everyFormat prints a report in every format: a comment fits, and its answers are in the first ten lines.
 func everyFormat(t *testing.T, name string, r *compare.Report) {
 	t.Helper()
-	for _, format := range compare.Formats {
+	for _, format := range print.Formats {
 		var out bytes.Buffer
-		if err := r.Print(&out, format); err != nil {
+		if err := print.Report(&out, r, format); err != nil {
 			t.Fatalf("%s: %s: %v", name, format, err)
 		}
 		switch format {

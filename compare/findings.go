@@ -10,9 +10,9 @@ import (
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/predict"
-	"github.com/olmgen/olmgen/internal/predict/fits"
 	"github.com/olmgen/olmgen/internal/predict/upgrade"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -35,10 +35,7 @@ func Rules() []findings.Rule {
 		{ID: ruleUsers, Text: "users gain or lose a permission", Help: "A ClusterRole with a label aggregate-to adds " +
 			"its rules to a role that users have."},
 	}
-	for _, r := range upgrade.Rules {
-		out = append(out, findings.Rule{ID: r.ID, Text: r.Text, Help: r.Help})
-	}
-	out = slices.Concat(out, fits.Rules(), resolve.Rules(), slices.DeleteFunc(predict.Rules(),
+	out = slices.Concat(out, upgrade.Rules, fit.Rules(), resolve.Rules(), slices.DeleteFunc(predict.Rules(),
 		func(r findings.Rule) bool { return !predict.Speaks(r.ID) }))
 	for _, r := range crds.BuiltinRules() {
 		out = append(out, findings.Rule{ID: r.ID, Text: r.Text})
@@ -88,9 +85,9 @@ func (r *Report) Findings() []findings.Finding {
 	}
 	for i := range out {
 		f := &out[i]
-		f.File, f.Object, f.Message = findings.Printable(f.File), findings.Printable(f.Object),
-			findings.Printable(f.Message)
-		f.Field, f.Rule = findings.Printable(f.Field), findings.Printable(f.Rule)
+		f.File, f.Object, f.Message = text.Printable(f.File), text.Printable(f.Object),
+			text.Printable(f.Message)
+		f.Field, f.Rule = text.Printable(f.Field), text.Printable(f.Rule)
 	}
 	slices.SortStableFunc(out, func(a, b findings.Finding) int {
 		return a.Level.Rank() - b.Level.Rank()

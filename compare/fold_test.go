@@ -8,12 +8,13 @@ import (
 
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 )
 
 func printed(t *testing.T, r *compare.Report) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := r.Print(&out, findings.Text); err != nil {
+	if err := print.Report(&out, r, findings.Text); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -108,7 +109,7 @@ func TestVerdict(t *testing.T) {
 		}
 		for _, format := range []findings.Format{findings.Text, findings.Markdown, findings.HTML, findings.JSON} {
 			var out bytes.Buffer
-			if err := r.Print(&out, format); err != nil {
+			if err := print.Report(&out, r, format); err != nil {
 				t.Fatal(err)
 			}
 			if !strings.Contains(strings.ToLower(out.String()), strings.ToLower(c.want)) {

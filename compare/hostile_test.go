@@ -6,6 +6,7 @@ import (
 
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/golden/reviewtest"
 	"github.com/olmgen/olmgen/permissions"
@@ -56,9 +57,9 @@ func hostileState(tb testing.TB, s, other string) *compare.State {
 // checkFormats prints a report in every format and looks for text that got out of its place.
 func checkFormats(t *testing.T, r *compare.Report) {
 	t.Helper()
-	for _, format := range compare.Formats {
+	for _, format := range print.Formats {
 		var out strings.Builder
-		if err := r.Print(&out, format); err != nil {
+		if err := print.Report(&out, r, format); err != nil {
 			t.Fatalf("%s: %v", format, err)
 		}
 		reviewtest.CheckFormat(t, string(format), out.String())

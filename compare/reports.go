@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -41,22 +40,12 @@ func (r *Reports) Add(name, key string, report *Report) {
 	r.Clusters[i].Names = append(r.Clusters[i].Names, name)
 }
 
-// Print writes the reports, as Report.Print does.
-func (r *Reports) Print(w io.Writer, format findings.Format) error {
-	switch format {
-	case findings.JSON:
-		return findings.WriteJSON(w, r)
-	case findings.SARIF:
-		var list []findings.Finding
-		for _, c := range r.Clusters {
-			list = append(list, c.Report.Findings()...)
-		}
-		return findings.Print(w, findings.SARIF, Rules(), list)
+// Explained returns the differences as findings, for code review.
+func (r *Reports) Explained() (rules []findings.Rule, list []findings.Finding) {
+	for _, c := range r.Clusters {
+		list = append(list, c.Report.Findings()...)
 	}
-	if !slices.Contains(Formats, format) {
-		return text.Unknown("format", format, Formats)
-	}
-	return r.Document().Print(w, format)
+	return Rules(), list
 }
 
 // Document returns the reports for people, one after the other.
@@ -107,7 +96,7 @@ func (r *Reports) Document() *findings.Document {
 func unbuilt(d *findings.Document, list []string) string {
 	causes := slices.Compact(slices.Sorted(slices.Values(list)))
 	for _, e := range causes[:min(len(causes), mostCauses)] {
-		d.Notes = append(d.Notes, findings.Remark{Label: "not built", Text: findings.Printable(e)})
+		d.Notes = append(d.Notes, findings.Remark{Label: "not built", Text: text.Printable(e)})
 	}
 	if more := len(causes) - mostCauses; more > 0 {
 		d.Notes = append(d.Notes, findings.Remark{Label: "not built", Text: "for " + text.Count(more, "more reason")})

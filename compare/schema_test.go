@@ -9,6 +9,7 @@ import (
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/golden/reviewtest"
 	"github.com/olmgen/olmgen/internal/findings/schematest"
@@ -96,7 +97,7 @@ func TestSchema(t *testing.T) {
 	}
 	for _, r := range []*compare.Report{compared(t, old, now), compared(t, old, old), compared(t, tree(t, "# nothing\n"), now)} {
 		var out bytes.Buffer
-		if err := r.Print(&out, findings.JSON); err != nil {
+		if err := print.Report(&out, r, findings.JSON); err != nil {
 			t.Fatal(err)
 		}
 		if err := schematest.Check(compare.Schema, out.Bytes()); err != nil {

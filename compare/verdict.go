@@ -220,7 +220,7 @@ func (r *Report) attention() []string {
 		}
 	}
 	for _, c := range r.OLM {
-		if c.Severity == findings.Warning && c.Rule != upgrade.RulePath && !resolve.Held(c.Rule) {
+		if c.Severity == findings.Warning && c.Rule != upgrade.RulePath.ID && !resolve.Held(c.Rule) {
 			add("what OLM says")
 		}
 	}
@@ -256,11 +256,11 @@ func (r *Report) olmVerdict(pairs []pair) string {
 		switch {
 		case c.refuses():
 			out = refusal
-		case c.Rule == upgrade.RulePath && c.Severity == findings.Warning:
+		case c.Rule == upgrade.RulePath.ID && c.Severity == findings.Warning:
 			out = "OLM would not upgrade in one step"
-		case resolve.Held(c.Rule), c.Rule == upgrade.RuleSameName:
+		case resolve.Held(c.Rule), c.Rule == upgrade.RuleSameName.ID:
 			out = "OLM would not upgrade"
-		case c.Rule == upgrade.RulePath:
+		case c.Rule == upgrade.RulePath.ID:
 			out = "OLM would upgrade if its catalog says so"
 		}
 	}

@@ -48,18 +48,18 @@ func (r *Report) Document() *findings.Document {
 	for _, u := range r.Unresolved {
 		if !u.Changed {
 			d.Notes = append(d.Notes, findings.Remark{Label: "unknown",
-				Text: text.Brief(u.Object) + ": " + findings.Printable(u.Message)})
+				Text: text.Brief(u.Object) + ": " + text.Printable(u.Message)})
 		}
 	}
 	for _, u := range r.Unread {
-		d.Notes = append(d.Notes, findings.Remark{Label: "not read", Text: findings.Printable(u)})
+		d.Notes = append(d.Notes, findings.Remark{Label: "not read", Text: text.Printable(u)})
 	}
 	for _, n := range r.Renamed {
 		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: fmt.Sprintf("%s is now %s: %s",
 			text.Brief(n.Old.String()), text.Brief(n.New.String()), text.Brief(n.Why))})
 	}
 	for _, n := range r.Notes {
-		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: findings.Printable(n)})
+		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: text.Printable(n)})
 	}
 	return d
 }

@@ -10,11 +10,13 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
-// fingerprints returns an identifier for each finding. It does not change when lines are added above the finding, or
+// Fingerprints returns an identifier for each finding. It does not change when lines are added above the finding, or
 // when its level changes. Equal findings about the same object are numbered.
-func fingerprints(list []Finding) []string {
+func Fingerprints(list []Finding) []string {
 	prints := make([]string, len(list))
 	seen := map[string]int{}
 	for i, f := range list {
@@ -53,8 +55,8 @@ const baselineVersion = 1
 // NewBaseline returns a baseline of all findings of a list.
 func NewBaseline(list []Finding) *Baseline {
 	b := &Baseline{}
-	for i, print := range fingerprints(list) {
-		b.entries = append(b.entries, entry{print, list[i].Rule, list[i].path(), list[i].description()})
+	for i, print := range Fingerprints(list) {
+		b.entries = append(b.entries, entry{print, list[i].Rule, list[i].path(), list[i].Description()})
 	}
 	return b
 }
@@ -98,7 +100,7 @@ func (b *Baseline) Apply(list []Finding) (fresh []Finding, stale []string) {
 		known[e.Fingerprint] = true
 	}
 	found := map[string]bool{}
-	for i, print := range fingerprints(list) {
+	for i, print := range Fingerprints(list) {
 		found[print] = true
 		if !known[print] {
 			fresh = append(fresh, list[i])
@@ -106,7 +108,7 @@ func (b *Baseline) Apply(list []Finding) (fresh []Finding, stale []string) {
 	}
 	for _, e := range b.entries {
 		if !found[e.Fingerprint] {
-			stale = append(stale, Printable(fmt.Sprintf("%s: %s [%s]", e.File, e.Message, e.Rule)))
+			stale = append(stale, text.Printable(fmt.Sprintf("%s: %s [%s]", e.File, e.Message, e.Rule)))
 		}
 	}
 	return fresh, stale

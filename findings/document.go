@@ -1,35 +1,55 @@
 package findings
 
-import (
-	"io"
-	"slices"
-	"strings"
+import "github.com/olmgen/olmgen/internal/findings/picture"
 
-	"github.com/olmgen/olmgen/internal/findings/picture"
-	"github.com/olmgen/olmgen/internal/findings/webpage"
-	"github.com/olmgen/olmgen/internal/manifest/text"
-)
-
-// Document is a report for people. Each report builds it once, and Print prints it in each format. All text in it is
-// plain: the printers escape it.
+// Document is a report for people. Each report builds it once, and package print prints it in each format. All text in
+// it is plain, if nothing else is said: the printers escape it.
 type Document struct {
 	Kind     string // of the report, such as Permissions: the title of an HTML window begins with it
 	Title    string // what the report is about
 	Lead     string // the answer in one line
 	Sections []Section
 	Notes    []Remark // at the end
+
+	// Only HTML has what follows.
+
+	Nav    []Link // to other pages
+	Logo   *Image // beside the title
+	Images bool   // the HTML of a section has images as data URLs: the policy allows them
+	Style  string // more CSS, from the program: it is not escaped
+}
+
+// Link leads to another page. Href is relative.
+type Link struct{ Text, Href string }
+
+// Image is a picture from strangers. A browser shows it by an img, so that an SVG can neither run scripts nor load
+// anything.
+type Image struct {
+	MediaType string
+	Data      []byte
 }
 
 // Section is a part of a document. A section without title stands below the lead. Markdown folds the others; HTML folds
 // those whose rows have severities, none of them an error or a warning.
 type Section struct {
-	ID      string // that cells refer to; lower case letters
+	ID      string // that cells refer to; lower case letters; HTML makes it of the title if it is empty
 	Title   string
-	Picture *picture.SVG // above the tables; only HTML has it
 	Tables  []Table
-	Remarks []Remark // below the tables
+	Remarks []Remark // below the tables; in HTML above them
 	Formats []Format // that have the section; nil for all
+
+	// Only HTML has what follows.
+
+	Facts   []Fact       // above the text
+	Text    []string     // paragraphs above the tables
+	Links   []Link       // below the text
+	Picture *picture.SVG // above the tables; its style has only selectors below the class of the picture
+	Beside  bool         // the tables stand beside the picture where there is room
+	HTML    string       // below the tables: it is not escaped
 }
+
+// Fact is a name with a value.
+type Fact struct{ Name, Text string }
 
 // Remark is a sentence with a label, such as "note". The text has no final period.
 type Remark struct{ Label, Text string }
@@ -41,6 +61,12 @@ type Table struct {
 	Rows    [][]Cell
 	Indent  int  // of the rows in text, beyond that of the title
 	Head    bool // text has the titles of columns too, and no column is left out
+
+	// Only HTML has what follows.
+
+	Closed bool // one with a title is folded until somebody opens it; printed nevertheless
+	Time   bool // the rows are events, drawn on a line
+	Full   bool // no column is left out
 }
 
 // Column is a column of a table. The fields from Width on say how text lays out its cells.
@@ -65,10 +91,18 @@ type Cell struct {
 	Section string // the ID of a section that the text is about
 	Order   int    // sorts before the text
 
-	severity bool // the style is a severity
+	Severity Severity // of the row, in place of a style
+	Chips    []Chip   // behind the text; only HTML has them
+	Href     string   // the relative path of a page that the text is a link to
 }
 
-// Style is how a cell looks in HTML.
+// Chip is a word with the colour of its style.
+type Chip struct {
+	Text  string
+	Style Style
+}
+
+// Style is how a cell looks in HTML: one of the styles, or a Severity.
 type Style string
 
 // The styles.
@@ -91,143 +125,14 @@ func Cells(texts ...string) []Cell {
 
 // SeverityCell returns a cell with a severity.
 func SeverityCell(s Severity) Cell {
-	return Cell{Text: string(s), Style: Style(s.SARIF()), Order: s.Rank() + 1, severity: true}
+	return Cell{Text: string(s), Order: s.Rank() + 1, Severity: s.SARIF()}
 }
 
-// DocumentFormats are the formats of every document.
-var DocumentFormats = []Format{Text, Markdown, HTML}
-
-// Print writes the document. The same document gives the same bytes. The error is that of w, or about a format that is
-// not one of DocumentFormats.
-func (d *Document) Print(w io.Writer, format Format) error {
-	if !slices.Contains(DocumentFormats, format) {
-		return text.Unknown("format", format, DocumentFormats)
-	}
-	c := d.in(format)
-	switch format {
-	case Text:
-		return c.printText(w)
-	case Markdown:
-		return c.printMarkdown(w)
-	}
-	return c.Page().Write(w)
-}
-
-// in returns the document with the sections that a format has, and without columns that are empty.
-func (d *Document) in(format Format) *Document {
-	out := *d
-	out.Sections = nil
-	for _, s := range d.Sections {
-		if s.Formats != nil && !slices.Contains(s.Formats, format) {
-			continue
-		}
-		switch format {
-		case HTML: // each table has a head of its own, and its rows can be sorted
-			tables := s.Tables
-			s.Tables = nil
-			for _, t := range tables {
-				t.Head = false
-				s.Tables = append(s.Tables, withoutEmpty([]Table{t})...)
-			}
-		default:
-			s.Tables = withoutEmpty(s.Tables)
-			for i := range s.Tables {
-				s.Tables[i].ditto()
-			}
-		}
-		out.Sections = append(out.Sections, s)
-	}
-	return &out
-}
-
-// withoutEmpty leaves out the columns that are empty in all tables that have them.
-func withoutEmpty(tables []Table) []Table {
-	filled := map[string]bool{}
-	for _, t := range tables {
-		for i, c := range t.Columns {
-			if slices.ContainsFunc(t.Rows, func(row []Cell) bool { return row[i].Text+row[i].Note != "" }) {
-				filled[c.Title] = true
-			}
-		}
-	}
-	out := make([]Table, len(tables))
-	for n, t := range tables {
-		out[n] = Table{Title: t.Title, Indent: t.Indent, Head: t.Head, Rows: make([][]Cell, len(t.Rows))}
-		for i, c := range t.Columns {
-			if !filled[c.Title] && !t.Head {
-				continue
-			}
-			out[n].Columns = append(out[n].Columns, c)
-			for j, row := range t.Rows {
-				out[n].Rows[j] = append(out[n].Rows[j], row[i])
-			}
-		}
-	}
-	return out
-}
-
-// ditto leaves out of places what the row above has: the whole place, or the file.
-func (t *Table) ditto() {
-	for i, c := range t.Columns {
-		above := ""
-		for _, row := range t.Rows {
-			cell := row[i].Text
-			if c.Place && cell != "" {
-				row[i].Text = beside(cell, above)
-				above = cell
-			}
-		}
-	}
-}
-
-// beside returns a place as it stands below another one.
-func beside(place, above string) string {
-	file, lines, ok := strings.Cut(place, ":")
-	aboveFile, _, _ := strings.Cut(above, ":")
-	switch {
-	case place == above:
-		return ""
-	case !ok || file != aboveFile || strings.Contains(lines, ":"):
-		return place
-	case strings.Contains(lines, ","):
-		return "lines " + lines
-	}
-	return "line " + lines
-}
-
-// Page returns the document as a page, so that a site can link it to others.
-func (d *Document) Page() webpage.Page {
-	p := webpage.Page{Kind: d.Kind, Title: d.Title, Lead: d.Lead}
-	d = d.in(HTML)
-	for _, s := range d.Sections {
-		section := webpage.Section{ID: s.ID, Title: s.Title, Text: sentences(s.Remarks), Picture: s.Picture}
-		for _, t := range s.Tables {
-			section.Tables = append(section.Tables, t.html())
-		}
-		p.Sections = append(p.Sections, section)
-	}
-	if len(d.Notes) > 0 {
-		p.Sections = append(p.Sections, webpage.Section{Title: "Notes", Text: sentences(d.Notes)})
-	}
-	return p
-}
-
-func (t Table) html() webpage.Table {
-	out := webpage.Table{Title: t.Title}
-	for _, c := range t.Columns {
-		out.Columns = append(out.Columns, c.Title)
-	}
-	for _, row := range t.Rows {
-		cells := make([]webpage.Cell, len(row))
-		for i, c := range row {
-			style := c.Style
-			if style == Plain {
-				style = t.Columns[i].Style
-			}
-			cells[i] = webpage.Cell{Text: c.Text, Note: c.Note, Style: webpage.Style(style), Order: c.Order,
-				Section: c.Section, Severity: c.severity, Place: t.Columns[i].Place}
-		}
-		out.Rows = append(out.Rows, cells)
+// Columns returns columns with titles.
+func Columns(titles ...string) []Column {
+	out := make([]Column, len(titles))
+	for i, s := range titles {
+		out[i].Title = s
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 )
 
 // Build a report, and print it as text.
@@ -19,7 +20,7 @@ func ExampleDocument() {
 			},
 		}},
 	}}}
-	if err := d.Print(os.Stdout, findings.Text); err != nil {
+	if err := print.Document(os.Stdout, &d, findings.Text); err != nil {
 		fmt.Println(err)
 	}
 	// Output:

@@ -1,15 +1,15 @@
-// Package findings prints what a review finds.
+// Package findings is what a review finds. Package print prints it.
 //
-// A check returns a list of [Finding], each with a [Severity], the id of a [Rule] and a place. [Print] prints the list
-// in each of [Formats]; [Reaches] says whether one is bad enough to fail. A [Baseline] leaves out those that are known.
+// A check returns a list of [Finding], each with a [Severity], the id of a [Rule] and a place. [Reaches] says whether
+// one is bad enough to fail. A [Baseline] leaves out those that are known.
 //
-// A report that says more builds a [Document]: sections of tables and remarks. [Document.Print] prints it as text, as
-// Markdown for a comment on a pull request, and as one HTML page; no report prints a table of its own. Its JSON is a
-// type of its own, which [WriteJSON] prints, and a JSON Schema describes it.
+// A report that says more builds a [Document]: sections of tables and remarks; no report prints a table of its own. Its
+// JSON is a type of its own, and a JSON Schema describes it.
 package findings
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -66,8 +66,16 @@ type Finding struct {
 // path returns the path of the file for the user.
 func (f Finding) path() string { return cmp.Or(f.Path, f.File, ".") }
 
-// description returns object, field and message.
-func (f Finding) description() string {
+// Where returns the path of the file for the user, with the line.
+func (f Finding) Where() string {
+	if f.Line > 0 {
+		return fmt.Sprintf("%s:%d", f.path(), f.Line)
+	}
+	return f.path()
+}
+
+// Description returns object, field and message.
+func (f Finding) Description() string {
 	parts := slices.DeleteFunc([]string{f.Object, f.Field, f.Message}, func(s string) bool { return s == "" })
 	return strings.Join(parts, ": ")
 }

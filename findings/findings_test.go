@@ -2,9 +2,6 @@ package findings_test
 
 import (
 	"bytes"
-	"errors"
-	"flag"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,20 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/golden/fuzztest"
 )
-
-var update = flag.Bool("update", false, "write the golden files of the formats anew")
-
-var rules = []findings.Rule{
-	{
-		ID:   "group",
-		Text: "what OLM says of a group",
-		Help: "OLM does not install an operator without one. Source: OLM, operator.go.",
-	},
-	{ID: "unused", Text: "nothing"},
-}
 
 // list has each level, an object, a hint, and text that a format could trip over.
 func list() []findings.Finding {
@@ -57,52 +42,6 @@ func list() []findings.Finding {
 		},
 		{Rule: "mine", Level: findings.Note, Message: "about the whole"},
 		{Source: "oci://r/i", Rule: "group", Level: findings.Note, File: "x", Message: "m", Path: "oci://r/i/x"},
-	}
-}
-
-func TestFormats(t *testing.T) {
-	for _, format := range findings.Formats {
-		t.Run(string(format), func(t *testing.T) {
-			var got bytes.Buffer
-			if err := findings.Print(&got, format, rules, list()); err != nil {
-				t.Fatal(err)
-			}
-			golden.CheckFile(t, filepath.Join("testdata", "report."+string(format)), got.Bytes(), *update)
-		})
-	}
-}
-
-// No findings are empty lists, not null.
-func TestFormatsOfNothing(t *testing.T) {
-	for format, want := range map[findings.Format]string{
-		findings.Text:     "",
-		findings.JSON:     "{\n  \"findings\": [],\n  \"errors\": 0,\n  \"warnings\": 0\n}\n",
-		findings.Markdown: "No findings.\n",
-	} {
-		var got bytes.Buffer
-		if err := findings.Print(&got, format, nil, nil); err != nil || got.String() != want {
-			t.Errorf("%s: %q, %v", format, got.String(), err)
-		}
-	}
-	var sarif bytes.Buffer
-	if err := findings.Print(&sarif, findings.SARIF, nil, nil); err != nil || strings.Contains(sarif.String(), "null") {
-		t.Errorf("sarif: a list is null: %s, %v", sarif.String(), err)
-	}
-}
-
-type brokenWriter struct{ err error }
-
-func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
-
-func TestFormatErrors(t *testing.T) {
-	if err := findings.Print(&bytes.Buffer{}, "xml", nil, nil); err == nil {
-		t.Error("xml is a format")
-	}
-	broken := errors.New("broken")
-	for _, format := range findings.Formats {
-		if err := findings.Print(brokenWriter{broken}, format, rules, list()); !errors.Is(err, broken) {
-			t.Errorf("%s: the writer's error is lost: %v", format, err)
-		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
@@ -82,17 +83,17 @@ func (o Options) fits(b *bundle.Bundle, r *Result) (warnings []bundle.Warning, n
 	for _, f := range fit.Findings(operator, fit.Form(o.Profile.Installer()), c) {
 		class := bundle.WarnInstallation
 		switch f.Rule {
-		case fit.RuleServices, fit.RuleDependencies, fit.RuleModes, fit.RuleWebhooks, fit.RuleKinds:
-			if f.Level == fit.Error && c.Known() {
+		case fit.RuleServices.ID, fit.RuleDependencies.ID, fit.RuleModes.ID, fit.RuleWebhooks.ID, fit.RuleKinds.ID:
+			if f.Level == findings.Error && c.Known() {
 				return nil, nil, refuse(refusedByV1, "%s", f.Message).with(OptionProfile)
 			}
-		case fit.RuleRemoved: // of what is rendered: config refuses it
+		case fit.RuleRemoved.ID: // of what is rendered: config refuses it
 			if !o.Profile.HandsOver() {
 				continue
 			}
-		case fit.RuleAPIs, fit.RuleConditions:
+		case fit.RuleAPIs.ID, fit.RuleConditions.ID:
 			class = bundle.WarnOLMAPIs
-		case fit.RuleAsked:
+		case fit.RuleAsked.ID:
 			notes = append(notes, manifest.Message{Msg: f.Message})
 			continue
 		}

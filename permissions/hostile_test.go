@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/golden/reviewtest"
 	"github.com/olmgen/olmgen/permissions"
@@ -48,9 +49,9 @@ func hostileReport(tb testing.TB, s string) *permissions.Report {
 // checkFormats prints a report in every format and looks for text that got out of its place.
 func checkFormats(t *testing.T, r *permissions.Report) {
 	t.Helper()
-	for _, format := range permissions.Formats {
+	for _, format := range print.Formats {
 		var out strings.Builder
-		if err := r.Print(&out, format); err != nil {
+		if err := print.Report(&out, r, format); err != nil {
 			t.Fatalf("%s: %v", format, err)
 		}
 		reviewtest.CheckFormat(t, string(format), out.String())

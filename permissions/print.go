@@ -1,7 +1,6 @@
 package permissions
 
 import (
-	"io"
 	"slices"
 	"strings"
 
@@ -10,23 +9,8 @@ import (
 	"github.com/olmgen/olmgen/internal/rbac"
 )
 
-// Formats are the formats of a Report. schema.json describes JSON; SARIF has what follows, for code review.
-var Formats = []findings.Format{findings.Text, findings.Markdown, findings.JSON, findings.SARIF, findings.HTML}
-
-// Print writes a report. The same report gives the same bytes. The error is that of w, or
-// about a format that it does not have.
-func (r *Report) Print(w io.Writer, format findings.Format) error {
-	switch format {
-	case findings.JSON:
-		return findings.WriteJSON(w, r)
-	case findings.SARIF:
-		return findings.Print(w, findings.SARIF, Rules(), r.Findings)
-	}
-	if !slices.Contains(Formats, format) {
-		return text.Unknown("format", format, Formats)
-	}
-	return r.Document().Print(w, format)
-}
+// Explained returns the findings, for code review.
+func (r *Report) Explained() ([]findings.Rule, []findings.Finding) { return Rules(), r.Findings }
 
 // groupText names API groups for a person.
 func groupText(groups []string) string {

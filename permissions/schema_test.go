@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/internal/findings/schematest"
 	"github.com/olmgen/olmgen/permissions"
@@ -89,7 +90,7 @@ func TestSchema(t *testing.T) {
 	golden.CheckFile(t, "schema.json", want, *update)
 	var out bytes.Buffer
 	r := evaluate(t, account+role("a", "op", `[{apiGroups: [""], resources: [secrets], verbs: [get]}]`)+role("b", "", `[{nonResourceURLs: ["/x"], verbs: [get]}]`))
-	if err := r.Print(&out, findings.JSON); err != nil {
+	if err := print.Report(&out, r, findings.JSON); err != nil {
 		t.Fatal(err)
 	}
 	if err := schematest.Check(permissions.Schema, out.Bytes()); err != nil {

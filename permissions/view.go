@@ -48,13 +48,13 @@ func (r *Report) Document() *findings.Document {
 		d.Notes = append(d.Notes, findings.Remark{Label: "Bound to nothing", Text: text.FirstOf(12, idle)})
 	}
 	for _, n := range r.Unread {
-		d.Notes = append(d.Notes, findings.Remark{Label: "not read", Text: findings.Printable(n)})
+		d.Notes = append(d.Notes, findings.Remark{Label: "not read", Text: text.Printable(n)})
 	}
 	for _, n := range r.Unresolved {
-		d.Notes = append(d.Notes, findings.Remark{Label: "unknown", Text: findings.Printable(n)})
+		d.Notes = append(d.Notes, findings.Remark{Label: "unknown", Text: text.Printable(n)})
 	}
 	for _, n := range r.Unbuilt {
-		d.Notes = append(d.Notes, findings.Remark{Label: "not built", Text: findings.Printable(n)})
+		d.Notes = append(d.Notes, findings.Remark{Label: "not built", Text: text.Printable(n)})
 	}
 	for _, n := range r.Notes {
 		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: n})

@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden"
 )
 
@@ -49,7 +50,7 @@ func TestGolden(t *testing.T) {
 			got.WriteString("error: " + err.Error() + "\n")
 		} else {
 			ends[p.End] = true
-			if err := p.Print(&got, findings.Text); err != nil {
+			if err := print.Report(&got, p, findings.Text); err != nil {
 				t.Fatal(err)
 			}
 			// The order of catalogs does not change the answer.

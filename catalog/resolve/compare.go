@@ -14,78 +14,61 @@ import (
 )
 
 // Rules of a catalog's new content.
-const (
-	ruleNotServed          = "not-served"
-	ruleServed             = "served-again"
-	rulePackageAdded       = "package-added"
-	rulePackageRemoved     = "package-removed"
-	rulePackageText        = "package-text"
-	ruleDefaultChannel     = "default-channel-changed"
-	ruleChannelAdded       = "channel-added"
-	ruleChannelRemoved     = "channel-removed"
-	ruleEntryAdded         = "entry-added"
-	ruleEntryRemoved       = "entry-removed"
-	ruleEdgeChanged        = "edge-changed"
-	ruleHeadMoved          = "head-moved"
-	ruleHeadBack           = "head-goes-back"
-	ruleStranded           = "release-stranded"
-	ruleReturned           = "release-returned"
-	ruleWithdrawn          = "release-withdrawn"
-	ruleBundleImage        = "bundle-image-changed"
-	ruleBundleProperties   = "bundle-properties-changed"
-	ruleBundleContent      = "bundle-content-changed"
-	ruleNotCompared        = "bundle-not-compared"
-	ruleNotOffered         = "dependency-not-offered"
-	ruleDeprecationAdded   = "deprecation-added"
-	ruleDeprecationRemoved = "deprecation-removed"
+var (
+	ruleNotServed = findings.Rule{ID: "not-served", Text: "opm does not serve the new content",
+		Help: "A CatalogSource or ClusterCatalog with it offers nothing."}
+	ruleServed = findings.Rule{ID: "served-again",
+		Text: "opm serves the new content, and did not serve the old one"}
+	rulePackageAdded   = findings.Rule{ID: "package-added", Text: "A package is new"}
+	rulePackageRemoved = findings.Rule{ID: "package-removed", Text: "A package is gone",
+		Help: "What is installed of it stays, and gets no updates. A new Subscription finds nothing."}
+	rulePackageText    = findings.Rule{ID: "package-text", Text: "The description or icon of a package changed"}
+	ruleDefaultChannel = findings.Rule{ID: "default-channel-changed", Text: "The default channel of a package changed",
+		Help: "A Subscription that names no channel reads all channels, the default one first."}
+	ruleChannelAdded   = findings.Rule{ID: "channel-added", Text: "A channel is new"}
+	ruleChannelRemoved = findings.Rule{ID: "channel-removed", Text: "A channel is gone",
+		Help: "OLM resolves nothing in a namespace with a Subscription of a channel that is not there."}
+	ruleEntryAdded   = findings.Rule{ID: "entry-added", Text: "A channel has new entries"}
+	ruleEntryRemoved = findings.Rule{ID: "entry-removed", Text: "A channel no longer has some entries",
+		Help: "A startingCSV or a version that names one of them finds nothing."}
+	ruleEdgeChanged = findings.Rule{ID: "edge-changed", Text: "An entry updates other versions than before"}
+	ruleHeadMoved   = findings.Rule{ID: "head-moved", Text: "The head of a channel is another entry",
+		Help: "With automatic approval OLM installs it."}
+	ruleHeadBack = findings.Rule{ID: "head-goes-back", Text: "The head of a channel has a lower version than before",
+		Help: "OLM does not downgrade: what is installed stays, unless a skipRange leads back."}
+	ruleStranded = findings.Rule{ID: "release-stranded", Text: "A release no longer reaches the head of its channel",
+		Help: "OLM keeps it, or what it updates it to, without an error."}
+	ruleReturned = findings.Rule{ID: "release-returned", Text: "A release that was withdrawn can be installed again",
+		Help: "OLM does not install what an entry skips, what has the property olm.deprecated, or what a channel " +
+			"only names."}
+	ruleWithdrawn = findings.Rule{ID: "release-withdrawn",
+		Text: "A release is withdrawn: it is an entry, and a fresh install does not take it"}
+	ruleBundleImage = findings.Rule{ID: "bundle-image-changed", Text: "A bundle has another image",
+		Help: "Who has installed it keeps the content of the former image. OLM does not install a version twice."}
+	ruleBundleProperties = findings.Rule{ID: "bundle-properties-changed", Text: "The properties of a bundle changed",
+		Help: "Properties are its version, its APIs and what it requires."}
+	ruleBundleContent = findings.Rule{ID: "bundle-content-changed",
+		Text: "The content of a bundle changed under the same name",
+		Help: "Who has installed it keeps the former content. OLM does not install a version twice."}
+	ruleNotCompared = findings.Rule{ID: "bundle-not-compared", Text: "The content of a bundle is not compared",
+		Help: "One catalog holds the bundle as a directory, the other as a document."}
+	ruleNotOffered = findings.Rule{ID: "dependency-not-offered",
+		Text: "The catalog no longer offers what a bundle requires",
+		Help: "OLM installs the bundle only if another catalog offers it."}
+	ruleDeprecationAdded = findings.Rule{ID: "deprecation-added",
+		Text: "A package, a channel or a bundle is deprecated",
+		Help: "OLM v0 says so in a condition of the Subscription. OLM v1 prefers versions that are not " +
+			"deprecated."}
+	ruleDeprecationRemoved = findings.Rule{ID: "deprecation-removed",
+		Text: "A package, a channel or a bundle is no longer deprecated"}
 )
 
 // ComparisonRules returns the rules of Compare, sorted by id.
 func ComparisonRules() []findings.Rule {
-	list := []findings.Rule{
-		{ID: ruleNotServed, Text: "opm does not serve the new content",
-			Help: "A CatalogSource or ClusterCatalog with it offers nothing."},
-		{ID: ruleServed, Text: "opm serves the new content, and did not serve the old one"},
-		{ID: rulePackageAdded, Text: "A package is new"},
-		{ID: rulePackageRemoved, Text: "A package is gone",
-			Help: "What is installed of it stays, and gets no updates. A new Subscription finds nothing."},
-		{ID: rulePackageText, Text: "The description or icon of a package changed"},
-		{ID: ruleDefaultChannel, Text: "The default channel of a package changed",
-			Help: "A Subscription that names no channel reads all channels, the default one first."},
-		{ID: ruleChannelAdded, Text: "A channel is new"},
-		{ID: ruleChannelRemoved, Text: "A channel is gone",
-			Help: "OLM resolves nothing in a namespace with a Subscription of a channel that is not there."},
-		{ID: ruleEntryAdded, Text: "A channel has new entries"},
-		{ID: ruleEntryRemoved, Text: "A channel no longer has some entries",
-			Help: "A startingCSV or a version that names one of them finds nothing."},
-		{ID: ruleEdgeChanged, Text: "An entry updates other versions than before"},
-		{ID: ruleHeadMoved, Text: "The head of a channel is another entry",
-			Help: "With automatic approval OLM installs it."},
-		{ID: ruleHeadBack, Text: "The head of a channel has a lower version than before",
-			Help: "OLM does not downgrade: what is installed stays, unless a skipRange leads back."},
-		{ID: ruleStranded, Text: "A release no longer reaches the head of its channel",
-			Help: "OLM keeps it, or what it updates it to, without an error."},
-		{ID: ruleReturned, Text: "A release that was withdrawn can be installed again",
-			Help: "OLM does not install what an entry skips, what has the property olm.deprecated, or what a channel " +
-				"only names."},
-		{ID: ruleWithdrawn, Text: "A release is withdrawn: it is an entry, and a fresh install does not take it"},
-		{ID: ruleBundleImage, Text: "A bundle has another image",
-			Help: "Who has installed it keeps the content of the former image. OLM does not install a version twice."},
-		{ID: ruleBundleProperties, Text: "The properties of a bundle changed",
-			Help: "Properties are its version, its APIs and what it requires."},
-		{ID: ruleBundleContent, Text: "The content of a bundle changed under the same name",
-			Help: "Who has installed it keeps the former content. OLM does not install a version twice."},
-		{ID: ruleNotCompared, Text: "The content of a bundle is not compared",
-			Help: "One catalog holds the bundle as a directory, the other as a document."},
-		{ID: ruleNotOffered, Text: "The catalog no longer offers what a bundle requires",
-			Help: "OLM installs the bundle only if another catalog offers it."},
-		{ID: ruleDeprecationAdded, Text: "A package, a channel or a bundle is deprecated",
-			Help: "OLM v0 says so in a condition of the Subscription. OLM v1 prefers versions that are not " +
-				"deprecated."},
-		{ID: ruleDeprecationRemoved, Text: "A package, a channel or a bundle is no longer deprecated"},
-	}
-	slices.SortFunc(list, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
-	return list
+	return sorted(ruleNotServed, ruleServed, rulePackageAdded, rulePackageRemoved, rulePackageText, ruleDefaultChannel,
+		ruleChannelAdded, ruleChannelRemoved, ruleEntryAdded, ruleEntryRemoved, ruleEdgeChanged, ruleHeadMoved,
+		ruleHeadBack, ruleStranded, ruleReturned, ruleWithdrawn, ruleBundleImage, ruleBundleProperties,
+		ruleBundleContent, ruleNotCompared, ruleNotOffered, ruleDeprecationAdded, ruleDeprecationRemoved)
 }
 
 // Compare returns what the newer content of a catalog changes for who installs from it with OLM v0, the worst first.

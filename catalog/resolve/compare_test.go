@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden"
 )
 
@@ -30,7 +31,7 @@ func TestCompare(t *testing.T) {
 			}
 		}
 		var got bytes.Buffer
-		if err := findings.Print(&got, findings.Text, resolve.ComparisonRules(), list); err != nil {
+		if err := print.Report(&got, print.List{Rules: resolve.ComparisonRules(), Findings: list}, findings.Text); err != nil {
 			t.Fatal(err)
 		}
 		golden.CheckArchived(t, file, a, "want.txt", got.Bytes(), *update)

@@ -17,8 +17,8 @@ type judge struct {
 	list     []findings.Finding
 }
 
-func (j *judge) add(rule string, level findings.Severity, object, hint, format string, args ...any) {
-	f := findings.Finding{Rule: rule, Level: level, Object: object, Message: fmt.Sprintf(format, args...), Hint: hint}
+func (j *judge) add(rule findings.Rule, level findings.Severity, object, hint, format string, args ...any) {
+	f := findings.Finding{Rule: rule.ID, Level: level, Object: object, Message: fmt.Sprintf(format, args...), Hint: hint}
 	f.File, f.Line = j.place(object)
 	if !slices.Contains(j.list, f) {
 		j.list = append(j.list, f)

@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/internal/findings/schematest"
 	"github.com/olmgen/olmgen/manifest"
@@ -32,13 +33,13 @@ func TestGolden(t *testing.T) {
 			seen[f.Rule] = true
 		}
 		var got bytes.Buffer
-		if err := r.Print(&got, findings.Text); err != nil {
+		if err := print.Report(&got, r, findings.Text); err != nil {
 			t.Fatal(err)
 		}
 		golden.CheckArchived(t, file, a, "want.txt", got.Bytes(), *update)
 		checkSchema(t, r)
 		var again bytes.Buffer
-		if err := resolveArchive(t, a).Print(&again, findings.Text); err != nil || again.String() != got.String() {
+		if err := print.Report(&again, resolveArchive(t, a), findings.Text); err != nil || again.String() != got.String() {
 			t.Errorf("a second run prints something else: %v\n%s", err, cmp.Diff(got.String(), again.String()))
 		}
 	})
@@ -88,7 +89,7 @@ func TestMermaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got bytes.Buffer
-	if err := resolveArchive(t, a).Print(&got, findings.Mermaid); err != nil {
+	if err := print.Report(&got, resolveArchive(t, a), findings.Mermaid); err != nil {
 		t.Fatal(err)
 	}
 	const want = `flowchart LR
@@ -145,7 +146,7 @@ func checkSchema(t *testing.T, r *resolve.Report) {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
-	if err := r.Print(&text, findings.JSON); err != nil {
+	if err := print.Report(&text, r, findings.JSON); err != nil {
 		t.Fatal(err)
 	}
 	if err := schematest.Check(schema, text.Bytes()); err != nil {

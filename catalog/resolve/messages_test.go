@@ -6,6 +6,7 @@ import (
 	"testing/fstest"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/findings/print"
 )
 
 const celCatalog = `---
@@ -52,7 +53,7 @@ func TestCELFault(t *testing.T) {
 	var text strings.Builder
 	report := &Report{}
 	report.Add("", "ns", r)
-	if err := report.Print(&text, "text"); err != nil {
+	if err := print.Report(&text, report, "text"); err != nil {
 		t.Fatal(err)
 	}
 	if got := text.String(); strings.Count(got, "CEL rule") != 1 || strings.Contains(got, "\ufffd") ||

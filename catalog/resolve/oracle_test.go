@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/golden/resolvercase"
 )
@@ -42,7 +43,7 @@ func compareCases(t *testing.T, root string, reports bool) {
 				t.Parallel()
 				report := c.compare(t, dir)
 				var got bytes.Buffer
-				if err := report.Print(&got, findings.Text); err != nil {
+				if err := print.Report(&got, report, findings.Text); err != nil {
 					t.Fatal(err)
 				}
 				if reports {

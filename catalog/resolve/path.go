@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -181,22 +180,8 @@ func (w *pathWalk) step(from, to *entry, notes []string) PathStep {
 	return s
 }
 
-// PathFormats lists the formats of a path.
-var PathFormats = []findings.Format{findings.Text, findings.JSON}
-
-// Print writes the path.
-func (p *Path) Print(out io.Writer, format findings.Format) error {
-	switch format {
-	case findings.JSON:
-		return findings.WriteJSON(out, p)
-	case findings.Text:
-		return p.document().Print(out, format)
-	}
-	return text.Unknown("format", format, PathFormats)
-}
-
-// document returns the path for people: a table for each step, and one for the end.
-func (p *Path) document() *findings.Document {
+// Document returns the path for people: a table for each step, and one for the end.
+func (p *Path) Document() *findings.Document {
 	var s findings.Section
 	add := func(title string, notes []string) {
 		t := findings.Table{Title: title, Indent: 4, Columns: []findings.Column{{Title: "Note"}}}

@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -113,7 +114,7 @@ func TestPath(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got bytes.Buffer
-			if err := p.Print(&got, findings.Text); err != nil {
+			if err := print.Report(&got, p, findings.Text); err != nil {
 				t.Fatal(err)
 			}
 			if d := cmp.Diff(c.want, got.String()); d != "" || p.End != c.end {
@@ -280,7 +281,7 @@ func TestPrintNoSolution(t *testing.T) {
 		report := &resolve.Report{}
 		report.Add("", "ns", r)
 		var got bytes.Buffer
-		if err := report.Print(&got, findings.Text); err != nil || !strings.Contains(got.String(), "it is printed") {
+		if err := print.Report(&got, report, findings.Text); err != nil || !strings.Contains(got.String(), "it is printed") {
 			t.Errorf("%v\n%s", err, got.String())
 		}
 	}

@@ -13,9 +13,6 @@ import (
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
-// Formats are the formats of a Report. Mermaid is a picture of the walk.
-var Formats = []findings.Format{findings.Text, findings.JSON, findings.Mermaid}
-
 // Report is what OLM does in some namespaces.
 type Report struct {
 	Namespaces []Namespace `json:"namespaces"`
@@ -85,21 +82,13 @@ func (r *Report) Findings() []findings.Finding {
 	return all
 }
 
-// Print writes the report.
-func (r *Report) Print(w io.Writer, format findings.Format) error {
-	switch format {
-	case findings.JSON:
-		return findings.WriteJSON(w, r)
-	case findings.Mermaid:
-		return r.mermaid(w)
-	case findings.Text:
-		return r.document().Print(w, format)
-	}
-	return text.Unknown("format", format, Formats)
+// Formats returns the picture of the walk as the text of a Mermaid diagram.
+func (r *Report) Formats() map[findings.Format]func(io.Writer) error {
+	return map[findings.Format]func(io.Writer) error{findings.Mermaid: r.mermaid}
 }
 
-// document returns the report for people: a section for each namespace, with a table for each InstallPlan.
-func (r *Report) document() *findings.Document {
+// Document returns what OLM does, for people.
+func (r *Report) Document() *findings.Document {
 	d := &findings.Document{Kind: "Resolution"}
 	for _, n := range r.Namespaces {
 		s := findings.Section{Title: n.title(), Tables: n.tables()}
@@ -110,7 +99,7 @@ func (r *Report) document() *findings.Document {
 			{Title: "Object", Before: ": "}, {Title: "Finding", Before: ": "}, {Title: "Rule", Before: " "},
 			{Title: "Hint", Below: 4}}}
 		for _, f := range n.Findings {
-			if f.Rule != ruleNoSolution || n.Outcome != Failed || n.Failure.Conflict == nil { // the failure says it
+			if f.Rule != ruleNoSolution.ID || n.Outcome != Failed || n.Failure.Conflict == nil { // the failure says it
 				list.Rows = append(list.Rows, findingCells(f))
 			}
 		}

@@ -15,52 +15,46 @@ import (
 )
 
 // Rules of catalogs that opm serves.
-const (
-	ruleDangling    = "dangling-replaces"
-	ruleSeveral     = "several-replacements"
-	ruleSelf        = "skip-range-covers-itself"
-	ruleDowngrade   = "skip-range-downgrade"
-	ruleCannotReach = "head-out-of-reach"
-	ruleNextChannel = "next-channel-out-of-reach"
-	ruleProperty    = "unknown-property"
-	ruleConstraint  = "bad-constraint"
-	ruleNotAlone    = "not-forbids-nothing"
-	ruleSchema      = "unknown-schema"
-	ruleBundle      = "bundle-refused"
+var (
+	ruleDangling = findings.Rule{ID: "dangling-replaces",
+		Text: "replaces names an entry that the channel does not have",
+		Help: "The version that it names can still be updated if it is installed."}
+	ruleSeveral = findings.Rule{ID: "several-replacements",
+		Text: "Several entries replace the same one", Help: "OLM takes the one nearest the head."}
+	ruleSelf = findings.Rule{ID: "skip-range-covers-itself",
+		Text: "skipRange contains the version of its own entry", Help: "It does no harm."}
+	ruleDowngrade = findings.Rule{ID: "skip-range-downgrade", Text: "skipRange contains the version of a newer entry",
+		Help: "skipRange has no direction, so OLM v0 updates the newer version to the older one, and can go " +
+			"round forever."}
+	ruleCannotReach = findings.Rule{ID: "head-out-of-reach", Text: "An entry has no update and is not the head",
+		Help: "OLM v0 keeps it without an error."}
+	ruleNextChannel = findings.Rule{ID: "next-channel-out-of-reach",
+		Text: "The head of a channel has no update in the channel of the next version",
+		Help: "Who changes spec.channel of the Subscription stays at the installed version, without an error."}
+	ruleProperty = findings.Rule{ID: "unknown-property",
+		Text: "A property has a type that begins with olm. and that OLM does not know",
+		Help: "OLM ignores it."}
+	ruleConstraint = findings.Rule{ID: "bad-constraint", Text: "OLM cannot read a constraint",
+		Help: "It stops the resolution of every namespace in which the bundle is a candidate."}
+	ruleSchema = findings.Rule{ID: "unknown-schema", Text: "A document has a schema that is nearly one of a catalog",
+		Help: "opm keeps the document and does not read it."}
+	ruleBundle = findings.Rule{ID: "bundle-refused",
+		Text: "A bundle of a directory cannot be read, or OLM v0 refuses to install it",
+		Help: "One that cannot be read is left out of the catalog."}
+	ruleNotAlone = findings.Rule{ID: "not-forbids-nothing", Text: "A not constraint forbids nothing",
+		Help: "Any other bundle satisfies it. It has an effect only inside all."}
 )
 
 // CatalogRules returns the rules of Validate, sorted by id.
 func CatalogRules() []findings.Rule {
-	list := []findings.Rule{
-		{ID: ruleDangling, Text: "replaces names an entry that the channel does not have",
-			Help: "The version that it names can still be updated if it is installed."},
-		{ID: ruleSeveral, Text: "Several entries replace the same one", Help: "OLM takes the one nearest the head."},
-		{ID: ruleSelf, Text: "skipRange contains the version of its own entry", Help: "It does no harm."},
-		{ID: ruleDowngrade, Text: "skipRange contains the version of a newer entry",
-			Help: "skipRange has no direction, so OLM v0 updates the newer version to the older one, and can go " +
-				"round forever."},
-		{ID: ruleCannotReach, Text: "An entry has no update and is not the head",
-			Help: "OLM v0 keeps it without an error."},
-		{ID: ruleNextChannel, Text: "The head of a channel has no update in the channel of the next version",
-			Help: "Who changes spec.channel of the Subscription stays at the installed version, without an error."},
-		{ID: ruleProperty, Text: "A property has a type that begins with olm. and that OLM does not know",
-			Help: "OLM ignores it."},
-		{ID: ruleConstraint, Text: "OLM cannot read a constraint",
-			Help: "It stops the resolution of every namespace in which the bundle is a candidate."},
-		{ID: ruleSchema, Text: "A document has a schema that is nearly one of a catalog",
-			Help: "opm keeps the document and does not read it."},
-		{ID: ruleBundle, Text: "A bundle of a directory cannot be read, or OLM v0 refuses to install it",
-			Help: "One that cannot be read is left out of the catalog."},
-		{ID: ruleNotAlone, Text: "A not constraint forbids nothing",
-			Help: "Any other bundle satisfies it. It has an effect only inside all."},
-	}
+	list := []findings.Rule{ruleDangling, ruleSeveral, ruleSelf, ruleDowngrade, ruleCannotReach, ruleNextChannel, ruleProperty,
+		ruleConstraint, ruleSchema, ruleBundle, ruleNotAlone}
 	for id, text := range catalog.Rules {
 		list = append(list, findings.Rule{ID: id, Text: text,
 			Help: "opm does not serve such a catalog. Source: operator-registry, " +
 				"alpha/declcfg/declcfg_to_model.go, alpha/model/model.go."})
 	}
-	slices.SortFunc(list, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
-	return list
+	return sorted(list...)
 }
 
 // Validate returns what is wrong with a catalog: errors for which opm does not serve it, and warnings about updates
@@ -72,7 +66,7 @@ func Validate(c *catalog.Catalog) []findings.Finding {
 		if f.Package == "" {
 			object = ""
 		}
-		v.add(f.Rule, findings.Error, f.Place, object, f.Hint, "%s", f.Text)
+		v.add(findings.Rule{ID: f.Rule}, findings.Error, f.Place, object, f.Hint, "%s", f.Text)
 	}
 	for _, f := range c.Faulty {
 		object := ""
@@ -100,9 +94,9 @@ type validator struct {
 	list      []findings.Finding
 }
 
-func (v *validator) add(rule string, level findings.Severity, at catalog.Place, object, hint, format string,
+func (v *validator) add(rule findings.Rule, level findings.Severity, at catalog.Place, object, hint, format string,
 	args ...any) {
-	v.list = append(v.list, findings.Finding{Rule: rule, Level: level, File: at.File, Line: at.Line, Object: object,
+	v.list = append(v.list, findings.Finding{Rule: rule.ID, Level: level, File: at.File, Line: at.Line, Object: object,
 		Message: strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " "), Hint: hint})
 }
 

@@ -36,7 +36,7 @@ func TestValidateWithoutVersion(t *testing.T) {
 	}
 	for _, f := range Validate(c) {
 		switch f.Rule {
-		case ruleCannotReach, ruleSelf, ruleDowngrade, ruleNextChannel:
+		case ruleCannotReach.ID, ruleSelf.ID, ruleDowngrade.ID, ruleNextChannel.ID:
 			t.Errorf("%+v", f)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/config/adopt"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
@@ -284,7 +285,7 @@ func (f *adoptFlags) sayWritten(cmd *cobra.Command, state *adopt.State) {
 // printTable prints what the migration to OLM v1 says about each operator.
 func (f *adoptFlags) printTable(cmd *cobra.Command, state *adopt.State) error {
 	all := state.Migrations()
-	if err := adopt.PrintMigrations(cmd.OutOrStdout(), f.report.format, all); err != nil {
+	if err := print.Report(cmd.OutOrStdout(), adopt.Migrations(all), f.report.format); err != nil {
 		return err
 	}
 	refused := 0

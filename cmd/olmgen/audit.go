@@ -12,6 +12,7 @@ import (
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/catalog/shard"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/config/review"
@@ -210,13 +211,13 @@ func (f *catalogAuditFlags) set(cmd *cobra.Command, refs []string) (*audit.Set, 
 }
 
 func registerAuditFormat(cmd *cobra.Command, format *findings.Format, failOn *failOn) {
-	formatFlag(cmd, format, audit.Formats)
+	formatFlag(cmd, format, []findings.Format{findings.Text, findings.JSON, findings.CSV, findings.SARIF})
 	failOnFlag(cmd, failOn, nil, findings.None)
 }
 
 // printAudit prints a report. The error says that there are findings.
 func printAudit(cmd *cobra.Command, report *audit.Report, format findings.Format, failOn *failOn) error {
-	if err := report.Print(cmd.OutOrStdout(), format); err != nil {
+	if err := print.Report(cmd.OutOrStdout(), report, format); err != nil {
 		return err
 	}
 	if n := report.Totals.Failed; n > 0 {

@@ -10,6 +10,7 @@ import (
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -60,7 +61,7 @@ func newCatalogResolve() *cobra.Command {
 		"`NAMESPACE` of --install, and of objects that name none")
 	flags.BoolVar(&f.once, "once", false, "predict the next InstallPlan only")
 	registerApproveAll(flags, &f.approveAll)
-	formatFlag(cmd, &f.format, resolve.Formats)
+	formatFlag(cmd, &f.format, []findings.Format{findings.Text, findings.JSON, findings.Mermaid})
 	failOnFlag(cmd, &f.failOn, nil, findings.Error)
 	f.roots.register(cmd)
 	registerSources(flags, &f.network)
@@ -120,7 +121,7 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 		say(cmd, findings.Note, "pass the content of each CatalogSource with --catalog",
 			"no catalog is given, so nobody knows what OLM installs")
 	}
-	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
+	if err := print.Report(cmd.OutOrStdout(), report, f.format); err != nil {
 		return err
 	}
 	summary := fmt.Sprintf("%s, %s, %s in %s", text.Count(report.Errors, "error"),

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -47,7 +47,7 @@ func newCatalogDiff() *cobra.Command {
 			"repeated")
 	f.catalogs.register(flags)
 	f.roots.register(cmd)
-	f.registerAs(cmd, findings.Formats, triggers(), findings.Error)
+	f.registerAs(cmd, print.FindingFormats, triggers(), findings.Error)
 	registerSources(flags, &f.network)
 	return cmd
 }
@@ -119,7 +119,7 @@ func (f *catalogDiffFlags) moves(cmd *cobra.Command, refs []string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.printMoves(cmd, d); err != nil {
+	if err := print.Report(cmd.OutOrStdout(), d, f.format); err != nil {
 		return err
 	}
 	if err := unreadError(in.Unread); err != nil {
@@ -155,22 +155,4 @@ func (f *catalogDiffFlags) tree(cmd *cobra.Command) (*tree.Tree, error) {
 		t.Objects = append(t.Objects, s.All...)
 	}
 	return t, requireObjects(t)
-}
-
-func (f *catalogDiffFlags) printMoves(cmd *cobra.Command, d *review.CatalogDiff) error {
-	w := cmd.OutOrStdout()
-	switch f.format {
-	case findings.JSON:
-		return findings.WriteJSON(w, d)
-	case findings.SARIF:
-		return findings.Print(w, findings.SARIF, review.CatalogRules(), d.AllFindings())
-	}
-	err := d.Document().Print(w, f.format)
-	for _, m := range d.Moves {
-		if m.Diff != nil {
-			_, newline := fmt.Fprintln(w)
-			err = errors.Join(err, newline, m.Diff.Print(w, f.format))
-		}
-	}
-	return err
 }

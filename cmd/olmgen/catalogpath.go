@@ -53,7 +53,7 @@ func newCatalogPath() *cobra.Command {
 	flags.StringVar(&f.versions, "version-range", "", "the `VERSIONS` that OLM v1 may install (default: any)")
 	flags.Var(enum(&f.policy, generate.UpgradeCatalogProvided, generate.UpgradeSelfCertified),
 		"upgrade-constraint-policy", "which updates OLM v1 makes, of which SelfCertified allows any")
-	formatFlag(cmd, &f.format, resolve.PathFormats)
+	formatFlag(cmd, &f.format, []findings.Format{findings.Text, findings.JSON})
 	flags.Var(enum(&f.diff, diffTotal, diffSteps), "diff",
 		"add what changes from the first version to the last (`total`), or with each of the steps")
 	flags.Lookup("diff").NoOptDefVal = string(diffTotal)

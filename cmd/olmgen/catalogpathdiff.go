@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/source"
@@ -108,14 +109,14 @@ func printPath(w io.Writer, path *resolve.Path, diffs []*compare.Report, format 
 			Diffs []*compare.Report `json:"diffs"`
 		}{path, diffs})
 	}
-	if err := path.Print(w, format); err != nil {
+	if err := print.Report(w, path, format); err != nil {
 		return err
 	}
 	for _, d := range diffs {
 		if _, err := fmt.Fprintln(w); err != nil {
 			return err
 		}
-		if err := d.Print(w, findings.Text); err != nil {
+		if err := print.Report(w, d, findings.Text); err != nil {
 			return err
 		}
 	}

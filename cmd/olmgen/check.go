@@ -7,6 +7,7 @@ import (
 
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -80,6 +81,6 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	return f.report.finish(cmd, found{list: r.Findings, what: what, unread: len(t.Faults), noun: "path",
 		print: func(list []findings.Finding) error {
 			r.Findings = list
-			return r.Print(cmd.OutOrStdout(), f.report.format)
+			return print.Report(cmd.OutOrStdout(), r, f.report.format)
 		}})
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"path"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/config/review"
@@ -83,7 +83,7 @@ func triggers() []string {
 
 func (f *diffFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	formatFlag(cmd, &f.format, compare.Formats)
+	formatFlag(cmd, &f.format, print.Formats)
 	failOnFlag(cmd, &f.failOn, triggers())
 	flags.StringVar(&f.git, "git", "", "compare PATH in this Git `REVISION` with the work tree, or in REV..REV")
 	flags.StringVar(&f.oldVersion, "old-version", "",
@@ -135,7 +135,7 @@ func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 	if err != nil {
 		return renamedError(err, names)
 	}
-	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
+	if err := print.Report(cmd.OutOrStdout(), report, f.format); err != nil {
 		return err
 	}
 	if one, ok := report.(*compare.Report); ok && len(one.Unread) > 0 {
@@ -209,7 +209,7 @@ func (f *diffFlags) prepare(cmd *cobra.Command, sides [2]side) (on review.TreeOp
 
 // comparison is a report on the differences of two sides, or several of their clusters.
 type comparison interface {
-	Print(w io.Writer, format findings.Format) error
+	Empty() bool
 	Meets(t compare.Trigger) bool
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,6 +9,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/config/review"
@@ -78,7 +78,7 @@ func (f *renderFlags) draw(cmd *cobra.Command, args []string, catalogs *treeCata
 	case findings.SVG:
 		return picture.SVG(cmd.OutOrStdout())
 	case findings.HTML:
-		return picture.Document(operator.CSV).Print(cmd.OutOrStdout(), format)
+		return print.Document(cmd.OutOrStdout(), picture.Document(operator.CSV), format)
 	}
 	return picture.Mermaid(cmd.OutOrStdout())
 }
@@ -122,10 +122,7 @@ func (f *renderFlags) drawUpdates(cmd *cobra.Command, path, from string, format 
 	if err != nil {
 		return err
 	}
-	draw := map[findings.Format]func(io.Writer) error{findings.Mermaid: g.Mermaid, findings.SVG: g.SVG,
-		findings.DOT:  g.DOT,
-		findings.HTML: func(w io.Writer) error { return g.Document().Print(w, findings.HTML) }}
-	return draw[format](cmd.OutOrStdout())
+	return print.Report(cmd.OutOrStdout(), g, format)
 }
 
 // operator renders the operator of a source, or one of those that -f declares.

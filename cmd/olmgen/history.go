@@ -12,6 +12,8 @@ import (
 	"github.com/olmgen/olmgen/compare/history"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
+	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -29,7 +31,8 @@ func newHistory() *cobra.Command {
 		Short: "Which release changed what? Show all releases of an operator",
 		Args:  args(1, 1, "the directory or catalog"),
 	}
-	formatFlag(cmd, &f.format, history.Formats)
+	formatFlag(cmd, &f.format, []findings.Format{findings.Text, findings.Markdown, findings.JSON,
+		findings.HTML, findings.SVG})
 	f.render.register(cmd, func(o config.Option) bool { return reviewed(o) && o.ID != bundle.OptionVersion })
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) }
 	return cmd
@@ -70,5 +73,5 @@ func (f *historyFlags) run(cmd *cobra.Command, ref string) error {
 		warn(cmd, "%s", note)
 		h.Notes = append(h.Notes, note)
 	}
-	return h.Print(cmd.OutOrStdout(), f.format)
+	return print.Report(cmd.OutOrStdout(), h, f.format)
 }

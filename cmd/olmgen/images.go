@@ -6,7 +6,6 @@ import (
 	"math"
 	"path/filepath"
 	"runtime"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +14,7 @@ import (
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/internal/manifest/budget"
@@ -52,7 +52,8 @@ func newImages() *cobra.Command {
 
 func (f *imagesFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	formatFlag(cmd, &f.format, append(slices.Clone(imagelist.Formats), formatMirrorSet))
+	formatFlag(cmd, &f.format, []findings.Format{findings.Text, findings.Tabular, findings.JSON, findings.YAML,
+		findings.Markdown, formatMirrorSet})
 	flags.StringVar(&f.mirror, "mirror", "", "with imagedigestmirrorset: `REGISTRY[/PREFIX]` that has the images")
 	flags.StringVar(&f.mirrorMap, "mirror-map", "", "warn of images that this mirror map (`FILE`) has no mirror for")
 	fileFlag(flags, &f.source.files)
@@ -249,7 +250,7 @@ func imagesOf(cmd *cobra.Command, ref string, opened *config.Opened) ([]images.I
 
 func (f *imagesFlags) print(cmd *cobra.Command, list []images.Image) error {
 	if f.format != formatMirrorSet {
-		return imagelist.Print(cmd.OutOrStdout(), f.format, list)
+		return print.Report(cmd.OutOrStdout(), imagelist.List(list), f.format)
 	}
 	t, err := templates.Load(nil)
 	if err != nil {

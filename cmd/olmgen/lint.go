@@ -12,6 +12,7 @@ import (
 
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -150,7 +151,7 @@ func printRules(w io.Writer, rules []policy.Rule) error {
 		width = max(width, len(r.ID))
 	}
 	for _, r := range rules {
-		if _, err := fmt.Fprintf(w, "%-*s  %-7s  %s\n", width, r.ID, r.Level, findings.Printable(r.Text)); err != nil {
+		if _, err := fmt.Fprintf(w, "%-*s  %-7s  %s\n", width, r.ID, r.Level, text.Printable(r.Text)); err != nil {
 			return err
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/internal/catalog/shard"
-	"github.com/olmgen/olmgen/internal/report/audit"
 )
 
 // catalogOfMany has packages with the example's bundle below them, twelve or more so that each shard has some.
@@ -106,7 +106,7 @@ func TestShards(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		if kind == "audit" {
-			for _, format := range audit.Formats {
+			for _, format := range []findings.Format{findings.Text, findings.JSON, findings.CSV, findings.SARIF} {
 				want := mustRun(t, "catalog", "audit", catalog, "--format", string(format))
 				if got := mustRun(t, append(merge, "--format", string(format))...); !bytes.Equal(got, want) {
 					t.Errorf("%s: %s\nwant %s", format, got, want)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/config/review"
 	"github.com/olmgen/olmgen/manifest"
@@ -39,7 +40,7 @@ func newPermissions() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	fileFlag(flags, &f.render.files)
-	f.report.registerAs(cmd, permissions.Formats, nil, findings.None)
+	f.report.registerAs(cmd, print.Formats, nil, findings.None)
 	f.catalogs.register(flags)
 	f.roots.register(cmd)
 	f.render.register(cmd, reviewed)
@@ -67,7 +68,7 @@ func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
 		return err
 	}
 	report.Findings = append([]findings.Finding{}, report.Findings...)
-	if err := report.Print(cmd.OutOrStdout(), f.report.format); err != nil {
+	if err := print.Report(cmd.OutOrStdout(), report, f.report.format); err != nil {
 		return err
 	}
 	if err := unreadError(in.Unread); err != nil {

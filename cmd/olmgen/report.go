@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -25,7 +26,7 @@ type reportFlags struct {
 }
 
 func (f *reportFlags) register(cmd *cobra.Command) {
-	f.registerAs(cmd, findings.Formats, nil, findings.Error)
+	f.registerAs(cmd, print.FindingFormats, nil, findings.Error)
 }
 
 // registerAs is register for a report with formats, differences and a default of its own.
@@ -106,7 +107,7 @@ func (f *reportFlags) finish(cmd *cobra.Command, r found) error {
 	}
 	if r.print == nil {
 		r.print = func(list []findings.Finding) error {
-			return findings.Print(cmd.OutOrStdout(), f.format, r.rules, list)
+			return print.Report(cmd.OutOrStdout(), print.List{Rules: r.rules, Findings: list}, f.format)
 		}
 	}
 	if err := r.print(list); err != nil {

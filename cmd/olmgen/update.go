@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/config/review"
 	updating "github.com/olmgen/olmgen/internal/config/update"
@@ -71,7 +72,7 @@ func (f *updateFlags) registerRest(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.toHead, "to-head", false, "take all steps to the head of the channel, not one")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing, print the patch")
-	formatFlag(cmd, &f.format, updating.Formats)
+	formatFlag(cmd, &f.format, []findings.Format{findings.Text, findings.Markdown, findings.JSON})
 	f.roots.register(cmd)
 	f.render.register(cmd, func(config.Option) bool { return false })
 }
@@ -101,7 +102,7 @@ func (f *updateFlags) run(cmd *cobra.Command, paths []string) error {
 			return err
 		}
 	}
-	if err := report.Print(cmd.OutOrStdout(), f.format); err != nil {
+	if err := print.Report(cmd.OutOrStdout(), report, f.format); err != nil {
 		return err
 	}
 	for _, o := range plan.Operators {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/olmgen/olmgen/compare/history"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/golden/reviewtest"
@@ -97,11 +98,13 @@ func example(tb testing.TB) *history.History {
 }
 
 // Every format says which release changed what.
+var formats = []findings.Format{findings.Text, findings.Markdown, findings.JSON, findings.HTML, findings.SVG}
+
 func TestFormats(t *testing.T) {
 	h := example(t)
-	for _, format := range history.Formats {
+	for _, format := range formats {
 		var out bytes.Buffer
-		if err := h.Print(&out, format); err != nil {
+		if err := print.Report(&out, h, format); err != nil {
 			t.Fatal(err)
 		}
 		got := out.Bytes()
@@ -144,8 +147,8 @@ func TestOrder(t *testing.T) {
 		if (c.name == "a cycle") != (len(h.Notes) == 1) {
 			t.Errorf("%s: the notes %q", c.name, h.Notes)
 		}
-		for _, format := range history.Formats {
-			if err := h.Print(io.Discard, format); err != nil {
+		for _, format := range formats {
+			if err := print.Report(io.Discard, h, format); err != nil {
 				t.Errorf("%s: %s: %v", c.name, format, err)
 			}
 		}
@@ -205,7 +208,7 @@ func check(t *testing.T, s string) {
 	h.Notes = append(h.Notes, s)
 	for _, format := range []findings.Format{findings.Text, findings.Markdown, findings.HTML, findings.SVG} {
 		var out bytes.Buffer
-		if err := h.Print(&out, format); err != nil {
+		if err := print.Report(&out, h, format); err != nil {
 			t.Fatal(err)
 		}
 		text := out.String()
@@ -243,7 +246,7 @@ func TestChartOfManyReleases(t *testing.T) {
 			h.Releases = append(h.Releases, r)
 		}
 		var out bytes.Buffer
-		if err := h.Print(&out, findings.SVG); err != nil {
+		if err := print.Report(&out, h, findings.SVG); err != nil {
 			t.Fatal(err)
 		}
 		var svg struct {

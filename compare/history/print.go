@@ -12,27 +12,17 @@ import (
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
-// Formats are the formats of a History. schema.json describes JSON; SVG is a chart of permissions over releases.
-var Formats = []findings.Format{findings.Text, findings.Markdown, findings.JSON, findings.HTML, findings.SVG}
-
 // schema is the JSON Schema of a history in JSON.
 //
 //go:embed schema.json
 var schema []byte
 
-// Print writes a history. The same history gives the same bytes. An error is that of w, or a format that does not
-// exist.
-func (h *History) Print(w io.Writer, format findings.Format) error {
-	switch format {
-	case findings.Text, findings.Markdown, findings.HTML:
-		return h.document().Print(w, format)
-	case findings.JSON:
-		return findings.WriteJSON(w, h)
-	case findings.SVG:
+// Formats returns the chart of permissions over releases as SVG.
+func (h *History) Formats() map[findings.Format]func(io.Writer) error {
+	return map[findings.Format]func(io.Writer) error{findings.SVG: func(w io.Writer) error {
 		_, err := io.WriteString(w, h.picture().String())
 		return err
-	}
-	return text.Unknown("format", format, Formats)
+	}}
 }
 
 // step is a value and the release that changed it.
@@ -84,9 +74,9 @@ func (h *History) counts() (out []step) {
 	return out
 }
 
-// document returns the history for people: in text a line for each topic, those that change first; in Markdown a table
+// Document returns the history for people: in text a line for each topic, those that change first; in Markdown a table
 // of the releases; in HTML the chart, what each release changed, and the topics.
-func (h *History) document() *findings.Document {
+func (h *History) Document() *findings.Document {
 	d := &findings.Document{Kind: "History", Title: h.title()}
 	columns := []findings.Column{{Title: "Topic", Width: utf8.RuneCountInString("permissions")}, {Title: "Value"}}
 	for _, t := range h.Topics {

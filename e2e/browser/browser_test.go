@@ -23,7 +23,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/olmgen/olmgen/internal/findings/webpage"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 )
 
 // reports are commands that print a page, and how many rows it has at least. $CORPUS stands for the corpus.
@@ -80,7 +81,7 @@ func pages(t *testing.T) map[string]string {
 	}
 	out := map[string]string{"sample": filepath.Join(dir, "sample.html")}
 	var b bytes.Buffer
-	if err := sample().Write(&b); err != nil {
+	if err := print.Document(&b, sample(), findings.HTML); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(out["sample"], b.Bytes(), 0o644); err != nil {
@@ -108,21 +109,21 @@ func pages(t *testing.T) map[string]string {
 }
 
 // sample has every style, long words, and a folded table.
-func sample() webpage.Page {
+func sample() *findings.Document {
 	long := strings.Repeat("averylongword", 9)
-	var styles webpage.Table
-	styles.Columns = []string{"Style", "Text", "Number"}
-	for i, s := range []webpage.Style{webpage.Error, webpage.Warning, webpage.Note, webpage.Gained, webpage.Lost, webpage.Strong,
-		webpage.Code, webpage.Plain} {
-		styles.Rows = append(styles.Rows, []webpage.Cell{{Text: "style " + string(s), Style: s, Order: i + 1},
-			{Text: long, Style: webpage.Code}, {Text: fmt.Sprint(20 - 3*i), Note: "a note"}})
+	var styles findings.Table
+	styles.Columns = findings.Columns("Style", "Text", "Number")
+	for i, s := range []findings.Style{"error", "warning", "note", findings.Added, findings.Removed, findings.Strong,
+		findings.Code, findings.Plain} {
+		styles.Rows = append(styles.Rows, []findings.Cell{{Text: "style " + string(s), Style: s, Order: i + 1},
+			{Text: long, Style: findings.Code}, {Text: fmt.Sprint(20 - 3*i), Note: "a note"}})
 	}
-	folded := webpage.Table{Title: "Folded", Closed: true, Columns: []string{"Text"},
-		Rows: [][]webpage.Cell{{{Text: "hidden treasure"}}, {{Text: "more"}}}}
-	return webpage.Page{Kind: "Sample", Title: "A page with " + long, Lead: "It has everything.", Sections: []webpage.Section{
-		{Text: []string{"A paragraph."}, Tables: []webpage.Table{styles}},
-		{Title: "A section", Tables: []webpage.Table{folded, {Title: "Open", Columns: []string{"Text"},
-			Rows: [][]webpage.Cell{{{Text: long}}, {{Text: "short"}}}}}},
+	folded := findings.Table{Title: "Folded", Closed: true, Columns: findings.Columns("Text"),
+		Rows: [][]findings.Cell{{{Text: "hidden treasure"}}, {{Text: "more"}}}}
+	return &findings.Document{Kind: "Sample", Title: "A page with " + long, Lead: "It has everything.", Sections: []findings.Section{
+		{Text: []string{"A paragraph."}, Tables: []findings.Table{styles}},
+		{Title: "A section", Tables: []findings.Table{folded, {Title: "Open", Columns: findings.Columns("Text"),
+			Rows: [][]findings.Cell{{{Text: long}}, {{Text: "short"}}}}}},
 	}}
 }
 

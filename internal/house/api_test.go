@@ -264,7 +264,6 @@ func (s signatures) tuple(t *types.Tuple) {
 // kept are names that stay exported although only a user of the library or a test needs them.
 var kept = map[string]string{
 	"compare/change.Kinds":     "the tests of JSON Schemas list the values",
-	"findings.DocumentFormats": "what Document.Print takes",
 	"generate/olmv1.NoCerts":   "a value of Options.Certs",
 	"manifest.FieldsAt":        "the tests of transform compare it with what the engines know",
 	"permissions.Risks":        "the tests of JSON Schemas list the values",

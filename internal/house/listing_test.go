@@ -246,7 +246,6 @@ var closed = map[string]string{
 	"catalog/resolve.Of":   "for what has read the objects of a cluster already; ReadObjects reads them",
 	"compare/crds.Checker": "FindHelper returns one",
 	"config.OpenSteps":     "the commands of olmgen call it",
-	"findings.Document":    "Page is for the web pages of olmgen",
 	"findings.Section":     "Picture is for the pictures that olmgen draws",
 }
 

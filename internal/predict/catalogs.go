@@ -125,7 +125,7 @@ const passCatalog = "pass the content of its catalog"
 
 func (c *prediction) noteUnchecked(s *cluster.Subscription, why, hint string) {
 	c.unknownCSV[s.Namespace] = true
-	c.note(ruleSubscription, findings.Note, s.Object, "spec.name", "the CSV that it installs is not checked: "+why,
+	c.note(resolve.RuleUnknown, findings.Note, s.Object, "spec.name", "the CSV that it installs is not checked: "+why,
 		hint)
 }
 
@@ -349,7 +349,7 @@ func (r *resolution) ofPackage(state *resolve.State, s *resolve.Subscription) *c
 // here: the tree asks for something that OLM does not do.
 func (r *resolution) report(state *resolve.State, result *resolve.Result) {
 	for _, f := range result.Findings {
-		if f.Rule == resolve.RuleUnknown {
+		if f.Rule == resolve.RuleUnknown.ID {
 			continue // notChecked says it
 		}
 		if resolve.Blocking(f) && f.File != "" && len(state.Hidden()) == 0 {

@@ -121,7 +121,7 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.Order(b.Ordered) })
 	played := play(c)
 	if played.restless {
-		c.findings = append(c.findings, findings.Finding{Rule: ruleRestless, Level: findings.Warning,
+		c.findings = append(c.findings, findings.Finding{Rule: ruleRestless.ID, Level: findings.Warning,
 			Message: "OLM never reaches a stable state with these objects"})
 	}
 	r := &Report{Installs: c.installs, Unknown: c.unknown, Target: o.Target, Operators: operators,
@@ -295,15 +295,15 @@ func (o *simulation) copies(v *csv) []string {
 }
 
 // note adds a finding about an object.
-func (c *prediction) note(rule string, level findings.Severity, o *manifest.Object, at, message, hint string) {
+func (c *prediction) note(rule findings.Rule, level findings.Severity, o *manifest.Object, at, message, hint string) {
 	file, line := o.PlaceOf(at)
-	c.findings = append(c.findings, findings.Finding{Rule: rule, Level: level, File: file, Line: line,
+	c.findings = append(c.findings, findings.Finding{Rule: rule.ID, Level: level, File: file, Line: line,
 		Object: o.Identity(), Message: message, Hint: hint})
 }
 
 func (c *prediction) fault(e *manifest.Error, o *manifest.Object) {
 	c.findings = append(c.findings, findings.Finding{
-		Rule: ruleInvalid, Level: findings.Error, File: e.File, Line: e.Line, Object: o.Identity(), Field: e.Field,
+		Rule: ruleInvalid.ID, Level: findings.Error, File: e.File, Line: e.Line, Object: o.Identity(), Field: e.Field,
 		Message: e.Msg, Hint: e.Tip,
 	})
 }
@@ -312,11 +312,11 @@ func (c *prediction) fault(e *manifest.Error, o *manifest.Object) {
 func (c *prediction) skipped(t *tree.Tree) {
 	for _, s := range t.Skipped {
 		c.findings = append(c.findings,
-			findings.Finding{Rule: ruleSkipped, Level: findings.Note, File: s.Path, Message: "not read: " + s.Why})
+			findings.Finding{Rule: ruleSkipped.ID, Level: findings.Note, File: s.Path, Message: "not read: " + s.Why})
 	}
 	for _, e := range t.Faults {
 		c.findings = append(c.findings, findings.Finding{
-			Rule:    ruleUnreadable,
+			Rule:    ruleUnreadable.ID,
 			Level:   findings.Error,
 			File:    e.File,
 			Line:    e.Line,

@@ -106,7 +106,7 @@ func (e *PlayedExtension) open(ctx context.Context, o Options) error {
 	}
 	for _, f := range fit.Findings(operator, fit.OLMv1, fit.Cluster{Controller: o.Target.Controller,
 		OpenShift: o.Target.OpenShift}) {
-		if f.Level == fit.Error && slices.Contains(refusals, f.Rule) {
+		if f.Level == findings.Error && slices.Contains(refusals, f.Rule) {
 			e.Refused, e.unfit = f.Message, true
 			return nil
 		}
@@ -130,8 +130,8 @@ func (e *PlayedExtension) open(ctx context.Context, o Options) error {
 }
 
 // refusals are the rules about what OLM v1 refuses whatever else is in the cluster.
-var refusals = []string{fit.RuleServices, fit.RuleModes, fit.RuleWebhooks, fit.RuleKinds, fit.RuleDependencies,
-	fit.RuleRenderer}
+var refusals = []string{fit.RuleServices.ID, fit.RuleModes.ID, fit.RuleWebhooks.ID, fit.RuleKinds.ID, fit.RuleDependencies.ID,
+	fit.RuleRenderer.ID}
 
 // hint returns what makes known what is installed: if its name is, the catalog is.
 func (e *PlayedExtension) hint() string {

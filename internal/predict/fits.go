@@ -57,7 +57,7 @@ func (c *prediction) unjudged(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	f := findings.Finding{
-		Rule:    ruleUnfit,
+		Rule:    ruleUnfit.ID,
 		Level:   findings.Warning,
 		Message: "custom resources are not judged: " + err.Error(),
 		Hint:    manifest.HintOf(err),

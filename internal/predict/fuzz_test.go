@@ -9,7 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/olmgen/olmgen/catalog"
-	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/predict"
@@ -47,8 +47,8 @@ func FuzzCheck(f *testing.F) {
 					t.Errorf("%+v", finding)
 				}
 			}
-			for _, format := range findings.Formats {
-				if err := r.Print(&texts[i], format); err != nil {
+			for _, format := range print.FindingFormats {
+				if err := print.Report(&texts[i], r, format); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/predict"
@@ -102,7 +103,7 @@ func printed(t *testing.T, archive *txtar.Archive) string {
 				t.Errorf("rule %s is not explained", f.Rule)
 			}
 		}
-		if err := r.Print(&texts[i], findings.Text); err != nil {
+		if err := print.Report(&texts[i], r, findings.Text); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -55,7 +55,7 @@ func (o *simulation) givenAPIs(g *group) (any, bool) {
 
 // judgeCSV reports what OLM says about a CSV.
 func (o *simulation) judgeCSV(v *csv) {
-	say := func(rule string, level findings.Severity, at, message, hint string) {
+	say := func(rule findings.Rule, level findings.Severity, at, message, hint string) {
 		if v.sub != nil {
 			at, message = "spec.name", v.Name+": "+message
 		}
@@ -67,17 +67,17 @@ func (o *simulation) judgeCSV(v *csv) {
 			"the name of a CRD is <plural>.<group>")
 	case v.phase == v1alpha1.CSVPhaseFailed:
 		message, at, hint := o.explain(v)
-		rule := string(v.reason)
-		if !o.rules[rule] {
+		rule := findings.Rule{ID: string(v.reason)}
+		if !o.rules[rule.ID] {
 			rule, message = ruleFailed, fmt.Sprintf("%s: %s", v.reason, message)
 		}
 		say(rule, findings.Error, at, message, hint)
 	case v.reason == v1alpha1.CSVReasonRequirementsNotMet:
-		say(string(v.reason), findings.Warning, "spec",
+		say(findings.Rule{ID: string(v.reason)}, findings.Warning, "spec",
 			strings.Join(slices.Concat([]string{v.message}, o.requirements(v).unmet, o.missingServices(v)), "; "),
 			"OLM waits until they are met")
 	case v.reason == v1alpha1.CSVReasonOperatorConditionNotUpgradeable && !v.observed:
-		say(string(v.reason), findings.Warning, "spec.replaces", v.message,
+		say(findings.Rule{ID: string(v.reason)}, findings.Warning, "spec.replaces", v.message,
 			"OLM waits; spec.overrides of OperatorCondition "+v.Replaces+" can override it")
 	case v.phase == v1alpha1.CSVPhaseInstallReady && !v.observed:
 		say(ruleFailed, findings.Error, "spec.webhookdefinitions", fmt.Sprintf("%s: %s: OLM tries again and again",

@@ -197,7 +197,7 @@ func (m *movement) extensions(objects []*manifest.Object, older, newer Catalogs)
 		last, steps, err := q.rest(was.installed)
 		switch {
 		case err != nil:
-			m.Findings = append(m.Findings, findings.Finding{Rule: ruleExtension, Level: findings.Error,
+			m.Findings = append(m.Findings, findings.Finding{Rule: ruleExtension.ID, Level: findings.Error,
 				File: was.Object.File, Line: was.Object.Line, Object: was.Object.Identity(),
 				Message: fmt.Sprintf("OLM v1 finds nothing for it, and keeps %s: %v", was.Name, err)})
 		case len(steps) > 0:

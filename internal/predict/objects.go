@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/findings"
@@ -31,7 +30,7 @@ func (c *prediction) judgeFields(o *manifest.Object) bool {
 	}
 	for _, e := range olm.UnknownFields(o) {
 		c.findings = append(c.findings,
-			findings.Finding{Rule: ruleUnknownField, Level: level, File: e.File, Line: e.Line,
+			findings.Finding{Rule: ruleUnknownField.ID, Level: level, File: e.File, Line: e.Line,
 				Object: o.Identity(), Field: e.Field, Message: e.Msg, Hint: e.Tip})
 	}
 	return len(rejected) == 0
@@ -53,7 +52,7 @@ func (c *prediction) judgeNothing(objects []*manifest.Object) {
 			len(olm.OperatorPolicies([]*manifest.Object{o})) > 0
 	}
 	if len(objects) > 0 && !slices.ContainsFunc(objects, relevant) {
-		c.findings = append(c.findings, findings.Finding{Rule: ruleNothing, Level: findings.Warning,
+		c.findings = append(c.findings, findings.Finding{Rule: ruleNothing.ID, Level: findings.Warning,
 			Message: "the tree has no objects of OLM", Hint: "check the paths"})
 	}
 }
@@ -99,7 +98,7 @@ func (o *simulation) judgeTargets(g *group) {
 func (o *simulation) judgeSeveral() {
 	for namespace, groups := range o.groupsIn {
 		for _, g := range groups[1:] {
-			o.note(operatorsv1.MultipleOperatorGroupsReason, findings.Error, g.Object, "metadata.name",
+			o.note(ruleSeveralGroups, findings.Error, g.Object, "metadata.name",
 				fmt.Sprintf("namespace %s also has OperatorGroup %s: OLM installs nothing there", namespace,
 					groups[0].Name),
 				"keep one of them")

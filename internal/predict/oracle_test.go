@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/predict"
@@ -298,7 +299,7 @@ func rights(
 func compare(t *testing.T, want status, r *predict.Report) {
 	t.Helper()
 	var out bytes.Buffer
-	if err := r.Print(&out, "json"); err != nil {
+	if err := print.Report(&out, r, "json"); err != nil {
 		t.Fatal(err)
 	}
 	var got status

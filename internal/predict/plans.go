@@ -144,7 +144,7 @@ func (u *updating) judgePlayed(p installPlan, played *InstallPlan) {
 	if len(played.Also) > 0 {
 		message += "; or, by chance: " + strings.Join(played.Also, "; or: ")
 	}
-	f := findings.Finding{Rule: rulePlanFails, Level: findings.Error, File: first.sub.File,
+	f := findings.Finding{Rule: rulePlanFails.ID, Level: findings.Error, File: first.sub.File,
 		Line: first.sub.LineOf("spec"), Object: first.sub.Identity(), Message: message}
 	if at := played.result.At; at != nil {
 		f.Hint = fmt.Sprintf("the step that fails is %s %s", at.Kind, at.Name)
@@ -153,7 +153,8 @@ func (u *updating) judgePlayed(p installPlan, played *InstallPlan) {
 }
 
 // speaking are the rules about what OLM does with what it resolved.
-var speaking = []string{rulePlanFails, ruleIgnoredField, upgrade.RuleConversion, ruleExtension, ruleCollision}
+var speaking = []string{rulePlanFails.ID, ruleIgnoredField.ID, upgrade.RuleConversion.ID, ruleExtension.ID,
+	ruleCollision.ID}
 
 // Speaks reports whether a rule is about what OLM does with what it resolved: a comparison of trees says it too.
 func Speaks(rule string) bool { return slices.Contains(speaking, rule) }

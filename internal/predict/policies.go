@@ -106,12 +106,12 @@ func (c *prediction) judgePolicies(unknown []olm.UnknownPolicy) {
 		if u.Template != "" {
 			hint = "check a copy with the value in place of the template"
 		}
-		c.note(ruleSubscription, findings.Note, u.Object, u.Template, "what it installs is not checked: "+u.Why, hint)
+		c.note(resolve.RuleUnknown, findings.Note, u.Object, u.Template, "what it installs is not checked: "+u.Why, hint)
 	}
 	managed := map[string]*olm.OperatorPolicy{}
 	for _, p := range olm.OperatorPolicies(c.Policies) {
 		for _, e := range p.Faults {
-			c.findings = append(c.findings, findings.Finding{Rule: rulePolicy, Level: findings.Error, File: e.File,
+			c.findings = append(c.findings, findings.Finding{Rule: rulePolicy.ID, Level: findings.Error, File: e.File,
 				Line: e.Line, Object: p.Object.Identity(), Field: e.Field, Hint: e.Tip,
 				Message: e.Msg + ": it is refused, and installs nothing"})
 		}

@@ -1,10 +1,8 @@
 package predict
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -13,42 +11,29 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
-// Print writes the report. Text, JSON and Markdown show each group and CSV and then the findings; SARIF has only the
-// findings. It returns the error of w, or an error for an unknown format.
-func (r *Report) Print(w io.Writer, format findings.Format) error {
-	b := bufio.NewWriter(w)
+// Explained returns the findings, for code review.
+func (r *Report) Explained() ([]findings.Rule, []findings.Finding) { return Rules(), r.Findings }
+
+// Following returns the findings.
+func (r *Report) Following(format findings.Format) []any {
 	list := r.Findings
 	if format == findings.Text && r.Scope.Clusters <= 1 {
 		list = foldNotes(list)
 	}
-	switch format {
-	case findings.JSON:
-		return findings.WriteJSON(w, r.json())
-	case findings.Text, findings.Markdown:
-		if err := r.document().Print(b, format); err != nil {
-			return err
-		}
-		if (len(r.Groups)+len(r.CSVs)+len(r.Extensions) > 0 || r.Target.Known() || r.Scope.Roots > 1) &&
-			(len(r.Findings) > 0 || format == findings.Markdown) {
-			fmt.Fprintln(b)
-		}
-	}
-	if err := findings.Print(b, format, Rules(), list); err != nil {
-		return err
-	}
-	return b.Flush()
+	return []any{print.List{Rules: Rules(), Findings: list}}
 }
 
 // mostListed is how many groups, CSVs and ClusterExtensions a report lists one by one in text.
 const mostListed = 12
 
-// document returns the groups and CSVs for people: in text some lines for each, otherwise two tables.
-func (r *Report) document() *findings.Document {
+// Document returns the groups and CSVs for people: in text some lines for each, otherwise two tables.
+func (r *Report) Document() *findings.Document {
 	said := r.Scope.sections()
 	if r.Scope.Clusters > 1 {
 		return &findings.Document{Kind: "Check", Sections: append(said, r.summary()...)}
@@ -186,7 +171,7 @@ func (r *Report) upgrade() findings.Section {
 	}
 	gone := map[string]bool{}
 	for _, f := range r.Findings {
-		if f.Rule == fit.RuleRemoved {
+		if f.Rule == fit.RuleRemoved.ID {
 			gone[f.File+f.Object] = true
 		}
 	}
@@ -289,7 +274,8 @@ type jsonAccount struct {
 	Namespace  string `json:"namespace"`
 }
 
-func (r *Report) json() jsonReport {
+// JSON returns the groups, the CSVs and the findings.
+func (r *Report) JSON() any {
 	out := jsonReport{Groups: []jsonGroup{}, CSVs: append([]CSV{}, r.CSVs...), Plans: r.Plans, Subs: r.Subscriptions,
 		Summary: findings.Summarize(r.Findings), Extensions: r.Extensions}
 	if r.Scope.Roots > 1 {

@@ -15,15 +15,8 @@ import (
 	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/olm"
-	"github.com/olmgen/olmgen/internal/predict/fits"
 	"github.com/olmgen/olmgen/manifest"
 )
-
-// ruleHeld is about an operator that holds back its own upgrade, which may be what the cluster waits for.
-const ruleHeld = fit.Prefix + "not-upgradeable"
-
-// ruleFitUnknown is about an operator of which nobody can say whether it works in the cluster.
-const ruleFitUnknown = fit.Prefix + "unknown"
 
 // Operator is an operator in a cluster, and what it means for the upgrade of the cluster.
 type Operator struct {
@@ -69,7 +62,7 @@ func (c *prediction) judgeTarget(ctx context.Context, o Options, objects []*mani
 		t.unknown(u.Object, Operator{Namespace: u.Object.Namespace, Name: u.Object.Name, Form: t.form}, u.Why,
 			passCatalog)
 	}
-	c.findings = append(c.findings, fits.Objects(objects, o.Target)...)
+	c.findings = append(c.findings, fit.Objects(objects, o.Target)...)
 	return t.list, nil
 }
 
@@ -129,7 +122,7 @@ func (t *target) extension(e *PlayedExtension) {
 		row.Namespace = e.extension.Namespace
 	}
 	if e.Refused != "" && !e.unfit {
-		row.Blocks = []string{ruleExtension}
+		row.Blocks = []string{ruleExtension.ID}
 	}
 	switch {
 	case e.operator != nil:
@@ -165,11 +158,11 @@ func opened(ctx context.Context, choice catalog.Choice, o catalog.Options) (oper
 func (t *target) judge(at *manifest.Object, row Operator, operator fit.Operator, elsewhere bool) {
 	row.File, row.Line = at.File, at.Line
 	row.MaxOpenShift, _ = operator.MaxOpenShift()
-	for _, f := range fits.Findings(operator, row.Form, t.options.Target) {
+	for _, f := range fit.Findings(operator, row.Form, t.options.Target) {
 		if f.Level == findings.Error && !slices.Contains(row.Blocks, f.Rule) {
 			row.Blocks = append(row.Blocks, f.Rule)
 		}
-		if f.Rule == fit.RuleMinKube && !elsewhere {
+		if f.Rule == fit.RuleMinKube.ID && !elsewhere {
 			continue // it is one of the requirements that the tree does not meet
 		}
 		if elsewhere {
@@ -181,8 +174,8 @@ func (t *target) judge(at *manifest.Object, row Operator, operator fit.Operator,
 		}
 		t.findings = append(t.findings, f)
 	}
-	if !elsewhere && t.gone(operator.CSV) && !slices.Contains(row.Blocks, fit.RuleRemoved) {
-		row.Blocks = append(row.Blocks, fit.RuleRemoved)
+	if !elsewhere && t.gone(operator.CSV) && !slices.Contains(row.Blocks, fit.RuleRemoved.ID) {
+		row.Blocks = append(row.Blocks, fit.RuleRemoved.ID)
 	}
 	slices.Sort(row.Blocks)
 	t.list = append(t.list, row)

@@ -13,7 +13,7 @@ import (
 )
 
 // upgradeRules are the rules of package upgrade that no reason of a CSV stands for.
-var upgradeRules = []string{upgrade.RuleImmutable, upgrade.RuleStored, upgrade.RuleConversion}
+var upgradeRules = []string{upgrade.RuleImmutable.ID, upgrade.RuleStored.ID, upgrade.RuleConversion.ID}
 
 // judgeUpgrades reports what keeps OLM from replacing a CSV of the tree by another, and CRDs that nothing converts.
 func (c *prediction) judgeUpgrades(ctx context.Context) error {

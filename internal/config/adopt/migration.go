@@ -146,7 +146,7 @@ func (s *State) dependencies(o *Operator) Check {
 	for _, p := range fit.Required(o.properties()) {
 		needs = append(needs, p.Type+" "+string(p.Value))
 	}
-	f := s.unfit(o, fit.RuleDependencies)
+	f := s.unfit(o, fit.RuleDependencies.ID)
 	switch {
 	case f != nil:
 		return c.result(Refused, "", "%s", f.Message)
@@ -160,7 +160,7 @@ func (s *State) dependencies(o *Operator) Check {
 
 func (s *State) apiServices(o *Operator) Check {
 	c := check("C3", "No APIService definitions", o.Object, "spec.apiservicedefinitions.owned")
-	if f := s.unfit(o, fit.RuleServices); f != nil {
+	if f := s.unfit(o, fit.RuleServices.ID); f != nil {
 		return c.result(Refused, "", "%s", f.Message)
 	}
 	if names := fit.Services(o.CSV); len(names) > 0 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/generate/fit"
 )
 
@@ -165,10 +166,10 @@ func TestMigrationVerdicts(t *testing.T) {
 			}
 		}
 		var text, tables strings.Builder
-		if err := PrintMigrations(&text, findings.Text, all); err != nil {
+		if err := print.Report(&text, Migrations(all), findings.Text); err != nil {
 			t.Fatal(err)
 		}
-		if err := PrintMigrations(&tables, findings.Markdown, all); err != nil {
+		if err := print.Report(&tables, Migrations(all), findings.Markdown); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range c.text {
@@ -182,7 +183,7 @@ func TestMigrationVerdicts(t *testing.T) {
 		}
 	}
 	var none strings.Builder
-	if err := PrintMigrations(&none, findings.HTML, nil); err != nil || strings.Contains(none.String(), "<table") {
+	if err := print.Report(&none, Migrations(nil), findings.HTML); err != nil || strings.Contains(none.String(), "<table") {
 		t.Errorf("%v %s", err, none.String())
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/config/adopt/dump"
 	"github.com/olmgen/olmgen/internal/generate/fit"
@@ -34,7 +35,7 @@ func OpenShift(d *dump.Dump) string {
 
 // unfit returns the worst of the findings of some rules about an operator under OLM v1, in the releases that are known
 // of the cluster; nil if there is none, or if no release is known.
-func (s *State) unfit(o *Operator, rules ...string) *fit.Finding {
+func (s *State) unfit(o *Operator, rules ...string) *findings.Finding {
 	if !s.Target.Known() {
 		return nil
 	}
@@ -51,10 +52,10 @@ func (s *State) unfit(o *Operator, rules ...string) *fit.Finding {
 // release is a check beside those of the migration: of what its releases of OLM v1 take, where no other check asks.
 func (s *State) release(o *Operator) Check {
 	c := check("release", "Release of OLM v1", o.Object, "spec.webhookdefinitions")
-	switch f := s.unfit(o, fit.RuleWebhooks); {
+	switch f := s.unfit(o, fit.RuleWebhooks.ID); {
 	case f == nil:
 		return c.result(Passed, "", "%s takes the operator", s.Target)
-	case f.Level == fit.Error:
+	case f.Level == findings.Error:
 		return c.result(Refused, "", "%s", f.Message)
 	default:
 		return c.result(Unknown, "", "%s; the dump does not show the gates", f.Message)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
@@ -155,11 +156,11 @@ func (v *Verification) Print(w io.Writer, format findings.Format, list []finding
 	case findings.JSON:
 		return findings.WriteJSON(w, Report{append([]Compared{}, v.Objects...), findings.Summarize(list)})
 	case findings.Text, findings.Markdown:
-		if err := v.document().Print(w, format); err != nil {
+		if err := print.Document(w, v.document(), format); err != nil {
 			return err
 		}
 	}
-	return findings.Print(w, format, VerifyRules, list)
+	return print.Report(w, print.List{Rules: VerifyRules, Findings: list}, format)
 }
 
 // document returns the verification for people: in text a line for each object, otherwise how many there are of each

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/config/adopt"
 )
 
@@ -220,9 +221,9 @@ func TestMigration(t *testing.T) {
 				t.Errorf("%s: %+v", c.what, x)
 			}
 		}
-		for _, format := range findings.Formats {
+		for _, format := range print.FindingFormats {
 			var out strings.Builder
-			if err := adopt.PrintMigrations(&out, format, all); err != nil || format != findings.SARIF && !strings.Contains(out.String(), "eligible") {
+			if err := print.Report(&out, adopt.Migrations(all), format); err != nil || format != findings.SARIF && !strings.Contains(out.String(), "eligible") {
 				t.Errorf("%s: %s: %v %s", c.what, format, err, out.String())
 			}
 		}

@@ -1,7 +1,6 @@
 package adopt
 
 import (
-	"io"
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
@@ -53,20 +52,20 @@ func MigrationFindings(all []*Migration) (list []findings.Finding) {
 	return list
 }
 
-// PrintMigrations writes what the migration to OLM v1 says about each operator.
-func PrintMigrations(w io.Writer, format findings.Format, all []*Migration) error {
-	switch format {
-	case findings.JSON:
-		return findings.WriteJSON(w, map[string]any{"operators": append([]*Migration{}, all...)})
-	case findings.SARIF:
-		return findings.Print(w, format, MigrationRules, MigrationFindings(all))
-	}
-	return migrationDocument(all).Print(w, format)
+// Migrations is what the migration to OLM v1 says about each operator.
+type Migrations []*Migration
+
+// JSON returns an object, so that more than the operators has room.
+func (all Migrations) JSON() any { return map[string]any{"operators": append([]*Migration{}, all...)} }
+
+// Explained returns the checks that have not passed.
+func (all Migrations) Explained() ([]findings.Rule, []findings.Finding) {
+	return MigrationRules, MigrationFindings(all)
 }
 
-// migrationDocument returns the migrations for people: in text a section for each operator, otherwise a table of the
+// Document returns the migrations for people: in text a section for each operator, otherwise a table of the
 // operators and one of the checks.
-func migrationDocument(all []*Migration) *findings.Document {
+func (all Migrations) Document() *findings.Document {
 	d := &findings.Document{Kind: "Migration"}
 	operators := findings.Table{Columns: []findings.Column{{Title: "Operator"}, {Title: "Verdict"},
 		{Title: "Profile plain"}, {Title: "Profile descoped"}}}

@@ -151,19 +151,26 @@ func (d *CatalogDiff) Meets(t compare.Trigger) bool {
 	return slices.ContainsFunc(d.Moves, func(m OperatorMove) bool { return m.Diff == nil || m.Diff.Meets(t) })
 }
 
-// AllFindings returns what OLM says, and the differences of each move.
-func (d *CatalogDiff) AllFindings() []findings.Finding {
-	list := slices.Clone(d.Findings)
+// Explained returns what OLM says, and the differences of each move, for code review.
+func (d *CatalogDiff) Explained() (rules []findings.Rule, list []findings.Finding) {
+	list = slices.Clone(d.Findings)
 	for _, m := range d.Moves {
 		if m.Diff != nil {
 			list = append(list, m.Diff.Findings()...)
 		}
 	}
-	return list
+	return slices.Concat(predict.Rules(), compare.Rules()), list
 }
 
-// CatalogRules explains the findings of AllFindings.
-func CatalogRules() []findings.Rule { return slices.Concat(predict.Rules(), compare.Rules()) }
+// Following returns the reviews.
+func (d *CatalogDiff) Following(findings.Format) (list []any) {
+	for _, m := range d.Moves {
+		if m.Diff != nil {
+			list = append(list, m.Diff)
+		}
+	}
+	return list
+}
 
 // Lead returns a sentence: how many operators move.
 func (d *CatalogDiff) Lead() string {

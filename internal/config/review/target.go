@@ -5,7 +5,6 @@ import (
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/generate/fit"
-	"github.com/olmgen/olmgen/internal/predict/fits"
 )
 
 // Unfit returns a function to what keeps an operator from working in a cluster; nil if nothing is known of it. An empty
@@ -24,6 +23,6 @@ func Unfit(c fit.Cluster, form fit.Form) func(*compare.Operator) []findings.Find
 			operator = fit.Operator{CSV: o.ClusterServiceVersion, Object: o.Object, Properties: b.CatalogProperties(),
 				Shipped: o.Shipped}
 		}
-		return fits.Findings(operator, form, c)
+		return fit.Findings(operator, form, c)
 	}
 }

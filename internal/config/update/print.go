@@ -1,7 +1,6 @@
 package update
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"strings"
@@ -25,57 +24,42 @@ type Report struct {
 	Patch   string                `json:"patch,omitempty"` // what changes in the files, if they are not written
 }
 
-// Formats are the formats of a Report. Those of a difference report are the same.
-var Formats = []findings.Format{findings.Text, findings.Markdown, findings.JSON}
-
-// Print writes the report.
-func (r *Report) Print(w io.Writer, format findings.Format) error {
-	switch format {
-	case findings.JSON:
-		return findings.WriteJSON(w, r)
-	case findings.Text, findings.Markdown:
-	default:
-		return text.Unknown("format", format, Formats)
-	}
-	b := bufio.NewWriter(w)
-	if err := r.document().Print(b, format); err != nil {
-		return err
-	}
+// Following returns the patch, and how what the file renders to changes or the reviews.
+func (r *Report) Following(findings.Format) (list []any) {
 	if r.Patch != "" {
-		fmt.Fprintln(b)
-		writePatch(b, r.Patch, format)
+		list = append(list, patch(r.Patch))
 	}
-	changes := []*compare.Report{r.Changes}
+	if r.Changes != nil {
+		list = append(list, r.Changes)
+	}
 	for _, m := range r.Reviews {
-		changes = append(changes, m.Diff)
-	}
-	for _, c := range changes {
-		if c == nil {
-			continue
+		if m.Diff != nil {
+			list = append(list, m.Diff)
 		}
-		fmt.Fprintln(b)
-		if err := c.Print(b, format); err != nil {
+	}
+	return list
+}
+
+type patch string
+
+// Formats returns the patch, in Markdown between fences that it does not contain.
+func (p patch) Formats() map[findings.Format]func(io.Writer) error {
+	fence := "```"
+	for strings.Contains(string(p), fence) {
+		fence += "`"
+	}
+	write := func(format string, args ...any) func(io.Writer) error {
+		return func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, format, args...)
 			return err
 		}
 	}
-	return b.Flush()
+	return map[findings.Format]func(io.Writer) error{findings.Text: write("%s", string(p)),
+		findings.Markdown: write("%sdiff\n%s%[1]s\n", fence, p)}
 }
 
-// writePatch writes a patch, in Markdown between fences that it does not contain.
-func writePatch(b *bufio.Writer, patch string, format findings.Format) {
-	if format != findings.Markdown {
-		fmt.Fprint(b, patch)
-		return
-	}
-	fence := "```"
-	for strings.Contains(patch, fence) {
-		fence += "`"
-	}
-	fmt.Fprintf(b, "%sdiff\n%s%s\n", fence, patch, fence)
-}
-
-// document returns the report for people: in text some lines for each operator, otherwise a table.
-func (r *Report) document() *findings.Document {
+// Document returns the report for people: in text some lines for each operator, otherwise a table.
+func (r *Report) Document() *findings.Document {
 	lines := findings.Section{Formats: []findings.Format{findings.Text}}
 	table := findings.Table{Columns: []findings.Column{{Title: "Operator"}, {Title: "Channel"}, {Title: "From"},
 		{Title: "To"}, {}}}

@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/config/update"
@@ -108,7 +109,7 @@ func updatedTree(t *testing.T, a *txtar.Archive) []byte {
 		r.Patch += string(output.Patch(f.Name, f.Before, f.After))
 	}
 	var out bytes.Buffer
-	if err := r.Print(&out, findings.Text); err != nil {
+	if err := print.Report(&out, r, findings.Text); err != nil {
 		t.Fatal(err)
 	}
 	out.WriteString(p.Summary() + "\n")
@@ -156,9 +157,9 @@ func updated(t *testing.T, a *txtar.Archive) map[string][]byte {
 	}
 	var text bytes.Buffer
 	r := &update.Report{File: "olmgen.yaml", Updated: p.Changed(), Operators: p.Operators, Notes: p.Notes}
-	for _, format := range update.Formats {
+	for _, format := range []findings.Format{findings.Text, findings.Markdown, findings.JSON} {
 		var b bytes.Buffer
-		if err := r.Print(&b, format); err != nil {
+		if err := print.Report(&b, r, format); err != nil {
 			t.Fatal(err)
 		}
 		if format == findings.Text {

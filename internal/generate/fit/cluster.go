@@ -12,6 +12,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/olmv1"
 	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/text"
@@ -53,9 +54,9 @@ func (q *question) openShift() {
 	if q.OpenShift == nil {
 		return
 	}
-	level, holds := Error, "holds back the upgrade of the cluster to "+q.OpenShift.String()
+	level, holds := findings.Error, "holds back the upgrade of the cluster to "+q.OpenShift.String()
 	if q.form == Plain {
-		level, holds = Warning, "is not for "+q.OpenShift.String()
+		level, holds = findings.Warning, "is not for "+q.OpenShift.String()
 	}
 	newest, err := q.MaxOpenShift()
 	if err != nil {
@@ -99,12 +100,12 @@ func (q *question) minKube() {
 	unmet, err := q.MinKube(q.CSV.Spec.MinKubeVersion)
 	switch {
 	case q.form == OLMv0 && err != nil:
-		q.add(RuleMinKube, Error, field, fmt.Sprintf("OLM does not install it: %s: %v", field, err), "")
+		q.add(RuleMinKube, findings.Error, field, fmt.Sprintf("OLM does not install it: %s: %v", field, err), "")
 	case q.form == OLMv0 && unmet != "":
-		q.add(RuleMinKube, Error, field, fmt.Sprintf("OLM does not install it: %s: %s", field, unmet),
+		q.add(RuleMinKube, findings.Error, field, fmt.Sprintf("OLM does not install it: %s: %s", field, unmet),
 			"update the cluster before the operator")
 	case unmet != "":
-		q.add(RuleMinKube, Warning, field, fmt.Sprintf("%s: %s", field, unmet), "")
+		q.add(RuleMinKube, findings.Warning, field, fmt.Sprintf("%s: %s", field, unmet), "")
 	}
 }
 
@@ -120,7 +121,7 @@ func (q *question) kubernetes() {
 			for _, resource := range r.Resources {
 				plural, _, _ := strings.Cut(resource, "/")
 				if until := versions.ResourceRemoved(group, plural); until != 0 && until <= kube {
-					q.at(q.holding(r.object), RuleAsked, Note, r.field, fmt.Sprintf("account %s asks for %s.%s, which "+
+					q.at(q.holding(r.object), RuleAsked, findings.Note, r.field, fmt.Sprintf("account %s asks for %s.%s, which "+
 						"Kubernetes %s and later do not serve", r.account, plural, group, minor(until)), "")
 				}
 			}
@@ -129,18 +130,23 @@ func (q *question) kubernetes() {
 }
 
 // Removed returns the objects whose APIs the Kubernetes of a cluster does not serve.
-func Removed(objects []*manifest.Object, c Cluster) []Finding {
+func Removed(objects []*manifest.Object, c Cluster) []findings.Finding {
 	q, kube := &question{}, c.kube()
 	if kube == 0 {
 		return nil
 	}
 	for _, o := range objects {
 		if why := versions.Unserved(bundle.APIVersionOf(o), o.Kind, kube); why != "" {
-			q.at(o, RuleRemoved, Error, "apiVersion", fmt.Sprintf("Kubernetes %s %s, and the cluster has %s",
+			q.at(o, RuleRemoved, findings.Error, "apiVersion", fmt.Sprintf("Kubernetes %s %s, and the cluster has %s",
 				why, bundle.APIVersionOf(o), minor(kube)), "")
 		}
 	}
 	return q.list
+}
+
+// Objects returns the objects that a cluster does not serve, or does not take.
+func Objects(objects []*manifest.Object, c Cluster) []findings.Finding {
+	return append(Removed(objects, c), TooLarge(objects)...)
 }
 
 // maxBytes is what etcd takes in one request (etcd: --max-request-bytes).
@@ -156,7 +162,7 @@ func (q *question) sizes() {
 }
 
 // TooLarge returns the objects that are larger than what etcd takes.
-func TooLarge(objects []*manifest.Object) []Finding {
+func TooLarge(objects []*manifest.Object) []findings.Finding {
 	q := &question{}
 	for _, o := range objects {
 		if !budget.Heavy(o.Raw(), maxBytes/2) { // quotes and braces of JSON do not double it: it need not be parsed
@@ -168,7 +174,7 @@ func TooLarge(objects []*manifest.Object) []Finding {
 		}
 		data, err := json.Marshal(value)
 		if err == nil && len(data) > maxBytes {
-			q.at(o, RuleSize, Error, "", fmt.Sprintf("the object has %.1f MiB as JSON, and etcd takes 1.5 MiB",
+			q.at(o, RuleSize, findings.Error, "", fmt.Sprintf("the object has %.1f MiB as JSON, and etcd takes 1.5 MiB",
 				float64(len(data))/(1<<20)), "")
 		}
 	}
@@ -218,7 +224,7 @@ func (q *question) phases() {
 		counts := q.inPhases(r)
 		for _, phase := range slices.Sorted(maps.Keys(counts)) {
 			if n := counts[phase]; n > limit {
-				q.add(RulePhases, Warning, "", fmt.Sprintf("%d objects are in the phase %s, and a %s of %s "+
+				q.add(RulePhases, findings.Warning, "", fmt.Sprintf("%d objects are in the phase %s, and a %s of %s "+
 					"takes %d: with the feature gate BoxcutterRuntime it is not installed", n, phase, kind, r,
 					limit), "")
 			}
@@ -269,7 +275,7 @@ func (q *question) renderer() {
 		}
 		_, err := q.rendered(r)
 		if failed, ok := errors.AsType[*olmv1.ReleaseError](err); ok {
-			q.add(RuleRenderer, Error, "", failed.Error(), "")
+			q.add(RuleRenderer, findings.Error, "", failed.Error(), "")
 		}
 	}
 }

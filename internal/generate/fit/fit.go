@@ -14,36 +14,11 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
 )
-
-// Level is how bad a finding is, the worst first.
-type Level int
-
-// The levels.
-const (
-	Error   Level = iota // it is not installed, or holds back the upgrade
-	Warning              // it may not work
-	Note
-)
-
-// Finding is one thing that keeps an operator from working, as package findings has it. Package fits makes it one of
-// those: rendering stands on no package that prints.
-type Finding struct {
-	Rule    string
-	Level   Level
-	File    string
-	Line    int
-	Object  string
-	Field   string
-	Message string
-	Hint    string
-}
-
-// Rule explains the findings with its id.
-type Rule struct{ ID, Text, Help string }
 
 // Form is who installs the operator.
 type Form string
@@ -164,13 +139,13 @@ type question struct {
 	Operator
 	Cluster
 	form Form
-	list []Finding
+	list []findings.Finding
 	held func() []right // what the operator has, found once
 }
 
 // Findings returns what keeps an operator from working in a cluster, the worst first. The same operator and cluster
 // yield the same list.
-func Findings(o Operator, form Form, c Cluster) []Finding {
+func Findings(o Operator, form Form, c Cluster) []findings.Finding {
 	q := &question{Operator: o, Cluster: c, form: form, held: sync.OnceValue(o.rights)}
 	for _, ask := range []func(*question){(*question).apis, (*question).conditions, (*question).services,
 		(*question).modes, (*question).webhooks, (*question).kinds, (*question).dependencies, (*question).openShift,
@@ -178,18 +153,18 @@ func Findings(o Operator, form Form, c Cluster) []Finding {
 		(*question).renderer} {
 		ask(q)
 	}
-	slices.SortStableFunc(q.list, func(a, b Finding) int { return cmp.Compare(a.Level, b.Level) })
+	slices.SortStableFunc(q.list, func(a, b findings.Finding) int { return cmp.Compare(a.Level.Rank(), b.Level.Rank()) })
 	return q.list
 }
 
 // add adds a finding about the ClusterServiceVersion.
-func (q *question) add(rule string, level Level, field, message, hint string) {
+func (q *question) add(rule findings.Rule, level findings.Severity, field, message, hint string) {
 	q.at(q.Object, rule, level, field, message, hint)
 }
 
 // at adds a finding about an object, which may be nil.
-func (q *question) at(o *manifest.Object, rule string, level Level, field, message, hint string) {
-	f := Finding{Rule: rule, Level: level, Field: field, Message: message, Hint: hint}
+func (q *question) at(o *manifest.Object, rule findings.Rule, level findings.Severity, field, message, hint string) {
+	f := findings.Finding{Rule: rule.ID, Level: level, Field: field, Message: message, Hint: hint}
 	if o != nil {
 		f.Object = o.Identity()
 		f.File, f.Line = o.PlaceOf(field)

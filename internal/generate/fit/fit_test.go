@@ -14,6 +14,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/olm/versions"
@@ -239,7 +240,7 @@ func TestFindings(t *testing.T) {
 		for i := 0; same && i < len(got); i++ {
 			level, rest, _ := strings.Cut(want[i], " ")
 			id, message, _ := strings.Cut(rest, " ")
-			same = []string{"error", "warning", "note"}[got[i].Level] == level && got[i].Rule == "target/"+id && strings.Contains(got[i].Message, message) && got[i].File != ""
+			same = string(got[i].Level) == level && got[i].Rule == "target/"+id && strings.Contains(got[i].Message, message) && got[i].File != ""
 		}
 		if !same {
 			t.Errorf("%s: %+v, want %q", c.name, got, c.want)
@@ -252,12 +253,12 @@ func TestInstalled(t *testing.T) {
 	csv := &v1alpha1.ClusterServiceVersion{}
 	csv.Annotations = map[string]string{"operatorframework.io/properties": `{"properties":[{"type":"olm.maxOpenShiftVersion","value":"4.18"}]}`}
 	got := fit.Findings(fit.Installed(csv, nil), fit.OLMv0, cluster(t, "4.19"))
-	if len(got) != 1 || got[0].Rule != fit.RuleOpenShift || got[0].File != "" {
+	if len(got) != 1 || got[0].Rule != fit.RuleOpenShift.ID || got[0].File != "" {
 		t.Error(got)
 	}
 	csv.Annotations["operatorframework.io/properties"] = "["
 	got = fit.Findings(fit.Installed(csv, nil), fit.OLMv0, cluster(t, "4.19"))
-	if len(got) != 1 || got[0].Rule != fit.RuleOpenShift || !strings.Contains(got[0].Message, "JSON") {
+	if len(got) != 1 || got[0].Rule != fit.RuleOpenShift.ID || !strings.Contains(got[0].Message, "JSON") {
 		t.Error(got)
 	}
 }
@@ -287,7 +288,7 @@ func TestCluster(t *testing.T) {
 // Each finding has a rule that explains it, and the rules are sorted.
 func TestRules(t *testing.T) {
 	rules := fit.Rules()
-	if !slices.IsSortedFunc(rules, func(a, b fit.Rule) int { return cmp.Compare(a.ID, b.ID) }) {
+	if !slices.IsSortedFunc(rules, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) }) {
 		t.Error("the rules are not sorted")
 	}
 	for _, r := range rules {

@@ -10,6 +10,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
@@ -61,7 +62,7 @@ func (q *question) apis() {
 		resources = append(resources, a.Resources...)
 	}
 	slices.Sort(resources)
-	q.at(q.holding(asks[0].Role), RuleAPIs, Warning, asks[0].Field, fmt.Sprintf("the operator has rights on %s of "+
+	q.at(q.holding(asks[0].Role), RuleAPIs, findings.Warning, asks[0].Field, fmt.Sprintf("the operator has rights on %s of "+
 		"OLM v0 (%s), and %s has none", strings.Join(slices.Compact(resources), ", "), olm.Group, q.form.has()),
 		"ask the operator's vendor whether it works without them")
 }
@@ -84,7 +85,7 @@ func (q *question) conditions() {
 	}
 	for _, r := range q.held() {
 		if slices.Contains(r.APIGroups, olm.Group) && slices.ContainsFunc(r.Resources, ofConditions) {
-			q.at(q.holding(r.object), RuleConditions, Warning, r.field, fmt.Sprintf("the operator has rights on "+
+			q.at(q.holding(r.object), RuleConditions, findings.Warning, r.field, fmt.Sprintf("the operator has rights on "+
 				"OperatorConditions, and %s makes none: it cannot hold back its own upgrade", q.form.has()), "")
 		}
 	}
@@ -115,7 +116,7 @@ func (q *question) services() {
 		return
 	}
 	if who, source := q.refusing(versions.RefusesServices); who != "" {
-		q.add(RuleServices, Error, "spec.apiservicedefinitions.owned", fmt.Sprintf("the operator serves APIs "+
+		q.add(RuleServices, findings.Error, "spec.apiservicedefinitions.owned", fmt.Sprintf("the operator serves APIs "+
 			"itself, which %s refuses: %s (%s)", who, strings.Join(names, ", "), source), "")
 	}
 }
@@ -146,7 +147,7 @@ func (q *question) dependencies() {
 		list = append(list, text.Brief(p.Type+" "+unescaped(p.Value)))
 	}
 	if who, source := q.refusing(versions.RefusesDependencies); who != "" && len(list) > 0 {
-		q.add(RuleDependencies, Error, "", fmt.Sprintf("the operator depends on others, which %s refuses: "+
+		q.add(RuleDependencies, findings.Error, "", fmt.Sprintf("the operator depends on others, which %s refuses: "+
 			"%s (%s)", who, strings.Join(list, ", "), source), "")
 	}
 }
@@ -191,7 +192,7 @@ func (q *question) modes() {
 		return
 	}
 	if !supports(v1alpha1.InstallModeTypeOwnNamespace) && !supports(v1alpha1.InstallModeTypeSingleNamespace) {
-		q.add(RuleModes, Error, field, "the operator supports no install mode of OLM v1", "")
+		q.add(RuleModes, findings.Error, field, "the operator supports no install mode of OLM v1", "")
 		return
 	}
 	for _, r := range q.Controllers() {
@@ -221,7 +222,7 @@ func (q *question) kinds() {
 	for _, r := range releases {
 		for _, o := range q.Shipped {
 			if ok, source := r.Installs(o.Kind); !ok {
-				q.at(o, RuleKinds, Error, "kind", fmt.Sprintf("%s refuses bundles with a %s (%s)", r, o.Kind, source),
+				q.at(o, RuleKinds, findings.Error, "kind", fmt.Sprintf("%s refuses bundles with a %s (%s)", r, o.Kind, source),
 					"")
 			}
 		}
@@ -254,20 +255,20 @@ func Refusing(o Operator) (list []string) {
 }
 
 func (q *question) refused() bool {
-	return slices.ContainsFunc(q.list, func(f Finding) bool { return f.Level == Error })
+	return slices.ContainsFunc(q.list, func(f findings.Finding) bool { return f.Level == findings.Error })
 }
 
 // behind reports that a release takes something only with a feature gate, or not at all.
-func (q *question) behind(r versions.Release, rule, field, what string, gates ...string) {
+func (q *question) behind(r versions.Release, rule findings.Rule, field, what string, gates ...string) {
 	standard, any, source := gate(r, gates...)
 	names := strings.Join(gates, " or ")
 	switch {
 	case standard == versions.Enabled:
 	case any == versions.Absent:
-		q.add(rule, Error, field, fmt.Sprintf("%s does not take %s: it has no feature gate %s (%s)", r, what,
+		q.add(rule, findings.Error, field, fmt.Sprintf("%s does not take %s: it has no feature gate %s (%s)", r, what,
 			names, source), "")
 	default:
-		q.add(rule, Warning, field, fmt.Sprintf("%s takes %s only with the feature gate %s", r, what,
+		q.add(rule, findings.Warning, field, fmt.Sprintf("%s takes %s only with the feature gate %s", r, what,
 			names), "")
 	}
 }

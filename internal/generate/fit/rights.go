@@ -9,6 +9,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
@@ -128,7 +129,7 @@ func (q *question) finalizers() {
 			}
 		}
 		if len(names) > 0 {
-			q.add(RuleFinalizers, Note, "spec.install.spec", fmt.Sprintf("account %s may not update %s: %s refuses "+
+			q.add(RuleFinalizers, findings.Note, "spec.install.spec", fmt.Sprintf("account %s may not update %s: %s refuses "+
 				"objects that it creates with an owner reference that blocks deletion", account,
 				text.FirstOf(5, names), q.OpenShift), "")
 		}

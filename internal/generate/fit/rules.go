@@ -1,71 +1,70 @@
 package fit
 
+import "github.com/olmgen/olmgen/findings"
+
 // Prefix begins the id of each rule.
 const Prefix = "target/"
 
-// The rules of the findings.
-const (
-	RuleAPIs         = Prefix + "olm-apis"
-	RuleConditions   = Prefix + "operator-condition"
-	RuleServices     = Prefix + "api-services"
-	RuleModes        = Prefix + "install-modes"
-	RuleWebhooks     = Prefix + "webhooks"
-	RuleKinds        = Prefix + "kinds"
-	RuleDependencies = Prefix + "dependencies"
-	RuleOpenShift    = Prefix + "max-openshift-version"
-	RuleMinKube      = Prefix + "min-kube-version"
-	RuleRemoved      = Prefix + "api-removed"
-	RuleAsked        = Prefix + "api-removed-in-rules"
-	RuleSize         = Prefix + "object-size"
-	RulePhases       = Prefix + "phases"
-	RuleFinalizers   = Prefix + "finalizers"
-	RuleRenderer     = Prefix + "renderer"
-)
-
 const ofController = "Source: operator-framework/operator-controller, "
 
+// The rules of the findings.
+var (
+	RuleRemoved = findings.Rule{ID: Prefix + "api-removed",
+		Text: "an object whose API the Kubernetes of the cluster does not serve",
+		Help: "Source: the types of k8s.io/api, and Kubernetes' Deprecated API Migration Guide."}
+	RuleAsked = findings.Rule{ID: Prefix + "api-removed-in-rules",
+		Text: "permissions for an API that the Kubernetes of the cluster does not serve",
+		Help: "They allow nothing. The operator may ask for it for the sake of older clusters. " +
+			"Source: Kubernetes' Deprecated API Migration Guide."}
+	RuleServices = findings.Rule{ID: Prefix + "api-services",
+		Text: "an operator that serves APIs by APIServices, which OLM v1 refuses",
+		Help: ofController + "internal/operator-controller/applier/provider.go."}
+	RuleDependencies = findings.Rule{ID: Prefix + "dependencies",
+		Text: "an operator that depends on others, which OLM v1 refuses",
+		Help: ofController + "internal/operator-controller/resolve/validation.go."}
+	RuleFinalizers = findings.Rule{ID: Prefix + "finalizers",
+		Text: "an account that may not update the finalizers of what owns the objects that it creates",
+		Help: "OpenShift enforces it for owner references with blockOwnerDeletion, which controller-runtime " +
+			"writes. Source: Kubernetes, plugin/pkg/admission/gc/gc_admission.go."}
+	RuleModes = findings.Rule{ID: Prefix + "install-modes",
+		Text: "an operator that does not watch all namespaces: OLM v1 refuses it, or needs a feature gate",
+		Help: ofController + "internal/operator-controller/applier/provider.go, features/features.go."}
+	RuleKinds = findings.Rule{ID: Prefix + "kinds",
+		Text: "an operator with objects of a kind that a release of OLM does not install",
+		Help: "The InstallPlan of OLM v0 fails, and OLM v1 installs nothing. Source: OLM, " +
+			"pkg/controller/operators/catalog/supportedresources.go; operator-framework/operator-registry, " +
+			"pkg/lib/bundle/supported_resources.go, in the version of go.mod of operator-controller."}
+	RuleOpenShift = findings.Rule{ID: Prefix + "max-openshift-version",
+		Text: "olm.maxOpenShiftVersion is below the release of OpenShift",
+		Help: "It holds back the upgrade of the cluster to that release. " +
+			"Source: OLM, pkg/controller/operators/openshift/helpers.go."}
+	RuleMinKube = findings.Rule{ID: Prefix + "min-kube-version",
+		Text: "spec.minKubeVersion is above the Kubernetes of the cluster, or is no version",
+		Help: "OLM v0 does not install the operator. OLM v1 does not ask. " +
+			"Source: OLM, pkg/controller/operators/olm/requirements.go."}
+	RuleSize = findings.Rule{ID: Prefix + "object-size", Text: "an object that is larger than what etcd takes",
+		Help: "etcd refuses a request of more than 1.5 MiB. Source: etcd, max-request-bytes."}
+	RuleAPIs = findings.Rule{ID: Prefix + "olm-apis",
+		Text: "an operator with rights on the APIs of OLM v0, which another form does not have",
+		Help: "It may create Subscriptions, or read its own ClusterServiceVersion. " +
+			"Source: operator-framework/library-olm, specs/20260821-migration-v0-to-v1, requirement C5."}
+	RuleConditions = findings.Rule{ID: Prefix + "operator-condition",
+		Text: "an operator with rights on OperatorConditions, which only OLM v0 makes",
+		Help: "By them an operator holds back its own upgrade. " +
+			"Source: OLM, pkg/controller/operators/olm/operatorconditions.go."}
+	RulePhases = findings.Rule{ID: Prefix + "phases",
+		Text: "more objects in a phase than OLM v1 takes with its feature gate BoxcutterRuntime",
+		Help: ofController + "api/v1/clusterobjectset_types.go, internal/operator-controller/applier/phase.go."}
+	RuleRenderer = findings.Rule{ID: Prefix + "renderer",
+		Text: "a bundle that the renderer of a release of OLM v1 fails at",
+		Help: "Newer releases render it. " + ofController + "the pull request that the message names."}
+	RuleWebhooks = findings.Rule{ID: Prefix + "webhooks",
+		Text: "an operator with webhooks, which OLM v1 refuses or takes only with a feature gate",
+		Help: ofController + "internal/operator-controller/applier/provider.go, features/features.go."}
+)
+
 // Rules explains the findings, sorted by id.
-func Rules() []Rule {
-	return []Rule{
-		{ID: RuleRemoved, Text: "an object whose API the Kubernetes of the cluster does not serve",
-			Help: "Source: the types of k8s.io/api, and Kubernetes' Deprecated API Migration Guide."},
-		{ID: RuleAsked, Text: "permissions for an API that the Kubernetes of the cluster does not serve",
-			Help: "They allow nothing. The operator may ask for it for the sake of older clusters. " +
-				"Source: Kubernetes' Deprecated API Migration Guide."},
-		{ID: RuleServices, Text: "an operator that serves APIs by APIServices, which OLM v1 refuses",
-			Help: ofController + "internal/operator-controller/applier/provider.go."},
-		{ID: RuleDependencies, Text: "an operator that depends on others, which OLM v1 refuses",
-			Help: ofController + "internal/operator-controller/resolve/validation.go."},
-		{ID: RuleFinalizers,
-			Text: "an account that may not update the finalizers of what owns the objects that it creates",
-			Help: "OpenShift enforces it for owner references with blockOwnerDeletion, which controller-runtime " +
-				"writes. Source: Kubernetes, plugin/pkg/admission/gc/gc_admission.go."},
-		{ID: RuleModes,
-			Text: "an operator that does not watch all namespaces: OLM v1 refuses it, or needs a feature gate",
-			Help: ofController + "internal/operator-controller/applier/provider.go, features/features.go."},
-		{ID: RuleKinds, Text: "an operator with objects of a kind that a release of OLM does not install",
-			Help: "The InstallPlan of OLM v0 fails, and OLM v1 installs nothing. Source: OLM, " +
-				"pkg/controller/operators/catalog/supportedresources.go; operator-framework/operator-registry, " +
-				"pkg/lib/bundle/supported_resources.go, in the version of go.mod of operator-controller."},
-		{ID: RuleOpenShift, Text: "olm.maxOpenShiftVersion is below the release of OpenShift",
-			Help: "It holds back the upgrade of the cluster to that release. " +
-				"Source: OLM, pkg/controller/operators/openshift/helpers.go."},
-		{ID: RuleMinKube, Text: "spec.minKubeVersion is above the Kubernetes of the cluster, or is no version",
-			Help: "OLM v0 does not install the operator. OLM v1 does not ask. " +
-				"Source: OLM, pkg/controller/operators/olm/requirements.go."},
-		{ID: RuleSize, Text: "an object that is larger than what etcd takes",
-			Help: "etcd refuses a request of more than 1.5 MiB. Source: etcd, max-request-bytes."},
-		{ID: RuleAPIs, Text: "an operator with rights on the APIs of OLM v0, which another form does not have",
-			Help: "It may create Subscriptions, or read its own ClusterServiceVersion. " +
-				"Source: operator-framework/library-olm, specs/20260821-migration-v0-to-v1, requirement C5."},
-		{ID: RuleConditions, Text: "an operator with rights on OperatorConditions, which only OLM v0 makes",
-			Help: "By them an operator holds back its own upgrade. " +
-				"Source: OLM, pkg/controller/operators/olm/operatorconditions.go."},
-		{ID: RulePhases, Text: "more objects in a phase than OLM v1 takes with its feature gate BoxcutterRuntime",
-			Help: ofController + "api/v1/clusterobjectset_types.go, internal/operator-controller/applier/phase.go."},
-		{ID: RuleRenderer, Text: "a bundle that the renderer of a release of OLM v1 fails at",
-			Help: "Newer releases render it. " + ofController + "the pull request that the message names."},
-		{ID: RuleWebhooks, Text: "an operator with webhooks, which OLM v1 refuses or takes only with a feature gate",
-			Help: ofController + "internal/operator-controller/applier/provider.go, features/features.go."},
-	}
+func Rules() []findings.Rule {
+	return []findings.Rule{RuleRemoved, RuleAsked, RuleServices, RuleDependencies, RuleFinalizers, RuleModes, RuleKinds, RuleOpenShift,
+		RuleMinKube, RuleSize, RuleAPIs, RuleConditions, RulePhases, RuleRenderer, RuleWebhooks}
 }

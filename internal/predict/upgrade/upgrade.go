@@ -143,15 +143,15 @@ func (j *judge) inCluster(name string) *manifest.Object {
 }
 
 // add adds a finding about a field of a ClusterServiceVersion.
-func (j *judge) add(o *Operator, rule string, s findings.Severity, field, format string, args ...any) {
+func (j *judge) add(o *Operator, rule findings.Rule, s findings.Severity, field, format string, args ...any) {
 	j.addAt(o, rule, s, o.Object, field, format, args...)
 }
 
 // addAt adds a finding about a field of any object, which may be nil.
-func (j *judge) addAt(o *Operator, rule string, s findings.Severity, at *manifest.Object, field, format string,
+func (j *judge) addAt(o *Operator, rule findings.Rule, s findings.Severity, at *manifest.Object, field, format string,
 	args ...any,
 ) {
-	f := Finding{Rule: rule, Operator: o.Name, Severity: s, Message: fmt.Sprintf(format, args...)}
+	f := Finding{Rule: rule.ID, Operator: o.Name, Severity: s, Message: fmt.Sprintf(format, args...)}
 	if at != nil {
 		f.File, f.Line = at.PlaceOf(field)
 	}

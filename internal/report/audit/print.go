@@ -16,9 +16,6 @@ import (
 	"github.com/olmgen/olmgen/permissions"
 )
 
-// Formats are the formats of a Report. schema.json describes JSON; CSV has the rows, SARIF the findings.
-var Formats = []findings.Format{findings.Text, findings.JSON, findings.CSV, findings.SARIF}
-
 // Schema is the JSON Schema of a report in JSON.
 //
 //go:embed schema.json
@@ -34,28 +31,21 @@ func Rules() []findings.Rule {
 	return slices.CompactFunc(list, func(a, b findings.Rule) bool { return a.ID == b.ID })
 }
 
-// Print writes a report. The same report gives the same bytes. An error is that of w, or a format that does not exist.
-func (r *Report) Print(w io.Writer, format findings.Format) error {
-	switch format {
-	case findings.Text:
-		return r.document().Print(w, format)
-	case findings.JSON:
-		return findings.WriteJSON(w, r)
-	case findings.CSV:
-		return r.csv(w)
-	case findings.SARIF:
-		return findings.Print(w, findings.SARIF, Rules(), r.list)
-	}
-	return text.Unknown("format", format, Formats)
+// Formats returns the rows as CSV.
+func (r *Report) Formats() map[findings.Format]func(io.Writer) error {
+	return map[findings.Format]func(io.Writer) error{findings.CSV: r.csv}
 }
+
+// Explained returns the findings, for code review.
+func (r *Report) Explained() ([]findings.Rule, []findings.Finding) { return Rules(), r.list }
 
 // short names groups in a table.
 var short = map[permissions.Risk]string{permissions.Everything: "everything", permissions.ReadsSecrets: "secrets",
 	permissions.WritesRBAC: "rbac", permissions.RunsInPods: "pods", permissions.Impersonates: "impersonates",
 	permissions.ChangesAPIs: "apis"}
 
-// document returns the report for people: a table of the rows, then the sums.
-func (r *Report) document() *findings.Document {
+// Document returns the report for people: a table of the rows, then the sums.
+func (r *Report) Document() *findings.Document {
 	t := findings.Table{Head: true}
 	for _, title := range []string{"Package", "Version", "Modes", "Reaches", "Webhooks", "CRDs", "Images",
 		"Unsupported", "Unfit", "Findings", "Deprecated"} {
@@ -81,7 +71,7 @@ func (row Row) cells() []string {
 		unknown(kinds), row.unfit(), unknown(row.findings()), yes(row.Deprecated != "")}
 }
 
-func printable(s string) string { return findings.Printable(text.OneLine(s)) }
+func printable(s string) string { return text.Printable(text.OneLine(s)) }
 
 func dash(n int) string {
 	if n == 0 {

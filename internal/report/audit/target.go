@@ -7,7 +7,6 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/olm"
-	"github.com/olmgen/olmgen/internal/predict/fits"
 )
 
 // fit notes what keeps the release from working in the cluster. These are findings only if somebody asks about a
@@ -17,7 +16,7 @@ func (x *Inspected) fit(o Options) {
 		return
 	}
 	var asked []findings.Finding
-	for _, f := range fits.Findings(x.operator(), x.form(o), o.Cluster) {
+	for _, f := range fit.Findings(x.operator(), x.form(o), o.Cluster) {
 		id := strings.TrimPrefix(f.Rule, fit.Prefix)
 		if f.Level != findings.Note && !slices.Contains(x.Unfit, id) {
 			x.Unfit = append(x.Unfit, id)

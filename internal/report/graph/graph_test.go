@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -105,7 +106,7 @@ func TestDocument(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b strings.Builder
-		if err := r.Document("harbor"+name).Print(&b, findings.HTML); err != nil {
+		if err := print.Document(&b, r.Document("harbor"+name), findings.HTML); err != nil {
 			t.Fatal(err)
 		}
 		page := b.String()

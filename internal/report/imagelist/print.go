@@ -2,45 +2,42 @@
 package imagelist
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Formats are the formats of Print. Text has the images that a cluster pulls, sorted and without duplicates, one per
-// line. The others have every place.
-var Formats = []findings.Format{findings.Text, findings.Tabular, findings.JSON, findings.YAML, findings.Markdown}
+// List is the images of bundles as a report.
+type List []images.Image
 
-// Print writes the images. It fails if the format is unknown, or with the error of w.
-func Print(w io.Writer, format findings.Format, list []images.Image) error {
-	var b bytes.Buffer
-	switch format {
-	case findings.Text:
-		for _, name := range images.Names(list) {
-			fmt.Fprintln(&b, text.Printable(name))
-		}
-	case findings.Tabular:
-		return table(list).Print(w, findings.Text)
-	case findings.Markdown:
-		return table(list).Print(w, findings.Markdown)
-	case findings.JSON, findings.YAML:
-		if err := structured(&b, format, list); err != nil {
+// Formats returns as text the images that a cluster pulls, sorted and without duplicates, one per line. The others have
+// every place.
+func (list List) Formats() map[findings.Format]func(io.Writer) error {
+	return map[findings.Format]func(io.Writer) error{
+		findings.Text: func(w io.Writer) (err error) {
+			for _, name := range images.Names(list) {
+				_, err = fmt.Fprintln(w, text.Printable(name))
+			}
 			return err
-		}
-	default:
-		return text.Unknown("format", format, Formats)
+		},
+		findings.Tabular: func(w io.Writer) error { return print.Document(w, list.Document(), findings.Text) },
+		findings.YAML: func(w io.Writer) error {
+			v, err := manifest.Typed(list.JSON())
+			if err == nil {
+				_, err = w.Write(manifest.Encode(v))
+			}
+			return err
+		},
 	}
-	_, err := w.Write(b.Bytes())
-	return err
 }
 
-// table returns the images as a document that has one table.
-func table(list []images.Image) *findings.Document {
+// Document returns a table of every place.
+func (list List) Document() *findings.Document {
 	t := findings.Table{Head: true, Columns: []findings.Column{{Title: "Image", Align: true}}}
 	for _, title := range []string{"Pinned", "Kind", "Name", "Where"} {
 		t.Columns = append(t.Columns, findings.Column{Title: title, Align: true, Before: "   "})
@@ -55,22 +52,11 @@ func table(list []images.Image) *findings.Document {
 	return &findings.Document{Kind: "Images", Sections: []findings.Section{{Tables: []findings.Table{t}}}}
 }
 
-func structured(b *bytes.Buffer, format findings.Format, list []images.Image) error {
-	out := struct {
+// JSON returns the images.
+func (list List) JSON() any {
+	return struct {
 		Images []images.Image `json:"images"`
-	}{list}
-	if list == nil {
-		out.Images = []images.Image{}
-	}
-	if format == findings.YAML {
-		v, err := manifest.Typed(out)
-		if err != nil {
-			return err
-		}
-		b.Write(manifest.Encode(v))
-		return nil
-	}
-	return findings.WriteJSON(b, out)
+	}{append([]images.Image{}, list...)}
 }
 
 func yes(b bool) string {

@@ -11,11 +11,14 @@ import (
 
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/internal/report/imagelist"
 )
 
 var update = flag.Bool("update", false, "write the golden files of the formats anew")
+
+var formats = []findings.Format{findings.Text, findings.Tabular, findings.JSON, findings.YAML, findings.Markdown}
 
 func TestFormats(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("testdata", "list.json"))
@@ -28,16 +31,16 @@ func TestFormats(t *testing.T) {
 	}
 	check := func(name string, format findings.Format, list []images.Image) {
 		var b bytes.Buffer
-		if err := imagelist.Print(&b, format, list); err != nil {
+		if err := print.Report(&b, imagelist.List(list), format); err != nil {
 			t.Error(err)
 		}
 		golden.CheckFile(t, filepath.Join("testdata", name+"."+string(format)), b.Bytes(), *update)
 	}
-	for _, f := range imagelist.Formats {
+	for _, f := range formats {
 		check("list", f, list.Images)
 	}
 	check("unpinned", findings.Tabular, images.Unpinned(list.Images))
-	if err := imagelist.Print(&bytes.Buffer{}, "none", nil); err == nil {
+	if err := print.Report(&bytes.Buffer{}, imagelist.List(nil), "none"); err == nil {
 		t.Error("no error for an unknown format")
 	}
 }
@@ -47,7 +50,7 @@ func TestHostileText(t *testing.T) {
 	list := []images.Image{{Image: "a\x1b[2J|b`c\nd", Name: "x|y", Kind: images.KindEnv}}
 	for _, f := range []findings.Format{findings.Text, findings.Tabular, findings.Markdown} {
 		var b strings.Builder
-		err := imagelist.Print(&b, f, list)
+		err := print.Report(&b, imagelist.List(list), f)
 		if err != nil || strings.Contains(b.String(), "\x1b") || strings.Contains(b.String(), "c\nd") {
 			t.Errorf("%s: %v, %q", f, err, b.String())
 		}

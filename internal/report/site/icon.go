@@ -10,7 +10,7 @@ import (
 	_ "image/jpeg"
 	_ "image/png"
 
-	"github.com/olmgen/olmgen/internal/findings/webpage"
+	"github.com/olmgen/olmgen/findings"
 )
 
 // Limits of icons. One that is larger is left out: it would make the page heavy.
@@ -21,7 +21,7 @@ const (
 )
 
 // icon returns the icon of the package: that of its head, or of the catalog. Nil: there is none that a page may show.
-func (m *making) icon(ctx context.Context) *webpage.Image {
+func (m *making) icon(ctx context.Context) *findings.Image {
 	if m.head != nil && m.head.CSV != nil {
 		for _, i := range m.head.CSV.Spec.Icon {
 			if data, err := base64.StdEncoding.DecodeString(i.Data); err == nil {
@@ -40,7 +40,7 @@ func (m *making) icon(ctx context.Context) *webpage.Image {
 
 // safeImage returns an image as a page shows it: PNG, JPEG or GIF of a moderate size, or SVG. What a stranger calls it
 // does not count.
-func safeImage(data []byte) *webpage.Image {
+func safeImage(data []byte) *findings.Image {
 	if len(data) == 0 || len(data) > maxIcon {
 		return nil
 	}
@@ -48,10 +48,10 @@ func safeImage(data []byte) *webpage.Image {
 		if config.Width > maxPixels || config.Height > maxPixels {
 			return nil
 		}
-		return &webpage.Image{MediaType: "image/" + format, Data: data}
+		return &findings.Image{MediaType: "image/" + format, Data: data}
 	}
 	if isSVG(data) {
-		return &webpage.Image{MediaType: "image/svg+xml", Data: data}
+		return &findings.Image{MediaType: "image/svg+xml", Data: data}
 	}
 	return nil
 }

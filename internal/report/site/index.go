@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/findings/webpage"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/report/audit"
 	"github.com/olmgen/olmgen/permissions"
@@ -25,18 +25,18 @@ type entry struct {
 	Provider                string
 	Version                 string
 	Reaches                 string // in place of chips
-	Chips                   []webpage.Chip
-	Score                   int            // how dangerous the head is
-	Words                   []string       // that the search finds it by
-	Found                   string         // those of the words that have room on the index
-	Icon                    *webpage.Image // of a moderate size
+	Chips                   []findings.Chip
+	Score                   int             // how dangerous the head is
+	Words                   []string        // that the search finds it by
+	Found                   string          // those of the words that have room on the index
+	Icon                    *findings.Image // of a moderate size
 	Modes                   string
 	Webhooks, CRDs          string
 	Tags                    string
 }
 
 // URL returns the icon as a data URL.
-func (e entry) URL() template.URL { return e.Icon.URL() }
+func (e entry) URL() template.URL { return print.ImageURL(e.Icon) }
 
 // Letter stands for an icon.
 func (e entry) Letter() string {
@@ -97,25 +97,25 @@ var groups = map[permissions.Risk]string{permissions.Everything: "everything", p
 	permissions.ChangesAPIs: "webhooks and CRDs"}
 
 // level returns how bad it is to reach a group: with the first four in the cluster, an operator can take it over.
-func level(r audit.Reach) webpage.Style {
+func level(r audit.Reach) findings.Severity {
 	switch {
 	case !r.Cluster:
-		return webpage.Note
+		return findings.Note
 	case r.Risk == permissions.RunsInPods, r.Risk == permissions.ChangesAPIs:
-		return webpage.Warning
+		return findings.Warning
 	}
-	return webpage.Error
+	return findings.Error
 }
 
 // chips returns what a release may reach, the worst first, or a text in their place.
-func chips(x audit.Row) (list []webpage.Chip, instead string) {
+func chips(x audit.Row) (list []findings.Chip, instead string) {
 	if !x.Complete {
 		return nil, "not known"
 	}
-	for _, style := range []webpage.Style{webpage.Error, webpage.Warning, webpage.Note} {
+	for _, worst := range findings.Severities {
 		for _, r := range x.Reaches {
-			if level(r) == style {
-				list = append(list, webpage.Chip{Text: groups[r.Risk], Style: style})
+			if level(r) == worst {
+				list = append(list, findings.Chip{Text: groups[r.Risk], Style: findings.Style(worst)})
 			}
 		}
 	}
@@ -127,7 +127,7 @@ func chips(x audit.Row) (list []webpage.Chip, instead string) {
 
 // score returns how dangerous a release is.
 func score(x audit.Row) (n int) {
-	points := map[webpage.Style]int{webpage.Error: 100, webpage.Warning: 10, webpage.Note: 1}
+	points := map[findings.Severity]int{findings.Error: 100, findings.Warning: 10, findings.Note: 1}
 	for _, r := range x.Reaches {
 		n += points[level(r)]
 		if r.Risk == permissions.Everything && r.Cluster {
@@ -154,7 +154,7 @@ func place(source string) string {
 }
 
 // clean makes text of a stranger fit for one line.
-func clean(s string) string { return findings.Printable(text.OneLine(s)) }
+func clean(s string) string { return text.Printable(text.OneLine(s)) }
 
 func count(n int) string {
 	if n == 0 {
@@ -163,7 +163,7 @@ func count(n int) string {
 	return fmt.Sprint(n)
 }
 
-func entryOf(x *audit.Inspected, p *audit.Package, slug string, icon *webpage.Image) entry {
+func entryOf(x *audit.Inspected, p *audit.Package, slug string, icon *findings.Image) entry {
 	e := entry{Href: dir(slug) + "/" + indexName, Name: clean(p.Name), Version: "–", Reaches: "not known",
 		Webhooks: "–", CRDs: "–"}
 	if slug != plainSlug(p.Name) {
@@ -212,12 +212,12 @@ var indexTemplate = sync.OnceValue(func() *template.Template {
 })
 
 // part of the index, from its template.
-func indexPart(name string, data any) template.HTML {
+func indexPart(name string, data any) string {
 	var b strings.Builder
 	if err := indexTemplate().ExecuteTemplate(&b, name, data); err != nil {
 		panic(err) // it is part of the program, and a Builder does not fail
 	}
-	return template.HTML(b.String())
+	return b.String()
 }
 
 // mostCards is how many operators stand above the table.
@@ -231,7 +231,7 @@ func dangerous(entries []entry) []entry {
 }
 
 // totals are counts of packages, by the tags of their heads.
-func totals(entries []entry, report *audit.Report) []webpage.Fact {
+func totals(entries []entry, report *audit.Report) []findings.Fact {
 	tagged := func(tag string) (n int) {
 		for _, e := range entries {
 			if slices.Contains(strings.Fields(e.Tags), tag) {
@@ -240,7 +240,7 @@ func totals(entries []entry, report *audit.Report) []webpage.Fact {
 		}
 		return n
 	}
-	out := []webpage.Fact{{Name: "packages", Text: fmt.Sprint(len(entries))},
+	out := []findings.Fact{{Name: "packages", Text: fmt.Sprint(len(entries))},
 		{Name: "releases", Text: fmt.Sprint(report.Totals.Releases)}}
 	if len(entries) == 1 {
 		out[0].Name = "package"
@@ -251,11 +251,11 @@ func totals(entries []entry, report *audit.Report) []webpage.Fact {
 	for _, t := range []struct{ tag, name string }{{"ev", "may do everything"}, {"as", "read all Secrets"},
 		{"wr", "write RBAC"}, {"no", "namespaced only"}, {"de", "deprecated"}} {
 		if n := tagged(t.tag); n > 0 {
-			out = append(out, webpage.Fact{Name: t.name, Text: fmt.Sprint(n)})
+			out = append(out, findings.Fact{Name: t.name, Text: fmt.Sprint(n)})
 		}
 	}
 	if n := len(entries) - tagged("ok"); n > 0 {
-		out = append(out, webpage.Fact{Name: "permissions not known", Text: fmt.Sprint(n)})
+		out = append(out, findings.Fact{Name: "permissions not known", Text: fmt.Sprint(n)})
 	}
 	return out
 }
@@ -272,7 +272,7 @@ func indexStyle() string {
 }
 
 // indexPage is the page that a reader opens first.
-func indexPage(title string, entries []entry, report *audit.Report) webpage.Page {
+func indexPage(title string, entries []entry, report *audit.Report) *findings.Document {
 	room := max(leastWords, allWords/max(1, len(entries)))
 	for i := range entries {
 		e := &entries[i]
@@ -280,16 +280,16 @@ func indexPage(title string, entries []entry, report *audit.Report) webpage.Page
 	}
 	t := report.Totals
 	lead := fmt.Sprintf("%s in %s.", text.Count(len(entries), "package"), text.Count(t.Releases, "release"))
-	p := webpage.Page{Title: title, Lead: lead, Style: indexStyle(), Images: true}
+	p := &findings.Document{Title: title, Lead: lead, Style: indexStyle(), Images: true}
 	p.Sections = append(p.Sections,
-		webpage.Section{HTML: indexPart("totals", totals(entries, report)) + indexPart("legend", nil)})
+		findings.Section{HTML: indexPart("totals", totals(entries, report)) + indexPart("legend", nil)})
 	if cards := dangerous(entries); len(cards) > 0 {
-		p.Sections = append(p.Sections, webpage.Section{ID: "dangerous", Title: "The most dangerous operators",
+		p.Sections = append(p.Sections, findings.Section{ID: "dangerous", Title: "The most dangerous operators",
 			HTML: indexPart("cards", cards)})
 	}
-	p.Sections = append(p.Sections, webpage.Section{ID: "packages", Title: "All packages",
+	p.Sections = append(p.Sections, findings.Section{ID: "packages", Title: "All packages",
 		HTML: indexPart("table", map[string]any{"Filters": filters, "Entries": entries})})
-	about := webpage.Section{Title: "About these pages", Text: []string{
+	about := findings.Section{Title: "About these pages", Text: []string{
 		"What a package may reach is that of its head: the newest release of its default channel, installed as " +
 			"olmgen render does it by default. It is not known where the catalog does not hold the objects of the " +
 			"bundle.",
@@ -297,16 +297,16 @@ func indexPage(title string, entries []entry, report *audit.Report) webpage.Page
 		"“Namespaced only” are operators that can be installed for one namespace and ask for no cluster " +
 			"permissions.",
 	},
-		Links: []webpage.Link{{Text: "All data as JSON", Href: dataName}}}
+		Links: []findings.Link{{Text: "All data as JSON", Href: dataName}}}
 	p.Sections = append(p.Sections, about)
 	if len(report.Unread) > 0 {
-		table := webpage.Table{Columns: []string{"Where", "Why"}}
+		table := findings.Table{Columns: findings.Columns("Where", "Why"), Full: true}
 		for _, u := range report.Unread {
-			table.Rows = append(table.Rows, []webpage.Cell{{Text: place(u.Source), Style: webpage.Code},
+			table.Rows = append(table.Rows, []findings.Cell{{Text: place(u.Source), Style: findings.Code},
 				{Text: u.Error}})
 		}
 		p.Sections = append(p.Sections,
-			webpage.Section{Title: "Bundles that cannot be read", Tables: []webpage.Table{table}})
+			findings.Section{Title: "Bundles that cannot be read", Tables: []findings.Table{table}})
 	}
 	return p
 }

@@ -116,7 +116,7 @@ func webAddress(to []byte) []byte {
 }
 
 // description returns the Markdown of a stranger as HTML that does nothing but show text and links.
-func description(s string) template.HTML {
+func description(s string) string {
 	cut := false
 	if len(s) > maxDescription {
 		s, cut = s[:maxDescription], true
@@ -134,12 +134,12 @@ func description(s string) template.HTML {
 	if marks(s) > maxMarks {
 		b.WriteString("<p>" + template.HTMLEscapeString(s) + "</p>")
 	} else if err := markdown().Convert([]byte(s), &b); err != nil {
-		return template.HTML("<p>" + template.HTMLEscapeString(s) + "</p>") // a Buffer does not fail
+		return "<p>" + template.HTMLEscapeString(s) + "</p>" // a Buffer does not fail
 	}
 	if cut {
 		b.WriteString("<p>…</p>")
 	}
-	return template.HTML(b.String())
+	return b.String()
 }
 
 // marks counts the characters that can begin emphasis, a link, an image or a quotation.

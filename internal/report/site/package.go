@@ -15,8 +15,8 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/compare"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/findings/webpage"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 	"github.com/olmgen/olmgen/internal/report/audit"
 	"github.com/olmgen/olmgen/internal/report/updates"
@@ -75,7 +75,7 @@ func makePackage(ctx context.Context, p *audit.Package, list []*audit.Inspected,
 		}
 	}
 	if m.known != nil {
-		permissions := m.known.Permissions.Document().Page()
+		permissions := m.known.Permissions.Document()
 		permissions.Nav = m.nav("index.html")
 		if err := m.add("permissions.html", permissions); err != nil {
 			return nil, err
@@ -96,7 +96,7 @@ func makePackage(ctx context.Context, p *audit.Package, list []*audit.Inspected,
 	return m.out, nil
 }
 
-func (m *making) add(name string, p webpage.Page) error {
+func (m *making) add(name string, p *findings.Document) error {
 	data, err := page(p)
 	m.out.files = append(m.out.files,
 		output.File{Path: path.Join(dir(m.slug), name), Data: data, Lock: dir(m.slug)})
@@ -104,11 +104,11 @@ func (m *making) add(name string, p webpage.Page) error {
 }
 
 // nav leads back: to the index and, with a path, to the page of the package.
-func (m *making) nav(toPackage string) []webpage.Link {
+func (m *making) nav(toPackage string) []findings.Link {
 	up := strings.Repeat("../", 2+strings.Count(toPackage, "../"))
-	out := []webpage.Link{{Text: "All packages", Href: up + indexName}}
+	out := []findings.Link{{Text: "All packages", Href: up + indexName}}
 	if toPackage != "" {
-		out = append(out, webpage.Link{Text: clean(m.pkg.Name), Href: toPackage})
+		out = append(out, findings.Link{Text: clean(m.pkg.Name), Href: toPackage})
 	}
 	return out
 }
@@ -130,7 +130,7 @@ func (m *making) compare(ctx context.Context, x *audit.Inspected) error {
 		}
 		from, to := plainSlug(cmp.Or(old.Version, old.Name)), plainSlug(cmp.Or(x.Version, x.Name))
 		name := "diff/" + from + "_" + to + ".html"
-		p := report.Document().Page()
+		p := report.Document()
 		p.Nav = m.nav("../index.html")
 		m.diffs[x] = difference{name, p.Lead, risky(report), old}
 		return m.add(name, p)
@@ -149,8 +149,8 @@ func risky(r *compare.Report) bool {
 }
 
 // page is the page of the package.
-func (m *making) page(icon *webpage.Image) webpage.Page {
-	p := webpage.Page{Kind: "Package", Title: clean(m.pkg.Name), Nav: m.nav(""), Logo: icon, Style: packageStyle}
+func (m *making) page(icon *findings.Image) *findings.Document {
+	p := &findings.Document{Kind: "Package", Title: clean(m.pkg.Name), Nav: m.nav(""), Logo: icon, Style: packageStyle}
 	if m.head == nil {
 		p.Lead = "No release of it can be read."
 		return p
@@ -168,7 +168,7 @@ func (m *making) page(icon *webpage.Image) webpage.Page {
 		return p
 	}
 	if d := description(m.head.CSV.Spec.Description); d != "" {
-		p.Sections = append(p.Sections, webpage.Section{ID: "description", Title: "Description",
+		p.Sections = append(p.Sections, findings.Section{ID: "description", Title: "Description",
 			Text: []string{"As the operator's author wrote it."}, HTML: `<div class="description">` + d + `</div>`})
 	}
 	return p
@@ -193,7 +193,7 @@ func (m *making) lead() string {
 }
 
 // facts leaves out names without value.
-func facts(list ...webpage.Fact) (out []webpage.Fact) {
+func facts(list ...findings.Fact) (out []findings.Fact) {
 	for _, f := range list {
 		if f.Text = clean(f.Text); f.Text != "" {
 			out = append(out, f)
@@ -202,44 +202,44 @@ func facts(list ...webpage.Fact) (out []webpage.Fact) {
 	return out
 }
 
-func (m *making) overview() webpage.Section {
+func (m *making) overview() findings.Section {
 	x := m.head
-	list := []webpage.Fact{{Name: "Package", Text: m.pkg.Name}, {Name: "Version", Text: x.Version}}
+	list := []findings.Fact{{Name: "Package", Text: m.pkg.Name}, {Name: "Version", Text: x.Version}}
 	if x.CSV != nil {
 		spec, annotations := x.CSV.Spec, x.CSV.Annotations
-		list = append(list, webpage.Fact{Name: "Provider", Text: spec.Provider.Name},
-			webpage.Fact{Name: "Categories", Text: annotations["categories"]},
-			webpage.Fact{Name: "Keywords", Text: text.FirstOf(12, spec.Keywords)},
-			webpage.Fact{Name: "Capability level", Text: annotations["capabilities"]},
-			webpage.Fact{Name: "Maturity", Text: spec.Maturity},
-			webpage.Fact{Name: "Least Kubernetes version", Text: spec.MinKubeVersion})
+		list = append(list, findings.Fact{Name: "Provider", Text: spec.Provider.Name},
+			findings.Fact{Name: "Categories", Text: annotations["categories"]},
+			findings.Fact{Name: "Keywords", Text: text.FirstOf(12, spec.Keywords)},
+			findings.Fact{Name: "Capability level", Text: annotations["capabilities"]},
+			findings.Fact{Name: "Maturity", Text: spec.Maturity},
+			findings.Fact{Name: "Least Kubernetes version", Text: spec.MinKubeVersion})
 	}
-	list = append(list, webpage.Fact{Name: "Install modes", Text: strings.Join(x.InstallModes, ", ")},
-		webpage.Fact{Name: "Channels", Text: strings.Join(x.Channels, ", ")},
-		webpage.Fact{Name: "Default channel", Text: m.pkg.DefaultChannel},
-		webpage.Fact{Name: "ClusterServiceVersion", Text: x.Name},
-		webpage.Fact{Name: "Deprecated", Text: x.Deprecated},
-		webpage.Fact{Name: "Cannot be read", Text: x.Error},
-		webpage.Fact{Name: "Holds back upgrades of OpenShift after", Text: x.MaxOpenShiftVersion},
-		webpage.Fact{Name: "Does not fit " + x.Target, Text: strings.Join(x.Unfit, ", ")},
-		webpage.Fact{Name: "From", Text: place(m.pkg.Source)})
-	return webpage.Section{Facts: facts(list...)}
+	list = append(list, findings.Fact{Name: "Install modes", Text: strings.Join(x.InstallModes, ", ")},
+		findings.Fact{Name: "Channels", Text: strings.Join(x.Channels, ", ")},
+		findings.Fact{Name: "Default channel", Text: m.pkg.DefaultChannel},
+		findings.Fact{Name: "ClusterServiceVersion", Text: x.Name},
+		findings.Fact{Name: "Deprecated", Text: x.Deprecated},
+		findings.Fact{Name: "Cannot be read", Text: x.Error},
+		findings.Fact{Name: "Holds back upgrades of OpenShift after", Text: x.MaxOpenShiftVersion},
+		findings.Fact{Name: "Does not fit " + x.Target, Text: strings.Join(x.Unfit, ", ")},
+		findings.Fact{Name: "From", Text: place(m.pkg.Source)})
+	return findings.Section{Facts: facts(list...)}
 }
 
-func (m *making) may() webpage.Section {
+func (m *making) may() findings.Section {
 	x := m.known
-	s := webpage.Section{ID: "may", Title: "What it may do"}
+	s := findings.Section{ID: "may", Title: "What it may do"}
 	if x == nil {
 		s.Text = []string{"Not known."}
 		return s
 	}
-	t := webpage.Table{Columns: []string{"Reach", "It"}}
+	t := findings.Table{Columns: findings.Columns("Reach", "It"), Full: true}
 	for _, r := range x.Reaches {
-		t.Rows = append(t.Rows, []webpage.Cell{{Chips: []webpage.Chip{{Text: groups[r.Risk], Style: level(r)}}},
+		t.Rows = append(t.Rows, []findings.Cell{{Chips: []findings.Chip{{Text: groups[r.Risk], Style: findings.Style(level(r))}}},
 			{Text: r.Text}})
 	}
 	if len(t.Rows) > 0 {
-		s.Tables, s.HTML = []webpage.Table{t}, indexPart("legend", nil)
+		s.Tables, s.HTML = []findings.Table{t}, indexPart("legend", nil)
 	} else {
 		s.Text = append(s.Text, "It reads no Secrets, writes no RBAC, runs in no pods, impersonates nobody and "+
 			"changes no webhooks or CRDs.")
@@ -250,7 +250,7 @@ func (m *making) may() webpage.Section {
 		"%s, %s, %s.", clean(x.Version), o.InstallMode, text.Count(f.Errors, "error"),
 		text.Count(f.Warnings, "warning"),
 		text.Count(f.Notes, "note")))
-	s.Links = []webpage.Link{{Text: "All permissions, and which line grants them", Href: "permissions.html"}}
+	s.Links = []findings.Link{{Text: "All permissions, and which line grants them", Href: "permissions.html"}}
 	return s
 }
 
@@ -258,25 +258,25 @@ func (m *making) may() webpage.Section {
 const manyRows = 12
 
 // contents is what the operator installs.
-func (m *making) contents() webpage.Section {
+func (m *making) contents() findings.Section {
 	x := m.head
-	s := webpage.Section{ID: "brings", Title: "What it brings"}
+	s := findings.Section{ID: "brings", Title: "What it brings"}
 	if x.Complete {
 		crds := text.Count(x.CRDs.Count, "CRD")
 		if x.CRDs.Count > 0 {
 			crds += ", " + audit.Size(x.CRDs.Bytes)
 		}
-		s.Facts = facts(webpage.Fact{Name: "CRDs", Text: crds},
-			webpage.Fact{Name: "Webhooks", Text: fmt.Sprintf("%d validating, %d mutating, %d conversion",
+		s.Facts = facts(findings.Fact{Name: "CRDs", Text: crds},
+			findings.Fact{Name: "Webhooks", Text: fmt.Sprintf("%d validating, %d mutating, %d conversion",
 				x.Webhooks.Validating, x.Webhooks.Mutating, x.Webhooks.Conversion)},
-			webpage.Fact{Name: "Images", Text: fmt.Sprintf("%d by digest, %d by tag", x.Images.Digest, x.Images.Tag)},
-			webpage.Fact{Name: "Kinds that OLM refuses", Text: strings.Join(x.Unsupported, ", ")})
+			findings.Fact{Name: "Images", Text: fmt.Sprintf("%d by digest, %d by tag", x.Images.Digest, x.Images.Tag)},
+			findings.Fact{Name: "Kinds that OLM refuses", Text: strings.Join(x.Unsupported, ", ")})
 	}
 	if x.CSV == nil {
 		return s
 	}
 	crds := x.CSV.Spec.CustomResourceDefinitions
-	for _, t := range []webpage.Table{apis("APIs", crds.Owned), apis("Requires", crds.Required)} {
+	for _, t := range []findings.Table{apis("APIs", crds.Owned), apis("Requires", crds.Required)} {
 		if len(t.Rows) > 0 {
 			s.Tables = append(s.Tables, t)
 		}
@@ -288,45 +288,45 @@ func (m *making) contents() webpage.Section {
 }
 
 // apis is a table of the CRDs that an operator owns or requires.
-func apis(title string, list []v1alpha1.CRDDescription) webpage.Table {
-	t := webpage.Table{Title: title, Columns: []string{"Kind", "Version", "CRD"}, Closed: len(list) > manyRows}
+func apis(title string, list []v1alpha1.CRDDescription) findings.Table {
+	t := findings.Table{Title: title, Columns: findings.Columns("Kind", "Version", "CRD"), Full: true, Closed: len(list) > manyRows}
 	for _, c := range list {
-		t.Rows = append(t.Rows, []webpage.Cell{{Text: c.Kind, Style: webpage.Strong}, {Text: c.Version},
-			{Text: c.Name, Style: webpage.Code}})
+		t.Rows = append(t.Rows, []findings.Cell{{Text: c.Kind, Style: findings.Strong}, {Text: c.Version},
+			{Text: c.Name, Style: findings.Code}})
 	}
 	return t
 }
 
-func (m *making) history() webpage.Section {
-	t := webpage.Table{Columns: []string{"Version", "Created", "Channels", "May reach", "Changed"}, Time: true}
+func (m *making) history() findings.Section {
+	t := findings.Table{Columns: findings.Columns("Version", "Created", "Channels", "May reach", "Changed"), Full: true, Time: true}
 	for i, x := range m.list {
-		version := webpage.Cell{Text: clean(cmp.Or(x.Version, x.Name)), Style: webpage.Strong, Order: i + 1}
+		version := findings.Cell{Text: clean(cmp.Or(x.Version, x.Name)), Style: findings.Strong, Order: i + 1}
 		if x == m.head {
 			version.Note = "head"
 		}
 		if x.Deprecated != "" {
 			version.Note = strings.TrimPrefix(version.Note+", deprecated: "+clean(x.Deprecated), ", ")
 		}
-		changed := webpage.Cell{}
+		changed := findings.Cell{}
 		if d, ok := m.diffs[x]; ok {
-			changed = webpage.Cell{Text: "since " + clean(cmp.Or(d.old.Version, d.old.Name)), Href: d.href,
+			changed = findings.Cell{Text: "since " + clean(cmp.Or(d.old.Version, d.old.Name)), Href: d.href,
 				Note: d.headline}
 			if d.risky {
 				changed.Note += "; look at it before an upgrade"
 			}
 		}
-		may := webpage.Cell{}
+		may := findings.Cell{}
 		may.Chips, may.Text = chips(x.Row)
 		if !x.Complete && x != m.head {
 			may.Text = "" // as of most releases in a catalog
 		}
 		if x.Error != "" {
-			may = webpage.Cell{Text: "cannot be read", Style: webpage.Error, Note: clean(text.Shorten(x.Error, 200))}
+			may = findings.Cell{Text: "cannot be read", Style: findings.Style(findings.Error), Note: clean(text.Shorten(x.Error, 200))}
 		}
-		t.Rows = append(t.Rows, []webpage.Cell{version, {Text: created(x.CSV)},
+		t.Rows = append(t.Rows, []findings.Cell{version, {Text: created(x.CSV)},
 			{Text: clean(strings.Join(x.Channels, ", "))}, may, changed})
 	}
-	s := webpage.Section{ID: "releases", Title: "Releases", Tables: []webpage.Table{t}}
+	s := findings.Section{ID: "releases", Title: "Releases", Tables: []findings.Table{t}}
 	if g, err := updates.NewGraph(m.pkg.Package, updates.Options{}); err == nil {
 		s.Picture, s.Beside = g.Picture(), true
 	}
@@ -356,8 +356,8 @@ var installTemplate = sync.OnceValue(func() *template.Template {
 })
 
 // install shows how the operator gets into a repository that Argo CD or Flux applies.
-func (m *making) install() webpage.Section {
-	s := webpage.Section{ID: "install", Title: "Install it by GitOps"}
+func (m *making) install() findings.Section {
+	s := findings.Section{ID: "install", Title: "Install it by GitOps"}
 	x := m.head
 	target := "operators/" + m.slug + "/"
 	in := Install{Source: "BUNDLE", Certificates: x.Webhooks.Total() > 0, Directory: target}
@@ -382,7 +382,7 @@ func (m *making) install() webpage.Section {
 		"kustomization.yaml. "+
 		"Argo CD or Flux applies the directory; nobody talks to a cluster by hand. To upgrade, render the next "+
 		"release into the same directory and read the diff.")
-	s.HTML = template.HTML(b.String())
+	s.HTML = b.String()
 	return s
 }
 

@@ -15,7 +15,7 @@ import (
 	"sync"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/findings/webpage"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
 	"github.com/olmgen/olmgen/internal/report/audit"
 	"github.com/olmgen/olmgen/output"
@@ -86,7 +86,7 @@ func whole(packages []*packagePages, report *audit.Report, o Options) (*Site, er
 	}
 	s.Failed = report.Totals.Failed
 	var data bytes.Buffer
-	if err := report.Print(&data, findings.JSON); err != nil {
+	if err := print.Report(&data, report, findings.JSON); err != nil {
 		return nil, err
 	}
 	s.Files = append(s.Files, output.File{Path: dataName, Data: data.Bytes()})
@@ -105,9 +105,9 @@ const (
 	packagesDir = "packages"
 )
 
-func page(p webpage.Page) ([]byte, error) {
+func page(p *findings.Document) ([]byte, error) {
 	var b bytes.Buffer
-	err := p.Write(&b)
+	err := print.Document(&b, p, findings.HTML)
 	return b.Bytes(), err
 }
 

@@ -2,11 +2,18 @@ package updates
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
+
+// Formats returns the drawing as a picture and as the text of one.
+func (g *Graph) Formats() map[findings.Format]func(io.Writer) error {
+	return map[findings.Format]func(io.Writer) error{findings.Mermaid: g.Mermaid, findings.SVG: g.SVG,
+		findings.DOT: g.DOT}
+}
 
 // Document returns the graph as a page: the drawing, and below it the entries of each channel with what they update.
 func (g *Graph) Document() *findings.Document {

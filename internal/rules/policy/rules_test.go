@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/rules/policy"
 )
@@ -60,7 +61,7 @@ func checkAll(t *testing.T, policies []*policy.Policy, paths ...string) []findin
 func printed(t *testing.T, p *policy.Policy, list []findings.Finding) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := findings.Print(&b, findings.Text, policy.Explain(p.Rules()), list); err != nil {
+	if err := print.Report(&b, print.List{Rules: policy.Explain(p.Rules()), Findings: list}, findings.Text); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

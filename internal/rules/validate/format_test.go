@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/internal/rules/validate"
 	"github.com/olmgen/olmgen/source"
@@ -59,10 +60,10 @@ func reports() []validate.Finding {
 }
 
 func TestFormats(t *testing.T) {
-	for _, format := range findings.Formats {
+	for _, format := range print.FindingFormats {
 		t.Run(string(format), func(t *testing.T) {
 			var got bytes.Buffer
-			if err := findings.Print(&got, format, validate.Rules(), reports()); err != nil {
+			if err := print.Report(&got, print.List{Rules: validate.Rules(), Findings: reports()}, format); err != nil {
 				t.Fatal(err)
 			}
 			golden.CheckFile(t, filepath.Join("testdata", "report."+string(format)), got.Bytes(), *update)
@@ -98,7 +99,7 @@ type sarif struct {
 func readSARIF(t *testing.T, list []validate.Finding) sarif {
 	t.Helper()
 	var b bytes.Buffer
-	if err := findings.Print(&b, findings.SARIF, validate.Rules(), list); err != nil {
+	if err := print.Report(&b, print.List{Rules: validate.Rules(), Findings: list}, findings.SARIF); err != nil {
 		t.Fatal(err)
 	}
 	var log sarif

@@ -133,7 +133,7 @@ func unconverted(b *bundle.Bundle) (list []Finding) {
 		}) {
 			level = findings.Note
 		}
-		list = append(list, finding(upgrade.RuleConversion, level,
+		list = append(list, finding(upgrade.RuleConversion.ID, level,
 			c.Errorf("spec.conversion", "the bundle %s", why)))
 	}
 	return list

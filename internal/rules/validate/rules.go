@@ -6,7 +6,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/predict/fits"
+	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/predict/upgrade"
 )
 
@@ -46,7 +46,7 @@ func Rules() []findings.Rule {
 		{ID: bundle.WarnForeignSubject, Text: "a shipped binding has a subject in another namespace"},
 		{ID: ruleInVain, Text: "permissions on cluster-scoped resources, which a Role in a namespace does not grant"},
 		{ID: ruleRoleMissing, Text: "a shipped RoleBinding names a Role that the bundle does not have"},
-		{ID: upgrade.RuleConversion, Text: "a CRD names a Service for conversion that nobody has"},
+		{ID: upgrade.RuleConversion.ID, Text: "a CRD names a Service for conversion that nobody has"},
 		{ID: bundle.WarnInstallMode, Text: "an install mode that OLM does not know"},
 		{ID: bundle.WarnLayout, Text: "annotations are missing, or a file is not read"},
 		{ID: bundle.WarnNotAnObject, Text: "a document without kind"},
@@ -68,7 +68,7 @@ func Rules() []findings.Rule {
 	}
 	list = append(list, optionRules()...)
 	list = append(list, apiRules()...)
-	list = append(list, fits.Rules()...)
+	list = append(list, fit.Rules()...)
 	slices.SortFunc(list, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return list
 }

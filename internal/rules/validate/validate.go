@@ -25,7 +25,6 @@ import (
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/manifest/text"
-	"github.com/olmgen/olmgen/internal/predict/fits"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -89,7 +88,7 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 		list = append(list, found...)
 	}
 	if o.Cluster.Known() || o.Form != "" {
-		for _, f := range fits.Findings(fit.OfBundle(b), cmp.Or(o.Form, o.Cluster.Form()), o.Cluster) {
+		for _, f := range fit.Findings(fit.OfBundle(b), cmp.Or(o.Form, o.Cluster.Form()), o.Cluster) {
 			f.Object, f.Hint = "", ""
 			list = append(list, f)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/rules/validate"
 	"github.com/olmgen/olmgen/internal/rules/validate/framework"
@@ -113,7 +114,7 @@ func lines(t *testing.T, src *source.Source, list []validate.Finding) []string {
 	t.Helper()
 	src.Ref = "b"
 	var b strings.Builder
-	if err := findings.Print(&b, findings.Text, validate.Rules(), validate.Located(src, list)); err != nil {
+	if err := print.Report(&b, print.List{Rules: validate.Rules(), Findings: validate.Located(src, list)}, findings.Text); err != nil {
 		t.Fatal(err)
 	}
 	var out []string

@@ -1,6 +1,7 @@
-package findings
+package print
 
 import (
+	"cmp"
 	"io"
 	"maps"
 	"net/url"
@@ -9,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/findings"
 )
 
 // SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/): one run, with the rules that have results.
@@ -44,7 +47,7 @@ type sarifMessage struct {
 type sarifResult struct {
 	RuleID       string            `json:"ruleId"`
 	RuleIndex    int               `json:"ruleIndex"`
-	Level        Severity          `json:"level"`
+	Level        findings.Severity `json:"level"`
 	Message      sarifMessage      `json:"message"`
 	Locations    []sarifLocation   `json:"locations"`
 	Fingerprints map[string]string `json:"partialFingerprints"`
@@ -68,20 +71,20 @@ type sarifLogical struct {
 	Name string `json:"fullyQualifiedName"`
 }
 
-func printSARIF(w io.Writer, rules []Rule, list []Finding) error {
+func writeSARIF(w io.Writer, rules []findings.Rule, list []findings.Finding) error {
 	run := sarifRun{Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{
 		Name:           "olmgen",
 		InformationURI: "https://github.com/olmgen/olmgen",
 		Rules:          usedRules(rules, list),
 	}
-	for i, print := range fingerprints(list) {
+	for i, print := range findings.Fingerprints(list) {
 		f := list[i]
 		result := sarifResult{
 			RuleID:       f.Rule,
 			RuleIndex:    slices.IndexFunc(run.Tool.Driver.Rules, func(s sarifRule) bool { return s.ID == f.Rule }),
 			Level:        f.Level,
-			Message:      sarifMessage{f.description()},
+			Message:      sarifMessage{f.Description()},
 			Locations:    make([]sarifLocation, 1),
 			Fingerprints: map[string]string{"olmgen/v1": print},
 		}
@@ -89,7 +92,7 @@ func printSARIF(w io.Writer, rules []Rule, list []Finding) error {
 			result.Message.Text += " (" + f.Hint + ")"
 		}
 		at := &result.Locations[0]
-		at.Physical.Artifact.URI = uri(f.path())
+		at.Physical.Artifact.URI = uri(cmp.Or(f.Path, f.File, "."))
 		if f.Line > 0 {
 			at.Physical.Region = &sarifRegion{f.Line}
 		}
@@ -98,7 +101,7 @@ func printSARIF(w io.Writer, rules []Rule, list []Finding) error {
 		}
 		run.Results = append(run.Results, result)
 	}
-	return WriteJSON(w, sarifLog{
+	return findings.WriteJSON(w, sarifLog{
 		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",
 		Version: "2.1.0",
 		Runs:    []sarifRun{run},
@@ -106,9 +109,9 @@ func printSARIF(w io.Writer, rules []Rule, list []Finding) error {
 }
 
 // usedRules returns the rules that findings refer to.
-func usedRules(rules []Rule, findings []Finding) []sarifRule {
+func usedRules(rules []findings.Rule, found []findings.Finding) []sarifRule {
 	used := map[string]bool{}
-	for _, f := range findings {
+	for _, f := range found {
 		used[f.Rule] = true
 	}
 	list := []sarifRule{}

@@ -1,4 +1,4 @@
-package webpage
+package print
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"golang.org/x/net/html"
+
+	"github.com/olmgen/olmgen/findings"
 )
 
 // hostile are texts that would be something else than text if they were not escaped.
@@ -14,19 +16,19 @@ var hostile = []string{"<script>alert(1)</script>", `"><img src=x onerror=alert(
 	"javascript:alert(1)", "{{.}}", "a\x00b\x1b[31m", "\u202eevil\u2066", "' onclick='x", "<!--", "]]>", "\r\n\t",
 	strings.Repeat("long", 1000)}
 
-func pageOf(s string) Page {
-	return Page{Kind: s, Title: s, Lead: s, Sections: []Section{
-		{Facts: []Fact{{s, s}}, Text: []string{s}, Tables: []Table{{Columns: []string{s, "b"}, Rows: [][]Cell{
-			{{Text: s, Note: s, Style: Strong}, {Text: s, Style: Code, Order: 2, Chips: []Chip{{s, Error}}}}, {{Text: s, Note: s, Style: Strong}},
+func pageOf(s string) *findings.Document {
+	return &findings.Document{Kind: s, Title: s, Lead: s, Sections: []findings.Section{
+		{Facts: []findings.Fact{{Name: s, Text: s}}, Text: []string{s}, Tables: []findings.Table{{Columns: findings.Columns(s, "b"), Rows: [][]findings.Cell{
+			{{Text: s, Note: s, Style: findings.Strong}, {Text: s, Style: findings.Code, Order: 2, Chips: []findings.Chip{{Text: s, Style: findings.Style(findings.Error)}}}}, {{Text: s, Note: s, Style: findings.Strong}, {}},
 		}}}},
-		{Title: s, Tables: []Table{{Title: s, Closed: true, Columns: []string{s}, Rows: [][]Cell{{{Text: s}}}}}},
+		{Title: s, Tables: []findings.Table{{Title: s, Closed: true, Columns: findings.Columns(s), Rows: [][]findings.Cell{{{Text: s}}}}}},
 	}}
 }
 
-func write(t *testing.T, p Page) string {
+func write(t *testing.T, d *findings.Document) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := p.Write(&b); err != nil {
+	if err := Document(&b, d, findings.HTML); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -119,14 +121,15 @@ func TestPolicy(t *testing.T) {
 // TestSeverities holds that rows are counted by severity, that each count is a filter which the style applies, and that a section without
 // error and warning is folded at first.
 func TestSeverities(t *testing.T) {
-	row := func(s Style, word, at string) []Cell {
-		return []Cell{{Text: word, Style: s, Severity: true}, {Text: at, Style: Code, Place: true}}
+	columns := []findings.Column{{Title: "Severity"}, {Title: "At", Place: true}}
+	row := func(s findings.Severity, word, at string) []findings.Cell {
+		return []findings.Cell{{Text: word, Severity: s}, {Text: at, Style: findings.Code}}
 	}
-	p := Page{Sections: []Section{
-		{Tables: []Table{{Columns: []string{"Severity", "At"}, Rows: [][]Cell{row(Error, "error", "a.yaml:1")}}}},
-		{Title: "Bad", Tables: []Table{{Columns: []string{"Severity", "At"}, Rows: [][]Cell{row(Error, "error", "dir/a.yaml:1,2"), row(Note, "info", "b")}}}},
-		{Title: "Harmless", Tables: []Table{{Title: "x", Columns: []string{"Severity", "At"}, Rows: [][]Cell{row(Note, "info", "b.yaml:77")}}}},
-		{Title: "Without", Tables: []Table{{Columns: []string{"Text"}, Rows: [][]Cell{{{Text: "x"}}}}}},
+	p := &findings.Document{Sections: []findings.Section{
+		{Tables: []findings.Table{{Columns: columns, Rows: [][]findings.Cell{row(findings.Error, "error", "a.yaml:1")}}}},
+		{Title: "Bad", Tables: []findings.Table{{Columns: columns, Rows: [][]findings.Cell{row(findings.Error, "error", "dir/a.yaml:1,2"), row(findings.Note, "info", "b")}}}},
+		{Title: "Harmless", Tables: []findings.Table{{Title: "x", Columns: columns, Rows: [][]findings.Cell{row(findings.Note, "info", "b.yaml:77")}}}},
+		{Title: "Without", Tables: []findings.Table{{Columns: findings.Columns("Text"), Rows: [][]findings.Cell{{{Text: "x"}}}}}},
 	}}
 	page := write(t, p)
 	for _, want := range []string{"<span>all 4 lines</span>", `id="is-error" data-tag="is-error"><span class="error">1 error</span>`,
@@ -137,7 +140,7 @@ func TestSeverities(t *testing.T) {
 			t.Errorf("the page does not have %s", want)
 		}
 	}
-	for _, s := range []Style{Error, Warning, Note} {
+	for _, s := range findings.Severities[:3] {
 		if rule := "body:has(#is-" + string(s) + ":checked) section:not(.overview, :has(.is-" + string(s) + "))"; !strings.Contains(page, rule) {
 			t.Errorf("the style does not have %s", rule)
 		}
@@ -161,7 +164,7 @@ func TestPlaces(t *testing.T) {
 
 // TestIDs holds that ids are unique, that links lead to them, and that a line keeps its id when others come and go.
 func TestIDs(t *testing.T) {
-	ids := func(p Page) (ids map[string]bool) {
+	ids := func(p *findings.Document) (ids map[string]bool) {
 		ids = map[string]bool{}
 		root := parse(t, write(t, p))
 		for n := range root.Descendants() {
@@ -182,7 +185,7 @@ func TestIDs(t *testing.T) {
 	p := pageOf("x")
 	before := ids(p)
 	rows := &p.Sections[0].Tables[0].Rows
-	*rows = append([][]Cell{{{Text: "new"}}}, *rows...)
+	*rows = append([][]findings.Cell{{{Text: "new"}, {}}}, *rows...)
 	after := ids(p)
 	for id := range before {
 		if !after[id] {
@@ -199,9 +202,9 @@ func TestIDs(t *testing.T) {
 
 // TestParts holds that a page has its contents, facts, chips, a time line and a logo as it should.
 func TestParts(t *testing.T) {
-	table := Table{Time: true, Columns: []string{"Version"}, Rows: [][]Cell{{{Text: "1.0.0", Chips: []Chip{{"Secrets", Warning}}}}}}
-	p := Page{Title: "x", Sections: []Section{{Facts: []Fact{{"Provider", "a < b"}}}, {ID: "a", Title: "A"}, {ID: "b", Title: "B"},
-		{ID: "c", Title: "C", Beside: true, Tables: []Table{table}}}}
+	table := findings.Table{Time: true, Columns: findings.Columns("Version"), Rows: [][]findings.Cell{{{Text: "1.0.0", Chips: []findings.Chip{{Text: "Secrets", Style: findings.Style(findings.Warning)}}}}}}
+	p := &findings.Document{Title: "x", Sections: []findings.Section{{Facts: []findings.Fact{{Name: "Provider", Text: "a < b"}}}, {ID: "a", Title: "A"}, {ID: "b", Title: "B"},
+		{ID: "c", Title: "C", Beside: true, Tables: []findings.Table{table}}}}
 	plain := write(t, p)
 	for _, want := range []string{`<dl class="facts"><div><dt>Provider</dt><dd>a &lt; b</dd></div></dl>`, `<nav class="contents" aria-label="Contents">`,
 		`<li><a href="#b">B</a></li>`, `class="timeline"`, `<span class="chip warning">Secrets</span>`, `<div class="beside">`} {
@@ -212,7 +215,7 @@ func TestParts(t *testing.T) {
 	if strings.Contains(plain, "img-src") || strings.Contains(plain, "<img") {
 		t.Error("a page without images allows some")
 	}
-	p.Logo = &Image{"image/png", []byte("x")}
+	p.Logo = &findings.Image{MediaType: "image/png", Data: []byte("x")}
 	for _, want := range []string{"img-src data:; base-uri", `<img class="logo" src="data:image/png;base64,eA==" alt="" width="64" height="64">`} {
 		if !strings.Contains(write(t, p), want) {
 			t.Errorf("no %s", want)

@@ -1,14 +1,14 @@
-package findings
+package print
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
@@ -20,9 +20,9 @@ const (
 	maxCell    = 400 // characters
 )
 
-// printMarkdown writes the document for a comment on a pull request: the answer in the first lines, the rest folded. If
+// writeMarkdown writes the document for a comment on a pull request: the answer in the first lines, the rest folded. If
 // it would not fit, the largest sections are cut, with a count.
-func (d *Document) printMarkdown(w io.Writer) error {
+func writeMarkdown(w io.Writer, d *findings.Document) error {
 	var head, tail bytes.Buffer
 	if d.Title != "" {
 		fmt.Fprintf(&head, "**%s**%s\n", escape(d.Title), escape(prefixed(": ", d.Lead)))
@@ -42,7 +42,7 @@ func (d *Document) printMarkdown(w io.Writer) error {
 	notes := d.Notes
 	if len(notes) > maxNotes {
 		notes = append(slices.Clone(notes[:maxNotes]),
-			Remark{"Notes", fmt.Sprintf("and %d more", len(d.Notes)-maxNotes)})
+			findings.Remark{Label: "Notes", Text: fmt.Sprintf("and %d more", len(d.Notes)-maxNotes)})
 	}
 	markdownRemarks(&tail, notes)
 	limit(folds, maxComment-head.Len()-tail.Len())
@@ -64,25 +64,14 @@ func prefixed(prefix, s string) string {
 	return prefix + s
 }
 
-func markdownRemarks(w io.Writer, list []Remark) {
+func markdownRemarks(w io.Writer, list []findings.Remark) {
 	for _, s := range sentences(list) {
 		fmt.Fprintf(w, "\n%s\n", escape(s))
 	}
 }
 
-// sentences returns remarks as sentences: "Note: text."
-func sentences(list []Remark) []string {
-	out := make([]string, len(list))
-	for i, r := range list {
-		s := join(": ", r.Label, r.Text) + "."
-		first, size := utf8.DecodeRuneInString(s)
-		out[i] = string(unicode.ToUpper(first)) + s[size:]
-	}
-	return out
-}
-
 // markdownHead returns the first two lines of a table. If it is titled, the first column has the titles of tables.
-func markdownHead(t Table, titled bool) string {
+func markdownHead(t findings.Table, titled bool) string {
 	var head, line string
 	if titled {
 		head, line = "| ", "| ---"
@@ -97,7 +86,7 @@ func markdownHead(t Table, titled bool) string {
 }
 
 // markdownRows returns the rows of a table as lines.
-func markdownRows(t Table, titled bool) []string {
+func markdownRows(t findings.Table, titled bool) []string {
 	out := make([]string, len(t.Rows))
 	for i, row := range t.Rows {
 		var cells []string
@@ -105,12 +94,12 @@ func markdownRows(t Table, titled bool) []string {
 			cells = append(cells, escape(t.Title))
 		}
 		for _, c := range row {
-			plain := text.Shorten(c.short(), maxCell)
+			plain := text.Shorten(short(c), maxCell)
 			s := escape(plain)
 			switch {
-			case c.Style == Code && plain != "":
+			case c.Style == findings.Code && plain != "":
 				s = "`" + strings.NewReplacer("`", "'", "|", `\|`).Replace(plain) + "`"
-			case c.Style == Strong:
+			case c.Style == findings.Strong:
 				s = "**" + s + "**"
 			case c.Sign != "":
 				s = "`" + c.Sign + "`" // "-" would begin a list, and "~" strike text
@@ -126,7 +115,7 @@ func markdownRows(t Table, titled bool) []string {
 type fold struct {
 	title   string
 	parts   []part
-	remarks []Remark
+	remarks []findings.Remark
 	left    int // rows that are cut
 }
 
@@ -136,9 +125,9 @@ type part struct {
 	lines []string
 }
 
-func foldOf(s Section) fold {
+func foldOf(s findings.Section) fold {
 	f := fold{title: s.Title, remarks: s.Remarks}
-	titled := slices.ContainsFunc(s.Tables, func(t Table) bool { return t.Title != "" })
+	titled := slices.ContainsFunc(s.Tables, func(t findings.Table) bool { return t.Title != "" })
 	for _, t := range s.Tables {
 		head := markdownHead(t, titled)
 		if n := len(f.parts); n == 0 || f.parts[n-1].head != head {
@@ -221,4 +210,45 @@ func htmlText(s string) string {
 	s = strings.ReplaceAll(escape(s), `\`, "")
 	return strings.NewReplacer("*", "&#42;", "_", "&#95;", "`", "&#96;", "[", "&#91;", "]", "&#93;", "|", "&#124;",
 		"~", "&#126;").Replace(s)
+}
+
+// writeFindingsTable writes a table, or "No findings."
+func writeFindingsTable(w io.Writer, list []findings.Finding) error {
+	b := bufio.NewWriter(w)
+	if len(list) == 0 {
+		fmt.Fprintln(b, "No findings.")
+		return b.Flush()
+	}
+	fmt.Fprint(b, "| Level | Where | Finding | Rule |\n| --- | --- | --- | --- |\n")
+	for _, f := range list {
+		text := escape(f.Description())
+		if f.Hint != "" {
+			text += "<br>Hint: " + escape(f.Hint)
+		}
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", f.Level, escape(f.Where()), text, escape(f.Rule))
+	}
+	return b.Flush()
+}
+
+// escape escapes text for a cell of a Markdown table: no markup, no HTML, no link, no mention.
+func escape(s string) string {
+	var b strings.Builder
+	for _, r := range text.Printable(s) {
+		switch {
+		case r == '<':
+			b.WriteString("&lt;")
+		case r == '>':
+			b.WriteString("&gt;")
+		case r == '&':
+			b.WriteString("&amp;")
+		case r == '@':
+			b.WriteString("&#64;")
+		case strings.ContainsRune("\\`*_[]|~#", r):
+			b.WriteRune('\\')
+			b.WriteRune(r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return strings.ReplaceAll(b.String(), "://", ":&#47;/")
 }

@@ -1,4 +1,4 @@
-package findings
+package print
 
 import (
 	"bufio"
@@ -6,6 +6,9 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
 // textPrinter writes lines. What is not printable is replaced, and lines have no blanks at the end.
@@ -16,7 +19,7 @@ type textPrinter struct {
 
 func (p *textPrinter) line(indent int, s string) {
 	p.begun = true
-	fmt.Fprintln(p, strings.TrimRight(strings.Repeat(" ", indent)+Printable(s), " "))
+	fmt.Fprintln(p, strings.TrimRight(strings.Repeat(" ", indent)+text.Printable(s), " "))
 }
 
 // blank separates what follows from the lines above it.
@@ -26,7 +29,7 @@ func (p *textPrinter) blank() {
 	}
 }
 
-func (d *Document) printText(w io.Writer) error {
+func writeText(w io.Writer, d *findings.Document) error {
 	p := &textPrinter{Writer: bufio.NewWriter(w)}
 	if d.Title != "" {
 		p.line(0, join(": ", d.Title, d.Lead))
@@ -52,17 +55,17 @@ func (d *Document) printText(w io.Writer) error {
 	return p.Flush()
 }
 
-func (p *textPrinter) remarks(indent int, list []Remark) {
+func (p *textPrinter) remarks(indent int, list []findings.Remark) {
 	for _, r := range list {
 		p.line(indent, join(": ", r.Label, r.Text))
 	}
 }
 
-func (p *textPrinter) table(indent int, t Table) {
+func (p *textPrinter) table(indent int, t findings.Table) {
 	if t.Title != "" {
 		p.line(indent, t.Title)
 	}
-	heads, widths := make([]Cell, len(t.Columns)), make([]int, len(t.Columns))
+	heads, widths := make([]findings.Cell, len(t.Columns)), make([]int, len(t.Columns))
 	for i, c := range t.Columns {
 		widths[i] = c.Width
 		if t.Head {
@@ -71,31 +74,31 @@ func (p *textPrinter) table(indent int, t Table) {
 		}
 		for _, row := range t.Rows {
 			if c.Align {
-				widths[i] = max(widths[i], utf8.RuneCountInString(row[i].short()))
+				widths[i] = max(widths[i], utf8.RuneCountInString(short(row[i])))
 			}
 		}
 	}
 	indent += t.Indent
 	if t.Head {
-		p.line(indent, t.line(heads, widths))
+		p.line(indent, rowText(t, heads, widths))
 	}
 	for _, row := range t.Rows {
-		if line := t.line(row, widths); line != "" {
+		if line := rowText(t, row, widths); line != "" {
 			p.line(indent, line)
 		}
 		for i, c := range t.Columns {
-			if s := row[i].short(); c.Below > 0 && s != "" {
+			if s := short(row[i]); c.Below > 0 && s != "" {
 				p.line(indent+c.Below, s)
 			}
 		}
 	}
 }
 
-// line returns a row on one line: its cells, then those aside in brackets. Those below are left out.
-func (t Table) line(row []Cell, widths []int) string {
+// rowText returns a row on one line: its cells, then those aside in brackets. Those below are left out.
+func rowText(t findings.Table, row []findings.Cell, widths []int) string {
 	var line, aside strings.Builder
 	for i, c := range t.Columns {
-		s := row[i].short()
+		s := short(row[i])
 		to, before := &line, "  "
 		if c.Aside {
 			to, before = &aside, ": "
@@ -118,20 +121,21 @@ func (t Table) line(row []Cell, widths []int) string {
 }
 
 // short returns the cell where there is little room.
-func (c Cell) short() string {
+func short(c findings.Cell) string {
 	if c.Sign != "" {
 		return c.Sign
 	}
 	return join("; ", c.Text, c.Note)
 }
 
-// join joins the parts that are not empty.
-func join(separator string, parts ...string) string {
-	var filled []string
-	for _, p := range parts {
-		if p != "" {
-			filled = append(filled, p)
+// writeFindings writes "path:line: level: object: field: message [rule]", and the hint on the next line.
+func writeFindings(w io.Writer, list []findings.Finding) error {
+	b := bufio.NewWriter(w)
+	for _, f := range list {
+		fmt.Fprintln(b, text.Printable(fmt.Sprintf("%s: %s: %s [%s]", f.Where(), f.Level, f.Description(), f.Rule)))
+		if f.Hint != "" {
+			fmt.Fprintln(b, text.Printable("    hint: "+f.Hint))
 		}
 	}
-	return strings.Join(filled, separator)
+	return b.Flush()
 }

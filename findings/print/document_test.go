@@ -1,4 +1,4 @@
-package findings_test
+package print_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/internal/findings/picture"
 )
@@ -47,16 +48,20 @@ func document() *findings.Document {
 	}
 }
 
+type report struct{}
+
+func (report) Document() *findings.Document { return document() }
+
 func TestDocument(t *testing.T) {
 	for _, format := range []findings.Format{findings.Text, findings.Markdown} {
 		var got bytes.Buffer
-		if err := document().Print(&got, format); err != nil {
+		if err := print.Document(&got, document(), format); err != nil {
 			t.Fatal(err)
 		}
 		golden.CheckFile(t, filepath.Join("testdata", "document."+string(format)), got.Bytes(), *update)
 	}
 	var page strings.Builder
-	if err := document().Print(&page, findings.HTML); err != nil {
+	if err := print.Document(&page, document(), findings.HTML); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"&lt;b&gt;|*x*", "Upgrade", `href="#objects"`, "Note: something."} {
@@ -89,19 +94,19 @@ func TestDocument(t *testing.T) {
 func TestEmptyDocument(t *testing.T) {
 	for format, want := range map[findings.Format]string{findings.Text: "t\n", findings.Markdown: "**t**\n"} {
 		var got strings.Builder
-		if err := (&findings.Document{Title: "t"}).Print(&got, format); err != nil || got.String() != want {
+		if err := print.Document(&got, &findings.Document{Title: "t"}, format); err != nil || got.String() != want {
 			t.Errorf("%s: %q, %v, want %q", format, got.String(), err, want)
 		}
 	}
 }
 
 func TestDocumentErrors(t *testing.T) {
-	if err := document().Print(&bytes.Buffer{}, findings.SARIF); err == nil {
+	if err := print.Report(&bytes.Buffer{}, report{}, findings.SARIF); err == nil {
 		t.Error("SARIF is a format of documents")
 	}
 	broken := errors.New("broken")
-	for _, format := range findings.DocumentFormats {
-		if err := document().Print(brokenWriter{broken}, format); !errors.Is(err, broken) {
+	for _, format := range []findings.Format{findings.Text, findings.Markdown, findings.HTML, findings.JSON} {
+		if err := print.Report(brokenWriter{broken}, report{}, format); !errors.Is(err, broken) {
 			t.Errorf("%s: the writer's error is lost: %v", format, err)
 		}
 	}
@@ -119,7 +124,7 @@ func TestDocumentIsCut(t *testing.T) {
 		d.Notes = append(d.Notes, findings.Remark{Text: "note"})
 	}
 	var got strings.Builder
-	if err := d.Print(&got, findings.Markdown); err != nil {
+	if err := print.Document(&got, d, findings.Markdown); err != nil {
 		t.Fatal(err)
 	}
 	if n := got.Len(); n > 65536 || n < 50000 {
@@ -139,7 +144,7 @@ func TestMarkdownCode(t *testing.T) {
 		Rows:    [][]findings.Cell{{{Text: "a`|@b\n<i>", Style: findings.Code}, {Text: "x"}}, {{Style: findings.Code}, {Text: "y"}}},
 	}}}}}
 	var got strings.Builder
-	if err := d.Print(&got, findings.Markdown); err != nil {
+	if err := print.Document(&got, &d, findings.Markdown); err != nil {
 		t.Fatal(err)
 	}
 	want := "| Image | Name |\n| --- | --- |\n| `a'\\|@b\uFFFD<i>` | x |\n|  | y |\n"
