@@ -12,7 +12,6 @@ import (
 
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/cluster/tree"
 	"github.com/olmgen/olmgen/internal/manifest/budget"
 	"github.com/olmgen/olmgen/internal/manifest/text"

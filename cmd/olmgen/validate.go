@@ -10,7 +10,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
-	"github.com/olmgen/olmgen/findings/print"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/generate/fit"
 	"github.com/olmgen/olmgen/internal/manifest/text"
