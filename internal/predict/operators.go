@@ -77,7 +77,8 @@ func managed(x *rbac.Objects, d definition) bool {
 		}
 		named := slices.DeleteFunc(role.PolicyRules(),
 			func(rule rbacv1.PolicyRule) bool { return !slices.Contains(rule.APIGroups, d.of.Group) })
-		if rbac.Covers(named, d.watches()) && (changes(named, d.of.Plural) || changes(named, d.of.Plural+"/finalizers")) {
+		if rbac.Covers(named, d.watches()) &&
+			(changes(named, d.of.Plural) || changes(named, d.of.Plural+"/finalizers")) {
 			return true
 		}
 	}

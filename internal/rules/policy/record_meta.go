@@ -81,9 +81,10 @@ func metaAccess(v *view) []violation {
 		own := v.crdsOf(apis)
 		for _, role := range r.open() {
 			if at, names := changed(role, own); len(names) > 0 {
-				hits = append(hits, violation{role.Object, fmt.Sprintf("rules[%d]", at), fmt.Sprintf("opens %s to users "+
-					"of projects, though its operator %s may %s in all namespaces", text.FirstOf(5, names), account,
-					what), "limit the operator's ClusterRole, or who may write its custom resources"})
+				hits = append(hits, violation{role.Object, fmt.Sprintf("rules[%d]", at),
+					fmt.Sprintf("opens %s to users of projects, though its operator %s may %s in all namespaces",
+						text.FirstOf(5, names), account, what),
+					"limit the operator's ClusterRole, or who may write its custom resources"})
 			}
 		}
 	}
