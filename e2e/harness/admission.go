@@ -46,7 +46,8 @@ func (o options) admission(ctx context.Context, _ material) error {
 		return err
 	}
 	defer c.Stop()
-	a := &admitter{Cluster: c, root: o.root, dir: filepath.Join(o.root, filepath.FromSlash(admissionPackage), "testdata")}
+	a := &admitter{Cluster: c, root: o.root,
+		dir: filepath.Join(o.root, filepath.FromSlash(admissionPackage), "testdata")}
 	if err := a.prepare(ctx); err != nil {
 		return err
 	}

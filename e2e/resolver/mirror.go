@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/golden/resolvercase"
-	"github.com/olmgen/olmgen/internal/pin"
 )
 
 // imageSet is an ImageSetConfiguration with the fields that may stand in it here. Another one is an error: oc-mirror
@@ -33,17 +32,10 @@ type imageSet struct {
 
 // mirrored returns how the pinned catalogs of a directory differ after oc-mirror's filter has read the
 // ImageSetConfiguration that is written for them, and which images oc-mirror would not copy.
-func mirrored(ctx context.Context, dir string, catalogs []pin.Catalog) (diffs []string, err error) {
-	var images []string
-	for i := range catalogs {
-		images = append(images, fmt.Sprintf("registry.example.com/%s@sha256:%064d", catalogs[i].Source.Name, i))
-	}
-	data, err := pin.ImageSet(catalogs, images)
-	if err != nil {
-		return nil, err
-	}
+func mirrored(ctx context.Context, dir string, made *resolvercase.Pinned) (diffs []string, err error) {
+	catalogs := made.Catalogs
 	var set imageSet
-	if err := yaml.UnmarshalStrict(data, &set); err != nil {
+	if err := yaml.UnmarshalStrict(made.ImageSet, &set); err != nil {
 		return nil, err
 	}
 	copied := map[string]bool{}
@@ -54,12 +46,12 @@ func mirrored(ctx context.Context, dir string, catalogs []pin.Catalog) (diffs []
 		diffs = append(diffs, fmt.Sprintf("oc-mirror: %d of %d catalogs", len(set.Mirror.Operators), len(catalogs)))
 	}
 	for _, op := range set.Mirror.Operators {
-		i := slices.Index(images, op.Catalog)
+		i := slices.IndexFunc(catalogs, func(c resolvercase.PinnedCatalog) bool { return c.Image == op.Catalog })
 		if i < 0 {
 			diffs = append(diffs, "oc-mirror: no catalog has the image "+op.Catalog)
 			continue
 		}
-		d, err := filtered(ctx, resolvercase.CatalogDir(dir, catalogs[i].Source.Name), op.Full, copied)
+		d, err := filtered(ctx, resolvercase.CatalogDir(dir, catalogs[i].Name), op.Full, copied)
 		if err != nil {
 			return nil, err
 		}

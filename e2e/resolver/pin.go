@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,8 +13,6 @@ import (
 
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/golden/resolvercase"
-	"github.com/olmgen/olmgen/internal/pin"
-	"github.com/olmgen/olmgen/manifest"
 )
 
 // pinCounts are the scenarios of which catalogs were pinned.
@@ -29,8 +27,18 @@ type pinCounts struct {
 // a new cluster, and from the start of the scenario.
 func (o *options) pinCases(ctx context.Context, dirs []string) error {
 	total, start := &pinCounts{}, time.Now()
+	for i := range dirs { // the test has a directory of its own
+		var err error
+		if dirs[i], err = filepath.Abs(dirs[i]); err != nil {
+			return err
+		}
+	}
+	pinned, err := pin(ctx, dirs)
+	if err != nil {
+		return err
+	}
 	failed := o.each(len(dirs), func(i int) error {
-		diffs, err := o.pinCase(ctx, dirs[i], total)
+		diffs, err := o.pinCase(ctx, dirs[i], pinned[dirs[i]], total)
 		return o.report(filepath.Base(dirs[i]), diffs, err)
 	})
 	fmt.Printf("pin: %d scenarios, %d come to rest at releases of catalogs that opm serves: %d pinned and played by "+
@@ -63,32 +71,35 @@ func (o *options) randomPins(ctx context.Context) error {
 	return o.pinCases(ctx, dirs)
 }
 
-func (o *options) pinCase(ctx context.Context, dir string, total *pinCounts) (diffs []string, err error) {
-	question, opened, err := resolvercase.ReadOpened(dir)
+// pin has a test of the package pin the scenarios of cases: no program takes what is approved of dependencies.
+func pin(ctx context.Context, dirs []string) (resolvercase.PinnedCases, error) {
+	dir, err := os.MkdirTemp("", "olmgen-e2e-pin-cases-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "cases")
+	if err := os.WriteFile(file, []byte(strings.Join(dirs, "\n")), 0o600); err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout=0", "-run", "^TestCases$", "./internal/pin")
+	cmd.Env = append(os.Environ(), "OLMGEN_PIN_CASES="+file)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, out)
+	}
+	return resolvercase.ReadPinned(file + ".json")
+}
+
+func (o *options) pinCase(ctx context.Context, dir string, pinned []resolvercase.Pinned,
+	total *pinCounts) (diffs []string, err error) {
+	question, _, err := resolvercase.ReadOpened(dir)
 	if err != nil {
 		return nil, err
 	}
 	for i := range question.Scenarios {
-		total.Lock()
-		total.scenarios++
-		total.Unlock()
-		if len(opened.Refusals) > 0 || unavailable(question) {
-			continue
-		}
-		s := &question.Scenarios[i]
-		state, err := question.State(s, opened)
-		if err != nil {
-			return nil, err
-		}
-		asked, chance, err := resolvercase.Approved(ctx, state)
-		if err != nil {
-			return nil, err
-		}
-		made, err := total.make(ctx, filepath.Base(dir)+", "+s.Name, asked, chance)
-		if err != nil {
-			return nil, err
-		}
-		if made == nil {
+		s, made := &question.Scenarios[i], &pinned[i]
+		total.add(filepath.Base(dir)+", "+s.Name, made)
+		if made.Catalogs == nil {
 			continue
 		}
 		d, err := o.play(ctx, dir, question, s, made)
@@ -102,40 +113,26 @@ func (o *options) pinCase(ctx context.Context, dir string, total *pinCounts) (di
 	return diffs, nil
 }
 
-func unavailable(c *resolvercase.Case) bool {
-	return slices.ContainsFunc(c.Catalogs, func(c resolvercase.Catalog) bool { return c.Unavailable || c.Unvalidated })
-}
-
-// make pins the first answer to a scenario that can be pinned; it returns nil if none can.
-func (c *pinCounts) make(ctx context.Context, scenario string, asked []pin.Namespace, chance bool) (made *pin.Pin,
-	err error) {
-	var reasons []string
-	for i := 0; i < len(asked) && made == nil; i++ {
-		made, err = pin.Make(ctx, &pin.Input{Namespaces: asked[i : i+1]}, nil)
-		if refusal, ok := errors.AsType[*manifest.Error](err); ok {
-			reasons, made = append(reasons, refusal.Error()), nil
-		} else if err != nil {
-			return nil, err
-		}
-	}
+// add counts a scenario.
+func (c *pinCounts) add(scenario string, made *resolvercase.Pinned) {
 	c.Lock()
 	defer c.Unlock()
+	c.scenarios++
 	switch {
-	case len(asked) == 0:
-		return nil, nil
-	case made == nil:
-		c.refused = append(c.refused, scenario+": "+strings.Join(reasons, "; "))
+	case !made.Settled:
+		return
+	case made.Catalogs == nil:
+		c.refused = append(c.refused, scenario+": "+strings.Join(made.Refused, "; "))
 	default:
 		c.pinned++
 	}
 	c.settled++
-	if chance {
+	if made.Chance {
 		c.chances++
 	}
-	if chance && made != nil {
+	if made.Chance && made.Catalogs != nil {
 		c.pinnedByChance++
 	}
-	return made, nil
 }
 
 // sourceName is the name under which the source of a pinned catalog is served, in a namespace that the operators do not
@@ -144,7 +141,7 @@ func sourceName(catalog string) string { return "source-" + catalog }
 
 // play has OLM walk the scenario, and a new cluster, on the pinned catalogs.
 func (o *options) play(ctx context.Context, dir string, c *resolvercase.Case, s *resolvercase.Scenario,
-	made *pin.Pin) (diffs []string, err error) {
+	made *resolvercase.Pinned) (diffs []string, err error) {
 	at, err := os.MkdirTemp("", "olmgen-e2e-pinned-")
 	if err != nil {
 		return nil, err
@@ -173,7 +170,7 @@ func (o *options) play(ctx context.Context, dir string, c *resolvercase.Case, s 
 	if err != nil {
 		return nil, err
 	}
-	if diffs, err = mirrored(ctx, at, made.Catalogs); err != nil {
+	if diffs, err = mirrored(ctx, at, made); err != nil {
 		return nil, err
 	}
 	for name, text := range answer.CatalogErrors {
@@ -181,14 +178,14 @@ func (o *options) play(ctx context.Context, dir string, c *resolvercase.Case, s 
 	}
 	for i := range answer.Scenarios {
 		asked := derived.Scenarios[i].Subscriptions
-		diffs = append(diffs, astray(&answer.Scenarios[i], made.Lock.Operators, asked, listed)...)
+		diffs = append(diffs, astray(&answer.Scenarios[i], made.Approved, asked, listed)...)
 	}
 	return diffs, nil
 }
 
 // layOut writes the catalogs of a case, and the pinned ones, into a directory. listed are the bundles of the pinned
 // ones.
-func layOut(c *resolvercase.Case, dir, at string, made *pin.Pin) (catalogs []resolvercase.Catalog,
+func layOut(c *resolvercase.Case, dir, at string, made *resolvercase.Pinned) (catalogs []resolvercase.Catalog,
 	listed map[string]bool, err error) {
 	listed = map[string]bool{}
 	for _, source := range c.Catalogs {
@@ -198,8 +195,8 @@ func layOut(c *resolvercase.Case, dir, at string, made *pin.Pin) (catalogs []res
 		if err := os.CopyFS(resolvercase.CatalogDir(at, hidden.Name), content); err != nil {
 			return nil, nil, err
 		}
-		i := slices.IndexFunc(made.Catalogs, func(m pin.Catalog) bool {
-			return m.Source == pin.Source{Namespace: source.Namespace, Name: source.Name}
+		i := slices.IndexFunc(made.Catalogs, func(m resolvercase.PinnedCatalog) bool {
+			return m.Namespace == source.Namespace && m.Name == source.Name
 		})
 		if i < 0 {
 			continue
@@ -207,7 +204,7 @@ func layOut(c *resolvercase.Case, dir, at string, made *pin.Pin) (catalogs []res
 		catalogs = append(catalogs, source)
 		for _, p := range made.Catalogs[i].Packages {
 			for _, b := range p.Bundles {
-				listed[b.Name] = true
+				listed[b] = true
 			}
 			to := filepath.Join(resolvercase.CatalogDir(at, source.Name), p.Name)
 			if err := os.MkdirAll(to, 0o755); err != nil {
@@ -231,7 +228,7 @@ func fresh(s *resolvercase.Scenario) resolvercase.Scenario {
 }
 
 // astray returns where OLM did something else than what is approved.
-func astray(a *resolvercase.ScenarioAnswer, approved []pin.Locked, subscriptions []resolvercase.Subscription,
+func astray(a *resolvercase.ScenarioAnswer, approved []resolvercase.Approved, subscriptions []resolvercase.Subscription,
 	listed map[string]bool) (diffs []string) {
 	walks := []resolvercase.Walk{a.Walk}
 	for _, w := range a.Unstable {
@@ -256,8 +253,8 @@ func astray(a *resolvercase.ScenarioAnswer, approved []pin.Locked, subscriptions
 		for _, s := range subscriptions {
 			for _, p := range approved {
 				if p.Package == s.Package && p.Catalog == s.SourceNamespace+"/"+s.Source &&
-					!slices.Contains(w.Subscriptions, resolvercase.Status{Name: s.Name, InstalledCSV: p.Approved}) {
-					wrong("Subscription %s does not get %s", s.Name, p.Approved)
+					!slices.Contains(w.Subscriptions, resolvercase.Status{Name: s.Name, InstalledCSV: p.Bundle}) {
+					wrong("Subscription %s does not get %s", s.Name, p.Bundle)
 				}
 			}
 		}

@@ -46,10 +46,10 @@ type Channel struct {
 	keep   map[string]string // why a bundle is there, by its name
 }
 
-// Make returns the pinned catalogs of what a cluster asks for, and a lock with what is approved. rename returns the name
-// of the pinned catalog of a catalog; nil keeps the names. A ClusterExtension whose catalog gets another name is made to
-// select that one only. The error is a *manifest.Error that says why what is approved cannot be pinned, that of ctx, or about content
-// that cannot be read again.
+// Make returns the pinned catalogs of what a cluster asks for, and a lock with what is approved. rename returns the
+// name of the pinned catalog of a catalog; nil keeps the names. A ClusterExtension whose catalog gets another name is
+// made to select that one only. The error is a *manifest.Error that says why what is approved cannot be pinned, that of
+// ctx, or about content that cannot be read again.
 func Make(ctx context.Context, in *Input, rename func(Source) Source) (*Pin, error) {
 	b := &builder{input: in, rename: rename, packages: map[Package]*Content{}}
 	if rename == nil {

@@ -73,7 +73,8 @@ func (m *maker) checkForeign() error {
 		written = append(written, f.Path)
 	}
 	for _, sub := range directories(m.Catalogs) {
-		err := filepath.WalkDir(filepath.Join(dir, catalogsDir, sub), func(name string, d fs.DirEntry, err error) error {
+		root := filepath.Join(dir, catalogsDir, sub)
+		err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
@@ -94,8 +95,8 @@ func (m *maker) checkForeign() error {
 	return nil
 }
 
-// withKept returns the catalog of a source with the releases that only the pin has. Packages that are to be upgraded are
-// those of the source.
+// withKept returns the catalog of a source with the releases that only the pin has. Packages that are to be upgraded
+// are those of the source.
 func (m *maker) withKept(s Source, c *catalog.Catalog) *catalog.Catalog {
 	kept := m.kept[s]
 	if c == nil || kept == nil {

@@ -253,8 +253,8 @@ func (l *Lock) Subscribes(namespace, name string) bool {
 	})
 }
 
-// Serving has the content of a catalog, NAME=CONTENT, serve the pinned one too: a Subscription that uses it asks for its
-// source. Of ClusterCatalogs it has those that named reports: OLM v1 looks into all that are there. l may be nil.
+// Serving has the content of a catalog, NAME=CONTENT, serve the pinned one too: a Subscription that uses it asks for
+// its source. Of ClusterCatalogs it has those that named reports: OLM v1 looks into all that are there. l may be nil.
 func (l *Lock) Serving(values []string, named func(clusterCatalog string) bool) []string {
 	if l == nil {
 		return values

@@ -68,7 +68,7 @@ func (c *oracleCount) pin(t *testing.T, dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		asked, _, err := resolvercase.Approved(context.Background(), state)
+		asked, _, err := approvedAt(context.Background(), state)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -60,9 +60,9 @@ type PinOptions struct {
 	Starting func(namespace, name string) bool
 }
 
-// Pins returns where the ClusterExtensions, OperatorPolicies and Subscriptions of a tree keep their operators, and those
-// of which nobody can say it. An error is that of ctx, of a catalog that cannot be read again, or of a channel that a
-// package does not have.
+// Pins returns where the ClusterExtensions, OperatorPolicies and Subscriptions of a tree keep their operators, and
+// those of which nobody can say it. An error is that of ctx, of a catalog that cannot be read again, or of a channel
+// that a package does not have.
 func Pins(ctx context.Context, t *tree.Tree, o PinOptions) (list []Pin, unknown []Unknown, err error) {
 	list, unknown = ofExtensions(t.Objects, o.Catalogs, extensionPin)
 	more, nobody, err := subscriptionPins(ctx, t, o)

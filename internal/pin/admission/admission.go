@@ -1,10 +1,10 @@
 // Package admission makes a cluster refuse what a pinned catalog does not hold.
 //
-// [Policies.Objects] makes a ValidatingAdmissionPolicy with its binding for each kind by which OLM is told what to install:
-// InstallPlan, Subscription and CatalogSource of OLM v0, ClusterExtension and ClusterCatalog of OLM v1. The lists stand
-// in the policies, one line for each entry, so that a review shows what changes, and so that who may change a list is
-// who may change a policy. A ConfigMap as their parameter would be one more object that can be missing, that other
-// people may write, and that the API server reloads at another time than the policy.
+// [Policies.Objects] makes a ValidatingAdmissionPolicy with its binding for each kind by which OLM is told what to
+// install: InstallPlan, Subscription and CatalogSource of OLM v0, ClusterExtension and ClusterCatalog of OLM v1. The
+// lists stand in the policies, one line for each entry, so that a review shows what changes, and so that who may change
+// a list is who may change a policy. A ConfigMap as their parameter would be one more object that can be missing, that
+// other people may write, and that the API server reloads at another time than the policy.
 package admission
 
 import (
@@ -101,7 +101,7 @@ func (p *Policies) Objects(file string) ([]Object, error) {
 	if p.Previous != nil {
 		w.before = *p.Previous
 	}
-	err := errors.Join(p.Facts.check(), w.before.check(), p.Exempt.check())
+	err := errors.Join(p.Facts.check(), w.before.check(), p.check())
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package resolvercase
+package pin_test
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 	"github.com/olmgen/olmgen/internal/pin"
 )
 
-// Approved approves where OLM comes to rest from a state: one answer, or if it depends on chance each of them, the most
+// approvedAt approves where OLM comes to rest from a state: one answer, or if it depends on chance each of them, the most
 // frequent first. An answer is left out if OLM does not come to rest, or if not all that is installed then is of a
 // Subscription and in the catalogs.
-func Approved(ctx context.Context, state *resolve.State) (list []pin.Namespace, chance bool, err error) {
+func approvedAt(ctx context.Context, state *resolve.State) (list []pin.Namespace, chance bool, err error) {
 	result, err := resolve.Run(ctx, state, resolve.Options{})
 	if err != nil {
 		return nil, false, err
