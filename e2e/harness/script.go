@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/olmgen/olmgen/e2e/harness/cluster"
+)
+
+// scenario is a script below e2e/scripts with the variables that it runs with.
+type scenario struct {
+	name string // that -run matches
+	file string // below e2e/scripts, without .txtar
+	env  map[string]string
+}
+
+// session is what the steps of a script share.
+type session struct {
+	options
+	*testscript.TestScript
+
+	//nolint:containedctx // testscript calls a step without one
+	ctx     context.Context
+	check   string
+	name    string
+	cluster *cluster.Cluster // that the step cluster has started
+	state   any              // of the steps of one check
+}
+
+// step is a command of scripts beside those of testscript.
+type step func(s *session, args []string) error
+
+// scriptSteps are those of all scripts; README.md lists them.
+var scriptSteps = map[string]step{"action": action, "cluster": startCluster, "exits": exits, "objects": objects,
+	"say": say, "soon": soonSays, "stays": stays}
+
+// scripts are the scenarios of a check: one for each script in its directory.
+func (o options) scripts(check string) (all []scenario, err error) {
+	files, err := filepath.Glob(filepath.Join(o.root, "e2e", "scripts", check, "*.txtar"))
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		all = append(all, scenario{name: name, file: check + "/" + name})
+	}
+	return all, err
+}
+
+// play runs the scenarios that -run asks for, some at a time, and prints each with its time. The steps of a script
+// share what fresh makes, which may be nil.
+func (o options) play(ctx context.Context, check string, all []scenario, fresh func() any) error {
+	all = slices.DeleteFunc(all, func(x scenario) bool { return !o.only.MatchString(x.name) })
+	failed := o.each(len(all), func(n int) error {
+		started := time.Now()
+		s := &session{options: o, ctx: ctx, check: check, name: all[n].name}
+		if fresh != nil {
+			s.state = fresh()
+		}
+		skipped, err := s.run(all[n])
+		switch seconds := time.Since(started).Seconds(); {
+		case err != nil:
+			fmt.Printf("%s: %s FAILED after %.0fs: %v\n", check, s.name, seconds, err)
+		case skipped != "":
+			fmt.Printf("%s: %s: NOT RUN: %s\n", check, s.name, skipped)
+		default:
+			fmt.Printf("%s: %s, %.0fs\n", check, s.name, seconds)
+		}
+		return err
+	})
+	if failed > 0 {
+		return fmt.Errorf("%s: %d of %d scripts failed", check, failed, len(all))
+	}
+	return errors.Join(ctx.Err(), o.looked(check, len(all)))
+}
+
+// run runs a script to its end, its first error or its skip.
+func (s *session) run(x scenario) (skipped string, err error) {
+	t := &scriptT{}
+	commands := map[string]func(*testscript.TestScript, bool, []string){}
+	for name, do := range scriptSteps {
+		commands[name] = func(ts *testscript.TestScript, neg bool, args []string) {
+			s.TestScript = ts
+			err := errors.Join(s.ctx.Err(), do(s, args))
+			switch {
+			case neg && err == nil:
+				ts.Fatalf("%s succeeds", name)
+			case neg:
+				fmt.Fprintln(ts.Stderr(), err)
+			default:
+				ts.Check(err)
+			}
+		}
+	}
+	setup := func(env *testscript.Env) error {
+		home := filepath.Join(env.WorkDir, ".home")
+		variables := map[string]string{"ROOT": s.root, "GOLDEN": s.golden(), "BIN": s.bin(), "HOME": home,
+			"SCRIPTS": filepath.Join(s.root, "e2e", "scripts"), "PATH": strings.Join([]string{
+				filepath.Join(s.bin(), "pipeline"), s.bin(), os.Getenv("PATH")}, string(os.PathListSeparator))}
+		for _, more := range []map[string]string{variables, x.env} {
+			for name, value := range more {
+				env.Setenv(name, value)
+			}
+		}
+		return os.Mkdir(home, 0o755)
+	}
+	file := filepath.Join(s.root, "e2e", "scripts", filepath.FromSlash(x.file)+".txtar")
+	t.Run(x.name, func(t testscript.T) {
+		testscript.RunT(t, testscript.Params{Files: []string{file}, Setup: setup, Cmds: commands,
+			RequireExplicitExec: true, RequireUniqueNames: true})
+	})
+	if t.failed.Load() {
+		return "", errors.New("\n" + strings.TrimSpace(t.said))
+	}
+	return t.skipped, nil
+}
+
+// startCluster is the step "cluster [webhooks]": it starts an API server with CRDs of OLM, and kubectl asks it from now
+// on.
+func startCluster(s *session, args []string) error {
+	var with []cluster.Option
+	if slices.Contains(args, "webhooks") {
+		with = append(with, cluster.WithWebhooks)
+	}
+	c, err := cluster.Start(s.ctx, s.bin(), s.files(), with...)
+	if err != nil {
+		return err
+	}
+	s.join(c)
+	s.Defer(c.Stop)
+	return c.InstallOLMCRDs(s.ctx)
+}
+
+// join has the programs of a script ask a cluster.
+func (s *session) join(c *cluster.Cluster) {
+	s.cluster = c
+	s.Setenv("KUBECONFIG", c.File("kubeconfig"))
+}
+
+// soonSays is the step "soon REGEXP PROGRAM ARGUMENT...": it runs a program again and again until what it says matches.
+func soonSays(s *session, args []string) error { return s.watch(args, time.Minute, true) }
+
+// stays is the step "stays DURATION REGEXP PROGRAM ARGUMENT...": what a program says must match each time until the
+// time is over.
+func stays(s *session, args []string) error {
+	d, err := time.ParseDuration(args[0])
+	if err != nil {
+		return err
+	}
+	return s.watch(args[1:], d, false)
+}
+
+// watch runs a program until it says what is wanted, or as long as it does.
+func (s *session) watch(args []string, d time.Duration, soon bool) error {
+	want, err := regexp.Compile(args[0])
+	if err != nil {
+		return err
+	}
+	for started := time.Now(); ; {
+		failed := s.Exec(args[1], args[2:]...)
+		said := s.ReadFile("stdout") + s.ReadFile("stderr")
+		switch over, matches := time.Since(started) > d, want.MatchString(said); {
+		case matches == soon || over && matches:
+			return nil
+		case over || !soon:
+			return fmt.Errorf("after %s it does not say %q: %w\n%s", time.Since(started), want, failed, said)
+		}
+		if err := sleep(s.ctx, 200*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// exits is the step "exits CODE PROGRAM ARGUMENT...".
+func exits(s *session, args []string) error {
+	err := s.Exec(args[1], args[2:]...)
+	code := 0
+	if exit := (&exec.ExitError{}); errors.As(err, &exit) {
+		code, err = exit.ExitCode(), nil
+	}
+	if err == nil && fmt.Sprint(code) != args[0] {
+		err = fmt.Errorf("exit code %d", code)
+	}
+	return err
+}
+
+// say is the step "say WORD...": it prints what has been proven.
+func say(s *session, args []string) error {
+	fmt.Printf("%s: %s: %s\n", s.check, s.name, strings.Join(args, " "))
+	return nil
+}
+
+// scriptT is what testscript needs of a test.
+type scriptT struct {
+	failed  atomic.Bool
+	said    string
+	skipped string
+}
+
+// errEnd ends a script.
+var errEnd = errors.New("the script ends")
+
+func (t *scriptT) Skip(why ...any) { t.skipped = fmt.Sprint(why...); panic(errEnd) }
+func (t *scriptT) Fatal(why ...any) {
+	t.Log(why...)
+	t.FailNow()
+}
+func (t *scriptT) FailNow()        { t.failed.Store(true); panic(errEnd) }
+func (t *scriptT) Log(what ...any) { t.said += fmt.Sprint(what...) }
+func (t *scriptT) Parallel()       {}
+func (t *scriptT) Verbose() bool   { return false }
+func (t *scriptT) Run(_ string, do func(testscript.T)) {
+	defer func() {
+		if err := recover(); err != nil && err != errEnd { //nolint:errorlint // it is this one
+			panic(err)
+		}
+	}()
+	do(t)
+}
