@@ -36,14 +36,16 @@ type session struct {
 	name    string
 	cluster *cluster.Cluster // that the step cluster has started
 	state   any              // of the steps of one check
+
+	complaints string // of OLM
 }
 
 // step is a command of scripts beside those of testscript.
 type step func(s *session, args []string) error
 
 // scriptSteps are those of all scripts; README.md lists them.
-var scriptSteps = map[string]step{"action": action, "cluster": startCluster, "exits": exits, "objects": objects,
-	"say": say, "soon": soonSays, "stays": stays}
+var scriptSteps = map[string]step{"action": action, "cluster": startCluster, "exits": exits, "logs": logs,
+	"objects": objects, "say": say, "serve": serve, "settles": settles, "soon": soonSays}
 
 // scripts are the scenarios of a check: one for each script in its directory.
 func (o options) scripts(check string) (all []scenario, err error) {
@@ -118,13 +120,13 @@ func (s *session) run(x scenario) (skipped string, err error) {
 			RequireExplicitExec: true, RequireUniqueNames: true})
 	})
 	if t.failed.Load() {
-		return "", errors.New("\n" + strings.TrimSpace(t.said))
+		return "", errors.New("\n" + strings.TrimSpace(t.said+s.complaints))
 	}
 	return t.skipped, nil
 }
 
-// startCluster is the step "cluster [webhooks]": it starts an API server with CRDs of OLM, and kubectl asks it from now
-// on.
+// startCluster is the step "cluster [webhooks] [olm] [resync=DURATION]": it starts an API server with OLM's CRDs, or
+// with a real OLM that looks at everything so often. kubectl asks it from now on.
 func startCluster(s *session, args []string) error {
 	var with []cluster.Option
 	if slices.Contains(args, "webhooks") {
@@ -134,9 +136,20 @@ func startCluster(s *session, args []string) error {
 	if err != nil {
 		return err
 	}
+	s.Defer(func() {
+		s.complaints = complaints(c.Log("olm") + c.Log("catalog"))
+		c.Stop()
+	})
 	s.join(c)
-	s.Defer(c.Stop)
-	return c.InstallOLMCRDs(s.ctx)
+	for _, arg := range args {
+		if every, ok := strings.CutPrefix(arg, "resync="); ok {
+			c.Resync, err = time.ParseDuration(every)
+		}
+	}
+	if err != nil || !slices.Contains(args, "olm") {
+		return errors.Join(err, c.InstallOLMCRDs(s.ctx))
+	}
+	return c.StartOLM(s.ctx)
 }
 
 // join has the programs of a script ask a cluster.
@@ -145,35 +158,46 @@ func (s *session) join(c *cluster.Cluster) {
 	s.Setenv("KUBECONFIG", c.File("kubeconfig"))
 }
 
-// soonSays is the step "soon REGEXP PROGRAM ARGUMENT...": it runs a program again and again until what it says matches.
-func soonSays(s *session, args []string) error { return s.watch(args, time.Minute, true) }
-
-// stays is the step "stays DURATION REGEXP PROGRAM ARGUMENT...": what a program says must match each time until the
-// time is over.
-func stays(s *session, args []string) error {
-	d, err := time.ParseDuration(args[0])
-	if err != nil {
-		return err
-	}
-	return s.watch(args[1:], d, false)
+// logs is the step "logs PROGRAM": it prints what a program of the cluster has said.
+func logs(s *session, args []string) error {
+	_, err := fmt.Fprint(s.Stdout(), s.cluster.Log(args[0]))
+	return err
 }
 
-// watch runs a program until it says what is wanted, or as long as it does.
-func (s *session) watch(args []string, d time.Duration, soon bool) error {
-	want, err := regexp.Compile(args[0])
+// soonSays is the step "soon REGEXP PROGRAM ARGUMENT...": it runs a program again and again until what it says matches.
+func soonSays(s *session, args []string) error { return settles(s, append([]string{"0s"}, args...)) }
+
+// settles is the step "settles DURATION REGEXP PROGRAM ARGUMENT...": soon, and what the program says must stay the same
+// for so long.
+func settles(s *session, args []string) error {
+	const patience = 2 * time.Minute
+	quiet, err := time.ParseDuration(args[0])
 	if err != nil {
 		return err
 	}
-	for started := time.Now(); ; {
-		failed := s.Exec(args[1], args[2:]...)
-		said := s.ReadFile("stdout") + s.ReadFile("stderr")
-		switch over, matches := time.Since(started) > d, want.MatchString(said); {
-		case matches == soon || over && matches:
-			return nil
-		case over || !soon:
-			return fmt.Errorf("after %s it does not say %q: %w\n%s", time.Since(started), want, failed, said)
+	want, err := regexp.Compile(args[1])
+	if err != nil {
+		return err
+	}
+	var last string
+	for started, since := time.Now(), time.Now(); ; {
+		failed := s.Exec(args[2], args[3:]...)
+		now := s.ReadFile("stdout") + s.ReadFile("stderr")
+		if now != last {
+			last, since = now, time.Now()
 		}
-		if err := sleep(s.ctx, 200*time.Millisecond); err != nil {
+		if want.MatchString(now) && time.Since(since) >= quiet {
+			return nil
+		}
+		if s.cluster != nil {
+			if err := s.cluster.Check(); err != nil {
+				return err
+			}
+		}
+		if time.Since(started) > patience+quiet {
+			return fmt.Errorf("after %s it does not say %q, and stay so for %s: %w\n%s", patience, want, quiet, failed, now)
+		}
+		if err := sleep(s.ctx, 300*time.Millisecond); err != nil {
 			return err
 		}
 	}
