@@ -44,8 +44,14 @@ type session struct {
 type step func(s *session, args []string) error
 
 // scriptSteps are those of all scripts; README.md lists them.
-var scriptSteps = map[string]step{"action": action, "cluster": startCluster, "exits": exits, "logs": logs,
-	"objects": objects, "say": say, "serve": serve, "settles": settles, "soon": soonSays}
+var scriptSteps map[string]step
+
+func init() { // retry calls other steps
+	scriptSteps = map[string]step{"action": action, "argocd": argocdStep, "cluster": startCluster, "exits": exits,
+		"flux": fluxStep, "logs": logs, "objects": objects, "publish": publish, "removed": removed,
+		"render": renderStep, "retry": retryStep, "say": say, "serve": serve, "settles": settles, "soon": soonSays,
+		"stays": stays}
+}
 
 // scripts are the scenarios of a check: one for each script in its directory.
 func (o options) scripts(check string) (all []scenario, err error) {
@@ -81,7 +87,7 @@ func (o options) play(ctx context.Context, check string, all []scenario, fresh f
 	if failed > 0 {
 		return fmt.Errorf("%s: %d of %d scripts failed", check, failed, len(all))
 	}
-	return errors.Join(ctx.Err(), o.looked(check, len(all)))
+	return ctx.Err()
 }
 
 // run runs a script to its end, its first error or its skip.
@@ -198,6 +204,41 @@ func settles(s *session, args []string) error {
 			return fmt.Errorf("after %s it does not say %q, and stay so for %s: %w\n%s", patience, want, quiet, failed, now)
 		}
 		if err := sleep(s.ctx, 300*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// stays is the step "stays DURATION REGEXP PROGRAM ARGUMENT...": what a program says must match for so long.
+func stays(s *session, args []string) error {
+	d, err := time.ParseDuration(args[0])
+	if err != nil {
+		return err
+	}
+	want, err := regexp.Compile(args[1])
+	for started := time.Now(); err == nil && time.Since(started) < d; err = sleep(s.ctx, 300*time.Millisecond) {
+		if err := s.Exec(args[2], args[3:]...); err != nil {
+			return err
+		}
+		if !want.MatchString(s.ReadFile("stdout")) {
+			return fmt.Errorf("after %s it does not say %q", time.Since(started), want)
+		}
+	}
+	return err
+}
+
+// retryStep is the step "retry DURATION STEP ARGUMENT...": a step must succeed within so long.
+func retryStep(s *session, args []string) error {
+	d, err := time.ParseDuration(args[0])
+	if err != nil {
+		return err
+	}
+	for started := time.Now(); ; {
+		err := scriptSteps[args[1]](s, args[2:])
+		if err == nil || time.Since(started) > d {
+			return err
+		}
+		if err := sleep(s.ctx, 500*time.Millisecond); err != nil {
 			return err
 		}
 	}
