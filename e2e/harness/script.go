@@ -47,10 +47,10 @@ type step func(s *session, args []string) error
 var scriptSteps map[string]step
 
 func init() { // retry calls other steps
-	scriptSteps = map[string]step{"action": action, "argocd": argocdStep, "cluster": startCluster, "exits": exits,
-		"flux": fluxStep, "logs": logs, "objects": objects, "publish": publish, "removed": removed,
-		"render": renderStep, "retry": retryStep, "say": say, "serve": serve, "settles": settles, "soon": soonSays,
-		"stays": stays}
+	scriptSteps = map[string]step{"action": action, "answers": answered, "argocd": argocdStep,
+		"cluster": startCluster, "exits": exits, "flux": fluxStep, "install": install, "logs": logs, "move": move,
+		"objects": objects, "publish": publish, "put": put, "removed": removed, "render": renderStep,
+		"retry": retryStep, "say": say, "serve": serve, "settles": settles, "soon": soonSays, "stays": stays}
 }
 
 // scripts are the scenarios of a check: one for each script in its directory.
@@ -126,7 +126,9 @@ func (s *session) run(x scenario) (skipped string, err error) {
 			RequireExplicitExec: true, RequireUniqueNames: true})
 	})
 	if t.failed.Load() {
-		return "", errors.New("\n" + strings.TrimSpace(t.said+s.complaints))
+		const again = "[stdout]\n" // what a program says each time until its time is over
+		said := strings.Join(slices.Compact(strings.Split(t.said, again)), again)
+		return "", errors.New("\n" + strings.TrimSpace(said+s.complaints))
 	}
 	return t.skipped, nil
 }
@@ -176,12 +178,12 @@ func soonSays(s *session, args []string) error { return settles(s, append([]stri
 // settles is the step "settles DURATION REGEXP PROGRAM ARGUMENT...": soon, and what the program says must stay the same
 // for so long.
 func settles(s *session, args []string) error {
-	const patience = 2 * time.Minute
+	const patience = 3 * time.Minute
 	quiet, err := time.ParseDuration(args[0])
 	if err != nil {
 		return err
 	}
-	want, err := regexp.Compile(args[1])
+	want, err := regexp.Compile("(?m)" + args[1])
 	if err != nil {
 		return err
 	}
@@ -215,7 +217,7 @@ func stays(s *session, args []string) error {
 	if err != nil {
 		return err
 	}
-	want, err := regexp.Compile(args[1])
+	want, err := regexp.Compile("(?m)" + args[1])
 	for started := time.Now(); err == nil && time.Since(started) < d; err = sleep(s.ctx, 300*time.Millisecond) {
 		if err := s.Exec(args[2], args[3:]...); err != nil {
 			return err
