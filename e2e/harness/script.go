@@ -30,8 +30,7 @@ type session struct {
 	options
 	*testscript.TestScript
 
-	//nolint:containedctx // testscript calls a step without one
-	ctx     context.Context
+	ctx     context.Context // testscript calls a step without one
 	check   string
 	name    string
 	cluster *cluster.Cluster // that the step cluster has started
@@ -203,7 +202,8 @@ func settles(s *session, args []string) error {
 			}
 		}
 		if time.Since(started) > patience+quiet {
-			return fmt.Errorf("after %s it does not say %q, and stay so for %s: %w\n%s", patience, want, quiet, failed, now)
+			return fmt.Errorf("after %s it does not say %q, and stay so for %s: %v\n%s", patience, want, quiet, failed,
+				now)
 		}
 		if err := sleep(s.ctx, 300*time.Millisecond); err != nil {
 			return err
