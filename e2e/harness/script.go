@@ -202,8 +202,8 @@ func settles(s *session, args []string) error {
 			}
 		}
 		if time.Since(started) > patience+quiet {
-			return fmt.Errorf("after %s it does not say %q, and stay so for %s: %v\n%s", patience, want, quiet, failed,
-				now)
+			return errors.Join(fmt.Errorf("after %s it does not say %q, and stay so for %s:\n%s", patience, want, quiet,
+				now), failed)
 		}
 		if err := sleep(s.ctx, 300*time.Millisecond); err != nil {
 			return err
