@@ -47,15 +47,16 @@ func (a *adoption) edits(ctx context.Context) (string, error) {
 		return "", err
 	}
 	e := &editor{adoption: a, items: list.Items, rendered: values, outcomes: map[string]int{}}
-	for _, edit := range handEdits {
+	all, err := a.handEdits()
+	for _, edit := range all {
 		if failed := e.try(ctx, edit); failed != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %w", edit.what, failed))
+			err = errors.Join(err, fmt.Errorf("%s: %w", edit.Edit, failed))
 		}
 		if ctx.Err() != nil {
 			return "", errors.Join(err, ctx.Err())
 		}
 	}
-	return fmt.Sprintf("the server did what the page said of %d edits by hand: %v", len(handEdits), e.outcomes), err
+	return fmt.Sprintf("the server did what the page said of %d edits by hand: %v", len(all), e.outcomes), err
 }
 
 // editor edits the objects of a cluster.
@@ -83,7 +84,7 @@ func (e *editor) try(ctx context.Context, edit handEdit) (err error) {
 	}
 	e.items[at] = pristine.Object
 	changed := pristine.DeepCopy()
-	edit.edit(changed.Object)
+	edit.apply(changed.Object)
 	if err := e.update(ctx, changed); err != nil {
 		return err
 	}
@@ -100,9 +101,9 @@ func (e *editor) try(ctx context.Context, edit handEdit) (err error) {
 		return err
 	}
 	e.outcomes[did]++
-	if said != cmp.Or(edit.says, edit.want) || did != edit.want {
+	if said != cmp.Or(edit.Says, edit.Does) || did != edit.Does {
 		return fmt.Errorf("the page says %q, the server did %q, expected is %q; what is not as before: %s", said, did,
-			edit.want, strings.Join(left, "; "))
+			edit.Does, strings.Join(left, "; "))
 	}
 	return nil
 }

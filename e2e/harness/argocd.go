@@ -148,8 +148,11 @@ func (o options) argocd(ctx context.Context, m material) error {
 		}
 	}
 	o.gitopsUpgrades(ctx, s, m, "argocd", a.cluster, a.upgrade)
-	a.handovers(ctx, o, s)
-	return errors.Join(ctx.Err(), s.err(), a.cluster.Check(), o.adoptBy(ctx, "argocd", argoAdopts))
+	scripts, err := o.scripts("argocd")
+	if err == nil {
+		err = o.play(ctx, "argocd", scripts, nil)
+	}
+	return errors.Join(err, ctx.Err(), s.err(), a.cluster.Check(), o.adoptBy(ctx, "argocd", argoAdopts))
 }
 
 // notServerSide reports whether an object is marked as one that server-side apply refuses: Argo CD then has no

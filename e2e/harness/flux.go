@@ -281,8 +281,11 @@ func (o options) flux(ctx context.Context, m material) error {
 		}
 	}
 	o.gitopsUpgrades(ctx, s, m, "flux", f.cluster, f.upgrade)
-	f.handovers(ctx, o, s)
-	return errors.Join(ctx.Err(), s.err(), f.cluster.Check(), o.adoptBy(ctx, "flux", o.fluxAdopts))
+	scripts, err := o.scripts("flux")
+	if err == nil {
+		err = o.play(ctx, "flux", scripts, nil)
+	}
+	return errors.Join(err, ctx.Err(), s.err(), f.cluster.Check(), o.adoptBy(ctx, "flux", o.fluxAdopts))
 }
 
 // upgrade applies a tree and its successor with prune.
