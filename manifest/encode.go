@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/olmgen/olmgen/internal/manifest/scratch"
 	"github.com/olmgen/olmgen/internal/manifest/yamltext"
 )
 
@@ -16,8 +15,8 @@ import (
 // first), the rest sorted by key; two spaces, LF, a final newline. Values are what JSON knows: map[string]any, []any,
 // string, bool, nil, int, int64, uint64, float64, json.Number.
 func Encode(object map[string]any) []byte {
-	e := encoder{scratch.Buffer()}
-	defer scratch.Free(e.buf)
+	e := encoder{yamltext.Buffer()}
+	defer yamltext.Free(e.buf)
 	e.mapping(object, topKeys(object), 0, func(k string, v any, indent int) {
 		if m, ok := v.(map[string]any); ok && k == "metadata" && len(m) > 0 {
 			e.buf.WriteByte('\n')
@@ -46,8 +45,8 @@ func Block(v any, indent int) string {
 	case []map[string]any:
 		v = anyList(x)
 	}
-	e := encoder{scratch.Buffer()}
-	defer scratch.Free(e.buf)
+	e := encoder{yamltext.Buffer()}
+	defer yamltext.Free(e.buf)
 	e.below("", v, indent)
 	return string(bytes.TrimSuffix(e.buf.Bytes(), []byte("\n")))
 }

@@ -336,7 +336,8 @@ const wide = 200
 // step returns what a segment of a field leads to, with its line; nil if there is none.
 func (d *Document) step(n *yaml.Node, seg string) (next *yaml.Node, line int) {
 	n = yamltext.Follow(n)
-	i, ok := 0, false
+	var i int
+	var ok bool
 	switch {
 	case n.Kind == yaml.SequenceNode:
 		if next = yamltext.Child(n, seg); next == nil {

@@ -60,9 +60,11 @@ func (d *decoder) count(n *yaml.Node, depth int) error {
 	d.bytes += len(n.Value)
 	switch {
 	case d.nodes > d.limits.Nodes:
-		return yamltext.Fault(n, "the document has more than %d values once its aliases are written out", d.limits.Nodes)
+		return yamltext.Fault(n, "the document has more than %d values once its aliases are written out",
+			d.limits.Nodes)
 	case d.bytes > d.limits.FileBytes:
-		return yamltext.Fault(n, "the document is larger than %s once its aliases are written out", mib(d.limits.FileBytes))
+		return yamltext.Fault(n, "the document is larger than %s once its aliases are written out",
+			mib(d.limits.FileBytes))
 	case depth > d.limits.Depth:
 		return yamltext.Fault(n, "nested deeper than %d levels", d.limits.Depth)
 	}

@@ -27,7 +27,7 @@ import (
 	"github.com/Masterminds/sprig/v3"
 
 	"github.com/olmgen/olmgen/internal/manifest/lazy"
-	"github.com/olmgen/olmgen/internal/manifest/scratch"
+	"github.com/olmgen/olmgen/internal/manifest/yamltext"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -223,8 +223,8 @@ func (s *Set) Execute(name string, view any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := scratch.Buffer()
-	defer scratch.Free(b)
+	b := yamltext.Buffer()
+	defer yamltext.Free(b)
 	var w io.Writer = b
 	if s != nil && s.overlaid[name] {
 		w = &limitedWriter{Writer: b}

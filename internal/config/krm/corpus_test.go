@@ -10,6 +10,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/internal/manifest/yamltext"
 )
 
 // What the function gives of every bundle of the corpus is what is rendered, but for the annotations that tell the
@@ -64,8 +65,8 @@ func TestCorpus(t *testing.T) {
 
 // forget takes the annotations that tell the file away.
 func forget(n *yaml.Node) {
-	meta := child(n, "metadata")
-	annotations := child(meta, "annotations")
+	meta := yamltext.Child(n, "metadata")
+	annotations := yamltext.Child(meta, "annotations")
 	for _, key := range []string{oldIndexKey, oldPathKey, indexKey, pathKey} {
 		remove(annotations, key)
 	}

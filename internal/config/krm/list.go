@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/olmgen/olmgen/internal/manifest/budget"
+	"github.com/olmgen/olmgen/internal/manifest/yamltext"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -66,10 +67,10 @@ func read(r io.Reader) (*list, error) {
 	if err := expand(l.root, &left, 0); err != nil {
 		return nil, d.Errorf("", "%v", err)
 	}
-	if l.config = child(l.root, "functionConfig"); l.config != nil && l.config.Kind != yaml.MappingNode {
+	if l.config = yamltext.Child(l.root, "functionConfig"); l.config != nil && l.config.Kind != yaml.MappingNode {
 		return nil, d.Errorf("functionConfig", "must be a mapping")
 	}
-	items := child(l.root, "items")
+	items := yamltext.Child(l.root, "items")
 	switch {
 	case items == nil || items.Kind == yaml.ScalarNode && items.Tag == "!!null":
 		return l, nil
@@ -150,23 +151,10 @@ func unfold(n *yaml.Node) {
 	}
 }
 
-// child returns the value of a key of a mapping, or nil. If the key occurs twice, the last value counts.
-func child(n *yaml.Node, key string) *yaml.Node {
-	if n == nil || n.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := len(n.Content) - 2; i >= 0; i -= 2 {
-		if n.Content[i].Value == key && n.Content[i].Kind == yaml.ScalarNode {
-			return n.Content[i+1]
-		}
-	}
-	return nil
-}
-
 // scalarAt returns the scalar at a path of keys, or "".
 func scalarAt(n *yaml.Node, path ...string) string {
 	for _, key := range path {
-		n = child(n, key)
+		n = yamltext.Child(n, key)
 	}
 	if n == nil || n.Kind != yaml.ScalarNode {
 		return ""
@@ -175,22 +163,15 @@ func scalarAt(n *yaml.Node, path ...string) string {
 }
 
 func set(n *yaml.Node, key string, value *yaml.Node) {
-	for i := len(n.Content) - 2; i >= 0; i -= 2 {
-		if n.Content[i].Value == key {
-			n.Content[i+1] = value
-			return
-		}
+	if i := yamltext.Key(n, key); i >= 0 {
+		n.Content[i+1] = value
+		return
 	}
 	n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: key}, value)
 }
 
 func remove(n *yaml.Node, key string) {
-	if n == nil {
-		return
-	}
-	for i := len(n.Content) - 2; i >= 0; i -= 2 {
-		if n.Content[i].Value == key {
-			n.Content = slices.Delete(n.Content, i, i+2)
-		}
+	for i := yamltext.Key(n, key); i >= 0; i = yamltext.Key(n, key) {
+		n.Content = slices.Delete(n.Content, i, i+2)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/manifest/yamltext"
 )
 
 // The annotations with the file of an object: those of the specification, and the older ones (kyaml: kio/kioutil).
@@ -87,7 +88,7 @@ func node(o generate.Object) (*yaml.Node, error) {
 	if err := yaml.Unmarshal(o.Data, &doc); err != nil {
 		return nil, fmt.Errorf("%s %s: %w", o.Kind, o.Name, err)
 	}
-	if len(doc.Content) != 1 || child(doc.Content[0], "metadata") == nil {
+	if len(doc.Content) != 1 || yamltext.Child(doc.Content[0], "metadata") == nil {
 		return nil, fmt.Errorf("%s %s: not an object", o.Kind, o.Name)
 	}
 	n := doc.Content[0]
@@ -99,7 +100,7 @@ func node(o generate.Object) (*yaml.Node, error) {
 
 // inherit copies the orchestrator's annotations from the item that an object replaces.
 func inherit(n, old *yaml.Node) {
-	annotations := child(child(old, "metadata"), "annotations")
+	annotations := yamltext.Child(yamltext.Child(old, "metadata"), "annotations")
 	if annotations == nil {
 		return
 	}
@@ -111,8 +112,8 @@ func inherit(n, old *yaml.Node) {
 }
 
 func annotate(n *yaml.Node, key, value string) {
-	meta := child(n, "metadata")
-	annotations := child(meta, "annotations")
+	meta := yamltext.Child(n, "metadata")
+	annotations := yamltext.Child(meta, "annotations")
 	if annotations == nil || annotations.Kind != yaml.MappingNode {
 		annotations = &yaml.Node{Kind: yaml.MappingNode}
 		set(meta, "annotations", annotations)

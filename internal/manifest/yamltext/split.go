@@ -15,7 +15,7 @@ type Chunk struct {
 	Offset int64  // of the first byte in the stream
 }
 
-// ErrLargeDocument is the error of Split for a document that is larger than it may be.
+// ErrLargeDocument is the error of Split and ReadLine for a document or line that is larger than it may be.
 var ErrLargeDocument = errors.New("the document is too large")
 
 // Split returns the documents of a stream one after the other, so that the stream never has to fit in memory. Blank
@@ -31,7 +31,7 @@ func Split(r io.Reader, most int64) iter.Seq2[Chunk, error] {
 			return ok
 		}
 		for number, at := 1, int64(0); ; number++ {
-			line, err := readLine(lines, most)
+			line, err := ReadLine(lines, most)
 			start := at
 			at += int64(len(line))
 			if err != nil && !errors.Is(err, io.EOF) {
@@ -63,8 +63,8 @@ func Split(r io.Reader, most int64) iter.Seq2[Chunk, error] {
 	}
 }
 
-// readLine reads a line of no more than most bytes. It is valid until the next read.
-func readLine(r *bufio.Reader, most int64) ([]byte, error) {
+// ReadLine reads a line of no more than most bytes. It is valid until the next read.
+func ReadLine(r *bufio.Reader, most int64) ([]byte, error) {
 	line, err := r.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {
 		return line, err
@@ -143,6 +143,7 @@ func (c *cutter) next(line []byte) int {
 	return inside
 }
 
+// IsMarker reports whether a line is a marker, "---" or "...".
 func IsMarker(line []byte, marker string) bool {
 	rest, ok := bytes.CutPrefix(line, []byte(marker))
 	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)

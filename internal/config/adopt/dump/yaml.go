@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/manifest/budget"
+	"github.com/olmgen/olmgen/internal/manifest/yamltext"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -41,17 +42,9 @@ func (r *reader) yaml(s *source) error {
 	y := &yamlReader{reader: r, source: s}
 	y.reset()
 	for {
-		line, err := s.in.ReadSlice('\n')
-		if errors.Is(err, bufio.ErrBufferFull) {
-			line = bytes.Clone(line)
-			for errors.Is(err, bufio.ErrBufferFull) && int64(len(line)) <= r.largest {
-				var rest []byte
-				rest, err = s.in.ReadSlice('\n')
-				line = append(line, rest...)
-			}
-			if errors.Is(err, bufio.ErrBufferFull) {
-				return y.tooLarge(y.lines + 1)
-			}
+		line, err := yamltext.ReadLine(s.in, r.largest)
+		if errors.Is(err, yamltext.ErrLargeDocument) {
+			return y.tooLarge(y.lines + 1)
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("%s: %w", s.name, err)
@@ -92,7 +85,7 @@ func (y *yamlReader) passed(line []byte) bool {
 
 // line takes the next line of the text.
 func (y *yamlReader) line(line []byte) error {
-	if marker(line, "---") || marker(line, "...") {
+	if yamltext.IsMarker(line, "---") || yamltext.IsMarker(line, "...") {
 		if err := y.document(false); err != nil {
 			return err
 		}
@@ -338,9 +331,4 @@ func (y *yamlReader) notText() error {
 		return nil
 	}
 	return y.errorf(y.lines, "has a NUL byte: not text")
-}
-
-func marker(line []byte, m string) bool {
-	rest, ok := bytes.CutPrefix(line, []byte(m))
-	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
 }

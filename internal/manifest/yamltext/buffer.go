@@ -1,11 +1,11 @@
-// Package scratch lends buffers. A buffer that grows from nothing is copied as often as it doubles.
-package scratch
+package yamltext
 
 import (
 	"bytes"
 	"sync"
 )
 
+// What prints borrows buffers: one that grows from nothing is copied as often as it doubles.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // maxKept is the size up to which a buffer is lent again.
