@@ -130,8 +130,8 @@ func (p *Package) check() []fault {
 	return c.list
 }
 
-// checkDocuments returns the first fault that stops opm before it looks at the graph. The checks stand in opm's order: it
-// decodes all documents of a package first.
+// checkDocuments returns the first fault that stops opm before it looks at the graph. The checks stand in opm's order:
+// it decodes all documents of a package first.
 func (p *Package) checkDocuments() *fault {
 	if f := p.faultOf("icon", "object"); f != nil {
 		return f
@@ -236,7 +236,8 @@ func (p *Package) checkBundle(b *Bundle) *fault {
 		return stop(b.Place, "version", "error parsing bundle %q version %q: %v", b.Name, packages[0].Version, err)
 	}
 	if _, err := ParseRelease(packages[0].Release); err != nil {
-		return stop(b.Place, "release", "error parsing bundle %q release version %q: %v", b.Name, packages[0].Release, err)
+		return stop(b.Place, "release", "error parsing bundle %q release version %q: %v", b.Name,
+			packages[0].Release, err)
 	}
 	if !slices.ContainsFunc(p.Channels, func(c *Channel) bool { return c.Entry(b.Name) != nil }) {
 		return stop(b.Place, "no-entry", "package %q, bundle %q not found in any channel entries", p.Name, b.Name)
@@ -281,15 +282,18 @@ func (p *Package) checkDeprecations() *fault {
 		switch d.Schema {
 		case "olm.bundle":
 			if p.Bundle(d.Name) == nil {
-				return stop(d.Place, rule, "cannot deprecate bundle %q for package %q: bundle not found", d.Name, p.Name)
+				return stop(d.Place, rule, "cannot deprecate bundle %q for package %q: bundle not found", d.Name,
+					p.Name)
 			}
 		case "olm.channel":
 			if p.Channel(d.Name) == nil && (d.Name == "" || d.Name != p.DefaultChannel) {
-				return stop(d.Place, rule, "cannot deprecate channel %q for package %q: channel not found", d.Name, p.Name)
+				return stop(d.Place, rule, "cannot deprecate channel %q for package %q: channel not found", d.Name,
+					p.Name)
 			}
 		case TypePackage:
 			if d.Name != "" {
-				return stop(d.Place, rule, "package name must be empty for deprecated package %q (specified %q)", p.Name, d.Name)
+				return stop(d.Place, rule, "package name must be empty for deprecated package %q (specified %q)",
+					p.Name, d.Name)
 			}
 		default:
 			return stop(d.Place, rule,

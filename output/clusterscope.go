@@ -21,8 +21,8 @@ type argoScope int
 
 const (
 	nowhere       argoScope = iota // it is not deployed by hand
-	inApplication              // with the operator's own application
-	inCluster                  // with cluster-scope
+	inApplication                  // with the operator's own application
+	inCluster                      // with cluster-scope
 )
 
 // placeOf returns the place of an object. An object without a namespace is cluster-scoped.

@@ -1,5 +1,5 @@
-// Package validateproc finds and runs olmgen-validate, the program with all code that links the Kubernetes API server. Linked
-// into olmgen, that code would double the time that each command needs to start.
+// Package validateproc finds and runs olmgen-validate, the program with all code that links the Kubernetes API server.
+// Linked into olmgen, that code would double the time that each command needs to start.
 //
 // A question and its answer are JSON, on stdin and stdout. The only argument of the program names the kind of question
 // and its version.

@@ -39,7 +39,8 @@ func (m *model) describes(p installSite, objects []generate.Object) (bool, error
 }
 
 // compare returns the entries that differ from the objects of p, and the objects that no entry describes.
-func (m *model) compare(p installSite, objects []generate.Object) (wrong []*entry, further []generate.Object, err error) {
+func (m *model) compare(p installSite, objects []generate.Object) (wrong []*entry, further []generate.Object,
+	err error) {
 	want := make(map[string]generate.Object, len(objects))
 	for _, o := range objects {
 		want[identity(o)] = o
