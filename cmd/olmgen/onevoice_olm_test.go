@@ -66,7 +66,7 @@ var olmVoices = []voice{
 				not: `kind: (FlowSchema|RuntimeClass)\nmetadata:\n  name: door\n  namespace:`},
 			{command: "render bundle -n ops --allow-unsupported --layout cluster-scope -o out --check",
 				want: `flowcontrol.apiserver.k8s.io/flowschemas/door/.*node.k8s.io/runtimeclasses/door/`},
-			{command: "installer-rbac --from tree --installer ops/installer", want: `kind: ClusterRole$.*flowschemas$.*runtimeclasses$`,
+			{command: "installer-rbac tree --installer ops/installer", want: `kind: ClusterRole$.*flowschemas$.*runtimeclasses$`,
 				not: "is unknown|kind: Role$"},
 			{command: "permissions role.yaml", want: `without effect$.*create flowschemas.*create runtimeclasses`},
 		},
