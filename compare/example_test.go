@@ -44,7 +44,7 @@ func release(dir string) compare.State {
 	return compare.State{Name: dir, Objects: objects, Operators: operators, Permissions: report}
 }
 
-// Compare two releases of an operator. Report.Print writes text, Markdown, JSON and HTML.
+// Compare two releases of an operator. print.Report writes text, Markdown, JSON and HTML.
 func ExampleCompare() {
 	old, now := release("../examples/memcached-operator/bundle"), release("../examples/memcached-operator/bundle-v0.1.0")
 	report, err := compare.Compare(context.Background(), old, now, compare.Options{})

@@ -3,7 +3,7 @@
 // [Compare] takes the [State] of each release: its objects, its operators and its permissions, which package
 // [github.com/olmgen/olmgen/permissions] evaluates. [TreeOperators] finds the operators of a set of objects. The
 // [Report] has a [Section] each for permissions, CRDs, workloads, identity and what OLM would do, and its summary has
-// an [Answer] for each. [Report.Print] prints it; [Report.Meets] decides whether a [Trigger] of a pipeline is met.
+// an [Answer] for each. Package print prints it; [Report.Meets] decides whether a [Trigger] of a pipeline is met.
 //
 // Package [github.com/olmgen/olmgen/compare/history] compares all releases of an operator.
 package compare

@@ -10,7 +10,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 )
 
-// Find out since when an operator has each dangerous right. History.Print writes the whole report.
+// Find out since when an operator has each dangerous right. print.Report writes the whole report.
 func ExampleNew() {
 	ctx := context.Background()
 	releases, err := catalog.Releases(ctx, "../../examples/memcached-operator", catalog.Options{})

@@ -2,7 +2,7 @@
 //
 // [Read] renders releases that [github.com/olmgen/olmgen/catalog.Releases] lists. [New] makes the [History] of them:
 // for each [Release] and [Topic] a [Cell] with its value, and since which release it has this value. Topics are
-// dangerous rights, the versions of CRDs, Pod Security levels, registries of images and install modes. [History.Print]
+// dangerous rights, the versions of CRDs, Pod Security levels, registries of images and install modes. Package print
 // prints a table or a chart.
 package history
 

@@ -39,52 +39,53 @@ func (l List) JSON() any { return findings.Summarize(l.Findings) }
 // Explained returns the findings with their rules.
 func (l List) Explained() ([]findings.Rule, []findings.Finding) { return l.Rules, l.Findings }
 
-// Documented is a report for people: it has the formats text, Markdown and HTML.
-type Documented interface{ Document() *findings.Document }
+// documented is a report for people: it has the formats text, Markdown and HTML.
+type documented interface{ Document() *findings.Document }
 
-// Explained is a report whose findings are its format SARIF.
-type Explained interface {
+// explained is a report whose findings are its format SARIF.
+type explained interface {
 	Explained() ([]findings.Rule, []findings.Finding)
 }
 
-// Encoded is a report whose JSON is another value than itself.
-type Encoded interface{ JSON() any }
+// encoded is a report whose JSON is another value than itself.
+type encoded interface{ JSON() any }
 
-// Formatted is a report that prints some formats itself.
-type Formatted interface {
+// formatted is a report that prints some formats itself.
+type formatted interface {
 	Formats() map[findings.Format]func(io.Writer) error
 }
 
-// Followed is a report with others that stand below it in text and Markdown, after an empty line.
-type Followed interface {
+// followed is a report with others that stand below it in text and Markdown, after an empty line.
+type followed interface {
 	Following(findings.Format) []any
 }
 
-// Formats are the formats of a report that is Documented and Explained.
+// Formats are the formats of a report that has a document and findings.
 var Formats = []findings.Format{findings.Text, findings.Markdown, findings.JSON, findings.SARIF, findings.HTML}
 
-// Report prints a report, which is Documented, Explained, Encoded, Formatted or Followed. JSON is the report itself, if
-// it is not Encoded. The same report gives the same bytes. The error is that of w, or about a format that the report does
-// not have.
+// Report prints a report by its methods: Document has what text, Markdown and HTML show, and Following what stands below
+// it; Explained returns the findings of SARIF; JSON returns another value than the report itself; Formats prints formats
+// of its own. The same report gives the same bytes. The error is that of w, or about a format that the report does not
+// have.
 func Report(w io.Writer, report any, format findings.Format) error {
-	if r, ok := report.(Formatted); ok {
+	if r, ok := report.(formatted); ok {
 		if write := r.Formats()[format]; write != nil {
 			return write(w)
 		}
 	}
 	switch format {
 	case findings.JSON:
-		if r, ok := report.(Encoded); ok {
+		if r, ok := report.(encoded); ok {
 			report = r.JSON()
 		}
 		return findings.WriteJSON(w, report)
 	case findings.SARIF:
-		if r, ok := report.(Explained); ok {
+		if r, ok := report.(explained); ok {
 			rules, list := r.Explained()
 			return writeSARIF(w, rules, list)
 		}
 	case findings.Text, findings.Markdown, findings.HTML:
-		if r, ok := report.(Documented); ok {
+		if r, ok := report.(documented); ok {
 			return withFollowing(w, r, format)
 		}
 	}
@@ -92,8 +93,8 @@ func Report(w io.Writer, report any, format findings.Format) error {
 }
 
 // withFollowing prints a report and those below it. An empty one leaves no empty line.
-func withFollowing(w io.Writer, r Documented, format findings.Format) error {
-	f, ok := r.(Followed)
+func withFollowing(w io.Writer, r documented, format findings.Format) error {
+	f, ok := r.(followed)
 	if !ok || format == findings.HTML {
 		return Document(w, r.Document(), format)
 	}
