@@ -135,7 +135,8 @@ func (b initBundle) compare(source, pkg string) int {
 // insert adds text to a list: before the item of that index and the comment above it, or to the end if next is
 // negative. In the text, items are indented by the given number of blanks.
 func (t *editedText) insert(list *yaml.Node, next int, text string, indented int) {
-	indent, line := list.Column-1, 0
+	indent := list.Column - 1
+	var line int
 	if next >= 0 {
 		line = list.Content[next].Line
 		for line > 1 && strings.HasPrefix(strings.TrimSpace(t.Content(line-1)), "#") {

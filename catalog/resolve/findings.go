@@ -18,7 +18,8 @@ type judge struct {
 }
 
 func (j *judge) add(rule findings.Rule, level findings.Severity, object, hint, format string, args ...any) {
-	f := findings.Finding{Rule: rule.ID, Level: level, Object: object, Message: fmt.Sprintf(format, args...), Hint: hint}
+	f := findings.Finding{Rule: rule.ID, Level: level, Object: object, Hint: hint,
+		Message: fmt.Sprintf(format, args...)}
 	f.File, f.Line = j.place(object)
 	if !slices.Contains(j.list, f) {
 		j.list = append(j.list, f)

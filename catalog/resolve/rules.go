@@ -97,9 +97,9 @@ var (
 
 // Rules returns the rules of the findings of a Result, sorted by id.
 func Rules() []findings.Rule {
-	return sorted(ruleHeldBack, ruleOlder, ruleLost, ruleCycle, ruleSecond, ruleUnavailable, ruleUnreadable, ruleDeprecated,
-		ruleChance, ruleNot, ruleNoPath, ruleUnowned, ruleNoSolution, RuleUnknown, ruleGroups, rulePending,
-		ruleManual, ruleApproval, ruleShared)
+	return sorted(ruleHeldBack, ruleOlder, ruleLost, ruleCycle, ruleSecond, ruleUnavailable, ruleUnreadable,
+		ruleDeprecated, ruleChance, ruleNot, ruleNoPath, ruleUnowned, ruleNoSolution, RuleUnknown, ruleGroups,
+		rulePending, ruleManual, ruleApproval, ruleShared)
 }
 
 func sorted(list ...findings.Rule) []findings.Rule {

@@ -47,8 +47,8 @@ var (
 
 // CatalogRules returns the rules of Validate, sorted by id.
 func CatalogRules() []findings.Rule {
-	list := []findings.Rule{ruleDangling, ruleSeveral, ruleSelf, ruleDowngrade, ruleCannotReach, ruleNextChannel, ruleProperty,
-		ruleConstraint, ruleSchema, ruleBundle, ruleNotAlone}
+	list := []findings.Rule{ruleDangling, ruleSeveral, ruleSelf, ruleDowngrade, ruleCannotReach, ruleNextChannel,
+		ruleProperty, ruleConstraint, ruleSchema, ruleBundle, ruleNotAlone}
 	for id, text := range catalog.Rules {
 		list = append(list, findings.Rule{ID: id, Text: text,
 			Help: "opm does not serve such a catalog. Source: operator-registry, " +

@@ -100,19 +100,17 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 		if err != nil {
 			return err
 		}
-		catalogs := predict.Catalogs{ApproveAll: f.approveAll,
-			Global: predict.GlobalNamespace(given, state.CatalogSources)}
-		sources, ok := opened[catalogs.Global]
+		global := predict.GlobalNamespace(given, state.CatalogSources)
+		sources, ok := opened[global]
 		if !ok {
-			if sources, err = reader.Sources(cmd.Context(), given, catalogs.Global); err != nil {
+			if sources, err = reader.Sources(cmd.Context(), given, global); err != nil {
 				return contentError(err)
 			}
-			opened[catalogs.Global] = sources
+			opened[global] = sources
 		}
-		catalogs.Sources = sources
+		catalogs := predict.Catalogs{ApproveAll: f.approveAll, Global: global, Sources: sources}
 		f.sayPolicies(cmd, of.Objects, catalogs)
-		known = known || slices.ContainsFunc(state.CatalogSources,
-			func(s resolve.Source) bool { return s.Catalog != nil })
+		known = known || slices.ContainsFunc(state.CatalogSources, func(s resolve.Source) bool { return s.Catalog != nil })
 		if err := f.predict(cmd, of, c.Name, catalogs, report); err != nil {
 			return err
 		}
@@ -125,8 +123,8 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	summary := fmt.Sprintf("%s, %s, %s in %s", text.Count(report.Errors, "error"),
-		text.Count(report.Warnings, "warning"),
-		text.Count(report.Notes, "note"), text.Count(len(report.Namespaces), "namespace"))
+		text.Count(report.Warnings, "warning"), text.Count(report.Notes, "note"),
+		text.Count(len(report.Namespaces), "namespace"))
 	if f.failOn.reached(report.Findings()) {
 		return &foundError{summary}
 	}

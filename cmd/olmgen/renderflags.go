@@ -88,8 +88,8 @@ func (f *renderFlags) registerCheck(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.summary.registerFormat(cmd)
 	flags.BoolVar(&f.verbose, "verbose", false, "print the notes that an earlier run into DIR has printed, too")
-	flags.Var(enum(&f.check, checkModes...), "check", "write nothing; print a `diff` of DIR, stat or names; exit with 3 "+
-		"if it differs")
+	flags.Var(enum(&f.check, checkModes...), "check", "write nothing; print a `diff` of DIR, stat or names; exit with "+
+		"3 if it differs")
 	flags.Lookup("check").NoOptDefVal = string(checkDiff)
 	offer(cmd, "check", text.Words(checkModes))
 	flags.BoolVar(&f.pruneTenants, "prune-tenants", false,

@@ -30,9 +30,9 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Parse(pageText))
 })
 
-// writeHTML writes a document as one HTML file that needs no network. A page is readable without its script, which adds a
-// filter by words and sorting. All text is escaped here: callers give plain text. The policy of the page allows its own
-// style and script, and nothing else. The same document has the same bytes.
+// writeHTML writes a document as one HTML file that needs no network. A page is readable without its script, which adds
+// a filter by words and sorting. All text is escaped here: callers give plain text. The policy of the page allows its
+// own style and script, and nothing else. The same document has the same bytes.
 //
 // Rows with a severity are counted at the top of the page, and each count is a filter, which needs no script. A titled
 // section with such rows folds; it is open at first if one of them is an error or a warning.

@@ -63,10 +63,10 @@ type followed interface {
 // Formats are the formats of a report that has a document and findings.
 var Formats = []findings.Format{findings.Text, findings.Markdown, findings.JSON, findings.SARIF, findings.HTML}
 
-// Report prints a report by its methods: Document has what text, Markdown and HTML show, and Following what stands below
-// it; Explained returns the findings of SARIF; JSON returns another value than the report itself; Formats prints formats
-// of its own. The same report gives the same bytes. The error is that of w, or about a format that the report does not
-// have.
+// Report prints a report by its methods: Document has what text, Markdown and HTML show, and Following what stands
+// below it; Explained returns the findings of SARIF; JSON returns another value than the report itself; Formats prints
+// formats of its own. The same report gives the same bytes. The error is that of w, or about a format that the report
+// does not have.
 func Report(w io.Writer, report any, format findings.Format) error {
 	if r, ok := report.(formatted); ok {
 		if write := r.Formats()[format]; write != nil {

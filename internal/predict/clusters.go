@@ -45,7 +45,8 @@ func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) O
 		}
 		scope.count(of.Objects, r.Unknown)
 		if len(clusters) > 1 { // it is said of the whole tree
-			r.Findings = slices.DeleteFunc(r.Findings, func(f findings.Finding) bool { return f.Rule == ruleNothing.ID })
+			r.Findings = slices.DeleteFunc(r.Findings,
+				func(f findings.Finding) bool { return f.Rule == ruleNothing.ID })
 		}
 		list.add(c.Name, r.Findings)
 		if len(clusters) == 1 {

@@ -130,8 +130,8 @@ func (e *PlayedExtension) open(ctx context.Context, o Options) error {
 }
 
 // refusals are the rules about what OLM v1 refuses whatever else is in the cluster.
-var refusals = []string{fit.RuleServices.ID, fit.RuleModes.ID, fit.RuleWebhooks.ID, fit.RuleKinds.ID, fit.RuleDependencies.ID,
-	fit.RuleRenderer.ID}
+var refusals = []string{fit.RuleServices.ID, fit.RuleModes.ID, fit.RuleWebhooks.ID, fit.RuleKinds.ID,
+	fit.RuleDependencies.ID, fit.RuleRenderer.ID}
 
 // hint returns what makes known what is installed: if its name is, the catalog is.
 func (e *PlayedExtension) hint() string {

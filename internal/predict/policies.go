@@ -106,7 +106,8 @@ func (c *prediction) judgePolicies(unknown []olm.UnknownPolicy) {
 		if u.Template != "" {
 			hint = "check a copy with the value in place of the template"
 		}
-		c.note(resolve.RuleUnknown, findings.Note, u.Object, u.Template, "what it installs is not checked: "+u.Why, hint)
+		c.note(resolve.RuleUnknown, findings.Note, u.Object, u.Template, "what it installs is not checked: "+u.Why,
+			hint)
 	}
 	managed := map[string]*olm.OperatorPolicy{}
 	for _, p := range olm.OperatorPolicies(c.Policies) {

@@ -121,8 +121,9 @@ func (q *question) kubernetes() {
 			for _, resource := range r.Resources {
 				plural, _, _ := strings.Cut(resource, "/")
 				if until := versions.ResourceRemoved(group, plural); until != 0 && until <= kube {
-					q.at(q.holding(r.object), RuleAsked, findings.Note, r.field, fmt.Sprintf("account %s asks for %s.%s, which "+
-						"Kubernetes %s and later do not serve", r.account, plural, group, minor(until)), "")
+					q.at(q.holding(r.object), RuleAsked, findings.Note, r.field, fmt.Sprintf("account %s asks for "+
+						"%s.%s, which Kubernetes %s "+
+						"and later do not serve", r.account, plural, group, minor(until)), "")
 				}
 			}
 		}

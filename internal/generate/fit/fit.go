@@ -153,7 +153,8 @@ func Findings(o Operator, form Form, c Cluster) []findings.Finding {
 		(*question).renderer} {
 		ask(q)
 	}
-	slices.SortStableFunc(q.list, func(a, b findings.Finding) int { return cmp.Compare(a.Level.Rank(), b.Level.Rank()) })
+	slices.SortStableFunc(q.list,
+		func(a, b findings.Finding) int { return cmp.Compare(a.Level.Rank(), b.Level.Rank()) })
 	return q.list
 }
 

@@ -62,8 +62,9 @@ func (q *question) apis() {
 		resources = append(resources, a.Resources...)
 	}
 	slices.Sort(resources)
-	q.at(q.holding(asks[0].Role), RuleAPIs, findings.Warning, asks[0].Field, fmt.Sprintf("the operator has rights on %s of "+
-		"OLM v0 (%s), and %s has none", strings.Join(slices.Compact(resources), ", "), olm.Group, q.form.has()),
+	q.at(q.holding(asks[0].Role), RuleAPIs, findings.Warning, asks[0].Field, fmt.Sprintf("the operator has rights "+
+		"on %s of OLM v0 (%s), and %s has none",
+		strings.Join(slices.Compact(resources), ", "), olm.Group, q.form.has()),
 		"ask the operator's vendor whether it works without them")
 }
 
@@ -85,8 +86,8 @@ func (q *question) conditions() {
 	}
 	for _, r := range q.held() {
 		if slices.Contains(r.APIGroups, olm.Group) && slices.ContainsFunc(r.Resources, ofConditions) {
-			q.at(q.holding(r.object), RuleConditions, findings.Warning, r.field, fmt.Sprintf("the operator has rights on "+
-				"OperatorConditions, and %s makes none: it cannot hold back its own upgrade", q.form.has()), "")
+			q.at(q.holding(r.object), RuleConditions, findings.Warning, r.field, fmt.Sprintf("the operator has rights "+
+				"on OperatorConditions, and %s makes none: it cannot hold back its own upgrade", q.form.has()), "")
 		}
 	}
 }
@@ -222,8 +223,8 @@ func (q *question) kinds() {
 	for _, r := range releases {
 		for _, o := range q.Shipped {
 			if ok, source := r.Installs(o.Kind); !ok {
-				q.at(o, RuleKinds, findings.Error, "kind", fmt.Sprintf("%s refuses bundles with a %s (%s)", r, o.Kind, source),
-					"")
+				q.at(o, RuleKinds, findings.Error, "kind",
+					fmt.Sprintf("%s refuses bundles with a %s (%s)", r, o.Kind, source), "")
 			}
 		}
 	}

@@ -129,8 +129,8 @@ func (q *question) finalizers() {
 			}
 		}
 		if len(names) > 0 {
-			q.add(RuleFinalizers, findings.Note, "spec.install.spec", fmt.Sprintf("account %s may not update %s: %s refuses "+
-				"objects that it creates with an owner reference that blocks deletion", account,
+			q.add(RuleFinalizers, findings.Note, "spec.install.spec", fmt.Sprintf("account %s may not update %s: "+
+				"%s refuses objects that it creates with an owner reference that blocks deletion", account,
 				text.FirstOf(5, names), q.OpenShift), "")
 		}
 	}

@@ -65,6 +65,6 @@ var (
 
 // Rules explains the findings, sorted by id.
 func Rules() []findings.Rule {
-	return []findings.Rule{RuleRemoved, RuleAsked, RuleServices, RuleDependencies, RuleFinalizers, RuleModes, RuleKinds, RuleOpenShift,
-		RuleMinKube, RuleSize, RuleAPIs, RuleConditions, RulePhases, RuleRenderer, RuleWebhooks}
+	return []findings.Rule{RuleRemoved, RuleAsked, RuleServices, RuleDependencies, RuleFinalizers, RuleModes, RuleKinds,
+		RuleOpenShift, RuleMinKube, RuleSize, RuleAPIs, RuleConditions, RulePhases, RuleRenderer, RuleWebhooks}
 }

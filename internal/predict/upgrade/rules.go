@@ -17,8 +17,8 @@ var (
 		Help: "OLM knows a release by the name of its ClusterServiceVersion. It installs nothing of NEW where OLD is " +
 			"installed (OLM: pkg/controller/registry/resolver/resolver.go)."}
 	RuleLost = findings.Rule{ID: "object-lost", Text: "needs an object that goes with the older release",
-		Help: "OLM makes the ClusterServiceVersion the owner of the ServiceAccounts in its permissions. One that NEW ships " +
-			"as a file keeps the older owner (OLM: pkg/controller/operators/catalog/step_ensurer.go, " +
+		Help: "OLM makes the ClusterServiceVersion the owner of the ServiceAccounts in its permissions. One that NEW " +
+			"ships as a file keeps the older owner (OLM: pkg/controller/operators/catalog/step_ensurer.go, " +
 			"EnsureServiceAccount)."}
 	RuleNotServed = findings.Rule{ID: "api-not-served", Text: "owns a version that its CRD does not serve",
 		Help: "The CSV stays Pending with RequirementsNotMet (OLM: pkg/controller/operators/olm/requirements.go)."}
@@ -26,10 +26,12 @@ var (
 		Help: "The InstallPlan fails: risk of data loss (OLM: pkg/lib/crd/storage.go). What is stored is in " +
 			"status.storedVersions of live CRDs in a tree or directory of objects, or else the storage version of " +
 			"OLD."}
-	RuleImmutable = findings.Rule{ID: "immutable-field", Text: "changes a field that the API server does not let change",
+	RuleImmutable = findings.Rule{ID: "immutable-field",
+		Text: "changes a field that the API server does not let change",
 		Help: "OLM updates what is there and deletes nothing (OLM: pkg/api/wrappers/deployment_install_client.go; " +
 			"pkg/controller/operators/catalog/step_ensurer.go)."}
-	RuleConversion = findings.Rule{ID: "conversion-webhook", Text: "serves no conversion webhook for a CRD, or at another Service",
+	RuleConversion = findings.Rule{ID: "conversion-webhook",
+		Text: "serves no conversion webhook for a CRD, or at another Service",
 		Help: "The API server asks the Service that the CRD names (OLM: pkg/controller/install/webhook.go)."}
 	RuleObjectsUnfit = findings.Rule{ID: "objects-unfit", Text: "has a CRD that existing objects do not fit",
 		Help: "The InstallPlan fails: error validating existing CRs against new CRD's schema (OLM: " +

@@ -41,7 +41,7 @@ func FuzzDescription(f *testing.F) {
 
 func sanitized(t *testing.T, s string) {
 	t.Helper()
-	got := string(description(s))
+	got := description(s)
 	if a, b := tokens(got), tokens(allowed().Sanitize(got)); !slices.Equal(a, b) {
 		t.Errorf("%q: the sanitizer changes %q to %q", s, a, b)
 	}

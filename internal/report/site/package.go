@@ -235,8 +235,8 @@ func (m *making) may() findings.Section {
 	}
 	t := findings.Table{Columns: findings.Columns("Reach", "It"), Full: true}
 	for _, r := range x.Reaches {
-		t.Rows = append(t.Rows, []findings.Cell{{Chips: []findings.Chip{{Text: groups[r.Risk], Style: findings.Style(level(r))}}},
-			{Text: r.Text}})
+		chip := findings.Chip{Text: groups[r.Risk], Style: findings.Style(level(r))}
+		t.Rows = append(t.Rows, []findings.Cell{{Chips: []findings.Chip{chip}}, {Text: r.Text}})
 	}
 	if len(t.Rows) > 0 {
 		s.Tables, s.HTML = []findings.Table{t}, indexPart("legend", nil)
@@ -289,7 +289,8 @@ func (m *making) contents() findings.Section {
 
 // apis is a table of the CRDs that an operator owns or requires.
 func apis(title string, list []v1alpha1.CRDDescription) findings.Table {
-	t := findings.Table{Title: title, Columns: findings.Columns("Kind", "Version", "CRD"), Full: true, Closed: len(list) > manyRows}
+	t := findings.Table{Title: title, Columns: findings.Columns("Kind", "Version", "CRD"), Full: true,
+		Closed: len(list) > manyRows}
 	for _, c := range list {
 		t.Rows = append(t.Rows, []findings.Cell{{Text: c.Kind, Style: findings.Strong}, {Text: c.Version},
 			{Text: c.Name, Style: findings.Code}})
@@ -298,7 +299,8 @@ func apis(title string, list []v1alpha1.CRDDescription) findings.Table {
 }
 
 func (m *making) history() findings.Section {
-	t := findings.Table{Columns: findings.Columns("Version", "Created", "Channels", "May reach", "Changed"), Full: true, Time: true}
+	t := findings.Table{Columns: findings.Columns("Version", "Created", "Channels", "May reach", "Changed"), Full: true,
+		Time: true}
 	for i, x := range m.list {
 		version := findings.Cell{Text: clean(cmp.Or(x.Version, x.Name)), Style: findings.Strong, Order: i + 1}
 		if x == m.head {
@@ -321,7 +323,8 @@ func (m *making) history() findings.Section {
 			may.Text = "" // as of most releases in a catalog
 		}
 		if x.Error != "" {
-			may = findings.Cell{Text: "cannot be read", Style: findings.Style(findings.Error), Note: clean(text.Shorten(x.Error, 200))}
+			may = findings.Cell{Text: "cannot be read", Style: findings.Style(findings.Error),
+				Note: clean(text.Shorten(x.Error, 200))}
 		}
 		t.Rows = append(t.Rows, []findings.Cell{version, {Text: created(x.CSV)},
 			{Text: clean(strings.Join(x.Channels, ", "))}, may, changed})
