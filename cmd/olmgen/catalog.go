@@ -110,7 +110,7 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 		}
 		catalogs := predict.Catalogs{ApproveAll: f.approveAll, Global: global, Sources: sources}
 		f.sayPolicies(cmd, of.Objects, catalogs)
-		known = known || slices.ContainsFunc(state.CatalogSources, func(s resolve.Source) bool { return s.Catalog != nil })
+		known = known || slices.ContainsFunc(state.CatalogSources, hasContent)
 		if err := f.predict(cmd, of, c.Name, catalogs, report); err != nil {
 			return err
 		}
@@ -218,3 +218,5 @@ func newCatalogValidate() *cobra.Command {
 	registerSources(cmd.Flags(), &network)
 	return cmd
 }
+
+func hasContent(s resolve.Source) bool { return s.Catalog != nil }
