@@ -57,7 +57,7 @@ test-corpus: ## Run the tests that take the bundles of $$OLMGEN_CORPUS and the r
 
 test-growth: ## Double every dimension of inputs: time and allocations may grow with an exponent of 1.4 at most
 	@for part in 1/2 2/2; do \
-		(OLMGEN_GROWTH=$$part $(OFFLINE) $(TEST) -count=1 -timeout 60m -p 1 -run '^TestGrowth$$' ./cmd/olmgen ./internal/config/adopt || \
+		(OLMGEN_GROWTH=$$part $(OFFLINE) $(TEST) -count=1 -timeout 60m -p 1 -run '^TestGrowth$$' ./cmd/olmgen ./cmd/internal/adopt || \
 			echo "$$part failed" >&3) & \
 	done 3>.growth; wait; failed=$$(cat .growth); rm -f .growth; test -z "$$failed"
 
@@ -88,7 +88,7 @@ test-renovate: ## Run the real Renovate (npm) with the files of "olmgen catalog 
 test-ci: ## Test .ci/run with stages that do nothing
 	.ci/test
 
-MUTATED := internal/rbac internal/olm catalog/resolve internal/config/adopt
+MUTATED := internal/rbac internal/olm catalog/resolve cmd/internal/adopt
 mutants: ## Change conditions, bounds and results of the resolver, RBAC, OLM and adopt one by one; list the changes that no test notices (SINCE=revision: in lines that differ, SAMPLE=n, SEED=n, ONLY=text, AGAIN=file, RUN=tests, MUTATED=directories)
 	$(GO) run ./internal/house/mutants -since '$(SINCE)' -sample $(or $(SAMPLE),0) -seed $(or $(SEED),1) -only '$(ONLY)' -again '$(AGAIN)' -run '$(RUN)' $(MUTATED)
 
@@ -119,7 +119,7 @@ bench: ## Render the bundles of $$OLMGEN_CORPUS (bundles and MB per second, CPU,
 
 bench-goals: ## Print what whole jobs cost in relation to rendering: the last part of "make bench" (ONLY=regexp: some of them)
 	@test -n "$$OLMGEN_CORPUS" || { echo "set OLMGEN_CORPUS to the directory that holds bundles/"; exit 1; }
-	$(GO) run ./golden/goals -runs $(BENCH_RUNS) -only '$(ONLY)' "$$OLMGEN_CORPUS"
+	$(GO) run ./cmd/internal/goals -runs $(BENCH_RUNS) -only '$(ONLY)' "$$OLMGEN_CORPUS"
 
 bench-compare: $(BIN)/benchstat-$(PERF_VERSION) ## Compare rendering with that of SINCE, a Git revision, in BENCH_COUNT runs each; fail if it takes much longer
 	BENCHSTAT=$< SINCE='$(SINCE)' SLOWER='$(SLOWER)' .ci/bench-compare $(BENCH_COUNT)
@@ -142,7 +142,7 @@ conformance: ## Compare with what OLM made in real clusters ($$OLMGEN_CORPUS, $$
 	$(GO) test ./golden ./generate/olmv1 -run TestConformance -count=1 -v | grep -v '^=== '
 
 GENERATED_TESTS := ^(TestReference|TestSchema|TestSchemaPage|TestPage|TestNoisePage|TestKubeTypes|TestPicture)$$
-GENERATED := ./cmd/olmgen ./config ./compare ./compare/crds ./compare/history ./internal/config/adopt ./internal/rules/policy ./permissions ./templates ./internal/olm/versions -run '$(GENERATED_TESTS)'
+GENERATED := ./cmd/olmgen ./config ./compare ./compare/crds ./compare/history ./cmd/internal/adopt ./cmd/internal/rules/policy ./permissions ./templates ./internal/olm/versions -run '$(GENERATED_TESTS)'
 docs: ## Write what is generated: docs/reference, the rules in docs/lint.md and docs/crds.md, the views in docs/templates.md, config/schema.json, docs/renderconfig.md
 	$(GO) test $(GENERATED) -update
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	texts "github.com/olmgen/olmgen/internal/manifest/text"
+	texts "github.com/olmgen/olmgen/internal/base/text"
 )
 
 // contents are the files that a bundle was read from.

@@ -13,7 +13,7 @@ import (
 	yamlv2 "go.yaml.in/yaml/v2"
 	"sigs.k8s.io/yaml"
 
-	"github.com/olmgen/olmgen/internal/manifest/budget"
+	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/manifest"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/olmgen/olmgen/internal/manifest/lazy"
+	"github.com/olmgen/olmgen/internal/base/lazy"
 )
 
 // The grammar of an image reference is that of github.com/distribution/reference, which opm uses. That package compiles

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/olmgen/olmgen/internal/manifest/lazy"
-	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/bundle/images"
-	"github.com/olmgen/olmgen/internal/compare/workload"
+	"github.com/olmgen/olmgen/compare/internal/workload"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"

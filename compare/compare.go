@@ -6,8 +6,8 @@ import (
 
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/crds"
+	"github.com/olmgen/olmgen/compare/internal/workload"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/compare/workload"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 )

@@ -12,10 +12,10 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/compare/internal/fields"
+	"github.com/olmgen/olmgen/compare/internal/workload"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/compare/fields"
-	"github.com/olmgen/olmgen/internal/compare/workload"
-	"github.com/olmgen/olmgen/internal/manifest/lazy"
+	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )

@@ -12,8 +12,8 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/compare/internal/fields"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/compare/fields"
 	"github.com/olmgen/olmgen/internal/olm"
 )
 

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	rbac "k8s.io/component-helpers/auth/rbac/validation"
 
-	"github.com/olmgen/olmgen/internal/compare/fields"
+	"github.com/olmgen/olmgen/compare/internal/fields"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/manifest"

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/predict/upgrade"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/predict/upgrade"
 )
 
 // consequences returns what OLM would do about the upgrade.

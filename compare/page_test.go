@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/compare"
+	"github.com/olmgen/olmgen/compare/internal/fields"
 	"github.com/olmgen/olmgen/golden"
-	"github.com/olmgen/olmgen/internal/compare/fields"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
-	"github.com/olmgen/olmgen/internal/predict/upgrade"
+	"github.com/olmgen/olmgen/predict/upgrade"
 )
 
 const (

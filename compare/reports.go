@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/base/text"
 )
 
 // Reports are the reports about the clusters of two trees that differ, equal ones once.

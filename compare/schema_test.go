@@ -12,7 +12,7 @@ import (
 	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/golden/reviewtest"
-	"github.com/olmgen/olmgen/internal/findings/schematest"
+	"github.com/olmgen/olmgen/golden/schematest"
 	"github.com/olmgen/olmgen/permissions"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/generate/fit"
+	"github.com/olmgen/olmgen/generate/fit"
 )
 
 // unfit returns what keeps the operators of the newer release from working in the cluster, and not those of the older

@@ -11,10 +11,10 @@ import (
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/generate/fit"
-	"github.com/olmgen/olmgen/internal/manifest/text"
-	"github.com/olmgen/olmgen/internal/predict/upgrade"
+	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/permissions"
+	"github.com/olmgen/olmgen/predict/upgrade"
 )
 
 // verdict returns what a person decides, in one line. It is empty if there is nothing to decide.

@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/olmgen/olmgen/internal/manifest/yamltext"
+	"github.com/olmgen/olmgen/internal/base/yamltext"
 	"github.com/olmgen/olmgen/manifest"
 )
 

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
-	"github.com/olmgen/olmgen/internal/manifest/budget"
-	"github.com/olmgen/olmgen/internal/manifest/yamltext"
+	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/yamltext"
 	"github.com/olmgen/olmgen/manifest"
 )
 

@@ -3,7 +3,7 @@ package config
 import (
 	"fmt"
 
-	"github.com/olmgen/olmgen/internal/manifest/inplace"
+	"github.com/olmgen/olmgen/internal/inplace"
 )
 
 // Change is a new value for a text field of a bundle.

@@ -18,7 +18,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -134,9 +134,9 @@ var flagName = regexp.MustCompile(`(^|[^-a-z])--[a-z][a-z-]*[a-z]`)
 var notLibrary = []string{"cmd", "e2e", "examples", "docs", "golden"}
 
 // scripts are the files with commands of other programs, such as kubectl and git.
-var scripts = []string{"../internal/config/adopt/plan.go", "../internal/config/adopt/planolm.go",
-	"../internal/config/adopt/settle.go", "../internal/config/adopt/migration.go",
-	"../internal/config/adopt/running.go", "../catalog/resolve/kubectl.go", "../internal/house/mutants/since.go"}
+var scripts = []string{"../cmd/internal/adopt/plan.go", "../cmd/internal/adopt/planolm.go",
+	"../cmd/internal/adopt/settle.go", "../cmd/internal/adopt/migration.go",
+	"../cmd/internal/adopt/running.go", "../catalog/resolve/kubectl.go", "../internal/house/mutants/since.go"}
 
 // No text of a library package names a flag: the front end names options.
 func TestTextsNameNoFlag(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/base/text"
 )
 
 // checkUses refuses options that have no effect: no profile uses them, of those of the bundle, the group or the file.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/olmgen/olmgen/internal/findings/schematest"
+	"github.com/olmgen/olmgen/golden/schematest"
 	"github.com/olmgen/olmgen/manifest"
 )
 

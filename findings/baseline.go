@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/base/text"
 )
 
 // Fingerprints returns an identifier for each finding. It does not change when lines are added above the finding, or

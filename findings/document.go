@@ -1,6 +1,6 @@
 package findings
 
-import "github.com/olmgen/olmgen/internal/findings/picture"
+import "github.com/olmgen/olmgen/internal/base/picture"
 
 // Document is a report for people. Each report builds it once, and package print prints it in each format. All text in
 // it is plain, if nothing else is said: the printers escape it.

@@ -1,8 +1,8 @@
 package generate
 
 import (
+	"github.com/olmgen/olmgen/generate/installer"
 	"github.com/olmgen/olmgen/generate/olmv1"
-	"github.com/olmgen/olmgen/internal/generate/installer"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/olmgen/olmgen/internal/manifest/yamltext"
+	"github.com/olmgen/olmgen/internal/base/yamltext"
 )
 
 // Encode prints an object in olmgen's one form: apiVersion, kind, metadata (name, namespace, labels, annotations

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/olmgen/olmgen/internal/manifest/budget"
+	"github.com/olmgen/olmgen/internal/base/budget"
 )
 
 // Limits bound what reading may cost.

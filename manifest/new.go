@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/olmgen/olmgen/internal/manifest/yamltext"
+	"github.com/olmgen/olmgen/internal/base/yamltext"
 )
 
 // printed is an object in the one form that Encode prints, with its value.

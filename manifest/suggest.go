@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/base/text"
 )
 
 // Suggestion returns a hint for a field that a type does not have, such as groups[0].bundels: the field that was

@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/olmgen/olmgen/internal/manifest/yamltext"
+	"github.com/olmgen/olmgen/internal/base/yamltext"
 )
 
 // typeDecoder puts nodes into values of Go types. It returns false for whatever it does not surely understand, unknown

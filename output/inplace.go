@@ -11,7 +11,7 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/base/text"
 )
 
 // inPlace writes the files of t.dir one by one, for a directory that cannot be replaced as a whole. Everything that can

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/base/text"
 )
 
 // plan is how the new tree is made.

@@ -16,7 +16,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/base/text"
 )
 
 // maxForeign limits the entries that olmgen did not write. A directory with more is not an output directory.

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/olmgen/olmgen/internal/manifest/regular"
+	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/manifest"
 )
 

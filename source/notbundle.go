@@ -13,9 +13,9 @@ import (
 
 	"github.com/blang/semver/v4"
 
-	"github.com/olmgen/olmgen/internal/manifest/lazy"
-	"github.com/olmgen/olmgen/internal/manifest/regular"
-	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/regular"
+	"github.com/olmgen/olmgen/internal/base/text"
 )
 
 var (

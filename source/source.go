@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/authn"
 
 	"github.com/olmgen/olmgen/bundle/signature"
-	"github.com/olmgen/olmgen/internal/manifest/budget"
+	"github.com/olmgen/olmgen/internal/base/budget"
 )
 
 // The kinds of sources: the values of Source.Kind and of Options.Force.

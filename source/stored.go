@@ -8,7 +8,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/olmgen/olmgen/internal/manifest/regular"
+	"github.com/olmgen/olmgen/internal/base/regular"
 )
 
 // stored is what a file in memory holds.

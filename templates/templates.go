@@ -26,8 +26,8 @@ import (
 
 	"github.com/Masterminds/sprig/v3"
 
-	"github.com/olmgen/olmgen/internal/manifest/lazy"
-	"github.com/olmgen/olmgen/internal/manifest/yamltext"
+	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/yamltext"
 	"github.com/olmgen/olmgen/manifest"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/catalog/resolve"
-	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 

@@ -18,7 +18,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden"
-	"github.com/olmgen/olmgen/internal/findings/schematest"
+	"github.com/olmgen/olmgen/golden/schematest"
 	"github.com/olmgen/olmgen/manifest"
 )
 

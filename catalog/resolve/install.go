@@ -8,7 +8,7 @@ import (
 
 	"github.com/blang/semver/v4"
 
-	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 

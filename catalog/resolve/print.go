@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/base/text"
 )
 
 // Report is what OLM does in some namespaces.

@@ -5,10 +5,10 @@ package main
 import (
 	"os"
 
+	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
+	"github.com/olmgen/olmgen/cmd/internal/rules/validate/framework"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
-	"github.com/olmgen/olmgen/internal/rules/validate"
-	"github.com/olmgen/olmgen/internal/rules/validate/framework"
 	"github.com/olmgen/olmgen/internal/validateproc"
 )
 

@@ -9,14 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/cmd/internal/adopt"
+	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/config/adopt"
-	"github.com/olmgen/olmgen/internal/config/adopt/dump"
-	"github.com/olmgen/olmgen/internal/generate/fit"
-	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/output"
 )
 

@@ -10,14 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/cmd/internal/audit"
+	"github.com/olmgen/olmgen/cmd/internal/review"
+	"github.com/olmgen/olmgen/cmd/internal/shard"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
-	"github.com/olmgen/olmgen/internal/catalog/shard"
-	"github.com/olmgen/olmgen/internal/cluster/tree"
-	"github.com/olmgen/olmgen/internal/config/review"
-	"github.com/olmgen/olmgen/internal/manifest/text"
-	"github.com/olmgen/olmgen/internal/report/audit"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/tree"
 )
 
 // auditFlags are the flags that say which bundles of catalogs are read.

@@ -14,8 +14,8 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/manifest/text"
-	"github.com/olmgen/olmgen/internal/predict"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/predict"
 )
 
 // pathFlags are the flags of olmgen catalog path.

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/cmd/internal/pin"
+	"github.com/olmgen/olmgen/cmd/internal/pin/admission"
 	"github.com/olmgen/olmgen/config"
-	"github.com/olmgen/olmgen/internal/cluster/tree"
-	"github.com/olmgen/olmgen/internal/pin"
-	"github.com/olmgen/olmgen/internal/pin/admission"
+	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 )

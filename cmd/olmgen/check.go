@@ -8,10 +8,10 @@ import (
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
-	"github.com/olmgen/olmgen/internal/cluster/tree"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs"
-	"github.com/olmgen/olmgen/internal/manifest/text"
-	"github.com/olmgen/olmgen/internal/predict"
+	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/predict"
 )
 
 // checkFlags holds the flags of olmgen check.

@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/olmgen/olmgen/cmd/internal/krm"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/config/krm"
 )
 
 func newFn() *cobra.Command {

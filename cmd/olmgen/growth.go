@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/olmgen/olmgen/cmd/internal/gittree"
+	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
-	"github.com/olmgen/olmgen/internal/config/review"
-	"github.com/olmgen/olmgen/internal/manifest/gittree"
 	"github.com/olmgen/olmgen/output"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/golden/fuzztest"
-	"github.com/olmgen/olmgen/internal/manifest/budget"
+	"github.com/olmgen/olmgen/internal/base/budget"
 )
 
 // zipped writes the example's bundle with more objects, each made by unit, to a zip.

@@ -13,8 +13,8 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/manifest/budget"
-	"github.com/olmgen/olmgen/internal/manifest/whole"
+	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/source"
 )

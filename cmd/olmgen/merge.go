@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/olmgen/olmgen/cmd/internal/audit"
+	"github.com/olmgen/olmgen/cmd/internal/shard"
+	"github.com/olmgen/olmgen/cmd/internal/site"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/catalog/shard"
-	"github.com/olmgen/olmgen/internal/report/audit"
-	"github.com/olmgen/olmgen/internal/report/site"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 )

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/olmgen/olmgen/cmd/internal/shard"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden/fuzztest"
-	"github.com/olmgen/olmgen/internal/catalog/shard"
 )
 
 // catalogOfMany has packages with the example's bundle below them, twelve or more so that each shard has some.

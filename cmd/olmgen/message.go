@@ -11,7 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/base/text"
 )
 
 // messageWriter is stderr. A message may quote what a stranger wrote: it must neither control the terminal nor look

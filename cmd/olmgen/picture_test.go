@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/golden"
-	"github.com/olmgen/olmgen/internal/findings/picture"
+	"github.com/olmgen/olmgen/internal/base/picture"
 )
 
 // terminal is the look of a terminal: severities have the colours of the command line.

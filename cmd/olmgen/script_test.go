@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
+	"github.com/olmgen/olmgen/cmd/internal/rules/validate/framework"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
-	"github.com/olmgen/olmgen/internal/rules/validate"
-	"github.com/olmgen/olmgen/internal/rules/validate/framework"
 	"github.com/olmgen/olmgen/internal/validateproc"
 )
 

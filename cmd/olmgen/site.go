@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/olmgen/olmgen/cmd/internal/site"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/manifest/text"
-	"github.com/olmgen/olmgen/internal/report/site"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/output"
 )
 

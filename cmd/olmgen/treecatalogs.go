@@ -7,11 +7,11 @@ import (
 	"github.com/spf13/pflag"
 
 	fbc "github.com/olmgen/olmgen/catalog"
-	"github.com/olmgen/olmgen/internal/cluster/tree"
-	"github.com/olmgen/olmgen/internal/config/review"
+	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/internal/olm"
-	"github.com/olmgen/olmgen/internal/predict"
+	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/predict"
 )
 
 // treeCatalogs are the flags of a command that reads what the Subscriptions of a tree install from.

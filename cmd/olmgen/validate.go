@@ -9,12 +9,12 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs"
-	"github.com/olmgen/olmgen/internal/generate/fit"
-	"github.com/olmgen/olmgen/internal/manifest/text"
-	"github.com/olmgen/olmgen/internal/rules/validate"
 	"github.com/olmgen/olmgen/source"
 )
 

@@ -23,7 +23,7 @@ import (
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/golden/reviewtest"
-	"github.com/olmgen/olmgen/internal/findings/schematest"
+	"github.com/olmgen/olmgen/golden/schematest"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 )

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/base/text"
 )
 
 // schema is the JSON Schema of a history in JSON.

@@ -11,7 +11,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 
 	"github.com/olmgen/olmgen/bundle/images"
-	"github.com/olmgen/olmgen/internal/compare/workload"
+	"github.com/olmgen/olmgen/compare/internal/workload"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 )

@@ -166,7 +166,7 @@ func (a *admitter) objects(ctx context.Context, p *policies) (objects []*unstruc
 }
 
 // admissionPackage is the directory of the package that makes the policies.
-const admissionPackage = "internal/pin/admission"
+const admissionPackage = "cmd/internal/pin/admission"
 
 func (a *admitter) states() ([]state, error) {
 	var before, now map[string]any

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olmgen/olmgen/cmd/internal/adopt"
+	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/e2e/harness/access"
 	"github.com/olmgen/olmgen/e2e/harness/apply"
@@ -24,8 +26,6 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden/equal"
 	recordings "github.com/olmgen/olmgen/golden/live"
-	"github.com/olmgen/olmgen/internal/config/adopt"
-	"github.com/olmgen/olmgen/internal/config/adopt/dump"
 )
 
 // adoptCases are the recordings that are adopted: several operators, webhooks, an APIService, a selector, a

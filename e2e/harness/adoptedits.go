@@ -17,9 +17,9 @@ import (
 	conflicts "k8s.io/client-go/util/retry"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olmgen/olmgen/cmd/internal/adopt"
+	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
 	"github.com/olmgen/olmgen/golden/equal"
-	"github.com/olmgen/olmgen/internal/config/adopt"
-	"github.com/olmgen/olmgen/internal/config/adopt/dump"
 )
 
 // edited is a cluster whose objects are edited by hand.

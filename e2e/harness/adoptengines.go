@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/golden/equal"
 	recordings "github.com/olmgen/olmgen/golden/live"
-	"github.com/olmgen/olmgen/internal/config/adopt/dump"
 )
 
 // engineCases are the recordings that an engine takes over: of a group with a selector, with webhooks, and of two

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/olmgen/olmgen/internal/config/adopt"
+	"github.com/olmgen/olmgen/cmd/internal/adopt"
 )
 
 // strangers are objects that an operator made, or somebody else, and gave to its CSV or its OperatorCondition.

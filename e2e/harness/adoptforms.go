@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/olmgen/olmgen/cmd/internal/adopt"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/golden/equal"
-	"github.com/olmgen/olmgen/internal/config/adopt"
 )
 
 // resync is how often OLM looks at everything here. It adds up to a fifth.

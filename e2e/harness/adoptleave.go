@@ -17,9 +17,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/olmgen/olmgen/cmd/internal/adopt"
+	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/config/adopt"
-	"github.com/olmgen/olmgen/internal/config/adopt/dump"
 )
 
 // form is where a plan leads.

@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/cmd/internal/adopt"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/golden/equal"
-	"github.com/olmgen/olmgen/internal/config/adopt"
 )
 
 // besideOLMv1 are the recordings of which a real OLM v1 runs beside OLM v0: OLM v1 could install each of them.

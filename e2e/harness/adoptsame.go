@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/olmgen/olmgen/internal/config/adopt"
-	"github.com/olmgen/olmgen/internal/config/adopt/dump"
+	"github.com/olmgen/olmgen/cmd/internal/adopt"
+	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
 )
 
 // tolerance is what may differ after a way back.

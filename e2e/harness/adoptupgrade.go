@@ -12,11 +12,11 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olmgen/olmgen/cmd/internal/adopt"
 	"github.com/olmgen/olmgen/e2e/harness/catalog"
 	"github.com/olmgen/olmgen/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden/equal"
-	"github.com/olmgen/olmgen/internal/config/adopt"
 )
 
 // upgraded is an operator that OLM has upgraded. It is no recording: after an upgrade, chance decides about more.

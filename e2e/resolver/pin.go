@@ -82,7 +82,7 @@ func pin(ctx context.Context, dirs []string) (resolvercase.PinnedCases, error) {
 	if err := os.WriteFile(file, []byte(strings.Join(dirs, "\n")), 0o600); err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout=0", "-run", "^TestCases$", "./internal/pin")
+	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout=0", "-run", "^TestCases$", "./cmd/internal/pin")
 	cmd.Env = append(os.Environ(), "OLMGEN_PIN_CASES="+file)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, out)

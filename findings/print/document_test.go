@@ -10,7 +10,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden"
-	"github.com/olmgen/olmgen/internal/findings/picture"
+	"github.com/olmgen/olmgen/internal/base/picture"
 )
 
 // document has each part of a document, and text that a format could trip over.

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/manifest/text"
+	"github.com/olmgen/olmgen/internal/base/text"
 )
 
 // textPrinter writes lines. What is not printable is replaced, and lines have no blanks at the end.

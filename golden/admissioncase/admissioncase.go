@@ -1,5 +1,5 @@
 // Package admissioncase reads requests to an API server that has the policies of a pin. The tests of
-// internal/pin/admission evaluate them, and e2e/harness sends them.
+// cmd/internal/pin/admission evaluate them, and e2e/harness sends them.
 package admissioncase
 
 import (

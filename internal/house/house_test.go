@@ -2,9 +2,11 @@
 package house
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,25 +17,31 @@ import (
 
 const module = "github.com/olmgen/olmgen/"
 
-// floors are the folders at the top, from the roof to the ground. A package imports only packages of lower floors and of
-// its own folder. Folders of one floor do not import each other.
-var floors = [][]string{{"cmd"}, {"report", "pin"}, {"config"}, {"compare"}, {"rules"}, {"predict"}, {"permissions"}, {"output"}, {"generate"}, {"catalog"},
-	{"source"}, {"bundle"}, {"templates"}, {"cluster"}, {"rbac"}, {"crs"}, {"olm"}, {"findings"}, {"validateproc"}, {"manifest"}}
+// rooms are the parts of the house, from the roof to the ground. A path tells its room: the folder at the top, and
+// internal/base. A package imports only packages of its own room and of lower ones.
+var rooms = []string{"cmd", "config", "compare", "predict", "permissions", "output", "generate", "catalog", "source", "bundle", "templates",
+	"internal", "findings", "manifest", "internal/base"}
+
+// The rooms are few, small and loosely tied.
+const (
+	mostLines  = 12000 // of a room, without tests; each folder of cmd/internal counts for itself
+	mostArrows = 5     // for each room, on average: the other rooms that it imports
+)
 
 // tests are the folders that hold tests and what they need. Nothing imports them.
-var tests = []string{"golden", "e2e", "examples", "house"}
+var tests = []string{"golden", "e2e", "examples", "internal/house", "cmd/internal/goals"}
 
 // mostFolders is how many folders at the top may hold Go code.
 const mostFolders = 20
 
 type pkg struct {
-	ImportPath string
-	Imports    []string
+	ImportPath, Dir  string
+	Imports, GoFiles []string
 }
 
 func packages(t *testing.T) []pkg {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", "./...")
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Imports,GoFiles", "./...")
 	cmd.Dir = filepath.Join("..", "..")
 	out, err := cmd.Output()
 	if err != nil {
@@ -51,35 +59,113 @@ func packages(t *testing.T) []pkg {
 	}
 }
 
-// folder returns the folder at the top in which a package stands. internal/X counts as X.
-func folder(importPath string) string {
-	top, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(importPath, module), "internal/"), "/")
+// in returns the path of a package in this module.
+func in(importPath string) string { return strings.TrimPrefix(importPath, module) }
+
+// forTests reports whether a package is there for tests only.
+func forTests(importPath string) bool {
+	return slices.ContainsFunc(tests, func(t string) bool { return in(importPath) == t || strings.HasPrefix(in(importPath), t+"/") })
+}
+
+// room returns the room of a package.
+func room(importPath string) string {
+	if path := in(importPath); strings.HasPrefix(path, "internal/base/") {
+		return "internal/base"
+	}
+	top, _, _ := strings.Cut(in(importPath), "/")
 	return top
 }
 
-// floor returns how high a folder is; the roof is 0, and -1 means that it has no floor.
-func floor(folder string) int {
-	return slices.IndexFunc(floors, func(f []string) bool { return slices.Contains(f, folder) })
-}
+// floor returns how high a room is; the roof is 0, and -1 means that it has no floor.
+func floor(room string) int { return slices.Index(rooms, room) }
 
 func TestImportsGoDown(t *testing.T) {
+	arrows := map[[2]string]bool{}
 	for _, p := range packages(t) {
-		from := folder(p.ImportPath)
-		if floor(from) < 0 && !slices.Contains(tests, from) {
-			t.Errorf("%s: the folder %s has no floor", p.ImportPath, from)
+		if forTests(p.ImportPath) {
+			continue
+		}
+		from := room(p.ImportPath)
+		if floor(from) < 0 {
+			t.Errorf("%s: the room %s has no floor", p.ImportPath, from)
 		}
 		for _, i := range p.Imports {
-			if !strings.HasPrefix(i, module) {
-				continue
-			}
-			to := folder(i)
-			if slices.Contains(tests, to) && from != to {
+			switch {
+			case !strings.HasPrefix(i, module):
+			case forTests(i):
 				t.Errorf("%s imports %s, which is for tests", p.ImportPath, i)
+			case floor(room(i)) < floor(from):
+				t.Errorf("%s -> %s: imports go down only", in(p.ImportPath), in(i))
+			case room(i) != from:
+				arrows[[2]string{from, room(i)}] = true
 			}
-			if from == to || floor(from) < 0 || floor(to) > floor(from) {
-				continue
+		}
+	}
+	t.Logf("%d arrows between %d rooms", len(arrows), len(rooms))
+	if len(arrows) > mostArrows*len(rooms) {
+		t.Errorf("%d arrows between %d rooms, want at most %d a room", len(arrows), len(rooms), mostArrows)
+	}
+}
+
+// What only commands use stands in a folder of cmd/internal. Two of these folders do not stand on each other.
+func TestCommandsHaveFloors(t *testing.T) {
+	below := map[string]map[string]bool{}
+	for _, p := range packages(t) {
+		for _, i := range p.Imports {
+			if from, to := command(p.ImportPath), command(i); from != "" && to != "" && from != to {
+				if below[from] == nil {
+					below[from] = map[string]bool{}
+				}
+				below[from][to] = true
 			}
-			t.Errorf("%s -> %s: imports go down only", strings.TrimPrefix(p.ImportPath, module), strings.TrimPrefix(i, module))
+		}
+	}
+	var visit func(at string, above []string)
+	visit = func(at string, above []string) {
+		if slices.Contains(above, at) {
+			t.Fatalf("%s stands on itself: %s", at, strings.Join(append(above, at), " -> "))
+		}
+		for _, to := range slices.Sorted(maps.Keys(below[at])) {
+			visit(to, append(slices.Clone(above), at))
+		}
+	}
+	for at := range below {
+		visit(at, nil)
+	}
+}
+
+// command returns the folder of cmd/internal in which a package stands, or "".
+func command(importPath string) string {
+	rest, ok := strings.CutPrefix(in(importPath), "cmd/internal/")
+	if !ok {
+		return ""
+	}
+	name, _, _ := strings.Cut(rest, "/")
+	return name
+}
+
+func TestRoomsAreSmall(t *testing.T) {
+	lines := map[string]int{}
+	for _, p := range packages(t) {
+		if forTests(p.ImportPath) {
+			continue
+		}
+		name := room(p.ImportPath)
+		if c := command(p.ImportPath); c != "" {
+			name = "cmd/internal/" + c
+		}
+		for _, f := range p.GoFiles {
+			data, err := os.ReadFile(filepath.Join(p.Dir, f))
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines[name] += bytes.Count(data, []byte{'\n'})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(lines)) {
+		t.Logf("%6d %s", lines[name], name)
+		if lines[name] > mostLines {
+			t.Errorf("%s has %d lines, want at most %d", name, lines[name], mostLines)
 		}
 	}
 }
@@ -103,7 +189,7 @@ func TestBinaryHasNoTestCode(t *testing.T) {
 		}
 		own++
 		for _, i := range fields[1:] {
-			if strings.HasPrefix(i, "github.com/google/go-cmp/") || slices.Contains(tests, folder(i)) {
+			if strings.HasPrefix(i, "github.com/google/go-cmp/") || forTests(i) {
 				t.Errorf("%s imports %s", fields[0], i)
 			}
 		}
@@ -116,19 +202,19 @@ func TestBinaryHasNoTestCode(t *testing.T) {
 // text is for everybody, so it stands on nothing.
 func TestTextStandsOnNothing(t *testing.T) {
 	for _, p := range packages(t) {
-		if p.ImportPath != module+"internal/manifest/text" {
+		if p.ImportPath != module+"internal/base/text" {
 			continue
 		}
 		for _, i := range p.Imports {
 			if strings.Contains(i, ".") {
-				t.Errorf("internal/manifest/text imports %s", i)
+				t.Errorf("internal/base/text imports %s", i)
 			}
 		}
 	}
 }
 
 // impure are packages with which a package can touch the disk, other processes or the network.
-var impure = []string{"os", "os/exec", "io/ioutil", "path/filepath", "net", "net/http", "math/rand", "math/rand/v2", module + "internal/cluster/tree"}
+var impure = []string{"os", "os/exec", "io/ioutil", "path/filepath", "net", "net/http", "math/rand", "math/rand/v2", module + "internal/tree"}
 
 // Rendering is a pure function: no package that generate stands on in this module touches the disk, but for templates, which
 // can read a directory of overlays.
@@ -149,11 +235,11 @@ func TestGenerateIsPure(t *testing.T) {
 			t.Fatalf("there is no package %s", path)
 		}
 		for _, i := range p.Imports {
-			if slices.Contains(impure, i) && (folder(path) != "templates" || i != "os") {
+			if slices.Contains(impure, i) && (room(path) != "templates" || i != "os") {
 				t.Errorf("generate stands on %s, which imports %s", path, i)
 			}
 			if strings.HasPrefix(i, module) {
-				if f := floor(folder(i)); f >= 0 && f < floor("generate") {
+				if f := floor(room(i)); f >= 0 && f < floor("generate") {
 					t.Errorf("generate stands on %s", i)
 				}
 				visit(i)

@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/olmgen/olmgen/internal/manifest/yamltext"
+	"github.com/olmgen/olmgen/internal/base/yamltext"
 )
 
 // TestKinds compares kinds-kubernetes.txt with what the API server of Kubernetes lists (Kubernetes: api/discovery) and with OLM's CRDs.

@@ -8,7 +8,7 @@ import (
 	"os"
 	"os/signal"
 
-	"github.com/olmgen/olmgen/internal/manifest/budget"
+	"github.com/olmgen/olmgen/internal/base/budget"
 )
 
 // exitUsage is the exit code for an argument that the program does not know.

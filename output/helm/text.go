@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/olmgen/olmgen/internal/manifest/lazy"
+	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/manifest"
 )
 

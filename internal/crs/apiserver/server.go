@@ -27,8 +27,8 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/common"
 
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs"
-	"github.com/olmgen/olmgen/internal/manifest/text"
 )
 
 // server does with an object of one version what the API server does. The order of the steps is that of

@@ -1,0 +1,396 @@
+// Package adopt brings the operators that OLM v0 runs in a cluster to Git.
+package adopt
+
+import (
+	_ "embed"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/source"
+	"github.com/olmgen/olmgen/templates"
+)
+
+//go:embed adopt.yaml
+var adoptText string
+
+// Options say what is written.
+type Options struct {
+	File      string            // that is written, for its comments
+	Dir       string            // of the file: sources that are paths are made relative to it
+	Directory string            // that the file renders to
+	Parts     []string          // directories below it that are applied apart, such as those of tenants
+	Sources   map[string]string // where bundles are, by package or by CSV
+	To        generate.Profile  // default: olm
+	OLM       Meanwhile         // default: stopped
+	Commands  Commands          // of olmgen, for a plan
+}
+
+// Commands are command lines of olmgen, which the front end knows.
+type Commands struct {
+	// Backup makes a dump called backup.yaml and renders it to before/ and, as Subscriptions, to before-subscriptions/.
+	Backup []string
+	Render string   // renders the file
+	Part   []string // renders the operators that leave OLM to PartDirectory, if OLM v1 takes others over
+	Verify string   // compares backup.yaml with the file
+	// VerifyKnown is Verify that accepts what Known names, the file that gets Known of the plan as a baseline.
+	VerifyKnown, Known string
+	Again              string // compares the cluster with the file, later
+}
+
+// view is what the template shows.
+type view struct {
+	Schema, File, APIVersion, Kind, Directory string
+	To                                        generate.Profile
+	ToWhy                                     string
+	OLMVersion, OpenShiftVersion              string
+	KeepNames, WithoutNamespaces              bool
+	Groups                                    []groupView
+	Shared                                    []groupView // groups that operators have too which are not adopted
+	Refused                                   [][]string  // comments
+}
+
+type groupView struct {
+	Title, Namespace, Name, UID string
+	InstallMode                 string
+	Targets                     []string
+	TargetsWhy                  string
+	Selector                    map[string]any
+	Static                      bool
+	StaticAPIs                  []any
+	ServiceAccount              string
+	Copies                      []string
+	ClusterObjectsFrom          string
+	Bundles                     []bundleView
+}
+
+type bundleView struct {
+	Comments                               []string
+	Source, Name, Package, Channel         string
+	Version                                string
+	ChannelOfCatalog                       bool
+	Profile                                generate.Profile
+	ProfileWhy                             string
+	Names                                  generate.Names
+	Certs                                  map[string]any
+	CertsWhy                               string
+	Installed                              map[string]any
+	Subscription, ClusterExtension, Config map[string]any
+	ConfigWhy                              string
+}
+
+// toWhy is what each profile means for somebody who adopts.
+var toWhy = map[generate.Profile]string{
+	generate.ProfileOLM:              "the objects as OLM made them, those of OLM's own APIs among them",
+	generate.ProfilePlain:            "the same operators without OLM",
+	generate.ProfileDescoped:         "the operators without OLM, bound only where a group says",
+	generate.ProfileOLMv1:            "what OLM v1 would make of the bundles",
+	generate.ProfileSubscription:     "OLM v0 goes on; Git has what a user of OLM writes",
+	generate.ProfileClusterExtension: "OLM v1 takes over",
+}
+
+// Declare returns a RenderConfig with comments for the operators of a cluster.
+func Declare(s *State, o Options) ([]byte, error) {
+	if o.To == "" {
+		o.To = generate.ProfileOLM
+	}
+	if err := s.checkSome(); err != nil {
+		return nil, err
+	}
+	d := declarer{Options: o, state: s, first: map[string]string{}, names: map[string]int{}}
+	v := view{Schema: config.SchemaURL, File: o.File, APIVersion: config.APIVersion, Kind: config.Kind,
+		Directory: o.Directory, To: o.To, ToWhy: toWhy[o.To],
+		KeepNames: o.To == generate.ProfileOLM || o.To == generate.ProfilePlain}
+	v.OLMVersion, v.OpenShiftVersion = s.releases(o.To)
+	v.WithoutNamespaces = o.To == generate.ProfileSubscription &&
+		slices.ContainsFunc(s.Groups, func(g *Group) bool {
+			return len(g.Operators) > 0 && !olm.HasGlobalGroup(g.Namespace)
+		})
+	for _, op := range s.All() {
+		d.names[op.Package]++
+	}
+	for _, comment := range s.Waiting {
+		v.Refused = append(v.Refused, []string{comment})
+	}
+	for _, g := range s.Groups {
+		v.Refused = append(v.Refused, refusedOf(g.Others)...)
+		if len(g.Operators) == 0 {
+			continue
+		}
+		if len(g.Others) > 0 && (d.likeOLM(g) || o.To == generate.ProfileSubscription) {
+			v.Shared = append(v.Shared, groupView{Namespace: g.Namespace, Name: g.Name})
+		}
+		gv, err := d.group(g)
+		if err != nil {
+			return nil, err
+		}
+		v.Groups = append(v.Groups, gv)
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Sources)) {
+		if !s.has(name) {
+			return nil, manifest.WithHint(fmt.Errorf("the cluster has no operator %q, whose source is given", name),
+				"it has "+text.And(s.packages()))
+		}
+	}
+	t, err := template.New("adopt.yaml").Funcs(templates.Functions()).Parse(adoptText)
+	if err != nil {
+		return nil, err
+	}
+	var out strings.Builder
+	if err := t.Execute(&out, v); err != nil {
+		return nil, err
+	}
+	if len(v.Groups) == 0 {
+		return []byte(out.String()), nil // every operator is a comment
+	}
+	if _, err := config.Read(o.File, []byte(out.String())); err != nil {
+		return nil, fmt.Errorf("the new file would not be valid: %w", err)
+	}
+	return []byte(out.String()), nil
+}
+
+// refusedOf returns the comments about operators that are not adopted although they were chosen.
+func refusedOf(operators []*Operator) (comments [][]string) {
+	for _, o := range operators {
+		if o.Refused != "" {
+			comments = append(comments, append(describe(o), "Namespace "+o.Group.Namespace+
+				". It is not adopted: "+oneLine(o.Refused)))
+		}
+	}
+	return comments
+}
+
+type declarer struct {
+	Options
+	state *State
+	first map[string]string // the first namespace of each operator, by package
+	names map[string]int    // how many operators are of a package
+}
+
+// likeOLM reports whether the objects of OLM v0 are rendered for a group: for all of its operators, or for those that
+// OLM v1 refuses.
+func (d *declarer) likeOLM(g *Group) bool {
+	refused := func(o *Operator) bool { return !d.state.Migration(o).Possible() }
+	return d.To == generate.ProfileOLM || d.To == generate.ProfilePlain ||
+		d.To == generate.ProfileClusterExtension && slices.ContainsFunc(g.Operators, refused)
+}
+
+func (d *declarer) group(g *Group) (groupView, error) {
+	v := groupView{Title: "OperatorGroup " + g.Namespace + "/" + g.Name, Namespace: g.Namespace}
+	if d.likeOLM(g) || d.To == generate.ProfileDescoped || d.To == generate.ProfileSubscription {
+		v.Name = g.Name
+	}
+	if !g.Global() {
+		v.Targets = g.Targets
+	} else if d.To != generate.ProfileDescoped {
+		v.InstallMode = string(v1alpha1.InstallModeTypeAllNamespaces)
+	}
+	if d.likeOLM(g) || d.To == generate.ProfileSubscription {
+		if olm.TargetsOf(&g.Spec).BySelector() && !g.Global() {
+			var err error
+			if v.Selector, err = manifest.Typed(g.Spec.Selector); err != nil {
+				return v, err
+			}
+			v.TargetsWhy = "What the selector chose when the dump was made."
+		}
+		if v.Static = g.Spec.StaticProvidedAPIs; v.Static {
+			v.StaticAPIs = otherAPIs(g)
+		}
+		v.ServiceAccount = g.Spec.ServiceAccountName
+	}
+	if d.To == generate.ProfileOLM {
+		// Without OLM, webhooks select namespaces by name: nobody labels them any more, and an OLM that runs for
+		// others removes the labels of groups that it does not know (operators/olm/operator.go, syncNamespace).
+		if d.hasWebhooks(g) && len(g.Spec.TargetNamespaces) > 0 {
+			v.UID = g.Object.UID
+		}
+		if g.Global() {
+			v.Copies = g.Copies
+		}
+	}
+	if d.To != generate.ProfileOLMv1 && d.To != generate.ProfileSubscription &&
+		d.To != generate.ProfileClusterExtension {
+		v.ClusterObjectsFrom = d.shared(g)
+	}
+	for _, o := range g.Operators {
+		b, err := d.bundle(o)
+		if err != nil {
+			return v, err
+		}
+		v.Bundles = append(v.Bundles, b)
+	}
+	return v, nil
+}
+
+// shared returns the namespace of another group that has all operators of this one.
+func (d *declarer) shared(g *Group) string {
+	from, all := "", true
+	for _, o := range g.Operators {
+		switch first := d.first[o.Package]; {
+		case first == "":
+			d.first[o.Package], all = g.Namespace, false
+		case from == "" || from == first:
+			from = first
+		default:
+			all = false
+		}
+	}
+	if !all {
+		return ""
+	}
+	return from
+}
+
+func (d *declarer) hasWebhooks(g *Group) bool {
+	return slices.ContainsFunc(g.Operators, func(o *Operator) bool { return len(o.Webhooks) > 0 })
+}
+
+// otherAPIs returns the APIs of a static group that its operators do not provide themselves.
+func otherAPIs(g *Group) []any {
+	own := map[string]bool{}
+	for _, o := range g.Operators {
+		for _, api := range olm.OwnedAPIs(&o.CSV.Spec) {
+			own[api.String()] = true
+		}
+	}
+	list := []any{}
+	for _, api := range olm.ListedAPIs(g.Annotations[olm.AnnotationProvidedAPIs]) {
+		if !own[api] {
+			list = append(list, api)
+		}
+	}
+	return list
+}
+
+func (d *declarer) bundle(o *Operator) (bundleView, error) {
+	v := bundleView{Comments: describe(o)}
+	d.source(&v, o)
+	if d.names[o.Package] > 1 {
+		v.Name = o.Package + "-" + o.Group.Namespace
+	}
+	profile := d.To
+	if d.To == generate.ProfileClusterExtension {
+		if m := d.state.Migration(o); !m.Possible() {
+			profile = generate.ProfilePlain
+			v.Names = generate.NamesOLM
+			v.Profile, v.ProfileWhy = profile, "OLM v1 refuses it: "+strings.Join(m.Refusals(), ", ")
+		}
+	}
+	if o.serves() && (profile == generate.ProfilePlain || profile == generate.ProfileDescoped ||
+		profile == generate.ProfileOLMv1) {
+		v.Certs = map[string]any{"provider": string(generate.CertsManager)}
+		v.CertsWhy = "Without OLM nobody renews them: cert-manager does from now on."
+	}
+	if d.To == generate.ProfileOLM {
+		v.Installed = installed(o)
+	} else if profile == generate.ProfilePlain && len(o.Webhooks) > 0 {
+		v.Installed = map[string]any{"webhooks": anyMap(o.Webhooks)}
+	}
+	d.handOver(&v, o, profile)
+	if o.Subscription != nil {
+		var err error
+		if v.Config, err = generate.ConfigValue(o.Subscription.Spec.Config); err != nil {
+			return v, err
+		}
+		v.ConfigWhy = " " + o.Group.Namespace + "/" + o.Subscription.Name
+	}
+	return v, nil
+}
+
+// describe returns the comments about what is installed.
+func describe(o *Operator) []string {
+	csv := oneLine(fmt.Sprintf("ClusterServiceVersion %s, %s", o.CSV.Name, o.CSV.Status.Phase))
+	if o.Subscription == nil {
+		return []string{csv + ", without a Subscription."}
+	}
+	s := o.Subscription
+	channel := "the default channel"
+	if s.Spec.Channel != "" {
+		channel = "channel " + s.Spec.Channel
+	}
+	return []string{csv + ".", oneLine(fmt.Sprintf("Subscription %s: package %s, %s, catalog %s/%s.", s.Name,
+		s.Spec.Package, channel, s.Spec.CatalogSourceNamespace, s.Spec.CatalogSource))}
+}
+
+func oneLine(s string) string { return text.Printable(text.OneLine(s)) }
+
+// source sets where the bundle comes from, or how one finds out.
+func (d *declarer) source(v *bundleView, o *Operator) {
+	for _, key := range []string{o.CSV.Name, o.Package} {
+		if ref, ok := d.Sources[key]; ok {
+			v.Source = source.From(d.Dir, ref)
+			if source.Several(ref) != "" {
+				v.Package, v.Version = o.Package, o.Version()
+			}
+			return
+		}
+	}
+	if o.Image != "" {
+		v.Source = "oci://" + o.Image
+		v.Comments = append(v.Comments, oneLine("The image is in "+o.ImageFrom+"."))
+		if !strings.Contains(o.Image, "@") {
+			v.Comments = append(v.Comments, "A tag can be moved: write the digest. crane digest "+oneLine(o.Image))
+		}
+		return
+	}
+	v.Source = "bundles/" + o.CSV.Name
+	v.Comments = append(v.Comments, "The image of the bundle is unknown: no InstallPlan with it is left. To find it:")
+	if c := o.Catalog; c != nil && c.Spec.Image != "" {
+		v.Comments = append(v.Comments, fmt.Sprintf("opm render %s | jq -r 'select(.name == %q) | .image'",
+			oneLine(c.Spec.Image), o.CSV.Name), "and write it as oci://IMAGE@sha256:..., or put the bundle there.")
+		return
+	}
+	v.Comments = append(v.Comments, fmt.Sprintf("kubectl get packagemanifest %s -o yaml, or ask the maker of %s;",
+		oneLine(o.Package), o.CSV.Name), "write oci://IMAGE@sha256:... or put the bundle there.")
+}
+
+// installed is what the bundle does not say of the operator in the cluster.
+func installed(o *Operator) map[string]any {
+	v := map[string]any{"replaces": o.CSV.Spec.Replaces}
+	if o.Properties != "" {
+		v["properties"] = o.Properties
+	}
+	if len(o.Webhooks) > 0 {
+		v["webhooks"] = anyMap(o.Webhooks)
+	}
+	return v
+}
+
+func anyMap(m map[string]string) map[string]any {
+	out := map[string]any{}
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}
+
+// handOver fills what OLM is told, of v0 and of v1.
+func (d *declarer) handOver(v *bundleView, o *Operator, profile generate.Profile) {
+	sub := o.Subscription
+	if sub == nil || !profile.HandsOver() {
+		return
+	}
+	v.Channel, v.ChannelOfCatalog = sub.Spec.Channel, sub.Spec.Channel != ""
+	manual := sub.Spec.InstallPlanApproval == v1alpha1.ApprovalManual
+	if profile == generate.ProfileSubscription {
+		v.Subscription = map[string]any{"name": sub.Name, "startingCSV": true, "catalogSource": map[string]any{
+			"namespace": sub.Spec.CatalogSourceNamespace, "name": sub.Spec.CatalogSource}}
+		if manual {
+			v.Subscription["approval"] = string(v1alpha1.ApprovalManual)
+		}
+		return
+	}
+	v.ClusterExtension = map[string]any{"name": sub.Name}
+	if manual {
+		v.ClusterExtension["versionRange"] = o.Version()
+	}
+}

@@ -1,0 +1,179 @@
+package adopt
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
+)
+
+// ties finds the objects that refer to some operators.
+type ties struct {
+	state     *State
+	operators []*Operator
+	owners    map[string]bool // UIDs of OLM's own objects about the operators
+}
+
+func newTies(s *State, operators []*Operator) ties {
+	t := ties{state: s, operators: operators, owners: map[string]bool{}}
+	for _, kind := range ofOLM {
+		for _, o := range s.Dump.OfKind(kind) {
+			if o.UID != "" && slices.ContainsFunc(operators, func(op *Operator) bool { return op.isAbout(o) }) {
+				t.owners[o.UID] = true
+			}
+		}
+	}
+	for _, op := range operators {
+		if t.takesWhole(op.Group) && op.Group.Object.UID != "" {
+			t.owners[op.Group.Object.UID] = true
+		}
+	}
+	return t
+}
+
+// departure says what becomes of the objects of operators that leave OLM.
+type departure struct {
+	ties
+	rendered map[string]bool // keys of the new form
+	made     map[string]bool // keys of what OLM makes by its own rules, as the bundles explain it
+}
+
+// newDeparture takes what the new form has, and what OLM makes of the operators.
+func newDeparture(s *State, operators []*Operator, rendered, asOLM *Verification) *departure {
+	d := &departure{ties: newTies(s, operators), rendered: map[string]bool{}, made: map[string]bool{}}
+	for _, c := range rendered.Objects {
+		if c.Verdict != ClusterOnly {
+			d.rendered[c.key] = true
+		}
+	}
+	for _, c := range asOLM.Objects {
+		explained := c.Verdict == Equal || c.Verdict == Filled ||
+			c.Verdict == ClusterOnly && d.copiedRole(c.object, asOLM)
+		if explained && slices.Contains(madeByOLM, c.kind) {
+			d.made[c.key] = true
+		}
+	}
+	return d
+}
+
+// madeByOLM are the kinds that OLM makes for an operator by rules of its own, and that its new form may not have. What
+// a bundle ships is not among them.
+var madeByOLM = []string{"APIService", "ClusterRole", "ClusterRoleBinding", "MutatingWebhookConfiguration",
+	"OperatorCondition", "Role", "RoleBinding", "Service", "ValidatingWebhookConfiguration"}
+
+// isAbout reports whether an object of OLM's own kinds is the operator's.
+func (o *Operator) isAbout(object *dump.Object) bool {
+	ns := o.Group.Namespace
+	switch object.Kind {
+	case v1alpha1.ClusterServiceVersionKind:
+		original, _ := object.Copied()
+		return object.Name == o.CSV.Name && (object.Namespace == ns || original == ns)
+	case "OperatorCondition":
+		return object.Namespace == ns && object.Name == o.CSV.Name
+	case v1alpha1.SubscriptionKind:
+		return o.Subscription != nil && object.Namespace == ns && object.Name == o.Subscription.Name
+	}
+	return false
+}
+
+// takesWhole reports whether all that OLM runs in the namespace of a group leaves.
+func (d ties) takesWhole(g *Group) bool {
+	return len(g.Others) == 0 && len(g.Waiting) == 0 &&
+		!slices.ContainsFunc(g.Operators, func(o *Operator) bool { return !slices.Contains(d.operators, o) })
+}
+
+// takesNamespace reports whether operators leave a namespace, and all that OLM runs there.
+func (d ties) takesNamespace(namespace string) bool {
+	return slices.ContainsFunc(d.operators, func(o *Operator) bool {
+		return o.Group.Namespace == namespace && d.takesWhole(o.Group)
+	})
+}
+
+// tied reports whether an object refers to one of the operators, by a label or by an ownerReference in any namespace.
+func (d ties) tied(o *dump.Object) bool {
+	return slices.ContainsFunc(o.Owners, func(r dump.Owner) bool { return d.owns(o, r) }) ||
+		slices.ContainsFunc(d.operators, func(op *Operator) bool { return d.labelled(o, op) })
+}
+
+// owns reports whether an ownerReference is to an object of OLM about one of the operators.
+func (d ties) owns(o *dump.Object, r dump.Owner) bool {
+	return byOLM(r) && (d.owners[r.UID] || slices.ContainsFunc(d.operators, func(op *Operator) bool {
+		kinds := []string{v1alpha1.ClusterServiceVersionKind, "OperatorCondition"}
+		return o.Namespace == op.Group.Namespace && r.Name == op.CSV.Name && slices.Contains(kinds, r.Kind)
+	}))
+}
+
+func (d ties) labelled(o *dump.Object, op *Operator) bool {
+	ns := op.Group.Namespace
+	switch o.Labels[olm.LabelOwner] {
+	case op.CSV.Name:
+		return o.Labels[olm.LabelOwnerNamespace] == ns || o.Labels[olm.LabelCopiedFrom] == ns || o.Namespace == ns
+	case op.Group.Name:
+		return op.Group.made(o) && d.takesWhole(op.Group)
+	}
+	return false
+}
+
+// deletes reports whether the plan deletes an object: only what OLM made by its own rules, and what no operator needs
+// that stays with OLM. CRDs are never deleted.
+func (d *departure) deletes(o *dump.Object) bool {
+	if d.rendered[o.Key()] {
+		return false
+	}
+	if o.Kind == "OperatorCondition" {
+		return slices.ContainsFunc(d.operators, func(op *Operator) bool { return op.isAbout(o) })
+	}
+	return d.made[o.Key()] && !d.needed(o)
+}
+
+// needed reports whether an object is of an API that an operator owns which stays with OLM, or of its group.
+func (d *departure) needed(o *dump.Object) bool {
+	for _, g := range d.state.Groups {
+		if g.made(o) && !d.takesWhole(g) {
+			return true
+		}
+	}
+	for _, op := range slices.Concat(d.state.notAdopted(), d.state.All()) {
+		if !slices.Contains(d.operators, op) &&
+			slices.ContainsFunc(o.Owners, func(r dump.Owner) bool { return op.owns(r.Name) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// copiedRole reports whether a role or a binding is the copy that OLM makes of one in the operator's namespace, in a
+// target namespace or for the whole cluster (OLM: pkg/controller/operators/olm/operatorgroup.go, ensureTenantRBAC and
+// ensureSingletonRBAC).
+func (d ties) copiedRole(o *dump.Object, asOLM *Verification) bool {
+	kind := strings.TrimPrefix(o.Kind, "Cluster")
+	ns := o.Labels[olm.LabelCopiedFrom]
+	if kind != o.Kind {
+		ns = o.Labels[olm.LabelOwnerNamespace]
+	}
+	twin := d.state.Dump.Get(kind, ns, o.Name)
+	if !slices.ContainsFunc(asOLM.Objects, func(c Compared) bool {
+		return c.object == twin && (c.Verdict == Equal || c.Verdict == Filled)
+	}) {
+		return false
+	}
+	copied, original := o.Value(), twin.Value()
+	switch kind {
+	case "Role":
+		if kind != o.Kind { // OLM adds the right to see namespaces
+			list, _ := original["rules"].([]any)
+			original["rules"] = append(slices.Clone(list), map[string]any{"apiGroups": []any{""},
+				"resources": []any{"namespaces"}, "verbs": []any{"get", "list", "watch"}})
+		}
+		return copied["aggregationRule"] == nil && len(lostRules(copied, original)) == 0
+	case "RoleBinding":
+		role := normalize.At(copied, "roleRef")
+		return role["name"] == normalize.At(original, "roleRef")["name"] && role["kind"] == o.Kind[:len(o.Kind)-7] &&
+			len(lostSubjects(copied, original)) == 0
+	}
+	return false
+}

@@ -1,0 +1,205 @@
+package adopt
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Change is a field that differs.
+type Change struct {
+	Field    string `json:"field"`
+	Cluster  string `json:"cluster,omitempty"`  // as JSON; empty if the field is not there
+	Rendered string `json:"rendered,omitempty"` // the same
+	// Applied is true if server-side apply changes the field: what only the cluster has stays, unless it is in a list
+	// that is replaced as a whole.
+	Applied bool   `json:"applied"`
+	By      string `json:"by,omitempty"` // who wrote it, if the dump has managedFields
+}
+
+// differ compares two values as server-side apply sees them.
+type differ struct {
+	keyed   bool // lists of the kind are merged by the keys of their items
+	changes []Change
+}
+
+// diff returns the fields in which an object of the cluster differs from the rendered one.
+func diff(kind string, cluster, rendered map[string]any) []Change {
+	d := &differ{keyed: slices.Contains([]string{"Deployment", "Service", "ServiceAccount",
+		"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}, kind)}
+	d.value("", cluster, rendered, true, true, false)
+	return d.changes
+}
+
+func (d *differ) value(path string, a, b any, hasA, hasB, atomic bool) {
+	if reflect.DeepEqual(a, b) {
+		return // null is as good as missing
+	}
+	am, okA := a.(map[string]any)
+	bm, okB := b.(map[string]any)
+	if okA && okB || path == "metadata.labels" || path == "metadata.annotations" { // of those each key counts
+		d.fields(path, am, bm, atomic)
+		return
+	}
+	al, okA := a.([]any)
+	bl, okB := b.([]any)
+	if okA && okB {
+		d.list(path, al, bl, atomic)
+		return
+	}
+	c := Change{Field: path, Applied: hasB || atomic}
+	if hasA {
+		c.Cluster = compactJSON(a)
+	}
+	if hasB {
+		c.Rendered = compactJSON(b)
+	}
+	d.changes = append(d.changes, c)
+}
+
+func (d *differ) fields(path string, a, b map[string]any, atomic bool) {
+	keys := map[string]any{}
+	maps.Copy(keys, a)
+	maps.Copy(keys, b)
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		x, inA := a[k]
+		y, inB := b[k]
+		d.value(join(path, k), x, y, inA, inB, atomic || inB && d.replaces(path, k))
+	}
+}
+
+// replaces reports whether server-side apply replaces a field as a whole where both sides have it.
+func (d *differ) replaces(path, field string) bool {
+	return slices.Contains(atomicFields, field) || path == "" && field == "imagePullSecrets"
+}
+
+// atomicFields are what the types of k8s.io/api v0.36.3 mark with mapType=atomic, structType=atomic or listType=atomic
+// (core/v1, meta/v1 and rbac/v1 types.go): selectors, references to a key, and the selectors of nodes. In a
+// ServiceAccount, imagePullSecrets are atomic too.
+var atomicFields = []string{"namespaceSelector", "objectSelector", "labelSelector", "podSelector", "selector",
+	"nodeSelector", "configMapKeyRef", "secretKeyRef", "fileKeyRef", "fieldRef", "resourceFieldRef", "roleRef",
+	"nodeSelectorTerms"}
+
+// mergeKeys are the fields by which server-side apply finds an item of a list again.
+var mergeKeys = []string{"name", "mountPath", "containerPort", "port", "uid", "ip"}
+
+func (d *differ) list(path string, a, b []any, atomic bool) {
+	if key := mergeKey(a, b); d.keyed && !atomic && key != "" {
+		x, y := byKey(a, key), byKey(b, key)
+		keys := maps.Clone(x)
+		maps.Copy(keys, y)
+		for _, k := range slices.Sorted(maps.Keys(keys)) {
+			m, inA := x[k]
+			n, inB := y[k]
+			d.value(path+"["+k+"]", m, n, inA, inB, false)
+		}
+		if len(d.changes) == 0 && !reflect.DeepEqual(order(a, key), order(b, key)) {
+			d.changes = append(d.changes, Change{Field: path, Cluster: compactJSON(order(a, key)),
+				Rendered: compactJSON(order(b, key)),
+				Applied:  true})
+		}
+		return
+	}
+	if len(a) != len(b) {
+		d.changes = append(d.changes,
+			Change{Field: path, Cluster: compactJSON(a), Rendered: compactJSON(b), Applied: true})
+		return
+	}
+	for i := range a {
+		d.value(path+"["+strconv.Itoa(i)+"]", a[i], b[i], true, true, true)
+	}
+}
+
+// mergeKey returns the field by which all items of both lists can be told apart; "" if there is none.
+func mergeKey(lists ...[]any) string {
+	for _, key := range mergeKeys {
+		ok := true
+		for _, list := range lists {
+			ok = ok && len(byKey(list, key)) == len(list)
+		}
+		if ok {
+			return key
+		}
+	}
+	return ""
+}
+
+func byKey(list []any, key string) map[string]any {
+	out := map[string]any{}
+	for _, x := range list {
+		if m, _ := x.(map[string]any); m[key] != nil {
+			out[fmt.Sprint(m[key])] = x
+		}
+	}
+	return out
+}
+
+func order(list []any, key string) (keys []any) {
+	for _, x := range list {
+		m, _ := x.(map[string]any)
+		keys = append(keys, m[key])
+	}
+	return keys
+}
+
+// written marks changes of fields that are rendered with the value that is their default: the comparison leaves such
+// values out, and server-side apply writes them. Of an empty map it writes nothing, unless it replaces the field.
+func written(changes []Change, rendered map[string]any) {
+	for i := range changes {
+		if c := &changes[i]; !c.Applied {
+			v, ok := lookUp(rendered, manifest.Segments(c.Field))
+			_, member := parentOf(c.Field)
+			m, isMap := v.(map[string]any)
+			if ok && (!isMap || len(m) > 0 || slices.Contains(atomicFields, member)) {
+				c.Applied, c.Rendered = true, compactJSON(v)
+			}
+		}
+	}
+}
+
+// lookUp follows the path of a Change in an object.
+func lookUp(v any, path []string) (any, bool) {
+	if len(path) == 0 {
+		return v, true
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		if next, ok := v[path[0]]; ok {
+			return lookUp(next, path[1:])
+		}
+	case []any:
+		for _, key := range mergeKeys {
+			if next, ok := byKey(v, key)[path[0]]; ok {
+				return lookUp(next, path[1:])
+			}
+		}
+		if i, err := strconv.Atoi(path[0]); err == nil && i >= 0 && i < len(v) {
+			return lookUp(v[i], path[1:])
+		}
+	}
+	return nil, false
+}
+
+func join(path, key string) string {
+	if strings.ContainsAny(key, ".[]/") {
+		return path + `["` + key + `"]`
+	}
+	return strings.TrimPrefix(path+"."+key, ".")
+}
+
+// compactJSON prints a value on one line that a person can read.
+func compactJSON(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return "?"
+	}
+	const most = 120
+	return text.Middle(string(data), most)
+}

@@ -1,0 +1,172 @@
+// Package dump reads what kubectl printed of a cluster. It keeps the kinds that OLM reads or makes, and drops all else
+// as it reads, Secrets first: a dump may be larger than the memory.
+package dump
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Dump is what is known about a cluster.
+type Dump struct {
+	Objects []*Object // sorted by kind, namespace and name; each is there once
+	Secrets int       // that the dump has; nothing of them is kept
+	Dropped int       // objects of other kinds, and those that are not OLM's
+
+	byKey map[string]*Object
+	seen  map[string]bool // kinds of which the dump has an object, kept or not
+}
+
+// Has reports whether the dump has an object of a kind, kept or not.
+func (d *Dump) Has(kind string) bool { return d.seen[kind] }
+
+// Get returns an object by its kind, namespace and name; nil if the dump has none.
+func (d *Dump) Get(kind, namespace, name string) *Object {
+	return d.byKey[(&Object{Kind: kind, Namespace: namespace, Name: name}).Key()]
+}
+
+// OfKind returns the objects of a kind, in their order.
+func (d *Dump) OfKind(kind string) []*Object {
+	start, _ := slices.BinarySearchFunc(d.Objects, kind,
+		func(o *Object, k string) int { return cmp.Compare(o.Kind, k) })
+	end := start
+	for end < len(d.Objects) && d.Objects[end].Kind == kind {
+		end++
+	}
+	return d.Objects[start:end:end]
+}
+
+// Missing returns the kinds that the dump has no object of, although every cluster with OLM has some or they are needed
+// to find the operators. An empty answer of kubectl and a forgotten kind look the same.
+func (d *Dump) Missing() (kinds []Kind) {
+	everywhere := []string{"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "Deployment",
+		"CustomResourceDefinition"}
+	for _, k := range Kinds {
+		if (k.Needed || slices.Contains(everywhere, k.Kind)) && !d.Has(k.Kind) {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}
+
+// Read reads the objects of files, of all below directories, and of stdin for the path "-": YAML and JSON, single
+// objects, Lists, Lists of Lists, several documents. A file of a directory that is not a Kubernetes object is passed
+// over, as a must-gather has some. Errors are *manifest.Error with the place: of a file that ends too early, of a
+// broken object of a kind that is kept, and of objects of two clusters.
+func Read(ctx context.Context, paths []string, stdin io.Reader) (*Dump, error) {
+	files, err := tree.Files(paths)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{store: store{}, byKey: map[string]*Object{}, kinds: map[string]bool{},
+		largest: budget.Of(budget.DumpObject).Bytes, most: budget.Of(budget.Dump)}
+	for _, f := range files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := r.file(f, stdin); err != nil {
+			return nil, err
+		}
+	}
+	d := &Dump{Secrets: r.secrets, Dropped: r.dropped, byKey: r.byKey, seen: r.kinds}
+	for _, o := range r.byKey {
+		d.Objects = append(d.Objects, o)
+	}
+	slices.SortFunc(d.Objects, func(a, b *Object) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	if r.seen == 0 {
+		return nil, &manifest.Error{File: files.String(), Msg: "no Kubernetes objects",
+			Tip: "check that the command that printed the dump succeeded"}
+	}
+	return d, nil
+}
+
+// reader collects the objects of files.
+type reader struct {
+	store   store
+	byKey   map[string]*Object
+	kinds   map[string]bool // that a dump may have, of which there was an object
+	cluster *Object         // the namespace kube-system, whose UID is that of the cluster
+	secrets int
+	dropped int
+	seen    int
+
+	largest int64         // bytes of one object, as kubectl indents it
+	most    budget.Budget // of what is kept
+	kept    int64         // bytes that were kept
+}
+
+func (r *reader) file(f tree.File, stdin io.Reader) error {
+	in := stdin
+	if f.Path != tree.Stdin {
+		file, err := os.Open(f.Path)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		in = file
+	}
+	if in == nil {
+		return fmt.Errorf("%s: no standard input", f.Name)
+	}
+	before := r.seen
+	err := r.stream(&source{name: f.Name, named: f.Named, in: bufio.NewReaderSize(in, 1<<16)})
+	if err == nil && f.Named && r.seen == before {
+		err = &manifest.Error{File: f.Name, Msg: "no Kubernetes objects",
+			Tip: "check that the command that printed the dump succeeded"}
+	}
+	return err
+}
+
+// add keeps an object. Of two states of one object, the later counts.
+func (r *reader) add(o *Object) error {
+	if o.Kind == "Namespace" && o.Name == "kube-system" && o.UID != "" {
+		if r.cluster != nil && r.cluster.UID != o.UID {
+			return r.twoClusters(o, r.cluster, "namespace kube-system has another UID than in %s:%d",
+				"dump one cluster into one directory, and adopt one directory at a time")
+		}
+		r.cluster = o
+	}
+	if r.kept += int64(len(o.meta)) + o.own; r.kept > r.most.Bytes {
+		return manifest.OverLimit(&manifest.Error{File: o.File, Line: o.Line,
+			Msg: fmt.Sprintf("more than %d MiB of objects that OLM reads or makes", r.most.Bytes>>20)})
+	}
+	key := o.Key()
+	before := r.byKey[key]
+	if before == nil && int64(len(r.byKey)) == r.most.Objects {
+		return manifest.OverLimit(&manifest.Error{File: o.File, Line: o.Line,
+			Msg: fmt.Sprintf("more than %d objects that OLM reads or makes", r.most.Objects)})
+	}
+	if before != nil && before.UID != o.UID && before.UID != "" && o.UID != "" {
+		return r.twoClusters(o, before, "has another UID than in %s:%d: the dump is of two clusters, or the "+
+			"object was made "+
+			"anew between two commands", "dump all kinds with one command")
+	}
+	if before == nil || !older(o, before) {
+		r.byKey[key] = o
+	}
+	return nil
+}
+
+func (r *reader) twoClusters(o, before *Object, format, tip string) error {
+	return &manifest.Error{File: o.File, Line: o.Line, Field: o.Identity(),
+		Msg: fmt.Sprintf(format, before.File, before.Line), Tip: tip}
+}
+
+// older reports whether a is an earlier state than b. Resource versions are numbers, in practice.
+func older(a, b *Object) bool {
+	x, errX := strconv.ParseUint(a.ResourceVersion, 10, 64)
+	y, errY := strconv.ParseUint(b.ResourceVersion, 10, 64)
+	return errX != nil && errY == nil || errX == nil && errY == nil && x < y
+}

@@ -1,0 +1,268 @@
+package dump
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// source is a text with objects: a file, or a List in another List.
+type source struct {
+	name  string
+	named bool // what is no object is an error
+	in    *bufio.Reader
+	line  int // lines that come before it in the file
+	deep  int // Lists that it is in
+}
+
+// deepest is how many Lists may be in each other.
+const deepest = 8
+
+func (s *source) errorf(line int, format string, args ...any) *manifest.Error {
+	if line > 0 {
+		line += s.line
+	}
+	return &manifest.Error{File: s.name, Line: line, Msg: fmt.Sprintf(format, args...)}
+}
+
+// truncated is the error of a dump that is not complete.
+func (s *source) truncated(line int, why string) error {
+	e := s.errorf(line, "%s: the file is truncated", why)
+	e.Tip = "make the dump again, and check that kubectl succeeded and the disk is not full"
+	return e
+}
+
+// stream reads all objects of a source.
+func (r *reader) stream(s *source) error {
+	if bom, err := s.in.Peek(3); err == nil && string(bom) == "\xef\xbb\xbf" {
+		_, _ = s.in.Discard(3)
+	}
+	for {
+		c, err := s.in.ReadByte()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("%s: %w", s.name, err)
+		case c == '\n':
+			s.line++
+		case c == ' ' || c == '\t' || c == '\r':
+		default:
+			if err := s.in.UnreadByte(); err != nil {
+				return err
+			}
+			if c == '{' || c == '[' {
+				return r.json(s)
+			}
+			return r.yaml(s)
+		}
+	}
+}
+
+// json reads a stream of JSON values.
+func (r *reader) json(s *source) error {
+	d := budget.NewDecoder(s.in, r.largest)
+	for {
+		err := r.jsonObject(s, d)
+		var bad *manifest.Error
+		switch {
+		case err == nil:
+			continue
+		case errors.Is(err, budget.ErrHeld):
+			return manifest.OverLimit(s.errorf(0, "at byte %d, an object of more than %d MiB: no cluster stores one",
+				d.InputOffset(), r.largest>>20))
+		case errors.As(err, &bad):
+			return err
+		case errors.Is(err, errEnd):
+			return nil
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return s.truncated(0, fmt.Sprintf("ends in the middle of an object, at byte %d", d.InputOffset()))
+		case !s.named:
+			return nil
+		}
+		return s.errorf(0, "not JSON at byte %d: %v", d.InputOffset(), err)
+	}
+}
+
+// errEnd is the regular end of a stream.
+var errEnd = errors.New("end")
+
+// jsonObject reads one object. The items of a List are read one after the other.
+func (r *reader) jsonObject(s *source, d *json.Decoder) error {
+	token, err := d.Token()
+	if errors.Is(err, io.EOF) {
+		return errEnd
+	}
+	if err != nil {
+		return err
+	}
+	if token != json.Delim('{') {
+		if !s.named {
+			return errEnd
+		}
+		return s.errorf(0, "%v is not a Kubernetes object", token)
+	}
+	fields, items, held := map[string]any{}, false, int64(0)
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return err
+		}
+		if key == "items" {
+			if items, err = r.jsonItems(s, d); err != nil {
+				return err
+			}
+			continue
+		}
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return err
+		}
+		if held += int64(len(raw)); held > r.largest {
+			return budget.ErrHeld
+		}
+		if err := s.fits(raw); err != nil {
+			return err
+		}
+		var v any
+		if err := json.Unmarshal(raw, &v); err != nil {
+			return err
+		}
+		fields[fmt.Sprint(key)] = v
+	}
+	if _, err := d.Token(); err != nil {
+		return err
+	}
+	if kind, _ := fields["kind"].(string); items && strings.HasSuffix(kind, "List") {
+		r.seen++
+		return nil
+	}
+	return r.value(s, fields, 0)
+}
+
+// jsonItems reads the items of a List, and reports whether it is one.
+func (r *reader) jsonItems(s *source, d *json.Decoder) (bool, error) {
+	var first any
+	token, err := d.Token()
+	if err != nil {
+		return false, err
+	}
+	if token != json.Delim('[') {
+		if token == json.Delim('{') { // no List: nothing that is kept has such a field
+			for depth := 1; depth > 0; {
+				if first, err = d.Token(); err != nil {
+					return false, err
+				}
+				switch first {
+				case json.Delim('{'), json.Delim('['):
+					depth++
+				case json.Delim('}'), json.Delim(']'):
+					depth--
+				}
+			}
+		}
+		return false, nil
+	}
+	for d.More() {
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return false, err
+		}
+		if err := r.jsonItem(s, raw); err != nil {
+			return false, err
+		}
+	}
+	_, err = d.Token()
+	return true, err
+}
+
+// jsonItem reads an item of a List, which can be a List. A kind that is not kept is not decoded further.
+func (r *reader) jsonItem(s *source, raw json.RawMessage) error {
+	var head struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+	}
+	if json.Unmarshal(raw, &head) != nil {
+		head.Kind = "" // an item that is no object
+	}
+	if strings.HasSuffix(head.Kind, "List") {
+		if s.deep == deepest {
+			return s.errorf(0, "more than %d Lists in each other", deepest)
+		}
+		inner := &source{name: s.name, named: s.named, in: bufio.NewReader(bytes.NewReader(raw)), deep: s.deep + 1}
+		return r.json(inner)
+	}
+	if !r.wanted(head.APIVersion, head.Kind) {
+		return nil
+	}
+	if err := s.fits(raw); err != nil {
+		return err
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return err
+	}
+	r.seen-- // wanted has counted it
+	return r.value(s, fields, 0)
+}
+
+// fits refuses an object, or a field of one, with more than an API server stores.
+func (s *source) fits(raw json.RawMessage) error {
+	most := budget.Of(budget.Object)
+	switch {
+	case budget.Heavy(raw, most.Bytes):
+		return s.errorf(0, "an object of more than %d MiB: no API server stores one", most.Bytes>>20)
+	case budget.Crowded(raw, most.Values):
+		return manifest.OverLimit(s.errorf(0, "an object has more than %d places where a value can begin", most.Values))
+	}
+	return nil
+}
+
+// wanted counts an object, and reports whether its kind is kept.
+func (r *reader) wanted(apiVersion, kind string) bool {
+	if kind == "" {
+		return false
+	}
+	r.seen++
+	if kind == "Secret" {
+		r.secrets++
+		return false
+	}
+	_, ok := kindOf(apiVersion, kind)
+	if !ok {
+		r.dropped++
+		return false
+	}
+	r.kinds[kind] = true
+	return true
+}
+
+// value keeps a decoded object, if its kind is kept.
+func (r *reader) value(s *source, fields map[string]any, line int) error {
+	apiVersion, _ := fields["apiVersion"].(string)
+	kind, _ := fields["kind"].(string)
+	if !r.wanted(apiVersion, kind) {
+		return nil
+	}
+	k, _ := kindOf(apiVersion, kind)
+	if line > 0 {
+		line += s.line
+	}
+	o, keep, err := r.store.object(fields, k, s.name, line)
+	if err != nil {
+		return &manifest.Error{File: s.name, Line: line, Msg: err.Error(),
+			Tip: "make the dump again with kubectl get -o yaml"}
+	}
+	if !keep {
+		r.dropped++
+		return nil
+	}
+	return r.add(o)
+}

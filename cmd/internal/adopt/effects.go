@@ -1,0 +1,334 @@
+package adopt
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
+	"github.com/olmgen/olmgen/internal/olm/versions"
+	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// effects finds what applying the rendered object would do.
+func (v *verifier) effects(c *Compared, object *dump.Object, live, rendered map[string]any) {
+	c.Immutable = unions(c.Changes)
+	group := (&manifest.Object{APIVersion: object.APIVersion}).Group()
+	for _, x := range c.Changes {
+		if olm.Immutable(group, c.kind, x.Field) && (x.Applied || complete(x.Field)) {
+			c.Immutable = append(c.Immutable, x.Field)
+		}
+	}
+	switch c.kind {
+	case "Deployment":
+		for _, x := range c.Changes {
+			if strings.HasPrefix(x.Field, "spec.template") && x.Applied {
+				c.Restarts = append(c.Restarts, x.Field)
+			}
+			if strings.HasPrefix(x.Field, "spec.strategy") && x.Applied && recreates(rendered) && !recreates(live) {
+				c.Immutable = append(c.Immutable, x.Field)
+			}
+		}
+	case "ClusterServiceVersion":
+		if _, copied := object.Copied(); copied {
+			return
+		}
+		for _, x := range c.Changes {
+			pods := strings.HasPrefix(x.Field, "spec.install.spec.deployments") ||
+				strings.HasPrefix(x.Field, "metadata.annotations")
+			if pods && x.Applied && !strings.HasSuffix(x.Field, "].spec.replicas") { // OLM writes both into the pods
+				c.Restarts = append(c.Restarts, x.Field)
+			}
+		}
+	case crdKind:
+		stored, _ := olm.StoredVersions(manifest.New(object.Value()))
+		if len(olm.DroppedVersions(stored, manifest.New(rendered))) > 0 {
+			c.Immutable = append(c.Immutable, "spec.versions")
+		}
+	case "Role", "ClusterRole":
+		c.Loses = lostRules(live, rendered)
+	case "RoleBinding", "ClusterRoleBinding":
+		c.Loses = lostSubjects(live, rendered)
+	}
+}
+
+// complete reports whether a field is one that a manifest has as a whole: what only the cluster has of it is a change.
+func complete(field string) bool {
+	return strings.HasPrefix(field, "spec.selector") || strings.HasPrefix(field, "roleRef")
+}
+
+// recreates reports whether the strategy of a Deployment is Recreate. Such a Deployment has no rollingUpdate, and
+// applying leaves that of another strategy, which the API server sets by default (k8s.io/kubernetes:
+// pkg/apis/apps/validation).
+func recreates(deployment map[string]any) bool {
+	return normalize.At(deployment, "spec", "strategy")["type"] == string(appsv1.RecreateDeploymentStrategyType)
+}
+
+// unionMembers are the fields of which the API server takes one only: server-side apply adds the rendered one, and
+// leaves the one of the cluster (k8s.io/kubernetes: pkg/apis/core/validation, pkg/apis/admissionregistration).
+var unionMembers = [][]string{{"service", "url"}, {"value", "valueFrom"}, fieldsOf[corev1.EnvVarSource](),
+	fieldsOf[corev1.ProbeHandler](), fieldsOf[corev1.LifecycleHandler](), fieldsOf[corev1.VolumeSource]()}
+
+func fieldsOf[T any]() (names []string) {
+	for f := range reflect.TypeFor[T]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}
+
+// unions returns the rendered members of unions of which the cluster has another member.
+func unions(changes []Change) (fields []string) {
+	live := map[string][]string{} // members that only the cluster has, by parent
+	for _, x := range changes {
+		if parent, member := parentOf(x.Field); x.Rendered == "" {
+			live[parent] = append(live[parent], member)
+		}
+	}
+	for _, added := range changes {
+		parent, member := parentOf(added.Field)
+		for _, union := range unionMembers {
+			other := func(m string) bool { return slices.Contains(union, m) }
+			if added.Cluster == "" && slices.Contains(union, member) && slices.ContainsFunc(live[parent], other) {
+				fields = append(fields, added.Field)
+			}
+		}
+	}
+	return fields
+}
+
+// parentOf splits the path of a field.
+func parentOf(field string) (parent, member string) {
+	i := strings.LastIndex(field, ".")
+	return field[:max(i, 0)], field[i+1:]
+}
+
+// lostRules returns the rights of a role in the cluster that the rendered one does not grant. A label that aggregates
+// the role into others counts as rights too.
+func lostRules(live, rendered map[string]any) (lost []string) {
+	if live["aggregationRule"] == nil {
+		held := &rbac.Index[bool]{}
+		for _, r := range rules(rendered) {
+			for _, a := range rbac.Atoms(r) {
+				held.Add(a, true)
+			}
+		}
+		var missing []rbac.Atom
+		for _, r := range rules(live) {
+			for _, a := range rbac.Atoms(r) {
+				if ok, _ := held.Covers(a); !ok {
+					missing = append(missing, a)
+				}
+			}
+		}
+		for _, r := range rbac.Rules(missing) {
+			lost = append(lost, describeRule(r))
+		}
+	}
+	a, b := normalize.At(live, "metadata", "labels"), normalize.At(rendered, "metadata", "labels")
+	for k, x := range a {
+		if y, ok := b[k]; strings.Contains(k, "aggregate-to-") && ok && y != x && x == "true" {
+			lost = append(lost, "its place in the roles that select label "+k)
+		}
+	}
+	return lost
+}
+
+func rules(o map[string]any) (list []rbacv1.PolicyRule) {
+	data, err := json.Marshal(o["rules"])
+	if err == nil {
+		_ = json.Unmarshal(data, &list) // of another form: no rights
+	}
+	return list
+}
+
+func describeRule(r rbacv1.PolicyRule) string {
+	out := strings.Join(r.Verbs, ",") + " "
+	if len(r.NonResourceURLs) > 0 {
+		return out + strings.Join(r.NonResourceURLs, ",")
+	}
+	out += strings.Join(r.Resources, ",")
+	if g := strings.Join(r.APIGroups, ","); g != "" {
+		out += "." + g
+	}
+	if len(r.ResourceNames) > 0 {
+		out += " named " + strings.Join(r.ResourceNames, ",")
+	}
+	return out
+}
+
+// lostSubjects returns the subjects that a binding in the cluster has and the rendered one has not.
+func lostSubjects(live, rendered map[string]any) (lost []string) {
+	names := func(o map[string]any) (out []string) {
+		list, _ := o["subjects"].([]any)
+		for _, x := range list {
+			m, _ := x.(map[string]any)
+			name := fmt.Sprint(m["kind"], " ", m["name"])
+			if ns, _ := m["namespace"].(string); ns != "" {
+				name = fmt.Sprint(m["kind"], " ", ns, "/", m["name"])
+			}
+			out = append(out, name)
+		}
+		return out
+	}
+	kept := map[string]bool{}
+	for _, s := range names(rendered) {
+		kept[s] = true
+	}
+	for _, s := range names(live) {
+		if !kept[s] {
+			lost = append(lost, "the rights of "+s)
+		}
+	}
+	return lost
+}
+
+// writers of fields that are OLM's own, or the API server's.
+var olmManagers = []string{"olm", "olm.install", "catalog", "operator-lifecycle-manager", "kube-controller-manager",
+	"kube-apiserver", "Go-http-client"}
+
+// writer returns who wrote a field last, if that is not OLM; "" if it is unknown.
+func writer(managed []dump.Managed, field string) string {
+	path := manifest.Segments(field)
+	var newest dump.Managed
+	for _, m := range managed {
+		if owns(m.Fields, path) && m.Time >= newest.Time { // RFC 3339 in UTC: the order of the text is that of time
+			newest = m
+		}
+	}
+	if slices.Contains(olmManagers, newest.Manager) {
+		return ""
+	}
+	return strings.TrimSpace(newest.Manager + " " + newest.Time)
+}
+
+// owns reports whether a set of fields has a path, or something below it.
+func owns(fields map[string]any, path []string) bool {
+	if len(path) == 0 {
+		return true
+	}
+	if next, ok := fields["f:"+path[0]].(map[string]any); ok {
+		return len(next) == 0 || owns(next, path[1:])
+	}
+	for k, x := range fields { // an item of a list: k:{"name":"manager"}
+		if strings.HasPrefix(k, "k:") && strings.Contains(k, `"`+path[0]+`"`) {
+			next, _ := x.(map[string]any)
+			return owns(next, path[1:])
+		}
+	}
+	return false
+}
+
+// reason returns why an object differs, as far as the dump tells.
+func (v *verifier) reason(c *Compared, object *dump.Object, live, rendered map[string]any) string {
+	for _, x := range c.Changes {
+		if x.By != "" {
+			return "edited by " + x.By
+		}
+	}
+	if v.withoutCSV {
+		return "the new form differs from OLM's"
+	}
+	a, b := normalize.At(live, "metadata", "labels"), normalize.At(rendered, "metadata", "labels")
+	only := func(field string) bool {
+		return !slices.ContainsFunc(c.Changes, func(x Change) bool { return !strings.HasPrefix(x.Field, field) })
+	}
+	switch {
+	case only(`metadata.labels["` + olm.LabelSpecHash + `"]`):
+		return "older OLM: it hashed the same spec to another value (before " +
+			versions.Since(versions.OLM, versions.HashedDeployments) + ")"
+	case only(`metadata.labels["`+olm.LabelManaged+`"]`) && a[olm.LabelManaged] == nil && b[olm.LabelManaged] != nil:
+		return "older OLM, which did not set the label, or edited by hand"
+	case object.Labels[olm.LabelSpecHash] != "" && object.Labels[olm.LabelSpecHash] == b[olm.LabelSpecHash]:
+		return "edited by hand: the hash that OLM left says that it wrote what is rendered"
+	case object.Kind == "Deployment" && v.csvDiffers(object):
+		return "the ClusterServiceVersion differs too: another bundle, or edited by hand"
+	case only("spec.versions") && object.Kind == "CustomResourceDefinition":
+		return "another version of the operator has written it, or edited by hand"
+	}
+	return "edited by hand, or by another controller"
+}
+
+// csvDiffers reports whether the owner of a Deployment is not the rendered one.
+func (v *verifier) csvDiffers(object *dump.Object) bool {
+	csv := v.Dump.Get("ClusterServiceVersion", object.Namespace, object.Labels[olm.LabelOwner])
+	if csv == nil {
+		return true
+	}
+	rendered := v.rendered[csv.Key()]
+	return rendered == nil || v.pair(csv, rendered).Verdict == Differs
+}
+
+// certificate looks whether the CA that an object points to is the one that the pods were started with.
+func (v *verifier) certificate(object *dump.Object, live map[string]any) string {
+	var clients []map[string]any
+	switch object.Kind {
+	case "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration":
+		list, _ := live["webhooks"].([]any)
+		for _, x := range list {
+			m, _ := x.(map[string]any)
+			clients = append(clients, normalize.At(m, "clientConfig"))
+		}
+	case "APIService":
+		clients = append(clients, normalize.At(live, "spec"))
+	case "CustomResourceDefinition":
+		clients = append(clients, normalize.At(live, "spec", "conversion", "webhook", "clientConfig"))
+	}
+	for _, c := range clients {
+		bundle, _ := c["caBundle"].(string)
+		service := normalize.At(c, "service")
+		name, _ := service["name"].(string)
+		ns, _ := service["namespace"].(string)
+		deployment, ok := strings.CutSuffix(name, "-service")
+		d := v.Dump.Get("Deployment", ns, deployment)
+		if bundle == "" || !ok || d == nil {
+			continue
+		}
+		pem, err := base64.StdEncoding.DecodeString(bundle)
+		sum := sha256.Sum256(pem)
+		hash := normalize.At(d.Value(), "spec", "template", "metadata", "annotations")["olmcahash"]
+		if err == nil && hash != nil && hash != hex.EncodeToString(sum[:]) {
+			return "rotated certificate: its caBundle is not of the CA that the pods of " + d.Identity() +
+				" were started with"
+		}
+		if at := v.rotated(d); at != "" {
+			return "rotated certificate: OLM made the CA anew, and restarted the pods of " + d.Identity() + ", at " + at
+		}
+	}
+	return ""
+}
+
+// rotated returns when OLM made the certificate of a Deployment anew, as far as the conditions of its CSV reach back.
+func (v *verifier) rotated(d *dump.Object) string {
+	csv := v.Dump.Get("ClusterServiceVersion", d.Namespace, d.Labels[olm.LabelOwner])
+	if csv == nil {
+		return ""
+	}
+	status, _ := csv.Value()["status"].(map[string]any)
+	conditions, _ := status["conditions"].([]any)
+	for _, x := range conditions {
+		c, _ := x.(map[string]any)
+		if slices.Contains(renewals, v1alpha1.ConditionReason(fmt.Sprint(c["reason"]))) {
+			at, _ := status["certsLastUpdated"].(string)
+			return at
+		}
+	}
+	return ""
+}
+
+// renewals are the reasons for which OLM makes certificates anew.
+var renewals = []v1alpha1.ConditionReason{v1alpha1.CSVReasonNeedsCertRotation,
+	v1alpha1.CSVReasonAPIServiceResourcesNeedReinstall}

@@ -1,0 +1,364 @@
+package adopt
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
+
+	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
+	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
+)
+
+// Outcome is what a check of the migration to OLM v1 says.
+type Outcome string
+
+// The outcomes, best first.
+const (
+	Passed       Outcome = "passed"
+	Acknowledged Outcome = "acknowledge" // the migration needs an acknowledgement
+	Refused      Outcome = "refused"     // there is no way around it
+	Unknown      Outcome = "unknown"     // the dump does not say
+)
+
+// Check is one check of operator-framework/library-olm, migration v0 to v1: C1 to C10 are those of its requirements R3.
+type Check struct {
+	ID      string  `json:"id"` // C1 to C10, unique
+	Name    string  `json:"name"`
+	Outcome Outcome `json:"outcome"`
+	Object  string  `json:"object,omitempty"` // that decides it
+	Field   string  `json:"field,omitempty"`
+	Message string  `json:"message"`
+	Flag    string  `json:"acknowledge,omitempty"` // of the migration
+}
+
+// Migration is what the migration from OLM v0 to OLM v1 says about an operator.
+type Migration struct {
+	Operator  string  `json:"operator"`
+	Namespace string  `json:"namespace"`
+	Package   string  `json:"package"`
+	Version   string  `json:"version"`
+	Verdict   string  `json:"verdict"`
+	Checks    []Check `json:"checks"`
+	Plain     string  `json:"plain"`    // what the profile does with the operator
+	Descoped  string  `json:"descoped"` // the same
+}
+
+// Possible reports whether the migration would take the operator, acknowledged or not.
+func (m *Migration) Possible() bool { return len(m.Refusals()) == 0 }
+
+// Refusals returns the checks that refuse the operator.
+func (m *Migration) Refusals() []string { return m.with(Refused) }
+
+// Acknowledgements returns what must be acknowledged.
+func (m *Migration) Acknowledgements() (flags []string) {
+	for _, c := range m.Checks {
+		if c.Outcome == Acknowledged {
+			flags = append(flags, c.Flag)
+		}
+	}
+	return flags
+}
+
+func (m *Migration) with(o Outcome) (ids []string) {
+	for _, c := range m.Checks {
+		if c.Outcome == o {
+			ids = append(ids, c.title())
+		}
+	}
+	return ids
+}
+
+// Migration answers the checks for one operator. The rules are those of requirements.md, R3, of 2026.
+func (s *State) Migration(o *Operator) *Migration {
+	m := &Migration{Operator: o.CSV.Name, Namespace: o.Group.Namespace, Package: o.Package, Version: o.Version()}
+	m.Checks = []Check{o.watchScope(), o.allNamespaces(), s.dependencies(o), s.apiServices(o), s.conditions(o),
+		o.olmAPIs(),
+		o.scopedAccount(), s.catalog(o), o.steady(), o.dependency(), s.imageBacked(o), s.unique(o)}
+	if s.Target.Known() {
+		m.Checks = append(m.Checks, s.release(o))
+	}
+	switch {
+	case !m.Possible():
+		m.Verdict = "not eligible: " + strings.Join(m.Refusals(), ", ")
+	case len(m.Acknowledgements()) > 0:
+		m.Verdict = "eligible with " + strings.Join(m.Acknowledgements(), " ")
+	default:
+		m.Verdict = "eligible"
+	}
+	m.Plain, m.Descoped = o.plain(), o.descoped()
+	return m
+}
+
+// Migrations answers the checks for all operators.
+func (s *State) Migrations() (all []*Migration) {
+	for _, o := range s.All() {
+		all = append(all, s.Migration(o))
+	}
+	return all
+}
+
+func check(id, name string, object *dump.Object, field string) Check {
+	c := Check{ID: id, Name: name, Outcome: Passed, Field: field}
+	if object != nil {
+		c.Object = object.Identity()
+	}
+	return c
+}
+
+func (c Check) result(o Outcome, flag, format string, args ...any) Check {
+	c.Outcome, c.Flag, c.Message = o, flag, fmt.Sprintf(format, args...)
+	return c
+}
+
+func (o *Operator) watchScope() Check {
+	const flag = "--acknowledge-watch-scope-change"
+	g := o.Group
+	c := check("C1", "AllNamespaces watch scope", g.Object, "spec.targetNamespaces")
+	switch {
+	case len(g.Spec.TargetNamespaces) > 0:
+		return c.result(Acknowledged, flag, "the operator watches %s; after the migration it watches all namespaces",
+			strings.Join(g.Targets, ", "))
+	case !g.Global():
+		c.Field = "spec.selector"
+		return c.result(Acknowledged, flag, "a selector chooses the namespaces; after the migration the operator "+
+			"watches all")
+	}
+	return c.result(Passed, "", "the operator watches all namespaces")
+}
+
+func (o *Operator) allNamespaces() Check {
+	c := check("C1a", "AllNamespaces bundle support", o.Object, "spec.installModes")
+	if olm.Supports(o.CSV.Spec.InstallModes, v1alpha1.InstallModeTypeAllNamespaces) {
+		return c.result(Passed, "", "the CSV supports AllNamespaces")
+	}
+	return c.result(Refused, "", "the CSV does not support AllNamespaces")
+}
+
+func (s *State) dependencies(o *Operator) Check {
+	c := check("C2", "No dependency resolution", o.Object, `metadata.annotations["`+olm.AnnotationProperties+`"]`)
+	var needs []string
+	for _, p := range fit.Required(o.properties()) {
+		needs = append(needs, p.Type+" "+string(p.Value))
+	}
+	f := s.unfit(o, fit.RuleDependencies.ID)
+	switch {
+	case f != nil:
+		return c.result(Refused, "", "%s", f.Message)
+	case len(needs) > 0:
+		return c.result(Refused, "", "the bundle depends on others: %s", strings.Join(needs, ", "))
+	case o.Properties != "" && !json.Valid([]byte(o.Properties)):
+		return c.result(Refused, "", "the annotation is not JSON")
+	}
+	return c.result(Passed, "", "the bundle depends on no other")
+}
+
+func (s *State) apiServices(o *Operator) Check {
+	c := check("C3", "No APIService definitions", o.Object, "spec.apiservicedefinitions.owned")
+	if f := s.unfit(o, fit.RuleServices.ID); f != nil {
+		return c.result(Refused, "", "%s", f.Message)
+	}
+	if names := fit.Services(o.CSV); len(names) > 0 {
+		return c.result(Refused, "", "the operator serves APIs itself: %s", strings.Join(names, ", "))
+	}
+	return c.result(Passed, "", "the operator serves no API itself")
+}
+
+func (s *State) conditions(o *Operator) Check {
+	object := s.Dump.Get("OperatorCondition", o.Group.Namespace, o.CSV.Name)
+	c := check("C4", "No active OperatorCondition", object, "status.conditions")
+	if object == nil {
+		if len(s.Dump.OfKind("OperatorCondition")) == 0 {
+			return c.result(Unknown, "", "the dump has no OperatorConditions")
+		}
+		return c.result(Passed, "", "there is no OperatorCondition")
+	}
+	var condition operatorsv2.OperatorCondition
+	if err := object.Decode(&condition); err != nil {
+		return c.result(Unknown, "", "the OperatorCondition can't be read")
+	}
+	if n := len(condition.Status.Conditions); n > 0 {
+		return c.result(Acknowledged, "--acknowledge-operator-condition",
+			"the operator reports %s, which OLM v1 does not look at", condition.Status.Conditions[0].Type)
+	}
+	return c.result(Passed, "", "the operator has reported no condition")
+}
+
+// migrated are what an operator asks for that works with OLM v0, as the migration counts it.
+var migrated = []string{"subscriptions", "installplans", "clusterserviceversions", "catalogsources", "*"}
+
+func (o *Operator) olmAPIs() Check {
+	c := check("C5", "OLMv0-API RBAC without OLMv1 RBAC", o.Object, "")
+	asks, v1 := fit.Operator{CSV: o.CSV}.OLMAPIs()
+	i := slices.IndexFunc(asks, func(a fit.Ask) bool {
+		return a.Cluster &&
+			slices.ContainsFunc(a.Resources, func(x string) bool { return slices.Contains(migrated, x) })
+	})
+	if i < 0 {
+		c.Field = "spec.install.spec.clusterPermissions"
+		return c.result(Passed, "", "the operator has no rights on OLM v0's APIs")
+	}
+	if c.Field = asks[i].Field; v1 {
+		return c.result(Passed, "", "the operator has rights on the APIs of both")
+	}
+	return c.result(Acknowledged, "--acknowledge-olmv0-api-access",
+		"the operator has rights on OLM v0's APIs and none on OLM v1's")
+}
+
+func (o *Operator) scopedAccount() Check {
+	c := check("C6", "No scoped ServiceAccount", o.Group.Object, "spec.serviceAccountName")
+	if name := o.Group.Spec.ServiceAccountName; name != "" {
+		return c.result(Acknowledged, "--acknowledge-scoped-serviceaccount",
+			"ServiceAccount %s limits the installation; OLM v1 installs with rights of its own", name)
+	}
+	return c.result(Passed, "", "no ServiceAccount limits the installation")
+}
+
+func (s *State) catalog(o *Operator) Check {
+	c := check("C7", "Catalog availability", nil, "")
+	unusable, others := "", false
+	for _, object := range s.Dump.OfKind(olm.KindClusterCatalog) {
+		value := object.Value()
+		others = others || unavailable(value) == ""
+		ref, _ := normalize.At(value, "spec", "source", "image")["ref"].(string)
+		if o.Catalog == nil || ref == "" || ref != o.Catalog.Spec.Image {
+			continue
+		}
+		c.Object, c.Field = object.Identity(), "spec.source.image.ref"
+		if unusable = unavailable(value); unusable == "" {
+			return c.result(Passed, "", "a ClusterCatalog has the image of the CatalogSource")
+		}
+	}
+	if unusable != "" && !others {
+		return c.result(Refused, "", "the ClusterCatalog with the image of the CatalogSource %s", unusable)
+	}
+	return c.result(Unknown, "", "a ClusterCatalog must serve package %s; the dump does not show its content",
+		o.Package)
+}
+
+// unavailable returns why OLM v1 does not use a ClusterCatalog; "" if it does (library-olm:
+// migration/pkg/migration/catalog.go, ResolveClusterCatalog).
+func unavailable(catalog map[string]any) string {
+	if normalize.At(catalog, "spec")["availabilityMode"] == "Unavailable" {
+		return "is Unavailable (spec.availabilityMode)"
+	}
+	conditions, _ := normalize.At(catalog, "status")["conditions"].([]any)
+	for _, x := range conditions {
+		if c, _ := x.(map[string]any); c["type"] == "Serving" && c["status"] == "True" {
+			return ""
+		}
+	}
+	return "is not serving (status.conditions)"
+}
+
+// unique is a check of the migration beside C1 to C10 (library-olm: migration/pkg/migration/readiness.go).
+func (s *State) unique(o *Operator) Check {
+	c := check("unique", "Package uniqueness", nil, "spec.name")
+	if o.Subscription == nil {
+		return c.result(Passed, "", "there is no Subscription")
+	}
+	c.Object = "Subscription " + o.Group.Namespace + "/" + o.Subscription.Name
+	for _, other := range s.subscriptions {
+		if other.Subscription != o.Subscription && other.Spec.Package == o.Subscription.Spec.Package {
+			return c.result(Refused, "", "%s is for package %s too", other.object.Identity(), other.Spec.Package)
+		}
+	}
+	return c.result(Passed, "", "no other Subscription is for the package")
+}
+
+func (o *Operator) steady() Check {
+	const flag = "--acknowledge-not-steady-state"
+	c := check("C8", "Steady state", o.Object, "status.phase")
+	if o.CSV.Status.Phase != v1alpha1.CSVPhaseSucceeded {
+		return c.result(Acknowledged, flag, "the CSV is %s", o.CSV.Status.Phase)
+	}
+	if o.Subscription == nil {
+		return c.result(Refused, "", "there is no Subscription, which is what the migration begins with")
+	}
+	if o.Subscription.Status.InstalledCSV != o.CSV.Name {
+		c.Object, c.Field = "Subscription "+o.Group.Namespace+"/"+o.Subscription.Name, "status.installedCSV"
+		return c.result(Refused, "", "the Subscription has installed %q", o.Subscription.Status.InstalledCSV)
+	}
+	if reason := o.CSV.Status.Reason; reason != v1alpha1.CSVReasonInstallSuccessful {
+		c.Field = "status.reason"
+		return c.result(Acknowledged, flag, "the reason of the CSV's phase is %q", reason)
+	}
+	c.Object, c.Field = "Subscription "+o.Group.Namespace+"/"+o.Subscription.Name, "status.state"
+	if state := o.Subscription.Status.State; state != v1alpha1.SubscriptionStateAtLatest &&
+		state != v1alpha1.SubscriptionStateUpgradePending {
+		return c.result(Acknowledged, flag, "the Subscription is %s", state)
+	}
+	return c.result(Passed, "", "the CSV has succeeded, and the Subscription is %s", o.Subscription.Status.State)
+}
+
+func (o *Operator) dependency() Check {
+	c := check("C9", "Not an OLMv0-managed dependency", nil, `metadata.annotations["`+olm.AnnotationGeneratedBy+`"]`)
+	if o.Subscription == nil {
+		return c.result(Passed, "", "there is no Subscription")
+	}
+	c.Object = "Subscription " + o.Group.Namespace + "/" + o.Subscription.Name
+	if by, ok := o.Subscription.Annotations[olm.AnnotationGeneratedBy]; ok {
+		return c.result(Refused, "", "OLM made the Subscription for another operator (%s)", by)
+	}
+	return c.result(Passed, "", "a person made the Subscription")
+}
+
+func (s *State) imageBacked(o *Operator) Check {
+	c := check("C10", "Image-backed source CatalogSources", nil, "spec.image")
+	if o.Subscription == nil {
+		return c.result(Refused, "", "there is no Subscription, so there is no CatalogSource")
+	}
+	spec := o.Subscription.Spec
+	c.Object = "CatalogSource " + spec.CatalogSourceNamespace + "/" + spec.CatalogSource
+	switch {
+	case len(s.Dump.OfKind("CatalogSource")) == 0:
+		return c.result(Unknown, "", "the dump has no CatalogSources")
+	case o.Catalog == nil:
+		return c.result(Refused, "", "the CatalogSource is gone")
+	case !withImage(o.Catalog):
+		return c.result(Refused, "", "the CatalogSource has no image")
+	}
+	if from := o.LookedUp; from != "" {
+		c.Object = "CatalogSource " + from
+		switch catalog := s.catalogs[from]; {
+		case catalog == nil:
+			return c.result(Refused, "", "the InstallPlan took the bundle from it, and it is gone")
+		case !withImage(catalog):
+			return c.result(Refused, "", "the InstallPlan took the bundle from it, and it has no image")
+		}
+	}
+	return c.result(Passed, "", "the catalog is image %s", o.Catalog.Spec.Image)
+}
+
+func withImage(c *v1alpha1.CatalogSource) bool {
+	return c.Spec.SourceType == v1alpha1.SourceTypeGrpc && c.Spec.Image != ""
+}
+
+// plain returns what profile plain does with the operator.
+func (o *Operator) plain() string {
+	text := "watches all namespaces as now"
+	if !o.Group.Global() {
+		text = "watches " + strings.Join(o.Group.Targets, ", ") + " as now"
+	}
+	if len(o.CSV.Spec.WebhookDefinitions)+len(o.CSV.Spec.APIServiceDefinitions.Owned) > 0 {
+		text += "; cert-manager makes the certificates"
+	}
+	if len(fit.Required(o.properties())) > 0 {
+		text += "; what it depends on must be in Git too"
+	}
+	return text
+}
+
+// descoped returns what profile descoped does with the operator.
+func (o *Operator) descoped() string {
+	text := "serves its APIs in the whole cluster, bound in "
+	if o.Group.Global() {
+		return text + "all namespaces"
+	}
+	return text + strings.Join(o.Group.Targets, ", ") + " only"
+}

@@ -1,0 +1,214 @@
+package adopt
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+
+	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/versions"
+)
+
+// belongs returns why an object of the cluster that is not rendered belongs to the operators, or to OLM for them; "" if
+// it does not. It also reports whether the installed version still has it. What an earlier version left behind is
+// named: OLM never shrinks.
+func (v *verifier) belongs(o *dump.Object) (reason string, live bool) {
+	switch o.Kind {
+	case "Namespace", "Subscription", "InstallPlan", "CatalogSource", "OperatorGroup", olm.KindClusterCatalog,
+		dump.ClusterVersion.Kind:
+		return "", false
+	case "CustomResourceDefinition":
+		return v.crd(o)
+	}
+	if why, live := v.ofGroup(o); why != "" {
+		return why, live
+	}
+	for _, g := range v.Groups {
+		for _, op := range g.Operators {
+			if why, live := v.ofOperator(o, op); why != "" {
+				return why, live
+			}
+		}
+	}
+	return "", false
+}
+
+// leftOut reports whether an object is of operators that are not adopted, or of a group that they share.
+func (v *verifier) leftOut(o *dump.Object) bool {
+	for _, g := range v.Groups {
+		itself := o.Kind == operatorsv1.OperatorGroupKind && o.Namespace == g.Namespace && o.Name == g.Name
+		if (itself || g.made(o)) && len(g.Others) > 0 {
+			return true
+		}
+	}
+	if slices.ContainsFunc(v.kept.operators, func(op *Operator) bool {
+		_, component := o.Labels[componentLabel(op.component())]
+		return component || op.isAbout(o)
+	}) {
+		return true
+	}
+	stays := func(api string) bool { return slices.Contains(v.kept.operators, v.owning(api)) }
+	return v.kept.tied(o) || o.Kind == crdKind && stays(o.Name) ||
+		slices.ContainsFunc(o.Owners, func(r dump.Owner) bool { return stays(r.Name) })
+}
+
+// ofGroup judges the ClusterRoles of OperatorGroups and of APIs.
+func (v *verifier) ofGroup(o *dump.Object) (reason string, live bool) {
+	if o.Kind != "ClusterRole" {
+		return "", false
+	}
+	for _, g := range v.Groups {
+		if g.made(o) {
+			if v.withoutCSV {
+				return "OLM made it for " + g.Object.Identity(), true
+			}
+			return "OLM made it for the OperatorGroup, with a name that is not rendered", true
+		}
+		if suffix, ok := strings.CutPrefix(o.Name, g.Name+"-"); ok &&
+			slices.Contains([]string{"admin", "edit", "view"}, suffix) &&
+			o.Labels[olm.LabelOwner] == g.Name {
+			return "older OLM: before " + versions.Since(versions.OLM, versions.HashedRoles) +
+				" the ClusterRoles of the group had this name", false
+		}
+	}
+	for _, owner := range o.Owners {
+		if !strings.EqualFold(owner.Kind, "CustomResourceDefinition") && owner.Kind != "APIService" {
+			continue
+		}
+		if op := v.owning(owner.Name); op != nil {
+			if op.namesRole(o.Name, owner.Name) {
+				return "OLM made it for the users of " + owner.Name + ", which " + op.CSV.Name + " owns", true
+			}
+			if !forUsers(o.Name, owner.Name) {
+				return "", false
+			}
+			return "orphan of an earlier version of " + op.Package + ": it is for a version of " + owner.Name +
+				" that the CSV does not have any more", false
+		}
+		crd := v.Dump.Get("CustomResourceDefinition", "", owner.Name)
+		if crd == nil || v.rendered[crd.Key()] != nil || !forUsers(o.Name, owner.Name) {
+			continue
+		}
+		if why, _ := v.crd(crd); why != "" {
+			return "orphan of an earlier version, like " + crd.Identity() + " and part of it", false
+		}
+	}
+	return "", false
+}
+
+// owning returns the operator whose CSV owns a CRD or an API.
+func (v *verifier) owning(name string) *Operator {
+	for _, op := range slices.Concat(v.All(), v.notAdopted()) {
+		if op.owns(name) {
+			return op
+		}
+	}
+	return nil
+}
+
+// owns reports whether the CSV of an operator owns a CRD or an APIService.
+func (o *Operator) owns(name string) bool {
+	return slices.ContainsFunc(olm.OwnedAPIs(&o.CSV.Spec), func(a olm.API) bool { return a.Object() == name })
+}
+
+// namesRole reports whether OLM gives a ClusterRole for users of a CRD or an APIService this name now (OLM:
+// pkg/controller/operators/olm/operatorgroup.go, ensureClusterRolesForCSV).
+func (o *Operator) namesRole(role, api string) bool {
+	var prefixes []string
+	for _, a := range olm.OwnedAPIs(&o.CSV.Spec) {
+		if a.Object() == api {
+			prefixes = append(prefixes, cmp.Or(a.CRD, a.Plural)+"-"+a.Version+"-")
+		}
+	}
+	return slices.ContainsFunc(prefixes, func(prefix string) bool {
+		suffix, ok := strings.CutPrefix(role, prefix)
+		return ok && slices.Contains(userRoles, suffix)
+	})
+}
+
+// userRoles end the names of the ClusterRoles for users of an API.
+var userRoles = []string{"admin", "edit", "view", "crdview"}
+
+// forUsers reports whether OLM gives such a name to a ClusterRole for users of any version of an API.
+func forUsers(role, api string) bool {
+	rest, ok := strings.CutPrefix(role, api+"-")
+	_, suffix, _ := strings.Cut(rest, "-")
+	return ok && slices.Contains(userRoles, suffix)
+}
+
+func (v *verifier) crd(o *dump.Object) (reason string, live bool) {
+	if op := v.owning(o.Name); op != nil {
+		return op.CSV.Name + " owns it, and the file leaves it to OLM", true
+	}
+	for _, k := range slices.Sorted(maps.Keys(o.Annotations)) {
+		ns, csv, _ := strings.Cut(o.Annotations[k], "/")
+		if !strings.HasPrefix(k, olm.AnnotationAlongside) {
+			continue
+		}
+		for _, g := range v.Groups {
+			for _, op := range g.Operators {
+				if g.Namespace == ns && sameOperator(csv, op) {
+					return "orphan of " + csv + ": " + op.CSV.Name + " does not have the CRD any more; its " +
+						"objects go with it", false
+				}
+			}
+		}
+	}
+	return "", false
+}
+
+// sameOperator reports whether a CSV is one of an operator, of any version. A name without a version is nobody's
+// earlier one.
+func sameOperator(csv string, op *Operator) bool {
+	base := olm.BaseName(csv, "")
+	return csv == op.CSV.Name || slices.Contains(op.Earlier, csv) ||
+		base != csv && base == olm.BaseName(op.CSV.Name, "")
+}
+
+// byChance is the reason of an object that OLM makes or not, and on which no right depends.
+const byChance = "OLM makes this copy by chance: only if it checks before the ClusterRoles grant the same"
+
+// ofOperator judges objects with the marks of a CSV.
+func (v *verifier) ofOperator(o *dump.Object, op *Operator) (reason string, live bool) {
+	ns := op.Group.Namespace
+	copied := o.Labels[olm.LabelCopiedFrom] // which OLM gives copied Roles too
+	original, _ := o.Copied()
+	owner, byReference := "", false
+	switch {
+	case o.Labels[olm.LabelOwnerKind] == "ClusterServiceVersion" &&
+		(o.Labels[olm.LabelOwnerNamespace] == ns || copied == ns):
+		owner = o.Labels[olm.LabelOwner]
+	case strings.HasPrefix(o.Kind, "ClusterRole") && o.Labels[olm.LabelOwnerKind] == "":
+		owner = o.Labels[olm.LabelOwner]
+	case original == ns:
+		owner = o.Name
+	case o.Namespace == ns:
+		for _, ref := range o.Owners {
+			if byOLM(ref) && (ref.Kind == "ClusterServiceVersion" || ref.Kind == "OperatorCondition") {
+				owner, byReference = ref.Name, true
+			}
+		}
+	}
+	switch {
+	case !sameOperator(owner, op):
+		return "", false
+	case owner != op.CSV.Name:
+		return "orphan of " + owner + ", an earlier version: OLM never removes it", false
+	case byReference && !slices.Contains(madeByOLM, o.Kind):
+		return "it has an ownerReference to " + owner + ": Kubernetes deletes it with that", true
+	case v.withoutCSV:
+		return "OLM's own, or of another name in the new form", true
+	case o.Kind == "ClusterServiceVersion":
+		return "a copied CSV of OLM's in a namespace that is not in the file", true
+	}
+	twin := strings.TrimPrefix(o.Kind, "Cluster")
+	promoted := strings.HasPrefix(o.Kind, "Cluster") && v.Dump.Get(twin, ns, o.Name) != nil
+	if strings.HasPrefix(twin, "Role") && (copied != "" || promoted) {
+		return byChance, true
+	}
+	return "it has OLM's labels of " + owner + ", which does not need it: another OLM made it, or a person", false
+}

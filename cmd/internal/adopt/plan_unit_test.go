@@ -1,0 +1,222 @@
+package adopt
+
+import (
+	"flag"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/golden"
+)
+
+// port is a cluster with one object of each sort that a plan treats in its own way: ferry leaves with its whole group in
+// harbour; in bay, tug can leave alone, and barge stays.
+func port() []map[string]any {
+	const csv = `olm.owner: ferry.v1.0.0, olm.owner.kind: ClusterServiceVersion, olm.owner.namespace: harbour`
+	const owner = `ownerReferences: [{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, name: ferry.v1.0.0, uid: u-ferry}]`
+	const pods = `rules: [{apiGroups: [""], resources: [pods], verbs: [get, list]}]`
+	list := with(ferry(), "ClusterServiceVersion", `{metadata: {finalizers: [operators.coreos.com/csv-cleanup, example.com/mine]}, spec: {webhookdefinitions: [{generateName: vferry}]}}`)
+	list = with(list, "Subscription", `{metadata: {labels: {operators.coreos.com/ferry.harbour: ""}}, status: {lastUpdated: "2026-01-01T00:00:00Z"}}`)
+	tugs := dropped(tug("bay"), "Subscription", "tug-sub")
+	return append(append(list, tugs...),
+		item("OperatorGroup", "bay/og", `{metadata: {uid: u-bay}}`),
+		item("ClusterServiceVersion", "bay/barge.v1.0.0", `{metadata: {uid: u-barge}, spec: {install: {spec: {deployments: [{name: barge}]}}}, status: {phase: Succeeded}}`),
+		item("ClusterServiceVersion", "pier/ferry.v1.0.0", `metadata: {labels: {olm.copiedFrom: harbour}}`),
+		item("ClusterServiceVersion", "pier/other.v1", `metadata: {labels: {olm.copiedFrom: harbour}}`),
+		item("ClusterServiceVersion", "dock/ferry.v1.0.0", `metadata: {labels: {olm.copiedFrom: elsewhere}}`),
+		item("InstallPlan", "harbour/install-ferry", `metadata: {labels: {operators.coreos.com/ferry.harbour: ""}, `+owner+`}`),
+		item("InstallPlan", "bay/install-tug", `metadata: {labels: {operators.coreos.com/tug.bay: ""}}`),
+		item("OperatorCondition", "harbour/ferry.v1.0.0", `metadata: {`+owner+`}`),
+		item("CatalogSource", "olm/cat", `spec: {sourceType: grpc, image: quay.io/cat}`),
+		item("Deployment", "olm/olm-operator", `spec: {replicas: 3}`),
+		item("Deployment", "harbour/ferry", `{metadata: {labels: {`+csv+`, olm.managed: "true"}, `+owner+`}, spec: {selector: {a: b}, template: {spec: {containers: [{name: a, image: x, args: [a]}]}}}}`),
+		item("ServiceAccount", "harbour/it's", `{metadata: {labels: {operators.coreos.com/ferry.harbour: ""}, `+owner+`}}`),
+		item("ConfigMap", "harbour/mine", `{metadata: {`+strings.ReplaceAll(owner, "ownerReferences: [", `ownerReferences: [{apiVersion: v1, kind: Secret, name: s, uid: u-s}, `)+`}}`),
+		map[string]any{"apiVersion": "monitoring.coreos.com/v1", "kind": "ServiceMonitor", "metadata": fromYAML(`{name: watch, namespace: harbour, ` +
+			strings.ReplaceAll(owner, "ownerReferences: [", `ownerReferences: [{apiVersion: v1, kind: Secret, name: s, uid: u-s}, `) + `}`)},
+		item("ConfigMap", "harbour/of-the-condition", `{metadata: {ownerReferences: [{apiVersion: operators.coreos.com/v2, kind: OperatorCondition, name: ferry.v1.0.0, uid: u-c}]}}`),
+		item("ConfigMap", "harbour/of-the-group", `{metadata: {ownerReferences: [{apiVersion: operators.coreos.com/v1, kind: OperatorGroup, name: og, uid: u-og}]}}`),
+		item("ConfigMap", "harbour/of-the-subscription", `{metadata: {ownerReferences: [{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, name: ferry-sub, uid: u-sub}]}}`),
+		item("ConfigMap", "elsewhere/of-the-csv", `{metadata: {`+owner+`}}`),
+		item("Role", "harbour/ferry", `{metadata: {labels: {`+csv+`, operators.coreos.com/ferry.harbour: ""}, `+owner+`}, `+pods+`}`),
+		item("Role", "harbour/gone", `{metadata: {labels: {`+csv+`, operators.coreos.com/ferry.harbour: ""}, `+owner+`}, `+pods+`}`),
+		item("ClusterRole", "odd", `metadata: {labels: {olm.owner: og, olm.owner.namespace: harbour}, `+owner+`}`),
+		item("Role", "harbour/old", `{metadata: {labels: {`+strings.ReplaceAll(csv, "v1.0.0", "v0.9.0")+`}}}`),
+		item("ClusterRole", "group", `{metadata: {labels: {olm.owner: og, olm.owner.kind: OperatorGroup, olm.owner.namespace: harbour}}}`),
+		item("ClusterRole", "group-kept", `{metadata: {labels: {olm.owner: og, olm.owner.kind: OperatorGroup, olm.owner.namespace: harbour}}}`),
+		item("ClusterRole", "group-of-bay", `{metadata: {labels: {olm.owner: og, olm.owner.kind: OperatorGroup, olm.owner.namespace: bay}}}`),
+		item("ClusterRole", "former-group", `{metadata: {labels: {olm.owner: former, olm.owner.kind: OperatorGroup, olm.owner.namespace: harbour}}}`),
+		item("CustomResourceDefinition", "old.example.com", `{metadata: {annotations: {operatorframework.io/installed-alongside-1: harbour/ferry.v0.9.0}}}`),
+		item("RoleBinding", "harbour/ferry", `{metadata: {labels: {`+csv+`}}, roleRef: {kind: Role, name: ferry, apiGroup: rbac.authorization.k8s.io}, subjects: [{kind: User, name: eve, apiGroup: rbac.authorization.k8s.io}]}`),
+		item("Service", "harbour/known", `{metadata: {labels: {a.b: c, olm.managed: "true"}}}`),
+		item("Namespace", "harbour", `{}`))
+}
+
+// rendered is what a new form has of port.
+func renderedPort() []map[string]any {
+	return []map[string]any{
+		item("Deployment", "harbour/ferry", `spec: {selector: {a: c}, template: {spec: {containers: [{name: a, image: z}]}}}`),
+		item("Role", "harbour/ferry", `rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]`),
+		item("RoleBinding", "harbour/ferry", `{roleRef: {kind: Role, name: ferry, apiGroup: rbac.authorization.k8s.io}, subjects: [{kind: User, name: eve, apiGroup: rbac.authorization.k8s.io}]}`),
+		item("ServiceAccount", "harbour/it's", `{}`), item("Service", "harbour/new", `{}`), item("Namespace", "new", `{}`),
+		item("CustomResourceDefinition", "new.example.com", `{}`), item("Secret", "harbour/new", `{}`), item("ClusterRole", "group-kept", `{}`)}
+}
+
+// The plans of a small cluster, from the backup to what is done later. Read them when they change: each command of them
+// is one that somebody runs.
+func TestPlans(t *testing.T) {
+	list := port()
+	var asOLM []map[string]any
+	for _, o := range list {
+		name := o["metadata"].(map[string]any)["name"]
+		if slices.Contains([]any{"ferry", "gone", "group", "group-kept"}, name) && o["kind"] != "Deployment" {
+			asOLM = append(asOLM, o)
+		}
+	}
+	ready := append(migrating(), with(tug("bay"), "ClusterServiceVersion", `metadata: {annotations: {operatorframework.io/properties: '{"properties":[{"type":"olm.gvk.required","value":1}]}'}}`)...)
+	ready = append(ready, item("OperatorGroup", "bay/og", `{}`))
+	shift := func(list []map[string]any, namespace string) []map[string]any {
+		for _, o := range list {
+			if o["kind"] == "Deployment" && o["metadata"].(map[string]any)["namespace"] == "olm" {
+				o["metadata"].(map[string]any)["namespace"] = namespace
+			}
+		}
+		return list
+	}
+	for _, c := range []struct {
+		name     string
+		list     []map[string]any
+		choice   []string
+		options  Options
+		rendered []map[string]any
+	}{
+		{"stopped", list, []string{"ferry", "tug"}, Options{To: generate.ProfilePlain}, renderedPort()},
+		{"running", list, []string{"ferry", "tug"}, Options{To: generate.ProfilePlain, OLM: OLMRuns}, renderedPort()},
+		{"all", list, []string{"ferry", "tug", "barge"}, Options{To: generate.ProfilePlain}, renderedPort()[:2]},
+		{"all-running", list, []string{"ferry", "tug", "barge"}, Options{To: generate.ProfilePlain, OLM: OLMRuns}, renderedPort()[:2]},
+		{"one-of-a-group", list, []string{"tug"}, Options{To: generate.ProfilePlain, OLM: OLMRuns}, nil},
+		{"openshift", shift(port(), openShift), []string{"barge"}, Options{To: generate.ProfileOLMv1}, nil},
+		{"stays", ferry(), []string{"ferry"}, Options{}, ferry()},
+		{"subscription", ferry(), []string{"ferry"}, Options{To: generate.ProfileSubscription}, ferry()},
+		{"restarts", list, []string{"ferry", "tug"}, Options{To: generate.ProfileDescoped, Parts: []string{"tenants/pier"}}, with(renderedPort(), "Deployment", `spec: {selector: {a: b}}`)},
+		{"migration", migrating(), []string{"ferry"}, Options{To: generate.ProfileClusterExtension}, nil},
+		{"part-of-a-migration", ready, []string{"ferry", "tug"}, Options{To: generate.ProfileClusterExtension}, nil},
+		{"no-migration", ready, []string{"tug"}, Options{To: generate.ProfileClusterExtension}, nil},
+		{"part-of-a-migration-running", ready, []string{"ferry", "tug"}, Options{To: generate.ProfileClusterExtension, OLM: OLMRuns}, nil},
+	} {
+		c.options.Directory = "out"
+		c.options.Commands = Commands{Backup: []string{"BACKUP"}, Render: "RENDER", Part: []string{"PART"}, Verify: "VERIFY", Again: "AGAIN", Known: "KNOWN", VerifyKnown: "VERIFY BUT KNOWN"}
+		p, err := NewPlan(mustSelect(t, cluster(t, c.list), c.choice...), c.rendered, asOLM, c.options)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		golden.CheckFile(t, filepath.Join("testdata", "plans", c.name+".md"), p.Markdown("plan.sh"), flag.Lookup("update").Value.String() == "true")
+	}
+}
+
+// A plan is refused while OLM has something to do, if one that stays needs one that leaves, and beside a running OLM for
+// a group with a ServiceAccount.
+func TestPlanRefused(t *testing.T) {
+	account := with(ferry(), "OperatorGroup", `spec: {serviceAccountName: a}`)
+	for _, c := range []struct {
+		what string
+		list []map[string]any
+		o    Options
+		want string
+	}{
+		{"nothing", ferry(), Options{To: generate.ProfilePlain, OLM: OLMRuns}, ""},
+		{"a pending CSV", with(ferry(), "ClusterServiceVersion", `status: {phase: Pending}`), Options{}, "OLM has not settled"},
+		{"an account", account, Options{To: generate.ProfilePlain, OLM: OLMRuns}, "has spec.serviceAccountName: a running OLM"},
+		{"an account, and OLM is stopped", account, Options{To: generate.ProfilePlain}, ""},
+	} {
+		_, err := NewPlan(cluster(t, c.list), nil, nil, c.o)
+		if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.what, err)
+		}
+	}
+}
+
+// A word is quoted for a shell if it has to be.
+func TestQuote(t *testing.T) {
+	for word, want := range map[string]string{"a-b.c/d:e=f@g_1": "a-b.c/d:e=f@g_1", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$x": "'$x'"} {
+		if got := Quote(word); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// The label of the components of an Operator has at most 63 characters after the slash.
+func TestComponentLabel(t *testing.T) {
+	long := strings.Repeat("a", 62)
+	for name, want := range map[string]string{"a.b": "a.b", long + "b": long + "b", long + ".b": long, long + ".": long + "."} {
+		if got := componentLabel(name); got != "operators.coreos.com/"+want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// Operators leave OLM v0 for the forms without it. OLM v1 takes over those that it does not refuse.
+func TestLeaving(t *testing.T) {
+	list := append(migrating(), with(tug("bay"), "ClusterServiceVersion", `spec: {installModes: []}`)...)
+	s := cluster(t, append(list, item("OperatorGroup", "bay/og", `{}`)))
+	for to, want := range map[generate.Profile][]string{"": nil, generate.ProfileOLM: nil, generate.ProfileSubscription: nil, generate.ProfilePlain: {"bay/tug", "harbour/ferry"},
+		generate.ProfileDescoped: {"bay/tug", "harbour/ferry"}, generate.ProfileOLMv1: {"bay/tug", "harbour/ferry"}, generate.ProfileClusterExtension: {"bay/tug"}} {
+		if got := packages(s.Leaving(to)); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", to, got, want)
+		}
+	}
+}
+
+// What earlier versions left behind is named in a step of its own, if there is something.
+func TestOrphansStep(t *testing.T) {
+	role := item("Role", "harbour/old", `metadata: {labels: {olm.owner: ferry.v0.9.0, olm.owner.kind: ClusterServiceVersion, olm.owner.namespace: harbour}}`)
+	crd := item("CustomResourceDefinition", "old.example.com", `{metadata: {annotations: {operatorframework.io/installed-alongside-1: harbour/ferry.v0.9.0}}}`)
+	for _, c := range []struct {
+		what string
+		list []map[string]any
+		want bool
+	}{{"nothing", nil, false}, {"a Role", []map[string]any{role}, true}, {"a CRD", []map[string]any{crd}, true}} {
+		p, err := NewPlan(cluster(t, ferry(), c.list), nil, nil, Options{To: generate.ProfilePlain})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Title == "Look at what earlier versions left behind" }); got != c.want {
+			t.Errorf("%s: %t", c.what, got)
+		}
+	}
+}
+
+// The restarts of a plan are the objects of its known findings that restart pods, each once.
+func TestRestarts(t *testing.T) {
+	p := Plan{}
+	for _, f := range [][2]string{{restartRule, "Deployment a"}, {rightRule, "Role b"}, {restartRule, "Deployment c"}, {restartRule, "Deployment a"}} {
+		p.Known = append(p.Known, findings.Finding{Rule: f[0], Object: f[1]})
+	}
+	if got, want := p.Restarts(), []string{"Deployment a", "Deployment c"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A plan names restarts and lost rights, about the dump that it makes first. What is refused is nothing that it names.
+func TestKnown(t *testing.T) {
+	image := Change{Field: "spec.image", Applied: true}
+	v := Verification{Objects: []Compared{
+		{Object: "Deployment a", Verdict: Differs, Changes: []Change{image}, Restarts: []string{image.Field}, object: &dump.Object{File: "dump.yaml", Line: 7}},
+		{Object: "Deployment b", Verdict: Differs, Changes: []Change{image}, Immutable: []string{image.Field}},
+		{Object: "Role c", Verdict: Differs, Changes: []Change{image}, Loses: []string{"get pods"}},
+	}}
+	var got []string
+	for _, f := range v.known() {
+		got = append(got, f.File+" "+f.Rule+" "+f.Object)
+		if f.Line != 0 {
+			t.Errorf("line %d", f.Line)
+		}
+	}
+	if want := []string{"backup.yaml restart Deployment a", "backup.yaml right Role c"}; !slices.Equal(slices.Sorted(slices.Values(got)), want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -1,0 +1,79 @@
+package adopt
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
+)
+
+// OpenShift returns the release of OpenShift that a dump says, such as 4.20.3: the newest one that the ClusterVersion
+// has completed, or the one that it wants (openshift/api: config/v1, ClusterVersionStatus). It is empty if the dump has
+// no ClusterVersion.
+func OpenShift(d *dump.Dump) string {
+	for _, o := range d.OfKind(dump.ClusterVersion.Kind) {
+		status := normalize.At(o.Value(), "status")
+		history, _ := status["history"].([]any)
+		for _, x := range history { // the newest first
+			update, _ := x.(map[string]any)
+			if version, _ := update["version"].(string); update["state"] == "Completed" && version != "" {
+				return version
+			}
+		}
+		if version, _ := normalize.At(status, "desired")["version"].(string); version != "" {
+			return version
+		}
+	}
+	return ""
+}
+
+// unfit returns the worst of the findings of some rules about an operator under OLM v1, in the releases that are known
+// of the cluster; nil if there is none, or if no release is known.
+func (s *State) unfit(o *Operator, rules ...string) *findings.Finding {
+	if !s.Target.Known() {
+		return nil
+	}
+	operator := fit.Installed(o.CSV, nil)
+	operator.Mode = v1alpha1.InstallModeTypeAllNamespaces // after the migration
+	for _, f := range fit.Findings(operator, fit.OLMv1, s.Target) {
+		if slices.Contains(rules, f.Rule) {
+			return &f
+		}
+	}
+	return nil
+}
+
+// release is a check beside those of the migration: of what its releases of OLM v1 take, where no other check asks.
+func (s *State) release(o *Operator) Check {
+	c := check("release", "Release of OLM v1", o.Object, "spec.webhookdefinitions")
+	switch f := s.unfit(o, fit.RuleWebhooks.ID); {
+	case f == nil:
+		return c.result(Passed, "", "%s takes the operator", s.Target)
+	case f.Level == findings.Error:
+		return c.result(Refused, "", "%s", f.Message)
+	default:
+		return c.result(Unknown, "", "%s; the dump does not show the gates", f.Message)
+	}
+}
+
+// releases returns the releases that the file names, as a RenderConfig has them. Without a wish of the user only the
+// profiles of OLM v1 are for those of the dump.
+func (s *State) releases(to generate.Profile) (olm, openshift string) {
+	r := s.Target.Controller
+	if to.Installer() == string(fit.OLMv0) {
+		r = s.Target.OLM
+	}
+	if r != nil && to.Installer() != string(fit.Plain) {
+		olm = r.Number()
+	}
+	if r := s.Target.OpenShift; r != nil && (s.Asked || to.Installer() == string(fit.OLMv1)) {
+		openshift = fmt.Sprintf("%q", r.Number())
+	}
+	return olm, openshift
+}

@@ -1,0 +1,173 @@
+package adopt
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+// rbacKinds are the kinds that decide who may do what.
+var rbacKinds = []string{"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}
+
+// lostRights returns who loses which right if rendered objects are applied and the plan's objects are deleted, one line
+// for each subject and place. OLM takes the APIs of operators that leave from the ClusterRoles of a group that stays.
+func (d *departure) lostRights(rendered []map[string]any) ([]string, error) {
+	applied := map[string]normalize.Object{}
+	for _, o := range rendered {
+		o := normalize.Object(asJSON(o))
+		if slices.Contains(rbacKinds, o.Kind()) {
+			applied[o.Key()] = o
+		}
+	}
+	for _, g := range d.state.Groups {
+		for _, o := range d.state.Dump.OfKind("ClusterRole") {
+			if pruned := d.pruned(g, o); pruned != nil {
+				applied[o.Key()] = pruned
+			}
+		}
+	}
+	old, now, err := d.state.evaluate(applied, d.deletes)
+	if err != nil {
+		return nil, err
+	}
+	return lines("loses", permissions.Compare(old, now).Lost()), nil
+}
+
+// pruned returns what OLM makes of a ClusterRole of a group that stays when the APIs are gone that only the leaving
+// operators own; nil if it is another object, or stays as it is (OLM: operatorgroup.go, pruneProvidedAPIs and
+// getClusterRoleAggregationRule).
+func (d *departure) pruned(g *Group, o *dump.Object) map[string]any {
+	if !g.made(o) || d.takesWhole(g) || g.Spec.StaticProvidedAPIs {
+		return nil
+	}
+	gone := map[string]bool{} // labels of the ClusterRoles for these APIs
+	for _, role := range d.state.Dump.OfKind("ClusterRole") {
+		names := func(op *Operator) bool {
+			return slices.ContainsFunc(role.Owners, func(r dump.Owner) bool { return op.namesRole(role.Name, r.Name) })
+		}
+		leaves := func(op *Operator) bool {
+			return op.Group.Namespace == g.Namespace && names(op)
+		}
+		if slices.ContainsFunc(d.operators, leaves) && !slices.ContainsFunc(g.Others, names) {
+			for label := range role.Labels {
+				gone[label] = strings.HasPrefix(label, olm.LabelAggregateTo)
+			}
+		}
+	}
+	value := o.Value()
+	rule := normalize.At(value, "aggregationRule")
+	selectors, _ := rule["clusterRoleSelectors"].([]any)
+	kept := slices.DeleteFunc(slices.Clone(selectors), func(x any) bool {
+		selector, _ := x.(map[string]any)
+		for label := range normalize.At(selector, "matchLabels") {
+			if gone[label] {
+				return true
+			}
+		}
+		return false
+	})
+	if len(kept) == len(selectors) {
+		return nil
+	}
+	rule["clusterRoleSelectors"] = kept
+	return value
+}
+
+// evaluate returns who may do what in the cluster, and who will when objects have been applied and others are deleted.
+func (s *State) evaluate(applied map[string]normalize.Object, deleted func(*dump.Object) bool) (old,
+	now *permissions.Report, err error) {
+	applied = maps.Clone(applied)
+	var before, after []*manifest.Object
+	for _, kind := range append(slices.Clone(rbacKinds), "ServiceAccount") {
+		for _, o := range s.Dump.OfKind(kind) {
+			value := o.Value()
+			before = append(before, manifest.New(value))
+			now, ok := applied[o.Key()]
+			delete(applied, o.Key())
+			switch {
+			case ok:
+				after = append(after, manifest.New(appliedOver(value, now)))
+			case !deleted(o):
+				after = append(after, manifest.New(value))
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(applied)) {
+		after = append(after, manifest.New(applied[key]))
+	}
+	if old, err = permissions.Evaluate(permissions.Input{Objects: before}); err != nil {
+		return nil, nil, err
+	}
+	now, err = permissions.Evaluate(permissions.Input{Objects: after})
+	return old, now, err
+}
+
+// givenBack returns the rights that somebody gains if the rendered roles and bindings are applied that the cluster does
+// not have, by namespace; "" are those in the whole cluster. An error of the evaluation gives nil: nothing is known.
+func (v *verifier) givenBack() map[string][]permissions.Item {
+	missing := map[string]normalize.Object{}
+	for key, o := range v.rendered {
+		live := v.Dump.Get(o.Kind(), field(o, "namespace"), field(o, "name"))
+		if slices.Contains(rbacKinds, o.Kind()) && live == nil {
+			missing[key] = o
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	old, now, err := v.evaluate(missing, func(*dump.Object) bool { return false })
+	if err != nil {
+		return nil
+	}
+	gained := map[string][]permissions.Item{}
+	for _, item := range permissions.Compare(old, now).Gained() {
+		for _, ns := range item.Namespaces {
+			if ns == permissions.Everywhere {
+				ns = ""
+			}
+			gained[ns] = append(gained[ns], item)
+		}
+	}
+	return gained
+}
+
+// appliedOver returns what server-side apply makes of a role or a binding: its lists are replaced as a whole.
+func appliedOver(live, rendered map[string]any) map[string]any {
+	out := maps.Clone(live)
+	for _, field := range []string{"rules", "aggregationRule", "subjects", "roleRef"} {
+		if rendered[field] != nil {
+			out[field] = rendered[field]
+		}
+	}
+	meta := maps.Clone(normalize.At(live, "metadata"))
+	labels := maps.Clone(normalize.At(live, "metadata", "labels"))
+	maps.Copy(labels, normalize.At(rendered, "metadata", "labels"))
+	meta["labels"] = labels
+	out["metadata"] = meta
+	return out
+}
+
+// lines prints rights that subjects lose or gain, sorted by their subjects.
+func lines(verb string, items []permissions.Item) (out []string) {
+	subjects := map[permissions.Subject][]permissions.Item{}
+	for _, i := range items {
+		subjects[i.Subject] = append(subjects[i.Subject], i)
+	}
+	order := slices.SortedFunc(maps.Keys(subjects), func(a, b permissions.Subject) int {
+		return cmp.Compare(a.String(), b.String())
+	})
+	for _, s := range order {
+		for _, l := range permissions.Lines(subjects[s]) {
+			out = append(out, fmt.Sprintf("%s %s, in %s: %s", s, verb, l.Where, l.What))
+		}
+	}
+	return out
+}

@@ -1,0 +1,139 @@
+package adopt_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/olmgen/olmgen/cmd/internal/adopt"
+	"github.com/olmgen/olmgen/generate"
+)
+
+// What a plan deletes is weighed: it names who loses which right, those that only a deleted object grants and those that
+// a binding of the cluster reaches.
+func TestLostRights(t *testing.T) {
+	const dump, account = "two-operators-in-one-group.yaml", "ServiceAccount operator-ns/memcached-operator-controller-manager loses, "
+	leases := account + "in operator-ns: coordination.k8s.io: get,list,watch,create,update,patch,delete leases"
+	bob := func(items []object) []object {
+		return append(items, object{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+			"metadata": object{"name": "bob"}, "subjects": []any{object{"kind": "User", "name": "bob", "apiGroup": "rbac.authorization.k8s.io"}},
+			"roleRef": object{"kind": "ClusterRole", "name": "porters.porter.example.com-v1-view", "apiGroup": "rbac.authorization.k8s.io"}})
+	}
+	for _, c := range []struct {
+		to     generate.Profile
+		change func([]object) []object
+		lost   string
+		want   bool
+	}{
+		{generate.ProfileOLMv1, nil, leases, true},
+		{generate.ProfilePlain, nil, leases, false},
+		{generate.ProfileOLM, nil, "loses", false},
+		{generate.ProfileSubscription, nil, "loses", false},
+		{generate.ProfilePlain, nil, account + "in operator-ns: operators.coreos.com: get,update,patch operatorconditions named memcached-operator.v0.0.1", true},
+		{generate.ProfileOLMv1, bob, "User bob loses, in cluster: porter.example.com: get,list,watch porters", true},
+		{generate.ProfilePlain, bob, "User bob loses", false},
+	} {
+		s := edited(t, dump, func(items []object) []object {
+			if c.change != nil {
+				items = c.change(items)
+			}
+			return items
+		})
+		o := adopt.Options{To: c.to}
+		plan := planOf(t, s, declared(t, s, o), o)
+		if slices.ContainsFunc(plan.Lost, func(l string) bool { return strings.HasPrefix(l, c.lost) || strings.Contains(l, " "+c.lost+",") }) != c.want {
+			t.Errorf("%s: want %q to be %t in:\n%s", c.to, c.lost, c.want, strings.Join(plan.Lost, "\n"))
+		}
+		if page := string(plan.Markdown("plan.sh")); c.want && !strings.Contains(page, "* "+c.lost) {
+			t.Errorf("%s: the page does not say %q", c.to, c.lost)
+		}
+	}
+}
+
+// OLM takes the API of an operator that leaves from the ClusterRoles of the group that stays. Who has its rights from
+// them alone loses them.
+func TestLostByTheGroup(t *testing.T) {
+	const lost = "User eve loses, in cluster: porter.example.com: "
+	for _, c := range []struct {
+		choice adopt.Selection
+		owner  string // of the API, beside porter
+		want   bool
+	}{
+		{adopt.Selection{Packages: []string{"porter-operator"}}, "", true},
+		{adopt.Selection{Packages: []string{"porter-operator"}}, "memcached", false},
+		{adopt.Selection{Except: []string{"porter-operator"}}, "", false},
+		{adopt.Selection{}, "", false},
+	} {
+		s := edited(t, twoOperators, func(items []object) []object {
+			for _, o := range items {
+				meta := in(o, "metadata")
+				name := fmt.Sprint(meta["name"])
+				crds := in(o, "spec", "customresourcedefinitions")
+				switch {
+				case o["kind"] == "ClusterServiceVersion" && c.owner != "" && strings.HasPrefix(name, c.owner):
+					crds["owned"] = append(crds["owned"].([]any), object{"name": "porters.porter.example.com", "version": "v1", "kind": "Porter"})
+				case strings.HasPrefix(name, "olm.og.my-og.admin-"):
+					items = append(items, object{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+						"metadata": object{"name": "eve"}, "subjects": []any{object{"kind": "User", "name": "eve", "apiGroup": "rbac.authorization.k8s.io"}},
+						"roleRef": object{"kind": "ClusterRole", "name": name, "apiGroup": "rbac.authorization.k8s.io"}})
+				}
+			}
+			return items
+		})
+		s = chosen(t, s, c.choice)
+		o := adopt.Options{To: generate.ProfilePlain}
+		plan := planOf(t, s, declared(t, s, o), o)
+		if slices.ContainsFunc(plan.Lost, func(l string) bool { return strings.HasPrefix(l, lost) }) != c.want {
+			t.Errorf("%+v: want %q to be %t in:\n%s", c, lost, c.want, strings.Join(plan.Lost, "\n"))
+		}
+	}
+}
+
+// Live objects are no orphans: the installed CSV owns them.
+func TestLiveIsNoOrphan(t *testing.T) {
+	for _, dump := range dumps(t) {
+		for _, to := range generate.Profiles {
+			s, out := adopted(t, dump, adopt.Options{To: to})
+			for _, c := range s.Verify(asMaps(t, out)).Objects {
+				if strings.Contains(c.Reason, "orphan") {
+					t.Errorf("%s to %s: %s: %s", dump, to, c.Object, c.Reason)
+				}
+			}
+		}
+	}
+}
+
+// What an earlier version left behind is named in the plan, and no command deletes it.
+func TestOrphansStay(t *testing.T) {
+	s := edited(t, "gates-multi.yaml", func(items []object) []object {
+		for _, o := range items {
+			switch in(o, "metadata")["name"] {
+			case "gates.gate.example.com":
+				items = append(items, copyOf(o, "doors.gate.example.com"))
+			case "gates.gate.example.com-v1-admin":
+				items = append(items, copyOf(o, "gates.gate.example.com-v1alpha1-admin"), copyOf(o, "gates.gate.example.com-v1-mine"))
+			}
+		}
+		return items
+	})
+	for _, to := range []generate.Profile{generate.ProfilePlain, generate.ProfileDescoped, generate.ProfileOLMv1} {
+		o := adopt.Options{To: to}
+		plan := planOf(t, s, declared(t, s, o), o)
+		page := string(plan.Markdown("plan.sh"))
+		for _, want := range []string{"CustomResourceDefinition doors.gate.example.com stays",
+			"\n# kubectl delete clusterrole.rbac.authorization.k8s.io gates.gate.example.com-v1alpha1-admin"} {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s: no %q in\n%s", to, want, page)
+			}
+		}
+		for _, step := range plan.Steps {
+			for _, c := range step.Run {
+				kept := strings.Contains(c, "v1alpha1-admin") || strings.Contains(c, "v1-mine") || strings.Contains(c, "customresourcedefinition")
+				if strings.HasPrefix(c, "kubectl delete") && kept {
+					t.Errorf("%s: %s", to, c)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package adopt
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
+)
+
+// A Subscription that has installed nothing is a comment that says what it waits for.
+func TestWaiting(t *testing.T) {
+	const ref = `installPlanRef: {name: install-x}`
+	for _, c := range []struct {
+		what, status, plan string
+		want               string
+	}{
+		{"nothing", `{}`, "", "state unknown"},
+		{"a state", `{state: UpgradePending}`, "", "state UpgradePending"},
+		{"a plan", `{state: UpgradePending, ` + ref + `}`, `status: {phase: RequiresApproval}`, "InstallPlan install-x is RequiresApproval"},
+		{"a plan that has not begun", `{state: UpgradePending, ` + ref + `}`, `{}`, "state UpgradePending"},
+		{"a plan that is gone", `{state: UpgradePending, ` + ref + `}`, "", "state UpgradePending"},
+		{"a condition", `{state: x, conditions: [{type: A, status: "False", message: not this}, {type: B, status: "True"}, {type: C, status: "True", message: no catalog}]}`,
+			"", "C: no catalog"},
+	} {
+		list := append(ferry(), item("Subscription", "harbour/later", `{spec: {name: tug}, status: `+c.status+`}`))
+		if c.plan != "" {
+			list = append(list, item("InstallPlan", "harbour/install-x", c.plan))
+		}
+		s := cluster(t, list)
+		want := "Subscription harbour/later: package tug has no ClusterServiceVersion (" + c.want + ")."
+		if !slices.Equal(s.Waiting, []string{want}) || !slices.Equal(s.Groups[0].Waiting, []string{"later"}) {
+			t.Errorf("%s: %q %q, want %q", c.what, s.Waiting, s.Groups[0].Waiting, want)
+		}
+	}
+	s := cluster(t, ferry(), []map[string]any{item("Subscription", "dock/later", `{spec: {name: tug}}`)})
+	if len(s.Waiting) != 1 || len(s.Groups[0].Waiting) != 0 {
+		t.Errorf("a Subscription without a group: %q", s.Waiting)
+	}
+}
+
+// No plan is made in the middle of an upgrade.
+func TestCheckSettled(t *testing.T) {
+	const next = `status: {currentCSV: ferry.v2.0.0}`
+	plan := func(namespace, names, phase string) map[string]any {
+		return item("InstallPlan", namespace+"/p", `{spec: {clusterServiceVersionNames: `+names+`}, status: {phase: `+phase+`}}`)
+	}
+	old := item("ClusterServiceVersion", "harbour/old", `status: {phase: Replacing}`)
+	const both = `[ferry.v2.0.0, tug.v1.0.0]`
+	for _, c := range []struct {
+		what     string
+		csv, sub string
+		more     []map[string]any
+		want     string
+	}{
+		{"at rest", `{}`, `{}`, nil, ""},
+		{"a failed CSV", `status: {phase: Failed, reason: ComponentUnhealthy}`, `{}`, nil, "ClusterServiceVersion harbour/ferry.v1.0.0 is Failed (ComponentUnhealthy)"},
+		{"a new CSV", `status: {phase: "", reason: ""}`, `{}`, nil, "ClusterServiceVersion harbour/ferry.v1.0.0 is new (no reason)"},
+		{"a CSV that is about to be replaced", `spec: {replaces: old}`, `{}`, []map[string]any{old}, "ClusterServiceVersion harbour/old is about to be replaced"},
+		{"one of another namespace", `{}`, `{}`, []map[string]any{item("OperatorGroup", "dock/og", `{}`), item("ClusterServiceVersion", "dock/old", `status: {phase: Replacing}`),
+			item("ClusterServiceVersion", "dock/ferry.v1.0.0", `{spec: {replaces: old}, status: {phase: Succeeded}}`)}, "ClusterServiceVersion dock/old is about to be replaced"},
+		{"a plan that installs", `{}`, next, []map[string]any{plan("harbour", both, "Installing")}, "InstallPlan harbour/p is Installing"},
+		{"a plan that is made", `{}`, next, []map[string]any{plan("harbour", both, "Planning")}, "InstallPlan harbour/p is Planning"},
+		{"a plan that waits for approval", `{}`, next, []map[string]any{plan("harbour", both, "RequiresApproval")}, ""},
+		{"a plan for others", `{}`, next, []map[string]any{plan("harbour", `[tug.v1.0.0]`, "Installing")}, ""},
+		{"a plan of another namespace", `{}`, next, []map[string]any{plan("pier", both, "Installing")}, ""},
+		{"a plan of the installed CSV", `{}`, `{}`, []map[string]any{plan("harbour", `[ferry.v1.0.0]`, "Installing")}, ""},
+		{"a plan without Subscription", `{}`, `-`, []map[string]any{plan("harbour", both, "Installing")}, ""},
+	} {
+		list := with(ferry(), "ClusterServiceVersion", c.csv)
+		if c.sub == "-" {
+			list = dropped(list, "Subscription", "ferry-sub")
+		} else {
+			list = with(list, "Subscription", c.sub)
+		}
+		err := cluster(t, list, c.more).checkSettled()
+		got := ""
+		if err != nil {
+			got = strings.TrimPrefix(err.Error(), "OLM has not settled: ")
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.what, got, c.want)
+		}
+	}
+}
+
+// A plan with certificates needs cert-manager, and one on OpenShift has its cluster version operator leave OLM alone.
+func TestNeeds(t *testing.T) {
+	const certs = "kubectl get crd certificates.cert-manager.io issuers.cert-manager.io"
+	for fields, want := range map[string]bool{`{}`: false, `spec: {webhookdefinitions: [{generateName: a}]}`: true,
+		`spec: {apiservicedefinitions: {owned: [{group: a, version: v1}]}}`: true} {
+		s := cluster(t, with(ferry(), "ClusterServiceVersion", fields))
+		p := &planner{state: s, departure: &departure{ties: newTies(s, s.All())}}
+		if got := slices.Contains(p.needs(), certs); got != want {
+			t.Errorf("%s: needs cert-manager: %t", fields, got)
+		}
+	}
+	for namespace, want := range map[string]int{"olm": 0, "openshift-operator-lifecycle-manager": 1} {
+		s := cluster(t, ferry(), []map[string]any{item("Deployment", "harbour/ferry", `metadata: {labels: {olm.owner: ferry.v1.0.0}}`), item("Deployment", namespace+"/catalog-operator", `{}`)})
+		p := &planner{state: s}
+		set, unset := p.overrides(true), p.overrides(false)
+		if p.olmNamespace() != namespace || len(set) != want || len(unset) != want {
+			t.Errorf("%s: %s, %q, %q", namespace, p.olmNamespace(), set, unset)
+		}
+		if want > 0 && (!strings.Contains(set[0], `"unmanaged":true`) || !strings.Contains(unset[0], `"overrides":null`)) {
+			t.Errorf("%q, %q", set, unset)
+		}
+	}
+	if got := (&planner{state: cluster(t, ferry())}).olmNamespace(); got != "olm" {
+		t.Errorf("without OLM in the dump: %s", got)
+	}
+}
+
+// The check of a step fails while an object is there, or while it refers to the operators. Commands that delete nothing
+// need no check.
+func TestChecks(t *testing.T) {
+	got := checksGone([]string{"kubectl label x y", "kubectl delete -n a role b --ignore-not-found --cascade=orphan"})
+	if want := []string{`test -z "$(kubectl get -n a role b --ignore-not-found -o name)"`}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	s := cluster(t, ferry(), []map[string]any{item("Role", "harbour/a", `metadata: {labels: {olm.owner: ferry.v1.0.0, a: b}, ownerReferences: [
+  {apiVersion: v1, kind: ConfigMap, name: x, uid: other}, {apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, name: ferry.v1.0.0, uid: u-ferry}]}`)})
+	d := &departure{ties: newTies(s, s.All())}
+	const role = `test -z "$(kubectl get -n harbour role.rbac.authorization.k8s.io a -o 'jsonpath={.metadata.`
+	want := []string{role + `ownerReferences[*].uid}' | grep -F u-ferry)"`, role + `labels}' | grep -F '"olm.owner"')"`}
+	if got := d.checksDetached([]*dump.Object{get(t, s, "Role", "harbour/a")}); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -1,0 +1,390 @@
+package adopt
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
+)
+
+// State is what OLM v0 runs in a cluster.
+type State struct {
+	Dump     *dump.Dump
+	Groups   []*Group // sorted by namespace
+	Findings []findings.Finding
+	Waiting  []string // a comment about each Subscription that has installed nothing
+	// the releases in the cluster, which the checks of the migration and the file are for; what is not known is nil
+	Target fit.Cluster
+	Asked  bool // Target is what somebody asked for, not what the dump says
+
+	installed     []*Operator               // of all groups
+	replaced      map[string][]*dump.Object // CSVs, by the name of the one that is about to replace them
+	replacing     map[[2]string][]string    // CSVs by their namespace and what they replace; nil: not asked for yet
+	subscriptions []*subscription
+	catalogs      map[string]*v1alpha1.CatalogSource // by namespace/name
+}
+
+// Group is an OperatorGroup and the operators in its namespace.
+type Group struct {
+	*operatorsv1.OperatorGroup
+	Object    *dump.Object
+	Targets   []string // that OLM resolved, sorted; [""] are all namespaces
+	Copies    []string // namespaces with copied CSVs, sorted
+	Operators []*Operator
+	Others    []*Operator // that stay with OLM whatever happens to Operators
+	Waiting   []string    // Subscriptions that have installed none of them
+}
+
+// Global reports whether the group is for all namespaces.
+func (g *Group) Global() bool { return len(g.Targets) == 1 && g.Targets[0] == "" }
+
+// Operator is an installed operator.
+type Operator struct {
+	CSV          *v1alpha1.ClusterServiceVersion
+	Object       *dump.Object
+	Group        *Group
+	Package      string
+	Subscription *v1alpha1.Subscription  // nil if there is none
+	Catalog      *v1alpha1.CatalogSource // nil if it is unknown
+	Properties   string                  // the annotation; "" if there is none
+	Image        string                  // of the bundle; "" if it is unknown
+	ImageFrom    string                  // where Image is from
+	LookedUp     string                  // namespace/name of the CatalogSource that Image is from
+	Webhooks     map[string]string       // the names of its webhook configurations, by generateName
+	Earlier      []string                // CSVs that InstallPlans had installed before, as far as they are known
+	Refused      string                  // why it is not adopted; "" if it is
+}
+
+// Version returns the version of the operator.
+func (o *Operator) Version() string { return o.CSV.Spec.Version.String() }
+
+type subscription struct {
+	*v1alpha1.Subscription
+	object *dump.Object
+}
+
+// Read finds the operators in a dump. What is odd about it is in State.Findings; the error is about an object that is
+// not of its API.
+func Read(d *dump.Dump) (*State, error) {
+	s := &State{Dump: d, catalogs: map[string]*v1alpha1.CatalogSource{}, replaced: map[string][]*dump.Object{}}
+	s.checkDump()
+	for _, o := range d.OfKind("Subscription") {
+		sub := &v1alpha1.Subscription{}
+		if err := o.Decode(sub); err != nil {
+			return nil, err
+		}
+		if sub.Spec == nil {
+			sub.Spec = &v1alpha1.SubscriptionSpec{}
+		}
+		s.subscriptions = append(s.subscriptions, &subscription{sub, o})
+	}
+	for _, o := range d.OfKind("CatalogSource") {
+		c := &v1alpha1.CatalogSource{}
+		if err := o.Decode(c); err != nil {
+			return nil, err
+		}
+		s.catalogs[o.Namespace+"/"+o.Name] = c
+	}
+	groups := map[string]*Group{}
+	for _, o := range d.OfKind("OperatorGroup") {
+		g := &Group{OperatorGroup: &operatorsv1.OperatorGroup{}, Object: o}
+		if err := o.Decode(g.OperatorGroup); err != nil {
+			return nil, err
+		}
+		if first := groups[o.Namespace]; first != nil {
+			s.report("several-groups", findings.Error, o, "",
+				"namespace "+o.Namespace+" has OperatorGroup "+first.Name+" too: OLM installs nothing there",
+				"remove one of them, then adopt")
+			continue
+		}
+		g.Targets = g.targets()
+		groups[o.Namespace] = g
+	}
+	if err := s.operators(groups); err != nil {
+		return nil, err
+	}
+	if err := s.plans(); err != nil {
+		return nil, err
+	}
+	for _, o := range s.All() {
+		s.checkOperator(o)
+	}
+	findings.Sort(s.Findings)
+	return s, nil
+}
+
+// FindingsWith returns the findings without those that given sources of bundles answer, by package or by CSV. It leaves
+// out those about operators that were not chosen.
+func (s *State) FindingsWith(sources map[string]string) (list []findings.Finding) {
+	known, left := map[string]bool{}, map[string]bool{}
+	for _, o := range s.All() {
+		known[o.Object.Identity()] = sources[o.Package] != "" || sources[o.CSV.Name] != ""
+	}
+	for _, o := range s.notAdopted() {
+		left[o.Object.Identity()] = o.Refused == ""
+	}
+	for _, f := range s.Findings {
+		if !left[f.Object] && (!known[f.Object] || f.Rule != "unknown-source" && f.Rule != "tag") {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// targets returns what OLM resolved; where it has not, what the spec names.
+func (g *Group) targets() []string {
+	targets := slices.Sorted(slices.Values(g.Status.Namespaces))
+	switch {
+	case len(targets) > 0:
+		return targets
+	case len(g.Spec.TargetNamespaces) > 0:
+		return slices.Sorted(slices.Values(g.Spec.TargetNamespaces))
+	case olm.TargetsOf(&g.Spec).Global():
+		return []string{""}
+	}
+	return nil
+}
+
+// operators puts the installed CSVs into their groups.
+func (s *State) operators(groups map[string]*Group) error {
+	copies := map[string][]string{} // namespaces by source namespace and CSV
+	own := map[string]bool{}        // namespaces with an operator of OLM itself
+	for _, object := range s.Dump.OfKind("ClusterServiceVersion") {
+		if from, copied := object.Copied(); copied {
+			copies[from+"/"+object.Name] = append(copies[from+"/"+object.Name], object.Namespace)
+			continue
+		}
+		csv := &v1alpha1.ClusterServiceVersion{}
+		if err := object.Decode(csv); err != nil {
+			return err
+		}
+		g := groups[object.Namespace]
+		if isPackageServer(csv) {
+			s.report("packageserver", findings.Note, object, "", "it is OLM's own, and stays with OLM", "")
+			own[object.Namespace] = true
+			continue
+		}
+		if g == nil {
+			s.report("no-group", findings.Error, object, "",
+				"namespace "+object.Namespace+" has no OperatorGroup in the dump, so the CSV is left out",
+				"dump OperatorGroups too; OLM runs no operator without one")
+			continue
+		}
+		o := &Operator{CSV: csv, Object: object, Group: g, Properties: object.Annotations[olm.AnnotationProperties]}
+		o.Subscription = s.subscriptionOf(object)
+		o.Package = s.packageOf(o)
+		if by := s.replacedBy(object, csv); by != "" {
+			s.report("replaced", findings.Warning, object, "",
+				"ClusterServiceVersion "+by+" is about to replace it, so it is left out",
+				"dump again when the upgrade is done")
+			s.replaced[by] = append(s.replaced[by], object)
+			continue
+		}
+		if sub := o.Subscription; sub != nil {
+			o.Catalog = s.catalogs[sub.Spec.CatalogSourceNamespace+"/"+sub.Spec.CatalogSource]
+		}
+		o.Webhooks = s.webhooks(object)
+		s.installed = append(s.installed, o)
+		if o.Refused = o.refusal(); o.Refused != "" {
+			s.reportRefused(o)
+			g.Others = append(g.Others, o)
+			continue
+		}
+		g.Operators = append(g.Operators, o)
+	}
+	s.waiting(groups)
+	s.keepGroups(groups, copies, own)
+	return nil
+}
+
+// keepGroups keeps the groups that have operators, with the namespaces of their copied CSVs; own are the namespaces of
+// OLM itself.
+func (s *State) keepGroups(groups map[string]*Group, copies map[string][]string, own map[string]bool) {
+	for _, ns := range slices.Sorted(maps.Keys(groups)) {
+		g := groups[ns]
+		if len(g.Operators)+len(g.Others) == 0 {
+			if own[ns] || len(g.Waiting) > 0 {
+				continue
+			}
+			s.report("empty-group", findings.Note, g.Object, "", "has no operator, so it is left out", "")
+			continue
+		}
+		for _, o := range g.Operators {
+			g.Copies = append(g.Copies, copies[ns+"/"+o.CSV.Name]...)
+		}
+		slices.Sort(g.Copies)
+		g.Copies = slices.Compact(g.Copies)
+		s.Groups = append(s.Groups, g)
+	}
+}
+
+// subscriptionOf returns the Subscription that installed a CSV, or that is about to.
+func (s *State) subscriptionOf(csv *dump.Object) *v1alpha1.Subscription {
+	of := func(name func(*v1alpha1.Subscription) string) *v1alpha1.Subscription {
+		for _, sub := range s.subscriptions {
+			if sub.object.Namespace == csv.Namespace && name(sub.Subscription) == csv.Name {
+				return sub.Subscription
+			}
+		}
+		return nil
+	}
+	if sub := of(func(s *v1alpha1.Subscription) string { return s.Status.InstalledCSV }); sub != nil {
+		return sub
+	}
+	return of(func(s *v1alpha1.Subscription) string { return s.Status.CurrentCSV })
+}
+
+// packageOf returns the package of an operator: that of its Subscription, of its properties, of the label that OLM
+// gives the components of an operator, or what stands before the version in its name.
+func (s *State) packageOf(o *Operator) string {
+	if o.Subscription != nil {
+		return o.Subscription.Spec.Package
+	}
+	for _, p := range o.properties() {
+		var value struct {
+			PackageName string `json:"packageName"`
+		}
+		if p.Type == "olm.package" && json.Unmarshal(p.Value, &value) == nil && value.PackageName != "" {
+			return value.PackageName
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(o.Object.Labels)) {
+		name, ok := strings.CutPrefix(key, olm.LabelComponent)
+		if name, found := strings.CutSuffix(name, "."+o.Object.Namespace); ok && found {
+			return name
+		}
+	}
+	return olm.BaseName(o.CSV.Name, "")
+}
+
+// properties returns the properties of an operator; none if the annotation is not readable.
+func (o *Operator) properties() []bundle.Property {
+	list, _ := bundle.ParseProperties(o.Properties)
+	return list
+}
+
+// replacedBy returns a CSV of the namespace that is to replace this one.
+func (s *State) replacedBy(object *dump.Object, csv *v1alpha1.ClusterServiceVersion) string {
+	if csv.Status.Phase == v1alpha1.CSVPhaseSucceeded && s.atRest(object) {
+		return ""
+	}
+	if s.replacing == nil {
+		s.replacing = map[[2]string][]string{}
+		for _, other := range s.Dump.OfKind("ClusterServiceVersion") {
+			spec, _ := other.Value()["spec"].(map[string]any)
+			_, copied := other.Copied()
+			if replaces, _ := spec["replaces"].(string); !copied {
+				key := [2]string{other.Namespace, replaces}
+				s.replacing[key] = append(s.replacing[key], other.Name)
+			}
+		}
+	}
+	for _, name := range s.replacing[[2]string{object.Namespace, object.Name}] {
+		if name != object.Name {
+			return name
+		}
+	}
+	return ""
+}
+
+// atRest reports whether the Subscription of a CSV has installed no other one in the meantime.
+func (s *State) atRest(csv *dump.Object) bool {
+	sub := s.subscriptionOf(csv)
+	if sub == nil {
+		return false
+	}
+	next := sub.Status.CurrentCSV
+	return next == csv.Name || s.Dump.Get("ClusterServiceVersion", csv.Namespace, next) == nil
+}
+
+// webhooks returns the names of the webhook configurations that OLM made for a CSV.
+func (s *State) webhooks(csv *dump.Object) map[string]string {
+	names := map[string]string{}
+	for _, kind := range []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"} {
+		for _, o := range s.Dump.OfKind(kind) {
+			generated := o.Labels[olm.LabelWebhookName]
+			if generated != "" && o.Labels[olm.LabelOwner] == csv.Name &&
+				o.Labels[olm.LabelOwnerNamespace] == csv.Namespace {
+				names[generated] = o.Name
+			}
+		}
+	}
+	return names
+}
+
+func (s *State) report(rule string, level findings.Severity, o *dump.Object, field, message, hint string) {
+	s.Findings = append(s.Findings, findings.Finding{Rule: rule, Level: level, File: o.File, Line: o.Line,
+		Object: o.Identity(), Field: field, Message: message, Hint: hint})
+}
+
+// checkDump reports what is missing in the dump, and what should not be in it.
+func (s *State) checkDump() {
+	if missing := s.Dump.Missing(); len(missing) > 0 {
+		level := findings.Note
+		var kinds []string
+		for _, k := range missing {
+			if k.Needed {
+				level = findings.Warning
+			}
+			kinds = append(kinds, k.Kind)
+		}
+		s.Findings = append(s.Findings, findings.Finding{Rule: "missing-kinds", Level: level,
+			Message: "the dump has no " + text.Or(kinds), Hint: "add the output of: " + dump.Command(missing...)})
+	}
+	if s.Dump.Secrets > 0 {
+		s.Findings = append(s.Findings, findings.Finding{Rule: "secrets", Level: findings.Warning,
+			Message: fmt.Sprintf("the dump has %s, of which nothing is read", text.Count(s.Dump.Secrets, "Secret")),
+			Hint:    "do not commit it; a dump needs no Secrets"})
+	}
+}
+
+// checkOperator reports what is odd about an operator.
+func (s *State) checkOperator(o *Operator) {
+	if phase := o.CSV.Status.Phase; phase != v1alpha1.CSVPhaseSucceeded {
+		s.report("not-succeeded", findings.Warning, o.Object, "status.phase",
+			fmt.Sprintf("the CSV is %s (%s), so objects may be missing in the cluster", cmp.Or(string(phase), "new"),
+				cmp.Or(string(o.CSV.Status.Reason), "no reason")), "repair the installation first, and dump again")
+	}
+	if o.Subscription == nil {
+		s.report("no-subscription", findings.Note, o.Object, "",
+			"no Subscription of the dump has installed it, so its channel and its catalog are unknown", "")
+	}
+	switch {
+	case o.Image == "":
+		s.report("unknown-source", findings.Note, o.Object, "",
+			"the dump does not say which image the bundle came from: no InstallPlan with a lookup of it is left",
+			"name it on the command line, or edit the file that is written; that says how to find it")
+	case !strings.Contains(o.Image, "@"):
+		s.report("tag", findings.Note, o.Object, "", "the image of the bundle, "+o.Image+", is known by its tag only",
+			"write its digest into the file: crane digest "+o.Image)
+	}
+}
+
+// Rules explain the findings of Read.
+var Rules = []findings.Rule{
+	{ID: "empty-group", Text: "An OperatorGroup without operators is not adopted"},
+	{ID: "missing-kinds", Text: "The dump lacks kinds that are needed to find or to compare operators"},
+	{ID: "no-csv", Text: "A Subscription that has installed nothing is not adopted"},
+	{ID: "no-group", Text: "A CSV whose namespace has no OperatorGroup is not adopted"},
+	{ID: "no-subscription", Text: "Nobody knows the channel and the catalog of a CSV without Subscription"},
+	{ID: "not-succeeded", Text: "An installation that has not succeeded may be incomplete"},
+	{ID: "packageserver", Text: "OLM's own packageserver stays with OLM"},
+	{ID: "refused", Text: "OLM does not run the operator, or it cannot be rendered, so it is not adopted"},
+	{ID: "replaced", Text: "A CSV that is about to be replaced is not adopted"},
+	{ID: "secrets", Text: "The dump has Secrets, which are not needed"},
+	{ID: "several-groups", Text: "OLM installs nothing in a namespace with two OperatorGroups"},
+	{ID: "tag", Text: "A tag can be moved to another image"},
+	{ID: "unknown-source", Text: "The image of a bundle is not in the dump"},
+}

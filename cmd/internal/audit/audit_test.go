@@ -1,0 +1,363 @@
+package audit_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/olmgen/olmgen/cmd/internal/audit"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
+	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/golden/schematest"
+)
+
+const example = "../../../examples/memcached-operator/bundle"
+
+// write makes files of a text in which "-- path --" begins a file.
+func write(t *testing.T, dir, text string) {
+	t.Helper()
+	for part := range strings.SplitSeq(strings.TrimPrefix(text, "-- "), "\n-- ") {
+		name, data, ok := strings.Cut(part, " --\n")
+		if !ok {
+			t.Fatalf("%q is no file", part)
+		}
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(data), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+const metadata = `-- catalog/catalog.yaml --
+schema: olm.package
+name: cache
+defaultChannel: stable
+---
+schema: olm.channel
+package: cache
+name: stable
+entries:
+- name: cache.v1.0.0
+- name: cache.v1.1.0
+  replaces: cache.v1.0.0
+---
+schema: olm.bundle
+package: cache
+name: cache.v1.0.0
+image: example.com/cache:1.0.0
+properties:
+- type: olm.package
+  value: {packageName: cache, version: 1.0.0}
+- type: olm.csv.metadata
+  value:
+    displayName: Cache
+    installModes:
+    - {type: AllNamespaces, supported: true}
+    - {type: OwnNamespace, supported: false}
+---
+schema: olm.bundle
+package: cache
+name: cache.v1.1.0
+image: example.com/cache:1.1.0
+properties:
+- type: olm.package
+  value: {packageName: cache, version: 1.1.0}
+- type: olm.maxOpenShiftVersion
+  value: "4.20"
+- type: olm.csv.metadata
+  value:
+    displayName: Cache
+    installModes:
+    - {type: AllNamespaces, supported: true}
+    crdDescriptions: {owned: [{name: caches.example.com, kind: Cache, version: v1}]}
+---
+schema: olm.deprecations
+package: cache
+entries:
+- reference: {schema: olm.bundle, name: cache.v1.0.0}
+  message: too old
+`
+
+func run(t *testing.T, want func(*audit.Package, *audit.Release) bool, workers int, refs ...string) *audit.Report {
+	t.Helper()
+	set, err := audit.Load(context.Background(), refs, audit.Options{Workers: workers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := set.Run(context.Background(), want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func printed(t *testing.T, r *audit.Report, f findings.Format) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := print.Report(&b, r, f); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// A bundle: what its row says.
+func TestBundle(t *testing.T) {
+	r := run(t, audit.Head, 1, example)
+	if len(r.Rows) != 1 || len(r.Unread) != 0 {
+		t.Fatalf("%d rows, %d unread", len(r.Rows), len(r.Unread))
+	}
+	row := r.Rows[0]
+	if !row.Complete || !row.Head || row.Version != "0.0.1" || row.Package != "memcached-operator" || row.CRDs.Count != 1 ||
+		row.CRDs.Bytes == 0 || row.Images.Digest+row.Images.Tag == 0 || row.Error != "" {
+		t.Errorf("%+v", row)
+	}
+	if len(row.Reaches) != 1 || row.Reaches[0].Risk != "runs-in-pods" || !row.Reaches[0].Cluster {
+		t.Errorf("reaches: %+v", row.Reaches)
+	}
+	if row.Findings.Errors != findings.Count(r.Findings(), findings.Error) || row.Findings.Errors == 0 {
+		t.Errorf("%+v", row.Findings)
+	}
+}
+
+// A catalog that does not hold the objects: the head, all versions, deprecation, what holds back an upgrade.
+func TestMetadata(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, metadata)
+	r := run(t, audit.Head, 1, filepath.Join(dir, "catalog"))
+	if len(r.Rows) != 1 || r.Rows[0].Name != "cache.v1.1.0" || r.Rows[0].Complete || r.Rows[0].Upgradeable ||
+		r.Rows[0].CRDs.Count != 1 || !slices.Equal(r.Rows[0].InstallModes, []string{"AllNamespaces"}) {
+		t.Fatalf("%+v", r.Rows)
+	}
+	r = run(t, audit.All, 1, filepath.Join(dir, "catalog"))
+	if len(r.Rows) != 2 || r.Rows[1].Deprecated != "too old" || r.Rows[0].Deprecated != "" {
+		t.Fatalf("%+v", r.Rows)
+	}
+	m := r.Totals.Metrics
+	if m.CSVs != 2 || m.Upgradeable != 1 || m.NotUpgradeable != 1 || m.InstallModes[3] != (audit.Count{Name: "AllNamespaces", Releases: 2}) {
+		t.Errorf("%+v", m)
+	}
+	if text := printed(t, r, findings.Text); !strings.Contains(text, "? the objects of the bundle are not in the catalog") {
+		t.Errorf("%s", text)
+	}
+}
+
+// A bundle in a directory fills in what the catalog does not hold; a version that the catalog does not have is listed.
+func TestFill(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, strings.NewReplacer("cache.v1.1.0", "memcached-operator.v0.0.1", "1.1.0", "0.0.1",
+		": cache\n", ": memcached-operator\n", "packageName: cache", "packageName: memcached-operator").Replace(metadata))
+	r := run(t, audit.All, 1, filepath.Join(dir, "catalog"), example)
+	if len(r.Rows) != 2 {
+		t.Fatalf("%+v", r.Rows)
+	}
+	for _, row := range r.Rows {
+		if row.Complete != (row.Name == "memcached-operator.v0.0.1") {
+			t.Errorf("%+v", row)
+		}
+	}
+}
+
+// One bad bundle does not stop the audit.
+func TestBad(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "good"), os.DirFS(example)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "-- bad/manifests/csv.yaml --\nkind: [\n-- empty/metadata/annotations.yaml --\nannotations: {}\n")
+	r := run(t, audit.Head, 2, dir)
+	if len(r.Rows) != 1 || len(r.Unread) != 2 || r.Totals.Failed != 2 || r.Totals.Complete != 1 {
+		t.Fatalf("%+v", r)
+	}
+	if !findings.Reaches(r.Findings(), findings.Error) {
+		t.Error("an unread bundle is no finding")
+	}
+	text := printed(t, r, findings.Text)
+	if strings.Count(text, "\nerror: ") != 2 {
+		t.Errorf("%s", text)
+	}
+}
+
+// A tree with installed operators.
+func TestTree(t *testing.T) {
+	dir := t.TempDir()
+	csv := func(name, extra string) string {
+		return fmt.Sprintf("apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: %s, "+
+			"namespace: op%s}\nspec:\n  version: 1.0.0\n  installModes:\n  - {type: OwnNamespace, supported: true}\n---\n", name, extra)
+	}
+	condition := func(name, status string) string {
+		return "apiVersion: operators.coreos.com/v2\nkind: OperatorCondition\nmetadata: {name: " + name + ", namespace: op}\nspec:\n" +
+			"  conditions: [{type: Upgradeable, status: '" + status + "', reason: r, message: m, lastTransitionTime: 2024-01-01T00:00:00Z}]\n---\n"
+	}
+	write(t, dir, "-- tree.yaml --\n"+csv("a.v1.0.0", "")+csv("b.v1.0.0", "")+csv("c.v1.0.0", ", labels: {olm.copiedFrom: x}")+
+		condition("a.v1.0.0", "False")+condition("b.v1.0.0", "True")+
+		"apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {name: s, namespace: op}\n")
+	m := run(t, audit.Head, 1, dir).Totals.Metrics
+	if m.CSVs != 2 || m.Subscriptions != 1 || m.Upgradeable != 1 || m.NotUpgradeable != 1 {
+		t.Errorf("%+v", m)
+	}
+}
+
+// A directory without anything is an error that says so, and so is one that does not exist.
+func TestNothing(t *testing.T) {
+	for _, path := range []string{t.TempDir(), filepath.Join(t.TempDir(), "none")} {
+		if _, err := audit.Load(context.Background(), []string{path}, audit.Options{}); err == nil {
+			t.Errorf("%s: no error", path)
+		}
+	}
+}
+
+// Hostile text cannot make a line, a terminal sequence or a formula of its own.
+func TestHostile(t *testing.T) {
+	for _, bad := range []string{"=1+1", "a\nb", "\x1b[31mred", "@x", "a\tb", "\u202ex"} {
+		row := audit.Row{Package: bad, Version: bad, Name: bad, Source: bad, Error: bad, Deprecated: bad, InstallModes: []string{bad},
+			Unsupported: []string{bad}, Complete: true}
+		r := &audit.Report{Rows: []audit.Row{row}, Unread: []audit.Unread{{Source: bad, Error: bad}}}
+		if lines := strings.Count(printed(t, r, findings.Text), "\n"); lines != 7 {
+			t.Errorf("%q: %d lines:\n%s", bad, lines, printed(t, r, findings.Text))
+		}
+		records, err := csv.NewReader(strings.NewReader(printed(t, r, findings.CSV))).ReadAll()
+		if err != nil || len(records) != 3 {
+			t.Fatalf("%q: %d records, %v", bad, len(records), err)
+		}
+		for _, record := range records {
+			for _, cell := range record {
+				if strings.ContainsAny(cell, "\n\x1b") || cell != "" && strings.ContainsAny(cell[:1], "=+-@") {
+					t.Errorf("%q: cell %q", bad, cell)
+				}
+			}
+		}
+	}
+}
+
+// The schema has the fields of the types, and what is printed conforms to it.
+func TestSchema(t *testing.T) {
+	var schema map[string]any
+	if err := json.Unmarshal(audit.Schema, &schema); err != nil {
+		t.Fatal(err)
+	}
+	defs := schema["$defs"].(map[string]any)
+	defs["Report"] = schema
+	seen := map[string]bool{}
+	var check func(reflect.Type)
+	check = func(typ reflect.Type) {
+		for typ.Kind() == reflect.Slice {
+			typ = typ.Elem()
+		}
+		if typ.Kind() != reflect.Struct || seen[typ.Name()] {
+			return
+		}
+		seen[typ.Name()] = true
+		def, ok := defs[typ.Name()].(map[string]any)
+		if !ok {
+			t.Fatalf("no definition of %s", typ.Name())
+		}
+		var names, required []string
+		for f := range typ.Fields() {
+			if f.IsExported() {
+				name, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
+				names = append(names, name)
+				if rest != "omitempty" {
+					required = append(required, name)
+				}
+				check(f.Type)
+			}
+		}
+		var have, must []string
+		for name := range def["properties"].(map[string]any) {
+			have = append(have, name)
+		}
+		for _, name := range def["required"].([]any) {
+			must = append(must, name.(string))
+		}
+		slices.Sort(names)
+		slices.Sort(have)
+		if d := cmp.Diff(names, have) + cmp.Diff(required, must); d != "" {
+			t.Errorf("%s (-type +schema):\n%s", typ.Name(), d)
+		}
+	}
+	check(reflect.TypeFor[audit.Report]())
+	dir := t.TempDir()
+	write(t, dir, metadata)
+	for _, refs := range [][]string{{example}, {filepath.Join(dir, "catalog")}} {
+		if err := conforms(printed(t, run(t, audit.All, 1, refs...), findings.JSON)); err != nil {
+			t.Error(err)
+		}
+	}
+	if conforms(`{"apiVersion": "olmgen.dev/v1alpha1", "kind": "AuditReport", "rows": [{}]}`) == nil {
+		t.Error("an empty row conforms")
+	}
+}
+
+func conforms(document string) error { return schematest.Check(audit.Schema, []byte(document)) }
+
+// The same bytes with any number of workers, over real bundles and catalogs.
+func TestCorpus(t *testing.T) {
+	refs := slices.Concat(corpustest.Files(t, "catalogs", "*"), corpustest.Files(t, "bundles", "*", "*"), corpustest.Files(t, "packagemanifests", "*"))
+	var want string
+	for _, workers := range []int{1, 7} {
+		r := run(t, audit.Head, workers, refs...)
+		got := ""
+		for _, f := range []findings.Format{findings.Text, findings.JSON, findings.CSV, findings.SARIF} {
+			got += printed(t, r, f)
+		}
+		if want == "" {
+			want = got
+		}
+		if got != want {
+			t.Error("the number of workers changes the output")
+		}
+		if err := conforms(printed(t, r, findings.JSON)); err != nil {
+			t.Error(err)
+		}
+		fmt.Printf("audit: %d packages, %d releases, %d with their objects, %d that cannot be read\n", r.Totals.Packages,
+			r.Totals.Releases, r.Totals.Complete, r.Totals.Failed)
+	}
+}
+
+// A catalog that holds the objects: its row is that of the bundle, and findings are at its olm.bundle.
+func TestObjects(t *testing.T) {
+	text := "schema: olm.package\nname: memcached-operator\ndefaultChannel: stable\n---\nschema: olm.channel\npackage: memcached-operator\n" +
+		"name: stable\nentries:\n- name: memcached-operator.v0.0.1\n---\nschema: olm.bundle\npackage: memcached-operator\n" +
+		"name: memcached-operator.v0.0.1\nproperties:\n- {type: olm.package, value: {packageName: memcached-operator, version: 0.0.1}}\n"
+	files, err := filepath.Glob(filepath.Join(example, "manifests", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += "- {type: olm.bundle.object, value: {data: " + base64.StdEncoding.EncodeToString(data) + "}}\n"
+	}
+	name := filepath.Join(t.TempDir(), "catalog.yaml")
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got, want := run(t, audit.Head, 1, name), run(t, audit.Head, 1, example)
+	row := want.Rows[0]
+	row.Source, row.Channels = filepath.ToSlash(name), []string{"stable"}
+	if d := cmp.Diff(row, got.Rows[0]); d != "" {
+		t.Errorf("(-bundle +catalog):\n%s", d)
+	}
+	for _, f := range got.Findings() {
+		if f.Path != filepath.ToSlash(name) || f.Line != 10 {
+			t.Errorf("%+v", f)
+		}
+	}
+}

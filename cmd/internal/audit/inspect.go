@@ -1,0 +1,288 @@
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
+	"github.com/olmgen/olmgen/compare"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/permissions"
+	"github.com/olmgen/olmgen/source"
+)
+
+// Inspected is a release with all that is known about it.
+type Inspected struct {
+	Row
+	Release *Release
+
+	CSV         *v1alpha1.ClusterServiceVersion // nil if it could not be read; of metadata only if not Complete
+	Bundle      *bundle.Bundle                  // nil if not Complete
+	Permissions *permissions.Report             // nil if it could not be rendered
+	State       *compare.State                  // nil if it could not be rendered
+	Findings    []findings.Finding
+	Target      string // that Unfit is about
+}
+
+// job is a release to inspect.
+type job struct {
+	pkg     *Package
+	release *Release
+	slot    int
+}
+
+// inspect reads a release. What cannot be read is an Error of the row.
+func (j job) inspect(ctx context.Context, o Options) *Inspected {
+	r := j.release
+	x := &Inspected{Release: r, Target: o.target(), Row: Row{Source: r.place, Package: j.pkg.Name, Name: r.Name,
+		Version: r.Version, Channels: r.Channels, Head: r.Head, Deprecated: r.Deprecated, InstallModes: []string{},
+		Upgradeable: true,
+		Reaches:     []Reach{}, Unsupported: []string{}, Unfit: []string{}}}
+	var err error
+	switch {
+	case r.facts != nil:
+		x.installed(r)
+	case r.open != nil:
+		err = x.read(ctx, r.open, o, true)
+	case r.bundle.Objects || o.Pull && r.bundle.Image != "":
+		err = x.read(ctx, func(ctx context.Context) (*source.Source, error) {
+			return catalog.Choice{
+				Package: j.pkg.Package,
+				Bundle:  r.bundle,
+			}.Files(
+				ctx,
+				catalog.Options{Source: o.Source},
+			)
+		}, o, false)
+	case r.bundle.HasCSV() || r.bundle.Image == "": // else OLM reads the image
+		err = x.metadata(ctx)
+	}
+	if err != nil {
+		x.Error = text.OneLine(err.Error())
+	}
+	x.properties()
+	x.fit(o)
+	x.count()
+	return x
+}
+
+// read reads the bundle and evaluates what it renders to.
+func (x *Inspected) read(ctx context.Context, open func(context.Context) (*source.Source, error), o Options,
+	located bool) error {
+	src, err := open(ctx)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	b := x.Release.read
+	x.Release.read = nil
+	if b == nil {
+		b, err = bundle.Read(src.FS, readOptions(src))
+	}
+	if err != nil {
+		x.Findings = validate.Refused(err)
+		x.placeFindings(located)
+		return err
+	}
+	if x.Findings, err = validate.Read(ctx, src, b, validate.Options{}); err != nil {
+		return err
+	}
+	x.Complete, x.Bundle, x.CSV = true, b, b.CSV
+	x.ofCSV(b.CSV)
+	if err = x.ofBundle(b); err == nil {
+		err = x.render(ctx, b, o)
+	}
+	x.placeFindings(located)
+	return err
+}
+
+// readOptions returns how the bundle of a source is read.
+func readOptions(src *source.Source) bundle.ReadOptions {
+	return bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true, Workers: 1}
+}
+
+// placeFindings sets where findings are. The files of a bundle in a catalog are not on disk, so that its olm.bundle is
+// the place.
+func (x *Inspected) placeFindings(onDisk bool) {
+	for i := range x.Findings {
+		f := &x.Findings[i]
+		f.Source, f.Object = x.Source, strings.TrimPrefix(x.Name+": "+f.Object, ": ")
+		f.Object = strings.TrimSuffix(f.Object, ": ")
+		if onDisk {
+			f.Path = path.Join(x.Source, f.File)
+			continue
+		}
+		f.Path, f.Line = filepath.ToSlash(x.Release.location.File), x.Release.location.Line
+	}
+}
+
+// metadata takes what olm.csv.metadata holds.
+func (x *Inspected) metadata(ctx context.Context) error {
+	b := x.Release.bundle
+	data, err := b.CSV(ctx)
+	if err != nil {
+		return err
+	}
+	var csv v1alpha1.ClusterServiceVersion
+	if err := json.Unmarshal(data, &csv); err != nil {
+		return fmt.Errorf("%s:%d: olm.csv.metadata: %w", b.File, b.Line, err)
+	}
+	x.CSV = &csv
+	x.ofCSV(&csv)
+	return nil
+}
+
+// installed takes what the ClusterServiceVersion in a tree says.
+func (x *Inspected) installed(r *Release) {
+	csv := r.facts.csvs[r.treeCSV]
+	x.CSV = csv.ClusterServiceVersion
+	x.ofCSV(x.CSV)
+	if r.facts.held[csv.Namespace+"/"+r.Name] {
+		x.Upgradeable = false
+	}
+}
+
+func baseName(csv permissions.CSV) string {
+	return olm.BaseName(csv.Name, csv.Spec.Version.String())
+}
+
+// ofCSV takes what the ClusterServiceVersion says.
+func (x *Inspected) ofCSV(csv *v1alpha1.ClusterServiceVersion) {
+	x.DisplayName = text.OneLine(csv.Spec.DisplayName)
+	for _, m := range bundle.SupportedModes(csv) {
+		x.InstallModes = append(x.InstallModes, string(m))
+	}
+	slices.Sort(x.InstallModes)
+	for _, w := range csv.Spec.WebhookDefinitions {
+		switch w.Type {
+		case v1alpha1.ValidatingAdmissionWebhook:
+			x.Webhooks.Validating++
+		case v1alpha1.MutatingAdmissionWebhook:
+			x.Webhooks.Mutating++
+		case v1alpha1.ConversionWebhook:
+			x.Webhooks.Conversion++
+		}
+	}
+	x.CRDs.Count = len(csv.Spec.CustomResourceDefinitions.Owned)
+	if max := csv.Annotations[olm.PropertyMaxOpenShift]; max != "" {
+		x.MaxOpenShiftVersion = text.OneLine(max)
+	}
+}
+
+// ofBundle takes what the objects of the bundle say.
+func (x *Inspected) ofBundle(b *bundle.Bundle) error {
+	x.CRDs = CRDs{Count: len(b.CRDs)}
+	for _, c := range b.CRDs {
+		x.CRDs.Bytes += len(c.Raw())
+	}
+	x.Unsupported = append(x.Unsupported, b.Unsupported()...)
+	list, err := images.List(b)
+	if err != nil {
+		return err
+	}
+	pinned := map[string]bool{}
+	for _, i := range list {
+		if i.Pulled() {
+			pinned[i.Image] = i.Pinned
+		}
+	}
+	for _, p := range pinned {
+		if p {
+			x.Images.Digest++
+		} else {
+			x.Images.Tag++
+		}
+	}
+	for _, p := range b.Properties {
+		x.maxOpenShift(p.Type, p.Value)
+	}
+	return nil
+}
+
+// maxOpenShift takes the property that holds back upgrades of OpenShift.
+func (x *Inspected) maxOpenShift(property string, value json.RawMessage) {
+	if property != olm.PropertyMaxOpenShift {
+		return
+	}
+	var version any
+	if json.Unmarshal(value, &version) == nil {
+		x.MaxOpenShiftVersion = text.OneLine(fmt.Sprint(version))
+	}
+}
+
+// properties takes what the catalog says of the release.
+func (x *Inspected) properties() {
+	for _, p := range x.Release.bundle.Properties {
+		x.maxOpenShift(p.Type, p.Value)
+	}
+	if x.MaxOpenShiftVersion != "" {
+		x.Upgradeable = false
+	}
+}
+
+// result returns what OLM makes of the release where a tree asks for it, or else what olmgen render would write with
+// its defaults.
+func (x *Inspected) result(ctx context.Context, b *bundle.Bundle, o Options) (*generate.Result, error) {
+	if p := x.Release.planned; p != nil {
+		installed, err := p.Render(ctx, o.Source)
+		if err != nil {
+			return nil, err
+		}
+		return installed.Rendered.Operators[0].Result, nil
+	}
+	// An operator that serves must have certificates. They have no part in a review.
+	return generate.Render(b, generate.Options{Certs: generate.CertsManager})
+}
+
+// render evaluates what is made of the release.
+func (x *Inspected) render(ctx context.Context, b *bundle.Bundle, o Options) error {
+	result, err := x.result(ctx, b, o)
+	if err != nil {
+		return err
+	}
+	in := permissions.Input{Shipped: b.Others, Namespace: result.Namespace}
+	in.Operator = permissions.Operator{Name: result.CSV, Package: result.Package, Version: result.Version,
+		InstallMode: string(result.InstallMode), Namespace: result.Namespace}
+	in.CSVs = []permissions.CSV{{ClusterServiceVersion: b.CSV, Object: b.CSVObject, Namespace: result.Namespace}}
+	var all []*manifest.Object
+	for _, o := range result.Objects {
+		read, err := in.AddRendered(o)
+		if err != nil {
+			return err
+		}
+		all = append(all, read)
+	}
+	var roles permissions.Roles
+	if x.Permissions, roles, err = permissions.EvaluateWithRoles(in); err != nil {
+		return err
+	}
+	for _, f := range x.Permissions.Reaches() {
+		x.Reaches = append(x.Reaches, Reach{f.Risk, slices.Contains(f.Namespaces, permissions.Everywhere), f.Text})
+	}
+	x.Findings = append(x.Findings, x.Permissions.Findings...)
+	place := func(o *manifest.Object, field string) (string, int) { return permissions.Place(in.CSVs, o, field) }
+	x.State = &compare.State{Name: x.Name, Roles: roles, Objects: all, Permissions: x.Permissions, Locate: place,
+		Operators: []compare.Operator{{CSV: in.CSVs[0], Package: b.Package, Dependencies: b.Dependencies,
+			Properties: b.Properties, InstallMode: result.InstallMode, Shipped: b.Shipped()}}}
+	return nil
+}
+
+// count counts the findings.
+func (x *Inspected) count() {
+	x.Row.Findings = Counts{findings.Count(x.Findings, findings.Error), findings.Count(x.Findings, findings.Warning),
+		findings.Count(x.Findings, findings.Note)}
+}

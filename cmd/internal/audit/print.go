@@ -1,0 +1,315 @@
+package audit
+
+import (
+	"cmp"
+	_ "embed"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+// Schema is the JSON Schema of a report in JSON.
+//
+//go:embed schema.json
+var Schema []byte
+
+const ruleUnread = "bundle-unread"
+
+// Rules are the rules of the findings.
+func Rules() []findings.Rule {
+	list := slices.Concat(validate.Rules(), permissions.Rules(),
+		[]findings.Rule{{ID: ruleUnread, Text: "A bundle cannot be read or rendered"}})
+	slices.SortStableFunc(list, func(a, b findings.Rule) int { return strings.Compare(a.ID, b.ID) })
+	return slices.CompactFunc(list, func(a, b findings.Rule) bool { return a.ID == b.ID })
+}
+
+// Formats returns the rows as CSV.
+func (r *Report) Formats() map[findings.Format]func(io.Writer) error {
+	return map[findings.Format]func(io.Writer) error{findings.CSV: r.csv}
+}
+
+// Explained returns the findings, for code review.
+func (r *Report) Explained() ([]findings.Rule, []findings.Finding) { return Rules(), r.list }
+
+// short names groups in a table.
+var short = map[permissions.Risk]string{permissions.Everything: "everything", permissions.ReadsSecrets: "secrets",
+	permissions.WritesRBAC: "rbac", permissions.RunsInPods: "pods", permissions.Impersonates: "impersonates",
+	permissions.ChangesAPIs: "apis"}
+
+// Document returns the report for people: a table of the rows, then the sums.
+func (r *Report) Document() *findings.Document {
+	t := findings.Table{Head: true}
+	for _, title := range []string{"Package", "Version", "Modes", "Reaches", "Webhooks", "CRDs", "Images",
+		"Unsupported", "Unfit", "Findings", "Deprecated"} {
+		t.Columns = append(t.Columns, findings.Column{Title: title, Align: true})
+	}
+	for _, row := range r.Rows {
+		t.Rows = append(t.Rows, findings.Cells(row.cells()...))
+	}
+	return &findings.Document{Kind: "Audit", Notes: r.totals(),
+		Sections: []findings.Section{{Tables: []findings.Table{t}, Remarks: r.problems()}}}
+}
+
+func (row Row) cells() []string {
+	unknown := func(s string) string {
+		if !row.Complete {
+			return "?"
+		}
+		return s
+	}
+	kinds := cmp.Or(printable(strings.Join(row.Unsupported, ",")), "-")
+	return []string{printable(row.Package), printable(cmp.Or(row.Version, row.Name)), row.modes(),
+		unknown(row.reaches()), unknown(dash(row.Webhooks.Total())), row.crds(), unknown(row.images()),
+		unknown(kinds), row.unfit(), unknown(row.findings()), yes(row.Deprecated != "")}
+}
+
+func printable(s string) string { return text.Printable(text.OneLine(s)) }
+
+func dash(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return strconv.Itoa(n)
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "-"
+}
+
+// modes shortens install modes: OwnNamespace is own.
+func (row Row) modes() string {
+	var out []string
+	for _, m := range row.InstallModes {
+		m = strings.TrimSuffix(strings.TrimSuffix(m, "Namespaces"), "Namespace")
+		out = append(out, strings.ToLower(printable(m)))
+	}
+	if !row.Complete && len(out) == 0 {
+		return "?"
+	}
+	return cmp.Or(strings.Join(out, ","), "-")
+}
+
+func (row Row) reaches() string {
+	var out []string
+	for _, reach := range row.Reaches {
+		s := short[reach.Risk]
+		if reach.Cluster {
+			s += "*"
+		}
+		out = append(out, s)
+	}
+	return cmp.Or(strings.Join(out, ","), "-")
+}
+
+func (row Row) crds() string {
+	switch {
+	case row.CRDs.Count == 0 && !row.Complete:
+		return "?"
+	case row.CRDs.Count == 0:
+		return "-"
+	case row.CRDs.Bytes == 0:
+		return strconv.Itoa(row.CRDs.Count)
+	}
+	return fmt.Sprintf("%d (%s)", row.CRDs.Count, Size(row.CRDs.Bytes))
+}
+
+func (row Row) images() string {
+	switch {
+	case row.Images.Digest+row.Images.Tag == 0:
+		return "-"
+	case row.Images.Tag == 0:
+		return fmt.Sprintf("%d by digest", row.Images.Digest)
+	case row.Images.Digest == 0:
+		return fmt.Sprintf("%d by tag", row.Images.Tag)
+	}
+	return fmt.Sprintf("%d by digest, %d by tag", row.Images.Digest, row.Images.Tag)
+}
+
+// unfit returns what keeps the release from the target. Of one without its objects nobody can say that nothing does.
+func (row Row) unfit() string {
+	if len(row.Unfit) == 0 && !row.Complete {
+		return "?"
+	}
+	return cmp.Or(strings.Join(row.Unfit, ","), "-")
+}
+
+func (row Row) findings() string {
+	f := row.Findings
+	if f == (Counts{}) {
+		return "-"
+	}
+	return fmt.Sprintf("%dE %dW %dN", f.Errors, f.Warnings, f.Notes)
+}
+
+// Size returns a number of bytes for a person.
+func Size(n int) string {
+	switch {
+	case n >= 1_000_000:
+		return fmt.Sprintf("%.1f MB", float64(n)/1_000_000)
+	case n >= 1000:
+		return fmt.Sprintf("%d kB", n/1000)
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
+func (r *Report) problems() (list []findings.Remark) {
+	add := func(what, message string) {
+		list = append(list, findings.Remark{Label: "error", Text: printable(what) + ": " + printable(message)})
+	}
+	for _, row := range r.Rows {
+		if row.Error != "" {
+			add(row.Package+" "+cmp.Or(row.Version, row.Name), row.Error)
+		}
+	}
+	for _, u := range r.Unread {
+		add(u.Source, u.Error)
+	}
+	return list
+}
+
+func (r *Report) totals() []findings.Remark {
+	t, m := r.Totals, r.Totals.Metrics
+	list := []findings.Remark{{Text: fmt.Sprintf("%s, %s: %d with their objects, %d that cannot be read, %d deprecated",
+		text.Count(t.Packages, "package"), text.Count(t.Releases, "release"), t.Complete, t.Failed, t.Deprecated)}}
+	if t.Complete > 0 {
+		list = append(list, r.known()...)
+	}
+	list = append(list, r.unfit()...)
+	var parts []string
+	for _, c := range m.InstallModes {
+		parts = append(parts, fmt.Sprintf("%s %d", printable(c.Name), c.Releases))
+	}
+	add := func(format string, args ...any) {
+		list = append(list, findings.Remark{Text: fmt.Sprintf(format, args...)})
+	}
+	add("csv_count %d, upgradeable %d, not upgradeable %d; install modes: %s", m.CSVs, m.Upgradeable,
+		m.NotUpgradeable, strings.Join(parts, ", "))
+	if m.Subscriptions+m.InstallPlans+m.CatalogSources > 0 {
+		add("subscription_count %d, install_plan_count %d, catalog_source_count %d", m.Subscriptions, m.InstallPlans,
+			m.CatalogSources)
+	}
+	if slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Reaches) > 0 }) {
+		add("* in all namespaces")
+	}
+	for _, what := range r.installs {
+		add("%s", printable(what))
+	}
+	if r.Incomplete() {
+		add("? the objects of the bundle are not in the catalog")
+	}
+	return list
+}
+
+// unfit returns what keeps releases from the target.
+func (r *Report) unfit() []findings.Remark {
+	var parts []string
+	for _, c := range r.Totals.Unfit {
+		parts = append(parts, fmt.Sprintf("%s %d", c.Name, c.Releases))
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return []findings.Remark{{Label: "unfit", Text: "for " + r.Target + ": " + strings.Join(parts, ", ")}}
+}
+
+// Incomplete reports whether the objects of a bundle are not known.
+func (r *Report) Incomplete() bool {
+	return slices.ContainsFunc(r.Rows, func(row Row) bool { return !row.Complete && row.Error == "" })
+}
+
+// known returns the totals of what only objects tell.
+func (r *Report) known() []findings.Remark {
+	t := r.Totals
+	var parts []string
+	for _, c := range t.Reaches {
+		parts = append(parts, fmt.Sprintf("%s %d (%d in the cluster)", short[permissions.Risk(c.Name)], c.Releases,
+			c.Cluster))
+	}
+	return []findings.Remark{
+		{Label: "reaches", Text: strings.Join(parts, ", ")},
+		{Label: "webhooks", Text: fmt.Sprintf("%s; CRDs: %d, %s; images: %d by digest, %d by tag",
+			text.Count(t.Webhooks, "release"), t.CRDs.Count, Size(t.CRDs.Bytes), t.Images.Digest, t.Images.Tag)},
+		{Label: "findings", Text: fmt.Sprintf("%s, %s, %s", text.Count(t.Findings.Errors, "error"),
+			text.Count(t.Findings.Warnings, "warning"), text.Count(t.Findings.Notes, "note"))},
+	}
+}
+
+var columns = []string{"package", "version", "name", "source", "channels", "head", "deprecated", "complete",
+	"installModes", "upgradeable", "maxOpenShiftVersion", "everything", "readsSecrets", "writesRBAC", "runsInPods",
+	"impersonates", "changesAPIs", "validatingWebhooks", "mutatingWebhooks", "conversionWebhooks", "crds", "crdBytes",
+	"imagesByDigest", "imagesByTag", "unsupportedKinds", "unfit", "errors", "warnings", "notes", "error"}
+
+// csv writes a line for each row. Cells of groups are cluster, namespaces, no or, where that is not known, empty.
+func (r *Report) csv(w io.Writer) error {
+	c := csv.NewWriter(w)
+	if err := c.Write(columns); err != nil {
+		return err
+	}
+	for _, row := range r.Rows {
+		cells := []string{row.Package, row.Version, row.Name, row.Source, strings.Join(row.Channels, " "),
+			strconv.FormatBool(row.Head), row.Deprecated, strconv.FormatBool(row.Complete),
+			strings.Join(row.InstallModes, " "), strconv.FormatBool(row.Upgradeable), row.MaxOpenShiftVersion}
+		for _, g := range permissions.Dangerous {
+			cells = append(cells, row.inGroup(g))
+		}
+		for _, n := range []int{row.Webhooks.Validating, row.Webhooks.Mutating, row.Webhooks.Conversion, row.CRDs.Count,
+			row.CRDs.Bytes, row.Images.Digest, row.Images.Tag} {
+			cells = append(cells, strconv.Itoa(n))
+		}
+		cells = append(cells, strings.Join(row.Unsupported, " "), strings.Join(row.Unfit, " "),
+			strconv.Itoa(row.Findings.Errors),
+			strconv.Itoa(row.Findings.Warnings), strconv.Itoa(row.Findings.Notes), row.Error)
+		for i := range cells {
+			cells[i] = harmless(cells[i])
+		}
+		if err := c.Write(cells); err != nil {
+			return err
+		}
+	}
+	for _, u := range r.Unread {
+		cells := make([]string, len(columns))
+		cells[slices.Index(columns, "source")] = harmless(u.Source)
+		cells[slices.Index(columns, "error")] = harmless(u.Error)
+		if err := c.Write(cells); err != nil {
+			return err
+		}
+	}
+	c.Flush()
+	return c.Error()
+}
+
+func (row Row) inGroup(g permissions.Risk) string {
+	if !row.Complete {
+		return ""
+	}
+	for _, reach := range row.Reaches {
+		switch {
+		case reach.Risk != g:
+		case reach.Cluster:
+			return "cluster"
+		default:
+			return "namespaces"
+		}
+	}
+	return "no"
+}
+
+// harmless keeps a spreadsheet from taking a cell for a formula (OWASP: CSV injection).
+func harmless(s string) string {
+	s = printable(s)
+	if s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
+		return "'" + s
+	}
+	return s
+}

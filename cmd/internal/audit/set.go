@@ -1,0 +1,251 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/cmd/internal/review"
+	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/source"
+)
+
+// Options say how catalogs and bundles are read.
+type Options struct {
+	Pull    bool           // the images of bundles whose objects are not in the catalog
+	Source  source.Options // of what Load is given
+	Cluster fit.Cluster    // that the releases must work in; the zero value: the newest OLM v1
+	Form    fit.Form       // who installs them; empty: as Cluster or the tree says
+	Workers int            // bundles read at the same time; zero: one a processor. The result does not depend on it
+	// Progress is told that one more of total bundles has been read; it may be called from several goroutines. It may
+	// be nil.
+	Progress func(total int)
+}
+
+func (o Options) workers() int {
+	if o.Workers > 0 {
+		return o.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+func (o Options) step(total int) {
+	if o.Progress != nil {
+		o.Progress(total)
+	}
+}
+
+// Set is what catalogs and directories hold.
+type Set struct {
+	Packages []*Package // by name, then source
+	Unread   []Unread   // bundles that cannot be read
+	trees    []*treeFacts
+	installs []string // what the objects of a tree stand for
+	options  Options
+}
+
+// Package is an operator with its releases.
+type Package struct {
+	*catalog.Package        // its update graph: of the catalog, or of what the bundles say
+	Source           string // catalog or directory, as it was given
+	Releases         []*Release
+
+	catalog string // its path; empty for bundles in directories
+}
+
+// Release is one version of a package.
+type Release struct {
+	Name, Version string // of the ClusterServiceVersion
+	Channels      []string
+	Head          bool // of the default channel
+	Deprecated    string
+
+	semver   semver.Version
+	bundle   *catalog.Bundle
+	place    string // for a person
+	open     func(context.Context) (*source.Source, error)
+	read     *bundle.Bundle // what open has, until the release is inspected; nil: it must be read
+	facts    *treeFacts
+	treeCSV  int
+	planned  *review.Planned // it is what OLM installs for an object of a tree
+	location catalog.Place
+}
+
+// ImageOf returns the image of a release in a catalog; empty if there is none.
+func (p *Package) ImageOf(r *Release) string { return r.bundle.Image }
+
+// Head returns the release that is the head of the default channel, or the newest one; nil if there is none.
+func (p *Package) Head() *Release {
+	for _, r := range p.Releases {
+		if r.Head {
+			return r
+		}
+	}
+	if len(p.Releases) > 0 {
+		return p.Releases[0]
+	}
+	return nil
+}
+
+// Load finds the packages of catalogs and directories. A bundle in a directory fills in what a catalog does not hold of
+// the bundle of the same package and name. The error is about a path, or a catalog that cannot be read; one among
+// others below a directory is in Unread.
+func Load(ctx context.Context, refs []string, o Options) (*Set, error) {
+	s := &Set{options: o}
+	folders := &folders{set: s}
+	for _, ref := range refs {
+		if err := s.add(ctx, ref, folders); err != nil {
+			return nil, err
+		}
+	}
+	if err := folders.read(ctx); err != nil {
+		return nil, err
+	}
+	folders.merge()
+	s.finish()
+	return s, nil
+}
+
+// finish sorts what was found.
+func (s *Set) finish() {
+	for _, p := range s.Packages {
+		p.finish()
+	}
+	slices.SortStableFunc(s.Packages, func(a, b *Package) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Source, b.Source))
+	})
+	slices.SortFunc(s.Unread, func(a, b Unread) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Error, b.Error))
+	})
+	s.Unread = slices.Compact(s.Unread)
+}
+
+func (s *Set) add(ctx context.Context, ref string, folders *folders) error {
+	found, err := source.Find(ctx, ref)
+	if _, ok := errors.AsType[*source.NothingError](err); ok {
+		tree, treeErr := readTree(ctx, ref)
+		if treeErr != nil {
+			return treeErr
+		}
+		if tree == nil {
+			return err
+		}
+		s.addTree(ref, tree)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, f := range found {
+		// An image that cannot be read is one of the bundles that cannot be read.
+		image, _ := source.IsCatalogImage(ctx, f.Ref(), s.options.Source)
+		switch {
+		case f.Kind == source.KindCatalog:
+			err = s.addCatalog(ctx, f.Path)
+		case image:
+			err = s.addCatalog(ctx, f.Ref())
+		case f.Kind == source.KindPackageManifest:
+			folders.legacy(ctx, ref, f)
+		default:
+			folders.add(ref, f)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil && len(found) > 1:
+			s.unread(f.Path, err)
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Set) addCatalog(ctx context.Context, path string) error {
+	c, err := catalog.Read(ctx, path, catalog.Options{Source: s.options.Source})
+	if err != nil {
+		return err
+	}
+	for _, f := range c.Faulty {
+		if f.Missing {
+			s.unread(path, f)
+		}
+	}
+	for _, name := range c.Names() {
+		p := &Package{Package: c.Packages[name], Source: filepath.ToSlash(path), catalog: path}
+		for _, b := range p.Bundles {
+			p.Releases = append(p.Releases, &Release{Name: b.Name, bundle: b, place: filepath.ToSlash(b.File),
+				location: b.Place, Deprecated: deprecation(p.Package, b)})
+		}
+		s.Packages = append(s.Packages, p)
+	}
+	return nil
+}
+
+// deprecation returns why a bundle is deprecated, or "".
+func deprecation(p *catalog.Package, b *catalog.Bundle) string {
+	text := cmp.Or(p.Deprecated("olm.bundle", b.Name), p.Deprecated(catalog.TypePackage, ""))
+	if text == "" && b.Deprecated() {
+		return "the bundle has the property olm.deprecated"
+	}
+	return text
+}
+
+// finish fills in what follows from the update graph, and sorts the releases, the newest first.
+func (p *Package) finish() {
+	for _, r := range p.Releases {
+		if v, ok := r.bundle.Version(); ok {
+			r.semver, r.Version = v, v.String()
+		}
+		r.Channels = []string{}
+		for _, ch := range p.Channels {
+			if ch.Entry(r.Name) != nil && !slices.Contains(r.Channels, ch.Name) {
+				r.Channels = append(r.Channels, ch.Name)
+			}
+		}
+		slices.Sort(r.Channels)
+	}
+	slices.SortStableFunc(p.Releases, func(a, b *Release) int {
+		return cmp.Or(b.semver.Compare(a.semver), cmp.Compare(b.Name, a.Name))
+	})
+	ch := p.Channel(p.DefaultChannel)
+	if ch == nil {
+		return
+	}
+	for _, r := range p.Releases { // of several heads it is the newest
+		if slices.ContainsFunc(ch.Heads(), func(e *catalog.Entry) bool { return e.Name == r.Name }) {
+			r.Head = true
+			return
+		}
+	}
+}
+
+// Neighbour returns the release before another in the update graph: the one that it replaces, else the next older
+// version. It is nil for the oldest.
+func (p *Package) Neighbour(r *Release) *Release {
+	for _, ch := range p.Channels {
+		e := ch.Entry(r.Name)
+		if e == nil || e.Replaces == "" {
+			continue
+		}
+		for _, other := range p.Releases {
+			if other.Name == e.Replaces {
+				return other
+			}
+		}
+	}
+	if at := slices.Index(p.Releases, r); at >= 0 && at+1 < len(p.Releases) {
+		return p.Releases[at+1]
+	}
+	return nil
+}
+
+func (p *Package) String() string { return fmt.Sprintf("%s (%s)", p.Name, p.Source) }

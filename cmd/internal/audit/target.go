@@ -1,0 +1,71 @@
+package audit
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/olm"
+)
+
+// fit notes what keeps the release from working in the cluster. These are findings only if somebody asks about a
+// cluster: what the newest OLM v1 does not take is no mistake.
+func (x *Inspected) fit(o Options) {
+	if x.CSV == nil {
+		return
+	}
+	var asked []findings.Finding
+	for _, f := range fit.Findings(x.operator(), x.form(o), o.Cluster) {
+		id := strings.TrimPrefix(f.Rule, fit.Prefix)
+		if f.Level != findings.Note && !slices.Contains(x.Unfit, id) {
+			x.Unfit = append(x.Unfit, id)
+		}
+		if !o.Cluster.Known() && o.Form == "" {
+			continue
+		}
+		asked = append(asked, f)
+	}
+	slices.Sort(x.Unfit)
+	others := x.Findings
+	x.Findings = asked
+	x.placeFindings(x.Release.open != nil)
+	x.Findings = append(others, x.Findings...)
+}
+
+// operator returns what is known of the release, with the properties that its catalog has.
+func (x *Inspected) operator() fit.Operator {
+	r := x.Release
+	if r.facts != nil {
+		return fit.Installed(x.CSV, r.facts.csvs[r.treeCSV].Object)
+	}
+	operator := fit.Operator{CSV: x.CSV}
+	if x.Bundle != nil {
+		operator = fit.OfBundle(x.Bundle)
+	}
+	return operator.With(r.bundle.Properties)
+}
+
+// form returns who installs the release: as the options say, or as the tree does.
+func (x *Inspected) form(o Options) fit.Form {
+	r := x.Release
+	switch {
+	case o.Form != "":
+		return o.Form
+	case !o.Cluster.Known():
+		return o.Cluster.Form()
+	case r.planned != nil && r.planned.Object.Kind == olm.KindClusterExtension:
+		return fit.OLMv1
+	case r.planned != nil || r.facts != nil:
+		return fit.OLMv0
+	}
+	return o.Cluster.Form()
+}
+
+// target returns what the column is about.
+func (o Options) target() string {
+	if form := string(o.Form); form != "" && o.Cluster.Form() != o.Form {
+		return o.Cluster.String() + " (" + form + ")"
+	}
+	return o.Cluster.String()
+}

@@ -1,0 +1,242 @@
+// Package gittree reads what a Git repository has at a revision. It starts no process.
+package gittree
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Repository is a repository with a path in it.
+type Repository struct {
+	store *filesystem.Storage
+	path  string // as it was given
+	in    string // in the repository, with slashes; "." is all of it
+}
+
+// Open opens the repository that a path is in. The path itself need not exist.
+func Open(name string) (*Repository, error) {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return nil, err
+	}
+	from := abs
+	for { // to the nearest directory that exists
+		if info, err := os.Stat(from); err == nil && info.IsDir() {
+			break
+		}
+		up := filepath.Dir(from)
+		if up == from {
+			break
+		}
+		from = up
+	}
+	real, err := filepath.EvalSymlinks(from)
+	if err != nil {
+		return nil, err
+	}
+	work, store, err := find(from)
+	if errors.Is(err, errNoRepository) {
+		return nil, &manifest.Error{File: filepath.ToSlash(name), Msg: "is in no Git repository",
+			Tip: "name a path in the work tree of one"}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: the Git repository cannot be read: %w", name, err)
+	}
+	if work == "" {
+		return nil,
+			&manifest.Error{File: filepath.ToSlash(name), Msg: "the Git repository is bare: it has no work tree",
+				Tip: "name a path in a clone of it"}
+	}
+	root, err := filepath.EvalSymlinks(work)
+	if err != nil {
+		return nil, err
+	}
+	rel, err := filepath.Rel(filepath.Clean(root), filepath.Join(real, strings.TrimPrefix(abs, from)))
+	if err != nil || !filepath.IsLocal(rel) {
+		return nil, fmt.Errorf("%s is not in the work tree of %s", name, root)
+	}
+	return &Repository{store, name, filepath.ToSlash(rel)}, nil
+}
+
+// Has reports whether a revision has the path.
+func (r *Repository) Has(rev string) (bool, error) {
+	tree, err := r.tree(rev)
+	if err != nil {
+		return false, err
+	}
+	_, err = r.lookUp(tree, r.in)
+	if errors.Is(err, errNoEntry) {
+		return false, nil
+	}
+	if err != nil {
+		return false, r.broken(rev, err)
+	}
+	return true, nil
+}
+
+// Checkout writes what a revision has into an empty directory: the path alone, or with whole everything, because a file
+// may name others. It returns where the path is then.
+func (r *Repository) Checkout(rev, dir string, whole bool) (string, error) {
+	tree, err := r.tree(rev)
+	if err != nil {
+		return "", err
+	}
+	target := filepath.Join(dir, filepath.FromSlash(r.in))
+	at, err := r.lookUp(tree, r.in)
+	if errors.Is(err, errNoEntry) {
+		return "", &manifest.Error{File: filepath.ToSlash(r.path), Msg: fmt.Sprintf("is not in revision %q", rev),
+			Tip: "it is newer, or has another name there"}
+	}
+	if err != nil {
+		return "", r.broken(rev, err)
+	}
+	most := budget.Of(budget.Revision)
+	w := writer{repo: r, left: most.Bytes, entries: most.Files, most: most}
+	if !whole && at.mode != filemode.Dir {
+		err = w.file(at, target)
+	} else if !whole {
+		err = w.tree(at.hash, target, 0)
+	} else {
+		err = w.tree(tree, dir, 0)
+	}
+	if err != nil {
+		return "", r.broken(rev, err)
+	}
+	return target, nil
+}
+
+// tree returns the tree of a revision.
+func (r *Repository) tree(rev string) (plumbing.Hash, error) {
+	c, err := r.resolve(rev)
+	if errors.Is(err, errNoRevision) {
+		e := &manifest.Error{File: filepath.ToSlash(r.path),
+			Msg: fmt.Sprintf("the Git repository has no revision %q", rev),
+			Tip: "name a branch, a tag or a commit"}
+		if r.shallow() {
+			e.Tip = "the repository is shallow: fetch its whole history; actions/checkout does so with fetch-depth: 0"
+		}
+		return plumbing.ZeroHash, e
+	}
+	if err != nil {
+		return plumbing.ZeroHash, r.broken(rev, err)
+	}
+	return c.tree, nil
+}
+
+// shallow reports whether the history of the repository ends early.
+func (r *Repository) shallow() bool {
+	list, err := r.store.Shallow()
+	return err == nil && len(list) > 0
+}
+
+// broken explains an object that is not there.
+func (r *Repository) broken(rev string, err error) error {
+	if errors.Is(err, plumbing.ErrObjectNotFound) {
+		return &manifest.Error{File: filepath.ToSlash(r.path),
+			Msg: fmt.Sprintf("revision %q is not complete in the Git repository: it is shallow or a partial clone",
+				rev),
+			Tip: "fetch all of it"}
+	}
+	return fmt.Errorf("%s: revision %q: %w", r.path, rev, err)
+}
+
+// writer writes files until they are too many.
+type writer struct {
+	repo    *Repository
+	left    int64
+	entries int64
+	most    budget.Budget
+}
+
+// tree writes what a tree has. Every tree with a hash of its own is written as often as it is named, so that a small
+// repository can have billions of files: there is a limit.
+func (w *writer) tree(hash plumbing.Hash, dir string, depth int) error {
+	list, err := w.repo.entries(hash)
+	if err != nil {
+		return err
+	}
+	if w.entries -= int64(len(list)); w.entries < 0 || depth > maxDepth {
+		return manifest.OverLimit(
+			fmt.Errorf("more than %d files, or directories deeper than %d", w.most.Files, maxDepth))
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for _, e := range list {
+		if !fs.ValidPath(e.name) || strings.Contains(e.name, "/") || !filepath.IsLocal(e.name) || e.name == "." {
+			return fmt.Errorf("%q is not a file name", e.name)
+		}
+		name := filepath.Join(dir, e.name)
+		if e.mode == filemode.Dir {
+			err = w.tree(e.hash, name, depth+1)
+		} else {
+			err = w.file(e, name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// file writes a regular file. Symbolic links and submodules are left out: what they lead to is not in the tree.
+func (w *writer) file(e entry, target string) (err error) {
+	if e.mode != filemode.Regular && e.mode != filemode.Executable && e.mode != filemode.Deprecated {
+		return nil
+	}
+	size, err := w.repo.store.EncodedObjectSize(e.hash)
+	if err != nil {
+		return err
+	}
+	if w.left -= size; w.left < 0 {
+		return manifest.OverLimit(fmt.Errorf("more than %d MiB of files", w.most.Bytes>>20))
+	}
+	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+		return err
+	}
+	out, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	if size > budget.Of(budget.TreeFile).Bytes {
+		return out.Truncate(size) // nobody reads so much: its size is what is said of it
+	}
+	o, err := w.repo.store.EncodedObject(plumbing.BlobObject, e.hash)
+	if err != nil {
+		return err
+	}
+	in, err := o.Reader()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	_, err = io.Copy(out, io.LimitReader(in, size))
+	return err
+}
+
+// Tracks reports whether HEAD has a path.
+func Tracks(name string) bool {
+	r, err := Open(name)
+	if err != nil {
+		return false
+	}
+	tree, err := r.tree("HEAD")
+	if err != nil {
+		return false
+	}
+	_, err = r.lookUp(tree, r.in)
+	return err == nil
+}

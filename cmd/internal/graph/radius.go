@@ -1,0 +1,252 @@
+// Package graph draws what an operator reaches in a cluster, as Mermaid text and as SVG.
+package graph
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+// Radius is the blast radius of an operator: "in the case of a bug or malicious control, limit the worst-case scenario
+// for the cluster" (descoping plan, Operator Patterns).
+type Radius struct {
+	Namespace string // the operator's
+	Accounts  []Account
+	Roles     []Role // that accounts are bound to, sorted
+	Places    []Place
+	Unbound   []string // what is not reached by any RoleBinding, in words; empty if all namespaces are the operator's
+}
+
+// Account is a ServiceAccount of the operator.
+type Account struct {
+	Name        string
+	Deployments []string
+}
+
+// Role is a Role or a ClusterRole.
+type Role struct {
+	Kind, Namespace, Name string
+	Summary               string // what it is about, in a few words
+}
+
+// Place is where bindings let the operator work: a namespace or, with an empty name, all of them and what is in none.
+type Place struct {
+	Namespace string
+	Bindings  []Binding
+}
+
+// Binding binds accounts to a role: indices.
+type Binding struct {
+	Kind, Name string
+	Accounts   []int
+	Role       int
+	Marks      []string // what matters most of what it allows, such as: reads all Secrets of the cluster
+}
+
+// BlastRadius finds out of rendered objects what the ServiceAccounts in the operator's namespace are bound to. Bindings
+// of other subjects are not in the picture. The error is about an object that can't be decoded.
+func BlastRadius(result *generate.Result) (*Radius, error) {
+	c := collector{namespace: result.Namespace, certificates: result.ServingSecrets, deployments: map[string][]string{}}
+	for _, o := range result.Objects {
+		if err := c.object(o); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", o.Kind, o.Name, err)
+		}
+	}
+	c.Aggregate()
+	return c.radius()
+}
+
+type collector struct {
+	namespace    string
+	certificates []string            // Secrets that OLM makes for the operator
+	deployments  map[string][]string // of each account of the namespace
+	rbac.Objects
+}
+
+func (c *collector) object(o generate.Object) error {
+	switch {
+	case o.Kind == "Deployment" && o.Group() == appsv1.GroupName && o.Namespace == c.namespace:
+		var d appsv1.Deployment
+		if err := decode(o, &d); err != nil {
+			return err
+		}
+		account := cmp.Or(bundle.Account(&d.Spec.Template.Spec), "default")
+		c.deployments[account] = append(c.deployments[account], o.Name)
+	case rbac.Relevant(o.Group(), o.Kind):
+		m, err := o.Manifest()
+		if err != nil {
+			return err
+		}
+		return c.Add(m, o.Namespace)
+	}
+	return nil
+}
+
+// decode decodes a rendered object into a type.
+func decode(o generate.Object, typed any) error {
+	m, err := o.Manifest()
+	if err != nil {
+		return err
+	}
+	_, err = m.Into(typed)
+	return err
+}
+
+// bound returns the names of the operator's accounts that a binding binds.
+func (c *collector) bound(b *rbac.Binding) []string {
+	var names []string
+	for _, s := range b.Subjects {
+		if a, ok := rbac.AccountOf(s); ok && a.Namespace == c.namespace {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+func (c *collector) radius() (*Radius, error) {
+	r := &Radius{Namespace: c.namespace}
+	names := slices.Collect(maps.Keys(c.deployments))
+	for a := range c.Accounts {
+		if a.Namespace == c.namespace {
+			names = append(names, a.Name)
+		}
+	}
+	var bindings []*rbac.Binding
+	for _, b := range c.Bindings {
+		if bound := c.bound(b); len(bound) > 0 {
+			bindings, names = append(bindings, b), append(names, bound...)
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	for _, name := range names {
+		deployments := slices.Clone(c.deployments[name])
+		slices.Sort(deployments)
+		r.Accounts = append(r.Accounts, Account{name, deployments})
+	}
+	// the operator's own namespace first, all namespaces last
+	order := func(namespace string) string {
+		switch namespace {
+		case c.namespace:
+			return "0"
+		case "":
+			return "2"
+		}
+		return "1" + namespace
+	}
+	slices.SortStableFunc(bindings, func(a, b *rbac.Binding) int {
+		return cmp.Or(cmp.Compare(order(a.Namespace), order(b.Namespace)), cmp.Compare(a.Object.Name, b.Object.Name))
+	})
+	for _, b := range bindings {
+		if err := r.add(b, c, names); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", b.Role.Kind, b.Role.Name, err)
+		}
+	}
+	r.Unbound = r.unbound()
+	return r, nil
+}
+
+// add adds a binding to a role, which may be one that is not rendered. names are those of all accounts.
+func (r *Radius) add(b *rbac.Binding, c *collector, names []string) error {
+	accounts, bound := c.bound(b), c.Role(b.Role)
+	role := Role{Kind: b.Role.Kind, Namespace: b.Role.Namespace, Name: b.Role.Name, Summary: "not rendered"}
+	var rules []rbacv1.PolicyRule
+	if bound != nil {
+		rules = bound.PolicyRules()
+		role.Summary = summary(rules)
+	}
+	at := slices.Index(r.Roles, role)
+	if at < 0 {
+		at = len(r.Roles)
+		r.Roles = append(r.Roles, role)
+	}
+	if n := len(r.Places); n == 0 || r.Places[n-1].Namespace != b.Namespace {
+		r.Places = append(r.Places, Place{Namespace: b.Namespace})
+	}
+	binding := Binding{Kind: b.Object.Kind, Name: b.Object.Name, Role: at}
+	if b.Namespace == c.namespace {
+		rules = slices.DeleteFunc(slices.Clone(rules), c.ownCertificate)
+	}
+	facts, err := permissions.FactsOf(rules, b.Namespace)
+	if err != nil {
+		return err
+	}
+	for _, f := range facts {
+		binding.Marks = append(binding.Marks, f.Text)
+		if f.Risk == permissions.Everything {
+			break // the others are in it
+		}
+	}
+	for _, a := range accounts {
+		if i, _ := slices.BinarySearch(names, a); !slices.Contains(binding.Accounts, i) {
+			binding.Accounts = append(binding.Accounts, i)
+		}
+	}
+	place := &r.Places[len(r.Places)-1]
+	place.Bindings = append(place.Bindings, binding)
+	return nil
+}
+
+// ownCertificate reports whether a rule only lets the operator read the certificates that OLM makes for it.
+func (c *collector) ownCertificate(rule rbacv1.PolicyRule) bool {
+	return slices.Equal(rule.Verbs, []string{"get"}) && slices.Equal(rule.Resources, []string{"secrets"}) &&
+		len(rule.ResourceNames) > 0 && !slices.ContainsFunc(rule.ResourceNames, func(name string) bool {
+		return !slices.Contains(c.certificates, name)
+	})
+}
+
+// unbound names where no RoleBinding is.
+func (r *Radius) unbound() []string {
+	if !slices.ContainsFunc(r.Places, func(p Place) bool { return p.Namespace == "kube-system" }) &&
+		r.Namespace != "kube-system" {
+		return []string{"kube-system", "every other namespace"}
+	}
+	return []string{"every other namespace"}
+}
+
+// Everywhere reports whether a binding holds in all namespaces.
+func (r *Radius) Everywhere() bool {
+	return slices.ContainsFunc(r.Places, func(p Place) bool { return p.Namespace == "" })
+}
+
+const maxSummary = 44
+
+// mostResources is how many resources a summary names.
+const mostResources = 3
+
+// summary returns what rules are about: a single short rule itself, else their resources.
+func summary(rules []rbacv1.PolicyRule) string {
+	if len(rules) == 1 && !slices.Contains(rules[0].Resources, rbacv1.ResourceAll) {
+		p := rules[0]
+		if s := strings.Join(p.Verbs, ",") + " " +
+			strings.Join(slices.Concat(p.Resources, p.NonResourceURLs), ","); len(s) <= maxSummary {
+			return s
+		}
+	}
+	var names []string
+	for _, p := range rules {
+		for _, name := range slices.Concat(p.Resources, p.NonResourceURLs) {
+			if name == rbacv1.ResourceAll {
+				return "all resources"
+			}
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return "no rules"
+	}
+	return text.FirstOf(mostResources, names)
+}

@@ -1,0 +1,238 @@
+package graph
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/olmgen/olmgen/internal/base/picture"
+	"github.com/olmgen/olmgen/internal/base/text"
+)
+
+// Measures of the picture, in pixels. The font is monospaced, so that the width of a text is known.
+const (
+	margin     = 16
+	gapX       = 96 // between columns, for the edges
+	gapY       = 10 // between nodes
+	padding    = 12 // of a group around its nodes
+	titleSpace = 22
+	lineHeight = 16
+	maxText    = 56
+)
+
+// box is a node or a group of nodes.
+type box struct {
+	x, y, w, h int
+	class      string
+	lines      []string
+	marks      []string // below the lines
+}
+
+// height is that of a node.
+func (x box) height() int { return (len(x.lines)+len(x.marks))*lineHeight + padding }
+
+// SVG writes the picture: on the left the operator, then the bindings in the namespaces where they are, on the right
+// the roles. The colours follow the reader's light or dark scheme. The error is the one of w.
+func (r *Radius) SVG(w io.Writer) error {
+	_, err := io.WriteString(w, r.picture().String())
+	return err
+}
+
+func (r *Radius) picture() *picture.SVG {
+	var d drawing
+	accounts, x := d.operator(r)
+	bindings, x := d.places(r, x+gapX)
+	roles := d.roles(r, x+gapX)
+	for i, p := range r.Places {
+		for j, b := range p.Bindings {
+			class := "edge"
+			if p.Namespace == "" {
+				class = "edge wide"
+			}
+			for _, a := range b.Accounts {
+				d.connect(accounts[a], bindings[i][j], class)
+			}
+			d.connect(bindings[i][j], roles[b.Role], class)
+		}
+	}
+	return d.picture()
+}
+
+// drawing collects boxes and edges; the edges are drawn below the nodes and above the groups.
+type drawing struct {
+	groups, nodes []box
+	edges         []edge
+}
+
+type edge struct{ class, data string }
+
+// column places groups of nodes below each other and gives the nodes' boxes and the right end.
+func (d *drawing) column(x int, groups []box, nodes [][]box) ([][]box, int) {
+	width := 0
+	for i, g := range groups {
+		width = max(width, textWidth(g.lines...))
+		for _, n := range nodes[i] {
+			width = max(width, textWidth(n.lines...)+2*padding, textWidth(n.marks...)+2*padding)
+		}
+	}
+	y := margin
+	for i, g := range groups {
+		g.x, g.y, g.w = x, y, width+2*padding
+		y += titleSpace
+		for j := range nodes[i] {
+			n := &nodes[i][j]
+			n.x, n.y, n.w, n.h = x+padding, y+gapY, width, n.height()
+			y = n.y + n.h
+		}
+		y += padding
+		g.h = y - g.y
+		y += 2 * gapY
+		d.groups = append(d.groups, g)
+		d.nodes = append(d.nodes, nodes[i]...)
+	}
+	return nodes, x + width + 2*padding
+}
+
+// operator places the Deployments and their ServiceAccounts; it gives the accounts' boxes.
+func (d *drawing) operator(r *Radius) ([]box, int) {
+	var nodes []box
+	var at []int
+	for _, a := range r.Accounts {
+		for _, name := range a.Deployments {
+			nodes = append(nodes, box{class: "node operator", lines: []string{"Deployment", name}})
+		}
+		at = append(at, len(nodes))
+		nodes = append(nodes, box{class: "node", lines: []string{"ServiceAccount", a.Name}})
+	}
+	placed, x := d.column(margin, []box{{class: "group", lines: []string{"namespace " + r.Namespace + " (operator)"}}},
+		[][]box{nodes})
+	var accounts []box
+	for i, a := range r.Accounts {
+		for j := range a.Deployments {
+			from, to := placed[0][at[i]-len(a.Deployments)+j], placed[0][at[i]]
+			data := fmt.Sprintf("M%d %d V%d", from.x+padding+j*4, from.y+from.h, to.y)
+			d.edges = append(d.edges, edge{"edge", data})
+		}
+		accounts = append(accounts, placed[0][at[i]])
+	}
+	return accounts, x
+}
+
+// places returns the boxes of the bindings of each place.
+func (d *drawing) places(r *Radius, x int) ([][]box, int) {
+	var groups []box
+	var nodes [][]box
+	for _, p := range r.Places {
+		class := "group reached"
+		if p.Namespace == "" {
+			class = "group wide"
+		}
+		groups = append(groups, box{class: class, lines: []string{p.title(r)}})
+		var list []box
+		for _, b := range p.Bindings {
+			n := box{class: "node", lines: []string{b.Kind, b.Name}}
+			for _, mark := range b.Marks {
+				n.class, n.marks = "node marked", append(n.marks, wrap(mark)...)
+			}
+			list = append(list, n)
+		}
+		nodes = append(nodes, list)
+	}
+	groups = append(groups, box{class: "group unbound", lines: []string{strings.Join(r.Unbound, ", ")}})
+	nodes = append(nodes, []box{{class: "node unbound", lines: []string{"no RoleBinding", r.access()}}})
+	return d.column(x, groups, nodes)
+}
+
+func (d *drawing) roles(r *Radius, x int) []box {
+	var list []box
+	for _, role := range r.Roles {
+		list = append(list, box{class: "node", lines: []string{role.Kind, role.Name, role.Summary}})
+	}
+	placed, _ := d.column(x, []box{{class: "group", lines: []string{"roles"}}}, [][]box{list})
+	return placed[0]
+}
+
+func (d *drawing) connect(from, to box, class string) {
+	x1, y1, x2, y2 := from.x+from.w, from.y+from.h/2, to.x, to.y+to.h/2
+	mid := (x1 + x2) / 2
+	data := fmt.Sprintf("M%d %d C%d %d %d %d %d %d", x1, y1, mid, y1, mid, y2, x2, y2)
+	d.edges = append(d.edges, edge{class, data})
+}
+
+// style has no variables: not every program that shows an SVG knows them.
+const style = `.radius text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:#1f2328}
+.radius .head{font-weight:bold}
+.radius .page,.radius .group{fill:#fff}
+.radius .group,.radius .node,.radius .edge{stroke:#59636e}
+.radius .node{fill:#f6f8fa}
+.radius .operator{fill:#b6e3ff;stroke-width:3}
+.radius .unbound{stroke-dasharray:6 4}
+.radius .marked{stroke:#a40e26;stroke-width:2}
+.radius .mark{fill:#a40e26;font-weight:bold}
+.radius .edge{fill:none;stroke-width:1.5}
+.radius .wide{stroke:#bc4c00}
+@media (prefers-color-scheme:dark){
+.radius text{fill:#e6edf3}
+.radius .page,.radius .group{fill:#0d1117}
+.radius .group,.radius .node,.radius .edge{stroke:#9198a1}
+.radius .node{fill:#161b22}
+.radius .operator{fill:#0c2d6b}
+.radius .marked{stroke:#ff9492}
+.radius .mark{fill:#ff9492}
+.radius .edge{fill:none}
+.radius .wide{stroke:#f0883e}
+}
+`
+
+func (d *drawing) picture() *picture.SVG {
+	svg := &picture.SVG{Title: "What the operator reaches", Class: "radius", Style: style}
+	for _, g := range d.groups {
+		svg.Width, svg.Height = max(svg.Width, g.x+g.w+margin), max(svg.Height, g.y+g.h+margin)
+	}
+	svg.Rect("page", 0, 0, svg.Width, svg.Height, 0)
+	for _, g := range d.groups {
+		g.draw(svg, titleSpace-6, "head")
+	}
+	for _, e := range d.edges {
+		svg.Path(e.class, e.data)
+	}
+	for _, n := range d.nodes {
+		n.draw(svg, lineHeight+padding/4, "")
+	}
+	return svg
+}
+
+// draw adds a rectangle and its lines, the first at top, with their whole text as a tooltip.
+func (x box) draw(svg *picture.SVG, top int, class string) {
+	lines := slices.Concat(x.lines, x.marks)
+	svg.Group(strings.Join(lines, "\n"), func() {
+		svg.Rect(x.class, x.x, x.y, x.w, x.h, 6)
+		for i, l := range lines {
+			c := class
+			switch {
+			case i >= len(x.lines):
+				c = "mark"
+			case i == 0 && len(x.lines) > 1:
+				c = "head"
+			}
+			svg.Text(picture.Label{Class: c, X: x.x + padding, Y: x.y + top + i*lineHeight,
+				Text: text.Middle(l, maxText)})
+		}
+	})
+}
+
+func textWidth(lines ...string) int { return picture.TextWidth(maxText, lines...) }
+
+// wrap breaks a text between words, so that no line is cut.
+func wrap(s string) (lines []string) {
+	line := ""
+	for word := range strings.FieldsSeq(s) {
+		if line != "" && utf8.RuneCountInString(line+" "+word) > maxText {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	return append(lines, line)
+}

@@ -1,0 +1,67 @@
+// Package imagelist prints the container images of bundles.
+package imagelist
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// List is the images of bundles as a report.
+type List []images.Image
+
+// Formats returns as text the images that a cluster pulls, sorted and without duplicates, one per line. The others have
+// every place.
+func (list List) Formats() map[findings.Format]func(io.Writer) error {
+	return map[findings.Format]func(io.Writer) error{
+		findings.Text: func(w io.Writer) (err error) {
+			for _, name := range images.Names(list) {
+				_, err = fmt.Fprintln(w, text.Printable(name))
+			}
+			return err
+		},
+		findings.Tabular: func(w io.Writer) error { return print.Document(w, list.Document(), findings.Text) },
+		findings.YAML: func(w io.Writer) error {
+			v, err := manifest.Typed(list.JSON())
+			if err == nil {
+				_, err = w.Write(manifest.Encode(v))
+			}
+			return err
+		},
+	}
+}
+
+// Document returns a table of every place.
+func (list List) Document() *findings.Document {
+	t := findings.Table{Head: true, Columns: []findings.Column{{Title: "Image", Align: true}}}
+	for _, title := range []string{"Pinned", "Kind", "Name", "Where"} {
+		t.Columns = append(t.Columns, findings.Column{Title: title, Align: true, Before: "   "})
+	}
+	for _, i := range list {
+		row := findings.Cells(i.Reference(), yes(i.Pinned), string(i.Kind), i.Name, i.At())
+		for _, code := range []int{0, 3, 4} {
+			row[code].Style = findings.Code
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return &findings.Document{Kind: "Images", Sections: []findings.Section{{Tables: []findings.Table{t}}}}
+}
+
+// JSON returns the images.
+func (list List) JSON() any {
+	return struct {
+		Images []images.Image `json:"images"`
+	}{append([]images.Image{}, list...)}
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

@@ -1,0 +1,247 @@
+package pin
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// content returns a package of the catalogs of a namespace, or nil.
+func content(state *resolve.State, p Package) *catalog.Package {
+	return state.Package(p.Source.Name, p.Source.Namespace, p.Name)
+}
+
+// approve finds what is approved, and what clusters may have.
+func (m *maker) approve() error {
+	for i := range m.input.Namespaces {
+		if err := m.approveNamespace(&m.input.Namespaces[i]); err != nil {
+			return err
+		}
+	}
+	for i := range m.input.Extensions {
+		if err := m.approveExtension(&m.input.Extensions[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *maker) approveNamespace(n *Namespace) error {
+	state := n.State
+	n.Approved, n.wasLeft, n.installed = map[Package]Release{}, map[Package]Release{}, map[Package][]string{}
+	for i := range state.Subscriptions {
+		s := &state.Subscriptions[i]
+		p := PackageOf(s)
+		source := content(state, p)
+		switch {
+		case source == nil && !slices.ContainsFunc(state.Catalogs, resolve.Source{Namespace: p.Source.Namespace,
+			Name: p.Source.Name}.Same):
+			return n.Operators[i].refuse(fmt.Sprintf("nobody says what catalog %s serves", p.Source),
+				"give its content", "")
+		case source == nil:
+			return n.Operators[i].refuse(fmt.Sprintf("catalog %s has no package %s", p.Source, p.Name), "", "")
+		}
+		approved, err := m.approved(&n.Operators[i], m.old.find(state.Namespace, p), source)
+		if err != nil {
+			return err
+		}
+		if approved != "" {
+			n.Approved[p] = Release{s.Channel, approved}
+		}
+		if s.InstalledCSV != "" {
+			n.installed[p] = append(n.installed[p], s.InstalledCSV)
+		}
+	}
+	for o := range m.old.operators() {
+		if o.Namespace != state.Namespace {
+			continue
+		}
+		p := o.pkg()
+		if o.Subscription == "" && !m.forget[o.Package+"@"+o.Approved] {
+			n.wasLeft[p] = Release{o.Channel, o.Approved}
+		}
+		if o.Left {
+			continue
+		}
+		n.installed[p] = append(n.installed[p], m.installed(o)...)
+		if source := content(state, p); o.RequiredBy != "" && source != nil {
+			release, err := m.upgraded(o, source)
+			if err != nil {
+				return err
+			}
+			if release != "" {
+				n.Approved[p] = Release{o.Channel, release}
+			}
+		}
+	}
+	return nil
+}
+
+// approved returns the release that is approved for an operator: what Git says, then the lock; empty if neither does.
+func (m *maker) approved(o *Operator, locked *Locked, p *catalog.Package) (string, error) {
+	if o.Approved != "" {
+		return o.Approved, nil
+	}
+	if locked == nil {
+		return m.wanted(p)
+	}
+	return m.upgraded(locked, p)
+}
+
+// upgraded returns what a lock approves, unless an upgrade of its package is asked for.
+func (m *maker) upgraded(o *Locked, p *catalog.Package) (string, error) {
+	if _, ok := m.options.Upgrade[o.Package]; ok {
+		return m.wanted(p)
+	}
+	return o.Approved, nil
+}
+
+// wanted returns the release that an upgrade names; empty for what resolves.
+func (m *maker) wanted(p *catalog.Package) (string, error) {
+	version := m.options.Upgrade[p.Name]
+	if version == "" {
+		return "", nil
+	}
+	content := &catalog.Catalog{Packages: map[string]*catalog.Package{p.Name: p}}
+	choice, err := content.Choose(p.Name, "", version)
+	if err != nil {
+		return "", err
+	}
+	return choice.Bundle.Name, nil
+}
+
+// installed returns the releases that clusters may have by a lock. What it approves is one: it may not be approved any
+// more.
+func (m *maker) installed(o *Locked) (list []string) {
+	for _, name := range append(slices.Clone(o.Installed), o.Approved) {
+		if !m.forget[o.Package+"@"+name] && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+func (m *maker) approveExtension(x *Extension) error {
+	locked := m.old.of(&Locked{ClusterExtension: x.Name, Package: x.Request.Package})
+	for _, o := range locked {
+		x.Installed = append(x.Installed, m.installed(o)...)
+	}
+	if x.Approved != "" {
+		return nil
+	}
+	if _, upgrade := m.options.Upgrade[x.Request.Package]; len(locked) > 0 && !upgrade {
+		x.Approved = locked[0].Approved
+		return nil
+	}
+	var err error
+	for _, s := range x.Sources {
+		p := s.Catalog.Packages[x.Request.Package]
+		if p == nil {
+			continue
+		}
+		release, failed := m.wanted(p)
+		if failed == nil {
+			x.Approved = release
+			return nil
+		}
+		err = cmp.Or(err, failed)
+	}
+	return err
+}
+
+// checkUpgrades refuses an upgrade of a package that Git gives a version, or that nothing asks for.
+func (m *maker) checkUpgrades() error {
+	for _, pkg := range slices.Sorted(maps.Keys(m.options.Upgrade)) {
+		found := false
+		for o := range m.old.operators() {
+			found = found || o.Package == pkg
+		}
+		for o, p := range m.input.operators() {
+			if p != pkg {
+				continue
+			}
+			found = true
+			if o.Approved != "" {
+				return o.refuse(fmt.Sprintf("an upgrade of package %s is asked for, and %s says %s", pkg, o.By,
+					o.Approved), "change it there", o.By)
+			}
+		}
+		if !found {
+			return fmt.Errorf("an upgrade of package %s is asked for, and nothing asks for the package", pkg)
+		}
+	}
+	return nil
+}
+
+// checkForget finds the releases to forget in the lock.
+func (m *maker) checkForget() error {
+	for _, what := range m.options.Forget {
+		pkg, version, named := strings.Cut(what, "@")
+		if !named {
+			pkg, version = "", what
+		}
+		var found []string
+		for o := range m.old.operators() {
+			for _, name := range append(slices.Clone(o.Installed), o.Approved) {
+				if (pkg == "" || pkg == o.Package) && isRelease(name, version) {
+					found = append(found, o.Package+"@"+name)
+				}
+			}
+		}
+		slices.Sort(found)
+		found = slices.Compact(found)
+		switch {
+		case len(found) == 0:
+			return fmt.Errorf("%s names no release %q that clusters may have", LockName, what)
+		case len(found) > 1:
+			return manifest.WithHint(fmt.Errorf("%s is a release of several packages: %s", what, text.And(found)),
+				"name one of them")
+		}
+		m.forget[found[0]] = true
+	}
+	return nil
+}
+
+// checkForgotten refuses to forget what is approved.
+func (m *maker) checkForgotten() error {
+	for o := range m.Lock.operators() {
+		if m.forget[o.Package+"@"+o.Approved] {
+			tip := "approve another release first"
+			if o.Left {
+				tip = "a release in installed requires it: forget that one too"
+			}
+			return manifest.WithHint(fmt.Errorf("%s is approved, and cannot be forgotten", o.Approved), tip)
+		}
+	}
+	return nil
+}
+
+// isRelease reports whether a name of a ClusterServiceVersion is a name or a version that a person wrote.
+func isRelease(name, written string) bool {
+	if name == written {
+		return true
+	}
+	for i, c := range name {
+		if rest := strings.TrimPrefix(name[i+1:], "v"); c == '.' && rest != "" && rest[0] >= '0' && rest[0] <= '9' {
+			return rest == strings.TrimPrefix(written, "v")
+		}
+	}
+	return false
+}
+
+// keepInstalled adds the releases of the old lock to those that clusters may have.
+func (m *maker) keepInstalled(o *Locked) {
+	for _, old := range m.old.of(o) {
+		o.Installed = append(o.Installed, m.installed(old)...)
+	}
+	o.Installed = slices.DeleteFunc(o.Installed, func(name string) bool { return name == "" || name == o.Approved })
+	slices.Sort(o.Installed)
+	o.Installed = slices.Compact(o.Installed)
+}

@@ -1,0 +1,199 @@
+package pin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// document returns the documents of a package: olm.package and olm.bundle as the source has them, olm.channel with
+// other entries and comments, and the deprecations of what is pinned.
+func (c *Content) document(ctx context.Context) ([]byte, error) {
+	var out bytes.Buffer
+	if err := c.writePackage(ctx, &out); err != nil {
+		return nil, err
+	}
+	for _, ch := range c.Channels {
+		if err := ch.write(ctx, &out, c.Name); err != nil {
+			return nil, err
+		}
+	}
+	for _, b := range c.Bundles {
+		data, err := b.Document(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.addImages(data); err != nil {
+			return nil, err
+		}
+		text, err := yaml.JSONToYAML(data)
+		if err != nil {
+			return nil, err
+		}
+		out.WriteString("---\n")
+		out.Write(text)
+	}
+	return out.Bytes(), c.writeDeprecations(&out)
+}
+
+// addImages adds the images of an olm.bundle.
+func (c *Content) addImages(bundle []byte) error {
+	var doc struct {
+		Image         string `json:"image"`
+		RelatedImages []struct {
+			Image string `json:"image"`
+		} `json:"relatedImages"`
+	}
+	err := manifest.DecodeJSON(bundle, &doc)
+	named := doc.Image == ""
+	for _, i := range doc.RelatedImages {
+		c.Images = append(c.Images, i.Image)
+		named = named || i.Image == doc.Image
+	}
+	if c.Images = append(c.Images, doc.Image); !named {
+		c.Unnamed = append(c.Unnamed, doc.Image)
+	}
+	return err
+}
+
+func (c *Content) has(channel string) bool {
+	return slices.ContainsFunc(c.Channels, func(ch *Channel) bool { return ch.Name == channel })
+}
+
+func (c *Content) writePackage(ctx context.Context, out *bytes.Buffer) error {
+	channel, fields := c.source.DefaultChannel, map[string]json.RawMessage{}
+	if !c.has(channel) {
+		channel = c.Channels[0].Name
+	}
+	data, err := c.source.Document(ctx)
+	if err != nil {
+		return err
+	}
+	if data != nil {
+		if err := manifest.DecodeJSON(data, &fields); err != nil {
+			return err
+		}
+	}
+	for key, value := range map[string]string{"schema": catalog.SchemaPackage, "name": c.Name,
+		"defaultChannel": channel} {
+		if fields[key], err = json.Marshal(value); err != nil {
+			return err
+		}
+	}
+	out.WriteString("---\n")
+	if channel != c.source.DefaultChannel {
+		fmt.Fprintf(out, "# defaultChannel was %s, which is not pinned\n", scalar(c.source.DefaultChannel))
+	}
+	return writeFields(out, fields)
+}
+
+// write writes an olm.channel. A comment on each entry says why it is there.
+func (ch *Channel) write(ctx context.Context, out *bytes.Buffer, pkg string) error {
+	fmt.Fprintf(out, "---\nschema: %s\npackage: %s\nname: %s\n", catalog.SchemaChannel, scalar(pkg), scalar(ch.Name))
+	if err := ch.writeMore(ctx, out); err != nil {
+		return err
+	}
+	out.WriteString("entries:\n")
+	for _, e := range ch.Entries {
+		fmt.Fprintf(out, "# %s\n", text.OneLine(e.Why))
+		for _, edit := range e.Edits {
+			fmt.Fprintf(out, "# %s\n", text.OneLine(edit))
+		}
+		data, err := yaml.Marshal([]entryFields{{e.Name, e.Replaces, e.Skips, e.SkipRange}})
+		if err != nil {
+			return err
+		}
+		out.Write(data)
+	}
+	return nil
+}
+
+// writeMore writes what the olm.channel of the source has in addition, such as properties.
+func (ch *Channel) writeMore(ctx context.Context, out *bytes.Buffer) error {
+	data, err := ch.source.Document(ctx)
+	if err != nil || data == nil {
+		return err
+	}
+	var fields map[string]json.RawMessage
+	if err := manifest.DecodeJSON(data, &fields); err != nil {
+		return err
+	}
+	for _, written := range []string{"schema", "package", "name", "entries"} {
+		delete(fields, written)
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	return writeFields(out, fields)
+}
+
+// writeFields writes fields in the order of their names, and numbers as they are.
+func writeFields(out *bytes.Buffer, fields map[string]json.RawMessage) error {
+	data, err := json.Marshal(fields)
+	if err != nil {
+		return err
+	}
+	text, err := yaml.JSONToYAML(data)
+	out.Write(text)
+	return err
+}
+
+// entryFields are the fields of an entry in the order in which they are written.
+type entryFields struct {
+	Name      string   `json:"name"`
+	Replaces  string   `json:"replaces,omitempty"`
+	Skips     []string `json:"skips,omitempty"`
+	SkipRange string   `json:"skipRange,omitempty"`
+}
+
+// writeDeprecations writes the deprecations of the package and of the channels and bundles that are pinned.
+func (c *Content) writeDeprecations(out *bytes.Buffer) error {
+	type reference struct {
+		Schema string `json:"schema"`
+		Name   string `json:"name,omitempty"`
+	}
+	type entry struct {
+		Reference reference `json:"reference"`
+		Message   string    `json:"message"`
+	}
+	var entries []entry
+	for _, d := range c.source.Deprecations {
+		pinned := d.Schema == catalog.SchemaPackage ||
+			d.Schema == catalog.SchemaChannel && c.has(d.Name) ||
+			d.Schema == catalog.SchemaBundle && slices.ContainsFunc(c.Bundles,
+				func(b *catalog.Bundle) bool { return b.Name == d.Name })
+		if pinned {
+			entries = append(entries, entry{reference{d.Schema, d.Name}, d.Message})
+		}
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	data, err := json.Marshal(map[string]any{"schema": catalog.SchemaDeprecations, "package": c.Name,
+		"entries": entries})
+	if err != nil {
+		return err
+	}
+	text, err := yaml.JSONToYAML(data)
+	out.WriteString("---\n")
+	out.Write(text)
+	return err
+}
+
+// scalar returns a text as YAML.
+func scalar(s string) string {
+	text, err := yaml.Marshal(s)
+	if err != nil { // no text has one
+		return fmt.Sprintf("%q", s)
+	}
+	return strings.TrimSuffix(string(text), "\n")
+}

@@ -1,0 +1,325 @@
+package pin
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/versions"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/predict"
+	"github.com/olmgen/olmgen/templates"
+)
+
+// The directories of the catalogs and for the cluster, and the file for oc-mirror.
+const (
+	catalogsDir  = "catalogs"
+	clusterDir   = "cluster"
+	imagesetFile = "imageset.yaml"
+)
+
+func (p *Pin) add(path string, data []byte) {
+	p.Files = append(p.Files, output.File{Path: path, Data: data})
+}
+
+// makeFiles makes the files.
+func (m *maker) makeFiles() error {
+	dirs := directories(m.Catalogs)
+	for i := range m.Catalogs {
+		c := &m.Catalogs[i]
+		for _, p := range c.Packages {
+			m.add(path.Join(catalogsDir, dirs[i], p.Name, "catalog.yaml"), p.File)
+		}
+		m.add(path.Join(catalogsDir, dirs[i]+".Dockerfile"), dockerfile(dirs[i]))
+	}
+	m.add("images.txt", m.images())
+	if err := m.clusterFiles(dirs); err != nil {
+		return err
+	}
+	lock, err := m.Lock.bytes()
+	m.add(LockName, lock)
+	return err
+}
+
+// directories returns the directory of each catalog: its name, or where two have one name the namespace before it.
+func directories(catalogs []Catalog) (dirs []string) {
+	for _, c := range catalogs {
+		dir := c.To.Name
+		same := func(o Catalog) bool { return o.To.Name == c.To.Name && o.To != c.To }
+		if slices.ContainsFunc(catalogs, same) {
+			dir = cmp.Or(c.To.Namespace, "clustercatalog") + "." + dir
+		}
+		dirs = append(dirs, dir)
+	}
+	return dirs
+}
+
+// opmImage returns the image of opm in the Dockerfiles: the release whose rules the pinned catalogs keep.
+func opmImage() string {
+	return "quay.io/operator-framework/opm:" + versions.Newest(versions.OPM).Number() + ".0"
+}
+
+// dockerfile returns what "opm generate dockerfile" writes, with the release of opm as an argument (operator-registry:
+// alpha/action/generate_dockerfile.go). Every release of OLM v0 and v1 takes this form.
+func dockerfile(dir string) []byte {
+	return fmt.Appendf(nil, `# docker build -f %[1]s.Dockerfile -t REGISTRY/%[1]s .
+ARG OPM_IMAGE=%[2]s
+FROM ${OPM_IMAGE} AS builder
+ADD %[1]s /configs
+RUN ["/bin/opm", "serve", "/configs", "--cache-dir=/tmp/cache", "--cache-only"]
+
+FROM ${OPM_IMAGE}
+ENTRYPOINT ["/bin/opm"]
+CMD ["serve", "/configs", "--cache-dir=/tmp/cache"]
+COPY --from=builder /configs /configs
+COPY --from=builder /tmp/cache /tmp/cache
+LABEL operators.operatorframework.io.index.configs.v1=/configs
+`, dir, opmImage())
+}
+
+// images returns the images of all pinned bundles, and those that they name, one in each line.
+func (m *maker) images() []byte {
+	all := map[string]bool{}
+	for _, c := range m.Catalogs {
+		for _, p := range c.Packages {
+			for _, image := range p.Images {
+				all[image] = true
+			}
+		}
+	}
+	delete(all, "")
+	var out bytes.Buffer
+	for _, image := range slices.Sorted(maps.Keys(all)) {
+		out.WriteString(image + "\n")
+	}
+	return out.Bytes()
+}
+
+// setImage sets the image of a pinned catalog in the lock, and the content that it is of: the image that is given, else
+// that of the old lock; empty if there is none. The error says what is wrong with the one that is given.
+func (m *maker) setImage(c *Catalog, locked *LockedCatalog) error {
+	image, ok := m.options.Images[c.Source.String()]
+	if !ok && len(m.Catalogs) == 1 {
+		image, ok = m.options.Images[""]
+	}
+	if !ok {
+		locked.Image, locked.Content = m.old.image(locked.Name)
+		return nil
+	}
+	if _, err := name.NewDigest(image); err != nil {
+		return manifest.WithHint(
+			fmt.Errorf("the image of catalog %s is not named by digest: %s", c.Source, image),
+			"a tag can move: name what the push printed, REPOSITORY@sha256:...")
+	}
+	locked.Image, locked.Content = image, digest(c)
+	return nil
+}
+
+// digest returns the digest of the files of a pinned catalog.
+func digest(c *Catalog) string {
+	sum := sha256.New()
+	for _, p := range c.Packages {
+		fmt.Fprintf(sum, "%s\n%d\n", p.Name, len(p.File))
+		sum.Write(p.File)
+	}
+	return fmt.Sprintf("sha256:%x", sum.Sum(nil))
+}
+
+// checkImages refuses images for catalogs that are not pinned, and one image for several.
+func (m *maker) checkImages() error {
+	var names []string
+	for _, c := range m.Catalogs {
+		names = append(names, c.Source.String())
+	}
+	for _, key := range slices.Sorted(maps.Keys(m.options.Images)) {
+		switch {
+		case key == "" && len(names) > 1:
+			return manifest.WithHint(fmt.Errorf("one image is given, and the pin has %s",
+				text.Count(len(names), "catalog")), "give CATALOG=IMAGE for each of "+text.And(names))
+		case key != "" && !slices.Contains(names, key):
+			return manifest.WithHint(fmt.Errorf("an image is given for catalog %s, which is not pinned", key),
+				"the pin has "+text.And(names))
+		}
+	}
+	return nil
+}
+
+// clusterFiles adds the objects that make a cluster use the pinned catalogs, and the configuration of oc-mirror, if the
+// image of each catalog is known.
+func (m *maker) clusterFiles(dirs []string) error {
+	if err := m.checkImages(); err != nil {
+		return err
+	}
+	var missing, stale []string
+	for i := range m.Catalogs {
+		c, locked := &m.Catalogs[i], &m.Lock.Catalogs[i]
+		if err := m.setImage(c, locked); err != nil {
+			return err
+		}
+		switch {
+		case locked.Image == "":
+			missing = append(missing, c.To.String())
+		case locked.Content != digest(c):
+			stale = append(stale, c.To.String())
+		}
+	}
+	switch {
+	case len(missing) > 0 && m.options.Admission.Write:
+		return manifest.WithHint(fmt.Errorf("admission policies name the images of the pinned catalogs by digest, and "+
+			"that of %s is not known", text.And(missing)), "pin without policies, build and push the catalogs, and "+
+			"give their images")
+	case len(missing) > 0:
+		if len(m.options.Images)+len(m.cluster) > 0 {
+			m.Notes = append(m.Notes, fmt.Sprintf("the image of %s is not known. What the directory has for the "+
+				"cluster stays as it is until you build and push each catalog, and give the images of all of them",
+				text.And(missing)))
+		}
+		old, policies := m.keepsPolicies()
+		if m.Files = append(m.Files, m.cluster...); policies {
+			m.Lock.Admission = old
+		}
+		return nil
+	case len(stale) > 0:
+		m.Notes = append(m.Notes, fmt.Sprintf("the image of %s is of an earlier content: build and push it, and give "+
+			"the new digest", text.And(stale)))
+	}
+	for _, c := range m.Catalogs {
+		if c.To.Namespace == "" && olm.IsDefaultClusterCatalog(c.To.Name) {
+			m.Notes = append(m.Notes, fmt.Sprintf("%s is a ClusterCatalog of OpenShift, which restores its image: "+
+				"give the pinned one a name of its own", c.To))
+		}
+		if olm.IsDefaultCatalogSource(c.To.Namespace, c.To.Name) {
+			m.Notes = append(m.Notes, fmt.Sprintf("%s is a CatalogSource of OpenShift, which restores it: disable it "+
+				"in spec.sources of the OperatorHub cluster before the pinned one is applied", c.To))
+		}
+	}
+	return m.clusterObjects(dirs)
+}
+
+func (m *maker) clusterObjects(dirs []string) error {
+	set, err := templates.Load(nil)
+	if err != nil {
+		return err
+	}
+	var resources []string
+	var images []string
+	for i := range m.Catalogs {
+		c, image := &m.Catalogs[i], m.Lock.Catalogs[i].Image
+		file, data, err := catalogObject(set, c, image, m.input.priority(c.Source), dirs[i])
+		if err != nil {
+			return err
+		}
+		m.add(path.Join(clusterDir, file), data)
+		resources = append(resources, file)
+		images = append(images, image)
+	}
+	policies, err := m.policies()
+	if err != nil {
+		return err
+	}
+	if policies != nil {
+		m.add(path.Join(clusterDir, admissionFile), policies)
+		resources = append(resources, admissionFile)
+	}
+	component, err := m.component(resources)
+	if err != nil {
+		return err
+	}
+	m.add(clusterDir+"/kustomization.yaml", component)
+	imageset, err := ImageSet(m.Catalogs, images)
+	m.add(imagesetFile, imageset)
+	return err
+}
+
+// catalogObject returns the CatalogSource or ClusterCatalog of a pinned catalog, and the name of its file.
+func catalogObject(set *templates.Set, c *Catalog, image string, priority int, dir string) (file string,
+	data []byte, err error) {
+	if c.To.Namespace == "" {
+		data, err = set.Execute("clustercatalog.yaml", templates.ClusterCatalog{Name: c.To.Name, Image: image,
+			Priority: priority})
+		return "clustercatalog-" + c.To.Name + ".yaml", data, err
+	}
+	data, err = set.Execute("catalogsource.yaml", templates.CatalogSource{Name: c.To.Name, Namespace: c.To.Namespace,
+		Image: image, Priority: priority})
+	return "catalogsource-" + dir + ".yaml", data, err
+}
+
+// priority returns the priority of a catalog of the input.
+func (in *Input) priority(s Source) int {
+	for _, n := range in.Namespaces {
+		for _, c := range n.State.Catalogs {
+			if c.Namespace == s.Namespace && c.Name == s.Name {
+				return c.Priority
+			}
+		}
+	}
+	for _, x := range in.Extensions {
+		for _, c := range x.Sources {
+			if s.Namespace == "" && c.Name == s.Name {
+				return int(c.Priority)
+			}
+		}
+	}
+	return 0
+}
+
+type patch struct {
+	Target target `json:"target"`
+	Patch  string `json:"patch"`
+}
+
+type target struct {
+	Group     string `json:"group"`
+	Kind      string `json:"kind"`
+	Name      string `json:"name"`
+	Namespace string `json:"namespace,omitempty"`
+}
+
+// component returns a component of kustomize: the catalogs, and the patches that make Subscriptions and
+// ClusterExtensions use them.
+func (m *maker) component(resources []string) ([]byte, error) {
+	var patches []patch
+	for _, n := range m.input.Namespaces {
+		for i := range n.State.Subscriptions {
+			s := &n.State.Subscriptions[i]
+			to := m.to(PackageOf(s).Source)
+			if to == PackageOf(s).Source || !n.Operators[i].InGit {
+				continue
+			}
+			of := target{olm.Group, v1alpha1.SubscriptionKind, n.Operators[i].Name, n.State.Namespace}
+			patches = append(patches, patch{of,
+				fmt.Sprintf("- op: replace\n  path: /spec/source\n  value: %s\n", to.Name)})
+		}
+	}
+	for i := range m.input.Extensions {
+		x := &m.input.Extensions[i]
+		from := x.key().Source
+		if to := m.to(from); to != from && x.InGit {
+			patches = append(patches, patch{target{olm.GroupV1, olm.KindClusterExtension, x.Name, ""},
+				"- op: add\n  path: /spec/source/catalog/selector\n  value:\n    matchLabels:\n" +
+					"      " + predict.LabelCatalogName + ": " + to.Name + "\n"})
+		}
+	}
+	fields := map[string]any{"apiVersion": "kustomize.config.k8s.io/v1alpha1", "kind": "Component",
+		"resources": resources}
+	if len(patches) > 0 {
+		fields["patches"] = patches
+	}
+	data, err := yaml.Marshal(fields)
+	return bytes.Join([][]byte{[]byte(componentHead), data}, nil), err
+}
+
+const componentHead = `# Add this directory to "components" of the kustomization.yaml that has the Subscriptions and
+# ClusterExtensions.
+`

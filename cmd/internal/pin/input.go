@@ -1,0 +1,389 @@
+package pin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/extension"
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/predict"
+	"github.com/olmgen/olmgen/source"
+)
+
+// Input is what one cluster asks for.
+type Input struct {
+	Namespaces []Namespace
+	Extensions []Extension
+}
+
+func (in *Input) empty() bool { return len(in.Namespaces)+len(in.Extensions) == 0 }
+
+// operators returns all operators with their packages.
+func (in *Input) operators() iter.Seq2[*Operator, string] {
+	return func(yield func(o *Operator, pkg string) bool) {
+		for i := range in.Namespaces {
+			n := &in.Namespaces[i]
+			for j := range n.Operators {
+				if !yield(&n.Operators[j], n.State.Subscriptions[j].Package) {
+					return
+				}
+			}
+		}
+		for i := range in.Extensions {
+			if x := &in.Extensions[i]; !yield(&x.Operator, x.Request.Package) {
+				return
+			}
+		}
+	}
+}
+
+// Operator is who asks for an operator.
+type Operator struct {
+	Name     string // of the Subscription or ClusterExtension
+	File     string
+	Line     int
+	Object   string // in words
+	Approved string // the approved release; empty if nothing says it yet
+	By       string // the field of the object that says so; empty if Git says nothing
+
+	InGit  bool                // the Subscription or ClusterExtension is there, under this name
+	Policy *olm.OperatorPolicy // that makes the Subscription; nil if there is none
+}
+
+// refuse returns an error about an operator, at its place in Git.
+func (o *Operator) refuse(text, tip, field string) error {
+	return &manifest.Error{File: o.File, Line: o.Line, Field: field, Msg: o.Object + ": " + text, Tip: tip}
+}
+
+// asker is what asks for a package: an operator, or a namespace with a dependency.
+type asker struct {
+	object   string    // in words
+	operator *Operator // nil for a namespace
+}
+
+func (a asker) String() string {
+	if a.operator == nil {
+		return a.object
+	}
+	return fmt.Sprintf("%s (%s:%d)", a.object, a.operator.File, a.operator.Line)
+}
+
+func (a asker) refuse(text, tip, field string) error {
+	if a.operator == nil {
+		return &manifest.Error{Msg: a.object + ": " + text, Tip: tip, Field: field}
+	}
+	return a.operator.refuse(text, tip, field)
+}
+
+// fromTree reads what the Subscriptions, OperatorPolicies and ClusterExtensions of a tree ask for. A Subscription of a
+// pinned catalog asks for its source. unknown are those of which nobody can say what they ask for.
+func (m *maker) fromTree(ctx context.Context) (in *Input, unknown []predict.Unknown, err error) {
+	in = &Input{}
+	t, catalogs := m.options.Tree, m.restored(m.options.Catalogs)
+	list, unknown := predict.SubscribedNamespaces(ctx, t, m.options.Namespace, catalogs)
+	for _, one := range list {
+		n := Namespace{State: one.State}
+		original(n.State, m.old)
+		for i := range n.State.Subscriptions {
+			s := &n.State.Subscriptions[i]
+			o, err := ofSubscription(s, one.Subscriptions[i], n.State)
+			if err != nil {
+				return nil, nil, err
+			}
+			n.Operators = append(n.Operators, *o)
+		}
+		in.Namespaces = append(in.Namespaces, n)
+	}
+	asked, more := predict.AskedExtensions(t.Objects, catalogs)
+	for _, a := range asked {
+		x := Extension{Operator: operatorOf(a.Object), Request: a.Request,
+			Sources: originals(a.Sources, m.old), Selector: a.Selector}
+		if a.Installed != nil {
+			x.Installed = []string{a.Installed.Name}
+		}
+		if _, exact := extension.ExactVersion(a.Request.Versions); exact {
+			r, err := extension.Resolve(x.Sources, a.Request, nil)
+			if err != nil {
+				return nil, nil, x.refuse(err.Error(), "", FieldVersion)
+			}
+			x.Approved, x.By = r.Bundle.Name, FieldVersion
+		}
+		in.Extensions = append(in.Extensions, x)
+	}
+	return in, append(unknown, more...), nil
+}
+
+// The fields that approve a release.
+const (
+	fieldVersions    = "spec.versions"
+	fieldStartingCSV = "spec.startingCSV"
+	fieldSource      = "source" // of a RenderConfig
+	fieldNamespace   = "subscription.catalogSource.namespace"
+)
+
+func operatorOf(o *manifest.Object) Operator {
+	return Operator{Name: o.Name, File: o.File, Line: o.Line, Object: o.Identity(), InGit: true}
+}
+
+// original makes the Subscriptions of pinned catalogs ask for their sources, and leaves the pinned catalogs out. One
+// whose source is not there stands for it.
+func original(state *resolve.State, lock *Lock) {
+	var catalogs, pinned []resolve.Source
+	for _, c := range state.Catalogs {
+		s := Source{Namespace: c.Namespace, Name: c.Name}
+		from := lock.Original(s)
+		if from == s {
+			catalogs = append(catalogs, c)
+			continue
+		}
+		c.Namespace, c.Name = from.Namespace, from.Name
+		pinned = append(pinned, c)
+	}
+	for _, c := range pinned {
+		if !slices.ContainsFunc(catalogs, c.Same) {
+			catalogs = append(catalogs, c)
+		}
+	}
+	state.Catalogs = catalogs
+	for i := range state.Subscriptions {
+		s := &state.Subscriptions[i]
+		from := lock.Original(Source{Namespace: s.SourceNamespace, Name: s.Source})
+		s.SourceNamespace, s.Source = from.Namespace, from.Name
+	}
+}
+
+// originals returns the sources of ClusterCatalogs, each once.
+func originals(sources []extension.Source, lock *Lock) (out []extension.Source) {
+	for _, s := range sources {
+		s.Name = lock.Original(Source{Name: s.Name}).Name
+		if !slices.ContainsFunc(out, func(o extension.Source) bool { return o.Name == s.Name }) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// ofSubscription returns who asks for a Subscription, and what Git approves: the versions of its OperatorPolicy, else
+// its startingCSV.
+func ofSubscription(s *resolve.Subscription, by predict.Subscriber, state *resolve.State) (*Operator, error) {
+	o := operatorOf(by.Object)
+	o.Name = s.Name
+	o.InGit, o.Policy = by.Policy == nil, by.Policy
+	if p := content(state, PackageOf(s)); p != nil {
+		channel := s.Channel
+		if channel == "" {
+			channel = p.DefaultChannel
+		}
+		release, why := by.Approved(p, channel)
+		switch {
+		case why != "":
+			return nil, o.refuse(why, "name in spec.versions the releases that are approved", fieldVersions)
+		case release != nil:
+			o.Approved, o.By = release.Name, fieldVersions
+			return &o, nil
+		}
+	}
+	if s.StartingCSV != "" {
+		o.Approved, o.By = s.StartingCSV, fieldStartingCSV
+	}
+	return &o, nil
+}
+
+// has reports whether a catalog of a namespace has a bundle, of any package: an OperatorPolicy approves dependencies,
+// too.
+func has(state *resolve.State, bundle string) bool {
+	return slices.ContainsFunc(state.Catalogs, func(s resolve.Source) bool {
+		for _, p := range s.Catalog.Packages {
+			if p.Bundle(bundle) != nil {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// fromConfig reads what the operators of a RenderConfig ask for: a Subscription for each, or a ClusterExtension where
+// OLM v1 installs it. A release that only the pin still has is taken from there. An operator that is in no catalog is
+// refused.
+func (m *maker) fromConfig(ctx context.Context) (*Input, error) {
+	c := m.options.Config
+	places, err := c.InCatalogs(ctx, m.options.Render)
+	if err != nil {
+		return nil, err
+	}
+	in, read := &Input{}, map[Source]*contents{}
+	all := places.All()
+	for group := range c.Groups {
+		n := Namespace{State: &resolve.State{Namespace: cmp.Or(c.Groups[group].Namespace, "default"),
+			OperatorGroups: 1}}
+		for i := range all {
+			p := &all[i]
+			if p.Group != group {
+				continue
+			}
+			b := c.Groups[group].Bundles[p.Index]
+			from := m.old.Original(sourceAt(b, places.OfOLMv1(p)))
+			same := m.restore(p, b, from, read)
+			op, err := ofPlace(p, b, c.ProfileOf(b))
+			switch {
+			case err != nil:
+				return nil, err
+			case !same:
+				return nil, op.refuse(fmt.Sprintf("its catalog is called %s, and so is another one", from),
+					"give each catalog a name of its own", fieldSource)
+			case places.OfOLMv1(p):
+				in.Extensions = append(in.Extensions, extensionAt(p, b, *op, from))
+				continue
+			}
+			if err := n.add(p, b, *op, from); err != nil {
+				return nil, err
+			}
+		}
+		n.State.GlobalNamespace = cmp.Or(n.State.GlobalNamespace, globalNamespace)
+		if len(n.Operators) > 0 {
+			in.Namespaces = append(in.Namespaces, n)
+		}
+	}
+	return in, nil
+}
+
+// contents are a catalog of a RenderConfig.
+type contents struct {
+	source, merged *catalog.Catalog // as it is, and with the releases that only the pin has
+}
+
+// restore has an operator choose from its catalog and the releases that only the pin has. It reports false if another
+// catalog has the name of its catalog.
+func (m *maker) restore(p *config.CatalogPlace, b config.Bundle, from Source, read map[Source]*contents) bool {
+	if p.Catalog == nil {
+		return true
+	}
+	if read[from] == nil {
+		read[from] = &contents{p.Catalog, m.withKept(from, p.Catalog)}
+	}
+	if read[from].source != p.Catalog {
+		return false
+	}
+	p.Catalog = read[from].merged
+	if choice, err := p.Catalog.Choose(b.Package, b.Channel, b.Version); err == nil {
+		p.Choice, p.Why, p.Fault, p.Withdrawn = choice, nil, nil, false
+	}
+	return true
+}
+
+// sourceAt returns the catalog that an operator of a RenderConfig names.
+func sourceAt(b config.Bundle, v1 bool) Source {
+	s := Source{Name: catalogName(b.Source)}
+	if v1 {
+		return s
+	}
+	s.Namespace = globalNamespace
+	if b.Subscription != nil && b.Subscription.CatalogSource != nil {
+		from := b.Subscription.CatalogSource
+		s.Name, s.Namespace = cmp.Or(from.Name, s.Name), cmp.Or(from.Namespace, olm.NamespaceMarketplace)
+	}
+	return s
+}
+
+// globalNamespace is where the catalogs of a RenderConfig are that names no other namespace.
+const globalNamespace = "olm"
+
+// ofPlace returns who asks for an operator of a RenderConfig.
+func ofPlace(p *config.CatalogPlace, b config.Bundle, profile generate.Profile) (*Operator, error) {
+	o := &Operator{Name: p.Name, File: p.File, Line: p.Line, Object: "operator " + p.Name}
+	switch {
+	case p.Fault != nil:
+		return nil, p.Fault
+	case p.Why != nil && p.Catalog != nil:
+		return nil, o.refuse(p.Why.Error(), "", "")
+	case p.Why != nil:
+		return nil, o.refuse(p.Why.Error(), "a pin is made of operators whose source is catalog:DIR", fieldSource)
+	}
+	if b.Version != "" {
+		o.Approved, o.By = p.Bundle.Name, "version"
+	}
+	switch profile {
+	case generate.ProfileSubscription:
+		o.Name, o.InGit = p.Package.Name, true
+		if b.Subscription == nil || b.Subscription.CatalogSource == nil || b.Subscription.CatalogSource.Name == "" {
+			return nil, o.refuse("it names no CatalogSource", "name the one that Git has today",
+				"subscription.catalogSource.name")
+		}
+		o.Name = cmp.Or(b.Subscription.Name, o.Name)
+	case generate.ProfileClusterExtension:
+		o.Name, o.InGit = p.Package.Name, true
+		if b.ClusterExtension != nil {
+			o.Name = cmp.Or(b.ClusterExtension.Name, o.Name)
+		}
+	}
+	return o, nil
+}
+
+// add adds an operator. Its catalog is in the namespace or in the one whose catalogs serve all namespaces.
+func (n *Namespace) add(p *config.CatalogPlace, b config.Bundle, o Operator, from Source) error {
+	s := resolve.Subscription{Name: p.Name, Package: p.Package.Name, Channel: b.Channel,
+		Source: from.Name, SourceNamespace: from.Namespace}
+	if p.Channel != nil {
+		s.Channel = p.Channel.Name
+	}
+	source := resolve.Source{Name: s.Source, Namespace: s.SourceNamespace, Catalog: p.Catalog}
+	if !slices.ContainsFunc(n.State.Catalogs, source.Same) {
+		n.State.Catalogs = append(n.State.Catalogs, source)
+	}
+	if s.SourceNamespace != n.State.Namespace {
+		if global := n.State.GlobalNamespace; global != "" && global != s.SourceNamespace {
+			return o.refuse(fmt.Sprintf("its catalog is in namespace %s, and that of another operator of namespace %s "+
+				"in %s: OLM has one global namespace", s.SourceNamespace, n.State.Namespace, global),
+				"name catalogs of one namespace", fieldNamespace)
+		}
+		n.State.GlobalNamespace = s.SourceNamespace
+	}
+	n.State.Subscriptions, n.Operators = append(n.State.Subscriptions, s), append(n.Operators, o)
+	return nil
+}
+
+func extensionAt(p *config.CatalogPlace, b config.Bundle, o Operator, from Source) Extension {
+	x := Extension{Operator: o, Request: extension.Request{Package: p.Package.Name},
+		Sources: []extension.Source{{Name: from.Name, Catalog: p.Catalog}}}
+	if b.Channel != "" {
+		x.Request.Channels = []string{b.Channel}
+	}
+	if e := b.ClusterExtension; e != nil {
+		x.Request.Versions = e.VersionRange
+		x.Request.SelfCertified = e.UpgradeConstraintPolicy == generate.UpgradeSelfCertified
+	}
+	if v, ok := p.Bundle.Version(); ok && b.Version != "" && x.Request.Versions == "" {
+		x.Request.Versions = v.String()
+	}
+	return x
+}
+
+// catalogName returns the name of the catalog of a source: that of its directory or file, or of the repository of its
+// image.
+func catalogName(ref string) string {
+	base := path.Base(filepath.ToSlash(source.Path(ref)))
+	switch {
+	case source.Path(ref) == "":
+		base, _, _ = strings.Cut(path.Base(ref), "@")
+		base, _, _ = strings.Cut(base, ":")
+	case source.IsManifestName(base):
+		base = strings.TrimSuffix(base, path.Ext(base))
+	}
+	if len(validation.IsDNS1123Subdomain(base)) > 0 {
+		return "catalog"
+	}
+	return base
+}

@@ -1,0 +1,98 @@
+package pin
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/base/text"
+)
+
+// sayDependencies names the Subscriptions that OLM has made for dependencies in clusters that used the source: no patch
+// of Git reaches them, and OLM resolves nothing in a namespace where one names a catalog that is gone (spec
+// v0-resolver 7).
+func (m *maker) sayDependencies() (notes []string) {
+	if m.old != nil || m.keepNames {
+		return nil
+	}
+	for o := range m.Lock.operators() {
+		if o.RequiredBy == "" {
+			continue
+		}
+		from := o.pkg().Source
+		generated := resolve.GeneratedName(o.Package, o.Channel, from.Name, from.Namespace)
+		notes = append(notes, fmt.Sprintf("namespace %s: %s is a dependency. In a cluster that has it from %s, "+
+			"its Subscription %s names that catalog: add a Subscription of package %s to Git, or set its "+
+			"spec.source to %s, before you delete the catalog", o.Namespace, o.Approved, from, generated, o.Package,
+			m.rename(from).Name))
+	}
+	return notes
+}
+
+// sayPolicies names what OperatorPolicies approve that no catalog has, and those that take their operators from
+// elsewhere: the component has no patch for them.
+func (m *maker) sayPolicies() (notes []string) {
+	for _, n := range m.input.Namespaces {
+		for i := range n.State.Subscriptions {
+			o, from := &n.Operators[i], PackageOf(&n.State.Subscriptions[i]).Source
+			if o.Policy == nil {
+				continue
+			}
+			of := o.Policy.Object
+			where := fmt.Sprintf("%s:%d: %s", of.File, of.Line, of.Identity())
+			unknown := slices.DeleteFunc(slices.Clone(o.Policy.Versions),
+				func(name string) bool { return has(n.State, name) })
+			if len(unknown) > 0 {
+				notes = append(notes, fmt.Sprintf("%s: %s: no catalog has %s", where, fieldVersions, text.And(unknown)))
+			}
+			if to := m.to(from); o.Policy.Source != to.Name && to != from {
+				notes = append(notes, fmt.Sprintf("%s: no patch changes it: set spec.subscription.source to %s", where,
+					to.Name))
+			}
+		}
+	}
+	return notes
+}
+
+// sayManual names the Subscriptions whose InstallPlans somebody still approves in the cluster.
+func (m *maker) sayManual() []string {
+	var manual []string
+	for _, n := range m.input.Namespaces {
+		for i := range n.State.Subscriptions {
+			by := n.Operators[i].Policy
+			if s := &n.State.Subscriptions[i]; s.Manual && !s.Automatic() && (by == nil || !by.Automatic) {
+				manual = append(manual, n.State.Namespace+"/"+s.Name)
+			}
+		}
+	}
+	if len(manual) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("somebody approves the InstallPlans of %s in the cluster, because installPlanApproval "+
+		"is Manual. Once they take their operators from the pinned catalogs, Automatic installs what is pinned "+
+		"without a person", text.And(manual))}
+}
+
+// sayMoves returns what moved, and what is not pinned any more.
+func (m *maker) sayMoves() (notes []string) {
+	for o := range m.old.operators() {
+		var next *Locked
+		if list := m.Lock.of(o); len(list) > 0 {
+			next = list[0]
+		}
+		where := cmp.Or(o.Namespace, "ClusterExtension "+o.ClusterExtension)
+		switch {
+		case next == nil:
+			notes = append(notes, fmt.Sprintf("%s: package %s is not pinned any more: nothing asks for it. %s stays "+
+				"installed until somebody removes it", where, o.Package, o.Approved))
+		case next.Left && !o.Left:
+			notes = append(notes, fmt.Sprintf("%s: nothing requires package %s any more. %s stays pinned, because OLM "+
+				"does not remove it. Once no cluster has it, forget %[2]s@%[3]s", where, o.Package, o.Approved))
+		case next.Approved != o.Approved:
+			notes = append(notes, fmt.Sprintf("%s: package %s moves from %s to %s", where, o.Package, o.Approved,
+				next.Approved))
+		}
+	}
+	return notes
+}

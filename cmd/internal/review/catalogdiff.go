@@ -1,0 +1,232 @@
+package review
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/compare"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/permissions"
+	"github.com/olmgen/olmgen/predict"
+)
+
+// CatalogDiff is what the newer content of catalogs changes for the operators of a tree.
+type CatalogDiff struct {
+	Operators int                `json:"operators"` // at rest with the older content
+	Assumed   bool               `json:"assumed"`   // the tree does not say what is installed
+	Moves     []OperatorMove     `json:"moves"`     // the worst first
+	Findings  []findings.Finding `json:"findings"`  // what OLM holds back or refuses with the newer content
+	Unknown   []string           `json:"unknown"`
+}
+
+// OperatorMove is an operator that OLM updates, or installs anew, and the review of it.
+type OperatorMove struct {
+	Object   string          `json:"object"`
+	File     string          `json:"file,omitempty"`
+	Line     int             `json:"line,omitempty"`
+	Operator string          `json:"operator"` // what OLM installs: from which catalog, for whom
+	From     string          `json:"from,omitempty"`
+	Steps    []string        `json:"steps"`
+	Approval bool            `json:"approval"`       // somebody approves its InstallPlans
+	Diff     *compare.Report `json:"diff,omitempty"` // nil if the review is not known
+	Unknown  string          `json:"unknown,omitempty"`
+}
+
+// MovesOf reviews what the newer content of catalogs changes for a tree. The older content is that of o. Options say
+// what is in the cluster.
+func MovesOf(ctx context.Context, t *tree.Tree, o TreeOptions, newer predict.Catalogs,
+	in compare.Options) (*CatalogDiff, error) {
+	found, err := predict.Moves(ctx, t, o.Namespace, o.Catalogs, newer)
+	if err != nil {
+		return nil, err
+	}
+	d := &CatalogDiff{Operators: found.Operators, Assumed: found.Assumed,
+		Findings: append([]findings.Finding{}, found.Findings...), Unknown: []string{}}
+	for _, u := range found.Unknown {
+		d.Unknown = append(d.Unknown, Unknown{Object: u.Object, Why: u.Why}.String())
+	}
+	d.Moves, err = OfMoves(ctx, found.Moves, o, in)
+	return d, err
+}
+
+// OfMoves reviews moves, the worst first. The error is that of ctx.
+func OfMoves(ctx context.Context, moves []predict.Move, o TreeOptions, in compare.Options) ([]OperatorMove, error) {
+	out := []OperatorMove{}
+	for _, m := range moves {
+		reviewed, err := reviewOf(ctx, m, o, in)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, *reviewed)
+	}
+	slices.SortStableFunc(out, func(a, b OperatorMove) int { return cmp.Compare(a.rank(), b.rank()) })
+	return out, nil
+}
+
+// rank orders moves: those of which nothing is known first, then by their worst finding.
+func (m OperatorMove) rank() int {
+	worst := len(findings.Severities)
+	if m.Diff == nil {
+		return -1
+	}
+	for _, f := range m.Diff.Findings() {
+		worst = min(worst, f.Level.Rank())
+	}
+	return worst
+}
+
+// reviewOf compares the operator at rest with the one that OLM installs. The error is that of ctx.
+func reviewOf(ctx context.Context, m predict.Move, o TreeOptions, in compare.Options) (*OperatorMove, error) {
+	out := &OperatorMove{Object: m.Object.Identity(), File: m.Object.File, Line: m.Object.Line, From: m.From,
+		Steps: m.Steps, Approval: m.Approval}
+	old, now := planned(m.Old, m.OldV1), planned(m.New, m.NewV1)
+	out.Operator = now.String()
+	if old == nil && m.From != "" {
+		out.Unknown = fmt.Sprintf("no catalog has %s", m.From)
+		return out, nil
+	}
+	before, err := FromObjects(nil, permissions.Operator{}, "")
+	if old != nil && err == nil {
+		before, err = old.subject(ctx, o)
+	}
+	var after *Subject
+	if err == nil {
+		after, err = now.subject(ctx, o)
+	}
+	if err == nil {
+		if old == nil {
+			after.Note = "OLM installs it anew: everything is new"
+		}
+		in.PathKnown = true
+		out.Diff, err = Compare(ctx, before, after, [2]string{cmp.Or(m.From, "nothing"), now.Name}, in)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		out.Diff, out.Unknown = nil, why(err)
+	}
+	return out, nil
+}
+
+// planned returns what OLM v0 or OLM v1 installs; nil if neither installs anything.
+func planned(v0 *predict.Install, v1 *predict.Extension) *Planned {
+	var p Planned
+	switch {
+	case v0 != nil:
+		p = ofSubscription(*v0)
+	case v1 != nil:
+		p = ofExtension(*v1)
+	default:
+		return nil
+	}
+	return &p
+}
+
+// subject returns what OLM makes of the operator.
+func (h Planned) subject(ctx context.Context, o TreeOptions) (*Subject, error) {
+	installed, err := h.Render(ctx, o.Source)
+	if err != nil {
+		return nil, err
+	}
+	return installed.Subject, nil
+}
+
+// Meets reports whether one of the reviews has a difference, or OLM says something of that severity. What is not known
+// meets every trigger.
+func (d *CatalogDiff) Meets(t compare.Trigger) bool {
+	level := findings.Severity(t)
+	if t == compare.AnyDifference {
+		level = findings.Note
+	}
+	said := slices.Contains(findings.Severities, level) && findings.Reaches(d.Findings, level)
+	if said || len(d.Unknown) > 0 || level == findings.Note && len(d.Moves) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(d.Moves, func(m OperatorMove) bool { return m.Diff == nil || m.Diff.Meets(t) })
+}
+
+// Explained returns what OLM says, and the differences of each move, for code review.
+func (d *CatalogDiff) Explained() (rules []findings.Rule, list []findings.Finding) {
+	list = slices.Clone(d.Findings)
+	for _, m := range d.Moves {
+		if m.Diff != nil {
+			list = append(list, m.Diff.Findings()...)
+		}
+	}
+	return slices.Concat(predict.Rules(), compare.Rules()), list
+}
+
+// Following returns the reviews.
+func (d *CatalogDiff) Following(findings.Format) (list []any) {
+	for _, m := range d.Moves {
+		if m.Diff != nil {
+			list = append(list, m.Diff)
+		}
+	}
+	return list
+}
+
+// Lead returns a sentence: how many operators move.
+func (d *CatalogDiff) Lead() string {
+	added := 0
+	for _, m := range d.Moves {
+		if m.From == "" {
+			added++
+		}
+	}
+	lead := fmt.Sprintf("%d of %s would move", len(d.Moves)-added, text.Count(d.Operators, "operator"))
+	if added > 0 {
+		lead += fmt.Sprintf(", %d would be installed", added)
+	}
+	switch {
+	case d.Operators+len(d.Moves) == 0:
+		lead = "OLM installs no operator"
+	case d.Operators == 0:
+		lead = fmt.Sprintf("%s would be installed", text.Count(len(d.Moves), "operator"))
+	}
+	if n := len(d.Unknown); n > 0 {
+		lead += fmt.Sprintf("; %s not known", text.Count(n, "operator"))
+	}
+	return lead
+}
+
+// Document returns the moves for people. The reviews are documents of their own.
+func (d *CatalogDiff) Document() *findings.Document {
+	out := &findings.Document{Kind: "Catalog", Title: "what the new catalog changes", Lead: d.Lead()}
+	moves := findings.Table{Columns: []findings.Column{{Title: "Place", Style: findings.Code, Place: true},
+		{Title: "Operator", Before: ": "}, {Title: "Updates", Before: ": "}, {Title: "Review", Below: 4}}}
+	for _, m := range d.Moves {
+		way := strings.Join(append([]string{cmp.Or(m.From, "nothing")}, m.Steps...), " -> ")
+		if m.Approval {
+			way += ", when somebody approves it"
+		}
+		verdict := "not known: " + text.OneLine(m.Unknown)
+		if m.Diff != nil {
+			verdict = cmp.Or(m.Diff.Verdict, "no differences")
+		}
+		moves.Rows = append(moves.Rows, findings.Cells(fmt.Sprintf("%s:%d", m.File, m.Line), m.Object, way, verdict))
+	}
+	said := findings.Table{Columns: []findings.Column{{Title: "Place", Style: findings.Code, Place: true},
+		{Title: "Severity", Before: ": "}, {Title: "Object", Before: ": "}, {Title: "Finding", Before: ": "},
+		{Title: "Hint", Below: 4}}}
+	for _, f := range d.Findings {
+		row := findings.Cells(fmt.Sprintf("%s:%d", f.File, f.Line), "", f.Object, f.Message, f.Hint)
+		row[1] = findings.SeverityCell(f.Level)
+		said.Rows = append(said.Rows, row)
+	}
+	out.Sections = []findings.Section{{Tables: []findings.Table{moves, said}}}
+	if d.Assumed {
+		out.Notes = append(out.Notes, findings.Remark{Label: "note", Text: "the tree does not say what is installed: " +
+			"it is what OLD leads to"})
+	}
+	for _, u := range d.Unknown {
+		out.Notes = append(out.Notes, findings.Remark{Label: "not known", Text: u})
+	}
+	return out
+}

@@ -1,0 +1,559 @@
+package review
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/compare"
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/cluster"
+	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/permissions"
+	"github.com/olmgen/olmgen/predict"
+	"github.com/olmgen/olmgen/source"
+)
+
+// TreeOptions say how a tree is reviewed.
+type TreeOptions struct {
+	Name      string           // of the tree, for a person
+	Namespace string           // of objects that name none
+	Catalogs  predict.Catalogs // what Subscriptions install from
+	Source    source.Options   // how bundles are fetched that a catalog only names
+
+	Checker crs.Checker        // for the custom resources of the cluster; may be nil
+	Cluster []*manifest.Object // what is in the cluster beside the tree
+	Over    *Subject           // the older state, whose outcome this one is played on; nil for an empty cluster
+}
+
+// FromObjectsOf returns the objects of a tree as a Subject, with those that its OperatorPolicies make and without what
+// OLM installs for its Subscriptions.
+func FromObjectsOf(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error) {
+	objects, _ := predict.WithPolicies(ctx, t.Objects, o.Namespace, o.Catalogs) // Installs says what is unknown
+	s, err := FromObjects(objects, permissions.Operator{Name: o.Name}, o.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	s.Objects = slices.DeleteFunc(slices.Clone(s.Objects), olm.FromDistribution) // they are no change of Git
+	s.Unread = t.Unread()
+	for _, p := range olm.OperatorPolicies(t.Objects) {
+		if why := p.Idle(); why != "" {
+			s.Notes = append(s.Notes, fmt.Sprintf("%s (%s:%d) installs nothing: %s", p.Object.Identity(), p.Object.File,
+				p.Object.Line, why))
+		}
+	}
+	return s, nil
+}
+
+// FromTree returns the objects of a tree as a Subject, with what OLM makes of the operators that it installs for the
+// Subscriptions of the tree. Errors are about objects that cannot be read, and those of ctx.
+//
+// Of a tree with several clusters it has what is in any of them.
+func FromTree(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error) {
+	clusters := t.Clusters()
+	if len(clusters) <= 1 {
+		s, err := fromCluster(ctx, t, o)
+		if err == nil {
+			s.unbuilt(t)
+		}
+		return s, err
+	}
+	var list []*Subject
+	for i, c := range clusters {
+		s, err := fromCluster(ctx, t.Of(c, i == 0), o)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	s, err := anyOf(list)
+	if err == nil {
+		s.unbuilt(t)
+	}
+	return s, err
+}
+
+// unbuilt notes the kustomizations that could not be built.
+func (s *Subject) unbuilt(t *tree.Tree) {
+	for _, e := range t.Unknown() {
+		s.Unbuilt = append(s.Unbuilt, e.Error())
+	}
+}
+
+// anyOf returns what is in any of several clusters: each object once, and several of one name where they differ.
+func anyOf(list []*Subject) (*Subject, error) {
+	out := &Subject{Input: permissions.Input{Operator: list[0].Operator, Namespace: list[0].Namespace}}
+	seen := map[string]bool{}
+	for _, s := range list {
+		for _, lists := range []struct {
+			from []*manifest.Object
+			to   *[]*manifest.Object
+			what string
+		}{{s.Objects, &out.Objects, "object"}, {s.All, &out.All, "any"}} {
+			for _, o := range lists.from {
+				v, err := o.Value()
+				if err != nil {
+					return nil, err
+				}
+				key := lists.what + string(manifest.Encode(v))
+				if !seen[key] {
+					seen[key] = true
+					*lists.to = append(*lists.to, o)
+				}
+			}
+		}
+		for _, c := range s.CSVs {
+			if key := "csv " + c.Namespace + "/" + c.Name; !seen[key] {
+				seen[key] = true
+				out.CSVs = append(out.CSVs, c)
+			}
+		}
+		for _, u := range s.Unknown {
+			if !slices.ContainsFunc(out.Unknown, u.sameObject) {
+				out.Unknown = append(out.Unknown, u)
+			}
+		}
+		out.Shipped = append(out.Shipped, s.Shipped...)
+		for _, texts := range []struct {
+			from []string
+			to   *[]string
+		}{{s.Notes, &out.Notes}, {s.Unread, &out.Unread}, {s.Unresolved, &out.Unresolved}} {
+			for _, text := range texts.from {
+				if !slices.Contains(*texts.to, text) {
+					*texts.to = append(*texts.to, text)
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// fromCluster is FromTree for one cluster.
+func fromCluster(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error) {
+	s, err := FromObjectsOf(ctx, t, o)
+	if err != nil {
+		return nil, err
+	}
+	plan, unknown, err := s.play(ctx, t, o)
+	if err != nil {
+		return nil, err
+	}
+	installed, more, err := renderAll(ctx, plan, o)
+	if err != nil {
+		return nil, err
+	}
+	s.parts = installed
+	for _, u := range slices.Concat(unknown, more) {
+		s.unknown(u)
+	}
+	s.outcome.plan = plan
+	return s.assembled(nil), nil
+}
+
+// Installed is an operator that OLM installs for a Subscription or ClusterExtension of a tree.
+type Installed struct {
+	Object   *manifest.Object // that asks for it
+	Name     string           // of the bundle
+	Rendered *config.Rendered // what OLM makes of it
+	Subject  *Subject
+
+	plan Planned
+	note string
+}
+
+// Installs returns what OLM installs for the objects of a tree, and the objects whose operator is unknown: no catalog
+// says what it is, OLM installs none, or its bundle cannot be read or rendered. Other errors are about objects that
+// cannot be read, and those of ctx.
+func Installs(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Installed, unknown []Unknown, err error) {
+	plan, unknown, err := Plan(ctx, t, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, more, err := renderAll(ctx, plan, o)
+	return list, append(unknown, more...), err
+}
+
+// renderAll renders what OLM installs. The error is that of ctx.
+func renderAll(ctx context.Context, plan []Planned, o TreeOptions) (list []Installed, unknown []Unknown, err error) {
+	for _, p := range plan {
+		installed, err := p.Render(ctx, o.Source)
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		if err != nil {
+			unknown = append(unknown, Unknown{Object: p.Object, Name: p.Name, Why: why(err)})
+			continue
+		}
+		list = append(list, *installed)
+	}
+	return list, unknown, nil
+}
+
+// Plan returns which operators OLM installs for the objects of a tree, and the objects whose operator is unknown. It
+// reads no bundle. Errors are about objects that cannot be read, and those of ctx.
+//
+// Of a tree with several clusters it returns what any of them gets, once.
+func Plan(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Planned, unknown []Unknown, err error) {
+	clusters := t.Clusters()
+	if len(clusters) <= 1 {
+		return planIn(ctx, t, o)
+	}
+	seen := map[string]bool{}
+	first := func(o *manifest.Object, text string) bool {
+		key := o.Identity() + "\x00" + text
+		known := seen[key]
+		seen[key] = true
+		return !known
+	}
+	for i, c := range clusters {
+		some, nobody, err := planIn(ctx, t.Of(c, i == 0), o)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, p := range some {
+			if first(p.Object, p.Namespace+"/"+p.Name+" "+p.Catalog) {
+				list = append(list, p)
+			}
+		}
+		for _, u := range nobody {
+			if first(u.Object, u.Why) {
+				unknown = append(unknown, u)
+			}
+		}
+	}
+	return list, unknown, nil
+}
+
+// planIn is Plan for one cluster.
+func planIn(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Planned, unknown []Unknown, err error) {
+	if !slices.ContainsFunc(t.Objects, handsOver) {
+		return nil, nil, nil
+	}
+	predicted, err := predict.Check(ctx, t, predict.Options{Namespace: o.Namespace, Catalogs: o.Catalogs})
+	if err != nil {
+		return nil, nil, err
+	}
+	list, unknown = planOf(predicted, t, o)
+	return list, unknown, nil
+}
+
+// planOf returns which operators OLM installs by what is predicted of a tree.
+func planOf(predicted *predict.Report, t *tree.Tree, o TreeOptions) (list []Planned, unknown []Unknown) {
+	for _, i := range predicted.Installs {
+		list = append(list, ofSubscription(i))
+	}
+	extensions, nobody := predict.Extensions(t.Objects, o.Catalogs)
+	for _, e := range extensions {
+		list = append(list, ofExtension(e))
+	}
+	for _, u := range slices.Concat(predicted.Unknown, nobody) {
+		unknown = append(unknown, Unknown{Object: u.Object, Why: u.Why})
+	}
+	return list, unknown
+}
+
+// why returns why an operator cannot be rendered, without the place in the RenderConfig that nobody wrote.
+func why(err error) string {
+	if e := config.Place(err); e != nil && strings.HasPrefix(e.Field, "groups[") {
+		return strings.TrimPrefix(e.Msg, installSource+": ")
+	}
+	return err.Error()
+}
+
+// assembled returns the subject with its parts, but for those of some objects.
+func (s *Subject) assembled(without []Unknown) *Subject {
+	if len(s.parts) == 0 || s.tree != nil && len(without) == 0 {
+		return s
+	}
+	tree := s
+	if s.tree != nil {
+		tree = s.tree
+	}
+	whole := *tree
+	whole.tree, whole.Note = tree, s.Note
+	whole.All, whole.Objects = slices.Clone(whole.All), slices.Clone(whole.Objects)
+	whole.Operators, whole.CSVs = slices.Clone(whole.Operators), slices.Clone(whole.CSVs)
+	for _, p := range whole.parts {
+		if !slices.ContainsFunc(without, func(u Unknown) bool { return u.Object.Identity() == p.Object.Identity() }) {
+			whole.add(p.Subject)
+			whole.Notes = append(slices.Clip(whole.Notes), p.note)
+		}
+	}
+	return &whole
+}
+
+// Planned is an operator that OLM installs for a Subscription or ClusterExtension of a tree.
+type Planned struct {
+	Object  *manifest.Object // that asks for it
+	Name    string           // of the bundle
+	Catalog string           // NAMESPACE/NAME of a CatalogSource, or NAME of a ClusterCatalog
+	Choice  catalog.Choice
+
+	Namespace string // where it is installed
+	Account   string // that OLM v1 installs it with, up to version 1.10; may be empty
+
+	dependency bool
+	v1         bool
+	group      map[string]any // of a RenderConfig, without bundles
+	bundle     map[string]any // without source
+	err        error          // why it cannot be rendered
+}
+
+// String returns a sentence: what the object stands for.
+func (h Planned) String() string {
+	out := fmt.Sprintf("%s (%s:%d): %s from catalog %s", h.Object.Identity(), h.Object.File, h.Object.Line, h.Name,
+		h.Catalog)
+	if h.Choice.Channel != nil {
+		out += ", channel " + h.Choice.Channel.Name
+	}
+	if h.dependency {
+		out += ", as a dependency"
+	}
+	return out
+}
+
+// ofSubscription returns what OLM v0 installs.
+func ofSubscription(i predict.Install) Planned {
+	h := Planned{Object: i.Subscription, Name: i.Name, Catalog: i.Catalog, Choice: i.Choice, dependency: i.Dependency,
+		Namespace: i.Namespace,
+		group:     map[string]any{"namespace": i.Namespace, "name": i.Group.Name},
+		bundle:    reviewed(generate.ProfileOLM)}
+	if i.Group.Unknown != "" {
+		h.err = fmt.Errorf("the target namespaces of OperatorGroup %s/%s are not known: %s", i.Group.Namespace,
+			i.Group.Name, i.Group.Unknown)
+	}
+	if settings, err := i.Subscription.Get("spec", "config"); err == nil && settings != nil && !i.Dependency {
+		h.bundle["config"] = settings
+	}
+	if slices.Equal(i.Group.Namespaces, []string{""}) {
+		h.group["installMode"] = string(v1alpha1.InstallModeTypeAllNamespaces)
+	} else {
+		h.group["targetNamespaces"] = anys(i.Group.Namespaces...)
+	}
+	if i.Group.Account != "" {
+		h.group["serviceAccount"] = i.Group.Account
+	}
+	return h
+}
+
+// ofExtension returns what OLM v1 installs.
+func ofExtension(e predict.Extension) Planned {
+	h := Planned{Object: e.Object, Name: e.Name, Catalog: e.Catalog, Choice: e.Choice,
+		Namespace: e.Namespace, Account: e.Account, v1: true,
+		group:  map[string]any{"namespace": e.Namespace},
+		bundle: reviewed(generate.ProfileOLMv1)}
+	if e.WatchNamespace != "" {
+		h.group["targetNamespaces"] = anys(e.WatchNamespace)
+	}
+	if len(e.Deployments) > 0 {
+		h.bundle["config"] = e.Deployments
+	}
+	return h
+}
+
+// reviewed returns a bundle of a RenderConfig. An operator that serves must have certificates, which have no part in a
+// review.
+func reviewed(p generate.Profile) map[string]any {
+	return map[string]any{"profile": string(p), "certs": map[string]any{"provider": string(generate.CertsManager)}}
+}
+
+func anys(list ...string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}
+
+// handsOver reports whether an object has OLM choose what it installs.
+func handsOver(o *manifest.Object) bool {
+	return o.Kind == v1alpha1.SubscriptionKind && o.Group() == olm.Group || isPolicy(o) ||
+		o.Kind == olm.KindClusterExtension && o.Group() == olm.GroupV1
+}
+
+// isPolicy reports whether an object may be or have an OperatorPolicy.
+func isPolicy(o *manifest.Object) bool {
+	return o.Group() == olm.GroupPolicy && (o.Kind == olm.KindOperatorPolicy || o.Kind == olm.KindPolicy)
+}
+
+// Render renders what OLM makes of the operator.
+func (h Planned) Render(ctx context.Context, so source.Options) (*Installed, error) {
+	if h.err != nil {
+		return nil, h.err
+	}
+	bundle := maps.Clone(h.bundle)
+	bundle["source"] = installSource
+	group := maps.Clone(h.group)
+	group["bundles"] = []any{bundle}
+	c, err := config.Read(h.Object.File, manifest.Encode(map[string]any{"apiVersion": config.APIVersion,
+		"kind": config.Kind, "groups": []any{group}}))
+	if err != nil {
+		return nil, err
+	}
+	rendered, err := c.Render(ctx, config.Options{Source: so,
+		Chosen: map[string]catalog.Choice{installSource: h.Choice}})
+	if err != nil {
+		return nil, err
+	}
+	s, err := FromRendered(rendered)
+	if err != nil {
+		return nil, err
+	}
+	ref := cmp.Or(rendered.Opened[0].Ref, h.Name)
+	s.MovePaths(func(_ int, file string) string { return PathIn(ref, file) })
+	return &Installed{Object: h.Object, Name: h.Name, Rendered: rendered, Subject: s, plan: h, note: h.String()}, nil
+}
+
+// installSource stands for the bundle that OLM installs.
+const installSource = "subscribed"
+
+// add adds the objects and operators of another subject. Of two objects of one name, that of s stays.
+func (s *Subject) add(other *Subject) {
+	have := map[string]bool{}
+	for _, o := range s.All {
+		have[o.Group()+" "+o.Identity()] = true
+	}
+	added := map[*manifest.Object]bool{}
+	for _, o := range other.All {
+		if !have[o.Group()+" "+o.Identity()] {
+			s.All = append(s.All, o)
+			added[o] = true
+		}
+	}
+	for _, o := range other.Objects {
+		if added[o] {
+			s.Objects = append(s.Objects, o)
+		}
+	}
+	s.CSVs = append(s.CSVs, other.CSVs...)
+	s.Shipped = append(s.Shipped, other.Shipped...)
+	s.Operators = append(s.Operators, other.Operators...)
+	s.left, s.byOLM = append(s.left, other.left...), s.byOLM || other.byOLM
+	s.opened = append(s.opened, other.opened...)
+	s.locate = func(o *manifest.Object, field string) (string, int) { return permissions.Place(s.CSVs, o, field) }
+}
+
+// FromShown returns what a RenderConfig renders to as a Subject. shown is the same with the operators that it hands
+// over to OLM as OLM installs them, unless why says why they cannot be shown: they are unknown then.
+func FromShown(rendered, shown *config.Rendered, why error) (*Subject, error) {
+	if why != nil {
+		shown = rendered
+	}
+	s, err := FromRendered(shown)
+	if err != nil {
+		return nil, err
+	}
+	if shown == rendered {
+		s.byOLM = false // an engine applies it, and prunes what is gone
+	} else {
+		asked, err := FromRendered(rendered)
+		if err != nil {
+			return nil, err
+		}
+		asked.CSVs, asked.Operators, asked.Shipped, asked.opened = nil, nil, nil, nil
+		asked.byOLM = false
+		s.add(asked)
+		return s, nil
+	}
+	for _, o := range s.All {
+		if handsOver(o) && why != nil {
+			s.unknown(Unknown{Object: o, Why: why.Error()})
+		}
+	}
+	return s, nil
+}
+
+// Unknown is an object that hands an operator over to OLM, and why its operator is not in the review.
+type Unknown struct {
+	Object *manifest.Object
+	Name   string // of the ClusterServiceVersion, as far as it is known
+	Why    string
+}
+
+// String returns a sentence.
+func (u Unknown) String() string {
+	name := u.Object.Identity()
+	if u.Name != "" {
+		name += " (" + u.Name + ")"
+	}
+	return fmt.Sprintf("%s: %s", name, strings.TrimSuffix(u.Why, "."))
+}
+
+// unknown adds an object whose operator is not known.
+func (s *Subject) unknown(u Unknown) {
+	s.Unknown = append(s.Unknown, u)
+	s.Unresolved = append(s.Unresolved, u.String())
+}
+
+func (u Unknown) sameObject(other Unknown) bool {
+	return u.Object.Identity() == other.Object.Identity() && u.Name == other.Name
+}
+
+// unresolved returns what is unknown of a subject that is compared with an older one, or of the older one.
+func (s *Subject) unresolved(old *Subject) []compare.Unresolved {
+	var out []compare.Unresolved
+	add := func(u Unknown, changed bool, where string) {
+		message := where + u.Why
+		if u.Name != "" {
+			message = where + u.Name + ": " + u.Why
+		}
+		out = append(out, compare.Unresolved{Object: u.Object.Identity(), Message: message, Changed: changed,
+			File: u.Object.File, Line: u.Object.Line})
+	}
+	for _, u := range s.Unknown {
+		add(u, !slices.ContainsFunc(old.Unknown, u.sameObject) ||
+			!slices.EqualFunc(old.deciding(u), s.deciding(u), cluster.Same), "")
+	}
+	for _, u := range old.Unknown {
+		known := slices.ContainsFunc(s.parts, func(p Installed) bool {
+			return p.Object.Identity() == u.Object.Identity()
+		})
+		if known {
+			add(u, true, "not known in OLD: ")
+		}
+	}
+	return out
+}
+
+// deciding returns the objects that decide which operator is installed: the object itself and its OperatorPolicy,
+// OperatorGroups and other Subscriptions of its namespace, and catalogs.
+func (s *Subject) deciding(u Unknown) []*manifest.Object {
+	var out []*manifest.Object
+	for _, o := range s.All {
+		switch {
+		case isPolicy(o):
+			out = append(out, u.policies(o)...)
+		case o.Group() != olm.Group && o.Group() != olm.GroupV1:
+		case o.Identity() == u.Object.Identity(),
+			o.Kind == v1alpha1.CatalogSourceKind, o.Kind == olm.KindClusterCatalog,
+			o.Kind == operatorsv1.OperatorGroupKind && o.Namespace == u.Object.Namespace,
+			o.Kind == v1alpha1.SubscriptionKind && o.Namespace == u.Object.Namespace:
+			out = append(out, o)
+		}
+	}
+	slices.SortFunc(out, func(a, b *manifest.Object) int { return cmp.Compare(a.Identity(), b.Identity()) })
+	return out
+}
+
+// policies returns the OperatorPolicies in an object that are unknown, or manage the Subscription that is.
+func (u Unknown) policies(o *manifest.Object) (out []*manifest.Object) {
+	for _, p := range olm.OperatorPolicies([]*manifest.Object{o}) {
+		manages := u.Object.Kind == v1alpha1.SubscriptionKind && p.Package == u.Object.Name &&
+			(p.Namespace == u.Object.Namespace || p.Namespace == "")
+		if manages || p.Object.Identity() == u.Object.Identity() {
+			out = append(out, p.Object)
+		}
+	}
+	return out
+}

@@ -1,0 +1,188 @@
+// Package review assembles what a report is about: the operators of rendered bundles, RenderConfigs or trees.
+package review
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/compare"
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/cluster"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+// Subject is what a report is about: the objects of a source, a tree or a RenderConfig, and the operators in it.
+type Subject struct {
+	permissions.Input
+	All       []*manifest.Object // the objects of Input and those without a part in permissions
+	Operators []compare.Operator
+	Note      string // says how the subject differs from what was asked for; usually empty
+
+	Unknown []Unknown // what hands over operators that are not in the subject
+
+	left    []*manifest.Object // what OLM leaves in the cluster when the next release does not have it
+	byOLM   bool               // OLM v0 installs it
+	waits   bool               // somebody approves what OLM installs
+	outcome *outcome           // of a tree
+	said    []findings.Finding // what the resolver says of it and not of the older one
+	parts   []Installed        // what the objects of a tree stand for
+	tree    *Subject           // the same without them
+	opened  []*config.Opened
+	locate  func(o *manifest.Object, field string) (file string, line int)
+}
+
+// FromRendered returns what a RenderConfig renders to as a Subject.
+func FromRendered(rendered *config.Rendered) (*Subject, error) {
+	s := &Subject{opened: rendered.Opened}
+	for _, o := range rendered.Objects {
+		read, err := s.AddRendered(o.Object)
+		if err != nil {
+			return nil, err
+		}
+		s.All = append(s.All, read)
+	}
+	for i, opened := range rendered.Opened {
+		result := rendered.Operators[i].Result
+		csv := permissions.CSV{ClusterServiceVersion: opened.CSV, Object: opened.CSVObject, Namespace: result.Namespace}
+		s.CSVs = append(s.CSVs, csv)
+		s.Shipped = append(s.Shipped, opened.Others...)
+		s.Operators = append(s.Operators, compare.Operator{CSV: csv, Package: opened.Package, Shipped: opened.Shipped(),
+			Dependencies: opened.Dependencies, Properties: slices.Concat(opened.Bundle.Properties, opened.Properties),
+			Entry: opened.Entry, InstallMode: result.InstallMode})
+	}
+	if len(rendered.Operators) == 1 {
+		s.Namespace = rendered.Operators[0].Namespace
+	}
+	s.leaves(rendered)
+	s.locate = func(o *manifest.Object, field string) (string, int) { return permissions.Place(s.CSVs, o, field) }
+	return s, nil
+}
+
+// FromObjects returns the objects of a tree as a Subject.
+func FromObjects(objects []*manifest.Object, operator permissions.Operator, namespace string) (*Subject, error) {
+	objects, others := cluster.Distinct(objects)
+	s := &Subject{All: objects}
+	s.Operator, s.Namespace, s.Objects = operator, namespace, objects
+	for _, o := range others {
+		s.Notes = append(s.Notes, fmt.Sprintf("%s (%s:%d) differs from an earlier object of the same name, "+
+			"which counts", o.Identity(), o.File, o.Line))
+	}
+	var err error
+	if s.CSVs, err = permissions.InstalledCSVs(objects); err != nil {
+		return nil, err
+	}
+	s.Operators, err = compare.TreeOperators(objects, s.CSVs)
+	return s, err
+}
+
+// Merge puts subjects that are in one cluster into one.
+func Merge(list []*Subject, names []string) *Subject {
+	if len(list) == 1 {
+		return list[0]
+	}
+	merged := &Subject{}
+	merged.Rendered = true
+	merged.Operator = permissions.Operator{Name: strings.Join(names, ", ")}
+	for _, s := range list {
+		merged.Objects, merged.CSVs = append(merged.Objects, s.Objects...), append(merged.CSVs, s.CSVs...)
+		merged.Shipped = append(merged.Shipped, s.Shipped...)
+	}
+	return merged
+}
+
+// State evaluates the subject for a comparison.
+func (s *Subject) State(name string) (compare.State, error) {
+	report, roles, err := permissions.EvaluateWithRoles(s.Input)
+	if err != nil {
+		return compare.State{}, err
+	}
+	return compare.State{Name: name, Roles: roles, Objects: s.All, Operators: s.Operators, Permissions: report,
+		Locate: s.locate}, nil
+}
+
+// Compare compares two subjects. Their names are those of the report. What is unknown of them is added to o.Unresolved.
+func Compare(ctx context.Context, old, new *Subject, names [2]string, o compare.Options) (*compare.Report, error) {
+	o.Unresolved = append(slices.Clip(o.Unresolved), new.unresolved(old)...)
+	o.Said = new.said
+	over := old.played() && new.played() && new.outcome.options.Over != nil
+	o.PathKnown, o.Approval = o.PathKnown || over, new.waits
+	old, new = old.assembled(new.Unknown), new.assembled(old.Unknown)
+	new = new.over(old)
+	var states [2]compare.State
+	for i, s := range []*Subject{old, new} {
+		var err error
+		if states[i], err = s.State(names[i]); err != nil {
+			return nil, err
+		}
+	}
+	report, err := compare.Compare(ctx, states[0], states[1], o)
+	if err != nil {
+		return nil, err
+	}
+	if new.Note != "" {
+		report.Notes = append(report.Notes, new.Note)
+	}
+	return report, nil
+}
+
+// InstallMode returns the install mode that the only operator was rendered in. It is empty for several operators.
+func (s *Subject) InstallMode() v1alpha1.InstallModeType {
+	if len(s.Operators) != 1 {
+		return ""
+	}
+	return s.Operators[0].InstallMode
+}
+
+// leaves notes what OLM leaves in the cluster of what the bundles ship. A CustomResourceDefinition is looked at
+// elsewhere.
+func (s *Subject) leaves(rendered *config.Rendered) {
+	shipped := map[[3]string]bool{}
+	for i, opened := range rendered.Opened {
+		if generate.Profile(rendered.Sources[i].Profile) != generate.ProfileOLM {
+			continue
+		}
+		s.byOLM = true
+		for _, o := range opened.Others {
+			shipped[[3]string{o.Group(), o.Kind, o.Name}] = olm.Leaves(o) && o.Kind != "CustomResourceDefinition"
+		}
+	}
+	for _, o := range s.All {
+		if shipped[[3]string{o.Group(), o.Kind, o.Name}] {
+			s.left = append(s.left, o)
+		}
+	}
+}
+
+// over returns the subject with what OLM leaves of the older one.
+func (s *Subject) over(old *Subject) *Subject {
+	if !s.byOLM || len(old.left) == 0 {
+		return s
+	}
+	own, _ := cluster.Distinct(s.All)
+	first, _ := cluster.Distinct(slices.Concat(own, old.left))
+	left := first[len(own):]
+	if len(left) == 0 {
+		return s
+	}
+	out := *s
+	out.All, out.Objects = first, slices.Clone(s.Objects)
+	var names []string
+	for _, o := range left {
+		names = append(names, o.Identity())
+		if permissions.Relevant(o.Group(), o.Kind) {
+			out.Objects = append(out.Objects, o)
+		}
+	}
+	out.Notes = append(slices.Clip(s.Notes), fmt.Sprintf("OLM leaves %s of the older release, which the newer one "+
+		"does not ship: %s", text.Count(len(names), "object"), text.FirstOf(10, names)))
+	return &out
+}

@@ -1,0 +1,28 @@
+package review
+
+import (
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/compare"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate/fit"
+)
+
+// Unfit returns a function to what keeps an operator from working in a cluster; nil if nothing is known of it. An empty
+// form is that which the releases say.
+func Unfit(c fit.Cluster, form fit.Form) func(*compare.Operator) []findings.Finding {
+	if !c.Known() {
+		return nil
+	}
+	if form == "" {
+		form = c.Form()
+	}
+	return func(o *compare.Operator) []findings.Finding {
+		operator := fit.Installed(o.ClusterServiceVersion, o.Object)
+		if o.Package != "" {
+			b := &bundle.Bundle{CSV: o.ClusterServiceVersion, Properties: o.Properties, Dependencies: o.Dependencies}
+			operator = fit.Operator{CSV: o.ClusterServiceVersion, Object: o.Object, Properties: b.CatalogProperties(),
+				Shipped: o.Shipped}
+		}
+		return fit.Findings(operator, form, c)
+	}
+}

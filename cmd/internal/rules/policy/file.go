@@ -1,0 +1,310 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// APIVersion and Kind identify a policy file.
+const (
+	APIVersion = "olmgen.dev/v1alpha1"
+	Kind       = "Policy"
+)
+
+// file is the content of a policy file.
+type file struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Name string `json:"name"`
+	} `json:"metadata"`
+	Extends      []string      `json:"extends"`
+	ClusterScope []string      `json:"clusterScope"`
+	Rules        []ruleSetting `json:"rules"`
+	Limits       []limit       `json:"limits"`
+	CEL          []expression  `json:"cel"`
+	Exceptions   []exception   `json:"exceptions"`
+}
+
+// ruleSetting enables or disables a built-in rule, or changes its level.
+type ruleSetting struct {
+	ID      string            `json:"id"`
+	Enabled *bool             `json:"enabled"`
+	Level   findings.Severity `json:"level"`
+}
+
+// Parse reads a policy file. name is the file name in errors. The error, a *manifest.Error, names line and field;
+// Parse never returns a part of a policy.
+func Parse(name string, data []byte) (*Policy, error) {
+	docs, err := manifest.ReadFile(name, data, manifest.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	docs = slices.DeleteFunc(docs, func(d *manifest.Document) bool { return d.Root == nil })
+	switch {
+	case len(docs) == 0:
+		return nil, &manifest.Error{File: name, Msg: "the file has no policy",
+			Tip: "start it with apiVersion: " + APIVersion + ", kind: " + Kind}
+	case len(docs) > 1:
+		return nil, &manifest.Error{File: name, Line: docs[1].Line, Msg: "a second document; a policy file has one"}
+	}
+	o, err := docs[0].Object()
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{Object: o}
+	if o.APIVersion != APIVersion || o.Kind != Kind {
+		what := fmt.Sprintf("this is %s %s, not a policy", cmp.Or(o.APIVersion, "of no apiVersion"),
+			cmp.Or(o.Kind, "and no kind"))
+		if o.APIVersion+o.Kind == "" {
+			what = "not a policy: apiVersion and kind are missing"
+		}
+		return nil, p.fail(cmp.Or(wrongField(o), "kind"), "start it with apiVersion: "+APIVersion+", kind: "+Kind,
+			"%s", what)
+	}
+	if dups := o.Duplicates(); len(dups) > 0 {
+		return nil, &manifest.Error{
+			File:  name,
+			Line:  dups[0].Line,
+			Field: dups[0].Key,
+			Msg:   "the key occurs twice",
+			Tip:   "remove one",
+		}
+	}
+	var f file
+	unknown, err := o.Into(&f)
+	if err != nil {
+		return nil, err
+	}
+	if len(unknown) > 0 {
+		return nil, p.unknownField(unknown)
+	}
+	return p.policy(&f)
+}
+
+func wrongField(o *manifest.Object) string {
+	if o.APIVersion != APIVersion && o.APIVersion != "" {
+		return "apiVersion"
+	}
+	return ""
+}
+
+// parser converts a file to a policy.
+type parser struct {
+	*manifest.Object
+	names map[string]string // what has each name: names of rules by the field that defines them
+}
+
+func (p *parser) fail(field, tip, format string, args ...any) error {
+	err := p.Errorf(field, format, args...)
+	err.Tip = tip
+	return err
+}
+
+func (p *parser) policy(f *file) (*Policy, error) {
+	policy := &Policy{clusterScope: defaultClusterScope()}
+	p.names = map[string]string{}
+	for _, r := range BuiltinRules() {
+		p.names[r.ID] = "a rule of olmgen"
+	}
+	if err := p.rules(f, policy); err != nil {
+		return nil, err
+	}
+	if err := p.limits(f, policy); err != nil {
+		return nil, err
+	}
+	if err := p.expressions(f, policy); err != nil {
+		return nil, err
+	}
+	if len(policy.rules)+len(policy.limits)+len(policy.expressions) == 0 {
+		return nil, p.fail("", "extend "+OperateFirst+", or write limits or cel", "the policy has no rules")
+	}
+	if err := p.exceptions(f, policy); err != nil {
+		return nil, err
+	}
+	if len(f.ClusterScope) > 0 {
+		policy.clusterScope = nil
+	}
+	for i, pattern := range f.ClusterScope {
+		g, err := p.glob(fmt.Sprintf("clusterScope[%d]", i), pattern)
+		if err != nil {
+			return nil, err
+		}
+		policy.clusterScope = append(policy.clusterScope, g)
+	}
+	return policy, nil
+}
+
+// defaultClusterScope returns the location of Operate First's cluster-scope application.
+func defaultClusterScope() []glob {
+	g, err := newGlob("**/cluster-scope/**")
+	if err != nil {
+		return nil // cannot happen: the pattern is valid
+	}
+	return []glob{g}
+}
+
+func (p *parser) glob(field, pattern string) (glob, error) {
+	if pattern == "" {
+		return glob{}, p.fail(field, "", "must not be empty")
+	}
+	g, err := newGlob(pattern)
+	if err != nil {
+		return glob{}, p.fail(field, "", "not a valid pattern: %s", text.OneLine(err.Error()))
+	}
+	return g, nil
+}
+
+// rules adds the built-in rules of the policies that the file extends, with the changes that the file makes.
+func (p *parser) rules(f *file, policy *Policy) error {
+	on := map[string]bool{}
+	for i, name := range f.Extends {
+		base := Builtin(name)
+		if base == nil {
+			return p.fail(fmt.Sprintf("extends[%d]", i), "available: "+strings.Join(Names(), ", "), "unknown policy %q",
+				name)
+		}
+		for _, r := range base.rules {
+			on[r.ID] = true
+		}
+	}
+	all := recordRules()
+	set := map[string]bool{}
+	for i, s := range f.Rules {
+		field := fmt.Sprintf("rules[%d]", i)
+		at := slices.IndexFunc(all, func(r Rule) bool { return r.ID == s.ID })
+		switch {
+		case s.ID == "":
+			return p.fail(field, "olmgen lint can list the rules", "id is missing")
+		case at < 0:
+			return p.fail(field+".id", hintRules(text.DidYouMean(s.ID, idsOf(all))), "unknown rule %q", s.ID)
+		case set[s.ID]:
+			return p.fail(field+".id", "", "%s occurs twice", s.ID)
+		}
+		set[s.ID] = true
+		on[s.ID] = s.Enabled == nil || *s.Enabled
+		if s.Level != "" {
+			if err := p.level(field, &s.Level); err != nil {
+				return err
+			}
+			all[at].Level = s.Level
+		}
+	}
+	for _, r := range all {
+		if on[r.ID] {
+			policy.rules = append(policy.rules, r)
+		}
+	}
+	return nil
+}
+
+func idsOf(rules []Rule) []string {
+	ids := make([]string, len(rules))
+	for i, r := range rules {
+		ids[i] = r.ID
+	}
+	return ids
+}
+
+// level checks a level. The default is error.
+func (p *parser) level(field string, l *findings.Severity) error {
+	*l = cmp.Or(*l, findings.Error)
+	if *l == findings.None || !slices.Contains(findings.Severities, *l) {
+		return p.unknown(field+".level", string(*l), text.Words(findings.Severities[:3]))
+	}
+	return nil
+}
+
+var validName = lazy.Regexp(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// name checks the name of a rule that the file defines.
+func (p *parser) name(field, name string) error {
+	switch other := p.names[name]; {
+	case name == "":
+		return p.fail(field, "", "name is missing")
+	case !validName().MatchString(name):
+		return p.fail(field+".name", "use lower-case letters, digits and single hyphens",
+			"%q is not a valid name of a rule", name)
+	case other != "":
+		return p.fail(field+".name", "", "%s is the name of %s", name, other)
+	}
+	p.names[name] = field
+	return nil
+}
+
+func (p *parser) expressions(f *file, policy *Policy) error {
+	if len(f.CEL) == 0 {
+		return nil // creating an environment takes longer than reading a policy
+	}
+	env, err := newEnvironment()
+	if err != nil {
+		return err
+	}
+	for i := range f.CEL {
+		e := &f.CEL[i]
+		field := fmt.Sprintf("cel[%d]", i)
+		if err := p.name(field, e.Name); err != nil {
+			return err
+		}
+		if err := p.level(field, &e.Level); err != nil {
+			return err
+		}
+		e.Message = text.OneLine(e.Message)
+		if e.Expression == "" {
+			return p.fail(field, "write an expression that is true for a valid object", "expression is missing")
+		}
+		if e.holds, err = compile(env, e.Expression, boolean); err != nil {
+			return p.fail(field+".expression", "", "%v", err)
+		}
+		if e.MessageExpression == "" {
+			continue
+		}
+		if e.says, err = compile(env, e.MessageExpression, celText); err != nil {
+			return p.fail(field+".messageExpression", "", "%v", err)
+		}
+	}
+	for i := range f.CEL {
+		policy.expressions = append(policy.expressions, &f.CEL[i])
+	}
+	return nil
+}
+
+func (p *parser) exceptions(f *file, policy *Policy) error {
+	ids := idsOf(policy.Rules())
+	for i, e := range f.Exceptions {
+		e.file, e.field = p.File, fmt.Sprintf("exceptions[%d]", i)
+		e.line = p.LineOf(e.field)
+		if e.Rule == "" {
+			return p.fail(e.field, "set the id of a rule, or a pattern such as of-*", "rule is missing")
+		}
+		if strings.TrimSpace(e.Reason) == "" {
+			return p.fail(e.field, "explain the exception to later readers", "reason is missing")
+		}
+		e.globs = map[string]glob{}
+		patterns := map[string]string{
+			"rule": e.Rule, "kind": e.Kind, "namespace": e.Namespace, "name": e.Name, "path": e.Path,
+		}
+		for field, text := range patterns {
+			if text == "" {
+				continue
+			}
+			g, err := newGlob(text)
+			if err != nil {
+				return p.fail(e.field+"."+field, "", "not a valid pattern")
+			}
+			e.globs[field] = g
+		}
+		if !slices.ContainsFunc(ids, e.globs["rule"].match) {
+			return p.fail(e.field+".rule", hintRules(text.DidYouMean(e.Rule, ids)), "the policy has no rule %q", e.Rule)
+		}
+		policy.exceptions = append(policy.exceptions, e)
+	}
+	return nil
+}

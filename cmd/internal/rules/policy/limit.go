@@ -1,0 +1,217 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/text"
+)
+
+// limit is a limit of a policy file on permissions or images.
+type limit struct {
+	Name    string            `json:"name"`
+	Level   findings.Severity `json:"level"`
+	Message string            `json:"message"`
+	Forbid  *forbid           `json:"forbid"`
+	Images  *images           `json:"imageRegistries"`
+}
+
+// forbid selects the rules of roles that are forbidden: those that grant some of everything that it lists.
+type forbid struct {
+	Verbs           []string `json:"verbs"`
+	APIGroups       []string `json:"apiGroups"`
+	Resources       []string `json:"resources"`
+	ResourceNames   []string `json:"resourceNames"`
+	NonResourceURLs []string `json:"nonResourceURLs"`
+	Wildcards       []string `json:"wildcards"`  // fields of a rule that may not have a *
+	AllowNamed      bool     `json:"allowNamed"` // allow rules with resourceNames
+	Scope           string   `json:"scope"`
+}
+
+// The scopes of a forbid.
+const (
+	scopeAny        = "any"
+	scopeCluster    = "cluster"
+	scopeNamespaced = "namespaced"
+)
+
+func (l limit) check(v *view) []violation {
+	if l.Images != nil {
+		return l.Images.check(v, l.Message)
+	}
+	var hits []violation
+	for _, g := range v.permissions().grants {
+		if l.Forbid.Scope == scopeCluster && !g.cluster || l.Forbid.Scope == scopeNamespaced && g.cluster {
+			continue
+		}
+		if field, what := l.Forbid.find(g.rule); what != "" {
+			if g.bound {
+				field = ""
+				if len(hits) > 0 && hits[len(hits)-1].Object == g.Object {
+					continue // one finding for all rules of cluster-admin
+				}
+			}
+			hits = append(hits, violation{g.Object, g.field + field, g.describe(what), l.Message})
+		}
+	}
+	return hits
+}
+
+func (g grant) describe(what string) string {
+	s := "grants " + what
+	if g.account != "" {
+		s = "grants " + g.account + " " + what
+	}
+	if g.cluster {
+		s += " in all namespaces"
+	}
+	if g.how != "" {
+		s += ", " + g.how
+	}
+	return s
+}
+
+// find returns what a rule grants that is forbidden, and the field of the rule (".verbs") that grants it. Both are
+// empty if nothing is forbidden.
+func (f *forbid) find(r rbacv1.PolicyRule) (field, what string) {
+	verbs := f.verbs(r)
+	if len(verbs) == 0 {
+		return "", ""
+	}
+	var on []string
+	switch {
+	case len(f.NonResourceURLs) > 0:
+		field = ".nonResourceURLs"
+		on = overlap(r.NonResourceURLs, f.NonResourceURLs, urlsOverlap)
+	case len(r.Resources) > 0 && f.names(r):
+		field = ".resources"
+		groups := overlap(r.APIGroups, f.APIGroups, func(a, b string) bool { return a == "*" || a == b })
+		on = qualified(groups, overlap(r.Resources, f.Resources, resourcesOverlap))
+	case len(r.Resources) == 0 && len(f.APIGroups)+len(f.Resources)+len(f.ResourceNames) == 0:
+		on = r.NonResourceURLs
+	}
+	if len(on) == 0 {
+		return "", ""
+	}
+	if len(f.Verbs) > 0 {
+		field = ".verbs"
+	}
+	if len(f.Wildcards) > 0 {
+		w := wildcard(r, f.Wildcards)
+		if w == "" {
+			return "", ""
+		}
+		field = "." + w
+	}
+	return field, strings.Join(verbs, ", ") + " on " + text.FirstOf(5, on)
+}
+
+// verbs returns the forbidden verbs of a rule. The API server does not know the name of the object when it authorizes
+// create and deletecollection, so a rule with resourceNames does not grant them
+// (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources).
+func (f *forbid) verbs(r rbacv1.PolicyRule) []string {
+	grants := func(verb string) bool {
+		return len(r.ResourceNames) == 0 || verb != "create" && verb != "deletecollection"
+	}
+	if len(f.Verbs) == 0 {
+		return slices.DeleteFunc(slices.Clone(r.Verbs), func(v string) bool { return !grants(v) })
+	}
+	return overlap(r.Verbs, f.Verbs, func(allowed, forbidden string) bool {
+		return grants(forbidden) && (allowed == forbidden || allowed == "*" && actsOn(forbidden, r))
+	})
+}
+
+// actsOn reports whether a verb has a meaning for the resources of a rule: * on pods lets nobody escalate, bind or
+// impersonate
+// (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
+// and https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/).
+func actsOn(verb string, r rbacv1.PolicyRule) bool {
+	covers := func(group string, resources ...string) bool {
+		return (slices.Contains(r.APIGroups, group) || slices.Contains(r.APIGroups, "*")) &&
+			len(overlap(r.Resources, resources, resourcesOverlap)) > 0
+	}
+	switch verb {
+	case "escalate", "bind":
+		return covers(rbacGroup, "roles", "clusterroles")
+	case "impersonate":
+		return covers("", "users", "groups", "serviceaccounts") ||
+			covers("authentication.k8s.io", "uids", "userextras", "userextras/*")
+	}
+	return true
+}
+
+// names reports whether the objects that a rule names are forbidden.
+func (f *forbid) names(r rbacv1.PolicyRule) bool {
+	switch {
+	case len(r.ResourceNames) == 0:
+		return true
+	case f.AllowNamed:
+		return false
+	}
+	return len(overlap(r.ResourceNames, f.ResourceNames, func(a, b string) bool { return a == b })) > 0
+}
+
+// overlap returns the allowed items that match a forbidden one. An empty list of forbidden items forbids everything.
+func overlap(allowed, forbidden []string, match func(allowed, forbidden string) bool) []string {
+	if len(forbidden) == 0 {
+		return allowed
+	}
+	var both []string
+	for _, a := range allowed {
+		if slices.ContainsFunc(forbidden, func(b string) bool { return match(a, b) }) {
+			both = append(both, a)
+		}
+	}
+	return both
+}
+
+// resourcesOverlap compares resources like the API server: * means all resources and subresources, */scale means that
+// subresource of all (k8s.io/component-helpers, auth/rbac/validation). A forbidden resource may also be pods/*, all
+// subresources of pods.
+func resourcesOverlap(allowed, forbidden string) bool {
+	if allowed == "*" || allowed == forbidden {
+		return true
+	}
+	resource, sub, ok := strings.Cut(allowed, "/")
+	forbiddenResource, forbiddenSub, ok2 := strings.Cut(forbidden, "/")
+	return ok && ok2 && (resource == "*" || forbiddenResource == "*" || resource == forbiddenResource) &&
+		(forbiddenSub == "*" || sub == forbiddenSub)
+}
+
+// urlsOverlap compares paths. Both may end in *.
+func urlsOverlap(a, b string) bool {
+	x, all := strings.CutSuffix(a, "*")
+	y, all2 := strings.CutSuffix(b, "*")
+	return a == b || all && strings.HasPrefix(y, x) || all2 && strings.HasPrefix(x, y)
+}
+
+// wildcard returns the first of the fields that has a *.
+func wildcard(r rbacv1.PolicyRule, fields []string) string {
+	for _, f := range fields {
+		values := map[string][]string{
+			"verbs": r.Verbs, "apiGroups": r.APIGroups, "resources": r.Resources, "nonResourceURLs": r.NonResourceURLs,
+		}[f]
+		if slices.ContainsFunc(values, func(s string) bool { return strings.Contains(s, "*") }) {
+			return f
+		}
+	}
+	return ""
+}
+
+// qualified returns resource.group for each combination.
+func qualified(groups, resources []string) []string {
+	var names []string
+	for _, r := range resources {
+		for _, g := range groups {
+			if g != "" {
+				names = append(names, r+"."+g)
+			} else {
+				names = append(names, r)
+			}
+		}
+	}
+	return names
+}

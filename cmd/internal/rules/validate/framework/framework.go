@@ -1,0 +1,235 @@
+// Package framework runs the validators of github.com/operator-framework/api on a bundle, in this process. See
+// package validate for their cost.
+//
+// It runs those that operator-sdk bundle validate always runs (ClusterServiceVersion, CRDs, bundle), the optional
+// ones that apply to any bundle (objects, good practices, removed APIs), and on request those for publication on
+// OperatorHub.io. It leaves out three: the one for multiple architectures runs docker, the one for community
+// operators is deprecated and needs a Dockerfile, and the one for OperatorGroups does not apply to bundles.
+package framework
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/operator-framework/api/pkg/manifests"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"github.com/operator-framework/api/pkg/validation"
+	verrors "github.com/operator-framework/api/pkg/validation/errors"
+	interfaces "github.com/operator-framework/api/pkg/validation/interfaces"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/rbac"
+)
+
+// Checker implements validate.Checker.
+type Checker struct{}
+
+// Check runs the validators. The order of the problems is undefined. The error is about an invalid Subject, or that
+// of ctx.
+func (Checker) Check(ctx context.Context, s validate.Subject) ([]validate.Problem, error) {
+	r, err := read(s)
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range []func(){r.always, r.goodPractices, r.deprecatedAPIs} {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		step()
+	}
+	if s.OperatorHub {
+		r.operatorHub()
+	}
+	return r.problems, nil
+}
+
+// run is one bundle and its problems so far.
+type run struct {
+	bundle   *manifests.Bundle
+	crds     []any // by index of the object: a typed CRD, or nil
+	problems []validate.Problem
+}
+
+// read converts the subject to what the API's own loader makes of a directory.
+func read(s validate.Subject) (*run, error) {
+	r := &run{crds: make([]any, len(s.Objects)), bundle: &manifests.Bundle{
+		Package: s.Package, Channels: s.Channels, DefaultChannel: s.DefaultChannel,
+		Size: s.Size, CompressedSize: s.CompressedSize,
+	}}
+	for i, data := range s.Objects {
+		u := &unstructured.Unstructured{}
+		if err := utiljson.Unmarshal(data, &u.Object); err != nil {
+			return nil, fmt.Errorf("object %d: %w", i, err)
+		}
+		r.bundle.Objects = append(r.bundle.Objects, u)
+		switch {
+		case i == 0:
+			r.bundle.CSV = &v1alpha1.ClusterServiceVersion{}
+			if err := json.Unmarshal(data, r.bundle.CSV); err != nil {
+				return nil, fmt.Errorf("the ClusterServiceVersion: %w", err)
+			}
+			if err := countRules(r.bundle.CSV); err != nil {
+				return nil, fmt.Errorf("the ClusterServiceVersion: %w", err)
+			}
+			r.bundle.Name = r.bundle.CSV.Name
+		case u.GetKind() == "CustomResourceDefinition":
+			r.readCRD(i, u.GetAPIVersion(), data)
+		}
+	}
+	if r.bundle.CSV == nil {
+		return nil, errors.New("no ClusterServiceVersion")
+	}
+	return r, nil
+}
+
+// countRules refuses rules that multiply: the validator of removed APIs looks at each group with each resource and
+// verb.
+func countRules(csv *v1alpha1.ClusterServiceVersion) error {
+	var atoms rbac.Counter
+	spec := csv.Spec.InstallStrategy.StrategySpec
+	for _, p := range slices.Concat(spec.Permissions, spec.ClusterPermissions) {
+		for _, rule := range p.Rules {
+			if err := atoms.Add(rule); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readCRD decodes a CRD. A value of the wrong type is a problem, and the validators do not see the CRD.
+func (r *run) readCRD(i int, apiVersion string, data []byte) {
+	var err error
+	switch apiVersion {
+	case apiextensionsv1.SchemeGroupVersion.String():
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err = json.Unmarshal(data, crd); err == nil {
+			r.crds[i], r.bundle.V1CRDs = crd, append(r.bundle.V1CRDs, crd)
+		}
+	case apiextensionsv1beta1.SchemeGroupVersion.String():
+		crd := &apiextensionsv1beta1.CustomResourceDefinition{}
+		if err = json.Unmarshal(data, crd); err == nil {
+			r.crds[i], r.bundle.V1beta1CRDs = crd, append(r.bundle.V1beta1CRDs, crd)
+		}
+	}
+	if err == nil {
+		return
+	}
+	p := validate.Problem{Validator: "crd", Level: findings.Error, Object: i, Message: oneLine(err.Error())}
+	if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		p.Field, p.Message = te.Field, "has the wrong type: "+te.Value
+	}
+	r.problems = append(r.problems, p)
+}
+
+// always runs the validators of single objects and the one for the whole bundle.
+func (r *run) always() {
+	r.add(r.ask("csv", 0, validation.ClusterServiceVersionValidator, r.bundle.CSV))
+	for i, crd := range r.crds {
+		if crd != nil {
+			r.add(r.ask("crd", i, validation.CustomResourceDefinitionValidator, crd))
+		}
+	}
+	r.add(r.ask("bundle", 0, validation.BundleValidator, r.bundle))
+	for i, u := range r.bundle.Objects {
+		r.add(r.ask("object", i, validation.ObjectValidator, u))
+	}
+}
+
+// goodPractices checks the CSV, then each channel by itself, because the validator lists several channels in random
+// order.
+func (r *run) goodPractices() {
+	base := manifests.Bundle{Name: r.bundle.Name, CSV: r.bundle.CSV}
+	var parts []part
+	for _, channel := range append([]string{r.bundle.DefaultChannel}, r.bundle.Channels...) {
+		b := base
+		b.Channels = []string{channel}
+		parts = append(parts, part{validate.NoObject, &b})
+	}
+	r.inParts("good-practices", validation.GoodPracticesValidator, &base, parts)
+}
+
+// deprecatedAPIs checks the CSV, then each object by itself, because the validator returns one message for all
+// objects, in random order and without their names.
+func (r *run) deprecatedAPIs() {
+	base := manifests.Bundle{Name: r.bundle.Name, CSV: r.bundle.CSV, Objects: r.bundle.Objects[:1]}
+	var parts []part
+	for i, u := range r.bundle.Objects {
+		b := base
+		switch crd := r.crds[i].(type) {
+		case *apiextensionsv1beta1.CustomResourceDefinition:
+			b.Objects, b.V1beta1CRDs = nil, []*apiextensionsv1beta1.CustomResourceDefinition{crd}
+		case nil:
+			b.Objects = []*unstructured.Unstructured{u}
+		default:
+			continue
+		}
+		parts = append(parts, part{i, &b})
+	}
+	r.inParts(deprecated, validation.AlphaDeprecatedAPIsValidator, &base, parts)
+}
+
+const deprecated = "alpha-deprecated-apis"
+
+// operatorHub checks the CSV only. deprecatedAPIs reports the rest of what these validators would say.
+func (r *run) operatorHub() {
+	b := &manifests.Bundle{Name: r.bundle.Name, CSV: r.bundle.CSV}
+	r.add(r.ask("operatorhub", 0, validation.OperatorHubV2Validator, b))
+	r.add(r.ask("standardcapabilities", 0, validation.StandardCapabilitiesValidator, b))
+	r.add(r.ask("standardcategories", 0, validation.StandardCategoriesValidator, b))
+}
+
+// part is a bundle with one thing more than the base, and the index of the object that this is.
+type part struct {
+	object int
+	bundle *manifests.Bundle
+}
+
+// inParts validates the base, then each part. A problem of a part that the base does not have is about the part's
+// object.
+func (r *run) inParts(name string, v interfaces.Validator, base *manifests.Bundle, parts []part) {
+	known := map[string]bool{}
+	for _, p := range r.ask(name, 0, v, base) {
+		known[p.Message] = true
+		r.add([]validate.Problem{p})
+	}
+	for _, part := range parts {
+		for _, p := range r.ask(name, part.object, v, part.bundle) {
+			if known[p.Message] {
+				continue
+			}
+			if name == deprecated {
+				p.Field = "apiVersion"
+			}
+			r.add([]validate.Problem{p})
+		}
+	}
+}
+
+func (r *run) add(list []validate.Problem) { r.problems = append(r.problems, list...) }
+
+// ask runs one validator on one value. Some validators panic on unexpected input, such as an empty list of icons.
+func (r *run) ask(name string, object int, v interfaces.Validator, value any) (list []validate.Problem) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			list = append(list, validate.Problem{Validator: name, Level: findings.Warning, Object: object,
+				Message: oneLine(fmt.Sprintf("the validator fails on this bundle: %v", cause))})
+		}
+	}()
+	for _, result := range v.Validate(value) {
+		for _, errs := range [][]verrors.Error{result.Errors, result.Warnings} {
+			for _, e := range errs {
+				list = append(list, r.problem(name, object, e))
+			}
+		}
+	}
+	return list
+}

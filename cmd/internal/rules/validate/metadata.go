@@ -1,0 +1,192 @@
+package validate
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/source"
+)
+
+const (
+	ruleChannels     = "channels"
+	ruleDependencies = "dependencies"
+	ruleCSVSchema    = "csv-schema"
+	ruleSkipRange    = "skip-range"
+)
+
+// metadataFindings checks what bundle.Read does not need: channels, dependencies and version ranges.
+func metadataFindings(src *source.Source, b *bundle.Bundle) []Finding {
+	var list []Finding
+	if src.Kind != source.KindCatalog { // there the catalog has the channels
+		list = append(list, channelFindings(src.FS, b)...)
+	}
+	list = append(list, dependencyFindings(src.FS, b)...)
+	if text, ok := b.CSV.Annotations[olm.AnnotationSkipRange]; ok {
+		if _, err := semver.ParseRange(text); err != nil {
+			e := b.CSVObject.Errorf(`metadata.annotations["`+olm.AnnotationSkipRange+`"]`,
+				"%q is not a range of versions: %v", text,
+				err)
+			list = append(list, finding(ruleSkipRange, findings.Error, e))
+		}
+	}
+	return list
+}
+
+// schemaFindings checks the CSV against the schema of OLM's CRD, as OLM writes it to the cluster: decoded into its Go
+// type and encoded again, which adds empty required fields (OLM: pkg/controller/registry/resolver/steps.go). known has
+// the findings of others, which may be about the same field.
+func schemaFindings(b *bundle.Bundle, known []Finding) []Finding {
+	if b.CSVObject.APIVersion != olm.Group+"/v1alpha1" {
+		return nil // there is a warning
+	}
+	data, err := json.Marshal(b.CSV)
+	var written struct {
+		Spec map[string]any `json:"spec"`
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &written)
+	}
+	if err != nil {
+		return []Finding{refusal(err)}
+	}
+	var list []Finding
+	for _, e := range olm.RejectedSpec(b.CSVObject, written.Spec, "") {
+		same := func(f Finding) bool { return f.File == e.File && f.Line == e.Line && f.Field == e.Field }
+		if !slices.ContainsFunc(known, same) {
+			list = append(list, finding(ruleCSVSchema, findings.Error, e))
+		}
+	}
+	return list
+}
+
+// metadataDocument returns the first document of the metadata directory with a key, or nil.
+func metadataDocument(fsys fs.FS, key string) *manifest.Document {
+	names, err := fs.Glob(fsys, "metadata/*")
+	if err != nil {
+		return nil
+	}
+	for _, name := range names {
+		if ext := path.Ext(name); !slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(ext)) {
+			continue
+		}
+		data, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			continue
+		}
+		docs, err := manifest.ReadFile(name, data, manifest.Limits{})
+		if err != nil {
+			continue
+		}
+		for _, d := range docs {
+			v, err := d.Value()
+			if m, _ := v.(map[string]any); err == nil && m[key] != nil {
+				return d
+			}
+		}
+	}
+	return nil
+}
+
+// channelFindings checks the channels of the annotations (operator-registry: pkg/lib/bundle/validate.go,
+// validateAnnotations). They are warnings, because file-based catalogs do not read these annotations.
+func channelFindings(fsys fs.FS, b *bundle.Bundle) []Finding {
+	var list []Finding
+	doc := metadataDocument(fsys, "annotations")
+	add := func(key, format string, args ...any) {
+		e := &manifest.Error{Msg: fmt.Sprintf(format, args...)}
+		if doc != nil {
+			e = doc.Errorf(`annotations["`+key+`"]`, format, args...)
+		}
+		list = append(list, finding(ruleChannels, findings.Warning, e))
+	}
+	text, ok := b.Annotations[bundle.KeyChannels]
+	switch {
+	case !ok:
+		add(bundle.KeyChannels, "missing: the bundle is in no channel")
+	case strings.TrimSpace(text) == "":
+		add(bundle.KeyChannels, "empty: the bundle is in no channel")
+	default:
+		for name := range strings.SplitSeq(text, ",") {
+			if strings.TrimSpace(name) == "" {
+				add(bundle.KeyChannels, "%q has an empty channel name", text)
+				break
+			}
+		}
+	}
+	if d := b.DefaultChannel; d != "" && len(b.Channels) > 0 && !slices.Contains(b.Channels, d) {
+		add(
+			bundle.KeyDefaultChannel,
+			"the default channel %q is not among the channels %s",
+			d,
+			strings.Join(b.Channels, ", "),
+		)
+	}
+	return list
+}
+
+// dependencyFindings checks the entries of dependencies.yaml (operator-registry: pkg/registry/types.go, the Validate
+// methods; OLM knows the types of docs/concepts/olm-architecture/dependency-resolution).
+func dependencyFindings(fsys fs.FS, b *bundle.Bundle) []Finding {
+	var list []Finding
+	doc := metadataDocument(fsys, "dependencies")
+	for i, d := range b.Dependencies {
+		field, tip, msg := checkDependency(d)
+		if msg == "" {
+			continue
+		}
+		at := fmt.Sprintf("dependencies[%d].%s", i, field)
+		e := &manifest.Error{Field: at, Msg: msg}
+		if doc != nil {
+			e = doc.Errorf(at, "%s", msg)
+		}
+		e.Tip = tip
+		list = append(list, finding(ruleDependencies, findings.Error, e))
+	}
+	return list
+}
+
+// dependencyFields are the required fields of each type of dependency.
+var dependencyFields = map[string][]string{
+	"olm.gvk":        {"group", "kind", "version"},
+	"olm.package":    {"packageName", "version"},
+	"olm.label":      {"label"},
+	"olm.constraint": {"failureMessage"},
+}
+
+// checkDependency returns what is wrong with a dependency, or "".
+func checkDependency(d bundle.Property) (field, tip, msg string) {
+	required, ok := dependencyFields[d.Type]
+	if !ok {
+		unknown := text.Unknown("type", d.Type, slices.Sorted(maps.Keys(dependencyFields)))
+		return "type", unknown.Hint(), unknown.Error()
+	}
+	var value map[string]any
+	if err := json.Unmarshal(d.Value, &value); err != nil {
+		return "value", "", "has the wrong type, want a mapping"
+	}
+	for _, name := range required {
+		if s, _ := value[name].(string); s == "" {
+			return "value", "", name + " is missing or not text"
+		}
+	}
+	if d.Type == "olm.package" {
+		text, _ := value["version"].(string)
+		if _, err := semver.ParseRange(text); err != nil {
+			return "value.version", "write a version or a range such as >=1.2.0 <2.0.0",
+				fmt.Sprintf("%q is not a range of versions: %v", text, err)
+		}
+	}
+	return "", "", ""
+}

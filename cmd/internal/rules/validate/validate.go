@@ -1,0 +1,180 @@
+// Package validate reports what is wrong with an operator bundle: what bundle.Read refuses or warns about, and what
+// the validators of github.com/operator-framework/api report, as one sorted list of findings without duplicates.
+//
+// The validators link a large part of the Kubernetes API server. Linking them into olmgen (operator-framework/api
+// v0.45.0, Go 1.26, Linux on amd64, two shared cores, medians of 40 runs of olmgen version) cost
+//
+//	36 to 58 MB on disk and 483 to 781 packages
+//	11 to 24 ms per run, 5 to 17 ms of it in package initialisation
+//	19 to 31 MB of memory
+//
+// for every command. They form one internal package, so a part of them cannot be linked alone. Package
+// framework links them into a separate program, olmgen-validate, which [Helper] runs once per
+// bundle.
+package validate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/source"
+)
+
+// Finding is one thing that is wrong with a bundle. File is a path in the bundle. Bundle leaves Source, Path, Object
+// and Hint empty; see Located.
+type Finding = findings.Finding
+
+// Options configure Bundle. The zero value reports olmgen's own findings.
+type Options struct {
+	Checker Checker // runs the validators of operator-framework/api; may be nil
+	// judges the examples of custom resources; may be nil
+	Resources   crs.Checker
+	OperatorHub bool // also check the rules for publication on OperatorHub.io
+	// Cluster has the releases that the bundle is for; nothing is said of them if none is known and Form is empty
+	Cluster fit.Cluster
+	Form    fit.Form // who installs it; empty: as the releases say
+}
+
+// Bundle reads the bundle of a source and returns all findings, sorted by file, line, level, field, message and rule.
+// The same bundle always yields the same list. An unreadable bundle yields a finding that says why, and the warnings
+// before it. The error is that of the Checker or of ctx.
+func Bundle(ctx context.Context, src *source.Source, o Options) ([]Finding, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	// Report kinds that OLM refuses as errors, but go on to find the rest.
+	b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true})
+	if err != nil {
+		return Refused(err), nil
+	}
+	return Read(ctx, src, b, o)
+}
+
+// Refused returns what Bundle does for a bundle that [bundle.Read] refuses with err.
+func Refused(err error) []Finding {
+	list := []Finding{refusal(err)}
+	if warned, ok := errors.AsType[*bundle.WarnedError](err); ok {
+		list = append(list, warningFindings(warned.Warnings)...)
+	}
+	return tidy(list)
+}
+
+// Read is Bundle for a bundle of the source that was read with bundle.ReadOptions.AllowUnsupported.
+func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) ([]Finding, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var err error
+	list := warningFindings(b.Warnings)
+	for _, n := range b.Notes {
+		list = append(list, finding(bundle.WarnReplacedObject, findings.Note, n))
+	}
+	list = append(list, metadataFindings(src, b)...)
+	list = append(list, unconverted(b)...)
+	for _, ask := range []func(*bundle.Bundle) ([]Finding, error){inVain, bindings} {
+		found, err := ask(b)
+		if err != nil {
+			found = []Finding{refusal(err)}
+		}
+		list = append(list, found...)
+	}
+	if o.Cluster.Known() || o.Form != "" {
+		for _, f := range fit.Findings(fit.OfBundle(b), cmp.Or(o.Form, o.Cluster.Form()), o.Cluster) {
+			f.Object, f.Hint = "", ""
+			list = append(list, f)
+		}
+	}
+	if o.Checker != nil {
+		if list, err = check(ctx, list, src, b, o); err != nil {
+			return nil, err
+		}
+	}
+	list = append(list, schemaFindings(b, list)...)
+	examples, err := exampleFindings(ctx, o.Resources, b, list)
+	return tidy(append(list, examples...)), err
+}
+
+func warningFindings(warnings []bundle.Warning) (list []Finding) {
+	for _, w := range warnings {
+		f := finding(w.Class, findings.Warning, w.Error)
+		if w.Class == bundle.WarnUnsupportedKind || w.Class == bundle.WarnUnreadMetadata {
+			f.Level = findings.Error
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// check adds the findings of the Checker, apart from those at a field at which olmgen has a finding: the two say the
+// same, for example that an API version is not served. The higher level counts, because the validators report an error
+// only if the CSV's minKubeVersion does not serve the version.
+func check(ctx context.Context, list []Finding, src *source.Source, b *bundle.Bundle, o Options) ([]Finding, error) {
+	s, objects, err := newSubject(src.FS, b, o)
+	if err != nil {
+		return nil, err
+	}
+	problems, err := o.Checker.Check(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	type place struct {
+		file  string
+		line  int
+		field string
+	}
+	known := map[place]int{}
+	for i, f := range slices.Backward(list) {
+		if f.Field != "" && !strings.HasPrefix(f.Rule, apiPrefix) {
+			known[place{f.File, f.Line, f.Field}] = i
+		}
+	}
+	for _, p := range problems {
+		f := Finding{Rule: apiPrefix + p.Validator, Level: p.Level, Field: p.Field, Message: p.Message}
+		if p.Object >= 0 && p.Object < len(objects) {
+			f.File, f.Line = objects[p.Object].File, objects[p.Object].LineOf(p.Field)
+		}
+		if i, ok := known[place{f.File, f.Line, f.Field}]; !ok {
+			list = append(list, f)
+		} else if f.Level == findings.Error {
+			list[i].Level = findings.Error
+		}
+	}
+	return list, nil
+}
+
+// refusal returns the finding for an unreadable bundle.
+func refusal(err error) Finding {
+	if e, ok := errors.AsType[*manifest.Error](err); ok {
+		return finding(ruleRefused, findings.Error, e)
+	}
+	return Finding{Rule: ruleRefused, Level: findings.Error, Message: text.OneLine(err.Error())}
+}
+
+func finding(rule string, level findings.Severity, e *manifest.Error) Finding {
+	msg := e.Msg
+	if e.Tip != "" {
+		msg += " (" + e.Tip + ")"
+	}
+	return Finding{Rule: rule, Level: level, File: e.File, Line: e.Line, Field: e.Field, Message: text.OneLine(msg)}
+}
+
+// tidy sorts the findings and drops those that differ from another only by the rule.
+func tidy(list []Finding) []Finding {
+	slices.SortFunc(list, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Level, b.Level),
+			cmp.Compare(a.Field, b.Field), cmp.Compare(a.Message, b.Message), cmp.Compare(a.Rule, b.Rule))
+	})
+	return slices.CompactFunc(list, func(a, b Finding) bool {
+		b.Rule = a.Rule
+		return a == b
+	})
+}

@@ -1,0 +1,312 @@
+package site
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/olmgen/olmgen/cmd/internal/audit"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+// entry is a package in the index.
+type entry struct {
+	Href, Name, Title, Note string
+	Source                  string // if another package has the same name
+	Provider                string
+	Version                 string
+	Reaches                 string // in place of chips
+	Chips                   []findings.Chip
+	Score                   int             // how dangerous the head is
+	Words                   []string        // that the search finds it by
+	Found                   string          // those of the words that have room on the index
+	Icon                    *findings.Image // of a moderate size
+	Modes                   string
+	Webhooks, CRDs          string
+	Tags                    string
+}
+
+// URL returns the icon as a data URL.
+func (e entry) URL() template.URL { return print.ImageURL(e.Icon) }
+
+// Letter stands for an icon.
+func (e entry) Letter() string {
+	for _, r := range strings.ToUpper(cmp.Or(e.Title, e.Name)) {
+		return string(r)
+	}
+	return "?"
+}
+
+// filter is a choice above the index. The tag is a class of the rows that have it.
+type filter struct{ Tag, Text string }
+
+var filters = []filter{
+	{"as", "reads all Secrets"}, {"ns", "reads no Secrets"}, {"wr", "writes RBAC"}, {"nr", "does not write RBAC"},
+	{"ev", "may do everything"}, {"no", "namespaced only"}, {"nw", "no webhooks"}, {"di", "images by digest only"},
+	{"de", "deprecated"}, {"ok", "objects known"},
+}
+
+// tags returns what the filters ask of a release.
+func tags(x *audit.Inspected) string {
+	var out []string
+	is := map[string]bool{"de": x.Deprecated != "", "ok": x.Complete}
+	if x.Complete && x.Permissions != nil {
+		reach := func(cluster bool, risk permissions.Risk) bool {
+			return slices.ContainsFunc(x.Reaches, func(r audit.Reach) bool {
+				return risk == r.Risk && (r.Cluster || !cluster)
+			})
+		}
+		is["as"] = reach(true, permissions.ReadsSecrets)
+		is["ns"] = !reach(false, permissions.ReadsSecrets)
+		is["wr"] = reach(false, permissions.WritesRBAC)
+		is["nr"] = !is["wr"]
+		is["ev"] = reach(true, permissions.Everything)
+		is["nw"] = x.Webhooks.Total() == 0
+		is["di"] = x.Images.Tag == 0 && x.Images.Digest > 0
+		is["no"] = namespaced(x)
+	}
+	for _, f := range filters {
+		if is[f.Tag] {
+			out = append(out, f.Tag)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// namespaced reports whether an operator can be installed for one namespace and asks for nothing outside of it.
+func namespaced(x *audit.Inspected) bool {
+	one := slices.Contains(x.InstallModes, "OwnNamespace") || slices.Contains(x.InstallModes, "SingleNamespace")
+	if !one || len(x.CSV.Spec.InstallStrategy.StrategySpec.ClusterPermissions) > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(x.Bundle.Others, func(o *object) bool { return o.Kind == "ClusterRoleBinding" })
+}
+
+// groups names what an operator may reach, on chips.
+var groups = map[permissions.Risk]string{permissions.Everything: "everything", permissions.ReadsSecrets: "Secrets",
+	permissions.WritesRBAC: "RBAC", permissions.RunsInPods: "pods", permissions.Impersonates: "impersonates",
+	permissions.ChangesAPIs: "webhooks and CRDs"}
+
+// level returns how bad it is to reach a group: with the first four in the cluster, an operator can take it over.
+func level(r audit.Reach) findings.Severity {
+	switch {
+	case !r.Cluster:
+		return findings.Note
+	case r.Risk == permissions.RunsInPods, r.Risk == permissions.ChangesAPIs:
+		return findings.Warning
+	}
+	return findings.Error
+}
+
+// chips returns what a release may reach, the worst first, or a text in their place.
+func chips(x audit.Row) (list []findings.Chip, instead string) {
+	if !x.Complete {
+		return nil, "not known"
+	}
+	for _, worst := range findings.Severities {
+		for _, r := range x.Reaches {
+			if level(r) == worst {
+				list = append(list, findings.Chip{Text: groups[r.Risk], Style: findings.Style(worst)})
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil, "none of the groups"
+	}
+	return list, ""
+}
+
+// score returns how dangerous a release is.
+func score(x audit.Row) (n int) {
+	points := map[findings.Severity]int{findings.Error: 100, findings.Warning: 10, findings.Note: 1}
+	for _, r := range x.Reaches {
+		n += points[level(r)]
+		if r.Risk == permissions.Everything && r.Cluster {
+			n += 1000
+		}
+	}
+	return n
+}
+
+func modes(list []string) string {
+	var out []string
+	for _, m := range list {
+		out = append(out, strings.TrimSuffix(strings.TrimSuffix(m, "Namespaces"), "Namespace"))
+	}
+	return clean(strings.Join(out, ", "))
+}
+
+// place returns a source without the directories of the machine that makes the site.
+func place(source string) string {
+	if strings.Contains(source, "://") {
+		return clean(source)
+	}
+	return clean(path.Base(filepath.ToSlash(source)))
+}
+
+// clean makes text of a stranger fit for one line.
+func clean(s string) string { return text.Printable(text.OneLine(s)) }
+
+func count(n int) string {
+	if n == 0 {
+		return "–"
+	}
+	return fmt.Sprint(n)
+}
+
+func entryOf(x *audit.Inspected, p *audit.Package, slug string, icon *findings.Image) entry {
+	e := entry{Href: dir(slug) + "/" + indexName, Name: clean(p.Name), Version: "–", Reaches: "not known",
+		Webhooks: "–", CRDs: "–"}
+	if slug != plainSlug(p.Name) {
+		e.Source = place(p.Source)
+	}
+	if x == nil {
+		return e
+	}
+	if title := clean(text.Shorten(x.DisplayName, 60)); !strings.EqualFold(title, e.Name) {
+		e.Title = title
+	}
+	if x.Deprecated != "" {
+		e.Note = "deprecated"
+	}
+	if x.Error != "" {
+		e.Note = strings.TrimPrefix(e.Note+", cannot be read", ", ")
+	}
+	e.Version, e.Modes = clean(text.Shorten(x.Version, 40)), modes(x.InstallModes)
+	e.Chips, e.Reaches = chips(x.Row)
+	e.Score = score(x.Row)
+	if icon != nil && len(icon.Data) <= maxIndexIcon {
+		e.Icon = icon
+	}
+	if x.CSV != nil {
+		e.Provider, e.Words = clean(text.Shorten(x.CSV.Spec.Provider.Name, 30)), words(x.CSV)
+		if strings.EqualFold(e.Provider, e.Title) || strings.EqualFold(e.Provider, e.Name) {
+			e.Provider = ""
+		}
+	}
+	e.Webhooks, e.CRDs, e.Tags = count(x.Webhooks.Total()), count(x.CRDs.Count), tags(x)
+	if !x.Complete {
+		e.Webhooks = "?"
+	}
+	return e
+}
+
+var (
+	//go:embed index.html
+	indexHTML string
+	//go:embed index.css
+	indexCSS string
+)
+
+var indexTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("index").Parse(strings.TrimSpace(indexHTML)))
+})
+
+// part of the index, from its template.
+func indexPart(name string, data any) string {
+	var b strings.Builder
+	if err := indexTemplate().ExecuteTemplate(&b, name, data); err != nil {
+		panic(err) // it is part of the program, and a Builder does not fail
+	}
+	return b.String()
+}
+
+// mostCards is how many operators stand above the table.
+const mostCards = 6
+
+// dangerous returns the operators that can take over the cluster, the most dangerous first.
+func dangerous(entries []entry) []entry {
+	list := slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.Score < 100 })
+	slices.SortStableFunc(list, func(a, b entry) int { return b.Score - a.Score })
+	return list[:min(len(list), mostCards)]
+}
+
+// totals are counts of packages, by the tags of their heads.
+func totals(entries []entry, report *audit.Report) []findings.Fact {
+	tagged := func(tag string) (n int) {
+		for _, e := range entries {
+			if slices.Contains(strings.Fields(e.Tags), tag) {
+				n++
+			}
+		}
+		return n
+	}
+	out := []findings.Fact{{Name: "packages", Text: fmt.Sprint(len(entries))},
+		{Name: "releases", Text: fmt.Sprint(report.Totals.Releases)}}
+	if len(entries) == 1 {
+		out[0].Name = "package"
+	}
+	if report.Totals.Releases == 1 {
+		out[1].Name = "release"
+	}
+	for _, t := range []struct{ tag, name string }{{"ev", "may do everything"}, {"as", "read all Secrets"},
+		{"wr", "write RBAC"}, {"no", "namespaced only"}, {"de", "deprecated"}} {
+		if n := tagged(t.tag); n > 0 {
+			out = append(out, findings.Fact{Name: t.name, Text: fmt.Sprint(n)})
+		}
+	}
+	if n := len(entries) - tagged("ok"); n > 0 {
+		out = append(out, findings.Fact{Name: "permissions not known", Text: fmt.Sprint(n)})
+	}
+	return out
+}
+
+// indexStyle filters without JavaScript, too.
+func indexStyle() string {
+	var b strings.Builder
+	b.WriteString(indexCSS)
+	for _, f := range filters {
+		fmt.Fprintf(&b, "main:has(input[data-tag=%[1]s]:checked) .index tbody tr:not(.%[1]s) { display: none; }\n",
+			f.Tag)
+	}
+	return b.String()
+}
+
+// indexPage is the page that a reader opens first.
+func indexPage(title string, entries []entry, report *audit.Report) *findings.Document {
+	room := max(leastWords, allWords/max(1, len(entries)))
+	for i := range entries {
+		e := &entries[i]
+		e.Found = within(e.Words, e.Name+" "+e.Title+" "+e.Provider, room)
+	}
+	t := report.Totals
+	lead := fmt.Sprintf("%s in %s.", text.Count(len(entries), "package"), text.Count(t.Releases, "release"))
+	p := &findings.Document{Title: title, Lead: lead, Style: indexStyle(), Images: true}
+	p.Sections = append(p.Sections,
+		findings.Section{HTML: indexPart("totals", totals(entries, report)) + indexPart("legend", nil)})
+	if cards := dangerous(entries); len(cards) > 0 {
+		p.Sections = append(p.Sections, findings.Section{ID: "dangerous", Title: "The most dangerous operators",
+			HTML: indexPart("cards", cards)})
+	}
+	p.Sections = append(p.Sections, findings.Section{ID: "packages", Title: "All packages",
+		HTML: indexPart("table", map[string]any{"Filters": filters, "Entries": entries})})
+	about := findings.Section{Title: "About these pages", Text: []string{
+		"What a package may reach is that of its head: the newest release of its default channel, installed as " +
+			"olmgen render does it by default. It is not known where the catalog does not hold the objects of the " +
+			"bundle.",
+		"The search also finds categories, keywords, providers and kinds.",
+		"“Namespaced only” are operators that can be installed for one namespace and ask for no cluster " +
+			"permissions.",
+	},
+		Links: []findings.Link{{Text: "All data as JSON", Href: dataName}}}
+	p.Sections = append(p.Sections, about)
+	if len(report.Unread) > 0 {
+		table := findings.Table{Columns: findings.Columns("Where", "Why"), Full: true}
+		for _, u := range report.Unread {
+			table.Rows = append(table.Rows, []findings.Cell{{Text: place(u.Source), Style: findings.Code},
+				{Text: u.Error}})
+		}
+		p.Sections = append(p.Sections,
+			findings.Section{Title: "Bundles that cannot be read", Tables: []findings.Table{table}})
+	}
+	return p
+}

@@ -1,0 +1,403 @@
+package site
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/cmd/internal/audit"
+	"github.com/olmgen/olmgen/cmd/internal/updates"
+	"github.com/olmgen/olmgen/compare"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/output"
+)
+
+type object = manifest.Object
+
+// packagePages is what is made of a package.
+type packagePages struct {
+	files  output.Files
+	source output.Source
+	entry  entry
+	rows   []audit.Row
+}
+
+// making is a package while its pages are made.
+type making struct {
+	pkg     *audit.Package
+	slug    string
+	options Options
+	list    []*audit.Inspected
+	head    *audit.Inspected // nil if the package has no releases
+	known   *audit.Inspected // the head, or the newest release, of which is known what it may do; nil if there is none
+	diffs   map[*audit.Inspected]difference
+	out     *packagePages
+}
+
+// difference is a page about two releases.
+type difference struct {
+	href, headline string
+	risky          bool // it gains a dangerous permission or breaks a CRD
+	old            *audit.Inspected
+}
+
+func makePackage(ctx context.Context, p *audit.Package, list []*audit.Inspected, slug string, o Options) (*packagePages,
+	error) {
+	m := &making{pkg: p, slug: slug, options: o, list: list, diffs: map[*audit.Inspected]difference{},
+		out: &packagePages{}}
+	for _, x := range list {
+		m.out.rows = append(m.out.rows, x.Row)
+		if x.Release == p.Head() {
+			m.head = x
+		}
+	}
+	if m.known = m.head; m.head == nil || m.head.Permissions == nil {
+		m.known = nil
+		if at := slices.IndexFunc(list, func(x *audit.Inspected) bool { return x.Permissions != nil }); at >= 0 {
+			m.known = list[at]
+		}
+	}
+	for _, x := range list {
+		if err := m.compare(ctx, x); err != nil {
+			return nil, err
+		}
+	}
+	if m.known != nil {
+		permissions := m.known.Permissions.Document()
+		permissions.Nav = m.nav("index.html")
+		if err := m.add("permissions.html", permissions); err != nil {
+			return nil, err
+		}
+	}
+	icon := m.icon(ctx)
+	if err := m.add(indexName, m.page(icon)); err != nil {
+		return nil, err
+	}
+	if err := m.releases(); err != nil {
+		return nil, err
+	}
+	m.out.entry = entryOf(m.head, p, slug, icon)
+	m.out.source = output.Source{Bundle: cmp.Or(clean(p.Name), slug), Source: clean(p.Source), Lock: dir(slug)}
+	if m.head != nil && m.head.Bundle != nil {
+		m.out.source.Digest = m.head.Bundle.Digest()
+	}
+	return m.out, nil
+}
+
+func (m *making) add(name string, p *findings.Document) error {
+	data, err := page(p)
+	m.out.files = append(m.out.files,
+		output.File{Path: path.Join(dir(m.slug), name), Data: data, Lock: dir(m.slug)})
+	return err
+}
+
+// nav leads back: to the index and, with a path, to the page of the package.
+func (m *making) nav(toPackage string) []findings.Link {
+	up := strings.Repeat("../", 2+strings.Count(toPackage, "../"))
+	out := []findings.Link{{Text: "All packages", Href: up + indexName}}
+	if toPackage != "" {
+		out = append(out, findings.Link{Text: clean(m.pkg.Name), Href: toPackage})
+	}
+	return out
+}
+
+// compare makes a page about a release and the one before it, if both could be rendered.
+func (m *making) compare(ctx context.Context, x *audit.Inspected) error {
+	before := m.pkg.Neighbour(x.Release)
+	if before == nil || x.State == nil {
+		return nil
+	}
+	for _, old := range m.list {
+		if old.Release != before || old.State == nil {
+			continue
+		}
+		report, err := compare.Compare(ctx, *old.State, *x.State, compare.Options{})
+		if err != nil {
+			m.diffs[x] = difference{headline: "not compared: " + clean(text.Shorten(err.Error(), 200)), old: old}
+			return nil //nolint:nilerr // one bad release does not stop the site
+		}
+		from, to := plainSlug(cmp.Or(old.Version, old.Name)), plainSlug(cmp.Or(x.Version, x.Name))
+		name := "diff/" + from + "_" + to + ".html"
+		p := report.Document()
+		p.Nav = m.nav("../index.html")
+		m.diffs[x] = difference{name, p.Lead, risky(report), old}
+		return m.add(name, p)
+	}
+	return nil
+}
+
+// risky reports whether an upgrade gains a dangerous permission or breaks a CRD.
+func risky(r *compare.Report) bool {
+	for _, t := range compare.Triggers {
+		if (t.Trigger == compare.RiskGained || t.Trigger == compare.CRDBreaking) && r.Meets(t.Trigger) {
+			return true
+		}
+	}
+	return false
+}
+
+// page is the page of the package.
+func (m *making) page(icon *findings.Image) *findings.Document {
+	p := &findings.Document{Kind: "Package", Title: clean(m.pkg.Name), Nav: m.nav(""), Logo: icon, Style: packageStyle}
+	if m.head == nil {
+		p.Lead = "No release of it can be read."
+		return p
+	}
+	if title := clean(text.Shorten(m.head.DisplayName, 100)); title != "" {
+		p.Title = title
+	}
+	p.Lead = m.lead()
+	p.Sections = append(p.Sections, m.overview(), m.may())
+	if m.options.Command != nil {
+		p.Sections = append(p.Sections, m.install())
+	}
+	p.Sections = append(p.Sections, m.contents(), m.history())
+	if m.head.CSV == nil {
+		return p
+	}
+	if d := description(m.head.CSV.Spec.Description); d != "" {
+		p.Sections = append(p.Sections, findings.Section{ID: "description", Title: "Description",
+			Text: []string{"As the operator's author wrote it."}, HTML: `<div class="description">` + d + `</div>`})
+	}
+	return p
+}
+
+//go:embed package.css
+var packageStyle string
+
+func (m *making) lead() string {
+	x := m.head
+	switch {
+	case x.Permissions == nil && x.Error != "":
+		return "It cannot be read: " + x.Error
+	case x.Permissions == nil && m.known == nil:
+		return "What it may do is not known: the catalog does not hold the objects of its bundle."
+	}
+	headline := m.known.Permissions.Document().Lead
+	if m.known != x {
+		return "Version " + clean(m.known.Version) + ": " + headline + ". What the head may do is not known."
+	}
+	return strings.ToUpper(headline[:1]) + headline[1:] + "."
+}
+
+// facts leaves out names without value.
+func facts(list ...findings.Fact) (out []findings.Fact) {
+	for _, f := range list {
+		if f.Text = clean(f.Text); f.Text != "" {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func (m *making) overview() findings.Section {
+	x := m.head
+	list := []findings.Fact{{Name: "Package", Text: m.pkg.Name}, {Name: "Version", Text: x.Version}}
+	if x.CSV != nil {
+		spec, annotations := x.CSV.Spec, x.CSV.Annotations
+		list = append(list, findings.Fact{Name: "Provider", Text: spec.Provider.Name},
+			findings.Fact{Name: "Categories", Text: annotations["categories"]},
+			findings.Fact{Name: "Keywords", Text: text.FirstOf(12, spec.Keywords)},
+			findings.Fact{Name: "Capability level", Text: annotations["capabilities"]},
+			findings.Fact{Name: "Maturity", Text: spec.Maturity},
+			findings.Fact{Name: "Least Kubernetes version", Text: spec.MinKubeVersion})
+	}
+	list = append(list, findings.Fact{Name: "Install modes", Text: strings.Join(x.InstallModes, ", ")},
+		findings.Fact{Name: "Channels", Text: strings.Join(x.Channels, ", ")},
+		findings.Fact{Name: "Default channel", Text: m.pkg.DefaultChannel},
+		findings.Fact{Name: "ClusterServiceVersion", Text: x.Name},
+		findings.Fact{Name: "Deprecated", Text: x.Deprecated},
+		findings.Fact{Name: "Cannot be read", Text: x.Error},
+		findings.Fact{Name: "Holds back upgrades of OpenShift after", Text: x.MaxOpenShiftVersion},
+		findings.Fact{Name: "Does not fit " + x.Target, Text: strings.Join(x.Unfit, ", ")},
+		findings.Fact{Name: "From", Text: place(m.pkg.Source)})
+	return findings.Section{Facts: facts(list...)}
+}
+
+func (m *making) may() findings.Section {
+	x := m.known
+	s := findings.Section{ID: "may", Title: "What it may do"}
+	if x == nil {
+		s.Text = []string{"Not known."}
+		return s
+	}
+	t := findings.Table{Columns: findings.Columns("Reach", "It"), Full: true}
+	for _, r := range x.Reaches {
+		chip := findings.Chip{Text: groups[r.Risk], Style: findings.Style(level(r))}
+		t.Rows = append(t.Rows, []findings.Cell{{Chips: []findings.Chip{chip}}, {Text: r.Text}})
+	}
+	if len(t.Rows) > 0 {
+		s.Tables, s.HTML = []findings.Table{t}, indexPart("legend", nil)
+	} else {
+		s.Text = append(s.Text, "It reads no Secrets, writes no RBAC, runs in no pods, impersonates nobody and "+
+			"changes no webhooks or CRDs.")
+	}
+	o := x.Permissions.Operator
+	f := x.Row.Findings
+	s.Text = append(s.Text, fmt.Sprintf("Version %s, installed in %s. Findings about the bundle and its permissions: "+
+		"%s, %s, %s.", clean(x.Version), o.InstallMode, text.Count(f.Errors, "error"),
+		text.Count(f.Warnings, "warning"),
+		text.Count(f.Notes, "note")))
+	s.Links = []findings.Link{{Text: "All permissions, and which line grants them", Href: "permissions.html"}}
+	return s
+}
+
+// manyRows are more than a table shows before somebody opens it.
+const manyRows = 12
+
+// contents is what the operator installs.
+func (m *making) contents() findings.Section {
+	x := m.head
+	s := findings.Section{ID: "brings", Title: "What it brings"}
+	if x.Complete {
+		crds := text.Count(x.CRDs.Count, "CRD")
+		if x.CRDs.Count > 0 {
+			crds += ", " + audit.Size(x.CRDs.Bytes)
+		}
+		s.Facts = facts(findings.Fact{Name: "CRDs", Text: crds},
+			findings.Fact{Name: "Webhooks", Text: fmt.Sprintf("%d validating, %d mutating, %d conversion",
+				x.Webhooks.Validating, x.Webhooks.Mutating, x.Webhooks.Conversion)},
+			findings.Fact{Name: "Images", Text: fmt.Sprintf("%d by digest, %d by tag", x.Images.Digest, x.Images.Tag)},
+			findings.Fact{Name: "Kinds that OLM refuses", Text: strings.Join(x.Unsupported, ", ")})
+	}
+	if x.CSV == nil {
+		return s
+	}
+	crds := x.CSV.Spec.CustomResourceDefinitions
+	for _, t := range []findings.Table{apis("APIs", crds.Owned), apis("Requires", crds.Required)} {
+		if len(t.Rows) > 0 {
+			s.Tables = append(s.Tables, t)
+		}
+	}
+	if len(s.Tables)+len(s.Facts) == 0 {
+		s.Text = []string{"It owns no APIs."}
+	}
+	return s
+}
+
+// apis is a table of the CRDs that an operator owns or requires.
+func apis(title string, list []v1alpha1.CRDDescription) findings.Table {
+	t := findings.Table{Title: title, Columns: findings.Columns("Kind", "Version", "CRD"), Full: true,
+		Closed: len(list) > manyRows}
+	for _, c := range list {
+		t.Rows = append(t.Rows, []findings.Cell{{Text: c.Kind, Style: findings.Strong}, {Text: c.Version},
+			{Text: c.Name, Style: findings.Code}})
+	}
+	return t
+}
+
+func (m *making) history() findings.Section {
+	t := findings.Table{Columns: findings.Columns("Version", "Created", "Channels", "May reach", "Changed"), Full: true,
+		Time: true}
+	for i, x := range m.list {
+		version := findings.Cell{Text: clean(cmp.Or(x.Version, x.Name)), Style: findings.Strong, Order: i + 1}
+		if x == m.head {
+			version.Note = "head"
+		}
+		if x.Deprecated != "" {
+			version.Note = strings.TrimPrefix(version.Note+", deprecated: "+clean(x.Deprecated), ", ")
+		}
+		changed := findings.Cell{}
+		if d, ok := m.diffs[x]; ok {
+			changed = findings.Cell{Text: "since " + clean(cmp.Or(d.old.Version, d.old.Name)), Href: d.href,
+				Note: d.headline}
+			if d.risky {
+				changed.Note += "; look at it before an upgrade"
+			}
+		}
+		may := findings.Cell{}
+		may.Chips, may.Text = chips(x.Row)
+		if !x.Complete && x != m.head {
+			may.Text = "" // as of most releases in a catalog
+		}
+		if x.Error != "" {
+			may = findings.Cell{Text: "cannot be read", Style: findings.Style(findings.Error),
+				Note: clean(text.Shorten(x.Error, 200))}
+		}
+		t.Rows = append(t.Rows, []findings.Cell{version, {Text: created(x.CSV)},
+			{Text: clean(strings.Join(x.Channels, ", "))}, may, changed})
+	}
+	s := findings.Section{ID: "releases", Title: "Releases", Tables: []findings.Table{t}}
+	if g, err := updates.NewGraph(m.pkg.Package, updates.Options{}); err == nil {
+		s.Picture, s.Beside = g.Picture(), true
+	}
+	return s
+}
+
+// created returns the day of a release as its annotation has it, or "".
+func created(csv *v1alpha1.ClusterServiceVersion) string {
+	if csv == nil {
+		return ""
+	}
+	day, _, _ := strings.Cut(csv.Annotations["createdAt"], "T")
+	if day, _, _ = strings.Cut(day, " "); !isDay(day) {
+		return ""
+	}
+	return day
+}
+
+func isDay(s string) bool {
+	_, err := time.Parse(time.DateOnly, s)
+	return err == nil
+}
+
+var installTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("install").Parse("<pre class=\"commands\"><code>\n{{- range " +
+		".}}{{.}}\n{{end}}</code></pre>"))
+})
+
+// install shows how the operator gets into a repository that Argo CD or Flux applies.
+func (m *making) install() findings.Section {
+	s := findings.Section{ID: "install", Title: "Install it by GitOps"}
+	x := m.head
+	target := "operators/" + m.slug + "/"
+	in := Install{Source: "BUNDLE", Certificates: x.Webhooks.Total() > 0, Directory: target}
+	if image := m.pkg.ImageOf(x.Release); image != "" {
+		in.Source = "oci://" + image
+	} else {
+		s.Text = append(s.Text, "BUNDLE stands for the image of the bundle, as oci://IMAGE, or its directory: the "+
+			"catalog names no image.")
+	}
+	if x.Bundle != nil {
+		if namespace, err := generate.Namespace(x.Bundle); err == nil {
+			in.Namespace = namespace
+		}
+	}
+	commands := []string{m.options.Command(in), "olmgen permissions " + target, "git add " + target,
+		"git commit -m " + Quote(clean(m.pkg.Name)+" "+clean(x.Version))}
+	var b strings.Builder
+	if err := installTemplate().Execute(&b, commands); err != nil {
+		panic(err) // it is part of the program, and a Builder does not fail
+	}
+	s.Text = append(s.Text, "olmgen writes every object that OLM would create as plain YAML, with a "+
+		"kustomization.yaml. "+
+		"Argo CD or Flux applies the directory; nobody talks to a cluster by hand. To upgrade, render the next "+
+		"release into the same directory and read the diff.")
+	s.HTML = b.String()
+	return s
+}
+
+// Quote returns a word as a shell reads it: in quotes, if that is necessary.
+func Quote(s string) string {
+	s = clean(s)
+	if s != "" && strings.IndexFunc(s, func(r rune) bool {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		digit := r >= '0' && r <= '9'
+		return !letter && !digit && !strings.ContainsRune("@%_+=:,./-", r)
+	}) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

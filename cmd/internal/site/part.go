@@ -1,0 +1,81 @@
+package site
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/olmgen/olmgen/cmd/internal/audit"
+	"github.com/olmgen/olmgen/cmd/internal/shard"
+	"github.com/olmgen/olmgen/output"
+)
+
+// part is what a part of a site has of a package.
+type part struct {
+	Files  []partFile    `json:"files"`
+	Source output.Source `json:"source"`
+	Lock   string        `json:"lock,omitempty"` // of the source
+	Entry  entry         `json:"entry"`
+}
+
+type partFile struct {
+	Path string `json:"path"`
+	Lock string `json:"lock,omitempty"`
+	Text string `json:"text"`
+}
+
+// RenderPart makes the pages of the packages of a shard. Merge makes the site of all parts.
+func RenderPart(ctx context.Context, set *audit.Set, in shard.Shard, o Options) (*audit.Part, error) {
+	slugs := slugsOf(set)
+	made := map[*audit.Package]audit.PartPackage{}
+	var mu sync.Mutex
+	want := func(p *audit.Package, _ *audit.Release) bool { return in.Has(p.Name) }
+	err := set.Each(ctx, want, func(p *audit.Package, list []*audit.Inspected) error {
+		if !in.Has(p.Name) {
+			return nil
+		}
+		pages, err := makePackage(ctx, p, list, slugs[p], o)
+		if err != nil {
+			return err
+		}
+		x := part{Source: pages.source, Lock: pages.source.Lock, Entry: pages.entry}
+		for _, f := range pages.files {
+			x.Files = append(x.Files, partFile{f.Path, f.Lock, string(f.Data)})
+		}
+		text, err := json.Marshal(x)
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		made[p] = audit.PartPackage{Rows: pages.rows, Site: text}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return set.Part(in, audit.KindSitePart, "", made), nil
+}
+
+// Merge makes the site that Render makes of the whole set.
+func Merge(parts []*audit.Part, o Options) (*Site, error) {
+	report, err := audit.MergeParts(parts)
+	if err != nil {
+		return nil, err
+	}
+	var all []*packagePages
+	for _, p := range audit.PackagesOf(parts) {
+		var x part
+		if err := json.Unmarshal(p.Site, &x); err != nil {
+			return nil, fmt.Errorf("the pages of package %d: %w", p.Index, err)
+		}
+		pages := &packagePages{source: x.Source, entry: x.Entry, rows: p.Rows}
+		pages.source.Lock = x.Lock
+		for _, f := range x.Files {
+			pages.files = append(pages.files, output.File{Path: f.Path, Lock: f.Lock, Data: []byte(f.Text)})
+		}
+		all = append(all, pages)
+	}
+	return whole(all, report, o)
+}

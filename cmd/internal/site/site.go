@@ -1,0 +1,158 @@
+// Package site makes a static site of catalogs: an index with search and filters, and pages for each package.
+//
+// The pages need no network and no server. Links are relative. Without JavaScript only search and sorting are missing.
+package site
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/olmgen/olmgen/cmd/internal/audit"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
+	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/output"
+)
+
+// Options say how a site is made.
+type Options struct {
+	Title string // of the index; empty: Operators
+
+	// Command returns the command that renders a release, with Quote around what the catalog says. Without it the pages
+	// do not say how to install.
+	Command func(Install) string
+}
+
+// Install is what a release needs to be rendered.
+type Install struct {
+	Source       string // the image of the bundle as a reference, or BUNDLE if the catalog names none
+	Namespace    string // empty if it is not known
+	Certificates bool   // the release serves webhooks or APIs
+	Directory    string // of the output
+}
+
+// Site is the files of a site.
+type Site struct {
+	Files    output.Files
+	Sources  []output.Source
+	Packages int
+	Releases int
+	Failed   int // releases that cannot be read or rendered
+}
+
+// Render makes the site of a set. The same set gives the same bytes.
+func Render(ctx context.Context, set *audit.Set, o Options) (*Site, error) {
+	slugs := slugsOf(set)
+	made := map[*audit.Package]*packagePages{}
+	var mu sync.Mutex
+	err := set.Each(ctx, audit.All, func(p *audit.Package, list []*audit.Inspected) error {
+		pages, err := makePackage(ctx, p, list, slugs[p], o)
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		made[p] = pages
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all []*packagePages
+	var rows []audit.Row
+	for _, p := range set.Packages {
+		all, rows = append(all, made[p]), append(rows, made[p].rows...)
+	}
+	return whole(all, audit.ReportOf(rows, set), o)
+}
+
+// whole makes the site of the pages of its packages.
+func whole(packages []*packagePages, report *audit.Report, o Options) (*Site, error) {
+	s := &Site{}
+	var entries []entry
+	for _, m := range packages {
+		s.Packages++
+		s.Releases += len(m.rows)
+		s.Files = append(s.Files, m.files...)
+		s.Sources = append(s.Sources, m.source)
+		entries = append(entries, m.entry)
+	}
+	s.Failed = report.Totals.Failed
+	var data bytes.Buffer
+	if err := print.Report(&data, report, findings.JSON); err != nil {
+		return nil, err
+	}
+	s.Files = append(s.Files, output.File{Path: dataName, Data: data.Bytes()})
+	index, err := page(indexPage(cmp.Or(o.Title, "Operators"), entries, report))
+	if err != nil {
+		return nil, err
+	}
+	s.Files = append(s.Files, output.File{Path: indexName, Data: index})
+	slices.SortFunc(s.Files, func(a, b output.File) int { return cmp.Compare(a.Path, b.Path) })
+	return s, nil
+}
+
+const (
+	indexName   = "index.html"
+	dataName    = "audit.json"
+	packagesDir = "packages"
+)
+
+func page(p *findings.Document) ([]byte, error) {
+	var b bytes.Buffer
+	err := print.Document(&b, p, findings.HTML)
+	return b.Bytes(), err
+}
+
+// slugsOf returns the directory of each package. Of several packages with the same name, the first has the plain one.
+func slugsOf(set *audit.Set) map[*audit.Package]string {
+	out := map[*audit.Package]string{}
+	used := map[string]bool{}
+	for _, p := range set.Packages {
+		s := plainSlug(p.Name)
+		if used[s] {
+			s += "--" + short(p.Source)
+		}
+		used[s] = true
+		out[p] = s
+	}
+	return out
+}
+
+var plain = lazy.Regexp(`^[a-z0-9]([a-z0-9.-]{0,80}[a-z0-9])?$`)
+
+// reserved are names that Windows does not allow.
+var reserved = lazy.Regexp(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?$`)
+
+// plainSlug returns a name as part of a path that all systems and servers allow, and that no other name has.
+func plainSlug(name string) string {
+	if plain().MatchString(name) && !reserved().MatchString(name) && !strings.Contains(name, "--") {
+		return name
+	}
+	safe := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '.':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return '-'
+	}, name)
+	safe = strings.Trim(safe[:min(len(safe), 40)], ".-")
+	return strings.TrimPrefix(strings.ReplaceAll(safe, "--", "-")+"--"+short(name), "--")
+}
+
+func short(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return "x" + hex.EncodeToString(sum[:4])
+}
+
+// dir returns the directory of a package.
+func dir(slug string) string { return path.Join(packagesDir, slug) }

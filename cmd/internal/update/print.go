@@ -1,0 +1,146 @@
+package update
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/olmgen/olmgen/cmd/internal/review"
+	"github.com/olmgen/olmgen/compare"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/text"
+)
+
+// Report is what is printed about a Plan.
+type Report struct {
+	File      string     `json:"file"`    // or the paths of a tree
+	Updated   bool       `json:"updated"` // a file changes
+	Operators []Operator `json:"operators"`
+	Notes     []string   `json:"notes,omitempty"`
+	// Changes is how what the file renders to changes; nil if nothing changes, or if the bundles are not at hand.
+	Changes *compare.Report `json:"changes,omitempty"`
+	// Reviews are about the operators of a tree that are updated, the worst first.
+	Reviews []review.OperatorMove `json:"reviews,omitempty"`
+	Patch   string                `json:"patch,omitempty"` // what changes in the files, if they are not written
+}
+
+// Following returns the patch, and how what the file renders to changes or the reviews.
+func (r *Report) Following(findings.Format) (list []any) {
+	if r.Patch != "" {
+		list = append(list, patch(r.Patch))
+	}
+	if r.Changes != nil {
+		list = append(list, r.Changes)
+	}
+	for _, m := range r.Reviews {
+		if m.Diff != nil {
+			list = append(list, m.Diff)
+		}
+	}
+	return list
+}
+
+type patch string
+
+// Formats returns the patch, in Markdown between fences that it does not contain.
+func (p patch) Formats() map[findings.Format]func(io.Writer) error {
+	fence := "```"
+	for strings.Contains(string(p), fence) {
+		fence += "`"
+	}
+	write := func(format string, args ...any) func(io.Writer) error {
+		return func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, format, args...)
+			return err
+		}
+	}
+	return map[findings.Format]func(io.Writer) error{findings.Text: write("%s", string(p)),
+		findings.Markdown: write("%sdiff\n%s%[1]s\n", fence, p)}
+}
+
+// Document returns the report for people: in text some lines for each operator, otherwise a table.
+func (r *Report) Document() *findings.Document {
+	lines := findings.Section{Formats: []findings.Format{findings.Text}}
+	table := findings.Table{Columns: []findings.Column{{Title: "Operator"}, {Title: "Channel"}, {Title: "From"},
+		{Title: "To"}, {}}}
+	for _, o := range r.Operators {
+		t := findings.Table{
+			Title:   o.title() + ": " + o.statusLine(),
+			Columns: []findings.Column{{Title: "More"}},
+			Indent:  4,
+		}
+		says := string(o.Status)
+		if o.Reason != "" {
+			says += ": " + o.Reason
+		}
+		steps := strings.Join(o.Steps, ", ")
+		if o.Status == Updated && o.Reason != "" {
+			t.Rows = append(t.Rows, findings.Cells(o.Reason))
+		}
+		if len(o.Steps) > 1 {
+			t.Rows = append(t.Rows, findings.Cells("by "+steps))
+		}
+		if len(o.Requires) > 0 {
+			also := "OLM also installs " + text.And(o.Requires)
+			t.Rows = append(t.Rows, findings.Cells(also+", which the file does not have"))
+			says += "; " + also
+		}
+		lines.Tables = append(lines.Tables, t)
+		channel := o.Channel
+		if o.NewChannel != "" {
+			channel += " -> " + o.NewChannel
+		}
+		table.Rows = append(table.Rows, findings.Cells(o.title(), channel, o.From, steps, says))
+	}
+	for _, m := range r.Reviews {
+		if m.Diff == nil {
+			lines.Remarks = append(lines.Remarks, findings.Remark{Label: "not reviewed",
+				Text: m.Object + ": " + m.Unknown})
+		}
+	}
+	tables := findings.Section{Formats: []findings.Format{findings.Markdown, findings.HTML}}
+	if len(table.Rows) > 0 {
+		tables.Tables = append(tables.Tables, table)
+	}
+	for _, n := range r.Notes {
+		lines.Remarks = append(lines.Remarks, findings.Remark{Label: "note", Text: n})
+	}
+	tables.Remarks = lines.Remarks
+	return &findings.Document{Kind: "Update", Title: r.File, Sections: []findings.Section{lines, tables}}
+}
+
+// title names the operator, and the place of its object in a tree.
+func (o *Operator) title() string {
+	if o.File == "" {
+		return o.Name
+	}
+	return fmt.Sprintf("%s:%d: %s", o.File, o.Line, o.Name)
+}
+
+// statusLine returns what happens to the operator, on one line.
+func (o *Operator) statusLine() string {
+	where := ""
+	if o.Channel != "" {
+		where = ", channel " + o.Channel
+	}
+	if o.NewChannel != "" {
+		where += " -> " + o.NewChannel
+	}
+	switch o.Status {
+	case Updated:
+		if o.To == "" {
+			return o.From + where
+		}
+		return o.From + " -> " + o.To + where
+	case Current:
+		if o.Reason != "" {
+			return o.From + where + ": " + o.Reason
+		}
+		return o.From + where + ": up to date"
+	case Held:
+		return o.From + where + ": held back: " + o.Reason
+	case Withdrawn:
+		return o.From + where + ": warning: " + o.Reason
+	}
+	return "left alone: " + o.Reason
+}

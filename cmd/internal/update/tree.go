@@ -1,0 +1,274 @@
+package update
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/catalog/extension"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/inplace"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/predict"
+)
+
+// TreeOptions say what to update in a tree.
+type TreeOptions struct {
+	predict.PinOptions
+	ToHead bool // take all steps, not one
+
+	Read func(file string) ([]byte, error) // a file of the tree
+}
+
+// NewTreePlan plans the update of the ClusterExtensions, OperatorPolicies and Subscriptions of a tree: what OLM would
+// install next becomes what the files ask for. startingCSV is changed only where the catalog of a
+// Subscription is a pin: elsewhere OLM does not look at it once something is installed.
+func NewTreePlan(ctx context.Context, t *tree.Tree, o TreeOptions) (*Plan, error) {
+	if err := checkChannels(t.Objects, o.Channels); err != nil {
+		return nil, err
+	}
+	u := &treeUpdater{options: o, plan: &Plan{}, edits: map[string][]edit{}}
+	for i, c := range t.Clusters() {
+		u.cluster = c.Name
+		if err := u.update(ctx, t.Of(c, i == 0)); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(u.plan.Operators, func(a, b Operator) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	})
+	for _, name := range u.files {
+		before, err := o.Read(name)
+		if err != nil {
+			return nil, err
+		}
+		var edits []inplace.Edit
+		for _, e := range u.edits[name] {
+			edits = append(edits, e.Edit)
+			if len(e.clusters) > 1 {
+				u.note(fmt.Sprintf("%s:%d is for %s: %s", name, e.line,
+					text.Count(len(e.clusters), "cluster"), text.FirstOf(mostClusters, e.clusters)))
+			}
+		}
+		if !t.Below(name) {
+			u.note(name + " is outside of what was read: what else is built of it changes too")
+		}
+		after, err := inplace.Apply(name, before, edits)
+		if err != nil {
+			return nil, err
+		}
+		u.plan.Files = append(u.plan.Files, File{name, before, after})
+	}
+	return u.plan, nil
+}
+
+// checkChannels refuses a channel for a package that no Subscription of the tree has, and one for several packages.
+func checkChannels(objects []*manifest.Object, channels map[string]string) error {
+	var packages []string
+	for _, o := range objects {
+		if o.Kind == v1alpha1.SubscriptionKind && o.Group() == olm.Group {
+			if name, _ := o.Get("spec", "name"); name != nil {
+				packages = append(packages, fmt.Sprint(name))
+			}
+		}
+	}
+	slices.Sort(packages)
+	packages = slices.Compact(packages)
+	for _, name := range slices.Sorted(maps.Keys(channels)) {
+		channel := channels[name]
+		switch {
+		case name == "" && len(packages) > 1:
+			return manifest.WithHint(fmt.Errorf("channel %s is for one package, and there are Subscriptions of %s",
+				channel, text.And(packages)), fmt.Sprintf("name the package: %s=%s", packages[0], channel))
+		case name == "" && len(packages) == 0:
+			return fmt.Errorf("channel %s is for a Subscription, and there is none", channel)
+		case name != "" && !slices.Contains(packages, name):
+			return fmt.Errorf("no Subscription is of package %s", name)
+		}
+	}
+	return nil
+}
+
+const mostClusters = 5 // that a note names
+
+// edit is an edit of a file, for the clusters that get the value from there.
+type edit struct {
+	inplace.Edit
+	line     int
+	clusters []string
+}
+
+type treeUpdater struct {
+	options TreeOptions
+	plan    *Plan
+	cluster string // that is looked at
+	files   []string
+	edits   map[string][]edit // by file
+}
+
+// update plans the updates of one cluster.
+func (u *treeUpdater) update(ctx context.Context, t *tree.Tree) error {
+	pins, unknown, err := predict.Pins(ctx, t, u.options.PinOptions)
+	if err != nil {
+		return err
+	}
+	for i := range pins {
+		if err := u.pin(&pins[i]); err != nil {
+			return err
+		}
+	}
+	for _, x := range unknown {
+		op := operatorOf(x.Object)
+		op.Status, op.Reason = Left, "not known: "+x.Why
+		if u.add(op) {
+			u.plan.Unknown++
+		}
+	}
+	return nil
+}
+
+// note adds a note, once.
+func (u *treeUpdater) note(text string) {
+	if !slices.Contains(u.plan.Notes, text) {
+		u.plan.Notes = append(u.plan.Notes, text)
+	}
+}
+
+// add adds an operator, unless another cluster has it from the same place. It reports whether it did.
+func (u *treeUpdater) add(o Operator) bool {
+	if slices.ContainsFunc(u.plan.Operators, func(x Operator) bool { return reflect.DeepEqual(x, o) }) {
+		return false
+	}
+	u.plan.Operators = append(u.plan.Operators, o)
+	return true
+}
+
+func operatorOf(o *manifest.Object) Operator {
+	return Operator{Name: o.Identity(), Object: o.Identity(), File: o.File, Line: o.Line, Status: Current}
+}
+
+// pin decides about an operator.
+func (u *treeUpdater) pin(p *predict.Pin) error {
+	o := operatorOf(p.Object)
+	o.Channel, o.NewChannel, o.From = p.Channel, p.NewChannel, p.From
+	taken := p.Steps
+	if n := u.steps(p); n < len(taken) {
+		taken = taken[:n]
+	}
+	for _, s := range taken {
+		o.Steps = append(o.Steps, s.Name)
+	}
+	o.finish()
+	switch {
+	case p.From == "":
+		o.Status, o.Reason = Left, p.Reason
+	case len(taken) > 0 && p.Withdrawn:
+		o.Reason = "the catalog no longer has " + p.From
+	case len(taken) > 0:
+	case p.Withdrawn:
+		o.Status, o.Reason = Withdrawn, notThere(p.Channel)
+	case p.Held:
+		o.Status, o.Reason = Held, p.Reason
+	case o.NewChannel != "":
+		o.Status = Updated
+	}
+	if o.Status == Updated {
+		if err := u.change(p, &o, taken); err != nil {
+			return err
+		}
+	}
+	u.add(o)
+	return nil
+}
+
+// steps returns how many steps one change of the file makes. OLM v1 goes to the version of a file in one step or not at
+// all, and a Subscription goes to the head of its channel.
+func (u *treeUpdater) steps(p *predict.Pin) int {
+	switch {
+	case p.NewChannel != "":
+		return len(p.Steps)
+	case (p.Policy != nil || p.Starting) && u.options.ToHead:
+		return len(p.Steps)
+	}
+	return 1
+}
+
+// change adds what changes in the file for an operator.
+func (u *treeUpdater) change(p *predict.Pin, o *Operator, taken []predict.PinStep) error {
+	e := inplace.Edit{Object: p.Object}
+	switch {
+	case p.Policy != nil:
+		e.Object, e.Field = p.Policy.Within, strings.TrimPrefix(p.Policy.Path+".spec.versions", ".")
+		for _, s := range taken {
+			e.Add = append(e.Add, s.Name)
+		}
+	case p.NewChannel != "":
+		e.Field, e.Value = "spec.channel", p.NewChannel
+		if p.Manual {
+			o.Reason = "somebody approves each InstallPlan in the cluster"
+		}
+		u.sayOfSubscription(p)
+	case p.Starting:
+		e.Field, e.Value = "spec.startingCSV", taken[len(taken)-1].Name
+		o.Reason = "then olmgen catalog pin moves the pin"
+	default:
+		e.Field = "spec.source.catalog.version"
+		old, err := p.Object.Get("spec", "source", "catalog", "version")
+		if err != nil {
+			return err
+		}
+		versions, _ := old.(string)
+		version, _ := extension.ExactVersion(versions)
+		e.Value = strings.Replace(versions, version, taken[0].Version, 1)
+		if u.options.ToHead && len(p.Steps) > 1 {
+			o.Reason = fmt.Sprintf("OLM v1 goes to %s only from there: update it again", p.Steps[1].Name)
+		}
+	}
+	at := e.Object.SetBy(e.Field)
+	if at.Patch != nil {
+		e.Patch, o.File, o.Line = at.Patch, at.File, at.Line
+	}
+	for i, x := range u.edits[at.File] {
+		if x.line != at.Line || x.Field != e.Field || x.Object.Doc != e.Object.Doc || x.Object.Line != e.Object.Line {
+			continue
+		}
+		if x.Value != e.Value || !slices.Equal(x.Add, e.Add) {
+			o.Status, o.Reason = Held, fmt.Sprintf("%s gets its value from here too, and is to have %s",
+				x.clusters[0], cmp.Or(x.Value, strings.Join(x.Add, ", ")))
+			return nil
+		}
+		u.edits[at.File][i].clusters = append(x.clusters, u.cluster)
+		return nil
+	}
+	if len(taken) > 0 {
+		u.plan.Moves = append(u.plan.Moves, p.MoveBy(len(taken)))
+	}
+	if u.edits[at.File] == nil {
+		u.files = append(u.files, at.File)
+	}
+	u.edits[at.File] = append(u.edits[at.File], edit{e, at.Line, []string{u.cluster}})
+	return nil
+}
+
+// sayOfSubscription notes what is assumed of a Subscription that gets a new channel, and a startingCSV that is not in
+// that channel.
+func (u *treeUpdater) sayOfSubscription(p *predict.Pin) {
+	if p.Assumed {
+		u.note(fmt.Sprintf("%s: the files do not say what is installed: %s is what "+
+			"channel %s leads to", p.Object.Identity(), p.From, p.Channel))
+	}
+	starting, _ := p.Object.Get("spec", "startingCSV")
+	if name, _ := starting.(string); name != "" && !p.InNewChannel(name) {
+		u.note(fmt.Sprintf("%s:%d: %s: its startingCSV %s is not in channel %s: a new "+
+			"cluster could not install it. OLM does not look at it where the operator is installed", p.Object.File,
+			p.Object.LineOf("spec.startingCSV"), p.Object.Identity(), name, p.NewChannel))
+	}
+}

@@ -1,0 +1,398 @@
+// Package update takes the operators of a RenderConfig along their paths of upgrade.
+package update
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/extension"
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/predict"
+)
+
+// Options say what to update.
+type Options struct {
+	config.Options
+	File     string             // of the RenderConfig
+	Catalogs []*catalog.Catalog // for operators whose source is an image
+	ToHead   bool               // take all steps, not one
+}
+
+// Status is what happens to an operator.
+type Status string
+
+// The statuses.
+const (
+	Updated Status = "updated" // its version changes
+	Current Status = "current" // there is no update
+	Held    Status = "held"    // OLM does not make the update that the catalog has
+	Left    Status = "left"    // it has no version that a catalog knows
+	// Withdrawn: the catalog does not have its version, and nothing updates it.
+	Withdrawn Status = "withdrawn"
+)
+
+// Operator is an operator of the RenderConfig.
+type Operator struct {
+	Name     string   `json:"name"`
+	Package  string   `json:"package,omitempty"`
+	Channel  string   `json:"channel,omitempty"`
+	From     string   `json:"from,omitempty"`  // CSV
+	To       string   `json:"to,omitempty"`    // CSV, if it is updated
+	Steps    []string `json:"steps,omitempty"` // the CSVs on the way, To last
+	Status   Status   `json:"status"`
+	Reason   string   `json:"reason,omitempty"`
+	Requires []string `json:"requires,omitempty"` // CSVs that OLM installs with the update and the file does not have
+
+	// Of an operator of a tree.
+	Object     string `json:"object,omitempty"` // that asks for it
+	File       string `json:"file,omitempty"`
+	Line       int    `json:"line,omitempty"`
+	NewChannel string `json:"newChannel,omitempty"`
+
+	place config.CatalogPlace
+}
+
+// Place returns the group of the operator in the file, and the index of its bundle there.
+func (o *Operator) Place() (group, bundle int) { return o.place.Group, o.place.Index }
+
+// Plan is what changes in a RenderConfig, or in the files of a tree.
+type Plan struct {
+	Operators []Operator     // in the order of the file; of a tree by file and line
+	Notes     []string       // what else a reader must know
+	Files     []File         // that change
+	Moves     []predict.Move // of a tree: what the changes have OLM do
+	Unknown   int            // how many operators of a tree are unknown
+}
+
+// File is a file that changes.
+type File struct {
+	Name          string
+	Before, After []byte
+}
+
+// Changed reports whether a file changes.
+func (p *Plan) Changed() bool { return len(p.Files) > 0 }
+
+// Held reports whether an operator stays behind although its channel goes on, or nothing leads on from its version,
+// which is not in the catalog.
+func (p *Plan) Held() bool {
+	return slices.ContainsFunc(p.Operators, func(o Operator) bool { return o.Status == Held || o.Status == Withdrawn })
+}
+
+// NewPlan plans the update of a RenderConfig, which was read from data. OLM's resolver decides, with all operators of a
+// group together: each goes to the version that OLM would update it to.
+func NewPlan(ctx context.Context, c *config.Config, data []byte, o Options) (*Plan, error) {
+	places, err := c.InCatalogs(ctx, o.Options, o.Catalogs...)
+	if err != nil {
+		return nil, err
+	}
+	u := &updater{config: c, places: places, options: o, plan: &Plan{}}
+	for _, place := range places.All() {
+		if place.Fault != nil {
+			return nil, place.Fault
+		}
+		u.plan.Operators = append(u.plan.Operators, u.begin(place))
+	}
+	for group := range c.Groups {
+		if err := u.group(ctx, group); err != nil {
+			return nil, err
+		}
+	}
+	var changes []config.Change
+	for i := range u.plan.Operators {
+		changes = append(changes, u.changes(&u.plan.Operators[i])...)
+	}
+	if len(changes) > 0 {
+		text, err := c.Edit(data, changes)
+		if err != nil {
+			return nil, err
+		}
+		u.plan.Files = []File{{Name: o.File, Before: data, After: text}}
+	}
+	return u.plan, nil
+}
+
+type updater struct {
+	config  *config.Config
+	places  *config.CatalogPlaces
+	options Options
+	plan    *Plan
+}
+
+// begin returns an operator, and why it is left alone.
+func (u *updater) begin(place config.CatalogPlace) Operator {
+	o := Operator{Name: place.Name, Status: Current, place: place}
+	if place.Why != nil && !place.Withdrawn {
+		o.Status, o.Reason = Left, place.Why.Error()
+		return o
+	}
+	o.Package, o.From = place.Package.Name, place.Bundle.Name
+	b := u.bundle(&o)
+	switch {
+	case place.Channel == nil:
+		o.Status, o.Reason = Left, fmt.Sprintf("%s is in no channel", o.From)
+	case place.Source != "" && b.Version == "":
+		o.Status, o.Reason = Left, "it has no version: it always is the head of its channel"
+	}
+	if place.Channel != nil && (b.Channel != "" || !u.places.OfOLMv1(&place)) {
+		o.Channel = place.Channel.Name
+	}
+	return o
+}
+
+func (u *updater) bundle(o *Operator) config.Bundle {
+	return u.config.Groups[o.place.Group].Bundles[o.place.Index]
+}
+
+// group decides about the operators of a group.
+func (u *updater) group(ctx context.Context, group int) error {
+	var list []*Operator
+	for i := range u.plan.Operators {
+		if o := &u.plan.Operators[i]; o.place.Group == group && o.Status != Left {
+			if u.places.OfOLMv1(&o.place) {
+				u.alone(o)
+				continue
+			}
+			list = append(list, o)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	state, errs := u.places.State(ctx, group, true)
+	for _, err := range errs {
+		u.plan.Notes = append(u.plan.Notes, err.Error())
+	}
+	r, err := resolve.Run(ctx, state, resolve.Options{})
+	if err != nil {
+		return err
+	}
+	taken := r
+	if !u.options.ToHead {
+		if taken, err = resolve.Run(ctx, state, resolve.Options{Steps: 1}); err != nil {
+			return err
+		}
+	}
+	for _, o := range list {
+		u.decide(o, state, taken, r)
+		o.sayWithdrawn()
+	}
+	for _, f := range taken.Findings {
+		if strings.HasPrefix(f.Object, "Namespace ") && r.Failure == nil {
+			u.plan.Notes = append(u.plan.Notes, f.Object+": "+f.Message)
+		}
+	}
+	return nil
+}
+
+// alone takes an operator of OLM v1 along its path: OLM v1 resolves no dependencies.
+func (u *updater) alone(o *Operator) {
+	b := u.bundle(o)
+	q := extension.Request{Package: o.Package}
+	if b.Channel != "" {
+		q.Channels = []string{b.Channel}
+	}
+	if e := b.ClusterExtension; e != nil {
+		q.Versions, q.SelfCertified = e.VersionRange, e.UpgradeConstraintPolicy == generate.UpgradeSelfCertified
+	}
+	p, err := extension.PathOf([]extension.Source{{Name: "catalog", Catalog: o.place.Catalog}}, q, o.From, "")
+	if err != nil {
+		o.Status, o.Reason = Held, err.Error()
+		return
+	}
+	for _, s := range p.Steps {
+		if o.Steps = append(o.Steps, s.To); !u.options.ToHead {
+			break
+		}
+	}
+	if o.finish(); o.Status == Current && !p.Good() && !o.place.Withdrawn {
+		o.Status, o.Reason = Held, p.Text
+	}
+	o.sayWithdrawn()
+}
+
+// sayWithdrawn notes that the catalog no longer has the version of the operator.
+func (o *Operator) sayWithdrawn() {
+	switch {
+	case !o.place.Withdrawn:
+	case o.Status == Updated && o.place.Package.Bundle(o.From) != nil:
+		o.Reason = fmt.Sprintf("%s is not%s", o.From, inChannel(o.place.Channel.Name))
+	case o.Status == Updated:
+		o.Reason = fmt.Sprintf("the catalog no longer has %s", o.From)
+	case o.Status == Current && o.Reason == "":
+		o.Status, o.Reason = Withdrawn, notThere(o.Channel)
+	}
+}
+
+// notThere returns the sentence that nothing leads on from a release that the catalog does not have.
+func notThere(channel string) string {
+	return fmt.Sprintf("the catalog does not have it, and nothing%s updates it: withdrawn from the catalog, or a "+
+		"typing error", inChannel(channel))
+}
+
+func inChannel(channel string) string {
+	if channel == "" {
+		return ""
+	}
+	return " in channel " + channel
+}
+
+// decide takes over what OLM does with the Subscription of an operator: the steps that are taken, and from all of them
+// why there are none.
+func (u *updater) decide(o *Operator, state *resolve.State, taken, r *resolve.Result) {
+	switch {
+	case r.Failure != nil && len(r.Failure.Conflict) > 0:
+		o.Status, o.Reason = Held, "OLM updates nothing in its group: "+strings.Join(r.Failure.Conflict, "; ")
+		return
+	case r.Failure != nil:
+		o.Status, o.Reason = Held, "OLM updates nothing in its group: "+r.Failure.Text
+		return
+	case r.Outcome == resolve.Cycle && u.options.ToHead:
+		o.Status, o.Reason = Held, "the updates of its group form a cycle"
+		return
+	}
+	for _, step := range taken.Steps {
+		for _, m := range step.Subscriptions {
+			if m.Name == o.Name {
+				o.Steps = append(o.Steps, m.To)
+				if !u.config.Resolve { // else rendering adds them
+					o.requires(step)
+				}
+			}
+		}
+	}
+	if o.finish(); o.Status != Current {
+		return
+	}
+	for _, step := range r.Steps[min(len(taken.Steps), len(r.Steps)):] {
+		if slices.ContainsFunc(step.Subscriptions, func(m resolve.Move) bool { return m.Name == o.Name }) {
+			o.Reason = "OLM updates it after the others of its group"
+			return
+		}
+	}
+	for _, f := range r.Findings {
+		if f.Object != "Subscription "+state.Namespace+"/"+o.Name {
+			continue
+		}
+		if resolve.Blocking(f) {
+			o.Status, o.Reason = Held, f.Message
+		}
+	}
+}
+
+// requires notes the dependencies that OLM installs with the operator and that have no Subscription.
+func (o *Operator) requires(step resolve.Step) {
+	for _, n := range step.NewSubscriptions {
+		for _, p := range step.CSVs {
+			if p.Name == n.StartingCSV && p.RequiredBy == o.Steps[len(o.Steps)-1] {
+				o.Requires = append(o.Requires, p.Name)
+			}
+		}
+	}
+}
+
+// finish sets the version that the operator goes to.
+func (o *Operator) finish() {
+	if n := len(o.Steps); n > 0 {
+		o.Status, o.To = Updated, o.Steps[n-1]
+	}
+}
+
+// changes returns what changes in the file for an operator. Where the file cannot say it, the operator is left alone.
+func (u *updater) changes(o *Operator) []config.Change {
+	if o.Status != Updated {
+		return nil
+	}
+	b, next := u.bundle(o), o.place.Package.Bundle(o.To)
+	change := func(field, value string) config.Change {
+		return config.Change{Group: o.place.Group, Bundle: o.place.Index, Field: field, Value: value}
+	}
+	var list []config.Change
+	if b.Version != "" {
+		list = append(list, change("version", versionLike(b, o, next)))
+	}
+	if o.place.Source == "" { // an image
+		image, err := imageLike(b.Source, next)
+		if err != nil {
+			o.Status, o.Reason, o.To, o.Steps, o.Requires = Left, err.Error(), "", nil, nil
+			return nil
+		}
+		list = append(list, change("source", image))
+	}
+	return list
+}
+
+// versionLike returns the version of a bundle in the form of the old one: a version, with v or not, or a name.
+func versionLike(b config.Bundle, o *Operator, next *catalog.Bundle) string {
+	v, ok := next.Version()
+	if b.Version == o.From || !ok {
+		return next.Name
+	}
+	version := v.String()
+	if strings.HasPrefix(b.Version, "v") {
+		version = "v" + version
+	}
+	choice, err := o.place.Catalog.Choose(o.Package, b.Channel, version)
+	if err != nil || choice.Bundle != next {
+		return next.Name // another bundle has this version too
+	}
+	return version
+}
+
+// imageLike returns the image of a bundle as a source, in the repository of the old source.
+func imageLike(old string, next *catalog.Bundle) (string, error) {
+	prefix := old[:strings.Index(old, "://")+len("://")]
+	if next.Image == "" {
+		return "", fmt.Errorf("the catalog has no image of %s", next.Name)
+	}
+	repository, tagged := repositoryOf(strings.TrimPrefix(old, prefix))
+	newRepository, _ := repositoryOf(next.Image)
+	_, digest, hasDigest := strings.Cut(next.Image, "@")
+	switch {
+	case repository == newRepository:
+		return prefix + next.Image, nil
+	case hasDigest && tagged != "":
+		return prefix + repository + "@" + digest, nil
+	}
+	return "", errors.New("the catalog has the image " + next.Image + ", which is in another repository")
+}
+
+// repositoryOf splits an image into its repository, and its tag or digest.
+func repositoryOf(image string) (repository, rest string) {
+	if name, digest, ok := strings.Cut(image, "@"); ok {
+		image, rest = name, digest
+	}
+	if i := strings.LastIndex(image, ":"); i > strings.LastIndex(image, "/") {
+		return image[:i], cmp.Or(rest, image[i+1:])
+	}
+	return image, rest
+}
+
+// Summary returns how many operators are in each status, on one line.
+func (p *Plan) Summary() string {
+	var parts []string
+	for _, s := range []struct {
+		Status
+		text string
+	}{{Updated, "updated"}, {Current, "up to date"}, {Held, "held back"}, {Withdrawn, "withdrawn"},
+		{Left, "left alone"}} {
+		n := 0
+		for _, o := range p.Operators {
+			if o.Status == s.Status {
+				n++
+			}
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s.text))
+		}
+	}
+	return text.Count(len(p.Operators), "operator") + ": " + strings.Join(parts, ", ")
+}

@@ -1,0 +1,350 @@
+package updates
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/base/picture"
+	"github.com/olmgen/olmgen/internal/base/text"
+)
+
+// Measures of the picture, in pixels. The font is monospaced, so that the width of a text is known.
+const (
+	margin     = 12
+	laneGap    = 14
+	laneHead   = 46 // for the name of the channel, and what it is
+	nodeHeight = 22
+	pitch      = 34 // from node to node
+	padding    = 10 // in a lane, beside nodes and tracks
+	track      = 7  // from one line beside the nodes to the next
+	maxText    = 30
+	legendLine = 20
+)
+
+// style is the style of the picture. It has no variables: not every program that shows an SVG knows them.
+const style = `.ug text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:#1f2328}
+.ug .name{font-weight:bold}
+.ug .quiet{fill:#59636e}
+.ug .page{fill:#fff}
+.ug .lane{fill:#f6f8fa;stroke:#d1d9e0}
+.ug .node{fill:#fff;stroke:#59636e}
+.ug .head{fill:#ddf4ff;stroke:#0550ae;stroke-width:2.5}
+.ug .deprecated{stroke:#cf222e;stroke-dasharray:6 3}
+.ug .outside{fill:none;stroke-dasharray:2 3}
+.ug .onpath{fill:#ffe2cc;stroke:#bc4c00}
+.ug .struck{text-decoration:line-through}
+.ug .edge{fill:none;stroke:#59636e;stroke-width:1.5}
+.ug .skips{stroke-dasharray:5 3}
+.ug .skipRange{stroke-dasharray:1.5 3}
+.ug .path{stroke:#bc4c00;stroke-width:3}
+.ug .tip{fill:#59636e}
+.ug .tip.path{fill:#bc4c00;stroke:none}
+@media (prefers-color-scheme:dark){
+.ug text{fill:#e6edf3}
+.ug .quiet{fill:#9da7b3}
+.ug .page{fill:#0d1117}
+.ug .lane{fill:#161b22;stroke:#3d444d}
+.ug .node{fill:#0d1117;stroke:#9198a1}
+.ug .head{fill:#0c2d6b;stroke:#79c0ff}
+.ug .deprecated{stroke:#ff7b72}
+.ug .outside{fill:none}
+.ug .onpath{fill:#5a2a00;stroke:#f0883e}
+.ug .edge{stroke:#9198a1}
+.ug .path{stroke:#f0883e}
+.ug .tip{fill:#9198a1}
+.ug .tip.path{fill:#f0883e}
+}
+`
+
+// SVG writes the picture with its style: a lane for each channel, the newest release on top. The error is that of w.
+func (g *Graph) SVG(w io.Writer) error {
+	_, err := io.WriteString(w, g.Picture().String())
+	return err
+}
+
+// Picture returns the picture.
+func (g *Graph) Picture() *picture.SVG {
+	var lanes []laneBox
+	for _, l := range g.Lanes {
+		lanes = append(lanes, layOut(l))
+	}
+	width, height := arrange(lanes, max(textWidth(g.legend()...), textWidth(g.caption())))
+	top := margin + legendLine
+	total := height + top + legendLine*len(g.legend()) + margin
+	svg := &picture.SVG{Title: "Update graph of package " + g.Package, Class: "ug", Width: width, Height: total,
+		Style: style}
+	svg.Rect("page", 0, 0, width, total, 0)
+	svg.Text(picture.Label{Class: "name", X: margin, Y: margin + 12, Text: g.caption()})
+	for _, l := range lanes {
+		l.draw(svg, top)
+	}
+	for i, line := range g.legend() {
+		svg.Text(picture.Label{Class: "quiet", X: margin, Y: top + height + 14 + i*legendLine, Text: line})
+	}
+	return svg
+}
+
+func (g *Graph) caption() string {
+	if g.Deprecated != "" {
+		return g.Package + " (deprecated: " + text.Middle(g.Deprecated, 80) + ")"
+	}
+	return g.Package
+}
+
+// legend explains what is in the picture.
+func (g *Graph) legend() []string {
+	kinds, hidden := map[catalog.EdgeKind]bool{}, 0
+	deprecated := false
+	for _, l := range g.Lanes {
+		hidden += l.Hidden
+		for _, e := range l.Edges {
+			kinds[e.Kind] = true
+		}
+		deprecated = deprecated || slices.ContainsFunc(l.Nodes, func(n Node) bool { return n.Deprecated != "" })
+	}
+	parts := []string{"bold: head"}
+	for _, k := range []struct {
+		yes  bool
+		text string
+	}{{kinds[catalog.Replaces], "line: replaces"}, {kinds[catalog.Skips], "dashes: skips"},
+		{kinds[catalog.SkipRange], "dots: skipRange"},
+		{kinds[Path], "thick: the path"}, {deprecated, "struck: deprecated"}} {
+		if k.yes {
+			parts = append(parts, k.text)
+		}
+	}
+	out := []string{strings.Join(parts, "; ")}
+	if hidden > 0 {
+		out = append(out, "skipRange: drawn for heads only")
+	}
+	return out
+}
+
+// laneBox is a lane with its place.
+type laneBox struct {
+	lane        Lane
+	x, y, w, h  int
+	left        int // from the edge of the lane to its nodes
+	nodeWidth   int
+	lines       []line
+	leftTracks  int
+	rightTracks int
+}
+
+// line is what is drawn beside the nodes: from some older entries to the one that updates them.
+type line struct {
+	to    int
+	from  []int
+	kind  catalog.EdgeKind
+	label string
+	track int // 0: straight
+	right bool
+}
+
+func (l line) span() (top, bottom int) {
+	return min(l.to, slices.Min(l.from)), max(l.to, slices.Max(l.from))
+}
+
+// layOut chooses the tracks of lines and the width of a lane.
+func layOut(l Lane) laneBox {
+	b := laneBox{lane: l}
+	for _, n := range l.Nodes {
+		b.nodeWidth = max(b.nodeWidth, textWidth(text.Middle(n.Label, maxText))+16)
+	}
+	b.lines = linesOf(l)
+	b.leftTracks = assign(b.lines, false)
+	b.rightTracks = assign(b.lines, true)
+	b.left = padding + tracks(b.leftTracks)
+	b.w = max(b.left+b.nodeWidth+padding+tracks(b.rightTracks), textWidth(text.Middle(l.Name, maxText))+2*padding, 110)
+	b.nodeWidth = b.w - b.left - padding - tracks(b.rightTracks)
+	b.h = laneHead + len(l.Nodes)*pitch - (pitch - nodeHeight) + padding
+	return b
+}
+
+func tracks(n int) int {
+	if n == 0 {
+		return 0
+	}
+	return n*track + 4
+}
+
+// linesOf puts together the edges of one kind that lead to one entry. Where the other entry is the next one, the line
+// is straight.
+func linesOf(l Lane) []line {
+	type together struct {
+		to   int
+		kind catalog.EdgeKind
+	}
+	var out []line
+	at := map[together]int{}
+	for _, e := range l.Edges {
+		next := e.From == e.To+1
+		if next && (e.Kind == catalog.Replaces || e.Kind == Path) {
+			out = append(out, line{to: e.To, from: []int{e.From}, kind: e.Kind, label: e.Label})
+			continue
+		}
+		right := e.Kind == catalog.Replaces || e.Kind == Path
+		if i, ok := at[together{e.To, e.Kind}]; ok && !right {
+			out[i].from = append(out[i].from, e.From)
+			continue
+		}
+		at[together{e.To, e.Kind}] = len(out)
+		out = append(out, line{to: e.To, from: []int{e.From}, kind: e.Kind, label: e.Label, track: -1, right: right})
+	}
+	return out
+}
+
+// assign sets the tracks of the lines on one side, so that no two cross on the same one. Short lines are next to the
+// nodes.
+func assign(lines []line, right bool) int {
+	var order []int
+	for i, l := range lines {
+		if l.track != 0 && l.right == right {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		topA, bottomA := lines[a].span()
+		topB, bottomB := lines[b].span()
+		return cmp.Or((bottomA-topA)-(bottomB-topB), topA-topB)
+	})
+	var used [][][2]int // by track: spans, which do not meet, in order
+	for _, i := range order {
+		top, bottom := lines[i].span()
+		at, place := 0, 0
+		for ; at < len(used); at++ {
+			place, _ = slices.BinarySearchFunc(used[at], top, func(s [2]int, top int) int { return s[1] - top })
+			if place == len(used[at]) || used[at][place][0] > bottom {
+				break
+			}
+		}
+		if at == len(used) {
+			used, place = append(used, nil), 0
+		}
+		used[at] = slices.Insert(used[at], place, [2]int{top, bottom})
+		lines[i].track = at + 1
+	}
+	return len(used)
+}
+
+// arrange places lanes in columns, from top to bottom, and returns the size of all. A column is as high as the longest
+// lane.
+func arrange(lanes []laneBox, least int) (width, height int) {
+	for _, l := range lanes {
+		height = max(height, l.h)
+	}
+	x, y, column := margin, 0, 0
+	for i := range lanes {
+		l := &lanes[i]
+		if y > 0 && y+l.h > height {
+			x, y, column = x+column+laneGap, 0, 0
+		}
+		l.x, l.y = x, y
+		y += l.h + laneGap
+		column = max(column, l.w)
+		width = max(width, l.x+l.w+margin)
+	}
+	return max(width, least+2*margin), height + laneGap/2
+}
+
+// middle returns the height of the middle of a node.
+func (b laneBox) middle(node int) int { return b.y + laneHead + node*pitch + nodeHeight/2 }
+
+func (b laneBox) draw(svg *picture.SVG, top int) {
+	b.y += top
+	svg.Group(strings.TrimSuffix("channel "+b.lane.title()+"\n"+b.lane.Deprecated, "\n"), func() {
+		svg.Rect("lane", b.x, b.y, b.w, b.h, 6)
+		class := "name"
+		if b.lane.Deprecated != "" {
+			class = "name struck"
+		}
+		svg.Text(picture.Label{Class: class, X: b.x + padding, Y: b.y + 17, Text: text.Middle(b.lane.Name, maxText)})
+		if note := strings.TrimPrefix(b.lane.title(), b.lane.Name); note != "" {
+			svg.Text(picture.Label{Class: "quiet", X: b.x + padding, Y: b.y + 33, Text: strings.Trim(note, " ()")})
+		}
+	})
+	for _, path := range []bool{false, true} { // the path is on top
+		for _, l := range b.lines {
+			if (l.kind == Path) == path {
+				svg.Group(b.describe(l), func() { b.drawLine(svg, l) })
+			}
+		}
+	}
+	for i, n := range b.lane.Nodes {
+		svg.Group(n.tooltip(), func() { b.drawNode(svg, i, n) })
+	}
+}
+
+func (b laneBox) drawLine(svg *picture.SVG, l line) {
+	class := "edge " + string(l.kind)
+	tip := "tip"
+	if l.kind == Path {
+		tip = "tip path"
+	}
+	to := b.middle(l.to)
+	if l.track == 0 {
+		x := b.x + b.left + b.nodeWidth/2
+		bottom := to + nodeHeight/2
+		svg.Path(class, fmt.Sprintf("M%d %d V%d", x, b.middle(l.from[0])-nodeHeight/2, bottom+5))
+		svg.Path(tip, fmt.Sprintf("M%d %d l4 7 h-8 z", x, bottom))
+		return
+	}
+	side, x := b.x+b.left, b.x+b.left-2-l.track*track
+	if l.right {
+		side, x = b.x+b.left+b.nodeWidth, b.x+b.left+b.nodeWidth+2+l.track*track
+	}
+	inward := 1
+	if l.right {
+		inward = -1
+	}
+	// Lines that begin or end at the same node are a little apart.
+	to += 3
+	var data strings.Builder
+	highest, lowest := to, to
+	for _, from := range l.from {
+		y := b.middle(from) - 3
+		fmt.Fprintf(&data, "M%d %d H%d ", side, y, x)
+		highest, lowest = min(highest, y), max(lowest, y)
+	}
+	svg.Path(class, fmt.Sprintf("%sM%d %d V%d M%d %d H%d", data.String(), x, highest, lowest, x, to, side-inward*5))
+	svg.Path(tip, fmt.Sprintf("M%d %d l%d 4 v-8 z", side, to, -7*inward))
+}
+
+// describe returns in words what a line means.
+func (b laneBox) describe(l line) string {
+	to := b.lane.Nodes[l.to].Label
+	var names []string
+	for _, i := range l.from {
+		names = append(names, b.lane.Nodes[i].Label)
+	}
+	if l.kind == Path {
+		return "OLM updates " + names[0] + " to " + to + ": " + l.label
+	}
+	return fmt.Sprintf("%s %s %s", to, l.kind, text.FirstOf(12, names))
+}
+
+func (b laneBox) drawNode(svg *picture.SVG, i int, n Node) {
+	class, label := "node", []string{}
+	for _, c := range n.classes() {
+		if c == "path" {
+			c = "onpath"
+		}
+		class += " " + c
+	}
+	if n.Head {
+		label = append(label, "name")
+	}
+	if n.Deprecated != "" {
+		label = append(label, "struck")
+	}
+	y := b.middle(i)
+	svg.Rect(class, b.x+b.left, y-nodeHeight/2, b.nodeWidth, nodeHeight, 5)
+	svg.Text(picture.Label{Class: strings.Join(label, " "), X: b.x + b.left + b.nodeWidth/2, Y: y + 4,
+		Anchor: "middle", Text: text.Middle(n.Label, maxText)})
+}
+
+func textWidth(lines ...string) int { return picture.TextWidth(100, lines...) }

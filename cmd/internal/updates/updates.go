@@ -1,0 +1,446 @@
+// Package updates draws the update graph of a package: its channels, and which release updates which.
+package updates
+
+import (
+	"cmp"
+	"container/heap"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Graph is the update graph of a package.
+type Graph struct {
+	Package    string
+	Deprecated string // why the package is deprecated
+	Lanes      []Lane // its channels: the default channel first, then by name, the highest number first
+}
+
+// Lane is a channel.
+type Lane struct {
+	Name       string
+	Default    bool
+	Deprecated string // why the channel is deprecated
+	Nodes      []Node // the newest first
+	Edges      []Edge
+	Hidden     int // entries whose edges of skipRange are left out, because there are too many
+
+	pkg   *pkg
+	index map[string]int // of the nodes, by name
+}
+
+// Node is an entry of a channel.
+type Node struct {
+	Name       string // of the ClusterServiceVersion
+	Label      string // its version, or the name
+	Head       bool
+	Deprecated string // why the release is deprecated
+	Outside    bool   // not in the channel: what an entry replaces, or what is installed
+	Missing    bool   // in the channel, and the catalog has no such bundle
+	SkipRange  string
+	OnPath     bool
+
+	version *semver.Version
+}
+
+// Path is the kind of an edge that is a step of OLM. The others are those of a catalog.
+const Path catalog.EdgeKind = "path"
+
+// Edge leads from an older entry to the one that updates it: indices of nodes. An edge of a path has the field that
+// makes the step in Label.
+type Edge struct {
+	From, To int
+	Kind     catalog.EdgeKind
+	Label    string
+}
+
+// Options say what is drawn.
+type Options struct {
+	Channel string // only this one
+	From    string // a version or name: the path that OLM takes from it
+}
+
+// maxRanges is the number of entries with edges of skipRange in one channel. Of more entries, only the edges of heads
+// are drawn, and of no more than maxRanges heads.
+const maxRanges = 3
+
+// NewGraph returns the update graph of a package.
+func NewGraph(p *catalog.Package, o Options) (*Graph, error) {
+	known := newPkg(p)
+	g := &Graph{Package: p.Name, Deprecated: known.deprecation(catalog.TypePackage, "")}
+	channels := slices.Clone(p.Channels)
+	if o.Channel != "" {
+		ch := p.Channel(o.Channel)
+		if ch == nil {
+			return nil, noChannel(p, o.Channel)
+		}
+		channels = []*catalog.Channel{ch}
+	}
+	if len(channels) == 0 {
+		return nil, fmt.Errorf("package %s has no channels", p.Name)
+	}
+	slices.SortStableFunc(channels, func(a, b *catalog.Channel) int {
+		return cmp.Or(rank(p, a)-rank(p, b), compareNatural(b.Name, a.Name))
+	})
+	found := o.From == ""
+	for _, ch := range channels {
+		l := laneOf(known, ch)
+		if o.From != "" {
+			ok, err := l.walk(p, o.From)
+			if err != nil {
+				return nil, err
+			}
+			found = found || ok
+		}
+		l.edges()
+		g.Lanes = append(g.Lanes, l)
+	}
+	if !found {
+		return nil, fmt.Errorf("package %s: no channel that is drawn has %s, or an update of it", p.Name, o.From)
+	}
+	return g, nil
+}
+
+func noChannel(p *catalog.Package, name string) error {
+	var names []string
+	for _, ch := range p.Channels {
+		names = append(names, ch.Name)
+	}
+	err := fmt.Errorf("package %s has no channel %s; there are %s", p.Name, name, text.FirstOf(20, names))
+	if hint := text.DidYouMean(name, names); hint != "" {
+		return manifest.WithHint(err, hint)
+	}
+	return err
+}
+
+// pkg is a package with its deprecations by schema and name.
+type pkg struct {
+	*catalog.Package
+	deprecated map[[2]string]string
+}
+
+func newPkg(p *catalog.Package) *pkg {
+	known := &pkg{p, map[[2]string]string{}}
+	for _, d := range p.Deprecations {
+		at := [2]string{d.Schema, d.Name}
+		if d.Schema == catalog.TypePackage {
+			at[1] = ""
+		}
+		if known.deprecated[at] == "" {
+			known.deprecated[at] = cmp.Or(text.OneLine(d.Message), "deprecated")
+		}
+	}
+	return known
+}
+
+// deprecation returns the message of a deprecation. It is never empty where there is one.
+func (p *pkg) deprecation(schema, name string) string { return p.deprecated[[2]string{schema, name}] }
+
+func rank(p *catalog.Package, ch *catalog.Channel) int {
+	if ch.Name == p.DefaultChannel {
+		return 0
+	}
+	return 1
+}
+
+// compareNatural compares names with numbers in them by the numbers: stable-3.9 is before stable-3.10.
+func compareNatural(a, b string) int {
+	for a != "" && b != "" {
+		na, nb := digits(a), digits(b)
+		if na > 0 && nb > 0 {
+			x, y := strings.TrimLeft(a[:na], "0"), strings.TrimLeft(b[:nb], "0")
+			if c := cmp.Or(len(x)-len(y), strings.Compare(x, y)); c != 0 {
+				return c
+			}
+			a, b = a[na:], b[nb:]
+			continue
+		}
+		if a[0] != b[0] {
+			return cmp.Compare(a[0], b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return len(a) - len(b)
+}
+
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+// laneOf puts the entries of a channel in order: each before those that it replaces or skips, and otherwise the
+// highest version first.
+func laneOf(p *pkg, ch *catalog.Channel) Lane {
+	l := Lane{pkg: p, index: map[string]int{}, Name: ch.Name, Default: ch.Name == p.DefaultChannel,
+		Deprecated: p.deprecation("olm.channel", ch.Name)}
+	heads, entries := map[string]bool{}, map[string]*catalog.Entry{}
+	for _, h := range ch.Heads() {
+		heads[h.Name] = true
+	}
+	var nodes []Node
+	var olders [][]string
+	for i := range ch.Entries {
+		e := &ch.Entries[i]
+		if entries[e.Name] != nil {
+			continue
+		}
+		entries[e.Name] = e
+		n := nodeOf(p, e.Name)
+		n.SkipRange, n.Head = text.OneLine(e.SkipRange), heads[e.Name]
+		nodes = append(nodes, n)
+		updated := append([]string{e.Replaces}, e.Skips...)
+		olders = append(olders, slices.DeleteFunc(updated, func(s string) bool { return s == "" }))
+	}
+	for _, i := range inOrder(nodes, olders) {
+		l.index[nodes[i].Name] = len(l.Nodes)
+		l.Nodes = append(l.Nodes, nodes[i])
+	}
+	for _, n := range l.Nodes {
+		l.entryEdges(entries[n.Name])
+	}
+	return l
+}
+
+func nodeOf(p *pkg, name string) Node {
+	n := Node{Name: name, Label: short(name), Deprecated: p.deprecation("olm.bundle", name)}
+	b := p.Bundle(name)
+	if b == nil {
+		n.Missing = true
+		return n
+	}
+	if v, ok := b.Version(); ok {
+		n.version, n.Label = &v, v.String()
+	}
+	if b.Deprecated() && n.Deprecated == "" {
+		n.Deprecated = "has the property olm.deprecated: OLM does not install it"
+	}
+	return n
+}
+
+// short returns the version in the name of a ClusterServiceVersion, or the name.
+func short(name string) string {
+	if v := olm.NameVersion(name); v != nil {
+		return v.String()
+	}
+	return name
+}
+
+// inOrder returns indices of nodes.
+func inOrder(nodes []Node, olders [][]string) []int {
+	index := map[string]int{}
+	for i, n := range nodes {
+		index[n.Name] = i
+	}
+	newer := make([]int, len(nodes)) // how many are before a node
+	for _, list := range olders {
+		for _, name := range list {
+			if i, ok := index[name]; ok {
+				newer[i]++
+			}
+		}
+	}
+	all := make([]int, len(nodes))
+	for i := range all {
+		all[i] = i
+	}
+	slices.SortFunc(all, newestFirst(nodes))
+	place := make([]int, len(nodes)) // of a node in all
+	ready := &places{}               // of nodes that nothing is before
+	for i, node := range all {
+		place[node] = i
+		if newer[node] == 0 {
+			*ready = append(*ready, i) // in order, and so a heap
+		}
+	}
+	var out []int
+	done := make([]bool, len(nodes))
+	for first := 0; len(out) < len(nodes); {
+		for done[all[first]] {
+			first++
+		}
+		next := all[first] // the first of a circle, unless there is one that nothing is before
+		if ready.Len() > 0 {
+			next = all[heap.Pop(ready).(int)]
+		}
+		if done[next] {
+			continue
+		}
+		done[next] = true
+		out = append(out, next)
+		for _, name := range olders[next] {
+			if i, ok := index[name]; ok {
+				if newer[i]--; newer[i] == 0 {
+					heap.Push(ready, place[i])
+				}
+			}
+		}
+	}
+	return out
+}
+
+// newestFirst compares indices of nodes: those with the highest version come first, those without a version last.
+func newestFirst(nodes []Node) func(a, b int) int {
+	before := func(a, b int) bool {
+		x, y := nodes[a], nodes[b]
+		switch {
+		case x.version == nil || y.version == nil:
+			return x.version != nil || y.version == nil && compareNatural(x.Name, y.Name) > 0
+		case x.version.Compare(*y.version) != 0:
+			return x.version.GT(*y.version)
+		}
+		return x.Name > y.Name
+	}
+	return func(a, b int) int {
+		switch {
+		case before(a, b):
+			return -1
+		case before(b, a):
+			return 1
+		}
+		return a - b
+	}
+}
+
+// places is a heap.
+type places []int
+
+func (p places) Len() int           { return len(p) }
+func (p places) Less(i, j int) bool { return p[i] < p[j] }
+func (p places) Swap(i, j int)      { p[i], p[j] = p[j], p[i] }
+func (p *places) Push(x any)        { *p = append(*p, x.(int)) }
+func (p *places) Pop() any {
+	last := (*p)[len(*p)-1]
+	*p = (*p)[:len(*p)-1]
+	return last
+}
+
+// at returns the index of a node. One that the channel does not have becomes a node outside of it.
+func (l *Lane) at(name string) int {
+	if i, ok := l.index[name]; ok {
+		return i
+	}
+	n := nodeOf(l.pkg, name)
+	n.Outside, n.Missing = true, false
+	l.index[name] = len(l.Nodes)
+	l.Nodes = append(l.Nodes, n)
+	return len(l.Nodes) - 1
+}
+
+// entryEdges adds the edges of replaces and skips of an entry. A name that the channel does not have is drawn if the
+// entry replaces it.
+func (l *Lane) entryEdges(e *catalog.Entry) {
+	to := l.at(e.Name)
+	from := -1
+	if e.Replaces != "" && e.Replaces != e.Name {
+		from = l.at(e.Replaces)
+		l.Edges = append(l.Edges, Edge{From: from, To: to, Kind: catalog.Replaces})
+	}
+	var skipped []int
+	for _, name := range e.Skips {
+		if i, ok := l.index[name]; ok && i != from && i != to && !l.Nodes[i].Outside {
+			skipped = append(skipped, i)
+		}
+	}
+	slices.Sort(skipped)
+	for _, i := range slices.Compact(skipped) {
+		l.Edges = append(l.Edges, Edge{From: i, To: to, Kind: catalog.Skips})
+	}
+}
+
+// walk adds the path that OLM takes from a version. It is not ok if the channel neither has the version nor updates it.
+func (l *Lane) walk(p *catalog.Package, from string) (ok bool, err error) {
+	alone := &catalog.Catalog{Packages: map[string]*catalog.Package{p.Name: p}}
+	path, err := resolve.PathOf(alone, p.Name, l.Name, from, "")
+	if err != nil {
+		return false, err
+	}
+	in := slices.ContainsFunc(l.Nodes, func(n Node) bool { return n.Name == path.From && !n.Outside })
+	if !in && len(path.Steps) == 0 {
+		return false, nil
+	}
+	start := l.at(path.From)
+	l.Nodes[start].OnPath = true
+	for _, s := range path.Steps {
+		a, b := l.at(s.From), l.at(s.To)
+		l.Nodes[b].OnPath = true
+		l.Edges = slices.DeleteFunc(l.Edges, func(e Edge) bool { return e.From == a && e.To == b })
+		l.Edges = append(l.Edges, Edge{From: a, To: b, Kind: Path, Label: s.Edge})
+	}
+	return true, nil
+}
+
+// edges adds the edges of skipRange: to entries that nothing else of the entry updates.
+func (l *Lane) edges() {
+	known := map[[2]int]bool{}
+	for _, e := range l.Edges {
+		known[[2]int{e.From, e.To}] = true
+	}
+	var ranged, heads []int
+	for i, n := range l.Nodes {
+		if n.SkipRange == "" || n.Outside || olm.NewEdges("", nil, n.SkipRange).Range == nil {
+			continue
+		}
+		ranged = append(ranged, i)
+		if n.Head && len(heads) < maxRanges {
+			heads = append(heads, i)
+		}
+	}
+	if len(ranged) > maxRanges {
+		l.Hidden, ranged = len(ranged)-len(heads), heads
+	}
+	for _, i := range ranged {
+		byRange := olm.NewEdges("", nil, l.Nodes[i].SkipRange)
+		for j, old := range l.Nodes {
+			if j != i && !known[[2]int{j, i}] && byRange.Field("", old.version) != "" {
+				l.Edges = append(l.Edges, Edge{From: j, To: i, Kind: catalog.SkipRange})
+			}
+		}
+	}
+}
+
+// tooltip returns what the label of a node leaves out.
+func (n Node) tooltip() string {
+	lines := []string{n.Name}
+	switch {
+	case n.Outside:
+		lines = append(lines, "not in this channel")
+	case n.Missing:
+		lines = append(lines, "the catalog has no such bundle")
+	}
+	if n.Head {
+		lines = append(lines, "head of the channel")
+	}
+	if n.SkipRange != "" {
+		lines = append(lines, "skipRange "+n.SkipRange)
+	}
+	if n.Deprecated != "" {
+		lines = append(lines, "deprecated: "+n.Deprecated)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// title names a lane.
+func (l Lane) title() string {
+	var notes []string
+	if l.Default {
+		notes = append(notes, "default")
+	}
+	if l.Deprecated != "" {
+		notes = append(notes, "deprecated")
+	}
+	if len(notes) == 0 {
+		return l.Name
+	}
+	return l.Name + " (" + strings.Join(notes, ", ") + ")"
+}

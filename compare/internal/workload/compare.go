@@ -1,0 +1,306 @@
+// Package workload compares what an operator runs and serves: workloads, webhooks, Services, NetworkPolicies, and every
+// other object that no other section of a difference is about.
+package workload
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/compare/internal/fields"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// key identifies an object in a cluster.
+type key struct{ group, kind, namespace, name string }
+
+func keyOf(o *manifest.Object) key { return key{o.Group(), o.Kind, o.Namespace, o.Name} }
+
+// inOtherSection reports whether another section is about an object: permissions, CRDs, and identity. OLM makes copied
+// CSVs and OperatorConditions.
+func inOtherSection(o *manifest.Object) bool {
+	return slices.Contains(kindsOfOtherSections[o.Group()], o.Kind)
+}
+
+var kindsOfOtherSections = map[string][]string{
+	"rbac.authorization.k8s.io": {"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"},
+	"apiextensions.k8s.io":      {"CustomResourceDefinition"},
+	olm.Group:                   {"ClusterServiceVersion", "OperatorCondition"},
+}
+
+// Pair is an object of both releases, of which one may be nil.
+type Pair struct{ Old, New *manifest.Object }
+
+// Any returns the newer object, else the older one.
+func (p Pair) Any() *manifest.Object {
+	if p.New != nil {
+		return p.New
+	}
+	return p.Old
+}
+
+var version = lazy.Regexp(`[.-]?v?[0-9]+(?:[.-][0-9]+)+(?:[.+-][0-9a-z]+)*`)
+
+// Versionless returns a name without the versions in it, which change with every release.
+func Versionless(name string) string { return version().ReplaceAllString(name, "") }
+
+// Pairs matches objects: by their names, then by their names without versions where that is clear. Of two objects with
+// the same name the last one counts, as it does when both are applied.
+func Pairs(old, now []*manifest.Object) []Pair {
+	return PairsOf(old, now, func(o *manifest.Object) bool { return !inOtherSection(o) })
+}
+
+// PairsOf matches those objects that a function chooses.
+func PairsOf(old, now []*manifest.Object, wanted func(*manifest.Object) bool) []Pair {
+	before, after := byKey(old, wanted), byKey(now, wanted)
+	var out []Pair
+	left := map[key][2][]*manifest.Object{}
+	for k, o := range after {
+		if b := before[k]; b != nil {
+			out = append(out, Pair{b, o})
+			continue
+		}
+		k.name = Versionless(k.name)
+		sides := left[k]
+		sides[1] = append(sides[1], o)
+		left[k] = sides
+	}
+	for k, o := range before {
+		if after[k] == nil {
+			k.name = Versionless(k.name)
+			sides := left[k]
+			sides[0] = append(sides[0], o)
+			left[k] = sides
+		}
+	}
+	for _, sides := range left {
+		if len(sides[0]) == 1 && len(sides[1]) == 1 {
+			out = append(out, Pair{sides[0][0], sides[1][0]})
+			continue
+		}
+		for _, o := range sides[0] {
+			out = append(out, Pair{o, nil})
+		}
+		for _, o := range sides[1] {
+			out = append(out, Pair{nil, o})
+		}
+	}
+	slices.SortFunc(out, func(a, b Pair) int {
+		x, y := keyOf(a.Any()), keyOf(b.Any())
+		return cmp.Or(cmp.Compare(x.kind, y.kind), cmp.Compare(x.group, y.group),
+			cmp.Compare(x.namespace, y.namespace), cmp.Compare(x.name, y.name))
+	})
+	return out
+}
+
+func byKey(list []*manifest.Object, wanted func(*manifest.Object) bool) map[key]*manifest.Object {
+	out := map[key]*manifest.Object{}
+	for _, o := range list {
+		if wanted(o) {
+			out[keyOf(o)] = o
+		}
+	}
+	return out
+}
+
+// Compare returns how the objects of two releases differ, apart from permissions, CRDs and the identity of operators.
+// place returns where a field of an object stands.
+func Compare(old, now []*manifest.Object, place func(o *manifest.Object, field string) (string, int)) ([]change.Change,
+	error) {
+	called, err := calledServices(now)
+	if err != nil {
+		return nil, err
+	}
+	var out []change.Change
+	for _, p := range Pairs(old, now) {
+		if same(p) {
+			continue
+		}
+		changes, err := compare(p)
+		if err != nil {
+			return nil, err
+		}
+		for i, c := range changes {
+			if c.Part == change.Service && strings.HasPrefix(c.Field, "spec.selector") &&
+				called[p.Any().Namespace+"/"+p.Any().Name] {
+				changes[i].Severity = findings.Warning
+				changes[i].Message = "the API server calls this Service, and reaches other pods now"
+			}
+		}
+		for i := range changes {
+			c := &changes[i]
+			c.Object = p.Any().Identity()
+			c.File, c.Line = place(p.Any(), c.At)
+		}
+		out = append(out, changes...)
+	}
+	change.Sort(out)
+	return out, nil
+}
+
+// ComparePair returns the fields in which two objects differ, besides some.
+func ComparePair(p Pair, without ...string) ([]change.Change, error) {
+	var sides [2]fields.Values
+	for i, o := range []*manifest.Object{p.Old, p.New} {
+		v, err := o.Value()
+		if err != nil {
+			return nil, err
+		}
+		sides[i] = fields.WithoutNoise(o, v)
+		sides[i].Without(without...)
+	}
+	return Differences(sides[0], sides[1], nil, change.Object), nil
+}
+
+// same reports whether two objects have the same text, which saves decoding them.
+func same(p Pair) bool {
+	return p.Old != nil && p.New != nil && len(p.New.Raw()) > 0 && string(p.Old.Raw()) == string(p.New.Raw())
+}
+
+// compare compares one object.
+func compare(p Pair) ([]change.Change, error) {
+	var sides [2]map[string]any
+	for i, o := range []*manifest.Object{p.Old, p.New} {
+		if o == nil {
+			continue
+		}
+		v, err := o.Value()
+		if err != nil {
+			return nil, err
+		}
+		sides[i] = v
+	}
+	o := p.Any()
+	var list []change.Change
+	switch {
+	case images.HasPods(o.Group(), o.Kind):
+		var err error
+		if list, err = comparePods(o, sides); err != nil {
+			return nil, err
+		}
+	case o.Group() == groupAdmission && strings.HasSuffix(o.Kind, "WebhookConfiguration"):
+		list = compareWebhooks(o, sides)
+	default:
+		list = compareFields(o, sides)
+	}
+	if p.Old == nil || p.New == nil {
+		list = whole(p, sides, list)
+	} else if p.Old.Name != p.New.Name {
+		list = append(list, change.Change{Part: partOf(o), Field: "metadata.name", Change: change.Changed,
+			Old: p.Old.Name, New: p.New.Name, Severity: findings.Info})
+	}
+	return list, nil
+}
+
+// Differences lists the fields that differ, in the order of their names. Below an item of a list that is new or gone,
+// only what is bad is listed besides the item itself.
+func Differences(old, now fields.Values, rules []Rule, otherwise change.Part) []change.Change {
+	var out, bad []change.Change
+	parent := "\x00" // the item that is new or gone
+	for _, d := range fields.Differences(old, now) {
+		c := changeOf(d)
+		judge(&c, rules, otherwise)
+		if strings.HasPrefix(d.Path, parent+".") {
+			item := &out[len(out)-1]
+			switch {
+			case c.Severity != findings.Info:
+				bad = append(bad, c)
+			case fields.Last(d.Path) == "image" || fields.Last(d.Path) == "value":
+				item.Old, item.New = d.Old.Text, d.New.Text
+			}
+			continue
+		}
+		if d.Had != d.Has && d.Old.Text+d.New.Text == "" && strings.HasSuffix(d.Path, "]") {
+			parent = d.Path
+		}
+		out = append(out, c)
+	}
+	return append(out, bad...)
+}
+
+// changeOf returns a difference as a change that is not judged. Values that differ in their type alone show it.
+func changeOf(d fields.Difference) change.Change {
+	c := change.Change{Field: d.Path, Change: change.Changed, Old: d.Old.Text, New: d.New.Text, At: d.At()}
+	switch {
+	case !d.Had:
+		c.Change = change.Added
+	case !d.Has:
+		c.Change = change.Removed
+	case c.Old != c.New:
+	case d.Old.Number:
+		c.New = strconv.Quote(c.New)
+	default:
+		c.Old = strconv.Quote(c.Old)
+	}
+	return c
+}
+
+// sensitive are fields whose values are not shown.
+func sensitive(o *manifest.Object, field string) bool {
+	return o.Group() == "" && o.Kind == "Secret" && !strings.HasPrefix(field, "metadata") ||
+		fields.Last(field) == "caBundle"
+}
+
+// whole reports that an object is new or gone in one line, before what is bad about it.
+func whole(p Pair, sides [2]map[string]any, list []change.Change) []change.Change {
+	o := p.Any()
+	c := change.Change{Part: partOf(o), Change: change.Added, Severity: findings.Info}
+	side := sides[1]
+	if p.New == nil {
+		c.Change, side = change.Removed, sides[0]
+	}
+	images.InObject(o.Group(), o.Kind, side, func(place images.Place, ref string) string {
+		if place.Kind == images.KindContainer {
+			c.Message = strings.TrimPrefix(c.Message+", "+ref, ", ")
+		}
+		return ref
+	})
+	if p.New == nil {
+		if severity, why := removed(o, c.Part); why != "" {
+			c.Severity, c.Message = severity, why
+		}
+	}
+	out := []change.Change{c}
+	for _, x := range list {
+		about := x.Part != change.Account && x.Part != change.Workload // about which nothing changes
+		if x.Severity != findings.Info && about && p.New != nil {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+func partOf(o *manifest.Object) change.Part {
+	switch {
+	case images.HasPods(o.Group(), o.Kind):
+		return change.Workload
+	case o.Group() == groupAdmission && strings.HasSuffix(o.Kind, "WebhookConfiguration"):
+		return change.Webhook
+	case o.Group() == "" && o.Kind == "Service":
+		return change.Service
+	case o.Kind == "NetworkPolicy":
+		return change.NetworkPolicy
+	}
+	return change.Object
+}
+
+// compareFields compares an object field by field.
+func compareFields(o *manifest.Object, sides [2]map[string]any) []change.Change {
+	old, now := fields.WithoutNoise(o, sides[0]), fields.WithoutNoise(o, sides[1])
+	list := Differences(old, now, rulesFor(o), partOf(o))
+	if partOf(o) == change.NetworkPolicy {
+		judgeNetworkPolicy(list, sides)
+	}
+	for i := range list {
+		if sensitive(o, list[i].Field) {
+			list[i].Old, list[i].New = "", ""
+		}
+	}
+	return list
+}

@@ -1,0 +1,163 @@
+package workload
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lazy"
+)
+
+// verdict returns how bad a change of a field is, and why. Old and new are empty where the field is missing.
+type verdict func(c *change.Change)
+
+// Rule is about the fields that a pattern matches.
+type Rule struct {
+	Pattern func() *regexp.Regexp
+	Part    change.Part
+	Judge   verdict // nil: it is worth knowing
+}
+
+func field(pattern string) func() *regexp.Regexp { return lazy.Regexp(pattern) }
+
+// podRules are about the fields of workloads. The first one that matches counts.
+var podRules = []Rule{
+	{field(`\.(hostNetwork|hostPID|hostIPC)$`), change.Security, gains("true", findings.Error,
+		"its pods share this with the node")},
+	{field(`securityContext\.privileged$`), change.Security, gains("true", findings.Error,
+		"the container has all rights of root on the node")},
+	{field(`securityContext\.capabilities\.add\[`), change.Security, capability},
+	{field(`securityContext\.capabilities\.drop\[`), change.Security, loses("the container keeps more capabilities")},
+	{field(`securityContext\.allowPrivilegeEscalation$`), change.Security, weaker("false",
+		"a process may get more rights than its parent")},
+	{field(`securityContext\.runAsNonRoot$`), change.Security, weaker("true", "the container may run as root")},
+	{field(`securityContext\.readOnlyRootFilesystem$`), change.Security, weaker("true",
+		"the container may write to its root file system")},
+	{field(`securityContext\.runAsUser$`), change.Security, gains("0", findings.Warning, "the container runs as root")},
+	{field(`securityContext\.seccompProfile\.type$`), change.Security, profile},
+	{field(`securityContext\.appArmorProfile\.type$`), change.Security, profile},
+	{field(`securityContext\.procMount$`), change.Security, gains("Unmasked", findings.Error,
+		"the container sees all of /proc")},
+	{field(`securityContext\.`), change.Security, nil},
+	{field(`volumes\[[^\]]*\]\.hostPath\.path$`), change.Security, given(findings.Error,
+		"the pod has this directory of the node")},
+	{field(`ports\[[^\]]*\]\.hostPort$`), change.Security, given(findings.Warning, "the pod takes a port of the node")},
+	{field(`\.automountServiceAccountToken$`), change.Account, nil},
+	{field(`\.serviceAccount(Name)?$`), change.Account, given(findings.Warning,
+		"its pods have the permissions of another account")},
+	{field(`ontainers\[[^\]]*\]\.image$`), change.Image, Moved},
+	{field(`\.env\[RELATED_IMAGE_[^\]]*\]\.value$`), change.Image, Moved},
+	{field(`volumes\[[^\]]*\]\.image\.reference$`), change.Image, Moved},
+	{field(`ontainers\[[^\]]*\]\.(args|command)`), change.Arguments, ifImage},
+	{field(`ontainers\[[^\]]*\]\.env(From)?\[`), change.Env, ifImage},
+	{field(`\.resources\.`), change.Resources, nil},
+	{field(`\.(volumes|volumeMounts|volumeDevices)\[`), change.Volumes, nil},
+	{field(`\.(livenessProbe|readinessProbe|startupProbe)\.`), change.Probes, nil},
+	{field(`^spec\.selector\.`), change.Workload, immutable},
+	{field(`^spec\.replicas$`), change.Workload, gains("0", findings.Warning, "no pod of it runs")},
+}
+
+// gains judges a field that gets a value which is worse than others.
+func gains(bad string, s findings.Severity, why string) verdict {
+	return func(c *change.Change) {
+		if c.New == bad {
+			c.Severity, c.Message = s, why
+		}
+	}
+}
+
+// given judges a field that gets any other value.
+func given(s findings.Severity, why string) verdict {
+	return func(c *change.Change) {
+		if c.Change != change.Removed {
+			c.Severity, c.Message = s, why
+		}
+	}
+}
+
+// weaker judges a field that loses the value which is better than others.
+func weaker(good, why string) verdict {
+	return func(c *change.Change) {
+		if c.Old == good {
+			c.Severity, c.Message = findings.Warning, why
+		}
+	}
+}
+
+func loses(why string) verdict {
+	return func(c *change.Change) {
+		if c.Change == change.Removed {
+			c.Severity, c.Message = findings.Warning, why
+		}
+	}
+}
+
+// harmless are the capabilities that the Pod Security Standards allow (Kubernetes: pod-security-admission,
+// check_capabilities_baseline.go).
+var harmless = []string{"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD",
+	"NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"}
+
+func capability(c *change.Change) {
+	if c.Change != change.Added {
+		return
+	}
+	name := strings.TrimSuffix(c.Field[strings.LastIndexByte(c.Field, '[')+1:], "]")
+	switch {
+	case name == "NET_BIND_SERVICE":
+	case slices.Contains(harmless, name):
+		c.Severity, c.Message = findings.Warning, "the container gets a capability"
+	default:
+		c.Severity, c.Message = findings.Error, "Pod Security allows this capability on no level but privileged"
+	}
+}
+
+func profile(c *change.Change) {
+	switch c.New {
+	case "Unconfined":
+		c.Severity, c.Message = findings.Error, "no profile confines the container"
+	case "":
+		c.Severity, c.Message = findings.Warning, "the container has no profile of its own any more"
+	}
+}
+
+// Moved judges where an image is from.
+func Moved(c *change.Change) {
+	if c.Old == "" || c.New == "" {
+		return
+	}
+	before, pinned := images.Repository(c.Old)
+	after, stillPinned := images.Repository(c.New)
+	var why []string
+	if before != after {
+		why = append(why, "it is from another repository")
+	}
+	if pinned && !stillPinned {
+		why = append(why, "no digest pins it any more")
+	}
+	if len(why) > 0 {
+		c.Severity, c.Message = findings.Warning, strings.Join(why, "; ")
+	}
+}
+
+func immutable(c *change.Change) {
+	c.Severity, c.Message = findings.Error,
+		"the API server refuses another selector: the object has to be deleted first"
+}
+
+// judge fills in what a rule says of a change.
+func judge(c *change.Change, rules []Rule, otherwise change.Part) {
+	c.Severity, c.Part = findings.Info, otherwise
+	for _, r := range rules {
+		if !r.Pattern().MatchString(c.Field) {
+			continue
+		}
+		c.Part = r.Part
+		if r.Judge != nil {
+			r.Judge(c)
+		}
+		return
+	}
+}

@@ -1,0 +1,98 @@
+package workload
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	psa "k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
+
+	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/compare/internal/fields"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// comparePods compares a workload.
+func comparePods(o *manifest.Object, sides [2]map[string]any) ([]change.Change, error) {
+	old, now := fields.WithoutNoise(o, sides[0]), fields.WithoutNoise(o, sides[1])
+	path, _ := fields.PodPath(o.Group(), o.Kind)
+	for _, v := range []fields.Values{old, now} { // serviceAccount is the old name of serviceAccountName
+		was, is := path+"spec.serviceAccount", path+"spec.serviceAccountName"
+		if account, ok := v[was]; ok {
+			if _, named := v[is]; !named {
+				v[is] = account
+			}
+			delete(v, was)
+		}
+	}
+	list := Differences(old, now, podRules, change.Workload)
+	c, err := levels(o, sides)
+	if c != nil {
+		list = append(list, *c)
+	}
+	return list, err
+}
+
+// levels compares the strictest Pod Security Standards that the pods of a workload fit.
+func levels(o *manifest.Object, sides [2]map[string]any) (*change.Change, error) {
+	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	if err != nil {
+		return nil, err
+	}
+	podPath, _ := fields.PodPath(o.Group(), o.Kind)
+	before, _ := PodSecurity(evaluator, o.Group(), o.Kind, sides[0])
+	after, reason := PodSecurity(evaluator, o.Group(), o.Kind, sides[1])
+	if after == "" || before == after {
+		return nil, nil
+	}
+	c := &change.Change{Part: change.Security, Field: change.PodSecurity, Change: change.Changed, Old: string(before),
+		New: string(after), Severity: findings.Info, At: podPath + "spec"}
+	if before == "" {
+		c.Change, before = change.Added, psa.LevelRestricted
+	}
+	if psa.CompareLevels(after, before) < 0 {
+		c.Severity, c.Message = findings.Warning, reason
+		if after == psa.LevelPrivileged {
+			c.Severity = findings.Error
+		}
+	}
+	return c, nil
+}
+
+// PodSecurity returns the strictest Pod Security Standard that the pods of a decoded workload fit, and what the next
+// stricter one does not allow. The level is empty without pods.
+func PodSecurity(e policy.Evaluator, group, kind string, value map[string]any) (psa.Level, string) {
+	var at any = value
+	path, ok := fields.PodPath(group, kind)
+	if !ok {
+		return "", ""
+	}
+	for key := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '.' }) {
+		m, _ := at.(map[string]any)
+		at = m[key]
+	}
+	if m, _ := at.(map[string]any); m == nil {
+		return "", ""
+	}
+	data, err := json.Marshal(at)
+	if err != nil {
+		return "", ""
+	}
+	var pod corev1.PodTemplateSpec
+	if err := json.Unmarshal(data, &pod); err != nil {
+		return "", "" // the API server refuses the object
+	}
+	reason := ""
+	for _, level := range []psa.Level{psa.LevelRestricted, psa.LevelBaseline} {
+		version := psa.LevelVersion{Level: level, Version: psa.LatestVersion()}
+		result := policy.AggregateCheckResults(e.EvaluatePod(version, &pod.ObjectMeta, &pod.Spec))
+		if result.Allowed {
+			return level, reason
+		}
+		reason = fmt.Sprintf("%s does not allow: %s", level, strings.Join(result.ForbiddenReasons, ", "))
+	}
+	return psa.LevelPrivileged, reason
+}

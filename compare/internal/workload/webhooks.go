@@ -1,0 +1,281 @@
+package workload
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/compare/internal/fields"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+const groupAdmission = "admissionregistration.k8s.io"
+
+// compareWebhooks compares the webhooks of a configuration by their names.
+func compareWebhooks(o *manifest.Object, sides [2]map[string]any) []change.Change {
+	old, now := webhooksOf(sides[0]), webhooksOf(sides[1])
+	before, after := fields.WithoutNoise(o, sides[0]), fields.WithoutNoise(o, sides[1])
+	var out []change.Change
+	for _, name := range slices.Sorted(maps.Keys(union(old, now))) {
+		at := "webhooks[" + name + "]"
+		a, had := old[name]
+		b, has := now[name]
+		switch {
+		case !had:
+			c := change.Change{
+				Field:    at,
+				Change:   change.Added,
+				New:      requestNames(requestsOf(b)),
+				Severity: findings.Info,
+				At:       after[at].At,
+			}
+			if why := seriousReason(requestsOf(b)); why != "" {
+				c.Severity, c.Message = findings.Warning, why
+			}
+			out = append(out, c)
+		case !has:
+			out = append(out, change.Change{Field: at, Change: change.Removed, Old: requestNames(requestsOf(a)),
+				Severity: findings.Warning, Message: "nothing checks or changes these objects any more"})
+		default:
+			for _, c := range compareRules(at, requestsOf(a), requestsOf(b)) {
+				c.At = after[at].At + ".rules"
+				out = append(out, c)
+			}
+			out = append(out, compareSelectors(at, a, b, before, after)...)
+		}
+		for _, v := range []fields.Values{before, after} {
+			if had != has {
+				v.Without(at)
+			} else if _, ok := v[at+".failurePolicy"]; !ok {
+				v[at+".failurePolicy"] = fields.Value{Text: "Fail", Default: true} // for a person
+			}
+			v.Without(at + ".rules")
+		}
+	}
+	if len(old) != len(now) {
+		for _, v := range []fields.Values{before, after} {
+			v.Without("webhooks" + fields.OrderOf)
+		}
+	}
+	list := Differences(before, after, webhookRules, change.Webhook)
+	for i := range list {
+		if fields.Last(list[i].Field) == "caBundle" {
+			list[i].Old, list[i].New = "", ""
+		}
+	}
+	out = append(out, list...)
+	for i := range out {
+		out[i].Part = change.Webhook
+	}
+	return out
+}
+
+func union(a, b map[string]map[string]any) map[string]map[string]any {
+	out := maps.Clone(a)
+	maps.Copy(out, b)
+	return out
+}
+
+// webhooksOf returns webhooks by the names that package fields gives to items of a list.
+func webhooksOf(value map[string]any) map[string]map[string]any {
+	out := map[string]map[string]any{}
+	list, _ := value["webhooks"].([]any)
+	seen := map[string]int{}
+	for i, x := range list {
+		if m, ok := x.(map[string]any); ok {
+			name := cmp.Or(fields.Text(m["name"]), strconv.Itoa(i))
+			if seen[name]++; seen[name] > 1 {
+				name += "#" + strconv.Itoa(seen[name])
+			}
+			out[name] = m
+		}
+	}
+	return out
+}
+
+const otherObjects = "it sees other objects"
+
+// selectors are the fields of a webhook whose parts say nothing alone: a change of one shows it whole.
+var selectors = []string{"namespaceSelector", "objectSelector"}
+
+// selectorText returns a label selector as kubectl takes it. One that is missing or empty selects everything
+// (Kubernetes: pkg/apis/admissionregistration/v1/defaults.go). It is empty for what is no selector.
+func selectorText(value any) string {
+	var s metav1.LabelSelector
+	data, err := json.Marshal(value)
+	if err != nil || json.Unmarshal(data, &s) != nil {
+		return ""
+	}
+	if len(s.MatchLabels)+len(s.MatchExpressions) == 0 {
+		return "everything"
+	}
+	return metav1.FormatLabelSelector(&s)
+}
+
+// compareSelectors returns the changed selectors of a webhook and takes them out of the fields of both sides.
+func compareSelectors(at string, a, b map[string]any, before, after fields.Values) (out []change.Change) {
+	for _, field := range selectors {
+		path := at + "." + field
+		old, now := selectorText(a[field]), selectorText(b[field])
+		if old == now || !differ(before, after, path) {
+			continue
+		}
+		out = append(out, change.Change{Field: path, Change: change.Changed, Old: old, New: now,
+			Severity: findings.Warning, Message: otherObjects, At: after[at].At + "." + field})
+		before.Without(path)
+		after.Without(path)
+	}
+	return out
+}
+
+// differ reports whether a field or one below it differs, noise aside.
+func differ(before, after fields.Values, path string) bool {
+	part := func(v fields.Values) map[string]string {
+		out := map[string]string{}
+		for key, x := range v {
+			rest, ok := strings.CutPrefix(key, path)
+			if ok && !x.Default && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+				out[key] = x.Text
+			}
+		}
+		return out
+	}
+	return !maps.Equal(part(before), part(after))
+}
+
+var webhookRules = []Rule{
+	{field(`\.failurePolicy$`), change.Webhook, func(c *change.Change) {
+		c.Severity, c.Message = findings.Warning, "nothing can be written that it sees while it does not answer"
+		if c.New == "Ignore" {
+			c.Message = "what it sees is written unchecked while it does not answer"
+		}
+	}},
+	{field(`\.(namespaceSelector|objectSelector|matchConditions)\b`), change.Webhook, func(c *change.Change) {
+		c.Severity, c.Message = findings.Warning, otherObjects
+	}},
+	{field(`\.clientConfig\.url$`), change.Webhook, given(findings.Warning, "it is outside of the cluster's Services")},
+	{field(`.`), change.Webhook, nil},
+}
+
+// compareRules compares what a webhook sees.
+func compareRules(at string, before, after []request) []change.Change {
+	var out []change.Change
+	more, less := uncovered(after, before), uncovered(before, after)
+	if len(more) > 0 {
+		c := change.Change{Field: at + ".rules", Change: change.Added, New: requestNames(more), Severity: findings.Info,
+			Message: "it sees more"}
+		known := func(s request) bool {
+			return slices.ContainsFunc(before, func(o request) bool { return o.group == s.group })
+		}
+		if why := seriousReason(more); why != "" || !slices.ContainsFunc(more, known) {
+			c.Severity, c.Message = findings.Warning, cmp.Or(why, "it sees objects of another API group")
+		}
+		out = append(out, c)
+	}
+	if len(less) > 0 {
+		out = append(out, change.Change{Field: at + ".rules", Change: change.Removed, Old: requestNames(less),
+			Severity: findings.Info, Message: "it does not see these any more"})
+	}
+	return out
+}
+
+// request is one kind of request that a webhook is asked about.
+type request struct{ operation, group, version, resource, scope string }
+
+// requestsOf returns what a webhook is asked about, sorted.
+func requestsOf(webhook map[string]any) []request {
+	found := map[request]bool{}
+	rules, _ := webhook["rules"].([]any)
+	for _, x := range rules {
+		r, _ := x.(map[string]any)
+		scope, _ := r["scope"].(string)
+		if scope == "" {
+			scope = "*"
+		}
+		for _, operation := range words(r["operations"]) {
+			for _, group := range words(r["apiGroups"]) {
+				for _, version := range words(r["apiVersions"]) {
+					for _, resource := range words(r["resources"]) {
+						found[request{operation, group, version, resource, scope}] = true
+					}
+				}
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Keys(found), func(a, b request) int { return strings.Compare(a.key(), b.key()) })
+}
+
+func (s request) key() string {
+	return strings.Join([]string{s.group, s.version, s.resource, s.scope, s.operation}, "\x00")
+}
+
+func words(value any) []string {
+	list, _ := value.([]any)
+	var out []string
+	for _, x := range list {
+		out = append(out, fields.Text(x))
+	}
+	return out
+}
+
+// uncovered returns what no other one covers, wildcards included.
+func uncovered(list, others []request) []request {
+	covers := func(wide, one string) bool { return wide == "*" || wide == one }
+	return slices.DeleteFunc(slices.Clone(list), func(s request) bool {
+		return slices.ContainsFunc(others, func(o request) bool {
+			return covers(o.operation, s.operation) && covers(o.group, s.group) && covers(o.version, s.version) &&
+				(o.resource == "*/*" || covers(o.resource, s.resource)) && covers(o.scope, s.scope)
+		})
+	})
+}
+
+// requestNames names requests for a person: "CREATE, UPDATE pods (core/v1)".
+func requestNames(list []request) string {
+	var out []string
+	for i := 0; i < len(list); {
+		j := i
+		var operations []string
+		for j < len(list) && list[j].group == list[i].group && list[j].version == list[i].version &&
+			list[j].resource == list[i].resource && list[j].scope == list[i].scope {
+			operations = append(operations, list[j].operation)
+			j++
+		}
+		s := list[i]
+		group := s.group
+		if group == "" {
+			group = "core"
+		}
+		line := fmt.Sprintf("%s %s (%s/%s)", strings.Join(operations, ","), s.resource, group, s.version)
+		if s.scope != "*" {
+			line += " " + s.scope
+		}
+		out, i = append(out, line), j
+	}
+	return strings.Join(out, "; ")
+}
+
+// seriousReason returns what is worth a warning in what a webhook sees.
+func seriousReason(list []request) string {
+	for _, s := range list {
+		switch {
+		case s.group == "*" || s.resource == "*/*" || s.resource == "*" && s.group == "":
+			return "it sees every object of the core group, Secrets among them"
+		case s.group == "" && s.resource == "secrets":
+			return "it sees Secrets"
+		}
+	}
+	for _, s := range list {
+		if s.group == "" && strings.HasPrefix(s.resource, "pods") {
+			return "it sees pods"
+		}
+	}
+	return ""
+}

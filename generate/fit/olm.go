@@ -1,0 +1,289 @@
+package fit
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/versions"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Ask is a rule by which an operator asks for rights on the APIs of OLM v0.
+type Ask struct {
+	Role      *manifest.Object // that its bundle ships and in which the rule stands; nil: the ClusterServiceVersion
+	Field     string           // of the rule
+	Account   string
+	Cluster   bool     // in the whole cluster
+	Resources []string // without OperatorConditions; sorted
+}
+
+const operatorConditions = "operatorconditions"
+
+// OLMAPIs returns the rules that ask for rights on the APIs of OLM v0, and whether another rule of the whole cluster
+// asks for some on those of OLM v1. A rule for all API groups is none of them: it does not tell what the operator uses.
+func (o Operator) OLMAPIs() (asks []Ask, v1 bool) { return olmAPIs(o.rights()) }
+
+func olmAPIs(rights []right) (asks []Ask, v1 bool) {
+	for _, r := range rights {
+		v1 = v1 || r.cluster && slices.Contains(r.APIGroups, olm.GroupV1)
+		if !slices.Contains(r.APIGroups, olm.Group) && !slices.Contains(r.APIGroups, olm.GroupPackages) {
+			continue
+		}
+		resources := slices.DeleteFunc(slices.Clone(r.Resources), ofConditions)
+		if slices.Sort(resources); len(resources) > 0 {
+			asks = append(asks, Ask{r.object, r.field, r.account, r.cluster, slices.Compact(resources)})
+		}
+	}
+	return asks, v1
+}
+
+func ofConditions(resource string) bool {
+	return resource == operatorConditions || strings.HasPrefix(resource, operatorConditions+"/")
+}
+
+// apis reports that an operator has rights on the APIs of OLM v0. One that has rights on those of OLM v1 as well works
+// with both.
+func (q *question) apis() {
+	asks, v1 := olmAPIs(q.held())
+	if q.form == OLMv0 || v1 && q.form == OLMv1 || len(asks) == 0 {
+		return
+	}
+	var resources []string
+	for _, a := range asks {
+		resources = append(resources, a.Resources...)
+	}
+	slices.Sort(resources)
+	q.at(q.holding(asks[0].Role), RuleAPIs, findings.Warning, asks[0].Field, fmt.Sprintf("the operator has rights "+
+		"on %s of OLM v0 (%s), and %s has none",
+		strings.Join(slices.Compact(resources), ", "), olm.Group, q.form.has()),
+		"ask the operator's vendor whether it works without them")
+}
+
+// holding returns the object in which a right stands: a role, or the ClusterServiceVersion.
+func (q *question) holding(role *manifest.Object) *manifest.Object { return cmp.Or(role, q.Object) }
+
+// has returns who does not have the APIs of OLM v0.
+func (f Form) has() string {
+	if f == Plain {
+		return "a cluster without OLM"
+	}
+	return string(f)
+}
+
+// conditions reports that an operator has rights on OperatorConditions.
+func (q *question) conditions() {
+	if q.form == OLMv0 {
+		return
+	}
+	for _, r := range q.held() {
+		if slices.Contains(r.APIGroups, olm.Group) && slices.ContainsFunc(r.Resources, ofConditions) {
+			q.at(q.holding(r.object), RuleConditions, findings.Warning, r.field, fmt.Sprintf("the operator has rights "+
+				"on OperatorConditions, and %s makes none: it cannot hold back its own upgrade", q.form.has()), "")
+		}
+	}
+}
+
+// Services returns the APIs that an operator serves by APIServices, such as v1.example.com.
+func Services(csv *v1alpha1.ClusterServiceVersion) (names []string) {
+	for _, a := range csv.Spec.APIServiceDefinitions.Owned {
+		names = append(names, a.Version+"."+a.Group)
+	}
+	return names
+}
+
+// refusing returns the releases of OLM v1 in the cluster that refuse something, with the source.
+func (q *question) refusing(behavior string) (who, source string) {
+	var list []string
+	for _, r := range q.Controllers() {
+		if fact, ok := r.Does(behavior); ok {
+			list, source = append(list, r.String()), fact.Source
+		}
+	}
+	return strings.Join(list, " and "), source
+}
+
+func (q *question) services() {
+	names := Services(q.CSV)
+	if q.form != OLMv1 || len(names) == 0 {
+		return
+	}
+	if who, source := q.refusing(versions.RefusesServices); who != "" {
+		q.add(RuleServices, findings.Error, "spec.apiservicedefinitions.owned", fmt.Sprintf("the operator serves APIs "+
+			"itself, which %s refuses: %s (%s)", who, strings.Join(names, ", "), source), "")
+	}
+}
+
+// Required returns the properties by which an operator depends on others, each once (operator-controller:
+// resolve/validation.go; operator-registry: alpha/property).
+func Required(properties []bundle.Property) (list []bundle.Property) {
+	for _, p := range properties {
+		same := func(other bundle.Property) bool {
+			return other.Type == p.Type && string(other.Value) == string(p.Value)
+		}
+		switch p.Type {
+		case "olm.package.required", "olm.gvk.required", "olm.constraint":
+			if !slices.ContainsFunc(list, same) {
+				list = append(list, p)
+			}
+		}
+	}
+	return list
+}
+
+func (q *question) dependencies() {
+	if q.form != OLMv1 {
+		return
+	}
+	var list []string
+	for _, p := range Required(q.Properties) {
+		list = append(list, text.Brief(p.Type+" "+unescaped(p.Value)))
+	}
+	if who, source := q.refusing(versions.RefusesDependencies); who != "" && len(list) > 0 {
+		q.add(RuleDependencies, findings.Error, "", fmt.Sprintf("the operator depends on others, which %s refuses: "+
+			"%s (%s)", who, strings.Join(list, ", "), source), "")
+	}
+}
+
+// The feature gates of OLM v1.
+const (
+	gateNamespaces  = "SingleOwnNamespaceInstallSupport"
+	gateCertManager = "WebhookProviderCertManager"
+	gateServiceCA   = "WebhookProviderOpenshiftServiceCA"
+)
+
+// gate returns how a release has the best of some feature gates, by default and in any feature set, and the source.
+func gate(r versions.Release, names ...string) (standard, any versions.State, source string) {
+	better := func(a *versions.State, b versions.State) {
+		if b == versions.Enabled || b == versions.Disabled && *a == versions.Absent {
+			*a = b
+		}
+	}
+	for _, name := range names {
+		for _, set := range versions.Sets {
+			state, _ := r.Gate(name, set)
+			if better(&any, state); set == versions.Standard {
+				better(&standard, state)
+			}
+		}
+	}
+	for _, f := range versions.Facts() {
+		if f.Of == r.Product && f.Gate == names[0] {
+			source = f.Source
+		}
+	}
+	return standard, any, source
+}
+
+// modes reports that OLM v1 does not install the operator as it must be, or as it is asked to.
+func (q *question) modes() {
+	const field = "spec.installModes"
+	supports := func(m v1alpha1.InstallModeType) bool { return olm.Supports(q.CSV.Spec.InstallModes, m) }
+	everywhere := q.Mode == v1alpha1.InstallModeTypeAllNamespaces ||
+		q.Mode == "" && supports(v1alpha1.InstallModeTypeAllNamespaces)
+	if q.form != OLMv1 || everywhere {
+		return
+	}
+	if !supports(v1alpha1.InstallModeTypeOwnNamespace) && !supports(v1alpha1.InstallModeTypeSingleNamespace) {
+		q.add(RuleModes, findings.Error, field, "the operator supports no install mode of OLM v1", "")
+		return
+	}
+	for _, r := range q.Controllers() {
+		q.behind(r, RuleModes, field, "operators for their own or a single namespace", gateNamespaces)
+	}
+}
+
+// webhooks reports that OLM v1 does not take webhooks.
+func (q *question) webhooks() {
+	if q.form != OLMv1 || len(q.CSV.Spec.WebhookDefinitions) == 0 {
+		return
+	}
+	for _, r := range q.Controllers() {
+		q.behind(r, RuleWebhooks, "spec.webhookdefinitions", "webhooks", gateCertManager, gateServiceCA)
+	}
+}
+
+// kinds reports objects that a release of OLM refuses, and the newest one installs.
+func (q *question) kinds() {
+	var releases []versions.Release
+	switch {
+	case q.form == OLMv1:
+		releases = q.Controllers()
+	case q.form == OLMv0 && q.OLM != nil:
+		releases = append(releases, *q.OLM)
+	}
+	for _, r := range releases {
+		for _, o := range q.Shipped {
+			if ok, source := r.Installs(o.Kind); !ok {
+				q.at(o, RuleKinds, findings.Error, "kind",
+					fmt.Sprintf("%s refuses bundles with a %s (%s)", r, o.Kind, source), "")
+			}
+		}
+	}
+}
+
+// Refusing returns which known releases refuse an operator under OLM v1 that the newest release takes, a sentence for
+// each reason.
+func Refusing(o Operator) (list []string) {
+	var newest question
+	newest.Operator, newest.form = o, OLMv1
+	for _, reason := range []struct {
+		text string
+		ask  func(*question)
+	}{{"it does not watch all namespaces", (*question).modes}, {"it has webhooks", (*question).webhooks},
+		{"it has objects of a newer kind", (*question).kinds}} {
+		if reason.ask(&newest); newest.refused() {
+			continue
+		}
+		who := versions.Where(func(r versions.Release) bool {
+			q := question{Operator: o, Cluster: Cluster{Controller: &r}, form: OLMv1}
+			reason.ask(&q)
+			return q.refused()
+		}, versions.OperatorController, versions.OpenShift)
+		if who != "" {
+			list = append(list, who+" refuse the operator: "+reason.text)
+		}
+	}
+	return list
+}
+
+func (q *question) refused() bool {
+	return slices.ContainsFunc(q.list, func(f findings.Finding) bool { return f.Level == findings.Error })
+}
+
+// behind reports that a release takes something only with a feature gate, or not at all.
+func (q *question) behind(r versions.Release, rule findings.Rule, field, what string, gates ...string) {
+	standard, any, source := gate(r, gates...)
+	names := strings.Join(gates, " or ")
+	switch {
+	case standard == versions.Enabled:
+	case any == versions.Absent:
+		q.add(rule, findings.Error, field, fmt.Sprintf("%s does not take %s: it has no feature gate %s (%s)", r, what,
+			names, source), "")
+	default:
+		q.add(rule, findings.Warning, field, fmt.Sprintf("%s takes %s only with the feature gate %s", r, what,
+			names), "")
+	}
+}
+
+// unescaped returns a JSON value for a person: with <, > and & as such.
+func unescaped(value json.RawMessage) string {
+	return strings.NewReplacer(`\u003e`, ">", `\u003c`, "<", `\u0026`, "&").Replace(string(value))
+}
+
+// textOf returns a JSON string's value, or the text of another value.
+func textOf(value json.RawMessage) string {
+	var s string
+	if json.Unmarshal(value, &s) == nil {
+		return s
+	}
+	return string(value)
+}

@@ -1,0 +1,145 @@
+package fit
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// right is a rule that an account of an operator has.
+type right struct {
+	rbacv1.PolicyRule
+	object  *manifest.Object // the role in which it stands; nil: the ClusterServiceVersion
+	field   string
+	account string
+	cluster bool // in the whole cluster
+}
+
+// rights returns the rules of the permissions of the ClusterServiceVersion, those of the whole cluster first, and those
+// of the roles that the bundle ships and binds to an account of the operator. A role that nothing binds is for users.
+func (o Operator) rights() (list []right) {
+	spec := o.CSV.Spec.InstallStrategy.StrategySpec
+	for _, of := range []struct {
+		name        string
+		permissions []v1alpha1.StrategyDeploymentPermissions
+	}{{"clusterPermissions", spec.ClusterPermissions}, {"permissions", spec.Permissions}} {
+		for i, p := range of.permissions {
+			for k, r := range p.Rules {
+				list = append(list, right{r, nil, fmt.Sprintf("spec.install.spec.%s[%d].rules[%d]", of.name, i, k),
+					p.ServiceAccountName, of.name == "clusterPermissions"})
+			}
+		}
+	}
+	return append(list, o.shippedRights()...)
+}
+
+// somewhere stands for the namespace in which all that a bundle ships is installed, whatever it says.
+const somewhere = "operators"
+
+// shippedRights returns what the roles of the bundle give its accounts. Accounts are compared by name: bundles write
+// namespaces into subjects that are not those in which they are installed.
+func (o Operator) shippedRights() (list []right) {
+	var objects rbac.Objects
+	for _, x := range o.Shipped {
+		if rbac.Relevant(x.Group(), x.Kind) {
+			_ = objects.Add(x, somewhere) // what cannot be read is refused by whoever renders it
+		}
+	}
+	objects.Aggregate()
+	for _, b := range objects.Bindings {
+		role := objects.Bound(b)
+		if role == nil || role.Object == nil {
+			continue
+		}
+		for _, account := range o.accounts() {
+			if !b.BindsName(account) {
+				continue
+			}
+			for _, r := range role.Rules {
+				list = append(list, right{r.PolicyRule, r.Role.Object, fmt.Sprintf("rules[%d]", r.Index), account,
+					b.Clusterwide()})
+			}
+		}
+	}
+	return list
+}
+
+// accounts returns the names of the ServiceAccounts of the operator, each once: those of its Deployments, those that
+// have permissions, and those that its bundle ships.
+func (o Operator) accounts() (names []string) {
+	spec, seen := o.CSV.Spec.InstallStrategy.StrategySpec, map[string]bool{}
+	add := func(name string) {
+		if name = cmp.Or(name, "default"); !seen[name] {
+			seen[name], names = true, append(names, name)
+		}
+	}
+	for _, d := range spec.DeploymentSpecs {
+		add(d.Spec.Template.Spec.ServiceAccountName)
+	}
+	for _, permissions := range [][]v1alpha1.StrategyDeploymentPermissions{spec.ClusterPermissions, spec.Permissions} {
+		for _, p := range permissions {
+			add(p.ServiceAccountName)
+		}
+	}
+	for _, x := range o.Shipped {
+		if x.Group() == "" && x.Kind == rbacv1.ServiceAccountKind {
+			add(x.Name)
+		}
+	}
+	return names
+}
+
+// finalizers notes accounts that reconcile custom resources and create other objects, and may not update the finalizers
+// of the former. OpenShift's API server refuses an owner reference with blockOwnerDeletion then, which
+// controller-runtime writes (Kubernetes: plugin/pkg/admission/gc/gc_admission.go; OpenShift has its
+// OwnerReferencesPermissionEnforcement on).
+func (q *question) finalizers() {
+	if q.OpenShift == nil {
+		return
+	}
+	for _, account := range q.accounts() {
+		var held []rbacv1.PolicyRule
+		for _, r := range q.held() {
+			if r.account == account {
+				held = append(held, r.PolicyRule)
+			}
+		}
+		if !slices.ContainsFunc(held, createsOwned) {
+			continue
+		}
+		var names []string
+		for _, crd := range q.CSV.Spec.CustomResourceDefinitions.Owned {
+			plural, group, _ := strings.Cut(crd.Name, ".")
+			may := func(verb, resource string) bool {
+				return rbac.Covers(held, rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{group},
+					Resources: []string{resource}})
+			}
+			if may("watch", plural) && (may("update", plural+"/status") || may("patch", plural+"/status")) &&
+				!may("update", plural+"/finalizers") && !slices.Contains(names, plural+"/finalizers") {
+				names = append(names, plural+"/finalizers")
+			}
+		}
+		if len(names) > 0 {
+			q.add(RuleFinalizers, findings.Note, "spec.install.spec", fmt.Sprintf("account %s may not update %s: "+
+				"%s refuses objects that it creates with an owner reference that blocks deletion", account,
+				text.FirstOf(5, names), q.OpenShift), "")
+		}
+	}
+}
+
+// createsOwned reports whether a rule lets an account create objects that custom resources own, as Deployments are.
+func createsOwned(r rbacv1.PolicyRule) bool {
+	return rbac.Has(r.Verbs, "create") && slices.ContainsFunc(r.Resources, func(resource string) bool {
+		return slices.Contains([]string{"deployments", "statefulsets", "daemonsets", "jobs", "cronjobs", "pods",
+			"services", "serviceaccounts", "persistentvolumeclaims", "secrets"}, resource)
+	})
+}

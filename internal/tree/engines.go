@@ -1,0 +1,258 @@
+package tree
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/tree/kustomization"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+const (
+	argoGroup = "argoproj.io"
+	fluxGroup = "kustomize.toolkit.fluxcd.io"
+	helmGroup = "helm.toolkit.fluxcd.io"
+)
+
+// anyTop is what olmgen says of a path that every repository has.
+const anyTop = "the path is the top of a repository, which may be another one"
+
+// fluxSystem is the source that "flux bootstrap" makes of the repository itself.
+const fluxSystem = "flux-system"
+
+// target is a directory that a GitOps engine applies.
+type target struct {
+	by        *manifest.Object
+	field     string // of by, that names it
+	dir       string // below the repository, with slashes
+	options   kustomization.Options
+	elsewhere bool           // by is in another cluster, or it is not known
+	namespace string         // that Argo CD gives to objects without one
+	plain     *plainOptions  // how Argo CD reads a directory of manifests; nil for Flux
+	postBuild *substitutions // nil for none
+}
+
+// plainOptions are the field directory of a source of Argo CD (argoproj/argo-cd: ApplicationSourceDirectory).
+type plainOptions struct {
+	recurse          bool
+	include, exclude string
+}
+
+// targetsOf returns what an object that isOfEngine knows applies. unknown says what of it is not known.
+func (a *applied) targetsOf(o *manifest.Object) (list []target, unknown []*manifest.Error) {
+	value, err := o.Value()
+	if err != nil {
+		return nil, nil
+	}
+	spec := mapping(value["spec"])
+	switch o.Kind {
+	case "Application":
+		return applicationTargets(o, spec, "spec")
+	case "ApplicationSet":
+		return a.applicationSet(o, spec)
+	case "Kustomization":
+		return fluxTargets(o, spec)
+	}
+	return nil, []*manifest.Error{o.Errorf("spec.chart", "olmgen renders no chart of a HelmRelease")}
+}
+
+// isOfEngine reports whether a GitOps engine applies what an object names.
+func isOfEngine(o *manifest.Object) bool {
+	switch o.Group() {
+	case argoGroup:
+		return o.Kind == "Application" || o.Kind == "ApplicationSet"
+	case fluxGroup:
+		return o.Kind == "Kustomization"
+	}
+	return o.Group() == helmGroup && o.Kind == "HelmRelease"
+}
+
+// applicationTargets reads the spec of an Application. at is its field.
+func applicationTargets(o *manifest.Object, spec map[string]any, at string) ([]target, []*manifest.Error) {
+	var list []target
+	var unknown []*manifest.Error
+	destination := mapping(spec["destination"])
+	server, name := str(destination["server"]), str(destination["name"])
+	here := name == "" && server == "" || name == "in-cluster" ||
+		strings.TrimSuffix(server, "/") == "https://kubernetes.default.svc"
+	namespace := str(destination["namespace"])
+	if isTemplate(namespace) {
+		namespace = ""
+	}
+	sources := map[string]map[string]any{at + ".source": mapping(spec["source"])}
+	for i, s := range items(spec["sources"]) {
+		sources[fmt.Sprintf("%s.sources[%d]", at, i)] = mapping(s)
+	}
+	for _, field := range slices.Sorted(maps.Keys(sources)) {
+		source := sources[field]
+		dir, ok := source["path"].(string)
+		switch {
+		case str(source["chart"]) != "":
+			unknown = append(unknown, o.Errorf(field+".chart", "olmgen renders no chart of an Application"))
+		case !ok:
+		case isTemplate(dir):
+			unknown = append(unknown, o.Errorf(field+".path", "the path of an Application depends on its generator"))
+		case isTemplate(fmt.Sprint(source["kustomize"])):
+			unknown = append(unknown, o.Errorf(field+".kustomize",
+				"the options of an Application depend on its generator"))
+		case clean(dir) == "":
+			unknown = append(unknown, o.Errorf(field+".path", anyTop))
+		case source["plugin"] != nil:
+			unknown = append(unknown, o.Errorf(field+".plugin", "an Application needs a plugin of Argo CD"))
+		default:
+			directory := mapping(source["directory"])
+			list = append(list, target{by: o, field: field + ".path", dir: clean(dir), elsewhere: !here,
+				namespace: namespace,
+				plain: &plainOptions{directory["recurse"] == true, str(directory["include"]),
+					str(directory["exclude"])},
+				options: kustomization.Options{By: o,
+					Fields: argoFields(mapping(source["kustomize"]), field+".kustomize")}})
+		}
+	}
+	return list, unknown
+}
+
+// fieldsOf returns the fields of a kustomization that options set, and that are not empty: name=path is a field name
+// and the path of its value below at; name is both.
+func fieldsOf(options map[string]any, at string, fields ...string) (out []kustomization.Field) {
+	for _, f := range fields {
+		name, from, renamed := strings.Cut(f, "=")
+		if !renamed {
+			from = name
+		}
+		var v any = options
+		for key := range strings.SplitSeq(from, ".") {
+			v = mapping(v)[key]
+		}
+		if str(v) != "" || len(items(v)) > 0 || len(mapping(v)) > 0 {
+			out = append(out, kustomization.Field{Name: name, Value: v, From: at + "." + from})
+		}
+	}
+	return out
+}
+
+// argoFields returns what the field kustomize of a source sets (argoproj/argo-cd: util/kustomize/kustomize.go).
+func argoFields(options map[string]any, at string) []kustomization.Field {
+	out := fieldsOf(options, at, "namePrefix", "nameSuffix", "namespace", "commonLabels", "commonAnnotations",
+		"replicas", "components", "patches", "images")
+	for i, f := range out {
+		switch {
+		case f.Name == "commonLabels" && options["labelWithoutSelector"] == true:
+			out[i].Name, out[i].Value = "labels", labels(f.Value, options["labelIncludeTemplates"] == true)
+		case f.Name == "images":
+			var images []any
+			for _, v := range items(f.Value) {
+				images = append(images, argoImage(str(v)))
+			}
+			out[i].Value = images
+		}
+	}
+	return out
+}
+
+// labels returns the field labels of a kustomization, without selectors.
+func labels(pairs any, templates bool) []any {
+	return []any{map[string]any{"pairs": pairs, "includeSelectors": false, "includeTemplates": templates}}
+}
+
+// argoImage reads an image as "kustomize edit set image" takes it: name=newname:tag, name:tag or name@digest.
+func argoImage(s string) map[string]any {
+	name, to, renamed := strings.Cut(s, "=")
+	if !renamed {
+		name, to = "", s
+	}
+	image := map[string]any{}
+	if repo, digest, ok := strings.Cut(to, "@"); ok {
+		to, image["digest"] = repo, digest
+	} else if i := strings.LastIndex(to, ":"); i > strings.LastIndex(to, "/") {
+		to, image["newTag"] = to[:i], to[i+1:]
+	}
+	if renamed {
+		image["newName"] = to
+	} else {
+		name = to
+	}
+	image["name"] = name
+	return image
+}
+
+// fluxTargets reads the spec of a Kustomization of Flux (fluxcd/kustomize-controller:
+// internal/controller/kustomization_controller.go; fluxcd/pkg: kustomize/kustomize_generator.go).
+func fluxTargets(o *manifest.Object, spec map[string]any) ([]target, []*manifest.Error) {
+	if mapping(spec["sourceRef"])["kind"] != "GitRepository" {
+		return nil, []*manifest.Error{o.Errorf("spec.sourceRef.kind",
+			"the source of a Kustomization of Flux is no GitRepository")}
+	}
+	if clean(str(spec["path"])) == "" && mapping(spec["sourceRef"])["name"] != fluxSystem {
+		return nil, []*manifest.Error{o.Errorf("spec.path", anyTop)}
+	}
+	t := target{by: o, field: "spec.path", dir: clean(str(spec["path"])), elsewhere: spec["kubeConfig"] != nil,
+		options: kustomization.Options{By: o, Generate: true}, postBuild: substitutionsOf(o, spec)}
+	t.options.Fields = fieldsOf(spec, "spec", "commonAnnotations=commonMetadata.annotations", "components", "images",
+		"labels=commonMetadata.labels", "namePrefix", "nameSuffix", "namespace=targetNamespace", "patches")
+	for i, f := range t.options.Fields {
+		if f.Name == "labels" {
+			t.options.Fields[i].Value = labels(f.Value, false)
+		}
+	}
+	return []target{t}, nil
+}
+
+// withNamespace returns the objects with the namespace of an Application where a namespaced one has none.
+func (t target) withNamespace(objects []*manifest.Object) []*manifest.Object {
+	if t.namespace == "" {
+		return objects
+	}
+	out := slices.Clone(objects)
+	for i, o := range objects {
+		if kind, ok := olm.KindOf(o.Group(), o.Kind); !ok || !kind.Namespaced || o.Namespace != "" {
+			continue
+		}
+		value, err := o.Value()
+		meta := mapping(value["metadata"])
+		if err != nil || meta == nil {
+			continue
+		}
+		meta["namespace"] = t.namespace
+		out[i] = o.Build(value, func(field string) manifest.Place {
+			if field == "metadata.namespace" {
+				file, line := t.by.PlaceOf("spec.destination.namespace")
+				return manifest.Place{File: file, Line: line}
+			}
+			return o.SetBy(field)
+		})
+	}
+	return out
+}
+
+// takes reports whether Argo CD applies a file of a directory, by its path relative to that.
+func (p plainOptions) takes(rel string) bool {
+	if strings.Contains(rel, "/") && !p.recurse {
+		return false
+	}
+	match := func(patterns string) bool {
+		for pattern := range strings.SplitSeq(strings.Trim(patterns, "{}"), ",") {
+			for _, name := range []string{rel, path.Base(rel)} {
+				if ok, err := path.Match(strings.TrimSpace(pattern), name); ok && err == nil {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	return (p.include == "" || match(p.include)) && (p.exclude == "" || !match(p.exclude))
+}
+
+func clean(dir string) string { return strings.TrimPrefix(path.Clean("/"+dir), "/") }
+
+func isTemplate(s string) bool { return strings.Contains(s, "{{") }
+
+func mapping(v any) map[string]any { m, _ := v.(map[string]any); return m }
+
+func items(v any) []any { l, _ := v.([]any); return l }
+
+func str(v any) string { s, _ := v.(string); return s }

@@ -1,0 +1,316 @@
+package tree
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/internal/base/regular"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/tree/kustomization"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// node is a root of a tree that may turn out to be a part of another one.
+type node struct {
+	name, dir string
+	objects   []*manifest.Object
+	unknown   *manifest.Error
+	templated []*manifest.Error
+
+	asked    bool             // a path of Read
+	from     *node            // whose objects it was found by; nil for none
+	by       *manifest.Object // of an engine, that applies it first; nil if nothing does
+	parents  []*node          // that have objects of an engine that apply it
+	clusters []string         // of plain manifests that do
+	visited  bool
+}
+
+// nodeKey is what makes one root differ from another.
+type nodeKey struct {
+	k         *kustomization.Kustomization
+	dir       string
+	namespace string
+	plain     plainOptions
+	by        string // the object whose variables count
+}
+
+// explorer finds what is applied, from root to root.
+type explorer struct {
+	*applied
+	tree     *Tree
+	followed int
+	tooMany  *manifest.Error
+	plain    []*manifest.Object
+	nodes    []*node
+	byKey    map[nodeKey]*node
+	replaced map[string]bool // directories that are applied as engines say, or as a part of such a one
+	taken    map[string]bool // files, in messages, that are
+	said     map[string]bool // what is not known
+	variants map[string]int  // roots of a directory
+}
+
+const (
+	maxRoots = 5_000 // that engines apply
+	maxTimes = 3     // that a directory is below itself
+)
+
+// explore builds the kustomizations, and what the objects of GitOps engines in them and in plain manifests apply.
+func (a *applied) explore(t *Tree, plain []*manifest.Object) *explorer {
+	x := &explorer{applied: a, tree: t, plain: plain, byKey: map[nodeKey]*node{}, replaced: map[string]bool{},
+		taken: map[string]bool{}, said: map[string]bool{}, variants: map[string]int{}}
+	for _, k := range a.roots {
+		x.build(nodeKey{k: k, dir: k.Dir}, target{}, nil).asked = a.asked[k]
+	}
+	for _, o := range plain {
+		if o.File != StdinFile && (a.options.All || !hidden(o.File)) {
+			x.follow(o, nil)
+		}
+	}
+	for i := 0; i < len(x.nodes); i++ {
+		for _, o := range x.nodes[i].objects {
+			x.follow(o, x.nodes[i])
+		}
+	}
+	x.nodes = slices.DeleteFunc(x.nodes, func(n *node) bool { return !x.alive(n) })
+	for _, n := range x.nodes {
+		x.variants[n.dir]++
+	}
+	return x
+}
+
+func (x *explorer) alive(n *node) bool { return n.asked || n.by != nil || !x.replaced[n.dir] }
+
+// follow adds the roots that an object of an engine applies. parent is nil for one of a plain manifest.
+func (x *explorer) follow(o *manifest.Object, parent *node) {
+	if !isOfEngine(o) || x.top == "" {
+		return
+	}
+	targets, unknown := x.targetsOf(o)
+	x.say(unknown...)
+	for _, t := range targets {
+		if x.followed++; x.followed > maxRoots {
+			x.tooMany = o.Errorf("spec", "with it, engines apply more than %d directories", maxRoots)
+			return
+		}
+		n := x.apply(t, parent)
+		switch {
+		case n == nil:
+			continue
+		case n.by == nil:
+			n.by = o
+		}
+		if cluster, ok := x.clusterDir(path.Dir(o.File)); t.elsewhere {
+			continue
+		} else if parent == nil && ok {
+			n.clusters = append(n.clusters, cluster)
+		} else if parent != nil && parent != n {
+			n.parents = append(n.parents, parent)
+		}
+	}
+}
+
+// apply returns the root of a target, or nil if it is not here.
+func (x *explorer) apply(t target, from *node) *node {
+	dir := filepath.Join(x.top, filepath.FromSlash(t.dir))
+	real, err := filepath.EvalSymlinks(dir)
+	info := os.FileInfo(nil)
+	if err == nil {
+		info, err = os.Stat(real)
+	}
+	if err != nil || !info.IsDir() || !regular.Below(x.top, real) {
+		x.say(t.by.Errorf(t.field, "the path is not in this repository"))
+		return nil
+	}
+	x.replaced[real] = true
+	key := nodeKey{dir: real, namespace: t.namespace}
+	if t.postBuild != nil {
+		key.by = fmt.Sprintf("%s:%d", t.by.File, t.by.Line)
+	}
+	if has(real, ".argocd-source.yaml") && t.plain != nil {
+		return x.build(key, t, from)
+	}
+	if key.k = x.builder.With(real, t.options); key.k != nil {
+		x.take(key.k)
+		return x.build(key, t, from)
+	}
+	if t.plain != nil {
+		key.plain = *t.plain
+	}
+	return x.build(key, t, from)
+}
+
+// say notes what is not known, once.
+func (x *explorer) say(list ...*manifest.Error) {
+	for _, e := range list {
+		if !x.said[e.Error()] {
+			x.said[e.Error()] = true
+			x.tree.Templated = append(x.tree.Templated, e)
+		}
+	}
+}
+
+func has(dir, file string) bool {
+	_, err := os.Lstat(filepath.Join(dir, file))
+	return err == nil
+}
+
+// take notes what a kustomization is built of.
+func (x *explorer) take(k *kustomization.Kustomization) {
+	for _, file := range append(slices.Clone(k.Files), k.File) {
+		x.taken[x.name(file)] = true
+	}
+	for _, dir := range k.Bases {
+		if base := x.builder.Load(dir); base != nil && !x.replaced[dir] {
+			x.replaced[dir] = true
+			x.take(base)
+		}
+	}
+}
+
+// build returns the root with a key, which it makes if there is none.
+func (x *explorer) build(key nodeKey, t target, from *node) *node {
+	if n, ok := x.byKey[key]; ok {
+		return n
+	}
+	n := &node{dir: key.dir, name: x.name(key.dir), from: from}
+	x.byKey[key] = n
+	x.nodes = append(x.nodes, n)
+	objects, err := []*manifest.Object(nil), n.tooDeep(t)
+	if err == nil {
+		objects, err = x.objects(key, t)
+	}
+	if err == nil && t.postBuild != nil {
+		objects, err = t.postBuild.apply(objects, t.postBuild.settle(x.configMap))
+	}
+	if err != nil {
+		n.unknown = (&manifest.Object{File: n.name}).AsError(err)
+		return n
+	}
+	n.objects, n.templated = withTemplates(t.withNamespace(objects))
+	return n
+}
+
+// tooDeep returns an error if a directory is applied by what it applies itself, with other options each time.
+func (n *node) tooDeep(t target) error {
+	times := 0
+	for up := n.from; up != nil; up = up.from {
+		if up.dir == n.dir {
+			times++
+		}
+	}
+	if times < maxTimes {
+		return nil
+	}
+	return t.by.Errorf(t.field, "%s applies itself, with other options each time", n.name)
+}
+
+func (x *explorer) objects(key nodeKey, t target) ([]*manifest.Object, error) {
+	switch {
+	case key.k != nil:
+		return x.builder.Build(key.k)
+	case has(key.dir, ".argocd-source.yaml"):
+		return nil, t.by.Errorf(t.field, "olmgen does not read .argocd-source.yaml, which changes what is applied")
+	case has(key.dir, "Chart.yaml"):
+		return nil, t.by.Errorf(t.field, "olmgen renders no chart of an Application")
+	}
+	dir := x.name(key.dir)
+	if !slices.ContainsFunc(x.paths, func(p given) bool { return regular.Below(p.real, key.dir) }) {
+		return nil, t.by.Errorf(t.field, "%s is below no path on the command line", dir)
+	}
+	var out []*manifest.Object
+	for _, o := range x.plain {
+		rel, ok := o.File, dir == "."
+		if !ok {
+			rel, ok = strings.CutPrefix(o.File, strings.TrimSuffix(dir, ".")+"/")
+		}
+		if ok && key.plain.takes(rel) {
+			x.taken[o.File] = true
+			out = append(out, o)
+		}
+	}
+	return out, nil
+}
+
+// configMap returns a ConfigMap for an object of Flux: the only one of the tree, or of the cluster directory.
+func (x *explorer) configMap(by *manifest.Object, name string) *manifest.Object {
+	all, near := map[manifest.Place]*manifest.Object{}, map[manifest.Place]*manifest.Object{}
+	in, _ := x.clusterDir(path.Dir(by.File))
+	add := func(objects []*manifest.Object) {
+		for _, o := range objects {
+			if o.Kind == "ConfigMap" && o.Group() == "" && o.Name == name &&
+				(o.Namespace == by.Namespace || o.Namespace == "" || by.Namespace == "") {
+				at := manifest.Place{File: o.File, Line: o.Line}
+				all[at] = o
+				if dir, ok := x.clusterDir(path.Dir(o.File)); ok && dir == in {
+					near[at] = o
+				}
+			}
+		}
+	}
+	add(x.plain)
+	for _, n := range x.nodes {
+		add(n.objects)
+	}
+	for _, found := range []map[manifest.Place]*manifest.Object{near, all} {
+		if len(found) == 1 {
+			for _, o := range found {
+				return o
+			}
+		}
+	}
+	return nil
+}
+
+// withTemplates returns objects with those that policies keep in a cluster.
+func withTemplates(objects []*manifest.Object) (all []*manifest.Object, unknown []*manifest.Error) {
+	all = slices.Clip(objects)
+	for _, o := range objects {
+		more, why := olm.ObjectTemplates(o)
+		all, unknown = append(all, more...), append(unknown, why...)
+	}
+	return all, unknown
+}
+
+// clustersOf returns the clusters that a root is in: those of what applies it, or its own.
+func (x *explorer) clustersOf(n *node) (list []string) {
+	if n.visited {
+		return nil
+	}
+	n.visited = true
+	defer func() { n.visited = false }()
+	if dir, ok := x.cluster(n.name); ok && dir != n.name {
+		if _, chosen := x.chosen(n.name); chosen || n.asked {
+			return []string{dir}
+		}
+	}
+	list = slices.Clone(n.clusters)
+	for _, p := range n.parents {
+		if x.alive(p) {
+			list = append(list, x.clustersOf(p)...)
+		}
+	}
+	if len(list) == 0 {
+		own, shared := x.cluster(n.name)
+		if !shared && x.variants[n.dir] > 1 && n.by != nil {
+			own = fmt.Sprintf("%s (%s)", own, n.by.Identity())
+		}
+		return []string{own}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// list returns the roots, once for each cluster that they are in.
+func (x *explorer) list() (list []Root) {
+	for _, n := range x.nodes {
+		for _, c := range x.clustersOf(n) {
+			list = append(list, Root{Name: n.name, Objects: n.objects, Unknown: n.unknown, Cluster: c})
+		}
+		x.say(n.templated...)
+	}
+	return list
+}

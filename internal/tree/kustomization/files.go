@@ -1,0 +1,239 @@
+package kustomization
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/regular"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// source is a file that was read.
+type source struct {
+	data    []byte
+	docs    []*manifest.Document // none if it is not YAML
+	objects []*manifest.Object   // of its documents
+	count   int                  // of objects, or documents
+	err     error
+}
+
+func fileLimits() manifest.Limits {
+	b := budget.Of(budget.File)
+	return manifest.Limits{FileBytes: budget.Int(b.Bytes), ObjectBytes: -1, Nodes: budget.Int(b.Values),
+		Documents: budget.Int(b.Objects)}
+}
+
+// source reads a file, an absolute path.
+func (b *Builder) source(abs string) *source {
+	if s, ok := b.files[abs]; ok {
+		return s
+	}
+	s := b.newSource(abs)
+	b.files[abs] = s
+	return s
+}
+
+func (b *Builder) newSource(abs string) *source {
+	s := b.read(abs)
+	if s.err != nil {
+		return s
+	}
+	limits := fileLimits()
+	if s.docs, s.err = manifest.ReadFile(b.named(abs), s.data, limits); s.err != nil {
+		return s
+	}
+	for _, d := range s.docs {
+		if s.aliases() {
+			if _, s.err = d.Value(); s.err != nil {
+				return s
+			}
+		}
+		objects, err := d.Objects()
+		if err == nil {
+			s.objects = append(s.objects, objects...)
+		}
+	}
+	s.count = max(len(s.docs), len(s.objects))
+	return s
+}
+
+// read reads a file as it is.
+func (b *Builder) read(abs string) *source {
+	s, limits := &source{}, fileLimits()
+	real, err := b.inside(abs)
+	if err != nil {
+		s.err = &manifest.Error{File: b.named(abs), Msg: err.Error()}
+		return s
+	}
+	in, err := regular.Open(real)
+	if err != nil {
+		s.err = &manifest.Error{File: b.named(abs), Msg: regular.Reason(err)}
+		return s
+	}
+	defer in.Close()
+	if s.data, err = io.ReadAll(io.LimitReader(in, int64(limits.FileBytes)+1)); err != nil {
+		s.err = &manifest.Error{File: b.named(abs), Msg: regular.Reason(err)}
+		return s
+	}
+	if s.err = b.spent.read(b.named(abs), len(s.data), limits); s.err != nil {
+		s.data = nil
+	}
+	return s
+}
+
+// isData reports whether kustomize makes data of a file, and nothing else.
+func (b *Builder) isData(abs string) bool { return b.raw[abs] != nil && !b.parsed[abs] }
+
+// aliases reports whether a file may have aliases of YAML, which can multiply.
+func (s *source) aliases() bool {
+	return bytes.ContainsRune(s.data, '&') && bytes.ContainsRune(s.data, '*')
+}
+
+var errOutside = errors.New("is outside of the repository, or a symbolic link leads there")
+
+// inside returns a path without symbolic links, or errOutside.
+func (b *Builder) inside(path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		// what does not exist must not say what is outside
+		if !b.below(filepath.Clean(path)) {
+			return "", errOutside
+		}
+		return "", err
+	}
+	if !b.below(real) || b.top == "" && real != filepath.Clean(path) && !regular.Below(b.links, real) {
+		return "", errOutside
+	}
+	return real, nil
+}
+
+func (b *Builder) below(path string) bool { return b.top == "" || regular.Below(b.top, path) }
+
+// files is the file system that kustomize reads.
+type files struct {
+	builder *Builder
+	root    *Kustomization
+}
+
+func (f *files) Exists(path string) bool { _, err := f.builder.inside(path); return err == nil }
+
+func (f *files) IsDir(path string) bool {
+	real, err := f.builder.inside(path)
+	if err != nil {
+		return false
+	}
+	info, err := os.Stat(real)
+	return err == nil && info.IsDir()
+}
+
+func (f *files) CleanedAbs(path string) (filesys.ConfirmedDir, string, error) {
+	real, err := f.builder.inside(path)
+	if err != nil {
+		return "", "", err
+	}
+	if f.IsDir(real) {
+		return filesys.ConfirmedDir(real), "", nil
+	}
+	return filesys.ConfirmedDir(filepath.Dir(real)), filepath.Base(real), nil
+}
+
+func (f *files) ReadFile(path string) ([]byte, error) {
+	k := f.builder.dirs[filepath.Dir(path)]
+	if path == f.root.File {
+		k = f.root
+	}
+	if k != nil && k.File == path {
+		if k.Unknown != nil {
+			return nil, k.Unknown
+		}
+		return f.builder.content(k)
+	}
+	if b := f.builder; b.isData(path) {
+		if s := b.raw[path]; s.data == nil && s.err == nil {
+			*s = *b.read(path)
+		}
+		return b.raw[path].data, b.raw[path].err
+	}
+	s := f.builder.source(path)
+	// kustomize has no limits of its own, and writes aliases out; it says what else is wrong, or takes it for data
+	if s.err != nil && (s.data == nil || s.aliases() || len(manifest.AboutOf(s.err)) > 0) {
+		return nil, s.err
+	}
+	return s.data, nil
+}
+
+var errReadOnly = errors.New("nothing is written here")
+
+func (f *files) Create(string) (filesys.File, error)  { return nil, errReadOnly }
+func (f *files) Mkdir(string) error                   { return errReadOnly }
+func (f *files) MkdirAll(string) error                { return errReadOnly }
+func (f *files) RemoveAll(string) error               { return errReadOnly }
+func (f *files) Open(string) (filesys.File, error)    { return nil, errReadOnly }
+func (f *files) ReadDir(string) ([]string, error)     { return nil, errReadOnly }
+func (f *files) Glob(string) ([]string, error)        { return nil, errReadOnly }
+func (f *files) WriteFile(string, []byte) error       { return errReadOnly }
+func (f *files) Walk(string, filepath.WalkFunc) error { return errReadOnly }
+
+// content returns the text of a kustomization for kustomize: every entry that it could take for the address of a Git
+// repository begins with "./".
+func (b *Builder) content(k *Kustomization) ([]byte, error) {
+	if k.text != nil {
+		return k.text, nil
+	}
+	data, err := yaml.YAMLToJSON(k.data)
+	if err != nil {
+		return nil, err
+	}
+	m := map[string]any{}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return nil, err
+	}
+	for key, v := range m {
+		switch strings.ToLower(key) { // as encoding/json, by which kustomize reads it
+		case "resources", "bases", "components", "generators", "transformers", "validators":
+			list, _ := v.([]any)
+			kept := []any{}
+			for _, item := range list {
+				if entry, ok := item.(string); ok && !isMapping(entry) {
+					if b.leavesOut(k, entry) {
+						continue
+					}
+					item = "./" + entry
+				}
+				kept = append(kept, item)
+			}
+			m[key] = kept
+		}
+	}
+	k.text, err = json.Marshal(m)
+	return k.text, err
+}
+
+// spent is what was read and built, of all kustomizations of a run.
+type spent struct {
+	bytes   int64
+	squares int64 // of the objects of each root: kustomize compares each with each
+}
+
+func (s *spent) read(name string, n int, limits manifest.Limits) error {
+	if n > limits.FileBytes {
+		return manifest.OverLimit(&manifest.Error{File: name,
+			Msg: fmt.Sprintf("has more than %d MiB", limits.FileBytes>>20)})
+	}
+	most := budget.Of(budget.Tree).Bytes
+	if s.bytes += int64(n); s.bytes > most {
+		return manifest.OverLimit(&manifest.Error{File: name,
+			Msg: fmt.Sprintf("with it, the kustomizations read more than %d MiB", most>>20)})
+	}
+	return nil
+}

@@ -1,0 +1,401 @@
+// Package kustomization builds kustomizations as kustomize does, from files below one directory. It starts no process,
+// opens no connection, and says which file and line each field of the result is from.
+package kustomization
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/olmgen/olmgen/internal/base/regular"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Builder builds kustomizations. It reads each file once.
+type Builder struct {
+	top      string                  // no file outside of this directory is read; "" is no limit
+	links    string                  // without top: no symbolic link leads out of this directory
+	named    func(abs string) string // the name of a file in messages
+	without  string                  // the directory that no kustomization builds on; "" is none
+	raw      map[string]*source      // files that kustomize makes data of, as they are
+	parsed   map[string]bool         // files that kustomize reads as YAML
+	dirs     map[string]*Kustomization
+	with     map[string]*Kustomization // that options make
+	files    map[string]*source
+	patterns map[string]*regexp.Regexp // of the targets of patches
+	spent    spent
+}
+
+// New returns a Builder. top is the directory that no file is read outside of, absolute and without symbolic links.
+// If it is empty, only symbolic links are followed no further than to links. named returns the name of a file, an
+// absolute path, in messages.
+func New(top, links string, named func(abs string) string) *Builder {
+	return &Builder{top: top, links: links, named: named, dirs: map[string]*Kustomization{},
+		with: map[string]*Kustomization{}, raw: map[string]*source{}, parsed: map[string]bool{},
+		files: map[string]*source{}, patterns: map[string]*regexp.Regexp{}}
+}
+
+// Without has kustomizations built as if they did not build on a directory, which need not exist.
+func (b *Builder) Without(dir string) { b.without = dir }
+
+// Kustomization is one kustomization file, with what it names.
+type Kustomization struct {
+	Dir     string   // absolute
+	File    string   // absolute
+	Name    string   // of the file, in messages
+	Bases   []string // the directories that it builds on, components too; absolute
+	Files   []string // the files that it names; absolute
+	Unknown error    // why it cannot be built whatever its bases are, usually a *manifest.Error; nil if it can
+
+	doc     *manifest.Document
+	data    []byte
+	spec    types.Kustomization
+	options Options
+	own     int // patches of its file; those of the options follow
+	objects int // of its own files
+	cost    *cost
+	made    []*original // what originals returns, once it was asked
+	text    []byte      // what content returns
+	patches []patch
+	read    bool // patches are
+}
+
+// IsComponent reports whether it is of kind Component, which only others can build.
+func (k *Kustomization) IsComponent() bool { return k.spec.Kind == types.ComponentKind }
+
+// Names are the names of kustomization files.
+func Names() []string { return konfig.RecognizedKustomizationFileNames() }
+
+// Load returns the kustomization of a directory, an absolute path, or nil if it has none.
+func (b *Builder) Load(dir string) *Kustomization {
+	if k, ok := b.dirs[dir]; ok {
+		return k
+	}
+	var found []string
+	for _, name := range Names() {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
+			found = append(found, filepath.Join(dir, name))
+		}
+	}
+	var k *Kustomization
+	if len(found) > 0 {
+		k = &Kustomization{Dir: dir, File: found[0], Name: b.named(found[0])}
+		if b.isObject(k.File) {
+			k = nil
+		} else if len(found) > 1 {
+			k.Unknown = &manifest.Error{File: k.Name, Msg: "the directory has also " + filepath.Base(found[1]),
+				Tip: "keep one of the two"}
+		} else if err := b.parse(k); err != nil {
+			k.Unknown = err
+		}
+	}
+	b.dirs[dir] = k
+	return k
+}
+
+// group is the API group of kustomizations.
+const group = "kustomize.config.k8s.io"
+
+// isObject reports whether a file with the name of a kustomization has something else, such as a Kustomization of Flux.
+func (b *Builder) isObject(file string) bool {
+	return slices.ContainsFunc(b.source(file).objects, func(o *manifest.Object) bool {
+		return o.Kind != "" && o.APIVersion != "" && o.Group() != group
+	})
+}
+
+// parse reads the file of a kustomization, and looks for what it names.
+func (b *Builder) parse(k *Kustomization) error {
+	s := b.source(k.File)
+	if s.err != nil {
+		return s.err
+	}
+	if len(s.docs) != 1 {
+		return &manifest.Error{File: k.Name, Msg: text.Count(len(s.docs), "document"),
+			Tip: "a kustomization has one"}
+	}
+	k.doc, k.data = s.docs[0], s.data
+	if err := k.spec.Unmarshal(s.data); err != nil {
+		_, why, _ := strings.Cut(text.OneLine(err.Error()), ": ")
+		return &manifest.Error{File: k.Name, Msg: "not a kustomization: " + why}
+	}
+	if reflect.DeepEqual(k.spec, types.Kustomization{TypeMeta: k.spec.TypeMeta}) {
+		return &manifest.Error{File: k.Name, Msg: "the kustomization is empty"}
+	}
+	k.own = len(k.spec.Patches)
+	return b.entries(k)
+}
+
+// entries notes everything that a kustomization names. The error is about the first thing that is not here.
+func (b *Builder) entries(k *Kustomization) error {
+	var first error
+	note := func(err error) {
+		if first == nil {
+			first = err
+		}
+	}
+	if len(k.spec.HelmCharts)+len(k.spec.HelmChartInflationGenerator) > 0 {
+		note(k.errorf("helmCharts", "it has a Helm chart, which olmgen does not render"))
+	}
+	for _, list := range []struct {
+		field string
+		items []string
+	}{{"resources", k.spec.Resources}, {"bases", k.old().bases}, {"components", k.spec.Components}} {
+		for i, entry := range list.items {
+			if b.leavesOut(k, entry) {
+				continue
+			}
+			note(b.entry(k, fmt.Sprintf("%s[%d]", list.field, i), entry, true))
+		}
+	}
+	for i, p := range slices.Concat(k.spec.Patches, k.old().json) {
+		if s := (&source{data: []byte(p.Patch)}); s.aliases() && !isReadable(p.Patch) {
+			field := fmt.Sprintf("patches[%d].patch", i)
+			if n := i - len(k.spec.Patches); n >= 0 {
+				field = fmt.Sprintf("patchesJson6902[%d].patch", n)
+			}
+			note(k.errorf(field, "its aliases multiply"))
+		}
+	}
+	for field, entry := range k.named() {
+		if err := b.entry(k, field, entry, false); err != nil {
+			note(err)
+		} else if file := k.Files[len(k.Files)-1]; !strings.Contains(field, "Generator") {
+			b.parsed[file] = true
+		} else if b.raw[file] == nil {
+			b.raw[file] = &source{}
+		}
+	}
+	note(b.plugins(k))
+	return first
+}
+
+// leavesOut reports whether an entry is in the directory that nothing is built on.
+func (b *Builder) leavesOut(k *Kustomization, entry string) bool {
+	return b.without != "" && regular.Below(b.without, filepath.Join(k.Dir, filepath.FromSlash(entry)))
+}
+
+// oldFields are fields that kustomize still reads.
+type oldFields struct {
+	bases  []string
+	json   []types.Patch
+	merged []types.PatchStrategicMerge
+}
+
+func (k *Kustomization) old() oldFields {
+	return oldFields{k.spec.Bases, k.spec.PatchesJson6902, k.spec.PatchesStrategicMerge} //nolint:staticcheck // in use
+}
+
+// named returns the files that a kustomization names beside its resources, by field.
+func (k *Kustomization) named() func(yield func(field, entry string) bool) {
+	var list [][2]string
+	add := func(field string, i int, entry string) {
+		if entry != "" {
+			list = append(list, [2]string{fmt.Sprintf(field, i), entry})
+		}
+	}
+	for i, entry := range k.spec.Configurations {
+		add("configurations[%d]", i, entry)
+	}
+	for i, entry := range k.spec.Crds {
+		add("crds[%d]", i, entry)
+	}
+	for i, p := range k.spec.Patches {
+		add("patches[%d].path", i, p.Path)
+	}
+	for i, p := range k.old().json {
+		add("patchesJson6902[%d].path", i, p.Path)
+	}
+	for i, p := range k.old().merged {
+		if !isMapping(string(p)) {
+			add("patchesStrategicMerge[%d]", i, string(p))
+		}
+	}
+	for i, r := range k.spec.Replacements {
+		add("replacements[%d].path", i, r.Path)
+	}
+	generator := func(field string, i int, s types.KvPairSources) {
+		for _, entry := range slices.Concat(s.FileSources, s.EnvSources, []string{s.EnvSource}) {
+			if _, file, ok := strings.Cut(entry, "="); ok {
+				entry = file
+			}
+			add(field, i, entry)
+		}
+	}
+	for i, g := range k.spec.ConfigMapGenerator {
+		generator("configMapGenerator[%d]", i, g.KvPairSources)
+	}
+	for i, g := range k.spec.SecretGenerator {
+		generator("secretGenerator[%d]", i, g.KvPairSources)
+	}
+	if schema := k.spec.OpenAPI["path"]; schema != "" {
+		list = append(list, [2]string{"openapi.path", schema})
+	}
+	return func(yield func(field, entry string) bool) {
+		for _, e := range list {
+			if !yield(e[0], e[1]) {
+				return
+			}
+		}
+	}
+}
+
+// errorf returns an error with the place of a field.
+func (k *Kustomization) errorf(field, format string, args ...any) *manifest.Error {
+	return k.doc.Errorf(field, format, args...)
+}
+
+// entry notes a file or directory that a kustomization names. kustomize takes an entry that looks like an address for
+// one, whatever is there in the tree.
+func (b *Builder) entry(k *Kustomization, field, entry string, dirs bool) error {
+	if isAddress(entry) {
+		return k.errorf(field, remote)
+	}
+	if filepath.IsAbs(entry) {
+		return k.errorf(field, "%s is an absolute path", text.Shorten(entry, maxEntry))
+	}
+	abs := filepath.Join(k.Dir, filepath.FromSlash(entry))
+	real, err := b.inside(abs)
+	info := fs.FileInfo(nil)
+	if err == nil {
+		info, err = os.Stat(real)
+	}
+	switch {
+	case errors.Is(err, errOutside):
+		return k.errorf(field, "%s %s", entry, err.Error())
+	case err != nil && looksRemote(entry):
+		return k.errorf(field, remote)
+	case err != nil:
+		return k.errorf(field, "%s does not exist", text.Shorten(entry, maxEntry))
+	case info.IsDir() && !dirs:
+		return k.errorf(field, "%s is a directory", entry)
+	case info.IsDir():
+		k.Bases = append(k.Bases, real)
+	case !info.Mode().IsRegular():
+		return k.errorf(field, "%s is not a regular file", entry)
+	default:
+		k.Files = append(k.Files, abs)
+		if dirs {
+			b.parsed[abs] = true
+			k.objects += max(b.source(abs).count, 1)
+		}
+	}
+	return nil
+}
+
+const remote = "it is remote, and olmgen reads what is in the tree"
+
+const maxEntry = 100 // characters of an entry in a message
+
+// isAddress reports whether kustomize fetches an entry (api/internal/loader: IsRemoteFile).
+func isAddress(entry string) bool {
+	u, err := url.Parse(entry)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https")
+}
+
+func looksRemote(entry string) bool {
+	return strings.Contains(entry, "://") || strings.Contains(entry, "?ref=") || strings.Contains(entry, "git@") ||
+		strings.HasPrefix(strings.ToLower(entry), "github.com")
+}
+
+// isMapping reports whether the text of an entry is a document itself, not the name of a file.
+func isMapping(entry string) bool {
+	docs, err := manifest.ReadFile("", []byte(entry), fileLimits())
+	if err != nil {
+		return false
+	}
+	for _, d := range docs {
+		if v, err := d.Value(); err == nil {
+			if _, ok := v.(map[string]any); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isReadable reports whether a text is YAML within the limits.
+func isReadable(text string) bool {
+	docs, err := manifest.ReadFile("", []byte(text), fileLimits())
+	for _, d := range docs {
+		if err == nil {
+			_, err = d.Value()
+		}
+	}
+	return err == nil
+}
+
+// plugins refuses generators, transformers and validators that are programs, render charts or fetch files.
+func (b *Builder) plugins(k *Kustomization) error {
+	for _, list := range []struct {
+		field string
+		items []string
+	}{{"generators", k.spec.Generators}, {"transformers", k.spec.Transformers}, {"validators", k.spec.Validators}} {
+		for i, entry := range list.items {
+			field := fmt.Sprintf("%s[%d]", list.field, i)
+			var docs []*manifest.Document
+			if isMapping(entry) {
+				docs, _ = manifest.ReadFile(k.Name, []byte(entry), fileLimits())
+			} else {
+				if err := b.entry(k, field, entry, false); err != nil {
+					return err
+				}
+				b.parsed[k.Files[len(k.Files)-1]] = true
+				s := b.source(k.Files[len(k.Files)-1])
+				if s.err != nil {
+					return s.err
+				}
+				docs = s.docs
+			}
+			for _, d := range docs {
+				v, err := d.Value()
+				if err != nil {
+					return err
+				}
+				if why := notBuiltIn(v); why != "" {
+					return k.errorf(field, "%s", why)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// notBuiltIn returns why the configuration of a plugin is none that runs here.
+func notBuiltIn(v any) string {
+	m, _ := v.(map[string]any)
+	if m["apiVersion"] != "builtin" || m["kind"] == "HelmChartInflationGenerator" {
+		return fmt.Sprintf("it needs the plugin %v, and olmgen starts no program", m["kind"])
+	}
+	if hasAddress(v) {
+		return remote
+	}
+	return ""
+}
+
+// hasAddress reports whether a value has a text that kustomize could fetch.
+func hasAddress(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return isAddress(strings.TrimSpace(v)) || strings.Contains(strings.ToLower(v), "=http")
+	case []any:
+		return slices.ContainsFunc(v, hasAddress)
+	case map[string]any:
+		for _, x := range v {
+			if hasAddress(x) {
+				return true
+			}
+		}
+	}
+	return false
+}

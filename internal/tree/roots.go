@@ -1,0 +1,428 @@
+package tree
+
+import (
+	"cmp"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/tree/kustomization"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Root is what a GitOps engine applies at once: the path of an Application of Argo CD or a Kustomization of Flux, a
+// kustomization that no other one of the tree builds on, or a directory of manifests that no kustomization reaches.
+type Root struct {
+	Name    string             // of the directory, in messages
+	Objects []*manifest.Object // as they are applied
+	Unknown *manifest.Error    // why it cannot be built; nil if it can
+	Cluster string             // of the directory whose roots are in one cluster
+}
+
+// applied finds the roots of a tree.
+type applied struct {
+	options Options
+	paths   []given
+	builder *kustomization.Builder
+	top     string // the repository, or the first path if there is none
+	roots   []*kustomization.Kustomization
+	asked   map[*kustomization.Kustomization]bool // those of roots that are a path
+	files   []string                              // that are paths, in messages
+	entries []entry                               // of the repository, once they are needed
+	reached map[string]bool                       // files that a kustomization names, with symbolic links resolved
+}
+
+// given is a path of Read.
+type given struct{ name, real string }
+
+// apply finds the kustomizations among the files below some paths.
+func apply(files []file, paths []string, o Options) *applied {
+	a := &applied{options: o, asked: map[*kustomization.Kustomization]bool{}, reached: map[string]bool{}}
+	for _, p := range paths {
+		real, err := filepath.EvalSymlinks(p)
+		if err == nil {
+			real, err = filepath.Abs(real)
+		}
+		if err == nil && p != Stdin {
+			a.paths = append(a.paths, given{p, real})
+		}
+	}
+	for _, f := range files {
+		if f.named && !f.found {
+			a.files = append(a.files, f.name)
+		}
+	}
+	var dirs []string
+	named := map[string]bool{} // a path that is a kustomization is a root, whatever builds on it
+	for _, f := range files {
+		if f.skip == "" && f.path != Stdin && slices.Contains(kustomization.Names(), path.Base(f.name)) {
+			dir := filepath.Dir(f.path)
+			named[dir] = named[dir] || f.named && !f.found
+			if o.All || !hidden(f.name) {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	if len(a.paths) == 0 {
+		return a
+	}
+	for _, p := range a.paths {
+		named[p.real] = true
+	}
+	top := cmp.Or(o.Top, repository(a.paths[0].real))
+	a.top = cmp.Or(top, a.paths[0].real)
+	a.builder = kustomization.New(top, filepath.Dir(a.paths[0].real), a.name)
+	if o.Output != "" {
+		a.builder.Without(resolved(o.Output))
+	}
+	used := a.follow(dirs)
+	for _, dir := range dirs {
+		if k := a.builder.Load(dir); k != nil && !slices.Contains(a.roots, k) &&
+			(named[dir] || !used[dir] && !k.IsComponent()) {
+			a.roots = append(a.roots, k)
+			a.asked[k] = named[dir]
+		}
+	}
+	return a
+}
+
+// follow loads kustomizations, whose directories become absolute, and all that they build on. It notes the files that
+// they name, and returns the directories that others build on.
+func (a *applied) follow(dirs []string) (used map[string]bool) {
+	used = map[string]bool{}
+	seen := map[string]bool{}
+	var follow func(dir string)
+	follow = func(dir string) {
+		k := a.builder.Load(dir)
+		if k == nil || seen[dir] {
+			return
+		}
+		seen[dir] = true
+		a.reached[k.File] = true
+		for _, name := range k.Files {
+			a.reached[name] = true
+			if real, err := filepath.EvalSymlinks(name); err == nil {
+				a.reached[real] = true
+			}
+		}
+		for _, base := range k.Bases {
+			used[base] = true
+			follow(base)
+		}
+	}
+	for i, dir := range dirs {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			if dirs[i], err = filepath.Abs(real); err == nil {
+				follow(dirs[i])
+			}
+		}
+	}
+	return used
+}
+
+// hidden reports whether a directory of a file begins with a dot.
+func hidden(name string) bool {
+	for segment := range strings.SplitSeq(path.Dir(name), "/") {
+		if strings.HasPrefix(segment, ".") && strings.Trim(segment, ".") != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// repository returns the nearest directory with a Git repository, or "".
+func repository(dir string) string {
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}
+
+// name returns the name of a file in messages: as the path that leads to it was given.
+func (a *applied) name(abs string) string {
+	best := ""
+	for _, p := range a.paths {
+		rel, err := filepath.Rel(p.real, abs)
+		if err != nil {
+			continue
+		}
+		if filepath.IsLocal(rel) {
+			return a.options.name(p.name, rel)
+		}
+		best = cmp.Or(best, a.options.name(p.name, rel))
+	}
+	return cmp.Or(best, filepath.ToSlash(abs))
+}
+
+// builds reports whether a kustomization names a file: then what it builds is read, not the file.
+func (a *applied) builds(f file) bool {
+	return a.builder != nil && f.path != Stdin && a.reached[absolute(f.path)]
+}
+
+// resolved returns an absolute path without symbolic links; what does not exist has none.
+func resolved(p string) string {
+	abs := absolute(p)
+	if real, err := filepath.EvalSymlinks(abs); err == nil || filepath.Dir(abs) == abs {
+		return cmp.Or(real, abs)
+	}
+	return filepath.Join(resolved(filepath.Dir(abs)), filepath.Base(abs))
+}
+
+func absolute(p string) string {
+	if abs, err := filepath.Abs(p); err == nil {
+		return abs
+	}
+	return p
+}
+
+// complete builds the roots of a tree, and decides which other objects are applied.
+func (a *applied) complete(t *Tree) error {
+	for _, p := range a.paths {
+		t.paths = append(t.paths, a.options.name(p.name, "."))
+	}
+	plain := t.Objects
+	t.Objects = nil
+	x := a.explore(t, plain)
+	if x.tooMany != nil {
+		x.tooMany.Tip = "read fewer directories at once"
+		return x.tooMany
+	}
+	if len(x.nodes) == 0 {
+		root := Root{Objects: plain}
+		if len(a.paths) > 0 {
+			root.Name = a.options.name(a.paths[0].name, ".")
+		}
+		t.Roots = []Root{root}
+	} else {
+		plain = slices.DeleteFunc(slices.Clone(plain), func(o *manifest.Object) bool { return x.taken[o.File] })
+		t.Files += len(a.reached)
+		a.unapplied(t, a.plainRoots(t, plain))
+	}
+	for i := range t.Roots {
+		r := &t.Roots[i]
+		r.Cluster, _ = a.cluster(r.Name)
+		var templated []*manifest.Error
+		r.Objects, templated = withTemplates(r.Objects)
+		t.Templated = append(t.Templated, templated...)
+	}
+	t.Roots = append(x.list(), t.Roots...)
+	seen := map[*manifest.Object]bool{}
+	for _, r := range t.Roots {
+		for _, o := range r.Objects {
+			if !seen[o] {
+				seen[o] = true
+				t.Objects = append(t.Objects, o)
+			}
+		}
+	}
+	return nil
+}
+
+// given reports whether a root is one of the paths, or has files that are.
+func (a *applied) given(root string) bool {
+	return slices.ContainsFunc(a.paths, func(p given) bool {
+		name := a.options.name(p.name, ".")
+		return name == root || path.Dir(name) == root && slices.Contains(a.files, name)
+	})
+}
+
+// plainRoots adds the directories of which no kustomization names anything, if they are a path of Read or have objects
+// of OLM or of a GitOps engine: nobody knows whether something applies the others. It returns their names.
+func (a *applied) plainRoots(t *Tree, plain []*manifest.Object) (applies map[string]bool) {
+	applies, at := map[string]bool{}, map[string]int{}
+	beside := map[string]bool{} // directories of which a kustomization names something
+	for file := range a.reached {
+		beside[path.Dir(a.name(file))] = true
+	}
+	for _, p := range a.paths {
+		applies[a.options.name(p.name, ".")] = true
+	}
+	for _, o := range plain {
+		dir := path.Dir(o.File)
+		applies[dir] = applies[dir] || o.File == StdinFile || a.options.All ||
+			(a.options.Plain || !beside[dir] && (isOfOLM(o) || isOfEngine(o))) && !hidden(o.File)
+	}
+	for _, o := range plain {
+		dir := path.Dir(o.File)
+		if !applies[dir] && !applies[o.File] {
+			t.Unapplied = append(t.Unapplied, o.File)
+			continue
+		}
+		top := a.plainRoot(dir)
+		if _, ok := at[top]; !ok {
+			at[top] = len(t.Roots)
+			t.Roots = append(t.Roots, Root{Name: top})
+		}
+		r := &t.Roots[at[top]]
+		r.Objects = append(r.Objects, o)
+	}
+	return applies
+}
+
+// plainRoot returns the root of a directory of manifests: all that are in no cluster directory are applied together.
+func (a *applied) plainRoot(dir string) string {
+	if in, ok := a.clusterDir(dir); ok || len(a.paths) == 0 {
+		return in
+	}
+	for _, p := range a.paths {
+		base := a.options.name(p.name, ".")
+		if base == "." || strings.HasSuffix(base, ":.") || dir == base || strings.HasPrefix(dir, base+"/") {
+			return base
+		}
+	}
+	return dir
+}
+
+// isOfOLM reports whether OLM acts on an object.
+func isOfOLM(o *manifest.Object) bool {
+	switch o.Kind {
+	case operatorsv1.OperatorGroupKind, v1alpha1.SubscriptionKind, v1alpha1.ClusterServiceVersionKind:
+		return o.Group() == olm.Group
+	case olm.KindClusterExtension:
+		return o.Group() == olm.GroupV1
+	}
+	return o.Group() == olm.GroupPolicy
+}
+
+// unapplied counts the files that no root applies. What cannot be read of them is no fault of the tree.
+func (a *applied) unapplied(t *Tree, applies map[string]bool) {
+	apart := func(file string) bool {
+		if applies[path.Dir(file)] {
+			return false
+		}
+		t.Unapplied = append(t.Unapplied, file)
+		return true
+	}
+	t.Faults = slices.DeleteFunc(t.Faults, func(e *manifest.Error) bool { return apart(e.File) })
+	t.Skipped = slices.DeleteFunc(t.Skipped, func(s Skipped) bool { return apart(s.Path) })
+	slices.Sort(t.Unapplied)
+	t.Unapplied = slices.Compact(t.Unapplied)
+}
+
+// cluster returns the directory whose roots are in one cluster with a root, and whether something says so: the first
+// path if the root is one of several, one of Options.Clusters, or a directory right below one that is called clusters.
+// Otherwise it is the root itself.
+func (a *applied) cluster(root string) (dir string, shared bool) {
+	if len(a.paths) > 1 && a.given(root) {
+		return a.options.name(a.paths[0].name, "."), true
+	}
+	return a.clusterDir(root)
+}
+
+// clusterDir is cluster for a root that is no path of several.
+func (a *applied) clusterDir(root string) (dir string, shared bool) {
+	if dir, ok := a.chosen(root); ok {
+		return dir, true
+	}
+	segments := strings.Split(root, "/")
+	for i, s := range segments {
+		if s == "clusters" && i+1 < len(segments) {
+			return strings.Join(segments[:i+2], "/"), true
+		}
+	}
+	return root, false
+}
+
+// chosen returns the directory of Options.Clusters that a root is below.
+func (a *applied) chosen(root string) (string, bool) {
+	for _, dir := range a.options.Clusters {
+		if dir = name(dir); root == dir || strings.HasPrefix(root, dir+"/") || dir == "." {
+			return dir, true
+		}
+	}
+	return "", false
+}
+
+// Cluster is the objects of the roots that are in one cluster.
+type Cluster struct {
+	Name    string // of its directory
+	Rel     string // the same relative to the path of Read
+	Roots   int
+	Objects []*manifest.Object
+}
+
+// Clusters returns the clusters of a tree with at least one root that could be built, in the order of their roots.
+func (t *Tree) Clusters() (list []Cluster) {
+	at := map[string]int{}
+	for _, r := range t.Roots {
+		if r.Unknown != nil {
+			continue
+		}
+		i, ok := at[r.Cluster]
+		if !ok {
+			i = len(list)
+			at[r.Cluster] = i
+			rel, _ := t.rel(r.Cluster)
+			list = append(list, Cluster{Name: r.Cluster, Rel: rel})
+		}
+		list[i].Roots++
+		list[i].Objects = append(list[i].Objects, r.Objects...)
+	}
+	return list
+}
+
+// Below reports whether a file is below the paths of Read: kustomizations name others too.
+func (t *Tree) Below(file string) bool {
+	_, below := t.rel(file)
+	return below || len(t.paths) == 0
+}
+
+// rel returns a name relative to the path of Read that it is below, or the name itself if it is below none.
+func (t *Tree) rel(name string) (rel string, below bool) {
+	for _, base := range t.paths {
+		if name == base {
+			return ".", true
+		}
+		prefix := base + "/"
+		if base == "." || strings.HasSuffix(base, ":.") {
+			prefix = strings.TrimSuffix(base, ".")
+		}
+		if rest, ok := strings.CutPrefix(name, prefix); ok && !strings.HasPrefix(rest, "../") {
+			return rest, true
+		}
+	}
+	return name, false
+}
+
+// Of returns the tree of one cluster: what is known of all files stays with the first.
+func (t *Tree) Of(c Cluster, first bool) *Tree {
+	out := &Tree{paths: t.paths, Objects: c.Objects, Roots: []Root{{Name: c.Name, Cluster: c.Name, Objects: c.Objects}}}
+	if first {
+		out.Skipped, out.Faults, out.Failed, out.Strays, out.Files = t.Skipped, t.Faults, t.Failed, t.Strays, t.Files
+	}
+	return out
+}
+
+// Unknown returns why roots could not be built.
+func (t *Tree) Unknown() (list []*manifest.Error) {
+	for _, r := range t.Roots {
+		if r.Unknown != nil {
+			list = append(list, r.Unknown)
+		}
+	}
+	return list
+}
+
+// UnappliedText returns how many files nothing applies, as a sentence, or "".
+func (t *Tree) UnappliedText() string {
+	if len(t.Unapplied) == 0 {
+		return ""
+	}
+	verb := "are"
+	if len(t.Unapplied) == 1 {
+		verb = "is"
+	}
+	return text.Count(len(t.Unapplied), "file") + " " + verb + " applied by nothing that olmgen knows, such as " +
+		t.Unapplied[0]
+}

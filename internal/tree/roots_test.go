@@ -1,0 +1,81 @@
+package tree_test
+
+import (
+	"flag"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/olmgen/olmgen/golden"
+	"github.com/olmgen/olmgen/internal/tree"
+)
+
+var update = flag.Bool("update", false, "write what is expected in testdata anew")
+
+// Each archive is a tree; its comment ends with the options to read it with. Its part want says what is applied.
+func TestRoots(t *testing.T) {
+	golden.EachArchive(t, "testdata/roots/*.txtar", func(t *testing.T, file string, a *txtar.Archive) {
+		file, err := filepath.Abs(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files(t, string(txtar.Format(&txtar.Archive{Files: a.Files})))
+		o, paths := tree.Options{}, []string{}
+		lines := strings.Split(strings.TrimSpace(string(a.Comment)), "\n")
+		for _, word := range strings.Fields(lines[len(lines)-1])[1:] {
+			flag, value, _ := strings.Cut(word, "=")
+			switch flag {
+			case "all":
+				o.All = true
+			case "plain":
+				o.Plain = true
+			case "exclude":
+				o.Exclude = append(o.Exclude, value)
+			case "cluster":
+				o.Clusters = append(o.Clusters, value)
+			default:
+				paths = append(paths, word)
+			}
+		}
+		got, err := tree.Read(t.Context(), paths, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden.CheckArchived(t, file, a, "want", []byte(describe(got)), *update)
+	})
+}
+
+func describe(t *tree.Tree) string {
+	var b strings.Builder
+	for _, r := range t.Roots {
+		fmt.Fprintf(&b, "root %s of %s\n", r.Name, r.Cluster)
+		if r.Unknown != nil {
+			fmt.Fprintf(&b, "  unknown: %s\n", r.Unknown)
+		}
+		for _, o := range r.Objects {
+			fmt.Fprintf(&b, "  %s:%d %s\n", o.File, o.Line, o.Identity())
+			for _, field := range []string{"spec.channel", "spec.targetNamespaces", "metadata.namespace"} {
+				file, line := o.PlaceOf(field)
+				if v, err := o.Get(strings.Split(field, ".")...); err == nil && v != nil && file != o.File {
+					fmt.Fprintf(&b, "    %s: %v by %s:%d\n", field, v, file, line)
+				}
+			}
+		}
+	}
+	for _, c := range t.Clusters() {
+		fmt.Fprintf(&b, "cluster %s (%s): %d\n", c.Name, c.Rel, c.Roots)
+	}
+	for _, file := range t.Unapplied {
+		fmt.Fprintf(&b, "not applied: %s\n", file)
+	}
+	for _, e := range t.Templated {
+		fmt.Fprintf(&b, "template: %s\n", e)
+	}
+	for _, f := range t.Faults {
+		fmt.Fprintf(&b, "fault: %s\n", f)
+	}
+	return b.String()
+}

@@ -1,0 +1,236 @@
+// Package tree reads the Kubernetes objects of files and directories as they are applied: a GitOps repository, whose
+// kustomizations it builds, the output of olmgen, the output of kubectl get.
+package tree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/regular"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Stdin is the path of the standard input, StdinFile the file name of its objects.
+const (
+	Stdin     = "-"
+	StdinFile = "stdin"
+)
+
+// fileLimits returns the limits of one file. A document is one object or a List of many.
+func fileLimits() manifest.Limits {
+	b := budget.Of(budget.TreeFile)
+	return manifest.Limits{FileBytes: budget.Int(b.Bytes), ObjectBytes: -1, Nodes: budget.Int(b.Values),
+		Documents: budget.Int(b.Objects)}
+}
+
+// Options configure Read. The zero value suits files.
+type Options struct {
+	Stdin   io.Reader // read for the path "-"
+	Workers int       // how many files to read at once; 0 means one per processor
+	// Strict reads for somebody who needs every object: whatever is not readable, a template, and an object without
+	// name are not passed over. What is in a directory and begins with a dot is left out.
+	Strict bool
+	// Partial reads the rest if a path or a file is not readable. The errors are in Tree.Failed.
+	Partial bool
+	// Plain takes every directory of manifests for one that is applied, but those below a name with a dot.
+	Plain bool
+	// All takes every directory of manifests for one that is applied.
+	All bool
+	// Exclude are patterns of files and directories to leave out, as in a file .gitignore.
+	Exclude []string
+	// Clusters are directories: the roots below one are in one cluster.
+	Clusters []string
+	// Named returns the name of a file in messages, by its path relative to the only path of Read. If it is nil, the
+	// name is the path.
+	Named func(rel string) string
+	// Output is a directory that the caller writes, and that need not exist: kustomizations are built without it.
+	Output string
+	// Top is the directory that kustomizations may name files in, an absolute path; if empty, the Git repository of the
+	// first path.
+	Top string
+}
+
+// Tree holds the objects of files.
+type Tree struct {
+	Objects []*manifest.Object // in the order of the paths, of file names, and in the files
+	Skipped []Skipped          // files that may have objects and were not read, in the same order
+	Faults  []*manifest.Error  // unreadable files that look like Kubernetes objects, in the same order
+	Files   int                // number of files read
+	Failed  []error            // with Options.Partial: why paths and files were not readable, missing paths first
+
+	// Strays are the first documents of files that are no Kubernetes objects, such as the values of a chart, in the
+	// same order. Each counts the others of its file.
+	Strays []*manifest.Error
+
+	Roots     []Root            // what is applied at once: kustomizations and directories, in the order of the paths
+	Unapplied []string          // files that nothing applies that is known, sorted; their objects are not in Objects
+	paths     []string          // of Read, in messages
+	Templated []*manifest.Error // what is applied and not known: templates of controllers, charts, other repositories
+}
+
+// Unread reports which files look like Kubernetes objects and could not be read, and why.
+func (t *Tree) Unread() (out []string) {
+	for _, e := range t.Faults {
+		out = append(out, e.Error())
+	}
+	return out
+}
+
+// Skipped is a file or directory that was not read.
+type Skipped struct {
+	Path string
+	Why  string // one line
+}
+
+// Read reads the objects below paths: files, directories with everything below them, or "-". Of a directory it reads
+// files that end in .yaml, .yml or .json. What a kustomization names counts as kustomize builds it. Read ignores YAML
+// that is not a Kubernetes object, such as values.yaml, and skips templates. A file that paths name must be readable:
+// the error, a *manifest.Error, says why it is not. Other errors are those of the file system and of ctx. The same
+// files yield the same Tree, whatever the number of workers.
+func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
+	o.Plain = o.Plain || o.Strict
+	files, failed := find(paths, o)
+	if len(failed) > 0 && !o.Partial {
+		return nil, failed[0]
+	}
+	roots := apply(files, paths, o)
+	files = slices.DeleteFunc(files, roots.builds)
+	limits, meter := fileLimits(), budget.NewMeter(budget.Tree)
+	limits.Charge = meter.Charge
+	results := make([]result, len(files))
+	next := make(chan int)
+	var workers sync.WaitGroup
+	count := o.Workers
+	if count <= 0 {
+		count = runtime.GOMAXPROCS(0)
+	}
+	for range count {
+		workers.Go(func() {
+			for i := range next {
+				if ctx.Err() == nil {
+					results[i] = files[i].read(o.Stdin, limits)
+				}
+			}
+		})
+	}
+	for i := range files {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if over := meter.Over(); over != "" {
+		return nil, manifest.OverLimit(&manifest.Error{File: strings.Join(paths, ", "), Msg: over})
+	}
+	t := collect(files, results)
+	if err := roots.complete(t); err != nil {
+		return nil, err
+	}
+	if t.Failed = append(failed, t.Failed...); len(t.Failed) > 0 && !o.Partial {
+		return nil, t.Failed[0]
+	}
+	if unknown := t.Unknown(); o.Strict && len(unknown) > 0 {
+		return nil, unknown[0]
+	}
+	if o.Strict && len(t.Skipped) > 0 {
+		return nil, &manifest.Error{File: t.Skipped[0].Path, Msg: t.Skipped[0].Why}
+	}
+	return t, nil
+}
+
+// file is a file to read.
+type file struct {
+	path  string // for the file system
+	name  string // for messages, with slashes
+	found bool   // in a directory; a path of Read may be a pipe
+	named bool   // one of the paths of Read, or as strict as if it were
+	all   bool   // what is no object in a file is at fault too
+	skip  string // why it is not read; empty if it is
+}
+
+// result is what one file contains.
+type result struct {
+	objects []*manifest.Object
+
+	count, line int             // documents that are no objects, and where the first is
+	stray       *manifest.Error // about them
+	templated   []*manifest.Error
+	skipped     string
+	fault       *manifest.Error
+	err         error
+}
+
+func collect(files []file, results []result) *Tree {
+	t := &Tree{}
+	for i, r := range results {
+		switch {
+		case r.err != nil:
+			t.Failed = append(t.Failed, r.err)
+		case r.fault != nil && files[i].named:
+			t.Failed = append(t.Failed, r.fault)
+		case r.fault != nil:
+			t.Faults = append(t.Faults, r.fault)
+		case r.skipped != "":
+			t.Skipped = append(t.Skipped, Skipped{files[i].name, r.skipped})
+		default:
+			t.Files++
+		}
+		t.Objects = append(t.Objects, r.objects...)
+		t.Templated = append(t.Templated, r.templated...)
+		if r.stray != nil {
+			t.Strays = append(t.Strays, r.stray)
+		}
+	}
+	return t
+}
+
+func (f file) read(stdin io.Reader, limits manifest.Limits) result {
+	if f.skip != "" {
+		return result{skipped: f.skip}
+	}
+	data, err := f.load(stdin, int64(limits.FileBytes)+1)
+	if err != nil {
+		return result{err: err}
+	}
+	return f.parse(data, limits)
+}
+
+// load reads a file, but no more than limit, because a pipe may never end.
+func (f file) load(stdin io.Reader, limit int64) ([]byte, error) {
+	if f.path == Stdin {
+		if stdin == nil {
+			return nil, errors.New("no standard input")
+		}
+		data, err := io.ReadAll(io.LimitReader(stdin, limit))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", StdinFile, err)
+		}
+		return data, nil
+	}
+	open := os.Open
+	if f.found {
+		open = regular.Open
+	}
+	in, err := open(f.path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	var data bytes.Buffer
+	if info, err := in.Stat(); err == nil && info.Size() < limit {
+		data.Grow(int(info.Size()) + bytes.MinRead)
+	}
+	_, err = data.ReadFrom(io.LimitReader(in, limit))
+	return data.Bytes(), err
+}

@@ -1,0 +1,180 @@
+package tree
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/internal/base/regular"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// walker lists the files below paths.
+type walker struct {
+	Options
+	excluder
+	files []file
+	roots []string        // directories, with symbolic links resolved
+	seen  map[string]bool // files, with symbolic links resolved
+	links []int           // indexes of the files that are symbolic links
+}
+
+// find lists the files to read. Each is listed once, even if two paths lead to it. The errors are those of paths that
+// are not readable.
+func find(paths []string, o Options) (files []file, failed []error) {
+	w := &walker{Options: o, seen: map[string]bool{}}
+	for _, p := range paths {
+		if err := w.path(p); err != nil {
+			failed = append(failed, err)
+		}
+	}
+	return w.settleLinks(), failed
+}
+
+func (w *walker) path(p string) error {
+	if p == Stdin {
+		if !w.seen[Stdin] {
+			w.seen[Stdin] = true
+			w.files = append(w.files, file{path: Stdin, name: StdinFile, named: true, all: w.Strict})
+		}
+		return nil
+	}
+	info, err := os.Stat(p)
+	if err != nil {
+		return &manifest.Error{File: filepath.ToSlash(p), Msg: regular.Reason(err),
+			Tip: "name files, directories, or - for stdin"}
+	}
+	real, err := filepath.EvalSymlinks(p)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		w.add(file{path: p, name: w.name(p, "."), named: true}, real)
+		return nil
+	}
+	w.roots = append(w.roots, real)
+	if err := w.above(real, p); err != nil {
+		return err
+	}
+	if err := w.excluder.add(real, "", w.Exclude); err != nil {
+		return err
+	}
+	return w.dir(p, real)
+}
+
+func name(p string) string { return filepath.ToSlash(filepath.Clean(p)) }
+
+// name returns the name of a file that is below a given path.
+func (o Options) name(p, rel string) string {
+	if o.Named != nil {
+		return o.Named(filepath.ToSlash(rel))
+	}
+	return name(filepath.Join(p, rel))
+}
+
+func (w *walker) add(f file, real string) {
+	if !w.seen[real] {
+		w.seen[real] = true
+		f.named, f.all = f.named || w.Strict, w.Strict
+		w.files = append(w.files, f)
+	}
+}
+
+// dir walks a directory in the order of names. real is its path with symbolic links resolved.
+func (w *walker) dir(root, real string) error {
+	return filepath.WalkDir(real, func(p string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		inside, err := filepath.Rel(real, p)
+		if err != nil {
+			return err
+		}
+		f := file{path: p, name: w.name(root, inside), found: true}
+		switch {
+		case inside == ".":
+			return w.excluder.enter(p, f.name)
+		case w.excludes(p, entry.IsDir()):
+			if entry.IsDir() {
+				return filepath.SkipDir
+			}
+		case w.Strict && strings.HasPrefix(entry.Name(), "."):
+			if entry.IsDir() {
+				return filepath.SkipDir
+			}
+		case entry.IsDir():
+			if err := w.enter(f); err != nil {
+				return err
+			}
+			return w.excluder.enter(p, f.name)
+		case entry.Type()&fs.ModeSymlink != 0:
+			w.links = append(w.links, len(w.files))
+			f.named, f.all = w.Strict, w.Strict
+			w.files = append(w.files, f)
+		case entry.Type().IsRegular() && hasObjects(p):
+			w.add(f, p)
+		}
+		return nil
+	})
+}
+
+// enter decides whether to walk a subdirectory.
+func (w *walker) enter(f file) error {
+	switch filepath.Base(f.path) {
+	case ".git":
+		return filepath.SkipDir
+	case "templates":
+		if _, err := os.Lstat(filepath.Join(filepath.Dir(f.path), "Chart.yaml")); err == nil {
+			f.skip = "the templates of a Helm chart: read the output of helm template instead"
+			w.add(f, f.path)
+			return filepath.SkipDir
+		}
+	}
+	return nil
+}
+
+func hasObjects(p string) bool {
+	return filepath.Base(p) == "Kustomization" ||
+		slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(p)))
+}
+
+// settleLinks decides about symbolic links once all files are known. A link is read only if its target is inside the
+// tree and is not read under another name. Links to directories are not followed, so they cannot form loops.
+func (w *walker) settleLinks() []file {
+	drop := map[int]bool{}
+	for _, i := range w.links {
+		f := &w.files[i]
+		real, err := filepath.EvalSymlinks(f.path)
+		var info fs.FileInfo
+		if err == nil {
+			info, err = os.Stat(real)
+		}
+		switch {
+		case err != nil && hasObjects(f.path):
+			f.skip = "a symbolic link whose target does not exist"
+		case err != nil, w.seen[real], info.IsDir() && w.inside(real), !info.IsDir() && !hasObjects(f.path):
+			drop[i] = true
+		case info.Mode().IsRegular() && w.inside(real):
+			w.seen[real] = true
+		default:
+			f.skip = "a symbolic link to a target outside of the tree: pass the target as a path too"
+		}
+	}
+	var files []file
+	for i, f := range w.files {
+		if !drop[i] {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+// inside reports whether a path is below one of the directories that are read.
+func (w *walker) inside(real string) bool {
+	return slices.ContainsFunc(w.roots, func(root string) bool { return regular.Below(root, real) })
+}

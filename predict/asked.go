@@ -1,0 +1,146 @@
+package predict
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/extension"
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Subscribed is a namespace with Subscriptions, as OLM's resolver sees it.
+type Subscribed struct {
+	State         *resolve.State // with what the tree says is installed
+	Subscriptions []Subscriber   // in the order of State.Subscriptions
+}
+
+// Subscriber is who asks for a Subscription.
+type Subscriber struct {
+	Object *manifest.Object    // the Subscription, or the OperatorPolicy that makes it
+	Policy *olm.OperatorPolicy // that manages it; nil if there is none
+}
+
+// Approved returns the release that an OperatorPolicy approves: of its versions the one that is the furthest along the
+// updates of the channel. why says why there is none. It is empty for a Subscription without such a policy.
+func (s Subscriber) Approved(pkg *catalog.Package, channel string) (release *catalog.Bundle, why string) {
+	if s.Policy == nil || leaveAlone(s.Policy) != "" {
+		return nil, ""
+	}
+	return current(s.Policy, pkg, channel)
+}
+
+// subscribers are the Subscriptions of a tree, with those that its OperatorPolicies make.
+type subscribers struct {
+	*resolution
+	tree       *tree.Tree // with what the OperatorPolicies make in their place
+	policies   []*olm.OperatorPolicy
+	refused    []olm.UnknownPolicy
+	unknown    []Unknown // of the refused policies
+	namespaces []*resolve.State
+}
+
+func subscribersOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs) *subscribers {
+	made, refused := WithPolicies(ctx, t.Objects, namespace, catalogs)
+	whole := *t
+	whole.Objects = slices.DeleteFunc(slices.Clone(made), func(o *manifest.Object) bool {
+		return o.Group() == olm.GroupPolicy
+	})
+	s := &subscribers{tree: &whole, policies: olm.OperatorPolicies(made), refused: refused}
+	for _, u := range refused {
+		s.unknown = append(s.unknown, Unknown{u.Object, u.Why})
+	}
+	c, _ := clusterOf(ctx, &whole, namespace, catalogs)
+	read := resolve.Of(c.Cluster)
+	s.resolution, s.namespaces = c.resolution(read, catalogs), read.Namespaces
+	return s
+}
+
+// SubscribedNamespaces returns the namespaces of a tree that have Subscriptions, sorted by name, and the Subscriptions
+// and OperatorPolicies of which nobody can say what they ask for. namespace is that of objects that name none.
+func SubscribedNamespaces(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs) (list []Subscribed,
+	unknown []Unknown) {
+	r := subscribersOf(ctx, t, namespace, catalogs)
+	unknown = r.unknown
+	for _, state := range r.namespaces {
+		ns := state.Namespace
+		for _, s := range r.Subscriptions {
+			if s.Namespace == ns && r.sub(ns, s.Name) == nil {
+				unknown = append(unknown, Unknown{s.Object, r.resolution.unknown(s)})
+			}
+		}
+		if len(r.subs[ns]) == 0 {
+			continue
+		}
+		r.forget(state)
+		if !r.prepare(state) {
+			unknown = append(unknown, Unknown{r.subs[ns][0].Object,
+				fmt.Sprintf("its namespace has %s", text.Count(state.OperatorGroups, "OperatorGroup"))})
+			continue
+		}
+		one := Subscribed{State: state}
+		for _, s := range state.Subscriptions {
+			by := Subscriber{Object: r.sub(ns, s.Name).Object}
+			if managing := policiesOf(r.policies, by.Object); len(managing) > 0 {
+				by.Policy = managing[0]
+			}
+			one.Subscriptions = append(one.Subscriptions, by)
+		}
+		list = append(list, one)
+	}
+	return list, unknown
+}
+
+// States returns the namespaces of a tree as OLM's resolver sees them, sorted by name, with what the tree says is
+// installed and the Subscriptions whose catalogs are not known. namespace is that of objects that name none. If install
+// is set, it is one of the namespaces, and has an OperatorGroup if the tree says nothing of it.
+func States(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs, install bool) []*resolve.State {
+	c, _ := clusterOf(ctx, t, namespace, catalogs)
+	read := resolve.Of(c.Cluster)
+	r, list := c.resolution(read, catalogs), read.Namespaces
+	if install && !slices.ContainsFunc(list, func(s *resolve.State) bool { return s.Namespace == namespace }) {
+		list = append(list, &resolve.State{Namespace: namespace, OperatorGroups: 1})
+		slices.SortFunc(list, func(a, b *resolve.State) int { return cmp.Compare(a.Namespace, b.Namespace) })
+	}
+	for _, state := range list {
+		r.look(state)
+		for i := range state.Subscriptions {
+			r.claim(state, &state.Subscriptions[i])
+		}
+	}
+	return list
+}
+
+// Asked is what a ClusterExtension asks for.
+type Asked struct {
+	Object    *manifest.Object
+	Request   extension.Request
+	Sources   []extension.Source
+	Selector  *metav1.LabelSelector // of ClusterCatalogs; nil if it names none
+	Installed *extension.Installed  // by its status; nil if the tree does not say it
+}
+
+// AskedExtensions returns what the ClusterExtensions among objects ask for, and those of which nobody can say it.
+func AskedExtensions(objects []*manifest.Object, catalogs Catalogs) (list []Asked, unknown []Unknown) {
+	return ofExtensions(objects, catalogs, func(o *manifest.Object, objects []*manifest.Object,
+		catalogs Catalogs) (*Asked, error) {
+		q, err := askedFor(o, objects, catalogs)
+		if err != nil {
+			return nil, err
+		}
+		a := &Asked{Object: o, Request: q.Request, Sources: q.sources,
+			Selector: q.object.Spec.Source.Catalog.Selector}
+		if q.object.Status.Install != nil {
+			a.Installed = &q.object.Status.Install.Bundle
+		}
+		return a, nil
+	})
+}

@@ -1,0 +1,479 @@
+package predict
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/extension"
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/cluster"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Catalogs are what Subscriptions install from. The zero value says that nothing is known about them.
+type Catalogs struct {
+	Sources []resolve.Source // the content of CatalogSources
+	// Others is the content of each CatalogSource that is not in Sources. If it is nil and there are Sources, a
+	// CatalogSource that is neither in Sources nor in the tree does not exist.
+	Others   *catalog.Catalog
+	Prepared *resolve.Prepared // what resolve.Prepare makes of Others; nil if nobody has
+	// ClusterCatalogs are the content of ClusterCatalogs of OLM v1. Others is that of those that are not in it.
+	ClusterCatalogs []extension.Source
+
+	Partial    bool   // a CatalogSource that is not in Sources may exist
+	OpenShift  bool   // the cluster is one of OpenShift, whatever the tree says
+	Global     string // the namespace whose catalogs serve all namespaces; empty: that of OpenShift or of OLM
+	ApproveAll bool   // somebody approves every InstallPlan that waits for approval
+}
+
+func (c Catalogs) openShift(objects []*manifest.Object) bool {
+	return c.OpenShift || olm.OpenShift(objects)
+}
+
+// with returns the catalogs with those that the CatalogSources of a tree say enough about.
+func (c Catalogs) with(declared []resolve.Source) Catalogs {
+	known := slices.Clone(c.Sources)
+	for _, d := range declared {
+		i := slices.IndexFunc(known, d.Same)
+		switch {
+		case i >= 0:
+			if known[i].Priority == 0 {
+				known[i].Priority = d.Priority
+			}
+			if d.Fault != "" {
+				known[i].Unavailable, known[i].Fault = true, d.Fault
+			}
+		case d.Catalog != nil || d.Fault != "":
+			known = append(known, d)
+			c.Partial = c.Partial || len(c.Sources) == 0
+		}
+	}
+	c.Sources = known
+	return c
+}
+
+// Has reports whether one of the catalogs has a bundle of a package.
+func (c Catalogs) Has(pkg, bundle string) bool {
+	known := []*catalog.Catalog{c.Others}
+	for _, s := range c.Sources {
+		known = append(known, s.Catalog)
+	}
+	return slices.ContainsFunc(known, func(c *catalog.Catalog) bool {
+		return c != nil && c.Packages[pkg] != nil && c.Packages[pkg].Bundle(bundle) != nil
+	})
+}
+
+const olmDefault = "olm"
+
+// subscribe predicts what OLM's resolver does with the Subscriptions, and adds the CSVs that it installs.
+func (c *prediction) subscribe(ctx context.Context, catalogs Catalogs) error {
+	tree := resolve.Of(c.Cluster)
+	c.judgeSources(tree.CatalogSources)
+	r := c.resolution(tree, catalogs)
+	for _, state := range tree.Namespaces {
+		if err := r.resolve(ctx, state); err != nil {
+			return err
+		}
+	}
+	if err := r.install(ctx); err != nil {
+		return err
+	}
+	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.Order(b.Ordered) })
+	return nil
+}
+
+// resolution begins a resolution from catalogs. It notes the Subscriptions whose catalogs are not known.
+func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resolution {
+	csvs := map[string][]*csv{}
+	for _, v := range c.csvs {
+		if !v.Copied {
+			csvs[v.Namespace] = append(csvs[v.Namespace], v)
+		}
+	}
+	r := &resolution{prediction: c, catalogs: catalogs.with(tree.CatalogSources), csvs: csvs,
+		subs: map[string][]*cluster.Subscription{}, declared: tree.CatalogSources}
+	r.findUnknown()
+	for _, s := range c.Subscriptions {
+		switch why := r.unknown(s); {
+		case why == "":
+			r.subs[s.Namespace] = append(r.subs[s.Namespace], s)
+		case ofSubscription(s, csvs[s.Namespace]) == nil:
+			c.notChecked(s, why)
+		}
+	}
+	if r.others = catalogs.Prepared; r.others == nil {
+		r.others = resolve.Prepare(catalogs.Others)
+	}
+	r.refused = catalogs.Others != nil && catalogs.Others.Refusal() != nil
+	return r
+}
+
+func (c *prediction) notChecked(s *cluster.Subscription, why string) {
+	c.unknown = append(c.unknown, Unknown{s.Object, why})
+	c.noteUnchecked(s, why, passCatalog)
+}
+
+// passCatalog is what makes an operator known of which no catalog is.
+const passCatalog = "pass the content of its catalog"
+
+func (c *prediction) noteUnchecked(s *cluster.Subscription, why, hint string) {
+	c.unknownCSV[s.Namespace] = true
+	c.note(resolve.RuleUnknown, findings.Note, s.Object, "spec.name", "the CSV that it installs is not checked: "+why,
+		hint)
+}
+
+// resolution predicts what OLM's resolver does, namespace by namespace.
+type resolution struct {
+	*prediction
+	catalogs Catalogs
+	csvs     map[string][]*csv                  // of the tree, by namespace
+	subs     map[string][]*cluster.Subscription // whose catalogs are known, by namespace
+	others   *resolve.Prepared                  // what is read of the other catalogs
+	refused  bool                               // opm does not serve the other catalogs
+	declared []resolve.Source                   // CatalogSources of the tree
+	hidden   []resolve.Source                   // CatalogSources without known content
+	planned  []Install
+}
+
+// Install is an operator that OLM installs from a catalog, and that the tree does not have.
+type Install struct {
+	Subscription *manifest.Object // that asks for it, or for what needs it
+	Namespace    string
+	Name         string // of the ClusterServiceVersion
+	Catalog      string // NAMESPACE/NAME of the CatalogSource
+	Choice       catalog.Choice
+	Group        Group // the OperatorGroup
+	Dependency   bool  // the Subscription is that of another operator
+
+	sub *cluster.Subscription
+}
+
+// Update is an operator that OLM installs in the place of an older release.
+type Update struct {
+	Install
+	Replaces string // the name of the ClusterServiceVersion
+}
+
+// InstallsNothing begins why an operator is unknown that OLM does not install.
+const InstallsNothing = "OLM installs nothing: "
+
+// Unknown is an object that hands an operator over to OLM, and why nobody can say which one OLM installs.
+type Unknown struct {
+	Object *manifest.Object
+	Why    string
+}
+
+// resolve predicts what OLM does with a namespace.
+func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
+	ns := state.Namespace
+	if len(r.subs[ns]) == 0 {
+		return nil
+	}
+	if !r.prepare(state) {
+		return nil
+	}
+	result, err := resolve.Run(ctx, state, resolve.Options{ApproveAll: r.catalogs.ApproveAll})
+	if err != nil {
+		return err
+	}
+	r.report(state, result)
+	if result.Failure != nil {
+		r.unknownCSV[ns] = true
+	}
+	r.notApproved(ns, result)
+	if result.Failure != nil && len(result.Steps) == 0 {
+		r.failures[ns] = result.Failure
+		why := result.Failure.Text
+		if result.Outcome == resolve.Unknown {
+			why = fmt.Sprintf("without %s, whose content is not known: %s", text.And(state.Hidden()), why)
+		}
+		r.installsNothing(ns, why)
+	}
+	steps := approved(result)
+	r.plans = append(r.plans, r.updates(state, steps)...)
+	r.plan(state, steps)
+	return nil
+}
+
+// prepare completes the state of a namespace by what the tree and the catalogs say. It reports whether OLM resolves
+// there.
+func (r *resolution) prepare(state *resolve.State) bool {
+	ns := state.Namespace
+	if state.OperatorGroups != 1 {
+		r.unknownCSV[ns] = true // OLM does not resolve, which is a finding about the group
+		r.installsNothing(ns, fmt.Sprintf("its namespace has %s", text.Count(state.OperatorGroups, "OperatorGroup")))
+		return false
+	}
+	r.look(state)
+	for i := range state.Subscriptions {
+		if s := &state.Subscriptions[i]; !r.claim(state, s) && r.sub(ns, s.Name) != nil {
+			r.completeStatus(state, s)
+		}
+	}
+	return true
+}
+
+// forget removes the Subscriptions whose catalogs are not known.
+func (r *resolution) forget(state *resolve.State) {
+	state.Subscriptions = slices.DeleteFunc(state.Subscriptions, func(s resolve.Subscription) bool {
+		return r.sub(state.Namespace, s.Name) == nil
+	})
+}
+
+// installsNothing notes the Subscriptions of a namespace that have no operator, and get none.
+func (r *resolution) installsNothing(namespace, why string) {
+	for _, s := range r.subs[namespace] {
+		if ofSubscription(s, r.csvs[namespace]) == nil {
+			r.prediction.unknown = append(r.prediction.unknown, Unknown{s.Object, InstallsNothing + why})
+		}
+	}
+}
+
+func (r *resolution) sub(namespace, name string) *cluster.Subscription {
+	for _, s := range r.subs[namespace] {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// look sets the catalogs of a namespace.
+func (r *resolution) look(state *resolve.State) {
+	state.Catalogs = slices.Clone(r.catalogs.Sources)
+	state.GlobalNamespace, state.Unknown = r.catalogs.Global, r.hidden
+	for _, s := range r.Subscriptions {
+		if s.Namespace != state.Namespace {
+			continue
+		}
+		named := resolve.Source{Name: s.Source, Namespace: s.SourceNamespace, Catalog: r.catalogs.Others,
+			Prepared: r.others, Unavailable: r.refused}
+		if s.Source != "" && r.catalogs.Others != nil && !slices.ContainsFunc(state.Catalogs, named.Same) {
+			if i := slices.IndexFunc(r.declared, named.Same); i >= 0 {
+				named.Priority = r.declared[i].Priority
+			}
+			state.Catalogs = append(state.Catalogs, named)
+		}
+	}
+	state.Catalogs = slices.DeleteFunc(state.Catalogs, func(s resolve.Source) bool {
+		return r.Disabled(s.Namespace, s.Name) != nil
+	})
+	if state.GlobalNamespace == "" {
+		state.GlobalNamespace = globalNamespace(state.Catalogs, state.Unknown)
+	}
+}
+
+// globalNamespace returns the namespace whose catalogs serve all namespaces: OpenShift's or OLM's, by the first of some
+// lists of catalogs that has one there.
+func globalNamespace(lists ...[]resolve.Source) string {
+	for _, list := range lists {
+		for _, namespace := range []string{olm.NamespaceMarketplace, olmDefault} {
+			if slices.ContainsFunc(list, func(s resolve.Source) bool { return s.Namespace == namespace }) {
+				return namespace
+			}
+		}
+	}
+	return olmDefault
+}
+
+// claim completes the status of a Subscription of Git by its CSV in the tree. It reports whether there is one. Where
+// the CSV has a cluster's status, only the status of the Subscription names it: OLM does not take it for the
+// Subscription's either (OLM: pkg/controller/registry/resolver/source_csvs.go).
+func (r *resolution) claim(state *resolve.State, s *resolve.Subscription) bool {
+	ns := state.Namespace
+	i := slices.IndexFunc(r.Subscriptions, func(o *cluster.Subscription) bool {
+		return o.Namespace == ns && o.Name == s.Name
+	})
+	if i < 0 {
+		return false
+	}
+	v := cmp.Or(ofSubscription(r.Subscriptions[i], r.csvs[ns]), r.ofPackage(state, s))
+	if v != nil && s.InstalledCSV == "" {
+		s.InstalledCSV, s.CurrentCSV = v.Name, v.Name
+	}
+	return v != nil
+}
+
+// completeStatus adds the CSV that the status of a Subscription names and the tree lacks.
+func (r *resolution) completeStatus(state *resolve.State, s *resolve.Subscription) {
+	ns := state.Namespace
+	if s.InstalledCSV == "" {
+		return
+	}
+	p := r.pkg(state, s)
+	if b := p.Bundle(s.InstalledCSV); b != nil {
+		state.CSVs = append(state.CSVs, resolve.Installed(b, s.Package))
+		sub := r.sub(ns, s.Name)
+		r.planned = append(r.planned, Install{Subscription: sub.Object, Namespace: ns, Name: b.Name,
+			Catalog: s.SourceNamespace + "/" + s.Source, sub: sub,
+			Choice: catalog.Choice{Package: p, Channel: p.Channel(s.Channel), Bundle: b}})
+		s.CurrentCSV = s.InstalledCSV
+		return
+	}
+	s.InstalledCSV, s.CurrentCSV = "", ""
+}
+
+// pkg returns the package of a Subscription in its catalog. It is empty if the catalog does not have it.
+func (r *resolution) pkg(state *resolve.State, s *resolve.Subscription) *catalog.Package {
+	return packageIn(state, s.Source, s.SourceNamespace, s.Package)
+}
+
+// packageIn returns a package of a catalog. It is empty if the catalog does not have it.
+func packageIn(state *resolve.State, source, sourceNamespace, name string) *catalog.Package {
+	return cmp.Or(state.Package(source, sourceNamespace, name), &catalog.Package{})
+}
+
+// ofPackage returns a CSV of Git with the name of a bundle of the package, in any version.
+func (r *resolution) ofPackage(state *resolve.State, s *resolve.Subscription) *csv {
+	names := map[string]bool{}
+	for _, b := range r.pkg(state, s).Bundles {
+		names[bundle.BaseName(b.Name, "")] = true
+	}
+	list := r.csvs[state.Namespace]
+	if i := slices.IndexFunc(list, func(v *csv) bool {
+		return !v.observed && names[bundle.BaseName(v.Name, "")]
+	}); i >= 0 {
+		return list[i]
+	}
+	return nil
+}
+
+// report adds what is found about a namespace. An update of a Subscription in the tree that OLM holds back is an error
+// here: the tree asks for something that OLM does not do.
+func (r *resolution) report(state *resolve.State, result *resolve.Result) {
+	for _, f := range result.Findings {
+		if f.Rule == resolve.RuleUnknown.ID {
+			continue // notChecked says it
+		}
+		if resolve.Blocking(f) && f.File != "" && len(state.Hidden()) == 0 {
+			f.Level = findings.Error
+		}
+		if f.File == "" {
+			s := r.subs[state.Namespace][0]
+			f.File, f.Line = s.File, s.Line
+		}
+		r.findings = append(r.findings, f)
+	}
+}
+
+// approved returns the InstallPlans that count. One that waits for approval counts as approved: the tree asks for it,
+// unless an OperatorPolicy says what is approved.
+func approved(result *resolve.Result) []resolve.Step {
+	if result.Waiting == nil || result.ByPolicy {
+		return result.Steps
+	}
+	return append(slices.Clip(result.Steps), *result.Waiting)
+}
+
+// plan notes which operators OLM installs. An operator that the tree has keeps its version.
+func (r *resolution) plan(state *resolve.State, steps []resolve.Step) {
+	ns := state.Namespace
+	var names []string
+	planned, asking := map[string]*resolve.Planned{}, r.asking(ns, steps)
+	for i := range steps {
+		for j := range steps[i].CSVs {
+			p := &steps[i].CSVs[j]
+			names = append(names, p.Name)
+			planned[p.Name] = p
+		}
+		names = slices.DeleteFunc(names, func(n string) bool { return slices.Contains(steps[i].Removed, n) })
+	}
+	for _, name := range names {
+		p := planned[name]
+		if r.has(state, p) {
+			continue
+		}
+		owner, dependency := asking(name)
+		r.planned = append(r.planned, Install{Subscription: owner.Object, Namespace: ns, Name: name,
+			Catalog: p.SourceNamespace + "/" + p.Source, Dependency: dependency, sub: owner, Choice: chosen(state, p)})
+	}
+}
+
+// asking returns a function to the Subscription that asks for an operator of the steps, which is that of the operator
+// that requires it for a dependency.
+func (r *resolution) asking(ns string, steps []resolve.Step) func(csv string) (
+	owner *cluster.Subscription, dependency bool) {
+	owners, requiredBy := map[string]*cluster.Subscription{}, map[string]string{}
+	for _, step := range steps {
+		for _, m := range step.Subscriptions {
+			if s := r.sub(ns, m.Name); s != nil {
+				owners[m.To] = s
+			}
+		}
+		for _, p := range step.CSVs {
+			requiredBy[p.Name] = p.RequiredBy
+		}
+	}
+	return func(csv string) (*cluster.Subscription, bool) {
+		if owner := owners[csv]; owner != nil {
+			return owner, false
+		}
+		seen := map[string]bool{} // operators may require each other
+		for up := requiredBy[csv]; up != "" && !seen[up]; up = requiredBy[up] {
+			if owner := owners[up]; owner != nil {
+				return owner, true
+			}
+			seen[up] = true
+		}
+		return r.subs[ns][0], true
+	}
+}
+
+// chosen returns what the resolver takes of a catalog.
+func chosen(state *resolve.State, p *resolve.Planned) catalog.Choice {
+	pkg := packageIn(state, p.Source, p.SourceNamespace, p.Package)
+	return catalog.Choice{Package: pkg, Channel: pkg.Channel(p.Channel), Bundle: p.Bundle()}
+}
+
+// has reports whether the namespace has the operator already, in any version.
+func (r *resolution) has(state *resolve.State, p *resolve.Planned) bool {
+	for _, s := range state.Subscriptions {
+		if s.Package == p.Package && s.InstalledCSV != "" {
+			return true
+		}
+	}
+	return slices.ContainsFunc(r.csvs[state.Namespace], func(v *csv) bool {
+		return bundle.BaseName(v.Name, "") == bundle.BaseName(p.Name, "")
+	})
+}
+
+// install adds the CSVs that OLM installs.
+func (r *resolution) install(ctx context.Context) error {
+	for _, p := range r.planned {
+		r.installs = append(r.installs, p)
+		data, err := p.Choice.Bundle.CSV(ctx)
+		if err == nil {
+			err = r.addFrom(p.sub, data)
+		}
+		if err != nil {
+			r.noteUnchecked(p.sub, err.Error(), "") // its catalog is known
+		}
+	}
+	return ctx.Err()
+}
+
+// addFrom adds the CSV of a catalog.
+func (c *prediction) addFrom(s *cluster.Subscription, data []byte) error {
+	docs, err := manifest.ReadFile(s.File, data, manifest.Limits{})
+	if err != nil {
+		return err
+	}
+	if len(docs) != 1 {
+		return fmt.Errorf("%d documents in the catalog's ClusterServiceVersion", len(docs))
+	}
+	o, err := docs[0].Object()
+	if err != nil {
+		return err
+	}
+	if _, fault := c.makes(o, s); fault != nil {
+		return fault
+	}
+	return nil
+}

@@ -1,0 +1,328 @@
+// Package predict predicts what OLM does with the OperatorGroups and ClusterServiceVersions in a tree of manifests:
+// the target namespaces and provided APIs of each group, and the phase, reason and message of each CSV in OLM's
+// words. It never contacts a cluster.
+//
+// The rules are those of OLM v0.46 (github.com/operator-framework/operator-lifecycle-manager,
+// pkg/controller/operators/olm: operatorgroup.go, groups.go, operator.go, requirements.go). docs/check.md lists them.
+package predict
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/predict/plan"
+	"github.com/olmgen/olmgen/source"
+)
+
+// Options configure Check. The zero value suits a tree of a whole cluster.
+type Options struct {
+	Namespace string // of objects that name no namespace; if empty, Check ignores them
+	Catalogs  Catalogs
+	// the releases in the cluster; without any, nothing is said of them, and Kubernetes is as new as a CSV needs it
+	Target fit.Cluster
+	// judges custom resources by their CRDs; nil if nobody does
+	Checker crs.Checker
+	// how the bundles are fetched that OLM updates operators to; nil if these updates are not judged
+	Source *source.Options
+}
+
+// Report describes the state that OLM reaches with a tree.
+type Report struct {
+	Scope Scope // of a tree; zero for one cluster
+
+	Groups   []Group            // by namespace and name
+	CSVs     []CSV              // by namespace and name, without copies
+	Findings []findings.Finding // by file and line
+
+	Plans         []*InstallPlan      // by namespace, in OLM's order: the InstallPlans that OLM executes at once
+	Subscriptions []SubscriptionState // in the order of the tree
+
+	Installs []Install // by namespace, in OLM's order: what OLM installs and the tree does not have
+	Updates  []Update  // in the same order: what OLM replaces
+	Unknown  []Unknown // in the order of the tree
+
+	Extensions []*PlayedExtension // in the order of the tree
+
+	Target    fit.Cluster // that was asked about
+	Operators []Operator  // with what they mean for it, if it is known; in OLM's order, then those of OLM v1
+
+	// After is the cluster that OLM leaves: the objects of the tree and what OLM makes of them, OLM's own objects with
+	// their status, without what is lost. It can be the cluster of another Check.
+	After []*manifest.Object
+}
+
+// Group is an OperatorGroup after OLM has processed it.
+type Group struct {
+	Cluster      string // the directory of a cluster of a tree; empty if the tree is one
+	Namespace    string
+	Name         string
+	File         string
+	Line         int
+	Namespaces   []string // status.namespaces, sorted; [""] means all namespaces
+	ProvidedAPIs *string  // the annotation olm.providedAPIs; nil if it is absent
+	Conditions   []Condition
+	Account      string // status.serviceAccountRef; may be empty
+	Unknown      string // why status.namespaces cannot be predicted; empty if it can
+}
+
+// Condition is a status condition of an OperatorGroup.
+type Condition struct {
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// CSV is a ClusterServiceVersion after OLM has processed it.
+type CSV struct {
+	Cluster      string            `json:"cluster,omitempty"` // as in Group
+	Namespace    string            `json:"namespace"`
+	Name         string            `json:"name"`
+	File         string            `json:"file"` // of the Subscription that installs it, or of the CSV itself
+	Line         int               `json:"line"`
+	Subscription string            `json:"subscription,omitempty"` // that installs it, if the tree has no such CSV
+	Phase        string            `json:"phase"`                  // empty if OLM sets none
+	Reason       string            `json:"reason"`
+	Message      string            `json:"message"`
+	Annotations  map[string]string `json:"annotations,omitempty"`
+	CopiedTo     []string          `json:"copiedTo,omitempty"` // namespaces with a copy, sorted
+}
+
+// Check predicts what OLM does with the objects of a tree and reports what is wrong. The same tree yields the same
+// report. An error is that of ctx or of a catalog that cannot be read again.
+func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
+	o.Catalogs.OpenShift = o.Catalogs.OpenShift || o.Target.OpenShift != nil
+	c, objects := clusterOf(ctx, t, o.Namespace, o.Catalogs)
+	c.releases = o.Target
+	c.live = plan.NewCluster(objects, o.Namespace)
+	c.skipped(t)
+	if err := c.subscribe(ctx, o.Catalogs); err != nil {
+		return nil, err
+	}
+	if err := c.judgeUpgrades(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.judgeUpdates(ctx, o, objects); err != nil {
+		return nil, err
+	}
+	operators, err := c.judgeTarget(ctx, o, objects)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.Order(b.Ordered) })
+	played := play(c)
+	if played.restless {
+		c.findings = append(c.findings, findings.Finding{Rule: ruleRestless.ID, Level: findings.Warning,
+			Message: "OLM never reaches a stable state with these objects"})
+	}
+	r := &Report{Installs: c.installs, Unknown: c.unknown, Target: o.Target, Operators: operators,
+		Extensions: c.extensions}
+	played.leave(r)
+	played.judgeConversions()
+	for _, g := range c.groups {
+		r.Groups = append(r.Groups, played.group(g))
+		played.judgeGroup(g)
+	}
+	for _, v := range c.csvs {
+		if !v.Copied && (!v.deleted || !v.updated) {
+			r.CSVs = append(r.CSVs, played.csv(v))
+			played.judgeCSV(v)
+			played.judgeServices(v)
+		}
+	}
+	played.judgeSeveral()
+	played.judgeSubscriptions()
+	played.judgeResources()
+	played.judgeInheritance()
+	if err := c.judgeFit(ctx, o.Checker, objects); err != nil {
+		return nil, err
+	}
+	c.judgeNothing(objects)
+	played.judgeNames()
+	played.judgeCopies()
+	played.judgeOwners()
+	r.complete(c)
+	return r, nil
+}
+
+// complete sorts a report, and adds what the catalogs install to it.
+func (r *Report) complete(c *prediction) {
+	slices.SortFunc(r.Groups, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	slices.SortFunc(r.CSVs,
+		func(a, b CSV) int { return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name)) })
+	for i := range r.Installs {
+		r.Installs[i].Group = r.group(r.Installs[i].Namespace)
+	}
+	for _, plan := range c.plans {
+		for _, u := range plan.updates {
+			i := Install{Subscription: u.sub.Object, Namespace: plan.namespace, Name: u.to.Bundle.Name,
+				Catalog: u.catalog, Choice: u.to, Group: r.group(plan.namespace)}
+			r.Updates = append(r.Updates, Update{Install: i, Replaces: u.replaced})
+		}
+	}
+	findings.Sort(c.findings)
+	r.Findings = slices.Compact(c.findings)
+}
+
+// Refused returns findings about the CSVs of a namespace that OLM installs from catalogs, and that fail.
+func (r *Report) Refused(namespace string) (list []findings.Finding) {
+	for _, v := range r.CSVs {
+		if v.Namespace == namespace && v.Subscription != "" && v.Phase == string(v1alpha1.CSVPhaseFailed) {
+			list = append(list, findings.Finding{Rule: v.Reason, Level: findings.Error, File: v.File, Line: v.Line,
+				Object: "ClusterServiceVersion " + v.Namespace + "/" + v.Name, Message: v.Message})
+		}
+	}
+	return list
+}
+
+// clusterOf returns the cluster of a tree, and the tree's objects with what its OperatorPolicies make.
+func clusterOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs) (
+	*prediction, []*manifest.Object) {
+	objects, unknown := WithPolicies(ctx, t.Objects, namespace, catalogs)
+	c := read(objects, namespace)
+	c.openShift = catalogs.openShift(objects)
+	c.judgePolicies(unknown)
+	return c, objects
+}
+
+// GroupOf returns the OperatorGroup of a namespace.
+func (r *Report) GroupOf(namespace string) Group { return r.group(namespace) }
+
+// group returns the OperatorGroup of a namespace: the last one that is reported.
+func (r *Report) group(namespace string) (found Group) {
+	for _, g := range r.Groups {
+		if g.Namespace == namespace {
+			found = g
+		}
+	}
+	return found
+}
+
+func (o *simulation) group(g *group) Group {
+	r := Group{
+		Namespace:    g.Namespace,
+		Name:         g.Name,
+		File:         g.File,
+		Line:         g.Line,
+		Namespaces:   g.status,
+		ProvidedAPIs: g.text,
+	}
+	if len(o.groupsIn[g.Namespace]) > 1 {
+		r.Conditions = append(r.Conditions,
+			Condition{operatorsv1.MutlipleOperatorGroupCondition, "True", operatorsv1.MultipleOperatorGroupsReason,
+				"Multiple OperatorGroup found in the same namespace"})
+	}
+	switch {
+	case g.lacksAccount(o.prediction):
+		r.Conditions = append(r.Conditions, Condition{operatorsv1.OperatorGroupServiceAccountCondition, "True",
+			operatorsv1.OperatorGroupServiceAccountReason,
+			"ServiceAccount " + g.Spec.ServiceAccountName + " not found"})
+		if !g.resolved {
+			r.Unknown = "its ServiceAccount is not in the tree"
+		}
+	case g.refused != nil:
+		r.Unknown = g.refused.Error()
+	case g.unknown && len(g.status) == 0:
+		r.Unknown = "there are no Namespaces in the tree"
+	}
+	if !g.lacksAccount(o.prediction) {
+		r.Account = g.Spec.ServiceAccountName
+	}
+	return r
+}
+
+func (o *simulation) csv(v *csv) CSV {
+	at := v.where()
+	r := CSV{
+		Namespace:   v.Namespace,
+		Name:        v.Name,
+		File:        at.File,
+		Line:        at.Line,
+		Phase:       string(v.phase),
+		Reason:      string(v.reason),
+		Message:     v.message,
+		CopiedTo:    o.copies(v),
+		Annotations: v.ofGroup,
+	}
+	if v.sub != nil {
+		r.Subscription = v.sub.Name
+	}
+	return r
+}
+
+// uncopied lists the reasons for which OLM does not copy a CSV (api: pkg/operators/v1alpha1/clusterserviceversion.go,
+// IsUncopiable).
+var uncopied = []v1alpha1.ConditionReason{
+	v1alpha1.CSVReasonCopied, v1alpha1.CSVReasonInvalidInstallModes, v1alpha1.CSVReasonNoTargetNamespaces,
+	v1alpha1.CSVReasonUnsupportedOperatorGroup, v1alpha1.CSVReasonNoOperatorGroup,
+	v1alpha1.CSVReasonTooManyOperatorGroups,
+	v1alpha1.CSVReasonInterOperatorGroupOwnerConflict, v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs,
+}
+
+// copies returns the namespaces that OLM copies a CSV to (operator.go, syncClusterServiceVersion, syncCopyCSV;
+// operatorgroup.go, ensureCSVsInNamespaces).
+func (o *simulation) copies(v *csv) []string {
+	groups := o.groupsIn[v.Namespace]
+	if v.deleted || v.phase == v1alpha1.CSVPhaseNone || slices.Contains(uncopied, v.reason) || len(groups) != 1 {
+		return nil
+	}
+	g := groups[0]
+	if isGlobal(g.status) && o.NoCopies {
+		return nil
+	}
+	var list []string
+	for ns := range o.Namespaces {
+		if ns != v.Namespace && (isGlobal(g.status) || slices.Contains(g.status, ns)) {
+			list = append(list, ns)
+		}
+	}
+	if !o.Declared && !isGlobal(g.status) { // without Namespaces in the tree, assume that all targets exist
+		list = slices.DeleteFunc(slices.Clone(g.status), func(ns string) bool { return ns == v.Namespace })
+	}
+	slices.Sort(list)
+	return list
+}
+
+// note adds a finding about an object.
+func (c *prediction) note(rule findings.Rule, level findings.Severity, o *manifest.Object, at, message, hint string) {
+	file, line := o.PlaceOf(at)
+	c.findings = append(c.findings, findings.Finding{Rule: rule.ID, Level: level, File: file, Line: line,
+		Object: o.Identity(), Message: message, Hint: hint})
+}
+
+func (c *prediction) fault(e *manifest.Error, o *manifest.Object) {
+	c.findings = append(c.findings, findings.Finding{
+		Rule: ruleInvalid.ID, Level: findings.Error, File: e.File, Line: e.Line, Object: o.Identity(), Field: e.Field,
+		Message: e.Msg, Hint: e.Tip,
+	})
+}
+
+// skipped reports the files that were not read.
+func (c *prediction) skipped(t *tree.Tree) {
+	for _, s := range t.Skipped {
+		c.findings = append(c.findings,
+			findings.Finding{Rule: ruleSkipped.ID, Level: findings.Note, File: s.Path, Message: "not read: " + s.Why})
+	}
+	for _, e := range t.Faults {
+		c.findings = append(c.findings, findings.Finding{
+			Rule:    ruleUnreadable.ID,
+			Level:   findings.Error,
+			File:    e.File,
+			Line:    e.Line,
+			Field:   e.Field,
+			Message: e.Msg,
+			Hint:    e.Tip,
+		})
+	}
+}

@@ -1,0 +1,224 @@
+package predict
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Scope is how much of a tree a report is about.
+type Scope struct {
+	Roots    int `json:"roots"`    // kustomizations and directories that are applied
+	Unbuilt  int `json:"unbuilt"`  // of them: those that cannot be built
+	Clusters int `json:"clusters"` // that the others are applied to
+	Asking   int `json:"asking"`   // Subscriptions, ClusterExtensions and OperatorPolicies of all clusters
+	Unknown  int `json:"unknown"`  // of them: those of which nobody can say what they install
+
+	others bool // not all of those that ask are Subscriptions
+}
+
+// CheckClusters predicts what OLM does in each cluster of a tree; options are those of one. What is found in several
+// clusters is said once, with one of them.
+func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) Options) (*Report, error) {
+	clusters := t.Clusters()
+	scope := Scope{Roots: len(t.Roots), Unbuilt: len(t.Unknown()), Clusters: len(clusters)}
+	if len(clusters) == 0 {
+		clusters = []tree.Cluster{{}}
+	}
+	all := &Report{}
+	var list folder
+	for i, c := range clusters {
+		of := t.Of(c, i == 0)
+		o := options(of)
+		r, err := Check(ctx, of, o)
+		if err != nil {
+			return nil, err
+		}
+		scope.count(of.Objects, r.Unknown)
+		if len(clusters) > 1 { // it is said of the whole tree
+			r.Findings = slices.DeleteFunc(r.Findings,
+				func(f findings.Finding) bool { return f.Rule == ruleNothing.ID })
+		}
+		list.add(c.Name, r.Findings)
+		if len(clusters) == 1 {
+			all = r
+			break
+		}
+		all.join(c.Name, r)
+	}
+	all.Scope = scope
+	if len(clusters) > 1 {
+		all.Findings = list.folded()
+		slices.SortStableFunc(all.Findings, func(a, b findings.Finding) int { return a.Level.Rank() - b.Level.Rank() })
+	}
+	return all, nil
+}
+
+// count adds the objects of a cluster that ask OLM for an operator.
+func (s *Scope) count(objects []*manifest.Object, unknown []Unknown) {
+	unclear := map[*manifest.Object]bool{}
+	for _, u := range unknown {
+		unclear[u.Object] = !strings.HasPrefix(u.Why, InstallsNothing)
+	}
+	for _, o := range objects {
+		subscription := o.Group() == olm.Group && o.Kind == v1alpha1.SubscriptionKind
+		if subscription || o.Group() == olm.GroupV1 && o.Kind == olm.KindClusterExtension ||
+			o.Group() == olm.GroupPolicy && o.Kind == olm.KindOperatorPolicy {
+			s.Asking++
+			s.others = s.others || !subscription
+			if unclear[o] {
+				s.Unknown++
+			}
+		}
+	}
+}
+
+// join adds the report of a cluster.
+func (r *Report) join(name string, of *Report) {
+	for i := range of.Groups {
+		of.Groups[i].Cluster = name
+	}
+	for i := range of.CSVs {
+		of.CSVs[i].Cluster = name
+	}
+	for i := range of.Plans {
+		of.Plans[i].Cluster = name
+	}
+	for i := range of.Subscriptions {
+		of.Subscriptions[i].Cluster = name
+	}
+	for i := range of.Extensions {
+		of.Extensions[i].Cluster = name
+	}
+	r.Groups, r.CSVs = append(r.Groups, of.Groups...), append(r.CSVs, of.CSVs...)
+	r.Plans, r.Subscriptions = append(r.Plans, of.Plans...), append(r.Subscriptions, of.Subscriptions...)
+	r.Extensions, r.Operators = append(r.Extensions, of.Extensions...), append(r.Operators, of.Operators...)
+	r.Unknown, r.Target = append(r.Unknown, of.Unknown...), of.Target
+}
+
+// fewNotes is how many equal notes about one cluster are no more than a reader takes.
+const fewNotes = 3
+
+// foldNotes returns the findings of one cluster for people: of many equal notes only the first.
+func foldNotes(list []findings.Finding) (out []findings.Finding) {
+	count := map[findings.Finding]int{}
+	for _, x := range list {
+		count[equal(x)]++
+	}
+	for _, x := range list {
+		if n := count[equal(x)]; n > fewNotes && x.Level == findings.Note {
+			also := "the same of " + text.Count(n-1, "other object")
+			if x.Hint != "" {
+				also += "; "
+			}
+			count[equal(x)] = 0
+			x.Hint = also + x.Hint
+		} else if n == 0 {
+			continue
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// folder folds the findings of clusters.
+type folder struct {
+	order []findings.Finding // what counts as equal
+	of    map[findings.Finding]*folded
+}
+
+type folded struct {
+	first             findings.Finding
+	cluster           string // the first
+	clusters, objects []string
+}
+
+// equal returns what equal findings have in common: they can be from other files, and notes about other objects.
+func equal(x findings.Finding) findings.Finding {
+	key := findings.Finding{Rule: x.Rule, Level: x.Level, Object: x.Object, Field: x.Field, Message: x.Message}
+	if x.Object == "" {
+		key.File = x.File
+	}
+	if x.Level == findings.Note {
+		key.Object = ""
+	}
+	return key
+}
+
+// add adds the findings of a cluster.
+func (f *folder) add(cluster string, list []findings.Finding) {
+	for _, x := range list {
+		key := equal(x)
+		of := f.of[key]
+		if of == nil {
+			of = &folded{first: x, cluster: cluster}
+			if f.of == nil {
+				f.of = map[findings.Finding]*folded{}
+			}
+			f.of[key], f.order = of, append(f.order, key)
+		}
+		of.clusters, of.objects = append(of.clusters, cluster), append(of.objects, cluster+" "+x.Object)
+	}
+}
+
+// folded returns each finding once.
+func (f *folder) folded() (list []findings.Finding) {
+	for _, key := range f.order {
+		of := f.of[key]
+		x := of.first
+		slices.Sort(of.clusters)
+		slices.Sort(of.objects)
+		clusters, objects := len(slices.Compact(of.clusters)), len(slices.Compact(of.objects))
+		also := ""
+		switch {
+		case objects > clusters:
+			also = fmt.Sprintf("the same of %s in %s", text.Count(objects-1, "other object"),
+				text.Count(clusters, "cluster"))
+		case clusters > 1:
+			also = fmt.Sprintf("the same in %s", text.Count(clusters-1, "other cluster"))
+		}
+		if also != "" && x.Hint != "" {
+			also += "; "
+		}
+		x.Hint = also + x.Hint
+		list = append(list, x)
+	}
+	return list
+}
+
+// sections returns it as a part of a document; nothing for one root.
+func (s Scope) sections() []findings.Section {
+	if s.Roots <= 1 {
+		return nil
+	}
+	return []findings.Section{{Remarks: []findings.Remark{{Text: s.String()}}}}
+}
+
+// String returns how much of the tree the report is about, as a sentence.
+func (s Scope) String() string {
+	out := text.Count(s.Roots, "root")
+	if s.Clusters > 1 {
+		out += " in " + text.Count(s.Clusters, "cluster")
+	}
+	if s.Unbuilt > 0 {
+		out += fmt.Sprintf(", %d not built", s.Unbuilt)
+	}
+	ask := "Subscription"
+	if s.others {
+		ask = "operator"
+	}
+	out += fmt.Sprintf("; %d of %s judged", s.Asking-s.Unknown, text.Count(s.Asking, ask))
+	if s.Unknown > 0 {
+		out += fmt.Sprintf(", %d unknown", s.Unknown)
+	}
+	return out
+}

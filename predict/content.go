@@ -1,0 +1,249 @@
+package predict
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/extension"
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/cluster"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/source"
+)
+
+// Content says what a catalog serves, as somebody writes it: [[NAMESPACE/]NAME=]DIR[,priority=N][,global].
+type Content struct {
+	Namespace, Name, Dir string // without a name, Name is that of the directory, and Namespace is empty
+	Cluster              bool   // it is of a ClusterCatalog of OLM v1, which has no namespace
+	Priority             int32
+	Global               bool // the catalogs of the namespace serve all namespaces
+}
+
+// ContentError says why a text is not the content of a catalog.
+type ContentError struct{ Msg, Tip string }
+
+func (e *ContentError) Error() string { return e.Msg }
+
+// Hint returns what to write.
+func (e *ContentError) Hint() string { return e.Tip }
+
+// ReadContent reads what CatalogSources of OLM v0 or, with [Content.Cluster], ClusterCatalogs serve. With mixed, a name
+// without a namespace is that of a ClusterCatalog.
+func ReadContent(value string, clusters, mixed bool) (c Content, err error) {
+	rest, global := strings.CutSuffix(value, ",global")
+	rest, priority, ranked := strings.Cut(rest, ",priority=")
+	rest, also := strings.CutSuffix(rest, ",global")
+	c.Global = global || also
+	if ranked {
+		n, err := strconv.ParseInt(priority, 10, 32)
+		if err != nil {
+			return c, &ContentError{fmt.Sprintf("priority %q is not a number", priority), ""}
+		}
+		c.Priority = int32(n)
+	}
+	key, dir, named := strings.Cut(rest, "=")
+	if !named {
+		key, dir = "", rest
+	}
+	if dir == "" {
+		return c, &ContentError{"no directory is given", "write NAMESPACE/NAME=DIR"}
+	}
+	c.Dir, c.Name = dir, contentName(dir)
+	namespace, name, ok := strings.Cut(key, "/")
+	c.Cluster = clusters || mixed && named && !ok
+	switch {
+	case key == "":
+	case c.Cluster && len(validation.IsDNS1123Subdomain(key)) > 0:
+		return c, &ContentError{fmt.Sprintf("%q is not the name of a ClusterCatalog", key), "write NAME=DIR"}
+	case c.Cluster:
+		c.Name = key
+	case !ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0:
+		return c, &ContentError{fmt.Sprintf("%q is not the name of a CatalogSource", key), "write NAMESPACE/NAME=DIR"}
+	default:
+		c.Namespace, c.Name = namespace, name
+	}
+	if c.Global && c.Namespace == "" {
+		return c, &ContentError{"global is for a catalog with a namespace", "write NAMESPACE/NAME=DIR,global"}
+	}
+	return c, nil
+}
+
+// contentName returns a name for the catalog of a path or an image: its last part, without extension, tag and digest.
+func contentName(ref string) string {
+	path := source.Path(ref)
+	name := filepath.Base(filepath.Clean(cmp.Or(path, ref)))
+	if path != "" {
+		name = strings.TrimSuffix(name, filepath.Ext(name))
+	} else {
+		name, _, _ = strings.Cut(name, "@")
+		name, _, _ = strings.Cut(name, ":")
+	}
+	if len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return "catalog"
+	}
+	return name
+}
+
+// GlobalNamespace returns the namespace whose catalogs serve all namespaces, by what is given and by the CatalogSources
+// of a tree.
+func GlobalNamespace(list []Content, known []resolve.Source) string {
+	var given []resolve.Source
+	for _, c := range list {
+		if c.Global {
+			return c.Namespace
+		}
+		given = append(given, resolve.Source{Namespace: c.Namespace})
+	}
+	for _, s := range slices.Concat(given, known) {
+		if s.Namespace == olm.NamespaceMarketplace {
+			return s.Namespace
+		}
+	}
+	return olmDefault
+}
+
+// ContentReader reads what catalogs serve, each image once.
+type ContentReader struct {
+	Options catalog.Options
+	images  map[string]*resolve.Source // by who names it, and reference; nil for one that cannot be read
+}
+
+// Read reads a catalog. It warns of bundles that cannot be read, and of a catalog that opm refuses to serve: then it is
+// unavailable.
+func (r *ContentReader) Read(ctx context.Context, dir string) (s resolve.Source, err error) {
+	if s.Catalog, err = catalog.Read(ctx, dir, r.Options); err != nil {
+		return s, err
+	}
+	for _, f := range s.Catalog.Faulty {
+		r.Options.Source.Warn("%s", text.OneLine(f.Error()))
+	}
+	if refusal := s.Catalog.Refusal(); refusal != nil {
+		s.Unavailable = true
+		r.Options.Source.Warn("%s: opm does not serve this catalog: %s", dir, refusal)
+	}
+	return s, nil
+}
+
+// Sources reads the content of CatalogSources. One without a namespace is in the global one.
+func (r *ContentReader) Sources(ctx context.Context, list []Content, global string) (out []resolve.Source, err error) {
+	for _, c := range list {
+		s := resolve.Source{Name: c.Name, Namespace: cmp.Or(c.Namespace, global)}
+		if slices.ContainsFunc(out, s.Same) {
+			return nil, &ContentError{fmt.Sprintf("%s/%s is given twice", s.Namespace, s.Name),
+				"name them with NAMESPACE/NAME=DIR"}
+		}
+		read, err := r.Read(ctx, c.Dir)
+		if err != nil {
+			return nil, err
+		}
+		read.Name, read.Namespace, read.Priority = s.Name, s.Namespace, int(c.Priority)
+		read.Prepared = resolve.Prepare(read.Catalog)
+		out = append(out, read)
+	}
+	return out, nil
+}
+
+// Catalogs reads what is given. Content without a name is that of all others.
+func (r *ContentReader) Catalogs(ctx context.Context, values []string) (c Catalogs, err error) {
+	var named []Content
+	var others []*catalog.Catalog
+	for _, value := range values {
+		parsed, err := ReadContent(value, false, true)
+		if err != nil {
+			return c, err
+		}
+		if parsed.Global {
+			c.Global = parsed.Namespace
+		}
+		if parsed.Namespace != "" {
+			named = append(named, parsed)
+			continue
+		}
+		read, err := r.Read(ctx, parsed.Dir)
+		switch {
+		case err != nil:
+			return c, err
+		case parsed.Cluster:
+			c.ClusterCatalogs = append(c.ClusterCatalogs, extension.Source{Name: parsed.Name,
+				Priority: parsed.Priority, Catalog: read.Catalog})
+		default:
+			others = append(others, read.Catalog)
+		}
+	}
+	if len(others) > 0 {
+		c.Others = catalog.Join(others...)
+		c.Prepared = resolve.Prepare(c.Others)
+	}
+	c.Sources, err = r.Sources(ctx, named, c.Global)
+	return c, err
+}
+
+// WithImages adds the catalogs whose images the objects of a tree name and that are not known. One that cannot be read
+// stays unknown.
+func (r *ContentReader) WithImages(ctx context.Context, t *tree.Tree, c Catalogs) Catalogs {
+	if c.Others != nil || r.Options.Source.Offline {
+		return c
+	}
+	c.Partial = len(c.Sources) == 0
+	objects, unknown := olm.WithPolicies(t.Objects, nil)
+	asked := resolve.Of(cluster.Read(objects, ""))
+	named := func(s resolve.Source) bool {
+		return asked.Subscribes(s) || slices.ContainsFunc(unknown, func(u olm.UnknownPolicy) bool {
+			// an OperatorPolicy that names no catalog may mean any
+			return u.Source == s.Name || u.Source == "" && len(u.Faults) == 0
+		})
+	}
+	sources := slices.Clip(c.Sources)
+	for _, s := range asked.CatalogSources {
+		if s.Image == "" || slices.ContainsFunc(c.Sources, s.Same) || !named(s) {
+			continue
+		}
+		if read := r.image(ctx, "CatalogSource "+s.Namespace+"/"+s.Name, s.Image); read != nil {
+			s.Catalog, s.Unavailable = read.Catalog, read.Unavailable
+			sources = append(sources, s)
+		}
+	}
+	c.Sources = sources
+	clusterCatalogs := slices.Clip(c.ClusterCatalogs)
+	images := CatalogImages(t.Objects)
+	for _, name := range slices.Sorted(maps.Keys(images)) {
+		if slices.ContainsFunc(c.ClusterCatalogs, func(s extension.Source) bool { return s.Name == name }) {
+			continue
+		}
+		if read := r.image(ctx, "ClusterCatalog "+name, images[name]); read != nil {
+			clusterCatalogs = append(clusterCatalogs, extension.Source{Name: name, Catalog: read.Catalog})
+		}
+	}
+	c.ClusterCatalogs = clusterCatalogs
+	return c
+}
+
+// image reads the image of a catalog. It warns of one that cannot be read, and returns nil.
+func (r *ContentReader) image(ctx context.Context, what, ref string) *resolve.Source {
+	key := what + " " + ref
+	if s, ok := r.images[key]; ok {
+		return s
+	}
+	if r.images == nil {
+		r.images = map[string]*resolve.Source{}
+	}
+	r.images[key] = nil
+	read, err := r.Read(ctx, source.KindOCI+"://"+ref)
+	if err != nil {
+		r.Options.Source.Warn("%s: %v", what, err)
+		return nil
+	}
+	r.images[key] = &read
+	return &read
+}

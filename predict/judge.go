@@ -1,0 +1,310 @@
+package predict
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
+)
+
+// judgeGroup reports what is wrong with a group.
+func (o *simulation) judgeGroup(g *group) {
+	switch {
+	case g.lacksAccount(o.prediction) && !g.resolved:
+		o.note(ruleAccount, findings.Error, g.Object, "spec.serviceAccountName",
+			"ServiceAccount "+g.Spec.ServiceAccountName+" not found: OLM waits for it and installs nothing",
+			"add it to the namespace")
+	case g.refused != nil:
+		o.note(ruleTargets, findings.Error, g.Object, "spec", g.refused.Error(), "")
+	case g.unknown && len(g.status) == 0:
+		o.note(ruleTargetUnknown, findings.Note, g.Object, "spec.selector",
+			"cannot evaluate the selector, so the CSVs of this group are not checked",
+			"add the Namespaces with their labels to the tree")
+	}
+	o.judgeProvidedAPIs(g)
+	o.judgeTargets(g)
+	o.judgeMissing(g)
+	text := g.Annotations[olm.AnnotationProvidedAPIs]
+	if g.text != nil && *g.text != text {
+		if _, given := o.givenAPIs(g); given {
+			o.note(ruleDrift, findings.Warning, g.Object, providedAPIsField,
+				fmt.Sprintf("%s is %q, OLM changes it to %q", olm.AnnotationProvidedAPIs, text, *g.text),
+				"remove the annotation, or set the value that OLM sets")
+		}
+	}
+}
+
+const providedAPIsField = `metadata.annotations["` + olm.AnnotationProvidedAPIs + `"]`
+
+func (o *simulation) givenAPIs(g *group) (any, bool) {
+	v, err := g.Get("metadata", "annotations", olm.AnnotationProvidedAPIs)
+	return v, err == nil && v != nil
+}
+
+// judgeCSV reports what OLM says about a CSV.
+func (o *simulation) judgeCSV(v *csv) {
+	say := func(rule findings.Rule, level findings.Severity, at, message, hint string) {
+		if v.sub != nil {
+			at, message = "spec.name", v.Name+": "+message
+		}
+		o.note(rule, level, v.where(), at, message, hint)
+	}
+	switch {
+	case v.Unusable != nil:
+		say(ruleIgnored, findings.Error, "spec.customresourcedefinitions", v.Unusable.Error()+": OLM ignores the CSV",
+			"the name of a CRD is <plural>.<group>")
+	case v.phase == v1alpha1.CSVPhaseFailed:
+		message, at, hint := o.explain(v)
+		rule := findings.Rule{ID: string(v.reason)}
+		if !o.rules[rule.ID] {
+			rule, message = ruleFailed, fmt.Sprintf("%s: %s", v.reason, message)
+		}
+		say(rule, findings.Error, at, message, hint)
+	case v.reason == v1alpha1.CSVReasonRequirementsNotMet:
+		say(findings.Rule{ID: string(v.reason)}, findings.Warning, "spec",
+			strings.Join(slices.Concat([]string{v.message}, o.requirements(v).unmet, o.missingServices(v)), "; "),
+			"OLM waits until they are met")
+	case v.reason == v1alpha1.CSVReasonOperatorConditionNotUpgradeable && !v.observed:
+		say(findings.Rule{ID: string(v.reason)}, findings.Warning, "spec.replaces", v.message,
+			"OLM waits; spec.overrides of OperatorCondition "+v.Replaces+" can override it")
+	case v.phase == v1alpha1.CSVPhaseInstallReady && !v.observed:
+		say(ruleFailed, findings.Error, "spec.webhookdefinitions", fmt.Sprintf("%s: %s: OLM tries again and again",
+			v.reason, v.message), "")
+	case v.phase == v1alpha1.CSVPhasePending && !v.observed:
+		say(ruleWaiting, findings.Warning, "spec.replaces",
+			"waits for "+v.Replaces+", which it replaces and which OLM does not remove",
+			"see the findings about "+v.Replaces)
+	case v.phase == v1alpha1.CSVPhaseDeleting:
+		say(ruleReplaced, findings.Warning, "", v.message+" OLM deletes it", "remove it from the tree")
+	}
+	if v.sub == nil && v.phase == v1alpha1.CSVPhaseSucceeded && !v.observed && !o.requirements(v).judged {
+		say(ruleRequirements, findings.Note, "spec",
+			"the tree has neither its CRDs nor its ServiceAccounts: its requirements count as met", "")
+	}
+	o.judgeDeployments(v)
+	o.judgeAnnotations(v)
+	o.judgeStatus(v)
+}
+
+// explain returns the message of a failed CSV with its cause in the tree, the field to look at, and a hint.
+func (o *simulation) explain(v *csv) (message, at, hint string) {
+	groups := o.groupsIn[v.Namespace]
+	switch v.reason {
+	case v1alpha1.CSVReasonNoOperatorGroup:
+		return v.message, "", "add an OperatorGroup to namespace " + v.Namespace
+	case v1alpha1.CSVReasonTooManyOperatorGroups:
+		return v.message + ": " + names(groups), "", "keep one of them"
+	case v1alpha1.CSVReasonNoTargetNamespaces:
+		return v.message + ": " + names(groups), "", "label a namespace, or list the target namespaces"
+	case v1alpha1.CSVReasonUnsupportedOperatorGroup:
+		return v.message + ": " + names(groups), "spec.installModes", supports(v.Modes)
+	case v1alpha1.CSVReasonInvalidInstallModes:
+		return v.message, "spec.installModes", ""
+	case v1alpha1.CSVReasonInterOperatorGroupOwnerConflict:
+		return v.message + disputed(v), "", "separate the targets of the groups, or keep one operator"
+	case v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs:
+		if len(v.rivals) > 0 {
+			return v.message + disputed(v), "", "separate the targets of the groups, or keep one operator"
+		}
+		missing := apiSet{}
+		for _, g := range groups {
+			missing = v.provided.Difference(g.apis)
+		}
+		return v.message + ": " + names(groups) + " does not list " + listed(missing), "",
+			"list them in " + olm.AnnotationProvidedAPIs
+	case v1alpha1.CSVReasonOwnerConflict:
+		if other := o.crdOwner(v); other != nil {
+			return v.message + ": " + other.Name, "spec.customresourcedefinitions",
+				"keep one of them, or set spec.replaces"
+		}
+		if other := o.apiOwner(v); other != nil {
+			owner := "ClusterServiceVersion " + other.Namespace + "/" + other.Name
+			return v.message + ": " + owner + " owns it", "spec.apiservicedefinitions", "keep one of them"
+		}
+	}
+	return v.message, "", ""
+}
+
+func disputed(v *csv) string {
+	if len(v.rivals) == 0 {
+		return ""
+	}
+	return ": " + names(v.rivals) + " has " + strings.Join(sets.List(v.disputed), ", ")
+}
+
+func names(groups []*group) string {
+	list := make([]string, len(groups))
+	for i, g := range groups {
+		list[i] = g.Identity()
+	}
+	return strings.Join(list, ", ")
+}
+
+func supports(modes []v1alpha1.InstallMode) string {
+	var list []string
+	for _, m := range bundle.InstallModes {
+		if slices.Contains(modes, v1alpha1.InstallMode{Type: m, Supported: true}) {
+			list = append(list, string(m))
+		}
+	}
+	return "it supports " + cmp.Or(strings.Join(list, ", "), "no install mode")
+}
+
+// judgeAnnotations reports annotations of a CSV that OLM changes.
+func (o *simulation) judgeAnnotations(v *csv) {
+	for _, key := range groupAnnotations {
+		given, ok := v.Annotations[key]
+		if made, set := v.ofGroup[key]; ok && set && made != given && len(o.groupsIn[v.Namespace]) == 1 {
+			o.note(ruleDrift, findings.Warning, v.Object, `metadata.annotations["`+key+`"]`,
+				fmt.Sprintf("%s is %q, OLM changes it to %q", key, given, made), "remove the annotation")
+		}
+	}
+}
+
+// judgeStatus compares the prediction with the status that the file has.
+func (o *simulation) judgeStatus(v *csv) {
+	if !v.observed {
+		return
+	}
+	phase, _ := v.Get("status", "phase")
+	reason, _ := v.Get("status", "reason")
+	if reason == nil {
+		reason = ""
+	}
+	if phase != string(v.phase) || reason != string(v.reason) {
+		o.note(ruleStatus, findings.Note, v.Object, "status",
+			fmt.Sprintf("the status is %v (%v), OLM would now set %s (%s)", phase, reason, v.phase, v.reason), "")
+	}
+}
+
+// judgeNames reports groups whose stable role names collide with roles of Kubernetes, of other groups or of the tree.
+func (o *simulation) judgeNames() {
+	named := map[string][]*group{}
+	for _, g := range o.groups {
+		named[g.Name] = append(named[g.Name], g)
+	}
+	for _, g := range o.groups {
+		same, admin := named[g.Name], g.Name+"-admin"
+		if g != same[0] {
+			continue
+		}
+		role := o.RBAC.Role(rbac.ClusterRole(admin))
+		switch {
+		case generate.IsDefaultRole(g.Name):
+			o.note(ruleRoleName, findings.Error, g.Object, "metadata.name",
+				"its ClusterRole "+admin+" would overwrite a default ClusterRole", "rename the group")
+		case role != nil && !ownedBy(role, same):
+			o.note(ruleRoleName, findings.Warning, g.Object, "metadata.name",
+				"its ClusterRole "+admin+" would overwrite another ClusterRole in the tree", "rename the group")
+		}
+		if len(same) > 1 {
+			level := findings.Note // the OLM of today uses unique names
+			if role != nil {
+				level = findings.Warning
+			}
+			o.note(ruleRoleName, level, same[1].Object, "metadata.name",
+				"its ClusterRole "+admin+" has the same name as that of "+text.FirstOf(3,
+					identitiesExcept(same, same[1])), "give each group a unique name")
+		}
+	}
+}
+
+// ownedBy reports whether the owner label of a ClusterRole names the groups.
+func ownedBy(r *rbac.Role, groups []*group) bool {
+	return r.Labels[olm.LabelOwner] == groups[0].Name
+}
+
+// judgeMissing reports targets that are no namespaces.
+func (o *simulation) judgeMissing(g *group) {
+	for i, ns := range g.Spec.TargetNamespaces {
+		at := fmt.Sprintf("spec.targetNamespaces[%d]", i)
+		switch {
+		case ns == allNamespaces: // OLM refuses it
+		case ns == "*":
+			o.note(ruleMissing, findings.Error, g.Object, at, "OLM takes * for the name of a namespace",
+				"leave the targets out: a group without targets is for all namespaces")
+		case len(validation.IsDNS1123Label(ns)) > 0:
+			o.note(ruleMissing, findings.Error, g.Object, at, ns+" cannot be the name of a namespace", "")
+		case o.Declared && o.Namespaces[ns] == nil:
+			o.note(ruleMissing, findings.Warning, g.Object, at, "target namespace "+ns+" is not in the tree", "")
+		}
+	}
+}
+
+func identitiesExcept(groups []*group, except *group) []string {
+	var list []string
+	for _, g := range groups {
+		if g != except {
+			list = append(list, g.Identity())
+		}
+	}
+	return list
+}
+
+// judgeCopies reports copied CSVs that OLM deletes.
+func (o *simulation) judgeCopies() {
+	for _, v := range o.csvs {
+		if !v.Copied {
+			continue
+		}
+		o.judgeLeak(v)
+		switch source := o.inNamespace(v.Original, v.Name); {
+		case source == nil:
+			o.note(ruleCopied, findings.Warning, v.Object, "",
+				"a copy of a CSV that namespace "+cmp.Or(v.Original, `""`)+" does not have: OLM deletes it",
+				"remove it from the tree")
+		case source.phase != v1alpha1.CSVPhaseNone && !slices.Contains(o.copies(source), v.Namespace):
+			o.note(ruleCopied, findings.Warning, v.Object, "",
+				"a copy of a CSV of namespace "+v.Original+", whose group does not target "+
+					"namespace "+v.Namespace+": OLM deletes it", "remove it from the tree")
+		}
+	}
+}
+
+// judgeOwners reports CRDs that have two owners and that OLM does not report.
+func (o *simulation) judgeOwners() {
+	owners := map[string][]*csv{}
+	for _, v := range o.csvs {
+		if v.Copied || v.deleted || v.reason == v1alpha1.CSVReasonOwnerConflict ||
+			v.reason == v1alpha1.CSVReasonInterOperatorGroupOwnerConflict {
+			continue
+		}
+		shared := map[*csv][]string{}
+		mine := map[string]bool{}
+		for _, d := range v.CRDs.Owned {
+			if mine[d.Name] {
+				continue
+			}
+			mine[d.Name] = true
+			for _, other := range owners[d.Name] {
+				if v.Namespace != other.Namespace || v.Replaces != other.Name && other.Replaces != v.Name {
+					shared[other] = append(shared[other], d.Name)
+					break // report the first owner only
+				}
+			}
+			owners[d.Name] = append(owners[d.Name], v)
+		}
+		for _, other := range slices.SortedFunc(maps.Keys(shared),
+			func(a, b *csv) int { return a.Order(b.Ordered) }) {
+			level := findings.Warning
+			if other.Name == v.Name {
+				level = findings.Note // the same version of the same operator
+			}
+			o.note(ruleOwners, level, v.where(), "spec.customresourcedefinitions", fmt.Sprintf(
+				"owns %s, as does ClusterServiceVersion %s/%s", text.FirstOf(3, shared[other]), other.Namespace,
+				other.Name), "")
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package predict
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/cluster"
+	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Movement is what the newer content of catalogs changes for the operators of a tree.
+type Movement struct {
+	Operators int    // at rest with the older content
+	Assumed   bool   // the tree does not say what is installed: it is what the older content leads to
+	Moves     []Move // by namespace and Subscription, then by ClusterExtension
+	Unknown   []Unknown
+	// Findings are what OLM says of the newer content: errors, and what it did not say of the older one, such as an
+	// update that it holds back.
+	Findings []findings.Finding
+}
+
+// Move is an operator that OLM updates, or installs anew, because its catalog has other content.
+type Move struct {
+	Object   *manifest.Object // the Subscription or ClusterExtension that asks for it, or for what needs it
+	From     string           // the name of the bundle at rest; empty if there is none
+	Steps    []string         // the names of the bundles that OLM installs one after the other; the last one stays
+	Approval bool             // somebody approves its InstallPlans
+
+	Old, New     *Install   // of OLM v0; Old is nil if From is empty, or in neither content
+	OldV1, NewV1 *Extension // of OLM v1; OldV1 is nil if no catalog has it
+}
+
+// Moves predicts how the operators of a tree move if the content of its catalogs changes. They come to rest with the
+// older content first. Every InstallPlan counts as approved. An error is that of ctx, or of a catalog that cannot be
+// read again.
+func Moves(ctx context.Context, t *tree.Tree, namespace string, older, newer Catalogs) (*Movement, error) {
+	c, _ := clusterOf(ctx, t, namespace, older)
+	read := resolve.Of(c.Cluster)
+	m := &movement{was: c.resolution(read, older), newer: newer}
+	m.Unknown = append(m.Unknown, c.unknown...)
+	m.is = c.resolution(read, newer)
+	for _, u := range c.unknown[len(m.Unknown):] {
+		if !slices.ContainsFunc(m.Unknown, func(o Unknown) bool { return o.Object == u.Object }) {
+			m.Unknown = append(m.Unknown, u)
+		}
+	}
+	for _, state := range read.Namespaces {
+		if err := m.namespace(ctx, state); err != nil {
+			return nil, err
+		}
+	}
+	report, err := Check(ctx, t, Options{Namespace: namespace, Catalogs: older})
+	if err != nil {
+		return nil, err
+	}
+	for _, move := range m.Moves {
+		for _, i := range []*Install{move.Old, move.New} {
+			if i != nil {
+				i.Group = report.group(i.Namespace)
+			}
+		}
+	}
+	m.extensions(t.Objects, older, newer)
+	return &m.Movement, nil
+}
+
+type movement struct {
+	Movement
+	was, is *resolution
+	newer   Catalogs
+}
+
+// namespace finds the moves of a namespace.
+func (m *movement) namespace(ctx context.Context, state *resolve.State) error {
+	if len(m.was.subs[state.Namespace]) == 0 || len(m.is.subs[state.Namespace]) == 0 {
+		return nil
+	}
+	before := len(m.was.prediction.unknown)
+	if !m.was.prepare(state) {
+		m.Unknown = append(m.Unknown, m.was.prediction.unknown[before:]...)
+		return nil
+	}
+	all := resolve.Options{ApproveAll: true}
+	rest, err := resolve.Run(ctx, state, all)
+	if err != nil {
+		return err
+	}
+	m.Assumed = m.Assumed || len(rest.Steps) > 0
+	start := rest.End()
+	m.Operators += len(start.CSVs)
+	m.is.look(start)
+	m.is.defaultChannels(ctx, start, m.newer)
+	result, err := resolve.Run(ctx, start, all)
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, f := range rest.Findings {
+		known[f.Rule+f.Object+f.Message] = true
+	}
+	result.Findings = slices.DeleteFunc(result.Findings, func(f findings.Finding) bool {
+		return f.Level != findings.Error && known[f.Rule+f.Object+f.Message]
+	})
+	found := len(m.is.findings)
+	m.is.report(start, result)
+	m.Findings = append(m.Findings, m.is.findings[found:]...)
+	asking := m.is.asking(state.Namespace, result.Steps)
+	for _, now := range result.End().Subscriptions {
+		m.subscription(state, start, result, now, asking)
+	}
+	return nil
+}
+
+// subscription adds the move of a Subscription, if its operator moves.
+func (m *movement) subscription(older, start *resolve.State, result *resolve.Result, now resolve.Subscription,
+	asking func(string) (*cluster.Subscription, bool)) {
+	from := ""
+	for _, s := range start.Subscriptions {
+		if s.Name == now.Name {
+			from = s.InstalledCSV
+		}
+	}
+	if from == now.InstalledCSV || now.InstalledCSV == "" {
+		return
+	}
+	move := Move{From: from}
+	channel := now.Channel
+	for _, step := range result.Steps {
+		for _, s := range step.Subscriptions {
+			if s.Name == now.Name {
+				move.Steps = append(move.Steps, s.To)
+			}
+		}
+		for _, p := range step.CSVs {
+			if p.Name == now.InstalledCSV {
+				channel = p.Channel
+			}
+		}
+	}
+	if move.Steps == nil { // OLM creates the Subscription
+		move.Steps = []string{now.InstalledCSV}
+	}
+	owner, dependency := asking(now.InstalledCSV)
+	move.Object = owner.Object
+	move.Approval = slices.ContainsFunc(start.Subscriptions, func(s resolve.Subscription) bool {
+		return s.Manual && !s.Automatic()
+	})
+	install := func(state *resolve.State, name string) *Install {
+		pkg := packageIn(state, now.Source, now.SourceNamespace, now.Package)
+		i := installOf(owner, &now, pkg, channel, name)
+		if i != nil {
+			i.Dependency = dependency
+		}
+		return i
+	}
+	move.Old, move.New = install(older, from), install(start, now.InstalledCSV)
+	if move.Old == nil && from != "" {
+		move.Old = install(start, from)
+	}
+	m.Moves = append(m.Moves, move)
+}
+
+// installOf returns the installation of a release that a Subscription of OLM's, which owner asks for, has of a package;
+// nil if the package does not have it. Where the channel does not have it, it is that of another channel.
+func installOf(owner *cluster.Subscription, sub *resolve.Subscription, pkg *catalog.Package,
+	channel, name string) *Install {
+	b := pkg.Bundle(name)
+	if b == nil {
+		return nil
+	}
+	ch := pkg.ChannelOf(channel, name)
+	if ch == nil {
+		ch = pkg.ChannelOf("", name)
+	}
+	return &Install{Subscription: owner.Object, Namespace: owner.Namespace, Name: name, sub: owner,
+		Catalog: sub.SourceNamespace + "/" + sub.Source,
+		Choice:  catalog.Choice{Package: pkg, Channel: ch, Bundle: b}}
+}
+
+// extensions finds the moves of ClusterExtensions.
+func (m *movement) extensions(objects []*manifest.Object, older, newer Catalogs) {
+	rest, unknown := Extensions(objects, older)
+	m.Unknown = append(m.Unknown, unknown...)
+	m.Operators += len(rest)
+	for i := range rest {
+		was := &rest[i]
+		q, err := askedFor(was.Object, objects, newer)
+		if err != nil {
+			m.Unknown = append(m.Unknown, Unknown{was.Object, err.Error()})
+			continue
+		}
+		last, steps, err := q.rest(was.installed)
+		switch {
+		case err != nil:
+			m.Findings = append(m.Findings, findings.Finding{Rule: ruleExtension.ID, Level: findings.Error,
+				File: was.Object.File, Line: was.Object.Line, Object: was.Object.Identity(),
+				Message: fmt.Sprintf("OLM v1 finds nothing for it, and keeps %s: %v", was.Name, err)})
+		case len(steps) > 0:
+			m.Moves = append(m.Moves, Move{Object: was.Object, From: was.Name, Steps: steps, OldV1: was,
+				NewV1: q.extension(was.Object, last)})
+		}
+	}
+}

@@ -1,0 +1,257 @@
+package predict
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/cluster"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// judgeResources checks the custom resources of the tree against their CRDs and operators.
+func (o *simulation) judgeResources() {
+	defined := o.definitions()
+	operators := map[string]*operators{} // by name of the CRD
+	for _, x := range o.Others {
+		d, ok := defined[x.Group()+"/"+x.Kind]
+		if !ok {
+			continue
+		}
+		o.judgeVersion(x, d)
+		if operators[d.Name] == nil {
+			operators[d.Name] = o.operatorsOf(d)
+		}
+		o.judgeController(x, d, operators[d.Name])
+	}
+	for _, key := range slices.Sorted(maps.Keys(defined)) {
+		o.judgeProviders(defined[key])
+	}
+}
+
+// operators are those that manage the custom resources of a CRD.
+type operators struct {
+	csvs     []*csv
+	accounts []rbac.Account // that a role of the tree lets update the status
+	granted  bool           // a role of the tree lets its subjects update the status
+	manages  bool           // a ServiceAccount of the tree watches and changes the resources
+}
+
+func (o *simulation) operatorsOf(d definition) *operators {
+	r := &operators{}
+	for _, v := range o.csvs {
+		owns := func(a v1alpha1.CRDDescription) bool { return a.Name == d.Name }
+		if !v.Copied && !v.deleted && slices.ContainsFunc(v.CRDs.Owned, owns) {
+			r.csvs = append(r.csvs, v)
+		}
+	}
+	r.accounts, r.granted = statusWriters(&o.RBAC, d)
+	r.manages = !r.granted && managed(&o.RBAC, d)
+	return r
+}
+
+// managed reports whether a role that names the API group lets a ServiceAccount watch and change its resources: an
+// operator does both, and who only looks at them is another program.
+func managed(x *rbac.Objects, d definition) bool {
+	changes := func(rules []rbacv1.PolicyRule, resource string) bool {
+		rule := rbacv1.PolicyRule{Verbs: []string{"update"}, APIGroups: []string{d.of.Group},
+			Resources: []string{resource}}
+		return rbac.Covers(rules, rule)
+	}
+	for _, b := range x.Bindings {
+		role := x.Bound(b)
+		if role == nil || !slices.ContainsFunc(b.Subjects, func(s rbacv1.Subject) bool {
+			_, ok := rbac.AccountOf(s)
+			return ok
+		}) {
+			continue
+		}
+		named := slices.DeleteFunc(role.PolicyRules(),
+			func(rule rbacv1.PolicyRule) bool { return !slices.Contains(rule.APIGroups, d.of.Group) })
+		if rbac.Covers(named, d.watches()) &&
+			(changes(named, d.of.Plural) || changes(named, d.of.Plural+"/finalizers")) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasStatus reports whether the version of a custom resource has its status apart (Kubernetes: the subresource status).
+// Without it the status is written like any other field.
+func (d definition) hasStatus(x *manifest.Object) bool {
+	_, version, _ := strings.Cut(x.APIVersion, "/")
+	for i := range d.Len("spec", "versions") {
+		at := fmt.Sprint(i)
+		name, err := d.Get("spec", "versions", at, "name")
+		if err == nil && name == version {
+			return d.Has("spec", "versions", at, "subresources", "status")
+		}
+	}
+	return false
+}
+
+// updates is the rule for an update of a custom resource's status.
+func (d definition) updates(verb string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{
+		Verbs:     []string{verb},
+		APIGroups: []string{d.of.Group},
+		Resources: []string{d.of.Plural + "/status"},
+	}
+}
+
+func (d definition) watches() rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{Verbs: []string{"list", "watch"}, APIGroups: []string{d.of.Group},
+		Resources: []string{d.of.Plural}}
+}
+
+// statusWriters returns the ServiceAccounts of roles that name the API group and let them update the status of its
+// resources, and whether there is such a role. A role for all groups belongs to an administrator.
+func statusWriters(x *rbac.Objects, d definition) (accounts []rbac.Account, granted bool) {
+	writes := map[rbac.Key]bool{}
+	for _, role := range x.Roles {
+		named := slices.DeleteFunc(role.PolicyRules(),
+			func(rule rbacv1.PolicyRule) bool { return !slices.Contains(rule.APIGroups, d.of.Group) })
+		if rbac.Covers(named, d.updates("update")) || rbac.Covers(named, d.updates("patch")) {
+			writes[role.Key], granted = true, true
+		}
+	}
+	for _, b := range x.Bindings {
+		for _, s := range b.Subjects {
+			if a, ok := rbac.AccountOf(s); ok && writes[b.Role] {
+				accounts = append(accounts, a)
+			}
+		}
+	}
+	slices.SortFunc(accounts, func(a, b rbac.Account) int { return cmp.Compare(a.User(), b.User()) })
+	return slices.Compact(accounts), granted
+}
+
+// judgeController reports a custom resource that no operator of the tree can manage where it is. The descoping plan
+// wants an alert for one whose status no operator may update. A tree without the operator says nothing about it.
+func (o *simulation) judgeController(x *manifest.Object, d definition, ops *operators) {
+	namespace := x.Namespace
+	if !d.of.Namespaced {
+		namespace = ""
+	} else if namespace == "" || namespace == cluster.Placeholder {
+		return
+	}
+	where := "in namespace " + namespace
+	if namespace == "" {
+		where = "in all namespaces"
+	}
+	var message string
+	hint := "bind the operator there, or move the resource"
+	switch {
+	case len(ops.csvs) > 0:
+		if o.targeted(ops.csvs, namespace) {
+			return
+		}
+		message = fmt.Sprintf("ClusterServiceVersion %s, which provides its API, does not work %s", ops.csvs[0].Name,
+			where)
+		hint = "add the namespace to the targets of the OperatorGroup, or move the resource"
+	case len(o.unknownCSV) > 0, !ops.granted && (!ops.manages || !d.hasStatus(x)):
+		return
+	case !ops.granted:
+		message = "no role of the tree lets the operator update its status"
+		hint = fmt.Sprintf("allow update of %s/status of %s to the operator's ServiceAccount", d.of.Plural, d.of.Group)
+	case !o.mayAny(ops.accounts, namespace, d.updates("update"), d.updates("patch")):
+		message = "no operator may update its status " + where
+	case !o.mayAny(ops.accounts, namespace, d.watches()):
+		message = "no operator may watch it " + where
+	default:
+		return
+	}
+	o.note(ruleNoOperator, findings.Warning, x, "", message, hint)
+}
+
+// targeted reports whether one of the CSVs watches a namespace, or may do so.
+func (o *simulation) targeted(csvs []*csv, namespace string) bool {
+	return slices.ContainsFunc(csvs, func(v *csv) bool {
+		groups := o.groupsIn[v.Namespace]
+		if len(groups) != 1 || groups[0].unknown || groups[0].refused != nil || len(groups[0].status) == 0 {
+			return true // a finding of its own
+		}
+		return isGlobal(groups[0].status) || slices.Contains(groups[0].status, namespace)
+	})
+}
+
+// mayAny reports whether one of the accounts may do what one of the rules says.
+func (o *simulation) mayAny(accounts []rbac.Account, namespace string, rules ...rbacv1.PolicyRule) bool {
+	for _, account := range accounts {
+		for _, rule := range rules {
+			if o.RBAC.Allows(account, namespace, rule) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// judgeProviders reports an API that operators in several namespaces provide, as their roles show. For CSVs see
+// judgeOwners. The descoping plan allows one operator per API in a cluster.
+func (o *simulation) judgeProviders(d definition) {
+	ops := o.operatorsOf(d)
+	homes := map[string]rbac.Account{}
+	for _, a := range ops.accounts {
+		homes[a.Namespace] = a
+	}
+	if len(ops.csvs) > 0 || len(homes) < 2 {
+		return
+	}
+	var list []string
+	for _, home := range slices.Sorted(maps.Keys(homes)) {
+		list = append(list, "ServiceAccount "+homes[home].String())
+	}
+	o.note(ruleOwners, findings.Warning, d.Object, "",
+		"operators in several namespaces provide this API: "+text.FirstOf(3, list), "keep one of them")
+}
+
+// judgeInheritance reports rules of hand-written ClusterRoles that are aggregated to a role for fewer permissions and
+// not to the one for more: aggregation does not inherit. OLM and olmgen generate the other roles.
+func (o *simulation) judgeInheritance() {
+	aggregated := map[string][]rbacv1.PolicyRule{} // by label and value
+	for _, r := range o.RBAC.Roles {
+		for label, value := range r.Labels {
+			aggregated[label+"="+value] = append(aggregated[label+"="+value], r.PolicyRules()...)
+		}
+	}
+	for _, r := range o.RBAC.Roles {
+		if r.Generated() {
+			continue
+		}
+		for _, family := range []string{rbac.AggregateTo, olm.LabelAggregateTo} {
+			for _, step := range [][2]string{{"view", "edit"}, {"edit", "admin"}} {
+				value, ok := r.Labels[family+step[0]]
+				if !ok || family == rbac.AggregateTo && value != "true" {
+					continue
+				}
+				o.judgeStep(r, family+step[1], step, aggregated[family+step[1]+"="+value])
+			}
+		}
+	}
+}
+
+func (o *simulation) judgeStep(r *rbac.Role, label string, step [2]string, held []rbacv1.PolicyRule) {
+	level := findings.Warning
+	if strings.HasPrefix(label, rbac.AggregateTo) {
+		// Kubernetes' own edit and admin include view and edit, unless somebody changed their labels
+		level = findings.Note
+	}
+	for i, rule := range r.PolicyRules() {
+		if !rbac.Covers(held, rule) {
+			o.note(ruleInherit, level, r.Object, fmt.Sprintf("rules[%d]", i),
+				fmt.Sprintf("the rule is aggregated to %s but not to %s: %s", step[0], step[1], describe(rule)),
+				"add the label "+label+", or write the rule into a role that has it")
+			return
+		}
+	}
+}

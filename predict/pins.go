@@ -1,0 +1,138 @@
+package predict
+
+import (
+	"context"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/extension"
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Pin is the release that an object of a tree keeps an operator at, and where OLM would take the operator from there.
+type Pin struct {
+	Object     *manifest.Object    // a ClusterExtension, OperatorPolicy or Subscription
+	Policy     *olm.OperatorPolicy // if it is one
+	Channel    string              // may be empty
+	NewChannel string              // that a Subscription is to have; empty if it is to keep its own
+	From       string              // the release; empty if the object keeps the operator at none
+
+	Withdrawn bool      // no catalog has From
+	Steps     []PinStep // the updates that OLM makes one after the other, if the object allows each
+	Reason    string    // why there are none, or why there is no From
+	Held      bool      // a catalog has an update, and OLM does not make it
+
+	Assumed  bool // the tree does not say what is installed: From is what the channel leads to
+	Starting bool // startingCSV is From: the catalog of the Subscription is a pin
+	Manual   bool // somebody approves the InstallPlans of the Subscription in the cluster
+
+	move    func(to string) Move
+	channel *catalog.Channel // the new one
+}
+
+// InNewChannel reports whether the new channel has a release.
+func (p *Pin) InNewChannel(name string) bool { return p.channel != nil && p.channel.Entry(name) != nil }
+
+// PinStep is an update of an operator.
+type PinStep struct {
+	Name    string // of the bundle
+	Version string // may be empty
+}
+
+// MoveBy returns what the first steps of a pin change. There is at least one.
+func (p *Pin) MoveBy(steps int) Move {
+	m := p.move(p.Steps[steps-1].Name)
+	m.Object, m.From = p.Object, p.From
+	for _, s := range p.Steps[:steps] {
+		m.Steps = append(m.Steps, s.Name)
+	}
+	return m
+}
+
+// PinOptions say what is known of a tree, and what its Subscriptions are to have.
+type PinOptions struct {
+	Namespace string // of objects that name none
+	Catalogs  Catalogs
+	Channels  map[string]string // that Subscriptions are to have, by package; that of "" is for all
+	// Starting tells of a Subscription that its startingCSV is what Git approves, because its catalog is a pin.
+	Starting func(namespace, name string) bool
+}
+
+// Pins returns where the ClusterExtensions, OperatorPolicies and Subscriptions of a tree keep their operators, and
+// those of which nobody can say it. An error is that of ctx, of a catalog that cannot be read again, or of a channel
+// that a package does not have.
+func Pins(ctx context.Context, t *tree.Tree, o PinOptions) (list []Pin, unknown []Unknown, err error) {
+	list, unknown = ofExtensions(t.Objects, o.Catalogs, extensionPin)
+	more, nobody, err := subscriptionPins(ctx, t, o)
+	return append(list, more...), append(unknown, nobody...), err
+}
+
+func extensionPin(o *manifest.Object, objects []*manifest.Object, catalogs Catalogs) (*Pin, error) {
+	q, err := askedFor(o, objects, catalogs)
+	if err != nil {
+		return nil, err
+	}
+	p := &Pin{Object: o}
+	if len(q.Channels) == 1 {
+		p.Channel = q.Channels[0]
+	}
+	version, exact := extension.ExactVersion(q.Versions)
+	switch {
+	case q.Versions == "":
+		p.Reason = "it names no version: OLM v1 updates it without a change of the file"
+		return p, nil
+	case !exact:
+		p.Reason = "its version is a range, " + q.Versions +
+			": within it, OLM v1 updates it without a change of the file"
+		return p, nil
+	}
+	free := q.Request
+	free.Versions = ""
+	path, err := extension.PathOf(q.sources, free, version, "")
+	if err != nil {
+		return nil, err
+	}
+	p.From, p.Withdrawn = path.From, q.bundle(path.From) == nil
+	for _, s := range path.Steps {
+		p.Steps = append(p.Steps, PinStep{s.To, s.Version})
+	}
+	p.move = func(to string) Move {
+		m := Move{NewV1: q.extension(o, q.bundle(to))}
+		if old := q.bundle(p.From); old != nil {
+			m.OldV1 = q.extension(o, old)
+		}
+		return m
+	}
+	if len(p.Steps) == 0 {
+		p.Held, p.Reason = path.End != resolve.AtHead, path.Text
+		return p, nil
+	}
+	// With the new version in the file, it is the only one that OLM looks at.
+	q.Versions = p.Steps[0].Version
+	next, err := extension.Resolve(q.sources, q.Request, &extension.Installed{Name: p.From, Version: version})
+	switch {
+	case err != nil:
+		p.Steps, p.Held, p.Reason = nil, true, err.Error()
+	case next.Bundle.Name != p.Steps[0].Name:
+		p.Steps, p.Held, p.Reason = nil, true, "with version "+q.Versions+", OLM v1 takes "+next.Bundle.Name
+	}
+	return p, nil
+}
+
+// bundle returns a bundle of the package as if OLM had chosen it, from the catalog with the highest priority that has
+// it; nil if none does.
+func (q *asked) bundle(name string) (found *extension.Resolution) {
+	priority := int32(0)
+	for _, s := range q.sources {
+		p := s.Catalog.Packages[q.Package]
+		if p == nil || found != nil && s.Priority <= priority {
+			continue
+		}
+		if b := p.Bundle(name); b != nil {
+			found, priority = &extension.Resolution{Bundle: b, Source: s.Name}, s.Priority
+		}
+	}
+	return found
+}

@@ -1,0 +1,421 @@
+package predict
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/cluster"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// subscriptionPins returns where the OperatorPolicies and Subscriptions of a tree keep their operators, and those of
+// which nobody can say it.
+func subscriptionPins(ctx context.Context, t *tree.Tree, o PinOptions) (list []Pin, unknown []Unknown, err error) {
+	s := subscribersOf(ctx, t, o.Namespace, o.Catalogs)
+	unknown = s.unknown
+	report, err := Check(ctx, s.tree, Options{Namespace: o.Namespace, Catalogs: o.Catalogs})
+	if err != nil {
+		return nil, nil, err
+	}
+	b := &pinner{resolution: s.resolution, options: o, report: report, objects: t.Objects}
+	for _, p := range s.policies {
+		switch why := leaveAlone(p); {
+		case slices.ContainsFunc(s.refused, func(u olm.UnknownPolicy) bool { return sameObject(u.Object, p.Object) }):
+		case why != "":
+			list = append(list, Pin{Object: p.Object, Policy: p, Channel: p.Channel, Reason: why})
+		default:
+			b.policies = append(b.policies, p)
+		}
+	}
+	for _, state := range s.namespaces {
+		pins, nobody, err := b.namespace(ctx, state)
+		if err != nil {
+			return nil, nil, err
+		}
+		list, unknown = append(list, pins...), append(unknown, nobody...)
+	}
+	pins, nobody := b.others(func(o *manifest.Object) bool {
+		return slices.ContainsFunc(list, func(p Pin) bool { return sameObject(p.Object, o) }) ||
+			slices.ContainsFunc(unknown, func(u Unknown) bool { return sameObject(u.Object, o) })
+	})
+	return append(list, pins...), append(unknown, nobody...), nil
+}
+
+// leaveAlone returns why the versions of an OperatorPolicy decide no update; empty if they do.
+func leaveAlone(p *olm.OperatorPolicy) string {
+	switch {
+	case p.Idle() != "":
+		return "it installs nothing: " + p.Idle()
+	case len(p.Versions) == 0 && p.Automatic:
+		return "it has no versions: it approves each update without a change of the file"
+	case !p.Automatic:
+		return "its upgradeApproval is None: somebody approves each update in the cluster"
+	}
+	return ""
+}
+
+// pinner finds the pins of Subscriptions, made by OperatorPolicies or not.
+type pinner struct {
+	*resolution
+	options  PinOptions
+	report   *Report
+	objects  []*manifest.Object    // of the tree
+	policies []*olm.OperatorPolicy // whose versions decide
+}
+
+// sameObject reports whether two objects are one, of the same file. The reader may have set the namespace of one.
+func sameObject(a, b *manifest.Object) bool {
+	return a.File == b.File && a.Line == b.Line && a.Kind == b.Kind && a.Name == b.Name
+}
+
+// policiesOf returns those of some OperatorPolicies that make or change a Subscription.
+func policiesOf(policies []*olm.OperatorPolicy, o *manifest.Object) (list []*olm.OperatorPolicy) {
+	for _, p := range policies {
+		if p.Package == o.Name && (p.Namespace == o.Namespace || p.Namespace == "") {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// policyOf returns the OperatorPolicy whose versions decide about a Subscription, or nil.
+func (b *pinner) policyOf(o *manifest.Object) *olm.OperatorPolicy {
+	for _, p := range policiesOf(b.policies, o) {
+		return p
+	}
+	return nil
+}
+
+// inTree reports whether a Subscription is an object of the tree. If not, an OperatorPolicy makes it.
+func (b *pinner) inTree(s *cluster.Subscription) bool {
+	return slices.ContainsFunc(b.objects, func(o *manifest.Object) bool { return sameObject(o, s.Object) })
+}
+
+// twice reports whether another object of the tree is the same one in a cluster.
+func (b *pinner) twice(o *manifest.Object) bool {
+	return slices.ContainsFunc(b.objects, func(x *manifest.Object) bool {
+		return x.Kind == o.Kind && x.Group() == o.Group() && x.Name == o.Name && !sameObject(x, o) &&
+			cmp.Or(x.Namespace, b.options.Namespace) == cmp.Or(o.Namespace, b.options.Namespace)
+	})
+}
+
+// several returns those who ask for one Subscription in several places: the tree is of several clusters.
+func (b *pinner) several(s *cluster.Subscription) (unknown []Unknown) {
+	policies := policiesOf(b.policies, s.Object)
+	if len(policies) > 1 {
+		for _, p := range policies {
+			unknown = append(unknown, oneCluster(p.Object, s.Object))
+		}
+	}
+	if len(policies) == 0 && b.twice(s.Object) {
+		unknown = append(unknown, oneCluster(s.Object, s.Object))
+	}
+	return unknown
+}
+
+// oneCluster returns that nobody can say what an object makes of a Subscription of several places.
+func oneCluster(by, o *manifest.Object) Unknown {
+	return Unknown{by, fmt.Sprintf("%s is asked for in several places: name the files of one cluster", o.Identity())}
+}
+
+// others returns the Subscriptions of the tree that nothing is said of yet: of several with one name the first is read,
+// and the API server refuses some.
+func (b *pinner) others(said func(*manifest.Object) bool) (list []Pin, unknown []Unknown) {
+	for _, o := range b.objects {
+		if o.Kind != v1alpha1.SubscriptionKind || o.Group() != olm.Group || said(o) {
+			continue
+		}
+		s := &cluster.Subscription{}
+		s.Object = o
+		_ = o.Field(&s.Package, "spec", "name") // what is no text is refused
+		_ = o.Field(&s.Approval, "spec", "installPlanApproval")
+		switch {
+		case o.Namespace == "" && b.options.Namespace == "":
+			unknown = append(unknown, Unknown{o, "it names no namespace"})
+		case !b.twice(o) || s.Package == "":
+			unknown = append(unknown, Unknown{o, "it cannot be read as a Subscription"})
+		case b.newChannel(s) != "":
+			unknown = append(unknown, oneCluster(o, o))
+		default:
+			list = append(list, Pin{Object: o, Reason: approval(s)})
+		}
+	}
+	return list, unknown
+}
+
+// newChannel returns the channel that a Subscription is to have; empty if it keeps its own.
+func (b *pinner) newChannel(s *cluster.Subscription) string {
+	return cmp.Or(b.options.Channels[s.Package], b.options.Channels[""])
+}
+
+// stays returns why a Subscription without OperatorPolicy keeps what it says, or "".
+func (b *pinner) stays(s *cluster.Subscription) string {
+	switch channel := b.newChannel(s); {
+	case channel != "" && channel == s.Channel:
+		return "it has channel " + channel + " already"
+	case channel != "":
+		return ""
+	case b.options.Starting == nil || !b.options.Starting(s.Namespace, s.Name):
+		return approval(s)
+	case s.StartingCSV == "":
+		return "it has no startingCSV: the lock of its pin says what is approved"
+	}
+	return ""
+}
+
+func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pin, unknown []Unknown, err error) {
+	ns := state.Namespace
+	var asked []*cluster.Subscription
+	for _, s := range b.Subscriptions {
+		if s.Namespace != ns || s.Package == "" {
+			continue
+		}
+		p, several := b.policyOf(s.Object), b.several(s)
+		stays := b.stays(s)
+		switch {
+		case p == nil && !b.inTree(s): // that of an OperatorPolicy which needs no change
+		case p == nil && stays != "":
+			list = append(list, Pin{Object: s.Object, Reason: stays})
+		case len(several) > 0:
+			unknown = append(unknown, several...)
+		case b.sub(ns, s.Name) == nil:
+			unknown = append(unknown, Unknown{b.shown(s), b.unknown(s)})
+		default:
+			asked = append(asked, s)
+			if p != nil && b.inTree(s) {
+				list = append(list, Pin{Object: s.Object, Reason: "its " + p.Object.Identity() + " decides"})
+			}
+		}
+	}
+	if len(asked) == 0 {
+		return list, unknown, nil
+	}
+	b.forget(state)
+	if !b.prepare(state) {
+		for _, s := range asked {
+			unknown = append(unknown, Unknown{b.shown(s), fmt.Sprintf("its namespace has %d OperatorGroups",
+				state.OperatorGroups)})
+		}
+		return list, unknown, nil
+	}
+	for i := range state.Subscriptions { // the policies that make them stop at their versions
+		s := state.Subscriptions[i]
+		state.Subscriptions[i] = resolve.Subscription{Place: s.Place, Name: s.Name, Package: s.Package,
+			Channel: s.Channel, Source: s.Source, SourceNamespace: s.SourceNamespace, StartingCSV: s.StartingCSV,
+			Manual: s.Manual, InstalledCSV: s.InstalledCSV, CurrentCSV: s.CurrentCSV}
+	}
+	for _, s := range asked {
+		p, err := b.pin(ctx, state, s)
+		if err != nil {
+			return nil, nil, err
+		}
+		if p.Reason != "" && !p.Held && p.From == "" {
+			unknown = append(unknown, Unknown{p.Object, p.Reason})
+			continue
+		}
+		list = append(list, *p)
+	}
+	return list, unknown, nil
+}
+
+// approval returns who approves the updates of a Subscription.
+func approval(s *cluster.Subscription) string {
+	if s.Approval == string(v1alpha1.ApprovalManual) {
+		return "somebody approves each InstallPlan in the cluster, because its installPlanApproval is Manual: OLM " +
+			"does not look at startingCSV once the operator is installed. An OperatorPolicy approves what its " +
+			"versions name"
+	}
+	return "OLM updates it without a change of the file, because its installPlanApproval is Automatic"
+}
+
+// shown returns the object of the tree that asks for a Subscription.
+func (b *pinner) shown(s *cluster.Subscription) *manifest.Object {
+	if p := b.policyOf(s.Object); p != nil {
+		return p.Object
+	}
+	return s.Object
+}
+
+// pin finds where a Subscription is, and where it goes.
+func (b *pinner) pin(ctx context.Context, state *resolve.State, s *cluster.Subscription) (p *Pin, err error) {
+	all := resolve.Options{ApproveAll: true}
+	p = &Pin{Object: b.shown(s), Policy: b.policyOf(s.Object)}
+	start := *state
+	start.Subscriptions, start.CSVs = slices.Clone(state.Subscriptions), slices.Clone(state.CSVs)
+	sub := subscriptionIn(&start, s.Name)
+	pkg := packageIn(&start, sub.Source, sub.SourceNamespace, sub.Package)
+	p.Channel = cmp.Or(sub.Channel, pkg.DefaultChannel)
+	switch {
+	case pkg.Name == "":
+		p.Reason = fmt.Sprintf("catalog %s/%s has no package %s", sub.SourceNamespace, sub.Source, sub.Package)
+		return p, nil
+	case p.Policy != nil && sub.InstalledCSV == "":
+		from, why := current(p.Policy, pkg, p.Channel)
+		if from == nil {
+			p.Reason = why
+			return p, nil
+		}
+		sub.InstalledCSV, sub.CurrentCSV = from.Name, from.Name
+		start.CSVs = append(start.CSVs, resolve.Installed(from, pkg.Name))
+	case p.Policy == nil && b.newChannel(s) == "":
+		p.Starting = true
+		if err := startAt(&start, sub, pkg, p.Channel); err != nil {
+			return nil, s.Errorf("spec.startingCSV", "%v", err)
+		}
+	case p.Policy == nil:
+		p.NewChannel, p.Manual = b.newChannel(s), sub.Manual
+		if p.channel, err = pkg.ChannelOrDefault(p.NewChannel); err != nil {
+			return nil, s.Errorf("spec.channel", "%v", err)
+		}
+		if sub.InstalledCSV == "" {
+			p.Assumed = true
+			if p.Reason, err = rest(ctx, &start, s.Name); err != nil || p.Reason != "" {
+				return p, err
+			}
+			sub = subscriptionIn(&start, s.Name)
+		}
+		sub.Channel = p.NewChannel
+	}
+	p.From, p.Withdrawn = sub.InstalledCSV, pkg.Bundle(sub.InstalledCSV) == nil
+	result, err := resolve.Run(ctx, &start, all)
+	if err != nil {
+		return nil, err
+	}
+	p.follow(&start, result, s.Name)
+	if len(p.Steps) == 0 && !p.Held && p.NewChannel != "" && pkg.Channel(p.NewChannel).Entry(p.From) == nil {
+		p.Held, p.Reason = true, fmt.Sprintf("nothing in channel %s updates %s", p.NewChannel, p.From)
+	}
+	p.move = b.mover(&start, s, pkg, cmp.Or(p.NewChannel, p.Channel))
+	return p, nil
+}
+
+// startAt has a Subscription have installed its startingCSV.
+func startAt(state *resolve.State, sub *resolve.Subscription, pkg *catalog.Package, channel string) error {
+	content := &catalog.Catalog{Packages: map[string]*catalog.Package{pkg.Name: pkg}}
+	choice, _, err := content.ChooseInstalled(pkg.Name, channel, sub.StartingCSV)
+	if err != nil {
+		return err
+	}
+	sub.InstalledCSV, sub.CurrentCSV = choice.Bundle.Name, choice.Bundle.Name
+	state.CSVs = slices.DeleteFunc(state.CSVs, func(c resolve.CSV) bool { return c.Name == choice.Bundle.Name })
+	state.CSVs = append(state.CSVs, resolve.Installed(choice.Bundle, pkg.Name))
+	return nil
+}
+
+// rest has a namespace come to rest. It returns why nothing is installed for a Subscription then, or "".
+func rest(ctx context.Context, state *resolve.State, name string) (string, error) {
+	result, err := resolve.Run(ctx, state, resolve.Options{ApproveAll: true})
+	if err != nil {
+		return "", err
+	}
+	*state = *result.End()
+	switch {
+	case subscriptionIn(state, name).InstalledCSV != "":
+		return "", nil
+	case result.Failure != nil:
+		return InstallsNothing + result.Failure.Text, nil
+	}
+	return "OLM installs nothing", nil
+}
+
+func subscriptionIn(state *resolve.State, name string) *resolve.Subscription {
+	i := slices.IndexFunc(state.Subscriptions, func(s resolve.Subscription) bool { return s.Name == name })
+	return &state.Subscriptions[i]
+}
+
+// current returns the release at which an OperatorPolicy keeps its operator: the last one that its versions allow on
+// the way from one of them. It is nil if nobody can say which one that is, and why not.
+func current(policy *olm.OperatorPolicy, pkg *catalog.Package,
+	channel string) (release *catalog.Bundle, why string) {
+	content := &catalog.Catalog{Packages: map[string]*catalog.Package{pkg.Name: pkg}}
+	ends := map[string]*catalog.Bundle{}
+	for _, name := range append(slices.Clone(policy.Versions), policy.StartingCSV) {
+		if name == "" {
+			continue
+		}
+		choice, _, err := content.ChooseInstalled(pkg.Name, channel, name)
+		if err != nil {
+			continue // it never was a release of this package
+		}
+		path, err := resolve.PathOf(content, pkg.Name, channel, name, "")
+		if err != nil {
+			return nil, err.Error()
+		}
+		end := choice.Bundle
+		for _, step := range path.Steps {
+			if !policy.Allows(step.To) {
+				break
+			}
+			end = pkg.Bundle(step.To)
+		}
+		ends[end.Name] = end
+	}
+	names := slices.Sorted(maps.Keys(ends))
+	known := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return pkg.Bundle(n) == nil })
+	if len(known) > 0 {
+		names = known // the others are from before
+	}
+	switch len(names) {
+	case 0:
+		return nil, fmt.Sprintf("none of its versions is a release of package %s", pkg.Name)
+	case 1:
+		return ends[names[0]], ""
+	}
+	return nil, "its versions lead to several releases: " + strings.Join(names, ", ")
+}
+
+// follow takes over what the resolver does with the Subscription.
+func (p *Pin) follow(start *resolve.State, result *resolve.Result, name string) {
+	for _, step := range result.Steps {
+		for _, m := range step.Subscriptions {
+			if m.Name != name {
+				continue
+			}
+			s := PinStep{Name: m.To}
+			for _, c := range step.CSVs {
+				if c.Name == m.To {
+					s.Version = c.Version
+				}
+			}
+			p.Steps = append(p.Steps, s)
+		}
+	}
+	switch f := result.Failure; {
+	case len(p.Steps) > 0:
+		return
+	case f != nil && len(f.Conflict) > 0:
+		p.Held, p.Reason = true, "OLM updates nothing in its namespace: "+strings.Join(f.Conflict, "; ")
+	case f != nil:
+		p.Held, p.Reason = true, "OLM updates nothing in its namespace: "+f.Text
+	}
+	for _, f := range result.Findings {
+		if f.Object == "Subscription "+start.Namespace+"/"+name && resolve.Blocking(f) {
+			p.Held, p.Reason = true, f.Message
+		}
+	}
+}
+
+// mover returns what the update of a Subscription changes.
+func (b *pinner) mover(start *resolve.State, s *cluster.Subscription, pkg *catalog.Package,
+	channel string) func(string) Move {
+	sub := subscriptionIn(start, s.Name)
+	install := func(name string) *Install {
+		i := installOf(s, sub, pkg, channel, name)
+		if i != nil {
+			i.Group = b.report.group(start.Namespace)
+		}
+		return i
+	}
+	from := sub.InstalledCSV
+	return func(to string) Move { return Move{Old: install(from), New: install(to), Approval: sub.Manual} }
+}

@@ -1,0 +1,226 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/olm/install"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+const (
+	groupCRD = "apiextensions.k8s.io"
+	kindCRD  = "CustomResourceDefinition"
+)
+
+// Release is an operator that an InstallPlan installs.
+type Release struct {
+	CSV     *v1alpha1.ClusterServiceVersion
+	Object  *manifest.Object   // the CSV
+	Shipped []*manifest.Object // beside it
+	Partial bool               // nobody knows what it ships
+}
+
+// Plan is an InstallPlan.
+type Plan struct {
+	Namespace string
+	Releases  []Release
+	Target    fit.Cluster
+	Checker   crs.Checker // for existing custom resources; nil if nobody judges them
+}
+
+// Result is what becomes of an InstallPlan.
+type Result struct {
+	Plan
+	Phase   v1alpha1.InstallPlanPhase
+	Message string           // why it failed
+	Also    []string         // what it may say by chance instead
+	At      *manifest.Object // the object of the step that failed
+	Granted map[string]bool  // CSVs whose accounts have their roles
+	Unknown []string         // what was not looked at
+}
+
+// step is a step of an InstallPlan.
+type step struct {
+	by     *Release
+	object *manifest.Object
+	owners []owner
+	last   bool // of the release
+}
+
+// Run executes a plan: CSVs first, then CRDs, then the rest in the order of the bundle, then what the permissions of
+// the CSV need (OLM: pkg/controller/registry/resolver/steps.go; api: pkg/operators/v1alpha1/installplan_types.go,
+// OrderSteps). It stops at the first step that fails. The error is that of ctx.
+func (p Plan) Run(ctx context.Context, c *Cluster) (*Result, error) {
+	r := &Result{Plan: p, Phase: v1alpha1.InstallPlanPhaseComplete, Granted: map[string]bool{}}
+	for _, s := range p.steps() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if message := r.execute(ctx, c, s); message != "" {
+			r.Phase, r.Message, r.At = v1alpha1.InstallPlanPhaseFailed, message, s.object
+			return r, nil
+		}
+		if s.last {
+			r.Granted[s.by.CSV.Name] = true
+		}
+	}
+	return r, ctx.Err()
+}
+
+func (p Plan) steps() (all []step) {
+	for i := range p.Releases {
+		all = append(all, step{by: &p.Releases[i], object: p.Releases[i].Object})
+	}
+	crds := func(o *manifest.Object) bool { return o.Kind == kindCRD }
+	for i := range p.Releases {
+		for _, o := range p.Releases[i].Shipped {
+			if crds(o) {
+				all = append(all, step{by: &p.Releases[i], object: o})
+			}
+		}
+	}
+	for i := range p.Releases {
+		by := &p.Releases[i]
+		for _, o := range slices.DeleteFunc(slices.Clone(by.Shipped), crds) {
+			s := step{by: by, object: o}
+			if k, _ := install.KindOf(o.Kind); k.Group != rbacv1.GroupName && k.Name != "ServiceAccount" {
+				s.owners = []owner{csvOwner(by.CSV.Name)}
+			}
+			all = append(all, s)
+		}
+		all = append(all, p.access(by)...)
+		all[len(all)-1].last = true
+	}
+	return all
+}
+
+// access returns the steps for the permissions of a CSV (OLM: pkg/controller/registry/resolver/rbac.go).
+func (p Plan) access(by *Release) (all []step) {
+	add := func(apiVersion, kind, name string, more map[string]any) {
+		value := map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": name}}
+		maps.Copy(value, more)
+		o := manifest.New(value)
+		o.File, o.Line = by.Object.File, by.Object.Line
+		all = append(all, step{by: by, object: o, owners: []owner{csvOwner(by.CSV.Name)}})
+	}
+	spec := by.CSV.Spec.InstallStrategy.StrategySpec
+	roles := func(list []v1alpha1.StrategyDeploymentPermissions, cluster bool, prefix string) {
+		for _, entry := range list {
+			if entry.ServiceAccountName != "default" {
+				add("v1", "ServiceAccount", entry.ServiceAccountName, nil)
+			}
+			name := generate.RoleName(by.CSV.Name, p.Namespace, entry, cluster)
+			rules, _ := manifest.Typed(&rbacv1.Role{Rules: entry.Rules})
+			add(rbacv1.SchemeGroupVersion.String(), prefix+"Role", name, map[string]any{"rules": rules["rules"]})
+			add(rbacv1.SchemeGroupVersion.String(), prefix+"RoleBinding", name, map[string]any{
+				"roleRef": map[string]any{"apiGroup": rbacv1.GroupName, "kind": prefix + "Role", "name": name},
+				"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": entry.ServiceAccountName,
+					"namespace": p.Namespace}}})
+		}
+	}
+	roles(spec.Permissions, false, "")
+	roles(spec.ClusterPermissions, true, "Cluster")
+	if len(all) == 0 {
+		return []step{{by: by}}
+	}
+	return all
+}
+
+// execute runs a step and returns why it fails.
+func (r *Result) execute(ctx context.Context, c *Cluster, s step) string {
+	switch {
+	case s.object == nil:
+		return ""
+	case s.object.Kind == kindCRD:
+		return r.define(ctx, c, s)
+	}
+	kind, ok := install.KindOf(s.object.Kind)
+	if !ok || !r.takes(kind) {
+		return v1alpha1.ErrInvalidInstallPlan.Error()
+	}
+	apiVersion := install.APIVersionOf(s.object.APIVersion, s.object.Kind)
+	namespace := r.Namespace
+	if !kind.Typed {
+		namespaced, message := r.discover(c, apiVersion, s.object)
+		if message != "" {
+			return message
+		}
+		if !namespaced {
+			namespace = ""
+		}
+	} else if kind.Name == "ClusterRole" || kind.Name == "ClusterRoleBinding" {
+		namespace = ""
+	}
+	group, _ := cutVersion(apiVersion)
+	existing := c.Get(group, s.object.Kind, namespace, s.object.Name)
+	if existing != nil && kind.Name == v1alpha1.ClusterServiceVersionKind {
+		return "" // it stays as it is
+	}
+	if existing != nil && kind.Name == "ServiceAccount" { // OLM: step_ensurer.go, EnsureServiceAccount
+		s.owners = slices.Concat(ownersOf(existing), s.owners)
+	}
+	made := ownedBy(s.object, apiVersion, namespace, s.owners)
+	made.Namespace = namespace
+	if errs := invalid(existing, made); len(errs) > 0 {
+		return prefix(kind, made.Name, existing != nil) + apiError(group, made, errs)
+	}
+	c.Put(made)
+	return ""
+}
+
+// takes reports whether the release of OLM installs a kind.
+func (r *Result) takes(k install.Kind) bool {
+	if r.Target.OLM == nil {
+		return true
+	}
+	ok, _ := r.Target.OLM.Installs(k.Name)
+	return ok
+}
+
+// prefix returns what OLM says before an error of the API server (OLM: step_ensurer.go).
+func prefix(k install.Kind, name string, exists bool) string {
+	verb := "creating"
+	if exists {
+		verb = "updating"
+	}
+	switch k.Name {
+	case v1alpha1.ClusterServiceVersionKind:
+		return fmt.Sprintf("error %s csv %s: ", verb, name)
+	case "Secret", "Service", "ConfigMap":
+		return fmt.Sprintf("error updating %s: %s: ", strings.ToLower(k.Name), name)
+	case "ServiceAccount":
+		return fmt.Sprintf("error %s service account: %s: ", verb, name)
+	case "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding":
+		return fmt.Sprintf("error %s %s %s: ", verb, strings.ToLower(k.Name), name)
+	}
+	return fmt.Sprintf("error %s unstructured object %s: ", verb, name)
+}
+
+// apiError returns what the API server says to an object (apimachinery: pkg/api/errors, NewInvalid).
+func apiError(group string, o *manifest.Object, errs field.ErrorList) string {
+	kind := o.Kind
+	if group != "" {
+		kind += "." + group
+	}
+	return fmt.Sprintf("%s %q is invalid: %v", kind, o.Name, errs.ToAggregate())
+}
+
+// Ships reports whether a release of the plan has an object of this name.
+func (r *Result) Ships(o *manifest.Object) bool {
+	return slices.ContainsFunc(r.Releases, func(by Release) bool {
+		return slices.ContainsFunc(by.Shipped, func(x *manifest.Object) bool {
+			return x.Kind == o.Kind && x.Name == o.Name && (o.Namespace == "" || o.Namespace == r.Namespace)
+		})
+	})
+}

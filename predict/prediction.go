@@ -1,0 +1,169 @@
+package predict
+
+import (
+	"slices"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/cluster"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/predict/plan"
+)
+
+// prediction is what OLM does with the objects of a tree.
+type prediction struct {
+	*cluster.Cluster
+	groups    []*group // in the order of their creation
+	csvs      []*csv   // in the order of their creation, with copies
+	releases  fit.Cluster
+	openShift bool // the cluster is one of OpenShift
+
+	unknownCSV map[string]bool // namespaces with a Subscription whose CSV is unknown
+	unknown    []Unknown       // these Subscriptions
+	installs   []Install
+	plans      []installPlan      // by namespace, in OLM's order
+	played     []*InstallPlan     // those that were played
+	live       *plan.Cluster      // the objects, with what InstallPlans made
+	extensions []*PlayedExtension // in the order of the tree
+	findings   []findings.Finding
+
+	asked    map[*cluster.Subscription]string // what an InstallPlan installs for a Subscription
+	added    []*manifest.Object               // Subscriptions to dependencies
+	failures map[string]*resolve.Failure      // why OLM resolves nothing, by namespace
+}
+
+// group is an OperatorGroup: first the manifest, then the state that OLM maintains.
+type group struct {
+	*cluster.Group
+	unknown bool // it has a selector, and the tree has no Namespaces
+	targets []string
+	refused error // why OLM rejects the targets and writes no status
+
+	exists     bool // the simulation has created it
+	queued     bool // it waits for a reconcile loop
+	hasAccount bool // OLM has found its ServiceAccount
+	status     []string
+	resolved   bool // OLM has written the status
+	apis       apiSet
+	text       *string // olm.providedAPIs; nil if it is absent
+}
+
+// csv is a ClusterServiceVersion: first the manifest, then the state that OLM maintains.
+type csv struct {
+	*cluster.CSV
+	sub      *cluster.Subscription           // the Subscription that installs it; nil if the CSV is in the tree
+	updated  bool                            // the release of a catalog takes its place
+	plan     *InstallPlan                    // that installs it; nil if it is not known
+	typed    *v1alpha1.ClusterServiceVersion // of the plan
+	provided apiSet
+
+	exists, deleted bool
+	queued          bool // it waits for the reconcile loop
+	position        int  // among the CSVs of its namespace
+	observed        bool // the phase comes from a cluster, which knows more than the tree
+	phase           v1alpha1.ClusterServiceVersionPhase
+	reason          v1alpha1.ConditionReason
+	message         string
+	ofGroup         map[string]string // the three annotations that OLM copies from the group
+	needs           *needs
+	rivals          []*group // groups that provide the same APIs
+	disputed        apiSet
+}
+
+// read builds the state from objects. Namespaced objects without a namespace go to the default namespace, if there is
+// one.
+func read(objects []*manifest.Object, defaultNamespace string) *prediction {
+	c := &prediction{
+		Cluster:    cluster.Read(objects, defaultNamespace),
+		unknownCSV: map[string]bool{},
+		asked:      map[*cluster.Subscription]string{},
+		failures:   map[string]*resolve.Failure{},
+	}
+	c.judgeObjects()
+	for _, g := range c.Groups {
+		c.groups = append(c.groups, c.newGroup(g))
+	}
+	for _, v := range c.CSVs {
+		c.csvs = append(c.csvs, newCSV(v))
+	}
+	return c
+}
+
+func (c *prediction) newGroup(of *cluster.Group) *group {
+	g := &group{Group: of, apis: apiSet{}, unknown: olm.TargetsOf(&of.Spec).BySelector() && !c.Declared}
+	g.targets, g.refused = g.resolve(c.Namespaces)
+	if text, ok := g.Annotations[olm.AnnotationProvidedAPIs]; ok {
+		g.text, g.apis = &text, parseAPIs(text)
+	}
+	if g.Seen() {
+		g.exists, g.resolved, g.hasAccount = true, true, g.Status.ServiceAccountRef != nil
+		g.status = slices.Sorted(slices.Values(g.Status.Namespaces))
+	}
+	return g
+}
+
+func newCSV(of *cluster.CSV) *csv {
+	v := &csv{CSV: of, ofGroup: map[string]string{}, phase: of.Phase, reason: of.Reason, message: of.Message}
+	v.observed = v.phase != v1alpha1.CSVPhaseNone
+	v.exists = v.observed
+	if v.Unusable == nil {
+		v.provided = apisOf(olm.OwnedAPIs(v.Spec()))
+	}
+	for _, key := range groupAnnotations {
+		if text, ok := v.Annotations[key]; ok {
+			v.ofGroup[key] = text
+		}
+	}
+	return v
+}
+
+// makes adds the ClusterServiceVersion that OLM makes for a Subscription.
+func (c *prediction) makes(o *manifest.Object, sub *cluster.Subscription) (*csv, *manifest.Error) {
+	of, err := cluster.CSVOf(o, sub.Namespace, sub.Ordered)
+	if err != nil {
+		return nil, err
+	}
+	of.Annotations = nil
+	v := newCSV(of)
+	v.sub = sub
+	c.csvs = append(c.csvs, v)
+	return v, nil
+}
+
+// judgeObjects reports the objects that cannot be read or have no namespace, and those that another one of the same
+// name hides.
+func (c *prediction) judgeObjects() {
+	for _, o := range c.Unplaced {
+		c.note(ruleNoNamespace, findings.Note, o, "metadata.namespace", "no namespace is given, so it is not looked at",
+			"set a namespace for such objects")
+	}
+	for _, d := range c.Duplicates {
+		c.note(ruleDuplicate, findings.Warning, d.Object, "",
+			"differs from the object of the same name in "+d.First.File+", which counts",
+			"check one environment at a time, for example the output of kustomize build")
+	}
+	invalid := map[*manifest.Object]bool{}
+	for _, o := range c.OLM {
+		invalid[o] = !c.judgeFields(o)
+	}
+	for _, f := range c.Faults {
+		if !invalid[f.Object] { // an invalid object is checked as far as it is readable: one run reports all mistakes
+			c.fault(f.Error, f.Object)
+		}
+	}
+	for _, o := range c.InstallPlans {
+		c.judgeInstallPlan(o)
+	}
+	for _, s := range c.Subscriptions {
+		// operator-lifecycle-manager#1298: the type has it, nothing in pkg reads it
+		if s.Has("spec", "config", "selector") {
+			c.note(ruleIgnoredField, findings.Note, s.Object, "spec.config.selector",
+				"OLM does not read the selector: the rest of the config applies to every Deployment of the operator",
+				"")
+		}
+	}
+}

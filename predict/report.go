@@ -1,0 +1,313 @@
+package predict
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
+	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
+)
+
+// Explained returns the findings, for code review.
+func (r *Report) Explained() ([]findings.Rule, []findings.Finding) { return Rules(), r.Findings }
+
+// Following returns the findings.
+func (r *Report) Following(format findings.Format) []any {
+	list := r.Findings
+	if format == findings.Text && r.Scope.Clusters <= 1 {
+		list = foldNotes(list)
+	}
+	return []any{print.List{Rules: Rules(), Findings: list}}
+}
+
+// mostListed is how many groups, CSVs and ClusterExtensions a report lists one by one in text.
+const mostListed = 12
+
+// Document returns the groups and CSVs for people: in text some lines for each, otherwise two tables.
+func (r *Report) Document() *findings.Document {
+	said := r.Scope.sections()
+	if r.Scope.Clusters > 1 {
+		return &findings.Document{Kind: "Check", Sections: append(said, r.summary()...)}
+	}
+	lines := findings.Section{Formats: []findings.Format{findings.Text}}
+	columns := []findings.Column{{Title: "Field"}, {Title: "Value", Before: ": "}}
+	list := func(title string) *findings.Table {
+		lines.Tables = append(lines.Tables, findings.Table{Title: title, Indent: 4, Columns: columns})
+		return &lines.Tables[len(lines.Tables)-1]
+	}
+	groups := findings.Table{Columns: []findings.Column{{Title: "OperatorGroup"}, {Title: "status.namespaces"},
+		{Title: olm.AnnotationProvidedAPIs}}}
+	for _, g := range r.Groups {
+		name := g.Namespace + "/" + g.Name
+		t := list("OperatorGroup " + name)
+		t.Rows = append(t.Rows, findings.Cells("status.namespaces", g.targets()),
+			findings.Cells(olm.AnnotationProvidedAPIs, g.apis()))
+		for _, c := range g.Conditions {
+			t.Rows = append(t.Rows, findings.Cells(c.Reason, c.Message))
+		}
+		groups.Rows = append(groups.Rows, findings.Cells(name, g.targets(), strings.ReplaceAll(g.apis(), ",", ", ")))
+	}
+	for _, p := range r.Plans {
+		if p.Phase == string(v1alpha1.InstallPlanPhaseFailed) {
+			p.list(list(fmt.Sprintf("InstallPlan %s %v", p.Namespace, p.CSVs)))
+		}
+	}
+	csvs := findings.Table{Columns: []findings.Column{{Title: "ClusterServiceVersion"}, {Title: "Phase"},
+		{Title: "Reason"}, {Title: "Message"}}}
+	for _, v := range r.CSVs {
+		name := v.Namespace + "/" + v.Name + v.origin()
+		t := list("ClusterServiceVersion " + name)
+		t.Rows = append(t.Rows, findings.Cells(v.state(), ""))
+		if len(v.CopiedTo) > 0 {
+			t.Rows = append(t.Rows, findings.Cells("copied to", v.copies()))
+		}
+		csvs.Rows = append(csvs.Rows, findings.Cells(name, cmp.Or(v.Phase, "none"), v.Reason, v.Message))
+	}
+	extensions := findings.Table{Columns: []findings.Column{{Title: olm.KindClusterExtension}, {Title: "State"}}}
+	for _, e := range r.Extensions {
+		t := list(olm.KindClusterExtension + " " + e.Name)
+		t.Rows = append(t.Rows, findings.Cells(e.state(), ""))
+		extensions.Rows = append(extensions.Rows, findings.Cells(e.Name, e.state()))
+	}
+	if len(r.Groups)+len(r.CSVs)+len(r.Extensions) > mostListed {
+		lines.Tables = []findings.Table{r.states()}
+	}
+	tables := findings.Section{Formats: []findings.Format{findings.Markdown, findings.HTML}}
+	for _, t := range []findings.Table{groups, csvs, extensions} {
+		if len(t.Rows) > 0 {
+			tables.Tables = append(tables.Tables, t)
+		}
+	}
+	d := &findings.Document{Kind: "Check", Sections: append(said, lines, tables)}
+	if r.Target.Known() {
+		d.Sections = append(d.Sections, r.upgrade())
+	}
+	return d
+}
+
+// list adds what is wrong with an InstallPlan.
+func (p *InstallPlan) list(t *findings.Table) {
+	t.Rows = append(t.Rows, findings.Cells(fmt.Sprintf("%s: %s: %s", p.Phase, p.Reason, p.Message), ""))
+	for _, message := range p.Also {
+		t.Rows = append(t.Rows, findings.Cells("or, by chance", message))
+	}
+}
+
+// states counts the states of the CSVs.
+func (r *Report) states() findings.Table {
+	t := findings.Table{Title: "ClusterServiceVersions", Head: true,
+		Columns: []findings.Column{{Title: "Phase", Align: true}, {Title: "Reason", Align: true}, {Title: "Count"}}}
+	counts := map[[2]string]int{}
+	for _, v := range r.CSVs {
+		counts[[2]string{cmp.Or(v.Phase, "none"), v.Reason}]++
+	}
+	for _, state := range slices.SortedFunc(maps.Keys(counts), func(a, b [2]string) int {
+		return cmp.Or(counts[b]-counts[a], cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
+	}) {
+		t.Rows = append(t.Rows, findings.Cells(state[0], state[1], strconv.Itoa(counts[state])))
+	}
+	return t
+}
+
+// summary returns the states of the CSVs of several clusters, and what holds back the upgrade.
+func (r *Report) summary() (list []findings.Section) {
+	if t := r.states(); len(t.Rows) > 0 {
+		list = append(list, findings.Section{Tables: []findings.Table{t}})
+	}
+	if r.Target.Known() {
+		list = append(list, r.upgrade())
+	}
+	return list
+}
+
+// upgrade returns what holds back the upgrade of the cluster: a row for each operator.
+func (r *Report) upgrade() findings.Section {
+	t := findings.Table{Title: "Operators with " + r.Target.String(), Head: true}
+	for _, title := range []string{"Operator", "By", "maxOpenShiftVersion", "Upgradeable", "In the way"} {
+		t.Columns = append(t.Columns, findings.Column{Title: title, Align: true})
+	}
+	blocking, unknown, partly := 0, 0, 0
+	for _, o := range r.Operators {
+		state, way := "?", "nothing"
+		if o.Condition {
+			state = "yes"
+		}
+		switch {
+		case o.Unknown != "":
+			unknown++
+			way = "not known"
+		case len(o.Blocks) > 0:
+			blocking++
+			way = strings.ReplaceAll(strings.Join(o.Blocks, ", "), fit.Prefix, "")
+		case o.Partly:
+			partly++
+			way = "nothing in the catalog"
+		}
+		if o.Held != "" {
+			state = "no"
+		}
+		t.Rows = append(t.Rows, findings.Cells(strings.TrimPrefix(o.Namespace+"/"+o.Name, "/"), string(o.Form),
+			cmp.Or(o.MaxOpenShift, "-"), state, way))
+	}
+	s := findings.Section{Tables: []findings.Table{t}}
+	if len(r.Operators) == 0 {
+		s.Tables = nil
+	}
+	said := fmt.Sprintf("%d of %s in the way of %s", blocking, text.Count(len(r.Operators), "operator"), r.Target)
+	if unknown > 0 {
+		said += fmt.Sprintf(", %d not known", unknown)
+	}
+	if partly > 0 {
+		said += fmt.Sprintf(", %d known only by the catalog", partly)
+	}
+	gone := map[string]bool{}
+	for _, f := range r.Findings {
+		if f.Rule == fit.RuleRemoved.ID {
+			gone[f.File+f.Object] = true
+		}
+	}
+	if n := len(gone); n > 0 {
+		said += ", " + text.Count(n, "object") + " with an API that is gone"
+	}
+	s.Remarks = []findings.Remark{{Text: said}}
+	return s
+}
+
+func (g Group) targets() string {
+	switch {
+	case g.Unknown != "":
+		return "unknown: " + g.Unknown
+	case isGlobal(g.Namespaces):
+		return "all namespaces"
+	case len(g.Namespaces) == 0:
+		return "none"
+	}
+	return strings.Join(g.Namespaces, ", ")
+}
+
+func (g Group) apis() string {
+	if g.ProvidedAPIs == nil {
+		return "none"
+	}
+	return cmp.Or(*g.ProvidedAPIs, `""`)
+}
+
+func (v CSV) origin() string {
+	if v.Subscription == "" {
+		return ""
+	}
+	return " (by Subscription " + v.Subscription + ")"
+}
+
+func (v CSV) state() string {
+	if v.Phase == "" {
+		return "no phase"
+	}
+	return fmt.Sprintf("%s: %s: %s", v.Phase, v.Reason, v.Message)
+}
+
+func (v CSV) copies() string {
+	if n := len(v.CopiedTo); n > 10 {
+		return strconv.Itoa(n) + " namespaces"
+	}
+	return strings.Join(v.CopiedTo, ", ")
+}
+
+// The JSON form uses the field names of the objects in a cluster.
+type jsonReport struct {
+	Scope  *Scope              `json:"scope,omitempty"`
+	Groups []jsonGroup         `json:"operatorGroups"`
+	CSVs   []CSV               `json:"clusterServiceVersions"`
+	Plans  []*InstallPlan      `json:"installPlans,omitempty"`
+	Subs   []SubscriptionState `json:"subscriptions,omitempty"`
+	Counts jsonCounts          `json:"counts"`
+	Target *jsonTarget         `json:"target,omitempty"`
+
+	Extensions []*PlayedExtension `json:"clusterExtensions,omitempty"`
+
+	findings.Summary
+}
+
+// jsonTarget says what keeps the operators from a cluster with certain releases.
+type jsonTarget struct {
+	Releases  string     `json:"releases"`
+	Operators []Operator `json:"operators"`
+}
+
+// jsonCounts are the sums of OLM's metrics of these names (OLM: pkg/metrics/metrics.go, EmitCSVMetric). OLM emits none
+// for a CSV that it ignores.
+type jsonCounts struct {
+	Succeeded int `json:"csv_succeeded"`
+	Abnormal  int `json:"csv_abnormal"`
+}
+
+type jsonGroup struct {
+	Cluster     string            `json:"cluster,omitempty"`
+	Namespace   string            `json:"namespace"`
+	Name        string            `json:"name"`
+	File        string            `json:"file"`
+	Line        int               `json:"line"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+	Status      jsonStatus        `json:"status"`
+	Unknown     string            `json:"unknown,omitempty"`
+}
+
+type jsonStatus struct {
+	Namespaces []string     `json:"namespaces"`
+	Account    *jsonAccount `json:"serviceAccountRef,omitempty"`
+	Conditions []Condition  `json:"conditions,omitempty"`
+}
+
+type jsonAccount struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	Namespace  string `json:"namespace"`
+}
+
+// JSON returns the groups, the CSVs and the findings.
+func (r *Report) JSON() any {
+	out := jsonReport{Groups: []jsonGroup{}, CSVs: append([]CSV{}, r.CSVs...), Plans: r.Plans, Subs: r.Subscriptions,
+		Summary: findings.Summarize(r.Findings), Extensions: r.Extensions}
+	if r.Scope.Roots > 1 {
+		out.Scope = &r.Scope
+	}
+	if r.Target.Known() {
+		out.Target = &jsonTarget{Releases: r.Target.String(), Operators: []Operator{}}
+		for _, o := range r.Operators {
+			o.Blocks = append([]string{}, o.Blocks...)
+			out.Target.Operators = append(out.Target.Operators, o)
+		}
+	}
+	for _, g := range r.Groups {
+		j := jsonGroup{Cluster: g.Cluster, Namespace: g.Namespace, Name: g.Name, File: g.File, Line: g.Line,
+			Unknown: g.Unknown}
+		j.Status = jsonStatus{Namespaces: append([]string{}, g.Namespaces...), Conditions: g.Conditions}
+		if g.ProvidedAPIs != nil {
+			j.Annotations = map[string]string{olm.AnnotationProvidedAPIs: *g.ProvidedAPIs}
+		}
+		if g.Account != "" {
+			j.Status.Account = &jsonAccount{"v1", "ServiceAccount", g.Account, g.Namespace}
+		}
+		out.Groups = append(out.Groups, j)
+	}
+	for _, v := range r.CSVs {
+		switch v.Phase {
+		case "":
+		case string(v1alpha1.CSVPhaseSucceeded):
+			out.Counts.Succeeded++
+		default:
+			out.Counts.Abnormal++
+		}
+	}
+	return out
+}

@@ -1,0 +1,277 @@
+package predict
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
+	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/predict/plan"
+)
+
+// judged reports whether the tree shows if the requirements of a CSV are met: it has one of the CRDs or
+// ServiceAccounts that the CSV needs. A dump of CSVs and OperatorGroups has none of them. OLM installs the CSV of a
+// Subscription together with what it needs, as far as its InstallPlan gets.
+func (c *prediction) judged(v *csv, accounts []string) bool {
+	if v.sub != nil {
+		return v.whole()
+	}
+	for _, list := range [][]v1alpha1.CRDDescription{v.CRDs.Owned, v.CRDs.Required} {
+		for _, d := range list {
+			if c.crd(d.Name) != nil {
+				return true
+			}
+		}
+	}
+	for _, a := range accounts {
+		if a != "default" && c.RBAC.Exists(rbac.Account{Namespace: v.Namespace, Name: a}) {
+			return true
+		}
+	}
+	return len(v.CRDs.Owned)+len(v.CRDs.Required)+len(accounts) == 0
+}
+
+// needs holds the requirements of a CSV.
+type needs struct {
+	unmet  []string // what the tree does not have
+	judged bool     // the tree shows whether they are met
+	err    error    // why OLM rejects the CSV
+}
+
+// requirements returns the requirements of a CSV and caches them (OLM: pkg/controller/operators/olm/requirements.go).
+// Requirements that only a cluster knows count as met. Required APIServices change during the simulation: see
+// missingServices.
+func (c *prediction) requirements(v *csv) *needs {
+	if v.needs == nil {
+		v.needs = &needs{}
+		v.needs.unmet, v.needs.judged, v.needs.err = c.require(v)
+	}
+	return v.needs
+}
+
+func (c *prediction) require(v *csv) (unmet []string, judged bool, err error) {
+	var strategy string
+	var namespaced, clusterWide []v1alpha1.StrategyDeploymentPermissions
+	for _, e := range []*manifest.Error{
+		v.Field(&strategy, "spec", "install", "strategy"),
+		v.Field(&namespaced, "spec", "install", "spec", "permissions"),
+		v.Field(&clusterWide, "spec", "install", "spec", "clusterPermissions"),
+	} {
+		if e != nil {
+			return nil, false, e
+		}
+	}
+	if strategy != "" && strategy != v1alpha1.InstallStrategyNameDeployment {
+		return nil, false, errors.New("unrecognized install strategy")
+	}
+	var accounts []string
+	for _, p := range slices.Concat(namespaced, clusterWide) {
+		accounts = append(accounts, p.ServiceAccountName)
+		for _, rule := range p.Rules {
+			if msg := install.PermissionRule(rule); msg != "" {
+				return nil, false, errors.New(msg)
+			}
+		}
+	}
+	least, _ := v.Get("spec", "minKubeVersion")
+	version, _ := least.(string)
+	why, err := c.releases.MinKube(version)
+	if err != nil {
+		why = err.Error()
+	}
+	if why != "" {
+		unmet = []string{"spec.minKubeVersion: " + why}
+	}
+	if !c.judged(v, accounts) {
+		return unmet, len(unmet) > 0, nil
+	}
+	unmet = append(unmet, c.missingCRDs(v)...)
+	for _, d := range v.APIServices.Owned {
+		if !slices.Contains(v.deployments(), d.DeploymentName) {
+			unmet = append(unmet,
+				fmt.Sprintf("APIService %s.%s: no Deployment %q", d.Version, d.Group, d.DeploymentName))
+		}
+	}
+	return append(unmet, c.missingAccounts(v, namespaced, clusterWide)...), true, nil
+}
+
+// missingAccounts returns what the accounts of a CSV lack, each account once: it is not there, or the first rule that
+// it is not granted and the number of the others.
+func (c *prediction) missingAccounts(
+	v *csv,
+	namespaced, clusterWide []v1alpha1.StrategyDeploymentPermissions,
+) (unmet []string) {
+	lacks := map[string][]string{}
+	var accounts []string
+	add := func(p v1alpha1.StrategyDeploymentPermissions, namespace string) {
+		if _, ok := lacks[p.ServiceAccountName]; !ok {
+			accounts = append(accounts, p.ServiceAccountName)
+		}
+		lacks[p.ServiceAccountName] = append(lacks[p.ServiceAccountName], c.missingRights(v.Namespace, namespace, p)...)
+	}
+	for _, p := range namespaced {
+		add(p, v.Namespace)
+	}
+	for _, p := range clusterWide {
+		add(p, "")
+	}
+	for _, name := range accounts {
+		who := "ServiceAccount " + name + ": "
+		switch missing := lacks[name]; {
+		case !c.hasAccount(v, name):
+			unmet = append(unmet, who+"not in the tree")
+		case c.ofOther(v, name):
+			unmet = append(unmet, who+"owned by another ClusterServiceVersion")
+		case v.whole() && v.plan.result.Granted[v.Name]:
+		case len(missing) == 1:
+			unmet = append(unmet, who+missing[0])
+		case len(missing) > 1:
+			unmet = append(unmet, fmt.Sprintf("%s%s, and %s", who, missing[0], text.Count(len(missing)-1, "more rule")))
+		}
+	}
+	return unmet
+}
+
+func (c *prediction) hasAccount(v *csv, name string) bool {
+	return c.RBAC.Exists(rbac.Account{Namespace: v.Namespace, Name: name}) || c.account(v, name) != nil
+}
+
+// account returns a ServiceAccount of the CSV's namespace, or nil.
+func (c *prediction) account(v *csv, name string) *manifest.Object {
+	if c.live == nil {
+		return nil
+	}
+	return c.live.Get("", "ServiceAccount", v.Namespace, name)
+}
+
+// ofOther reports whether a ServiceAccount belongs to another ClusterServiceVersion (OLM:
+// pkg/controller/operators/olm/requirements.go, permissionStatus).
+func (c *prediction) ofOther(v *csv, name string) bool {
+	o := c.account(v, name)
+	return o != nil && plan.OwnedByOther(o, v.Name)
+}
+
+func (c *prediction) missingCRDs(v *csv) (unmet []string) {
+	list := slices.Concat(v.CRDs.Owned, v.CRDs.Required)
+	version := map[string]string{} // of two entries for a CRD OLM uses the last (api: GetAllCRDDescriptions)
+	for _, d := range list {
+		version[d.Name] = d.Version
+	}
+	seen := map[string]bool{}
+	for _, d := range list {
+		if seen[d.Name] {
+			continue
+		}
+		seen[d.Name] = true
+		switch crd := c.crd(d.Name); {
+		case crd == nil && c.promised(d.Name):
+		case crd == nil:
+			unmet = append(unmet, fmt.Sprintf("CustomResourceDefinition %s: not in the tree", d.Name))
+		case !serves(crd, version[d.Name]):
+			unmet = append(unmet,
+				fmt.Sprintf("CustomResourceDefinition %s: version %s is not served", d.Name, version[d.Name]))
+		}
+	}
+	return unmet
+}
+
+// serves reports whether a CRD serves a version. A v1beta1 CRD may name its only version in spec.version.
+func serves(crd *manifest.Object, version string) bool {
+	return slices.Contains(olm.ServedVersions(crd), version)
+}
+
+// missingRights returns the rules that a ServiceAccount of namespace home is not granted in namespace, or in the whole
+// cluster if namespace is empty. An unreadable role is a finding of its own and may allow anything.
+func (c *prediction) missingRights(home, namespace string,
+	p v1alpha1.StrategyDeploymentPermissions) (missing []string) {
+	where := "in the cluster"
+	if namespace != "" {
+		where = "in namespace " + namespace
+	}
+	for _, rule := range p.Rules {
+		if !c.RBAC.OLMAllows(rbac.Account{Namespace: home, Name: p.ServiceAccountName}, namespace, rule) {
+			missing = append(missing, fmt.Sprintf("may not, %s: %s", where, describe(rule)))
+		}
+	}
+	return missing
+}
+
+// describe returns a rule on one line.
+func describe(r rbacv1.PolicyRule) string {
+	var parts []string
+	for _, list := range [][]string{r.Verbs, r.APIGroups, r.Resources, r.ResourceNames, r.NonResourceURLs} {
+		if len(list) > 0 {
+			parts = append(parts, fmt.Sprintf("%q", list))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+func (v *csv) deployments() []string {
+	var names []string
+	for i := range v.Len("spec", "install", "spec", "deployments") {
+		name, _ := v.Get("spec", "install", "spec", "deployments", strconv.Itoa(i), "name")
+		if s, ok := name.(string); ok {
+			names = append(names, s)
+		}
+	}
+	return names
+}
+
+// badWebhook returns OLM's error for the webhooks of a CSV, or "" (OLM: pkg/controller/operators/olm/operator.go,
+// transitionCSVState).
+func (v *csv) badWebhook() string {
+	names := map[any]bool{}
+	for i := range v.Len("spec", "webhookdefinitions") {
+		at := []string{"spec", "webhookdefinitions", strconv.Itoa(i)}
+		name, _ := v.Get(append(at, "generateName")...)
+		if names[name] {
+			return install.RepeatedWebhook
+		}
+		names[name] = true
+		var rules []admissionv1.RuleWithOperations
+		if err := v.Field(&rules, append(at, "rules")...); err != nil {
+			continue
+		}
+		for _, r := range rules {
+			if msg := install.WebhookRule(r); msg != "" {
+				return msg
+			}
+		}
+	}
+	return ""
+}
+
+// forbidden returns the API server's error if the ServiceAccount of the group may not do what OLM does first on its
+// behalf: get, then create a Deployment (OLM: pkg/api/wrappers/deployment_install_client.go,
+// CreateOrUpdateDeployment).
+func (c *prediction) forbidden(v *csv, name string) string {
+	account := rbac.Account{Namespace: v.Namespace, Name: name}
+	for _, deployment := range v.deployments() {
+		for _, verb := range []string{"get", "create"} {
+			rule := rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{"apps"},
+				Resources: []string{"deployments"}}
+			of := ""
+			if verb == "get" {
+				rule.ResourceNames = []string{deployment}
+				of = " " + strconv.Quote(deployment)
+			}
+			if !c.RBAC.Allows(account, v.Namespace, rule) {
+				return fmt.Sprintf(
+					`deployments.apps%s is forbidden: User %q cannot %s resource "deployments" in API group "apps" `+
+						`in the namespace %q`, of, account.User(), verb, v.Namespace)
+			}
+		}
+	}
+	return ""
+}

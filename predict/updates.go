@@ -1,0 +1,357 @@
+package predict
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/cluster"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/permissions"
+	"github.com/olmgen/olmgen/predict/upgrade"
+)
+
+// installPlan is what one InstallPlan of OLM installs.
+type installPlan struct {
+	namespace string
+	updates   []update
+	first     []update // operators that are new in the namespace
+}
+
+// update is an operator that a catalog installs, or replaces by a newer release.
+type update struct {
+	from, to catalog.Choice // from has no Bundle if the catalog does not have it
+	replaced string         // the name of the ClusterServiceVersion; empty if there is none
+	catalog  string         // NAMESPACE/NAME of the CatalogSource
+	sub      *cluster.Subscription
+
+	dependency bool // the Subscription is that of another operator
+}
+
+// updates returns what the steps of the resolver install and replace.
+func (r *resolution) updates(state *resolve.State, steps []resolve.Step) (out []installPlan) {
+	installed := map[string]bool{}
+	for _, v := range state.CSVs {
+		installed[v.Name] = !v.Copied
+	}
+	asking := r.asking(state.Namespace, steps)
+	for _, step := range steps {
+		plan := installPlan{namespace: state.Namespace}
+		for i := range step.CSVs {
+			p := &step.CSVs[i]
+			to := chosen(state, p)
+			owner, dependency := asking(p.Name)
+			one := update{to: to, sub: owner, dependency: dependency, catalog: p.SourceNamespace + "/" + p.Source}
+			switch {
+			case installed[p.Name]:
+			case installed[p.Replaces] && p.Replaces != p.Name:
+				one.replaced = p.Replaces
+				one.from = catalog.Choice{Package: to.Package, Bundle: to.Package.Bundle(p.Replaces)}
+				plan.updates = append(plan.updates, one)
+			case !r.has(state, p):
+				plan.first = append(plan.first, one)
+			}
+		}
+		if len(plan.updates)+len(plan.first) > 0 {
+			out = append(out, plan)
+		}
+		for _, p := range step.CSVs {
+			installed[p.Name] = true
+		}
+		for _, name := range step.Removed {
+			installed[name] = false
+		}
+	}
+	return out
+}
+
+// judgeUpdates reports what keeps OLM from what the catalogs offer. In a namespace where an InstallPlan fails, or is
+// not known, OLM gets no further. objects are those of the tree.
+func (c *prediction) judgeUpdates(ctx context.Context, o Options, objects []*manifest.Object) error {
+	states := map[string]*updating{}
+	for _, plan := range c.plans {
+		if o.Source == nil {
+			c.assume(plan)
+			continue
+		}
+		u := states[plan.namespace]
+		if u == nil {
+			u = c.updating(plan.namespace, o, objects)
+			states[plan.namespace] = u
+		}
+		if !u.stopped {
+			if err := u.judge(ctx, plan); err != nil {
+				return err
+			}
+		}
+		if u.unseen {
+			c.assume(plan)
+		}
+	}
+	return nil
+}
+
+// updating is a namespace whose operators OLM updates, after the InstallPlans that are judged already.
+type updating struct {
+	*prediction
+	options   Options
+	namespace string
+	objects   []*manifest.Object // of the cluster
+	operators []upgrade.Operator // of the cluster
+	tree      map[string]bool    // the files of the tree
+	stopped   bool
+	unseen    bool // it is stopped, as nobody can look into the bundles of an InstallPlan
+
+	opened map[string]*upgrade.Operator // the releases of an InstallPlan, by name
+}
+
+func (c *prediction) updating(namespace string, o Options, objects []*manifest.Object) *updating {
+	u := &updating{prediction: c, options: o, namespace: namespace, objects: slices.Clone(objects),
+		tree: map[string]bool{}}
+	for _, o := range objects {
+		u.tree[o.File] = true
+	}
+	for _, v := range c.csvs {
+		if v.Copied {
+			continue
+		}
+		if operator := v.release(); operator != nil {
+			u.operators = append(u.operators, *operator)
+		}
+	}
+	return u
+}
+
+// judge reports what OLM does with an InstallPlan.
+func (u *updating) judge(ctx context.Context, plan installPlan) error {
+	u.opened = map[string]*upgrade.Operator{}
+	if len(plan.updates) > 0 {
+		if err := u.judgeReplaced(ctx, plan); err != nil {
+			return err
+		}
+	}
+	return u.play(ctx, plan)
+}
+
+// judgeReplaced reports what OLM does with the operators that an InstallPlan replaces.
+func (u *updating) judgeReplaced(ctx context.Context, plan installPlan) error {
+	up := upgrade.Upgrade{Old: slices.Clone(u.objects), Others: u.operators, Cluster: u.objects, Played: true,
+		PathKnown: true, Checker: u.options.Checker}
+	var shipped []*manifest.Object
+	by := map[string]update{}
+	for _, one := range plan.updates {
+		now, err := u.open(ctx, one, one.to)
+		if err != nil {
+			u.stopped, u.unseen = true, true
+			return u.unknownUpdate(ctx, one, err)
+		}
+		old, err := u.installed(ctx, one, &up)
+		if err != nil {
+			u.stopped, u.unseen = true, true
+			return u.unknownUpdate(ctx, one, err)
+		}
+		shipped = append(shipped, now.Bundle...)
+		up.Pairs = append(up.Pairs, upgrade.Pair{Old: old, New: now})
+		by[now.Name] = one
+		u.opened[now.Name] = now
+	}
+	up.New = slices.Concat(up.Old, shipped)
+	found, err := u.findingsOf(ctx, up, plan)
+	if err != nil {
+		u.stopped, u.unseen = true, true
+		return u.unknownUpdate(ctx, plan.updates[0], err)
+	}
+	for _, f := range found {
+		one, ok := by[f.Operator]
+		if !ok {
+			one = plan.updates[0]
+		}
+		u.stopped = u.stopped || f.Severity == findings.Error
+		u.reportUpdate(one, f)
+	}
+	return u.apply(up, shipped)
+}
+
+// findingsOf returns what OLM does. If custom resources cannot be judged, a finding says so, and the rest is judged.
+func (u *updating) findingsOf(ctx context.Context, up upgrade.Upgrade, plan installPlan) ([]upgrade.Finding, error) {
+	if up.Checker != nil {
+		found, err := up.Findings(ctx)
+		if err == nil || ctx.Err() != nil {
+			return found, ctx.Err()
+		}
+		u.noteUpdate(plan.updates[0], fmt.Sprintf("custom resources are not judged for the update to %s: %v",
+			plan.updates[0].to.Bundle.Name, err), manifest.HintOf(err))
+	}
+	up.Cluster = slices.DeleteFunc(slices.Clone(up.Cluster), func(o *manifest.Object) bool {
+		return o.Kind != "CustomResourceDefinition"
+	})
+	return up.Findings(ctx)
+}
+
+// open returns a release of an operator as its catalog or its image has it.
+func (u *updating) open(ctx context.Context, one update, choice catalog.Choice) (*upgrade.Operator, error) {
+	operator, partial, err := u.release(ctx, one, choice)
+	if partial {
+		u.noteUpdate(one, fmt.Sprintf("of %s, only what the catalog says of it is judged: its objects are not in the "+
+			"catalog, and its image is not fetched", operator.Name), "")
+	}
+	return operator, err
+}
+
+// release is open without a finding. partial says that only the catalog is read.
+func (u *updating) release(ctx context.Context, one update, choice catalog.Choice) (_ *upgrade.Operator, partial bool,
+	err error) {
+	opened, err := choice.Open(ctx, catalog.Options{Source: *u.options.Source, Metadata: true})
+	if err != nil {
+		return nil, false, err
+	}
+	defer opened.Close()
+	b, err := bundle.Read(opened.FS, bundle.ReadOptions{Labels: opened.Labels, Partial: opened.Metadata, Refused: true})
+	if err != nil {
+		return nil, false, err
+	}
+	at := func(o *manifest.Object) *manifest.Object {
+		moved := *o
+		moved.File = fmt.Sprintf("catalog:%s:%s/%s", one.catalog, b.CSV.Name, o.File)
+		return &moved
+	}
+	operator := &upgrade.Operator{CSV: permissions.CSV{ClusterServiceVersion: b.CSV, Object: at(b.CSVObject),
+		Namespace: u.namespace}}
+	for _, o := range b.Shipped() {
+		operator.Bundle = append(operator.Bundle, at(o))
+	}
+	u.setMode(operator)
+	return operator, opened.Metadata, nil
+}
+
+// setMode sets the install mode that the OperatorGroup asks for.
+func (u *updating) setMode(o *upgrade.Operator) {
+	for _, g := range u.groups {
+		targets := olm.TargetsOf(&g.Spec)
+		if targets.BySelector() {
+			targets = olm.Targets{Names: g.targets}
+		}
+		if g.Namespace == u.namespace && g.refused == nil && !g.unknown && len(g.targets) > 0 {
+			o.InstallMode = targets.Mode(u.namespace)
+			o.Unsupported = !olm.Supports(o.Spec.InstallModes, o.InstallMode)
+		}
+	}
+}
+
+// installed returns the release that is replaced, with what is in the cluster of it. CRDs that the tree does not have
+// are those of its bundle.
+func (u *updating) installed(ctx context.Context, one update, up *upgrade.Upgrade) (*upgrade.Operator, error) {
+	i := slices.IndexFunc(u.operators, func(o upgrade.Operator) bool {
+		return o.Name == one.replaced && o.Namespace == u.namespace
+	})
+	switch {
+	case i < 0 && one.from.Bundle == nil:
+		return nil, fmt.Errorf("neither the tree nor the catalog has %s", one.replaced)
+	case i < 0:
+		old, err := u.open(ctx, one, one.from)
+		if err != nil {
+			return nil, err
+		}
+		up.Old = slices.Concat(old.Bundle, up.Old)
+		old.Bundle = slices.Concat(old.Bundle, u.around())
+		return old, nil
+	}
+	old := u.operators[i]
+	u.setMode(&old)
+	old.Bundle = u.around()
+	missing := u.without(&old)
+	if len(missing) == 0 {
+		return &old, nil
+	}
+	if one.from.Bundle == nil {
+		return nil, fmt.Errorf("neither the tree nor the catalog has its CRD %s", missing[0])
+	}
+	released, err := u.open(ctx, one, one.from)
+	if err != nil {
+		return nil, err
+	}
+	up.Old = slices.Concat(released.Bundle, up.Old)
+	old.Bundle = slices.Concat(released.Bundle, old.Bundle)
+	return &old, nil
+}
+
+// around returns the objects of the cluster that OLM updates if a bundle ships an object of that name.
+func (u *updating) around() []*manifest.Object {
+	return slices.DeleteFunc(slices.Clone(u.objects), func(o *manifest.Object) bool {
+		return o.Namespace != "" && o.Namespace != u.namespace
+	})
+}
+
+// without returns the CRDs that an operator owns and that the cluster does not show.
+func (u *updating) without(o *upgrade.Operator) (names []string) {
+	crds := olm.CRDs(u.objects)
+	for _, d := range o.Spec.CustomResourceDefinitions.Owned {
+		if crds[d.Name] == nil {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}
+
+// apply changes what is in the cluster as an InstallPlan does.
+func (u *updating) apply(up upgrade.Upgrade, shipped []*manifest.Object) error {
+	before := olm.CRDs(up.New[:len(up.Old)])
+	for _, o := range up.Pairs {
+		u.operators = slices.DeleteFunc(u.operators, func(other upgrade.Operator) bool {
+			return other.Namespace == u.namespace && (other.Name == o.Old.Name || other.Name == o.New.Name)
+		})
+		u.operators = append(u.operators, *o.New)
+	}
+	for _, o := range shipped {
+		if old := before[o.Name]; old != nil && o.Kind == old.Kind {
+			var err error
+			if o, err = olm.WithStored(o, old); err != nil {
+				return err
+			}
+		}
+		u.objects = append(u.objects, o)
+	}
+	return nil
+}
+
+// reportUpdate adds a finding about an update.
+func (u *updating) reportUpdate(one update, f upgrade.Finding) {
+	at := findings.Finding{Rule: f.Rule, Level: f.Severity, File: one.sub.File, Line: one.sub.LineOf("spec"),
+		Object: one.sub.Identity(), Message: f.Operator + " " + f.Message, Hint: one.String()}
+	if u.tree[f.File] {
+		at.File, at.Line = f.File, f.Line
+	}
+	u.findings = append(u.findings, at)
+}
+
+// String returns what OLM does with an update, and what to do.
+func (u update) String() string {
+	if u.sub.Approval == string(v1alpha1.ApprovalManual) {
+		return fmt.Sprintf("catalog %s offers the update from %s to %s: do not approve it before that is mended",
+			u.catalog, u.replaced, u.to.Bundle.Name)
+	}
+	return fmt.Sprintf("OLM updates %s to %s of catalog %s: set installPlanApproval: Manual to keep it", u.replaced,
+		u.to.Bundle.Name, u.catalog)
+}
+
+// unknownUpdate reports an update that cannot be judged. The error is that of ctx.
+func (u *updating) unknownUpdate(ctx context.Context, one update, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	u.noteUpdate(one, fmt.Sprintf("the update from %s to %s is not judged: %v", one.replaced, one.to.Bundle.Name, err),
+		manifest.HintOf(err))
+	return nil
+}
+
+// noteUpdate reports that something is not known about an update, or about what follows it.
+func (u *updating) noteUpdate(one update, message, hint string) {
+	u.note(ruleUpdateUnknown, findings.Warning, one.sub.Object, "spec", message, hint)
+}
