@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
@@ -79,10 +78,4 @@ func (b *Bundle) ScopeOf(o *manifest.Object) Scope {
 func APIVersionOf(o *manifest.Object) string { return install.APIVersionOf(o.APIVersion, o.Kind) }
 
 // GroupOf returns the API group of the apiVersion under which an object is created.
-func GroupOf(o *manifest.Object) string {
-	group, _, ok := strings.Cut(APIVersionOf(o), "/")
-	if !ok {
-		return ""
-	}
-	return group
-}
+func GroupOf(o *manifest.Object) string { return install.GroupOf(o) }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/source"
 )
@@ -23,8 +24,15 @@ type Release struct {
 	open func(ctx context.Context) (*source.Source, error)
 }
 
-// Open returns the bundle of a release.
-func (r Release) Open(ctx context.Context) (*source.Source, error) { return r.open(ctx) }
+// Read returns the bundle of a release, with kinds that OLM does not install.
+func (r Release) Read(ctx context.Context) (*bundle.Bundle, error) {
+	src, err := r.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	return bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true})
+}
 
 // Releases returns all releases of a package: those of a directory that has the directories of bundles, of a catalog,
 // or of a legacy package. Of the options, Package chooses the package and Channel one of its channels.

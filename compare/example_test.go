@@ -27,11 +27,11 @@ func release(dir string) compare.State {
 	in := permissions.Input{Shipped: b.Others, CSVs: []permissions.CSV{
 		{ClusterServiceVersion: b.CSV, Object: b.CSVObject, Namespace: result.Namespace}}}
 	for _, o := range result.Objects {
-		x, err := in.AddRendered(o)
+		x, err := o.Manifest()
 		if err != nil {
 			log.Fatal(err)
 		}
-		objects = append(objects, x)
+		objects = append(objects, in.AddRendered(x, o.Namespace))
 	}
 	report, err := permissions.Evaluate(in)
 	if err != nil {

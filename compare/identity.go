@@ -10,7 +10,7 @@ import (
 	"github.com/blang/semver/v4"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/internal/fields"
 	"github.com/olmgen/olmgen/findings"
@@ -200,8 +200,8 @@ func apiText(group, version, kind string) string {
 }
 
 // constraints returns the properties that are dependencies.
-func constraints(list []bundle.Property) []bundle.Property {
-	return slices.DeleteFunc(slices.Clone(list), func(p bundle.Property) bool {
+func constraints(list []catalog.Property) []catalog.Property {
+	return slices.DeleteFunc(slices.Clone(list), func(p catalog.Property) bool {
 		return p.Type != "olm.constraint" && !strings.HasSuffix(p.Type, ".required")
 	})
 }

@@ -6,7 +6,6 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -29,8 +28,8 @@ type State struct {
 type Operator struct {
 	permissions.CSV
 	Package      string             // empty for a tree
-	Dependencies []bundle.Property  // of the bundle; none for a tree
-	Properties   []bundle.Property  // of the bundle or its catalog; none for a tree
+	Dependencies []catalog.Property // of the bundle; none for a tree
+	Properties   []catalog.Property // of the bundle or its catalog; none for a tree
 	Entry        *catalog.Entry     // of its catalog; nil for other sources
 	Deprecated   []string           // what the catalog says of the bundle, its channel or its package
 	Shipped      []*manifest.Object // what its bundle has beside the CSV, as it stands there; none for a tree

@@ -25,9 +25,11 @@ func ExampleEvaluate() {
 		Shipped: b.Others,
 	}
 	for _, o := range result.Objects {
-		if _, err := in.AddRendered(o); err != nil {
+		x, err := o.Manifest()
+		if err != nil {
 			log.Fatal(err)
 		}
+		in.AddRendered(x, o.Namespace)
 	}
 	report, err := permissions.Evaluate(in)
 	if err != nil {

@@ -4,28 +4,23 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// AddRendered returns a rendered object as it is reviewed, and adds it to in if it has a part in permissions. An error
-// is about YAML that cannot be read.
-func (in *Input) AddRendered(o generate.Object) (*manifest.Object, error) {
+// AddRendered returns a rendered object as it is reviewed, in its namespace, and adds it to in if it has a part in
+// permissions.
+func (in *Input) AddRendered(o *manifest.Object, namespace string) *manifest.Object {
 	in.Rendered = true
-	read, err := o.Manifest()
-	if err != nil {
-		return nil, err
-	}
-	if Authored(read) {
-		named := *read
-		named.Namespace = o.Namespace
-		read = &named
+	if Authored(o) {
+		named := *o
+		named.Namespace = namespace
+		o = &named
 	}
 	if Relevant(o.Group(), o.Kind) {
-		in.Objects = append(in.Objects, read)
+		in.Objects = append(in.Objects, o)
 	}
-	return read, nil
+	return o
 }
 
 // Authored reports whether a rendered object is not from a file of the bundle.

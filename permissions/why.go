@@ -7,8 +7,8 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -59,11 +59,7 @@ var Whys = []Why{WhyPermission, WhyClusterPermission, WhyPromoted, WhyCopied, Wh
 	WhyDescoped, WhyShipped, WhyDefault, WhyTree}
 
 // CSV is a ClusterServiceVersion whose permissions may be the reason for rules.
-type CSV struct {
-	*v1alpha1.ClusterServiceVersion
-	Object    *manifest.Object
-	Namespace string // the operator's
-}
+type CSV = olm.CSV
 
 // origins say where rules come from.
 type origins struct {
@@ -93,7 +89,7 @@ func newOrigins(in Input, v *inventory) (*origins, error) {
 		read: v.Roles, tree: !in.Rendered}
 	var shipped rbac.Objects
 	for _, s := range in.Shipped {
-		if bundle.GroupOf(s) != rbacv1.GroupName || !rbac.Relevant(rbacv1.GroupName, s.Kind) {
+		if install.GroupOf(s) != rbacv1.GroupName || !rbac.Relevant(rbacv1.GroupName, s.Kind) {
 			continue
 		}
 		if err := shipped.Add(s, ""); err != nil { // its namespace is that of the operator
@@ -234,7 +230,7 @@ func (o *origins) find(c CSV, u use) (Source, bool) {
 				if ok {
 					field := fmt.Sprintf("spec.install.spec.%s[%d].rules[%d]", l.field, i, j)
 					return Source{File: c.Object.File, Line: c.Object.LineOf(field), Object: c.Object.Identity(),
-						Field: field, Why: c.why(l.field, u)}, true
+						Field: field, Why: whyOf(c, l.field, u)}, true
 				}
 			}
 		}
@@ -242,7 +238,7 @@ func (o *origins) find(c CSV, u use) (Source, bool) {
 	return Source{}, false
 }
 
-func (c CSV) why(list string, u use) Why {
+func whyOf(c CSV, list string, u use) Why {
 	switch kind := u.role.Labels[rbac.LabelDescoped]; {
 	case kind == "required" || kind == "optional":
 		return WhyBound

@@ -70,8 +70,6 @@ func (c Catalogs) Has(pkg, bundle string) bool {
 	})
 }
 
-const olmDefault = "olm"
-
 // subscribe predicts what OLM's resolver does with the Subscriptions, and adds the CSVs that it installs.
 func (c *prediction) subscribe(ctx context.Context, catalogs Catalogs) error {
 	tree := resolve.Of(c.Cluster)
@@ -274,13 +272,13 @@ func (r *resolution) look(state *resolve.State) {
 // lists of catalogs that has one there.
 func globalNamespace(lists ...[]resolve.Source) string {
 	for _, list := range lists {
-		for _, namespace := range []string{olm.NamespaceMarketplace, olmDefault} {
+		for _, namespace := range []string{olm.NamespaceMarketplace, olm.NamespaceUpstream} {
 			if slices.ContainsFunc(list, func(s resolve.Source) bool { return s.Namespace == namespace }) {
 				return namespace
 			}
 		}
 	}
-	return olmDefault
+	return olm.NamespaceUpstream
 }
 
 // claim completes the status of a Subscription of Git by its CSV in the tree. It reports whether there is one. Where

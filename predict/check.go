@@ -14,13 +14,13 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict/plan"
-	"github.com/olmgen/olmgen/source"
 )
 
 // Options configure Check. The zero value suits a tree of a whole cluster.
@@ -32,7 +32,7 @@ type Options struct {
 	// judges custom resources by their CRDs; nil if nobody does
 	Checker crs.Checker
 	// how the bundles are fetched that OLM updates operators to; nil if these updates are not judged
-	Source *source.Options
+	Bundles *catalog.Options
 }
 
 // Report describes the state that OLM reaches with a tree.

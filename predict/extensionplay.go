@@ -80,7 +80,7 @@ func (c *prediction) playExtensions(ctx context.Context, o Options, objects []*m
 
 // open reads the bundle, and finds why OLM v1 does not install it. The error is that of ctx.
 func (e *PlayedExtension) open(ctx context.Context, o Options) error {
-	if o.Source == nil && !o.Target.Known() {
+	if o.Bundles == nil && !o.Target.Known() {
 		return nil
 	}
 	operator, partial, err := openedOr(ctx, e.extension.Choice, o)
@@ -253,10 +253,11 @@ func shown(key string) string {
 // openedOr is opened, and if the bundle cannot be fetched what the catalog says of it.
 func openedOr(ctx context.Context, choice catalog.Choice, o Options) (operator fit.Operator, partial string,
 	err error) {
-	options := catalog.Options{Metadata: true}
-	if o.Source != nil {
-		options.Source = *o.Source
+	var options catalog.Options
+	if o.Bundles != nil {
+		options = *o.Bundles
 	}
+	options.Metadata = true
 	operator, partial, err = opened(ctx, choice, options)
 	if err == nil || ctx.Err() != nil {
 		return operator, partial, err

@@ -82,7 +82,7 @@ func played(t *testing.T, paths []string, content string) (lines []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := predict.Check(t.Context(), in, predict.Options{Checker: apiserver.Checker{}, Source: &source.Options{Offline: true},
+	r, err := predict.Check(t.Context(), in, predict.Options{Checker: apiserver.Checker{}, Bundles: &catalog.Options{Source: source.Options{Offline: true}},
 		Catalogs: predict.Catalogs{Sources: []resolve.Source{{Namespace: "olm", Name: "cat", Catalog: c}}}})
 	if err != nil {
 		t.Fatal(err)

@@ -154,7 +154,7 @@ func (s sweep) base() (objects []*manifest.Object, mode v1alpha1.InstallModeType
 
 func (s sweep) check(objects []*manifest.Object, c *catalog.Catalog, where string) (*predict.Report, string) {
 	r, err := predict.Check(s.Context(), &tree.Tree{Objects: objects}, predict.Options{Checker: apiserver.Checker{},
-		Source:   &source.Options{Offline: true},
+		Bundles:  &catalog.Options{Source: source.Options{Offline: true}},
 		Catalogs: predict.Catalogs{Sources: []resolve.Source{{Namespace: "olm", Name: "cat", Catalog: c}}}})
 	if err != nil {
 		s.Fatal(s.dir, err)

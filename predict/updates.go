@@ -14,7 +14,6 @@ import (
 	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/predict/upgrade"
 )
 
@@ -77,7 +76,7 @@ func (r *resolution) updates(state *resolve.State, steps []resolve.Step) (out []
 func (c *prediction) judgeUpdates(ctx context.Context, o Options, objects []*manifest.Object) error {
 	states := map[string]*updating{}
 	for _, plan := range c.plans {
-		if o.Source == nil {
+		if o.Bundles == nil {
 			c.assume(plan)
 			continue
 		}
@@ -208,7 +207,7 @@ func (u *updating) open(ctx context.Context, one update, choice catalog.Choice) 
 // release is open without a finding. partial says that only the catalog is read.
 func (u *updating) release(ctx context.Context, one update, choice catalog.Choice) (_ *upgrade.Operator, partial bool,
 	err error) {
-	opened, err := choice.Open(ctx, catalog.Options{Source: *u.options.Source, Metadata: true})
+	opened, err := choice.Open(ctx, catalog.Options{Source: u.options.Bundles.Source, Metadata: true})
 	if err != nil {
 		return nil, false, err
 	}
@@ -222,7 +221,7 @@ func (u *updating) release(ctx context.Context, one update, choice catalog.Choic
 		moved.File = fmt.Sprintf("catalog:%s:%s/%s", one.catalog, b.CSV.Name, o.File)
 		return &moved
 	}
-	operator := &upgrade.Operator{CSV: permissions.CSV{ClusterServiceVersion: b.CSV, Object: at(b.CSVObject),
+	operator := &upgrade.Operator{CSV: olm.CSV{ClusterServiceVersion: b.CSV, Object: at(b.CSVObject),
 		Namespace: u.namespace}}
 	for _, o := range b.Shipped() {
 		operator.Bundle = append(operator.Bundle, at(o))

@@ -216,7 +216,7 @@ func TestUpdates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := predict.Options{Source: &source.Options{Offline: true}, Checker: apiserver.Checker{},
+			o := predict.Options{Bundles: &catalog.Options{Source: source.Options{Offline: true}}, Checker: apiserver.Checker{},
 				Catalogs: predict.Catalogs{Others: bundlesOf(t, tc.catalog)}}
 			if tc.nobody {
 				o.Checker = nil

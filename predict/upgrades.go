@@ -8,7 +8,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/permissions"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/predict/upgrade"
 )
 
@@ -80,6 +80,6 @@ func (v *csv) release() *upgrade.Operator {
 	if _, err := v.Into(typed); err != nil {
 		return nil
 	}
-	return &upgrade.Operator{CSV: permissions.CSV{ClusterServiceVersion: typed, Object: v.Object,
+	return &upgrade.Operator{CSV: olm.CSV{ClusterServiceVersion: typed, Object: v.Object,
 		Namespace: v.Namespace}}
 }

@@ -9,6 +9,7 @@ import (
 
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -79,15 +80,15 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	var given []predict.Content
+	var given []review.Content
 	for _, value := range f.catalogs {
-		content, err := predict.ReadContent(value, false, false)
+		content, err := review.ReadContent(value, false, false)
 		if err != nil {
 			return contentError(err)
 		}
 		given = append(given, content)
 	}
-	reader := predict.ContentReader{Options: withInput(cmd, f.network)}
+	reader := review.ContentReader{Options: withInput(cmd, f.network)}
 	report, known := &resolve.Report{}, len(given) > 0
 	opened := map[string][]resolve.Source{} // by the global namespace
 	clusters := t.Clusters()
@@ -100,7 +101,7 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 		if err != nil {
 			return err
 		}
-		global := predict.GlobalNamespace(given, state.CatalogSources)
+		global := review.GlobalNamespace(given, state.CatalogSources)
 		sources, ok := opened[global]
 		if !ok {
 			if sources, err = reader.Sources(cmd.Context(), given, global); err != nil {

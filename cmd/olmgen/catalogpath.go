@@ -11,11 +11,11 @@ import (
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/text"
-	"github.com/olmgen/olmgen/predict"
 )
 
 // pathFlags are the flags of olmgen catalog path.
@@ -136,12 +136,12 @@ func (f *pathFlags) ofOLMv1(cmd *cobra.Command, pkg string) (*resolve.Path, erro
 }
 
 // open reads a catalog of --catalog.
-func (f *pathFlags) open(cmd *cobra.Command, value string) (predict.Content, *fbc.Catalog, error) {
-	c, err := predict.ReadContent(value, f.profile == generate.ProfileClusterExtension, false)
+func (f *pathFlags) open(cmd *cobra.Command, value string) (review.Content, *fbc.Catalog, error) {
+	c, err := review.ReadContent(value, f.profile == generate.ProfileClusterExtension, false)
 	if err != nil {
 		return c, nil, contentError(err)
 	}
-	reader := predict.ContentReader{Options: withInput(cmd, f.review.render.source)}
+	reader := review.ContentReader{Options: withInput(cmd, f.review.render.source)}
 	read, err := reader.Read(cmd.Context(), c.Dir)
 	return c, read.Catalog, err
 }

@@ -68,7 +68,7 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	f.options.Checker, f.options.Source = crs.LazyHelper{}, &f.network.Source
+	f.options.Checker, f.options.Bundles = crs.LazyHelper{}, &f.network
 	r, err := predict.CheckClusters(cmd.Context(), t, func(t *tree.Tree) predict.Options {
 		o := f.options
 		o.Catalogs = f.catalogs.reader.WithImages(cmd.Context(), t, given)

@@ -11,9 +11,9 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/generate/installs"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/predict/installs"
 )
 
 func newDescope() *cobra.Command {

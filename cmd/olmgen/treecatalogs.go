@@ -18,7 +18,7 @@ import (
 type treeCatalogs struct {
 	values     []string
 	approveAll bool
-	reader     *predict.ContentReader // of a run
+	reader     *review.ContentReader // of a run
 }
 
 func (f *treeCatalogs) register(flags *pflag.FlagSet) {
@@ -37,7 +37,7 @@ func registerApproveAll(flags *pflag.FlagSet, approve *bool) {
 
 // contentError says of a wrong value of --catalog that the command line is wrong.
 func contentError(err error) error {
-	if bad, ok := errors.AsType[*predict.ContentError](err); ok {
+	if bad, ok := errors.AsType[*review.ContentError](err); ok {
 		return &usageError{"--catalog: " + bad.Msg, bad.Tip}
 	}
 	return err
@@ -55,7 +55,7 @@ func (f *treeCatalogs) open(cmd *cobra.Command, t *tree.Tree, network fbc.Option
 // given reads the catalogs of the flags.
 func (f *treeCatalogs) given(cmd *cobra.Command, network fbc.Options) (predict.Catalogs, error) {
 	if f.reader == nil {
-		f.reader = &predict.ContentReader{}
+		f.reader = &review.ContentReader{}
 	}
 	f.reader.Options = withInput(cmd, network)
 	c, err := f.reader.Catalogs(cmd.Context(), f.values)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -71,12 +70,7 @@ func Read(ctx context.Context, releases []catalog.Release, o generate.Options, s
 
 // read reads one release and renders it.
 func read(ctx context.Context, r catalog.Release, o generate.Options) (in Input, pkg string, err error) {
-	src, err := r.Open(ctx)
-	if err != nil {
-		return in, "", err
-	}
-	defer src.Close()
-	b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true})
+	b, err := r.Read(ctx)
 	if err != nil {
 		return in, "", err
 	}

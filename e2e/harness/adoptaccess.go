@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/olmgen/olmgen/cmd/e2e/harness/access"
+	"github.com/olmgen/olmgen/cmd/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/cmd/internal/adopt"
 	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
-	"github.com/olmgen/olmgen/e2e/harness/access"
-	"github.com/olmgen/olmgen/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/generate"
 )
 

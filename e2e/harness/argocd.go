@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/olmgen/olmgen/e2e/harness/apply"
-	"github.com/olmgen/olmgen/e2e/harness/cluster"
+	"github.com/olmgen/olmgen/cmd/e2e/harness/apply"
+	"github.com/olmgen/olmgen/cmd/e2e/harness/cluster"
 )
 
 // argoRequest and argoAnswer are those of e2e/neighbours/argocd.

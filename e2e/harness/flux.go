@@ -26,8 +26,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/olmgen/olmgen/e2e/harness/apply"
-	"github.com/olmgen/olmgen/e2e/harness/cluster"
+	"github.com/olmgen/olmgen/cmd/e2e/harness/apply"
+	"github.com/olmgen/olmgen/cmd/e2e/harness/cluster"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/olmgen/olmgen/e2e/harness/apply"
+	"github.com/olmgen/olmgen/cmd/e2e/harness/apply"
 )
 
 // gitops is what the steps of scripts about GitOps engines share.

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
-	"github.com/olmgen/olmgen/e2e/harness/apply"
-	"github.com/olmgen/olmgen/e2e/harness/cluster"
+	"github.com/olmgen/olmgen/cmd/e2e/harness/apply"
+	"github.com/olmgen/olmgen/cmd/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/golden/corpus"
 )
 

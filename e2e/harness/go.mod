@@ -1,4 +1,5 @@
-module github.com/olmgen/olmgen/e2e/harness
+// Its path is below cmd, so that it may import what only commands use (cmd/internal).
+module github.com/olmgen/olmgen/cmd/e2e/harness
 
 go 1.26.3
 

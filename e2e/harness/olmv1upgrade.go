@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/e2e/harness/apply"
-	"github.com/olmgen/olmgen/e2e/harness/olmv1"
+	"github.com/olmgen/olmgen/cmd/e2e/harness/apply"
+	"github.com/olmgen/olmgen/cmd/e2e/harness/olmv1"
 	"github.com/olmgen/olmgen/generate"
 )
 

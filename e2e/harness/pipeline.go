@@ -11,7 +11,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/olmgen/olmgen/e2e/harness/apply"
+	"github.com/olmgen/olmgen/cmd/e2e/harness/apply"
 )
 
 // pipeline runs olmgen under the programs that call it: kustomize, kpt, the steps of the GitHub Actions, pre-commit.

@@ -16,9 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	"github.com/olmgen/olmgen/e2e/harness/catalog"
-	"github.com/olmgen/olmgen/e2e/harness/cluster"
-	"github.com/olmgen/olmgen/e2e/harness/live"
+	"github.com/olmgen/olmgen/cmd/e2e/harness/catalog"
+	"github.com/olmgen/olmgen/cmd/e2e/harness/cluster"
+	"github.com/olmgen/olmgen/cmd/e2e/harness/live"
 	"github.com/olmgen/olmgen/golden/equal"
 	"github.com/olmgen/olmgen/golden/refused"
 )

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/olmgen/olmgen/e2e/harness/apply"
+	"github.com/olmgen/olmgen/cmd/e2e/harness/apply"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/golden/corpus"
 )

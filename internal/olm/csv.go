@@ -9,6 +9,13 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
+// CSV is a ClusterServiceVersion, decoded, and the object that it was read from.
+type CSV struct {
+	*v1alpha1.ClusterServiceVersion
+	Object    *manifest.Object
+	Namespace string // the operator's
+}
+
 // Copied reports whether a ClusterServiceVersion is a copy that OLM made in a target namespace. It returns the
 // namespace of the original if the copy names it (OLM: api, pkg/operators/v1alpha1/clusterserviceversion.go, IsCopied).
 // The reason is that of the status. A ClusterServiceVersion without namespace is where its operator is.

@@ -81,6 +81,9 @@ func WithDistribution(objects []*manifest.Object, namespace string, openShift bo
 	return slices.Concat(made, objects)
 }
 
+// NamespaceUpstream is the namespace in which OLM's own manifests put the catalog that serves all namespaces.
+const NamespaceUpstream = "olm"
+
 // NamespaceMarketplace is the namespace of OpenShift's own CatalogSources. They serve all namespaces.
 const NamespaceMarketplace = "openshift-marketplace"
 

@@ -18,12 +18,11 @@ import (
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/permissions"
 )
 
 // Operator is one release of an operator.
 type Operator struct {
-	permissions.CSV
+	olm.CSV
 	Entry  catalog.Entry      // what it updates
 	Bundle []*manifest.Object // what its bundle ships, as it stands there; nil if only the rendered objects are known
 

@@ -14,8 +14,8 @@ import (
 	"github.com/olmgen/olmgen/golden/reviewtest"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/predict/upgrade"
 )
 
@@ -100,7 +100,7 @@ func operators(t *testing.T, objects []*manifest.Object) (list []upgrade.Operato
 		}
 		_, v, _ := strings.Cut(o.Name, ".v")
 		typed.Spec.Version = version.OperatorVersion{Version: semver.MustParse(v)}
-		list = append(list, upgrade.Operator{CSV: permissions.CSV{ClusterServiceVersion: typed, Object: o,
+		list = append(list, upgrade.Operator{CSV: olm.CSV{ClusterServiceVersion: typed, Object: o,
 			Namespace: o.Namespace}, Entry: catalog.EntryOf(typed), Bundle: shipped})
 	}
 	return list

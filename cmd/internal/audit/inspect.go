@@ -260,11 +260,11 @@ func (x *Inspected) render(ctx context.Context, b *bundle.Bundle, o Options) err
 	in.CSVs = []permissions.CSV{{ClusterServiceVersion: b.CSV, Object: b.CSVObject, Namespace: result.Namespace}}
 	var all []*manifest.Object
 	for _, o := range result.Objects {
-		read, err := in.AddRendered(o)
+		read, err := o.Manifest()
 		if err != nil {
 			return err
 		}
-		all = append(all, read)
+		all = append(all, in.AddRendered(read, o.Namespace))
 	}
 	var roles permissions.Roles
 	if x.Permissions, roles, err = permissions.EvaluateWithRoles(in); err != nil {

@@ -89,9 +89,11 @@ func rights(result *generate.Result, x *bundle.Bundle) error {
 	in := permissions.Input{Shipped: x.Others, Namespace: result.Namespace}
 	in.CSVs = []permissions.CSV{{ClusterServiceVersion: x.CSV, Object: x.CSVObject, Namespace: result.Namespace}}
 	for _, o := range result.Objects {
-		if _, err := in.AddRendered(o); err != nil {
+		read, err := o.Manifest()
+		if err != nil {
 			return err
 		}
+		in.AddRendered(read, o.Namespace)
 	}
 	_, _, err := permissions.EvaluateWithRoles(in)
 	return err

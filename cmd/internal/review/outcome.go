@@ -9,6 +9,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/cluster"
@@ -59,7 +60,7 @@ func (s *Subject) play(ctx context.Context, t *tree.Tree, o TreeOptions) ([]Plan
 func (o TreeOptions) check(ctx context.Context, t *tree.Tree, bundles bool) (*predict.Report, error) {
 	options := predict.Options{Namespace: o.Namespace, Catalogs: o.Catalogs}
 	if bundles {
-		options.Source, options.Checker = &o.Source, o.Checker
+		options.Bundles, options.Checker = &catalog.Options{Source: o.Source}, o.Checker
 	}
 	return predict.Check(ctx, t, options)
 }

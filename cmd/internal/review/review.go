@@ -44,11 +44,11 @@ type Subject struct {
 func FromRendered(rendered *config.Rendered) (*Subject, error) {
 	s := &Subject{opened: rendered.Opened}
 	for _, o := range rendered.Objects {
-		read, err := s.AddRendered(o.Object)
+		read, err := o.Manifest()
 		if err != nil {
 			return nil, err
 		}
-		s.All = append(s.All, read)
+		s.All = append(s.All, s.AddRendered(read, o.Namespace))
 	}
 	for i, opened := range rendered.Opened {
 		result := rendered.Operators[i].Result

@@ -12,8 +12,8 @@ import (
 
 	"github.com/operator-framework/operator-registry/pkg/api"
 
-	"github.com/olmgen/olmgen/e2e/harness/catalog"
-	"github.com/olmgen/olmgen/e2e/harness/cluster"
+	"github.com/olmgen/olmgen/cmd/e2e/harness/catalog"
+	"github.com/olmgen/olmgen/cmd/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/golden/equal"
 	recordings "github.com/olmgen/olmgen/golden/live"
 	"github.com/olmgen/olmgen/internal/olm/normalize"

@@ -4,10 +4,12 @@ package install
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // Kind is a kind of object that OLM installs from a bundle.
@@ -61,6 +63,15 @@ func (k Kind) APIVersion() string {
 		return k.Version
 	}
 	return k.Group + "/" + k.Version
+}
+
+// GroupOf returns the API group under which OLM creates an object.
+func GroupOf(o *manifest.Object) string {
+	group, _, ok := strings.Cut(APIVersionOf(o.APIVersion, o.Kind), "/")
+	if !ok {
+		return ""
+	}
+	return group
 }
 
 // APIVersionOf returns the apiVersion under which OLM creates an object: that of its own types (ExecutePlan), else the

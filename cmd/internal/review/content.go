@@ -1,4 +1,4 @@
-package predict
+package review
 
 import (
 	"cmp"
@@ -19,6 +19,7 @@ import (
 	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/predict"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -110,7 +111,7 @@ func GlobalNamespace(list []Content, known []resolve.Source) string {
 			return s.Namespace
 		}
 	}
-	return olmDefault
+	return olm.NamespaceUpstream
 }
 
 // ContentReader reads what catalogs serve, each image once.
@@ -155,7 +156,7 @@ func (r *ContentReader) Sources(ctx context.Context, list []Content, global stri
 }
 
 // Catalogs reads what is given. Content without a name is that of all others.
-func (r *ContentReader) Catalogs(ctx context.Context, values []string) (c Catalogs, err error) {
+func (r *ContentReader) Catalogs(ctx context.Context, values []string) (c predict.Catalogs, err error) {
 	var named []Content
 	var others []*catalog.Catalog
 	for _, value := range values {
@@ -191,7 +192,7 @@ func (r *ContentReader) Catalogs(ctx context.Context, values []string) (c Catalo
 
 // WithImages adds the catalogs whose images the objects of a tree name and that are not known. One that cannot be read
 // stays unknown.
-func (r *ContentReader) WithImages(ctx context.Context, t *tree.Tree, c Catalogs) Catalogs {
+func (r *ContentReader) WithImages(ctx context.Context, t *tree.Tree, c predict.Catalogs) predict.Catalogs {
 	if c.Others != nil || r.Options.Source.Offline {
 		return c
 	}
@@ -216,7 +217,7 @@ func (r *ContentReader) WithImages(ctx context.Context, t *tree.Tree, c Catalogs
 	}
 	c.Sources = sources
 	clusterCatalogs := slices.Clip(c.ClusterCatalogs)
-	images := CatalogImages(t.Objects)
+	images := predict.CatalogImages(t.Objects)
 	for _, name := range slices.Sorted(maps.Keys(images)) {
 		if slices.ContainsFunc(c.ClusterCatalogs, func(s extension.Source) bool { return s.Name == name }) {
 			continue
