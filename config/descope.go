@@ -8,8 +8,8 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/generate/installs"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // advice returns what the descoping plan of a descoped operator advises for its other installations in the file. It

@@ -19,7 +19,7 @@ func InstalledCSVs(objects []*manifest.Object) ([]CSV, error) {
 			return nil, err
 		}
 		if _, copied := olm.Copied(csv.ObjectMeta, csv.Status.Reason); !copied {
-			out = append(out, CSV{&csv, o, o.Namespace})
+			out = append(out, CSV{ClusterServiceVersion: &csv, Object: o, Namespace: o.Namespace})
 		}
 	}
 	return out, nil

@@ -64,7 +64,7 @@ func in(importPath string) string { return strings.TrimPrefix(importPath, module
 
 // forTests reports whether a package is there for tests only.
 func forTests(importPath string) bool {
-	return slices.ContainsFunc(tests, func(t string) bool { return in(importPath) == t || strings.HasPrefix(in(importPath), t+"/") })
+	return slices.ContainsFunc(tests, func(t string) bool { return within(importPath, t) })
 }
 
 // room returns the room of a package.
