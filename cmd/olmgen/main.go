@@ -377,7 +377,7 @@ func insteadOf(cmd *cobra.Command, flag string) string {
 		case cmd.Name() == "diff":
 			return "write it into a RenderConfig as " + o.Path + ", and compare that"
 		default:
-			return "leave it out: it does not change what " + cmd.Name() + " shows"
+			return "leave it out: " + cmd.Name() + " renders without it"
 		}
 	}
 	return ""
