@@ -136,7 +136,7 @@ func (a *adoption) stages(ctx context.Context) error {
 		return err
 	}
 	if a.update {
-		file := filepath.Join(a.root, "internal", "config", "adopt", "testdata", a.Name+".yaml")
+		file := filepath.Join(a.root, "cmd", "internal", "adopt", "testdata", a.Name+".yaml")
 		if err := os.WriteFile(file, data, 0o644); err != nil {
 			return err
 		}

@@ -71,7 +71,7 @@ func TestRun(t *testing.T) {
       kustomize.config.k8s.io/id: any
 - kind: List
 `
-	want, err := os.ReadFile(filepath.Join("..", "..", "internal", "config", "krm", "testdata", "run.yaml"))
+	want, err := os.ReadFile(filepath.Join("..", "..", "cmd", "internal", "krm", "testdata", "run.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
