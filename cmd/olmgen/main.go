@@ -352,11 +352,11 @@ func nearFlag(cmd *cobra.Command, err error) string {
 // gone says what to write in place of flags that olmgen had.
 var gone = map[string]string{
 	"write-baseline":      "write --format baseline > FILE",
-	"exit-code":           "write --fail-on any",
-	"stat":                "write --check=stat",
-	"name-only":           "write --check=names",
-	"blast-radius":        "leave it out",
 	"global-namespace":    "write --catalog NAMESPACE/NAME=DIR,global",
+	"diff exit-code":      "write --fail-on any",
+	"render stat":         "write --check=stat",
+	"render name-only":    "write --check=names",
+	"graph blast-radius":  "leave it out",
 	"installer-rbac from": "name the path without --from",
 	"installer-rbac tree": "name the path without --tree",
 }
