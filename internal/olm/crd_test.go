@@ -88,3 +88,23 @@ func TestImmutable(t *testing.T) {
 		}
 	}
 }
+
+func TestDefinedKinds(t *testing.T) {
+	var objects []*manifest.Object
+	for _, text := range []string{
+		"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: as.x.io}, spec: {group: x.io, scope: Namespaced, names: {kind: A, plural: as}}}",
+		"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: bs.x.io}, spec: {group: x.io, scope: Cluster, names: {kind: B, plural: bs}}}",
+		"{apiVersion: apiextensions.k8s.io/v1, kind: ConversionReview, metadata: {name: c}, spec: {group: x.io, names: {kind: C, plural: cs}}}",
+		"{apiVersion: example.com/v1, kind: CustomResourceDefinition, metadata: {name: d}, spec: {group: x.io, names: {kind: D, plural: ds}}}",
+	} {
+		o, err := manifest.ReadOne("a.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, o)
+	}
+	want := map[string]Kind{"x.io/A": {Group: "x.io", Name: "A", Plural: "as", Namespaced: true}, "x.io/B": {Group: "x.io", Name: "B", Plural: "bs"}}
+	if d := cmp.Diff(want, DefinedKinds(objects)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
