@@ -56,7 +56,7 @@ type PinOptions struct {
 	Namespace string // of objects that name none
 	Catalogs  Catalogs
 	Channels  map[string]string // that Subscriptions are to have, by package; that of "" is for all
-	// Starting tells of a Subscription that its startingCSV is what Git approves, because its catalog is a pin.
+	// Starting reports whether startingCSV of a Subscription is what Git approves, because its catalog is a pin.
 	Starting func(namespace, name string) bool
 }
 

@@ -108,8 +108,7 @@ var (
 		Help: "OLM ignores the selector. Source: OLM, operatorgroup.go, getOperatorGroupTargets."}
 	ruleSeveralTargets = findings.Rule{ID: "several-targets", Text: "an OperatorGroup for several namespaces",
 		Help: "OpenShift does not recommend it, because OLM may drop the support for more than one target " +
-			"namespace. " +
-			"Source: OpenShift documentation, Operator groups, Target namespace selection."}
+			"namespace. Source: OpenShift documentation, Operator groups, Target namespace selection."}
 	ruleNoGroup = findings.Rule{ID: "subscription-without-group",
 		Text: "a Subscription in a namespace without OperatorGroup",
 		Help: "OLM installs nothing in the namespace. openshift-operators and operators have a global " +
@@ -148,14 +147,12 @@ var (
 // CSVs.
 var (
 	ruleDeployment = findings.Rule{ID: "deployment-deleted", Text: "a Deployment that OLM deletes",
-		Help: "OLM deletes the Deployments of a CSV whose APIs conflict with another OperatorGroup. A GitOps " +
-			"tool would " +
-			"restore them. Source: OLM, operator.go, cleanupCSVDeployments."}
+		Help: "OLM deletes the Deployments of a CSV whose APIs conflict with another OperatorGroup. A GitOps tool " +
+			"would restore them. Source: OLM, operator.go, cleanupCSVDeployments."}
 	ruleLeak = findings.Rule{ID: "copied-csv-targets",
 		Text: "a copied CSV shows the target namespaces of its OperatorGroup",
-		Help: "The tenants of one namespace must not learn the names of others. OLM removes " +
-			"olm.targetNamespaces from " +
-			"copies. Source: OLM, doc/design/operatorgroups.md, Copied CSVs."}
+		Help: "The tenants of one namespace must not learn the names of others. OLM removes olm.targetNamespaces " +
+			"from copies. Source: OLM, doc/design/operatorgroups.md, Copied CSVs."}
 	ruleCopied = findings.Rule{ID: "copied-csv", Text: "a copied CSV without the CSV that it is a copy of",
 		Help: "OLM creates and deletes copies. Do not keep them in Git. " +
 			"Source: OLM, operator.go, removeDanglingChildCSVs."}
@@ -194,9 +191,8 @@ var (
 	ruleNoOperator = findings.Rule{ID: "no-bound-operator",
 		Text: "a custom resource that no operator may manage, or whose status none may write",
 		Help: "The tree has the operator, but neither a binding nor an OperatorGroup lets it work in that " +
-			"namespace. " +
-			"Source: descoping plan, RBAC: an alert for custom resources without a controller that may update " +
-			"their status."}
+			"namespace. Source: descoping plan, RBAC: an alert for custom resources without a controller that may " +
+			"update their status."}
 	ruleInherit = findings.Rule{ID: "role-not-inherited",
 		Text: "a hand-written ClusterRole is aggregated to view or edit only",
 		Help: "Roles with more permissions do not inherit rules. Add the rule to them too. " +
@@ -204,9 +200,8 @@ var (
 	ruleNothing = findings.Rule{ID: "no-olm-objects",
 		Text: "a tree without objects of OLM", Help: "There is nothing to predict. Check the paths."}
 	ruleDrift = findings.Rule{ID: "annotation-drift", Text: "OLM changes an annotation",
-		Help: "OLM and a GitOps tool would overwrite each other's value. Remove the annotation, or set the " +
-			"value that " +
-			"OLM sets. Source: OLM, operatorgroup.go, pruneProvidedAPIs, annotateCSVs."}
+		Help: "OLM and a GitOps tool would overwrite each other's value. Remove the annotation, or set the value " +
+			"that OLM sets. Source: OLM, operatorgroup.go, pruneProvidedAPIs, annotateCSVs."}
 	ruleDuplicate = findings.Rule{ID: "duplicate-object", Text: "two different objects have the same name",
 		Help: "Check one environment at a time, " +
 			"for example the output of kustomize build."}

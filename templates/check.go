@@ -293,7 +293,7 @@ func (c *checker) action(l line, n *parse.ActionNode) (line, error) {
 	return l, nil
 }
 
-// encoderHint says how a pipeline may end in an encoder.
+// encoderHint returns how a pipeline may end in an encoder.
 func encoderHint(p *parse.PipeNode, called bool, indent int) string {
 	if len(p.Cmds) == 1 && len(p.Cmds[0].Args) == 1 && !called {
 		return fmt.Sprintf("write {{ str %s }}, or {{- yaml %d %[1]s }} for a mapping or list", p, indent)

@@ -349,7 +349,7 @@ func nearFlag(cmd *cobra.Command, err error) string {
 	return ""
 }
 
-// gone says what to write in place of flags that olmgen had.
+// gone has what to write in place of flags that olmgen had.
 var gone = map[string]string{
 	"write-baseline":      "write --format baseline > FILE",
 	"global-namespace":    "write --catalog NAMESPACE/NAME=DIR,global",

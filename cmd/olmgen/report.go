@@ -133,7 +133,7 @@ func (f *reportFlags) fails(list []findings.Finding) bool {
 	return f.format != formatBaseline && f.failOn.reached(list)
 }
 
-// countsOf says how many errors and warnings there are.
+// countsOf returns the numbers of errors and warnings.
 func countsOf(list []findings.Finding) string {
 	return text.Count(findings.Count(list, findings.Error), "error") + ", " +
 		text.Count(findings.Count(list, findings.Warning), "warning")

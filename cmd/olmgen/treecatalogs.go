@@ -35,7 +35,7 @@ func registerApproveAll(flags *pflag.FlagSet, approve *bool) {
 	nameOnly(flags, "approve-all")
 }
 
-// contentError says of a wrong value of --catalog that the command line is wrong.
+// contentError returns an error of usage for a wrong value of --catalog, and other errors as they are.
 func contentError(err error) error {
 	if bad, ok := errors.AsType[*review.ContentError](err); ok {
 		return &usageError{"--catalog: " + bad.Msg, bad.Tip}

@@ -180,7 +180,7 @@ func layout(sections []findings.Section) []section {
 	return out
 }
 
-// fold says whether a section folds, and whether it and its tables are open at first.
+// fold reports whether a section folds, and whether it and its tables are open at first.
 func (s *section) fold() {
 	bad := false
 	for _, t := range s.Tables {

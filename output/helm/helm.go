@@ -16,6 +16,7 @@ import (
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -124,9 +125,7 @@ func (c *Chart) files(m *model) ([]File, error) {
 	return files, nil
 }
 
-func isCRD(o generate.Object) bool {
-	return o.Kind == "CustomResourceDefinition" && o.Group() == "apiextensions.k8s.io"
-}
+func isCRD(o generate.Object) bool { return olm.IsCRD(o.Group(), o.Kind) }
 
 func isDeployment(o generate.Object) bool { return o.Kind == "Deployment" && o.Group() == "apps" }
 

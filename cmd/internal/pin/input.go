@@ -252,7 +252,7 @@ func (m *maker) fromConfig(ctx context.Context) (*Input, error) {
 				return nil, err
 			}
 		}
-		n.State.GlobalNamespace = cmp.Or(n.State.GlobalNamespace, globalNamespace)
+		n.State.GlobalNamespace = cmp.Or(n.State.GlobalNamespace, olm.NamespaceUpstream)
 		if len(n.Operators) > 0 {
 			in.Namespaces = append(in.Namespaces, n)
 		}
@@ -290,16 +290,13 @@ func sourceAt(b config.Bundle, v1 bool) Source {
 	if v1 {
 		return s
 	}
-	s.Namespace = globalNamespace
+	s.Namespace = olm.NamespaceUpstream
 	if b.Subscription != nil && b.Subscription.CatalogSource != nil {
 		from := b.Subscription.CatalogSource
 		s.Name, s.Namespace = cmp.Or(from.Name, s.Name), cmp.Or(from.Namespace, olm.NamespaceMarketplace)
 	}
 	return s
 }
-
-// globalNamespace is where the catalogs of a RenderConfig are that names no other namespace.
-const globalNamespace = "olm"
 
 // ofPlace returns who asks for an operator of a RenderConfig.
 func ofPlace(p *config.CatalogPlace, b config.Bundle, profile generate.Profile) (*Operator, error) {

@@ -2,12 +2,11 @@ package review
 
 import (
 	"encoding/json"
-	"reflect"
 	"strings"
 
 	"github.com/olmgen/olmgen/compare"
+	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/tree"
-	"github.com/olmgen/olmgen/manifest"
 )
 
 // ClusterPair is a cluster of OLD and that of NEW; nil where one side has none.
@@ -41,17 +40,11 @@ func (p ClusterPair) Equal() bool {
 		return false
 	}
 	for i, old := range p.Sides[0].Objects {
-		if !sameObject(old, p.Sides[1].Objects[i]) {
+		if !cluster.Same(old, p.Sides[1].Objects[i]) {
 			return false
 		}
 	}
 	return true
-}
-
-func sameObject(a, b *manifest.Object) bool {
-	v, err := a.Value()
-	w, err2 := b.Value()
-	return err == nil && err2 == nil && reflect.DeepEqual(v, w)
 }
 
 // WithoutNames returns a report as text that does not name its cluster. Reports that say the same are then equal.

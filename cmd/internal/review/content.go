@@ -23,7 +23,7 @@ import (
 	"github.com/olmgen/olmgen/source"
 )
 
-// Content says what a catalog serves, as somebody writes it: [[NAMESPACE/]NAME=]DIR[,priority=N][,global].
+// Content is what a catalog serves, as somebody writes it: [[NAMESPACE/]NAME=]DIR[,priority=N][,global].
 type Content struct {
 	Namespace, Name, Dir string // without a name, Name is that of the directory, and Namespace is empty
 	Cluster              bool   // it is of a ClusterCatalog of OLM v1, which has no namespace
@@ -31,7 +31,7 @@ type Content struct {
 	Global               bool // the catalogs of the namespace serve all namespaces
 }
 
-// ContentError says why a text is not the content of a catalog.
+// ContentError is why a text is not the content of a catalog.
 type ContentError struct{ Msg, Tip string }
 
 func (e *ContentError) Error() string { return e.Msg }
