@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
-
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -47,34 +45,4 @@ func strategies(f reflect.StructField) []string {
 		return strings.Split(tag, ",")
 	}
 	return nil
-}
-
-func (l lists) meta(key string) (strategicpatch.LookupPatchMeta, strategicpatch.PatchMeta, error) {
-	var m strategicpatch.PatchMeta
-	field, merged, mergeKey := l.field(key)
-	if merged {
-		m.SetPatchStrategies([]string{strategyMerge})
-		m.SetPatchMergeKey(mergeKey)
-	}
-	return field, m, nil
-}
-
-// LookupPatchMetadataForStruct is for the library.
-func (l lists) LookupPatchMetadataForStruct(key string) (strategicpatch.LookupPatchMeta, strategicpatch.PatchMeta,
-	error) {
-	return l.meta(key)
-}
-
-// LookupPatchMetadataForSlice is for the library.
-func (l lists) LookupPatchMetadataForSlice(key string) (strategicpatch.LookupPatchMeta, strategicpatch.PatchMeta,
-	error) {
-	return l.meta(key)
-}
-
-// Name is for the library's errors.
-func (l lists) Name() string {
-	if l.of == nil {
-		return ""
-	}
-	return l.of.String()
 }

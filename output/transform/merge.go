@@ -1,12 +1,15 @@
 package transform
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"sigs.k8s.io/kustomize/api/filters/patchstrategicmerge"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/manifest"
@@ -46,12 +49,9 @@ func checkMerge(d *manifest.Document, v any) error {
 	return nil
 }
 
-// mergePatch applies a strategic merge patch. What the patch says of apiVersion, kind, name and namespace only selects
-// the object, as in kustomize.
+// mergePatch applies a strategic merge patch with kustomize's library. What the patch says of apiVersion, kind, name and
+// namespace only selects the object, as in kustomize. It returns nil if the patch deletes the object.
 func mergePatch(patch map[string]any, o generate.Object) (*manifest.Object, error) {
-	if patch[patchDirective] == directiveDelete {
-		return nil, nil
-	}
 	x, err := o.Manifest()
 	if err != nil {
 		return nil, err
@@ -60,20 +60,32 @@ func mergePatch(patch map[string]any, o generate.Object) (*manifest.Object, erro
 	if err != nil {
 		return nil, err
 	}
-	schema := lists{}
-	if mergesLists(o) {
-		schema.of = typeOf(o)
-	}
 	fields := withIdentity(patch, o)
-	if err := prepare(before, fields, schema, ""); err != nil {
-		return nil, err
+	if mergesLists(o) {
+		if err := replaceElements(before, fields, lists{typeOf(o)}, ""); err != nil {
+			return nil, err
+		}
 	}
-	order := copyOf(fields)
-	after, err := strategicpatch.StrategicMergeMapPatchUsingLookupPatchMeta(before, fields, schema)
+	change, err := kyaml.Parse(string(manifest.Encode(fields)))
 	if err != nil {
 		return nil, err
 	}
-	reorder(order, map[string]any(after), schema)
+	object, err := kyaml.Parse(string(manifest.Encode(before)))
+	if err != nil {
+		return nil, err
+	}
+	kept, err := patchstrategicmerge.Filter{Patch: change}.Filter([]*kyaml.RNode{object})
+	if err != nil {
+		first, _, _ := strings.Cut(err.Error(), "\n") // what follows is the node
+		return nil, errors.New(strings.TrimSuffix(first, ": node contents:"))
+	}
+	if len(kept) == 0 {
+		return nil, nil
+	}
+	var after map[string]any
+	if err := kept[0].YNode().Decode(&after); err != nil {
+		return nil, err
+	}
 	return checked(o, after)
 }
 
@@ -90,9 +102,6 @@ func withIdentity(patch map[string]any, o generate.Object) map[string]any {
 	if meta, ok := fields["metadata"].(map[string]any); ok {
 		set(meta, "name", o.Name)
 		set(meta, "namespace", o.Namespace)
-	}
-	if fields[patchDirective] == directiveMerge {
-		delete(fields, patchDirective)
 	}
 	return fields
 }
@@ -115,155 +124,53 @@ func copyOf(v any) any {
 	return v
 }
 
-// prepare puts the directives of kustomize into the words of the library, which differ for delete and merge, and
-// refuses what the library would merge wrongly because the object has it in another form. It changes before and patch.
-func prepare(before, patch map[string]any, schema lists, path string) error {
-	for _, key := range slices.Sorted(maps.Keys(patch)) {
-		at := strings.TrimPrefix(path+"."+key, ".")
-		field, merged, mergeKey := schema.field(key)
-		switch p := patch[key].(type) {
+// replaceElements does what kustomize leaves undone: it empties the elements of lists that the patch replaces one by
+// one, and refuses elements that several of the object's could be. It changes before and patch.
+func replaceElements(before, patch map[string]any, schema lists, path string) error {
+	for _, name := range slices.Sorted(maps.Keys(patch)) {
+		field, merged, key := schema.field(name)
+		at := strings.TrimPrefix(path+"."+name, ".")
+		switch p := patch[name].(type) {
 		case map[string]any:
-			switch p[patchDirective] {
-			case directiveDelete:
-				patch[key] = nil
-			case directiveReplace:
-			default:
-				delete(p, patchDirective)
-				b, _ := before[key].(map[string]any)
-				if err := prepare(b, p, field, at); err != nil {
-					return err
-				}
-			}
-		case []any:
-			if !merged {
-				if left := directivesIn(p); len(left) > 0 {
-					return leftDirective(at + left[0])
-				}
-				continue
-			}
-			if replaces(p) {
-				delete(before, key)
-			}
-			list, _ := before[key].([]any)
-			rest, err := prepareList(list, p, field, mergeKey, at)
-			if err != nil {
+			b, _ := before[name].(map[string]any)
+			if err := replaceElements(b, p, field, at); err != nil {
 				return err
 			}
-			if patch[key] = rest; rest == nil {
-				patch[key] = nil
+		case []any:
+			list, _ := before[name].([]any)
+			for _, x := range p {
+				element, ok := x.(map[string]any)
+				if !ok || !merged || element[key] == nil {
+					continue
+				}
+				old, err := elementOf(list, key, element[key])
+				if err != nil {
+					return manifest.WithHint(fmt.Errorf("%s: %w", at, err),
+						"replace the whole list with an element $patch: replace, or use a JSON patch")
+				}
+				if element[patchDirective] == directiveReplace {
+					maps.DeleteFunc(old, func(k string, _ any) bool { return k != key })
+					delete(element, patchDirective)
+				}
+				if err := replaceElements(old, element, field, at+"[]"); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return nil
 }
 
-// prepareList returns what is to be merged into a list, nil if the list is deleted.
-func prepareList(before, patch []any, element lists, key, path string) ([]any, error) {
-	rest := []any{}
-	for _, x := range patch {
-		switch m, _ := x.(map[string]any); {
-		case len(m) != 1 || m[patchDirective] == nil:
-			rest = append(rest, x)
-		case m[patchDirective] == directiveDelete:
-			return nil, nil
+// elementOf returns the element of a list that has this value as its key, nil if there is none.
+func elementOf(list []any, key string, value any) (found map[string]any, err error) {
+	n := 0
+	for _, x := range list {
+		if m, ok := x.(map[string]any); ok && reflect.DeepEqual(m[key], value) {
+			found, n = m, n+1
 		}
 	}
-	if key == "" {
-		for i, x := range slices.Concat(before, rest) {
-			if !isScalar(x) {
-				return nil, fmt.Errorf("%s: element %d is not a plain value", path, i)
-			}
-		}
-		return rest, nil
+	if n > 1 {
+		return nil, fmt.Errorf("the object has %d elements with %s %v", n, key, value)
 	}
-	for i, x := range before {
-		if m, ok := x.(map[string]any); !ok || !isScalar(m[key]) {
-			return nil,
-				fmt.Errorf("%s[%d]: the object has no %s there, and that identifies the elements of the list", path,
-					i, key)
-		}
-	}
-	for _, x := range rest {
-		p, ok := x.(map[string]any)
-		if !ok || !isScalar(p[key]) { // of a list in a list that has no type
-			return nil,
-				fmt.Errorf("%s: has an element without %s, which identifies the elements of the list", path, key)
-		}
-		same := slices.DeleteFunc(slices.Clone(before), func(x any) bool { return x.(map[string]any)[key] != p[key] })
-		if len(same) > 1 {
-			return nil,
-				manifest.WithHint(fmt.Errorf("%s: the object has %d elements with %s %v", path, len(same), key, p[key]),
-					"replace the whole list with an element $patch: replace, or use a JSON patch")
-		}
-		var old map[string]any
-		if len(same) == 1 {
-			old = same[0].(map[string]any)
-		}
-		switch p[patchDirective] {
-		case directiveDelete:
-			continue
-		case directiveReplace:
-			maps.DeleteFunc(old, func(k string, _ any) bool { return k != key })
-		}
-		delete(p, patchDirective)
-		if err := prepare(old, p, element, path+"[]"); err != nil {
-			return nil, err
-		}
-	}
-	return rest, nil
-}
-
-// replaces reports whether a list takes the place of the one that is there: it has an element $patch: replace.
-func replaces(list []any) bool {
-	return slices.ContainsFunc(list, func(x any) bool {
-		m, _ := x.(map[string]any)
-		return len(m) == 1 && m[patchDirective] == directiveReplace
-	})
-}
-
-func isScalar(v any) bool {
-	switch v.(type) {
-	case nil, map[string]any, []any:
-		return false
-	}
-	return true
-}
-
-// reorder puts the elements of merged lists into the order that kustomize gives them: first those of the patch, then
-// the others.
-func reorder(patch, after any, schema lists) {
-	p, _ := patch.(map[string]any)
-	a, _ := after.(map[string]any)
-	for key, x := range p {
-		field, merged, mergeKey := schema.field(key)
-		given, isList := x.([]any)
-		list, _ := a[key].([]any)
-		switch {
-		case !isList:
-			reorder(x, a[key], field)
-		case merged:
-			reorderList(given, list, field, mergeKey)
-		}
-	}
-}
-
-func reorderList(patch, after []any, element lists, key string) {
-	value := func(x any) any {
-		if m, ok := x.(map[string]any); ok && key != "" {
-			return m[key]
-		}
-		return x
-	}
-	place := func(x any) int {
-		if i := slices.IndexFunc(patch, func(p any) bool { return value(p) == value(x) }); i >= 0 {
-			return i
-		}
-		return len(patch)
-	}
-	slices.SortStableFunc(after, func(a, b any) int { return place(a) - place(b) })
-	for _, x := range after {
-		if i := place(x); key != "" && i < len(patch) {
-			reorder(patch[i], x, element)
-		}
-	}
+	return found, nil
 }
