@@ -55,7 +55,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	r.Permissions = slices.Concat(d.Permissions, permissions.CompareRoles(old.Roles, now.Roles))
 	r.Users = d.Users
 	r.sentences = sentences(old.Permissions, now.Permissions, d.Permissions)
-	if r.Workloads, err = workloads(old, now); err != nil {
+	if r.Workloads, err = r.workloads(old, now); err != nil {
 		return nil, err
 	}
 	found, err := crds.Compare(ctx, old.Objects, now.Objects, o.CRDs)
@@ -90,7 +90,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 }
 
 // workloads compares all objects that no other section is about.
-func workloads(old, now State) ([]change.Change, error) {
+func (r *Report) workloads(old, now State) ([]change.Change, error) {
 	before, err := old.withDeployments()
 	if err != nil {
 		return nil, err
@@ -103,11 +103,18 @@ func workloads(old, now State) ([]change.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	more, err := compareRBAC(old, now)
+	more, err := r.compareRBAC(old, now)
 	if err != nil {
 		return nil, err
 	}
 	list = append(list, more...)
+	locate := place(old, now)
+	for _, o := range now.Left {
+		c := change.Change{Object: o.Identity(), Part: change.Object, Change: change.Removed, Severity: findings.Info,
+			Message: "OLM leaves it in the cluster"}
+		c.File, c.Line = locate(o, "")
+		list = append(list, c)
+	}
 	change.Sort(list)
 	return list, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -24,12 +25,38 @@ import (
 var csvRules = []workload.Rule{
 	{Pattern: lazy.Regexp(`^spec\.cleanup\.enabled$`), Part: change.Cleanup, Judge: func(c *change.Change) {
 		if c.New == "true" {
-			c.Severity, c.Message = findings.Error, "its custom resources are deleted when the operator is removed"
+			c.Severity, c.Message = findings.Warning, "its custom resources are deleted when the operator is removed"
 		}
 	}},
 	{Pattern: lazy.Regexp(`^spec\.relatedImages\[`), Part: change.Image, Judge: workload.Moved},
 	{Pattern: lazy.Regexp(`^spec\.(displayName|description|provider\.[a-z]+)$`), Part: change.About},
-	{Pattern: lazy.Regexp(`^metadata\.annotations\["operatorframework\.io/suggested-namespace`), Part: change.About},
+	{Pattern: lazy.Regexp(`^metadata\.annotations\["operatorframework\.io/suggested-namespace`), Part: change.About,
+		Judge: suggested},
+	{Pattern: lazy.Regexp(`^metadata\.labels\["operatorframework\.io/(arch|os)\.`), Part: change.About,
+		Judge: func(c *change.Change) {
+			if c.Old == "supported" {
+				c.Severity, c.Message = findings.Warning, "consoles do not offer it there any more"
+			}
+		}},
+}
+
+// suggested judges the namespace that an operator asks for: a new installation is elsewhere, and with OLM v1 after
+// v1.11 the one that is there moves (operator-controller: #2925).
+func suggested(c *change.Change) {
+	c.Severity, c.Message = findings.Warning, "consoles, and OLM v1 from its next release on, install it elsewhere"
+	var template struct {
+		Metadata struct {
+			Name   string            `json:"name"`
+			Labels map[string]string `json:"labels"`
+		} `json:"metadata"`
+	}
+	if json.Unmarshal([]byte(c.New), &template) != nil || template.Metadata.Name == "" {
+		return
+	}
+	c.Message = "its namespace is " + template.Metadata.Name
+	for _, key := range slices.Sorted(maps.Keys(template.Metadata.Labels)) {
+		c.Message += fmt.Sprintf(", with %s: %s", key, template.Metadata.Labels[key])
+	}
 }
 
 // csvFacts are the fields of a CSV that factsOf is about, and what is compared as what OLM makes of it: permissions and
@@ -213,9 +240,10 @@ func leftConditions(pairs []workload.Pair) []workload.Pair {
 	return out
 }
 
-// compareRBAC compares what permissions do not depend on: labels and annotations of roles and bindings. It does so for
-// OperatorConditions, too, whose names OLM gives.
-func compareRBAC(old, now State) ([]change.Change, error) {
+// compareRBAC compares what permissions do not depend on: labels and annotations of roles and bindings. Where nobody
+// gains or loses anything, it says which rules and subjects changed nevertheless. It compares OperatorConditions, too,
+// whose names OLM gives.
+func (r *Report) compareRBAC(old, now State) ([]change.Change, error) {
 	var out []change.Change
 	pairs := workload.PairsOf(old.Objects, now.Objects, func(o *manifest.Object) bool {
 		return o.Group() == rbacv1.GroupName && strings.Contains(o.Kind, "Role") || o.Kind == operatorCondition
@@ -232,13 +260,40 @@ func compareRBAC(old, now State) ([]change.Change, error) {
 		for i := range list {
 			list[i].Part = change.Rest
 		}
+		list = oneRest(list)
+		if len(r.Permissions)+len(r.Users) == 0 {
+			without, err := withoutEffect(p)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, without...)
+		}
 		file, line := locate(p.New, "")
-		for _, c := range oneRest(list) {
+		for _, c := range list {
 			c.Object, c.File, c.Line = p.New.Identity(), file, line
 			out = append(out, c)
 		}
 	}
 	return append(out, unknownRoles(old, now)...), nil
+}
+
+// withoutEffect returns the fields of a role or binding that changed, where this gives and takes nothing.
+func withoutEffect(p workload.Pair) (out []change.Change, err error) {
+	for _, field := range []string{"rules", "subjects", "roleRef"} {
+		before, err := p.Old.Get(field)
+		if err != nil {
+			return nil, err
+		}
+		after, err := p.New.Get(field)
+		if err != nil {
+			return nil, err
+		}
+		if !reflect.DeepEqual(before, after) {
+			out = append(out, change.Change{Part: change.Account, Field: field, Change: change.Changed,
+				Severity: findings.Info, Message: grantsTheSame})
+		}
+	}
+	return out, nil
 }
 
 // unknownRoles finds the bindings of roles that are not among the objects: nobody can say what they grant.

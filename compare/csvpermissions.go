@@ -14,6 +14,8 @@ import (
 	"github.com/olmgen/olmgen/permissions"
 )
 
+const grantsTheSame = "what the objects grant stays the same"
+
 // asking finds the permissions that a CSV asks for and that are not among the objects: in a tree that OLM reads. OLM
 // makes roles of them (OLM: pkg/controller/registry/resolver/rbac.go).
 type asking struct {
@@ -62,7 +64,7 @@ func (k asking) compare(p pair) ([]change.Change, error) {
 				Change: change.Changed, Severity: findings.Warning,
 				Message: "OLM makes roles of it, which are not among the objects: compare the rendered operators"}
 			if rendered {
-				c.Severity, c.Message = findings.Info, "what the objects grant stays the same"
+				c.Severity, c.Message = findings.Info, grantsTheSame
 			}
 			switch {
 			case len(a) == 0:

@@ -139,6 +139,19 @@ func factsOf(o Operator) map[fact]statement {
 	for _, p := range slices.Concat(o.Dependencies, constraints(o.Properties)) {
 		out[fact{change.Dependencies, p.Type + " " + jsonText(p.Value)}] = statement{file: p.File, line: p.Line}
 	}
+	for _, p := range o.Properties {
+		if p.Type == "olm.maxOpenShiftVersion" || !strings.HasPrefix(p.Type, "olm.") &&
+			!strings.HasSuffix(p.Type, ".required") {
+			f := fact{change.Metadata, p.Type}
+			out[f] = statement{text: strings.TrimPrefix(out[f].text+"; "+jsonText(p.Value), "; "), file: p.File,
+				line: p.Line}
+		}
+	}
+	for _, key := range metadata {
+		if value := o.Metadata[key]; value != "" {
+			out[fact{change.Metadata, key}] = statement{text: value, file: "metadata/annotations.yaml"}
+		}
+	}
 	for _, message := range o.Deprecated {
 		out[fact{change.Deprecation, "deprecated: " + message}] = statement{}
 	}
@@ -148,6 +161,16 @@ func factsOf(o Operator) map[fact]statement {
 		}
 	}
 	return out
+}
+
+// metadata are the annotations of a bundle that say which catalogs offer it, and where in them.
+var metadata = []string{"operators.operatorframework.io.bundle.channels.v1",
+	"operators.operatorframework.io.bundle.channel.default.v1", "com.redhat.openshift.versions"}
+
+// follows reports whether a release says that it takes the place of another one.
+func (o Operator) follows(old Operator) bool {
+	entry := o.entry()
+	return entry.Updates(old.Name, &old.Spec.Version.Version) != catalog.NoEdge
 }
 
 // ofKubernetes ends the name of an API that the cluster itself has to serve.
@@ -232,7 +255,11 @@ func judgeIdentity(c *change.Change, old, now Operator) {
 		}
 	case change.Operator:
 		if c.Field == "name" {
-			warn("they are two different operators")
+			if !now.follows(old) {
+				warn("they are two different operators")
+				return
+			}
+			c.Message = "it follows the older one"
 		}
 	case change.InstallModes:
 		if c.Change == change.Removed {
@@ -255,6 +282,13 @@ func judgeIdentity(c *change.Change, old, now Operator) {
 		after, err2 := semver.ParseTolerant(c.New)
 		if err2 == nil && (err != nil || after.GT(before)) {
 			warn("OLM installs it in newer clusters only")
+		}
+	case change.Metadata:
+		switch {
+		case c.Field == "olm.maxOpenShiftVersion" && c.Change != change.Removed:
+			warn("OpenShift is not updated beyond it while the operator is installed")
+		case c.Field == "com.redhat.openshift.versions":
+			warn("the catalogs of other releases of OpenShift do not have it")
 		}
 	case change.Deprecation:
 		if c.Change == change.Added {

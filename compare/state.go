@@ -19,6 +19,7 @@ type State struct {
 	Operators   []Operator
 	Permissions *permissions.Report // of these objects
 	Roles       permissions.Roles   // that nothing binds
+	Left        []*manifest.Object  // those of the older release that the newer one does not ship, and OLM leaves
 
 	// Locate returns the place of a field of an object for a person; nil: the object's own.
 	Locate func(o *manifest.Object, field string) (file string, line int)
@@ -31,6 +32,7 @@ type Operator struct {
 	Dependencies []catalog.Property // of the bundle; none for a tree
 	Properties   []catalog.Property // of the bundle or its catalog; none for a tree
 	Entry        *catalog.Entry     // of its catalog; nil for other sources
+	Metadata     map[string]string  // the annotations of the bundle; none for a tree
 	Deprecated   []string           // what the catalog says of the bundle, its channel or its package
 	Shipped      []*manifest.Object // what its bundle has beside the CSV, as it stands there; none for a tree
 

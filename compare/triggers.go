@@ -5,6 +5,7 @@ import (
 
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/rbac/danger"
 	"github.com/olmgen/olmgen/permissions"
 )
 
@@ -68,14 +69,14 @@ func (r *Report) Meets(t Trigger) bool {
 		w := r.worst()
 		return w == findings.Error || t == AnyWarning && w == findings.Warning
 	case PermissionsGained:
-		return item(r.Permissions, permissions.Gained)
+		return item(r.Permissions, permissions.Gained) || r.unknownRole(change.Added, "")
 	case RiskGained:
-		return slices.ContainsFunc(r.Permissions, func(i permissions.Item) bool {
+		return slices.ContainsFunc(slices.Concat(r.Permissions, r.Users), func(i permissions.Item) bool {
 			return severityOf(i) != findings.Info ||
 				i.Change == permissions.Gained && slices.Contains(permissions.Dangerous, i.Risk)
-		})
+		}) || r.unknownRole(change.Added, permissions.Other)
 	case PermissionsLost:
-		return item(r.Permissions, permissions.Lost)
+		return item(r.Permissions, permissions.Lost) || r.unknownRole(change.Removed, "")
 	case UsersGained:
 		return item(r.Users, permissions.Gained)
 	case CRDBreaking:
@@ -96,6 +97,15 @@ func (r *Report) Meets(t Trigger) bool {
 		return slices.ContainsFunc(r.OLM, Consequence.refuses)
 	}
 	return false
+}
+
+// unknownRole reports whether somebody gets or loses a role of which nobody can say what it grants. With a risk, one
+// whose name says that it only reads does not count.
+func (r *Report) unknownRole(c change.Kind, risk permissions.Risk) bool {
+	return slices.ContainsFunc(r.Workloads, func(w change.Change) bool {
+		return w.Part == change.Account && w.Field == "roleRef" && w.Change == c &&
+			(risk == "" || !danger.ReadsByName(w.New))
+	})
 }
 
 // Breaking counts the findings about CRDs that break clients or stored objects.

@@ -253,7 +253,7 @@ var settings = []Option{
 	{Name: "convertCRDs", Type: Bool, Flag: "convert-crds", Topic: TopicObjects, Access: true,
 		ID: generate.OptionConvertCRDs, Profiles: operators,
 		Text: "turns v1beta1 CRDs into v1"},
-	{Name: "allowUnsupported", Type: Bool, Flag: "allow-unsupported", Topic: TopicObjects, Access: true,
+	{Name: "allowUnsupported", Type: Bool, Flag: "allow-unsupported", Topic: TopicObjects,
 		ID:   bundle.OptionAllowUnsupported,
 		Text: "renders objects of kinds that OLM refuses in a bundle"},
 	{Name: "suppress", Type: List, Words: bundle.WarningClasses, Flag: "suppress",

@@ -137,12 +137,12 @@ func (e *evaluation) bind(b *rbac.Binding) error {
 			e.report.missing[subject] = !e.Exists(account)
 			e.AddAccount(account)
 		}
-		if r == nil {
+		if r == nil || r.Object == nil && len(r.Selectors) > 0 {
 			e.unknown[subject] = append(e.unknown[subject], Unknown{Subject: subject,
 				Namespaces: []string{cmp.Or(b.Namespace, Everywhere)}, Role: b.Role.String(),
 				Source: e.from.bindingSource(b, b.Role.String())})
 		}
-		for _, from := range []*rbac.Role{r, e.gained(b, r)} {
+		for _, from := range []*rbac.Role{r, e.gained(b)} {
 			if from == nil {
 				continue
 			}
@@ -171,12 +171,12 @@ func (e *evaluation) checkSubjects(b *rbac.Binding, from *rbac.Role) error {
 	return nil
 }
 
-// gained returns a default role of which only what it gains from the objects is known.
-func (e *evaluation) gained(b *rbac.Binding, r *rbac.Role) *rbac.Role {
-	if r != nil {
-		return nil
+// gained returns what a default role gains from the objects, or nil.
+func (e *evaluation) gained(b *rbac.Binding) *rbac.Role {
+	if r := e.Role(b.Role); r != nil && r.Object == nil {
+		return r
 	}
-	return e.Role(b.Role)
+	return nil
 }
 
 // members adds to every account what the groups that it is in have.

@@ -70,5 +70,8 @@ func (s Source) reason() string {
 	if s.Via != "" {
 		return whyText[s.Why] + ", for all of " + text.Brief(s.Via)
 	}
+	if s.Field == "roleRef" {
+		return whyText[s.Why] + ", of " + text.Brief(s.Object)
+	}
 	return whyText[s.Why]
 }

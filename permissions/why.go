@@ -190,7 +190,11 @@ func ofCondition(r *rbac.Role) bool {
 
 // bindingSource returns where a binding stands whose role does not stand anywhere.
 func (o *origins) bindingSource(b *rbac.Binding, role string) Source {
-	s := Source{Object: role, Why: WhyOLM}
+	s := Source{Object: role, Why: WhyDefault}
+	if b.Object == nil {
+		return s
+	}
+	s.Why = WhyOLM
 	from := o.bindings[b.Object.Kind+" "+b.Object.Name]
 	switch {
 	case o.inTree(b.Object):

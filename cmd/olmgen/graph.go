@@ -135,7 +135,7 @@ func (f *renderFlags) operator(cmd *cobra.Command, given []string, catalogs *tre
 		}
 		from, name = given[0], nil
 	}
-	all, err := f.renderAll(cmd, given, withoutCerts)
+	all, err := f.renderAll(cmd, given, forReview)
 	if err != nil {
 		return nil, err
 	}

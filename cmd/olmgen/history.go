@@ -38,7 +38,7 @@ func newHistory() *cobra.Command {
 }
 
 func (f *historyFlags) run(cmd *cobra.Command, ref string) error {
-	c, err := f.render.options.Config(ref, withoutCerts)
+	c, err := f.render.options.Config(ref, forReview)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
@@ -59,7 +60,7 @@ func newInstallerRBAC() *cobra.Command {
 	flags.BoolVar(&f.options.Watch, "watch", false, "grant list and watch too, which can't be limited to names")
 	f.render.registerWriting(cmd)
 	f.render.register(cmd, func(o config.Option) bool {
-		return o.Access || o.ID == generate.OptionCerts || o.ID == config.OptionTemplates
+		return o.Access || o.ID == bundle.OptionAllowUnsupported || o.ID == generate.OptionCerts || o.ID == config.OptionTemplates
 	})
 	return cmd
 }

@@ -26,8 +26,10 @@ import (
 // without, it cannot be reviewed without. The others are in a RenderConfig, which a report takes too.
 func reviewed(o config.Option) bool { return o.Access }
 
-// withoutCerts are the options of a report. An operator that serves must have certificates; they have no part in it.
-var withoutCerts = map[manifest.Option]any{generate.OptionCerts: string(generate.CertsManager)}
+// forReview are the options of a report. An operator that serves must have certificates; they have no part in it. What
+// OLM refuses is looked at nevertheless.
+var forReview = map[manifest.Option]any{generate.OptionCerts: string(generate.CertsManager),
+	bundle.OptionAllowUnsupported: true}
 
 // reviewSource renders a source as the other reports do, and says where its rules are from. change may change what
 // the flags say about the group.
@@ -38,7 +40,7 @@ func (f *renderFlags) reviewSource(cmd *cobra.Command, ref string, change func(*
 		return nil, &usageError{fmt.Sprintf("profile %s leaves RBAC to OLM", p),
 			"leave out --profile: the default shows what OLM grants"}
 	}
-	declared, err := f.declared(cmd, []string{ref}, withoutCerts)
+	declared, err := f.declared(cmd, []string{ref}, forReview)
 	if err != nil {
 		return nil, err
 	}

@@ -54,6 +54,7 @@ const (
 	Dependencies Part = "dependencies"
 	Kubernetes   Part = "kubernetes" // minKubeVersion
 	Maturity     Part = "maturity"
+	Metadata     Part = "metadata" // properties, channels and releases of OpenShift of the bundle
 	Deprecation  Part = "deprecation"
 	Operator     Part = "operator" // a whole operator of a tree
 	Cleanup      Part = "cleanup"  // of custom resources when the operator goes
@@ -67,7 +68,7 @@ const PodSecurity = "Pod Security"
 // Parts are all parts in their order.
 var Parts = []Part{Security, Account, Image, Webhook, Service, NetworkPolicy, Arguments, Env, Resources, Volumes,
 	Probes, Workload, Object, Operator, Version, Upgrade, InstallModes, Provided, Required, Dependencies, Kubernetes,
-	Maturity, Deprecation, Cleanup, About, Rest}
+	Maturity, Metadata, Deprecation, Cleanup, About, Rest}
 
 // Change is one difference.
 type Change struct {

@@ -65,6 +65,9 @@ func (o Operator) shippedRights() (list []right) {
 				continue
 			}
 			for _, r := range role.Rules {
+				if r.Role.Object == nil {
+					continue // of the cluster, by aggregation
+				}
 				list = append(list, right{r.PolicyRule, r.Role.Object, fmt.Sprintf("rules[%d]", r.Index), account,
 					b.Clusterwide()})
 			}

@@ -3,7 +3,6 @@ package rbac
 import (
 	"slices"
 
-	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/labels"
 )
 
@@ -12,9 +11,6 @@ const AggregateTo = "rbac.authorization.k8s.io/aggregate-to-"
 
 // UserRoles are the roles for users that clusters have by default: those of Kubernetes, and OpenShift's cluster-reader.
 var UserRoles = []string{"admin", "edit", "view", "cluster-reader"}
-
-// ClusterAdmin is the name of a ClusterRole of every cluster.
-const ClusterAdmin = "cluster-admin"
 
 // AddUserRoles adds the roles for users that are not among the objects, without the rules that they have before: which
 // ones they aggregate, and their own labels (Kubernetes: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go;
@@ -53,10 +49,19 @@ func (x *Objects) Aggregate() {
 			aggregating = append(aggregating, r)
 		}
 	}
+	own := slices.ContainsFunc(aggregating, func(r *Role) bool { return r.Object != nil })
+	all := clusterRoles
+	if own {
+		all = slices.Concat(clusterRoles, defaultsBeside(clusterRoles))
+	}
 	for range len(aggregating) + 1 { // a chain has one role more in each round
 		changed := false
 		for _, r := range aggregating {
-			rules := r.aggregated(clusterRoles)
+			from := all
+			if r.Object == nil { // what users have by default is not what they gain
+				from = clusterRoles
+			}
+			rules := r.aggregated(from)
 			changed = changed || len(rules) != len(r.Rules)
 			r.Rules = rules
 		}
@@ -89,28 +94,4 @@ func (r *Role) aggregated(clusterRoles []*Role) []Rule {
 func (r *Role) Aggregates(o *Role) bool {
 	return o.Kind == KindClusterRole &&
 		slices.ContainsFunc(r.Selectors, func(s labels.Selector) bool { return s.Matches(o.Labels) })
-}
-
-// defaultRole returns a role that every cluster has with the same rules, or nil (Kubernetes: bootstrappolicy/policy.go
-// and namespace_policy.go).
-func defaultRole(k Key) *Role {
-	r := &Role{Key: k}
-	switch k {
-	case ClusterRole(ClusterAdmin):
-		r.setRules([]rbacv1.PolicyRule{
-			{Verbs: []string{All}, APIGroups: []string{All}, Resources: []string{All}},
-			{Verbs: []string{All}, NonResourceURLs: []string{All}}})
-	case ClusterRole("system:auth-delegator"):
-		r.setRules([]rbacv1.PolicyRule{
-			{Verbs: []string{"create"}, APIGroups: []string{"authentication.k8s.io"},
-				Resources: []string{"tokenreviews"}},
-			{Verbs: []string{"create"}, APIGroups: []string{"authorization.k8s.io"},
-				Resources: []string{"subjectaccessreviews"}}})
-	case Key{KindRole, "kube-system", "extension-apiserver-authentication-reader"}:
-		r.setRules([]rbacv1.PolicyRule{{Verbs: []string{"get", "list", "watch"}, APIGroups: []string{""},
-			Resources: []string{"configmaps"}, ResourceNames: []string{"extension-apiserver-authentication"}}})
-	default:
-		return nil
-	}
-	return r
 }

@@ -50,6 +50,7 @@ type Role struct {
 	Labels    labels.Set
 	Selectors []labels.Selector // of the ClusterRoles that it aggregates
 	Rules     []Rule            // without those that stand in an aggregating role: the cluster replaces them
+	AtLeast   bool              // a cluster may have more in it than Rules
 }
 
 // Rule is a rule and the role that it stands in, which is another one than the role that has it by aggregation.
@@ -178,8 +179,8 @@ func (x *Objects) addRole(r *Role) {
 // nil if there is none.
 func (x *Objects) Role(k Key) *Role { return x.byKey[k] }
 
-// Bound returns the role that a binding names: one among the objects, or one that every cluster has with the same
-// rules. It is nil for any other role.
+// Bound returns the role that a binding names: one among the objects, or one that clusters have by default. It is nil
+// for any other role.
 func (x *Objects) Bound(b *Binding) *Role {
 	if r := x.byKey[b.Role]; r != nil && r.Object != nil {
 		return r

@@ -98,7 +98,7 @@ func (x *Objects) rulesOf(a Account, namespace string, groups bool) (rules []rba
 			complete = false
 			continue
 		}
-		complete = complete && len(r.Selectors) == 0
+		complete = complete && len(r.Selectors) == 0 && !r.AtLeast
 		rules = append(rules, r.PolicyRules()...)
 	}
 	return rules, complete

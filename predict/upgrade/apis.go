@@ -133,20 +133,27 @@ func (j *judge) path(p Pair) {
 		j.add(p.New, RuleSameName, findings.Warning, "metadata.name",
 			"has the name of the older release, and is another one: OLM installs nothing of it where that is installed")
 	}
-	if j.PathKnown || p.Old == nil || p.Old.base() != p.New.base() || p.Old.Name == p.New.Name {
+	if j.PathKnown || p.Old == nil || p.Old.Name == p.New.Name {
 		return
 	}
 	old, entry := p.Old.Name, p.New.Entry
 	if entry.Updates(old, &p.Old.Spec.Version.Version) != catalog.NoEdge {
 		return
 	}
+	severity := findings.Warning
+	if p.Old.base() != p.New.base() {
+		severity = findings.Error // nothing but its own fields could say that it follows
+	}
 	switch {
 	case entry.Replaces != "":
-		j.add(p.New, RulePath, findings.Warning, "spec.replaces",
+		j.add(p.New, RulePath, severity, "spec.replaces",
 			"replaces %s and not %s: OLM does not upgrade in one step", entry.Replaces, old)
 	case entry.SkipRange != "" || len(entry.Skips) > 0:
-		j.add(p.New, RulePath, findings.Warning, "spec.replaces",
+		j.add(p.New, RulePath, severity, "spec.replaces",
 			"does not skip %s: OLM does not upgrade in one step", old)
+	case severity == findings.Error:
+		j.add(p.New, RulePath, severity, "spec.replaces",
+			"has another name and no replaces, skips or skipRange: OLM does not upgrade %s to it", old)
 	default:
 		j.add(p.New, RulePath, findings.Info, "spec.replaces",
 			"has no replaces, skips or skipRange: its catalog has to say that it follows %s", old)

@@ -13,7 +13,6 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -30,6 +29,7 @@ type Subject struct {
 	Unknown []Unknown // what hands over operators that are not in the subject
 
 	left    []*manifest.Object // what OLM leaves in the cluster when the next release does not have it
+	stay    []*manifest.Object // what OLM leaves of the older one
 	byOLM   bool               // OLM v0 installs it
 	waits   bool               // somebody approves what OLM installs
 	outcome *outcome           // of a tree
@@ -56,7 +56,7 @@ func FromRendered(rendered *config.Rendered) (*Subject, error) {
 		s.CSVs = append(s.CSVs, csv)
 		s.Shipped = append(s.Shipped, opened.Others...)
 		s.Operators = append(s.Operators, compare.Operator{CSV: csv, Package: opened.Package, Shipped: opened.Shipped(),
-			Dependencies: opened.Dependencies, Properties: slices.Concat(opened.Bundle.Properties, opened.Properties),
+			Dependencies: opened.Dependencies, Metadata: opened.Bundle.Annotations, Properties: slices.Concat(opened.Bundle.Properties, opened.Properties),
 			Entry: opened.Entry, InstallMode: result.InstallMode})
 	}
 	if len(rendered.Operators) == 1 {
@@ -106,7 +106,7 @@ func (s *Subject) State(name string) (compare.State, error) {
 		return compare.State{}, err
 	}
 	return compare.State{Name: name, Roles: roles, Objects: s.All, Operators: s.Operators, Permissions: report,
-		Locate: s.locate}, nil
+		Left: s.stay, Locate: s.locate}, nil
 }
 
 // Compare compares two subjects. Their names are those of the report. What is unknown of them is added to o.Unresolved.
@@ -169,20 +169,12 @@ func (s *Subject) over(old *Subject) *Subject {
 	}
 	own, _ := cluster.Distinct(s.All)
 	first, _ := cluster.Distinct(slices.Concat(own, old.left))
-	left := first[len(own):]
-	if len(left) == 0 {
-		return s
-	}
 	out := *s
-	out.All, out.Objects = first, slices.Clone(s.Objects)
-	var names []string
-	for _, o := range left {
-		names = append(names, o.Identity())
+	out.All, out.Objects, out.stay = first, slices.Clone(s.Objects), first[len(own):]
+	for _, o := range out.stay {
 		if permissions.Relevant(o.Group(), o.Kind) {
 			out.Objects = append(out.Objects, o)
 		}
 	}
-	out.Notes = append(slices.Clip(s.Notes), fmt.Sprintf("OLM leaves %s of the older release, which the newer one "+
-		"does not ship: %s", text.Count(len(names), "object"), text.FirstOf(10, names)))
 	return &out
 }

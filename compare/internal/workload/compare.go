@@ -211,7 +211,7 @@ func Differences(old, now fields.Values, rules []Rule, otherwise change.Part) []
 			switch {
 			case c.Severity != findings.Info:
 				bad = append(bad, c)
-			case fields.Last(d.Path) == "image" || fields.Last(d.Path) == "value":
+			case named(d.Path):
 				item.Old, item.New = d.Old.Text, d.New.Text
 			}
 			continue
@@ -222,6 +222,14 @@ func Differences(old, now fields.Values, rules []Rule, otherwise change.Part) []
 		out = append(out, c)
 	}
 	return append(out, bad...)
+}
+
+// named reports whether a field says what an item of a list is about: an image, a value, a Secret or a ConfigMap.
+func named(path string) bool {
+	last := fields.Last(path)
+	return last == "image" || last == "value" ||
+		last == "name" && slices.ContainsFunc([]string{"secretKeyRef", "configMapKeyRef", "secretRef", "configMapRef",
+			"configMap"}, func(from string) bool { return strings.HasSuffix(path, from+".name") })
 }
 
 // changeOf returns a difference as a change that is not judged. Values that differ in their type alone show it.
@@ -268,7 +276,7 @@ func whole(p Pair, sides [2]map[string]any, list []change.Change) []change.Chang
 	}
 	out := []change.Change{c}
 	for _, x := range list {
-		about := x.Part != change.Account && x.Part != change.Workload // about which nothing changes
+		about := (x.Part != change.Account || o.Kind == "Secret") && x.Part != change.Workload // about which nothing changes
 		if x.Severity != findings.Info && about && p.New != nil {
 			out = append(out, x)
 		}

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/bundle/images"
@@ -13,6 +14,8 @@ import (
 // serviceRules are about Services.
 var serviceRules = []Rule{
 	{field(`^spec\.type$`), change.Service, exposed},
+	{field(`^spec\.externalName$`), change.Service, given(findings.Warning,
+		"whoever asks for this Service reaches a name outside of the cluster")},
 	{field(`^spec\.externalIPs\[`), change.Service, given(findings.Warning, "nodes take packets for this address")},
 	{field(`^spec\.`), change.Service, nil},
 }
@@ -34,6 +37,42 @@ var namespaceRules = []Rule{{field(`^metadata\.labels\["pod-security\.kubernetes
 var priorityRules = []Rule{{field(`^globalDefault$`), change.Object,
 	gains("true", findings.Warning, "every pod without a class has this priority")}}
 
+// secretRules are about Secrets that Kubernetes fills in.
+var secretRules = []Rule{{field(`^type$`), change.Account, gains("kubernetes.io/service-account-token",
+	findings.Warning, "it gets a token of a ServiceAccount that never expires")}}
+
+// budgetRules are about PodDisruptionBudgets (Kubernetes: pkg/controller/disruption).
+var budgetRules = []Rule{
+	{field(`^spec\.selector\b`), change.Object, loses("it may hold for more pods, and for all if nothing is left")},
+	{field(`^spec\.maxUnavailable$`), change.Object, noEviction("0", "0%")},
+	{field(`^spec\.minAvailable$`), change.Object, noEviction("100%")},
+}
+
+func noEviction(values ...string) verdict {
+	return func(c *change.Change) {
+		if slices.Contains(values, c.New) {
+			c.Severity, c.Message = findings.Warning, "no pod of it can be evicted: nodes cannot be drained"
+		}
+	}
+}
+
+// constraintRules are about SecurityContextConstraints of OpenShift (openshift/api: security/v1, types.go).
+var constraintRules = []Rule{
+	{field(`^groups\[system:(authenticated|unauthenticated|serviceaccounts)`), change.Security, given(findings.Error,
+		"pods of everybody may do this")},
+	{field(`^(users|groups)\[`), change.Security, given(findings.Warning, "more pods may do this")},
+	{field(`^(allowPrivilegedContainer|allowHost[A-Za-z]+)$`), change.Security, gains("true", findings.Error,
+		"pods reach their node")},
+	{field(`^allowPrivilegeEscalation$`), change.Security, gains("true", findings.Warning,
+		"a process may get more rights than its parent")},
+	{field(`^volumes\[(\*|hostPath)\]$`), change.Security, given(findings.Error, "pods reach the files of their node")},
+	{field(`^(allowedCapabilities|seccompProfiles|allowedUnsafeSysctls)\[`), change.Security, given(findings.Warning,
+		"pods may ask for more")},
+	{field(`^(runAsUser|seLinuxContext|fsGroup|supplementalGroups)\.type$`), change.Security, gains("RunAsAny",
+		findings.Warning, "pods choose it")},
+	{field(`.`), change.Security, nil},
+}
+
 // configRules are about ConfigMaps, which can have images.
 var configRules = []Rule{{field(`^data\b`), change.Object, ifImage}}
 
@@ -53,8 +92,14 @@ func rulesFor(o *manifest.Object) []Rule {
 		return namespaceRules
 	case o.Group() == "" && o.Kind == "ConfigMap":
 		return configRules
+	case o.Group() == "" && o.Kind == "Secret":
+		return secretRules
 	case o.Kind == "PriorityClass":
 		return priorityRules
+	case o.Kind == "PodDisruptionBudget":
+		return budgetRules
+	case o.Kind == "SecurityContextConstraints":
+		return constraintRules
 	}
 	return nil
 }
@@ -62,6 +107,8 @@ func rulesFor(o *manifest.Object) []Rule {
 // removed says what it means that an object is gone.
 func removed(o *manifest.Object, part change.Part) (findings.Severity, string) {
 	switch {
+	case images.HasPods(o.Group(), o.Kind):
+		return findings.Warning, "no pod of it runs any more"
 	case part == change.NetworkPolicy:
 		return findings.Warning, "it restricts no pods any more"
 	case part == change.Webhook:

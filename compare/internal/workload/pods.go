@@ -45,6 +45,15 @@ var podRules = []Rule{
 	{field(`volumes\[[^\]]*\]\.hostPath\.path$`), change.Security, given(findings.Error,
 		"the pod has this directory of the node")},
 	{field(`ports\[[^\]]*\]\.hostPort$`), change.Security, given(findings.Warning, "the pod takes a port of the node")},
+	{field(`volumeMounts\[[^\]]*\]\.mountPropagation$`), change.Security, gains("Bidirectional", findings.Error,
+		"what the container mounts appears on the node")},
+	{field(`volumeMounts\[[^\]]*\]\.readOnly$`), change.Security, weaker("true", "the container may write to it")},
+	{field(`\.hostUsers$`), change.Security, weaker("false", "root in the container is root on the node")},
+	{field(`annotations\["openshift\.io/required-scc"\]$`), change.Security, func(c *change.Change) {
+		if c.New != "" && !strings.HasPrefix(c.New, "restricted") {
+			c.Severity, c.Message = findings.Warning, "OpenShift admits its pods by these SecurityContextConstraints"
+		}
+	}},
 	{field(`\.automountServiceAccountToken$`), change.Account, nil},
 	{field(`\.serviceAccount(Name)?$`), change.Account, given(findings.Warning,
 		"its pods have the permissions of another account")},
@@ -54,6 +63,10 @@ var podRules = []Rule{
 	{field(`ontainers\[[^\]]*\]\.(args|command)`), change.Arguments, ifImage},
 	{field(`ontainers\[[^\]]*\]\.env(From)?\[`), change.Env, ifImage},
 	{field(`\.resources\.`), change.Resources, nil},
+	{field(`\.volumes\[[^\]]*\]\.(secret\.secretName|projected\.sources\[.*\]\.secret\.name)$`), change.Volumes,
+		given(findings.Warning, "the pod reads this Secret")},
+	{field(`\.volumes\[.*\.serviceAccountToken\.audience$`), change.Volumes, given(findings.Warning,
+		"the pod has a token for this audience")},
 	{field(`\.(volumes|volumeMounts|volumeDevices)\[`), change.Volumes, nil},
 	{field(`\.(livenessProbe|readinessProbe|startupProbe)\.`), change.Probes, nil},
 	{field(`^spec\.selector\.`), change.Workload, immutable},

@@ -161,6 +161,12 @@ var webhookRules = []Rule{
 	{field(`\.(namespaceSelector|objectSelector|matchConditions)\b`), change.Webhook, func(c *change.Change) {
 		c.Severity, c.Message = findings.Warning, otherObjects
 	}},
+	{field(`\.matchPolicy$`), change.Webhook, func(c *change.Change) {
+		c.Severity, c.Message = findings.Warning, "it sees these objects in every version and group that serves them"
+		if c.New == "Exact" {
+			c.Message = "what is written in another version or group passes it by"
+		}
+	}},
 	{field(`\.clientConfig\.url$`), change.Webhook, given(findings.Warning, "it is outside of the cluster's Services")},
 	{field(`.`), change.Webhook, nil},
 }
@@ -276,6 +282,9 @@ func seriousReason(list []request) string {
 		if s.group == "" && strings.HasPrefix(s.resource, "pods") {
 			return "it sees pods"
 		}
+	}
+	if slices.ContainsFunc(list, func(s request) bool { return s.operation == "*" }) {
+		return "it sees all operations, DELETE and CONNECT among them"
 	}
 	return ""
 }

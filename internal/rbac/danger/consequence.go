@@ -7,7 +7,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 )
 
@@ -25,7 +24,12 @@ type Consequence struct {
 	needs  [][]pattern // a subject needs one of each list at the place
 	names  []string    // a rule for one of these names is enough
 	unless []string    // not said where one of these worse ones holds
+
+	anyName int                    // the need that a rule for any name meets; none if 0
+	but     func(name string) bool // a rule for names is enough, unless all are of these
 }
+
+var bindingsWrite = resources(groupRBAC, []string{"rolebindings", "clusterrolebindings"}, writing...)
 
 func resources(group string, resources []string, verbs ...string) pattern {
 	return pattern{[]string{group}, resources, verbs}
@@ -44,24 +48,48 @@ var Consequences = []Consequence{
 		ID: "secrets-read", Text: "reads every Secret", Cluster: findings.Error, Namespace: findings.Warning,
 		Message:  "reads every Secret of %s: the credentials and tokens of all that runs there",
 		needs:    [][]pattern{{secretsRead}},
-		Help:     "get, list and watch all return the content.",
+		Help:     "get, list and watch all return the content, and so does a request that changes it.",
 		Practice: "listing-secrets", Police: "retrieve_secrets", Attack: "T1552.007",
 	},
 	{
 		ID: "secrets-write", Text: "writes Secrets", Cluster: findings.Warning, Namespace: findings.Note,
-		Message: "writes Secrets of %s: replaces credentials, and makes a token Secret of every ServiceAccount there",
-		needs:   [][]pattern{{resources("", []string{"secrets"}, writing...)}},
+		Message: "makes Secrets of %s: a token Secret of every ServiceAccount there",
+		unless:  []string{"secrets-read"},
+		needs:   [][]pattern{{resources("", []string{"secrets"}, "create")}},
 		Help: "A Secret of type kubernetes.io/service-account-token gets a token of the ServiceAccount that it " +
 			"names. Reading it takes get.",
 		Police: "issue_token_secrets", Attack: "T1528",
 	},
 	{
+		ID: "secrets-change", Text: "changes Secrets", Cluster: findings.Warning, Namespace: findings.Note,
+		Message: "changes every Secret of %s: replaces credentials",
+		needs:   [][]pattern{{resources("", []string{"secrets"}, "update", "patch")}},
+	},
+	{
+		ID: "secrets-remove", Text: "removes all Secrets", Cluster: findings.Warning, Namespace: findings.Note,
+		Message: "removes every Secret of %s, and reads them by that",
+		needs:   [][]pattern{{secretsRemove}},
+		Help:    "deletecollection returns what it removes (Kubernetes: apiserver/pkg/registry/generic/registry, store.go).",
+	},
+	{
 		ID: "pods-create", Text: "starts pods", Cluster: findings.Error, Namespace: findings.Warning,
 		Message: "starts pods in %s: as every ServiceAccount there, with every Secret and ConfigMap, and on the " +
 			"host where Pod Security admission allows it",
-		needs:    [][]pattern{{podWrite, appsWrite, batchWrite, dcWrite}},
+		needs:    [][]pattern{{podCreate, rcWrite, appsWrite, batchWrite, dcWrite}},
 		Help:     "Writing a workload, such as a Deployment or a Job, is enough.",
 		Practice: "workload-creation", Police: "assign_sa", Attack: "T1610",
+	},
+	{
+		ID: "pods-change", Text: "changes running pods", Cluster: findings.Error, Namespace: findings.Warning,
+		Message: "changes the images of every pod of %s, and so runs code as the ServiceAccount of that pod",
+		unless:  []string{"pods-create"},
+		needs:   [][]pattern{{podChange}},
+		Help:    "The images of a running pod are among the few fields that may change (Kubernetes: ValidatePodUpdate).",
+	},
+	{
+		ID: "builds-create", Text: "starts builds on OpenShift", Cluster: findings.Warning, Namespace: findings.Warning,
+		Message: "starts builds in %s, which run code of its choice as the ServiceAccount builder there",
+		needs:   [][]pattern{{buildsCreate}},
 	},
 	{
 		ID: "pods-exec", Text: "runs commands in pods", Cluster: findings.Error, Namespace: findings.Warning,
@@ -84,23 +112,32 @@ var Consequences = []Consequence{
 		Help:     "get is enough: the kubelet takes a WebSocket request to exec as a get.",
 		Practice: "access-to-proxy-subresource-of-nodes", Police: "nodes_proxy", Attack: "T1609",
 	},
-	{ //nolint:dupl // a row of a table
+	{
 		ID: "rbac-escalate", Text: "writes roles with rights that it does not have",
 		Cluster: findings.Error, Namespace: findings.Warning,
 		Message: "gives itself every right in %s, by escalate",
 		needs: [][]pattern{{resources(groupRBAC, []string{"roles", "clusterroles"}, "escalate")},
-			{resources(groupRBAC, []string{"roles", "clusterroles"}, writing...)}},
-		Help:     "escalate lifts the check that a role has no more than its writer.",
+			{resources(groupRBAC, []string{"roles", "clusterroles"}, "update", "patch")}},
+		Help: "escalate lifts the check that a role has no more than its writer. It takes a role that is bound, " +
+			"and the right to change it.",
 		Practice: "escalate-verb", Police: "escalate_roles", Attack: "T1098.006",
 	},
-	{ //nolint:dupl // a row of a table
-		ID: "rbac-bind", Text: "binds roles that it does not have",
+	{
+		ID: "rbac-bind", Text: "binds ClusterRoles that it does not have",
 		Cluster: findings.Error, Namespace: findings.Warning,
-		Message: "binds itself to every role in %s, cluster-admin among them, by bind",
-		needs: [][]pattern{{resources(groupRBAC, []string{"roles", "clusterroles"}, "bind")},
-			{resources(groupRBAC, []string{"rolebindings", "clusterrolebindings"}, writing...)}},
+		Message:  "binds itself to every ClusterRole in %s, cluster-admin among them, by bind",
+		needs:    [][]pattern{{resources(groupRBAC, []string{"clusterroles"}, "bind")}, {bindingsWrite}},
+		names:    []string{rbac.ClusterAdmin},
 		Help:     "bind lifts the check that a binding gives no more than its writer has.",
 		Practice: "bind-verb", Police: "bind_roles", Attack: "T1098.006",
+	},
+	{
+		ID: "rbac-bind-roles", Text: "binds Roles that it does not have",
+		Cluster: findings.Warning, Namespace: findings.Warning,
+		Message: "binds itself to every Role of %s, by bind",
+		unless:  []string{"rbac-bind"},
+		needs:   [][]pattern{{resources(groupRBAC, []string{"roles"}, "bind")}, {bindingsWrite}},
+		Help:    "The right to bind Roles is none to bind ClusterRoles (Kubernetes: escalation_check.go).",
 	},
 	{
 		ID: "rbac-write", Text: "writes roles and bindings", Cluster: findings.Warning, Namespace: findings.Note,
@@ -114,10 +151,27 @@ var Consequences = []Consequence{
 	},
 	{
 		ID: "impersonate", Text: "acts as other users", Cluster: findings.Error, Namespace: findings.None,
-		Message:  "acts as every user or group in %s",
+		Message:  "acts as every user in %s",
 		needs:    [][]pattern{{impersonateUsers}},
-		Help:     "The group system:masters passes every check.",
+		names:    []string{"system:admin", "kube-admin", "kubernetes-admin"},
+		Help:     "Clusters have users who may do everything, such as system:admin of OpenShift.",
 		Practice: "impersonate-verb", Police: "impersonate", Attack: "T1078",
+	},
+	{
+		ID: "impersonate-groups", Text: "acts as a member of other groups",
+		Cluster: findings.Error, Namespace: findings.None,
+		Message: "acts as a member of every group in %s, system:masters among them",
+		needs:   [][]pattern{{impersonateGroups}, {impersonateUsers, impersonateAccounts}},
+		names:   []string{"system:masters"}, anyName: 1,
+		Help:     "A request for a group names a user or a ServiceAccount too (Kubernetes: impersonation.go).",
+		Practice: "impersonate-verb", Police: "impersonate", Attack: "T1078",
+	},
+	{
+		ID: "users-write", Text: "makes users and groups of OpenShift",
+		Cluster: findings.Error, Namespace: findings.None,
+		Message: "becomes every user or a member of every group of %s, by users, groups or tokens of OpenShift",
+		needs:   [][]pattern{{usersWrite, oauthWrite, identityProviders}},
+		Help:    "OpenShift looks up the groups of a user in its own objects.",
 	},
 	{
 		ID: "impersonate-accounts", Text: "acts as other accounts",
@@ -135,16 +189,27 @@ var Consequences = []Consequence{
 	},
 	{
 		ID: "csr-approve", Text: "approves certificates of users", Cluster: findings.Error, Namespace: findings.None,
-		Message:  "issues certificates for every user of %s",
-		needs:    [][]pattern{{csrApprove}, {with(csrSigner, "approve")}},
+		Message: "issues certificates for every user of %s",
+		needs:   [][]pattern{{csrApprove}, {with(csrSigner, "approve")}},
+		names: []string{"kubernetes.io/*", "kubernetes.io/kube-apiserver-client",
+			"kubernetes.io/kube-apiserver-client-kubelet"},
 		Help:     "A client certificate is a user and groups. It takes somebody who may request one.",
 		Practice: "csrs-and-certificate-issuing", Police: "approve_csrs", Attack: "T1078",
 	},
 	{
-		ID: "webhooks-write", Text: "writes admission webhooks", Cluster: findings.Error, Namespace: findings.None,
+		ID: "webhooks-write", Text: "writes mutating webhooks", Cluster: findings.Error, Namespace: findings.None,
 		Message: "reads every object that is written in %s, Secrets among them, and changes it, by a webhook of " +
 			"its own",
-		needs:    [][]pattern{{pattern{[]string{groupAdmission}, webhookWrite.resources, writing}}},
+		needs:    [][]pattern{{resources(groupAdmission, []string{"mutatingwebhookconfigurations"}, writing...)}},
+		Practice: "control-admission-webhooks", Police: "control_webhooks",
+	},
+	{
+		ID: "validating-webhooks-write", Text: "writes validating webhooks",
+		Cluster: findings.Error, Namespace: findings.None,
+		Message: "reads every object that is written in %s, Secrets among them, and refuses it, by a webhook of " +
+			"its own",
+		unless:   []string{"webhooks-write"},
+		needs:    [][]pattern{{resources(groupAdmission, []string{"validatingwebhookconfigurations"}, writing...)}},
 		Practice: "control-admission-webhooks", Police: "control_webhooks",
 	},
 	{
@@ -192,22 +257,38 @@ var Consequences = []Consequence{
 	{
 		ID: "operators-install", Text: "installs operators", Cluster: findings.Error, Namespace: findings.Warning,
 		Message: "installs operators in %s, with the rights that they ask for",
-		needs: [][]pattern{{
-			resources(olm.Group, []string{"subscriptions", "clusterserviceversions", "installplans"}, "create"),
-			resources(olm.GroupV1, []string{"clusterextensions"}, "create"),
-		}},
-		Help:   "OLM grants what a ClusterServiceVersion asks for. Approving an InstallPlan of others is not counted.",
-		Attack: "T1098.006",
+		needs:   [][]pattern{{olmInstall, csvChange, extWrite}},
+		Help:    "OLM grants what a ClusterServiceVersion asks for.",
+		Attack:  "T1098.006",
 	},
 	{
-		ID: "scc-use", Text: "runs privileged pods on OpenShift",
+		ID: "operators-steer", Text: "steers what OLM installs", Cluster: findings.Warning, Namespace: findings.Warning,
+		Message: "decides in %s what OLM installs and where: by catalogs, groups, or Subscriptions and " +
+			"InstallPlans of others",
+		unless: []string{"operators-install"},
+		needs:  [][]pattern{olmSteer},
+	},
+	{
+		ID: "scc-write", Text: "writes SecurityContextConstraints", Cluster: findings.Error, Namespace: findings.None,
+		Message: "lets every pod of %s run as root on its node, by SecurityContextConstraints",
+		needs:   [][]pattern{{sccWrite}},
+		Attack:  "T1611",
+	},
+	{
+		ID: "machines-write", Text: "configures machines of OpenShift",
+		Cluster: findings.Error, Namespace: findings.None,
+		Message: "writes files and runs commands as root on every node of %s, by MachineConfigs",
+		needs:   [][]pattern{{machinesWrite}},
+		Attack:  "T1611",
+	},
+	{
+		ID: "scc-use", Text: "runs pods on OpenShift that are not restricted",
 		Cluster: findings.Warning, Namespace: findings.Warning,
 		Message: "runs pods in %s that leave the restricted security context",
-		needs:   [][]pattern{{resources(groupSCC, []string{"securitycontextconstraints"}, "use")}},
-		names: []string{"privileged", "hostaccess", "hostmount-anyuid", "hostnetwork", "hostnetwork-v2",
-			"hostpath-provisioner", "node-exporter"},
-		Help:   "The SecurityContextConstraints privileged gives root on the node.",
-		Attack: "T1611",
+		needs:   [][]pattern{{sccUse}},
+		but:     restricted,
+		Help:    "The SecurityContextConstraints privileged gives root on the node.",
+		Attack:  "T1611",
 	},
 	{
 		ID: "configmaps-write", Text: "writes ConfigMaps of kube-system",
@@ -265,8 +346,8 @@ func (s Scopes) Follow(held Held) []Follows {
 func (s Scopes) follows(c *Consequence, held Held, place string) (Follows, bool) {
 	out := Follows{Consequence: c, Place: place}
 	own := false
-	for n, need := range c.needs {
-		meets := func(r rbacv1.PolicyRule) bool { return c.meets(s, need, r, place) }
+	for n := range c.needs {
+		meets := func(r rbacv1.PolicyRule) bool { return c.meets(s, n, r, place) }
 		at, wide := slices.IndexFunc(held[place], meets), false
 		if at >= 0 {
 			own = true
@@ -280,13 +361,17 @@ func (s Scopes) follows(c *Consequence, held Held, place string) (Follows, bool)
 	return out, own
 }
 
-// meets reports whether a rule allows one of the patterns at a place.
-func (c *Consequence) meets(s Scopes, need []pattern, r rbacv1.PolicyRule, place string) bool {
-	if len(r.ResourceNames) > 0 &&
-		!slices.ContainsFunc(r.ResourceNames, func(name string) bool { return slices.Contains(c.names, name) }) {
-		return false
+// meets reports whether a rule allows one of the patterns of a need at a place.
+func (c *Consequence) meets(s Scopes, need int, r rbacv1.PolicyRule, place string) bool {
+	enough := func(name string) bool { return slices.Contains(c.names, name) }
+	switch {
+	case c.but != nil:
+		enough = func(name string) bool { return !c.but(name) }
+	case c.anyName > 0 && need == c.anyName:
+		enough = func(string) bool { return true }
 	}
-	return s.allowAny(need, r, place)
+	return (len(r.ResourceNames) == 0 || slices.ContainsFunc(r.ResourceNames, enough)) &&
+		s.allowAny(c.needs[need], r, place)
 }
 
 func (c *Consequence) level(place string) findings.Severity {
@@ -302,7 +387,10 @@ func (s Scopes) Level(rule rbacv1.PolicyRule, place string, held Held) findings.
 	worst := findings.None
 	for i := range Consequences {
 		c := &Consequences[i]
-		part := slices.ContainsFunc(c.needs, func(need []pattern) bool { return c.meets(s, need, rule, place) })
+		part := false
+		for n := range c.needs {
+			part = part || c.meets(s, n, rule, place)
+		}
 		if !part || !worse(c.level(place), worst) {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
@@ -26,13 +27,16 @@ const (
 	WritesRBAC   Risk = "writes-rbac"
 	RunsInPods   Risk = "runs-in-pods"
 	Impersonates Risk = "impersonates"
+	Installs     Risk = "installs-operators"
+	ReachesNodes Risk = "reaches-nodes"
 	ChangesAPIs  Risk = "changes-webhooks-crds"
 	Other        Risk = "other"
 	NoEffect     Risk = "no-effect"
 )
 
 // Dangerous are the risks that a person asks about, in their order.
-var Dangerous = []Risk{Everything, ReadsSecrets, WritesRBAC, RunsInPods, Impersonates, ChangesAPIs}
+var Dangerous = []Risk{Everything, ReadsSecrets, WritesRBAC, RunsInPods, Impersonates, ReachesNodes, Installs,
+	ChangesAPIs}
 
 // Risks are all risks in their order.
 var Risks = append(slices.Clone(Dangerous), Other, NoEffect)
@@ -44,6 +48,8 @@ var title = map[Risk]string{
 	WritesRBAC:   "writes RBAC",
 	RunsInPods:   "runs in pods",
 	Impersonates: "impersonates",
+	ReachesNodes: "reaches nodes",
+	Installs:     "installs operators",
 	ChangesAPIs:  "changes webhooks and CRDs",
 	Other:        "the rest",
 	NoEffect:     "without effect",
@@ -66,6 +72,10 @@ const (
 	groupAuthn        = "authentication.k8s.io"
 	groupAuthz        = "authorization.k8s.io"
 	groupSCC          = "security.openshift.io"
+	groupUsers        = "user.openshift.io"
+	groupOAuth        = "oauth.openshift.io"
+	groupMachines     = "machineconfiguration.openshift.io"
+	groupBuilds       = "build.openshift.io"
 )
 
 var (
@@ -75,11 +85,17 @@ var (
 	// changing is writing, and removing what protects the cluster
 	changing = []string{"create", "update", "patch", "delete", "deletecollection"}
 
-	secretsRead = pattern{core, []string{"secrets"}, reading}
-	roleWrite   = pattern{[]string{groupRBAC, "authorization.openshift.io"},
+	// A request that changes an object returns it (Kubernetes: apiserver/pkg/endpoints/handlers, patch.go, update.go and
+	// delete.go).
+	secretsRead   = pattern{core, []string{"secrets"}, slices.Concat(reading, []string{"patch", "update"})}
+	secretsRemove = pattern{core, []string{"secrets"}, []string{"deletecollection"}}
+	roleWrite     = pattern{[]string{groupRBAC, "authorization.openshift.io"},
 		[]string{"roles", "clusterroles", "rolebindings", "clusterrolebindings"},
 		append([]string{"bind", "escalate"}, changing...)}
-	podWrite  = pattern{core, []string{"pods", "replicationcontrollers"}, writing}
+	podWrite  = pattern{core, []string{"pods"}, writing}
+	podCreate = with(podWrite, "create")
+	podChange = pattern{core, []string{"pods"}, []string{"update", "patch"}}
+	rcWrite   = pattern{core, []string{"replicationcontrollers"}, writing}
 	podDebug  = pattern{core, []string{"pods/ephemeralcontainers"}, []string{"update", "patch"}}
 	appsWrite = pattern{[]string{"apps", "extensions"},
 		[]string{"deployments", "statefulsets", "daemonsets", "replicasets"}, writing}
@@ -91,11 +107,36 @@ var (
 	podReach   = pattern{core, []string{"pods/portforward", "pods/proxy"}, []string{"create", "get"}}
 	nodesProxy = pattern{core, []string{"nodes/proxy"}, []string{"get", "create"}}
 
-	impersonateUsers    = pattern{core, []string{"users", "groups"}, []string{"impersonate"}}
-	impersonateAccounts = pattern{core, []string{"serviceaccounts"}, []string{"impersonate"}}
-	impersonateExtra    = pattern{[]string{groupAuthn}, []string{"uids", "userextras"}, []string{"impersonate"}}
-	tokenCreate         = pattern{core, []string{"serviceaccounts/token"}, []string{"create"}}
-	csrApprove          = pattern{[]string{groupCertificates}, []string{"certificatesigningrequests/approval"},
+	// Since Kubernetes 1.35 a verb of its own limits what somebody is impersonated for (KEP-5284).
+	impersonateUsers = pattern{[]string{"", groupAuthn}, []string{"users"},
+		[]string{"impersonate", "impersonate:user-info"}}
+	impersonateGroups = pattern{[]string{"", groupAuthn}, []string{"groups"},
+		[]string{"impersonate", "impersonate:user-info"}}
+	impersonateAccounts = pattern{[]string{"", groupAuthn}, []string{"serviceaccounts"},
+		[]string{"impersonate", "impersonate:serviceaccount"}}
+	impersonateExtra = pattern{[]string{groupAuthn}, []string{"uids", "userextras", "userextras/*"},
+		[]string{"impersonate", "impersonate:user-info"}}
+	usersWrite = pattern{[]string{groupUsers}, []string{"users", "groups", "identities", "useridentitymappings"},
+		writing}
+	oauthWrite = pattern{[]string{groupOAuth}, []string{"oauthaccesstokens", "oauthauthorizetokens", "oauthclients"},
+		writing}
+	identityProviders = pattern{[]string{"config.openshift.io"}, []string{"oauths"}, writing}
+	buildsCreate      = pattern{[]string{groupBuilds, ""}, []string{"builds", "buildconfigs",
+		"buildconfigs/instantiate", "buildconfigs/instantiatebinary", "builds/clone"}, writing}
+	sccWrite      = pattern{[]string{groupSCC}, []string{"securitycontextconstraints"}, writing}
+	sccUse        = pattern{[]string{groupSCC}, []string{"securitycontextconstraints"}, []string{"use"}}
+	machinesWrite = pattern{[]string{groupMachines}, []string{"machineconfigs", "machineconfigpools",
+		"kubeletconfigs", "containerruntimeconfigs"}, writing}
+	// OLM grants what a ClusterServiceVersion asks for, and installs what a Subscription or ClusterExtension names.
+	olmInstall = pattern{[]string{olm.Group}, []string{"subscriptions", "installplans", "clusterserviceversions"},
+		[]string{"create"}}
+	csvChange = pattern{[]string{olm.Group}, []string{"clusterserviceversions"}, []string{"update", "patch"}}
+	extWrite  = pattern{[]string{olm.GroupV1}, []string{"clusterextensions"}, writing}
+	olmSteer  = []pattern{{[]string{olm.Group}, []string{"catalogsources", "operatorgroups"}, writing},
+		{[]string{olm.Group}, []string{"subscriptions", "installplans"}, []string{"update", "patch"}},
+		{[]string{olm.GroupV1}, []string{"clustercatalogs"}, writing}}
+	tokenCreate = pattern{core, []string{"serviceaccounts/token"}, []string{"create"}}
+	csrApprove  = pattern{[]string{groupCertificates}, []string{"certificatesigningrequests/approval"},
 		[]string{"update", "patch"}}
 	csrSigner = pattern{[]string{groupCertificates}, []string{"signers"}, []string{"approve", "sign"}}
 
@@ -121,10 +162,15 @@ var facets = map[Risk][]Facet{
 		{"", []pattern{roleWrite}}},
 	RunsInPods: {{"exec", []pattern{podExec}}, {"port-forward", []pattern{podReach}},
 		{"debug containers", []pattern{podDebug}}, {"pods", []pattern{podWrite}},
-		{"workloads", []pattern{appsWrite, batchWrite, dcWrite}}, {"nodes/proxy", []pattern{nodesProxy}}},
-	Impersonates: {{"users", []pattern{impersonateUsers, impersonateExtra}},
+		{"workloads", []pattern{rcWrite, appsWrite, batchWrite, dcWrite}}, {"builds", []pattern{buildsCreate}},
+		{"nodes/proxy", []pattern{nodesProxy}}},
+	Impersonates: {{"users", []pattern{impersonateUsers, impersonateGroups, impersonateExtra}},
+		{"users of OpenShift", []pattern{usersWrite, oauthWrite, identityProviders}},
 		{"accounts", []pattern{impersonateAccounts}}, {"tokens of accounts", []pattern{tokenCreate}},
 		{"certificates", []pattern{csrApprove, csrSigner}}},
+	ReachesNodes: {{"writes SecurityContextConstraints", []pattern{sccWrite}},
+		{"uses SecurityContextConstraints", []pattern{sccUse}}, {"machine configurations", []pattern{machinesWrite}}},
+	Installs: {{"", append([]pattern{olmInstall, csvChange, extWrite}, olmSteer...)}},
 	ChangesAPIs: {{"webhooks", []pattern{webhookWrite}}, {"admission policies", []pattern{policyWrite}},
 		{"CRDs", []pattern{crdWrite}}, {"APIServices", []pattern{apiServiceWrite}}},
 }
@@ -154,9 +200,34 @@ func with(p pattern, verb string) pattern {
 
 // touches reports whether an atom allows something that the pattern describes.
 func (p pattern) touches(a rbac.Atom) bool {
-	return !a.IsURL && !ownSigner(a) && in(p.verbs, a.Verb) && in(p.groups, a.Group) &&
-		slices.ContainsFunc(p.resources, func(r string) bool { return rbac.ResourceMatches(a.Resource, r) })
+	return !a.IsURL && !harmless(a) && in(p.verbs, a.Verb) && in(p.groups, a.Group) &&
+		slices.ContainsFunc(p.resources, func(r string) bool { return matches(a.Resource, r) })
 }
+
+// matches reports whether a resource of a rule is one of a pattern: a resource, or any subresource of it (r/*).
+func matches(given, r string) bool {
+	if parent, any := strings.CutSuffix(r, rbac.All); any {
+		return given == rbac.All || strings.HasPrefix(given, parent)
+	}
+	return rbac.ResourceMatches(given, r)
+}
+
+// harmless reports whether the name that an atom is limited to takes its danger away.
+func harmless(a rbac.Atom) bool {
+	switch {
+	case !a.Named:
+		return false
+	case a.Verb == "create" && !strings.Contains(a.Resource, "/"):
+		return true // the name of a new object is not known when the right to create it is asked for
+	case a.Verb == "use":
+		return a.Group == groupSCC && restricted(a.Name)
+	}
+	return ownSigner(a)
+}
+
+// restricted reports whether SecurityContextConstraints let a pod do no more than it may by default (OpenShift:
+// cluster-kube-apiserver-operator, bindata/assets/kube-apiserver/scc-restricted*.yaml).
+func restricted(name string) bool { return strings.HasPrefix(name, "restricted") }
 
 // ownSigner reports whether an atom is about a signer whose certificates the API server does not take for users.
 func ownSigner(a rbac.Atom) bool {
@@ -178,7 +249,7 @@ func (s Scopes) allow(p pattern, rule rbacv1.PolicyRule, place string) bool {
 			if s.withoutEffect(rbac.Atom{Group: group, Resource: resource, Verb: p.verbs[verb]}, place) {
 				continue
 			}
-			if rbac.HasResource(rule.Resources, resource) {
+			if slices.ContainsFunc(rule.Resources, func(given string) bool { return matches(given, resource) }) {
 				return true
 			}
 		}
@@ -254,3 +325,8 @@ func (s Scopes) RiskOf(a rbac.Atom, place string) Risk {
 	}
 	return Other
 }
+
+var reads = lazy.Regexp(`(^|[-:. ])(view|viewer|read|reader|watch|watcher|list|get|metrics|discovery)([-:. ]|$)`)
+
+// ReadsByName reports whether the name of a role says that it only reads, as metrics-reader and node-viewer do.
+func ReadsByName(role string) bool { return reads().MatchString(role) }
