@@ -132,12 +132,10 @@ func sentences(old, now *permissions.Report, items []permissions.Item) (out []st
 	of := func(c permissions.Change) []permissions.Item {
 		return slices.DeleteFunc(slices.Clone(items), func(i permissions.Item) bool { return i.Change != c })
 	}
-	for _, f := range now.FactsOf(of(permissions.Gained)) { //nolint:dupl // the other way round: text here, risk there
-		if !slices.ContainsFunc(old.Summary, func(o permissions.Fact) bool { return o.Text == f.Text }) {
-			out = append(out, "now "+f.Text)
-		}
+	for _, f := range now.FactsOf(of(permissions.Gained), old) {
+		out = append(out, "now "+f.Text)
 	}
-	for _, f := range old.FactsOf(of(permissions.Lost)) { //nolint:dupl // as above
+	for _, f := range old.FactsOf(of(permissions.Lost), now) {
 		if !slices.ContainsFunc(now.Summary, func(n permissions.Fact) bool { return n.Risk == f.Risk }) {
 			out = append(out, "no longer "+f.Text)
 		}

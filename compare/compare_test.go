@@ -291,11 +291,16 @@ func TestSentences(t *testing.T) {
 	role := func(verbs string) string {
 		return strings.Replace(account("a", verbs), `apiGroups: [""], resources: [secrets]`, `apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles]`, 1)
 	}
+	of := func(resources, verbs string) string {
+		return strings.Replace(account("a", verbs), "resources: [secrets]", "resources: ["+resources+"]", 1)
+	}
 	for _, c := range []struct{ name, old, now, want, never string }{
 		{"escalate goes and bind stays", role("bind, escalate"), role("bind"), "1 lost", "now "},
 		{"an operator goes", account("a", "get, list"), "# nothing\n", "no longer reads all Secrets of the cluster", "now "},
 		{"Secrets are new", account("a", "delete"), account("a", "delete, get, list"), "now reads all Secrets of the cluster", "no longer"},
-		{"the worst gain is named", account("a", "get, list"), account("a", "get, list, update, patch"), "gains core: update,patch secrets in the cluster", "no longer"},
+		{"a part that is new", of("pods", "create"), of("pods, pods/exec", "create"), "now runs in pods of the cluster (exec)", "(exec, pods)"},
+		{"no part is new", of("pods", "create"), of("pods", "create, update"), "gains update pods in the cluster", "now "},
+		{"the worst gain is named", account("a", "get, list"), account("a", "get, list, update, patch"), "gains update,patch secrets in the cluster", "no longer"},
 	} {
 		text := ""
 		for _, a := range compared(t, tree(t, c.old), tree(t, c.now)).Summary {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -18,14 +17,16 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/permissions"
 )
 
 // csvRules are about fields of a CSV that are no facts. What no rule is about is the rest.
 var csvRules = []workload.Rule{
 	{Pattern: lazy.Regexp(`^spec\.cleanup\.enabled$`), Part: change.Cleanup, Judge: func(c *change.Change) {
 		if c.New == "true" {
-			c.Severity, c.Message = findings.Warning, "its custom resources are deleted when the operator is removed"
+			c.Severity, c.Message = findings.Error, "its custom resources are deleted when the operator is removed"
 		}
 	}},
 	{Pattern: lazy.Regexp(`^spec\.relatedImages\[`), Part: change.Image, Judge: workload.Moved},
@@ -241,7 +242,7 @@ func leftConditions(pairs []workload.Pair) []workload.Pair {
 }
 
 // compareRBAC compares what permissions do not depend on: labels and annotations of roles and bindings. Where nobody
-// gains or loses anything, it says which rules and subjects changed nevertheless. It compares OperatorConditions, too,
+// gains or loses anything, it says which bindings changed nevertheless. It compares OperatorConditions, too,
 // whose names OLM gives.
 func (r *Report) compareRBAC(old, now State) ([]change.Change, error) {
 	var out []change.Change
@@ -277,22 +278,33 @@ func (r *Report) compareRBAC(old, now State) ([]change.Change, error) {
 	return append(out, unknownRoles(old, now)...), nil
 }
 
-// withoutEffect returns the fields of a role or binding that changed, where this gives and takes nothing.
+// withoutEffect returns what changed of a binding, where this gives and takes nothing.
 func withoutEffect(p workload.Pair) (out []change.Change, err error) {
-	for _, field := range []string{"rules", "subjects", "roleRef"} {
-		before, err := p.Old.Get(field)
+	var sides [2]rbac.Binding
+	for i, o := range []*manifest.Object{p.Old, p.New} {
+		read, err := rbac.Read([]*manifest.Object{o}, o.Namespace)
 		if err != nil {
 			return nil, err
 		}
-		after, err := p.New.Get(field)
-		if err != nil {
-			return nil, err
-		}
-		if !reflect.DeepEqual(before, after) {
-			out = append(out, change.Change{Part: change.Account, Field: field, Change: change.Changed,
-				Severity: findings.Info, Message: grantsTheSame})
+		if len(read.Bindings) > 0 {
+			sides[i] = *read.Bindings[0]
 		}
 	}
+	text := func(list []rbacv1.Subject) (names []string) {
+		for _, s := range list {
+			names = append(names, permissions.Subject{Kind: s.Kind, Namespace: s.Namespace, Name: s.Name}.String())
+		}
+		slices.Sort(names)
+		return slices.Compact(names)
+	}
+	add := func(field, old, now string) {
+		if old != now {
+			out = append(out, change.Change{Part: change.Account, Field: field, Change: change.Changed, Old: old,
+				New: now, Severity: findings.Info, Message: grantsTheSame})
+		}
+	}
+	add("roleRef", sides[0].Role.String(), sides[1].Role.String())
+	add("subjects", strings.Join(text(sides[0].Subjects), ", "), strings.Join(text(sides[1].Subjects), ", "))
 	return out, nil
 }
 

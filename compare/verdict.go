@@ -94,8 +94,10 @@ var riskPhrases = map[permissions.Risk]string{
 	permissions.Everything:   "do everything",
 	permissions.ReadsSecrets: "read every Secret",
 	permissions.WritesRBAC:   "write RBAC",
-	permissions.RunsInPods:   "run in every pod",
+	permissions.RunsInPods:   "start or enter pods",
 	permissions.Impersonates: "act as others",
+	permissions.ReachesNodes: "reach nodes",
+	permissions.Installs:     "install operators",
 	permissions.ChangesAPIs:  "change webhooks and CRDs",
 	permissions.Other:        "use other dangerous rights",
 }

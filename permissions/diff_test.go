@@ -56,7 +56,7 @@ func TestCompare(t *testing.T) {
 			"gained sa in op: get /pods [other]\nlost sa in op: get /*/status [other]\n"},
 		{"names", role("a", "op", `[{apiGroups: [""], resources: [secrets], verbs: [get]}]`),
 			role("a", "op", `[{apiGroups: [""], resources: [secrets], resourceNames: [mine], verbs: [get, update]}]`),
-			"gained sa in op: update /secrets=mine [other]\nlost sa in op: get /secrets [reads-secrets]\n"},
+			"gained sa in op: update /secrets=mine [reads-secrets]\nlost sa in op: get /secrets [reads-secrets]\n"},
 		{"URLs", role("a", "", `[{nonResourceURLs: ["/healthz*"], verbs: [get]}]`),
 			role("a", "", `[{nonResourceURLs: ["/healthz/live", "/metrics", "/healthz**"], verbs: [get]}]`), "gained sa in *: get //metrics [other]\n"},
 		{"what is granted twice and then once", role("a", "op", `[{apiGroups: [""], resources: [pods], verbs: [get]}]`) + role("b", "", `[{apiGroups: [""], resources: [pods], verbs: [get, list]}]`),

@@ -19,6 +19,38 @@ type Fact struct {
 	Namespaces []string  `json:"namespaces"`      // ["*"] is the cluster
 	Subjects   []Subject `json:"subjects"`
 	Source     Source    `json:"source"` // the first that grants it
+
+	parts, names []string // of the risk, and of objects
+}
+
+// beyond returns what a fact says and others do not, and whether anything is left.
+func (f Fact) beyond(others []Fact) (Fact, bool) {
+	for _, o := range others {
+		wider := slices.Contains(o.Namespaces, Everywhere) || !slices.ContainsFunc(f.Namespaces,
+			func(ns string) bool { return !slices.Contains(o.Namespaces, ns) })
+		same := !slices.ContainsFunc(f.Subjects, func(s Subject) bool { return !slices.Contains(o.Subjects, s) })
+		if o.Risk != f.Risk || o.Named || !wider || !same {
+			continue
+		}
+		f.parts = slices.DeleteFunc(slices.Clone(f.parts), func(p string) bool { return slices.Contains(o.parts, p) })
+		if f.say(); len(f.parts) == 0 {
+			return f, false
+		}
+	}
+	return f, true
+}
+
+// say fills in the sentence.
+func (f *Fact) say() {
+	i := slices.IndexFunc(questions, func(q question) bool { return q.risk == f.Risk })
+	if i < 0 {
+		return // everything has a sentence of its own
+	}
+	q, parts := questions[i], partsText(f.Risk, f.parts)
+	f.Text = f.everybody() + fmt.Sprintf(q.any, placeText(f.Namespaces), parts)
+	if f.Named {
+		f.Text = f.everybody() + fmt.Sprintf(q.named, placeText(f.Namespaces), parts, text.FirstOf(12, f.names))
+	}
 }
 
 // question is a risk with the sentence that answers it: %s is the place, then the parts of the risk, then the names.
@@ -33,6 +65,8 @@ var questions = []question{
 	{WritesRBAC, "writes RBAC in %s%s", "writes RBAC in %s%s, only of %s"},
 	{RunsInPods, "runs in pods of %s%s", "runs in pods of %s%s, only of %s"},
 	{Impersonates, "impersonates in %s%s", "impersonates in %s%s, only of %s"},
+	{ReachesNodes, "reaches nodes of %s%s", "reaches nodes of %s%s, only by %s"},
+	{Installs, "installs operators in %s%s", "installs operators in %s%s, only by %s"},
 	{ChangesAPIs, "changes webhooks and CRDs of %s%s", "changes webhooks and CRDs of %s%s, only of %s"},
 }
 
@@ -45,9 +79,16 @@ func (r *Report) facts() []Fact {
 	return r.Reaches()
 }
 
-// FactsOf answers the questions for some of what subjects may do, such as what they gain.
-func (r *Report) FactsOf(items []Item) []Fact {
-	return (&Report{Permissions: items, Operator: r.Operator, scopes: r.scopes, missing: r.missing}).facts()
+// FactsOf answers the questions for some of what subjects may do, such as what they gain. What the facts of another
+// report say of the same subjects is left out.
+func (r *Report) FactsOf(items []Item, other *Report) []Fact {
+	var out []Fact
+	for _, f := range (&Report{Permissions: items, Operator: r.Operator, scopes: r.scopes, missing: r.missing}).facts() {
+		if f, left := f.beyond(other.Summary); left {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // Reaches answers all questions, the most dangerous first. Unlike the summary, it has the other answers too if there is
@@ -151,7 +192,6 @@ func (f *Fact) add(i Item) {
 func (r *Report) answer(q question) (Fact, bool) {
 	best := 4
 	f := Fact{}
-	var parts, names []string
 	for _, item := range r.Permissions {
 		if item.Risk == NoEffect || item.Risk == Other {
 			continue
@@ -169,29 +209,24 @@ func (r *Report) answer(q question) (Fact, bool) {
 				continue
 			}
 			if strength < best {
-				best, f, names = strength, Fact{Risk: q.risk, Source: item.Source}, nil
-				parts = nil
+				best, f = strength, Fact{Risk: q.risk, Source: item.Source}
 			}
 			one := item
 			if one.Namespaces = []string{place}; place == "" {
 				one.Namespaces = []string{Everywhere}
 			}
 			f.add(one)
-			for _, f := range found {
-				parts = append(parts, f.Name)
+			for _, facet := range found {
+				f.parts = append(f.parts, facet.Name)
 			}
-			names = union(names, item.ResourceNames)
+			f.names = union(f.names, item.ResourceNames)
 		}
 	}
 	if best == 4 {
 		return f, false
 	}
-	f.Text = fmt.Sprintf(q.any, placeText(f.Namespaces), partsText(q.risk, parts))
-	if best > 1 {
-		f.Named = true
-		f.Text = fmt.Sprintf(q.named, placeText(f.Namespaces), partsText(q.risk, parts), text.FirstOf(12, names))
-	}
-	f.Text = f.everybody() + f.Text
+	f.Named = best > 1
+	f.say()
 	return f, true
 }
 

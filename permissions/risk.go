@@ -16,6 +16,8 @@ const (
 	WritesRBAC   = danger.WritesRBAC
 	RunsInPods   = danger.RunsInPods
 	Impersonates = danger.Impersonates
+	ReachesNodes = danger.ReachesNodes
+	Installs     = danger.Installs
 	ChangesAPIs  = danger.ChangesAPIs
 	Other        = danger.Other
 	NoEffect     = danger.NoEffect

@@ -42,7 +42,7 @@ func (r *Report) Explained() ([]findings.Rule, []findings.Finding) { return Rule
 // short names groups in a table.
 var short = map[permissions.Risk]string{permissions.Everything: "everything", permissions.ReadsSecrets: "secrets",
 	permissions.WritesRBAC: "rbac", permissions.RunsInPods: "pods", permissions.Impersonates: "impersonates",
-	permissions.ChangesAPIs: "apis"}
+	permissions.ReachesNodes: "nodes", permissions.Installs: "operators", permissions.ChangesAPIs: "apis"}
 
 // Document returns the report for people: a table of the rows, then the sums.
 func (r *Report) Document() *findings.Document {
@@ -247,7 +247,7 @@ func (r *Report) known() []findings.Remark {
 
 var columns = []string{"package", "version", "name", "source", "channels", "head", "deprecated", "complete",
 	"installModes", "upgradeable", "maxOpenShiftVersion", "everything", "readsSecrets", "writesRBAC", "runsInPods",
-	"impersonates", "changesAPIs", "validatingWebhooks", "mutatingWebhooks", "conversionWebhooks", "crds", "crdBytes",
+	"impersonates", "reachesNodes", "installsOperators", "changesAPIs", "validatingWebhooks", "mutatingWebhooks", "conversionWebhooks", "crds", "crdBytes",
 	"imagesByDigest", "imagesByTag", "unsupportedKinds", "unfit", "errors", "warnings", "notes", "error"}
 
 // csv writes a line for each row. Cells of groups are cluster, namespaces, no or, where that is not known, empty.

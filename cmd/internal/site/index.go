@@ -94,9 +94,10 @@ func namespaced(x *audit.Inspected) bool {
 // groups names what an operator may reach, on chips.
 var groups = map[permissions.Risk]string{permissions.Everything: "everything", permissions.ReadsSecrets: "Secrets",
 	permissions.WritesRBAC: "RBAC", permissions.RunsInPods: "pods", permissions.Impersonates: "impersonates",
+	permissions.ReachesNodes: "nodes", permissions.Installs: "operators",
 	permissions.ChangesAPIs: "webhooks and CRDs"}
 
-// level returns how bad it is to reach a group: with the first four in the cluster, an operator can take it over.
+// level returns how bad it is to reach a group: with most of them in the cluster, an operator can take it over.
 func level(r audit.Reach) findings.Severity {
 	switch {
 	case !r.Cluster:
