@@ -43,7 +43,12 @@ type Bundle struct {
 	Bytes    int               // of all files that were read
 
 	contents contents
+	literal  bool
 }
+
+// Literal reports whether CSV has all fields of CSVObject, and each by the name that it has there, letter for letter:
+// the decoder of OLM v0 does not mind upper and lower case.
+func (b *Bundle) Literal() bool { return b.literal }
 
 // Property is an entry of properties.yaml or dependencies.yaml.
 type Property struct {

@@ -132,7 +132,7 @@ func (r *reader) decodeCSV() error {
 		r.warn(WarnUnknownField,
 			o.Errorf(f, "not a field of a ClusterServiceVersion%s: OLM drops it", meant(reflect.TypeOf(csv), f)))
 	}
-	r.bundle.CSV = csv
+	r.bundle.CSV, r.bundle.literal = csv, len(unknown) == 0
 	return nil
 }
 

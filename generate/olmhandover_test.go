@@ -200,7 +200,8 @@ func TestClusterExtensionAsksTheRenderer(t *testing.T) {
 	spec := b.CSV.Spec.InstallStrategy.StrategySpec
 	b.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = append(spec.DeploymentSpecs, spec.DeploymentSpecs...)
 	_, err := Render(b, Options{Profile: ProfileClusterExtension})
-	checkRefused(t, err, "OLM v1 refuses memcached-operator.v0.0.1: package name is empty")
+	checkRefused(t, err, "OLM v1 refuses memcached-operator.v0.0.1: cluster service version contains "+
+		"duplicate strategy deployment spec 'my.dep'; package name is empty")
 	if err != nil && strings.Contains(err.Error(), "\n") {
 		t.Errorf("more than one line: %v", err)
 	}

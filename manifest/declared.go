@@ -4,8 +4,11 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/olmgen/olmgen/internal/base/yamltext"
 )
 
 // Undeclared returns the fields of the object that a Go type does not declare, such as
@@ -33,17 +36,81 @@ func (o *Object) Undeclared(t reflect.Type) ([]string, error) {
 	return fields, nil
 }
 
-// surelyA reports whether all fields and values of the object surely are those of a Go type.
+// surelyA reports whether all fields and values of the object surely are those of a Go type; of a key that stands twice,
+// both values are.
 func (o *Object) surelyA(t reflect.Type) bool {
-	n := o.decodable()
-	if o.printed == nil && o.origin == nil && o.doc != nil && o.doc.skimmed && !o.doc.strays {
-		n = o.node
-	}
-	if n == nil {
+	if o.printed != nil || o.origin != nil || o.doc == nil || o.doc.strays {
 		return false
 	}
-	d := typeDecoder{decoder: decoder{limits: o.doc.limits}, every: true}
-	return d.into(n, reflect.New(t).Elem(), 1)
+	d := typeDecoder{decoder{limits: o.doc.limits}}
+	return d.fits(o.node, t, 1)
+}
+
+// fits reports whether into surely takes a node for a value of a type. It makes no value, and it looks at each field,
+// also at those that a type which decodes itself drops. What skim has skipped fits: surelyA asks for that.
+func (d *typeDecoder) fits(n *yaml.Node, t reflect.Type, depth int) bool {
+	if d.count(n, depth) != nil || n.Style&yaml.TaggedStyle != 0 {
+		return false
+	}
+	p := planOf(t)
+	switch {
+	case n.Kind == yamltext.Skipped:
+		return true
+	case n.Kind == yaml.ScalarNode:
+		return d.scalarFits(n, t, p, depth)
+	case p.read == asPointer:
+		return d.fits(n, t.Elem(), depth)
+	case p.read == byJSON:
+		if below := hidden(t, n.Kind); below != nil {
+			return d.fits(n, below, depth)
+		}
+		return d.byJSON(n, reflect.New(t).Elem(), depth)
+	case p.read == asStruct || p.read == asMap:
+		return n.Kind == yaml.MappingNode && d.fieldsFit(n, t, p, depth)
+	case p.read == asList && n.Kind == yaml.SequenceNode:
+		return !slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return !d.fits(c, t.Elem(), depth+1) })
+	case p.read == asAny:
+		return d.into(n, reflect.New(t).Elem(), depth)
+	}
+	return false
+}
+
+func (d *typeDecoder) scalarFits(n *yaml.Node, t reflect.Type, p *plan, depth int) bool {
+	switch {
+	case p.read == asString && surelyText(n):
+		return utf8.ValidString(n.Value)
+	case p.read == asPointer && isNull(n):
+		return true
+	case p.read == asPointer:
+		return d.fits(n, t.Elem(), depth)
+	case p.read == byJSON && isNull(n):
+		return p.null
+	case p.read == byJSON || p.read == asAny:
+		return d.into(n, reflect.New(t).Elem(), depth)
+	}
+	_, ok := scalarFor(n, t, p.read)
+	return ok
+}
+
+func (d *typeDecoder) fieldsFit(n *yaml.Node, t reflect.Type, p *plan, depth int) bool {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, ok := d.key(n.Content[i])
+		if !ok {
+			return false
+		}
+		below := t
+		if p.read == asMap {
+			below = t.Elem()
+		} else if f, ok := p.byName[name]; ok {
+			below = p.fields[f].of
+		} else {
+			return false
+		}
+		if !d.fits(n.Content[i+1], below, depth+1) {
+			return false
+		}
+	}
+	return true
 }
 
 // mostInOrder is how many fields are put in the order of their lines: finding a line takes longer in a longer object.
@@ -95,7 +162,7 @@ func (d *dropper) mapping(v map[string]any, t reflect.Type, at string) {
 			d.fields = append(d.fields, below)
 			continue
 		}
-		d.value(v[key], t.FieldByIndex(p.fields[f].index).Type, below)
+		d.value(v[key], p.fields[f].of, below)
 	}
 }
 

@@ -80,21 +80,9 @@ func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
 	if err := limits.charge(int64(len(data)), 0); err != nil {
 		return nil, named(err, name)
 	}
-	fresh := ""
-	if rest, ok := bytes.CutPrefix(data, utf8BOM); ok {
-		data, fresh = rest, "a byte-order mark"
-	}
-	if bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data) {
-		return nil, notText(name, data)
-	}
-	if bytes.IndexByte(data, '\r') >= 0 {
-		data = text.LF(data) // of a Windows checkout, carried as from any other
-	}
-	if bytes.IndexByte(data, '\r') >= 0 {
-		data, fresh = bytes.ReplaceAll(data, []byte("\r"), []byte("\n")), "carriage returns"
-	}
-	if fresh == "" && hasRareBreaks(data) {
-		fresh = "line breaks that most editors do not show"
+	data, fresh, err := lineBreaks(name, data)
+	if err != nil {
+		return nil, err
 	}
 	chunks := yamltext.Chunks(data)
 	if len(chunks) > limits.Documents {
@@ -109,6 +97,30 @@ func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
 		docs = append(docs, d)
 	}
 	return markSeveral(docs), nil
+}
+
+// lineBreaks refuses what is not text, and returns the text with the line breaks of YAML and without a byte-order mark.
+// fresh is why its bytes can't be carried as they are.
+func lineBreaks(name string, data []byte) (_ []byte, fresh string, err error) {
+	if yamltext.Easy(data) {
+		return data, "", nil
+	}
+	if rest, ok := bytes.CutPrefix(data, utf8BOM); ok {
+		data, fresh = rest, "a byte-order mark"
+	}
+	if bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data) {
+		return nil, "", notText(name, data)
+	}
+	if bytes.IndexByte(data, '\r') >= 0 {
+		data = text.LF(data) // of a Windows checkout, carried as from any other
+	}
+	if bytes.IndexByte(data, '\r') >= 0 {
+		data, fresh = bytes.ReplaceAll(data, []byte("\r"), []byte("\n")), "carriage returns"
+	}
+	if fresh == "" && hasRareBreaks(data) {
+		fresh = "line breaks that most editors do not show"
+	}
+	return data, fresh, nil
 }
 
 // markSeveral marks documents that share a file with others: they can't be carried with the file's bytes.

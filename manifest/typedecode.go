@@ -13,10 +13,7 @@ import (
 
 // typeDecoder puts nodes into values of Go types. It returns false for whatever it does not surely understand, unknown
 // fields and wrong types among them: the way by JSON then says what is wrong.
-type typeDecoder struct {
-	decoder
-	every bool // field is looked at, also what a type that decodes itself drops; the value is not used then
-}
+type typeDecoder struct{ decoder }
 
 // decodable returns the nodes of an object as it was read, if no value counts twice in it.
 func (o *Object) decodable() *yaml.Node {
@@ -29,9 +26,6 @@ func (o *Object) decodable() *yaml.Node {
 func (d *typeDecoder) into(n *yaml.Node, v reflect.Value, depth int) bool {
 	if d.count(n, depth) != nil || n.Style&yaml.TaggedStyle != 0 {
 		return false
-	}
-	if n.Kind == yamltext.Skipped {
-		return true // skim has seen that it fits: surelyA asks
 	}
 	p := planOf(v.Type())
 	if n.Kind == yaml.ScalarNode && p.read != byJSON && p.read != asPointer && p.read != asAny {
@@ -76,41 +70,52 @@ func (d *typeDecoder) into(n *yaml.Node, v reflect.Value, depth int) bool {
 
 func isNull(n *yaml.Node) bool { return n.Style == 0 && yamltext.Plain(n.Value) == nil }
 
+// surelyText reports whether an untagged scalar is surely text.
+func surelyText(n *yaml.Node) bool { return n.Style != 0 || yamltext.SurelyText(n.Value) }
+
 func intoScalar(n *yaml.Node, v reflect.Value, w way) bool {
-	if w == asString && (n.Style != 0 || yamltext.SurelyText(n.Value)) { // into refuses tags
+	if w == asString && surelyText(n) { // into refuses tags
 		v.SetString(n.Value)
 		return utf8.ValidString(n.Value)
 	}
-	x, err := yamltext.Scalar(n)
-	if err != nil {
+	x, ok := scalarFor(n, v.Type(), w)
+	if !ok {
 		return false
 	}
 	switch x := x.(type) {
-	case nil: // JSON's null leaves everything as it is
-		return true
 	case string:
-		if w != asString || !utf8.ValidString(x) {
-			return false
-		}
 		v.SetString(x)
-		return true
 	case bool:
-		if w != asBool {
-			return false
-		}
 		v.SetBool(x)
-		return true
 	case int64:
-		switch {
-		case w == asInt && !v.OverflowInt(x):
-			v.SetInt(x)
-			return true
-		case w == asUint && x >= 0 && !v.OverflowUint(uint64(x)):
-			v.SetUint(uint64(x))
-			return true
-		}
+		v.SetInt(x)
+	case uint64:
+		v.SetUint(x)
 	}
-	return false
+	return true
+}
+
+// scalarFor returns what a scalar is as a value of a type: string, bool, int64 or uint64; nil for JSON's null, which
+// leaves everything as it is. It reports whether the scalar surely is one.
+func scalarFor(n *yaml.Node, t reflect.Type, w way) (any, bool) {
+	x, err := yamltext.Scalar(n)
+	if err != nil {
+		return nil, false
+	}
+	switch x := x.(type) {
+	case nil:
+		return nil, true
+	case string:
+		return x, w == asString && utf8.ValidString(x)
+	case bool:
+		return x, w == asBool
+	case int64:
+		if w == asUint {
+			return uint64(x), x >= 0 && !t.OverflowUint(uint64(x))
+		}
+		return x, w == asInt && !t.OverflowInt(x)
+	}
+	return nil, false
 }
 
 // key returns the text of a mapping's key that is surely text.
@@ -160,18 +165,18 @@ func (d *typeDecoder) intoMap(n *yaml.Node, v reflect.Value, depth int) bool {
 }
 
 func (d *typeDecoder) byJSON(n *yaml.Node, v reflect.Value, depth int) bool {
-	if d.every && n.Kind != yaml.ScalarNode {
-		if below := hidden(v.Type(), n.Kind); below != nil {
-			return d.into(n, reflect.New(below).Elem(), depth)
-		}
-	}
 	x, err := d.value(n, depth)
 	if err != nil {
 		return false
 	}
 	text, err := json.Marshal(x)
-	if err != nil {
-		return false
+	return err == nil && unmarshal(text, v)
+}
+
+// unmarshal decodes a JSON text into a value and reports whether it surely is of its type.
+func unmarshal(text []byte, v reflect.Value) bool {
+	if own, ok := v.Addr().Interface().(json.Unmarshaler); ok && v.Kind() != reflect.Pointer {
+		return own.UnmarshalJSON(text) == nil
 	}
 	strict, err := kjson.UnmarshalStrict(text, v.Addr().Interface())
 	return err == nil && len(strict) == 0

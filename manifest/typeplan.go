@@ -34,11 +34,13 @@ type plan struct {
 	read, write way
 	fields      []field        // of a struct
 	byName      map[string]int // in fields
+	null        bool           // a type that is read by JSON takes null
 }
 
 type field struct {
 	name      string
 	index     []int
+	of        reflect.Type
 	omitEmpty bool
 	omitZero  func(reflect.Value) bool // nil without omitzero
 }
@@ -64,6 +66,7 @@ func planOf(t reflect.Type) *plan {
 	if t.Kind() != reflect.Pointer && (both.Implements(jsonUnmarshaler) || both.Implements(textUnmarshaler)) {
 		p.read = byJSON
 	}
+	p.null = p.read == byJSON && unmarshal([]byte("null"), reflect.New(t).Elem())
 	if both.Implements(jsonMarshaler) || both.Implements(textMarshaler) {
 		p.write = byJSON
 	}
@@ -129,7 +132,7 @@ func (p *plan) addFields(t reflect.Type, above []int) bool {
 		case name == "":
 			name = f.Name
 		}
-		x := field{name: name, index: index}
+		x := field{name: name, index: index, of: f.Type}
 		for option := range strings.SplitSeq(options, ",") {
 			switch option {
 			case "", "inline":

@@ -244,10 +244,17 @@ func phaseLimit(r versions.Release) (kind string, limit int) {
 	return "", 0
 }
 
-// atMost returns a number that the objects of the operator cannot exceed.
+// atMost returns a number that the objects of the operator in one phase cannot exceed: OLM v1 makes a role, a binding and
+// an account for a permission, which are in three phases.
 func (q *question) atMost() int {
+	most, shipped := 0, map[string]int{}
+	for _, o := range q.Shipped {
+		phase := phaseOf(o.Kind)
+		shipped[phase]++
+		most = max(most, shipped[phase])
+	}
 	spec := q.CSV.Spec.InstallStrategy.StrategySpec
-	return len(q.Shipped) + 4*(len(spec.Permissions)+len(spec.ClusterPermissions)) + 4*len(spec.DeploymentSpecs) +
+	return most + len(spec.Permissions) + len(spec.ClusterPermissions) + 4*len(spec.DeploymentSpecs) +
 		len(q.CSV.Spec.WebhookDefinitions)
 }
 

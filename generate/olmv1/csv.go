@@ -15,7 +15,7 @@ import (
 
 // loadCSV decodes the CSV as OLM v1's loader does and adds the bundle's properties to its annotations (section 2).
 func loadCSV(b *bundle.Bundle, release versions.Release) (*v1alpha1.ClusterServiceVersion, error) {
-	if b.CSVObject == nil {
+	if b.CSVObject == nil || b.Literal() {
 		csv := b.CSV.DeepCopy()
 		return csv, addProperties(csv, b.Properties, release)
 	}

@@ -61,8 +61,8 @@ func (o Object) Content() (map[string]any, error) {
 }
 
 // Render returns the objects that OLM v1 makes of the bundle, in OLM v1's order (section 4); where that is random, by
-// name: of ServiceAccounts their own, of certificates their Deployment's. The CSV is taken from b.CSVObject if there is
-// one, because OLM v1 takes field names literally where b.CSV's decoder does not mind upper and lower case.
+// name: of ServiceAccounts their own, of certificates their Deployment's. The CSV is taken from b.CSVObject if b is
+// not Literal, because OLM v1 takes field names literally where b.CSV's decoder does not mind upper and lower case.
 //
 // Errors have the text of OLM v1's: of its loader (section 2), all of its validators joined by newlines (section 13),
 // of its options (section 3, "invalid option(s): ..."), or of its generators. What an older release refuses by a crash,

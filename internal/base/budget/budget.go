@@ -156,7 +156,7 @@ func Weight(text []byte) int64 {
 func Heavy(text []byte, most int64) bool { return int64(len(text)) > most && Weight(text) > most }
 
 // Crowded reports whether a text has more than a number of Places. A short text is not read for that.
-func Crowded(text []byte, most int64) bool { return int64(len(text)) > most && Places(text) > most }
+func Crowded(text []byte, most int64) bool { return int64(len(text)) >= most && Places(text) > most }
 
 // ErrHeld is the error of a reader of NewDecoder for a value that is too large to be held.
 var ErrHeld = errors.New("the value is too large")

@@ -27,7 +27,7 @@ const Skipped yaml.Kind = 0
 // that the Go types of Kubernetes do not have.
 func Skim(data []byte, depth, most int, whole bool) (root *yaml.Node, nodes int, skips, strays bool) {
 	skips = !whole && bytes.Contains(data, []byte("\nkind: CustomResourceDefinition\n"))
-	if len(data) == 0 || !plainBytes(data) || !skips && budget.Places(data) > int64(most) {
+	if len(data) == 0 || !plainBytes(data) || !skips && budget.Crowded(data, int64(most)) {
 		return nil, 0, false, false
 	}
 	s := skimmer{data: slices.Clip(data), depth: depth, most: most}

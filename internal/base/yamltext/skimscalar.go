@@ -177,10 +177,31 @@ func plainLine(text []byte) bool {
 	return bytes.IndexByte(text, '\t') < 0 && (bytes.IndexByte(text, '#') < 0 || !bytes.Contains(text, []byte(" #")))
 }
 
-// easy reports whether eight bytes are surely all in ' ' to '}'.
+// easy reports whether eight bytes are all in ' ' to '~' or line breaks.
 func easy(eight uint64) bool {
-	const each = 0x0101010101010101
-	return (eight|(eight+each*2)|(eight-each*' '))&(each*0x80) == 0
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	if (eight|(eight+each))&high != 0 { // above '~'; now no sum carries into the next byte
+		return false
+	}
+	control := ^(eight + each*(0x80-' ')) & high
+	other := ((eight ^ each*'\n') + each*0x7f) & high // no line break
+	return control&other == 0
+}
+
+// Easy reports whether a text has only the characters from ' ' to '~' and line breaks, as most manifests do.
+func Easy(data []byte) bool {
+	for len(data) >= 8 {
+		if !easy(binary.LittleEndian.Uint64(data)) {
+			return false
+		}
+		data = data[8:]
+	}
+	for _, c := range data {
+		if (c < ' ' || c > '~') && c != '\n' {
+			return false
+		}
+	}
+	return true
 }
 
 // plainBytes reports whether a text is free of characters that YAML readers refuse or take for line breaks: control

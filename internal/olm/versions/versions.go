@@ -6,6 +6,7 @@ package versions
 import (
 	_ "embed"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -74,12 +75,14 @@ type Fact struct {
 	State    State   `json:"state"`
 	Limit    int     `json:"limit,omitempty"` // the most items of a list
 	Source   string  `json:"source"`
+
+	since, until uint64 // inOrder
 }
 
 // topic is what a fact is about.
 type topic struct{ kind, field, gate, behavior string }
 
-func (f Fact) topic() topic { return topic{f.Kind, f.Field, f.Gate, f.Behavior} }
+func (f *Fact) topic() topic { return topic{f.Kind, f.Field, f.Gate, f.Behavior} }
 
 // known are the releases of a product.
 type known struct {
@@ -101,14 +104,33 @@ var data []byte
 type table struct {
 	Releases []known `json:"releases"`
 	Facts    []Fact  `json:"facts"`
+
+	of map[Product][]Release
 }
 
 var facts = sync.OnceValue(func() (t table) {
 	if err := yaml.UnmarshalStrict(data, &t); err != nil {
 		panic("facts.yaml: " + err.Error()) // TestFacts
 	}
+	for i := range t.Facts {
+		f := &t.Facts[i]
+		f.until = math.MaxUint64
+		if f.Since != "" {
+			f.since = inOrder(number(f.Since))
+		}
+		if f.Until != "" {
+			f.until = inOrder(number(f.Until))
+		}
+	}
+	t.of = map[Product][]Release{}
+	for _, k := range t.Releases {
+		t.of[k.Name] = append(t.of[k.Name], k.releases()...)
+	}
 	return t
 })
+
+// inOrder returns a number that is greater for a newer release.
+func inOrder(v semver.Version) uint64 { return v.Major<<40 | v.Minor<<20 | v.Patch }
 
 // Facts returns all facts, in the order of the file.
 func Facts() []Fact { return facts().Facts }
@@ -137,28 +159,26 @@ func (r Release) String() string { return string(r.Product) + " " + r.Number() }
 // Number returns the release without its product, such as v1.10.
 func (r Release) Number() string { return fmt.Sprintf("%s%d.%d", r.prefix, r.major, r.minor) }
 
-// Releases returns the releases of a product of which facts are known, the oldest first.
-func Releases(of Product) (list []Release) {
-	for _, k := range facts().Releases {
-		if k.Name != of {
-			continue
+// Releases returns the releases of a product of which facts are known, the oldest first. The list is not the caller's
+// own.
+func Releases(of Product) []Release { return slices.Clip(facts().of[of]) }
+
+func (k known) releases() (list []Release) {
+	minors := k.Minors
+	if len(minors) == 0 {
+		first, last := number(k.Oldest), number(k.Newest)
+		for minor := first.Minor; minor <= last.Minor; minor++ {
+			minors = append(minors, fmt.Sprintf("%d.%d", first.Major, minor))
 		}
-		minors := k.Minors
-		if len(minors) == 0 {
-			first, last := number(k.Oldest), number(k.Newest)
-			for minor := first.Minor; minor <= last.Minor; minor++ {
-				minors = append(minors, fmt.Sprintf("%d.%d", first.Major, minor))
-			}
+	}
+	for _, m := range minors {
+		v := number(m)
+		r := Release{Product: k.Name, prefix: k.Prefix, major: v.Major, minor: v.Minor}
+		r.experimental = k.Experimental != "" && v.GE(number(k.Experimental))
+		if contained := k.Kubernetes[m]; contained != "" {
+			r.kubernetes = number(contained).Minor
 		}
-		for _, m := range minors {
-			v := number(m)
-			r := Release{Product: of, prefix: k.Prefix, major: v.Major, minor: v.Minor}
-			r.experimental = k.Experimental != "" && v.GE(number(k.Experimental))
-			if contained := k.Kubernetes[m]; contained != "" {
-				r.kubernetes = number(contained).Minor
-			}
-			list = append(list, r)
-		}
+		list = append(list, r)
 	}
 	return list
 }
@@ -240,15 +260,16 @@ func (r Release) Does(behavior string) (Fact, bool) {
 }
 
 func (r Release) state(about topic, set Set) (State, Fact) {
-	asked, release := false, semver.Version{Major: r.major, Minor: r.minor}
-	for _, f := range Facts() {
+	asked, release := false, inOrder(semver.Version{Major: r.major, Minor: r.minor})
+	for i := range facts().Facts {
+		f := &facts().Facts[i]
 		if f.topic() != about {
 			continue
 		}
 		asked = true
 		if f.Of == r.Product && r.Has(set) && (f.Set == "" || f.Set == set) &&
-			(f.Since == "" || release.GE(number(f.Since))) && (f.Until == "" || release.LT(number(f.Until))) {
-			return f.State, f
+			release >= f.since && release < f.until {
+			return f.State, *f
 		}
 	}
 	if !asked {
