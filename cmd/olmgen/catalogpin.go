@@ -39,6 +39,7 @@ type pinFlags struct {
 	output       string
 	check, force bool
 	dryRun       bool
+	held         *output.Held // the output, unless nothing is written
 }
 
 func newCatalogPin() *cobra.Command {
@@ -154,6 +155,12 @@ func (f *pinFlags) run(cmd *cobra.Command, paths []string) error {
 	if o.Images, err = pinImages(f.images); err != nil {
 		return err
 	}
+	if !f.check && !f.dryRun {
+		if f.held, err = output.Hold(f.output); err != nil {
+			return err
+		}
+		defer f.held.Release()
+	}
 	if o.Lock, err = pin.ReadLock(f.output); err != nil {
 		return err
 	}
@@ -255,7 +262,7 @@ func (f *pinFlags) deliver(cmd *cobra.Command, p *pin.Pin, err error) error {
 		return c.compare(cmd, &config.Rendered{Files: p.Files})
 	}
 	fmt.Fprint(cmd.OutOrStdout(), p.Summary())
-	s, err := (&summaryFlags{dryRun: f.dryRun}).write(cmd, filepath.Clean(f.output), p.Files,
+	s, err := (&summaryFlags{dryRun: f.dryRun, held: f.held}).write(cmd, filepath.Clean(f.output), p.Files,
 		output.WriteOptions{Force: f.force})
 	if err != nil {
 		return err
