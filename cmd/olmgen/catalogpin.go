@@ -240,19 +240,17 @@ func pinImages(values []string) (map[string]string, error) {
 
 // deliver writes the files of a pin, or says what would be written.
 func (f *pinFlags) deliver(cmd *cobra.Command, p *pin.Pin, err error) error {
-	stderr := cmd.ErrOrStderr()
 	if unknown, ok := errors.AsType[pin.UnknownError](err); ok {
 		for _, u := range unknown {
-			fmt.Fprintf(stderr, "olmgen: %s:%d: %s: not known: %s\n", u.Object.File, u.Object.Line,
-				u.Object.Identity(), u.Why)
+			tell(cmd, "%s:%d: %s: not known: %s", u.Object.File, u.Object.Line, u.Object.Identity(), u.Why)
 		}
 		if unknown.OfCatalog() {
 			err = manifest.WithHint(err,
 				"--catalog has the content: NAMESPACE/NAME=DIR of a CatalogSource, NAME=DIR of a ClusterCatalog")
 		}
 	}
-	for _, note := range p.Notes {
-		fmt.Fprintln(stderr, "olmgen: note: "+note)
+	for _, n := range p.Notes {
+		note(cmd, "%s", n)
 	}
 	if err != nil {
 		return err

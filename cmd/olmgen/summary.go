@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -85,9 +84,7 @@ func (s summary) print(w io.Writer) error {
 			*list = []string{}
 		}
 	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(s)
+	return findings.WriteJSON(w, s)
 }
 
 // summaryOf returns the summary of a result.

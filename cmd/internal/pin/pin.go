@@ -238,7 +238,8 @@ func (p *Pin) Summary() string {
 				for _, e := range ch.Entries {
 					names = append(names, e.Name)
 				}
-				fmt.Fprintf(&out, "%s: %s, channel %s: %s\n", c.To, p.Name, ch.Name, strings.Join(names, " <- "))
+				fmt.Fprintln(&out, text.Printable(fmt.Sprintf("%s: %s, channel %s: %s", c.To, p.Name, ch.Name,
+					strings.Join(names, " <- "))))
 			}
 		}
 	}
