@@ -53,8 +53,8 @@ func fill(v reflect.Value, depth int) {
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(v.Elem(), depth+1)
 	case reflect.Struct:
-		for i := range v.NumField() {
-			fill(v.Field(i), depth+1)
+		for _, field := range v.Fields() {
+			fill(field, depth+1)
 		}
 	case reflect.Slice:
 		n := 1
@@ -86,7 +86,7 @@ func TestPrintedTypes(t *testing.T) {
 	for _, zero := range printedTypes {
 		v := reflect.New(reflect.TypeOf(zero).Elem())
 		fill(v.Elem(), 0)
-		if r, ok := v.Interface().(*updating.Report); ok {
+		if r, ok := reflect.TypeAssert[*updating.Report](v); ok {
 			r.Patch = "" // a part of files as they are, for other programs
 		}
 		printed := 0

@@ -203,12 +203,7 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 	}
 	o := updating.TreeOptions{ToHead: f.toHead, PinOptions: predict.PinOptions{Namespace: f.namespace,
 		Catalogs: catalogs, Channels: map[string]string{}, Starting: lock.Subscribes},
-		Read: func(file string) ([]byte, error) {
-			if err := f.hold(file); err != nil {
-				return nil, err
-			}
-			return whole.ReadFile(filepath.FromSlash(file), budget.TreeFile)
-		}}
+		Read: f.readHeld}
 	for _, value := range f.channels {
 		pkg, channel, named := strings.Cut(value, "=")
 		if !named {
@@ -239,6 +234,14 @@ func (f *updateFlags) hold(file string) (err error) {
 		f.held[file], err = output.Hold(filepath.FromSlash(file))
 	}
 	return err
+}
+
+// readHeld reads a file of a tree that will be written.
+func (f *updateFlags) readHeld(file string) ([]byte, error) {
+	if err := f.hold(file); err != nil {
+		return nil, err
+	}
+	return whole.ReadFile(filepath.FromSlash(file), budget.TreeFile)
 }
 
 // selectedBy reports which ClusterCatalogs the ClusterExtensions of a tree select by name.
