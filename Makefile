@@ -172,8 +172,8 @@ fuzz-report: ## Run the fuzz targets on the inputs that "make fuzz" has found, a
 	@.ci/fuzz-report
 
 FAULTS ?= 3
-faults: ## Put faults at every third system call that writes (FAULTS=1: every one), and test sandbox, hostile text and inputs over a limit; needs strace
-	OLMGEN_SLOW=1 OLMGEN_FAULTS=$(FAULTS) $(TEST) -count=1 -timeout 30m -run '^(TestFaultAtEveryWrite|TestSandbox|TestInjection|TestHostileBudgets)$$' ./cmd/olmgen
+faults: ## Put faults at every third system call that writes (FAULTS=1: every one), and test sandbox, signals, hostile text and inputs over a limit; needs strace
+	OLMGEN_SLOW=1 OLMGEN_FAULTS=$(FAULTS) $(TEST) -count=1 -timeout 30m -run '^(TestFaultAtEveryWrite|TestSandbox|TestInjection|TestHostileBudgets|TestSignals)$$' ./cmd/olmgen
 
 HUGO_VERSION := v0.152.2
 

@@ -3,6 +3,8 @@ package findings
 import (
 	"encoding/json"
 	"io"
+
+	"github.com/olmgen/olmgen/internal/base/text"
 )
 
 // Format is an output format.
@@ -36,10 +38,20 @@ func Summarize(list []Finding) Summary {
 	return Summary{append([]Finding{}, list...), Count(list, Error), Count(list, Warning), Count(list, Note)}
 }
 
-// WriteJSON writes indented JSON without escaping < and >.
+// WriteJSON writes indented JSON without escaping < and >. Characters that are not printable are escapes.
 func WriteJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
+	e := json.NewEncoder(jsonWriter{w})
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
+}
+
+// jsonWriter writes the documents of an encoder, each in one call.
+type jsonWriter struct{ io.Writer }
+
+func (w jsonWriter) Write(p []byte) (int, error) {
+	if _, err := w.Writer.Write(text.EscapeJSON(p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }

@@ -3,11 +3,15 @@ package output
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"runtime"
+	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/olmgen/olmgen/internal/base/regular"
 )
 
 const guardPause = 5 * time.Millisecond
@@ -32,6 +36,7 @@ func (d *disk) guard(t target, w work) (release func(), err error) {
 				d.releaseGuard(w, f)
 				return nil, cannotEnter(t, w, err)
 			}
+			sign(f)
 			return func() { d.releaseGuard(w, f) }, nil
 		}
 		f.Close()
@@ -47,7 +52,14 @@ func (d *disk) guard(t target, w work) (release func(), err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, cannotEnter(t, w, err)
 	}
-	return nil, busy(t)
+	return nil, busy(t, w)
+}
+
+// sign writes who has the guard. A file that says nothing locks as well, so an error is ignored.
+func sign(f *os.File) {
+	if f.Truncate(0) == nil {
+		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
+	}
 }
 
 func (d *disk) openGuard(w work) (f *os.File, err error) {
@@ -74,8 +86,18 @@ var (
 	errAnother = errors.New("another olmgen is writing to")
 )
 
-func busy(t target) error {
-	return refuse("wait for it to end and try again", "%w %s", errAnother, t.name)
+// busy says who writes, where the system lets others read a locked file.
+func busy(t target, w work) error {
+	who := ""
+	f, err := regular.Open(w.at(guardName))
+	if err == nil {
+		defer f.Close()
+		data, _ := io.ReadAll(io.LimitReader(f, 20))
+		if _, err := strconv.Atoi(string(data)); err == nil {
+			who = fmt.Sprintf(" (process %s)", data)
+		}
+	}
+	return refuse("wait for it to end and try again", "%w %s%s", errAnother, t.name, who)
 }
 
 func (d *disk) releaseGuard(w work, f *os.File) {
@@ -136,11 +158,8 @@ func (d *disk) guards(t target) (*heldGuards, error) {
 
 // mayStay reports whether the directory is written in place because of err, which came from writing beside it.
 func (t target) mayStay(err error) bool {
-	if unmovable(err) || errors.Is(err, syscall.EROFS) {
-		return true
-	}
-	root, err := os.Lstat(t.dir)
-	return err == nil && root.IsDir() && t.mustStay(root)
+	root, statErr := os.Lstat(t.dir)
+	return statErr == nil && root.IsDir() && (unmovable(err) || errors.Is(err, syscall.EROFS) || t.mustStay(root))
 }
 
 func (h *heldGuards) needInside(d *disk, t target) (err error) {

@@ -56,7 +56,7 @@ func namePart(o generate.Object, operatorNamespace string) string {
 		name = o.Label
 	}
 	if o.Namespace != "" && o.Namespace != operatorNamespace {
-		return o.Namespace + "_" + escape(name)
+		return escape(o.Namespace) + "_" + escape(name)
 	}
 	return escape(name)
 }

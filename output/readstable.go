@@ -31,7 +31,7 @@ func readStable[T any](dir string, read func() (T, error)) (T, error) {
 		case before.same(after) && after.incomplete() && !after.running:
 			return result, interrupted(t)
 		case time.Now().After(end):
-			return result, busy(t)
+			return result, busy(t, t.beside)
 		}
 	}
 }

@@ -118,6 +118,6 @@ func cannotEnter(t target, w work, err error) error {
 		return refuse("olmgen builds the new files there first: it must be able to write there",
 			"cannot write in %s: %w", t.name, err)
 	}
-	return refuse("olmgen builds the new directory beside the old one and swaps them: it must be able to write there",
+	return refuse("olmgen builds what is new beside what is old and swaps them: it must be able to write there",
 		"cannot write beside %s: %w", t.name, err)
 }

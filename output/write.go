@@ -46,6 +46,11 @@ func Write(dir string, files Files, o WriteOptions) (Result, error) {
 }
 
 func (d *disk) update(dir string, files Files, o WriteOptions) (Result, error) {
+	return d.updateBelow(dir, files, o, nil)
+}
+
+// updateBelow writes below the guards that the run holds, or takes its own.
+func (d *disk) updateBelow(dir string, files Files, o WriteOptions, held *heldGuards) (Result, error) {
 	if err := files.check(); err != nil {
 		return Result{}, err
 	}
@@ -60,19 +65,21 @@ func (d *disk) update(dir string, files Files, o WriteOptions) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	switch p, ok, err := planWithoutGuard(t, want, o); {
-	case ok && err != nil:
-		return Result{}, err
-	case ok && !p.changed:
-		return p.result, nil
-	}
-	h, err := d.guards(t)
-	if err != nil {
-		return Result{}, err
-	}
-	defer h.release()
-	if err := d.recover(t, h); err != nil {
-		return Result{}, err
+	h := held
+	if h == nil {
+		switch p, ok, err := planWithoutGuard(t, want, o); {
+		case ok && err != nil:
+			return Result{}, err
+		case ok && !p.changed:
+			return p.result, nil
+		}
+		if h, err = d.guards(t); err != nil {
+			return Result{}, err
+		}
+		defer h.release()
+		if err := d.recover(t, h); err != nil {
+			return Result{}, err
+		}
 	}
 	p, err := makePlan(t, want, o)
 	if err != nil {

@@ -207,7 +207,7 @@ func TestManifestLimit(t *testing.T) {
 		ok   bool
 	}{{maxImageJSON, true}, {maxImageJSON + 1, false}, {maxImageJSON + 1<<20, false}} {
 		body := &watchedBody{ReadCloser: &atOnce{data: make([]byte, c.size)}, host: "x", ctx: t.Context(),
-			cancel: func(error) {}, short: true, left: maxImageJSON}
+			cancel: func(error) {}, most: maxImageJSON, left: maxImageJSON}
 		body.watch(time.Hour)
 		n, err := body.Read(make([]byte, c.size)) // all of it, with io.EOF
 		if (n == c.size && errors.Is(err, io.EOF)) != c.ok {

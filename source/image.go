@@ -113,6 +113,9 @@ func newImage(name string, img v1.Image, d v1.Descriptor, size sizeFunc) (*image
 		return nil, fmt.Errorf("%s: %w", config, err)
 	}
 	for _, desc := range manifest.Layers {
+		if err := sized(desc); err != nil {
+			return nil, fmt.Errorf("layer %s: %w", desc.Digest, err)
+		}
 		open := func() (io.ReadCloser, error) {
 			if _, err := size(desc); err != nil {
 				return nil, err
@@ -129,8 +132,19 @@ func newImage(name string, img v1.Image, d v1.Descriptor, size sizeFunc) (*image
 	return out, nil
 }
 
+// sized returns an error if a descriptor has no size. The library counts nothing then (verify.SizeUnknown).
+func sized(d v1.Descriptor) error {
+	if d.Size < 0 {
+		return fmt.Errorf("its descriptor has the size %d", d.Size)
+	}
+	return nil
+}
+
 // check returns an error if a blob is too large to be held in memory.
 func (size sizeFunc) check(d v1.Descriptor) error {
+	if err := sized(d); err != nil {
+		return err
+	}
 	n, err := size(d)
 	if err == nil && n > maxImageJSON {
 		err = fmt.Errorf("larger than %s", bytesText(maxImageJSON))

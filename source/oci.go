@@ -57,11 +57,12 @@ func pull(ctx context.Context, registry *registryTransport, ref string, o Option
 		return nil, err
 	}
 	img.ref = byDigest.String()
+	registry.stream(img.layers)
 	return img, nil
 }
 
 func remoteImage(ref string, d *remote.Descriptor) (*image, error) {
-	size := func(d v1.Descriptor) (int64, error) { return d.Size, nil } // the library reads no more bytes than this
+	size := func(d v1.Descriptor) (int64, error) { return d.Size, nil } // the transport counts what comes
 	if !d.MediaType.IsIndex() {
 		img, err := d.Image()
 		if err != nil {

@@ -56,11 +56,12 @@ type registryTransport struct {
 	encrypted map[string]error // by host: the error of the last request by TLS
 	last      string           // the host of the last request
 	requests  int
+	layers    map[string]int64 // by digest: the size of a blob that is read as a stream
 }
 
 func newRegistryTransport(o Options) *registryTransport {
 	t := &registryTransport{inner: o.transport, insecure: o.InsecureRegistries, wait: o.wait,
-		encrypted: map[string]error{}}
+		encrypted: map[string]error{}, layers: map[string]int64{}}
 	if t.wait == 0 {
 		t.wait = answerTime
 	}
@@ -128,8 +129,8 @@ func (t *registryTransport) RoundTrip(req *http.Request) (*http.Response, error)
 		return nil, &tokenServerError{registry: host, host: server}
 	}
 	resp.Request = req
-	body := &watchedBody{ReadCloser: resp.Body, host: host, ctx: ctx, cancel: cancel,
-		short: !isBlob(req), left: maxImageJSON}
+	most := t.longest(req)
+	body := &watchedBody{ReadCloser: resp.Body, host: host, ctx: ctx, cancel: cancel, most: most, left: most}
 	body.watch(t.wait)
 	resp.Body = body
 	return resp, nil
@@ -192,12 +193,28 @@ func (t *registryTransport) lastHost() string {
 	return t.last
 }
 
-// isBlob reports whether a request, or the one that was redirected to it, is for a blob. All else is short.
-func isBlob(req *http.Request) bool {
+// stream allows the bodies of layers to be as long as their descriptors say. All other bodies are held in memory.
+func (t *registryTransport) stream(layers []layer) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, l := range layers {
+		t.layers[l.digest.String()] = l.size
+	}
+}
+
+// longest returns how long the answer to a request, or to the one that was redirected to it, may be.
+func (t *registryTransport) longest(req *http.Request) int64 {
 	for req.Response != nil && req.Response.Request != nil {
 		req = req.Response.Request
 	}
-	return strings.Contains(req.URL.Path, "/blobs/")
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, digest, ok := strings.Cut(req.URL.Path, "/blobs/"); ok {
+		if size, ok := t.layers[digest]; ok {
+			return max(size+1, maxImageJSON) // the verifier reads one more and says what is wrong
+		}
+	}
+	return maxImageJSON
 }
 
 // cause returns why a request was given up, or err.
@@ -216,8 +233,8 @@ type watchedBody struct {
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
 	read   atomic.Int64
-	short  bool  // no more than left bytes may come
-	left   int64 // bytes that may still come
+	most   int64 // bytes may come, whatever a descriptor or a header says
+	left   int64 // of them
 }
 
 func (b *watchedBody) watch(wait time.Duration) {
@@ -242,10 +259,8 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	if err != nil {
 		b.timer.Stop()
 	}
-	if b.short {
-		if b.left -= int64(n); b.left < 0 {
-			return 0, fmt.Errorf("%s: %w: larger than %s", b.host, errTooLong, bytesText(maxImageJSON))
-		}
+	if b.left -= int64(n); b.left < 0 {
+		return 0, fmt.Errorf("%s: %w: larger than %s", b.host, errTooLong, bytesText(b.most))
 	}
 	if err == nil || errors.Is(err, io.EOF) || b.ctx.Err() != nil {
 		return n, cause(b.ctx, err)

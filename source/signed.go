@@ -167,6 +167,9 @@ func (s *signatures) blob(img v1.Image, l v1.Descriptor) ([]byte, error) {
 	if data, ok := s.blobs[l.Digest]; ok {
 		return data, nil
 	}
+	if err := sized(l); err != nil {
+		return nil, err
+	}
 	if l.Size > maxSignatureSize {
 		return nil, fmt.Errorf("larger than %s", bytesText(maxSignatureSize))
 	}

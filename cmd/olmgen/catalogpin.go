@@ -39,6 +39,7 @@ type pinFlags struct {
 	output       string
 	check, force bool
 	dryRun       bool
+	held         *output.Held // the output, unless nothing is written
 }
 
 func newCatalogPin() *cobra.Command {
@@ -154,6 +155,12 @@ func (f *pinFlags) run(cmd *cobra.Command, paths []string) error {
 	if o.Images, err = pinImages(f.images); err != nil {
 		return err
 	}
+	if !f.check && !f.dryRun {
+		if f.held, err = output.Hold(f.output); err != nil {
+			return err
+		}
+		defer f.held.Release()
+	}
 	if o.Lock, err = pin.ReadLock(f.output); err != nil {
 		return err
 	}
@@ -233,19 +240,17 @@ func pinImages(values []string) (map[string]string, error) {
 
 // deliver writes the files of a pin, or says what would be written.
 func (f *pinFlags) deliver(cmd *cobra.Command, p *pin.Pin, err error) error {
-	stderr := cmd.ErrOrStderr()
 	if unknown, ok := errors.AsType[pin.UnknownError](err); ok {
 		for _, u := range unknown {
-			fmt.Fprintf(stderr, "olmgen: %s:%d: %s: not known: %s\n", u.Object.File, u.Object.Line,
-				u.Object.Identity(), u.Why)
+			tell(cmd, "%s:%d: %s: not known: %s", u.Object.File, u.Object.Line, u.Object.Identity(), u.Why)
 		}
 		if unknown.OfCatalog() {
 			err = manifest.WithHint(err,
 				"--catalog has the content: NAMESPACE/NAME=DIR of a CatalogSource, NAME=DIR of a ClusterCatalog")
 		}
 	}
-	for _, note := range p.Notes {
-		fmt.Fprintln(stderr, "olmgen: note: "+note)
+	for _, n := range p.Notes {
+		note(cmd, "%s", n)
 	}
 	if err != nil {
 		return err
@@ -255,7 +260,7 @@ func (f *pinFlags) deliver(cmd *cobra.Command, p *pin.Pin, err error) error {
 		return c.compare(cmd, &config.Rendered{Files: p.Files})
 	}
 	fmt.Fprint(cmd.OutOrStdout(), p.Summary())
-	s, err := (&summaryFlags{dryRun: f.dryRun}).write(cmd, filepath.Clean(f.output), p.Files,
+	s, err := (&summaryFlags{dryRun: f.dryRun, held: f.held}).write(cmd, filepath.Clean(f.output), p.Files,
 		output.WriteOptions{Force: f.force})
 	if err != nil {
 		return err

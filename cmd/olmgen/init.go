@@ -26,6 +26,7 @@ type initFlags struct {
 	force     bool
 	append    bool
 	source    sourceFlags
+	held      *output.Held // the output, if it was read
 }
 
 func newInit() *cobra.Command {
@@ -82,6 +83,9 @@ func (f *initFlags) run(cmd *cobra.Command, refs []string) error {
 	}
 	bundles = newest(cmd, bundles)
 	data, err := f.content(cmd, filepath.Base(file), bundles)
+	if f.held != nil {
+		defer f.held.Release()
+	}
 	if err != nil {
 		return err
 	}
@@ -130,6 +134,10 @@ func (f *initFlags) content(cmd *cobra.Command, name string, bundles []config.In
 	if cmd.Flags().Changed("directory") || f.force || f.output == output.Stdout {
 		return nil, &usageError{"--append cannot be given with --directory, --force or -o -", "leave one of them out"}
 	}
+	var err error
+	if f.held, err = output.Hold(f.output); err != nil {
+		return nil, err
+	}
 	data, err := whole.ReadFile(f.output, budget.RenderConfig)
 	if errors.Is(err, fs.ErrNotExist) {
 		return config.Init(name, f.directory, bundles)
@@ -142,7 +150,11 @@ func (f *initFlags) content(cmd *cobra.Command, name string, bundles []config.In
 
 // write writes the whole file or nothing. It replaces a file only with --force or --append.
 func (f *initFlags) write(cmd *cobra.Command, data []byte) error {
-	err := writeFile(f.output, data, f.force || f.append,
+	write := func() error { return output.WriteFile(f.output, data, f.force) }
+	if f.held != nil {
+		write = func() error { return f.held.WriteFile(data, true) }
+	}
+	err := notWritten(f.output, write(),
 		"name another with -o, or give --append to add to it or --force to overwrite it")
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ func (r interrupting) Read([]byte) (int, error) {
 // A run that is interrupted says so, and not which of its steps was cancelled.
 func TestInterrupted(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	if code := run([]string{"check", "-"}, interrupting{t}, &stdout, &stderr); code != exitFailed {
+	if code := run([]string{"check", "-"}, interrupting{t}, &stdout, &stderr); code != exitSignal+int(syscall.SIGINT) {
 		t.Errorf("exit code %d", code)
 	}
 	if got := stderr.String(); got != "olmgen: interrupted\n" || stdout.Len() > 0 {

@@ -10,7 +10,9 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -31,6 +33,8 @@ const (
 	exitFailed = 1 // bad input, I/O
 	exitUsage  = 2
 	exitFound  = 3 // findings
+	// exitSignal and the number of a signal are what a shell says of a process that the signal ended.
+	exitSignal = 128
 )
 
 // gcPercent is what the garbage collector lets the heap grow by. Memory for one bundle is small, and the process ends
@@ -56,7 +60,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	out := &stdoutWriter{Writer: stdout}
 	root.SetOut(out)
 	root.SetErr(stderr)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal(stderr)
 	defer stop()
 	unknown := refuseHelp(root)
 	if err := budget.RaiseTo(os.Getenv(budget.Variable)); err != nil {
@@ -83,8 +87,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitDone
 	}
-	if errors.Is(err, context.Canceled) && cmd.Context() != nil && cmd.Context().Err() != nil {
-		err = errors.New("interrupted")
+	if by, ok := errors.AsType[*signalError](context.Cause(ctx)); ok && errors.Is(err, context.Canceled) {
+		sayError(cmd, stderr, by)
+		return by.code()
 	}
 	sayError(cmd, stderr, err)
 	var usage *usageError
@@ -97,6 +102,47 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return exitFound
 	}
 	return exitFailed
+}
+
+// graceTime is how long a command has to end by itself after a signal. Then it ends as if it was killed: no pipeline
+// waits for it, and the next run repairs what is left, as after a kill.
+const graceTime = time.Second
+
+// signalError is why a run ends before its end.
+type signalError struct{ signal syscall.Signal }
+
+func (e *signalError) Error() string { return "interrupted" }
+func (e *signalError) code() int     { return exitSignal + int(e.signal) }
+
+// untilSignal returns a context that SIGINT and SIGTERM end, with a signalError as its cause. A loop that does not ask
+// it, of this program or of a library, ends with the process.
+func untilSignal(stderr io.Writer) (ctx context.Context, stop func()) {
+	signals, done := make(chan os.Signal, 1), make(chan struct{})
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case <-done:
+			return
+		case s := <-signals:
+			by := &signalError{syscall.SIGINT}
+			if s == syscall.SIGTERM {
+				by.signal = syscall.SIGTERM
+			}
+			cancel(by)
+			select {
+			case <-done:
+			case <-time.After(graceTime):
+				sayOn(stderr, "", "", "%s", by)
+				os.Exit(by.code())
+			}
+		}
+	}()
+	return ctx, sync.OnceFunc(func() {
+		signal.Stop(signals)
+		close(done)
+		cancel(nil)
+	})
 }
 
 // sayError prints an error and its hint, with the names of the flags that they are about. Warnings that were found

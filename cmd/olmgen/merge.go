@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -108,14 +109,9 @@ func writePart(cmd *cobra.Command, name string, part any, err error) error {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return &usageError{fmt.Sprintf("%s is a directory", name), "with --shard, -o names a file"}
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
+	var data bytes.Buffer
+	if err := write(&data); err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // it is not there after the rename
-	err = write(f)
-	if err := errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
+	return output.WriteFile(name, data.Bytes(), true)
 }

@@ -92,8 +92,19 @@ func given(cmd *cobra.Command, names ...string) string {
 	return ""
 }
 
-// indented returns a message whose further lines cannot be taken for messages, or for hints.
-func indented(message string) string { return strings.ReplaceAll(message, "\n", "\n  ") }
+// indented returns a message whose further lines cannot be taken for messages, or for hints, even by who overlooks the
+// blanks before them.
+func indented(message string) string {
+	lines := strings.Split(message, "\n")
+	for i, line := range lines[1:] {
+		mark := ""
+		if start := strings.TrimSpace(line); strings.HasPrefix(start, "hint:") || strings.HasPrefix(start, "olmgen:") {
+			mark = "| "
+		}
+		lines[i+1] = "  " + mark + line
+	}
+	return strings.Join(lines, "\n")
+}
 
 // checkNamespace refuses a value of --namespace that is no name, as a wrong command line.
 func checkNamespace(namespace string) error {

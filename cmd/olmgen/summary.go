@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -20,6 +19,7 @@ import (
 type summaryFlags struct {
 	dryRun bool
 	format findings.Format // of what the command wrote: a line on stderr, or JSON on stdout
+	held   *output.Held    // the directory, by a run that has read of it; else nil
 }
 
 func (f *summaryFlags) registerDryRun(flags *pflag.FlagSet) {
@@ -84,9 +84,7 @@ func (s summary) print(w io.Writer) error {
 			*list = []string{}
 		}
 	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(s)
+	return findings.WriteJSON(w, s)
 }
 
 // summaryOf returns the summary of a result.
@@ -131,7 +129,13 @@ func (f *summaryFlags) write(cmd *cobra.Command, dir string, files output.Files,
 		}
 		return s, err
 	}
-	r, err := output.Write(dir, files, o)
+	write := func(files output.Files, o output.WriteOptions) (output.Result, error) {
+		return output.Write(dir, files, o)
+	}
+	if f.held != nil {
+		write = f.held.Write
+	}
+	r, err := write(files, o)
 	if err != nil {
 		return summary{}, err
 	}

@@ -42,6 +42,7 @@ type updateFlags struct {
 	toHead    bool
 	dryRun    bool
 	format    findings.Format
+	held      map[string]*output.Held // the files that were read to be written
 }
 
 func newUpdate() *cobra.Command {
@@ -85,6 +86,14 @@ func (f *updateFlags) run(cmd *cobra.Command, paths []string) error {
 	var plan *updating.Plan
 	var report *updating.Report
 	var err error
+	f.held = map[string]*output.Held{}
+	defer func() {
+		for _, h := range f.held {
+			if h != nil {
+				h.Release()
+			}
+		}
+	}()
 	if len(paths) > 0 {
 		plan, report, err = f.planTree(cmd, paths, inCluster)
 	} else {
@@ -98,7 +107,7 @@ func (f *updateFlags) run(cmd *cobra.Command, paths []string) error {
 		if f.dryRun {
 			name := strings.TrimPrefix(filepath.ToSlash(file.Name), "/")
 			report.Patch += string(output.Patch(name, file.Before, file.After))
-		} else if err := output.ReplaceFile(filepath.FromSlash(file.Name), file.After); err != nil {
+		} else if err := f.held[file.Name].WriteFile(file.After, true); err != nil {
 			return err
 		}
 	}
@@ -123,6 +132,9 @@ func (f *updateFlags) planConfig(cmd *cobra.Command, in compare.Options) (*updat
 	}
 	if name := given(cmd, "channel", "namespace", "pin"); name != "" {
 		return nil, nil, &usageError{name + " is for the objects of a PATH", "write it into " + f.file}
+	}
+	if err := f.hold(f.file); err != nil {
+		return nil, nil, err
 	}
 	c, dir, err := readConfig(cmd.InOrStdin(), f.file)
 	if err != nil {
@@ -191,7 +203,7 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 	}
 	o := updating.TreeOptions{ToHead: f.toHead, PinOptions: predict.PinOptions{Namespace: f.namespace,
 		Catalogs: catalogs, Channels: map[string]string{}, Starting: lock.Subscribes},
-		Read: func(file string) ([]byte, error) { return whole.ReadFile(filepath.FromSlash(file), budget.TreeFile) }}
+		Read: f.readHeld}
 	for _, value := range f.channels {
 		pkg, channel, named := strings.Cut(value, "=")
 		if !named {
@@ -214,6 +226,22 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 	report.Reviews, err = review.OfMoves(cmd.Context(), plan.Moves, review.TreeOptions{Name: report.File,
 		Namespace: f.namespace, Catalogs: catalogs, Source: withInput(cmd, f.render.source).Source}, in)
 	return plan, report, err
+}
+
+// hold keeps other runs from writing a file that will be written, until this one ends.
+func (f *updateFlags) hold(file string) (err error) {
+	if !f.dryRun && f.held[file] == nil {
+		f.held[file], err = output.Hold(filepath.FromSlash(file))
+	}
+	return err
+}
+
+// readHeld reads a file of a tree that will be written.
+func (f *updateFlags) readHeld(file string) ([]byte, error) {
+	if err := f.hold(file); err != nil {
+		return nil, err
+	}
+	return whole.ReadFile(filepath.FromSlash(file), budget.TreeFile)
 }
 
 // selectedBy reports which ClusterCatalogs the ClusterExtensions of a tree select by name.

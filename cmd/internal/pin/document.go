@@ -35,12 +35,10 @@ func (c *Content) document(ctx context.Context) ([]byte, error) {
 		if err := c.addImages(data); err != nil {
 			return nil, err
 		}
-		text, err := yaml.JSONToYAML(data)
-		if err != nil {
+		out.WriteString("---\n")
+		if err := writeYAML(&out, json.RawMessage(data)); err != nil {
 			return nil, err
 		}
-		out.WriteString("---\n")
-		out.Write(text)
 	}
 	return out.Bytes(), c.writeDeprecations(&out)
 }
@@ -93,7 +91,7 @@ func (c *Content) writePackage(ctx context.Context, out *bytes.Buffer) error {
 	if channel != c.source.DefaultChannel {
 		fmt.Fprintf(out, "# defaultChannel was %s, which is not pinned\n", scalar(c.source.DefaultChannel))
 	}
-	return writeFields(out, fields)
+	return writeYAML(out, fields)
 }
 
 // write writes an olm.channel. A comment on each entry says why it is there.
@@ -104,15 +102,13 @@ func (ch *Channel) write(ctx context.Context, out *bytes.Buffer, pkg string) err
 	}
 	out.WriteString("entries:\n")
 	for _, e := range ch.Entries {
-		fmt.Fprintf(out, "# %s\n", text.OneLine(e.Why))
+		fmt.Fprintf(out, "# %s\n", text.Printable(text.OneLine(e.Why)))
 		for _, edit := range e.Edits {
-			fmt.Fprintf(out, "# %s\n", text.OneLine(edit))
+			fmt.Fprintf(out, "# %s\n", text.Printable(text.OneLine(edit)))
 		}
-		data, err := yaml.Marshal([]entryFields{{e.Name, e.Replaces, e.Skips, e.SkipRange}})
-		if err != nil {
+		if err := writeYAML(out, []entryFields{{e.Name, e.Replaces, e.Skips, e.SkipRange}}); err != nil {
 			return err
 		}
-		out.Write(data)
 	}
 	return nil
 }
@@ -133,16 +129,16 @@ func (ch *Channel) writeMore(ctx context.Context, out *bytes.Buffer) error {
 	if len(fields) == 0 {
 		return nil
 	}
-	return writeFields(out, fields)
+	return writeYAML(out, fields)
 }
 
-// writeFields writes fields in the order of their names, and numbers as they are.
-func writeFields(out *bytes.Buffer, fields map[string]json.RawMessage) error {
-	data, err := json.Marshal(fields)
+// writeYAML writes a value: fields in the order of their names, numbers as they are.
+func writeYAML(out *bytes.Buffer, v any) error {
+	data, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	text, err := yaml.JSONToYAML(data)
+	text, err := yaml.JSONToYAML(text.EscapeJSON(data))
 	out.Write(text)
 	return err
 }
@@ -178,21 +174,14 @@ func (c *Content) writeDeprecations(out *bytes.Buffer) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	data, err := json.Marshal(map[string]any{"schema": catalog.SchemaDeprecations, "package": c.Name,
-		"entries": entries})
-	if err != nil {
-		return err
-	}
-	text, err := yaml.JSONToYAML(data)
 	out.WriteString("---\n")
-	out.Write(text)
-	return err
+	return writeYAML(out, map[string]any{"schema": catalog.SchemaDeprecations, "package": c.Name, "entries": entries})
 }
 
 // scalar returns a text as YAML.
 func scalar(s string) string {
 	text, err := yaml.Marshal(s)
-	if err != nil { // no text has one
+	if err != nil { // a control character
 		return fmt.Sprintf("%q", s)
 	}
 	return strings.TrimSuffix(string(text), "\n")

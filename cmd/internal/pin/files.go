@@ -286,6 +286,18 @@ type target struct {
 	Namespace string `json:"namespace,omitempty"`
 }
 
+// operation is one of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+func patchOf(of target, o operation) (patch, error) {
+	text, err := yaml.Marshal([]operation{o})
+	return patch{of, string(text)}, err
+}
+
 // component returns a component of kustomize: the catalogs, and the patches that make Subscriptions and
 // ClusterExtensions use them.
 func (m *maker) component(resources []string) ([]byte, error) {
@@ -298,17 +310,24 @@ func (m *maker) component(resources []string) ([]byte, error) {
 				continue
 			}
 			of := target{olm.Group, v1alpha1.SubscriptionKind, n.Operators[i].Name, n.State.Namespace}
-			patches = append(patches, patch{of,
-				fmt.Sprintf("- op: replace\n  path: /spec/source\n  value: %s\n", to.Name)})
+			p, err := patchOf(of, operation{"replace", "/spec/source", to.Name})
+			if err != nil {
+				return nil, err
+			}
+			patches = append(patches, p)
 		}
 	}
 	for i := range m.input.Extensions {
 		x := &m.input.Extensions[i]
 		from := x.key().Source
 		if to := m.to(from); to != from && x.InGit {
-			patches = append(patches, patch{target{olm.GroupV1, olm.KindClusterExtension, x.Name, ""},
-				"- op: add\n  path: /spec/source/catalog/selector\n  value:\n    matchLabels:\n" +
-					"      " + predict.LabelCatalogName + ": " + to.Name + "\n"})
+			p, err := patchOf(target{olm.GroupV1, olm.KindClusterExtension, x.Name, ""},
+				operation{"add", "/spec/source/catalog/selector",
+					map[string]any{"matchLabels": map[string]string{predict.LabelCatalogName: to.Name}}})
+			if err != nil {
+				return nil, err
+			}
+			patches = append(patches, p)
 		}
 	}
 	fields := map[string]any{"apiVersion": "kustomize.config.k8s.io/v1alpha1", "kind": "Component",

@@ -50,6 +50,35 @@ func (in *Input) operators() iter.Seq2[*Operator, string] {
 	}
 }
 
+// checkNames refuses a catalog whose name no object can have.
+func (in *Input) checkNames() error {
+	for i := range in.Namespaces {
+		n := &in.Namespaces[i]
+		for j := range n.Operators {
+			p := PackageOf(&n.State.Subscriptions[j])
+			if err := n.Operators[j].checkName(p.Source); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range in.Extensions {
+		x := &in.Extensions[i]
+		for _, s := range x.Sources {
+			if err := x.checkName(Source{Name: s.Name}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (o *Operator) checkName(s Source) error {
+	if err := s.check(); err != nil {
+		return o.refuse(err.Error(), "name a catalog of the cluster", "")
+	}
+	return nil
+}
+
 // Operator is who asks for an operator.
 type Operator struct {
 	Name     string // of the Subscription or ClusterExtension

@@ -124,8 +124,13 @@ func refuseLock(name, format string, args ...any) error {
 		Tip: "restore it from Git; without it, nothing is known of what clusters have"}
 }
 
-// check refuses an operator that lacks a field, and one that is there twice.
+// check refuses a catalog whose name none can have, an operator that lacks a field, and one that is there twice.
 func (l *Lock) check(name string) error {
+	for i, c := range l.Catalogs {
+		if err := cmp.Or(sourceOf(c.Source).check(), sourceOf(c.Name).check()); err != nil {
+			return refuseLock(name, "catalogs[%d]: %s", i, err)
+		}
+	}
 	seen := map[string]bool{}
 	for i, o := range l.Operators {
 		key := fmt.Sprintf("%q %q %q %q", o.Namespace, o.ClusterExtension, o.Catalog, o.Package)

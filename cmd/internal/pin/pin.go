@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -41,6 +43,19 @@ func sourceOf(text string) Source {
 		return Source{Name: text}
 	}
 	return Source{Namespace: namespace, Name: name}
+}
+
+// check returns what is wrong with the name, by the rules of the API server for a namespace and its object: it reaches
+// file names, a Dockerfile and patches.
+func (s Source) check() error {
+	problems := validation.IsDNS1123Subdomain(s.Name)
+	if s.Namespace != "" {
+		problems = append(problems, validation.IsDNS1123Label(s.Namespace)...)
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("no catalog has the name %q: %s", s, problems[0])
+	}
+	return nil
 }
 
 // Package is a package of a catalog.
@@ -109,7 +124,10 @@ func Run(ctx context.Context, o Options) (*Pin, error) {
 	if err != nil {
 		return m.Pin, err
 	}
-	if m.input, err = m.read(ctx); err != nil {
+	if m.input, err = m.read(ctx); err == nil {
+		err = m.input.checkNames()
+	}
+	if err != nil {
 		return m.Pin, err
 	}
 	m.old = m.old.follow(m.input.Namespaces)
@@ -220,7 +238,8 @@ func (p *Pin) Summary() string {
 				for _, e := range ch.Entries {
 					names = append(names, e.Name)
 				}
-				fmt.Fprintf(&out, "%s: %s, channel %s: %s\n", c.To, p.Name, ch.Name, strings.Join(names, " <- "))
+				fmt.Fprintln(&out, text.Printable(fmt.Sprintf("%s: %s, channel %s: %s", c.To, p.Name, ch.Name,
+					strings.Join(names, " <- "))))
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 package site
 
 import (
-	"encoding/json"
+	"bytes"
 	"path"
 	"slices"
 	"strings"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/cmd/internal/audit"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/output"
 )
 
@@ -53,8 +54,9 @@ func (m *making) addReleases(file string, channels []*catalog.Channel) error {
 				Deprecated: x.Deprecated != "" || !offered || m.deprecated(x.Name), SourceURL: repository(x.CSV)})
 		}
 	}
-	data, err := json.MarshalIndent(list, "", "  ")
-	m.out.files = append(m.out.files, output.File{Path: file, Data: append(data, '\n')})
+	var data bytes.Buffer
+	err := findings.WriteJSON(&data, list)
+	m.out.files = append(m.out.files, output.File{Path: file, Data: data.Bytes()})
 	return err
 }
 

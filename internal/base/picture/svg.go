@@ -51,7 +51,7 @@ func (s *SVG) Circle(class string, x, y, radius int) {
 
 // Path adds a path. Its data are commands with numbers, such as "M1 2 V3".
 func (s *SVG) Path(class, data string) {
-	fmt.Fprintf(&s.body, "<path class=\"%s\" d=\"%s\"/>\n", class, data)
+	fmt.Fprintf(&s.body, "<path class=\"%s\" d=\"%s\"/>\n", escapeXML(class), data)
 }
 
 // Text adds a text.
@@ -97,10 +97,15 @@ func (s *SVG) with(style string) string {
 	return b.String() + s.body.String() + "</svg>\n"
 }
 
-// escapeXML replaces what XML does not take as text.
+// escapeXML replaces what XML does not take as text, and what is not printable.
 func escapeXML(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a Builder does not fail
+	for i, line := range strings.Split(s, "\n") {
+		if i > 0 {
+			b.WriteString("&#xA;")
+		}
+		_ = xml.EscapeText(&b, []byte(text.Printable(line))) // a Builder does not fail
+	}
 	return b.String()
 }
 

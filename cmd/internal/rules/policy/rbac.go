@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
@@ -105,19 +106,27 @@ func (p *permissions) clusterWide() map[rbac.Key]bool {
 	return wide
 }
 
-// extend adds the ClusterRoles that are aggregated to those of a set.
+// extend adds the ClusterRoles that are aggregated to those of a set. Each role is compared with those that are not in
+// the set yet, so that roles that select each other cost no square.
 func (p *permissions) extend(set map[rbac.Key]bool) {
-	for grown := true; grown; {
-		grown = false
+	var rest []*rbac.Role
+	for _, r := range p.Roles {
+		if !set[r.Key] {
+			rest = append(rest, r)
+		}
+	}
+	for before := -1; before != len(rest); {
+		before = len(rest)
 		for _, to := range p.Roles {
 			if len(to.Selectors) == 0 || !set[to.Key] {
 				continue
 			}
-			for _, from := range p.Roles {
-				if !set[from.Key] && to.Aggregates(from) {
-					set[from.Key], grown = true, true
+			rest = slices.DeleteFunc(rest, func(from *rbac.Role) bool {
+				if to.Aggregates(from) {
+					set[from.Key] = true
 				}
-			}
+				return set[from.Key]
+			})
 		}
 	}
 }

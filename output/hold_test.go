@@ -1,0 +1,129 @@
+package output
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A file is replaced whole or not at all, with its mode, and through a symbolic link.
+func TestWriteFile(t *testing.T) {
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "a.yaml"), filepath.Join(dir, "link.yaml")
+	if err := os.WriteFile(file, []byte("old"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("a.yaml", link); err != nil {
+		t.Fatal(err)
+	}
+	stopped := errors.New("stopped")
+	for _, op := range []string{"create", "write", "sync", "chmod", "rename"} {
+		d := newDisk()
+		d.before = func(o, _ string) error {
+			if o == op {
+				return stopped
+			}
+			return nil
+		}
+		h, err := newDisk().hold(link)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.d = d
+		if err := h.WriteFile([]byte("new"), true); !errors.Is(err, stopped) {
+			t.Errorf("%s: %v", op, err)
+		}
+		h.d = newDisk()
+		h.Release()
+		checkDir(t, dir, "old")
+	}
+	if err := WriteFile(link, []byte("new"), false); !errors.Is(err, fs.ErrExist) {
+		t.Error(err)
+	}
+	if err := WriteFile(link, []byte("new"), true); err != nil {
+		t.Fatal(err)
+	}
+	checkDir(t, dir, "new")
+	info, err := os.Stat(file)
+	if err != nil || info.Mode().Perm() != 0o640 {
+		t.Error(info.Mode(), err)
+	}
+}
+
+// checkDir fails if there is more than the file and its link, or if the file is not as wanted.
+func checkDir(t *testing.T, dir, want string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 2 {
+		t.Errorf("%v, %v", entries, err)
+	}
+	if got, err := os.ReadFile(filepath.Join(dir, "a.yaml")); string(got) != want || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	if info, err := os.Lstat(filepath.Join(dir, "link.yaml")); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Error("the link is a file", err)
+	}
+}
+
+// A run that holds a directory or a file is named by the second one, and leaves nothing. What a killed one left goes.
+func TestHold(t *testing.T) {
+	for _, name := range []string{"out", "a/b/out"} {
+		dir := t.TempDir()
+		out := filepath.Join(dir, name)
+		left := newTarget(out, out)
+		if err := os.MkdirAll(string(left.beside), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if name != "out" { // no run was here
+			if err := os.RemoveAll(filepath.Join(dir, "a")); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := os.WriteFile(left.stage, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h, err := Hold(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = Hold(out)
+		refused(t, err, fmt.Sprintf("another olmgen is writing to %s (process %d)", out, os.Getpid()))
+		_, err = Write(out, holds{"a.yaml": "2"}.files(), WriteOptions{})
+		refused(t, err, "another olmgen is writing to "+out)
+		h.Release()
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+			t.Errorf("%s: left %v, %v", name, entries, err)
+		}
+		if h, err = Hold(out); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.Write(holds{"a.yaml": "2"}.files(), WriteOptions{}); err != nil {
+			t.Error(err)
+		}
+		h.Release()
+		if got, err := os.ReadFile(filepath.Join(out, "a.yaml")); string(got) != "2" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+}
+
+// Where olmgen may not write, nobody else does: a run reads without a guard, and the write says why it cannot be.
+func TestHoldWithoutPermission(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root may write everywhere")
+	}
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	h, err := Hold(filepath.Join(dir, "a.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Release()
+	if err := h.WriteFile(nil, true); !errors.Is(err, fs.ErrPermission) {
+		t.Error(err)
+	}
+}
