@@ -15,8 +15,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// document returns the documents of a package: olm.package and olm.bundle as the source has them, olm.channel with
-// other entries and comments, and the deprecations of what is pinned.
+// document returns the documents of a package: olm.package, olm.bundle and those of other schemas as the source has
+// them, olm.channel with other entries and comments, and the deprecations of what is pinned.
 func (c *Content) document(ctx context.Context) ([]byte, error) {
 	var out bytes.Buffer
 	if err := c.writePackage(ctx, &out); err != nil {
@@ -35,14 +35,31 @@ func (c *Content) document(ctx context.Context) ([]byte, error) {
 		if err := c.addImages(data); err != nil {
 			return nil, err
 		}
-		text, err := yaml.JSONToYAML(data)
+		if err := writeDocument(&out, data); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.writeDeprecations(&out); err != nil {
+		return nil, err
+	}
+	for i := range c.source.Others {
+		data, err := c.source.Others[i].Document(ctx)
 		if err != nil {
 			return nil, err
 		}
-		out.WriteString("---\n")
-		out.Write(text)
+		if err := writeDocument(&out, data); err != nil {
+			return nil, err
+		}
 	}
-	return out.Bytes(), c.writeDeprecations(&out)
+	return out.Bytes(), nil
+}
+
+// writeDocument writes a document of JSON as YAML.
+func writeDocument(out *bytes.Buffer, data []byte) error {
+	text, err := yaml.JSONToYAML(data)
+	out.WriteString("---\n")
+	out.Write(text)
+	return err
 }
 
 // addImages adds the images of an olm.bundle.
@@ -183,10 +200,7 @@ func (c *Content) writeDeprecations(out *bytes.Buffer) error {
 	if err != nil {
 		return err
 	}
-	text, err := yaml.JSONToYAML(data)
-	out.WriteString("---\n")
-	out.Write(text)
-	return err
+	return writeDocument(out, data)
 }
 
 // scalar returns a text as YAML.
