@@ -61,6 +61,7 @@ type Catalog struct {
 	faults  []fault         // of documents that are of no package
 	unknown []UnknownSchema // in the order of the catalog
 	others  []Other         // those of no package that is there
+	refused []*Package      // of directories of bundles, which opm leaves out
 }
 
 // Faulty is a bundle of a directory that is not in the catalog, because it cannot be read, or that is in it and that
@@ -68,13 +69,17 @@ type Catalog struct {
 type Faulty struct {
 	Package string // empty if the bundle does not say it
 	Missing bool   // it is not in the catalog
+	All     bool   // nothing of the package is
 	Err     error
 }
 
 // Error returns what is wrong with the bundle, and what that means for the catalog.
 func (f Faulty) Error() string {
-	if !f.Missing {
+	switch {
+	case !f.Missing:
 		return f.Err.Error()
+	case f.All:
+		return fmt.Sprintf("%v: package %s is left out", f.Err, f.Package)
 	}
 	of := "its package is not known"
 	if f.Package != "" {
@@ -155,6 +160,8 @@ type Package struct {
 
 	origin  *origin // the olm.package
 	hasIcon bool
+	dir     string  // that has the directories of its bundles; empty for other catalogs
+	says    *Bundle // what the default channel is; nil: none does
 	index   struct{ channels, bundles, deprecations index }
 	faults  []fault // what the model cannot hold, such as a second channel of the same name
 }

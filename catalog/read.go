@@ -18,21 +18,29 @@ import (
 )
 
 // Read reads a file-based catalog: a file, standard input ("-"), an image, or all YAML and JSON files below a
-// directory. A directory with bundles or a legacy package in place of a catalog is read as readBundles does.
+// directory. The bundles and legacy packages of a directory are read as readBundles does.
 func Read(ctx context.Context, path string, o Options) (*Catalog, error) {
 	c, err := readFiles(ctx, path, o)
-	if err != nil || len(c.Packages) > 0 {
+	if err != nil {
 		return c, err
 	}
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return c, fmt.Errorf("%s: %w", path, errNotCatalog)
+		if len(c.Packages) == 0 {
+			return c, fmt.Errorf("%s: %w", path, errNotCatalog)
+		}
+		return c, nil
 	}
 	return o.Cache.read("bundles:"+path, func() (*Catalog, error) {
-		c, err := readBundles(ctx, path, o)
-		if err == nil && len(c.Packages) == 0 {
-			err = fmt.Errorf("%s: %w", path, errNotCatalog)
+		dirs, err := readBundles(ctx, path, o)
+		switch {
+		case err != nil && (len(c.Packages) == 0 || ctx.Err() != nil):
+			return nil, err
+		case len(c.Packages) > 0:
+			return c.withBundles(dirs), nil
+		case len(dirs.Packages)+len(dirs.refused) == 0:
+			return nil, fmt.Errorf("%s: %w", path, errNotCatalog)
 		}
-		return c, err
+		return dirs, nil
 	})
 }
 
