@@ -131,7 +131,7 @@ func (c *Catalog) addLegacy(ctx context.Context, dir string, o Options) error {
 
 // addOpened adds a bundle. Its directory is opened again for its content.
 func (c *Catalog) addOpened(dir string, open func() (*source.Source, error)) error {
-	b, err := readBundle(dir, open, true)
+	b, err := readBundle(dir, open)
 	if err != nil {
 		return err
 	}
@@ -146,18 +146,13 @@ func (c *Catalog) addOpened(dir string, open func() (*source.Source, error)) err
 	return nil
 }
 
-// readBundle reads a bundle, for a list without the schemas of its CRDs.
-func readBundle(dir string, open func() (*source.Source, error), list bool) (*bundle.Bundle, error) {
+func readBundle(dir string, open func() (*source.Source, error)) (*bundle.Bundle, error) {
 	s, err := open()
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	fsys := s.FS
-	if list {
-		fsys = slimFS{fsys}
-	}
-	b, err := bundle.Read(fsys, bundle.ReadOptions{AllowUnsupported: true})
+	b, err := bundle.Read(s.FS, bundle.ReadOptions{AllowUnsupported: true})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}

@@ -118,7 +118,7 @@ func (c *Catalog) addConfigMap(o *manifest.Object, p *legacyPackage) error {
 		open := func() (*source.Source, error) {
 			return source.OpenBytes(v.csv.Metadata.Name, source.KindPackageManifest, files, source.Limits{})
 		}
-		b, err := readBundle(o.File, open, true)
+		b, err := readBundle(o.File, open)
 		if err != nil {
 			return err
 		}

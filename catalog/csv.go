@@ -15,7 +15,7 @@ import (
 // does not keep it.
 func (b *Bundle) CSV(ctx context.Context) ([]byte, error) {
 	if b.origin != nil && b.origin.open != nil {
-		read, err := readBundle(b.origin.dir, b.origin.open, false)
+		read, err := readBundle(b.origin.dir, b.origin.open)
 		if err != nil {
 			return nil, err
 		}

@@ -55,7 +55,8 @@ const (
 // that opm refuses: one of them does not take away the others.
 func (c *Catalog) arrange(ctx context.Context, dirs []string, o Options) {
 	for _, dir := range dirs {
-		packages := slices.DeleteFunc(slices.Collect(maps.Values(c.Packages)), func(p *Package) bool { return p.dir != dir })
+		packages := slices.DeleteFunc(slices.Collect(maps.Values(c.Packages)),
+			func(p *Package) bool { return p.dir != dir })
 		if err := c.arrangeDir(ctx, dir, packages, o); err != nil {
 			if len(packages) == 0 {
 				packages = []*Package{{Name: filepath.Base(dir)}}
@@ -67,11 +68,6 @@ func (c *Catalog) arrange(ctx context.Context, dirs []string, o Options) {
 	}
 	for _, name := range c.Names() {
 		p := c.Packages[name]
-		if p.dir != "" {
-			for _, ch := range p.Channels {
-				ch.dropStranded()
-			}
-		}
 		p.dropStray()
 		if list := p.check(); len(list) > 0 {
 			c.leaveOut(p, fmt.Errorf("%s: %s", list[0].Place.File, list[0].said()))
@@ -145,29 +141,6 @@ func minor(v semver.Version) string { return fmt.Sprintf("%d.%d", v.Major, v.Min
 func (c *Channel) add(e Entry) {
 	c.Entries = append(c.Entries, e)
 	c.index.add(e.Name)
-}
-
-// dropStranded drops the entries that nothing leads from to the only head: opm puts what it reaches from the head into a
-// channel (operator-registry: pkg/sqlite/load.go, addPackageChannels).
-func (c *Channel) dropStranded() {
-	heads := c.Heads()
-	if len(heads) != 1 {
-		return
-	}
-	chain, reached := map[string]bool{}, map[string]bool{}
-	for e := heads[0]; e != nil && !chain[e.Name]; e = c.Entry(e.Replaces) {
-		chain[e.Name], reached[e.Name] = true, true
-		for _, s := range e.Skips {
-			reached[s] = true
-		}
-	}
-	all := c.Entries
-	c.Entries, c.index = nil, index{}
-	for _, e := range all {
-		if reached[e.Name] {
-			c.add(e)
-		}
-	}
 }
 
 // dropStray drops the bundles that are in no channel.

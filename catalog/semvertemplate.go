@@ -35,10 +35,14 @@ type semverChannel struct {
 // semver makes the channels of the images of an olm.semver.
 func (t *template) semver(s *semverTemplate) (*Package, error) {
 	s.GenerateMinorChannels = s.GenerateMinorChannels || !s.GenerateMajorChannels
-	prefer := cmp.Or(s.DefaultChannelTypePreference, kindMinor)
-	if s.DefaultChannelTypePreference == "" && !s.GenerateMinorChannels {
-		prefer = kindMajor
+	kinds := []string{kindMajor, kindMinor}
+	switch {
+	case !s.GenerateMinorChannels:
+		kinds = kinds[:1]
+	case !s.GenerateMajorChannels:
+		kinds = kinds[1:]
 	}
+	prefer := cmp.Or(s.DefaultChannelTypePreference, kinds[len(kinds)-1])
 	p := &Package{Place: t.place(), Declared: true}
 	for _, known := range []*Package{t.have, t.published} {
 		if known != nil && p.Name == "" {
@@ -47,7 +51,7 @@ func (t *template) semver(s *semverTemplate) (*Package, error) {
 	}
 	var channels []semverChannel
 	for stage, of := range []struct{ Bundles []struct{ Image string } }{s.Candidate, s.Fast, s.Stable} {
-		bundles := map[semverKey]*Bundle{}
+		bundles := map[string]*Bundle{}
 		var versions []semver.Version
 		for _, image := range of.Bundles {
 			b := t.imaged(image.Image)
@@ -65,10 +69,7 @@ func (t *template) semver(s *semverTemplate) (*Package, error) {
 		}
 		slices.SortFunc(versions, func(a, b semver.Version) int { return a.Compare(b) })
 		prefix := []string{"candidate", "fast", "stable"}[stage]
-		for kind, wanted := range map[string]bool{kindMajor: s.GenerateMajorChannels, kindMinor: s.GenerateMinorChannels} {
-			if !wanted {
-				continue
-			}
+		for _, kind := range kinds {
 			for name, lowest := range p.link(t.place(), prefix, kind, versions, bundles) {
 				channels = append(channels, semverChannel{name, stage, lowest, kind})
 			}
@@ -82,10 +83,6 @@ func (t *template) semver(s *semverTemplate) (*Package, error) {
 			cmp.Compare(rankOf(a.kind, prefer), rankOf(b.kind, prefer)))
 	}).name
 	slices.SortFunc(p.Channels, func(a, b *Channel) int { return cmp.Compare(a.Name, b.Name) })
-	p.index.channels = index{}
-	for _, ch := range p.Channels {
-		p.index.channels.add(ch.Name)
-	}
 	return p, nil
 }
 
@@ -96,18 +93,16 @@ func rankOf(kind, prefer string) int {
 	return 0
 }
 
-type semverKey string
-
 // keyOf returns a version without its build metadata, which cannot be ordered.
-func keyOf(v semver.Version) semverKey {
+func keyOf(v semver.Version) string {
 	v.Build = nil
-	return semverKey(v.String())
+	return v.String()
 }
 
 // link adds the channels of a kind, and returns the lowest version of each. The highest release of each minor version
 // replaces that of the minor version before it, and skips all others below it in its major version.
 func (p *Package) link(at Place, prefix, kind string, versions []semver.Version,
-	bundles map[semverKey]*Bundle) map[string]semver.Version {
+	bundles map[string]*Bundle) map[string]semver.Version {
 	channels, lowest := map[string]*Channel{}, map[string]semver.Version{}
 	var below []string
 	replaces := ""

@@ -32,7 +32,8 @@ func (w *walk) read(ctx context.Context) error {
 		if err == nil && e.IsDir() {
 			return belongs(w.files.FS, p)
 		}
-		if err != nil || e.Name() == indexIgnore || e.Name() == pipelineFile && besideBundles(w.files.FS, path.Dir(p)) ||
+		if err != nil || e.Name() == indexIgnore ||
+			e.Name() == pipelineFile && besideBundles(w.files.FS, path.Dir(p)) ||
 			!w.files.AnyName && !source.IsManifestName(p) || ignored(p) {
 			return err
 		}
