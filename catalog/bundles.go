@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"github.com/blang/semver/v4"
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/bundle"
@@ -19,17 +21,19 @@ import (
 // The channels, replaces, skips and skipRange are those of the bundles.
 func readBundles(ctx context.Context, dir string, o Options) (*Catalog, error) {
 	c := &Catalog{Packages: map[string]*Package{}}
+	var pipelines []string
 	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+		if err == nil && e.Name() == pipelineFile {
+			pipelines = append(pipelines, filepath.Dir(p))
+		}
 		if err != nil || !e.IsDir() {
 			return err
 		}
-		legacy, err := fs.Glob(os.DirFS(p), "*.package.yaml")
+		legacy, bundle := holdsBundle(os.DirFS(p), ".")
 		switch {
-		case err != nil:
-			return err
-		case len(legacy) > 0:
+		case legacy:
 			err = c.addLegacy(ctx, p, o)
-		case isBundle(p):
+		case bundle:
 			so := o.Source
 			so.Force = source.KindDir
 			err = c.addOpened(p, func() (*source.Source, error) { return source.Open(ctx, p, so) })
@@ -40,14 +44,46 @@ func readBundles(ctx context.Context, dir string, o Options) (*Catalog, error) {
 			return ctx.Err()
 		}
 		if err != nil {
-			c.Faulty = append(c.Faulty, Faulty{packageOf(p), true, err})
+			c.Faulty = append(c.Faulty, Faulty{Package: packageOf(p), Missing: true, Err: err})
 		}
 		return fs.SkipDir // the rest of the directory belongs to it
 	})
-	if err == nil && len(c.Packages) == 0 && len(c.Faulty) > 0 {
+	if err == nil {
+		c.arrange(ctx, pipelines, o)
+	}
+	if err == nil && len(c.Packages) == 0 && len(c.refused) == 0 && len(c.Faulty) > 0 {
 		err = c.Faulty[0].Err
 	}
 	return c, err
+}
+
+// withBundles returns a file-based catalog with the objects that directories beside it have of its bundles, and with
+// the packages that only they have.
+func (c *Catalog) withBundles(dirs *Catalog) *Catalog {
+	all := Join(c, dirs)
+	all.refused = dirs.refused
+	for _, f := range dirs.Faulty {
+		f.Missing = f.Missing && c.Packages[f.Package] == nil
+		all.Faulty = append(all.Faulty, f)
+	}
+	for name, p := range c.Packages {
+		have := dirs.Packages[name]
+		if have == nil {
+			continue
+		}
+		merged := *p
+		merged.Bundles = slices.Clone(p.Bundles)
+		for i, b := range p.Bundles {
+			if dir := have.Bundle(b.Name); dir != nil && !b.Objects {
+				both, from := *b, *b.origin
+				from.dir, from.open = dir.origin.dir, dir.origin.open
+				both.Objects, both.origin = true, &from
+				merged.Bundles[i] = &both
+			}
+		}
+		all.Packages[name] = &merged
+	}
+	return all
 }
 
 // packageOf returns the package of a bundle that cannot be read, as far as its annotations say it.
@@ -62,9 +98,17 @@ func packageOf(dir string) string {
 	return metadata.Annotations[bundle.KeyPackage]
 }
 
-func isBundle(dir string) bool {
-	info, err := os.Stat(filepath.Join(dir, "manifests"))
-	return err == nil && info.IsDir()
+// holdsBundle reports whether a directory has a legacy package or a bundle.
+func holdsBundle(fsys fs.FS, dir string) (legacy, bundle bool) {
+	entries, err := fs.ReadDir(fsys, dir)
+	if err != nil {
+		return false, false
+	}
+	for _, e := range entries {
+		legacy = legacy || source.IsPackageManifestName(e.Name())
+		bundle = bundle || e.IsDir() && e.Name() == "manifests"
+	}
+	return legacy, bundle
 }
 
 // addLegacy adds each version of a legacy package.
@@ -95,7 +139,7 @@ func (c *Catalog) addOpened(dir string, open func() (*source.Source, error)) err
 	c.addBundle(b, place, &origin{dir: dir, open: open})
 	for _, w := range b.Warnings {
 		if w.Class == bundle.WarnUnsupportedKind {
-			c.Faulty = append(c.Faulty, Faulty{b.Package, false, fmt.Errorf("%s: %w", dir, w.Error)})
+			c.Faulty = append(c.Faulty, Faulty{Package: b.Package, Err: fmt.Errorf("%s: %w", dir, w.Error)})
 			break
 		}
 	}
@@ -122,9 +166,6 @@ func (c *Catalog) addBundle(b *bundle.Bundle, at Place, from *origin) {
 		p = &Package{Place: at, Name: b.Package, Declared: true}
 		c.Packages[b.Package] = p
 	}
-	if b.DefaultChannel != "" {
-		p.DefaultChannel = b.DefaultChannel
-	}
 	if p.DefaultChannel == "" && len(b.Channels) > 0 {
 		p.DefaultChannel = b.Channels[0]
 	}
@@ -133,8 +174,17 @@ func (c *Catalog) addBundle(b *bundle.Bundle, at Place, from *origin) {
 		return
 	}
 	added := &Bundle{Place: at, Name: b.CSV.Name, Objects: true, origin: from, Properties: b.CatalogProperties()}
-	p.Bundles = append(p.Bundles, added)
-	p.index.bundles.add(added.Name)
+	p.add(added)
+	var highest semver.Version
+	if p.says != nil {
+		highest, _ = p.says.Version()
+	}
+	if v, _ := added.Version(); b.DefaultChannel != "" && !v.LT(highest) {
+		p.DefaultChannel, p.says = b.DefaultChannel, added
+	}
+	if from.dir != "" {
+		p.dir = filepath.Dir(from.dir)
+	}
 	for _, name := range b.Channels {
 		ch := p.Channel(name)
 		if ch == nil {
@@ -144,7 +194,6 @@ func (c *Catalog) addBundle(b *bundle.Bundle, at Place, from *origin) {
 		}
 		e := EntryOf(b.CSV)
 		e.Place = at
-		ch.Entries = append(ch.Entries, e)
-		ch.index.add(e.Name)
+		ch.add(e)
 	}
 }

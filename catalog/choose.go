@@ -67,6 +67,10 @@ func (c *Catalog) onlyPackage(name string) (*Package, error) {
 	switch {
 	case name != "" && c.Packages[name] != nil:
 		return c.Packages[name], nil
+	case name != "" && c.Missing(name) != nil:
+		return nil, c.Missing(name)
+	case name == "" && len(names) == 0 && len(c.Faulty) > 0:
+		return nil, c.Faulty[0].Err
 	case len(names) == 0:
 		return nil, errNotCatalog
 	case name != "":

@@ -27,6 +27,11 @@ func (c *Channel) Document(ctx context.Context) ([]byte, error) {
 	return c.origin.anyDocument(ctx, "channel "+c.Name)
 }
 
+// Document returns the document as JSON.
+func (o *Other) Document(ctx context.Context) ([]byte, error) {
+	return o.origin.document(ctx, o.Schema+" "+o.Name)
+}
+
 // anyDocument is document, and nil if there is none.
 func (o *origin) anyDocument(ctx context.Context, what string) ([]byte, error) {
 	if o == nil || o.files == nil {
@@ -52,7 +57,7 @@ func (o *origin) document(ctx context.Context, what string) ([]byte, error) {
 // packages that choose accepts, and with what deprecates them. restored are the names of these bundles, in the order of
 // the other catalog. The catalog itself stays as it is.
 func (c *Catalog) With(other *Catalog, choose func(pkg string) bool) (out *Catalog, restored []string) {
-	out = &Catalog{Packages: maps.Clone(c.Packages), faults: c.faults, unknown: c.unknown}
+	out = &Catalog{Packages: maps.Clone(c.Packages), faults: c.faults, unknown: c.unknown, others: c.others}
 	for _, name := range other.Names() {
 		if !choose(name) {
 			continue
@@ -60,7 +65,7 @@ func (c *Catalog) With(other *Catalog, choose func(pkg string) bool) (out *Catal
 		p, kept := out.Packages[name], other.Packages[name]
 		if p == nil {
 			p = &Package{Place: kept.Place, Name: name, Declared: kept.Declared, DefaultChannel: kept.DefaultChannel,
-				Deprecations: kept.Deprecations, origin: kept.origin, hasIcon: kept.hasIcon}
+				Deprecations: kept.Deprecations, Others: kept.Others, origin: kept.origin, hasIcon: kept.hasIcon}
 		}
 		if merged, added := p.with(kept); len(added) > 0 {
 			out.Packages[name] = merged

@@ -29,7 +29,8 @@ func (c *graphCheck) channel(ch *Channel) {
 		c.add(ch.Place, "empty-channel", in, "channel must contain at least one bundle")
 		return
 	}
-	if f := ch.chainFault(); f != nil {
+	// the index that opm makes of directories has the entries that it reaches over one that is skipped
+	if f := ch.chainFault(); f != nil && (f.rule != "stranded" || c.pkg.dir == "") {
 		c.add(f.Place, f.rule, in, "%s", f.text)
 		c.list[len(c.list)-1].hint = f.hint
 	}

@@ -60,6 +60,8 @@ type Catalog struct {
 
 	faults  []fault         // of documents that are of no package
 	unknown []UnknownSchema // in the order of the catalog
+	others  []Other         // those of no package that is there
+	refused []*Package      // of directories of bundles, which opm leaves out
 }
 
 // Faulty is a bundle of a directory that is not in the catalog, because it cannot be read, or that is in it and that
@@ -67,13 +69,17 @@ type Catalog struct {
 type Faulty struct {
 	Package string // empty if the bundle does not say it
 	Missing bool   // it is not in the catalog
+	All     bool   // nothing of the package is
 	Err     error
 }
 
 // Error returns what is wrong with the bundle, and what that means for the catalog.
 func (f Faulty) Error() string {
-	if !f.Missing {
+	switch {
+	case !f.Missing:
 		return f.Err.Error()
+	case f.All:
+		return fmt.Sprintf("%v: package %s is left out", f.Err, f.Package)
 	}
 	of := "its package is not known"
 	if f.Package != "" {
@@ -102,6 +108,45 @@ type UnknownSchema struct {
 // UnknownSchemas returns the documents whose schema begins with olm., or is nearly one of a catalog, and is none.
 func (c *Catalog) UnknownSchemas() []UnknownSchema { return c.unknown }
 
+// Other is a document of another schema. opm keeps it and serves it.
+type Other struct {
+	Place
+	Schema  string
+	Name    string
+	Package string // "" if it names none
+
+	origin *origin
+}
+
+// Key is what a catalog's documents are counted by.
+type Key struct{ Schema, Package string }
+
+// Count returns how many documents of each schema the catalog has of each package, and of those that name none.
+func (c *Catalog) Count() map[Key]int {
+	count := map[Key]int{}
+	for name, p := range c.Packages {
+		if p.Declared {
+			count[Key{SchemaPackage, name}]++
+		}
+		if p.Deprecations != nil {
+			count[Key{SchemaDeprecations, name}]++
+		}
+		if len(p.Channels) > 0 {
+			count[Key{SchemaChannel, name}] = len(p.Channels)
+		}
+		if len(p.Bundles) > 0 {
+			count[Key{SchemaBundle, name}] = len(p.Bundles)
+		}
+		for _, o := range p.Others {
+			count[Key{o.Schema, name}]++
+		}
+	}
+	for _, o := range c.others {
+		count[Key{o.Schema, o.Package}]++
+	}
+	return count
+}
+
 // Package is one operator with its channels and bundles.
 type Package struct {
 	Place
@@ -111,9 +156,12 @@ type Package struct {
 	Channels       []*Channel // in the order of the catalog
 	Bundles        []*Bundle  // in the order of the catalog
 	Deprecations   []Deprecation
+	Others         []Other // in the order of the catalog
 
 	origin  *origin // the olm.package
 	hasIcon bool
+	dir     string  // that has the directories of its bundles; empty for other catalogs
+	says    *Bundle // what the default channel is; nil: none does
 	index   struct{ channels, bundles, deprecations index }
 	faults  []fault // what the model cannot hold, such as a second channel of the same name
 }
@@ -194,6 +242,7 @@ func Join(catalogs ...*Catalog) *Catalog {
 	all := &Catalog{Packages: map[string]*Package{}}
 	for _, c := range catalogs {
 		all.faults, all.unknown = append(all.faults, c.faults...), append(all.unknown, c.unknown...)
+		all.others = append(all.others, c.others...)
 		for name, p := range c.Packages {
 			if all.Packages[name] == nil {
 				all.Packages[name] = p

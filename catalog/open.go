@@ -27,6 +27,7 @@ type Opened struct {
 // Open opens the bundle that a reference names. In a catalog or a legacy package it is the one that the options choose:
 // see [Catalog.Choose].
 func Open(ctx context.Context, ref string, o Options) (*Opened, error) {
+	given := o // the limits of a catalog are others
 	o = o.orDefault()
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -38,7 +39,7 @@ func Open(ctx context.Context, ref string, o Options) (*Opened, error) {
 	opened := &Opened{}
 	switch kind {
 	case source.KindCatalog:
-		opened, err = openInCatalog(ctx, arg, o)
+		opened, err = openInCatalog(ctx, arg, given)
 	case source.KindPackageManifest:
 		opened.Source, err = openInPackage(ctx, arg, o)
 	default:

@@ -362,16 +362,24 @@ func (c *Catalog) Faults() []Fault {
 	for _, f := range c.faults {
 		list = append(list, Fault{f.Place, f.rule, "", f.text, f.hint})
 	}
+	packages := slices.Clone(c.refused)
 	for _, name := range c.Names() {
-		for _, f := range c.Packages[name].check() {
-			text := f.text
-			if len(f.path) > 1 {
-				text = strings.Join(f.path[1:], ": ") + ": " + text
-			}
-			list = append(list, Fault{f.Place, f.rule, name, text, f.hint})
+		packages = append(packages, c.Packages[name])
+	}
+	for _, p := range packages {
+		for _, f := range p.check() {
+			list = append(list, Fault{f.Place, f.rule, p.Name, f.said(), f.hint})
 		}
 	}
 	return list
+}
+
+// said returns the fault in one line, without the name of its package.
+func (f *fault) said() string {
+	if len(f.path) > 1 {
+		return strings.Join(f.path[1:], ": ") + ": " + f.text
+	}
+	return f.text
 }
 
 // Rules of faults, with what they mean.

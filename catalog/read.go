@@ -18,21 +18,29 @@ import (
 )
 
 // Read reads a file-based catalog: a file, standard input ("-"), an image, or all YAML and JSON files below a
-// directory. A directory with bundles or a legacy package in place of a catalog is read as readBundles does.
+// directory. The bundles and legacy packages of a directory are read as readBundles does.
 func Read(ctx context.Context, path string, o Options) (*Catalog, error) {
 	c, err := readFiles(ctx, path, o)
-	if err != nil || len(c.Packages) > 0 {
+	if err != nil {
 		return c, err
 	}
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return c, fmt.Errorf("%s: %w", path, errNotCatalog)
+		if len(c.Packages) == 0 {
+			return c, fmt.Errorf("%s: %w", path, errNotCatalog)
+		}
+		return c, nil
 	}
 	return o.Cache.read("bundles:"+path, func() (*Catalog, error) {
-		c, err := readBundles(ctx, path, o)
-		if err == nil && len(c.Packages) == 0 {
-			err = fmt.Errorf("%s: %w", path, errNotCatalog)
+		dirs, err := readBundles(ctx, path, o)
+		switch {
+		case err != nil && (len(c.Packages) == 0 || ctx.Err() != nil):
+			return nil, err
+		case len(c.Packages) > 0:
+			return c.withBundles(dirs), nil
+		case len(dirs.Packages)+len(dirs.refused) == 0:
+			return nil, fmt.Errorf("%s: %w", path, errNotCatalog)
 		}
-		return c, err
+		return dirs, nil
 	})
 }
 
@@ -60,7 +68,15 @@ func ReadFS(ctx context.Context, fsys fs.FS, o Options) (*Catalog, error) {
 func read(ctx context.Context, name string, files *source.Source, limits source.Limits) (*Catalog, error) {
 	r := &reader{catalog: &Catalog{Packages: map[string]*Package{}}, name: name, files: files, limits: limits}
 	w := &walk{files: files, limits: limits, add: r.add}
-	return r.catalog, w.read(ctx)
+	err := w.read(ctx)
+	r.catalog.others = slices.DeleteFunc(r.catalog.others, func(o Other) bool {
+		p := r.catalog.Packages[o.Package]
+		if p != nil {
+			p.Others = append(p.Others, o)
+		}
+		return p != nil
+	})
+	return r.catalog, err
 }
 
 // reader adds one document after the other to a catalog.
@@ -89,13 +105,12 @@ type blob struct {
 func (r *reader) add(file string, d document) error {
 	var blob blob
 	if err := manifest.DecodeJSON(d.json, &blob); err != nil {
-		var other struct {
-			Schema string `json:"schema"`
+		var other struct{ Schema, Package, Name string }
+		_ = json.Unmarshal(d.json, &other)
+		if other.Schema == "" || strings.HasPrefix(other.Schema, "olm.") {
+			return err
 		}
-		if json.Unmarshal(d.json, &other) == nil && !strings.HasPrefix(other.Schema, "olm.") {
-			return nil // another schema may have the same fields with other types
-		}
-		return err
+		blob.Schema, blob.Package, blob.Name = other.Schema, other.Package, other.Name // it has its own other fields
 	}
 	place := Place{r.files.Name(file), d.line}
 	if key := blob.nullKey(d.json); key != "" {
@@ -114,7 +129,7 @@ func (r *reader) add(file string, d document) error {
 	case SchemaDeprecations:
 		return r.addDeprecations(&blob, place)
 	default:
-		r.addOther(&blob, place)
+		r.addOther(&blob, place, r.origin(file, d, blob.Package))
 	}
 	return nil
 }
@@ -145,8 +160,8 @@ func (r *reader) origin(file string, d document, pkg string) *origin {
 // pkg/cache/meta_key.go).
 var metaKey = lazy.Regexp(`^[a-zA-Z0-9][a-zA-Z0-9._-]*$`)
 
-// addOther notes what is wrong with a document of another schema.
-func (r *reader) addOther(doc *blob, place Place) {
+// addOther adds a document of another schema, or notes what is wrong with it.
+func (r *reader) addOther(doc *blob, place Place, from *origin) {
 	for _, part := range []struct{ name, value string }{{"schema", doc.Schema}, {"packageName", doc.Package}} {
 		var wrong string
 		switch {
@@ -164,6 +179,7 @@ func (r *reader) addOther(doc *blob, place Place) {
 			text: fmt.Sprintf("invalid custom schema meta: invalid %s: %s", part.name, wrong)})
 		return
 	}
+	r.catalog.others = append(r.catalog.others, Other{place, doc.Schema, doc.Name, doc.Package, from})
 	known := []string{SchemaPackage, SchemaChannel, SchemaBundle, SchemaDeprecations}
 	nearest := text.Nearest(doc.Schema, known)
 	if nearest != "" || strings.HasPrefix(doc.Schema, "olm.") {

@@ -37,6 +37,7 @@ func (r Release) Read(ctx context.Context) (*bundle.Bundle, error) {
 // Releases returns all releases of a package: those of a directory that has the directories of bundles, of a catalog,
 // or of a legacy package. Of the options, Package chooses the package and Channel one of its channels.
 func Releases(ctx context.Context, ref string, o Options) ([]Release, error) {
+	given := o // the limits of a catalog are others
 	o = o.orDefault()
 	kind, arg, err := source.Recognise(ref, o.Source.Force)
 	if err != nil {
@@ -47,7 +48,7 @@ func Releases(ctx context.Context, ref string, o Options) ([]Release, error) {
 	case source.KindDir:
 		list, err = releasesOfDir(ref, arg, o)
 	case source.KindCatalog:
-		list, err = releasesOfCatalog(ctx, arg, o)
+		list, err = releasesOfCatalog(ctx, arg, given)
 	case source.KindPackageManifest:
 		list, err = releasesOfPackage(ctx, arg, o)
 	default:

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
+	"slices"
 
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
@@ -27,7 +29,11 @@ func (w *walk) read(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", w.files.Name("."), err)
 	}
 	return fs.WalkDir(w.files.FS, ".", func(p string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || e.Name() == indexIgnore ||
+		if err == nil && e.IsDir() {
+			return belongs(w.files.FS, p)
+		}
+		if err != nil || e.Name() == indexIgnore ||
+			e.Name() == pipelineFile && besideBundles(w.files.FS, path.Dir(p)) ||
 			!w.files.AnyName && !source.IsManifestName(p) || ignored(p) {
 			return err
 		}
@@ -40,6 +46,27 @@ func (w *walk) read(ctx context.Context) error {
 		}
 		defer f.Close()
 		return w.stream(ctx, p, f)
+	})
+}
+
+// belongs returns fs.SkipDir for a directory whose files belong to a bundle, a legacy package, or a template.
+func belongs(fsys fs.FS, dir string) error {
+	legacy, bundle := holdsBundle(fsys, dir)
+	if bundle { // a file-based catalog may have a directory of this name too
+		_, err := fs.Stat(fsys, path.Join(dir, "metadata"))
+		bundle = err == nil
+	}
+	if legacy || bundle || path.Base(dir) == templatesDir {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+// besideBundles reports whether a directory has what belongs to none of its files.
+func besideBundles(fsys fs.FS, dir string) bool {
+	entries, _ := fs.ReadDir(fsys, dir)
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return e.IsDir() && belongs(fsys, path.Join(dir, e.Name())) != nil
 	})
 }
 

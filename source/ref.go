@@ -227,7 +227,7 @@ func looksLikeImage(ref string) bool {
 }
 
 var (
-	catalogSchema = lazy.Regexp(`(?m)^\s*\{?\s*"?schema"?:\s*["']?olm\.(package|channel|bundle)\b`)
+	catalogSchema = lazy.Regexp(`(?m)(?:^\s*\{?\s*|[{,]\s*")"?schema"?:\s*["']?olm\.(package|channel|bundle)\b`)
 
 	// A template of a catalog has entries of a catalog (operator-registry: alpha/template/basic/basic.go and the
 	// packages beside it).

@@ -63,8 +63,8 @@ const (
 // Good reports whether the path reaches what was asked for, or the head.
 func (p *Path) Good() bool { return p.End == AtTarget || p.End == AtHead }
 
-// PathOf returns the way from a version, which is a version or the name of a CSV. Without a channel it is the default
-// channel, without a target it is the head.
+// PathOf returns the way from a version, which is a version or the name of a CSV; an empty one is a fresh install.
+// Without a channel it is the default channel, without a target it is the head.
 func PathOf(c *catalog.Catalog, pkg, channel, from, to string) (*Path, error) {
 	p := c.Packages[pkg]
 	if p == nil {
@@ -85,15 +85,23 @@ func PathOf(c *catalog.Catalog, pkg, channel, from, to string) (*Path, error) {
 	if len(order) == 0 {
 		return nil, fmt.Errorf("channel %s of package %s has no entries", ch.Name, pkg)
 	}
+	w := &pathWalk{order: order, path: &Path{Package: pkg, Channel: ch.Name, Head: order[0].name}}
 	current := &entry{}
-	if current.name, current.version, err = p.Installed(from); err != nil {
+	if from == "" {
+		current = w.install()
+	} else if current.name, current.version, err = p.Installed(from); err != nil {
 		return nil, err
+	} else {
+		w.path.From = current.name
 	}
-	w := &pathWalk{order: order, path: &Path{Package: pkg, Channel: ch.Name, From: current.name, Head: order[0].name}}
 	if to != "" {
 		if w.path.To, _, err = p.Installed(to); err != nil {
 			return nil, err
 		}
+	}
+	if current == nil {
+		w.end(Refused, "each release of channel %s has the property olm.deprecated, so OLM installs none", ch.Name)
+		return w.path, nil
 	}
 	w.run(current)
 	return w.path, nil
@@ -104,6 +112,27 @@ type pathWalk struct {
 	order []*entry
 	path  *Path
 }
+
+// install adds the step of a fresh install: the entry nearest the head that is not deprecated; nil if there is none.
+func (w *pathWalk) install() *entry {
+	step := PathStep{Edge: "the head of channel " + w.path.Channel}
+	for _, e := range w.order {
+		if e.deprecated {
+			step.Edge = "the entry nearest the head of channel " + w.path.Channel + " that is not deprecated"
+			step.Notes = append(step.Notes, fmt.Sprintf(deprecatedNote, e.name))
+			continue
+		}
+		step.To = e.name
+		if e.version != nil {
+			step.Version = e.version.String()
+		}
+		w.path.Steps = append(w.path.Steps, step)
+		return e
+	}
+	return nil
+}
+
+const deprecatedNote = "%s has the property olm.deprecated, so OLM passes it over"
 
 func (w *pathWalk) at(name string) int {
 	return slices.IndexFunc(w.order, func(e *entry) bool { return e.name == name })
@@ -155,7 +184,7 @@ func (w *pathWalk) next(current *entry) (*entry, []string) {
 		switch {
 		case e.name == current.name || !e.isUpdate(current):
 		case e.deprecated:
-			notes = append(notes, fmt.Sprintf("%s has the property olm.deprecated, so OLM passes it over", e.name))
+			notes = append(notes, fmt.Sprintf(deprecatedNote, e.name))
 		default:
 			return e, notes
 		}

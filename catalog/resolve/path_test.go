@@ -298,3 +298,34 @@ func TestPathOfReplacedName(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// Without a version, the path begins with a fresh install, which passes over what is deprecated.
+func TestPathOfFreshInstall(t *testing.T) {
+	channels := map[string][]string{"stable": {"name: a.v1.0.0", "name: a.v1.1.0, replaces: a.v1.0.0"}}
+	path, err := resolve.PathOf(chain(t, nil, channels), "a", "", "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(path.Steps) != 1 || path.Steps[0].To != "a.v1.1.0" || path.From != "" || path.End != resolve.AtHead {
+		t.Errorf("%+v", path)
+	}
+	deprecated := func(names ...string) map[string]string {
+		out := map[string]string{}
+		for _, name := range names {
+			out[name] = "- {type: olm.deprecated, value: {}}\n"
+		}
+		return out
+	}
+	if path, err = resolve.PathOf(chain(t, deprecated("a.v1.1.0"), channels), "a", "", "", ""); err != nil {
+		t.Fatal(err)
+	}
+	if len(path.Steps) != 1 || path.Steps[0].To != "a.v1.0.0" || len(path.Steps[0].Notes) != 1 || path.Good() {
+		t.Errorf("%+v", path)
+	}
+	if path, err = resolve.PathOf(chain(t, deprecated("a.v1.1.0", "a.v1.0.0"), channels), "a", "", "", ""); err != nil {
+		t.Fatal(err)
+	}
+	if len(path.Steps) != 0 || path.End != resolve.Refused {
+		t.Errorf("%+v", path)
+	}
+}

@@ -61,7 +61,9 @@ func CatalogRules() []findings.Rule {
 // that OLM v0 does not make.
 func Validate(c *catalog.Catalog) []findings.Finding {
 	v := &validator{converter: newConverter()}
+	said := map[string]bool{}
 	for _, f := range c.Faults() {
+		said[f.Package] = true
 		object := "Package " + f.Package
 		if f.Package == "" {
 			object = ""
@@ -69,6 +71,9 @@ func Validate(c *catalog.Catalog) []findings.Finding {
 		v.add(findings.Rule{ID: f.Rule}, findings.Error, f.Place, object, f.Hint, "%s", f.Text)
 	}
 	for _, f := range c.Faulty {
+		if f.All && said[f.Package] {
+			continue
+		}
 		object := ""
 		if f.Package != "" {
 			object = "Package " + f.Package

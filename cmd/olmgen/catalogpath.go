@@ -101,8 +101,6 @@ func (f *pathFlags) path(cmd *cobra.Command, pkg string) (*resolve.Path, error) 
 		return nil, &usageError{name + " is for OLM v1", "add --profile clusterextension"}
 	}
 	switch {
-	case f.from == "":
-		return nil, missingFlag("from", "name the version that is installed, or its CSV")
 	case len(f.catalogs) > 1:
 		return nil, &usageError{"a Subscription of OLM v0 names one catalog, and --catalog is given several times",
 			"choose one, or add --profile clusterextension"}

@@ -110,6 +110,8 @@ func (f *renderFlags) drawUpdates(cmd *cobra.Command, path, from string, format 
 	case name == "":
 		return &usageError{fmt.Sprintf("%s has %d packages, and an update graph has one", path, len(names)),
 			"name it with --package: " + text.FirstOf(20, names)}
+	case p == nil && c.Missing(name) != nil:
+		return c.Missing(name)
 	case p == nil:
 		err := fmt.Errorf("%s: no package %s", path, name)
 		if hint := text.DidYouMean(name, names); hint != "" {

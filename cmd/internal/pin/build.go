@@ -20,6 +20,9 @@ type Catalog struct {
 	To       Source // its own name
 	Packages []Content
 	Catalog  *catalog.Catalog // the same, as its documents say it
+
+	source   *catalog.Catalog
+	priority int
 }
 
 // Content is a package of a pinned catalog.
@@ -27,7 +30,7 @@ type Content struct {
 	Name     string
 	Channels []*Channel        // sorted by name
 	Bundles  []*catalog.Bundle // from the lowest version to the highest
-	File     []byte            // the documents: olm.package, olm.channel, olm.bundle, olm.deprecations
+	File     []byte            // the documents: olm.package, olm.channel, olm.bundle, olm.deprecations, others
 	Images   []string          // of the bundles, and those that they name
 	Unnamed  []string          // images of bundles that do not name them as relatedImages
 
@@ -167,11 +170,31 @@ func (b *builder) build(ctx context.Context) ([]Catalog, error) {
 		last.Packages = append(last.Packages, *content)
 	}
 	for i := range out {
+		out[i].source, out[i].priority = b.input.catalog(out[i].Source)
 		if err := out[i].read(ctx); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// catalog returns a catalog of the input, and its priority.
+func (in *Input) catalog(s Source) (*catalog.Catalog, int) {
+	for _, n := range in.Namespaces {
+		for _, c := range n.State.Catalogs {
+			if c.Namespace == s.Namespace && c.Name == s.Name {
+				return c.Catalog, c.Priority
+			}
+		}
+	}
+	for _, x := range in.Extensions {
+		for _, c := range x.Sources {
+			if s.Namespace == "" && c.Name == s.Name {
+				return c.Catalog, int(c.Priority)
+			}
+		}
+	}
+	return nil, 0
 }
 
 // fill adds the entries of the channels, their bundles and the documents.

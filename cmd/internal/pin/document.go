@@ -15,8 +15,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// document returns the documents of a package: olm.package and olm.bundle as the source has them, olm.channel with
-// other entries and comments, and the deprecations of what is pinned.
+// document returns the documents of a package: olm.package, olm.bundle and those of other schemas as the source has
+// them, olm.channel with other entries and comments, and the deprecations of what is pinned.
 func (c *Content) document(ctx context.Context) ([]byte, error) {
 	var out bytes.Buffer
 	if err := c.writePackage(ctx, &out); err != nil {
@@ -35,12 +35,29 @@ func (c *Content) document(ctx context.Context) ([]byte, error) {
 		if err := c.addImages(data); err != nil {
 			return nil, err
 		}
-		out.WriteString("---\n")
-		if err := writeYAML(&out, json.RawMessage(data)); err != nil {
+		if err := writeDocument(&out, data); err != nil {
 			return nil, err
 		}
 	}
-	return out.Bytes(), c.writeDeprecations(&out)
+	if err := c.writeDeprecations(&out); err != nil {
+		return nil, err
+	}
+	for i := range c.source.Others {
+		data, err := c.source.Others[i].Document(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := writeDocument(&out, data); err != nil {
+			return nil, err
+		}
+	}
+	return out.Bytes(), nil
+}
+
+// writeDocument writes a document of JSON as YAML.
+func writeDocument(out *bytes.Buffer, data []byte) error {
+	out.WriteString("---\n")
+	return writeYAML(out, json.RawMessage(data))
 }
 
 // addImages adds the images of an olm.bundle.

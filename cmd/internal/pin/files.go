@@ -216,7 +216,7 @@ func (m *maker) clusterObjects(dirs []string) error {
 	var images []string
 	for i := range m.Catalogs {
 		c, image := &m.Catalogs[i], m.Lock.Catalogs[i].Image
-		file, data, err := catalogObject(set, c, image, m.input.priority(c.Source), dirs[i])
+		file, data, err := catalogObject(set, c, image, c.priority, dirs[i])
 		if err != nil {
 			return err
 		}
@@ -253,25 +253,6 @@ func catalogObject(set *templates.Set, c *Catalog, image string, priority int, d
 	data, err = set.Execute("catalogsource.yaml", templates.CatalogSource{Name: c.To.Name, Namespace: c.To.Namespace,
 		Image: image, Priority: priority})
 	return "catalogsource-" + dir + ".yaml", data, err
-}
-
-// priority returns the priority of a catalog of the input.
-func (in *Input) priority(s Source) int {
-	for _, n := range in.Namespaces {
-		for _, c := range n.State.Catalogs {
-			if c.Namespace == s.Namespace && c.Name == s.Name {
-				return c.Priority
-			}
-		}
-	}
-	for _, x := range in.Extensions {
-		for _, c := range x.Sources {
-			if s.Namespace == "" && c.Name == s.Name {
-				return int(c.Priority)
-			}
-		}
-	}
-	return 0
 }
 
 type patch struct {

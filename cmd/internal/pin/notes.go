@@ -3,11 +3,37 @@ package pin
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
+
+// sayLeftOut counts the documents of each source that its pinned catalog does not have.
+func (m *maker) sayLeftOut() (notes []string) {
+	for _, c := range m.Catalogs {
+		left := map[string]int{}
+		for key, n := range c.source.Count() {
+			left[key.Schema] += n
+		}
+		for key, n := range c.Catalog.Count() {
+			left[key.Schema] -= n
+		}
+		var counts []string
+		for _, schema := range slices.Sorted(maps.Keys(left)) {
+			if left[schema] > 0 {
+				counts = append(counts, fmt.Sprintf("%d %s", left[schema], schema))
+			}
+		}
+		if len(counts) > 0 {
+			notes = append(notes, fmt.Sprintf("the pin leaves out of catalog %s: %s", c.Source,
+				strings.Join(counts, ", ")))
+		}
+	}
+	return notes
+}
 
 // sayDependencies names the Subscriptions that OLM has made for dependencies in clusters that used the source: no patch
 // of Git reaches them, and OLM resolves nothing in a namespace where one names a catalog that is gone (spec

@@ -138,7 +138,7 @@ func Run(ctx context.Context, o Options) (*Pin, error) {
 		}
 	}
 	kept := m.Notes
-	m.Notes = slices.Concat(kept, m.sayMoves(), m.sayDependencies(), m.sayPolicies(), m.sayManual())
+	m.Notes = slices.Concat(kept, m.sayLeftOut(), m.sayMoves(), m.sayDependencies(), m.sayPolicies(), m.sayManual())
 	if err := m.makeFiles(); err != nil {
 		m.Notes = kept // nothing has moved
 		return m.Pin, err

@@ -1,0 +1,322 @@
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/blang/semver/v4"
+	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/whole"
+	"github.com/olmgen/olmgen/source"
+)
+
+// pipelineFile says how the bundles beside it become a part of a catalog. It is that of Red Hat's operator pipelines.
+const pipelineFile = "ci.yaml"
+
+// templatesDir has the templates of a package, beside its pipelineFile.
+const templatesDir = "catalog-templates"
+
+// pipeline is the content of a pipelineFile.
+type pipeline struct {
+	dir         string
+	UpdateGraph string `json:"updateGraph"`
+	FBC         struct {
+		Enabled bool      `json:"enabled"`
+		Mapping []mapping `json:"catalog_mapping"`
+	} `json:"fbc"`
+}
+
+// mapping says of which catalogs a template makes the package.
+type mapping struct {
+	Template string   `json:"template_name"`
+	Catalogs []string `json:"catalog_names"`
+}
+
+// The modes of updateGraph. The first counts where none is given, as in the code of Red Hat's pipeline; opm alone has
+// the last one.
+const (
+	modeReplaces  = "replaces-mode"
+	modeSemver    = "semver-mode"
+	modeSkipPatch = "semver-skippatch"
+)
+
+// arrange gives the packages of the directories the update graphs that their pipelineFiles say, and leaves out packages
+// that opm refuses: one of them does not take away the others.
+func (c *Catalog) arrange(ctx context.Context, dirs []string, o Options) {
+	for _, dir := range dirs {
+		packages := slices.DeleteFunc(slices.Collect(maps.Values(c.Packages)),
+			func(p *Package) bool { return p.dir != dir })
+		if err := c.arrangeDir(ctx, dir, packages, o); err != nil {
+			if len(packages) == 0 {
+				packages = []*Package{{Name: filepath.Base(dir)}}
+			}
+			for _, p := range packages {
+				c.leaveOut(p, fmt.Errorf("%s: %w", filepath.Join(dir, pipelineFile), err))
+			}
+		}
+	}
+	for _, name := range c.Names() {
+		p := c.Packages[name]
+		p.dropStray()
+		if list := p.check(); len(list) > 0 {
+			c.leaveOut(p, fmt.Errorf("%s: %s", list[0].Place.File, list[0].said()))
+		}
+	}
+}
+
+// leaveOut takes a package out of the catalog.
+func (c *Catalog) leaveOut(p *Package, err error) {
+	delete(c.Packages, p.Name)
+	c.refused = append(c.refused, p)
+	c.Faulty = append(c.Faulty, Faulty{Package: p.Name, Missing: true, All: true, Err: err})
+}
+
+func (c *Catalog) arrangeDir(ctx context.Context, dir string, packages []*Package, o Options) error {
+	data, err := whole.ReadFile(filepath.Join(dir, pipelineFile), budget.RenderConfig)
+	ci := pipeline{dir: dir}
+	if err == nil {
+		err = yaml.Unmarshal(data, &ci)
+	}
+	switch {
+	case err != nil:
+		return err
+	case ci.FBC.Enabled:
+		return c.fromTemplate(ctx, &ci, packages, o)
+	case ci.UpdateGraph == "", ci.UpdateGraph == modeReplaces:
+		return nil
+	case ci.UpdateGraph != modeSemver && ci.UpdateGraph != modeSkipPatch:
+		return fmt.Errorf("updateGraph is %q", ci.UpdateGraph)
+	}
+	for _, p := range packages {
+		for _, ch := range p.Channels {
+			if err := p.linkByVersion(ch, ci.UpdateGraph == modeSkipPatch); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// linkByVersion has each release of a channel replace the next lower one, whatever its CSV says. skipPatch keeps the
+// highest release of each minor version alone (operator-registry: pkg/registry/bundlegraphloader.go).
+func (p *Package) linkByVersion(ch *Channel, skipPatch bool) error {
+	versions := map[string]semver.Version{}
+	for _, e := range ch.Entries {
+		v, ok := p.Bundle(e.Name).Version()
+		if !ok {
+			return fmt.Errorf("%s has no version that can be compared", e.Name)
+		}
+		versions[e.Name] = v
+	}
+	slices.SortStableFunc(ch.Entries, func(a, b Entry) int { return versions[a.Name].Compare(versions[b.Name]) })
+	linked := &Channel{Place: ch.Place, Name: ch.Name}
+	for i, e := range ch.Entries {
+		e.Replaces = ""
+		if i > 0 {
+			e.Replaces = ch.Entries[i-1].Name
+		}
+		if i+1 < len(ch.Entries) && skipPatch && minor(versions[e.Name]) == minor(versions[ch.Entries[i+1].Name]) {
+			continue
+		}
+		linked.add(e)
+	}
+	*ch = *linked
+	return nil
+}
+
+func minor(v semver.Version) string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
+
+// add adds an entry.
+func (c *Channel) add(e Entry) {
+	c.Entries = append(c.Entries, e)
+	c.index.add(e.Name)
+}
+
+// dropStray drops the bundles that are in no channel.
+func (p *Package) dropStray() {
+	all := p.Bundles
+	p.Bundles, p.index.bundles = nil, index{}
+	for _, b := range all {
+		if len(p.channelsOf(b.Name)) > 0 {
+			p.Bundles = append(p.Bundles, b)
+			p.index.bundles.add(b.Name)
+		}
+	}
+}
+
+// template makes a package of the bundles of its directory, and of its published catalog.
+type template struct {
+	name      string // of its file
+	data      []byte
+	have      *Package // of the directory; nil if it has no bundles
+	published *Package // nil: there is none
+}
+
+// fromTemplate replaces a package by what its template says, with the bundles of its directory or of the published
+// catalog beside it. Of several templates, that of the newest catalog counts.
+func (c *Catalog) fromTemplate(ctx context.Context, ci *pipeline, packages []*Package, o Options) error {
+	var file, newest string
+	for _, m := range ci.FBC.Mapping {
+		for _, name := range m.Catalogs {
+			if newest == "" || source.CompareVersions(name, newest) > 0 {
+				file, newest = m.Template, name
+			}
+		}
+	}
+	switch {
+	case len(packages) > 1:
+		return errors.New("fbc is for one package, and the directory has " + text.Count(len(packages), "package"))
+	case !filepath.IsLocal(file):
+		return errors.New("fbc.catalog_mapping names no template of " + templatesDir)
+	}
+	t := &template{name: filepath.Join(ci.dir, templatesDir, file)}
+	if len(packages) == 1 {
+		t.have = packages[0]
+	}
+	var err error
+	if t.data, err = whole.ReadFile(t.name, budget.CatalogDoc); err != nil {
+		return err
+	}
+	path := filepath.Join(ci.dir, "..", "..", "catalogs", newest, filepath.Base(ci.dir))
+	if _, err := os.Stat(path); err == nil && filepath.IsLocal(newest) {
+		served, err := readFiles(ctx, path, o)
+		if err != nil {
+			return err
+		}
+		if names := served.Names(); len(names) == 1 {
+			t.published = served.Packages[names[0]]
+		}
+	}
+	p, err := t.render()
+	if err != nil {
+		return fmt.Errorf("%s: %w", t.name, err)
+	}
+	if t.have != nil {
+		delete(c.Packages, t.have.Name)
+	}
+	c.Packages[p.Name] = p
+	return nil
+}
+
+func (t *template) render() (*Package, error) {
+	data, err := yaml.YAMLToJSON(t.data)
+	if err != nil {
+		return nil, err
+	}
+	var head struct {
+		Schema        string
+		Entries       []json.RawMessage
+		Substitutions []json.RawMessage
+		semverTemplate
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return nil, err
+	}
+	switch head.Schema {
+	case "olm.template.basic":
+		return t.basic(head.Entries)
+	case "olm.semver":
+		return t.semver(&head.semverTemplate)
+	}
+	return nil, fmt.Errorf("olmgen does not know the template %q", head.Schema)
+}
+
+// place is where all that a template says stands.
+func (t *template) place() Place { return Place{t.name, 1} }
+
+// add adds a bundle.
+func (p *Package) add(b *Bundle) {
+	p.Bundles = append(p.Bundles, b)
+	p.index.bundles.add(b.Name)
+}
+
+// named returns a bundle by its name, or nil.
+func (t *template) named(name string) *Bundle {
+	for _, p := range []*Package{t.have, t.published} {
+		if p != nil && p.Bundle(name) != nil {
+			return p.Bundle(name)
+		}
+	}
+	return nil
+}
+
+// imaged returns the bundle of an image: that of the directory that its tag names, or of the published catalog.
+func (t *template) imaged(image string) *Bundle {
+	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
+	if t.have != nil && tag != "" && !strings.Contains(image, "@") {
+		for _, b := range t.have.Bundles {
+			dir := filepath.Base(b.origin.dir)
+			if dir == tag || strings.TrimPrefix(dir, "v") == strings.TrimPrefix(tag, "v") {
+				return b
+			}
+		}
+	}
+	if t.published != nil {
+		for _, b := range t.published.Bundles {
+			if b.Image == image {
+				return cmp.Or(t.named(b.Name), b)
+			}
+		}
+	}
+	return nil
+}
+
+// basic adds the documents of an olm.template.basic, and the bundles that its channels name (operator-registry:
+// alpha/template/basic).
+func (t *template) basic(entries []json.RawMessage) (*Package, error) {
+	r := &reader{catalog: &Catalog{Packages: map[string]*Package{}}, files: &source.Source{
+		Name: func(string) string { return t.name }}}
+	images := 0
+	for _, e := range entries {
+		var head struct{ Schema string }
+		if err := json.Unmarshal(e, &head); err != nil {
+			return nil, err
+		}
+		if head.Schema == SchemaBundle {
+			images++
+		} else if err := r.add(t.name, document{line: 1, text: e, json: e}); err != nil {
+			return nil, err
+		}
+	}
+	names := r.catalog.Names()
+	if len(names) != 1 {
+		return nil, fmt.Errorf("it is of %s, and must be of one", text.Count(len(names), "package"))
+	}
+	p := r.catalog.Packages[names[0]]
+	p.origin, p.hasIcon = nil, false // what is read again is a file of documents
+	for _, ch := range p.Channels {
+		ch.origin = nil
+		for i, e := range ch.Entries {
+			ch.Entries[i].Line = 1
+			if p.Bundle(e.Name) != nil {
+				continue
+			}
+			b := t.named(e.Name)
+			if b == nil {
+				return nil, t.unknown(e.Name)
+			}
+			p.add(b)
+		}
+	}
+	if len(p.Bundles) > images {
+		return nil, fmt.Errorf("its channels have %s, and it names %s", text.Count(len(p.Bundles), "bundle"),
+			text.Count(images, "image"))
+	}
+	return p, nil
+}
+
+func (t *template) unknown(name string) error {
+	return fmt.Errorf("nothing says what %s is: no directory beside %s, and no published catalog has it", name,
+		pipelineFile)
+}

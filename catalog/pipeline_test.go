@@ -1,0 +1,291 @@
+package catalog_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/catalog"
+)
+
+// edges returns the update graph of a package as a text.
+func edges(p *catalog.Package) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s, default channel %s\n", p.Name, p.DefaultChannel)
+	for _, ch := range slices.SortedFunc(slices.Values(p.Channels), func(a, b *catalog.Channel) int { return strings.Compare(a.Name, b.Name) }) {
+		fmt.Fprintf(&out, "  %s\n", ch.Name)
+		for _, e := range slices.SortedFunc(slices.Values(ch.Entries), func(a, b catalog.Entry) int { return strings.Compare(a.Name, b.Name) }) {
+			fmt.Fprintf(&out, "    %s replaces=%s skips=%v skipRange=%s\n", e.Name, e.Replaces, slices.Sorted(slices.Values(e.Skips)), e.SkipRange)
+		}
+	}
+	return out.String()
+}
+
+// TestTemplatesArePublished compares the graphs that templates make with the published catalogs. OLMGEN_OPERATORS is a
+// checkout of a repository with operators/ and catalogs/.
+func TestTemplatesArePublished(t *testing.T) {
+	root := os.Getenv("OLMGEN_OPERATORS")
+	if root == "" {
+		t.Skip("OLMGEN_OPERATORS is not set")
+	}
+	files, err := filepath.Glob(filepath.Join(root, "operators", "*", "ci.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	same := 0
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ci struct {
+			FBC struct {
+				Enabled bool `json:"enabled"`
+				Mapping []struct {
+					Catalogs []string `json:"catalog_names"`
+				} `json:"catalog_mapping"`
+			} `json:"fbc"`
+		}
+		if err := yaml.Unmarshal(data, &ci); err != nil || !ci.FBC.Enabled {
+			continue
+		}
+		newest := ""
+		for _, m := range ci.FBC.Mapping {
+			newest = max(newest, slices.Max(append(m.Catalogs, newest)))
+		}
+		dir := filepath.Dir(file)
+		published, err := catalog.Read(t.Context(), filepath.Join(root, "catalogs", newest, filepath.Base(dir)), catalog.Options{})
+		if err != nil {
+			t.Logf("%s: %v", filepath.Base(dir), err)
+			continue
+		}
+		made, err := catalog.Read(t.Context(), dir, catalog.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", filepath.Base(dir), err)
+			continue
+		}
+		for _, name := range published.Names() {
+			if made.Packages[name] == nil {
+				t.Errorf("%s: %v (the published one: %v)", name, made.Missing(name), published.Refusal())
+			} else if x, y := edges(made.Packages[name]), edges(published.Packages[name]); x != y {
+				t.Errorf("made:\n%spublished:\n%s", x, y)
+			} else {
+				same++
+			}
+		}
+	}
+	t.Logf("%d packages have the published graph", same)
+}
+
+// writeFiles writes the files of a map below a directory.
+func writeFiles(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// versionDir adds the directory of a release to files.
+func versionDir(files map[string]string, pkg, version, channels, more string) {
+	at := "operators/" + pkg + "/" + version + "/"
+	files[at+"metadata/annotations.yaml"] = "annotations:\n  operators.operatorframework.io.bundle.package.v1: " + pkg +
+		"\n  operators.operatorframework.io.bundle.channels.v1: " + channels + "\n"
+	files[at+"manifests/csv.yaml"] = `apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {name: ` + pkg + ".v" + version + `}
+spec:
+  displayName: a
+  install: {strategy: deployment, spec: {deployments: []}}
+  installModes: [{type: AllNamespaces, supported: true}]
+  version: ` + version + "\n" + more
+}
+
+func readOperators(t *testing.T, files map[string]string) *catalog.Catalog {
+	t.Helper()
+	dir := t.TempDir()
+	writeFiles(t, dir, files)
+	c, err := catalog.Read(t.Context(), filepath.Join(dir, "operators"), catalog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// The graphs are those of BundleGraphLoader (operator-registry, pkg/registry), to which bundles are added in the order
+// of their versions, and for replaces-mode what the CSVs say.
+func TestUpdateGraph(t *testing.T) {
+	const linked = "a.v1.0.0 replaces= a.v1.0.1 replaces=a.v1.0.0 a.v1.0.10 replaces=a.v1.0.1 a.v1.1.0 replaces=a.v1.0.10"
+	for _, test := range []struct{ name, ci, want, missing string }{
+		{name: "no ci.yaml", want: "a.v1.0.0 replaces= a.v1.0.10 replaces=a.v1.0.0 a.v1.1.0 replaces=a.v1.0.0"},
+		{name: "replaces", ci: "updateGraph: replaces-mode\n", want: "a.v1.0.0 replaces= a.v1.0.10 replaces=a.v1.0.0 a.v1.1.0 replaces=a.v1.0.0"},
+		{name: "semver", ci: "updateGraph: semver-mode\n", want: linked},
+		{name: "skippatch", ci: "updateGraph: semver-skippatch\n", want: "a.v1.0.10 replaces=a.v1.0.1 a.v1.1.0 replaces=a.v1.0.10"},
+		{name: "unknown", ci: "updateGraph: other\n", missing: `updateGraph is "other"`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			files := map[string]string{}
+			versionDir(files, "a", "1.1.0", "stable", "  replaces: a.v1.0.0\n  skips: [a.v1.0.10, a.v1.0.1]\n")
+			versionDir(files, "a", "1.0.10", "stable", "  replaces: a.v1.0.0\n")
+			versionDir(files, "a", "1.0.1", "stable", "")
+			versionDir(files, "a", "1.0.0", "stable", "")
+			versionDir(files, "b", "1.0.0", "stable", "")
+			versionDir(files, "b", "2.0.0", "stable", "") // two heads
+			versionDir(files, "c", "1.0.0", "stable", "")
+			versionDir(files, "c", "2.0.0", "stable", "")
+			files["operators/c/2.0.0/manifests/csv.yaml"] = "{"
+			if test.name == "no ci.yaml" || test.name == "replaces" {
+				delete(files, "operators/a/1.0.1/manifests/csv.yaml")
+				delete(files, "operators/a/1.0.1/metadata/annotations.yaml")
+			}
+			if test.ci != "" {
+				files["operators/a/ci.yaml"] = test.ci
+			}
+			c := readOperators(t, files)
+			if c.Packages["c"] == nil || c.Packages["b"] != nil {
+				t.Errorf("the catalog has %v", c.Names())
+			}
+			if err := c.Missing("b"); err == nil || !strings.Contains(err.Error(), "multiple channel heads") {
+				t.Errorf("b: %v", err)
+			}
+			if r := c.Refusal(); r != nil {
+				t.Errorf("the catalog is refused: %v", r)
+			}
+			if test.missing != "" {
+				if err := c.Missing("a"); err == nil || !strings.Contains(err.Error(), test.missing) {
+					t.Errorf("a: %v", err)
+				}
+				return
+			}
+			var got []string
+			if c.Packages["a"] == nil {
+				t.Fatal(c.Faulty)
+			}
+			for _, e := range c.Packages["a"].Channel("stable").Entries {
+				got = append(got, e.Name+" replaces="+e.Replaces)
+			}
+			slices.Sort(got)
+			if text := strings.Join(got, " "); text != test.want {
+				t.Errorf("%s, want %s", text, test.want)
+			}
+		})
+	}
+}
+
+// publishedA is the published catalog of the package that the templates make.
+const publishedA = `schema: olm.package
+name: a
+defaultChannel: stable
+---
+schema: olm.channel
+package: a
+name: stable
+entries: [{name: a.v0.9.0}]
+---
+schema: olm.bundle
+package: a
+name: a.v0.9.0
+image: r.example.com/a@sha256:0000000000000000000000000000000000000000000000000000000000000009
+properties: [{type: olm.package, value: {packageName: a, version: 0.9.0}}]
+`
+
+func TestTemplates(t *testing.T) {
+	const ci = "fbc:\n  enabled: true\n  catalog_mapping:\n  - {template_name: old.yaml, catalog_names: [v4.9]}\n" +
+		"  - {template_name: new.yaml, catalog_names: [v4.10]}\n"
+	digest := "r.example.com/a@sha256:0000000000000000000000000000000000000000000000000000000000000009"
+	const basic = `schema: olm.template.basic
+entries:
+- {schema: olm.package, name: a, defaultChannel: fast}
+- {schema: olm.channel, package: a, name: fast, entries: [{name: a.v0.9.0}, {name: a.v1.0.0, replaces: a.v0.9.0}]}
+- {schema: olm.bundle, image: "r.example.com/a:1.0.0"}
+- {schema: olm.bundle, image: "r.example.com/a:0.9.0"}
+`
+	for _, test := range []struct{ name, template, want, missing string }{
+		{"basic", basic, "a, default channel fast\n  fast\n" +
+			"    a.v0.9.0 replaces= skips=[] skipRange=\n    a.v1.0.0 replaces=a.v0.9.0 skips=[] skipRange=\n", ""},
+		{"basic, unknown", strings.ReplaceAll(basic, "a.v0.9.0", "a.v0.8.0"), "", "nothing says what a.v0.8.0 is"},
+		{"semver", "Schema: olm.semver\nGenerateMajorChannels: true\nGenerateMinorChannels: true\nFast:\n  Bundles:\n" +
+			"  - Image: r.example.com/a:1.0.0\n  - Image: r.example.com/a:v1.0.1\n  - Image: r.example.com/a:1.1.0\n  - Image: " + digest +
+			"\nCandidate:\n  Bundles:\n  - Image: r.example.com/a:1.1.0\n",
+			`a, default channel fast-v1.1
+  candidate-v1
+    a.v1.1.0 replaces= skips=[] skipRange=
+  candidate-v1.1
+    a.v1.1.0 replaces= skips=[] skipRange=
+  fast-v0
+    a.v0.9.0 replaces= skips=[] skipRange=
+  fast-v0.9
+    a.v0.9.0 replaces= skips=[] skipRange=
+  fast-v1
+    a.v1.0.0 replaces= skips=[] skipRange=
+    a.v1.0.1 replaces= skips=[a.v1.0.0] skipRange=
+    a.v1.1.0 replaces=a.v1.0.1 skips=[a.v1.0.0] skipRange=
+  fast-v1.0
+    a.v1.0.0 replaces= skips=[] skipRange=
+    a.v1.0.1 replaces= skips=[a.v1.0.0] skipRange=
+  fast-v1.1
+    a.v1.1.0 replaces=a.v1.0.1 skips=[a.v1.0.0] skipRange=
+`, ""},
+		{"semver, unknown", "schema: olm.semver\nstable: {bundles: [{image: \"r.example.com/a@sha256:1\"}]}\n", "", "nothing says what r.example.com/a@sha256:1 is"},
+		{"another one", "schema: olm.composite\n", "", `does not know the template "olm.composite"`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			files := map[string]string{"operators/a/ci.yaml": ci, "operators/a/catalog-templates/new.yaml": test.template,
+				"catalogs/v4.10/a/catalog.yaml": publishedA}
+			for _, v := range []string{"1.0.0", "1.0.1", "1.1.0"} {
+				versionDir(files, "a", v, "alpha", "")
+			}
+			versionDir(files, "b", "1.0.0", "alpha", "")
+			c := readOperators(t, files)
+			if c.Packages["b"] == nil {
+				t.Error("b is lost")
+			}
+			if test.missing != "" {
+				if err := c.Missing("a"); err == nil || !strings.Contains(err.Error(), test.missing) || c.Packages["a"] != nil {
+					t.Errorf("%v", err)
+				}
+				return
+			}
+			if c.Packages["a"] == nil {
+				t.Fatal(c.Missing("a"))
+			}
+			if got := edges(c.Packages["a"]); got != test.want {
+				t.Errorf("%s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+// A directory with a file-based catalog and bundles is one catalog: the graph of the former, the objects of the latter.
+func TestCatalogWithBundles(t *testing.T) {
+	files := map[string]string{"operators/catalog.yaml": strings.ReplaceAll(publishedA, "0.9.0", "1.0.0"), "operators/a/ci.yaml": "{}"}
+	versionDir(files, "a", "1.0.0", "alpha", "")
+	versionDir(files, "b", "1.0.0", "alpha", "")
+	c := readOperators(t, files)
+	if got := edges(c.Packages["a"]); got != "a, default channel stable\n  stable\n    a.v1.0.0 replaces= skips=[] skipRange=\n" {
+		t.Error(got)
+	}
+	if c.Packages["b"] == nil {
+		t.Error("b is lost")
+	}
+	b := c.Packages["a"].Bundle("a.v1.0.0")
+	if b == nil || !b.Objects || b.Image == "" {
+		t.Fatalf("%+v", b)
+	}
+	if csv, err := b.CSV(t.Context()); err != nil || !strings.Contains(string(csv), "strategy") {
+		t.Errorf("%s, %v", csv, err)
+	}
+	if _, err := b.Document(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
