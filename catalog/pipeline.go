@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,8 +54,12 @@ const (
 // that opm refuses: one of them does not take away the others.
 func (c *Catalog) arrange(ctx context.Context, dirs []string, o Options) {
 	for _, dir := range dirs {
-		packages := slices.DeleteFunc(slices.Collect(maps.Values(c.Packages)),
-			func(p *Package) bool { return p.dir != dir })
+		var packages []*Package
+		for _, name := range c.Names() {
+			if p := c.Packages[name]; p.dir == dir {
+				packages = append(packages, p)
+			}
+		}
 		if err := c.arrangeDir(ctx, dir, packages, o); err != nil {
 			if len(packages) == 0 {
 				packages = []*Package{{Name: filepath.Base(dir)}}
@@ -96,7 +99,7 @@ func (c *Catalog) arrangeDir(ctx context.Context, dir string, packages []*Packag
 	case ci.UpdateGraph == "", ci.UpdateGraph == modeReplaces:
 		return nil
 	case ci.UpdateGraph != modeSemver && ci.UpdateGraph != modeSkipPatch:
-		return fmt.Errorf("updateGraph is %q", ci.UpdateGraph)
+		return hint(fmt.Errorf("updateGraph is %q", ci.UpdateGraph), "write %s or %s", modeReplaces, modeSemver)
 	}
 	for _, p := range packages {
 		for _, ch := range p.Channels {
