@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/olmgen/olmgen/cmd/internal/adopt"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/golden/equal"
@@ -204,11 +206,35 @@ func (a *adoption) interrupted(ctx context.Context, f form) error {
 			return err
 		}
 	}
-	if _, err := a.quiet(ctx); err != nil {
+	again, err := a.quiet(ctx)
+	if err == nil {
+		err = a.withoutCopies(ctx, p.before, again)
+	}
+	if err != nil {
 		return err
 	}
 	a.say("OLM ran before the point and put %d labels back: the guard refuses: %t (%s)", marked(after), refused != nil, f)
 	return a.sameAgain(ctx, p, p.before, false)
+}
+
+// withoutCopies deletes the webhook configurations that OLM has made a second time, because it did not find its labels on
+// the first ones. A person has to do that, too.
+func (a *adoption) withoutCopies(ctx context.Context, before, after *adopt.State) error {
+	hooks := a.cluster.Client.AdmissionregistrationV1()
+	for _, o := range after.Dump.Objects {
+		var err error
+		switch {
+		case before.Dump.Get(o.Kind, o.Namespace, o.Name) != nil:
+		case o.Kind == "MutatingWebhookConfiguration":
+			err = hooks.MutatingWebhookConfigurations().Delete(ctx, o.Name, metav1.DeleteOptions{})
+		case o.Kind == "ValidatingWebhookConfiguration":
+			err = hooks.ValidatingWebhookConfigurations().Delete(ctx, o.Name, metav1.DeleteOptions{})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sameAgain waits until the cluster is as it was. With running, what OLM makes of earlier steps does not count.

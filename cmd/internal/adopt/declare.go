@@ -201,7 +201,9 @@ func (d *declarer) group(g *Group) (groupView, error) {
 	if d.likeOLM(g) || d.To == generate.ProfileDescoped || d.To == generate.ProfileSubscription {
 		v.Name = g.Name
 	}
-	if !g.Global() {
+	// OLM v1 does not watch several namespaces: after the migration, the operators watch all
+	several := len(g.Targets) > 1 && d.To == generate.ProfileClusterExtension && !d.likeOLM(g)
+	if !g.Global() && !several {
 		v.Targets = g.Targets
 	} else if d.To != generate.ProfileDescoped {
 		v.InstallMode = string(v1alpha1.InstallModeTypeAllNamespaces)

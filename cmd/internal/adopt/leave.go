@@ -311,14 +311,17 @@ func (p *planner) remove(directories []string) {
 	}
 	// A running OLM changes the ClusterRoles of a group as soon as the first CSV is gone, and deletes them with the group
 	// (OLM: operatorgroup.go, operatorGroupDeleted and pruneProvidedAPIs). It needs a moment to see that their labels are
-	// gone. It copies a CSV again as long as that is there.
+	// gone. When a CSV is gone, OLM deletes its copies and its OperatorCondition with all that they own: so both are
+	// deleted first, and OLM makes them anew, and those own nothing.
 	s.Text[0] = strings.Replace(s.Text[0], "if OLM runs", "if OLM does not skip the operators", 1)
 	s.Guard = append(s.Guard, p.each(operatorsList, "is=$(kubectl get "+csv+" -o 'jsonpath={.status.reason}'); "+
 		`test "$is" = `+string(noRetry))...)
 	groups := p.each(groupsList, `kubectl label clusterroles -l "`+ofOwner("$group", "$ns", operatorsv1.OperatorGroupKind)+
 		`" `+unmark, "sleep 10", `kubectl delete operatorgroups.operators.coreos.com "$group" -n "$ns" --ignore-not-found `+
 		`--cascade=orphan`)
-	s.Run = slices.Concat(groups, originals, copies)
+	conditions := p.each(operatorsList, `kubectl delete operatorconditions.operators.coreos.com "$csv" -n "$ns" `+
+		"--ignore-not-found --cascade=orphan --timeout=5m")
+	s.Run = slices.Concat(groups, copies, conditions, originals, copies)
 	if len(groups) > 0 {
 		for _, dir := range directories {
 			s.Run = append(s.Run, applied(dir))

@@ -86,6 +86,36 @@ func TestPlanOfMigration(t *testing.T) {
 	}
 }
 
+// What OLM v1 takes over watches all namespaces then: the file asks for nothing that OLM v1 refuses.
+func TestExtensionOfSeveralNamespaces(t *testing.T) {
+	data, err := os.ReadFile("testdata/" + twoOperators)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data = regexp.MustCompile(`(?m)^    address: .*`).ReplaceAll(data, []byte("    image: quay.io/example/catalog:v1"))
+	data = bytes.ReplaceAll(data, []byte("    - supported: false\n      type: AllNamespaces"), []byte("    - supported: true\n      type: AllNamespaces"))
+	d, err := dump.Read(t.Context(), []string{"-"}, bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, out := adoptedDump(t, d, adopt.Options{To: generate.ProfileClusterExtension})
+	possible := 0
+	for _, m := range s.Migrations() {
+		if m.Possible() {
+			possible++
+		}
+	}
+	extensions := 0
+	for _, o := range asMaps(t, out) {
+		if o["kind"] == "ClusterExtension" {
+			extensions++
+		}
+	}
+	if possible != 2 || extensions != possible {
+		t.Errorf("the table has %d, the file %d:\n%s", possible, extensions, out)
+	}
+}
+
 // rowsOf returns the rows of a list of a plan.
 func rowsOf(p *adopt.Plan, name string) []string {
 	for _, l := range p.Lists {
@@ -332,8 +362,9 @@ func TestPoint(t *testing.T) {
 				copies := strings.Index(said, "kubectl delete clusterserviceversions.operators.coreos.com -A -l olm.copiedFrom="+op.Group.Namespace+" --field-selector metadata.name="+op.CSV.Name+" --cascade=orphan")
 				original := strings.Index(said, "kubectl delete "+csv+" --ignore-not-found --cascade=orphan")
 				right := 0 <= finalizer && finalizer < copies && copies < original
-				if way == adopt.OLMRuns {
-					right = finalizer < 0 && 0 <= original && original < copies
+				if way == adopt.OLMRuns { // OLM would delete the copies and the condition, with what they own
+					condition := strings.Index(said, "kubectl delete operatorconditions.operators.coreos.com "+op.CSV.Name+" -n "+op.Group.Namespace+" --ignore-not-found --cascade=orphan")
+					right = finalizer < 0 && 0 <= copies && copies < condition && condition < original
 				}
 				if !right {
 					t.Errorf("%s, OLM %s: %s", name, way, said)
@@ -401,7 +432,7 @@ func TestOLMRuns(t *testing.T) {
 			at := func(what string) int { return strings.Index(all, what) }
 			labels, group, csv := at("kubectl label clusterroles -l olm.owner="), at("kubectl delete operatorgroups."), at("kubectl delete clusterserviceversions.")
 			condition, role := at("kubectl delete operatorconditions."), at("kubectl delete roles.")
-			if labels < 0 || labels > group || group > csv || csv > condition || role >= 0 && condition > role {
+			if labels < 0 || labels > group || group > csv || group > condition || role >= 0 && condition > role {
 				t.Errorf("%s to %s: %d %d %d %d %d", name, to, labels, group, csv, condition, role)
 			}
 		}

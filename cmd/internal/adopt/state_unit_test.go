@@ -156,6 +156,7 @@ func TestReadFindings(t *testing.T) {
 		{"the group of packageserver", add(empty, server), []string{"packageserver note ClusterServiceVersion dock/packageserver"}},
 		{"a second group", add(item("OperatorGroup", "harbour/og2", `{}`)), []string{"several-groups error OperatorGroup harbour/og2"}},
 		{"a CSV without a group", add(moved(tug("bay"), "bay")...), []string{"no-group error ClusterServiceVersion bay/tug.v1.0.0"}},
+		{"no catalog", append(dropped(slices.Clone(whole), "CatalogSource", "olm/cat"), item("CatalogSource", "olm/other", `{}`)), []string{"no-catalog warning" + csv}},
 		{"a CSV that the dump lacks", add(item("Subscription", "harbour/x", `{spec: {name: x}, status: {installedCSV: x.v1}}`)), []string{"no-csv error Subscription harbour/x"}},
 		{"no Subscription", dropped(add(item("Subscription", "harbour/x", `spec: {name: x}`)), "Subscription", "ferry-sub"),
 			[]string{"no-csv warning Subscription harbour/x", "no-subscription note" + csv}},

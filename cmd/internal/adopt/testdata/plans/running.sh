@@ -68,6 +68,8 @@ echo "$groups" | while read -r group ns; do
   sleep 10
   kubectl delete operatorgroups.operators.coreos.com "$group" -n "$ns" --ignore-not-found --cascade=orphan
 done
+echo "$operators" | while read -r csv ns component empty; do kubectl delete clusterserviceversions.operators.coreos.com -A -l "olm.copiedFrom=$ns" --field-selector "metadata.name=$csv" --cascade=orphan --timeout=5m; done
+echo "$operators" | while read -r csv ns component empty; do kubectl delete operatorconditions.operators.coreos.com "$csv" -n "$ns" --ignore-not-found --cascade=orphan --timeout=5m; done
 echo "$operators" | while read -r csv ns component empty; do kubectl delete clusterserviceversions.operators.coreos.com "$csv" -n "$ns" --ignore-not-found --cascade=orphan --timeout=5m; done
 echo "$operators" | while read -r csv ns component empty; do kubectl delete clusterserviceversions.operators.coreos.com -A -l "olm.copiedFrom=$ns" --field-selector "metadata.name=$csv" --cascade=orphan --timeout=5m; done
 kubectl apply --server-side --force-conflicts --field-manager=olmgen -k out
