@@ -383,14 +383,16 @@ func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
 	}
 	o := f.source.Source
 	o.Stdin = cmd.InOrStdin()
-	r, err := f.rendering(cmd, declared[0].Config, state, config.Options{Dir: declared[0].dir, Source: o, Catalogs: f.source.Cache})
+	r, err := f.rendering(cmd, declared[0].Config, state, config.Options{Dir: declared[0].dir, Source: o,
+		Catalogs: f.source.Cache})
 	if err != nil {
 		return err
 	}
 	leaving := state.Left(r.objects)
 	var asOLM []map[string]any
 	if len(leaving) > 0 {
-		of, err := f.rendered(cmd, state.Only(leaving), f.files[0], adopt.Options{File: f.files[0], Dir: declared[0].dir,
+		of, err := f.rendered(cmd, state.Only(leaving), f.files[0], adopt.Options{File: f.files[0],
+			Dir:       declared[0].dir,
 			Directory: f.directory, Sources: r.sources, To: generate.ProfileOLM})
 		if err != nil {
 			return err

@@ -32,7 +32,8 @@ func (f *adoptFlags) backup(cmd *cobra.Command, state *adopt.State, sources map[
 	b := state.Backup(asOLM)
 	const kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n" +
 		"- objects.yaml\n"
-	files := map[string][]byte{filepath.Join(f.before, "owners.yaml"): b.Owned, filepath.Join(f.before, "owners.txt"): b.Owners}
+	files := map[string][]byte{filepath.Join(f.before, "owners.yaml"): b.Owned, filepath.Join(f.before,
+		"owners.txt"): b.Owners}
 	for suffix, data := range map[string][]byte{"": b.Objects, "-olm": b.OLM, "-subscriptions": b.Subscriptions} {
 		if len(data) > 0 {
 			files[filepath.Join(f.before+suffix, "objects.yaml")] = data

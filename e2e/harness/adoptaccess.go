@@ -213,7 +213,10 @@ func (p *departure) deletes(o *dump.Object) bool {
 		if original, copied := o.Copied(); copied {
 			namespace = original
 		}
-		return slices.ContainsFunc(p.csvs, func(row string) bool { return strings.HasPrefix(row, o.Name+" "+namespace+" ") })
+		return slices.ContainsFunc(p.csvs, func(row string) bool {
+			return strings.HasPrefix(row, o.Name+" "+
+				""+namespace+" ")
+		})
 	}
 	group, _, found := strings.Cut(o.APIVersion, "/")
 	if !found {

@@ -158,7 +158,8 @@ func (a *adoption) undoEach(ctx context.Context, f form) error {
 	return a.sameAnswers(ctx, "after undo")
 }
 
-// interrupted follows a plan up to its point, lets OLM run for a while, and stops it. What OLM has changed, the guard must
+// interrupted follows a plan up to its point, lets OLM run for a while, and stops it. What OLM has changed, the
+// guard must
 // refuse. Then all steps are undone.
 func (a *adoption) interrupted(ctx context.Context, f form) error {
 	p, err := a.plan(ctx, f)
@@ -213,11 +214,13 @@ func (a *adoption) interrupted(ctx context.Context, f form) error {
 	if err != nil {
 		return err
 	}
-	a.say("OLM ran before the point and put %d labels back: the guard refuses: %t (%s)", marked(after), refused != nil, f)
+	a.say("OLM ran before the point and put %d labels back: the guard refuses: %t (%s)", marked(after),
+		refused != nil, f)
 	return a.sameAgain(ctx, p, p.before, false)
 }
 
-// withoutCopies deletes the webhook configurations that OLM has made a second time, because it did not find its labels on
+// withoutCopies deletes the webhook configurations that OLM has made a second time, because it did not find its
+// labels on
 // the first ones. A person has to do that, too.
 func (a *adoption) withoutCopies(ctx context.Context, before, after *adopt.State) error {
 	hooks := a.cluster.Client.AdmissionregistrationV1()

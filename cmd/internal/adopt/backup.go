@@ -28,7 +28,8 @@ type Backup struct {
 // owning are the kinds of OLM that own what stays.
 var owning = []string{v1alpha1.ClusterServiceVersionKind, "OperatorCondition", operatorsv1.OperatorGroupKind}
 
-// Backup returns the backup. asOLM is what profile olm renders: it finds the objects that a bundle ships and that nothing
+// Backup returns the backup. asOLM is what profile olm renders: it finds the objects that a bundle ships and that
+// nothing
 // in the cluster marks.
 func (s *State) Backup(asOLM []map[string]any) *Backup {
 	shipped := map[string]bool{}

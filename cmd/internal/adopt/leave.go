@@ -68,7 +68,8 @@ func (p *planner) leave() {
 		directories = []string{PartDirectory}
 		p.add(Step{Title: "Render what OLM v1 refuses", Text: []string{"The next step applies these operators only. " +
 			Quote(p.Directory) + " has what OLM v1 takes, too: that is applied when OLM v1 has taken it."},
-			Run: append(p.Commands.Part, applied(PartDirectory)+" --dry-run=server"), Undo: []string{"rm -rf " + PartDirectory}})
+			Run: append(p.Commands.Part, applied(PartDirectory)+" --dry-run=server"), Undo: []string{"rm -rf " +
+				PartDirectory}})
 	}
 	why := "OLM is down, so nobody else writes the objects."
 	if p.OLM == OLMRuns {
@@ -76,14 +77,16 @@ func (p *planner) leave() {
 		p.unsubscribe()
 		p.skip()
 	} else {
-		p.add(Step{Title: "Stop OLM", Text: []string{"From here on OLM installs, repairs and removes nothing in the whole " +
+		p.add(Step{Title: "Stop OLM", Text: []string{"From here on OLM installs, repairs and removes nothing in " +
+			"the whole " +
 			"cluster, and renews no certificate."}, Run: p.stop(), Undo: p.start()})
 	}
 	about, unlabel := p.unlabel()
 	p.takeOver(directories, why+about, unlabel...)
 	p.remove(directories)
 	p.leftovers()
-	s := Step{Title: "Verify", Run: []string{p.Commands.Again}, Text: []string{"The comparison lists what OLM has left in " +
+	s := Step{Title: "Verify", Run: []string{p.Commands.Again}, Text: []string{"The comparison lists what OLM has " +
+		"left in " +
 		"the objects as left-in-cluster. It does no harm; removing it from a pod template restarts the pods."}}
 	if p.OLM != OLMRuns {
 		s.Title, s.Run = "Start OLM, and verify", append(p.start(), s.Run...)
@@ -113,7 +116,8 @@ func (s *State) olmNamespace() string {
 // stop returns the commands that stop OLM and wait until its pods are gone.
 func (p *planner) stop() []string {
 	ns := Quote(p.state.olmNamespace())
-	return append(p.overrides(true), "kubectl -n "+ns+" scale deployment "+strings.Join(olmDeployments, " ")+" --replicas=0",
+	return append(p.overrides(true), "kubectl -n "+ns+" scale deployment "+strings.Join(olmDeployments, " ")+" "+
+		"--replicas=0",
 		"kubectl -n "+ns+" wait pods -l "+Quote(olmPods)+" --for=delete --timeout=5m")
 }
 
@@ -132,7 +136,8 @@ func (p *planner) start() (commands []string) {
 			continue
 		}
 		last = replicas
-		commands = append(commands, fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=%d", Quote(ns), name, replicas))
+		commands = append(commands, fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=%d", Quote(ns), name,
+			replicas))
 	}
 	return append(commands, p.overrides(false)...)
 }
@@ -149,7 +154,8 @@ func (p *planner) overrides(set bool) []string {
 	}
 	for _, name := range olmDeployments {
 		if set {
-			list = append(list, map[string]any{"kind": "Deployment", "group": "apps", "namespace": openShift, "name": name,
+			list = append(list, map[string]any{"kind": "Deployment", "group": "apps", "namespace": openShift,
+				"name":      name,
 				"unmanaged": true})
 		}
 	}
@@ -171,8 +177,10 @@ func patch(value map[string]any) string {
 func (p *planner) unsubscribe() {
 	run := p.each(deletedList, `case "$kind" in (installplans.*|subscriptions.*) `+deletion+";; esac")
 	if len(run) > 0 {
-		p.add(Step{Title: "Remove InstallPlans and Subscriptions", Text: []string{"OLM would install an operator again that " +
-			"has a Subscription. The undo stops OLM for a moment, because a running one would forget what is installed."},
+		p.add(Step{Title: "Remove InstallPlans and Subscriptions", Text: []string{"OLM would install an operator " +
+			"again that " +
+			"has a Subscription. The undo stops OLM for a moment, because a running one would forget what is " +
+			"installed."},
 			Run: run, Undo: slices.Concat(p.stop(), p.subscribed(), p.start())})
 	}
 }
@@ -187,7 +195,8 @@ func (p *planner) subscribed() []string {
 	}
 	return append([]string{applied("before-subscriptions")}, p.each(subscriptionsList,
 		`kubectl patch subscriptions.operators.coreos.com "$sub" -n "$ns" --subresource=status --type=merge -p `+
-			`'{"status":{"state":"`+string(v1alpha1.SubscriptionStateAtLatest)+`","currentCSV":"'"$csv"'","installedCSV":"'"$csv"'",`+
+			`'{"status":{"state":"`+string(v1alpha1.SubscriptionStateAtLatest)+
+			`","currentCSV":"'"$csv"'","installedCSV":"'"$csv"'",`+
 			`"lastUpdated":"'"$updated"'"}}'`)...)
 }
 
@@ -200,9 +209,12 @@ func reasonIs(r v1alpha1.ConditionReason) string {
 // own, and take the conversion from their CRDs (OLM: handleClusterServiceVersionDeletion): so they lose both.
 func (p *planner) skip() {
 	p.add(Step{Title: "Have OLM skip the operators",
-		Text: []string{"OLM does not reconcile a ClusterServiceVersion whose status.reason is " + string(noRetry) + ". From " +
-			"here on it repairs nothing of these operators, and renews none of their certificates. Webhook definitions and " +
-			"owned APIServices leave the ClusterServiceVersion, because OLM would undo them with it: OLM then takes their " +
+		Text: []string{"OLM does not reconcile a ClusterServiceVersion whose status.reason is " + string(noRetry) +
+			". From " +
+			"here on it repairs nothing of these operators, and renews none of their certificates. Webhook " +
+			"definitions and " +
+			"owned APIServices leave the ClusterServiceVersion, because OLM would undo them with it: OLM then " +
+			"takes their " +
 			"APIs from the OperatorGroup and from the ClusterRoles of its users, until they are undone."},
 		Run: p.each(operatorsList, reasonIs(noRetry), "kubectl patch "+csv+` --type=merge -p "$empty"`),
 		Undo: append([]string{applied("before-olm")},
@@ -230,11 +242,13 @@ func withoutServed(csv *dump.Object) []byte {
 // names are unique in their namespace, so that no object of another operator has the labels. Copied Roles say their
 // target as the namespace, and the operator's in olm.copiedFrom.
 func ofOwner(name, namespace, kind string) string {
-	return olm.LabelOwner + "=" + name + "," + olm.LabelOwnerNamespace + "=" + namespace + "," + olm.LabelOwnerKind + "=" + kind
+	return olm.LabelOwner + "=" + name + "," + olm.LabelOwnerNamespace + "=" + namespace + "," +
+		olm.LabelOwnerKind + "=" + kind
 }
 
 // unmark are the arguments of kubectl label that remove these labels.
-const unmark = olm.LabelOwner + "- " + olm.LabelOwnerKind + "- " + olm.LabelOwnerNamespace + "- " + olm.LabelCopiedFrom + "-"
+const unmark = olm.LabelOwner + "- " + olm.LabelOwnerKind + "- " + olm.LabelOwnerNamespace + "- " +
+	olm.LabelCopiedFrom + "-"
 
 // labelled returns the kinds that may have OLM's labels, as kubectl takes them: those of a dump that are not OLM's own,
 // and what else the dump has with such labels.
@@ -260,7 +274,8 @@ func (p *planner) unlabel() (about string, run []string) {
 	about = " Server-side apply changes only what is rendered. Then the labels go by which OLM deletes with a " +
 		"ClusterServiceVersion or an OperatorGroup: no object of another operator has them."
 	if foreign := p.foreign(); len(foreign) > 0 {
-		about += fmt.Sprintf(" %d objects that refer to an operator, and that neither OLM's rules nor the bundles explain, "+
+		about += fmt.Sprintf(" %d objects that refer to an operator, and that neither OLM's rules nor the bundles "+
+			"explain, "+
 			"lose that and stay: %s.", len(foreign), text.FirstOf(mostNamed, foreign))
 	}
 	p.plan.Lists = append(p.plan.Lists, List{Name: "labelled", Rows: []string{p.labelled()}})
@@ -281,7 +296,8 @@ func (p *planner) foreign() (names []string) {
 	return names
 }
 
-// finalizerGone removes OLM's finalizer from a CSV, by its place if it is there. The patch takes no other one: orphan is a finalizer too, and without it the garbage collector deletes what the CSV owns.
+// finalizerGone removes OLM's finalizer from a CSV, by its place if it is there. The patch takes no other one:
+// orphan is a finalizer too, and without it the garbage collector deletes what the CSV owns.
 const finalizerGone = `at=$(kubectl get ` + csv + ` --ignore-not-found -o go-template=` +
 	`'{{range $i, $f := .metadata.finalizers}}{{if eq $f "` + olm.Finalizer + `"}}{{$i}}{{end}}{{end}}'); ` +
 	`[ -z "$at" ] || kubectl patch ` + csv + ` --type=json -p '[{"op":"test","path":"/metadata/finalizers/'$at'",` +
@@ -293,11 +309,15 @@ func nothing(command string) string { return "left=$(" + command + `); test -z "
 // remove deletes the CSVs, and nothing with them, if the cluster is still that of the plan.
 func (p *planner) remove(directories []string) {
 	s := Step{Title: "The point of no return: delete the ClusterServiceVersions", Irreversible: true,
-		Text: []string{"**Before it, the undo of each step, from the last to the first, leads back. After it, only the way back " +
-			"does.** The guard fails if OLM runs, if it has put labels back, or if the operators are not those of the plan.",
-			"With --cascade=orphan the garbage collector takes the ownerReferences of all that a ClusterServiceVersion or its " +
+		Text: []string{"**Before it, the undo of each step, from the last to the first, leads back. After it, " +
+			"only the way back " +
+			"does.** The guard fails if OLM runs, if it has put labels back, or if the operators are not those of " +
+			"the plan.",
+			"With --cascade=orphan the garbage collector takes the ownerReferences of all that a " +
+				"ClusterServiceVersion or its " +
 				"copy owns. If a delete does not end, `kubectl get " + csvs + " -A -o " +
-				"custom-columns=:.metadata.name,:.metadata.finalizers` shows orphan: something refuses the collector's patch, see " +
+				"custom-columns=:.metadata.name,:.metadata.finalizers` shows orphan: something refuses the " +
+				"collector's patch, see " +
 				"its log. Never remove that finalizer."},
 		Guard: p.each(selectorsList, nothing(`kubectl get "$labelled" -A -l "$selector" -o name`))}
 	copies := p.each(operatorsList, "kubectl delete "+csvs+` -A -l "`+olm.LabelCopiedFrom+
@@ -309,15 +329,19 @@ func (p *planner) remove(directories []string) {
 		p.add(s)
 		return
 	}
-	// A running OLM changes the ClusterRoles of a group as soon as the first CSV is gone, and deletes them with the group
-	// (OLM: operatorgroup.go, operatorGroupDeleted and pruneProvidedAPIs). It needs a moment to see that their labels are
+	// A running OLM changes the ClusterRoles of a group as soon as the first CSV is gone, and deletes them with the
+	// group
+	// (OLM: operatorgroup.go, operatorGroupDeleted and pruneProvidedAPIs). It needs a moment to see that their
+	// labels are
 	// gone. When a CSV is gone, OLM deletes its copies and its OperatorCondition with all that they own: so both are
 	// deleted first, and OLM makes them anew, and those own nothing.
 	s.Text[0] = strings.Replace(s.Text[0], "if OLM runs", "if OLM does not skip the operators", 1)
 	s.Guard = append(s.Guard, p.each(operatorsList, "is=$(kubectl get "+csv+" -o 'jsonpath={.status.reason}'); "+
 		`test "$is" = `+string(noRetry))...)
-	groups := p.each(groupsList, `kubectl label clusterroles -l "`+ofOwner("$group", "$ns", operatorsv1.OperatorGroupKind)+
-		`" `+unmark, "sleep 10", `kubectl delete operatorgroups.operators.coreos.com "$group" -n "$ns" --ignore-not-found `+
+	groups := p.each(groupsList, `kubectl label clusterroles -l "`+ofOwner("$group", "$ns",
+		operatorsv1.OperatorGroupKind)+
+		`" `+unmark, "sleep 10", `kubectl delete operatorgroups.operators.coreos.com "$group" -n "$ns" `+
+		`--ignore-not-found `+
 		`--cascade=orphan`)
 	conditions := p.each(operatorsList, `kubectl delete operatorconditions.operators.coreos.com "$csv" -n "$ns" `+
 		"--ignore-not-found --cascade=orphan --timeout=5m")
@@ -334,13 +358,16 @@ func (p *planner) remove(directories []string) {
 // label: an InstallPlan that another operator needs too, or a Secret, which no dump has (OLM:
 // pkg/controller/operators/operator_controller.go, hasExistingComponents).
 func (p *planner) leftovers() {
-	s := Step{Title: "Delete what only OLM used", Text: []string{"OLM made these objects by its own rules, and nothing that is " +
+	s := Step{Title: "Delete what only OLM used", Text: []string{"OLM made these objects by its own rules, and " +
+		"nothing that is " +
 		"rendered needs them. Everything else stays, and loses the label of OLM's Operator."}}
 	if orphans := p.orphans(); len(orphans) > 0 {
-		s.Text = append(s.Text, "Look at what earlier versions left behind. OLM never removes it, and nothing here does: "+
+		s.Text = append(s.Text, "Look at what earlier versions left behind. OLM never removes it, and nothing "+
+			"here does: "+
 			text.FirstOf(mostNamed, orphans)+".")
 	}
-	s.Run = append(p.each(operatorsList, `kubectl label "$labelled",namespaces,secrets,installplans.operators.coreos.com -A `+
+	s.Run = append(p.each(operatorsList, `kubectl label `+
+		`"$labelled",namespaces,secrets,installplans.operators.coreos.com -A `+
 		`-l "`+olm.LabelComponent+`$component" "`+olm.LabelComponent+`$component-"`), p.each(deletedList, deletion)...)
 	p.add(s)
 }
@@ -355,7 +382,8 @@ func (p *planner) orphans() (names []string) {
 	return names
 }
 
-// wayBack leads back to OLM from any moment after the point. What stayed, and what is applied again, is given to the new
+// wayBack leads back to OLM from any moment after the point. What stayed, and what is applied again, is given to the
+// new
 // owners: OLM does that only when it installs, and here it finds all installed.
 func (p *planner) wayBack() {
 	p.plan.Back = slices.Concat(p.stop(), []string{applied("before-olm"), applied("before"),
@@ -392,7 +420,8 @@ func (g *Group) made(o *dump.Object) bool {
 		o.Labels[olm.LabelOwnerNamespace] == g.Namespace
 }
 
-// conditionsFirst puts InstallPlans, Subscriptions, which own them, and OperatorConditions first: a running OLM makes the
+// conditionsFirst puts InstallPlans, Subscriptions, which own them, and OperatorConditions first: a running OLM
+// makes the
 // Role of one anew as long as it is there (OLM: pkg/controller/operators/operatorcondition_controller.go).
 func conditionsFirst(rows []string) []string {
 	order := []string{"installplans.", "subscriptions.", "operatorconditions."}

@@ -215,7 +215,8 @@ func (p *planner) lists() {
 	}
 	for _, o := range p.state.Dump.Objects {
 		switch {
-		case o.Kind == v1alpha1.SubscriptionKind && d.about(o), o.Kind == v1alpha1.InstallPlanKind && d.takesNamespace(o.Namespace),
+		case o.Kind == v1alpha1.SubscriptionKind && d.about(o),
+			o.Kind == v1alpha1.InstallPlanKind && d.takesNamespace(o.Namespace),
 			o.Kind == operatorsv1.OperatorGroupKind && slices.Contains(groups, o.Name+" "+o.Namespace), d.deletes(o):
 			deleted = append(deleted, row(o))
 		}
@@ -269,16 +270,20 @@ const deletion = "kubectl delete " + named + " --ignore-not-found --cascade=orph
 // before is what changes nothing: the backup and the review.
 func (p *planner) before() {
 	s := Step{Title: "Back up, render, review and commit",
-		Text: []string{"The first command fails if the operators have changed since the dump: make a new one, and plan again. " +
+		Text: []string{"The first command fails if the operators have changed since the dump: make a new one, and " +
+			"plan again. " +
 			"before/ and before-*/ then have their objects as they are, hand edits included. The comparison " +
-			"lists what applying changes; the last command asks the API server, and changes nothing. Undo: `git revert HEAD`."},
+			"lists what applying changes; the last command asks the API server, and changes nothing. Undo: `git " +
+			"revert HEAD`."},
 		Run: []string{p.Commands.Since, p.Commands.Backup, p.Commands.Render, p.Commands.Verify}}
 	if len(p.plan.Known) > 0 {
 		s.Run[3] = p.Commands.VerifyKnown
-		s.Text = append(s.Text, p.harm()+": "+p.Commands.Known+" lists that, and the comparison fails for everything else.")
+		s.Text = append(s.Text, p.harm()+": "+p.Commands.Known+" lists that, and the comparison fails for "+
+			"everything else.")
 	}
 	if refused := p.refusedFields(); len(refused) > 0 {
-		s.Text = append(s.Text, "The API server refuses to change "+text.And(refused)+": bring the file to what the cluster has.")
+		s.Text = append(s.Text, "The API server refuses to change "+text.And(refused)+": bring the file to what "+
+			"the cluster has.")
 	}
 	if len(p.departure.operators) > 0 && p.To != generate.ProfileClusterExtension {
 		for _, dir := range p.directories() {
@@ -363,13 +368,16 @@ func (p *planner) migrate() {
 	p.add(Step{Title: "Migrate what OLM v1 takes", Irreversible: true,
 		Text: []string{"A ClusterExtension alone does not take over objects that exist: OLM v1 refuses objects that " +
 			"are not its own. The migration of the OLM project (operator-framework/library-olm) hands them over, one " +
-			"operator at a time. It makes ClusterObjectSets, for which OLM v1 needs its feature gate BoxcutterRuntime. " +
+			"operator at a time. It makes ClusterObjectSets, for which OLM v1 needs its feature gate " +
+			"BoxcutterRuntime. " +
 			"The tests of olmgen cannot run it: try it in a test cluster first. The way back of one is " +
-			"`migrate-operators-v0-to-v1 rollback`. olmgen installer-rbac says which rights an installer needs at least."},
+			"`migrate-operators-v0-to-v1 rollback`. olmgen installer-rbac says which rights an installer needs at " +
+			"least."},
 		Run: slices.Concat([]string{"migrate-catalogs-v0-to-v1 --dry-run", "migrate-catalogs-v0-to-v1"},
 			p.each(movedList, `migrate-operators-v0-to-v1 convert "$sub" -n "$ns" $flags`),
 			[]string{"kubectl get clustercatalogs,clusterextensions"})})
-	p.takeOver(p.directories(), "Git has the ClusterExtensions, and the ClusterRoles for users that OLM v1 does not make.")
+	p.takeOver(p.directories(), "Git has the ClusterExtensions, and the ClusterRoles for users that OLM v1 does "+
+		"not make.")
 }
 
 // Quote quotes a word for a shell.

@@ -12,21 +12,26 @@ import (
 func engineNotes(to generate.Profile, dir string, parts []string) []string {
 	var notes []string
 	if to != generate.ProfileSubscription {
-		notes = append(notes, "Let a GitOps engine apply "+dir+" after the last step, because OLM writes over its marks, and never "+
-			"with pruning before that. Argo CD: without automated sync, with ServerSideApply=true and Prune=false, until the diff "+
+		notes = append(notes, "Let a GitOps engine apply "+dir+" after the last step, because OLM writes over its "+
+			"marks, and never "+
+			"with pruning before that. Argo CD: without automated sync, with ServerSideApply=true and "+
+			"Prune=false, until the diff "+
 			"is empty. Flux: with spec.prune: false and spec.force: false.")
 	}
 	if len(parts) > 0 {
-		notes = append(notes, "The kustomization.yaml of "+dir+" does not list these directories, each of which needs an "+
+		notes = append(notes, "The kustomization.yaml of "+dir+" does not list these directories, each of which "+
+			"needs an "+
 			"Application or a Kustomization of its own: "+text.And(parts)+".")
 	}
 	return notes
 }
 
-// Markdown returns the plan for a person. script is the name of the file with its commands, and back that of the way back.
+// Markdown returns the plan for a person. script is the name of the file with its commands, and back that of the way
+// back.
 func (p *Plan) Markdown(script, back string) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# From OLM v0 to profile %s\n\n%s. %s has these commands, and the lists that they read at its top. ",
+	fmt.Fprintf(&b, "# From OLM v0 to profile %s\n\n%s. %s has these commands, and the lists that they read at "+
+		"its top. ",
 		p.To, p.About, script)
 	b.WriteString("Run them step by step in a shell with `set -eu`; each can run twice.")
 	if len(p.Back) > 0 {
@@ -56,7 +61,8 @@ func (p *Plan) Markdown(script, back string) []byte {
 
 // header begins a script that is to be read: it stops at once when it is run.
 func (p *Plan) header(b *strings.Builder, about string) {
-	fmt.Fprintf(b, "#!/bin/sh\n# %s\necho 'This script is to be read: run its commands step by step.' >&2\nexit 1\n\nset -eu\n", about)
+	fmt.Fprintf(b, "#!/bin/sh\n# %s\necho 'This script is to be read: run its commands step by step.' >&2\nexit "+
+		"1\n\nset -eu\n", about)
 	for _, l := range p.Lists {
 		if l.Columns != "" {
 			fmt.Fprintf(b, "# %s\n", l.Columns)
@@ -93,8 +99,10 @@ func (p *Plan) WayBack(plan string) []byte {
 		return nil
 	}
 	var b strings.Builder
-	p.header(&b, "The way back from "+plan+" after its point of no return. It stops OLM for a moment and restarts no pod: OLM "+
-		"takes the objects for its own again.\n# ClusterServiceVersions, Subscriptions and OperatorGroups get other UIDs, so "+
+	p.header(&b, "The way back from "+plan+" after its point of no return. It stops OLM for a moment and restarts "+
+		"no pod: OLM "+
+		"takes the objects for its own again.\n# ClusterServiceVersions, Subscriptions and OperatorGroups get "+
+		"other UIDs, so "+
 		"that webhooks select no namespace for some seconds.")
 	b.WriteString("\n" + strings.Join(p.Back, "\n") + "\n")
 	return []byte(b.String())

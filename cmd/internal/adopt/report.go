@@ -61,8 +61,9 @@ func (v *Verification) Findings() (list []findings.Finding) {
 	}
 	for _, lost := range v.Lost {
 		who, what, _ := strings.Cut(lost, " loses, ")
-		list = append(list, findings.Finding{Rule: rightRule, Level: findings.Error, Object: who, Message: "loses, " + what,
-			Hint: "give the right another way, or make sure that nobody needs it"})
+		list = append(list, findings.Finding{Rule: rightRule, Level: findings.Error, Object: who,
+			Message: "loses, " + what,
+			Hint:    "give the right another way, or make sure that nobody needs it"})
 	}
 	for _, o := range v.missing {
 		list = append(list, findings.Finding{Rule: "not-in-file", Level: findings.Warning, File: o.Object.File,
@@ -216,13 +217,15 @@ func (v *Verification) short(list []findings.Finding) *findings.Document {
 	remark("created", v.named(func(c Compared) bool { return c.Verdict == RenderedOnly }))
 	remark("changed", v.named(func(c Compared) bool { return c.Verdict == Differs }))
 	remark("only in the cluster", v.named(func(c Compared) bool { return c.Verdict == ClusterOnly }))
-	remark("fields only in the cluster", valuesOf(list, "left-in-cluster", func(f findings.Finding) string { return f.Field }))
+	remark("fields only in the cluster", valuesOf(list, "left-in-cluster",
+		func(f findings.Finding) string { return f.Field }))
 	differences := findings.Section{}
 	if t := grouped(list); len(t.Rows) > 0 {
 		differences.Tables = append(differences.Tables, t)
 	}
-	return &findings.Document{Kind: "Verification", Sections: []findings.Section{{Tables: []findings.Table{operators}}, effects,
-		differences}}
+	return &findings.Document{Kind: "Verification",
+		Sections: []findings.Section{{Tables: []findings.Table{operators}}, effects,
+			differences}}
 }
 
 // leftOut names what is not adopted, and why.
@@ -309,7 +312,8 @@ func (v *Verification) byOperator(list []findings.Finding) map[*Operator]tally {
 func (v *Verification) operatorOf(c Compared) (found *Operator) {
 	for _, op := range v.state.All() {
 		o := c.object
-		mine := o == nil && len(op.Group.Operators) == 1 && strings.HasPrefix(c.Object, c.kind+" "+op.Group.Namespace+"/")
+		mine := o == nil && len(op.Group.Operators) == 1 && strings.HasPrefix(c.Object, c.kind+" "+
+			""+op.Group.Namespace+"/")
 		if o != nil {
 			_, component := o.Labels[componentLabel(op.component())]
 			mine = component || op.isAbout(o) || op.owns(o.Name) || newTies(v.state, []*Operator{op}).labelled(o, op) ||
@@ -363,7 +367,8 @@ func grouped(list []findings.Finding) findings.Table {
 		t.Rows = append(t.Rows, findings.Cells(string(f.Level), about+": "+what, f.Rule))
 	}
 	if more := len(rows) - most; more > 0 {
-		t.Rows = append(t.Rows, findings.Cells("", text.Count(more, "other difference")+", which the long report has", ""))
+		t.Rows = append(t.Rows, findings.Cells("", text.Count(more, "other difference")+", which the long report has",
+			""))
 	}
 	return t
 }

@@ -30,7 +30,8 @@ func (s *State) waiting(groups map[string]*Group) {
 			sub.object.Namespace, sub.object.Name, sub.Spec.Package, s.whatFor(sub)))
 		s.Waiting = append(s.Waiting, comment)
 		if installed != "" {
-			s.report("no-csv", findings.Error, sub.object, "status.installedCSV", "it has installed "+oneLine(installed)+
+			s.report("no-csv", findings.Error, sub.object, "status.installedCSV", "it has installed "+
+				""+oneLine(installed)+
 				", which the dump does not have", "dump with the right to read ClusterServiceVersions")
 			continue
 		}

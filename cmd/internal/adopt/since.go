@@ -181,7 +181,8 @@ func (s *State) bringers(operators []*Operator) (list []string) {
 }
 
 // marks are the labels and annotations of what applies objects from Git again and again (Argo CD: common/common.go;
-// Flux: kustomize-controller and helm-controller, internal/controller; open-cluster-management-io/config-policy-controller:
+// Flux: kustomize-controller and helm-controller, internal/controller;
+// open-cluster-management-io/config-policy-controller:
 // controllers/operatorpolicy_controller.go).
 var marks = []struct{ key, by string }{
 	{"argocd.argoproj.io/tracking-id", "Argo CD's Application "},
@@ -192,7 +193,8 @@ var marks = []struct{ key, by string }{
 }
 
 // writers are the field managers of the same.
-var writers = map[string]string{"argocd-controller": "Argo CD", "kustomize-controller": "Flux", "helm-controller": "Flux"}
+var writers = map[string]string{"argocd-controller": "Argo CD", "kustomize-controller": "Flux",
+	"helm-controller": "Flux"}
 
 // bringer returns what applies an object from Git; "" if nothing is known to.
 func bringer(o *dump.Object) string {

@@ -362,7 +362,8 @@ func (s *State) checkOperator(o *Operator) {
 			"no Subscription of the dump has installed it, so its channel and its catalog are unknown", "")
 	}
 	if sub := o.Subscription; sub != nil && o.Catalog == nil && s.Dump.Has(v1alpha1.CatalogSourceKind) {
-		s.report("no-catalog", findings.Warning, o.Object, "", oneLine("CatalogSource "+sub.Spec.CatalogSourceNamespace+"/"+
+		s.report("no-catalog", findings.Warning, o.Object, "", oneLine("CatalogSource "+
+			""+sub.Spec.CatalogSourceNamespace+"/"+
 			sub.Spec.CatalogSource+", which its Subscription names, is gone: OLM can't upgrade the operator"),
 			"name the CatalogSource that has the package now")
 	}
