@@ -33,9 +33,8 @@ func aggregatedClusterRoles(r *rendering) error {
 		view := templates.GroupRole{Name: r.names.groupRole(suffix), Selectors: r.selectors(suffix)}
 		if r.names.withoutOLM() && !r.options.neighbors.olmGroup { // several operators may share the group
 			view.Ownership = r.names.recommended(r.options.OperatorGroup)
-		} else {
-			view.Managed, view.Owner = r.names.olm(),
-				&templates.Owner{Name: r.options.OperatorGroup, Namespace: r.options.Namespace}
+		} else if view.Managed = r.names.olm(); !r.names.ownerless() {
+			view.Owner = &templates.Owner{Name: r.options.OperatorGroup, Namespace: r.options.Namespace}
 		}
 		if err := r.author("aggregated-clusterrole.yaml", clusterRole(view.Name), view); err != nil {
 			return err

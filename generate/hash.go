@@ -77,8 +77,9 @@ func bindingHash(ref rbacv1.RoleRef, subjects []rbacv1.Subject) string {
 	}{ref, subjects})
 }
 
-// groupRoleName is the name of an OperatorGroup's ClusterRole (spec section 2).
-func groupRoleName(namespace, group, suffix string) string {
+// GroupRoleName returns the name that OLM gives a ClusterRole of an OperatorGroup; suffix is admin, edit or view (spec
+// section 2; OLM: pkg/controller/operators/olm/operatorgroup.go, getClusterRoleName).
+func GroupRoleName(namespace, group, suffix string) string {
 	hash := base62([]byte(namespace + "/" + group + "/" + suffix))
 	const literal = len("olm.og..-")
 	if room := 253 - literal - len(suffix) - len(hash); len(group) >= room {

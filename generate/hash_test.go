@@ -62,7 +62,7 @@ func TestGroupRoleName(t *testing.T) {
 		{"operators", "my-group", "view", "olm.og.my-group.view-bLG8lz94mQZ4D7N5HvJFe4PeVFfBefELa6ZTl2"},
 		{"operators", "global-operators", "admin", "olm.og.global-operators.admin-5UD4U2IfBGbw51Qy2Jaefk1uawvkj2OJILlc3w"},
 	} {
-		if got := groupRoleName(c.namespace, c.group, c.suffix); got != c.want {
+		if got := GroupRoleName(c.namespace, c.group, c.suffix); got != c.want {
 			t.Errorf("%s/%s %s: %s, want %s", c.namespace, c.group, c.suffix, got, c.want)
 		}
 	}
@@ -82,7 +82,7 @@ func TestGroupRoleNameBudget(t *testing.T) {
 				namespace = ns
 			}
 		}
-		got := groupRoleName(namespace, group, "admin")
+		got := GroupRoleName(namespace, group, "admin")
 		if want := "olm.og." + strings.Repeat("g", c.kept) + ".admin-"; !strings.HasPrefix(got, want) || len(got) != c.total {
 			t.Errorf("group of %d characters: %s (%d characters), want %s and %d", c.length, got, len(got), want, c.total)
 		}

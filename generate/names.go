@@ -69,10 +69,18 @@ func (n names) withoutOLM() bool {
 	return !n.olm() && (n.profile == ProfilePlain || n.profile == ProfileDescoped)
 }
 
-// owned returns the labels of an object that belongs to the CSV or, without a CSV, to the package.
+// ownerless reports whether objects have OLM's names and no owner of OLM.
+func (n names) ownerless() bool { return n.olm() && n.profile == ProfilePlain }
+
+// owned returns the labels of an object that belongs to the CSV or, without a CSV, to the package. With OLM's names
+// there is no CSV in profile plain: OLM deletes by the labels of an owner that is not there (OLM:
+// pkg/controller/operators/olm/operator.go, processFinalizer and syncAPIService).
 func (n names) owned() templates.Ownership {
 	if n.withoutOLM() {
 		return n.recommended(n.partOf)
+	}
+	if n.ownerless() {
+		return templates.Ownership{Managed: true}
 	}
 	return templates.Ownership{Managed: n.olm(), Owner: &templates.Owner{Name: n.csv.Name, Namespace: n.namespace}}
 }
@@ -99,7 +107,7 @@ func (n names) recommended(application string) templates.Ownership {
 // hashed name.
 func (n names) groupRole(suffix string) string {
 	if n.olm() {
-		return groupRoleName(n.namespace, n.group, suffix)
+		return GroupRoleName(n.namespace, n.group, suffix)
 	}
 	return n.group + "-" + suffix
 }

@@ -187,7 +187,7 @@ func TestNameTable(t *testing.T) {
 		{"a CRD's admin", stable.apiRole(crd, "admin"), "memcacheds.cache.example.com-v1-admin", olm.apiRole(crd, "admin"), "memcacheds.cache.example.com-v1-admin"},
 		{"a CRD's crdview", stable.apiRole(crd, suffixCRDView), "memcacheds.cache.example.com-v1-view-crd", olm.apiRole(crd, suffixCRDView), "memcacheds.cache.example.com-v1-crdview"},
 		{"an APIService's view", stable.apiRole(service, "view"), "nodes.metrics.example.com-v1-view", olm.apiRole(service, "view"), "nodes-v1-view"},
-		{"the group's role", stable.groupRole("view"), "memcached-view", olm.groupRole("view"), groupRoleName("operators", "memcached", "view")},
+		{"the group's role", stable.groupRole("view"), "memcached-view", olm.groupRole("view"), GroupRoleName("operators", "memcached", "view")},
 		{"aggregation", aggregate(stable), "olm.opgroup.permissions/aggregate-to-edit=memcached", aggregate(olm), "olm.opgroup.permissions/aggregate-to-7d4be2dfad49a2af-edit=true"},
 		{"the condition", stable.condition(), "memcached-operator-operatorcondition", olm.condition(), "memcached-operator.v0.0.1"},
 		{"promoted", stable.promoted(grant{name: "memcached-operator-x"}), "operators.memcached-operator-x-promoted", olm.promoted(grant{name: "N1"}), "N1"},

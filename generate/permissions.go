@@ -137,7 +137,9 @@ func tenantPermissions(r *rendering) error {
 		for _, g := range r.grants {
 			labels, bindingLabels := r.names.roleLabels(g), r.names.bindingLabels(g, "Role")
 			for _, l := range []*templates.Ownership{&labels, &bindingLabels} {
-				l.CopiedFrom = r.options.Namespace
+				if !r.names.ownerless() {
+					l.CopiedFrom = r.options.Namespace
+				}
 				if l.Owner != nil {
 					l.Owner.Namespace = ns
 				}

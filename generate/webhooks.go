@@ -146,13 +146,7 @@ func apiServices(r *rendering) error {
 		if port <= 0 {
 			port = 443
 		}
-		ownership := r.names.owned()
-		if r.options.Profile == ProfilePlain {
-			// OLM deletes an APIService whose owner is a CSV that is not there (OLM:
-			// pkg/controller/operators/olm/operator.go, syncAPIService)
-			ownership = r.names.managed()
-		}
-		view := templates.APIService{Ownership: ownership, Name: name, Group: d.Group, Version: d.Version,
+		view := templates.APIService{Ownership: r.names.owned(), Name: name, Group: d.Group, Version: d.Version,
 			Namespace: r.options.Namespace,
 			Service:   serviceName(d.DeploymentName), CABundle: r.certs.caBundle, Port: port,
 			Annotations: map[string]string{}}

@@ -32,7 +32,8 @@ type adoptFlags struct {
 	before            string
 	table             bool
 	kubectl           bool
-	verify            bool
+	verify, verbose   bool
+	since             []string
 	files             []string
 	source            fbc.Options
 	target            targetFlags
@@ -72,6 +73,9 @@ func (f *adoptFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.table, "table", false, "with --to clusterextension, print the table and write no file")
 	flags.BoolVar(&f.verify, "verify", false, "compare the cluster with what the file of -f renders to")
 	flags.StringArrayVarP(&f.files, "config", "f", nil, "with --verify, the RenderConfig `FILE`")
+	flags.StringArrayVar(&f.since, "since", nil,
+		"with --verify, fail if an operator was changed since this earlier `DUMP`; may be repeated")
+	flags.BoolVar(&f.verbose, "verbose", false, "with --verify, print every object and every difference")
 	flags.BoolVar(&f.kubectl, "print-kubectl", false, "print the kubectl command that makes a dump")
 	f.target.register(cmd, false)
 	registerSources(flags, &f.source)
@@ -113,7 +117,7 @@ func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	if f.verify {
-		return f.compare(cmd, state)
+		return f.judge(cmd, state)
 	}
 	sources, err := f.given()
 	if err != nil {
@@ -126,7 +130,7 @@ func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
 		printFindings(cmd, state.FindingsWith(sources))
 		return f.printTable(cmd, state)
 	}
-	return f.write(cmd, state, sources)
+	return f.write(cmd, state, paths, sources)
 }
 
 // openShift takes the release of OpenShift from the dump, and says so if the form is one of OLM v1.
@@ -152,8 +156,8 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 	}
 	changed := func(names ...string) string { return given(cmd, names...) }
 	switch {
-	case f.verify && len(f.files) != 1:
-		return &usageError{"--verify needs one RenderConfig", "name it with -f"}
+	case f.verify && len(f.files) != 1 && (len(f.files) > 0 || len(f.since) == 0):
+		return &usageError{"--verify needs one RenderConfig, or an earlier dump", "name it with -f, or with --since"}
 	case f.verify:
 		given := changed("output", "directory", "force", "source", "to", "plan", "olm", "before", "table",
 			"olm-version", "openshift-version", "kube-version")
@@ -161,6 +165,8 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 			return &usageError{given + " cannot be given with --verify, which writes no file", "leave one of them out"}
 		}
 		return nil
+	case changed("since", "verbose") != "":
+		return &usageError{changed("since", "verbose") + " without --verify", "add --verify"}
 	case len(f.files) > 0:
 		return &usageError{"-f without --verify", "add --verify, or name the file to write with -o"}
 	case f.output == "":
@@ -175,6 +181,8 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 	case f.olm == adopt.OLMRuns && (f.to == generate.ProfileOLM || f.to == generate.ProfileSubscription):
 		return &usageError{fmt.Sprintf("--olm %s with --to %s, in which no operator leaves OLM", f.olm, f.to),
 			"leave it out"}
+	case f.plan != "" && slices.Contains(paths, output.Stdout):
+		return &usageError{"--plan needs the dump in a file: its commands read it again", "write the dump to a file"}
 	case f.plan != "" && filepath.Ext(f.plan) != ".md":
 		return &usageError{"--plan: " + f.plan + " does not end in .md", "the script beside it ends in .sh"}
 	}
@@ -228,13 +236,14 @@ func (f *adoptFlags) given() (map[string]string, error) {
 	return sources, nil
 }
 
-func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, sources map[string]string) error {
+func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, dumps []string,
+	sources map[string]string) error {
 	file, dir := f.output, filepath.Dir(f.output)
 	if f.output == output.Stdout {
 		file, dir = "olmgen.yaml", "."
 	}
 	o := adopt.Options{File: filepath.Base(file), Dir: dir, Directory: f.directory, Sources: sources, To: f.to,
-		OLM: f.olm}
+		OLM: f.olm, Dumps: dumps}
 	state, plan, err := f.planned(cmd, state, file, o)
 	if err != nil {
 		return err
@@ -256,18 +265,23 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, sources map[s
 		}
 		f.sayWritten(cmd, state)
 	}
+	lost := 0
 	if plan != nil {
 		if err := f.writePlan(cmd, plan, hint); err != nil {
 			return err
 		}
+		lost = len(plan.Lost)
 	}
 	if f.to == generate.ProfileClusterExtension && f.output != output.Stdout {
 		if err := f.printTable(cmd, state); err != nil {
 			return err
 		}
 	}
-	if n := findings.Count(list, findings.Error); n > 0 {
+	switch n := findings.Count(list, findings.Error); {
+	case n > 0:
 		return &foundError{text.Count(n, "error") + " in the dump: what they are about is not adopted"}
+	case lost > 0:
+		return &foundError{"the plan takes away " + text.Count(lost, "right") + ": the comparison lists who loses what"}
 	}
 	return nil
 }
@@ -298,13 +312,23 @@ func (f *adoptFlags) printTable(cmd *cobra.Command, state *adopt.State) error {
 	return nil
 }
 
-// values returns the objects that a RenderConfig renders to, and the directories of their parts.
-// It leaves out what is only of operators that the state does not adopt.
-func values(cmd *cobra.Command, c *config.Config, state *adopt.State, o config.Options) (objects []map[string]any,
-	parts []string, err error) {
+// rendering is what a RenderConfig renders to.
+type rendering struct {
+	objects []map[string]any
+	parts   []string          // the directories of its parts, sorted
+	sources map[string]string // of its bundles, by CSV
+}
+
+// rendering renders a RenderConfig. It leaves out what is only of operators that the state does not adopt.
+func (f *adoptFlags) rendering(cmd *cobra.Command, c *config.Config, state *adopt.State, o config.Options) (*rendering,
+	error) {
 	r, err := c.Render(cmd.Context(), o)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
+	}
+	out := &rendering{sources: map[string]string{}}
+	for _, x := range r.Opened {
+		out.sources[x.CSV.Name] = x.Ref
 	}
 	adopted := func(i int) bool { return state.Adopts(r.Operators[i].Namespace, r.Opened[i].CSV.Name) }
 	for _, x := range r.Objects {
@@ -313,19 +337,42 @@ func values(cmd *cobra.Command, c *config.Config, state *adopt.State, o config.O
 		}
 		read, err := x.Manifest()
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		value, err := read.Value()
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		objects = append(objects, value)
-		if x.Part != "" && !slices.Contains(parts, x.Part) {
-			parts = append(parts, x.Part)
+		out.objects = append(out.objects, value)
+		if x.Part != "" && !slices.Contains(out.parts, x.Part) {
+			out.parts = append(out.parts, x.Part)
 		}
 	}
-	slices.Sort(parts)
-	return objects, parts, nil
+	slices.Sort(out.parts)
+	return out, nil
+}
+
+// judge compares the cluster with an earlier dump, and with what a RenderConfig renders to.
+func (f *adoptFlags) judge(cmd *cobra.Command, state *adopt.State) error {
+	if len(f.since) > 0 {
+		d, err := dump.Read(cmd.Context(), f.since, cmd.InOrStdin())
+		if err != nil {
+			return err
+		}
+		earlier, err := adopt.Read(d)
+		if err == nil {
+			earlier, err = earlier.Select(f.choice)
+		}
+		if err != nil {
+			return err
+		}
+		err = f.report.finish(cmd, found{list: state.Since(earlier), rules: adopt.SinceRules,
+			what: "what has changed of " + text.Count(len(earlier.All()), "operator")})
+		if err != nil || len(f.files) == 0 {
+			return err
+		}
+	}
+	return f.compare(cmd, state)
 }
 
 // compare compares the cluster with what a RenderConfig renders to.
@@ -336,15 +383,29 @@ func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
 	}
 	o := f.source.Source
 	o.Stdin = cmd.InOrStdin()
-	objects, _, err := values(cmd, declared[0].Config, state,
-		config.Options{Dir: declared[0].dir, Source: o, Catalogs: f.source.Cache})
+	r, err := f.rendering(cmd, declared[0].Config, state, config.Options{Dir: declared[0].dir, Source: o,
+		Catalogs: f.source.Cache})
+	if err != nil {
+		return err
+	}
+	leaving := state.Left(r.objects)
+	var asOLM []map[string]any
+	if len(leaving) > 0 {
+		of, err := f.rendered(cmd, state.Only(leaving), f.files[0], adopt.Options{File: f.files[0],
+			Dir:       declared[0].dir,
+			Directory: f.directory, Sources: r.sources, To: generate.ProfileOLM})
+		if err != nil {
+			return err
+		}
+		asOLM = of.objects
+	}
+	v, err := state.VerifyLeaving(r.objects, leaving, asOLM)
 	if err != nil {
 		return err
 	}
 	printFindings(cmd, slices.DeleteFunc(slices.Clone(state.Findings), func(x findings.Finding) bool {
 		return x.Rule == "unknown-source" || x.Rule == "tag" || x.Rule == "no-subscription"
 	}))
-	v := state.Verify(objects)
 	var counts []string
 	for _, verdict := range adopt.Verdicts {
 		if n := v.Count(verdict); n > 0 {
@@ -353,6 +414,6 @@ func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
 	}
 	return f.report.finish(cmd, found{list: v.Findings(), what: text.Count(len(v.Objects), "object") + ": " +
 		strings.Join(counts, ", "), print: func(list []findings.Finding) error {
-		return v.Print(cmd.OutOrStdout(), f.report.format, list)
+		return v.Print(cmd.OutOrStdout(), f.report.format, list, f.verbose)
 	}})
 }

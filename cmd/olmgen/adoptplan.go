@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,25 +23,29 @@ func (f *adoptFlags) backup(cmd *cobra.Command, state *adopt.State, sources map[
 	o := adopt.Options{File: "before.yaml", Dir: ".", Directory: f.before, Sources: sources, To: generate.ProfileOLM}
 	var asOLM []map[string]any
 	if len(state.All()) > 0 {
-		var err error
-		if asOLM, _, err = f.rendered(cmd, state, o.File, o); err != nil {
+		r, err := f.rendered(cmd, state, o.File, o)
+		if err != nil {
 			return err
 		}
+		asOLM = r.objects
 	}
-	objects, subscriptions := state.Backup(asOLM)
+	b := state.Backup(asOLM)
 	const kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n" +
 		"- objects.yaml\n"
-	for dir, data := range map[string][]byte{f.before: objects, f.before + "-subscriptions": subscriptions} {
-		if len(data) == 0 {
-			continue
+	files := map[string][]byte{filepath.Join(f.before, "owners.yaml"): b.Owned, filepath.Join(f.before,
+		"owners.txt"): b.Owners}
+	for suffix, data := range map[string][]byte{"": b.Objects, "-olm": b.OLM, "-subscriptions": b.Subscriptions} {
+		if len(data) > 0 {
+			files[filepath.Join(f.before+suffix, "objects.yaml")] = data
+			files[filepath.Join(f.before+suffix, "kustomization.yaml")] = []byte(kustomization)
 		}
-		if err := os.MkdirAll(dir, 0o755); err != nil {
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			return err
 		}
-		for name, data := range map[string][]byte{"objects.yaml": data, "kustomization.yaml": []byte(kustomization)} {
-			if err := writeFile(filepath.Join(dir, name), data, f.force, "give --force to overwrite it"); err != nil {
-				return err
-			}
+		if err := writeFile(name, files[name], f.force, "give --force to overwrite it"); err != nil {
+			return err
 		}
 	}
 	tell(cmd, "wrote %s: what the dump has of %s", f.before, text.Count(len(state.All()), "operator"))
@@ -49,11 +55,14 @@ func (f *adoptFlags) backup(cmd *cobra.Command, state *adopt.State, sources map[
 // besides returns the path of a file that belongs to a plan.
 func besides(plan, extension string) string { return strings.TrimSuffix(plan, ".md") + extension }
 
-// writePlan writes a plan and the files that belong to it.
+// writePlan writes a plan and the files that belong to it. What it takes away from somebody is an error.
 func (f *adoptFlags) writePlan(cmd *cobra.Command, plan *adopt.Plan, hint string) error {
-	script, known := besides(f.plan, ".sh"), besides(f.plan, ".known.json")
-	files, contents := []string{f.plan, script}, [][]byte{plan.Markdown(filepath.Base(script)),
+	script, back, known := besides(f.plan, ".sh"), besides(f.plan, ".back.sh"), besides(f.plan, ".known.json")
+	files, contents := []string{f.plan, script}, [][]byte{plan.Markdown(filepath.Base(script), filepath.Base(back)),
 		plan.Script(filepath.Base(f.plan))}
+	if way := plan.WayBack(filepath.Base(f.plan)); way != nil {
+		files, contents = append(files, back), append(contents, way)
+	}
 	if len(plan.Known) > 0 {
 		files, contents = append(files, known), append(contents, findings.NewBaseline(plan.Known).Encode())
 	}
@@ -64,13 +73,13 @@ func (f *adoptFlags) writePlan(cmd *cobra.Command, plan *adopt.Plan, hint string
 	}
 	tell(cmd, "wrote %s: read them, and run nothing blindly", text.And(files))
 	if names := plan.Restarts(); len(names) > 0 {
-		warn(cmd, "the plan restarts the pods of %s", text.And(names))
-	}
-	if n := len(plan.Lost); n > 0 {
-		warn(cmd, "the plan takes away %s; step 2 lists who loses what", text.Count(n, "right"))
+		warn(cmd, "the plan restarts the pods of %s", text.FirstOf(mostNamed, names))
 	}
 	return nil
 }
+
+// mostNamed is how many names one line has.
+const mostNamed = 3
 
 // planned makes the plan, if one is asked for. Operators that cannot be rendered are refused in the state that it
 // returns.
@@ -85,7 +94,7 @@ func (f *adoptFlags) planned(cmd *cobra.Command, state *adopt.State, file string
 	}
 	refused := 0
 	for _, operator := range state.All() {
-		_, _, problem := f.rendered(cmd, state.Only([]*adopt.Operator{operator}), file, o)
+		_, problem := f.rendered(cmd, state.Only([]*adopt.Operator{operator}), file, o)
 		if cmd.Context().Err() != nil {
 			return nil, nil, err
 		}
@@ -104,7 +113,7 @@ func (f *adoptFlags) planned(cmd *cobra.Command, state *adopt.State, file string
 // newPlan renders the new file, which is not written yet, and makes the plan to get there.
 func (f *adoptFlags) newPlan(cmd *cobra.Command, state *adopt.State, file string, o adopt.Options) (*adopt.Plan,
 	error) {
-	objects, parts, err := f.rendered(cmd, state, file, o)
+	r, err := f.rendered(cmd, state, file, o)
 	if err != nil {
 		return nil, fmt.Errorf("the plan lists what is deleted, so the bundles must be there: %w", err)
 	}
@@ -112,34 +121,36 @@ func (f *adoptFlags) newPlan(cmd *cobra.Command, state *adopt.State, file string
 	if leaving := state.Leaving(o.To); len(leaving) > 0 {
 		of := o
 		of.To = generate.ProfileOLM
-		if asOLM, _, err = f.rendered(cmd, state.Only(leaving), file, of); err != nil {
+		left, err := f.rendered(cmd, state.Only(leaving), file, of)
+		if err != nil {
 			return nil, err
 		}
+		asOLM = left.objects
 	}
 	var refused []string
 	for _, operator := range state.Leaving(o.To) {
 		refused = append(refused, operator.CSV.Name)
 	}
-	o.Commands, o.Parts = f.commands(o.File, refused), parts
-	return adopt.NewPlan(state, objects, asOLM, o)
+	o.Commands, o.Parts = f.commands(o.File, o.Dumps, refused), r.parts
+	return adopt.NewPlan(state, r.objects, asOLM, o)
 }
 
 // rendered returns what the file of a state renders to, which is not written yet.
 func (f *adoptFlags) rendered(cmd *cobra.Command, state *adopt.State, file string, o adopt.Options) (
-	objects []map[string]any, parts []string, err error) {
+	*rendering, error) {
 	data, err := adopt.Declare(state, o)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	c, err := config.Read(file, data)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return values(cmd, c, state, config.Options{Dir: o.Dir, Source: f.source.Source, Catalogs: f.source.Cache})
+	return f.rendering(cmd, c, state, config.Options{Dir: o.Dir, Source: f.source.Source, Catalogs: f.source.Cache})
 }
 
 // commands returns the commands of olmgen that a plan has.
-func (f *adoptFlags) commands(file string, refused []string) adopt.Commands {
+func (f *adoptFlags) commands(file string, dumps, refused []string) adopt.Commands {
 	words := func(flag string, values []string) (out string) {
 		for _, v := range values {
 			out += " --" + flag + " " + adopt.Quote(v)
@@ -148,15 +159,18 @@ func (f *adoptFlags) commands(file string, refused []string) adopt.Commands {
 	}
 	where := words("namespace", f.choice.Namespaces) + words("except", f.choice.Except)
 	chosen, sources := words("package", f.choice.Packages)+where, words("source", f.sources)
+	var paths []string
+	for _, path := range dumps {
+		paths = append(paths, adopt.Quote(path))
+	}
+	of := strings.Join(paths, " ")
 	part := words("package", refused) + where
-	verify := "olmgen adopt --verify backup.yaml -f " + adopt.Quote(file) + chosen
+	verify := "olmgen adopt --verify " + of + " -f " + adopt.Quote(file) + chosen
 	known := filepath.Base(besides(f.plan, ".known.json"))
 	return adopt.Commands{
-		Backup: []string{
-			"[ -s backup.yaml ] || { " + dump.Command() + " > backup.part && mv backup.part backup.yaml; }",
-			"olmgen adopt backup.yaml" + chosen + sources + " --before before --force"},
-		Part: []string{"olmgen adopt backup.yaml --to plain" + part + sources + " -o " +
-			"" + adopt.PartDirectory + ".yaml " +
+		Since:  dump.Command() + " | olmgen adopt --verify -" + words("since", dumps) + chosen,
+		Backup: "olmgen adopt " + of + chosen + sources + " --before before --force",
+		Part: []string{"olmgen adopt " + of + " --to plain" + part + sources + " -o " + adopt.PartDirectory + ".yaml " +
 			"--directory " + adopt.PartDirectory + " --force", "olmgen render -f " + adopt.PartDirectory + ".yaml"},
 		Render: "olmgen render -f " + adopt.Quote(file),
 		Verify: verify, VerifyKnown: verify + " --baseline " + adopt.Quote(known), Known: known,

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/olmgen/olmgen/cmd/internal/adopt"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/golden/equal"
@@ -85,6 +87,11 @@ func (a *adoption) round(ctx context.Context, f form) error {
 	if f.to == generate.ProfileSubscription {
 		return errors.Join(strangers.kept(ctx), strangers.remove(ctx))
 	}
+	if f.olm == adopt.OLMStopped {
+		if err := a.interrupted(ctx, f); err != nil {
+			return err
+		}
+	}
 	p, err := a.plan(ctx, f)
 	if err == nil {
 		err = a.leaveBy(ctx, p)
@@ -120,14 +127,14 @@ func (a *adoption) undoEach(ctx context.Context, f form) error {
 		if err != nil {
 			return err
 		}
-		n, err := a.run(ctx, []adopt.Step{s})
+		n, err := a.run(ctx, p, []adopt.Step{s})
 		if err == nil && len(s.Undo) > 0 {
-			_, err = a.follow(ctx, "undo "+s.Title, s.Undo)
+			_, err = a.follow(ctx, p, "undo "+s.Title, s.Undo)
 			if err == nil {
 				err = a.sameAgain(ctx, p, here, f.olm == adopt.OLMRuns)
 			}
 			if err == nil {
-				_, err = a.run(ctx, []adopt.Step{s})
+				_, err = a.run(ctx, p, []adopt.Step{s})
 			}
 		}
 		if err != nil {
@@ -136,7 +143,7 @@ func (a *adoption) undoEach(ctx context.Context, f form) error {
 		ran += n
 	}
 	for _, s := range slices.Backward(p.steps[:point]) {
-		if _, err := a.follow(ctx, "undo "+s.Title, s.Undo); err != nil {
+		if _, err := a.follow(ctx, p, "undo "+s.Title, s.Undo); err != nil {
 			return err
 		}
 	}
@@ -149,6 +156,88 @@ func (a *adoption) undoEach(ctx context.Context, f form) error {
 	a.say("each of %d steps before the point undone and done again, and all undone (%s): %d commands, each killed once",
 		point, f, ran)
 	return a.sameAnswers(ctx, "after undo")
+}
+
+// interrupted follows a plan up to its point, lets OLM run for a while, and stops it. What OLM has changed, the
+// guard must
+// refuse. Then all steps are undone.
+func (a *adoption) interrupted(ctx context.Context, f form) error {
+	p, err := a.plan(ctx, f)
+	if err != nil {
+		return err
+	}
+	point := slices.IndexFunc(p.steps, func(s adopt.Step) bool { return s.Irreversible })
+	if _, err := a.run(ctx, p, p.steps[:point]); err != nil {
+		return err
+	}
+	before, _, err := a.dump(ctx)
+	if err == nil {
+		err = a.cluster.RunOLM(ctx)
+	}
+	if err == nil {
+		err = sleep(ctx, resync+jitter)
+	}
+	if err != nil {
+		return err
+	}
+	a.cluster.StopOLM()
+	after, _, err := a.dump(ctx)
+	if err != nil {
+		return err
+	}
+	marked := func(s *adopt.State) (n int) {
+		for _, o := range s.Dump.Objects {
+			for _, row := range p.csvs {
+				csv := strings.Fields(row)
+				ours := o.Labels["olm.owner"] == csv[0] && o.Labels["olm.owner.namespace"] == csv[1]
+				if ours && o.Kind != "ClusterServiceVersion" && o.Kind != "OperatorCondition" {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	moved := len(after.Since(before)) > 0 || marked(after) > 0
+	_, refused := a.follow(ctx, p, "guard", p.steps[point].Guard)
+	if moved != (refused != nil) {
+		return fmt.Errorf("OLM ran before the point, and changed something: %t, and the guard says: %w", moved, refused)
+	}
+	for _, s := range slices.Backward(p.steps[:point]) {
+		if _, err := a.follow(ctx, p, "undo "+s.Title, s.Undo); err != nil {
+			return err
+		}
+	}
+	again, err := a.quiet(ctx)
+	if err == nil {
+		err = a.withoutCopies(ctx, p.before, again)
+	}
+	if err != nil {
+		return err
+	}
+	a.say("OLM ran before the point and put %d labels back: the guard refuses: %t (%s)", marked(after),
+		refused != nil, f)
+	return a.sameAgain(ctx, p, p.before, false)
+}
+
+// withoutCopies deletes the webhook configurations that OLM has made a second time, because it did not find its
+// labels on
+// the first ones. A person has to do that, too.
+func (a *adoption) withoutCopies(ctx context.Context, before, after *adopt.State) error {
+	hooks := a.cluster.Client.AdmissionregistrationV1()
+	for _, o := range after.Dump.Objects {
+		var err error
+		switch {
+		case before.Dump.Get(o.Kind, o.Namespace, o.Name) != nil:
+		case o.Kind == "MutatingWebhookConfiguration":
+			err = hooks.MutatingWebhookConfigurations().Delete(ctx, o.Name, metav1.DeleteOptions{})
+		case o.Kind == "ValidatingWebhookConfiguration":
+			err = hooks.ValidatingWebhookConfigurations().Delete(ctx, o.Name, metav1.DeleteOptions{})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sameAgain waits until the cluster is as it was. With running, what OLM makes of earlier steps does not count.
@@ -191,12 +280,10 @@ func (a *adoption) resyncs(ctx context.Context, p *departure) error {
 		return err
 	}
 	err = errors.Join(a.free(p, after), a.resourcesKept(ctx))
-	for _, s := range p.steps {
-		if strings.HasPrefix(s.Title, "Delete what only OLM used") { // or its Operator objects come back
-			_, checked := a.follow(ctx, checking+s.Title, s.Check)
-			err = errors.Join(err, checked)
-		}
-	}
+	// such as the Operator, which comes back as long as something has its label
+	_, checked := a.follow(ctx, p, "what is gone", []string{`echo "$deleted" | while read -r kind name ns; do ` +
+		`left=$(kubectl get "$kind" "$name" ${ns:+-n "$ns"} --ignore-not-found -o name); test -z "$left"; done`})
+	err = errors.Join(err, checked)
 	if err != nil {
 		return fmt.Errorf("after three resyncs: %w", err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -46,8 +47,12 @@ var plain = form{to: generate.ProfilePlain, olm: adopt.OLMStopped}
 // departure is a printed plan, and what it starts from.
 type departure struct {
 	form
+	lists  string           // the variables that its commands read
+	gone   []string         // the rows of what it deletes beside the ClusterServiceVersions
+	csvs   []string         // the names and namespaces of these
 	steps  []adopt.Step     // with their commands
-	lost   []string         // the lines of the page about rights
+	back   []string         // the commands of the way back
+	lost   []string         // what the comparison says of rights
 	before *adopt.State     // of which only the operators that leave are chosen
 	after  []map[string]any // what is rendered
 	result *adopt.Verification
@@ -83,7 +88,8 @@ func (a *adoption) plan(ctx context.Context, f form) (*departure, error) {
 	for _, csv := range slices.Sorted(maps.Keys(sources)) {
 		command += " --source " + adopt.Quote(csv+"="+sources[csv])
 	}
-	out, err := a.cluster.Shell(ctx, a.dir, "$(olmgen adopt --print-kubectl) > dump.yaml && "+command)
+	out, err := a.cluster.Shell(ctx, a.dir, "$(olmgen adopt --print-kubectl) > dump.yaml\n"+command+
+		"\nis=$?; test $is = 0 || test $is = 3 # 3: it takes rights away")
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %s", command, err, out)
 	}
@@ -95,21 +101,67 @@ func (a *adoption) plan(ctx context.Context, f form) (*departure, error) {
 		return nil, err
 	}
 	p.result = before.Verify(p.after)
-	script, err := os.ReadFile(filepath.Join(a.dir, "plan.sh"))
+	page, err := a.read(p)
+	if err == nil {
+		err = a.compare(ctx, p)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if p.steps, err = steps(string(script)); err != nil {
-		return nil, err
+	return p, ofOLMItself(out, page)
+}
+
+// read reads the files of a plan, and returns its page.
+func (a *adoption) read(p *departure) (string, error) {
+	files := map[string]string{}
+	for _, name := range []string{"plan.md", "plan.sh", "plan.back.sh"} {
+		data, err := os.ReadFile(filepath.Join(a.dir, name))
+		if err != nil && (name != "plan.back.sh" || !errors.Is(err, os.ErrNotExist)) {
+			return "", err
+		}
+		files[name] = string(data)
 	}
-	page, err := os.ReadFile(filepath.Join(a.dir, "plan.md"))
+	var script string
+	p.lists, script, _ = strings.Cut(files["plan.sh"], "\n\n# 1. ")
+	_, p.lists, _ = strings.Cut(p.lists, "\nset -eu\n")
+	var err error
+	p.steps, err = steps("# 1. " + script)
+	_, back, _ := strings.Cut(files["plan.back.sh"], "\nset -eu\n")
+	_, back, _ = strings.Cut(back, "\n\n")
+	p.back = commands(back)
+	p.gone, p.csvs = p.rows("deleted"), p.rows("operators")
+	return files["plan.md"], err
+}
+
+// rows returns the rows of a list of a plan.
+func (p *departure) rows(name string) []string {
+	m := regexp.MustCompile(`(?m)^` + name + `=(?:'([^']*)'|(\S+))$`).FindStringSubmatch(p.lists)
+	if m == nil {
+		return nil
+	}
+	return strings.Split(m[1]+m[2], "\n")
+}
+
+// compare asks the comparison who loses which right.
+func (a *adoption) compare(ctx context.Context, p *departure) error {
+	command := "olmgen adopt --verify dump.yaml -f olmgen.yaml --format json --fail-on none 2>/dev/null"
+	if p.stays != "" {
+		command += " --except " + strings.Join(p.staying(), " --except ")
+	}
+	out, err := a.cluster.Shell(ctx, a.dir, command)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("%s: %w: %s", command, err, out)
 	}
-	for _, m := range regexp.MustCompile(`(?m)^\* (.* loses, in .*)$`).FindAllStringSubmatch(string(page), -1) {
-		p.lost = append(p.lost, m[1])
+	var report adopt.Report
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
+		return err
 	}
-	return p, ofOLMItself(out, string(page))
+	for _, f := range report.Findings {
+		if strings.HasPrefix(f.Message, "loses, in ") {
+			p.lost = append(p.lost, f.Object+" "+f.Message)
+		}
+	}
+	return nil
 }
 
 // ofOLMItself holds that OLM's own packageserver is left to it in one line, and that no plan names it.
@@ -126,37 +178,45 @@ func ofOLMItself(said, page string) error {
 
 // steps reads the script of a plan.
 func steps(script string) (list []adopt.Step, err error) {
-	title := regexp.MustCompile(`^# \d+\. (.*)$`)
-	for line := range strings.Lines(script) {
-		line = strings.TrimSuffix(line, "\n")
-		if m := title.FindStringSubmatch(line); m != nil {
-			list = append(list, adopt.Step{Title: m[1]})
-			continue
+	for _, part := range regexp.MustCompile(`(?m)^# \d+\. `).Split(script, -1)[1:] {
+		title, text, _ := strings.Cut(part, "\n")
+		step := adopt.Step{Title: title}
+		if guard, rest, ok := strings.Cut(text, "# The guard has passed."); ok {
+			step.Guard, step.Irreversible = commands(guard), true
+			_, text, _ = strings.Cut(rest, "\n")
 		}
-		if len(list) == 0 || line == "" {
-			continue
+		var undo, run strings.Builder
+		for line := range strings.Lines(text) {
+			if back, ok := strings.CutPrefix(line, "# undo: "); ok {
+				undo.WriteString(back)
+			} else {
+				run.WriteString(line)
+			}
 		}
-		step := &list[len(list)-1]
-		check, isCheck := strings.CutPrefix(line, "# check: ")
-		undo, isUndo := strings.CutPrefix(line, "# undo: ")
-		back, isBack := strings.CutPrefix(line, "# way back: ")
-		switch {
-		case isCheck:
-			step.Check = append(step.Check, check)
-		case isUndo:
-			step.Undo = append(step.Undo, undo)
-		case isBack:
-			step.WayBack = append(step.WayBack, back)
-		case strings.HasPrefix(line, "# From here on"):
-			step.Irreversible = true
-		case !strings.HasPrefix(line, "#"):
-			step.Run = append(step.Run, line)
-		}
+		step.Run, step.Undo = commands(run.String()), commands(undo.String())
+		list = append(list, step)
 	}
 	if len(list) < 3 {
 		err = fmt.Errorf("the plan has %d steps:\n%s", len(list), script)
 	}
 	return list, err
+}
+
+// commands splits a script. A loop is one command.
+func commands(script string) (list []string) {
+	open := false
+	for line := range strings.Lines(script) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case open:
+			list[len(list)-1] += "\n" + line
+			open = !strings.HasPrefix(line, "done")
+		case line != "":
+			list = append(list, line)
+			open = strings.HasSuffix(line, "do") || strings.HasSuffix(line, "do ")
+		}
+	}
+	return list
 }
 
 // edit changes a file as a person does.
@@ -231,13 +291,10 @@ func services(s *adopt.State) map[string]string {
 	return found
 }
 
-// run follows steps and their checks, and counts their commands.
-func (a *adoption) run(ctx context.Context, steps []adopt.Step) (ran int, err error) {
+// run follows steps, and counts their commands.
+func (a *adoption) run(ctx context.Context, p *departure, steps []adopt.Step) (ran int, err error) {
 	for _, s := range steps {
-		n, err := a.follow(ctx, s.Title, s.Run)
-		if err == nil {
-			_, err = a.follow(ctx, checking+s.Title, s.Check)
-		}
+		n, err := a.follow(ctx, p, s.Title, slices.Concat(s.Guard, s.Run))
 		if err != nil {
 			return ran, err
 		}
@@ -248,13 +305,13 @@ func (a *adoption) run(ctx context.Context, steps []adopt.Step) (ran int, err er
 
 // follow runs the commands of a step, and counts them. Scaling OLM's Deployments stops and starts OLM, which has none
 // here. With kills, each command is killed once and runs again.
-func (a *adoption) follow(ctx context.Context, title string, commands []string) (ran int, err error) {
+func (a *adoption) follow(ctx context.Context, p *departure, title string, commands []string) (ran int, err error) {
 	var script []string
 	run := func() error {
 		if len(script) == 0 {
 			return nil
 		}
-		out, err := a.cluster.Shell(ctx, a.dir, "set -ex\n"+strings.Join(script, "\n"))
+		out, err := a.cluster.Shell(ctx, a.dir, "set -eu\n"+p.lists+"\nset -x\n"+strings.Join(script, "\n"))
 		if err != nil {
 			return fmt.Errorf("step %q: %w: %s", title, err, out[max(0, len(out)-2000):])
 		}
@@ -267,12 +324,12 @@ func (a *adoption) follow(ctx context.Context, title string, commands []string) 
 			if err := errors.Join(run(), a.scale(ctx, line)); err != nil {
 				return ran, err
 			}
-		case absent.MatchString(line) || strings.HasPrefix(line, "kubectl diff") && !strings.HasPrefix(title, checking):
+		case absent.MatchString(line):
 			continue
-		case a.kills && !strings.HasPrefix(line, "#") && !assignment.MatchString(line):
+		case a.kills && !strings.HasPrefix(line, "#"):
 			moments := []string{"0.05", "0.1", "0.2", "0.4"} // of a command that takes half a second
-			script = append(script, "timeout -s KILL "+moments[ran%len(moments)]+" sh -c "+adopt.Quote(line)+
-				" >/dev/null 2>&1 || true", line)
+			script = append(script, "timeout -s KILL "+moments[ran%len(moments)]+" sh -c "+
+				adopt.Quote("set -eu\n"+p.lists+"\n"+line)+" >/dev/null 2>&1 || true", line)
 		default:
 			script = append(script, line)
 		}
@@ -281,17 +338,10 @@ func (a *adoption) follow(ctx context.Context, title string, commands []string) 
 	return ran, run()
 }
 
-// checking begins the title of a check.
-const checking = "check of "
+// absent matches the commands for which something is not there: the pods of OLM.
+var absent = regexp.MustCompile(` wait pods `)
 
-// absent matches the commands for which something is not there: Git, OLM's Deployments and cert-manager. Before
-// something is applied, kubectl diff fails by the differences that it prints.
-var absent = regexp.MustCompile(`^git |rollout status|get crd certificates`)
-
-// assignment matches a command that sets a variable.
-var assignment = regexp.MustCompile(`^\w+=`)
-
-// scale does what a command that scales OLM says. OLM starts with the second of its two programs.
+// scale does what a command that scales OLM says.
 func (a *adoption) scale(ctx context.Context, line string) error {
 	switch {
 	case strings.HasSuffix(line, "--replicas=0"):
@@ -310,12 +360,12 @@ func (a *adoption) undo(ctx context.Context) error {
 		return err
 	}
 	point := slices.IndexFunc(p.steps, func(s adopt.Step) bool { return s.Irreversible })
-	ran, err := a.run(ctx, p.steps[:point])
+	ran, err := a.run(ctx, p, p.steps[:point])
 	if err != nil {
 		return err
 	}
 	for _, s := range slices.Backward(p.steps[:point]) {
-		n, err := a.follow(ctx, "undo "+s.Title, s.Undo)
+		n, err := a.follow(ctx, p, "undo "+s.Title, s.Undo)
 		if err != nil {
 			return err
 		}
@@ -359,7 +409,7 @@ func (a *adoption) leaveBy(ctx context.Context, p *departure) error {
 		return err
 	}
 	a.kills = true
-	ran, err := a.run(ctx, p.steps)
+	ran, err := a.run(ctx, p, p.steps)
 	a.kills = false
 	if err != nil {
 		return err
@@ -474,14 +524,11 @@ func (p *departure) restarts(o *dump.Object) bool {
 
 // comeBack follows the way back from the point of the plan. OLM must take the objects for its own again.
 func (a *adoption) comeBack(ctx context.Context) error {
-	p, ran := a.departed, 0
+	p := a.departed
 	a.returned = true
-	for _, s := range p.steps {
-		n, err := a.follow(ctx, "way back", s.WayBack)
-		if err != nil {
-			return err
-		}
-		ran += n
+	ran, err := a.follow(ctx, p, "way back", p.back)
+	if err != nil {
+		return err
 	}
 	after, err := a.quiet(ctx)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"text/template"
@@ -33,15 +34,16 @@ type Options struct {
 	To        generate.Profile  // default: olm
 	OLM       Meanwhile         // default: stopped
 	Commands  Commands          // of olmgen, for a plan
+	Dumps     []string          // the files of the dump, for a plan
 }
 
 // Commands are command lines of olmgen, which the front end knows.
 type Commands struct {
-	// Backup makes a dump called backup.yaml and renders it to before/ and, as Subscriptions, to before-subscriptions/.
-	Backup []string
+	Since  string   // fails if the operators in the cluster are not those of the dump any more
+	Backup string   // writes before/, before-olm/ and before-subscriptions/ of the dump
 	Render string   // renders the file
 	Part   []string // renders the operators that leave OLM to PartDirectory, if OLM v1 takes others over
-	Verify string   // compares backup.yaml with the file
+	Verify string   // compares the dump with the file
 	// VerifyKnown is Verify that accepts what Known names, the file that gets Known of the plan as a baseline.
 	VerifyKnown, Known string
 	Again              string // compares the cluster with the file, later
@@ -70,6 +72,7 @@ type groupView struct {
 	ServiceAccount              string
 	Copies                      []string
 	ClusterObjectsFrom          string
+	Roles                       string // a pattern for the names of the group's ClusterRoles
 	Bundles                     []bundleView
 }
 
@@ -127,7 +130,7 @@ func Declare(s *State, o Options) ([]byte, error) {
 			continue
 		}
 		if len(g.Others) > 0 && (d.likeOLM(g) || o.To == generate.ProfileSubscription) {
-			v.Shared = append(v.Shared, groupView{Namespace: g.Namespace, Name: g.Name})
+			v.Shared = append(v.Shared, groupView{Namespace: g.Namespace, Name: g.Name, Roles: rolesOf(g)})
 		}
 		gv, err := d.group(g)
 		if err != nil {
@@ -156,6 +159,15 @@ func Declare(s *State, o Options) ([]byte, error) {
 		return nil, fmt.Errorf("the new file would not be valid: %w", err)
 	}
 	return []byte(out.String()), nil
+}
+
+// rolesOf returns a pattern for the names of a group's ClusterRoles.
+func rolesOf(g *Group) string {
+	var names []string
+	for _, suffix := range []string{"admin", "edit", "view"} {
+		names = append(names, regexp.QuoteMeta(generate.GroupRoleName(g.Namespace, g.Name, suffix)))
+	}
+	return strings.Join(names, "|")
 }
 
 // refusedOf returns the comments about operators that are not adopted although they were chosen.
@@ -189,7 +201,9 @@ func (d *declarer) group(g *Group) (groupView, error) {
 	if d.likeOLM(g) || d.To == generate.ProfileDescoped || d.To == generate.ProfileSubscription {
 		v.Name = g.Name
 	}
-	if !g.Global() {
+	// OLM v1 does not watch several namespaces: after the migration, the operators watch all
+	several := len(g.Targets) > 1 && d.To == generate.ProfileClusterExtension && !d.likeOLM(g)
+	if !g.Global() && !several {
 		v.Targets = g.Targets
 	} else if d.To != generate.ProfileDescoped {
 		v.InstallMode = string(v1alpha1.InstallModeTypeAllNamespaces)
@@ -290,10 +304,12 @@ func (d *declarer) bundle(o *Operator) (bundleView, error) {
 		v.Certs = map[string]any{"provider": string(generate.CertsManager)}
 		v.CertsWhy = "Without OLM nobody renews them: cert-manager does from now on."
 	}
-	if d.To == generate.ProfileOLM {
+	switch {
+	case d.To == generate.ProfileOLM:
 		v.Installed = installed(o)
-	} else if profile == generate.ProfilePlain && len(o.Webhooks) > 0 {
-		v.Installed = map[string]any{"webhooks": anyMap(o.Webhooks)}
+	case profile == generate.ProfilePlain: // OLM wrote the properties into the pods, which restart without them
+		v.Installed = installed(o)
+		delete(v.Installed, "replaces")
 	}
 	d.handOver(&v, o, profile)
 	if o.Subscription != nil {

@@ -124,7 +124,7 @@ func TestDeclare(t *testing.T) {
 		{"no webhooks", ferry(), "webhooks:", nil},
 		{"installed", ferry(), "\n    installed:\n", of(olm)},
 		{"no properties", ferry(), "properties:", nil},
-		{"properties", with(ferry(), "ClusterServiceVersion", `metadata: {annotations: {operatorframework.io/properties: '{"properties":[]}'}}`), "      properties: '{\"properties\":[]}'\n", of(olm)},
+		{"properties", with(ferry(), "ClusterServiceVersion", `metadata: {annotations: {operatorframework.io/properties: '{"properties":[]}'}}`), "      properties: '{\"properties\":[]}'\n", of(olm, generate.ProfilePlain)},
 		{"the config of the Subscription", with(ferry(), "Subscription", `spec: {config: {env: [{name: A, value: b}]}}`),
 			"\n    # spec.config of the Subscription harbour/ferry-sub\n    config:\n      env:\n      - name: A\n        value: b\n", all},
 		{"no config", ferry(), "config:", nil},
@@ -200,7 +200,7 @@ func TestDeclareOptions(t *testing.T) {
 // Operators that stay with OLM are in no file. What they share with others stays with OLM too; one that was refused is a
 // comment with the reason.
 func TestDeclareSome(t *testing.T) {
-	const shared, sharedRoles = "- target: {kind: OperatorGroup, name: og, namespace: harbour}\n", "labelSelector: olm.owner.kind=OperatorGroup,olm.owner=og,olm.owner.namespace=harbour\n"
+	const shared, sharedRoles = "- target: {kind: OperatorGroup, name: og, namespace: harbour}\n", "- target: {kind: ClusterRole, name: olm\\.og\\.og\\.admin-6027pG52UbswK7xDcJF8Ggf9gBEsCxGGQSpNC7|olm"
 	two := cluster(t, ferry(), tug("harbour"))
 	failed := with(tug("harbour"), "ClusterServiceVersion", `status: {phase: Failed, reason: UnsupportedOperatorGroup, message: no way}`)
 	const refused = "# Namespace harbour. It is not adopted: OLM does not run it (UnsupportedOperatorGroup): no way\n"

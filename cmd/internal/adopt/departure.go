@@ -22,7 +22,7 @@ func newTies(s *State, operators []*Operator) ties {
 	t := ties{state: s, operators: operators, owners: map[string]bool{}}
 	for _, kind := range ofOLM {
 		for _, o := range s.Dump.OfKind(kind) {
-			if o.UID != "" && slices.ContainsFunc(operators, func(op *Operator) bool { return op.isAbout(o) }) {
+			if o.UID != "" && t.about(o) {
 				t.owners[o.UID] = true
 			}
 		}
@@ -80,6 +80,11 @@ func (o *Operator) isAbout(object *dump.Object) bool {
 	return false
 }
 
+// about reports whether an object of OLM's own kinds is of one of the operators.
+func (d ties) about(o *dump.Object) bool {
+	return slices.ContainsFunc(d.operators, func(op *Operator) bool { return op.isAbout(o) })
+}
+
 // takesWhole reports whether all that OLM runs in the namespace of a group leaves.
 func (d ties) takesWhole(g *Group) bool {
 	return len(g.Others) == 0 && len(g.Waiting) == 0 &&
@@ -125,7 +130,7 @@ func (d *departure) deletes(o *dump.Object) bool {
 		return false
 	}
 	if o.Kind == "OperatorCondition" {
-		return slices.ContainsFunc(d.operators, func(op *Operator) bool { return op.isAbout(o) })
+		return d.about(o)
 	}
 	return d.made[o.Key()] && !d.needed(o)
 }

@@ -10,30 +10,19 @@ import (
 	"github.com/olmgen/olmgen/generate"
 )
 
-// deletions returns what the commands of a plan delete, without their flags.
-func deletions(p *adopt.Plan) (list []string) {
-	for _, step := range p.Steps {
-		for _, c := range step.Run {
-			if rest, ok := strings.CutPrefix(c, "kubectl delete "); ok {
-				list = append(list, strings.TrimSuffix(rest, " --ignore-not-found --cascade=orphan"))
-			}
-		}
-	}
-	return list
-}
-
 // No plan deletes what its own file renders.
 func TestPlanKeepsWhatItRenders(t *testing.T) {
 	for _, dump := range dumps(t) {
 		for _, to := range []generate.Profile{generate.ProfilePlain, generate.ProfileDescoped, generate.ProfileOLMv1} {
 			o := adopt.Options{To: to}
 			s, out := adopted(t, dump, o)
-			list := deletions(planOf(t, s, out, o))
+			list := rowsOf(planOf(t, s, out, o), "deleted")
 			for _, x := range asMaps(t, out) {
 				meta := in(x, "metadata")
 				for _, d := range list {
-					if strings.HasSuffix(d, " "+fmt.Sprint(meta["name"])) && strings.Contains(d, strings.ToLower(fmt.Sprint(x["kind"]))+".") &&
-						(meta["namespace"] == nil || strings.Contains(d, fmt.Sprintf("-n %s ", meta["namespace"]))) {
+					words := strings.Fields(d)
+					if words[1] == fmt.Sprint(meta["name"]) && strings.HasPrefix(d, strings.ToLower(fmt.Sprint(x["kind"]))) &&
+						(meta["namespace"] == nil || words[len(words)-1] == meta["namespace"]) {
 						t.Errorf("%s to %s deletes %s", dump, to, d)
 					}
 				}
@@ -44,7 +33,7 @@ func TestPlanKeepsWhatItRenders(t *testing.T) {
 
 // The ClusterRoles for users of an API stay while an operator that stays owns it.
 func TestSharedAPI(t *testing.T) {
-	const role = "clusterrole.rbac.authorization.k8s.io porters.porter.example.com-v1-view"
+	const role = "clusterroles.rbac.authorization.k8s.io porters.porter.example.com-v1-view"
 	for _, shared := range []bool{false, true} {
 		s := edited(t, twoOperators, change("ClusterServiceVersion", func(o object) {
 			if shared && strings.HasPrefix(fmt.Sprint(in(o, "metadata")["name"]), "memcached") {
@@ -54,7 +43,7 @@ func TestSharedAPI(t *testing.T) {
 		}))
 		s = chosen(t, s, adopt.Selection{Packages: []string{"porter-operator"}})
 		o := adopt.Options{To: generate.ProfileOLMv1}
-		if gone := slices.Contains(deletions(planOf(t, s, declared(t, s, o), o)), role); gone == shared {
+		if gone := slices.Contains(rowsOf(planOf(t, s, declared(t, s, o), o), "deleted"), role); gone == shared {
 			t.Errorf("shared: %t, deleted: %t", shared, gone)
 		}
 	}

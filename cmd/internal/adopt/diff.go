@@ -194,12 +194,39 @@ func join(path, key string) string {
 	return strings.TrimPrefix(path+"."+key, ".")
 }
 
-// compactJSON prints a value on one line that a person can read.
+// compactJSON prints a value on one line.
 func compactJSON(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return "?"
 	}
-	const most = 120
-	return text.Middle(string(data), most)
+	return string(data)
+}
+
+// around shortens two values to the place where they begin to differ.
+func around(a, b string) (string, string) {
+	const most, before = 120, 40
+	x, y := []rune(a), []rune(b)
+	if len(x) <= most && len(y) <= most {
+		return a, b
+	}
+	if a == "" || b == "" {
+		return text.Middle(a, most), text.Middle(b, most)
+	}
+	same := 0
+	for same < min(len(x), len(y)) && x[same] == y[same] {
+		same++
+	}
+	cut := func(r []rune) string {
+		from, to := max(0, same-before), min(len(r), max(0, same-before)+most)
+		out := string(r[from:to])
+		if from > 0 {
+			out = "..." + out
+		}
+		if to < len(r) {
+			out += "..."
+		}
+		return out
+	}
+	return cut(x), cut(y)
 }

@@ -3,6 +3,7 @@ package adopt
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/olmgen/olmgen/manifest"
@@ -102,5 +103,20 @@ func TestWritten(t *testing.T) {
 	}
 	if v, ok := lookUp(rendered, manifest.Segments("")); !ok || fmt.Sprint(v) != fmt.Sprint(rendered) {
 		t.Errorf("the object itself: %v", v)
+	}
+}
+
+// Two long values are shown where they begin to differ, so that they are not the same text twice.
+func TestAround(t *testing.T) {
+	long := strings.Repeat("x", 200)
+	for _, c := range []struct{ a, b, x, y string }{
+		{"1", "2", "1", "2"},
+		{long + "a" + long, long + "b" + long, "..." + strings.Repeat("x", 40) + "a" + strings.Repeat("x", 79) + "...", "..." + strings.Repeat("x", 40) + "b" + strings.Repeat("x", 79) + "..."},
+		{"a" + long, "b", "a" + strings.Repeat("x", 119) + "...", "b"},
+		{long, long + "é", "..." + strings.Repeat("x", 40), "..." + strings.Repeat("x", 40) + "é"},
+	} {
+		if x, y := around(c.a, c.b); x != c.x || y != c.y {
+			t.Errorf("%q and %q", x, y)
+		}
 	}
 }

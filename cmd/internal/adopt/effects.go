@@ -35,7 +35,8 @@ func (v *verifier) effects(c *Compared, object *dump.Object, live, rendered map[
 	switch c.kind {
 	case "Deployment":
 		for _, x := range c.Changes {
-			if strings.HasPrefix(x.Field, "spec.template") && x.Applied {
+			stopped := x.Field == "spec.replicas" && x.Cluster == "0"
+			if (strings.HasPrefix(x.Field, "spec.template") || stopped) && x.Applied {
 				c.Restarts = append(c.Restarts, x.Field)
 			}
 			if strings.HasPrefix(x.Field, "spec.strategy") && x.Applied && recreates(rendered) && !recreates(live) {

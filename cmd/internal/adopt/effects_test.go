@@ -53,6 +53,7 @@ func TestEffects(t *testing.T) {
 		{"an image", "Deployment", deployment(image("x")), deployment(image("y")), []string{"spec.template.spec.containers[a].image"}, nil},
 		{"an image that is not rendered", "Deployment", deployment(image("x")), deployment(`template: {spec: {containers: [{name: a}]}}`), nil, nil},
 		{"replicas", "Deployment", deployment(`replicas: 2`), deployment(`replicas: 3`), nil, nil},
+		{"a Deployment that somebody stopped", "Deployment", deployment(`replicas: 0`), deployment(`replicas: 3`), []string{"spec.replicas"}, nil},
 		{"a strategy without rolling updates", "Deployment", deployment(`strategy: {type: RollingUpdate}`), deployment(`strategy: {type: Recreate}`),
 			nil, []string{"spec.strategy"}},
 		{"a strategy without rolling updates, and replicas", "Deployment", deployment(`replicas: 2`), deployment(`replicas: 3, strategy: {type: Recreate}`),

@@ -13,6 +13,9 @@ import (
 	"github.com/olmgen/olmgen/internal/olm/versions"
 )
 
+// orphanOf begins the reason of what an earlier version left behind.
+const orphanOf = "orphan of "
+
 // belongs returns why an object of the cluster that is not rendered belongs to the operators, or to OLM for them; "" if
 // it does not. It also reports whether the installed version still has it. What an earlier version left behind is
 // named: OLM never shrinks.
@@ -86,7 +89,7 @@ func (v *verifier) ofGroup(o *dump.Object) (reason string, live bool) {
 			if !forUsers(o.Name, owner.Name) {
 				return "", false
 			}
-			return "orphan of an earlier version of " + op.Package + ": it is for a version of " + owner.Name +
+			return orphanOf + "an earlier version of " + op.Package + ": it is for a version of " + owner.Name +
 				" that the CSV does not have any more", false
 		}
 		crd := v.Dump.Get("CustomResourceDefinition", "", owner.Name)
@@ -94,7 +97,7 @@ func (v *verifier) ofGroup(o *dump.Object) (reason string, live bool) {
 			continue
 		}
 		if why, _ := v.crd(crd); why != "" {
-			return "orphan of an earlier version, like " + crd.Identity() + " and part of it", false
+			return orphanOf + "an earlier version, like " + crd.Identity() + " and part of it", false
 		}
 	}
 	return "", false
@@ -152,7 +155,7 @@ func (v *verifier) crd(o *dump.Object) (reason string, live bool) {
 		for _, g := range v.Groups {
 			for _, op := range g.Operators {
 				if g.Namespace == ns && sameOperator(csv, op) {
-					return "orphan of " + csv + ": " + op.CSV.Name + " does not have the CRD any more; its " +
+					return orphanOf + csv + ": " + op.CSV.Name + " does not have the CRD any more; its " +
 						"objects go with it", false
 				}
 			}
@@ -197,7 +200,7 @@ func (v *verifier) ofOperator(o *dump.Object, op *Operator) (reason string, live
 	case !sameOperator(owner, op):
 		return "", false
 	case owner != op.CSV.Name:
-		return "orphan of " + owner + ", an earlier version: OLM never removes it", false
+		return orphanOf + owner + ", an earlier version: OLM never removes it", false
 	case byReference && !slices.Contains(madeByOLM, o.Kind):
 		return "it has an ownerReference to " + owner + ": Kubernetes deletes it with that", true
 	case v.withoutCSV:

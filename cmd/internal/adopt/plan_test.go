@@ -3,6 +3,7 @@ package adopt_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/adopt"
 	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // planOf returns the plan to a form of what is declared for it.
@@ -39,9 +41,6 @@ func TestForms(t *testing.T) {
 				s, out := adopted(t, name, o)
 				plan := planOf(t, s, out, o)
 				checkPlan(t, plan)
-				if to == generate.ProfilePlain && len(plan.Steps) < 10 {
-					t.Errorf("%d steps", len(plan.Steps))
-				}
 				if to != generate.ProfilePlain && to != generate.ProfileClusterExtension {
 					return
 				}
@@ -50,8 +49,10 @@ func TestForms(t *testing.T) {
 					t.Errorf("it restarts %v", restarts)
 				}
 				for _, o := range asMaps(t, out) {
-					if o["kind"] == "APIService" && in(o, "metadata", "labels")["olm.owner"] != nil {
-						t.Errorf("%v: OLM would delete it when the CSV is gone", in(o, "metadata")["name"])
+					for label := range in(o, "metadata", "labels") {
+						if strings.HasPrefix(label, "olm.owner") || label == "olm.copiedFrom" {
+							t.Errorf("%v %v has %s: OLM would delete it", o["kind"], in(o, "metadata")["name"], label)
+						}
 					}
 				}
 			})
@@ -74,34 +75,55 @@ func TestPlanOfMigration(t *testing.T) {
 	s, out := adoptedDump(t, d, o)
 	plan := planOf(t, s, out, o)
 	checkPlan(t, plan)
-	found := map[string]int{}
-	for _, s := range plan.Steps {
-		found[s.Title]++
-		undo, text := strings.Join(s.Undo, "\n"), strings.Join(s.Text, "\n")
-		if slices.ContainsFunc(s.Run, func(c string) bool {
-			return strings.Contains(c, "kubectl delete") && (strings.Contains(c, "memcached") || strings.Contains(c, "my-og"))
-		}) {
-			t.Errorf("%s: what OLM v1 runs is deleted: %s", s.Title, strings.Join(s.Run, "\n"))
-		}
-		switch s.Title {
-		case "Migrate what OLM v1 takes":
-			want := "migrate-operators-v0-to-v1 convert operator -n operator-ns"
-			if len(s.Run) != 1 || s.Run[0] != want {
-				t.Errorf("%q, want %q", s.Run, want)
-			}
-		case "Take the objects over":
-			if !strings.HasPrefix(undo, "# before/") {
-				t.Errorf("the undo says nothing of what OLM v1 runs: %s", undo)
-			}
-		case "Delete the ClusterServiceVersions":
-			if !strings.Contains(text, "that OLM v1 runs now") || strings.Contains(strings.Join(s.Run, "\n"), "memcached") {
-				t.Errorf("%s\n%s", text, s.Run)
-			}
+	if rows := strings.Join(slices.Concat(rowsOf(plan, "operators"), rowsOf(plan, "deleted")), "\n"); strings.Contains(rows, "memcached") || strings.Contains(rows, "my-og") {
+		t.Errorf("what OLM v1 runs is deleted: %s", rows)
+	}
+	if rows := rowsOf(plan, "moved"); len(rows) != 1 || rows[0] != "operator operator-ns" {
+		t.Errorf("%q", rows)
+	}
+	if !strings.Contains(string(plan.WayBack("plan.md")), "that OLM v1 runs now") {
+		t.Error("the way back says nothing of what OLM v1 runs")
+	}
+}
+
+// What OLM v1 takes over watches all namespaces then: the file asks for nothing that OLM v1 refuses.
+func TestExtensionOfSeveralNamespaces(t *testing.T) {
+	data, err := os.ReadFile("testdata/" + twoOperators)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data = regexp.MustCompile(`(?m)^    address: .*`).ReplaceAll(data, []byte("    image: quay.io/example/catalog:v1"))
+	data = bytes.ReplaceAll(data, []byte("    - supported: false\n      type: AllNamespaces"), []byte("    - supported: true\n      type: AllNamespaces"))
+	d, err := dump.Read(t.Context(), []string{"-"}, bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, out := adoptedDump(t, d, adopt.Options{To: generate.ProfileClusterExtension})
+	possible := 0
+	for _, m := range s.Migrations() {
+		if m.Possible() {
+			possible++
 		}
 	}
-	if found["Migrate what OLM v1 takes"] != 1 || found["Take the objects over"] != 2 || found["Delete the ClusterServiceVersions"] != 1 {
-		t.Errorf("%v", found)
+	extensions := 0
+	for _, o := range asMaps(t, out) {
+		if o["kind"] == "ClusterExtension" {
+			extensions++
+		}
 	}
+	if possible != 2 || extensions != possible {
+		t.Errorf("the table has %d, the file %d:\n%s", possible, extensions, out)
+	}
+}
+
+// rowsOf returns the rows of a list of a plan.
+func rowsOf(p *adopt.Plan, name string) []string {
+	for _, l := range p.Lists {
+		if l.Name == name {
+			return l.Rows
+		}
+	}
+	return nil
 }
 
 // A plan waits until OLM has settled, and says what for.
@@ -138,157 +160,301 @@ func TestPlanWaits(t *testing.T) {
 	}
 }
 
-// The backup is of the dump: an edit by hand is in it, and what a bundle ships without a mark.
+// The backup is of the dump: an edit by hand is in it, and what a bundle ships without a mark. What belongs to an object
+// of OLM is given to the one that has its name after the way back.
 func TestBackup(t *testing.T) {
 	s := edited(t, twoOperators, change("Deployment", func(o object) { container(o)["image"] = "edited.io/x" }))
-	objects, subscriptions := s.Backup(asMaps(t, declared(t, s, adopt.Options{})))
-	for text, want := range map[string]int{"\nkind: Deployment\n": 2, "image: edited.io/x": 2, "\nkind: OperatorGroup\n": 1, "\nkind: OperatorCondition\n": 2,
-		"name: memcached-operator-memcached-viewer-role\n": 1, "\nkind: ClusterServiceVersion\n": 6, "kind: InstallPlan": 0, "kind: Subscription": 0,
-		"\nstatus:": 0, "uid:": 0, "resourceVersion": 0, "managedFields": 0} {
-		if n := strings.Count(string(objects), text); n != want {
-			t.Errorf("%q: %d times, want %d", text, n, want)
+	b := s.Backup(asMaps(t, declared(t, s, adopt.Options{})))
+	for _, c := range []struct {
+		data []byte
+		text string
+		want int
+	}{
+		{b.Objects, "\nkind: Deployment\n", 2}, {b.Objects, "image: edited.io/x", 2}, {b.OLM, "\nkind: OperatorGroup\n", 1},
+		{b.OLM, "\nkind: OperatorCondition\n", 2}, {b.OLM, "\nkind: ClusterServiceVersion\n", 6},
+		{b.Objects, "name: memcached-operator-memcached-viewer-role\n", 1}, {b.Subscriptions, "kind: Subscription\n", 2},
+		{b.Objects, "\napiVersion: operators.coreos.com", 0}, {b.OLM, "kind: InstallPlan", 0},
+	} {
+		if n := strings.Count(string(c.data), c.text); n != c.want {
+			t.Errorf("%q: %d times, want %d", c.text, n, c.want)
 		}
 	}
-	if n := strings.Count(string(subscriptions), "kind: Subscription\n"); n != 2 {
-		t.Errorf("%d Subscriptions:\n%s", n, subscriptions)
+	for _, data := range [][]byte{b.Objects, b.OLM, b.Subscriptions} {
+		if regexp.MustCompile(`(?m)^(status:|  +(uid|resourceVersion|managedFields|ownerReferences):)`).Match(data) {
+			t.Error("the backup has what the API server writes")
+		}
+	}
+	uids := regexp.MustCompile(`(?m)^    uid: "?([^"\n]*)"?$`).FindAllStringSubmatch(string(b.Owned), -1)
+	for _, uid := range uids {
+		if owner := regexp.MustCompile(`(?m)^` + uid[1] + ` (clusterserviceversions|operatorconditions)\.operators\.coreos\.com \S+ \S+$`); len(owner.FindAll(b.Owners, -1)) != 1 {
+			t.Errorf("owner %s is not one of:\n%s", uid[1], b.Owners)
+		}
+	}
+	if len(uids) < 10 {
+		t.Errorf("%d owners", len(uids))
 	}
 	one := chosen(t, s, adopt.Selection{Packages: []string{"porter-operator"}})
-	objects, subscriptions = one.Backup(asMaps(t, declared(t, one, adopt.Options{})))
-	if all := string(objects) + string(subscriptions); strings.Contains(all, "memcached") || strings.Contains(all, "kind: OperatorGroup") || !strings.Contains(all, "kind: Subscription") {
+	b = one.Backup(asMaps(t, declared(t, one, adopt.Options{})))
+	if all := string(slices.Concat(b.Objects, b.OLM, b.Subscriptions, b.Owned)); strings.Contains(all, "memcached") || strings.Contains(all, "kind: OperatorGroup") || !strings.Contains(all, "kind: Subscription") {
 		t.Errorf("the backup has what is not chosen:\n%s", all)
 	}
 }
 
-// On OpenShift the cluster version operator is told to leave OLM alone, and that ends.
+// On OpenShift the cluster version operator is told to leave OLM alone, and that ends. What else it leaves alone stays
+// so, and without the ClusterVersion nobody knows what that is.
 func TestOverrides(t *testing.T) {
-	for namespace, want := range map[string]int{"olm": 0, "openshift-operator-lifecycle-manager": 1} {
+	const other = `{"group":"apps","kind":"Deployment","name":"other","namespace":"x","unmanaged":true}`
+	plan := func(namespace string, more ...object) (string, error) {
 		s := edited(t, twoOperators, func(items []object) []object {
-			return append(items, object{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": object{"name": "olm-operator", "namespace": namespace}, "spec": object{"replicas": 2.0}})
+			return append(append(items, object{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": object{"name": "olm-operator", "namespace": namespace}, "spec": object{"replicas": 2.0}}), more...)
 		})
-		o := adopt.Options{To: generate.ProfilePlain}
-		script := string(planOf(t, s, declared(t, s, o), o).Script("plan.md"))
-		for line, n := range map[string]int{`\nkubectl patch clusterversion version .*"unmanaged":true`: want, `\nkubectl patch clusterversion version .*"overrides":null`: want,
-			`\n# undo: kubectl patch clusterversion version .*"overrides":null`: want, `\nkubectl -n ` + namespace + ` scale deployment olm-operator --replicas=2`: 1} {
-			if found := len(regexp.MustCompile(line).FindAllString(script, -1)); found != n {
-				t.Errorf("%s: %d times %s, want %d", namespace, found, line, n)
-			}
+		file := asMaps(t, declared(t, s, adopt.Options{}))
+		p, err := adopt.NewPlan(s, file, file, adopt.Options{To: generate.ProfilePlain})
+		if err != nil {
+			return "", err
+		}
+		return string(p.Script("plan.md")) + string(p.WayBack("plan.md")), nil
+	}
+	version := func(overrides ...any) object {
+		return object{"apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": object{"name": "version"}, "spec": object{"overrides": overrides}}
+	}
+	var decoded any
+	if err := json.Unmarshal([]byte(other), &decoded); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		namespace string
+		more      []object
+		set, end  string
+		n         int
+	}{
+		{"olm", nil, "clusterversion", "clusterversion", 0},
+		{"openshift-operator-lifecycle-manager", []object{version()}, `{"overrides":[{"group":"apps","kind":"Deployment","name":"olm-operator"`, `{"overrides":null}`, 2},
+		{"openshift-operator-lifecycle-manager", []object{version(decoded)}, `{"overrides":[` + other + `,{"group":"apps","kind":"Deployment","name":"olm-operator"`, `{"overrides":[` + other + `]}`, 2},
+	} {
+		script, err := plan(c.namespace, c.more...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(script, c.set); n != c.n {
+			t.Errorf("%s: %d times %s", c.namespace, n, c.set)
+		}
+		if n := strings.Count(script, c.end); n != c.n+c.n/2 { // the end, the undo, and the way back
+			t.Errorf("%s: %d times %s in:\n%s", c.namespace, n, c.end, script)
+		}
+		if !strings.Contains(script, "kubectl -n "+c.namespace+" scale deployment olm-operator --replicas=2\n") {
+			t.Errorf("%s: OLM gets other replicas", c.namespace)
 		}
 	}
+	if _, err := plan("openshift-operator-lifecycle-manager"); err == nil || !strings.Contains(manifest.HintOf(err), "kubectl get clusterversions.config.openshift.io -A -o yaml") {
+		t.Errorf("without the ClusterVersion: %v", err)
+	}
+}
+
+// script returns what a shell is to run: the lists, and commands.
+func script(p *adopt.Plan, commands ...string) string {
+	out := "set -eu\n"
+	for _, l := range p.Lists {
+		out += l.Name + "=" + adopt.Quote(strings.Join(l.Rows, "\n")) + "\n"
+	}
+	return out + strings.Join(commands, "\n")
 }
 
 func checkPlan(t *testing.T, p *adopt.Plan) {
 	t.Helper()
-	step := func(title string) int {
-		return slices.IndexFunc(p.Steps, func(s adopt.Step) bool { return s.Title == title })
-	}
-	order := []string{"Check what is needed, and make a backup", "Render, review and commit", "Scale OLM down", "Take the objects over",
-		"Cut the objects loose", "Remove InstallPlans and Subscriptions", "Remove the finalizers",
-		"Delete the ClusterServiceVersions", "Delete what only OLM used", "Start OLM again, or remove it",
-		"Later: drop what only the cluster has"}
-	if step("Have OLM skip the operators") >= 0 { // OLM runs on
-		order[2], order[5] = order[5], "Have OLM skip the operators"
-		order[3], order[4], order[5] = order[5], order[3], order[4]
-	}
-	last, point := -1, len(p.Steps)
-	for i, s := range p.Steps {
-		if s.Irreversible {
-			point = min(point, i)
-		}
-	}
-	for _, title := range order {
-		if at := step(title); at >= 0 {
-			if at < last && p.To != generate.ProfileClusterExtension {
-				t.Errorf("%q is step %d, after step %d", title, at, last)
-			}
-			last = at
-		}
+	point := slices.IndexFunc(p.Steps, func(s adopt.Step) bool { return s.Irreversible })
+	leaves := rowsOf(p, "operators") != nil
+	if leaves != (len(p.Back) > 0) || leaves && point < 0 {
+		t.Errorf("operators leave: %t, the point is step %d, the way back has %d commands", leaves, point, len(p.Back))
 	}
 	for i, s := range p.Steps {
-		changes := slices.ContainsFunc(s.Run, func(c string) bool { return strings.HasPrefix(c, "kubectl") && !strings.HasPrefix(c, "kubectl get") })
-		if changes && (len(s.Check) == 0 || s.Retry == "") {
-			t.Errorf("step %q has %d checks, and says %q of a second time", s.Title, len(s.Check), s.Retry)
-		}
-		if i > 0 && i < point && changes && len(s.Undo) == 0 {
-			t.Errorf("step %q has no undo", s.Title)
-		}
 		for _, c := range s.Run {
-			deletes := strings.HasPrefix(c, "kubectl delete")
-			csv := strings.Contains(c, "clusterserviceversion.")
-			if deletes && csv && (!s.Irreversible || !strings.HasSuffix(c, "--cascade=orphan")) {
+			changes := regexp.MustCompile(`kubectl (-n \S+ )?(scale|patch|label|delete|apply)`).MatchString(c) && !strings.Contains(c, "--dry-run")
+			if changes && i < point && len(s.Undo) == 0 {
+				t.Errorf("step %q has no undo", s.Title)
+			}
+			if strings.Contains(c, "kubectl delete") && !strings.Contains(c, "--cascade=orphan") || strings.Contains(c, "--all ") {
 				t.Errorf("step %q: %s", s.Title, c)
 			}
-			for _, kept := range []string{" deployment", " customresourcedefinition", " serviceaccount ", " namespace "} {
-				if deletes && strings.Contains(c, kept) {
-					t.Errorf("step %q deletes what is to stay: %s", s.Title, c)
-				}
+			if deletes := strings.Contains(c, "kubectl delete clusterserviceversions"); deletes && !s.Irreversible {
+				t.Errorf("step %q: %s", s.Title, c)
 			}
 		}
 	}
-	script := p.Script("plan.md")
-	if !strings.Contains(string(script), "\nexit 1\n") {
-		t.Error("the script can be run")
+	for _, row := range rowsOf(p, "deleted") {
+		for _, kept := range []string{"deployments.", "customresourcedefinitions.", "serviceaccounts ", "namespaces ", "secrets "} {
+			if strings.HasPrefix(row, kept) {
+				t.Errorf("the plan deletes what is to stay: %s", row)
+			}
+		}
 	}
-	sh := exec.Command("sh", "-n")
-	sh.Stdin = strings.NewReader(string(script))
-	if out, err := sh.CombinedOutput(); err != nil {
-		t.Errorf("%v: %s\n%s", err, out, script)
+	for _, data := range [][]byte{p.Script("plan.md"), p.WayBack("plan.md")} {
+		if len(data) > 0 && !strings.Contains(string(data), "\nexit 1\n") {
+			t.Error("the script can be run")
+		}
+		sh := exec.Command("sh", "-n")
+		sh.Stdin = bytes.NewReader(data)
+		if out, err := sh.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s\n%s", err, out, data)
+		}
+	}
+	page := string(p.Markdown("plan.sh", "plan.back.sh"))
+	if lines := strings.Count(page, "\n"); lines > 90 {
+		t.Errorf("the plan has %d lines:\n%s", lines, page)
 	}
 	for _, s := range p.Steps {
-		if !strings.Contains(string(p.Markdown("plan.sh")), s.Title) {
+		if !strings.Contains(page, s.Title) {
 			t.Errorf("no step %q", s.Title)
 		}
 	}
 }
 
-// The way back from the point can be run by a shell. It gives the objects that stay to the new CSVs and OperatorConditions,
-// and tells OLM what is installed.
+// fakeKubectl is a kubectl of a cluster that has what $have says, line by line. It prints the commands that change
+// something, and what a get is asked for.
+const fakeKubectl = `kubectl() {
+  case "$*" in
+  *finalizers*) case "$*" in "get "*) printf %s "$FINALIZER";; *) echo "kubectl $*";; esac;;
+  *"get pods"*) printf %s "$PODS";;
+  *"jsonpath={.status.reason}"*) printf %s "$REASON";;
+  *"jsonpath={.metadata.uid}"*) echo "of-$3";;
+  "get "*) printf %s "$LABELLED";;
+  *" -f -"*) cat;;
+  *) echo "kubectl $*";;
+  esac
+}
+sleep() { echo "sleep $*"; }
+`
+
+// run runs commands of a plan with fakeKubectl.
+func run(t *testing.T, p *adopt.Plan, env string, commands ...string) (string, error) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", fakeKubectl+"FINALIZER= PODS= LABELLED= REASON=\n"+env+"\n"+script(p, commands...))
+	cmd.Dir = t.TempDir()
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// The point of no return is passed only if OLM is down, or skips the operators, and has put no label back. OLM's finalizer
+// goes before the CSV and no other one does; then go the copies and the original, and nothing with them.
+func TestPoint(t *testing.T) {
+	for _, way := range adopt.Meanwhiles {
+		for _, name := range dumps(t) {
+			o := adopt.Options{To: generate.ProfilePlain, OLM: way}
+			s, out := adopted(t, name, o)
+			p := planOf(t, s, out, o)
+			if group := "operatorgroups.operators.coreos.com my-og operator-ns"; !slices.Contains(rowsOf(p, "deleted"), group) || (way == adopt.OLMRuns) != !strings.Contains(strings.Join(rowsOf(p, "selectors"), " "), "olm.owner=my-og,") {
+				t.Errorf("%s, OLM %s: the group stays, or its labels: %q %q", name, way, rowsOf(p, "deleted"), rowsOf(p, "selectors"))
+			}
+			point := p.Steps[slices.IndexFunc(p.Steps, func(s adopt.Step) bool { return s.Irreversible })]
+			for _, stopped := range []string{"PODS=pod/olm-operator", "LABELLED=role/x", "REASON=InstallSucceeded"} {
+				said, err := run(t, p, "FINALIZER=0 "+stopped, slices.Concat(point.Guard, point.Run)...)
+				if applies := stopped[0] == 'L' || (way == adopt.OLMStopped) == (stopped[0] == 'P'); applies && (err == nil || strings.Contains(said, "kubectl ")) {
+					t.Errorf("%s, OLM %s, %s: %v %s", name, way, stopped, err, said)
+				}
+			}
+			said, err := run(t, p, "FINALIZER=1 REASON=InstallComponentFailedNoRetry", slices.Concat(point.Guard, point.Run)...)
+			if err != nil {
+				t.Fatalf("%v: %s", err, said)
+			}
+			for _, op := range s.All() {
+				csv := "clusterserviceversions.operators.coreos.com " + op.CSV.Name + " -n " + op.Group.Namespace
+				finalizer := strings.Index(said, "kubectl patch "+csv+` --type=json -p [{"op":"test","path":"/metadata/finalizers/1","value":"operators.coreos.com/csv-cleanup"},{"op":"remove","path":"/metadata/finalizers/1"}]`)
+				copies := strings.Index(said, "kubectl delete clusterserviceversions.operators.coreos.com -A -l olm.copiedFrom="+op.Group.Namespace+" --field-selector metadata.name="+op.CSV.Name+" --cascade=orphan")
+				original := strings.Index(said, "kubectl delete "+csv+" --ignore-not-found --cascade=orphan")
+				right := 0 <= finalizer && finalizer < copies && copies < original
+				if way == adopt.OLMRuns { // OLM would delete the copies and the condition, with what they own
+					condition := strings.Index(said, "kubectl delete operatorconditions.operators.coreos.com "+op.CSV.Name+" -n "+op.Group.Namespace+" --ignore-not-found --cascade=orphan")
+					right = finalizer < 0 && 0 <= copies && copies < condition && condition < original
+				}
+				if !right {
+					t.Errorf("%s, OLM %s: %s", name, way, said)
+				}
+			}
+		}
+	}
+}
+
+// The way back can be run by a shell. It gives the objects that stay to the new owners, and tells OLM what is installed.
 func TestWayBack(t *testing.T) {
 	for _, name := range dumps(t) {
-		t.Run(strings.TrimSuffix(name, ".yaml"), func(t *testing.T) {
-			o := adopt.Options{To: generate.ProfilePlain}
+		o := adopt.Options{To: generate.ProfilePlain}
+		s, out := adopted(t, name, o)
+		p := planOf(t, s, out, o)
+		b := s.Backup(asMaps(t, declared(t, s, adopt.Options{})))
+		files := "mkdir before; printf %s " + adopt.Quote(string(b.Owned)) + " > before/owners.yaml; printf %s " + adopt.Quote(string(b.Owners)) + " > before/owners.txt"
+		said, err := run(t, p, files, p.Back...)
+		if err != nil {
+			t.Fatalf("%s: %v: %s", name, err, said)
+		}
+		owners := regexp.MustCompile(`(?m)^    name: (\S+)\n    uid: "?of-([^"\n]+)"?$`).FindAllStringSubmatch(said, -1)
+		for _, m := range owners {
+			if m[1] != m[2] {
+				t.Errorf("%s: an object of %s goes to %s", name, m[1], m[2])
+			}
+		}
+		if n := strings.Count(string(b.Owned), "apiVersion: operators.coreos.com/"); len(owners) != n || n == 0 {
+			t.Errorf("%s: %d of %d owners:\n%s", name, len(owners), n, said)
+		}
+		for _, op := range s.All() {
+			if want := `"currentCSV":"` + op.CSV.Name + `","installedCSV":"` + op.CSV.Name + `","lastUpdated":"20`; strings.Count(said, want) != 1 {
+				t.Errorf("%s: %s is not installed:\n%s", name, op.CSV.Name, said)
+			}
+		}
+	}
+}
+
+// A running OLM skips the operators before anything of theirs changes, and is stopped only on the way back. A CSV loses
+// what OLM would remove with it.
+func TestOLMRuns(t *testing.T) {
+	for name, want := range map[string]string{"gates-multi.yaml": `{"spec":{"webhookdefinitions":null}}`, "meters-own.yaml": `{"spec":{"apiservicedefinitions":{"owned":null}}}`, twoOperators: "{}"} {
+		for _, to := range []generate.Profile{generate.ProfilePlain, generate.ProfileDescoped, generate.ProfileOLMv1} {
+			o := adopt.Options{To: to, OLM: adopt.OLMRuns}
 			s, out := adopted(t, name, o)
-			var back []string
-			for _, step := range planOf(t, s, out, o).Steps {
-				if step.Irreversible != (len(step.WayBack) > 0) {
-					t.Errorf("step %q has %d commands of the way back", step.Title, len(step.WayBack))
+			p := planOf(t, s, out, o)
+			checkPlan(t, p)
+			var titles []string
+			all := ""
+			for _, step := range p.Steps[1:] {
+				said, err := run(t, p, "REASON=InstallComponentFailedNoRetry", step.Run...)
+				if err != nil {
+					t.Fatalf("%s to %s: %v: %s", name, to, err, said)
 				}
-				back = append(back, step.WayBack...)
+				titles, all = append(titles, step.Title), all+said
 			}
-			// kubectl prints a UID, and the patches that it gets
-			const kubectl = `kubectl() { case "$*" in "get "*) echo "of-$5";; "patch "*) for x; do :; done; echo "${x#-p}";; esac; }` + "\n"
-			printed, err := exec.Command("sh", "-euc", kubectl+strings.Join(back, "\n")).CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v: %s", err, printed)
+			order := []string{"Remove InstallPlans and Subscriptions", "Have OLM skip the operators", "Take the objects over",
+				"The point of no return: delete the ClusterServiceVersions", "Delete what only OLM used", "Verify"}
+			if !slices.Equal(titles, order) {
+				t.Errorf("%s to %s: %q", name, to, titles)
 			}
-			owners, installed := 0, 0
-			for line := range strings.Lines(string(printed)) {
-				var patch struct {
-					Metadata struct {
-						OwnerReferences []struct{ Kind, Name, UID string }
-					}
-					Status struct{ InstalledCSV, CurrentCSV, State, LastUpdated string }
-				}
-				if err := json.Unmarshal([]byte(line), &patch); err != nil {
-					t.Fatalf("%v: %s", err, line)
-				}
-				for _, r := range patch.Metadata.OwnerReferences {
-					if r.Kind != "ClusterServiceVersion" && r.Kind != "OperatorCondition" || r.UID != "of-"+r.Name {
-						t.Errorf("owner %+v", r)
-					}
-					owners++
-				}
-				if x := patch.Status; x.InstalledCSV != "" && x.CurrentCSV == x.InstalledCSV && x.State == "AtLatestKnown" && x.LastUpdated != "" {
-					installed++
-				}
+			if strings.Contains(all, " scale ") || strings.Contains(all, "/metadata/finalizers/") || !strings.Contains(all, "--type=merge -p "+want+"\n") {
+				t.Errorf("%s to %s: %s", name, to, all)
 			}
-			operators := 0
-			for _, g := range s.Groups {
-				operators += len(g.Operators)
+			at := func(what string) int { return strings.Index(all, what) }
+			labels, group, csv := at("kubectl label clusterroles -l olm.owner="), at("kubectl delete operatorgroups."), at("kubectl delete clusterserviceversions.")
+			condition, role := at("kubectl delete operatorconditions."), at("kubectl delete roles.")
+			if labels < 0 || labels > group || group > csv || group > condition || role >= 0 && condition > role {
+				t.Errorf("%s to %s: %d %d %d %d %d", name, to, labels, group, csv, condition, role)
 			}
-			if owners == 0 || installed != operators {
-				t.Errorf("%d owners, %d of %d operators are installed", owners, installed, operators)
+		}
+	}
+}
+
+// A running OLM resets the reason of a CSV whose OperatorGroup has a ServiceAccount, so that way is refused there.
+func TestOLMRunsNotWithServiceAccount(t *testing.T) {
+	for _, account := range []bool{false, true} {
+		s := edited(t, twoOperators, change("OperatorGroup", func(o object) {
+			if account {
+				in(o, "spec")["serviceAccountName"] = "installer"
 			}
-		})
+		}))
+		leaving := asMaps(t, declared(t, s, adopt.Options{}))
+		for _, way := range adopt.Meanwhiles {
+			_, err := adopt.NewPlan(s, leaving, leaving, adopt.Options{To: generate.ProfilePlain, OLM: way})
+			refused := err != nil && strings.Contains(err.Error(), "OperatorGroup operator-ns/my-og has spec.serviceAccountName")
+			if want := account && way == adopt.OLMRuns; refused != want || err != nil && !want {
+				t.Errorf("account %t, OLM %s: %v", account, way, fmt.Sprint(err))
+			}
+		}
 	}
 }
 

@@ -85,7 +85,7 @@ func TestPlans(t *testing.T) {
 				o["metadata"].(map[string]any)["namespace"] = namespace
 			}
 		}
-		return list
+		return append(list, map[string]any{"apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": fromYAML(`name: version`)})
 	}
 	for _, c := range []struct {
 		name     string
@@ -109,12 +109,17 @@ func TestPlans(t *testing.T) {
 		{"part-of-a-migration-running", ready, []string{"ferry", "tug"}, Options{To: generate.ProfileClusterExtension, OLM: OLMRuns}, nil},
 	} {
 		c.options.Directory = "out"
-		c.options.Commands = Commands{Backup: []string{"BACKUP"}, Render: "RENDER", Part: []string{"PART"}, Verify: "VERIFY", Again: "AGAIN", Known: "KNOWN", VerifyKnown: "VERIFY BUT KNOWN"}
+		c.options.Commands = Commands{Since: "SINCE", Backup: "BACKUP", Render: "RENDER", Part: []string{"PART"}, Verify: "VERIFY", Again: "AGAIN", Known: "KNOWN", VerifyKnown: "VERIFY BUT KNOWN"}
+		c.options.Dumps = []string{"dump.yaml"}
 		p, err := NewPlan(mustSelect(t, cluster(t, c.list), c.choice...), c.rendered, asOLM, c.options)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		golden.CheckFile(t, filepath.Join("testdata", "plans", c.name+".md"), p.Markdown("plan.sh"), flag.Lookup("update").Value.String() == "true")
+		update := flag.Lookup("update").Value.String() == "true"
+		golden.CheckFile(t, filepath.Join("testdata", "plans", c.name+".md"), p.Markdown("plan.sh", "plan.back.sh"), update)
+		if c.name == "stopped" || c.name == "running" {
+			golden.CheckFile(t, filepath.Join("testdata", "plans", c.name+".sh"), slices.Concat(p.Script("plan.md"), p.WayBack("plan.md")), update)
+		}
 	}
 }
 
@@ -171,25 +176,6 @@ func TestLeaving(t *testing.T) {
 	}
 }
 
-// What earlier versions left behind is named in a step of its own, if there is something.
-func TestOrphansStep(t *testing.T) {
-	role := item("Role", "harbour/old", `metadata: {labels: {olm.owner: ferry.v0.9.0, olm.owner.kind: ClusterServiceVersion, olm.owner.namespace: harbour}}`)
-	crd := item("CustomResourceDefinition", "old.example.com", `{metadata: {annotations: {operatorframework.io/installed-alongside-1: harbour/ferry.v0.9.0}}}`)
-	for _, c := range []struct {
-		what string
-		list []map[string]any
-		want bool
-	}{{"nothing", nil, false}, {"a Role", []map[string]any{role}, true}, {"a CRD", []map[string]any{crd}, true}} {
-		p, err := NewPlan(cluster(t, ferry(), c.list), nil, nil, Options{To: generate.ProfilePlain})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Title == "Look at what earlier versions left behind" }); got != c.want {
-			t.Errorf("%s: %t", c.what, got)
-		}
-	}
-}
-
 // The restarts of a plan are the objects of its known findings that restart pods, each once.
 func TestRestarts(t *testing.T) {
 	p := Plan{}
@@ -211,12 +197,12 @@ func TestKnown(t *testing.T) {
 	}}
 	var got []string
 	for _, f := range v.known() {
-		got = append(got, f.File+" "+f.Rule+" "+f.Object)
+		got = append(got, f.Rule+" "+f.Object)
 		if f.Line != 0 {
 			t.Errorf("line %d", f.Line)
 		}
 	}
-	if want := []string{"backup.yaml restart Deployment a", "backup.yaml right Role c"}; !slices.Equal(slices.Sorted(slices.Values(got)), want) {
+	if want := []string{"restart Deployment a", "right Role c"}; !slices.Equal(slices.Sorted(slices.Values(got)), want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

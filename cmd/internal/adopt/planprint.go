@@ -12,88 +12,98 @@ import (
 func engineNotes(to generate.Profile, dir string, parts []string) []string {
 	var notes []string
 	if to != generate.ProfileSubscription {
-		notes = append(notes, "Let the engine apply after the last step. An engine marks what it applies, and OLM "+
-			"writes over the marks of what it still has: Argo CD's annotation on a ClusterServiceVersion changes the "+
-			"Deployments, so that pods restart, and Flux writes its labels on ClusterRoles again and again.")
+		notes = append(notes, "Let a GitOps engine apply "+dir+" after the last step, because OLM writes over its "+
+			"marks, and never "+
+			"with pruning before that. Argo CD: without automated sync, with ServerSideApply=true and "+
+			"Prune=false, until the diff "+
+			"is empty. Flux: with spec.prune: false and spec.force: false.")
 	}
-	notes = append(notes,
-		"Argo CD: create the Application of "+dir+" without automated sync, with syncOptions ServerSideApply=true and "+
-			"Prune=false. Sync by hand, look at the diff until it is empty, and only then turn on automated sync, and "+
-			"pruning last.",
-		"Flux: create the Kustomization of "+dir+" with spec.prune: false and spec.force: false. Flux applies on the "+
-			"server side and takes the fields over from kubectl. Set prune: true when flux diff kustomization shows "+
-			"nothing. spec.force: true would delete and create Deployments anew: never set it here.",
-		"The engine must not delete what it has not rendered: keep pruning off until the last step is done.")
 	if len(parts) > 0 {
-		notes = append(notes, "Each of these directories needs an Application or a Kustomization of its own, because "+
-			"the kustomization.yaml of "+dir+" does not list it: "+text.And(parts)+".")
+		notes = append(notes, "The kustomization.yaml of "+dir+" does not list these directories, each of which "+
+			"needs an "+
+			"Application or a Kustomization of its own: "+text.And(parts)+".")
 	}
 	return notes
 }
 
-// Markdown returns the plan for a person. script is the name of the file with its commands.
-func (p *Plan) Markdown(script string) []byte {
+// Markdown returns the plan for a person. script is the name of the file with its commands, and back that of the way
+// back.
+func (p *Plan) Markdown(script, back string) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# From OLM v0 to profile %s\n\n", p.To)
-	fmt.Fprintf(&b, "%s has the commands of these steps, to read and to copy from. Run nothing blindly: the plan "+
-		"is of the "+
-		"moment of the dump.\n", script)
-	for i, s := range p.Steps {
-		fmt.Fprintf(&b, "\n## %d. %s\n\nWho: %s.\n", i+1, s.Title, s.Who)
-		if s.Irreversible {
-			b.WriteString("\n**From here on there is no undo, only the way back that is written here.**\n")
-		}
-		for _, t := range s.Text {
-			fmt.Fprintf(&b, "\n%s\n", t)
-		}
-		block(&b, "", s.Run)
-		block(&b, "Check:", s.Check)
-		if s.Retry != "" {
-			fmt.Fprintf(&b, "\n%s\n", s.Retry)
-		}
-		block(&b, "Undo:", s.Undo)
-		block(&b, "The way back:", s.WayBack)
+	fmt.Fprintf(&b, "# From OLM v0 to profile %s\n\n%s. %s has these commands, and the lists that they read at "+
+		"its top. ",
+		p.To, p.About, script)
+	b.WriteString("Run them step by step in a shell with `set -eu`; each can run twice.")
+	if len(p.Back) > 0 {
+		fmt.Fprintf(&b, " %s is the way back.", back)
 	}
-	b.WriteString("\n## GitOps engines\n\n")
-	for _, n := range p.Notes {
-		fmt.Fprintf(&b, "* %s\n", n)
+	b.WriteString("\n")
+	for i, s := range p.Steps {
+		fmt.Fprintf(&b, "\n## %d. %s\n%s", i+1, s.Title, strings.Join(s.Text, "\n"))
+		if len(s.Undo) > 0 {
+			fmt.Fprintf(&b, " Undo: `%s`.", strings.Join(s.Undo, "; "))
+		}
+		for _, commands := range [][]string{s.Guard, s.Run} {
+			if len(commands) > 0 {
+				fmt.Fprintf(&b, "\n```sh\n%s\n```", strings.Join(commands, "\n"))
+			}
+		}
+		b.WriteString("\n")
+	}
+	for i, n := range p.Notes {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(n + "\n")
 	}
 	return []byte(b.String())
 }
 
-func block(b *strings.Builder, title string, commands []string) {
-	if len(commands) == 0 {
-		return
+// header begins a script that is to be read: it stops at once when it is run.
+func (p *Plan) header(b *strings.Builder, about string) {
+	fmt.Fprintf(b, "#!/bin/sh\n# %s\necho 'This script is to be read: run its commands step by step.' >&2\nexit "+
+		"1\n\nset -eu\n", about)
+	for _, l := range p.Lists {
+		if l.Columns != "" {
+			fmt.Fprintf(b, "# %s\n", l.Columns)
+		}
+		fmt.Fprintf(b, "%s=%s\n", l.Name, Quote(strings.Join(l.Rows, "\n")))
 	}
-	if title != "" {
-		fmt.Fprintf(b, "\n%s\n", title)
-	}
-	fmt.Fprintf(b, "\n```sh\n%s\n```\n", strings.Join(commands, "\n"))
 }
 
-// Script returns the commands of the plan. It stops at once when it is run: it is to be read. plan is the name of the
-// file that explains the steps.
+// Script returns the commands of the plan. plan is the name of the file that explains the steps.
 func (p *Plan) Script(plan string) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "#!/bin/sh\n# The commands of %s, to read and to copy from, step by step.\n", plan)
-	b.WriteString("echo 'This script is to be read: run its commands one by one.' >&2\nexit 1\n\nset -eux\n")
+	p.header(&b, "The commands of "+plan+", to read and to copy from, step by step.")
 	for i, s := range p.Steps {
-		fmt.Fprintf(&b, "\n# %d. %s (%s)\n", i+1, s.Title, s.Who)
-		if s.Irreversible {
-			b.WriteString("# From here on there is no undo.\n")
+		fmt.Fprintf(&b, "\n# %d. %s\n", i+1, s.Title)
+		for _, c := range s.Guard {
+			b.WriteString(c + "\n")
+		}
+		if len(s.Guard) > 0 {
+			b.WriteString("# The guard has passed. If the rest stops in the middle, go on from here.\n")
 		}
 		for _, c := range s.Run {
 			b.WriteString(c + "\n")
 		}
-		for _, c := range s.Check {
-			b.WriteString("# check: " + c + "\n")
-		}
 		for _, c := range s.Undo {
-			b.WriteString("# undo: " + c + "\n")
-		}
-		for _, c := range s.WayBack {
-			b.WriteString("# way back: " + c + "\n")
+			b.WriteString("# undo: " + strings.ReplaceAll(c, "\n", "\n# undo: ") + "\n")
 		}
 	}
+	return []byte(b.String())
+}
+
+// WayBack returns the commands that lead back from any moment after the point of the plan; nothing if there is none.
+func (p *Plan) WayBack(plan string) []byte {
+	if len(p.Back) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	p.header(&b, "The way back from "+plan+" after its point of no return. It stops OLM for a moment and restarts "+
+		"no pod: OLM "+
+		"takes the objects for its own again.\n# ClusterServiceVersions, Subscriptions and OperatorGroups get "+
+		"other UIDs, so "+
+		"that webhooks select no namespace for some seconds.")
+	b.WriteString("\n" + strings.Join(p.Back, "\n") + "\n")
 	return []byte(b.String())
 }

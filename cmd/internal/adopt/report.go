@@ -2,10 +2,13 @@ package adopt
 
 import (
 	_ "embed"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -56,6 +59,12 @@ func (v *Verification) Findings() (list []findings.Finding) {
 	for _, c := range v.Objects {
 		list = append(list, c.findings()...)
 	}
+	for _, lost := range v.Lost {
+		who, what, _ := strings.Cut(lost, " loses, ")
+		list = append(list, findings.Finding{Rule: rightRule, Level: findings.Error, Object: who,
+			Message: "loses, " + what,
+			Hint:    "give the right another way, or make sure that nobody needs it"})
+	}
 	for _, o := range v.missing {
 		list = append(list, findings.Finding{Rule: "not-in-file", Level: findings.Warning, File: o.Object.File,
 			Line: o.Object.Line, Object: o.Object.Identity(), Message: "the cluster has the operator, and nothing " +
@@ -66,11 +75,11 @@ func (v *Verification) Findings() (list []findings.Finding) {
 	return list
 }
 
-// known returns what a plan names, about the dump that it makes first: restarts and lost rights.
+// known returns what a plan names: restarts and lost rights.
 func (v *Verification) known() (list []findings.Finding) {
 	for _, f := range v.Findings() {
 		if f.Rule == restartRule || f.Rule == rightRule {
-			f.File, f.Line = "backup.yaml", 0
+			f.Line = 0
 			list = append(list, f)
 		}
 	}
@@ -150,12 +159,14 @@ func (c *Compared) oneSided() findings.Finding {
 	return c.finding("only-rendered", findings.Warning, "", c.Reason, "")
 }
 
-// Print writes the verification.
-func (v *Verification) Print(w io.Writer, format findings.Format, list []findings.Finding) error {
-	switch format {
-	case findings.JSON:
+// Print writes the verification. In text it is short, unless it is verbose: then it has every object and every finding.
+func (v *Verification) Print(w io.Writer, format findings.Format, list []findings.Finding, verbose bool) error {
+	switch {
+	case format == findings.JSON:
 		return findings.WriteJSON(w, Report{append([]Compared{}, v.Objects...), findings.Summarize(list)})
-	case findings.Text, findings.Markdown:
+	case format == findings.Text && !verbose:
+		return print.Document(w, v.short(list), format)
+	case format == findings.Text || format == findings.Markdown:
 		if err := print.Document(w, v.document(), format); err != nil {
 			return err
 		}
@@ -179,4 +190,185 @@ func (v *Verification) document() *findings.Document {
 		{Tables: []findings.Table{objects}, Formats: []findings.Format{findings.Text}},
 		{Tables: []findings.Table{counts}, Formats: []findings.Format{findings.Markdown, findings.HTML}},
 	}}
+}
+
+// short returns what a person decides by: what applying does, a line for each operator, and each difference once.
+func (v *Verification) short(list []findings.Finding) *findings.Document {
+	operators := findings.Table{Columns: []findings.Column{{Align: true}, {}}}
+	counts := v.byOperator(list)
+	for _, o := range v.state.All() {
+		operators.Rows = append(operators.Rows, findings.Cells(o.CSV.Namespace+"/"+o.CSV.Name, counts[o].String()))
+	}
+	if shared := counts[nil]; shared.objects > 0 {
+		operators.Rows = append(operators.Rows, findings.Cells("other objects", shared.String()))
+	}
+	effects := findings.Section{}
+	remark := func(label string, names []string) {
+		if n := len(names); n > 0 {
+			effects.Remarks = append(effects.Remarks, findings.Remark{Label: label + " (" + strconv.Itoa(n) + ")",
+				Text: text.FirstOf(mostNamed, names)})
+		}
+	}
+	remark("left out", v.leftOut())
+	object := func(f findings.Finding) string { return f.Object }
+	remark("restarts", valuesOf(list, restartRule, object))
+	remark("loses a right", valuesOf(list, rightRule, object))
+	remark("refused", valuesOf(list, "immutable", object))
+	remark("created", v.named(func(c Compared) bool { return c.Verdict == RenderedOnly }))
+	remark("changed", v.named(func(c Compared) bool { return c.Verdict == Differs }))
+	remark("only in the cluster", v.named(func(c Compared) bool { return c.Verdict == ClusterOnly }))
+	remark("fields only in the cluster", valuesOf(list, "left-in-cluster",
+		func(f findings.Finding) string { return f.Field }))
+	differences := findings.Section{}
+	if t := grouped(list); len(t.Rows) > 0 {
+		differences.Tables = append(differences.Tables, t)
+	}
+	return &findings.Document{Kind: "Verification",
+		Sections: []findings.Section{{Tables: []findings.Table{operators}}, effects,
+			differences}}
+}
+
+// leftOut names what is not adopted, and why.
+func (v *Verification) leftOut() (names []string) {
+	for _, o := range v.state.notAdopted() {
+		why := o.Refused
+		if why == "" {
+			why = "not chosen"
+		}
+		names = append(names, o.CSV.Namespace+"/"+o.CSV.Name+" ("+oneLine(why)+")")
+	}
+	return append(names, v.state.Waiting...)
+}
+
+// named returns the objects of which f holds.
+func (v *Verification) named(f func(Compared) bool) (names []string) {
+	for _, c := range v.Objects {
+		if f(c) {
+			names = append(names, c.Object)
+		}
+	}
+	return names
+}
+
+// valuesOf returns what the findings of a rule say, each once.
+func valuesOf(list []findings.Finding, rule string, value func(findings.Finding) string) (values []string) {
+	for _, f := range list {
+		if v := value(f); f.Rule == rule && !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// tally counts the objects of an operator.
+type tally struct{ objects, differ, oneSided, errors int }
+
+func (t tally) String() string {
+	out := text.Count(t.objects, "object")
+	if t.differ+t.oneSided+t.errors == 0 {
+		return out + ", nothing differs"
+	}
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{t.differ, "differ"}, {t.oneSided, "on one side only"}} {
+		if x.n > 0 {
+			out += fmt.Sprintf(", %d %s", x.n, x.what)
+		}
+	}
+	if t.errors > 0 {
+		out += ", " + text.Count(t.errors, "error")
+	}
+	return out
+}
+
+// byOperator counts objects and errors by the operator that they are of; nil is what belongs to none or to several.
+func (v *Verification) byOperator(list []findings.Finding) map[*Operator]tally {
+	of, counts := map[string]*Operator{}, map[*Operator]tally{}
+	for _, c := range v.Objects {
+		o := v.operatorOf(c)
+		of[c.Object] = o
+		t := counts[o]
+		t.objects++
+		switch c.Verdict {
+		case Differs:
+			t.differ++
+		case ClusterOnly, RenderedOnly:
+			t.oneSided++
+		}
+		counts[o] = t
+	}
+	for _, f := range list {
+		if f.Level == findings.Error {
+			t := counts[of[f.Object]]
+			t.errors++
+			counts[of[f.Object]] = t
+		}
+	}
+	return counts
+}
+
+// operatorOf returns the operator that an object is of; nil if that is not known, or if there are several.
+func (v *Verification) operatorOf(c Compared) (found *Operator) {
+	for _, op := range v.state.All() {
+		o := c.object
+		mine := o == nil && len(op.Group.Operators) == 1 && strings.HasPrefix(c.Object, c.kind+" "+
+			""+op.Group.Namespace+"/")
+		if o != nil {
+			_, component := o.Labels[componentLabel(op.component())]
+			mine = component || op.isAbout(o) || op.owns(o.Name) || newTies(v.state, []*Operator{op}).labelled(o, op) ||
+				slices.ContainsFunc(o.Owners, func(r dump.Owner) bool { return op.owns(r.Name) })
+		}
+		if mine && found != nil {
+			return nil
+		}
+		if mine {
+			found = op
+		}
+	}
+	return found
+}
+
+// counted reports whether it is enough to say how many findings there are of a rule.
+func counted(f findings.Finding) bool {
+	return f.Rule == "left-in-cluster" || f.Rule == "only-rendered" || f.Rule == "only-in-cluster" &&
+		!strings.HasPrefix(f.Message, orphanOf)
+}
+
+// grouped returns equal findings once, errors first: how many objects they are about, and the first of them. It leaves
+// out notes, what is only counted, and what is beyond most.
+func grouped(list []findings.Finding) findings.Table {
+	const most = 10
+	t := findings.Table{Columns: []findings.Column{{Width: 7}, {Before: " "}, {Aside: true}}}
+	rows, at := [][]findings.Finding{}, map[string]int{}
+	for _, level := range []findings.Severity{findings.Error, findings.Warning} {
+		for _, f := range list {
+			key := string(level) + f.Rule + " " + f.Field + " " + f.Message
+			if f.Level != level || counted(f) {
+				continue
+			}
+			if i, ok := at[key]; ok {
+				rows[i] = append(rows[i], f)
+				continue
+			}
+			at[key] = len(rows)
+			rows = append(rows, []findings.Finding{f})
+		}
+	}
+	for _, group := range rows[:min(most, len(rows))] {
+		f, what := group[0], group[0].Message
+		if f.Field != "" {
+			what = f.Field + " " + what
+		}
+		about := f.Object
+		if len(group) > 1 {
+			about = text.Count(len(group), "object") + ", such as " + about
+		}
+		t.Rows = append(t.Rows, findings.Cells(string(f.Level), about+": "+what, f.Rule))
+	}
+	if more := len(rows) - most; more > 0 {
+		t.Rows = append(t.Rows, findings.Cells("", text.Count(more, "other difference")+", which the long report has",
+			""))
+	}
+	return t
 }

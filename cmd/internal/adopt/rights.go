@@ -17,6 +17,36 @@ import (
 // rbacKinds are the kinds that decide who may do what.
 var rbacKinds = []string{"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}
 
+// Left returns the operators that what is rendered takes away from OLM: it has neither their ClusterServiceVersion nor
+// what hands them to OLM.
+func (s *State) Left(rendered []map[string]any) (left []*Operator) {
+	keys := map[string]normalize.Object{}
+	for _, o := range rendered {
+		keys[normalize.Object(o).Key()] = o
+	}
+	kept := s.notRendered(keys)
+	packages := handedOver(keys)
+	for _, op := range s.All() {
+		if keys[op.Object.Key()] == nil && !packages[op.Package] && !slices.Contains(kept, op) {
+			left = append(left, op)
+		}
+	}
+	return left
+}
+
+// VerifyLeaving is Verify that also finds who loses a right when operators have left OLM. asOLM is what profile olm
+// renders of them: it explains what OLM made, which goes.
+func (s *State) VerifyLeaving(rendered []map[string]any, leaving []*Operator, asOLM []map[string]any) (*Verification,
+	error) {
+	v := s.Verify(rendered)
+	if len(leaving) == 0 {
+		return v, nil
+	}
+	var err error
+	v.Lost, err = newDeparture(s, leaving, v, s.Verify(asOLM)).lostRights(rendered)
+	return v, err
+}
+
 // lostRights returns who loses which right if rendered objects are applied and the plan's objects are deleted, one line
 // for each subject and place. OLM takes the APIs of operators that leave from the ClusterRoles of a group that stays.
 func (d *departure) lostRights(rendered []map[string]any) ([]string, error) {
@@ -38,7 +68,16 @@ func (d *departure) lostRights(rendered []map[string]any) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lines("loses", permissions.Compare(old, now).Lost()), nil
+	return lines("loses", slices.DeleteFunc(permissions.Compare(old, now).Lost(), bookkeeping)), nil
+}
+
+// bookkeeping reports whether a right is one on OperatorConditions, which OLM gives each operator and which mean
+// nothing
+// without it.
+func bookkeeping(i permissions.Item) bool {
+	return slices.Equal(i.APIGroups, []string{olm.Group}) && !slices.ContainsFunc(i.Resources, func(r string) bool {
+		return r != "operatorconditions" && !strings.HasPrefix(r, "operatorconditions/")
+	})
 }
 
 // pruned returns what OLM makes of a ClusterRole of a group that stays when the APIs are gone that only the leaving

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/cmd/internal/adopt"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 )
 
@@ -30,7 +31,7 @@ func TestLostRights(t *testing.T) {
 		{generate.ProfilePlain, nil, leases, false},
 		{generate.ProfileOLM, nil, "loses", false},
 		{generate.ProfileSubscription, nil, "loses", false},
-		{generate.ProfilePlain, nil, account + "in operator-ns: operators.coreos.com: get,update,patch operatorconditions named memcached-operator.v0.0.1", true},
+		{generate.ProfilePlain, nil, account + "in operator-ns: operators.coreos.com: get,update,patch operatorconditions named memcached-operator.v0.0.1", false}, // OLM's own bookkeeping
 		{generate.ProfileOLMv1, bob, "User bob loses, in cluster: porter.example.com: get,list,watch porters", true},
 		{generate.ProfilePlain, bob, "User bob loses", false},
 	} {
@@ -45,8 +46,30 @@ func TestLostRights(t *testing.T) {
 		if slices.ContainsFunc(plan.Lost, func(l string) bool { return strings.HasPrefix(l, c.lost) || strings.Contains(l, " "+c.lost+",") }) != c.want {
 			t.Errorf("%s: want %q to be %t in:\n%s", c.to, c.lost, c.want, strings.Join(plan.Lost, "\n"))
 		}
-		if page := string(plan.Markdown("plan.sh")); c.want && !strings.Contains(page, "* "+c.lost) {
-			t.Errorf("%s: the page does not say %q", c.to, c.lost)
+		// the comparison says the same, and what a person has to decide is an error
+		file := asMaps(t, declared(t, s, o))
+		left := s.Left(file)
+		var asOLM []object
+		if len(left) > 0 {
+			asOLM = asMaps(t, declared(t, s.Only(left), adopt.Options{}))
+		}
+		v, err := s.VerifyLeaving(file, left, asOLM)
+		if err != nil || !slices.Equal(v.Lost, plan.Lost) {
+			t.Errorf("%s: %v, the comparison says %q, and the plan %q", c.to, err, v.Lost, plan.Lost)
+		}
+		errors, known := 0, 0
+		for _, f := range v.Findings() {
+			if strings.HasPrefix(f.Message, "loses, ") && f.Level == findings.Error {
+				errors++
+			}
+		}
+		for _, f := range plan.Known {
+			if strings.HasPrefix(f.Message, "loses, ") {
+				known++
+			}
+		}
+		if errors != len(plan.Lost) || known != len(plan.Lost) {
+			t.Errorf("%s: %d errors, %d known, %d lost rights", c.to, errors, known, len(plan.Lost))
 		}
 	}
 }
@@ -120,19 +143,15 @@ func TestOrphansStay(t *testing.T) {
 	for _, to := range []generate.Profile{generate.ProfilePlain, generate.ProfileDescoped, generate.ProfileOLMv1} {
 		o := adopt.Options{To: to}
 		plan := planOf(t, s, declared(t, s, o), o)
-		page := string(plan.Markdown("plan.sh"))
-		for _, want := range []string{"CustomResourceDefinition doors.gate.example.com stays",
-			"\n# kubectl delete clusterrole.rbac.authorization.k8s.io gates.gate.example.com-v1alpha1-admin"} {
+		page := string(plan.Markdown("plan.sh", "plan.back.sh"))
+		for _, want := range []string{"CustomResourceDefinition doors.gate.example.com", "ClusterRole gates.gate.example.com-v1alpha1-admin"} {
 			if !strings.Contains(page, want) {
 				t.Errorf("%s: no %q in\n%s", to, want, page)
 			}
 		}
-		for _, step := range plan.Steps {
-			for _, c := range step.Run {
-				kept := strings.Contains(c, "v1alpha1-admin") || strings.Contains(c, "v1-mine") || strings.Contains(c, "customresourcedefinition")
-				if strings.HasPrefix(c, "kubectl delete") && kept {
-					t.Errorf("%s: %s", to, c)
-				}
+		for _, row := range rowsOf(plan, "deleted") {
+			if strings.Contains(row, "v1alpha1-admin") || strings.Contains(row, "v1-mine") || strings.Contains(row, "customresourcedefinition") {
+				t.Errorf("%s: %s", to, row)
 			}
 		}
 	}

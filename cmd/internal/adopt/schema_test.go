@@ -86,7 +86,7 @@ func TestSchema(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if err := v.Print(&out, findings.JSON, v.Findings()); err != nil {
+	if err := v.Print(&out, findings.JSON, v.Findings(), false); err != nil {
 		t.Fatal(err)
 	}
 	if err := schematest.Check(adopt.Schema, out.Bytes()); err != nil {

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
 )
 
 // A Subscription that has installed nothing is a comment that says what it waits for.
@@ -81,49 +79,5 @@ func TestCheckSettled(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.what, got, c.want)
 		}
-	}
-}
-
-// A plan with certificates needs cert-manager, and one on OpenShift has its cluster version operator leave OLM alone.
-func TestNeeds(t *testing.T) {
-	const certs = "kubectl get crd certificates.cert-manager.io issuers.cert-manager.io"
-	for fields, want := range map[string]bool{`{}`: false, `spec: {webhookdefinitions: [{generateName: a}]}`: true,
-		`spec: {apiservicedefinitions: {owned: [{group: a, version: v1}]}}`: true} {
-		s := cluster(t, with(ferry(), "ClusterServiceVersion", fields))
-		p := &planner{state: s, departure: &departure{ties: newTies(s, s.All())}}
-		if got := slices.Contains(p.needs(), certs); got != want {
-			t.Errorf("%s: needs cert-manager: %t", fields, got)
-		}
-	}
-	for namespace, want := range map[string]int{"olm": 0, "openshift-operator-lifecycle-manager": 1} {
-		s := cluster(t, ferry(), []map[string]any{item("Deployment", "harbour/ferry", `metadata: {labels: {olm.owner: ferry.v1.0.0}}`), item("Deployment", namespace+"/catalog-operator", `{}`)})
-		p := &planner{state: s}
-		set, unset := p.overrides(true), p.overrides(false)
-		if p.olmNamespace() != namespace || len(set) != want || len(unset) != want {
-			t.Errorf("%s: %s, %q, %q", namespace, p.olmNamespace(), set, unset)
-		}
-		if want > 0 && (!strings.Contains(set[0], `"unmanaged":true`) || !strings.Contains(unset[0], `"overrides":null`)) {
-			t.Errorf("%q, %q", set, unset)
-		}
-	}
-	if got := (&planner{state: cluster(t, ferry())}).olmNamespace(); got != "olm" {
-		t.Errorf("without OLM in the dump: %s", got)
-	}
-}
-
-// The check of a step fails while an object is there, or while it refers to the operators. Commands that delete nothing
-// need no check.
-func TestChecks(t *testing.T) {
-	got := checksGone([]string{"kubectl label x y", "kubectl delete -n a role b --ignore-not-found --cascade=orphan"})
-	if want := []string{`test -z "$(kubectl get -n a role b --ignore-not-found -o name)"`}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-	s := cluster(t, ferry(), []map[string]any{item("Role", "harbour/a", `metadata: {labels: {olm.owner: ferry.v1.0.0, a: b}, ownerReferences: [
-  {apiVersion: v1, kind: ConfigMap, name: x, uid: other}, {apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, name: ferry.v1.0.0, uid: u-ferry}]}`)})
-	d := &departure{ties: newTies(s, s.All())}
-	const role = `test -z "$(kubectl get -n harbour role.rbac.authorization.k8s.io a -o 'jsonpath={.metadata.`
-	want := []string{role + `ownerReferences[*].uid}' | grep -F u-ferry)"`, role + `labels}' | grep -F '"olm.owner"')"`}
-	if got := d.checksDetached([]*dump.Object{get(t, s, "Role", "harbour/a")}); !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -361,6 +361,12 @@ func (s *State) checkOperator(o *Operator) {
 		s.report("no-subscription", findings.Note, o.Object, "",
 			"no Subscription of the dump has installed it, so its channel and its catalog are unknown", "")
 	}
+	if sub := o.Subscription; sub != nil && o.Catalog == nil && s.Dump.Has(v1alpha1.CatalogSourceKind) {
+		s.report("no-catalog", findings.Warning, o.Object, "", oneLine("CatalogSource "+
+			""+sub.Spec.CatalogSourceNamespace+"/"+
+			sub.Spec.CatalogSource+", which its Subscription names, is gone: OLM can't upgrade the operator"),
+			"name the CatalogSource that has the package now")
+	}
 	switch {
 	case o.Image == "":
 		s.report("unknown-source", findings.Note, o.Object, "",
@@ -376,6 +382,7 @@ func (s *State) checkOperator(o *Operator) {
 var Rules = []findings.Rule{
 	{ID: "empty-group", Text: "An OperatorGroup without operators is not adopted"},
 	{ID: "missing-kinds", Text: "The dump lacks kinds that are needed to find or to compare operators"},
+	{ID: "no-catalog", Text: "The CatalogSource of a Subscription is gone"},
 	{ID: "no-csv", Text: "A Subscription that has installed nothing is not adopted"},
 	{ID: "no-group", Text: "A CSV whose namespace has no OperatorGroup is not adopted"},
 	{ID: "no-subscription", Text: "Nobody knows the channel and the catalog of a CSV without Subscription"},

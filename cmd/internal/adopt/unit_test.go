@@ -80,7 +80,8 @@ func tug(namespace string) []map[string]any {
 // cluster reads a dump of objects.
 func cluster(t testing.TB, lists ...[]map[string]any) *State {
 	t.Helper()
-	data, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": slices.Concat(lists...)})
+	others := []map[string]any{item("ClusterRole", "unrelated", `{}`), item("Deployment", "kube-system/dns", `{}`), item("CustomResourceDefinition", "a.b", `{}`)}
+	data, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": append(others, slices.Concat(lists...)...)})
 	if err != nil {
 		t.Fatal(err)
 	}

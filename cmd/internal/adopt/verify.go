@@ -50,13 +50,18 @@ type Compared struct {
 	harm   bool // only rendered: it would start pods
 
 	unknown bool   // the dump lacks the kind
-	name    string // only rendered: the arguments of kubectl that name it
+	name    string // only rendered: its row in a list of a plan
 }
 
 // Verification compares a cluster with what is rendered.
 type Verification struct {
 	Objects []Compared `json:"objects"` // sorted by kind, namespace and name
 
+	// Lost are the rights that somebody loses if the rendered objects are applied and OLM's own go, a line for each
+	// subject and place. Rights on OLM's bookkeeping, which means nothing without OLM, are not among them.
+	Lost []string `json:"-"`
+
+	state   *State
 	missing []*Operator // that are in the cluster and not rendered
 }
 
@@ -91,7 +96,7 @@ func (s *State) Verify(rendered []map[string]any) *Verification {
 		v.rendered[normalize.Object(o).Key()] = o
 	}
 	v.gained = v.givenBack()
-	out := &Verification{missing: s.notRendered(v.rendered)}
+	out := &Verification{state: s, missing: s.notRendered(v.rendered)}
 	for _, key := range slices.Sorted(maps.Keys(v.rendered)) {
 		r := v.rendered[key]
 		object := s.Dump.Get(r.Kind(), field(r, "namespace"), field(r, "name"))
@@ -117,17 +122,7 @@ func (s *State) Verify(rendered []map[string]any) *Verification {
 // notRendered returns the operators of the cluster of which nothing is rendered: no Deployment, and nothing that hands
 // them to OLM.
 func (s *State) notRendered(rendered map[string]normalize.Object) (missing []*Operator) {
-	packages := map[string]bool{}
-	for _, o := range rendered {
-		switch o.Kind() {
-		case v1alpha1.SubscriptionKind:
-			name, _ := normalize.At(o, "spec")["name"].(string)
-			packages[name] = true
-		case olm.KindClusterExtension:
-			name, _ := normalize.At(o, "spec", "source", "catalog")["packageName"].(string)
-			packages[name] = true
-		}
-	}
+	packages := handedOver(rendered)
 	for _, op := range s.All() {
 		deployments := op.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
 		there := func(d v1alpha1.StrategyDeploymentSpec) bool {
@@ -139,6 +134,22 @@ func (s *State) notRendered(rendered map[string]normalize.Object) (missing []*Op
 		}
 	}
 	return missing
+}
+
+// handedOver returns the packages that rendered objects hand to OLM, of v0 or of v1.
+func handedOver(rendered map[string]normalize.Object) map[string]bool {
+	packages := map[string]bool{}
+	for _, o := range rendered {
+		switch o.Kind() {
+		case v1alpha1.SubscriptionKind:
+			name, _ := normalize.At(o, "spec")["name"].(string)
+			packages[name] = true
+		case olm.KindClusterExtension:
+			name, _ := normalize.At(o, "spec", "source", "catalog")["packageName"].(string)
+			packages[name] = true
+		}
+	}
+	return packages
 }
 
 func field(o map[string]any, name string) string {
@@ -180,6 +191,10 @@ func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared
 	}
 	c.Verdict = Differs
 	written(c.Changes, rendered)
+	for i := range c.Changes {
+		x := &c.Changes[i]
+		x.Cluster, x.Rendered = around(x.Cluster, x.Rendered)
+	}
 	managed := object.ManagedFields()
 	for i := range c.Changes {
 		c.Changes[i].By = writer(managed, c.Changes[i].Field)
@@ -284,7 +299,7 @@ func crdVersions(live, rendered map[string]any) []Change {
 func (v *verifier) onlyRendered(o normalize.Object) Compared {
 	apiVersion, _ := o["apiVersion"].(string)
 	c := Compared{Object: identity(o), Verdict: RenderedOnly, Reason: "applying creates it", key: o.Key(),
-		kind: o.Kind(), name: resource(&dump.Object{APIVersion: apiVersion, Kind: o.Kind(),
+		kind: o.Kind(), name: row(&dump.Object{APIVersion: apiVersion, Kind: o.Kind(),
 			Namespace: field(o, "namespace"), Name: field(o, "name")})}
 	labels := normalize.At(o, "metadata", "labels")
 	name := field(o, "name")

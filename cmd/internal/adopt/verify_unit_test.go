@@ -285,12 +285,14 @@ func TestFindingsOf(t *testing.T) {
 		t.Errorf("an object that OLM needs: %s", got)
 	}
 	var out strings.Builder
-	v := &Verification{Objects: []Compared{{Object: "Role a/b", Verdict: Equal}}}
-	if err := v.Print(&out, findings.Text, nil); err != nil || !strings.Contains(out.String(), "equal         Role a/b") {
+	v := &Verification{state: cluster(t, ferry()), Objects: []Compared{{Object: "Role a/b", Verdict: Equal}}}
+	if err := v.Print(&out, findings.Text, nil, true); err != nil || !strings.Contains(out.String(), "equal         Role a/b") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
-	if err := v.Print(full{}, findings.Text, nil); err == nil {
-		t.Error("what cannot be written is no error")
+	for _, verbose := range []bool{true, false} {
+		if err := v.Print(full{}, findings.Text, nil, verbose); err == nil {
+			t.Error("what cannot be written is no error")
+		}
 	}
 }
 
@@ -311,34 +313,16 @@ func TestBackupOf(t *testing.T) {
 		item("ClusterRole", "aggregated", `{metadata: {annotations: {deployment.kubernetes.io/revision: "1", a: b}, labels: {olm.owner: ferry.v1.0.0, olm.owner.namespace: harbour}}, aggregationRule: {clusterRoleSelectors: []},
   rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}`),
 		item("ClusterRole", "rules", `{metadata: {labels: {olm.owner: ferry.v1.0.0, olm.owner.namespace: harbour}}, rules: [{apiGroups: [""], resources: [nodes], verbs: [get]}]}`)}), "ferry")
-	objects, subscriptions := s.Backup([]map[string]any{role("shipped", `a: b`), role("other", "")})
+	b := s.Backup([]map[string]any{role("shipped", `a: b`), role("other", "")})
 	for text, want := range map[string]int{"kind: OperatorGroup\n": 1, "name: ferry.v1.0.0\n": 2, "kind: OperatorCondition\n": 1, "name: tied\n": 1, "name: component\n": 1, "name: shipped\n": 1,
 		"name: mine\n": 0, "name: other\n": 0, "kind: Namespace\n": 0, "kind: InstallPlan\n": 0, "kind: Subscription\n": 0, "name: tug": 0, "revision": 0, "    a: b\n": 2, "- pods\n": 0, "- nodes\n": 1,
 		"annotations: {}": 0} {
-		if n := strings.Count(string(objects), text); n != want {
-			t.Errorf("%q: %d times, want %d\n%s", text, n, want, objects)
+		if n := strings.Count(string(b.Objects)+string(b.OLM), text); n != want {
+			t.Errorf("%q: %d times, want %d\n%s%s", text, n, want, b.Objects, b.OLM)
 		}
 	}
-	if n := strings.Count(string(subscriptions), "kind: Subscription\n"); n != 1 {
+	if n := strings.Count(string(b.Subscriptions), "kind: Subscription\n"); n != 1 {
 		t.Errorf("%d Subscriptions", n)
-	}
-}
-
-// A plan is printed step by step: what a step lacks has no heading.
-func TestPlanPrinted(t *testing.T) {
-	p := &Plan{To: "plain", Notes: []string{"note"}, Steps: []Step{{Title: "One", Who: "me", Text: []string{"text"}, Run: []string{"kubectl a"}, Retry: "again"},
-		{Title: "Two", Who: "you", Irreversible: true, Check: []string{"b"}, Undo: []string{"c"}, WayBack: []string{"d"}}}}
-	page := string(p.Markdown("plan.sh"))
-	const block = "\n\n```sh\n"
-	want := "\n## 1. One\n\nWho: me.\n\ntext\n\n```sh\nkubectl a\n```\n\nagain\n" +
-		"\n## 2. Two\n\nWho: you.\n\n**From here on there is no undo, only the way back that is written here.**\n" +
-		"\nCheck:" + block + "b\n```\n\nUndo:" + block + "c\n```\n\nThe way back:" + block + "d\n```\n" + "\n## GitOps engines\n\n* note\n"
-	if !strings.HasSuffix(page, want) {
-		t.Errorf("%s\nwant\n%s", page, want)
-	}
-	script := string(p.Script("plan.md"))
-	if want := "\n# 1. One (me)\nkubectl a\n\n# 2. Two (you)\n# From here on there is no undo.\n# check: b\n# undo: c\n# way back: d\n"; !strings.HasSuffix(script, want) {
-		t.Errorf("%s\nwant\n%s", script, want)
 	}
 }
 

@@ -87,12 +87,6 @@ func kindOf(apiVersion, kind string) (Kind, bool) {
 	return Kind{}, false
 }
 
-// BuiltIn reports whether an API version is one of the API server's own, and not of a CRD.
-func BuiltIn(apiVersion string) bool {
-	group, _, found := strings.Cut(apiVersion, "/")
-	return !found || olm.BuiltinGroup(group)
-}
-
 // Command returns the kubectl command that prints a dump of some kinds; of all without any.
 func Command(kinds ...Kind) string {
 	if len(kinds) == 0 {

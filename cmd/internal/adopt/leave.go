@@ -1,0 +1,437 @@
+package adopt
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Meanwhile is what OLM does while operators leave it.
+type Meanwhile string
+
+// The two ways. A stopped OLM sees nothing of what happens, so that way needs no knowledge of what it reconciles, and
+// works for every operator. A running one goes on with the other operators of the cluster.
+const (
+	OLMStopped Meanwhile = "stopped"
+	OLMRuns    Meanwhile = "running"
+)
+
+// Meanwhiles lists them. The first one is the default.
+var Meanwhiles = []Meanwhile{OLMStopped, OLMRuns}
+
+// noRetry is the reason for which OLM does not reconcile a CSV any more, whatever its phase is (OLM:
+// pkg/controller/operators/olm/operator.go, transitionCSVState).
+const noRetry = v1alpha1.CSVReasonComponentFailedNoRetry
+
+const csvs = "clusterserviceversions.operators.coreos.com"
+
+// csv are the arguments of kubectl for a row of the operators.
+const csv = csvs + ` "$csv" -n "$ns"`
+
+// byOLM reports whether an ownerReference is to an object of OLM.
+func byOLM(r dump.Owner) bool { return strings.HasPrefix(r.APIVersion, olm.Group+"/") }
+
+// ofOLM are OLM's own kinds. Their objects do not stay.
+var ofOLM = []string{"ClusterServiceVersion", "Subscription", "InstallPlan", "OperatorCondition", "OperatorGroup"}
+
+// checkRunning refuses to take an operator away from a running OLM if its OperatorGroup has a ServiceAccount: OLM
+// gives such CSVs another reason each time it looks at the group (OLM: pkg/controller/operators/olm/operatorgroup.go,
+// syncOperatorGroups).
+func (d *departure) checkRunning() (err error) {
+	for _, o := range d.operators {
+		if o.Group.Spec.ServiceAccountName != "" {
+			err = errors.Join(err, manifest.WithHint(fmt.Errorf("%s: %s has spec.serviceAccountName: a running OLM "+
+				"would reconcile the operator again and again", o.Object.Identity(), o.Group.Object.Identity()),
+				"let OLM be stopped while this operator leaves"))
+		}
+	}
+	return err
+}
+
+// leave takes operators away from OLM. Kubernetes does what it can do by itself: the garbage collector takes the
+// ownerReferences of what a CSV owns when the CSV is deleted with --cascade=orphan.
+func (p *planner) leave() {
+	directories := p.directories()
+	if p.To == generate.ProfileClusterExtension {
+		directories = []string{PartDirectory}
+		p.add(Step{Title: "Render what OLM v1 refuses", Text: []string{"The next step applies these operators only. " +
+			Quote(p.Directory) + " has what OLM v1 takes, too: that is applied when OLM v1 has taken it."},
+			Run: append(p.Commands.Part, applied(PartDirectory)+" --dry-run=server"), Undo: []string{"rm -rf " +
+				PartDirectory}})
+	}
+	why := "OLM is down, so nobody else writes the objects."
+	if p.OLM == OLMRuns {
+		why = "OLM skips the operators, so nobody else writes their objects."
+		p.unsubscribe()
+		p.skip()
+	} else {
+		p.add(Step{Title: "Stop OLM", Text: []string{"From here on OLM installs, repairs and removes nothing in " +
+			"the whole " +
+			"cluster, and renews no certificate."}, Run: p.stop(), Undo: p.start()})
+	}
+	about, unlabel := p.unlabel()
+	p.takeOver(directories, why+about, unlabel...)
+	p.remove(directories)
+	p.leftovers()
+	s := Step{Title: "Verify", Run: []string{p.Commands.Again}, Text: []string{"The comparison lists what OLM has " +
+		"left in " +
+		"the objects as left-in-cluster. It does no harm; removing it from a pod template restarts the pods."}}
+	if p.OLM != OLMRuns {
+		s.Title, s.Run = "Start OLM, and verify", append(p.start(), s.Run...)
+	}
+	p.add(s)
+	p.wayBack()
+}
+
+// olmDeployments are the Deployments of OLM that install operators, and olmPods selects their pods.
+var olmDeployments = []string{"olm-operator", "catalog-operator"}
+
+const olmPods = "app in (olm-operator,catalog-operator)"
+
+// openShift is the namespace of OLM on OpenShift.
+const openShift = "openshift-operator-lifecycle-manager"
+
+// olmNamespace returns the namespace that OLM runs in.
+func (s *State) olmNamespace() string {
+	for _, d := range s.Dump.OfKind("Deployment") {
+		if slices.Contains(olmDeployments, d.Name) {
+			return d.Namespace
+		}
+	}
+	return "olm"
+}
+
+// stop returns the commands that stop OLM and wait until its pods are gone.
+func (p *planner) stop() []string {
+	ns := Quote(p.state.olmNamespace())
+	return append(p.overrides(true), "kubectl -n "+ns+" scale deployment "+strings.Join(olmDeployments, " ")+" "+
+		"--replicas=0",
+		"kubectl -n "+ns+" wait pods -l "+Quote(olmPods)+" --for=delete --timeout=5m")
+}
+
+// start returns the commands that start OLM with the replicas of the dump.
+func (p *planner) start() (commands []string) {
+	ns, last := p.state.olmNamespace(), 0
+	for _, name := range olmDeployments {
+		replicas := 1
+		if d := p.state.Dump.Get("Deployment", ns, name); d != nil {
+			if n, ok := normalize.At(d.Value(), "spec")["replicas"].(float64); ok {
+				replicas = int(n)
+			}
+		}
+		if replicas == last {
+			commands[0] = strings.Replace(commands[0], " --replicas", " "+name+" --replicas", 1)
+			continue
+		}
+		last = replicas
+		commands = append(commands, fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=%d", Quote(ns), name,
+			replicas))
+	}
+	return append(commands, p.overrides(false)...)
+}
+
+// overrides returns the command by which the cluster version operator of OpenShift leaves OLM alone, or manages it
+// again; none for other clusters. What the ClusterVersion of the dump has stays.
+func (p *planner) overrides(set bool) []string {
+	if p.state.olmNamespace() != openShift {
+		return nil
+	}
+	var list []any
+	for _, o := range p.state.Dump.OfKind(dump.ClusterVersion.Kind) {
+		list, _ = normalize.At(o.Value(), "spec")["overrides"].([]any)
+	}
+	for _, name := range olmDeployments {
+		if set {
+			list = append(list, map[string]any{"kind": "Deployment", "group": "apps", "namespace": openShift,
+				"name":      name,
+				"unmanaged": true})
+		}
+	}
+	var value any
+	if len(list) > 0 {
+		value = list
+	}
+	return []string{"kubectl patch clusterversion version --type=merge -p " +
+		patch(map[string]any{"spec": map[string]any{"overrides": value}})}
+}
+
+// patch returns a patch as an argument of kubectl.
+func patch(value map[string]any) string {
+	data, _ := json.Marshal(value) // of a dump, which was JSON
+	return Quote(string(data))
+}
+
+// unsubscribe removes what a running OLM would install again.
+func (p *planner) unsubscribe() {
+	run := p.each(deletedList, `case "$kind" in (installplans.*|subscriptions.*) `+deletion+";; esac")
+	if len(run) > 0 {
+		p.add(Step{Title: "Remove InstallPlans and Subscriptions", Text: []string{"OLM would install an operator " +
+			"again that " +
+			"has a Subscription. The undo stops OLM for a moment, because a running one would forget what is " +
+			"installed."},
+			Run: run, Undo: slices.Concat(p.stop(), p.subscribed(), p.start())})
+	}
+}
+
+// subscribed returns the commands that bring Subscriptions back. OLM resolves nothing as long as a CSV belongs to no
+// Subscription ("exists and is not referenced by a subscription"), and looks for that at status.installedCSV. It has to
+// be down meanwhile: it writes the whole status of a Subscription from what it read before (OLM:
+// pkg/controller/operators/catalog/operator.go, updateSubscriptionStatuses).
+func (p *planner) subscribed() []string {
+	if len(p.list(subscriptionsList).Rows) == 0 {
+		return nil
+	}
+	return append([]string{applied("before-subscriptions")}, p.each(subscriptionsList,
+		`kubectl patch subscriptions.operators.coreos.com "$sub" -n "$ns" --subresource=status --type=merge -p `+
+			`'{"status":{"state":"`+string(v1alpha1.SubscriptionStateAtLatest)+
+			`","currentCSV":"'"$csv"'","installedCSV":"'"$csv"'",`+
+			`"lastUpdated":"'"$updated"'"}}'`)...)
+}
+
+// reasonIs is the command that sets the reason of a CSV.
+func reasonIs(r v1alpha1.ConditionReason) string {
+	return "kubectl patch " + csv + ` --subresource=status --type=merge -p '{"status":{"reason":"` + string(r) + `"}}'`
+}
+
+// skip has a running OLM leave the CSVs alone. When they are deleted later, OLM would delete the APIServices that they
+// own, and take the conversion from their CRDs (OLM: handleClusterServiceVersionDeletion): so they lose both.
+func (p *planner) skip() {
+	p.add(Step{Title: "Have OLM skip the operators",
+		Text: []string{"OLM does not reconcile a ClusterServiceVersion whose status.reason is " + string(noRetry) +
+			". From " +
+			"here on it repairs nothing of these operators, and renews none of their certificates. Webhook " +
+			"definitions and " +
+			"owned APIServices leave the ClusterServiceVersion, because OLM would undo them with it: OLM then " +
+			"takes their " +
+			"APIs from the OperatorGroup and from the ClusterRoles of its users, until they are undone."},
+		Run: p.each(operatorsList, reasonIs(noRetry), "kubectl patch "+csv+` --type=merge -p "$empty"`),
+		Undo: append([]string{applied("before-olm")},
+			p.each(operatorsList, reasonIs(v1alpha1.CSVReasonInstallSuccessful))...)})
+}
+
+// withoutServed returns the patch that takes from a CSV what it says of webhooks and of owned APIServices.
+func withoutServed(csv *dump.Object) []byte {
+	none, spec := map[string]any{}, normalize.At(csv.Value(), "spec")
+	if list, _ := spec["webhookdefinitions"].([]any); len(list) > 0 {
+		none["webhookdefinitions"] = nil
+	}
+	if list, _ := normalize.At(spec, "apiservicedefinitions")["owned"].([]any); len(list) > 0 {
+		none["apiservicedefinitions"] = map[string]any{"owned": nil}
+	}
+	out := map[string]any{}
+	if len(none) > 0 {
+		out["spec"] = none
+	}
+	data, _ := json.Marshal(out)
+	return data
+}
+
+// ofOwner returns the selector of the labels by which OLM finds what it deletes with a CSV or an OperatorGroup. Their
+// names are unique in their namespace, so that no object of another operator has the labels. Copied Roles say their
+// target as the namespace, and the operator's in olm.copiedFrom.
+func ofOwner(name, namespace, kind string) string {
+	return olm.LabelOwner + "=" + name + "," + olm.LabelOwnerNamespace + "=" + namespace + "," +
+		olm.LabelOwnerKind + "=" + kind
+}
+
+// unmark are the arguments of kubectl label that remove these labels.
+const unmark = olm.LabelOwner + "- " + olm.LabelOwnerKind + "- " + olm.LabelOwnerNamespace + "- " +
+	olm.LabelCopiedFrom + "-"
+
+// labelled returns the kinds that may have OLM's labels, as kubectl takes them: those of a dump that are not OLM's own,
+// and what else the dump has with such labels.
+func (p *planner) labelled() string {
+	var list []string
+	for _, k := range dump.Kinds {
+		if k.Group != olm.Group && k.Kind != "Namespace" {
+			known, _ := olm.KindOf(k.Group, k.Kind)
+			list = append(list, known.Resource())
+		}
+	}
+	for _, o := range p.state.Dump.Objects {
+		if r := resourceOf(o.APIVersion, o.Kind); o.Labels[olm.LabelOwner] != "" && !slices.Contains(ofOLM, o.Kind) &&
+			!slices.Contains(list, r) {
+			list = append(list, r)
+		}
+	}
+	return strings.Join(list, ",")
+}
+
+// unlabel returns the text and the commands about the labels by which OLM deletes.
+func (p *planner) unlabel() (about string, run []string) {
+	about = " Server-side apply changes only what is rendered. Then the labels go by which OLM deletes with a " +
+		"ClusterServiceVersion or an OperatorGroup: no object of another operator has them."
+	if foreign := p.foreign(); len(foreign) > 0 {
+		about += fmt.Sprintf(" %d objects that refer to an operator, and that neither OLM's rules nor the bundles "+
+			"explain, "+
+			"lose that and stay: %s.", len(foreign), text.FirstOf(mostNamed, foreign))
+	}
+	p.plan.Lists = append(p.plan.Lists, List{Name: "labelled", Rows: []string{p.labelled()}})
+	return about, p.each(selectorsList, `kubectl label "$labelled" -A -l "$selector" `+unmark)
+}
+
+// mostNamed is how many objects a line names.
+const mostNamed = 4
+
+// foreign names the objects that refer to an operator and that are neither rendered nor made by OLM.
+func (p *planner) foreign() (names []string) {
+	d := p.departure
+	for _, o := range p.state.Dump.Objects {
+		if !slices.Contains(ofOLM, o.Kind) && d.tied(o) && !d.rendered[o.Key()] && !d.deletes(o) {
+			names = append(names, o.Identity())
+		}
+	}
+	return names
+}
+
+// finalizerGone removes OLM's finalizer from a CSV, by its place if it is there. The patch takes no other one:
+// orphan is a finalizer too, and without it the garbage collector deletes what the CSV owns.
+const finalizerGone = `at=$(kubectl get ` + csv + ` --ignore-not-found -o go-template=` +
+	`'{{range $i, $f := .metadata.finalizers}}{{if eq $f "` + olm.Finalizer + `"}}{{$i}}{{end}}{{end}}'); ` +
+	`[ -z "$at" ] || kubectl patch ` + csv + ` --type=json -p '[{"op":"test","path":"/metadata/finalizers/'$at'",` +
+	`"value":"` + olm.Finalizer + `"},{"op":"remove","path":"/metadata/finalizers/'$at'"}]'`
+
+// nothing returns the command that fails if a command fails or prints something.
+func nothing(command string) string { return "left=$(" + command + `); test -z "$left"` }
+
+// remove deletes the CSVs, and nothing with them, if the cluster is still that of the plan.
+func (p *planner) remove(directories []string) {
+	s := Step{Title: "The point of no return: delete the ClusterServiceVersions", Irreversible: true,
+		Text: []string{"**Before it, the undo of each step, from the last to the first, leads back. After it, " +
+			"only the way back " +
+			"does.** The guard fails if OLM runs, if it has put labels back, or if the operators are not those of " +
+			"the plan.",
+			"With --cascade=orphan the garbage collector takes the ownerReferences of all that a " +
+				"ClusterServiceVersion or its " +
+				"copy owns. If a delete does not end, `kubectl get " + csvs + " -A -o " +
+				"custom-columns=:.metadata.name,:.metadata.finalizers` shows orphan: something refuses the " +
+				"collector's patch, see " +
+				"its log. Never remove that finalizer."},
+		Guard: p.each(selectorsList, nothing(`kubectl get "$labelled" -A -l "$selector" -o name`))}
+	copies := p.each(operatorsList, "kubectl delete "+csvs+` -A -l "`+olm.LabelCopiedFrom+
+		`=$ns" --field-selector "metadata.name=$csv" --cascade=orphan --timeout=5m`)
+	originals := p.each(operatorsList, "kubectl delete "+csv+" --ignore-not-found --cascade=orphan --timeout=5m")
+	if p.OLM != OLMRuns {
+		s.Guard = append(s.Guard, nothing("kubectl get pods -A -l "+Quote(olmPods)+" -o name"), p.Commands.Since)
+		s.Run = slices.Concat(p.each(operatorsList, finalizerGone), copies, originals)
+		p.add(s)
+		return
+	}
+	// A running OLM changes the ClusterRoles of a group as soon as the first CSV is gone, and deletes them with the
+	// group
+	// (OLM: operatorgroup.go, operatorGroupDeleted and pruneProvidedAPIs). It needs a moment to see that their
+	// labels are
+	// gone. When a CSV is gone, OLM deletes its copies and its OperatorCondition with all that they own: so both are
+	// deleted first, and OLM makes them anew, and those own nothing.
+	s.Text[0] = strings.Replace(s.Text[0], "if OLM runs", "if OLM does not skip the operators", 1)
+	s.Guard = append(s.Guard, p.each(operatorsList, "is=$(kubectl get "+csv+" -o 'jsonpath={.status.reason}'); "+
+		`test "$is" = `+string(noRetry))...)
+	groups := p.each(groupsList, `kubectl label clusterroles -l "`+ofOwner("$group", "$ns",
+		operatorsv1.OperatorGroupKind)+
+		`" `+unmark, "sleep 10", `kubectl delete operatorgroups.operators.coreos.com "$group" -n "$ns" `+
+		`--ignore-not-found `+
+		`--cascade=orphan`)
+	conditions := p.each(operatorsList, `kubectl delete operatorconditions.operators.coreos.com "$csv" -n "$ns" `+
+		"--ignore-not-found --cascade=orphan --timeout=5m")
+	s.Run = slices.Concat(groups, copies, conditions, originals, copies)
+	if len(groups) > 0 {
+		for _, dir := range directories {
+			s.Run = append(s.Run, applied(dir))
+		}
+	}
+	p.add(s)
+}
+
+// leftovers deletes what is left of OLM's own, and the Operator, which OLM makes anew as long as a component has its
+// label: an InstallPlan that another operator needs too, or a Secret, which no dump has (OLM:
+// pkg/controller/operators/operator_controller.go, hasExistingComponents).
+func (p *planner) leftovers() {
+	s := Step{Title: "Delete what only OLM used", Text: []string{"OLM made these objects by its own rules, and " +
+		"nothing that is " +
+		"rendered needs them. Everything else stays, and loses the label of OLM's Operator."}}
+	if orphans := p.orphans(); len(orphans) > 0 {
+		s.Text = append(s.Text, "Look at what earlier versions left behind. OLM never removes it, and nothing "+
+			"here does: "+
+			text.FirstOf(mostNamed, orphans)+".")
+	}
+	s.Run = append(p.each(operatorsList, `kubectl label `+
+		`"$labelled",namespaces,secrets,installplans.operators.coreos.com -A `+
+		`-l "`+olm.LabelComponent+`$component" "`+olm.LabelComponent+`$component-"`), p.each(deletedList, deletion)...)
+	p.add(s)
+}
+
+// orphans names what earlier versions left behind.
+func (p *planner) orphans() (names []string) {
+	for _, c := range p.result.Objects {
+		if strings.HasPrefix(c.Reason, orphanOf) {
+			names = append(names, c.Object)
+		}
+	}
+	return names
+}
+
+// wayBack leads back to OLM from any moment after the point. What stayed, and what is applied again, is given to the
+// new
+// owners: OLM does that only when it installs, and here it finds all installed.
+func (p *planner) wayBack() {
+	p.plan.Back = slices.Concat(p.stop(), []string{applied("before-olm"), applied("before"),
+		"while read -r uid kind name ns; do\n" +
+			`  echo "s/$uid/$(kubectl get ` + named + ` -o 'jsonpath={.metadata.uid}')/"` +
+			"\ndone < before/owners.txt > before/owners.sed",
+		"sed -f before/owners.sed before/owners.yaml | kubectl apply --server-side --force-conflicts --field-manager=" +
+			manager + "-owners -f -"},
+		p.each(createdList, deletion), p.subscribed(), p.start())
+	if p.To == generate.ProfileClusterExtension && len(p.departure.operators) < len(p.state.All()) {
+		p.plan.Back = append([]string{"# " + migratedToo}, p.plan.Back...)
+	}
+}
+
+// migratedToo is what to know of the backup if the plan hands operators to OLM v1.
+const migratedToo = "before/ and before-*/ have the operators too that OLM v1 runs now: take their objects out first."
+
+// component returns the name of the Operator that OLM makes of an operator.
+func (o *Operator) component() string { return o.Package + "." + o.Group.Namespace }
+
+// componentLabel returns the label of the components of an Operator (OLM: pkg/controller/operators/decorators,
+// ComponentLabelKey).
+func componentLabel(operator string) string {
+	const limit = 63
+	if len(operator) > limit {
+		operator = strings.TrimRight(operator[:limit], "._-")
+	}
+	return olm.LabelComponent + operator
+}
+
+// made reports whether OLM made an object for the group.
+func (g *Group) made(o *dump.Object) bool {
+	return o.Labels[olm.LabelOwnerKind] == operatorsv1.OperatorGroupKind && o.Labels[olm.LabelOwner] == g.Name &&
+		o.Labels[olm.LabelOwnerNamespace] == g.Namespace
+}
+
+// conditionsFirst puts InstallPlans, Subscriptions, which own them, and OperatorConditions first: a running OLM
+// makes the
+// Role of one anew as long as it is there (OLM: pkg/controller/operators/operatorcondition_controller.go).
+func conditionsFirst(rows []string) []string {
+	order := []string{"installplans.", "subscriptions.", "operatorconditions."}
+	rank := func(row string) int {
+		i := slices.IndexFunc(order, func(o string) bool { return strings.HasPrefix(row, o) })
+		if i < 0 {
+			return len(order)
+		}
+		return i
+	}
+	slices.SortStableFunc(rows, func(a, b string) int { return rank(a) - rank(b) })
+	return rows
+}
