@@ -31,6 +31,7 @@ func descopedWarnings(r *rendering) error {
 	r.warnStatus()
 	r.noteStatus()
 	r.noteAggregation()
+	r.noteInternal()
 	return nil
 }
 

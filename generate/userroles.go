@@ -31,8 +31,10 @@ func userClusterRoles(r *rendering) error {
 			view := templates.APIRole{Ownership: r.descopedLabels("user-" + suffix), Name: r.names.apiRole(a, suffix),
 				Group: a.Group, Resource: a.Plural, Verbs: userVerbs[suffix],
 				Operator: r.bundle.Package, Description: r.apiDescription(a, suffix)}
-			view.DefaultRoles = r.defaultRoles(suffix)
-			if r.options.OperatorGroup != "" {
+			if !r.internal(a) {
+				view.DefaultRoles = r.defaultRoles(suffix)
+			}
+			if r.options.OperatorGroup != "" && !r.internal(a) {
 				view.Aggregate = r.names.aggregate(a.String(), suffix)
 			}
 			if err := r.author("api-clusterrole.yaml", clusterRole(view.Name), view); err != nil {
@@ -92,7 +94,8 @@ func (r *rendering) providedToAll() bool {
 // noteAggregation adds a note if user roles are aggregated although no option asks for it.
 func (r *rendering) noteAggregation() {
 	o := r.options
-	if len(o.Descoped.AggregateTo) == 0 && o.OperatorGroup == "" && r.providedToAll() && len(r.apis) > 0 {
+	if len(o.Descoped.AggregateTo) == 0 && o.OperatorGroup == "" && r.providedToAll() &&
+		slices.ContainsFunc(r.apis, func(a olm.API) bool { return !r.internal(a) }) {
 		r.notes = append(r.notes, manifest.Message{Options: []Option{OptionAggregateTo},
 			Msg: "the operator supports AllNamespaces only, so it provides its APIs to all users by default: " +
 				"its user roles are aggregated to admin, edit and view, and nothing is bound"})
