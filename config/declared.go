@@ -298,6 +298,10 @@ var descopedFields = []Option{
 		Brief: "bind the operator in all namespaces", Topic: TopicDescoped, Access: true,
 		ID:   generate.OptionBindAll,
 		Text: "binds the operator in all namespaces, with one ClusterRoleBinding for each ServiceAccount"},
+	{Name: "bindCluster", Profiles: descoped, Type: Bool, Flag: "bind-cluster", Topic: TopicDescoped, Access: true,
+		ID: generate.OptionBindCluster,
+		Text: "binds the operator to what no RoleBinding grants and to nothing else, such as cluster-scoped resources: " +
+			"with one ClusterRoleBinding for each ServiceAccount"},
 	{Name: "bindInternal", Profiles: descoped, Type: Bool, Flag: "bind-internal", Topic: TopicDescoped,
 		ID: generate.OptionBindInternal,
 		Text: "binds the operator only to its internal APIs, which the annotation internal-objects of its CSV " +

@@ -286,7 +286,7 @@ func (b Bundle) options(o *generate.Options) {
 	}
 	if d := b.Descoped; d != nil {
 		o.Descoped = generate.Descoped{BindNamespaces: d.BindNamespaces, BindAll: d.BindAll, AggregateTo: d.AggregateTo,
-			Split: d.Split, Status: d.Status, BindInternal: d.BindInternal}
+			Split: d.Split, Status: d.Status, BindInternal: d.BindInternal, BindCluster: d.BindCluster}
 	}
 	if s := b.Subscription; s != nil {
 		o.Subscription = generate.SubscriptionOptions{Name: s.Name, Approval: s.Approval, StartingCSV: s.StartingCSV}

@@ -106,6 +106,7 @@ type Descoped struct {
 	Split          generate.Split         `json:"split,omitempty"`
 	Status         generate.Status        `json:"status,omitempty"`
 	BindInternal   bool                   `json:"bindInternal,omitempty"`
+	BindCluster    bool                   `json:"bindCluster,omitempty"`
 }
 
 // Subscription is what profile subscription hands to OLM.

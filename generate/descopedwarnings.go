@@ -23,9 +23,7 @@ func descopedWarnings(r *rendering) error {
 			r.bundle.CSVObject.Errorf("spec.installModes", "the operator is not descoped: %s", reason))
 	}
 	for _, a := range r.accounts() {
-		if err := r.warnClusterRules(a); err != nil {
-			return err
-		}
+		r.warnClusterRules(a)
 		r.warnOwnNamespace(a)
 	}
 	r.warnStatus()
@@ -35,22 +33,31 @@ func descopedWarnings(r *rendering) error {
 	return nil
 }
 
-// warnClusterRules warns of the rules of an account that only a ClusterRoleBinding grants: once of cluster-scoped
-// resources and URLs, and once of resources that may be cluster-scoped. Each warning is at the first such rule.
-func (r *rendering) warnClusterRules(a *account) error {
-	if r.boundEverywhere() {
-		return nil
-	}
-	var cluster, unknown clusterOnly
-	seen := map[string]bool{}
-	n := 0
-	for _, rule := range a.requested {
-		if n += len(rule.APIGroups) * len(rule.Resources); n > rbac.MaxAtoms {
-			return r.bundle.CSVObject.Errorf(rule.field, "the rules of account %s have more than %d combinations of "+
-				"API group and resource", a.name, rbac.MaxAtoms)
+// boundedRules refuses rules with more combinations than can be looked at.
+func boundedRules(r *rendering) error {
+	for _, a := range r.accounts() {
+		n := 0
+		for _, rule := range a.requested {
+			if n += len(rule.APIGroups) * len(rule.Resources); n > rbac.MaxAtoms {
+				return r.bundle.CSVObject.Errorf(rule.field, "the rules of account %s have more than %d combinations "+
+					"of API group and resource", a.name, rbac.MaxAtoms)
+			}
 		}
+	}
+	return nil
+}
+
+// warnClusterRules warns of what no RoleBinding grants to an account and the options do not bind, and of resources that
+// may be such: of wildcards, of which a RoleBinding grants a part, and of APIs that olmgen does not know. Each warning is
+// at the first such rule.
+func (r *rendering) warnClusterRules(a *account) {
+	if r.boundEverywhere() {
+		return
+	}
+	var cluster, wildcards, unknown clusterOnly
+	for _, rule := range a.requested {
 		for _, url := range rule.NonResourceURLs {
-			cluster.add(rule, "the URL "+url, seen)
+			cluster.add(rule, "the URL "+url)
 		}
 		for _, group := range rule.APIGroups {
 			for _, resource := range rule.Resources {
@@ -58,33 +65,36 @@ func (r *rendering) warnClusterRules(a *account) error {
 				if group != "" {
 					name += "." + group
 				}
-				switch r.bundle.ResourceScope(group, resource) {
-				case bundle.ClusterScoped:
-					if group != "" || resource != "namespaces" || beyondOneNamespace(rule.Verbs) {
-						cluster.add(rule, name, seen)
-					}
-				case bundle.ScopeUnknown:
-					unknown.add(rule, name, seen)
+				scope := r.bundle.ResourceScope(group, resource)
+				switch _, beyond := r.bindable(group, resource, rule.Verbs); {
+				case beyond && scope == bundle.ClusterScoped:
+					cluster.add(rule, name)
+				case beyond:
+					wildcards.add(rule, name)
+				case scope == bundle.ScopeUnknown:
+					unknown.add(rule, name)
 				}
 			}
 		}
 	}
-	say := func(x clusterOnly, is, so string) {
-		if len(x.names) > 0 {
-			r.warn(bundle.WarnClusterRules, about(r.bundle.CSVObject.Errorf(
-				x.field,
-				"account %s asks for what %s cluster-scoped, %s: "+
-					"%sonly a ClusterRoleBinding grants that, no RoleBinding",
-				a.name,
-				is,
-				text.FirstOf(maxNames, x.names),
-				so,
-			), OptionBindAll))
-		}
+	if !r.options.Descoped.BindCluster {
+		r.warnClusterRule(a, cluster, "is", "", OptionBindCluster)
+		r.warnClusterRule(a, wildcards, "may be", "if so, ", OptionBindCluster)
 	}
-	say(cluster, "is", "")
-	say(unknown, "may be", "if so, ")
-	return nil
+	r.warnClusterRule(a, unknown, "may be", "if so, ", OptionBindAll)
+}
+
+func (r *rendering) warnClusterRule(a *account, c clusterOnly, is, so string, option Option) {
+	if len(c.names) == 0 {
+		return
+	}
+	names := make([]string, len(c.names))
+	for i, name := range c.names {
+		names[i] = fmt.Sprintf("%s (%s)", name, strings.Join(c.verbs[name], ", "))
+	}
+	r.warn(bundle.WarnClusterRules, about(r.bundle.CSVObject.Errorf(c.field,
+		"account %s asks for what %s cluster-scoped, %s: %sonly a ClusterRoleBinding grants that, no RoleBinding, and "+
+			"without one the operator may do none of it", a.name, is, text.FirstOf(maxNames, names), so), option))
 }
 
 // maxNames is how many names a warning lists. olmgen permissions shows all.
@@ -94,25 +104,21 @@ const maxNames = 10
 type clusterOnly struct {
 	field string // of the first rule
 	names []string
+	verbs map[string][]string // by name
 }
 
-func (b *clusterOnly) add(rule requestedRule, name string, seen map[string]bool) {
-	if seen[name] {
-		return
+func (c *clusterOnly) add(rule requestedRule, name string) {
+	if c.verbs == nil {
+		c.field, c.verbs = rule.field, map[string][]string{}
 	}
-	seen[name] = true
-	if b.names == nil {
-		b.field = rule.field
+	if _, known := c.verbs[name]; !known {
+		c.names = append(c.names, name)
 	}
-	b.names = append(b.names, name)
-}
-
-// beyondOneNamespace reports whether verbs on Namespaces need more than a RoleBinding in a namespace. The API server
-// takes a request for one Namespace as a request in that namespace (Kubernetes:
-// staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go).
-func beyondOneNamespace(verbs []string) bool {
-	return slices.ContainsFunc(verbs,
-		func(v string) bool { return !slices.Contains([]string{"get", "update", "patch", "delete"}, v) })
+	for _, v := range rule.Verbs {
+		if !slices.Contains(c.verbs[name], v) {
+			c.verbs[name] = append(c.verbs[name], v)
+		}
+	}
 }
 
 // warnOwnNamespace warns of an account that elects a leader, most likely in the operator's own namespace, and has no

@@ -22,6 +22,7 @@ const (
 	OptionConvertCRDs         Option = "ConvertCRDs"
 	OptionBindNamespaces      Option = "Descoped.BindNamespaces"
 	OptionBindAll             Option = "Descoped.BindAll"
+	OptionBindCluster         Option = "Descoped.BindCluster"
 	OptionAggregateTo         Option = "Descoped.AggregateTo"
 	OptionSplit               Option = "Descoped.Split"
 	OptionStatus              Option = "Descoped.Status"

@@ -23,9 +23,10 @@ const (
 )
 
 // Labels of olmgen's own. LabelDescoped says what a role or binding of the descoped profile is for, such as required or
-// user-admin. LabelPartOf has the package.
+// user-admin. LabelScope is cluster if it has only what no RoleBinding grants. LabelPartOf has the package.
 const (
 	LabelDescoped = "descoped.olmgen.dev/clusterrole"
+	LabelScope    = "descoped.olmgen.dev/scope"
 	LabelPartOf   = "app.kubernetes.io/part-of"
 )
 
