@@ -78,6 +78,9 @@ func (r *Role) Generated() bool {
 	return owned || r.Labels["app.kubernetes.io/managed-by"] == "olmgen" || roleOfAPI().MatchString(r.Name)
 }
 
+// ForUsers reports whether olmgen made the role for the users of an API that a descoped operator provides.
+func (r *Role) ForUsers() bool { return strings.HasPrefix(r.Labels[LabelDescoped], "user-") }
+
 func (r *Role) setRules(rules []rbacv1.PolicyRule) {
 	for i, rule := range rules {
 		r.Rules = append(r.Rules, Rule{rule, r, i})
