@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/bundle"
 )
 
 const memcachedWithStatus = `
@@ -92,16 +94,84 @@ func ruleSet(list []rbacv1.PolicyRule) map[string]bool {
 	return set
 }
 
-// Only the account that runs the operator gets the plan's rule.
+// The plan's rule is for accounts that have to do with the API: by a rule on its group, or by a Deployment.
 func TestStatusOfOtherAccounts(t *testing.T) {
-	spec := globalOnly + descopedCSV + "      - {verbs: [get], apiGroups: [\"\"], resources: [pods]}\n" +
-		"    - serviceAccountName: idle\n      rules:\n      - {verbs: [get], apiGroups: [\"\"], resources: [pods]}\n" +
-		strings.ReplaceAll(manager, "ACCOUNT", "manager")
-	r := rendering1(t, testBundle(t, spec, memcachedWithStatus), Options{Profile: ProfileDescoped})
-	for _, a := range r.accounts() {
-		if got := len(r.statusOf(a)) > 0; got != (a.name == "manager") {
-			t.Errorf("%s has the plan's rule: %v", a.name, got)
-		}
+	const pods, api, everything = `{verbs: [get], apiGroups: [""], resources: [pods]}`,
+		`{verbs: [get], apiGroups: [cache.example.com], resources: [others]}`, `{verbs: [get], apiGroups: ["*"], resources: [pods]}`
+	for _, c := range []struct{ name, manager, clerk, idle, want string }{
+		{"nobody has a rule", pods, pods, pods, "manager clerk"},
+		{"one has", api, pods, pods, "manager"},
+		{"by a wildcard", pods, everything, pods, "clerk"},
+		{"the one that runs no Deployment too", api, pods, api, "manager"},
+		{"only the one that runs none", pods, pods, api, "idle"},
+		{"all", api, api, api, "manager clerk"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			account := func(name, rule string) string {
+				return "    - serviceAccountName: " + name + "\n      rules:\n      - " + rule + "\n"
+			}
+			spec := globalOnly + descopedCSV + "      - " + c.manager + "\n" + account("clerk", c.clerk) + account("idle", c.idle) +
+				strings.ReplaceAll(manager, "ACCOUNT", "clerk")
+			b := testBundle(t, spec, memcachedWithStatus)
+			r := rendering1(t, b, Options{Profile: ProfileDescoped})
+			result, err := Render(b, Options{Profile: ProfileDescoped})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, a := range r.accounts() {
+				has := len(r.statusOf(a)) > 0
+				if has {
+					got = append(got, a.name)
+				}
+				note := "account " + a.name + " may get and update the status of memcacheds.cache.example.com"
+				if said := strings.Contains(strings.Join(noteTexts(result), "\n"), note); said != has {
+					t.Errorf("a note names %s: %v", a.name, said)
+				}
+			}
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// A rule on the status of a CRD without the subresource grants nothing, so it does not keep a warning back.
+func TestWarnStatus(t *testing.T) {
+	const none = "no rule that is bound in all namespaces lets the operator update the status of memcacheds.cache.example.com: "
+	rule := func(resources string) string {
+		return `{verbs: [get, update], apiGroups: [cache.example.com], resources: [` + resources + `]}`
+	}
+	for _, c := range []struct {
+		name, rule, crd string
+		options         Descoped
+		want            string
+	}{
+		{"a status", rule("memcacheds/status"), memcachedWithStatus, Descoped{}, ""},
+		{"the plan's", rule("others"), memcachedWithStatus, Descoped{}, ""},
+		{"not asked for", rule("others"), memcachedWithStatus, Descoped{Status: StatusAsked}, none + "the CSV asks for no update of it"},
+		{"no subresource", rule("memcacheds/status"), memcachedCRD, Descoped{}, none + "its CRD has no status subresource, so a rule on it grants nothing, and the CSV asks for no update of the API itself"},
+		{"no subresource, bound", rule("memcacheds/status, memcacheds"), memcachedCRD, Descoped{BindNamespaces: []string{"a"}},
+			none + "its CRD has no status subresource, so a rule on it grants nothing, and the right to update the API itself is for bound namespaces"},
+		{"no subresource, bound everywhere", rule("memcacheds"), memcachedCRD, Descoped{BindAll: true}, ""},
+		{"no subresource, nothing to bind", rule("memcacheds/status"), memcachedCRD, Descoped{BindAll: true}, none + "its CRD has no status subresource"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := testBundle(t, descopedCSV+"      - "+c.rule+"\n", c.crd)
+			result, err := Render(b, Options{Profile: ProfileDescoped, Descoped: c.options})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, w := range result.Warnings {
+				if w.Class == bundle.WarnStatus {
+					got = append(got, w.Error.Error())
+				}
+			}
+			if len(got) > 1 || (len(got) == 1) != (c.want != "") || !strings.Contains(strings.Join(got, ""), c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
 	}
 }
 

@@ -144,18 +144,22 @@ func (r *rendering) warnOwnNamespace(a *account) {
 // warnStatus warns of owned APIs whose status the operator may not update. It cannot tell users there that it may not
 // work in their namespace.
 func (r *rendering) warnStatus() {
-	var status []rbacv1.PolicyRule
+	var status, work []rbacv1.PolicyRule
 	for _, a := range r.accounts() {
-		status = append(status, r.statusOf(a)...)
+		status, work = append(status, r.statusOf(a)...), append(work, a.rules...)
+	}
+	updates := func(rules []rbacv1.PolicyRule, group, resource string) bool {
+		return slices.ContainsFunc(rules, func(p rbacv1.PolicyRule) bool {
+			return rbac.Has(p.APIGroups, group) && rbac.HasResource(p.Resources, resource) &&
+				(rbac.Has(p.Verbs, "update") || rbac.Has(p.Verbs, "patch"))
+		})
 	}
 	owned := r.csv.Spec.CustomResourceDefinitions.Owned
 	for i, a := range r.apis {
-		if slices.ContainsFunc(status, func(p rbacv1.PolicyRule) bool {
-			return slices.Contains(p.APIGroups, a.Group) && slices.Contains(p.Resources, a.Plural+"/status") &&
-				(rbac.Has(p.Verbs, "update") || rbac.Has(p.Verbs, "patch"))
-		}) || slices.ContainsFunc(r.apis[:i], func(b olm.API) bool {
-			return a.Group == b.Group && a.Plural == b.Plural
-		}) {
+		inCRD := r.withoutStatus(a)
+		if !inCRD && updates(status, a.Group, a.Plural+"/status") ||
+			inCRD && r.boundEverywhere() && updates(work, a.Group, a.Plural) ||
+			slices.ContainsFunc(r.apis[:i], func(b olm.API) bool { return a.Group == b.Group && a.Plural == b.Plural }) {
 			continue
 		}
 		field := "spec.apiservicedefinitions"
@@ -164,8 +168,13 @@ func (r *rendering) warnStatus() {
 			field = fmt.Sprintf("spec.customresourcedefinitions.owned[%d]", n)
 		}
 		why := "the CSV asks for no update of it"
-		if r.withoutStatus(a) {
-			why = "its CRD has no status subresource, and an update of the API itself is for bound namespaces"
+		if inCRD {
+			why = "its CRD has no status subresource, so a rule on it grants nothing, and "
+			if updates(work, a.Group, a.Plural) {
+				why += "the right to update the API itself is for bound namespaces"
+			} else {
+				why += "the CSV asks for no update of the API itself"
+			}
 		}
 		r.warn(bundle.WarnStatus, r.bundle.CSVObject.Errorf(field,
 			"no rule that is bound in all namespaces lets the operator update the status of %s.%s: %s", a.Plural,
@@ -173,22 +182,23 @@ func (r *rendering) warnStatus() {
 	}
 }
 
-// noteStatus names the APIs whose status the plan opens and the CSV does not ask for.
+// noteStatus names the APIs whose status the plan opens to an account and the CSV does not ask for.
 func (r *rendering) noteStatus() {
-	var names []string
-	for _, a := range r.apis {
-		for _, account := range r.accounts() {
-			asked, _ := validation.Covers(r.statusRules(account.rules), withStatus(nil, a))
-			granted, _ := validation.Covers(r.statusOf(account), withStatus(nil, a))
-			if name := a.Plural + "." + a.Group; granted && !asked && !slices.Contains(names, name) {
+	for _, account := range r.accounts() {
+		var names []string
+		asked, granted := r.statusRules(account.rules), r.statusOf(account)
+		for _, a := range r.apis {
+			inCSV, _ := validation.Covers(asked, withStatus(nil, a))
+			inPlan, _ := validation.Covers(granted, withStatus(nil, a))
+			if name := a.Plural + "." + a.Group; inPlan && !inCSV && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
-	}
-	if len(names) > 0 {
-		r.notes = append(r.notes,
-			manifest.Message{Options: []Option{OptionStatus}, Msg: "the operator may get and update the status of " +
-				strings.Join(names, ", ") + " in all namespaces, as the descoping plan expects: its CSV asks for less"})
+		if len(names) > 0 {
+			r.notes = append(r.notes, manifest.Message{Options: []Option{OptionStatus},
+				Msg: fmt.Sprintf("account %s may get and update the status of %s in all namespaces, as the descoping "+
+					"plan expects: its CSV asks for less", account.name, strings.Join(names, ", "))})
+		}
 	}
 }
 
