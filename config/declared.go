@@ -302,6 +302,13 @@ var descopedFields = []Option{
 		ID: generate.OptionBindCluster,
 		Text: "binds the operator to what no RoleBinding grants and to nothing else, such as cluster-scoped resources: " +
 			"with one ClusterRoleBinding for each ServiceAccount"},
+	{Name: "bindNone", Profiles: descoped, Type: Bool, Flag: "bind-none", Topic: TopicDescoped, Access: true,
+		ID: generate.OptionBindNone,
+		Text: "binds the operator nowhere, also one that supports AllNamespaces only, which is bound in all " +
+			"namespaces otherwise"},
+	{Name: "tenants", Profiles: descoped, Flag: "tenants", Value: "FILE", NotEmpty: true, Topic: TopicDescoped,
+		Access: true, ID: generate.OptionTenants,
+		Text: "a file that lists the namespaces to bind the operator in, and the optional ClusterRoles of each"},
 	{Name: "bindInternal", Profiles: descoped, Type: Bool, Flag: "bind-internal", Topic: TopicDescoped,
 		ID: generate.OptionBindInternal,
 		Text: "binds the operator only to its internal APIs, which the annotation internal-objects of its CSV " +

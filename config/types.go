@@ -107,6 +107,8 @@ type Descoped struct {
 	Status         generate.Status        `json:"status,omitempty"`
 	BindInternal   bool                   `json:"bindInternal,omitempty"`
 	BindCluster    bool                   `json:"bindCluster,omitempty"`
+	BindNone       bool                   `json:"bindNone,omitempty"`
+	Tenants        string                 `json:"tenants,omitempty"`
 }
 
 // Subscription is what profile subscription hands to OLM.

@@ -7,6 +7,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -15,10 +16,13 @@ type Descoped struct {
 	BindNamespaces []string      // in each of these the operator's accounts get a RoleBinding
 	BindAll        bool          // the accounts get a ClusterRoleBinding instead
 	BindCluster    bool          // they get one to the rules that no RoleBinding grants, and to nothing else
+	BindNone       bool          // they get none; an operator that supports AllNamespaces only gets one otherwise
 	AggregateTo    []DefaultRole // default: none
 	Split          Split         // default: none
 	Status         Status        // default: StatusPlan
 	BindInternal   bool          // the accounts get bindings to the operator's internal APIs alone
+	// the optional ClusterRoles, by API group or resource, of namespaces that do not get all of them
+	Tenants map[string][]string
 }
 
 // DefaultRole is a ClusterRole for users that every cluster has: a default role of Kubernetes, or OpenShift's
@@ -86,7 +90,7 @@ var descopedGenerators = []func(*rendering) error{
 func (o Options) CheckDescoped() error {
 	d := o.Descoped
 	if o.Profile != ProfileDescoped {
-		if d.BindAll || d.BindCluster || d.BindInternal || len(d.BindNamespaces) > 0 || d.Split != "" || d.Status != "" ||
+		if d.BindAll || d.BindNone || d.BindCluster || d.BindInternal || len(d.BindNamespaces) > 0 || d.Split != "" || d.Status != "" ||
 			len(d.AggregateTo) > 0 && o.Profile != ProfilePlain {
 			return refuseOption(OptionProfile, "choose that profile",
 				"binding in namespaces, splitting and aggregating need the profile descoped")
@@ -114,6 +118,8 @@ func (o Options) CheckDescoped() error {
 		return refuse("leave out the OperatorGroup, or where else the operator is bound",
 			"the namespaces of OperatorGroup %q decide where the operator is bound", o.OperatorGroup).
 			with(OptionOperatorGroup, OptionBindNamespaces, OptionBindAll)
+	case d.BindNone && (d.binds() || grouped):
+		return refuseOption(OptionBindNone, "leave it out", "another option says where the operator is bound")
 	case d.BindCluster && (d.BindAll || grouped && len(o.TargetNamespaces) == 0):
 		return refuseOption(OptionBindCluster, "leave it out",
 			"the operator is bound in all namespaces, which includes what is cluster-scoped")
@@ -148,13 +154,27 @@ func (d Descoped) checkAggregateTo() error {
 	return nil
 }
 
+// binds reports whether an option says what the operator is bound to.
+func (d Descoped) binds() bool {
+	return d.BindAll || d.BindCluster || d.BindInternal || len(d.BindNamespaces) > 0
+}
+
+// boundByDefault reports whether the operator is bound in all namespaces although no option says so: "Any CSV with an
+// installModes block that supports AllNamespace-mode only [...] OLM will generate an AllNamespace OperatorGroup for it",
+// whose namespaces "will get automatic bindings" (plan).
+func (r *rendering) boundByDefault() bool {
+	d := r.options.Descoped
+	scope, _ := bundle.ScopeOf(r.bundle.CSV)
+	return scope == bundle.AllUsers && r.options.OperatorGroup == "" && !d.BindNone && !d.binds()
+}
+
 // bound returns the namespaces that the operator is bound in, [""] for all: those of the options or, with an
 // OperatorGroup, those of the group. "The namespace list on an operatorgroup is used to determine which namespaces will
 // get automatic bindings" (plan).
 func (r *rendering) bound() []string {
 	o := r.options
 	switch {
-	case o.Descoped.BindAll, o.OperatorGroup != "" && len(o.TargetNamespaces) == 0:
+	case o.Descoped.BindAll, r.boundByDefault(), o.OperatorGroup != "" && len(o.TargetNamespaces) == 0:
 		return []string{allNamespaces}
 	case o.OperatorGroup != "":
 		return o.TargetNamespaces

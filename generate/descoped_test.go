@@ -34,6 +34,10 @@ func TestDescopedOptions(t *testing.T) {
 		{"targets without a group", Options{TargetNamespaces: []string{"a"}}, "none is given"},
 		{"a group and tenants", Options{OperatorGroup: "g", Descoped: Descoped{BindNamespaces: []string{"a"}}}, `the namespaces of OperatorGroup "g" decide`},
 		{"a group and all", Options{OperatorGroup: "g", Descoped: Descoped{BindAll: true}}, `the namespaces of OperatorGroup "g" decide`},
+		{"none and some", Options{Descoped: Descoped{BindNone: true, BindNamespaces: []string{"a"}}}, "another option says where the operator is bound"},
+		{"none and all", Options{Descoped: Descoped{BindNone: true, BindAll: true}}, "another option says where the operator is bound"},
+		{"none and a group", Options{OperatorGroup: "g", Descoped: Descoped{BindNone: true}}, "another option says where the operator is bound"},
+		{"none with another profile", Options{Profile: ProfilePlain, Descoped: Descoped{BindNone: true}}, "need the profile descoped"},
 		{"all and the cluster", Options{Descoped: Descoped{BindAll: true, BindCluster: true}}, "includes what is cluster-scoped"},
 		{"a global group and the cluster", Options{OperatorGroup: "g", Descoped: Descoped{BindCluster: true}}, "includes what is cluster-scoped"},
 		{"a group and the cluster", Options{OperatorGroup: "g", TargetNamespaces: []string{"a"}, Descoped: Descoped{BindCluster: true}}, ""},
@@ -292,7 +296,7 @@ func TestClusterRuleWarnings(t *testing.T) {
 		{"wildcard", `{verbs: [get], apiGroups: ["*"], resources: ["*"]}`, "what may be cluster-scoped, *.* (get): if so,"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := testBundle(t, globalOnly+descopedCSV+"      - "+c.rule+"\n", memcachedCRD)
+			b := testBundle(t, descopedCSV+"      - "+c.rule+"\n", memcachedCRD)
 			for _, everywhere := range []bool{false, true} {
 				result, err := Render(b, Options{Profile: ProfileDescoped, Descoped: Descoped{BindAll: everywhere}})
 				if err != nil {
@@ -309,7 +313,7 @@ func TestClusterRuleWarnings(t *testing.T) {
 					if got != "" {
 						t.Errorf("bound everywhere %v: %q", everywhere, got)
 					}
-				case !strings.Contains(got, "manifests/0csv.yaml:24: spec.install.spec.clusterPermissions[0].rules[0]: account manager asks for "+c.want):
+				case !strings.Contains(got, "manifests/0csv.yaml:18: spec.install.spec.clusterPermissions[0].rules[0]: account manager asks for "+c.want):
 					t.Errorf("got %q, want %q in it", got, c.want)
 				}
 			}

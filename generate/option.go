@@ -23,6 +23,8 @@ const (
 	OptionBindNamespaces      Option = "Descoped.BindNamespaces"
 	OptionBindAll             Option = "Descoped.BindAll"
 	OptionBindCluster         Option = "Descoped.BindCluster"
+	OptionBindNone            Option = "Descoped.BindNone"
+	OptionTenants             Option = "Descoped.Tenants"
 	OptionAggregateTo         Option = "Descoped.AggregateTo"
 	OptionSplit               Option = "Descoped.Split"
 	OptionStatus              Option = "Descoped.Status"

@@ -68,8 +68,7 @@ func (r *rendering) defaultRoles(suffix string) (roles []string) {
 
 // aggregateTo returns the default roles that get the user roles. OLM aggregates them to admin, edit
 // and view. In the descoped profile that is the default of an operator that "provides APIs to all users by default"
-// (plan, Determining Scope): its CSV supports AllNamespaces only, or it has a global OperatorGroup. Nothing is bound by
-// that.
+// (plan, Determining Scope): its CSV supports AllNamespaces only, or it has a global OperatorGroup.
 func (r *rendering) aggregateTo() []DefaultRole {
 	o := r.options
 	switch {
@@ -96,9 +95,9 @@ func (r *rendering) noteAggregation() {
 	o := r.options
 	if len(o.Descoped.AggregateTo) == 0 && o.OperatorGroup == "" && r.providedToAll() &&
 		slices.ContainsFunc(r.apis, func(a olm.API) bool { return !r.internal(a) }) {
-		r.notes = append(r.notes, manifest.Message{Options: []Option{OptionAggregateTo},
+		r.notes = append(r.notes, manifest.Message{Options: []Option{OptionAggregateTo, OptionBindNone},
 			Msg: "the operator supports AllNamespaces only, so it provides its APIs to all users by default: " +
-				"its user roles are aggregated to admin, edit and view, and nothing is bound"})
+				"its user roles are aggregated to admin, edit and view, and it is " + r.boundText()})
 	}
 }
 
