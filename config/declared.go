@@ -79,6 +79,9 @@ var declared = []Option{
 	{Name: "resolve", Type: Bool, Profiles: with(operators, generate.ProfileSubscription),
 		Text: "adds the operators that the operators of a group require, in the versions that OLM would choose from " +
 			"the catalogs of the file, each rendered like the operator that requires it"},
+	{Name: "sharedAPIs", Type: List, Profiles: with(operators, generate.ProfileClusterExtension),
+		Text: "the APIs that several operators may provide, by names such as ships.example.com: an annotation of their " +
+			"ClusterRoles says so, and \"olmgen check\" does not report them"},
 	{Name: "groups", Type: Objects, Required: true, Fields: groupFields,
 		Text: "the OperatorGroups, each with its operators"},
 }

@@ -257,7 +257,7 @@ func (c *Config) options(group, index int) generate.Options {
 	o := b.withDefaults(c.Defaults).options()
 	b.options(&o)
 	g.options(&o)
-	o.OLMVersion, o.OpenShiftVersion = c.OLMVersion, c.OpenShiftVersion
+	o.OLMVersion, o.OpenShiftVersion, o.SharedAPIs = c.OLMVersion, c.OpenShiftVersion, c.SharedAPIs
 	if c.flags() {
 		o.OperatorGroup = g.Name // of the operator alone, as generate names it
 	}

@@ -46,6 +46,7 @@ type RenderConfig struct {
 	OpenShiftVersion  string            `json:"openshiftVersion,omitempty"`
 	Patches           []transform.Patch `json:"patches,omitempty"`
 	Resolve           bool              `json:"resolve,omitempty"`
+	SharedAPIs        []string          `json:"sharedAPIs,omitempty"`
 }
 
 // Mirror is where to take images from.

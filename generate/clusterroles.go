@@ -74,7 +74,7 @@ func apiClusterRoles(r *rendering) error {
 			continue // OLM leaves an APIService's group out of the name, and the last one of a name stays
 		}
 		for _, suffix := range suffixes {
-			view := templates.APIRole{Group: a.Group, Resource: a.Plural, Verbs: verbs[suffix]}
+			view := templates.APIRole{Group: a.Group, Resource: a.Plural, Verbs: verbs[suffix], Shared: r.shared(a)}
 			if err := r.apiClusterRole(a, suffix, suffix, view); err != nil {
 				return err
 			}

@@ -31,6 +31,7 @@ func userClusterRoles(r *rendering) error {
 			view := templates.APIRole{Ownership: r.descopedLabels("user-" + suffix), Name: r.names.apiRole(a, suffix),
 				Group: a.Group, Resource: a.Plural, Verbs: userVerbs[suffix],
 				Operator: r.bundle.Package, Description: r.apiDescription(a, suffix)}
+			view.Shared = r.shared(a)
 			if !r.internal(a) {
 				view.DefaultRoles = r.defaultRoles(suffix)
 			}
@@ -43,6 +44,16 @@ func userClusterRoles(r *rendering) error {
 		}
 	}
 	return nil
+}
+
+// shared returns the name of an API that the options declare as shared, else "". "Only one operator will provide that
+// API in a cluster, without an administrator explicitly allowing shared ownership" (plan).
+func (r *rendering) shared(a olm.API) string {
+	name := a.Plural + "." + a.Group
+	if !slices.Contains(r.options.SharedAPIs, name) {
+		return ""
+	}
+	return name
 }
 
 // apiDescription names the operator that owns an API, without its version: users see in the role whom to ask. The plan

@@ -120,6 +120,7 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	}
 	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.Order(b.Ordered) })
 	played := play(c)
+	played.shared = c.RBAC.Shared()
 	if played.restless {
 		c.findings = append(c.findings, findings.Finding{Rule: ruleRestless.ID, Level: findings.Warning,
 			Message: "OLM never reaches a stable state with these objects"})

@@ -216,7 +216,7 @@ func (o *simulation) judgeProviders(d definition) {
 	for _, a := range accounts {
 		homes[a.Namespace] = a
 	}
-	if len(o.operatorsOf(d).csvs) > 0 || len(homes) < 2 {
+	if o.shared[d.Name] || len(o.operatorsOf(d).csvs) > 0 || len(homes) < 2 {
 		return
 	}
 	var list []string
@@ -224,7 +224,8 @@ func (o *simulation) judgeProviders(d definition) {
 		list = append(list, "ServiceAccount "+homes[home].String())
 	}
 	o.note(ruleOwners, findings.Warning, d.Object, "",
-		"operators in several namespaces provide this API: "+text.FirstOf(3, list), "keep one of them")
+		"operators in several namespaces provide this API: "+text.FirstOf(3, list),
+		"keep one of them, or declare that they share it (annotation "+rbac.AnnotationShared+")")
 }
 
 // judgeInheritance reports rules of hand-written ClusterRoles that are aggregated to a role for fewer permissions and

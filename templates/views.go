@@ -111,6 +111,7 @@ type APIRole struct {
 	// the package of the operator that owns the API, for an annotation; empty: there are none
 	Operator    string
 	Description string // of the role, for users; with Operator
+	Shared      string // the API, if several operators may provide it, for an annotation
 }
 
 // Labels returns the labels as a mapping.

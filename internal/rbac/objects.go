@@ -30,6 +30,26 @@ const (
 	LabelPartOf   = "app.kubernetes.io/part-of"
 )
 
+// AnnotationShared has, on a ClusterRole for the users of APIs, the names of those APIs that several operators may
+// provide because an administrator allows it, separated by commas.
+const AnnotationShared = "olmgen.dev/shared-apis"
+
+// Shared returns the APIs that the roles declare as shared, by name of the CRD.
+func (x *Objects) Shared() map[string]bool {
+	out := map[string]bool{}
+	for _, r := range x.Roles {
+		if r.Object == nil {
+			continue
+		}
+		v, _ := r.Object.Get("metadata", "annotations", AnnotationShared)
+		names, _ := v.(string)
+		for name := range strings.SplitSeq(names, ",") {
+			out[strings.TrimSpace(name)] = true
+		}
+	}
+	return out
+}
+
 // Key identifies a Role or ClusterRole. The namespace of a ClusterRole is empty.
 type Key struct{ Kind, Namespace, Name string }
 
