@@ -59,15 +59,16 @@ func (f *renderFlags) descope(cmd *cobra.Command, ref, dir string) error {
 	if err := f.deliver(cmd, r); err != nil {
 		return err
 	}
-	f.sayScope(cmd, b.CSV, known, r.Operators[0].Result.Bound)
+	f.sayScope(cmd, b.CSV, known, r.Operators[0].Result.Namespace, r.Operators[0].Result.Bound)
 	return nil
 }
 
 // sayScope prints what kind of operator it is and what to do. It does not propose what the flags did.
 func (f *renderFlags) sayScope(cmd *cobra.Command, csv *v1alpha1.ClusterServiceVersion, known []installs.Install,
-	bound generate.Bound) {
+	namespace string, bound generate.Bound) {
 	scope, reason := bundle.ScopeOf(csv)
 	tell(cmd, "%s is %s: %s; %s", csv.Name, scope, reason, bound.Text)
+	tell(cmd, "whoever may create pods in namespace %s has the rights of the operator", namespace)
 	advice := installs.Advise(csv, known)
 	if advice.State != "" {
 		tell(cmd, "%s", advice.State)
