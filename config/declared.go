@@ -79,6 +79,9 @@ var declared = []Option{
 	{Name: "resolve", Type: Bool, Profiles: with(operators, generate.ProfileSubscription),
 		Text: "adds the operators that the operators of a group require, in the versions that OLM would choose from " +
 			"the catalogs of the file, each rendered like the operator that requires it"},
+	{Name: "sharedAPIs", Type: List, Profiles: with(operators, generate.ProfileClusterExtension),
+		Text: "the APIs that several operators may provide, by names such as ships.example.com: an annotation of their " +
+			"ClusterRoles says so, and \"olmgen check\" does not report them"},
 	{Name: "groups", Type: Objects, Required: true, Fields: groupFields,
 		Text: "the OperatorGroups, each with its operators"},
 }
@@ -298,6 +301,17 @@ var descopedFields = []Option{
 		Brief: "bind the operator in all namespaces", Topic: TopicDescoped, Access: true,
 		ID:   generate.OptionBindAll,
 		Text: "binds the operator in all namespaces, with one ClusterRoleBinding for each ServiceAccount"},
+	{Name: "bindCluster", Profiles: descoped, Type: Bool, Flag: "bind-cluster", Topic: TopicDescoped, Access: true,
+		ID: generate.OptionBindCluster,
+		Text: "binds the operator to what no RoleBinding grants and to nothing else, such as cluster-scoped resources: " +
+			"with one ClusterRoleBinding for each ServiceAccount"},
+	{Name: "bindNone", Profiles: descoped, Type: Bool, Flag: "bind-none", Topic: TopicDescoped, Access: true,
+		ID: generate.OptionBindNone,
+		Text: "binds the operator nowhere, also one that supports AllNamespaces only, which is bound in all " +
+			"namespaces otherwise"},
+	{Name: "tenants", Profiles: descoped, Flag: "tenants", Value: "FILE", NotEmpty: true, Topic: TopicDescoped,
+		Access: true, ID: generate.OptionTenants,
+		Text: "a file that lists the namespaces to bind the operator in, and the optional ClusterRoles of each"},
 	{Name: "bindInternal", Profiles: descoped, Type: Bool, Flag: "bind-internal", Topic: TopicDescoped,
 		ID: generate.OptionBindInternal,
 		Text: "binds the operator only to its internal APIs, which the annotation internal-objects of its CSV " +

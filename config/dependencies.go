@@ -2,9 +2,11 @@ package config
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/generate"
 )
@@ -27,6 +29,9 @@ func (c *Config) withDependencies(ctx context.Context, o Options) (*Config, []Wa
 	d := &dependencies{Config: c, places: places}
 	d.all = *c
 	d.all.Groups = slices.Clone(c.Groups)
+	if err := d.findProviders(ctx); err != nil {
+		return nil, nil, err
+	}
 	for i := range c.Groups {
 		if err := d.group(ctx, i, o); err != nil {
 			return nil, nil, err
@@ -41,6 +46,81 @@ type dependencies struct {
 	places *CatalogPlaces
 	all    Config // with what is added
 	notes  []Warning
+
+	providers []provider // the operators of the file, and those that are added
+}
+
+// provider is an operator with what it provides. A descoped one provides it for every namespace: "If an operator
+// provides an API, it provides it for the entire cluster" (plan).
+type provider struct {
+	*catalog.Bundle
+	name, pkg string
+	group     int
+	profile   generate.Profile
+}
+
+// findProviders reads what the operators of the file provide. Those of OLM v1 and those that OLM v0 installs are not
+// among them: OLM resolves as if descoped operators were not there.
+func (d *dependencies) findProviders(ctx context.Context) error {
+	for i := range d.places.all {
+		place := &d.places.all[i]
+		b := d.Groups[place.Group].Bundles[place.Index]
+		p := provider{place.Bundle, place.Name, "", place.Group, b.withDefaults(d.Defaults).Profile}
+		switch {
+		case p.profile.HandsOver() || d.places.OfOLMv1(place):
+			continue
+		case place.Why == nil && place.Package != nil:
+			p.pkg = place.Package.Name
+		default:
+			opened, err := d.places.open(ctx, b)
+			if err != nil {
+				continue // group says so, if it matters
+			}
+			p.pkg = opened.Package
+			p.Bundle = &catalog.Bundle{Name: opened.CSV.Name, Properties: opened.CatalogProperties()}
+		}
+		d.providers = append(d.providers, p)
+	}
+	return nil
+}
+
+// blocked returns an error if an operator would be added beside one of another namespace that owns an API of it, and one
+// of them is descoped: "resolution or updates of de-scoped operators can be blocked by issues with scoped operators"
+// (plan).
+func (d *dependencies) blocked(group int, p provider) error {
+	if p.profile.HandsOver() {
+		return nil // OLM resolves as if the others were not there
+	}
+	ours := p.apis()
+	for _, other := range d.providers {
+		scoped := other.profile != generate.ProfileDescoped
+		if other.group == group || scoped && p.profile != generate.ProfileDescoped {
+			continue
+		}
+		for _, a := range other.apis() {
+			if !slices.Contains(ours, a) {
+				continue
+			}
+			what, hint := "is descoped, in a version that does not fit", "choose versions that fit each other"
+			if scoped {
+				what, hint = "is scoped, which blocks a descoped operator", "descope that one too, or take it out of the file"
+			}
+			return d.errorf(at(group, -1, "bundles"), hint, "%s is required, but %s of namespace %s owns its API %s and %s",
+				p.Name, other.name, d.Groups[other.group].Namespace, a, what)
+		}
+	}
+	return nil
+}
+
+// apis returns the names of the APIs that an operator provides, without versions, such as Ship.example.com.
+func (p provider) apis() (names []string) {
+	for _, property := range p.Properties {
+		var api struct{ Group, Kind string }
+		if property.Type == catalog.TypeGVK && json.Unmarshal(property.Value, &api) == nil {
+			names = append(names, api.Kind+"."+api.Group)
+		}
+	}
+	return names
 }
 
 // group adds what the operators of a group require.
@@ -51,6 +131,15 @@ func (d *dependencies) group(ctx context.Context, group int, o Options) error {
 			return err
 		}
 		return errs[0]
+	}
+	handsOver := slices.ContainsFunc(d.Groups[group].Bundles, func(b Bundle) bool {
+		return b.withDefaults(d.Defaults).Profile.HandsOver()
+	})
+	for _, p := range d.providers {
+		asked := slices.ContainsFunc(state.Subscriptions, func(s resolve.Subscription) bool { return s.Package == p.pkg })
+		if p.group != group && p.profile == generate.ProfileDescoped && !handsOver && !asked {
+			state.CSVs = append(state.CSVs, resolve.Installed(p.Bundle, p.pkg))
+		}
 	}
 	r, err := resolve.Run(ctx, state, resolve.Options{Steps: 1})
 	if err != nil {
@@ -71,7 +160,9 @@ func (d *dependencies) group(ctx context.Context, group int, o Options) error {
 			if !slices.ContainsFunc(state.Subscriptions, func(s resolve.Subscription) bool {
 				return s.Package == p.Package
 			}) {
-				d.add(group, p, step.CSVs)
+				if err := d.add(group, p, step.CSVs); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -79,7 +170,7 @@ func (d *dependencies) group(ctx context.Context, group int, o Options) error {
 }
 
 // add adds an operator. It is rendered like the one that requires it.
-func (d *dependencies) add(group int, p *resolve.Planned, planned []resolve.Planned) {
+func (d *dependencies) add(group int, p *resolve.Planned, planned []resolve.Planned) error {
 	like := d.Groups[group].Bundles[d.requirer(group, p, planned)]
 	b := Bundle{Package: p.Package, Channel: p.Channel, Version: p.Name, Settings: like.Settings,
 		Descoped: like.Descoped}
@@ -104,6 +195,12 @@ func (d *dependencies) add(group int, p *resolve.Planned, planned []resolve.Plan
 	g := &d.all.Groups[group]
 	g.Bundles = append(slices.Clip(g.Bundles), b)
 	d.notes = append(d.notes, Warning{Operator: name, Message: "added: " + p.Name + ", " + p.Reason})
+	one := provider{p.Bundle(), name, p.Package, group, like.withDefaults(d.Defaults).Profile}
+	if err := d.blocked(group, one); err != nil {
+		return err
+	}
+	d.providers = append(d.providers, one)
+	return nil
 }
 
 // requirer returns the operator of the file that needs a bundle, directly or not.

@@ -42,24 +42,29 @@ func (c *Config) advice(all []*loaded, results []*generate.Result, i int) []mani
 	given := func(o manifest.Option) bool {
 		return slices.ContainsFunc(c.pathsOf(o, all[i].group, all[i].index), c.has)
 	}
-	bound := all[i].Options.Descoped.BindNamespaces
-	if all[i].Options.Descoped.BindAll {
-		bound = []string{""}
-	}
-	for _, step := range OpenSteps(a.Steps, known, given, bound) {
+	for _, step := range OpenSteps(a.Steps, known, given, results[i].Bound.Namespaces) {
 		text, options = append(text, step.Msg), append(options, step.Options...)
 	}
 	return []manifest.Message{{Msg: a.State + ": " + strings.Join(text, "; "), Options: options}}
 }
 
+// binding are the options that say where a descoped operator is bound.
+var binding = []manifest.Option{generate.OptionBindNamespaces, generate.OptionBindAll, generate.OptionBindCluster,
+	generate.OptionBindInternal, generate.OptionBindNone, generate.OptionTenants, generate.OptionOperatorGroup,
+	generate.OptionTargetNamespaces}
+
 // OpenSteps returns the steps of an advice that are still to be taken. A step that is about an option is not, once the
-// option is given. Where one installation is known, the bound namespaces must include those that it watches. Where
+// option is given; of those that bind the operator one is enough. Where one installation is known, the bound namespaces must include those that it watches. Where
 // there are several, somebody has to clean up in any case. In bound, "" stands for all namespaces.
 func OpenSteps(steps []manifest.Message, known []installs.Install, given func(manifest.Option) bool,
 	bound []string) (open []manifest.Message) {
+	binds := slices.ContainsFunc(binding, given)
+	done := func(o manifest.Option) bool {
+		return given(o) || binds && (o == generate.OptionBindNamespaces || o == generate.OptionBindAll)
+	}
 	for _, s := range steps {
 		switch {
-		case !slices.ContainsFunc(s.Options, given):
+		case !slices.ContainsFunc(s.Options, done):
 		case len(known) > 1:
 			s.Options = slices.DeleteFunc(slices.Clone(s.Options), given)
 		case len(known) == 0 || covers(bound, known[0].Targets):

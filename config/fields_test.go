@@ -90,6 +90,8 @@ func valueOf(o OptionAt) string {
 		return "true"
 	case o.Type == Object:
 		return "{}"
+	case o.Type == List:
+		return "[]"
 	}
 	return "a"
 }

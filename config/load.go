@@ -66,10 +66,14 @@ type loaded struct {
 func (c *Config) GenerateOptions(group, bundle int, dir string) (generate.Options, error) {
 	o := c.options(group, bundle)
 	sets := &templateSets{dir: dir, sets: map[string]*templates.Set{}}
-	if err := c.Groups[group].Bundles[bundle].withDefaults(c.Defaults).files(dir, sets, &o); err != nil {
+	b := c.Groups[group].Bundles[bundle]
+	if err := b.withDefaults(c.Defaults).files(dir, sets, &o); err != nil {
 		return o, err
 	}
-	var err error
+	err := b.tenants(dir, &o)
+	if err != nil {
+		return o, err
+	}
 	o.Mirrors, err = c.mirrors(dir)
 	return o, err
 }
@@ -212,6 +216,9 @@ func (r *loader) load(ctx context.Context, l *loaded) error {
 	if l.Options.Replaces == nil && opened.Entry != nil {
 		l.Options.Replaces = &opened.Entry.Replaces
 	}
+	if err := b.tenants(o.Dir, &l.Options); err != nil {
+		return err
+	}
 	return s.files(o.Dir, r.templates, &l.Options)
 }
 
@@ -250,7 +257,7 @@ func (c *Config) options(group, index int) generate.Options {
 	o := b.withDefaults(c.Defaults).options()
 	b.options(&o)
 	g.options(&o)
-	o.OLMVersion, o.OpenShiftVersion = c.OLMVersion, c.OpenShiftVersion
+	o.OLMVersion, o.OpenShiftVersion, o.SharedAPIs = c.OLMVersion, c.OpenShiftVersion, c.SharedAPIs
 	if c.flags() {
 		o.OperatorGroup = g.Name // of the operator alone, as generate names it
 	}
@@ -286,7 +293,8 @@ func (b Bundle) options(o *generate.Options) {
 	}
 	if d := b.Descoped; d != nil {
 		o.Descoped = generate.Descoped{BindNamespaces: d.BindNamespaces, BindAll: d.BindAll, AggregateTo: d.AggregateTo,
-			Split: d.Split, Status: d.Status, BindInternal: d.BindInternal}
+			Split: d.Split, Status: d.Status, BindInternal: d.BindInternal, BindCluster: d.BindCluster,
+			BindNone: d.BindNone}
 	}
 	if s := b.Subscription; s != nil {
 		o.Subscription = generate.SubscriptionOptions{Name: s.Name, Approval: s.Approval, StartingCSV: s.StartingCSV}

@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/output/transform"
@@ -71,6 +72,9 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.checkShared(all); err != nil {
+		return nil, err
+	}
 	r := &Rendered{Layout: cmp.Or(o.Layout, c.Output.Layout, output.LayoutFlat), Notes: added,
 		config: c, options: o, all: all}
 	for i, l := range all {
@@ -103,6 +107,21 @@ func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 		r.Sources[i].Lock = r.LockOf(r.Layout, i)
 	}
 	return r, c.warnOfReleases(r)
+}
+
+// checkShared refuses to declare an API as shared that no operator provides: that is most likely a misspelled name.
+func (c *Config) checkShared(all []*loaded) error {
+	for i, name := range c.SharedAPIs {
+		if !slices.ContainsFunc(all, func(l *loaded) bool {
+			return slices.ContainsFunc(olm.OwnedAPIs(&l.Bundle.CSV.Spec), func(a olm.API) bool {
+				return a.Plural+"."+a.Group == name
+			})
+		}) {
+			return c.errorf(fmt.Sprintf("sharedAPIs[%d]", i), "write the plural and the group, such as ships.example.com",
+				"no operator of the file provides %q", name)
+		}
+	}
+	return nil
 }
 
 // generate renders the operators. One that comes from flags keeps the order of objects that it has by itself.

@@ -46,6 +46,7 @@ type RenderConfig struct {
 	OpenShiftVersion  string            `json:"openshiftVersion,omitempty"`
 	Patches           []transform.Patch `json:"patches,omitempty"`
 	Resolve           bool              `json:"resolve,omitempty"`
+	SharedAPIs        []string          `json:"sharedAPIs,omitempty"`
 }
 
 // Mirror is where to take images from.
@@ -106,6 +107,9 @@ type Descoped struct {
 	Split          generate.Split         `json:"split,omitempty"`
 	Status         generate.Status        `json:"status,omitempty"`
 	BindInternal   bool                   `json:"bindInternal,omitempty"`
+	BindCluster    bool                   `json:"bindCluster,omitempty"`
+	BindNone       bool                   `json:"bindNone,omitempty"`
+	Tenants        string                 `json:"tenants,omitempty"`
 }
 
 // Subscription is what profile subscription hands to OLM.

@@ -66,6 +66,11 @@ func (n *needed) property(p bundle.Property) {
 		if n.options.neighbors.hasPackage(v.PackageName, versions) {
 			return
 		}
+		if v.PackageName == "" {
+			n.add("the operator requires version %s of a package without a name, which its dependencies.yaml has to give",
+				cmp.Or(versions, "any"))
+			return
+		}
 		n.add("the operator requires the package %s: %s", strings.TrimSpace(v.PackageName+" "+versions), n.how())
 	case "olm.gvk.required":
 		if v.Kind != "" && v.Version != "" && !n.served(v.Group, v.Version, v.Kind) {

@@ -101,3 +101,16 @@ func TestNeedsOfOthers(t *testing.T) {
 		}
 	}
 }
+
+// A dependency without the name of a package is not one on a package that is called like its version.
+func TestPackageWithoutName(t *testing.T) {
+	o := Options{Properties: []bundle.Property{{Type: "olm.package.required", Value: []byte(`{"versionRange": "1.0.0"}`)}}}
+	result, err := Render(testBundle(t, allModes+oneDeployment), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "the operator requires version 1.0.0 of a package without a name, which its dependencies.yaml has to give"
+	if notes := noteTexts(result); !slices.Contains(notes, want) {
+		t.Errorf("got %q", notes)
+	}
+}

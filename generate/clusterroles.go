@@ -65,6 +65,7 @@ func (r *rendering) selectors(suffix string) []templates.Aggregate {
 // they are what its documents leave to the administrator, without crdview (operator-controller:
 // docs/howto/how-to-grant-api-access.md).
 func apiClusterRoles(r *rendering) error {
+	r.noteInternal()
 	for i, a := range r.apis {
 		if r.names.olm() &&
 			slices.ContainsFunc(r.apis[i+1:],
@@ -72,7 +73,7 @@ func apiClusterRoles(r *rendering) error {
 			continue // OLM leaves an APIService's group out of the name, and the last one of a name stays
 		}
 		for _, suffix := range suffixes {
-			view := templates.APIRole{Group: a.Group, Resource: a.Plural, Verbs: verbs[suffix]}
+			view := templates.APIRole{Group: a.Group, Resource: a.Plural, Verbs: verbs[suffix], Shared: r.shared(a)}
 			if err := r.apiClusterRole(a, suffix, suffix, view); err != nil {
 				return err
 			}
@@ -88,14 +89,18 @@ func apiClusterRoles(r *rendering) error {
 }
 
 func (r *rendering) apiClusterRole(a olm.API, suffix, aggregateTo string, view templates.APIRole) error {
-	view.Name, view.DefaultRoles, view.Managed = r.names.apiRole(a, suffix), r.defaultRoles(aggregateTo), r.names.olm()
+	view.Name, view.Managed = r.names.apiRole(a, suffix), r.names.olm()
+	internal := r.internal(a)
+	if !internal {
+		view.DefaultRoles = r.defaultRoles(aggregateTo)
+	}
 	if r.options.Profile == ProfileClusterExtension { // there are no OperatorGroups, and the bundle's own role is OLM's
 		if shipped := r.shippedClusterRole(view.Name); shipped != nil {
 			r.warn(bundle.WarnShadowed,
 				shipped.Errorf("metadata.name", "the bundle ships the ClusterRole %s: none is rendered", view.Name))
 			return nil
 		}
-	} else {
+	} else if !internal {
 		view.Aggregate = r.names.aggregate(a.String(), aggregateTo)
 	}
 	return r.author("api-clusterrole.yaml", clusterRole(view.Name), view)

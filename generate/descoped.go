@@ -2,10 +2,12 @@ package generate
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -13,10 +15,14 @@ import (
 type Descoped struct {
 	BindNamespaces []string      // in each of these the operator's accounts get a RoleBinding
 	BindAll        bool          // the accounts get a ClusterRoleBinding instead
+	BindCluster    bool          // they get one to the rules that no RoleBinding grants, and to nothing else
+	BindNone       bool          // they get none; an operator that supports AllNamespaces only gets one otherwise
 	AggregateTo    []DefaultRole // default: none
 	Split          Split         // default: none
 	Status         Status        // default: StatusPlan
 	BindInternal   bool          // the accounts get bindings to the operator's internal APIs alone
+	// the optional ClusterRoles, by API group or resource, of namespaces that do not get all of them
+	Tenants map[string][]string
 }
 
 // DefaultRole is a ClusterRole for users that every cluster has: a default role of Kubernetes, or OpenShift's
@@ -58,6 +64,7 @@ var Statuses = []Status{StatusPlan, StatusAsked}
 // descopedGenerators are the generators of ProfileDescoped. docs/descoped.md quotes the sentences of the descoping plan
 // that they follow.
 var descopedGenerators = []func(*rendering) error{
+	boundedRules,
 	namespaces,
 	serviceAccounts,
 	ownRoles,
@@ -83,7 +90,7 @@ var descopedGenerators = []func(*rendering) error{
 func (o Options) CheckDescoped() error {
 	d := o.Descoped
 	if o.Profile != ProfileDescoped {
-		if d.BindAll || d.BindInternal || len(d.BindNamespaces) > 0 || d.Split != "" || d.Status != "" ||
+		if d.BindAll || d.BindNone || d.BindCluster || d.BindInternal || len(d.BindNamespaces) > 0 || d.Split != "" || d.Status != "" ||
 			len(d.AggregateTo) > 0 && o.Profile != ProfilePlain {
 			return refuseOption(OptionProfile, "choose that profile",
 				"binding in namespaces, splitting and aggregating need the profile descoped")
@@ -111,6 +118,11 @@ func (o Options) CheckDescoped() error {
 		return refuse("leave out the OperatorGroup, or where else the operator is bound",
 			"the namespaces of OperatorGroup %q decide where the operator is bound", o.OperatorGroup).
 			with(OptionOperatorGroup, OptionBindNamespaces, OptionBindAll)
+	case d.BindNone && (d.binds() || grouped):
+		return refuseOption(OptionBindNone, "leave it out", "another option says where the operator is bound")
+	case d.BindCluster && (d.BindAll || grouped && len(o.TargetNamespaces) == 0):
+		return refuseOption(OptionBindCluster, "leave it out",
+			"the operator is bound in all namespaces, which includes what is cluster-scoped")
 	case d.BindAll && len(d.BindNamespaces) > 0:
 		return refuse("choose one",
 			"the operator is bound in all namespaces, so it needs no binding in single ones").
@@ -142,13 +154,27 @@ func (d Descoped) checkAggregateTo() error {
 	return nil
 }
 
+// binds reports whether an option says what the operator is bound to.
+func (d Descoped) binds() bool {
+	return d.BindAll || d.BindCluster || d.BindInternal || len(d.BindNamespaces) > 0
+}
+
+// boundByDefault reports whether the operator is bound in all namespaces although no option says so: "Any CSV with an
+// installModes block that supports AllNamespace-mode only [...] OLM will generate an AllNamespace OperatorGroup for it",
+// whose namespaces "will get automatic bindings" (plan).
+func (r *rendering) boundByDefault() bool {
+	d := r.options.Descoped
+	scope, _ := bundle.ScopeOf(r.bundle.CSV)
+	return scope == bundle.AllUsers && r.options.OperatorGroup == "" && !d.BindNone && !d.binds()
+}
+
 // bound returns the namespaces that the operator is bound in, [""] for all: those of the options or, with an
 // OperatorGroup, those of the group. "The namespace list on an operatorgroup is used to determine which namespaces will
 // get automatic bindings" (plan).
 func (r *rendering) bound() []string {
 	o := r.options
 	switch {
-	case o.Descoped.BindAll, o.OperatorGroup != "" && len(o.TargetNamespaces) == 0:
+	case o.Descoped.BindAll, r.boundByDefault(), o.OperatorGroup != "" && len(o.TargetNamespaces) == 0:
 		return []string{allNamespaces}
 	case o.OperatorGroup != "":
 		return o.TargetNamespaces
@@ -227,27 +253,36 @@ func ownRoles(r *rendering) error {
 
 // workRole is a ClusterRole that an account needs for its work.
 type workRole struct {
-	account, name, kind string // kind is required or optional
-	rules               []rbacv1.PolicyRule
+	place
+	account, name string
+	rules         []rbacv1.PolicyRule
+}
+
+// labels are those of a ClusterRole and of its bindings. The plan counts ClusterRoles, one being required: what only a
+// ClusterRoleBinding grants of the required rules is required too.
+func (w workRole) labels(r *rendering) templates.Ownership {
+	what := "required"
+	if w.optional != "" {
+		what = "optional"
+	}
+	labels := r.descopedLabels(what)
+	if w.cluster {
+		labels.Scope = "cluster"
+	}
+	return labels
 }
 
 // workRoles returns the ClusterRoles of all accounts: for each account a required one and, if the options split the
-// rules, optional ones.
+// rules, optional ones; each has a second one beside it for what only a ClusterRoleBinding grants.
 func (r *rendering) workRoles() []workRole {
 	if r.workList != nil {
 		return r.workList
 	}
 	for _, a := range r.accounts() {
-		required, optional := r.split(a.rules)
-		add := func(kind, name string, rules []rbacv1.PolicyRule) {
-			if len(rules) > 0 {
-				r.workList = append(r.workList,
-					workRole{a.name, r.names.unusedName(r.names.account(a.name) + "-" + name), kind, rules})
-			}
-		}
-		add("required", "required", required)
-		for _, o := range optional {
-			add("optional", "optional-"+o.key, o.rules)
+		parts := r.split(a.rules)
+		for _, at := range slices.SortedFunc(maps.Keys(parts), place.compare) {
+			name := r.names.unusedName(r.names.account(a.name) + "-" + at.name())
+			r.workList = append(r.workList, workRole{at, a.name, name, parts[at]})
 		}
 	}
 	return r.workList
@@ -255,7 +290,7 @@ func (r *rendering) workRoles() []workRole {
 
 func workClusterRoles(r *rendering) error {
 	for _, w := range r.workRoles() {
-		view := templates.Role{Ownership: r.descopedLabels(w.kind), Name: w.name, Rules: rules(w.rules)}
+		view := templates.Role{Ownership: w.labels(r), Name: w.name, Rules: rules(w.rules)}
 		if err := r.author("clusterrole.yaml", clusterRole(w.name), view); err != nil {
 			return err
 		}

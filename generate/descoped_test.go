@@ -34,6 +34,14 @@ func TestDescopedOptions(t *testing.T) {
 		{"targets without a group", Options{TargetNamespaces: []string{"a"}}, "none is given"},
 		{"a group and tenants", Options{OperatorGroup: "g", Descoped: Descoped{BindNamespaces: []string{"a"}}}, `the namespaces of OperatorGroup "g" decide`},
 		{"a group and all", Options{OperatorGroup: "g", Descoped: Descoped{BindAll: true}}, `the namespaces of OperatorGroup "g" decide`},
+		{"none and some", Options{Descoped: Descoped{BindNone: true, BindNamespaces: []string{"a"}}}, "another option says where the operator is bound"},
+		{"none and all", Options{Descoped: Descoped{BindNone: true, BindAll: true}}, "another option says where the operator is bound"},
+		{"none and a group", Options{OperatorGroup: "g", Descoped: Descoped{BindNone: true}}, "another option says where the operator is bound"},
+		{"none with another profile", Options{Profile: ProfilePlain, Descoped: Descoped{BindNone: true}}, "need the profile descoped"},
+		{"all and the cluster", Options{Descoped: Descoped{BindAll: true, BindCluster: true}}, "includes what is cluster-scoped"},
+		{"a global group and the cluster", Options{OperatorGroup: "g", Descoped: Descoped{BindCluster: true}}, "includes what is cluster-scoped"},
+		{"a group and the cluster", Options{OperatorGroup: "g", TargetNamespaces: []string{"a"}, Descoped: Descoped{BindCluster: true}}, ""},
+		{"the cluster with another profile", Options{Profile: ProfilePlain, Descoped: Descoped{BindCluster: true}}, "need the profile descoped"},
 		{"all and some", Options{Descoped: Descoped{BindAll: true, BindNamespaces: []string{"a"}}}, "bound in all namespaces"},
 		{"a bad namespace", Options{Descoped: Descoped{BindNamespaces: []string{"A"}}}, `namespace to bind in "A" is not a valid namespace name`},
 		{"one twice", Options{Descoped: Descoped{BindNamespaces: []string{"a", "a"}}}, `"a" is given twice`},
@@ -98,50 +106,123 @@ func TestStatusRules(t *testing.T) {
 	}
 }
 
+// The rules of an account by the end of the name of the ClusterRole that they go to. What only a ClusterRoleBinding
+// grants is apart; required and optional stay what they are.
 func TestSplit(t *testing.T) {
+	type places map[string]string
 	for _, c := range []struct {
-		name     string
-		split    Split
-		asked    string
-		required string
-		optional map[string]string
+		name  string
+		split Split
+		asked string
+		want  places
 	}{
-		{"by resource", SplitResource, `{verbs: [get], apiGroups: ["", apps], resources: [pods, pods/log, secrets]}`, `[]`, map[string]string{
-			"pods":    `[{verbs: [get], apiGroups: ["", apps], resources: [pods, pods/log]}]`,
-			"secrets": `[{verbs: [get], apiGroups: ["", apps], resources: [secrets]}]`}},
-		{"owned APIs", SplitResource, `{verbs: [get], apiGroups: [cache.example.com, ""], resources: [memcacheds/status, pods]}`,
-			`[{verbs: [get], apiGroups: [cache.example.com], resources: [memcacheds/status]}]`, map[string]string{
-				"memcacheds": `[{verbs: [get], apiGroups: [""], resources: [memcacheds/status]}]`,
-				"pods":       `[{verbs: [get], apiGroups: [cache.example.com, ""], resources: [pods]}]`}},
-		{"wildcards", SplitResource, `{verbs: [get], apiGroups: [apps, "*"], resources: ["*"]}`, `[{verbs: [get], apiGroups: [apps, "*"], resources: ["*"]}]`, nil},
-		{"any status", SplitResource, `{verbs: [get], apiGroups: [apps], resources: ["*/status"]}`, `[{verbs: [get], apiGroups: [apps], resources: ["*/status"]}]`, nil},
-		{"URLs", SplitResource, `{verbs: [get], nonResourceURLs: [/metrics]}`, `[{verbs: [get], nonResourceURLs: [/metrics]}]`, nil},
-		{"twice", SplitResource, `{verbs: [get], apiGroups: [apps, apps], resources: [deployments, deployments]}`, `[]`, map[string]string{
-			"deployments": `[{verbs: [get], apiGroups: [apps], resources: [deployments]}]`}},
-		{"by feature", SplitFeature, `{verbs: [get], apiGroups: ["", route.openshift.io, cache.example.com, apps, "*"], resources: [routes], resourceNames: [a]}`,
-			`[{verbs: [get], apiGroups: ["", cache.example.com, apps, "*"], resources: [routes], resourceNames: [a]}]`, map[string]string{
-				"route.openshift.io": `[{verbs: [get], apiGroups: [route.openshift.io], resources: [routes], resourceNames: [a]}]`}},
-		{"an odd group", SplitFeature, `{verbs: [get], apiGroups: [apps/v1], resources: [deployments]}`, `[]`, map[string]string{
-			"apps-v1": `[{verbs: [get], apiGroups: [apps/v1], resources: [deployments]}]`}},
+		{"by resource", SplitResource, `{verbs: [get], apiGroups: ["", apps], resources: [pods, pods/log, secrets]}`, places{
+			"optional-pods":    `[{verbs: [get], apiGroups: ["", apps], resources: [pods, pods/log]}]`,
+			"optional-secrets": `[{verbs: [get], apiGroups: ["", apps], resources: [secrets]}]`}},
+		{"owned APIs", SplitResource, `{verbs: [get], apiGroups: [cache.example.com, ""], resources: [memcacheds/status, pods]}`, places{
+			"required":            `[{verbs: [get], apiGroups: [cache.example.com], resources: [memcacheds/status]}]`,
+			"optional-memcacheds": `[{verbs: [get], apiGroups: [""], resources: [memcacheds/status]}]`,
+			"optional-pods":       `[{verbs: [get], apiGroups: [cache.example.com, ""], resources: [pods]}]`}},
+		{"wildcards", SplitResource, `{verbs: [get], apiGroups: [apps, "*"], resources: ["*"]}`, places{
+			"required":         `[{verbs: [get], apiGroups: [apps, "*"], resources: ["*"]}]`,
+			"required-cluster": `[{verbs: [get], apiGroups: ["*"], resources: ["*"]}]`}},
+		{"wildcards, whole", "", `{verbs: [get], apiGroups: ["*"], resources: [pods, nodes]}`, places{
+			"required":         `[{verbs: [get], apiGroups: ["*"], resources: [pods, nodes]}]`,
+			"required-cluster": `[{verbs: [get], apiGroups: ["*"], resources: [pods, nodes]}]`}},
+		{"any status", SplitResource, `{verbs: [get], apiGroups: [apps], resources: ["*/status"]}`, places{
+			"required": `[{verbs: [get], apiGroups: [apps], resources: ["*/status"]}]`}},
+		{"URLs", SplitResource, `{verbs: [get], nonResourceURLs: [/metrics]}`, places{
+			"required-cluster": `[{verbs: [get], nonResourceURLs: [/metrics]}]`}},
+		{"twice", SplitResource, `{verbs: [get], apiGroups: [apps, apps], resources: [deployments, deployments]}`, places{
+			"optional-deployments": `[{verbs: [get], apiGroups: [apps], resources: [deployments]}]`}},
+		{"whole", "", `{verbs: [get], apiGroups: [apps, apps], resources: [deployments, deployments]}`, places{
+			"required": `[{verbs: [get], apiGroups: [apps, apps], resources: [deployments, deployments]}]`}},
+		{"by feature", SplitFeature, `{verbs: [get], apiGroups: ["", route.openshift.io, cache.example.com, apps, "*"], resources: [routes], resourceNames: [a]}`, places{
+			"required":                    `[{verbs: [get], apiGroups: ["", cache.example.com, apps, "*"], resources: [routes], resourceNames: [a]}]`,
+			"required-cluster":            `[{verbs: [get], apiGroups: ["*"], resources: [routes], resourceNames: [a]}]`,
+			"optional-route.openshift.io": `[{verbs: [get], apiGroups: [route.openshift.io], resources: [routes], resourceNames: [a]}]`}},
+		{"an odd group", SplitFeature, `{verbs: [get], apiGroups: [apps/v1], resources: [deployments]}`, places{
+			"optional-apps-v1": `[{verbs: [get], apiGroups: [apps/v1], resources: [deployments]}]`}},
+		{"by scope", "", `{verbs: [get], apiGroups: ["", storage.k8s.io], resources: [nodes, pods, storageclasses], resourceNames: [a]}`, places{
+			"required": `[{verbs: [get], apiGroups: [""], resources: [pods, storageclasses], resourceNames: [a]},
+				{verbs: [get], apiGroups: [storage.k8s.io], resources: [nodes, pods], resourceNames: [a]}]`,
+			"required-cluster": `[{verbs: [get], apiGroups: [""], resources: [nodes], resourceNames: [a]},
+				{verbs: [get], apiGroups: [storage.k8s.io], resources: [storageclasses], resourceNames: [a]}]`}},
+		{"an unknown API", "", `{verbs: [get], apiGroups: [unknown.example.com], resources: [things]}`, places{
+			"required": `[{verbs: [get], apiGroups: [unknown.example.com], resources: [things]}]`}},
+		{"a Namespace", "", `{verbs: [get], apiGroups: [""], resources: [namespaces]}`, places{
+			"required": `[{verbs: [get], apiGroups: [""], resources: [namespaces]}]`}},
+		{"Namespaces", "", `{verbs: [list], apiGroups: [""], resources: [namespaces]}`, places{
+			"required-cluster": `[{verbs: [list], apiGroups: [""], resources: [namespaces]}]`}},
+		{"both", "", `{verbs: [get, list], apiGroups: [""], resources: [namespaces]}`, places{
+			"required":         `[{verbs: [get, list], apiGroups: [""], resources: [namespaces]}]`,
+			"required-cluster": `[{verbs: [get, list], apiGroups: [""], resources: [namespaces]}]`}},
+		{"by both", SplitFeature, `{verbs: [get], apiGroups: [operator.openshift.io, ""], resources: [consoles, nodes]}`, places{
+			"required": `[{verbs: [get], apiGroups: [""], resources: [consoles]}]`, "required-cluster": `[{verbs: [get], apiGroups: [""], resources: [nodes]}]`,
+			"optional-operator.openshift.io":         `[{verbs: [get], apiGroups: [operator.openshift.io], resources: [nodes]}]`,
+			"optional-operator.openshift.io-cluster": `[{verbs: [get], apiGroups: [operator.openshift.io], resources: [consoles]}]`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := testBundle(t, globalOnly+descopedCSV+"      - "+c.asked+"\n", memcachedCRD)
 			r := rendering1(t, b, Options{Profile: ProfileDescoped, Descoped: Descoped{Split: c.split}})
-			required, optional := r.split(r.accounts()[0].rules)
-			if want := fromYAML[[]rbacv1.PolicyRule](t, c.required); len(want)+len(required) > 0 && !cmp.Equal(required, want) {
-				t.Errorf("required: %s", cmp.Diff(want, required))
-			}
 			got, want := map[string][]rbacv1.PolicyRule{}, map[string][]rbacv1.PolicyRule{}
-			for _, o := range optional {
-				got[o.key] = o.rules
+			for at, rules := range r.split(r.accounts()[0].rules) {
+				got[at.name()] = rules
 			}
-			for key, rules := range c.optional {
+			for key, rules := range c.want {
 				want[key] = fromYAML[[]rbacv1.PolicyRule](t, rules)
 			}
 			if d := cmp.Diff(want, got); d != "" {
-				t.Errorf("optional: %s", d)
+				t.Error(d)
 			}
 		})
+	}
+}
+
+// What no RoleBinding grants is bound with the rest in all namespaces, or alone.
+func TestBindCluster(t *testing.T) {
+	const asked = `{verbs: [get], apiGroups: [""], resources: [nodes, pods]}`
+	b := testBundle(t, descopedCSV+"      - "+asked+"\n", memcachedCRD)
+	const role, cluster = "operators.memcached-operator-manager-required", "operators.memcached-operator-manager-required-cluster"
+	for _, c := range []struct {
+		name    string
+		options Descoped
+		want    []string
+	}{
+		{"nothing", Descoped{}, nil},
+		{"a tenant", Descoped{BindNamespaces: []string{"a"}}, []string{"RoleBinding a/" + role}},
+		{"the cluster", Descoped{BindCluster: true}, []string{"ClusterRoleBinding " + cluster}},
+		{"both", Descoped{BindCluster: true, BindNamespaces: []string{"a"}}, []string{"ClusterRoleBinding " + cluster, "RoleBinding a/" + role}},
+		{"all", Descoped{BindAll: true}, []string{"ClusterRoleBinding " + role, "ClusterRoleBinding " + cluster}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := rendered(t, b, Options{Profile: ProfileDescoped, Descoped: c.options})
+			var bindings []string
+			for _, key := range slices.Sorted(maps.Keys(got)) {
+				if strings.Contains(key, "Binding ") && !strings.HasSuffix(key, "-status") {
+					bindings = append(bindings, key)
+					if at(t, got[key], "metadata", "labels", "descoped.olmgen.dev/clusterrole") != "required" {
+						t.Errorf("%s is not required", key)
+					}
+				}
+			}
+			if !slices.Equal(bindings, c.want) {
+				t.Errorf("got %q, want %q", bindings, c.want)
+			}
+			checkYAML(t, "labels", at(t, got["ClusterRole "+cluster], "metadata", "labels"), `
+app.kubernetes.io/managed-by: olmgen
+app.kubernetes.io/part-of: memcached
+descoped.olmgen.dev/clusterrole: required
+descoped.olmgen.dev/scope: cluster
+`)
+		})
+	}
+	result, err := Render(testBundle(t, oneDeployment), Options{Profile: ProfileDescoped, Descoped: Descoped{BindCluster: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if notes := strings.Join(noteTexts(result), "\n"); !strings.Contains(notes, "asks for nothing that is cluster-scoped") {
+		t.Errorf("notes %q", notes)
 	}
 }
 
@@ -208,14 +289,14 @@ func TestClusterRuleWarnings(t *testing.T) {
 	for _, c := range []struct{ name, rule, want string }{
 		{"namespaced", `{verbs: ["*"], apiGroups: ["", apps, rbac.authorization.k8s.io], resources: [pods, deployments, roles]}`, ""}, {"owned", `{verbs: [get], apiGroups: [cache.example.com], resources: [memcacheds, memcacheds/status]}`, ""},
 		{"one namespace", `{verbs: [get, update, patch, delete], apiGroups: [""], resources: [namespaces]}`, ""},
-		{"many namespaces", `{verbs: [get, watch], apiGroups: [""], resources: [namespaces]}`, "what is cluster-scoped, namespaces:"},
-		{"cluster-scoped", `{verbs: [get], apiGroups: ["", storage.k8s.io], resources: [nodes/proxy, storageclasses, pods]}`, "what is cluster-scoped, nodes/proxy, storageclasses.storage.k8s.io:"},
-		{"URL", `{verbs: [get], nonResourceURLs: [/healthz]}`, "what is cluster-scoped, the URL /healthz:"},
-		{"unknown", `{verbs: [get], apiGroups: [unknown.example.com], resources: [things]}`, "what may be cluster-scoped, things.unknown.example.com: if so,"},
-		{"wildcard", `{verbs: [get], apiGroups: ["*"], resources: ["*"]}`, "what may be cluster-scoped, *.*: if so,"},
+		{"many namespaces", `{verbs: [get, watch], apiGroups: [""], resources: [namespaces]}`, "what is cluster-scoped, namespaces (get, watch):"},
+		{"cluster-scoped", `{verbs: [get], apiGroups: ["", storage.k8s.io], resources: [nodes/proxy, storageclasses, pods]}`, "what is cluster-scoped, nodes/proxy (get), storageclasses.storage.k8s.io (get):"},
+		{"URL", `{verbs: [get], nonResourceURLs: [/healthz]}`, "what is cluster-scoped, the URL /healthz (get):"},
+		{"unknown", `{verbs: [get], apiGroups: [unknown.example.com], resources: [things]}`, "what may be cluster-scoped, things.unknown.example.com (get): if so,"},
+		{"wildcard", `{verbs: [get], apiGroups: ["*"], resources: ["*"]}`, "what may be cluster-scoped, *.* (get): if so,"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := testBundle(t, globalOnly+descopedCSV+"      - "+c.rule+"\n", memcachedCRD)
+			b := testBundle(t, descopedCSV+"      - "+c.rule+"\n", memcachedCRD)
 			for _, everywhere := range []bool{false, true} {
 				result, err := Render(b, Options{Profile: ProfileDescoped, Descoped: Descoped{BindAll: everywhere}})
 				if err != nil {
@@ -232,7 +313,7 @@ func TestClusterRuleWarnings(t *testing.T) {
 					if got != "" {
 						t.Errorf("bound everywhere %v: %q", everywhere, got)
 					}
-				case !strings.Contains(got, "manifests/0csv.yaml:24: spec.install.spec.clusterPermissions[0].rules[0]: account manager asks for "+c.want):
+				case !strings.Contains(got, "manifests/0csv.yaml:18: spec.install.spec.clusterPermissions[0].rules[0]: account manager asks for "+c.want):
 					t.Errorf("got %q, want %q in it", got, c.want)
 				}
 			}

@@ -28,6 +28,24 @@ func (r *rendering) internalAPIs() (names []string) {
 	return names
 }
 
+// internal reports whether users get no role that is part of another one for an API, because it is internal: "the
+// operator author doesn't want it to be possible for an administrator to expose the APIs to other users" (plan,
+// Internal APIs). What equals OLM's objects has OLM's labels.
+func (r *rendering) internal(a olm.API) bool {
+	return a.CRD != "" && r.options.Profile != ProfileOLM && !r.names.olm() &&
+		slices.Contains(r.internalAPIs(), a.CRD)
+}
+
+// noteInternal names the APIs that are aggregated to no role.
+func (r *rendering) noteInternal() {
+	names := slices.DeleteFunc(r.internalAPIs(), func(n string) bool { return !r.internal(olm.API{CRD: n}) })
+	if len(names) > 0 {
+		r.note("roles for users of %s are aggregated to no other role, because the CSV names these APIs as internal "+
+			"(%s): bind such a role only to users whom you trust with the operator", strings.Join(names, ", "),
+			olm.AnnotationInternalObjects)
+	}
+}
+
 // internalRoles makes a ClusterRole with the rules about the operator's internal APIs alone, and binds it: in all
 // namespaces for those that are in none, in the operator's own namespace for the others. "The operator itself can only
 // perform operations within its own namespace" (plan, Internal APIs).

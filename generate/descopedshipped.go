@@ -57,7 +57,8 @@ func (r *rendering) carryPart(o *manifest.Object, part string, e manifest.Edit) 
 }
 
 // withoutAggregation adds a ClusterRole of the bundle. It removes the labels that aggregate the role to a default role
-// that the options do not name. A role with rules about Secrets is never aggregated to view or cluster-reader.
+// that the options do not name. A role with rules about Secrets is never aggregated to view or cluster-reader, and one
+// with rules about an internal API to none.
 func (r *rendering) withoutAggregation(o *manifest.Object) error {
 	var role rbacv1.ClusterRole
 	if _, err := o.Into(&role); err != nil {
@@ -65,6 +66,10 @@ func (r *rendering) withoutAggregation(o *manifest.Object) error {
 	}
 	secrets := slices.ContainsFunc(role.Rules, func(p rbacv1.PolicyRule) bool {
 		return rbac.Has(p.APIGroups, "") && rbac.HasResource(p.Resources, "secrets")
+	})
+	internal := slices.ContainsFunc(r.internalAPIs(), func(name string) bool {
+		c := r.bundle.CRD(name)
+		return c != nil && len(internalRules(role.Rules, c)) > 0
 	})
 	var drop []string
 	for _, to := range DefaultRoles {
@@ -77,6 +82,10 @@ func (r *rendering) withoutAggregation(o *manifest.Object) error {
 				"ClusterRole %s would become part of the default role %s: its label is left out, because that is for "+
 					"the administrator to ask for",
 				o.Name, to), OptionAggregateTo))
+		case internal:
+			drop = append(drop, label)
+			r.warn(bundle.WarnDescoped, o.Errorf("metadata.labels",
+				"ClusterRole %s would open internal APIs to the default role %s: its label is left out", o.Name, to))
 		case secrets && (to == "view" || to == "cluster-reader"):
 			drop = append(drop, label)
 			r.warn(bundle.WarnDescoped,

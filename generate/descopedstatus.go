@@ -31,14 +31,14 @@ func statusClusterRoles(r *rendering) error {
 }
 
 // statusOf returns what an account may do with the status of owned APIs in all namespaces: what the CSV asks for and,
-// unless the options say otherwise, what the plan expects of an account that runs the operator.
+// unless the options say otherwise, what the plan expects of an account that serves the API.
 func (r *rendering) statusOf(a *account) []rbacv1.PolicyRule {
 	rules := r.statusRules(a.rules)
-	if r.options.Descoped.Status == StatusAsked || !r.runsOperator(a) {
+	if r.options.Descoped.Status == StatusAsked {
 		return rules
 	}
 	for _, owned := range r.apis {
-		if r.planStatus(owned) {
+		if r.planStatus(owned) && slices.Contains(r.servesAPI(owned), a) {
 			rules = withStatus(rules, owned)
 		}
 	}
@@ -51,17 +51,24 @@ func (r *rendering) planStatus(a olm.API) bool {
 	return a.Group != "*" && a.Plural != "*" && !olm.BuiltinGroup(a.Group) && !r.withoutStatus(a)
 }
 
-// runsOperator reports whether a Deployment of the CSV runs as the account. If none runs as any account of the CSV,
-// each of them may be the operator's.
-func (r *rendering) runsOperator(a *account) bool {
+// servesAPI returns the accounts that have to do with an API, as far as the bundle tells: those that run a Deployment
+// and have a rule on the group of the API, else those with a rule, else those that run a Deployment, else all.
+func (r *rendering) servesAPI(a olm.API) []*account {
 	used := map[string]bool{}
 	for _, d := range r.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		used[bundle.Account(&d.Spec.Template.Spec)] = true
 	}
-	if slices.ContainsFunc(r.accounts(), func(b *account) bool { return used[b.name] }) {
-		return used[a.name]
+	asks := func(b *account) bool {
+		return slices.ContainsFunc(b.rules, func(p rbacv1.PolicyRule) bool { return rbac.Has(p.APIGroups, a.Group) })
 	}
-	return true
+	runs := func(b *account) bool { return used[b.name] }
+	for _, fits := range []func(*account) bool{func(b *account) bool { return runs(b) && asks(b) }, asks, runs} {
+		all := slices.Clone(r.accounts())
+		if all = slices.DeleteFunc(all, func(b *account) bool { return !fits(b) }); len(all) > 0 {
+			return all
+		}
+	}
+	return r.accounts()
 }
 
 // withStatus adds get and update of an API's status to rules.

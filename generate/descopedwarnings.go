@@ -23,33 +23,41 @@ func descopedWarnings(r *rendering) error {
 			r.bundle.CSVObject.Errorf("spec.installModes", "the operator is not descoped: %s", reason))
 	}
 	for _, a := range r.accounts() {
-		if err := r.warnClusterRules(a); err != nil {
-			return err
-		}
+		r.warnClusterRules(a)
 		r.warnOwnNamespace(a)
 	}
 	r.warnStatus()
 	r.noteStatus()
 	r.noteAggregation()
+	r.noteInternal()
 	return nil
 }
 
-// warnClusterRules warns of the rules of an account that only a ClusterRoleBinding grants: once of cluster-scoped
-// resources and URLs, and once of resources that may be cluster-scoped. Each warning is at the first such rule.
-func (r *rendering) warnClusterRules(a *account) error {
-	if r.boundEverywhere() {
-		return nil
-	}
-	var cluster, unknown clusterOnly
-	seen := map[string]bool{}
-	n := 0
-	for _, rule := range a.requested {
-		if n += len(rule.APIGroups) * len(rule.Resources); n > rbac.MaxAtoms {
-			return r.bundle.CSVObject.Errorf(rule.field, "the rules of account %s have more than %d combinations of "+
-				"API group and resource", a.name, rbac.MaxAtoms)
+// boundedRules refuses rules with more combinations than can be looked at.
+func boundedRules(r *rendering) error {
+	for _, a := range r.accounts() {
+		n := 0
+		for _, rule := range a.requested {
+			if n += len(rule.APIGroups) * len(rule.Resources); n > rbac.MaxAtoms {
+				return r.bundle.CSVObject.Errorf(rule.field, "the rules of account %s have more than %d combinations "+
+					"of API group and resource", a.name, rbac.MaxAtoms)
+			}
 		}
+	}
+	return nil
+}
+
+// warnClusterRules warns of what no RoleBinding grants to an account and the options do not bind, and of resources that
+// may be such: of wildcards, of which a RoleBinding grants a part, and of APIs that olmgen does not know. Each warning is
+// at the first such rule.
+func (r *rendering) warnClusterRules(a *account) {
+	if r.boundEverywhere() {
+		return
+	}
+	var cluster, wildcards, unknown clusterOnly
+	for _, rule := range a.requested {
 		for _, url := range rule.NonResourceURLs {
-			cluster.add(rule, "the URL "+url, seen)
+			cluster.add(rule, "the URL "+url)
 		}
 		for _, group := range rule.APIGroups {
 			for _, resource := range rule.Resources {
@@ -57,33 +65,36 @@ func (r *rendering) warnClusterRules(a *account) error {
 				if group != "" {
 					name += "." + group
 				}
-				switch r.bundle.ResourceScope(group, resource) {
-				case bundle.ClusterScoped:
-					if group != "" || resource != "namespaces" || beyondOneNamespace(rule.Verbs) {
-						cluster.add(rule, name, seen)
-					}
-				case bundle.ScopeUnknown:
-					unknown.add(rule, name, seen)
+				scope := r.bundle.ResourceScope(group, resource)
+				switch _, beyond := r.bindable(group, resource, rule.Verbs); {
+				case beyond && scope == bundle.ClusterScoped:
+					cluster.add(rule, name)
+				case beyond:
+					wildcards.add(rule, name)
+				case scope == bundle.ScopeUnknown:
+					unknown.add(rule, name)
 				}
 			}
 		}
 	}
-	say := func(x clusterOnly, is, so string) {
-		if len(x.names) > 0 {
-			r.warn(bundle.WarnClusterRules, about(r.bundle.CSVObject.Errorf(
-				x.field,
-				"account %s asks for what %s cluster-scoped, %s: "+
-					"%sonly a ClusterRoleBinding grants that, no RoleBinding",
-				a.name,
-				is,
-				text.FirstOf(maxNames, x.names),
-				so,
-			), OptionBindAll))
-		}
+	if !r.options.Descoped.BindCluster {
+		r.warnClusterRule(a, cluster, "is", "", OptionBindCluster)
+		r.warnClusterRule(a, wildcards, "may be", "if so, ", OptionBindCluster)
 	}
-	say(cluster, "is", "")
-	say(unknown, "may be", "if so, ")
-	return nil
+	r.warnClusterRule(a, unknown, "may be", "if so, ", OptionBindAll)
+}
+
+func (r *rendering) warnClusterRule(a *account, c clusterOnly, is, so string, option Option) {
+	if len(c.names) == 0 {
+		return
+	}
+	names := make([]string, len(c.names))
+	for i, name := range c.names {
+		names[i] = fmt.Sprintf("%s (%s)", name, strings.Join(c.verbs[name], ", "))
+	}
+	r.warn(bundle.WarnClusterRules, about(r.bundle.CSVObject.Errorf(c.field,
+		"account %s asks for what %s cluster-scoped, %s: %sonly a ClusterRoleBinding grants that, no RoleBinding, and "+
+			"without one the operator may do none of it", a.name, is, text.FirstOf(maxNames, names), so), option))
 }
 
 // maxNames is how many names a warning lists. olmgen permissions shows all.
@@ -93,25 +104,21 @@ const maxNames = 10
 type clusterOnly struct {
 	field string // of the first rule
 	names []string
+	verbs map[string][]string // by name
 }
 
-func (b *clusterOnly) add(rule requestedRule, name string, seen map[string]bool) {
-	if seen[name] {
-		return
+func (c *clusterOnly) add(rule requestedRule, name string) {
+	if c.verbs == nil {
+		c.field, c.verbs = rule.field, map[string][]string{}
 	}
-	seen[name] = true
-	if b.names == nil {
-		b.field = rule.field
+	if _, known := c.verbs[name]; !known {
+		c.names = append(c.names, name)
 	}
-	b.names = append(b.names, name)
-}
-
-// beyondOneNamespace reports whether verbs on Namespaces need more than a RoleBinding in a namespace. The API server
-// takes a request for one Namespace as a request in that namespace (Kubernetes:
-// staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go).
-func beyondOneNamespace(verbs []string) bool {
-	return slices.ContainsFunc(verbs,
-		func(v string) bool { return !slices.Contains([]string{"get", "update", "patch", "delete"}, v) })
+	for _, v := range rule.Verbs {
+		if !slices.Contains(c.verbs[name], v) {
+			c.verbs[name] = append(c.verbs[name], v)
+		}
+	}
 }
 
 // warnOwnNamespace warns of an account that elects a leader, most likely in the operator's own namespace, and has no
@@ -137,18 +144,22 @@ func (r *rendering) warnOwnNamespace(a *account) {
 // warnStatus warns of owned APIs whose status the operator may not update. It cannot tell users there that it may not
 // work in their namespace.
 func (r *rendering) warnStatus() {
-	var status []rbacv1.PolicyRule
+	var status, work []rbacv1.PolicyRule
 	for _, a := range r.accounts() {
-		status = append(status, r.statusOf(a)...)
+		status, work = append(status, r.statusOf(a)...), append(work, a.rules...)
+	}
+	updates := func(rules []rbacv1.PolicyRule, group, resource string) bool {
+		return slices.ContainsFunc(rules, func(p rbacv1.PolicyRule) bool {
+			return rbac.Has(p.APIGroups, group) && rbac.HasResource(p.Resources, resource) &&
+				(rbac.Has(p.Verbs, "update") || rbac.Has(p.Verbs, "patch"))
+		})
 	}
 	owned := r.csv.Spec.CustomResourceDefinitions.Owned
 	for i, a := range r.apis {
-		if slices.ContainsFunc(status, func(p rbacv1.PolicyRule) bool {
-			return slices.Contains(p.APIGroups, a.Group) && slices.Contains(p.Resources, a.Plural+"/status") &&
-				(rbac.Has(p.Verbs, "update") || rbac.Has(p.Verbs, "patch"))
-		}) || slices.ContainsFunc(r.apis[:i], func(b olm.API) bool {
-			return a.Group == b.Group && a.Plural == b.Plural
-		}) {
+		inCRD := r.withoutStatus(a)
+		if !inCRD && updates(status, a.Group, a.Plural+"/status") ||
+			inCRD && r.boundEverywhere() && updates(work, a.Group, a.Plural) ||
+			slices.ContainsFunc(r.apis[:i], func(b olm.API) bool { return a.Group == b.Group && a.Plural == b.Plural }) {
 			continue
 		}
 		field := "spec.apiservicedefinitions"
@@ -157,8 +168,13 @@ func (r *rendering) warnStatus() {
 			field = fmt.Sprintf("spec.customresourcedefinitions.owned[%d]", n)
 		}
 		why := "the CSV asks for no update of it"
-		if r.withoutStatus(a) {
-			why = "its CRD has no status subresource, and an update of the API itself is for bound namespaces"
+		if inCRD {
+			why = "its CRD has no status subresource, so a rule on it grants nothing, and "
+			if updates(work, a.Group, a.Plural) {
+				why += "the right to update the API itself is for bound namespaces"
+			} else {
+				why += "the CSV asks for no update of the API itself"
+			}
 		}
 		r.warn(bundle.WarnStatus, r.bundle.CSVObject.Errorf(field,
 			"no rule that is bound in all namespaces lets the operator update the status of %s.%s: %s", a.Plural,
@@ -166,22 +182,23 @@ func (r *rendering) warnStatus() {
 	}
 }
 
-// noteStatus names the APIs whose status the plan opens and the CSV does not ask for.
+// noteStatus names the APIs whose status the plan opens to an account and the CSV does not ask for.
 func (r *rendering) noteStatus() {
-	var names []string
-	for _, a := range r.apis {
-		for _, account := range r.accounts() {
-			asked, _ := validation.Covers(r.statusRules(account.rules), withStatus(nil, a))
-			granted, _ := validation.Covers(r.statusOf(account), withStatus(nil, a))
-			if name := a.Plural + "." + a.Group; granted && !asked && !slices.Contains(names, name) {
+	for _, account := range r.accounts() {
+		var names []string
+		asked, granted := r.statusRules(account.rules), r.statusOf(account)
+		for _, a := range r.apis {
+			inCSV, _ := validation.Covers(asked, withStatus(nil, a))
+			inPlan, _ := validation.Covers(granted, withStatus(nil, a))
+			if name := a.Plural + "." + a.Group; inPlan && !inCSV && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
-	}
-	if len(names) > 0 {
-		r.notes = append(r.notes,
-			manifest.Message{Options: []Option{OptionStatus}, Msg: "the operator may get and update the status of " +
-				strings.Join(names, ", ") + " in all namespaces, as the descoping plan expects: its CSV asks for less"})
+		if len(names) > 0 {
+			r.notes = append(r.notes, manifest.Message{Options: []Option{OptionStatus},
+				Msg: fmt.Sprintf("account %s may get and update the status of %s in all namespaces, as the descoping "+
+					"plan expects: its CSV asks for less", account.name, strings.Join(names, ", "))})
+		}
 	}
 }
 

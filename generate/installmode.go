@@ -14,6 +14,9 @@ import (
 // All namespaces, as OLM writes a global OperatorGroup's targets.
 const allNamespaces = ""
 
+// An empty list of install modes marks a descoped operator (plan, Determining Scope).
+const descopedHint = "choose the profile descoped: an operator without install modes is descoped"
+
 const unsupportedOperatorGroup = string(v1alpha1.CSVReasonUnsupportedOperatorGroup)
 
 // targets decides install mode and target namespaces: [""] for AllNamespaces, else the sorted names. What OLM would
@@ -38,6 +41,9 @@ func (o Options) targets(csv *v1alpha1.ClusterServiceVersion) (v1alpha1.InstallM
 		targets = []string{o.Namespace}
 	}
 	if msg := o.unsupported(supports, targets); msg != "" {
+		if len(supports) == 0 {
+			return "", nil, refuse(descopedHint, "%s: %s", unsupportedOperatorGroup, msg).with(OptionProfile)
+		}
 		return "", nil, refuse(supportedHint(supports), "%s: %s", unsupportedOperatorGroup, msg).
 			with(OptionInstallMode, OptionTargetNamespaces)
 	}
@@ -83,6 +89,10 @@ func (o Options) mode(supports map[v1alpha1.InstallModeType]bool, targets []stri
 		return v1alpha1.InstallModeTypeAllNamespaces, nil
 	case supports[v1alpha1.InstallModeTypeOwnNamespace]:
 		return v1alpha1.InstallModeTypeOwnNamespace, nil
+	}
+	if len(supports) == 0 {
+		return "", refuse(descopedHint, "the operator supports no install mode, because spec.installModes is empty").
+			with(OptionProfile)
 	}
 	return "",
 		refuse(supportedHint(supports),

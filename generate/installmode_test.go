@@ -46,7 +46,7 @@ func TestTargets(t *testing.T) {
 		{name: "by default the own one, where all is unsupported", supports: modes{own, single, multi}, mode: own, want: []string{"operators"}},
 		{name: "no default", supports: modes{single, multi},
 			refused: "the operator supports neither AllNamespaces nor OwnNamespace, so its target namespaces must be given"},
-		{name: "nothing supported", refused: "the operator supports neither AllNamespaces nor OwnNamespace, so its target namespaces must be given"},
+		{name: "nothing supported", refused: "the operator supports no install mode, because spec.installModes is empty"},
 
 		{name: "own by target", supports: modes{own}, targets: []string{"operators"}, mode: own, want: []string{"operators"}},
 		{name: "own asked for", supports: modes{own}, ask: own, mode: own, want: []string{"operators"}},

@@ -93,6 +93,8 @@ type Options struct {
 	Mirrors *images.Map
 
 	Descoped Descoped // with ProfileDescoped
+	// the APIs that several operators may provide, as an administrator allows, by name such as ships.example.com
+	SharedAPIs []string
 
 	// of the Subscription or ClusterExtension; default: the bundle's default channel, else its only one
 	Channel      string

@@ -25,6 +25,7 @@ type Result struct {
 	Package, Version, CSV string // of the bundle
 	DisplayName           string // the CSV's; may be empty
 	OperatorGroup         string // its name
+	Bound                 Bound  // with ProfileDescoped
 	PodSecurity           PodSecurity
 	MetaOperator          string // by which right it can deploy other operators in the cluster; empty if by none
 	// ServingSecrets are the Secrets of the operator's namespace with the certificates of its webhooks and extension
@@ -131,6 +132,9 @@ func (r *rendering) run(generators []func(*rendering) error) (*Result, error) {
 	r.warnings = append(r.warnings, mirrorWarnings(r.mirrors)...)
 	result := &Result{Objects: r.objects, Warnings: r.warnings, Notes: r.notes, InstallMode: r.mode,
 		OperatorGroup: r.options.OperatorGroup, targets: r.targets}
+	if r.options.Profile == ProfileDescoped {
+		result.Bound = Bound{r.bound(), r.boundText()}
+	}
 	for _, s := range r.serving {
 		result.ServingSecrets = append(result.ServingSecrets, r.certs.secret(s))
 	}

@@ -31,8 +31,11 @@ func userClusterRoles(r *rendering) error {
 			view := templates.APIRole{Ownership: r.descopedLabels("user-" + suffix), Name: r.names.apiRole(a, suffix),
 				Group: a.Group, Resource: a.Plural, Verbs: userVerbs[suffix],
 				Operator: r.bundle.Package, Description: r.apiDescription(a, suffix)}
-			view.DefaultRoles = r.defaultRoles(suffix)
-			if r.options.OperatorGroup != "" {
+			view.Shared = r.shared(a)
+			if !r.internal(a) {
+				view.DefaultRoles = r.defaultRoles(suffix)
+			}
+			if r.options.OperatorGroup != "" && !r.internal(a) {
 				view.Aggregate = r.names.aggregate(a.String(), suffix)
 			}
 			if err := r.author("api-clusterrole.yaml", clusterRole(view.Name), view); err != nil {
@@ -41,6 +44,16 @@ func userClusterRoles(r *rendering) error {
 		}
 	}
 	return nil
+}
+
+// shared returns the name of an API that the options declare as shared, else "". "Only one operator will provide that
+// API in a cluster, without an administrator explicitly allowing shared ownership" (plan).
+func (r *rendering) shared(a olm.API) string {
+	name := a.Plural + "." + a.Group
+	if !slices.Contains(r.options.SharedAPIs, name) {
+		return ""
+	}
+	return name
 }
 
 // apiDescription names the operator that owns an API, without its version: users see in the role whom to ask. The plan
@@ -66,8 +79,7 @@ func (r *rendering) defaultRoles(suffix string) (roles []string) {
 
 // aggregateTo returns the default roles that get the user roles. OLM aggregates them to admin, edit
 // and view. In the descoped profile that is the default of an operator that "provides APIs to all users by default"
-// (plan, Determining Scope): its CSV supports AllNamespaces only, or it has a global OperatorGroup. Nothing is bound by
-// that.
+// (plan, Determining Scope): its CSV supports AllNamespaces only, or it has a global OperatorGroup.
 func (r *rendering) aggregateTo() []DefaultRole {
 	o := r.options
 	switch {
@@ -92,10 +104,11 @@ func (r *rendering) providedToAll() bool {
 // noteAggregation adds a note if user roles are aggregated although no option asks for it.
 func (r *rendering) noteAggregation() {
 	o := r.options
-	if len(o.Descoped.AggregateTo) == 0 && o.OperatorGroup == "" && r.providedToAll() && len(r.apis) > 0 {
-		r.notes = append(r.notes, manifest.Message{Options: []Option{OptionAggregateTo},
+	if len(o.Descoped.AggregateTo) == 0 && o.OperatorGroup == "" && r.providedToAll() &&
+		slices.ContainsFunc(r.apis, func(a olm.API) bool { return !r.internal(a) }) {
+		r.notes = append(r.notes, manifest.Message{Options: []Option{OptionAggregateTo, OptionBindNone},
 			Msg: "the operator supports AllNamespaces only, so it provides its APIs to all users by default: " +
-				"its user roles are aggregated to admin, edit and view, and nothing is bound"})
+				"its user roles are aggregated to admin, edit and view, and it is " + r.boundText()})
 	}
 }
 

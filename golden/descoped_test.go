@@ -84,6 +84,7 @@ func checkDescoped(t *testing.T, b *bundle.Bundle) {
 		free := d.rbac(t, b, generate.Descoped{Split: split})
 		bound := d.rbac(t, b, generate.Descoped{Split: split, BindNamespaces: []string{tenant}})
 		all := d.rbac(t, b, generate.Descoped{Split: split, BindAll: true})
+		cluster := d.rbac(t, b, generate.Descoped{Split: split, BindCluster: true})
 		strict := d.rbac(t, b, generate.Descoped{Split: split, Status: generate.StatusAsked})
 		what := "split " + string(split)
 		for _, account := range free.accounts() {
@@ -95,12 +96,15 @@ func checkDescoped(t *testing.T, b *bundle.Bundle) {
 
 			covers(t, what+", "+account+": the CSV asks for the status, as asked", asked, strict.allowed(account, stranger, true))
 
-			work := free.clusterRoles(account)
+			local, beyond := free.clusterRoles(account, false), free.clusterRoles(account, true)
+			work := slices.Concat(local, beyond)
+			checkScopes(t, b, what+", "+account, local, beyond)
 			covers(t, what+", "+account+": the CSV asks for all that is in its ClusterRoles", asked, work)
 			covers(t, what+", "+account+": its ClusterRoles have all that the CSV asks for", work, asked)
-			checkPlan(t, b, what+", "+account, asked, status)
+			checkPlan(t, free, what+", "+account, asked, status)
 
-			equalRules(t, what+", "+account+": a tenant", bound.allowed(account, tenant, true), slices.Concat(work, status))
+			equalRules(t, what+", "+account+": a tenant", bound.allowed(account, tenant, true), slices.Concat(local, status))
+			equalRules(t, what+", "+account+": bound to what is cluster-scoped", cluster.allowed(account, stranger, true), slices.Concat(beyond, status))
 			equalRules(t, what+", "+account+": a namespace that is not bound", bound.allowed(account, stranger, true), status)
 			equalRules(t, what+", "+account+": its own namespace when a tenant is bound", bound.allowed(account, ownNamespace, false), own)
 			equalRules(t, what+", "+account+": bound everywhere", all.allowed(account, stranger, false), slices.Concat(work, status))
@@ -115,6 +119,32 @@ func checkDescoped(t *testing.T, b *bundle.Bundle) {
 			if !bytes.Equal(more.tree[name], data) {
 				t.Errorf("%s: a further tenant changes %s", what, name)
 			}
+		}
+	}
+}
+
+// checkScopes proves that no ClusterRole for single namespaces has a rule that no RoleBinding grants, and that the one for
+// the cluster has no rule about what is namespaced alone.
+func checkScopes(t *testing.T, b *bundle.Bundle, what string, local, beyond []rbacv1.PolicyRule) {
+	t.Helper()
+	is := func(p rbacv1.PolicyRule, scope bundle.Scope) (found string) {
+		for _, group := range p.APIGroups {
+			for _, resource := range p.Resources {
+				if (group != "" || resource != "namespaces") && b.ResourceScope(group, resource) == scope {
+					found = resource + "." + group
+				}
+			}
+		}
+		return found
+	}
+	for _, p := range local {
+		if name := is(p, bundle.ClusterScoped); name != "" || len(p.NonResourceURLs) > 0 {
+			t.Errorf("%s: a RoleBinding does not grant %s %v", what, name, p.NonResourceURLs)
+		}
+	}
+	for _, p := range beyond {
+		if name := is(p, bundle.Namespaced); name != "" {
+			t.Errorf("%s: %s is namespaced", what, name)
 		}
 	}
 }
@@ -134,12 +164,23 @@ func checkStatus(t *testing.T, b *bundle.Bundle, what string, rules []rbacv1.Pol
 }
 
 // checkPlan proves that status holds no more than what the CSV asks for and the plan's get and update of owned APIs, and
-// that an account that runs the operator may get and update the status of all APIs of its CRDs that have one.
-func checkPlan(t *testing.T, b *bundle.Bundle, what string, asked, status []rbacv1.PolicyRule) {
+// that an account that runs the operator may get and update the status of all APIs of its CRDs that have one. The plan's
+// rule is for accounts with a rule on the API's group, if there are any.
+func checkPlan(t *testing.T, r *rbac, what string, asked, status []rbacv1.PolicyRule) {
 	t.Helper()
 	var plan, expected []rbacv1.PolicyRule
+	b := r.bundle
+	_, account, _ := strings.Cut(what, ", ")
 	for _, d := range b.CSV.Spec.CustomResourceDefinitions.Owned {
 		plural, group, _ := strings.Cut(d.Name, ".")
+		about := func(name string) bool {
+			return slices.ContainsFunc(r.asked(name), func(p rbacv1.PolicyRule) bool {
+				return slices.Contains(p.APIGroups, group) || slices.Contains(p.APIGroups, "*")
+			})
+		}
+		if !about(account) && slices.ContainsFunc(r.accounts(), about) {
+			continue
+		}
 		rule := rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{plural + "/status"}, Verbs: []string{"get", "update"}}
 		plan = append(plan, rule)
 		if hasStatus(t, b.CRD(d.Name), d.Version) {
@@ -150,7 +191,6 @@ func checkPlan(t *testing.T, b *bundle.Bundle, what string, asked, status []rbac
 		plan = append(plan, rbacv1.PolicyRule{APIGroups: []string{d.Group}, Resources: []string{d.Name + "/status"}, Verbs: []string{"get", "update"}})
 	}
 	covers(t, what+": the CSV or the plan asks for the status", slices.Concat(asked, plan), status)
-	_, account, _ := strings.Cut(what, ", ")
 	if slices.ContainsFunc(b.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, func(d v1alpha1.StrategyDeploymentSpec) bool {
 		return bundle.Account(&d.Spec.Template.Spec) == account
 	}) {
@@ -319,8 +359,9 @@ func (r *rbac) allowed(account, namespace string, shipped bool) []rbacv1.PolicyR
 	return out
 }
 
-// clusterRoles returns the rules of the ClusterRoles with which an account works, found by their names.
-func (r *rbac) clusterRoles(account string) []rbacv1.PolicyRule {
+// clusterRoles returns the rules of the ClusterRoles with which an account works, found by their names: those that a
+// RoleBinding grants, or those that only a ClusterRoleBinding does.
+func (r *rbac) clusterRoles(account string, beyond bool) []rbacv1.PolicyRule {
 	var out []rbacv1.PolicyRule
 	base := bundle.BaseName(r.bundle.CSV.Name, r.bundle.CSV.Spec.Version.String())
 	for key, rules := range r.roles {
@@ -328,7 +369,8 @@ func (r *rbac) clusterRoles(account string) []rbacv1.PolicyRule {
 		purpose := r.purpose[name]
 		for _, prefix := range []string{account, base + "-" + account} {
 			rest, ok := strings.CutPrefix(name, ownNamespace+"."+prefix+"-")
-			if ok && (purpose == "required" && rest == "required" || purpose == "optional" && strings.HasPrefix(rest, "optional-")) {
+			rest, isCluster := strings.CutSuffix(rest, "-cluster")
+			if ok && isCluster == beyond && (purpose == "required" && rest == "required" || purpose == "optional" && strings.HasPrefix(rest, "optional-")) {
 				out = append(out, rules...)
 			}
 		}

@@ -55,6 +55,8 @@ type Report struct {
 	Target    fit.Cluster // that was asked about
 	Operators []Operator  // with what they mean for it, if it is known; in OLM's order, then those of OLM v1
 
+	objects jsonCounts // of the tree: those of OLM's metrics that are not about CSVs
+
 	// After is the cluster that OLM leaves: the objects of the tree and what OLM makes of them, OLM's own objects with
 	// their status, without what is lost. It can be the cluster of another Check.
 	After []*manifest.Object
@@ -120,12 +122,14 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	}
 	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.Order(b.Ordered) })
 	played := play(c)
+	played.shared = c.RBAC.Shared()
 	if played.restless {
 		c.findings = append(c.findings, findings.Finding{Rule: ruleRestless.ID, Level: findings.Warning,
 			Message: "OLM never reaches a stable state with these objects"})
 	}
 	r := &Report{Installs: c.installs, Unknown: c.unknown, Target: o.Target, Operators: operators,
-		Extensions: c.extensions}
+		Extensions: c.extensions, objects: jsonCounts{Subscriptions: len(c.Subscriptions),
+			InstallPlans: len(c.InstallPlans), Sources: len(c.Sources)}}
 	played.leave(r)
 	played.judgeConversions()
 	for _, g := range c.groups {

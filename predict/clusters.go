@@ -84,6 +84,9 @@ func (s *Scope) count(objects []*manifest.Object, unknown []Unknown) {
 
 // join adds the report of a cluster.
 func (r *Report) join(name string, of *Report) {
+	r.objects.Subscriptions += of.objects.Subscriptions
+	r.objects.InstallPlans += of.objects.InstallPlans
+	r.objects.Sources += of.objects.Sources
 	for i := range of.Groups {
 		of.Groups[i].Cluster = name
 	}

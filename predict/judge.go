@@ -284,7 +284,7 @@ func (o *simulation) judgeOwners() {
 		shared := map[*csv][]string{}
 		mine := map[string]bool{}
 		for _, d := range v.CRDs.Owned {
-			if mine[d.Name] {
+			if mine[d.Name] || o.shared[d.Name] {
 				continue
 			}
 			mine[d.Name] = true

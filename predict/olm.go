@@ -38,6 +38,7 @@ type simulation struct {
 	csvQueue   queue[*csv]
 	restless   bool // the loops did not reach a stable state
 	rules      map[string]bool
+	shared     map[string]bool // the CRDs that several operators may own
 }
 
 // play runs the simulation.

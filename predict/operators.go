@@ -41,21 +41,24 @@ func (o *simulation) judgeResources() {
 // operators are those that manage the custom resources of a CRD.
 type operators struct {
 	csvs     []*csv
-	accounts []rbac.Account // that a role of the tree lets update the status
-	granted  bool           // a role of the tree lets its subjects update the status
-	manages  bool           // a ServiceAccount of the tree watches and changes the resources
+	accounts []rbac.Account  // that a role of the tree lets update the status, or the resources
+	granted  map[string]bool // the resources that a role of the tree lets its subjects update
+	manages  bool            // a ServiceAccount watches and changes the resources, or olmgen rendered their operator
 }
 
 func (o *simulation) operatorsOf(d definition) *operators {
-	r := &operators{}
+	r := &operators{granted: map[string]bool{}}
 	for _, v := range o.csvs {
 		owns := func(a v1alpha1.CRDDescription) bool { return a.Name == d.Name }
 		if !v.Copied && !v.deleted && slices.ContainsFunc(v.CRDs.Owned, owns) {
 			r.csvs = append(r.csvs, v)
 		}
 	}
-	r.accounts, r.granted = statusWriters(&o.RBAC, d)
-	r.manages = !r.granted && managed(&o.RBAC, d)
+	for _, resource := range []string{d.of.Plural, d.of.Plural + "/status"} {
+		accounts, granted := statusWriters(&o.RBAC, d, resource)
+		r.accounts, r.granted[resource] = append(r.accounts, accounts...), granted
+	}
+	r.manages = len(r.accounts) > 0 || rendered(&o.RBAC, d) || managed(&o.RBAC, d)
 	return r
 }
 
@@ -85,27 +88,23 @@ func managed(x *rbac.Objects, d definition) bool {
 	return false
 }
 
-// hasStatus reports whether the version of a custom resource has its status apart (Kubernetes: the subresource status).
-// Without it the status is written like any other field.
-func (d definition) hasStatus(x *manifest.Object) bool {
+// statusOf returns the resource by which the status of a custom resource is written. Without the subresource status
+// (Kubernetes) it is written like any other field.
+func (d definition) statusOf(x *manifest.Object) string {
 	_, version, _ := strings.Cut(x.APIVersion, "/")
 	for i := range d.Len("spec", "versions") {
 		at := fmt.Sprint(i)
 		name, err := d.Get("spec", "versions", at, "name")
-		if err == nil && name == version {
-			return d.Has("spec", "versions", at, "subresources", "status")
+		if err == nil && name == version && d.Has("spec", "versions", at, "subresources", "status") {
+			return d.of.Plural + "/status"
 		}
 	}
-	return false
+	return d.of.Plural
 }
 
-// updates is the rule for an update of a custom resource's status.
-func (d definition) updates(verb string) rbacv1.PolicyRule {
-	return rbacv1.PolicyRule{
-		Verbs:     []string{verb},
-		APIGroups: []string{d.of.Group},
-		Resources: []string{d.of.Plural + "/status"},
-	}
+// updates is the rule for an update of a resource of the API.
+func (d definition) updates(verb, resource string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{d.of.Group}, Resources: []string{resource}}
 }
 
 func (d definition) watches() rbacv1.PolicyRule {
@@ -113,16 +112,28 @@ func (d definition) watches() rbacv1.PolicyRule {
 		Resources: []string{d.of.Plural}}
 }
 
+// rendered reports whether olmgen rendered the operator of an API for the tree, whatever the operator may do: it made
+// roles for the users of the API.
+func rendered(x *rbac.Objects, d definition) bool {
+	return slices.ContainsFunc(x.Roles, func(r *rbac.Role) bool {
+		return r.ForUsers() && rbac.Covers(r.PolicyRules(), d.watches())
+	})
+}
+
 // statusWriters returns the ServiceAccounts of roles that name the API group and let them update the status of its
-// resources, and whether there is such a role. A role for all groups belongs to an administrator.
-func statusWriters(x *rbac.Objects, d definition) (accounts []rbac.Account, granted bool) {
+// resources, and whether there is such a role. A role for all groups belongs to an administrator. Where the status is
+// part of the resource, an operator also watches it, and what only users have does not count.
+func statusWriters(x *rbac.Objects, d definition, status string) (accounts []rbac.Account, granted bool) {
 	writes := map[rbac.Key]bool{}
 	for _, role := range x.Roles {
 		named := slices.DeleteFunc(role.PolicyRules(),
 			func(rule rbacv1.PolicyRule) bool { return !slices.Contains(rule.APIGroups, d.of.Group) })
-		if rbac.Covers(named, d.updates("update")) || rbac.Covers(named, d.updates("patch")) {
-			writes[role.Key], granted = true, true
+		if !rbac.Covers(named, d.updates("update", status)) && !rbac.Covers(named, d.updates("patch", status)) ||
+			status == d.of.Plural && (role.ForUsers() || !rbac.Covers(named, d.watches())) {
+			continue
 		}
+		writes[role.Key] = true
+		granted = granted || status != d.of.Plural || role.Labels[rbac.LabelDescoped] != ""
 	}
 	for _, b := range x.Bindings {
 		for _, s := range b.Subjects {
@@ -132,7 +143,7 @@ func statusWriters(x *rbac.Objects, d definition) (accounts []rbac.Account, gran
 		}
 	}
 	slices.SortFunc(accounts, func(a, b rbac.Account) int { return cmp.Compare(a.User(), b.User()) })
-	return slices.Compact(accounts), granted
+	return slices.Compact(accounts), granted || len(accounts) > 0
 }
 
 // judgeController reports a custom resource that no operator of the tree can manage where it is. The descoping plan
@@ -149,6 +160,7 @@ func (o *simulation) judgeController(x *manifest.Object, d definition, ops *oper
 		where = "in all namespaces"
 	}
 	var message string
+	status := d.statusOf(x)
 	hint := "bind the operator there, or move the resource"
 	switch {
 	case len(ops.csvs) > 0:
@@ -158,12 +170,12 @@ func (o *simulation) judgeController(x *manifest.Object, d definition, ops *oper
 		message = fmt.Sprintf("ClusterServiceVersion %s, which provides its API, does not work %s", ops.csvs[0].Name,
 			where)
 		hint = "add the namespace to the targets of the OperatorGroup, or move the resource"
-	case len(o.unknownCSV) > 0, !ops.granted && (!ops.manages || !d.hasStatus(x)):
+	case len(o.unknownCSV) > 0, !ops.granted[d.of.Plural+"/status"] && !ops.manages:
 		return
-	case !ops.granted:
+	case !ops.granted[status]:
 		message = "no role of the tree lets the operator update its status"
-		hint = fmt.Sprintf("allow update of %s/status of %s to the operator's ServiceAccount", d.of.Plural, d.of.Group)
-	case !o.mayAny(ops.accounts, namespace, d.updates("update"), d.updates("patch")):
+		hint = fmt.Sprintf("allow update of %s of %s to the operator's ServiceAccount", status, d.of.Group)
+	case !o.mayAny(ops.accounts, namespace, d.updates("update", status), d.updates("patch", status)):
 		message = "no operator may update its status " + where
 	case !o.mayAny(ops.accounts, namespace, d.watches()):
 		message = "no operator may watch it " + where
@@ -199,12 +211,12 @@ func (o *simulation) mayAny(accounts []rbac.Account, namespace string, rules ...
 // judgeProviders reports an API that operators in several namespaces provide, as their roles show. For CSVs see
 // judgeOwners. The descoping plan allows one operator per API in a cluster.
 func (o *simulation) judgeProviders(d definition) {
-	ops := o.operatorsOf(d)
+	accounts, _ := statusWriters(&o.RBAC, d, d.of.Plural+"/status")
 	homes := map[string]rbac.Account{}
-	for _, a := range ops.accounts {
+	for _, a := range accounts {
 		homes[a.Namespace] = a
 	}
-	if len(ops.csvs) > 0 || len(homes) < 2 {
+	if o.shared[d.Name] || len(o.operatorsOf(d).csvs) > 0 || len(homes) < 2 {
 		return
 	}
 	var list []string
@@ -212,7 +224,8 @@ func (o *simulation) judgeProviders(d definition) {
 		list = append(list, "ServiceAccount "+homes[home].String())
 	}
 	o.note(ruleOwners, findings.Warning, d.Object, "",
-		"operators in several namespaces provide this API: "+text.FirstOf(3, list), "keep one of them")
+		"operators in several namespaces provide this API: "+text.FirstOf(3, list),
+		"keep one of them, or declare that they share it (annotation "+rbac.AnnotationShared+")")
 }
 
 // judgeInheritance reports rules of hand-written ClusterRoles that are aggregated to a role for fewer permissions and

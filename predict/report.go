@@ -243,11 +243,14 @@ type jsonTarget struct {
 	Operators []Operator `json:"operators"`
 }
 
-// jsonCounts are the sums of OLM's metrics of these names (OLM: pkg/metrics/metrics.go, EmitCSVMetric). OLM emits none
-// for a CSV that it ignores.
+// jsonCounts are the sums of OLM's metrics of these names (OLM: pkg/metrics/metrics.go, EmitCSVMetric and
+// HandleMetrics). OLM emits none for a CSV that it ignores.
 type jsonCounts struct {
-	Succeeded int `json:"csv_succeeded"`
-	Abnormal  int `json:"csv_abnormal"`
+	Succeeded     int `json:"csv_succeeded"`
+	Abnormal      int `json:"csv_abnormal"`
+	Subscriptions int `json:"subscription_count"`
+	InstallPlans  int `json:"install_plan_count"`
+	Sources       int `json:"catalog_source_count"`
 }
 
 type jsonGroup struct {
@@ -300,6 +303,7 @@ func (r *Report) JSON() any {
 		}
 		out.Groups = append(out.Groups, j)
 	}
+	out.Counts = r.objects
 	for _, v := range r.CSVs {
 		switch v.Phase {
 		case "":

@@ -12,6 +12,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/olm/versions"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/predict/upgrade"
 )
 
@@ -161,7 +162,9 @@ var (
 	ruleIgnored = findings.Rule{ID: "csv-ignored", Text: "a CSV that OLM ignores", Help: "The CSV never gets a phase."}
 	ruleOwners  = findings.Rule{ID: "crd-owners", Text: "two CSVs own the same CRD",
 		Help: "OLM allows this if their groups share no namespace. There is only one CRD, " +
-			"and its versions must suit both operators."}
+			"and its versions must suit both operators. The descoping plan wants one operator per API unless an " +
+			"administrator allows more: the annotation " + rbac.AnnotationShared + " of a ClusterRole names such " +
+			"APIs, and sharedAPIs of a RenderConfig writes it."}
 	ruleReplaced = findings.Rule{ID: "csv-replaced", Text: "a CSV that OLM deletes because another one replaces it",
 		Help: "A GitOps tool would restore it. Remove it from the tree." + inOperator}
 	ruleRequirements = findings.Rule{ID: "requirements-unknown",

@@ -15,6 +15,7 @@ type Ownership struct {
 	Hash       string // olm.permissions.hash: with OLM's names
 	CopiedFrom string // olm.copiedFrom: the operator's namespace, on what is in another one
 	Descoped   string // descoped.olmgen.dev/clusterrole: with profile descoped, what a role is for
+	Scope      string // descoped.olmgen.dev/scope: cluster, if no RoleBinding grants what the role has
 	Olmgen     bool   // app.kubernetes.io/managed-by: with profiles plain and descoped, and in "olmgen installer-rbac"
 	PartOf     string // app.kubernetes.io/part-of: with profiles plain and descoped, the package
 }
@@ -44,6 +45,7 @@ func (o Ownership) Labels() map[string]string {
 	add(olm.LabelPermissionsHash, o.Hash)
 	add(olm.LabelCopiedFrom, o.CopiedFrom)
 	add(rbac.LabelDescoped, o.Descoped)
+	add(rbac.LabelScope, o.Scope)
 	add(rbac.LabelPartOf, o.PartOf)
 	if o.Olmgen {
 		out["app.kubernetes.io/managed-by"] = "olmgen"
@@ -109,6 +111,7 @@ type APIRole struct {
 	// the package of the operator that owns the API, for an annotation; empty: there are none
 	Operator    string
 	Description string // of the role, for users; with Operator
+	Shared      string // the API, if several operators may provide it, for an annotation
 }
 
 // Labels returns the labels as a mapping.

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/spf13/cobra"
@@ -60,14 +59,16 @@ func (f *renderFlags) descope(cmd *cobra.Command, ref, dir string) error {
 	if err := f.deliver(cmd, r); err != nil {
 		return err
 	}
-	f.sayScope(cmd, b.CSV, known)
+	f.sayScope(cmd, b.CSV, known, r.Operators[0].Result.Namespace, r.Operators[0].Result.Bound)
 	return nil
 }
 
 // sayScope prints what kind of operator it is and what to do. It does not propose what the flags did.
-func (f *renderFlags) sayScope(cmd *cobra.Command, csv *v1alpha1.ClusterServiceVersion, known []installs.Install) {
+func (f *renderFlags) sayScope(cmd *cobra.Command, csv *v1alpha1.ClusterServiceVersion, known []installs.Install,
+	namespace string, bound generate.Bound) {
 	scope, reason := bundle.ScopeOf(csv)
-	tell(cmd, "%s is %s: %s", csv.Name, scope, reason)
+	tell(cmd, "%s is %s: %s; %s", csv.Name, scope, reason, bound.Text)
+	tell(cmd, "whoever may create pods in namespace %s has the rights of the operator", namespace)
 	advice := installs.Advise(csv, known)
 	if advice.State != "" {
 		tell(cmd, "%s", advice.State)
@@ -80,18 +81,9 @@ func (f *renderFlags) sayScope(cmd *cobra.Command, csv *v1alpha1.ClusterServiceV
 		_, ok := f.options.Text(o)
 		return ok
 	}
-	for _, step := range config.OpenSteps(advice.Steps, known, given, f.bound()) {
+	for _, step := range config.OpenSteps(advice.Steps, known, given, bound.Namespaces) {
 		fmt.Fprintln(w, "hint: "+config.WithOptionNames(step.Msg, step.Options, config.FlagOf))
 	}
-}
-
-// bound returns the namespaces that the flags bind the operator in; "" stands for all.
-func (f *renderFlags) bound() []string {
-	if all, _ := f.options.Text(generate.OptionBindAll); all == "true" {
-		return []string{""}
-	}
-	namespaces, _ := f.options.Text(generate.OptionBindNamespaces)
-	return strings.Split(namespaces, ",")
 }
 
 // readInstalls looks for installations in a directory and warns of what it can't read there.

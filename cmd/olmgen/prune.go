@@ -14,10 +14,11 @@ import (
 // tenantsDir is where every layout has the bindings of tenants, a directory for each.
 const tenantsDir = "tenants/"
 
-// keepTenants refuses to remove the bindings of tenants that the flags do not name. A RenderConfig lists all tenants,
-// so one that is not in it is to be removed. A command line may name the new tenant only.
+// keepTenants refuses to remove the bindings of tenants that the flags do not name. A RenderConfig lists all tenants, and so does a file of tenants:
+// one that is not in it is to be removed. A command line may name the new tenant only.
 func (f *renderFlags) keepTenants(r *config.Rendered) error {
-	if len(f.files) > 0 || f.pruneTenants || f.output == output.Stdout || !f.descoped() {
+	_, listed := f.options.Text(generate.OptionTenants)
+	if len(f.files) > 0 || listed || f.pruneTenants || f.output == output.Stdout || !f.descoped() {
 		return nil
 	}
 	differences, err := output.Check(f.output, r.Files, r.Sources)
@@ -36,7 +37,7 @@ func (f *renderFlags) keepTenants(r *config.Rendered) error {
 		return nil
 	}
 	return manifest.WithHint(fmt.Errorf("%s: this would remove the bindings of %s", f.output, strings.Join(gone, ", ")),
-		"name all tenants with --bind-namespaces, or give --prune-tenants to remove these")
+		"name all tenants with --bind-namespaces or --tenants, or give --prune-tenants to remove these")
 }
 
 // descoped reports whether the flags ask for profile descoped.

@@ -12,6 +12,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs"
@@ -69,6 +70,7 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 		if f.options.Cluster = given; !given.Known() {
 			f.options.Cluster = s.cluster
 		}
+		f.options.Descoped = cmp.Or(f.target.profile, s.profile) == generate.ProfileDescoped
 		if f.options.Form = ""; f.target.profile != "" || s.profile != "" && f.options.Cluster.Known() {
 			f.options.Form = fit.Form(cmp.Or(f.target.profile, s.profile).Installer())
 		}

@@ -27,15 +27,14 @@ func Advise(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 		return Advice{"",
 			steps(step("bind it where it may work", generate.OptionBindNamespaces, generate.OptionBindAll))}
 	case bundle.AllUsers:
+		everywhere := "it is bound in all namespaces by default: bind it only where it may work if that is too much"
 		aggregated := step("all users get its APIs: their roles are aggregated to admin, edit and view; choose other "+
 			"roles, or none, if that is too much", generate.OptionAggregateTo)
 		if slices.ContainsFunc(installs, Install.global) {
 			return Advice{"installed for all namespaces, " + describe(installs),
-				steps(step("keep its bindings there, or name an OperatorGroup, which also binds it in all namespaces",
-					generate.OptionBindAll, generate.OptionOperatorGroup), aggregated)}
+				steps(step("keep its bindings there, which it has by default", generate.OptionBindAll), aggregated)}
 		}
-		return Advice{"", steps(step("bind it where it may work, or name an OperatorGroup, which binds it in all "+
-			"namespaces", generate.OptionBindNamespaces, generate.OptionOperatorGroup), aggregated)}
+		return Advice{"", steps(step(everywhere, generate.OptionBindNamespaces, generate.OptionBindNone), aggregated)}
 	}
 	return scoped(csv, installs)
 }

@@ -61,9 +61,9 @@ func TestAdvise(t *testing.T) {
 		want     []string // the beginning of the state, then of each step
 	}{
 		{"descoped", csv(), nil, []string{"", "bind it where it may work [Descoped.BindNamespaces Descoped.BindAll]"}},
-		{"for all users", csv(modeAll), nil, []string{"", "bind it where it may work, or name an OperatorGroup, which binds it in all namespaces",
+		{"for all users", csv(modeAll), nil, []string{"", "it is bound in all namespaces by default: bind it only where it may work if that is too much [Descoped.BindNamespaces Descoped.BindNone]",
 			"all users get its APIs: their roles are aggregated to admin, edit and view; choose other roles, or none, if that is too much [Descoped.AggregateTo]"}},
-		{"for all users, installed", csv(modeAll), []Install{{v1, "a", []string{""}}}, []string{"installed for all namespaces, door-operator.v1.1.0 in a for all namespaces", "keep its bindings there, or name an OperatorGroup",
+		{"for all users, installed", csv(modeAll), []Install{{v1, "a", []string{""}}}, []string{"installed for all namespaces, door-operator.v1.1.0 in a for all namespaces", "keep its bindings there, which it has by default [Descoped.BindAll]",
 			"all users get its APIs: their roles are aggregated to admin, edit and view; choose other roles, or none, if that is too much [Descoped.AggregateTo]"}},
 		{"not known", csv(modeOwn), nil, []string{"olmgen does not know where it is installed", "until a release is descoped, replace it with this output, bound where it works today [Descoped.BindNamespaces]"}},
 		{"not installed", csv(modeOwn), []Install{}, []string{"it is not installed", "look for an alternative that is descoped, or bind it where it may work [Descoped.BindNamespaces]"}},

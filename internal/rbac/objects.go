@@ -23,11 +23,32 @@ const (
 )
 
 // Labels of olmgen's own. LabelDescoped says what a role or binding of the descoped profile is for, such as required or
-// user-admin. LabelPartOf has the package.
+// user-admin. LabelScope is cluster if it has only what no RoleBinding grants. LabelPartOf has the package.
 const (
 	LabelDescoped = "descoped.olmgen.dev/clusterrole"
+	LabelScope    = "descoped.olmgen.dev/scope"
 	LabelPartOf   = "app.kubernetes.io/part-of"
 )
+
+// AnnotationShared has, on a ClusterRole for the users of APIs, the names of those APIs that several operators may
+// provide because an administrator allows it, separated by commas.
+const AnnotationShared = "olmgen.dev/shared-apis"
+
+// Shared returns the APIs that the roles declare as shared, by name of the CRD.
+func (x *Objects) Shared() map[string]bool {
+	out := map[string]bool{}
+	for _, r := range x.Roles {
+		if r.Object == nil {
+			continue
+		}
+		v, _ := r.Object.Get("metadata", "annotations", AnnotationShared)
+		names, _ := v.(string)
+		for name := range strings.SplitSeq(names, ",") {
+			out[strings.TrimSpace(name)] = true
+		}
+	}
+	return out
+}
 
 // Key identifies a Role or ClusterRole. The namespace of a ClusterRole is empty.
 type Key struct{ Kind, Namespace, Name string }
@@ -77,6 +98,9 @@ func (r *Role) Generated() bool {
 	_, owned := r.Labels[olm.LabelOwner]
 	return owned || r.Labels["app.kubernetes.io/managed-by"] == "olmgen" || roleOfAPI().MatchString(r.Name)
 }
+
+// ForUsers reports whether olmgen made the role for the users of an API that a descoped operator provides.
+func (r *Role) ForUsers() bool { return strings.HasPrefix(r.Labels[LabelDescoped], "user-") }
 
 func (r *Role) setRules(rules []rbacv1.PolicyRule) {
 	for i, rule := range rules {

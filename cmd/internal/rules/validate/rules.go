@@ -87,6 +87,8 @@ func optionRules() []findings.Rule {
 		{ID: bundle.WarnMirrorMap, Text: "an entry of a mirror map that matches no image of the bundle"},
 		{ID: bundle.WarnUnmirrored, Text: "an image of the bundle that a mirror map has no mirror for"},
 		{ID: bundle.WarnScope, Text: "descoped: the operator does not support it"},
+		{ID: ruleVisibility,
+			Text: "descoped: owned APIs whose schemas do not name the operator, by which a UI groups them"},
 		{ID: bundle.WarnDescoped, Text: "descoped: objects of the bundle that are left out"},
 		{ID: bundle.WarnClusterObjects, Text: "a cluster-scoped object that another group renders with other content"},
 		{ID: bundle.WarnClusterRules, Text: "descoped: a rule that a RoleBinding cannot grant"},

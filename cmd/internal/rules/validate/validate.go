@@ -42,6 +42,8 @@ type Options struct {
 	// Cluster has the releases that the bundle is for; nothing is said of them if none is known and Form is empty
 	Cluster fit.Cluster
 	Form    fit.Form // who installs it; empty: as the releases say
+	// Descoped says that the bundle is to be descoped: what the plan wants of it is looked at
+	Descoped bool
 }
 
 // Bundle reads the bundle of a source and returns all findings, sorted by file, line, level, field, message and rule.
@@ -92,6 +94,9 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 			f.Object, f.Hint = "", ""
 			list = append(list, f)
 		}
+	}
+	if o.Descoped {
+		list = append(list, visibility(b)...)
 	}
 	if o.Checker != nil {
 		if list, err = check(ctx, list, src, b, o); err != nil {

@@ -1,0 +1,104 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// tenantList is a file that says where a descoped operator is bound.
+type tenantList struct {
+	Tenants []tenant `json:"tenants"`
+	Cluster bool     `json:"cluster,omitempty"` // the operator is bound to what is cluster-scoped, too
+}
+
+// tenant is a namespace with its bindings. Optional are the optional ClusterRoles that it gets, by API group or
+// resource; nil stands for all.
+type tenant struct {
+	Namespace string    `json:"namespace"`
+	Optional  *[]string `json:"optional,omitempty"`
+}
+
+// tenants fills in what the file says that the operator's tenants are in. Such a file is all that decides about them.
+func (b Bundle) tenants(dir string, o *generate.Options) error {
+	d := b.Descoped
+	if d == nil || d.Tenants == "" {
+		return nil
+	}
+	if d.BindAll || d.BindNone || d.BindCluster || len(d.BindNamespaces) > 0 {
+		return &fieldError{"descoped.tenants", manifest.WithHint(
+			errors.New("the file says where the operator is bound, and so does another option"), "keep one of them")}
+	}
+	data, err := readFile(dir, d.Tenants)
+	if err != nil {
+		return &fieldError{"descoped.tenants", err}
+	}
+	list, err := readTenants(filepath.ToSlash(d.Tenants), data)
+	if err != nil {
+		return &fieldError{"descoped.tenants", err}
+	}
+	o.Descoped.BindCluster = list.Cluster
+	o.Descoped.BindNone = !list.Cluster && len(list.Tenants) == 0
+	o.Descoped.Tenants = map[string][]string{}
+	for _, t := range list.Tenants {
+		o.Descoped.BindNamespaces = append(o.Descoped.BindNamespaces, t.Namespace)
+		if t.Optional != nil {
+			o.Descoped.Tenants[t.Namespace] = *t.Optional
+		}
+	}
+	return nil
+}
+
+// readTenants reads a list of tenants, strictly. Errors are *manifest.Error.
+func readTenants(name string, data []byte) (list tenantList, err error) {
+	const hint = "write tenants: [{namespace: team-a}]"
+	docs, err := manifest.ReadFile(name, data, manifest.Limits{})
+	if err != nil {
+		return list, err
+	}
+	docs = slices.DeleteFunc(docs, func(d *manifest.Document) bool { return d.Root == nil })
+	if len(docs) != 1 {
+		return list, &manifest.Error{File: name, Msg: "is not one YAML document", Tip: hint}
+	}
+	for _, d := range docs[0].Duplicates {
+		return list, &manifest.Error{File: name, Line: d.Line, Field: d.Key, Msg: "is given twice",
+			Tip: "keep one of them"}
+	}
+	object, err := docs[0].Object()
+	if err != nil {
+		return list, err
+	}
+	unknown, err := object.Into(&list)
+	if err != nil {
+		return list, err
+	}
+	if len(unknown) > 0 {
+		e := object.Errorf(unknown[0], "no such field")
+		e.Tip = manifest.Suggestion(reflect.TypeFor[tenantList](), unknown[0])
+		return list, e
+	}
+	if !object.Has("tenants") {
+		e := object.Errorf("tenants", "is missing")
+		e.Tip = hint
+		return list, e
+	}
+	seen := map[string]bool{}
+	for i, t := range list.Tenants {
+		field := fmt.Sprintf("tenants[%d].namespace", i)
+		if problems := validation.IsDNS1123Label(t.Namespace); len(problems) > 0 {
+			return list, object.Errorf(field, "%q is not a valid namespace name: %s", t.Namespace, problems[0])
+		}
+		if seen[t.Namespace] {
+			return list, object.Errorf(field, "%s is a tenant twice", t.Namespace)
+		}
+		seen[t.Namespace] = true
+	}
+	return list, nil
+}
