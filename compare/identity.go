@@ -140,7 +140,7 @@ func factsOf(o Operator) map[fact]statement {
 		out[fact{change.Dependencies, p.Type + " " + jsonText(p.Value)}] = statement{file: p.File, line: p.Line}
 	}
 	for _, p := range o.Properties {
-		if p.Type == "olm.maxOpenShiftVersion" || !strings.HasPrefix(p.Type, "olm.") &&
+		if p.Type == olm.PropertyMaxOpenShift || !strings.HasPrefix(p.Type, "olm.") &&
 			!strings.HasSuffix(p.Type, ".required") {
 			f := fact{change.Metadata, p.Type}
 			out[f] = statement{text: strings.TrimPrefix(out[f].text+"; "+jsonText(p.Value), "; "), file: p.File,
@@ -285,7 +285,7 @@ func judgeIdentity(c *change.Change, old, now Operator) {
 		}
 	case change.Metadata:
 		switch {
-		case c.Field == "olm.maxOpenShiftVersion" && c.Change != change.Removed:
+		case c.Field == olm.PropertyMaxOpenShift && c.Change != change.Removed:
 			warn("OpenShift is not updated beyond it while the operator is installed")
 		case c.Field == "com.redhat.openshift.versions":
 			warn("the catalogs of other releases of OpenShift do not have it")
