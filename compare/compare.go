@@ -63,7 +63,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 		return nil, err
 	}
 	for _, f := range found {
-		r.CRDs = append(r.CRDs, CRD{f.CRD, f.Version, f.Rule, f.Severity, f.Message, f.Path, f.Object,
+		r.CRDs = append(r.CRDs, CRD{f.CRD, f.Version, f.Rule, f.Severity, f.Message, f.Witness, f.Path, f.Object,
 			f.File, f.Line})
 	}
 	slices.SortStableFunc(r.CRDs, func(a, b CRD) int { return a.Severity.Rank() - b.Severity.Rank() })

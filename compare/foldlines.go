@@ -305,12 +305,20 @@ func places(file string, line int) []string {
 	return nil
 }
 
+// said is the message with what shows it.
+func (c CRD) said() string {
+	if c.Witness == "" {
+		return c.Message
+	}
+	return c.Message + ": " + c.Witness
+}
+
 // crdLines returns the lines of findings about CRDs.
 func crdLines(list []CRD) []line {
 	var out []line
 	for _, c := range list {
 		l := line{objects: []string{"CRD " + c.CRD}, change: changed, severity: c.Severity, why: text.Brief(c.Rule),
-			what: text.Shorten(c.Message, maxReason), at: places(c.File, c.Line), value: c.Message}
+			what: text.Shorten(c.said(), maxReason), at: places(c.File, c.Line), value: c.Message}
 		switch c.Rule {
 		case "crdAdded":
 			l.change = added

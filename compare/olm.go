@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/crs/apiserver"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict/upgrade"
 )
@@ -12,7 +13,7 @@ import (
 // consequences returns what OLM would do about the upgrade.
 func consequences(ctx context.Context, pairs []pair, old, now State, o Options) ([]Consequence, error) {
 	u := upgrade.Upgrade{Old: old.Objects, New: now.Objects, Cluster: together(o.Cluster, o.CRDs.Objects),
-		PathKnown: o.PathKnown, Checker: o.CRDs.Checker}
+		PathKnown: o.PathKnown, Checker: apiserver.Checker{}}
 	for _, p := range pairs {
 		u.Pairs = append(u.Pairs, upgrade.Pair{Old: p.old.release(), New: p.now.release()})
 	}

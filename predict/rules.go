@@ -190,7 +190,7 @@ var (
 		Help: "The API server rejects it. Use a version that the CRD in the tree serves."}
 	ruleUnfit = findings.Rule{ID: "custom-resource", Text: "a custom resource that does not fit its CRD in the tree",
 		Help: "The API server refuses it, or drops a field of it. It is a warning too if custom resources cannot " +
-			"be judged: the program olmgen-validate has the code of the API server."}
+			"be judged."}
 	ruleNoOperator = findings.Rule{ID: "no-bound-operator",
 		Text: "a custom resource that no operator may manage, or whose status none may write",
 		Help: "The tree has the operator, but neither a binding nor an OperatorGroup lets it work in that " +

@@ -1,5 +1,5 @@
-// Command olmgen-validate is what olmgen validate and olmgen diff run for what needs the code of the Kubernetes API
-// server: see package helper for why it is a program of its own.
+// Command olmgen-validate is what olmgen validate runs for the validators of operator-framework: see package
+// validateproc for why it is a program of its own.
 package main
 
 import (
@@ -7,14 +7,11 @@ import (
 
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate/framework"
-	"github.com/olmgen/olmgen/internal/crs"
-	"github.com/olmgen/olmgen/internal/crs/apiserver"
 	"github.com/olmgen/olmgen/internal/validateproc"
 )
 
 func main() {
 	os.Exit(validateproc.Main(os.Args[1:], map[string]validateproc.Answer{
 		validate.HelperArg: validateproc.JSON(framework.Checker{}.Check),
-		crs.HelperArg:      validateproc.JSON(apiserver.Checker{}.Check),
 	}, os.Stdin, os.Stderr))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/base/text"
-	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/crs/apiserver"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/predict"
 )
@@ -68,7 +68,7 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	f.options.Checker, f.options.Bundles = crs.LazyHelper{}, &f.network
+	f.options.Checker, f.options.Bundles = apiserver.Checker{}, &f.network
 	r, err := predict.CheckClusters(cmd.Context(), t, func(t *tree.Tree) predict.Options {
 		o := f.options
 		o.Catalogs = f.catalogs.reader.WithImages(cmd.Context(), t, given)

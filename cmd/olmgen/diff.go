@@ -20,7 +20,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/budget"
-	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/crs/apiserver"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/permissions"
@@ -106,7 +106,7 @@ func (f *clusterFlags) register(flags *pflag.FlagSet) {
 		"`PATH` with what else is in the cluster, for what OLM would do: operators, CRDs with their status, custom "+
 			"resources; may be repeated")
 	flags.StringArrayVar(&f.crs, "crs", nil,
-		"`PATH` with custom resources that exist, to check against the CRDs of NEW with olmgen-validate; may be "+
+		"`PATH` with custom resources that exist, to check against the CRDs of NEW; may be "+
 			"repeated")
 }
 
@@ -185,7 +185,7 @@ func (f *diffFlags) prepare(cmd *cobra.Command, sides [2]side) (on review.TreeOp
 		return on, options, err
 	}
 	on = review.TreeOptions{Cluster: slices.Concat(options.Cluster, options.CRDs.Objects),
-		Checker: options.CRDs.Checker}
+		Checker: apiserver.Checker{}}
 	target, err := f.target.checked(cmd.Flags())
 	if err != nil {
 		return on, options, err
@@ -234,10 +234,6 @@ func (f *diffFlags) compareSides(cmd *cobra.Command, sides [2]side, on review.Tr
 // read reads what is in the cluster.
 func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Options) error {
 	if len(f.crs) > 0 {
-		checker, err := crds.FindHelper()
-		if err != nil {
-			return err
-		}
 		t, err := roots.read(cmd, f.crs, tree.Options{})
 		if err != nil {
 			return err
@@ -249,7 +245,7 @@ func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Opt
 		if err := requireObjects(t); err != nil {
 			return err
 		}
-		o.CRDs.Checker, o.CRDs.Objects, o.Unread = checker, t.Objects, t.Unread()
+		o.CRDs.Objects, o.Unread = t.Objects, t.Unread()
 	}
 	if len(f.trees) > 0 {
 		others, err := otherTree(cmd, roots, f.trees)
@@ -257,9 +253,6 @@ func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Opt
 			return err
 		}
 		o.Others, o.Cluster = others.Operators, others.All
-		if o.CRDs.Checker == nil {
-			o.CRDs.Checker = crs.LazyHelper{}
-		}
 		o.Unread = append(o.Unread, others.Unread...)
 	}
 	return nil

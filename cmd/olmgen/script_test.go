@@ -15,15 +15,12 @@ import (
 
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate/framework"
-	"github.com/olmgen/olmgen/internal/crs"
-	"github.com/olmgen/olmgen/internal/crs/apiserver"
 	"github.com/olmgen/olmgen/internal/validateproc"
 )
 
 // answers are those of the program olmgen-validate.
 var answers = map[string]validateproc.Answer{
 	validate.HelperArg: validateproc.JSON(framework.Checker{}.Check),
-	crs.HelperArg:      validateproc.JSON(apiserver.Checker{}.Check),
 }
 
 func TestMain(m *testing.M) {

@@ -15,7 +15,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/text"
-	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/crs/apiserver"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -54,8 +54,9 @@ func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
 	if err != nil {
 		return err
 	}
+	f.options.Resources = apiserver.Checker{}
 	if helper, err := validate.FindHelper(); err == nil {
-		f.options.Checker, f.options.Resources = helper, crs.LazyHelper{}
+		f.options.Checker = helper
 	} else {
 		text, hint := config.ErrorText(err, flagsOf(cmd))
 		say(cmd, findings.Warning, hint, "only olmgen's own findings: %s", text)

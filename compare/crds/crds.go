@@ -5,7 +5,7 @@
 // lists.
 //
 // The package runs all checks of sigs.k8s.io/crdify and adds rules about versions that are dropped. Objects are checked
-// with the code of the API server (k8s.io/apiextensions-apiserver), which runs as a program of its own ([FindHelper]).
+// with the code of the API server (k8s.io/apiextensions-apiserver).
 package crds
 
 import (
@@ -29,9 +29,10 @@ type Finding struct {
 	Rule     string            `json:"rule"`
 	Severity findings.Severity `json:"severity"`
 	Message  string            `json:"message"`
-	Path     string            `json:"path"`   // of the field in a custom resource, such as spec.ports[].name
-	Object   string            `json:"object"` // that exists and has a fault: kind namespace/name
-	File     string            `json:"file"`   // of the newer CRD, else the older one; empty for a fault of an object
+	Witness  string            `json:"witness"` // a value that the older CRD takes, and what the newer one says to it
+	Path     string            `json:"path"`    // of the field in a custom resource, such as spec.ports[].name
+	Object   string            `json:"object"`  // that exists and has a fault: kind namespace/name
+	File     string            `json:"file"`    // of the newer CRD, else the older one; empty for a fault of an object
 	Line     int               `json:"line"`
 }
 
@@ -56,9 +57,6 @@ type Options struct {
 
 	// Objects are existing objects. Those of a kind that one of the CRDs defines are checked against the new CRDs.
 	Objects []*manifest.Object
-
-	// Checker checks the Objects against the schemas. It must not be nil if there are any.
-	Checker Checker
 }
 
 // Compare compares the CRDs among the old objects with those among the new ones. The findings are sorted: by CRD, then
@@ -168,15 +166,19 @@ func (c *comparators) compare(ctx context.Context, name string, old, now *crs.CR
 	if err != nil {
 		return nil, err
 	}
+	for i := range own {
+		if own[i].Rule == ruleUnhandled { // of preserveUnknownFields
+			unknownFields(&own[i], a, b)
+		}
+	}
 	all = append(all, own...)
 	for _, i := range c.compareCRDs(a, b) {
 		add(i.rule, "", i.path, i.message)
 	}
 	for _, v := range a.Spec.Versions {
 		if w := version(b, v.Name); w != nil {
-			for _, i := range c.compareSchemas(ctx, schemaOf(&v), schemaOf(w)) {
-				add(i.rule, v.Name, i.path, i.message)
-			}
+			issues := c.compareSchemas(ctx, schemaOf(&v), schemaOf(w))
+			all = append(all, shown(ctx, a, b, v.Name, issues)...)
 		}
 	}
 	limit := ruleServedVersions

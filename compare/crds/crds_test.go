@@ -103,7 +103,7 @@ func TestSchemas(t *testing.T) {
 			"error | required | v1 | spec | newly required: a"},
 		"required with a default": {object("a: {type: string}"),
 			"{type: object, required: [a], properties: {a: {type: string, default: x}}}",
-			"warning | default | v1 | spec.a | default added: \"x\"\n" +
+			"warning | default | v1 | spec.a | default added: \"x\"; may break\n" +
 				"info | requiredWithDefault | v1 | spec | newly required, with a default: a"},
 		"a field goes with all below it": {object("a: {type: object, properties: {b: {type: string}, c: {type: array, items: {type: string}}}}"),
 			object(""), "error | existingFieldRemoval | v1 | spec.a | removed, with 3 fields below it"},
@@ -136,7 +136,7 @@ func TestSchemas(t *testing.T) {
 		"no pattern": {object("a: {type: string, pattern: '^a$'}"), object("a: {type: string}"),
 			"info | patternRemoved | v1 | spec.a | pattern removed: ^a$"},
 		"null": {object("a: {type: string, nullable: true}"), object("a: {type: string}"),
-			"warning | nullable | v1 | spec.a | null is no longer allowed"},
+			"error | nullable | v1 | spec.a | null is no longer allowed"},
 		"a CEL rule": {object("a: {type: string}"),
 			object("a: {type: string, x-kubernetes-validations: [{rule: self != 'x'}]}"),
 			"error | validationRule | v1 | spec.a | x-kubernetes-validations: rule added: self != 'x'"},
@@ -146,16 +146,16 @@ func TestSchemas(t *testing.T) {
 			object("a: {type: string, x-kubernetes-validations: [{rule: self != 'x', message: never}]}"),
 			"info | validationRuleChanged | v1 | spec.a | x-kubernetes-validations: messages or order changed"},
 		"format": {object("a: {type: string}"), object("a: {type: string, format: date-time}"),
-			"warning | unhandled | v1 | spec.a | format added: date-time"},
+			"error | unhandled | v1 | spec.a | format added: date-time"},
 		"description": {object("a: {type: string}"), object("a: {type: string, description: " + strings.Repeat("x", 5000) + "}"),
 			"info | description | v1 | spec.a | description changed"},
 		"a long default": {object("a: {type: string}"), object("a: {type: string, default: " + strings.Repeat("x", 5000) + "}"),
-			`warning | default | v1 | spec.a | default added: "` + strings.Repeat("x", 58) + "…"},
+			`warning | default | v1 | spec.a | default added: "` + strings.Repeat("x", 58) + "…; may break"},
 		"a new field": {object(""), object("a: {type: string}"), "info | fieldAdded | v1 | spec.a | added"},
 		"new fields below a field": {object(""), object("a: {type: object, properties: {b: {type: string}}}"),
 			"info | fieldAdded | v1 | spec.a | added, with 1 field below it"},
 		"unknown fields are kept": {object("a: {type: object}"), object("a: {type: object, x-kubernetes-preserve-unknown-fields: true}"),
-			"warning | unhandled | v1 | spec.a | x-kubernetes-preserve-unknown-fields added: true"},
+			"info | unhandled | v1 | spec.a | x-kubernetes-preserve-unknown-fields added: true"},
 		"a strange name": {object(`"a.[b]": {type: string}`), object(`"a.[b]": {type: integer}`),
 			`error | type | v1 | spec."a.[b]" | type changed from string to integer`},
 	} {
@@ -218,8 +218,8 @@ spec:
 `
 	findings, err := Compare(t.Context(), reviewtest.Objects(t, "old.yaml", old),
 		reviewtest.Objects(t, "now.yaml", crdText("{type: integer}", "v1 served storage")), Options{})
-	want := []string{"error | type | v1 | spec | type changed from string to integer",
-		"warning | unhandled |  |  | preserveUnknownFields removed: true",
+	want := []string{"error | unhandled |  |  | preserveUnknownFields removed: true",
+		"error | type | v1 | spec | type changed from string to integer",
 		"info | otherField |  |  | apiVersion changed from apiextensions.k8s.io/v1beta1 to apiextensions.k8s.io/v1"}
 	if diff := cmp.Diff(want, brief(findings)); err != nil || diff != "" {
 		t.Error(err, diff)
@@ -280,17 +280,17 @@ func TestOwnFields(t *testing.T) {
 		"scale goes": {of("subresources: {scale: {specReplicasPath: .a, statusReplicasPath: .b}},"), of(""),
 			"error | subresourceRemoved | v1 |  | subresources.scale removed"},
 		"scale comes": {of("subresources: {status: {}},"), of("subresources: {status: {}, scale: {specReplicasPath: .a, statusReplicasPath: .b}},"),
-			"warning | subresourceAdded | v1 |  | subresources.scale added"},
+			"info | scaleAdded | v1 |  | subresources.scale added"},
 		"a column": {of(""), of("additionalPrinterColumns: [{name: A, type: string, jsonPath: .a}],"),
 			"info | printerColumns | v1 |  | additionalPrinterColumns[A] added"},
 		"a short name":    {names("shortNames: [b], "), names(""), "warning | namesRemoved |  |  | names.shortNames[b] removed"},
 		"a category":      {names(""), names("categories: [all], "), "info | namesAdded |  |  | names.categories[all] added"},
-		"a list kind":     {names(""), names("listKind: Boats, "), "error | names |  |  | names.listKind changed from BoatList to Boats"},
+		"a list kind":     {names(""), names("listKind: Boats, "), "warning | namesRemoved |  |  | names.listKind changed from BoatList to Boats"},
 		"a default name":  {names(""), names("listKind: BoatList, singular: boat, "), ""},
 		"a label":         {spec(""), strings.Replace(spec(""), "metadata: {", "metadata: {labels: {a: b}, ", 1), "info | otherField |  |  | metadata.labels.a added: b"},
 		"a field select":  {of(""), of("selectableFields: [{jsonPath: .spec.a}],"), "info | otherField | v1 |  | selectableFields[0] added"},
 		"a warning":       {of("deprecated: true, deprecationWarning: a,"), of("deprecated: true, deprecationWarning: b,"), "info | otherField | v1 |  | deprecationWarning changed from a to b"},
-		"unknown fields":  {spec(""), spec("  preserveUnknownFields: true\n"), "warning | unhandled |  |  | preserveUnknownFields added: true"},
+		"unknown fields":  {spec(""), spec("  preserveUnknownFields: true\n"), "info | unhandled |  |  | preserveUnknownFields added: true"},
 		"nothing happens": {spec(""), spec(""), ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,11 +20,13 @@ var ownRules = []struct {
 	pattern        func() *regexp.Regexp
 	added, removed string // the rule where a field is new, and where it is gone or changed
 }{
-	{lazy.Regexp(`^spec\.versions\[[^]]*\]\.subresources\.(status|scale)$`), ruleSubresourceAdded,
-		ruleSubresourceRemoved},
+	{lazy.Regexp(`^spec\.versions\[[^]]*\]\.subresources\.scale$`), ruleScaleAdded, ruleSubresourceRemoved},
+	{lazy.Regexp(`^spec\.versions\[[^]]*\]\.subresources\.status$`), ruleSubresourceAdded, ruleSubresourceRemoved},
+	{lazy.Regexp(`^spec\.versions\[[^]]*\]\.selectableFields\b`), ruleOther, ruleSelectableRemoved},
 	{lazy.Regexp(`^spec\.versions\[[^]]*\]\.subresources\b`), ruleSubresourceChanged, ruleSubresourceChanged},
 	{lazy.Regexp(`^spec\.versions\[[^]]*\]\.additionalPrinterColumns\b`), rulePrinterColumns, rulePrinterColumns},
 	{lazy.Regexp(`^spec\.names\.(shortNames|categories)\b`), ruleNamesAdded, ruleNamesRemoved},
+	{lazy.Regexp(`^spec\.names\.(singular|listKind)\b`), ruleNamesRemoved, ruleNamesRemoved},
 	{lazy.Regexp(`^spec\.(group|names)\b`), ruleNames, ruleNames},
 	{lazy.Regexp(`^spec\.preserveUnknownFields$`), ruleUnhandled, ruleUnhandled},
 	{lazy.Regexp(`^spec\.conversion\b`), ruleConversion, ruleConversion},

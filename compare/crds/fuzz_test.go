@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/golden/fuzztest"
-	"github.com/olmgen/olmgen/internal/crs/apiserver"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -45,7 +44,7 @@ func FuzzCompare(f *testing.F) {
 			}
 		}
 		findings, err := Compare(t.Context(), sides[0], sides[1],
-			Options{Objects: sides[2], Checker: apiserver.Checker{}})
+			Options{Objects: sides[2]})
 		if err != nil {
 			return
 		}

@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/crs/witness"
 )
 
 // most is how much of a value a message shows, in bytes, and mostItems how many items of a list.
@@ -193,55 +193,35 @@ func without(a, b []apiextensionsv1.JSON) []string {
 var nestedFields = []string{"allOf", "anyOf", "oneOf", "not", "additionalProperties", "patternProperties",
 	"definitions", "additionalItems", "dependencies"}
 
-// unhandled describes what is different in two schemas after all checks have removed what they compare. crdify prints
-// the whole difference here.
-func unhandled(a, b *props) issue {
-	i := issue{rule: ruleUnhandled, key: jsonOf([]*props{a, b})}
-	var fields, nested []string
-	t := reflect.TypeFor[props]()
-	for n := range t.NumField() {
-		v, w := reflect.ValueOf(a).Elem().Field(n).Interface(), reflect.ValueOf(b).Elem().Field(n).Interface()
-		if equality.Semantic.DeepEqual(v, w) {
+// unhandled describes what is different in two schemas after all checks have removed what they compare, and names the
+// fields. crdify prints the whole difference here. The schemas below the two are compared by themselves.
+func unhandled(a, b *props) (i issue, fields []string) {
+	i = issue{rule: ruleUnhandled, key: jsonOf([]*props{a, b})}
+	var messages, nested []string
+	bare := func(s *props) bool { return s.AdditionalProperties == nil || s.AdditionalProperties.Schema == nil }
+	for _, name := range witness.Changed(a, b) {
+		if slices.Contains(nestedFields, name) && (name != "additionalProperties" || !bare(a) || !bare(b)) {
+			nested = append(nested, name)
 			continue
 		}
-		name, _, _ := strings.Cut(t.Field(n).Tag.Get("json"), ",")
-		if slices.Contains(nestedFields, name) && sameShape(a, b, name) {
-			nested = append(nested, name)
-		} else {
-			fields = append(fields, fieldMessage(name, v, w))
-		}
+		v, w, _ := fieldOf(name, a, b)
+		messages, fields = append(messages, fieldMessage(name, v, w)), append(fields, name)
 	}
-	if len(fields) == 0 {
+	switch {
+	case len(fields) == 0:
 		i.rule, i.message = ruleNested, "changed below: "+strings.Join(nested, ", ")
-		return i
+		return i, nil
+	case !slices.ContainsFunc(fields, func(f string) bool { return !slices.Contains(documentation, f) }):
+		i.rule = ruleDocumentation
 	}
-	i.message = strings.Join(fields, "; ")
-	return i
+	i.message = strings.Join(messages, "; ")
+	return i, fields
 }
 
-// sameShape reports whether a field that holds schemas differs only inside of schemas that both have, or lacks some.
-func sameShape(a, b *props, field string) bool {
-	if field == "additionalProperties" && (a.AdditionalProperties == nil || b.AdditionalProperties == nil ||
-		a.AdditionalProperties.Allows != b.AdditionalProperties.Allows) {
-		return false
-	}
-	paths := setOf(otherChildren(a), func(c below) string { return c.path })
-	prefix := "." + field
-	if field == "additionalProperties" {
-		prefix = "[*]"
-	}
-	for _, c := range otherChildren(b) {
-		if strings.HasPrefix(c.path, prefix) && !paths[c.path] {
-			return false
-		}
-	}
-	return true
-}
+// documentation are the fields of a schema that are for people only.
+var documentation = []string{"title", "example", "externalDocs"}
 
 func fieldMessage(name string, old, now any) string {
-	if slices.Contains(nestedFields, name) {
-		return name + " changed"
-	}
 	return name + " " + changed(jsonValue(old), jsonValue(now))
 }
 

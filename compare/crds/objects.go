@@ -2,7 +2,6 @@ package crds
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -11,15 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/crs/apiserver"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
 // checkObjects checks existing objects against the new CRDs. Objects of other groups are passed over.
 func checkObjects(ctx context.Context, o Options, before, after map[string]*crs.CRD) ([]found, error) {
-	if o.Checker == nil {
-		return nil, errors.New("Options.Objects need Options.Checker")
-	}
 	gone, err := crs.ByKind(before)
 	if err != nil {
 		return nil, err
@@ -41,7 +38,7 @@ func checkObjects(ctx context.Context, o Options, before, after map[string]*crs.
 			objects = append(objects, object)
 		}
 	}
-	results, err := crs.Check(ctx, o.Checker, kinds, objects)
+	results, err := crs.Check(ctx, apiserver.Checker{}, kinds, objects)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +50,7 @@ func checkObjects(ctx context.Context, o Options, before, after map[string]*crs.
 	if err != nil {
 		return nil, err
 	}
-	if results, err = crs.Check(ctx, o.Checker, kinds, served); err != nil {
+	if results, err = crs.Check(ctx, apiserver.Checker{}, kinds, served); err != nil {
 		return nil, err
 	}
 	for _, r := range results {

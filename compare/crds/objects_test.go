@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olmgen/olmgen/golden/reviewtest"
-	"github.com/olmgen/olmgen/internal/crs/apiserver"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -22,7 +21,7 @@ func TestVerdicts(t *testing.T) {
 	var got strings.Builder
 	existing := readFile(t, filepath.Join(dir, "objects.yaml"))
 	for _, o := range existing {
-		findings, err := Compare(t.Context(), old, now, Options{Checker: apiserver.Checker{}, Objects: []*manifest.Object{o}})
+		findings, err := Compare(t.Context(), old, now, Options{Objects: []*manifest.Object{o}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +73,7 @@ func TestObjectKinds(t *testing.T) {
 		"of an unchanged CRD": {boats, boats, object("ferry.example.com/v1", "Boat"), []string{"warning objectRatcheted spec"}},
 		"of a new CRD":        {nil, boats, object("ferry.example.com/v1", "Boat"), []string{"warning objectRatcheted spec", "info crdAdded "}},
 	} {
-		findings, err := Compare(t.Context(), tc.old, tc.now, Options{Checker: apiserver.Checker{}, Objects: tc.existing})
+		findings, err := Compare(t.Context(), tc.old, tc.now, Options{Objects: tc.existing})
 		var got []string
 		for _, f := range findings {
 			got = append(got, string(f.Severity)+" "+f.Rule+" "+f.Path)
@@ -84,23 +83,16 @@ func TestObjectKinds(t *testing.T) {
 		}
 	}
 	broken := reviewtest.Objects(t, "now.yaml", crdText("{type: object, $ref: x}", "v1 served storage"))
-	_, err := Compare(t.Context(), boats, broken, Options{Checker: apiserver.Checker{}, Objects: object("ferry.example.com/v1", "Boat")})
+	_, err := Compare(t.Context(), boats, broken, Options{Objects: object("ferry.example.com/v1", "Boat")})
 	if err == nil || !strings.HasPrefix(err.Error(), "now.yaml:9: spec.versions[0].schema.openAPIV3Schema: the API server cannot use") {
 		t.Errorf("a schema that is not structural: %v", err)
-	}
-}
-
-func TestNoChecker(t *testing.T) {
-	_, err := Compare(t.Context(), nil, nil, Options{Objects: reviewtest.Objects(t, "pod.yaml", "{apiVersion: v1, kind: Pod, metadata: {name: a}}")})
-	if err == nil || err.Error() != "Options.Objects need Options.Checker" {
-		t.Error(err)
 	}
 }
 
 func TestOrder(t *testing.T) {
 	old, now := readFile(t, "testdata/objects/old.yaml"), readFile(t, "testdata/objects/new.yaml")
 	existing := readFile(t, "testdata/objects/objects.yaml")
-	want, err := Compare(t.Context(), old, now, Options{Checker: apiserver.Checker{}, Objects: existing})
+	want, err := Compare(t.Context(), old, now, Options{Objects: existing})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +100,7 @@ func TestOrder(t *testing.T) {
 		for _, list := range [][]*manifest.Object{old, now, existing} {
 			rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		}
-		got, err := Compare(t.Context(), old, now, Options{Checker: apiserver.Checker{}, Objects: existing})
+		got, err := Compare(t.Context(), old, now, Options{Objects: existing})
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Fatal(err, diff)
 		}

@@ -10,14 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/crs/apiserver"
 )
 
 // ownIssues returns what crdify does not look at in one schema: rules of CEL, and fields that are no longer required.
-func ownIssues(path string, old, now *props) []issue {
+func ownIssues(old, now *props) []issue {
 	var out []issue
 	add := func(rule, message string) {
 		if message != "" {
-			out = append(out, issue{rule: rule, path: path, message: message, key: message})
+			out = append(out, issue{rule: rule, message: message, key: message})
 		}
 	}
 	var optional []string
@@ -42,12 +43,13 @@ func ownIssues(path string, old, now *props) []issue {
 	return out
 }
 
-// lacking returns the CEL rules of a list that another one does not have.
+// lacking returns the CEL rules of a list that another one does not have. White space is no difference.
 func lacking(list, other apiextensionsv1.ValidationRules) []string {
 	var out []string
-	has := setOf(other, func(r apiextensionsv1.ValidationRule) string { return r.Rule })
+	text := func(r apiextensionsv1.ValidationRule) string { return apiserver.ReadRule(r.Rule).Text }
+	has := setOf(other, text)
 	for _, r := range list {
-		if !has[r.Rule] {
+		if !has[text(r)] {
 			out = append(out, clip(r.Rule))
 		}
 	}

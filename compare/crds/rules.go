@@ -41,6 +41,10 @@ const (
 	ruleNullable            = "nullable"
 	ruleDescription         = "description"
 	ruleUnhandled           = "unhandled"
+	ruleDocumentation       = "documentation"
+	ruleConstraint          = "constraintAdded"
+	ruleWidening            = "widening"
+	ruleUnproven            = "mayBreak"
 
 	ruleVersionRemoved     = "versionRemoved"
 	ruleServed             = "versionServed"
@@ -49,6 +53,8 @@ const (
 	ruleSubresourceAdded   = "subresourceAdded"
 	ruleSubresourceRemoved = "subresourceRemoved"
 	ruleSubresourceChanged = "subresourceChanged"
+	ruleScaleAdded         = "scaleAdded"
+	ruleSelectableRemoved  = "selectableFieldRemoved"
 	rulePrinterColumns     = "printerColumns"
 	ruleNames              = "names"
 	ruleNamesAdded         = "namesAdded"
@@ -89,10 +95,12 @@ var builtin = []Rule{
 	{ruleConversion, Warning, "", "something else about the conversion changes: strategy, service, URL, versions"},
 	{ruleSubresourceRemoved, Error, "", "the subresource status or scale is dropped: requests for it fail"},
 	{ruleSubresourceAdded, Warning, "",
-		"the subresource status or scale is added: a write of the object no longer changes its status"},
+		"the subresource status is added: a write of the object no longer changes its status"},
+	{ruleScaleAdded, Info, "", "the subresource scale is added"},
+	{ruleSelectableRemoved, Warning, "", "a field is no longer selectable: requests that select by it fail"},
 	{ruleSubresourceChanged, Warning, "", "a path of the subresource scale changes"},
-	{ruleNames, Error, "", "the group, kind, plural, singular or list kind changes"},
-	{ruleNamesRemoved, Warning, "", "a short name or category is dropped"},
+	{ruleNames, Error, "", "the group, kind or plural changes: requests for the old one fail"},
+	{ruleNamesRemoved, Warning, "", "a short name or category is dropped, or the singular or list kind changes"},
 	{ruleNamesAdded, Info, "", "a short name or category is added"},
 	{rulePrinterColumns, Info, "", "a column that kubectl get prints changes"},
 	{ruleOther, Info, "", "another field of the CRD changes, such as a label"},
@@ -121,12 +129,18 @@ var builtin = []Rule{
 	{ruleFieldAdded, Info, "", "a field is added; what is below it is counted, not listed"},
 	{ruleRequiredRemoved, Info, "", "a field is no longer required"},
 	{ruleCompatible, Info, "", "a bound is relaxed, such as a maximum that is raised or dropped"},
-	{ruleNullable, Warning, ruleNullable, "null is allowed, or no longer allowed"},
-	{ruleDefault, Warning, ruleDefault, "a default is added, dropped or changed"},
-	{ruleUnhandled, Warning, ruleUnhandled, "something else changes, such as format"},
+	{ruleNullable, Error, ruleNullable, "null is allowed, or no longer allowed"},
+	{ruleDefault, Error, ruleDefault, "a default is added, dropped or changed"},
+	{ruleUnhandled, Error, ruleUnhandled, "something else changes, such as format"},
+	{ruleConstraint, Error, "", "an alternative or a condition is added, or a field where any was taken"},
+	{ruleDocumentation, Info, ruleUnhandled, "the title, the example or external documentation changes"},
 	{ruleNested, Info, ruleUnhandled, "only something below the field changes"},
 	{ruleDescription, Info, ruleDescription, "a description changes"},
 
+	{ruleUnproven, Warning, "",
+		"the highest severity of a change of a schema for which no object is found that the older release takes, and " +
+			"the newer one refuses or drops a field of, and no proof that there is none"},
+	{ruleWidening, Info, "", "likewise, if it is proven that there is none, or the version was not served"},
 	{ruleServedVersions, Warning, "", "the highest severity of a difference between two served versions"},
 	{ruleConvertedVersions, Info, "", "likewise, if a webhook converts between the versions"},
 

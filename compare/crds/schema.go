@@ -15,6 +15,8 @@ import (
 	versions "k8s.io/apimachinery/pkg/version"
 	"sigs.k8s.io/crdify/pkg/runner"
 	"sigs.k8s.io/crdify/pkg/validations"
+
+	"github.com/olmgen/olmgen/internal/crs/witness"
 )
 
 // comparators are the checks of crdify. They are called one by one instead of by crdify's own runner: it copies the
@@ -45,7 +47,9 @@ func crdifyComparators() (*comparators, error) {
 type issue struct {
 	rule, path, message string
 
-	key string // crdify's own text: issues with the same key are the same to crdify
+	key    string         // crdify's own text: issues with the same key are the same to crdify
+	widens bool           // it is proven that the API server refuses and drops nothing that it took
+	steps  []witness.Step // to the field of an object
 }
 
 // compareCRDs runs the checks of whole CRDs.
@@ -73,26 +77,26 @@ func schemaOf(v *apiextensionsv1.CustomResourceDefinitionVersion) *props {
 // below is a schema that is part of another one.
 type below struct {
 	path string // as it is appended to the path of the other one
+	step witness.Step
+	join string // the field of the other one, if both are about the same field of an object
 	*props
 }
 
 // children returns the schemas that are directly part of another one, in a fixed order.
 func children(s *props) []below {
 	var out []below
-	add := func(path string, s *props) {
-		if s != nil {
-			out = append(out, below{path, s})
-		}
-	}
 	if s.Items != nil {
-		add("[]", s.Items.Schema)
+		if s.Items.Schema != nil {
+			out = append(out, below{path: "[]", step: witness.Step{Items: true}, props: s.Items.Schema})
+		}
 		for i := range s.Items.JSONSchemas {
-			add("["+strconv.Itoa(i)+"]", &s.Items.JSONSchemas[i])
+			out = append(out, below{path: "[" + strconv.Itoa(i) + "]", step: witness.Step{Items: true},
+				props: &s.Items.JSONSchemas[i]})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		p := s.Properties[name]
-		add("."+segment(name), &p)
+		out = append(out, below{path: "." + segment(name), step: witness.Step{Name: name}, props: &p})
 	}
 	return append(out, otherChildren(s)...)
 }
@@ -100,36 +104,36 @@ func children(s *props) []below {
 // otherChildren returns the schemas that are part of another one but neither properties nor items.
 func otherChildren(s *props) []below {
 	var out []below
-	add := func(path string, s *props) {
+	add := func(join, path string, s *props) {
 		if s != nil {
-			out = append(out, below{path, s})
+			out = append(out, below{path: path, join: join, props: s})
 		}
 	}
 	list := func(name string, of []props) {
 		for i := range of {
-			add("."+name+"["+strconv.Itoa(i)+"]", &of[i])
+			add(name, "."+name+"["+strconv.Itoa(i)+"]", &of[i])
 		}
 	}
 	list("allOf", s.AllOf)
 	list("anyOf", s.AnyOf)
 	list("oneOf", s.OneOf)
-	add(".not", s.Not)
-	if s.AdditionalProperties != nil {
-		add("[*]", s.AdditionalProperties.Schema)
+	add("not", ".not", s.Not)
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+		out = append(out, below{path: "[*]", step: witness.Step{Values: true}, props: s.AdditionalProperties.Schema})
 	}
 	byKey := func(name string, of map[string]props) {
 		for _, key := range slices.Sorted(maps.Keys(of)) {
 			p := of[key]
-			add("."+name+"["+key+"]", &p)
+			add(name, "."+name+"["+key+"]", &p)
 		}
 	}
 	byKey("patternProperties", s.PatternProperties)
 	byKey("definitions", s.Definitions)
 	if s.AdditionalItems != nil {
-		add(".additionalItems", s.AdditionalItems.Schema)
+		add("additionalItems", ".additionalItems", s.AdditionalItems.Schema)
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Dependencies)) {
-		add(".dependencies["+key+"]", s.Dependencies[key].Schema)
+		add("dependencies", ".dependencies["+key+"]", s.Dependencies[key].Schema)
 	}
 	return out
 }
@@ -149,31 +153,120 @@ func segment(name string) string {
 //
 // After the context is done it returns what it has found.
 func (c *comparators) compareSchemas(ctx context.Context, old, now *props) []issue {
-	var issues []issue
-	var walk func(path string, old, now *props)
-	walk = func(path string, old, now *props) {
-		if ctx.Err() != nil {
-			return
-		}
-		issues = append(issues, c.compareNode(path, old, now)...)
-		before, after := byPath(old), byPath(now)
-		for _, a := range children(old) {
-			child := strings.TrimPrefix(path+a.path, ".")
-			if b := after[a.path]; b != nil {
-				walk(child, a.props, b)
-			} else {
-				issues = append(issues, issue{ruleFieldRemoved, child, withBelow("removed", a.props), jsonOf(a.props)})
-			}
-		}
-		for _, b := range children(now) {
-			if before[b.path] == nil {
-				child := strings.TrimPrefix(path+b.path, ".")
-				issues = append(issues, issue{ruleFieldAdded, child, withBelow("added", b.props), jsonOf(b.props)})
-			}
-		}
+	w := walk{comparators: c, ctx: ctx}
+	w.both(position{}, old, now)
+	return w.issues
+}
+
+// walk is a walk through two schemas.
+type walk struct {
+	*comparators
+	ctx    context.Context //nolint:containedctx // a walk ends with its function
+	issues []issue
+}
+
+// position is where a walk is.
+type position struct {
+	path   string
+	steps  []witness.Step // to the field of an object
+	joined bool           // the schemas are parts of what is said of the field: of allOf, anyOf, oneOf or not
+	mode   mode
+}
+
+// mode says what a wider schema does where it stands.
+type mode int
+
+const (
+	widening  mode = iota // more values are taken
+	narrowing             // fewer are: below not
+	unclear               // of oneOf
+)
+
+// below returns the position of a schema that is part of another one.
+func (p position) below(b below) position {
+	q := p
+	q.path = strings.TrimPrefix(p.path+b.path, ".")
+	switch {
+	case b.join == "not" && p.mode != unclear:
+		q.joined, q.mode = true, widening+narrowing-p.mode
+	case b.join == "allOf" || b.join == "anyOf":
+		q.joined = true
+	case b.join != "":
+		q.joined, q.mode = true, unclear
+	case !p.joined: // the value of the whole field is of interest to what is joined
+		q.steps = append(slices.Clone(p.steps), b.step)
 	}
-	walk("", old, now)
-	return issues
+	return q
+}
+
+// widens reports whether it is proven that no object is refused or dropped, by a proof for two schemas.
+func (p position) widens(old, now *props, prove func(old, now *props) bool) bool {
+	switch p.mode {
+	case widening:
+		return prove(old, now)
+	case narrowing:
+		return prove(now, old)
+	}
+	return false
+}
+
+func (w *walk) both(p position, old, now *props) {
+	if w.ctx.Err() != nil {
+		return
+	}
+	for _, i := range w.compareNode(p, old, now) {
+		i.steps = p.steps
+		w.issues = append(w.issues, i)
+	}
+	before, after := byPath(old), byPath(now)
+	for _, a := range children(old) {
+		q := p.below(a)
+		if b := after[a.path]; b != nil {
+			w.both(q, a.props, b)
+			continue
+		}
+		w.issues = append(w.issues, issue{rule: ruleFieldRemoved, path: q.path, message: withBelow("removed", a.props),
+			key: jsonOf(a.props), steps: q.steps, widens: p.widens(old, now, func(old, now *props) bool {
+				return a.goes(p.joined, old, now)
+			})})
+	}
+	for _, b := range children(now) {
+		if before[b.path] != nil {
+			continue
+		}
+		q := p.below(b)
+		i := issue{rule: ruleFieldAdded, path: q.path, message: withBelow("added", b.props), key: jsonOf(b.props),
+			steps: q.steps, widens: p.widens(old, now, func(old, now *props) bool {
+				return b.comes(p.joined, old, now)
+			})}
+		if !i.widens {
+			i.rule = ruleConstraint
+		}
+		w.issues = append(w.issues, i)
+	}
+}
+
+// goes reports whether it is proven that nothing is refused or dropped where a part of a schema is gone.
+func (b below) goes(joined bool, old, now *props) bool {
+	switch {
+	case b.join != "":
+		return witness.Widens(b.join, old, now)
+	case joined && !b.step.Values:
+		return true // it was a condition
+	}
+	return witness.Takes(now, b.props)
+}
+
+// comes reports whether it is proven that nothing is refused or dropped where a part of a schema is new.
+func (b below) comes(joined bool, old, now *props) bool {
+	switch {
+	case b.join != "":
+		return witness.Widens(b.join, old, now)
+	case joined || b.step.Items:
+		return false
+	}
+	any := old.AdditionalProperties
+	return witness.Closed(old) || any != nil && any.Schema != nil && witness.WidensAll(any.Schema, b.props)
 }
 
 func byPath(s *props) map[string]*props {
@@ -192,33 +285,53 @@ func withoutChildren(s *props) *props {
 }
 
 // compareNode compares one schema, without its properties and items.
-func (c *comparators) compareNode(path string, old, now *props) []issue {
+func (c *comparators) compareNode(p position, old, now *props) []issue {
 	a, b := withoutChildren(old), withoutChildren(now)
 	if equality.Semantic.DeepEqual(a, b) {
 		return nil
 	}
-	issues := ownIssues(path, old, now)
+	var issues []issue
+	add := func(i issue, fields ...string) {
+		i.path = p.path
+		i.widens = !slices.ContainsFunc(fields, func(f string) bool {
+			return !p.widens(old, now, func(old, now *props) bool { return witness.Widens(f, old, now) })
+		})
+		issues = append(issues, i)
+	}
+	for _, i := range ownIssues(old, now) {
+		add(i, i.about())
+	}
 	a.XValidations, b.XValidations = nil, nil
 	for _, comparator := range c.schemas {
 		result := comparator.Compare(a, b) // removes from a and b what it has compared
 		if len(result.Errors)+len(result.Warnings) == 0 {
 			if m := compatible(result.Name, old, now); m != "" {
-				issues = append(issues, issue{rule: ruleCompatible, path: path, message: m})
+				add(issue{rule: ruleCompatible, message: m}, result.Name)
 			}
 		}
 		for _, text := range append(result.Errors, result.Warnings...) {
 			for _, i := range describe(result.Name, old, now, text) {
-				i.path = path
-				issues = append(issues, i)
+				if result.Name == ruleRequired && i.rule != ruleRequired {
+					add(i) // it has a default
+					continue
+				}
+				add(i, result.Name)
 			}
 		}
 	}
 	if !equality.Semantic.DeepEqual(a, b) {
-		i := unhandled(a, b)
-		i.path = path
-		issues = append(issues, i)
+		i, fields := unhandled(a, b)
+		add(i, fields...)
 	}
 	return issues
+}
+
+// about returns the field of a schema that an issue of ownIssues is about.
+func (i issue) about() string {
+	if i.rule == ruleRequiredRemoved {
+		return ruleRequired
+	}
+	return "x-kubernetes-validations"
 }
 
 func jsonOf(v any) string {
@@ -245,15 +358,15 @@ func (c *comparators) compareServed(ctx context.Context, old,
 			continue
 		}
 		issues := slices.DeleteFunc(c.compareSchemas(ctx, pair[0], pair[1]), func(i issue) bool {
-			return slices.Contains([]string{ruleFieldAdded, ruleRequiredRemoved, ruleCompatible}, i.rule)
+			return slices.Contains([]string{ruleFieldAdded, ruleConstraint, ruleRequiredRemoved, ruleCompatible}, i.rule)
 		})
 		if ok {
-			was := map[issue]bool{}
+			same := func(i issue) [3]string { return [3]string{i.rule, i.path, i.key} }
+			was := map[[3]string]bool{}
 			for _, i := range c.compareSchemas(ctx, known[0], known[1]) {
-				i.message = ""
-				was[i] = true
+				was[same(i)] = true
 			}
-			issues = slices.DeleteFunc(issues, func(i issue) bool { i.message = ""; return was[i] })
+			issues = slices.DeleteFunc(issues, func(i issue) bool { return was[same(i)] })
 		}
 		out[name] = issues
 	}

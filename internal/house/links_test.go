@@ -8,9 +8,7 @@ import (
 )
 
 // heavy are modules and packages that the command must not link.
-var heavy = []string{"k8s.io/apiserver/", "k8s.io/apiextensions-apiserver/pkg/apiserver/", "k8s.io/component-base/metrics",
-	"github.com/prometheus/", "github.com/operator-framework/api/pkg/validation", module + "internal/crs/apiserver",
-	module + "cmd/internal/rules/validate/framework",
+var heavy = []string{"github.com/operator-framework/api/pkg/validation", module + "cmd/internal/rules/validate/framework",
 	// Their patterns and tables take longer to make than "olmgen version" takes otherwise.
 	"github.com/microcosm-cc/bluemonday", "github.com/distribution/reference", "golang.org/x/net/html",
 	// SSH, HTTP and OpenPGP for Git.

@@ -243,10 +243,9 @@ var a.V func(int)`
 
 // closed are signatures with a type that other modules cannot name, and why they need not.
 var closed = map[string]string{
-	"catalog/resolve.Of":   "for what has read the objects of a cluster already; ReadObjects reads them",
-	"compare/crds.Checker": "FindHelper returns one",
-	"config.OpenSteps":     "the commands of olmgen call it",
-	"findings.Section":     "Picture is for the pictures that olmgen draws",
+	"catalog/resolve.Of": "for what has read the objects of a cluster already; ReadObjects reads them",
+	"config.OpenSteps":   "the commands of olmgen call it",
+	"findings.Section":   "Picture is for the pictures that olmgen draws",
 }
 
 // What docs/explanation/compatibility.md promises are its importable packages, and those whose types stand in their

@@ -1,4 +1,4 @@
-// Package validateproc finds and runs olmgen-validate, the program with all code that links the Kubernetes API server.
+// Package validateproc finds and runs olmgen-validate, the program with the validators of operator-framework.
 // Linked into olmgen, that code would double the time that each command needs to start.
 //
 // A question and its answer are JSON, on stdin and stdout. The only argument of the program names the kind of question

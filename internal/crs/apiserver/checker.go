@@ -1,5 +1,4 @@
-// Package apiserver judges custom resources with the code of the API server, in this process. See package helper for
-// its cost.
+// Package apiserver judges custom resources with the code of the API server.
 package apiserver
 
 import (
@@ -16,7 +15,7 @@ type Checker struct{}
 func (Checker) Check(ctx context.Context, batches []crs.Batch) ([]crs.Answer, error) {
 	answers := make([]crs.Answer, len(batches))
 	for i, b := range batches {
-		s, err := newServer(b)
+		s, err := New(b)
 		if err != nil {
 			answers[i].Error = err.Error()
 			continue

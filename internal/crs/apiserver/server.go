@@ -22,6 +22,7 @@ import (
 	metavalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
@@ -31,10 +32,10 @@ import (
 	"github.com/olmgen/olmgen/internal/crs"
 )
 
-// server does with an object of one version what the API server does. The order of the steps is that of
+// Server does with an object of one version what the API server does. The order of the steps is that of
 // apiextensions-apiserver: pkg/apiserver/customresource_handler.go (unstructuredSchemaCoercer, unstructuredDefaulter)
 // and pkg/registry/customresource/strategy.go.
-type server struct {
+type Server struct {
 	namespaced      bool
 	preserveUnknown bool
 	status          bool // the version has the status subresource
@@ -42,12 +43,13 @@ type server struct {
 	schema          *structural.Structural
 	validator       validation.SchemaValidator
 	cel             *schemacel.Validator
-	listed          *server // of the version as the cluster has it; may be nil
+	listed          *Server // of the version as the cluster has it; may be nil
 }
 
-func newServer(b crs.Batch) (*server, error) {
+// New returns a Server of a version without its objects. The error says why the API server cannot use the schema.
+func New(b crs.Batch) (*Server, error) {
 	v := b.Version
-	s := &server{
+	s := &Server{
 		namespaced:      !b.ClusterScoped,
 		preserveUnknown: b.PreserveUnknownFields,
 		status:          v.Subresources != nil && v.Subresources.Status != nil,
@@ -80,24 +82,19 @@ func newServer(b crs.Batch) (*server, error) {
 		s.cel = schemacel.NewValidator(s.schema, true, celconfig.PerCallLimit)
 	}
 	if b.Listed != nil {
-		s.listed, err = newServer(*b.Listed)
+		s.listed, err = New(*b.Listed)
 	}
 	return s, err
 }
 
 // judge returns what the API server and OLM say to an object.
-func (s *server) judge(data []byte) (crs.Verdict, error) {
+func (s *Server) judge(data []byte) (crs.Verdict, error) {
 	u := &unstructured.Unstructured{}
 	err := utiljson.Unmarshal(data, &u.Object)
 	if err != nil {
 		return crs.Verdict{}, err
 	}
-	switch { // k8s.io/apiserver: pkg/registry/rest/meta.go, EnsureObjectNamespaceMatchesRequestNamespace
-	case !s.namespaced:
-		u.SetNamespace(metav1.NamespaceNone)
-	case u.GetNamespace() == "":
-		u.SetNamespace(metav1.NamespaceDefault)
-	}
+	s.setNamespace(u)
 	v := crs.Verdict{}
 	listed := u
 	if s.listed != nil {
@@ -117,12 +114,99 @@ func (s *server) judge(data []byte) (crs.Verdict, error) {
 		return v, nil //nolint:nilerr // the verdict says so
 	}
 	slices.Sort(v.Unknown)
-	v.Create, v.Update = faults(s.create(u.DeepCopy())), faults(s.update(u))
+	if s.status {
+		created := u.DeepCopy()
+		delete(created.Object, "status")
+		v.Create = faults(s.create(created))
+	} else {
+		v.Create = faults(s.create(u.DeepCopy()))
+	}
+	touched := u.DeepCopy()
+	annotations := touched.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations["olmgen.dev/touched"] = "true"
+	touched.SetAnnotations(annotations)
+	v.Update = faults(s.update(touched, u))
 	return v, nil
 }
 
+// Creates returns what is wrong with a new object, and the paths of its fields that are dropped. The status counts as
+// well: who writes it sends it by its subresource.
+func (s *Server) Creates(object map[string]any) (refused []crs.Fault, dropped []string) {
+	u, dropped, fault := s.decoded(object)
+	if fault != nil {
+		return []crs.Fault{*fault}, nil
+	}
+	return faults(s.create(u)), dropped
+}
+
+// Updates returns what is wrong with an object that takes the place of another one.
+func (s *Server) Updates(old, now map[string]any) []crs.Fault {
+	before, _, fault := s.decoded(old)
+	if fault != nil {
+		return []crs.Fault{*fault}
+	}
+	after, _, fault := s.decoded(now)
+	if fault != nil {
+		return []crs.Fault{*fault}
+	}
+	before.SetResourceVersion("1")
+	after.SetResourceVersion("1")
+	return faults(s.update(after, before))
+}
+
+// decoded returns a copy of an object as the API server reads it.
+func (s *Server) decoded(object map[string]any) (*unstructured.Unstructured, []string, *crs.Fault) {
+	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(object)}
+	s.setNamespace(u)
+	before := nulls("", u.Object, nil)
+	dropped, err := s.decode(u)
+	if err != nil {
+		return nil, nil, &crs.Fault{Path: "metadata", Message: err.Error()}
+	}
+	after := nulls("", u.Object, nil)
+	for _, path := range before { // the API server does not tell that it drops them
+		if !slices.Contains(after, path) {
+			dropped = append(dropped, path)
+		}
+	}
+	slices.Sort(dropped)
+	return u, slices.Compact(dropped), nil
+}
+
+// nulls appends the paths of the fields of a value that are null.
+func nulls(path string, value any, paths []string) []string {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, inner := range v {
+			at := strings.TrimPrefix(path+"."+key, ".")
+			if inner == nil {
+				paths = append(paths, at)
+			}
+			paths = nulls(at, inner, paths)
+		}
+	case []any:
+		for i, inner := range v {
+			paths = nulls(fmt.Sprintf("%s[%d]", path, i), inner, paths)
+		}
+	}
+	return paths
+}
+
+// setNamespace is EnsureObjectNamespaceMatchesRequestNamespace of k8s.io/apiserver: pkg/registry/rest/meta.go.
+func (s *Server) setNamespace(u *unstructured.Unstructured) {
+	switch {
+	case !s.namespaced:
+		u.SetNamespace(metav1.NamespaceNone)
+	case u.GetNamespace() == "":
+		u.SetNamespace(metav1.NamespaceDefault)
+	}
+}
+
 // decode drops unknown fields and applies defaults. It returns the paths of the unknown fields.
-func (s *server) decode(u *unstructured.Unstructured) (unknown []string, err error) {
+func (s *Server) decode(u *unstructured.Unstructured) (unknown []string, err error) {
 	kind, apiVersion := u.GetKind(), u.GetAPIVersion()
 	om, found, paths, err := objectmeta.GetObjectMetaWithOptions(u.Object,
 		objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true})
@@ -152,11 +236,8 @@ func (s *server) decode(u *unstructured.Unstructured) (unknown []string, err err
 	return unknown, nil
 }
 
-// create validates a new object. Its status is dropped if that is a subresource.
-func (s *server) create(u *unstructured.Unstructured) field.ErrorList {
-	if s.status {
-		delete(u.Object, "status")
-	}
+// create validates a new object.
+func (s *Server) create(u *unstructured.Unstructured) field.ErrorList {
 	accessor, err := meta.Accessor(u)
 	if err != nil {
 		return field.ErrorList{field.Invalid(field.NewPath("metadata"), nil, err.Error())}
@@ -174,16 +255,9 @@ func (s *server) create(u *unstructured.Unstructured) field.ErrorList {
 	return errs
 }
 
-// update validates an object of which only an annotation changes. Faults of what does not change are tolerated
+// update validates an object that takes the place of an older one. Faults of what does not change are tolerated
 // (ratcheting, https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/).
-func (s *server) update(old *unstructured.Unstructured) field.ErrorList {
-	u := old.DeepCopy()
-	annotations := u.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations["olmgen.dev/touched"] = "true"
-	u.SetAnnotations(annotations)
+func (s *Server) update(u, old *unstructured.Unstructured) field.ErrorList {
 
 	if s.schema == nil { // of preserveUnknownFields: there is nothing to compare by
 		return append(validation.ValidateCustomResource(nil, u.Object, s.validator), s.scaleErrors(u)...)
@@ -213,7 +287,7 @@ func blocks(errs field.ErrorList) bool {
 }
 
 // scaleErrors checks the fields that the scale subresource reads (registry/customresource/validator.go).
-func (s *server) scaleErrors(u *unstructured.Unstructured) field.ErrorList {
+func (s *Server) scaleErrors(u *unstructured.Unstructured) field.ErrorList {
 	if s.scale == nil {
 		return nil
 	}
@@ -247,17 +321,22 @@ func faults(errs field.ErrorList) []crs.Fault {
 		if path == "<nil>" {
 			path = ""
 		}
-		message := faultMessage(e)
+		message, detail := faultMessage(e), text.Shorten(detailOf(e), mostDetail)
 		i := slices.IndexFunc(out, func(f crs.Fault) bool { return f.Path == path })
 		switch {
 		case i < 0:
-			out = append(out, crs.Fault{Path: path, Message: message})
+			out = append(out, crs.Fault{Path: path, Message: message, Detail: detail})
 		case !strings.Contains(out[i].Message, message):
 			out[i].Message += "; " + message
+			out[i].Detail += "; " + detail
 		}
 	}
 	slices.SortFunc(out, func(a, b crs.Fault) int { return cmp.Compare(a.Path, b.Path) })
 	return out
+}
+
+func detailOf(e *field.Error) string {
+	return strings.TrimPrefix(text.OneLine(e.Detail), e.Field+" in body ")
 }
 
 // mostDetail is how much of an error of the API server is shown, in bytes, and most how much of a value.
@@ -268,7 +347,7 @@ const (
 
 // faultMessage leaves out the values of lists and maps, which can be the whole object.
 func faultMessage(e *field.Error) string {
-	detail := strings.TrimPrefix(text.OneLine(e.Detail), e.Field+" in body ")
+	detail := detailOf(e)
 	message := strings.ToLower(e.Type.String()[:1]) + e.Type.String()[1:]
 	switch v := e.BadValue.(type) {
 	case string, bool, int64, float64:

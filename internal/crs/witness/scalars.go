@@ -1,0 +1,315 @@
+package witness
+
+import (
+	"encoding/json"
+	"math"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// formats has a text of each format that the API server checks (apiextensions-apiserver:
+// pkg/apiserver/validation/formats.go). Their names are without hyphens there.
+var formats = map[string]string{
+	"bsonobjectid": "507f1f77bcf86cd799439011", "uri": "https://example.com", "email": "a@example.com",
+	"hostname": "example.com", "ipv4": "192.0.2.1", "ipv6": "2001:db8::1", "cidr": "192.0.2.0/24",
+	"mac": "00:00:5e:00:53:01", "uuid": "a8098c1a-f86e-11da-bd1a-00112444be1e",
+	"uuid3": "bcd02e22-68f0-3046-a512-327cca9def8f", "uuid4": "025b0d74-00a2-4048-bf57-227c5111bb34",
+	"uuid5": "886313e1-3b8a-5372-9b90-0c9aee199e5d", "isbn": "0321751043", "isbn10": "0321751043",
+	"isbn13": "978-0321751041", "creditcard": "4111111111111111", "ssn": "078-05-1120", "hexcolor": "#ffffff",
+	"rgbcolor": "rgb(255,255,255)", "byte": "eHh4", "password": "x", "date": "2006-01-02", "duration": "1s",
+	"datetime": "2006-01-02T15:04:05Z", "k8sshortname": "x", "k8slongname": "x.x",
+}
+
+// format returns the format of a schema, and "" for one that the API server does not check.
+func format(s *Props) string {
+	switch s.Type {
+	case "", "string":
+		name := strings.ReplaceAll(s.Format, "-", "")
+		if _, ok := formats[name]; ok {
+			return name
+		}
+	case "integer":
+		if s.Format == "int32" || s.Format == "int64" {
+			return s.Format
+		}
+	case "number":
+		if s.Format == "float" || s.Format == "double" {
+			return s.Format
+		}
+	}
+	return ""
+}
+
+// others are texts that a new rule may be about.
+var others = []string{"", "1", "0", "-1", "A_b 1", "a/b:c", "10Gi", "1.5", "true", "a\nb", "ä", "a", "example.com",
+	"K8s-name"}
+
+// mostLength is how long a text is, at most.
+const mostLength = 1 << 16
+
+// words returns texts that are of interest to some schemas.
+func words(schemas []*Props) []string {
+	var out []string
+	for _, s := range schemas {
+		if text, ok := formats[format(s)]; ok && s.Format != "" {
+			out = append(out, text)
+		}
+	}
+	lengths := []int{1}
+	for _, s := range schemas {
+		for _, b := range []*int64{s.MinLength, s.MaxLength} {
+			if b != nil && *b < mostLength {
+				lengths = append(lengths, int(*b), int(*b)+1, max(0, int(*b)-1))
+			}
+		}
+	}
+	for _, s := range schemas {
+		if s.Pattern != "" {
+			out = append(out, samples(s.Pattern, lengths)...)
+		}
+	}
+	for _, n := range lengths {
+		out = append(out, strings.Repeat("a", n))
+	}
+	return append(out, others...)
+}
+
+// samples returns texts that match a pattern, or would if they stood elsewhere in a text.
+func samples(pattern string, lengths []int) []string {
+	re, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, repeat := range append([]int{0, 1, 2, 7, 64}, lengths...) {
+		for choice := range 4 {
+			var b strings.Builder
+			write(&b, re, repeat, choice)
+			if text := b.String(); len(text) <= mostLength && !slices.Contains(out, text) {
+				out = append(out, text)
+			}
+		}
+	}
+	return out
+}
+
+// write writes a text that matches. What may be repeated is, some times. choice is the number of an alternative.
+func write(b *strings.Builder, re *syntax.Regexp, repeat, choice int) {
+	if b.Len() > mostLength {
+		return
+	}
+	switch re.Op {
+	case syntax.OpLiteral:
+		b.WriteString(string(re.Rune))
+	case syntax.OpCharClass:
+		b.WriteRune(oneOf(re.Rune, choice))
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		b.WriteByte("a0-A"[choice%4])
+	case syntax.OpAlternate:
+		write(b, re.Sub[choice%len(re.Sub)], repeat, choice)
+	case syntax.OpConcat, syntax.OpCapture:
+		for _, sub := range re.Sub {
+			write(b, sub, repeat, choice)
+		}
+	case syntax.OpStar, syntax.OpPlus, syntax.OpQuest, syntax.OpRepeat:
+		least, greatest := 0, math.MaxInt
+		switch re.Op {
+		case syntax.OpPlus:
+			least = 1
+		case syntax.OpQuest:
+			greatest = 1
+		case syntax.OpRepeat:
+			least = re.Min
+			if re.Max >= 0 {
+				greatest = re.Max
+			}
+		}
+		for range min(max(least, repeat), greatest) {
+			write(b, re.Sub[0], repeat, choice)
+		}
+	}
+}
+
+// oneOf returns a character of a class.
+func oneOf(class []rune, choice int) rune {
+	has := func(r rune) bool {
+		for i := 0; i+1 < len(class); i += 2 {
+			if class[i] <= r && r <= class[i+1] {
+				return true
+			}
+		}
+		return false
+	}
+	preferred := []rune("a0-A_.z9/: ")
+	for i := range preferred {
+		if r := preferred[(i+choice)%len(preferred)]; has(r) {
+			return r
+		}
+	}
+	if len(class) == 0 {
+		return 'x'
+	}
+	return class[2*(choice%(len(class)/2))]
+}
+
+// numbers returns numbers that are of interest to some schemas.
+func numbers(schemas []*Props, literals []any, fractions bool) []any {
+	list := []float64{1, 0, 2, -1, 3, 5, 7, 100, 1 << 31, -1<<31 - 1, 1 << 40}
+	if fractions {
+		list = append(list, 1.5, 0.1, -0.5, 1e300)
+	}
+	near := func(n float64) { list = append(list, n, n-1, n+1) }
+	for _, s := range schemas {
+		for _, b := range []*float64{s.Minimum, s.Maximum} {
+			if b == nil {
+				continue
+			}
+			if near(*b); fractions {
+				list = append(list, *b-0.5, *b+0.5)
+			}
+		}
+		if m := s.MultipleOf; m != nil {
+			list = append(list, *m, 2**m, 3**m, *m*(*m), -*m)
+			for _, other := range schemas {
+				if other.MultipleOf != nil {
+					list = append(list, *m**other.MultipleOf, *m+*other.MultipleOf)
+				}
+			}
+			for _, b := range []*float64{s.Minimum, s.Maximum} {
+				if b != nil {
+					list = append(list, math.Ceil(*b / *m)**m, math.Floor(*b / *m)**m)
+				}
+			}
+		}
+	}
+	for _, v := range literals {
+		switch n := v.(type) {
+		case int64:
+			near(float64(n))
+		case float64:
+			near(n)
+		}
+	}
+	var out []any
+	for _, n := range list {
+		switch isWhole := n == math.Trunc(n) && math.Abs(n) < 1<<53; {
+		case isWhole:
+			out = append(out, int64(n))
+		case fractions:
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+var patterns sync.Map // compiled, by their text
+
+func matches(pattern, text string) bool {
+	re, ok := patterns.Load(pattern)
+	if !ok {
+		compiled, err := regexp.Compile(pattern)
+		if err != nil {
+			return false
+		}
+		re, _ = patterns.LoadOrStore(pattern, compiled)
+	}
+	r, ok := re.(*regexp.Regexp)
+	return ok && r.MatchString(text)
+}
+
+// fits reports whether a text, number or truth value fits all of some schemas, as far as that is quickly seen: the API
+// server has the last word.
+func fits(schemas []*Props, v any) bool {
+	for _, s := range schemas {
+		if len(s.Enum) > 0 && !inEnum(s, v) {
+			return false
+		}
+		switch v := v.(type) {
+		case string:
+			if !fitsText(s, v) {
+				return false
+			}
+		case int64:
+			if s.Type != "" && s.Type != "integer" && s.Type != "number" || !fitsNumber(s, float64(v)) {
+				return false
+			}
+		case float64:
+			if s.Type != "" && s.Type != "number" || !fitsNumber(s, v) {
+				return false
+			}
+		case bool:
+			if s.Type != "" && s.Type != "boolean" {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func inEnum(s *Props, v any) bool {
+	for _, e := range s.Enum {
+		if w, ok := decoded(e.Raw); ok && isScalar(w) && w == v {
+			return true
+		}
+	}
+	return false
+}
+
+func fitsText(s *Props, v string) bool {
+	n := int64(utf8.RuneCountInString(v))
+	f := format(s)
+	return (s.Type == "" || s.Type == "string") &&
+		(s.MinLength == nil || *s.MinLength <= n) && (s.MaxLength == nil || n <= *s.MaxLength) &&
+		(s.Pattern == "" || matches(s.Pattern, v)) && (f == "" || v == formats[f])
+}
+
+func fitsNumber(s *Props, n float64) bool {
+	within := func(bound *float64, exclusive bool, sign float64) bool {
+		if bound == nil {
+			return true
+		}
+		distance := sign * (*bound - n)
+		return distance > 0 || distance == 0 && !exclusive
+	}
+	return within(s.Maximum, s.ExclusiveMaximum, 1) && within(s.Minimum, s.ExclusiveMinimum, -1) &&
+		(s.MultipleOf == nil || *s.MultipleOf == 0 || math.Mod(n, *s.MultipleOf) == 0) &&
+		(s.Type != "integer" || s.Format != "int32" || math.Abs(n) < 1<<31)
+}
+
+// anyText reports whether a pattern matches every text: where it matches the empty text at the beginning of any other.
+func anyText(pattern string) bool {
+	re, err := syntax.Parse(pattern, syntax.Perl)
+	return err == nil && empty(re)
+}
+
+func empty(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpEmptyMatch, syntax.OpStar, syntax.OpQuest, syntax.OpBeginText, syntax.OpBeginLine:
+		return true
+	case syntax.OpRepeat:
+		return re.Min == 0 || empty(re.Sub[0])
+	case syntax.OpConcat:
+		return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !empty(sub) })
+	case syntax.OpCapture, syntax.OpPlus:
+		return empty(re.Sub[0])
+	case syntax.OpAlternate:
+		return slices.ContainsFunc(re.Sub, empty)
+	}
+	return false
+}
+
+// texts returns JSON values as texts.
+func texts[T any](list []T) map[string]bool {
+	out := map[string]bool{}
+	for _, v := range list {
+		data, err := json.Marshal(v)
+		if err == nil {
+			out[string(data)] = true
+		}
+	}
+	return out
+}

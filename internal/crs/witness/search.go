@@ -1,0 +1,313 @@
+// Package witness tells what a change of the schema of a CRD does to its users. [Search.At] looks for an object that the
+// older version takes, and that the newer one refuses or drops a field of. [Widens] and [WidensAll] prove that there is
+// none. The objects are made of the two schemas alone, and the code of the API server judges them.
+package witness
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/crs/apiserver"
+)
+
+// Props is a schema.
+type Props = apiextensionsv1.JSONSchemaProps
+
+// Step leads from a schema to the one of a property. Items leads to that of the items of a list, and Values to that of
+// the values of a map.
+type Step struct {
+	Name   string // of a property
+	Items  bool
+	Values bool
+}
+
+// The limits of a search, in objects that are judged: for one field, and for all fields of a version. They are counts,
+// so that a result does not depend on the machine.
+const (
+	mostOfField   = 160
+	mostOfVersion = 4000
+	mostVariants  = 6 // of the fields around the one in question
+)
+
+// Search looks for witnesses in one version of a CRD.
+type Search struct {
+	schemas  [2]*Props // of the older version and of the newer one
+	batches  [2]crs.Batch
+	servers  [2]*apiserver.Server
+	unusable bool // the API server cannot use one of the schemas
+	identity map[string]any
+	left     int
+	variants map[string]int // that the older version took, by the fields around
+}
+
+// New returns a Search. The batches are the version of the older and the newer CRD, the apiVersion and kind those of
+// their objects.
+func New(old, now crs.Batch, apiVersion, kind string) *Search {
+	s := &Search{batches: [2]crs.Batch{old, now}, left: mostOfVersion, variants: map[string]int{},
+		identity: map[string]any{"apiVersion": apiVersion, "kind": kind}}
+	for i, b := range s.batches {
+		s.schemas[i] = &Props{}
+		if b.Version.Schema != nil && b.Version.Schema.OpenAPIV3Schema != nil {
+			s.schemas[i] = b.Version.Schema.OpenAPIV3Schema
+		}
+	}
+	return s
+}
+
+// start makes the servers when they are needed first: most changes need none.
+func (s *Search) start() bool {
+	for i := range s.servers {
+		if s.unusable || s.servers[i] != nil {
+			continue
+		}
+		var err error
+		if s.servers[i], err = apiserver.New(s.batches[i]); err != nil {
+			s.unusable = true
+		}
+	}
+	return !s.unusable
+}
+
+// At looks for a witness of what changes at a field, and not of what changes elsewhere. It returns a sentence about the
+// value of the field, and "" if it finds none.
+func (s *Search) At(steps []Step) string {
+	if !s.start() {
+		return ""
+	}
+	f := &field{Search: s, steps: steps, path: pathOf(steps), old: at(s.schemas[0], steps),
+		now: at(s.schemas[1], steps), left: min(mostOfField, s.left)}
+	s.left -= f.left
+	defer func() { s.left += f.left }()
+	around := ""
+	if len(steps) > 0 {
+		around = pathOf(steps[:len(steps)-1])
+	}
+	first := s.variants[around]
+	for i := range mostVariants {
+		variant := (first + i) % mostVariants
+		said, taken := f.try(newGenerator(variant, f.old, f.now))
+		if taken {
+			s.variants[around] = variant
+		}
+		if said != "" || taken && variant > 0 || f.left <= 0 {
+			return said
+		}
+	}
+	return ""
+}
+
+// at returns the schema that some steps lead to, and nil if there is none.
+func at(s *Props, steps []Step) *Props {
+	for _, step := range steps {
+		if s == nil {
+			return nil
+		}
+		s = below(s, step)
+	}
+	return s
+}
+
+func below(s *Props, step Step) *Props {
+	switch {
+	case step.Items && s.Items != nil:
+		return s.Items.Schema
+	case step.Items:
+		return nil
+	}
+	if p, ok := s.Properties[step.Name]; ok && !step.Values {
+		return &p
+	}
+	if s.AdditionalProperties != nil {
+		return s.AdditionalProperties.Schema
+	}
+	return nil
+}
+
+// pathOf returns the path of the field in the objects of a search.
+func pathOf(steps []Step) string {
+	var b strings.Builder
+	for _, step := range steps {
+		switch {
+		case step.Items:
+			b.WriteString("[0]")
+		case step.Values:
+			b.WriteString("." + anyKey)
+		default:
+			b.WriteString("." + step.Name)
+		}
+	}
+	return strings.TrimPrefix(b.String(), ".")
+}
+
+// field is the search at one field.
+type field struct {
+	*Search
+	steps    []Step
+	path     string
+	old, now *Props // nil where a version has no schema for the field
+	left     int
+}
+
+// try tries the values of a field in one variant of the fields around it. It returns the sentence about a witness, and
+// whether the older version took any value.
+func (f *field) try(g *generator) (said string, taken bool) {
+	open := len(f.steps) == 0 && f.batches[0].PreserveUnknownFields
+	var some []sample
+	for _, value := range g.candidates(f.old, f.now, open) {
+		if f.left--; f.left < 0 {
+			break
+		}
+		object := f.object(g, value)
+		if refused, dropped := f.servers[0].Creates(object); len(refused)+len(dropped) > 0 {
+			continue
+		}
+		some = append(some, sample{value, object})
+		refused, dropped := f.servers[1].Creates(object)
+		for _, r := range refused {
+			if f.about(pathIn(r), r.Message) {
+				return shown(value) + " was taken, is refused: " + f.reason(r), true
+			}
+		}
+		for _, path := range dropped {
+			if f.about(path, "") {
+				return shown(value) + " was taken, is dropped" + f.inside(path), true
+			}
+		}
+	}
+	return f.update(some), len(some) > 0
+}
+
+type sample struct {
+	value  any
+	object map[string]any
+}
+
+// update looks for a change of the field that the newer version refuses, where a rule of it is about changes.
+func (f *field) update(some []sample) string {
+	if f.now == nil || len(some) < 2 || !slices.ContainsFunc(f.now.XValidations,
+		func(r apiextensionsv1.ValidationRule) bool { return apiserver.ReadRule(r.Rule).Old }) {
+		return ""
+	}
+	a := some[0]
+	for _, b := range some[1:] {
+		for _, pair := range [][2]sample{{a, b}, {b, a}} {
+			if f.left--; f.left < 0 {
+				return ""
+			}
+			if len(f.servers[0].Updates(pair[0].object, pair[1].object)) > 0 {
+				continue
+			}
+			for _, r := range f.servers[1].Updates(pair[0].object, pair[1].object) {
+				if f.about(pathIn(r), r.Message) {
+					return "a change of " + shown(pair[0].value) + " to " + shown(pair[1].value) +
+						" was taken, is refused: " + f.reason(r)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// object returns an object with a value of the field.
+func (f *field) object(g *generator, value any) map[string]any {
+	object, ok := g.along(f.schemas[0], f.steps, value).(map[string]any)
+	if !ok {
+		object = map[string]any{}
+	}
+	for key, v := range f.identity {
+		object[key] = v
+	}
+	metadata, ok := object["metadata"].(map[string]any)
+	if !ok {
+		metadata = map[string]any{}
+	}
+	if _, named := metadata["name"]; !named {
+		metadata["name"] = "x"
+		if p := at(f.schemas[0], []Step{{Name: "metadata"}, {Name: "name"}}); p != nil {
+			metadata["name"] = g.value(p, 0)
+		}
+	}
+	object["metadata"] = metadata
+	return object
+}
+
+// keyed is how the API server writes the value of a map in some of its paths.
+var keyed = lazy.Regexp(`\[([^\]0-9][^\]]*)\]`)
+
+// unplaced are the faults that have their path in the text only (kube-openapi: pkg/validation/validate).
+var unplaced = lazy.Regexp(`^"([^"]*)" must |^Checked value must be .* in (\S+)$`)
+
+func pathIn(r crs.Fault) string {
+	if m := unplaced().FindStringSubmatch(r.Detail); m != nil && r.Path == "" {
+		return m[1] + m[2]
+	}
+	return r.Path
+}
+
+func dotted(path string) string { return keyed().ReplaceAllString(path, ".$1") }
+
+// about reports whether a fault of an object is one of the field. Another field that changes can be at fault as well.
+func (f *field) about(path, message string) bool {
+	rest, ok := strings.CutPrefix("."+dotted(path), strings.TrimSuffix("."+dotted(f.path), "."))
+	switch {
+	case !ok:
+		return false
+	case rest == "" || rest == ".":
+		return true
+	case rest[0] != '.' && rest[0] != '[':
+		return false
+	case f.old == nil || f.now == nil || f.now.XEmbeddedResource && !f.old.XEmbeddedResource:
+		return true
+	case rest[0] == '[':
+		return strings.HasPrefix(message, "duplicate") && strings.Count(rest, "]") == 1 && !strings.Contains(rest, ".")
+	}
+	name := strings.TrimPrefix(rest, ".")
+	_, had := f.old.Properties[name]
+	_, has := f.now.Properties[name]
+	if strings.HasPrefix(message, "required") {
+		return slices.Contains(f.now.Required, name) && !slices.Contains(f.old.Required, name) || !had
+	}
+	return !strings.ContainsAny(name, ".[") && !(had && has) && !had
+}
+
+// reason is what the API server says of a fault, with the field of the value in which it is.
+func (f *field) reason(r crs.Fault) string {
+	reason := r.Detail
+	if reason == "" {
+		reason = r.Message
+	}
+	if inner := f.inside(pathIn(r)); inner != "" {
+		return strings.TrimPrefix(inner, " in ") + ": " + reason
+	}
+	return reason
+}
+
+// inside names the field in the value of the field that a path is about.
+func (f *field) inside(path string) string {
+	path = strings.TrimPrefix(dotted(path), dotted(f.path))
+	if path = strings.Trim(path, "."); path == "" {
+		return ""
+	}
+	return " in " + path
+}
+
+// most is how much of a value is shown, in bytes.
+const most = 60
+
+func shown(value any) string {
+	if value == (absent{}) {
+		return "an object without it"
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return text.Shorten(fmt.Sprint(value), most)
+	}
+	return text.Shorten(text.OneLine(string(data)), most)
+}

@@ -1,0 +1,362 @@
+package witness
+
+import (
+	"encoding/json"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+
+	"github.com/olmgen/olmgen/internal/crs/apiserver"
+)
+
+// absent stands for a field that an object does not have.
+type absent struct{}
+
+// anyKey is the key of a map, and of a field that no schema names.
+const anyKey = "some-key"
+
+// The limits of what is generated.
+const (
+	mostDepth  = 24
+	mostItems  = 1024
+	mostRandom = 60
+	mostSingle = 12
+)
+
+// generator makes values that fit a schema.
+type generator struct {
+	random   *rand.Rand // nil for the least value
+	branch   int        // the alternative that is chosen
+	literals []any      // of rules
+	names    []string   // of fields that rules are about
+}
+
+// newGenerator returns the generator of a variant. The first ones take the least values and each an alternative.
+func newGenerator(variant int, schemas ...*Props) *generator {
+	g := &generator{branch: variant}
+	if variant > mostVariants/2 {
+		g.random = rand.New(rand.NewPCG(1, uint64(variant))) //nolint:gosec // the same values in each run
+	}
+	for _, s := range schemas {
+		if s == nil {
+			continue
+		}
+		for _, r := range s.XValidations {
+			rule := apiserver.ReadRule(r.Rule)
+			g.literals = append(g.literals, rule.Literals...)
+			g.names = append(g.names, rule.Fields...)
+		}
+	}
+	return g
+}
+
+// all returns a schema with those that it joins by allOf, anyOf, oneOf and not.
+func all(s *Props) []*Props {
+	if s == nil {
+		return nil
+	}
+	out := []*Props{s}
+	for _, list := range [][]Props{s.AllOf, s.AnyOf, s.OneOf} {
+		for i := range list {
+			out = append(out, all(&list[i])...)
+		}
+	}
+	return append(out, all(s.Not)...)
+}
+
+// needed returns a schema with those that a value fits as well: of alternatives one.
+func (g *generator) needed(s *Props) []*Props {
+	out := []*Props{s}
+	for i := range s.AllOf {
+		out = append(out, g.needed(&s.AllOf[i])...)
+	}
+	for _, list := range [][]Props{s.AnyOf, s.OneOf} {
+		if n := len(list); n > 0 {
+			out = append(out, g.needed(&list[g.branch%n])...)
+		}
+	}
+	return out
+}
+
+// kindOf returns the type of the values of some schemas, and "" if they say nothing.
+func kindOf(schemas []*Props) string {
+	for _, s := range schemas {
+		switch {
+		case s.Type != "":
+			return s.Type
+		case s.XIntOrString:
+			return "integer"
+		}
+	}
+	for _, s := range schemas {
+		if len(s.Properties) > 0 || len(s.Required) > 0 || s.XEmbeddedResource {
+			return "object"
+		}
+	}
+	return ""
+}
+
+// value returns a value that fits a schema, as far as that can be seen from it.
+func (g *generator) value(s *Props, depth int) any {
+	if s == nil || depth > mostDepth {
+		return map[string]any{}
+	}
+	schemas := g.needed(s)
+	switch kindOf(schemas) {
+	case "object":
+		return g.object(schemas, depth)
+	case "array":
+		n := 0
+		if s.MinItems != nil {
+			n = int(min(*s.MinItems, mostItems))
+		}
+		if n == 0 && g.random != nil {
+			n = g.random.IntN(2)
+		}
+		return g.list(s, n, depth)
+	case "boolean":
+		return g.random == nil || g.random.IntN(2) == 0
+	}
+	fitting := g.fitting(schemas, 1)
+	switch {
+	case len(fitting) == 0:
+		return "x"
+	case g.random != nil:
+		return fitting[g.random.IntN(len(fitting))]
+	}
+	return fitting[0]
+}
+
+// fitting returns texts and numbers that fit all of some schemas, at least as many as are wanted if they can be made.
+func (g *generator) fitting(schemas []*Props, want int) []any {
+	var out []any
+	for _, v := range g.scalars(schemas) {
+		if fits(schemas, v) {
+			out = append(out, v)
+		}
+	}
+	for i := 0; len(out) < want && i < 2*want; i++ {
+		for _, v := range []any{"k" + strconv.Itoa(i), int64(i)} {
+			if fits(schemas, v) && !slices.Contains(out, v) {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// scalars returns texts, numbers and truth values that are of interest to some schemas.
+func (g *generator) scalars(schemas []*Props) []any {
+	kind := kindOf(schemas)
+	var out []any
+	add := func(list ...any) {
+		for _, v := range list {
+			if !slices.Contains(out, v) {
+				out = append(out, v)
+			}
+		}
+	}
+	if kind == "" || kind == "string" {
+		add("x")
+	}
+	for _, s := range schemas {
+		for _, e := range s.Enum {
+			if v, ok := decoded(e.Raw); ok && isScalar(v) {
+				add(v)
+			}
+		}
+	}
+	add(g.literals...)
+	for _, s := range schemas {
+		if s.XIntOrString {
+			add(int64(1), "x", "10%")
+		}
+	}
+	if kind == "" || kind == "string" || slices.ContainsFunc(schemas, func(s *Props) bool { return s.XIntOrString }) {
+		for _, w := range words(schemas) {
+			add(w)
+		}
+	}
+	if kind == "" || kind == "integer" || kind == "number" {
+		add(numbers(schemas, g.literals, kind != "integer")...)
+	}
+	if kind == "" || kind == "boolean" {
+		add(true, false)
+	}
+	return out
+}
+
+func isScalar(v any) bool {
+	switch v.(type) {
+	case string, int64, float64, bool:
+		return true
+	}
+	return false
+}
+
+// decoded returns a value as the API server decodes it: whole numbers are int64.
+func decoded(raw []byte) (any, bool) {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return nil, false
+	}
+	return whole(v), true
+}
+
+func whole(v any) any {
+	switch v := v.(type) {
+	case float64:
+		if v == float64(int64(v)) {
+			return int64(v)
+		}
+	case []any:
+		for i := range v {
+			v[i] = whole(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = whole(v[k])
+		}
+	}
+	return v
+}
+
+// object returns an object that has what it must have. A random one has some other fields, too.
+func (g *generator) object(schemas []*Props, depth int) map[string]any {
+	out := map[string]any{}
+	children := map[string]*Props{}
+	least := int64(0)
+	for _, s := range schemas {
+		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+			if children[name] == nil || children[name].Type == "" || len(s.Properties[name].Enum) > 0 {
+				p := s.Properties[name]
+				children[name] = &p
+			}
+		}
+		if s.MinProperties != nil {
+			least = max(least, min(*s.MinProperties, mostItems))
+		}
+	}
+	for _, s := range schemas {
+		for _, name := range s.Required {
+			if p := children[name]; p == nil || p.Default == nil || g.random != nil {
+				g.set(out, name, p, schemas, depth)
+			}
+		}
+		if s.XEmbeddedResource {
+			out["apiVersion"], out["kind"], out["metadata"] = "v1", "X", map[string]any{"name": "x"}
+		}
+	}
+	names := slices.Sorted(maps.Keys(children))
+	if g.random != nil {
+		for _, name := range names {
+			if n := 16; g.random.IntN(n) == 0 || slices.Contains(g.names, name) && g.random.IntN(2) == 0 {
+				g.set(out, name, children[name], schemas, depth)
+			}
+		}
+	}
+	for _, name := range names {
+		if int64(len(out)) < least {
+			g.set(out, name, children[name], schemas, depth)
+		}
+	}
+	for i := 0; int64(len(out)) < least; i++ {
+		g.set(out, anyKey+strconv.Itoa(i), nil, schemas, depth)
+		if i > mostItems {
+			break
+		}
+	}
+	return out
+}
+
+// set sets a field of an object. Without a schema of its own it has that of all other fields.
+func (g *generator) set(object map[string]any, name string, p *Props, schemas []*Props, depth int) {
+	if _, ok := object[name]; ok {
+		return
+	}
+	if p == nil {
+		for _, s := range schemas {
+			if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+				p = s.AdditionalProperties.Schema
+			}
+		}
+	}
+	if p == nil {
+		object[name] = "x"
+		return
+	}
+	object[name] = g.value(p, depth+1)
+}
+
+// list returns a list of n items. They differ where the list is a set or a map.
+func (g *generator) list(s *Props, n, depth int) []any {
+	out := make([]any, 0, n)
+	if s.Items == nil || s.Items.Schema == nil {
+		for range n {
+			out = append(out, "x")
+		}
+		return out
+	}
+	schemas := g.needed(s.Items.Schema)
+	if kind := kindOf(schemas); kind != "object" && kind != "array" && kind != "boolean" {
+		for i, fitting := 0, g.fitting(schemas, n); i < n && len(fitting) > 0; i++ {
+			out = append(out, fitting[i%len(fitting)])
+		}
+		return out
+	}
+	for i := range n {
+		item := g.value(s.Items.Schema, depth+1)
+		if m, ok := item.(map[string]any); ok {
+			for _, key := range s.XListMapKeys {
+				p, ok := s.Items.Schema.Properties[key]
+				if !ok {
+					continue
+				}
+				if fitting := g.fitting(g.needed(&p), n); len(fitting) > 0 {
+					m[key] = fitting[i%len(fitting)]
+				}
+			}
+		}
+		out = append(out, item)
+	}
+	return out
+}
+
+// along returns a value that fits a schema, and that has a value at the end of some steps.
+func (g *generator) along(s *Props, steps []Step, value any) any {
+	if len(steps) == 0 {
+		return value
+	}
+	if s == nil {
+		s = &Props{}
+	}
+	step := steps[0]
+	inner := g.along(below(s, step), steps[1:], value)
+	if step.Items {
+		if inner == (absent{}) {
+			return []any{}
+		}
+		n := 1
+		if s.MinItems != nil {
+			n = int(max(1, min(*s.MinItems, mostItems)))
+		}
+		list := g.list(s, n, len(steps))
+		if len(list) == 0 {
+			list = []any{nil}
+		}
+		list[0] = inner
+		return list
+	}
+	m := g.object(g.needed(s), len(steps))
+	name := step.Name
+	if step.Values {
+		name = anyKey
+	}
+	if inner == (absent{}) {
+		delete(m, name)
+	} else {
+		m[name] = inner
+	}
+	return m
+}

@@ -1,0 +1,217 @@
+package witness
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/olmgen/olmgen/internal/crs/apiserver"
+)
+
+// Widens reports whether it is proven that the change of one field of a schema, by its name in JSON, makes the API
+// server refuse or drop nothing that it took. It looks at no schema below the two. That what is not proven breaks
+// something is not said.
+func Widens(name string, old, now *Props) bool {
+	if prove, ok := proofs[name]; ok {
+		return prove(old, now)
+	}
+	return false
+}
+
+// proofs are by the name of a field. A field that means the same with two values is no change of it.
+var proofs = map[string]func(a, b *Props) bool{
+	"description": always, "title": always, "example": always, "externalDocs": always, "id": always, "$schema": always,
+	"x-kubernetes-map-type": always, // it is about who owns which field
+
+	"maximum": below1, "exclusiveMaximum": below1,
+	"minimum": above1, "exclusiveMinimum": above1,
+
+	"maxLength":     func(a, b *Props) bool { return atMost(a.MaxLength, b.MaxLength) },
+	"maxItems":      func(a, b *Props) bool { return atMost(a.MaxItems, b.MaxItems) },
+	"maxProperties": func(a, b *Props) bool { return atMost(a.MaxProperties, b.MaxProperties) },
+	"minLength":     func(a, b *Props) bool { return atLeast(a.MinLength, b.MinLength) },
+	"minItems":      func(a, b *Props) bool { return atLeast(a.MinItems, b.MinItems) },
+	"minProperties": func(a, b *Props) bool { return atLeast(a.MinProperties, b.MinProperties) },
+
+	"pattern":     func(a, b *Props) bool { return b.Pattern == a.Pattern || anyText(b.Pattern) },
+	"nullable":    func(_, b *Props) bool { return b.Nullable },
+	"uniqueItems": func(_, b *Props) bool { return !b.UniqueItems },
+
+	"type":                       typeWidens,
+	"format":                     formatWidens,
+	"enum":                       enumWidens,
+	"required":                   requiredWidens,
+	"multipleOf":                 multipleWidens,
+	"x-kubernetes-int-or-string": func(a, b *Props) bool { return b.Type == "" && (b.XIntOrString || typeWidens(a, b)) },
+
+	"x-kubernetes-preserve-unknown-fields": func(a, b *Props) bool { return keepsUnknown(b) || !keepsUnknown(a) },
+	"x-kubernetes-embedded-resource":       func(_, b *Props) bool { return !b.XEmbeddedResource && keepsUnknown(b) },
+	"x-kubernetes-list-type":               listWidens,
+	"x-kubernetes-list-map-keys":           listWidens,
+	"x-kubernetes-validations":             rulesWiden,
+
+	"additionalProperties": func(a, b *Props) bool { return takesAny(b) || Closed(a) },
+	"anyOf": func(a, b *Props) bool {
+		return len(b.AnyOf) == 0 || len(a.AnyOf) > 0 && subset(texts(a.AnyOf), texts(b.AnyOf))
+	},
+	"allOf": func(a, b *Props) bool { return subset(texts(b.AllOf), texts(a.AllOf)) },
+	"oneOf": func(_, b *Props) bool { return len(b.OneOf) == 0 },
+	"not":   func(_, b *Props) bool { return b.Not == nil },
+}
+
+func always(_, _ *Props) bool { return true }
+
+func below1(a, b *Props) bool {
+	return b.Maximum == nil || a.Maximum != nil && (*a.Maximum < *b.Maximum ||
+		*a.Maximum == *b.Maximum && (a.ExclusiveMaximum || !b.ExclusiveMaximum))
+}
+
+func above1(a, b *Props) bool {
+	return b.Minimum == nil || a.Minimum != nil && (*a.Minimum > *b.Minimum ||
+		*a.Minimum == *b.Minimum && (a.ExclusiveMinimum || !b.ExclusiveMinimum))
+}
+
+func atMost(a, b *int64) bool { return b == nil || a != nil && *a <= *b }
+
+func atLeast(a, b *int64) bool { return b == nil || *b <= 0 || a != nil && *a >= *b }
+
+func typeWidens(a, b *Props) bool {
+	switch {
+	case a.Type == b.Type:
+		return true
+	case b.Type == "" && b.XIntOrString:
+		return a.Type == "integer" || a.Type == "string" || a.XIntOrString
+	}
+	return b.Type == "" || a.Type == "integer" && b.Type == "number"
+}
+
+func formatWidens(a, b *Props) bool {
+	from, to := format(a), format(b)
+	return to == "" || from == to || to == "password" || from == "int32" && to == "int64" ||
+		from == "float" && to == "double"
+}
+
+func enumWidens(a, b *Props) bool {
+	return len(b.Enum) == 0 || len(a.Enum) > 0 && subset(texts(a.Enum), texts(b.Enum))
+}
+
+// requiredWidens is about a field with a default, too: where the object is, the API server sets it.
+func requiredWidens(a, b *Props) bool {
+	for _, name := range b.Required {
+		p := b.Properties[name]
+		if !slices.Contains(a.Required, name) && (p.Default == nil || string(p.Default.Raw) == "null") {
+			return false
+		}
+	}
+	return true
+}
+
+func multipleWidens(a, b *Props) bool {
+	return b.MultipleOf == nil || *b.MultipleOf == 0 || a.MultipleOf != nil && math.Mod(*a.MultipleOf, *b.MultipleOf) == 0
+}
+
+// listWidens is about sets and maps: a map with more keys has fewer equal items.
+func listWidens(a, b *Props) bool {
+	from, to := listType(a), listType(b)
+	if to == "atomic" {
+		return true
+	}
+	return from == to && (to == "set" || subset(texts(a.XListMapKeys), texts(b.XListMapKeys)))
+}
+
+func listType(s *Props) string {
+	if s.XListType == nil {
+		return "atomic"
+	}
+	return *s.XListType
+}
+
+func rulesWiden(a, b *Props) bool {
+	known := map[string]bool{}
+	for _, r := range a.XValidations {
+		known[apiserver.ReadRule(r.Rule).Text] = true
+	}
+	return !slices.ContainsFunc(b.XValidations, func(r apiextensionsv1.ValidationRule) bool {
+		return !known[apiserver.ReadRule(r.Rule).Text]
+	})
+}
+
+func subset(a, b map[string]bool) bool {
+	for k := range a {
+		if !b[k] {
+			return false
+		}
+	}
+	return true
+}
+
+func keepsUnknown(s *Props) bool { return s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields }
+
+// takesAny reports whether an object may have fields of any name and value.
+func takesAny(s *Props) bool {
+	if s.AdditionalProperties != nil {
+		return s.AdditionalProperties.Allows && s.AdditionalProperties.Schema == nil
+	}
+	return keepsUnknown(s)
+}
+
+// Closed reports whether an object has no fields but those that the schema names.
+func Closed(s *Props) bool {
+	return !keepsUnknown(s) && (s.AdditionalProperties == nil ||
+		!s.AdditionalProperties.Allows && s.AdditionalProperties.Schema == nil)
+}
+
+// Takes reports whether it is proven that an object keeps a field with any value that a schema takes, though it does
+// not name the field.
+func Takes(object, value *Props) bool {
+	if object.AdditionalProperties != nil && object.AdditionalProperties.Schema != nil {
+		return WidensAll(value, object.AdditionalProperties.Schema)
+	}
+	return takesAny(object)
+}
+
+// WidensAll is Widens for all fields of two schemas, and all schemas below them.
+func WidensAll(old, now *Props) bool {
+	if equality.Semantic.DeepEqual(old, now) {
+		return true
+	}
+	for _, name := range Changed(old, now) {
+		if name != "properties" && name != "items" && name != "additionalProperties" && !Widens(name, old, now) {
+			return false
+		}
+	}
+	for name, p := range old.Properties {
+		if q, ok := now.Properties[name]; ok && !WidensAll(&p, &q) || !ok && !Takes(now, &p) {
+			return false
+		}
+	}
+	for name := range now.Properties {
+		if _, ok := old.Properties[name]; !ok && !Closed(old) {
+			return false
+		}
+	}
+	if a := old.AdditionalProperties; a != nil && a.Schema != nil && !Takes(now, a.Schema) ||
+		takesAny(old) && !takesAny(now) {
+		return false
+	}
+	return now.Items == nil || old.Items != nil && old.Items.Schema != nil && now.Items.Schema != nil &&
+		WidensAll(old.Items.Schema, now.Items.Schema)
+}
+
+// Changed returns the names in JSON of the fields in which two schemas differ.
+func Changed(old, now *Props) []string {
+	var out []string
+	t := reflect.TypeFor[Props]()
+	a, b := reflect.ValueOf(old).Elem(), reflect.ValueOf(now).Elem()
+	for n := range t.NumField() {
+		if !equality.Semantic.DeepEqual(a.Field(n).Interface(), b.Field(n).Interface()) {
+			name, _, _ := strings.Cut(t.Field(n).Tag.Get("json"), ",")
+			out = append(out, name)
+		}
+	}
+	return out
+}
