@@ -73,7 +73,7 @@ func (c *Catalog) arrange(ctx context.Context, dirs []string, o Options) {
 		p := c.Packages[name]
 		p.dropStray()
 		if list := p.check(); len(list) > 0 {
-			c.leaveOut(p, fmt.Errorf("%s: %s", list[0].Place.File, list[0].said()))
+			c.leaveOut(p, fmt.Errorf("%s: %s", list[0].File, list[0].said()))
 		}
 	}
 }

@@ -80,7 +80,8 @@ var declared = []Option{
 		Text: "adds the operators that the operators of a group require, in the versions that OLM would choose from " +
 			"the catalogs of the file, each rendered like the operator that requires it"},
 	{Name: "sharedAPIs", Type: List, Profiles: with(operators, generate.ProfileClusterExtension),
-		Text: "the APIs that several operators may provide, by names such as ships.example.com: an annotation of their " +
+		Text: "the APIs that several operators may provide, by names such as ships.example.com: an annotation of " +
+			"their " +
 			"ClusterRoles says so, and \"olmgen check\" does not report them"},
 	{Name: "groups", Type: Objects, Required: true, Fields: groupFields,
 		Text: "the OperatorGroups, each with its operators"},
@@ -303,7 +304,8 @@ var descopedFields = []Option{
 		Text: "binds the operator in all namespaces, with one ClusterRoleBinding for each ServiceAccount"},
 	{Name: "bindCluster", Profiles: descoped, Type: Bool, Flag: "bind-cluster", Topic: TopicDescoped, Access: true,
 		ID: generate.OptionBindCluster,
-		Text: "binds the operator to what no RoleBinding grants and to nothing else, such as cluster-scoped resources: " +
+		Text: "binds the operator to what no RoleBinding grants and to nothing else, such as cluster-scoped " +
+			"resources: " +
 			"with one ClusterRoleBinding for each ServiceAccount"},
 	{Name: "bindNone", Profiles: descoped, Type: Bool, Flag: "bind-none", Topic: TopicDescoped, Access: true,
 		ID: generate.OptionBindNone,

@@ -29,9 +29,7 @@ func (c *Config) withDependencies(ctx context.Context, o Options) (*Config, []Wa
 	d := &dependencies{Config: c, places: places}
 	d.all = *c
 	d.all.Groups = slices.Clone(c.Groups)
-	if err := d.findProviders(ctx); err != nil {
-		return nil, nil, err
-	}
+	d.findProviders(ctx)
 	for i := range c.Groups {
 		if err := d.group(ctx, i, o); err != nil {
 			return nil, nil, err
@@ -61,7 +59,7 @@ type provider struct {
 
 // findProviders reads what the operators of the file provide. Those of OLM v1 and those that OLM v0 installs are not
 // among them: OLM resolves as if descoped operators were not there.
-func (d *dependencies) findProviders(ctx context.Context) error {
+func (d *dependencies) findProviders(ctx context.Context) {
 	for i := range d.places.all {
 		place := &d.places.all[i]
 		b := d.Groups[place.Group].Bundles[place.Index]
@@ -81,12 +79,11 @@ func (d *dependencies) findProviders(ctx context.Context) error {
 		}
 		d.providers = append(d.providers, p)
 	}
-	return nil
 }
 
-// blocked returns an error if an operator would be added beside one of another namespace that owns an API of it, and one
-// of them is descoped: "resolution or updates of de-scoped operators can be blocked by issues with scoped operators"
-// (plan).
+// blocked returns an error if an operator would be added beside one of another namespace that owns an API of it, and
+// one of them is descoped: "resolution or updates of de-scoped operators can be blocked by issues with scoped
+// operators" (plan).
 func (d *dependencies) blocked(group int, p provider) error {
 	if p.profile.HandsOver() {
 		return nil // OLM resolves as if the others were not there
@@ -103,9 +100,11 @@ func (d *dependencies) blocked(group int, p provider) error {
 			}
 			what, hint := "is descoped, in a version that does not fit", "choose versions that fit each other"
 			if scoped {
-				what, hint = "is scoped, which blocks a descoped operator", "descope that one too, or take it out of the file"
+				what = "is scoped, which blocks a descoped operator"
+				hint = "descope that one too, or take it out of the file"
 			}
-			return d.errorf(at(group, -1, "bundles"), hint, "%s is required, but %s of namespace %s owns its API %s and %s",
+			return d.errorf(at(group, -1, "bundles"), hint, "%s is required, but %s of namespace %s owns its API %s "+
+				"and %s",
 				p.Name, other.name, d.Groups[other.group].Namespace, a, what)
 		}
 	}
@@ -136,7 +135,8 @@ func (d *dependencies) group(ctx context.Context, group int, o Options) error {
 		return b.withDefaults(d.Defaults).Profile.HandsOver()
 	})
 	for _, p := range d.providers {
-		asked := slices.ContainsFunc(state.Subscriptions, func(s resolve.Subscription) bool { return s.Package == p.pkg })
+		asked := slices.ContainsFunc(state.Subscriptions,
+			func(s resolve.Subscription) bool { return s.Package == p.pkg })
 		if p.group != group && p.profile == generate.ProfileDescoped && !handsOver && !asked {
 			state.CSVs = append(state.CSVs, resolve.Installed(p.Bundle, p.pkg))
 		}

@@ -54,8 +54,9 @@ var binding = []manifest.Option{generate.OptionBindNamespaces, generate.OptionBi
 	generate.OptionTargetNamespaces}
 
 // OpenSteps returns the steps of an advice that are still to be taken. A step that is about an option is not, once the
-// option is given; of those that bind the operator one is enough. Where one installation is known, the bound namespaces must include those that it watches. Where
-// there are several, somebody has to clean up in any case. In bound, "" stands for all namespaces.
+// option is given; of those that bind the operator one is enough. Where one installation is known, the bound namespaces
+// must include those that it watches. Where there are several, somebody has to clean up in any case. In bound, ""
+// stands for all namespaces.
 func OpenSteps(steps []manifest.Message, known []installs.Install, given func(manifest.Option) bool,
 	bound []string) (open []manifest.Message) {
 	binds := slices.ContainsFunc(binding, given)

@@ -117,7 +117,8 @@ func (c *Config) checkShared(all []*loaded) error {
 				return a.Plural+"."+a.Group == name
 			})
 		}) {
-			return c.errorf(fmt.Sprintf("sharedAPIs[%d]", i), "write the plural and the group, such as ships.example.com",
+			return c.errorf(fmt.Sprintf("sharedAPIs[%d]", i),
+				"write the plural and the group, such as ships.example.com",
 				"no operator of the file provides %q", name)
 		}
 	}

@@ -67,7 +67,8 @@ func (n *needed) property(p bundle.Property) {
 			return
 		}
 		if v.PackageName == "" {
-			n.add("the operator requires version %s of a package without a name, which its dependencies.yaml has to give",
+			n.add("the operator requires version %s of a package without a name, which its dependencies.yaml "+
+				"has to give",
 				cmp.Or(versions, "any"))
 			return
 		}

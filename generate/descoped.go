@@ -90,12 +90,7 @@ var descopedGenerators = []func(*rendering) error{
 func (o Options) CheckDescoped() error {
 	d := o.Descoped
 	if o.Profile != ProfileDescoped {
-		if d.BindAll || d.BindNone || d.BindCluster || d.BindInternal || len(d.BindNamespaces) > 0 || d.Split != "" || d.Status != "" ||
-			len(d.AggregateTo) > 0 && o.Profile != ProfilePlain {
-			return refuseOption(OptionProfile, "choose that profile",
-				"binding in namespaces, splitting and aggregating need the profile descoped")
-		}
-		return d.checkAggregateTo()
+		return o.checkNotDescoped()
 	}
 	grouped := o.OperatorGroup != ""
 	switch {
@@ -142,6 +137,17 @@ func (o Options) CheckDescoped() error {
 	return checkNamespaces(OptionBindNamespaces, "namespace to bind in", d.BindNamespaces)
 }
 
+// checkNotDescoped refuses the options of the descoped profile in another one.
+func (o Options) checkNotDescoped() error {
+	d := o.Descoped
+	if d.BindAll || d.BindNone || d.BindCluster || d.BindInternal || len(d.BindNamespaces) > 0 || d.Split != "" ||
+		d.Status != "" || len(d.AggregateTo) > 0 && o.Profile != ProfilePlain {
+		return refuseOption(OptionProfile, "choose that profile",
+			"binding in namespaces, splitting and aggregating need the profile descoped")
+	}
+	return d.checkAggregateTo()
+}
+
 func (d Descoped) checkAggregateTo() error {
 	if slices.Contains(d.AggregateTo, NoRole) && len(d.AggregateTo) > 1 {
 		return refuseOption(OptionAggregateTo, "", "aggregate to: %s cannot be given with other roles", NoRole)
@@ -160,8 +166,8 @@ func (d Descoped) binds() bool {
 }
 
 // boundByDefault reports whether the operator is bound in all namespaces although no option says so: "Any CSV with an
-// installModes block that supports AllNamespace-mode only [...] OLM will generate an AllNamespace OperatorGroup for it",
-// whose namespaces "will get automatic bindings" (plan).
+// installModes block that supports AllNamespace-mode only [...] OLM will generate an AllNamespace OperatorGroup for
+// it", whose namespaces "will get automatic bindings" (plan).
 func (r *rendering) boundByDefault() bool {
 	d := r.options.Descoped
 	scope, _ := bundle.ScopeOf(r.bundle.CSV)

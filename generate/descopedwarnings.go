@@ -48,8 +48,8 @@ func boundedRules(r *rendering) error {
 }
 
 // warnClusterRules warns of what no RoleBinding grants to an account and the options do not bind, and of resources that
-// may be such: of wildcards, of which a RoleBinding grants a part, and of APIs that olmgen does not know. Each warning is
-// at the first such rule.
+// may be such: of wildcards, of which a RoleBinding grants a part, and of APIs that olmgen does not know. Each warning
+// is at the first such rule.
 func (r *rendering) warnClusterRules(a *account) {
 	if r.boundEverywhere() {
 		return
@@ -159,7 +159,8 @@ func (r *rendering) warnStatus() {
 		inCRD := r.withoutStatus(a)
 		if !inCRD && updates(status, a.Group, a.Plural+"/status") ||
 			inCRD && r.boundEverywhere() && updates(work, a.Group, a.Plural) ||
-			slices.ContainsFunc(r.apis[:i], func(b olm.API) bool { return a.Group == b.Group && a.Plural == b.Plural }) {
+			slices.ContainsFunc(r.apis[:i],
+				func(b olm.API) bool { return a.Group == b.Group && a.Plural == b.Plural }) {
 			continue
 		}
 		field := "spec.apiservicedefinitions"

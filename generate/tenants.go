@@ -21,8 +21,8 @@ const (
 )
 
 // tenants makes the administrator's bindings: one for each account and ClusterRole, in each namespace or in all of
-// them. "They may drop a RoleBinding [...] binding the operator's ServiceAccount in each desired namespace" (plan). What
-// no RoleBinding grants is bound with the rest in all namespaces, or alone on request.
+// them. "They may drop a RoleBinding [...] binding the operator's ServiceAccount in each desired namespace" (plan).
+// What no RoleBinding grants is bound with the rest in all namespaces, or alone on request.
 func tenants(r *rendering) error {
 	if err := r.checkOptional(); err != nil {
 		return err

@@ -81,11 +81,11 @@ func descoped(d generate.Descoped) generate.Options {
 func checkDescoped(t *testing.T, b *bundle.Bundle) {
 	d := decoder{}
 	for _, split := range append([]generate.Split{""}, generate.Splits...) {
-		free := d.rbac(t, b, generate.Descoped{Split: split})
+		free := d.rbac(t, b, generate.Descoped{Split: split, BindNone: true})
 		bound := d.rbac(t, b, generate.Descoped{Split: split, BindNamespaces: []string{tenant}})
 		all := d.rbac(t, b, generate.Descoped{Split: split, BindAll: true})
 		cluster := d.rbac(t, b, generate.Descoped{Split: split, BindCluster: true})
-		strict := d.rbac(t, b, generate.Descoped{Split: split, Status: generate.StatusAsked})
+		strict := d.rbac(t, b, generate.Descoped{Split: split, Status: generate.StatusAsked, BindNone: true})
 		what := "split " + string(split)
 		for _, account := range free.accounts() {
 			asked := free.asked(account)

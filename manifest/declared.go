@@ -36,8 +36,8 @@ func (o *Object) Undeclared(t reflect.Type) ([]string, error) {
 	return fields, nil
 }
 
-// surelyA reports whether all fields and values of the object surely are those of a Go type; of a key that stands twice,
-// both values are.
+// surelyA reports whether all fields and values of the object surely are those of a Go type; of a key that stands
+// twice, both values are.
 func (o *Object) surelyA(t reflect.Type) bool {
 	if o.printed != nil || o.origin != nil || o.doc == nil || o.doc.strays {
 		return false
@@ -98,10 +98,10 @@ func (d *typeDecoder) fieldsFit(n *yaml.Node, t reflect.Type, p *plan, depth int
 		if !ok {
 			return false
 		}
-		below := t
-		if p.read == asMap {
+		var below reflect.Type
+		if f, ok := p.byName[name]; p.read == asMap {
 			below = t.Elem()
-		} else if f, ok := p.byName[name]; ok {
+		} else if ok {
 			below = p.fields[f].of
 		} else {
 			return false

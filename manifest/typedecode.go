@@ -175,7 +175,7 @@ func (d *typeDecoder) byJSON(n *yaml.Node, v reflect.Value, depth int) bool {
 
 // unmarshal decodes a JSON text into a value and reports whether it surely is of its type.
 func unmarshal(text []byte, v reflect.Value) bool {
-	if own, ok := v.Addr().Interface().(json.Unmarshaler); ok && v.Kind() != reflect.Pointer {
+	if own, ok := reflect.TypeAssert[json.Unmarshaler](v.Addr()); ok && v.Kind() != reflect.Pointer {
 		return own.UnmarshalJSON(text) == nil
 	}
 	strict, err := kjson.UnmarshalStrict(text, v.Addr().Interface())

@@ -83,7 +83,8 @@ func (r *Report) facts() []Fact {
 // report say of the same subjects is left out.
 func (r *Report) FactsOf(items []Item, other *Report) []Fact {
 	var out []Fact
-	for _, f := range (&Report{Permissions: items, Operator: r.Operator, scopes: r.scopes, missing: r.missing}).facts() {
+	part := &Report{Permissions: items, Operator: r.Operator, scopes: r.scopes, missing: r.missing}
+	for _, f := range part.facts() {
 		if f, left := f.beyond(other.Summary); left {
 			out = append(out, f)
 		}

@@ -186,17 +186,17 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 	case f.plan != "" && filepath.Ext(f.plan) != ".md":
 		return &usageError{"--plan: " + f.plan + " does not end in .md", "the script beside it ends in .sh"}
 	}
-	if given := changed("format", "fail-on", "baseline"); given != "" &&
-		f.to != generate.ProfileClusterExtension {
-		return &usageError{given + " without --verify and without --to clusterextension", "leave it out"}
-	}
-	if f.report.format == formatBaseline {
-		return &usageError{"--format baseline needs --verify", "add --verify and -f FILE"}
-	}
-	return f.checkDirectory()
+	return f.checkFile(changed("format", "fail-on", "baseline"))
 }
 
-func (f *adoptFlags) checkDirectory() error {
+// checkFile refuses what means nothing where a file is written. report is the flags of the report that were given.
+func (f *adoptFlags) checkFile(report string) error {
+	switch {
+	case report != "" && f.to != generate.ProfileClusterExtension:
+		return &usageError{report + " without --verify and without --to clusterextension", "leave it out"}
+	case f.report.format == formatBaseline:
+		return &usageError{"--format baseline needs --verify", "add --verify and -f FILE"}
+	}
 	if d := filepath.Clean(f.directory); f.directory == "" || d == "." || d == output.Stdout {
 		return &usageError{"--directory needs a directory of its own", "such as operators"}
 	}

@@ -59,7 +59,7 @@ func (f *renderFlags) descope(cmd *cobra.Command, ref, dir string) error {
 	if err := f.deliver(cmd, r); err != nil {
 		return err
 	}
-	f.sayScope(cmd, b.CSV, known, r.Operators[0].Result.Namespace, r.Operators[0].Result.Bound)
+	f.sayScope(cmd, b.CSV, known, r.Operators[0].Namespace, r.Operators[0].Bound)
 	return nil
 }
 

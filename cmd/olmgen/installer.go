@@ -60,7 +60,8 @@ func newInstallerRBAC() *cobra.Command {
 	flags.BoolVar(&f.options.Watch, "watch", false, "grant list and watch too, which can't be limited to names")
 	f.render.registerWriting(cmd)
 	f.render.register(cmd, func(o config.Option) bool {
-		return o.Access || o.ID == bundle.OptionAllowUnsupported || o.ID == generate.OptionCerts || o.ID == config.OptionTemplates
+		return o.Access || o.ID == bundle.OptionAllowUnsupported || o.ID == generate.OptionCerts ||
+			o.ID == config.OptionTemplates
 	})
 	return cmd
 }

@@ -14,8 +14,8 @@ import (
 // tenantsDir is where every layout has the bindings of tenants, a directory for each.
 const tenantsDir = "tenants/"
 
-// keepTenants refuses to remove the bindings of tenants that the flags do not name. A RenderConfig lists all tenants, and so does a file of tenants:
-// one that is not in it is to be removed. A command line may name the new tenant only.
+// keepTenants refuses to remove the bindings of tenants that the flags do not name. A RenderConfig lists all tenants,
+// and so does a file of tenants: one that is not in it is to be removed. A command line may name the new tenant only.
 func (f *renderFlags) keepTenants(r *config.Rendered) error {
 	_, listed := f.options.Text(generate.OptionTenants)
 	if len(f.files) > 0 || listed || f.pruneTenants || f.output == output.Stdout || !f.descoped() {

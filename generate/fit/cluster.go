@@ -244,8 +244,8 @@ func phaseLimit(r versions.Release) (kind string, limit int) {
 	return "", 0
 }
 
-// atMost returns a number that the objects of the operator in one phase cannot exceed: OLM v1 makes a role, a binding and
-// an account for a permission, which are in three phases.
+// atMost returns a number that the objects of the operator in one phase cannot exceed: OLM v1 makes a role, a binding
+// and an account for a permission, which are in three phases.
 func (q *question) atMost() int {
 	most, shipped := 0, map[string]int{}
 	for _, o := range q.Shipped {

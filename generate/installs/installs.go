@@ -97,7 +97,8 @@ func (f *finder) object(o *manifest.Object) error {
 		if _, err := o.Into(&b); err != nil {
 			return err
 		}
-		if b.Labels[rbac.LabelDescoped] == "required" && b.Labels[rbac.LabelScope] == "" && b.Labels[rbac.LabelPartOf] == f.bundle.Package {
+		if b.Labels[rbac.LabelDescoped] == "required" && b.Labels[rbac.LabelScope] == "" &&
+			b.Labels[rbac.LabelPartOf] == f.bundle.Package {
 			for _, s := range b.Subjects {
 				f.bound[s.Namespace] = append(f.bound[s.Namespace], o.Namespace)
 			}

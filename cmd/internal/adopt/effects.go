@@ -34,15 +34,7 @@ func (v *verifier) effects(c *Compared, object *dump.Object, live, rendered map[
 	}
 	switch c.kind {
 	case "Deployment":
-		for _, x := range c.Changes {
-			stopped := x.Field == "spec.replicas" && x.Cluster == "0"
-			if (strings.HasPrefix(x.Field, "spec.template") || stopped) && x.Applied {
-				c.Restarts = append(c.Restarts, x.Field)
-			}
-			if strings.HasPrefix(x.Field, "spec.strategy") && x.Applied && recreates(rendered) && !recreates(live) {
-				c.Immutable = append(c.Immutable, x.Field)
-			}
-		}
+		c.ofDeployment(live, rendered)
 	case "ClusterServiceVersion":
 		if _, copied := object.Copied(); copied {
 			return
@@ -63,6 +55,20 @@ func (v *verifier) effects(c *Compared, object *dump.Object, live, rendered map[
 		c.Loses = lostRules(live, rendered)
 	case "RoleBinding", "ClusterRoleBinding":
 		c.Loses = lostSubjects(live, rendered)
+	}
+}
+
+// ofDeployment finds the fields that restart pods, and those that the API server refuses to change.
+func (c *Compared) ofDeployment(live, rendered map[string]any) {
+	for _, x := range c.Changes {
+		stopped := x.Field == "spec.replicas" && x.Cluster == "0"
+		switch {
+		case !x.Applied:
+		case strings.HasPrefix(x.Field, "spec.template"), stopped:
+			c.Restarts = append(c.Restarts, x.Field)
+		case strings.HasPrefix(x.Field, "spec.strategy") && recreates(rendered) && !recreates(live):
+			c.Immutable = append(c.Immutable, x.Field)
+		}
 	}
 }
 

@@ -29,7 +29,8 @@ func (s *State) Since(earlier *State) (list []findings.Finding) {
 		if was[o.Key()] == nil {
 			continue
 		}
-		n, what := now[o.Key()], ""
+		n := now[o.Key()]
+		var what string
 		switch {
 		case n == nil:
 			what = "is gone"

@@ -247,7 +247,8 @@ func (r *Report) known() []findings.Remark {
 
 var columns = []string{"package", "version", "name", "source", "channels", "head", "deprecated", "complete",
 	"installModes", "upgradeable", "maxOpenShiftVersion", "everything", "readsSecrets", "writesRBAC", "runsInPods",
-	"impersonates", "reachesNodes", "installsOperators", "changesAPIs", "validatingWebhooks", "mutatingWebhooks", "conversionWebhooks", "crds", "crdBytes",
+	"impersonates", "reachesNodes", "installsOperators", "changesAPIs", "validatingWebhooks", "mutatingWebhooks",
+	"conversionWebhooks", "crds", "crdBytes",
 	"imagesByDigest", "imagesByTag", "unsupportedKinds", "unfit", "errors", "warnings", "notes", "error"}
 
 // csv writes a line for each row. Cells of groups are cluster, namespaces, no or, where that is not known, empty.

@@ -56,8 +56,9 @@ func FromRendered(rendered *config.Rendered) (*Subject, error) {
 		s.CSVs = append(s.CSVs, csv)
 		s.Shipped = append(s.Shipped, opened.Others...)
 		s.Operators = append(s.Operators, compare.Operator{CSV: csv, Package: opened.Package, Shipped: opened.Shipped(),
-			Dependencies: opened.Dependencies, Metadata: opened.Bundle.Annotations, Properties: slices.Concat(opened.Bundle.Properties, opened.Properties),
-			Entry: opened.Entry, InstallMode: result.InstallMode})
+			Dependencies: opened.Dependencies, Metadata: opened.Bundle.Annotations,
+			Properties: slices.Concat(opened.Bundle.Properties, opened.Properties),
+			Entry:      opened.Entry, InstallMode: result.InstallMode})
 	}
 	if len(rendered.Operators) == 1 {
 		s.Namespace = rendered.Operators[0].Namespace

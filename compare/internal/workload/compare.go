@@ -276,7 +276,8 @@ func whole(p Pair, sides [2]map[string]any, list []change.Change) []change.Chang
 	}
 	out := []change.Change{c}
 	for _, x := range list {
-		about := (x.Part != change.Account || o.Kind == "Secret") && x.Part != change.Workload // about which nothing changes
+		// about what else nothing changes
+		about := (x.Part != change.Account || o.Kind == "Secret") && x.Part != change.Workload
 		if x.Severity != findings.Info && about && p.New != nil {
 			out = append(out, x)
 		}

@@ -117,8 +117,8 @@ func Chunks(data []byte) []Chunk {
 	return out
 }
 
-// ahead returns where the next line begins, from a line on, that has a mark behind its line break; without one, the end.
-// known is what it has returned before.
+// ahead returns where the next line begins, from a line on, that has a mark behind its line break; without one, the
+// end. known is what it has returned before.
 func ahead(data []byte, from int, mark string, known *int) int {
 	if *known < from {
 		*known = len(data)

@@ -69,7 +69,7 @@ var Consequences = []Consequence{
 		ID: "secrets-remove", Text: "removes all Secrets", Cluster: findings.Warning, Namespace: findings.Note,
 		Message: "removes every Secret of %s, and reads them by that",
 		needs:   [][]pattern{{secretsRemove}},
-		Help:    "deletecollection returns what it removes (Kubernetes: apiserver/pkg/registry/generic/registry, store.go).",
+		Help:    "deletecollection returns what it removes (Kubernetes: generic/registry/store.go).",
 	},
 	{
 		ID: "pods-create", Text: "starts pods", Cluster: findings.Error, Namespace: findings.Warning,
@@ -84,7 +84,7 @@ var Consequences = []Consequence{
 		Message: "changes the images of every pod of %s, and so runs code as the ServiceAccount of that pod",
 		unless:  []string{"pods-create"},
 		needs:   [][]pattern{{podChange}},
-		Help:    "The images of a running pod are among the few fields that may change (Kubernetes: ValidatePodUpdate).",
+		Help:    "Its images are among the few fields of a running pod that may change (ValidatePodUpdate).",
 	},
 	{
 		ID: "builds-create", Text: "starts builds on OpenShift", Cluster: findings.Warning, Namespace: findings.Warning,

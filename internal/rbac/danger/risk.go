@@ -85,8 +85,8 @@ var (
 	// changing is writing, and removing what protects the cluster
 	changing = []string{"create", "update", "patch", "delete", "deletecollection"}
 
-	// A request that changes an object returns it (Kubernetes: apiserver/pkg/endpoints/handlers, patch.go, update.go and
-	// delete.go).
+	// A request that changes an object returns it (Kubernetes: apiserver/pkg/endpoints/handlers, patch.go, update.go
+	// and delete.go).
 	secretsRead   = pattern{core, []string{"secrets"}, slices.Concat(reading, []string{"patch", "update"})}
 	secretsRemove = pattern{core, []string{"secrets"}, []string{"deletecollection"}}
 	roleWrite     = pattern{[]string{groupRBAC, "authorization.openshift.io"},

@@ -31,7 +31,8 @@ func visibility(b *bundle.Bundle) []Finding {
 		return nil
 	}
 	e := b.CSVObject.Errorf("spec.customresourcedefinitions.owned",
-		"%d of %s do not name the operator %s in the description of their schema, by which a UI groups APIs (descoping "+
+		"%d of %s do not name the operator %s in the description of their schema, by which a UI groups APIs "+
+			"(descoping "+
 			"plan, Operator Visibility); %d have no descriptors, and the CSV has %s", unnamed,
 		text.Count(len(owned), "owned API"), name, bare, text.Count(len(b.CSV.Spec.Links), "link"))
 	return []Finding{finding(ruleVisibility, findings.Note, e)}
