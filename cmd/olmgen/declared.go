@@ -25,7 +25,7 @@ import (
 // fileFlag adds -f to a command that reads RenderConfigs in place of sources.
 func fileFlag(flags *pflag.FlagSet, files *[]string) {
 	flags.StringArrayVarP(files, "config", "f", nil,
-		"`FILE`, a RenderConfig, in place of a SOURCE; may be repeated")
+		"RenderConfig `FILE` in place of a SOURCE; repeatable")
 	place(flags, config.TopicSource, "config")
 }
 

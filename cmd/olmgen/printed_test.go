@@ -139,7 +139,7 @@ func checkPrinted(t *testing.T, what, out string, format findings.Format) {
 // TestPrintedTypesAreKnown looks for the methods by which reports are printed.
 func TestPrintedTypesAreKnown(t *testing.T) {
 	known := map[string]bool{"catalog.Bundle": true, "catalog.Package": true,
-		"catalog.Channel": true, "update.patch": true} // documents of catalogs, and a file as it is
+		"catalog.Channel": true, "catalog.Other": true, "update.patch": true} // documents of catalogs, and a file as it is
 	for _, zero := range printedTypes {
 		known[reflect.TypeOf(zero).Elem().String()] = true
 	}

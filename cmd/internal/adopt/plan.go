@@ -150,7 +150,7 @@ var word = regexp.MustCompile(`^[A-Za-z0-9{][^\s'\\$` + "`" + `]*$`)
 // check refuses a list with a name that the API server would not take: it would be read as something else.
 func (l List) check() error {
 	for _, row := range l.Rows {
-		for _, w := range strings.SplitSeq(row, " ") {
+		for w := range strings.SplitSeq(row, " ") {
 			if !word.MatchString(w) && l.Name != movedList {
 				return manifest.WithHint(fmt.Errorf("%q in the dump is no name that an API server takes", w),
 					"make the dump again with kubectl")
