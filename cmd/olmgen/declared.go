@@ -25,7 +25,7 @@ import (
 // fileFlag adds -f to a command that reads RenderConfigs in place of sources.
 func fileFlag(flags *pflag.FlagSet, files *[]string) {
 	flags.StringArrayVarP(files, "config", "f", nil,
-		"RenderConfig `FILE` in place of a SOURCE; repeatable")
+		"a RenderConfig `FILE` in place of a SOURCE")
 	place(flags, config.TopicSource, "config")
 }
 
