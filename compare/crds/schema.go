@@ -225,9 +225,10 @@ func (w *walk) both(p position, old, now *props) {
 			w.both(q, a.props, b)
 			continue
 		}
+		//nolint:dupl // the same of a field that goes
 		w.issues = append(w.issues, issue{rule: ruleFieldRemoved, path: q.path, message: withBelow("removed", a.props),
 			key: jsonOf(a.props), steps: q.steps, widens: p.widens(old, now, func(old, now *props) bool {
-				return a.goes(p.joined, old, now)
+				return p.implied(a) || a.goes(p.joined, old, now)
 			})})
 	}
 	for _, b := range children(now) {
@@ -235,8 +236,12 @@ func (w *walk) both(p position, old, now *props) {
 			continue
 		}
 		q := p.below(b)
+		//nolint:dupl // the same of a field that comes
 		i := issue{rule: ruleFieldAdded, path: q.path, message: withBelow("added", b.props), key: jsonOf(b.props),
 			steps: q.steps, widens: p.widens(old, now, func(old, now *props) bool {
+				if p.implied(b) {
+					return witness.WidensAll(&props{Type: b.Type}, b.props)
+				}
 				return b.comes(p.joined, old, now)
 			})}
 		if !i.widens {
@@ -244,6 +249,11 @@ func (w *walk) both(p position, old, now *props) {
 		}
 		w.issues = append(w.issues, i)
 	}
+}
+
+// implied reports whether a part is a field that each object has, whatever the schema says.
+func (p position) implied(b below) bool {
+	return len(p.steps) == 0 && !p.joined && slices.Contains([]string{"apiVersion", "kind", "metadata"}, b.step.Name)
 }
 
 // goes reports whether it is proven that nothing is refused or dropped where a part of a schema is gone.
@@ -345,8 +355,8 @@ func jsonOf(v any) string {
 // arrow joins the names of two served versions that are compared.
 const arrow = " -> "
 
-// compareServed compares each two served versions of the new CRD, and leaves out what was the same in the old one. The
-// result is by "older version -> newer version".
+// compareServed compares each two served versions of the new CRD, and leaves out what was the same in the old one.
+// The result is by "older version -> newer version".
 func (c *comparators) compareServed(ctx context.Context, old,
 	now *apiextensionsv1.CustomResourceDefinition,
 ) map[string][]issue {

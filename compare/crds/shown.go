@@ -31,8 +31,8 @@ func unknownFields(f *found, old, now *apiextensionsv1.CustomResourceDefinition)
 // relaxing are the rules about what takes more values where it stands, and fewer below not.
 var relaxing = []string{ruleEnumAdded, rulePatternRemoved, ruleValidationChanged, ruleRequiredRemoved, ruleCompatible}
 
-// shown returns what changes in the schema of a version, with what each change does to objects: a witness shows that it
-// breaks something, a proof that it does not. Without either of them it may.
+// shown returns what changes in the schema of a version, with what each change does to objects: a witness shows that
+// it breaks something, a proof that it does not. Without either of them it may.
 func shown(ctx context.Context, old, now *apiextensionsv1.CustomResourceDefinition, name string, issues []issue) []found {
 	before, served := crs.BatchOf(old, name)
 	after, still := crs.BatchOf(now, name)

@@ -56,7 +56,7 @@ func FromRendered(rendered *config.Rendered) (*Subject, error) {
 		s.CSVs = append(s.CSVs, csv)
 		s.Shipped = append(s.Shipped, opened.Others...)
 		s.Operators = append(s.Operators, compare.Operator{CSV: csv, Package: opened.Package, Shipped: opened.Shipped(),
-			Dependencies: opened.Dependencies, Metadata: opened.Bundle.Annotations,
+			Dependencies: opened.Dependencies, Metadata: opened.Annotations,
 			Properties: slices.Concat(opened.Bundle.Properties, opened.Properties),
 			Entry:      opened.Entry, InstallMode: result.InstallMode})
 	}

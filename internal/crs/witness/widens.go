@@ -46,7 +46,7 @@ var proofs = map[string]func(a, b *Props) bool{
 	"enum":                       enumWidens,
 	"required":                   requiredWidens,
 	"multipleOf":                 multipleWidens,
-	"x-kubernetes-int-or-string": func(a, b *Props) bool { return b.Type == "" && (b.XIntOrString || typeWidens(a, b)) },
+	"x-kubernetes-int-or-string": anyWidens,
 
 	"x-kubernetes-preserve-unknown-fields": func(a, b *Props) bool { return keepsUnknown(b) || !keepsUnknown(a) },
 	"x-kubernetes-embedded-resource":       func(_, b *Props) bool { return !b.XEmbeddedResource && keepsUnknown(b) },
@@ -63,13 +63,17 @@ var proofs = map[string]func(a, b *Props) bool{
 	"not":   func(_, b *Props) bool { return b.Not == nil },
 }
 
+func anyWidens(a, b *Props) bool { return b.Type == "" && (b.XIntOrString || typeWidens(a, b)) }
+
 func always(_, _ *Props) bool { return true }
 
+//nolint:dupl // the other way round
 func below1(a, b *Props) bool {
 	return b.Maximum == nil || a.Maximum != nil && (*a.Maximum < *b.Maximum ||
 		*a.Maximum == *b.Maximum && (a.ExclusiveMaximum || !b.ExclusiveMaximum))
 }
 
+//nolint:dupl // the other way round
 func above1(a, b *Props) bool {
 	return b.Minimum == nil || a.Minimum != nil && (*a.Minimum > *b.Minimum ||
 		*a.Minimum == *b.Minimum && (a.ExclusiveMinimum || !b.ExclusiveMinimum))
@@ -111,7 +115,8 @@ func requiredWidens(a, b *Props) bool {
 }
 
 func multipleWidens(a, b *Props) bool {
-	return b.MultipleOf == nil || *b.MultipleOf == 0 || a.MultipleOf != nil && math.Mod(*a.MultipleOf, *b.MultipleOf) == 0
+	return b.MultipleOf == nil || *b.MultipleOf == 0 ||
+		a.MultipleOf != nil && math.Mod(*a.MultipleOf, *b.MultipleOf) == 0
 }
 
 // listWidens is about sets and maps: a map with more keys has fewer equal items.
