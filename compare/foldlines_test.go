@@ -74,11 +74,11 @@ spec:
   scope: Namespaced
   versions:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {p: {type: ` + kind + `}, q: {type: ` + kind + `}}}}}
-  - {name: v2, served: false, storage: false, schema: {openAPIV3Schema: {type: object, properties: {p: {type: ` + kind + `}, q: {type: ` + kind + `}}}}}
+  - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object, properties: {p: {type: ` + kind + `}, q: {type: ` + kind + `}}}}}
 `
 	}
 	got = printed(t, compared(t, tree(t, crd("string")), tree(t, crd("integer"))))
-	if want := "~ error    v1, v2: p, q: type changed from string to integer  [tree.yaml:9,10: type]\n"; !strings.Contains(got, want) {
+	if want := "~ error    v1, v2: p, q: type changed from string to integer: \"x\" was taken, is refused: must be of type integer: \"string\"  [tree.yaml:9,10: type]\n"; !strings.Contains(got, want) {
 		t.Errorf("no %q in\n%s", want, got)
 	}
 }

@@ -95,7 +95,7 @@ type CRD struct {
 	Rule     string            `json:"rule"`
 	Severity findings.Severity `json:"severity"`
 	Message  string            `json:"message"`
-	Witness  string            `json:"witness,omitempty"` // a value that OLD takes, and what NEW says to it
+	Witness  string            `json:"witness,omitempty"`
 	Path     string            `json:"path,omitempty"`
 	Object   string            `json:"object,omitempty"` // that exists and does not fit: kind namespace/name
 	File     string            `json:"file,omitempty"`

@@ -72,6 +72,7 @@ var schema = schematest.Schema{
 		"Subject.kind":         "ServiceAccount, User or Group; for users of a role, and for a role that nothing binds, ClusterRole or Role",
 		"Rename.why":           "Why they are one account",
 		"CRD.version":          "Missing if it is about the whole CRD",
+		"CRD.witness":          "A value that the older CRD takes, and what the newer one says to it",
 		"CRD.path":             "The field of the schema",
 		"Change.object":        "Kind namespace/name; of the newer release if both have it",
 		"Change.part":          "What the change is about",

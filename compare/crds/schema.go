@@ -227,7 +227,7 @@ func (w *walk) both(p position, old, now *props) {
 		}
 		w.issues = append(w.issues, issue{rule: ruleFieldRemoved, path: q.path, message: withBelow("removed", a.props),
 			key: jsonOf(a.props), steps: q.steps, widens: p.widens(old, now, func(old, now *props) bool {
-				return a.goes(p.joined, old, now)
+				return p.implied(a) || a.goes(p.joined, old, now)
 			})})
 	}
 	for _, b := range children(now) {
@@ -237,6 +237,9 @@ func (w *walk) both(p position, old, now *props) {
 		q := p.below(b)
 		i := issue{rule: ruleFieldAdded, path: q.path, message: withBelow("added", b.props), key: jsonOf(b.props),
 			steps: q.steps, widens: p.widens(old, now, func(old, now *props) bool {
+				if p.implied(b) {
+					return witness.WidensAll(&props{Type: b.Type}, b.props)
+				}
 				return b.comes(p.joined, old, now)
 			})}
 		if !i.widens {
@@ -244,6 +247,11 @@ func (w *walk) both(p position, old, now *props) {
 		}
 		w.issues = append(w.issues, i)
 	}
+}
+
+// implied reports whether a part is a field that each object has, whatever the schema says.
+func (p position) implied(b below) bool {
+	return len(p.steps) == 0 && !p.joined && slices.Contains([]string{"apiVersion", "kind", "metadata"}, b.step.Name)
 }
 
 // goes reports whether it is proven that nothing is refused or dropped where a part of a schema is gone.

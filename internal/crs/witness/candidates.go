@@ -1,6 +1,7 @@
 package witness
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"math/rand/v2"
@@ -24,7 +25,7 @@ func (g *generator) candidates(old, now *Props, open bool) []any {
 		kind = ""
 	}
 	if kind == "" || kind == "string" || kind == "integer" || kind == "number" || kind == "boolean" {
-		out = append(out, g.likely(old, schemas)...)
+		out = append(out, g.likely(old, now, schemas)...)
 	}
 	if kind == "" || kind == "object" {
 		out = append(out, g.objects(old, now, open)...)
@@ -48,8 +49,8 @@ func (g *generator) candidates(old, now *Props, open bool) []any {
 	return distinct(out)
 }
 
-// likely returns texts and numbers, first those that fit the older schema.
-func (g *generator) likely(old *Props, schemas []*Props) []any {
+// likely returns texts and numbers that fit the older schema, first those that do not fit the newer one.
+func (g *generator) likely(old, now *Props, schemas []*Props) []any {
 	list := g.scalars(schemas)
 	if old != nil && old.Type != "" {
 		// Values that are of interest to the newer schema only are of interest as well, in the type of the older one.
@@ -60,7 +61,21 @@ func (g *generator) likely(old *Props, schemas []*Props) []any {
 		return list
 	}
 	fit := g.needed(old)
-	return slices.DeleteFunc(list, func(v any) bool { return !fits(fit, v) })
+	list = slices.DeleteFunc(list, func(v any) bool { return !fits(fit, v) })
+	if now != nil {
+		newer := g.needed(now)
+		slices.SortStableFunc(list, func(v, w any) int {
+			return cmp.Compare(number(fits(newer, v)), number(fits(newer, w)))
+		})
+	}
+	return list
+}
+
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 func (g *generator) objects(old, now *Props, open bool) []any {
@@ -70,9 +85,7 @@ func (g *generator) objects(old, now *Props, open bool) []any {
 	}
 	schemas := g.needed(old)
 	with := func(name string, value any) {
-		m := g.object(schemas, 0)
-		m[name] = value
-		out = append(out, m)
+		out = append(out, g.object(schemas, map[string]any{name: value}, 0))
 	}
 	values := []any{"x"}
 	if old.AdditionalProperties != nil && old.AdditionalProperties.Schema != nil {
@@ -87,13 +100,13 @@ func (g *generator) objects(old, now *Props, open bool) []any {
 			with(name, g.value(&p, 1))
 		}
 	}
-	full := g.object(schemas, 0)
+	full := g.object(schemas, map[string]any{}, 0)
 	for name, p := range old.Properties {
 		g.set(full, name, &p, schemas, 0)
 	}
 	out = append(out, full)
 	for _, n := range bounds(old, now, func(s *Props) []*int64 { return []*int64{s.MinProperties, s.MaxProperties} }) {
-		m := g.object(schemas, 0)
+		m := g.object(schemas, map[string]any{}, 0)
 		for _, name := range slices.Sorted(maps.Keys(old.Properties)) {
 			if p := old.Properties[name]; int64(len(m)) < n {
 				g.set(m, name, &p, schemas, 0)

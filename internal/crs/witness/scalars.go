@@ -2,6 +2,7 @@ package witness
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"regexp"
 	"regexp/syntax"
@@ -48,11 +49,14 @@ func format(s *Props) string {
 var others = []string{"", "1", "0", "-1", "A_b 1", "a/b:c", "10Gi", "1.5", "true", "a\nb", "ä", "a", "example.com",
 	"K8s-name"}
 
-// mostLength is how long a text is, at most.
-const mostLength = 1 << 16
+// mostLength is how long a text is, at most, and mostRepeated how often a part of a pattern is in one.
+const (
+	mostLength   = 1 << 15
+	mostRepeated = 1 << 11
+)
 
 // words returns texts that are of interest to some schemas.
-func words(schemas []*Props) []string {
+func (g *generator) words(schemas []*Props) []string {
 	var out []string
 	for _, s := range schemas {
 		if text, ok := formats[format(s)]; ok && s.Format != "" {
@@ -69,7 +73,11 @@ func words(schemas []*Props) []string {
 	}
 	for _, s := range schemas {
 		if s.Pattern != "" {
-			out = append(out, samples(s.Pattern, lengths)...)
+			key := fmt.Sprint(s.Pattern, lengths)
+			if _, known := g.samples[key]; !known {
+				g.samples[key] = samples(s.Pattern, lengths)
+			}
+			out = append(out, g.samples[key]...)
 		}
 	}
 	for _, n := range lengths {
@@ -86,6 +94,9 @@ func samples(pattern string, lengths []int) []string {
 	}
 	var out []string
 	for _, repeat := range append([]int{0, 1, 2, 7, 64}, lengths...) {
+		if repeat > mostRepeated {
+			continue
+		}
 		for choice := range 4 {
 			var b strings.Builder
 			write(&b, re, repeat, choice)
@@ -99,7 +110,7 @@ func samples(pattern string, lengths []int) []string {
 
 // write writes a text that matches. What may be repeated is, some times. choice is the number of an alternative.
 func write(b *strings.Builder, re *syntax.Regexp, repeat, choice int) {
-	if b.Len() > mostLength {
+	if b.Len() > 2*repeat+mostLength/64 {
 		return
 	}
 	switch re.Op {

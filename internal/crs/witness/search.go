@@ -45,12 +45,15 @@ type Search struct {
 	identity map[string]any
 	left     int
 	variants map[string]int // that the older version took, by the fields around
+	samples  map[string][]string
+	rules    map[string]apiserver.Rule
 }
 
 // New returns a Search. The batches are the version of the older and the newer CRD, the apiVersion and kind those of
 // their objects.
 func New(old, now crs.Batch, apiVersion, kind string) *Search {
 	s := &Search{batches: [2]crs.Batch{old, now}, left: mostOfVersion, variants: map[string]int{},
+		samples: map[string][]string{}, rules: map[string]apiserver.Rule{},
 		identity: map[string]any{"apiVersion": apiVersion, "kind": kind}}
 	for i, b := range s.batches {
 		s.schemas[i] = &Props{}
@@ -59,6 +62,16 @@ func New(old, now crs.Batch, apiVersion, kind string) *Search {
 		}
 	}
 	return s
+}
+
+// rule reads a rule once.
+func (s *Search) rule(text string) apiserver.Rule {
+	rule, ok := s.rules[text]
+	if !ok {
+		rule = apiserver.ReadRule(text)
+		s.rules[text] = rule
+	}
+	return rule
 }
 
 // start makes the servers when they are needed first: most changes need none.
@@ -92,7 +105,7 @@ func (s *Search) At(steps []Step) string {
 	first := s.variants[around]
 	for i := range mostVariants {
 		variant := (first + i) % mostVariants
-		said, taken := f.try(newGenerator(variant, f.old, f.now))
+		said, taken := f.try(s.generator(variant, f.old, f.now))
 		if taken {
 			s.variants[around] = variant
 		}
@@ -192,7 +205,7 @@ type sample struct {
 // update looks for a change of the field that the newer version refuses, where a rule of it is about changes.
 func (f *field) update(some []sample) string {
 	if f.now == nil || len(some) < 2 || !slices.ContainsFunc(f.now.XValidations,
-		func(r apiextensionsv1.ValidationRule) bool { return apiserver.ReadRule(r.Rule).Old }) {
+		func(r apiextensionsv1.ValidationRule) bool { return f.rule(r.Rule).Old }) {
 		return ""
 	}
 	a := some[0]

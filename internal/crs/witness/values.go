@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-
-	"github.com/olmgen/olmgen/internal/crs/apiserver"
 )
 
 // absent stands for a field that an object does not have.
@@ -19,31 +17,35 @@ const anyKey = "some-key"
 // The limits of what is generated.
 const (
 	mostDepth  = 24
-	mostItems  = 1024
+	mostItems  = 130
 	mostRandom = 60
 	mostSingle = 12
+
+	mostRandomDepth = 5 // of fields that an object need not have, and how many of them it has on average
+	mostOptional    = 3
 )
 
 // generator makes values that fit a schema.
 type generator struct {
-	random   *rand.Rand // nil for the least value
-	branch   int        // the alternative that is chosen
-	literals []any      // of rules
-	names    []string   // of fields that rules are about
+	random   *rand.Rand          // nil for the least value
+	branch   int                 // the alternative that is chosen
+	literals []any               // of rules
+	names    []string            // of fields that rules are about
+	samples  map[string][]string // of patterns, for the whole search
 }
 
-// newGenerator returns the generator of a variant. The first ones take the least values and each an alternative.
-func newGenerator(variant int, schemas ...*Props) *generator {
-	g := &generator{branch: variant}
+// generator returns the generator of a variant. The first ones take the least values and each an alternative.
+func (s *Search) generator(variant int, schemas ...*Props) *generator {
+	g := &generator{branch: variant, samples: s.samples}
 	if variant > mostVariants/2 {
 		g.random = rand.New(rand.NewPCG(1, uint64(variant))) //nolint:gosec // the same values in each run
 	}
-	for _, s := range schemas {
-		if s == nil {
+	for _, p := range schemas {
+		if p == nil {
 			continue
 		}
-		for _, r := range s.XValidations {
-			rule := apiserver.ReadRule(r.Rule)
+		for _, r := range p.XValidations {
+			rule := s.rule(r.Rule)
 			g.literals = append(g.literals, rule.Literals...)
 			g.names = append(g.names, rule.Fields...)
 		}
@@ -105,7 +107,7 @@ func (g *generator) value(s *Props, depth int) any {
 	schemas := g.needed(s)
 	switch kindOf(schemas) {
 	case "object":
-		return g.object(schemas, depth)
+		return g.object(schemas, map[string]any{}, depth)
 	case "array":
 		n := 0
 		if s.MinItems != nil {
@@ -174,7 +176,7 @@ func (g *generator) scalars(schemas []*Props) []any {
 		}
 	}
 	if kind == "" || kind == "string" || slices.ContainsFunc(schemas, func(s *Props) bool { return s.XIntOrString }) {
-		for _, w := range words(schemas) {
+		for _, w := range g.words(schemas) {
 			add(w)
 		}
 	}
@@ -222,9 +224,8 @@ func whole(v any) any {
 	return v
 }
 
-// object returns an object that has what it must have. A random one has some other fields, too.
-func (g *generator) object(schemas []*Props, depth int) map[string]any {
-	out := map[string]any{}
+// object fills an object with what it must have. A random one gets some other fields, too.
+func (g *generator) object(schemas []*Props, out map[string]any, depth int) map[string]any {
 	children := map[string]*Props{}
 	least := int64(0)
 	for _, s := range schemas {
@@ -245,13 +246,18 @@ func (g *generator) object(schemas []*Props, depth int) map[string]any {
 			}
 		}
 		if s.XEmbeddedResource {
-			out["apiVersion"], out["kind"], out["metadata"] = "v1", "X", map[string]any{"name": "x"}
+			for name, value := range map[string]any{"apiVersion": "v1", "kind": "X", "metadata": map[string]any{"name": "x"}} {
+				if _, ok := out[name]; !ok {
+					out[name] = value
+				}
+			}
 		}
 	}
 	names := slices.Sorted(maps.Keys(children))
-	if g.random != nil {
+	if g.random != nil && depth < mostRandomDepth {
 		for _, name := range names {
-			if n := 16; g.random.IntN(n) == 0 || slices.Contains(g.names, name) && g.random.IntN(2) == 0 {
+			n := max(2, len(names)/mostOptional)
+			if g.random.IntN(n) == 0 || slices.Contains(g.names, name) && g.random.IntN(2) == 0 {
 				g.set(out, name, children[name], schemas, depth)
 			}
 		}
@@ -348,15 +354,13 @@ func (g *generator) along(s *Props, steps []Step, value any) any {
 		list[0] = inner
 		return list
 	}
-	m := g.object(g.needed(s), len(steps))
 	name := step.Name
 	if step.Values {
 		name = anyKey
 	}
+	m := g.object(g.needed(s), map[string]any{name: inner}, len(steps))
 	if inner == (absent{}) {
 		delete(m, name)
-	} else {
-		m[name] = inner
 	}
 	return m
 }
