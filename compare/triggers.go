@@ -43,7 +43,7 @@ var Triggers = []struct {
 		"an account, user, group or unbound role gains a permission of a dangerous group, such as to read Secrets"},
 	{PermissionsLost, "an account, user, group or unbound role loses a permission"},
 	{UsersGained, "the roles admin, edit, view or cluster-reader gain a permission"},
-	{CRDBreaking, "a CRD changes in a way that breaks clients or stored objects"},
+	{CRDBreaking, "a CRD refuses or drops what it took, or a request that it served fails"},
 	{CRDChanged, "any finding about a CRD"},
 	{SecurityWeakened, "a pod gets more rights on its node, or a weaker security context"},
 	{ImageMoved, "an image is from another repository, or no digest pins it any more"},
