@@ -368,6 +368,7 @@ func (c *comparators) compareServed(ctx context.Context, old,
 			continue
 		}
 		issues := slices.DeleteFunc(c.compareSchemas(ctx, pair[0], pair[1]), func(i issue) bool {
+			// 
 			return slices.Contains([]string{ruleFieldAdded, ruleConstraint, ruleRequiredRemoved, ruleCompatible}, i.rule)
 		})
 		if ok {

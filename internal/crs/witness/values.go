@@ -246,7 +246,8 @@ func (g *generator) object(schemas []*Props, out map[string]any, depth int) map[
 			}
 		}
 		if s.XEmbeddedResource {
-			for name, value := range map[string]any{"apiVersion": "v1", "kind": "X", "metadata": map[string]any{"name": "x"}} {
+			identity := map[string]any{"apiVersion": "v1", "kind": "X", "metadata": map[string]any{"name": "x"}}
+			for name, value := range identity {
 				if _, ok := out[name]; !ok {
 					out[name] = value
 				}
