@@ -368,8 +368,8 @@ func (c *comparators) compareServed(ctx context.Context, old,
 			continue
 		}
 		issues := slices.DeleteFunc(c.compareSchemas(ctx, pair[0], pair[1]), func(i issue) bool {
-			// 
-			return slices.Contains([]string{ruleFieldAdded, ruleConstraint, ruleRequiredRemoved, ruleCompatible}, i.rule)
+			of := []string{ruleFieldAdded, ruleConstraint, ruleRequiredRemoved, ruleCompatible}
+			return slices.Contains(of, i.rule)
 		})
 		if ok {
 			same := func(i issue) [3]string { return [3]string{i.rule, i.path, i.key} }

@@ -33,7 +33,8 @@ var relaxing = []string{ruleEnumAdded, rulePatternRemoved, ruleValidationChanged
 
 // shown returns what changes in the schema of a version, with what each change does to objects: a witness shows that
 // it breaks something, a proof that it does not. Without either of them it may.
-func shown(ctx context.Context, old, now *apiextensionsv1.CustomResourceDefinition, name string, issues []issue) []found {
+func shown(ctx context.Context, old, now *apiextensionsv1.CustomResourceDefinition, name string,
+	issues []issue) []found {
 	before, served := crs.BatchOf(old, name)
 	after, still := crs.BatchOf(now, name)
 	search := witness.New(before, after, old.Spec.Group+"/"+name, old.Spec.Names.Kind)
