@@ -85,7 +85,8 @@ func compareIdentity(old, now Operator) []change.Change {
 	for f := range keys {
 		a, had := before[f]
 		b, has := after[f]
-		if had && has && a.text == b.text {
+		oneSided := f.part == change.Metadata && (old.Metadata == nil) != (now.Metadata == nil) // a tree has none
+		if had && has && a.text == b.text || oneSided {
 			continue
 		}
 		c := change.Change{Part: f.part, Field: f.field, Change: change.Changed, Old: a.text, New: b.text,
