@@ -20,7 +20,7 @@ import (
 	"github.com/olmgen/olmgen/source"
 )
 
-// pipelineFile says how the bundles beside it become a part of a catalog. It is that of Red Hat's operator pipelines.
+// pipelineFile has how the bundles beside it become a part of a catalog. It is that of Red Hat's operator pipelines.
 const pipelineFile = "ci.yaml"
 
 // templatesDir has the templates of a package, beside its pipelineFile.
@@ -36,7 +36,7 @@ type pipeline struct {
 	} `json:"fbc"`
 }
 
-// mapping says of which catalogs a template makes the package.
+// mapping is a template with the catalogs that it makes the package of.
 type mapping struct {
 	Template string   `json:"template_name"`
 	Catalogs []string `json:"catalog_names"`
@@ -50,8 +50,8 @@ const (
 	modeSkipPatch = "semver-skippatch"
 )
 
-// arrange gives the packages of the directories the update graphs that their pipelineFiles say, and leaves out packages
-// that opm refuses: one of them does not take away the others.
+// arrange sets the update graphs of the packages of directories, by their pipelineFiles, and leaves out packages that
+// opm refuses: one of them does not take away the others.
 func (c *Catalog) arrange(ctx context.Context, dirs []string, o Options) {
 	for _, dir := range dirs {
 		var packages []*Package
@@ -166,8 +166,8 @@ type template struct {
 	published *Package // nil: there is none
 }
 
-// fromTemplate replaces a package by what its template says, with the bundles of its directory or of the published
-// catalog beside it. Of several templates, that of the newest catalog counts.
+// fromTemplate replaces a package by the one that its template makes, with the bundles of its directory or of the
+// published catalog beside it. Of several templates, that of the newest catalog counts.
 func (c *Catalog) fromTemplate(ctx context.Context, ci *pipeline, packages []*Package, o Options) error {
 	var file, newest string
 	for _, m := range ci.FBC.Mapping {
@@ -235,7 +235,7 @@ func (t *template) render() (*Package, error) {
 	return nil, fmt.Errorf("olmgen does not know the template %q", head.Schema)
 }
 
-// place is where all that a template says stands.
+// place returns the place of all that a template makes.
 func (t *template) place() Place { return Place{t.name, 1} }
 
 // add adds a bundle.

@@ -22,7 +22,7 @@ type Options struct {
 	// Others are the operators that are in the cluster, too, and that neither state has.
 	Others []Operator
 	// Cluster is what else is in the cluster: CRDs with their status, and custom resources, which OLM checks against
-	// the newer CRDs. These need CRDs.Checker.
+	// the newer CRDs.
 	Cluster []*manifest.Object
 	// Unfit returns what keeps an operator from working in the cluster. What it says of the operators of NEW, and not
 	// of OLD, is a consequence. It may be nil.
@@ -99,16 +99,16 @@ func (r *Report) workloads(old, now State) ([]change.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := workload.Compare(before, after, place(old, now))
+	locate := place(old, now)
+	list, err := workload.Compare(before, after, locate)
 	if err != nil {
 		return nil, err
 	}
-	more, err := r.compareRBAC(old, now)
+	more, err := r.compareRBAC(old, now, locate)
 	if err != nil {
 		return nil, err
 	}
 	list = append(list, more...)
-	locate := place(old, now)
 	for _, o := range now.Left {
 		c := change.Change{Object: o.Identity(), Part: change.Object, Change: change.Removed, Severity: findings.Info,
 			Message: "OLM leaves it in the cluster"}

@@ -244,12 +244,12 @@ func leftConditions(pairs []workload.Pair) []workload.Pair {
 // compareRBAC compares what permissions do not depend on: labels and annotations of roles and bindings. Where nobody
 // gains or loses anything, it says which bindings changed nevertheless. It compares OperatorConditions, too,
 // whose names OLM gives.
-func (r *Report) compareRBAC(old, now State) ([]change.Change, error) {
+func (r *Report) compareRBAC(old, now State, locate func(o *manifest.Object, field string) (string, int)) (
+	[]change.Change, error) {
 	var out []change.Change
 	pairs := workload.PairsOf(old.Objects, now.Objects, func(o *manifest.Object) bool {
 		return o.Group() == rbacv1.GroupName && strings.Contains(o.Kind, "Role") || o.Kind == operatorCondition
 	})
-	locate := place(old, now)
 	for _, p := range slices.Concat(pairs, leftConditions(pairs)) {
 		if p.Old == nil || p.New == nil {
 			continue

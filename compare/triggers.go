@@ -69,14 +69,14 @@ func (r *Report) Meets(t Trigger) bool {
 		w := r.worst()
 		return w == findings.Error || t == AnyWarning && w == findings.Warning
 	case PermissionsGained:
-		return item(r.Permissions, permissions.Gained) || r.unknownRole(change.Added, "")
+		return item(r.Permissions, permissions.Gained) || r.unknownRole(change.Added, false)
 	case RiskGained:
 		return slices.ContainsFunc(slices.Concat(r.Permissions, r.Users), func(i permissions.Item) bool {
 			return severityOf(i) != findings.Info ||
 				i.Change == permissions.Gained && slices.Contains(permissions.Dangerous, i.Risk)
-		}) || r.unknownRole(change.Added, permissions.Other)
+		}) || r.unknownRole(change.Added, true)
 	case PermissionsLost:
-		return item(r.Permissions, permissions.Lost) || r.unknownRole(change.Removed, "")
+		return item(r.Permissions, permissions.Lost) || r.unknownRole(change.Removed, false)
 	case UsersGained:
 		return item(r.Users, permissions.Gained)
 	case CRDBreaking:
@@ -99,12 +99,12 @@ func (r *Report) Meets(t Trigger) bool {
 	return false
 }
 
-// unknownRole reports whether somebody gets or loses a role of which nobody can say what it grants. With a risk, one
+// unknownRole reports whether somebody gets or loses a role of which nobody can say what it grants. With writes, one
 // whose name says that it only reads does not count.
-func (r *Report) unknownRole(c change.Kind, risk permissions.Risk) bool {
+func (r *Report) unknownRole(c change.Kind, writes bool) bool {
 	return slices.ContainsFunc(r.Workloads, func(w change.Change) bool {
 		return w.Part == change.Account && w.Field == "roleRef" && w.Change == c &&
-			(risk == "" || !danger.ReadsByName(w.New))
+			(!writes || !danger.ReadsByName(w.New))
 	})
 }
 

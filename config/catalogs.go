@@ -37,6 +37,7 @@ type CatalogPlaces struct {
 	options  Options
 	all      []CatalogPlace
 	catalogs []named
+	known    map[[2]int]*uncatalogued // what was read, by group and index
 }
 
 // named is a catalog with its name for the resolver.
@@ -152,12 +153,12 @@ func (p *CatalogPlaces) findImage(ctx context.Context, place *CatalogPlace, b Bu
 	}
 	pkg, version := b.Package, b.Version
 	if pkg == "" || version == "" {
-		opened, err := p.open(ctx, b)
-		if err != nil {
-			place.Why = fmt.Errorf("no catalog has its image, and it cannot be read: %w", err)
+		r := p.read(ctx, place)
+		if r.err != nil {
+			place.Why = fmt.Errorf("no catalog has its image, and it cannot be read: %w", r.err)
 			return
 		}
-		pkg, version = opened.Package, opened.CSV.Name
+		pkg, version = r.pkg, r.Name
 	}
 	for _, c := range catalogs {
 		if choice, err := c.Choose(pkg, b.Channel, version); err == nil {
@@ -185,13 +186,35 @@ func byImage(c *catalog.Catalog, image, channel string) (catalog.Choice, error) 
 	return catalog.Choice{}, fmt.Errorf("no bundle has the image %s", image)
 }
 
-// open reads the bundle of an operator.
-func (p *CatalogPlaces) open(ctx context.Context, b Bundle) (*Opened, error) {
-	src, err := p.options.open(ctx, b, p.options.Source, false)
-	if err != nil {
-		return nil, err
+// uncatalogued is an operator as a catalog would have it, made of its bundle.
+type uncatalogued struct {
+	*catalog.Bundle
+	pkg string
+	err error
+}
+
+// read reads the bundle of an operator, once.
+func (p *CatalogPlaces) read(ctx context.Context, place *CatalogPlace) *uncatalogued {
+	at := [2]int{place.Group, place.Index}
+	if known := p.known[at]; known != nil {
+		return known
 	}
-	return readSource(src, b.Source, bundle.ReadOptions{AllowUnsupported: true, Hidden: true}, bundle.Choice{})
+	b, r := p.config.Groups[place.Group].Bundles[place.Index], &uncatalogued{}
+	var opened *Opened
+	src, err := p.options.open(ctx, b, p.options.Source, false)
+	if err == nil {
+		opened, err = readSource(src, b.Source, bundle.ReadOptions{AllowUnsupported: true, Hidden: true},
+			bundle.Choice{})
+	}
+	if r.err = err; err == nil {
+		r.pkg = opened.Package
+		r.Bundle = &catalog.Bundle{Name: opened.CSV.Name, Properties: opened.CatalogProperties()}
+	}
+	if p.known == nil {
+		p.known = map[[2]int]*uncatalogued{}
+	}
+	p.known[at] = r
+	return r
 }
 
 // State returns what OLM's resolver would see of a group: each operator in a catalog has a Subscription. With
@@ -220,14 +243,13 @@ func (p *CatalogPlaces) State(ctx context.Context, group int, installed bool) (*
 			s.Subscriptions = append(s.Subscriptions, sub)
 			continue
 		}
-		opened, err := p.open(ctx, g.Bundles[place.Index])
-		if err != nil {
+		r := p.read(ctx, place)
+		if r.err != nil {
 			errs = append(errs,
-				fmt.Errorf("%s: it cannot be read, so what it requires is not known: %w", place.Name, err))
+				fmt.Errorf("%s: it cannot be read, so what it requires is not known: %w", place.Name, r.err))
 			continue
 		}
-		b := &catalog.Bundle{Name: opened.CSV.Name, Properties: opened.CatalogProperties()}
-		s.CSVs = append(s.CSVs, resolve.Installed(b, opened.Package))
+		s.CSVs = append(s.CSVs, resolve.Installed(r.Bundle, r.pkg))
 	}
 	return s, errs
 }

@@ -81,8 +81,7 @@ var declared = []Option{
 			"the catalogs of the file, each rendered like the operator that requires it"},
 	{Name: "sharedAPIs", Type: List, Profiles: with(operators, generate.ProfileClusterExtension),
 		Text: "the APIs that several operators may provide, by names such as ships.example.com: an annotation of " +
-			"their " +
-			"ClusterRoles says so, and \"olmgen check\" does not report them"},
+			"their ClusterRoles says so, and \"olmgen check\" does not report them"},
 	{Name: "groups", Type: Objects, Required: true, Fields: groupFields,
 		Text: "the OperatorGroups, each with its operators"},
 }
@@ -305,8 +304,7 @@ var descopedFields = []Option{
 	{Name: "bindCluster", Profiles: descoped, Type: Bool, Flag: "bind-cluster", Topic: TopicDescoped, Access: true,
 		ID: generate.OptionBindCluster,
 		Text: "binds the operator to what no RoleBinding grants and to nothing else, such as cluster-scoped " +
-			"resources: " +
-			"with one ClusterRoleBinding for each ServiceAccount"},
+			"resources: with one ClusterRoleBinding for each ServiceAccount"},
 	{Name: "bindNone", Profiles: descoped, Type: Bool, Flag: "bind-none", Topic: TopicDescoped, Access: true,
 		ID: generate.OptionBindNone,
 		Text: "binds the operator nowhere, also one that supports AllNamespaces only, which is bound in all " +

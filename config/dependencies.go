@@ -70,12 +70,11 @@ func (d *dependencies) findProviders(ctx context.Context) {
 		case place.Why == nil && place.Package != nil:
 			p.pkg = place.Package.Name
 		default:
-			opened, err := d.places.open(ctx, b)
-			if err != nil {
+			r := d.places.read(ctx, place)
+			if r.err != nil {
 				continue // group says so, if it matters
 			}
-			p.pkg = opened.Package
-			p.Bundle = &catalog.Bundle{Name: opened.CSV.Name, Properties: opened.CatalogProperties()}
+			p.Bundle, p.pkg = r.Bundle, r.pkg
 		}
 		d.providers = append(d.providers, p)
 	}
@@ -104,8 +103,7 @@ func (d *dependencies) blocked(group int, p provider) error {
 				hint = "descope that one too, or take it out of the file"
 			}
 			return d.errorf(at(group, -1, "bundles"), hint, "%s is required, but %s of namespace %s owns its API %s "+
-				"and %s",
-				p.Name, other.name, d.Groups[other.group].Namespace, a, what)
+				"and %s", p.Name, other.name, d.Groups[other.group].Namespace, a, what)
 		}
 	}
 	return nil

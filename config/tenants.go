@@ -13,7 +13,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// tenantList is a file that says where a descoped operator is bound.
+// tenantList is a file of the namespaces that a descoped operator is bound in.
 type tenantList struct {
 	Tenants []tenant `json:"tenants"`
 	Cluster bool     `json:"cluster,omitempty"` // the operator is bound to what is cluster-scoped, too

@@ -89,7 +89,7 @@ type Bound struct {
 	Text       string   // the same in words, with the number of rights
 }
 
-// boundText says where the operator is bound and how many rights (verb, resource and name) that gives it.
+// boundText returns where the operator is bound, and how many rights (verb, resource and name) it has by that.
 func (r *rendering) boundText() string {
 	rights := func(wanted func(workRole) bool) string {
 		n := 0

@@ -86,7 +86,7 @@ var (
 	errAnother = errors.New("another olmgen is writing to")
 )
 
-// busy says who writes, where the system lets others read a locked file.
+// busy returns the error that names who writes, where the system lets others read a locked file.
 func busy(t target, w work) error {
 	who := ""
 	f, err := regular.Open(w.at(guardName))

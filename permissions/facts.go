@@ -33,9 +33,10 @@ func (f Fact) beyond(others []Fact) (Fact, bool) {
 			continue
 		}
 		f.parts = slices.DeleteFunc(slices.Clone(f.parts), func(p string) bool { return slices.Contains(o.parts, p) })
-		if f.say(); len(f.parts) == 0 {
+		if len(f.parts) == 0 {
 			return f, false
 		}
+		f.say()
 	}
 	return f, true
 }

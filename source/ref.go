@@ -17,9 +17,9 @@ import (
 
 const (
 	kinds = "dir, tar, zip, oci, oci-layout, docker-archive, catalog, packagemanifest"
-	forms = "DIR, FILE.tar, FILE.tar.gz, FILE.tgz, FILE.zip, - (a tar on standard input), " +
-		"oci://IMAGE, docker://IMAGE, " +
-		"or one of dir:, tar:, zip:, oci-layout:, docker-archive:, catalog:, packagemanifest: with a path"
+	forms = "DIR, FILE.tar, FILE.tar.gz, FILE.tgz, FILE.zip, - (a tar on standard input), oci://IMAGE, " +
+		"docker://IMAGE, or one of dir:, tar:, zip:, oci-layout:, docker-archive:, catalog:, packagemanifest: with " +
+		"a path"
 )
 
 func hint(err error, format string, args ...any) error {

@@ -173,7 +173,7 @@ type position struct {
 	mode   mode
 }
 
-// mode says what a wider schema does where it stands.
+// mode is what a wider schema does where it stands.
 type mode int
 
 const (

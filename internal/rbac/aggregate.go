@@ -49,9 +49,8 @@ func (x *Objects) Aggregate() {
 			aggregating = append(aggregating, r)
 		}
 	}
-	own := slices.ContainsFunc(aggregating, func(r *Role) bool { return r.Object != nil })
 	all := clusterRoles
-	if own {
+	if slices.ContainsFunc(aggregating, func(r *Role) bool { return r.Object != nil }) {
 		all = slices.Concat(clusterRoles, defaultsBeside(clusterRoles))
 	}
 	for range len(aggregating) + 1 { // a chain has one role more in each round

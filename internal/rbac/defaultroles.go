@@ -38,9 +38,16 @@ var exact = []Key{ClusterRole(ClusterAdmin), ClusterRole("system:auth-delegator"
 
 // defaultRoles returns the roles that clusters have by default. Of those of both, Kubernetes' count.
 var defaultRoles = sync.OnceValue(func() map[Key]*Role {
-	out, kubernetes := map[Key]*Role{}, false
-	for line := range strings.Lines(rolesOfOpenShift + endOfOpenShift + rolesOfKubernetes) {
-		kubernetes = kubernetes || line == endOfOpenShift
+	out := map[Key]*Role{}
+	addDefaults(out, rolesOfOpenShift, true)
+	addDefaults(out, rolesOfKubernetes, false)
+	return out
+})
+
+// addDefaults adds the roles of a file. What other releases and operators have of a role that aggregates others, or of
+// one that is open, is not known.
+func addDefaults(out map[Key]*Role, file string, open bool) {
+	for line := range strings.Lines(file) {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
@@ -49,16 +56,13 @@ var defaultRoles = sync.OnceValue(func() map[Key]*Role {
 			panic("a role of the program itself: " + err.Error())
 		}
 		r := &Role{Key: d.Key, Labels: labels.Set(d.Labels), AtLeast: !slices.Contains(exact, d.Key)}
-		if d.Aggregates || !kubernetes { // what other releases and operators have of it is not known
+		if d.Aggregates || open {
 			r.Selectors = []labels.Selector{labels.Nothing()}
 		}
 		r.setRules(d.Rules)
 		out[r.Key] = r
 	}
-	return out
-})
-
-const endOfOpenShift = "#\n"
+}
 
 // sccRoles is how the names of the ClusterRoles begin by which OpenShift lets pods use one of its
 // SecurityContextConstraints (openshift/cluster-kube-apiserver-operator: bindata/assets/kube-apiserver).

@@ -78,16 +78,14 @@ func (p *planner) leave() {
 		p.skip()
 	} else {
 		p.add(Step{Title: "Stop OLM", Text: []string{"From here on OLM installs, repairs and removes nothing in " +
-			"the whole " +
-			"cluster, and renews no certificate."}, Run: p.stop(), Undo: p.start()})
+			"the whole cluster, and renews no certificate."}, Run: p.stop(), Undo: p.start()})
 	}
 	about, unlabel := p.unlabel()
 	p.takeOver(directories, why+about, unlabel...)
 	p.remove(directories)
 	p.leftovers()
 	s := Step{Title: "Verify", Run: []string{p.Commands.Again}, Text: []string{"The comparison lists what OLM has " +
-		"left in " +
-		"the objects as left-in-cluster. It does no harm; removing it from a pod template restarts the pods."}}
+		"left in the objects as left-in-cluster. It does no harm; removing it from a pod template restarts the pods."}}
 	if p.OLM != OLMRuns {
 		s.Title, s.Run = "Start OLM, and verify", append(p.start(), s.Run...)
 	}
@@ -178,9 +176,8 @@ func (p *planner) unsubscribe() {
 	run := p.each(deletedList, `case "$kind" in (installplans.*|subscriptions.*) `+deletion+";; esac")
 	if len(run) > 0 {
 		p.add(Step{Title: "Remove InstallPlans and Subscriptions", Text: []string{"OLM would install an operator " +
-			"again that " +
-			"has a Subscription. The undo stops OLM for a moment, because a running one would forget what is " +
-			"installed."},
+			"again that has a Subscription. The undo stops OLM for a moment, because a running one would forget " +
+			"what is installed."},
 			Run: run, Undo: slices.Concat(p.stop(), p.subscribed(), p.start())})
 	}
 }
@@ -210,12 +207,10 @@ func reasonIs(r v1alpha1.ConditionReason) string {
 func (p *planner) skip() {
 	p.add(Step{Title: "Have OLM skip the operators",
 		Text: []string{"OLM does not reconcile a ClusterServiceVersion whose status.reason is " + string(noRetry) +
-			". From " +
-			"here on it repairs nothing of these operators, and renews none of their certificates. Webhook " +
-			"definitions and " +
-			"owned APIServices leave the ClusterServiceVersion, because OLM would undo them with it: OLM then " +
-			"takes their " +
-			"APIs from the OperatorGroup and from the ClusterRoles of its users, until they are undone."},
+			". From here on it repairs nothing of these operators, and renews none of their certificates. Webhook " +
+			"definitions and owned APIServices leave the ClusterServiceVersion, because OLM would undo them with " +
+			"it: OLM then takes their APIs from the OperatorGroup and from the ClusterRoles of its users, until " +
+			"they are undone."},
 		Run: p.each(operatorsList, reasonIs(noRetry), "kubectl patch "+csv+` --type=merge -p "$empty"`),
 		Undo: append([]string{applied("before-olm")},
 			p.each(operatorsList, reasonIs(v1alpha1.CSVReasonInstallSuccessful))...)})
@@ -309,16 +304,13 @@ func nothing(command string) string { return "left=$(" + command + `); test -z "
 // remove deletes the CSVs, and nothing with them, if the cluster is still that of the plan.
 func (p *planner) remove(directories []string) {
 	s := Step{Title: "The point of no return: delete the ClusterServiceVersions", Irreversible: true,
-		Text: []string{"**Before it, the undo of each step, from the last to the first, leads back. After it, " +
-			"only the way back " +
-			"does.** The guard fails if OLM runs, if it has put labels back, or if the operators are not those of " +
-			"the plan.",
+		Text: []string{"**Before it, the undo of each step, from the last to the first, leads back. After it, only " +
+			"the way back does.** The guard fails if OLM runs, if it has put labels back, or if the operators are " +
+			"not those of the plan.",
 			"With --cascade=orphan the garbage collector takes the ownerReferences of all that a " +
-				"ClusterServiceVersion or its " +
-				"copy owns. If a delete does not end, `kubectl get " + csvs + " -A -o " +
+				"ClusterServiceVersion or its copy owns. If a delete does not end, `kubectl get " + csvs + " -A -o " +
 				"custom-columns=:.metadata.name,:.metadata.finalizers` shows orphan: something refuses the " +
-				"collector's patch, see " +
-				"its log. Never remove that finalizer."},
+				"collector's patch, see its log. Never remove that finalizer."},
 		Guard: p.each(selectorsList, nothing(`kubectl get "$labelled" -A -l "$selector" -o name`))}
 	copies := p.each(operatorsList, "kubectl delete "+csvs+` -A -l "`+olm.LabelCopiedFrom+
 		`=$ns" --field-selector "metadata.name=$csv" --cascade=orphan --timeout=5m`)
@@ -330,11 +322,9 @@ func (p *planner) remove(directories []string) {
 		return
 	}
 	// A running OLM changes the ClusterRoles of a group as soon as the first CSV is gone, and deletes them with the
-	// group
-	// (OLM: operatorgroup.go, operatorGroupDeleted and pruneProvidedAPIs). It needs a moment to see that their
-	// labels are
-	// gone. When a CSV is gone, OLM deletes its copies and its OperatorCondition with all that they own: so both are
-	// deleted first, and OLM makes them anew, and those own nothing.
+	// group (OLM: operatorgroup.go, operatorGroupDeleted and pruneProvidedAPIs). It needs a moment to see that their
+	// labels are gone. When a CSV is gone, OLM deletes its copies and its OperatorCondition with all that they own: so
+	// both are deleted first, and OLM makes them anew, and those own nothing.
 	s.Text[0] = strings.Replace(s.Text[0], "if OLM runs", "if OLM does not skip the operators", 1)
 	s.Guard = append(s.Guard, p.each(operatorsList, "is=$(kubectl get "+csv+" -o 'jsonpath={.status.reason}'); "+
 		`test "$is" = `+string(noRetry))...)
@@ -359,8 +349,7 @@ func (p *planner) remove(directories []string) {
 // pkg/controller/operators/operator_controller.go, hasExistingComponents).
 func (p *planner) leftovers() {
 	s := Step{Title: "Delete what only OLM used", Text: []string{"OLM made these objects by its own rules, and " +
-		"nothing that is " +
-		"rendered needs them. Everything else stays, and loses the label of OLM's Operator."}}
+		"nothing that is rendered needs them. Everything else stays, and loses the label of OLM's Operator."}}
 	if orphans := p.orphans(); len(orphans) > 0 {
 		s.Text = append(s.Text, "Look at what earlier versions left behind. OLM never removes it, and nothing "+
 			"here does: "+
@@ -383,8 +372,7 @@ func (p *planner) orphans() (names []string) {
 }
 
 // wayBack leads back to OLM from any moment after the point. What stayed, and what is applied again, is given to the
-// new
-// owners: OLM does that only when it installs, and here it finds all installed.
+// new owners: OLM does that only when it installs, and here it finds all installed.
 func (p *planner) wayBack() {
 	p.plan.Back = slices.Concat(p.stop(), []string{applied("before-olm"), applied("before"),
 		"while read -r uid kind name ns; do\n" +
@@ -420,9 +408,8 @@ func (g *Group) made(o *dump.Object) bool {
 		o.Labels[olm.LabelOwnerNamespace] == g.Namespace
 }
 
-// conditionsFirst puts InstallPlans, Subscriptions, which own them, and OperatorConditions first: a running OLM
-// makes the
-// Role of one anew as long as it is there (OLM: pkg/controller/operators/operatorcondition_controller.go).
+// conditionsFirst puts InstallPlans, Subscriptions, which own them, and OperatorConditions first: a running OLM makes
+// the Role of one anew as long as it is there (OLM: pkg/controller/operators/operatorcondition_controller.go).
 func conditionsFirst(rows []string) []string {
 	order := []string{"installplans.", "subscriptions.", "operatorconditions."}
 	rank := func(row string) int {

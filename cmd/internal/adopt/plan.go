@@ -271,10 +271,9 @@ const deletion = "kubectl delete " + named + " --ignore-not-found --cascade=orph
 func (p *planner) before() {
 	s := Step{Title: "Back up, render, review and commit",
 		Text: []string{"The first command fails if the operators have changed since the dump: make a new one, and " +
-			"plan again. " +
-			"before/ and before-*/ then have their objects as they are, hand edits included. The comparison " +
-			"lists what applying changes; the last command asks the API server, and changes nothing. Undo: `git " +
-			"revert HEAD`."},
+			"plan again. before/ and before-*/ then have their objects as they are, hand edits included. The " +
+			"comparison lists what applying changes; the last command asks the API server, and changes nothing. " +
+			"Undo: `git revert HEAD`."},
 		Run: []string{p.Commands.Since, p.Commands.Backup, p.Commands.Render, p.Commands.Verify}}
 	if len(p.plan.Known) > 0 {
 		s.Run[3] = p.Commands.VerifyKnown
@@ -298,7 +297,7 @@ func (p *planner) before() {
 	}
 }
 
-// harm says what the plan restarts and takes away.
+// harm returns what the plan restarts and takes away.
 func (p *planner) harm() string {
 	var out []string
 	names := p.plan.Restarts()
@@ -367,12 +366,11 @@ func (p *planner) migrate() {
 	p.plan.Lists = append(p.plan.Lists, List{movedList, "sub ns flags", moved})
 	p.add(Step{Title: "Migrate what OLM v1 takes", Irreversible: true,
 		Text: []string{"A ClusterExtension alone does not take over objects that exist: OLM v1 refuses objects that " +
-			"are not its own. The migration of the OLM project (operator-framework/library-olm) hands them over, one " +
-			"operator at a time. It makes ClusterObjectSets, for which OLM v1 needs its feature gate " +
-			"BoxcutterRuntime. " +
-			"The tests of olmgen cannot run it: try it in a test cluster first. The way back of one is " +
-			"`migrate-operators-v0-to-v1 rollback`. olmgen installer-rbac says which rights an installer needs at " +
-			"least."},
+			"are not its own. The migration of the OLM project (operator-framework/library-olm) hands them over, " +
+			"one operator at a time. It makes ClusterObjectSets, for which OLM v1 needs its feature gate " +
+			"BoxcutterRuntime. The tests of olmgen cannot run it: try it in a test cluster first. The way back of " +
+			"one is `migrate-operators-v0-to-v1 rollback`. olmgen installer-rbac says which rights an installer " +
+			"needs at least."},
 		Run: slices.Concat([]string{"migrate-catalogs-v0-to-v1 --dry-run", "migrate-catalogs-v0-to-v1"},
 			p.each(movedList, `migrate-operators-v0-to-v1 convert "$sub" -n "$ns" $flags`),
 			[]string{"kubectl get clustercatalogs,clusterextensions"})})

@@ -9,6 +9,7 @@ import (
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/rbac/danger"
 )
 
 // verdict returns how bad a change of a field is, and why. Old and new are empty where the field is missing.
@@ -50,7 +51,7 @@ var podRules = []Rule{
 	{field(`volumeMounts\[[^\]]*\]\.readOnly$`), change.Security, weaker("true", "the container may write to it")},
 	{field(`\.hostUsers$`), change.Security, weaker("false", "root in the container is root on the node")},
 	{field(`annotations\["openshift\.io/required-scc"\]$`), change.Security, func(c *change.Change) {
-		if c.New != "" && !strings.HasPrefix(c.New, "restricted") {
+		if c.New != "" && !danger.Restricted(c.New) {
 			c.Severity, c.Message = findings.Warning, "OpenShift admits its pods by these SecurityContextConstraints"
 		}
 	}},

@@ -1,6 +1,8 @@
 package apiserver
 
 import (
+	"sync"
+
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/parser"
@@ -14,10 +16,13 @@ type Rule struct {
 	Old      bool     // it looks at oldSelf, so that it is about updates
 }
 
+// ruleParser returns the parser of all rules. It knows no macros, which stay calls.
+var ruleParser = sync.OnceValues(func() (*parser.Parser, error) { return parser.NewParser() })
+
 // ReadRule reads a rule. It does not check the types.
 func ReadRule(rule string) Rule {
 	out := Rule{Text: rule}
-	p, err := parser.NewParser() // without macros they stay calls
+	p, err := ruleParser()
 	if err != nil {
 		return out
 	}

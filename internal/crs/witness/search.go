@@ -1,4 +1,4 @@
-// Package witness tells what a change of the schema of a CRD does to its users. [Search.At] looks for an object that
+// Package witness finds what a change of the schema of a CRD does to its users. [Search.At] looks for an object that
 // the older version takes, and that the newer one refuses or drops a field of. [Widens] and [WidensAll] prove that
 // there is none. The objects are made of the two schemas alone, and the code of the API server judges them.
 package witness

@@ -1,11 +1,12 @@
 package witness
 
 import (
-	"encoding/json"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
+
+	"k8s.io/apimachinery/pkg/util/json"
 )
 
 // absent stands for a field that an object does not have.
@@ -200,28 +201,8 @@ func isScalar(v any) bool {
 // decoded returns a value as the API server decodes it: whole numbers are int64.
 func decoded(raw []byte) (any, bool) {
 	var v any
-	if json.Unmarshal(raw, &v) != nil {
-		return nil, false
-	}
-	return whole(v), true
-}
-
-func whole(v any) any {
-	switch v := v.(type) {
-	case float64:
-		if v == float64(int64(v)) {
-			return int64(v)
-		}
-	case []any:
-		for i := range v {
-			v[i] = whole(v[i])
-		}
-	case map[string]any:
-		for k := range v {
-			v[k] = whole(v[k])
-		}
-	}
-	return v
+	err := json.Unmarshal(raw, &v)
+	return v, err == nil
 }
 
 // object fills an object with what it must have. A random one gets some other fields, too.

@@ -22,11 +22,15 @@ type Consequence struct {
 	Attack             string // the technique of MITRE ATT&CK; may be empty
 
 	needs  [][]pattern // a subject needs one of each list at the place
-	names  []string    // a rule for one of these names is enough
 	unless []string    // not said where one of these worse ones holds
 
-	anyName int                    // the need that a rule for any name meets; none if 0
-	but     func(name string) bool // a rule for names is enough, unless all are of these
+	// named reports whether a rule for one name meets a need. Without it no such rule does.
+	named func(need int, name string) bool
+}
+
+// oneOf is for needs that rules for one of these names meet.
+func oneOf(names ...string) func(int, string) bool {
+	return func(_ int, name string) bool { return slices.Contains(names, name) }
 }
 
 var bindingsWrite = resources(groupRBAC, []string{"rolebindings", "clusterrolebindings"}, writing...)
@@ -127,7 +131,7 @@ var Consequences = []Consequence{
 		Cluster: findings.Error, Namespace: findings.Warning,
 		Message:  "binds itself to every ClusterRole in %s, cluster-admin among them, by bind",
 		needs:    [][]pattern{{resources(groupRBAC, []string{"clusterroles"}, "bind")}, {bindingsWrite}},
-		names:    []string{rbac.ClusterAdmin},
+		named:    oneOf(rbac.ClusterAdmin),
 		Help:     "bind lifts the check that a binding gives no more than its writer has.",
 		Practice: "bind-verb", Police: "bind_roles", Attack: "T1098.006",
 	},
@@ -153,16 +157,16 @@ var Consequences = []Consequence{
 		ID: "impersonate", Text: "acts as other users", Cluster: findings.Error, Namespace: findings.None,
 		Message:  "acts as every user in %s",
 		needs:    [][]pattern{{impersonateUsers}},
-		names:    []string{"system:admin", "kube-admin", "kubernetes-admin"},
+		named:    oneOf("system:admin", "kube-admin", "kubernetes-admin"),
 		Help:     "Clusters have users who may do everything, such as system:admin of OpenShift.",
 		Practice: "impersonate-verb", Police: "impersonate", Attack: "T1078",
 	},
 	{
 		ID: "impersonate-groups", Text: "acts as a member of other groups",
 		Cluster: findings.Error, Namespace: findings.None,
-		Message: "acts as a member of every group in %s, system:masters among them",
-		needs:   [][]pattern{{impersonateGroups}, {impersonateUsers, impersonateAccounts}},
-		names:   []string{"system:masters"}, anyName: 1,
+		Message:  "acts as a member of every group in %s, system:masters among them",
+		needs:    [][]pattern{{impersonateGroups}, {impersonateUsers, impersonateAccounts}},
+		named:    func(need int, name string) bool { return need > 0 || name == "system:masters" },
 		Help:     "A request for a group names a user or a ServiceAccount too (Kubernetes: impersonation.go).",
 		Practice: "impersonate-verb", Police: "impersonate", Attack: "T1078",
 	},
@@ -191,8 +195,8 @@ var Consequences = []Consequence{
 		ID: "csr-approve", Text: "approves certificates of users", Cluster: findings.Error, Namespace: findings.None,
 		Message: "issues certificates for every user of %s",
 		needs:   [][]pattern{{csrApprove}, {with(csrSigner, "approve")}},
-		names: []string{"kubernetes.io/*", "kubernetes.io/kube-apiserver-client",
-			"kubernetes.io/kube-apiserver-client-kubelet"},
+		named: oneOf("kubernetes.io/*", "kubernetes.io/kube-apiserver-client",
+			"kubernetes.io/kube-apiserver-client-kubelet"),
 		Help:     "A client certificate is a user and groups. It takes somebody who may request one.",
 		Practice: "csrs-and-certificate-issuing", Police: "approve_csrs", Attack: "T1078",
 	},
@@ -286,7 +290,7 @@ var Consequences = []Consequence{
 		Cluster: findings.Warning, Namespace: findings.Warning,
 		Message: "runs pods in %s that leave the restricted security context",
 		needs:   [][]pattern{{sccUse}},
-		but:     restricted,
+		named:   func(_ int, name string) bool { return !Restricted(name) },
 		Help:    "The SecurityContextConstraints privileged gives root on the node.",
 		Attack:  "T1611",
 	},
@@ -363,13 +367,7 @@ func (s Scopes) follows(c *Consequence, held Held, place string) (Follows, bool)
 
 // meets reports whether a rule allows one of the patterns of a need at a place.
 func (c *Consequence) meets(s Scopes, need int, r rbacv1.PolicyRule, place string) bool {
-	enough := func(name string) bool { return slices.Contains(c.names, name) }
-	switch {
-	case c.but != nil:
-		enough = func(name string) bool { return !c.but(name) }
-	case c.anyName > 0 && need == c.anyName:
-		enough = func(string) bool { return true }
-	}
+	enough := func(name string) bool { return c.named != nil && c.named(need, name) }
 	return (len(r.ResourceNames) == 0 || slices.ContainsFunc(r.ResourceNames, enough)) &&
 		s.allowAny(c.needs[need], r, place)
 }

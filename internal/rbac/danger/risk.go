@@ -220,14 +220,14 @@ func harmless(a rbac.Atom) bool {
 	case a.Verb == "create" && !strings.Contains(a.Resource, "/"):
 		return true // the name of a new object is not known when the right to create it is asked for
 	case a.Verb == "use":
-		return a.Group == groupSCC && restricted(a.Name)
+		return a.Group == groupSCC && Restricted(a.Name)
 	}
 	return ownSigner(a)
 }
 
-// restricted reports whether SecurityContextConstraints let a pod do no more than it may by default (OpenShift:
-// cluster-kube-apiserver-operator, bindata/assets/kube-apiserver/scc-restricted*.yaml).
-func restricted(name string) bool { return strings.HasPrefix(name, "restricted") }
+// Restricted reports whether SecurityContextConstraints of a name let a pod do no more than it may by default
+// (OpenShift: cluster-kube-apiserver-operator, bindata/assets/kube-apiserver/scc-restricted*.yaml).
+func Restricted(name string) bool { return strings.HasPrefix(name, "restricted") }
 
 // ownSigner reports whether an atom is about a signer whose certificates the API server does not take for users.
 func ownSigner(a rbac.Atom) bool {

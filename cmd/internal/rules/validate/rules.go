@@ -36,8 +36,7 @@ func Rules() []findings.Rule {
 		{
 			ID: bundle.WarnAggregatedRules,
 			Text: "a shipped ClusterRole has an aggregationRule and rules: the cluster sets the rules, so " +
-				"server-side apply " +
-				"conflicts",
+				"server-side apply conflicts",
 		},
 		{ID: ruleExamples, Text: "an example of a custom resource does not fit its CustomResourceDefinition"},
 		{ID: bundle.WarnAPIVersion,

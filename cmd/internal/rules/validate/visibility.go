@@ -32,8 +32,7 @@ func visibility(b *bundle.Bundle) []Finding {
 	}
 	e := b.CSVObject.Errorf("spec.customresourcedefinitions.owned",
 		"%d of %s do not name the operator %s in the description of their schema, by which a UI groups APIs "+
-			"(descoping "+
-			"plan, Operator Visibility); %d have no descriptors, and the CSV has %s", unnamed,
+			"(descoping plan, Operator Visibility); %d have no descriptors, and the CSV has %s", unnamed,
 		text.Count(len(owned), "owned API"), name, bare, text.Count(len(b.CSV.Spec.Links), "link"))
 	return []Finding{finding(ruleVisibility, findings.Note, e)}
 }
