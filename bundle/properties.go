@@ -8,10 +8,20 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
+// DeclaredProperties returns the properties that the author of the bundle wrote: those of metadata/properties.yaml, and
+// those of the annotation olm.properties of the CSV. An annotation that is not JSON has none.
+func (b *Bundle) DeclaredProperties() []Property {
+	var annotated []Property
+	if json.Unmarshal([]byte(b.CSV.Annotations[olm.AnnotationBundleProperties]), &annotated) != nil {
+		annotated = nil
+	}
+	return slices.Concat(b.Properties, annotated)
+}
+
 // CatalogProperties returns the properties that a catalog has for the bundle, as opm render makes them: what the bundle
 // is, provides and requires (spec 5.1 and 12.2).
 func (b *Bundle) CatalogProperties() []Property {
-	list := slices.Clone(b.Properties)
+	list := b.DeclaredProperties()
 	add := func(kind string, value any) {
 		raw, err := json.Marshal(value)
 		if err == nil {
@@ -19,10 +29,6 @@ func (b *Bundle) CatalogProperties() []Property {
 		}
 	}
 	add("olm.package", map[string]string{"packageName": b.Package, "version": b.CSV.Spec.Version.String()})
-	var annotated []Property
-	if json.Unmarshal([]byte(b.CSV.Annotations[olm.AnnotationBundleProperties]), &annotated) == nil {
-		list = append(list, annotated...)
-	}
 	for _, a := range b.providedAPIs() {
 		add("olm.gvk", gvk(a))
 	}

@@ -145,7 +145,7 @@ func factsOf(o Operator) map[fact]statement {
 			!strings.HasSuffix(p.Type, ".required") {
 			f := fact{change.Metadata, p.Type}
 			out[f] = statement{text: strings.TrimPrefix(out[f].text+"; "+jsonText(p.Value), "; "), file: p.File,
-				line: p.Line}
+				line: p.Line, at: annotation(olm.AnnotationBundleProperties)}
 		}
 	}
 	for _, key := range metadata {

@@ -1,8 +1,10 @@
 package permissions_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,15 +25,35 @@ import (
 // naive evaluates RBAC in the simplest way: the rules of each account in each namespace, "" for the cluster alone.
 type naive map[string]map[string][]rbacv1.PolicyRule
 
+// byDefault returns the rules of the roles that clusters have by default.
+func byDefault(tb testing.TB) map[string][]rbacv1.PolicyRule {
+	tb.Helper()
+	roles := map[string][]rbacv1.PolicyRule{}
+	for _, name := range []string{"openshift", "kubernetes"} {
+		data, err := os.ReadFile("../internal/rbac/roles-" + name + ".jsonl")
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for line := range strings.Lines(string(data)) {
+			if strings.HasPrefix(line, "#") {
+				continue
+			}
+			var r struct {
+				Kind, Namespace, Name string
+				Rules                 []rbacv1.PolicyRule
+			}
+			if err := json.Unmarshal([]byte(line), &r); err != nil {
+				tb.Fatal(err)
+			}
+			roles[r.Kind+" "+r.Namespace+"/"+r.Name] = r.Rules
+		}
+	}
+	return roles
+}
+
 func naively(tb testing.TB, list []*manifest.Object) naive {
 	tb.Helper()
-	roles := map[string][]rbacv1.PolicyRule{
-		"ClusterRole /cluster-admin": {{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}}, {Verbs: []string{"*"}, NonResourceURLs: []string{"*"}}},
-		"ClusterRole /system:auth-delegator": {{Verbs: []string{"create"}, APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}},
-			{Verbs: []string{"create"}, APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"}}},
-		"Role kube-system/extension-apiserver-authentication-reader": {{Verbs: []string{"get", "list", "watch"}, APIGroups: []string{""}, Resources: []string{"configmaps"},
-			ResourceNames: []string{"extension-apiserver-authentication"}}},
-	}
+	roles := byDefault(tb)
 	decode := func(o *manifest.Object, into any) {
 		if _, err := o.Into(into); err != nil {
 			tb.Fatal(err)
@@ -54,6 +76,10 @@ func naively(tb testing.TB, list []*manifest.Object) naive {
 		key := b.RoleRef.Kind + " /" + b.RoleRef.Name
 		if b.RoleRef.Kind == "Role" {
 			key = "Role " + o.Namespace + "/" + b.RoleRef.Name
+		}
+		if scc, ok := strings.CutPrefix(key, "ClusterRole /system:openshift:scc:"); ok && roles[key] == nil {
+			roles[key] = []rbacv1.PolicyRule{{Verbs: []string{"use"}, APIGroups: []string{"security.openshift.io"},
+				Resources: []string{"securitycontextconstraints"}, ResourceNames: []string{scc}}}
 		}
 		for _, s := range b.Subjects {
 			name := s.Name // of a group

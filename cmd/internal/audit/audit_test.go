@@ -5,7 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/csv"
-	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,9 +19,13 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/audit"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
+	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/golden/schematest"
+	"github.com/olmgen/olmgen/permissions"
 )
+
+var update = flag.Bool("update", false, "write schema.json anew")
 
 const example = "../../../examples/memcached-operator/bundle"
 
@@ -244,53 +248,56 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// The schema has the fields of the types, and what is printed conforms to it.
+var schema = schematest.Schema{
+	Type: reflect.TypeFor[audit.Report](), ID: "https://olmgen.dev/schemas/auditreport-v1alpha1.json",
+	Title:  "olmgen catalog audit --format json",
+	Consts: map[string]string{"apiVersion": audit.APIVersion, "kind": audit.Kind},
+	Enums:  map[reflect.Type]any{reflect.TypeFor[permissions.Risk](): permissions.Dangerous},
+	Description: map[string]string{
+		"Report.apiVersion":            "Changes when a field changes its meaning or goes",
+		"Report.target":                "The releases that unfit is about: those that were asked for, or the newest OLM v1",
+		"Report.rows":                  "By package, then source, the newest release first",
+		"Report.unread":                "Bundles of which not even the package is known",
+		"Row.source":                   "The catalog's file, the bundle's directory or the file of a tree",
+		"Row.name":                     "The name of the ClusterServiceVersion",
+		"Row.version":                  "Empty if it is not known",
+		"Row.channels":                 "Sorted. Empty in a tree",
+		"Row.head":                     "The head of the default channel",
+		"Row.deprecated":               "Why it is deprecated",
+		"Row.complete":                 "The objects of the bundle were read. If false, only installModes, the number of CRDs and what the catalog says are known",
+		"Row.installModes":             "That it supports, sorted",
+		"Row.upgradeable":              "False if olm.maxOpenShiftVersion holds back upgrades of OpenShift, or an OperatorCondition in a tree holds back that of the operator",
+		"Row.reaches":                  "What its permissions reach, the most dangerous first, with the install mode that olmgen render takes by default",
+		"Row.unsupportedKinds":         "Kinds of objects that OLM refuses in a bundle",
+		"Row.unfit":                    "What keeps it from working with the target: rules without the prefix target/",
+		"Row.findings":                 "What olmgen validate and olmgen permissions find",
+		"Row.error":                    "Why it cannot be read, or not be rendered",
+		"Reach.cluster":                "In all namespaces",
+		"Reach.text":                   "In words",
+		"CRDs.count":                   "Of a release that is not complete, the CRDs that it owns",
+		"CRDs.bytes":                   "0 of a release that is not complete",
+		"Images.tag":                   "And those that are not valid",
+		"Count.name":                   "An install mode, or one of the values of risk",
+		"Count.cluster":                "Of these, in all namespaces",
+		"Metrics.subscription_count":   "In trees",
+		"Metrics.install_plan_count":   "In trees",
+		"Metrics.catalog_source_count": "In trees",
+		"Totals.releases":              "Rows",
+		"Totals.failed":                "Rows with an error, and unread",
+		"Totals.withWebhooks":          "Releases",
+		"Totals.reaches":               "All groups",
+		"Totals.unfit":                 "Releases, by what keeps them from the target",
+		"Totals.metrics":               "The counts that OLM has as metrics, if these releases were installed",
+	},
+}
+
+// The schema is that of the types, and what is printed conforms to it.
 func TestSchema(t *testing.T) {
-	var schema map[string]any
-	if err := json.Unmarshal(audit.Schema, &schema); err != nil {
+	want, err := schema.JSON()
+	if err != nil {
 		t.Fatal(err)
 	}
-	defs := schema["$defs"].(map[string]any)
-	defs["Report"] = schema
-	seen := map[string]bool{}
-	var check func(reflect.Type)
-	check = func(typ reflect.Type) {
-		for typ.Kind() == reflect.Slice {
-			typ = typ.Elem()
-		}
-		if typ.Kind() != reflect.Struct || seen[typ.Name()] {
-			return
-		}
-		seen[typ.Name()] = true
-		def, ok := defs[typ.Name()].(map[string]any)
-		if !ok {
-			t.Fatalf("no definition of %s", typ.Name())
-		}
-		var names, required []string
-		for f := range typ.Fields() {
-			if f.IsExported() {
-				name, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
-				names = append(names, name)
-				if rest != "omitempty" {
-					required = append(required, name)
-				}
-				check(f.Type)
-			}
-		}
-		var have, must []string
-		for name := range def["properties"].(map[string]any) {
-			have = append(have, name)
-		}
-		for _, name := range def["required"].([]any) {
-			must = append(must, name.(string))
-		}
-		slices.Sort(names)
-		slices.Sort(have)
-		if d := cmp.Diff(names, have) + cmp.Diff(required, must); d != "" {
-			t.Errorf("%s (-type +schema):\n%s", typ.Name(), d)
-		}
-	}
-	check(reflect.TypeFor[audit.Report]())
+	golden.CheckFile(t, "schema.json", want, *update)
 	dir := t.TempDir()
 	write(t, dir, metadata)
 	for _, refs := range [][]string{{example}, {filepath.Join(dir, "catalog")}} {

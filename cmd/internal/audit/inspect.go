@@ -207,7 +207,7 @@ func (x *Inspected) ofBundle(b *bundle.Bundle) error {
 			x.Images.Tag++
 		}
 	}
-	for _, p := range b.Properties {
+	for _, p := range b.DeclaredProperties() {
 		x.maxOpenShift(p.Type, p.Value)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
@@ -57,7 +58,7 @@ func FromRendered(rendered *config.Rendered) (*Subject, error) {
 		s.Shipped = append(s.Shipped, opened.Others...)
 		s.Operators = append(s.Operators, compare.Operator{CSV: csv, Package: opened.Package, Shipped: opened.Shipped(),
 			Dependencies: opened.Dependencies, Metadata: opened.Annotations,
-			Properties: slices.Concat(opened.Bundle.Properties, opened.Properties),
+			Properties: propertiesOf(opened),
 			Entry:      opened.Entry, InstallMode: result.InstallMode})
 	}
 	if len(rendered.Operators) == 1 {
@@ -66,6 +67,19 @@ func FromRendered(rendered *config.Rendered) (*Subject, error) {
 	s.leaves(rendered)
 	s.locate = func(o *manifest.Object, field string) (string, int) { return permissions.Place(s.CSVs, o, field) }
 	return s, nil
+}
+
+// propertiesOf returns what a bundle and its catalog declare, each property once.
+func propertiesOf(o *config.Opened) []bundle.Property {
+	out := o.DeclaredProperties()
+	for _, p := range o.Properties {
+		if !slices.ContainsFunc(out, func(had bundle.Property) bool {
+			return had.Type == p.Type && string(had.Value) == string(p.Value)
+		}) {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // FromObjects returns the objects of a tree as a Subject.
