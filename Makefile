@@ -119,7 +119,7 @@ bench: ## Render the bundles of $$OLMGEN_CORPUS (bundles and MB per second, CPU,
 
 bench-goals: ## Print what whole jobs cost in relation to rendering: the last part of "make bench" (ONLY=regexp: some of them)
 	@test -n "$$OLMGEN_CORPUS" || { echo "set OLMGEN_CORPUS to the directory that holds bundles/"; exit 1; }
-	$(GO) run ./cmd/internal/goals -runs $(BENCH_RUNS) -only '$(ONLY)' "$$OLMGEN_CORPUS"
+	$(GO) test ./cmd/internal/goals -count=1 -timeout 2h -run Goals -v -args -runs $(BENCH_RUNS) -only '$(ONLY)'
 
 bench-compare: $(BIN)/benchstat-$(PERF_VERSION) ## Compare rendering with that of SINCE, a Git revision, in BENCH_COUNT runs each; fail if it takes much longer
 	BENCHSTAT=$< SINCE='$(SINCE)' SLOWER='$(SLOWER)' .ci/bench-compare $(BENCH_COUNT)

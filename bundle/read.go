@@ -1,7 +1,6 @@
 package bundle
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -98,13 +97,10 @@ func (r *reader) readFile(name string) ([]byte, error) {
 	if info.Size() > limit {
 		return nil, overLimit(name, "the file is larger than %d MiB", limit>>20)
 	}
-	buf := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
-	if _, err := buf.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
+	data := make([]byte, info.Size())
+	n, err := io.ReadFull(f, data)
+	if data = data[:n]; err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return nil, pathError(name, err)
-	}
-	data := buf.Bytes()
-	if int64(len(data)) > limit {
-		return nil, overLimit(name, "the file is larger than %d MiB", limit>>20)
 	}
 	r.bytes.Add(int64(len(data)))
 	return data, nil
@@ -139,7 +135,7 @@ func (r *reader) manifestFiles() ([]string, error) {
 		name := path.Join(r.manifests, e.Name())
 		switch {
 		case strings.HasPrefix(e.Name(), ".") && (!r.options.Hidden || flat || r.isDir(name)):
-		case r.isDir(name):
+		case !e.Type().IsRegular() && r.isDir(name):
 			if flat && (e.Name() == "metadata" || e.Name() == "tests") {
 				continue
 			}

@@ -29,7 +29,7 @@ const (
 )
 
 // tests are the folders that hold tests and what they need. Nothing imports them.
-var tests = []string{"golden", "e2e", "examples", "internal/house", "cmd/internal/goals"}
+var tests = []string{"golden", "e2e", "examples", "internal/house"}
 
 // mostFolders is how many folders at the top may hold Go code.
 const mostFolders = 20

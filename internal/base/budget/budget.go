@@ -3,12 +3,14 @@
 package budget
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"strconv"
+	"strings"
 	"sync/atomic"
 )
 
@@ -154,6 +156,47 @@ func Weight(text []byte) int64 {
 
 // Heavy reports whether the Weight of a text is over a number of bytes. A short text is not read for that.
 func Heavy(text []byte, most int64) bool { return int64(len(text)) > most && Weight(text) > most }
+
+// AsJSON returns a size that the JSON of a text of YAML without aliases and tags does not exceed. The indentation of a block
+// scalar is in it.
+func AsJSON(text []byte) int64 {
+	n := 4 * Places(text) // quotes, brackets or null, which the text may lack at a place
+	block := -1           // the indentation of the line that began a block scalar
+	for line := range bytes.Lines(text) {
+		rest := bytes.TrimLeft(line, " ")
+		if indent := len(line) - len(rest); block < 0 || indent <= block && len(bytes.TrimSpace(rest)) > 0 {
+			block = -1
+			if last := bytes.TrimRight(rest, "+-0123456789 \r\n"); bytes.HasSuffix(last, []byte("|")) ||
+				bytes.HasSuffix(last, []byte(">")) || bytes.Contains(rest, []byte(" #")) {
+				block = indent
+			}
+			line = rest
+		}
+		n += int64(len(line)) + escapes(line)
+	}
+	return n
+}
+
+// escapes returns by how much text can grow in JSON, and numbers without their exponents.
+func escapes(text []byte) (n int64) {
+	before := byte(0)
+	for _, c := range text {
+		switch {
+		case c == '<' || c == '>' || c == '&' || c == '\\' || c > '~' || c < ' ' && c != '\n':
+			n += int64(len(`\u003c`)) - 1
+		case c == '"':
+			n++
+		case c == '{' || c == ',' || c == '?': // a key alone has quotes, a colon and null
+			n += 3
+		case (c == 'e' || c == 'E') && ('0' <= before && before <= '9' || before == '.'): // 1e20 has 21 digits
+			n += 20
+		case strings.IndexByte("nNoOyY", c) >= 0 && !('a' <= before|' ' && before|' ' <= 'z'): // n is false
+			n += 4
+		}
+		before = c
+	}
+	return n
+}
 
 // Crowded reports whether a text has more than a number of Places. A short text is not read for that.
 func Crowded(text []byte, most int64) bool { return int64(len(text)) >= most && Places(text) > most }

@@ -1,10 +1,15 @@
 package budget
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
+
+	"sigs.k8s.io/yaml"
 )
 
 func TestPlaces(t *testing.T) {
@@ -28,6 +33,28 @@ func TestWeight(t *testing.T) {
 			t.Errorf("%q has %d, want %d", text, got, want)
 		}
 	}
+}
+
+// The JSON of a text is never larger than what AsJSON says.
+func FuzzAsJSON(f *testing.F) {
+	for _, text := range []string{"", "a: b\n", "a:\n", "- ~\n- 1e20\n- 0x1f\n", "a: |\n  # no comment\n    <b>\n\n  c\n", "- - a: >-2 # c\n      x\n",
+		"{a: b, c: [d, e]}", "a: \"\\u2028\\t\"\n", "a: ä\U0001f600\n", "[[],{},[[]]]", "? a\n: b\n", "a\n  b\n", "a: 'x\n\n\n  y'\n",
+		"a: \"x\\\n    y\"\n", "a: b # |\n  c: d\n", "a: 2001-01-01\nb: .inf\nc: 1_000\nd: 0b11\ne: 1E+20\n"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var v any
+		if len(text) > 500 || !utf8.ValidString(text) || strings.ContainsAny(text, "*!") || yaml.Unmarshal([]byte(text), &v) != nil {
+			return
+		}
+		data, err := json.Marshal(v)
+		if err != nil {
+			return
+		}
+		if most := AsJSON([]byte(text)); int64(len(data)) > most {
+			t.Errorf("%q has %d bytes as JSON, and AsJSON says %d: %s", text, len(data), most, data)
+		}
+	})
 }
 
 // A meter is over its budget by the sum, whoever charges.

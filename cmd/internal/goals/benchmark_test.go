@@ -1,14 +1,14 @@
 //go:build unix
 
-// Command goals measures the goals of docs/performance.md: what whole jobs cost in relation to rendering.
+// Package goals measures the goals of docs/performance.md: what whole jobs cost in relation to rendering.
 //
-//	go run ./cmd/internal/goals [-runs 9] [-only REGEXP] [-olmgen PROGRAM] CORPUS
+//	OLMGEN_CORPUS=DIR go test ./cmd/internal/goals -run Goals -v -args -runs 9 [-only REGEXP] [-olmgen PROGRAM]
 //
 // It prints a line for each goal: the figure, what it may be at most, and whether that is reached. Figures are medians
 // of runs in which what is compared alternates, in CPU seconds (user and system), because other work on the machine
 // changes only the time that passes. Behind each figure stands the physical limit: what it costs to read, hash and
 // write the same bytes, and how many times as much the job needs.
-package main
+package goals
 
 import (
 	"context"
@@ -17,25 +17,27 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"regexp"
+	"testing"
 	"text/tabwriter"
 
 	"github.com/olmgen/olmgen/golden/corpus"
 )
 
-func main() {
-	b := &bench{}
-	flag.IntVar(&b.runs, "runs", 9, "measure `N` times")
-	only := flag.String("only", ".", "measure the goals whose names match `regexp`")
-	flag.StringVar(&b.olmgen, "olmgen", "", "`PROGRAM` to measure; else it is built")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := b.run(ctx, os.Stdout, *only, flag.Arg(0)); err != nil {
-		fmt.Fprintln(os.Stderr, "goals:", err)
-		os.Exit(1)
+var (
+	runs    = flag.Int("runs", 0, "measure the goals `N` times")
+	only    = flag.String("only", ".", "measure the goals whose names match `regexp`")
+	program = flag.String("olmgen", "", "`PROGRAM` to measure; else it is built")
+)
+
+func TestGoals(t *testing.T) {
+	if *runs == 0 {
+		t.Skip("a benchmark: make bench-goals")
+	}
+	b := &bench{runs: *runs, olmgen: *program}
+	if err := b.run(t.Context(), os.Stdout, *only, os.Getenv("OLMGEN_CORPUS")); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -91,7 +93,8 @@ func (b *bench) run(ctx context.Context, out io.Writer, only, root string) error
 // build builds the program as a release has it.
 func (b *bench) build(ctx context.Context) error {
 	b.olmgen = filepath.Join(b.dir, "olmgen")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", b.olmgen, "./cmd/olmgen")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", b.olmgen, "github.com/olmgen/olmgen/cmd/olmgen")
+	cmd.Dir = "../.."
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	cmd.Stderr = os.Stderr
 	return cmd.Run()
