@@ -100,7 +100,7 @@ type CSV struct {
 }
 
 // Check predicts what OLM does with the objects of a tree and reports what is wrong. The same tree yields the same
-// report. An error is that of ctx or of a catalog that cannot be read again.
+// report. An error is that of ctx or of a catalog that cannot be read again, or ErrTooMuch.
 func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	o.Catalogs.OpenShift = o.Catalogs.OpenShift || o.Target.OpenShift != nil
 	c, objects := clusterOf(ctx, t, o.Namespace, o.Catalogs)
@@ -122,6 +122,9 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	}
 	slices.SortStableFunc(c.csvs, func(a, b *csv) int { return a.Order(b.Ordered) })
 	played := play(c)
+	if c.tooMuch() {
+		return nil, ErrTooMuch
+	}
 	played.shared = c.RBAC.Shared()
 	if played.restless {
 		c.findings = append(c.findings, findings.Finding{Rule: ruleRestless.ID, Level: findings.Warning,
@@ -154,6 +157,9 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	played.judgeNames()
 	played.judgeCopies()
 	played.judgeOwners()
+	if c.tooMuch() {
+		return nil, ErrTooMuch
+	}
 	r.complete(c)
 	return r, nil
 }
@@ -283,6 +289,10 @@ func (o *simulation) copies(v *csv) []string {
 	}
 	g := groups[0]
 	if isGlobal(g.status) && o.NoCopies {
+		return nil
+	}
+	o.work(20 * len(o.Namespaces))
+	if o.tooMuch() {
 		return nil
 	}
 	var list []string

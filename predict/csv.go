@@ -163,7 +163,10 @@ func (o *simulation) proceed(v *csv, g *group) {
 		}
 	case v1alpha1.CSVPhaseDeleting:
 		v.deleted = true
-		o.wake(v.Namespace)
+		for _, g := range o.groupsIn[v.Namespace] {
+			g.pruned = false
+		}
+		o.wakeBeside(v)
 		for _, other := range o.csvs {
 			if other.exists && other.reason == v1alpha1.CSVReasonOwnerConflict {
 				o.wakeCSV(other)
@@ -314,6 +317,26 @@ func (o *simulation) replacing(v *csv) *csv {
 // crdOwner returns another CSV in the namespace that owns one of v's CRDs and is outside of its replacement chain
 // (crdOwnerConflicts, getReplacementChain).
 func (o *simulation) crdOwner(v *csv) *csv {
+	var first *csv
+	var chain map[string]bool
+	for _, d := range v.CRDs.Owned {
+		for _, other := range o.owners[[2]string{v.Namespace, d.Name}] {
+			if other == v || other.deleted || first != nil && first.position <= other.position {
+				continue
+			}
+			if chain == nil {
+				chain = o.chain(v)
+			}
+			if !chain[other.Name] {
+				first = other
+			}
+		}
+	}
+	return first
+}
+
+// chain returns the names of the CSVs that v replaces, and of those that replace it, one by one.
+func (o *simulation) chain(v *csv) map[string]bool {
 	chain := map[string]bool{v.Name: true}
 	for next := o.replacing(v); next != nil && !chain[next.Name]; next = o.replacing(next) {
 		chain[next.Name] = true
@@ -326,17 +349,8 @@ func (o *simulation) crdOwner(v *csv) *csv {
 		}
 		name = previous.Replaces
 	}
-	for _, other := range o.csvsIn[v.Namespace] {
-		if chain[other.Name] || other.deleted {
-			continue
-		}
-		for _, d := range v.CRDs.Owned {
-			if slices.ContainsFunc(other.CRDs.Owned, func(o v1alpha1.CRDDescription) bool { return o.Name == d.Name }) {
-				return other
-			}
-		}
-	}
-	return nil
+	o.work(len(chain))
+	return chain
 }
 
 // apiOwner returns another CSV, in any namespace, that owns one of v's APIServices and does not release it

@@ -91,24 +91,29 @@ func (c *clusterCatalog) selected(by labels.Selector) bool {
 // CatalogImages returns the images of the ClusterCatalogs among objects that a ClusterExtension among them uses, by the
 // name of the ClusterCatalog. What cannot be read has none.
 func CatalogImages(objects []*manifest.Object) map[string]string {
-	images := map[string]string{}
+	selectors := map[string]labels.Selector{}
 	for _, o := range objects {
+		var e clusterExtension
 		if o.Kind != olm.KindClusterExtension || o.Group() != olm.GroupV1 {
 			continue
 		}
-		var e clusterExtension
 		if _, err := o.Into(&e); err != nil || e.Spec.Source.Catalog == nil {
 			continue
 		}
-		selects, err := selectorOf(e.Spec.Source.Catalog.Selector)
-		for _, c := range objects {
-			var catalog clusterCatalog
-			if err != nil || c.Kind != olm.KindClusterCatalog || c.Group() != olm.GroupV1 {
-				continue
-			}
-			_, err := c.Into(&catalog)
-			if ref := catalog.Spec.Source.Image.Ref; err == nil && ref != "" && catalog.selected(selects) {
-				images[c.Name] = ref
+		if s, err := selectorOf(e.Spec.Source.Catalog.Selector); err == nil {
+			selectors[s.String()] = s
+		}
+	}
+	images := map[string]string{}
+	for _, o := range catalogsAmong(objects) {
+		var c clusterCatalog
+		if _, err := o.Into(&c); err != nil || c.Spec.Source.Image.Ref == "" {
+			continue
+		}
+		for _, s := range selectors {
+			if c.selected(s) {
+				images[o.Name] = c.Spec.Source.Image.Ref
+				break
 			}
 		}
 	}
@@ -136,11 +141,12 @@ func Extensions(objects []*manifest.Object, catalogs Catalogs) (list []Extension
 // ofExtensions returns what of says of each ClusterExtension, and those of which it says nothing.
 func ofExtensions[T any](objects []*manifest.Object, catalogs Catalogs,
 	of func(*manifest.Object, []*manifest.Object, Catalogs) (*T, error)) (list []T, unknown []Unknown) {
+	served := catalogsAmong(objects)
 	for _, o := range objects {
 		if o.Kind != olm.KindClusterExtension || o.Group() != olm.GroupV1 {
 			continue
 		}
-		x, err := of(o, objects, catalogs)
+		x, err := of(o, served, catalogs)
 		if err != nil {
 			unknown = append(unknown, Unknown{o, err.Error()})
 			continue
@@ -148,6 +154,16 @@ func ofExtensions[T any](objects []*manifest.Object, catalogs Catalogs,
 		list = append(list, *x)
 	}
 	return list, unknown
+}
+
+// catalogsAmong returns the ClusterCatalogs among objects.
+func catalogsAmong(objects []*manifest.Object) (out []*manifest.Object) {
+	for _, o := range objects {
+		if o.Kind == olm.KindClusterCatalog && o.Group() == olm.GroupV1 {
+			out = append(out, o)
+		}
+	}
+	return out
 }
 
 func extensionOf(o *manifest.Object, objects []*manifest.Object, catalogs Catalogs) (*Extension, error) {
@@ -241,10 +257,7 @@ func servedTo(selector *metav1.LabelSelector, objects []*manifest.Object,
 	}
 	var out []extension.Source
 	declared := map[string]bool{}
-	for _, o := range objects {
-		if o.Kind != olm.KindClusterCatalog || o.Group() != olm.GroupV1 {
-			continue
-		}
+	for _, o := range catalogsAmong(objects) {
 		var c clusterCatalog
 		if _, err := o.Into(&c); err != nil {
 			return nil, err

@@ -21,11 +21,13 @@ var groupAnnotations = []string{
 // exist from the start, in the state that the cluster gave them. Namespaces, CRDs and RBAC exist before all else.
 type simulation struct {
 	*prediction
-	groupsIn map[string][]*group        // by namespace, in the order of creation
-	csvsIn   map[string][]*csv          // without copies
-	called   map[[2]string][]*csv       // of csvsIn, by namespace and name
-	heirs    map[[2]string][]*csv       // of csvsIn, by namespace and the name that they replace
-	covering map[string]map[*group]bool // groups by the namespaces that they cover; "" has the global groups
+	groupsIn  map[string][]*group        // by namespace, in the order of creation
+	csvsIn    map[string][]*csv          // without copies
+	called    map[[2]string][]*csv       // of csvsIn, by namespace and name
+	owners    map[[2]string][]*csv       // of csvsIn, by namespace and the name of a CRD
+	heirs     map[[2]string][]*csv       // of csvsIn, by namespace and the name that they replace
+	annotated map[string]annotated       // by namespace
+	covering  map[string]map[*group]bool // groups by the namespaces that they cover; "" has the global groups
 
 	providing map[string][]*csv          // by API, of csvsIn
 	listing   map[string]map[*group]bool // groups by olm.providedAPIs
@@ -48,8 +50,10 @@ func play(c *prediction) *simulation {
 		groupsIn:   map[string][]*group{},
 		csvsIn:     map[string][]*csv{},
 		called:     map[[2]string][]*csv{},
+		owners:     map[[2]string][]*csv{},
 		heirs:      map[[2]string][]*csv{},
 		covering:   map[string]map[*group]bool{},
+		annotated:  map[string]annotated{},
 		serving:    map[string]*csv{},
 		owning:     map[string][]*csv{},
 		waiting:    map[string][]*csv{},
@@ -118,6 +122,10 @@ func (o *simulation) create(g *group, v *csv) {
 	name, replaces := [2]string{v.Namespace, v.Name}, [2]string{v.Namespace, v.Replaces}
 	o.called[name] = append(o.called[name], v)
 	o.heirs[replaces] = append(o.heirs[replaces], v)
+	for _, d := range v.CRDs.Owned {
+		crd := [2]string{v.Namespace, d.Name}
+		o.owners[crd] = append(o.owners[crd], v)
+	}
 	for a := range v.provided {
 		o.providing[a] = append(o.providing[a], v)
 	}
@@ -125,7 +133,21 @@ func (o *simulation) create(g *group, v *csv) {
 		v.phase == v1alpha1.CSVPhaseReplacing {
 		o.serve(v)
 	}
-	o.wake(v.Namespace)
+	o.wakeBeside(v)
+}
+
+// wakeBeside requeues what a CSV that comes or goes can change: the groups of its namespace, and the CSVs that are not
+// settled or that it replaces. Of the others OLM's loops find nothing to do.
+func (o *simulation) wakeBeside(v *csv) {
+	for _, g := range o.groupsIn[v.Namespace] {
+		o.wakeGroup(g)
+	}
+	for _, other := range o.csvsIn[v.Namespace] {
+		if !other.deleted && (other == v || other.phase != v1alpha1.CSVPhaseSucceeded || other.Name == v.Replaces) {
+			o.wakeCSV(other)
+		}
+	}
+	o.work(len(o.csvsIn[v.Namespace]) / 8)
 }
 
 // wake requeues all groups and CSVs of a namespace.
@@ -136,6 +158,7 @@ func (o *simulation) wake(namespace string) {
 	for _, v := range o.csvsIn[namespace] {
 		o.wakeCSV(v)
 	}
+	o.work(len(o.csvsIn[namespace]))
 }
 
 func (o *simulation) wakeGroup(g *group) {
@@ -181,7 +204,7 @@ func (o *simulation) runLoops() {
 		rounds += 100 * (len(o.groups) + len(o.csvs))
 	}
 	for ; o.groupQueue.len()+o.csvQueue.len() > 0; rounds-- {
-		if rounds == 0 {
+		if o.work(10); rounds == 0 || o.tooMuch() {
 			o.restless = true
 			o.forget()
 			return
@@ -242,12 +265,30 @@ func (o *simulation) syncGroup(g *group) {
 		o.wakeRivals(g, g.apis)
 		o.wake(g.Namespace)
 	}
-	for _, v := range o.csvsIn[g.Namespace] {
+	for _, v := range o.unannotated(g) {
 		if !v.deleted {
 			o.annotate(v, g)
 		}
 	}
 	o.prune(g)
+}
+
+// annotated is what the last group of a namespace has written to how many of its CSVs.
+type annotated struct {
+	group  *group
+	status []string
+	csvs   int
+}
+
+// unannotated returns the CSVs of a group's namespace that may lack its annotations.
+func (o *simulation) unannotated(g *group) []*csv {
+	all, last := o.csvsIn[g.Namespace], o.annotated[g.Namespace]
+	o.annotated[g.Namespace] = annotated{g, g.status, len(all)}
+	if last.group == g && slices.Equal(last.status, g.status) {
+		all = all[last.csvs:]
+	}
+	o.work(len(all))
+	return all
 }
 
 // lacksAccount reports whether the group names a ServiceAccount that does not exist. OLM waits for it
@@ -287,9 +328,10 @@ func (o *simulation) annotate(v *csv, g *group) (differ bool) {
 // prune removes from olm.providedAPIs what no CSV in the namespace provides, unless the group is static or a new CSV
 // is about to add APIs (pruneProvidedAPIs).
 func (o *simulation) prune(g *group) {
-	if g.Spec.StaticProvidedAPIs || o.unknownCSV[g.Namespace] {
+	if g.Spec.StaticProvidedAPIs || o.unknownCSV[g.Namespace] || len(g.apis) == 0 || g.pruned {
 		return
 	}
+	o.work(len(o.csvsIn[g.Namespace]))
 	kept := apiSet{}
 	for _, v := range o.csvsIn[g.Namespace] {
 		if v.deleted || v.Unusable != nil {
@@ -304,7 +346,7 @@ func (o *simulation) prune(g *group) {
 			}
 		}
 	}
-	if len(kept) < len(g.apis) {
+	if g.pruned = true; len(kept) < len(g.apis) {
 		o.provide(g, kept)
 	}
 }
@@ -312,6 +354,7 @@ func (o *simulation) prune(g *group) {
 // provide sets olm.providedAPIs.
 func (o *simulation) provide(g *group, apis apiSet) {
 	old, text := g.apis, listed(apis)
+	o.work(8 * len(apis))
 	o.list(g, parseAPIs(text))
 	g.text = &text
 	o.wakeGroup(g)
@@ -320,6 +363,7 @@ func (o *simulation) provide(g *group, apis apiSet) {
 
 // list sets the APIs of olm.providedAPIs.
 func (o *simulation) list(g *group, apis apiSet) {
+	g.pruned = g.pruned && apis.IsSuperset(g.apis) // what is added, a CSV provides
 	for a := range g.apis {
 		delete(o.listing[a], g)
 	}

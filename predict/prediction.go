@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -34,7 +35,21 @@ type prediction struct {
 	asked    map[*cluster.Subscription]string // what an InstallPlan installs for a Subscription
 	added    []*manifest.Object               // Subscriptions to dependencies
 	failures map[string]*resolve.Failure      // why OLM resolves nothing, by namespace
+	steps    int                              // that OLM's loops have taken
 }
+
+// mostSteps is how often OLM's loops may look at an object, and how many pairs of an object and a namespace they may
+// make: about ten seconds. OLM looks at all of a namespace for each change.
+const mostSteps = 100_000_000
+
+// work counts steps.
+func (c *prediction) work(steps int) { c.steps += steps }
+
+func (c *prediction) tooMuch() bool { return c.steps > mostSteps }
+
+// ErrTooMuch is the error of a tree with more objects in its namespaces than OLM's loops can be played with.
+var ErrTooMuch = errors.New("OLM's loops take too many steps with these objects: thousands of ClusterServiceVersions " +
+	"are in one namespace, or OperatorGroups select thousands of namespaces; check parts of the tree")
 
 // group is an OperatorGroup: first the manifest, then the state that OLM maintains.
 type group struct {
@@ -49,6 +64,7 @@ type group struct {
 	status     []string
 	resolved   bool // OLM has written the status
 	apis       apiSet
+	pruned     bool // a CSV provides each of apis
 	text       *string // olm.providedAPIs; nil if it is absent
 }
 
@@ -95,7 +111,11 @@ func read(objects []*manifest.Object, defaultNamespace string) *prediction {
 
 func (c *prediction) newGroup(of *cluster.Group) *group {
 	g := &group{Group: of, apis: apiSet{}, unknown: olm.TargetsOf(&of.Spec).BySelector() && !c.Declared}
+	if g.unknown = g.unknown || c.tooMuch(); !g.unknown {
+		c.work(len(c.Namespaces))
+	}
 	g.targets, g.refused = g.resolve(c.Namespaces)
+	c.work(40 * len(g.targets))
 	if text, ok := g.Annotations[olm.AnnotationProvidedAPIs]; ok {
 		g.text, g.apis = &text, parseAPIs(text)
 	}

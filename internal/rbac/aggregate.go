@@ -35,6 +35,19 @@ func (x *Objects) AddUserRoles() {
 	add("cluster-reader", "", "cluster-reader", "view")
 }
 
+// mostAggregated is how many rules the roles that aggregate others hold together, a list that several share counted
+// once. A role beyond it has no rules and is AtLeast.
+const mostAggregated = 2_000_000
+
+// pool is the ClusterRoles that a selector selects, in the order of their names, and their rules, each once.
+type pool struct {
+	members []*Role
+	users   []*Role // that aggregate them
+	rules   []Rule
+	queued  bool
+	filled  bool
+}
+
 // Aggregate fills the ClusterRoles that aggregate others, as the controller of Kubernetes does: for each selector the
 // roles in the order of their names, each rule once (pkg/controller/clusterroleaggregation).
 func (x *Objects) Aggregate() {
@@ -49,40 +62,142 @@ func (x *Objects) Aggregate() {
 			aggregating = append(aggregating, r)
 		}
 	}
+	if len(aggregating) == 0 {
+		return
+	}
 	all := clusterRoles
 	if slices.ContainsFunc(aggregating, func(r *Role) bool { return r.Object != nil }) {
 		all = slices.Concat(clusterRoles, defaultsBeside(clusterRoles))
 	}
-	for range len(aggregating) + 1 { // a chain has one role more in each round
-		changed := false
-		for _, r := range aggregating {
-			from := all
-			if r.Object == nil { // what users have by default is not what they gain
-				from = clusterRoles
-			}
-			rules := r.aggregated(from)
-			changed = changed || len(rules) != len(r.Rules)
-			r.Rules = rules
+	a := &aggregation{pools: map[poolKey]*pool{}, of: map[*Role][]*pool{}, in: map[*Role][]*pool{}}
+	for _, r := range aggregating {
+		from := all
+		if r.Object == nil { // what users have by default is not what they gain
+			from = clusterRoles
 		}
-		if !changed {
-			return
+		for _, s := range r.Selectors {
+			a.add(r, s, from)
+		}
+	}
+	a.run(len(a.queue) * (len(aggregating) + 1)) // a chain has one role more in each round
+}
+
+type poolKey struct {
+	selector string
+	from     int // how many roles it selects from
+}
+
+type aggregation struct {
+	pools  map[poolKey]*pool
+	of, in map[*Role][]*pool // the pools that a role aggregates, and those that it is a member of
+	byPair map[int]map[string][]*Role
+	queue  []*pool
+	held   int // rules
+}
+
+// add adds a selector of a role.
+func (a *aggregation) add(r *Role, s labels.Selector, from []*Role) {
+	key := poolKey{s.String(), len(from)}
+	p := a.pools[key]
+	if p == nil {
+		p = &pool{queued: true}
+		a.pools[key] = p
+		for _, other := range a.candidates(s, from) {
+			if s.Matches(other.Labels) {
+				p.members = append(p.members, other)
+				a.in[other] = append(a.in[other], p)
+			}
+		}
+		a.queue = append(a.queue, p)
+	}
+	p.users = append(p.users, r)
+	a.of[r] = append(a.of[r], p)
+}
+
+// candidates returns the roles that a selector can match: those with a label that it requires, or all.
+func (a *aggregation) candidates(s labels.Selector, from []*Role) []*Role {
+	requirements, selectable := s.Requirements()
+	i := slices.IndexFunc(requirements, func(r labels.Requirement) bool { return len(r.Values()) == 1 })
+	if !selectable || i < 0 || !requirements[i].Matches(labels.Set{requirements[i].Key(): requirements[i].Values().List()[0]}) {
+		return from
+	}
+	if a.byPair[len(from)] == nil {
+		if a.byPair == nil {
+			a.byPair = map[int]map[string][]*Role{}
+		}
+		pairs := map[string][]*Role{}
+		for _, r := range from {
+			for k, v := range r.Labels {
+				pairs[k+"="+v] = append(pairs[k+"="+v], r)
+			}
+		}
+		a.byPair[len(from)] = pairs
+	}
+	return a.byPair[len(from)][requirements[i].Key()+"="+requirements[i].Values().List()[0]]
+}
+
+// run fills pools and roles until nothing changes.
+func (a *aggregation) run(most int) {
+	for ; len(a.queue) > 0 && most > 0; most-- {
+		p := a.queue[0]
+		a.queue, p.queued = a.queue[1:], false
+		before := p.rules
+		p.rules = union(slices.DeleteFunc(slices.Clone(p.members), func(r *Role) bool { return sameList(r.Rules, before) }),
+			nil)
+		if p.filled && len(before) == len(p.rules) {
+			continue
+		}
+		p.filled = true
+		for _, r := range p.users {
+			rules := a.rulesOf(r, before)
+			if len(rules) == len(r.Rules) {
+				continue
+			}
+			r.Rules = rules
+			for _, other := range a.in[r] {
+				if !other.queued {
+					other.queued = true
+					a.queue = append(a.queue, other)
+				}
+			}
 		}
 	}
 }
 
-func (r *Role) aggregated(clusterRoles []*Role) []Rule {
-	var out []Rule
-	seen := map[string]bool{}
-	for _, selector := range r.Selectors {
-		for _, other := range clusterRoles {
-			if other == r || !selector.Matches(other.Labels) {
-				continue
-			}
-			for _, rule := range other.Rules {
-				if key := RuleKey(rule.PolicyRule); !seen[key] {
-					seen[key] = true
-					out = append(out, rule)
-				}
+// rulesOf returns the rules that a role aggregates, in the list of its pool if it adds none to that. before is the list
+// that the pool had.
+func (a *aggregation) rulesOf(r *Role, before []Rule) []Rule {
+	pools := a.of[r]
+	if len(pools) == 1 && (len(r.Rules) == 0 || sameList(r.Rules, before) || !slices.Contains(pools[0].members, r)) {
+		return pools[0].rules
+	}
+	if a.held > mostAggregated {
+		r.AtLeast = true
+		return nil
+	}
+	var members []*Role
+	for _, p := range pools {
+		members = append(members, p.members...)
+	}
+	rules := union(members, r)
+	a.held += len(rules)
+	return rules
+}
+
+func sameList(a, b []Rule) bool { return len(a) > 0 && len(b) > 0 && &a[0] == &b[0] }
+
+// union returns the rules of roles except one, each once.
+func union(roles []*Role, except *Role) (out []Rule) {
+	seen, lists := map[string]bool{}, map[*Rule]int{}
+	for _, r := range roles {
+		if r == except || len(r.Rules) == 0 || lists[&r.Rules[0]] == len(r.Rules) {
+			continue
+		}
+		lists[&r.Rules[0]] = len(r.Rules)
+		for _, rule := range r.Rules {
+			if key := RuleKey(rule.PolicyRule); !seen[key] {
+				seen[key] = true
+				out = append(out, rule)
 			}
 		}
 	}

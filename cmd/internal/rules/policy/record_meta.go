@@ -53,20 +53,20 @@ func metaByOLM(v *view) []violation {
 func metaAccess(v *view) []violation {
 	r := v.permissions()
 	held, rules := r.accounts(), r.boundRules()
-	deploys := map[string]string{} // by bindings: thousands of accounts can have the same
+	deploys := map[string]string{} // by lists of rules: thousands of accounts can have the same
 	var hits []violation
 	for _, account := range slices.Sorted(maps.Keys(held)) {
 		bindings := held[account]
-		key := fmt.Sprint(bindings)
+		key, lists := "", [][]rbacv1.PolicyRule{}
+		for _, i := range bindings {
+			if r.Bindings[i].Clusterwide() && len(rules[i]) > 0 {
+				key += fmt.Sprintf("%p %d,", &rules[i][0], len(rules[i]))
+				lists = append(lists, rules[i])
+			}
+		}
 		what, known := deploys[key]
 		if !known {
-			var everywhere []rbacv1.PolicyRule
-			for _, i := range bindings {
-				if r.Bindings[i].Clusterwide() {
-					everywhere = append(everywhere, rules[i]...)
-				}
-			}
-			what = rbac.DeploysOperators(everywhere)
+			what = rbac.DeploysOperators(slices.Concat(lists...))
 			deploys[key] = what
 		}
 		if what == "" {
@@ -122,29 +122,35 @@ func (p *permissions) accounts() map[string][]int {
 	return out
 }
 
-// boundRules returns the rules that each binding gives.
+// boundRules returns the rules that each binding gives. Roles that share a list share it here.
 func (p *permissions) boundRules() [][]rbacv1.PolicyRule {
+	byKey, lists := map[rbac.Key][]*rbac.Role{}, map[*rbac.Rule][]rbacv1.PolicyRule{}
+	for _, r := range p.Roles {
+		byKey[r.Key] = append(byKey[r.Key], r)
+	}
 	out := make([][]rbacv1.PolicyRule, len(p.Bindings))
 	for i, b := range p.Bindings {
-		for _, r := range p.bound(b) {
-			out[i] = append(out[i], r.PolicyRules()...)
+		roles := byKey[b.Role] // all of a name: overlays may have several
+		if r := p.Bound(b); len(roles) == 0 && r != nil {
+			roles = []*rbac.Role{r}
+		}
+		for _, r := range roles {
+			if len(r.Rules) == 0 {
+				continue
+			}
+			list := lists[&r.Rules[0]]
+			if list == nil {
+				list = r.PolicyRules()
+				lists[&r.Rules[0]] = list
+			}
+			if len(out[i]) == 0 {
+				out[i] = list[:len(list):len(list)]
+			} else {
+				out[i] = append(out[i], list...)
+			}
 		}
 	}
 	return out
-}
-
-// bound returns the roles that a binding may mean: all of its name, since overlays may have several.
-func (p *permissions) bound(b *rbac.Binding) []*rbac.Role {
-	var list []*rbac.Role
-	for _, r := range p.Roles {
-		if r.Key == b.Role {
-			list = append(list, r)
-		}
-	}
-	if r := p.Bound(b); len(list) == 0 && r != nil {
-		list = append(list, r)
-	}
-	return list
 }
 
 // open returns the ClusterRoles of project users: those that are aggregated to admin or edit, or bound to all users.
