@@ -102,13 +102,28 @@ func (p *problem) encode(v *variable, c constraint) (z.Lit, error) {
 	case conflict:
 		return p.circuit.Or(subject.Not(), ms[0].Not()), nil
 	case atMostOne:
-		return p.circuit.CardSort(ms).Leq(1), nil
+		return p.atMostOne(ms), nil
 	}
 	m := subject.Not()
 	for _, other := range ms {
 		m = p.circuit.Or(m, other)
 	}
 	return m, nil
+}
+
+// mostSorted is how many literals are sorted, as OLM sorts them. Sorting 12,000 takes 1.6 GB; no real package has so many.
+const mostSorted = 2_000
+
+// atMostOne returns the literal that at most one of others holds.
+func (p *problem) atMostOne(ms []z.Lit) z.Lit {
+	if len(ms) <= mostSorted {
+		return p.circuit.CardSort(ms).Leq(1)
+	}
+	some, two := p.circuit.F, p.circuit.F
+	for _, m := range ms {
+		some, two = p.circuit.Or(some, m), p.circuit.Or(two, p.circuit.And(some, m))
+	}
+	return two.Not()
 }
 
 // unsatisfiable is the error for a problem without solution: a set of constraints that exclude each other.

@@ -203,12 +203,16 @@ func (b *builder) subscribe(s *Subscription) error {
 	if err != nil {
 		return err
 	}
+	byName := map[string][]*entry{}
+	for _, e := range entries {
+		byName[e.name] = append(byName[e.name], e)
+	}
 	var ids []string
 	for _, o := range order {
 		if current != nil && !o.isUpdate(current) {
 			continue
 		}
-		same := slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return e.name != o.name })
+		same := byName[o.name]
 		if err := b.bundles(same); err != nil {
 			return err
 		}
