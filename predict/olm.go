@@ -143,11 +143,17 @@ func (o *simulation) wakeBeside(v *csv) {
 		o.wakeGroup(g)
 	}
 	for _, other := range o.csvsIn[v.Namespace] {
-		if !other.deleted && (other == v || other.phase != v1alpha1.CSVPhaseSucceeded || other.Name == v.Replaces) {
+		if !other.deleted && (other == v || other.Name == v.Replaces || !other.settled()) {
 			o.wakeCSV(other)
 		}
 	}
 	o.work(len(o.csvsIn[v.Namespace]) / 8)
+}
+
+// settled reports whether no other CSV but one that replaces it changes what OLM does with a CSV.
+func (v *csv) settled() bool {
+	return v.phase == v1alpha1.CSVPhaseSucceeded ||
+		v.phase == v1alpha1.CSVPhaseFailed && v.reason != v1alpha1.CSVReasonOwnerConflict
 }
 
 // wake requeues all groups and CSVs of a namespace.

@@ -83,7 +83,6 @@ func (f *auditFlags) load(cmd *cobra.Command, refs []string) (*audit.Set, func()
 	if err := f.fits(cmd); err != nil {
 		return nil, nil, err
 	}
-	limitGarbage()
 	f.options.Source.Warn = warnOn(cmd)
 	step, done := progress(cmd.ErrOrStderr())
 	f.options.Progress = step

@@ -53,7 +53,6 @@ func newCatalogDiff() *cobra.Command {
 }
 
 func (f *catalogDiffFlags) run(cmd *cobra.Command, refs []string) error {
-	limitGarbage()
 	if len(f.trees)+len(f.files) > 0 {
 		return f.moves(cmd, refs)
 	}

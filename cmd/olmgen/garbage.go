@@ -12,7 +12,7 @@ import (
 // does not fit into catalogMemory: memory is what is in use and half as much.
 const gcPercentOfCatalogs = 50
 
-// catalogMemory is the memory in which a command that holds whole catalogs may let garbage lie, in bytes. The audit of
+// catalogMemory is the memory in which a command may let garbage lie, in bytes. The audit of
 // a corpus of 110 MB needs a seventh less CPU time than with gcPercentOfCatalogs from the beginning.
 const catalogMemory = 480 << 20
 
@@ -23,8 +23,8 @@ func setGCPercent(percent int) {
 	}
 }
 
-// limitGarbage is for commands that hold whole catalogs. Garbage is collected as for one bundle until the memory comes
-// near to catalogMemory, then more often.
+// limitGarbage lets garbage be collected as for one bundle until the memory comes near to catalogMemory, as it does with
+// whole catalogs and large trees, then more often.
 func limitGarbage() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return

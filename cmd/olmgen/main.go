@@ -47,6 +47,7 @@ const manyOperators = 20
 
 func main() {
 	setGCPercent(gcPercent)
+	limitGarbage()
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
