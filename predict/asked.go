@@ -12,6 +12,7 @@ import (
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
@@ -70,10 +71,14 @@ func SubscribedNamespaces(ctx context.Context, t *tree.Tree, namespace string, c
 	unknown []Unknown) {
 	r := subscribersOf(ctx, t, namespace, catalogs)
 	unknown = r.unknown
+	of := map[string][]*cluster.Subscription{}
+	for _, s := range r.Subscriptions {
+		of[s.Namespace] = append(of[s.Namespace], s)
+	}
 	for _, state := range r.namespaces {
 		ns := state.Namespace
-		for _, s := range r.Subscriptions {
-			if s.Namespace == ns && r.sub(ns, s.Name) == nil {
+		for _, s := range of[ns] {
+			if r.sub(ns, s.Name) == nil {
 				unknown = append(unknown, Unknown{s.Object, r.resolution.unknown(s)})
 			}
 		}

@@ -64,7 +64,7 @@ type group struct {
 	status     []string
 	resolved   bool // OLM has written the status
 	apis       apiSet
-	pruned     bool // a CSV provides each of apis
+	pruned     bool    // a CSV provides each of apis
 	text       *string // olm.providedAPIs; nil if it is absent
 }
 

@@ -13,8 +13,11 @@ import (
 // judgeSources reports CatalogSources that OLM cannot use, and Subscriptions to catalogs that the OperatorHub disables.
 func (c *prediction) judgeSources(declared []resolve.Source) {
 	for _, s := range declared {
+		if s.Fault == "" {
+			continue
+		}
 		o := c.Source(s.Namespace, s.Name)
-		if s.Fault == "" || o == nil {
+		if o == nil {
 			continue
 		}
 		c.note(ruleSource, findings.Error, o, "spec.sourceType", s.Fault,
@@ -48,11 +51,13 @@ func (r *resolution) findUnknown() {
 			list = append(list, resolve.Source{Name: s.Source, Namespace: s.SourceNamespace})
 		}
 	}
+	seen := map[[2]string]bool{}
 	for _, s := range list {
-		if r.source(s.Name, s.Namespace) < 0 && r.Disabled(s.Namespace, s.Name) == nil &&
-			!slices.ContainsFunc(r.hidden, s.Same) {
+		key := [2]string{s.Namespace, s.Name}
+		if !seen[key] && r.source(s.Name, s.Namespace) < 0 && r.Disabled(s.Namespace, s.Name) == nil {
 			r.hidden = append(r.hidden, s)
 		}
+		seen[key] = true
 	}
 }
 
