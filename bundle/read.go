@@ -3,6 +3,7 @@ package bundle
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -99,7 +100,7 @@ func (r *reader) readFile(name string) ([]byte, error) {
 	}
 	data := make([]byte, info.Size())
 	n, err := io.ReadFull(f, data)
-	if data = data[:n]; err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+	if data = data[:n]; err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, pathError(name, err)
 	}
 	r.bytes.Add(int64(len(data)))

@@ -75,14 +75,8 @@ func play(c *prediction) *simulation {
 		}
 	}
 	for _, v := range c.csvs {
-		if v.Copied {
-			continue
-		}
-		for _, d := range v.APIServices.Owned {
-			o.owning[d.GetName()] = append(o.owning[d.GetName()], v)
-		}
-		for _, d := range v.APIServices.Required {
-			o.waiting[d.GetName()] = append(o.waiting[d.GetName()], v)
+		if !v.Copied {
+			o.addServices(v)
 		}
 	}
 	for _, v := range c.csvs {
@@ -106,6 +100,15 @@ func play(c *prediction) *simulation {
 		o.runLoops()
 	}
 	return o
+}
+
+func (o *simulation) addServices(v *csv) {
+	for _, d := range v.APIServices.Owned {
+		o.owning[d.GetName()] = append(o.owning[d.GetName()], v)
+	}
+	for _, d := range v.APIServices.Required {
+		o.waiting[d.GetName()] = append(o.waiting[d.GetName()], v)
+	}
 }
 
 func (o *simulation) create(g *group, v *csv) {

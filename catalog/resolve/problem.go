@@ -111,7 +111,8 @@ func (p *problem) encode(v *variable, c constraint) (z.Lit, error) {
 	return m, nil
 }
 
-// mostSorted is how many literals are sorted, as OLM sorts them. Sorting 12,000 takes 1.6 GB; no real package has so many.
+// mostSorted is how many literals are sorted, as OLM sorts them. Sorting 12,000 takes 1.6 GB; no real package has so
+// many.
 const mostSorted = 2_000
 
 // atMostOne returns the literal that at most one of others holds.

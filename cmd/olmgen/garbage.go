@@ -23,8 +23,8 @@ func setGCPercent(percent int) {
 	}
 }
 
-// limitGarbage lets garbage be collected as for one bundle until the memory comes near to catalogMemory, as it does with
-// whole catalogs and large trees, then more often.
+// limitGarbage lets garbage be collected as for one bundle until the memory comes near to catalogMemory, as it does
+// with whole catalogs and large trees, then more often.
 func limitGarbage() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return

@@ -118,7 +118,11 @@ func (a *aggregation) add(r *Role, s labels.Selector, from []*Role) {
 func (a *aggregation) candidates(s labels.Selector, from []*Role) []*Role {
 	requirements, selectable := s.Requirements()
 	i := slices.IndexFunc(requirements, func(r labels.Requirement) bool { return len(r.Values()) == 1 })
-	if !selectable || i < 0 || !requirements[i].Matches(labels.Set{requirements[i].Key(): requirements[i].Values().List()[0]}) {
+	if !selectable || i < 0 {
+		return from
+	}
+	key, value := requirements[i].Key(), requirements[i].Values().List()[0]
+	if !requirements[i].Matches(labels.Set{key: value}) {
 		return from
 	}
 	if a.byPair[len(from)] == nil {
@@ -133,7 +137,7 @@ func (a *aggregation) candidates(s labels.Selector, from []*Role) []*Role {
 		}
 		a.byPair[len(from)] = pairs
 	}
-	return a.byPair[len(from)][requirements[i].Key()+"="+requirements[i].Values().List()[0]]
+	return a.byPair[len(from)][key+"="+value]
 }
 
 // run fills pools and roles until nothing changes.
@@ -142,8 +146,8 @@ func (a *aggregation) run(most int) {
 		p := a.queue[0]
 		a.queue, p.queued = a.queue[1:], false
 		before := p.rules
-		p.rules = union(slices.DeleteFunc(slices.Clone(p.members), func(r *Role) bool { return sameList(r.Rules, before) }),
-			nil)
+		p.rules = union(slices.DeleteFunc(slices.Clone(p.members),
+			func(r *Role) bool { return sameList(r.Rules, before) }), nil)
 		if p.filled && len(before) == len(p.rules) {
 			continue
 		}

@@ -164,10 +164,12 @@ func AsJSON(text []byte) int64 {
 	block := -1           // the indentation of the line that began a block scalar
 	for line := range bytes.Lines(text) {
 		rest := bytes.TrimLeft(line, " ")
-		if indent := len(line) - len(rest); block < 0 || indent <= block && len(bytes.TrimSpace(rest)) > 0 {
+		indent, blank := len(line)-len(rest), len(bytes.TrimSpace(rest)) == 0
+		if block < 0 || indent <= block && !blank {
 			block = -1
-			if last := bytes.TrimRight(rest, "+-0123456789 \r\n"); bytes.HasSuffix(last, []byte("|")) ||
-				bytes.HasSuffix(last, []byte(">")) || bytes.Contains(rest, []byte(" #")) {
+			last := bytes.TrimRight(rest, "+-0123456789 \r\n")
+			if bytes.HasSuffix(last, []byte("|")) || bytes.HasSuffix(last, []byte(">")) ||
+				bytes.Contains(rest, []byte(" #")) {
 				block = indent
 			}
 			line = rest
@@ -182,15 +184,15 @@ func escapes(text []byte) (n int64) {
 	before := byte(0)
 	for _, c := range text {
 		switch {
-		case c == '<' || c == '>' || c == '&' || c == '\\' || c > '~' || c < ' ' && c != '\n':
+		case strings.IndexByte(`<>&\`, c) >= 0 || c > '~' || c < ' ' && c != '\n':
 			n += int64(len(`\u003c`)) - 1
 		case c == '"':
 			n++
 		case c == '{' || c == ',' || c == '?': // a key alone has quotes, a colon and null
 			n += 3
-		case (c == 'e' || c == 'E') && ('0' <= before && before <= '9' || before == '.'): // 1e20 has 21 digits
+		case (c == 'e' || c == 'E') && ('0' <= before && before <= '9' || before == '.'): // 1e20: 21 digits
 			n += 20
-		case strings.IndexByte("nNoOyY", c) >= 0 && !('a' <= before|' ' && before|' ' <= 'z'): // n is false
+		case strings.IndexByte("nNoOyY", c) >= 0 && (before|' ' < 'a' || 'z' < before|' '): // n is false
 			n += 4
 		}
 		before = c

@@ -144,7 +144,7 @@ func (p *permissions) boundRules() [][]rbacv1.PolicyRule {
 				lists[&r.Rules[0]] = list
 			}
 			if len(out[i]) == 0 {
-				out[i] = list[:len(list):len(list)]
+				out[i] = slices.Clip(list)
 			} else {
 				out[i] = append(out[i], list...)
 			}
