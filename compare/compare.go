@@ -162,10 +162,11 @@ func place(old, now State) func(o *manifest.Object, field string) (string, int) 
 	for _, o := range old.Objects {
 		older[o] = true
 	}
+	before, after := old.origins(), now.origins()
 	return func(o *manifest.Object, field string) (string, int) {
-		s := now
+		s, origins := now, after
 		if older[o] {
-			s = old
+			s, origins = old, before
 		}
 		switch {
 		case s.Locate != nil:
@@ -173,10 +174,25 @@ func place(old, now State) func(o *manifest.Object, field string) (string, int) 
 		case o.File != "":
 			return o.PlaceOf(field)
 		}
-		var csvs []permissions.CSV
-		for _, o := range s.Operators {
-			csvs = append(csvs, o.CSV)
+		return permissions.Place(origins(o), o, field)
+	}
+}
+
+// origins returns the CSVs that an object can be made of.
+func (s State) origins() func(o *manifest.Object) []permissions.CSV {
+	var all []permissions.CSV
+	deploying := map[[2]string][]permissions.CSV{}
+	for _, o := range s.Operators {
+		all = append(all, o.CSV)
+		for _, d := range o.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+			key := [2]string{o.Namespace, d.Name}
+			deploying[key] = append(deploying[key], o.CSV)
 		}
-		return permissions.Place(csvs, o, field)
+	}
+	return func(o *manifest.Object) []permissions.CSV {
+		if o.Kind == "Deployment" {
+			return deploying[[2]string{o.Namespace, o.Name}]
+		}
+		return all
 	}
 }

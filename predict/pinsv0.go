@@ -69,8 +69,9 @@ type pinner struct {
 	*resolution
 	options  PinOptions
 	report   *Report
-	objects  []*manifest.Object    // of the tree
-	policies []*olm.OperatorPolicy // whose versions decide
+	objects  []*manifest.Object            // of the tree
+	named    map[string][]*manifest.Object // objects by name
+	policies []*olm.OperatorPolicy         // whose versions decide
 }
 
 // sameObject reports whether two objects are one, of the same file. The reader may have set the namespace of one.
@@ -103,7 +104,13 @@ func (b *pinner) inTree(s *cluster.Subscription) bool {
 
 // twice reports whether another object of the tree is the same one in a cluster.
 func (b *pinner) twice(o *manifest.Object) bool {
-	return slices.ContainsFunc(b.objects, func(x *manifest.Object) bool {
+	if b.named == nil {
+		b.named = map[string][]*manifest.Object{}
+		for _, x := range b.objects {
+			b.named[x.Name] = append(b.named[x.Name], x)
+		}
+	}
+	return slices.ContainsFunc(b.named[o.Name], func(x *manifest.Object) bool {
 		return x.Kind == o.Kind && x.Group() == o.Group() && x.Name == o.Name && !sameObject(x, o) &&
 			cmp.Or(x.Namespace, b.options.Namespace) == cmp.Or(o.Namespace, b.options.Namespace)
 	})

@@ -94,7 +94,7 @@ func (s *Subject) unbuilt(t *tree.Tree) {
 // anyOf returns what is in any of several clusters: each object once, and several of one name where they differ.
 func anyOf(list []*Subject) (*Subject, error) {
 	out := &Subject{Input: permissions.Input{Operator: list[0].Operator, Namespace: list[0].Namespace}}
-	seen := map[string]bool{}
+	seen, unknown := map[string]bool{}, map[[2]string]bool{}
 	for _, s := range list {
 		for _, lists := range []struct {
 			from []*manifest.Object
@@ -120,7 +120,8 @@ func anyOf(list []*Subject) (*Subject, error) {
 			}
 		}
 		for _, u := range s.Unknown {
-			if !slices.ContainsFunc(out.Unknown, u.sameObject) {
+			if !unknown[u.key()] {
+				unknown[u.key()] = true
 				out.Unknown = append(out.Unknown, u)
 			}
 		}
@@ -496,9 +497,8 @@ func (s *Subject) unknown(u Unknown) {
 	s.Unresolved = append(s.Unresolved, u.String())
 }
 
-func (u Unknown) sameObject(other Unknown) bool {
-	return u.Object.Identity() == other.Object.Identity() && u.Name == other.Name
-}
+// key is what two unknowns of one object and operator have in common.
+func (u Unknown) key() [2]string { return [2]string{u.Object.Identity(), u.Name} }
 
 // unresolved returns what is unknown of a subject that is compared with an older one, or of the older one.
 func (s *Subject) unresolved(old *Subject) []compare.Unresolved {
@@ -511,38 +511,66 @@ func (s *Subject) unresolved(old *Subject) []compare.Unresolved {
 		out = append(out, compare.Unresolved{Object: u.Object.Identity(), Message: message, Changed: changed,
 			File: u.Object.File, Line: u.Object.Line})
 	}
+	unknown, known := map[[2]string]bool{}, map[string]bool{}
+	for _, u := range old.Unknown {
+		unknown[u.key()] = true
+	}
+	for _, p := range s.parts {
+		known[p.Object.Identity()] = true
+	}
+	before, after := old.deciders(), s.deciders()
+	same := slices.EqualFunc(before.catalogs, after.catalogs, cluster.Same)
+	around := map[string]bool{} // whether it is the same, by namespace
 	for _, u := range s.Unknown {
-		add(u, !slices.ContainsFunc(old.Unknown, u.sameObject) ||
-			!slices.EqualFunc(old.deciding(u), s.deciding(u), cluster.Same), "")
+		ns := u.Object.Namespace
+		if _, ok := around[ns]; !ok {
+			around[ns] = slices.EqualFunc(before.in[ns], after.in[ns], cluster.Same)
+		}
+		add(u, !same || !around[ns] || !unknown[u.key()] ||
+			!slices.EqualFunc(before.own(u), after.own(u), cluster.Same), "")
 	}
 	for _, u := range old.Unknown {
-		known := slices.ContainsFunc(s.parts, func(p Installed) bool {
-			return p.Object.Identity() == u.Object.Identity()
-		})
-		if known {
+		if known[u.Object.Identity()] {
 			add(u, true, "not known in OLD: ")
 		}
 	}
 	return out
 }
 
-// deciding returns the objects that decide which operator is installed: the object itself and its OperatorPolicy,
-// OperatorGroups and other Subscriptions of its namespace, and catalogs.
-func (s *Subject) deciding(u Unknown) []*manifest.Object {
-	var out []*manifest.Object
-	for _, o := range s.All {
+// deciders are the objects that decide which operators are installed, each list sorted.
+type deciders struct {
+	catalogs []*manifest.Object
+	policies []*manifest.Object
+	in       map[string][]*manifest.Object // OperatorGroups and Subscriptions, by namespace
+	called   map[string][]*manifest.Object // others of OLM, by identity
+}
+
+func (s *Subject) deciders() *deciders {
+	d := &deciders{in: map[string][]*manifest.Object{}, called: map[string][]*manifest.Object{}}
+	all := slices.SortedStableFunc(slices.Values(s.All),
+		func(a, b *manifest.Object) int { return cmp.Compare(a.Identity(), b.Identity()) })
+	for _, o := range all {
 		switch {
 		case isPolicy(o):
-			out = append(out, u.policies(o)...)
+			d.policies = append(d.policies, o)
 		case o.Group() != olm.Group && o.Group() != olm.GroupV1:
-		case o.Identity() == u.Object.Identity(),
-			o.Kind == v1alpha1.CatalogSourceKind, o.Kind == olm.KindClusterCatalog,
-			o.Kind == operatorsv1.OperatorGroupKind && o.Namespace == u.Object.Namespace,
-			o.Kind == v1alpha1.SubscriptionKind && o.Namespace == u.Object.Namespace:
-			out = append(out, o)
+		case o.Kind == v1alpha1.CatalogSourceKind, o.Kind == olm.KindClusterCatalog:
+			d.catalogs = append(d.catalogs, o)
+		case o.Kind == operatorsv1.OperatorGroupKind, o.Kind == v1alpha1.SubscriptionKind:
+			d.in[o.Namespace] = append(d.in[o.Namespace], o)
+		default:
+			d.called[o.Identity()] = append(d.called[o.Identity()], o)
 		}
 	}
-	slices.SortFunc(out, func(a, b *manifest.Object) int { return cmp.Compare(a.Identity(), b.Identity()) })
+	return d
+}
+
+// own returns the object that is unknown, unless it is among the others, and its OperatorPolicy.
+func (d *deciders) own(u Unknown) []*manifest.Object {
+	out := slices.Clone(d.called[u.Object.Identity()])
+	for _, o := range d.policies {
+		out = append(out, u.policies(o)...)
+	}
 	return out
 }
 

@@ -25,6 +25,7 @@ type outcome struct {
 	tree    *tree.Tree         // with what its OperatorPolicies make
 	cluster []*manifest.Object // that OLM leaves
 	plan    []Planned          // what OLM has installed
+	keys    map[string]bool    // of the tree's objects
 }
 
 // play plays a tree on what is in the cluster: on the outcome of the older state, if there is one. It returns what OLM
@@ -81,10 +82,12 @@ func (s *Subject) playOver(ctx context.Context, base *outcome, unknown []Unknown
 		if before, err = base.again(ctx, fails); err != nil {
 			return nil, nil, err
 		}
+		said := map[[3]string]bool{}
+		for _, f := range spoken(before, base.tree) {
+			said[[3]string{f.Rule, f.Object, f.Message}] = true
+		}
 		s.said = slices.DeleteFunc(spoken(played, h.tree), func(f findings.Finding) bool {
-			return slices.ContainsFunc(spoken(before, base.tree), func(b findings.Finding) bool {
-				return b.Rule == f.Rule && b.Object == f.Object && b.Message == f.Message
-			})
+			return said[[3]string{f.Rule, f.Object, f.Message}]
 		})
 		s.Notes = append(s.Notes, h.ignored(over, base)...)
 	}
@@ -96,6 +99,10 @@ func (s *Subject) playOver(ctx context.Context, base *outcome, unknown []Unknown
 		plan = append(plan, h.carried(base.plan, over, played)...)
 	}
 	now, was := next(played), next(before)
+	unknowns, known, has := map[string]bool{}, map[string]bool{}, map[[2]string]bool{}
+	for _, u := range unknown {
+		unknowns[u.Object.Identity()], has[u.key()] = true, true
+	}
 	var out []Planned
 	for _, p := range plan {
 		at := p.Namespace + "/" + p.Name
@@ -106,16 +113,14 @@ func (s *Subject) playOver(ctx context.Context, base *outcome, unknown []Unknown
 			to.Subscription, to.Dependency = p.Object, p.dependency
 			p = ofSubscription(to)
 		}
-		if !h.asks(p.Object) || slices.ContainsFunc(unknown, func(u Unknown) bool {
-			return u.Object.Identity() == p.Object.Identity()
-		}) {
-			continue
+		if id := p.Object.Identity(); h.asks(p.Object) && !unknowns[id] {
+			known[id] = true
+			out = append(out, p)
 		}
-		out = append(out, p)
 	}
 	for _, u := range more {
-		known := slices.ContainsFunc(out, func(p Planned) bool { return p.Object.Identity() == u.Object.Identity() })
-		if h.asks(u.Object) && !known && !slices.ContainsFunc(unknown, u.sameObject) {
+		if h.asks(u.Object) && !known[u.Object.Identity()] && !has[u.key()] {
+			has[u.key()] = true
 			unknown = append(unknown, u)
 		}
 	}
@@ -124,9 +129,13 @@ func (s *Subject) playOver(ctx context.Context, base *outcome, unknown []Unknown
 
 // asks reports whether the tree has an object.
 func (h *outcome) asks(o *manifest.Object) bool {
-	return slices.ContainsFunc(h.tree.Objects, func(x *manifest.Object) bool {
-		return cluster.Key(x, h.options.Namespace) == cluster.Key(o, h.options.Namespace)
-	})
+	if h.keys == nil {
+		h.keys = map[string]bool{}
+		for _, x := range h.tree.Objects {
+			h.keys[cluster.Key(x, h.options.Namespace)] = true
+		}
+	}
+	return h.keys[cluster.Key(o, h.options.Namespace)]
 }
 
 // carried returns the operators of the older state that are in the cluster still.

@@ -108,6 +108,7 @@ type edit struct {
 
 type treeUpdater struct {
 	options TreeOptions
+	at      map[string][]int // operators of the plan, by their place
 	plan    *Plan
 	cluster string // that is looked at
 	files   []string
@@ -144,9 +145,14 @@ func (u *treeUpdater) note(text string) {
 
 // add adds an operator, unless another cluster has it from the same place. It reports whether it did.
 func (u *treeUpdater) add(o Operator) bool {
-	if slices.ContainsFunc(u.plan.Operators, func(x Operator) bool { return reflect.DeepEqual(x, o) }) {
+	at := fmt.Sprint(o.Name, o.File, o.Line)
+	if slices.ContainsFunc(u.at[at], func(i int) bool { return reflect.DeepEqual(u.plan.Operators[i], o) }) {
 		return false
 	}
+	if u.at == nil {
+		u.at = map[string][]int{}
+	}
+	u.at[at] = append(u.at[at], len(u.plan.Operators))
 	u.plan.Operators = append(u.plan.Operators, o)
 	return true
 }
