@@ -115,6 +115,8 @@ const (
 		"spec: {namespace: ns, serviceAccount: {name: s}, source: {sourceType: Catalog, catalog: {packageName: q#}}}\n"
 	clusterCatalogUnit = "---\napiVersion: olm.operatorframework.io/v1\nkind: ClusterCatalog\nmetadata: {name: c#}\n" +
 		"spec: {source: {type: Image, image: {ref: 'quay.io/x/y:1'}}}\n"
+	subscriptionUnit = "---\napiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {name: s#, namespace: ns}\n" +
+		"spec: {name: q#, channel: c, source: s, sourceNamespace: olm}\n"
 	sourceUnit = "---\napiVersion: operators.coreos.com/v1alpha1\nkind: CatalogSource\nmetadata: {name: c#, namespace: olm}\n" +
 		"spec: {sourceType: grpc, image: 'quay.io/x/y:1'}\n"
 )
@@ -146,6 +148,7 @@ func treeDimensions() []dimension {
 		{"cluster extensions of an unknown catalog", 0, treeWith("", extensionUnit), ofTrees},
 		{"cluster catalogs", 0, treeWith("", clusterCatalogUnit), withUpdates},
 		{"catalog sources", 0, treeWith("", sourceUnit), withUpdates},
+		{"subscriptions of no catalog", 0, treeWith("", subscriptionUnit), withUpdates},
 		{"objects", 0, treeWith("", "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a#, namespace: ns}\ndata: {a: b}\n"), ofTrees},
 		{"namespaces", 0, treeWith("", "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: n#}\n"), ofTrees},
 		{"rules", 0, treeWith(role, rule), ofTrees},
