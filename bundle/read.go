@@ -1,9 +1,9 @@
 package bundle
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -98,10 +98,13 @@ func (r *reader) readFile(name string) ([]byte, error) {
 	if info.Size() > limit {
 		return nil, overLimit(name, "the file is larger than %d MiB", limit>>20)
 	}
-	data := make([]byte, info.Size())
-	n, err := io.ReadFull(f, data)
-	if data = data[:n]; err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	buf := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
+	if _, err := buf.ReadFrom(io.LimitReader(f, limit+1)); err != nil { // an archive has its checksum at the end
 		return nil, pathError(name, err)
+	}
+	data := buf.Bytes()
+	if int64(len(data)) > limit {
+		return nil, overLimit(name, "the file is larger than %d MiB", limit>>20)
 	}
 	r.bytes.Add(int64(len(data)))
 	return data, nil

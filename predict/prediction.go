@@ -39,7 +39,7 @@ type prediction struct {
 }
 
 // mostSteps is how often OLM's loops may look at an object, and how many pairs of an object and a namespace they may
-// make: about ten seconds. OLM looks at all of a namespace for each change.
+// make: about 15 seconds. OLM looks at all of a namespace for each change.
 const mostSteps = 100_000_000
 
 // work counts steps.

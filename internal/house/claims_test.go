@@ -10,7 +10,6 @@ import (
 )
 
 var (
-	testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 	testName = regexp.MustCompile("`((?:Test|Fuzz)\\w+)(?:/([^`]+))?`")
 	fuzzRow  = regexp.MustCompile("^\\| `([^`]+)` (Fuzz\\w+) \\|")
 )
@@ -19,12 +18,10 @@ var (
 func testFuncs(t *testing.T) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
-	for _, name := range files(t, ".go") {
-		if !strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		for _, m := range testFunc.FindAllStringSubmatch(read(t, name), -1) {
-			found[m[1]] = append(found[m[1]], path.Dir(name))
+	for declared := range declarations(t) {
+		file, name, _ := strings.Cut(declared, " ")
+		if strings.HasSuffix(file, "_test.go") && (strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Fuzz")) {
+			found[name] = append(found[name], path.Dir(file))
 		}
 	}
 	return found
