@@ -17,7 +17,7 @@ TEST := $(GO) test -vet=off
 installed = mkdir -p $(BIN) && tmp=$$(mktemp -d $(BIN)/.tool-XXXXXX) && trap 'rm -rf "$$tmp"' EXIT && \
 	GOBIN=$$tmp CGO_ENABLED=0 $(GO) install $(1) && mv $$tmp/* $@
 
-.PHONY: help build check form golangci test test-race test-corpus test-growth test-edits test-helm test-authorizer test-browser test-renovate test-ci mutants lint lint-e2e bench bench-goals bench-compare golden corpus conformance docs docs-check fuzz fuzz-smoke fuzz-report faults \
+.PHONY: help build check form golangci test test-race test-corpus test-growth test-kinds test-edits test-helm test-authorizer test-browser test-renovate test-ci mutants lint lint-e2e bench bench-goals bench-compare golden corpus conformance docs docs-check fuzz fuzz-smoke fuzz-report faults \
 	harness live e2e e2e-test release-files release-notes release-check api apidiff site
 
 help: ## List the targets
@@ -59,6 +59,9 @@ test-growth: ## Double every dimension of inputs: time and allocations may grow 
 		(OLMGEN_GROWTH=$$part $(OFFLINE) $(TEST) -count=1 -timeout 60m -p 1 -run '^TestGrowth$$' ./cmd/olmgen ./cmd/internal/adopt || \
 			echo "$$part failed" >&3) & \
 	done 3>.growth; wait; failed=$$(cat .growth); rm -f .growth; test -z "$$failed"
+
+test-kinds: ## Measure every command that reads a tree with 4 MB of each kind: at most 20 CPU seconds and 600 MB, and an exponent of 1.4
+	OLMGEN_SLOW=1 $(OFFLINE) $(TEST) -count=1 -timeout 40m -run '^TestKinds$$' -v ./cmd/olmgen
 
 EDITS ?= 100000
 test-edits: ## Change EDITS fields at random, over $$OLMGEN_CORPUS too: "olmgen diff" is empty if and only if nothing but noise differs

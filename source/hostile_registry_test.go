@@ -149,6 +149,11 @@ func TestEqualLayers(t *testing.T) {
 	want := map[string]string{"manifests/a/b": "x", "manifests/other": "x"}
 	maps.Copy(want, goodFiles)
 	same(t, "files", contents(t, open(t, m.ref(), plain(m.host)).FS), want)
+	twoLayers := misbehave(t, imageOf(t, nil, second, first), "never", nil)
+	open(t, twoLayers.ref(), plain(twoLayers.host))
+	if m.requests.Load() != twoLayers.requests.Load() {
+		t.Errorf("%d requests, without the second of equal layers %d", m.requests.Load(), twoLayers.requests.Load())
+	}
 }
 
 // TestRequestsWithoutEnd has a transport count all requests for a reference.

@@ -89,7 +89,7 @@ func TestSandbox(t *testing.T) {
 	strace(t)
 	olmgen := program(t)
 	home, dir := t.TempDir(), t.TempDir()
-	env := []string{"HOME=" + home, "DOCKER_CONFIG=" + home, "REGISTRY_AUTH_FILE=", "XDG_RUNTIME_DIR=" + home}
+	env := []string{"HOME=" + home, "DOCKER_CONFIG=" + home, "REGISTRY_AUTH_FILE=", "XDG_RUNTIME_DIR=" + home, "TMPDIR=" + filepath.Join(dir, "tmp")}
 	must(t, os.WriteFile(filepath.Join(dir, "secret"), []byte("x"), 0o600))
 	must(t, os.MkdirAll(filepath.Join(dir, "in"), 0o755))
 	must(t, os.CopyFS(filepath.Join(dir, "in", "bundle"), os.DirFS(example(t, "bundle"))))
@@ -142,6 +142,16 @@ properties:
 	must(t, os.WriteFile(filepath.Join(github, "kustomization.yaml"), []byte("resources: [b.yaml]"), 0o644))
 	must(t, os.WriteFile(filepath.Join(github, "b.yaml"), []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n"), 0o644))
 	must(t, os.MkdirAll(filepath.Join(dir, "in", ".git"), 0o755))
+	repo, temporary := filepath.Join(dir, "in", "repo"), filepath.Join(dir, "tmp")
+	must(t, os.CopyFS(repo, os.DirFS(example(t, "bundle"))))
+	must(t, os.Mkdir(temporary, 0o755))
+	for _, args := range []string{"init -q", "add .", "-c user.name=x -c user.email=x@example.com commit -q -m x"} {
+		git := exec.Command("git", append([]string{"-C", repo}, strings.Fields(args)...)...)
+		out, err := git.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
 	for _, c := range []struct {
 		args   string
 		code   int
@@ -152,6 +162,7 @@ properties:
 		{"render in/bundle -n ops -o out --check", exitDone, ""},
 		{"render -f in/olmgen.yaml", exitDone, ""},
 		{"diff in/older in/bundle -n ops", exitDone, ""},
+		{"diff --git HEAD in/repo", exitDone, ""},
 		{"history in", -1, ""},
 		{"permissions in/bundle -n ops", exitDone, ""},
 		{"graph in/bundle", exitDone, ""},
@@ -180,6 +191,9 @@ properties:
 				if c.starts != "" && under(p, loaderFiles) { // the test binary, which stands in for it
 					continue
 				}
+				if strings.Contains(c.args, "--git") && under(p, []string{temporary}) {
+					continue
+				}
 				if system(p, olmgen) || under(p, []string{filepath.Join(dir, "in"), filepath.Join(dir, "out"), filepath.Join(dir, ".out.olmgen-work")}) || p == dir {
 					continue
 				}
@@ -189,6 +203,9 @@ properties:
 				if c.starts == "" || filepath.Base(p) != c.starts {
 					t.Errorf("started %s", p)
 				}
+			}
+			if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
+				t.Errorf("%v is left in %s, %v", left, temporary, err)
 			}
 		})
 	}

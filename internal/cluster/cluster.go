@@ -81,6 +81,7 @@ func Read(objects []*manifest.Object, defaultNamespace string) *Cluster {
 // add adds an object. index is its position among the objects.
 func (c *Cluster) add(o *manifest.Object, defaultNamespace string, index int) *manifest.Error {
 	kind := o.Group() + "/" + o.Kind
+	unique, known := kinds[kind]
 	switch kind {
 	case "/Namespace":
 		return c.addNamespace(o)
@@ -95,9 +96,8 @@ func (c *Cluster) add(o *manifest.Object, defaultNamespace string, index int) *m
 		return nil
 	}
 	namespace := cmp.Or(o.Namespace, defaultNamespace)
-	unique := slices.Contains(uniqueKinds, kind)
-	known, _ := olm.KindOf(o.Group(), o.Kind)
-	if unique && (!known.Namespaced || namespace != "") && c.duplicate(o, namespace) {
+	declared, _ := olm.KindOf(o.Group(), o.Kind)
+	if unique && (!declared.Namespaced || namespace != "") && c.duplicate(o, namespace) {
 		return nil
 	}
 	switch kind {
@@ -118,29 +118,44 @@ func (c *Cluster) add(o *manifest.Object, defaultNamespace string, index int) *m
 	case "apps/Deployment":
 		c.Deployments[namespace+"/"+o.Name] = o
 	default:
-		if unique {
-			if err := c.RBAC.Add(o, namespace); err != nil {
-				return o.AsError(err)
-			}
+		if !known {
+			c.Others = append(c.Others, o)
 			return nil
 		}
-		c.Others = append(c.Others, o)
+		if err := c.RBAC.Add(o, namespace); err != nil {
+			return o.AsError(err)
+		}
 	}
 	return nil
 }
 
-// uniqueKinds are kinds of which the first object of a name counts, beside those that OLM defines.
-var uniqueKinds = []string{
-	"apiextensions.k8s.io/CustomResourceDefinition",
-	"apiregistration.k8s.io/APIService",
-	olm.Group + "/OLMConfig",
-	olm.Group + "/OperatorCondition",
-	"/ServiceAccount",
-	"rbac.authorization.k8s.io/Role",
-	"rbac.authorization.k8s.io/RoleBinding",
-	"rbac.authorization.k8s.io/ClusterRole",
-	"rbac.authorization.k8s.io/ClusterRoleBinding",
+// kinds are the kinds that a cluster reads, as group/kind. Of those with true, the first object of a name counts, as it does
+// of those that OLM defines.
+var kinds = map[string]bool{
+	"/Namespace":      false,
+	"/ConfigMap":      false,
+	"/ServiceAccount": true,
+	"apps/Deployment": false,
+	"apiextensions.k8s.io/CustomResourceDefinition": true,
+	"apiregistration.k8s.io/APIService":             true,
+	"config.openshift.io/OperatorHub":               false,
+	"rbac.authorization.k8s.io/Role":                true,
+	"rbac.authorization.k8s.io/RoleBinding":         true,
+	"rbac.authorization.k8s.io/ClusterRole":         true,
+	"rbac.authorization.k8s.io/ClusterRoleBinding":  true,
+	olm.Group + "/OperatorGroup":                    false,
+	olm.Group + "/ClusterServiceVersion":            false,
+	olm.Group + "/Subscription":                     false,
+	olm.Group + "/CatalogSource":                    false,
+	olm.Group + "/InstallPlan":                      false,
+	olm.Group + "/OLMConfig":                        true,
+	olm.Group + "/OperatorCondition":                true,
+	olm.GroupPolicy + "/" + olm.KindOperatorPolicy:  false,
+	olm.GroupPolicy + "/" + olm.KindPolicy:          false,
 }
+
+// Kinds returns the kinds that a cluster reads, sorted, as group/kind.
+func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
 
 // namespace records that a namespace exists. The API server labels it with its name.
 func (c *Cluster) namespace(name string, set labels.Set) {

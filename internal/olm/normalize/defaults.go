@@ -3,9 +3,9 @@ package normalize
 import (
 	"encoding/json"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -150,10 +150,7 @@ var defaults = []defaultValue{
 func Filled(o map[string]any) map[string]bool {
 	var copied Object
 	found := map[string]bool{}
-	for _, d := range defaults {
-		if !d.of(Object(o).Kind()) {
-			continue
-		}
+	for _, d := range defaultsOf()[Object(o).Kind()] {
 		if copied == nil {
 			copied = Object(o).Copy()
 			quantities(map[string]any(copied))
@@ -181,7 +178,16 @@ func Defaults() (rows [][3]string) {
 	return rows
 }
 
-func (d defaultValue) of(kind string) bool { return slices.Contains(strings.Fields(d.kinds), kind) }
+// defaultsOf returns the defaults of each kind, in the order of the table.
+var defaultsOf = sync.OnceValue(func() map[string][]defaultValue {
+	byKind := map[string][]defaultValue{}
+	for _, d := range defaults {
+		for kind := range strings.FieldsSeq(d.kinds) {
+			byKind[kind] = append(byKind[kind], d)
+		}
+	}
+	return byKind
+})
 
 func (d defaultValue) prune(o map[string]any) {
 	d.walk(o, strings.Split(d.path, "."), "", func(string) {})

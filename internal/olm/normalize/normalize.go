@@ -65,10 +65,8 @@ func Comparable(o Object) (Object, bool) {
 	}
 	n.mask(meta, labels)
 	quantities(map[string]any(n))
-	for _, d := range defaults {
-		if d.of(n.Kind()) {
-			d.prune(map[string]any(n))
-		}
+	for _, d := range defaultsOf()[n.Kind()] {
+		d.prune(map[string]any(n))
 	}
 	for _, k := range []string{"labels", "annotations"} {
 		if len(At(meta, k)) == 0 {
