@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -29,26 +32,26 @@ func kindUnits() map[string]string {
 			"kind: A", "kind: A#").Replace(crdOf+versionOf),
 		"apiregistration.k8s.io/APIService": object("apiregistration.k8s.io/v1", "APIService", "name: v1.g#",
 			"spec: {group: g#, version: v1, groupPriorityMinimum: 1, versionPriority: 1, service: {name: n#, namespace: ns}}"),
-		"config.openshift.io/OperatorHub":                   object("config.openshift.io/v1", "OperatorHub", named, "spec: {}"),
-		"rbac.authorization.k8s.io/Role":                    object(rbac, "Role", placed, rules),
-		"rbac.authorization.k8s.io/RoleBinding":             object(rbac, "RoleBinding", placed, roleRef+"ClusterRole"+subjects),
-		"rbac.authorization.k8s.io/ClusterRole":             object(rbac, "ClusterRole", named, rules),
-		"rbac.authorization.k8s.io/ClusterRoleBinding":      object(rbac, "ClusterRoleBinding", named, roleRef+"ClusterRole"+subjects),
-		"operators.coreos.com/OperatorGroup":                strings.ReplaceAll(groupOf, ", m#", ""),
-		"operators.coreos.com/ClusterServiceVersion":        csvOf,
-		"operators.coreos.com/Subscription":                 subscriptionUnit,
-		"operators.coreos.com/CatalogSource":                sourceUnit,
-		"operators.coreos.com/InstallPlan":                  object(olm, "InstallPlan", placed, "spec: {approval: Manual, approved: false, clusterServiceVersionNames: [c#]}"),
-		"operators.coreos.com/OLMConfig":                    object("operators.coreos.com/v1", "OLMConfig", named, "spec: {}"),
-		"operators.coreos.com/OperatorCondition":            object("operators.coreos.com/v2", "OperatorCondition", placed, "spec: {}"),
-		"policy.open-cluster-management.io/OperatorPolicy":  object("policy.open-cluster-management.io/v1beta1", "OperatorPolicy", placed, "spec: {remediationAction: enforce, complianceType: musthave, upgradeApproval: Automatic, subscription: {name: q#, namespace: ns#}}"),
-		"policy.open-cluster-management.io/Policy":          object("policy.open-cluster-management.io/v1", "Policy", placed, "spec: {disabled: false, policy-templates: []}"),
-		"olm.operatorframework.io/ClusterExtension":         extensionUnit,
-		"olm.operatorframework.io/ClusterCatalog":           clusterCatalogUnit,
-		"argoproj.io/Application":                           object("argoproj.io/v1alpha1", "Application", placed, "spec: {project: p, source: {repoURL: 'https://x/y', path: a#}, destination: {namespace: ns}}"),
-		"kustomize.toolkit.fluxcd.io/Kustomization":         object("kustomize.toolkit.fluxcd.io/v1", "Kustomization", placed, "spec: {path: ./a#, prune: true, sourceRef: {kind: GitRepository, name: g}}"),
-		"networking.k8s.io/NetworkPolicy":                   object("networking.k8s.io/v1", "NetworkPolicy", placed, "spec: {podSelector: {}}"),
-		"admissionregistration.k8s.io/ValidatingWebhook...": object("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", named, "webhooks: [{name: a.b.c, clientConfig: {service: {name: s, namespace: ns}}, sideEffects: None, admissionReviewVersions: [v1]}]"),
+		"config.openshift.io/OperatorHub":                             object("config.openshift.io/v1", "OperatorHub", named, "spec: {}"),
+		"rbac.authorization.k8s.io/Role":                              object(rbac, "Role", placed, rules),
+		"rbac.authorization.k8s.io/RoleBinding":                       object(rbac, "RoleBinding", placed, roleRef+"ClusterRole"+subjects),
+		"rbac.authorization.k8s.io/ClusterRole":                       object(rbac, "ClusterRole", named, rules),
+		"rbac.authorization.k8s.io/ClusterRoleBinding":                object(rbac, "ClusterRoleBinding", named, roleRef+"ClusterRole"+subjects),
+		"operators.coreos.com/OperatorGroup":                          strings.ReplaceAll(groupOf, ", m#", ""),
+		"operators.coreos.com/ClusterServiceVersion":                  csvOf,
+		"operators.coreos.com/Subscription":                           subscriptionUnit,
+		"operators.coreos.com/CatalogSource":                          sourceUnit,
+		"operators.coreos.com/InstallPlan":                            object(olm, "InstallPlan", placed, "spec: {approval: Manual, approved: false, clusterServiceVersionNames: [c#]}"),
+		"operators.coreos.com/OLMConfig":                              object("operators.coreos.com/v1", "OLMConfig", named, "spec: {}"),
+		"operators.coreos.com/OperatorCondition":                      object("operators.coreos.com/v2", "OperatorCondition", placed, "spec: {}"),
+		"policy.open-cluster-management.io/OperatorPolicy":            object("policy.open-cluster-management.io/v1beta1", "OperatorPolicy", placed, "spec: {remediationAction: enforce, complianceType: musthave, upgradeApproval: Automatic, subscription: {name: q#, namespace: ns#}}"),
+		"policy.open-cluster-management.io/Policy":                    object("policy.open-cluster-management.io/v1", "Policy", placed, "spec: {disabled: false, policy-templates: []}"),
+		"olm.operatorframework.io/ClusterExtension":                   extensionUnit,
+		"olm.operatorframework.io/ClusterCatalog":                     clusterCatalogUnit,
+		"argoproj.io/Application":                                     object("argoproj.io/v1alpha1", "Application", placed, "spec: {project: p, source: {repoURL: 'https://x/y', path: a#}, destination: {namespace: ns}}"),
+		"kustomize.toolkit.fluxcd.io/Kustomization":                   object("kustomize.toolkit.fluxcd.io/v1", "Kustomization", placed, "spec: {path: ./a#, prune: true, sourceRef: {kind: GitRepository, name: g}}"),
+		"networking.k8s.io/NetworkPolicy":                             object("networking.k8s.io/v1", "NetworkPolicy", placed, "spec: {podSelector: {}}"),
+		"admissionregistration.k8s.io/ValidatingWebhookConfiguration": object("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", named, "webhooks: [{name: a.b.c, clientConfig: {service: {name: s, namespace: ns}}, sideEffects: None, admissionReviewVersions: [v1]}]"),
 		"g/A": object("g/v1", "A", placed, "spec: {a: b}"),
 	}
 }
@@ -62,9 +65,20 @@ func kindDimensions() (out []dimension) {
 	return out
 }
 
-// TestKindUnits holds that each kind that a cluster reads is measured.
+// kindName returns the kind of group/kind.
+func kindName(kind string) string { return kind[strings.LastIndex(kind, "/")+1:] }
+
+// TestKindUnits holds that each kind that a cluster reads is measured, and that docs/reliability.md has the figures of TestKinds.
 func TestKindUnits(t *testing.T) {
 	units := kindUnits()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reliability.md"))
+	must(t, err)
+	for kind, unit := range units {
+		n := 4_000_000 / len(strings.ReplaceAll(unit, "#", "12345"))
+		if row := fmt.Sprintf("\n| %s | %d |", kindName(kind), n); !strings.Contains(string(page), row) {
+			t.Errorf("docs/reliability.md has no line %q: \"make test-kinds\" prints it", row)
+		}
+	}
 	for _, kind := range cluster.Kinds() {
 		if units[kind] == "" {
 			t.Errorf("%s has no object in kindUnits", kind)

@@ -540,19 +540,24 @@ func (s *Subject) unresolved(old *Subject) []compare.Unresolved {
 // deciders are the objects that decide which operators are installed, each list sorted.
 type deciders struct {
 	catalogs []*manifest.Object
-	policies []*manifest.Object
+	policies map[string][]*manifest.Object // OperatorPolicies, by identity and by the Subscription that they manage
 	in       map[string][]*manifest.Object // OperatorGroups and Subscriptions, by namespace
 	called   map[string][]*manifest.Object // others of OLM, by identity
 }
 
 func (s *Subject) deciders() *deciders {
-	d := &deciders{in: map[string][]*manifest.Object{}, called: map[string][]*manifest.Object{}}
+	d := &deciders{policies: map[string][]*manifest.Object{}, in: map[string][]*manifest.Object{},
+		called: map[string][]*manifest.Object{}}
 	all := slices.SortedStableFunc(slices.Values(s.All),
 		func(a, b *manifest.Object) int { return cmp.Compare(a.Identity(), b.Identity()) })
 	for _, o := range all {
 		switch {
 		case isPolicy(o):
-			d.policies = append(d.policies, o)
+			for _, p := range olm.OperatorPolicies([]*manifest.Object{o}) {
+				for _, key := range []string{p.Object.Identity(), managed(p.Namespace, p.Package)} {
+					d.policies[key] = append(d.policies[key], p.Object)
+				}
+			}
 		case o.Group() != olm.Group && o.Group() != olm.GroupV1:
 		case o.Kind == v1alpha1.CatalogSourceKind, o.Kind == olm.KindClusterCatalog:
 			d.catalogs = append(d.catalogs, o)
@@ -565,22 +570,17 @@ func (s *Subject) deciders() *deciders {
 	return d
 }
 
-// own returns the object that is unknown, unless it is among the others, and its OperatorPolicy.
-func (d *deciders) own(u Unknown) []*manifest.Object {
-	out := slices.Clone(d.called[u.Object.Identity()])
-	for _, o := range d.policies {
-		out = append(out, u.policies(o)...)
-	}
-	return out
-}
+// managed is the key of a Subscription that an OperatorPolicy manages. One without a namespace may mean any.
+func managed(namespace, pkg string) string { return "managed " + namespace + "/" + pkg }
 
-// policies returns the OperatorPolicies in an object that are unknown, or manage the Subscription that is.
-func (u Unknown) policies(o *manifest.Object) (out []*manifest.Object) {
-	for _, p := range olm.OperatorPolicies([]*manifest.Object{o}) {
-		manages := u.Object.Kind == v1alpha1.SubscriptionKind && p.Package == u.Object.Name &&
-			(p.Namespace == u.Object.Namespace || p.Namespace == "")
-		if manages || p.Object.Identity() == u.Object.Identity() {
-			out = append(out, p.Object)
+// own returns the object that is unknown, unless it is among the others, and its OperatorPolicies.
+func (d *deciders) own(u Unknown) []*manifest.Object {
+	o := u.Object
+	out := slices.Concat(d.called[o.Identity()], d.policies[o.Identity()])
+	if o.Kind == v1alpha1.SubscriptionKind {
+		out = append(out, d.policies[managed("", o.Name)]...)
+		if o.Namespace != "" {
+			out = append(out, d.policies[managed(o.Namespace, o.Name)]...)
 		}
 	}
 	return out
