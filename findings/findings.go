@@ -61,6 +61,19 @@ type Finding struct {
 
 	// Path locates the file for the user: the source and the file in it. If empty, File does.
 	Path string `json:"-"`
+
+	// Flow is nil, or leads from the place of the finding to what it is about. SARIF has it as a code flow.
+	Flow *Flow `json:"-"`
+}
+
+// Flow has the steps of a finding in their order.
+type Flow struct{ Steps []Step }
+
+// Step is one step of a flow. What is in no file has no place.
+type Step struct {
+	File    string
+	Line    int
+	Message string
 }
 
 // path returns the path of the file for the user.

@@ -25,8 +25,28 @@ func (d Diff) Empty() bool { return len(d.Permissions)+len(d.Users) == 0 }
 // so a rule that moves from a namespace to the cluster is one gain, and nothing is lost. A wildcard is a thing of its
 // own: what replaces it is not more, and the wildcard is lost.
 func Compare(old, now *Report) Diff {
-	return Diff{Permissions: compare(old.Permissions, now.Permissions, now.scopes),
+	d := Diff{Permissions: compare(old.Permissions, now.Permissions, now.scopes),
 		Users: compare(old.Users, now.Users, now.scopes)}
+	had := map[Subject]string{}
+	for _, w := range old.Ways {
+		had[w.Subject] = w.Reaches
+	}
+	type start struct {
+		subject Subject
+		source  Source
+	}
+	begins := map[start]bool{}
+	for _, w := range now.Ways {
+		if had[w.Subject] != w.Reaches {
+			begins[start{w.Subject, w.Steps[0].Source}] = true
+		}
+	}
+	for i, item := range d.Permissions {
+		if item.Change == Gained && begins[start{item.Subject, item.Source}] {
+			d.Permissions[i].Severity = findings.Error
+		}
+	}
+	return d
 }
 
 // Gained returns the items that are gained.

@@ -63,7 +63,7 @@ func (in Input) read() (*inventory, *origins, error) {
 
 func evaluate(in Input, v *inventory, from *origins) (*Report, error) {
 	r := &Report{APIVersion: apiVersion, Kind: kind, Operator: in.Operator, Permissions: []Item{}, Users: []Item{},
-		Covered: []Covered{}, Unknown: []Unknown{}, Accounts: []Subject{},
+		Covered: []Covered{}, Unknown: []Unknown{}, Accounts: []Subject{}, Ways: []Way{},
 		Notes:  append(append([]string{}, in.Notes...), v.notes...),
 		Unread: append([]string{}, in.Unread...), Unresolved: append([]string{}, in.Unresolved...), Unbuilt: in.Unbuilt}
 	r.missing = map[Subject]bool{}

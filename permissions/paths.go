@@ -3,6 +3,7 @@ package permissions
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -70,13 +71,30 @@ func help(c danger.Consequence) string {
 // follows finds what follows, for each subject the worst place only.
 func (r *Report) follows() []findings.Finding {
 	out := []findings.Finding{}
+	var owners []Subject // of the findings
+	x := reach{scopes: r.scopes, ways: map[Subject]*Way{}, into: map[string][]Step{}}
 	for i := 0; i < len(r.Permissions); {
 		j := i
 		for j < len(r.Permissions) && r.Permissions[j].Subject == r.Permissions[i].Subject {
 			j++
 		}
-		out = append(out, r.followsFor(r.Permissions[i:j])...)
+		held, sources := heldBy(r.Permissions[i:j])
+		list := r.scopes.Follow(held)
+		x.subject(r.Permissions[i].Subject, list, held, sources)
+		out = append(out, followsFor(r.Permissions[i].Subject, list, sources)...)
+		for len(owners) < len(out) {
+			owners = append(owners, r.Permissions[i].Subject)
+		}
 		i = j
+	}
+	x.search()
+	for i, s := range owners {
+		if w := x.ways[s]; w != nil && out[i].Rule == w.Steps[0].rule {
+			out[i].Level, out[i].Flow = findings.Error, w.flow()
+		}
+	}
+	for _, s := range slices.SortedFunc(maps.Keys(x.ways), Subject.compare) {
+		r.Ways = append(r.Ways, *x.ways[s])
 	}
 	for i, item := range r.Permissions {
 		if s := item.Subject; r.missing[s] && (i == 0 || r.Permissions[i-1].Subject != s) {
@@ -164,17 +182,15 @@ func heldBy(items []Item) (danger.Held, map[string][]Source) {
 	return held, sources
 }
 
-// followsFor finds what follows from the items of one subject: in the cluster or, if nothing follows there, in
-// namespaces.
-func (r *Report) followsFor(items []Item) []findings.Finding {
-	held, sources := heldBy(items)
+// followsFor returns what follows for one subject: in the cluster or, if nothing follows there, in namespaces.
+func followsFor(subject Subject, list []danger.Follows, sources map[string][]Source) []findings.Finding {
 	var out []findings.Finding
-	for list := r.scopes.Follow(held); len(list) > 0; {
+	for len(list) > 0 {
 		n := slices.IndexFunc(list, func(f danger.Follows) bool { return f.Consequence != list[0].Consequence })
 		if n < 0 {
 			n = len(list)
 		}
-		if f, ok := worstPlace(list[:n], items[0].Subject, sources); ok {
+		if f, ok := worstPlace(list[:n], subject, sources); ok {
 			out = append(out, f)
 		}
 		list = list[n:]
@@ -192,12 +208,8 @@ func worstPlace(list []danger.Follows, subject Subject, sources map[string][]Sou
 			places = append(places, f.Place)
 		}
 	}
-	from := list[0].Place
-	if list[0].Wide {
-		from = ""
-	}
 	message := fmt.Sprintf(list[0].Message, placeText(places))
-	return sources[from][list[0].First].finding(list[0].ID, level, subject, message), level != findings.None
+	return sources[list[0].From()][list[0].First].finding(list[0].ID, level, subject, message), level != findings.None
 }
 
 func (s Source) finding(rule string, level findings.Severity, subject Subject, message string) findings.Finding {

@@ -31,6 +31,7 @@ type Report struct {
 	Unknown     []Unknown          `json:"unknown"`           // roles that are bound and not among the objects
 	Accounts    []Subject          `json:"accounts"`          // every ServiceAccount that is among the objects or bound
 	Findings    []findings.Finding `json:"findings"`          // what follows
+	Ways        []Way              `json:"ways"`              // to the worst that subjects reach
 	Notes       []string           `json:"notes"`             // what a reader has to know about the evaluation
 	Unread      []string           `json:"unread"`            // files that could not be read, and why
 	Unresolved  []string           `json:"unresolved"`        // what hands over an operator that is not known, and why

@@ -93,7 +93,34 @@ func (r *Report) consequences(several bool) findings.Section {
 		t.Rows = append(t.Rows,
 			[]findings.Cell{findings.SeverityCell(f.Level), {Text: what}, {Text: f.Rule}, {Text: at}})
 	}
-	return findings.Section{Title: "What follows: " + counts(r.Findings), Tables: []findings.Table{t}}
+	out := findings.Section{Title: "What follows: " + counts(r.Findings), Tables: []findings.Table{t}}
+	if len(r.Ways) > 0 {
+		out.Tables = append(out.Tables, r.waysTable(several))
+	}
+	return out
+}
+
+// waysTable has one line for each way, with all who have it if there are several.
+func (r *Report) waysTable(several bool) findings.Table {
+	t := findings.Table{Title: "The shortest way to the worst", Indent: 2, Columns: []findings.Column{{Title: "Way"}}}
+	index := map[string]int{}
+	var who [][]string
+	for _, w := range r.Ways {
+		way := w.String()
+		at, ok := index[way]
+		if !ok {
+			at = len(who)
+			index[way], who = at, append(who, nil)
+			t.Rows = append(t.Rows, []findings.Cell{{Text: way}})
+		}
+		who[at] = append(who[at], text.Brief(w.Subject.String()))
+	}
+	for i, list := range who {
+		if several {
+			t.Rows[i][0].Text = text.FirstOf(3, list) + ": " + t.Rows[i][0].Text
+		}
+	}
+	return t
 }
 
 func linesTable(title, where string, lines []Line) findings.Table {

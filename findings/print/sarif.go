@@ -51,16 +51,57 @@ type sarifResult struct {
 	Message      sarifMessage      `json:"message"`
 	Locations    []sarifLocation   `json:"locations"`
 	Fingerprints map[string]string `json:"partialFingerprints"`
+	Flows        []sarifFlow       `json:"codeFlows,omitempty"`
+}
+
+type sarifFlow struct {
+	Threads []sarifThread `json:"threadFlows"`
+}
+
+type sarifThread struct {
+	Locations []sarifStep `json:"locations"`
+}
+
+type sarifStep struct {
+	Location sarifLocation `json:"location"`
 }
 
 type sarifLocation struct {
-	Physical struct {
-		Artifact struct {
-			URI string `json:"uri"`
-		} `json:"artifactLocation"`
-		Region *sarifRegion `json:"region,omitempty"`
-	} `json:"physicalLocation"`
-	Logical []sarifLogical `json:"logicalLocations,omitempty"`
+	Physical *sarifPhysical `json:"physicalLocation,omitempty"`
+	Logical  []sarifLogical `json:"logicalLocations,omitempty"`
+	Message  *sarifMessage  `json:"message,omitempty"`
+}
+
+type sarifPhysical struct {
+	Artifact struct {
+		URI string `json:"uri"`
+	} `json:"artifactLocation"`
+	Region *sarifRegion `json:"region,omitempty"`
+}
+
+// physical returns a place in a file; the line may be 0.
+func physical(file string, line int) *sarifPhysical {
+	p := &sarifPhysical{}
+	if p.Artifact.URI = uri(file); line > 0 {
+		p.Region = &sarifRegion{line}
+	}
+	return p
+}
+
+// flow returns the steps of a finding. Their files are in the same source.
+func flow(f findings.Finding) []sarifFlow {
+	if f.Flow == nil {
+		return nil
+	}
+	var thread sarifThread
+	for _, s := range f.Flow.Steps {
+		at := sarifLocation{Message: &sarifMessage{s.Message}}
+		if s.File != "" {
+			at.Physical = physical(strings.TrimSuffix(f.Path, f.File)+s.File, s.Line)
+		}
+		thread.Locations = append(thread.Locations, sarifStep{at})
+	}
+	return []sarifFlow{{[]sarifThread{thread}}}
 }
 
 type sarifRegion struct {
@@ -92,10 +133,7 @@ func writeSARIF(w io.Writer, rules []findings.Rule, list []findings.Finding) err
 			result.Message.Text += " (" + f.Hint + ")"
 		}
 		at := &result.Locations[0]
-		at.Physical.Artifact.URI = uri(cmp.Or(f.Path, f.File, "."))
-		if f.Line > 0 {
-			at.Physical.Region = &sarifRegion{f.Line}
-		}
+		at.Physical, result.Flows = physical(cmp.Or(f.Path, f.File, "."), f.Line), flow(f)
 		if f.Object != "" {
 			at.Logical = []sarifLogical{{f.Object}}
 		}

@@ -26,12 +26,29 @@ type Consequence struct {
 
 	// named reports whether a rule for one name meets a need. Without it no such rule does.
 	named func(need int, name string) bool
+
+	yields Yield       // whose rights it gives
+	also   [][]pattern // what that takes beside needs: one of each list
 }
+
+// Yield is whose rights a consequence gives at its place.
+type Yield int
+
+// The yields. Pods are fewer than Accounts: the controllers in kube-system have accounts there, and no pods.
+const (
+	Nothing  Yield = iota
+	Accounts       // those of every ServiceAccount
+	Pods           // those of every ServiceAccount that runs in a pod
+	Every          // all there are
+)
 
 // oneOf is for needs that rules for one of these names meet.
 func oneOf(names ...string) func(int, string) bool {
 	return func(_ int, name string) bool { return slices.Contains(names, name) }
 }
+
+// workloads start pods.
+var workloads = []pattern{podCreate, rcWrite, appsWrite, batchWrite, dcWrite}
 
 var bindingsWrite = resources(groupRBAC, []string{"rolebindings", "clusterrolebindings"}, writing...)
 
@@ -47,6 +64,7 @@ var Consequences = []Consequence{
 		needs:    [][]pattern{{resources(rbac.All, []string{rbac.All}, rbac.All)}},
 		Help:     "A wildcard also holds for every kind of object that is added later.",
 		Practice: "least-privilege", Police: "cluster_admin", Attack: "T1078",
+		yields: Every,
 	},
 	{
 		ID: "secrets-read", Text: "reads every Secret", Cluster: findings.Error, Namespace: findings.Warning,
@@ -54,6 +72,7 @@ var Consequences = []Consequence{
 		needs:    [][]pattern{{secretsRead}},
 		Help:     "get, list and watch all return the content, and so does a request that changes it.",
 		Practice: "listing-secrets", Police: "retrieve_secrets", Attack: "T1552.007",
+		yields: Accounts, also: [][]pattern{{resources("", []string{"secrets"}, "create")}},
 	},
 	{
 		ID: "secrets-write", Text: "writes Secrets", Cluster: findings.Warning, Namespace: findings.Note,
@@ -79,9 +98,10 @@ var Consequences = []Consequence{
 		ID: "pods-create", Text: "starts pods", Cluster: findings.Error, Namespace: findings.Warning,
 		Message: "starts pods in %s: as every ServiceAccount there, with every Secret and ConfigMap, and on the " +
 			"host where Pod Security admission allows it",
-		needs:    [][]pattern{{podCreate, rcWrite, appsWrite, batchWrite, dcWrite}},
+		needs:    [][]pattern{workloads},
 		Help:     "Writing a workload, such as a Deployment or a Job, is enough.",
 		Practice: "workload-creation", Police: "assign_sa", Attack: "T1610",
+		yields: Accounts,
 	},
 	{
 		ID: "pods-change", Text: "changes running pods", Cluster: findings.Error, Namespace: findings.Warning,
@@ -89,6 +109,7 @@ var Consequences = []Consequence{
 		unless:  []string{"pods-create"},
 		needs:   [][]pattern{{podChange}},
 		Help:    "Its images are among the few fields of a running pod that may change (ValidatePodUpdate).",
+		yields:  Pods,
 	},
 	{
 		ID: "builds-create", Text: "starts builds on OpenShift", Cluster: findings.Warning, Namespace: findings.Warning,
@@ -101,6 +122,7 @@ var Consequences = []Consequence{
 		needs:   [][]pattern{{podExec}},
 		Help:    "Before Kubernetes 1.35 get is enough, by a WebSocket request.",
 		Police:  "pods_exec", Attack: "T1609",
+		yields: Pods,
 	},
 	{
 		ID: "pods-debug", Text: "adds debug containers to pods", Cluster: findings.Error, Namespace: findings.Warning,
@@ -108,6 +130,7 @@ var Consequences = []Consequence{
 		needs:   [][]pattern{{podDebug}},
 		Help:    "An ephemeral container has its own image and security context.",
 		Police:  "pods_ephemeral_ctrs", Attack: "T1609",
+		yields: Pods,
 	},
 	{
 		ID: "nodes-proxy", Text: "uses the kubelet's API", Cluster: findings.Error, Namespace: findings.None,
@@ -115,6 +138,7 @@ var Consequences = []Consequence{
 		needs:    [][]pattern{{nodesProxy}},
 		Help:     "get is enough: the kubelet takes a WebSocket request to exec as a get.",
 		Practice: "access-to-proxy-subresource-of-nodes", Police: "nodes_proxy", Attack: "T1609",
+		yields: Pods,
 	},
 	{
 		ID: "rbac-escalate", Text: "writes roles with rights that it does not have",
@@ -125,6 +149,7 @@ var Consequences = []Consequence{
 		Help: "escalate lifts the check that a role has no more than its writer. It takes a role that is bound, " +
 			"and the right to change it.",
 		Practice: "escalate-verb", Police: "escalate_roles", Attack: "T1098.006",
+		yields: Every,
 	},
 	{
 		ID: "rbac-bind", Text: "binds ClusterRoles that it does not have",
@@ -134,6 +159,7 @@ var Consequences = []Consequence{
 		named:    oneOf(rbac.ClusterAdmin),
 		Help:     "bind lifts the check that a binding gives no more than its writer has.",
 		Practice: "bind-verb", Police: "bind_roles", Attack: "T1098.006",
+		yields: Every,
 	},
 	{
 		ID: "rbac-bind-roles", Text: "binds Roles that it does not have",
@@ -160,6 +186,7 @@ var Consequences = []Consequence{
 		named:    oneOf("system:admin", "kube-admin", "kubernetes-admin"),
 		Help:     "Clusters have users who may do everything, such as system:admin of OpenShift.",
 		Practice: "impersonate-verb", Police: "impersonate", Attack: "T1078",
+		yields: Every,
 	},
 	{
 		ID: "impersonate-groups", Text: "acts as a member of other groups",
@@ -169,6 +196,7 @@ var Consequences = []Consequence{
 		named:    func(need int, name string) bool { return need > 0 || name == "system:masters" },
 		Help:     "A request for a group names a user or a ServiceAccount too (Kubernetes: impersonation.go).",
 		Practice: "impersonate-verb", Police: "impersonate", Attack: "T1078",
+		yields: Every,
 	},
 	{
 		ID: "users-write", Text: "makes users and groups of OpenShift",
@@ -176,6 +204,7 @@ var Consequences = []Consequence{
 		Message: "becomes every user or a member of every group of %s, by users, groups or tokens of OpenShift",
 		needs:   [][]pattern{{usersWrite, oauthWrite, identityProviders}},
 		Help:    "OpenShift looks up the groups of a user in its own objects.",
+		yields:  Every,
 	},
 	{
 		ID: "impersonate-accounts", Text: "acts as other accounts",
@@ -184,12 +213,14 @@ var Consequences = []Consequence{
 		needs:    [][]pattern{{impersonateAccounts}},
 		Help:     "All verbs on serviceaccounts include impersonate.",
 		Practice: "impersonate-verb", Police: "impersonate", Attack: "T1078",
+		yields: Accounts,
 	},
 	{
 		ID: "token-create", Text: "makes tokens of accounts", Cluster: findings.Error, Namespace: findings.Warning,
 		Message:  "makes a token of every ServiceAccount of %s",
 		needs:    [][]pattern{{tokenCreate}},
 		Practice: "token-request", Police: "token_request", Attack: "T1528",
+		yields: Accounts,
 	},
 	{
 		ID: "csr-approve", Text: "approves certificates of users", Cluster: findings.Error, Namespace: findings.None,
@@ -199,6 +230,7 @@ var Consequences = []Consequence{
 			"kubernetes.io/kube-apiserver-client-kubelet"),
 		Help:     "A client certificate is a user and groups. It takes somebody who may request one.",
 		Practice: "csrs-and-certificate-issuing", Police: "approve_csrs", Attack: "T1078",
+		yields: Every, also: [][]pattern{{resources(groupCertificates, []string{"certificatesigningrequests"}, "create")}},
 	},
 	{
 		ID: "webhooks-write", Text: "writes mutating webhooks", Cluster: findings.Error, Namespace: findings.None,
@@ -206,6 +238,7 @@ var Consequences = []Consequence{
 			"its own",
 		needs:    [][]pattern{{resources(groupAdmission, []string{"mutatingwebhookconfigurations"}, writing...)}},
 		Practice: "control-admission-webhooks", Police: "control_webhooks",
+		yields: Every,
 	},
 	{
 		ID: "validating-webhooks-write", Text: "writes validating webhooks",
@@ -250,6 +283,7 @@ var Consequences = []Consequence{
 		needs:    [][]pattern{{resources("", []string{"persistentvolumes"}, "create")}},
 		Help:     "A pod has to claim the volume.",
 		Practice: "persistent-volume-creation", Attack: "T1611",
+		yields: Every, also: [][]pattern{workloads},
 	},
 	{
 		ID: "nodes-write", Text: "changes nodes", Cluster: findings.Warning, Namespace: findings.None,
@@ -277,6 +311,7 @@ var Consequences = []Consequence{
 		Message: "lets every pod of %s run as root on its node, by SecurityContextConstraints",
 		needs:   [][]pattern{{sccWrite}},
 		Attack:  "T1611",
+		yields:  Every, also: [][]pattern{workloads},
 	},
 	{
 		ID: "machines-write", Text: "configures machines of OpenShift",
@@ -284,6 +319,7 @@ var Consequences = []Consequence{
 		Message: "writes files and runs commands as root on every node of %s, by MachineConfigs",
 		needs:   [][]pattern{{machinesWrite}},
 		Attack:  "T1611",
+		yields:  Every,
 	},
 	{
 		ID: "scc-use", Text: "runs pods on OpenShift that are not restricted",
@@ -316,6 +352,14 @@ type Follows struct {
 	// First is the rule that meets the first need: its index among those of Place or, if Wide, of the cluster.
 	First int
 	Wide  bool
+}
+
+// From returns where the first rule is held: a namespace, or "" for the cluster.
+func (f Follows) From() string {
+	if f.Wide {
+		return ""
+	}
+	return f.Place
 }
 
 // Held are the rules that a subject has, by namespace; those of the cluster are under the empty one.
@@ -363,6 +407,32 @@ func (s Scopes) follows(c *Consequence, held Held, place string) (Follows, bool)
 		}
 	}
 	return out, own
+}
+
+// Yields returns whose rights a subject gets by what follows, and where: in namespaces or, if one is empty, the cluster.
+func (s Scopes) Yields(f Follows, held Held) (Yield, []string) {
+	if f.yields == Nothing || len(f.also) == 0 {
+		return f.yields, []string{f.Place}
+	}
+	var places []string
+	also := &Consequence{needs: f.also}
+	for _, place := range slices.Sorted(maps.Keys(held)) {
+		if _, ok := s.follows(also, held, place); ok && (f.Place == "" || f.Place == place) {
+			places = append(places, place)
+		}
+	}
+	switch {
+	case len(places) == 0 && f.Place != "": // what is granted in the cluster holds there too
+		if _, ok := s.follows(also, Held{f.Place: held[""]}, f.Place); ok {
+			places = []string{f.Place}
+		}
+	case len(places) > 0 && f.yields == Every:
+		places = []string{f.Place} // a node has pods of all namespaces
+	}
+	if len(places) == 0 {
+		return Nothing, nil
+	}
+	return f.yields, places
 }
 
 // meets reports whether a rule allows one of the patterns of a need at a place.

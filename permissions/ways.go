@@ -1,0 +1,159 @@
+package permissions
+
+import (
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/rbac/danger"
+)
+
+// Way is the shortest chain from what a subject may do to the worst that it reaches.
+type Way struct {
+	Subject Subject `json:"subject"`
+	Steps   []Step  `json:"steps"`
+	Reaches string  `json:"reaches"` // such as: every right
+}
+
+// Step is what one subject of a way does to act as the next one.
+type Step struct {
+	Subject Subject `json:"subject"`
+	Text    string  `json:"text"`
+	Source  Source  `json:"source"` // the rule that allows it; empty for what clusters have by default
+
+	rule string
+}
+
+const everyRight = "every right"
+
+// kubeSystem has the accounts of controllers. One of them may give a role any right (Kubernetes:
+// plugin/pkg/auth/authorizer/rbac/bootstrappolicy/controller_policy.go), and needs no pod to have an account.
+const kubeSystem = "kube-system"
+
+var aggregationController = Step{Text: "changes every ClusterRole, by escalate",
+	Subject: Subject{Kind: rbacv1.ServiceAccountKind, Namespace: kubeSystem, Name: "clusterrole-aggregation-controller"}}
+
+// String returns the steps in one line, without the subject that it begins with.
+func (w Way) String() string {
+	var b strings.Builder
+	for i, s := range w.Steps {
+		if i > 0 {
+			b.WriteString(" -> " + text.Brief(s.Subject.String()) + ": ")
+		}
+		b.WriteString(s.Text)
+	}
+	if w.Steps[len(w.Steps)-1].Text != w.Reaches {
+		b.WriteString(" -> " + w.Reaches)
+	}
+	return b.String()
+}
+
+// flow returns the steps for code review.
+func (w Way) flow() *findings.Flow {
+	out := &findings.Flow{}
+	for _, s := range w.Steps {
+		out.Steps = append(out.Steps, findings.Step{File: s.Source.File, Line: s.Source.Line, Message: text.Brief(s.Subject.String()) + ": " + s.Text})
+	}
+	return out
+}
+
+// reach is the search for ways: from what is reached, backwards to who reaches it.
+type reach struct {
+	scopes  danger.Scopes
+	ways    map[Subject]*Way
+	worst   []*Way            // what is an error in the cluster, short of every right
+	into    map[string][]Step // by the namespace whose accounts a step gives; Everywhere for the pods of all
+	reached []Subject         // whose edges are to be followed backwards
+}
+
+// subject adds what follows from what a subject has.
+func (x *reach) subject(s Subject, list []danger.Follows, held danger.Held, sources map[string][]Source) {
+	isError := false
+	for _, f := range list {
+		places := []string{f.Place}
+		if f.Place == "" {
+			places = []string{Everywhere}
+		}
+		text := f.Text + " in " + placeText(places)
+		x.add(f, held, Step{Subject: s, Text: text, Source: sources[f.From()][f.First], rule: f.ID})
+		if f.Place == "" && f.Cluster == findings.Error && !isError {
+			isError = true
+			x.worst = append(x.worst, &Way{Subject: s, Reaches: text})
+		}
+	}
+}
+
+// search finds the ways of all subjects that were added. Of two ways of the same length the one counts that was added
+// first.
+func (x *reach) search() {
+	slices.SortStableFunc(x.reached, func(a, b Subject) int { return len(x.ways[a].Steps) - len(x.ways[b].Steps) })
+	x.follow()
+	for _, w := range x.worst {
+		if x.ways[w.Subject] == nil {
+			x.ways[w.Subject] = w
+			x.reached = append(x.reached, w.Subject)
+		}
+	}
+	x.follow()
+	for s, w := range x.ways {
+		said := len(w.Steps) == 0 || len(w.Steps) == 1 && w.Steps[0].rule == "everything"
+		if said || s.IsRole() { // nobody is bound to a role of its own
+			delete(x.ways, s)
+		}
+	}
+}
+
+// add adds what one consequence gives a subject.
+func (x *reach) add(f danger.Follows, held danger.Held, step Step) {
+	yield, places := x.scopes.Yields(f, held)
+	for _, place := range places {
+		direct := x.ways[step.Subject]
+		switch {
+		case yield == danger.Nothing:
+		case yield == danger.Every && place == "":
+			if direct == nil {
+				x.reached = append(x.reached, step.Subject)
+			}
+			if direct == nil || len(direct.Steps) > 1 {
+				x.ways[step.Subject] = &Way{Subject: step.Subject, Steps: []Step{step}, Reaches: everyRight}
+			}
+		case yield != danger.Pods && (place == "" || place == kubeSystem):
+			if direct == nil {
+				x.ways[step.Subject] = &Way{Subject: step.Subject, Steps: []Step{step, aggregationController}, Reaches: everyRight}
+				x.reached = append(x.reached, step.Subject)
+			}
+		case place == "":
+			x.into[Everywhere] = append(x.into[Everywhere], step)
+		default:
+			x.into[place] = append(x.into[place], step)
+		}
+	}
+}
+
+// follow goes backwards from what is reached. Each edge is looked at once.
+func (x *reach) follow() {
+	for len(x.reached) > 0 {
+		to := x.reached[0]
+		x.reached = x.reached[1:]
+		if to.Kind != rbacv1.ServiceAccountKind {
+			continue
+		}
+		for _, place := range []string{to.Namespace, Everywhere} {
+			for _, step := range x.into[place] {
+				if from := step.Subject; x.ways[from] == nil {
+					w := x.ways[to]
+					steps := append([]Step{step}, w.Steps...)
+					if len(w.Steps) == 0 {
+						steps = append(steps, Step{Subject: to, Text: w.Reaches})
+					}
+					x.ways[from] = &Way{Subject: from, Steps: steps, Reaches: w.Reaches}
+					x.reached = append(x.reached, from)
+				}
+			}
+			delete(x.into, place)
+		}
+	}
+}
