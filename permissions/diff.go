@@ -42,7 +42,7 @@ func Compare(old, now *Report) Diff {
 		}
 	}
 	for i, item := range d.Permissions {
-		if item.Change == Gained && begins[start{item.Subject, item.Source}] {
+		if item.Change == Gained && item.Severity == findings.Warning && begins[start{item.Subject, item.Source}] {
 			d.Permissions[i].Severity = findings.Error
 		}
 	}

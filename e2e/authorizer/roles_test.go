@@ -38,6 +38,29 @@ func TestRolesOfKubernetes(t *testing.T) {
 	compare(t, "roles-kubernetes.jsonl", lines(t, roles, nil))
 }
 
+// The ways of permissions end at an account of kube-system that may give a ClusterRole any right.
+func TestAggregationController(t *testing.T) {
+	const name = "clusterrole-aggregation-controller"
+	i := slices.IndexFunc(bootstrappolicy.ControllerRoleBindings(), func(b rbacv1.ClusterRoleBinding) bool {
+		return b.RoleRef.Name == "system:controller:"+name && slices.Contains(b.Subjects, rbacv1.Subject{Kind: "ServiceAccount", Namespace: "kube-system", Name: name})
+	})
+	if i < 0 {
+		t.Fatalf("no binding of the account %s", name)
+	}
+	for _, r := range bootstrappolicy.ControllerRoles() {
+		if r.Name != "system:controller:"+name {
+			continue
+		}
+		for _, verb := range []string{"escalate", "update"} {
+			if !slices.ContainsFunc(r.Rules, func(p rbacv1.PolicyRule) bool {
+				return slices.Contains(p.Verbs, verb) && slices.Contains(p.Resources, "clusterroles")
+			}) {
+				t.Errorf("it may not %s clusterroles", verb)
+			}
+		}
+	}
+}
+
 // OLMGEN_OPENSHIFT_APISERVER is a checkout of openshift/openshift-apiserver, whose tests hold its default roles.
 func TestRolesOfOpenShift(t *testing.T) {
 	checkout := os.Getenv("OLMGEN_OPENSHIFT_APISERVER")

@@ -45,7 +45,8 @@ type PartPackage struct {
 // PartFinding is a finding with what its own JSON leaves out.
 type PartFinding struct {
 	findings.Finding
-	Path string `json:"path,omitempty"`
+	Path string         `json:"path,omitempty"`
+	Flow *findings.Flow `json:"flow,omitempty"`
 }
 
 // RunPart audits those releases of a shard that want asks for. wanted describes what want asks for.
@@ -63,7 +64,7 @@ func (s *Set) RunPart(ctx context.Context, in shard.Shard, wanted string,
 		defer mu.Unlock()
 		x := PartPackage{Rows: r.Rows}
 		for _, f := range r.list {
-			x.Findings = append(x.Findings, PartFinding{f, f.Path})
+			x.Findings = append(x.Findings, PartFinding{f, f.Path, f.Flow})
 		}
 		made[p] = x
 		return nil
@@ -161,7 +162,7 @@ func MergeParts(parts []*Part) (*Report, error) {
 	for _, p := range PackagesOf(parts) {
 		r.Rows = append(r.Rows, p.Rows...)
 		for _, f := range p.Findings {
-			f.Finding.Path = f.Path
+			f.Finding.Path, f.Finding.Flow = f.Path, f.Flow
 			r.list = append(r.list, f.Finding)
 		}
 	}
