@@ -34,7 +34,7 @@ const everyRight = "every right"
 const kubeSystem = "kube-system"
 
 var aggregationController = Step{Text: "changes every ClusterRole, by escalate",
-	Subject: Subject{Kind: rbacv1.ServiceAccountKind, Namespace: kubeSystem, Name: "clusterrole-aggregation-controller"}}
+	Subject: Subject{rbacv1.ServiceAccountKind, kubeSystem, "clusterrole-aggregation-controller"}}
 
 // String returns the steps in one line, without the subject that it begins with.
 func (w Way) String() string {
@@ -55,7 +55,8 @@ func (w Way) String() string {
 func (w Way) flow() *findings.Flow {
 	out := &findings.Flow{}
 	for _, s := range w.Steps {
-		out.Steps = append(out.Steps, findings.Step{File: s.Source.File, Line: s.Source.Line, Message: text.Brief(s.Subject.String()) + ": " + s.Text})
+		out.Steps = append(out.Steps, findings.Step{File: s.Source.File, Line: s.Source.Line,
+			Message: text.Brief(s.Subject.String()) + ": " + s.Text})
 	}
 	return out
 }
@@ -122,7 +123,8 @@ func (x *reach) add(f danger.Follows, held danger.Held, step Step) {
 			}
 		case yield != danger.Pods && (place == "" || place == kubeSystem):
 			if direct == nil {
-				x.ways[step.Subject] = &Way{Subject: step.Subject, Steps: []Step{step, aggregationController}, Reaches: everyRight}
+				steps := []Step{step, aggregationController}
+				x.ways[step.Subject] = &Way{Subject: step.Subject, Steps: steps, Reaches: everyRight}
 				x.reached = append(x.reached, step.Subject)
 			}
 		case place == "":

@@ -129,8 +129,8 @@ func (c *Cluster) add(o *manifest.Object, defaultNamespace string, index int) *m
 	return nil
 }
 
-// kinds are the kinds that a cluster reads, as group/kind. Of those with true, the first object of a name counts, as it does
-// of those that OLM defines.
+// kinds are the kinds that a cluster reads, as group/kind. Of those with true, the first object of a name counts, as it
+// does of those that OLM defines.
 var kinds = map[string]bool{
 	"/Namespace":      false,
 	"/ConfigMap":      false,

@@ -230,7 +230,8 @@ var Consequences = []Consequence{
 			"kubernetes.io/kube-apiserver-client-kubelet"),
 		Help:     "A client certificate is a user and groups. It takes somebody who may request one.",
 		Practice: "csrs-and-certificate-issuing", Police: "approve_csrs", Attack: "T1078",
-		yields: Every, also: [][]pattern{{resources(groupCertificates, []string{"certificatesigningrequests"}, "create")}},
+		yields: Every,
+		also:   [][]pattern{{resources(groupCertificates, []string{"certificatesigningrequests"}, "create")}},
 	},
 	{
 		ID: "webhooks-write", Text: "writes mutating webhooks", Cluster: findings.Error, Namespace: findings.None,
@@ -409,7 +410,8 @@ func (s Scopes) follows(c *Consequence, held Held, place string) (Follows, bool)
 	return out, own
 }
 
-// Yields returns whose rights a subject gets by what follows, and where: in namespaces or, if one is empty, the cluster.
+// Yields returns whose rights a subject gets by what follows, and where: in namespaces, or in the cluster, which is the
+// empty one.
 func (s Scopes) Yields(f Follows, held Held) (Yield, []string) {
 	if f.yields == Nothing || len(f.also) == 0 {
 		return f.yields, []string{f.Place}
