@@ -86,6 +86,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	r.checked = len(o.CRDs.Objects) > 0
 	r.approval = o.Approval
 	r.Summary, r.Verdict = r.answers(), r.verdict(pairs)
+	r.Operators = r.operators(pairs)
 	return r, nil
 }
 

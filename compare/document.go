@@ -75,6 +75,9 @@ func (r *Report) overview() (s findings.Section) {
 	if len(t.Rows) > 0 {
 		s.Tables = []findings.Table{t}
 	}
+	if several(r.Operators) {
+		s.Tables = append([]findings.Table{operatorsTable(r.Operators)}, s.Tables...)
+	}
 	if r.Verdict != "" {
 		s.Remarks = []findings.Remark{{Label: "verdict", Text: r.Verdict}}
 	}

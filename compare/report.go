@@ -26,11 +26,12 @@ type Report struct {
 	Kind        string             `json:"kind"`
 	Old         Side               `json:"old"`
 	New         Side               `json:"new"`
-	Summary     []Answer           `json:"summary"`     // a line for each section that is not empty
-	Verdict     string             `json:"verdict"`     // what a person decides; empty if nothing differs
-	Permissions []permissions.Item `json:"permissions"` // gained and lost
-	Users       []permissions.Item `json:"users"`       // what the roles for users gain and lose by aggregation
-	Renamed     []Rename           `json:"renamed"`     // accounts that are compared under two names
+	Summary     []Answer           `json:"summary"`             // a line for each section that is not empty
+	Verdict     string             `json:"verdict"`             // what a person decides; empty if nothing differs
+	Operators   []OperatorAnswer   `json:"operators,omitempty"` // of several operators those that differ, the worst first
+	Permissions []permissions.Item `json:"permissions"`         // gained and lost
+	Users       []permissions.Item `json:"users"`               // what the roles for users gain and lose by aggregation
+	Renamed     []Rename           `json:"renamed"`             // accounts that are compared under two names
 	CRDs        []CRD              `json:"crds"`
 	Workloads   []change.Change    `json:"workloads"`
 	Identity    []change.Change    `json:"identity"`

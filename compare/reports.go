@@ -84,6 +84,9 @@ func (r *Reports) Document() *findings.Document {
 			}
 		}
 	}
+	if len(r.Clusters) > 1 {
+		d.Sections = append([]findings.Section{{ID: "clusters", Tables: []findings.Table{r.table()}}}, d.Sections...)
+	}
 	if differ > 0 {
 		d.Lead = fmt.Sprintf("%d of %s differ: %s", differ, text.Count(r.Compared, "cluster"), countText(all))
 	}

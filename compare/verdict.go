@@ -203,6 +203,9 @@ var warningTopics = map[change.Part]string{
 	change.Deprecation: "the deprecation", change.Version: "the older version", change.Operator: "the operators",
 }
 
+// otherWarnings are those of no topic, beside some that have one.
+const otherWarnings = "other warnings"
+
 // attention names what warnings are about, each once.
 func (r *Report) attention() []string {
 	var out []string
@@ -230,8 +233,11 @@ func (r *Report) attention() []string {
 		if name, ok := warningTopics[c.Part]; c.Severity == findings.Warning && ok {
 			add(name)
 		} else if c.Severity == findings.Warning {
-			add("other warnings")
+			add(otherWarnings)
 		}
+	}
+	if len(out) == 1 && out[0] == otherWarnings {
+		out[0] = "the warnings"
 	}
 	return out
 }

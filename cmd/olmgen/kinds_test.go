@@ -60,7 +60,11 @@ func kindUnits() map[string]string {
 func kindDimensions() (out []dimension) {
 	units := kindUnits()
 	for _, kind := range slices.Sorted(maps.Keys(units)) {
-		out = append(out, dimension{kind, 0, treeWith("", units[kind]), withUpdates})
+		commands := withUpdates
+		if name := kindName(kind); name == "ClusterExtension" || name == "OperatorPolicy" {
+			commands = ofTrees // update refuses what no catalog knows
+		}
+		out = append(out, dimension{kind, 0, treeWith("", units[kind]), commands})
 	}
 	return out
 }

@@ -1,0 +1,212 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/permissions"
+)
+
+// OperatorAnswer sums up what differs about one of several operators.
+type OperatorAnswer struct {
+	Operator string            `json:"operator"`      // its name without a version; empty for what belongs to none of them
+	Old      string            `json:"old,omitempty"` // its version; empty if it is new
+	New      string            `json:"new,omitempty"` // its version; empty if it is gone
+	Severity findings.Severity `json:"severity"`      // the worst
+	Verdict  string            `json:"verdict"` // what a person decides
+}
+
+// deal gives each difference to the operator that it is about. The last part is of what belongs to none of them.
+type deal struct {
+	parts []Report
+	owner map[string]int // by ClusterServiceVersion, CRD, group, and object of the bundle
+	alone map[string]int // by namespace: the operator that it has, or none for several
+}
+
+// newDeal knows what belongs to operators, in both releases. Of two the first one has it.
+func newDeal(pairs []pair) *deal {
+	d := &deal{parts: make([]Report, len(pairs)+1), owner: map[string]int{}, alone: map[string]int{}}
+	for i, p := range pairs {
+		for _, o := range []*Operator{p.old, p.now} {
+			if o == nil {
+				continue
+			}
+			if of, ok := d.alone[o.Namespace]; ok && of != i {
+				d.alone[o.Namespace] = len(pairs)
+			} else {
+				d.alone[o.Namespace] = i
+			}
+			for _, key := range o.belongings() {
+				if _, ok := d.owner[key]; !ok {
+					d.owner[key] = i
+				}
+			}
+		}
+	}
+	return d
+}
+
+// belongings returns the keys of what belongs to an operator: names, with a namespace where there is one, and groups.
+func (o *Operator) belongings() []string {
+	out := []string{o.Name, o.Namespace + "/" + o.Package} // a Subscription is called like its package
+	for _, c := range o.Spec.CustomResourceDefinitions.Owned {
+		_, group, _ := strings.Cut(c.Name, ".")
+		out = append(out, c.Name, groupKey(group))
+	}
+	strategy := o.Spec.InstallStrategy.StrategySpec
+	for _, d := range strategy.DeploymentSpecs {
+		out = append(out, o.Namespace+"/"+d.Name)
+	}
+	for _, p := range slices.Concat(strategy.Permissions, strategy.ClusterPermissions) {
+		out = append(out, o.Namespace+"/"+p.ServiceAccountName)
+	}
+	for _, s := range o.Shipped {
+		out = append(out, s.Name, cmp.Or(s.Namespace, o.Namespace)+"/"+s.Name)
+	}
+	return out
+}
+
+func groupKey(group string) string { return "group " + group }
+
+// part returns the part of the operator that one of the keys belongs to or, if there is none, that has a namespace alone.
+func (d *deal) part(namespace string, keys ...string) *Report {
+	for _, key := range keys {
+		if i, ok := d.owner[key]; ok {
+			return &d.parts[i]
+		}
+	}
+	if i, ok := d.alone[namespace]; ok {
+		return &d.parts[i]
+	}
+	return &d.parts[len(d.parts)-1]
+}
+
+// item returns the part of an account, or of the API that users gain.
+func (d *deal) item(i permissions.Item) *Report {
+	if i.Subject.Namespace != "" {
+		return d.part(i.Subject.Namespace, i.Subject.Namespace+"/"+i.Subject.Name)
+	}
+	keys := slices.Clone(i.ResourceNames)
+	for _, g := range i.APIGroups {
+		keys = append(keys, groupKey(g))
+	}
+	return d.part("", keys...)
+}
+
+// change returns the part of an object, whose kind is before its name.
+func (d *deal) change(c change.Change) *Report {
+	_, name, _ := strings.Cut(c.Object, " ")
+	namespace, _, _ := strings.Cut(name, "/")
+	return d.part(namespace, name)
+}
+
+// operators sums up each of several operators.
+func (r *Report) operators(pairs []pair) (out []OperatorAnswer) {
+	if len(pairs) < 2 {
+		return nil
+	}
+	d := newDeal(pairs)
+	for _, i := range r.Permissions {
+		part := d.item(i)
+		part.Permissions = append(part.Permissions, i)
+	}
+	for _, i := range r.Users {
+		part := d.item(i)
+		part.Users = append(part.Users, i)
+	}
+	for _, c := range r.CRDs {
+		part := d.part("", c.CRD)
+		part.CRDs = append(part.CRDs, c)
+	}
+	for _, c := range r.Workloads {
+		part := d.change(c)
+		part.Workloads = append(part.Workloads, c)
+	}
+	for _, c := range r.Identity {
+		part := d.change(c)
+		part.Identity = append(part.Identity, c)
+	}
+	for _, c := range r.OLM {
+		part := d.part("", c.Operator)
+		part.OLM = append(part.OLM, c)
+	}
+	for i := range d.parts {
+		part := &d.parts[i]
+		if part.Empty() {
+			continue
+		}
+		part.checked, part.approval = r.checked, r.approval
+		a := OperatorAnswer{Severity: part.worst()}
+		if i < len(pairs) {
+			a = pairs[i].answer(a)
+		}
+		a.Verdict = part.verdict(pairs[i:min(i+1, len(pairs))])
+		out = append(out, a)
+	}
+	slices.SortStableFunc(out, func(a, b OperatorAnswer) int { return a.Severity.Rank() - b.Severity.Rank() })
+	return out
+}
+
+// answer returns an answer with the name and the versions of an operator.
+func (p pair) answer(a OperatorAnswer) OperatorAnswer {
+	if p.old != nil {
+		a.Operator, a.Old = p.old.stem(), p.old.version()
+	}
+	if p.now != nil {
+		a.Operator, a.New = p.now.stem(), p.now.version()
+	}
+	return a
+}
+
+// several reports whether more than one operator differs.
+func several(list []OperatorAnswer) bool {
+	named := slices.DeleteFunc(slices.Clone(list), func(a OperatorAnswer) bool { return a.Operator == "" })
+	return len(named) > 1
+}
+
+// operatorsTable has a line for each operator that differs.
+func operatorsTable(list []OperatorAnswer) findings.Table {
+	t := findings.Table{Columns: []findings.Column{{Title: "Operator", Align: true}, {Title: "Severity", Width: 7},
+		{Title: "Release", Align: true}, {Title: "Verdict"}}}
+	for _, a := range list {
+		release := "new: " + a.New
+		switch {
+		case a.Operator == "":
+			release = ""
+		case a.New == "":
+			release = "gone: " + a.Old
+		case a.Old == a.New:
+			release = a.New
+		case a.Old != "":
+			release = a.Old + " -> " + a.New
+		}
+		t.Rows = append(t.Rows, []findings.Cell{{Text: text.Brief(cmp.Or(a.Operator, "what belongs to none"))},
+			findings.SeverityCell(a.Severity), {Text: text.Brief(release)}, {Text: a.Verdict}})
+	}
+	return t
+}
+
+// table has a line for each group of clusters in which the same differs.
+func (r *Reports) table() findings.Table {
+	t := findings.Table{Columns: []findings.Column{{Title: "Cluster", Align: true}, {Title: "Severity", Width: 7},
+		{Title: "Release"}, {Title: "Verdict", Before: ": "}}}
+	for _, c := range r.Clusters {
+		release := titleOf(c.Report.Old, c.Report.New)
+		if n := max(len(c.Report.Old.Operators), len(c.Report.New.Operators)); n != 1 {
+			release = text.Count(n, "operator")
+		}
+		names := text.FirstOf(mostNamed, c.Names)
+		if n := len(c.Names); n > 1 {
+			names = fmt.Sprintf("%s (%s)", names, text.Count(n, "cluster"))
+		}
+		t.Rows = append(t.Rows, []findings.Cell{{Text: names}, findings.SeverityCell(c.Report.worst()), {Text: release},
+			{Text: c.Report.Verdict}})
+	}
+	slices.SortStableFunc(t.Rows, func(a, b []findings.Cell) int { return a[1].Order - b[1].Order })
+	return t
+}
