@@ -14,11 +14,11 @@ import (
 
 // OperatorAnswer sums up what differs about one of several operators.
 type OperatorAnswer struct {
-	Operator string            `json:"operator"`      // its name without a version; empty for what belongs to none of them
+	Operator string            `json:"operator"`      // without its version; empty for what belongs to none
 	Old      string            `json:"old,omitempty"` // its version; empty if it is new
 	New      string            `json:"new,omitempty"` // its version; empty if it is gone
 	Severity findings.Severity `json:"severity"`      // the worst
-	Verdict  string            `json:"verdict"` // what a person decides
+	Verdict  string            `json:"verdict"`       // what a person decides
 }
 
 // deal gives each difference to the operator that it is about. The last part is of what belongs to none of them.
@@ -73,7 +73,8 @@ func (o *Operator) belongings() []string {
 
 func groupKey(group string) string { return "group " + group }
 
-// part returns the part of the operator that one of the keys belongs to or, if there is none, that has a namespace alone.
+// part returns the part of the operator that one of the keys belongs to or, if there is none, that has a namespace
+// alone.
 func (d *deal) part(namespace string, keys ...string) *Report {
 	for _, key := range keys {
 		if i, ok := d.owner[key]; ok {

@@ -28,7 +28,7 @@ type Report struct {
 	New         Side               `json:"new"`
 	Summary     []Answer           `json:"summary"`             // a line for each section that is not empty
 	Verdict     string             `json:"verdict"`             // what a person decides; empty if nothing differs
-	Operators   []OperatorAnswer   `json:"operators,omitempty"` // of several operators those that differ, the worst first
+	Operators   []OperatorAnswer   `json:"operators,omitempty"` // of several: those that differ
 	Permissions []permissions.Item `json:"permissions"`         // gained and lost
 	Users       []permissions.Item `json:"users"`               // what the roles for users gain and lose by aggregation
 	Renamed     []Rename           `json:"renamed"`             // accounts that are compared under two names

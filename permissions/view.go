@@ -64,10 +64,16 @@ func (r *Report) Document() *findings.Document {
 
 // overview is what stands below the headline, which has the facts. Their places are with what follows and the grants.
 func (r *Report) overview() (s findings.Section) {
+	if len(r.Ways) > 0 {
+		s.Remarks = append(s.Remarks, findings.Remark{Label: "reaches", Text: r.worstWay()})
+	}
 	if absent := r.absent(); len(absent) > 0 && len(r.Summary) > 0 { // otherwise the headline says it
 		label := "not"
+		if len(r.Ways) > 0 {
+			label = "not by itself"
+		}
 		if len(r.unknown()) > 0 {
-			label = "not, as far as is known"
+			label += ", as far as is known"
 		}
 		s.Remarks = append(s.Remarks, findings.Remark{Label: label, Text: strings.Join(absent, "; ")})
 	}
@@ -94,14 +100,14 @@ func (r *Report) consequences(several bool) findings.Section {
 			[]findings.Cell{findings.SeverityCell(f.Level), {Text: what}, {Text: f.Rule}, {Text: at}})
 	}
 	out := findings.Section{Title: "What follows: " + counts(r.Findings), Tables: []findings.Table{t}}
-	if len(r.Ways) > 0 {
-		out.Tables = append(out.Tables, r.waysTable(several))
+	if len(r.Ways) > 1 { // one stands above
+		out.Tables = append(out.Tables, r.waysTable())
 	}
 	return out
 }
 
-// waysTable has one line for each way, with all who have it if there are several.
-func (r *Report) waysTable(several bool) findings.Table {
+// waysTable has one line for each way, with all who have it.
+func (r *Report) waysTable() findings.Table {
 	t := findings.Table{Title: "The shortest way to the worst", Indent: 2, Columns: []findings.Column{{Title: "Way"}}}
 	index := map[string]int{}
 	var who [][]string
@@ -116,9 +122,7 @@ func (r *Report) waysTable(several bool) findings.Table {
 		who[at] = append(who[at], text.Brief(w.Subject.String()))
 	}
 	for i, list := range who {
-		if several {
-			t.Rows[i][0].Text = text.FirstOf(3, list) + ": " + t.Rows[i][0].Text
-		}
+		t.Rows[i][0].Text = text.FirstOf(3, list) + ": " + t.Rows[i][0].Text
 	}
 	return t
 }

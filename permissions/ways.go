@@ -1,6 +1,8 @@
 package permissions
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -51,6 +53,27 @@ func (w Way) String() string {
 	return b.String()
 }
 
+// worstWay returns the way to every right, if there is one, with the fewest steps.
+func (r *Report) worstWay() string {
+	w := slices.MinFunc(r.Ways, func(a, b Way) int {
+		order := func(w Way) int {
+			if w.Reaches == everyRight {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Or(order(a)-order(b), len(a.Steps)-len(b.Steps))
+	})
+	way := w.String()
+	if r.Permissions[0].Subject != r.Permissions[len(r.Permissions)-1].Subject {
+		way = text.Brief(w.Subject.String()) + ": " + way
+	}
+	if len(r.Ways) > 1 {
+		way += fmt.Sprintf("; and %d more below", len(r.Ways)-1)
+	}
+	return way
+}
+
 // flow returns the steps for code review.
 func (w Way) flow() *findings.Flow {
 	out := &findings.Flow{}
@@ -78,11 +101,12 @@ func (x *reach) subject(s Subject, list []danger.Follows, held danger.Held, sour
 		if f.Place == "" {
 			places = []string{Everywhere}
 		}
-		text := f.Text + " in " + placeText(places)
-		x.add(f, held, Step{Subject: s, Text: text, Source: sources[f.From()][f.First], rule: f.ID})
+		in := " in " + placeText(places)
+		step := Step{Subject: s, Text: cmp.Or(f.By, f.Text) + in, Source: sources[f.From()][f.First], rule: f.ID}
+		x.add(f, held, step)
 		if f.Place == "" && f.Cluster == findings.Error && !isError {
 			isError = true
-			x.worst = append(x.worst, &Way{Subject: s, Reaches: text})
+			x.worst = append(x.worst, &Way{Subject: s, Reaches: f.Text + in})
 		}
 	}
 }

@@ -29,6 +29,7 @@ type Consequence struct {
 
 	yields Yield       // whose rights it gives
 	also   [][]pattern // what that takes beside needs: one of each list
+	By     string      // what a subject does to get them, with also; empty if Text says it
 }
 
 // Yield is whose rights a consequence gives at its place.
@@ -73,6 +74,7 @@ var Consequences = []Consequence{
 		Help:     "get, list and watch all return the content, and so does a request that changes it.",
 		Practice: "listing-secrets", Police: "retrieve_secrets", Attack: "T1552.007",
 		yields: Accounts, also: [][]pattern{{resources("", []string{"secrets"}, "create")}},
+		By: "makes token Secrets and reads them",
 	},
 	{
 		ID: "secrets-write", Text: "writes Secrets", Cluster: findings.Warning, Namespace: findings.Note,
@@ -232,6 +234,7 @@ var Consequences = []Consequence{
 		Practice: "csrs-and-certificate-issuing", Police: "approve_csrs", Attack: "T1078",
 		yields: Every,
 		also:   [][]pattern{{resources(groupCertificates, []string{"certificatesigningrequests"}, "create")}},
+		By:     "requests certificates of users and approves them",
 	},
 	{
 		ID: "webhooks-write", Text: "writes mutating webhooks", Cluster: findings.Error, Namespace: findings.None,
@@ -285,6 +288,7 @@ var Consequences = []Consequence{
 		Help:     "A pod has to claim the volume.",
 		Practice: "persistent-volume-creation", Attack: "T1611",
 		yields: Every, also: [][]pattern{workloads},
+		By: "makes PersistentVolumes of nodes, and pods that claim them",
 	},
 	{
 		ID: "nodes-write", Text: "changes nodes", Cluster: findings.Warning, Namespace: findings.None,
@@ -313,6 +317,7 @@ var Consequences = []Consequence{
 		needs:   [][]pattern{{sccWrite}},
 		Attack:  "T1611",
 		yields:  Every, also: [][]pattern{workloads},
+		By: "writes SecurityContextConstraints, and starts pods with them",
 	},
 	{
 		ID: "machines-write", Text: "configures machines of OpenShift",
@@ -416,23 +421,31 @@ func (s Scopes) Yields(f Follows, held Held) (Yield, []string) {
 	if f.yields == Nothing || len(f.also) == 0 {
 		return f.yields, []string{f.Place}
 	}
-	var places []string
 	also := &Consequence{needs: f.also}
+	holds := func(place string) bool {
+		if _, ok := s.follows(also, held, place); ok {
+			return true
+		}
+		_, ok := s.follows(also, Held{place: held[""]}, place) // what is granted in the cluster
+		return ok
+	}
+	if f.Place != "" {
+		if !holds(f.Place) {
+			return Nothing, nil
+		}
+		return f.yields, []string{f.Place}
+	}
+	var places []string
 	for _, place := range slices.Sorted(maps.Keys(held)) {
-		if _, ok := s.follows(also, held, place); ok && (f.Place == "" || f.Place == place) {
+		if holds(place) {
 			places = append(places, place)
 		}
 	}
 	switch {
-	case len(places) == 0 && f.Place != "": // what is granted in the cluster holds there too
-		if _, ok := s.follows(also, Held{f.Place: held[""]}, f.Place); ok {
-			places = []string{f.Place}
-		}
-	case len(places) > 0 && f.yields == Every:
-		places = []string{f.Place} // a node has pods of all namespaces
-	}
-	if len(places) == 0 {
+	case len(places) == 0:
 		return Nothing, nil
+	case f.yields == Every, slices.Contains(places, ""): // a node has pods of all namespaces
+		places = []string{""}
 	}
 	return f.yields, places
 }
