@@ -4,6 +4,7 @@ package workload
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -175,6 +176,9 @@ func compare(p Pair) ([]change.Change, error) {
 			return nil, err
 		}
 		sides[i] = v
+	}
+	if p.Old != nil && p.New != nil && reflect.DeepEqual(sides[0], sides[1]) {
+		return nil, nil
 	}
 	o := p.Any()
 	var list []change.Change

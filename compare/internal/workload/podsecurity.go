@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	psa "k8s.io/pod-security-admission/api"
@@ -36,9 +37,13 @@ func comparePods(o *manifest.Object, sides [2]map[string]any) ([]change.Change, 
 	return list, err
 }
 
+var newEvaluator = sync.OnceValues(func() (policy.Evaluator, error) {
+	return policy.NewEvaluator(policy.DefaultChecks(), nil)
+})
+
 // levels compares the strictest Pod Security Standards that the pods of a workload fit.
 func levels(o *manifest.Object, sides [2]map[string]any) (*change.Change, error) {
-	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	evaluator, err := newEvaluator()
 	if err != nil {
 		return nil, err
 	}
