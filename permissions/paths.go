@@ -203,9 +203,16 @@ func followsFor(subject Subject, list []danger.Follows, sources map[string][]Sou
 func worstPlace(list []danger.Follows, subject Subject, sources map[string][]Source) (findings.Finding, bool) {
 	level, places := list[0].Cluster, []string{Everywhere}
 	if list[0].Place != "" {
-		level, places = list[0].Namespace, nil
+		level, places = findings.None, nil
 		for _, f := range list {
+			at := f.Level(f.Place)
+			if at == findings.None {
+				continue
+			}
 			places = append(places, f.Place)
+			if level == findings.None || at.Rank() < level.Rank() {
+				level = at
+			}
 		}
 	}
 	message := fmt.Sprintf(list[0].Message, placeText(places))

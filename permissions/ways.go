@@ -31,12 +31,10 @@ type Step struct {
 
 const everyRight = "every right"
 
-// kubeSystem has the accounts of controllers. One of them may give a role any right (Kubernetes:
-// plugin/pkg/auth/authorizer/rbac/bootstrappolicy/controller_policy.go), and needs no pod to have an account.
-const kubeSystem = "kube-system"
-
+// aggregationController is an account of kube-system that may give a role any right (Kubernetes:
+// plugin/pkg/auth/authorizer/rbac/bootstrappolicy/controller_policy.go). Nobody needs a pod to act as it.
 var aggregationController = Step{Text: "changes every ClusterRole, by escalate",
-	Subject: Subject{rbacv1.ServiceAccountKind, kubeSystem, "clusterrole-aggregation-controller"}}
+	Subject: Subject{rbacv1.ServiceAccountKind, danger.KubeSystem, "clusterrole-aggregation-controller"}}
 
 // String returns the steps in one line, without the subject that it begins with.
 func (w Way) String() string {
@@ -145,7 +143,7 @@ func (x *reach) add(f danger.Follows, held danger.Held, step Step) {
 			if direct == nil || len(direct.Steps) > 1 {
 				x.ways[step.Subject] = &Way{Subject: step.Subject, Steps: []Step{step}, Reaches: everyRight}
 			}
-		case yield != danger.Pods && (place == "" || place == kubeSystem):
+		case yield != danger.Pods && (place == "" || place == danger.KubeSystem):
 			if direct == nil {
 				steps := []Step{step, aggregationController}
 				x.ways[step.Subject] = &Way{Subject: step.Subject, Steps: steps, Reaches: everyRight}

@@ -27,6 +27,7 @@ type Consequence struct {
 	// named reports whether a rule for one name meets a need. Without it no such rule does.
 	named func(need int, name string) bool
 
+	system bool        // it is about kube-system alone
 	yields Yield       // whose rights it gives
 	also   [][]pattern // what that takes beside needs: one of each list
 	By     string      // what a subject does to get them, with also; empty if Text says it
@@ -337,7 +338,7 @@ var Consequences = []Consequence{
 		Attack:  "T1611",
 	},
 	{
-		ID: "configmaps-write", Text: "writes ConfigMaps of kube-system",
+		ID: "configmaps-write", Text: "writes ConfigMaps of kube-system", system: true,
 		Cluster: findings.Warning, Namespace: findings.None,
 		Message: "writes every ConfigMap of %s, on Amazon EKS also aws-auth, which makes cluster administrators",
 		needs:   [][]pattern{{resources("", []string{"configmaps"}, writing...)}},
@@ -457,8 +458,12 @@ func (c *Consequence) meets(s Scopes, need int, r rbacv1.PolicyRule, place strin
 		s.allowAny(c.needs[need], r, place)
 }
 
-func (c *Consequence) level(place string) findings.Severity {
-	if place == "" {
+// KubeSystem is the namespace of Kubernetes' own controllers and pods: what is bad in the cluster is bad there.
+const KubeSystem = "kube-system"
+
+// Level returns how bad it is at a place: a namespace or, if that is empty, the cluster.
+func (c *Consequence) Level(place string) findings.Severity {
+	if place == "" || place == KubeSystem && (c.system || c.Namespace != findings.None) {
 		return c.Cluster
 	}
 	return c.Namespace
@@ -474,11 +479,11 @@ func (s Scopes) Level(rule rbacv1.PolicyRule, place string, held Held) findings.
 		for n := range c.needs {
 			part = part || c.meets(s, n, rule, place)
 		}
-		if !part || !worse(c.level(place), worst) {
+		if !part || !worse(c.Level(place), worst) {
 			continue
 		}
 		if _, ok := s.follows(c, held, place); ok {
-			worst = c.level(place)
+			worst = c.Level(place)
 		}
 	}
 	if worst == findings.None && slices.ContainsFunc(rbac.Atoms(rule), func(a rbac.Atom) bool {
