@@ -7,7 +7,6 @@ import (
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/compare/internal/workload"
 	"github.com/olmgen/olmgen/internal/olm"
-	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 )
 
@@ -61,8 +60,7 @@ func renames(old, now State) ([]Rename, error) {
 
 const accountKind = "ServiceAccount"
 
-// movedPods returns the workloads of both releases: those with the same name, and the only Deployment that is gone with
-// the only one that is new.
+// movedPods returns the workloads of both releases.
 func movedPods(old, now State) ([]workload.Pair, error) {
 	before, err := old.withDeployments()
 	if err != nil {
@@ -72,24 +70,9 @@ func movedPods(old, now State) ([]workload.Pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []workload.Pair
-	var gone, fresh []*manifest.Object
-	for _, p := range workload.Pairs(before, after) {
-		switch o := p.Any(); {
-		case !images.HasPods(o.Group(), o.Kind):
-		case p.Old != nil && p.New != nil:
-			out = append(out, p)
-		case o.Kind != "Deployment":
-		case p.New == nil:
-			gone = append(gone, o)
-		default:
-			fresh = append(fresh, o)
-		}
-	}
-	if len(gone) == 1 && len(fresh) == 1 {
-		out = append(out, workload.Pair{Old: gone[0], New: fresh[0]})
-	}
-	return out, nil
+	return slices.DeleteFunc(workload.Pairs(before, after), func(p workload.Pair) bool {
+		return p.Old == nil || p.New == nil || !images.HasPods(p.New.Group(), p.New.Kind)
+	}), nil
 }
 
 // podUsers returns the accounts that pods use.

@@ -101,7 +101,11 @@ func (r *Report) workloads(old, now State) ([]change.Change, error) {
 		return nil, err
 	}
 	locate := place(old, now)
-	list, err := workload.Compare(before, after, locate)
+	accounts := map[string]string{}
+	for _, n := range r.Renamed {
+		accounts[n.Old.String()] = n.New.String()
+	}
+	list, err := workload.Compare(before, after, accounts, locate)
 	if err != nil {
 		return nil, err
 	}

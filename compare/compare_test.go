@@ -132,7 +132,7 @@ func TestRenamedAccounts(t *testing.T) {
 		{"a version in the name", account("a-v1.0.0", "get"), account("a-v1.1.0", "get, list"), "gained a-v1.1.0 list secrets\na-v1.0.0 is a-v1.1.0: only the version in its name differs\n" +
 			"info object changed metadata.name: a-v1.0.0 -> a-v1.1.0\n"},
 		{"the same Deployment", account("a", "get") + uses("a"), account("b", "get") + uses("b"), "a is b: Deployment op/d uses it\nwarning account changed serviceAccountName: a -> b\n" +
-			"info object removed :  -> \ninfo object added :  -> \n"},
+			"info object changed metadata.name: a -> b\n"},
 		{"two that could be meant", account("a-v1.0.0", "get"), account("a-v1.1.0", "get") + account("a-v1.2.0", "get"), "lost a-v1.0.0 get secrets\ngained a-v1.1.0 get secrets\ngained a-v1.2.0 get secrets\n" +
 			"info object removed :  -> \ninfo object added :  -> \ninfo object added :  -> \n"},
 		{"both are there before", account("a", "get") + account("b", "list") + uses("a"), account("a", "get") + account("b", "list") + uses("b"), "warning account changed serviceAccountName: a -> b\n"},

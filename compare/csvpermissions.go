@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -19,12 +20,14 @@ const grantsTheSame = "what the objects grant stays the same"
 // asking finds the permissions that a CSV asks for and that are not among the objects: in a tree that OLM reads. OLM
 // makes roles of them (OLM: pkg/controller/registry/resolver/rbac.go).
 type asking struct {
+	renames  []Rename
 	old, now func() *grants
 	changing func() (accounts map[permissions.Subject]bool, roles bool) // that gain or lose something
 }
 
 func (r *Report) asking(old, now State) asking {
 	return asking{
+		r.Renamed,
 		sync.OnceValue(func() *grants { return grantsOf(old) }),
 		sync.OnceValue(func() *grants { return grantsOf(now) }),
 		sync.OnceValues(func() (map[permissions.Subject]bool, bool) {
@@ -38,6 +41,17 @@ func (r *Report) asking(old, now State) asking {
 	}
 }
 
+// renamed returns the accounts of an operator that have other names now.
+func (k asking) renamed(p pair) map[string]string {
+	out := map[string]string{}
+	for _, n := range k.renames {
+		if p.old != nil && p.now != nil && n.Old.Namespace == p.old.Namespace && n.New.Namespace == p.now.Namespace {
+			out[n.Old.Name] = n.New.Name
+		}
+	}
+	return out
+}
+
 func (k asking) compare(p pair) ([]change.Change, error) {
 	var out []change.Change
 	for _, scope := range []string{"clusterPermissions", "permissions"} {
@@ -49,6 +63,13 @@ func (k asking) compare(p pair) ([]change.Change, error) {
 		if err != nil {
 			return nil, err
 		}
+		older := map[string]string{} // names of accounts, by those that they have now
+		for was, is := range k.renamed(p) {
+			if rules, ok := before[was]; ok && before[is] == nil {
+				before[is], older[is] = rules, was
+				delete(before, was)
+			}
+		}
 		accounts := maps.Clone(before)
 		maps.Copy(accounts, after)
 		for _, account := range slices.Sorted(maps.Keys(accounts)) {
@@ -56,7 +77,7 @@ func (k asking) compare(p pair) ([]change.Change, error) {
 			if covers(a, b) && covers(b, a) {
 				continue
 			}
-			rendered := k.old().all(p.old, account, a) && k.now().all(p.now, account, b)
+			rendered := k.old().all(p.old, cmp.Or(older[account], account), a) && k.now().all(p.now, account, b)
 			if rendered && k.changes(p.now, account) {
 				continue
 			}

@@ -137,7 +137,7 @@ func TestLineOfTheChange(t *testing.T) {
 func TestPlainWords(t *testing.T) {
 	old := tree(t, placed)
 	now := tree(t, strings.NewReplacer("type: string", "type: string\n                  maxLength: 1000000",
-		"group: apps,", "group: batch,", "{name: d, namespace: ns}", "{name: other, namespace: ns}").Replace(placed))
+		"group: apps,", "group: batch,", "{name: d, namespace: ns}", "{name: other, namespace: other}").Replace(placed))
 	r := compared(t, old, now)
 	all := lines(r)
 	for _, want := range []string{"maxLength added: 1000000", "Pod Security: baseline",

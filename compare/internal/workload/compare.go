@@ -51,10 +51,79 @@ var version = lazy.Regexp(`[.-]?v?[0-9]+(?:[.-][0-9]+)+(?:[.+-][0-9a-z]+)*`)
 // Versionless returns a name without the versions in it, which change with every release.
 func Versionless(name string) string { return version().ReplaceAllString(name, "") }
 
-// Pairs matches objects: by their names, then by their names without versions where that is clear. Of two objects with
-// the same name the last one counts, as it does when both are applied.
+// Pairs matches objects: by their names, then by their names without versions where that is clear, then the only
+// Deployment of a namespace that is gone with the only one that is new, if they have a container of one name. Of two
+// objects with the same name the last one counts, as it does when both are applied.
 func Pairs(old, now []*manifest.Object) []Pair {
-	return PairsOf(old, now, func(o *manifest.Object) bool { return !inOtherSection(o) })
+	pairs := PairsOf(old, now, func(o *manifest.Object) bool { return !inOtherSection(o) })
+	left := map[string][2][]int{} // Deployments, by namespace
+	for i, p := range pairs {
+		if o := p.Any(); o.Kind == "Deployment" && (p.Old == nil || p.New == nil) {
+			sides := left[o.Namespace]
+			if p.New == nil {
+				sides[0] = append(sides[0], i)
+			} else {
+				sides[1] = append(sides[1], i)
+			}
+			left[o.Namespace] = sides
+		}
+	}
+	gone := map[int]bool{}
+	for _, sides := range left {
+		if len(sides[0]) != 1 || len(sides[1]) != 1 {
+			continue
+		}
+		if was, is := sides[0][0], sides[1][0]; sharesContainer(pairs[was].Old, pairs[is].New) {
+			pairs[is].Old, gone[was] = pairs[was].Old, true
+		}
+	}
+	return without(pairs, gone)
+}
+
+// Joined returns pairs in which objects of two names are one, by the identities of the older and the newer one.
+func Joined(pairs []Pair, renames map[string]string) []Pair {
+	index := map[string]int{}
+	for i, p := range pairs {
+		if p.Old == nil {
+			index[p.New.Identity()] = i
+		}
+	}
+	gone := map[int]bool{}
+	for i, p := range pairs {
+		if p.New != nil {
+			continue
+		}
+		if at, ok := index[renames[p.Old.Identity()]]; ok {
+			pairs[at].Old, gone[i] = p.Old, true
+		}
+	}
+	return without(pairs, gone)
+}
+
+func without(pairs []Pair, gone map[int]bool) []Pair {
+	out := pairs[:0]
+	for i, p := range pairs {
+		if !gone[i] {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// sharesContainer reports whether two Deployments have a container of one name.
+func sharesContainer(a, b *manifest.Object) bool {
+	names := func(o *manifest.Object) (out []any) {
+		v, _ := o.Get("spec", "template", "spec", "containers")
+		list, _ := v.([]any)
+		for _, c := range list {
+			if m, _ := c.(map[string]any); m["name"] != nil {
+				out = append(out, m["name"])
+			}
+		}
+		return out
+	}
+	was := names(a)
+	return slices.ContainsFunc(names(b), func(n any) bool { return slices.Contains(was, n) })
 }
 
 // PairsOf matches those objects that a function chooses.
@@ -111,15 +180,16 @@ func byKey(list []*manifest.Object, wanted func(*manifest.Object) bool) map[key]
 }
 
 // Compare returns how the objects of two releases differ, apart from permissions, CRDs and the identity of operators.
-// place returns where a field of an object stands.
-func Compare(old, now []*manifest.Object, place func(o *manifest.Object, field string) (string, int)) ([]change.Change,
-	error) {
+// renames are the identities of older objects with those of newer ones that are the same. place returns where a field of
+// an object stands.
+func Compare(old, now []*manifest.Object, renames map[string]string,
+	place func(o *manifest.Object, field string) (string, int)) ([]change.Change, error) {
 	called, err := calledServices(now)
 	if err != nil {
 		return nil, err
 	}
 	var out []change.Change
-	for _, p := range Pairs(old, now) {
+	for _, p := range Joined(Pairs(old, now), renames) {
 		if same(p) {
 			continue
 		}
