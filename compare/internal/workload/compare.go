@@ -180,8 +180,8 @@ func byKey(list []*manifest.Object, wanted func(*manifest.Object) bool) map[key]
 }
 
 // Compare returns how the objects of two releases differ, apart from permissions, CRDs and the identity of operators.
-// renames are the identities of older objects with those of newer ones that are the same. place returns where a field of
-// an object stands.
+// renames are the identities of older objects with those of newer ones that are the same. place returns where a field
+// of an object stands.
 func Compare(old, now []*manifest.Object, renames map[string]string,
 	place func(o *manifest.Object, field string) (string, int)) ([]change.Change, error) {
 	called, err := calledServices(now)
