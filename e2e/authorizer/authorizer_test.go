@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -84,6 +85,7 @@ func newCluster(t *testing.T, in permissions.Input) (*rbac.RBACAuthorizer, bool)
 	for _, r := range bootstrappolicy.ClusterRoles() {
 		clusterRoles = append(clusterRoles, &r)
 	}
+	clusterRoles = append(clusterRoles, rolesOfOpenShift(t)...)
 	for namespace, list := range bootstrappolicy.NamespaceRoles() {
 		for _, r := range list {
 			r.Namespace = namespace
@@ -126,6 +128,10 @@ func newCluster(t *testing.T, in permissions.Input) (*rbac.RBACAuthorizer, bool)
 	for name := range bound {
 		if aggregating[name] {
 			return nil, false
+		}
+		if scc, ok := strings.CutPrefix(name, "system:openshift:scc:"); ok { // OpenShift has one for each of its own
+			clusterRoles = append(clusterRoles, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{
+				{Verbs: []string{"use"}, APIGroups: []string{"security.openshift.io"}, Resources: []string{"securitycontextconstraints"}, ResourceNames: []string{scc}}}})
 		}
 	}
 	_, static := validation.NewTestRuleResolver(roles, roleBindings, clusterRoles, clusterRoleBindings)

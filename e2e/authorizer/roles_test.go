@@ -83,6 +83,32 @@ func TestRolesOfOpenShift(t *testing.T) {
 	compare(t, "roles-openshift.jsonl", from+lines(t, list.Items, bootstrappolicy.ClusterRoles()))
 }
 
+// rolesOfOpenShift are those that olmgen knows beside Kubernetes' own.
+func rolesOfOpenShift(t *testing.T) (out []*rbacv1.ClusterRole) {
+	t.Helper()
+	text, err := os.ReadFile(data + "roles-openshift.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofKubernetes := map[string]bool{}
+	for _, r := range bootstrappolicy.ClusterRoles() {
+		ofKubernetes[r.Name] = true
+	}
+	for line := range bytes.Lines(text) {
+		var d rbac.DefaultRole
+		if bytes.HasPrefix(line, []byte("#")) {
+			continue
+		}
+		if err := json.Unmarshal(line, &d); err != nil {
+			t.Fatal(err)
+		}
+		if d.Kind == rbac.KindClusterRole && !ofKubernetes[d.Name] {
+			out = append(out, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: d.Name}, Rules: d.Rules})
+		}
+	}
+	return out
+}
+
 func compare(t *testing.T, name, want string) {
 	t.Helper()
 	if *update {
