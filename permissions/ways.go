@@ -18,6 +18,27 @@ type Way struct {
 	Subject Subject `json:"subject"`
 	Steps   []Step  `json:"steps"`
 	Reaches string  `json:"reaches"` // such as: every right
+
+	left int // accounts that one step stands for
+}
+
+// mostSteps is how many steps a way has: one of more has a step that stands for the accounts behind the first.
+const mostSteps = 16
+
+// after returns the way that begins with a step to the subject of this one.
+func (w *Way) after(step Step) *Way {
+	out := &Way{Subject: step.Subject, Reaches: w.Reaches, left: w.left}
+	switch {
+	case len(w.Steps) == 0:
+		out.Steps = []Step{step, {Subject: w.Subject, Text: w.Reaches}}
+	case len(w.Steps) < mostSteps:
+		out.Steps = append([]Step{step}, w.Steps...)
+	default:
+		out.left = max(2, w.left+1)
+		between := Step{Subject: w.Subject, Text: fmt.Sprintf("leads on over %d accounts", out.left)}
+		out.Steps = append([]Step{step, between}, w.Steps[2:]...)
+	}
+	return out
 }
 
 // Step is what one subject of a way does to act as the next one.
@@ -168,12 +189,7 @@ func (x *reach) follow() {
 		for _, place := range []string{to.Namespace, Everywhere} {
 			for _, step := range x.into[place] {
 				if from := step.Subject; x.ways[from] == nil {
-					w := x.ways[to]
-					steps := append([]Step{step}, w.Steps...)
-					if len(w.Steps) == 0 {
-						steps = append(steps, Step{Subject: to, Text: w.Reaches})
-					}
-					x.ways[from] = &Way{Subject: from, Steps: steps, Reaches: w.Reaches}
+					x.ways[from] = x.ways[to].after(step)
 					x.reached = append(x.reached, from)
 				}
 			}

@@ -1,6 +1,7 @@
 package permissions_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -109,6 +110,26 @@ func TestWays(t *testing.T) {
 				t.Errorf("without: got %q", got)
 			}
 		})
+	}
+}
+
+// TestLongWay holds that a way has a bounded number of steps, however many accounts are on it, and says how many it leaves out.
+func TestLongWay(t *testing.T) {
+	var text strings.Builder
+	text.WriteString(granted("admin", "", "n100/a", everything))
+	for i := range 100 {
+		text.WriteString(granted("r", fmt.Sprintf("n%d", i+1), fmt.Sprintf("n%d/a", i), podRule))
+	}
+	r := evaluate(t, text.String())
+	for _, w := range r.Ways {
+		if len(w.Steps) > 16 || w.Steps[0].Subject != w.Subject || w.Reaches != "every right" {
+			t.Errorf("%d steps: %s", len(w.Steps), w)
+		}
+	}
+	// 101 accounts: the first, 86 that are left out, and the last 14.
+	got := wayOf(r, "n0/a")
+	if !strings.HasPrefix(got, "starts pods in namespace n1 -> ServiceAccount n1/a: leads on over 86 accounts -> ServiceAccount n87/a: starts pods in namespace n88 -> ") {
+		t.Error(got)
 	}
 }
 

@@ -146,6 +146,10 @@ func treeDimensions() []dimension {
 		{"roles that select each other", 0, treeWith("", selecting+rule), ofTrees},
 		{"roles that select others", 0, treeWith("", fmt.Sprintf(roleOf, "#")+rule+strings.NewReplacer("name: r#, labels: {a: b}", "name: s#").Replace(selecting)), ofTrees},
 		{"rules", 0, treeWith(role, rule), ofTrees},
+		{"accounts that reach each other", 0, treeWith(role+"- {apiGroups: [''], resources: [pods], verbs: [create]}\n"+bindRole+
+			"- {kind: ServiceAccount, name: a, namespace: n1}\n", "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\n"+
+			"metadata: {name: b, namespace: n~}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: r}\n"+
+			"subjects: [{kind: ServiceAccount, name: a, namespace: n#}]\n"), ofTrees},
 		{"roles of an account", 0, treeWith("", fmt.Sprintf(roleOf, "#")+rule+strings.ReplaceAll(bindRole, "name: b}", "name: b#}")+subject),
 			ofTrees},
 		{"accounts", 0, treeWith(role+rule+bindRole, "- {kind: ServiceAccount, name: s#, namespace: ns}\n"), ofTrees},
