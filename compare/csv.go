@@ -215,32 +215,6 @@ func (s State) withDeployments() ([]*manifest.Object, error) {
 
 const operatorCondition = "OperatorCondition"
 
-// leftConditions matches OperatorConditions that have nothing in common but their namespace, where each release has one
-// of these: the operator has another name.
-func leftConditions(pairs []workload.Pair) []workload.Pair {
-	left := map[string][2][]*manifest.Object{}
-	for _, p := range pairs {
-		o := p.Any()
-		if o.Kind != operatorCondition || p.Old != nil && p.New != nil {
-			continue
-		}
-		sides := left[o.Namespace]
-		if p.Old != nil {
-			sides[0] = append(sides[0], o)
-		} else {
-			sides[1] = append(sides[1], o)
-		}
-		left[o.Namespace] = sides
-	}
-	var out []workload.Pair
-	for _, namespace := range slices.Sorted(maps.Keys(left)) {
-		if sides := left[namespace]; len(sides[0]) == 1 && len(sides[1]) == 1 {
-			out = append(out, workload.Pair{Old: sides[0][0], New: sides[1][0]})
-		}
-	}
-	return out
-}
-
 // compareRBAC compares what permissions do not depend on: labels and annotations of roles and bindings. Where nobody
 // gains or loses anything, it says which bindings changed nevertheless. It compares OperatorConditions, too,
 // whose names OLM gives.
@@ -250,7 +224,9 @@ func (r *Report) compareRBAC(old, now State, locate func(o *manifest.Object, fie
 	pairs := workload.PairsOf(old.Objects, now.Objects, func(o *manifest.Object) bool {
 		return o.Group() == rbacv1.GroupName && strings.Contains(o.Kind, "Role") || o.Kind == operatorCondition
 	})
-	for _, p := range slices.Concat(pairs, leftConditions(pairs)) {
+	// Where each release has one, they are of one operator, which may have another name.
+	alike := func(_, _ *manifest.Object) bool { return true }
+	for _, p := range workload.Lone(pairs, operatorCondition, alike) {
 		if p.Old == nil || p.New == nil {
 			continue
 		}

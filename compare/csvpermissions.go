@@ -20,14 +20,18 @@ const grantsTheSame = "what the objects grant stays the same"
 // asking finds the permissions that a CSV asks for and that are not among the objects: in a tree that OLM reads. OLM
 // makes roles of them (OLM: pkg/controller/registry/resolver/rbac.go).
 type asking struct {
-	renames  []Rename
+	renamed  map[permissions.Subject]permissions.Subject // accounts, to what they are called now
 	old, now func() *grants
 	changing func() (accounts map[permissions.Subject]bool, roles bool) // that gain or lose something
 }
 
 func (r *Report) asking(old, now State) asking {
+	renamed := map[permissions.Subject]permissions.Subject{}
+	for _, n := range r.Renamed {
+		renamed[n.Old] = n.New
+	}
 	return asking{
-		r.Renamed,
+		renamed,
 		sync.OnceValue(func() *grants { return grantsOf(old) }),
 		sync.OnceValue(func() *grants { return grantsOf(now) }),
 		sync.OnceValues(func() (map[permissions.Subject]bool, bool) {
@@ -41,15 +45,20 @@ func (r *Report) asking(old, now State) asking {
 	}
 }
 
-// renamed returns the accounts of an operator that have other names now.
-func (k asking) renamed(p pair) map[string]string {
-	out := map[string]string{}
-	for _, n := range k.renames {
-		if p.old != nil && p.now != nil && n.Old.Namespace == p.old.Namespace && n.New.Namespace == p.now.Namespace {
-			out[n.Old.Name] = n.New.Name
+// underNewNames returns what accounts of an operator ask for by what they are called now, and their older names.
+func (k asking) underNewNames(p pair, before map[string]atoms) (now map[string]atoms, older map[string]string) {
+	now, older = maps.Clone(before), map[string]string{}
+	if p.old == nil || p.now == nil {
+		return now, older
+	}
+	for _, was := range slices.Sorted(maps.Keys(before)) {
+		is, ok := k.renamed[accountIn(p.old, was)]
+		if ok && is.Namespace == p.now.Namespace && before[is.Name] == nil {
+			delete(now, was)
+			now[is.Name], older[is.Name] = before[was], was
 		}
 	}
-	return out
+	return now, older
 }
 
 func (k asking) compare(p pair) ([]change.Change, error) {
@@ -63,13 +72,7 @@ func (k asking) compare(p pair) ([]change.Change, error) {
 		if err != nil {
 			return nil, err
 		}
-		older := map[string]string{} // names of accounts, by those that they have now
-		for was, is := range k.renamed(p) {
-			if rules, ok := before[was]; ok && before[is] == nil {
-				before[is], older[is] = rules, was
-				delete(before, was)
-			}
-		}
+		before, older := k.underNewNames(p, before)
 		accounts := maps.Clone(before)
 		maps.Copy(accounts, after)
 		for _, account := range slices.Sorted(maps.Keys(accounts)) {

@@ -21,7 +21,7 @@ type OperatorAnswer struct {
 	Verdict  string            `json:"verdict"`       // what a person decides
 }
 
-// deal gives each difference to the operator that it is about. The last part is of what belongs to none of them.
+// deal has the part of each operator of the differences. The last one is of what belongs to none of them.
 type deal struct {
 	parts []Report
 	owner map[string]int // by ClusterServiceVersion, CRD, group, and object of the bundle
@@ -106,36 +106,26 @@ func (d *deal) change(c change.Change) *Report {
 	return d.part(namespace, name)
 }
 
+// dealOut appends each difference to the list that it belongs to.
+func dealOut[T any](list []T, to func(T) *[]T) {
+	for _, x := range list {
+		into := to(x)
+		*into = append(*into, x)
+	}
+}
+
 // operators sums up each of several operators.
 func (r *Report) operators(pairs []pair) (out []OperatorAnswer) {
 	if len(pairs) < 2 {
 		return nil
 	}
 	d := newDeal(pairs)
-	for _, i := range r.Permissions {
-		part := d.item(i)
-		part.Permissions = append(part.Permissions, i)
-	}
-	for _, i := range r.Users {
-		part := d.item(i)
-		part.Users = append(part.Users, i)
-	}
-	for _, c := range r.CRDs {
-		part := d.part("", c.CRD)
-		part.CRDs = append(part.CRDs, c)
-	}
-	for _, c := range r.Workloads {
-		part := d.change(c)
-		part.Workloads = append(part.Workloads, c)
-	}
-	for _, c := range r.Identity {
-		part := d.change(c)
-		part.Identity = append(part.Identity, c)
-	}
-	for _, c := range r.OLM {
-		part := d.part("", c.Operator)
-		part.OLM = append(part.OLM, c)
-	}
+	dealOut(r.Permissions, func(i permissions.Item) *[]permissions.Item { return &d.item(i).Permissions })
+	dealOut(r.Users, func(i permissions.Item) *[]permissions.Item { return &d.item(i).Users })
+	dealOut(r.CRDs, func(c CRD) *[]CRD { return &d.part("", c.CRD).CRDs })
+	dealOut(r.Workloads, func(c change.Change) *[]change.Change { return &d.change(c).Workloads })
+	dealOut(r.Identity, func(c change.Change) *[]change.Change { return &d.change(c).Identity })
+	dealOut(r.OLM, func(c Consequence) *[]Consequence { return &d.part("", c.Operator).OLM })
 	for i := range d.parts {
 		part := &d.parts[i]
 		if part.Empty() {

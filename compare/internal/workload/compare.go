@@ -55,16 +55,22 @@ func Versionless(name string) string { return version().ReplaceAllString(name, "
 // Deployment of a namespace that is gone with the only one that is new, if they have a container of one name. Of two
 // objects with the same name the last one counts, as it does when both are applied.
 func Pairs(old, now []*manifest.Object) []Pair {
-	pairs := PairsOf(old, now, func(o *manifest.Object) bool { return !inOtherSection(o) })
-	left := map[string][2][]int{} // Deployments, by namespace
+	return Lone(PairsOf(old, now, func(o *manifest.Object) bool { return !inOtherSection(o) }),
+		"Deployment", sharesContainer)
+}
+
+// Lone returns pairs in which the only object of a kind and a namespace that is gone and the only one that is new are
+// one, if they are alike.
+func Lone(pairs []Pair, kind string, alike func(old, now *manifest.Object) bool) []Pair {
+	left := map[string][2][]int{} // by namespace
 	for i, p := range pairs {
-		if o := p.Any(); o.Kind == "Deployment" && (p.Old == nil || p.New == nil) {
-			sides := left[o.Namespace]
-			if p.New == nil {
-				sides[0] = append(sides[0], i)
-			} else {
-				sides[1] = append(sides[1], i)
+		if o := p.Any(); o.Kind == kind && (p.Old == nil || p.New == nil) {
+			side := 0
+			if p.Old == nil {
+				side = 1
 			}
+			sides := left[o.Namespace]
+			sides[side] = append(sides[side], i)
 			left[o.Namespace] = sides
 		}
 	}
@@ -73,7 +79,7 @@ func Pairs(old, now []*manifest.Object) []Pair {
 		if len(sides[0]) != 1 || len(sides[1]) != 1 {
 			continue
 		}
-		if was, is := sides[0][0], sides[1][0]; sharesContainer(pairs[was].Old, pairs[is].New) {
+		if was, is := sides[0][0], sides[1][0]; alike(pairs[was].Old, pairs[is].New) {
 			pairs[is].Old, gone[was] = pairs[was].Old, true
 		}
 	}
