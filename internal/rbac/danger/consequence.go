@@ -399,21 +399,26 @@ func (s Scopes) Follow(held Held) []Follows {
 
 // follows reports whether all needs are met at a place, at least one of them by what is granted there.
 func (s Scopes) follows(c *Consequence, held Held, place string) (Follows, bool) {
-	out := Follows{Consequence: c, Place: place}
-	own := false
+	out, own, ok := s.met(c, held, place)
+	return out, own && ok
+}
+
+// met reports whether all needs are met at a place; own says that one of them is by what is granted there.
+func (s Scopes) met(c *Consequence, held Held, place string) (out Follows, own, ok bool) {
+	out = Follows{Consequence: c, Place: place}
 	for n := range c.needs {
 		meets := func(r rbacv1.PolicyRule) bool { return c.meets(s, n, r, place) }
 		at, wide := slices.IndexFunc(held[place], meets), false
 		if at >= 0 {
 			own = true
 		} else if at, wide = slices.IndexFunc(held[""], meets), true; at < 0 {
-			return out, false
+			return out, own, false
 		}
 		if n == 0 {
 			out.First, out.Wide = at, wide
 		}
 	}
-	return out, own
+	return out, own, true
 }
 
 // Yields returns whose rights a subject gets by what follows, and where: in namespaces, or in the cluster, which is the
@@ -424,10 +429,7 @@ func (s Scopes) Yields(f Follows, held Held) (Yield, []string) {
 	}
 	also := &Consequence{needs: f.also}
 	holds := func(place string) bool {
-		if _, ok := s.follows(also, held, place); ok {
-			return true
-		}
-		_, ok := s.follows(also, Held{place: held[""]}, place) // what is granted in the cluster
+		_, _, ok := s.met(also, held, place)
 		return ok
 	}
 	if f.Place != "" {
