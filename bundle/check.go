@@ -74,7 +74,10 @@ func (r *reader) checkKind(o *manifest.Object) error {
 			"without the fields that this does not have", o.Kind, as))
 	}
 	if o.APIVersion == "apiextensions.k8s.io/v1beta1" {
-		r.warn(WarnOldCRD, o.Errorf("apiVersion", "%s is not served by Kubernetes 1.22 and later", o.APIVersion))
+		old := o.Errorf("apiVersion", "%s is not served by Kubernetes 1.22 and later, unless it is converted to v1",
+			o.APIVersion)
+		old.Options = []manifest.Option{OptionConvertCRDs}
+		r.warn(WarnOldCRD, old)
 	}
 	return nil
 }
@@ -145,8 +148,12 @@ func (r *reader) checkCSVName() error {
 	}
 	s := csv.Spec.InstallStrategy.StrategyName
 	if s == "" && !r.bundle.Partial {
-		r.warn(WarnStrategy,
-			o.Errorf("spec.install.strategy", "missing: OLM installs only %q", v1alpha1.InstallStrategyNameDeployment))
+		missing := o.Errorf("spec.install.strategy", "missing: OLM installs only %q",
+			v1alpha1.InstallStrategyNameDeployment)
+		if r.unended[o.File] {
+			missing.Msg += "; the last line of the file has no end: it may be truncated"
+		}
+		r.warn(WarnStrategy, missing)
 	} else if s != "" && s != v1alpha1.InstallStrategyNameDeployment {
 		return o.Errorf("spec.install.strategy", "unrecognized install strategy %q, want %q", s,
 			v1alpha1.InstallStrategyNameDeployment)

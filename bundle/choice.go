@@ -24,6 +24,7 @@ const (
 	OptionChannel          manifest.Option = "Channel"
 	OptionVersion          manifest.Option = "Version"
 	OptionAllowUnsupported manifest.Option = "AllowUnsupported"
+	OptionConvertCRDs      manifest.Option = "ConvertCRDs" // of package generate
 )
 
 func (e *ChoiceError) Error() string { return e.Msg }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -53,9 +54,17 @@ func Read(fsys fs.FS, o ReadOptions) (*Bundle, error) {
 	})
 	slices.Reverse(r.bundle.Notes)
 	if err != nil {
-		return nil, WithWarnings(err, r.bundle.Warnings)
+		return nil, WithWarnings(r.truncated(err), r.bundle.Warnings)
 	}
 	return r.bundle, nil
+}
+
+// truncated adds to an error about a file whose last line has no end that the file may be cut off there.
+func (r *reader) truncated(err error) error {
+	if e, ok := errors.AsType[*manifest.Error](err); ok && e.Tip == "" && r.unended[e.File] {
+		e.Tip = "the last line of the file has no end: it may be truncated"
+	}
+	return err
 }
 
 type reader struct {
@@ -67,6 +76,7 @@ type reader struct {
 	annotations     *manifest.Document // that has them; nil if none
 	objects         []*manifest.Object // in file order, those of metadata/ last
 	metadataObjects []*manifest.Object
+	unended         map[string]bool // files whose last line has no end
 	bytes           atomic.Int64
 	meter           *budget.Meter
 }
@@ -217,7 +227,9 @@ func (r *reader) readManifests() error {
 	if err := r.within(); err != nil {
 		return err
 	}
+	r.unended = map[string]bool{}
 	for _, f := range files {
+		r.unended[f.name] = len(f.data) > 0 && !bytes.HasSuffix(f.data, []byte("\n"))
 		if f.leftOut != nil {
 			r.warn(WarnLayout, f.leftOut)
 		}

@@ -239,6 +239,9 @@ func (v *flagValue) add(s string) error {
 		return err
 	}
 	for _, word := range list {
+		if strings.ContainsAny(word, " \t\n") {
+			return fmt.Errorf("%q has a space: separate the items with a comma and nothing else", word)
+		}
 		if err := text.CheckKnown("value", word, v.Words); err != nil {
 			return err
 		}

@@ -1,6 +1,9 @@
 package generate
 
-import "github.com/olmgen/olmgen/manifest"
+import (
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/manifest"
+)
 
 // Option names an option in an Error, a warning or a note: a field of Options.
 type Option = manifest.Option
@@ -19,7 +22,7 @@ const (
 	OptionIssuer              Option = "Issuer"
 	OptionCertSecret          Option = "CertSecret"
 	OptionCABundle            Option = "CABundle"
-	OptionConvertCRDs         Option = "ConvertCRDs"
+	OptionConvertCRDs         Option = bundle.OptionConvertCRDs
 	OptionBindNamespaces      Option = "Descoped.BindNamespaces"
 	OptionBindAll             Option = "Descoped.BindAll"
 	OptionBindCluster         Option = "Descoped.BindCluster"

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 const ownDirectory = "render into a directory of its own"
@@ -36,10 +38,13 @@ func (d *disk) locate(name string) (target, error) {
 			return target{},
 				refuse("remove the link or make the directory it points to", "output directory %s: %w", name, err)
 		}
-		return newTarget(name, real), nil
+		return newTarget(name, real), refuseGit(name, real)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return target{}, fmt.Errorf("output directory %s: %w", name, err)
+	}
+	if err := refuseGit(name, abs); err != nil {
+		return target{}, err
 	}
 	parent := filepath.Dir(abs)
 	if err := d.mkdirAll(parent); err != nil {
@@ -49,7 +54,15 @@ func (d *disk) locate(name string) (target, error) {
 	if err != nil {
 		return target{}, fmt.Errorf("output directory %s: %w", name, err)
 	}
-	return newTarget(name, filepath.Join(real, filepath.Base(abs))), nil
+	return newTarget(name, filepath.Join(real, filepath.Base(abs))), refuseGit(name, real)
+}
+
+// refuseGit refuses a directory in which Git keeps a repository.
+func refuseGit(name, real string) error {
+	if slices.Contains(strings.Split(filepath.ToSlash(real), "/"), gitName) {
+		return refuse(ownDirectory, "output directory %s: Git keeps a repository in %s", name, gitName)
+	}
+	return nil
 }
 
 // realDir resolves name and creates nothing.

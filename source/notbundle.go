@@ -141,6 +141,12 @@ func IsBundleDir(dir string) bool {
 	return len(names) > 0
 }
 
+// IsAnnotated reports whether a directory has what only a bundle has, metadata/annotations.yaml beside manifests/.
+func IsAnnotated(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "metadata", "annotations.yaml"))
+	return err == nil && IsBundleDir(dir)
+}
+
 // CompareVersions compares two versions as semantic versions, or as texts if one of them is none.
 func CompareVersions(a, b string) int {
 	va, errA := semver.ParseTolerant(a)

@@ -34,6 +34,9 @@ import (
 //go:embed *.yaml
 var embedded embed.FS
 
+// Own returns the files of olmgen's own templates, to be changed and given to Load.
+func Own() fs.FS { return embedded }
+
 // Set is a set of templates: olmgen's own, some of them perhaps replaced by a user's. A nil Set is olmgen's own, and so
 // is the zero Set.
 type Set struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/predict"
+	"github.com/olmgen/olmgen/source"
 )
 
 // checkFlags holds the flags of olmgen check.
@@ -51,6 +52,12 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	if cmd.Flags().Changed("namespace") {
 		if err := checkNamespace(f.options.Namespace); err != nil {
 			return err
+		}
+	}
+	for _, p := range paths {
+		if source.IsAnnotated(p) {
+			return &usageError{p + " is a bundle, and check reads what is applied to a cluster",
+				"olmgen validate " + p + " checks a bundle; olmgen render makes a tree of it"}
 		}
 	}
 	var err error

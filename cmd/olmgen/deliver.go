@@ -166,5 +166,7 @@ func (f *renderFlags) compare(cmd *cobra.Command, r *config.Rendered) error {
 	if n := len(differences); n > 0 {
 		return &foundError{fmt.Sprintf("%s: %s not as rendered", f.output, text.Count(n, "file"))}
 	}
+	tell(cmd, "%s: as rendered: %s, %s", f.output, text.Count(len(r.Sources), "operator"),
+		text.Count(len(r.Files), "file"))
 	return nil
 }

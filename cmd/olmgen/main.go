@@ -171,7 +171,10 @@ func flagsOf(cmd *cobra.Command) func(manifest.Option) string {
 		name := config.FlagOf(o)
 		switch o {
 		case manifest.OptionLimits:
-			return budget.Variable + "=2 in the environment"
+			if more := budget.More(); more != "" {
+				return more + " in the environment"
+			}
+			return ""
 		case output.OptionForce:
 			name = "--force"
 		case output.OptionReplace:

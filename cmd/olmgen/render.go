@@ -1,18 +1,29 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
+	"github.com/olmgen/olmgen/templates"
 )
 
 func newRender() *cobra.Command {
 	var f renderFlags
+	var into string
 	cmd := &cobra.Command{
 		Use:   "render SOURCE | -f FILE",
 		Short: "Write every object that OLM would create for a bundle",
 		Args: func(cmd *cobra.Command, given []string) error {
+			if into != "" {
+				return cobra.NoArgs(cmd, given)
+			}
 			if len(f.files) > 0 {
 				return f.checkDeclared(cmd, given)
 			}
@@ -22,13 +33,33 @@ func newRender() *cobra.Command {
 			}
 			return args(1, 1, "the bundle")(cmd, given)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if into != "" {
+				return printTemplates(into)
+			}
+			return f.run(cmd, args)
+		},
 	}
 	fileFlag(cmd.Flags(), &f.files)
 	f.registerWriting(cmd)
 	f.registerCheck(cmd)
 	f.register(cmd, func(config.Option) bool { return true })
+	cmd.Flags().StringVar(&into, "print-templates", "", "write olmgen's own templates into `DIR`, and do nothing else")
+	place(cmd.Flags(), config.TopicObjects, "print-templates")
+	nameOnly(cmd.Flags(), "print-templates")
 	return cmd
+}
+
+// printTemplates writes olmgen's own templates into a directory that is new or empty.
+func printTemplates(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	case len(entries) > 0:
+		return manifest.WithHint(fmt.Errorf("%s: the directory is not empty", dir), "name another one")
+	}
+	return os.CopyFS(dir, templates.Own())
 }
 
 // defaultConfig is the file that "olmgen init" writes.

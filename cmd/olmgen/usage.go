@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/internal/base/text"
 )
 
 // columns is the width of the help.
@@ -105,8 +106,8 @@ func printCommands(w io.Writer, cmd *cobra.Command, g *cobra.Group) {
 	}
 }
 
-// printFlags prints the flags of a command in groups. Where there is no room, the
-// topic explains a flag.
+// printFlags prints the flags of a command in groups. Flags that the help has no room for are counted where a topic
+// explains them, and else listed by name.
 func printFlags(w io.Writer, cmd *cobra.Command) {
 	explained := false
 	for _, g := range flagGroups() {
@@ -114,13 +115,25 @@ func printFlags(w io.Writer, cmd *cobra.Command) {
 		if len(flags) == 0 {
 			continue
 		}
+		brief, names := []*pflag.Flag{}, []string{}
+		for _, f := range flags {
+			if text, set := config.BriefOf(f); set && text == "" {
+				names = append(names, "--"+f.Name)
+			} else {
+				brief = append(brief, f)
+			}
+		}
 		fmt.Fprintf(w, "%s:", g.title)
 		if hasTopic(string(g.topic)) {
-			fmt.Fprintf(w, " (%s help %s)", cmd.Root().Name(), g.topic)
-			explained = true
+			more := ""
+			if n := len(names); n > 0 {
+				more = text.Count(n, "more flag") + ": "
+			}
+			fmt.Fprintf(w, " (%s%s help %s)", more, cmd.Root().Name(), g.topic)
+			explained, names = true, nil
 		}
 		fmt.Fprintln(w)
-		printGroup(w, flags)
+		printGroup(w, brief, names)
 	}
 	if explained && cmd.HasParent() {
 		fmt.Fprintf(w, "The topics in parentheses explain all flags; \"%s help topics\" lists them.\n",
@@ -144,15 +157,10 @@ func flagsBelow(cmd *cobra.Command, topic config.Topic) (list []*pflag.Flag) {
 }
 
 // printGroup prints flags, one a line. Those that show only their names come last.
-func printGroup(w io.Writer, flags []*pflag.Flag) {
+func printGroup(w io.Writer, flags []*pflag.Flag, names []string) {
 	const indent = 31
-	var names []string
 	for _, f := range flags {
-		brief, set := config.BriefOf(f)
-		if set && brief == "" {
-			names = append(names, "--"+f.Name)
-			continue
-		}
+		brief, _ := config.BriefOf(f)
 		name, text := flagName(f)
 		lines := wrap(cmp.Or(brief, text), columns-indent)
 		if len(name) >= indent-1 {

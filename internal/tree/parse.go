@@ -117,7 +117,7 @@ func (f file) refused(data []byte, err error) result {
 	if !errors.As(err, &fault) {
 		return result{err: err}
 	}
-	isTemplate := bytes.Contains(data, []byte("{{"))
+	isTemplate := bytes.Contains(data, []byte("{{")) && fault.Msg != manifest.ConflictMessage
 	switch {
 	case f.named && isTemplate && fault.Tip == "":
 		fault.Tip = "it looks like a template: read its rendered output instead"

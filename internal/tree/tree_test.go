@@ -123,6 +123,15 @@ apiVersion: v1
 kind: ConfigMap
 metadata:
   name: {{ x }}
+-- repo/jinja/conflict.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata:
+<<<<<<< HEAD
+  name: {{ x }}
+=======
+  name: {{ y }}
+>>>>>>> other
 -- repo/broken.yaml --
 apiVersion: v1
 kind: ConfigMap
@@ -145,6 +154,7 @@ skipped repo/jinja/b.yaml: a template: read its rendered output instead
 skipped repo/jinja/c.yaml: a template: read its rendered output instead
 skipped repo/tsconfig.json: neither readable nor a Kubernetes object: not YAML: did not find expected ',' or '}'
 fault repo/broken.yaml:2: not YAML: did not find expected ',' or '}'
+fault repo/jinja/conflict.yaml:4: a Git conflict that is not resolved
 9 files
 `
 	expect(t, read(t, "", "repo"), want)

@@ -23,7 +23,7 @@ import (
 // Name is the name of the program.
 const Name = "olmgen-validate"
 
-const install = "go install github.com/olmgen/olmgen/cmd/" + Name + "@latest"
+const install = "go install ./cmd/... in a checkout of olmgen installs both"
 
 // Program is the program, by its path.
 type Program struct {
@@ -47,7 +47,7 @@ func Find(does string) (Program, error) {
 	if err != nil {
 		return Program{}, manifest.WithHint(
 			fmt.Errorf("%s, which %s, is neither beside olmgen nor in PATH", name, does),
-			"every release has it; or "+install)
+			install)
 	}
 	return Program{path}, nil
 }
@@ -70,7 +70,7 @@ func (p Program) Ask(ctx context.Context, kind string, question, answer any) err
 		var exit *exec.ExitError
 		if errors.As(err, &exit) && exit.ExitCode() == exitUsage {
 			return manifest.WithHint(failed,
-				"it is of another version than olmgen; every release has both; or "+install)
+				"it is of another version than olmgen: "+install)
 		}
 		return failed
 	}

@@ -98,6 +98,15 @@ func RaiseTo(value string) error {
 	return nil
 }
 
+// More is how a user has twice the present budgets; "" if there is no more.
+func More() string {
+	n := max(factor.Load(), 1)
+	if n == most {
+		return ""
+	}
+	return fmt.Sprintf("%s=%d", Variable, min(2*n, most))
+}
+
 // Of returns the budget of an input. No factor raises what an API server takes.
 func Of(i Input) Budget {
 	n, b := max(factor.Load(), 1), table[i].Budget

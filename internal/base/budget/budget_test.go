@@ -83,6 +83,16 @@ func TestMeter(t *testing.T) {
 	}
 }
 
+func TestMore(t *testing.T) {
+	defer Raise(1)
+	for factor, want := range map[int64]string{1: "OLMGEN_LIMITS=2", 3: "OLMGEN_LIMITS=6", 600: "OLMGEN_LIMITS=1000", 1000: ""} {
+		Raise(factor)
+		if got := More(); got != want {
+			t.Errorf("%d: %q, want %q", factor, got, want)
+		}
+	}
+}
+
 func TestRaiseTo(t *testing.T) {
 	defer Raise(1)
 	for value, want := range map[string]int64{"": 1, "1": 1, "3": 3, "1000": 1000, "0": 0, "1001": 0, "-1": 0, "x": 0, "2.5": 0} {

@@ -170,11 +170,11 @@ func TestBundle(t *testing.T) {
 				csvFile + ":1" + noRequests},
 		},
 		{"an old API is said once", oldCRD("1.20.0"), []string{
-			crdFile + ":1: warning: apiVersion: apiextensions.k8s.io/v1beta1 is not served by Kubernetes 1.22 and later " +
-				"[old-crd]"}},
+			crdFile + ":1: warning: apiVersion: apiextensions.k8s.io/v1beta1 is not served by Kubernetes 1.22 and later, unless it is " +
+				"converted to v1 [old-crd]"}},
 		{"and is an error where it cannot work", oldCRD("1.22.0"), []string{
-			crdFile + ":1: error: apiVersion: apiextensions.k8s.io/v1beta1 is not served by Kubernetes 1.22 and later " +
-				"[old-crd]"}},
+			crdFile + ":1: error: apiVersion: apiextensions.k8s.io/v1beta1 is not served by Kubernetes 1.22 and later, unless it is " +
+				"converted to v1 [old-crd]"}},
 		{
 			"an old API that only the validators know",
 			[]change{
