@@ -42,6 +42,7 @@ type Warning struct {
 	Operator string // its name; empty if it is about the layout
 	Class    string // what it can be suppressed by; empty if it can't, and of a note
 	Message  string
+	Reason   string // the same in warnings that say it of several places; empty if it is said of one
 }
 
 func (w Warning) String() string {
@@ -179,7 +180,8 @@ func (c *Config) addWarnings(r *Rendered, all []*loaded, results []*generate.Res
 				unused[strings.TrimPrefix(w.Field+": "+w.Msg, ": ")]++
 				continue
 			}
-			r.Warnings = append(r.Warnings, Warning{name, w.Class, WithOptionNames(w.Error.Error(), w.Options, namer)})
+			r.Warnings = append(r.Warnings, Warning{Operator: name, Class: w.Class, Reason: w.Msg,
+				Message: WithOptionNames(w.Error.Error(), w.Options, namer)})
 		}
 		meta := output.MetaOperatorWarning(results[i])
 		if meta != "" && l.Options.Profile == generate.ProfileSubscription && r.Layout != output.LayoutClusterScope {

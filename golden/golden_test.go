@@ -166,7 +166,7 @@ func (c *goldenCase) run(t *testing.T, v variant) (got outcome) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := slices.Concat([]string{"render", c.Bundle}, v.Args)
+	args := slices.Concat([]string{"render", c.Bundle, "--verbose"}, v.Args)
 	dir := filepath.Join(t.TempDir(), "out")
 	if v.Files {
 		args = append(args, "-o", dir)

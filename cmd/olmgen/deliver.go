@@ -76,10 +76,17 @@ func (f *renderFlags) findPaths(cmd *cobra.Command, r *config.Rendered) error {
 	return err
 }
 
-// printWarnings prints warnings and, where files are written, notes; with --strict warnings are an error.
+// printWarnings prints warnings and, where files are written, notes; with --strict warnings are an error. What is said of
+// several places is said of the first, unless all is asked for.
 func (f *renderFlags) printWarnings(cmd *cobra.Command, warnings, notes []config.Warning) error {
-	for _, w := range warnings {
-		warn(cmd, "%s%s", w, class(w.Class))
+	reason := func(w config.Warning) config.Warning {
+		if w.Reason != "" && !f.verbose {
+			w.Message = ""
+		}
+		return w
+	}
+	for w, also := range firstOf(warnings, reason) {
+		warn(cmd, "%s%s%s", w, also, class(w.Class))
 	}
 	for _, n := range notes {
 		if f.check == "" || f.verbose { // they are about what is rendered, and were read when it was

@@ -87,7 +87,7 @@ func (f *renderFlags) registerWriting(cmd *cobra.Command) {
 func (f *renderFlags) registerCheck(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.summary.registerFormat(cmd)
-	flags.BoolVar(&f.verbose, "verbose", false, "print the notes that an earlier run into DIR has printed, too")
+	flags.BoolVar(&f.verbose, "verbose", false, "print all notes, and each place of a warning")
 	flags.Var(enum(&f.check, checkModes...), "check", "write nothing; print a `diff` of DIR, stat or names; exit with "+
 		"3 if it differs")
 	flags.Lookup("check").NoOptDefVal = string(checkDiff)

@@ -72,7 +72,7 @@ type summaryNote struct {
 func notes(list []config.Warning) []summaryNote {
 	out := []summaryNote{}
 	for _, w := range list {
-		out = append(out, summaryNote(w))
+		out = append(out, summaryNote{w.Operator, w.Class, w.Message})
 	}
 	return out
 }

@@ -79,8 +79,8 @@ func sayReasons(cmd *cobra.Command, list []*manifest.Error) {
 }
 
 // firstOf returns the first of each reason, with how many more there are, as the end of a sentence.
-func firstOf[T any](list []T, reason func(T) string) iter.Seq2[T, string] {
-	count := map[string]int{}
+func firstOf[T any, R comparable](list []T, reason func(T) R) iter.Seq2[T, string] {
+	count := map[R]int{}
 	for _, x := range list {
 		count[reason(x)]++
 	}
