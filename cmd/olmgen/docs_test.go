@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/predict"
 )
 
 var (
@@ -54,6 +61,7 @@ func TestReference(t *testing.T) {
 	for _, name := range topicNames() {
 		pages["topic_"+name+".md"] = topicPage(name)
 	}
+	pages["rules.md"] = rulesPage()
 	if *update {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -127,6 +135,31 @@ func topicPage(name string) string {
 	var b strings.Builder
 	printTopic(&b, name)
 	return "# olmgen help " + name + "\n\n```\n" + strings.TrimSpace(b.String()) + "\n```\n"
+}
+
+// rulesPage lists the rules of the commands that judge trees, bundles and catalogs.
+func rulesPage() string {
+	commands := map[findings.Rule][]string{}
+	for _, c := range []struct {
+		name  string
+		rules []findings.Rule
+	}{{"check", predict.Rules()}, {"validate", validate.Rules()}, {"catalog validate", resolve.CatalogRules()},
+		{"catalog resolve", resolve.Rules()}, {"catalog diff", resolve.ComparisonRules()}} {
+		for _, r := range c.rules {
+			commands[r] = append(commands[r], c.name)
+		}
+	}
+	var b strings.Builder
+	b.WriteString("# Rules\n\nThe rules of findings, by their ids. A finding has its own severity. Ids in camel case are the reasons that OLM sets " +
+		"in the status of a ClusterServiceVersion.\n[olmgen lint](../lint.md), [what follows from a right](../explanation/rights.md) " +
+		"and [changes of CRDs](../crds.md) have rules of their own.\n\n| rule | in | finding | why, and what to do |\n|---|---|---|---|\n")
+	cell := strings.NewReplacer("|", "\\|", "<", "&lt;", "\n", " ")
+	for _, r := range slices.SortedFunc(maps.Keys(commands), func(a, b findings.Rule) int {
+		return strings.Compare(a.ID+" "+a.Text, b.ID+" "+b.Text)
+	}) {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.ID, strings.Join(commands[r], ", "), cell.Replace(r.Text), cell.Replace(r.Help))
+	}
+	return b.String()
 }
 
 func usage(cmd *cobra.Command) string {
