@@ -76,8 +76,8 @@ func (f *renderFlags) findPaths(cmd *cobra.Command, r *config.Rendered) error {
 	return err
 }
 
-// printWarnings prints warnings and, where files are written, notes; with --strict warnings are an error. What is said of
-// several places is said of the first, unless all is asked for.
+// printWarnings prints warnings and, where files are written, notes; with --strict warnings are an error. What is said
+// of several places is said of the first, unless all is asked for.
 func (f *renderFlags) printWarnings(cmd *cobra.Command, warnings, notes []config.Warning) error {
 	reason := func(w config.Warning) config.Warning {
 		if w.Reason != "" && !f.verbose {
