@@ -35,13 +35,13 @@ var tests = []string{"golden", "e2e", "examples", "internal/house"}
 const mostFolders = 20
 
 type pkg struct {
-	ImportPath, Dir  string
-	Imports, GoFiles []string
+	ImportPath, Dir, Doc string
+	Imports, GoFiles     []string
 }
 
 func packages(t *testing.T) []pkg {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Imports,GoFiles", "./...")
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Doc,Imports,GoFiles", "./...")
 	cmd.Dir = filepath.Join("..", "..")
 	out, err := cmd.Output()
 	if err != nil {
@@ -56,6 +56,15 @@ func packages(t *testing.T) []pkg {
 			t.Fatal(err)
 		}
 		list = append(list, p)
+	}
+}
+
+// Each package says what it does.
+func TestSynopsis(t *testing.T) {
+	for _, p := range packages(t) {
+		if len(p.GoFiles) > 0 && p.Doc == "" {
+			t.Errorf("package %s has no comment", p.ImportPath)
+		}
 	}
 }
 
