@@ -33,7 +33,7 @@ func (f *globalFlags) register(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	flags.BoolVar(&f.quiet, "quiet", false, "print only warnings and errors on stderr")
 	flags.Var(enum(&f.color, colorAuto, colorAlways, colorNever), "color",
-		"colors in diffs and findings: auto, always or never")
+		"colors: auto, always or never")
 	offer(root, "color", text.Words([]colorMode{colorAuto, colorAlways, colorNever}))
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
 		if f.quiet {

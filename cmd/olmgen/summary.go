@@ -23,7 +23,7 @@ type summaryFlags struct {
 }
 
 func (f *summaryFlags) registerDryRun(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing; list what would be added, changed and removed")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing; list what would change")
 }
 
 func (f *summaryFlags) registerFormat(cmd *cobra.Command) {

@@ -106,8 +106,8 @@ func printCommands(w io.Writer, cmd *cobra.Command, g *cobra.Group) {
 	}
 }
 
-// printFlags prints the flags of a command in groups. Flags that the help has no room for are counted where a topic
-// explains them, and else listed by name.
+// printFlags prints the flags of a command in groups. Those that show only their names are counted where a topic
+// explains them and the names need more than a line.
 func printFlags(w io.Writer, cmd *cobra.Command) {
 	explained := false
 	for _, g := range flagGroups() {
@@ -126,11 +126,12 @@ func printFlags(w io.Writer, cmd *cobra.Command) {
 		fmt.Fprintf(w, "%s:", g.title)
 		if hasTopic(string(g.topic)) {
 			more := ""
-			if n := len(names); n > 0 {
-				more = text.Count(n, "more flag") + ": "
+			if len(namesOnly(names)) > 1 {
+				more = text.Count(len(names), "more flag") + ": "
+				names = nil
 			}
 			fmt.Fprintf(w, " (%s%s help %s)", more, cmd.Root().Name(), g.topic)
-			explained, names = true, nil
+			explained = true
 		}
 		fmt.Fprintln(w)
 		printGroup(w, brief, names)
@@ -172,7 +173,7 @@ func printGroup(w io.Writer, flags []*pflag.Flag, names []string) {
 			name = ""
 		}
 	}
-	for i, line := range wrap(strings.Join(names, ", "), columns-12) {
+	for i, line := range namesOnly(names) {
 		switch {
 		case line == "":
 		case i == 0:
@@ -182,6 +183,8 @@ func printGroup(w io.Writer, flags []*pflag.Flag, names []string) {
 		}
 	}
 }
+
+func namesOnly(names []string) []string { return wrap(strings.Join(names, ", "), columns-12) }
 
 // flagName returns a flag with its value, and its description.
 func flagName(f *pflag.Flag) (name, text string) {

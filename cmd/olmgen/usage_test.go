@@ -212,10 +212,10 @@ func TestProfilesOfFlags(t *testing.T) {
 
 // The help of a command that renders fits a screen: options have a line or only their names, below the topic that explains them.
 func TestHelpFitsAScreen(t *testing.T) {
-	for _, command := range []string{"render", "descope", "graph", "init", "lint", "check", "validate"} {
+	for command, most := range map[string]int{"render": 60, "descope": 61, "graph": 65, "init": 60, "lint": 60, "check": 70, "validate": 60} {
 		code, help, _ := olmgen(command, "--help")
 		lines := strings.Split(strings.TrimSuffix(help, "\n"), "\n")
-		if code != exitDone || len(lines) > 75 {
+		if code != exitDone || len(lines) > most {
 			t.Errorf("olmgen %s --help: exit code %d, %d lines", command, code, len(lines))
 		}
 		for _, line := range lines {
@@ -224,7 +224,7 @@ func TestHelpFitsAScreen(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"\nSource: (olmgen help sources)\n", "\nPlacement: (olmgen help placement)\n  -n, --namespace NAME ", "\nObjects: ",
+	for _, want := range []string{"\nSource: (olmgen help sources)\n", "\nPlacement: (6 more flags: olmgen help placement)\n  -n, --namespace NAME ", "\nObjects: ",
 		"\nCertificates: ", "\nHanding over to OLM: ", "\nOutput: ", "\nGlobal:\n  -h, --help "} {
 		if _, help, _ := olmgen("render", "--help"); !strings.Contains(help, want) {
 			t.Errorf("olmgen render --help has no %q", want)
@@ -262,7 +262,7 @@ func TestTasksInTheFirstScreen(t *testing.T) {
 	}
 }
 
-// Every flag of a help is in it once, and every flag that is there only by name is explained by the topic above it.
+// Every flag of a help is in it, or counted where a topic explains it; so is every flag that is there only by name.
 func TestFlagsAreExplained(t *testing.T) {
 	root := newRoot()
 	for _, cmd := range root.Commands() {
@@ -270,11 +270,14 @@ func TestFlagsAreExplained(t *testing.T) {
 		for _, g := range flagGroups() {
 			for _, f := range flagsBelow(cmd, g.topic) {
 				name := regexp.MustCompile(`--` + f.Name + `(?:[ ,\[=\n]|$)`)
-				_, flags, _ := strings.Cut(help, g.title+":")
-				if !name.MatchString(flags) {
+				_, flags, _ := strings.Cut(help, "\n"+g.title+":")
+				head, _, _ := strings.Cut(flags, "\n")
+				brief, set := config.BriefOf(f)
+				nameOnly := set && brief == ""
+				if counted := nameOnly && strings.Contains(head, " more flag"); !counted && !name.MatchString(flags) {
 					t.Errorf("olmgen %s --help: no --%s below %s", cmd.Name(), f.Name, g.title)
 				}
-				if brief, set := config.BriefOf(f); !set || brief != "" {
+				if !nameOnly {
 					continue
 				}
 				if _, topic, _ := olmgen("help", string(g.topic)); !strings.Contains(topic, "--"+f.Name) {
