@@ -32,7 +32,7 @@ func mirroredTexts(o *manifest.Object, mirrors *images.Rewriter) (map[string]str
 	images.InObject(bundle.GroupOf(o), o.Kind, v, func(p images.Place, old string) string {
 		ref := mirrors.Rewrite(p, old)
 		if ref != old {
-			texts[p.Field] = ref
+			texts[p.Field] = p.Before + ref
 		}
 		return ref
 	})

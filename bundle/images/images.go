@@ -24,7 +24,9 @@ type Kind string
 // The kinds of places.
 const (
 	KindAnnotation    Kind = "annotation" // containerImage of the CSV, which no cluster pulls
+	KindArgument      Kind = "argument"   // of a container
 	KindBundle        Kind = "bundle"     // the image of the bundle itself
+	KindConfigMap     Kind = "config-map"
 	KindContainer     Kind = "container"
 	KindEnv           Kind = "env"
 	KindInitContainer Kind = "init-container"
@@ -47,8 +49,8 @@ type Image struct {
 }
 
 // List returns every place in a bundle that names an image, sorted by file and line: related images and the
-// annotation containerImage of the CSV, and containers, init containers, environment and image volumes of its
-// Deployments and of the bundle's other workloads. It fails if an object cannot be decoded.
+// annotation containerImage of the CSV, containers, init containers, arguments, environment and image volumes of its
+// Deployments and of the bundle's other workloads, and texts of its ConfigMaps. It fails if an object cannot be decoded.
 func List(b *bundle.Bundle) ([]Image, error) {
 	var list []Image
 	csv := *b.CSV
@@ -83,9 +85,16 @@ func ListObjects(objects []*manifest.Object) ([]Image, error) {
 	return sorted(list), nil
 }
 
-// inObjects returns the places in workloads that name an image.
+// inObjects returns the places in workloads and ConfigMaps that name an image.
 func inObjects(objects []*manifest.Object, pkg string) (list []Image, err error) {
 	for _, o := range objects {
+		if bundle.GroupOf(o) == "" && o.Kind == "ConfigMap" {
+			named, _, err := inConfigMap(o, pkg)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, named...)
+		}
 		if !HasPods(bundle.GroupOf(o), o.Kind) {
 			continue
 		}
@@ -169,9 +178,10 @@ const annotation = "containerImage"
 
 // Place is a place in an object that names an image.
 type Place struct {
-	Kind  Kind
-	Name  string // of the container, variable and so on
-	Field string
+	Kind   Kind
+	Name   string // of the container, variable and so on
+	Field  string
+	Before string // what stands before the image in an argument: --image=
 }
 
 // Visitor is called with the image at a place. It returns the image that replaces it, or the same.
@@ -180,7 +190,8 @@ type Visitor func(p Place, ref string) string
 // InCSV visits the images of a CSV in the order of its fields.
 func InCSV(csv *v1alpha1.ClusterServiceVersion, visit Visitor) {
 	if old, ok := csv.Annotations[annotation]; ok && old != "" {
-		if ref := visit(Place{KindAnnotation, annotation, "metadata.annotations." + annotation}, old); ref != old {
+		if ref := visit(Place{Kind: KindAnnotation, Name: annotation,
+			Field: "metadata.annotations." + annotation}, old); ref != old {
 			csv.Annotations[annotation] = ref
 		}
 	}
@@ -191,6 +202,7 @@ func InCSV(csv *v1alpha1.ClusterServiceVersion, visit Visitor) {
 	}
 	for i := range csv.Spec.RelatedImages {
 		r := &csv.Spec.RelatedImages[i]
-		replace(&r.Image, Place{KindRelated, r.Name, index("spec.relatedImages", i) + ".image"}, visit)
+		replace(&r.Image, Place{Kind: KindRelated, Name: r.Name,
+			Field: index("spec.relatedImages", i) + ".image"}, visit)
 	}
 }

@@ -101,6 +101,10 @@ spec:
               containers:
               - name: manager
                 image: quay.io/org/operator:v1
+                command: [/manager, --level=quay.io]
+                args:
+                - --solver=quay.io/org/solver:v1
+                - quay.io/org/agent:v1
                 env:
                 - name: RELATED_IMAGE_APP
                   value: quay.io/org/app@` + digest + `
@@ -123,14 +127,28 @@ spec:
           containers:
           - name: clean
             image: quay.io/org/clean:v1 # weekly
+            args: [--helper=quay.io/org/helper:v1]
             env:
             - {name: IMAGE, value: "quay.io/org/app:v1"}
+`
+
+const configMap = `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: config
+data:
+  app.image: quay.io/org/configured:v1
+  config.yaml: |
+    # see https://quay.io/org/page:v1 and example.com/page
+    image: "quay.io/org/quoted@` + digest + `"
+    digest: ` + digest + `
 `
 
 func read(t *testing.T) *bundle.Bundle {
 	t.Helper()
 	b, err := bundle.Read(fstest.MapFS{
 		"manifests/csv.yaml": {Data: []byte(csv)}, "manifests/job.yaml": {Data: []byte(job)},
+		"manifests/map.yaml":        {Data: []byte(configMap)},
 		"metadata/annotations.yaml": {Data: []byte("annotations:\n  operators.operatorframework.io.bundle.package.v1: app\n")},
 	}, bundle.ReadOptions{AllowUnsupported: true})
 	if err != nil {
@@ -146,8 +164,8 @@ func TestList(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, i := range list {
-		data := map[string]string{"manifests/csv.yaml": csv, "manifests/job.yaml": job}[i.File]
-		if line := strings.Split(data, "\n")[i.Line-1]; !strings.Contains(line, i.Image) {
+		data := map[string]string{"manifests/csv.yaml": csv, "manifests/job.yaml": job, "manifests/map.yaml": configMap}[i.File]
+		if line := strings.Split(data, "\n")[i.Line-1]; !strings.Contains(line, i.Image) && !strings.HasSuffix(line, "|") {
 			t.Errorf("%s is not on line %d, which is %s", i.Image, i.Line, line)
 		}
 	}
@@ -158,6 +176,14 @@ func TestList(t *testing.T) {
 		t.Error(err)
 	}
 	golden(t, "list.json", b.String())
+}
+
+// A ConfigMap whose digests have no names is said.
+func TestUnnamed(t *testing.T) {
+	list, err := Unnamed(read(t).Others)
+	if err != nil || len(list) != 1 || list[0].Name != "config" {
+		t.Errorf("%v, %v", list, err)
+	}
 }
 
 func TestMirrorSets(t *testing.T) {

@@ -28,13 +28,15 @@ func inPod(pod *corev1.PodSpec, field string, visit Visitor) {
 		for i := range list.containers {
 			c, at := &list.containers[i], index(field+"."+list.name, i)
 			InEnv(c.Env, at+".env", visit)
-			replace(&c.Image, Place{list.kind, c.Name, at + ".image"}, visit)
+			inArguments(c.Command, Place{Name: c.Name}, at+".command", visit)
+			inArguments(c.Args, Place{Name: c.Name}, at+".args", visit)
+			replace(&c.Image, Place{Kind: list.kind, Name: c.Name, Field: at + ".image"}, visit)
 		}
 	}
 	for i := range pod.Volumes {
 		if v := &pod.Volumes[i]; v.Image != nil {
 			at := index(field+".volumes", i) + ".image.reference"
-			replace(&v.Image.Reference, Place{KindVolume, v.Name, at}, visit)
+			replace(&v.Image.Reference, Place{Kind: KindVolume, Name: v.Name, Field: at}, visit)
 		}
 	}
 }
@@ -43,7 +45,7 @@ func inPod(pod *corev1.PodSpec, field string, visit Visitor) {
 func InEnv(env []corev1.EnvVar, field string, visit Visitor) {
 	for i := range env {
 		if envImage(env[i].Name, env[i].Value) {
-			replace(&env[i].Value, Place{KindEnv, env[i].Name, index(field, i) + ".value"}, visit)
+			replace(&env[i].Value, Place{Kind: KindEnv, Name: env[i].Name, Field: index(field, i) + ".value"}, visit)
 		}
 	}
 }
@@ -89,15 +91,18 @@ func InObject(group, kind string, value map[string]any, visit Visitor) {
 		each(m, list.name, field, func(c map[string]any, at string) {
 			each(c, "env", at, func(v map[string]any, at string) {
 				if name, value := textOf(v["name"]), textOf(v["value"]); envImage(name, value) {
-					replaceIn(v, "value", Place{KindEnv, name, at + ".value"}, visit)
+					replaceIn(v, "value", Place{Kind: KindEnv, Name: name, Field: at + ".value"}, visit)
 				}
 			})
-			replaceIn(c, "image", Place{list.kind, textOf(c["name"]), at + ".image"}, visit)
+			for _, key := range []string{"command", "args"} {
+				inItems(c[key], Place{Name: textOf(c["name"])}, at+"."+key, visit)
+			}
+			replaceIn(c, "image", Place{Kind: list.kind, Name: textOf(c["name"]), Field: at + ".image"}, visit)
 		})
 	}
 	each(m, "volumes", field, func(v map[string]any, at string) {
 		if image, ok := v["image"].(map[string]any); ok {
-			replaceIn(image, "reference", Place{KindVolume, textOf(v["name"]), at + ".image.reference"}, visit)
+			replaceIn(image, "reference", Place{Kind: KindVolume, Name: textOf(v["name"]), Field: at + ".image.reference"}, visit)
 		}
 	})
 }
@@ -108,6 +113,21 @@ func each(m map[string]any, key, field string, f func(item map[string]any, field
 	for i, x := range list {
 		if item, ok := x.(map[string]any); ok {
 			f(item, index(field+"."+key, i))
+		}
+	}
+}
+
+// inItems is inArguments for a decoded list.
+func inItems(v any, p Place, field string, visit Visitor) {
+	items, _ := v.([]any)
+	texts := make([]string, len(items))
+	for i, x := range items {
+		texts[i] = textOf(x)
+	}
+	inArguments(texts, p, field, visit)
+	for i, text := range texts {
+		if text != "" {
+			items[i] = text
 		}
 	}
 }
