@@ -77,7 +77,8 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if _, ok := pages[e.Name()]; !ok {
+		_, ok := pages[e.Name()]
+		if !ok && (strings.HasPrefix(e.Name(), "olmgen") || strings.HasPrefix(e.Name(), "topic_")) {
 			t.Errorf("docs/reference/%s is of no command or topic: remove it", e.Name())
 		}
 	}

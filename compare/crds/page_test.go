@@ -3,6 +3,7 @@ package crds_test
 import (
 	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,18 +12,14 @@ import (
 	"github.com/olmgen/olmgen/golden"
 )
 
-var update = flag.Bool("update", false, "write the rules on docs/crds.md")
+var update = flag.Bool("update", false, "write docs/reference/crd-rules.md")
 
-const (
-	rulesBegin = "<!-- rules: written by make docs -->\n"
-	rulesEnd   = "<!-- end of rules -->\n"
-)
-
-// TestPage keeps the rules in docs/crds.md equal to those that exist; make docs writes them.
+// TestPage keeps docs/reference/crd-rules.md equal to the rules that exist; make docs writes it. The file in docs/crds.md is
+// one of --crd-rules.
 func TestPage(t *testing.T) {
-	name := filepath.Join("../..", "docs", "crds.md")
+	docs := filepath.Join("../..", "docs")
 	var b strings.Builder
-	b.WriteString("| rule | severity | found by | what it finds |\n| --- | --- | --- | --- |\n")
+	b.WriteString("# Rules about changes of CRDs\n\n[CRDs](../crds.md) explains them.\n\n| rule | severity | found by | what it finds |\n| --- | --- | --- | --- |\n")
 	for _, r := range crds.BuiltinRules() {
 		by := "olmgen"
 		if r.Crdify != "" {
@@ -30,8 +27,12 @@ func TestPage(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.ID, r.Severity, by, r.Text)
 	}
-	before := golden.CheckPart(t, name, rulesBegin, rulesEnd, b.String(), *update)
-	_, example, _ := strings.Cut(before, "```yaml\n")
+	golden.CheckFile(t, filepath.Join(docs, "reference", "crd-rules.md"), []byte(b.String()), *update)
+	page, err := os.ReadFile(filepath.Join(docs, "crds.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, _ := strings.Cut(string(page), "```yaml\n")
 	example, _, _ = strings.Cut(example, "```")
 	if _, err := crds.ParseRules("docs/crds.md", []byte(example)); err != nil {
 		t.Errorf("the file on the page: %v", err)
