@@ -23,11 +23,8 @@ func newCatalog() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "catalog",
 		Short: "Predict what OLM installs from catalogs; audit, publish them",
-		Long: `Catalog reads operator catalogs (file-based catalogs). Without a cluster it
-predicts what Operator Lifecycle Manager installs from them, checks them, and
-compares their operators.`,
-		Args: unknownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:  unknownCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newCatalogResolve(), newCatalogPath(), newCatalogDiff(), newCatalogValidate(), newCatalogAudit(),
 		newCatalogSite(), newCatalogMerge(), newCatalogPin())

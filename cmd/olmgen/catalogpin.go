@@ -47,45 +47,8 @@ func newCatalogPin() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pin PATH...|-f FILE -o DIR",
 		Short: "Make catalogs that hold what Git approved, and nothing newer",
-		Long: `Pin makes catalogs that hold the releases that Git approved, the releases on the
-way to them, and their dependencies. In a cluster that takes its operators from
-them, automatic approval installs what Git approved: the catalog is the pin.
-
-PATH has Subscriptions, OperatorPolicies and ClusterExtensions of one cluster;
---catalog says what their catalogs serve. -f takes the operators of a
-RenderConfig from the catalogs of their sources. A release is approved by
-
-  * the version of a RenderConfig, or of a ClusterExtension that names one,
-  * the versions of an OperatorPolicy: the furthest one along the updates,
-  * startingCSV of a Subscription,
-  * pin.yaml in DIR, which keeps what the first run resolved.
-
-So a second run changes nothing, whatever the catalogs publish. Git moves a pin,
-or --upgrade where Git names no version.
-
-Before pin writes anything, it plays every Subscription and ClusterExtension on
-the pinned catalogs: in a new cluster, and from each release that pin.yaml lists
-as installed. OLM must come to rest at what is approved, and install nothing
-else on the way; else pin says why, and writes nothing. It refuses a release
-below one that is installed, because OLM does not downgrade. --forget says that
-no cluster has a release any more.
-
-DIR gets catalogs/ with a Dockerfile for each catalog, images.txt and pin.yaml.
-Build and push the images. Then --image, with the digest that the push printed,
-adds the CatalogSources or ClusterCatalogs and the patches that make
-Subscriptions and ClusterExtensions use them, as a component of kustomize, and
-an ImageSetConfiguration for oc-mirror. --admission adds policies by which the
-cluster refuses InstallPlans, Subscriptions, ClusterExtensions and catalogs that
-are not pinned. After a change they take the old and the new pin, until
---finish.`,
-		Example: `  olmgen catalog pin clusters/prod --catalog olm/community=configs/ -o pinned/
-  olmgen catalog pin -f olmgen.yaml -o pinned/
-  olmgen catalog pin clusters/prod --catalog olm/community=configs/ -o pinned/ \
-      --upgrade etcd@0.9.4
-  olmgen catalog pin clusters/prod --catalog olm/community=configs/ -o pinned/ \
-      --image registry.example.com/community@sha256:...`,
-		Args: args(0, math.MaxInt, ""),
-		RunE: f.run,
+		Args:  args(0, math.MaxInt, ""),
+		RunE:  f.run,
 	}
 	f.register(cmd)
 	return cmd

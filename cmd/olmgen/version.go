@@ -29,10 +29,7 @@ func newVersion() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of olmgen",
-		Long: `Version prints the version of olmgen. With --format json it also prints the
-commit, the date of the commit, the version of Go and the platform.`,
-		Example: `  olmgen version --format json`,
-		Args:    args(0, 0, ""),
+		Args:  args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if format == findings.Text {
 				_, err := fmt.Fprintln(cmd.OutOrStdout(), "olmgen "+versionString())
