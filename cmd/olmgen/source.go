@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -90,83 +89,41 @@ func registerSources(flags *pflag.FlagSet, o *fbc.Options) {
 func registerNetwork(flags *pflag.FlagSet, o *source.Options) {
 	flags.BoolVar(&o.Offline, "offline", false, "never use the network")
 	registerInsecure(flags, o)
-	flags.Var(&keyFiles{o: o}, "verify-key",
+	flags.Func("verify-key",
 		"read only images in registries that the public key in `FILE` has signed, as cosign signs; may be repeated, "+
-			"and then one of the keys is enough")
+			"and then one of the keys is enough", func(file string) error {
+			data, err := whole.ReadFile(file, budget.File)
+			if err != nil {
+				return err
+			}
+			keys, err := signature.ParseKeys(data)
+			if err != nil {
+				return fmt.Errorf("%s: %w", file, err)
+			}
+			o.VerifyKeys = append(o.VerifyKeys, keys...)
+			return nil
+		})
 	place(flags, config.TopicSource, "offline", "verify-key")
 	nameOnly(flags, "offline", "verify-key")
 }
 
 // registerInsecure adds the flags that change how registries are spoken to.
 func registerInsecure(flags *pflag.FlagSet, o *source.Options) {
-	flags.Var(&registryHosts{o: o}, "insecure-registry",
-		"speak to the registry `HOST` without TLS too, for example localhost:5000; may be repeated")
-	flags.Var(&timeout{o: o}, "timeout",
-		"give up on an image in a registry that is not read within `DURATION` (default 5m)")
+	flags.Func("insecure-registry",
+		"speak to the registry `HOST` without TLS too, for example localhost:5000; may be repeated",
+		func(host string) error {
+			o.InsecureRegistries = append(o.InsecureRegistries, host)
+			return source.ParseRegistry(host)
+		})
+	flags.Func("timeout", "give up on an image in a registry that is not read within `DURATION` (default 5m)",
+		func(text string) (err error) {
+			if o.Timeout, err = time.ParseDuration(text); err != nil || o.Timeout <= 0 {
+				return fmt.Errorf("%q is not a time above zero, such as 90s or 20m", text)
+			}
+			return nil
+		})
 	place(flags, config.TopicSource, "insecure-registry", "timeout")
 	nameOnly(flags, "insecure-registry", "timeout")
-}
-
-// timeout is the flag that fills source.Options.Timeout.
-type timeout struct{ o *source.Options }
-
-func (t *timeout) String() string {
-	if t.o == nil || t.o.Timeout == 0 {
-		return ""
-	}
-	return t.o.Timeout.String()
-}
-func (t *timeout) Type() string { return "duration" }
-
-func (t *timeout) Set(text string) error {
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		return fmt.Errorf("%q is not a time above zero, such as 90s or 20m", text)
-	}
-	t.o.Timeout = d
-	return nil
-}
-
-// registryHosts is the flag that fills source.Options.InsecureRegistries.
-type registryHosts struct{ o *source.Options }
-
-func (h *registryHosts) String() string {
-	if h.o == nil {
-		return ""
-	}
-	return strings.Join(h.o.InsecureRegistries, ",")
-}
-func (h *registryHosts) Type() string { return "host" }
-
-func (h *registryHosts) Set(host string) error {
-	if err := source.ParseRegistry(host); err != nil {
-		return err
-	}
-	h.o.InsecureRegistries = append(h.o.InsecureRegistries, host)
-	return nil
-}
-
-// keyFiles is the flag that fills source.Options.VerifyKeys.
-type keyFiles struct {
-	o     *source.Options
-	files []string
-}
-
-func (k *keyFiles) String() string { return strings.Join(k.files, ",") }
-func (k *keyFiles) Type() string   { return "file" }
-
-func (k *keyFiles) Set(file string) error {
-	data, err := whole.ReadFile(file, budget.File)
-	if err != nil {
-		return err
-	}
-	keys, err := signature.ParseKeys(data)
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	k.files = append(k.files, file)
-	k.o.VerifyKeys = append(k.o.VerifyKeys, keys...)
-	return nil
 }
 
 // openBundle opens a source and reads the bundle in it, which must be the one asked for. It prints warnings about the

@@ -26,8 +26,8 @@ func (f *targetFlags) register(cmd *cobra.Command, bundles bool) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.olm, "olm-version", nil,
 		"`VERSION` of OLM in the cluster: v0.x of OLM v0, v1.x of OLM v1; once each")
-	flags.Var(&once{to: &f.openshift}, "openshift-version", "`VERSION` of OpenShift, such as 4.20")
-	flags.Var(&once{to: &f.kube}, "kube-version", "`VERSION` of Kubernetes (default: that of OpenShift)")
+	flags.Func("openshift-version", "`VERSION` of OpenShift, such as 4.20", once(&f.openshift))
+	flags.Func("kube-version", "`VERSION` of Kubernetes (default: that of OpenShift)", once(&f.kube))
 	if bundles {
 		flags.Var(enum(&f.profile, generate.Profiles...), "profile",
 			"the profile that installs them, such as olm, olmv1 or plain (default: by --olm-version)")
@@ -35,34 +35,23 @@ func (f *targetFlags) register(cmd *cobra.Command, bundles bool) {
 	}
 }
 
-// once is a text that can be given once.
-type once struct {
-	to  *string
-	set bool
-}
-
-func (o *once) String() string {
-	if o.to == nil {
-		return ""
+// once returns what sets a text that can be given once.
+func once(to *string) func(string) error {
+	set := false
+	return func(s string) error {
+		if set {
+			return fmt.Errorf("it is given twice, with %s before", *to)
+		}
+		*to, set = s, true
+		return nil
 	}
-	return *o.to
-}
-
-func (o *once) Type() string { return "string" }
-
-func (o *once) Set(s string) error {
-	if o.set {
-		return fmt.Errorf("it is given twice, with %s before", *o.to)
-	}
-	*o.to, o.set = s, true
-	return nil
 }
 
 // checked returns the releases of the flags, none if the command does not have them.
 func (f *targetFlags) checked(flags *pflag.FlagSet) (fit.Cluster, error) {
-	for _, name := range []string{"openshift-version", "kube-version"} {
-		if flags.Changed(name) && flags.Lookup(name).Value.String() == "" {
-			return fit.Cluster{}, &usageError{"--" + name + " is empty", "give a version, or leave it out"}
+	for _, f := range []struct{ name, value string }{{"openshift-version", f.openshift}, {"kube-version", f.kube}} {
+		if flags.Changed(f.name) && f.value == "" {
+			return fit.Cluster{}, &usageError{"--" + f.name + " is empty", "give a version, or leave it out"}
 		}
 	}
 	return f.cluster()
