@@ -14,15 +14,11 @@ import (
 
 // openDir opens a directory. A file is read when it is asked for, up to the limit for one file. Symbolic links are
 // followed inside the directory only.
-func openDir(_ context.Context, arg string, o Options) (*Source, error) {
+func openDir(ctx context.Context, arg string, o Options) (*Source, error) {
 	if err := checkDir(arg); err != nil {
 		return nil, err
 	}
-	d, err := newDirFS(arg, o.Limits)
-	if err != nil {
-		return nil, err
-	}
-	return &Source{FS: d, closer: d.root}, nil
+	return openLegacy(ctx, arg, o)
 }
 
 // dirFS is a directory that symbolic links cannot leave. It opens only files and directories: opening a named pipe

@@ -15,11 +15,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
-// openDockerArchive reads the image in a file that docker save (or podman save) wrote, plain or compressed.
-func openDockerArchive(ctx context.Context, arg string, o Options) (*Source, error) {
-	return openImage(ctx, KindDockerArchive, arg, o)
-}
-
+// archiveImage reads the image in a file that docker save (or podman save) wrote, plain or compressed.
 func archiveImage(ctx context.Context, arg string, o Options) (*image, error) {
 	a := &dockerArchive{ctx: ctx, file: arg, limits: o.Limits, entries: map[string]dockerEntry{}}
 	if err := a.scan(); err != nil {

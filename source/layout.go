@@ -1,7 +1,6 @@
 package source
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,12 +16,7 @@ import (
 
 const refName = "org.opencontainers.image.ref.name" // OCI image specification, annotations.md
 
-// openLayout reads an image from an OCI image layout directory: DIR, DIR:TAG or DIR@DIGEST.
-func openLayout(ctx context.Context, arg string, o Options) (*Source, error) {
-	return openImage(ctx, KindOCILayout, arg, o)
-}
-
-// layoutImage returns an image of a layout. done closes the layout, when the layers have been read.
+// layoutImage returns an image of an OCI image layout directory: DIR, DIR:TAG or DIR@DIGEST. done closes the layout, when the layers have been read.
 func layoutImage(arg string) (img *image, done func(), err error) {
 	dir, want := splitLayout(arg)
 	root, err := os.OpenRoot(dir)

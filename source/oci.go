@@ -21,11 +21,6 @@ import (
 // FetchElsewhere is the hint for an image that is not fetched; it has a verb for the image.
 const FetchElsewhere = "fetch it with network access (skopeo copy docker://%s oci:DIR) and use oci-layout:DIR"
 
-// openRemote reads a bundle image from a registry. It fetches one layer after the other.
-func openRemote(ctx context.Context, ref string, o Options) (*Source, error) {
-	return openImage(ctx, KindOCI, ref, o)
-}
-
 // pull reads the manifest and the configuration of an image.
 func pull(ctx context.Context, registry *registryTransport, ref string, o Options) (*image, error) {
 	parsed, err := name.ParseReference(ref)

@@ -9,13 +9,15 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// openImage reads a bundle image.
-func openImage(ctx context.Context, kind, arg string, o Options) (s *Source, err error) {
-	err = withImage(ctx, kind, arg, o, func(ctx context.Context, img *image) error {
-		s, err = img.source(ctx, o.Limits)
-		return err
-	})
-	return s, err
+// openImage returns what reads a bundle image of a kind. It fetches one layer after the other.
+func openImage(kind string) opener {
+	return func(ctx context.Context, arg string, o Options) (s *Source, err error) {
+		err = withImage(ctx, kind, arg, o, func(ctx context.Context, img *image) error {
+			s, err = img.source(ctx, o.Limits)
+			return err
+		})
+		return s, err
+	}
 }
 
 // withImage calls fn with an image in a registry, a layout or an archive. fn can read its layers until ctx, which has

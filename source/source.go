@@ -133,7 +133,7 @@ func Open(ctx context.Context, ref string, o Options) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	open, err := opener(kind)
+	open, err := openerOf(kind)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,10 @@ func Open(ctx context.Context, ref string, o Options) (*Source, error) {
 	return s, nil
 }
 
-func opener(kind string) (func(context.Context, string, Options) (*Source, error), error) {
+// opener opens what follows the prefix of a reference.
+type opener func(ctx context.Context, arg string, o Options) (*Source, error)
+
+func openerOf(kind string) (opener, error) {
 	switch kind {
 	case KindDir:
 		return openDir, nil
@@ -156,12 +159,8 @@ func opener(kind string) (func(context.Context, string, Options) (*Source, error
 		return openTar, nil
 	case KindZip:
 		return openZip, nil
-	case KindOCI:
-		return openRemote, nil
-	case KindOCILayout:
-		return openLayout, nil
-	case KindDockerArchive:
-		return openDockerArchive, nil
+	case KindOCI, KindOCILayout, KindDockerArchive:
+		return openImage(kind), nil
 	case KindCatalog:
 		return openCatalog, nil
 	case KindPackageManifest:
