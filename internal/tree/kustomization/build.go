@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -38,7 +39,7 @@ func (b *Builder) Build(k *Kustomization) ([]*manifest.Object, error) {
 		if k.options.Generate {
 			o.LoadRestrictions = types.LoadRestrictionsNone
 		}
-		return krusty.MakeKustomizer(o).Run(&files{b, k}, k.Dir)
+		return krusty.MakeKustomizer(o).Run(&files{filesys.MakeFsInMemory(), b, k}, k.Dir)
 	})
 	if err != nil {
 		return nil, b.explain(k, err)

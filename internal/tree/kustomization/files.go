@@ -119,8 +119,9 @@ func (b *Builder) inside(path string) (string, error) {
 
 func (b *Builder) below(path string) bool { return b.top == "" || regular.Below(b.top, path) }
 
-// files is the file system that kustomize reads.
+// files is the file system that kustomize reads. What it does not ask for is that of the empty one.
 type files struct {
+	filesys.FileSystem
 	builder *Builder
 	root    *Kustomization
 }
@@ -171,18 +172,6 @@ func (f *files) ReadFile(path string) ([]byte, error) {
 	}
 	return s.data, nil
 }
-
-var errReadOnly = errors.New("nothing is written here")
-
-func (f *files) Create(string) (filesys.File, error)  { return nil, errReadOnly }
-func (f *files) Mkdir(string) error                   { return errReadOnly }
-func (f *files) MkdirAll(string) error                { return errReadOnly }
-func (f *files) RemoveAll(string) error               { return errReadOnly }
-func (f *files) Open(string) (filesys.File, error)    { return nil, errReadOnly }
-func (f *files) ReadDir(string) ([]string, error)     { return nil, errReadOnly }
-func (f *files) Glob(string) ([]string, error)        { return nil, errReadOnly }
-func (f *files) WriteFile(string, []byte) error       { return errReadOnly }
-func (f *files) Walk(string, filepath.WalkFunc) error { return errReadOnly }
 
 // content returns the text of a kustomization for kustomize: every entry that it could take for the address of a Git
 // repository begins with "./".
