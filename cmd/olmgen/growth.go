@@ -9,6 +9,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/output"
 )
 
@@ -42,21 +43,13 @@ func hidesNotes(cmd *cobra.Command) bool {
 
 // howToSee returns the command that shows what grew.
 func (f *renderFlags) howToSee(cmd *cobra.Command) string {
-	dir := findablePath(f.output)
+	dir := text.Shell(f.output)
 	what := strings.Join(append(cmd.Flags().Args(), f.files...), " ")
 	switch {
 	case f.check != "" || f.summary.dryRun:
-		return "olmgen diff " + dir + " " + findablePath(what)
+		return "olmgen diff " + dir + " " + text.Shell(what)
 	case gittree.Tracks(f.output):
 		return "olmgen diff --git HEAD " + dir
 	}
 	return "olmgen diff with a copy of the older tree and " + dir
-}
-
-// findablePath quotes a path for a shell where it needs that.
-func findablePath(s string) string {
-	if strings.ContainsFunc(s, func(r rune) bool { return strings.ContainsRune(" \t\n'\"$`\\*?[]{}()<>|&;#~!", r) }) {
-		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-	}
-	return s
 }

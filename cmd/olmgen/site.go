@@ -67,9 +67,9 @@ func writeSite(cmd *cobra.Command, dir string, s *site.Site, force bool) error {
 
 // renderCommand returns the command that renders a release of a site.
 func renderCommand(i site.Install) string {
-	words := []string{"olmgen render", site.Quote(i.Source)}
+	words := []string{"olmgen render", text.Shell(i.Source)}
 	if i.Namespace != "" {
-		words = append(words, "--namespace", site.Quote(i.Namespace))
+		words = append(words, "--namespace", text.Shell(i.Namespace))
 	}
 	if i.Certificates {
 		words = append(words, "--certs cert-manager")

@@ -33,7 +33,7 @@ catalog that does not hold its objects.`)
 
 // describe fills in the help of a command and of those below it.
 func describe(cmd *cobra.Command, name string) {
-	if data, err := helpFiles.ReadFile("help/" + name + ".txt"); err == nil { // others have it in their code
+	if data, err := helpFiles.ReadFile("help/" + name + ".txt"); err == nil {
 		body := shared.Replace(strings.TrimSuffix(string(data), "\n"))
 		body, details, _ := strings.Cut(body, "\n\nDetails:\n")
 		cmd.Long, cmd.Example, _ = strings.Cut(body, "\n\nExamples:\n")

@@ -365,18 +365,18 @@ func (m *making) install() findings.Section {
 	target := "operators/" + m.slug + "/"
 	in := Install{Source: "BUNDLE", Certificates: x.Webhooks.Total() > 0, Directory: target}
 	if image := m.pkg.ImageOf(x.Release); image != "" {
-		in.Source = "oci://" + image
+		in.Source = "oci://" + clean(image)
 	} else {
 		s.Text = append(s.Text, "BUNDLE stands for the image of the bundle, as oci://IMAGE, or its directory: the "+
 			"catalog names no image.")
 	}
 	if x.Bundle != nil {
 		if namespace, err := generate.Namespace(x.Bundle); err == nil {
-			in.Namespace = namespace
+			in.Namespace = clean(namespace)
 		}
 	}
 	commands := []string{m.options.Command(in), "olmgen permissions " + target, "git add " + target,
-		"git commit -m " + Quote(clean(m.pkg.Name)+" "+clean(x.Version))}
+		"git commit -m " + text.Shell(clean(m.pkg.Name)+" "+clean(x.Version))}
 	var b strings.Builder
 	if err := installTemplate().Execute(&b, commands); err != nil {
 		panic(err) // it is part of the program, and a Builder does not fail
@@ -387,17 +387,4 @@ func (m *making) install() findings.Section {
 		"release into the same directory and read the diff.")
 	s.HTML = b.String()
 	return s
-}
-
-// Quote returns a word as a shell reads it: in quotes, if that is necessary.
-func Quote(s string) string {
-	s = clean(s)
-	if s != "" && strings.IndexFunc(s, func(r rune) bool {
-		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		digit := r >= '0' && r <= '9'
-		return !letter && !digit && !strings.ContainsRune("@%_+=:,./-", r)
-	}) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

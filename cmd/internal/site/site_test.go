@@ -22,6 +22,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/audit"
 	"github.com/olmgen/olmgen/cmd/internal/site"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/output"
 )
 
@@ -403,7 +404,7 @@ func TestCorpus(t *testing.T) {
 
 // command is a command for the pages, as a front end says it.
 func command(i site.Install) string {
-	return "olmgen render " + site.Quote(i.Source) + " " + i.Namespace
+	return "olmgen render " + text.Shell(i.Source) + " " + i.Namespace
 }
 
 // The releases are what a custom datasource of Renovate reads. What OLM does not install anew is deprecated.

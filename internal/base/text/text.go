@@ -122,3 +122,12 @@ func Shorten(s string, most int) string {
 	}
 	return Printable(s)
 }
+
+// Shell returns a word as a shell reads it: in quotes, if that is necessary.
+func Shell(s string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%_+=:,./-"
+	if s != "" && strings.Trim(s, plain) == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
