@@ -64,10 +64,10 @@ func (f *adoptFlags) register(cmd *cobra.Command) {
 		"only the operators in this `NAMESPACE`; may be repeated")
 	flags.StringArrayVar(&f.choice.Except, "except", nil,
 		"not the operators of this `PACKAGE`, or of this CSV: they stay with OLM; may be repeated")
-	flags.Var(enum(&f.to, generate.Profiles...), "to", "profile of the file: "+text.Or(generate.Profiles))
+	enumFlag(cmd, &f.to, "to", "profile of the file: "+text.Or(generate.Profiles), generate.Profiles...)
 	flags.StringVar(&f.plan, "plan", "", "write the steps to the new form to `FILE.md`, and as a script beside it")
-	flags.Var(enum(&f.olm, adopt.Meanwhiles...), "olm",
-		"what OLM is in the plan while operators leave it: "+text.Or(adopt.Meanwhiles))
+	enumFlag(cmd, &f.olm, "olm", "what OLM is in the plan while operators leave it: "+text.Or(adopt.Meanwhiles),
+		adopt.Meanwhiles...)
 	flags.StringVar(&f.before, "before", "",
 		"write the operators' objects as they are in the dump to `DIR`, and Subscriptions to DIR-subscriptions")
 	flags.BoolVar(&f.table, "table", false, "with --to clusterextension, print the table and write no file")
@@ -80,8 +80,6 @@ func (f *adoptFlags) register(cmd *cobra.Command) {
 	f.target.register(cmd, false)
 	registerSources(flags, &f.source)
 	f.report.register(cmd)
-	offer(cmd, "to", text.Words(generate.Profiles))
-	offer(cmd, "olm", text.Words(adopt.Meanwhiles))
 }
 
 func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {

@@ -49,20 +49,17 @@ func newCatalogPath() *cobra.Command {
 	flags.StringVar(&f.to, "to", "", "`VERSION` to reach, or the name of its CSV (default: the head)")
 	flags.StringSliceVar(&f.channels, "channel", nil,
 		"`CHANNEL` (default: the default channel, for OLM v1 all); several, with commas, for OLM v1")
-	flags.Var(enum(&f.profile, pathProfiles...), "profile", text.Or(pathProfiles))
+	enumFlag(cmd, &f.profile, "profile", text.Or(pathProfiles), pathProfiles...)
 	flags.StringVar(&f.versions, "version-range", "", "the `VERSIONS` that OLM v1 may install (default: any)")
-	flags.Var(enum(&f.policy, generate.UpgradeCatalogProvided, generate.UpgradeSelfCertified),
-		"upgrade-constraint-policy", "which updates OLM v1 makes, of which SelfCertified allows any")
+	enumFlag(cmd, &f.policy, "upgrade-constraint-policy",
+		"which updates OLM v1 makes, of which SelfCertified allows any", generate.UpgradeCatalogProvided,
+		generate.UpgradeSelfCertified)
 	formatFlag(cmd, &f.format, []findings.Format{findings.Text, findings.JSON})
-	flags.Var(enum(&f.diff, diffTotal, diffSteps), "diff",
-		"add what changes from the first version to the last (`total`), or with each of the steps")
+	enumFlag(cmd, &f.diff, "diff",
+		"add what changes from the first version to the last (`total`), or with each of the steps", diffTotal, diffSteps)
 	flags.Lookup("diff").NoOptDefVal = string(diffTotal)
 	f.review.cluster.register(flags)
 	f.review.render.register(cmd, func(o config.Option) bool { return o.Access && o.Topic == config.TopicPlacement })
-	offer(cmd, "diff", text.Words([]pathDiff{diffTotal, diffSteps}))
-	offer(cmd, "profile", text.Words(pathProfiles))
-	offer(cmd, "upgrade-constraint-policy", text.Words([]generate.UpgradePolicy{generate.UpgradeCatalogProvided,
-		generate.UpgradeSelfCertified}))
 	return cmd
 }
 

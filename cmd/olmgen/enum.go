@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
@@ -21,7 +20,11 @@ type enumValue[T ~string] struct {
 	allowed []T
 }
 
-func enum[T ~string](value *T, allowed ...T) pflag.Value { return &enumValue[T]{value, allowed} }
+// enumFlag registers a flag that takes one of a few words, which a shell completes.
+func enumFlag[T ~string](cmd *cobra.Command, value *T, name, usage string, allowed ...T) {
+	cmd.Flags().Var(&enumValue[T]{value, allowed}, name, usage)
+	offer(cmd, name, text.Words(allowed))
+}
 
 func (e *enumValue[T]) String() string { return string(*e.value) }
 
@@ -37,8 +40,7 @@ func (e *enumValue[T]) Set(s string) error {
 
 // formatFlag registers --format of a command that has these formats.
 func formatFlag(cmd *cobra.Command, format *findings.Format, formats []findings.Format) {
-	cmd.Flags().Var(enum(format, formats...), "format", text.Or(formats))
-	offer(cmd, "format", text.Words(formats))
+	enumFlag(cmd, format, "format", text.Or(formats), formats...)
 }
 
 // failOn is what makes the exit code 3: severities, and the differences that a command knows by name.

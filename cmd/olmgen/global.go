@@ -32,9 +32,9 @@ func (f *globalFlags) register(root *cobra.Command) {
 	f.color = colorAuto
 	flags := root.PersistentFlags()
 	flags.BoolVar(&f.quiet, "quiet", false, "print only warnings and errors on stderr")
-	flags.Var(enum(&f.color, colorAuto, colorAlways, colorNever), "color",
-		"colors: auto, always or never")
-	offer(root, "color", text.Words([]colorMode{colorAuto, colorAlways, colorNever}))
+	modes := []colorMode{colorAuto, colorAlways, colorNever}
+	flags.Var(&enumValue[colorMode]{&f.color, modes}, "color", "colors: "+text.Or(modes))
+	offer(root, "color", text.Words(modes))
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
 		if f.quiet {
 			root.SetErr(&quietWriter{w: root.ErrOrStderr()})

@@ -12,7 +12,6 @@ import (
 
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
-	"github.com/olmgen/olmgen/internal/base/text"
 )
 
 // renderFlags are the flags of a command that renders: those that fill a RenderConfig, and those about the run.
@@ -39,8 +38,6 @@ const (
 	checkStat  checkMode = "stat"  // the number of changed lines of each file
 	checkNames checkMode = "names" // of the files
 )
-
-var checkModes = []checkMode{checkDiff, checkStat, checkNames}
 
 // optionsWith yields the declared options with a flag that a command takes.
 func optionsWith(takes func(config.Option) bool) iter.Seq[config.OptionAt] {
@@ -88,10 +85,9 @@ func (f *renderFlags) registerCheck(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.summary.registerFormat(cmd)
 	flags.BoolVar(&f.verbose, "verbose", false, "print all notes, and each place of a warning")
-	flags.Var(enum(&f.check, checkModes...), "check", "write nothing; print a `diff` of DIR, stat or names; exit with "+
-		"3 if it differs")
+	enumFlag(cmd, &f.check, "check", "write nothing; print a `diff` of DIR, stat or names; exit with 3 if it differs",
+		checkDiff, checkStat, checkNames)
 	flags.Lookup("check").NoOptDefVal = string(checkDiff)
-	offer(cmd, "check", text.Words(checkModes))
 	flags.BoolVar(&f.pruneTenants, "prune-tenants", false,
 		"remove the bindings of tenants that this run does not name")
 	place(flags, config.TopicOutput, "format", "check", "verbose", "prune-tenants")

@@ -28,9 +28,7 @@ func (f *summaryFlags) registerDryRun(flags *pflag.FlagSet) {
 
 func (f *summaryFlags) registerFormat(cmd *cobra.Command) {
 	f.format = findings.Text
-	formats := []findings.Format{findings.Text, findings.JSON}
-	cmd.Flags().Var(enum(&f.format, formats...), "format", "how to say what is written: "+text.Or(formats))
-	offer(cmd, "format", text.Words(formats))
+	enumFlag(cmd, &f.format, "format", "how to say what is written: text or json", findings.Text, findings.JSON)
 }
 
 // check refuses flags that mean nothing without a directory.

@@ -10,7 +10,6 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/generate/fit"
-	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -29,9 +28,8 @@ func (f *targetFlags) register(cmd *cobra.Command, bundles bool) {
 	flags.Func("openshift-version", "`VERSION` of OpenShift, such as 4.20", once(&f.openshift))
 	flags.Func("kube-version", "`VERSION` of Kubernetes (default: that of OpenShift)", once(&f.kube))
 	if bundles {
-		flags.Var(enum(&f.profile, generate.Profiles...), "profile",
-			"the profile that installs them, such as olm, olmv1 or plain (default: by --olm-version)")
-		offer(cmd, "profile", text.Words(generate.Profiles))
+		enumFlag(cmd, &f.profile, "profile",
+			"the profile that installs them, such as olm, olmv1 or plain (default: by --olm-version)", generate.Profiles...)
 	}
 }
 
