@@ -53,11 +53,6 @@ func (n *Namespace) fresh() *resolve.State {
 	return &s
 }
 
-// sourceOf returns a package of a catalog of the namespace, or nil.
-func (n *Namespace) sourceOf(p Package) *catalog.Package {
-	return n.State.Package(p.Source.Name, p.Source.Namespace, p.Name)
-}
-
 // subscription returns the Subscription of a package and who asks for it, or nil for a dependency.
 func (n *Namespace) subscription(p Package) (*resolve.Subscription, *Operator) {
 	for i := range n.State.Subscriptions {
@@ -108,7 +103,7 @@ func (n *Namespace) settle(ctx context.Context) error {
 // check refuses what is approved and not there.
 func (n *Namespace) check() error {
 	for _, p := range slices.SortedFunc(maps.Keys(n.Approved), Package.Compare) {
-		r, source := n.Approved[p], n.sourceOf(p)
+		r, source := n.Approved[p], content(n.State, p)
 		s, _ := n.subscription(p)
 		switch {
 		case source == nil:
@@ -151,7 +146,7 @@ const mostRounds = 20
 // complete sets the channels of the approved releases of Subscriptions.
 func (n *Namespace) complete() {
 	for p, r := range n.approved {
-		source := n.sourceOf(p)
+		source := content(n.State, p)
 		if s, _ := n.subscription(p); s != nil {
 			r.Channel = s.Channel
 		}
@@ -167,7 +162,7 @@ func (n *Namespace) complete() {
 // channelWith returns the channel of a release for a Subscription that names none: the default channel or the first one
 // that has it, unless another one has the update from what is installed.
 func (n *Namespace) channelWith(p Package, bundle string) *catalog.Channel {
-	source := n.sourceOf(p)
+	source := content(n.State, p)
 	had := slices.Clone(n.installed[p])
 	if s, _ := n.subscription(p); s != nil && s.InstalledCSV != "" {
 		had = append(had, s.InstalledCSV)
@@ -344,7 +339,7 @@ func (n *Namespace) reached(w *resolve.Walk, from string) error {
 
 // missed returns why a Subscription does not get what is approved.
 func (n *Namespace) missed(p Package, s *resolve.Subscription, got, from string) error {
-	want, source := n.approved[p], n.sourceOf(p)
+	want, source := n.approved[p], content(n.State, p)
 	where := "stays without an operator"
 	if got != "" {
 		where = "comes to rest at " + got
@@ -365,7 +360,7 @@ const mostNext = 5
 
 // nextFrom returns what OLM can reach from a release, as a hint.
 func (n *Namespace) nextFrom(p Package, from string) string {
-	source := n.sourceOf(p)
+	source := content(n.State, p)
 	ch := source.Channel(n.approved[p].Channel)
 	if ch == nil || from == "" {
 		return ""
@@ -395,7 +390,7 @@ func (n *Namespace) walks(ctx context.Context, b *builder) error {
 	}
 	n.keepLeft()
 	for _, p := range slices.SortedFunc(maps.Keys(n.approved), Package.Compare) {
-		if err := b.approve(p, n.sourceOf(p), n.approved[p], n.because(p), n.asker(p)); err != nil {
+		if err := b.approve(p, content(n.State, p), n.approved[p], n.because(p), n.asker(p)); err != nil {
 			return err
 		}
 	}
@@ -441,7 +436,7 @@ func (n *Namespace) keepLeft() {
 	state := *n.rest
 	state.CSVs, state.Subscriptions = slices.Clone(state.CSVs), slices.Clone(state.Subscriptions)
 	for _, p := range slices.SortedFunc(maps.Keys(n.wasLeft), Package.Compare) {
-		r, source := n.wasLeft[p], n.sourceOf(p)
+		r, source := n.wasLeft[p], content(n.State, p)
 		if _, ok := n.approved[p]; ok || source == nil || source.Bundle(r.Bundle) == nil {
 			continue
 		}
@@ -459,7 +454,7 @@ func (n *Namespace) keepLeft() {
 		for i := range s.state.Subscriptions {
 			sub := &s.state.Subscriptions[i]
 			p := PackageOf(sub)
-			source := n.sourceOf(p)
+			source := content(n.State, p)
 			if sub.InstalledCSV == "" || source == nil || source.Bundle(sub.InstalledCSV) == nil {
 				continue
 			}
@@ -482,7 +477,7 @@ func (n *Namespace) because(p Package) string {
 }
 
 func (n *Namespace) isOlder(p Package, a, b string) bool {
-	x, y := versionOf(n.sourceOf(p), a), versionOf(n.sourceOf(p), b)
+	x, y := versionOf(content(n.State, p), a), versionOf(content(n.State, p), b)
 	return x != nil && y != nil && x.LT(*y)
 }
 
@@ -504,7 +499,7 @@ func (n *Namespace) walk(ctx context.Context, b *builder, from start) error {
 			case from.what == "a new cluster":
 				why = whyOnTheWay + r.Bundle + " in a new cluster"
 			}
-			b.channel(p, n.sourceOf(p), plan.Channel).why(plan.Name, why)
+			b.channel(p, content(n.State, p), plan.Channel).why(plan.Name, why)
 		}
 	}
 	return nil
@@ -540,7 +535,7 @@ func (n *Namespace) at(ctx context.Context, releases map[Package]string) (*resol
 
 // put replaces what is approved of a package by another release.
 func (n *Namespace) put(state *resolve.State, p Package, name string) {
-	now, source := n.approved[p].Bundle, n.sourceOf(p)
+	now, source := n.approved[p].Bundle, content(n.State, p)
 	csv := resolve.CSV{Name: name, Phase: "Succeeded"}
 	if b := source.Bundle(name); b != nil {
 		csv = resolve.Installed(b, p.Name)
