@@ -2,6 +2,7 @@ package updates
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"io"
 	"slices"
@@ -26,39 +27,9 @@ const (
 )
 
 // style is the style of the picture. It has no variables: not every program that shows an SVG knows them.
-const style = `.ug text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:#1f2328}
-.ug .name{font-weight:bold}
-.ug .quiet{fill:#59636e}
-.ug .page{fill:#fff}
-.ug .lane{fill:#f6f8fa;stroke:#d1d9e0}
-.ug .node{fill:#fff;stroke:#59636e}
-.ug .head{fill:#ddf4ff;stroke:#0550ae;stroke-width:2.5}
-.ug .deprecated{stroke:#cf222e;stroke-dasharray:6 3}
-.ug .outside{fill:none;stroke-dasharray:2 3}
-.ug .onpath{fill:#ffe2cc;stroke:#bc4c00}
-.ug .struck{text-decoration:line-through}
-.ug .edge{fill:none;stroke:#59636e;stroke-width:1.5}
-.ug .skips{stroke-dasharray:5 3}
-.ug .skipRange{stroke-dasharray:1.5 3}
-.ug .path{stroke:#bc4c00;stroke-width:3}
-.ug .tip{fill:#59636e}
-.ug .tip.path{fill:#bc4c00;stroke:none}
-@media (prefers-color-scheme:dark){
-.ug text{fill:#e6edf3}
-.ug .quiet{fill:#9da7b3}
-.ug .page{fill:#0d1117}
-.ug .lane{fill:#161b22;stroke:#3d444d}
-.ug .node{fill:#0d1117;stroke:#9198a1}
-.ug .head{fill:#0c2d6b;stroke:#79c0ff}
-.ug .deprecated{stroke:#ff7b72}
-.ug .outside{fill:none}
-.ug .onpath{fill:#5a2a00;stroke:#f0883e}
-.ug .edge{stroke:#9198a1}
-.ug .path{stroke:#f0883e}
-.ug .tip{fill:#9198a1}
-.ug .tip.path{fill:#f0883e}
-}
-`
+//
+//go:embed graph.css
+var style string
 
 // SVG writes the picture with its style: a lane for each channel, the newest release on top. The error is that of w.
 func (g *Graph) SVG(w io.Writer) error {
