@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	_ "embed"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -260,61 +261,6 @@ func helpers(packageName string) string {
 }
 
 // In the mode "record", every mutant that is reached is written to a file.
-const helperText = `package PACKAGE
-
-import (
-	"cmp"
-	"os"
-	"strconv"
-	"sync"
-)
-
-var (
-	mutantActive, _ = strconv.Atoi(os.Getenv("OLMGEN_MUTANT"))
-	mutantRecord    = os.Getenv("OLMGEN_MUTANT_RECORD")
-	mutantSeen      sync.Map
-)
-
-func mutantOn(n int) bool {
-	if mutantRecord != "" {
-		if _, seen := mutantSeen.LoadOrStore(n, true); !seen {
-			f, err := os.OpenFile(mutantRecord, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-			if err != nil {
-				panic(err)
-			}
-			if _, err := f.WriteString(strconv.Itoa(n) + "\n"); err != nil {
-				panic(err)
-			}
-			f.Close()
-		}
-	}
-	return n == mutantActive
-}
-
-func mutantNot[T ~bool](n int, v T) T   { return v != T(mutantOn(n)) }
-func mutantTrue[T ~bool](n int, v T) T  { return T(mutantOn(n)) || v }
-func mutantFalse[T ~bool](n int, v T) T { return T(!mutantOn(n)) && v }
-
-func mutantLess[T cmp.Ordered](n int, a, b T) bool         { return a < b || a == b && mutantOn(n) }
-func mutantGreater[T cmp.Ordered](n int, a, b T) bool      { return a > b || a == b && mutantOn(n) }
-func mutantLessEqual[T cmp.Ordered](n int, a, b T) bool    { return a < b || a == b && !mutantOn(n) }
-func mutantGreaterEqual[T cmp.Ordered](n int, a, b T) bool { return a > b || a == b && !mutantOn(n) }
-
-func mutantSwap[T any](n int, a, b T) (T, T) {
-	if mutantOn(n) {
-		return b, a
-	}
-	return a, b
-}
-
-func mutantMinus(n, v int) int {
-	if mutantOn(n) {
-		return -v
-	}
-	return v
-}
-
-var _, _, _ = mutantNot[bool], mutantTrue[bool], mutantFalse[bool]
-var _, _ = mutantLess[int], mutantGreater[int]
-var _, _, _, _ = mutantLessEqual[int], mutantGreaterEqual[int], mutantSwap[int], mutantMinus
-`
+//
+//go:embed helpers.go.txt
+var helperText string
