@@ -155,9 +155,3 @@ func (v *view) variables(o *entry) (map[string]any, error) {
 	}
 	return vars, nil
 }
-
-// The result types of expressions.
-var (
-	boolean = cel.BoolType
-	celText = cel.StringType
-)

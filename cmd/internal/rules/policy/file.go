@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/cel-go/cel"
+
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -66,8 +68,11 @@ func Parse(name string, data []byte) (*Policy, error) {
 		if o.APIVersion+o.Kind == "" {
 			what = "not a policy: apiVersion and kind are missing"
 		}
-		return nil, p.fail(cmp.Or(wrongField(o), "kind"), "start it with apiVersion: "+APIVersion+", kind: "+Kind,
-			"%s", what)
+		field := "kind"
+		if o.APIVersion != APIVersion && o.APIVersion != "" {
+			field = "apiVersion"
+		}
+		return nil, p.fail(field, "start it with apiVersion: "+APIVersion+", kind: "+Kind, "%s", what)
 	}
 	if dups := o.Duplicates(); len(dups) > 0 {
 		return nil, &manifest.Error{
@@ -87,13 +92,6 @@ func Parse(name string, data []byte) (*Policy, error) {
 		return nil, p.unknownField(unknown)
 	}
 	return p.policy(&f)
-}
-
-func wrongField(o *manifest.Object) string {
-	if o.APIVersion != APIVersion && o.APIVersion != "" {
-		return "apiVersion"
-	}
-	return ""
 }
 
 // parser converts a file to a policy.
@@ -144,10 +142,7 @@ func (p *parser) policy(f *file) (*Policy, error) {
 
 // defaultClusterScope returns the location of Operate First's cluster-scope application.
 func defaultClusterScope() []glob {
-	g, err := newGlob("**/cluster-scope/**")
-	if err != nil {
-		return nil // cannot happen: the pattern is valid
-	}
+	g, _ := newGlob("**/cluster-scope/**") // it is a pattern
 	return []glob{g}
 }
 
@@ -260,13 +255,13 @@ func (p *parser) expressions(f *file, policy *Policy) error {
 		if e.Expression == "" {
 			return p.fail(field, "write an expression that is true for a valid object", "expression is missing")
 		}
-		if e.holds, err = compile(env, e.Expression, boolean); err != nil {
+		if e.holds, err = compile(env, e.Expression, cel.BoolType); err != nil {
 			return p.fail(field+".expression", "", "%v", err)
 		}
 		if e.MessageExpression == "" {
 			continue
 		}
-		if e.says, err = compile(env, e.MessageExpression, celText); err != nil {
+		if e.says, err = compile(env, e.MessageExpression, cel.StringType); err != nil {
 			return p.fail(field+".messageExpression", "", "%v", err)
 		}
 	}

@@ -10,10 +10,6 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
-func groupInClusterScope(v *view) []violation {
-	return outside(v.olm("OperatorGroup"), "move it to cluster-scope: only cluster admins may manage it")
-}
-
 func groupAccess(v *view) []violation {
 	var hits []violation
 	for _, role := range v.permissions().open() {

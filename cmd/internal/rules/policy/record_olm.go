@@ -33,22 +33,14 @@ func filter(objects []*entry, keep func(*entry) bool) []*entry {
 	return slices.DeleteFunc(slices.Clone(objects), func(o *entry) bool { return !keep(o) })
 }
 
-func noCSV(v *view) []violation {
-	return each(v.olm("ClusterServiceVersion"), "ClusterServiceVersions must not be deployed by hand",
-		"subscribe to the operator in a catalog")
+// notDeployed returns the check of a kind that nobody deploys by hand.
+func notDeployed(kind, msg, hint string) func(*view) []violation {
+	return func(v *view) []violation { return each(v.olm(kind), msg, hint) }
 }
 
-func csvInClusterScope(v *view) []violation {
-	return outside(v.olm("ClusterServiceVersion"), "move it to cluster-scope if it is really needed")
-}
-
-func noInstallPlan(v *view) []violation {
-	return each(v.olm("InstallPlan"), "InstallPlans must not be deployed by hand",
-		"remove the file: OLM creates InstallPlans")
-}
-
-func noCatalogSource(v *view) []violation {
-	return each(v.olm("CatalogSource"), "a custom CatalogSource", "publish the operator to a community catalog")
+// inClusterScope returns the check of a kind that belongs into cluster-scope.
+func inClusterScope(kind, hint string) func(*view) []violation {
+	return func(v *view) []violation { return outside(v.olm(kind), hint) }
 }
 
 func defaultCatalog(v *view) []violation {
@@ -86,10 +78,6 @@ func catalogNamespace(v *view) []violation {
 }
 
 const hintNamespace = "set it in the object or in the kustomization beside it, or check the output of kustomize build"
-
-func catalogInClusterScope(v *view) []violation {
-	return outside(v.olm("CatalogSource"), "move it to cluster-scope")
-}
 
 func subscriptionWithApplication(v *view) []violation {
 	namespaces := map[string][]string{} // of the other objects of each application
