@@ -1,5 +1,7 @@
 package generate
 
+import "github.com/olmgen/olmgen/manifest"
+
 const preserveUnknown = "x-kubernetes-preserve-unknown-fields"
 
 // convertCRD turns a decoded apiextensions.k8s.io/v1beta1 CRD into the v1 form and keeps its schema. What v1beta1 says
@@ -34,7 +36,7 @@ func convertVersion(v, spec map[string]any, preserve bool) {
 	for from, to := range map[string]string{"validation": "schema", "subresources": "subresources",
 		"additionalPrinterColumns": "additionalPrinterColumns"} {
 		if top, ok := spec[from]; ok && v[to] == nil && top != nil {
-			v[to] = deepCopy(top)
+			v[to] = manifest.CopyValue(top, nil)
 		}
 	}
 	columns, _ := v["additionalPrinterColumns"].([]any)
@@ -182,22 +184,4 @@ func convertConversion(spec map[string]any) {
 		}
 	}
 	c["webhook"] = webhook
-}
-
-func deepCopy(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k, x := range v {
-			out[k] = deepCopy(x)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, x := range v {
-			out[i] = deepCopy(x)
-		}
-		return out
-	}
-	return v
 }

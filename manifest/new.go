@@ -115,22 +115,32 @@ func getIn(v any, path []string) any {
 	return v
 }
 
-// copyValue copies a value that Encode prints. Numbers become what they are when the text is read: int64, uint64,
-// float64.
-func copyValue(v any) any {
+// CopyValue returns a copy of a decoded value. What is neither a mapping nor a list is what leaf makes of it; nil keeps
+// it.
+func CopyValue(v any, leaf func(any) any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k, x := range v {
-			out[k] = copyValue(x)
+			out[k] = CopyValue(x, leaf)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, x := range v {
-			out[i] = copyValue(x)
+			out[i] = CopyValue(x, leaf)
 		}
 		return out
+	}
+	if leaf == nil {
+		return v
+	}
+	return leaf(v)
+}
+
+// asRead returns what a number that Encode prints is when the text is read: int64, uint64 or float64.
+func asRead(v any) any {
+	switch v := v.(type) {
 	case json.Number:
 		return yamltext.Plain(v.String())
 	case int:

@@ -205,7 +205,7 @@ func (o *Object) Parsed() bool {
 // Value decodes the object. The map is the caller's own.
 func (o *Object) Value() (map[string]any, error) {
 	if o.printed != nil {
-		return copyValue(o.printed.value).(map[string]any), nil
+		return CopyValue(o.printed.value, asRead).(map[string]any), nil
 	}
 	if o.origin != nil {
 		v, err := o.origin.Value()
@@ -399,7 +399,7 @@ func Segments(field string) []string {
 // Get decodes one field of the object, such as Get("spec", "group"); nil if it is not there.
 func (o *Object) Get(path ...string) (any, error) {
 	if o = o.holder(path); o.printed != nil {
-		return copyValue(getIn(o.printed.value, path)), nil
+		return CopyValue(getIn(o.printed.value, path), asRead), nil
 	}
 	if o.origin != nil {
 		return o.getEdited(path)
@@ -443,7 +443,7 @@ func (o *Object) getEdited(path []string) (any, error) {
 		}
 	}
 	o.edit.change(object)
-	return copyValue(getIn(object, path)), nil
+	return CopyValue(getIn(object, path), asRead), nil
 }
 
 // Has reports whether a field is there and is not null. A skimmed document is parsed only for a field inside of a

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -220,9 +219,12 @@ var action = lazy.Regexp(`\{\{-?\s*(?:index\s+\.([A-Za-z0-9_.]+)\s+([0-9]+)|\.?(
 
 // fill writes parameters into the texts of a value. An action that is not known stays.
 func (p parameters) fill(v any) any {
-	switch v := v.(type) {
-	case string:
-		return action().ReplaceAllStringFunc(v, func(found string) string {
+	return manifest.CopyValue(v, func(v any) any {
+		s, ok := v.(string)
+		if !ok {
+			return v
+		}
+		return action().ReplaceAllStringFunc(s, func(found string) string {
 			m := action().FindStringSubmatch(found)
 			name := m[3]
 			if name == "" {
@@ -233,18 +235,5 @@ func (p parameters) fill(v any) any {
 			}
 			return found
 		})
-	case []any:
-		out := slices.Clone(v)
-		for i, below := range v {
-			out[i] = p.fill(below)
-		}
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for key, below := range v {
-			out[key] = p.fill(below)
-		}
-		return out
-	}
-	return v
+	})
 }

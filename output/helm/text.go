@@ -87,7 +87,7 @@ func (w *writer) crd(e *entry) ([]byte, error) {
 	}
 	var text []byte
 	if e.value != nil {
-		m := w.tokens(e.value).(map[string]any)
+		m := w.tokens(e.value)
 		if dig(m, "metadata", "annotations") == nil {
 			dig(m, "metadata")["annotations"] = map[string]any{}
 		}
@@ -119,7 +119,7 @@ func (w *writer) entryText(e *entry) []byte {
 	if e.value == nil {
 		return escape(e.object.Data)
 	}
-	return w.fill(manifest.Encode(w.tokens(e.value).(map[string]any)))
+	return w.fill(manifest.Encode(w.tokens(e.value)))
 }
 
 // tokenFor returns a word that is not in the text and that YAML never quotes.
@@ -137,7 +137,11 @@ func escape(text []byte) []byte {
 }
 
 // tokens returns the value with tokens in the place of variables.
-func (w *writer) tokens(v any) any {
+func (w *writer) tokens(v map[string]any) map[string]any {
+	return manifest.CopyValue(v, w.tokensOf).(map[string]any)
+}
+
+func (w *writer) tokensOf(v any) any {
 	switch v := v.(type) {
 	case textParts:
 		return w.add(w.scalar(v))
@@ -162,18 +166,6 @@ func (w *writer) tokens(v any) any {
 		if strings.Contains(v, "\n") && strings.TrimRight(v, " \t\r\n") != strings.TrimSuffix(v, "\n") {
 			return w.add(w.scalar(textParts{{literal, v}, {literal, ""}}))
 		}
-	case map[string]any:
-		m := make(map[string]any, len(v))
-		for k, x := range v {
-			m[k] = w.tokens(x)
-		}
-		return m
-	case []any:
-		out := make([]any, len(v))
-		for i, x := range v {
-			out[i] = w.tokens(x)
-		}
-		return out
 	}
 	return v
 }

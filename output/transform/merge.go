@@ -91,7 +91,7 @@ func mergePatch(patch map[string]any, o generate.Object) (*manifest.Object, erro
 
 // withIdentity returns a copy of a patch in which the identity, where it is given, is the object's.
 func withIdentity(patch map[string]any, o generate.Object) map[string]any {
-	fields := copyOf(patch).(map[string]any)
+	fields := manifest.CopyValue(patch, nil).(map[string]any)
 	set := func(m map[string]any, key, value string) {
 		if s, ok := m[key].(string); ok && s != "" {
 			m[key] = value
@@ -104,24 +104,6 @@ func withIdentity(patch map[string]any, o generate.Object) map[string]any {
 		set(meta, "namespace", o.Namespace)
 	}
 	return fields
-}
-
-func copyOf(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k, x := range v {
-			out[k] = copyOf(x)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, x := range v {
-			out[i] = copyOf(x)
-		}
-		return out
-	}
-	return v
 }
 
 // replaceElements does what kustomize leaves undone: it empties the elements of lists that the patch replaces one by
