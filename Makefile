@@ -183,9 +183,8 @@ HUGO_VERSION := v0.152.2
 HTMLTEST := $(BIN)/htmltest-$(lastword $(shell grep -o 'wjdp/htmltest v[0-9.]*' docs/site/go.mod))
 
 site: $(BIN)/hugo-$(HUGO_VERSION) $(HTMLTEST) ## Build the documentation site into .site/public, and check its links
-	$(GO) run ./internal/house/docsite -o .site/content
 	theme=$$(cd docs/site && $(GO) mod download -json github.com/imfing/hextra | sed -n 's/^.*"Dir": "\(.*\)",$$/\1/p') && cd docs/site && \
-		$< --quiet --themesDir "$${theme%/*}" --theme "$${theme##*/}" --contentDir $(CURDIR)/.site/content --destination $(CURDIR)/.site/public --cleanDestinationDir
+		$< --quiet --themesDir "$${theme%/*}" --theme "$${theme##*/}" --destination $(CURDIR)/.site/public --cleanDestinationDir
 	$(HTMLTEST) --conf docs/site/htmltest.yml .site/public
 
 $(BIN)/hugo-$(HUGO_VERSION):

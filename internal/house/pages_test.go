@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 )
 
 const root = "../.."
@@ -201,5 +203,41 @@ func TestSpecification(t *testing.T) {
 	}
 	if checked < 40 {
 		t.Errorf("only %d sections are cited: does the pattern still match?", checked)
+	}
+}
+
+// The site has every page below docs once. A page begins with its title, and hugo finds it.
+func TestSite(t *testing.T) {
+	var sections []struct{ Pages []string }
+	if err := yaml.Unmarshal([]byte(read(t, "docs/site/pages.yaml")), &sections); err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]int{"README.md": 1}
+	for _, s := range sections {
+		for _, name := range s.Pages {
+			pages := []string{name}
+			if !strings.HasSuffix(name, ".md") {
+				pages, _ = fs.Glob(os.DirFS(root), name+"/*.md")
+			}
+			if len(pages) == 0 {
+				t.Errorf("%s has no pages", name)
+			}
+			for _, page := range pages {
+				listed[page]++
+			}
+		}
+	}
+	for _, page := range files(t, ".md") {
+		if n := listed[page]; strings.HasPrefix(page, "docs/") && n != 1 {
+			t.Errorf("docs/site/pages.yaml lists %s %d times", page, n)
+		}
+	}
+	for page := range listed {
+		if !strings.HasPrefix(read(t, page), "# ") {
+			t.Errorf("%s: the first line is not a heading", page)
+		}
+		if !strings.HasPrefix(page, "docs/") && !strings.Contains(read(t, "docs/site/hugo.yaml"), "../../"+page+",") {
+			t.Errorf("docs/site/hugo.yaml does not mount %s", page)
+		}
 	}
 }
