@@ -63,12 +63,12 @@ func (d *departure) checkRunning() (err error) {
 // leave takes operators away from OLM. Kubernetes does what it can do by itself: the garbage collector takes the
 // ownerReferences of what a CSV owns when the CSV is deleted with --cascade=orphan.
 func (p *planner) leave() {
-	directories := p.directories()
+	apply := p.apply()
 	if p.To == generate.ProfileClusterExtension {
-		directories = []string{PartDirectory}
+		apply = []string{applied(PartDirectory)}
 		p.add(Step{Title: "Render what OLM v1 refuses", Text: []string{"The next step applies these operators only. " +
 			Quote(p.Directory) + " has what OLM v1 takes, too: that is applied when OLM v1 has taken it."},
-			Run: append(p.Commands.Part, applied(PartDirectory)+" --dry-run=server"), Undo: []string{"rm -rf " +
+			Run: append(p.Commands.Part, applied(PartDirectory, "--dry-run=server")), Undo: []string{"rm -rf " +
 				PartDirectory}})
 	}
 	why := "OLM is down, so nobody else writes the objects."
@@ -81,15 +81,9 @@ func (p *planner) leave() {
 			"the whole cluster, and renews no certificate."}, Run: p.stop(), Undo: p.start()})
 	}
 	about, unlabel := p.unlabel()
-	p.takeOver(directories, why+about, unlabel...)
-	p.remove(directories)
+	p.takeOver(apply, why+about, unlabel...)
+	p.remove(apply)
 	p.leftovers()
-	s := Step{Title: "Verify", Run: []string{p.Commands.Again}, Text: []string{"The comparison lists what OLM has " +
-		"left in the objects as left-in-cluster. It does no harm; removing it from a pod template restarts the pods."}}
-	if p.OLM != OLMRuns {
-		s.Title, s.Run = "Start OLM, and verify", append(p.start(), s.Run...)
-	}
-	p.add(s)
 	p.wayBack()
 }
 
@@ -302,7 +296,7 @@ const finalizerGone = `at=$(kubectl get ` + csv + ` --ignore-not-found -o go-tem
 func nothing(command string) string { return "left=$(" + command + `); test -z "$left"` }
 
 // remove deletes the CSVs, and nothing with them, if the cluster is still that of the plan.
-func (p *planner) remove(directories []string) {
+func (p *planner) remove(apply []string) {
 	s := Step{Title: "The point of no return: delete the ClusterServiceVersions", Irreversible: true,
 		Text: []string{"**Before it, the undo of each step, from the last to the first, leads back. After it, only " +
 			"the way back does.** The guard fails if OLM runs, if it has put labels back, or if the operators are " +
@@ -312,12 +306,12 @@ func (p *planner) remove(directories []string) {
 				"custom-columns=:.metadata.name,:.metadata.finalizers` shows orphan: something refuses the " +
 				"collector's patch, see its log. Never remove that finalizer."},
 		Guard: p.each(selectorsList, nothing(`kubectl get "$labelled" -A -l "$selector" -o name`))}
-	copies := p.each(operatorsList, "kubectl delete "+csvs+` -A -l "`+olm.LabelCopiedFrom+
-		`=$ns" --field-selector "metadata.name=$csv" --cascade=orphan --timeout=5m`)
-	originals := p.each(operatorsList, "kubectl delete "+csv+" --ignore-not-found --cascade=orphan --timeout=5m")
+	const copies = "kubectl delete " + csvs + ` -A -l "` + olm.LabelCopiedFrom +
+		`=$ns" --field-selector "metadata.name=$csv" --cascade=orphan --timeout=5m`
+	const original = "kubectl delete " + csv + " --ignore-not-found --cascade=orphan --timeout=5m"
 	if p.OLM != OLMRuns {
 		s.Guard = append(s.Guard, nothing("kubectl get pods -A -l "+Quote(olmPods)+" -o name"), p.Commands.Since)
-		s.Run = slices.Concat(p.each(operatorsList, finalizerGone), copies, originals)
+		s.Run = slices.Concat(p.each(operatorsList, finalizerGone), p.each(operatorsList, copies, original))
 		p.add(s)
 		return
 	}
@@ -335,29 +329,35 @@ func (p *planner) remove(directories []string) {
 		`--cascade=orphan`)
 	conditions := p.each(operatorsList, `kubectl delete operatorconditions.operators.coreos.com "$csv" -n "$ns" `+
 		"--ignore-not-found --cascade=orphan --timeout=5m")
-	s.Run = slices.Concat(groups, copies, conditions, originals, copies)
+	s.Run = slices.Concat(groups, p.each(operatorsList, copies), conditions, p.each(operatorsList, original),
+		p.each(operatorsList, copies))
 	if len(groups) > 0 {
-		for _, dir := range directories {
-			s.Run = append(s.Run, applied(dir))
-		}
+		s.Run = append(s.Run, apply...)
 	}
 	p.add(s)
 }
 
 // leftovers deletes what is left of OLM's own, and the Operator, which OLM makes anew as long as a component has its
 // label: an InstallPlan that another operator needs too, or a Secret, which no dump has (OLM:
-// pkg/controller/operators/operator_controller.go, hasExistingComponents).
+// pkg/controller/operators/operator_controller.go, hasExistingComponents). Then OLM starts, and all is compared.
 func (p *planner) leftovers() {
-	s := Step{Title: "Delete what only OLM used", Text: []string{"OLM made these objects by its own rules, and " +
+	s := Step{Title: "Delete what only OLM used, and verify", Text: []string{"OLM made these objects by its own rules, and " +
 		"nothing that is rendered needs them. Everything else stays, and loses the label of OLM's Operator."}}
 	if orphans := p.orphans(); len(orphans) > 0 {
 		s.Text = append(s.Text, "Look at what earlier versions left behind. OLM never removes it, and nothing "+
 			"here does: "+
 			text.FirstOf(mostNamed, orphans)+".")
 	}
+	s.Text = append(s.Text, "The comparison lists what OLM has left in the objects as left-in-cluster. It does no "+
+		"harm; removing it from a pod template restarts the pods.")
 	s.Run = append(p.each(operatorsList, `kubectl label `+
 		`"$labelled",namespaces,secrets,installplans.operators.coreos.com -A `+
 		`-l "`+olm.LabelComponent+`$component" "`+olm.LabelComponent+`$component-"`), p.each(deletedList, deletion)...)
+	if p.OLM != OLMRuns {
+		s.Title = "Delete what only OLM used, start OLM, and verify"
+		s.Run = append(s.Run, p.start()...)
+	}
+	s.Run = append(s.Run, p.Commands.Again)
 	p.add(s)
 }
 

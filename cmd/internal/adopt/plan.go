@@ -104,7 +104,7 @@ func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, erro
 	case len(p.departure.operators) > 0:
 		p.leave()
 	case o.To == generate.ProfileOLM || o.To == generate.ProfileSubscription:
-		p.takeOver(p.directories(), "OLM goes on and keeps writing the same objects.")
+		p.takeOver(p.apply(), "OLM goes on and keeps writing the same objects.")
 		p.add(Step{Title: "Verify", Text: []string{"Nothing differs but what the review has named."},
 			Run: []string{p.Commands.Again}})
 	}
@@ -141,7 +141,7 @@ func (p *planner) add(s Step) { p.plan.Steps = append(p.plan.Steps, s) }
 const (
 	operatorsList, groupsList, subscriptionsList = "operators", "groups", "subscriptions"
 	selectorsList, deletedList, createdList      = "selectors", "deleted", "created"
-	movedList                                    = "moved"
+	movedList, directoriesList                   = "moved", "directories"
 )
 
 // word is what the API server takes as a name. A row of a list is words, and an option of kubectl is none.
@@ -151,7 +151,7 @@ var word = regexp.MustCompile(`^[A-Za-z0-9{][^\s'\\$` + "`" + `]*$`)
 func (l List) check() error {
 	for _, row := range l.Rows {
 		for w := range strings.SplitSeq(row, " ") {
-			if !word.MatchString(w) && l.Name != movedList {
+			if !word.MatchString(w) && l.Name != movedList && l.Name != directoriesList {
 				return manifest.WithHint(fmt.Errorf("%q in the dump is no name that an API server takes", w),
 					"make the dump again with kubectl")
 			}
@@ -175,11 +175,7 @@ func (p *planner) each(name string, commands ...string) []string {
 	if len(l.Rows) == 0 {
 		return nil
 	}
-	head := `echo "$` + name + `" | while read -r ` + l.Columns + "; do"
-	if len(commands) == 1 {
-		return []string{head + " " + commands[0] + "; done"}
-	}
-	return []string{head + "\n  " + strings.Join(commands, "\n  ") + "\ndone"}
+	return []string{`echo "$` + name + `" | while read -r ` + l.Columns + "; do " + strings.Join(commands, "; ") + "; done"}
 }
 
 // lists fills the lists. Those without rows are left out.
@@ -239,6 +235,13 @@ func (p *planner) lists() {
 	add(selectorsList, "selector", selectors)
 	add(deletedList, "kind name ns", conditionsFirst(deleted))
 	add(createdList, "kind name ns", created)
+	if len(p.Parts) > 0 {
+		directories := []string{p.Directory}
+		for _, part := range p.Parts {
+			directories = append(directories, path.Join(p.Directory, part))
+		}
+		add(directoriesList, "dir", directories)
+	}
 }
 
 // timeFormat is that of the times of the API server.
@@ -285,9 +288,7 @@ func (p *planner) before() {
 			"the cluster has.")
 	}
 	if len(p.departure.operators) > 0 && p.To != generate.ProfileClusterExtension {
-		for _, dir := range p.directories() {
-			s.Run = append(s.Run, applied(dir)+" --dry-run=server")
-		}
+		s.Run = append(s.Run, p.apply("--dry-run=server")...)
 	}
 	p.add(s)
 	if by := p.state.bringers(p.departure.operators); len(by) > 0 {
@@ -320,24 +321,18 @@ func (p *planner) refusedFields() (names []string) {
 	return names
 }
 
-// directories are those of the rendered objects. No kustomization.yaml lists that of a part, such as the bindings of a
-// tenant.
-func (p *planner) directories() []string {
-	list := []string{p.Directory}
-	for _, part := range p.Parts {
-		list = append(list, path.Join(p.Directory, part))
+// apply returns the commands that apply what is rendered. No kustomization.yaml lists the directory of a part, such as
+// the bindings of a tenant.
+func (p *planner) apply(options ...string) []string {
+	if len(p.Parts) == 0 {
+		return []string{applied(Quote(p.Directory), options...)}
 	}
-	return list
+	return p.each(directoriesList, applied(`"$dir"`, options...))
 }
 
 // takeOver applies what is rendered, and then runs other commands.
-func (p *planner) takeOver(directories []string, why string, then ...string) {
-	s := Step{Title: "Take the objects over", Text: []string{why}, Undo: p.restored()}
-	for _, dir := range directories {
-		s.Run = append(s.Run, applied(dir))
-	}
-	s.Run = append(s.Run, then...)
-	p.add(s)
+func (p *planner) takeOver(apply []string, why string, then ...string) {
+	p.add(Step{Title: "Take the objects over", Text: []string{why}, Undo: p.restored(), Run: append(apply, then...)})
 }
 
 // restored returns the commands that bring the objects of the backup back and remove what the take-over has created.
@@ -346,9 +341,10 @@ func (p *planner) restored() []string {
 	return append([]string{applied("before")}, p.each(createdList, deletion)...)
 }
 
-// applied returns the command that applies a directory.
-func applied(dir string) string {
-	return "kubectl apply --server-side --force-conflicts --field-manager=" + manager + " -k " + Quote(dir)
+// applied returns the command that applies a directory, which is a word of the shell.
+func applied(dir string, options ...string) string {
+	return strings.Join(append([]string{"kubectl apply --server-side --force-conflicts --field-manager=" + manager +
+		" -k " + dir}, options...), " ")
 }
 
 // migrate hands operators to the migration of the OLM project.
@@ -374,8 +370,7 @@ func (p *planner) migrate() {
 		Run: slices.Concat([]string{"migrate-catalogs-v0-to-v1 --dry-run", "migrate-catalogs-v0-to-v1"},
 			p.each(movedList, `migrate-operators-v0-to-v1 convert "$sub" -n "$ns" $flags`),
 			[]string{"kubectl get clustercatalogs,clusterextensions"})})
-	p.takeOver(p.directories(), "Git has the ClusterExtensions, and the ClusterRoles for users that OLM v1 does "+
-		"not make.")
+	p.takeOver(p.apply(), "Git has the ClusterExtensions, and the ClusterRoles for users that OLM v1 does not make.")
 }
 
 // Quote quotes a word for a shell.

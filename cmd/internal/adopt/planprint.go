@@ -13,15 +13,12 @@ func engineNotes(to generate.Profile, dir string, parts []string) []string {
 	var notes []string
 	if to != generate.ProfileSubscription {
 		notes = append(notes, "Let a GitOps engine apply "+dir+" after the last step, because OLM writes over its "+
-			"marks, and never "+
-			"with pruning before that. Argo CD: without automated sync, with ServerSideApply=true and "+
-			"Prune=false, until the diff "+
-			"is empty. Flux: with spec.prune: false and spec.force: false.")
+			"marks, and never with pruning before that. Argo CD: without automated sync, with ServerSideApply=true "+
+			"and Prune=false, until the diff is empty. Flux: with spec.prune: false and spec.force: false.")
 	}
 	if len(parts) > 0 {
 		notes = append(notes, "The kustomization.yaml of "+dir+" does not list these directories, each of which "+
-			"needs an "+
-			"Application or a Kustomization of its own: "+text.And(parts)+".")
+			"needs an Application or a Kustomization of its own: "+text.And(parts)+".")
 	}
 	return notes
 }
@@ -50,11 +47,8 @@ func (p *Plan) Markdown(script, back string) []byte {
 		}
 		b.WriteString("\n")
 	}
-	for i, n := range p.Notes {
-		if i == 0 {
-			b.WriteString("\n")
-		}
-		b.WriteString(n + "\n")
+	if len(p.Notes) > 0 {
+		b.WriteString("\n" + strings.Join(p.Notes, " ") + "\n")
 	}
 	return []byte(b.String())
 }

@@ -46,10 +46,7 @@ echo "$deleted" | while read -r kind name ns; do case "$kind" in (installplans.*
 # undo: kubectl -n olm scale deployment catalog-operator --replicas=1
 
 # 3. Have OLM skip the operators
-echo "$operators" | while read -r csv ns component empty; do
-  kubectl patch clusterserviceversions.operators.coreos.com "$csv" -n "$ns" --subresource=status --type=merge -p '{"status":{"reason":"InstallComponentFailedNoRetry"}}'
-  kubectl patch clusterserviceversions.operators.coreos.com "$csv" -n "$ns" --type=merge -p "$empty"
-done
+echo "$operators" | while read -r csv ns component empty; do kubectl patch clusterserviceversions.operators.coreos.com "$csv" -n "$ns" --subresource=status --type=merge -p '{"status":{"reason":"InstallComponentFailedNoRetry"}}'; kubectl patch clusterserviceversions.operators.coreos.com "$csv" -n "$ns" --type=merge -p "$empty"; done
 # undo: kubectl apply --server-side --force-conflicts --field-manager=olmgen -k before-olm
 # undo: echo "$operators" | while read -r csv ns component empty; do kubectl patch clusterserviceversions.operators.coreos.com "$csv" -n "$ns" --subresource=status --type=merge -p '{"status":{"reason":"InstallSucceeded"}}'; done
 
@@ -63,22 +60,16 @@ echo "$selectors" | while read -r selector; do kubectl label "$labelled" -A -l "
 echo "$selectors" | while read -r selector; do left=$(kubectl get "$labelled" -A -l "$selector" -o name); test -z "$left"; done
 echo "$operators" | while read -r csv ns component empty; do is=$(kubectl get clusterserviceversions.operators.coreos.com "$csv" -n "$ns" -o 'jsonpath={.status.reason}'); test "$is" = InstallComponentFailedNoRetry; done
 # The guard has passed. If the rest stops in the middle, go on from here.
-echo "$groups" | while read -r group ns; do
-  kubectl label clusterroles -l "olm.owner=$group,olm.owner.namespace=$ns,olm.owner.kind=OperatorGroup" olm.owner- olm.owner.kind- olm.owner.namespace- olm.copiedFrom-
-  sleep 10
-  kubectl delete operatorgroups.operators.coreos.com "$group" -n "$ns" --ignore-not-found --cascade=orphan
-done
+echo "$groups" | while read -r group ns; do kubectl label clusterroles -l "olm.owner=$group,olm.owner.namespace=$ns,olm.owner.kind=OperatorGroup" olm.owner- olm.owner.kind- olm.owner.namespace- olm.copiedFrom-; sleep 10; kubectl delete operatorgroups.operators.coreos.com "$group" -n "$ns" --ignore-not-found --cascade=orphan; done
 echo "$operators" | while read -r csv ns component empty; do kubectl delete clusterserviceversions.operators.coreos.com -A -l "olm.copiedFrom=$ns" --field-selector "metadata.name=$csv" --cascade=orphan --timeout=5m; done
 echo "$operators" | while read -r csv ns component empty; do kubectl delete operatorconditions.operators.coreos.com "$csv" -n "$ns" --ignore-not-found --cascade=orphan --timeout=5m; done
 echo "$operators" | while read -r csv ns component empty; do kubectl delete clusterserviceversions.operators.coreos.com "$csv" -n "$ns" --ignore-not-found --cascade=orphan --timeout=5m; done
 echo "$operators" | while read -r csv ns component empty; do kubectl delete clusterserviceversions.operators.coreos.com -A -l "olm.copiedFrom=$ns" --field-selector "metadata.name=$csv" --cascade=orphan --timeout=5m; done
 kubectl apply --server-side --force-conflicts --field-manager=olmgen -k out
 
-# 6. Delete what only OLM used
+# 6. Delete what only OLM used, and verify
 echo "$operators" | while read -r csv ns component empty; do kubectl label "$labelled",namespaces,secrets,installplans.operators.coreos.com -A -l "operators.coreos.com/$component" "operators.coreos.com/$component-"; done
 echo "$deleted" | while read -r kind name ns; do kubectl delete "$kind" "$name" ${ns:+-n "$ns"} --ignore-not-found --cascade=orphan; done
-
-# 7. Verify
 AGAIN
 #!/bin/sh
 # The way back from plan.md after its point of no return. It stops OLM for a moment and restarts no pod: OLM takes the objects for its own again.

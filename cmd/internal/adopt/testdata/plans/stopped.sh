@@ -55,14 +55,11 @@ left=$(kubectl get pods -A -l 'app in (olm-operator,catalog-operator)' -o name);
 SINCE
 # The guard has passed. If the rest stops in the middle, go on from here.
 echo "$operators" | while read -r csv ns component; do at=$(kubectl get clusterserviceversions.operators.coreos.com "$csv" -n "$ns" --ignore-not-found -o go-template='{{range $i, $f := .metadata.finalizers}}{{if eq $f "operators.coreos.com/csv-cleanup"}}{{$i}}{{end}}{{end}}'); [ -z "$at" ] || kubectl patch clusterserviceversions.operators.coreos.com "$csv" -n "$ns" --type=json -p '[{"op":"test","path":"/metadata/finalizers/'$at'","value":"operators.coreos.com/csv-cleanup"},{"op":"remove","path":"/metadata/finalizers/'$at'"}]'; done
-echo "$operators" | while read -r csv ns component; do kubectl delete clusterserviceversions.operators.coreos.com -A -l "olm.copiedFrom=$ns" --field-selector "metadata.name=$csv" --cascade=orphan --timeout=5m; done
-echo "$operators" | while read -r csv ns component; do kubectl delete clusterserviceversions.operators.coreos.com "$csv" -n "$ns" --ignore-not-found --cascade=orphan --timeout=5m; done
+echo "$operators" | while read -r csv ns component; do kubectl delete clusterserviceversions.operators.coreos.com -A -l "olm.copiedFrom=$ns" --field-selector "metadata.name=$csv" --cascade=orphan --timeout=5m; kubectl delete clusterserviceversions.operators.coreos.com "$csv" -n "$ns" --ignore-not-found --cascade=orphan --timeout=5m; done
 
-# 5. Delete what only OLM used
+# 5. Delete what only OLM used, start OLM, and verify
 echo "$operators" | while read -r csv ns component; do kubectl label "$labelled",namespaces,secrets,installplans.operators.coreos.com -A -l "operators.coreos.com/$component" "operators.coreos.com/$component-"; done
 echo "$deleted" | while read -r kind name ns; do kubectl delete "$kind" "$name" ${ns:+-n "$ns"} --ignore-not-found --cascade=orphan; done
-
-# 6. Start OLM, and verify
 kubectl -n olm scale deployment olm-operator --replicas=3
 kubectl -n olm scale deployment catalog-operator --replicas=1
 AGAIN
