@@ -128,7 +128,7 @@ func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
 		printFindings(cmd, state.FindingsWith(sources))
 		return f.printTable(cmd, state)
 	}
-	return f.write(cmd, state, paths, sources)
+	return f.write(cmd, state.For(f.to), paths, sources)
 }
 
 // openShift takes the release of OpenShift from the dump, and says so if the form is one of OLM v1.

@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 )
@@ -104,8 +106,8 @@ func (v *verifier) ofGroup(o *dump.Object) (reason string, live bool) {
 }
 
 // owning returns the operator whose CSV owns a CRD or an API.
-func (v *verifier) owning(name string) *Operator {
-	for _, op := range slices.Concat(v.All(), v.notAdopted()) {
+func (s *State) owning(name string) *Operator {
+	for _, op := range slices.Concat(s.All(), s.notAdopted()) {
 		if op.owns(name) {
 			return op
 		}
@@ -147,21 +149,44 @@ func (v *verifier) crd(o *dump.Object) (reason string, live bool) {
 	if op := v.owning(o.Name); op != nil {
 		return op.CSV.Name + " owns it, and the file leaves it to OLM", true
 	}
-	for _, k := range slices.Sorted(maps.Keys(o.Annotations)) {
-		ns, csv, _ := strings.Cut(o.Annotations[k], "/")
-		if !strings.HasPrefix(k, olm.AnnotationAlongside) {
-			continue
-		}
-		for _, g := range v.Groups {
-			for _, op := range g.Operators {
-				if g.Namespace == ns && sameOperator(csv, op) {
-					return orphanOf + csv + ": " + op.CSV.Name + " does not have the CRD any more; its " +
-						"objects go with it", false
-				}
+	for _, by := range installers(o) {
+		for _, op := range v.All() {
+			if op.Group.Namespace == by.namespace && sameOperator(by.csv, op) {
+				return orphanOf + by.csv + ": " + op.CSV.Name + " does not have the CRD any more; its objects go with it",
+					false
 			}
 		}
 	}
 	return "", false
+}
+
+type installer struct{ namespace, csv string }
+
+// installers returns the ClusterServiceVersions with which OLM has installed a CRD.
+func installers(crd *dump.Object) (list []installer) {
+	for _, k := range slices.Sorted(maps.Keys(crd.Annotations)) {
+		if ns, csv, _ := strings.Cut(crd.Annotations[k], "/"); strings.HasPrefix(k, olm.AnnotationAlongside) {
+			list = append(list, installer{ns, csv})
+		}
+	}
+	return list
+}
+
+// checkCRDs reports the CRDs of operators that are gone: OLM never removes them, and no form has them.
+func (s *State) checkCRDs() {
+	there := func(by installer) bool {
+		return s.Dump.Get(v1alpha1.ClusterServiceVersionKind, by.namespace, by.csv) != nil ||
+			slices.ContainsFunc(slices.Concat(s.All(), s.notAdopted()), func(op *Operator) bool {
+				return op.Group.Namespace == by.namespace && sameOperator(by.csv, op)
+			})
+	}
+	for _, o := range s.Dump.OfKind(crdKind) {
+		if by := installers(o); len(by) > 0 && s.owning(o.Name) == nil && !slices.ContainsFunc(by, there) {
+			s.report("orphaned-crd", findings.Warning, o, "", oneLine("ClusterServiceVersion "+by[0].namespace+"/"+
+				by[0].csv+", which installed it, is gone: OLM never removes it, and no form has it"),
+				"give it to whoever needs its objects, or delete it, with which they go")
+		}
+	}
 }
 
 // sameOperator reports whether a CSV is one of an operator, of any version. A name without a version is nobody's

@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -121,6 +122,7 @@ func Read(d *dump.Dump) (*State, error) {
 	for _, o := range s.All() {
 		s.checkOperator(o)
 	}
+	s.checkCRDs()
 	findings.Sort(s.Findings)
 	return s, nil
 }
@@ -361,11 +363,8 @@ func (s *State) checkOperator(o *Operator) {
 		s.report("no-subscription", findings.Note, o.Object, "",
 			"no Subscription of the dump has installed it, so its channel and its catalog are unknown", "")
 	}
-	if sub := o.Subscription; sub != nil && o.Catalog == nil && s.Dump.Has(v1alpha1.CatalogSourceKind) {
-		s.report("no-catalog", findings.Warning, o.Object, "", oneLine("CatalogSource "+
-			""+sub.Spec.CatalogSourceNamespace+"/"+
-			sub.Spec.CatalogSource+", which its Subscription names, is gone: OLM can't upgrade the operator"),
-			"name the CatalogSource that has the package now")
+	if gone := s.catalogGone(o); gone != "" {
+		s.report("no-catalog", findings.Warning, o.Object, "", gone, "name the CatalogSource that has the package now")
 	}
 	switch {
 	case o.Image == "":
@@ -378,6 +377,26 @@ func (s *State) checkOperator(o *Operator) {
 	}
 }
 
+// catalogGone says that the CatalogSource of an operator is gone; "" if it is there, or if nothing is known about it.
+func (s *State) catalogGone(o *Operator) string {
+	if o.Subscription == nil || o.Catalog != nil || !s.Dump.Has(v1alpha1.CatalogSourceKind) {
+		return ""
+	}
+	return oneLine("CatalogSource " + o.Subscription.Spec.CatalogSourceNamespace + "/" +
+		o.Subscription.Spec.CatalogSource + ", which its Subscription names, is gone: OLM can't upgrade the operator")
+}
+
+// For returns the state in which the operators are refused that cannot be in a form: a Subscription in Git needs its
+// catalog, without which OLM resolves nothing in the namespace.
+func (s *State) For(to generate.Profile) *State {
+	for _, o := range s.All() {
+		if gone := s.catalogGone(o); to == generate.ProfileSubscription && gone != "" {
+			s = s.Refuse(o, gone)
+		}
+	}
+	return s
+}
+
 // Rules explain the findings of Read.
 var Rules = []findings.Rule{
 	{ID: "empty-group", Text: "An OperatorGroup without operators is not adopted"},
@@ -387,6 +406,7 @@ var Rules = []findings.Rule{
 	{ID: "no-group", Text: "A CSV whose namespace has no OperatorGroup is not adopted"},
 	{ID: "no-subscription", Text: "Nobody knows the channel and the catalog of a CSV without Subscription"},
 	{ID: "not-succeeded", Text: "An installation that has not succeeded may be incomplete"},
+	{ID: "orphaned-crd", Text: "A CRD of an operator that is gone is not adopted"},
 	{ID: "packageserver", Text: "OLM's own packageserver stays with OLM"},
 	{ID: "refused", Text: "OLM does not run the operator, or it cannot be rendered, so it is not adopted"},
 	{ID: "replaced", Text: "A CSV that is about to be replaced is not adopted"},

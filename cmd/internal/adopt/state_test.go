@@ -10,6 +10,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/adopt"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
+	"github.com/olmgen/olmgen/generate"
 )
 
 // change returns an edit of all objects of a kind; copies of CSVs are left alone.
@@ -102,6 +103,14 @@ func TestState(t *testing.T) {
 		{"a Secret", func(items []object) []object {
 			return append(items, object{"apiVersion": "v1", "kind": "Secret", "metadata": object{"name": "s"}})
 		}, "secrets: the dump has 1 Secret", "kind: RenderConfig"},
+		{"a CRD of an operator that is gone", func(items []object) []object {
+			return append(items, object{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": object{"name": "tugs.example.com",
+				"annotations": object{"operatorframework.io/installed-alongside-1": "operator-ns/tug.v1.0.0"}}})
+		}, "orphaned-crd: ClusterServiceVersion operator-ns/tug.v1.0.0, which installed it, is gone", "kind: RenderConfig"},
+		{"a CRD of an earlier version", func(items []object) []object {
+			return append(items, object{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": object{"name": "tugs.example.com",
+				"annotations": object{"operatorframework.io/installed-alongside-1": "operator-ns/gatekeeping-operator.v0.9.0"}}})
+		}, "", "kind: RenderConfig"},
 		{"a ServiceAccount of the group", change("OperatorGroup", func(o object) { in(o, "spec")["serviceAccountName"] = "installer" }), "", "serviceAccount: installer"},
 		{"APIs of others in a static group", change("OperatorGroup", func(o object) {
 			in(o, "spec")["staticProvidedAPIs"] = true
@@ -242,6 +251,22 @@ func TestMigrationRuleSources(t *testing.T) {
 		}
 		if !strings.Contains(r.Help, want) {
 			t.Errorf("%s: the source is %q, want %s", r.ID, r.Help, want)
+		}
+	}
+}
+
+// A Subscription in Git needs its catalog. The other forms do not.
+func TestCatalogGone(t *testing.T) {
+	s := edited(t, "gates-multi.yaml", change("CatalogSource", func(o object) { in(o, "metadata")["name"] = "other" }))
+	for _, to := range generate.Profiles {
+		refused := 0
+		for _, f := range s.For(to).Findings {
+			if f.Rule == "refused" && strings.Contains(f.Message, "CatalogSource operator-ns/catalog, which its Subscription names, is gone") {
+				refused++
+			}
+		}
+		if want := to == generate.ProfileSubscription; want != (refused == 1) {
+			t.Errorf("%s: %d operators are refused", to, refused)
 		}
 	}
 }

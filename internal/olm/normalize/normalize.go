@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
@@ -111,7 +113,9 @@ func (o Object) mask(meta, labels map[string]any) {
 			delete(At(w, "clientConfig"), "caBundle")
 		}
 	case "Service":
-		delete(spec, "clusterIP") // the cluster chooses it
+		if spec["clusterIP"] != corev1.ClusterIPNone { // the cluster chooses another one
+			delete(spec, "clusterIP")
+		}
 		delete(spec, "clusterIPs")
 	case "Secret":
 		data := At(o, "data")
