@@ -29,8 +29,7 @@ type Backup struct {
 var owning = []string{v1alpha1.ClusterServiceVersionKind, "OperatorCondition", operatorsv1.OperatorGroupKind}
 
 // Backup returns the backup. asOLM is what profile olm renders: it finds the objects that a bundle ships and that
-// nothing
-// in the cluster marks.
+// nothing in the cluster marks.
 func (s *State) Backup(asOLM []map[string]any) *Backup {
 	shipped := map[string]bool{}
 	for _, o := range asOLM {
@@ -41,10 +40,7 @@ func (s *State) Backup(asOLM []map[string]any) *Backup {
 	var all, ofOLM, subs, owned bytes.Buffer
 	var owners []string
 	for _, o := range s.Dump.Objects {
-		about := func(op *Operator) bool {
-			_, component := o.Labels[componentLabel(op.component())]
-			return component || op.isAbout(o) || o == op.Group.Object
-		}
+		about := func(op *Operator) bool { return op.marks(o) || o == op.Group.Object }
 		switch {
 		case kept.leftOut(o) || o.Kind == "Namespace" || o.Kind == v1alpha1.InstallPlanKind:
 			continue

@@ -299,7 +299,7 @@ func (d *declarer) bundle(o *Operator) (bundleView, error) {
 			v.Profile, v.ProfileWhy = profile, "OLM v1 refuses it: "+strings.Join(m.Refusals(), ", ")
 		}
 	}
-	if o.serves() && (profile == generate.ProfilePlain || profile == generate.ProfileDescoped ||
+	if o.certified() && (profile == generate.ProfilePlain || profile == generate.ProfileDescoped ||
 		profile == generate.ProfileOLMv1) {
 		v.Certs = map[string]any{"provider": string(generate.CertsManager)}
 		v.CertsWhy = "Without OLM nobody renews them: cert-manager does from now on."

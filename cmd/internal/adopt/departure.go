@@ -80,6 +80,17 @@ func (o *Operator) isAbout(object *dump.Object) bool {
 	return false
 }
 
+// marks reports whether an object is of OLM's own kinds and the operator's, or a component of its Operator.
+func (o *Operator) marks(object *dump.Object) bool {
+	_, component := object.Labels[componentLabel(o.component())]
+	return component || o.isAbout(object)
+}
+
+// serves reports whether an object is owned by a CRD or an APIService of the operator.
+func (o *Operator) serves(object *dump.Object) bool {
+	return slices.ContainsFunc(object.Owners, func(r dump.Owner) bool { return o.owns(r.Name) })
+}
+
 // about reports whether an object of OLM's own kinds is of one of the operators.
 func (d ties) about(o *dump.Object) bool {
 	return slices.ContainsFunc(d.operators, func(op *Operator) bool { return op.isAbout(o) })
@@ -142,13 +153,9 @@ func (d *departure) needed(o *dump.Object) bool {
 			return true
 		}
 	}
-	for _, op := range slices.Concat(d.state.notAdopted(), d.state.All()) {
-		if !slices.Contains(d.operators, op) &&
-			slices.ContainsFunc(o.Owners, func(r dump.Owner) bool { return op.owns(r.Name) }) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.state.every(), func(op *Operator) bool {
+		return !slices.Contains(d.operators, op) && op.serves(o)
+	})
 }
 
 // copiedRole reports whether a role or a binding is the copy that OLM makes of one in the operator's namespace, in a

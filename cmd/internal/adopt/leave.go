@@ -264,8 +264,7 @@ func (p *planner) unlabel() (about string, run []string) {
 		"ClusterServiceVersion or an OperatorGroup: no object of another operator has them."
 	if foreign := p.foreign(); len(foreign) > 0 {
 		about += fmt.Sprintf(" %d objects that refer to an operator, and that neither OLM's rules nor the bundles "+
-			"explain, "+
-			"lose that and stay: %s.", len(foreign), text.FirstOf(mostNamed, foreign))
+			"explain, lose that and stay: %s.", len(foreign), text.FirstOf(mostNamed, foreign))
 	}
 	p.plan.Lists = append(p.plan.Lists, List{Name: "labelled", Rows: []string{p.labelled()}})
 	return about, p.each(selectorsList, `kubectl label "$labelled" -A -l "$selector" `+unmark)

@@ -345,7 +345,7 @@ func (o *Operator) plain() string {
 	if !o.Group.Global() {
 		text = "watches " + strings.Join(o.Group.Targets, ", ") + " as now"
 	}
-	if len(o.CSV.Spec.WebhookDefinitions)+len(o.CSV.Spec.APIServiceDefinitions.Owned) > 0 {
+	if o.certified() {
 		text += "; cert-manager makes the certificates"
 	}
 	if len(fit.Required(o.properties())) > 0 {

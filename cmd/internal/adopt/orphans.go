@@ -32,11 +32,9 @@ func (v *verifier) belongs(o *dump.Object) (reason string, live bool) {
 	if why, live := v.ofGroup(o); why != "" {
 		return why, live
 	}
-	for _, g := range v.Groups {
-		for _, op := range g.Operators {
-			if why, live := v.ofOperator(o, op); why != "" {
-				return why, live
-			}
+	for _, op := range v.All() {
+		if why, live := v.ofOperator(o, op); why != "" {
+			return why, live
 		}
 	}
 	return "", false
@@ -50,14 +48,9 @@ func (v *verifier) leftOut(o *dump.Object) bool {
 			return true
 		}
 	}
-	if slices.ContainsFunc(v.kept.operators, func(op *Operator) bool {
-		_, component := o.Labels[componentLabel(op.component())]
-		return component || op.isAbout(o)
-	}) {
-		return true
-	}
 	stays := func(api string) bool { return slices.Contains(v.kept.operators, v.owning(api)) }
-	return v.kept.tied(o) || o.Kind == crdKind && stays(o.Name) ||
+	return slices.ContainsFunc(v.kept.operators, func(op *Operator) bool { return op.marks(o) }) ||
+		v.kept.tied(o) || o.Kind == crdKind && stays(o.Name) ||
 		slices.ContainsFunc(o.Owners, func(r dump.Owner) bool { return stays(r.Name) })
 }
 
@@ -107,10 +100,9 @@ func (v *verifier) ofGroup(o *dump.Object) (reason string, live bool) {
 
 // owning returns the operator whose CSV owns a CRD or an API.
 func (s *State) owning(name string) *Operator {
-	for _, op := range slices.Concat(s.All(), s.notAdopted()) {
-		if op.owns(name) {
-			return op
-		}
+	all := s.every()
+	if i := slices.IndexFunc(all, func(op *Operator) bool { return op.owns(name) }); i >= 0 {
+		return all[i]
 	}
 	return nil
 }
@@ -176,7 +168,7 @@ func installers(crd *dump.Object) (list []installer) {
 func (s *State) checkCRDs() {
 	there := func(by installer) bool {
 		return s.Dump.Get(v1alpha1.ClusterServiceVersionKind, by.namespace, by.csv) != nil ||
-			slices.ContainsFunc(slices.Concat(s.All(), s.notAdopted()), func(op *Operator) bool {
+			slices.ContainsFunc(s.every(), func(op *Operator) bool {
 				return op.Group.Namespace == by.namespace && sameOperator(by.csv, op)
 			})
 	}

@@ -93,11 +93,9 @@ func (p *Plan) WayBack(plan string) []byte {
 		return nil
 	}
 	var b strings.Builder
-	p.header(&b, "The way back from "+plan+" after its point of no return. It stops OLM for a moment and restarts "+
-		"no pod: OLM "+
-		"takes the objects for its own again.\n# ClusterServiceVersions, Subscriptions and OperatorGroups get "+
-		"other UIDs, so "+
-		"that webhooks select no namespace for some seconds.")
+	p.header(&b, "The way back from "+plan+" after its point of no return. It stops OLM for a moment and restarts no "+
+		"pod: OLM takes the objects for its own again.\n# ClusterServiceVersions, Subscriptions and OperatorGroups "+
+		"get other UIDs, so that webhooks select no namespace for some seconds.")
 	b.WriteString("\n" + strings.Join(p.Back, "\n") + "\n")
 	return []byte(b.String())
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -312,12 +311,9 @@ func (v *Verification) byOperator(list []findings.Finding) map[*Operator]tally {
 func (v *Verification) operatorOf(c Compared) (found *Operator) {
 	for _, op := range v.state.All() {
 		o := c.object
-		mine := o == nil && len(op.Group.Operators) == 1 && strings.HasPrefix(c.Object, c.kind+" "+
-			""+op.Group.Namespace+"/")
+		mine := o == nil && len(op.Group.Operators) == 1 && strings.HasPrefix(c.Object, c.kind+" "+op.Group.Namespace+"/")
 		if o != nil {
-			_, component := o.Labels[componentLabel(op.component())]
-			mine = component || op.isAbout(o) || op.owns(o.Name) || newTies(v.state, []*Operator{op}).labelled(o, op) ||
-				slices.ContainsFunc(o.Owners, func(r dump.Owner) bool { return op.owns(r.Name) })
+			mine = op.marks(o) || op.owns(o.Name) || newTies(v.state, []*Operator{op}).labelled(o, op) || op.serves(o)
 		}
 		if mine && found != nil {
 			return nil
@@ -335,17 +331,20 @@ func counted(f findings.Finding) bool {
 		!strings.HasPrefix(f.Message, orphanOf)
 }
 
-// grouped returns equal findings once, errors first: how many objects they are about, and the first of them. It leaves
-// out notes, what is only counted, and what is beyond most.
+// grouped returns equal findings once, errors first: how many objects they are about, and the first of them. Warnings
+// about one field are equal whatever its values are. It leaves out notes, what is only counted, and what is beyond most.
 func grouped(list []findings.Finding) findings.Table {
 	const most = 10
 	t := findings.Table{Columns: []findings.Column{{Width: 7}, {Before: " "}, {Aside: true}}}
 	rows, at := [][]findings.Finding{}, map[string]int{}
 	for _, level := range []findings.Severity{findings.Error, findings.Warning} {
 		for _, f := range list {
-			key := string(level) + f.Rule + " " + f.Field + " " + f.Message
 			if f.Level != level || counted(f) {
 				continue
+			}
+			key := string(level) + f.Rule + " " + f.Field
+			if level == findings.Error || f.Field == "" {
+				key += " " + f.Message
 			}
 			if i, ok := at[key]; ok {
 				rows[i] = append(rows[i], f)

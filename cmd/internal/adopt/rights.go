@@ -71,8 +71,7 @@ func (d *departure) lostRights(rendered []map[string]any) ([]string, error) {
 	return lines("loses", slices.DeleteFunc(permissions.Compare(old, now).Lost(), bookkeeping)), nil
 }
 
-// bookkeeping reports whether a right is one on OperatorConditions, which OLM gives each operator and which mean
-// nothing
+// bookkeeping reports whether a right is one on OperatorConditions, which OLM gives each operator and which mean nothing
 // without it.
 func bookkeeping(i permissions.Item) bool {
 	return slices.Equal(i.APIGroups, []string{olm.Group}) && !slices.ContainsFunc(i.Resources, func(r string) bool {

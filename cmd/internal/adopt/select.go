@@ -115,12 +115,15 @@ func (s *State) notAdopted() (all []*Operator) {
 	return all
 }
 
+// every returns the operators that are adopted and then those that are not.
+func (s *State) every() []*Operator { return slices.Concat(s.All(), s.notAdopted()) }
+
 // named reports whether a name is that of the operator's package or of its CSV.
 func (o *Operator) named(name string) bool { return name == o.Package || name == o.CSV.Name }
 
 // has reports whether OLM runs an operator of a name.
 func (s *State) has(name string) bool {
-	return slices.ContainsFunc(slices.Concat(s.All(), s.notAdopted()), func(o *Operator) bool { return o.named(name) })
+	return slices.ContainsFunc(s.every(), func(o *Operator) bool { return o.named(name) })
 }
 
 // Adopts reports whether an operator is not one of those that stay with OLM.
@@ -132,7 +135,7 @@ func (s *State) Adopts(namespace, csv string) bool {
 
 // packages returns the packages of all operators.
 func (s *State) packages() (names []string) {
-	for _, o := range slices.Concat(s.All(), s.notAdopted()) {
+	for _, o := range s.every() {
 		names = append(names, o.Package)
 	}
 	slices.Sort(names)

@@ -31,14 +31,19 @@ func (s *State) waiting(groups map[string]*Group) {
 		s.Waiting = append(s.Waiting, comment)
 		if installed != "" {
 			s.report("no-csv", findings.Error, sub.object, "status.installedCSV", "it has installed "+
-				""+oneLine(installed)+
-				", which the dump does not have", "dump with the right to read ClusterServiceVersions")
+				oneLine(installed)+", which the dump does not have", "dump with the right to read ClusterServiceVersions")
 			continue
 		}
-		s.report("no-csv", findings.Warning, sub.object, "status.installedCSV", "it has installed nothing: "+
-			""+s.whatFor(sub),
+		s.report("no-csv", findings.Warning, sub.object, "status.installedCSV",
+			"it has installed nothing: "+s.whatFor(sub),
 			"let OLM finish, or delete the Subscription, and dump again; the file has it as a comment")
 	}
+}
+
+// state returns the phase of an operator and the reason for it.
+func (o *Operator) state() string {
+	status := o.CSV.Status
+	return cmp.Or(string(status.Phase), "new") + " (" + cmp.Or(string(status.Reason), "no reason") + ")"
 }
 
 // whatFor returns what a Subscription waits for.
@@ -64,9 +69,8 @@ func (s *State) whatFor(sub *subscription) string {
 func (s *State) checkSettled() error {
 	var waits []string
 	for _, o := range s.All() {
-		if phase := o.CSV.Status.Phase; phase != v1alpha1.CSVPhaseSucceeded {
-			waits = append(waits, fmt.Sprintf("%s is %s (%s)", o.Object.Identity(), cmp.Or(string(phase), "new"),
-				cmp.Or(string(o.CSV.Status.Reason), "no reason")))
+		if o.CSV.Status.Phase != v1alpha1.CSVPhaseSucceeded {
+			waits = append(waits, o.Object.Identity()+" is "+o.state())
 		}
 		for _, old := range s.replaced[o.CSV.Name] {
 			if old.Namespace == o.Group.Namespace {
@@ -103,7 +107,7 @@ func (s *State) runningPlans(o *Operator) (waits []string) {
 	return waits
 }
 
-// serves reports whether an operator has webhooks or APIs of its own, for which OLM makes certificates.
-func (o *Operator) serves() bool {
+// certified reports whether an operator has webhooks or APIs of its own, for which OLM makes certificates.
+func (o *Operator) certified() bool {
 	return len(o.CSV.Spec.WebhookDefinitions)+len(o.CSV.Spec.APIServiceDefinitions.Owned) > 0
 }

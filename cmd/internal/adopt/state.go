@@ -1,7 +1,6 @@
 package adopt
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -354,10 +353,10 @@ func (s *State) checkDump() {
 
 // checkOperator reports what is odd about an operator.
 func (s *State) checkOperator(o *Operator) {
-	if phase := o.CSV.Status.Phase; phase != v1alpha1.CSVPhaseSucceeded {
+	if o.CSV.Status.Phase != v1alpha1.CSVPhaseSucceeded {
 		s.report("not-succeeded", findings.Warning, o.Object, "status.phase",
-			fmt.Sprintf("the CSV is %s (%s), so objects may be missing in the cluster", cmp.Or(string(phase), "new"),
-				cmp.Or(string(o.CSV.Status.Reason), "no reason")), "repair the installation first, and dump again")
+			"the CSV is "+o.state()+", so objects may be missing in the cluster",
+			"repair the installation first, and dump again")
 	}
 	if o.Subscription == nil {
 		s.report("no-subscription", findings.Note, o.Object, "",

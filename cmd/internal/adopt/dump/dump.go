@@ -149,9 +149,8 @@ func (r *reader) add(o *Object) error {
 			Msg: fmt.Sprintf("more than %d objects that OLM reads or makes", r.most.Objects)})
 	}
 	if before != nil && before.UID != o.UID && before.UID != "" && o.UID != "" {
-		return r.twoClusters(o, before, "has another UID than in %s:%d: the dump is of two clusters, or the "+
-			"object was made "+
-			"anew between two commands", "dump all kinds with one command")
+		return r.twoClusters(o, before, "has another UID than in %s:%d: the dump is of two clusters, or the object "+
+			"was made anew between two commands", "dump all kinds with one command")
 	}
 	if before == nil || !older(o, before) {
 		r.byKey[key] = o
