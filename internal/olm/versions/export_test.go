@@ -1,6 +1,32 @@
 package versions
 
-import "flag"
+import (
+	"flag"
+	"slices"
+)
 
 // Update is set where the tests write their files anew.
 var Update = flag.Bool("update", false, "write the generated files anew")
+
+// GateSpans is Spans for a feature gate.
+func GateSpans(of Product, gate string, set Set) []Span { return spansOf(of, topic{gate: gate}, set) }
+
+// Fields returns what facts are about: each kind, with each field of it and an empty one for itself.
+func Fields() (list [][2]string) {
+	for _, f := range Facts() {
+		if pair := [2]string{f.Kind, f.Field}; f.Kind != "" && !slices.Contains(list, pair) {
+			list = append(list, pair)
+		}
+	}
+	return list
+}
+
+// Gates returns the names of all feature gates of which facts are known.
+func Gates() (list []string) {
+	for _, f := range Facts() {
+		if f.Gate != "" && !slices.Contains(list, f.Gate) {
+			list = append(list, f.Gate)
+		}
+	}
+	return list
+}

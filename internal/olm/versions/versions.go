@@ -394,9 +394,6 @@ func Spans(of Product, kind, field string, set Set) (spans []Span) {
 	return spansOf(of, topic{kind: kind, field: field}, set)
 }
 
-// GateSpans is Spans for a feature gate.
-func GateSpans(of Product, gate string, set Set) []Span { return spansOf(of, topic{gate: gate}, set) }
-
 func spansOf(of Product, about topic, set Set) (spans []Span) {
 	for _, r := range Releases(of) {
 		if !r.Has(set) {
@@ -433,24 +430,4 @@ func Where(holds func(Release) bool, products ...Product) string {
 		}
 	}
 	return text.And(list)
-}
-
-// Fields returns what facts are about: each kind, with each field of it and an empty one for itself.
-func Fields() (list [][2]string) {
-	for _, f := range Facts() {
-		if pair := [2]string{f.Kind, f.Field}; f.Kind != "" && !slices.Contains(list, pair) {
-			list = append(list, pair)
-		}
-	}
-	return list
-}
-
-// Gates returns the names of all feature gates of which facts are known.
-func Gates() (list []string) {
-	for _, f := range Facts() {
-		if f.Gate != "" && !slices.Contains(list, f.Gate) {
-			list = append(list, f.Gate)
-		}
-	}
-	return list
 }
