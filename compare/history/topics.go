@@ -2,16 +2,15 @@ package history
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	psa "k8s.io/pod-security-admission/api"
-	"k8s.io/pod-security-admission/policy"
 
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/compare/internal/workload"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -54,18 +53,12 @@ func valuesOf(in Input) (map[string]string, error) {
 		out[string(f.Risk)] = reach(f)
 	}
 	out[topicUsers] = users(in.Permissions.Users)
-	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
-	if err != nil {
-		return nil, err
-	}
 	registries := map[string]bool{}
 	var level psa.Level
 	for _, o := range in.Objects {
 		switch {
 		case o.Kind == "CustomResourceDefinition":
-			if out[prefixCRD+o.Name], err = versions(o); err != nil {
-				return nil, err
-			}
+			out[prefixCRD+o.Name] = versions(o)
 		case images.HasPods(o.Group(), o.Kind):
 			v, err := o.Value()
 			if err != nil {
@@ -77,7 +70,10 @@ func valuesOf(in Input) (map[string]string, error) {
 				registries[host] = true
 				return ref
 			})
-			l, _ := workload.PodSecurity(evaluator, o.Group(), o.Kind, v)
+			l, _, err := workload.PodSecurity(o.Group(), o.Kind, v)
+			if err != nil {
+				return nil, err
+			}
 			if level == "" || l != "" && psa.CompareLevels(l, level) < 0 {
 				level = l
 			}
@@ -118,43 +114,18 @@ func users(items []permissions.Item) string {
 }
 
 // versions names the versions of a CRD: the one that is stored with a star, one that is not served in brackets.
-func versions(o *manifest.Object) (string, error) {
-	v, err := o.Get("spec", "version")
-	if err != nil {
-		return "", err
-	}
+func versions(crd *manifest.Object) string {
 	var names []string
-	if s, ok := v.(string); ok && o.Len("spec", "versions") == 0 {
-		names = append(names, s+"*")
-	}
-	for i := range o.Len("spec", "versions") {
-		var one struct {
-			name            string
-			served, storage bool
+	for _, v := range olm.CRDVersions(crd) {
+		name := v.Name
+		if v.Storage {
+			name += "*"
 		}
-		for _, f := range []struct {
-			field string
-			to    any
-		}{{"name", &one.name}, {"served", &one.served}, {"storage", &one.storage}} {
-			v, err := o.Get("spec", "versions", fmt.Sprint(i), f.field)
-			if err != nil {
-				return "", err
-			}
-			switch to := f.to.(type) {
-			case *string:
-				*to, _ = v.(string)
-			case *bool:
-				*to, _ = v.(bool)
-			}
+		if !v.Served {
+			name = "(" + name + ")"
 		}
-		if one.storage {
-			one.name += "*"
-		}
-		if !one.served {
-			one.name = "(" + one.name + ")"
-		}
-		names = append(names, one.name)
+		names = append(names, name)
 	}
 	slices.Sort(names)
-	return strings.Join(names, " "), nil
+	return strings.Join(names, " ")
 }

@@ -43,15 +43,14 @@ var newEvaluator = sync.OnceValues(func() (policy.Evaluator, error) {
 
 // levels compares the strictest Pod Security Standards that the pods of a workload fit.
 func levels(o *manifest.Object, sides [2]map[string]any) (*change.Change, error) {
-	evaluator, err := newEvaluator()
+	podPath, _ := fields.PodPath(o.Group(), o.Kind)
+	before, _, err := PodSecurity(o.Group(), o.Kind, sides[0])
 	if err != nil {
 		return nil, err
 	}
-	podPath, _ := fields.PodPath(o.Group(), o.Kind)
-	before, _ := PodSecurity(evaluator, o.Group(), o.Kind, sides[0])
-	after, reason := PodSecurity(evaluator, o.Group(), o.Kind, sides[1])
-	if after == "" || before == after {
-		return nil, nil
+	after, reason, err := PodSecurity(o.Group(), o.Kind, sides[1])
+	if err != nil || after == "" || before == after {
+		return nil, err
 	}
 	c := &change.Change{Part: change.Security, Field: change.PodSecurity, Change: change.Changed, Old: string(before),
 		New: string(after), Severity: findings.Info, At: podPath + "spec"}
@@ -68,36 +67,36 @@ func levels(o *manifest.Object, sides [2]map[string]any) (*change.Change, error)
 }
 
 // PodSecurity returns the strictest Pod Security Standard that the pods of a decoded workload fit, and what the next
-// stricter one does not allow. The level is empty without pods.
-func PodSecurity(e policy.Evaluator, group, kind string, value map[string]any) (psa.Level, string) {
+// stricter one does not allow. The level is empty without pods, and for an object that the API server refuses.
+func PodSecurity(group, kind string, value map[string]any) (level psa.Level, reason string, err error) {
+	e, err := newEvaluator()
+	if err != nil {
+		return "", "", err
+	}
 	var at any = value
 	path, ok := fields.PodPath(group, kind)
 	if !ok {
-		return "", ""
+		return "", "", nil
 	}
 	for key := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '.' }) {
 		m, _ := at.(map[string]any)
 		at = m[key]
 	}
-	if m, _ := at.(map[string]any); m == nil {
-		return "", ""
-	}
 	data, err := json.Marshal(at)
-	if err != nil {
-		return "", ""
+	if m, _ := at.(map[string]any); err != nil || m == nil {
+		return "", "", err
 	}
 	var pod corev1.PodTemplateSpec
-	if err := json.Unmarshal(data, &pod); err != nil {
-		return "", "" // the API server refuses the object
+	if json.Unmarshal(data, &pod) != nil {
+		return "", "", nil
 	}
-	reason := ""
 	for _, level := range []psa.Level{psa.LevelRestricted, psa.LevelBaseline} {
 		version := psa.LevelVersion{Level: level, Version: psa.LatestVersion()}
 		result := policy.AggregateCheckResults(e.EvaluatePod(version, &pod.ObjectMeta, &pod.Spec))
 		if result.Allowed {
-			return level, reason
+			return level, reason, nil
 		}
 		reason = fmt.Sprintf("%s does not allow: %s", level, strings.Join(result.ForbiddenReasons, ", "))
 	}
-	return psa.LevelPrivileged, reason
+	return psa.LevelPrivileged, reason, nil
 }
