@@ -279,8 +279,7 @@ func pattern(n fields.Noise, kind string) *regexp.Regexp {
 		return re.(*regexp.Regexp)
 	}
 	pattern, ofPods := strings.CutPrefix(n.Path, "pod:")
-	pattern = strings.Replace(regexp.QuoteMeta(pattern), "PROBES", `CONTAINERS\.(liveness|readiness|startup)Probe`, 1)
-	pattern = strings.Replace(pattern, "CONTAINERS", `spec\.(initC|ephemeralC|c)ontainers\[\]`, 1)
+	pattern = strings.Replace(regexp.QuoteMeta(pattern), "CONTAINERS", `spec\.(initC|ephemeralC|c)ontainers\[\]`, 1)
 	if ofPods {
 		prefix, ok := podPrefix[kind]
 		if !ok {

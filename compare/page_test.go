@@ -49,7 +49,7 @@ func TestNoisePage(t *testing.T) {
 		if p, ok := strings.CutPrefix(path, "pod:"); ok {
 			of, path = "pods", p
 		}
-		path = strings.NewReplacer("PROBES", "probes of containers", "CONTAINERS", "containers").Replace(path)
+		path = strings.ReplaceAll(path, "CONTAINERS", "containers")
 		value := "any"
 		if n.Value != "" {
 			value = "`" + n.Value + "`"

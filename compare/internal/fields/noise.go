@@ -71,36 +71,19 @@ var Ignored = []Noise{
 	{Path: "pod:metadata", Value: "{}", Reason: missing},
 }
 
-// expand returns the paths of an entry for objects of a kind. Names in capitals stand for several lists or fields.
-func (n Noise) expand(podPath string, hasPods bool) []string {
+// expand returns the paths of an entry for objects of a kind. CONTAINERS stands for each list of containers.
+func (n Noise) expand(podPath string, hasPods bool) (paths []string) {
 	path, ofPods := strings.CutPrefix(n.Path, "pod:")
-	if ofPods && !hasPods {
+	switch {
+	case !ofPods:
+		return []string{path}
+	case !hasPods:
 		return nil
+	case !strings.Contains(path, "CONTAINERS"):
+		return []string{podPath + path}
 	}
-	paths := []string{path}
-	for _, x := range []struct {
-		name string
-		by   []string
-	}{
-		{"PROBES", []string{"CONTAINERS.livenessProbe", "CONTAINERS.readinessProbe", "CONTAINERS.startupProbe"}},
-		{"CONTAINERS", []string{"spec.containers[]", "spec.initContainers[]", "spec.ephemeralContainers[]"}},
-	} {
-		var out []string
-		for _, p := range paths {
-			if !strings.Contains(p, x.name) {
-				out = append(out, p)
-				continue
-			}
-			for _, by := range x.by {
-				out = append(out, strings.Replace(p, x.name, by, 1))
-			}
-		}
-		paths = out
-	}
-	if ofPods {
-		for i := range paths {
-			paths[i] = podPath + paths[i]
-		}
+	for _, list := range []string{"spec.containers[]", "spec.initContainers[]", "spec.ephemeralContainers[]"} {
+		paths = append(paths, podPath+strings.Replace(path, "CONTAINERS", list, 1))
 	}
 	return paths
 }
