@@ -3,7 +3,6 @@ package predict
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,7 +56,7 @@ func subscribersOf(ctx context.Context, t *tree.Tree, namespace string, catalogs
 	})
 	s := &subscribers{tree: &whole, policies: olm.OperatorPolicies(made), refused: refused}
 	for _, u := range refused {
-		s.unknown = append(s.unknown, Unknown{u.Object, u.Why})
+		s.unknown = append(s.unknown, Unknown{Object: u.Object, Why: u.Why})
 	}
 	c, _ := clusterOf(ctx, &whole, namespace, catalogs)
 	read := resolve.Of(c.Cluster)
@@ -79,7 +78,7 @@ func SubscribedNamespaces(ctx context.Context, t *tree.Tree, namespace string, c
 		ns := state.Namespace
 		for _, s := range of[ns] {
 			if r.sub(ns, s.Name) == nil {
-				unknown = append(unknown, Unknown{s.Object, r.resolution.unknown(s)})
+				unknown = append(unknown, Unknown{s.Object, r.resolution.unknown(s), true})
 			}
 		}
 		if len(r.subs[ns]) == 0 {
@@ -87,8 +86,8 @@ func SubscribedNamespaces(ctx context.Context, t *tree.Tree, namespace string, c
 		}
 		r.forget(state)
 		if !r.prepare(state) {
-			unknown = append(unknown, Unknown{r.subs[ns][0].Object,
-				fmt.Sprintf("its namespace has %s", text.Count(state.OperatorGroups, "OperatorGroup"))})
+			unknown = append(unknown, Unknown{Object: r.subs[ns][0].Object,
+				Why: "its namespace has " + text.Count(state.OperatorGroups, "OperatorGroup")})
 			continue
 		}
 		one := Subscribed{State: state}

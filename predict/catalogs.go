@@ -114,7 +114,7 @@ func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resol
 }
 
 func (c *prediction) notChecked(s *cluster.Subscription, why string) {
-	c.unknown = append(c.unknown, Unknown{s.Object, why})
+	c.unknown = append(c.unknown, Unknown{s.Object, why, true})
 	c.noteUnchecked(s, why, passCatalog)
 }
 
@@ -164,8 +164,9 @@ const InstallsNothing = "OLM installs nothing: "
 
 // Unknown is an object that hands an operator over to OLM, and why nobody can say which one OLM installs.
 type Unknown struct {
-	Object *manifest.Object
-	Why    string
+	Object    *manifest.Object
+	Why       string
+	OfCatalog bool // the content of its catalog is not known
 }
 
 // resolve predicts what OLM does with a namespace.
@@ -229,7 +230,7 @@ func (r *resolution) forget(state *resolve.State) {
 func (r *resolution) installsNothing(namespace, why string) {
 	for _, s := range r.subs[namespace] {
 		if ofSubscription(s, r.csvs[namespace]) == nil {
-			r.prediction.unknown = append(r.prediction.unknown, Unknown{s.Object, InstallsNothing + why})
+			r.prediction.unknown = append(r.prediction.unknown, Unknown{Object: s.Object, Why: InstallsNothing + why})
 		}
 	}
 }

@@ -148,7 +148,8 @@ func ofExtensions[T any](objects []*manifest.Object, catalogs Catalogs,
 		}
 		x, err := of(o, served, catalogs)
 		if err != nil {
-			unknown = append(unknown, Unknown{o, err.Error()})
+			_, ofCatalog := errors.AsType[contentError](err)
+			unknown = append(unknown, Unknown{o, err.Error(), ofCatalog})
 			continue
 		}
 		list = append(list, *x)
@@ -248,6 +249,11 @@ func (q *asked) extension(o *manifest.Object, chosen *extension.Resolution) *Ext
 	return e
 }
 
+// contentError is that nobody says what a catalog serves.
+type contentError string
+
+func (e contentError) Error() string { return string(e) }
+
 // servedTo returns the catalogs that a selector selects: those of the tree, and those that are only known by name.
 func servedTo(selector *metav1.LabelSelector, objects []*manifest.Object,
 	catalogs Catalogs) ([]extension.Source, error) {
@@ -273,7 +279,7 @@ func servedTo(selector *metav1.LabelSelector, objects []*manifest.Object,
 			}
 		}
 		if content == nil {
-			return nil, fmt.Errorf("the content of ClusterCatalog %s is not known", o.Name)
+			return nil, contentError("the content of ClusterCatalog " + o.Name + " is not known")
 		}
 		out = append(out, extension.Source{Name: o.Name, Priority: c.Spec.Priority, Catalog: content})
 	}
@@ -286,7 +292,7 @@ func servedTo(selector *metav1.LabelSelector, objects []*manifest.Object,
 		out = append(out, extension.Source{Name: "catalog", Catalog: catalogs.Others})
 	}
 	if len(out) == 0 && catalogs.Others == nil && len(catalogs.ClusterCatalogs) == 0 {
-		return nil, errors.New("there is no catalog")
+		return nil, contentError("there is no catalog")
 	}
 	return out, nil
 }

@@ -191,7 +191,7 @@ func (m *movement) extensions(objects []*manifest.Object, older, newer Catalogs)
 		was := &rest[i]
 		q, err := askedFor(was.Object, objects, newer)
 		if err != nil {
-			m.Unknown = append(m.Unknown, Unknown{was.Object, err.Error()})
+			m.Unknown = append(m.Unknown, Unknown{Object: was.Object, Why: err.Error()})
 			continue
 		}
 		last, steps, err := q.rest(was.installed)

@@ -132,7 +132,7 @@ func (b *pinner) several(s *cluster.Subscription) (unknown []Unknown) {
 
 // oneCluster returns that nobody can say what an object makes of a Subscription of several places.
 func oneCluster(by, o *manifest.Object) Unknown {
-	return Unknown{by, fmt.Sprintf("%s is asked for in several places: name the files of one cluster", o.Identity())}
+	return Unknown{Object: by, Why: fmt.Sprintf("%s is asked for in several places: name the files of one cluster", o.Identity())}
 }
 
 // others returns the Subscriptions of the tree that nothing is said of yet: of several with one name the first is read,
@@ -148,9 +148,9 @@ func (b *pinner) others(said func(*manifest.Object) bool) (list []Pin, unknown [
 		_ = o.Field(&s.Approval, "spec", "installPlanApproval")
 		switch {
 		case o.Namespace == "" && b.options.Namespace == "":
-			unknown = append(unknown, Unknown{o, "it names no namespace"})
+			unknown = append(unknown, Unknown{Object: o, Why: "it names no namespace"})
 		case !b.twice(o) || s.Package == "":
-			unknown = append(unknown, Unknown{o, "it cannot be read as a Subscription"})
+			unknown = append(unknown, Unknown{Object: o, Why: "it cannot be read as a Subscription"})
 		case b.newChannel(s) != "":
 			unknown = append(unknown, oneCluster(o, o))
 		default:
@@ -196,7 +196,7 @@ func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pi
 		case len(several) > 0:
 			unknown = append(unknown, several...)
 		case b.sub(ns, s.Name) == nil:
-			unknown = append(unknown, Unknown{b.shown(s), b.unknown(s)})
+			unknown = append(unknown, Unknown{b.shown(s), b.unknown(s), true})
 		default:
 			asked = append(asked, s)
 			if p != nil && b.inTree(s) {
@@ -210,8 +210,8 @@ func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pi
 	b.forget(state)
 	if !b.prepare(state) {
 		for _, s := range asked {
-			unknown = append(unknown, Unknown{b.shown(s), fmt.Sprintf("its namespace has %d OperatorGroups",
-				state.OperatorGroups)})
+			unknown = append(unknown, Unknown{Object: b.shown(s),
+				Why: fmt.Sprintf("its namespace has %d OperatorGroups", state.OperatorGroups)})
 		}
 		return list, unknown, nil
 	}
@@ -227,7 +227,7 @@ func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pi
 			return nil, nil, err
 		}
 		if p.Reason != "" && !p.Held && p.From == "" {
-			unknown = append(unknown, Unknown{p.Object, p.Reason})
+			unknown = append(unknown, Unknown{Object: p.Object, Why: p.Reason})
 			continue
 		}
 		list = append(list, *p)

@@ -98,7 +98,7 @@ func suggestedNamespace(ctx context.Context, pkg *catalog.Package, channel strin
 // judgePolicies reports OperatorPolicies that install nothing, and those of which nobody can say what they install.
 func (c *prediction) judgePolicies(unknown []olm.UnknownPolicy) {
 	for _, u := range unknown {
-		c.unknown = append(c.unknown, Unknown{u.Stands(), u.Object.Identity() + ": " + u.Why})
+		c.unknown = append(c.unknown, Unknown{Object: u.Stands(), Why: u.Object.Identity() + ": " + u.Why})
 		if len(u.Faults) > 0 {
 			continue // these are findings
 		}
@@ -145,8 +145,8 @@ func (r *resolution) notApproved(namespace string, result *resolve.Result) {
 			for _, c := range result.Waiting.CSVs {
 				names = append(names, c.Name)
 			}
-			r.prediction.unknown = append(r.prediction.unknown, Unknown{s.Object,
-				InstallsNothing + "no OperatorPolicy approves the InstallPlan of " + strings.Join(names, ", ")})
+			r.prediction.unknown = append(r.prediction.unknown, Unknown{Object: s.Object,
+				Why: InstallsNothing + "no OperatorPolicy approves the InstallPlan of " + strings.Join(names, ", ")})
 		}
 	}
 }

@@ -26,6 +26,7 @@ type pinFlags struct {
 	catalogs  treeCatalogs
 	roots     treeFlags
 	namespace string
+	packages  []string
 	upgrades  []string
 	forget    []string
 	keepNames bool
@@ -61,6 +62,8 @@ func (f *pinFlags) register(cmd *cobra.Command) {
 	f.catalogs.register(flags)
 	f.roots.register(cmd)
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "`NAMESPACE` of objects that name none")
+	flags.StringSliceVar(&f.packages, "package", nil,
+		"pin these packages with their dependencies alone, `A,B`; all others stay as they are")
 	flags.StringArrayVar(&f.upgrades, "upgrade", nil,
 		"move a package that Git gives no version, `PACKAGE[@VERSION]`; without VERSION to what resolves now; "+
 			"may be repeated")
@@ -104,7 +107,8 @@ func (f *pinFlags) run(cmd *cobra.Command, paths []string) error {
 			}
 		}
 	}
-	o := pin.Options{Dir: f.output, Namespace: f.namespace, Forget: f.forget, Admission: f.admissionOptions(cmd)}
+	o := pin.Options{Dir: f.output, Namespace: f.namespace, Packages: f.packages, Forget: f.forget,
+		Admission: f.admissionOptions(cmd)}
 	if cmd.Flags().Changed("keep-names") {
 		o.KeepNames = &f.keepNames
 	}

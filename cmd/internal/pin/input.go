@@ -124,17 +124,13 @@ func (m *maker) fromTree(ctx context.Context) (in *Input, unknown []predict.Unkn
 	t, catalogs := m.options.Tree, m.restored(m.options.Catalogs)
 	list, unknown := predict.SubscribedNamespaces(ctx, t, m.options.Namespace, catalogs)
 	for _, one := range list {
-		n := Namespace{State: one.State}
-		original(n.State, m.old)
-		for i := range n.State.Subscriptions {
-			s := &n.State.Subscriptions[i]
-			o, err := ofSubscription(s, one.Subscriptions[i], n.State)
-			if err != nil {
-				return nil, nil, err
-			}
-			n.Operators = append(n.Operators, *o)
+		n, err := m.ofNamespace(one)
+		if err != nil {
+			return nil, nil, err
 		}
-		in.Namespaces = append(in.Namespaces, n)
+		if len(n.Operators) > 0 {
+			in.Namespaces = append(in.Namespaces, *n)
+		}
 	}
 	asked, more := predict.AskedExtensions(t.Objects, catalogs)
 	for _, a := range asked {
@@ -150,9 +146,67 @@ func (m *maker) fromTree(ctx context.Context) (in *Input, unknown []predict.Unkn
 			}
 			x.Approved, x.By = r.Bundle.Name, FieldVersion
 		}
-		in.Extensions = append(in.Extensions, x)
+		leave, err := m.leave(&x.Operator, Locked{ClusterExtension: x.Name, Package: x.Request.Package}, "")
+		if err != nil {
+			return nil, nil, err
+		}
+		if !leave {
+			in.Extensions = append(in.Extensions, x)
+		}
 	}
-	return in, append(unknown, more...), nil
+	return in, m.leaveUnknown(append(unknown, more...), in), nil
+}
+
+// leaveUnknown leaves objects as they are that nobody pinned and of whose catalogs nothing is known, if something else
+// is pinned. It returns the others.
+func (m *maker) leaveUnknown(unknown []predict.Unknown, in *Input) []predict.Unknown {
+	if in.empty() {
+		return unknown
+	}
+	return slices.DeleteFunc(unknown, func(u predict.Unknown) bool {
+		o, at := operatorOf(u.Object), Locked{Namespace: cmp.Or(u.Object.Namespace, m.options.Namespace)}
+		if u.Object.Kind == olm.KindClusterExtension {
+			at = Locked{ClusterExtension: u.Object.Name}
+		}
+		for was := range m.old.operators() {
+			if was.Namespace == at.Namespace && was.ClusterExtension == at.ClusterExtension &&
+				(at.Namespace == "" || was.Subscription == o.Name) {
+				return false
+			}
+		}
+		if u.OfCatalog {
+			m.left = append(m.left, left{at, asker{o.Object, &o}.String(), u.Why})
+		}
+		return u.OfCatalog
+	})
+}
+
+// ofNamespace returns a namespace with the Subscriptions that are to be pinned.
+func (m *maker) ofNamespace(one predict.Subscribed) (*Namespace, error) {
+	n := &Namespace{State: one.State}
+	original(n.State, m.old)
+	all := n.State.Subscriptions
+	n.State.Subscriptions = nil
+	for i := range all {
+		s := &all[i]
+		o, err := ofSubscription(s, one.Subscriptions[i], n.State)
+		if err != nil {
+			return nil, err
+		}
+		from, why := PackageOf(s), ""
+		if !slices.ContainsFunc(n.State.Catalogs, resolve.Source{Namespace: s.SourceNamespace, Name: s.Source}.Same) {
+			why = fmt.Sprintf("nobody says what catalog %s serves", from.Source)
+		}
+		leave, err := m.leave(o, Locked{Namespace: n.State.Namespace, Catalog: from.Source.String(),
+			Package: from.Name}, why)
+		if err != nil {
+			return nil, err
+		}
+		if !leave {
+			n.State.Subscriptions, n.Operators = append(n.State.Subscriptions, *s), append(n.Operators, *o)
+		}
+	}
+	return n, nil
 }
 
 // The fields that approve a release.
@@ -267,7 +321,17 @@ func (m *maker) fromConfig(ctx context.Context) (*Input, error) {
 			from := m.old.Original(sourceAt(b, places.OfOLMv1(p)))
 			same := m.restore(p, b, from, read)
 			op, err := ofPlace(p, b, c.ProfileOf(b))
-			switch {
+			at := Locked{Namespace: n.State.Namespace, Catalog: from.String(), Package: b.Package}
+			if p.Package != nil {
+				at.Package = p.Package.Name
+			}
+			if places.OfOLMv1(p) {
+				at.Namespace, at.ClusterExtension = "", op.Name
+			}
+			leave, refused := m.leave(op, at, "")
+			switch err = cmp.Or(refused, err); {
+			case leave:
+				continue
 			case err != nil:
 				return nil, err
 			case !same:
@@ -327,16 +391,16 @@ func sourceAt(b config.Bundle, v1 bool) Source {
 	return s
 }
 
-// ofPlace returns who asks for an operator of a RenderConfig.
+// ofPlace returns who asks for an operator of a RenderConfig. The error says why it cannot be pinned.
 func ofPlace(p *config.CatalogPlace, b config.Bundle, profile generate.Profile) (*Operator, error) {
 	o := &Operator{Name: p.Name, File: p.File, Line: p.Line, Object: "operator " + p.Name}
 	switch {
 	case p.Fault != nil:
-		return nil, p.Fault
+		return o, p.Fault
 	case p.Why != nil && p.Catalog != nil:
-		return nil, o.refuse(p.Why.Error(), "", "")
+		return o, o.refuse(p.Why.Error(), "", "")
 	case p.Why != nil:
-		return nil, o.refuse(p.Why.Error(), "a pin is made of operators whose source is catalog:DIR", fieldSource)
+		return o, o.refuse(p.Why.Error(), "a pin is made of operators whose source is catalog:DIR", fieldSource)
 	}
 	if b.Version != "" {
 		o.Approved, o.By = p.Bundle.Name, "version"
@@ -345,7 +409,7 @@ func ofPlace(p *config.CatalogPlace, b config.Bundle, profile generate.Profile) 
 	case generate.ProfileSubscription:
 		o.Name, o.InGit = p.Package.Name, true
 		if b.Subscription == nil || b.Subscription.CatalogSource == nil || b.Subscription.CatalogSource.Name == "" {
-			return nil, o.refuse("it names no CatalogSource", "name the one that Git has today",
+			return o, o.refuse("it names no CatalogSource", "name the one that Git has today",
 				"subscription.catalogSource.name")
 		}
 		o.Name = cmp.Or(b.Subscription.Name, o.Name)

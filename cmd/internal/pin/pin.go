@@ -11,6 +11,7 @@ package pin
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,6 +90,7 @@ type Options struct {
 	Config    *config.Config
 	Render    config.Options
 
+	Packages  []string          // that are pinned, with their dependencies; none: all
 	Upgrade   map[string]string // a version, or "" for what resolves now, by package
 	Forget    []string          // versions or names that no cluster has any more, [PACKAGE@]VERSION
 	KeepNames *bool             // the pinned catalogs have the names of their sources; nil: as the lock has it
@@ -113,7 +115,7 @@ func (e UnknownError) Error() string {
 
 // OfCatalog reports whether one of them is not known because of its catalog.
 func (e UnknownError) OfCatalog() bool {
-	return slices.ContainsFunc(e, func(u predict.Unknown) bool { return strings.Contains(u.Why, "catalog") })
+	return slices.ContainsFunc(e, func(u predict.Unknown) bool { return u.OfCatalog })
 }
 
 // Run makes a pin. The error is a *manifest.Error with the place of what is wrong in Git, an UnknownError, or about the
@@ -131,14 +133,15 @@ func Run(ctx context.Context, o Options) (*Pin, error) {
 		return m.Pin, err
 	}
 	m.old = m.old.follow(m.input.Namespaces)
-	for _, step := range []func() error{m.checkAdmission, m.chooseNames, m.checkUpgrades, m.checkForget, m.approve,
-		func() error { return m.make(ctx) }, m.checkSelectors, m.checkForgotten} {
+	for _, step := range []func() error{m.checkAdmission, m.chooseNames, m.checkPackages, m.checkUpgrades,
+		m.checkForget, m.approve, func() error { return m.make(ctx) }, m.checkSelectors, m.checkForgotten,
+		m.checkLeft} {
 		if err := step(); err != nil {
 			return m.Pin, err
 		}
 	}
 	kept := m.Notes
-	m.Notes = slices.Concat(kept, m.sayLeftOut(), m.sayMoves(), m.sayDependencies(), m.sayPolicies(), m.sayManual())
+	m.Notes = slices.Concat(kept, m.sayLeft(), m.sayLeftOut(), m.sayMoves(), m.sayDependencies(), m.sayPolicies(), m.sayManual())
 	if err := m.makeFiles(); err != nil {
 		m.Notes = kept // nothing has moved
 		return m.Pin, err
@@ -155,6 +158,7 @@ type maker struct {
 	written []string                    // the files of the directory that olmgen wrote
 	cluster output.Files                // those of them that are for the cluster
 
+	left      []left
 	forget    map[string]bool // names of releases
 	keepNames bool
 	*Pin
@@ -172,6 +176,9 @@ func (m *maker) read(ctx context.Context) (in *Input, err error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case in.empty() && len(m.left) > 0:
+		return nil, manifest.WithHint(errors.New(m.sayLeft()[0]), "give the content of its catalog, or the name "+
+			"of another package")
 	case len(unknown) > 0:
 		return nil, UnknownError(unknown)
 	case in.empty():
