@@ -86,7 +86,7 @@ var badConfigs = []struct{ name, text, want, hint string }{
 	{"a patch with a number for a label", group() + "patches: [{patch: 'metadata: {labels: {a: 1}}', target: {kind: Deployment}}]\n", "metadata.labels: a must be text: quote it", ""},
 	{"a patch with a key twice", group() + "patches: [{patch: \"spec: {a: 1}\\nspec: {b: 1}\", target: {kind: Deployment}}]\n", "patches[0]: patch:2: spec: is given twice", "keep one of them"},
 	{"a label that binds", group() + "commonLabels: {rbac.authorization.k8s.io/aggregate-to-admin: 'true'}\n", "olmgen.yaml:7: commonLabels: ", "patch the objects"},
-	{"two profiles in a group", group() + "  - source: redis\n    profile: subscription\n", "olmgen.yaml:7: groups[0].bundles[1]: memcached has the profile olm and redis the profile subscription", "give both one profile"},
+	{"two profiles in a group", group() + "  - source: redis\n    profile: subscription\n    subscription: {catalogSource: {name: community-operators}}\n", "olmgen.yaml:7: groups[0].bundles[1]: memcached has the profile olm and redis the profile subscription", "give both one profile"},
 	{"a directory that is none", group() + "output: {directory: '-'}\n", "olmgen.yaml:7: output.directory: \"-\" is not a directory", "leave it out for stdout"},
 	{"half an issuer", group("certs: {provider: cert-manager, issuer: {}}"), "groups[0].bundles[0].certs.issuer: needs kind and name", "write it as"},
 	{"a patch with a bad target", group() + "patches: [{patch: 'a: 1', target: {kind: '['}}]\n", "olmgen.yaml:7: patches[0]: target.kind: error parsing regexp", ""},

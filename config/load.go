@@ -303,6 +303,10 @@ func (b Bundle) options(o *generate.Options) {
 			o.Subscription.CatalogImage = c.Image
 		}
 	}
+	if image, ok := strings.CutPrefix(b.Source, source.KindCatalog+":oci://"); ok && o.Subscription.CatalogSource == "" &&
+		o.Subscription.CatalogImage == "" {
+		o.Subscription.CatalogSource = olm.CatalogSourceOf(image)
+	}
 	if e := b.ClusterExtension; e != nil {
 		o.Extension = generate.ExtensionOptions{Name: e.Name, VersionRange: e.VersionRange,
 			UpgradePolicy: e.UpgradeConstraintPolicy}

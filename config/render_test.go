@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/golden/fuzztest"
 	"github.com/olmgen/olmgen/output"
 )
@@ -241,6 +242,28 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
+// OpenShift's own catalogs are known by their images; a bundle does not say which catalog has it.
+func TestCatalogOfReference(t *testing.T) {
+	for source, want := range map[string]string{
+		"catalog:oci://registry.redhat.io/redhat/certified-operator-index:v4.20": "certified-operators",
+		"catalog:oci://quay.io/example/catalog:v1":                               "",
+		"oci://registry.redhat.io/redhat/certified-operator-index:v4.20":         "",
+		"catalog:community-operators":                                            "",
+	} {
+		var o generate.Options
+		Bundle{Source: source}.options(&o)
+		if got := o.Subscription.CatalogSource; got != want {
+			t.Errorf("%s: %q, want %q", source, got, want)
+		}
+	}
+	own := &Subscription{CatalogSource: &CatalogSource{Name: "mine"}}
+	var o generate.Options
+	Bundle{Source: "catalog:oci://registry.redhat.io/redhat/redhat-operator-index", Subscription: own}.options(&o)
+	if o.Subscription.CatalogSource != "mine" {
+		t.Error(o.Subscription.CatalogSource)
+	}
+}
+
 // A group that is neither named nor has namespaces does not decide where a descoped operator is bound; one that is does. The advice for
 // the operator's other installations comes out of the file.
 func TestDescoped(t *testing.T) {
@@ -258,7 +281,7 @@ groups:
     profile: descoped
 - namespace: other
   bundles:
-  - {source: memcached, name: another, profile: subscription}
+  - {source: memcached, name: another, profile: subscription, subscription: {catalogSource: {name: community-operators}}}
 `
 	r := rendered(t, testDir(t), text, Options{})
 	files := content(r.Files)

@@ -45,7 +45,7 @@ func TestNeeds(t *testing.T) {
 	b := needyBundle(t)
 	const rule = "the bundle ships objects of kind PrometheusRule: the cluster must serve monitoring.coreos.com/v1"
 	for _, profile := range Profiles {
-		r, err := Render(b, Options{Profile: profile, Namespace: "ops"})
+		r, err := Render(b, Options{Profile: profile, Namespace: "ops", Subscription: fromCommunity})
 		if refused := (*Error)(nil); errors.As(err, &refused) && profile == ProfileOLMv1 {
 			continue
 		}

@@ -20,7 +20,7 @@ func TestNamespaces(t *testing.T) {
 			{"none", false, false, nil},
 		} {
 			o := Options{Profile: profile, Namespace: "cache", TargetNamespaces: []string{"team-a", "team-b"},
-				CreateNamespace: c.own, CreateTargetNamespaces: c.targets}
+				CreateNamespace: c.own, CreateTargetNamespaces: c.targets, Subscription: fromCommunity}
 			result, err := Render(b, o)
 			if err != nil {
 				t.Fatal(err)

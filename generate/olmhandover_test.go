@@ -48,6 +48,9 @@ func (o objects) keys() []string {
 	return out
 }
 
+// fromCommunity is what a Subscription must say, whatever the bundle.
+var fromCommunity = SubscriptionOptions{CatalogSource: "community-operators"}
+
 func TestChannel(t *testing.T) {
 	for _, c := range []struct {
 		name, byDefault string
@@ -69,7 +72,7 @@ func TestChannel(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := inChannels(t, c.byDefault, c.channels...)
-			o := Options{Profile: ProfileSubscription, Namespace: "cache", Channel: c.asked}
+			o := Options{Profile: ProfileSubscription, Namespace: "cache", Channel: c.asked, Subscription: fromCommunity}
 			result, err := Render(b, o)
 			checkRefused(t, err, c.refused)
 			if err != nil {
@@ -119,11 +122,12 @@ apiservicedefinitions:
 			"namespace openshift-operators has the OperatorGroup global-operators, which does not select a alone", "[Namespace OperatorGroup]"},
 		{"the own namespace, which is global", plain, Options{Profile: sub, Namespace: "operators", InstallMode: own}, "does not select operators alone", "[Namespace OperatorGroup]"},
 		{"an install mode that the operator has not", testBundle(t, globalOnly+oneDeployment), Options{Profile: sub, Namespace: "x", InstallMode: own}, "UnsupportedOperatorGroup", "AllNamespaces"},
-		{"approval", plain, Options{Profile: sub, Subscription: SubscriptionOptions{Approval: "Never"}}, `unknown approval "Never"`, "choose one of Automatic, Manual"},
-		{"a Subscription's name", plain, Options{Profile: sub, Subscription: SubscriptionOptions{Name: "A"}}, `Subscription name "A" is not a valid name`, "[Subscription.Name]"},
-		{"a package that can't be the name", named("My_Package"), Options{Profile: sub, Namespace: "x", OperatorGroup: "g"}, `Subscription name "My_Package" is not a valid name`, "[Subscription.Name]"},
+		{"approval", plain, Options{Profile: sub, Subscription: SubscriptionOptions{Approval: "Never", CatalogSource: "x"}}, `unknown approval "Never"`, "choose one of Automatic, Manual"},
+		{"a Subscription's name", plain, Options{Profile: sub, Subscription: SubscriptionOptions{Name: "A", CatalogSource: "x"}}, `Subscription name "A" is not a valid name`, "[Subscription.Name]"},
+		{"a package that can't be the name", named("My_Package"), Options{Profile: sub, Namespace: "x", OperatorGroup: "g", Subscription: fromCommunity}, `Subscription name "My_Package" is not a valid name`, "[Subscription.Name]"},
+		{"no catalog", plain, Options{Profile: sub}, "nobody says from which CatalogSource OLM installs the operator", "[Subscription.CatalogSource]"},
 		{"a catalog's name", plain, Options{Profile: sub, Subscription: SubscriptionOptions{CatalogSource: "A"}}, "catalog source openshift-marketplace/A is not a valid name", "[Subscription.CatalogSource]"},
-		{"a catalog's namespace", plain, Options{Profile: sub, Subscription: SubscriptionOptions{CatalogNamespace: "a.b"}}, "catalog source a.b/community-operators is not a valid name", "[Subscription.CatalogSource]"},
+		{"a catalog's namespace", plain, Options{Profile: sub, Subscription: SubscriptionOptions{CatalogNamespace: "a.b", CatalogSource: "community-operators"}}, "catalog source a.b/community-operators is not a valid name", "[Subscription.CatalogSource]"},
 		{"an image", plain, Options{Profile: sub, Subscription: SubscriptionOptions{CatalogImage: "not an image"}}, `"not an image" is not an image reference`, "quay.io"},
 		{"OpenShift's own catalog", plain, Options{Profile: sub, Subscription: SubscriptionOptions{CatalogImage: "quay.io/a/b:c", CatalogSource: "redhat-operators"}},
 			"openshift-marketplace/redhat-operators is OpenShift's own", "[Subscription.CatalogSource]"},
@@ -229,6 +233,7 @@ func TestSubscriptionWarns(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.o.Profile = ProfileSubscription
+			c.o.Subscription.CatalogSource = fromCommunity.CatalogSource
 			if diff := cmp.Diff(c.want, said(t, b, c.o)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -258,6 +263,9 @@ func TestSubscriptionPlacement(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.o.Profile = ProfileSubscription
+			if c.o.Subscription.CatalogImage == "" {
+				c.o.Subscription = fromCommunity
+			}
 			result, err := Render(b, c.o)
 			if err != nil {
 				t.Fatal(err)
@@ -343,7 +351,7 @@ func TestPartial(t *testing.T) {
 	b := inChannels(t, "stable", "stable")
 	b.Partial = true
 	for _, p := range Profiles {
-		_, err := Render(b, Options{Profile: p})
+		_, err := Render(b, Options{Profile: p, Subscription: fromCommunity})
 		var refused *Error
 		if p.HandsOver() != (err == nil) || err != nil && (!errors.As(err, &refused) || !strings.Contains(err.Error(), "from a catalog only")) {
 			t.Errorf("profile %s: %v", p, err)

@@ -20,7 +20,7 @@ type SubscriptionOptions struct {
 	Approval         v1alpha1.Approval // of InstallPlans; default: Automatic, as in OLM
 	StartingCSV      bool              // begin with this bundle, not with the channel's head
 	CatalogNamespace string            // default: openshift-marketplace
-	CatalogSource    string            // default: <package>-catalog if there is an image, else community-operators
+	CatalogSource    string            // default: <package>-catalog; it or CatalogImage must be given
 	CatalogImage     string            // adds the CatalogSource of this image
 }
 
@@ -105,26 +105,24 @@ func subscriptionGroup(r *rendering) error {
 
 func (r *rendering) catalog() (namespace, source string) {
 	s := r.options.Subscription
-	switch {
-	case s.CatalogSource != "":
-	case s.CatalogImage != "":
-		s.CatalogSource = r.bundle.Package + "-catalog"
-	default:
-		s.CatalogSource = olm.DefaultCatalogSources[0]
-	}
+	setDefault(&s.CatalogSource, r.bundle.Package+"-catalog")
 	setDefault(&s.CatalogNamespace, olm.NamespaceMarketplace)
 	return s.CatalogNamespace, s.CatalogSource
 }
 
 // catalogSource makes the CatalogSource of an image. If the image has a tag, OLM polls for a newer one.
 func catalogSource(r *rendering) error {
+	image := r.options.Subscription.CatalogImage
+	if image == "" && r.options.Subscription.CatalogSource == "" {
+		return refuseOption(OptionCatalogSource, "name the one that has package "+r.bundle.Package+
+			", or give the image of its catalog", "nobody says from which CatalogSource OLM installs the operator")
+	}
 	namespace, source := r.catalog()
 	if problems := append(validation.IsDNS1123Label(namespace),
 		validation.IsDNS1123Subdomain(source)...); len(problems) > 0 {
 		return refuseOption(OptionCatalogSource, "give its namespace and its name",
 			"catalog source %s/%s is not a valid name: %s", namespace, source, problems[0])
 	}
-	image := r.options.Subscription.CatalogImage
 	if image == "" {
 		return nil
 	}

@@ -9,7 +9,7 @@ defaults: {profile: subscription}
 groups:
 - namespace: operators
   bundles:
-  - {source: "catalog:catalog.yaml", package: u, subscription: {startingCSV: true}}
+  - {source: "catalog:catalog.yaml", package: u, subscription: {startingCSV: true, catalogSource: {name: community-operators}}}
 -- old.yaml --
 apiVersion: olmgen.dev/v1alpha1
 kind: RenderConfig
@@ -17,7 +17,7 @@ defaults: {profile: subscription}
 groups:
 - namespace: operators
   bundles:
-  - {source: "catalog:catalog.yaml", package: u, version: 1.0.0}
+  - {source: "catalog:catalog.yaml", package: u, version: 1.0.0, subscription: {catalogSource: {name: community-operators}}}
 `
 
 // twoBundles are two versions of the operator u.
@@ -54,7 +54,7 @@ var catalogVoices = []voice{
 ` + twoBundles,
 		says: []saying{
 			{command: "render -f olmgen.yaml --offline -o -", want: `^  channel: stable$.*^  startingCSV: u\.v2\.0\.0$`},
-			{command: "render catalog:catalog.yaml --profile subscription --starting-csv --offline", want: `^  startingCSV: u\.v2\.0\.0$`},
+			{command: "render catalog:catalog.yaml --profile subscription --catalog-source openshift-marketplace/community-operators --starting-csv --offline", want: `^  startingCSV: u\.v2\.0\.0$`},
 			{command: "update -f olmgen.yaml --offline --dry-run", want: `u: left alone: it has no version: it always is the head`},
 			{command: "update -f old.yaml --offline --dry-run", want: `1\.0\.0 -> 2\.0\.0`},
 			{command: "catalog validate catalog.yaml", want: `0 errors`},
@@ -74,7 +74,7 @@ var catalogVoices = []voice{
 ` + twoBundles,
 		says: []saying{
 			{command: "render -f olmgen.yaml --offline -o -", want: noDefault + `.*^hint: choose a channel: stable$`, not: `kind: Subscription`},
-			{command: "render catalog:catalog.yaml --profile subscription --offline", want: noDefault},
+			{command: "render catalog:catalog.yaml --profile subscription --catalog-source openshift-marketplace/community-operators --offline", want: noDefault},
 			{command: "update -f olmgen.yaml --offline --dry-run", want: `u: left alone: ` + noDefault},
 			{command: "permissions catalog:catalog.yaml --offline", want: noDefault},
 			{command: "images catalog:catalog.yaml --offline", want: noDefault},
@@ -84,7 +84,7 @@ var catalogVoices = []voice{
 			{command: "catalog path u --catalog catalog.yaml --from 1.0.0", want: noDefault},
 			{command: "catalog resolve --catalog catalog.yaml --install u", want: `default channel must be set`, not: `installs u\.v`},
 			{command: "catalog path u --catalog catalog.yaml --from 1.0.0 --channel stable", want: `u\.v2\.0\.0 is the head of channel stable`},
-			{command: "render catalog:catalog.yaml --profile subscription --offline --channel stable --starting-csv", want: `^  startingCSV: u\.v2\.0\.0$`},
+			{command: "render catalog:catalog.yaml --profile subscription --catalog-source openshift-marketplace/community-operators --offline --channel stable --starting-csv", want: `^  startingCSV: u\.v2\.0\.0$`},
 		},
 	},
 	{
@@ -132,7 +132,7 @@ defaults: {profile: subscription}
 groups:
 - namespace: operators
   bundles:
-  - {source: "catalog:catalog.yaml", package: u, version: 3.0.0}
+  - {source: "catalog:catalog.yaml", package: u, version: 3.0.0, subscription: {catalogSource: {name: community-operators}}}
 -- catalog.yaml --
 ---
 {schema: olm.package, name: u, defaultChannel: stable}

@@ -83,7 +83,7 @@ subjects: [{kind: ServiceAccount, name: runner}]
 			{command: "render bundle --layout cluster-scope -n home -o out",
 				want: `a meta-operator, because its ServiceAccount runner may create customresourcedefinitions, clusterroles, ` +
 					`clusterrolebindings and deployments`},
-			{command: "render bundle --profile subscription -n home -o subscribed", want: `a meta-operator, because its ServiceAccount runner`},
+			{command: "render bundle --profile subscription --catalog-source openshift-marketplace/community-operators -n home -o subscribed", want: `a meta-operator, because its ServiceAccount runner`},
 			{command: "render bundle --profile plain -n home -o plain", not: `meta-operator`},
 			{command: "lint --policy operate-first bundle/manifests/csv.yaml",
 				want: `a meta-operator: runner may create customresourcedefinitions, clusterroles, clusterrolebindings and deployments`},

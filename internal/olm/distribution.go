@@ -3,6 +3,7 @@ package olm
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -92,6 +93,18 @@ const NamespaceMarketplace = "openshift-marketplace"
 // OperatorHub disables.
 var DefaultCatalogSources = []string{"community-operators", "certified-operators", "redhat-operators",
 	"redhat-marketplace"}
+
+// CatalogSourceOf returns the one of OpenShift's own CatalogSources that serves an image, or "": community-operators of
+// registry.redhat.io/redhat/community-operator-index:v4.20.
+func CatalogSourceOf(image string) string {
+	for _, name := range DefaultCatalogSources {
+		index := "registry.redhat.io/redhat/" + strings.TrimSuffix(name, "s") + "-index"
+		if rest, ok := strings.CutPrefix(image, index); ok && (rest == "" || rest[0] == ':' || rest[0] == '@') {
+			return name
+		}
+	}
+	return ""
+}
 
 // defaultClusterCatalogs are the ClusterCatalogs that OpenShift installs
 // (openshift/operator-framework-operator-controller: openshift/catalogd/manifests).

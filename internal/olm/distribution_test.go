@@ -19,6 +19,21 @@ func TestIsDefaultCatalogSource(t *testing.T) {
 	}
 }
 
+func TestCatalogSourceOf(t *testing.T) {
+	for image, want := range map[string]string{
+		"registry.redhat.io/redhat/redhat-operator-index:v4.20":         "redhat-operators",
+		"registry.redhat.io/redhat/certified-operator-index@sha256:abc": "certified-operators",
+		"registry.redhat.io/redhat/community-operator-index":            "community-operators",
+		"registry.redhat.io/redhat/redhat-marketplace-index:v4.20":      "redhat-marketplace",
+		"registry.redhat.io/redhat/redhat-operator-index-old:v4.20":     "",
+		"mirror.example.com/redhat/redhat-operator-index:v4.20":         "", // its CatalogSource is somebody's own
+	} {
+		if got := olm.CatalogSourceOf(image); got != want {
+			t.Errorf("%s: %q, want %q", image, got, want)
+		}
+	}
+}
+
 func TestIsDefaultClusterCatalog(t *testing.T) {
 	for name, want := range map[string]bool{"openshift-community-operators": true, "community-operators": false, "": false} {
 		if got := olm.IsDefaultClusterCatalog(name); got != want {

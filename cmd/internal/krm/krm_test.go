@@ -32,6 +32,7 @@ const renderConfig = `
     bundles:
     - source: bundle
       profile: subscription
+      subscription: {catalogSource: {name: community-operators}}
 `
 
 func resourceList(items, functionConfig string) string {
