@@ -51,7 +51,8 @@ func readBundles(ctx context.Context, dir string, o Options) (*Catalog, error) {
 	if err == nil {
 		c.arrange(ctx, pipelines, o)
 	}
-	if err == nil && len(c.Packages) == 0 && len(c.refused) == 0 && len(c.Faulty) > 0 {
+	left := slices.ContainsFunc(c.Faulty, func(f Faulty) bool { return f.All })
+	if err == nil && len(c.Packages) == 0 && !left && len(c.Faulty) > 0 {
 		err = c.Faulty[0].Err
 	}
 	return c, err

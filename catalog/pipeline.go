@@ -73,6 +73,7 @@ func (c *Catalog) arrange(ctx context.Context, dirs []string, o Options) {
 		p := c.Packages[name]
 		p.dropStray()
 		if list := p.check(); len(list) > 0 {
+			c.refused = append(c.refused, p)
 			c.leaveOut(p, fmt.Errorf("%s: %s", list[0].File, list[0].said()))
 		}
 	}
@@ -81,7 +82,6 @@ func (c *Catalog) arrange(ctx context.Context, dirs []string, o Options) {
 // leaveOut takes a package out of the catalog.
 func (c *Catalog) leaveOut(p *Package, err error) {
 	delete(c.Packages, p.Name)
-	c.refused = append(c.refused, p)
 	c.Faulty = append(c.Faulty, Faulty{Package: p.Name, Missing: true, All: true, Err: err})
 }
 

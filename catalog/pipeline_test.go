@@ -289,3 +289,19 @@ func TestCatalogWithBundles(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A package whose template cannot be used is left out for that reason, whatever opm says of its directories alone.
+func TestTemplateFault(t *testing.T) {
+	files := map[string]string{"operators/a/ci.yaml": "fbc: {enabled: true, catalog_mapping: [{template_name: basic.yaml, catalog_names: [v4.20]}]}\n",
+		"operators/a/catalog-templates/basic.yaml": "schema: olm.template.basic\nentries:\n- {schema: olm.package, name: a, defaultChannel: stable}\n" +
+			"- {schema: olm.channel, package: a, name: stable, entries: [{name: a.v1.0.0}]}\n"}
+	versionDir(files, "a", "1.0.0", "stable", "")
+	versionDir(files, "a", "2.0.0", "stable", "") // two heads
+	c := readOperators(t, files)
+	if f := c.Faults(); len(f) > 0 {
+		t.Errorf("%+v", f)
+	}
+	if err := c.Missing("a"); err == nil || !strings.Contains(err.Error(), "its channels have 1 bundle, and it names 0 images") {
+		t.Error(err)
+	}
+}

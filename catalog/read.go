@@ -37,7 +37,7 @@ func Read(ctx context.Context, path string, o Options) (*Catalog, error) {
 			return nil, err
 		case len(c.Packages) > 0:
 			return c.withBundles(dirs), nil
-		case len(dirs.Packages)+len(dirs.refused) == 0:
+		case len(dirs.Packages)+len(dirs.Faulty) == 0:
 			return nil, fmt.Errorf("%s: %w", path, errNotCatalog)
 		}
 		return dirs, nil
