@@ -38,13 +38,16 @@ func (o options) access(ctx context.Context, _ material) error {
 		standard := strings.HasPrefix(c.Name, filepath.Base(c.Bundle)+"-")
 		return !standard || !slices.Contains(asked, c.Bundle) || !o.only.MatchString(c.Name)
 	})
-	return o.report(ctx, "access", cases, o.accessOf)
+	descoped := slices.DeleteFunc(slices.Clone(descopedCases),
+		func(c equal.Case) bool { return !o.only.MatchString(c.Name) })
+	return errors.Join(o.report(ctx, "access", cases, o.accessOf), o.report(ctx, "access", descoped, o.descopedOf))
 }
 
 // interview is what is asked in both clusters.
 type interview struct {
 	equal.Case
 	dir        string
+	bundle     *bundle.Bundle // that is read last
 	subjects   []access.Subject
 	questions  []access.Question
 	boundUsers []string // namespaces in which users have roles
@@ -64,7 +67,7 @@ func newInterview(golden string, c equal.Case) (interview, error) {
 		if err != nil {
 			return i, err
 		}
-		rules = append(rules, more...)
+		rules, i.bundle = append(rules, more...), b
 		subjects, err := access.Subjects(b, c.Namespace, i.boundUsers)
 		if err != nil {
 			return i, err
@@ -117,17 +120,13 @@ func (o options) withOLM(ctx context.Context, i interview) (access.Answers, erro
 
 // withOlmgen applies the bundle in every form, one after the other, and asks the same.
 func (o options) withOlmgen(ctx context.Context, i interview, withOLM access.Answers) (string, error) {
-	c, err := cluster.Start(ctx, o.bin(), o.files())
+	c, err := o.withNamespaces(ctx, append([]string{i.Namespace, "unrelated"}, recordings.Targets...))
 	if err != nil {
 		return "", err
 	}
 	defer c.Stop()
-	for _, ns := range append([]string{i.Namespace, "unrelated"}, recordings.Targets...) {
-		if err := c.Namespace(ctx, ns, nil); err != nil {
-			return "", err
-		}
-	}
-	a, asker, err := both(c)
+	a := apply.New(c)
+	asker, err := access.New(c)
 	if err != nil {
 		return "", err
 	}
@@ -176,9 +175,19 @@ func (o options) withOlmgen(ctx context.Context, i interview, withOLM access.Ans
 	return fmt.Sprintf("%s; %d lost rights noticed", found, mutations), err
 }
 
-func both(c *cluster.Cluster) (*apply.Applier, *access.Asker, error) {
-	asker, err := access.New(c)
-	return apply.New(c), asker, err
+// withNamespaces starts a cluster with namespaces.
+func (o options) withNamespaces(ctx context.Context, names []string) (*cluster.Cluster, error) {
+	c, err := cluster.Start(ctx, o.bin(), o.files())
+	if err != nil {
+		return nil, err
+	}
+	for _, ns := range names {
+		err = errors.Join(err, c.Namespace(ctx, ns, nil))
+	}
+	if err != nil {
+		c.Stop()
+	}
+	return c, err
 }
 
 // mutate takes every rule, every binding and every aggregation away, one at a time: each must change an answer, or the

@@ -259,17 +259,13 @@ func installPlan(names ...any) admissioncase.Request {
 
 // loaded waits until InstallPlans with one ClusterServiceVersion each pass or not.
 func (a *admitter) loaded(ctx context.Context, probe map[string]bool) error {
-	return retry(ctx, func() error {
+	return a.Wait(ctx, "the use of the policies", func() (err error) {
 		for name, passes := range probe {
-			if err := a.send(ctx, installPlan(name), passes); err != nil {
-				return errors.Join(errNotLoaded, err)
-			}
+			err = errors.Join(err, a.send(ctx, installPlan(name), passes))
 		}
-		return nil
-	}, func(err error) bool { return errors.Is(err, errNotLoaded) })
+		return err
+	})
 }
-
-var errNotLoaded = errors.New("the API server does not use the policies yet")
 
 // send makes what was there before as a user who is exempt, and sends a request as another one.
 func (a *admitter) send(ctx context.Context, r admissioncase.Request, passes bool) error {

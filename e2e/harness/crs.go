@@ -13,13 +13,12 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/olmgen/olmgen/cmd/e2e/harness/apply"
 	"github.com/olmgen/olmgen/cmd/e2e/harness/cluster"
 )
 
@@ -62,19 +61,16 @@ type questioner struct {
 	crds map[schema.GroupKind]*unstructured.Unstructured
 }
 
-var crdResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
-	Resource: "customresourcedefinitions"}
-
 func (q *questioner) ask(ctx context.Context, dir string) (answers []byte, n int, err error) {
-	old, err := readObjects(filepath.Join(dir, "old.yaml"))
+	old, err := apply.ReadStream(filepath.Join(dir, "old.yaml"))
 	if err != nil {
 		return nil, 0, err
 	}
-	now, err := readObjects(filepath.Join(dir, "new.yaml"))
+	now, err := apply.ReadStream(filepath.Join(dir, "new.yaml"))
 	if err != nil {
 		return nil, 0, err
 	}
-	objects, err := readObjects(filepath.Join(dir, "objects.yaml"))
+	objects, err := apply.ReadStream(filepath.Join(dir, "objects.yaml"))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -84,12 +80,12 @@ func (q *questioner) ask(ctx context.Context, dir string) (answers []byte, n int
 		}
 	}
 	for _, o := range objects {
-		create := func() error {
+		err := q.Wait(ctx, o.GetName()+" before the upgrade", func() error {
 			_, err := q.of(o).Create(ctx, o, metav1.CreateOptions{})
 			return err
-		}
-		if err := retry(ctx, create, meta.IsNoMatchError, apierrors.IsNotFound); err != nil {
-			return nil, 0, fmt.Errorf("before the upgrade, %s: %w", o.GetName(), err)
+		})
+		if err != nil {
+			return nil, 0, err
 		}
 	}
 	for _, crd := range now {
@@ -116,22 +112,6 @@ func (q *questioner) ask(ctx context.Context, dir string) (answers []byte, n int
 	return out.Bytes(), len(objects), nil
 }
 
-func readObjects(file string) ([]*unstructured.Unstructured, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	var objects []*unstructured.Unstructured
-	for doc := range strings.SplitSeq(string(data), "\n---\n") {
-		u := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(doc), &u.Object); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		objects = append(objects, u)
-	}
-	return objects, nil
-}
-
 // of returns the client for an object.
 func (q *questioner) of(o *unstructured.Unstructured) dynamic.ResourceInterface {
 	gvk := o.GroupVersionKind()
@@ -144,7 +124,7 @@ func (q *questioner) of(o *unstructured.Unstructured) dynamic.ResourceInterface 
 }
 
 func (q *questioner) createCRD(ctx context.Context, crd *unstructured.Unstructured) error {
-	if _, err := q.Dynamic.Resource(crdResource).Create(ctx, crd, metav1.CreateOptions{}); err != nil {
+	if _, err := q.Dynamic.Resource(cluster.CRDs).Create(ctx, crd, metav1.CreateOptions{}); err != nil {
 		return err
 	}
 	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
@@ -157,7 +137,7 @@ func (q *questioner) createCRD(ctx context.Context, crd *unstructured.Unstructur
 func (q *questioner) upgradeCRD(ctx context.Context, crd *unstructured.Unstructured,
 	objects []*unstructured.Unstructured,
 ) error {
-	client := q.Dynamic.Resource(crdResource)
+	client := q.Dynamic.Resource(cluster.CRDs)
 	current, err := client.Get(ctx, crd.GetName(), metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -170,32 +150,13 @@ func (q *questioner) upgradeCRD(ctx context.Context, crd *unstructured.Unstructu
 	i := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == kind })
 	probe := objects[i].DeepCopy()
 	probe.Object["probe"] = true
-	return retry(ctx, func() error {
+	return q.Wait(ctx, "the new "+crd.GetName(), func() error {
 		unknown, err := q.unknown(ctx, probe)
 		if err == nil && !slices.Contains(unknown, "probe") {
-			return errNotYet
+			err = errors.New("the API server uses the old one")
 		}
 		return err
-	}, func(err error) bool { return errors.Is(err, errNotYet) })
-}
-
-var errNotYet = errors.New("the API server does not use the new CRD yet")
-
-// retry calls a function for ten seconds, while its error is one of those that pass.
-func retry(ctx context.Context, do func() error, passing ...func(error) bool) error {
-	deadline := time.Now().Add(10 * time.Second)
-	for {
-		err := do()
-		if err == nil || time.Now().After(deadline) ||
-			!slices.ContainsFunc(passing, func(passes func(error) bool) bool { return passes(err) }) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
+	})
 }
 
 // verdict asks about an object that exists: may it be created anew, may it be changed, and which fields are unknown.

@@ -64,13 +64,19 @@ func (r right) named(said string) bool {
 
 // rights has OLM v1 install cases with an installer that lacks a right, by turns. Each time the installation must fail
 // for it. Where OLM v1 does not ask for all rights before, those for later may be missing.
-func (r *v1Run) rights(ctx context.Context, cases []v1Case, asked bool) (err error) {
-	for _, c := range cases[:min(len(cases), installers)] {
+func (r *v1Run) rights(ctx context.Context, cases []v1Case, asked bool) error {
+	return r.each(ctx, cases[:min(len(cases), installers)],
+		func(c v1Case) (string, error) { return r.lose(ctx, c, asked) })
+}
+
+// each does something with cases, one after the other, and prints what is said of each.
+func (r *v1Run) each(ctx context.Context, cases []v1Case, do func(v1Case) (string, error)) (err error) {
+	for _, c := range cases {
 		if ctx.Err() != nil {
 			break
 		}
 		started := time.Now()
-		said, failed := r.lose(ctx, c, asked)
+		said, failed := do(c)
 		if failed != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %w", c.name, failed))
 			said = "FAILED: " + failed.Error()

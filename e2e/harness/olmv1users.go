@@ -38,19 +38,9 @@ func hasNoAPIs(c v1Case) bool { return len(c.bundle.CSV.Spec.CustomResourceDefin
 
 // users asks what users of "view", "edit" and "admin" in a namespace may do with the APIs of a bundle that OLM v1 has
 // installed: what docs/profiles.md says of the ClusterRoles that olmgen writes, and no more.
-func (r *v1Run) users(ctx context.Context, cases []v1Case) (err error) {
-	for _, c := range cases[:min(len(cases), usersByOLMv1)] {
-		if ctx.Err() != nil {
-			break
-		}
-		said, failed := r.askUsers(ctx, c)
-		if failed != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %w", c.name, failed))
-			said = "FAILED: " + failed.Error()
-		}
-		fmt.Printf("olmv1: %s: %s: %s\n", r.release, c.name, said)
-	}
-	return err
+func (r *v1Run) users(ctx context.Context, cases []v1Case) error {
+	return r.each(ctx, cases[:min(len(cases), usersByOLMv1)],
+		func(c v1Case) (string, error) { return r.askUsers(ctx, c) })
 }
 
 func (r *v1Run) askUsers(ctx context.Context, c v1Case) (string, error) {

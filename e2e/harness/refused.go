@@ -12,10 +12,9 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
 
+	"github.com/olmgen/olmgen/cmd/e2e/harness/apply"
 	"github.com/olmgen/olmgen/cmd/e2e/harness/catalog"
 	"github.com/olmgen/olmgen/cmd/e2e/harness/cluster"
 	"github.com/olmgen/olmgen/cmd/e2e/harness/live"
@@ -131,15 +130,11 @@ func put(s *session, args []string) error {
 	if file == "" {
 		return nil
 	}
-	data, err := os.ReadFile(file)
+	objects, err := apply.ReadStream(file)
 	if err != nil {
 		return err
 	}
-	for doc := range strings.SplitSeq(string(data), "\n---\n") {
-		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(doc), object); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
+	for _, object := range objects {
 		client := s.cluster.ClientOf(object)
 		if object.GetKind() == "Namespace" {
 			err = s.cluster.Namespace(ctx, object.GetName(), nil)

@@ -12,7 +12,6 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -195,7 +194,3 @@ func ruleSet(rules []rbacv1.PolicyRule) map[string]bool {
 	}
 	return set
 }
-
-func keys(m map[string]bool) []string { return slices.Collect(maps.Keys(m)) }
-
-func labelSet(m map[string]string) labels.Set { return m }

@@ -48,6 +48,16 @@ func (q Question) review() authorizationv1.SubjectAccessReviewSpec {
 		Verb: q.Verb}}
 }
 
+// Rule returns the right that the question is about.
+func (q Question) Rule() rbacv1.PolicyRule {
+	if q.Path != "" {
+		return rbacv1.PolicyRule{NonResourceURLs: []string{q.Path}, Verbs: []string{q.Verb}}
+	}
+	return rbacv1.PolicyRule{APIGroups: []string{q.Group}, Verbs: []string{q.Verb},
+		Resources:     []string{strings.TrimSuffix(q.Resource+"/"+q.Subresource, "/")},
+		ResourceNames: strings.Fields(q.Name)}
+}
+
 var (
 	// of provided APIs
 	verbs = []string{"*", "create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}

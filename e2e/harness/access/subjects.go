@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/cmd/e2e/harness/cluster"
@@ -36,6 +38,12 @@ func (s Subject) Identities(namespace string) []string {
 	return names
 }
 
+// Anybody is the subject that is bound to nothing. OfAccount begins the names of ServiceAccounts.
+const (
+	Anybody   = "anybody"
+	OfAccount = "ServiceAccount "
+)
+
 const everyone = "system:authenticated"
 
 // bound are the ClusterRoles that users are bound to: Kubernetes' own and the OperatorGroup's.
@@ -46,10 +54,10 @@ var bound = []string{"admin", "edit", "view", "group's admin", "group's edit", "
 // ServiceAccounts only.
 func Subjects(b *bundle.Bundle, namespace string, users []string) ([]Subject, error) {
 	here := []string{namespace}
-	subjects := []Subject{{"anybody", "anybody", []string{everyone}, here}}
+	subjects := []Subject{{Anybody, "anybody", []string{everyone}, here}}
 	for _, name := range accounts(b) {
 		subjects = append(subjects,
-			Subject{"ServiceAccount " + name, fmt.Sprintf("system:serviceaccount:%s:%s", namespace, name),
+			Subject{OfAccount + name, fmt.Sprintf("system:serviceaccount:%s:%s", namespace, name),
 				[]string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, everyone}, nil})
 	}
 	for _, role := range bound {
@@ -161,14 +169,12 @@ func unaggregated(roles []rbacv1.ClusterRole) (string, error) {
 				return "", err
 			}
 			for _, other := range roles {
-				if other.Name != r.Name && selector.Matches(labelSet(other.Labels)) {
-					for rule := range ruleSet(other.Rules) {
-						wants[rule] = true
-					}
+				if other.Name != r.Name && selector.Matches(labels.Set(other.Labels)) {
+					maps.Copy(wants, ruleSet(other.Rules))
 				}
 			}
 		}
-		if len(has) != len(wants) || slices.ContainsFunc(keys(wants), func(rule string) bool { return !has[rule] }) {
+		if !maps.Equal(has, wants) {
 			return r.Name, nil
 		}
 	}

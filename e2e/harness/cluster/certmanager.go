@@ -59,14 +59,14 @@ func (c *Cluster) StartCertManager(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := c.run("cert-manager/cert-manager", nil, "-kubeconfig", c.file("kubeconfig"),
+	if err := c.Run("cert-manager/cert-manager", nil, "-kubeconfig", c.File("kubeconfig"),
 		"-webhook-port", fmt.Sprint(ports[0])); err != nil {
 		return err
 	}
 	issuer := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cert-manager.io/v1", "kind": "Issuer",
 		"metadata": map[string]any{"name": "probe", "namespace": "cert-manager"},
 		"spec":     map[string]any{"selfSigned": map[string]any{}}}}
-	return c.wait(ctx, "cert-manager", func() error {
+	return c.Wait(ctx, "cert-manager", func() error {
 		_, err := c.ClientOf(issuer).Create(ctx, issuer, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err
 	})

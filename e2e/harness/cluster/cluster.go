@@ -100,7 +100,8 @@ func (c *Cluster) Log(program string) string {
 	return string(data)
 }
 
-func (c *Cluster) file(name string) string { return filepath.Join(c.dir, name) }
+// File is the path of a file of the cluster, such as "kubeconfig".
+func (c *Cluster) File(name string) string { return filepath.Join(c.dir, name) }
 
 func (c *Cluster) start(ctx context.Context) error {
 	if err := c.certificates(); err != nil {
@@ -110,31 +111,31 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.network, err = newNetwork(c.file("network.sock"), c.file("egress.yaml")); err != nil {
+	if c.network, err = newNetwork(c.File("network.sock"), c.File("egress.yaml")); err != nil {
 		return err
 	}
 	etcd := fmt.Sprintf("http://127.0.0.1:%d", ports[0])
 	peer := fmt.Sprintf("http://127.0.0.1:%d", ports[1])
-	if err := c.run("etcd", nil, "--data-dir", c.file("etcd"), "--listen-client-urls", etcd, "--advertise-client-urls",
+	if err := c.Run("etcd", nil, "--data-dir", c.File("etcd"), "--listen-client-urls", etcd, "--advertise-client-urls",
 		etcd,
 		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer,
 		"--unsafe-no-fsync"); err != nil {
 		return err
 	}
-	if err := c.run("kube-apiserver", nil, c.apiserverFlags(etcd, ports[2])...); err != nil {
+	if err := c.Run("kube-apiserver", nil, c.apiserverFlags(etcd, ports[2])...); err != nil {
 		return err
 	}
 	if err := c.connect(fmt.Sprintf("https://127.0.0.1:%d", ports[2])); err != nil {
 		return err
 	}
-	if err := c.wait(ctx, "kube-apiserver", func() error {
+	if err := c.Wait(ctx, "kube-apiserver", func() error {
 		return c.Client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
 	}); err != nil {
 		return err
 	}
-	return c.run("kube-controller-manager", nil, "--kubeconfig", c.file("kubeconfig"), "--secure-port", "0",
-		"--leader-elect=false", "--service-account-private-key-file", c.file("sa.key"),
-		"--root-ca-file", c.file("ca.crt"), "--controllers", strings.Join([]string{
+	return c.Run("kube-controller-manager", nil, "--kubeconfig", c.File("kubeconfig"), "--secure-port", "0",
+		"--leader-elect=false", "--service-account-private-key-file", c.File("sa.key"),
+		"--root-ca-file", c.File("ca.crt"), "--controllers", strings.Join([]string{
 			"clusterrole-aggregation-controller", "namespace-controller", "serviceaccount-controller",
 			"garbage-collector-controller",
 		}, ","))
@@ -152,16 +153,16 @@ func (c *Cluster) certificates() error {
 func (c *Cluster) apiserverFlags(etcd string, port int) []string {
 	flags := []string{
 		"--etcd-servers", etcd, "--bind-address", "127.0.0.1", "--secure-port", fmt.Sprint(port), "--cert-dir", c.dir,
-		"--tls-cert-file", c.file("apiserver.crt"), "--tls-private-key-file", c.file("apiserver.key"),
-		"--client-ca-file", c.file("ca.crt"),
+		"--tls-cert-file", c.File("apiserver.crt"), "--tls-private-key-file", c.File("apiserver.key"),
+		"--client-ca-file", c.File("ca.crt"),
 		"--authorization-mode", "RBAC", "--service-cluster-ip-range", "10.96.0.0/16",
-		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", c.file("sa.crt"),
-		"--service-account-signing-key-file", c.file("sa.key"), "--enable-aggregator-routing=true",
-		"--requestheader-client-ca-file", c.file("ca.crt"), "--requestheader-allowed-names", "proxy",
+		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", c.File("sa.crt"),
+		"--service-account-signing-key-file", c.File("sa.key"), "--enable-aggregator-routing=true",
+		"--requestheader-client-ca-file", c.File("ca.crt"), "--requestheader-allowed-names", "proxy",
 		"--requestheader-username-headers", "X-Remote-User",
 		"--requestheader-group-headers", "X-Remote-Group", "--requestheader-extra-headers-prefix", "X-Remote-Extra-",
-		"--proxy-client-cert-file", c.file("proxy.crt"), "--proxy-client-key-file", c.file("proxy.key"),
-		"--egress-selector-config-file", c.file("egress.yaml"), "--enable-priority-and-fairness=false",
+		"--proxy-client-cert-file", c.File("proxy.crt"), "--proxy-client-key-file", c.File("proxy.key"),
+		"--egress-selector-config-file", c.File("egress.yaml"), "--enable-priority-and-fairness=false",
 	}
 	if !c.webhooks {
 		flags = append(flags, "--disable-admission-plugins", "MutatingAdmissionWebhook,ValidatingAdmissionWebhook")
@@ -169,8 +170,8 @@ func (c *Cluster) apiserverFlags(etcd string, port int) []string {
 	return flags
 }
 
-// run starts a program and keeps it.
-func (c *Cluster) run(name string, env []string, args ...string) error {
+// Run starts a program and keeps it.
+func (c *Cluster) Run(name string, env []string, args ...string) error {
 	program := filepath.Join(c.bin, name)
 	if assets := os.Getenv("KUBEBUILDER_ASSETS"); assets != "" {
 		if _, err := os.Stat(filepath.Join(assets, name)); err == nil {
@@ -199,11 +200,11 @@ current-context: e2e
 `
 
 func (c *Cluster) connect(server string) error {
-	if err := os.WriteFile(c.file("kubeconfig"), fmt.Appendf(nil, kubeconfig, server), 0o600); err != nil {
+	if err := os.WriteFile(c.File("kubeconfig"), fmt.Appendf(nil, kubeconfig, server), 0o600); err != nil {
 		return err
 	}
 	var err error
-	if c.Config, err = clientcmd.BuildConfigFromFlags("", c.file("kubeconfig")); err != nil {
+	if c.Config, err = clientcmd.BuildConfigFromFlags("", c.File("kubeconfig")); err != nil {
 		return err
 	}
 	if err := rest.LoadTLSFiles(c.Config); err != nil {
@@ -221,8 +222,8 @@ func (c *Cluster) connect(server string) error {
 	return err
 }
 
-// wait tries until it works, for a minute, as long as all processes are alive.
-func (c *Cluster) wait(ctx context.Context, what string, try func() error) error {
+// Wait tries until it works, for a minute, as long as all processes are alive.
+func (c *Cluster) Wait(ctx context.Context, what string, try func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for {

@@ -13,7 +13,7 @@ func (c *Cluster) Shell(ctx context.Context, dir, line string) (string, error) {
 	runtime.LockOSThread() // as for Kubectl
 	defer runtime.UnlockOSThread()
 	cmd := exec.CommandContext(ctx, "sh", "-c", line)
-	cmd.Env = append(os.Environ(), "HOME="+c.dir, "KUBECONFIG="+c.file("kubeconfig"),
+	cmd.Env = append(os.Environ(), "HOME="+c.dir, "KUBECONFIG="+c.File("kubeconfig"),
 		"PATH="+c.bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	cmd.Dir = dir
 	cmd.SysProcAttr = attributes()
@@ -25,7 +25,7 @@ func (c *Cluster) Shell(ctx context.Context, dir, line string) (string, error) {
 func (c *Cluster) Kubectl(ctx context.Context, args ...string) (string, error) {
 	runtime.LockOSThread() // the parent-death signal comes when the thread ends
 	defer runtime.UnlockOSThread()
-	args = append([]string{"--kubeconfig", c.file("kubeconfig"), "--cache-dir", c.file("kubectl")}, args...)
+	args = append([]string{"--kubeconfig", c.File("kubeconfig"), "--cache-dir", c.File("kubectl")}, args...)
 	cmd := exec.CommandContext(ctx, "kubectl", args...)
 	cmd.Env = append(os.Environ(), "HOME="+c.dir)
 	cmd.SysProcAttr = attributes()

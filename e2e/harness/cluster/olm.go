@@ -45,7 +45,7 @@ func (c *Cluster) InstallCRDs(ctx context.Context, dir string) error {
 		names = append(names, crd.GetName())
 	}
 	for _, name := range names {
-		if err := c.wait(ctx, name, func() error { return c.established(ctx, name) }); err != nil {
+		if err := c.Established(ctx, name); err != nil {
 			return err
 		}
 	}
@@ -73,7 +73,7 @@ func (c *Cluster) StubCRD(ctx context.Context, o *unstructured.Unstructured) err
 	if _, err := c.Dynamic.Resource(CRDs).Create(ctx, crd, metav1.CreateOptions{}); Exists(err) != nil {
 		return fmt.Errorf("CRD of %s: %w", gvk, err)
 	}
-	return c.wait(ctx, crd.GetName(), func() error { return c.established(ctx, crd.GetName()) })
+	return c.Established(ctx, crd.GetName())
 }
 
 // InstallOLMCRDs installs OLM's own CRDs, which build.sh puts beside the programs.
@@ -81,18 +81,21 @@ func (c *Cluster) InstallOLMCRDs(ctx context.Context) error {
 	return c.InstallCRDs(ctx, filepath.Join(c.bin, "crds"))
 }
 
-func (c *Cluster) established(ctx context.Context, name string) error {
-	crd, err := c.Dynamic.Resource(CRDs).Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
-	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
-	for _, x := range conditions {
-		if m, _ := x.(map[string]any); m["type"] == "Established" && m["status"] == "True" {
-			return nil
+// Established waits until a CustomResourceDefinition is served.
+func (c *Cluster) Established(ctx context.Context, name string) error {
+	return c.Wait(ctx, name, func() error {
+		crd, err := c.Dynamic.Resource(CRDs).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
 		}
-	}
-	return fmt.Errorf("not established")
+		conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
+		for _, x := range conditions {
+			if m, _ := x.(map[string]any); m["type"] == "Established" && m["status"] == "True" {
+				return nil
+			}
+		}
+		return fmt.Errorf("not established")
+	})
 }
 
 // StartWithOLM is Start and StartOLM.
@@ -130,22 +133,22 @@ func (c *Cluster) StartOLM(ctx context.Context) error {
 // RunOLM runs OLM in a cluster that StartOLM has prepared, for the first time or after StopOLM.
 func (c *Cluster) RunOLM(ctx context.Context) error {
 	metricsPort()
-	env := []string{"KUBECONFIG=" + c.file("kubeconfig"), "OPERATOR_NAME=olm-operator"}
+	env := []string{"KUBECONFIG=" + c.File("kubeconfig"), "OPERATOR_NAME=olm-operator"}
 	args := []string{"--namespace", "olm"}
 	if c.Resync > 0 {
 		args = append(args, "--interval", c.Resync.String())
 	}
-	if err := c.run("olm", env, args...); err != nil {
+	if err := c.Run("olm", env, args...); err != nil {
 		return err
 	}
-	if err := c.run("catalog", append(env, "OPERATOR_NAME=catalog-operator"),
+	if err := c.Run("catalog", append(env, "OPERATOR_NAME=catalog-operator"),
 		append(args, "--install-plan-retry-timeout", "15s")...); err != nil {
 		return err
 	}
 	// At its start OLM looks whether anything lacks the labels of newer versions, and if so labels even what it makes
 	// itself otherwise than without (pkg/controller/operators/labeller); so nothing may be there before it has started.
 	for _, program := range []string{"olm", "catalog"} {
-		if err := c.wait(ctx, program, func() error {
+		if err := c.Wait(ctx, program, func() error {
 			if !strings.Contains(c.Log(program), "starting workers...") {
 				return fmt.Errorf("its workers have not started")
 			}

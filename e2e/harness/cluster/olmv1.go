@@ -45,16 +45,16 @@ func (c *Cluster) StartOLMv1(ctx context.Context, release, registry string, gate
 		return err
 	}
 	content := fmt.Sprintf("127.0.0.1:%d", ports[0])
-	if err := c.run(filepath.Join("olmv1", release, "catalogd"), env, "--system-namespace", olmV1Namespace,
+	if err := c.Run(filepath.Join("olmv1", release, "catalogd"), env, "--system-namespace", olmV1Namespace,
 		"--health-probe-bind-address", "0", "--metrics-bind-address", "0",
 		"--catalogs-server-addr", content, "--external-address", content,
-		"--webhook-server-port", fmt.Sprint(ports[1]), "--cache-dir", c.file("olmv1/catalogd"),
-		"--tls-cert", c.file("apiserver.crt"), "--tls-key", c.file("apiserver.key")); err != nil {
+		"--webhook-server-port", fmt.Sprint(ports[1]), "--cache-dir", c.File("olmv1/catalogd"),
+		"--tls-cert", c.File("apiserver.crt"), "--tls-key", c.File("apiserver.key")); err != nil {
 		return err
 	}
-	return c.run(filepath.Join("olmv1", release, "operator-controller"), env,
+	return c.Run(filepath.Join("olmv1", release, "operator-controller"), env,
 		"--system-namespace", olmV1Namespace, "--health-probe-bind-address", "0",
-		"--cache-path", c.file("olmv1/operator-controller"), "--catalogd-cas-dir", c.file("olmv1/cas"),
+		"--cache-path", c.File("olmv1/operator-controller"), "--catalogd-cas-dir", c.File("olmv1/cas"),
 		"--feature-gates", strings.Join(gates, ","))
 }
 
@@ -68,20 +68,20 @@ func (c *Cluster) prepareOLMv1(ctx context.Context, registry string) ([]string, 
 	if err != nil {
 		return nil, err
 	}
-	ca, err := os.ReadFile(c.file("ca.crt"))
+	ca, err := os.ReadFile(c.File("ca.crt"))
 	if err != nil {
 		return nil, err
 	}
 	for _, dir := range []string{"cas", "catalogd", "operator-controller", "tmp"} {
-		err = errors.Join(err, os.MkdirAll(filepath.Join(c.file("olmv1"), dir), 0o700))
+		err = errors.Join(err, os.MkdirAll(filepath.Join(c.File("olmv1"), dir), 0o700))
 	}
 	for name, data := range map[string][]byte{"cas/ca.crt": ca, "token": []byte(token.Status.Token),
 		"registries.conf": fmt.Appendf(nil, registriesConf, registry)} {
-		err = errors.Join(err, os.WriteFile(filepath.Join(c.file("olmv1"), name), data, 0o600))
+		err = errors.Join(err, os.WriteFile(filepath.Join(c.File("olmv1"), name), data, 0o600))
 	}
-	return []string{"KUBECONFIG=" + c.file("kubeconfig"), "HOME=" + c.file("olmv1"), "TMPDIR=" + c.file("olmv1/tmp"),
-		"OLMGEN_TOKEN_FILE=" + c.file("olmv1/token"),
-		"CONTAINERS_REGISTRIES_CONF=" + c.file("olmv1/registries.conf")}, err
+	return []string{"KUBECONFIG=" + c.File("kubeconfig"), "HOME=" + c.File("olmv1"), "TMPDIR=" + c.File("olmv1/tmp"),
+		"OLMGEN_TOKEN_FILE=" + c.File("olmv1/token"),
+		"CONTAINERS_REGISTRIES_CONF=" + c.File("olmv1/registries.conf")}, err
 }
 
 // OfOLMv1 reports whether OLM v1 made an object for itself.

@@ -28,7 +28,7 @@ func (c *Cluster) InstallPackageServer(ctx context.Context) error {
 			return fmt.Errorf("packageserver: %s: %w", o.GetKind(), err)
 		}
 	}
-	return c.wait(ctx, "packageserver", func() error {
+	return c.Wait(ctx, "packageserver", func() error {
 		csv, err := c.Dynamic.Resource(CSVs).Namespace("olm").Get(ctx, "packageserver", metav1.GetOptions{})
 		if err != nil {
 			return err
