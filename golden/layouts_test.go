@@ -1,6 +1,7 @@
 package golden
 
 import (
+	"bytes"
 	"maps"
 	"os"
 	"path"
@@ -59,13 +60,17 @@ func rootsOf(files Tree, patterns []string) []string {
 	return roots
 }
 
-// deployed returns the objects of a layout. The decision record of cluster-scope does not deploy all of them.
+// deployed returns the objects of a layout. The decision record of cluster-scope does not deploy all of them, and an
+// OperatorGroup for all namespaces has a blank spec there.
 func deployed(tree output.Tree, l output.Layout) []generate.Object {
 	var objects []generate.Object
 	for _, x := range tree.Objects {
 		if l == output.LayoutClusterScope && x.Group() == "operators.coreos.com" &&
 			(x.Kind == "ClusterServiceVersion" || x.Kind == "InstallPlan") {
 			continue
+		}
+		if l == output.LayoutClusterScope && x.Kind == "OperatorGroup" {
+			x.Data = bytes.Replace(x.Data, []byte("\nspec:\n  upgradeStrategy: Default\n"), []byte("\nspec: {}\n"), 1)
 		}
 		objects = append(objects, x.Object)
 	}

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -52,6 +53,7 @@ func (t Tree) clusterScope() (Files, error) {
 	var cluster []generate.Shared
 	for _, x := range t.Objects {
 		if t.placeOf(x) == inCluster {
+			x.Data = blankSpec(x.Object)
 			cluster = append(cluster, x)
 		}
 	}
@@ -66,6 +68,16 @@ func (t Tree) clusterScope() (Files, error) {
 	files = append(files, more...)
 	more, err = t.applications()
 	return append(files, more...), err
+}
+
+// blankSpec returns the text of an object, of an OperatorGroup for all namespaces with the blank spec of the record: the
+// API server fills in the rest.
+func blankSpec(x generate.Object) []byte {
+	head, global := bytes.CutSuffix(x.Data, []byte("\nspec:\n  upgradeStrategy: Default\n"))
+	if !global || !isOLM(x, "OperatorGroup") {
+		return x.Data
+	}
+	return append(slices.Clip(head), "\nspec: {}\n"...)
 }
 
 // clusterBase writes a directory below cluster-scope/ for each object, and returns the names of the directories.
