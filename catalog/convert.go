@@ -14,6 +14,9 @@ import (
 type ConvertedBundle struct {
 	Dir   string            // <package>/<version>, the place of a bundle in a catalog's repository
 	Files map[string][]byte // by path below Dir: manifests/... and metadata/annotations.yaml
+	// Incomplete says that the package lacks a CRD that the version owns, or the version that it replaces: the Operator
+	// Registry does not load such a package. A warning has said which.
+	Incomplete bool
 }
 
 // FS returns the files of the bundle as a file system.
@@ -51,7 +54,7 @@ func Convert(ctx context.Context, dir string, o Options) ([]ConvertedBundle, err
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, ConvertedBundle{Dir: to, Files: files})
+		list = append(list, ConvertedBundle{Dir: to, Files: files, Incomplete: v.incomplete})
 	}
 	return list, nil
 }

@@ -34,6 +34,8 @@ type legacyVersion struct {
 	files    map[string][]byte // by name
 	crds     []crd             // in the files
 	channels []string          // in the order of the package
+
+	incomplete bool // the package lacks a CRD that it owns, or what it replaces
 }
 
 // csv has the fields of a ClusterServiceVersion that choosing and checking need.
@@ -128,10 +130,12 @@ func (p *legacyPackage) check(warn func(string, ...any)) error {
 		for _, owned := range v.csv.Spec.CRDs.Owned {
 			if !slices.ContainsFunc(v.crds, func(c crd) bool { return c.has(owned.Name, owned.Version) }) {
 				warn("%s: %s owns %s %s, which is not in the directory", at, name, owned.Name, owned.Version)
+				v.incomplete = true
 			}
 		}
 		if old := v.csv.Spec.Replaces; old != "" && byName[old] == nil {
 			warn("%s: %s replaces %s, which is not in the package", at, name, quote(old))
+			v.incomplete = true
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/output"
 )
 
@@ -58,7 +59,11 @@ func (f *convertFlags) run(cmd *cobra.Command, dir string) error {
 	}
 	var files output.Files
 	var sources []output.Source
+	incomplete := 0
 	for _, b := range bundles {
+		if b.Incomplete {
+			incomplete++
+		}
 		sources = append(sources, output.Source{Bundle: b.Dir, Source: filepath.ToSlash(filepath.Clean(dir))})
 		for _, name := range slices.Sorted(maps.Keys(b.Files)) {
 			files = append(files, output.File{Path: path.Join(path.Base(b.Dir), name), Data: b.Files[name]})
@@ -69,5 +74,8 @@ func (f *convertFlags) run(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	return s.refused()
+	if err := s.refused(); err != nil || incomplete == 0 {
+		return err
+	}
+	return &foundError{text.Count(incomplete, "version") + " of the package incomplete: the warnings say what is missing"}
 }
