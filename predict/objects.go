@@ -45,8 +45,14 @@ func (c *prediction) judgeInstallPlan(o *manifest.Object) {
 		"remove it from the tree")
 }
 
-// judgeNothing reports a tree in which there is nothing to predict.
+// judgeNothing reports a tree in which there is nothing to predict, and what nothing reads any more.
 func (c *prediction) judgeNothing(objects []*manifest.Object) {
+	for _, o := range objects {
+		if o.Group() == olm.Group && o.Kind == "OperatorSource" {
+			c.note(ruleOperatorSource, findings.Warning, o, "", "nothing reads OperatorSources since OpenShift 4.6",
+				"write a CatalogSource")
+		}
+	}
 	relevant := func(o *manifest.Object) bool {
 		return o.Group() == olm.Group || o.Group() == olm.GroupV1 || o.Group() == "apiextensions.k8s.io" ||
 			len(olm.OperatorPolicies([]*manifest.Object{o})) > 0
@@ -115,6 +121,11 @@ func (o *simulation) judgeSubscriptions() {
 			o.note(ruleNoGroup, findings.Warning, s.Object, "metadata.namespace",
 				"namespace "+s.Namespace+" has no OperatorGroup: OLM installs nothing there",
 				"add one, or check its path too")
+		}
+		if s.InstalledCSV != "" && s.CurrentCSV != "" && s.CurrentCSV != s.InstalledCSV {
+			o.note(ruleNewer, findings.Note, s.Object, "status.currentCSV",
+				"a newer version waits: "+s.CurrentCSV+" is to follow "+s.InstalledCSV,
+				"approve its InstallPlan, or see why it fails")
 		}
 	}
 }

@@ -22,7 +22,8 @@ func Rules() []findings.Rule {
 	roleName.Help = fmt.Sprintf(roleName.Help, versions.Since(versions.OLM, versions.HashedRoles))
 	list := slices.Concat(reasonRules(), resolve.Rules(), fit.Rules(), []findings.Rule{
 		ruleSeveralGroups, ruleMalformedAPIs, ruleStaticAPIs, ruleSelectorIgnored, ruleSeveralTargets, ruleNoGroup,
-		ruleAccount, ruleMissing, roleName, ruleSource, ruleDisabled, rulePolicy, rulePolicyIdle, ruleTargets,
+		ruleAccount, ruleMissing, roleName, ruleSource, ruleDisabled, ruleAddress,
+		ruleOperatorSource, ruleNewer, rulePolicy, rulePolicyIdle, ruleTargets,
 		ruleTargetUnknown, ruleDeployment, ruleLeak, ruleCopied, ruleFailed, ruleIgnored, ruleOwners, ruleReplaced,
 		ruleRequirements, ruleStatus, ruleWaiting, ruleUnknownField, ruleInstallPlan, ruleVersion, ruleUnfit,
 		ruleNoOperator, ruleInherit, ruleNothing, ruleDrift, ruleDuplicate, ruleInvalid, ruleNoNamespace,
@@ -126,6 +127,14 @@ var (
 		Help: "It has no source, or an unknown sourceType, or its ConfigMap is no catalog. OLM resolves nothing " +
 			"in a namespace that sees it. Source: OLM, pkg/controller/operators/catalog/operator.go, " +
 			"validateSourceType."}
+	ruleAddress = findings.Rule{ID: "catalog-address", Text: "a CatalogSource with the address of a catalog",
+		Help: "OLM asks what runs at spec.address and starts nothing. Nothing in the tree says what that serves, or " +
+			"that it runs. OpenShift's documentation: \"This should not be used in most cases.\""}
+	ruleOperatorSource = findings.Rule{ID: "operator-source", Text: "an OperatorSource, which nothing reads any more",
+		Help: "OpenShift's marketplace made CatalogSources of OperatorSources until 4.5. Write a CatalogSource."}
+	ruleNewer = findings.Rule{ID: "upgrade-waits", Text: "the status of a Subscription says that a newer version waits",
+		Help: "status.currentCSV is what OLM installs next, and status.installedCSV what it has installed. " +
+			"Source: OLM, pkg/controller/operators/catalog/operator.go, ensureSubscriptionCSVState."}
 	ruleDisabled = findings.Rule{ID: "catalog-disabled",
 		Text: "a Subscription to a catalog that the OperatorHub disables",
 		Help: "OpenShift deletes its default CatalogSources that spec.disableAllDefaultSources or spec.sources " +

@@ -10,18 +10,22 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
-// judgeSources reports CatalogSources that OLM cannot use, and Subscriptions to catalogs that the OperatorHub disables.
+// judgeSources reports CatalogSources that OLM cannot use or that say nothing of their content, and Subscriptions to
+// catalogs that the OperatorHub disables.
 func (c *prediction) judgeSources(declared []resolve.Source) {
 	for _, s := range declared {
-		if s.Fault == "" {
-			continue
-		}
 		o := c.Source(s.Namespace, s.Name)
 		if o == nil {
 			continue
 		}
-		c.note(ruleSource, findings.Error, o, "spec.sourceType", s.Fault,
-			"repair or delete it: OLM resolves nothing in a namespace that sees it")
+		if s.Fault != "" {
+			c.note(ruleSource, findings.Error, o, "spec.sourceType", s.Fault,
+				"repair or delete it: OLM resolves nothing in a namespace that sees it")
+		} else if address, _ := o.Get("spec", "address"); address != nil {
+			c.note(ruleAddress, findings.Note, o, "spec.address",
+				fmt.Sprintf("OLM asks %v and starts nothing: the tree does not say what it serves", address),
+				"name an image, or give its content")
+		}
 	}
 	for _, s := range c.Subscriptions {
 		if hub := c.Disabled(s.SourceNamespace, s.Source); hub != nil {
