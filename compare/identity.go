@@ -184,10 +184,10 @@ func (o Operator) addAPIs(out map[fact]statement) {
 	spec := o.Spec
 	add := func(part change.Part, a olm.API, crds string, of []v1alpha1.CRDDescription, services string,
 		served []v1alpha1.APIServiceDescription) {
-		at := crds
+		at, named := crds, false
 		for i, d := range of {
 			if d.Name == a.CRD && d.Kind == a.Kind && (at == crds || d.Version == a.Version) { // it may serve others
-				at = fmt.Sprintf("%s[%d]", crds, i)
+				at, named = fmt.Sprintf("%s[%d]", crds, i), d.Version == a.Version
 			}
 		}
 		for i, d := range served {
@@ -195,7 +195,12 @@ func (o Operator) addAPIs(out map[fact]statement) {
 				at = fmt.Sprintf("%s[%d]", services, i)
 			}
 		}
-		out[fact{part, apiText(a.Group, a.Version, a.Kind)}] = statement{at: at}
+		said := statement{at: at}
+		if crd := o.crds[a.CRD]; crd != nil && !named {
+			i := slices.IndexFunc(olm.CRDVersions(crd), func(v olm.CRDVersion) bool { return v.Name == a.Version })
+			said.file, said.line = crd.PlaceOf(fmt.Sprintf("spec.versions[%d]", i))
+		}
+		out[fact{part, apiText(a.Group, a.Version, a.Kind)}] = said
 	}
 	for _, a := range olm.ServedAPIs(&spec, o.crds) {
 		add(change.Provided, a, ownedCRDs, spec.CustomResourceDefinitions.Owned,

@@ -132,6 +132,20 @@ func TestLineOfTheChange(t *testing.T) {
 	}
 }
 
+// A version that only the CRD names has its line there, and one that the CSV names has its line in the CSV.
+func TestLineOfAServedVersion(t *testing.T) {
+	owning := strings.Replace(placed, "  nativeAPIs:", "  customresourcedefinitions:\n    owned:\n    - {name: as.x.io, kind: A, version: v1}\n  nativeAPIs:", 1)
+	served := strings.Replace(owning, "  versions:\n", "  versions:\n  - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}\n", 1)
+	named := strings.Replace(served, "kind: A, version: v1}\n", "kind: A, version: v1}\n    - {name: as.x.io, kind: A, version: v2}\n", 1)
+	for text, want := range map[string]string{served: "- {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}",
+		named: "- {name: as.x.io, kind: A, version: v2}"} {
+		r := compared(t, tree(t, owning), tree(t, text))
+		if len(r.Identity) != 1 || strings.TrimSpace(strings.Split(text, "\n")[r.Identity[0].Line-1]) != want {
+			t.Errorf("got %v, want one change at %q", r.Identity, want)
+		}
+	}
+}
+
 // What is written says what it is: no JSON escapes, no exponents, no level of pods that were not there as a change of
 // it, and no API of Kubernetes that OLM would install.
 func TestPlainWords(t *testing.T) {

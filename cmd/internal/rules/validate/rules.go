@@ -38,6 +38,7 @@ func Rules() []findings.Rule {
 			Text: "a shipped ClusterRole has an aggregationRule and rules: the cluster sets the rules, so " +
 				"server-side apply conflicts",
 		},
+		{ID: ruleOwnedVersion, Text: "the CSV does not name the version in which objects of an owned API are stored"},
 		{ID: ruleExamples, Text: "an example of a custom resource does not fit its CustomResourceDefinition"},
 		{ID: bundle.WarnAPIVersion,
 			Text: "an object without apiVersion, or a ClusterServiceVersion that is not v1alpha1"},

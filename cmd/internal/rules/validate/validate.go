@@ -82,6 +82,7 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 	}
 	list = append(list, metadataFindings(src, b)...)
 	list = append(list, unconverted(b)...)
+	list = append(list, ownedVersions(b)...)
 	for _, ask := range []func(*bundle.Bundle) ([]Finding, error){inVain, bindings} {
 		found, err := ask(b)
 		if err != nil {

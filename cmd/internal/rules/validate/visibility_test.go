@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -50,6 +51,47 @@ spec:
 			case c.want == "":
 			case !strings.HasPrefix(got[0].Message, c.want) || !strings.HasSuffix(got[0].Message, "; 1 have no descriptors, and the CSV has 1 link"):
 				t.Errorf("got %q", got[0].Message)
+			}
+		})
+	}
+}
+
+// The CSV names a version, and the CRD stores another one that it serves.
+func TestOwnedVersion(t *testing.T) {
+	for _, c := range []struct{ owned, versions, want string }{
+		{"v1", "v1 served stored", ""},
+		{"v1", "v1 served, v2 served stored", "is v1, and ships.example.com is stored as v2"},
+		{"v1 v2", "v1 served, v2 served stored", ""},
+		{"v2", "v1 served, v2 served stored", ""},
+		{"v1", "v1 served, v2 stored", ""},
+	} {
+		t.Run(c.owned+" of "+c.versions, func(t *testing.T) {
+			csv := "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: ships.v1.0.0}\nspec:\n" +
+				"  customresourcedefinitions:\n    owned:\n"
+			for _, v := range strings.Fields(c.owned) {
+				csv += "    - {name: ships.example.com, kind: Ship, version: " + v + "}\n"
+			}
+			csv += "  install: {strategy: deployment, spec: {deployments: []}}\n"
+			crd := "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: ships.example.com}\nspec:\n" +
+				"  group: example.com\n  scope: Namespaced\n  names: {plural: ships, kind: Ship}\n  versions:\n"
+			for v := range strings.SplitSeq(c.versions, ", ") {
+				crd += fmt.Sprintf("  - {name: %s, served: %t, storage: %t, schema: {openAPIV3Schema: {type: object}}}\n", v[:2],
+					strings.Contains(v, "served"), strings.Contains(v, "stored"))
+			}
+			b, err := bundle.Read(fstest.MapFS{
+				"metadata/annotations.yaml": {Data: []byte("annotations:\n  operators.operatorframework.io.bundle.package.v1: ships\n")},
+				"manifests/csv.yaml":        {Data: []byte(csv)},
+				"manifests/crd.yaml":        {Data: []byte(crd)},
+			}, bundle.ReadOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got string
+			for _, f := range ownedVersions(b) {
+				got += f.Message
+			}
+			if c.want == "" && got != "" || !strings.HasPrefix(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
 	}
