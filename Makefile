@@ -9,7 +9,7 @@ ACTIONLINT_VERSION := v1.7.12
 AXE_VERSION := 4.14.1
 
 # Tests without real bundles: the environment does not make them longer.
-OFFLINE := OLMGEN_CORPUS= OLMGEN_ORACLE= OLMGEN_OLMV1_CRDS=
+OFFLINE := OLMGEN_CORPUS= OLMGEN_ORACLE= OLMGEN_OLMV1_CRDS= OLMGEN_CASES=
 # go test runs a part of go vet by default; "make lint" runs all of it, once.
 TEST := $(GO) test -vet=off
 

@@ -26,7 +26,7 @@ import (
 var csvRules = []workload.Rule{
 	{Pattern: lazy.Regexp(`^spec\.cleanup\.enabled$`), Part: change.Cleanup, Judge: func(c *change.Change) {
 		if c.New == "true" {
-			c.Severity, c.Message = findings.Error, "its custom resources are deleted when the operator is removed"
+			c.Severity, c.Message = findings.Warning, "its custom resources are deleted when the operator is removed"
 		}
 	}},
 	{Pattern: lazy.Regexp(`^spec\.relatedImages\[`), Part: change.Image, Judge: workload.Moved},
@@ -275,13 +275,24 @@ func withoutEffect(p workload.Pair) (out []change.Change, err error) {
 	}
 	add := func(field, old, now string) {
 		if old != now {
-			out = append(out, change.Change{Part: change.Account, Field: field, Change: change.Changed, Old: old,
+			out = append(out, change.Change{Part: change.Account, Field: field, Change: kindOf(old, now), Old: old,
 				New: now, Severity: findings.Info, Message: grantsTheSame})
 		}
 	}
 	add("roleRef", sides[0].Role.String(), sides[1].Role.String())
 	add("subjects", strings.Join(text(sides[0].Subjects), ", "), strings.Join(text(sides[1].Subjects), ", "))
 	return out, nil
+}
+
+// kindOf returns what happened to a text, which is empty where there is none.
+func kindOf(old, now string) change.Kind {
+	switch {
+	case old == "":
+		return change.Added
+	case now == "":
+		return change.Removed
+	}
+	return change.Changed
 }
 
 // unknownRoles finds the bindings of roles that are not among the objects: nobody can say what they grant.

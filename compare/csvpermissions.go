@@ -11,11 +11,15 @@ import (
 
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/permissions"
 )
 
 const grantsTheSame = "what the objects grant stays the same"
+
+// maxRules is how many rules a line about a CSV names.
+const maxRules = 3
 
 // asking finds the permissions that a CSV asks for and that are not among the objects: in a tree that OLM reads. OLM
 // makes roles of them (OLM: pkg/controller/registry/resolver/rbac.go).
@@ -85,21 +89,26 @@ func (k asking) compare(p pair) ([]change.Change, error) {
 				continue
 			}
 			c := change.Change{Part: change.Account, Field: "spec.install.spec." + scope + "[" + account + "]",
-				Change: change.Changed, Severity: findings.Warning,
+				Old: only(a, b), New: only(b, a), Severity: findings.Warning,
 				Message: "OLM makes roles of it, which are not among the objects: compare the rendered operators"}
 			if rendered {
 				c.Severity, c.Message = findings.Info, grantsTheSame
 			}
-			switch {
-			case len(a) == 0:
-				c.Change = change.Added
-			case len(b) == 0:
-				c.Change = change.Removed
-			}
+			c.Change = kindOf(c.Old, c.New)
 			out = append(out, c)
 		}
 	}
 	return out, nil
+}
+
+// only returns the rules that some atoms ask for and others do not.
+func only(a, b atoms) string {
+	rules := rbac.Rules(slices.DeleteFunc(slices.Collect(maps.Keys(a)), func(x rbac.Atom) bool { return b[x] }))
+	texts := make([]string, len(rules))
+	for i, r := range rules {
+		texts[i] = rbac.RuleText(r)
+	}
+	return text.FirstOf(maxRules, texts)
 }
 
 // changes reports whether an account, or whoever is bound to a role, gains or loses something.

@@ -92,8 +92,7 @@ func TestVerdict(t *testing.T) {
 		"warnings": {plain, deployment("d", "image: a.io/c:1", ""), "accept after a look at images that moved"},
 		"errors": {plain + account("a", "delete"), deployment("d", "image: a.io/c:1, securityContext: {privileged: true}", "") + account("a", "delete, get"),
 			"accept only if the operator may read every Secret, and its pods may have rights on the node"},
-		"an error of the CSV": {csv("a", "1.0.0", "op", ""), csv("a", "1.0.0", "op", ", cleanup: {enabled: true}"),
-			"accept only if it is all right that its custom resources are deleted when the operator is removed"},
+		"a warning of the CSV": {csv("a", "1.0.0", "op", ""), csv("a", "1.0.0", "op", ", cleanup: {enabled: true}"), "accept after a look at the warnings"},
 		"an error of an object": {plain, strings.Replace(plain, "matchLabels: {app: x}", "matchLabels: {app: e}", 1), "accept only if it is all right for Deployment op/d that the API server " +
 			"refuses another selector: the object has to be deleted first"},
 		"an upgrade": {csv("a", "1.0.0", "op", ""), csv("a", "1.1.0", "op", ", replaces: a.v1.0.0"), "nothing speaks against it: no error, no warning; OLM would upgrade"},

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/crds"
@@ -110,7 +108,7 @@ func (r *Report) conditions() []string {
 	}
 	var left []change.Change // errors that no condition is about
 	node := false
-	for _, c := range slices.Concat(r.Workloads, r.Identity) {
+	for _, c := range r.Workloads {
 		switch {
 		case c.Severity != findings.Error:
 		case c.Part == change.Security:
@@ -150,11 +148,7 @@ func others(list []change.Change) (out []string) {
 		return []string{text.Count(len(list), "other error") + " are all right"}
 	}
 	for _, c := range list {
-		of := ""
-		if !strings.HasPrefix(c.Object, v1alpha1.ClusterServiceVersionKind+" ") {
-			of = " for " + text.Brief(c.Object)
-		}
-		out = append(out, fmt.Sprintf("it is all right%s that %s", of, c.Message))
+		out = append(out, fmt.Sprintf("it is all right for %s that %s", text.Brief(c.Object), c.Message))
 	}
 	return out
 }

@@ -101,18 +101,19 @@ func (f *failOn) reached(list []findings.Finding) bool {
 	})
 }
 
-// met returns the first of the words that a report on differences meets, or "".
+// met returns the words that a report on differences meets, separated by commas, or "".
 func (f *failOn) met(meets func(compare.Trigger) bool) string {
+	var met []string
 	for _, word := range f.words {
 		t := compare.Trigger(word)
 		if level(word) == findings.Note {
 			t = compare.AnyDifference
 		}
 		if level(word) != findings.None && meets(t) {
-			return word
+			met = append(met, word)
 		}
 	}
-	return ""
+	return strings.Join(met, ", ")
 }
 
 // never reports whether nothing makes the exit code 3.

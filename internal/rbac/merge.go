@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 )
@@ -90,6 +91,22 @@ func (r row) key(but int) string {
 // RuleKey returns the same string for rules that are written in the same way.
 func RuleKey(r rbacv1.PolicyRule) string {
 	return ListsKey(r.Verbs, r.APIGroups, r.Resources, r.ResourceNames, r.NonResourceURLs)
+}
+
+// RuleText returns a rule in one line, such as: get,list deployments.apps named a.
+func RuleText(r rbacv1.PolicyRule) string {
+	out := strings.Join(r.Verbs, ",") + " "
+	if len(r.NonResourceURLs) > 0 {
+		return out + strings.Join(r.NonResourceURLs, ",")
+	}
+	out += strings.Join(r.Resources, ",")
+	if g := strings.Join(r.APIGroups, ","); g != "" {
+		out += "." + g
+	}
+	if len(r.ResourceNames) > 0 {
+		out += " named " + strings.Join(r.ResourceNames, ",")
+	}
+	return out
 }
 
 // ListsKey returns a string for lists. Different lists have different keys.

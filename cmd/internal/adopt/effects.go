@@ -142,7 +142,7 @@ func lostRules(live, rendered map[string]any) (lost []string) {
 			}
 		}
 		for _, r := range rbac.Rules(missing) {
-			lost = append(lost, describeRule(r))
+			lost = append(lost, rbac.RuleText(r))
 		}
 	}
 	a, b := normalize.At(live, "metadata", "labels"), normalize.At(rendered, "metadata", "labels")
@@ -160,21 +160,6 @@ func rules(o map[string]any) (list []rbacv1.PolicyRule) {
 		_ = json.Unmarshal(data, &list) // of another form: no rights
 	}
 	return list
-}
-
-func describeRule(r rbacv1.PolicyRule) string {
-	out := strings.Join(r.Verbs, ",") + " "
-	if len(r.NonResourceURLs) > 0 {
-		return out + strings.Join(r.NonResourceURLs, ",")
-	}
-	out += strings.Join(r.Resources, ",")
-	if g := strings.Join(r.APIGroups, ","); g != "" {
-		out += "." + g
-	}
-	if len(r.ResourceNames) > 0 {
-		out += " named " + strings.Join(r.ResourceNames, ",")
-	}
-	return out
 }
 
 // lostSubjects returns the subjects that a binding in the cluster has and the rendered one has not.

@@ -1,5 +1,6 @@
 // Package corpustest finds real bundles, and what OLM made of them, for tests. They are not part of the repository:
-// $OLMGEN_CORPUS names the directory of the bundles (see package corpus), $OLMGEN_ORACLE the other one.
+// $OLMGEN_CORPUS names the directory of the bundles (see package corpus), $OLMGEN_ORACLE the other one, and $OLMGEN_CASES
+// that of edits with what a reviewer must be told.
 package corpustest
 
 import (
@@ -101,6 +102,16 @@ func Oracle(tb testing.TB) (corpus, oracle string) {
 		tb.Skip("OLMGEN_ORACLE is not set: it names a directory with what OLM made of the bundles of OLMGEN_CORPUS")
 	}
 	return corpus, oracle
+}
+
+// Cases returns the directory of the cases that are not part of the repository. Without them it skips the test.
+func Cases(tb testing.TB) string {
+	tb.Helper()
+	dir := os.Getenv("OLMGEN_CASES")
+	if dir == "" {
+		tb.Skip("OLMGEN_CASES is not set: it names a directory with edits of real bundles in review/")
+	}
+	return dir
 }
 
 // Glob returns the paths that match a pattern. If there are none the test fails.
