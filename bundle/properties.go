@@ -41,8 +41,12 @@ func (b *Bundle) CatalogProperties() []Property {
 	slices.SortStableFunc(list, func(a, b Property) int {
 		return strings.Compare(a.Type+"\x00"+string(a.Value), b.Type+"\x00"+string(b.Value))
 	})
-	return slices.CompactFunc(list,
-		func(a, b Property) bool { return a.Type == b.Type && string(a.Value) == string(b.Value) })
+	return slices.CompactFunc(list, Property.Equal)
+}
+
+// Equal reports whether two properties say the same, wherever they stand.
+func (p Property) Equal(o Property) bool {
+	return p.Type == o.Type && string(p.Value) == string(o.Value)
 }
 
 func gvk(a olm.API) map[string]string {

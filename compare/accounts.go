@@ -7,20 +7,26 @@ import (
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/compare/internal/workload"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 )
 
 // renames finds the accounts that a release renames: one whose rights end and one whose rights begin, which the same
 // workload uses, or whose names are equal without versions.
-func renames(old, now State) ([]Rename, error) {
-	gone, err := ended(old, now)
-	if err != nil {
-		return nil, err
+func renames(old, now State, pairs []workload.Pair) []Rename {
+	pairs = slices.DeleteFunc(slices.Clone(pairs), func(p workload.Pair) bool {
+		return !images.HasPods(p.Any().Group(), p.Any().Kind)
+	})
+	before, after := map[permissions.Subject]bool{}, map[permissions.Subject]bool{} // the accounts of pods
+	for _, p := range pairs {
+		if p.Old != nil {
+			before[podUser(p.Old)] = true
+		}
+		if p.New != nil {
+			after[podUser(p.New)] = true
+		}
 	}
-	fresh, err := ended(now, old)
-	if err != nil {
-		return nil, err
-	}
+	gone, fresh := ended(old, now, after), ended(now, old, before)
 	out := []Rename{}
 	add := func(a, b permissions.Subject, why string) {
 		if gone[a] && fresh[b] {
@@ -29,18 +35,15 @@ func renames(old, now State) ([]Rename, error) {
 			out = append(out, Rename{a, b, why})
 		}
 	}
-	pairs, err := movedPods(old, now)
-	if err != nil {
-		return nil, err
-	}
 	for _, p := range pairs {
-		a, b := accountOf(p.Old.Get, p.Old.Kind), accountOf(p.New.Get, p.New.Kind)
+		if p.Old == nil || p.New == nil {
+			continue
+		}
 		why := p.New.Identity() + " uses it"
 		if p.Old.Name != p.New.Name {
 			why += ", in the place of " + p.Old.Identity()
 		}
-		add(permissions.Subject{Kind: accountKind, Namespace: p.Old.Namespace, Name: a},
-			permissions.Subject{Kind: accountKind, Namespace: p.New.Namespace, Name: b}, why)
+		add(podUser(p.Old), podUser(p.New), why)
 	}
 	versionless := func(s permissions.Subject) [2]string { return [2]string{s.Namespace, workload.Versionless(s.Name)} }
 	alike := map[[2]string][]permissions.Subject{}
@@ -55,45 +58,19 @@ func renames(old, now State) ([]Rename, error) {
 	slices.SortFunc(out, func(a, b Rename) int {
 		return cmp.Or(cmp.Compare(a.Old.String(), b.Old.String()), cmp.Compare(a.New.String(), b.New.String()))
 	})
-	return out, nil
+	return out
 }
 
 const accountKind = "ServiceAccount"
 
-// movedPods returns the workloads of both releases.
-func movedPods(old, now State) ([]workload.Pair, error) {
-	before, err := old.withDeployments()
-	if err != nil {
-		return nil, err
-	}
-	after, err := now.withDeployments()
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(workload.Pairs(before, after), func(p workload.Pair) bool {
-		return p.Old == nil || p.New == nil || !images.HasPods(p.New.Group(), p.New.Kind)
-	}), nil
+// podUser returns the account that the pods of a workload use.
+func podUser(o *manifest.Object) permissions.Subject {
+	return permissions.Subject{Kind: accountKind, Namespace: o.Namespace, Name: accountOf(o.Get, o.Kind)}
 }
 
-// podUsers returns the accounts that pods use.
-func podUsers(s State) (map[permissions.Subject]bool, error) {
-	list, err := s.withDeployments()
-	out := map[permissions.Subject]bool{}
-	for _, o := range list {
-		if images.HasPods(o.Group(), o.Kind) {
-			out[permissions.Subject{Kind: accountKind, Namespace: o.Namespace, Name: accountOf(o.Get, o.Kind)}] = true
-		}
-	}
-	return out, err
-}
-
-// ended returns the accounts of a state that may do nothing in another one, and that no pod uses there. A namespace has
-// the account default, whoever uses it.
-func ended(s, other State) (map[permissions.Subject]bool, error) {
-	users, err := podUsers(other)
-	if err != nil {
-		return nil, err
-	}
+// ended returns the accounts of a state that may do nothing in another one, and that no pod uses there: users are those
+// that pods use. A namespace has the account default, whoever uses it.
+func ended(s, other State, users map[permissions.Subject]bool) map[permissions.Subject]bool {
 	may := map[permissions.Subject]bool{}
 	for _, i := range other.Permissions.Permissions {
 		may[i.Subject] = true
@@ -102,7 +79,7 @@ func ended(s, other State) (map[permissions.Subject]bool, error) {
 	for _, a := range s.Permissions.Accounts {
 		out[a] = !may[a] && !users[a]
 	}
-	return out, nil
+	return out
 }
 
 // accountOf returns the account of the pods of a workload.
@@ -138,6 +115,10 @@ func conditions(pairs []pair) map[string]string {
 
 // renamed returns items with accounts and OperatorConditions under their new names.
 func renamed(items []permissions.Item, names []Rename, conditions map[string]string) []permissions.Item {
+	accounts := map[permissions.Subject]permissions.Subject{}
+	for _, n := range names {
+		accounts[n.Old] = n.New
+	}
 	out := slices.Clone(items)
 	for i := range out {
 		if slices.Contains(out[i].APIGroups, olm.Group) && len(out[i].ResourceNames) == 1 {
@@ -145,10 +126,8 @@ func renamed(items []permissions.Item, names []Rename, conditions map[string]str
 				out[i].ResourceNames = []string{name}
 			}
 		}
-		for _, n := range names {
-			if out[i].Subject == n.Old {
-				out[i].Subject = n.New
-			}
+		if name, ok := accounts[out[i].Subject]; ok {
+			out[i].Subject = name
 		}
 	}
 	return out

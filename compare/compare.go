@@ -43,11 +43,17 @@ type Options struct {
 // the CRDs, which gets ctx.
 func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	r := &Report{APIVersion: apiVersion, Kind: kind, Old: sideOf(old), New: sideOf(now), CRDs: []CRD{}}
-	var err error
-	if r.Renamed, err = renames(old, now); err != nil {
+	old, now = old.withCRDs(), now.withCRDs()
+	made, err := old.withDeployments()
+	if err != nil {
 		return nil, err
 	}
-	old, now = old.withCRDs(), now.withCRDs()
+	makes, err := now.withDeployments()
+	if err != nil {
+		return nil, err
+	}
+	objects := workload.Pairs(made, makes)
+	r.Renamed = renames(old, now, objects)
 	pairs := pairsOf(old, now)
 	before := *old.Permissions
 	before.Permissions = renamed(before.Permissions, r.Renamed, conditions(pairs))
@@ -55,7 +61,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	r.Permissions = slices.Concat(d.Permissions, permissions.CompareRoles(old.Roles, now.Roles))
 	r.Users = d.Users
 	r.sentences = sentences(old.Permissions, now.Permissions, d.Permissions)
-	if r.Workloads, err = r.workloads(old, now); err != nil {
+	if r.Workloads, err = r.workloads(old, now, objects); err != nil {
 		return nil, err
 	}
 	found, err := crds.Compare(ctx, old.Objects, now.Objects, o.CRDs)
@@ -91,21 +97,13 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 }
 
 // workloads compares all objects that no other section is about.
-func (r *Report) workloads(old, now State) ([]change.Change, error) {
-	before, err := old.withDeployments()
-	if err != nil {
-		return nil, err
-	}
-	after, err := now.withDeployments()
-	if err != nil {
-		return nil, err
-	}
+func (r *Report) workloads(old, now State, objects []workload.Pair) ([]change.Change, error) {
 	locate := place(old, now)
 	accounts := map[string]string{}
 	for _, n := range r.Renamed {
 		accounts[n.Old.String()] = n.New.String()
 	}
-	list, err := workload.Compare(before, after, accounts, locate)
+	list, err := workload.Compare(workload.Joined(objects, accounts), now.Objects, locate)
 	if err != nil {
 		return nil, err
 	}

@@ -73,9 +73,7 @@ func FromRendered(rendered *config.Rendered) (*Subject, error) {
 func propertiesOf(o *config.Opened) []bundle.Property {
 	out := o.DeclaredProperties()
 	for _, p := range o.Properties {
-		if !slices.ContainsFunc(out, func(had bundle.Property) bool {
-			return had.Type == p.Type && string(had.Value) == string(p.Value)
-		}) {
+		if !slices.ContainsFunc(out, p.Equal) {
 			out = append(out, p)
 		}
 	}

@@ -185,17 +185,16 @@ func byKey(list []*manifest.Object, wanted func(*manifest.Object) bool) map[key]
 	return out
 }
 
-// Compare returns how the objects of two releases differ, apart from permissions, CRDs and the identity of operators.
-// renames are the identities of older objects with those of newer ones that are the same. place returns where a field
-// of an object stands.
-func Compare(old, now []*manifest.Object, renames map[string]string,
-	place func(o *manifest.Object, field string) (string, int)) ([]change.Change, error) {
+// Compare returns how the objects of pairs differ. now are all objects of the newer release, and place returns where a
+// field of an object stands.
+func Compare(pairs []Pair, now []*manifest.Object, place func(o *manifest.Object, field string) (string, int)) (
+	[]change.Change, error) {
 	called, err := calledServices(now)
 	if err != nil {
 		return nil, err
 	}
 	var out []change.Change
-	for _, p := range Joined(Pairs(old, now), renames) {
+	for _, p := range pairs {
 		if same(p) {
 			continue
 		}
