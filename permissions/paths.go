@@ -65,6 +65,11 @@ func help(c danger.Consequence) string {
 	if c.Attack != "" {
 		add("MITRE ATT&CK: " + attackURL + strings.Replace(c.Attack, ".", "/", 1) + "/.")
 	}
+	for _, at := range c.Code {
+		repository, rest, _ := strings.Cut(at, "@")
+		revision, path, _ := strings.Cut(rest, "/")
+		add("https://github.com/" + repository + "/blob/" + revision + "/" + path + ".")
+	}
 	return text
 }
 

@@ -61,7 +61,7 @@ func reviewEdit(t *testing.T, dir string, columns []string) (differs []string) {
 	patch(t, now, filepath.Join(dir, "edits", name, "2-edit.patch"))
 
 	args := append([]string{"diff", old, now, "-n", "op-ns", "--offline"}, strings.Fields(flags)...)
-	for _, trigger := range strings.Fields(trip + " " + trips) {
+	for trigger := range strings.FieldsSeq(trip + " " + trips) {
 		args = append(args, "--fail-on", trigger)
 	}
 	var out, stderr bytes.Buffer

@@ -93,7 +93,7 @@ subjects: [{kind: ServiceAccount, name: runner}]
 		`{apiGroups: [operators.coreos.com], resources: [subscriptions], verbs: [create]}`, "operators-install"),
 	gain("how bad it is to use a privileged SCC", "OpenShift: security context constraints, privileged gives root on the node",
 		"warning", `{apiGroups: [security.openshift.io], resources: [securitycontextconstraints], resourceNames: [privileged], verbs: [use]}`,
-		"scc-use"),
+		"scc-privileged"),
 	gain("how bad it is to create PersistentVolumes", "Kubernetes: RBAC good practices, persistent volume creation", "warning",
 		`{apiGroups: [""], resources: [persistentvolumes], verbs: [create]}`, "volumes-create"),
 	gain("how bad it is to change CRDs", "Kubernetes: a removed CRD removes its objects; it reads no Secret", "warning",

@@ -1,6 +1,6 @@
 // Package corpustest finds real bundles, and what OLM made of them, for tests. They are not part of the repository:
-// $OLMGEN_CORPUS names the directory of the bundles (see package corpus), $OLMGEN_ORACLE the other one, and $OLMGEN_CASES
-// that of edits with what a reviewer must be told.
+// $OLMGEN_CORPUS names the directory of the bundles (see package corpus), $OLMGEN_ORACLE the other one, and
+// $OLMGEN_CASES that of edits with what a reviewer must be told.
 package corpustest
 
 import (

@@ -21,6 +21,9 @@ type Consequence struct {
 	Police             string // the policy of rbac-police; may be empty
 	Attack             string // the technique of MITRE ATT&CK; may be empty
 
+	// Code are the lines of OpenShift's or OLM's code that do it, as repository@revision/path#line.
+	Code []string
+
 	needs  [][]pattern // a subject needs one of each list at the place
 	unless []string    // not said where one of these worse ones holds
 
@@ -31,6 +34,7 @@ type Consequence struct {
 	yields Yield       // whose rights it gives
 	also   [][]pattern // what that takes beside needs: one of each list
 	By     string      // what a subject does to get them, with also; empty if Text says it
+	wide   bool        // they are those of the cluster, even by what is held in a namespace
 }
 
 // Yield is whose rights a consequence gives at its place.
@@ -57,6 +61,18 @@ var bindingsWrite = resources(groupRBAC, []string{"rolebindings", "clusterrolebi
 func resources(group string, resources []string, verbs ...string) pattern {
 	return pattern{[]string{group}, resources, verbs}
 }
+
+// Where the code is that is cited.
+const (
+	olmv0             = "operator-framework/operator-lifecycle-manager@v0.46.0/"
+	olmv1             = "operator-framework/operator-controller@df2c201d70e83d02eae23597d604269fa1baf20a/"
+	openshiftBuilds   = "openshift/openshift-controller-manager@26d20feae8892f648f5b06ed3f5492fe6ffb4532/"
+	openshiftLogin    = "openshift/oauth-server@f892602b822782e0080abc70c6cd1d178f11e684/"
+	openshiftMachines = "openshift/machine-config-operator@7ff337a4ffac8e7562692181178ede61e4b2eec5/"
+	openshiftTokens   = "openshift/oauth-apiserver@467c63180c69eb57c57f456a09e839c9d8c1f480/"
+	openshiftSCC      = "openshift/apiserver-library-go@a8019f39f6708878cbb42101693940ed4817ab82/" +
+		"pkg/securitycontextconstraints/"
+)
 
 // Consequences are all consequences: the one list of how bad a right is.
 var Consequences = []Consequence{
@@ -116,8 +132,13 @@ var Consequences = []Consequence{
 	},
 	{
 		ID: "builds-create", Text: "starts builds on OpenShift", Cluster: findings.Warning, Namespace: findings.Warning,
-		Message: "starts builds in %s, which run code of its choice as the ServiceAccount builder there",
+		Message: "starts builds in %s, whose pods run as a ServiceAccount of its choice there",
 		needs:   [][]pattern{{buildsCreate}},
+		Help:    "The pod of a custom build runs an image of its choice, and is privileged.",
+		Code: []string{openshiftBuilds + "pkg/build/controller/strategy/docker.go#L69",
+			openshiftBuilds + "pkg/build/controller/strategy/custom.go#L99"},
+		yields: Every, also: [][]pattern{{resources(groupBuilds, []string{"builds/custom"}, "create")}}, wide: true,
+		By: "starts custom builds, whose pods are privileged",
 	},
 	{
 		ID: "pods-exec", Text: "runs commands in pods", Cluster: findings.Error, Namespace: findings.Warning,
@@ -207,7 +228,10 @@ var Consequences = []Consequence{
 		Message: "becomes every user or a member of every group of %s, by users, groups or tokens of OpenShift",
 		needs:   [][]pattern{{usersWrite, oauthWrite, identityProviders}},
 		Help:    "OpenShift looks up the groups of a user in its own objects.",
-		yields:  Every,
+		Code: []string{openshiftTokens + "pkg/tokenvalidation/tokenauthenticator.go#L60",
+			openshiftTokens + "pkg/tokenvalidation/tokenauthenticator.go#L74",
+			openshiftLogin + "pkg/oauthserver/auth.go#L306"},
+		yields: Every,
 	},
 	{
 		ID: "impersonate-accounts", Text: "acts as other accounts",
@@ -299,25 +323,73 @@ var Consequences = []Consequence{
 		Police: "steal_pods",
 	},
 	{
+		ID: "operators-own", Text: "installs operators of its own catalogs",
+		Cluster: findings.Error, Namespace: findings.Warning,
+		Message: "installs operators of its own catalogs in %s, with every right that they ask for",
+		needs:   [][]pattern{{olmSubscribe}, {catalogWrite}},
+		Help:    "OLM grants cluster-wide what a ClusterServiceVersion of the catalog asks for.",
+		Attack:  "T1098.006",
+		Code: []string{olmv0 + "pkg/controller/registry/resolver/resolver.go#L234",
+			olmv0 + "pkg/controller/operators/catalog/operator.go#L2673"},
+		yields: Every, wide: true,
+	},
+	{
+		ID: "extensions-own", Text: "installs extensions of its own catalogs",
+		Cluster: findings.Error, Namespace: findings.None,
+		Message: "installs extensions of its own catalogs in %s, with every right that they ask for",
+		needs:   [][]pattern{{extWrite}, {clusterCatalogWrite}},
+		Attack:  "T1098.006",
+		Code: []string{olmv1 + "internal/operator-controller/rukpak/render/registryv1/generators/generators.go#L189",
+			olmv1 + "helm/olmv1/templates/rbac/clusterrolebinding-operator-controller-manager-rolebinding.yml#L15"},
+		yields: Every,
+	},
+	{
+		ID: "installplans-status", Text: "decides what InstallPlans make",
+		Cluster: findings.Error, Namespace: findings.Warning,
+		Message: "has OLM make every object of its choice, by the status of InstallPlans in %s",
+		needs:   [][]pattern{{planStatus}},
+		Help:    "OLM makes what the steps in the status say. The status is a subresource.",
+		Attack:  "T1098.006",
+		Code:    []string{olmv0 + "pkg/controller/operators/catalog/operator.go#L2479"},
+		yields:  Every, wide: true,
+	},
+	{
+		ID: "csvs-write", Text: "writes ClusterServiceVersions", Cluster: findings.Error, Namespace: findings.Warning,
+		Message: "has OLM run Deployments of its choice in %s, as every ServiceAccount there",
+		needs:   [][]pattern{{csvWrite}},
+		Help:    "OLM makes the Deployments of a ClusterServiceVersion, and its webhooks.",
+		Attack:  "T1610",
+		Code: []string{olmv0 + "pkg/controller/install/deployment.go#L100",
+			olmv0 + "pkg/controller/install/webhook.go#L77"},
+		yields: Accounts,
+	},
+	{
 		ID: "operators-install", Text: "installs operators", Cluster: findings.Error, Namespace: findings.Warning,
 		Message: "installs operators in %s, with the rights that they ask for",
-		needs:   [][]pattern{{olmInstall, csvChange, extWrite}},
-		Help:    "OLM grants what a ClusterServiceVersion asks for.",
+		unless:  []string{"operators-own"},
+		needs:   [][]pattern{{olmInstall, extWrite}},
+		Help:    "OLM grants what a ClusterServiceVersion asks for. It takes a catalog that has one which asks for more.",
 		Attack:  "T1098.006",
+		Code:    []string{olmv0 + "pkg/controller/operators/catalog/operator.go#L2654"},
 	},
 	{
 		ID: "operators-steer", Text: "steers what OLM installs", Cluster: findings.Warning, Namespace: findings.Warning,
 		Message: "decides in %s what OLM installs and where: by catalogs, groups, or Subscriptions and " +
 			"InstallPlans of others",
-		unless: []string{"operators-install"},
+		unless: []string{"operators-own", "operators-install"},
 		needs:  [][]pattern{olmSteer},
+		Help:   "A group for all namespaces makes ClusterRoles of the Roles of its operators.",
+		Code: []string{olmv0 + "pkg/controller/operators/catalog/operator.go#L2237",
+			olmv0 + "pkg/controller/operators/olm/operatorgroup.go#L546"},
 	},
 	{
 		ID: "scc-write", Text: "writes SecurityContextConstraints", Cluster: findings.Error, Namespace: findings.None,
 		Message: "lets every pod of %s run as root on its node, by SecurityContextConstraints",
 		needs:   [][]pattern{{sccWrite}},
 		Attack:  "T1611",
-		yields:  Every, also: [][]pattern{workloads},
+		Code: []string{openshiftSCC + "sccmatching/matcher.go#L94",
+			openshiftSCC + "sccmatching/provider.go#L344"},
+		yields: Every, also: [][]pattern{workloads},
 		By: "writes SecurityContextConstraints, and starts pods with them",
 	},
 	{
@@ -326,16 +398,32 @@ var Consequences = []Consequence{
 		Message: "writes files and runs commands as root on every node of %s, by MachineConfigs",
 		needs:   [][]pattern{{machinesWrite}},
 		Attack:  "T1611",
-		yields:  Every,
+		Code: []string{openshiftMachines + "pkg/daemon/update.go#L2425",
+			openshiftMachines + "pkg/daemon/update.go#L2519"},
+		yields: Every,
+	},
+	{
+		ID: "scc-privileged", Text: "runs privileged pods on OpenShift",
+		Cluster: findings.Warning, Namespace: findings.Warning,
+		Message: "runs pods in %s as root on their nodes, by the SecurityContextConstraints privileged",
+		needs:   [][]pattern{{sccUse}},
+		named:   oneOf("privileged"),
+		Help:    "It takes somebody who may start pods.",
+		Attack:  "T1611",
+		Code: []string{openshiftSCC + "sccmatching/matcher.go#L71",
+			openshiftSCC + "sccmatching/provider.go#L344"},
+		yields: Every, also: [][]pattern{workloads}, wide: true,
+		By: "starts privileged pods",
 	},
 	{
 		ID: "scc-use", Text: "runs pods on OpenShift that are not restricted",
 		Cluster: findings.Warning, Namespace: findings.Warning,
 		Message: "runs pods in %s that leave the restricted security context",
+		unless:  []string{"scc-privileged"},
 		needs:   [][]pattern{{sccUse}},
 		named:   func(_ int, name string) bool { return !Restricted(name) },
-		Help:    "The SecurityContextConstraints privileged gives root on the node.",
 		Attack:  "T1611",
+		Code:    []string{openshiftSCC + "sccmatching/matcher.go#L71"},
 	},
 	{
 		ID: "configmaps-write", Text: "writes ConfigMaps of kube-system", system: true,
@@ -424,31 +512,20 @@ func (s Scopes) met(c *Consequence, held Held, place string) (out Follows, own, 
 // Yields returns whose rights a subject gets by what follows, and where: in namespaces, or in the cluster, which is the
 // empty one.
 func (s Scopes) Yields(f Follows, held Held) (Yield, []string) {
-	if f.yields == Nothing || len(f.also) == 0 {
-		return f.yields, []string{f.Place}
-	}
 	also := &Consequence{needs: f.also}
-	holds := func(place string) bool {
+	candidates := []string{f.Place}
+	if f.Place == "" && len(f.also) > 0 {
+		candidates = slices.Sorted(maps.Keys(held))
+	}
+	places := slices.DeleteFunc(candidates, func(place string) bool {
 		_, _, ok := s.met(also, held, place)
-		return ok
-	}
-	if f.Place != "" {
-		if !holds(f.Place) {
-			return Nothing, nil
-		}
-		return f.yields, []string{f.Place}
-	}
-	var places []string
-	for _, place := range slices.Sorted(maps.Keys(held)) {
-		if holds(place) {
-			places = append(places, place)
-		}
-	}
+		return !ok
+	})
 	switch {
 	case len(places) == 0:
 		return Nothing, nil
-	case f.yields == Every, slices.Contains(places, ""): // a node has pods of all namespaces
-		places = []string{""}
+	case f.wide, f.Place == "" && f.yields == Every, slices.Contains(places, ""):
+		places = []string{""} // a node has pods of all namespaces
 	}
 	return f.yields, places
 }

@@ -128,13 +128,18 @@ var (
 	machinesWrite = pattern{[]string{groupMachines}, []string{"machineconfigs", "machineconfigpools",
 		"kubeletconfigs", "containerruntimeconfigs"}, writing}
 	// OLM grants what a ClusterServiceVersion asks for, and installs what a Subscription or ClusterExtension names.
-	olmInstall = pattern{[]string{olm.Group}, []string{"subscriptions", "installplans", "clusterserviceversions"},
-		[]string{"create"}}
-	csvChange = pattern{[]string{olm.Group}, []string{"clusterserviceversions"}, []string{"update", "patch"}}
-	extWrite  = pattern{[]string{olm.GroupV1}, []string{"clusterextensions"}, writing}
-	olmSteer  = []pattern{{[]string{olm.Group}, []string{"catalogsources", "operatorgroups"}, writing},
+	olmInstall   = pattern{[]string{olm.Group}, []string{"subscriptions", "installplans"}, []string{"create"}}
+	olmSubscribe = pattern{[]string{olm.Group}, []string{"subscriptions"}, writing}
+	csvWrite     = pattern{[]string{olm.Group}, []string{"clusterserviceversions"}, writing}
+	catalogWrite = pattern{[]string{olm.Group}, []string{"catalogsources"}, writing}
+	planStatus   = pattern{[]string{olm.Group}, []string{"installplans/status"}, []string{"update", "patch"}}
+	extWrite     = pattern{[]string{olm.GroupV1}, []string{"clusterextensions"}, writing}
+
+	clusterCatalogWrite = pattern{[]string{olm.GroupV1}, []string{"clustercatalogs"}, writing}
+
+	olmSteer = []pattern{{[]string{olm.Group}, []string{"operatorgroups"}, writing}, catalogWrite,
 		{[]string{olm.Group}, []string{"subscriptions", "installplans"}, []string{"update", "patch"}},
-		{[]string{olm.GroupV1}, []string{"clustercatalogs"}, writing}}
+		clusterCatalogWrite}
 	tokenCreate = pattern{core, []string{"serviceaccounts/token"}, []string{"create"}}
 	csrApprove  = pattern{[]string{groupCertificates}, []string{"certificatesigningrequests/approval"},
 		[]string{"update", "patch"}}
@@ -170,7 +175,7 @@ var facets = map[Risk][]Facet{
 		{"certificates", []pattern{csrApprove, csrSigner}}},
 	ReachesNodes: {{"writes SecurityContextConstraints", []pattern{sccWrite}},
 		{"uses SecurityContextConstraints", []pattern{sccUse}}, {"machine configurations", []pattern{machinesWrite}}},
-	Installs: {{"", append([]pattern{olmInstall, csvChange, extWrite}, olmSteer...)}},
+	Installs: {{"", append([]pattern{olmInstall, csvWrite, planStatus, extWrite}, olmSteer...)}},
 	ChangesAPIs: {{"webhooks", []pattern{webhookWrite}}, {"admission policies", []pattern{policyWrite}},
 		{"CRDs", []pattern{crdWrite}}, {"APIServices", []pattern{apiServiceWrite}}},
 }
