@@ -96,6 +96,7 @@ type Warning struct {
 const (
 	WarnAggregatedRules  = "aggregated-rules"   // a shipped ClusterRole with an aggregationRule and rules
 	WarnAPIVersion       = "api-version"        // an object without apiVersion, or a CSV of another one than v1alpha1
+	WarnConversion       = "conversion-webhook" // a CRD that nothing converts
 	WarnDuplicateKey     = "duplicate-key"      // the last one counts
 	WarnForeignSubject   = "foreign-subject"    // a shipped binding whose subject is in another namespace
 	WarnInstallMode      = "install-mode"       // an unknown install mode
@@ -133,6 +134,7 @@ const (
 var WarningClasses = []string{
 	WarnAggregatedRules,
 	WarnAPIVersion,
+	WarnConversion,
 	WarnDuplicateKey,
 	WarnForeignSubject,
 	WarnInstallMode,

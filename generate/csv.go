@@ -34,8 +34,11 @@ func installedCSV(b *bundle.Bundle, o Options, targets []string) *v1alpha1.Clust
 	if o.Replaces != nil {
 		csv.Spec.Replaces = *o.Replaces
 	}
+	if properties := propertiesAnnotation(b, o.Properties); o.Names == NamesOLM || o.Profile == ProfileOLM &&
+		strings.Contains(properties, `"`+olm.PropertyMaxOpenShift+`"`) { // by it OpenShift holds back its upgrade
+		csv.Annotations[olm.AnnotationProperties] = properties
+	}
 	if o.Names == NamesOLM {
-		csv.Annotations[olm.AnnotationProperties] = propertiesAnnotation(b, o.Properties)
 		if csv.Labels == nil {
 			csv.Labels = map[string]string{}
 		}

@@ -2,6 +2,7 @@ package generate
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -80,7 +81,13 @@ func (o Options) fits(b *bundle.Bundle, r *Result) (warnings []bundle.Warning, n
 			notes = append(notes, manifest.Message{Msg: text})
 		}
 	}
-	for _, f := range fit.Findings(operator, fit.Form(o.Profile.Installer()), c) {
+	operator.Namespace = r.Namespace
+	form := fit.Form(o.Profile.Installer())
+	list := slices.Concat(fit.Conversions(operator), fit.Findings(operator, form, c))
+	if o.Profile == ProfileOLMv1 {
+		list = append(list, fit.Lost(operator, "a rendered manifest")...)
+	}
+	for _, f := range list {
 		class := bundle.WarnInstallation
 		switch f.Rule {
 		case fit.RuleServices.ID, fit.RuleDependencies.ID, fit.RuleModes.ID, fit.RuleWebhooks.ID, fit.RuleKinds.ID:
@@ -93,6 +100,11 @@ func (o Options) fits(b *bundle.Bundle, r *Result) (warnings []bundle.Warning, n
 			}
 		case fit.RuleAPIs.ID, fit.RuleConditions.ID:
 			class = bundle.WarnOLMAPIs
+		case fit.RuleConversion.ID:
+			if f.Level == findings.Note { // olmgen sets the Service, or nobody asks
+				continue
+			}
+			class = bundle.WarnConversion
 		case fit.RuleAsked.ID:
 			notes = append(notes, manifest.Message{Msg: f.Message})
 			continue

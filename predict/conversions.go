@@ -7,6 +7,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/predict/upgrade"
 )
@@ -27,7 +28,7 @@ func (o *simulation) judgeConversions() {
 		if crd.Kind != "CustomResourceDefinition" || len(olm.CRDVersions(crd)) < 2 {
 			continue
 		}
-		namespace, name := upgrade.ConversionService(crd)
+		namespace, name := fit.ConversionService(crd)
 		if name == "" || o.live.Get("", "Service", namespace, name) != nil {
 			continue
 		}

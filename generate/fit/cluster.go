@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,6 +53,9 @@ func MaxOpenShift(properties []bundle.Property) (string, error) {
 // openShift reports that an operator holds back the upgrade to the release of OpenShift.
 func (q *question) openShift() {
 	if q.OpenShift == nil {
+		if q.form == Plain {
+			q.list = append(q.list, Lost(q.Operator, "an operator without OLM")...)
+		}
 		return
 	}
 	level, holds := findings.Error, "holds back the upgrade of the cluster to "+q.OpenShift.String()
@@ -70,6 +74,19 @@ func (q *question) openShift() {
 		q.add(RuleOpenShift, level, "", fmt.Sprintf("the operator %s: its %s is %s", holds, olm.PropertyMaxOpenShift,
 			newest), "update the operator before the cluster")
 	}
+}
+
+// Lost returns the properties that guard a cluster, and that nobody reads in a form without OLM.
+func Lost(o Operator, form string) []findings.Finding {
+	q := &question{Operator: o}
+	newest, err := o.MaxOpenShift()
+	if newest == "" && err == nil {
+		return nil
+	}
+	q.add(RuleOpenShift, findings.Warning, "", fmt.Sprintf("nobody reads the property %s %s of %s: nothing holds back "+
+		"the upgrade of OpenShift to a newer release", olm.PropertyMaxOpenShift, cmp.Or(newest, "(broken)"), form),
+		"look at it before the cluster is upgraded, or install the operator by OLM")
+	return q.list
 }
 
 // MinKube returns why the cluster does not have the version of Kubernetes that spec.minKubeVersion asks for; empty if
@@ -106,6 +123,22 @@ func (q *question) minKube() {
 			"update the cluster before the operator")
 	case unmet != "":
 		q.add(RuleMinKube, findings.Warning, field, fmt.Sprintf("%s: %s", field, unmet), "")
+	case q.form != OLMv0 && q.Kubernetes() == nil:
+		q.unasked(field)
+	}
+}
+
+// unasked reports a version of Kubernetes that nobody asks for, where a known release of OpenShift has an older one.
+func (q *question) unasked(field string) {
+	least := q.CSV.Spec.MinKubeVersion
+	want, err := semver.Parse(strings.TrimPrefix(least, "v"))
+	if err != nil {
+		return
+	}
+	if older := versions.Where(func(r versions.Release) bool { return r.Kubernetes() < want.Minor },
+		versions.OpenShift); older != "" {
+		q.add(RuleMinKube, findings.Warning, field, fmt.Sprintf("%s %s: %s does not ask, and %s are older", field, least,
+			q.form.has(), older), "")
 	}
 }
 

@@ -95,6 +95,8 @@ type Operator struct {
 	Bundle     *bundle.Bundle     // nil if it is not known
 	// Mode is how it is installed; empty: in all namespaces if it supports that
 	Mode v1alpha1.InstallModeType
+	// Namespace is where it is installed; empty if that is not known
+	Namespace string
 
 	unread error // why the properties cannot be read
 }

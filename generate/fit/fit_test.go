@@ -207,6 +207,12 @@ func TestFindings(t *testing.T) {
 		{"a version of two numbers", all, "  minKubeVersion: '1.30'\n", nil, fit.OLMv0, "v0.46", `error min-kube-version OLM does not install it: spec.minKubeVersion: "1.30" is not a version`},
 		{"a version of two numbers without OLM", all, "  minKubeVersion: '1.30'\n", nil, fit.OLMv1, "1.20", ""},
 
+		{"nobody asks", all, "  minKubeVersion: 1.33.0\n", nil, fit.OLMv1, "", "warning min-kube-version spec.minKubeVersion 1.33.0: OLM v1 does not ask, and OpenShift 4.18 to 4.19 are older"},
+		{"nobody asks, and every release has it", all, "  minKubeVersion: 1.25.0\n", nil, fit.Plain, "", ""},
+		{"nobody asks for a version of two numbers", all, "  minKubeVersion: '1.33'\n", nil, fit.Plain, "", ""},
+		{"nothing holds back OpenShift", all, "", property(`"4.20"`), fit.Plain, "", "warning max-openshift-version nobody reads the property olm.maxOpenShiftVersion 4.20 of an operator without OLM"},
+		{"OLM holds back OpenShift", all, "", property(`"4.20"`), fit.OLMv0, "", ""},
+
 		{"an API that is gone", all, "", budget("v1beta1"), fit.Plain, "1.25", "error api-removed Kubernetes 1.25 and later do not serve policy/v1beta1, and the cluster has 1.25"},
 		{"an API that is not yet gone", all, "", budget("v1beta1"), fit.Plain, "1.24", ""},
 		{"an API that is not yet there", all, "", budget("v1"), fit.Plain, "1.20", "error api-removed Kubernetes 1.20 and earlier do not serve"},

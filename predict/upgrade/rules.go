@@ -1,6 +1,9 @@
 package upgrade
 
-import "github.com/olmgen/olmgen/findings"
+import (
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate/fit"
+)
 
 // The rules. Their findings are errors where OLM refuses the upgrade, or where an operator fails because of it.
 var (
@@ -30,9 +33,7 @@ var (
 		Text: "changes a field that the API server does not let change",
 		Help: "OLM updates what is there and deletes nothing (OLM: pkg/api/wrappers/deployment_install_client.go; " +
 			"pkg/controller/operators/catalog/step_ensurer.go)."}
-	RuleConversion = findings.Rule{ID: "conversion-webhook",
-		Text: "serves no conversion webhook for a CRD, or at another Service",
-		Help: "The API server asks the Service that the CRD names (OLM: pkg/controller/install/webhook.go)."}
+	RuleConversion   = fit.RuleConversion
 	RuleObjectsUnfit = findings.Rule{ID: "objects-unfit", Text: "has a CRD that existing objects do not fit",
 		Help: "The InstallPlan fails: error validating existing CRs against new CRD's schema (OLM: " +
 			"pkg/controller/operators/catalog/step.go). OLM looks at the schema of each version that both CRDs " +

@@ -200,15 +200,22 @@ func TestFindings(t *testing.T) {
 		"nobody converts": {v1, csv("a", two, next+owns("v1")) +
 			crd("", "v1 served,stored {type: integer}", "v2 served {type: integer}") + webhook("w"), "",
 			"error conversion-webhook a.v2.0.0 new.yaml:26: does not serve the conversion webhook of its CRD " +
-				"boats.x.io, Service w: requests for a version other than the stored one fail, and so does the next " +
+				"boats.x.io, Service system/w: requests for a version other than the stored one fail, and so does the next " +
 				"InstallPlan\n"},
 		"another Service converts": {v1, csv("a", two, next+owns("v1")+converts("boats.x.io", "op")) +
 			crd("", "v1 served,stored {type: integer}", "v2 served {type: integer}") + webhook("w"), "",
 			"error conversion-webhook a.v2.0.0 new.yaml:27: ships CRD boats.x.io with Service w for conversion, and " +
 				"serves it at op-service: an InstallPlan that OLM runs twice cannot list the objects\n"},
 		"its own Service converts": {v1, csv("a", two, next+owns("v1")) +
-			crd("", "v1 served,stored {type: integer}", "v2 served {type: integer}") + webhook("w") +
+			crd("", "v1 served,stored {type: integer}", "v2 served {type: integer}") +
+			strings.Replace(webhook("w"), "system", "ops", 1) +
 			"---\napiVersion: v1\nkind: Service\nmetadata: {name: w}\n", "", ""},
+		"its Service is elsewhere": {v1, csv("a", two, next+owns("v1")) +
+			crd("", "v1 served,stored {type: integer}", "v2 served {type: integer}") + webhook("w") +
+			"---\napiVersion: v1\nkind: Service\nmetadata: {name: w}\n", "",
+			"error conversion-webhook a.v2.0.0 new.yaml:26: does not serve the conversion webhook of its CRD " +
+				"boats.x.io, Service system/w, which is in ops: requests for a version other than the stored one fail, " +
+				"and so does the next InstallPlan\n"},
 		"one version needs no conversion": {v1, csv("a", two, next+owns("v1")) +
 			crd("", "v1 served,stored {type: integer}") + webhook("w"), "", ""},
 		"no step": {v1, csv("a", two, "  replaces: a.v1.5.0\n"+owns("v1")) + crd("", "v1 served,stored {type: integer}"), "",

@@ -15,7 +15,6 @@ import (
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/rbac/danger"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/predict/upgrade"
 )
 
 const (
@@ -118,25 +117,6 @@ func bindings(b *bundle.Bundle) (list []Finding, err error) {
 		}
 	}
 	return list, nil
-}
-
-// unconverted reports CRDs of the bundle that nothing converts. OLM installs them nevertheless. It is a note where OLM
-// sets the Service later.
-func unconverted(b *bundle.Bundle) (list []Finding) {
-	for _, c := range b.CRDs {
-		why, level := upgrade.Unconverted(b.CSV, c.Object, b.Shipped()), findings.Warning
-		if why == "" {
-			continue
-		}
-		if slices.ContainsFunc(b.CSV.Spec.WebhookDefinitions, func(w v1alpha1.WebhookDescription) bool {
-			return w.Type == v1alpha1.ConversionWebhook && slices.Contains(w.ConversionCRDs, c.Name)
-		}) {
-			level = findings.Note
-		}
-		list = append(list, finding(upgrade.RuleConversion.ID, level,
-			c.Errorf("spec.conversion", "the bundle %s", why)))
-	}
-	return list
 }
 
 // running returns the names of the accounts that pods of the operator run with, as far as the bundle shows them: those

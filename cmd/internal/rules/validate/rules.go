@@ -7,7 +7,6 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/fit"
-	"github.com/olmgen/olmgen/predict/upgrade"
 )
 
 // The rules of operator-framework/api are the validator names of operator-sdk bundle validate, with a prefix.
@@ -46,7 +45,7 @@ func Rules() []findings.Rule {
 		{ID: bundle.WarnForeignSubject, Text: "a shipped binding has a subject in another namespace"},
 		{ID: ruleInVain, Text: "permissions on cluster-scoped resources, which a Role in a namespace does not grant"},
 		{ID: ruleRoleMissing, Text: "a shipped RoleBinding names a Role that the bundle does not have"},
-		{ID: upgrade.RuleConversion.ID, Text: "a CRD names a Service for conversion that nobody has"},
+		{ID: fit.RuleConversion.ID, Text: "a CRD names a Service for conversion, or a Certificate for its CA, that nobody has"},
 		{ID: bundle.WarnInstallMode, Text: "an install mode that OLM does not know"},
 		{ID: bundle.WarnLayout, Text: "annotations are missing, or a file is not read"},
 		{ID: bundle.WarnNotAnObject, Text: "a document without kind"},

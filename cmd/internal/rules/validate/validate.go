@@ -25,6 +25,7 @@ import (
 	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -81,8 +82,10 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 		list = append(list, finding(bundle.WarnReplacedObject, findings.Note, n))
 	}
 	list = append(list, metadataFindings(src, b)...)
-	list = append(list, unconverted(b)...)
 	list = append(list, ownedVersions(b)...)
+	operator := fit.OfBundle(b)
+	operator.Namespace = b.CSV.Annotations[olm.AnnotationSuggestedNamespace]
+	list = append(list, fit.Conversions(operator)...)
 	for _, ask := range []func(*bundle.Bundle) ([]Finding, error){inVain, bindings} {
 		found, err := ask(b)
 		if err != nil {
@@ -91,7 +94,7 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 		list = append(list, found...)
 	}
 	if o.Cluster.Known() || o.Form != "" {
-		for _, f := range fit.Findings(fit.OfBundle(b), cmp.Or(o.Form, o.Cluster.Form()), o.Cluster) {
+		for _, f := range fit.Findings(operator, cmp.Or(o.Form, o.Cluster.Form()), o.Cluster) {
 			f.Object, f.Hint = "", ""
 			list = append(list, f)
 		}

@@ -1,0 +1,157 @@
+package fit
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// RuleConversion is that of Unconverted. It holds for every form, and Findings leaves it out.
+var RuleConversion = findings.Rule{ID: bundle.WarnConversion,
+	Text: "serves no conversion webhook for a CRD, or at another Service",
+	Help: "The API server asks the Service that the CRD names, and trusts the CA that it has " +
+		"(OLM: pkg/controller/install/webhook.go)."}
+
+// Gap is why nothing converts the objects of a CRD.
+type Gap struct {
+	Why string // such as "does not serve the conversion webhook of its CRD boats.x.io, Service ops/w: ..."
+	// Set says that OLM, or who renders in its place, writes another Service into the CRD
+	Set   bool
+	idle  bool // the CRD has one version, so nobody asks
+	mends bool // an account of the operator may change CRDs
+}
+
+// Level returns how bad a gap is in what is installed: an error, unless somebody else may close it.
+func (g Gap) Level() findings.Severity {
+	switch {
+	case g.Set || g.idle:
+		return findings.Note
+	case g.mends:
+		return findings.Warning
+	}
+	return findings.Error
+}
+
+// Idle reports whether nobody asks for the conversion yet.
+func (g Gap) Idle() bool { return g.idle }
+
+// Unconverted returns why no webhook converts the objects of a CRD; nil if one does, or if the CRD names none. What the
+// operator ships is in its namespace, or else where the objects say.
+func Unconverted(o Operator, crd *manifest.Object) *Gap {
+	namespace, service := ConversionService(crd)
+	if strategy, _ := crd.Get("spec", "conversion", "strategy"); strategy != "Webhook" {
+		return nil
+	}
+	g := Gap{idle: len(olm.CRDVersions(crd)) < 2}
+	for _, w := range o.CSV.Spec.WebhookDefinitions {
+		if w.Type != v1alpha1.ConversionWebhook || !slices.Contains(w.ConversionCRDs, crd.Name) {
+			continue
+		}
+		own := w.DomainName() + "-service"
+		if service == "" || service == own || g.idle {
+			return nil
+		}
+		g.Set, g.Why = true, fmt.Sprintf("ships CRD %s with Service %s for conversion, and serves it at %s: an "+
+			"InstallPlan that OLM runs twice cannot list the objects", crd.Name, service, own)
+		return &g
+	}
+	what := ""
+	if there, elsewhere := o.ships("Service", namespace, service); !there {
+		what = fmt.Sprintf("does not serve the conversion webhook of its CRD %s, Service %s%s", crd.Name,
+			strings.TrimPrefix(namespace+"/"+service, "/"), elsewhere)
+	} else if name := injected(crd); name != "" {
+		of, certificate, _ := strings.Cut(name, "/")
+		if there, elsewhere := o.ships("Certificate", of, certificate); !there {
+			what = fmt.Sprintf("has no Certificate %s, of which its CRD %s gets the CA of its conversion webhook%s",
+				name, crd.Name, elsewhere)
+		}
+	}
+	if what == "" {
+		return nil
+	}
+	g.mends = slices.ContainsFunc(o.rights(), func(r right) bool {
+		return slices.ContainsFunc([]string{"update", "patch"}, func(verb string) bool {
+			return rbac.Covers([]rbacv1.PolicyRule{r.PolicyRule}, rbacv1.PolicyRule{Verbs: []string{verb},
+				APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}})
+		})
+	})
+	switch {
+	case g.idle:
+		g.Why = what + ": nobody asks for it, because the CRD has one version"
+	case g.mends:
+		g.Why = what + ": unless it changes the CRD itself, as it may, requests for a version other than the stored " +
+			"one fail, and so does the next InstallPlan"
+	default:
+		g.Why = what + ": requests for a version other than the stored one fail, and so does the next InstallPlan"
+	}
+	return &g
+}
+
+// ships reports whether an operator has a namespaced object; elsewhere says where one of that name is. A URL, which
+// names no Service, is outside.
+func (o Operator) ships(kind, namespace, name string) (there bool, elsewhere string) {
+	for _, x := range o.Shipped {
+		if x.Kind != kind || x.Name != name {
+			continue
+		}
+		at := cmp.Or(o.Namespace, x.Namespace, namespace)
+		if namespace == "" || at == namespace {
+			return true, ""
+		}
+		elsewhere = ", which is in " + at
+	}
+	return name == "", elsewhere
+}
+
+// injected returns the Certificate, as namespace/name, from which cert-manager is to write a CA into a CRD that has
+// none.
+func injected(crd *manifest.Object) string {
+	ca, _ := crd.Get("spec", "conversion", "webhook", "clientConfig", "caBundle")
+	if text, _ := ca.(string); len(text) > len("Cg==") { // which generators write for "none yet"
+		return ""
+	}
+	name, _ := crd.Get("metadata", "annotations", "cert-manager.io/inject-ca-from")
+	text, _ := name.(string)
+	return text
+}
+
+// Conversions returns the CRDs of an operator that nothing converts.
+func Conversions(o Operator) (list []findings.Finding) {
+	for _, x := range o.Shipped {
+		if !olm.IsCRD(x.Group(), x.Kind) {
+			continue
+		}
+		if gap := Unconverted(o, x); gap != nil {
+			file, line := x.PlaceOf("spec.conversion")
+			list = append(list, findings.Finding{Rule: RuleConversion.ID, Level: gap.Level(), File: file, Line: line,
+				Field: "spec.conversion", Message: "the bundle " + gap.Why})
+		}
+	}
+	return list
+}
+
+// ConversionService returns the Service at which a CRD is converted; its name is empty if there is none.
+func ConversionService(crd *manifest.Object) (namespace, name string) {
+	if strategy, _ := crd.Get("spec", "conversion", "strategy"); strategy != "Webhook" {
+		return "", ""
+	}
+	client := []string{"spec", "conversion", "webhook", "clientConfig", "service"}
+	if !crd.Has(client[:4]...) {
+		client = []string{"spec", "conversion", "webhookClientConfig", "service"} // of v1beta1
+	}
+	for field, to := range map[string]*string{"namespace": &namespace, "name": &name} {
+		value, _ := crd.Get(append(slices.Clip(client), field)...)
+		*to, _ = value.(string)
+	}
+	return namespace, name
+}
