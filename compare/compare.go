@@ -27,6 +27,8 @@ type Options struct {
 	// Unfit returns what keeps an operator from working in the cluster. What it says of the operators of NEW, and not
 	// of OLD, is a consequence. It may be nil.
 	Unfit func(*Operator) []findings.Finding
+	// Moves returns what the installer does with an operator that takes the place of another one. It may be nil.
+	Moves func(old, now *Operator) []findings.Finding
 	// Unread are files that could not be read, beside those of the two states.
 	Unread []string
 	// Said is what OLM's resolver says of the newer state, and not of the older one.

@@ -11,18 +11,21 @@ import (
 // unfit returns what keeps the operators of the newer release from working in the cluster, and not those of the older
 // one.
 func (o Options) unfit(pairs []pair) (out []Consequence) {
-	if o.Unfit == nil {
-		return nil
-	}
 	for _, p := range pairs {
 		if p.now == nil {
 			continue
 		}
-		var before []findings.Finding
-		if p.old != nil {
+		var before, after []findings.Finding
+		if p.old != nil && o.Unfit != nil {
 			before = o.Unfit(p.old)
 		}
-		for _, f := range o.Unfit(p.now) {
+		if o.Unfit != nil {
+			after = o.Unfit(p.now)
+		}
+		if p.old != nil && o.Moves != nil {
+			after = append(after, o.Moves(p.old, p.now)...)
+		}
+		for _, f := range after {
 			if slices.ContainsFunc(before, func(b findings.Finding) bool {
 				return b.Rule == f.Rule && b.Message == f.Message && b.Level == f.Level
 			}) {

@@ -194,7 +194,7 @@ func (f *diffFlags) prepare(cmd *cobra.Command, sides [2]side) (on review.TreeOp
 	if profile, given := f.render.options.Text(generate.OptionProfile); given {
 		form = fit.Form(generate.Profile(profile).Installer())
 	}
-	options.Unfit = review.Unfit(target, form)
+	options.Unfit, options.Moves = review.Unfit(target, form), review.Moves(target, form)
 	if f.crdRules != "" {
 		data, err := whole.ReadFile(f.crdRules, budget.File)
 		if err != nil {

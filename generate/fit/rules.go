@@ -16,6 +16,11 @@ var (
 		Text: "permissions for an API that the Kubernetes of the cluster does not serve",
 		Help: "They allow nothing. The operator may ask for it for the sake of older clusters. " +
 			"Source: Kubernetes' Deprecated API Migration Guide."}
+	RuleNamespace = findings.Rule{ID: Prefix + "managed-namespace",
+		Text: "two releases for which OLM v1 resolves two namespaces, and deletes the older one",
+		Help: "Where a ClusterExtension leaves out spec.namespace, which no release takes yet: the experimental channel " +
+			"after v1.11 does, as a draft. " + ofController + "the pull requests 2925 and 2926, read and not run; " +
+			"docs/draft/concepts/managed-namespaces.md."}
 	RuleServices = findings.Rule{ID: Prefix + "api-services",
 		Text: "an operator that serves APIs by APIServices, which OLM v1 refuses",
 		Help: ofController + "internal/operator-controller/applier/provider.go."}
@@ -66,5 +71,5 @@ var (
 // Rules explains the findings, sorted by id.
 func Rules() []findings.Rule {
 	return []findings.Rule{RuleRemoved, RuleAsked, RuleServices, RuleDependencies, RuleFinalizers, RuleModes, RuleKinds,
-		RuleOpenShift, RuleMinKube, RuleSize, RuleAPIs, RuleConditions, RulePhases, RuleRenderer, RuleWebhooks}
+		RuleNamespace, RuleOpenShift, RuleMinKube, RuleSize, RuleAPIs, RuleConditions, RulePhases, RuleRenderer, RuleWebhooks}
 }

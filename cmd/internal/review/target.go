@@ -1,6 +1,8 @@
 package review
 
 import (
+	"cmp"
+
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/findings"
@@ -24,5 +26,22 @@ func Unfit(c fit.Cluster, form fit.Form) func(*compare.Operator) []findings.Find
 				Shipped: o.Shipped}
 		}
 		return fit.Findings(operator, form, c)
+	}
+}
+
+// Moves returns a function to what a form does with the namespace of an operator; nil if it does nothing with it.
+func Moves(c fit.Cluster, form fit.Form) func(old, now *compare.Operator) []findings.Finding {
+	if form == "" && c.Known() {
+		form = c.Form()
+	}
+	if form != fit.OLMv1 {
+		return nil
+	}
+	return func(old, now *compare.Operator) []findings.Finding {
+		of := func(o *compare.Operator) fit.Operator {
+			return fit.Operator{CSV: o.ClusterServiceVersion, Object: o.Object,
+				Bundle: &bundle.Bundle{Package: cmp.Or(o.Package, old.Package)}}
+		}
+		return fit.Moved(of(old), of(now), c)
 	}
 }
