@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
 )
@@ -319,7 +320,8 @@ func TestClusterExtensionWarns(t *testing.T) {
 	required := []bundle.Property{{Type: "olm.package", Value: []byte(`{}`)}}
 	gate := func() []string {
 		return []string{"operator-controller v1.11 has spec.config only in its experimental CRDs", "manifests/0csv.yaml:9: spec.installModes: " +
-			"operator-controller v1.11 takes operators for their own or a single namespace only with the feature gate SingleOwnNamespaceInstallSupport"}
+			"operator-controller v1.11 takes operators for their own or a single namespace only with the feature gate SingleOwnNamespaceInstallSupport, " +
+			"which is on in the feature set experimental"}
 	}
 	for _, c := range []struct {
 		name string
@@ -343,6 +345,17 @@ func TestClusterExtensionWarns(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// OpenShift has spec.config in every feature set from 4.21 on, and the gate of a deploymentConfig only in the previews.
+func TestClusterExtensionOfOpenShift(t *testing.T) {
+	o := Options{Profile: ProfileClusterExtension, OpenShiftVersion: "5.1", ServiceAccount: "installer",
+		Config: &v1alpha1.SubscriptionConfig{NodeSelector: map[string]string{"a": "b"}}}
+	want := []string{"OpenShift 5.1 takes a deploymentConfig only with its feature gate DeploymentConfig, which is on in the " +
+		"feature set TechPreviewNoUpgrade or DevPreviewNoUpgrade"}
+	if diff := cmp.Diff(want, said(t, inChannels(t, "", "alpha"), o)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -165,9 +165,11 @@ func (r *rendering) fitConfig(release versions.Release, config map[string]any) e
 		s, _ := release.State(olm.KindClusterExtension, versions.FieldConfig, set)
 		return s
 	}
+	set := versions.Standard
 	switch {
-	case state(versions.Standard) != versions.Absent:
+	case state(set) != versions.Absent:
 	case state(versions.Experimental) != versions.Absent:
+		set = versions.Experimental
 		r.warnInstallation("%s has %s only in its experimental CRDs", release, versions.FieldConfig)
 	default:
 		instead := ""
@@ -186,8 +188,9 @@ func (r *rendering) fitConfig(release versions.Release, config map[string]any) e
 			"%s takes no deploymentConfig (%s)", release,
 			versions.SourceOf(release.Product, versions.TakesConfig)).with(OptionProfile)
 	}
-	if state, _ := release.Gate(gateConfig, versions.Experimental); state == versions.Disabled {
-		r.warnInstallation("%s takes a deploymentConfig only with its feature gate %s", release, gateConfig)
+	if state, _ := release.Gate(gateConfig, set); state == versions.Disabled {
+		r.warnInstallation("%s takes a deploymentConfig only with its feature gate %s%s", release, gateConfig,
+			release.On(gateConfig))
 	}
 	return nil
 }

@@ -42,11 +42,11 @@ func TestReleases(t *testing.T) {
 	r := &releaseTest{T: t, batches: map[batchKey]*crs.Batch{}, about: map[batchKey][]string{}}
 	for _, of := range []versions.Product{versions.OperatorController, versions.OpenShift} {
 		for _, release := range versions.Releases(of) {
-			for _, set := range versions.Sets {
+			for _, set := range release.Sets() {
 				for _, kind := range []string{"ClusterExtension", "ClusterCatalog"} {
 					if crd := crdtest.Of(t, release, set)[kind]; crd != nil {
 						r.batches[batchKey{release, set, kind}] = &crs.Batch{ClusterScoped: true, Version: served(crd)}
-					} else if state, _ := release.State(kind, "", set); release.Has(set) && state != versions.Unknown {
+					} else if state, _ := release.State(kind, "", set); state != versions.Unknown && crdtest.Of(t, release, set) != nil {
 						t.Errorf("%s, %s: no CRD of %s", release, set, kind)
 					}
 				}
@@ -114,7 +114,7 @@ func (r *releaseTest) render(b *bundle.Bundle, release versions.Release) {
 			}
 			continue // of another reason: other tests have it
 		}
-		set := versions.Standard
+		set := release.Sets()[0]
 		for _, w := range rendered.Warnings {
 			if strings.Contains(w.Error.Error(), "only in its experimental CRDs") {
 				set = versions.Experimental

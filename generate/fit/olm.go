@@ -168,19 +168,14 @@ func gate(r versions.Release, names ...string) (standard, any versions.State, so
 		}
 	}
 	for _, name := range names {
-		for _, set := range versions.Sets {
+		for i, set := range r.Sets() {
 			state, _ := r.Gate(name, set)
-			if better(&any, state); set == versions.Standard {
+			if better(&any, state); i == 0 {
 				better(&standard, state)
 			}
 		}
 	}
-	for _, f := range versions.Facts() {
-		if f.Of == r.Product && f.Gate == names[0] {
-			source = f.Source
-		}
-	}
-	return standard, any, source
+	return standard, any, versions.SourceOf(r.Product, names[0])
 }
 
 // modes reports that OLM v1 does not install the operator as it must be, or as it is asked to.
@@ -269,8 +264,8 @@ func (q *question) behind(r versions.Release, rule findings.Rule, field, what st
 		q.add(rule, findings.Error, field, fmt.Sprintf("%s does not take %s: it has no feature gate %s (%s)", r, what,
 			names, source), "")
 	default:
-		q.add(rule, findings.Warning, field, fmt.Sprintf("%s takes %s only with the feature gate %s", r, what,
-			names), "")
+		q.add(rule, findings.Warning, field, fmt.Sprintf("%s takes %s only with the feature gate %s%s", r, what,
+			names, r.On(gates...)), "")
 	}
 }
 

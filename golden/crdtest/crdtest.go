@@ -13,8 +13,9 @@ import (
 	"github.com/olmgen/olmgen/internal/olm/versions"
 )
 
-// Of returns the CRDs of a release of OLM v1 or OpenShift by kind, nil if it has none of that feature set.
-// $OLMGEN_OLMV1_CRDS names the directory that has them as RELEASE/SET/*.yaml; without it the test is skipped.
+// Of returns the CRDs that a release of OLM v1 or OpenShift ships for a feature set by kind, nil if it has none.
+// $OLMGEN_OLMV1_CRDS names the directory that has them as RELEASE/{standard,experimental}/*.yaml; without it the test
+// is skipped. A release without a directory is left out.
 func Of(tb testing.TB, r versions.Release, set versions.Set) map[string]*apiextensionsv1.CustomResourceDefinition {
 	tb.Helper()
 	root := os.Getenv("OLMGEN_OLMV1_CRDS")
@@ -25,12 +26,16 @@ func Of(tb testing.TB, r versions.Release, set versions.Set) map[string]*apiexte
 	if tag, ok := strings.CutPrefix(name, "operator-controller-"); ok {
 		name = tag + ".*"
 	}
-	files, err := filepath.Glob(filepath.Join(root, name, string(set), "*.yaml"))
+	if dirs, err := filepath.Glob(filepath.Join(root, name)); err != nil || len(dirs) == 0 {
+		tb.Logf("%s has no CRDs of %s: not compared (%v)", root, r, err)
+		return nil
+	}
+	files, err := filepath.Glob(filepath.Join(root, name, shipped(r, set), "*.yaml"))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if len(files) == 0 && set == versions.Standard {
-		tb.Errorf("%s has no CRDs of %s", root, r)
+	if len(files) == 0 && r.Has(set) {
+		tb.Errorf("%s has no CRDs of %s, %s", root, r, set)
 	}
 	var all map[string]*apiextensionsv1.CustomResourceDefinition
 	for _, file := range files {
@@ -50,4 +55,18 @@ func Of(tb testing.TB, r versions.Release, set versions.Set) map[string]*apiexte
 		}
 	}
 	return all
+}
+
+// shipped returns which of its manifests a release ships for a feature set. OpenShift has no others than the standard
+// ones before 4.20, and ships the experimental ones to everybody from 4.21 on (cluster-olm-operator:
+// pkg/controller/helm.go).
+func shipped(r versions.Release, set versions.Set) string {
+	preview := set != versions.Standard && set != versions.Default && set != "OKD"
+	switch {
+	case r.Product != versions.OpenShift:
+		return string(set)
+	case r.Number() < "4.20" || r.Number() == "4.20" && !preview:
+		return "standard"
+	}
+	return "experimental"
 }

@@ -1,6 +1,7 @@
 package versions
 
 import (
+	"encoding/json"
 	"flag"
 	"slices"
 )
@@ -8,8 +9,8 @@ import (
 // Update is set where the tests write their files anew.
 var Update = flag.Bool("update", false, "write the generated files anew")
 
-// GateSpans is Spans for a feature gate.
-func GateSpans(of Product, gate string, set Set) []Span { return spansOf(of, topic{gate: gate}, set) }
+// Products are all products.
+var Products = []Product{OLM, OperatorController, OpenShift, OPM}
 
 // Fields returns what facts are about: each kind, with each field of it and an empty one for itself.
 func Fields() (list [][2]string) {
@@ -30,3 +31,6 @@ func Gates() (list []string) {
 	}
 	return list
 }
+
+// ReadData returns read.json.
+func ReadData() (list []Read, err error) { return list, json.Unmarshal(read, &list) }

@@ -1,10 +1,14 @@
-// Package versions knows what the releases of OLM, OpenShift and Kubernetes take. Its facts are data (facts.yaml,
-// kubetypes.txt); the CRDs of the releases and the types of Kubernetes prove them. No other package compares a release
-// of OLM with another one.
+// Package versions knows what the releases of OLM, OpenShift and Kubernetes take. Its facts are data: read.json, which
+// refresh reads from the repositories, facts.yaml, which persons write, and kubetypes.txt. The CRDs of the releases and
+// the types of Kubernetes prove them. No other package compares a release of OLM with another one.
 package versions
+
+// SOURCES is a directory with clones of the repositories, by their names.
+//go:generate go run ../../../cmd/internal/refresh read.json $SOURCES
 
 import (
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -30,9 +34,6 @@ const (
 	OPM                Product = "opm"
 )
 
-// Products are all products.
-var Products = []Product{OLM, OperatorController, OpenShift, OPM}
-
 // State is what a release does with a field or a kind, or how it has a feature gate.
 type State string
 
@@ -48,33 +49,35 @@ const (
 	Unknown  State = "unknown"
 )
 
-// Set is a feature set: a cluster has the CRDs of one of them.
+// Set is a feature set: a cluster has the CRDs and feature gates of one of them.
 type Set string
 
-// The feature sets. Standard is what a cluster has unless its administrator decides otherwise.
+// The feature sets. Standard is what a cluster has unless its administrator decides otherwise, Experimental what shows
+// what comes. OpenShift has names of its own for them, and two more; its set CustomNoUpgrade has no fixed gates.
 const (
 	Standard     Set = "standard"
 	Experimental Set = "experimental"
-)
 
-// Sets are all feature sets.
-var Sets = []Set{Standard, Experimental}
+	Default     Set = "Default"
+	TechPreview Set = "TechPreviewNoUpgrade"
+)
 
 // Fact is what some releases do with a field of a kind, with the kind if Field is empty, or with a feature gate, or
 // another behavior. Until is the first release of which it no longer holds. Without Since it holds from the oldest
 // release on, without Until up to the newest one.
 type Fact struct {
-	Kind     string  `json:"kind,omitempty"`
-	Field    string  `json:"field,omitempty"`
-	Gate     string  `json:"gate,omitempty"`
-	Behavior string  `json:"behavior,omitempty"`
-	Of       Product `json:"of"`
-	Since    string  `json:"since,omitempty"`
-	Until    string  `json:"until,omitempty"`
-	Set      Set     `json:"set,omitempty"` // empty: of all
-	State    State   `json:"state"`
-	Limit    int     `json:"limit,omitempty"` // the most items of a list
-	Source   string  `json:"source"`
+	Kind     string   `json:"kind,omitempty"`
+	Field    string   `json:"field,omitempty"`
+	Gate     string   `json:"gate,omitempty"`
+	Behavior string   `json:"behavior,omitempty"`
+	Of       Product  `json:"of,omitempty"`
+	Since    string   `json:"since,omitempty"`
+	Until    string   `json:"until,omitempty"`
+	Sets     []Set    `json:"sets,omitempty"` // empty: all
+	State    State    `json:"state"`
+	Limit    int      `json:"limit,omitempty"` // the most items of a list
+	Source   string   `json:"source,omitempty"`
+	At       []string `json:"at,omitempty"` // where a tool read it, as REPOSITORY:FILE:LINE; empty: a person wrote it
 
 	since, until uint64 // inOrder
 }
@@ -84,33 +87,50 @@ type topic struct{ kind, field, gate, behavior string }
 
 func (f *Fact) topic() topic { return topic{f.Kind, f.Field, f.Gate, f.Behavior} }
 
-// known are the releases of a product.
-type known struct {
-	Name   Product  `json:"name"`
-	Prefix string   `json:"prefix"`
-	Oldest string   `json:"oldest"`
-	Newest string   `json:"newest"`
-	Minors []string `json:"minors"` // empty: all of the major version from Oldest to Newest
-
-	Experimental string `json:"experimental"` // the oldest release that has this set
-
-	Kubernetes map[string]string `json:"kubernetes"` // that a release contains
-	Same       map[string]string `json:"same"`       // releases that count as another one
+// Read is what a tool read of a release.
+type Read struct {
+	Of         Product           `json:"of"`
+	Number     string            `json:"number"`
+	Kubernetes uint64            `json:"kubernetes,omitempty"` // the minor version of Kubernetes 1
+	Sets       []Set             `json:"sets"`
+	At         []string          `json:"at,omitempty"`
+	Commits    map[string]string `json:"commits"` // by repository
+	Facts      []Fact            `json:"facts"`
 }
+
+//go:embed read.json
+var read []byte
 
 //go:embed facts.yaml
 var data []byte
 
 type table struct {
-	Releases []known `json:"releases"`
-	Facts    []Fact  `json:"facts"`
+	Releases []struct { // all of a major version
+		Name   Product `json:"name"`
+		Oldest string  `json:"oldest"`
+		Newest string  `json:"newest"`
+	} `json:"releases"`
+	Same  map[string]string `json:"same"` // releases of OpenShift that count as another one
+	Facts []Fact            `json:"facts"`
 
-	of map[Product][]Release
+	of    map[Product][]Release
+	about map[topic][]*Fact
 }
 
 var facts = sync.OnceValue(func() (t table) {
 	if err := yaml.UnmarshalStrict(data, &t); err != nil {
 		panic("facts.yaml: " + err.Error()) // TestFacts
+	}
+	var list []Read
+	if err := json.Unmarshal(read, &list); err != nil {
+		panic("read.json: " + err.Error()) // TestFacts
+	}
+	t.of, t.about = map[Product][]Release{}, map[topic][]*Fact{}
+	for _, k := range t.Releases {
+		for v, last := number(k.Oldest), number(k.Newest); v.LE(last); v.Minor++ {
+			name := fmt.Sprintf("v%d.%d", v.Major, v.Minor)
+			t.of[k.Name] = append(t.of[k.Name], Release{k.Name, name, inOrder(v), 0, string(Standard)})
+		}
 	}
 	for i := range t.Facts {
 		f := &t.Facts[i]
@@ -122,9 +142,20 @@ var facts = sync.OnceValue(func() (t table) {
 			f.until = inOrder(number(f.Until))
 		}
 	}
-	t.of = map[Product][]Release{}
-	for _, k := range t.Releases {
-		t.of[k.Name] = append(t.of[k.Name], k.releases()...)
+	for _, r := range list {
+		order := inOrder(number(r.Number))
+		sets := strings.Join(text.Words(r.Sets), ",")
+		t.of[r.Of] = append(t.of[r.Of], Release{r.Of, r.Number, order, r.Kubernetes, sets})
+		for _, f := range r.Facts {
+			f.Of, f.Since, f.since, f.until = r.Of, r.Number, order, order+1
+			at := strings.Split(f.At[0], ":")
+			f.Source = fmt.Sprintf("%s: %s of %s", at[0], at[1], r.Number)
+			t.Facts = append(t.Facts, f)
+		}
+	}
+	for i := range t.Facts {
+		f := &t.Facts[i]
+		t.about[f.topic()] = append(t.about[f.topic()], f)
 	}
 	return t
 })
@@ -132,16 +163,16 @@ var facts = sync.OnceValue(func() (t table) {
 // inOrder returns a number that is greater for a newer release.
 func inOrder(v semver.Version) uint64 { return v.Major<<40 | v.Minor<<20 | v.Patch }
 
-// Facts returns all facts, in the order of the file.
+// Facts returns all facts, first those that persons wrote.
 func Facts() []Fact { return facts().Facts }
 
 // Release is a minor release of a product, such as operator-controller v1.10.
 type Release struct {
-	Product      Product
-	prefix       string
-	major, minor uint64
-	experimental bool
-	kubernetes   uint64
+	Product    Product
+	number     string
+	order      uint64 // inOrder
+	kubernetes uint64
+	sets       string
 }
 
 // Kubernetes returns the minor version of Kubernetes 1 that the release contains; 0 if it contains none.
@@ -157,31 +188,19 @@ func Newest(of Product) Release {
 func (r Release) String() string { return string(r.Product) + " " + r.Number() }
 
 // Number returns the release without its product, such as v1.10.
-func (r Release) Number() string { return fmt.Sprintf("%s%d.%d", r.prefix, r.major, r.minor) }
+func (r Release) Number() string { return r.number }
+
+// Sets returns the feature sets of the release, first the one of a cluster whose administrator chose none.
+func (r Release) Sets() (list []Set) {
+	for name := range strings.SplitSeq(r.sets, ",") {
+		list = append(list, Set(name))
+	}
+	return list
+}
 
 // Releases returns the releases of a product of which facts are known, the oldest first. The list is not the caller's
 // own.
 func Releases(of Product) []Release { return slices.Clip(facts().of[of]) }
-
-func (k known) releases() (list []Release) {
-	minors := k.Minors
-	if len(minors) == 0 {
-		first, last := number(k.Oldest), number(k.Newest)
-		for minor := first.Minor; minor <= last.Minor; minor++ {
-			minors = append(minors, fmt.Sprintf("%d.%d", first.Major, minor))
-		}
-	}
-	for _, m := range minors {
-		v := number(m)
-		r := Release{Product: k.Name, prefix: k.Prefix, major: v.Major, minor: v.Minor}
-		r.experimental = k.Experimental != "" && v.GE(number(k.Experimental))
-		if contained := k.Kubernetes[m]; contained != "" {
-			r.kubernetes = number(contained).Minor
-		}
-		list = append(list, r)
-	}
-	return list
-}
 
 // Parse reads a release of a product, such as v1.10, 1.10.0 or 4.19. It refuses a release of which no facts are known.
 func Parse(of Product, text string) (Release, error) {
@@ -197,7 +216,7 @@ func Parse(of Product, text string) (Release, error) {
 			"write it as "+newest.Number())
 	}
 	for _, r := range list {
-		if r.major == v.Major && r.minor == v.Minor {
+		if r.order == inOrder(semver.Version{Major: v.Major, Minor: v.Minor}) {
 			return r, nil
 		}
 	}
@@ -219,22 +238,30 @@ func ParseOLM(text string) (Release, error) {
 }
 
 // Newer reports whether the release is newer than another version of its product, which may be unknown. Only the major
-// and the minor number count, and a release counts as the one that is the same.
+// and the minor number count, and a release of OpenShift counts as the one that is the same.
 func (r Release) Newer(than semver.Version) bool {
-	same := func(v semver.Version) semver.Version {
-		v = semver.Version{Major: v.Major, Minor: v.Minor}
-		for _, k := range facts().Releases {
-			if other := k.Same[fmt.Sprintf("%d.%d", v.Major, v.Minor)]; k.Name == r.Product && other != "" {
-				return number(other)
-			}
+	same := func(minor string) semver.Version {
+		if other := facts().Same[minor]; other != "" && r.Product == OpenShift {
+			minor = other
 		}
-		return v
+		return number(minor)
 	}
-	return same(semver.Version{Major: r.major, Minor: r.minor}).GT(same(than))
+	return same(r.number).GT(same(fmt.Sprintf("%d.%d", than.Major, than.Minor)))
 }
 
-// Has reports whether the release has CRDs of a feature set.
-func (r Release) Has(set Set) bool { return set == Standard || r.experimental }
+// Has reports whether the release has a feature set.
+func (r Release) Has(set Set) bool { return slices.Contains(r.Sets(), r.named(set)) }
+
+// named returns the name of a feature set in OpenShift.
+func (r Release) named(set Set) Set {
+	switch {
+	case r.Product == OpenShift && set == Standard:
+		return Default
+	case r.Product == OpenShift && set == Experimental:
+		return TechPreview
+	}
+	return set
+}
 
 func number(text string) semver.Version {
 	v, err := semver.ParseTolerant(text)
@@ -253,6 +280,24 @@ func (r Release) State(kind, field string, set Set) (State, Fact) {
 // Gate returns how the release has a feature gate, if the administrator does not set it. It is State for gates.
 func (r Release) Gate(name string, set Set) (State, Fact) { return r.state(topic{gate: name}, set) }
 
+// On says which feature sets of the release have one of some feature gates on, such as ", which is on in the feature
+// set TechPreviewNoUpgrade"; it is empty if none has.
+func (r Release) On(gates ...string) string {
+	var sets []Set
+	for _, set := range r.Sets() {
+		if slices.ContainsFunc(gates, func(gate string) bool {
+			state, _ := r.Gate(gate, set)
+			return state == Enabled
+		}) {
+			sets = append(sets, set)
+		}
+	}
+	if len(sets) == 0 {
+		return ""
+	}
+	return ", which is on in the feature set " + text.Or(sets)
+}
+
 // Does returns the fact that the release behaves in a way; false if it does not. It is State for behaviors.
 func (r Release) Does(behavior string) (Fact, bool) {
 	state, fact := r.state(topic{behavior: behavior}, Standard)
@@ -260,20 +305,15 @@ func (r Release) Does(behavior string) (Fact, bool) {
 }
 
 func (r Release) state(about topic, set Set) (State, Fact) {
-	asked, release := false, inOrder(semver.Version{Major: r.major, Minor: r.minor})
-	for i := range facts().Facts {
-		f := &facts().Facts[i]
-		if f.topic() != about {
-			continue
-		}
-		asked = true
-		if f.Of == r.Product && r.Has(set) && (f.Set == "" || f.Set == set) &&
-			release >= f.since && release < f.until {
-			return f.State, *f
-		}
-	}
+	all, asked := facts().about[about]
 	if !asked {
 		panic(fmt.Sprintf("no fact is about %+v", about))
+	}
+	for _, f := range all {
+		if f.Of == r.Product && r.order >= f.since && r.order < f.until &&
+			(len(f.Sets) == 0 && r.Has(set) || slices.Contains(f.Sets, r.named(set))) {
+			return f.State, *f
+		}
 	}
 	return Absent, Fact{}
 }
@@ -337,10 +377,11 @@ func ParseController(text string) (Release, error) {
 	return Parse(OperatorController, text)
 }
 
-// SourceOf returns the source of a behavior of a product, or of another product if this one never behaves so.
-func SourceOf(of Product, behavior string) (source string) {
+// SourceOf returns the source of a behavior or a feature gate of a product, or of another product if this one never has
+// it.
+func SourceOf(of Product, about string) (source string) {
 	for _, f := range Facts() {
-		if f.Behavior == behavior && (source == "" || f.Of == of) {
+		if (f.Behavior == about || f.Gate == about) && (source == "" || f.Of == of) {
 			source = f.Source
 		}
 	}
@@ -366,47 +407,12 @@ const (
 // LastRequiring returns the newest release of a product whose ClusterExtensions require a field, such as v1.10; empty
 // if no release does.
 func LastRequiring(of Product, field string) (number string) {
-	for _, s := range Spans(of, olm.KindClusterExtension, field, Standard) {
-		if s.State == Required {
-			number = s.To.Number()
+	for _, r := range Releases(of) {
+		if state, _ := r.State(olm.KindClusterExtension, field, Standard); state == Required {
+			number = r.Number()
 		}
 	}
 	return number
-}
-
-// Span is a row of consecutive releases that do the same with a field or a kind.
-type Span struct {
-	From, To Release
-	State    State
-	Limit    int // how many items a list may have; 0 if there is no limit
-}
-
-// String returns the product and its releases.
-func (s Span) String() string {
-	if s.From == s.To {
-		return s.From.String()
-	}
-	return s.From.String() + " to " + s.To.Number()
-}
-
-// Spans returns what the releases of a product that have a feature set do with a field of a kind, the oldest first.
-func Spans(of Product, kind, field string, set Set) (spans []Span) {
-	return spansOf(of, topic{kind: kind, field: field}, set)
-}
-
-func spansOf(of Product, about topic, set Set) (spans []Span) {
-	for _, r := range Releases(of) {
-		if !r.Has(set) {
-			continue
-		}
-		state, fact := r.state(about, set)
-		if n := len(spans); n > 0 && spans[n-1].State == state && spans[n-1].Limit == fact.Limit {
-			spans[n-1].To = r
-			continue
-		}
-		spans = append(spans, Span{r, r, state, fact.Limit})
-	}
-	return spans
 }
 
 // Where returns the releases of some products of which something holds, such as "operator-controller v1.0 to v1.2 and
@@ -414,19 +420,17 @@ func spansOf(of Product, about topic, set Set) (spans []Span) {
 func Where(holds func(Release) bool, products ...Product) string {
 	var list []string
 	for _, of := range products {
-		var span *Span
+		first := "" // of consecutive releases
 		for _, r := range Releases(of) {
 			switch {
 			case !holds(r):
-				span = nil
-				continue
-			case span != nil:
-				span.To = r
-				list = list[:len(list)-1]
+				first = ""
+			case first == "":
+				first = r.String()
+				list = append(list, first)
 			default:
-				span = &Span{From: r, To: r}
+				list[len(list)-1] = first + " to " + r.Number()
 			}
-			list = append(list, span.String())
 		}
 	}
 	return text.And(list)

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -25,7 +28,7 @@ func TestFacts(t *testing.T) {
 	for _, f := range versions.Facts() {
 		holds := false
 		for _, r := range versions.Releases(f.Of) {
-			for _, set := range versions.Sets {
+			for _, set := range r.Sets() {
 				var of versions.Fact
 				switch {
 				case f.Gate != "":
@@ -35,11 +38,88 @@ func TestFacts(t *testing.T) {
 				default:
 					_, of = r.State(f.Kind, f.Field, set)
 				}
-				holds = holds || of == f
+				holds = holds || reflect.DeepEqual(of, f)
 			}
 		}
-		if !holds || f.Source == "" || f.State == versions.Absent {
+		overridden := f.Kind != "" && len(f.At) > 0 // by what a person wrote: the CRD does not say all
+		if !holds && !overridden || f.Source == "" || f.State == versions.Absent {
 			t.Errorf("%+v", f)
+		}
+		if len(f.At) == 0 && f.Behavior == "" && f.State != versions.Unknown && f.State != versions.Ignored {
+			t.Errorf("a person wrote what refresh can read: %+v", f)
+		}
+	}
+}
+
+// What refresh read has the repository, file and line that say it, and the commit of each repository.
+func TestReadFactsHaveSources(t *testing.T) {
+	list, err := versions.ReadData()
+	if err != nil || len(list) == 0 {
+		t.Fatal(len(list), err)
+	}
+	commit, number := regexp.MustCompile(`^[0-9a-f]{40}$`), regexp.MustCompile(`^[1-9]\d*$`)
+	for _, r := range list {
+		sources := [][]string{r.At}
+		for _, f := range r.Facts {
+			if len(f.At) == 0 {
+				t.Errorf("%s %s: no source: %+v", r.Of, r.Number, f)
+			}
+			sources = append(sources, f.At)
+		}
+		for _, at := range slices.Concat(sources...) {
+			repository, rest, _ := strings.Cut(at, ":")
+			file, line, _ := strings.Cut(rest, ":")
+			if !commit.MatchString(r.Commits[repository]) || file == "" || !number.MatchString(line) {
+				t.Errorf("%s %s: %q at commit %q", r.Of, r.Number, at, r.Commits[repository])
+			}
+		}
+	}
+}
+
+// What cluster-olm-operator makes of the feature sets, read by a person in openshift/api features/features.go,
+// cluster-olm-operator internal/featuregates/mapper.go and pkg/controller/helm.go.
+func TestOpenShift(t *testing.T) {
+	const on, off, none = versions.Enabled, versions.Disabled, versions.Absent
+	for gate, want := range map[string]map[string][3]versions.State{ // by release: Default, TechPreviewNoUpgrade, OKD
+		"BoxcutterRuntime": {"4.20": {none, none, none}, "4.21": {off, off, none}, "4.22": {off, on, off}, "4.23": {off, on, off},
+			"5.0": {off, on, off}, "5.1": {off, on, off}},
+		"DeploymentConfig": {"4.21": {none, none, none}, "4.22": {off, on, off}, "4.23": {off, on, off}, "5.0": {off, on, off},
+			"5.1": {off, on, off}},
+		"SingleOwnNamespaceInstallSupport": {"4.18": {none, none, none}, "4.19": {off, on, none}, "4.20": {off, on, none},
+			"4.22": {off, on, off}, "5.1": {off, on, off}},
+		"WebhookProviderOpenshiftServiceCA": {"4.19": {none, none, none}, "4.20": {off, on, none}, "4.21": {on, on, none},
+			"4.22": {on, on, on}, "4.23": {on, on, on}, "5.1": {on, on, on}},
+		"WebhookProviderCertManager": {"4.20": {off, off, none}, "4.21": {off, off, none}, "4.22": {off, off, off},
+			"5.1": {off, off, off}},
+		"PreflightPermissions": {"4.22": {off, on, off}, "4.23": {off, off, off}, // 4.23 maps a gate that openshift/api has no more
+			"5.0": {on, on, on}, "5.1": {on, on, on}}, // nothing maps it, and the experimental values have it
+	} {
+		for number, states := range want {
+			r, err := versions.Parse(versions.OpenShift, number)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, set := range []versions.Set{versions.Default, versions.TechPreview, "OKD"} {
+				if got, _ := r.Gate(gate, set); got != states[i] {
+					t.Errorf("%s has %s %q in %s, want %q", r, gate, got, set, states[i])
+				}
+			}
+		}
+	}
+	for _, r := range versions.Releases(versions.OpenShift) {
+		config, _ := r.State("ClusterExtension", versions.FieldConfig, versions.Standard)
+		if (config != none) != (r.Number() >= "4.21") {
+			t.Errorf("%s takes spec.config in Default: %q", r, config)
+		}
+		objects, _ := r.State("ClusterObjectSet", "", versions.Experimental)
+		if (objects != none) != (r.Number() >= "4.22") {
+			t.Errorf("%s has ClusterObjectSets in TechPreviewNoUpgrade: %q", r, objects)
+		}
+		if objects, _ = r.State("ClusterObjectSet", "", versions.Default); objects != none {
+			t.Errorf("%s has ClusterObjectSets in Default", r)
+		}
+		if r.Has("OKD") != (r.Number() >= "4.22") || r.Has("CustomNoUpgrade") {
+			t.Errorf("%s has the feature sets %s", r, r.Sets())
 		}
 	}
 }
@@ -55,9 +135,9 @@ func TestParse(t *testing.T) {
 		{versions.OpenShift, "5.0.3", "OpenShift 5.0", ""},
 		{versions.OperatorController, "v1.12", "nothing is known of operator-controller v1.12", "operator-controller v1.0 to v1.11 are known"},
 		{versions.OperatorController, "v0.46", "nothing is known of operator-controller v0.46", "operator-controller v1.0 to v1.11 are known"},
-		{versions.OpenShift, "4.17", "nothing is known of OpenShift 4.17", "OpenShift 4.18 to 5.0 are known"},
-		{versions.OpenShift, "4.24", "nothing is known of OpenShift 4.24", "OpenShift 4.18 to 5.0 are known"},
-		{versions.OpenShift, "new", `"new" is not a release of OpenShift`, "write it as 5.0"},
+		{versions.OpenShift, "4.17", "nothing is known of OpenShift 4.17", "OpenShift 4.18 to 5.1 are known"},
+		{versions.OpenShift, "4.24", "nothing is known of OpenShift 4.24", "OpenShift 4.18 to 5.1 are known"},
+		{versions.OpenShift, "new", `"new" is not a release of OpenShift`, "write it as 5.1"},
 		{versions.OperatorController, "", `"" is not a release of operator-controller`, "write it as v1.11"},
 	} {
 		r, err := versions.Parse(c.of, c.text)
@@ -78,15 +158,16 @@ func TestCRDs(t *testing.T) {
 	count := 0
 	for _, of := range products {
 		for _, r := range versions.Releases(of) {
-			for _, set := range versions.Sets {
+			for _, set := range r.Sets() {
 				crds := readCRDs(t, r, set)
 				checkLimits(t, r, set)
 				for _, pair := range versions.Fields() {
+					if crds == nil || of == versions.OpenShift && pair[0] == "ClusterObjectSet" {
+						continue // the chart makes this CRD with a feature gate: TestOpenShift
+					}
 					want := versions.Absent
 					if fields := crds[pair[0]]; fields != nil {
 						want = fields[pair[1]]
-					} else if crds == nil && !r.Has(set) {
-						continue
 					}
 					got, _ := r.State(pair[0], pair[1], set)
 					switch got {
@@ -198,39 +279,10 @@ func walk(fields map[string]versions.State, path string, s apiextensionsv1.JSONS
 // TestPage keeps docs/explanation/versions.md equal to the facts; make docs writes it.
 func TestPage(t *testing.T) {
 	var b strings.Builder
-	fmt.Fprint(&b, "| Kind | Field | Feature set | Release | State |\n| --- | --- | --- | --- | --- |\n")
-	rows := func(begin string, spans func(versions.Product, versions.Set) []versions.Span) {
-		for _, of := range products {
-			for _, set := range versions.Sets {
-				for _, s := range spans(of, set) {
-					state := string(s.State)
-					if s.State == versions.Absent {
-						state = "not there"
-					}
-					if s.Limit > 0 {
-						state += fmt.Sprintf(", at most %d", s.Limit)
-					}
-					fmt.Fprintf(&b, "%s | %s | %s | %s |\n", begin, set, s, state)
-				}
-			}
-		}
+	for _, of := range products {
+		writeTable(t, &b, of)
 	}
-	for _, pair := range versions.Fields() {
-		field := pair[1]
-		if field != "" {
-			field = "`" + field + "`"
-		}
-		rows(fmt.Sprintf("| %s | %s", pair[0], field), func(of versions.Product, set versions.Set) []versions.Span {
-			return versions.Spans(of, pair[0], pair[1], set)
-		})
-	}
-	fmt.Fprint(&b, "\n| Feature gate | Feature set | Release | State |\n| --- | --- | --- | --- |\n")
-	for _, gate := range versions.Gates() {
-		rows("| "+gate, func(of versions.Product, set versions.Set) []versions.Span {
-			return versions.GateSpans(of, gate, set)
-		})
-	}
-	fmt.Fprint(&b, "\n| Product | Since | Until | It ... | Source |\n| --- | --- | --- | --- | --- |\n")
+	fmt.Fprint(&b, "| Product | Since | Until | It ... | Source |\n| --- | --- | --- | --- | --- |\n")
 	for _, f := range versions.Facts() {
 		if f.Behavior != "" {
 			since := cmp.Or(f.Since, versions.Releases(f.Of)[0].Number())
@@ -243,6 +295,104 @@ func TestPage(t *testing.T) {
 	}
 	golden.CheckPart(t, filepath.Join("..", "..", "..", "docs", "explanation", "versions.md"),
 		"<!-- what the releases take: written by make docs -->\n", "<!-- end -->", b.String(), *versions.Update)
+}
+
+// writeTable writes what the releases of a product have: the feature sets are columns. Consecutive releases with the
+// same are a row, with the sources of the newest one.
+func writeTable(t *testing.T, b *strings.Builder, of versions.Product) {
+	t.Helper()
+	sets := versions.Newest(of).Sets()
+	fmt.Fprintf(b, "| %s | Releases |%s Read at |\n| --- |%s\n", of, header(sets), strings.Repeat(" --- |", len(sets)+2))
+	type topic struct {
+		name string
+		ask  func(versions.Release, versions.Set) (versions.State, versions.Fact)
+	}
+	var topics []topic
+	for _, pair := range versions.Fields() {
+		topics = append(topics, topic{strings.TrimSuffix(pair[0]+" `"+pair[1]+"`", " ``"),
+			func(r versions.Release, set versions.Set) (versions.State, versions.Fact) {
+				return r.State(pair[0], pair[1], set)
+			}})
+	}
+	for _, gate := range versions.Gates() {
+		topics = append(topics, topic{"feature gate " + gate,
+			func(r versions.Release, set versions.Set) (versions.State, versions.Fact) { return r.Gate(gate, set) }})
+	}
+	for _, about := range topics {
+		var first, row, last, links string
+		flush := func() {
+			if row != "" {
+				fmt.Fprintf(b, "| %s | %s |%s %s |\n", about.name, span(first, last), row, links)
+			}
+		}
+		for _, r := range versions.Releases(of) {
+			cells, read, there := "", []string(nil), false
+			for _, set := range sets {
+				state, fact := about.ask(r, set)
+				there = there || state != versions.Absent
+				cells += " " + cell(r, set, state, fact) + " |"
+				read = append(read, fact.At...)
+			}
+			if !there {
+				cells = ""
+			}
+			if cells != row {
+				flush()
+				first, row = r.Number(), cells
+			}
+			last, links = r.Number(), linked(t, r, read)
+		}
+		flush()
+	}
+	fmt.Fprintln(b)
+}
+
+func span(first, last string) string {
+	if first == last {
+		return first
+	}
+	return first + " to " + last
+}
+
+func header(sets []versions.Set) (line string) {
+	for _, set := range sets {
+		line += " " + string(set) + " |"
+	}
+	return line
+}
+
+func cell(r versions.Release, set versions.Set, state versions.State, fact versions.Fact) string {
+	switch {
+	case !r.Has(set):
+		return ""
+	case state == versions.Absent:
+		return "not there"
+	case fact.Limit > 0:
+		return fmt.Sprintf("%s, at most %d", state, fact.Limit)
+	}
+	return string(state)
+}
+
+// linked returns links to what was read, each once.
+func linked(t *testing.T, r versions.Release, read []string) string {
+	t.Helper()
+	list, err := versions.ReadData()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var links []string
+	for _, data := range list {
+		for _, at := range read {
+			repository, rest, _ := strings.Cut(at, ":")
+			file, line, _ := strings.Cut(rest, ":")
+			link := fmt.Sprintf("[%s:%s](https://github.com/%s/blob/%s/%s#L%s)", path.Base(file), line, repository,
+				data.Commits[repository], file, line)
+			if data.Of == r.Product && data.Number == r.Number() && !slices.Contains(links, link) {
+				links = append(links, link)
+			}
+		}
+	}
+	return strings.Join(links, " ")
 }
 
 func TestParseOLM(t *testing.T) {
