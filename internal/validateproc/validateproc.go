@@ -23,7 +23,7 @@ import (
 // Name is the name of the program.
 const Name = "olmgen-validate"
 
-const install = "go install ./cmd/... in a checkout of olmgen installs both"
+const install = "go install ./cmd/olmgen... in a checkout of olmgen installs both"
 
 // Program is the program, by its path.
 type Program struct {
