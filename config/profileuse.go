@@ -2,11 +2,10 @@ package config
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // checkUses refuses options that have no effect: no profile uses them, of those of the bundle, the group or the file.
@@ -98,21 +97,7 @@ func eachOnce(profiles []generate.Profile) (once []generate.Profile) {
 
 // has reports whether the RenderConfig has a field, such as groups[0].name; false is nothing.
 func (c *Config) has(field string) bool {
-	var v any = c.document
-	for _, key := range strings.FieldsFunc(field, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
-		switch x := v.(type) {
-		case map[string]any:
-			v = x[key]
-		case []any:
-			i, err := strconv.Atoi(key)
-			if err != nil || i >= len(x) {
-				return false
-			}
-			v = x[i]
-		default:
-			return false
-		}
-	}
+	v, _ := manifest.ValueAt(c.document, manifest.Segments(field))
 	return v != nil && v != false
 }
 

@@ -96,22 +96,27 @@ func ReadOne(name string, text []byte) (*Object, error) {
 	return nil, &Error{File: name, Msg: "is empty"}
 }
 
-// getIn follows keys of mappings and indexes of lists in a decoded value.
-func getIn(v any, path []string) any {
+// ValueAt follows keys of mappings and indexes of lists in a decoded value, and returns whether it gets there.
+func ValueAt(v any, path []string) (any, bool) {
 	for _, key := range path {
+		found := false
 		switch x := v.(type) {
 		case map[string]any:
-			v = x[key]
+			v, found = x[key]
 		case []any:
-			i, err := strconv.Atoi(key)
-			if err != nil || i < 0 || i >= len(x) {
-				return nil
+			if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(x) {
+				v, found = x[i], true
 			}
-			v = x[i]
-		default:
-			return nil
+		}
+		if !found {
+			return nil, false
 		}
 	}
+	return v, true
+}
+
+func getIn(v any, path []string) any {
+	v, _ = ValueAt(v, path)
 	return v
 }
 

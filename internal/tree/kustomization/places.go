@@ -138,7 +138,7 @@ func (p *places) place(field string) manifest.Place {
 }
 
 func (p *places) setter(path []string) *manifest.Place {
-	now, there := at(p.value, path)
+	now, there := manifest.ValueAt(p.value, path)
 	var found *manifest.Place
 	p.builder.outermost(p.root, func(k *Kustomization) bool {
 		for _, one := range slices.Backward(p.builder.patchesOf(k)) {
@@ -164,29 +164,6 @@ func (p *places) patched() (found bool) {
 		return found
 	})
 	return found
-}
-
-// at follows keys of mappings and indexes of lists.
-func at(v any, path []string) (any, bool) {
-	for _, key := range path {
-		switch x := v.(type) {
-		case map[string]any:
-			below, ok := x[key]
-			if !ok {
-				return nil, false
-			}
-			v = below
-		case []any:
-			i, err := strconv.Atoi(key)
-			if err != nil || i < 0 || i >= len(x) {
-				return nil, false
-			}
-			v = x[i]
-		default:
-			return nil, false
-		}
-	}
-	return v, true
 }
 
 // outermost visits a kustomization and what it builds on, a kustomization before its bases, until visit returns true.
@@ -246,7 +223,7 @@ func (p patch) sets(path []string, now any, there bool) *manifest.Place {
 		if slices.Contains([]string{"apiVersion", "kind", "metadata.name"}, strings.Join(path, ".")) {
 			return nil // these find the object
 		}
-		if v, ok := at(p.value, path); ok && (reflect.DeepEqual(v, now) || !there && v == nil) {
+		if v, ok := manifest.ValueAt(p.value, path); ok && (reflect.DeepEqual(v, now) || !there && v == nil) {
 			return p.setter(strings.Join(path, "."))
 		}
 		return nil
@@ -258,7 +235,7 @@ func (p patch) sets(path []string, now any, there bool) *manifest.Place {
 			return p.setter(strconv.Itoa(i))
 		case op.verb != "add" && op.verb != "replace":
 		case len(pointer) <= len(path) && same(pointer, path[:len(pointer)]):
-			if v, ok := at(op.value, path[len(pointer):]); ok && reflect.DeepEqual(v, now) {
+			if v, ok := manifest.ValueAt(op.value, path[len(pointer):]); ok && reflect.DeepEqual(v, now) {
 				for _, segment := range path[len(pointer):] {
 					field += "." + segment
 				}
