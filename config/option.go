@@ -138,15 +138,6 @@ func isSetting(path string) bool {
 	return slices.ContainsFunc(settings, func(o Option) bool { return o.Name == first })
 }
 
-// sentence returns a text as it stands in a page: with a capital, its default and a period.
-func (o Option) sentence() string {
-	text := strings.ToUpper(o.Text[:1]) + o.Text[1:] + "."
-	if o.Default != "" {
-		text += " Default: " + o.Default + "."
-	}
-	return text
-}
-
 // usage returns a text as it stands in the help of a command.
 func (o Option) usage() string {
 	usage := o.Text

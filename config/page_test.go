@@ -134,3 +134,12 @@ func pageValue(o Option) string {
 	}
 	return text
 }
+
+// sentence returns a text as it stands in a page: with a capital, its default and a period.
+func (o Option) sentence() string {
+	text := strings.ToUpper(o.Text[:1]) + o.Text[1:] + "."
+	if o.Default != "" {
+		text += " Default: " + o.Default + "."
+	}
+	return text
+}
