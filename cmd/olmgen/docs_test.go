@@ -156,7 +156,7 @@ func rulesPage() string {
 		"and [changes of CRDs](../crds.md) have rules of their own.\n\n| rule | in | finding | why, and what to do |\n|---|---|---|---|\n")
 	cell := strings.NewReplacer("|", "\\|", "<", "&lt;", "\n", " ")
 	for _, r := range slices.SortedFunc(maps.Keys(commands), func(a, b findings.Rule) int {
-		return strings.Compare(a.ID+" "+a.Text, b.ID+" "+b.Text)
+		return strings.Compare(a.ID+" "+a.Text+" "+a.Help, b.ID+" "+b.Text+" "+b.Help)
 	}) {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.ID, strings.Join(commands[r], ", "), cell.Replace(r.Text), cell.Replace(r.Help))
 	}
