@@ -204,17 +204,12 @@ func (f *adoptFlags) checkFile(report string) error {
 // printFindings prints what is odd about a dump.
 func printFindings(cmd *cobra.Command, list []findings.Finding) {
 	for _, x := range list {
+		x.Field = "" // the message says what it is about
 		place := ""
 		if x.File != "" {
-			place = x.File + ": "
-			if x.Line > 0 {
-				place = fmt.Sprintf("%s:%d: ", x.File, x.Line)
-			}
+			place = x.Where() + ": "
 		}
-		if x.Object != "" {
-			place += x.Object + ": "
-		}
-		say(cmd, x.Level, x.Hint, "%s%s", place, x.Message)
+		say(cmd, x.Level, x.Hint, "%s%s", place, x.Description())
 	}
 }
 
@@ -386,20 +381,18 @@ func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
 	if err != nil {
 		return err
 	}
-	leaving := state.Left(r.objects)
-	var asOLM []map[string]any
-	if len(leaving) > 0 {
-		of, err := f.rendered(cmd, state.Only(leaving), f.files[0], adopt.Options{File: f.files[0],
-			Dir:       declared[0].dir,
-			Directory: f.directory, Sources: r.sources, To: generate.ProfileOLM})
+	var v *adopt.Verification
+	if leaving := state.Left(r.objects); len(leaving) == 0 {
+		v = state.Verify(r.objects)
+	} else {
+		asOLM, err := f.rendered(cmd, state.Only(leaving), f.files[0], adopt.Options{File: f.files[0],
+			Dir: declared[0].dir, Directory: f.directory, Sources: r.sources, To: generate.ProfileOLM})
 		if err != nil {
 			return err
 		}
-		asOLM = of.objects
-	}
-	v, err := state.VerifyLeaving(r.objects, leaving, asOLM)
-	if err != nil {
-		return err
+		if v, err = state.VerifyLeaving(r.objects, leaving, asOLM.objects); err != nil {
+			return err
+		}
 	}
 	printFindings(cmd, slices.DeleteFunc(slices.Clone(state.Findings), func(x findings.Finding) bool {
 		return x.Rule == "unknown-source" || x.Rule == "tag" || x.Rule == "no-subscription"

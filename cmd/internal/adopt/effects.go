@@ -165,9 +165,7 @@ func rules(o map[string]any) (list []rbacv1.PolicyRule) {
 // lostSubjects returns the subjects that a binding in the cluster has and the rendered one has not.
 func lostSubjects(live, rendered map[string]any) (lost []string) {
 	names := func(o map[string]any) (out []string) {
-		list, _ := o["subjects"].([]any)
-		for _, x := range list {
-			m, _ := x.(map[string]any)
+		for _, m := range normalize.List(o, "subjects") {
 			name := fmt.Sprint(m["kind"], " ", m["name"])
 			if ns, _ := m["namespace"].(string); ns != "" {
 				name = fmt.Sprint(m["kind"], " ", ns, "/", m["name"])
@@ -269,9 +267,7 @@ func (v *verifier) certificate(object *dump.Object, live map[string]any) string 
 	var clients []map[string]any
 	switch object.Kind {
 	case "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration":
-		list, _ := live["webhooks"].([]any)
-		for _, x := range list {
-			m, _ := x.(map[string]any)
+		for _, m := range normalize.List(live, "webhooks") {
 			clients = append(clients, normalize.At(m, "clientConfig"))
 		}
 	case "APIService":
@@ -309,10 +305,8 @@ func (v *verifier) rotated(d *dump.Object) string {
 	if csv == nil {
 		return ""
 	}
-	status, _ := csv.Value()["status"].(map[string]any)
-	conditions, _ := status["conditions"].([]any)
-	for _, x := range conditions {
-		c, _ := x.(map[string]any)
+	status := normalize.At(csv.Value(), "status")
+	for _, c := range normalize.List(status, "conditions") {
 		if slices.Contains(renewals, v1alpha1.ConditionReason(fmt.Sprint(c["reason"]))) {
 			at, _ := status["certsLastUpdated"].(string)
 			return at

@@ -340,8 +340,9 @@ func (p *planner) remove(apply []string) {
 // label: an InstallPlan that another operator needs too, or a Secret, which no dump has (OLM:
 // pkg/controller/operators/operator_controller.go, hasExistingComponents). Then OLM starts, and all is compared.
 func (p *planner) leftovers() {
-	s := Step{Title: "Delete what only OLM used, and verify", Text: []string{"OLM made these objects by its own rules, and " +
-		"nothing that is rendered needs them. Everything else stays, and loses the label of OLM's Operator."}}
+	s := Step{Title: "Delete what only OLM used, and verify", Text: []string{"OLM made these objects by its " +
+		"own rules, and nothing that is rendered needs them. Everything else stays, and loses the label of OLM's " +
+		"Operator."}}
 	if orphans := p.orphans(); len(orphans) > 0 {
 		s.Text = append(s.Text, "Look at what earlier versions left behind. OLM never removes it, and nothing "+
 			"here does: "+

@@ -53,33 +53,28 @@ type Migration struct {
 func (m *Migration) Possible() bool { return len(m.Refusals()) == 0 }
 
 // Refusals returns the checks that refuse the operator.
-func (m *Migration) Refusals() []string { return m.with(Refused) }
+func (m *Migration) Refusals() []string { return m.with(Refused, Check.title) }
 
 // Acknowledgements returns what must be acknowledged.
-func (m *Migration) Acknowledgements() (flags []string) {
-	for _, c := range m.Checks {
-		if c.Outcome == Acknowledged {
-			flags = append(flags, c.Flag)
-		}
-	}
-	return flags
+func (m *Migration) Acknowledgements() []string {
+	return m.with(Acknowledged, func(c Check) string { return c.Flag })
 }
 
-func (m *Migration) with(o Outcome) (ids []string) {
+// with returns something of the checks with an outcome.
+func (m *Migration) with(o Outcome, of func(Check) string) (list []string) {
 	for _, c := range m.Checks {
 		if c.Outcome == o {
-			ids = append(ids, c.title())
+			list = append(list, of(c))
 		}
 	}
-	return ids
+	return list
 }
 
 // Migration answers the checks for one operator. The rules are those of requirements.md, R3, of 2026.
 func (s *State) Migration(o *Operator) *Migration {
 	m := &Migration{Operator: o.CSV.Name, Namespace: o.Group.Namespace, Package: o.Package, Version: o.Version()}
 	m.Checks = []Check{o.watchScope(), o.allNamespaces(), s.dependencies(o), s.apiServices(o), s.conditions(o),
-		o.olmAPIs(),
-		o.scopedAccount(), s.catalog(o), o.steady(), o.dependency(), s.imageBacked(o), s.unique(o)}
+		o.olmAPIs(), o.scopedAccount(), s.catalog(o), o.steady(), o.dependency(), s.imageBacked(o), s.unique(o)}
 	if s.Target.Known() {
 		m.Checks = append(m.Checks, s.release(o))
 	}
@@ -247,9 +242,8 @@ func unavailable(catalog map[string]any) string {
 	if normalize.At(catalog, "spec")["availabilityMode"] == "Unavailable" {
 		return "is Unavailable (spec.availabilityMode)"
 	}
-	conditions, _ := normalize.At(catalog, "status")["conditions"].([]any)
-	for _, x := range conditions {
-		if c, _ := x.(map[string]any); c["type"] == "Serving" && c["status"] == "True" {
+	for _, c := range normalize.List(normalize.At(catalog, "status"), "conditions") {
+		if c["type"] == "Serving" && c["status"] == "True" {
 			return ""
 		}
 	}

@@ -144,8 +144,8 @@ func (v *verifier) crd(o *dump.Object) (reason string, live bool) {
 	for _, by := range installers(o) {
 		for _, op := range v.All() {
 			if op.Group.Namespace == by.namespace && sameOperator(by.csv, op) {
-				return orphanOf + by.csv + ": " + op.CSV.Name + " does not have the CRD any more; its objects go with it",
-					false
+				return orphanOf + by.csv + ": " + op.CSV.Name + " does not have the CRD any more; its objects go " +
+					"with it", false
 			}
 		}
 	}

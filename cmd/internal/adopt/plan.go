@@ -79,22 +79,20 @@ func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, erro
 	if o.To == "" {
 		o.To = generate.ProfileOLM
 	}
-	p := &planner{Options: o, state: s, result: s.Verify(rendered),
-		plan: &Plan{To: o.To, Notes: engineNotes(o.To, o.Directory, o.Parts)}}
-	p.departure = newDeparture(s, s.Leaving(o.To), p.result, s.Verify(asOLM))
-	err := errors.Join(s.checkComplete(o.To), s.checkSettled(), p.departure.checkDependants())
+	v, err := s.VerifyLeaving(rendered, s.Leaving(o.To), asOLM)
+	if err != nil {
+		return nil, err
+	}
+	p := &planner{Options: o, state: s, result: v, departure: v.departure}
+	err = errors.Join(s.checkComplete(o.To), s.checkSettled(), p.departure.checkDependants())
 	if o.OLM == OLMRuns {
 		err = errors.Join(err, p.departure.checkRunning())
 	}
 	if err != nil {
 		return nil, err
 	}
-	if p.plan.Lost, err = p.departure.lostRights(rendered); err != nil {
-		return nil, err
-	}
-	p.result.Lost = p.plan.Lost
-	p.plan.Known = p.result.known()
-	p.plan.About = text.Count(len(s.All()), "operator")
+	p.plan = &Plan{To: o.To, About: text.Count(len(s.All()), "operator"), Lost: v.Lost, Known: v.known(),
+		Notes: engineNotes(o.To, o.Directory, o.Parts)}
 	if at := s.newest(); at != "" {
 		p.plan.About += ", as of " + at + ", the newest time in " + strings.Join(o.Dumps, " ")
 	}
@@ -175,7 +173,8 @@ func (p *planner) each(name string, commands ...string) []string {
 	if len(l.Rows) == 0 {
 		return nil
 	}
-	return []string{`echo "$` + name + `" | while read -r ` + l.Columns + "; do " + strings.Join(commands, "; ") + "; done"}
+	return []string{fmt.Sprintf(`echo "$%s" | while read -r %s; do %s; done`, name, l.Columns,
+		strings.Join(commands, "; "))}
 }
 
 // lists fills the lists. Those without rows are left out.
@@ -235,13 +234,7 @@ func (p *planner) lists() {
 	add(selectorsList, "selector", selectors)
 	add(deletedList, "kind name ns", conditionsFirst(deleted))
 	add(createdList, "kind name ns", created)
-	if len(p.Parts) > 0 {
-		directories := []string{p.Directory}
-		for _, part := range p.Parts {
-			directories = append(directories, path.Join(p.Directory, part))
-		}
-		add(directoriesList, "dir", directories)
-	}
+	add(directoriesList, "dir", p.directories())
 }
 
 // timeFormat is that of the times of the API server.
@@ -319,6 +312,17 @@ func (p *planner) refusedFields() (names []string) {
 		}
 	}
 	return names
+}
+
+// directories are those of the rendered objects if there are several.
+func (p *planner) directories() (list []string) {
+	for i, part := range p.Parts {
+		if i == 0 {
+			list = []string{p.Directory}
+		}
+		list = append(list, path.Join(p.Directory, part))
+	}
+	return list
 }
 
 // apply returns the commands that apply what is rendered. No kustomization.yaml lists the directory of a part, such as

@@ -19,9 +19,7 @@ import (
 func OpenShift(d *dump.Dump) string {
 	for _, o := range d.OfKind(dump.ClusterVersion.Kind) {
 		status := normalize.At(o.Value(), "status")
-		history, _ := status["history"].([]any)
-		for _, x := range history { // the newest first
-			update, _ := x.(map[string]any)
+		for _, update := range normalize.List(status, "history") { // the newest first
 			if version, _ := update["version"].(string); update["state"] == "Completed" && version != "" {
 				return version
 			}

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -311,7 +312,8 @@ func (v *Verification) byOperator(list []findings.Finding) map[*Operator]tally {
 func (v *Verification) operatorOf(c Compared) (found *Operator) {
 	for _, op := range v.state.All() {
 		o := c.object
-		mine := o == nil && len(op.Group.Operators) == 1 && strings.HasPrefix(c.Object, c.kind+" "+op.Group.Namespace+"/")
+		mine := o == nil && len(op.Group.Operators) == 1 &&
+			strings.HasPrefix(c.Object, c.kind+" "+op.Group.Namespace+"/")
 		if o != nil {
 			mine = op.marks(o) || op.owns(o.Name) || newTies(v.state, []*Operator{op}).labelled(o, op) || op.serves(o)
 		}
@@ -331,8 +333,12 @@ func counted(f findings.Finding) bool {
 		!strings.HasPrefix(f.Message, orphanOf)
 }
 
+// listItem is what a field has of an item of a list.
+var listItem = regexp.MustCompile(`\[[^"\]]+\]`)
+
 // grouped returns equal findings once, errors first: how many objects they are about, and the first of them. Warnings
-// about one field are equal whatever its values are. It leaves out notes, what is only counted, and what is beyond most.
+// about one field are equal whatever its values are. It leaves out notes, what is only counted, and what is beyond
+// most.
 func grouped(list []findings.Finding) findings.Table {
 	const most = 10
 	t := findings.Table{Columns: []findings.Column{{Width: 7}, {Before: " "}, {Aside: true}}}
@@ -342,7 +348,7 @@ func grouped(list []findings.Finding) findings.Table {
 			if f.Level != level || counted(f) {
 				continue
 			}
-			key := string(level) + f.Rule + " " + f.Field
+			key := string(level) + f.Rule + " " + listItem.ReplaceAllString(f.Field, "[]")
 			if level == findings.Error || f.Field == "" {
 				key += " " + f.Message
 			}

@@ -36,14 +36,11 @@ func (s *State) Left(rendered []map[string]any) (left []*Operator) {
 
 // VerifyLeaving is Verify that also finds who loses a right when operators have left OLM. asOLM is what profile olm
 // renders of them: it explains what OLM made, which goes.
-func (s *State) VerifyLeaving(rendered []map[string]any, leaving []*Operator, asOLM []map[string]any) (*Verification,
-	error) {
-	v := s.Verify(rendered)
-	if len(leaving) == 0 {
-		return v, nil
-	}
-	var err error
-	v.Lost, err = newDeparture(s, leaving, v, s.Verify(asOLM)).lostRights(rendered)
+func (s *State) VerifyLeaving(rendered []map[string]any, leaving []*Operator, asOLM []map[string]any) (v *Verification,
+	err error) {
+	v = s.Verify(rendered)
+	v.departure = newDeparture(s, leaving, v, s.Verify(asOLM))
+	v.Lost, err = v.departure.lostRights(rendered)
 	return v, err
 }
 
@@ -71,8 +68,8 @@ func (d *departure) lostRights(rendered []map[string]any) ([]string, error) {
 	return lines("loses", slices.DeleteFunc(permissions.Compare(old, now).Lost(), bookkeeping)), nil
 }
 
-// bookkeeping reports whether a right is one on OperatorConditions, which OLM gives each operator and which mean nothing
-// without it.
+// bookkeeping reports whether a right is one on OperatorConditions, which OLM gives each operator and which mean
+// nothing without it.
 func bookkeeping(i permissions.Item) bool {
 	return slices.Equal(i.APIGroups, []string{olm.Group}) && !slices.ContainsFunc(i.Resources, func(r string) bool {
 		return r != "operatorconditions" && !strings.HasPrefix(r, "operatorconditions/")

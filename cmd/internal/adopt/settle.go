@@ -10,6 +10,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -30,8 +31,9 @@ func (s *State) waiting(groups map[string]*Group) {
 			sub.object.Namespace, sub.object.Name, sub.Spec.Package, s.whatFor(sub)))
 		s.Waiting = append(s.Waiting, comment)
 		if installed != "" {
-			s.report("no-csv", findings.Error, sub.object, "status.installedCSV", "it has installed "+
-				oneLine(installed)+", which the dump does not have", "dump with the right to read ClusterServiceVersions")
+			s.report("no-csv", findings.Error, sub.object, "status.installedCSV",
+				"it has installed "+oneLine(installed)+", which the dump does not have",
+				"dump with the right to read ClusterServiceVersions")
 			continue
 		}
 		s.report("no-csv", findings.Warning, sub.object, "status.installedCSV",
@@ -50,8 +52,7 @@ func (o *Operator) state() string {
 func (s *State) whatFor(sub *subscription) string {
 	if ref := sub.Status.InstallPlanRef; ref != nil {
 		if object := s.Dump.Get(v1alpha1.InstallPlanKind, sub.object.Namespace, ref.Name); object != nil {
-			status, _ := object.Value()["status"].(map[string]any)
-			if phase, ok := status["phase"].(string); ok {
+			if phase, ok := normalize.At(object.Value(), "status")["phase"].(string); ok {
 				return "InstallPlan " + ref.Name + " is " + phase
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 )
 
 // State is what OLM v0 runs in a cluster.
@@ -284,9 +285,8 @@ func (s *State) replacedBy(object *dump.Object, csv *v1alpha1.ClusterServiceVers
 	if s.replacing == nil {
 		s.replacing = map[[2]string][]string{}
 		for _, other := range s.Dump.OfKind("ClusterServiceVersion") {
-			spec, _ := other.Value()["spec"].(map[string]any)
 			_, copied := other.Copied()
-			if replaces, _ := spec["replaces"].(string); !copied {
+			if replaces, _ := normalize.At(other.Value(), "spec")["replaces"].(string); !copied {
 				key := [2]string{other.Namespace, replaces}
 				s.replacing[key] = append(s.replacing[key], other.Name)
 			}

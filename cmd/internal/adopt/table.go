@@ -36,13 +36,9 @@ func MigrationFindings(all []*Migration) (list []findings.Finding) {
 	levels := map[Outcome]findings.Severity{Refused: findings.Error, Acknowledged: findings.Warning,
 		Unknown: findings.Note}
 	for _, m := range all {
-		for _, c := range m.Checks {
-			level, ok := levels[c.Outcome]
-			if !ok {
-				continue
-			}
-			f := findings.Finding{Rule: strings.ToLower(c.ID), Level: level, Field: c.Field, Object: c.Object,
-				Message: m.Namespace + "/" + m.Operator + ": " + c.Name + ": " + c.Message}
+		for _, c := range m.open() {
+			f := findings.Finding{Rule: strings.ToLower(c.ID), Level: levels[c.Outcome], Field: c.Field,
+				Object: c.Object, Message: m.Namespace + "/" + m.Operator + ": " + c.Name + ": " + c.Message}
 			if c.Flag != "" {
 				f.Hint = "the migration takes it with " + c.Flag
 			}

@@ -61,8 +61,9 @@ type Verification struct {
 	// subject and place. Rights on OLM's bookkeeping, which means nothing without OLM, are not among them.
 	Lost []string `json:"-"`
 
-	state   *State
-	missing []*Operator // that are in the cluster and not rendered
+	state     *State
+	missing   []*Operator // that are in the cluster and not rendered
+	departure *departure  // of the operators that leave OLM
 }
 
 // verifier compares objects.
@@ -245,9 +246,8 @@ func (v *verifier) maskedChanges(object *dump.Object, live, rendered map[string]
 	case "CustomResourceDefinition":
 		return crdVersions(live, rendered)
 	case "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration":
-		a, b := live["webhooks"], rendered["webhooks"]
 		d := &differ{keyed: true}
-		d.value("webhooks", groupSelectors(a), groupSelectors(b), true, true, false)
+		d.value("webhooks", groupSelectors(live), groupSelectors(rendered), true, true, false)
 		return d.changes
 	}
 	return nil
@@ -255,20 +255,12 @@ func (v *verifier) maskedChanges(object *dump.Object, live, rendered map[string]
 
 // groupSelectors keeps the namespace selectors of webhooks: the label in them has the UID of a group, which must be the
 // one of the cluster.
-func groupSelectors(v any) any {
-	list, _ := v.([]any)
+func groupSelectors(configuration map[string]any) any {
 	out := []any{}
-	for _, x := range list {
-		m, _ := x.(map[string]any)
-		s := normalize.At(m, "namespaceSelector", "matchLabels")
-		keep := map[string]any{}
-		for k, x := range s {
-			if strings.HasPrefix(k, olm.LabelGroupUID) {
-				keep[k] = x
-			}
-		}
-		selector := map[string]any{"matchLabels": keep}
-		out = append(out, map[string]any{"name": m["name"], "namespaceSelector": selector})
+	for _, m := range normalize.List(configuration, "webhooks") {
+		keep := maps.Clone(normalize.At(m, "namespaceSelector", "matchLabels"))
+		maps.DeleteFunc(keep, func(k string, _ any) bool { return !strings.HasPrefix(k, olm.LabelGroupUID) })
+		out = append(out, map[string]any{"name": m["name"], "namespaceSelector": map[string]any{"matchLabels": keep}})
 	}
 	return out
 }

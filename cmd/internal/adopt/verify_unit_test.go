@@ -394,3 +394,26 @@ func asKey(selector any) string {
 	}
 	return ""
 }
+
+// A warning about one field is there once for all objects and items, whatever its values are. An error is there for each
+// value, because each restarts something else.
+func TestGrouped(t *testing.T) {
+	of := func(level findings.Severity, object, field, message string) findings.Finding {
+		return findings.Finding{Rule: "differs", Level: level, Object: object, Field: field, Message: message}
+	}
+	const selector = "].namespaceSelector"
+	table := grouped([]findings.Finding{
+		of(findings.Warning, "Webhook a", "webhooks[a"+selector, "is 1"), of(findings.Warning, "Webhook b", "webhooks[b"+selector, "is 2"),
+		of(findings.Warning, "Role a", `metadata.labels["a"]`, "is 1"), of(findings.Warning, "Role b", `metadata.labels["b"]`, "is 1"),
+		of(findings.Error, "Deployment a", "spec.image", "is 1"), of(findings.Error, "Deployment b", "spec.image", "is 2"),
+		of(findings.Warning, "Role c", "", "orphan of x"), of(findings.Warning, "Role d", "", "orphan of y")})
+	var got []string
+	for _, row := range table.Rows {
+		got = append(got, fmt.Sprint(row[1].Text))
+	}
+	want := []string{"Deployment a: spec.image is 1", "Deployment b: spec.image is 2", "2 objects, such as Webhook a: webhooks[a" + selector + " is 1",
+		`Role a: metadata.labels["a"] is 1`, `Role b: metadata.labels["b"] is 1`, "Role c: orphan of x", "Role d: orphan of y"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+}

@@ -140,8 +140,13 @@ func (r *reader) jsonObject(s *source, d *json.Decoder) error {
 	if _, err := d.Token(); err != nil {
 		return err
 	}
-	if kind, _ := fields["kind"].(string); items && strings.HasSuffix(kind, "List") {
+	apiVersion, _ := fields["apiVersion"].(string)
+	kind, _ := fields["kind"].(string)
+	switch {
+	case items && strings.HasSuffix(kind, "List"):
 		r.seen++
+		return nil
+	case !r.wanted(apiVersion, kind):
 		return nil
 	}
 	return r.value(s, fields, 0)
@@ -209,7 +214,6 @@ func (r *reader) jsonItem(s *source, raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &fields); err != nil {
 		return err
 	}
-	r.seen-- // wanted has counted it
 	return r.value(s, fields, 0)
 }
 
@@ -244,14 +248,14 @@ func (r *reader) wanted(apiVersion, kind string) bool {
 	return true
 }
 
-// value keeps a decoded object, if its kind is kept.
+// value keeps a decoded object of a kind that is wanted.
 func (r *reader) value(s *source, fields map[string]any, line int) error {
 	apiVersion, _ := fields["apiVersion"].(string)
 	kind, _ := fields["kind"].(string)
-	if !r.wanted(apiVersion, kind) {
-		return nil
+	k, ok := kindOf(apiVersion, kind)
+	if !ok {
+		return nil // its keys are written in another case, which no API server prints
 	}
-	k, _ := kindOf(apiVersion, kind)
 	if line > 0 {
 		line += s.line
 	}

@@ -288,12 +288,11 @@ func (y *yamlReader) object(text []byte) error {
 			y.seen++
 		}
 		for _, o := range objects {
-			if y.wantedKind(o) {
+			if y.wanted(o.APIVersion, o.Kind) {
 				value, err := o.Value()
 				if err != nil {
 					return y.broken(err)
 				}
-				y.seen--
 				if err := y.value(y.source, value, y.start); err != nil {
 					return err
 				}
@@ -307,8 +306,6 @@ func (y *yamlReader) object(text []byte) error {
 func (y *yamlReader) tooLarge(line int) error {
 	return manifest.OverLimit(y.errorf(line, "an object of more than %d MiB: no cluster stores one", y.largest>>20))
 }
-
-func (y *yamlReader) wantedKind(o *manifest.Object) bool { return y.wanted(o.APIVersion, o.Kind) }
 
 // broken returns the error of an object that can't be read, with its line in the file. In a directory, a file that is
 // no YAML is passed over.
