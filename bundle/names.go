@@ -1,6 +1,8 @@
 package bundle
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/olmgen/olmgen/internal/olm"
@@ -12,8 +14,5 @@ func BaseName(csv, version string) string { return olm.BaseName(csv, version) }
 
 // Account returns the ServiceAccount a pod runs as, by its new or its old field.
 func Account(pod *corev1.PodSpec) string {
-	if pod.ServiceAccountName != "" {
-		return pod.ServiceAccountName
-	}
-	return pod.DeprecatedServiceAccount
+	return cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount)
 }

@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/compare/internal/workload"
@@ -65,7 +66,7 @@ const accountKind = "ServiceAccount"
 
 // podUser returns the account that the pods of a workload use.
 func podUser(o *manifest.Object) permissions.Subject {
-	return permissions.Subject{Kind: accountKind, Namespace: o.Namespace, Name: accountOf(o.Get, o.Kind)}
+	return permissions.Subject{Kind: accountKind, Namespace: o.Namespace, Name: accountOf(o)}
 }
 
 // ended returns the accounts of a state that may do nothing in another one, and that no pod uses there: users are those
@@ -83,16 +84,10 @@ func ended(s, other State, users map[permissions.Subject]bool) map[permissions.S
 }
 
 // accountOf returns the account of the pods of a workload.
-func accountOf(get func(...string) (any, error), kind string) string {
-	path := []string{"spec", "template", "spec"}
-	switch kind {
-	case "Pod":
-		path = []string{"spec"}
-	case "CronJob":
-		path = []string{"spec", "jobTemplate", "spec", "template", "spec"}
-	}
+func accountOf(o *manifest.Object) string {
+	path := strings.Split(images.PodPath(o.Group(), o.Kind), ".")
 	for _, field := range []string{"serviceAccountName", "serviceAccount"} {
-		if v, err := get(append(slices.Clone(path), field)...); err == nil {
+		if v, err := o.Get(append(slices.Clone(path), field)...); err == nil {
 			if name, _ := v.(string); name != "" {
 				return name
 			}

@@ -69,12 +69,15 @@ var podPaths = map[string]string{
 	"batch/Job":              "spec.template.spec",
 }
 
+// PodPath returns the field with the spec of the pods of a workload of Kubernetes itself; empty for other kinds.
+func PodPath(group, kind string) string { return podPaths[group+"/"+kind] }
+
 // HasPods reports whether objects of a kind are workloads of Kubernetes itself.
-func HasPods(group, kind string) bool { return podPaths[group+"/"+kind] != "" }
+func HasPods(group, kind string) bool { return PodPath(group, kind) != "" }
 
 // InObject visits the images of a decoded workload. It does nothing with an object of another kind.
 func InObject(group, kind string, value map[string]any, visit Visitor) {
-	field := podPaths[group+"/"+kind]
+	field := PodPath(group, kind)
 	if field == "" {
 		return
 	}

@@ -79,17 +79,7 @@ func noiseOf(o *manifest.Object) map[string][]Noise {
 
 // PodPath returns what stands before the fields of the pods of a workload: "spec.template." for a Deployment.
 func PodPath(group, kind string) (string, bool) {
-	switch {
-	case !images.HasPods(group, kind):
-		return "", false
-	case kind == "Pod":
-		return "", true
-	case kind == "CronJob":
-		return "spec.jobTemplate.spec.template.", true
-	case kind == "PodTemplate":
-		return "template.", true
-	}
-	return "spec.template.", true
+	return strings.CutSuffix(images.PodPath(group, kind), "spec")
 }
 
 // spot is where the walker is: the path for people, the generic one with [] for items, and the one with indexes.
