@@ -11,15 +11,14 @@ import (
 	"maps"
 	"path"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/parallel"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -220,7 +219,7 @@ func (r *reader) readManifests() error {
 		return err
 	}
 	files := make([]manifestFile, len(names))
-	parallel(r.options.Workers, len(names), func(i int) {
+	parallel.Each(r.options.Workers, len(names), func(i int) {
 		files[i].name = names[i]
 		r.read(&files[i])
 	})
@@ -299,23 +298,6 @@ func (r *reader) replaced(o, by *manifest.Object) error {
 			"and the last one counts", by.File, by.Line, o.Kind),
 	)
 	return nil
-}
-
-// parallel calls f for 0 to n-1 from several goroutines.
-func parallel(workers, n int, f func(i int)) {
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(workers, n) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				f(i)
-			}
-		})
-	}
-	wg.Wait()
 }
 
 // takeFile takes the objects of one file and warns where OLM, which reads only a file's first document, would see less.

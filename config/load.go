@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/parallel"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
@@ -110,25 +110,15 @@ func (c *Config) loadAll(ctx context.Context, o Options) (all []*loaded) {
 			}
 		}
 	}
-	workers := o.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
+	workers := parallel.Workers(o.Workers)
 	r := &loader{Config: c, options: o, templates: &templateSets{dir: o.Dir, sets: map[string]*templates.Set{}},
 		parsing: make(chan struct{}, workers)}
-	var wg sync.WaitGroup
-	opening := make(chan struct{}, max(workers, maxOpening))
-	for _, l := range all {
-		opening <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-opening }()
-			l.err = r.load(ctx, l)
-			if o.Progress != nil {
-				o.Progress(len(all))
-			}
-		})
-	}
-	wg.Wait()
+	parallel.Each(max(workers, maxOpening), len(all), func(i int) {
+		all[i].err = r.load(ctx, all[i])
+		if o.Progress != nil {
+			o.Progress(len(all))
+		}
+	})
 	return all
 }
 

@@ -11,13 +11,12 @@ package crds
 import (
 	"cmp"
 	"context"
-	"runtime"
 	"slices"
-	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/parallel"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -77,7 +76,7 @@ func Compare(ctx context.Context, old, now []*manifest.Object, opts Options) ([]
 	}
 	names := namesOf(before, after)
 	results, errs := make([][]found, len(names)), make([]error, len(names))
-	each(len(names), func(i int) {
+	parallel.Each(0, len(names), func(i int) {
 		results[i], errs[i] = comparators.compare(ctx, names[i], before[names[i]], after[names[i]])
 	})
 	for _, err := range errs {
@@ -114,24 +113,6 @@ func namesOf(sides ...map[string]*crs.CRD) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-// each calls a function for 0 to n-1, on all processors.
-func each(n int, do func(i int)) {
-	var wait sync.WaitGroup
-	next := make(chan int)
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		wait.Go(func() {
-			for i := range next {
-				do(i)
-			}
-		})
-	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
-	wait.Wait()
 }
 
 // compare returns the findings about one CRD. One side may be missing. It keeps nothing of the CRDs: what is decoded is

@@ -3,13 +3,12 @@ package history
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/parallel"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
@@ -29,19 +28,12 @@ func Read(ctx context.Context, releases []catalog.Release, o generate.Options, s
 ) (*Releases, error) {
 	inputs, packages := make([]Input, len(releases)), make([]string, len(releases))
 	errs := make([]error, len(releases))
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i, r := range releases {
-		slots <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-slots }()
-			inputs[i], packages[i], errs[i] = read(ctx, r, o)
-			if step != nil {
-				step(len(releases))
-			}
-		})
-	}
-	wait.Wait()
+	parallel.Each(0, len(releases), func(i int) {
+		inputs[i], packages[i], errs[i] = read(ctx, releases[i], o)
+		if step != nil {
+			step(len(releases))
+		}
+	})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -9,12 +9,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/parallel"
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -107,26 +106,11 @@ func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 	limits, meter := fileLimits(), budget.NewMeter(budget.Tree)
 	limits.Charge = meter.Charge
 	results := make([]result, len(files))
-	next := make(chan int)
-	var workers sync.WaitGroup
-	count := o.Workers
-	if count <= 0 {
-		count = runtime.GOMAXPROCS(0)
-	}
-	for range count {
-		workers.Go(func() {
-			for i := range next {
-				if ctx.Err() == nil {
-					results[i] = files[i].read(o.Stdin, limits)
-				}
-			}
-		})
-	}
-	for i := range files {
-		next <- i
-	}
-	close(next)
-	workers.Wait()
+	parallel.Each(o.Workers, len(files), func(i int) {
+		if ctx.Err() == nil {
+			results[i] = files[i].read(o.Stdin, limits)
+		}
+	})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

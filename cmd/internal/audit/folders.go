@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/base/parallel"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/source"
@@ -74,16 +74,9 @@ func (s *Set) unread(place string, err error) {
 
 // read reads what is needed for the update graph, several bundles at the same time.
 func (f *folders) read(ctx context.Context) error {
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, f.set.options.workers())
-	for _, b := range f.list {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			b.err = b.read(ctx, &f.kept)
-		})
-	}
-	wg.Wait()
+	parallel.Each(f.set.options.Workers, len(f.list), func(i int) {
+		f.list[i].err = f.list[i].read(ctx, &f.kept)
+	})
 	return ctx.Err()
 }
 

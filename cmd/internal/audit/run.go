@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/parallel"
 	"github.com/olmgen/olmgen/permissions"
 )
 
@@ -28,7 +29,7 @@ func (s *Set) Each(ctx context.Context, want func(*Package, *Release) bool,
 	}
 	jobs := make(chan job)
 	var wg sync.WaitGroup
-	for range s.options.workers() {
+	for range parallel.Workers(s.options.Workers) {
 		wg.Go(func() {
 			for j := range jobs {
 				if ctx.Err() != nil {

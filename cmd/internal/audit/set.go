@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"slices"
 
 	"github.com/blang/semver/v4"
@@ -28,13 +27,6 @@ type Options struct {
 	// Progress is told that one more of total bundles has been read; it may be called from several goroutines. It may
 	// be nil.
 	Progress func(total int)
-}
-
-func (o Options) workers() int {
-	if o.Workers > 0 {
-		return o.Workers
-	}
-	return runtime.GOMAXPROCS(0)
 }
 
 func (o Options) step(total int) {
