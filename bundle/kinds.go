@@ -64,10 +64,7 @@ func (b *Bundle) ScopeOf(o *manifest.Object) Scope {
 	}
 	for _, c := range b.CRDs {
 		if c.Group == o.Group() && c.ResourceKind == o.Kind {
-			if c.Scope == "Cluster" {
-				return ClusterScoped
-			}
-			return Namespaced
+			return scopeOf(c.Scope != "Cluster", true)
 		}
 	}
 	return ScopeUnknown

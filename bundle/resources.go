@@ -13,10 +13,7 @@ func (b *Bundle) ResourceScope(group, resource string) Scope {
 	resource, _, _ = strings.Cut(resource, "/")
 	for _, c := range b.CRDs {
 		if c.Group == group && c.Plural == resource {
-			if c.Scope == "Cluster" {
-				return ClusterScoped
-			}
-			return Namespaced
+			return scopeOf(c.Scope != "Cluster", true)
 		}
 	}
 	namespaced, known := olm.NamespacedResource(group, resource)
