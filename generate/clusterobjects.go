@@ -131,11 +131,7 @@ func withoutMetadata(o Object) (map[string]any, error) {
 // unserved refuses a CRD that does not serve a version that the operator owns.
 func unserved(crd string, own *bundle.Bundle, other Operator) error {
 	for _, d := range own.CSV.Spec.CustomResourceDefinitions.Owned {
-		served := func(c *bundle.CRD) bool {
-			return c.Name == crd && slices.ContainsFunc(c.Versions, func(v bundle.CRDVersion) bool {
-				return v.Name == d.Version && v.Served
-			})
-		}
+		served := func(c *bundle.CRD) bool { return c.Name == crd && serves(c, d.Version) }
 		if d.Name == crd && !slices.ContainsFunc(other.Bundle.CRDs, served) {
 			return refuseOption(OptionClusterObjectsFrom, "let the group with the newer version bring it",
 				"the operator owns version %s of %s, and the CRD that %s brings does not serve it",

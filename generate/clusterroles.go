@@ -8,7 +8,6 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/olm"
-	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -95,7 +94,7 @@ func (r *rendering) apiClusterRole(a olm.API, suffix, aggregateTo string, view t
 		view.DefaultRoles = r.defaultRoles(aggregateTo)
 	}
 	if r.options.Profile == ProfileClusterExtension { // there are no OperatorGroups, and the bundle's own role is OLM's
-		if shipped := r.shippedClusterRole(view.Name); shipped != nil {
+		if shipped := r.shipped(rbacv1.GroupName, "ClusterRole", view.Name); shipped != nil {
 			r.warn(bundle.WarnShadowed,
 				shipped.Errorf("metadata.name", "the bundle ships the ClusterRole %s: none is rendered", view.Name))
 			return nil
@@ -104,15 +103,6 @@ func (r *rendering) apiClusterRole(a olm.API, suffix, aggregateTo string, view t
 		view.Aggregate = r.names.aggregate(a.String(), aggregateTo)
 	}
 	return r.author("api-clusterrole.yaml", clusterRole(view.Name), view)
-}
-
-func (r *rendering) shippedClusterRole(name string) *manifest.Object {
-	for _, o := range r.bundle.Others {
-		if o.Kind == "ClusterRole" && bundle.GroupOf(o) == rbacv1.GroupName && o.Name == name {
-			return o
-		}
-	}
-	return nil
 }
 
 func list(s []string) []any {

@@ -119,18 +119,7 @@ func annotationsRead(pod *corev1.PodSpec) map[string]bool {
 		}
 	}
 	for _, v := range pod.Volumes {
-		var items []corev1.DownwardAPIVolumeFile
-		if v.DownwardAPI != nil {
-			items = append(items, v.DownwardAPI.Items...)
-		}
-		if v.Projected != nil {
-			for _, s := range v.Projected.Sources {
-				if s.DownwardAPI != nil {
-					items = append(items, s.DownwardAPI.Items...)
-				}
-			}
-		}
-		for _, item := range items {
+		for _, item := range downward(v.VolumeSource) {
 			add(item.FieldRef)
 		}
 	}

@@ -50,7 +50,7 @@ func (r *rendering) serviceAccount(p v1alpha1.StrategyDeploymentPermissions) err
 	id := Object{APIVersion: "v1", Kind: "ServiceAccount", Namespace: r.options.Namespace, Name: p.ServiceAccountName}
 	view := templates.ServiceAccount{Ownership: templates.Ownership{Managed: r.names.olm()}, Name: id.Name,
 		Namespace: id.Namespace}
-	if o := r.shipped("ServiceAccount", id.Name); o != nil {
+	if o := r.shipped("", "ServiceAccount", id.Name); o != nil {
 		if !r.names.olm() {
 			return nil
 		}

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -49,9 +50,7 @@ func servings(b *bundle.Bundle, csv *v1alpha1.ClusterServiceVersion, mode Names)
 		if mode == NamesOLM { // OLM does not look at the field's old name
 			s.account = d.Spec.Template.Spec.ServiceAccountName
 		}
-		if s.account == "" {
-			s.account = "default"
-		}
+		s.account = cmp.Or(s.account, "default")
 		if d.Spec.Selector != nil {
 			s.selector = d.Spec.Selector.MatchLabels
 		}
@@ -138,7 +137,7 @@ func (r *rendering) service(s *serving) error {
 	if r.certs.provider == CertsServiceCA {
 		view.ServingCert = s.secret()
 	}
-	if o := r.shipped("Service", s.service); o != nil {
+	if o := r.shipped("", "Service", s.service); o != nil {
 		var err error
 		if view.Shipped, err = r.mergeService(o, view); err != nil {
 			return err

@@ -11,10 +11,10 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// shipped returns the object of the core API group that the bundle ships with a kind and name, or nil.
-func (r *rendering) shipped(kind, name string) *manifest.Object {
+// shipped returns the object that the bundle ships with an API group, a kind and a name, or nil.
+func (r *rendering) shipped(group, kind, name string) *manifest.Object {
 	for _, o := range r.bundle.Others {
-		if o.Kind == kind && bundle.GroupOf(o) == "" && o.Name == name {
+		if o.Kind == kind && bundle.GroupOf(o) == group && o.Name == name {
 			return o
 		}
 	}
