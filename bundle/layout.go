@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -79,11 +80,8 @@ func (r *reader) layoutAt(base string) (bool, error) {
 }
 
 func (r *reader) inside(base string, annotations map[string]string, key, otherwise string) (string, error) {
-	dir := annotations[key]
-	if dir == "" {
-		dir = otherwise
-	}
-	if dir = path.Clean(dir); !fs.ValidPath(dir) {
+	dir := path.Clean(cmp.Or(annotations[key], otherwise))
+	if !fs.ValidPath(dir) {
 		return "", r.annotationError(key, "%q is not a directory inside the bundle", annotations[key])
 	}
 	return path.Join(base, dir), nil

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,10 +70,7 @@ func channelList(channels []string) string {
 
 // objectName returns the name of the object that installs the package. The default is the package name.
 func (r *rendering) objectName(kind, asked string, option Option) (string, error) {
-	name := asked
-	if name == "" {
-		name = r.bundle.Package
-	}
+	name := cmp.Or(asked, r.bundle.Package)
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
 		return "",
 			refuseOption(option, "give another name", "%s name %q is not a valid name: %s", kind, name, problems[0])

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -59,10 +60,7 @@ func (r *rendering) shared(a olm.API) string {
 // apiDescription names the operator that owns an API, without its version: users see in the role whom to ask. The plan
 // wants "the name of the owning operator" beside an API (Operator Visibility).
 func (r *rendering) apiDescription(a olm.API, suffix string) string {
-	name := r.csv.Spec.DisplayName
-	if name == "" {
-		name = r.bundle.Package
-	}
+	name := cmp.Or(r.csv.Spec.DisplayName, r.bundle.Package)
 	return fmt.Sprintf("%s of %s.%s, an API of the operator %s", suffix, a.Plural, a.Group, name)
 }
 
