@@ -84,10 +84,7 @@ func (c *Catalog) onlyPackage(name string) (*Package, error) {
 
 // ChannelOrDefault returns a channel. Without a name it is the default channel.
 func (p *Package) ChannelOrDefault(name string) (*Channel, error) {
-	if name == "" {
-		name = p.DefaultChannel
-	}
-	if name == "" {
+	if name = cmp.Or(name, p.DefaultChannel); name == "" {
 		err := fmt.Errorf("package %s has no default channel", quote(p.Name))
 		return nil, hint(err, "choose a channel: %s", text.Names(p.channelNames()))
 	}
@@ -147,10 +144,7 @@ func (p *Package) byVersion(channel, version string) (Choice, error) {
 		case v != "" && v == strings.TrimPrefix(version, "v"):
 			found = append(found, Choice{p, ch, b})
 		}
-		if v == "" {
-			v = b.Name
-		}
-		versions = append(versions, v)
+		versions = append(versions, cmp.Or(v, b.Name))
 	}
 	if len(found) == 1 {
 		return found[0], nil
