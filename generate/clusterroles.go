@@ -104,11 +104,3 @@ func (r *rendering) apiClusterRole(a olm.API, suffix, aggregateTo string, view t
 	}
 	return r.author("api-clusterrole.yaml", clusterRole(view.Name), view)
 }
-
-func list(s []string) []any {
-	out := make([]any, len(s))
-	for i, x := range s {
-		out[i] = x
-	}
-	return out
-}

@@ -8,6 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -296,7 +297,7 @@ func (r *rendering) workRoles() []workRole {
 
 func workClusterRoles(r *rendering) error {
 	for _, w := range r.workRoles() {
-		view := templates.Role{Ownership: w.labels(r), Name: w.name, Rules: rules(w.rules)}
+		view := templates.Role{Ownership: w.labels(r), Name: w.name, Rules: rbac.Values(w.rules)}
 		if err := r.author("clusterrole.yaml", clusterRole(w.name), view); err != nil {
 			return err
 		}

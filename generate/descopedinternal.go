@@ -88,7 +88,7 @@ func (r *rendering) internalRole(a *account, internal []string, scope bundle.Sco
 	}
 	id.Name = r.names.unusedName(r.names.account(a.name) + suffix)
 	labels := r.descopedLabels("internal")
-	role := templates.Role{Ownership: labels, Name: id.Name, Rules: rules(granted)}
+	role := templates.Role{Ownership: labels, Name: id.Name, Rules: rbac.Values(granted)}
 	if err := r.author("clusterrole.yaml", clusterRole(id.Name), role); err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func statusClusterRoles(r *rendering) error {
 		g := grant{name: r.names.unusedName(r.names.account(a.name) + "-status")}
 		g.ServiceAccountName = a.name
 		labels := r.descopedLabels("status")
-		if err := r.clusterRoleAndBinding(g.name, g, rules(status), labels, labels); err != nil {
+		if err := r.clusterRoleAndBinding(g.name, g, rbac.Values(status), labels, labels); err != nil {
 			return err
 		}
 	}

@@ -7,24 +7,10 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/templates"
 )
-
-// rules returns policy rules in the form in which they are printed: as written, without empty lists.
-func rules(in []rbacv1.PolicyRule) []any {
-	out := make([]any, len(in))
-	for i, p := range in {
-		m := map[string]any{"verbs": list(p.Verbs)}
-		for key, s := range map[string][]string{"apiGroups": p.APIGroups, "resources": p.Resources,
-			"resourceNames": p.ResourceNames, "nonResourceURLs": p.NonResourceURLs} {
-			if len(s) > 0 {
-				m[key] = list(s)
-			}
-		}
-		out[i] = m
-	}
-	return out
-}
 
 func (r *rendering) subject(account string) []templates.Subject {
 	return []templates.Subject{{Name: account, Namespace: r.options.Namespace}}
@@ -60,11 +46,7 @@ func (r *rendering) serviceAccount(p v1alpha1.StrategyDeploymentPermissions) err
 		}
 		view.Secrets, _ = v["secrets"].([]any)
 		meta, _ := v["metadata"].(map[string]any)
-		view.Annotations = map[string]string{}
-		annotations, _ := meta["annotations"].(map[string]any)
-		for k, x := range annotations {
-			view.Annotations[k], _ = x.(string)
-		}
+		view.Annotations = overlay(meta["annotations"], nil)
 	}
 	return r.author("serviceaccount.yaml", id, view)
 }
@@ -77,7 +59,7 @@ func permissions(r *rendering) error {
 		}
 	}
 	for _, g := range r.cluster {
-		if err := r.clusterRoleAndBinding(g.name, g, rules(g.Rules), r.names.roleLabels(g),
+		if err := r.clusterRoleAndBinding(g.name, g, rbac.Values(g.Rules), r.names.roleLabels(g),
 			r.names.bindingLabels(g, "ClusterRole")); err != nil {
 			return err
 		}
@@ -88,7 +70,7 @@ func permissions(r *rendering) error {
 func (r *rendering) role(g grant, namespace string, labels, bindingLabels templates.Ownership) error {
 	id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role", Namespace: namespace, Name: g.name}
 	if err := r.author("role.yaml", id,
-		templates.Role{Ownership: labels, Name: g.name, Namespace: namespace, Rules: rules(g.Rules)}); err != nil {
+		templates.Role{Ownership: labels, Name: g.name, Namespace: namespace, Rules: rbac.Values(g.Rules)}); err != nil {
 		return err
 	}
 	id.Kind = "RoleBinding"
@@ -116,8 +98,8 @@ func promotedPermissions(r *rendering) error {
 		return nil
 	}
 	for _, g := range r.grants {
-		lifted := append(rules(g.Rules),
-			map[string]any{"apiGroups": []any{""}, "resources": []any{"namespaces"}, "verbs": list(verbs["view"])})
+		lifted := append(rbac.Values(g.Rules),
+			map[string]any{"apiGroups": []any{""}, "resources": []any{"namespaces"}, "verbs": text.Values(verbs["view"])})
 		// OLM keeps the labels of the Role, so the hashes stay those of the Role and of its binding
 		if err := r.clusterRoleAndBinding(r.names.promoted(g), g, lifted, r.names.roleLabels(g),
 			r.names.bindingLabels(g, "Role")); err != nil {

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/manifest"
@@ -131,10 +132,10 @@ func (r *rendering) conversion(w *v1alpha1.WebhookDescription, v1beta1 bool) map
 	}
 	if v1beta1 {
 		return map[string]any{"strategy": "Webhook", "webhookClientConfig": client,
-			"conversionReviewVersions": list(w.AdmissionReviewVersions)}
+			"conversionReviewVersions": text.Values(w.AdmissionReviewVersions)}
 	}
 	return map[string]any{"strategy": "Webhook",
-		"webhook": map[string]any{"clientConfig": client, "conversionReviewVersions": list(w.AdmissionReviewVersions)}}
+		"webhook": map[string]any{"clientConfig": client, "conversionReviewVersions": text.Values(w.AdmissionReviewVersions)}}
 }
 
 // apiServices makes the APIService of each group and version that the CSV serves itself. Of several kinds in one group

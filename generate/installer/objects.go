@@ -7,6 +7,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -33,7 +34,7 @@ func Objects[T any](p *Permissions, s Subject, t *templates.Set,
 			view           any
 		}{
 			{"Role", "role.yaml",
-				templates.Role{Ownership: labels, Name: name, Namespace: namespace, Rules: ruleValues(rules)}},
+				templates.Role{Ownership: labels, Name: name, Namespace: namespace, Rules: rbac.Values(rules)}},
 			{"RoleBinding", "rolebinding.yaml",
 				templates.Binding{Ownership: labels, Name: name, Namespace: namespace, Role: name,
 					Subjects: subjects}},
@@ -59,28 +60,4 @@ func Objects[T any](p *Permissions, s Subject, t *templates.Set,
 		}
 	}
 	return out, nil
-}
-
-func ruleValues(rules []rbacv1.PolicyRule) []any {
-	out := make([]any, len(rules))
-	for i, r := range rules {
-		m := map[string]any{}
-		for key, list := range map[string][]string{"apiGroups": r.APIGroups, "resources": r.Resources,
-			"resourceNames": r.ResourceNames,
-			"verbs":         r.Verbs, "nonResourceURLs": r.NonResourceURLs} {
-			if len(list) > 0 {
-				m[key] = anys(list)
-			}
-		}
-		out[i] = m
-	}
-	return out
-}
-
-func anys(list []string) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
-	}
-	return out
 }

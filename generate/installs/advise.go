@@ -2,6 +2,7 @@
 package installs
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -124,11 +125,7 @@ func namespaces(installs []Install) string {
 func describe(installs []Install) string {
 	parts := make([]string, len(installs))
 	for n, i := range installs {
-		name := i.CSV
-		if name == "" {
-			name = "an unknown version"
-		}
-		parts[n] = name + " in " + i.Namespace
+		parts[n] = cmp.Or(i.CSV, "an unknown version") + " in " + i.Namespace
 		switch {
 		case i.global():
 			parts[n] += " for all namespaces"

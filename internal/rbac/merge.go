@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olmgen/olmgen/internal/base/text"
 )
 
 // row is a rule as its five lists.
@@ -51,6 +53,22 @@ func Rules(atoms []Atom) []rbacv1.PolicyRule {
 	for i, r := range rows {
 		out[i] = rbacv1.PolicyRule{Verbs: r[verbsOf], APIGroups: r[groupsOf], Resources: r[resourcesOf],
 			ResourceNames: r[namesOf], NonResourceURLs: r[urlsOf]}
+	}
+	return out
+}
+
+// Values returns rules as they stand in a document: as written, without empty lists besides that of the verbs.
+func Values(rules []rbacv1.PolicyRule) []any {
+	out := make([]any, len(rules))
+	for i, r := range rules {
+		m := map[string]any{"verbs": text.Values(r.Verbs)}
+		for key, list := range map[string][]string{"apiGroups": r.APIGroups, "resources": r.Resources,
+			"resourceNames": r.ResourceNames, "nonResourceURLs": r.NonResourceURLs} {
+			if len(list) > 0 {
+				m[key] = text.Values(list)
+			}
+		}
+		out[i] = m
 	}
 	return out
 }

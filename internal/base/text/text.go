@@ -16,6 +16,15 @@ func Words[T ~string](list []T) []string {
 	return out
 }
 
+// Values returns a list of texts as one of a decoded document.
+func Values(list []string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}
+
 // Or joins a list as "a, b or c".
 func Or[T ~string](list []T) string { return join(list, " or ") }
 
