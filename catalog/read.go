@@ -305,6 +305,9 @@ func (b *Bundle) addBody(i int, prop Property) error {
 	switch prop.Type {
 	case TypeObject:
 		b.Objects = true
+		if onlyData(prop.Value) != nil {
+			return nil
+		}
 		type BundleObject struct { // named as in opm: the name is in errors
 			Data []byte `json:"data"`
 		}
@@ -312,7 +315,9 @@ func (b *Bundle) addBody(i int, prop Property) error {
 			return fmt.Errorf("parse property at index %d as bundle object: %w", i, err)
 		}
 	case TypeCSVMetadata:
-		b.Metadata++
+		if b.Metadata++; bytes.HasPrefix(prop.Value, []byte("{")) {
+			return nil // it is valid JSON
+		}
 		var v map[string]json.RawMessage
 		if err := json.Unmarshal(prop.Value, &v); err != nil && b.bodyFault == "" {
 			b.bodyFault = fmt.Sprintf("parse property[%d] of type %q: %v", i, prop.Type, err)

@@ -107,6 +107,7 @@ type catalogAuditFlags struct {
 	format   findings.Format
 	failOn   failOn
 	all      bool
+	filter   string
 }
 
 func newCatalogAudit() *cobra.Command {
@@ -128,6 +129,8 @@ func newCatalogAudit() *cobra.Command {
 	f.catalogs.register(flags)
 	f.roots.register(cmd)
 	flags.BoolVar(&f.all, "all-versions", false, "list all releases of each package")
+	flags.StringVar(&f.filter, "filter", "",
+		"the packages that a `WORD` finds by name, API, title, keyword or provider, the best first")
 	registerAuditFormat(cmd, &f.format, &f.failOn)
 	f.register(cmd)
 	flags.BoolVar(&f.options.Source.Offline, "offline", false, "never use the network")
@@ -145,6 +148,12 @@ func (f *catalogAuditFlags) run(cmd *cobra.Command, refs []string) error {
 	set, done, err := f.set(cmd, refs)
 	if err != nil {
 		return err
+	}
+	if f.filter != "" {
+		if set.Filter(cmd.Context(), f.filter); len(set.Packages) == 0 {
+			done()
+			return fmt.Errorf("no package is found by %q", f.filter)
+		}
 	}
 	want, wanted := audit.Head, "heads"
 	if f.all {

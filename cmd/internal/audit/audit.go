@@ -36,6 +36,7 @@ type Row struct {
 	Channels    []string `json:"channels"`
 	Head        bool     `json:"head"` // of the default channel
 	Deprecated  string   `json:"deprecated,omitempty"`
+	Matches     []string `json:"matches,omitempty"` // what it is found by
 	// Complete says that the objects of the bundle were read. A catalog that does not hold them has only metadata, so
 	// that Reaches, Images, Unsupported and Findings are empty.
 	Complete     bool     `json:"complete"`

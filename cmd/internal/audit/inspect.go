@@ -49,7 +49,7 @@ type job struct {
 func (j job) inspect(ctx context.Context, o Options) *Inspected {
 	r := j.release
 	x := &Inspected{Release: r, Target: o.target(), Row: Row{Source: r.place, Package: j.pkg.Name, Name: r.Name,
-		Version: r.Version, Channels: r.Channels, Head: r.Head, Deprecated: r.Deprecated, InstallModes: []string{},
+		Version: r.Version, Channels: r.Channels, Head: r.Head, Deprecated: r.Deprecated, Matches: j.pkg.matches, InstallModes: []string{},
 		Upgradeable: true,
 		Reaches:     []Reach{}, Unsupported: []string{}, Unfit: []string{}}}
 	var err error

@@ -51,8 +51,16 @@ func (r *Report) Document() *findings.Document {
 		"Unsupported", "Unfit", "Findings", "Deprecated"} {
 		t.Columns = append(t.Columns, findings.Column{Title: title, Align: true})
 	}
+	found := slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Matches) > 0 })
+	if found {
+		t.Columns = slices.Insert(t.Columns, 2, findings.Column{Title: "Found by", Align: true})
+	}
 	for _, row := range r.Rows {
-		t.Rows = append(t.Rows, findings.Cells(row.cells()...))
+		cells := row.cells()
+		if found {
+			cells = slices.Insert(cells, 2, printable(text.FirstOf(1, row.Matches)))
+		}
+		t.Rows = append(t.Rows, findings.Cells(cells...))
 	}
 	return &findings.Document{Kind: "Audit", Notes: r.totals(),
 		Sections: []findings.Section{{Tables: []findings.Table{t}, Remarks: r.problems()}}}

@@ -50,7 +50,8 @@ type Package struct {
 	Source           string // catalog or directory, as it was given
 	Releases         []*Release
 
-	catalog string // its path; empty for bundles in directories
+	catalog string   // its path; empty for bundles in directories
+	matches []string // what Filter has found it by
 }
 
 // Release is one version of a package.
