@@ -37,7 +37,7 @@ func Compare(old, now *Report) Diff {
 	}
 	begins := map[start]bool{}
 	for _, w := range now.Ways {
-		if had[w.Subject] != w.Reaches {
+		if had[w.Subject] != w.Reaches && w.Reaches != operatorsRights {
 			begins[start{w.Subject, w.Steps[0].Source}] = true
 		}
 	}

@@ -86,6 +86,9 @@ func (r *Report) follows() []findings.Finding {
 		held, sources := heldBy(r.Permissions[i:j])
 		list := r.scopes.Follow(held)
 		x.subject(r.Permissions[i].Subject, list, held, sources)
+		if slices.ContainsFunc(r.Permissions[i:j], Item.ofOperator) {
+			x.last = append(x.last, &Way{Subject: r.Permissions[i].Subject, Reaches: operatorsRights})
+		}
 		out = append(out, followsFor(r.Permissions[i].Subject, list, sources)...)
 		for len(owners) < len(out) {
 			owners = append(owners, r.Permissions[i].Subject)
@@ -95,7 +98,10 @@ func (r *Report) follows() []findings.Finding {
 	x.search()
 	for i, s := range owners {
 		if w := x.ways[s]; w != nil && out[i].Rule == w.Steps[0].rule {
-			out[i].Level, out[i].Flow = findings.Error, w.flow()
+			out[i].Flow = w.flow()
+			if w.Reaches != operatorsRights {
+				out[i].Level = findings.Error
+			}
 		}
 	}
 	for _, s := range slices.SortedFunc(maps.Keys(x.ways), Subject.compare) {

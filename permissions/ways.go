@@ -50,7 +50,12 @@ type Step struct {
 	rule string
 }
 
-const everyRight = "every right"
+// What a way reaches. Rights of an operator are those of an account that runs one: "anyone with the ability to create
+// workloads in that namespace could escalate to the permissions of the operator" (descoping plan, History).
+const (
+	everyRight      = "every right"
+	operatorsRights = "the rights of an operator"
+)
 
 // aggregationController is an account of kube-system that may give a role any right (Kubernetes:
 // plugin/pkg/auth/authorizer/rbac/bootstrappolicy/controller_policy.go). Nobody needs a pod to act as it.
@@ -74,14 +79,9 @@ func (w Way) String() string {
 
 // worstWay returns the way to every right, if there is one, with the fewest steps.
 func (r *Report) worstWay() string {
+	order := map[string]int{everyRight: -1, operatorsRights: 1}
 	w := slices.MinFunc(r.Ways, func(a, b Way) int {
-		order := func(w Way) int {
-			if w.Reaches == everyRight {
-				return 0
-			}
-			return 1
-		}
-		return cmp.Or(order(a)-order(b), len(a.Steps)-len(b.Steps))
+		return cmp.Or(order[a.Reaches]-order[b.Reaches], len(a.Steps)-len(b.Steps))
 	})
 	way := w.String()
 	if r.Permissions[0].Subject != r.Permissions[len(r.Permissions)-1].Subject {
@@ -91,6 +91,21 @@ func (r *Report) worstWay() string {
 		way += fmt.Sprintf("; and %d more below", len(r.Ways)-1)
 	}
 	return way
+}
+
+// OfOperators returns the ways that lead to an account of an operator first, by what somebody else may do in its
+// namespace, such as to create pods.
+func (r *Report) OfOperators() (ways []Way) {
+	accounts := map[Subject]bool{}
+	for _, i := range r.Permissions {
+		accounts[i.Subject] = accounts[i.Subject] || i.ofOperator()
+	}
+	for _, w := range r.Ways {
+		if len(w.Steps) > 1 && accounts[w.Steps[1].Subject] && !accounts[w.Subject] {
+			ways = append(ways, w)
+		}
+	}
+	return ways
 }
 
 // flow returns the steps for code review.
@@ -108,6 +123,7 @@ type reach struct {
 	scopes  danger.Scopes
 	ways    map[Subject]*Way
 	worst   []*Way            // what is an error in the cluster, short of every right
+	last    []*Way            // accounts of operators
 	into    map[string][]Step // by the namespace whose accounts a step gives; Everywhere for the pods of all
 	reached []Subject         // whose edges are to be followed backwards
 }
@@ -134,14 +150,15 @@ func (x *reach) subject(s Subject, list []danger.Follows, held danger.Held, sour
 // first.
 func (x *reach) search() {
 	slices.SortStableFunc(x.reached, func(a, b Subject) int { return len(x.ways[a].Steps) - len(x.ways[b].Steps) })
-	x.follow()
-	for _, w := range x.worst {
-		if x.ways[w.Subject] == nil {
-			x.ways[w.Subject] = w
-			x.reached = append(x.reached, w.Subject)
+	for _, list := range [][]*Way{nil, x.worst, x.last} {
+		for _, w := range list {
+			if x.ways[w.Subject] == nil {
+				x.ways[w.Subject] = w
+				x.reached = append(x.reached, w.Subject)
+			}
 		}
+		x.follow()
 	}
-	x.follow()
 	for s, w := range x.ways {
 		said := len(w.Steps) == 0 || len(w.Steps) == 1 && w.Steps[0].rule == "everything"
 		if said || s.IsRole() { // nobody is bound to a role of its own

@@ -151,3 +151,33 @@ func TestWayOfAGain(t *testing.T) {
 		}
 	}
 }
+
+// TestRightsOfAnOperator holds that whoever starts pods in the namespace of an operator has its rights, and that this is a
+// warning: the plan of descoping says so. The operator itself, another namespace and an account of nobody are no such thing.
+func TestRightsOfAnOperator(t *testing.T) {
+	operator := strings.ReplaceAll(granted("ships", "", "op/pilot", `[{apiGroups: [""], resources: [nodes], verbs: [get]}, {apiGroups: [""], resources: [pods], verbs: [create], resourceNames: [x]}]`),
+		"metadata: {name: ships}", "metadata: {name: ships, labels: {descoped.olmgen.dev/clusterrole: required}}")
+	jobs := `[{apiGroups: [batch], resources: [jobs], verbs: [create]}]`
+	for _, c := range []struct{ name, objects, want string }{
+		{"an account of its namespace", operator + granted("r", "op", "op/dev", jobs), "starts pods in namespace op -> ServiceAccount op/pilot: the rights of an operator"},
+		{"an account of another one", operator + granted("r", "op", "op/dev", jobs) + granted("s", "op", "a/dev", jobs), "starts pods in namespace op -> ServiceAccount op/pilot: the rights of an operator"},
+		{"in another namespace", operator + granted("r", "a", "op/dev", jobs), ""},
+		{"no operator", strings.ReplaceAll(operator, ", labels: {descoped.olmgen.dev/clusterrole: required}", "") + granted("r", "op", "op/dev", jobs), ""},
+		{"its own pods", operator + granted("r", "op", "op/pilot", jobs), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := evaluate(t, c.objects)
+			if got := wayOf(r, "op/dev"); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			if n := len(r.OfOperators()); (n > 0) != (c.want != "") || wayOf(r, "op/pilot") != "" {
+				t.Errorf("%d ways to operators: %v", n, r.Ways)
+			}
+			for _, f := range r.Findings {
+				if f.Level == findings.Error || f.Rule == "pods-create" && (f.Flow != nil) != (c.want != "") {
+					t.Errorf("%s: %s, with a flow: %t", f.Level, f.Message, f.Flow != nil)
+				}
+			}
+		})
+	}
+}

@@ -58,6 +58,13 @@ var whyText = map[Why]string{
 var Whys = []Why{WhyPermission, WhyClusterPermission, WhyPromoted, WhyCopied, WhyBound, WhyOLM,
 	WhyDescoped, WhyShipped, WhyDefault, WhyTree}
 
+// ofOperator reports whether an account has an item because it runs an operator.
+func (i Item) ofOperator() bool {
+	return i.Subject.Kind == rbacv1.ServiceAccountKind && i.Source.Via == "" &&
+		slices.Contains([]Why{WhyPermission, WhyClusterPermission, WhyPromoted, WhyCopied, WhyBound, WhyDescoped},
+			i.Source.Why)
+}
+
 // CSV is a ClusterServiceVersion whose permissions may be the reason for rules.
 type CSV = olm.CSV
 

@@ -114,6 +114,7 @@ func (p *Policy) Check(ctx context.Context, in Input) ([]findings.Finding, error
 		found = append(found, h.located(ruleUnknown, findings.Note))
 	}
 	found = append(found, unknownFields(v)...)
+	found = append(found, operatorRights(v)...)
 	for _, s := range in.Tree.Skipped {
 		found = append(found, located{nil, findings.Finding{
 			Rule: ruleSkipped, Level: findings.Note, File: s.Path, Message: "not read: " + s.Why,

@@ -7,9 +7,12 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
+	rights "github.com/olmgen/olmgen/permissions"
 )
 
 const rbacGroup = rbacv1.GroupName
@@ -176,4 +179,24 @@ func (v *view) addCSV(o *entry) {
 		}
 		v.rbac.addRules(g, p.Rules)
 	}
+}
+
+// operatorRights returns a finding for everybody who gets the rights of an operator by what the tree lets them do in its
+// namespace. Objects that cannot be read have findings of their own.
+func operatorRights(v *view) (found []located) {
+	var objects []*manifest.Object
+	for _, o := range v.objects {
+		objects = append(objects, o.Object)
+	}
+	csvs, err := rights.InstalledCSVs(objects)
+	r, err2 := rights.Evaluate(rights.Input{Objects: objects, CSVs: csvs})
+	if err != nil || err2 != nil {
+		return nil
+	}
+	for _, w := range r.OfOperators() {
+		found = append(found, located{nil, findings.Finding{Rule: ruleOperatorRights, Level: findings.Warning,
+			File: w.Steps[0].Source.File, Line: w.Steps[0].Source.Line, Object: text.Brief(w.Subject.String()),
+			Message: w.String(), Hint: "keep users out of the namespace of an operator"}})
+	}
+	return found
 }
