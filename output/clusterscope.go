@@ -70,8 +70,8 @@ func (t Tree) clusterScope() (Files, error) {
 	return append(files, more...), err
 }
 
-// blankSpec returns the text of an object, of an OperatorGroup for all namespaces with the blank spec of the record: the
-// API server fills in the rest.
+// blankSpec returns the text of an object, of an OperatorGroup for all namespaces with the blank spec of the record:
+// the API server fills in the rest.
 func blankSpec(x generate.Object) []byte {
 	head, global := bytes.CutSuffix(x.Data, []byte("\nspec:\n  upgradeStrategy: Default\n"))
 	if !global || !isOLM(x, "OperatorGroup") {

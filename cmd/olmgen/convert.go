@@ -77,5 +77,6 @@ func (f *convertFlags) run(cmd *cobra.Command, dir string) error {
 	if err := s.refused(); err != nil || incomplete == 0 {
 		return err
 	}
-	return &foundError{text.Count(incomplete, "version") + " of the package incomplete: the warnings say what is missing"}
+	return &foundError{text.Count(incomplete, "version") +
+		" of the package incomplete: the warnings say what is missing"}
 }
