@@ -28,9 +28,6 @@ type Result struct {
 	Bound                 Bound  // with ProfileDescoped
 	PodSecurity           PodSecurity
 	MetaOperator          string // by which right it can deploy other operators in the cluster; empty if by none
-	// ServingSecrets are the Secrets of the operator's namespace with the certificates of its webhooks and extension
-	// API servers, sorted. OLM creates them, and lets the operator read each of them.
-	ServingSecrets []string
 
 	targets []string // sorted; [""] for all namespaces; nil with ProfileOLMv1
 	bundle  *bundle.Bundle
@@ -135,11 +132,6 @@ func (r *rendering) run(generators []func(*rendering) error) (*Result, error) {
 	if r.options.Profile == ProfileDescoped {
 		result.Bound = Bound{r.bound(), r.boundText()}
 	}
-	for _, s := range r.serving {
-		result.ServingSecrets = append(result.ServingSecrets, r.certs.secret(s))
-	}
-	slices.Sort(result.ServingSecrets)
-	result.ServingSecrets = slices.Compact(result.ServingSecrets)
 	return result, nil
 }
 

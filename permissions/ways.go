@@ -53,7 +53,7 @@ type Step struct {
 // What a way reaches. Rights of an operator are those of an account that runs one: "anyone with the ability to create
 // workloads in that namespace could escalate to the permissions of the operator" (descoping plan, History).
 const (
-	everyRight      = "every right"
+	EveryRight      = "every right" // those of cluster-admin
 	operatorsRights = "the rights of an operator"
 )
 
@@ -77,12 +77,21 @@ func (w Way) String() string {
 	return b.String()
 }
 
-// worstWay returns the way to every right, if there is one, with the fewest steps.
-func (r *Report) worstWay() string {
-	order := map[string]int{everyRight: -1, operatorsRights: 1}
-	w := slices.MinFunc(r.Ways, func(a, b Way) int {
+// Worst returns the shortest way to every right or, without one, to what else is the worst. It is nil without ways.
+func (r *Report) Worst() *Way {
+	if len(r.Ways) == 0 {
+		return nil
+	}
+	order := map[string]int{EveryRight: -1, operatorsRights: 1}
+	worst := slices.MinFunc(r.Ways, func(a, b Way) int {
 		return cmp.Or(order[a.Reaches]-order[b.Reaches], len(a.Steps)-len(b.Steps))
 	})
+	return &worst
+}
+
+// worstWay says which is the worst way.
+func (r *Report) worstWay() string {
+	w := r.Worst()
 	way := w.String()
 	if r.Permissions[0].Subject != r.Permissions[len(r.Permissions)-1].Subject {
 		way = text.Brief(w.Subject.String()) + ": " + way
@@ -179,12 +188,12 @@ func (x *reach) add(f danger.Follows, held danger.Held, step Step) {
 				x.reached = append(x.reached, step.Subject)
 			}
 			if direct == nil || len(direct.Steps) > 1 {
-				x.ways[step.Subject] = &Way{Subject: step.Subject, Steps: []Step{step}, Reaches: everyRight}
+				x.ways[step.Subject] = &Way{Subject: step.Subject, Steps: []Step{step}, Reaches: EveryRight}
 			}
 		case yield != danger.Pods && (place == "" || place == danger.KubeSystem):
 			if direct == nil {
 				steps := []Step{step, aggregationController}
-				x.ways[step.Subject] = &Way{Subject: step.Subject, Steps: steps, Reaches: everyRight}
+				x.ways[step.Subject] = &Way{Subject: step.Subject, Steps: steps, Reaches: EveryRight}
 				x.reached = append(x.reached, step.Subject)
 			}
 		case place == "":

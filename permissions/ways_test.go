@@ -43,7 +43,7 @@ func wayOf(r *permissions.Report, account string) string {
 // TestWays has, for each right that leads to others, one way and what is nearly one.
 func TestWays(t *testing.T) {
 	admin := granted("admin", "", "team/admin", everything)
-	viaAdmin := " -> ServiceAccount team/admin: everything in the cluster -> every right"
+	viaAdmin := " -> ServiceAccount team/admin: may do everything in the cluster -> every right"
 	for name, c := range map[string]struct{ with, without, want string }{
 		"pods of the cluster": {granted("r", "", "a/a", podRule), granted("r", "a", "a/a", podRule), "starts pods in the cluster" + controller},
 		"kube-system is the cluster": {granted("r", "kube-system", "a/a", podRule), granted("r", "kube-public", "a/a", podRule),
@@ -66,7 +66,7 @@ func TestWays(t *testing.T) {
 			granted("r", "team", "a/a", `[{apiGroups: [""], resources: [pods], resourceNames: [x], verbs: [patch]}]`), "changes running pods in namespace team" + viaAdmin},
 		"debug": {granted("r", "team", "a/a", `[{apiGroups: [""], resources: [pods/ephemeralcontainers], verbs: [patch]}]`),
 			granted("r", "team", "a/a", `[{apiGroups: [""], resources: [pods/log], verbs: [get]}]`), "adds debug containers to pods in namespace team" + viaAdmin},
-		"all of a namespace": {granted("r", "team", "a/a", everything), granted("r", "a", "a/a", everything), "everything in namespace team" + viaAdmin},
+		"all of a namespace": {granted("r", "team", "a/a", everything), granted("r", "a", "a/a", everything), "may do everything in namespace team" + viaAdmin},
 		"bind": {granted("r", "team", "a/a", `[{apiGroups: [`+rbacGroup+`], resources: [clusterroles], verbs: [bind]}, {apiGroups: [`+rbacGroup+`], resources: [rolebindings], verbs: [create]}]`),
 			granted("r", "team", "a/a", `[{apiGroups: [`+rbacGroup+`], resources: [rolebindings], verbs: [create]}]`),
 			"binds ClusterRoles that it does not have in namespace team" + viaAdmin},

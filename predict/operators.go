@@ -262,7 +262,7 @@ func (o *simulation) judgeStep(r *rbac.Role, label string, step [2]string, held 
 	for i, rule := range r.PolicyRules() {
 		if !rbac.Covers(held, rule) {
 			o.note(ruleInherit, level, r.Object, fmt.Sprintf("rules[%d]", i),
-				fmt.Sprintf("the rule is aggregated to %s but not to %s: %s", step[0], step[1], describe(rule)),
+				fmt.Sprintf("the rule is aggregated to %s but not to %s: %s", step[0], step[1], rbac.RuleText(rule)),
 				"add the label "+label+", or write the rule into a role that has it")
 			return
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -200,21 +199,10 @@ func (c *prediction) missingRights(home, namespace string,
 	}
 	for _, rule := range p.Rules {
 		if !c.RBAC.OLMAllows(rbac.Account{Namespace: home, Name: p.ServiceAccountName}, namespace, rule) {
-			missing = append(missing, fmt.Sprintf("may not, %s: %s", where, describe(rule)))
+			missing = append(missing, fmt.Sprintf("may not, %s: %s", where, rbac.RuleText(rule)))
 		}
 	}
 	return missing
-}
-
-// describe returns a rule on one line.
-func describe(r rbacv1.PolicyRule) string {
-	var parts []string
-	for _, list := range [][]string{r.Verbs, r.APIGroups, r.Resources, r.ResourceNames, r.NonResourceURLs} {
-		if len(list) > 0 {
-			parts = append(parts, fmt.Sprintf("%q", list))
-		}
-	}
-	return strings.Join(parts, " ")
 }
 
 func (v *csv) deployments() []string {

@@ -130,7 +130,8 @@ func TestBundle(t *testing.T) {
 		row.CRDs.Bytes == 0 || row.Images.Digest+row.Images.Tag == 0 || row.Error != "" {
 		t.Errorf("%+v", row)
 	}
-	if len(row.Reaches) != 1 || row.Reaches[0].Risk != "runs-in-pods" || !row.Reaches[0].Cluster {
+	if len(row.Reaches) != 2 || row.Reaches[0].Risk != "everything" || !strings.HasSuffix(row.Reaches[0].Text, "-> every right") ||
+		row.Reaches[1].Risk != "runs-in-pods" || !row.Reaches[1].Cluster {
 		t.Errorf("reaches: %+v", row.Reaches)
 	}
 	if row.Findings.Errors != findings.Count(r.Findings(), findings.Error) || row.Findings.Errors == 0 {

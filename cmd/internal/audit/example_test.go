@@ -27,6 +27,7 @@ func ExampleSet_Run() {
 	}
 	// Output:
 	// memcached-operator.v0.1.0 [AllNamespaces OwnNamespace SingleNamespace]
+	// starts pods in the cluster -> ServiceAccount kube-system/clusterrole-aggregation-controller: changes every ClusterRole, by escalate -> every right
 	// reads all Secrets of the cluster
 	// runs in pods of the cluster (workloads)
 }

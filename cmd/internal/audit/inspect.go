@@ -270,7 +270,15 @@ func (x *Inspected) render(ctx context.Context, b *bundle.Bundle, o Options) err
 	if x.Permissions, roles, err = permissions.EvaluateWithRoles(in); err != nil {
 		return err
 	}
+	way := x.Permissions.Worst()
+	every := way != nil && way.Reaches == permissions.EveryRight
+	if every {
+		x.Reaches = append(x.Reaches, Reach{permissions.Everything, true, way.String()})
+	}
 	for _, f := range x.Permissions.Reaches() {
+		if every && f.Risk == permissions.Everything {
+			continue
+		}
 		x.Reaches = append(x.Reaches, Reach{f.Risk, slices.Contains(f.Namespaces, permissions.Everywhere), f.Text})
 	}
 	x.Findings = append(x.Findings, x.Permissions.Findings...)

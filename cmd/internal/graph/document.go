@@ -44,8 +44,12 @@ func (r *Radius) Document(title string) *findings.Document {
 		accounts.Rows = append(accounts.Rows, findings.Cells(text.Brief(a.Name), strings.Join(runs, ", ")))
 	}
 	if len(accounts.Rows) > 0 {
-		d.Sections = append(d.Sections, findings.Section{ID: "accounts",
-			Title: "Accounts of " + text.Brief(r.Namespace), Tables: []findings.Table{accounts}})
+		s := findings.Section{ID: "accounts", Title: "Accounts of " + text.Brief(r.Namespace),
+			Tables: []findings.Table{accounts}}
+		for _, w := range r.Ways {
+			s.Remarks = append(s.Remarks, findings.Remark{Label: text.Brief(w.Subject.Name) + " reaches", Text: w.String()})
+		}
+		d.Sections = append(d.Sections, s)
 	}
 	return d
 }

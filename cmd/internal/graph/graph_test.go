@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/permissions"
 )
 
 type fields = map[string]any
@@ -85,9 +86,10 @@ func TestBlastRadius(t *testing.T) {
 		Roles: []Role{{"Role", "ops", "own", "all resources"}, {"Role", "east", "elsewhere", "not rendered"},
 			{"ClusterRole", "", "work", "pods"}, {"ClusterRole", "", "status", "get,patch ships/status"}},
 		Places: []Place{
-			{"ops", []Binding{{"RoleBinding", "own", []int{1}, 0, []string{"may do everything in namespace ops"}}}}, {"east", []Binding{{"RoleBinding", "reader", []int{1}, 1, nil}}},
+			{"ops", []Binding{{"RoleBinding", "own", []int{1}, 0, []string{"may do everything"}}}}, {"east", []Binding{{"RoleBinding", "reader", []int{1}, 1, nil}}},
 			{"north", []Binding{{"RoleBinding", "work", []int{1, 0}, 2, nil}}}, {"", []Binding{{"ClusterRoleBinding", "status", []int{1}, 3, nil}}},
 		},
+		Ways:    []permissions.Way{},
 		Unbound: []string{"kube-system", "every other namespace"},
 	}
 	if d := cmp.Diff(want, got); d != "" {
@@ -110,7 +112,7 @@ func TestDocument(t *testing.T) {
 			t.Fatal(err)
 		}
 		page := b.String()
-		for _, want := range []string{"4 bindings in 4 places; 1 dangerous", `class="lost">may do everything in namespace ops<`, `<svg xmlns="http://www.w3.org/2000/svg" class="radius"`,
+		for _, want := range []string{"4 bindings in 4 places; 1 dangerous", `class="lost">may do everything<`, `<svg xmlns="http://www.w3.org/2000/svg" class="radius"`,
 			".radius .marked{", "ServiceAccount", "Kube-system, every other namespace: no RoleBinding", "Deployment pilot-a, Deployment pilot-b"} {
 			if !strings.Contains(page, want) {
 				t.Errorf("%q: the page does not have %q", name, want)
@@ -122,31 +124,51 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// The right to read the certificate that OLM makes for the operator is nothing to be marked; another Secret is.
-func TestOwnCertificate(t *testing.T) {
-	named := func(namespace, name string, secrets ...string) []generate.Object {
-		r := rule("get", "secrets").(fields)
-		r["apiGroups"], r["resourceNames"] = []any{""}, []any{}
-		for _, s := range secrets {
-			r["resourceNames"] = append(r["resourceNames"].([]any), s)
-		}
-		return []generate.Object{object(rbacVersion, "Role", namespace, name, fields{"rules": []any{r}}),
-			binding("RoleBinding", namespace, name, "Role", name, "pilot")}
+// Nothing follows from a right that names Secrets, such as that to read the certificate that OLM makes for the operator.
+func TestNamed(t *testing.T) {
+	named := rule("get", "secrets").(fields)
+	named["resourceNames"] = words("pilot-service-cert")
+	role := func(name string, rule any) []generate.Object {
+		return []generate.Object{object(rbacVersion, "Role", "ops", name, fields{"rules": []any{rule}}), binding("RoleBinding", "ops", name, "Role", name, "pilot")}
 	}
-	r := &generate.Result{Namespace: "ops", ServingSecrets: []string{"pilot-service-cert"}, Objects: slices.Concat(
-		named("ops", "own", "pilot-service-cert"), named("ops", "two", "pilot-service-cert", "token"), named("east", "far", "pilot-service-cert"))}
+	got, err := BlastRadius(&generate.Result{Namespace: "ops", Objects: slices.Concat(role("all", rule("get", "secrets")), role("own", named))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all, own := got.Places[0].Bindings[0].Marks, got.Places[0].Bindings[1].Marks; !slices.Equal(all, []string{"reads every Secret"}) || len(own) > 0 {
+		t.Errorf("all: %q, named: %q", all, own)
+	}
+}
+
+// An account that leads on to another one has its way in every form.
+func TestWays(t *testing.T) {
+	r := harbor("")
+	r.Objects = append(r.Objects, object(rbacVersion, "Role", "kube-system", "run", fields{"rules": []any{rule("create", "pods")}}),
+		binding("RoleBinding", "kube-system", "run", "Role", "run", "clerk"))
 	got, err := BlastRadius(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	marks := map[string]int{}
-	for _, p := range got.Places {
-		for _, b := range p.Bindings {
-			marks[b.Name] = len(b.Marks)
+	var text, svg, page strings.Builder
+	if err := errors.Join(got.Mermaid(&text), got.SVG(&svg), print.Document(&page, got.Document("harbor"), findings.HTML)); err != nil {
+		t.Fatal(err)
+	}
+	want := `    w0_0("ServiceAccount kube-system/clusterrole-aggregation-controller")
+    sa0 ==>|"starts pods in namespace kube-system"| w0_0
+    w0_1("every right")
+    w0_0 ==>|"changes every ClusterRole, by escalate"| w0_1
+`
+	if !strings.Contains(text.String(), want) {
+		t.Errorf("no way in\n%s", text.String())
+	}
+	texts, _ := readSVG(t, svg.String())
+	for _, want := range []string{"leads on to", "starts pods in namespace kube-system", "every right"} {
+		if !slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, want) }) {
+			t.Errorf("no text %q in %q", want, texts)
 		}
 	}
-	if d := cmp.Diff(map[string]int{"own": 0, "two": 1, "far": 1}, marks); d != "" {
-		t.Errorf("-want +got:\n%s", d)
+	if want := "starts pods in namespace kube-system -&gt; ServiceAccount kube-system/clusterrole-aggregation-controller"; !strings.Contains(page.String(), want) {
+		t.Errorf("the page does not have %s", want)
 	}
 }
 
@@ -172,7 +194,7 @@ func TestMermaidHostile(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := `"(?:[^"\\<>&;%{}|\x60]|#\d+;|<br/>)*"`
-	line := regexp.MustCompile(`^ *(graph TD|end|subgraph \w+\[` + text + `\]|\w+\(` + text + `\)|\w+ -->\|(runs as|uses|bound to)\| \w+|style \w+ stroke(-width:4px|-dasharray:6 4|:#cf222e,stroke-width:3px))$`)
+	line := regexp.MustCompile(`^ *(graph TD|end|subgraph \w+\[` + text + `\]|\w+\(` + text + `\)|\w+ -->\|(runs as|uses|bound to)\| \w+|\w+ ==>\|` + text + `\| \w+|style \w+ stroke(-width:4px|-dasharray:6 4|:#cf222e,stroke-width:3px))$`)
 	for l := range strings.Lines(b.String()) {
 		if !line.MatchString(strings.TrimSuffix(l, "\n")) {
 			t.Errorf("%q", l)
@@ -192,7 +214,7 @@ func TestSVG(t *testing.T) {
 			t.Fatalf("drawn differently the second time: %v", err)
 		}
 		texts, nodes := readSVG(t, b.String())
-		for _, want := range []string{"namespace ops (operator)", "namespace ops (its own)", "namespace north", "all namespaces", "kube-system, every other namespace", "pilot-a", "get,patch ships/status", "may do everything in namespace ops"} {
+		for _, want := range []string{"namespace ops (operator)", "namespace ops (its own)", "namespace north", "all namespaces", "kube-system, every other namespace", "pilot-a", "get,patch ships/status", "may do everything"} {
 			if !slices.Contains(texts, want) {
 				t.Errorf("%q: no text %q", name, want)
 			}

@@ -38,6 +38,17 @@ func (r *Radius) Mermaid(w io.Writer) error {
 			}
 		}
 	}
+	for i, w := range r.Ways {
+		at := fmt.Sprintf("sa%d", r.account(w.Subject))
+		for j, step := range w.Steps {
+			to := w.Reaches
+			if j+1 < len(w.Steps) {
+				to = w.Steps[j+1].Subject.String()
+			}
+			fmt.Fprintf(&b, "    w%d_%d(\"%s\")\n    %s ==>|\"%s\"| w%[1]d_%[2]d\n", i, j, label(to), at, label(step.Text))
+			at = fmt.Sprintf("w%d_%d", i, j)
+		}
+	}
 	fmt.Fprintf(&b, "    subgraph none[\"%s\"]\n      no(\"%s\")\n    end\n", label(strings.Join(r.Unbound, ", ")),
 		label("no RoleBinding", r.access()))
 	b.WriteString("  end\n")

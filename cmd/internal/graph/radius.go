@@ -12,9 +12,12 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/rbac/danger"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 )
 
@@ -25,7 +28,8 @@ type Radius struct {
 	Accounts  []Account
 	Roles     []Role // that accounts are bound to, sorted
 	Places    []Place
-	Unbound   []string // what is not reached by any RoleBinding, in words; empty if all namespaces are the operator's
+	Ways      []permissions.Way // of the accounts to the worst that they reach
+	Unbound   []string          // what is not reached by any RoleBinding, in words; empty if all namespaces are the operator's
 }
 
 // Account is a ServiceAccount of the operator.
@@ -51,26 +55,39 @@ type Binding struct {
 	Kind, Name string
 	Accounts   []int
 	Role       int
-	Marks      []string // what matters most of what it allows, such as: reads all Secrets of the cluster
+	Marks      []string // what follows from what it allows, such as: reads every Secret
 }
 
 // BlastRadius finds out of rendered objects what the ServiceAccounts in the operator's namespace are bound to. Bindings
 // of other subjects are not in the picture. The error is about an object that can't be decoded.
 func BlastRadius(result *generate.Result) (*Radius, error) {
-	c := collector{namespace: result.Namespace, certificates: result.ServingSecrets, deployments: map[string][]string{}}
+	c := collector{namespace: result.Namespace, deployments: map[string][]string{}}
 	for _, o := range result.Objects {
 		if err := c.object(o); err != nil {
 			return nil, fmt.Errorf("%s %s: %w", o.Kind, o.Name, err)
 		}
 	}
 	c.Aggregate()
-	return c.radius()
+	report, err := permissions.Evaluate(permissions.Input{Objects: c.read, Namespace: result.Namespace})
+	if err != nil {
+		return nil, err
+	}
+	r := c.radius()
+	r.Ways = slices.DeleteFunc(report.Ways, func(w permissions.Way) bool { return r.account(w.Subject) < 0 })
+	return r, nil
+}
+
+// account returns the index of a subject among the accounts of the operator, or -1.
+func (r *Radius) account(s permissions.Subject) int {
+	return slices.IndexFunc(r.Accounts, func(a Account) bool {
+		return s == permissions.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: r.Namespace, Name: a.Name}
+	})
 }
 
 type collector struct {
-	namespace    string
-	certificates []string            // Secrets that OLM makes for the operator
-	deployments  map[string][]string // of each account of the namespace
+	namespace   string
+	deployments map[string][]string // of each account of the namespace
+	read        []*manifest.Object  // roles, bindings and accounts
 	rbac.Objects
 }
 
@@ -88,6 +105,7 @@ func (c *collector) object(o generate.Object) error {
 		if err != nil {
 			return err
 		}
+		c.read = append(c.read, m)
 		return c.Add(m, o.Namespace)
 	}
 	return nil
@@ -114,7 +132,7 @@ func (c *collector) bound(b *rbac.Binding) []string {
 	return names
 }
 
-func (c *collector) radius() (*Radius, error) {
+func (c *collector) radius() *Radius {
 	r := &Radius{Namespace: c.namespace}
 	names := slices.Collect(maps.Keys(c.deployments))
 	for a := range c.Accounts {
@@ -149,16 +167,14 @@ func (c *collector) radius() (*Radius, error) {
 		return cmp.Or(cmp.Compare(order(a.Namespace), order(b.Namespace)), cmp.Compare(a.Object.Name, b.Object.Name))
 	})
 	for _, b := range bindings {
-		if err := r.add(b, c, names); err != nil {
-			return nil, fmt.Errorf("%s %s: %w", b.Role.Kind, b.Role.Name, err)
-		}
+		r.add(b, c, names)
 	}
 	r.Unbound = r.unbound()
-	return r, nil
+	return r
 }
 
 // add adds a binding to a role, which may be one that is not rendered. names are those of all accounts.
-func (r *Radius) add(b *rbac.Binding, c *collector, names []string) error {
+func (r *Radius) add(b *rbac.Binding, c *collector, names []string) {
 	accounts, bound := c.bound(b), c.Role(b.Role)
 	role := Role{Kind: b.Role.Kind, Namespace: b.Role.Namespace, Name: b.Role.Name, Summary: "not rendered"}
 	var rules []rbacv1.PolicyRule
@@ -175,17 +191,9 @@ func (r *Radius) add(b *rbac.Binding, c *collector, names []string) error {
 		r.Places = append(r.Places, Place{Namespace: b.Namespace})
 	}
 	binding := Binding{Kind: b.Object.Kind, Name: b.Object.Name, Role: at}
-	if b.Namespace == c.namespace {
-		rules = slices.DeleteFunc(slices.Clone(rules), c.ownCertificate)
-	}
-	facts, err := permissions.FactsOf(rules, b.Namespace)
-	if err != nil {
-		return err
-	}
-	for _, f := range facts {
-		binding.Marks = append(binding.Marks, f.Text)
-		if f.Risk == permissions.Everything {
-			break // the others are in it
+	for _, f := range danger.NewScopes().Follow(danger.Held{b.Namespace: rules}) {
+		if f.Level(b.Namespace).Rank() <= findings.Warning.Rank() {
+			binding.Marks = append(binding.Marks, f.Text)
 		}
 	}
 	for _, a := range accounts {
@@ -195,15 +203,6 @@ func (r *Radius) add(b *rbac.Binding, c *collector, names []string) error {
 	}
 	place := &r.Places[len(r.Places)-1]
 	place.Bindings = append(place.Bindings, binding)
-	return nil
-}
-
-// ownCertificate reports whether a rule only lets the operator read the certificates that OLM makes for it.
-func (c *collector) ownCertificate(rule rbacv1.PolicyRule) bool {
-	return slices.Equal(rule.Verbs, []string{"get"}) && slices.Equal(rule.Resources, []string{"secrets"}) &&
-		len(rule.ResourceNames) > 0 && !slices.ContainsFunc(rule.ResourceNames, func(name string) bool {
-		return !slices.Contains(c.certificates, name)
-	})
 }
 
 // unbound names where no RoleBinding is.

@@ -44,7 +44,10 @@ func (r *Radius) picture() *picture.SVG {
 	var d drawing
 	accounts, x := d.operator(r)
 	bindings, x := d.places(r, x+gapX)
-	roles := d.roles(r, x+gapX)
+	roles, x := d.roles(r, x+gapX)
+	for i, way := range d.ways(r, x+gapX) {
+		d.connect(accounts[r.account(r.Ways[i].Subject)], way, "edge wide")
+	}
 	for i, p := range r.Places {
 		for j, b := range p.Bindings {
 			class := "edge"
@@ -145,12 +148,29 @@ func (d *drawing) places(r *Radius, x int) ([][]box, int) {
 	return d.column(x, groups, nodes)
 }
 
-func (d *drawing) roles(r *Radius, x int) []box {
+func (d *drawing) roles(r *Radius, x int) ([]box, int) {
 	var list []box
 	for _, role := range r.Roles {
 		list = append(list, box{class: "node", lines: []string{role.Kind, role.Name, role.Summary}})
 	}
-	placed, _ := d.column(x, []box{{class: "group", lines: []string{"roles"}}}, [][]box{list})
+	placed, x := d.column(x, []box{{class: "group", lines: []string{"roles"}}}, [][]box{list})
+	return placed[0], x
+}
+
+// ways returns the boxes of the ways of accounts to the worst that they reach.
+func (d *drawing) ways(r *Radius, x int) []box {
+	if len(r.Ways) == 0 {
+		return nil
+	}
+	var list []box
+	for _, w := range r.Ways {
+		n := box{class: "node marked", marks: wrap(w.Reaches)}
+		for _, step := range w.Steps {
+			n.lines = slices.Concat(n.lines, wrap(step.Subject.String()), wrap(step.Text))
+		}
+		list = append(list, n)
+	}
+	placed, _ := d.column(x, []box{{class: "group wide", lines: []string{"leads on to"}}}, [][]box{list})
 	return placed[0]
 }
 

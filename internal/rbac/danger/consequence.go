@@ -77,7 +77,7 @@ const (
 // Consequences are all consequences: the one list of how bad a right is.
 var Consequences = []Consequence{
 	{
-		ID: "everything", Text: "everything", Cluster: findings.Error, Namespace: findings.Warning,
+		ID: "everything", Text: "may do everything", Cluster: findings.Error, Namespace: findings.Warning,
 		Message:  "may do everything in %s",
 		needs:    [][]pattern{{resources(rbac.All, []string{rbac.All}, rbac.All)}},
 		Help:     "A wildcard also holds for every kind of object that is added later.",
