@@ -49,26 +49,24 @@ func Rules() []findings.Rule {
 
 // help returns the help of a consequence with the addresses of those who say so.
 func help(c danger.Consequence) string {
-	text := c.Help
+	text, from := c.Help, sources[c.ID]
 	add := func(s string) {
 		if text != "" {
 			text += " "
 		}
 		text += s
 	}
-	if c.Practice != "" {
-		add("Kubernetes: " + practices + c.Practice + ".")
+	if from.practice != "" {
+		add("Kubernetes: " + practices + from.practice + ".")
 	}
-	if c.Police != "" {
-		add("rbac-police: " + policeURL + c.Police + ".rego.")
+	if from.police != "" {
+		add("rbac-police: " + policeURL + from.police + ".rego.")
 	}
-	if c.Attack != "" {
-		add("MITRE ATT&CK: " + attackURL + strings.Replace(c.Attack, ".", "/", 1) + "/.")
+	if from.attack != "" {
+		add("MITRE ATT&CK: " + attackURL + strings.Replace(from.attack, ".", "/", 1) + "/.")
 	}
-	for _, at := range c.Code {
-		repository, rest, _ := strings.Cut(at, "@")
-		revision, path, _ := strings.Cut(rest, "/")
-		add("https://github.com/" + repository + "/blob/" + revision + "/" + path + ".")
+	for _, at := range from.code {
+		add("https://github.com/" + at + ".")
 	}
 	return text
 }

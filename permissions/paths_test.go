@@ -1,6 +1,7 @@
 package permissions_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -90,6 +91,24 @@ func TestConsequences(t *testing.T) {
 				t.Errorf("without it: got %q", got)
 			}
 		})
+	}
+}
+
+// What follows by the code of OpenShift or OLM cites its lines: the API server of the tests does not have it.
+func TestCode(t *testing.T) {
+	theirs := regexp.MustCompile(`^\[\{apiGroups: \[(\w+\.openshift\.io|operators\.coreos\.com|olm\.operatorframework\.io)\]`)
+	line := regexp.MustCompile(`https://github\.com/[a-z-]+/[a-z-]+/blob/[0-9a-f]{40}/\S+#L\d+\.`)
+	cited := 0
+	for _, r := range permissions.Rules() {
+		if theirs.MatchString(cases[r.ID].rules) {
+			cited++
+			if !line.MatchString(r.Help) {
+				t.Errorf("%s cites no line: %s", r.ID, r.Help)
+			}
+		}
+	}
+	if cited < 10 {
+		t.Errorf("only %d rules are about OpenShift or OLM", cited)
 	}
 }
 

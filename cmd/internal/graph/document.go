@@ -47,7 +47,8 @@ func (r *Radius) Document(title string) *findings.Document {
 		s := findings.Section{ID: "accounts", Title: "Accounts of " + text.Brief(r.Namespace),
 			Tables: []findings.Table{accounts}}
 		for _, w := range r.Ways {
-			s.Remarks = append(s.Remarks, findings.Remark{Label: text.Brief(w.Subject.Name) + " reaches", Text: w.String()})
+			s.Remarks = append(s.Remarks,
+				findings.Remark{Label: text.Brief(w.Subject.Name) + " reaches", Text: w.String()})
 		}
 		d.Sections = append(d.Sections, s)
 	}

@@ -45,7 +45,8 @@ func (r *Radius) Mermaid(w io.Writer) error {
 			if j+1 < len(w.Steps) {
 				to = w.Steps[j+1].Subject.String()
 			}
-			fmt.Fprintf(&b, "    w%d_%d(\"%s\")\n    %s ==>|\"%s\"| w%[1]d_%[2]d\n", i, j, label(to), at, label(step.Text))
+			fmt.Fprintf(&b, "    w%d_%d(\"%s\")\n    %s ==>|\"%s\"| w%[1]d_%[2]d\n", i, j, label(to), at,
+				label(step.Text))
 			at = fmt.Sprintf("w%d_%d", i, j)
 		}
 	}

@@ -29,7 +29,7 @@ type Radius struct {
 	Roles     []Role // that accounts are bound to, sorted
 	Places    []Place
 	Ways      []permissions.Way // of the accounts to the worst that they reach
-	Unbound   []string          // what is not reached by any RoleBinding, in words; empty if all namespaces are the operator's
+	Unbound   []string          // what no RoleBinding reaches, in words; empty if all namespaces are the operator's
 }
 
 // Account is a ServiceAccount of the operator.

@@ -17,12 +17,6 @@ type Consequence struct {
 	Message            string            // the same of one subject; %s is the place
 	Cluster, Namespace findings.Severity // how bad it is there; None: it does not hold there
 	Help               string
-	Practice           string // the heading of Kubernetes' RBAC good practices; may be empty
-	Police             string // the policy of rbac-police; may be empty
-	Attack             string // the technique of MITRE ATT&CK; may be empty
-
-	// Code are the lines of OpenShift's or OLM's code that do it, as repository@revision/path#line.
-	Code []string
 
 	needs  [][]pattern // a subject needs one of each list at the place
 	unless []string    // not said where one of these worse ones holds
@@ -62,35 +56,21 @@ func resources(group string, resources []string, verbs ...string) pattern {
 	return pattern{[]string{group}, resources, verbs}
 }
 
-// Where the code is that is cited.
-const (
-	olmv0             = "operator-framework/operator-lifecycle-manager@v0.46.0/"
-	olmv1             = "operator-framework/operator-controller@df2c201d70e83d02eae23597d604269fa1baf20a/"
-	openshiftBuilds   = "openshift/openshift-controller-manager@26d20feae8892f648f5b06ed3f5492fe6ffb4532/"
-	openshiftLogin    = "openshift/oauth-server@f892602b822782e0080abc70c6cd1d178f11e684/"
-	openshiftMachines = "openshift/machine-config-operator@7ff337a4ffac8e7562692181178ede61e4b2eec5/"
-	openshiftTokens   = "openshift/oauth-apiserver@467c63180c69eb57c57f456a09e839c9d8c1f480/"
-	openshiftSCC      = "openshift/apiserver-library-go@a8019f39f6708878cbb42101693940ed4817ab82/" +
-		"pkg/securitycontextconstraints/"
-)
-
 // Consequences are all consequences: the one list of how bad a right is.
 var Consequences = []Consequence{
 	{
 		ID: "everything", Text: "may do everything", Cluster: findings.Error, Namespace: findings.Warning,
-		Message:  "may do everything in %s",
-		needs:    [][]pattern{{resources(rbac.All, []string{rbac.All}, rbac.All)}},
-		Help:     "A wildcard also holds for every kind of object that is added later.",
-		Practice: "least-privilege", Police: "cluster_admin", Attack: "T1078",
-		yields: Every,
+		Message: "may do everything in %s",
+		needs:   [][]pattern{{resources(rbac.All, []string{rbac.All}, rbac.All)}},
+		Help:    "A wildcard also holds for every kind of object that is added later.",
+		yields:  Every,
 	},
 	{
 		ID: "secrets-read", Text: "reads every Secret", Cluster: findings.Error, Namespace: findings.Warning,
-		Message:  "reads every Secret of %s: the credentials and tokens of all that runs there",
-		needs:    [][]pattern{{secretsRead}},
-		Help:     "get, list and watch all return the content, and so does a request that changes it.",
-		Practice: "listing-secrets", Police: "retrieve_secrets", Attack: "T1552.007",
-		yields: Accounts, also: [][]pattern{{resources("", []string{"secrets"}, "create")}},
+		Message: "reads every Secret of %s: the credentials and tokens of all that runs there",
+		needs:   [][]pattern{{secretsRead}},
+		Help:    "get, list and watch all return the content, and so does a request that changes it.",
+		yields:  Accounts, also: [][]pattern{{resources("", []string{"secrets"}, "create")}},
 		By: "makes token Secrets and reads them",
 	},
 	{
@@ -100,7 +80,6 @@ var Consequences = []Consequence{
 		needs:   [][]pattern{{resources("", []string{"secrets"}, "create")}},
 		Help: "A Secret of type kubernetes.io/service-account-token gets a token of the ServiceAccount that it " +
 			"names. Reading it takes get.",
-		Police: "issue_token_secrets", Attack: "T1528",
 	},
 	{
 		ID: "secrets-change", Text: "changes Secrets", Cluster: findings.Warning, Namespace: findings.Note,
@@ -117,9 +96,8 @@ var Consequences = []Consequence{
 		ID: "pods-create", Text: "starts pods", Cluster: findings.Error, Namespace: findings.Warning,
 		Message: "starts pods in %s: as every ServiceAccount there, with every Secret and ConfigMap, and on the " +
 			"host where Pod Security admission allows it",
-		needs:    [][]pattern{workloads},
-		Help:     "Writing a workload, such as a Deployment or a Job, is enough.",
-		Practice: "workload-creation", Police: "assign_sa", Attack: "T1610",
+		needs:  [][]pattern{workloads},
+		Help:   "Writing a workload, such as a Deployment or a Job, is enough.",
 		yields: Accounts,
 	},
 	{
@@ -135,9 +113,7 @@ var Consequences = []Consequence{
 		Message: "starts builds in %s, whose pods run as a ServiceAccount of its choice there",
 		needs:   [][]pattern{{buildsCreate}},
 		Help:    "The pod of a custom build runs an image of its choice, and is privileged.",
-		Code: []string{openshiftBuilds + "pkg/build/controller/strategy/docker.go#L69",
-			openshiftBuilds + "pkg/build/controller/strategy/custom.go#L99"},
-		yields: Every, also: [][]pattern{{resources(groupBuilds, []string{"builds/custom"}, "create")}}, wide: true,
+		yields:  Every, also: [][]pattern{{resources(groupBuilds, []string{"builds/custom"}, "create")}}, wide: true,
 		By: "starts custom builds, whose pods are privileged",
 	},
 	{
@@ -145,24 +121,21 @@ var Consequences = []Consequence{
 		Message: "runs commands in every pod of %s, as the ServiceAccount of that pod",
 		needs:   [][]pattern{{podExec}},
 		Help:    "Before Kubernetes 1.35 get is enough, by a WebSocket request.",
-		Police:  "pods_exec", Attack: "T1609",
-		yields: Pods,
+		yields:  Pods,
 	},
 	{
 		ID: "pods-debug", Text: "adds debug containers to pods", Cluster: findings.Error, Namespace: findings.Warning,
 		Message: "adds a container to every running pod of %s",
 		needs:   [][]pattern{{podDebug}},
 		Help:    "An ephemeral container has its own image and security context.",
-		Police:  "pods_ephemeral_ctrs", Attack: "T1609",
-		yields: Pods,
+		yields:  Pods,
 	},
 	{
 		ID: "nodes-proxy", Text: "uses the kubelet's API", Cluster: findings.Error, Namespace: findings.None,
-		Message:  "runs commands in every pod of %s by the kubelet, past admission and audit",
-		needs:    [][]pattern{{nodesProxy}},
-		Help:     "get is enough: the kubelet takes a WebSocket request to exec as a get.",
-		Practice: "access-to-proxy-subresource-of-nodes", Police: "nodes_proxy", Attack: "T1609",
-		yields: Pods,
+		Message: "runs commands in every pod of %s by the kubelet, past admission and audit",
+		needs:   [][]pattern{{nodesProxy}},
+		Help:    "get is enough: the kubelet takes a WebSocket request to exec as a get.",
+		yields:  Pods,
 	},
 	{
 		ID: "rbac-escalate", Text: "writes roles with rights that it does not have",
@@ -172,18 +145,16 @@ var Consequences = []Consequence{
 			{resources(groupRBAC, []string{"roles", "clusterroles"}, "update", "patch")}},
 		Help: "escalate lifts the check that a role has no more than its writer. It takes a role that is bound, " +
 			"and the right to change it.",
-		Practice: "escalate-verb", Police: "escalate_roles", Attack: "T1098.006",
 		yields: Every,
 	},
 	{
 		ID: "rbac-bind", Text: "binds ClusterRoles that it does not have",
 		Cluster: findings.Error, Namespace: findings.Warning,
-		Message:  "binds itself to every ClusterRole in %s, cluster-admin among them, by bind",
-		needs:    [][]pattern{{resources(groupRBAC, []string{"clusterroles"}, "bind")}, {bindingsWrite}},
-		named:    oneOf(rbac.ClusterAdmin),
-		Help:     "bind lifts the check that a binding gives no more than its writer has.",
-		Practice: "bind-verb", Police: "bind_roles", Attack: "T1098.006",
-		yields: Every,
+		Message: "binds itself to every ClusterRole in %s, cluster-admin among them, by bind",
+		needs:   [][]pattern{{resources(groupRBAC, []string{"clusterroles"}, "bind")}, {bindingsWrite}},
+		named:   oneOf(rbac.ClusterAdmin),
+		Help:    "bind lifts the check that a binding gives no more than its writer has.",
+		yields:  Every,
 	},
 	{
 		ID: "rbac-bind-roles", Text: "binds Roles that it does not have",
@@ -201,26 +172,23 @@ var Consequences = []Consequence{
 			resources(groupRBAC, []string{"roles", "clusterroles"}, writing...)}},
 		Help: "Without escalate and bind nobody gets more than the writer has. " +
 			"Whoever changes a role that others are bound to changes their rights.",
-		Attack: "T1098.006",
 	},
 	{
 		ID: "impersonate", Text: "acts as other users", Cluster: findings.Error, Namespace: findings.None,
-		Message:  "acts as every user in %s",
-		needs:    [][]pattern{{impersonateUsers}},
-		named:    oneOf("system:admin", "kube-admin", "kubernetes-admin"),
-		Help:     "Clusters have users who may do everything, such as system:admin of OpenShift.",
-		Practice: "impersonate-verb", Police: "impersonate", Attack: "T1078",
-		yields: Every,
+		Message: "acts as every user in %s",
+		needs:   [][]pattern{{impersonateUsers}},
+		named:   oneOf("system:admin", "kube-admin", "kubernetes-admin"),
+		Help:    "Clusters have users who may do everything, such as system:admin of OpenShift.",
+		yields:  Every,
 	},
 	{
 		ID: "impersonate-groups", Text: "acts as a member of other groups",
 		Cluster: findings.Error, Namespace: findings.None,
-		Message:  "acts as a member of every group in %s, system:masters among them",
-		needs:    [][]pattern{{impersonateGroups}, {impersonateUsers, impersonateAccounts}},
-		named:    func(need int, name string) bool { return need > 0 || name == "system:masters" },
-		Help:     "A request for a group names a user or a ServiceAccount too (Kubernetes: impersonation.go).",
-		Practice: "impersonate-verb", Police: "impersonate", Attack: "T1078",
-		yields: Every,
+		Message: "acts as a member of every group in %s, system:masters among them",
+		needs:   [][]pattern{{impersonateGroups}, {impersonateUsers, impersonateAccounts}},
+		named:   func(need int, name string) bool { return need > 0 || name == "system:masters" },
+		Help:    "A request for a group names a user or a ServiceAccount too (Kubernetes: impersonation.go).",
+		yields:  Every,
 	},
 	{
 		ID: "users-write", Text: "makes users and groups of OpenShift",
@@ -228,26 +196,21 @@ var Consequences = []Consequence{
 		Message: "becomes every user or a member of every group of %s, by users, groups or tokens of OpenShift",
 		needs:   [][]pattern{{usersWrite, oauthWrite, identityProviders}},
 		Help:    "OpenShift looks up the groups of a user in its own objects.",
-		Code: []string{openshiftTokens + "pkg/tokenvalidation/tokenauthenticator.go#L60",
-			openshiftTokens + "pkg/tokenvalidation/tokenauthenticator.go#L74",
-			openshiftLogin + "pkg/oauthserver/auth.go#L306"},
-		yields: Every,
+		yields:  Every,
 	},
 	{
 		ID: "impersonate-accounts", Text: "acts as other accounts",
 		Cluster: findings.Error, Namespace: findings.Warning,
-		Message:  "acts as every ServiceAccount of %s",
-		needs:    [][]pattern{{impersonateAccounts}},
-		Help:     "All verbs on serviceaccounts include impersonate.",
-		Practice: "impersonate-verb", Police: "impersonate", Attack: "T1078",
-		yields: Accounts,
+		Message: "acts as every ServiceAccount of %s",
+		needs:   [][]pattern{{impersonateAccounts}},
+		Help:    "All verbs on serviceaccounts include impersonate.",
+		yields:  Accounts,
 	},
 	{
 		ID: "token-create", Text: "makes tokens of accounts", Cluster: findings.Error, Namespace: findings.Warning,
-		Message:  "makes a token of every ServiceAccount of %s",
-		needs:    [][]pattern{{tokenCreate}},
-		Practice: "token-request", Police: "token_request", Attack: "T1528",
-		yields: Accounts,
+		Message: "makes a token of every ServiceAccount of %s",
+		needs:   [][]pattern{{tokenCreate}},
+		yields:  Accounts,
 	},
 	{
 		ID: "csr-approve", Text: "approves certificates of users", Cluster: findings.Error, Namespace: findings.None,
@@ -255,8 +218,7 @@ var Consequences = []Consequence{
 		needs:   [][]pattern{{csrApprove}, {with(csrSigner, "approve")}},
 		named: oneOf("kubernetes.io/*", "kubernetes.io/kube-apiserver-client",
 			"kubernetes.io/kube-apiserver-client-kubelet"),
-		Help:     "A client certificate is a user and groups. It takes somebody who may request one.",
-		Practice: "csrs-and-certificate-issuing", Police: "approve_csrs", Attack: "T1078",
+		Help:   "A client certificate is a user and groups. It takes somebody who may request one.",
 		yields: Every,
 		also:   [][]pattern{{resources(groupCertificates, []string{"certificatesigningrequests"}, "create")}},
 		By:     "requests certificates of users and approves them",
@@ -265,8 +227,7 @@ var Consequences = []Consequence{
 		ID: "webhooks-write", Text: "writes mutating webhooks", Cluster: findings.Error, Namespace: findings.None,
 		Message: "reads every object that is written in %s, Secrets among them, and changes it, by a webhook of " +
 			"its own",
-		needs:    [][]pattern{{resources(groupAdmission, []string{"mutatingwebhookconfigurations"}, writing...)}},
-		Practice: "control-admission-webhooks", Police: "control_webhooks",
+		needs:  [][]pattern{{resources(groupAdmission, []string{"mutatingwebhookconfigurations"}, writing...)}},
 		yields: Every,
 	},
 	{
@@ -274,9 +235,8 @@ var Consequences = []Consequence{
 		Cluster: findings.Error, Namespace: findings.None,
 		Message: "reads every object that is written in %s, Secrets among them, and refuses it, by a webhook of " +
 			"its own",
-		unless:   []string{"webhooks-write"},
-		needs:    [][]pattern{{resources(groupAdmission, []string{"validatingwebhookconfigurations"}, writing...)}},
-		Practice: "control-admission-webhooks", Police: "control_webhooks",
+		unless: []string{"webhooks-write"},
+		needs:  [][]pattern{{resources(groupAdmission, []string{"validatingwebhookconfigurations"}, writing...)}},
 	},
 	{
 		ID: "policies-write", Text: "writes admission policies", Cluster: findings.Warning, Namespace: findings.None,
@@ -303,16 +263,14 @@ var Consequences = []Consequence{
 		ID: "namespaces-write", Text: "changes namespaces", Cluster: findings.Warning, Namespace: findings.Note,
 		Message: "relabels namespaces (%s): their Pod Security level, and which network policies and webhooks hold " +
 			"there",
-		needs:    [][]pattern{{resources("", []string{"namespaces"}, "update", "patch")}},
-		Practice: "namespace-modification",
+		needs: [][]pattern{{resources("", []string{"namespaces"}, "update", "patch")}},
 	},
 	{
 		ID: "volumes-create", Text: "makes PersistentVolumes", Cluster: findings.Warning, Namespace: findings.None,
-		Message:  "reaches the files of every node of %s, by a PersistentVolume with a hostPath",
-		needs:    [][]pattern{{resources("", []string{"persistentvolumes"}, "create")}},
-		Help:     "A pod has to claim the volume.",
-		Practice: "persistent-volume-creation", Attack: "T1611",
-		yields: Every, also: [][]pattern{workloads},
+		Message: "reaches the files of every node of %s, by a PersistentVolume with a hostPath",
+		needs:   [][]pattern{{resources("", []string{"persistentvolumes"}, "create")}},
+		Help:    "A pod has to claim the volume.",
+		yields:  Every, also: [][]pattern{workloads},
 		By: "makes PersistentVolumes of nodes, and pods that claim them",
 	},
 	{
@@ -320,7 +278,6 @@ var Consequences = []Consequence{
 		Message: "moves pods to nodes of its choice in %s, by labels, taints or removal of nodes",
 		needs: [][]pattern{{resources("", []string{"nodes", "nodes/status"},
 			"update", "patch", "delete", "deletecollection")}},
-		Police: "steal_pods",
 	},
 	{
 		ID: "operators-own", Text: "installs operators of its own catalogs",
@@ -328,20 +285,14 @@ var Consequences = []Consequence{
 		Message: "installs operators of its own catalogs in %s, with every right that they ask for",
 		needs:   [][]pattern{{olmSubscribe}, {catalogWrite}},
 		Help:    "OLM grants cluster-wide what a ClusterServiceVersion of the catalog asks for.",
-		Attack:  "T1098.006",
-		Code: []string{olmv0 + "pkg/controller/registry/resolver/resolver.go#L234",
-			olmv0 + "pkg/controller/operators/catalog/operator.go#L2673"},
-		yields: Every, wide: true,
+		yields:  Every, wide: true,
 	},
 	{
 		ID: "extensions-own", Text: "installs extensions of its own catalogs",
 		Cluster: findings.Error, Namespace: findings.None,
 		Message: "installs extensions of its own catalogs in %s, with every right that they ask for",
 		needs:   [][]pattern{{extWrite}, {clusterCatalogWrite}},
-		Attack:  "T1098.006",
-		Code: []string{olmv1 + "internal/operator-controller/rukpak/render/registryv1/generators/generators.go#L189",
-			olmv1 + "helm/olmv1/templates/rbac/clusterrolebinding-operator-controller-manager-rolebinding.yml#L15"},
-		yields: Every,
+		yields:  Every,
 	},
 	{
 		ID: "installplans-status", Text: "decides what InstallPlans make",
@@ -349,28 +300,20 @@ var Consequences = []Consequence{
 		Message: "has OLM make every object of its choice, by the status of InstallPlans in %s",
 		needs:   [][]pattern{{planStatus}},
 		Help:    "OLM makes what the steps in the status say. The status is a subresource.",
-		Attack:  "T1098.006",
-		Code:    []string{olmv0 + "pkg/controller/operators/catalog/operator.go#L2479"},
 		yields:  Every, wide: true,
 	},
 	{
 		ID: "csvs-write", Text: "writes ClusterServiceVersions", Cluster: findings.Error, Namespace: findings.Warning,
 		Message: "has OLM run Deployments of its choice in %s, as every ServiceAccount there",
 		needs:   [][]pattern{{csvWrite}},
-		Help:    "OLM makes the Deployments of a ClusterServiceVersion, and its webhooks.",
-		Attack:  "T1610",
-		Code: []string{olmv0 + "pkg/controller/install/deployment.go#L100",
-			olmv0 + "pkg/controller/install/webhook.go#L77"},
-		yields: Accounts,
+		yields:  Accounts,
 	},
 	{
 		ID: "operators-install", Text: "installs operators", Cluster: findings.Error, Namespace: findings.Warning,
 		Message: "installs operators in %s, with the rights that they ask for",
 		unless:  []string{"operators-own"},
 		needs:   [][]pattern{{olmInstall, extWrite}},
-		Help:    "OLM grants what a ClusterServiceVersion asks for. It takes a catalog that has one which asks for more.",
-		Attack:  "T1098.006",
-		Code:    []string{olmv0 + "pkg/controller/operators/catalog/operator.go#L2654"},
+		Help:    "OLM grants what a ClusterServiceVersion asks for. It takes a catalog that has one with more rights.",
 	},
 	{
 		ID: "operators-steer", Text: "steers what OLM installs", Cluster: findings.Warning, Namespace: findings.Warning,
@@ -379,17 +322,12 @@ var Consequences = []Consequence{
 		unless: []string{"operators-own", "operators-install"},
 		needs:  [][]pattern{olmSteer},
 		Help:   "A group for all namespaces makes ClusterRoles of the Roles of its operators.",
-		Code: []string{olmv0 + "pkg/controller/operators/catalog/operator.go#L2237",
-			olmv0 + "pkg/controller/operators/olm/operatorgroup.go#L546"},
 	},
 	{
 		ID: "scc-write", Text: "writes SecurityContextConstraints", Cluster: findings.Error, Namespace: findings.None,
 		Message: "lets every pod of %s run as root on its node, by SecurityContextConstraints",
 		needs:   [][]pattern{{sccWrite}},
-		Attack:  "T1611",
-		Code: []string{openshiftSCC + "sccmatching/matcher.go#L94",
-			openshiftSCC + "sccmatching/provider.go#L344"},
-		yields: Every, also: [][]pattern{workloads},
+		yields:  Every, also: [][]pattern{workloads},
 		By: "writes SecurityContextConstraints, and starts pods with them",
 	},
 	{
@@ -397,10 +335,7 @@ var Consequences = []Consequence{
 		Cluster: findings.Error, Namespace: findings.None,
 		Message: "writes files and runs commands as root on every node of %s, by MachineConfigs",
 		needs:   [][]pattern{{machinesWrite}},
-		Attack:  "T1611",
-		Code: []string{openshiftMachines + "pkg/daemon/update.go#L2425",
-			openshiftMachines + "pkg/daemon/update.go#L2519"},
-		yields: Every,
+		yields:  Every,
 	},
 	{
 		ID: "scc-privileged", Text: "runs privileged pods on OpenShift",
@@ -408,11 +343,7 @@ var Consequences = []Consequence{
 		Message: "runs pods in %s as root on their nodes, by the SecurityContextConstraints privileged",
 		needs:   [][]pattern{{sccUse}},
 		named:   oneOf("privileged"),
-		Help:    "It takes somebody who may start pods.",
-		Attack:  "T1611",
-		Code: []string{openshiftSCC + "sccmatching/matcher.go#L71",
-			openshiftSCC + "sccmatching/provider.go#L344"},
-		yields: Every, also: [][]pattern{workloads}, wide: true,
+		yields:  Every, also: [][]pattern{workloads}, wide: true,
 		By: "starts privileged pods",
 	},
 	{
@@ -422,21 +353,17 @@ var Consequences = []Consequence{
 		unless:  []string{"scc-privileged"},
 		needs:   [][]pattern{{sccUse}},
 		named:   func(_ int, name string) bool { return !Restricted(name) },
-		Attack:  "T1611",
-		Code:    []string{openshiftSCC + "sccmatching/matcher.go#L71"},
 	},
 	{
 		ID: "configmaps-write", Text: "writes ConfigMaps of kube-system", system: true,
 		Cluster: findings.Warning, Namespace: findings.None,
 		Message: "writes every ConfigMap of %s, on Amazon EKS also aws-auth, which makes cluster administrators",
 		needs:   [][]pattern{{resources("", []string{"configmaps"}, writing...)}},
-		Police:  "eks_modify_aws_auth",
 	},
 	{
 		ID: "services-status", Text: "takes over addresses", Cluster: findings.Note, Namespace: findings.None,
 		Message: "takes over external addresses of %s (CVE-2020-8554)",
 		needs:   [][]pattern{{resources("", []string{"services/status"}, "update", "patch")}},
-		Police:  "modify_service_status_cve_2020_8554",
 	},
 }
 
@@ -558,7 +485,7 @@ func (s Scopes) Level(rule rbacv1.PolicyRule, place string, held Held) findings.
 		for n := range c.needs {
 			part = part || c.meets(s, n, rule, place)
 		}
-		if !part || !worse(c.Level(place), worst) {
+		if !part || c.Level(place).Rank() >= worst.Rank() {
 			continue
 		}
 		if _, ok := s.follows(c, held, place); ok {
@@ -571,8 +498,4 @@ func (s Scopes) Level(rule rbacv1.PolicyRule, place string, held Held) findings.
 		return findings.Warning
 	}
 	return worst
-}
-
-func worse(a, b findings.Severity) bool {
-	return slices.Index(findings.Severities, a) < slices.Index(findings.Severities, b)
 }

@@ -1,9 +1,6 @@
 package danger_test
 
 import (
-	"regexp"
-	"slices"
-	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -36,23 +33,6 @@ func TestLevel(t *testing.T) {
 		for place, want := range map[string]string{"": c.cluster, "home": c.namespace} {
 			if got := s.Level(rule, place, danger.Held{place: {rule}}); string(got) != want {
 				t.Errorf("%s in %q: %s, want %s", c.rule, place, got, want)
-			}
-		}
-	}
-}
-
-// What follows by the code of OpenShift or OLM cites its lines: the API server of the tests does not have it.
-func TestCode(t *testing.T) {
-	line := regexp.MustCompile(`^[a-z-]+/[a-z-]+@(v\d+\.\d+\.\d+|[0-9a-f]{40})/\S+#L\d+$`)
-	for _, c := range danger.Consequences {
-		if theirs := slices.ContainsFunc(danger.Groups(c), func(group string) bool {
-			return strings.HasSuffix(group, "openshift.io") || strings.HasPrefix(group, "operators.") || strings.HasPrefix(group, "olm.")
-		}); theirs && len(c.Code) == 0 {
-			t.Errorf("%s cites no code", c.ID)
-		}
-		for _, at := range c.Code {
-			if !line.MatchString(at) {
-				t.Errorf("%s: %s", c.ID, at)
 			}
 		}
 	}
