@@ -291,7 +291,7 @@ var Consequences = []Consequence{
 		ID: "extensions-own", Text: "installs extensions of its own catalogs",
 		Cluster: findings.Error, Namespace: findings.None,
 		Message: "installs extensions of its own catalogs in %s, with every right that they ask for",
-		needs:   [][]pattern{{extWrite}, {clusterCatalogWrite}},
+		needs:   [][]pattern{{extWrite}, {v1CatalogWrite}},
 		yields:  Every,
 	},
 	{

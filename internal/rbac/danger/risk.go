@@ -128,15 +128,15 @@ var (
 	machinesWrite = pattern{[]string{groupMachines}, []string{"machineconfigs", "machineconfigpools",
 		"kubeletconfigs", "containerruntimeconfigs"}, writing}
 	// OLM grants what a ClusterServiceVersion asks for, and installs what a Subscription or ClusterExtension names.
-	olmInstall          = pattern{[]string{olm.Group}, []string{"subscriptions", "installplans"}, []string{"create"}}
-	olmSubscribe        = pattern{[]string{olm.Group}, []string{"subscriptions"}, writing}
-	csvWrite            = pattern{[]string{olm.Group}, []string{"clusterserviceversions"}, writing}
-	catalogWrite        = pattern{[]string{olm.Group}, []string{"catalogsources"}, writing}
-	planStatus          = pattern{[]string{olm.Group}, []string{"installplans/status"}, []string{"update", "patch"}}
-	extWrite            = pattern{[]string{olm.GroupV1}, []string{"clusterextensions"}, writing}
-	clusterCatalogWrite = pattern{[]string{olm.GroupV1}, []string{"clustercatalogs"}, writing}
-	olmSteer            = []pattern{{[]string{olm.Group}, []string{"operatorgroups"}, writing}, catalogWrite,
-		clusterCatalogWrite, {[]string{olm.Group}, []string{"subscriptions", "installplans"}, []string{"update", "patch"}}}
+	olmInstall     = pattern{[]string{olm.Group}, []string{"subscriptions", "installplans"}, []string{"create"}}
+	olmSubscribe   = pattern{[]string{olm.Group}, []string{"subscriptions"}, writing}
+	csvWrite       = pattern{[]string{olm.Group}, []string{"clusterserviceversions"}, writing}
+	catalogWrite   = pattern{[]string{olm.Group}, []string{"catalogsources"}, writing}
+	planStatus     = pattern{[]string{olm.Group}, []string{"installplans/status"}, []string{"update", "patch"}}
+	extWrite       = pattern{[]string{olm.GroupV1}, []string{"clusterextensions"}, writing}
+	v1CatalogWrite = pattern{[]string{olm.GroupV1}, []string{"clustercatalogs"}, writing}
+	olmSteer       = []pattern{{[]string{olm.Group}, []string{"operatorgroups"}, writing}, catalogWrite,
+		v1CatalogWrite, {[]string{olm.Group}, []string{"subscriptions", "installplans"}, []string{"update", "patch"}}}
 	tokenCreate = pattern{core, []string{"serviceaccounts/token"}, []string{"create"}}
 	csrApprove  = pattern{[]string{groupCertificates}, []string{"certificatesigningrequests/approval"},
 		[]string{"update", "patch"}}
