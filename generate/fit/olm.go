@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
@@ -84,12 +85,34 @@ func (q *question) conditions() {
 	if q.form == OLMv0 {
 		return
 	}
+	hint := "write " + envCondition + " into the environment: with profile plain or olmv1 by olmgen render " +
+		"--config-subscription FILE (the values of a chart cannot), with a ClusterExtension by deploymentConfig. It then " +
+		"reads an OperatorCondition that nobody makes: what it does then is unknown"
+	why := ", and may exit at its start: only OLM v0 sets " + envCondition
+	if q.setsCondition() {
+		why, hint = "", ""
+	}
 	for _, r := range q.held() {
 		if slices.Contains(r.APIGroups, olm.Group) && slices.ContainsFunc(r.Resources, ofConditions) {
 			q.at(q.holding(r.object), RuleConditions, findings.Warning, r.field, fmt.Sprintf("the operator has rights "+
-				"on OperatorConditions, and %s makes none: it cannot hold back its own upgrade", q.form.has()), "")
+				"on OperatorConditions, and %s makes none: it cannot hold back its own upgrade%s", q.form.has(), why), hint)
 		}
 	}
+}
+
+// envCondition is what operator-lib reads at the start of an operator (operator-lib: conditions/factory.go).
+const envCondition = "OPERATOR_CONDITION_NAME"
+
+// setsCondition reports whether the operator's own Deployments set the variable.
+func (q *question) setsCondition() bool {
+	for _, d := range q.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		for _, c := range d.Spec.Template.Spec.Containers {
+			if slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == envCondition }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Services returns the APIs that an operator serves by APIServices, such as v1.example.com.
@@ -265,8 +288,22 @@ func (q *question) behind(r versions.Release, rule findings.Rule, field, what st
 			names, source), "")
 	default:
 		q.add(rule, findings.Warning, field, fmt.Sprintf("%s takes %s only with the feature gate %s%s", r, what,
-			names, r.On(gates...)), "")
+			names, r.On(gates...)), enabling(r, gates[0]))
 	}
+}
+
+// enabling returns the command that turns a feature gate on, "" if there is none (operator-controller: docs/draft/howto;
+// openshift/api: config/v1/types_feature.go).
+func enabling(r versions.Release, gate string) string {
+	if r.Product == versions.OpenShift {
+		if state, _ := r.Gate(gate, versions.TechPreview); state != versions.Enabled {
+			return ""
+		}
+		return "oc patch featuregate cluster --type=merge -p '{\"spec\":{\"featureSet\":\"TechPreviewNoUpgrade\"}}' " +
+			"(this cannot be undone, and prevents upgrades of the cluster)"
+	}
+	return "kubectl patch deployment -n olmv1-system operator-controller-controller-manager --type=json -p '[{\"op\": " +
+		"\"add\", \"path\": \"/spec/template/spec/containers/0/args/-\", \"value\": \"--feature-gates=" + gate + "=true\"}]'"
 }
 
 // unescaped returns a JSON value for a person: with <, > and & as such.

@@ -63,6 +63,9 @@ var (
 	RuleRenderer = findings.Rule{ID: Prefix + "renderer",
 		Text: "a bundle that the renderer of a release of OLM v1 fails at",
 		Help: "Newer releases render it. " + ofController + "the pull request that the message names."}
+	RuleVerdict = findings.Rule{ID: Prefix + "verdict",
+		Text: "whether the operator runs, does not start, is refused, needs something, or nobody knows",
+		Help: "It is the answer of the worst finding, and the code of the operator is not looked at. Source: the other rules."}
 	RuleWebhooks = findings.Rule{ID: Prefix + "webhooks",
 		Text: "an operator with webhooks, which OLM v1 refuses or takes only with a feature gate",
 		Help: ofController + "internal/operator-controller/applier/provider.go, features/features.go."}
@@ -71,5 +74,6 @@ var (
 // Rules explains the findings, sorted by id.
 func Rules() []findings.Rule {
 	return []findings.Rule{RuleRemoved, RuleAsked, RuleServices, RuleDependencies, RuleFinalizers, RuleModes, RuleKinds,
-		RuleNamespace, RuleOpenShift, RuleMinKube, RuleSize, RuleAPIs, RuleConditions, RulePhases, RuleRenderer, RuleWebhooks}
+		RuleNamespace, RuleOpenShift, RuleMinKube, RuleSize, RuleAPIs, RuleConditions, RulePhases, RuleRenderer, RuleVerdict,
+		RuleWebhooks}
 }

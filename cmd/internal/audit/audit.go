@@ -4,6 +4,7 @@ package audit
 
 import (
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/permissions"
 )
 
@@ -51,9 +52,10 @@ type Row struct {
 	Images              Images   `json:"images"`
 	Unsupported         []string `json:"unsupportedKinds"` // that OLM refuses
 	// Unfit has what keeps it from working with Target: the rules of errors and warnings, without their prefix
-	Unfit    []string `json:"unfit"`
-	Findings Counts   `json:"findings"`
-	Error    string   `json:"error,omitempty"` // why it could not be read, or not be rendered
+	Unfit    []string    `json:"unfit"`
+	Verdict  fit.Verdict `json:"verdict"` // on Target
+	Findings Counts      `json:"findings"`
+	Error    string      `json:"error,omitempty"` // why it could not be read, or not be rendered
 }
 
 // Reach is one group of what the permissions allow.
@@ -108,8 +110,9 @@ type Totals struct {
 	Webhooks   int     `json:"withWebhooks"` // releases
 	CRDs       CRDs    `json:"crds"`
 	Images     Images  `json:"images"`
-	Reaches    []Count `json:"reaches"` // releases in each group, all groups
-	Unfit      []Count `json:"unfit"`   // releases, by what keeps them from Target
+	Reaches    []Count `json:"reaches"`  // releases in each group, all groups
+	Unfit      []Count `json:"unfit"`    // releases, by what keeps them from Target
+	Verdicts   []Count `json:"verdicts"` // releases, by verdict and rule
 	Findings   Counts  `json:"findings"`
 	Metrics    Metrics `json:"metrics"`
 }

@@ -48,7 +48,7 @@ var short = map[permissions.Risk]string{permissions.Everything: "everything", pe
 func (r *Report) Document() *findings.Document {
 	t := findings.Table{Head: true}
 	for _, title := range []string{"Package", "Version", "Modes", "Reaches", "Webhooks", "CRDs", "Images",
-		"Unsupported", "Unfit", "Findings", "Deprecated"} {
+		"Unsupported", "Verdict", "Findings", "Deprecated"} {
 		t.Columns = append(t.Columns, findings.Column{Title: title, Align: true})
 	}
 	found := slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Matches) > 0 })
@@ -76,7 +76,7 @@ func (row Row) cells() []string {
 	kinds := cmp.Or(printable(strings.Join(row.Unsupported, ",")), "-")
 	return []string{printable(row.Package), printable(cmp.Or(row.Version, row.Name)), row.modes(),
 		unknown(row.reaches()), unknown(dash(row.Webhooks.Total())), row.crds(), unknown(row.images()),
-		unknown(kinds), row.unfit(), unknown(row.findings()), yes(row.Deprecated != "")}
+		unknown(kinds), row.verdict(), unknown(row.findings()), yes(row.Deprecated != "")}
 }
 
 func printable(s string) string { return text.Printable(text.OneLine(s)) }
@@ -144,12 +144,13 @@ func (row Row) images() string {
 	return fmt.Sprintf("%d by digest, %d by tag", row.Images.Digest, row.Images.Tag)
 }
 
-// unfit returns what keeps the release from the target. Of one without its objects nobody can say that nothing does.
-func (row Row) unfit() string {
-	if len(row.Unfit) == 0 && !row.Complete {
-		return "?"
+// verdict returns whether the release works with the target, and what speaks against it.
+func (row Row) verdict() string {
+	answer := cmp.Or(string(row.Verdict.Answer), "?")
+	if len(row.Unfit) == 0 {
+		return answer
 	}
-	return cmp.Or(strings.Join(row.Unfit, ","), "-")
+	return answer + " (" + strings.Join(row.Unfit, ",") + ")"
 }
 
 func (row Row) findings() string {
@@ -225,10 +226,18 @@ func (r *Report) unfit() []findings.Remark {
 	for _, c := range r.Totals.Unfit {
 		parts = append(parts, fmt.Sprintf("%s %d", c.Name, c.Releases))
 	}
-	if len(parts) == 0 {
-		return nil
+	var list []findings.Remark
+	if len(parts) > 0 {
+		list = append(list, findings.Remark{Label: "unfit", Text: "for " + r.Target + ": " + strings.Join(parts, ", ")})
 	}
-	return []findings.Remark{{Label: "unfit", Text: "for " + r.Target + ": " + strings.Join(parts, ", ")}}
+	parts = nil
+	for _, c := range r.Totals.Verdicts {
+		parts = append(parts, fmt.Sprintf("%s %d", c.Name, c.Releases))
+	}
+	if len(parts) > 0 {
+		list = append(list, findings.Remark{Label: "verdict", Text: "for " + r.Target + ": " + strings.Join(parts, ", ")})
+	}
+	return list
 }
 
 // Incomplete reports whether the objects of a bundle are not known.
@@ -257,7 +266,7 @@ var columns = []string{"package", "version", "name", "source", "channels", "head
 	"installModes", "upgradeable", "maxOpenShiftVersion", "everything", "readsSecrets", "writesRBAC", "runsInPods",
 	"impersonates", "reachesNodes", "installsOperators", "changesAPIs", "validatingWebhooks", "mutatingWebhooks",
 	"conversionWebhooks", "crds", "crdBytes",
-	"imagesByDigest", "imagesByTag", "unsupportedKinds", "unfit", "errors", "warnings", "notes", "error"}
+	"imagesByDigest", "imagesByTag", "unsupportedKinds", "unfit", "verdict", "reason", "remedy", "errors", "warnings", "notes", "error"}
 
 // csv writes a line for each row. Cells of groups are cluster, namespaces, no or, where that is not known, empty.
 func (r *Report) csv(w io.Writer) error {
@@ -277,6 +286,7 @@ func (r *Report) csv(w io.Writer) error {
 			cells = append(cells, strconv.Itoa(n))
 		}
 		cells = append(cells, strings.Join(row.Unsupported, " "), strings.Join(row.Unfit, " "),
+			string(row.Verdict.Answer), row.Verdict.Reason, row.Verdict.Remedy,
 			strconv.Itoa(row.Findings.Errors),
 			strconv.Itoa(row.Findings.Warnings), strconv.Itoa(row.Findings.Notes), row.Error)
 		for i := range cells {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/olmgen/olmgen/findings"
@@ -181,8 +182,8 @@ func (r *Report) sum(trees Metrics) {
 var modes = []string{"OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces"}
 
 func totalsOf(rows []Row, unread int) Totals {
-	t := Totals{Releases: len(rows), Failed: unread, Unfit: []Count{}}
-	packages, unfit := map[string]bool{}, map[string]int{}
+	t := Totals{Releases: len(rows), Failed: unread, Unfit: []Count{}, Verdicts: []Count{}}
+	packages, unfit, verdicts := map[string]bool{}, map[string]int{}, map[string]int{}
 	inMode, inGroup := map[string]int{}, map[permissions.Risk]Count{}
 	for _, r := range rows {
 		packages[r.Package] = true
@@ -192,6 +193,9 @@ func totalsOf(rows []Row, unread int) Totals {
 		}
 		for _, why := range r.Unfit {
 			unfit[why]++
+		}
+		if r.Error == "" {
+			verdicts[strings.TrimSpace(string(r.Verdict.Answer)+" "+r.Verdict.Rule)]++
 		}
 		for _, reach := range r.Reaches {
 			c := inGroup[reach.Risk]
@@ -205,6 +209,9 @@ func totalsOf(rows []Row, unread int) Totals {
 	t.Packages = len(packages)
 	for _, why := range slices.Sorted(maps.Keys(unfit)) {
 		t.Unfit = append(t.Unfit, Count{Name: why, Releases: unfit[why]})
+	}
+	for _, name := range slices.Sorted(maps.Keys(verdicts)) {
+		t.Verdicts = append(t.Verdicts, Count{Name: name, Releases: verdicts[name]})
 	}
 	for _, g := range permissions.Dangerous {
 		c := inGroup[g]

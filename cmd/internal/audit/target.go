@@ -16,7 +16,9 @@ func (x *Inspected) fit(o Options) {
 		return
 	}
 	var asked []findings.Finding
-	for _, f := range fit.Findings(x.operator(), x.form(o), o.Cluster) {
+	verdict, found := fit.Judge(x.operator(), x.form(o), o.Cluster)
+	x.Verdict = verdict
+	for _, f := range found {
 		id := strings.TrimPrefix(f.Rule, fit.Prefix)
 		if f.Level != findings.Note && !slices.Contains(x.Unfit, id) {
 			x.Unfit = append(x.Unfit, id)

@@ -221,7 +221,8 @@ func (m *making) overview() findings.Section {
 		findings.Fact{Name: "Deprecated", Text: x.Deprecated},
 		findings.Fact{Name: "Cannot be read", Text: x.Error},
 		findings.Fact{Name: "Holds back upgrades of OpenShift after", Text: x.MaxOpenShiftVersion},
-		findings.Fact{Name: "Does not fit " + x.Target, Text: strings.Join(x.Unfit, ", ")},
+		findings.Fact{Name: "With " + x.Target, Text: x.Verdict.String()},
+		findings.Fact{Name: "Remedy", Text: x.Verdict.Remedy},
 		findings.Fact{Name: "From", Text: place(m.pkg.Source)})
 	return findings.Section{Facts: facts(list...)}
 }

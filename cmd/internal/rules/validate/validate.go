@@ -94,10 +94,13 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 		list = append(list, found...)
 	}
 	if o.Cluster.Known() || o.Form != "" {
-		for _, f := range fit.Findings(operator, cmp.Or(o.Form, o.Cluster.Form()), o.Cluster) {
+		form := cmp.Or(o.Form, o.Cluster.Form())
+		verdict, found := fit.Judge(operator, form, o.Cluster)
+		for _, f := range found {
 			f.Object, f.Hint = "", ""
 			list = append(list, f)
 		}
+		list = append(list, verdict.Finding(form, o.Cluster))
 	}
 	if o.Descoped {
 		list = append(list, visibility(b)...)
