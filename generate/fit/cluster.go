@@ -137,8 +137,8 @@ func (q *question) unasked(field string) {
 	}
 	if older := versions.Where(func(r versions.Release) bool { return r.Kubernetes() < want.Minor },
 		versions.OpenShift); older != "" {
-		q.add(RuleMinKube, findings.Warning, field, fmt.Sprintf("%s %s: %s does not ask, and %s are older", field, least,
-			q.form.has(), older), "")
+		q.add(RuleMinKube, findings.Warning, field, fmt.Sprintf("%s %s: %s does not ask, and %s are older", field,
+			least, q.form.has(), older), "")
 	}
 }
 
