@@ -13,14 +13,13 @@ import (
 )
 
 // asked are the kinds and fields of which facts are written.
-var asked = []versions.Fact{{Kind: olm.KindClusterExtension}, {Kind: olm.KindClusterCatalog},
-	{Kind: olm.KindClusterExtension, Field: "spec.serviceAccount"}, {Kind: olm.KindClusterExtension, Field: "spec.config"},
-	{Kind: olm.KindClusterExtension, Field: "spec.progressDeadlineMinutes"},
-	{Kind: olm.KindClusterExtension, Field: "spec.source.catalog.selector"},
-	{Kind: "ClusterExtensionRevision"}, {Kind: "ClusterExtensionRevision", Field: "spec.phases"},
-	{Kind: "ClusterExtensionRevision", Field: "spec.phases[].objects"},
-	{Kind: "ClusterObjectSet"}, {Kind: "ClusterObjectSet", Field: "spec.phases"},
-	{Kind: "ClusterObjectSet", Field: "spec.phases[].objects"}}
+var asked = map[string][]string{
+	olm.KindClusterCatalog: {""},
+	olm.KindClusterExtension: {"", "spec.serviceAccount", "spec.config", "spec.progressDeadlineMinutes",
+		"spec.source.catalog.selector"},
+	"ClusterExtensionRevision": {"", "spec.phases", "spec.phases[].objects"},
+	"ClusterObjectSet":         {"", "spec.phases", "spec.phases[].objects"},
+}
 
 // variant is what a set of manifests has, by what the facts are about.
 type variant map[string]versions.Fact
@@ -54,20 +53,18 @@ func (v variant) read(f file) error {
 		if err != nil {
 			return err
 		}
-		for _, found := range asked {
-			kind, _ := o.Get("spec", "names", "kind")
-			if o.Kind != "CustomResourceDefinition" || kind != any(found.Kind) {
-				continue
-			}
+		kind, _ := o.Get("spec", "names", "kind")
+		name, _ := kind.(string) // of a CRD
+		for _, field := range asked[name] {
 			at := "spec.versions[0].schema.openAPIV3Schema"
-			if found.Field != "" {
-				at += strings.NewReplacer("[].", ".items.properties.", ".", ".properties.").Replace("." + found.Field)
+			if field != "" {
+				at += strings.NewReplacer("[].", ".items.properties.", ".", ".properties.").Replace("." + field)
 			}
 			path := manifest.Segments(at)
 			if !o.Has(path...) {
 				continue
 			}
-			found.State = versions.Accepted
+			found := versions.Fact{Kind: name, Field: field, State: versions.Accepted}
 			required, _ := o.Get(append(slices.Clone(path[:len(path)-2]), "required")...)
 			if list, _ := required.([]any); slices.Contains(list, any(path[len(path)-1])) {
 				found.State = versions.Required

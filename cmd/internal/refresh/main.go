@@ -12,7 +12,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log"
 	"maps"
@@ -94,13 +93,12 @@ func run(file, dir string) error {
 	return os.WriteFile(file, append(out, '\n'), 0o644)         //nolint:gosec // a file of the repository
 }
 
-// git returns what git prints of a repository.
+// git returns what git prints of a repository. What it complains of goes to stderr.
 func git(dir, repository string, args ...string) (string, error) {
 	args = append([]string{"-C", filepath.Join(dir, repository)}, args...)
-	out, err := exec.CommandContext(context.Background(), "git", args...).Output()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		err = fmt.Errorf("git %s: %s", strings.Join(args, " "), exit.Stderr)
-	}
+	cmd := exec.CommandContext(context.Background(), "git", args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
 	return string(out), err
 }
 
