@@ -32,6 +32,20 @@ func (o *Other) Document(ctx context.Context) ([]byte, error) {
 	return o.origin.document(ctx, o.Schema+" "+o.Name)
 }
 
+// DocumentsOf returns the documents of the package that have a schema that opm does not know, as JSON.
+func (p *Package) DocumentsOf(ctx context.Context, schema string) (list [][]byte, err error) {
+	for i := range p.Others {
+		if o := &p.Others[i]; o.Schema == schema {
+			data, err := o.Document(ctx)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, data)
+		}
+	}
+	return list, nil
+}
+
 // anyDocument is document, and nil if there is none.
 func (o *origin) anyDocument(ctx context.Context, what string) ([]byte, error) {
 	if o == nil || o.files == nil {

@@ -150,7 +150,12 @@ func opened(ctx context.Context, choice catalog.Choice, o catalog.Options) (oper
 	if opened.Metadata {
 		partial = "its objects are not in the catalog, and its image is not fetched"
 	}
-	return fit.OfBundle(b).With(choice.Bundle.Properties), partial, nil
+	operator = fit.OfBundle(b).With(choice.Bundle.Properties)
+	documents, err := choice.Package.DocumentsOf(ctx, fit.SchemaLifecycle)
+	if err == nil {
+		operator.Lifecycle, err = fit.ReadLifecycle(documents)
+	}
+	return operator, partial, err
 }
 
 // judge adds an operator and its findings. Those about an operator that is not in the tree stand at the object that

@@ -36,6 +36,7 @@ func (f *auditFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.shard, "shard", "",
 		"do shard I of N (`I/N`) of the packages and write a part; see olmgen catalog merge")
 	f.target.register(cmd, true)
+	f.target.registerDate(cmd)
 }
 
 // part returns the shard that was asked for; false if there is none.
@@ -142,6 +143,9 @@ func newCatalogAudit() *cobra.Command {
 
 func (f *catalogAuditFlags) run(cmd *cobra.Command, refs []string) error {
 	in, parts, err := f.auditPart(cmd)
+	if err == nil {
+		err = f.target.checkDate(&f.failOn)
+	}
 	if err != nil {
 		return err
 	}
@@ -220,7 +224,7 @@ func (f *catalogAuditFlags) set(cmd *cobra.Command, refs []string) (*audit.Set, 
 
 func registerAuditFormat(cmd *cobra.Command, format *findings.Format, failOn *failOn) {
 	formatFlag(cmd, format, []findings.Format{findings.Text, findings.JSON, findings.CSV, findings.SARIF})
-	failOnFlag(cmd, failOn, nil, findings.None)
+	failOnFlag(cmd, failOn, supportWords, findings.None)
 }
 
 // printAudit prints a report. The error says that there are findings.

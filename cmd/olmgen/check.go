@@ -44,7 +44,8 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 	f.catalogs.register(flags)
 	f.roots.register(cmd)
 	f.target.register(cmd, false)
-	f.report.register(cmd)
+	f.target.registerDate(cmd)
+	f.report.registerAs(cmd, print.FindingFormats, supportWords, findings.Error)
 	registerSources(flags, &f.network)
 }
 
@@ -63,6 +64,12 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	var err error
 	if f.options.Target, err = f.target.checked(cmd.Flags()); err != nil {
 		return err
+	}
+	switch err := f.target.checkDate(&f.report.failOn); {
+	case err != nil:
+		return err
+	case f.target.date != "" && !f.options.Target.Known():
+		return &usageError{"--date needs to know the cluster", "add --openshift-version"}
 	}
 	t, err := f.roots.read(cmd, paths, tree.Options{})
 	if err != nil {

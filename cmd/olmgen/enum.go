@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -53,7 +54,10 @@ type failOn struct {
 func failOnFlag(cmd *cobra.Command, f *failOn, named []string, words ...findings.Severity) {
 	f.words, f.allowed = text.Words(words), named
 	usage := "lowest level that makes the exit code 3: " + text.Or(findings.Severities)
-	if len(named) > 0 {
+	switch {
+	case slices.Equal(named, supportWords):
+		usage = "exit with 3 at this `LEVEL`, " + text.Or(findings.Severities) + ", or at " + text.Or(named)
+	case len(named) > 0:
 		usage = "exit with 3 at this `LEVEL`, " + text.Or(findings.Severities) +
 			", or at a difference that olmgen diff --help names"
 	}
@@ -97,6 +101,11 @@ func level(word string) findings.Severity {
 // reached reports whether findings have one of the severities.
 func (f *failOn) reached(list []findings.Finding) bool {
 	return slices.ContainsFunc(f.words, func(word string) bool {
+		if slices.Contains(supportWords, word) {
+			return slices.ContainsFunc(list, func(x findings.Finding) bool {
+				return x.Rule == fit.Prefix+word && x.Level != findings.Note
+			})
+		}
 		return level(word) != "" && findings.Reaches(list, level(word))
 	})
 }

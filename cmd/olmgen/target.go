@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -18,6 +20,7 @@ type targetFlags struct {
 	olm             []string
 	openshift, kube string
 	profile         generate.Profile
+	date            string
 }
 
 // register adds the flags. Those of a command that judges bundles say how these are installed.
@@ -31,6 +34,27 @@ func (f *targetFlags) register(cmd *cobra.Command, bundles bool) {
 		enumFlag(cmd, &f.profile, "profile",
 			"the profile that installs them, such as olm, olmv1 or plain (default: by --olm-version)", generate.Profiles...)
 	}
+}
+
+// supportWords are the values of --fail-on that lifecycles of catalogs answer.
+var supportWords = []string{strings.TrimPrefix(fit.RuleSupport.ID, fit.Prefix),
+	strings.TrimPrefix(fit.RuleCompatible.ID, fit.Prefix)}
+
+// registerDate adds the flag of the commands that judge what catalogs serve.
+func (f *targetFlags) registerDate(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.date, "date", "",
+		"judge support on this `DATE`, such as 2027-01-31, by what catalogs say of it")
+}
+
+// checkDate refuses a question about support that names no date.
+func (f *targetFlags) checkDate(on *failOn) error {
+	switch {
+	case f.date == "" && slices.Contains(on.words, supportWords[0]):
+		return &usageError{"--fail-on " + supportWords[0] + " needs --date", "give the day that counts"}
+	case f.date != "" && fit.CheckDate(f.date) != nil:
+		return &usageError{"--date: " + fit.CheckDate(f.date).Error(), "write YYYY-MM-DD"}
+	}
+	return nil
 }
 
 // once returns what sets a text that can be given once.
@@ -58,6 +82,7 @@ func (f *targetFlags) checked(flags *pflag.FlagSet) (fit.Cluster, error) {
 // cluster returns the releases.
 func (f *targetFlags) cluster() (fit.Cluster, error) {
 	c, err := fit.Given{OLM: f.olm, OpenShift: f.openshift, Kube: f.kube}.Read()
+	c.Date = f.date
 	if bad, ok := errors.AsType[*fit.InputError](err); ok {
 		return c, &usageError{"--" + inputFlags[bad.Input] + ": " + err.Error(), manifest.HintOf(err)}
 	}

@@ -37,6 +37,7 @@ type Cluster struct {
 	Controller *versions.Release // of operator-controller
 	OpenShift  *versions.Release
 	Kube       *semver.Version // of Kubernetes
+	Date       string          // on which it is judged, as YYYY-MM-DD; empty: support is not judged
 }
 
 // Known reports whether anything is known about the cluster.
@@ -93,6 +94,7 @@ type Operator struct {
 	Properties []bundle.Property  // that a catalog has of it
 	Shipped    []*manifest.Object // what its bundle has beside the CSV; none if that is not known
 	Bundle     *bundle.Bundle     // nil if it is not known
+	Lifecycle  *Lifecycle         // of its package; nil if it is not known
 	// Mode is how it is installed; empty: in all namespaces if it supports that
 	Mode v1alpha1.InstallModeType
 	// Namespace is where it is installed; empty if that is not known
@@ -152,7 +154,7 @@ func Findings(o Operator, form Form, c Cluster) []findings.Finding {
 	for _, ask := range []func(*question){(*question).apis, (*question).conditions, (*question).services,
 		(*question).modes, (*question).webhooks, (*question).kinds, (*question).dependencies, (*question).openShift,
 		(*question).minKube, (*question).kubernetes, (*question).sizes, (*question).finalizers, (*question).phases,
-		(*question).renderer} {
+		(*question).renderer, (*question).support} {
 		ask(q)
 	}
 	slices.SortStableFunc(q.list,

@@ -5,6 +5,8 @@ import "github.com/olmgen/olmgen/findings"
 // Prefix begins the id of each rule.
 const Prefix = "target/"
 
+const ofLifecycles = "Source: openshift/enhancements, enhancements/olm/operator-lifecycle-metadata.md (provisional)."
+
 const ofController = "Source: operator-framework/operator-controller, "
 
 // The rules of the findings.
@@ -63,6 +65,12 @@ var (
 	RuleRenderer = findings.Rule{ID: Prefix + "renderer",
 		Text: "a bundle that the renderer of a release of OLM v1 fails at",
 		Help: "Newer releases render it. " + ofController + "the pull request that the message names."}
+	RuleCompatible = findings.Rule{ID: Prefix + "incompatible",
+		Text: "a version whose lifecycle does not name the release of OpenShift",
+		Help: "The catalog says so in platformCompatibility. " + ofLifecycles}
+	RuleSupport = findings.Rule{ID: Prefix + "support-ended",
+		Text: "a version whose support ends, or has ended on the given date",
+		Help: "The catalog has the phases of support. A last day counts. " + ofLifecycles}
 	RuleVerdict = findings.Rule{ID: Prefix + "verdict",
 		Text: "whether the operator runs, does not start, is refused, needs something, or nobody knows",
 		Help: "It is the answer of the worst finding, and the code of the operator is not looked at. Source: the other rules."}
@@ -73,7 +81,7 @@ var (
 
 // Rules explains the findings, sorted by id.
 func Rules() []findings.Rule {
-	return []findings.Rule{RuleRemoved, RuleAsked, RuleServices, RuleDependencies, RuleFinalizers, RuleModes, RuleKinds,
-		RuleNamespace, RuleOpenShift, RuleMinKube, RuleSize, RuleAPIs, RuleConditions, RulePhases, RuleRenderer, RuleVerdict,
-		RuleWebhooks}
+	return []findings.Rule{RuleRemoved, RuleAsked, RuleServices, RuleDependencies, RuleFinalizers, RuleCompatible, RuleModes,
+		RuleKinds, RuleNamespace, RuleOpenShift, RuleMinKube, RuleSize, RuleAPIs, RuleConditions, RulePhases, RuleRenderer,
+		RuleSupport, RuleVerdict, RuleWebhooks}
 }

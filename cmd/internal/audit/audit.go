@@ -38,6 +38,8 @@ type Row struct {
 	Head        bool     `json:"head"` // of the default channel
 	Deprecated  string   `json:"deprecated,omitempty"`
 	Matches     []string `json:"matches,omitempty"` // what it is found by
+	// Support has the phases of support of its version, as the catalog says them.
+	Support []fit.Phase `json:"support,omitempty"`
 	// Complete says that the objects of the bundle were read. A catalog that does not hold them has only metadata, so
 	// that Reaches, Images, Unsupported and Findings are empty.
 	Complete     bool     `json:"complete"`

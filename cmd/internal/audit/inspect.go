@@ -75,7 +75,10 @@ func (j job) inspect(ctx context.Context, o Options) *Inspected {
 		x.Error = text.OneLine(err.Error())
 	}
 	x.properties()
-	x.fit(o)
+	if s := j.pkg.life.Of(r.Version); s != nil {
+		x.Support = s.Phases
+	}
+	x.fit(o, j.pkg.life)
 	x.count()
 	return x
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -55,8 +56,15 @@ func (r *Report) Document() *findings.Document {
 	if found {
 		t.Columns = slices.Insert(t.Columns, 2, findings.Column{Title: "Found by", Align: true})
 	}
+	supported := slices.ContainsFunc(r.Rows, func(row Row) bool { return len(row.Support) > 0 })
+	if supported {
+		t.Columns = append(t.Columns, findings.Column{Title: "Support", Align: true})
+	}
 	for _, row := range r.Rows {
 		cells := row.cells()
+		if supported {
+			cells = append(cells, dashed(row.Phases()))
+		}
 		if found {
 			cells = slices.Insert(cells, 2, printable(text.FirstOf(1, row.Matches)))
 		}
@@ -87,6 +95,11 @@ func dash(n int) string {
 	}
 	return strconv.Itoa(n)
 }
+
+// Phases returns the phases of support in words; empty if they are not known.
+func (row Row) Phases() string { return (&fit.Supported{Phases: row.Support}).String() }
+
+func dashed(s string) string { return cmp.Or(printable(s), "-") }
 
 func yes(b bool) string {
 	if b {

@@ -52,6 +52,7 @@ type Package struct {
 
 	catalog string   // its path; empty for bundles in directories
 	matches []string // what Filter has found it by
+	life    *fit.Lifecycle
 }
 
 // Release is one version of a package.
@@ -174,6 +175,13 @@ func (s *Set) addCatalog(ctx context.Context, path string) error {
 	}
 	for _, name := range c.Names() {
 		p := &Package{Package: c.Packages[name], Source: filepath.ToSlash(path), catalog: path}
+		documents, err := p.DocumentsOf(ctx, fit.SchemaLifecycle)
+		if err == nil {
+			p.life, err = fit.ReadLifecycle(documents)
+		}
+		if err != nil {
+			s.unread(path, fmt.Errorf("package %s: %w", name, err))
+		}
 		for _, b := range p.Bundles {
 			p.Releases = append(p.Releases, &Release{Name: b.Name, bundle: b, place: filepath.ToSlash(b.File),
 				location: b.Place, Deprecated: deprecation(p.Package, b)})
@@ -216,6 +224,9 @@ func (p *Package) finish() {
 	for _, r := range p.Releases { // of several heads it is the newest
 		if slices.ContainsFunc(ch.Heads(), func(e *catalog.Entry) bool { return e.Name == r.Name }) {
 			r.Head = true
+			if why := p.Deprecated(catalog.SchemaChannel, ch.Name); why != "" {
+				r.Deprecated = cmp.Or(r.Deprecated, "channel "+ch.Name+": "+why)
+			}
 			return
 		}
 	}

@@ -11,19 +11,21 @@ import (
 
 // fit notes what keeps the release from working in the cluster. These are findings only if somebody asks about a
 // cluster: what the newest OLM v1 does not take is no mistake.
-func (x *Inspected) fit(o Options) {
+func (x *Inspected) fit(o Options, life *fit.Lifecycle) {
 	if x.CSV == nil {
 		return
 	}
 	var asked []findings.Finding
-	verdict, found := fit.Judge(x.operator(), x.form(o), o.Cluster)
+	operator := x.operator()
+	operator.Lifecycle = life
+	verdict, found := fit.Judge(operator, x.form(o), o.Cluster)
 	x.Verdict = verdict
 	for _, f := range found {
 		id := strings.TrimPrefix(f.Rule, fit.Prefix)
 		if f.Level != findings.Note && !slices.Contains(x.Unfit, id) {
 			x.Unfit = append(x.Unfit, id)
 		}
-		if !o.Cluster.Known() && o.Form == "" {
+		if !o.Cluster.Known() && o.Form == "" && (f.Rule != fit.RuleSupport.ID || o.Cluster.Date == "") {
 			continue
 		}
 		asked = append(asked, f)

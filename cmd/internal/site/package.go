@@ -219,6 +219,7 @@ func (m *making) overview() findings.Section {
 		findings.Fact{Name: "Default channel", Text: m.pkg.DefaultChannel},
 		findings.Fact{Name: "ClusterServiceVersion", Text: x.Name},
 		findings.Fact{Name: "Deprecated", Text: x.Deprecated},
+		findings.Fact{Name: "Support", Text: x.Phases()},
 		findings.Fact{Name: "Cannot be read", Text: x.Error},
 		findings.Fact{Name: "Holds back upgrades of OpenShift after", Text: x.MaxOpenShiftVersion},
 		findings.Fact{Name: "With " + x.Target, Text: x.Verdict.String()},
