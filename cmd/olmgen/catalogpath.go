@@ -56,7 +56,8 @@ func newCatalogPath() *cobra.Command {
 		generate.UpgradeSelfCertified)
 	formatFlag(cmd, &f.format, []findings.Format{findings.Text, findings.JSON})
 	enumFlag(cmd, &f.diff, "diff",
-		"add what changes from the first version to the last (`total`), or with each of the steps", diffTotal, diffSteps)
+		"add what changes from the first version to the last (`total`), or with each of the steps",
+		diffTotal, diffSteps)
 	flags.Lookup("diff").NoOptDefVal = string(diffTotal)
 	f.review.cluster.register(flags)
 	f.review.render.register(cmd, func(o config.Option) bool { return o.Access && o.Topic == config.TopicPlacement })

@@ -32,7 +32,8 @@ func (f *targetFlags) register(cmd *cobra.Command, bundles bool) {
 	flags.Func("kube-version", "`VERSION` of Kubernetes (default: that of OpenShift)", once(&f.kube))
 	if bundles {
 		enumFlag(cmd, &f.profile, "profile",
-			"the profile that installs them, such as olm, olmv1 or plain (default: by --olm-version)", generate.Profiles...)
+			"the profile that installs them, such as olm, olmv1 or plain (default: by --olm-version)",
+			generate.Profiles...)
 	}
 }
 
