@@ -357,7 +357,8 @@ var subscriptionFields = []Option{
 	{Name: "catalogSource", Type: Object, Fields: catalogFields, Flag: "catalog-source",
 		Value: "NAMESPACE/NAME", Parse: parseCatalog,
 		Topic: TopicHandover, ID: generate.OptionCatalogSource, Text: "the catalog",
-		Default: "that of OpenShift with the catalog's image, with another image openshift-marketplace/<package>-catalog"},
+		Default: "that of OpenShift with the catalog's image, with another image " +
+			"openshift-marketplace/<package>-catalog"},
 }
 
 var catalogFields = []Option{

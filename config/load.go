@@ -293,7 +293,8 @@ func (b Bundle) options(o *generate.Options) {
 			o.Subscription.CatalogImage = c.Image
 		}
 	}
-	if image, ok := strings.CutPrefix(b.Source, source.KindCatalog+":oci://"); ok && o.Subscription.CatalogSource == "" &&
+	if image, ok := strings.CutPrefix(b.Source, source.KindCatalog+":oci://"); ok &&
+		o.Subscription.CatalogSource == "" &&
 		o.Subscription.CatalogImage == "" {
 		o.Subscription.CatalogSource = olm.CatalogSourceOf(image)
 	}

@@ -70,7 +70,8 @@ func permissions(r *rendering) error {
 func (r *rendering) role(g grant, namespace string, labels, bindingLabels templates.Ownership) error {
 	id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role", Namespace: namespace, Name: g.name}
 	if err := r.author("role.yaml", id,
-		templates.Role{Ownership: labels, Name: g.name, Namespace: namespace, Rules: rbac.Values(g.Rules)}); err != nil {
+		templates.Role{Ownership: labels, Name: g.name, Namespace: namespace,
+			Rules: rbac.Values(g.Rules)}); err != nil {
 		return err
 	}
 	id.Kind = "RoleBinding"
@@ -99,7 +100,8 @@ func promotedPermissions(r *rendering) error {
 	}
 	for _, g := range r.grants {
 		lifted := append(rbac.Values(g.Rules),
-			map[string]any{"apiGroups": []any{""}, "resources": []any{"namespaces"}, "verbs": text.Values(verbs["view"])})
+			map[string]any{"apiGroups": []any{""}, "resources": []any{"namespaces"},
+				"verbs": text.Values(verbs["view"])})
 		// OLM keeps the labels of the Role, so the hashes stay those of the Role and of its binding
 		if err := r.clusterRoleAndBinding(r.names.promoted(g), g, lifted, r.names.roleLabels(g),
 			r.names.bindingLabels(g, "Role")); err != nil {

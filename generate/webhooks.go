@@ -135,7 +135,8 @@ func (r *rendering) conversion(w *v1alpha1.WebhookDescription, v1beta1 bool) map
 			"conversionReviewVersions": text.Values(w.AdmissionReviewVersions)}
 	}
 	return map[string]any{"strategy": "Webhook",
-		"webhook": map[string]any{"clientConfig": client, "conversionReviewVersions": text.Values(w.AdmissionReviewVersions)}}
+		"webhook": map[string]any{"clientConfig": client,
+			"conversionReviewVersions": text.Values(w.AdmissionReviewVersions)}}
 }
 
 // apiServices makes the APIService of each group and version that the CSV serves itself. Of several kinds in one group

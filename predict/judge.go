@@ -113,8 +113,8 @@ func (o *simulation) explain(v *csv) (message, at, hint string) {
 	case v1alpha1.CSVReasonInvalidInstallModes:
 		return v.message, "spec.installModes", ""
 	case v1alpha1.CSVReasonInterOperatorGroupOwnerConflict:
-		return v.message + disputed(v), "", "separate the targets of the groups, or keep one operator; until then OLM " +
-			"makes no ClusterRoles for users of its APIs, and removes none"
+		return v.message + disputed(v), "", "separate the targets of the groups, or keep one operator; until then " +
+			"OLM makes no ClusterRoles for users of its APIs, and removes none"
 	case v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs:
 		if len(v.rivals) > 0 {
 			return v.message + disputed(v), "", "separate the targets of the groups, or keep one operator"

@@ -132,7 +132,8 @@ func (b *pinner) several(s *cluster.Subscription) (unknown []Unknown) {
 
 // oneCluster returns that nobody can say what an object makes of a Subscription of several places.
 func oneCluster(by, o *manifest.Object) Unknown {
-	return Unknown{Object: by, Why: fmt.Sprintf("%s is asked for in several places: name the files of one cluster", o.Identity())}
+	return Unknown{Object: by, Why: fmt.Sprintf("%s is asked for in several places: "+
+		"name the files of one cluster", o.Identity())}
 }
 
 // others returns the Subscriptions of the tree that nothing is said of yet: of several with one name the first is read,

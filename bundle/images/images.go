@@ -48,9 +48,9 @@ type Image struct {
 	Field      string `json:"field,omitempty"` // such as spec.relatedImages[0].image
 }
 
-// List returns every place in a bundle that names an image, sorted by file and line: related images and the
-// annotation containerImage of the CSV, containers, init containers, arguments, environment and image volumes of its
-// Deployments and of the bundle's other workloads, and texts of its ConfigMaps. It fails if an object cannot be decoded.
+// List returns every place in a bundle that names an image, sorted by file and line: related images and the annotation
+// containerImage of the CSV, containers, init containers, arguments, environment and image volumes of its Deployments
+// and of the bundle's other workloads, and texts of its ConfigMaps. It fails if an object cannot be decoded.
 func List(b *bundle.Bundle) ([]Image, error) {
 	var list []Image
 	csv := *b.CSV

@@ -105,7 +105,8 @@ func InObject(group, kind string, value map[string]any, visit Visitor) {
 	}
 	each(m, "volumes", field, func(v map[string]any, at string) {
 		if image, ok := v["image"].(map[string]any); ok {
-			replaceIn(image, "reference", Place{Kind: KindVolume, Name: textOf(v["name"]), Field: at + ".image.reference"}, visit)
+			p := Place{Kind: KindVolume, Name: textOf(v["name"]), Field: at + ".image.reference"}
+			replaceIn(image, "reference", p, visit)
 		}
 	})
 }

@@ -235,13 +235,13 @@ func imagesOf(cmd *cobra.Command, ref string, opened *config.Opened) ([]images.I
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", ref, err)
 	}
-	unnamed, err := images.Unnamed(opened.Bundle.Others)
+	unnamed, err := images.Unnamed(opened.Others)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", ref, err)
 	}
 	if n := len(unnamed); n > 0 {
-		warn(cmd, "%s: %s with digests and without the names of their images, such as %s: what runs of them is not listed",
-			ref, text.Count(n, "ConfigMap"), unnamed[0].Name)
+		warn(cmd, "%s: %s with digests and without the names of their images, such as %s: what runs of them is not "+
+			"listed", ref, text.Count(n, "ConfigMap"), unnamed[0].Name)
 	}
 	if opened.Image != "" {
 		list = append(list, images.OfBundle(opened.Bundle, opened.Image))

@@ -164,7 +164,7 @@ func TestFindings(t *testing.T) {
 
 		{"own namespace, without the gate", "OwnNamespace", "", nil, fit.OLMv1, "v1.1", "error install-modes operator-controller v1.1 does not take operators for their own or a single namespace: it has no feature gate SingleOwnNamespaceInstallSupport (operator-framework/"},
 		{"own namespace, behind the gate", "SingleNamespace", "", nil, fit.OLMv1, "v1.7", "warning install-modes operator-controller v1.7 takes operators for their own or a single namespace only with the feature gate"},
-		{"own namespace in OpenShift 5.1", "OwnNamespace", "", nil, fit.OLMv1, "5.1", "warning install-modes OpenShift 5.1 only with the feature gate SingleOwnNamespaceInstallSupport, which is on in the feature set TechPreviewNoUpgrade or DevPreviewNoUpgrade"},
+		{"own namespace in OpenShift 5.1", "OwnNamespace", "", nil, fit.OLMv1, "5.1", "warning install-modes OpenShift 5.1 takes operators for their own or a single namespace only with the feature gate SingleOwnNamespaceInstallSupport, which is on in the feature set TechPreviewNoUpgrade or DevPreviewNoUpgrade"},
 		{"own namespace in v1.8", "OwnNamespace", "", nil, fit.OLMv1, "v1.8", ""},
 		{"own namespace in v1.9", "OwnNamespace", "", nil, fit.OLMv1, "v1.9", "warning install-modes operator-controller v1.9"},
 		{"own namespace in two releases", "OwnNamespace", "", nil, fit.OLMv1, "v1.8 4.18", "error install-modes OpenShift 4.18 does not"},

@@ -85,9 +85,7 @@ func (q *question) conditions() {
 	if q.form == OLMv0 {
 		return
 	}
-	hint := "write " + envCondition + " into the environment: with profile plain or olmv1 by olmgen render " +
-		"--config-subscription FILE (the values of a chart cannot), with a ClusterExtension by deploymentConfig. It then " +
-		"reads an OperatorCondition that nobody makes: what it does then is unknown"
+	hint := "write " + envCondition + configured
 	why := ", and may exit at its start: only OLM v0 sets " + envCondition
 	if q.setsCondition() {
 		why, hint = "", ""
@@ -95,7 +93,8 @@ func (q *question) conditions() {
 	for _, r := range q.held() {
 		if slices.Contains(r.APIGroups, olm.Group) && slices.ContainsFunc(r.Resources, ofConditions) {
 			q.at(q.holding(r.object), RuleConditions, findings.Warning, r.field, fmt.Sprintf("the operator has rights "+
-				"on OperatorConditions, and %s makes none: it cannot hold back its own upgrade%s", q.form.has(), why), hint)
+				"on OperatorConditions, and %s makes none: it cannot hold back its own upgrade%s", q.form.has(),
+				why), hint)
 		}
 	}
 }
@@ -290,20 +289,6 @@ func (q *question) behind(r versions.Release, rule findings.Rule, field, what st
 		q.add(rule, findings.Warning, field, fmt.Sprintf("%s takes %s only with the feature gate %s%s", r, what,
 			names, r.On(gates...)), enabling(r, gates[0]))
 	}
-}
-
-// enabling returns the command that turns a feature gate on, "" if there is none (operator-controller: docs/draft/howto;
-// openshift/api: config/v1/types_feature.go).
-func enabling(r versions.Release, gate string) string {
-	if r.Product == versions.OpenShift {
-		if state, _ := r.Gate(gate, versions.TechPreview); state != versions.Enabled {
-			return ""
-		}
-		return "oc patch featuregate cluster --type=merge -p '{\"spec\":{\"featureSet\":\"TechPreviewNoUpgrade\"}}' " +
-			"(this cannot be undone, and prevents upgrades of the cluster)"
-	}
-	return "kubectl patch deployment -n olmv1-system operator-controller-controller-manager --type=json -p '[{\"op\": " +
-		"\"add\", \"path\": \"/spec/template/spec/containers/0/args/-\", \"value\": \"--feature-gates=" + gate + "=true\"}]'"
 }
 
 // unescaped returns a JSON value for a person: with <, > and & as such.

@@ -20,8 +20,9 @@ var (
 			"Source: Kubernetes' Deprecated API Migration Guide."}
 	RuleNamespace = findings.Rule{ID: Prefix + "managed-namespace",
 		Text: "two releases for which OLM v1 resolves two namespaces, and deletes the older one",
-		Help: "Where a ClusterExtension leaves out spec.namespace, which no release takes yet: the experimental channel " +
-			"after v1.11 does, as a draft. " + ofController + "the pull requests 2925 and 2926, read and not run; " +
+		Help: "Where a ClusterExtension leaves out spec.namespace, which no release takes yet: the experimental " +
+			"channel newer than the releases that olmgen knows does, as a draft. " + ofController +
+			"the pull requests 2925 and 2926, read and not run; " +
 			"docs/draft/concepts/managed-namespaces.md."}
 	RuleServices = findings.Rule{ID: Prefix + "api-services",
 		Text: "an operator that serves APIs by APIServices, which OLM v1 refuses",
@@ -73,7 +74,8 @@ var (
 		Help: "The catalog has the phases of support. A last day counts. " + ofLifecycles}
 	RuleVerdict = findings.Rule{ID: Prefix + "verdict",
 		Text: "whether the operator runs, does not start, is refused, needs something, or nobody knows",
-		Help: "It is the answer of the worst finding, and the code of the operator is not looked at. Source: the other rules."}
+		Help: "It is the answer of the worst finding, and the code of the operator is not looked at. " +
+			"Source: the other rules."}
 	RuleWebhooks = findings.Rule{ID: Prefix + "webhooks",
 		Text: "an operator with webhooks, which OLM v1 refuses or takes only with a feature gate",
 		Help: ofController + "internal/operator-controller/applier/provider.go, features/features.go."}
@@ -81,7 +83,7 @@ var (
 
 // Rules explains the findings, sorted by id.
 func Rules() []findings.Rule {
-	return []findings.Rule{RuleRemoved, RuleAsked, RuleServices, RuleDependencies, RuleFinalizers, RuleCompatible, RuleModes,
-		RuleKinds, RuleNamespace, RuleOpenShift, RuleMinKube, RuleSize, RuleAPIs, RuleConditions, RulePhases, RuleRenderer,
-		RuleSupport, RuleVerdict, RuleWebhooks}
+	return []findings.Rule{RuleRemoved, RuleAsked, RuleServices, RuleDependencies, RuleFinalizers, RuleCompatible,
+		RuleModes, RuleKinds, RuleNamespace, RuleOpenShift, RuleMinKube, RuleSize, RuleAPIs, RuleConditions, RulePhases,
+		RuleRenderer, RuleSupport, RuleVerdict, RuleWebhooks}
 }

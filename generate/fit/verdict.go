@@ -50,9 +50,6 @@ func (v Verdict) Finding(form Form, c Cluster) findings.Finding {
 	return findings.Finding{Rule: RuleVerdict.ID, Level: findings.Note, Message: message, Hint: v.Remedy}
 }
 
-// without is a remedy for what only an OLM refuses.
-const without = "olmgen render BUNDLE -o DIR --profile plain"
-
 // judged says what the findings of a rule mean: of errors, and of warnings.
 type judged struct {
 	fails, warns Answer
@@ -86,10 +83,16 @@ func verdicts() map[string]judged {
 const (
 	ruleObjects  = "objects-unknown"
 	ruleRequired = "required"
+	unseen       = "the objects of its bundle are not known"
 )
 
-// Judge returns whether an operator works in a cluster, and what Findings says. The former looks at Conversions too, and
-// at what keeps pods from being made. What nothing speaks against runs: the code of the operator is not looked at.
+// Unseen returns the verdict on an operator of which nothing is known.
+func Unseen() Verdict {
+	return Verdict{Answer: NotKnown, Rule: ruleObjects, Reason: unseen, Remedy: verdicts()[ruleObjects].remedy}
+}
+
+// Judge returns whether an operator works in a cluster, and what Findings says. The former looks at Conversions too,
+// and at what keeps pods from being made. What nothing speaks against runs: the code of the operator is not looked at.
 func Judge(o Operator, form Form, c Cluster) (Verdict, []findings.Finding) {
 	found := Findings(o, form, c)
 	list := slices.Concat(found, Conversions(o))
@@ -106,8 +109,7 @@ func Judge(o Operator, form Form, c Cluster) (Verdict, []findings.Finding) {
 		}
 	}
 	if o.Bundle == nil && len(o.Shipped) == 0 || o.Bundle != nil && o.Bundle.Partial {
-		list = append(list, findings.Finding{Rule: ruleObjects, Level: findings.Warning,
-			Message: "the objects of its bundle are not known"})
+		list = append(list, findings.Finding{Rule: ruleObjects, Level: findings.Warning, Message: unseen})
 	}
 	for _, f := range list {
 		rule := rules[f.Rule]

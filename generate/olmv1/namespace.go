@@ -38,8 +38,8 @@ func ManagedNamespace(pkg string, annotations map[string]string) (string, error)
 	return name, nil
 }
 
-// packageNamespace returns the name of a package with "-system". One that is no label, or too long, gets a hash, so that
-// two packages do not claim one namespace.
+// packageNamespace returns the name of a package with "-system". One that is no label, or too long, gets a hash, so
+// that two packages do not claim one namespace.
 func packageNamespace(pkg string) (string, error) {
 	const suffix, hashed = "-system", 8
 	base := strings.Join(strings.FieldsFunc(strings.ToLower(pkg), func(r rune) bool {

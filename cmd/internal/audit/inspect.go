@@ -18,6 +18,7 @@ import (
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -49,9 +50,11 @@ type job struct {
 func (j job) inspect(ctx context.Context, o Options) *Inspected {
 	r := j.release
 	x := &Inspected{Release: r, Target: o.target(), Row: Row{Source: r.place, Package: j.pkg.Name, Name: r.Name,
-		Version: r.Version, Channels: r.Channels, Head: r.Head, Deprecated: r.Deprecated, Matches: j.pkg.matches, InstallModes: []string{},
-		Upgradeable: true,
-		Reaches:     []Reach{}, Unsupported: []string{}, Unfit: []string{}}}
+		Version: r.Version, Channels: r.Channels, Head: r.Head, Deprecated: r.Deprecated, Matches: j.pkg.matches,
+		InstallModes: []string{},
+		Upgradeable:  true,
+		Reaches:      []Reach{}, Unsupported: []string{}, Unfit: []string{},
+		Verdict: fit.Unseen()}}
 	var err error
 	switch {
 	case r.facts != nil:

@@ -159,7 +159,7 @@ func (row Row) images() string {
 
 // verdict returns whether the release works with the target, and what speaks against it.
 func (row Row) verdict() string {
-	answer := cmp.Or(string(row.Verdict.Answer), "?")
+	answer := string(row.Verdict.Answer)
 	if len(row.Unfit) == 0 {
 		return answer
 	}
@@ -248,7 +248,8 @@ func (r *Report) unfit() []findings.Remark {
 		parts = append(parts, fmt.Sprintf("%s %d", c.Name, c.Releases))
 	}
 	if len(parts) > 0 {
-		list = append(list, findings.Remark{Label: "verdict", Text: "for " + r.Target + ": " + strings.Join(parts, ", ")})
+		list = append(list, findings.Remark{Label: "verdict",
+			Text: "for " + r.Target + ": " + strings.Join(parts, ", ")})
 	}
 	return list
 }
@@ -279,7 +280,8 @@ var columns = []string{"package", "version", "name", "source", "channels", "head
 	"installModes", "upgradeable", "maxOpenShiftVersion", "everything", "readsSecrets", "writesRBAC", "runsInPods",
 	"impersonates", "reachesNodes", "installsOperators", "changesAPIs", "validatingWebhooks", "mutatingWebhooks",
 	"conversionWebhooks", "crds", "crdBytes",
-	"imagesByDigest", "imagesByTag", "unsupportedKinds", "unfit", "verdict", "reason", "remedy", "errors", "warnings", "notes", "error"}
+	"imagesByDigest", "imagesByTag", "unsupportedKinds", "unfit", "verdict", "reason", "remedy", "errors", "warnings",
+	"notes", "error"}
 
 // csv writes a line for each row. Cells of groups are cluster, namespaces, no or, where that is not known, empty.
 func (r *Report) csv(w io.Writer) error {

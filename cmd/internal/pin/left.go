@@ -85,7 +85,8 @@ func (m *maker) checkLeft() error {
 				l.object, l.why), "pin all that the cluster has, or pin without policies")
 		}
 		for _, c := range m.Catalogs {
-			if c.To == c.Source && (c.Source.String() == l.Catalog || l.ClusterExtension != "" && c.To.Namespace == "") {
+			if c.To == c.Source && (c.Source.String() == l.Catalog ||
+				l.ClusterExtension != "" && c.To.Namespace == "") {
 				return manifest.WithHint(fmt.Errorf("%s may need catalog %s, in whose place the pinned one comes, "+
 					"and is not pinned: %s", l.object, c.Source, l.why), "pin without --keep-names, or pin it too")
 			}

@@ -87,8 +87,8 @@ func PodSecurity(group, kind string, value map[string]any) (level psa.Level, rea
 		return "", "", err
 	}
 	var pod corev1.PodTemplateSpec
-	if json.Unmarshal(data, &pod) != nil {
-		return "", "", nil
+	if err := json.Unmarshal(data, &pod); err != nil {
+		return "", "", nil //nolint:nilerr // the API server refuses the object
 	}
 	for _, level := range []psa.Level{psa.LevelRestricted, psa.LevelBaseline} {
 		version := psa.LevelVersion{Level: level, Version: psa.LatestVersion()}

@@ -181,8 +181,8 @@ func (v *view) addCSV(o *entry) {
 	}
 }
 
-// operatorRights returns a finding for everybody who gets the rights of an operator by what the tree lets them do in its
-// namespace. Objects that cannot be read have findings of their own.
+// operatorRights returns a finding for everybody who gets the rights of an operator by what the tree lets them do in
+// its namespace. Objects that cannot be read have findings of their own.
 func operatorRights(v *view) (found []located) {
 	var objects []*manifest.Object
 	for _, o := range v.objects {

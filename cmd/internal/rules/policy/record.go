@@ -41,7 +41,8 @@ func ownRules() []Rule {
 		{ID: ruleUnknown, Level: findings.Note, Text: "every operator that OLM installs is looked at",
 			Help: "A Subscription or ClusterExtension installs what its catalog has. Without the content of the " +
 				"catalog nobody knows its permissions and images."},
-		{ID: ruleOperatorRights, Level: findings.Warning, Text: "nobody gets the rights of an operator by its namespace",
+		{ID: ruleOperatorRights, Level: findings.Warning,
+			Text: "nobody gets the rights of an operator by its namespace",
 			Help: "Whoever creates pods in the namespace of an operator, or reads its Secrets, has the rights of its " +
 				"ServiceAccounts. Source: OLM's descoping plan, History."},
 		{ID: ruleSkipped, Level: findings.Note, Text: "every file is read",

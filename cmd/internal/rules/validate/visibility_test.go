@@ -68,7 +68,7 @@ func TestOwnedVersion(t *testing.T) {
 		t.Run(c.owned+" of "+c.versions, func(t *testing.T) {
 			csv := "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: ships.v1.0.0}\nspec:\n" +
 				"  customresourcedefinitions:\n    owned:\n"
-			for _, v := range strings.Fields(c.owned) {
+			for v := range strings.FieldsSeq(c.owned) {
 				csv += "    - {name: ships.example.com, kind: Ship, version: " + v + "}\n"
 			}
 			csv += "  install: {strategy: deployment, spec: {deployments: []}}\n"
