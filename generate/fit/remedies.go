@@ -20,8 +20,8 @@ func enabling(r versions.Release, gate string) string {
 		if state, _ := r.Gate(gate, versions.TechPreview); state != versions.Enabled {
 			return ""
 		}
-		return "oc patch featuregate cluster --type=merge -p '{\"spec\":{\"featureSet\":\"TechPreviewNoUpgrade\"}}' " +
-			"(this cannot be undone, and prevents upgrades of the cluster)"
+		return without + "; or, in a cluster for tests, oc patch featuregate cluster --type=merge -p " +
+			"'{\"spec\":{\"featureSet\":\"TechPreviewNoUpgrade\"}}': this cannot be undone, and prevents upgrades"
 	}
 	return "kubectl patch deployment -n olmv1-system operator-controller-controller-manager --type=json -p " +
 		"'[{\"op\": \"add\", \"path\": \"/spec/template/spec/containers/0/args/-\", " +
