@@ -10,6 +10,7 @@ type Document struct {
 	Lead     string // the answer in one line
 	Sections []Section
 	Notes    []Remark // at the end
+	Width    int      // of lines of text, in characters; longer ones are broken. 0: none is broken
 
 	// Only HTML has what follows.
 

@@ -15,11 +15,25 @@ import (
 type textPrinter struct {
 	*bufio.Writer
 	begun bool
+	width int // of a line; 0 for no limit
 }
 
+// line prints a line. One that is too long goes on below, indented by 4 more, where a word begins.
 func (p *textPrinter) line(indent int, s string) {
 	p.begun = true
-	fmt.Fprintln(p, strings.TrimRight(strings.Repeat(" ", indent)+text.Printable(s), " "))
+	rest := []rune(strings.Repeat(" ", indent) + text.Printable(s))
+	for p.width > 0 && len(rest) > p.width {
+		end := p.width
+		for end > indent+4 && rest[end] != ' ' {
+			end--
+		}
+		if end == indent+4 { // a word of that length
+			break
+		}
+		fmt.Fprintln(p, strings.TrimRight(string(rest[:end]), " "))
+		rest = []rune(strings.Repeat(" ", indent+4) + strings.TrimLeft(string(rest[end:]), " "))
+	}
+	fmt.Fprintln(p, strings.TrimRight(string(rest), " "))
 }
 
 // blank separates what follows from the lines above it.
@@ -30,7 +44,7 @@ func (p *textPrinter) blank() {
 }
 
 func writeText(w io.Writer, d *findings.Document) error {
-	p := &textPrinter{Writer: bufio.NewWriter(w)}
+	p := &textPrinter{Writer: bufio.NewWriter(w), width: d.Width}
 	if d.Title != "" {
 		p.line(0, join(": ", d.Title, d.Lead))
 	}
