@@ -57,6 +57,15 @@ func (d *disk) locate(name string) (target, error) {
 	return newTarget(name, filepath.Join(real, filepath.Base(abs))), refuseGit(name, real)
 }
 
+// NotGit returns an error for a directory in which Git keeps a repository.
+func NotGit(name string) error {
+	real, err := realDir(name)
+	if err != nil {
+		return err
+	}
+	return refuseGit(name, real)
+}
+
 // refuseGit refuses a directory in which Git keeps a repository.
 func refuseGit(name, real string) error {
 	if slices.Contains(strings.Split(filepath.ToSlash(real), "/"), gitName) {

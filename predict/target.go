@@ -153,7 +153,7 @@ func opened(ctx context.Context, choice catalog.Choice, o catalog.Options) (oper
 	operator = fit.OfBundle(b).With(choice.Bundle.Properties)
 	documents, err := choice.Package.DocumentsOf(ctx, fit.SchemaLifecycle)
 	if err == nil {
-		operator.Lifecycle, err = fit.ReadLifecycle(documents)
+		operator.Lifecycle = fit.ReadLifecycle(documents)
 	}
 	return operator, partial, err
 }

@@ -200,7 +200,7 @@ func TestUpdates(t *testing.T) {
 		"nobody converts": {tree: base + one.definition(), catalog: []release{one, with(two, func(r *release) {
 			r.crd, r.conversion = "v1 integer,v2 integer", "w"
 		})}, want: "error conversion-webhook boats.v2.0.0 does not serve the conversion webhook of its CRD boats.x.io, " +
-			"Service ops/w: requests for a version other than the stored one fail, and so does the next InstallPlan"},
+			"Service ops/w: requests for a version other than the stored one fail, and so does the next InstallPlan of OLM v0"},
 		"another operator requires it": {tree: base + one.definition() + fmt.Sprintf(other, "required"),
 			catalog: []release{one, with(two, func(r *release) { r.crd = "v2 integer" })},
 			want: "error stored-version boats.v2.0.0 drops v1 of CRD boats.x.io, in which the older release stores objects: " +

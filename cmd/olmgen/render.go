@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/source"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -21,8 +22,10 @@ func newRender() *cobra.Command {
 		Use:   "render SOURCE | -f FILE",
 		Short: "Write every object that OLM would create for a bundle",
 		Args: func(cmd *cobra.Command, given []string) error {
-			if into != "" {
-				return cobra.NoArgs(cmd, given)
+			if into != "" && cmd.Flags().NFlag()+len(given) > 1 {
+				return &usageError{"--print-templates stands alone", "leave out what else is given"}
+			} else if into != "" {
+				return nil
 			}
 			if len(f.files) > 0 {
 				return f.checkDeclared(cmd, given)
@@ -35,7 +38,7 @@ func newRender() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if into != "" {
-				return printTemplates(into)
+				return printTemplates(cmd, into)
 			}
 			return f.run(cmd, args)
 		},
@@ -51,7 +54,10 @@ func newRender() *cobra.Command {
 }
 
 // printTemplates writes olmgen's own templates into a directory that is new or empty.
-func printTemplates(dir string) error {
+func printTemplates(cmd *cobra.Command, dir string) error {
+	if err := output.NotGit(dir); err != nil {
+		return err
+	}
 	entries, err := os.ReadDir(dir)
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -59,7 +65,11 @@ func printTemplates(dir string) error {
 	case len(entries) > 0:
 		return manifest.WithHint(fmt.Errorf("%s: the directory is not empty", dir), "name another one")
 	}
-	return os.CopyFS(dir, templates.Own())
+	if err := os.CopyFS(dir, templates.Own()); err != nil {
+		return err
+	}
+	tell(cmd, "%s: olmgen's own templates; keep those that you change", dir)
+	return nil
 }
 
 // defaultConfig is the file that "olmgen init" writes.

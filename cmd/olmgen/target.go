@@ -50,6 +50,9 @@ func (f *targetFlags) registerDate(cmd *cobra.Command) {
 // checkDate refuses a question about support that names no date.
 func (f *targetFlags) checkDate(on *failOn) error {
 	switch {
+	case f.openshift == "" && slices.Contains(on.words, supportWords[1]):
+		return &usageError{"--fail-on " + supportWords[1] + " needs --openshift-version",
+			"give the release that counts"}
 	case f.date == "" && slices.Contains(on.words, supportWords[0]):
 		return &usageError{"--fail-on " + supportWords[0] + " needs --date", "give the day that counts"}
 	case f.date != "" && fit.CheckDate(f.date) != nil:

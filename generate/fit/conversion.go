@@ -90,9 +90,10 @@ func Unconverted(o Operator, crd *manifest.Object) *Gap {
 		g.Why = what + ": nobody asks for it, because the CRD has one version"
 	case g.mends:
 		g.Why = what + ": unless it changes the CRD itself, as it may, requests for a version other than the stored " +
-			"one fail, and so does the next InstallPlan"
+			"one fail, and so does the next InstallPlan of OLM v0"
 	default:
-		g.Why = what + ": requests for a version other than the stored one fail, and so does the next InstallPlan"
+		g.Why = what + ": requests for a version other than the stored one fail, and so does the next " +
+			"InstallPlan of OLM v0"
 	}
 	return &g
 }

@@ -14,7 +14,7 @@ func TestConversions(t *testing.T) {
 		both    = v1 + ", " + v2
 		service = "apiVersion: v1\nkind: Service\nmetadata: {name: hook}\n"
 		issued  = "metadata: {annotations: {cert-manager.io/inject-ca-from: system/cert}, name: boats.x.io}"
-		fails   = ": requests for a version other than the stored one fail, and so does the next InstallPlan"
+		fails   = ": requests for a version other than the stored one fail, and so does the next InstallPlan of OLM v0"
 	)
 	crd := func(metadata, versions string) string {
 		return "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n" + metadata + "\nspec:\n  group: x.io\n" +

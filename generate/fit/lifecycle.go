@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -17,6 +18,7 @@ const SchemaLifecycle = "io.openshift.operators.lifecycles.v1alpha1"
 // Lifecycle is what the catalog of a package says of the support of its versions.
 type Lifecycle struct {
 	Versions []Supported `json:"versions"`
+	fault    error       // why nothing is known; nil if it is
 }
 
 // Supported is the support of the versions with one MAJOR.MINOR.
@@ -39,16 +41,23 @@ type Platform struct {
 	Versions []string `json:"versions"`
 }
 
-// ReadLifecycle reads the documents of a package of SchemaLifecycle, as JSON. It returns nil if there are none. The
-// error is that one cannot be read, or that there are several: then nothing is known.
-func ReadLifecycle(documents [][]byte) (*Lifecycle, error) {
+// ReadLifecycle reads the documents of a package of SchemaLifecycle, as JSON. It returns nil if there are none. Where
+// one cannot be read, or there are several, nothing is known: Findings say so.
+func ReadLifecycle(documents [][]byte) *Lifecycle {
+	l, err := readLifecycle(documents)
+	if err != nil {
+		return &Lifecycle{fault: err}
+	}
+	return l
+}
+
+func readLifecycle(documents [][]byte) (*Lifecycle, error) {
 	switch len(documents) {
 	case 0:
 		return nil, nil
 	case 1:
 	default:
-		return nil, fmt.Errorf("%d documents of schema %s: nothing is known of the support", len(documents),
-			SchemaLifecycle)
+		return nil, fmt.Errorf("%d documents of schema %s", len(documents), SchemaLifecycle)
 	}
 	l := &Lifecycle{}
 	if err := json.Unmarshal(documents[0], l); err != nil {
@@ -110,6 +119,13 @@ func (s *Supported) String() string {
 // support reports a version whose support has ended on the date, or that the release of OpenShift is not for.
 func (q *question) support() {
 	version := q.CSV.Spec.Version.String()
+	if l := q.Lifecycle; l != nil && l.fault != nil {
+		for _, rule := range []findings.Rule{RuleSupport, RuleCompatible} {
+			q.add(rule, findings.Warning, "", "nothing is known of the support: "+l.fault.Error(),
+				"tell whoever publishes the catalog")
+		}
+		return
+	}
 	s := q.Lifecycle.Of(version)
 	if s == nil {
 		return
@@ -130,7 +146,7 @@ func (q *question) support() {
 	for _, p := range s.Platforms {
 		if strings.EqualFold(p.Name, "openshift") && !slices.Contains(p.Versions, q.OpenShift.Number()) {
 			q.add(RuleCompatible, findings.Warning, "", fmt.Sprintf("%s is not in platformCompatibility of %s",
-				q.OpenShift.Number(), s.Name), "it is for "+strings.Join(p.Versions, ", "))
+				q.OpenShift.Number(), s.Name), "it is for "+cmp.Or(strings.Join(p.Versions, ", "), "no release"))
 		}
 	}
 }

@@ -201,7 +201,7 @@ func TestFindings(t *testing.T) {
 			crd("", "v1 served,stored {type: integer}", "v2 served {type: integer}") + webhook("w"), "",
 			"error conversion-webhook a.v2.0.0 new.yaml:26: does not serve the conversion webhook of its CRD " +
 				"boats.x.io, Service system/w: requests for a version other than the stored one fail, and so does the next " +
-				"InstallPlan\n"},
+				"InstallPlan of OLM v0\n"},
 		"another Service converts": {v1, csv("a", two, next+owns("v1")+converts("boats.x.io", "op")) +
 			crd("", "v1 served,stored {type: integer}", "v2 served {type: integer}") + webhook("w"), "",
 			"error conversion-webhook a.v2.0.0 new.yaml:27: ships CRD boats.x.io with Service w for conversion, and " +
@@ -215,7 +215,7 @@ func TestFindings(t *testing.T) {
 			"---\napiVersion: v1\nkind: Service\nmetadata: {name: w}\n", "",
 			"error conversion-webhook a.v2.0.0 new.yaml:26: does not serve the conversion webhook of its CRD " +
 				"boats.x.io, Service system/w, which is in ops: requests for a version other than the stored one fail, " +
-				"and so does the next InstallPlan\n"},
+				"and so does the next InstallPlan of OLM v0\n"},
 		"one version needs no conversion": {v1, csv("a", two, next+owns("v1")) +
 			crd("", "v1 served,stored {type: integer}") + webhook("w"), "", ""},
 		"no step": {v1, csv("a", two, "  replaces: a.v1.5.0\n"+owns("v1")) + crd("", "v1 served,stored {type: integer}"), "",

@@ -176,12 +176,10 @@ func (s *Set) addCatalog(ctx context.Context, path string) error {
 	for _, name := range c.Names() {
 		p := &Package{Package: c.Packages[name], Source: filepath.ToSlash(path), catalog: path}
 		documents, err := p.DocumentsOf(ctx, fit.SchemaLifecycle)
-		if err == nil {
-			p.life, err = fit.ReadLifecycle(documents)
-		}
 		if err != nil {
 			s.unread(path, fmt.Errorf("package %s: %w", name, err))
 		}
+		p.life = fit.ReadLifecycle(documents)
 		for _, b := range p.Bundles {
 			p.Releases = append(p.Releases, &Release{Name: b.Name, bundle: b, place: filepath.ToSlash(b.File),
 				location: b.Place, Deprecated: deprecation(p.Package, b)})

@@ -25,7 +25,8 @@ func (x *Inspected) fit(o Options, life *fit.Lifecycle) {
 		if f.Level != findings.Note && !slices.Contains(x.Unfit, id) {
 			x.Unfit = append(x.Unfit, id)
 		}
-		if !o.Cluster.Known() && o.Form == "" && (f.Rule != fit.RuleSupport.ID || o.Cluster.Date == "") {
+		if !o.Cluster.Known() && o.Form == "" && (f.Rule != fit.RuleSupport.ID ||
+			f.Level == findings.Note && o.Cluster.Date == "") {
 			continue
 		}
 		asked = append(asked, f)

@@ -170,8 +170,13 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// Last returns the last key of a path.
-func Last(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+// Last returns the last key of a path; of ["a.b"] that is a.b.
+func Last(path string) string {
+	if path, quoted := strings.CutSuffix(path, `"]`); quoted {
+		return path[strings.LastIndex(path, `["`)+2:]
+	}
+	return path[strings.LastIndexByte(path, '.')+1:]
+}
 
 // scalar returns a value as text. Equal quantities have the same text.
 func scalar(path string, value any) Value {
