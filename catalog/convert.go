@@ -14,7 +14,7 @@ import (
 type ConvertedBundle struct {
 	Dir   string            // <package>/<version>, the place of a bundle in a catalog's repository
 	Files map[string][]byte // by path below Dir: manifests/... and metadata/annotations.yaml
-	// Incomplete says that the package lacks a CRD that the version owns, or the version that it replaces: the Operator
+	// Incomplete is set if the package lacks a CRD that the version owns, or the version that it replaces: the Operator
 	// Registry does not load such a package. A warning has said which.
 	Incomplete bool
 }

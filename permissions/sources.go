@@ -1,6 +1,6 @@
 package permissions
 
-// source says who says that something follows from a right.
+// source returns who says that something follows from a right.
 type source struct {
 	practice string // the heading of Kubernetes' RBAC good practices
 	police   string // the policy of rbac-police

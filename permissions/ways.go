@@ -89,7 +89,7 @@ func (r *Report) Worst() *Way {
 	return &worst
 }
 
-// worstWay says which is the worst way.
+// worstWay returns which is the worst way.
 func (r *Report) worstWay() string {
 	w := r.Worst()
 	way := w.String()

@@ -88,13 +88,11 @@ func ListObjects(objects []*manifest.Object) ([]Image, error) {
 // inObjects returns the places in workloads and ConfigMaps that name an image.
 func inObjects(objects []*manifest.Object, pkg string) (list []Image, err error) {
 	for _, o := range objects {
-		if bundle.GroupOf(o) == "" && o.Kind == "ConfigMap" {
-			named, _, err := inConfigMap(o, pkg)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, named...)
+		named, _, err := inConfigMap(o, pkg)
+		if err != nil {
+			return nil, err
 		}
+		list = append(list, named...)
 		if !HasPods(bundle.GroupOf(o), o.Kind) {
 			continue
 		}

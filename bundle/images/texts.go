@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -42,8 +43,12 @@ var (
 )
 
 // inConfigMap lists the images in the texts of a ConfigMap, and reports whether they have digests without the names of
-// images. No mirror map replaces these images: what reads the texts is not known.
+// images. It does nothing with an object of another kind. No mirror map replaces these images: what reads the texts is
+// not known.
 func inConfigMap(o *manifest.Object, pkg string) (list []Image, unnamed bool, err error) {
+	if bundle.GroupOf(o) != corev1.GroupName || o.Kind != "ConfigMap" {
+		return nil, false, nil
+	}
 	data, err := o.Get("data")
 	if err != nil {
 		return nil, false, err
@@ -66,9 +71,6 @@ func inConfigMap(o *manifest.Object, pkg string) (list []Image, unnamed bool, er
 // Unnamed returns the ConfigMaps that have digests without the names of images: what is run of them is in no list.
 func Unnamed(objects []*manifest.Object) (list []*manifest.Object, err error) {
 	for _, o := range objects {
-		if o.Group() != corev1.GroupName || o.Kind != "ConfigMap" {
-			continue
-		}
 		_, unnamed, err := inConfigMap(o, "")
 		if err != nil {
 			return nil, err

@@ -25,7 +25,7 @@ var RuleConversion = findings.Rule{ID: bundle.WarnConversion,
 // Gap is why nothing converts the objects of a CRD.
 type Gap struct {
 	Why string // such as "does not serve the conversion webhook of its CRD boats.x.io, Service ops/w: ..."
-	// Set says that OLM, or who renders in its place, writes another Service into the CRD
+	// Set is true if OLM, or who renders in its place, writes another Service into the CRD
 	Set   bool
 	idle  bool // the CRD has one version, so nobody asks
 	mends bool // an account of the operator may change CRDs
@@ -48,10 +48,10 @@ func (g Gap) Idle() bool { return g.idle }
 // Unconverted returns why no webhook converts the objects of a CRD; nil if one does, or if the CRD names none. What the
 // operator ships is in its namespace, or else where the objects say.
 func Unconverted(o Operator, crd *manifest.Object) *Gap {
-	namespace, service := ConversionService(crd)
-	if strategy, _ := crd.Get("spec", "conversion", "strategy"); strategy != "Webhook" {
+	if !byWebhook(crd) {
 		return nil
 	}
+	namespace, service := ConversionService(crd)
 	g := Gap{idle: len(olm.CRDVersions(crd)) < 2}
 	for _, w := range o.CSV.Spec.WebhookDefinitions {
 		if w.Type != v1alpha1.ConversionWebhook || !slices.Contains(w.ConversionCRDs, crd.Name) {
@@ -85,15 +85,14 @@ func Unconverted(o Operator, crd *manifest.Object) *Gap {
 				APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}})
 		})
 	})
+	const fails = "requests for a version other than the stored one fail, and so does the next InstallPlan of OLM v0"
 	switch {
 	case g.idle:
 		g.Why = what + ": nobody asks for it, because the CRD has one version"
 	case g.mends:
-		g.Why = what + ": unless it changes the CRD itself, as it may, requests for a version other than the stored " +
-			"one fail, and so does the next InstallPlan of OLM v0"
+		g.Why = what + ": unless it changes the CRD itself, as it may, " + fails
 	default:
-		g.Why = what + ": requests for a version other than the stored one fail, and so does the next " +
-			"InstallPlan of OLM v0"
+		g.Why = what + ": " + fails
 	}
 	return &g
 }
@@ -143,7 +142,7 @@ func Conversions(o Operator) (list []findings.Finding) {
 
 // ConversionService returns the Service at which a CRD is converted; its name is empty if there is none.
 func ConversionService(crd *manifest.Object) (namespace, name string) {
-	if strategy, _ := crd.Get("spec", "conversion", "strategy"); strategy != "Webhook" {
+	if !byWebhook(crd) {
 		return "", ""
 	}
 	client := []string{"spec", "conversion", "webhook", "clientConfig", "service"}
@@ -155,4 +154,9 @@ func ConversionService(crd *manifest.Object) (namespace, name string) {
 		*to, _ = value.(string)
 	}
 	return namespace, name
+}
+
+func byWebhook(crd *manifest.Object) bool {
+	strategy, _ := crd.Get("spec", "conversion", "strategy")
+	return strategy == "Webhook"
 }

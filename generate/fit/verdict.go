@@ -3,13 +3,14 @@ package fit
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 )
 
-// Answer says whether an operator works.
+// Answer is whether an operator works.
 type Answer string
 
 // The answers, the one that counts first. Refused is an operator that the installer, or the API server, does not take.
@@ -50,14 +51,14 @@ func (v Verdict) Finding(form Form, c Cluster) findings.Finding {
 	return findings.Finding{Rule: RuleVerdict.ID, Level: findings.Note, Message: message, Hint: v.Remedy}
 }
 
-// judged says what the findings of a rule mean: of errors, and of warnings.
+// judged is what the findings of a rule mean: of errors, and of warnings.
 type judged struct {
 	fails, warns Answer
 	remedy       string
 	ask          func(*question) // by which releases of OLM v1 differ
 }
 
-func verdicts() map[string]judged {
+var verdicts = sync.OnceValue(func() map[string]judged {
 	return map[string]judged{
 		RuleServices.ID:           {fails: Refused, remedy: without, ask: (*question).services},
 		RuleDependencies.ID:       {fails: Refused, remedy: without, ask: (*question).dependencies},
@@ -77,7 +78,7 @@ func verdicts() map[string]judged {
 		ruleObjects:               {warns: NotKnown, remedy: "name the bundle, or its image, in place of the catalog"},
 		ruleRequired:              {warns: Needs},
 	}
-}
+})
 
 // What is no finding elsewhere.
 const (

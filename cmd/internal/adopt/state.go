@@ -376,7 +376,8 @@ func (s *State) checkOperator(o *Operator) {
 	}
 }
 
-// catalogGone says that the CatalogSource of an operator is gone; "" if it is there, or if nothing is known about it.
+// catalogGone returns why the CatalogSource of an operator counts as gone; "" if it is there, or if nothing is known
+// about it.
 func (s *State) catalogGone(o *Operator) string {
 	if o.Subscription == nil || o.Catalog != nil || !s.Dump.Has(v1alpha1.CatalogSourceKind) {
 		return ""

@@ -280,7 +280,7 @@ func (r Release) State(kind, field string, set Set) (State, Fact) {
 // Gate returns how the release has a feature gate, if the administrator does not set it. It is State for gates.
 func (r Release) Gate(name string, set Set) (State, Fact) { return r.state(topic{gate: name}, set) }
 
-// On says which feature sets of the release have one of some feature gates on, such as ", which is on in the feature
+// On returns which feature sets of the release have one of some feature gates on, such as ", which is on in the feature
 // set TechPreviewNoUpgrade"; it is empty if none has.
 func (r Release) On(gates ...string) string {
 	var sets []Set

@@ -167,8 +167,8 @@ func groupRules() []Rule {
 			Help: "Several files with the same OperatorGroup, such as a kustomize base and its patches, count as one."},
 		{ID: "of-no-second-instance", Level: findings.Error, check: noSecondInstance,
 			Text: "no operator is installed for a namespace while it is installed for all",
-			Quote: "Centralized Operator Group management ensures we won’t be deploying the same namespaced operator " +
-				"while we already have another instance with all namespace visibility, etc."},
+			Quote: "Centralized Operator Group management ensures we won’t be deploying the same namespaced " +
+				"operator while we already have another instance with all namespace visibility, etc."},
 		{ID: "of-operatorgroup-targets", Level: findings.Error, check: groupTargets,
 			Text: "an OperatorGroup is global, with a blank spec, or has one target namespace",
 			Quote: "we enforce and support only these options for target namespace specification in Operator groups " +
