@@ -44,7 +44,7 @@ type Options struct {
 // Compare returns how two states differ. The error is about an object that cannot be read, or that of the Checker of
 // the CRDs, which gets ctx.
 func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
-	r := &Report{APIVersion: apiVersion, Kind: kind, Old: sideOf(old), New: sideOf(now), CRDs: []CRD{}}
+	r := &Report{APIVersion: apiVersion, Kind: kind, Old: sideOf(old), New: sideOf(now)}
 	old, now = old.withCRDs(), now.withCRDs()
 	made, err := old.withDeployments()
 	if err != nil {
@@ -66,13 +66,8 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	if r.Workloads, err = r.workloads(old, now, objects); err != nil {
 		return nil, err
 	}
-	found, err := crds.Compare(ctx, old.Objects, now.Objects, o.CRDs)
-	if err != nil {
+	if r.CRDs, err = crds.Compare(ctx, old.Objects, now.Objects, o.CRDs); err != nil {
 		return nil, err
-	}
-	for _, f := range found {
-		r.CRDs = append(r.CRDs, CRD{f.CRD, f.Version, f.Rule, f.Severity, f.Message, f.Witness, f.Path, f.Object,
-			f.File, f.Line})
 	}
 	slices.SortStableFunc(r.CRDs, func(a, b CRD) int { return a.Severity.Rank() - b.Severity.Rank() })
 	if r.Identity, err = r.identity(pairs, old, now); err != nil {

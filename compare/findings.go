@@ -62,7 +62,7 @@ func (r *Report) Findings() []findings.Finding {
 	}
 	for _, c := range r.CRDs {
 		out = append(out, findings.Finding{Rule: c.Rule, Level: c.Severity.SARIF(), File: c.File, Line: c.Line,
-			Object: "CRD " + text.Brief(c.CRD), Field: text.Brief(c.Path), Message: text.Brief(c.said())})
+			Object: "CRD " + text.Brief(c.CRD), Field: text.Brief(c.Path), Message: text.Brief(withWitness(c))})
 	}
 	for _, list := range [][]change.Change{r.Workloads, r.Identity} {
 		for _, c := range list {

@@ -305,8 +305,8 @@ func places(file string, line int) []string {
 	return nil
 }
 
-// said is the message with what shows it.
-func (c CRD) said() string {
+// withWitness is the message of a finding with what shows it.
+func withWitness(c CRD) string {
 	if c.Witness == "" {
 		return c.Message
 	}
@@ -318,7 +318,7 @@ func crdLines(list []CRD) []line {
 	var out []line
 	for _, c := range list {
 		l := line{objects: []string{"CRD " + c.CRD}, change: changed, severity: c.Severity, why: text.Brief(c.Rule),
-			what: text.Shorten(c.said(), maxReason), at: places(c.File, c.Line), value: c.Message}
+			what: text.Shorten(withWitness(c), maxReason), at: places(c.File, c.Line), value: c.Message}
 		switch c.Rule {
 		case "crdAdded":
 			l.change = added

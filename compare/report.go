@@ -10,6 +10,7 @@ package compare
 
 import (
 	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -90,18 +91,7 @@ type Rename struct {
 }
 
 // CRD is a finding about a CustomResourceDefinition.
-type CRD struct {
-	CRD      string            `json:"crd"`
-	Version  string            `json:"version,omitempty"`
-	Rule     string            `json:"rule"`
-	Severity findings.Severity `json:"severity"`
-	Message  string            `json:"message"`
-	Witness  string            `json:"witness,omitempty"`
-	Path     string            `json:"path,omitempty"`
-	Object   string            `json:"object,omitempty"` // that exists and does not fit: kind namespace/name
-	File     string            `json:"file,omitempty"`
-	Line     int               `json:"line,omitempty"`
-}
+type CRD = crds.Finding
 
 // Unresolved is an object of the newer release that hands an operator over to OLM, and whose operator is not known.
 type Unresolved struct {

@@ -8,6 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/rbac/danger"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -278,21 +279,26 @@ func reduce(grants []grant) (kept []held, by map[Source][]held, err error) {
 // users adds what the roles for users gain.
 func (e *evaluation) users() error {
 	for _, name := range UserRoles {
-		r := e.Role(rbac.ClusterRole(name))
-		s := Subject{Kind: "ClusterRole", Name: name}
-		var grants []grant
-		for i := range r.Rules {
-			source := e.from.source(use{role: r, rule: i, binding: &rbac.Binding{}})
-			grants = append(grants, grant{r.Rules[i].PolicyRule, "", source})
-		}
-		slices.SortStableFunc(grants, grant.preference)
-		kept, _, err := reduce(grants)
+		s, r := Subject{Kind: "ClusterRole", Name: name}, e.Role(rbac.ClusterRole(name))
+		items, err := e.from.itemsOfRole(s, r, "", e.scopes)
 		if err != nil {
 			return err
 		}
-		e.report.Users = append(e.report.Users, itemsOf(s, kept, e.scopes)...)
+		e.report.Users = append(e.report.Users, items...)
 	}
 	return nil
+}
+
+// itemsOfRole returns what a role allows whoever is bound to it at a place.
+func (o *origins) itemsOfRole(s Subject, r *rbac.Role, place string, scopes danger.Scopes) ([]Item, error) {
+	var grants []grant
+	for i := range r.Rules {
+		source := o.source(use{role: r, rule: i, binding: &rbac.Binding{}})
+		grants = append(grants, grant{r.Rules[i].PolicyRule, place, source})
+	}
+	slices.SortStableFunc(grants, grant.preference)
+	kept, _, err := reduce(grants)
+	return itemsOf(s, kept, scopes), err
 }
 
 // mergeUnknown puts the namespaces together in which a subject is bound to the same role.

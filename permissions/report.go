@@ -182,26 +182,7 @@ func itemsOf(subject Subject, list []held, scope danger.Scopes) []Item {
 	}
 	var out []Item
 	for k, places := range groups {
-		same := map[string]int{}
-		for place, atoms := range places {
-			if place == "" {
-				place = Everywhere
-			}
-			for _, r := range rulesOf(atoms) {
-				id := rbac.RuleKey(r)
-				if at, ok := same[id]; ok {
-					out[at].Namespaces = append(out[at].Namespaces, place)
-					continue
-				}
-				same[id] = len(out)
-				out = append(out, Item{Subject: subject, Namespaces: []string{place}, Verbs: r.Verbs,
-					APIGroups: r.APIGroups, Resources: r.Resources, ResourceNames: r.ResourceNames,
-					NonResourceURLs: r.NonResourceURLs, Change: Has, Risk: k.risk, Source: k.source})
-			}
-		}
-	}
-	for i := range out {
-		slices.Sort(out[i].Namespaces)
+		out = append(out, Item{Subject: subject, Risk: k.risk, Source: k.source}.rest(places, Has)...)
 	}
 	slices.SortFunc(out, Item.compare)
 	return out

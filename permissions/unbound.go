@@ -34,17 +34,11 @@ func unboundRoles(v *inventory, from *origins) (Roles, error) {
 			out.Bound[s] = true
 			continue
 		}
-		var grants []grant
-		for i := range r.Rules {
-			source := from.source(use{role: r, rule: i, binding: &rbac.Binding{}})
-			grants = append(grants, grant{r.Rules[i].PolicyRule, r.Namespace, source})
-		}
-		slices.SortStableFunc(grants, grant.preference)
-		kept, _, err := reduce(grants)
+		items, err := from.itemsOfRole(s, r, r.Namespace, v.scopes)
 		if err != nil {
 			return out, err
 		}
-		out.Items = append(out.Items, itemsOf(s, kept, v.scopes)...)
+		out.Items = append(out.Items, items...)
 	}
 	return out, nil
 }

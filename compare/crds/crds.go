@@ -23,16 +23,16 @@ import (
 
 // Finding is one change of a CRD, or one fault of an object, on one line.
 type Finding struct {
-	CRD      string            `json:"crd"`     // name of the CRD
-	Version  string            `json:"version"` // "v1", or "v1 -> v2" for two served versions of the new CRD
+	CRD      string            `json:"crd"`               // its name
+	Version  string            `json:"version,omitempty"` // "v1", or "v1 -> v2" for two served versions of the new CRD
 	Rule     string            `json:"rule"`
 	Severity findings.Severity `json:"severity"`
 	Message  string            `json:"message"`
-	Witness  string            `json:"witness"` // a value that the older CRD takes, and what the newer one says to it
-	Path     string            `json:"path"`    // of the field in a custom resource, such as spec.ports[].name
-	Object   string            `json:"object"`  // that exists and has a fault: kind namespace/name
-	File     string            `json:"file"`    // of the newer CRD, else the older one; empty for a fault of an object
-	Line     int               `json:"line"`
+	Witness  string            `json:"witness,omitempty"` // what the older one takes, and the newer one says
+	Path     string            `json:"path,omitempty"`    // in a custom resource, such as spec.ports[].name
+	Object   string            `json:"object,omitempty"`  // that exists and has a fault: kind namespace/name
+	File     string            `json:"file,omitempty"`    // of the newer CRD, else the older one; not for an object
+	Line     int               `json:"line,omitempty"`
 }
 
 // Misfit reports whether a rule is about an existing object that does not fit the newer CRDs.
