@@ -6,65 +6,99 @@ import (
 	"github.com/olmgen/olmgen/findings"
 )
 
-// Rules of olmgen. Those of crdify have crdify's names.
-const (
-	ruleCRDRemoved          = "crdRemoved"
-	ruleCRDAdded            = "crdAdded"
-	ruleServedRemoved       = "servedVersionRemoved"
-	ruleStorageRemoved      = "storageVersionRemoved"
-	ruleUnserved            = "versionNotServed"
-	ruleNotDeprecated       = "removedWithoutDeprecation"
-	ruleStorageChanged      = "storageVersionChanged"
-	ruleVersionAdded        = "versionAdded"
-	ruleDeprecated          = "versionDeprecated"
-	ruleRequiredWithDefault = "requiredWithDefault"
-	ruleEnumAdded           = "enumAdded"
-	ruleNested              = "nested"
-	ruleServedVersions      = "servedVersions"
-	ruleConvertedVersions   = "convertedVersions"
-	ruleObjectInvalid       = "objectInvalid"
-	ruleObjectRatcheted     = "objectRatcheted"
-	ruleObjectPruned        = "objectPruned"
-	ruleObjectVersion       = "objectVersion"
-	ruleObjectUnconverted   = "objectUnconverted"
-	ruleObjectOrphaned      = "objectOrphaned"
-	ruleObjectUnknown       = "objectUnknown"
-	ruleFieldRemoved        = "existingFieldRemoval"
-	ruleStoredRemoved       = "storedVersionRemoval"
-	ruleScope               = "scope"
-	ruleType                = "type"
-	ruleRequired            = "required"
-	ruleEnum                = "enum"
-	ruleDefault             = "default"
-	rulePattern             = "pattern"
-	rulePatternRemoved      = "patternRemoved"
-	ruleNullable            = "nullable"
-	ruleDescription         = "description"
-	ruleUnhandled           = "unhandled"
-	ruleDocumentation       = "documentation"
-	ruleConstraint          = "constraintAdded"
-	ruleWidening            = "widening"
-	ruleUnproven            = "mayBreak"
+// The rules in the order of the page. Those of crdify have crdify's names.
+var (
+	ruleCRDRemoved     = rule("crdRemoved", Error, "", "a CRD is dropped")
+	ruleServedRemoved  = rule("servedVersionRemoved", Error, "", "a served version is dropped")
+	ruleStorageRemoved = rule("storageVersionRemoved", Error, "", "the storage version is dropped")
+	ruleUnserved       = rule("versionNotServed", Error, "", "a version is kept but no longer served")
+	ruleNotDeprecated  = rule("removedWithoutDeprecation", Warning, "",
+		"a served version that was not deprecated is dropped or no longer served")
+	ruleStorageChanged = rule("storageVersionChanged", Info, "", "another version is the storage version")
+	ruleVersionRemoved = rule("versionRemoved", Warning, "", "a version that was not served is dropped")
+	ruleServed         = rule("versionServed", Info, "", "an existing version is served now")
+	ruleDeprecated     = rule("versionDeprecated", Info, "", "a version is deprecated")
+	ruleVersionAdded   = rule("versionAdded", Info, "", "a version is added")
+	ruleCRDAdded       = rule("crdAdded", Info, "", "a CRD is added")
 
-	ruleVersionRemoved     = "versionRemoved"
-	ruleServed             = "versionServed"
-	ruleConversion         = "conversion"
-	ruleConversionRemoved  = "conversionRemoved"
-	ruleSubresourceAdded   = "subresourceAdded"
-	ruleSubresourceRemoved = "subresourceRemoved"
-	ruleSubresourceChanged = "subresourceChanged"
-	ruleScaleAdded         = "scaleAdded"
-	ruleSelectableRemoved  = "selectableFieldRemoved"
-	rulePrinterColumns     = "printerColumns"
-	ruleNames              = "names"
-	ruleNamesAdded         = "namesAdded"
-	ruleNamesRemoved       = "namesRemoved"
-	ruleOther              = "otherField"
-	ruleFieldAdded         = "fieldAdded"
-	ruleRequiredRemoved    = "requiredRemoved"
-	ruleCompatible         = "compatible"
-	ruleValidation         = "validationRule"
-	ruleValidationChanged  = "validationRuleChanged"
+	ruleConversionRemoved = rule("conversionRemoved", Error, "",
+		"a webhook no longer converts between several versions")
+	ruleConversion = rule("conversion", Warning, "",
+		"something else about the conversion changes: strategy, service, URL, versions")
+	ruleSubresourceRemoved = rule("subresourceRemoved", Error, "",
+		"the subresource status or scale is dropped: requests for it fail")
+	ruleSubresourceAdded = rule("subresourceAdded", Warning, "",
+		"the subresource status is added: a write of the object no longer changes its status")
+	ruleScaleAdded        = rule("scaleAdded", Info, "", "the subresource scale is added")
+	ruleSelectableRemoved = rule("selectableFieldRemoved", Warning, "",
+		"a field is no longer selectable: requests that select by it fail")
+	ruleSubresourceChanged = rule("subresourceChanged", Warning, "", "a path of the subresource scale changes")
+	ruleNames              = rule("names", Error, "", "the group, kind or plural changes: requests for the old one fail")
+	ruleNamesRemoved       = rule("namesRemoved", Warning, "",
+		"a short name or category is dropped, or the singular or list kind changes")
+	ruleNamesAdded     = rule("namesAdded", Info, "", "a short name or category is added")
+	rulePrinterColumns = rule("printerColumns", Info, "", "a column that kubectl get prints changes")
+	ruleOther          = rule("otherField", Info, "", "another field of the CRD changes, such as a label")
+
+	ruleScope         = rule("scope", Error, "scope", "the scope changes")
+	ruleStoredRemoved = rule("storedVersionRemoval", Error, "storedVersionRemoval",
+		"a version in status.storedVersions is dropped")
+	ruleFieldRemoved = rule("existingFieldRemoval", Error, "existingFieldRemoval",
+		"a field is dropped; what is below it is counted, not listed")
+	ruleType                = rule("type", Error, "type", "the type of a field changes")
+	ruleRequired            = rule("required", Error, "required", "a field becomes required")
+	ruleRequiredWithDefault = rule("requiredWithDefault", Info, "required",
+		"a field with a default becomes required")
+	ruleEnum              = rule("enum", Error, "enum", "values of an enum are dropped, or a field becomes an enum")
+	ruleEnumAdded         = rule("enumAdded", Info, "enum", "values of an enum are added")
+	_                     = rule("maximum", Error, "maximum", "a maximum is added or lowered")
+	_                     = rule("maxItems", Error, "maxItems", "likewise, of the items of a list")
+	_                     = rule("maxLength", Error, "maxLength", "likewise, of the length of a text")
+	_                     = rule("maxProperties", Error, "maxProperties", "likewise, of the keys of a map")
+	_                     = rule("minimum", Error, "minimum", "a minimum is added or raised")
+	_                     = rule("minItems", Error, "minItems", "likewise, of the items of a list")
+	_                     = rule("minLength", Error, "minLength", "likewise, of the length of a text")
+	_                     = rule("minProperties", Error, "minProperties", "likewise, of the keys of a map")
+	rulePattern           = rule("pattern", Error, "pattern", "a pattern is added or changed")
+	rulePatternRemoved    = rule("patternRemoved", Info, "pattern", "a pattern is dropped")
+	ruleValidation        = rule("validationRule", Error, "unhandled", "a rule of x-kubernetes-validations is added")
+	ruleValidationChanged = rule("validationRuleChanged", Info, "unhandled",
+		"a rule of x-kubernetes-validations is dropped, or its message changes")
+	ruleFieldAdded      = rule("fieldAdded", Info, "", "a field is added; what is below it is counted, not listed")
+	ruleRequiredRemoved = rule("requiredRemoved", Info, "", "a field is no longer required")
+	ruleCompatible      = rule("compatible", Info, "", "a bound is relaxed, such as a maximum that is raised or dropped")
+	ruleNullable        = rule("nullable", Error, "nullable", "null is allowed, or no longer allowed")
+	ruleDefault         = rule("default", Error, "default", "a default is added, dropped or changed")
+	ruleUnhandled       = rule("unhandled", Error, "unhandled", "something else changes, such as format")
+	ruleConstraint      = rule("constraintAdded", Error, "",
+		"an alternative or a condition is added, or a field where any was taken")
+	ruleDocumentation = rule("documentation", Info, "unhandled",
+		"the title, the example or external documentation changes")
+	ruleNested      = rule("nested", Info, "unhandled", "only something below the field changes")
+	ruleDescription = rule("description", Info, "description", "a description changes")
+
+	ruleUnproven = rule("mayBreak", Warning, "",
+		"the highest severity of a change of a schema for which no object is found that the older release takes, and "+
+			"the newer one refuses or drops a field of, and no proof that there is none")
+	ruleWidening = rule("widening", Info, "",
+		"likewise, if it is proven that there is none, or the version was not served")
+	ruleServedVersions = rule("servedVersions", Warning, "",
+		"the highest severity of a difference between two served versions")
+	ruleConvertedVersions = rule("convertedVersions", Info, "",
+		"likewise, if a webhook converts between the versions")
+
+	ruleObjectInvalid = rule("objectInvalid", Error, "",
+		"an existing object breaks the new schema, and each update of it is refused")
+	ruleObjectRatcheted = rule("objectRatcheted", Warning, "",
+		"an existing object breaks the new schema; it can be updated as long as the field stays, but not created anew")
+	ruleObjectPruned = rule("objectPruned", Warning, "",
+		"an existing object has a field that the new schema does not know")
+	ruleObjectVersion     = rule("objectVersion", Error, "", "an existing object has a version that is not served")
+	ruleObjectUnconverted = rule("objectUnconverted", Warning, "",
+		"an existing object breaks the schema of a version that is new, and no webhook converts it")
+	ruleObjectOrphaned = rule("objectOrphaned", Error, "", "an existing object is of a CRD that is dropped")
+	ruleObjectUnknown  = rule("objectUnknown", Warning, "",
+		"an object is of the group of a CRD, but of a kind that none defines")
 )
 
 // Rule is one rule with its default severity.
@@ -78,81 +112,12 @@ type Rule struct {
 // BuiltinRules returns all rules.
 func BuiltinRules() []Rule { return slices.Clone(builtin) }
 
-var builtin = []Rule{
-	{ruleCRDRemoved, Error, "", "a CRD is dropped"},
-	{ruleServedRemoved, Error, "", "a served version is dropped"},
-	{ruleStorageRemoved, Error, "", "the storage version is dropped"},
-	{ruleUnserved, Error, "", "a version is kept but no longer served"},
-	{ruleNotDeprecated, Warning, "", "a served version that was not deprecated is dropped or no longer served"},
-	{ruleStorageChanged, Info, "", "another version is the storage version"},
-	{ruleVersionRemoved, Warning, "", "a version that was not served is dropped"},
-	{ruleServed, Info, "", "an existing version is served now"},
-	{ruleDeprecated, Info, "", "a version is deprecated"},
-	{ruleVersionAdded, Info, "", "a version is added"},
-	{ruleCRDAdded, Info, "", "a CRD is added"},
+var builtin []Rule
 
-	{ruleConversionRemoved, Error, "", "a webhook no longer converts between several versions"},
-	{ruleConversion, Warning, "", "something else about the conversion changes: strategy, service, URL, versions"},
-	{ruleSubresourceRemoved, Error, "", "the subresource status or scale is dropped: requests for it fail"},
-	{ruleSubresourceAdded, Warning, "",
-		"the subresource status is added: a write of the object no longer changes its status"},
-	{ruleScaleAdded, Info, "", "the subresource scale is added"},
-	{ruleSelectableRemoved, Warning, "", "a field is no longer selectable: requests that select by it fail"},
-	{ruleSubresourceChanged, Warning, "", "a path of the subresource scale changes"},
-	{ruleNames, Error, "", "the group, kind or plural changes: requests for the old one fail"},
-	{ruleNamesRemoved, Warning, "", "a short name or category is dropped, or the singular or list kind changes"},
-	{ruleNamesAdded, Info, "", "a short name or category is added"},
-	{rulePrinterColumns, Info, "", "a column that kubectl get prints changes"},
-	{ruleOther, Info, "", "another field of the CRD changes, such as a label"},
-
-	{ruleScope, Error, ruleScope, "the scope changes"},
-	{ruleStoredRemoved, Error, ruleStoredRemoved, "a version in status.storedVersions is dropped"},
-	{ruleFieldRemoved, Error, ruleFieldRemoved, "a field is dropped; what is below it is counted, not listed"},
-	{ruleType, Error, ruleType, "the type of a field changes"},
-	{ruleRequired, Error, ruleRequired, "a field becomes required"},
-	{ruleRequiredWithDefault, Info, ruleRequired, "a field with a default becomes required"},
-	{ruleEnum, Error, ruleEnum, "values of an enum are dropped, or a field becomes an enum"},
-	{ruleEnumAdded, Info, ruleEnum, "values of an enum are added"},
-	{"maximum", Error, "maximum", "a maximum is added or lowered"},
-	{"maxItems", Error, "maxItems", "likewise, of the items of a list"},
-	{"maxLength", Error, "maxLength", "likewise, of the length of a text"},
-	{"maxProperties", Error, "maxProperties", "likewise, of the keys of a map"},
-	{"minimum", Error, "minimum", "a minimum is added or raised"},
-	{"minItems", Error, "minItems", "likewise, of the items of a list"},
-	{"minLength", Error, "minLength", "likewise, of the length of a text"},
-	{"minProperties", Error, "minProperties", "likewise, of the keys of a map"},
-	{rulePattern, Error, rulePattern, "a pattern is added or changed"},
-	{rulePatternRemoved, Info, rulePattern, "a pattern is dropped"},
-	{ruleValidation, Error, ruleUnhandled, "a rule of x-kubernetes-validations is added"},
-	{ruleValidationChanged, Info, ruleUnhandled,
-		"a rule of x-kubernetes-validations is dropped, or its message changes"},
-	{ruleFieldAdded, Info, "", "a field is added; what is below it is counted, not listed"},
-	{ruleRequiredRemoved, Info, "", "a field is no longer required"},
-	{ruleCompatible, Info, "", "a bound is relaxed, such as a maximum that is raised or dropped"},
-	{ruleNullable, Error, ruleNullable, "null is allowed, or no longer allowed"},
-	{ruleDefault, Error, ruleDefault, "a default is added, dropped or changed"},
-	{ruleUnhandled, Error, ruleUnhandled, "something else changes, such as format"},
-	{ruleConstraint, Error, "", "an alternative or a condition is added, or a field where any was taken"},
-	{ruleDocumentation, Info, ruleUnhandled, "the title, the example or external documentation changes"},
-	{ruleNested, Info, ruleUnhandled, "only something below the field changes"},
-	{ruleDescription, Info, ruleDescription, "a description changes"},
-
-	{ruleUnproven, Warning, "",
-		"the highest severity of a change of a schema for which no object is found that the older release takes, and " +
-			"the newer one refuses or drops a field of, and no proof that there is none"},
-	{ruleWidening, Info, "", "likewise, if it is proven that there is none, or the version was not served"},
-	{ruleServedVersions, Warning, "", "the highest severity of a difference between two served versions"},
-	{ruleConvertedVersions, Info, "", "likewise, if a webhook converts between the versions"},
-
-	{ruleObjectInvalid, Error, "", "an existing object breaks the new schema, and each update of it is refused"},
-	{ruleObjectRatcheted, Warning, "",
-		"an existing object breaks the new schema; it can be updated as long as the field stays, but not created anew"},
-	{ruleObjectPruned, Warning, "", "an existing object has a field that the new schema does not know"},
-	{ruleObjectVersion, Error, "", "an existing object has a version that is not served"},
-	{ruleObjectUnconverted, Warning, "",
-		"an existing object breaks the schema of a version that is new, and no webhook converts it"},
-	{ruleObjectOrphaned, Error, "", "an existing object is of a CRD that is dropped"},
-	{ruleObjectUnknown, Warning, "", "an object is of the group of a CRD, but of a kind that none defines"},
+// rule adds a rule and returns its id.
+func rule(id string, severity findings.Severity, crdify, text string) string {
+	builtin = append(builtin, Rule{id, severity, crdify, text})
+	return id
 }
 
 // Rules holds severities that differ from the defaults.
