@@ -90,6 +90,8 @@ type CRDVersion struct {
 type Warning struct {
 	Class string
 	*manifest.Error
+	// Fails says that what is rendered does not work: whoever renders it has to accept the class.
+	Fails bool
 }
 
 // Warning classes.

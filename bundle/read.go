@@ -81,7 +81,7 @@ type reader struct {
 }
 
 func (r *reader) warn(class string, e *manifest.Error) {
-	r.bundle.Warnings = append(r.bundle.Warnings, Warning{class, e})
+	r.bundle.Warnings = append(r.bundle.Warnings, Warning{Class: class, Error: e})
 }
 
 // fileLimit returns the largest size of a file.

@@ -22,6 +22,7 @@ func Declared() []Option { return slices.Clone(declared) }
 const (
 	OptionTemplates manifest.Option = "Templates"
 	OptionLayout    manifest.Option = "Output.Layout"
+	optionSuppress  manifest.Option = "Suppress"
 	OptionHelmCRDs  manifest.Option = "Output.HelmCRDs"
 
 	OptionKubeVersion manifest.Option = "KubeVersion"
@@ -259,9 +260,8 @@ var settings = []Option{
 	{Name: "allowUnsupported", Type: Bool, Flag: "allow-unsupported", Topic: TopicObjects,
 		ID:   bundle.OptionAllowUnsupported,
 		Text: "renders objects of kinds that OLM refuses in a bundle"},
-	{Name: "suppress", Type: List, Words: bundle.WarningClasses, Flag: "suppress",
-		Value: "CLASS", NotEmpty: true,
-		Topic: TopicObjects,
+	{Name: "suppress", Type: List, Words: bundle.WarningClasses, Flag: "suppress", ID: optionSuppress,
+		Value: "CLASS", NotEmpty: true, Topic: TopicObjects,
 		Text: "leaves out accepted warnings, by their classes; the class is in brackets behind " +
 			"a warning"},
 	{Name: "templates", ID: OptionTemplates, Flag: "templates", Value: "DIR", ForAll: true, Topic: TopicObjects,

@@ -23,7 +23,7 @@ import (
 )
 
 // notOfGenerate are the options of other packages.
-var notOfGenerate = []manifest.Option{bundle.OptionPackage, bundle.OptionVersion, bundle.OptionAllowUnsupported,
+var notOfGenerate = []manifest.Option{optionSuppress, bundle.OptionPackage, bundle.OptionVersion, bundle.OptionAllowUnsupported,
 	OptionLayout, OptionHelmCRDs, OptionKubeVersion}
 
 // docs/profiles.md ends with the options that are not for all profiles. "make docs" writes it.

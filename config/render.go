@@ -31,6 +31,7 @@ type Rendered struct {
 	Sources  []output.Source // one for each operator, in the order of the file
 	Warnings []Warning       // in the order of the file
 	Notes    []Warning       // what is as asked for and worth knowing
+	Refused  error           // why it does not work; nil if nothing is known, or if it is accepted
 
 	config  *Config // with the operators that were added
 	options Options
@@ -174,6 +175,12 @@ func (c *Config) addWarnings(r *Rendered, all []*loaded, results []*generate.Res
 		}
 		for _, w := range results[i].Warnings {
 			if slices.Contains(suppressed, w.Class) {
+				continue
+			}
+			if w.Fails {
+				err := manifest.WithHint(w.Error, "ship what is missing with the operator, or accept "+w.Class,
+					optionSuppress)
+				r.Refused = cmp.Or(r.Refused, c.explain(at(l.group, l.index, ""), l.group, l.index, err))
 				continue
 			}
 			if w.Class == bundle.WarnMirrorMap && !c.flags() {

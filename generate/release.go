@@ -110,7 +110,8 @@ func (o Options) fits(b *bundle.Bundle, r *Result) (warnings []bundle.Warning, n
 			continue
 		}
 		warnings = append(warnings, bundle.Warning{Class: class, Error: &manifest.Error{File: f.File, Line: f.Line,
-			Field: f.Field, Msg: f.Message, Tip: f.Hint}})
+			Field: f.Field, Msg: f.Message, Tip: f.Hint},
+			Fails: f.Rule == fit.RuleConversion.ID && f.Level == findings.Error})
 	}
 	return warnings, notes, nil
 }

@@ -20,7 +20,7 @@ import (
 func Rules() []findings.Rule {
 	roleName := ruleRoleName
 	roleName.Help = fmt.Sprintf(roleName.Help, versions.Since(versions.OLM, versions.HashedRoles))
-	list := slices.Concat(reasonRules(), resolve.Rules(), fit.Rules(), []findings.Rule{
+	list := slices.Concat(reasonRules(), resolve.Rules(), fit.Rules(), []findings.Rule{fit.RuleAccount,
 		ruleSeveralGroups, ruleMalformedAPIs, ruleStaticAPIs, ruleSelectorIgnored, ruleSeveralTargets, ruleNoGroup,
 		ruleAccount, ruleMissing, roleName, ruleSource, ruleDisabled, ruleAddress,
 		ruleOperatorSource, ruleNewer, rulePolicy, rulePolicyIdle, ruleTargets,

@@ -163,7 +163,12 @@ func opened(ctx context.Context, choice catalog.Choice, o catalog.Options) (oper
 func (t *target) judge(at *manifest.Object, row Operator, operator fit.Operator, elsewhere bool) {
 	row.File, row.Line = at.File, at.Line
 	row.MaxOpenShift, _ = operator.MaxOpenShift()
-	for _, f := range fit.Findings(operator, row.Form, t.options.Target) {
+	found := fit.Findings(operator, row.Form, t.options.Target)
+	if elsewhere && row.Form == fit.OLMv1 { // an InstallPlan of OLM v0 is played
+		operator.Namespace = cmp.Or(operator.Namespace, row.Namespace)
+		found = append(found, fit.Unready(operator)...)
+	}
+	for _, f := range found {
 		if f.Level == findings.Error && !slices.Contains(row.Blocks, f.Rule) {
 			row.Blocks = append(row.Blocks, f.Rule)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 
@@ -38,7 +39,7 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 		r.Notes, said = append(r.Notes, changes...), append(said, changes...)
 	}
 	overwritten := f.overwritten(cmd, r)
-	if err := f.printWarnings(cmd, r.Warnings, said); err != nil {
+	if err := cmp.Or(f.printWarnings(cmd, r.Warnings, said), r.Refused); err != nil {
 		return err
 	}
 	if n := output.CRLF(f.output, r.Files); f.output != "-" && n > 0 { // with --check too

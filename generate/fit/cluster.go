@@ -117,12 +117,12 @@ func (q *question) minKube() {
 	unmet, err := q.MinKube(q.CSV.Spec.MinKubeVersion)
 	switch {
 	case q.form == OLMv0 && err != nil:
-		q.add(RuleMinKube, findings.Error, field, fmt.Sprintf("OLM does not install it: %s: %v", field, err), "")
+		q.add(RuleMinKube, findings.Error, field, "OLM does not install it: its minKubeVersion "+err.Error(), "")
 	case q.form == OLMv0 && unmet != "":
-		q.add(RuleMinKube, findings.Error, field, fmt.Sprintf("OLM does not install it: %s: %s", field, unmet),
+		q.add(RuleMinKube, findings.Error, field, "OLM does not install it: "+unmet,
 			"update the cluster before the operator")
 	case unmet != "":
-		q.add(RuleMinKube, findings.Warning, field, fmt.Sprintf("%s: %s", field, unmet), "")
+		q.add(RuleMinKube, findings.Warning, field, unmet, "")
 	case q.form != OLMv0 && q.Kubernetes() == nil:
 		q.unasked(field)
 	}
@@ -137,8 +137,8 @@ func (q *question) unasked(field string) {
 	}
 	if older := versions.Where(func(r versions.Release) bool { return r.Kubernetes() < want.Minor },
 		versions.OpenShift); older != "" {
-		q.add(RuleMinKube, findings.Warning, field, fmt.Sprintf("%s %s: %s does not ask, and %s are older", field,
-			least, q.form.has(), older), "")
+		q.add(RuleMinKube, findings.Warning, field, fmt.Sprintf("%s does not ask for Kubernetes %s, and an older one "+
+			"is in %s", q.form.has(), least, older), "")
 	}
 }
 

@@ -22,6 +22,25 @@ var RuleConversion = findings.Rule{ID: bundle.WarnConversion,
 	Help: "The API server asks the Service that the CRD names, and trusts the CA that it has " +
 		"(OLM: pkg/controller/install/webhook.go)."}
 
+// RuleAccount is about pods that nobody makes. Findings leaves it out, too: it holds for every form.
+var RuleAccount = findings.Rule{ID: bundle.WarnUnknownAccount,
+	Text: "a Deployment uses a ServiceAccount that neither the bundle nor OLM creates",
+	Help: "Source: Kubernetes, plugin/pkg/admission/serviceaccount/admission.go."}
+
+// Unready returns what of a bundle does not work in any cluster: Conversions, and the accounts that nobody creates.
+func Unready(o Operator) []findings.Finding {
+	list := Conversions(o)
+	if o.Bundle != nil {
+		for _, w := range o.Bundle.Warnings {
+			if w.Class == RuleAccount.ID {
+				list = append(list, findings.Finding{Rule: w.Class, Level: findings.Warning, File: w.File, Line: w.Line,
+					Field: w.Field, Message: w.Msg, Hint: w.Tip})
+			}
+		}
+	}
+	return list
+}
+
 // Gap is why nothing converts the objects of a CRD.
 type Gap struct {
 	Why string // such as "does not serve the conversion webhook of its CRD boats.x.io, Service ops/w: ..."

@@ -145,11 +145,14 @@ type question struct {
 	form Form
 	list []findings.Finding
 	held func() []right // what the operator has, found once
+	off  []string       // the feature gates that it needs and that are off
 }
 
 // Findings returns what keeps an operator from working in a cluster, the worst first. The same operator and cluster
 // yield the same list.
-func Findings(o Operator, form Form, c Cluster) []findings.Finding {
+func Findings(o Operator, form Form, c Cluster) []findings.Finding { return asked(o, form, c).list }
+
+func asked(o Operator, form Form, c Cluster) *question {
 	q := &question{Operator: o, Cluster: c, form: form, held: sync.OnceValue(o.rights)}
 	for _, ask := range []func(*question){(*question).apis, (*question).conditions, (*question).services,
 		(*question).modes, (*question).webhooks, (*question).kinds, (*question).dependencies, (*question).openShift,
@@ -159,7 +162,7 @@ func Findings(o Operator, form Form, c Cluster) []findings.Finding {
 	}
 	slices.SortStableFunc(q.list,
 		func(a, b findings.Finding) int { return cmp.Compare(a.Level.Rank(), b.Level.Rank()) })
-	return q.list
+	return q
 }
 
 // add adds a finding about the ClusterServiceVersion.

@@ -34,7 +34,7 @@ spec:
 		csv += "  install: {strategy: deployment, spec: {deployments: []}}\n"
 	}
 	csv += "  installModes:\n"
-	for m := range strings.SplitSeq(modes, ",") {
+	for m := range strings.FieldsSeq(strings.ReplaceAll(modes, ",", " ")) {
 		csv += "  - {type: " + m + ", supported: true}\n"
 	}
 	all := fstest.MapFS{"manifests/csv.yaml": {Data: []byte(csv + spec)},
@@ -199,16 +199,16 @@ func TestFindings(t *testing.T) {
 		{"twice", all, "", map[string]string{"metadata/properties.yaml": "properties:\n- {type: olm.maxOpenShiftVersion, value: '4.20'}\n- {type: olm.maxOpenShiftVersion, value: '4.21'}\n"}, fit.OLMv0, "4.19", "error max-openshift-version is there 2 times"},
 		{"no OpenShift", all, "", property(`"4.1"`), fit.OLMv0, "1.33", ""},
 
-		{"a newer Kubernetes", all, "  minKubeVersion: 1.30.1\n", nil, fit.OLMv0, "1.30", "error min-kube-version OLM does not install it: spec.minKubeVersion: it needs Kubernetes 1.30.1, and the cluster has 1.30.0"},
+		{"a newer Kubernetes", all, "  minKubeVersion: 1.30.1\n", nil, fit.OLMv0, "1.30", "error min-kube-version OLM does not install it: it needs Kubernetes 1.30.1, and the cluster has 1.30.0"},
 		{"the same Kubernetes", all, "  minKubeVersion: v1.30.0\n", nil, fit.OLMv0, "1.30", ""},
 		{"a newer OpenShift", all, "  minKubeVersion: 1.34.0\n", nil, fit.OLMv0, "4.20", "error min-kube-version the cluster has 1.33 (OpenShift 4.20)"},
 		{"a patch version and OpenShift", all, "  minKubeVersion: 1.33.7\n", nil, fit.OLMv0, "4.20", ""},
-		{"a newer Kubernetes without OLM", all, "  minKubeVersion: 1.30.1\n", nil, fit.Plain, "1.30", "warning min-kube-version spec.minKubeVersion: it needs"},
+		{"a newer Kubernetes without OLM", all, "  minKubeVersion: 1.30.1\n", nil, fit.Plain, "1.30", "warning min-kube-version it needs"},
 		{"a newer Kubernetes, not known", all, "  minKubeVersion: 1.30.1\n", nil, fit.OLMv0, "v0.46", ""},
-		{"a version of two numbers", all, "  minKubeVersion: '1.30'\n", nil, fit.OLMv0, "v0.46", `error min-kube-version OLM does not install it: spec.minKubeVersion: "1.30" is not a version`},
+		{"a version of two numbers", all, "  minKubeVersion: '1.30'\n", nil, fit.OLMv0, "v0.46", `error min-kube-version OLM does not install it: its minKubeVersion "1.30" is not a version`},
 		{"a version of two numbers without OLM", all, "  minKubeVersion: '1.30'\n", nil, fit.OLMv1, "1.20", ""},
 
-		{"nobody asks", all, "  minKubeVersion: 1.33.0\n", nil, fit.OLMv1, "", "warning min-kube-version spec.minKubeVersion 1.33.0: OLM v1 does not ask, and OpenShift 4.18 to 4.19 are older"},
+		{"nobody asks", all, "  minKubeVersion: 1.33.0\n", nil, fit.OLMv1, "", "warning min-kube-version OLM v1 does not ask for Kubernetes 1.33.0, and an older one is in OpenShift 4.18 to 4.19"},
 		{"nobody asks, and every release has it", all, "  minKubeVersion: 1.25.0\n", nil, fit.Plain, "", ""},
 		{"nobody asks for a version of two numbers", all, "  minKubeVersion: '1.33'\n", nil, fit.Plain, "", ""},
 		{"nothing holds back OpenShift", all, "", property(`"4.20"`), fit.Plain, "", "warning max-openshift-version nobody reads the property olm.maxOpenShiftVersion 4.20 of an operator without OLM"},

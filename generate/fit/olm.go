@@ -286,8 +286,9 @@ func (q *question) behind(r versions.Release, rule findings.Rule, field, what st
 		q.add(rule, findings.Error, field, fmt.Sprintf("%s does not take %s: it has no feature gate %s (%s)", r, what,
 			names, source), "")
 	default:
+		q.off = append(q.off, gates[0])
 		q.add(rule, findings.Warning, field, fmt.Sprintf("%s takes %s only with the feature gate %s%s", r, what,
-			names, r.On(gates...)), enabling(r, gates[0]))
+			names, r.On(gates...)), q.enabling(r))
 	}
 }
 

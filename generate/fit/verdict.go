@@ -54,24 +54,26 @@ func (v Verdict) Finding(form Form, c Cluster) findings.Finding {
 // judged is what the findings of a rule mean: of errors, and of warnings.
 type judged struct {
 	fails, warns Answer
-	remedy       string
-	ask          func(*question) // by which releases of OLM v1 differ
+	ofRelease    bool   // releases of OLM v1 differ, and a remedy is to do without one
+	remedy       string // where the finding has none
+	known        bool   // a warning counts only where the release of Kubernetes is known
 }
 
 var verdicts = sync.OnceValue(func() map[string]judged {
 	return map[string]judged{
-		RuleServices.ID:           {fails: Refused, remedy: without, ask: (*question).services},
-		RuleDependencies.ID:       {fails: Refused, remedy: without, ask: (*question).dependencies},
-		RuleModes.ID:              {fails: Refused, warns: Needs, remedy: without, ask: (*question).modes},
-		RuleWebhooks.ID:           {fails: Refused, warns: Needs, remedy: without, ask: (*question).webhooks},
-		RuleKinds.ID:              {fails: Refused, remedy: without, ask: (*question).kinds},
-		RuleRenderer.ID:           {fails: Refused, remedy: without, ask: (*question).renderer},
-		RuleRemoved.ID:            {fails: Refused},
-		RuleSize.ID:               {fails: Refused},
-		RuleMinKube.ID:            {fails: Refused, warns: Needs},
-		RuleOpenShift.ID:          {fails: Needs},
-		bundle.WarnSelector:       {warns: Refused},
-		RuleConversion.ID:         {fails: Needs, warns: NotKnown},
+		RuleServices.ID:     {fails: Refused, ofRelease: true},
+		RuleDependencies.ID: {fails: Refused, ofRelease: true},
+		RuleModes.ID:        {fails: Refused, warns: Needs, ofRelease: true},
+		RuleWebhooks.ID:     {fails: Refused, warns: Needs, ofRelease: true},
+		RuleKinds.ID:        {fails: Refused, ofRelease: true},
+		RuleRenderer.ID:     {fails: Refused, ofRelease: true},
+		RuleRemoved.ID:      {fails: Refused},
+		RuleSize.ID:         {fails: Refused},
+		RuleMinKube.ID:      {fails: Refused, warns: Needs, known: true},
+		RuleOpenShift.ID:    {fails: Needs},
+		bundle.WarnSelector: {warns: Refused},
+		RuleConversion.ID: {fails: Needs, warns: NotKnown,
+			remedy: "ship what serves the conversion with the operator, or a CRD with one served version"},
 		RuleConditions.ID:         {warns: NotKnown},
 		RuleAPIs.ID:               {warns: NotKnown},
 		bundle.WarnUnknownAccount: {warns: Stays, remedy: "write a ServiceAccount of that name into the bundle"},
@@ -95,12 +97,32 @@ func Unseen() Verdict {
 // Judge returns whether an operator works in a cluster, and what Findings says. The former looks at Conversions too,
 // and at what keeps pods from being made. What nothing speaks against runs: the code of the operator is not looked at.
 func Judge(o Operator, form Form, c Cluster) (Verdict, []findings.Finding) {
-	found := Findings(o, form, c)
-	list := slices.Concat(found, Conversions(o))
-	rules, best := verdicts(), Verdict{Answer: Runs}
+	q := asked(o, form, c)
+	list := slices.Concat(q.list, Unready(o), o.besides(form))
+	best := judge(list, c)
+	switch rule := verdicts()[best.Rule]; {
+	case best.Answer == Needs && len(q.off) > 1 && rule.ofRelease:
+		best.Reason += "; it needs all of " + strings.Join(q.off, ", ")
+		best.Remedy = q.enabling(q.Controllers()[0])
+	case best.Remedy == "" && rule.ofRelease:
+		best.Remedy = o.without()
+	case best.Remedy == "":
+		best.Remedy = rule.remedy
+	}
+	if form == OLMv1 && verdicts()[best.Rule].ofRelease {
+		best.Changes = o.otherwise(list, best.Answer)
+	}
+	best.Rule = strings.TrimPrefix(best.Rule, Prefix)
+	return best, q.list
+}
+
+// besides returns what counts for a verdict and is no finding of its own.
+func (o Operator) besides(form Form) (list []findings.Finding) {
 	if o.Bundle != nil {
 		for _, w := range o.Bundle.Warnings {
-			list = append(list, findings.Finding{Rule: w.Class, Level: findings.Warning, Message: w.Msg, Hint: w.Tip})
+			if w.Class == bundle.WarnSelector {
+				list = append(list, findings.Finding{Rule: w.Class, Level: findings.Warning, Message: w.Msg})
+			}
 		}
 	}
 	if form == Plain {
@@ -109,36 +131,53 @@ func Judge(o Operator, form Form, c Cluster) (Verdict, []findings.Finding) {
 				Message: "another operator: " + p.Type + " " + unescaped(p.Value), Hint: "install that one first"})
 		}
 	}
+	if form != OLMv1 && len(bundle.SupportedModes(o.CSV)) == 0 {
+		list = append(list, findings.Finding{Rule: RuleModes.ID, Level: findings.Error,
+			Message: "the operator supports no install mode", Hint: "ask the operator's vendor for one that does"})
+	}
 	if o.Bundle == nil && len(o.Shipped) == 0 || o.Bundle != nil && o.Bundle.Partial {
 		list = append(list, findings.Finding{Rule: ruleObjects, Level: findings.Warning, Message: unseen})
 	}
+	return list
+}
+
+// judge returns the answer that counts among findings, with the first of its reasons.
+func judge(list []findings.Finding, c Cluster) Verdict {
+	rules, best := verdicts(), Verdict{Answer: Runs}
 	for _, f := range list {
 		rule := rules[f.Rule]
 		answer := rule.fails
 		if f.Level != findings.Error {
 			answer = rule.warns
 		}
-		if f.Level == findings.Note || answer == "" ||
-			slices.Index(answers, answer) >= slices.Index(answers, best.Answer) {
+		if rule.known && f.Level != findings.Error && c.Kubernetes() == nil {
 			continue
 		}
-		best = Verdict{answer, strings.TrimPrefix(f.Rule, Prefix), f.Message, f.Hint, ""}
-		if best.Remedy == "" {
-			best.Remedy = rule.remedy
+		if f.Level == findings.Note || answer == "" || !answer.before(best.Answer) {
+			continue
 		}
-		if form == OLMv1 && rule.ask != nil {
-			best.Changes = o.taken(rule.ask, answer)
-		}
+		best = Verdict{answer, f.Rule, f.Message, f.Hint, ""}
 	}
-	return best, found
+	return best
 }
 
-// taken returns the releases of OLM v1 in which a rule finds less than it does for an answer.
-func (o Operator) taken(ask func(*question), than Answer) string {
+// before reports whether an answer counts and not another one.
+func (a Answer) before(b Answer) bool { return slices.Index(answers, a) < slices.Index(answers, b) }
+
+// otherwise returns the releases of OLM v1 in which the answer is a better one: what they do not differ in is among the
+// findings.
+func (o Operator) otherwise(list []findings.Finding, than Answer) string {
+	rules := verdicts()
+	same := slices.DeleteFunc(slices.Clone(list), func(f findings.Finding) bool { return rules[f.Rule].ofRelease })
 	who := versions.Where(func(r versions.Release) bool {
 		q := question{Operator: o, Cluster: Cluster{Controller: &r}, form: OLMv1}
-		ask(&q)
-		return len(q.list) == 0 || than == Refused && !q.refused()
+		for _, ask := range []func(*question){(*question).services, (*question).dependencies, (*question).modes,
+			(*question).webhooks, (*question).kinds, (*question).renderer} {
+			if ask(&q); !than.before(judge(slices.Concat(q.list, same), q.Cluster).Answer) {
+				return false
+			}
+		}
+		return true
 	}, versions.OperatorController, versions.OpenShift)
 	if who == "" {
 		return "in no known release"

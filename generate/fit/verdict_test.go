@@ -13,7 +13,11 @@ func TestJudge(t *testing.T) {
 		olm     = "operators.coreos.com"
 		gate    = "kubectl patch deployment -n olmv1-system operator-controller-controller-manager --type=json -p '[{\"op\": \"add\", "
 		service = "  apiservicedefinitions: {owned: [{group: x.io, version: v1, kind: Boat, name: boats, deploymentName: d}]}\n"
-		pods    = "  install: {strategy: deployment, spec: {deployments: [{name: d, spec: {selector: {matchLabels: {a: b}}, template: " +
+		hook    = "  install: {strategy: deployment, spec: {deployments: [{name: d, spec: {selector: {matchLabels: {a: b}}, template: " +
+			"{metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}}]}}\n" +
+			"  webhookdefinitions: [{type: ValidatingAdmissionWebhook, generateName: v.x.io, deploymentName: d, containerPort: 443, " +
+			"admissionReviewVersions: [v1], sideEffects: None, rules: [{apiGroups: [x.io], apiVersions: [v1], operations: [CREATE], resources: [boats]}]}]\n"
+		pods = "  install: {strategy: deployment, spec: {deployments: [{name: d, spec: {selector: {matchLabels: {a: b}}, template: " +
 			"{metadata: {labels: {a: b}}, spec: {serviceAccountName: nobody, containers: [{name: c, image: i}]}}}}]}}\n"
 		sets = "  install: {strategy: deployment, spec: {deployments: [{name: d, spec: {selector: {matchLabels: {a: b}}, template: " +
 			"{metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i, env: [{name: OPERATOR_CONDITION_NAME, value: x}]}]}}}}], " +
@@ -34,8 +38,21 @@ func TestJudge(t *testing.T) {
 			"olmgen render BUNDLE -o DIR --profile plain", "otherwise in operator-controller v1.2 to v1.11"}},
 		"dependencies": {all, "", needs, fit.OLMv1, "", [4]string{"refused", "the operator depends on others", "olmgen render BUNDLE",
 			"in no known release"}},
-		"dependencies without OLM": {all, "", needs, fit.Plain, "", [4]string{"needs", "another operator: olm.package.required", "install that one first"}},
-		"its own APIs":             {all, service, nil, fit.OLMv1, "", [4]string{"refused", "the operator serves APIs itself", "olmgen render BUNDLE"}},
+		"two gates": {"OwnNamespace", hook, nil, fit.OLMv1, "v1.3", [4]string{"needs", "operator-controller v1.3 takes operators for their own or " +
+			"a single namespace only with the feature gate SingleOwnNamespaceInstallSupport; it needs all of SingleOwnNamespaceInstallSupport, " +
+			"WebhookProviderCertManager", gate + "\"path\": \"/spec/template/spec/containers/0/args/-\", \"value\": " +
+			"\"--feature-gates=SingleOwnNamespaceInstallSupport=true,WebhookProviderCertManager=true\"}]'", "otherwise in operator-controller v1.8"}},
+		"webhooks need certificates": {all, hook, nil, fit.OLMv1, "v1.1", [4]string{"refused", "operator-controller v1.1 does not take webhooks",
+			"olmgen render BUNDLE -o DIR --profile plain --certs cert-manager", "otherwise in operator-controller v1.3 to v1.11"}},
+		"what else is refused": {"OwnNamespace", "", needs, fit.OLMv1, "v1.1", [4]string{"refused", "", "", "in no known release"}},
+		"several namespaces": {"MultiNamespace", "", nil, fit.OLMv1, "", [4]string{"refused", "the operator supports no install mode of OLM v1",
+			"olmgen render BUNDLE -o DIR --profile plain --install-mode MultiNamespace --target-namespaces NAMESPACE,OTHER"}},
+		"one namespace": {"SingleNamespace", "", nil, fit.OLMv1, "v1.1", [4]string{"refused", "", "olmgen render BUNDLE -o DIR --profile plain " +
+			"--target-namespaces NAMESPACE"}},
+		"no mode":                     {"", "", nil, fit.OLMv0, "", [4]string{"refused", "the operator supports no install mode"}},
+		"nobody knows the Kubernetes": {all, "  minKubeVersion: 1.99.0\n", nil, fit.OLMv1, "", [4]string{"runs"}},
+		"dependencies without OLM":    {all, "", needs, fit.Plain, "", [4]string{"needs", "another operator: olm.package.required", "install that one first"}},
+		"its own APIs":                {all, service, nil, fit.OLMv1, "", [4]string{"refused", "the operator serves APIs itself", "olmgen render BUNDLE"}},
 		"conditions": {all, asks("clusterPermissions", rule(olm, "operatorconditions")), nil, fit.Plain, "", [4]string{"unknown", "the operator has " +
 			"rights on OperatorConditions, and a cluster without OLM makes none: it cannot hold back its own upgrade, and may exit at its start: " +
 			"only OLM v0 sets OPERATOR_CONDITION_NAME", "write OPERATOR_CONDITION_NAME into the environment: with profile plain or olmv1 by olmgen " +

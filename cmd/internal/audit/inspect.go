@@ -241,7 +241,7 @@ func (x *Inspected) properties() {
 }
 
 // result returns what OLM makes of the release where a tree asks for it, or else what olmgen render would write with
-// its defaults.
+// its defaults, for namespaces called target where an operator does not watch its own.
 func (x *Inspected) result(ctx context.Context, b *bundle.Bundle, o Options) (*generate.Result, error) {
 	if p := x.Release.planned; p != nil {
 		installed, err := p.Render(ctx, o.Source)
@@ -251,7 +251,16 @@ func (x *Inspected) result(ctx context.Context, b *bundle.Bundle, o Options) (*g
 		return installed.Rendered.Operators[0].Result, nil
 	}
 	// An operator that serves must have certificates. They have no part in a review.
-	return generate.Render(b, generate.Options{Certs: generate.CertsManager})
+	options := generate.Options{Certs: generate.CertsManager}
+	switch modes := x.InstallModes; {
+	case slices.Contains(modes, string(v1alpha1.InstallModeTypeAllNamespaces)),
+		slices.Contains(modes, string(v1alpha1.InstallModeTypeOwnNamespace)):
+	case slices.Contains(modes, string(v1alpha1.InstallModeTypeSingleNamespace)):
+		options.TargetNamespaces = []string{"target"}
+	case len(modes) > 0:
+		options.TargetNamespaces = []string{"target", "target-2"}
+	}
+	return generate.Render(b, options)
 }
 
 // render evaluates what is made of the release.

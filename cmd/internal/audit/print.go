@@ -122,6 +122,9 @@ func (row Row) modes() string {
 }
 
 func (row Row) reaches() string {
+	if row.Error != "" {
+		return "?"
+	}
 	var out []string
 	for _, reach := range row.Reaches {
 		s := short[reach.Risk]
@@ -279,9 +282,8 @@ func (r *Report) known() []findings.Remark {
 var columns = []string{"package", "version", "name", "source", "channels", "head", "deprecated", "complete",
 	"installModes", "upgradeable", "maxOpenShiftVersion", "everything", "readsSecrets", "writesRBAC", "runsInPods",
 	"impersonates", "reachesNodes", "installsOperators", "changesAPIs", "validatingWebhooks", "mutatingWebhooks",
-	"conversionWebhooks", "crds", "crdBytes",
-	"imagesByDigest", "imagesByTag", "unsupportedKinds", "unfit", "verdict", "reason", "remedy", "errors", "warnings",
-	"notes", "error"}
+	"conversionWebhooks", "crds", "crdBytes", "imagesByDigest", "imagesByTag", "unsupportedKinds", "unfit", "verdict",
+	"rule", "reason", "remedy", "changes", "errors", "warnings", "notes", "error"}
 
 // csv writes a line for each row. Cells of groups are cluster, namespaces, no or, where that is not known, empty.
 func (r *Report) csv(w io.Writer) error {
@@ -301,9 +303,9 @@ func (r *Report) csv(w io.Writer) error {
 			cells = append(cells, strconv.Itoa(n))
 		}
 		cells = append(cells, strings.Join(row.Unsupported, " "), strings.Join(row.Unfit, " "),
-			string(row.Verdict.Answer), row.Verdict.Reason, row.Verdict.Remedy,
-			strconv.Itoa(row.Findings.Errors),
-			strconv.Itoa(row.Findings.Warnings), strconv.Itoa(row.Findings.Notes), row.Error)
+			string(row.Verdict.Answer), row.Verdict.Rule, row.Verdict.Reason, row.Verdict.Remedy, row.Verdict.Changes,
+			strconv.Itoa(row.Findings.Errors), strconv.Itoa(row.Findings.Warnings),
+			strconv.Itoa(row.Findings.Notes), row.Error)
 		for i := range cells {
 			cells[i] = harmless(cells[i])
 		}
@@ -324,7 +326,7 @@ func (r *Report) csv(w io.Writer) error {
 }
 
 func (row Row) inGroup(g permissions.Risk) string {
-	if !row.Complete {
+	if !row.Complete || row.Error != "" {
 		return ""
 	}
 	for _, reach := range row.Reaches {

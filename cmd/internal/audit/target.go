@@ -69,8 +69,13 @@ func (x *Inspected) form(o Options) fit.Form {
 
 // target returns what the column is about.
 func (o Options) target() string {
-	if form := string(o.Form); form != "" && o.Cluster.Form() != o.Form {
-		return o.Cluster.String() + " (" + form + ")"
+	switch {
+	case o.Form == fit.Plain && !o.Cluster.Known():
+		return "a cluster without OLM"
+	case o.Form == fit.OLMv0 && !o.Cluster.Known():
+		return string(o.Form)
+	case o.Form != "" && o.Cluster.Form() != o.Form:
+		return o.Cluster.String() + " (" + string(o.Form) + ")"
 	}
 	return o.Cluster.String()
 }

@@ -72,6 +72,9 @@ func (l *list) render(ctx context.Context, o Options) ([]*yaml.Node, []Result, e
 		return nil, nil, err
 	}
 	r, err := c.Render(ctx, config.Options{Dir: filepath.FromSlash(path.Dir(l.configPath())), Source: o.Source})
+	if err == nil {
+		err = r.Refused
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -62,8 +62,7 @@ func Rules() []findings.Rule {
 			Text: "a field that the Go type of the object does not declare, such as x-descriptors in the schema of " +
 				"a CRD: OLM drops it",
 		},
-		{ID: bundle.WarnUnknownAccount,
-			Text: "a Deployment uses a ServiceAccount that neither the bundle nor OLM creates"},
+		fit.RuleAccount,
 		{ID: bundle.WarnUnsupportedKind, Text: "a kind of object that OLM does not install from a bundle"},
 	}
 	list = append(list, optionRules()...)
