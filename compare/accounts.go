@@ -2,19 +2,21 @@ package compare
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/compare/internal/workload"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 )
 
 // renames finds the accounts that a release renames: one whose rights end and one whose rights begin, which the same
-// workload uses, or whose names are equal without versions.
-func renames(old, now State, pairs []workload.Pair) []Rename {
+// workload uses, or whose names are equal without versions. The given ones are among them.
+func renames(old, now State, pairs []workload.Pair, given []Rename) []Rename {
 	pairs = slices.DeleteFunc(slices.Clone(pairs), func(p workload.Pair) bool {
 		return !images.HasPods(p.Any().Group(), p.Any().Kind)
 	})
@@ -28,7 +30,11 @@ func renames(old, now State, pairs []workload.Pair) []Rename {
 		}
 	}
 	gone, fresh := ended(old, now, after), ended(now, old, before)
-	out := []Rename{}
+	out := append([]Rename{}, given...)
+	for _, r := range given {
+		delete(gone, r.Old)
+		delete(fresh, r.New)
+	}
 	add := func(a, b permissions.Subject, why string) {
 		if gone[a] && fresh[b] {
 			delete(gone, a)
@@ -62,7 +68,45 @@ func renames(old, now State, pairs []workload.Pair) []Rename {
 	return out
 }
 
-const accountKind = "ServiceAccount"
+const (
+	accountKind = "ServiceAccount"
+	asSaid      = "as was said" // why accounts are one
+)
+
+// given returns the accounts that somebody says are one: by [NAMESPACE/]NAME, the older one first.
+func given(old, now State, accounts [][2]string) (out []Rename, err error) {
+	for _, pair := range accounts {
+		var found [2]permissions.Subject
+		for i, s := range []State{old, now} {
+			if found[i], err = s.account(pair[i]); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, Rename{found[0], found[1], asSaid})
+	}
+	return out, nil
+}
+
+// account returns the one account of a name, which may have its namespace before it.
+func (s State) account(name string) (permissions.Subject, error) {
+	var found []permissions.Subject
+	var all []string
+	for _, a := range s.Permissions.Accounts {
+		if full := a.Namespace + "/" + a.Name; name == a.Name || name == full {
+			found = append(found, a)
+		}
+		all = append(all, a.Namespace+"/"+a.Name)
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return permissions.Subject{}, manifest.WithHint(fmt.Errorf("%s has no account %s", s.Name, text.Brief(name)),
+			"it has "+cmp.Or(text.FirstOf(12, all), "none"))
+	}
+	return permissions.Subject{}, manifest.WithHint(fmt.Errorf("%s has several accounts %s", s.Name, text.Brief(name)),
+		"write NAMESPACE/NAME")
+}
 
 // podUser returns the account that the pods of a workload use.
 func podUser(o *manifest.Object) permissions.Subject {

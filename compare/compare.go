@@ -29,6 +29,8 @@ type Options struct {
 	Unfit func(*Operator) []findings.Finding
 	// Moves returns what the installer does with an operator that takes the place of another one. It may be nil.
 	Moves func(old, now *Operator) []findings.Finding
+	// Accounts are the accounts that are compared as one, by [NAMESPACE/]NAME: that of the older state first.
+	Accounts [][2]string
 	// Unread are files that could not be read, beside those of the two states.
 	Unread []string
 	// Said is what OLM's resolver says of the newer state, and not of the older one.
@@ -41,8 +43,8 @@ type Options struct {
 	Unbuilt []string
 }
 
-// Compare returns how two states differ. The error is about an object that cannot be read, or that of the Checker of
-// the CRDs, which gets ctx.
+// Compare returns how two states differ. The error is about an object that cannot be read, about an account that is
+// not there, or that of the Checker of the CRDs, which gets ctx.
 func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	r := &Report{APIVersion: apiVersion, Kind: kind, Old: sideOf(old), New: sideOf(now)}
 	old, now = old.withCRDs(), now.withCRDs()
@@ -55,7 +57,11 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 		return nil, err
 	}
 	objects := workload.Pairs(made, makes)
-	r.Renamed = renames(old, now, objects)
+	same, err := given(old, now, o.Accounts)
+	if err != nil {
+		return nil, err
+	}
+	r.Renamed = renames(old, now, objects, same)
 	pairs := pairsOf(old, now)
 	before := *old.Permissions
 	before.Permissions = renamed(before.Permissions, r.Renamed, conditions(pairs))
@@ -103,6 +109,13 @@ func (r *Report) workloads(old, now State, objects []workload.Pair) ([]change.Ch
 	list, err := workload.Compare(workload.Joined(objects, accounts), now.Objects, locate)
 	if err != nil {
 		return nil, err
+	}
+	for i, c := range list {
+		if c.Part == change.Account && slices.ContainsFunc(r.Renamed, func(n Rename) bool {
+			return n.Why == asSaid && n.Old.Name == c.Old && n.New.Name == c.New
+		}) {
+			list[i].Severity, list[i].Message = findings.Info, ""
+		}
 	}
 	more, err := r.compareRBAC(old, now, locate)
 	if err != nil {

@@ -321,7 +321,8 @@ func TestClusterExtensionWarns(t *testing.T) {
 	gate := func() []string {
 		return []string{"operator-controller v1.11 has spec.config only in its experimental CRDs", "manifests/0csv.yaml:9: spec.installModes: " +
 			"operator-controller v1.11 takes operators for their own or a single namespace only with the feature gate SingleOwnNamespaceInstallSupport, " +
-			"which is on in the feature set experimental"}
+			"which is on in the feature set experimental", "OLM v1 means to drop operators for their own or a single namespace (a draft of March 2026, " +
+			"single-tenant simplification, not begun)"}
 	}
 	for _, c := range []struct {
 		name string

@@ -105,7 +105,8 @@ func (o Options) fits(b *bundle.Bundle, r *Result) (warnings []bundle.Warning, n
 				continue
 			}
 			class = bundle.WarnConversion
-		case fit.RuleAsked.ID:
+		}
+		if f.Level == findings.Note {
 			notes = append(notes, manifest.Message{Msg: f.Message})
 			continue
 		}

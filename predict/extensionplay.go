@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/findings"
@@ -90,6 +92,9 @@ func (e *PlayedExtension) open(ctx context.Context, o Options) error {
 	if err != nil {
 		e.Unknown = text.OneLine(err.Error())
 		return nil
+	}
+	if e.extension.WatchNamespace != "" {
+		operator.Mode = v1alpha1.InstallModeTypeSingleNamespace
 	}
 	e.operator, e.partial = &operator, partial
 	for _, crd := range operator.CSV.Spec.CustomResourceDefinitions.Owned {

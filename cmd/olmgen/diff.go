@@ -41,6 +41,7 @@ type diffFlags struct {
 	// oldCatalogs are the catalogs of OLD, where they are not those of NEW.
 	oldCatalogs []string
 	crdRules    string
+	accounts    []string
 	inCatalog   bool // a catalog says how OLM gets from OLD to NEW
 }
 
@@ -95,6 +96,8 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.oldCatalogs, "old-catalog", nil,
 		"content of a CatalogSource or ClusterCatalog for OLD, `[[NAMESPACE/]NAME=]DIR`; may be repeated")
 	flags.StringVar(&f.crdRules, "crd-rules", "", "`FILE` with the severities of the rules about CRDs")
+	flags.StringArrayVar(&f.accounts, "account", nil, "accounts of OLD and NEW that are compared as one, "+
+		"`OLD=NEW`, by [NAMESPACE/]NAME each; may be repeated")
 	f.render.register(cmd, reviewed)
 }
 
@@ -181,6 +184,14 @@ func (f *diffFlags) prepare(cmd *cobra.Command, sides [2]side) (on review.TreeOp
 		return on, options, &usageError{"--old-version is for a SOURCE, and OLD is not one", "leave it out"}
 	}
 	options = compare.Options{PathKnown: f.inCatalog}
+	for _, pair := range f.accounts {
+		old, now, _ := strings.Cut(pair, "=")
+		if old == "" || now == "" {
+			return on, options, &usageError{fmt.Sprintf("--account %q does not name two accounts", pair),
+				"write OLD=NEW"}
+		}
+		options.Accounts = append(options.Accounts, [2]string{old, now})
+	}
 	if err := f.cluster.read(cmd, &f.roots, &options); err != nil {
 		return on, options, err
 	}

@@ -33,15 +33,16 @@ var (
 	ruleSelectableRemoved = rule("selectableFieldRemoved", Warning, "",
 		"a field is no longer selectable: requests that select by it fail")
 	ruleSubresourceChanged = rule("subresourceChanged", Warning, "", "a path of the subresource scale changes")
-	ruleNames              = rule("names", Error, "", "the group, kind or plural changes: requests for the old one fail")
-	ruleNamesRemoved       = rule("namesRemoved", Warning, "",
+	ruleNames              = rule("names", Error, "",
+		"the group, kind or plural changes: requests for the old one fail")
+	ruleNamesRemoved = rule("namesRemoved", Warning, "",
 		"a short name or category is dropped, or the singular or list kind changes")
 	ruleNamesAdded     = rule("namesAdded", Info, "", "a short name or category is added")
 	rulePrinterColumns = rule("printerColumns", Info, "", "a column that kubectl get prints changes")
 	ruleOther          = rule("otherField", Info, "", "another field of the CRD changes, such as a label")
 
-	ruleScope         = rule("scope", Error, "scope", "the scope changes")
-	ruleStoredRemoved = rule("storedVersionRemoval", Error, "storedVersionRemoval",
+	ruleScope = rule("scope", Error, "scope", "the scope changes")
+	_         = rule("storedVersionRemoval", Error, "storedVersionRemoval",
 		"a version in status.storedVersions is dropped")
 	ruleFieldRemoved = rule("existingFieldRemoval", Error, "existingFieldRemoval",
 		"a field is dropped; what is below it is counted, not listed")
@@ -66,11 +67,12 @@ var (
 		"a rule of x-kubernetes-validations is dropped, or its message changes")
 	ruleFieldAdded      = rule("fieldAdded", Info, "", "a field is added; what is below it is counted, not listed")
 	ruleRequiredRemoved = rule("requiredRemoved", Info, "", "a field is no longer required")
-	ruleCompatible      = rule("compatible", Info, "", "a bound is relaxed, such as a maximum that is raised or dropped")
-	ruleNullable        = rule("nullable", Error, "nullable", "null is allowed, or no longer allowed")
-	ruleDefault         = rule("default", Error, "default", "a default is added, dropped or changed")
-	ruleUnhandled       = rule("unhandled", Error, "unhandled", "something else changes, such as format")
-	ruleConstraint      = rule("constraintAdded", Error, "",
+	ruleCompatible      = rule("compatible", Info, "",
+		"a bound is relaxed, such as a maximum that is raised or dropped")
+	ruleNullable   = rule("nullable", Error, "nullable", "null is allowed, or no longer allowed")
+	ruleDefault    = rule("default", Error, "default", "a default is added, dropped or changed")
+	ruleUnhandled  = rule("unhandled", Error, "unhandled", "something else changes, such as format")
+	ruleConstraint = rule("constraintAdded", Error, "",
 		"an alternative or a condition is added, or a field where any was taken")
 	ruleDocumentation = rule("documentation", Info, "unhandled",
 		"the title, the example or external documentation changes")

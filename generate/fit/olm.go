@@ -200,6 +200,9 @@ func gate(r versions.Release, names ...string) (standard, any versions.State, so
 	return standard, any, versions.SourceOf(r.Product, names[0])
 }
 
+// narrow are the operators that a feature gate is for.
+const narrow = "operators for their own or a single namespace"
+
 // modes reports that OLM v1 does not install the operator as it must be, or as it is asked to.
 func (q *question) modes() {
 	const field = "spec.installModes"
@@ -214,8 +217,10 @@ func (q *question) modes() {
 		return
 	}
 	for _, r := range q.Controllers() {
-		q.behind(r, RuleModes, field, "operators for their own or a single namespace", gateNamespaces)
+		q.behind(r, RuleModes, field, narrow, gateNamespaces)
 	}
+	q.add(RuleModes, findings.Note, field, "OLM v1 means to drop "+narrow+" (a draft of March 2026, single-tenant "+
+		"simplification, not begun)", "")
 }
 
 // webhooks reports that OLM v1 does not take webhooks.

@@ -39,14 +39,16 @@ type Check struct {
 
 // Migration is what the migration from OLM v0 to OLM v1 says about an operator.
 type Migration struct {
-	Operator  string  `json:"operator"`
-	Namespace string  `json:"namespace"`
-	Package   string  `json:"package"`
-	Version   string  `json:"version"`
-	Verdict   string  `json:"verdict"`
-	Checks    []Check `json:"checks"`
-	Plain     string  `json:"plain"`    // what the profile does with the operator
-	Descoped  string  `json:"descoped"` // the same
+	Operator  string `json:"operator"`
+	Namespace string `json:"namespace"`
+	Package   string `json:"package"`
+	Version   string `json:"version"`
+	Verdict   string `json:"verdict"`
+	// OLMv1 says whether the operator works there, as far as the dump shows what its bundle has.
+	OLMv1    fit.Verdict `json:"olmv1"`
+	Checks   []Check     `json:"checks"`
+	Plain    string      `json:"plain"`    // what the profile does with the operator
+	Descoped string      `json:"descoped"` // the same
 }
 
 // Possible reports whether the migration would take the operator, acknowledged or not.
@@ -86,7 +88,7 @@ func (s *State) Migration(o *Operator) *Migration {
 	default:
 		m.Verdict = "eligible"
 	}
-	m.Plain, m.Descoped = o.plain(), o.descoped()
+	m.Plain, m.Descoped, m.OLMv1 = o.plain(), o.descoped(), s.underV1(o)
 	return m
 }
 

@@ -239,3 +239,22 @@ func TestMigrationReleases(t *testing.T) {
 		}
 	}
 }
+
+// The verdict on an operator under OLM v1 stands beside the checks of the migration.
+func TestMigrationVerdict(t *testing.T) {
+	for edit, want := range map[string]string{
+		"": "unknown: the objects of its bundle are not known",
+		`ClusterServiceVersion spec: {installModes: [{type: OwnNamespace, supported: true}]}`: "needs: operator-controller v1.11 takes operators for their own or " +
+			"a single namespace only with the feature gate",
+		`ClusterServiceVersion spec: {apiservicedefinitions: {owned: [{group: g, version: v1}]}}`: "refused: the operator serves APIs itself",
+	} {
+		list := migrating()
+		if kind, fields, ok := strings.Cut(edit, " "); ok {
+			list = with(list, kind, fields)
+		}
+		m := cluster(t, list).Migrations()[0]
+		if got := m.OLMv1.String(); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: got %q", edit, got)
+		}
+	}
+}

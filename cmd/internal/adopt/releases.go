@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // OpenShift returns the release of OpenShift that a dump says, such as 4.20.3: the newest one that the ClusterVersion
@@ -45,6 +46,23 @@ func (s *State) unfit(o *Operator, rules ...string) *findings.Finding {
 		}
 	}
 	return nil
+}
+
+// underV1 returns whether an operator works with OLM v1. Of what its bundle ships, the CRDs and their Services count.
+func (s *State) underV1(o *Operator) fit.Verdict {
+	operator := fit.Operator{CSV: o.CSV, Properties: o.properties(), Namespace: o.Group.Namespace}
+	for _, d := range o.CSV.Spec.CustomResourceDefinitions.Owned {
+		if crd := s.Dump.Get("CustomResourceDefinition", "", d.Name); crd != nil {
+			operator.Shipped = append(operator.Shipped, manifest.New(crd.Value()))
+		}
+	}
+	for _, x := range s.Dump.OfKind("Service") {
+		if x.Namespace == o.Group.Namespace && len(operator.Shipped) > 0 {
+			operator.Shipped = append(operator.Shipped, manifest.New(x.Value()))
+		}
+	}
+	verdict, _ := fit.Judge(operator, fit.OLMv1, s.Target)
+	return verdict
 }
 
 // release is a check beside those of the migration: of what its releases of OLM v1 take, where no other check asks.

@@ -64,12 +64,12 @@ func (all Migrations) Explained() ([]findings.Rule, []findings.Finding) {
 func (all Migrations) Document() *findings.Document {
 	d := &findings.Document{Kind: "Migration"}
 	operators := findings.Table{Columns: []findings.Column{{Title: "Operator"}, {Title: "Verdict"},
-		{Title: "Profile plain"}, {Title: "Profile descoped"}}}
+		{Title: "With OLM v1"}, {Title: "Profile plain"}, {Title: "Profile descoped"}}}
 	checks := findings.Table{Columns: []findings.Column{{Title: "Operator"}, {Title: "Outcome"},
 		{Title: "Check that has not passed"}}}
 	for _, m := range all {
 		name := m.Namespace + "/" + m.Operator
-		operators.Rows = append(operators.Rows, findings.Cells(name, m.Verdict, m.Plain, m.Descoped))
+		operators.Rows = append(operators.Rows, findings.Cells(name, m.Verdict, m.OLMv1.String(), m.Plain, m.Descoped))
 		list := findings.Table{Columns: []findings.Column{{Title: "Outcome", Width: 11}, {Title: "Check", Before: " "}}}
 		for _, c := range m.open() {
 			list.Rows = append(list.Rows, findings.Cells(string(c.Outcome), c.line()))
@@ -77,9 +77,13 @@ func (all Migrations) Document() *findings.Document {
 		}
 		s := findings.Section{Title: name + ": " + m.Verdict, Tables: []findings.Table{list},
 			Formats: []findings.Format{findings.Text}}
+		s.Remarks = []findings.Remark{{Label: "with OLM v1", Text: m.OLMv1.String()}}
+		if m.OLMv1.Remedy != "" {
+			s.Remarks = append(s.Remarks, findings.Remark{Label: "remedy", Text: m.OLMv1.Remedy})
+		}
 		if !m.Possible() {
-			s.Remarks = []findings.Remark{{Label: "profile plain", Text: m.Plain},
-				{Label: "profile descoped", Text: m.Descoped}}
+			s.Remarks = append(s.Remarks, findings.Remark{Label: "profile plain", Text: m.Plain},
+				findings.Remark{Label: "profile descoped", Text: m.Descoped})
 		}
 		d.Sections = append(d.Sections, s)
 	}
