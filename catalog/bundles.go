@@ -1,61 +1,167 @@
 package catalog
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/blang/semver/v4"
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/source"
 )
 
 // readBundles makes a catalog of the bundles below a directory and of the legacy packages (package manifests) in it.
-// The channels, replaces, skips and skipRange are those of the bundles.
+// The channels, replaces, skips and skipRange are those of the bundles. With Options.Only, what no wanted package needs
+// is left unread.
 func readBundles(ctx context.Context, dir string, o Options) (*Catalog, error) {
 	c := &Catalog{Packages: map[string]*Package{}}
-	var pipelines []string
-	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+	index, err := o.Cache.read("folders:"+dir, func() (*Catalog, error) {
+		list, err := foldersOf(dir)
+		return &Catalog{folders: list}, err
+	})
+	if err != nil {
+		return c, err
+	}
+	folders := index.folders
+	wanted := map[string]bool{}
+	for _, name := range o.Only {
+		wanted[name] = true
+	}
+	every := len(o.Only) == 0
+	var read, left []*folder
+	for again := true; again; {
+		again, left = false, nil
+		for _, f := range folders {
+			ofWanted := slices.ContainsFunc(f.packages, func(name string) bool { return wanted[name] })
+			if !every && !f.unclear && !ofWanted {
+				left = append(left, f)
+				continue
+			}
+			if err := c.addFolder(ctx, f, o); err != nil {
+				return c, err
+			}
+			read = append(read, f)
+		}
+		if folders = left; len(left) > 0 && !o.Alone {
+			again = c.needs(wanted, &every)
+		}
+	}
+	c.arrange(ctx, read, o)
+	for _, f := range left {
+		c.left = append(c.left, f.packages...)
+	}
+	leftOut := slices.ContainsFunc(c.Faulty, func(f Faulty) bool { return f.All })
+	if len(c.Packages)+len(left) == 0 && !leftOut && len(c.Faulty) > 0 {
+		return c, c.Faulty[0].Err
+	}
+	return c, nil
+}
+
+// needs adds the packages that those of the catalog may need to the wanted ones. An API, or a constraint, may need any.
+// It reports whether there is something new.
+func (c *Catalog) needs(wanted map[string]bool, every *bool) (more bool) {
+	for _, p := range c.Packages {
+		for _, b := range p.Bundles {
+			for _, property := range b.Properties {
+				var required PackageRequired
+				switch {
+				case property.Type == "olm.package.required" && json.Unmarshal(property.Value, &required) == nil:
+					more = more || !wanted[required.PackageName]
+					wanted[required.PackageName] = true
+				case property.Type == "olm.constraint" || strings.HasSuffix(property.Type, ".required"):
+					*every = true
+					return true
+				}
+			}
+		}
+	}
+	return more
+}
+
+// folder is a directory with what belongs to one operator, or to several: bundles, a legacy package, a pipelineFile.
+type folder struct {
+	dir      string
+	bundles  []string // their directories
+	packages []string // of the bundles
+	unclear  bool     // it may have other packages
+	legacy   bool
+	pipeline bool
+}
+
+// foldersOf finds the folders below a directory, without reading what is in them. A bundle names its package in its
+// annotations.
+func foldersOf(dir string) (list []*folder, err error) {
+	known := map[string]*folder{}
+	at := func(dir string) *folder {
+		if known[dir] == nil {
+			known[dir] = &folder{dir: dir}
+			list = append(list, known[dir])
+		}
+		return known[dir]
+	}
+	err = filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
 		if err == nil && e.Name() == pipelineFile {
-			pipelines = append(pipelines, filepath.Dir(p))
+			at(filepath.Dir(p)).pipeline = true
 		}
 		if err != nil || !e.IsDir() {
 			return err
 		}
-		legacy, bundle := holdsBundle(os.DirFS(p), ".")
-		switch {
+		switch legacy, bundle := holdsBundle(os.DirFS(p), "."); {
 		case legacy:
-			err = c.addLegacy(ctx, p, o)
+			f := at(p)
+			f.legacy, f.unclear = true, true
 		case bundle:
-			so := o.Source
-			so.Force = source.KindDir
-			err = c.addOpened(p, func() (*source.Source, error) { return source.Open(ctx, p, so) })
+			f, name := at(filepath.Dir(p)), packageOf(p)
+			f.bundles = append(f.bundles, p)
+			if f.unclear = f.unclear || name == ""; !slices.Contains(f.packages, name) {
+				f.packages = append(f.packages, name)
+			}
 		default:
 			return nil
 		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			c.Faulty = append(c.Faulty, Faulty{Package: packageOf(p), Missing: true, Err: err})
-		}
 		return fs.SkipDir // the rest of the directory belongs to it
 	})
-	if err == nil {
-		c.arrange(ctx, pipelines, o)
+	for _, f := range list {
+		f.unclear = f.unclear || len(f.bundles) == 0
 	}
-	left := slices.ContainsFunc(c.Faulty, func(f Faulty) bool { return f.All })
-	if err == nil && len(c.Packages) == 0 && !left && len(c.Faulty) > 0 {
-		err = c.Faulty[0].Err
+	return list, err
+}
+
+// addFolder adds what is in a folder. The error is that of ctx.
+func (c *Catalog) addFolder(ctx context.Context, f *folder, o Options) error {
+	fails := func(dir string, err error) error {
+		if err != nil && ctx.Err() == nil {
+			c.Faulty = append(c.Faulty, Faulty{Package: packageOf(dir), Missing: true, Err: err})
+		}
+		return ctx.Err()
 	}
-	return c, err
+	if f.legacy {
+		if err := fails(f.dir, c.addLegacy(ctx, f.dir, o)); err != nil {
+			return err
+		}
+	}
+	for _, dir := range f.bundles {
+		so := o.Source
+		so.Force = source.KindDir
+		if err := fails(dir, c.addOpened(dir, func() (*source.Source, error) {
+			return source.Open(ctx, dir, so)
+		})); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // withBundles returns a file-based catalog with the objects that directories beside it have of its bundles, and with
@@ -87,9 +193,17 @@ func (c *Catalog) withBundles(dirs *Catalog) *Catalog {
 	return all
 }
 
-// packageOf returns the package of a bundle that cannot be read, as far as its annotations say it.
+// namesPackage is the line of annotations that names the package, where it is written as everybody writes it.
+var namesPackage = lazy.Regexp(`(?m)^  ["']?` + regexp.QuoteMeta(bundle.KeyPackage) +
+	`["']?: *["']?([a-z0-9.-]*)["']?\s*$`)
+
+// packageOf returns the package of a bundle, as far as its annotations say it.
 func packageOf(dir string) string {
 	data, err := whole.ReadFile(filepath.Join(dir, "metadata", "annotations.yaml"), budget.RenderConfig)
+	lines := namesPackage().FindAllSubmatch(data, 2)
+	if len(lines) == 1 && bytes.HasPrefix(data, []byte("annotations:\n")) {
+		return string(lines[0][1])
+	}
 	var metadata struct {
 		Annotations map[string]string `json:"annotations"`
 	}

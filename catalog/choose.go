@@ -71,10 +71,10 @@ func (c *Catalog) onlyPackage(name string) (*Package, error) {
 		return nil, c.Missing(name)
 	case name == "" && len(names) == 0 && len(c.Faulty) > 0:
 		return nil, c.Faulty[0].Err
-	case len(names) == 0:
+	case len(c.AllNames()) == 0:
 		return nil, errNotCatalog
 	case name != "":
-		return nil, fmt.Errorf("no package %s; there are %s", quote(name), text.Names(names))
+		return nil, fmt.Errorf("no package %s; there are %s", quote(name), text.Names(c.AllNames()))
 	case len(names) > 1:
 		return nil, hint(fmt.Errorf("the catalog has %d packages", len(names)), "choose a package: %s",
 			text.Names(names))

@@ -62,6 +62,8 @@ type Catalog struct {
 	unknown []UnknownSchema // in the order of the catalog
 	others  []Other         // those of no package that is there
 	refused []*Package      // of directories of bundles, which opm leaves out
+	left    []string        // the names of packages that are not read, because nobody asks for them
+	folders []*folder       // of a directory of which nothing else is read
 }
 
 // Faulty is a bundle of a directory that is not in the catalog, because it cannot be read, or that is in it and that
@@ -237,12 +239,17 @@ type GVK struct {
 // Names returns the names of the packages, sorted.
 func (c *Catalog) Names() []string { return slices.Sorted(maps.Keys(c.Packages)) }
 
+// AllNames returns the names of the packages, with those that are not read because of Options.Only; sorted.
+func (c *Catalog) AllNames() []string {
+	return slices.Compact(slices.Sorted(slices.Values(append(c.Names(), c.left...))))
+}
+
 // Join returns one catalog with the packages of all. Of two packages of the same name, the first counts.
 func Join(catalogs ...*Catalog) *Catalog {
 	all := &Catalog{Packages: map[string]*Package{}}
 	for _, c := range catalogs {
 		all.faults, all.unknown = append(all.faults, c.faults...), append(all.unknown, c.unknown...)
-		all.others = append(all.others, c.others...)
+		all.others, all.left = append(all.others, c.others...), append(all.left, c.left...)
 		for name, p := range c.Packages {
 			if all.Packages[name] == nil {
 				all.Packages[name] = p

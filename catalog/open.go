@@ -53,6 +53,9 @@ func Open(ctx context.Context, ref string, o Options) (*Opened, error) {
 }
 
 func openInCatalog(ctx context.Context, arg string, o Options) (*Opened, error) {
+	if o.Package != "" {
+		o.Only, o.Alone = []string{o.Package}, true
+	}
 	c, err := Read(ctx, arg, o)
 	if err != nil {
 		return nil, err

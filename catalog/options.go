@@ -21,6 +21,12 @@ type Options struct {
 	// image of the bundle is not fetched, because of Offline, or because the catalog does not name it.
 	Metadata bool
 
+	// Only are the packages that are asked for. Of directories of bundles they are read, and what they may depend on;
+	// the other ones are as if they were not there. Empty: all are read. With Alone, what they depend on is not there
+	// either.
+	Only  []string
+	Alone bool
+
 	Cache *Cache // keeps the catalogs that are read; nil: they are read each time
 }
 

@@ -52,13 +52,17 @@ const (
 
 // arrange sets the update graphs of the packages of directories, by their pipelineFiles, and leaves out packages that
 // opm refuses: one of them does not take away the others.
-func (c *Catalog) arrange(ctx context.Context, dirs []string, o Options) {
-	for _, dir := range dirs {
+func (c *Catalog) arrange(ctx context.Context, folders []*folder, o Options) {
+	for _, f := range folders {
 		var packages []*Package
 		for _, name := range c.Names() {
-			if p := c.Packages[name]; p.dir == dir {
+			if p := c.Packages[name]; p.dir == f.dir {
 				packages = append(packages, p)
 			}
+		}
+		dir := f.dir
+		if !f.pipeline {
+			continue
 		}
 		if err := c.arrangeDir(ctx, dir, packages, o); err != nil {
 			if len(packages) == 0 {

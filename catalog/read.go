@@ -30,14 +30,15 @@ func Read(ctx context.Context, path string, o Options) (*Catalog, error) {
 		}
 		return c, nil
 	}
-	return o.Cache.read("bundles:"+path, func() (*Catalog, error) {
+	key := fmt.Sprintf("bundles:%s %t %s", path, o.Alone, strings.Join(o.Only, ","))
+	return o.Cache.read(key, func() (*Catalog, error) {
 		dirs, err := readBundles(ctx, path, o)
 		switch {
 		case err != nil && (len(c.Packages) == 0 || ctx.Err() != nil):
 			return nil, err
 		case len(c.Packages) > 0:
 			return c.withBundles(dirs), nil
-		case len(dirs.Packages)+len(dirs.Faulty) == 0:
+		case len(dirs.Packages)+len(dirs.Faulty)+len(dirs.left) == 0:
 			return nil, fmt.Errorf("%s: %w", path, errNotCatalog)
 		}
 		return dirs, nil

@@ -77,7 +77,8 @@ func (r *Rendered) noStep(ctx context.Context, i int, old string) (string, error
 		return edges(&entry), nil
 	}
 	path := strings.TrimPrefix(opened.Ref, source.KindCatalog+":")
-	c, err := catalog.Read(ctx, path, catalog.Options{Source: r.options.Source, Cache: r.options.Catalogs})
+	c, err := catalog.Read(ctx, path, catalog.Options{Source: r.options.Source, Cache: r.options.Catalogs,
+		Only: []string{opened.Package}, Alone: true})
 	if err != nil {
 		return "", err
 	}

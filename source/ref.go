@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -280,7 +281,17 @@ func isCatalogFile(path string) bool {
 		return false
 	}
 	data := content(path)
-	return catalogSchema().Match(data) && !templateSchema().Match(data)
+	return catalogSchema().Match(data) && !isTemplate(data)
+}
+
+// isTemplate reports whether a file is a template of a catalog. An expression takes seconds for a large catalog.
+func isTemplate(data []byte) bool {
+	for _, schema := range []string{"olm.template.basic", "olm.semver", "olm.composite"} {
+		if bytes.Contains(data, []byte(schema)) {
+			return templateSchema().Match(data)
+		}
+	}
+	return false
 }
 
 // IsPackageManifestName reports whether a file is the package manifest of a legacy package by its name.

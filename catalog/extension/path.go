@@ -50,7 +50,7 @@ func known(sources []Source, pkg string) error {
 		if s.Catalog.Packages[pkg] != nil {
 			return nil
 		}
-		names = append(names, s.Catalog.Names()...)
+		names = append(names, s.Catalog.AllNames()...)
 	}
 	err := fmt.Errorf("the catalog has no package %s", pkg)
 	if len(sources) != 1 {

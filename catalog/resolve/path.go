@@ -69,7 +69,7 @@ func PathOf(c *catalog.Catalog, pkg, channel, from, to string) (*Path, error) {
 	p := c.Packages[pkg]
 	if p == nil {
 		err := fmt.Errorf("the catalog has no package %s", pkg)
-		if hint := text.DidYouMean(pkg, c.Names()); hint != "" {
+		if hint := text.DidYouMean(pkg, c.AllNames()); hint != "" {
 			return nil, manifest.WithHint(err, hint)
 		}
 		return nil, err

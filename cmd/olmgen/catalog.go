@@ -66,6 +66,18 @@ func newCatalogResolve() *cobra.Command {
 	return cmd
 }
 
+// contents returns what --catalog says.
+func (f *resolveFlags) contents() (list []review.Content, err error) {
+	for _, value := range f.catalogs {
+		content, err := review.ReadContent(value, false, false)
+		if err != nil {
+			return nil, contentError(err)
+		}
+		list = append(list, content)
+	}
+	return list, nil
+}
+
 func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := checkNamespace(f.namespace); err != nil {
 		return err
@@ -77,15 +89,13 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	var given []review.Content
-	for _, value := range f.catalogs {
-		content, err := review.ReadContent(value, false, false)
-		if err != nil {
-			return contentError(err)
-		}
-		given = append(given, content)
+	given, err := f.contents()
+	if err != nil {
+		return err
 	}
-	reader := review.ContentReader{Options: withInput(cmd, f.network)}
+	network := withInput(cmd, f.network)
+	network.Only = review.Wanted(t.Objects)
+	reader := review.ContentReader{Options: network}
 	report, known := &resolve.Report{}, len(given) > 0
 	opened := map[string][]resolve.Source{} // by the global namespace
 	clusters := t.Clusters()

@@ -106,7 +106,7 @@ func (f *pathFlags) path(cmd *cobra.Command, pkg string) (*resolve.Path, error) 
 		return nil, &usageError{"a Subscription of OLM v0 names one channel, and --channel is given several times",
 			"choose one, or add --profile clusterextension"}
 	}
-	c, read, err := f.open(cmd, f.catalogs[0])
+	c, read, err := f.open(cmd, f.catalogs[0], pkg)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (f *pathFlags) path(cmd *cobra.Command, pkg string) (*resolve.Path, error) 
 func (f *pathFlags) ofOLMv1(cmd *cobra.Command, pkg string) (*resolve.Path, error) {
 	var sources []extension.Source
 	for _, value := range f.catalogs {
-		c, read, err := f.open(cmd, value)
+		c, read, err := f.open(cmd, value, pkg)
 		if err != nil {
 			return nil, err
 		}
@@ -131,13 +131,14 @@ func (f *pathFlags) ofOLMv1(cmd *cobra.Command, pkg string) (*resolve.Path, erro
 		SelfCertified: f.policy == generate.UpgradeSelfCertified}, f.from, f.to)
 }
 
-// open reads a catalog of --catalog.
-func (f *pathFlags) open(cmd *cobra.Command, value string) (review.Content, *fbc.Catalog, error) {
+// open reads a catalog of --catalog, as far as a package needs it.
+func (f *pathFlags) open(cmd *cobra.Command, value, pkg string) (review.Content, *fbc.Catalog, error) {
 	c, err := review.ReadContent(value, f.profile == generate.ProfileClusterExtension, false)
 	if err != nil {
 		return c, nil, contentError(err)
 	}
 	reader := review.ContentReader{Options: withInput(cmd, f.review.render.source)}
+	reader.Options.Only = []string{pkg}
 	read, err := reader.Read(cmd.Context(), c.Dir)
 	return c, read.Catalog, err
 }

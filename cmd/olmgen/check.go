@@ -78,7 +78,7 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := requireObjects(t); err != nil {
 		return err
 	}
-	given, err := f.catalogs.given(cmd, f.network)
+	given, err := f.catalogs.given(cmd, f.network, t.Objects)
 	if err != nil {
 		return err
 	}

@@ -95,13 +95,17 @@ func (f *renderFlags) updateGraph(given []string) (path string, ok bool) {
 
 // drawUpdates draws the update graph of a package.
 func (f *renderFlags) drawUpdates(cmd *cobra.Command, path, from string, format findings.Format) error {
-	c, err := readCatalog(cmd, path, f.source)
+	name, _ := f.options.Text(bundle.OptionPackage)
+	network := f.source
+	if name != "" {
+		network.Only, network.Alone = []string{name}, true
+	}
+	c, err := readCatalog(cmd, path, network)
 	if err != nil {
 		return err
 	}
 	sayFaulty(cmd, c)
-	name, _ := f.options.Text(bundle.OptionPackage)
-	names := c.Names()
+	names := c.AllNames()
 	if name == "" && len(names) == 1 {
 		name = names[0]
 	}

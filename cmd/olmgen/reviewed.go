@@ -73,7 +73,9 @@ func (f *renderFlags) deprecations(cmd *cobra.Command, ref string, opened *confi
 	if opened.Kind != source.KindCatalog {
 		return nil, nil
 	}
-	c, err := fbc.Read(cmd.Context(), dir, f.source)
+	network := f.source
+	network.Only, network.Alone = []string{opened.Package}, true
+	c, err := fbc.Read(cmd.Context(), dir, network)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +102,14 @@ func (f *renderFlags) reviewTree(cmd *cobra.Command, t *tree.Tree, refs []string
 	network := withInput(cmd, f.source)
 	o.Name, o.Source = strings.Join(refs, ", "), network.Source
 	o.Namespace, _ = f.options.Text(generate.OptionNamespace)
-	if o.Catalogs, err = catalogs.open(cmd, t, f.source); err != nil {
+	if catalogs.reader == nil {
+		catalogs.reader = &review.ContentReader{}
+	}
+	around := *catalogs
+	if around.around = o.Cluster; o.Over != nil {
+		around.around = slices.Concat(o.Cluster, o.Over.All)
+	}
+	if o.Catalogs, err = around.open(cmd, t, f.source); err != nil {
 		return nil, err
 	}
 	return review.FromTree(cmd.Context(), t, o)

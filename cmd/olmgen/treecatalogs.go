@@ -19,6 +19,8 @@ type treeCatalogs struct {
 	values     []string
 	approveAll bool
 	reader     *review.ContentReader // of a run
+	around     []*manifest.Object    // what else may ask for packages
+	every      bool                  // all packages are wanted, whoever asks
 }
 
 func (f *treeCatalogs) register(flags *pflag.FlagSet) {
@@ -45,19 +47,23 @@ func contentError(err error) error {
 
 // open reads the catalogs of the flags, and the images of the other CatalogSources and ClusterCatalogs of a tree.
 func (f *treeCatalogs) open(cmd *cobra.Command, t *tree.Tree, network fbc.Options) (predict.Catalogs, error) {
-	c, err := f.given(cmd, network)
+	c, err := f.given(cmd, network, t.Objects)
 	if err != nil {
 		return c, err
 	}
 	return f.reader.WithImages(cmd.Context(), t, c), nil
 }
 
-// given reads the catalogs of the flags.
-func (f *treeCatalogs) given(cmd *cobra.Command, network fbc.Options) (predict.Catalogs, error) {
+// given reads the catalogs of the flags, as far as objects ask for them.
+func (f *treeCatalogs) given(cmd *cobra.Command, network fbc.Options, objects []*manifest.Object) (predict.Catalogs,
+	error) {
 	if f.reader == nil {
 		f.reader = &review.ContentReader{}
 	}
 	f.reader.Options = withInput(cmd, network)
+	if !f.every {
+		f.reader.Options.Only = review.Wanted(objects, f.around)
+	}
 	c, err := f.reader.Catalogs(cmd.Context(), f.values)
 	c.ApproveAll = f.approveAll
 	return c, contentError(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict"
 	"github.com/olmgen/olmgen/source"
 )
@@ -112,6 +113,36 @@ func GlobalNamespace(list []Content, known []resolve.Source) string {
 		}
 	}
 	return olm.NamespaceUpstream
+}
+
+// Wanted returns the packages that objects have OLM install; none if they may ask for any.
+func Wanted(lists ...[]*manifest.Object) (names []string) {
+	for _, o := range slices.Concat(lists...) {
+		var path []string
+		switch {
+		case isPolicy(o): // a template may name any
+			for _, p := range olm.OperatorPolicies([]*manifest.Object{o}) {
+				if names = append(names, p.Package); p.Package == "" || strings.Contains(p.Package, "{{") {
+					return nil
+				}
+			}
+			continue
+		case !handsOver(o):
+			continue
+		case o.Kind == olm.KindClusterExtension:
+			path = []string{"spec", "source", "catalog", "packageName"}
+		default:
+			path = []string{"spec", "name"}
+		}
+		name, err := o.Get(path...)
+		text, ok := name.(string)
+		if err != nil || !ok || text == "" {
+			return nil
+		}
+		names = append(names, text)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // ContentReader reads what catalogs serve, each image once.
