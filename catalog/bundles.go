@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -168,13 +169,20 @@ func (c *Catalog) addFolder(ctx context.Context, f *folder, o Options) error {
 // the packages that only they have.
 func (c *Catalog) withBundles(dirs *Catalog) *Catalog {
 	all := Join(c, dirs)
-	all.refused = dirs.refused
+	found := maps.Clone(dirs.Packages)
+	for _, p := range dirs.refused { // for its graph, which is that of the file-based catalog
+		if found[p.Name] = p; c.Packages[p.Name] == nil {
+			all.refused = append(all.refused, p)
+		}
+	}
 	for _, f := range dirs.Faulty {
-		f.Missing = f.Missing && c.Packages[f.Package] == nil
-		all.Faulty = append(all.Faulty, f)
+		served := c.Packages[f.Package] != nil
+		if f.Missing = f.Missing && !served; !f.All || !served {
+			all.Faulty = append(all.Faulty, f)
+		}
 	}
 	for name, p := range c.Packages {
-		have := dirs.Packages[name]
+		have := found[name]
 		if have == nil {
 			continue
 		}

@@ -108,7 +108,8 @@ func (p *Package) Icon(ctx context.Context) (*Icon, error) {
 
 // Open opens the bundle: it is made of the objects in the catalog or, if there are none, of its image.
 func (c Choice) Open(ctx context.Context, o Options) (*Opened, error) {
-	opened := &Opened{Properties: append([]Property{}, c.Bundle.Properties...), Entry: &Entry{Name: c.Bundle.Name}}
+	opened := &Opened{Properties: append([]Property{}, c.Bundle.Properties...), Entry: &Entry{Name: c.Bundle.Name},
+		Choice: c}
 	if c.Channel != nil {
 		opened.Entry = c.Channel.Entry(c.Bundle.Name)
 	}

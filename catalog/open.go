@@ -20,6 +20,9 @@ type Opened struct {
 	// objects (olm.bundle.object, olm.csv.metadata). Nil for other sources.
 	Properties []Property
 
+	// Choice is what was chosen in a catalog; zero for other sources.
+	Choice Choice
+
 	// Entry is that of the catalog's channel, which OLM uses instead of what the CSV says; nil for other sources.
 	Entry *Entry
 }

@@ -270,8 +270,12 @@ entries:
 func TestCatalogWithBundles(t *testing.T) {
 	files := map[string]string{"operators/catalog.yaml": strings.ReplaceAll(publishedA, "0.9.0", "1.0.0"), "operators/a/ci.yaml": "{}"}
 	versionDir(files, "a", "1.0.0", "alpha", "")
+	versionDir(files, "a", "1.1.0", "alpha", "") // a second head of the graph that does not count
 	versionDir(files, "b", "1.0.0", "alpha", "")
 	c := readOperators(t, files)
+	if len(c.Faulty) > 0 || c.Refusal() != nil {
+		t.Errorf("%v, %v", c.Faulty, c.Refusal())
+	}
 	if got := edges(c.Packages["a"]); got != "a, default channel stable\n  stable\n    a.v1.0.0 replaces= skips=[] skipRange=\n" {
 		t.Error(got)
 	}

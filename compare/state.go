@@ -34,6 +34,7 @@ type Operator struct {
 	Entry        *catalog.Entry     // of its catalog; nil for other sources
 	Metadata     map[string]string  // the annotations of the bundle; none for a tree
 	Deprecated   []string           // what the catalog says of the bundle, its channel or its package
+	Lifecycles   [][]byte           // what its catalog says of the support of the package, as JSON documents
 	Shipped      []*manifest.Object // what its bundle has beside the CSV, as it stands there; none for a tree
 
 	// InstallMode is what its OperatorGroup asks for; empty if that is not known. Unsupported says that the operator

@@ -5,6 +5,7 @@ import (
 
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/rbac/danger"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -28,6 +29,8 @@ const (
 	WebhooksChanged   Trigger = "webhooks-changed"
 	APIRemoved        Trigger = "api-removed"
 	OLMRefuses        Trigger = "olm-refuses"
+	SupportEnded      Trigger = "support-ended"
+	Incompatible      Trigger = "incompatible"
 )
 
 // Triggers are all triggers with what they are about.
@@ -50,6 +53,8 @@ var Triggers = []struct {
 	{WebhooksChanged, "an admission webhook is new, gone or changed"},
 	{APIRemoved, "an operator does not provide an API any more"},
 	{OLMRefuses, "OLM would refuse the upgrade, or an operator would fail"},
+	{SupportEnded, "by its catalog, the support of NEW has ended on the date, and not that of OLD"},
+	{Incompatible, "by its catalog, NEW is not for the release of OpenShift, and OLD is"},
 }
 
 // Meets reports whether a report has a difference that a trigger is about.
@@ -95,6 +100,10 @@ func (r *Report) Meets(t Trigger) bool {
 		})
 	case OLMRefuses:
 		return slices.ContainsFunc(r.OLM, Consequence.refuses)
+	case SupportEnded, Incompatible:
+		return slices.ContainsFunc(r.OLM, func(c Consequence) bool {
+			return c.Rule == fit.Prefix+string(t) && c.Severity != findings.Info
+		})
 	}
 	return false
 }

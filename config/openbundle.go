@@ -22,6 +22,7 @@ type Opened struct {
 
 	Properties []bundle.Property // the catalog's; nil for other sources
 	Entry      *catalog.Entry    // of the catalog's channel; nil for other sources
+	Choice     catalog.Choice    // in the catalog; zero for other sources
 }
 
 // Open opens a source and reads the bundle in it, which must be the one that o asks for.
@@ -56,7 +57,8 @@ func readSource(src *catalog.Opened, name string, read bundle.ReadOptions, choic
 		}
 	}
 	opened := &Opened{Bundle: b, Ref: src.Ref, Kind: src.Kind, Digest: src.Digest, Image: src.Image,
-		Chosen: source.HasSeveral(src.Kind), Properties: src.Properties, Entry: src.Entry}
+		Chosen: source.HasSeveral(src.Kind), Properties: src.Properties, Entry: src.Entry,
+		Choice: src.Choice}
 	return opened, nil
 }
 

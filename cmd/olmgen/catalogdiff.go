@@ -147,7 +147,7 @@ func (f *catalogDiffFlags) tree(cmd *cobra.Command) (*tree.Tree, error) {
 		if err != nil {
 			return nil, err
 		}
-		s, err := review.FromRendered(rendered)
+		s, err := review.FromRendered(cmd.Context(), rendered)
 		if err != nil {
 			return nil, err
 		}

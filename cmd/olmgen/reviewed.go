@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/bundle"
-	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
@@ -19,7 +18,6 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/permissions"
-	"github.com/olmgen/olmgen/source"
 )
 
 // reviewed reports whether a report on the objects of a source takes an option: what a source cannot be rendered
@@ -51,11 +49,8 @@ func (f *renderFlags) reviewSource(cmd *cobra.Command, ref string, change func(*
 	if err != nil {
 		return nil, err
 	}
-	r, err := review.FromRendered(all)
+	r, err := review.FromRendered(cmd.Context(), all)
 	if err != nil {
-		return nil, err
-	}
-	if r.Operators[0].Deprecated, err = f.deprecations(cmd, ref, all.Opened[0]); err != nil {
 		return nil, err
 	}
 	result := all.Operators[0].Result
@@ -65,33 +60,6 @@ func (f *renderFlags) reviewSource(cmd *cobra.Command, ref string, change func(*
 		r.Operator.Targets = strings.Split(targets, ",")
 	}
 	return r, nil
-}
-
-// deprecations returns what a catalog says against a bundle that was taken from it.
-func (f *renderFlags) deprecations(cmd *cobra.Command, ref string, opened *config.Opened) ([]string, error) {
-	dir := strings.TrimPrefix(ref, source.KindCatalog+":")
-	if opened.Kind != source.KindCatalog {
-		return nil, nil
-	}
-	network := f.source
-	network.Only, network.Alone = []string{opened.Package}, true
-	c, err := fbc.Read(cmd.Context(), dir, network)
-	if err != nil {
-		return nil, err
-	}
-	p := c.Packages[opened.Package]
-	if p == nil {
-		return nil, nil
-	}
-	given, _ := f.options.Text(bundle.OptionChannel)
-	var out []string
-	for _, of := range [][2]string{{"olm.bundle", opened.CSV.Name}, {"olm.channel", given},
-		{fbc.TypePackage, ""}} {
-		if message := p.Deprecated(of[0], of[1]); message != "" {
-			out = append(out, message)
-		}
-	}
-	return out, nil
 }
 
 // reviewTree reads manifests, and what OLM installs for them from catalogs. o says on what they are played.
@@ -159,7 +127,7 @@ func (f *renderFlags) reviewDeclared(cmd *cobra.Command, d declaration) (*review
 		d.Config = d.Shown()
 		shown, why = f.render(cmd, d)
 	}
-	r, err := review.FromShown(all, shown, why)
+	r, err := review.FromShown(cmd.Context(), all, shown, why)
 	if err != nil {
 		return nil, err
 	}

@@ -39,6 +39,7 @@ type updateFlags struct {
 
 	namespace string
 	cluster   clusterFlags
+	target    targetFlags
 	toHead    bool
 	dryRun    bool
 	format    findings.Format
@@ -75,6 +76,8 @@ func (f *updateFlags) registerRest(cmd *cobra.Command) {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing, print the patch")
 	formatFlag(cmd, &f.format, []findings.Format{findings.Text, findings.Markdown, findings.JSON})
 	f.roots.register(cmd)
+	f.target.register(cmd, false)
+	f.target.registerDate(cmd)
 	f.render.register(cmd, func(config.Option) bool { return false })
 }
 
@@ -83,9 +86,16 @@ func (f *updateFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := f.cluster.read(cmd, &f.roots, &inCluster); err != nil {
 		return err
 	}
+	target, err := f.target.checked(cmd.Flags())
+	if err == nil {
+		err = f.target.checkDate(&failOn{})
+	}
+	if err != nil {
+		return err
+	}
+	inCluster.Unfit = review.Unfit(target, "")
 	var plan *updating.Plan
 	var report *updating.Report
-	var err error
 	f.held = map[string]*output.Held{}
 	defer func() {
 		for _, h := range f.held {

@@ -3,6 +3,7 @@ package fit
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,6 +51,9 @@ func ReadLifecycle(documents [][]byte) *Lifecycle {
 	}
 	return l
 }
+
+// NoLifecycle returns the lifecycle of a package of which nobody can say what its catalog says.
+func NoLifecycle(why string) *Lifecycle { return &Lifecycle{fault: errors.New(why)} }
 
 func readLifecycle(documents [][]byte) (*Lifecycle, error) {
 	switch len(documents) {
@@ -114,6 +118,14 @@ func (s *Supported) String() string {
 		list = append(list, fmt.Sprintf("%s %s to %s", p.Name, p.Start, p.End))
 	}
 	return strings.Join(list, ", ")
+}
+
+// Support returns what a catalog says of the support of an operator: a note with the phases, unless the cluster has a
+// date.
+func Support(o Operator, c Cluster) []findings.Finding {
+	q := &question{Operator: o, Cluster: c}
+	q.support()
+	return q.list
 }
 
 // support reports a version whose support has ended on the date, or that the release of OpenShift is not for.

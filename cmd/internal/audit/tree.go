@@ -13,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/cmd/internal/review"
+	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -82,6 +83,9 @@ func (s *Set) addTree(path string, f *treeFacts) {
 		}
 		b := &catalog.Bundle{Name: name, Properties: []catalog.Property{{Type: catalog.TypePackage, Value: value}}}
 		at := s.packageAt(pkg, path)
+		if s.options.Cluster.Date != "" {
+			at.life = fit.NoLifecycle("it is installed, and nobody says from which catalog")
+		}
 		at.Releases = append(at.Releases, &Release{Name: name, bundle: b, place: csv.Object.File,
 			location: catalog.Place{File: csv.Object.File, Line: csv.Object.Line}, facts: f, treeCSV: i})
 		at.Bundles = append(at.Bundles, b)
@@ -104,7 +108,9 @@ func OfTree(ctx context.Context, t *tree.Tree, of review.TreeOptions, o Options)
 	s := &Set{options: o}
 	s.addTree(of.Name, f)
 	for _, p := range plan {
-		s.addPlanned(p)
+		if err := s.addPlanned(ctx, p); err != nil {
+			return nil, err
+		}
 	}
 	for _, u := range unknown {
 		s.Unread = append(s.Unread, Unread{Source: u.Object.File + ":" + strconv.Itoa(u.Object.Line),
@@ -121,13 +127,16 @@ func OfTree(ctx context.Context, t *tree.Tree, of review.TreeOptions, o Options)
 }
 
 // addPlanned makes a release of an operator that OLM installs.
-func (s *Set) addPlanned(p review.Planned) {
+func (s *Set) addPlanned(ctx context.Context, p review.Planned) error {
 	at := s.packageAt(p.Choice.Package.Name, p.Catalog)
 	at.Package = p.Choice.Package
+	documents, err := at.DocumentsOf(ctx, fit.SchemaLifecycle)
+	at.life = fit.ReadLifecycle(documents)
 	at.Releases = append(at.Releases, &Release{Name: p.Name, bundle: p.Choice.Bundle, place: p.Object.File,
 		location:   catalog.Place{File: p.Object.File, Line: p.Object.Line},
 		Deprecated: deprecation(p.Choice.Package, p.Choice.Bundle), planned: &p})
 	s.installs = append(s.installs, p.String())
+	return err
 }
 
 func (s *Set) packageAt(name, path string) *Package {

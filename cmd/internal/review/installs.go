@@ -407,7 +407,7 @@ func (h Planned) Render(ctx context.Context, so source.Options) (*Installed, err
 	if err != nil {
 		return nil, err
 	}
-	s, err := FromRendered(rendered)
+	s, err := FromRendered(ctx, rendered)
 	if err != nil {
 		return nil, err
 	}
@@ -447,18 +447,18 @@ func (s *Subject) add(other *Subject) {
 
 // FromShown returns what a RenderConfig renders to as a Subject. shown is the same with the operators that it hands
 // over to OLM as OLM installs them, unless why says why they cannot be shown: they are unknown then.
-func FromShown(rendered, shown *config.Rendered, why error) (*Subject, error) {
+func FromShown(ctx context.Context, rendered, shown *config.Rendered, why error) (*Subject, error) {
 	if why != nil {
 		shown = rendered
 	}
-	s, err := FromRendered(shown)
+	s, err := FromRendered(ctx, shown)
 	if err != nil {
 		return nil, err
 	}
 	if shown == rendered {
 		s.byOLM = false // an engine applies it, and prunes what is gone
 	} else {
-		asked, err := FromRendered(rendered)
+		asked, err := FromRendered(ctx, rendered)
 		if err != nil {
 			return nil, err
 		}

@@ -214,7 +214,7 @@ func rendered(t *testing.T, dir, target string, profile generate.Profile) (*revi
 	if err != nil {
 		return nil, err
 	}
-	s, err := review.FromRendered(r)
+	s, err := review.FromRendered(t.Context(), r)
 	if err != nil {
 		return nil, err
 	}

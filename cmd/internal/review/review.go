@@ -42,7 +42,7 @@ type Subject struct {
 }
 
 // FromRendered returns what a RenderConfig renders to as a Subject.
-func FromRendered(rendered *config.Rendered) (*Subject, error) {
+func FromRendered(ctx context.Context, rendered *config.Rendered) (*Subject, error) {
 	s := &Subject{opened: rendered.Opened}
 	for _, o := range rendered.Objects {
 		read, err := o.Manifest()
@@ -60,6 +60,9 @@ func FromRendered(rendered *config.Rendered) (*Subject, error) {
 			Dependencies: opened.Dependencies, Metadata: opened.Annotations,
 			Properties: propertiesOf(opened),
 			Entry:      opened.Entry, InstallMode: result.InstallMode})
+		if err := said(ctx, &s.Operators[i], opened.Choice); err != nil {
+			return nil, err
+		}
 	}
 	if len(rendered.Operators) == 1 {
 		s.Namespace = rendered.Operators[0].Namespace

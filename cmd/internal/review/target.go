@@ -2,29 +2,33 @@ package review
 
 import (
 	"cmp"
+	"context"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/fit"
 )
 
-// Unfit returns a function to what keeps an operator from working in a cluster; nil if nothing is known of it. An empty
-// form is that which the releases say.
+// Unfit returns a function to what keeps an operator from working in a cluster, and to what its catalog says of its
+// support. If nothing is known of the cluster, there is only the latter. An empty form is that which the releases say.
 func Unfit(c fit.Cluster, form fit.Form) func(*compare.Operator) []findings.Finding {
-	if !c.Known() {
-		return nil
-	}
 	if form == "" {
 		form = c.Form()
 	}
 	return func(o *compare.Operator) []findings.Finding {
+		if !c.Known() {
+			return fit.Support(fit.Operator{CSV: o.ClusterServiceVersion, Object: o.Object,
+				Lifecycle: fit.ReadLifecycle(o.Lifecycles)}, c)
+		}
 		operator := fit.Installed(o.ClusterServiceVersion, o.Object)
 		if o.Package != "" {
 			b := &bundle.Bundle{CSV: o.ClusterServiceVersion, Properties: o.Properties, Dependencies: o.Dependencies}
 			operator = fit.Operator{CSV: o.ClusterServiceVersion, Object: o.Object, Properties: b.CatalogProperties(),
 				Shipped: o.Shipped}
 		}
+		operator.Lifecycle = fit.ReadLifecycle(o.Lifecycles)
 		return fit.Findings(operator, form, c)
 	}
 }
@@ -44,4 +48,24 @@ func Moves(c fit.Cluster, form fit.Form) func(old, now *compare.Operator) []find
 		}
 		return fit.Moved(of(old), of(now), c)
 	}
+}
+
+// said adds what a catalog says about a release that was chosen in it.
+func said(ctx context.Context, o *compare.Operator, chosen catalog.Choice) error {
+	if chosen.Package == nil {
+		return nil
+	}
+	channel := ""
+	if chosen.Channel != nil {
+		channel = chosen.Channel.Name
+	}
+	for _, of := range [][2]string{{catalog.SchemaBundle, o.Name}, {catalog.SchemaChannel, channel},
+		{catalog.TypePackage, ""}} {
+		if message := chosen.Package.Deprecated(of[0], of[1]); message != "" {
+			o.Deprecated = append(o.Deprecated, message)
+		}
+	}
+	var err error
+	o.Lifecycles, err = chosen.Package.DocumentsOf(ctx, fit.SchemaLifecycle)
+	return err
 }
