@@ -94,7 +94,9 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	network := withInput(cmd, f.network)
-	network.Only = review.Wanted(t.Objects)
+	if len(f.installs) == 0 { // it names the packages that are nearly those it asks for
+		network.Only = review.Wanted(t.Objects)
+	}
 	reader := review.ContentReader{Options: network}
 	report, known := &resolve.Report{}, len(given) > 0
 	opened := map[string][]resolve.Source{} // by the global namespace
