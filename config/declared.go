@@ -14,8 +14,8 @@ import (
 	"github.com/olmgen/olmgen/output/transform"
 )
 
-// Declared returns the options of a RenderConfig. To add one, declare it here, add its field to the types and use it
-// in load.go: see "Add an option" in CONTRIBUTING.md.
+// Declared returns the options of a RenderConfig. To add one, declare it here, add its field to the types and use it:
+// see "Add an option" in CONTRIBUTING.md.
 func Declared() []Option { return slices.Clone(declared) }
 
 // The options that are about more than the objects of one bundle.

@@ -1,9 +1,7 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -29,26 +27,13 @@ func Read(name string, data []byte) (*Config, error) {
 	return c, c.read(name, data)
 }
 
-func (c *Config) read(name string, data []byte) error {
+func (c *Config) read(name string, data []byte) (err error) {
 	b := budget.Of(budget.RenderConfig)
-	docs, err := manifest.ReadFile(name, data, manifest.Limits{FileBytes: budget.Int(b.Bytes), ObjectBytes: -1,
-		Nodes: budget.Int(b.Values)})
+	form := manifest.Form{APIVersion: APIVersion, Kind: Kind, What: "a " + Kind, Hint: elsewhere,
+		Start: `"olmgen init" writes a RenderConfig to start from`, Second: "put all operators below groups"}
+	c.object, err = form.Read(name, data, manifest.Limits{FileBytes: budget.Int(b.Bytes), ObjectBytes: -1,
+		Nodes: budget.Int(b.Values)}, &c.RenderConfig)
 	if err != nil {
-		return err
-	}
-	docs = slices.DeleteFunc(docs, func(d *manifest.Document) bool { return d.Root == nil })
-	switch len(docs) {
-	case 0:
-		return &manifest.Error{File: name, Msg: "is empty", Tip: `"olmgen init" writes a RenderConfig to start from`}
-	case 1:
-	default:
-		return &manifest.Error{File: name, Line: docs[1].Line, Msg: "a second YAML document: a RenderConfig is one",
-			Tip: "put all operators below groups"}
-	}
-	if c.object, err = docs[0].Object(); err != nil {
-		return err
-	}
-	if err := c.decode(docs[0]); err != nil {
 		return err
 	}
 	if c.document, err = c.object.Value(); err != nil {
@@ -71,33 +56,6 @@ func ReadFunctionConfig(name string, data []byte) (*Config, error) {
 	}
 	c.embedded = true
 	return c, nil
-}
-
-func (c *Config) decode(doc *manifest.Document) error {
-	o := c.object
-	switch {
-	case o.APIVersion == "" && o.Kind == "":
-		return c.errorf("", "start the file with apiVersion: "+APIVersion+" and kind: "+Kind,
-			"not a %s: apiVersion and kind are missing", Kind)
-	case o.Kind != Kind:
-		return c.errorf("kind", "write kind: "+Kind, "is %q, not %s", o.Kind, Kind)
-	case o.APIVersion != APIVersion:
-		return c.errorf("apiVersion", "write apiVersion: "+APIVersion, "unknown value %q", o.APIVersion)
-	}
-	for _, d := range doc.Duplicates {
-		return &manifest.Error{File: doc.File, Line: d.Line, Field: d.Key, Msg: "is given twice",
-			Tip: "keep one of them"}
-	}
-	unknown, err := o.Into(&c.RenderConfig)
-	if err != nil {
-		return err
-	}
-	if len(unknown) > 0 {
-		first := slices.MinFunc(unknown, func(a, b string) int { return o.LineOf(a) - o.LineOf(b) })
-		hint := cmp.Or(elsewhere(first), manifest.Suggestion(reflect.TypeFor[RenderConfig](), first))
-		return c.errorf(first, hint, "no such field")
-	}
-	return nil
 }
 
 // elsewhere returns a hint for a field of the file, of the defaults, of a group or of a bundle that stands in the wrong
@@ -128,8 +86,7 @@ func (c *Config) errorf(field, hint, format string, args ...any) *manifest.Error
 	if c.flags() {
 		return &manifest.Error{Field: flagAt(field), Msg: fmt.Sprintf(format, args...), Tip: hint}
 	}
-	e := c.object.Errorf(field, format, args...)
-	e.Tip = hint
+	e := c.object.Errorf(field, format, args...).With(hint)
 	if c.embedded {
 		e.Line = 0
 	}

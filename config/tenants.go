@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"reflect"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -58,36 +56,13 @@ func (b Bundle) tenants(dir string, o *generate.Options) error {
 
 // readTenants reads a list of tenants, strictly. Errors are *manifest.Error.
 func readTenants(name string, data []byte) (list tenantList, err error) {
-	const hint = "write tenants: [{namespace: team-a}]"
-	docs, err := manifest.ReadFile(name, data, manifest.Limits{})
+	form := manifest.Form{What: "a list of tenants", Start: "write tenants: [{namespace: team-a}]"}
+	object, err := form.Read(name, data, manifest.Limits{}, &list)
 	if err != nil {
 		return list, err
-	}
-	docs = slices.DeleteFunc(docs, func(d *manifest.Document) bool { return d.Root == nil })
-	if len(docs) != 1 {
-		return list, &manifest.Error{File: name, Msg: "is not one YAML document", Tip: hint}
-	}
-	for _, d := range docs[0].Duplicates {
-		return list, &manifest.Error{File: name, Line: d.Line, Field: d.Key, Msg: "is given twice",
-			Tip: "keep one of them"}
-	}
-	object, err := docs[0].Object()
-	if err != nil {
-		return list, err
-	}
-	unknown, err := object.Into(&list)
-	if err != nil {
-		return list, err
-	}
-	if len(unknown) > 0 {
-		e := object.Errorf(unknown[0], "no such field")
-		e.Tip = manifest.Suggestion(reflect.TypeFor[tenantList](), unknown[0])
-		return list, e
 	}
 	if !object.Has("tenants") {
-		e := object.Errorf("tenants", "is missing")
-		e.Tip = hint
-		return list, e
+		return list, object.Errorf("tenants", "is missing").With(form.Start)
 	}
 	seen := map[string]bool{}
 	for i, t := range list.Tenants {

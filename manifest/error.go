@@ -52,6 +52,12 @@ func (e *Error) Error() string {
 // Hint returns what to do about the error, or "".
 func (e *Error) Hint() string { return e.Tip }
 
+// With sets what to do about the error, and returns the error.
+func (e *Error) With(tip string) *Error {
+	e.Tip = tip
+	return e
+}
+
 // About returns the options that the error and its hint are about.
 func (e *Error) About() []Option { return e.Options }
 

@@ -1,10 +1,6 @@
 package images
 
-import (
-	"reflect"
-
-	"github.com/olmgen/olmgen/manifest"
-)
+import ()
 
 type ownFields struct {
 	Mirrors []struct {
@@ -31,19 +27,4 @@ type clusterFields struct {
 		ImageTagMirrors         []clusterMirror `json:"imageTagMirrors"`
 		RepositoryDigestMirrors []clusterMirror `json:"repositoryDigestMirrors"`
 	} `json:"spec"`
-}
-
-// checkFields refuses unknown fields and values of the wrong type.
-func checkFields(o *manifest.Object, own bool) error {
-	var typed any = &clusterFields{}
-	if own {
-		typed = &ownFields{}
-	}
-	unknown, err := o.Into(typed)
-	if err != nil || len(unknown) == 0 {
-		return err
-	}
-	e := o.Errorf(unknown[0], "no such field")
-	e.Tip = manifest.Suggestion(reflect.TypeOf(typed), unknown[0])
-	return e
 }

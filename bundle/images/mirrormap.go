@@ -76,15 +76,16 @@ func ReadMap(name string, data []byte) (*Map, error) {
 }
 
 func (m *Map) read(o *manifest.Object) error {
-	if dup := o.Duplicates(); len(dup) > 0 {
-		return &manifest.Error{File: o.File, Line: dup[0].Line, Field: dup[0].Key, Msg: "the key occurs twice"}
-	}
 	for _, l := range lists {
 		if o.Kind != l.kind || l.kind != "" && o.APIVersion != l.apiVersion {
 			continue
 		}
 		m.cluster = m.cluster || l.kind != ""
-		if err := checkFields(o, l.kind == ""); err != nil {
+		var fields any = &clusterFields{}
+		if l.kind == "" {
+			fields = &ownFields{}
+		}
+		if err := o.Strict(fields, nil); err != nil {
 			return err
 		}
 		for i := range o.Len(l.path...) {
@@ -104,9 +105,8 @@ func (m *Map) read(o *manifest.Object) error {
 		}
 		return nil
 	}
-	e := o.Errorf("kind", "%s is not a mirror map", o.Kind)
-	e.Tip = "use a list mirrors, an ImageDigestMirrorSet, an ImageTagMirrorSet or an ImageContentSourcePolicy"
-	return e
+	return o.Errorf("kind", "%s is not a mirror map", o.Kind).
+		With("use a list mirrors, an ImageDigestMirrorSet, an ImageTagMirrorSet or an ImageContentSourcePolicy")
 }
 
 // ownEntry returns an entry of olmgen's own form.
@@ -150,9 +150,8 @@ func (m *Map) add(e mirror) error {
 			field = e.field + ".mirrors[0]"
 		}
 		if problem := prefixProblem(c.value); problem != "" {
-			err := e.object.Errorf(field, "%q is not the beginning of a repository: %s", c.value, problem)
-			err.Tip = "write it like registry.example.com/org or quay.io/org/repository"
-			return err
+			return e.object.Errorf(field, "%q is not the beginning of a repository: %s", c.value, problem).
+				With("write it like registry.example.com/org or quay.io/org/repository")
 		}
 	}
 	if rest, ok := strings.CutPrefix(e.source, "index.docker.io"); ok {

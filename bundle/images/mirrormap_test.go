@@ -123,7 +123,7 @@ func TestMapIsRefused(t *testing.T) {
 		{"mirrors: a.io\n", "m.yaml:1: mirrors: has the wrong type: text, want a list", ""},
 		{"mirrors:\n- source: a.io\n", "m.yaml:2: mirrors[0].mirror: missing", ""},
 		{"mirrors:\n- mirror: a.io\n", "m.yaml:2: mirrors[0].source: missing", ""},
-		{"mirrors:\n- source: a.io\n  source: b.io\n  mirror: c.io\n", "m.yaml:3: source: the key occurs twice", ""},
+		{"mirrors:\n- source: a.io\n  source: b.io\n  mirror: c.io\n", "m.yaml:3: source: is given twice", ""},
 		{entry("quay.io/org", "registry"), `m.yaml:3: mirrors[0].mirror: "registry" is not the beginning of a repository: it must begin with a host`, "write "},
 		{entry("org", "a.io"), "it must begin with a host", ""},
 		{entry("quay.io/org/", "a.io"), "it ends with a slash", ""},

@@ -35,17 +35,17 @@ func TestRules(t *testing.T) {
 
 func TestBadRules(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want, hint string }{
-		"empty":       {"", "rules.yaml: the file is empty", "start it with"},
-		"kind":        {"apiVersion: v1\nkind: List2\n", "rules.yaml:2: kind: this is v1 List2", "start it with"},
-		"field":       {head + "rule: []\n", "rules.yaml:3: rule: unknown field", "did you mean rules?"},
-		"deep field":  {head + "rules:\n- {id: type, severty: info}\n", "rules.yaml:4: rules[0].severty: unknown field", "did you mean severity?"},
+		"empty":       {"", "rules.yaml: is empty", "start the file with"},
+		"kind":        {"apiVersion: v1\nkind: List2\n", "rules.yaml:2: kind: is \"List2\", not CRDRules", "write kind: CRDRules"},
+		"field":       {head + "rule: []\n", "rules.yaml:3: rule: no such field", "did you mean rules?"},
+		"deep field":  {head + "rules:\n- {id: type, severty: info}\n", "rules.yaml:4: rules[0].severty: no such field", "did you mean severity?"},
 		"rule":        {head + "rules:\n- {id: maxLenght, severity: info}\n", `rules.yaml:4: rules[0].id: unknown rule "maxLenght"`, "did you mean maxLength?"},
 		"severity":    {head + "rules:\n- {id: type, severity: warn}\n", `rules.yaml:4: rules[0].severity: unknown value "warn"`, "choose one of error, warning, info, none"},
 		"twice":       {head + "rules:\n- {id: type, severity: info}\n- {id: type, severity: error}\n", "rules.yaml:5: rules[1].id: the rule type occurs twice", "remove one"},
-		"key twice":   {head + "rules: []\nrules: []\n", "rules.yaml:4: rules: the key occurs twice", "remove one"},
+		"key twice":   {head + "rules: []\nrules: []\n", "rules.yaml:4: rules: is given twice", "keep one of them"},
 		"no id":       {head + "rules:\n- {severity: info}\n", "rules.yaml:4: rules[0]: id is missing", ""},
 		"type":        {head + "rules: {}\n", "rules.yaml:3: rules: ", ""},
-		"second":      {head + "---\n" + head, "rules.yaml:3: a second document", ""},
+		"second":      {head + "---\n" + head, "rules.yaml:3: a second YAML document", ""},
 		"not a YAML":  {"{", "rules.yaml:", ""},
 		"not a field": {"- a\n", "rules.yaml:1: ", ""},
 	} {

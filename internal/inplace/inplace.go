@@ -99,9 +99,7 @@ func (f *file) find(name string, e *Edit) error {
 func (f *file) change(e Edit, has bool) error {
 	d := f.docs[e.doc()]
 	refuse := func(tip, message string) error {
-		err := d.Errorf(e.Field, "%s", message)
-		err.Tip = tip
-		return err
+		return d.Errorf(e.Field, "%s", message).With(tip)
 	}
 	root, err := d.Nodes()
 	if err != nil {

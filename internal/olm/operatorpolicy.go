@@ -191,9 +191,7 @@ func templated(field string, value any) string {
 // check finds why the API server or the controller refuses the policy.
 func (p *OperatorPolicy) check(o *operatorPolicySpec, unknown []string) {
 	refuse := func(field, tip, format string, args ...any) {
-		e := p.Object.Errorf(field, format, args...)
-		e.Tip = tip
-		p.Faults = append(p.Faults, e)
+		p.Faults = append(p.Faults, p.Object.Errorf(field, format, args...).With(tip))
 	}
 	for _, field := range unknown {
 		refuse(field, "", "an OperatorPolicy has no such field")

@@ -54,9 +54,8 @@ func schemaOf(o *manifest.Object) (*schema, *manifest.Error) {
 	_, version, _ := strings.Cut(o.APIVersion, "/")
 	s := kinds[o.Kind][version]
 	if s == nil {
-		e := o.Errorf("apiVersion", "%s is not served", o.APIVersion)
-		e.Tip = "OLM serves " + strings.Join(slices.Sorted(maps.Keys(kinds[o.Kind])), " or ") + " of " + Group
-		return nil, e
+		return nil, o.Errorf("apiVersion", "%s is not served", o.APIVersion).
+			With("OLM serves " + strings.Join(slices.Sorted(maps.Keys(kinds[o.Kind])), " or ") + " of " + Group)
 	}
 	return s, nil
 }
@@ -92,9 +91,7 @@ type verdict struct {
 }
 
 func (v *verdict) refuse(field, tip, format string, args ...any) {
-	e := v.object.Errorf(field, format+"; the API server rejects the object", args...)
-	e.Tip = tip
-	v.faults = append(v.faults, e)
+	v.faults = append(v.faults, v.object.Errorf(field, format+"; the API server rejects the object", args...).With(tip))
 }
 
 // check compares a value with its schema. A null field counts as absent: the API server removes it before validation

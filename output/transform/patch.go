@@ -93,10 +93,8 @@ func (p Patch) changes(name string) ([]change, error) {
 }
 
 func newChange(d *manifest.Document, matches func(generate.Object) (bool, error)) (change, error) {
-	for _, dup := range d.Duplicates {
-		return change{},
-			&manifest.Error{File: d.File, Line: dup.Line, Field: dup.Key, Msg: "is given twice",
-				Tip: "keep one of them"}
+	if err := d.Twice(); err != nil {
+		return change{}, err
 	}
 	v, err := d.Value()
 	if err != nil {

@@ -137,9 +137,8 @@ func checkKeys(d *manifest.Document, v any, schema lists, path string) error {
 		for i, x := range list {
 			at := fmt.Sprintf("%s[%d]", at, i)
 			if m, _ := x.(map[string]any); key != "" && m[key] == nil {
-				e := d.Errorf(at, "has no %s, which identifies the elements of the list", key)
-				e.Tip = "give it, or replace the whole list with an element $patch: replace"
-				return e
+				return d.Errorf(at, "has no %s, which identifies the elements of the list", key).
+					With("give it, or replace the whole list with an element $patch: replace")
 			}
 			if err := checkKeys(d, x, field, at); err != nil {
 				return err

@@ -55,9 +55,7 @@ func read(r io.Reader) (*list, error) {
 	d := docs[0]
 	kind, version := scalarAt(d.Root, "kind"), scalarAt(d.Root, "apiVersion")
 	if kind != "ResourceList" || !slices.Contains(versions, version) {
-		e := d.Errorf("kind", "is %q of %q, not ResourceList of %s", kind, version, versions[0])
-		e.Tip = useRender
-		return nil, e
+		return nil, d.Errorf("kind", "is %q of %q, not ResourceList of %s", kind, version, versions[0]).With(useRender)
 	}
 	l := new(list)
 	if l.root, err = d.Nodes(); err != nil {

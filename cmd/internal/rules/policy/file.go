@@ -45,53 +45,12 @@ type ruleSetting struct {
 // Parse reads a policy file. name is the file name in errors. The error, a *manifest.Error, names line and field;
 // Parse never returns a part of a policy.
 func Parse(name string, data []byte) (*Policy, error) {
-	docs, err := manifest.ReadFile(name, data, manifest.Limits{})
-	if err != nil {
-		return nil, err
-	}
-	docs = slices.DeleteFunc(docs, func(d *manifest.Document) bool { return d.Root == nil })
-	switch {
-	case len(docs) == 0:
-		return nil, &manifest.Error{File: name, Msg: "the file has no policy",
-			Tip: "start it with apiVersion: " + APIVersion + ", kind: " + Kind}
-	case len(docs) > 1:
-		return nil, &manifest.Error{File: name, Line: docs[1].Line, Msg: "a second document; a policy file has one"}
-	}
-	o, err := docs[0].Object()
-	if err != nil {
-		return nil, err
-	}
-	p := &parser{Object: o}
-	if o.APIVersion != APIVersion || o.Kind != Kind {
-		what := fmt.Sprintf("this is %s %s, not a policy", cmp.Or(o.APIVersion, "of no apiVersion"),
-			cmp.Or(o.Kind, "and no kind"))
-		if o.APIVersion+o.Kind == "" {
-			what = "not a policy: apiVersion and kind are missing"
-		}
-		field := "kind"
-		if o.APIVersion != APIVersion && o.APIVersion != "" {
-			field = "apiVersion"
-		}
-		return nil, p.fail(field, "start it with apiVersion: "+APIVersion+", kind: "+Kind, "%s", what)
-	}
-	if dups := o.Duplicates(); len(dups) > 0 {
-		return nil, &manifest.Error{
-			File:  name,
-			Line:  dups[0].Line,
-			Field: dups[0].Key,
-			Msg:   "the key occurs twice",
-			Tip:   "remove one",
-		}
-	}
 	var f file
-	unknown, err := o.Into(&f)
+	o, err := manifest.Form{APIVersion: APIVersion, Kind: Kind, What: "a policy"}.Read(name, data, manifest.Limits{}, &f)
 	if err != nil {
 		return nil, err
 	}
-	if len(unknown) > 0 {
-		return nil, p.unknownField(unknown)
-	}
-	return p.policy(&f)
+	return (&parser{Object: o}).policy(&f)
 }
 
 // parser converts a file to a policy.
@@ -101,9 +60,7 @@ type parser struct {
 }
 
 func (p *parser) fail(field, tip, format string, args ...any) error {
-	err := p.Errorf(field, format, args...)
-	err.Tip = tip
-	return err
+	return p.Errorf(field, format, args...).With(tip)
 }
 
 func (p *parser) policy(f *file) (*Policy, error) {

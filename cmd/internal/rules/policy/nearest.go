@@ -1,20 +1,10 @@
 package policy
 
 import (
-	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/base/text"
-	"github.com/olmgen/olmgen/manifest"
 )
-
-// unknownField returns the error for the first unknown field of a policy file.
-func (p *parser) unknownField(unknown []string) error {
-	slices.SortStableFunc(unknown, func(a, b string) int { return p.LineOf(a) - p.LineOf(b) })
-	field := unknown[0]
-	return p.fail(field, manifest.Suggestion(reflect.TypeFor[file](), field), "unknown field")
-}
 
 // unknown returns the error for a word that a field does not take.
 func (p *parser) unknown(field, got string, allowed []string) error {

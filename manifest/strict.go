@@ -1,0 +1,77 @@
+package manifest
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+)
+
+// Form is what the one document of a file must be.
+type Form struct {
+	APIVersion, Kind string // empty: it has neither
+	What             string // such a file for a person: a RenderConfig
+	Start            string // what to do about an empty file; empty: begin it with APIVersion and Kind
+	Second           string // what to do about a second document; may be empty
+	// Hint returns what to do about a field that the type does not have, "" for the usual hint. It may be nil.
+	Hint func(field string) string
+}
+
+// Read reads a file into a pointer to a Go type, strictly: a second document, a field that the type does not have, a
+// field that is given twice and a value of the wrong type are errors. name stands for the file in errors, which are
+// *Error with line, field and hint.
+func (f Form) Read(name string, data []byte, limits Limits, into any) (*Object, error) {
+	docs, err := ReadFile(name, data, limits)
+	if err != nil {
+		return nil, err
+	}
+	docs = slices.DeleteFunc(docs, func(d *Document) bool { return d.Root == nil })
+	begin := "start the file with apiVersion: " + f.APIVersion + " and kind: " + f.Kind
+	switch {
+	case len(docs) == 0 && f.Start != "":
+		return nil, &Error{File: name, Msg: "is empty", Tip: f.Start}
+	case len(docs) == 0:
+		return nil, &Error{File: name, Msg: "is empty", Tip: begin}
+	case len(docs) > 1:
+		return nil, &Error{File: name, Line: docs[1].Line, Msg: "a second YAML document: " + f.What + " is one",
+			Tip: f.Second}
+	}
+	o, err := docs[0].Object()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case f.Kind == "":
+	case o.APIVersion+o.Kind == "":
+		return nil, o.Errorf("", "not %s: apiVersion and kind are missing", f.What).With(begin)
+	case o.Kind != f.Kind:
+		return nil, o.Errorf("kind", "is %q, not %s", o.Kind, f.Kind).With("write kind: " + f.Kind)
+	case o.APIVersion != f.APIVersion:
+		return nil, o.Errorf("apiVersion", "unknown value %q", o.APIVersion).With("write apiVersion: " + f.APIVersion)
+	}
+	return o, o.Strict(into, f.Hint)
+}
+
+// Strict is Into for an object that must have no field but those of the type, and none twice. hint is that of a Form.
+func (o *Object) Strict(into any, hint func(field string) string) error {
+	if err := o.doc.Twice(); err != nil {
+		return err
+	}
+	unknown, err := o.Into(into)
+	if err != nil || len(unknown) == 0 {
+		return err
+	}
+	first := slices.MinFunc(unknown, func(a, b string) int { return o.LineOf(a) - o.LineOf(b) })
+	tip := ""
+	if hint != nil {
+		tip = hint(first)
+	}
+	return o.Errorf(first, "no such field").With(cmp.Or(tip, Suggestion(reflect.TypeOf(into), first)))
+}
+
+// Twice returns an error about the first key of a document that is given twice, or nil.
+func (d *Document) Twice() error {
+	for _, k := range d.Duplicates {
+		return &Error{File: d.File, Line: k.Line, Field: k.Key, Msg: "is given twice", Tip: "keep one of them"}
+	}
+	return nil
+}
