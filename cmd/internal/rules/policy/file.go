@@ -46,7 +46,8 @@ type ruleSetting struct {
 // Parse never returns a part of a policy.
 func Parse(name string, data []byte) (*Policy, error) {
 	var f file
-	o, err := manifest.Form{APIVersion: APIVersion, Kind: Kind, What: "a policy"}.Read(name, data, manifest.Limits{}, &f)
+	form := manifest.Form{APIVersion: APIVersion, Kind: Kind, What: "a policy"}
+	o, err := form.Read(name, data, manifest.Limits{}, &f)
 	if err != nil {
 		return nil, err
 	}
