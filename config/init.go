@@ -11,6 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/templates"
@@ -121,10 +122,7 @@ func (g *initGroup) scope() error {
 }
 
 func (g *initGroup) titles() string {
-	var titles []string
-	for _, b := range g.Bundles {
-		titles = append(titles, b.Title)
-	}
+	titles := lists.Map(g.Bundles, func(b initBundle) string { return b.Title })
 	return strings.Join(titles, ", ")
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/parallel"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/whole"
@@ -230,10 +231,7 @@ func (c *Config) mirrors(dir string) (*images.Map, error) {
 	case len(c.Mirrors) == 0:
 		return nil, nil
 	}
-	var list []any
-	for _, m := range c.Mirrors {
-		list = append(list, map[string]any{"source": m.Source, "mirror": m.Mirror})
-	}
+	list := lists.Map(c.Mirrors, func(m Mirror) any { return map[string]any{"source": m.Source, "mirror": m.Mirror} })
 	m, err := images.ReadMap("mirrors", manifest.Encode(map[string]any{"mirrors": list}))
 	if e, ok := errors.AsType[*manifest.Error](err); ok { // its line is that of the copy
 		return nil, c.errorf(e.Field, e.Tip, "%s", e.Msg)

@@ -7,6 +7,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -52,10 +53,7 @@ func (r *rendering) selectors(suffix string) []templates.Aggregate {
 		}
 		return out
 	}
-	var out []templates.Aggregate
-	for _, gvk := range r.groupAPIs() {
-		out = append(out, *r.names.aggregate(gvk, suffix))
-	}
+	out := lists.Map(r.groupAPIs(), func(gvk string) templates.Aggregate { return *r.names.aggregate(gvk, suffix) })
 	slices.SortFunc(out, func(a, b templates.Aggregate) int { return strings.Compare(a.To, b.To) })
 	return slices.Compact(out)
 }

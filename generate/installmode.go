@@ -8,6 +8,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -161,12 +162,7 @@ func (o Options) unsupported(supports map[v1alpha1.InstallModeType]bool, targets
 }
 
 func supportedHint(supports map[v1alpha1.InstallModeType]bool) string {
-	var list []v1alpha1.InstallModeType
-	for _, m := range bundle.InstallModes {
-		if supports[m] {
-			list = append(list, m)
-		}
-	}
+	list := lists.Filter(bundle.InstallModes, func(m v1alpha1.InstallModeType) bool { return supports[m] })
 	switch {
 	case len(list) == 0:
 		return "the operator supports no install mode at all"

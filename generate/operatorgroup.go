@@ -3,6 +3,7 @@ package generate
 import (
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
@@ -55,13 +56,7 @@ func (r *rendering) watched() []string {
 	if r.global() {
 		return r.options.CopiedCSVNamespaces
 	}
-	var out []string
-	for _, t := range r.targets {
-		if t != r.options.Namespace {
-			out = append(out, t)
-		}
-	}
-	return out
+	return lists.Filter(r.targets, func(t string) bool { return t != r.options.Namespace })
 }
 
 func operatorGroup(r *rendering) error {

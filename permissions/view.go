@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/rbac"
 )
@@ -154,10 +155,7 @@ func (r *Report) title() string {
 
 // headline is the answer in one line.
 func (r *Report) headline() string {
-	var texts []string
-	for _, f := range r.Summary {
-		texts = append(texts, f.Text)
-	}
+	texts := lists.Map(r.Summary, func(f Fact) string { return f.Text })
 	unknown := r.unknown()
 	switch {
 	case len(texts) > 0:
@@ -240,12 +238,7 @@ func (r *Report) gains() string {
 	if len(names) == 0 {
 		return ""
 	}
-	var whose []string
-	for _, role := range UserRoles {
-		if roles[role] {
-			whose = append(whose, role)
-		}
-	}
+	whose := lists.Filter(UserRoles, func(role string) bool { return roles[role] })
 	return strings.Join(whose, ", ") + ": " + text.FirstOf(3, names)
 }
 

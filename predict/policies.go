@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -62,10 +63,7 @@ func (c Catalogs) defaults(ctx context.Context, p *olm.OperatorPolicy) (d olm.De
 	case len(found) == 0:
 		return d, fmt.Errorf("no catalog that is known has package %s", p.Package)
 	case len(found) > 1 && found[0].Catalog != c.Others:
-		var names []string
-		for _, s := range found {
-			names = append(names, s.Namespace+"/"+s.Name)
-		}
+		names := lists.Map(found, func(s resolve.Source) string { return s.Namespace + "/" + s.Name })
 		return d, fmt.Errorf("package %s is in %s", p.Package, text.And(names))
 	}
 	pkg := found[0].Catalog.Packages[p.Package]
@@ -141,10 +139,7 @@ func (r *resolution) notApproved(namespace string, result *resolve.Result) {
 	}
 	for _, m := range result.Waiting.Subscriptions {
 		if s := r.sub(namespace, m.Name); s != nil && m.From == "" && ofSubscription(s, r.csvs[namespace]) == nil {
-			var names []string
-			for _, c := range result.Waiting.CSVs {
-				names = append(names, c.Name)
-			}
+			names := lists.Map(result.Waiting.CSVs, func(c resolve.Planned) string { return c.Name })
 			r.prediction.unknown = append(r.prediction.unknown, Unknown{Object: s.Object,
 				Why: InstallsNothing + "no OperatorPolicy approves the InstallPlan of " + strings.Join(names, ", ")})
 		}

@@ -27,6 +27,7 @@ import (
 	"github.com/Masterminds/sprig/v3"
 
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/yamltext"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -50,11 +51,7 @@ func names() []string {
 	if err != nil {
 		panic(err) // the files are part of the program
 	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names
+	return lists.Map(entries, func(e fs.DirEntry) string { return e.Name() })
 }
 
 // source returns the text of one of olmgen's own templates.

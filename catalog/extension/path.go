@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -241,10 +242,7 @@ func reasons(r *Resolution, installed string) []string {
 	for _, why := range order {
 		list := better[why]
 		slices.SortStableFunc(list, func(a, b Candidate) int { return b.Version.Compare(a.Version) })
-		var names []string
-		for _, c := range list {
-			names = append(names, c.Name)
-		}
+		names := lists.Map(list, func(c Candidate) string { return c.Name })
 		notes = append(notes, fmt.Sprintf("OLM does not take %s: %s", text.FirstOf(mostNames, names), why))
 	}
 	for _, d := range r.dropped {

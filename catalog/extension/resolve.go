@@ -13,6 +13,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // Source is a ClusterCatalog.
@@ -166,10 +167,7 @@ func (q Request) noResolution(list []found, installed *Installed) error {
 		text += fmt.Sprintf(" in channels %v", q.Channels)
 	}
 	if len(list) > 1 {
-		var names []string
-		for _, f := range list {
-			names = append(names, f.source.Name)
-		}
+		names := lists.Map(list, func(f found) string { return f.source.Name })
 		slices.Sort(names)
 		text += fmt.Sprintf(" in multiple catalogs with the same priority %v", names)
 	}
@@ -270,13 +268,7 @@ func (q Request) channelsOf(p *catalog.Package) []*catalog.Channel {
 	if len(q.Channels) == 0 {
 		return p.Channels
 	}
-	var list []*catalog.Channel
-	for _, c := range p.Channels {
-		if slices.Contains(q.Channels, c.Name) {
-			list = append(list, c)
-		}
-	}
-	return list
+	return lists.Filter(p.Channels, func(c *catalog.Channel) bool { return slices.Contains(q.Channels, c.Name) })
 }
 
 func inAny(channels []*catalog.Channel, bundle string) bool {

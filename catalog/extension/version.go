@@ -13,6 +13,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // Version is a version and a release. OLM v1 takes the build metadata of a version as its release, if it can be one
@@ -112,10 +113,7 @@ func (q Request) versions() (semver.Range, error) {
 		return nil, refuse("desired version range %q is invalid: %s", q.Versions, err)
 	}
 	return func(v semver.Version) bool {
-		var pre []string
-		for _, p := range v.Pre {
-			pre = append(pre, p.String())
-		}
+		pre := lists.Map(v.Pre, func(p semver.PRVersion) string { return p.String() })
 		return constraint.Check(ranges.New(v.Major, v.Minor, v.Patch, strings.Join(pre, "."),
 			strings.Join(v.Build, ".")))
 	}, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/go-air/gini"
 	"github.com/go-air/gini/z"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 )
@@ -240,10 +241,7 @@ func blockers(list []applied, id string) []string {
 // dependencyReason names the bundle of the step, or the installed CSV, that requires a bundle.
 func (x *explainer) dependencyReason(p *Planned, step *Step) string {
 	id := p.entry.id()
-	var users []string
-	for _, o := range step.CSVs {
-		users = append(users, o.entry.id())
-	}
+	users := lists.Map(step.CSVs, func(o Planned) string { return o.entry.id() })
 	for _, e := range x.installed.entries {
 		users = append(users, e.id())
 	}

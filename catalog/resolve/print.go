@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -225,10 +226,7 @@ func (r *Result) alternatives() findings.Table {
 
 // targets returns the CSVs that Subscriptions move to.
 func (s *Step) targets() string {
-	var to []string
-	for _, m := range s.Subscriptions {
-		to = append(to, m.To)
-	}
+	to := lists.Map(s.Subscriptions, func(m Move) string { return m.To })
 	return strings.Join(to, " and ")
 }
 
@@ -261,10 +259,7 @@ func (r *Report) mermaid(w io.Writer) error {
 		p.line("    n%dend([%s])", i, quoteMermaid(string(n.Outcome)))
 		p.line("  end")
 		for j, s := range n.Steps {
-			var moves []string
-			for _, m := range s.Subscriptions {
-				moves = append(moves, m.Name)
-			}
+			moves := lists.Map(s.Subscriptions, func(m Move) string { return m.Name })
 			for _, m := range s.NewSubscriptions {
 				moves = append(moves, "new "+m.Name)
 			}

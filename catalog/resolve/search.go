@@ -7,6 +7,8 @@ import (
 	"github.com/go-air/gini"
 	"github.com/go-air/gini/inter"
 	"github.com/go-air/gini/z"
+
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // The answers of gini.
@@ -74,12 +76,7 @@ func (p *problem) smallest(g *gini.Gini, chosen []z.Lit) ([]*variable, error) {
 	for n := 0; n <= sorted.N(); n++ {
 		g.Assume(sorted.Leq(n))
 		if g.Solve() == satisfied {
-			var result []*variable
-			for _, v := range p.all {
-				if g.Value(p.lits[v.id]) {
-					result = append(result, v)
-				}
-			}
+			result := lists.Filter(p.all, func(v *variable) bool { return g.Value(p.lits[v.id]) })
 			return result, nil
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // builder makes the variables of one resolution (OLM: resolver.go, Resolve).
@@ -263,13 +264,7 @@ func (b *builder) subscribed(s *Subscription, current *entry) ([]*entry, string)
 }
 
 func filter(list []*entry, keep func(*entry) bool) []*entry {
-	var out []*entry
-	for _, e := range list {
-		if keep(e) {
-			out = append(out, e)
-		}
-	}
-	return out
+	return lists.Filter(list, keep)
 }
 
 // isUpdate reports whether an entry is an update of an installed CSV.

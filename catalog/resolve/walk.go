@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // Outcome is how a walk ends.
@@ -128,10 +129,7 @@ func (s *State) key() string {
 }
 
 func (s *State) names() []string {
-	var names []string
-	for _, c := range s.CSVs {
-		names = append(names, c.Name)
-	}
+	names := lists.Map(s.CSVs, func(c CSV) string { return c.Name })
 	slices.Sort(names)
 	return names
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -127,10 +128,7 @@ func (f *adoptFlags) newPlan(cmd *cobra.Command, state *adopt.State, file string
 		}
 		asOLM = left.objects
 	}
-	var refused []string
-	for _, operator := range state.Leaving(o.To) {
-		refused = append(refused, operator.CSV.Name)
-	}
+	refused := lists.Map(state.Leaving(o.To), func(operator *adopt.Operator) string { return operator.CSV.Name })
 	o.Commands, o.Parts = f.commands(o.File, o.Dumps, refused), r.parts
 	return adopt.NewPlan(state, r.objects, asOLM, o)
 }
@@ -159,10 +157,7 @@ func (f *adoptFlags) commands(file string, dumps, refused []string) adopt.Comman
 	}
 	where := words("namespace", f.choice.Namespaces) + words("except", f.choice.Except)
 	chosen, sources := words("package", f.choice.Packages)+where, words("source", f.sources)
-	var paths []string
-	for _, path := range dumps {
-		paths = append(paths, adopt.Quote(path))
-	}
+	paths := lists.Map(dumps, adopt.Quote)
 	of := strings.Join(paths, " ")
 	part := words("package", refused) + where
 	verify := "olmgen adopt --verify " + of + " -f " + adopt.Quote(file) + chosen

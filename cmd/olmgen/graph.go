@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
@@ -174,10 +175,7 @@ func (f *renderFlags) installedOperator(cmd *cobra.Command, given []string, cata
 		}
 		return nil, manifest.WithHint(err, "name a bundle, or a tree with a Subscription or ClusterExtension")
 	}
-	var all []*config.Rendered
-	for _, i := range installed {
-		all = append(all, i.Rendered)
-	}
+	all := lists.Map(installed, func(i review.Installed) *config.Rendered { return i.Rendered })
 	return oneOperator(all, given[0], given[1:])
 }
 

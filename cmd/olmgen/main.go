@@ -21,6 +21,7 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
@@ -335,10 +336,7 @@ func unknownCommand(cmd *cobra.Command, given []string) error {
 		return nil
 	}
 	hint := "see " + cmd.CommandPath() + " --help"
-	var names []string
-	for _, c := range cmd.Commands() {
-		names = append(names, c.Name())
-	}
+	names := lists.Map(cmd.Commands(), func(c *cobra.Command) string { return c.Name() })
 	near := text.DidYouMean(given[0], names)
 	if meant := elsewhere[given[0]]; meant != "" && !cmd.HasParent() {
 		near = meant + ";"

@@ -19,6 +19,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
@@ -290,10 +291,7 @@ const mostFiles = 5
 
 func (f *updateFlags) conclude(cmd *cobra.Command, plan *updating.Plan) error {
 	summary := plan.Summary()
-	var files []string
-	for _, file := range plan.Files {
-		files = append(files, file.Name)
-	}
+	files := lists.Map(plan.Files, func(file updating.File) string { return file.Name })
 	switch {
 	case !plan.Changed():
 		summary = "nothing to do: " + summary

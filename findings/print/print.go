@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // FindingFormats are the formats of a List.
@@ -221,11 +222,6 @@ func sentences(list []findings.Remark) []string {
 
 // join joins the parts that are not empty.
 func join(separator string, parts ...string) string {
-	var filled []string
-	for _, p := range parts {
-		if p != "" {
-			filled = append(filled, p)
-		}
-	}
+	filled := lists.Filter(parts, func(p string) bool { return p != "" })
 	return strings.Join(filled, separator)
 }

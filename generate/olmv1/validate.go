@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 )
@@ -40,19 +41,11 @@ func (r *renderer) validate() error {
 }
 
 func (r *renderer) deploymentNames() []string {
-	var names []string
-	for _, d := range r.install().DeploymentSpecs {
-		names = append(names, d.Name)
-	}
-	return names
+	return lists.Map(r.install().DeploymentSpecs, func(d v1alpha1.StrategyDeploymentSpec) string { return d.Name })
 }
 
 func (r *renderer) crdNames() []string {
-	var names []string
-	for _, c := range r.crds {
-		names = append(names, c.Name)
-	}
-	return names
+	return lists.Map(r.crds, func(c *bundle.CRD) string { return c.Name })
 }
 
 func (r *renderer) ownedNames() []string {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree/kustomization"
 	"github.com/olmgen/olmgen/manifest"
@@ -144,10 +145,7 @@ func argoFields(options map[string]any, at string) []kustomization.Field {
 		case f.Name == "commonLabels" && options["labelWithoutSelector"] == true:
 			out[i].Name, out[i].Value = "labels", labels(f.Value, options["labelIncludeTemplates"] == true)
 		case f.Name == "images":
-			var images []any
-			for _, v := range items(f.Value) {
-				images = append(images, argoImage(str(v)))
-			}
+			images := lists.Map(items(f.Value), func(v any) any { return argoImage(str(v)) })
 			out[i].Value = images
 		}
 	}

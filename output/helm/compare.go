@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // objects returns the objects of an entry with variables for the namespaces of p.
@@ -16,11 +17,7 @@ func (e *entry) objects(p installSite) []map[string]any {
 		}
 		return []map[string]any{at(e.value, p, target).(map[string]any)}
 	}
-	var out []map[string]any
-	for _, t := range p.without() {
-		out = append(out, at(e.value, p, t).(map[string]any))
-	}
-	return out
+	return lists.Map(p.without(), func(t string) map[string]any { return at(e.value, p, t).(map[string]any) })
 }
 
 // describesRendering reports whether the operator renders to what the model describes. It does not where the operator

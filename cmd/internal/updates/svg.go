@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/picture"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
@@ -39,10 +40,7 @@ func (g *Graph) SVG(w io.Writer) error {
 
 // Picture returns the picture.
 func (g *Graph) Picture() *picture.SVG {
-	var lanes []laneBox
-	for _, l := range g.Lanes {
-		lanes = append(lanes, layOut(l))
-	}
+	lanes := lists.Map(g.Lanes, layOut)
 	width, height := arrange(lanes, max(textWidth(g.legend()...), textWidth(g.caption())))
 	top := margin + legendLine
 	total := height + top + legendLine*len(g.legend()) + margin
@@ -288,10 +286,7 @@ func (b laneBox) drawLine(svg *picture.SVG, l line) {
 // describe returns in words what a line means.
 func (b laneBox) describe(l line) string {
 	to := b.lane.Nodes[l.to].Label
-	var names []string
-	for _, i := range l.from {
-		names = append(names, b.lane.Nodes[i].Label)
-	}
+	names := lists.Map(l.from, func(i int) string { return b.lane.Nodes[i].Label })
 	if l.kind == Path {
 		return "OLM updates " + names[0] + " to " + to + ": " + l.label
 	}

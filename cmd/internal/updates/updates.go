@@ -12,6 +12,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -110,10 +111,7 @@ func NewGraph(p *catalog.Package, o Options) (*Graph, error) {
 }
 
 func noChannel(p *catalog.Package, name string) error {
-	var names []string
-	for _, ch := range p.Channels {
-		names = append(names, ch.Name)
-	}
+	names := lists.Map(p.Channels, func(ch *catalog.Channel) string { return ch.Name })
 	err := fmt.Errorf("package %s has no channel %s; there are %s", p.Name, name, text.FirstOf(20, names))
 	if hint := text.DidYouMean(name, names); hint != "" {
 		return manifest.WithHint(err, hint)

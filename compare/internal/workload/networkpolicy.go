@@ -12,6 +12,7 @@ import (
 
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // judgeNetworkPolicy says which of the changes of a NetworkPolicy let more in or out, or leave pods without it.
@@ -78,11 +79,7 @@ func flows[R any](p networkingv1.NetworkPolicy, direction networkingv1.PolicyTyp
 	if !slices.Contains(p.Spec.PolicyTypes, direction) {
 		return []flow{{}}
 	}
-	var out []flow
-	for _, r := range rules {
-		out = append(out, of(r))
-	}
-	return out
+	return lists.Map(rules, func(r R) flow { return of(r) })
 }
 
 // more reports whether one of the newer rules lets through what none of the older ones does by itself.

@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/internal/fields"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -225,11 +226,7 @@ func (s request) key() string {
 
 func words(value any) []string {
 	list, _ := value.([]any)
-	var out []string
-	for _, x := range list {
-		out = append(out, fields.Text(x))
-	}
-	return out
+	return lists.Map(list, fields.Text)
 }
 
 // uncovered returns what no other one covers, wildcards included.

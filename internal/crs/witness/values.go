@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // absent stands for a field that an object does not have.
@@ -133,12 +135,7 @@ func (g *generator) value(s *Props, depth int) any {
 
 // fitting returns texts and numbers that fit all of some schemas, at least as many as are wanted if they can be made.
 func (g *generator) fitting(schemas []*Props, want int) []any {
-	var out []any
-	for _, v := range g.scalars(schemas) {
-		if fits(schemas, v) {
-			out = append(out, v)
-		}
-	}
+	out := lists.Filter(g.scalars(schemas), func(v any) bool { return fits(schemas, v) })
 	for i := 0; len(out) < want && i < 2*want; i++ {
 		for _, v := range []any{"k" + strconv.Itoa(i), int64(i)} {
 			if fits(schemas, v) && !slices.Contains(out, v) {

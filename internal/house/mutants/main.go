@@ -22,6 +22,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 func main() {
@@ -182,10 +184,7 @@ func (o options) pick(ctx context.Context, all []mutant) ([]mutant, error) {
 	}
 	order := rand.New(rand.NewPCG(o.seed, 0)).Perm(len(all))[:o.sample]
 	slices.Sort(order)
-	var out []mutant
-	for _, i := range order {
-		out = append(out, all[i])
-	}
+	out := lists.Map(order, func(i int) mutant { return all[i] })
 	return out, nil
 }
 

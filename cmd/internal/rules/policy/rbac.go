@@ -8,6 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
@@ -112,12 +113,7 @@ func (p *permissions) clusterWide() map[rbac.Key]bool {
 // extend adds the ClusterRoles that are aggregated to those of a set. Each role is compared with those that are not in
 // the set yet, so that roles that select each other cost no square.
 func (p *permissions) extend(set map[rbac.Key]bool) {
-	var rest []*rbac.Role
-	for _, r := range p.Roles {
-		if !set[r.Key] {
-			rest = append(rest, r)
-		}
-	}
+	rest := lists.Filter(p.Roles, func(r *rbac.Role) bool { return !set[r.Key] })
 	for before := -1; before != len(rest); {
 		before = len(rest)
 		for _, to := range p.Roles {
@@ -184,10 +180,7 @@ func (v *view) addCSV(o *entry) {
 // operatorRights returns a finding for everybody who gets the rights of an operator by what the tree lets them do in
 // its namespace. Objects that cannot be read have findings of their own.
 func operatorRights(v *view) (found []located) {
-	var objects []*manifest.Object
-	for _, o := range v.objects {
-		objects = append(objects, o.Object)
-	}
+	objects := lists.Map(v.objects, func(o *entry) *manifest.Object { return o.Object })
 	csvs, err := rights.InstalledCSVs(objects)
 	r, err2 := rights.Evaluate(rights.Input{Objects: objects, CSVs: csvs})
 	if err != nil || err2 != nil {
