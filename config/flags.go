@@ -254,13 +254,13 @@ func (v *flagValue) add(s string) error {
 
 // read returns what the flag puts into a RenderConfig.
 func (v *flagValue) read(dir string) (any, error) {
-	text := v.String()
-	if v.NotEmpty && text == "" {
+	given := v.String()
+	if v.NotEmpty && given == "" {
 		return nil, &FlagError{"--" + v.Flag + ": is empty", "leave it out for the default"}
 	}
 	switch {
 	case v.Parse != nil:
-		value, err := v.Parse(dir, text)
+		value, err := v.Parse(dir, given)
 		if bad, ok := errors.AsType[*FlagError](err); ok {
 			return nil, &FlagError{"--" + v.Flag + ": " + bad.Msg, bad.Tip}
 		}
@@ -269,15 +269,11 @@ func (v *flagValue) read(dir string) (any, error) {
 		}
 		return value, err
 	case v.OptionAt.Type == Bool:
-		return text == "true", nil
+		return given == "true", nil
 	case v.OptionAt.Type == List:
-		list := make([]any, len(v.texts))
-		for i, text := range v.texts {
-			list[i] = text
-		}
-		return list, nil
+		return text.Values(v.texts), nil
 	}
-	return text, nil
+	return given, nil
 }
 
 func parseSelector(_, text string) (any, error) {

@@ -7,6 +7,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -117,10 +118,6 @@ func failing(kind v1alpha1.SubscriptionConditionType, reason, message string) *C
 
 // object returns the InstallPlan. OLM gives it a random name.
 func (p *InstallPlan) object(i int) *manifest.Object {
-	names := make([]any, len(p.CSVs))
-	for j, name := range p.CSVs {
-		names[j] = name
-	}
 	status := map[string]any{"phase": p.Phase}
 	if p.Message != "" {
 		status["message"] = p.Message
@@ -129,6 +126,6 @@ func (p *InstallPlan) object(i int) *manifest.Object {
 		"kind": v1alpha1.InstallPlanKind, "metadata": map[string]any{"namespace": p.Namespace,
 			"name": fmt.Sprintf("install-%05d", i+1)},
 		"spec": map[string]any{"approval": string(v1alpha1.ApprovalAutomatic), "approved": true,
-			"clusterServiceVersionNames": names},
+			"clusterServiceVersionNames": text.Values(p.CSVs)},
 		"status": status})
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -53,10 +54,7 @@ func (r *renderer) conversion(c *bundle.CRD, w v1alpha1.WebhookDescription) (map
 	client := map[string]any{"service": map[string]any{
 		"namespace": r.Namespace, "name": serviceName(w.DeploymentName), "path": path, "port": int64(webhookPort(w)),
 	}}
-	versions := make([]any, len(w.AdmissionReviewVersions))
-	for i, version := range w.AdmissionReviewVersions {
-		versions[i] = version
-	}
+	versions := text.Values(w.AdmissionReviewVersions)
 	conversion := map[string]any{"strategy": "Webhook"}
 	if c.V1Beta {
 		conversion["webhookClientConfig"], conversion["conversionReviewVersions"] = client, versions

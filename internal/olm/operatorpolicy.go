@@ -11,6 +11,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -131,7 +132,7 @@ func readOperatorPolicy(p *OperatorPolicy, override string) *OperatorPolicy {
 		field string
 		value any
 	}{{"remediationAction", action}, {"complianceType", o.Spec.ComplianceType}, {"subscription", sub},
-		{"operatorGroup", group}, {"versions", anys(o.Spec.Versions)}} {
+		{"operatorGroup", group}, {"versions", text.Values(o.Spec.Versions)}} {
 		if p.Template == "" {
 			p.Template = templated("spec."+f.field, f.value)
 		}
@@ -152,14 +153,6 @@ func (p *OperatorPolicy) whyIdle(action, compliance string) string {
 		return "its remediationAction is inform"
 	}
 	return ""
-}
-
-func anys(list []string) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
-	}
-	return out
 }
 
 // templated returns the first field below a value that has a template.

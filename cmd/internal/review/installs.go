@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -340,7 +341,7 @@ func ofSubscription(i predict.Install) Planned {
 	if slices.Equal(i.Group.Namespaces, []string{""}) {
 		h.group["installMode"] = string(v1alpha1.InstallModeTypeAllNamespaces)
 	} else {
-		h.group["targetNamespaces"] = anys(i.Group.Namespaces...)
+		h.group["targetNamespaces"] = text.Values(i.Group.Namespaces)
 	}
 	if i.Group.Account != "" {
 		h.group["serviceAccount"] = i.Group.Account
@@ -355,7 +356,7 @@ func ofExtension(e predict.Extension) Planned {
 		group:  map[string]any{"namespace": e.Namespace},
 		bundle: reviewed(generate.ProfileOLMv1)}
 	if e.WatchNamespace != "" {
-		h.group["targetNamespaces"] = anys(e.WatchNamespace)
+		h.group["targetNamespaces"] = []any{e.WatchNamespace}
 	}
 	if len(e.Deployments) > 0 {
 		h.bundle["config"] = e.Deployments
@@ -367,14 +368,6 @@ func ofExtension(e predict.Extension) Planned {
 // review.
 func reviewed(p generate.Profile) map[string]any {
 	return map[string]any{"profile": string(p), "certs": map[string]any{"provider": string(generate.CertsManager)}}
-}
-
-func anys(list ...string) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
-	}
-	return out
 }
 
 // handsOver reports whether an object has OLM choose what it installs.

@@ -82,10 +82,8 @@ func compile(env *cel.Env, expression string, want *cel.Type) (cel.Program, erro
 		cel.InterruptCheckFrequency(interruptEvery))
 }
 
-// check evaluates the expression for each object that it selects. An evaluation error is a finding. The returned
-// error is that of ctx.
-func (e *expression) check(ctx context.Context, v *view) ([]violation, error) {
-	var hits []violation
+// check evaluates the expression for each object that it selects. An evaluation error is a finding.
+func (e *expression) check(v *view) (hits []violation) {
 	for _, o := range v.objects {
 		if !e.Match.of(o) {
 			continue
@@ -95,19 +93,18 @@ func (e *expression) check(ctx context.Context, v *view) ([]violation, error) {
 			v.faults = append(v.faults, violation{o.Object, "", text.OneLine(err.Error()), ""})
 			continue
 		}
-		ok, err := evaluate[bool](ctx, e.holds, vars)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
+		ok, err := evaluate[bool](v.ctx, e.holds, vars)
 		switch {
+		case v.ctx.Err() != nil:
+			return nil
 		case err != nil:
 			hits = append(hits, violation{o.Object, "", "the expression fails: " + text.OneLine(err.Error()),
 				"guard a field that may be missing with has(object.spec)"})
 		case !ok:
-			hits = append(hits, violation{o.Object, "", e.message(ctx, vars), ""})
+			hits = append(hits, violation{o.Object, "", e.message(v.ctx, vars), ""})
 		}
 	}
-	return hits, nil
+	return hits
 }
 
 // message returns the text of a finding: the result of messageExpression, message, or the expression itself.

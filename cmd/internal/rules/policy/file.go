@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -64,6 +65,17 @@ func (p *parser) fail(field, tip, format string, args ...any) error {
 	return p.Errorf(field, format, args...).With(tip)
 }
 
+// unknown returns the error for a word that a field does not take.
+func (p *parser) unknown(field, got string, allowed []string) error {
+	unknown := text.Unknown("value", got, allowed)
+	return p.fail(field, unknown.Hint(), "%v", unknown)
+}
+
+// hintRules returns the next step for an unknown rule.
+func hintRules(didYouMean string) string {
+	return strings.TrimSpace(didYouMean + " olmgen lint lists the rules")
+}
+
 func (p *parser) policy(f *file) (*Policy, error) {
 	policy := &Policy{clusterScope: defaultClusterScope()}
 	p.names = map[string]string{}
@@ -79,7 +91,7 @@ func (p *parser) policy(f *file) (*Policy, error) {
 	if err := p.expressions(f, policy); err != nil {
 		return nil, err
 	}
-	if len(policy.rules)+len(policy.limits)+len(policy.expressions) == 0 {
+	if len(policy.rules) == 0 {
 		return nil, p.fail("", "extend "+OperateFirst+", or write limits or cel", "the policy has no rules")
 	}
 	if err := p.exceptions(f, policy); err != nil {
@@ -158,13 +170,7 @@ func (p *parser) rules(f *file, policy *Policy) error {
 	return nil
 }
 
-func idsOf(rules []Rule) []string {
-	ids := make([]string, len(rules))
-	for i, r := range rules {
-		ids[i] = r.ID
-	}
-	return ids
-}
+func idsOf(rules []Rule) []string { return lists.Map(rules, func(r Rule) string { return r.ID }) }
 
 // level checks a level. The default is error.
 func (p *parser) level(field string, l *findings.Severity) error {
@@ -177,8 +183,9 @@ func (p *parser) level(field string, l *findings.Severity) error {
 
 var validName = lazy.Regexp(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// name checks the name of a rule that the file defines.
-func (p *parser) name(field, name string) error {
+// head checks the name and the level of a rule that the file defines.
+func (p *parser) head(field, name string, level *findings.Severity, message *string) error {
+	*message = text.OneLine(*message)
 	switch other := p.names[name]; {
 	case name == "":
 		return p.fail(field, "", "name is missing")
@@ -189,7 +196,7 @@ func (p *parser) name(field, name string) error {
 		return p.fail(field+".name", "", "%s is the name of %s", name, other)
 	}
 	p.names[name] = field
-	return nil
+	return p.level(field, level)
 }
 
 func (p *parser) expressions(f *file, policy *Policy) error {
@@ -203,28 +210,22 @@ func (p *parser) expressions(f *file, policy *Policy) error {
 	for i := range f.CEL {
 		e := &f.CEL[i]
 		field := fmt.Sprintf("cel[%d]", i)
-		if err := p.name(field, e.Name); err != nil {
+		if err := p.head(field, e.Name, &e.Level, &e.Message); err != nil {
 			return err
 		}
-		if err := p.level(field, &e.Level); err != nil {
-			return err
-		}
-		e.Message = text.OneLine(e.Message)
 		if e.Expression == "" {
 			return p.fail(field, "write an expression that is true for a valid object", "expression is missing")
 		}
 		if e.holds, err = compile(env, e.Expression, cel.BoolType); err != nil {
 			return p.fail(field+".expression", "", "%v", err)
 		}
-		if e.MessageExpression == "" {
-			continue
+		if e.MessageExpression != "" {
+			if e.says, err = compile(env, e.MessageExpression, cel.StringType); err != nil {
+				return p.fail(field+".messageExpression", "", "%v", err)
+			}
 		}
-		if e.says, err = compile(env, e.MessageExpression, cel.StringType); err != nil {
-			return p.fail(field+".messageExpression", "", "%v", err)
-		}
-	}
-	for i := range f.CEL {
-		policy.expressions = append(policy.expressions, &f.CEL[i])
+		policy.rules = append(policy.rules, Rule{ID: e.Name, Level: e.Level, Help: e.Expression,
+			Text: cmp.Or(e.Message, "an expression of the policy"), check: e.check})
 	}
 	return nil
 }

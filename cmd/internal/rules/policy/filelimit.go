@@ -5,20 +5,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/olmgen/olmgen/internal/base/text"
 )
 
 func (p *parser) limits(f *file, policy *Policy) error {
 	for i, l := range f.Limits {
 		field := fmt.Sprintf("limits[%d]", i)
-		if err := p.name(field, l.Name); err != nil {
+		if err := p.head(field, l.Name, &l.Level, &l.Message); err != nil {
 			return err
 		}
-		if err := p.level(field, &l.Level); err != nil {
-			return err
-		}
-		l.Message = text.OneLine(l.Message)
 		var err error
 		switch {
 		case (l.Forbid == nil) == (l.Images == nil):
@@ -31,7 +25,8 @@ func (p *parser) limits(f *file, policy *Policy) error {
 		if err != nil {
 			return err
 		}
-		policy.limits = append(policy.limits, l)
+		policy.rules = append(policy.rules, Rule{ID: l.Name, Level: l.Level,
+			Text: cmp.Or(l.Message, "a limit of the policy"), check: l.check})
 	}
 	return nil
 }

@@ -32,8 +32,6 @@ func Builtin(name string) *Policy {
 // Policy is a set of rules. It is immutable, so several goroutines may use it.
 type Policy struct {
 	rules        []Rule
-	limits       []limit
-	expressions  []*expression
 	exceptions   []exception
 	clusterScope []glob
 }
@@ -86,24 +84,11 @@ type Unknown struct {
 // be read are findings too. The error is that of ctx.
 func (p *Policy) Check(ctx context.Context, in Input) ([]findings.Finding, error) {
 	v := newView(in, p.clusterScope)
+	v.ctx = ctx
 	var found []located
 	for _, r := range p.rules {
 		for _, h := range r.check(v) {
 			found = append(found, v.located(h, r.ID, r.Level))
-		}
-	}
-	for _, l := range p.limits {
-		for _, h := range l.check(v) {
-			found = append(found, v.located(h, l.Name, l.Level))
-		}
-	}
-	for _, e := range p.expressions {
-		hits, err := e.check(ctx, v)
-		if err != nil {
-			return nil, err
-		}
-		for _, h := range hits {
-			found = append(found, h.located(e.Name, e.Level))
 		}
 	}
 	for _, h := range v.faults {
@@ -216,13 +201,6 @@ func inBrackets(field string, i int) bool {
 // the policy itself.
 func (p *Policy) Rules() []Rule {
 	list := append(slices.Clone(p.rules), ownRules()...)
-	for _, l := range p.limits {
-		list = append(list, Rule{ID: l.Name, Level: l.Level, Text: cmp.Or(l.Message, "a limit of the policy")})
-	}
-	for _, e := range p.expressions {
-		list = append(list, Rule{ID: e.Name, Level: e.Level, Text: cmp.Or(e.Message, "an expression of the policy"),
-			Help: e.Expression})
-	}
 	slices.SortFunc(list, func(a, b Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return list
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"path"
 	"path/filepath"
 	"slices"
@@ -33,6 +34,7 @@ type entry struct {
 
 // view is a tree, decoded for the rules.
 type view struct {
+	ctx       context.Context //nolint:containedctx // of Check, which makes the view and drops it
 	objects   []*entry
 	installed []*entry // ClusterServiceVersions of operators that OLM installs
 	// repositories are the given paths that contain the cluster-scope application.
