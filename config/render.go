@@ -228,11 +228,7 @@ func labelled(results []*generate.Result, r *generate.Result) bool {
 
 // enforces reports whether a Namespace has the label of a Pod Security level, or of one that allows more.
 func enforces(o generate.Object, level psa.Level) bool {
-	m, err := o.Manifest()
-	if err != nil {
-		return false
-	}
-	label, err := m.Get("metadata", "labels", psa.EnforceLevelLabel)
+	label, err := o.Get("metadata", "labels", psa.EnforceLevelLabel)
 	text, ok := label.(string)
 	return err == nil && ok && psa.CompareLevels(psa.Level(text), level) <= 0
 }

@@ -119,11 +119,7 @@ func difference(o, theirs Object, own *bundle.Bundle, other Operator) (problem s
 
 // withoutMetadata returns the decoded object without its metadata.
 func withoutMetadata(o Object) (map[string]any, error) {
-	m, err := o.Manifest()
-	if err != nil {
-		return nil, err
-	}
-	v, err := m.Value()
+	v, err := o.Value()
 	delete(v, "metadata")
 	return v, err
 }

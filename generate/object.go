@@ -70,6 +70,24 @@ func (o Object) Manifest() (*manifest.Object, error) {
 	return c.read, c.err
 }
 
+// Value decodes the object, as manifest.Object.Value does.
+func (o Object) Value() (map[string]any, error) {
+	m, err := o.Manifest()
+	if err != nil {
+		return nil, err
+	}
+	return m.Value()
+}
+
+// Get decodes one field of the object, as manifest.Object.Get does.
+func (o Object) Get(path ...string) (any, error) {
+	m, err := o.Manifest()
+	if err != nil {
+		return nil, err
+	}
+	return m.Get(path...)
+}
+
 // Edit returns the object with an edit made. Label and Part stay.
 func (o Object) Edit(e manifest.Edit) (Object, error) {
 	m, err := o.Manifest()

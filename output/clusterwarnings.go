@@ -54,11 +54,11 @@ func MetaOperatorWarning(r *generate.Result) string {
 
 // severalNamespaces reports whether an OperatorGroup has a selector or more than one target namespace.
 func severalNamespaces(x generate.Object) bool {
-	selector, err := get(x, "spec", "selector")
+	selector, err := x.Get("spec", "selector")
 	if err != nil || selector != nil {
 		return true
 	}
-	v, err := get(x, "spec", "targetNamespaces")
+	v, err := x.Get("spec", "targetNamespaces")
 	targets, _ := v.([]any)
 	return err != nil || len(targets) > 1
 }

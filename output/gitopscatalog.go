@@ -98,11 +98,11 @@ func catalogName(x generate.Object, o Operator) string {
 // openChannel returns the channel of a Subscription to a package, and the Subscription with anyChannel in its place.
 // The channel is empty if the Subscription is to another package, or has none.
 func openChannel(x generate.Object, pkg string) (string, generate.Object, error) {
-	name, err := get(x, "spec", "name")
+	name, err := x.Get("spec", "name")
 	if err != nil {
 		return "", x, err
 	}
-	v, err := get(x, "spec", "channel")
+	v, err := x.Get("spec", "channel")
 	channel, _ := v.(string)
 	if err != nil || name != pkg || channel == "" {
 		return "", x, err

@@ -20,12 +20,3 @@ func (t Tree) perOperator() [][]generate.Shared {
 func isOLM(x generate.Object, kind string) bool {
 	return x.Kind == kind && x.Group() == olm.Group
 }
-
-// get returns a field of a rendered object, or nil.
-func get(x generate.Object, path ...string) (any, error) {
-	o, err := x.Manifest()
-	if err != nil {
-		return nil, err
-	}
-	return o.Get(path...)
-}

@@ -328,11 +328,7 @@ func (f *adoptFlags) rendering(cmd *cobra.Command, c *config.Config, state *adop
 		if len(x.Operators) > 0 && !slices.ContainsFunc(x.Operators, adopted) {
 			continue
 		}
-		read, err := x.Manifest()
-		if err != nil {
-			return nil, err
-		}
-		value, err := read.Value()
+		value, err := x.Value()
 		if err != nil {
 			return nil, err
 		}

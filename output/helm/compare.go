@@ -81,7 +81,7 @@ func (e *entry) matches(p installSite, want map[string]generate.Object) (ids []s
 		if !ok {
 			return nil, false, nil
 		}
-		w, err := decode(o)
+		w, err := o.Value()
 		if err != nil {
 			return nil, false, err
 		}

@@ -55,7 +55,7 @@ func (s sentinels) entry(o generate.Object) (*entry, error) {
 	if !slices.ContainsFunc(s.list, func(x sentinel) bool { return bytes.Contains(o.Data, []byte(x.name)) }) {
 		return e, nil
 	}
-	v, err := decode(o)
+	v, err := o.Value()
 	if err != nil {
 		return nil, err
 	}

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-
-	"github.com/olmgen/olmgen/generate"
 )
 
 // installSite is where an operator goes: its namespace and the namespaces that it watches, sorted.
@@ -199,13 +197,4 @@ func (x part) at(p installSite, target string) string {
 		return strings.Join(p.targets, ",")
 	}
 	return x.literal
-}
-
-// decode returns the value of a rendered object.
-func decode(o generate.Object) (map[string]any, error) {
-	m, err := o.Manifest()
-	if err != nil {
-		return nil, err
-	}
-	return m.Value()
 }

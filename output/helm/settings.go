@@ -27,7 +27,7 @@ func (m *model) settings() (*settings, error) {
 			v := e.value
 			if v == nil {
 				var err error
-				if v, err = decode(e.object); err != nil {
+				if v, err = e.object.Value(); err != nil {
 					return nil, err
 				}
 			}
@@ -56,7 +56,7 @@ func (m *model) configure(c *Chart, s *settings) error {
 		if !isDeployment(e.object) || !m.deployments[e.object.Name] {
 			continue
 		}
-		v, err := decode(e.object)
+		v, err := e.object.Value()
 		if err != nil {
 			return err
 		}

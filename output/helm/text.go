@@ -73,11 +73,7 @@ func (e *entry) condition(text []byte) []byte {
 
 // crd prints a CRD with the values that say whether it is installed, and whether it stays when the release goes.
 func (w *writer) crd(e *entry) ([]byte, error) {
-	m, err := e.object.Manifest()
-	if err != nil {
-		return nil, err
-	}
-	found, err := m.Get("metadata", "annotations")
+	found, err := e.object.Get("metadata", "annotations")
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func execute(t *testing.T, e *entry, p installSite) map[string]any {
 	if err := tmpl.Execute(&out, map[string]any{"Values": map[string]any{"namespace": p.namespace, "targetNamespaces": targets}}); err != nil {
 		t.Fatalf("%v\n%s", err, source)
 	}
-	v, err := decode(generate.Object{Data: out.Bytes()})
+	v, err := generate.Object{Data: out.Bytes()}.Value()
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s", err, source, &out)
 	}
@@ -87,7 +87,7 @@ func TestKeep(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := generate.Object{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition", Name: "a", Data: []byte(crd)}
-			want, err := decode(o)
+			want, err := o.Value()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,7 +104,7 @@ func TestKeep(t *testing.T) {
 				if err := tmpl.Execute(&out, map[string]any{"Values": map[string]any{"crds": map[string]any{"install": true, "keep": keep}}}); err != nil {
 					t.Fatal(err)
 				}
-				got, err := decode(generate.Object{Data: out.Bytes()})
+				got, err := generate.Object{Data: out.Bytes()}.Value()
 				if err != nil {
 					t.Fatalf("%v\n%s", err, &out)
 				}

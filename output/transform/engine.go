@@ -107,14 +107,7 @@ func flux(o generate.Object) (map[string]string, error) {
 	} else if refused {
 		add[fluxSSA] = "Ignore"
 	}
-	if len(add) == 0 {
-		return nil, nil
-	}
-	x, err := o.Manifest()
-	if err != nil {
-		return nil, err
-	}
-	return add, keepOwn(add, x)
+	return add, keepOwn(add, o)
 }
 
 // dollars are the texts of a YAML document that Flux's substitution may change, which runs over the whole document
@@ -153,18 +146,14 @@ func argo(o generate.Object) (map[string]string, error) {
 	if len(want) == 0 && waves[kind] == "" {
 		return nil, nil
 	}
-	x, err := o.Manifest()
-	if err != nil {
-		return nil, err
-	}
 	add := map[string]string{}
 	if wave := waves[kind]; wave != "" {
 		add[argoWave] = wave
 	}
-	if err := keepOwn(add, x); err != nil {
+	if err := keepOwn(add, o); err != nil {
 		return nil, err
 	}
-	own, err := annotation(x, argoOptions)
+	own, err := annotation(o, argoOptions)
 	if err != nil {
 		return nil, err
 	}
@@ -184,11 +173,7 @@ func argo(o generate.Object) (map[string]string, error) {
 // pkg/registry/rbac/escalation_check.go).
 func serverSide(o generate.Object, kind groupKind) (bool, error) {
 	if kind == clusterRole && bytes.Contains(o.Data, []byte("aggregationRule")) {
-		x, err := o.Manifest()
-		if err != nil {
-			return false, err
-		}
-		if rule, err := x.Get("aggregationRule"); err != nil || rule != nil {
+		if rule, err := o.Get("aggregationRule"); err != nil || rule != nil {
 			return rule != nil, err
 		}
 	}
@@ -223,9 +208,9 @@ func withOption(list, option string) string {
 }
 
 // keepOwn takes away what the object has already.
-func keepOwn(add map[string]string, x *manifest.Object) error {
+func keepOwn(add map[string]string, o generate.Object) error {
 	for key := range add {
-		own, err := annotation(x, key)
+		own, err := annotation(o, key)
 		if err != nil {
 			return err
 		}
@@ -236,14 +221,14 @@ func keepOwn(add map[string]string, x *manifest.Object) error {
 	return nil
 }
 
-func annotation(x *manifest.Object, key string) (string, error) {
-	annotations, err := annotationsOf(x)
+func annotation(o generate.Object, key string) (string, error) {
+	annotations, err := annotationsOf(o)
 	s, _ := annotations[key].(string)
 	return s, err
 }
 
-func annotationsOf(x *manifest.Object) (map[string]any, error) {
-	v, err := x.Get("metadata", "annotations")
+func annotationsOf(o generate.Object) (map[string]any, error) {
+	v, err := o.Get("metadata", "annotations")
 	annotations, _ := v.(map[string]any)
 	return annotations, err
 }

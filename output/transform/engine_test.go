@@ -251,7 +251,7 @@ func TestSizeAsJSON(t *testing.T) {
 			t.Errorf("%s: %d bytes of JSON, not %d to %d", name, len(data), least, most)
 		}
 		limit := annotationLimit - roomForApply
-		annotations, err := annotationsOf(o)
+		annotations, err := annotationsOf(generate.Object{Data: text})
 		if err != nil {
 			t.Fatal(err)
 		}

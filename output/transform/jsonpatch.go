@@ -37,11 +37,7 @@ func newJSONPatch(d *manifest.Document, v any, matches func(generate.Object) (bo
 		}
 	}
 	return change{matches, func(o generate.Object) (*manifest.Object, error) {
-		x, err := o.Manifest()
-		if err != nil {
-			return nil, err
-		}
-		v, err := x.Value()
+		v, err := o.Value()
 		if err != nil {
 			return nil, err
 		}

@@ -52,11 +52,7 @@ func checkMerge(d *manifest.Document, v any) error {
 // mergePatch applies a strategic merge patch with kustomize's library. What the patch says of apiVersion, kind, name
 // and namespace only selects the object, as in kustomize. It returns nil if the patch deletes the object.
 func mergePatch(patch map[string]any, o generate.Object) (*manifest.Object, error) {
-	x, err := o.Manifest()
-	if err != nil {
-		return nil, err
-	}
-	before, err := x.Value()
+	before, err := o.Value()
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func tooLarge(o generate.Object) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	annotations, err := annotationsOf(x)
+	annotations, err := annotationsOf(o)
 	if err != nil {
 		return false, err
 	}

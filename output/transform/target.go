@@ -52,11 +52,7 @@ func (m *matcher) matches(o generate.Object) (bool, error) {
 	if m.labels.Empty() {
 		return true, nil
 	}
-	x, err := o.Manifest()
-	if err != nil {
-		return false, err
-	}
-	found, err := x.Get("metadata", "labels")
+	found, err := o.Get("metadata", "labels")
 	if err != nil {
 		return false, err
 	}
