@@ -125,6 +125,9 @@ var typeNames = map[Type]string{Text: "text", Bool: "bool", List: "list", Mappin
 func fieldsOf(t reflect.Type, place string, out *[]string) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" {
+			continue // of the library alone
+		}
 		if name == "" {
 			fieldsOf(f.Type, place, out)
 			continue
@@ -205,7 +208,7 @@ groups:
 
 // Parts of certs are those of the provider that is chosen in the end, wherever each is written.
 func TestDefaultsOfCerts(t *testing.T) {
-	issuer := &Issuer{Kind: "Issuer", Name: "x"}
+	issuer := &generate.Issuer{Kind: "Issuer", Name: "x"}
 	for name, c := range map[string]struct {
 		profile              generate.Profile
 		bundle, defaults, is Certs

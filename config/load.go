@@ -280,9 +280,7 @@ func (b Bundle) options(o *generate.Options) {
 		o.Replaces, o.WebhookNames = i.Replaces, i.Webhooks
 	}
 	if d := b.Descoped; d != nil {
-		o.Descoped = generate.Descoped{BindNamespaces: d.BindNamespaces, BindAll: d.BindAll, AggregateTo: d.AggregateTo,
-			Split: d.Split, Status: d.Status, BindInternal: d.BindInternal, BindCluster: d.BindCluster,
-			BindNone: d.BindNone}
+		o.Descoped = d.Descoped
 	}
 	if s := b.Subscription; s != nil {
 		o.Subscription = generate.SubscriptionOptions{Name: s.Name, Approval: s.Approval, StartingCSV: s.StartingCSV}
@@ -297,8 +295,7 @@ func (b Bundle) options(o *generate.Options) {
 		o.Subscription.CatalogSource = olm.CatalogSourceOf(image)
 	}
 	if e := b.ClusterExtension; e != nil {
-		o.Extension = generate.ExtensionOptions{Name: e.Name, VersionRange: e.VersionRange,
-			UpgradePolicy: e.UpgradeConstraintPolicy}
+		o.Extension = *e
 	}
 }
 
@@ -349,7 +346,7 @@ func (s Settings) options() generate.Options {
 		CertSecret:  s.Certs.Secret,
 		ConvertCRDs: s.ConvertCRDs != nil && *s.ConvertCRDs}
 	if s.Certs.Issuer != nil {
-		o.Issuer = generate.Issuer{Kind: s.Certs.Issuer.Kind, Name: s.Certs.Issuer.Name}
+		o.Issuer = *s.Certs.Issuer
 	}
 	return o
 }

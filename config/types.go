@@ -93,7 +93,7 @@ type Bundle struct {
 
 	Descoped         *Descoped                    `json:"descoped,omitempty"`
 	Subscription     *Subscription                `json:"subscription,omitempty"`
-	ClusterExtension *ClusterExtension            `json:"clusterExtension,omitempty"`
+	ClusterExtension *generate.ExtensionOptions   `json:"clusterExtension,omitempty"`
 	Config           *v1alpha1.SubscriptionConfig `json:"config,omitempty"`
 	Installed        *Installed                   `json:"installed,omitempty"`
 	Patches          []transform.Patch            `json:"patches,omitempty"`
@@ -101,15 +101,9 @@ type Bundle struct {
 
 // Descoped is the administrator's part of profile descoped.
 type Descoped struct {
-	BindNamespaces []string               `json:"bindNamespaces,omitempty"`
-	BindAll        bool                   `json:"bindAll,omitempty"`
-	AggregateTo    []generate.DefaultRole `json:"aggregateTo,omitempty"`
-	Split          generate.Split         `json:"split,omitempty"`
-	Status         generate.Status        `json:"status,omitempty"`
-	BindInternal   bool                   `json:"bindInternal,omitempty"`
-	BindCluster    bool                   `json:"bindCluster,omitempty"`
-	BindNone       bool                   `json:"bindNone,omitempty"`
-	Tenants        string                 `json:"tenants,omitempty"`
+	generate.Descoped `json:",inline"`
+
+	Tenants string `json:"tenants,omitempty"` // a file, which fills in those of generate
 }
 
 // Subscription is what profile subscription hands to OLM.
@@ -134,13 +128,6 @@ type CatalogSource struct {
 	Image     string `json:"image,omitempty"`
 }
 
-// ClusterExtension is what profile clusterextension hands to OLM v1.
-type ClusterExtension struct {
-	Name                    string                 `json:"name,omitempty"`
-	VersionRange            string                 `json:"versionRange,omitempty"`
-	UpgradeConstraintPolicy generate.UpgradePolicy `json:"upgradeConstraintPolicy,omitempty"`
-}
-
 // Settings are how a bundle is rendered.
 type Settings struct {
 	Profile          generate.Profile    `json:"profile,omitempty"`
@@ -155,16 +142,10 @@ type Settings struct {
 
 // Certs is who makes the certificates of webhooks and APIs.
 type Certs struct {
-	Provider     generate.Certs `json:"provider,omitempty"`
-	Issuer       *Issuer        `json:"issuer,omitempty"`
-	Secret       string         `json:"secret,omitempty"`
-	CABundleFile string         `json:"caBundleFile,omitempty"`
-}
-
-// Issuer is an existing issuer of cert-manager.
-type Issuer struct {
-	Kind string `json:"kind"`
-	Name string `json:"name"`
+	Provider     generate.Certs   `json:"provider,omitempty"`
+	Issuer       *generate.Issuer `json:"issuer,omitempty"`
+	Secret       string           `json:"secret,omitempty"`
+	CABundleFile string           `json:"caBundleFile,omitempty"`
 }
 
 // SchemaURL is where the JSON Schema of a RenderConfig can be had: schema.json of this package.

@@ -30,7 +30,10 @@ const (
 var AllCerts = []Certs{CertsManager, CertsServiceCA, CertsUser, CertsOLM, CertsNone}
 
 // Issuer is an existing issuer of cert-manager.
-type Issuer struct{ Kind, Name string } // Kind is Issuer or ClusterIssuer
+type Issuer struct {
+	Kind string `json:"kind"` // Issuer or ClusterIssuer
+	Name string `json:"name"`
+}
 
 const servingServiceCA = "service.beta.openshift.io/serving-cert-secret-name"
 

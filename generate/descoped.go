@@ -14,16 +14,21 @@ import (
 
 // Descoped holds the options of ProfileDescoped. They are decisions of the administrator.
 type Descoped struct {
-	BindNamespaces []string      // in each of these the operator's accounts get a RoleBinding
-	BindAll        bool          // the accounts get a ClusterRoleBinding instead
-	BindCluster    bool          // they get one to the rules that no RoleBinding grants, and to nothing else
-	BindNone       bool          // they get none; an operator that supports AllNamespaces only gets one otherwise
-	AggregateTo    []DefaultRole // default: none
-	Split          Split         // default: none
-	Status         Status        // default: StatusPlan
-	BindInternal   bool          // the accounts get bindings to the operator's internal APIs alone
+	// in each of these the operator's accounts get a RoleBinding
+	BindNamespaces []string `json:"bindNamespaces,omitempty"`
+	// the accounts get a ClusterRoleBinding instead
+	BindAll bool `json:"bindAll,omitempty"`
+	// they get one to the rules that no RoleBinding grants, and to nothing else
+	BindCluster bool `json:"bindCluster,omitempty"`
+	// they get none; an operator that supports AllNamespaces only gets one otherwise
+	BindNone    bool          `json:"bindNone,omitempty"`
+	AggregateTo []DefaultRole `json:"aggregateTo,omitempty"` // default: none
+	Split       Split         `json:"split,omitempty"`       // default: none
+	Status      Status        `json:"status,omitempty"`      // default: StatusPlan
+	// the accounts get bindings to the operator's internal APIs alone
+	BindInternal bool `json:"bindInternal,omitempty"`
 	// the optional ClusterRoles, by API group or resource, of namespaces that do not get all of them
-	Tenants map[string][]string
+	Tenants map[string][]string `json:"-"`
 }
 
 // DefaultRole is a ClusterRole for users that every cluster has: a default role of Kubernetes, or OpenShift's

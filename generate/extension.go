@@ -25,9 +25,10 @@ const (
 
 // ExtensionOptions holds the options of ProfileClusterExtension. The zero value of each field is its default.
 type ExtensionOptions struct {
-	Name          string        // default: the package name
-	VersionRange  string        // such as 1.2.3 or ">=1.2, <2"; default: any version of the channel
-	UpgradePolicy UpgradePolicy // default: not written, which OLM v1 takes for CatalogProvided
+	Name         string `json:"name,omitempty"`         // default: the package name
+	VersionRange string `json:"versionRange,omitempty"` // such as 1.2.3 or ">=1.2, <2"; default: any of the channel
+	// default: not written, which OLM v1 takes for CatalogProvided
+	UpgradePolicy UpgradePolicy `json:"upgradeConstraintPolicy,omitempty"`
 }
 
 var extensionGenerators = []func(*rendering) error{

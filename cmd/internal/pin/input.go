@@ -453,7 +453,7 @@ func extensionAt(p *config.CatalogPlace, b config.Bundle, o Operator, from Sourc
 	}
 	if e := b.ClusterExtension; e != nil {
 		x.Request.Versions = e.VersionRange
-		x.Request.SelfCertified = e.UpgradeConstraintPolicy == generate.UpgradeSelfCertified
+		x.Request.SelfCertified = e.UpgradePolicy == generate.UpgradeSelfCertified
 	}
 	if v, ok := p.Bundle.Version(); ok && b.Version != "" && x.Request.Versions == "" {
 		x.Request.Versions = v.String()

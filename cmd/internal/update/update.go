@@ -201,7 +201,7 @@ func (u *updater) alone(o *Operator) {
 		q.Channels = []string{b.Channel}
 	}
 	if e := b.ClusterExtension; e != nil {
-		q.Versions, q.SelfCertified = e.VersionRange, e.UpgradeConstraintPolicy == generate.UpgradeSelfCertified
+		q.Versions, q.SelfCertified = e.VersionRange, e.UpgradePolicy == generate.UpgradeSelfCertified
 	}
 	p, err := extension.PathOf([]extension.Source{{Name: "catalog", Catalog: o.place.Catalog}}, q, o.From, "")
 	if err != nil {
