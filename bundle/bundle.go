@@ -16,6 +16,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -191,12 +192,7 @@ func (b *Bundle) Owns(crd string) bool {
 
 // CRD returns the bundle's CRD of that name, or nil.
 func (b *Bundle) CRD(name string) *CRD {
-	for _, c := range b.CRDs {
-		if c.Name == name {
-			return c
-		}
-	}
-	return nil
+	return lists.Find(b.CRDs, func(c *CRD) bool { return c.Name == name })
 }
 
 // Channel returns the channel that a bundle is rendered for: the one asked for, else the package's default, else the

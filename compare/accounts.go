@@ -8,6 +8,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/compare/internal/workload"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -116,10 +117,7 @@ func podUser(o *manifest.Object) permissions.Subject {
 // ended returns the accounts of a state that may do nothing in another one, and that no pod uses there: users are those
 // that pods use. A namespace has the account default, whoever uses it.
 func ended(s, other State, users map[permissions.Subject]bool) map[permissions.Subject]bool {
-	may := map[permissions.Subject]bool{}
-	for _, i := range other.Permissions.Permissions {
-		may[i.Subject] = true
-	}
+	may := lists.Set(other.Permissions.Permissions, func(i permissions.Item) permissions.Subject { return i.Subject })
 	out := map[permissions.Subject]bool{}
 	for _, a := range s.Permissions.Accounts {
 		out[a] = !may[a] && !users[a]

@@ -8,6 +8,7 @@ import (
 	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/compare/internal/workload"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -161,9 +162,7 @@ func notes(old, now State) []string {
 	out := []string{}
 	for _, s := range []State{old, now} {
 		for _, n := range s.Permissions.Notes {
-			if !slices.Contains(out, n) {
-				out = append(out, n)
-			}
+			out = lists.Add(out, n)
 		}
 	}
 	return out
@@ -171,10 +170,7 @@ func notes(old, now State) []string {
 
 // place returns what finds the place of a field of an object of either state.
 func place(old, now State) func(o *manifest.Object, field string) (string, int) {
-	older := map[*manifest.Object]bool{}
-	for _, o := range old.Objects {
-		older[o] = true
-	}
+	older := lists.Set(old.Objects, func(o *manifest.Object) *manifest.Object { return o })
 	before, after := old.origins(), now.origins()
 	return func(o *manifest.Object, field string) (string, int) {
 		s, origins := now, after

@@ -10,6 +10,7 @@ import (
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -248,10 +249,7 @@ func groupOf(c change.Change) group {
 
 // distinct counts changes with different values.
 func distinct(list []change.Change) int {
-	seen := map[string]bool{}
-	for _, c := range list {
-		seen[c.Old+" "+c.New] = true
-	}
+	seen := lists.Set(list, func(c change.Change) string { return c.Old + " " + c.New })
 	return len(seen)
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -79,9 +80,7 @@ func (r *Reports) Document() *findings.Document {
 			d.Sections = append(d.Sections, s)
 		}
 		for _, n := range one.Notes {
-			if !slices.Contains(d.Notes, n) {
-				d.Notes = append(d.Notes, n)
-			}
+			d.Notes = lists.Add(d.Notes, n)
 		}
 	}
 	if len(r.Clusters) > 1 {

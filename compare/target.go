@@ -6,6 +6,7 @@ import (
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // unfit returns what keeps the operators of the newer release from working in the cluster, and not those of the older
@@ -37,9 +38,7 @@ func (o Options) unfit(pairs []pair) (out []Consequence) {
 			}
 			c := Consequence{Rule: f.Rule, Operator: p.now.Name, Severity: severity, Message: f.Message, File: f.File,
 				Line: f.Line}
-			if !slices.Contains(out, c) {
-				out = append(out, c)
-			}
+			out = lists.Add(out, c)
 		}
 	}
 	return out

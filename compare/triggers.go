@@ -6,6 +6,7 @@ import (
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/rbac/danger"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -119,11 +120,6 @@ func (r *Report) unknownRole(c change.Kind, writes bool) bool {
 
 // Breaking counts the findings about CRDs that break clients or stored objects.
 func (r *Report) Breaking() int {
-	n := 0
-	for _, c := range r.CRDs {
-		if c.Severity == findings.Error {
-			n++
-		}
-	}
+	n := lists.Count(r.CRDs, func(c CRD) bool { return c.Severity == findings.Error })
 	return n
 }

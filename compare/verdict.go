@@ -10,6 +10,7 @@ import (
 	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/predict/upgrade"
@@ -204,9 +205,7 @@ const otherWarnings = "other warnings"
 func (r *Report) attention() []string {
 	var out []string
 	add := func(s string) {
-		if !slices.Contains(out, s) {
-			out = append(out, s)
-		}
+		out = lists.Add(out, s)
 	}
 	for _, i := range slices.Concat(r.Permissions, r.Users) {
 		if severityOf(i) == findings.Warning {

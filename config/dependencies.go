@@ -226,10 +226,5 @@ func (d *dependencies) named(name string) bool {
 			return true
 		}
 	}
-	for _, n := range d.notes {
-		if n.Operator == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.notes, func(n Warning) bool { return n.Operator == name })
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -95,10 +96,7 @@ func ParseBaseline(data []byte) (*Baseline, error) {
 // Apply returns the findings that are not in the baseline, in their order, and the entries of the baseline that were
 // not found again, as "file: message [rule]".
 func (b *Baseline) Apply(list []Finding) (fresh []Finding, stale []string) {
-	known := map[string]bool{}
-	for _, e := range b.entries {
-		known[e.Fingerprint] = true
-	}
+	known := lists.Set(b.entries, func(e entry) string { return e.Fingerprint })
 	found := map[string]bool{}
 	for i, print := range Fingerprints(list) {
 		found[print] = true

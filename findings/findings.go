@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // Severity is how bad something is, in SARIF's words. None is a threshold that no finding reaches.
@@ -117,12 +119,7 @@ func Sort(list []Finding) {
 
 // Count returns the number of findings of a severity.
 func Count(list []Finding, level Severity) int {
-	n := 0
-	for _, f := range list {
-		if f.Level == level {
-			n++
-		}
-	}
+	n := lists.Count(list, func(f Finding) bool { return f.Level == level })
 	return n
 }
 

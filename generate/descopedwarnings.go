@@ -10,6 +10,7 @@ import (
 	"k8s.io/component-helpers/auth/rbac/validation"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
@@ -115,9 +116,7 @@ func (c *clusterOnly) add(rule requestedRule, name string) {
 		c.names = append(c.names, name)
 	}
 	for _, v := range rule.Verbs {
-		if !slices.Contains(c.verbs[name], v) {
-			c.verbs[name] = append(c.verbs[name], v)
-		}
+		c.verbs[name] = lists.Add(c.verbs[name], v)
 	}
 }
 

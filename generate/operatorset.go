@@ -9,6 +9,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
@@ -263,10 +264,5 @@ func overlap(a, b *Result) bool {
 }
 
 func common(a, b []string) string {
-	for _, x := range a {
-		if slices.Contains(b, x) {
-			return x
-		}
-	}
-	return ""
+	return lists.Find(a, func(x string) bool { return slices.Contains(b, x) })
 }

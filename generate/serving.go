@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -84,9 +85,7 @@ func (s *serving) addPorts(csv *v1alpha1.ClusterServiceVersion) {
 		if target != nil {
 			p.target = *target
 		}
-		if !slices.Contains(s.ports, p) {
-			s.ports = append(s.ports, p)
-		}
+		s.ports = lists.Add(s.ports, p)
 	}
 	for _, d := range ownedAPIServices(csv) {
 		add(d.DeploymentName, d.ContainerPort, nil)

@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -81,10 +82,7 @@ func configure(c *v1alpha1.SubscriptionConfig, d *appsv1.Deployment) {
 
 // lastByName returns the variables in order. Of several with one name, the last one counts.
 func lastByName(env []corev1.EnvVar) []corev1.EnvVar {
-	last := map[string]corev1.EnvVar{}
-	for _, e := range env {
-		last[e.Name] = e
-	}
+	last := lists.By(env, func(e corev1.EnvVar) string { return e.Name })
 	var out []corev1.EnvVar
 	for _, e := range env {
 		if v, ok := last[e.Name]; ok {

@@ -218,12 +218,7 @@ func (s *splicer) setAll(meta *yaml.Node, field string, add map[string]string) b
 		}
 		return s.insert(meta, 0, text)
 	}
-	for _, k := range keys {
-		if !s.set(m, k, add[k]) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(keys, func(k string) bool { return !s.set(m, k, add[k]) })
 }
 
 // set makes key: value in a block mapping.

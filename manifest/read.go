@@ -15,6 +15,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/base/yamltext"
 )
@@ -125,12 +126,7 @@ func lineBreaks(name string, data []byte) (_ []byte, fresh string, err error) {
 
 // markSeveral marks documents that share a file with others: they can't be carried with the file's bytes.
 func markSeveral(docs []*Document) []*Document {
-	full := 0
-	for _, d := range docs {
-		if d.Root != nil {
-			full++
-		}
-	}
+	full := lists.Count(docs, func(d *Document) bool { return d.Root != nil })
 	if full > 1 || full == 1 && len(docs) > 1 {
 		for _, d := range docs {
 			if d.ReprintReason == "" {

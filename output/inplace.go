@@ -11,6 +11,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -60,10 +61,7 @@ func (d *disk) prepare(t target, p *plan) (*journal, error) {
 	if err := d.mkdir(t.inside.at(stageName)); err != nil {
 		return nil, err
 	}
-	files := map[string]staged{}
-	for _, f := range p.files {
-		files[f.path] = f
-	}
+	files := lists.By(p.files, func(f staged) string { return f.path })
 	for i, s := range j.Steps {
 		if s.Now == "" {
 			continue

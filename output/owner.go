@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 )
@@ -56,9 +57,7 @@ func (s Source) origin() string { return cmp.Or(s.Config, s.Source) }
 func described(dir string, sources []Source) string {
 	var packages, origins []string
 	for _, s := range sources {
-		if !slices.Contains(packages, s.pkg()) {
-			packages = append(packages, s.pkg())
-		}
+		packages = lists.Add(packages, s.pkg())
 		o := s.origin()
 		if s.Config != "" {
 			o = filepath.ToSlash(filepath.Join(dir, filepath.FromSlash(s.Config)))

@@ -7,6 +7,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/rbac/danger"
 )
@@ -100,10 +101,7 @@ func (i Item) inVain(others []Item) bool {
 }
 
 func bySubject(items []Item) map[Subject][]Item {
-	out := map[Subject][]Item{}
-	for _, i := range items {
-		out[i.Subject] = append(out[i.Subject], i)
-	}
+	out := lists.Group(items, func(i Item) Subject { return i.Subject })
 	return out
 }
 

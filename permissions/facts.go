@@ -7,6 +7,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/rbac"
 )
@@ -176,16 +177,12 @@ func (f Fact) everybody() string {
 
 func (f *Fact) add(i Item) {
 	for _, ns := range i.Namespaces {
-		if !slices.Contains(f.Namespaces, ns) {
-			f.Namespaces = append(f.Namespaces, ns)
-		}
+		f.Namespaces = lists.Add(f.Namespaces, ns)
 	}
 	if slices.Contains(f.Namespaces, Everywhere) {
 		f.Namespaces = []string{Everywhere}
 	}
-	if !slices.Contains(f.Subjects, i.Subject) {
-		f.Subjects = append(f.Subjects, i.Subject)
-	}
+	f.Subjects = lists.Add(f.Subjects, i.Subject)
 	slices.Sort(f.Namespaces)
 	slices.SortFunc(f.Subjects, Subject.compare)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/rbac/danger"
@@ -20,10 +21,7 @@ type Roles struct {
 // unboundRoles returns the roles that nothing binds, apart from those that others aggregate.
 func unboundRoles(v *inventory, from *origins) (Roles, error) {
 	out := Roles{Bound: map[Subject]bool{}, scopes: v.scopes}
-	bound := map[rbac.Key]bool{}
-	for _, b := range v.Bindings {
-		bound[b.Role] = true
-	}
+	bound := lists.Set(v.Bindings, func(b *rbac.Binding) rbac.Key { return b.Role })
 	roles := slices.SortedFunc(slices.Values(v.Roles), func(a, b *rbac.Role) int { return a.Compare(b.Key) })
 	for _, r := range roles {
 		s := Subject{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}

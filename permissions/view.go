@@ -169,12 +169,7 @@ func (r *Report) headline() string {
 
 // unknown counts what the report cannot look at, and what may give more than it says.
 func (r *Report) unknown() (texts []string) {
-	bindings := 0
-	for _, f := range r.Findings {
-		if f.Rule == ruleUnknown {
-			bindings++
-		}
-	}
+	bindings := lists.Count(r.Findings, func(f findings.Finding) bool { return f.Rule == ruleUnknown })
 	if n := len(r.Unresolved); n > 0 {
 		texts = append(texts, text.Count(n, "operator")+" unknown")
 	}
@@ -223,9 +218,7 @@ func (r *Report) gains() string {
 		if at < 0 {
 			at, list = len(list), append(list, gain{text: what})
 		}
-		if !slices.Contains(list[at].roles, i.Subject.Name) {
-			list[at].roles = append(list[at].roles, i.Subject.Name)
-		}
+		list[at].roles = lists.Add(list[at].roles, i.Subject.Name)
 	}
 	var names []string
 	roles := map[string]bool{}
@@ -307,9 +300,7 @@ func sourcesText(list []Source) string {
 	if list[0].File == "" {
 		objects := []string{}
 		for _, s := range list {
-			if !slices.Contains(objects, s.Object) {
-				objects = append(objects, s.Object)
-			}
+			objects = lists.Add(objects, s.Object)
 		}
 		return text.FirstOf(1, objects)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -70,10 +71,7 @@ func SubscribedNamespaces(ctx context.Context, t *tree.Tree, namespace string, c
 	unknown []Unknown) {
 	r := subscribersOf(ctx, t, namespace, catalogs)
 	unknown = r.unknown
-	of := map[string][]*cluster.Subscription{}
-	for _, s := range r.Subscriptions {
-		of[s.Namespace] = append(of[s.Namespace], s)
-	}
+	of := lists.Group(r.Subscriptions, func(s *cluster.Subscription) string { return s.Namespace })
 	for _, state := range r.namespaces {
 		ns := state.Namespace
 		for _, s := range of[ns] {

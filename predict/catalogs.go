@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -236,12 +237,7 @@ func (r *resolution) installsNothing(namespace, why string) {
 }
 
 func (r *resolution) sub(namespace, name string) *cluster.Subscription {
-	for _, s := range r.subs[namespace] {
-		if s.Name == name {
-			return s
-		}
-	}
-	return nil
+	return lists.Find(r.subs[namespace], func(s *cluster.Subscription) bool { return s.Name == name })
 }
 
 // look sets the catalogs of a namespace.
@@ -331,10 +327,7 @@ func packageIn(state *resolve.State, source, sourceNamespace, name string) *cata
 
 // ofPackage returns a CSV of Git with the name of a bundle of the package, in any version.
 func (r *resolution) ofPackage(state *resolve.State, s *resolve.Subscription) *csv {
-	names := map[string]bool{}
-	for _, b := range r.pkg(state, s).Bundles {
-		names[bundle.BaseName(b.Name, "")] = true
-	}
+	names := lists.Set(r.pkg(state, s).Bundles, func(b *catalog.Bundle) string { return bundle.BaseName(b.Name, "") })
 	list := r.csvs[state.Namespace]
 	if i := slices.IndexFunc(list, func(v *csv) bool {
 		return !v.observed && names[bundle.BaseName(v.Name, "")]

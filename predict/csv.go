@@ -9,6 +9,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 )
@@ -296,22 +297,12 @@ func (o *simulation) failed(v *csv, g *group) {
 
 // inNamespace returns the CSV of a name, or nil.
 func (o *simulation) inNamespace(namespace, name string) *csv {
-	for _, v := range o.called[[2]string{namespace, name}] {
-		if !v.deleted {
-			return v
-		}
-	}
-	return nil
+	return lists.Find(o.called[[2]string{namespace, name}], func(v *csv) bool { return !v.deleted })
 }
 
 // replacing returns the CSV that replaces v, or nil.
 func (o *simulation) replacing(v *csv) *csv {
-	for _, other := range o.heirs[[2]string{v.Namespace, v.Name}] {
-		if !other.deleted {
-			return other
-		}
-	}
-	return nil
+	return lists.Find(o.heirs[[2]string{v.Namespace, v.Name}], func(other *csv) bool { return !other.deleted })
 }
 
 // crdOwner returns another CSV in the namespace that owns one of v's CRDs and is outside of its replacement chain

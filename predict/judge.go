@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
@@ -192,10 +193,7 @@ func (o *simulation) judgeStatus(v *csv) {
 
 // judgeNames reports groups whose stable role names collide with roles of Kubernetes, of other groups or of the tree.
 func (o *simulation) judgeNames() {
-	named := map[string][]*group{}
-	for _, g := range o.groups {
-		named[g.Name] = append(named[g.Name], g)
-	}
+	named := lists.Group(o.groups, func(g *group) string { return g.Name })
 	for _, g := range o.groups {
 		same, admin := named[g.Name], g.Name+"-admin"
 		if g != same[0] {

@@ -8,6 +8,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
@@ -99,10 +100,7 @@ func (m *movement) namespace(ctx context.Context, state *resolve.State) error {
 	if err != nil {
 		return err
 	}
-	known := map[string]bool{}
-	for _, f := range rest.Findings {
-		known[f.Rule+f.Object+f.Message] = true
-	}
+	known := lists.Set(rest.Findings, func(f findings.Finding) string { return f.Rule + f.Object + f.Message })
 	result.Findings = slices.DeleteFunc(result.Findings, func(f findings.Finding) bool {
 		return f.Level != findings.Error && known[f.Rule+f.Object+f.Message]
 	})

@@ -11,6 +11,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -212,10 +213,7 @@ func (o *simulation) mayAny(accounts []rbac.Account, namespace string, rules ...
 // judgeOwners. The descoping plan allows one operator per API in a cluster.
 func (o *simulation) judgeProviders(d definition) {
 	accounts, _ := statusWriters(&o.RBAC, d, d.of.Plural+"/status")
-	homes := map[string]rbac.Account{}
-	for _, a := range accounts {
-		homes[a.Namespace] = a
-	}
+	homes := lists.By(accounts, func(a rbac.Account) string { return a.Namespace })
 	if o.shared[d.Name] || len(o.operatorsOf(d).csvs) > 0 || len(homes) < 2 {
 		return
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // sortChannel returns the entries of one channel from the head along replaces, without those that are skipped (OLM:
@@ -28,10 +30,7 @@ func sortChannel(entries []*entry) ([]*entry, error) {
 
 // chains returns the entries from each head along replaces, without those that are skipped.
 func chains(entries []*entry, where string) ([][]*entry, error) {
-	byName := map[string]*entry{}
-	for _, e := range entries {
-		byName[e.name] = e
-	}
+	byName := lists.By(entries, func(e *entry) string { return e.name })
 	updated, next, skipped := map[*entry]bool{}, map[*entry]*entry{}, map[string]bool{}
 	for _, e := range entries {
 		if e.updates.Replaces != "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -423,10 +424,7 @@ func (c *comparison) deprecations(older, newer *catalog.Package) {
 
 // bundles compares the bundles that both contents have.
 func (c *comparison) bundles(older, newer *catalog.Package) error {
-	byName := map[string]*catalog.Bundle{}
-	for _, b := range older.Bundles {
-		byName[b.Name] = b
-	}
+	byName := lists.By(older.Bundles, func(b *catalog.Bundle) string { return b.Name })
 	for _, b := range newer.Bundles {
 		old := byName[b.Name]
 		if old == nil {

@@ -109,9 +109,7 @@ func (x *explainer) helps(without ...applied) bool {
 func texts(list []applied) []string {
 	var out []string
 	for _, a := range list {
-		if !slices.Contains(out, a.text) {
-			out = append(out, a.text)
-		}
+		out = lists.Add(out, a.text)
 	}
 	return out
 }

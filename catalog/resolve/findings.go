@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -21,9 +22,7 @@ func (j *judge) add(rule findings.Rule, level findings.Severity, object, hint, f
 	f := findings.Finding{Rule: rule.ID, Level: level, Object: object, Hint: hint,
 		Message: fmt.Sprintf(format, args...)}
 	f.File, f.Line = j.place(object)
-	if !slices.Contains(j.list, f) {
-		j.list = append(j.list, f)
-	}
+	j.list = lists.Add(j.list, f)
 }
 
 // place returns where an object of the first state is declared.
@@ -398,9 +397,7 @@ func (j *judge) ends() []string {
 		if a.Waiting != nil {
 			end += ", waiting for " + a.Waiting.targets()
 		}
-		if !slices.Contains(list, end) {
-			list = append(list, end)
-		}
+		list = lists.Add(list, end)
 	}
 	return list
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // help returns the changes that would let OLM resolve: one for each constraint of the conflict that alone stands in the
@@ -60,10 +62,7 @@ func (x *explainer) wrongSubscriptions() (list []applied) {
 
 // solvable reports whether OLM would resolve with other Subscriptions in the place of those that find nothing.
 func (x *explainer) solvable(changed Subscription) bool {
-	wrong := map[string]bool{}
-	for _, a := range x.wrongSubscriptions() {
-		wrong[a.id] = true
-	}
+	wrong := lists.Set(x.wrongSubscriptions(), func(a applied) string { return a.id })
 	var subscriptions []Subscription
 	for _, s := range x.state.Subscriptions {
 		switch {

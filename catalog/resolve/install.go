@@ -8,6 +8,7 @@ import (
 
 	"github.com/blang/semver/v4"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -58,18 +59,14 @@ func (w *namespaceCatalogs) find(pkg, channel string) ([]*entry, error) {
 	for _, c := range w.sorted(&snapshot{}, sourceKey{}) {
 		entries := filter(c.entries, func(e *entry) bool { return e.pkg == pkg })
 		for _, e := range c.entries {
-			if !slices.Contains(all, e.pkg) {
-				all = append(all, e.pkg)
-			}
+			all = lists.Add(all, e.pkg)
 		}
 		if len(entries) == 0 {
 			continue
 		}
 		if channel != "" && !slices.ContainsFunc(entries, func(e *entry) bool { return e.channel == channel }) {
 			for _, e := range entries {
-				if !slices.Contains(known, e.channel) {
-					known = append(known, e.channel)
-				}
+				known = lists.Add(known, e.channel)
 			}
 			continue
 		}

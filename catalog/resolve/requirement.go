@@ -111,12 +111,7 @@ func (c *converter) constraint(v constraints.Constraint) (*requirement, error) {
 	case v.All != nil:
 		list, err := c.list(v.All)
 		return &requirement{text: joinText(list, " and "), own: joinOwn(list, " and "), test: func(e *entry) bool {
-			for _, r := range list {
-				if !r.test(e) {
-					return false
-				}
-			}
-			return true
+			return !slices.ContainsFunc(list, func(r requirement) bool { return !r.test(e) })
 		}}, err
 	case v.Any != nil:
 		list, err := c.list(v.Any)
@@ -150,12 +145,7 @@ func (c *converter) list(v *constraints.CompoundConstraint) ([]requirement, erro
 
 func anyOf(list []requirement) func(*entry) bool {
 	return func(e *entry) bool {
-		for _, r := range list {
-			if r.test(e) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(list, func(r requirement) bool { return r.test(e) })
 	}
 }
 

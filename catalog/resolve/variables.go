@@ -204,10 +204,7 @@ func (b *builder) subscribe(s *Subscription) error {
 	if err != nil {
 		return err
 	}
-	byName := map[string][]*entry{}
-	for _, e := range entries {
-		byName[e.name] = append(byName[e.name], e)
-	}
+	byName := lists.Group(entries, func(e *entry) string { return e.name })
 	var ids []string
 	for _, o := range order {
 		if current != nil && !o.isUpdate(current) {

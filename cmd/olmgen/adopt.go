@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/output"
 )
@@ -280,10 +281,7 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, dumps []strin
 }
 
 func (f *adoptFlags) sayWritten(cmd *cobra.Command, state *adopt.State) {
-	groups := map[string]bool{}
-	for _, o := range state.All() {
-		groups[o.Group.Namespace] = true
-	}
+	groups := lists.Set(state.All(), func(o *adopt.Operator) string { return o.Group.Namespace })
 	say(cmd, "", fmt.Sprintf("olmgen adopt --verify -f %s DUMP compares it with the cluster", f.output),
 		"wrote %s: %s in %s", f.output, text.Count(len(state.All()), "operator"),
 		text.Count(len(groups), "OperatorGroup"))
@@ -295,12 +293,7 @@ func (f *adoptFlags) printTable(cmd *cobra.Command, state *adopt.State) error {
 	if err := print.Report(cmd.OutOrStdout(), adopt.Migrations(all), f.report.format); err != nil {
 		return err
 	}
-	refused := 0
-	for _, m := range all {
-		if !m.Possible() {
-			refused++
-		}
-	}
+	refused := lists.Count(all, func(m *adopt.Migration) bool { return !m.Possible() })
 	tell(cmd, "OLM v1 would take %d of %s", len(all)-refused, text.Count(len(all), "operator"))
 	return nil
 }

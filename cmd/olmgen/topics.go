@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -62,12 +63,7 @@ func hasTopic(name string) bool { return slices.Contains(topicNames(), name) }
 
 // topicOf returns the topic that a word names, in the singular or plural; "" if there is none.
 func topicOf(word string) string {
-	for _, name := range []string{word, word + "s", strings.TrimSuffix(word, "s")} {
-		if hasTopic(name) {
-			return name
-		}
-	}
-	return ""
+	return lists.Find([]string{word, word + "s", strings.TrimSuffix(word, "s")}, hasTopic)
 }
 
 // topicText returns the title and the text of a topic.

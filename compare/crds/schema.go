@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/crdify/pkg/runner"
 	"sigs.k8s.io/crdify/pkg/validations"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/crs/witness"
 )
 
@@ -373,10 +374,7 @@ func (c *comparators) compareServed(ctx context.Context, old,
 		})
 		if ok {
 			same := func(i issue) [3]string { return [3]string{i.rule, i.path, i.key} }
-			was := map[[3]string]bool{}
-			for _, i := range c.compareSchemas(ctx, known[0], known[1]) {
-				was[same(i)] = true
-			}
+			was := lists.Set(c.compareSchemas(ctx, known[0], known[1]), func(i issue) [3]string { return same(i) })
 			issues = slices.DeleteFunc(issues, func(i issue) bool { return was[same(i)] })
 		}
 		out[name] = issues

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -43,12 +44,7 @@ func (h *History) steps(topic int) (out []step) {
 
 // label returns the version of a release, or its name where two have the same version.
 func (r Release) label(h *History) string {
-	same := 0
-	for _, o := range h.Releases {
-		if o.Version == r.Version {
-			same++
-		}
-	}
+	same := lists.Count(h.Releases, func(o Release) bool { return o.Version == r.Version })
 	if same > 1 {
 		return text.Brief(r.Name)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/): one run, with the rules that have results.
@@ -148,10 +149,7 @@ func writeSARIF(w io.Writer, rules []findings.Rule, list []findings.Finding) err
 
 // usedRules returns the rules that findings refer to.
 func usedRules(rules []findings.Rule, found []findings.Finding) []sarifRule {
-	used := map[string]bool{}
-	for _, f := range found {
-		used[f.Rule] = true
-	}
+	used := lists.Set(found, func(f findings.Finding) string { return f.Rule })
 	list := []sarifRule{}
 	for _, r := range rules {
 		if used[r.ID] {

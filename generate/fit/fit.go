@@ -15,6 +15,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
@@ -177,7 +178,5 @@ func (q *question) at(o *manifest.Object, rule findings.Rule, level findings.Sev
 		f.Object = o.Identity()
 		f.File, f.Line = o.PlaceOf(field)
 	}
-	if !slices.Contains(q.list, f) {
-		q.list = append(q.list, f)
-	}
+	q.list = lists.Add(q.list, f)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // SchemaLifecycle is the schema of the documents of a catalog that say how long versions are supported. It is
@@ -113,10 +114,7 @@ func (s *Supported) last() (last *Phase) {
 
 // String returns the phases with their days.
 func (s *Supported) String() string {
-	var list []string
-	for _, p := range s.Phases {
-		list = append(list, fmt.Sprintf("%s %s to %s", p.Name, p.Start, p.End))
-	}
+	list := lists.Map(s.Phases, func(p Phase) string { return fmt.Sprintf("%s %s to %s", p.Name, p.Start, p.End) })
 	return strings.Join(list, ", ")
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -42,10 +43,7 @@ func Advise(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 
 func scoped(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 	global := slices.ContainsFunc(installs, Install.global)
-	versions := map[string]bool{}
-	for _, i := range installs {
-		versions[i.CSV] = true
-	}
+	versions := lists.Set(installs, func(i Install) string { return i.CSV })
 	switch {
 	case installs == nil:
 		return Advice{"olmgen does not know where it is installed", single(csv, nil)}

@@ -8,6 +8,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 )
@@ -101,9 +102,7 @@ func CheckWatchNamespace(csv *v1alpha1.ClusterServiceVersion, watch, install str
 func unique(list []string) []string {
 	var out []string
 	for _, s := range list {
-		if !slices.Contains(out, s) {
-			out = append(out, s)
-		}
+		out = lists.Add(out, s)
 	}
 	return out
 }

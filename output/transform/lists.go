@@ -8,25 +8,25 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// lists is how the lists in a type are merged, by the tags of its fields (apimachinery:
+// merging is how the lists in a type are merged, by the tags of its fields (apimachinery:
 // pkg/util/strategicpatch/meta.go). With a nil type, and for fields that a type does not have, patches replace lists as
 // a whole.
-type lists struct{ of reflect.Type }
+type merging struct{ of reflect.Type }
 
 // field returns the type of a field, or of the elements of a field that is a list; whether elements are merged; and by
 // which key.
-func (l lists) field(name string) (field lists, merged bool, mergeKey string) {
+func (l merging) field(name string) (field merging, merged bool, mergeKey string) {
 	if l.of == nil {
-		return lists{}, false, ""
+		return merging{}, false, ""
 	}
 	t := manifest.Pointed(l.of)
 	switch t.Kind() {
 	case reflect.Map:
-		return lists{t.Elem()}, false, ""
+		return merging{t.Elem()}, false, ""
 	case reflect.Struct:
 		f, ok := manifest.Fields(t)[name]
 		if !ok {
-			return lists{}, false, ""
+			return merging{}, false, ""
 		}
 		field.of = manifest.Pointed(f.Type)
 		if field.of.Kind() == reflect.Slice {
@@ -35,7 +35,7 @@ func (l lists) field(name string) (field lists, merged bool, mergeKey string) {
 		}
 		return field, merged, f.Tag.Get("patchMergeKey")
 	}
-	return lists{}, false, ""
+	return merging{}, false, ""
 }
 
 const strategyMerge = "merge"

@@ -58,7 +58,7 @@ func mergePatch(patch map[string]any, o generate.Object) (*manifest.Object, erro
 	}
 	fields := withIdentity(patch, o)
 	if mergesLists(o) {
-		if err := replaceElements(before, fields, lists{typeOf(o)}, ""); err != nil {
+		if err := replaceElements(before, fields, merging{typeOf(o)}, ""); err != nil {
 			return nil, err
 		}
 	}
@@ -104,7 +104,7 @@ func withIdentity(patch map[string]any, o generate.Object) map[string]any {
 
 // replaceElements does what kustomize leaves undone: it empties the elements of lists that the patch replaces one by
 // one, and refuses elements that several of the object's could be. It changes before and patch.
-func replaceElements(before, patch map[string]any, schema lists, path string) error {
+func replaceElements(before, patch map[string]any, schema merging, path string) error {
 	for _, name := range slices.Sorted(maps.Keys(patch)) {
 		field, merged, key := schema.field(name)
 		at := strings.TrimPrefix(path+"."+name, ".")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -87,7 +88,7 @@ func fits(d *manifest.Document, patch map[string]any, o generate.Object) (unknow
 		return nil, err
 	}
 	if mergesLists(o) {
-		err = checkKeys(d, patch, lists{t}, "")
+		err = checkKeys(d, patch, merging{t}, "")
 	}
 	return unknown, err
 }
@@ -114,7 +115,7 @@ func withoutDirectives(v any) any {
 }
 
 // checkKeys refuses elements of merged lists that lack the key of their list.
-func checkKeys(d *manifest.Document, v any, schema lists, path string) error {
+func checkKeys(d *manifest.Document, v any, schema merging, path string) error {
 	m, ok := v.(map[string]any)
 	if !ok {
 		return nil
@@ -229,14 +230,6 @@ var index = lazy.Regexp(`\[\d+\]`)
 // added returns the first path that was not there before. Indexes of lists do not count.
 func added(now, before []string) string {
 	plain := func(path string) string { return index().ReplaceAllString(path, "[]") }
-	had := map[string]bool{}
-	for _, path := range before {
-		had[plain(path)] = true
-	}
-	for _, path := range now {
-		if !had[plain(path)] {
-			return path
-		}
-	}
-	return ""
+	had := lists.Set(before, func(path string) string { return plain(path) })
+	return lists.Find(now, func(path string) bool { return !had[plain(path)] })
 }

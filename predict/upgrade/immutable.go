@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict/plan"
 )
@@ -24,10 +25,9 @@ func (j *judge) immutable(p Pair) {
 			}
 		}
 	}
-	shipped := map[string]*manifest.Object{}
-	for _, o := range p.Old.Bundle {
-		shipped[o.Group()+"/"+o.Kind+"/"+o.Name] = o
-	}
+	shipped := lists.By(p.Old.Bundle, func(o *manifest.Object) string {
+		return o.Group() + "/" + o.Kind + "/" + o.Name
+	})
 	for _, now := range p.New.Bundle {
 		old := shipped[now.Group()+"/"+now.Kind+"/"+now.Name]
 		if old == nil {

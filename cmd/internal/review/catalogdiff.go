@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/permissions"
@@ -174,12 +175,7 @@ func (d *CatalogDiff) Following(findings.Format) (list []any) {
 
 // Lead returns a sentence: how many operators move.
 func (d *CatalogDiff) Lead() string {
-	added := 0
-	for _, m := range d.Moves {
-		if m.From == "" {
-			added++
-		}
-	}
+	added := lists.Count(d.Moves, func(m OperatorMove) bool { return m.From == "" })
 	lead := fmt.Sprintf("%d of %s would move", len(d.Moves)-added, text.Count(d.Operators, "operator"))
 	if added > 0 {
 		lead += fmt.Sprintf(", %d would be installed", added)

@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/crs"
@@ -132,9 +133,7 @@ func anyOf(list []*Subject) (*Subject, error) {
 			to   *[]string
 		}{{s.Notes, &out.Notes}, {s.Unread, &out.Unread}, {s.Unresolved, &out.Unresolved}} {
 			for _, text := range texts.from {
-				if !slices.Contains(*texts.to, text) {
-					*texts.to = append(*texts.to, text)
-				}
+				*texts.to = lists.Add(*texts.to, text)
 			}
 		}
 	}
@@ -414,10 +413,7 @@ const installSource = "subscribed"
 
 // add adds the objects and operators of another subject. Of two objects of one name, that of s stays.
 func (s *Subject) add(other *Subject) {
-	have := map[string]bool{}
-	for _, o := range s.All {
-		have[o.Group()+" "+o.Identity()] = true
-	}
+	have := lists.Set(s.All, func(o *manifest.Object) string { return o.Group() + " " + o.Identity() })
 	added := map[*manifest.Object]bool{}
 	for _, o := range other.All {
 		if !have[o.Group()+" "+o.Identity()] {

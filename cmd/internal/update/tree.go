@@ -12,6 +12,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/catalog/extension"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/inplace"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -138,9 +139,7 @@ func (u *treeUpdater) update(ctx context.Context, t *tree.Tree) error {
 
 // note adds a note, once.
 func (u *treeUpdater) note(text string) {
-	if !slices.Contains(u.plan.Notes, text) {
-		u.plan.Notes = append(u.plan.Notes, text)
-	}
+	u.plan.Notes = lists.Add(u.plan.Notes, text)
 }
 
 // add adds an operator, unless another cluster has it from the same place. It reports whether it did.

@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/predict"
 )
@@ -384,12 +385,7 @@ func (p *Plan) Summary() string {
 		text string
 	}{{Updated, "updated"}, {Current, "up to date"}, {Held, "held back"}, {Withdrawn, "withdrawn"},
 		{Left, "left alone"}} {
-		n := 0
-		for _, o := range p.Operators {
-			if o.Status == s.Status {
-				n++
-			}
-		}
+		n := lists.Count(p.Operators, func(o Operator) bool { return o.Status == s.Status })
 		if n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, s.text))
 		}

@@ -380,10 +380,7 @@ func (l *Lane) walk(p *catalog.Package, from string) (ok bool, err error) {
 
 // edges adds the edges of skipRange: to entries that nothing else of the entry updates.
 func (l *Lane) edges() {
-	known := map[[2]int]bool{}
-	for _, e := range l.Edges {
-		known[[2]int{e.From, e.To}] = true
-	}
+	known := lists.Set(l.Edges, func(e Edge) [2]int { return [2]int{e.From, e.To} })
 	var ranged, heads []int
 	for i, n := range l.Nodes {
 		if n.SkipRange == "" || n.Outside || olm.NewEdges("", nil, n.SkipRange).Range == nil {

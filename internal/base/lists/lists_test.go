@@ -25,3 +25,36 @@ func TestFilter(t *testing.T) {
 		t.Errorf("%#v of nothing", got)
 	}
 }
+
+func TestFindCount(t *testing.T) {
+	long := func(s string) bool { return len(s) > 1 }
+	if got := Find([]string{"a", "bb", "cc"}, long); got != "bb" {
+		t.Error(got)
+	}
+	if got := Find([]string{"a"}, long); got != "" {
+		t.Error(got)
+	}
+	if got := Count([]string{"a", "bb", "cc"}, long); got != 2 {
+		t.Error(got)
+	}
+}
+
+func TestAdd(t *testing.T) {
+	if got := Add(Add([]int{1}, 1), 2); !slices.Equal(got, []int{1, 2}) {
+		t.Error(got)
+	}
+}
+
+func TestKeys(t *testing.T) {
+	words := []string{"aa", "b", "cc"}
+	length := func(s string) int { return len(s) }
+	if got := Set(words, length); len(got) != 2 || !got[1] || !got[2] {
+		t.Error(got)
+	}
+	if got := By(words, length); len(got) != 2 || got[2] != "cc" || got[1] != "b" {
+		t.Error(got)
+	}
+	if got := Group(words, length); len(got) != 2 || !slices.Equal(got[2], []string{"aa", "cc"}) {
+		t.Error(got)
+	}
+}

@@ -152,9 +152,7 @@ func (g *generator) scalars(schemas []*Props) []any {
 	var out []any
 	add := func(list ...any) {
 		for _, v := range list {
-			if !slices.Contains(out, v) {
-				out = append(out, v)
-			}
+			out = lists.Add(out, v)
 		}
 	}
 	if kind == "" || kind == "string" {

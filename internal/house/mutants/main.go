@@ -224,10 +224,7 @@ func readEquivalent(file string) (map[string]string, error) {
 
 // stale returns the arguments about no mutant of these packages.
 func stale(arguments map[string]string, all []mutant, packages []string) []string {
-	known := map[string]bool{}
-	for _, m := range all {
-		known[m.name] = true
-	}
+	known := lists.Set(all, func(m mutant) string { return m.name })
 	var out []string
 	for name := range arguments {
 		file, _, _ := strings.Cut(name, " ")

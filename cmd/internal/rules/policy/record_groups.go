@@ -7,6 +7,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
@@ -100,10 +101,7 @@ func targetDeclared(v *view) []violation {
 }
 
 func groupWithSubscription(v *view) []violation {
-	subscribed := map[string]bool{}
-	for _, s := range v.subscriptions {
-		subscribed[s.Namespace] = true
-	}
+	subscribed := lists.Set(v.subscriptions, func(s *subscription) string { return s.Namespace })
 	var hits []violation
 	for _, g := range v.groups {
 		switch {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
@@ -44,10 +45,7 @@ func inClusterScope(kind, hint string) func(*view) []violation {
 }
 
 func defaultCatalog(v *view) []violation {
-	declared := map[string]bool{}
-	for _, c := range v.olm("CatalogSource") {
-		declared[c.Namespace+"/"+c.Name] = true
-	}
+	declared := lists.Set(v.olm("CatalogSource"), func(c *entry) string { return c.Namespace + "/" + c.Name })
 	var hits []violation
 	for _, s := range v.subscriptions {
 		isDefault := olm.IsDefaultCatalogSource(s.sourceNamespace, s.source)
