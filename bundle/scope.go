@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/internal/base/text"
 )
 
 // OperatorScope is whether an operator is descoped, by the install modes of its CSV.
@@ -31,11 +33,7 @@ func ScopeOf(csv *v1alpha1.ClusterServiceVersion) (scope OperatorScope, reason s
 	case len(modes) == 1 && modes[0] == v1alpha1.InstallModeTypeAllNamespaces:
 		return AllUsers, "spec.installModes supports AllNamespaces only"
 	}
-	words := make([]string, len(modes))
-	for i, m := range modes {
-		words[i] = string(m)
-	}
-	return Scoped, "spec.installModes supports " + strings.Join(words, ", ")
+	return Scoped, "spec.installModes supports " + strings.Join(text.Words(modes), ", ")
 }
 
 // SupportedModes returns the install modes that a CSV supports, each once, in the order of the CSV. As in OLM, the last

@@ -11,6 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/permissions"
@@ -104,10 +105,7 @@ func (k asking) compare(p pair) ([]change.Change, error) {
 // only returns the rules that some atoms ask for and others do not.
 func only(a, b atoms) string {
 	rules := rbac.Rules(slices.DeleteFunc(slices.Collect(maps.Keys(a)), func(x rbac.Atom) bool { return b[x] }))
-	texts := make([]string, len(rules))
-	for i, r := range rules {
-		texts[i] = rbac.RuleText(r)
-	}
+	texts := lists.Map(rules, rbac.RuleText)
 	return text.FirstOf(maxRules, texts)
 }
 

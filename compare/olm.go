@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict/upgrade"
@@ -24,10 +25,7 @@ func consequences(ctx context.Context, pairs []pair, old, now State, o Options) 
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Consequence, len(found))
-	for i, f := range found {
-		out[i] = Consequence(f)
-	}
+	out := lists.Map(found, func(f upgrade.Finding) Consequence { return Consequence(f) })
 	return append(out, o.unfit(pairs)...), nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
@@ -140,10 +141,7 @@ func (c *Config) generate(all []*loaded) (*generate.Set, error) {
 		}
 		return set, nil
 	}
-	operators := make([]generate.Operator, len(all))
-	for i, l := range all {
-		operators[i] = l.Operator
-	}
+	operators := lists.Map(all, func(l *loaded) generate.Operator { return l.Operator })
 	set, err := generate.RenderAll(operators)
 	var one *generate.OperatorError
 	switch {

@@ -8,6 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/rbac/danger"
@@ -198,9 +199,6 @@ func placeText(namespaces []string) string {
 	case len(namespaces) > 4:
 		return text.Count(len(namespaces), "namespace")
 	}
-	names := make([]string, len(namespaces))
-	for i, ns := range namespaces {
-		names[i] = text.Brief(ns)
-	}
+	names := lists.Map(namespaces, text.Brief)
 	return "namespaces " + strings.Join(names, ", ")
 }

@@ -304,10 +304,7 @@ func sourcesText(list []Source) string {
 		}
 		return text.FirstOf(1, objects)
 	}
-	lines := make([]int, len(list))
-	for i, s := range list {
-		lines[i] = s.Line
-	}
+	lines := lists.Map(list, func(s Source) int { return s.Line })
 	slices.Sort(lines)
 	texts := []string{}
 	for _, n := range slices.Compact(lines) {

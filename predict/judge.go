@@ -147,10 +147,7 @@ func disputed(v *csv) string {
 }
 
 func names(groups []*group) string {
-	list := make([]string, len(groups))
-	for i, g := range groups {
-		list[i] = g.Identity()
-	}
+	list := lists.Map(groups, func(g *group) string { return g.Identity() })
 	return strings.Join(list, ", ")
 }
 

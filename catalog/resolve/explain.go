@@ -84,10 +84,7 @@ func (x *explainer) conflict(with ...string) []applied {
 			best = set
 		}
 	}
-	list := make([]applied, len(best))
-	for i, m := range best {
-		list[i] = x.applied[m]
-	}
+	list := lists.Map(best, func(m z.Lit) applied { return x.applied[m] })
 	slices.SortFunc(list, func(a, b applied) int { return strings.Compare(a.text, b.text) })
 	return list
 }

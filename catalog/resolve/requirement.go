@@ -13,6 +13,7 @@ import (
 	"github.com/operator-framework/api/pkg/constraints"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // requirement is a condition that one other bundle must meet (OLM: cache/predicates.go).
@@ -151,19 +152,13 @@ func anyOf(list []requirement) func(*entry) bool {
 
 // joinText joins without brackets and without a "not" before the first element, as OLM does.
 func joinText(list []requirement, with string) string {
-	texts := make([]string, len(list))
-	for i, r := range list {
-		texts[i] = r.text
-	}
+	texts := lists.Map(list, func(r requirement) string { return r.text })
 	return strings.Join(texts, with)
 }
 
 // joinOwn joins with brackets, so that no "not" is lost and each "or" has its place.
 func joinOwn(list []requirement, with string) string {
-	texts := make([]string, len(list))
-	for i, r := range list {
-		texts[i] = r.ownText()
-	}
+	texts := lists.Map(list, func(r requirement) string { return r.ownText() })
 	return "(" + strings.Join(texts, with) + ")"
 }
 

@@ -165,10 +165,7 @@ func (s *search) decide() {
 		if each.kind != dependency || len(each.ids) == 0 {
 			continue
 		}
-		candidates := make([]z.Lit, len(each.ids))
-		for i, id := range each.ids {
-			candidates[i] = s.lits[id]
-		}
+		candidates := lists.Map(each.ids, func(id string) z.Lit { return s.lits[id] })
 		s.choices = append(s.choices, choice{candidates: candidates})
 		s.choices[at].children++
 	}

@@ -53,10 +53,7 @@ func (b *builder) build(subscriptions []Subscription) ([]*variable, error) {
 	if len(errs) > 0 {
 		return nil, utilerrors.NewAggregate(errs)
 	}
-	list := make([]*variable, len(b.ids))
-	for i, id := range b.ids {
-		list[i] = b.variables[id]
-	}
+	list := lists.Map(b.ids, func(id string) *variable { return b.variables[id] })
 	return list, nil
 }
 
@@ -91,10 +88,7 @@ func (b *builder) bundles(stack []*entry) error {
 				errs = append(errs, err)
 				continue
 			}
-			ids := make([]string, len(providers))
-			for j, p := range providers {
-				ids[j] = p.id()
-			}
+			ids := lists.Map(providers, func(p *entry) string { return p.id() })
 			stack = append(stack, providers...)
 			v.add(constraint{kind: dependency, ids: ids, need: &needs[i],
 				text: fmt.Sprintf("bundle %s requires an operator %s", e.name, needs[i].text)})

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -40,10 +41,7 @@ func ParseRules(name string, data []byte) (Rules, error) {
 }
 
 func rulesOf(o *manifest.Object, settings []setting) (Rules, error) {
-	ids := make([]string, len(builtin))
-	for i, r := range builtin {
-		ids[i] = r.ID
-	}
+	ids := lists.Map(builtin, func(r Rule) string { return r.ID })
 	severities := []findings.Severity{Error, Warning, Info, None}
 	rules := Rules{severities: map[string]findings.Severity{}}
 	for i, s := range settings {

@@ -8,6 +8,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -38,10 +39,7 @@ func rowOf(a Atom) row {
 // Rules merges atoms into few rules that allow the same. Rules and lists are sorted: equal sets of atoms make equal
 // rules.
 func Rules(atoms []Atom) []rbacv1.PolicyRule {
-	rows := make([]row, len(atoms))
-	for i, a := range atoms {
-		rows[i] = rowOf(a)
-	}
+	rows := lists.Map(atoms, rowOf)
 	for before := -1; before != len(rows); {
 		before = len(rows)
 		for _, list := range []int{verbsOf, namesOf, resourcesOf, urlsOf, groupsOf} {

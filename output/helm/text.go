@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -170,10 +171,7 @@ func (w *writer) tokensOf(v any) any {
 var plainPath = lazy.Regexp(`^[a-z]+(\x00[a-zA-Z_][a-zA-Z0-9_]*)*$`)
 
 func quoted(keys []string) string {
-	out := make([]string, len(keys))
-	for i, k := range keys {
-		out[i] = strconv.Quote(k)
-	}
+	out := lists.Map(keys, strconv.Quote)
 	return strings.Join(out, " ")
 }
 

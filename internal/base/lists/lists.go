@@ -5,6 +5,7 @@ import "slices"
 
 // Map returns what f makes of each item; nil of no item.
 func Map[T, U any](list []T, f func(T) U) (out []U) {
+	out = slices.Grow(out, len(list))
 	for _, x := range list {
 		out = append(out, f(x))
 	}

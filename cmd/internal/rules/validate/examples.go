@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -49,10 +50,7 @@ func exampleFindings(ctx context.Context, checker crs.Checker, b *bundle.Bundle,
 	if err != nil {
 		return []Finding{say("not checked: %v", err)}, nil
 	}
-	objects := make([]*manifest.Object, len(values))
-	for i, v := range values {
-		objects[i] = manifest.New(v)
-	}
+	objects := lists.Map(values, manifest.New)
 	results, err := crs.Check(ctx, checker, kinds, objects)
 	if e, ok := errors.AsType[*manifest.Error](err); ok { // of a CRD, or of an example
 		return []Finding{say("not checked: %v", e)}, nil
