@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -131,7 +130,10 @@ func (e Edit) change(v map[string]any) {
 		v["metadata"] = meta
 	}
 	for field, text := range e.Texts {
-		setTextIn(v, Segments(field), text)
+		path := Segments(field)
+		if _, is := getIn(v, path).(string); is {
+			SetValue(v, path, func(any) any { return text })
+		}
 	}
 	if e.Change != nil {
 		e.Change(v)
@@ -296,23 +298,4 @@ func (s *splicer) remove(m *yaml.Node, key string) bool {
 		return false
 	}
 	return s.text.Replace(s.text.Line(k.Line), s.text.Line(k.Line+1), "")
-}
-
-// setTextIn replaces the text of a field of a decoded value, if the field exists.
-func setTextIn(v any, field []string, value string) {
-	last := len(field) - 1
-	if last < 0 {
-		return
-	}
-	key := field[last]
-	if _, ok := getIn(v, field).(string); !ok {
-		return
-	}
-	switch x := getIn(v, field[:last]).(type) {
-	case map[string]any:
-		x[key] = value
-	case []any:
-		i, _ := strconv.Atoi(key) // getIn has found it
-		x[i] = value
-	}
 }

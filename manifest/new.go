@@ -115,6 +115,23 @@ func ValueAt(v any, path []string) (any, bool) {
 	return v, true
 }
 
+// SetValue makes what is at a path of a decoded value what f makes of it, and returns the value. Of a path that leaves
+// a list nothing changes; a mapping gets the key.
+func SetValue(v any, path []string, f func(any) any) any {
+	if len(path) == 0 {
+		return f(v)
+	}
+	switch x := v.(type) {
+	case map[string]any:
+		x[path[0]] = SetValue(x[path[0]], path[1:], f)
+	case []any:
+		if i, err := strconv.Atoi(path[0]); err == nil && i >= 0 && i < len(x) {
+			x[i] = SetValue(x[i], path[1:], f)
+		}
+	}
+	return v
+}
+
 func getIn(v any, path []string) any {
 	v, _ = ValueAt(v, path)
 	return v

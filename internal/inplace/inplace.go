@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/base/yamltext"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -204,7 +204,7 @@ func (f *file) check(name string, text []byte, edits []Edit) error {
 		}
 		for _, e := range edits {
 			if e.doc() == i {
-				want = set(want, manifest.Segments(e.Field), e)
+				want = manifest.SetValue(want, manifest.Segments(e.Field), e.value)
 			}
 		}
 		got, err := after[i].Value()
@@ -218,31 +218,16 @@ func (f *file) check(name string, text []byte, edits []Edit) error {
 	return nil
 }
 
-// set makes an edit in a decoded value.
-func set(v any, path []string, e Edit) any {
-	if len(path) == 0 {
-		if text, ok := v.(string); ok && e.Patch != nil && e.Patch.Text != "" {
-			return textWith(text, e)
-		}
-		if e.Add == nil {
-			return e.Value
-		}
-		list, _ := v.([]any)
-		list = slices.Clone(list)
-		for _, t := range e.Add {
-			list = append(list, t)
-		}
-		return list
+// value returns what an edit makes of a decoded value.
+func (e Edit) value(old any) any {
+	if text, ok := old.(string); ok && e.Patch != nil && e.Patch.Text != "" {
+		return textWith(text, e)
 	}
-	switch x := v.(type) {
-	case map[string]any:
-		x[path[0]] = set(x[path[0]], path[1:], e)
-	case []any:
-		if i, err := strconv.Atoi(path[0]); err == nil && i >= 0 && i < len(x) {
-			x[i] = set(x[i], path[1:], e)
-		}
+	if e.Add == nil {
+		return e.Value
 	}
-	return v
+	list, _ := old.([]any)
+	return slices.Concat(list, text.Values(e.Add))
 }
 
 // textWith makes an edit in a document that is a text.
