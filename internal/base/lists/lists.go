@@ -22,16 +22,16 @@ func Filter[T any](list []T, keep func(T) bool) (out []T) {
 	return out
 }
 
-// Find returns the first item for which is is true, or the zero value.
-func Find[T any](list []T, is func(T) bool) (found T) {
-	if i := slices.IndexFunc(list, is); i >= 0 {
+// Find returns the first item for which match is true, or the zero value.
+func Find[T any](list []T, match func(T) bool) (found T) {
+	if i := slices.IndexFunc(list, match); i >= 0 {
 		found = list[i]
 	}
 	return found
 }
 
-// Count returns for how many items is is true.
-func Count[T any](list []T, is func(T) bool) int { return len(Filter(list, is)) }
+// Count returns for how many items match is true.
+func Count[T any](list []T, match func(T) bool) int { return len(Filter(list, match)) }
 
 // Add appends an item that is not in the list.
 func Add[T comparable](list []T, x T) []T {
@@ -43,18 +43,18 @@ func Add[T comparable](list []T, x T) []T {
 
 // Set returns the keys of the items.
 func Set[T any, K comparable](list []T, key func(T) K) map[K]bool {
-	out := make(map[K]bool, len(list))
-	for _, x := range list {
-		out[key(x)] = true
-	}
-	return out
+	return keyed(list, key, func(T) bool { return true })
 }
 
 // By returns the items by their keys. Of equal keys the last item counts.
 func By[T any, K comparable](list []T, key func(T) K) map[K]T {
-	out := make(map[K]T, len(list))
+	return keyed(list, key, func(x T) T { return x })
+}
+
+func keyed[T, V any, K comparable](list []T, key func(T) K, value func(T) V) map[K]V {
+	out := make(map[K]V, len(list))
 	for _, x := range list {
-		out[key(x)] = x
+		out[key(x)] = value(x)
 	}
 	return out
 }
