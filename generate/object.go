@@ -113,11 +113,6 @@ func (o Object) Equal(p Object) bool {
 }
 
 // Group returns the API group of the object. It is empty for the core group.
-func (o Object) Group() string {
-	if g, _, ok := strings.Cut(o.APIVersion, "/"); ok {
-		return g
-	}
-	return ""
-}
+func (o Object) Group() string { return manifest.GroupOf(o.APIVersion) }
 
 func (o Object) key() string { return o.Kind + "." + o.Group() + " " + o.Namespace + "/" + o.Name }

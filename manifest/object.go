@@ -162,12 +162,15 @@ func mergedChild(n *yaml.Node, key string, depth int) *yaml.Node {
 }
 
 // Group returns the API group of the object. It is empty for the core group.
-func (o *Object) Group() string {
-	g, _, ok := strings.Cut(o.APIVersion, "/")
+func (o *Object) Group() string { return GroupOf(o.APIVersion) }
+
+// GroupOf returns the API group of an apiVersion. It is empty for the core group.
+func GroupOf(apiVersion string) string {
+	group, _, ok := strings.Cut(apiVersion, "/")
 	if !ok {
 		return ""
 	}
-	return g
+	return group
 }
 
 // Raw returns the object's text as one document: its own bytes, comments included, or what an edit made of them. It is

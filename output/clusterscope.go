@@ -2,6 +2,7 @@ package output
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -88,9 +89,7 @@ func (t Tree) clusterBase(objects []generate.Shared) (Files, []string, error) {
 	}
 	bases := unique(objects, func(x generate.Object) string {
 		group := x.Group()
-		if group == "" {
-			group = "core"
-		}
+		group = cmp.Or(group, "core")
 		return "base/" + segment(escape(group)) + "/" + segment(escape(plurals[kindOf(x)])) + "/" +
 			segment(ownName(x, t.Namespace))
 	})

@@ -242,11 +242,7 @@ func madeFor(o *manifest.Object) string {
 
 // keyOf returns what an object is to the API server, whatever its version.
 func keyOf(apiVersion, kind, namespace, name string) string {
-	group, _, named := strings.Cut(apiVersion, "/")
-	if !named {
-		group = ""
-	}
-	return strings.Join([]string{group, kind, namespace, name}, "/")
+	return strings.Join([]string{manifest.GroupOf(apiVersion), kind, namespace, name}, "/")
 }
 
 // shown returns a key of keyOf for a person.

@@ -273,8 +273,6 @@ func (r *Report) mermaid(w io.Writer) error {
 var mermaidEscapes = strings.NewReplacer(`"`, "#quot;", "#", "#35;", "<", "#lt;", ">", "#gt;", "\n", "<br/>")
 
 func quoteMermaid(s string) string {
-	if s == "" {
-		s = "nothing"
-	}
+	s = cmp.Or(s, "nothing")
 	return `"` + mermaidEscapes.Replace(s) + `"`
 }

@@ -104,9 +104,7 @@ func users(items []permissions.Item) string {
 			continue // the CRDs themselves
 		}
 		for _, g := range i.APIGroups {
-			if g == "" {
-				g = "core"
-			}
+			g = cmp.Or(g, "core")
 			groups[g] = true
 		}
 	}

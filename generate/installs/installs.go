@@ -139,9 +139,7 @@ func (f *finder) install(namespace, csv string, targets []string) {
 		i = &Install{Namespace: namespace}
 		f.installs[namespace] = i
 	}
-	if i.CSV == "" {
-		i.CSV = csv
-	}
+	i.CSV = cmp.Or(i.CSV, csv)
 	if i.Targets == nil {
 		i.Targets = targets
 	}

@@ -2,7 +2,6 @@ package olmv1
 
 import (
 	"maps"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -114,9 +113,5 @@ func lastOfEach(objects []Object) []Object {
 }
 
 func (o Object) identity() [4]string {
-	group, _, found := strings.Cut(o.APIVersion, "/")
-	if !found {
-		group = ""
-	}
-	return [4]string{group, o.Kind, o.Namespace, o.Name}
+	return [4]string{manifest.GroupOf(o.APIVersion), o.Kind, o.Namespace, o.Name}
 }

@@ -1,6 +1,7 @@
 package helm
 
 import (
+	"cmp"
 	"encoding/base64"
 	"net/mail"
 	"net/url"
@@ -41,9 +42,7 @@ func about(chart *templates.Chart, spec v1alpha1.ClusterServiceVersionSpec) {
 			plainEmail().MatchString(m.Email) {
 			maintainer.Email = m.Email
 		}
-		if maintainer.Name == "" {
-			maintainer.Name = maintainer.Email
-		}
+		maintainer.Name = cmp.Or(maintainer.Name, maintainer.Email)
 		if maintainer.Name != "" && !slices.Contains(chart.Maintainers, maintainer) {
 			chart.Maintainers = append(chart.Maintainers, maintainer)
 		}

@@ -2,6 +2,7 @@ package helm
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -87,9 +88,7 @@ func (m *model) setFile(c *Chart, e *entry, p installSite) {
 	}
 	if e.each {
 		target := e.object.Namespace
-		if target == "" {
-			target = e.object.Name
-		}
+		target = cmp.Or(target, e.object.Name)
 		e.file = strings.Replace(e.file, "_"+target, "_targets", 1)
 	}
 	base := strings.TrimSuffix(e.file, ".yaml")

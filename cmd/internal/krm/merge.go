@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/yamltext"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // The annotations with the file of an object: those of the specification, and the older ones (kyaml: kio/kioutil).
@@ -35,11 +36,7 @@ func pathOf(n *yaml.Node) string {
 type identity struct{ group, kind, namespace, name string }
 
 func identityOf(n *yaml.Node) identity {
-	group, _, ok := strings.Cut(scalarAt(n, "apiVersion"), "/")
-	if !ok {
-		group = ""
-	}
-	return identity{group, scalarAt(n, "kind"), scalarAt(n, "metadata", "namespace"), scalarAt(n, "metadata", "name")}
+	return identity{manifest.GroupOf(scalarAt(n, "apiVersion")), scalarAt(n, "kind"), scalarAt(n, "metadata", "namespace"), scalarAt(n, "metadata", "name")}
 }
 
 // merge returns the items with the objects. An object replaces the item with its name, unless that is in the source
@@ -92,9 +89,7 @@ func node(o generate.Object) (*yaml.Node, error) {
 		return nil, fmt.Errorf("%s %s: not an object", o.Kind, o.Name)
 	}
 	n := doc.Content[0]
-	if n.HeadComment == "" {
-		n.HeadComment = doc.HeadComment
-	}
+	n.HeadComment = cmp.Or(n.HeadComment, doc.HeadComment)
 	return n, nil
 }
 

@@ -5,6 +5,7 @@
 package krm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -56,9 +57,7 @@ func (l *list) render(ctx context.Context, o Options) ([]*yaml.Node, []Result, e
 		}
 	}
 	name := l.configPath()
-	if name == "" {
-		name = "functionConfig"
-	}
+	name = cmp.Or(name, "functionConfig")
 	data, err := yaml.Marshal(l.config)
 	if err != nil {
 		return nil, nil, err

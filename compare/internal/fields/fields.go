@@ -2,6 +2,7 @@
 package fields
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -137,9 +138,7 @@ func (w *walker) field(s spot, value any) bool {
 
 func (w *walker) leaf(s spot, v Value) bool {
 	text := v.Text
-	if text == "" {
-		text = `""`
-	}
+	text = cmp.Or(text, `""`)
 	v.At = s.at
 	if w.filled[s.at] || w.dropped(s, text) {
 		if v.Default = v.Text != "" && text != "{}"; v.Default {

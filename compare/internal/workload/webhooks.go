@@ -204,9 +204,7 @@ func requestsOf(webhook map[string]any) []request {
 	for _, x := range rules {
 		r, _ := x.(map[string]any)
 		scope, _ := r["scope"].(string)
-		if scope == "" {
-			scope = "*"
-		}
+		scope = cmp.Or(scope, "*")
 		for _, operation := range words(r["operations"]) {
 			for _, group := range words(r["apiGroups"]) {
 				for _, version := range words(r["apiVersions"]) {
@@ -253,9 +251,7 @@ func requestNames(list []request) string {
 		}
 		s := list[i]
 		group := s.group
-		if group == "" {
-			group = "core"
-		}
+		group = cmp.Or(group, "core")
 		line := fmt.Sprintf("%s %s (%s/%s)", strings.Join(operations, ","), s.resource, group, s.version)
 		if s.scope != "*" {
 			line += " " + s.scope

@@ -4,6 +4,7 @@
 package witness
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -291,9 +292,7 @@ func (f *field) about(path, message string) bool {
 // reason is what the API server says of a fault, with the field of the value in which it is.
 func (f *field) reason(r crs.Fault) string {
 	reason := r.Detail
-	if reason == "" {
-		reason = r.Message
-	}
+	reason = cmp.Or(reason, r.Message)
 	if inner := f.inside(pathIn(r)); inner != "" {
 		return strings.TrimPrefix(inner, " in ") + ": " + reason
 	}
