@@ -36,7 +36,8 @@ func pathOf(n *yaml.Node) string {
 type identity struct{ group, kind, namespace, name string }
 
 func identityOf(n *yaml.Node) identity {
-	return identity{manifest.GroupOf(scalarAt(n, "apiVersion")), scalarAt(n, "kind"), scalarAt(n, "metadata", "namespace"), scalarAt(n, "metadata", "name")}
+	return identity{manifest.GroupOf(scalarAt(n, "apiVersion")), scalarAt(n, "kind"),
+		scalarAt(n, "metadata", "namespace"), scalarAt(n, "metadata", "name")}
 }
 
 // merge returns the items with the objects. An object replaces the item with its name, unless that is in the source
