@@ -26,6 +26,7 @@ type snapshot struct {
 	key      sourceKey
 	priority int
 	entries  []*entry
+	unread   bool // it has packages besides, which no Subscription asks for
 	byName   map[string][]*entry
 	err      error
 	fault    string // of its CatalogSource
@@ -92,6 +93,7 @@ func entriesOf(c *catalog.Catalog) (list []*entry) {
 
 // addCatalog adds the entries of a catalog. What the resolver works out about them is not shared.
 func (s *snapshot) addCatalog(c Source) {
+	s.unread = len(c.Catalog.AllNames()) > len(c.Catalog.Packages)
 	prepared := c.Prepared
 	if prepared == nil || prepared.catalog != c.Catalog {
 		prepared = Prepare(c.Catalog)

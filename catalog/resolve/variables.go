@@ -227,8 +227,10 @@ func (b *builder) subscribe(s *Subscription) error {
 
 // subscribed returns the entries that a Subscription can choose from, or OLM's words for why there are none.
 func (b *builder) subscribed(s *Subscription, current *entry) ([]*entry, string) {
-	all := b.of(b.installed, sourceKey{s.Source, s.SourceNamespace})
-	if len(all) == 0 {
+	key := sourceKey{s.Source, s.SourceNamespace}
+	all := b.of(b.installed, key)
+	unread := slices.ContainsFunc(b.catalogs, func(c *snapshot) bool { return c.key == key && c.unread })
+	if len(all) == 0 && !unread {
 		return nil, fmt.Sprintf("no operators found from catalog %s in namespace %s referenced by subscription %s",
 			s.Source, s.SourceNamespace, s.Name)
 	}
