@@ -1,7 +1,5 @@
 package images
 
-import ()
-
 type ownFields struct {
 	Mirrors []struct {
 		Source string `json:"source"`
