@@ -13,6 +13,7 @@ type Held struct {
 	t       target
 	guards  *heldGuards // nil: olmgen may not write there, and so does nobody
 	parents []string    // that Hold made, the lowest first
+	why     error       // nothing can be written there; nil if that is not known
 }
 
 // Hold keeps other runs of olmgen from writing name, a directory or a file. A run that reads what it will write
@@ -23,14 +24,15 @@ func Hold(name string) (*Held, error) { return newDisk().hold(name) }
 func (d *disk) hold(name string) (*Held, error) {
 	h := &Held{d: d, parents: missingParents(name)}
 	var err error
-	if h.t, err = d.locate(name); err == nil {
+	if h.t, h.why = d.locate(name); h.why == nil {
 		h.guards, err = d.guards(h.t)
 	}
 	switch {
+	case h.why != nil: // reading needs no guard, and the write says it
 	case err == nil:
 		err = d.recover(h.t, h.guards)
 	case !errors.Is(err, errAnother):
-		err = nil // reading needs no guard, and the write says why it cannot be
+		err = nil
 	}
 	if err != nil {
 		h.Release()
@@ -65,6 +67,9 @@ func (h *Held) Write(files Files, o WriteOptions) (Result, error) {
 // WriteFile makes the file that is held have data, whole or not at all. The mode and owner of one that is there stay,
 // and a symbolic link stays one. Without replace, a file that is there is an error that matches fs.ErrExist.
 func (h *Held) WriteFile(data []byte, replace bool) error {
+	if h.why != nil {
+		return h.why
+	}
 	guards := h.guards
 	if guards == nil {
 		var err error

@@ -146,6 +146,9 @@ func (f *catalogAuditFlags) run(cmd *cobra.Command, refs []string) error {
 	if err == nil {
 		err = f.target.checkDate(&f.failOn)
 	}
+	if err == nil && f.filter == "" && cmd.Flags().Changed("filter") {
+		err = &usageError{"--filter is empty", "give a word, or leave it out"}
+	}
 	if err != nil {
 		return err
 	}

@@ -112,6 +112,9 @@ func (f *pinFlags) run(cmd *cobra.Command, paths []string) error {
 	if cmd.Flags().Changed("keep-names") {
 		o.KeepNames = &f.keepNames
 	}
+	if cmd.Flags().Changed("package") && (len(f.packages) == 0 || slices.Contains(f.packages, "")) {
+		return &usageError{"--package is empty", "name a package, or leave it out"}
+	}
 	if slices.Contains(f.forget, "") {
 		return &usageError{`--forget: ""`, "write [PACKAGE@]VERSION"}
 	}
