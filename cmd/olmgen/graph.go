@@ -75,6 +75,10 @@ func (f *renderFlags) draw(cmd *cobra.Command, args []string, catalogs *treeCata
 	if err != nil {
 		return err
 	}
+	if len(picture.Others) > 0 {
+		say(cmd, findings.Note, "olmgen permissions shows what they may do", "not drawn, and bound too: %s",
+			text.FirstOf(12, picture.Others))
+	}
 	switch format {
 	case findings.SVG:
 		return picture.SVG(cmd.OutOrStdout())

@@ -29,6 +29,7 @@ type Radius struct {
 	Roles     []Role // that accounts are bound to, sorted
 	Places    []Place
 	Ways      []permissions.Way // of the accounts to the worst that they reach
+	Others    []string          // who else has rights by its bindings: they are not in the picture
 	Unbound   []string          // what no RoleBinding reaches, in words; empty if all namespaces are the operator's
 }
 
@@ -59,7 +60,7 @@ type Binding struct {
 }
 
 // BlastRadius finds out of rendered objects what the ServiceAccounts in the operator's namespace are bound to. Bindings
-// of other subjects are not in the picture. The error is about an object that can't be decoded.
+// of other subjects are not in the picture: Others names them. The error is about an object that can't be decoded.
 func BlastRadius(result *generate.Result) (*Radius, error) {
 	c := collector{namespace: result.Namespace, deployments: map[string][]string{}}
 	for _, o := range result.Objects {
@@ -73,6 +74,11 @@ func BlastRadius(result *generate.Result) (*Radius, error) {
 		return nil, err
 	}
 	r := c.radius()
+	for _, i := range report.Permissions {
+		if name := i.Subject.String(); r.account(i.Subject) < 0 && !slices.Contains(r.Others, name) {
+			r.Others = append(r.Others, name)
+		}
+	}
 	r.Ways = slices.DeleteFunc(report.Ways, func(w permissions.Way) bool { return r.account(w.Subject) < 0 })
 	return r, nil
 }
