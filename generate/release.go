@@ -85,7 +85,7 @@ func (o Options) fits(b *bundle.Bundle, r *Result) (warnings []bundle.Warning, n
 	form := fit.Form(o.Profile.Installer())
 	list := slices.Concat(fit.Conversions(operator), fit.Findings(operator, form, c))
 	if o.Profile == ProfileOLMv1 {
-		list = append(list, fit.Lost(operator, "a rendered manifest")...)
+		list = append(list, fit.Lost(operator, "a rendered manifest (of a ClusterExtension, OpenShift does)")...)
 	}
 	for _, f := range list {
 		class := bundle.WarnInstallation
