@@ -283,7 +283,7 @@ var columns = []string{"package", "version", "name", "source", "channels", "head
 	"installModes", "upgradeable", "maxOpenShiftVersion", "everything", "readsSecrets", "writesRBAC", "runsInPods",
 	"impersonates", "reachesNodes", "installsOperators", "changesAPIs", "validatingWebhooks", "mutatingWebhooks",
 	"conversionWebhooks", "crds", "crdBytes", "imagesByDigest", "imagesByTag", "unsupportedKinds", "unfit", "verdict",
-	"rule", "reason", "remedy", "changes", "errors", "warnings", "notes", "error"}
+	"rule", "reason", "remedy", "changes", "errors", "warnings", "notes", "error", "support", "foundBy"}
 
 // csv writes a line for each row. Cells of groups are cluster, namespaces, no or, where that is not known, empty.
 func (r *Report) csv(w io.Writer) error {
@@ -305,7 +305,7 @@ func (r *Report) csv(w io.Writer) error {
 		cells = append(cells, strings.Join(row.Unsupported, " "), strings.Join(row.Unfit, " "),
 			string(row.Verdict.Answer), row.Verdict.Rule, row.Verdict.Reason, row.Verdict.Remedy, row.Verdict.Changes,
 			strconv.Itoa(row.Findings.Errors), strconv.Itoa(row.Findings.Warnings),
-			strconv.Itoa(row.Findings.Notes), row.Error)
+			strconv.Itoa(row.Findings.Notes), row.Error, row.Phases(), strings.Join(row.Matches, "; "))
 		for i := range cells {
 			cells[i] = harmless(cells[i])
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // IsTree reports whether an argument is a tree of manifests. A bundle's directory has manifests/, or is in the one that
-// is named.
+// is named. A chart that olmgen did not write is none: its templates are no manifests.
 func IsTree(ref string) bool {
 	if ref == tree.Stdin {
 		return true
@@ -36,7 +36,7 @@ func IsTree(ref string) bool {
 		}
 	}
 	for _, pattern := range []string{"manifests", "metadata/annotations.yaml", "*/metadata/annotations.yaml",
-		"*.package.yaml", "*clusterserviceversion.yaml"} {
+		"*.package.yaml", "*clusterserviceversion.yaml", "Chart.yaml"} {
 		found, err := fs.Glob(dir, pattern)
 		if err == nil && len(found) > 0 {
 			return false
