@@ -177,7 +177,8 @@ func versionsError(dir string, versions []string) error {
 
 func chartError(dir string) error {
 	return hint(fmt.Errorf("%s: this is a Helm chart, not a bundle", dir),
-		"helm template renders a chart, and diff and permissions read its output; a bundle has a ClusterServiceVersion in manifests/")
+		"helm template renders a chart, and diff and permissions read its output; "+
+			"a bundle has a ClusterServiceVersion in manifests/")
 }
 
 func kustomizationError(dir string) error {
