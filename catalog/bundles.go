@@ -78,10 +78,10 @@ func (c *Catalog) needs(wanted map[string]bool, every *bool) (more bool) {
 			for _, property := range b.Properties {
 				var required PackageRequired
 				switch {
-				case property.Type == "olm.package.required" && json.Unmarshal(property.Value, &required) == nil:
+				case property.Type == TypePackageRequired && json.Unmarshal(property.Value, &required) == nil:
 					more = more || !wanted[required.PackageName]
 					wanted[required.PackageName] = true
-				case property.Type == "olm.constraint" || strings.HasSuffix(property.Type, ".required"):
+				case property.Type == TypeConstraint || strings.HasSuffix(property.Type, ".required"):
 					*every = true
 					return true
 				}

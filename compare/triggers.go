@@ -120,6 +120,5 @@ func (r *Report) unknownRole(c change.Kind, writes bool) bool {
 
 // Breaking counts the findings about CRDs that break clients or stored objects.
 func (r *Report) Breaking() int {
-	n := lists.Count(r.CRDs, func(c CRD) bool { return c.Severity == findings.Error })
-	return n
+	return lists.Count(r.CRDs, func(c CRD) bool { return c.Severity == findings.Error })
 }

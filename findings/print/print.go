@@ -222,6 +222,5 @@ func sentences(list []findings.Remark) []string {
 
 // join joins the parts that are not empty.
 func join(separator string, parts ...string) string {
-	filled := lists.Filter(parts, func(p string) bool { return p != "" })
-	return strings.Join(filled, separator)
+	return strings.Join(lists.Filter(parts, func(p string) bool { return p != "" }), separator)
 }

@@ -153,13 +153,22 @@ type question struct {
 // yield the same list.
 func Findings(o Operator, form Form, c Cluster) []findings.Finding { return asked(o, form, c).list }
 
+// questions are what is asked about an operator, in the order of the findings. Releases of OLM v1 differ in some.
+var questions = []struct {
+	ask       func(*question)
+	ofRelease bool
+}{
+	{(*question).apis, false}, {(*question).conditions, false}, {(*question).services, true},
+	{(*question).modes, true}, {(*question).webhooks, true}, {(*question).kinds, true},
+	{(*question).dependencies, true}, {(*question).openShift, false}, {(*question).minKube, false},
+	{(*question).kubernetes, false}, {(*question).sizes, false}, {(*question).finalizers, false},
+	{(*question).phases, false}, {(*question).renderer, true}, {(*question).support, false},
+}
+
 func asked(o Operator, form Form, c Cluster) *question {
 	q := &question{Operator: o, Cluster: c, form: form, held: sync.OnceValue(o.rights)}
-	for _, ask := range []func(*question){(*question).apis, (*question).conditions, (*question).services,
-		(*question).modes, (*question).webhooks, (*question).kinds, (*question).dependencies, (*question).openShift,
-		(*question).minKube, (*question).kubernetes, (*question).sizes, (*question).finalizers, (*question).phases,
-		(*question).renderer, (*question).support} {
-		ask(q)
+	for _, x := range questions {
+		x.ask(q)
 	}
 	slices.SortStableFunc(q.list,
 		func(a, b findings.Finding) int { return cmp.Compare(a.Level.Rank(), b.Level.Rank()) })

@@ -100,7 +100,8 @@ func Judge(o Operator, form Form, c Cluster) (Verdict, []findings.Finding) {
 	q := asked(o, form, c)
 	list := slices.Concat(q.list, Unready(o), o.besides(form))
 	best := judge(list, c)
-	switch rule := verdicts()[best.Rule]; {
+	rule := verdicts()[best.Rule]
+	switch {
 	case best.Answer == Needs && len(q.off) > 1 && rule.ofRelease:
 		best.Reason += "; it needs all of " + strings.Join(q.off, ", ")
 		best.Remedy = q.enabling(q.Controllers()[0])
@@ -109,7 +110,7 @@ func Judge(o Operator, form Form, c Cluster) (Verdict, []findings.Finding) {
 	case best.Remedy == "":
 		best.Remedy = rule.remedy
 	}
-	if form == OLMv1 && verdicts()[best.Rule].ofRelease {
+	if form == OLMv1 && rule.ofRelease {
 		best.Changes = o.otherwise(list, best.Answer)
 	}
 	best.Rule = strings.TrimPrefix(best.Rule, Prefix)
@@ -171,9 +172,11 @@ func (o Operator) otherwise(list []findings.Finding, than Answer) string {
 	same := slices.DeleteFunc(slices.Clone(list), func(f findings.Finding) bool { return rules[f.Rule].ofRelease })
 	who := versions.Where(func(r versions.Release) bool {
 		q := question{Operator: o, Cluster: Cluster{Controller: &r}, form: OLMv1}
-		for _, ask := range []func(*question){(*question).services, (*question).dependencies, (*question).modes,
-			(*question).webhooks, (*question).kinds, (*question).renderer} {
-			if ask(&q); !than.before(judge(slices.Concat(q.list, same), q.Cluster).Answer) {
+		for _, x := range questions {
+			if !x.ofRelease {
+				continue
+			}
+			if x.ask(&q); !than.before(judge(slices.Concat(q.list, same), q.Cluster).Answer) {
 				return false
 			}
 		}

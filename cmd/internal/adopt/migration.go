@@ -44,7 +44,7 @@ type Migration struct {
 	Package   string `json:"package"`
 	Version   string `json:"version"`
 	Verdict   string `json:"verdict"`
-	// OLMv1 says whether the operator works there, as far as the dump shows what its bundle has.
+	// OLMv1 is whether the operator works there, as far as the dump shows what its bundle has.
 	OLMv1    fit.Verdict `json:"olmv1"`
 	Checks   []Check     `json:"checks"`
 	Plain    string      `json:"plain"`    // what the profile does with the operator

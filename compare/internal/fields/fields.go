@@ -137,8 +137,7 @@ func (w *walker) field(s spot, value any) bool {
 }
 
 func (w *walker) leaf(s spot, v Value) bool {
-	text := v.Text
-	text = cmp.Or(text, `""`)
+	text := cmp.Or(v.Text, `""`)
 	v.At = s.at
 	if w.filled[s.at] || w.dropped(s, text) {
 		if v.Default = v.Text != "" && text != "{}"; v.Default {
