@@ -11,6 +11,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/go-json-experiment/json/jsontext"
 	yamlnode "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 
@@ -97,14 +98,13 @@ const byteOrderMark = "\ufeff"
 func jsonValues(name string, r io.Reader, start int64, limits documentLimits) iter.Seq2[document, error] {
 	return func(yield func(document, error) bool) {
 		read := new(bytes.Buffer) // what the decoder has read behind the last value
-		d := budget.NewDecoder(io.TeeReader(r, read), limits.bytes)
+		d := budget.NewTextDecoder(io.TeeReader(r, read), limits.bytes)
 		line, at := 1, int64(0)
 		for {
-			var v json.RawMessage
-			err := d.Decode(&v)
+			v, err := d.ReadValue()
 			value := bytes.TrimLeft(read.Bytes(), " \t\r\n")
 			line += bytes.Count(read.Bytes()[:read.Len()-len(value)], []byte("\n"))
-			switch wrong := (*json.SyntaxError)(nil); {
+			switch wrong := (*jsontext.SyntacticError)(nil); {
 			case err == nil:
 			case errors.Is(err, io.EOF):
 				return
@@ -117,10 +117,10 @@ func jsonValues(name string, r io.Reader, start int64, limits documentLimits) it
 					Msg: fmt.Sprintf("the file ends inside the value that starts in line %d", line)})
 				return
 			case errors.As(err, &wrong):
-				before := read.Bytes()[:min(max(wrong.Offset-at, 0), int64(read.Len()))]
+				before := read.Bytes()[:min(max(wrong.ByteOffset-at, 0), int64(read.Len()))]
 				before = before[min(len(before), read.Len()-len(value)):]
 				yield(document{}, &manifest.Error{File: name, Line: line + bytes.Count(before, []byte("\n")),
-					Msg: fmt.Sprintf("value that starts in line %d: %v", line, err)})
+					Msg: fmt.Sprintf("value that starts in line %d: %v", line, wrong.Err)})
 				return
 			default:
 				yield(document{}, fmt.Errorf("%s: %w", name, err))

@@ -67,7 +67,7 @@ func TestObjectHeads(t *testing.T) {
 		`{"metadata":{"name":"b"}}`:            " b",
 		`{"kind":"A"}`:                         "A ",
 		"kind: A\nmetadata: {name: b}":         "A b",
-		`{kind: A}`:                            "object:1: value that starts in line 1: invalid character 'k' looking for beginning of object key string",
+		`{kind: A}`:                            "object:1: value that starts in line 1: invalid character 'k' at start of string (expecting '\"')",
 		`{"kind":5,"metadata":{"name":"b"}}`:   "kind: has the wrong type (number)",
 		`{"kind":"A","metadata":[]}`:           "metadata: has the wrong type (array)",
 	} {

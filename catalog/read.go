@@ -67,7 +67,8 @@ func ReadFS(ctx context.Context, fsys fs.FS, o Options) (*Catalog, error) {
 
 // read reads all documents of a catalog, once. Their files stay open for the contents of bundles.
 func read(ctx context.Context, name string, files *source.Source, limits source.Limits) (*Catalog, error) {
-	r := &reader{catalog: &Catalog{Packages: map[string]*Package{}}, name: name, files: files, limits: limits}
+	r := &reader{catalog: &Catalog{Packages: map[string]*Package{}}, name: name, files: files, limits: limits,
+		images: map[string]error{}}
 	w := &walk{files: files, limits: limits, add: r.add}
 	err := w.read(ctx)
 	r.catalog.others = slices.DeleteFunc(r.catalog.others, func(o Other) bool {
@@ -86,6 +87,7 @@ type reader struct {
 	name    string // of the catalog, as the user gave it
 	files   *source.Source
 	limits  source.Limits
+	images  map[string]error // what is wrong with each image: bundles share them
 }
 
 // blob is a document of a catalog, with the fields of all schemas.
@@ -257,7 +259,7 @@ func (r *reader) addChannel(doc *blob, place Place, written []byte, from *origin
 
 func (r *reader) addBundle(doc *blob, place Place, from *origin) {
 	p := r.pkg(doc.Package, place)
-	b := &Bundle{Place: place, Name: doc.Name, Image: doc.Image, imageFault: imageFault(doc), origin: from}
+	b := &Bundle{Place: place, Name: doc.Name, Image: doc.Image, imageFault: r.imageFault(doc), origin: from}
 	for i, prop := range doc.Properties {
 		body := prop.Type == TypeObject || prop.Type == TypeCSVMetadata
 		if err := b.addBody(i, prop); err != nil {
@@ -277,27 +279,30 @@ func (r *reader) addBundle(doc *blob, place Place, from *origin) {
 
 // imageFault returns opm's words about the first image that is not a reference (operator-registry:
 // alpha/declcfg/declcfg_to_model.go, validateImagePullSpec).
-func imageFault(doc *blob) string {
-	if text := pullSpecFault("image", doc.Image); text != "" {
-		return text
+func (r *reader) imageFault(doc *blob) string {
+	if err := r.checkImage(doc.Image); err != nil {
+		return fmt.Sprintf("image: %s", err)
 	}
-	for i, r := range doc.RelatedImages {
-		if text := pullSpecFault(fmt.Sprintf("relatedImages[%d].image", i), r.Image); text != "" {
-			return text
+	for i, related := range doc.RelatedImages {
+		if err := r.checkImage(related.Image); err != nil {
+			return fmt.Sprintf("relatedImages[%d].image: %s", i, err)
 		}
 	}
 	return ""
 }
 
-func pullSpecFault(field, image string) string {
+func (r *reader) checkImage(image string) error {
 	if image == "" {
-		return ""
+		return nil
 	}
-	err := checkReference(image)
-	if err == nil {
-		return ""
+	err, known := r.images[image]
+	if !known {
+		if err = checkReference(image); err != nil {
+			err = fmt.Errorf("invalid image pull spec %q: %w", image, err)
+		}
+		r.images[image] = err
 	}
-	return fmt.Sprintf("%s: invalid image pull spec %q: %s", field, image, err)
+	return err
 }
 
 // addBody notes what is checked about a body, before it is dropped. The error is about an object that opm cannot

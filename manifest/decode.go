@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	jsonv1 "github.com/go-json-experiment/json/v1"
 	kjson "sigs.k8s.io/json"
 )
 
@@ -237,8 +238,11 @@ func wanted(t reflect.Type) string {
 	return t.String()
 }
 
-// DecodeJSON decodes a JSON value. Its errors do not mention Go types.
+// DecodeJSON decodes a JSON value as encoding/json does. Its errors do not mention Go types.
 func DecodeJSON(data []byte, into any) error {
+	if jsonv1.Unmarshal(data, into) == nil {
+		return nil
+	}
 	err := json.Unmarshal(data, into)
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
 		if wrong.Field == "" {

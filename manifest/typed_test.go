@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"encoding/json"
 	"reflect"
 	"testing"
 
@@ -90,6 +91,25 @@ func FuzzInto(f *testing.F) {
 					sameTyped(t, o, typed)
 				}
 			}
+		}
+	})
+}
+
+// What DecodeJSON accepts has the value that encoding/json gives it.
+func FuzzDecodeJSON(f *testing.F) {
+	for _, s := range []string{
+		`{"name":"\ud800","small":1,"whole":2,"float":1.5,"bytes":"e30=","any":{"a":[1e3,null]},"map":{"a":1,"a":null}}`,
+		`{"NAME":"a","name":"b","spec":{"list":[["a"],null]},"spec":{"list":[]},"array":[1]}`, "{\"name\":\"\xff\"}", `{} {}`, `[]`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var got, want odd
+		if DecodeJSON(data, &got) != nil {
+			return
+		}
+		if err := json.Unmarshal(data, &want); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%v: got %+v, want %+v", err, got, want)
 		}
 	})
 }
