@@ -315,17 +315,21 @@ func (p *planner) remove(apply []string) {
 		return
 	}
 	// A running OLM changes the ClusterRoles of a group as soon as the first CSV is gone, and deletes them with the
-	// group (OLM: operatorgroup.go, operatorGroupDeleted and pruneProvidedAPIs). It needs a moment to see that their
-	// labels are gone. When a CSV is gone, OLM deletes its copies and its OperatorCondition with all that they own: so
+	// group (OLM: operatorgroup.go, operatorGroupDeleted and pruneProvidedAPIs). It puts their labels back each time it
+	// looks at the group, but for one whose selector it cannot read (syncOperatorGroups), and it needs a moment to see
+	// a change. When a CSV is gone, OLM deletes its copies and its OperatorCondition with all that they own: so
 	// both are deleted first, and OLM makes them anew, and those own nothing.
 	s.Text[0] = strings.Replace(s.Text[0], "if OLM runs", "if OLM does not skip the operators", 1)
 	s.Guard = append(s.Guard, p.each(operatorsList, "is=$(kubectl get "+csv+" -o 'jsonpath={.status.reason}'); "+
 		`test "$is" = `+string(noRetry))...)
-	groups := p.each(groupsList, `kubectl label clusterroles -l "`+ofOwner("$group", "$ns",
-		operatorsv1.OperatorGroupKind)+
-		`" `+unmark, "sleep 10", `kubectl delete operatorgroups.operators.coreos.com "$group" -n "$ns" `+
-		`--ignore-not-found `+
-		`--cascade=orphan`)
+	groups := p.each(groupsList, `kubectl get operatorgroups.operators.coreos.com -n "$ns" --field-selector `+
+		`"metadata.name=$group" -o name | xargs -r -I% kubectl patch % -n "$ns" --type=merge -p `+
+		`'{"spec":{"selector":{"matchExpressions":[{"key":"leaves","operator":"None"}]}}}'`, "sleep 10",
+		`kubectl label clusterroles -l "`+ofOwner("$group", "$ns",
+			operatorsv1.OperatorGroupKind)+
+			`" `+unmark, "sleep 10", `kubectl delete operatorgroups.operators.coreos.com "$group" -n "$ns" `+
+			`--ignore-not-found `+
+			`--cascade=orphan`)
 	conditions := p.each(operatorsList, `kubectl delete operatorconditions.operators.coreos.com "$csv" -n "$ns" `+
 		"--ignore-not-found --cascade=orphan --timeout=5m")
 	s.Run = slices.Concat(groups, p.each(operatorsList, copies), conditions, p.each(operatorsList, original),
