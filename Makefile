@@ -142,7 +142,7 @@ conformance: ## Compare with what OLM made in real clusters ($$OLMGEN_CORPUS, $$
 
 GENERATED_TESTS := ^(TestReference|TestStatements|TestSchema|TestSchemaPage|TestPage|TestNoisePage|TestKubeTypes|TestPicture)$$
 GENERATED := ./cmd/olmgen ./config ./compare ./compare/crds ./compare/history ./cmd/internal/adopt ./cmd/internal/rules/policy ./permissions ./templates ./internal/olm/versions ./internal/house -run '$(GENERATED_TESTS)'
-docs: ## Write what is generated: docs/reference, config/schema.json, docs/renderconfig.md
+docs: ## Write what is generated: docs/reference, config/schema.json, docs/reference/renderconfig.md
 	$(GO) test $(GENERATED) -update
 
 docs-check: ## Fail if any of that is stale

@@ -62,5 +62,5 @@ func TestNoisePage(t *testing.T) {
 	for _, d := range normalize.Defaults() {
 		fmt.Fprintf(&b, "| %s | `%s` | `%s` | the API server fills it in |\n", d[0], d[1], d[2])
 	}
-	golden.CheckPart(t, filepath.Join("..", "docs", "explanation", "differences.md"), noiseBegin, noiseEnd, b.String(), *update)
+	golden.CheckPart(t, filepath.Join("..", "docs", "reference", "differences.md"), noiseBegin, noiseEnd, b.String(), *update)
 }

@@ -18,18 +18,18 @@ const pageHead = `# RenderConfig
 
 A RenderConfig declares the operators of one cluster: the bundles, their OperatorGroups, and how to render and lay them out.
 "olmgen init SOURCE..." writes one, "olmgen render -f olmgen.yaml" renders it, "olmgen render -f olmgen.yaml --check" compares the result with the
-committed files, and "olmgen fn" reads it as the functionConfig of a [KRM function](engines/kustomize.md). olmgen is strict: an unknown field, a
-field that occurs twice, and a field that a bundle's [profile](profiles.md#options) does not use are errors with their line.
+committed files, and "olmgen fn" reads it as the functionConfig of a [KRM function](../engines/kustomize.md). olmgen is strict: an unknown field, a
+field that occurs twice, and a field that a bundle's [profile](../profiles.md#options) does not use are errors with their line.
 
 Paths are relative to the file. With this first line, editors complete and check it:
 
-` + "```yaml\n# yaml-language-server: $schema=" + SchemaURL + "\n```\n\n[examples/gitops](../examples/gitops) has this one, and what it renders to:\n\n"
+` + "```yaml\n# yaml-language-server: $schema=" + SchemaURL + "\n```\n\n[examples/gitops](../../examples/gitops) has this one, and what it renders to:\n\n"
 
 const pageTail = `
 ## Dependencies
 
 With ` + "`resolve: true`" + `, rendering adds the operators that others require: by a package, an API or a constraint of their bundle. They are the operators that OLM's
-resolver ([catalogs](catalogs.md)) would install with those of a group in an empty namespace, from the catalogs that are sources in the file
+resolver ([catalogs](../catalogs.md)) would install with those of a group in an empty namespace, from the catalogs that are sources in the file
 (` + "`catalog:DIR`" + `). Each is rendered like the operator that requires it: with its profile and other settings, in its group. A note says which operators
 rendering adds and why, and ` + "`olmgen.lock`" + ` records the version. So a new dependency, or a new version of one, is a change in the pull request that causes it.
 
@@ -75,14 +75,14 @@ olmgen opens 32 sources at the same time: waiting for registries is what takes l
 many operators name it.
 `
 
-// docs/renderconfig.md explains every field in the words of its declaration. "make docs" writes it.
+// docs/reference/renderconfig.md explains every field in the words of its declaration. "make docs" writes it.
 func TestSchemaPage(t *testing.T) {
 	example, err := os.ReadFile(filepath.Join("..", "examples", "gitops", "olmgen.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	page := pageHead + "```yaml\n" + string(example) + "```\n" + fieldTables(declared) + pageTail
-	golden.CheckFile(t, filepath.Join("..", "docs", "renderconfig.md"), []byte(page), *update)
+	golden.CheckFile(t, filepath.Join("..", "docs", "reference", "renderconfig.md"), []byte(page), *update)
 }
 
 // fieldTables returns a table of the fields of a RenderConfig, and one of each object in it. Objects that are in several places, such as

@@ -18,7 +18,7 @@ const (
 
 // TestPage keeps the list of what follows from a right equal to the rules; make docs writes it.
 func TestPage(t *testing.T) {
-	golden.CheckPart(t, filepath.Join("..", "docs", "explanation", "rights.md"), pageBegin, pageEnd, page(), *update)
+	golden.CheckPart(t, filepath.Join("..", "docs", "reference", "rights.md"), pageBegin, pageEnd, page(), *update)
 	data, err := os.ReadFile(filepath.Join("..", "docs", "review.md"))
 	if err != nil {
 		t.Fatal(err)

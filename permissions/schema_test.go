@@ -38,7 +38,7 @@ var described = map[string]string{
 	"Source.why":                "Why the rule is there",
 	"Source.via":                "The group of accounts that it is granted to",
 	"Subject.kind":              "ServiceAccount, User or Group; for users of a role ClusterRole",
-	"Finding.rule":              "docs/explanation/rights.md lists them",
+	"Finding.rule":              "docs/reference/rights.md lists them",
 	"Unknown.role":              "Kind namespace/name",
 	"Operator.installMode":      "AllNamespaces, OwnNamespace, SingleNamespace or MultiNamespace",
 	"Finding.file":              "The path inside the bundle, or the file of a tree",

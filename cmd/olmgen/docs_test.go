@@ -152,7 +152,7 @@ func rulesPage() string {
 	}
 	var b strings.Builder
 	b.WriteString("# Rules\n\nThe rules of findings, by their ids. A finding has its own severity. Ids in camel case are the reasons that OLM sets " +
-		"in the status of a ClusterServiceVersion.\n[olmgen lint](../lint.md), [what follows from a right](../explanation/rights.md) " +
+		"in the status of a ClusterServiceVersion.\n[olmgen lint](../lint.md), [what follows from a right](rights.md) " +
 		"and [changes of CRDs](../crds.md) have rules of their own.\n\n| rule | in | finding | why, and what to do |\n|---|---|---|---|\n")
 	cell := strings.NewReplacer("|", "\\|", "<", "&lt;", "\n", " ")
 	for _, r := range slices.SortedFunc(maps.Keys(commands), func(a, b findings.Rule) int {

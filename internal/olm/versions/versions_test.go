@@ -276,7 +276,7 @@ func walk(fields map[string]versions.State, path string, s apiextensionsv1.JSONS
 	}
 }
 
-// TestPage keeps docs/explanation/versions.md equal to the facts; make docs writes it.
+// TestPage keeps docs/reference/versions.md equal to the facts; make docs writes it.
 func TestPage(t *testing.T) {
 	var b strings.Builder
 	for _, of := range products {
@@ -293,7 +293,7 @@ func TestPage(t *testing.T) {
 	for _, r := range versions.Releases(versions.OpenShift) {
 		fmt.Fprintf(&b, "| %s | 1.%d |\n", r.Number(), r.Kubernetes())
 	}
-	golden.CheckPart(t, filepath.Join("..", "..", "..", "docs", "explanation", "versions.md"),
+	golden.CheckPart(t, filepath.Join("..", "..", "..", "docs", "reference", "versions.md"),
 		"<!-- what the releases take: written by make docs -->\n", "<!-- end -->", b.String(), *versions.Update)
 }
 
