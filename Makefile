@@ -171,7 +171,7 @@ fuzz-smoke: ## Run every fuzz target for a second, and read hostile inputs of 1 
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=1s
 	OLMGEN_SLOW=1 OLMGEN_LIMIT_CPU=1 $(TEST) -count=1 -run '^TestHostile(YAML|Objects|Archives)$$' ./cmd/olmgen
 
-fuzz-report: ## Run the fuzz targets on the inputs that "make fuzz" has found, and print the table of docs/reliability.md
+fuzz-report: ## Run the fuzz targets on the inputs that "make fuzz" has found, and print the table of docs/reference/fuzzing.md
 	@.ci/fuzz-report
 
 FAULTS ?= 3

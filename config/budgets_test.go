@@ -124,10 +124,10 @@ func TestBudgets(t *testing.T) {
 		}
 		table.WriteString("\n")
 	}
-	page, err := os.ReadFile(filepath.Join("..", "docs", "reliability.md"))
+	page, err := os.ReadFile(filepath.Join("..", "docs", "reference", "limits.md"))
 	noError(t, err)
 	if corpustest.Whole(t) && !strings.Contains(string(page), table.String()) {
-		t.Errorf("docs/reliability.md does not have this table:\n%s", table.String())
+		t.Errorf("docs/reference/limits.md does not have this table:\n%s", table.String())
 	}
 }
 

@@ -20,7 +20,7 @@ const (
 	mostMegabytes = 600
 )
 
-// TestKinds holds what each command that reads a tree needs for 4 MB of each kind. docs/reliability.md has its table.
+// TestKinds holds what each command that reads a tree needs for 4 MB of each kind. docs/reference/limits.md has its table.
 func TestKinds(t *testing.T) {
 	fuzztest.Slow(t)
 	units, olmgen := kindUnits(), program(t)

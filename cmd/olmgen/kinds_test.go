@@ -72,15 +72,15 @@ func kindDimensions() (out []dimension) {
 // kindName returns the kind of group/kind.
 func kindName(kind string) string { return kind[strings.LastIndex(kind, "/")+1:] }
 
-// TestKindUnits holds that each kind that a cluster reads is measured, and that docs/reliability.md has the figures of TestKinds.
+// TestKindUnits holds that each kind that a cluster reads is measured, and that docs/reference/limits.md has the figures of TestKinds.
 func TestKindUnits(t *testing.T) {
 	units := kindUnits()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reliability.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "limits.md"))
 	must(t, err)
 	for kind, unit := range units {
 		n := 4_000_000 / len(strings.ReplaceAll(unit, "#", "12345"))
 		if row := fmt.Sprintf("\n| %s | %d |", kindName(kind), n); !strings.Contains(string(page), row) {
-			t.Errorf("docs/reliability.md has no line %q: \"make test-kinds\" prints it", row)
+			t.Errorf("docs/reference/limits.md has no line %q: \"make test-kinds\" prints it", row)
 		}
 	}
 	for _, kind := range cluster.Kinds() {

@@ -71,19 +71,19 @@ func TestFuzzTable(t *testing.T) {
 			}
 		}
 	}
-	for line := range strings.Lines(read(t, "docs/reliability.md")) {
+	for line := range strings.Lines(read(t, "docs/reference/fuzzing.md")) {
 		if m := fuzzRow.FindStringSubmatch(line); m != nil {
 			have[m[1]+" "+m[2]] = true
 		}
 	}
 	for _, target := range slices.Sorted(maps.Keys(want)) {
 		if !have[target] {
-			t.Errorf("docs/reliability.md: no row for %s", target)
+			t.Errorf("docs/reference/fuzzing.md: no row for %s", target)
 		}
 	}
 	for _, target := range slices.Sorted(maps.Keys(have)) {
 		if !want[target] {
-			t.Errorf("docs/reliability.md: there is no fuzz target %s", target)
+			t.Errorf("docs/reference/fuzzing.md: there is no fuzz target %s", target)
 		}
 	}
 }

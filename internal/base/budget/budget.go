@@ -1,5 +1,5 @@
-// Package budget holds the limits of what olmgen reads, in one table that docs/reliability.md shows. They are charged
-// while an input is read, before anything of it is held.
+// Package budget holds the limits of what olmgen reads, in one table that docs/reference/limits.md shows. They are
+// charged while an input is read, before anything of it is held.
 package budget
 
 import (
