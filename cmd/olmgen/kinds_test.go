@@ -72,7 +72,8 @@ func kindDimensions() (out []dimension) {
 // kindName returns the kind of group/kind.
 func kindName(kind string) string { return kind[strings.LastIndex(kind, "/")+1:] }
 
-// TestKindUnits holds that each kind that a cluster reads is measured, and that docs/reference/limits.md has the figures of TestKinds.
+// TestKindUnits holds that each kind that a cluster reads is measured, and that docs/reference/limits.md has the
+// figures of TestKinds.
 func TestKindUnits(t *testing.T) {
 	units := kindUnits()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "limits.md"))
