@@ -10,25 +10,12 @@ import (
 	"github.com/olmgen/olmgen/compare/internal/fields"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
-	"github.com/olmgen/olmgen/predict/upgrade"
 )
 
 const (
 	noiseBegin = "<!-- noise: written by make docs -->\n"
 	noiseEnd   = "<!-- end of noise -->\n"
-	olmBegin   = "<!-- olm: written by make docs -->\n"
-	olmEnd     = "<!-- end of olm -->\n"
 )
-
-// TestPage keeps the rules about OLM in docs/reference/upgrade-rules.md as they are in the code; make docs writes them.
-func TestPage(t *testing.T) {
-	var b strings.Builder
-	fmt.Fprint(&b, "| Rule | What | More |\n| --- | --- | --- |\n")
-	for _, r := range upgrade.Rules {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.ID, r.Text, r.Help)
-	}
-	golden.CheckPart(t, filepath.Join("..", "docs", "reference", "upgrade-rules.md"), olmBegin, olmEnd, b.String(), *update)
-}
 
 // TestNoisePage keeps the table of what is no difference equal to the noise; make docs writes it.
 func TestNoisePage(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/predict"
+	"github.com/olmgen/olmgen/predict/upgrade"
 )
 
 var (
@@ -144,7 +145,7 @@ func rulesPage() string {
 	for _, c := range []struct {
 		name  string
 		rules []findings.Rule
-	}{{"check", predict.Rules()}, {"validate", validate.Rules()}, {"catalog validate", resolve.CatalogRules()},
+	}{{"check", predict.Rules()}, {"diff", upgrade.Rules}, {"validate", validate.Rules()}, {"catalog validate", resolve.CatalogRules()},
 		{"catalog resolve", resolve.Rules()}, {"catalog diff", resolve.ComparisonRules()}} {
 		for _, r := range c.rules {
 			commands[r] = append(commands[r], c.name)
