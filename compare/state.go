@@ -135,7 +135,7 @@ func TreeOperators(objects []*manifest.Object, csvs []permissions.CSV) ([]Operat
 }
 
 // modeOf returns the install mode that the OperatorGroup of a namespace asks for; empty if there is not one group, or
-// if the cluster decides (docs/spec/olm-v0.md, section 8).
+// if the cluster decides (docs/spec/olm-v0-installs.md, section 8).
 func modeOf(objects []*manifest.Object, namespace string) (v1alpha1.InstallModeType, error) {
 	var groups []operatorsv1.OperatorGroup
 	for _, o := range objects {
