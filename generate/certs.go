@@ -182,9 +182,9 @@ func (c certificates) injection(s *serving) templates.CA {
 
 // certificate makes cert-manager's objects: one self-signed Issuer for the operator, unless there is one, and a
 // Certificate for each Deployment that serves, for two years, as OLM's.
-func (r *rendering) certificate(s *serving) error {
+func (r *rendering) certificate(s *serving) {
 	if r.certs.provider != CertsManager {
-		return nil
+		return
 	}
 	const apiVersion = "cert-manager.io/v1"
 	ns, issuer, subject := r.options.Namespace, r.certs.issuer, ""
@@ -194,16 +194,14 @@ func (r *rendering) certificate(s *serving) error {
 		subject = s.service
 		issuer = Issuer{"Issuer", shortName(r.names.base + "-selfsigned")}
 		view := templates.Issuer{Ownership: r.names.owned(), Name: issuer.Name, Namespace: ns}
-		if err := r.author("issuer.yaml",
-			Object{APIVersion: apiVersion, Kind: "Issuer", Namespace: ns, Name: issuer.Name}, view); err != nil {
-			return err
-		}
+		r.author("issuer.yaml",
+			Object{APIVersion: apiVersion, Kind: "Issuer", Namespace: ns, Name: issuer.Name}, view)
 	}
 	host := s.service + "." + ns
 	view := templates.Certificate{Ownership: r.names.owned(), Name: s.secret(), Namespace: ns, Secret: s.secret(),
 		CommonName: subject, Hosts: []string{host, host + ".svc", host + ".svc.cluster.local"},
 		IssuerKind: issuer.Kind, IssuerName: issuer.Name}
-	return r.author("certificate.yaml",
+	r.author("certificate.yaml",
 		Object{APIVersion: apiVersion, Kind: "Certificate", Namespace: ns, Name: view.Name}, view)
 }
 

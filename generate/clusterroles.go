@@ -28,7 +28,7 @@ func clusterRole(name string) Object {
 }
 
 // aggregatedClusterRoles makes the three ClusterRoles of the OperatorGroup (spec section 2).
-func aggregatedClusterRoles(r *rendering) error {
+func aggregatedClusterRoles(r *rendering) {
 	for _, suffix := range suffixes {
 		view := templates.GroupRole{Name: r.names.groupRole(suffix), Selectors: r.selectors(suffix)}
 		if r.names.withoutOLM() && !r.options.neighbors.olmGroup { // several operators may share the group
@@ -36,11 +36,8 @@ func aggregatedClusterRoles(r *rendering) error {
 		} else if view.Managed = r.names.olm(); !r.names.ownerless() {
 			view.Owner = &templates.Owner{Name: r.options.OperatorGroup, Namespace: r.options.Namespace}
 		}
-		if err := r.author("aggregated-clusterrole.yaml", clusterRole(view.Name), view); err != nil {
-			return err
-		}
+		r.author("aggregated-clusterrole.yaml", clusterRole(view.Name), view)
 	}
-	return nil
 }
 
 // selectors returns the labels that an aggregated ClusterRole selects: the group's one and those of the groups that
@@ -61,7 +58,7 @@ func (r *rendering) selectors(suffix string) []templates.Aggregate {
 // apiClusterRoles makes admin, edit, view and, for a CRD, crdview of every provided API (spec section 3). For OLM v1
 // they are what its documents leave to the administrator, without crdview (operator-controller:
 // docs/howto/how-to-grant-api-access.md).
-func apiClusterRoles(r *rendering) error {
+func apiClusterRoles(r *rendering) {
 	r.noteInternal()
 	for i, a := range r.apis {
 		if r.names.olm() &&
@@ -71,21 +68,15 @@ func apiClusterRoles(r *rendering) error {
 		}
 		for _, suffix := range suffixes {
 			view := templates.APIRole{Group: a.Group, Resource: a.Plural, Verbs: verbs[suffix], Shared: r.shared(a)}
-			if err := r.apiClusterRole(a, suffix, suffix, view); err != nil {
-				return err
-			}
+			r.apiClusterRole(a, suffix, suffix, view)
 		}
-		if a.CRD == "" || r.options.Profile == ProfileClusterExtension {
-			continue
-		}
-		if err := r.apiClusterRole(a, suffixCRDView, "view", templates.APIRole{CRD: a.CRD}); err != nil {
-			return err
+		if a.CRD != "" && r.options.Profile != ProfileClusterExtension {
+			r.apiClusterRole(a, suffixCRDView, "view", templates.APIRole{CRD: a.CRD})
 		}
 	}
-	return nil
 }
 
-func (r *rendering) apiClusterRole(a olm.API, suffix, aggregateTo string, view templates.APIRole) error {
+func (r *rendering) apiClusterRole(a olm.API, suffix, aggregateTo string, view templates.APIRole) {
 	view.Name, view.Managed = r.names.apiRole(a, suffix), r.names.olm()
 	internal := r.internal(a)
 	if !internal {
@@ -95,10 +86,10 @@ func (r *rendering) apiClusterRole(a olm.API, suffix, aggregateTo string, view t
 		if shipped := r.shipped(rbacv1.GroupName, "ClusterRole", view.Name); shipped != nil {
 			r.warn(bundle.WarnShadowed,
 				shipped.Errorf("metadata.name", "the bundle ships the ClusterRole %s: none is rendered", view.Name))
-			return nil
+			return
 		}
 	} else if !internal {
 		view.Aggregate = r.names.aggregate(a.String(), aggregateTo)
 	}
-	return r.author("api-clusterrole.yaml", clusterRole(view.Name), view)
+	r.author("api-clusterrole.yaml", clusterRole(view.Name), view)
 }

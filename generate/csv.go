@@ -53,25 +53,20 @@ func (r *rendering) csvID(namespace string) Object {
 		Name:      r.csv.Name, Label: r.names.base}
 }
 
-func clusterServiceVersion(r *rendering) error {
+func clusterServiceVersion(r *rendering) {
 	if !r.olm() {
-		return nil
+		return
 	}
-	spec, err := r.csvSpec()
-	if err != nil {
-		return err
-	}
+	spec := r.csvSpec()
 	lists, err := olm.DescriptorLists(r.bundle.CSVObject)
-	if err != nil {
-		return err
-	}
+	r.fail(err)
 	for _, field := range lists {
 		r.warn(bundle.WarnDescriptorValue, r.bundle.CSVObject.Errorf(field, "a list, and OLM's schema wants text: OLM "+
 			"keeps it in ClusterServiceVersion %s, and server-side apply refuses it; apply this object client-side "+
 			"(Argo CD: ServerSideApply=false; Flux: ssa: Ignore, and kubectl), or take the field out with a patch",
 			r.csv.Name))
 	}
-	return r.author("clusterserviceversion.yaml", r.csvID(r.options.Namespace),
+	r.author("clusterserviceversion.yaml", r.csvID(r.options.Namespace),
 		templates.ClusterServiceVersion{Name: r.csv.Name, Namespace: r.options.Namespace, Labels: r.csv.Labels,
 			Annotations: r.csv.Annotations,
 			Spec:        manifest.Text(manifest.Block(spec, 2))})
@@ -79,17 +74,15 @@ func clusterServiceVersion(r *rendering) error {
 
 // csvSpec returns the CSV's spec without the empty structures that its Go type always writes. A CSV that is in the
 // cluster has them, and keeps them: a list without them would be another one for server-side apply.
-func (r *rendering) csvSpec() (map[string]any, error) {
+func (r *rendering) csvSpec() map[string]any {
 	v, err := manifest.Typed(&r.csv.Spec)
-	if err != nil {
-		return nil, err
-	}
+	r.fail(err)
 	dropNulls(v)
+	install, _ := v["install"].(map[string]any)
+	strategy, _ := install["spec"].(map[string]any)
+	requireLists(strategy)
 	if r.options.Installed {
-		install, _ := v["install"].(map[string]any)
-		strategy, _ := install["spec"].(map[string]any)
-		requireLists(strategy)
-		return v, nil
+		return v
 	}
 	for _, f := range []string{"provider", "customresourcedefinitions", "apiservicedefinitions"} {
 		dropEmpty(v, f)
@@ -100,16 +93,13 @@ func (r *rendering) csvSpec() (map[string]any, error) {
 	if written, err := r.bundle.CSVObject.Get("spec", "version"); err == nil && written == nil {
 		delete(v, "version")
 	}
-	install, _ := v["install"].(map[string]any)
-	strategy, _ := install["spec"].(map[string]any)
-	requireLists(strategy)
 	deployments, _ := strategy["deployments"].([]any)
 	for _, d := range deployments {
 		if m, ok := d.(map[string]any); ok {
 			trimDeployment(m["spec"])
 		}
 	}
-	return v, nil
+	return v
 }
 
 // dropNulls removes what a Go type writes for a list or map that is not there.
@@ -173,14 +163,11 @@ func trimDeployment(spec any) {
 }
 
 // copiedCSVs adds the copies of the CSV in the namespaces that the operator watches (spec 5.2).
-func copiedCSVs(r *rendering) error {
+func copiedCSVs(r *rendering) {
 	if !r.olm() || r.options.CopiedCSVs == CopiedNone || len(r.watched()) == 0 {
-		return nil
+		return
 	}
-	spec, err := r.csvSpec()
-	if err != nil {
-		return err
-	}
+	spec := r.csvSpec()
 	view := templates.ClusterServiceVersion{Name: r.csv.Name, Labels: map[string]string{},
 		Annotations: maps.Clone(r.csv.Annotations)}
 	for k, v := range r.csv.Labels {
@@ -197,19 +184,17 @@ func copiedCSVs(r *rendering) error {
 	view.Spec = manifest.Text(manifest.Block(spec, 2))
 	for _, ns := range r.watched() {
 		view.Namespace = ns
-		if err := r.copiedCSV(view); err != nil {
-			return err
-		}
+		r.copiedCSV(view)
 	}
-	return nil
 }
 
-func (r *rendering) copiedCSV(view templates.ClusterServiceVersion) error {
+func (r *rendering) copiedCSV(view templates.ClusterServiceVersion) {
 	id := r.csvID(view.Namespace)
 	if r.options.CopiedCSVs != CopiedStub {
-		return r.author("clusterserviceversion.yaml", id, view)
+		r.author("clusterserviceversion.yaml", id, view)
+		return
 	}
-	return r.author("copied-clusterserviceversion-stub.yaml", id, templates.CopiedClusterServiceVersion{
+	r.author("copied-clusterserviceversion-stub.yaml", id, templates.CopiedClusterServiceVersion{
 		Name: view.Name, Namespace: view.Namespace, Labels: view.Labels,
 		OperatorGroup:     view.Annotations[olm.AnnotationGroup],
 		OperatorNamespace: view.Annotations[olm.AnnotationNamespace], Spec: view.Spec})

@@ -10,7 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -19,16 +21,13 @@ const envCondition = "OPERATOR_CONDITION_NAME"
 
 // deployments makes the CSV's Deployments in the steps of OLM, so that the hash over the spec is OLM's too (spec 6.1;
 // OLM: pkg/controller/install/deployment.go).
-func deployments(r *rendering) error {
+func deployments(r *rendering) {
 	for _, d := range r.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		if err := r.deployment(d); err != nil {
-			return err
-		}
+		r.deployment(d)
 	}
-	return nil
 }
 
-func (r *rendering) deployment(d v1alpha1.StrategyDeploymentSpec) error {
+func (r *rendering) deployment(d v1alpha1.StrategyDeploymentSpec) {
 	deployment := appsv1.Deployment{Spec: *d.Spec.DeepCopy()}
 	spec := &deployment.Spec
 	i := slices.IndexFunc(r.serving, func(s *serving) bool { return s.deployment == d.Name })
@@ -59,13 +58,13 @@ func (r *rendering) deployment(d v1alpha1.StrategyDeploymentSpec) error {
 	if r.names.olm() && i < 0 { // OLM's hash covers its random CA
 		labels[olm.LabelSpecHash] = deepHash(spec)
 	}
-	value, err := deploymentSpec(spec)
-	if err != nil {
-		return err
-	}
+	value, err := manifest.Typed(spec)
+	r.fail(err)
+	dropNulls(value)
+	trimDeployment(value)
 	view := templates.Deployment{Name: d.Name, Namespace: r.options.Namespace, Labels: labels,
 		Annotations: deployment.Annotations, Spec: value}
-	return r.author("deployment.yaml",
+	r.author("deployment.yaml",
 		Object{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "Deployment", Namespace: view.Namespace,
 			Name: d.Name}, view)
 }
@@ -126,16 +125,6 @@ func annotationsRead(pod *corev1.PodSpec) map[string]bool {
 	return read
 }
 
-func deploymentSpec(spec *appsv1.DeploymentSpec) (map[string]any, error) {
-	v, err := manifest.Typed(spec)
-	if err != nil {
-		return nil, err
-	}
-	dropNulls(v)
-	trimDeployment(v)
-	return v, nil
-}
-
 // setEnv replaces a variable in its place, and what else has its name, or appends it.
 func setEnv(c *corev1.Container, env corev1.EnvVar) {
 	i := slices.IndexFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == env.Name })
@@ -149,9 +138,9 @@ func setEnv(c *corev1.Container, env corev1.EnvVar) {
 }
 
 // operatorCondition makes the OperatorCondition and the rights of the operator's accounts on it (spec 6.3).
-func operatorCondition(r *rendering) error {
+func operatorCondition(r *rendering) {
 	if !r.olm() {
-		return nil
+		return
 	}
 	spec := r.csv.Spec.InstallStrategy.StrategySpec
 	accounts, deployed := []string{}, []string{}
@@ -165,35 +154,17 @@ func operatorCondition(r *rendering) error {
 		deployed = append(deployed, d.Name)
 	}
 	ns := r.options.Namespace
-	err := r.author("operatorcondition.yaml",
+	r.author("operatorcondition.yaml",
 		Object{APIVersion: "operators.coreos.com/v2", Kind: "OperatorCondition", Namespace: ns, Name: r.csv.Name,
 			Label: r.names.base},
 		templates.OperatorCondition{Name: r.csv.Name, Namespace: ns, Deployments: deployed, ServiceAccounts: accounts})
-	if err != nil {
-		return err
-	}
-	return r.conditionRole(accounts)
-}
-
-func (r *rendering) conditionRole(accounts []string) error {
-	name, ns := r.names.condition(), r.options.Namespace
-	labels := r.names.managed()
-	rule := map[string]any{"verbs": []any{"get", "update", "patch"}, "apiGroups": []any{olm.Group},
-		"resources": []any{"operatorconditions"}, "resourceNames": []any{r.csv.Name}}
-	id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role", Namespace: ns, Name: name}
-	if err := r.author("role.yaml", id,
-		templates.Role{Ownership: labels, Name: name, Namespace: ns, Rules: []any{rule}}); err != nil {
-		return err
-	}
-	var subjects []templates.Subject
-	for _, a := range accounts {
-		subject := templates.Subject{Name: a}
-		if !r.names.olm() {
-			subject.Namespace = ns
+	rule := rbacv1.PolicyRule{Verbs: []string{"get", "update", "patch"}, APIGroups: []string{olm.Group},
+		Resources: []string{"operatorconditions"}, ResourceNames: []string{r.csv.Name}}
+	subjects := lists.Map(accounts, func(a string) templates.Subject {
+		if r.names.olm() {
+			return templates.Subject{Name: a}
 		}
-		subjects = append(subjects, subject)
-	}
-	id.Kind = "RoleBinding"
-	return r.author("rolebinding.yaml", id,
-		templates.Binding{Ownership: labels, Name: name, Namespace: ns, Role: name, Subjects: subjects})
+		return templates.Subject{Name: a, Namespace: ns}
+	})
+	r.roleAndBinding(ns, r.names.condition(), rbac.Values([]rbacv1.PolicyRule{rule}), r.names.managed(), r.names.managed(), subjects)
 }

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -69,7 +70,7 @@ var Statuses = []Status{StatusPlan, StatusAsked}
 
 // descopedGenerators are the generators of ProfileDescoped. docs/descoped.md quotes the sentences of the descoping plan
 // that they follow.
-var descopedGenerators = []func(*rendering) error{
+var descopedGenerators = []func(*rendering){
 	boundedRules,
 	namespaces,
 	serviceAccounts,
@@ -129,18 +130,12 @@ func (o Options) CheckDescoped() error {
 			"the operator is bound in all namespaces, so it needs no binding in single ones").
 			with(OptionBindAll, OptionBindNamespaces)
 	}
-	for _, err := range []*Error{
+	return cmp.Or(
 		checkWord(OptionSplit, "split", d.Split, Splits),
 		checkWord(OptionStatus, "status", d.Status, Statuses),
-	} {
-		if err != nil {
-			return err
-		}
-	}
-	if err := d.checkAggregateTo(); err != nil {
-		return err
-	}
-	return checkNamespaces(OptionBindNamespaces, "namespace to bind in", d.BindNamespaces)
+		d.checkAggregateTo(),
+		checkNamespaces(OptionBindNamespaces, "namespace to bind in", d.BindNamespaces),
+	)
 }
 
 // checkNotDescoped refuses the options of the descoped profile in another one.
@@ -251,16 +246,12 @@ func (r *rendering) descopedLabels(what string) templates.Ownership {
 // ownRoles makes Roles and RoleBindings in the operator's own namespace from the permissions of the CSV. The operator
 // needs them "to run within [its] installation namespace at installtime", and they "do not get copied to a pre-defined
 // set of namespaces" (plan).
-func ownRoles(r *rendering) error {
+func ownRoles(r *rendering) {
 	for _, g := range r.grants {
-		if len(g.Rules) == 0 {
-			continue
-		}
-		if err := r.role(g, r.options.Namespace, r.names.roleLabels(g), r.names.bindingLabels(g, "Role")); err != nil {
-			return err
+		if len(g.Rules) > 0 {
+			r.role(g, r.options.Namespace, r.names.roleLabels(g), r.names.bindingLabels(g, "Role"))
 		}
 	}
-	return nil
 }
 
 // workRole is a ClusterRole that an account needs for its work.
@@ -300,12 +291,9 @@ func (r *rendering) workRoles() []workRole {
 	return r.workList
 }
 
-func workClusterRoles(r *rendering) error {
+func workClusterRoles(r *rendering) {
 	for _, w := range r.workRoles() {
 		view := templates.Role{Ownership: w.labels(r), Name: w.name, Rules: rbac.Values(w.rules)}
-		if err := r.author("clusterrole.yaml", clusterRole(w.name), view); err != nil {
-			return err
-		}
+		r.author("clusterrole.yaml", clusterRole(w.name), view)
 	}
-	return nil
 }

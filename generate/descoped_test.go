@@ -272,8 +272,8 @@ apiservicedefinitions:
 `
 	b := testBundle(t, globalOnly+oneDeployment+spec)
 	r := rendering1(t, b, Options{Profile: ProfileDescoped, Certs: CertsManager, Descoped: Descoped{AggregateTo: DefaultRoles}})
-	if err := userClusterRoles(r); err != nil {
-		t.Fatal(err)
+	if userClusterRoles(r); r.err != nil {
+		t.Fatal(r.err)
 	}
 	for _, o := range r.objects {
 		if strings.HasSuffix(o.Name, "-view") {

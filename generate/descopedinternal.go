@@ -49,52 +49,38 @@ func (r *rendering) noteInternal() {
 // internalRoles makes a ClusterRole with the rules about the operator's internal APIs alone, and binds it: in all
 // namespaces for those that are in none, in the operator's own namespace for the others. "The operator itself can only
 // perform operations within its own namespace" (plan, Internal APIs).
-func internalRoles(r *rendering) error {
+func internalRoles(r *rendering) {
 	if !r.options.Descoped.BindInternal {
-		return nil
+		return
 	}
 	internal := r.internalAPIs()
 	if len(internal) == 0 {
-		return refuseOption(OptionBindInternal, "leave it out",
-			"%s names no internal API of its own in the annotation %s", r.csv.Name, olm.AnnotationInternalObjects)
+		r.fail(refuseOption(OptionBindInternal, "leave it out",
+			"%s names no internal API of its own in the annotation %s", r.csv.Name, olm.AnnotationInternalObjects))
 	}
 	for _, a := range r.accounts() {
-		for _, scope := range []bundle.Scope{bundle.ClusterScoped, bundle.Namespaced} {
-			if err := r.internalRole(a, internal, scope); err != nil {
-				return err
-			}
-		}
+		r.internalRole(a, internal, allNamespaces, "-internal")
+		r.internalRole(a, internal, r.options.Namespace, "-internal-namespaced")
 	}
-	return nil
 }
 
-func (r *rendering) internalRole(a *account, internal []string, scope bundle.Scope) error {
+// internalRole makes the ClusterRole of an account for the APIs that are in no namespace, or for the others, and binds
+// it in a namespace.
+func (r *rendering) internalRole(a *account, internal []string, namespace, suffix string) {
 	var granted []rbacv1.PolicyRule
 	for _, name := range internal {
-		if c := r.bundle.CRD(name); c != nil && (c.Scope == "Cluster") == (scope == bundle.ClusterScoped) {
+		if c := r.bundle.CRD(name); c != nil && (c.Scope == "Cluster") == (namespace == allNamespaces) {
 			granted = append(granted, internalRules(a.rules, c)...)
 		}
 	}
 	if len(granted) == 0 {
-		return nil
+		return
 	}
-	suffix := "-internal"
-	id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding", Part: partAllNamespaces}
-	template := "clusterrolebinding.yaml"
-	if scope == bundle.Namespaced {
-		suffix = "-internal-namespaced"
-		id.Kind, id.Namespace, id.Part = "RoleBinding", r.options.Namespace, partTenants+r.options.Namespace
-		template = "tenant-rolebinding.yaml"
-	}
-	id.Name = r.names.unusedName(r.names.account(a.name) + suffix)
+	name := r.names.unusedName(r.names.account(a.name) + suffix)
 	labels := r.descopedLabels("internal")
-	role := templates.Role{Ownership: labels, Name: id.Name, Rules: rbac.Values(granted)}
-	if err := r.author("clusterrole.yaml", clusterRole(id.Name), role); err != nil {
-		return err
-	}
-	view := templates.Binding{Ownership: labels, Name: id.Name, Namespace: id.Namespace, Role: id.Name,
-		Subjects: r.subject(a.name)}
-	return r.author(template, id, view)
+	role := templates.Role{Ownership: labels, Name: name, Rules: rbac.Values(granted)}
+	r.author("clusterrole.yaml", clusterRole(name), role)
+	r.bindIn(namespace, name, labels, a.name)
 }
 
 // internalRules returns what rules say about a CRD and its subresources, and nothing else.

@@ -5,6 +5,8 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
@@ -13,56 +15,42 @@ import (
 // withoutBindings leaves out what a bundle ships and the administrator decides about: "a descoped operator will not be
 // allowed to install any bindings" (plan). RoleBindings stay, because they are in the operator's own namespace. With
 // BindAll, ClusterRoleBindings stay too.
-func withoutBindings(r *rendering) error {
+func withoutBindings(r *rendering) {
 	for _, o := range r.bundle.Others {
 		id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: o.Kind, Name: o.Name}
 		if _, taken := r.keys[id.key()]; taken || bundle.GroupOf(o) != rbacv1.GroupName {
 			continue // shippedObjects refuses a name that is taken
 		}
-		var err error
 		switch o.Kind {
 		case "ClusterRoleBinding":
-			err = r.shippedClusterRoleBinding(o)
+			r.shippedClusterRoleBinding(o)
 		case "ClusterRole":
-			err = r.withoutAggregation(o)
-		}
-		if err != nil {
-			return err
+			r.withoutAggregation(o)
 		}
 	}
-	return nil
 }
 
-func (r *rendering) shippedClusterRoleBinding(o *manifest.Object) error {
+func (r *rendering) shippedClusterRoleBinding(o *manifest.Object) {
 	r.merged[o] = true
 	if !r.boundEverywhere() {
 		r.warn(bundle.WarnDescoped, o.Errorf("roleRef",
 			"the bundle ships ClusterRoleBinding %s: it is left out, because a descoped operator installs no bindings",
 			o.Name))
-		return nil
+		return
 	}
-	if err := r.checkSubjects(o); err != nil {
-		return err
-	}
-	return r.carryPart(o, partAllNamespaces, manifest.Edit{APIVersion: bundle.APIVersionOf(o), RemoveNamespace: true})
-}
-
-// carryPart adds a cluster-scoped object of the bundle to a part of the rendering.
-func (r *rendering) carryPart(o *manifest.Object, part string, e manifest.Edit) error {
-	if err := r.carry(o, "", e); err != nil {
-		return err
-	}
-	r.objects[len(r.objects)-1].Part = part
-	return nil
+	r.checkSubjects(o)
+	r.carry(o, Object{Part: partAllNamespaces},
+		manifest.Edit{APIVersion: bundle.APIVersionOf(o), RemoveNamespace: true})
 }
 
 // withoutAggregation adds a ClusterRole of the bundle. It removes the labels that aggregate the role to a default role
 // that the options do not name. A role with rules about Secrets is never aggregated to view or cluster-reader, and one
 // with rules about an internal API to none.
-func (r *rendering) withoutAggregation(o *manifest.Object) error {
+func (r *rendering) withoutAggregation(o *manifest.Object) {
 	var role rbacv1.ClusterRole
 	if _, err := o.Into(&role); err != nil {
-		return err
+		r.fail(err)
+		return
 	}
 	secrets := slices.ContainsFunc(role.Rules, func(p rbacv1.PolicyRule) bool {
 		return rbac.Has(p.APIGroups, "") && rbac.HasResource(p.Resources, "secrets")
@@ -94,10 +82,10 @@ func (r *rendering) withoutAggregation(o *manifest.Object) error {
 		}
 	}
 	if len(drop) == 0 {
-		return nil
+		return
 	}
 	r.merged[o] = true
-	return r.carryPart(o, "",
+	r.carry(o, Object{},
 		manifest.Edit{APIVersion: bundle.APIVersionOf(o), RemoveNamespace: true, Change: func(object map[string]any) {
 			meta, _ := object["metadata"].(map[string]any)
 			labels, _ := meta["labels"].(map[string]any)
@@ -113,20 +101,13 @@ func (r *rendering) withoutAggregation(o *manifest.Object) error {
 // descopedServing makes what a Deployment needs to answer the API server. OLM also grants rights that the CSV does not
 // request. The right to read the certificate is left out, because the certificate is mounted. The rights of an
 // extension API server are left out unless the Deployment serves an APIService.
-func descopedServing(r *rendering) error {
+func descopedServing(r *rendering) {
 	for _, s := range r.serving {
-		steps := []func(*serving) error{r.service, r.certificate}
-		for _, d := range ownedAPIServices(r.csv) {
-			if d.DeploymentName == s.deployment {
-				steps = append(steps, r.delegation)
-				break
-			}
-		}
-		for _, step := range steps {
-			if err := step(s); err != nil {
-				return err
-			}
+		r.service(s)
+		r.certificate(s)
+		if slices.ContainsFunc(ownedAPIServices(r.csv),
+			func(d v1alpha1.APIServiceDescription) bool { return d.DeploymentName == s.deployment }) {
+			r.delegation(s)
 		}
 	}
-	return nil
 }

@@ -14,20 +14,16 @@ import (
 // statusClusterRoles makes the one binding that a descoped operator has in all namespaces: "De-scoped operators are
 // always expected to have read,update /status permission on the APIs they own in all namespaces" (plan). So the
 // operator can tell users where it may not work.
-func statusClusterRoles(r *rendering) error {
+func statusClusterRoles(r *rendering) {
 	for _, a := range r.accounts() {
 		status := r.statusOf(a)
 		if len(status) == 0 {
 			continue
 		}
-		g := grant{name: r.names.unusedName(r.names.account(a.name) + "-status")}
-		g.ServiceAccountName = a.name
+		name := r.names.unusedName(r.names.account(a.name) + "-status")
 		labels := r.descopedLabels("status")
-		if err := r.clusterRoleAndBinding(g.name, g, rbac.Values(status), labels, labels); err != nil {
-			return err
-		}
+		r.roleAndBinding("", name, rbac.Values(status), labels, labels, r.subject(a.name))
 	}
-	return nil
 }
 
 // statusOf returns what an account may do with the status of owned APIs in all namespaces: what the CSV asks for and,

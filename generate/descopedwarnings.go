@@ -18,7 +18,7 @@ import (
 )
 
 // descopedWarnings warns of what an administrator must know before binding the operator.
-func descopedWarnings(r *rendering) error {
+func descopedWarnings(r *rendering) {
 	if scope, reason := bundle.ScopeOf(r.bundle.CSV); scope == bundle.Scoped {
 		r.warn(bundle.WarnScope,
 			r.bundle.CSVObject.Errorf("spec.installModes", "the operator is not descoped: %s", reason))
@@ -31,21 +31,19 @@ func descopedWarnings(r *rendering) error {
 	r.noteStatus()
 	r.noteAggregation()
 	r.noteInternal()
-	return nil
 }
 
 // boundedRules refuses rules with more combinations than can be looked at.
-func boundedRules(r *rendering) error {
+func boundedRules(r *rendering) {
 	for _, a := range r.accounts() {
 		n := 0
 		for _, rule := range a.requested {
 			if n += len(rule.APIGroups) * len(rule.Resources); n > rbac.MaxAtoms {
-				return r.bundle.CSVObject.Errorf(rule.field, "the rules of account %s have more than %d combinations "+
-					"of API group and resource", a.name, rbac.MaxAtoms)
+				r.fail(r.bundle.CSVObject.Errorf(rule.field, "the rules of account %s have more than %d combinations "+
+					"of API group and resource", a.name, rbac.MaxAtoms))
 			}
 		}
 	}
-	return nil
 }
 
 // warnClusterRules warns of what no RoleBinding grants to an account and the options do not bind, and of resources that

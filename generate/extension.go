@@ -31,7 +31,7 @@ type ExtensionOptions struct {
 	UpgradePolicy UpgradePolicy `json:"upgradeConstraintPolicy,omitempty"`
 }
 
-var extensionGenerators = []func(*rendering) error{
+var extensionGenerators = []func(*rendering){
 	extensionInstallable,
 	namespaces,
 	apiClusterRoles,
@@ -43,26 +43,23 @@ const refusedByV1 = "use the profile subscription, which hands it to OLM v0, or 
 // extensionInstallable refuses what OLM v1 would refuse after the ClusterExtension has been applied, and warns of what
 // depends on how OLM v1 is set up (spec v1 14 and 15; operator-controller:
 // internal/operator-controller/applier/provider.go, resolve/validation.go).
-func extensionInstallable(r *rendering) error {
+func extensionInstallable(r *rendering) {
 	badName := validation.IsDNS1123Subdomain(r.bundle.Package)
 	switch {
 	case r.mode == v1alpha1.InstallModeTypeMultiNamespace:
-		return refuse("choose AllNamespaces, OwnNamespace or SingleNamespace",
-			"OLM v1 does not support MultiNamespace").with(OptionInstallMode, OptionTargetNamespaces)
+		r.fail(refuse("choose AllNamespaces, OwnNamespace or SingleNamespace",
+			"OLM v1 does not support MultiNamespace").with(OptionInstallMode, OptionTargetNamespaces))
 	case len(fit.Services(r.csv)) > 0:
-		return refuse(refusedByV1, "OLM v1 refuses %s: it serves APIs by APIServices", r.csv.Name).with(OptionProfile)
+		r.fail(refuse(refusedByV1, "OLM v1 refuses %s: it serves APIs by APIServices", r.csv.Name).with(OptionProfile))
 	case len(badName) > 0:
-		return refuse(refusedByV1, "OLM v1 refuses the package name %q: %s", r.bundle.Package,
-			badName[0]).with(OptionProfile)
+		r.fail(refuse(refusedByV1, "OLM v1 refuses the package name %q: %s", r.bundle.Package,
+			badName[0]).with(OptionProfile))
 	}
-	if err := r.renderedByV1(); err != nil {
-		return err
-	}
+	r.renderedByV1()
 	if len(r.csv.Spec.WebhookDefinitions) > 0 {
 		r.note("%s serves webhooks: OLM v1 needs cert-manager for them, or OpenShift's service CA", r.csv.Name)
 	}
 	r.failsInV1()
-	return nil
 }
 
 // failsInV1 warns of what operator-controller v1.10 and v1.11 accept and do not get installed (e2e/harness/olmv1.go).
@@ -80,124 +77,98 @@ func (r *rendering) failsInV1() {
 }
 
 // renderedByV1 refuses a bundle whose objects OLM v1 refuses.
-func (r *rendering) renderedByV1() error {
+func (r *rendering) renderedByV1() {
 	if r.bundle.Partial {
 		r.warnInstallation("the objects of %s are not known, so it is not checked whether OLM v1 refuses them",
 			r.csv.Name)
-		return nil
+		return
 	}
 	o, err := r.installedByV1()
-	if err != nil {
-		return err
-	}
+	r.fail(err)
 	if r.byV1, err = olmv1.Render(r.bundle, o); err != nil {
-		return refuse(refusedByV1, "OLM v1 refuses %s: %s", r.csv.Name,
-			strings.ReplaceAll(err.Error(), "\n", "; ")).with(OptionProfile)
+		r.fail(refuse(refusedByV1, "OLM v1 refuses %s: %s", r.csv.Name,
+			strings.ReplaceAll(err.Error(), "\n", "; ")).with(OptionProfile))
 	}
-	return nil
 }
 
-func clusterExtension(r *rendering) error {
+func clusterExtension(r *rendering) {
 	o := r.options
-	objectName, err := r.extensionName()
-	if err != nil {
-		return err
-	}
-	if err := r.checkVersionRange(); err != nil {
-		return err
-	}
+	objectName := r.extensionName()
+	r.checkVersionRange()
 	policies := []UpgradePolicy{UpgradeCatalogProvided, UpgradeSelfCertified}
-	if err := checkWord(OptionUpgradePolicy, "upgrade constraint policy", o.Extension.UpgradePolicy,
-		policies); err != nil {
-		return err
-	}
-	channels, err := r.extensionChannels()
-	if err != nil {
-		return err
-	}
-	config, err := r.extensionConfig()
-	if err != nil {
-		return err
-	}
-	account, err := r.fitRelease(config)
-	if err != nil {
-		return err
-	}
-	if account {
-		if err := r.installer(objectName); err != nil {
-			return err
-		}
+	r.fail(checkWord(OptionUpgradePolicy, "upgrade constraint policy", o.Extension.UpgradePolicy, policies))
+	channels, config := r.extensionChannels(), r.extensionConfig()
+	if r.fitRelease(config) {
+		r.installer(objectName)
 	}
 	view := templates.ClusterExtension{Name: objectName, Namespace: o.Namespace, Package: r.bundle.Package,
 		Version:        o.Extension.VersionRange,
 		ServiceAccount: r.options.ServiceAccount, UpgradeConstraintPolicy: string(o.Extension.UpgradePolicy),
 		Channels: channels, Config: config}
-	return r.author("clusterextension.yaml",
+	r.author("clusterextension.yaml",
 		Object{APIVersion: "olm.operatorframework.io/v1", Kind: olm.KindClusterExtension, Name: view.Name}, view)
 }
 
 // extensionName also keeps to the length of a Helm release's name, which the ClusterExtension's is
 // (operator-controller: internal/operator-controller/applier/helm.go).
-func (r *rendering) extensionName() (string, error) {
+func (r *rendering) extensionName() string {
 	const limit = 53
-	objectName, err := r.objectName(olm.KindClusterExtension, r.options.Extension.Name, OptionExtension)
-	if err == nil && len(objectName) > limit {
-		err = refuseOption(OptionExtension, "give a shorter one",
-			"ClusterExtension name %q is longer than %d characters: OLM v1 can't install it", objectName, limit)
+	objectName := r.objectName(olm.KindClusterExtension, r.options.Extension.Name, OptionExtension)
+	if len(objectName) > limit {
+		r.fail(refuseOption(OptionExtension, "give a shorter one",
+			"ClusterExtension name %q is longer than %d characters: OLM v1 can't install it", objectName, limit))
 	}
-	return objectName, err
+	return objectName
 }
 
 // checkVersionRange reads the range as OLM v1 does (operator-controller:
 // internal/operator-controller/catalogmetadata/compare).
-func (r *rendering) checkVersionRange() error {
+func (r *rendering) checkVersionRange() {
 	const hint = `give it as in 1.2.3, 1.2.x or ">=1.2, <2"`
 	text := r.options.Extension.VersionRange
 	if text == "" {
-		return nil
+		return
 	}
 	if len(text) > 64 {
-		return refuseOption(OptionVersionRange, hint, "version range %q is longer than 64 characters", text)
+		r.fail(refuseOption(OptionVersionRange, hint, "version range %q is longer than 64 characters", text))
+		return
 	}
 	versions, err := semver.NewConstraint(text)
 	if err != nil {
-		return refuseOption(OptionVersionRange, hint, "%q is not a version range", text)
+		r.fail(refuseOption(OptionVersionRange, hint, "%q is not a version range", text))
+		return
 	}
 	own := fmt.Sprint(r.csv.Spec.Version)
 	if v, err := semver.NewVersion(own); err == nil && !versions.Check(v) {
 		r.warnInstallation("version %s of the bundle is not in the range %s", own, text)
 	}
-	return nil
 }
 
 // extensionChannels returns the channel, or none if the channel is unknown: OLM v1 then uses all channels. Its API
 // accepts fewer names than the API of OLM v0.
-func (r *rendering) extensionChannels() ([]string, error) {
+func (r *rendering) extensionChannels() []string {
 	channel := r.channel()
 	problems := validation.IsDNS1123Subdomain(channel)
 	switch {
 	case channel == "":
-		return nil, nil
+		return nil
 	case len(problems) > 0 && r.options.Channel != "":
-		return nil,
-			refuseOption(OptionChannel, "leave it out: OLM v1 then takes all channels",
-				"OLM v1 refuses the channel name %q: %s", channel, problems[0])
+		r.fail(refuseOption(OptionChannel, "leave it out: OLM v1 then takes all channels",
+			"OLM v1 refuses the channel name %q: %s", channel, problems[0]))
 	case len(problems) > 0:
 		r.warnInstallation("OLM v1 refuses the channel name %q: it is left out, so OLM v1 takes all channels", channel)
-		return nil, nil
+		return nil
 	}
-	return []string{channel}, nil
+	return []string{channel}
 }
 
 const deploymentConfigKey = "deploymentConfig"
 
 // extensionConfig returns the install mode and the Subscription's config in the form of OLM v1, which has no selector.
-func (r *rendering) extensionConfig() (map[string]any, error) {
+func (r *rendering) extensionConfig() map[string]any {
 	config := map[string]any{}
 	deployments, err := ConfigValue(r.options.Config)
-	if err != nil {
-		return nil, err
-	}
+	r.fail(err)
 	delete(deployments, "selector")
 	if len(deployments) > 0 {
 		config[deploymentConfigKey] = deployments
@@ -205,5 +176,5 @@ func (r *rendering) extensionConfig() (map[string]any, error) {
 	if !r.global() {
 		config["watchNamespace"] = r.targets[0]
 	}
-	return config, nil
+	return config
 }

@@ -278,8 +278,8 @@ webhookdefinitions:
   webhookPath: /validate-x
   `+port)
 		r := rendering1(t, b, Options{Names: NamesOLM})
-		if err := webhooks(r); err != nil {
-			t.Fatal(err)
+		if webhooks(r); r.err != nil {
+			t.Fatal(r.err)
 		}
 		v := fromYAML[map[string]any](t, string(r.objects[0].Data))
 		checkYAML(t, "labels", at(t, v, "metadata", "labels"), `

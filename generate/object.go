@@ -33,13 +33,6 @@ func (c *content) is(text []byte) bool {
 	return c != nil && len(c.text) == len(text) && (len(text) == 0 || &c.text[0] == &text[0])
 }
 
-// Written returns an object whose text a template has printed. It is parsed when Manifest is called first.
-func Written(apiVersion, kind, namespace, name string, text []byte) Object {
-	o := Object{APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name}
-	o.setText(text)
-	return o
-}
-
 // setText makes text the Data of the object. It is parsed when Manifest is called first.
 func (o *Object) setText(text []byte) { o.Data, o.content = text, &content{text: text} }
 

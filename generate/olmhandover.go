@@ -15,7 +15,7 @@ import (
 )
 
 // handOver makes the objects with which OLM installs the bundle, and none of the objects that OLM creates then.
-func handOver(b *bundle.Bundle, o Options, generators []func(*rendering) error) (*Result, error) {
+func handOver(b *bundle.Bundle, o Options, generators []func(*rendering)) (*Result, error) {
 	o.CopiedCSVNamespaces = nil
 	mode, targets, err := o.targets(b.CSV)
 	if err != nil {
@@ -69,13 +69,12 @@ func channelList(channels []string) string {
 }
 
 // objectName returns the name of the object that installs the package. The default is the package name.
-func (r *rendering) objectName(kind, asked string, option Option) (string, error) {
+func (r *rendering) objectName(kind, asked string, option Option) string {
 	name := cmp.Or(asked, r.bundle.Package)
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-		return "",
-			refuseOption(option, "give another name", "%s name %q is not a valid name: %s", kind, name, problems[0])
+		r.fail(refuseOption(option, "give another name", "%s name %q is not a valid name: %s", kind, name, problems[0]))
 	}
-	return name, nil
+	return name
 }
 
 // ConfigValue returns a Subscription's config as it stands in a document: with an empty node selector, which OLM takes

@@ -12,28 +12,22 @@ import (
 // namespaces makes the Namespace of the operator, with what the CSV suggests for it, and those of its targets. Each is
 // made on request only: a target namespace mostly belongs to a tenant, and is deleted with all that is in it when its
 // file goes.
-func namespaces(r *rendering) error {
+func namespaces(r *rendering) {
 	if r.options.CreateNamespace {
-		if err := r.ownNamespace(); err != nil {
-			return err
-		}
+		r.ownNamespace()
 	}
-	return r.targetNamespaces()
+	r.targetNamespaces()
 }
 
-func (r *rendering) targetNamespaces() error {
-	if !r.options.CreateTargetNamespaces {
-		return nil
-	}
-	for _, ns := range r.watched() {
-		if err := r.namespace(templates.Namespace{Name: ns}); err != nil {
-			return err
+func (r *rendering) targetNamespaces() {
+	if r.options.CreateTargetNamespaces {
+		for _, ns := range r.watched() {
+			r.namespace(templates.Namespace{Name: ns})
 		}
 	}
-	return nil
 }
 
-func (r *rendering) ownNamespace() error {
+func (r *rendering) ownNamespace() {
 	own := templates.Namespace{Name: r.options.Namespace}
 	if r.bundle.Partial {
 		r.warnInstallation("the Deployments of %s are not known, so neither is the Pod Security level of namespace %s",
@@ -43,11 +37,11 @@ func (r *rendering) ownNamespace() error {
 		(t.Name == own.Name || r.csv.Annotations[olm.AnnotationSuggestedNamespace] == own.Name) {
 		own.Labels, own.Annotations = t.Labels, t.Annotations
 	}
-	return r.namespace(own)
+	r.namespace(own)
 }
 
-func (r *rendering) namespace(view templates.Namespace) error {
-	return r.author("namespace.yaml", Object{APIVersion: "v1", Kind: "Namespace", Name: view.Name},
+func (r *rendering) namespace(view templates.Namespace) {
+	r.author("namespace.yaml", Object{APIVersion: "v1", Kind: "Namespace", Name: view.Name},
 		r.withPodSecurity(view))
 }
 
@@ -59,16 +53,15 @@ func (r *rendering) watched() []string {
 	return lists.Filter(r.targets, func(t string) bool { return t != r.options.Namespace })
 }
 
-func operatorGroup(r *rendering) error {
-	if !r.olm() {
-		return nil
+func operatorGroup(r *rendering) {
+	if r.olm() {
+		r.operatorGroup(r.groupAPIs())
 	}
-	return r.operatorGroup(r.groupAPIs())
 }
 
 // operatorGroup makes the OperatorGroup in the form the server keeps: no empty lists, upgradeStrategy given (spec 1.1,
 // 1.5).
-func (r *rendering) operatorGroup(providedAPIs []string) error {
+func (r *rendering) operatorGroup(providedAPIs []string) {
 	o := r.options
 	view := templates.OperatorGroup{
 		Name: o.OperatorGroup, Namespace: o.Namespace, ServiceAccount: o.ServiceAccount, Static: o.Static,
@@ -77,14 +70,12 @@ func (r *rendering) operatorGroup(providedAPIs []string) error {
 	switch {
 	case o.Selector != nil:
 		s, err := manifest.Typed(o.Selector)
-		if err != nil {
-			return err
-		}
+		r.fail(err)
 		view.Selector = s
 	case !r.global():
 		view.TargetNamespaces = r.targets
 	}
-	return r.author("operatorgroup.yaml",
+	r.author("operatorgroup.yaml",
 		Object{APIVersion: "operators.coreos.com/v1", Kind: "OperatorGroup", Namespace: o.Namespace,
 			Name: o.OperatorGroup}, view)
 }

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -136,7 +137,7 @@ func refuseOption(option Option, hint, format string, args ...any) *Error {
 }
 
 // checkWord refuses a value that an option does not have. An empty value is the default.
-func checkWord[T ~string](option Option, what string, got T, allowed []T) *Error {
+func checkWord[T ~string](option Option, what string, got T, allowed []T) error {
 	if got == "" || slices.Contains(allowed, got) {
 		return nil
 	}
@@ -161,10 +162,7 @@ func (o Options) complete(b *bundle.Bundle) (Options, error) {
 		}
 	}
 	setDefault(&o.CopiedCSVs, CopiedStub)
-	if err := o.checkNames(); err != nil {
-		return o, err
-	}
-	if err := o.checkCerts(); err != nil {
+	if err := cmp.Or(o.checkNames(), o.checkCerts()); err != nil {
 		return o, err
 	}
 	if role := shippedGroupRole(b, o.OperatorGroup); o.hasGroup() && o.Names == NamesStable && role != "" {
@@ -172,10 +170,8 @@ func (o Options) complete(b *bundle.Bundle) (Options, error) {
 			refuseOption(OptionOperatorGroup, "give another name",
 				"OperatorGroup name %q would overwrite the bundle's own ClusterRole %s", o.OperatorGroup, role)
 	}
-	if err := checkNamespaces(OptionTargetNamespaces, "target namespace", o.TargetNamespaces); err != nil {
-		return o, err
-	}
-	return o, checkNamespaces(OptionCopiedCSVNamespaces, "namespace for copied CSVs", o.CopiedCSVNamespaces)
+	return o, cmp.Or(checkNamespaces(OptionTargetNamespaces, "target namespace", o.TargetNamespaces),
+		checkNamespaces(OptionCopiedCSVNamespaces, "namespace for copied CSVs", o.CopiedCSVNamespaces))
 }
 
 func setDefault[T ~string](field *T, value T) {
@@ -261,17 +257,12 @@ func (o Options) checkNames() error {
 			o.ServiceAccount,
 			problems[0])
 	}
-	for _, err := range []*Error{
+	return cmp.Or(
 		checkWord(OptionNames, "naming", o.Names, AllNames),
 		checkWord(OptionProfile, "profile", o.Profile, Profiles),
 		checkWord(OptionCopiedCSVs, "form of copied CSVs", o.CopiedCSVs, AllCopiedCSVs),
 		checkWord(OptionCerts, "certificate provider", o.Certs, AllCerts),
-	} {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	)
 }
 
 func (o Options) checkGroupName() error {

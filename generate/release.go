@@ -119,50 +119,39 @@ func (o Options) fits(b *bundle.Bundle, r *Result) (warnings []bundle.Warning, n
 
 const gateConfig = "DeploymentConfig"
 
-// releases returns the releases of OLM v1 that must take a ClusterExtension.
-func (o Options) releases() ([]versions.Release, error) {
-	c, err := o.cluster()
-	return c.Controllers(), err
-}
-
 // fitRelease refuses a ClusterExtension that the releases of the options do not take, and warns of what depends on the
 // feature set of the cluster. Without such options it notes which releases do not take it. It reports whether a release
 // requires a ServiceAccount and the options name none.
-func (r *rendering) fitRelease(config map[string]any) (account bool, err error) {
+func (r *rendering) fitRelease(config map[string]any) (account bool) {
 	o := r.options
-	releases, err := o.releases()
-	if err != nil {
-		return false, err
-	}
+	c, err := o.cluster()
+	r.fail(err)
 	refusing := requiring(versions.FieldAccount)
 	if o.OLMVersion+o.OpenShiftVersion+o.ServiceAccount == "" && refusing != "" {
 		r.note("%s refuse the ClusterExtension: it names no ServiceAccount", refusing)
 	}
-	for _, release := range releases {
+	for _, release := range c.Controllers() {
 		switch state, fact := release.State(olm.KindClusterExtension, versions.FieldAccount, versions.Standard); {
 		case state == versions.Required && o.ServiceAccount == "":
 			if r.bundle.Partial {
-				return false, refuseOption(OptionServiceAccount,
+				r.fail(refuseOption(OptionServiceAccount,
 					"name the ServiceAccount that installs the operator, and give it the rights for that",
 					"%s requires %s (%s), and its rights are not known without the objects of the bundle", release,
-					versions.FieldAccount, fact.Source)
+					versions.FieldAccount, fact.Source))
 			}
 			account = true
 		case state == versions.Ignored && o.ServiceAccount != "":
 			r.note("%s ignores %s", release, versions.FieldAccount)
 		}
-		if err := r.fitConfig(release, config); err != nil {
-			return false, err
+		if len(config) > 0 {
+			r.fitConfig(release, config)
 		}
 	}
-	return account, nil
+	return account
 }
 
 // fitConfig is fitRelease for the install mode and the deployment config.
-func (r *rendering) fitConfig(release versions.Release, config map[string]any) error {
-	if len(config) == 0 {
-		return nil
-	}
+func (r *rendering) fitConfig(release versions.Release, config map[string]any) {
 	state := func(set versions.Set) versions.State {
 		s, _ := release.State(olm.KindClusterExtension, versions.FieldConfig, set)
 		return s
@@ -178,23 +167,22 @@ func (r *rendering) fitConfig(release versions.Release, config map[string]any) e
 		if fact, ok := release.Does(versions.ReadsAnnotation); ok {
 			instead = "; it " + versions.ReadsAnnotation + ", which is not written (" + fact.Source + ")"
 		}
-		return refuse("choose AllNamespaces and leave the config out, or the profile plain, which needs no OLM",
+		r.fail(refuse("choose AllNamespaces and leave the config out, or the profile plain, which needs no OLM",
 			"%s has no %s, which says the install mode and the deployment config (the CRDs of the release)%s", release,
-			versions.FieldConfig, instead).with(OptionInstallMode, OptionProfile)
+			versions.FieldConfig, instead).with(OptionInstallMode, OptionProfile))
 	}
 	if config[deploymentConfigKey] == nil {
-		return nil
+		return
 	}
 	if _, ok := release.Does(versions.TakesConfig); !ok {
-		return refuse("leave the config out, or choose the profile plain, which needs no OLM",
+		r.fail(refuse("leave the config out, or choose the profile plain, which needs no OLM",
 			"%s takes no deploymentConfig (%s)", release,
-			versions.SourceOf(release.Product, versions.TakesConfig)).with(OptionProfile)
+			versions.SourceOf(release.Product, versions.TakesConfig)).with(OptionProfile))
 	}
 	if state, _ := release.Gate(gateConfig, set); state == versions.Disabled {
 		r.warnInstallation("%s takes a deploymentConfig only with its feature gate %s%s", release, gateConfig,
 			release.On(gateConfig))
 	}
-	return nil
 }
 
 // requiring returns the releases that require a field of ClusterExtensions, empty if there are none.

@@ -36,7 +36,7 @@ type Result struct {
 
 // generators add objects to a rendering, the order in which they run. What OLM makes comes first: a shipped object
 // yields to a generated one.
-var generators = []func(*rendering) error{
+var generators = []func(*rendering){
 	namespaces,
 	operatorGroup,
 	aggregatedClusterRoles,
@@ -118,10 +118,10 @@ func renderOLM(b *bundle.Bundle, o Options) (*Result, error) {
 }
 
 // run calls the generators and returns the objects in the order of application.
-func (r *rendering) run(generators []func(*rendering) error) (*Result, error) {
+func (r *rendering) run(generators []func(*rendering)) (*Result, error) {
 	for _, g := range generators {
-		if err := g(r); err != nil {
-			return nil, err
+		if g(r); r.err != nil {
+			return nil, r.err
 		}
 	}
 	slices.SortStableFunc(r.objects, func(a, b Object) int { return a.compare(b, r.options.Namespace) })
@@ -155,6 +155,7 @@ type rendering struct {
 	keys     map[string]int // index of each object
 	warnings []bundle.Warning
 	notes    []manifest.Message
+	err      error // the first one
 
 	// with ProfileDescoped, once they are asked for
 	accountList []*account
@@ -197,24 +198,27 @@ func (r *rendering) global() bool { return len(r.targets) == 1 && r.targets[0] =
 // olm reports whether objects that only OLM understands are wanted.
 func (r *rendering) olm() bool { return r.options.Profile == ProfileOLM }
 
+// fail keeps the first error. A generator need not ask for it before it adds more objects: then there is no result.
+func (r *rendering) fail(err error) { r.err = cmp.Or(r.err, err) }
+
 // author adds an object made by a template. A second object of the same identity comes from two equal entries in the
 // CSV: it is left out, as OLM only updates the first. If it is not equal, something would be lost, and that is an
 // error.
-func (r *rendering) author(template string, id Object, view any) error {
+func (r *rendering) author(template string, id Object, view any) {
 	data, err := r.options.Templates.Execute(template, view)
 	if err != nil {
-		return err
+		r.fail(err)
+		return
 	}
-	if i, ok := r.keys[id.key()]; ok {
-		if string(r.objects[i].Data) == string(data) {
-			return nil
-		}
-		return r.bundle.CSVObject.Errorf("metadata.name", "two different objects would be %s %s", id.Kind,
-			strings.TrimPrefix(id.Namespace+"/"+id.Name, "/"))
+	i, taken := r.keys[id.key()]
+	switch {
+	case !taken:
+		id.setText(data)
+		r.add(id)
+	case string(r.objects[i].Data) != string(data):
+		r.fail(r.bundle.CSVObject.Errorf("metadata.name", "two different objects would be %s %s", id.Kind,
+			strings.TrimPrefix(id.Namespace+"/"+id.Name, "/")))
 	}
-	id.setText(data)
-	r.add(id)
-	return nil
 }
 
 func (r *rendering) add(o Object) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -111,18 +112,16 @@ func (s *serving) checkPorts(b *bundle.Bundle, field string) error {
 
 // servingObjects makes what OLM creates for a Deployment that serves: the Service, the right to read the certificate
 // and those of an extension API server, which OLM grants for webhooks as well.
-func servingObjects(r *rendering) error {
+func servingObjects(r *rendering) {
 	for _, s := range r.serving {
-		for _, step := range []func(*serving) error{r.service, r.secretRole, r.delegation, r.certificate} {
-			if err := step(s); err != nil {
-				return err
-			}
-		}
+		r.service(s)
+		r.secretRole(s)
+		r.delegation(s)
+		r.certificate(s)
 	}
-	return nil
 }
 
-func (r *rendering) service(s *serving) error {
+func (r *rendering) service(s *serving) {
 	id := Object{APIVersion: "v1", Kind: "Service", Namespace: r.options.Namespace, Name: s.service}
 	view := templates.Service{Ownership: r.names.managed(), Name: id.Name, Namespace: id.Namespace,
 		Selector: s.selector}
@@ -137,12 +136,9 @@ func (r *rendering) service(s *serving) error {
 		view.ServingCert = s.secret()
 	}
 	if o := r.shipped("", "Service", s.service); o != nil {
-		var err error
-		if view.Shipped, err = r.mergeService(o, view); err != nil {
-			return err
-		}
+		view.Shipped = r.mergeService(o, view)
 	}
-	return r.author("service.yaml", id, view)
+	r.author("service.yaml", id, view)
 }
 
 // serviceSpec returns the spec of a Service that the bundle does not ship.
@@ -164,11 +160,9 @@ func serviceSpec(view templates.Service) map[string]any {
 
 // mergeService puts OLM's part of a Service over the bundle's own of that name, as OLM's server-side apply does: its
 // ports and selector win, what else the bundle says stays.
-func (r *rendering) mergeService(o *manifest.Object, view templates.Service) (*templates.ShippedService, error) {
+func (r *rendering) mergeService(o *manifest.Object, view templates.Service) *templates.ShippedService {
 	v, err := o.Value()
-	if err != nil {
-		return nil, err
-	}
+	r.fail(err)
 	own := map[string]string{}
 	if view.ServingCert != "" {
 		own[servingServiceCA] = view.ServingCert
@@ -182,7 +176,7 @@ func (r *rendering) mergeService(o *manifest.Object, view templates.Service) (*t
 	}
 	spec, _ := v["spec"].(map[string]any)
 	if spec == nil {
-		return out, nil
+		return out
 	}
 	ports, _ := spec["ports"].([]any)
 	for _, g := range out.Spec["ports"].([]any) {
@@ -199,7 +193,7 @@ func (r *rendering) mergeService(o *manifest.Object, view templates.Service) (*t
 	}
 	out.Spec = spec
 	r.merged[o] = true
-	return out, nil
+	return out
 }
 
 // samePort compares number and protocol, by which the API server tells a Service's ports apart.
@@ -236,29 +230,25 @@ func stringMap(m map[string]string) map[string]any {
 	return out
 }
 
-func (r *rendering) secretRole(s *serving) error {
-	ns := r.options.Namespace
-	g := grant{name: s.secret()}
-	g.ServiceAccountName = s.account
-	g.Rules = []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"secrets"},
+func (r *rendering) secretRole(s *serving) {
+	rules := []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"secrets"},
 		ResourceNames: []string{r.certs.secret(s)}}}
-	return r.role(g, ns, r.names.managed(), r.names.managed())
+	r.roleAndBinding(r.options.Namespace, s.secret(), rbac.Values(rules), r.names.managed(), r.names.managed(),
+		r.subject(s.account))
 }
 
 // delegation binds the rights that an extension API server needs to ask who its caller is.
-func (r *rendering) delegation(s *serving) error {
+func (r *rendering) delegation(s *serving) {
 	subjects := r.subject(s.account)
 	id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding", Name: r.names.delegator(s)}
-	if err := r.author("clusterrolebinding.yaml", id,
+	r.author("clusterrolebinding.yaml", id,
 		templates.Binding{Ownership: r.names.owned(), Name: id.Name, Role: "system:auth-delegator",
-			Subjects: subjects}); err != nil {
-		return err
-	}
+			Subjects: subjects})
 	id.Kind, id.Namespace, id.Name = "RoleBinding", "kube-system", s.service+"-auth-reader"
 	if !r.names.olm() {
 		id.Name = r.names.clusterName(id.Name)
 	}
-	return r.author("rolebinding.yaml", id,
+	r.author("rolebinding.yaml", id,
 		templates.Binding{Ownership: r.names.managed(), Name: id.Name, Namespace: id.Namespace,
 			Role: "extension-apiserver-authentication-reader", Subjects: subjects})
 }

@@ -27,7 +27,7 @@ func (r *rendering) warn(class string, e *manifest.Error) {
 
 // crds adds the CRDs of the bundle, also those that the CSV does not own, with the labels and annotations of OLM
 // (spec 10.2).
-func crds(r *rendering) error {
+func crds(r *rendering) {
 	conversions := r.conversions()
 	for _, c := range r.bundle.CRDs {
 		e := manifest.Edit{RemoveNamespace: true}
@@ -47,16 +47,13 @@ func crds(r *rendering) error {
 					map[string]string{olm.AnnotationAlongside + fnvHex(owner): owner})
 			}
 		}
-		if err := r.carry(c.Object, "", e); err != nil {
-			return err
-		}
+		r.carry(c.Object, Object{}, e)
 	}
-	return nil
 }
 
 // shippedObjects adds every other object of the bundle, in the operator's namespace if it has one. A generated object
 // replaces a shipped object of the same kind and name, because OLM creates the generated objects last.
-func shippedObjects(r *rendering) error {
+func shippedObjects(r *rendering) {
 	for _, o := range r.bundle.Others {
 		if r.merged[o] {
 			continue
@@ -74,8 +71,8 @@ func shippedObjects(r *rendering) error {
 		id := Object{APIVersion: e.APIVersion, Kind: o.Kind, Namespace: namespace, Name: o.Name}
 		if _, taken := r.keys[id.key()]; taken {
 			if !r.names.olm() && bundle.GroupOf(o) == "rbac.authorization.k8s.io" {
-				return o.Errorf("metadata.name", "the bundle ships a %s %s, and one of that name is generated", o.Kind,
-					o.Name)
+				r.fail(o.Errorf("metadata.name", "the bundle ships a %s %s, and one of that name is generated", o.Kind,
+					o.Name))
 			}
 			r.warn(bundle.WarnShadowed,
 				o.Errorf("metadata.name",
@@ -90,50 +87,40 @@ func shippedObjects(r *rendering) error {
 				e.Labels = r.names.owned().Labels()
 			}
 		}
-		if err := r.checkSubjects(o); err != nil {
-			return err
-		}
+		r.checkSubjects(o)
 		var err error
-		if e.Texts, err = mirroredTexts(o, r.mirrors); err != nil {
-			return err
-		}
-		if err := r.carry(o, namespace, e); err != nil {
-			return err
-		}
+		e.Texts, err = mirroredTexts(o, r.mirrors)
+		r.fail(err)
+		r.carry(o, Object{Namespace: namespace}, e)
 	}
-	return nil
 }
 
-// carry adds a shipped object with as few changes as possible.
-func (r *rendering) carry(o *manifest.Object, namespace string, e manifest.Edit) error {
+// carry adds a shipped object with as few changes as possible, in the namespace and part of x.
+func (r *rendering) carry(o *manifest.Object, x Object, e manifest.Edit) {
 	edited, err := o.Edit(e)
 	if err != nil {
-		return err
+		r.fail(err)
+		return
 	}
-	x := Object{APIVersion: cmp.Or(e.APIVersion, o.APIVersion), Kind: o.Kind, Namespace: namespace, Name: o.Name}
+	x.APIVersion, x.Kind, x.Name = cmp.Or(e.APIVersion, o.APIVersion), o.Kind, o.Name
 	x.set(edited)
 	r.add(x)
-	return nil
 }
 
 // checkSubjects warns of a shipped binding whose ServiceAccounts are in another namespace, once for each namespace.
 // Neither OLM nor olmgen changes it.
-func (r *rendering) checkSubjects(o *manifest.Object) error {
+func (r *rendering) checkSubjects(o *manifest.Object) {
 	if !strings.HasSuffix(o.Kind, "RoleBinding") || bundle.GroupOf(o) != "rbac.authorization.k8s.io" {
-		return nil
+		return
 	}
 	var order []string
 	foreign := map[string][]string{} // the fields by namespace
 	for i := range o.Len("subjects") {
 		index := fmt.Sprint(i)
 		kind, err := o.Get("subjects", index, "kind")
-		if err != nil {
-			return err
-		}
+		r.fail(err)
 		ns, err := o.Get("subjects", index, "namespace")
-		if err != nil {
-			return err
-		}
+		r.fail(err)
 		field := "subjects[" + index + "].namespace"
 		switch {
 		case kind != "ServiceAccount" || ns == r.options.Namespace:
@@ -144,7 +131,7 @@ func (r *rendering) checkSubjects(o *manifest.Object) error {
 			}
 			foreign[name] = append(foreign[name], field)
 		case o.Kind == "ClusterRoleBinding": // without a namespace, a RoleBinding means its own
-			return o.Errorf(field, "missing: a ServiceAccount needs a namespace")
+			r.fail(o.Errorf(field, "missing: a ServiceAccount needs a namespace"))
 		}
 	}
 	for _, ns := range order {
@@ -155,5 +142,4 @@ func (r *rendering) checkSubjects(o *manifest.Object) error {
 		r.warn(bundle.WarnForeignSubject, o.Errorf(foreign[ns][0],
 			"%s in namespace %q, the operator is in %q: %s, as OLM does", subjects, ns, r.options.Namespace, it))
 	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -24,7 +25,7 @@ type SubscriptionOptions struct {
 	CatalogImage     string            // adds the CatalogSource of this image
 }
 
-var subscriptionGenerators = []func(*rendering) error{
+var subscriptionGenerators = []func(*rendering){
 	installable,
 	subscriptionNamespaces,
 	subscriptionGroup,
@@ -58,27 +59,22 @@ func (o Options) global(csv *v1alpha1.ClusterServiceVersion) bool {
 }
 
 // installable refuses what OLM would refuse after the Subscription has been applied.
-func installable(r *rendering) error {
-	if err := checkStatic(r.options.StaticProvidedAPIs); err != nil {
-		return err
-	}
-	return checkWebhooks(r.bundle, NamesOLM)
+func installable(r *rendering) {
+	r.fail(cmp.Or(checkStatic(r.options.StaticProvidedAPIs), checkWebhooks(r.bundle, NamesOLM)))
 }
 
 // subscriptionNamespaces makes the Namespace of the operator where it is not there already, and those of its targets on
 // request.
-func subscriptionNamespaces(r *rendering) error {
+func subscriptionNamespaces(r *rendering) {
 	if r.options.CreateNamespace || !olm.HasGlobalGroup(r.options.Namespace) {
-		if err := r.ownNamespace(); err != nil {
-			return err
-		}
+		r.ownNamespace()
 	}
-	return r.targetNamespaces()
+	r.targetNamespaces()
 }
 
 // subscriptionGroup makes the OperatorGroup. Its annotation olm.providedAPIs is left to OLM, unless the group is
 // static.
-func subscriptionGroup(r *rendering) error {
+func subscriptionGroup(r *rendering) {
 	o := r.options
 	there := olm.HasGlobalGroup(o.Namespace)
 	switch {
@@ -86,21 +82,22 @@ func subscriptionGroup(r *rendering) error {
 		r.warnInstallation("if namespace %s has the OperatorGroup %s, a second one stops all its operators "+
 			"(TooManyOperatorGroups)", o.Namespace, olm.GlobalGroup)
 	case !o.hasGroup() && !r.global():
-		return refuse("choose another namespace, or name an OperatorGroup if there is none",
+		r.fail(refuse("choose another namespace, or name an OperatorGroup if there is none",
 			"namespace %s has the OperatorGroup %s, which does not select %s alone", o.Namespace, olm.GlobalGroup,
 			join(r.targets)).
-			with(OptionNamespace, OptionOperatorGroup)
+			with(OptionNamespace, OptionOperatorGroup))
 	case !o.hasGroup():
 		r.notes = append(r.notes, manifest.Message{
 			Msg: fmt.Sprintf("the cluster must have the namespace %s with its OperatorGroup %s, or olmgen "+
 				"renders them on request", o.Namespace, olm.GlobalGroup),
 			Options: []Option{OptionCreateNamespace, OptionOperatorGroup}})
-		return nil
+		return
 	}
+	var provided []string
 	if o.Static || len(o.StaticProvidedAPIs) > 0 {
-		return r.operatorGroup(r.groupAPIs())
+		provided = r.groupAPIs()
 	}
-	return r.operatorGroup(nil)
+	r.operatorGroup(provided)
 }
 
 func (r *rendering) catalog() (namespace, source string) {
@@ -111,58 +108,51 @@ func (r *rendering) catalog() (namespace, source string) {
 }
 
 // catalogSource makes the CatalogSource of an image. If the image has a tag, OLM polls for a newer one.
-func catalogSource(r *rendering) error {
+func catalogSource(r *rendering) {
 	image := r.options.Subscription.CatalogImage
 	if image == "" && r.options.Subscription.CatalogSource == "" {
-		return refuseOption(OptionCatalogSource, "name the one that has package "+r.bundle.Package+
-			", or give the image of its catalog", "nobody says from which CatalogSource OLM installs the operator")
+		r.fail(refuseOption(OptionCatalogSource, "name the one that has package "+r.bundle.Package+
+			", or give the image of its catalog", "nobody says from which CatalogSource OLM installs the operator"))
 	}
 	namespace, source := r.catalog()
 	if problems := append(validation.IsDNS1123Label(namespace),
 		validation.IsDNS1123Subdomain(source)...); len(problems) > 0 {
-		return refuseOption(OptionCatalogSource, "give its namespace and its name",
-			"catalog source %s/%s is not a valid name: %s", namespace, source, problems[0])
+		r.fail(refuseOption(OptionCatalogSource, "give its namespace and its name",
+			"catalog source %s/%s is not a valid name: %s", namespace, source, problems[0]))
 	}
 	if image == "" {
-		return nil
+		return
 	}
 	if olm.IsDefaultCatalogSource(namespace, source) {
-		return refuseOption(OptionCatalogSource, "give it another name", "the CatalogSource %s/%s is OpenShift's own",
-			namespace, source)
+		r.fail(refuseOption(OptionCatalogSource, "give it another name", "the CatalogSource %s/%s is OpenShift's own",
+			namespace, source))
 	}
 	ref, err := name.ParseReference(image)
 	if err != nil {
-		return refuseOption(OptionCatalogImage, "give it as in quay.io/example/catalog:v1",
-			"the catalog's image %q is not an image reference", image)
+		r.fail(refuseOption(OptionCatalogImage, "give it as in quay.io/example/catalog:v1",
+			"the catalog's image %q is not an image reference", image))
 	}
 	_, tag := ref.(name.Tag)
-	return r.author("catalogsource.yaml",
+	r.author("catalogsource.yaml",
 		Object{APIVersion: v1alpha1.CatalogSourceCRDAPIVersion, Kind: v1alpha1.CatalogSourceKind, Namespace: namespace,
 			Name: source},
 		templates.CatalogSource{Name: source, Namespace: namespace, Image: image, Publisher: r.csv.Spec.Provider.Name,
 			Poll: tag})
 }
 
-func subscription(r *rendering) error {
+func subscription(r *rendering) {
 	o := r.options.Subscription
 	setDefault(&o.Approval, v1alpha1.ApprovalAutomatic)
 	approvals := []v1alpha1.Approval{v1alpha1.ApprovalAutomatic, v1alpha1.ApprovalManual}
-	if err := checkWord(OptionApproval, "approval", o.Approval, approvals); err != nil {
-		return err
-	}
-	objectName, err := r.objectName(v1alpha1.SubscriptionKind, o.Name, OptionSubscription)
-	if err != nil {
-		return err
-	}
+	r.fail(checkWord(OptionApproval, "approval", o.Approval, approvals))
+	objectName := r.objectName(v1alpha1.SubscriptionKind, o.Name, OptionSubscription)
 	channel := r.channel()
 	if channel == "" && len(r.bundle.Channels) > 1 {
-		return refuseOption(OptionChannel, "choose one", "%s is in %s, and the default channel is not one of them",
-			r.csv.Name, channelList(r.bundle.Channels))
+		r.fail(refuseOption(OptionChannel, "choose one", "%s is in %s, and the default channel is not one of them",
+			r.csv.Name, channelList(r.bundle.Channels)))
 	}
 	config, err := ConfigValue(r.options.Config)
-	if err != nil {
-		return err
-	}
+	r.fail(err)
 	namespace, source := r.catalog()
 	if !slices.Contains([]string{r.options.Namespace, olm.NamespaceMarketplace, "olm"}, namespace) {
 		// OLM: pkg/controller/registry/resolver/step_resolver.go, ResolveSteps
@@ -180,7 +170,7 @@ func subscription(r *rendering) error {
 					"approval it waits", r.csv.Name)}, OptionApproval))
 		}
 	}
-	return r.author("subscription.yaml",
+	r.author("subscription.yaml",
 		Object{APIVersion: v1alpha1.SubscriptionCRDAPIVersion, Kind: v1alpha1.SubscriptionKind,
 			Namespace: view.Namespace, Name: view.Name}, view)
 }

@@ -23,37 +23,29 @@ const (
 // tenants makes the administrator's bindings: one for each account and ClusterRole, in each namespace or in all of
 // them. "They may drop a RoleBinding [...] binding the operator's ServiceAccount in each desired namespace" (plan).
 // What no RoleBinding grants is bound with the rest in all namespaces, or alone on request.
-func tenants(r *rendering) error {
-	if err := r.checkOptional(); err != nil {
-		return err
-	}
+func tenants(r *rendering) {
+	r.checkOptional()
 	for _, ns := range r.bound() {
 		for _, w := range r.workRoles() {
 			if r.binds(ns, w) {
-				if err := r.bindWork(w, ns); err != nil {
-					return err
-				}
+				r.bindIn(ns, w.name, w.labels(r), w.account)
 			}
 		}
 	}
 	if !r.options.Descoped.BindCluster {
-		return nil
+		return
 	}
 	none := true
 	for _, w := range r.workRoles() {
-		if !w.cluster {
-			continue
-		}
-		none = false
-		if err := r.bindWork(w, allNamespaces); err != nil {
-			return err
+		if w.cluster {
+			none = false
+			r.bindIn(allNamespaces, w.name, w.labels(r), w.account)
 		}
 	}
 	if none {
 		r.notes = append(r.notes, manifest.Message{Options: []Option{OptionBindCluster},
 			Msg: "the operator asks for nothing that is cluster-scoped: no binding is rendered for it"})
 	}
-	return nil
 }
 
 // binds reports whether an account is bound to a ClusterRole in a namespace that it is bound in.
@@ -64,7 +56,7 @@ func (r *rendering) binds(ns string, w workRole) bool {
 }
 
 // checkOptional refuses a name of an optional ClusterRole that the operator does not have.
-func (r *rendering) checkOptional() error {
+func (r *rendering) checkOptional() {
 	var known []string
 	for _, w := range r.workRoles() {
 		if w.optional != "" && !slices.Contains(known, w.optional) {
@@ -75,12 +67,11 @@ func (r *rendering) checkOptional() error {
 		for _, name := range r.options.Descoped.Tenants[ns] {
 			if !slices.Contains(known, name) {
 				unknown := text.Unknown("optional ClusterRole", name, known)
-				return refuseOption(OptionTenants, unknown.Hint(), "tenant %s: %v", ns, unknown).
-					with(OptionTenants, OptionSplit)
+				r.fail(refuseOption(OptionTenants, unknown.Hint(), "tenant %s: %v", ns, unknown).
+					with(OptionTenants, OptionSplit))
 			}
 		}
 	}
-	return nil
 }
 
 // Bound is where a descoped operator is bound, by options or by default.
@@ -129,14 +120,14 @@ func (r *rendering) boundText() string {
 	return "bound " + strings.Join(parts, " and ")
 }
 
-func (r *rendering) bindWork(w workRole, ns string) error {
-	id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding", Namespace: ns, Name: w.name,
+// bindIn binds an account to a ClusterRole in a namespace, or in all.
+func (r *rendering) bindIn(ns, role string, labels templates.Ownership, account string) {
+	id := Object{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding", Namespace: ns, Name: role,
 		Part: partTenants + ns}
 	template := "tenant-rolebinding.yaml"
 	if ns == allNamespaces {
 		id.Kind, id.Part, template = "ClusterRoleBinding", partAllNamespaces, "clusterrolebinding.yaml"
 	}
-	view := templates.Binding{Ownership: w.labels(r), Name: w.name, Namespace: ns, Role: w.name,
-		Subjects: r.subject(w.account)}
-	return r.author(template, id, view)
+	r.author(template, id, templates.Binding{Ownership: labels, Name: role, Namespace: ns, Role: role,
+		Subjects: r.subject(account)})
 }

@@ -23,7 +23,7 @@ var userVerbs = map[string][]string{
 // userClusterRoles makes admin, edit and view of every provided API, with the owner of the API in an annotation. "For
 // de-scoped operators, OLM will leave this to the administrator" (plan): aggregateTo says to which default roles they
 // are aggregated. In an OperatorGroup its ClusterRoles find them.
-func userClusterRoles(r *rendering) error {
+func userClusterRoles(r *rendering) {
 	for _, a := range r.apis {
 		for _, suffix := range suffixes {
 			if suffix == "view" && rbac.Has([]string{a.Group}, "") && rbac.Has([]string{a.Plural}, "secrets") {
@@ -39,12 +39,9 @@ func userClusterRoles(r *rendering) error {
 			if r.options.OperatorGroup != "" && !r.internal(a) {
 				view.Aggregate = r.names.aggregate(a.String(), suffix)
 			}
-			if err := r.author("api-clusterrole.yaml", clusterRole(view.Name), view); err != nil {
-				return err
-			}
+			r.author("api-clusterrole.yaml", clusterRole(view.Name), view)
 		}
 	}
-	return nil
 }
 
 // shared returns the name of an API that the options declare as shared, else "". "Only one operator will provide that
@@ -112,9 +109,8 @@ func (r *rendering) noteAggregation() {
 
 // descopedGroup makes the ClusterRoles of the OperatorGroup, if there is one. An administrator binds users to them in
 // the namespaces of the group.
-func descopedGroup(r *rendering) error {
-	if r.options.OperatorGroup == "" {
-		return nil
+func descopedGroup(r *rendering) {
+	if r.options.OperatorGroup != "" {
+		aggregatedClusterRoles(r)
 	}
-	return aggregatedClusterRoles(r)
 }

@@ -18,7 +18,7 @@ const (
 
 // watchAllNamespaces makes a descoped operator watch all namespaces where it is told by WATCH_NAMESPACE or by OLM's
 // annotation, which is empty here, and says so.
-func watchAllNamespaces(r *rendering) error {
+func watchAllNamespaces(r *rendering) {
 	deployments := r.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
 	for i := range deployments {
 		pod := &deployments[i].Spec.Template.Spec
@@ -41,7 +41,6 @@ func watchAllNamespaces(r *rendering) error {
 			}
 		}
 	}
-	return nil
 }
 
 // downward returns the downward API files of a volume.

@@ -21,7 +21,7 @@ import (
 
 // webhooks makes one configuration for each admission webhook of the CSV (spec 7.3; OLM:
 // pkg/controller/install/webhook.go).
-func webhooks(r *rendering) error {
+func webhooks(r *rendering) {
 	for i := range r.csv.Spec.WebhookDefinitions {
 		w := &r.csv.Spec.WebhookDefinitions[i]
 		var kind string
@@ -33,27 +33,20 @@ func webhooks(r *rendering) error {
 		default:
 			continue
 		}
-		value, err := r.webhook(w)
-		if err != nil {
-			return err
-		}
 		view := templates.WebhookConfiguration{Ownership: r.names.owned(), CA: r.injection(w.DeploymentName),
 			Kind: kind,
-			Name: r.names.webhook(w.GenerateName), Webhook: templates.WebhookOf(value)}
+			Name: r.names.webhook(w.GenerateName), Webhook: templates.WebhookOf(r.webhook(w))}
 		if r.names.olm() {
 			view.Name = cmp.Or(r.options.WebhookNames[w.GenerateName], view.Name)
 			view.GenerateName, view.WebhookHash = w.GenerateName, deepHash(w)
 		}
-		if err := r.author("webhookconfiguration.yaml",
-			Object{APIVersion: "admissionregistration.k8s.io/v1", Kind: kind, Name: view.Name}, view); err != nil {
-			return err
-		}
+		r.author("webhookconfiguration.yaml",
+			Object{APIVersion: "admissionregistration.k8s.io/v1", Kind: kind, Name: view.Name}, view)
 	}
-	return nil
 }
 
 // webhook returns the only webhook of a configuration.
-func (r *rendering) webhook(w *v1alpha1.WebhookDescription) (map[string]any, error) {
+func (r *rendering) webhook(w *v1alpha1.WebhookDescription) map[string]any {
 	var typed any
 	if w.Type == v1alpha1.MutatingAdmissionWebhook {
 		m := w.GetMutatingWebhook(r.options.Namespace, r.namespaceSelector(), nil)
@@ -63,14 +56,12 @@ func (r *rendering) webhook(w *v1alpha1.WebhookDescription) (map[string]any, err
 		typed = &v
 	}
 	value, err := manifest.Typed(typed)
-	if err != nil {
-		return nil, err
-	}
+	r.fail(err)
 	dropNulls(value)
 	if client, ok := value["clientConfig"].(map[string]any); ok && r.certs.caBundle != "" {
 		client["caBundle"] = r.certs.caBundle
 	}
-	return value, nil
+	return value
 }
 
 // namespaceSelector restricts a webhook to the group's targets. OLM selects a label with the group's UID. If that is
@@ -141,7 +132,7 @@ func (r *rendering) conversion(w *v1alpha1.WebhookDescription, v1beta1 bool) map
 
 // apiServices makes the APIService of each group and version that the CSV serves itself. Of several kinds in one group
 // version, the last one decides port and Deployment (spec 7.2; OLM: pkg/controller/install/apiservice.go).
-func apiServices(r *rendering) error {
+func apiServices(r *rendering) {
 	for _, d := range ownedAPIServices(r.csv) {
 		name := d.Version + "." + d.Group
 		port := d.ContainerPort
@@ -156,12 +147,9 @@ func apiServices(r *rendering) error {
 			maps.Copy(view.Annotations, r.options.Config.Annotations)
 		}
 		maps.Copy(view.Annotations, r.injection(d.DeploymentName).Annotations())
-		if err := r.author("apiservice.yaml",
-			Object{APIVersion: "apiregistration.k8s.io/v1", Kind: "APIService", Name: name}, view); err != nil {
-			return err
-		}
+		r.author("apiservice.yaml",
+			Object{APIVersion: "apiregistration.k8s.io/v1", Kind: "APIService", Name: name}, view)
 	}
-	return nil
 }
 
 // ownedAPIServices returns one entry for each group and version, sorted by name. Of several kinds in one group version,

@@ -95,7 +95,7 @@ func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 	if err != nil {
 		return err
 	}
-	s := installer.Subject{Namespace: namespace, ServiceAccount: account,
+	s := generate.Grants{Namespace: namespace, ServiceAccount: account,
 		Name: cmp.Or(f.name, cmp.Or(a.operator.Name, account)+"-installer")}
 	if problems := validation.IsDNS1123Subdomain(s.Namespace + "." + s.Name); len(problems) > 0 {
 		return &usageError{fmt.Sprintf("--name: %q is not a valid name: %s", s.Name, problems[0]), ""}
@@ -110,7 +110,8 @@ func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 	if err := f.printGrants(cmd, p); err != nil {
 		return err
 	}
-	objects, err := installer.Objects(p, s, a.templates, generate.Written)
+	s.Cluster, s.Namespaces = p.Cluster, p.Namespaces
+	objects, err := s.Objects(a.templates)
 	if err != nil {
 		return err
 	}
@@ -279,6 +280,6 @@ func (f *installerFlags) ofExtension(cmd *cobra.Command, p review.Planned, set *
 	if err := f.printGrants(cmd, needs); err != nil {
 		return nil, err
 	}
-	return installer.Objects(needs, installer.Subject{Namespace: p.Namespace, ServiceAccount: p.Account,
-		Name: p.Object.Name + "-installer"}, set, generate.Written)
+	return generate.Grants{Namespace: p.Namespace, ServiceAccount: p.Account, Name: p.Object.Name + "-installer",
+		Cluster: needs.Cluster, Namespaces: needs.Namespaces}.Objects(set)
 }

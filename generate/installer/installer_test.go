@@ -9,10 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/templates"
 )
 
 func read(t *testing.T, text string) []*manifest.Object {
@@ -209,42 +207,5 @@ func TestRead(t *testing.T) {
 	}
 	if objects, err := Read(t.Context(), "unnamed", nil); err != nil || len(objects) != 1 {
 		t.Errorf("an object without name: %d, %v", len(objects), err)
-	}
-}
-
-// The objects are valid RBAC that binds the account; what needs nothing is not there.
-func TestObjects(t *testing.T) {
-	set, err := templates.Load(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := derive(t, "{apiVersion: v1, kind: Namespace, metadata: {name: a}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: b}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: a}}\n", Options{})
-	type object struct {
-		APIVersion, Kind, Namespace, Name string
-		Data                              []byte
-	}
-	objects, err := Objects(p, Subject{"tenant", "deployer", "app"}, set,
-		func(apiVersion, kind, namespace, name string, text []byte) object {
-			return object{apiVersion, kind, namespace, name, text}
-		})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, o := range objects {
-		got = append(got, o.Kind+" "+o.Namespace+"/"+o.Name)
-		if !strings.HasSuffix(o.Kind, "Binding") {
-			continue
-		}
-		var b rbacv1.RoleBinding
-		if err := yaml.UnmarshalStrict(o.Data, &b); err != nil {
-			t.Fatal(err)
-		}
-		if b.RoleRef.Kind+"Binding" != o.Kind || b.RoleRef.Name != o.Name || cmp.Diff(b.Subjects, []rbacv1.Subject{{Kind: "ServiceAccount", Name: "deployer", Namespace: "tenant"}}) != "" {
-			t.Errorf("%s", o.Data)
-		}
-	}
-	if diff := cmp.Diff([]string{"ClusterRole /tenant.app", "ClusterRoleBinding /tenant.app", "Role a/app", "RoleBinding a/app", "Role b/app", "RoleBinding b/app"}, got); diff != "" {
-		t.Error(diff)
 	}
 }
