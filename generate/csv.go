@@ -75,9 +75,8 @@ func clusterServiceVersion(r *rendering) {
 // csvSpec returns the CSV's spec without the empty structures that its Go type always writes. A CSV that is in the
 // cluster has them, and keeps them: a list without them would be another one for server-side apply.
 func (r *rendering) csvSpec() map[string]any {
-	v, err := manifest.Typed(&r.csv.Spec)
+	v, err := olm.Value(&r.csv.Spec)
 	r.fail(err)
-	dropNulls(v)
 	install, _ := v["install"].(map[string]any)
 	strategy, _ := install["spec"].(map[string]any)
 	requireLists(strategy)
@@ -85,7 +84,7 @@ func (r *rendering) csvSpec() map[string]any {
 		return v
 	}
 	for _, f := range []string{"provider", "customresourcedefinitions", "apiservicedefinitions"} {
-		dropEmpty(v, f)
+		olm.DropEmpty(v, f)
 	}
 	if cleanup, _ := v["cleanup"].(map[string]any); cleanup["enabled"] == false {
 		delete(v, "cleanup")
@@ -96,29 +95,10 @@ func (r *rendering) csvSpec() map[string]any {
 	deployments, _ := strategy["deployments"].([]any)
 	for _, d := range deployments {
 		if m, ok := d.(map[string]any); ok {
-			trimDeployment(m["spec"])
+			olm.TrimDeployment(m["spec"])
 		}
 	}
 	return v
-}
-
-// dropNulls removes what a Go type writes for a list or map that is not there.
-func dropNulls(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		for k, x := range v {
-			if x == nil {
-				delete(v, k)
-			}
-			if k != "value" { // a descriptor's value is the author's own
-				dropNulls(x)
-			}
-		}
-	case []any:
-		for _, x := range v {
-			dropNulls(x)
-		}
-	}
 }
 
 // requireLists writes lists that the CSV's schema requires even if they are empty.
@@ -134,29 +114,6 @@ func requireLists(strategy map[string]any) {
 		for _, x := range entries {
 			if p, ok := x.(map[string]any); ok && p["rules"] == nil {
 				p["rules"] = []any{}
-			}
-		}
-	}
-}
-
-func dropEmpty(m map[string]any, field string) {
-	if x, ok := m[field].(map[string]any); ok && len(x) == 0 {
-		delete(m, field)
-	}
-}
-
-// trimDeployment removes a DeploymentSpec's empty strategy and its containers' empty resources.
-func trimDeployment(spec any) {
-	m, _ := spec.(map[string]any)
-	dropEmpty(m, "strategy")
-	template, _ := m["template"].(map[string]any)
-	dropEmpty(template, "metadata")
-	pod, _ := template["spec"].(map[string]any)
-	for _, field := range []string{"containers", "initContainers", "ephemeralContainers"} {
-		list, _ := pod[field].([]any)
-		for _, c := range list {
-			if c, ok := c.(map[string]any); ok {
-				dropEmpty(c, "resources")
 			}
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
-	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -58,10 +57,9 @@ func (r *rendering) deployment(d v1alpha1.StrategyDeploymentSpec) {
 	if r.names.olm() && i < 0 { // OLM's hash covers its random CA
 		labels[olm.LabelSpecHash] = deepHash(spec)
 	}
-	value, err := manifest.Typed(spec)
+	value, err := olm.Value(spec)
 	r.fail(err)
-	dropNulls(value)
-	trimDeployment(value)
+	olm.TrimDeployment(value)
 	view := templates.Deployment{Name: d.Name, Namespace: r.options.Namespace, Labels: labels,
 		Annotations: deployment.Annotations, Spec: value}
 	r.author("deployment.yaml",
@@ -158,13 +156,14 @@ func operatorCondition(r *rendering) {
 		Object{APIVersion: "operators.coreos.com/v2", Kind: "OperatorCondition", Namespace: ns, Name: r.csv.Name,
 			Label: r.names.base},
 		templates.OperatorCondition{Name: r.csv.Name, Namespace: ns, Deployments: deployed, ServiceAccounts: accounts})
-	rule := rbacv1.PolicyRule{Verbs: []string{"get", "update", "patch"}, APIGroups: []string{olm.Group},
-		Resources: []string{"operatorconditions"}, ResourceNames: []string{r.csv.Name}}
+	rules := rbac.Values([]rbacv1.PolicyRule{{Verbs: []string{"get", "update", "patch"}, APIGroups: []string{olm.Group},
+		Resources: []string{"operatorconditions"}, ResourceNames: []string{r.csv.Name}}})
 	subjects := lists.Map(accounts, func(a string) templates.Subject {
 		if r.names.olm() {
 			return templates.Subject{Name: a}
 		}
 		return templates.Subject{Name: a, Namespace: ns}
 	})
-	r.roleAndBinding(ns, r.names.condition(), rbac.Values([]rbacv1.PolicyRule{rule}), r.names.managed(), r.names.managed(), subjects)
+	labels := r.names.managed()
+	r.roleAndBinding(ns, r.names.condition(), rules, labels, labels, subjects)
 }

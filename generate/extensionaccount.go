@@ -17,8 +17,7 @@ import (
 func (r *rendering) installedByV1() (olmv1.Options, error) {
 	release, err := r.options.renderer()
 	o := olmv1.Options{Release: release, Namespace: r.options.Namespace, TargetNamespaces: r.targets,
-		Certs:  olmv1.CertManager,
-		Config: deploymentConfig(r.options.Config)}
+		Certs: olmv1.CertManager, Config: r.options.Config}
 	if r.options.OpenShiftVersion != "" {
 		o.Certs = olmv1.ServiceCA
 	}

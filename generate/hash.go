@@ -1,35 +1,25 @@
 package generate
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
-	"math/big"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // The hashes of spec section 0.3.
 
 // base62 writes SHA-224 of b as one big number, digits 0-9a-zA-Z.
-func base62(b []byte) string {
-	sum := sha256.Sum224(b)
-	return new(big.Int).SetBytes(sum[:]).Text(62)
-}
+func base62(b []byte) string { return olm.Digits(b, 62) }
 
 // deepHash is H2: of the JSON with a final newline (OLM: pkg/lib/kubernetes/pkg/util/hash/hash.go).
-func deepHash(v any) string {
-	var b bytes.Buffer
-	if err := json.NewEncoder(&b).Encode(v); err != nil {
-		panic(err) // only Kubernetes' own types are hashed
-	}
-	return base62(b.Bytes())
-}
+func deepHash(v any) string { return olm.Hash(v, 62) }
 
 // contentHash is H3: of the JSON without a final newline (OLM: pkg/controller/registry/resolver/rbac.go).
 func contentHash(v any) string {

@@ -83,11 +83,10 @@ func ConfigValue(c *v1alpha1.SubscriptionConfig) (map[string]any, error) {
 	if c == nil {
 		return nil, nil
 	}
-	v, err := manifest.Typed(c)
+	v, err := olm.Value(c)
 	if err != nil {
 		return nil, err
 	}
-	dropNulls(v)
 	if c.NodeSelector != nil && len(c.NodeSelector) == 0 { // removes the operator's own
 		v["nodeSelector"] = map[string]any{}
 	}

@@ -46,7 +46,7 @@ func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
 	}
 	objects, err := olmv1.Render(b,
 		olmv1.Options{Namespace: o.Namespace, TargetNamespaces: targets, Certs: string(o.Certs),
-			Config: deploymentConfig(mirrored(o.Config, mirrors)), Image: mirrors.Rewrite,
+			Config: mirrored(o.Config, mirrors), Image: mirrors.Rewrite,
 			Release: release})
 	if err != nil {
 		return nil, refuseOLMv1(b, err, targets)
@@ -111,14 +111,4 @@ func objectOLMv1(x olmv1.Object, o Options) (Object, error) {
 	data, err := o.Templates.Execute(template, view)
 	object.setText(data)
 	return object, err
-}
-
-// deploymentConfig is OLM v1's form of a Subscription's config: all of it but the selector.
-func deploymentConfig(c *v1alpha1.SubscriptionConfig) *olmv1.Config {
-	if c == nil {
-		return nil
-	}
-	return &olmv1.Config{Env: c.Env, EnvFrom: c.EnvFrom, Volumes: c.Volumes, VolumeMounts: c.VolumeMounts,
-		Tolerations: c.Tolerations,
-		Resources:   c.Resources, NodeSelector: c.NodeSelector, Affinity: c.Affinity, Annotations: c.Annotations}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
-	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -55,9 +54,8 @@ func (r *rendering) webhook(w *v1alpha1.WebhookDescription) map[string]any {
 		v := w.GetValidatingWebhook(r.options.Namespace, r.namespaceSelector(), nil)
 		typed = &v
 	}
-	value, err := manifest.Typed(typed)
+	value, err := olm.Value(typed)
 	r.fail(err)
-	dropNulls(value)
 	if client, ok := value["clientConfig"].(map[string]any); ok && r.certs.caBundle != "" {
 		client["caBundle"] = r.certs.caBundle
 	}

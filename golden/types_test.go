@@ -19,7 +19,6 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/generate/olmv1"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -160,8 +159,8 @@ type (
 			Config struct {
 				ConfigType string   `json:"configType"`
 				Inline     struct { // of a bundle in the registry+v1 format (internal/operator-controller/rukpak/bundle/registryv1bundleconfig.json)
-					DeploymentConfig olmv1.Config `json:"deploymentConfig"`
-					WatchNamespace   string       `json:"watchNamespace"`
+					DeploymentConfig v1alpha1.SubscriptionConfig `json:"deploymentConfig"`
+					WatchNamespace   string                      `json:"watchNamespace"`
 				} `json:"inline"`
 			} `json:"config"`
 			Namespace      string `json:"namespace"`

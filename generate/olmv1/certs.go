@@ -6,6 +6,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 )
 
@@ -32,17 +35,14 @@ func (r *renderer) serviceAnnotations(deployment string) map[string]string {
 }
 
 // certificates makes the provider's own objects for each Deployment that serves webhooks (section 12).
-func (r *renderer) certificates() ([]Object, error) {
+func (r *renderer) certificates() {
 	if r.Certs != CertManager {
-		return nil, nil
+		return
 	}
-	deployments := map[string]bool{}
-	for _, w := range r.csv.Spec.WebhookDefinitions {
-		deployments[w.DeploymentName] = true
-	}
-	var out []Object
+	deployments := lists.Set(r.csv.Spec.WebhookDefinitions,
+		func(w v1alpha1.WebhookDescription) string { return w.DeploymentName })
 	for _, d := range slices.Sorted(maps.Keys(deployments)) {
-		out = append(out, r.certManagerObject("Issuer", issuerName(d), map[string]any{"selfSigned": map[string]any{}}))
+		r.certManagerObject("Issuer", issuerName(d), map[string]any{"selfSigned": map[string]any{}})
 		host := serviceName(d) + "." + r.Namespace
 		spec := map[string]any{
 			"commonName": host,
@@ -55,13 +55,12 @@ func (r *renderer) certificates() ([]Object, error) {
 		if r.does(versions.RenewsEarly) {
 			spec["renewBefore"] = "24h0m0s"
 		}
-		out = append(out, r.certManagerObject("Certificate", certName(d), spec))
+		r.certManagerObject("Certificate", certName(d), spec)
 	}
-	return out, nil
 }
 
-func (r *renderer) certManagerObject(kind, name string, spec map[string]any) Object {
-	return authored(map[string]any{
+func (r *renderer) certManagerObject(kind, name string, spec map[string]any) {
+	r.author(map[string]any{
 		"apiVersion": "cert-manager.io/v1", "kind": kind,
 		"metadata": map[string]any{"name": name, "namespace": r.Namespace},
 		"spec":     spec,

@@ -6,70 +6,42 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Config is OLM v1's deploymentConfig: what is changed in every Deployment of the CSV. It is OLM v0's
-// SubscriptionConfig without selector (section 11).
-type Config struct {
-	// by name: replaces or is added, in each container
-	Env     []corev1.EnvVar        `json:"env,omitempty"`
-	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"` // added to each container
-	Volumes []corev1.Volume        `json:"volumes,omitempty"` // by name: replaces or is added
-	// by the volume's name: replaces or is added, in each container
-	VolumeMounts []corev1.VolumeMount         `json:"volumeMounts,omitempty"`
-	Tolerations  []corev1.Toleration          `json:"tolerations,omitempty"`  // added
-	Resources    *corev1.ResourceRequirements `json:"resources,omitempty"`    // replaces those of each container
-	NodeSelector map[string]string            `json:"nodeSelector,omitempty"` // replaces; an empty one removes
-	// each part that is set replaces; an empty one, or an empty whole, removes
-	Affinity *corev1.Affinity `json:"affinity,omitempty"`
-	// added to the Deployment and its pods; what is there wins
-	Annotations map[string]string `json:"annotations,omitempty"`
-}
-
-// apply changes a Deployment, in OLM v1's order. Init containers are never touched. The first release that had it added
-// volumes and mounts whatever their names, and took empty affinities as they are.
-func (c *Config) apply(d *appsv1.Deployment, merge, remove bool) {
+// configure changes a Deployment as a deploymentConfig says, in OLM v1's order (section 11). Init containers are never touched. The first release that had it
+// added volumes and mounts whatever their names, and took empty affinities as they are.
+func configure(c *v1alpha1.SubscriptionConfig, d *appsv1.Deployment, merge, remove bool) {
 	if c == nil {
 		return
 	}
 	pod := &d.Spec.Template.Spec
 	for i := range pod.Containers {
-		c.applyContainer(&pod.Containers[i], merge)
+		to := &pod.Containers[i]
+		to.Env = replaceOrAdd(to.Env, c.Env, true, func(e corev1.EnvVar) string { return e.Name })
+		to.EnvFrom = addNew(to.EnvFrom, c.EnvFrom)
+		to.VolumeMounts = replaceOrAdd(to.VolumeMounts, c.VolumeMounts, merge,
+			func(m corev1.VolumeMount) string { return m.Name })
+		if c.Resources != nil {
+			to.Resources = *c.Resources
+		}
 	}
-	put := replaceOrAdd[corev1.Volume]
-	if !merge {
-		put = add
-	}
-	pod.Volumes = put(pod.Volumes, c.Volumes, func(v corev1.Volume) string { return v.Name })
+	pod.Volumes = replaceOrAdd(pod.Volumes, c.Volumes, merge, func(v corev1.Volume) string { return v.Name })
 	pod.Tolerations = addNew(pod.Tolerations, c.Tolerations)
 	if c.NodeSelector != nil {
 		pod.NodeSelector = c.NodeSelector
 	}
-	c.applyAffinity(pod, remove)
+	applyAffinity(c.Affinity, pod, remove)
 	if len(c.Annotations) > 0 {
 		d.Annotations = addMissing(d.Annotations, c.Annotations)
 		d.Spec.Template.Annotations = addMissing(d.Spec.Template.Annotations, c.Annotations)
 	}
 }
 
-func (c *Config) applyContainer(to *corev1.Container, merge bool) {
-	to.Env = replaceOrAdd(to.Env, c.Env, func(e corev1.EnvVar) string { return e.Name })
-	to.EnvFrom = addNew(to.EnvFrom, c.EnvFrom)
-	put := replaceOrAdd[corev1.VolumeMount]
-	if !merge {
-		put = add
-	}
-	to.VolumeMounts = put(to.VolumeMounts, c.VolumeMounts, func(m corev1.VolumeMount) string { return m.Name })
-	if c.Resources != nil {
-		to.Resources = *c.Resources
-	}
-}
-
 // applyAffinity replaces or removes the parts that are set.
-func (c *Config) applyAffinity(pod *corev1.PodSpec, remove bool) {
-	a := c.Affinity
+func applyAffinity(a *corev1.Affinity, pod *corev1.PodSpec, remove bool) {
 	switch {
 	case a == nil:
 		return
@@ -134,13 +106,13 @@ func emptyPodAntiAffinity(a *corev1.PodAntiAffinity) bool {
 }
 
 // replaceOrAdd puts each added item in the place of the last one of that name that was there before, or at the end.
-func replaceOrAdd[T any](list, added []T, name func(T) string) []T {
+func replaceOrAdd[T any](list, added []T, replace bool, name func(T) string) []T {
 	at := make(map[string]int, len(list))
 	for i, x := range list {
 		at[name(x)] = i
 	}
 	for _, x := range added {
-		if i, ok := at[name(x)]; ok {
+		if i, ok := at[name(x)]; ok && replace {
 			list[i] = x
 		} else {
 			list = append(list, x)
@@ -148,9 +120,6 @@ func replaceOrAdd[T any](list, added []T, name func(T) string) []T {
 	}
 	return list
 }
-
-// add appends the items, whatever their names.
-func add[T any](list, added []T, _ func(T) string) []T { return append(list, added...) }
 
 // addNew appends the items that are not in the list yet.
 func addNew[T any](list, added []T) []T {

@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -82,13 +83,13 @@ func TestConfig(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := parse[appsv1.Deployment](t, "spec: {template: {spec: "+flow(t, tt.before)+"}}")
-			parse[Config](t, tt.config).apply(d, true, true)
-			o, err := typed(d)
+			configure(parse[Config](t, tt.config), d, true, true)
+			v, err := olm.Value(d)
 			if err != nil {
 				t.Fatal(err)
 			}
-			dropStubs(o.Value)
-			got := dig(o.Value, "spec", "template", "spec")
+			olm.TrimDeployment(v["spec"])
+			got := dig(v, "spec", "template", "spec")
 			if got["containers"] == nil {
 				delete(got, "containers")
 			}
@@ -109,7 +110,7 @@ func flow(t *testing.T, text string) string {
 
 func TestConfigAnnotations(t *testing.T) {
 	d := parse[appsv1.Deployment](t, `{metadata: {annotations: {a: there}}, spec: {template: {metadata: {annotations: {b: there}}}}}`)
-	parse[Config](t, `annotations: {a: config, b: config, c: config}`).apply(d, true, true)
+	configure(parse[Config](t, `annotations: {a: config, b: config, c: config}`), d, true, true)
 	v, err := manifest.Typed(d)
 	if err != nil {
 		t.Fatal(err)

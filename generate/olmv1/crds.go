@@ -12,40 +12,33 @@ import (
 
 // customResources returns the bundle's CRDs as they are, but those that a ConversionWebhook names with that conversion
 // and the certificate provider's annotation (section 8).
-func (r *renderer) customResources() ([]Object, error) {
+func (r *renderer) customResources() {
 	converted := map[string]v1alpha1.WebhookDescription{}
-	for _, w := range r.csv.Spec.WebhookDefinitions {
-		if w.Type == v1alpha1.ConversionWebhook {
-			for _, name := range w.ConversionCRDs {
-				converted[name] = w
-			}
+	for _, w := range r.definitions(v1alpha1.ConversionWebhook) {
+		for _, name := range w.ConversionCRDs {
+			converted[name] = w
 		}
 	}
-	out := make([]Object, 0, len(r.crds))
 	for _, c := range r.crds {
 		e := manifest.Edit{RemoveNamespace: true} // deviation ClusterNamespace
 		if w, ok := converted[c.Name]; ok {
-			conversion, err := r.conversion(c, w)
-			if err != nil {
-				return nil, err
-			}
-			e.Spec, e.Annotations = map[string]any{"conversion": conversion}, r.caAnnotations(w.DeploymentName)
+			e.Spec = map[string]any{"conversion": r.conversion(c, w)}
+			e.Annotations = r.caAnnotations(w.DeploymentName)
 		}
 		o, err := c.Edit(e)
 		if err != nil {
-			return nil, err
+			r.fail(err)
+			return
 		}
-		out = append(out, Object{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, Carried: o})
+		r.objects = append(r.objects, Object{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, Carried: o})
 	}
-	return out, nil
 }
 
 // conversion returns the conversion of a CRD that calls the webhook.
-func (r *renderer) conversion(c *bundle.CRD, w v1alpha1.WebhookDescription) (map[string]any, error) {
+func (r *renderer) conversion(c *bundle.CRD, w v1alpha1.WebhookDescription) map[string]any {
 	if c.PreserveUnknownFields {
-		return nil,
-			fmt.Errorf("custom resource definition '%s' must have .spec.preserveUnknownFields set to false to let "+
-				"API Server call webhook to do the conversion", c.Name)
+		r.fail(fmt.Errorf("custom resource definition '%s' must have .spec.preserveUnknownFields set to false to let "+
+			"API Server call webhook to do the conversion", c.Name))
 	}
 	path := "/"
 	if w.WebhookPath != nil {
@@ -61,5 +54,5 @@ func (r *renderer) conversion(c *bundle.CRD, w v1alpha1.WebhookDescription) (map
 	} else {
 		conversion["webhook"] = map[string]any{"clientConfig": client, "conversionReviewVersions": versions}
 	}
-	return conversion, nil
+	return conversion
 }

@@ -7,11 +7,14 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/manifest"
 )
+
+type Config = v1alpha1.SubscriptionConfig
 
 const testNamespace = "install-ns"
 

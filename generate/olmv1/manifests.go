@@ -20,12 +20,12 @@ func scope(kind string) bundle.Scope {
 }
 
 // manifests returns the bundle's other objects as they are, the namespaced ones in the install namespace (section 9).
-func (r *renderer) manifests() ([]Object, error) {
-	out := make([]Object, 0, len(r.shipped))
+func (r *renderer) manifests() {
 	for _, o := range r.shipped {
 		v, err := o.Value()
 		if err != nil {
-			return nil, err
+			r.fail(err)
+			return
 		}
 		if o.APIVersion == "" {
 			v["apiVersion"] = bundle.APIVersionOf(o) // deviation APIVersion
@@ -38,7 +38,6 @@ func (r *renderer) manifests() ([]Object, error) {
 		if r.Image != nil {
 			images.InObject(o.Group(), o.Kind, v, r.Image)
 		}
-		out = append(out, object(v))
+		r.objects = append(r.objects, object(v))
 	}
-	return out, nil
 }

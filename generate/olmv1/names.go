@@ -1,11 +1,9 @@
 package olmv1
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/json"
-	"math/big"
 	"strings"
+
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // maxName is the length that OLM v1 cuts names to, but for a dash that it forgets (section 5).
@@ -21,14 +19,7 @@ func join(base, suffix string) string {
 }
 
 // hash returns base 36 of the SHA-224 of v's JSON and a newline (section 5).
-func hash(v any) (string, error) {
-	var b bytes.Buffer
-	if err := json.NewEncoder(&b).Encode(v); err != nil {
-		return "", err
-	}
-	sum := sha256.Sum224(b.Bytes())
-	return new(big.Int).SetBytes(sum[:]).Text(36), nil
-}
+func hash(v any) string { return olm.Hash(v, 36) }
 
 // serviceName names the Service of a Deployment's webhooks: OLM v1's name, or its first 55 characters and "service"
 // where that has 64, which no Service may have (deviation serviceNameCut).

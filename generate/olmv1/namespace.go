@@ -1,6 +1,7 @@
 package olmv1
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -25,12 +26,9 @@ func ManagedNamespace(pkg string, annotations map[string]string) (string, error)
 			return "", fmt.Errorf("failed to parse namespace template: %w", err)
 		}
 	}
-	name := template.Metadata.Name
+	name := cmp.Or(template.Metadata.Name, annotations[olm.AnnotationSuggestedNamespace])
 	if name == "" {
-		name = annotations[olm.AnnotationSuggestedNamespace]
-	}
-	if name == "" {
-		return packageNamespace(pkg)
+		return packageNamespace(pkg), nil
 	}
 	if len(validation.IsDNS1123Label(name)) > 0 {
 		return "", fmt.Errorf("resolved namespace name %q is not a valid DNS1123 label", name)
@@ -40,18 +38,14 @@ func ManagedNamespace(pkg string, annotations map[string]string) (string, error)
 
 // packageNamespace returns the name of a package with "-system". One that is no label, or too long, gets a hash, so
 // that two packages do not claim one namespace.
-func packageNamespace(pkg string) (string, error) {
+func packageNamespace(pkg string) string {
 	const suffix, hashed = "-system", 8
 	base := strings.Join(strings.FieldsFunc(strings.ToLower(pkg), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	}), "-")
 	if base != "" && base == pkg && len(base)+len(suffix) <= maxName {
-		return base + suffix, nil
-	}
-	digest, err := hash(pkg)
-	if err != nil {
-		return "", err
+		return base + suffix
 	}
 	base = strings.Trim(base[:min(len(base), maxName-len(suffix)-hashed-1)], "-")
-	return strings.TrimPrefix(base+"-"+digest[:hashed]+suffix, "-"), nil
+	return strings.TrimPrefix(base+"-"+hash(pkg)[:hashed]+suffix, "-")
 }

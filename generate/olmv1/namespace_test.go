@@ -31,7 +31,7 @@ func TestManagedNamespace(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		}
-		digest, _ := hash(tt.pkg)
+		digest := hash(tt.pkg)
 		if want := strings.Replace(tt.want, "HASH", digest[:8], 1); !strings.HasPrefix(got, want) || len(got) > 63 && err == nil {
 			t.Errorf("%s: %s, want %s", tt.name, got, want)
 		}

@@ -1,28 +1,28 @@
 package olmv1
 
 import (
-	"maps"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// typed makes an Object of a typed one, without the nulls and the empty status that Go's encoding adds.
-func typed(v any) (Object, error) {
-	m, err := manifest.Typed(v)
-	if err != nil {
-		return Object{}, err
+// typed adds a typed object, without the nulls, the empty mappings of a Deployment (deviation EmptyStub) and the empty
+// status that Go's encoding adds.
+func (r *renderer) typed(v any) {
+	m, err := olm.Value(v)
+	r.fail(err)
+	if m["kind"] == "Deployment" {
+		olm.TrimDeployment(m["spec"])
 	}
-	dropNulls(m)
-	return authored(m), nil
+	r.author(m)
 }
 
-// authored makes an Object of the value of one that the bundle does not ship.
-func authored(m map[string]any) Object {
+// author adds an object that the bundle does not ship.
+func (r *renderer) author(m map[string]any) {
 	o := object(m)
 	o.Authored = true
-	return o
+	r.objects = append(r.objects, o)
 }
 
 // object makes an Object of its value.
@@ -60,21 +60,6 @@ func child(m map[string]any, key string) map[string]any {
 		m[key] = c
 	}
 	return c
-}
-
-// dropNulls removes keys without a value at any depth.
-func dropNulls(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		maps.DeleteFunc(v, func(_ string, x any) bool { return x == nil })
-		for _, x := range v {
-			dropNulls(x)
-		}
-	case []any:
-		for _, x := range v {
-			dropNulls(x)
-		}
-	}
 }
 
 // saysNothing reports whether a value holds nothing but empty mappings, lists and texts.

@@ -9,6 +9,7 @@
 package olmv1
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -17,6 +18,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -33,7 +35,8 @@ type Options struct {
 	Namespace        string   // install namespace
 	TargetNamespaces []string // none: all namespaces if the bundle supports that; [""]: all namespaces
 	Certs            string   // CertManager, ServiceCA, NoCerts or ""
-	Config           *Config  // may be nil
+	// OLM v1's deploymentConfig: OLM v0's config, whose selector means nothing; may be nil
+	Config *v1alpha1.SubscriptionConfig
 	// the release of OLM v1 that renders, such as v1.8, or 4.20 of OpenShift; default: the newest one of OLM v1
 	Release string
 
@@ -88,21 +91,19 @@ func Render(b *bundle.Bundle, o Options) ([]Object, error) {
 	if err := r.checkOptions(); err != nil {
 		return nil, fmt.Errorf("invalid option(s): %w", err)
 	}
-	var out []Object
-	for _, generate := range []func() ([]Object, error){
+	for _, generate := range []func(){
 		r.serviceAccounts, r.roles, r.clusterRoles, r.customResources, r.manifests, r.deployments,
-		r.validatingWebhooks, r.mutatingWebhooks, r.services, r.certificates,
+		func() { r.webhooks(v1alpha1.ValidatingAdmissionWebhook) },
+		func() { r.webhooks(v1alpha1.MutatingAdmissionWebhook) }, r.services, r.certificates,
 	} {
-		objects, err := generate()
-		if err != nil {
-			return nil, err
+		if generate(); r.err != nil {
+			return nil, r.err
 		}
-		out = append(out, objects...)
 	}
-	return lastOfEach(out), r.checkTemplates(out)
+	return lastOfEach(r.objects), r.checkTemplates()
 }
 
-// renderer holds what the generators read. None of them changes it.
+// renderer holds what the generators read, and what they make.
 type renderer struct {
 	Options
 	release versions.Release
@@ -110,7 +111,14 @@ type renderer struct {
 	csv     *v1alpha1.ClusterServiceVersion
 	crds    []*bundle.CRD
 	shipped []*manifest.Object
+
+	objects []Object
+	faults  []error // of the bundle
+	err     error   // the first one
 }
+
+// fail keeps the first error.
+func (r *renderer) fail(err error) { r.err = cmp.Or(r.err, err) }
 
 // checkOptions also fills in the default targets and takes each only once.
 func (r *renderer) checkOptions() error {
@@ -137,7 +145,11 @@ func (r *renderer) checkOptions() error {
 	if err := r.checkTargets(); err != nil {
 		errs = append(errs, fmt.Errorf("invalid target namespaces %v: %w", r.TargetNamespaces, err))
 	}
-	r.TargetNamespaces = unique(r.TargetNamespaces) // deviation DuplicateTarget
+	targets := r.TargetNamespaces
+	r.TargetNamespaces = nil
+	for _, ns := range targets { // deviation DuplicateTarget
+		r.TargetNamespaces = lists.Add(r.TargetNamespaces, ns)
+	}
 	return errors.Join(errs...)
 }
 

@@ -14,90 +14,46 @@ const rbacVersion = "rbac.authorization.k8s.io/v1"
 
 // roles makes a Role and its binding in each target namespace for each of the CSV's permissions; none if the operator
 // watches all namespaces (section 7).
-func (r *renderer) roles() ([]Object, error) {
+func (r *renderer) roles() {
 	if r.allNamespaces() {
-		return nil, nil
+		return
 	}
-	var out []Object
 	for _, ns := range r.TargetNamespaces {
 		for _, p := range r.install().Permissions {
-			name, err := r.roleName(p)
-			if err != nil {
-				return nil, err
-			}
-			role, err := typed(&rbacv1.Role{
-				TypeMeta:   kind(rbacVersion, "Role"),
-				ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns},
-				Rules:      p.Rules,
-			})
-			if err != nil {
-				return nil, err
-			}
-			binding, err := typed(&rbacv1.RoleBinding{
-				TypeMeta:   kind(rbacVersion, "RoleBinding"),
-				ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: ns},
-				Subjects:   r.subjects(p),
-				RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
-			})
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, role, binding)
+			r.role("Role", ns, p)
 		}
 	}
-	return out, nil
 }
 
 // clusterRoles makes a ClusterRole and its binding for each of the CSV's cluster permissions. If the operator watches
 // all namespaces, its permissions follow, each with a rule that lets it find them (section 7).
-func (r *renderer) clusterRoles() ([]Object, error) {
-	permissions := slices.Clone(r.install().ClusterPermissions)
-	if r.allNamespaces() {
-		for _, p := range r.install().Permissions {
-			if r.does(versions.ReadsNamespaces) {
-				p.Rules = append(slices.Clone(p.Rules), rbacv1.PolicyRule{
-					Verbs: []string{"get", "list", "watch"}, APIGroups: []string{""}, Resources: []string{"namespaces"},
-				})
-			}
-			permissions = append(permissions, p)
-		}
+func (r *renderer) clusterRoles() {
+	for _, p := range r.install().ClusterPermissions {
+		r.role("ClusterRole", "", p)
 	}
-	var out []Object
-	for _, p := range permissions {
-		name, err := r.roleName(p)
-		if err != nil {
-			return nil, err
-		}
-		role, err := typed(&rbacv1.ClusterRole{
-			TypeMeta:   kind(rbacVersion, "ClusterRole"),
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Rules:      p.Rules,
-		})
-		if err != nil {
-			return nil, err
-		}
-		binding, err := typed(&rbacv1.ClusterRoleBinding{
-			TypeMeta:   kind(rbacVersion, "ClusterRoleBinding"),
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Subjects:   r.subjects(p),
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
-		})
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, role, binding)
+	if !r.allNamespaces() {
+		return
 	}
-	return out, nil
+	for _, p := range r.install().Permissions {
+		if r.does(versions.ReadsNamespaces) {
+			p.Rules = append(slices.Clone(p.Rules), rbacv1.PolicyRule{
+				Verbs: []string{"get", "list", "watch"}, APIGroups: []string{""}, Resources: []string{"namespaces"},
+			})
+		}
+		r.role("ClusterRole", "", p)
+	}
 }
 
-// roleName names the role of a permission, and its binding. The hash covers the permission as written, account
-// included, so that neither the install nor a target namespace changes it (section 5).
-func (r *renderer) roleName(p v1alpha1.StrategyDeploymentPermissions) (string, error) {
-	h, err := hash(p)
-	return join(r.csv.Name+"-"+account(p.ServiceAccountName), h), err
-}
-
-func (r *renderer) subjects(p v1alpha1.StrategyDeploymentPermissions) []rbacv1.Subject {
-	return []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: account(p.ServiceAccountName),
-		Namespace: r.Namespace}}
+// role makes a role of a kind for a permission, and its binding. The hash in their name covers the permission as
+// written, account included, so that neither the install nor a target namespace changes it (section 5).
+func (r *renderer) role(of, namespace string, p v1alpha1.StrategyDeploymentPermissions) {
+	holder := account(p.ServiceAccountName)
+	meta := metav1.ObjectMeta{Name: join(r.csv.Name+"-"+holder, hash(p)), Namespace: namespace}
+	r.typed(&rbacv1.Role{TypeMeta: kind(rbacVersion, of), ObjectMeta: meta, Rules: p.Rules})
+	r.typed(&rbacv1.RoleBinding{
+		TypeMeta:   kind(rbacVersion, of+"Binding"),
+		ObjectMeta: meta,
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: holder, Namespace: r.Namespace}},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: of, Name: meta.Name},
+	})
 }

@@ -30,7 +30,11 @@ func (r *renderer) does(behavior string) bool {
 
 // checkConfig refuses a configuration that the release does not know.
 func (r *renderer) checkConfig() error {
-	if r.Config == nil || reflect.ValueOf(*r.Config).IsZero() || r.does(versions.TakesConfig) {
+	if r.Config == nil || r.does(versions.TakesConfig) {
+		return nil
+	}
+	config := *r.Config
+	if config.Selector = nil; reflect.ValueOf(config).IsZero() {
 		return nil
 	}
 	return fmt.Errorf("%s takes no deploymentConfig (%s)", r.release,
@@ -38,11 +42,11 @@ func (r *renderer) checkConfig() error {
 }
 
 // checkTemplates refuses what a release reads as a template of Helm: it fails, or changes the object.
-func (r *renderer) checkTemplates(objects []Object) error {
+func (r *renderer) checkTemplates() error {
 	if r.does(versions.WritesAsIs) {
 		return nil
 	}
-	for _, o := range objects {
+	for _, o := range r.objects {
 		value, err := o.Content()
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package olmv1
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -14,12 +15,9 @@ const defaultAccount = "default"
 
 // serviceAccounts makes an account for each name in the CSV's permissions but "default", which Kubernetes makes
 // (section 6).
-func (r *renderer) serviceAccounts() ([]Object, error) {
+func (r *renderer) serviceAccounts() {
 	names := map[string]bool{}
-	for _, p := range r.install().Permissions {
-		names[account(p.ServiceAccountName)] = true
-	}
-	for _, p := range r.install().ClusterPermissions {
+	for _, p := range slices.Concat(r.install().Permissions, r.install().ClusterPermissions) {
 		names[account(p.ServiceAccountName)] = true
 	}
 	if !r.does(versions.OnlyPermittedAccounts) {
@@ -28,24 +26,13 @@ func (r *renderer) serviceAccounts() ([]Object, error) {
 		}
 	}
 	delete(names, defaultAccount)
-	var out []Object
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		o, err := typed(&corev1.ServiceAccount{
+		r.typed(&corev1.ServiceAccount{
 			TypeMeta:   kind("v1", "ServiceAccount"),
 			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: r.Namespace},
 		})
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, o)
 	}
-	return out, nil
 }
 
 // account returns the account that a permission means.
-func account(name string) string {
-	if name == "" {
-		return defaultAccount
-	}
-	return name
-}
+func account(name string) string { return cmp.Or(name, defaultAccount) }

@@ -12,8 +12,7 @@ import (
 )
 
 // services makes a Service for each Deployment that serves webhooks of any type (section 12).
-func (r *renderer) services() ([]Object, error) {
-	var out []Object
+func (r *renderer) services() {
 	for _, d := range r.install().DeploymentSpecs {
 		ports := r.servicePorts(d.Name)
 		if len(ports) == 0 {
@@ -23,18 +22,13 @@ func (r *renderer) services() ([]Object, error) {
 		if d.Spec.Selector != nil {
 			selector = d.Spec.Selector.MatchLabels
 		}
-		o, err := typed(&corev1.Service{
+		r.typed(&corev1.Service{
 			TypeMeta: kind("v1", "Service"),
 			ObjectMeta: metav1.ObjectMeta{Name: serviceName(d.Name), Namespace: r.Namespace,
 				Annotations: r.serviceAnnotations(d.Name)},
 			Spec: corev1.ServiceSpec{Ports: ports, Selector: selector},
 		})
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, o)
 	}
-	return out, nil
 }
 
 // servicePorts returns the distinct ports of a Deployment's webhooks, sorted.

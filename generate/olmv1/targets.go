@@ -8,7 +8,6 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 )
@@ -26,7 +25,7 @@ func (r *renderer) installModes() []v1alpha1.InstallModeType {
 }
 
 func (r *renderer) supports(mode v1alpha1.InstallModeType) bool {
-	return slices.Contains(r.installModes(), mode)
+	return olm.Supports(r.csv.Spec.InstallModes, mode)
 }
 
 // checkTargets returns an error if the install modes do not allow the target namespaces (section 3).
@@ -96,13 +95,4 @@ func CheckWatchNamespace(csv *v1alpha1.ClusterServiceVersion, watch, install str
 			"operator uses SingleNamespace install mode to watch a different namespace", install))
 	}
 	return nil
-}
-
-// unique returns the list without repetitions, in its order.
-func unique(list []string) []string {
-	var out []string
-	for _, s := range list {
-		out = lists.Add(out, s)
-	}
-	return out
 }

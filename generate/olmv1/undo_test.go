@@ -9,6 +9,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	kjson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // undoing makes both sides alike where one deviation makes them different, and counts the objects it changed.
@@ -109,7 +111,7 @@ func undoNulls(o map[string]any) bool {
 		delete(metaOf(o), "creationTimestamp")
 	}
 	if generated(o) && hasNull(o) {
-		dropNulls(o)
+		olm.DropNulls(o)
 		changed = true
 	}
 	return changed

@@ -7,6 +7,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 )
 
@@ -15,66 +16,28 @@ const (
 	defaultPort      = 443 // of a webhook definition without containerPort
 )
 
-// validatingWebhooks makes a ValidatingWebhookConfiguration of each such definition (section 12).
-func (r *renderer) validatingWebhooks() ([]Object, error) {
-	return r.webhooks(v1alpha1.ValidatingAdmissionWebhook, func(name string, w v1alpha1.WebhookDescription) any {
-		return &admissionv1.ValidatingWebhookConfiguration{
-			TypeMeta:   kind(admissionVersion, "ValidatingWebhookConfiguration"),
-			ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: r.caAnnotations(w.DeploymentName)},
-			Webhooks: []admissionv1.ValidatingWebhook{{
-				Name:                    name,
-				ClientConfig:            r.clientConfig(w),
-				Rules:                   w.Rules,
-				FailurePolicy:           w.FailurePolicy,
-				MatchPolicy:             w.MatchPolicy,
-				NamespaceSelector:       r.namespaceSelector(),
-				ObjectSelector:          w.ObjectSelector,
-				SideEffects:             w.SideEffects,
-				TimeoutSeconds:          w.TimeoutSeconds,
-				AdmissionReviewVersions: w.AdmissionReviewVersions,
-			}},
+// webhooks makes a configuration of each definition of a type (section 12). Its name is generateName without a dash at
+// its end. Both kinds have the same fields, but for the policy of mutating ones.
+func (r *renderer) webhooks(t v1alpha1.WebhookAdmissionType) {
+	for _, w := range r.definitions(t) {
+		if t == v1alpha1.ValidatingAdmissionWebhook {
+			w.ReinvocationPolicy = nil
 		}
-	})
-}
-
-// mutatingWebhooks makes a MutatingWebhookConfiguration of each such definition (section 12).
-func (r *renderer) mutatingWebhooks() ([]Object, error) {
-	return r.webhooks(v1alpha1.MutatingAdmissionWebhook, func(name string, w v1alpha1.WebhookDescription) any {
-		return &admissionv1.MutatingWebhookConfiguration{
-			TypeMeta:   kind(admissionVersion, "MutatingWebhookConfiguration"),
-			ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: r.caAnnotations(w.DeploymentName)},
-			Webhooks: []admissionv1.MutatingWebhook{{
-				Name:                    name,
-				ClientConfig:            r.clientConfig(w),
-				Rules:                   w.Rules,
-				FailurePolicy:           w.FailurePolicy,
-				MatchPolicy:             w.MatchPolicy,
-				NamespaceSelector:       r.namespaceSelector(),
-				ObjectSelector:          w.ObjectSelector,
-				SideEffects:             w.SideEffects,
-				TimeoutSeconds:          w.TimeoutSeconds,
-				AdmissionReviewVersions: w.AdmissionReviewVersions,
-				ReinvocationPolicy:      w.ReinvocationPolicy,
-			}},
-		}
-	})
-}
-
-// webhooks makes the configurations of one type. The name is fixed: generateName without a dash at its end.
-func (r *renderer) webhooks(t v1alpha1.WebhookAdmissionType,
-	configuration func(name string, w v1alpha1.WebhookDescription) any) ([]Object, error) {
-	var out []Object
-	for _, w := range r.csv.Spec.WebhookDefinitions {
-		if w.Type != t {
-			continue
-		}
-		o, err := typed(configuration(strings.TrimSuffix(w.GenerateName, "-"), w))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, o)
+		webhook := w.GetMutatingWebhook(r.Namespace, r.namespaceSelector(), nil)
+		webhook.Name, webhook.ClientConfig = strings.TrimSuffix(w.GenerateName, "-"), r.clientConfig(w)
+		of := strings.Replace(string(t), "Admission", "", 1) + "Configuration"
+		r.typed(&admissionv1.MutatingWebhookConfiguration{
+			TypeMeta:   kind(admissionVersion, of),
+			ObjectMeta: metav1.ObjectMeta{Name: webhook.Name, Annotations: r.caAnnotations(w.DeploymentName)},
+			Webhooks:   []admissionv1.MutatingWebhook{webhook},
+		})
 	}
-	return out, nil
+}
+
+// definitions returns the webhook definitions of one type.
+func (r *renderer) definitions(t v1alpha1.WebhookAdmissionType) []v1alpha1.WebhookDescription {
+	return lists.Filter(r.csv.Spec.WebhookDefinitions,
+		func(w v1alpha1.WebhookDescription) bool { return w.Type == t })
 }
 
 func (r *renderer) clientConfig(w v1alpha1.WebhookDescription) admissionv1.WebhookClientConfig {

@@ -1,0 +1,76 @@
+package olm
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"math/big"
+
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Value returns the JSON-like value of an object of a Go type, without what the type writes for a list or map that is
+// not there.
+func Value(typed any) (map[string]any, error) {
+	v, err := manifest.Typed(typed)
+	DropNulls(v)
+	return v, err
+}
+
+// DropNulls removes the fields without a value at any depth.
+func DropNulls(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, x := range v {
+			if x == nil {
+				delete(v, k)
+			}
+			if k != "value" { // a descriptor's value is the author's own
+				DropNulls(x)
+			}
+		}
+	case []any:
+		for _, x := range v {
+			DropNulls(x)
+		}
+	}
+}
+
+// DropEmpty removes a field that is an empty mapping.
+func DropEmpty(m map[string]any, field string) {
+	if x, ok := m[field].(map[string]any); ok && len(x) == 0 {
+		delete(m, field)
+	}
+}
+
+// TrimDeployment removes the empty mappings that Go's types write in the spec of a Deployment.
+func TrimDeployment(spec any) {
+	m, _ := spec.(map[string]any)
+	DropEmpty(m, "strategy")
+	template, _ := m["template"].(map[string]any)
+	DropEmpty(template, "metadata")
+	pod, _ := template["spec"].(map[string]any)
+	for _, field := range []string{"containers", "initContainers", "ephemeralContainers"} {
+		list, _ := pod[field].([]any)
+		for _, c := range list {
+			if c, ok := c.(map[string]any); ok {
+				DropEmpty(c, "resources")
+			}
+		}
+	}
+}
+
+// Hash is Digits of the JSON of a value and a newline. Only values of Kubernetes' own types are hashed.
+func Hash(v any, base int) string {
+	var b bytes.Buffer
+	if err := json.NewEncoder(&b).Encode(v); err != nil {
+		panic(err)
+	}
+	return Digits(b.Bytes(), base)
+}
+
+// Digits writes the SHA-224 of a text as one big number.
+func Digits(text []byte, base int) string {
+	sum := sha256.Sum224(text)
+	return new(big.Int).SetBytes(sum[:]).Text(base)
+}
