@@ -1,7 +1,6 @@
 package generate
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -41,11 +40,11 @@ func (o Options) targets(csv *v1alpha1.ClusterServiceVersion) (v1alpha1.InstallM
 	case v1alpha1.InstallModeTypeOwnNamespace:
 		targets = []string{o.Namespace}
 	}
-	if msg := o.unsupported(supports, targets); msg != "" {
+	if err := supports.Supports(o.Namespace, targets); err != nil {
 		if len(supports) == 0 {
-			return "", nil, refuse(descopedHint, "%s: %s", unsupportedOperatorGroup, msg).with(OptionProfile)
+			return "", nil, refuse(descopedHint, "%s: %v", unsupportedOperatorGroup, err).with(OptionProfile)
 		}
-		return "", nil, refuse(supportedHint(supports), "%s: %s", unsupportedOperatorGroup, msg).
+		return "", nil, refuse(supportedHint(supports), "%s: %v", unsupportedOperatorGroup, err).
 			with(OptionInstallMode, OptionTargetNamespaces)
 	}
 	if len(o.CopiedCSVNamespaces) > 0 && mode != v1alpha1.InstallModeTypeAllNamespaces {
@@ -60,15 +59,15 @@ func (o Options) targets(csv *v1alpha1.ClusterServiceVersion) (v1alpha1.InstallM
 	return mode, targets, nil
 }
 
-func supported(csv *v1alpha1.ClusterServiceVersion) map[v1alpha1.InstallModeType]bool {
-	supports := map[v1alpha1.InstallModeType]bool{}
+func supported(csv *v1alpha1.ClusterServiceVersion) v1alpha1.InstallModeSet {
+	supports := v1alpha1.InstallModeSet{}
 	for _, m := range csv.Spec.InstallModes {
 		supports[m.Type] = m.Supported
 	}
 	return supports
 }
 
-func (o Options) mode(supports map[v1alpha1.InstallModeType]bool, targets []string) (v1alpha1.InstallModeType, error) {
+func (o Options) mode(supports v1alpha1.InstallModeSet, targets []string) (v1alpha1.InstallModeType, error) {
 	switch {
 	case o.InstallMode != "":
 		if err := checkWord(OptionInstallMode, "install mode", o.InstallMode, bundle.InstallModes); err != nil {
@@ -135,33 +134,7 @@ func (o Options) checkTargets(mode v1alpha1.InstallModeType, targets []string) e
 	return nil
 }
 
-// unsupported returns OLM's message for a target set that the CSV's install modes do not support, or "".
-func (o Options) unsupported(supports map[v1alpha1.InstallModeType]bool, targets []string) string {
-	missing := func(m v1alpha1.InstallModeType, what string) string {
-		if supports[m] {
-			return ""
-		}
-		return fmt.Sprintf("%s InstallModeType not supported, cannot configure to watch %s", m, what)
-	}
-	own := func() string { return missing(v1alpha1.InstallModeTypeOwnNamespace, "own namespace") }
-	switch {
-	case len(targets) == 1 && targets[0] == o.Namespace:
-		return own()
-	case len(targets) == 1 && targets[0] == allNamespaces:
-		return missing(v1alpha1.InstallModeTypeAllNamespaces, "all namespaces")
-	case len(targets) == 1:
-		return missing(v1alpha1.InstallModeTypeSingleNamespace, "one namespace")
-	}
-	if msg := missing(v1alpha1.InstallModeTypeMultiNamespace, fmt.Sprintf("%d namespaces", len(targets))); msg != "" {
-		return msg
-	}
-	if slices.Contains(targets, o.Namespace) {
-		return own()
-	}
-	return ""
-}
-
-func supportedHint(supports map[v1alpha1.InstallModeType]bool) string {
+func supportedHint(supports v1alpha1.InstallModeSet) string {
 	list := lists.Filter(bundle.InstallModes, func(m v1alpha1.InstallModeType) bool { return supports[m] })
 	switch {
 	case len(list) == 0:

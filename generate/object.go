@@ -23,9 +23,7 @@ type Object struct {
 // content is what is known of the text of an object. Copies of an Object share it.
 type content struct {
 	text []byte
-	once sync.Once
-	read *manifest.Object
-	err  error
+	read func() (*manifest.Object, error)
 }
 
 // is reports whether the content is that of a text: somebody may have set Data.
@@ -34,14 +32,21 @@ func (c *content) is(text []byte) bool {
 }
 
 // setText makes text the Data of the object. It is parsed when Manifest is called first.
-func (o *Object) setText(text []byte) { o.Data, o.content = text, &content{text: text} }
+func (o *Object) setText(text []byte) {
+	name := o.call()
+	o.Data, o.content = text, &content{text, sync.OnceValues(func() (*manifest.Object, error) {
+		return manifest.ReadOne(name, text)
+	})}
+}
 
 // set makes the text of m the Data of the object.
 func (o *Object) set(m *manifest.Object) {
 	o.Data = m.Raw()
-	o.content = &content{text: o.Data, read: m}
-	o.content.once.Do(func() {})
+	o.content = &content{o.Data, func() (*manifest.Object, error) { return m, nil }}
 }
+
+// call returns what errors call the object.
+func (o *Object) call() string { return strings.TrimSpace(o.Kind + " " + o.Name) }
 
 // newObject returns the object of a manifest that has a text: one that was edited, or made by manifest.New.
 func newObject(m *manifest.Object) Object {
@@ -54,13 +59,10 @@ func newObject(m *manifest.Object) Object {
 // bundle ships was read with the bundle, and the text that a template made is parsed by the first call, for all copies
 // of the Object. Only Data that the caller has set itself is parsed by each call.
 func (o Object) Manifest() (*manifest.Object, error) {
-	name := strings.TrimSpace(o.Kind + " " + o.Name)
 	if !o.content.is(o.Data) {
-		return manifest.ReadOne(name, o.Data)
+		return manifest.ReadOne(o.call(), o.Data)
 	}
-	c := o.content
-	c.once.Do(func() { c.read, c.err = manifest.ReadOne(name, c.text) })
-	return c.read, c.err
+	return o.content.read()
 }
 
 // Value decodes the object, as manifest.Object.Value does.

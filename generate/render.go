@@ -226,21 +226,12 @@ func (r *rendering) add(o Object) {
 	r.objects = append(r.objects, o)
 }
 
-// rank is the place of a kind in the order of application; what is not listed comes last.
-var rank = ranks("Namespace", "CustomResourceDefinition", "PriorityClass", "OperatorGroup", "ServiceAccount", "Secret",
-	"ConfigMap",
-	"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Service", "NetworkPolicy", "PodDisruptionBudget",
-	"Issuer", "Certificate", "ClusterServiceVersion", "OperatorCondition", "Deployment", "APIService",
-	"MutatingWebhookConfiguration",
-	"ValidatingWebhookConfiguration", "CatalogSource", "Subscription", olm.KindClusterExtension)
-
-func ranks(kinds ...string) map[string]int {
-	m := map[string]int{}
-	for i, k := range kinds {
-		m[k] = i + 1
-	}
-	return m
-}
+// ranks are the kinds in the order of application; what is not listed comes last.
+var ranks = []string{"Namespace", "CustomResourceDefinition", "PriorityClass", "OperatorGroup", "ServiceAccount",
+	"Secret", "ConfigMap", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Service", "NetworkPolicy",
+	"PodDisruptionBudget", "Issuer", "Certificate", "ClusterServiceVersion", "OperatorCondition", "Deployment",
+	"APIService", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "CatalogSource", "Subscription",
+	olm.KindClusterExtension}
 
 // compare orders by kind, then the operator's namespace before others, then namespace and name.
 func (o Object) compare(p Object, operatorNamespace string) int {
@@ -251,10 +242,10 @@ func (o Object) compare(p Object, operatorNamespace string) int {
 }
 
 func (o Object) rank() int {
-	if n, ok := rank[o.Kind]; ok {
+	if n := slices.Index(ranks, o.Kind); n >= 0 {
 		return n
 	}
-	return len(rank) + 1
+	return len(ranks)
 }
 
 // namespaceRank returns 1 for an object in another namespace than the operator's, else 0.

@@ -2,7 +2,6 @@ package images
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -21,22 +20,6 @@ type mirror struct {
 	digests, tags  bool // the references that it applies to
 	object         *manifest.Object
 	field          string
-}
-
-// lists has the kinds of objects that hold mirrors, the path of the list in each, and the references that its entries
-// apply to. The first is olmgen's own.
-var lists = []struct {
-	apiVersion, kind string
-	path             []string
-	digests, tags    bool
-}{
-	{"", "", []string{"mirrors"}, true, true},
-	{"config.openshift.io/v1", "ImageDigestMirrorSet", []string{"spec", "imageDigestMirrors"}, true, false},
-	{"config.openshift.io/v1", "ImageTagMirrorSet", []string{"spec", "imageTagMirrors"}, false, true},
-	{
-		"operator.openshift.io/v1alpha1", "ImageContentSourcePolicy",
-		[]string{"spec", "repositoryDigestMirrors"}, true, false,
-	},
 }
 
 // ReadMap reads a mirror map: a mapping with the list mirrors, whose entries have a source and a mirror, or OpenShift's
@@ -76,29 +59,35 @@ func ReadMap(name string, data []byte) (*Map, error) {
 }
 
 func (m *Map) read(o *manifest.Object) error {
-	for _, l := range lists {
-		if o.Kind != l.kind || l.kind != "" && o.APIVersion != l.apiVersion {
+	if o.Kind == "" {
+		return m.readOwn(o)
+	}
+	var fields clusterFields
+	for _, l := range []struct {
+		apiVersion, kind, field string
+		entries                 *[]clusterMirror
+		digests, tags           bool // the references that the entries apply to
+	}{
+		{"config.openshift.io/v1", "ImageDigestMirrorSet", "spec.imageDigestMirrors",
+			&fields.Spec.ImageDigestMirrors, true, false},
+		{"config.openshift.io/v1", "ImageTagMirrorSet", "spec.imageTagMirrors",
+			&fields.Spec.ImageTagMirrors, false, true},
+		{"operator.openshift.io/v1alpha1", "ImageContentSourcePolicy", "spec.repositoryDigestMirrors",
+			&fields.Spec.RepositoryDigestMirrors, true, false},
+	} {
+		if o.Kind != l.kind || o.APIVersion != l.apiVersion {
 			continue
 		}
-		m.cluster = m.cluster || l.kind != ""
-		var fields any = &clusterFields{}
-		if l.kind == "" {
-			fields = &ownFields{}
-		}
-		if err := o.Strict(fields, nil); err != nil {
+		m.cluster = true
+		if err := o.Strict(&fields, nil); err != nil {
 			return err
 		}
-		for i := range o.Len(l.path...) {
-			e := mirror{digests: l.digests, tags: l.tags, object: o, field: index(strings.Join(l.path, "."), i)}
-			var err error
-			if l.kind == "" {
-				e.source, e.mirror, err = ownEntry(o, i)
-			} else {
-				e.source, e.mirror, err = clusterEntry(o, append(l.path, fmt.Sprint(i)), e.field)
+		for i, x := range *l.entries {
+			e := mirror{x.Source, "", l.digests, l.tags, o, index(l.field, i)}
+			if len(x.Mirrors) == 0 {
+				return o.Errorf(e.field, "the entry has no mirrors")
 			}
-			if err != nil {
-				return err
-			}
+			e.mirror = x.Mirrors[0]
 			if err := m.add(e); err != nil {
 				return err
 			}
@@ -109,37 +98,23 @@ func (m *Map) read(o *manifest.Object) error {
 		With("use a list mirrors, an ImageDigestMirrorSet, an ImageTagMirrorSet or an ImageContentSourcePolicy")
 }
 
-// ownEntry returns an entry of olmgen's own form.
-func ownEntry(o *manifest.Object, i int) (source, mirror string, err error) {
-	get := func(key string) (string, error) {
-		v, err := o.Get("mirrors", fmt.Sprint(i), key)
-		if err != nil {
-			return "", err
+// readOwn reads olmgen's own form.
+func (m *Map) readOwn(o *manifest.Object) error {
+	var fields ownFields
+	if err := o.Strict(&fields, nil); err != nil {
+		return err
+	}
+	for i, x := range fields.Mirrors {
+		e := mirror{x.Source, x.Mirror, true, true, o, index("mirrors", i)}
+		if x.Source == "" || x.Mirror == "" {
+			missing := map[bool]string{true: ".source", false: ".mirror"}[x.Source == ""]
+			return o.Errorf(e.field+missing, "missing: an entry has a source and a mirror")
 		}
-		s, ok := v.(string)
-		if !ok || s == "" {
-			return "", o.Errorf(index("mirrors", i)+"."+key, "missing: an entry has a source and a mirror")
+		if err := m.add(e); err != nil {
+			return err
 		}
-		return s, nil
 	}
-	if source, err = get("source"); err == nil {
-		mirror, err = get("mirror")
-	}
-	return source, mirror, err
-}
-
-// clusterEntry returns the source and the first mirror of an entry of OpenShift's kinds.
-func clusterEntry(o *manifest.Object, path []string, field string) (source, mirror string, err error) {
-	v, err := o.Get(path...)
-	if err != nil {
-		return "", "", err
-	}
-	entry, _ := v.(map[string]any)
-	mirrors, _ := entry["mirrors"].([]any)
-	if len(mirrors) == 0 {
-		return "", "", o.Errorf(field, "the entry has no mirrors")
-	}
-	return textOf(entry["source"]), textOf(mirrors[0]), nil
+	return nil
 }
 
 // add checks and adds an entry. A source has one mirror. OpenShift's objects may repeat an entry.

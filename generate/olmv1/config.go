@@ -11,8 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// configure changes a Deployment as a deploymentConfig says, in OLM v1's order (section 11). Init containers are never touched. The first release that had it
-// added volumes and mounts whatever their names, and took empty affinities as they are.
+// configure changes a Deployment as a deploymentConfig says, in OLM v1's order (section 11). Init containers are never
+// touched. The first release that had it added volumes and mounts whatever their names, and took empty affinities as
+// they are.
 func configure(c *v1alpha1.SubscriptionConfig, d *appsv1.Deployment, merge, remove bool) {
 	if c == nil {
 		return
