@@ -1,6 +1,10 @@
 package findings
 
-import "github.com/olmgen/olmgen/internal/base/picture"
+import (
+	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/picture"
+	"github.com/olmgen/olmgen/internal/base/text"
+)
 
 // Document is a report for people. Each report builds it once, and package print prints it in each format. All text in
 // it is plain, if nothing else is said: the printers escape it.
@@ -122,6 +126,11 @@ func Cells(texts ...string) []Cell {
 		out[i].Text = s
 	}
 	return out
+}
+
+// Remarks returns texts from files as remarks with one label.
+func Remarks(label string, texts []string) []Remark {
+	return lists.Map(texts, func(s string) Remark { return Remark{label, text.Printable(s)} })
 }
 
 // SeverityCell returns a cell with a severity.

@@ -1,6 +1,7 @@
 package permissions
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -61,15 +62,11 @@ func (d Diff) only(c Change) []Item {
 }
 
 func compare(old, now []Item, scopes danger.Scopes) []Item {
-	before, after := bySubject(old), bySubject(now)
-	subjects := map[Subject]bool{}
-	for _, items := range [][]Item{old, now} {
-		for _, i := range items {
-			subjects[i.Subject] = true
-		}
-	}
+	before, after := lists.Group(old, subjectOfItem), lists.Group(now, subjectOfItem)
+	all := maps.Clone(before)
+	maps.Copy(all, after)
 	out := []Item{}
-	for _, s := range slices.SortedFunc(maps.Keys(subjects), Subject.compare) {
+	for _, s := range slices.SortedFunc(maps.Keys(all), Subject.compare) {
 		gained := uncovered(after[s], before[s], Gained)
 		held, _ := heldBy(after[s])
 		for i := range gained {
@@ -100,11 +97,6 @@ func (i Item) inVain(others []Item) bool {
 	})
 }
 
-func bySubject(items []Item) map[Subject][]Item {
-	out := lists.Group(items, func(i Item) Subject { return i.Subject })
-	return out
-}
-
 // uncovered returns what items allow beyond others.
 func uncovered(items, others []Item, change Change) []Item {
 	held := placesOf(others)
@@ -129,10 +121,7 @@ func (i Item) rest(left map[string][]rbac.Atom, change Change) []Item {
 	var out []Item
 	index := map[string]int{}
 	for _, place := range slices.Sorted(maps.Keys(left)) {
-		name := place
-		if place == "" {
-			name = Everywhere
-		}
+		name := cmp.Or(place, Everywhere)
 		for _, r := range rulesOf(left[place]) {
 			id := rbac.RuleKey(r)
 			if at, ok := index[id]; ok {
@@ -140,17 +129,13 @@ func (i Item) rest(left map[string][]rbac.Atom, change Change) []Item {
 				continue
 			}
 			index[id] = len(out)
-			out = append(out, i.with(r, name, change))
+			i.Namespaces, i.Change = []string{name}, change
+			i.Verbs, i.APIGroups, i.Resources = r.Verbs, r.APIGroups, r.Resources
+			i.ResourceNames, i.NonResourceURLs = r.ResourceNames, r.NonResourceURLs
+			out = append(out, i)
 		}
 	}
 	return out
-}
-
-func (i Item) with(r rbacv1.PolicyRule, place string, change Change) Item {
-	i.Namespaces, i.Change = []string{place}, change
-	i.Verbs, i.APIGroups, i.Resources = r.Verbs, r.APIGroups, r.Resources
-	i.ResourceNames, i.NonResourceURLs = r.ResourceNames, r.NonResourceURLs
-	return i
 }
 
 // allowed is what items allow, by place.

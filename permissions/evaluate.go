@@ -31,46 +31,46 @@ type Input struct {
 // Evaluate returns what the subjects of a set of objects may do. The error, a *manifest.Error, is about an object that
 // cannot be read or is too large.
 func Evaluate(in Input) (*Report, error) {
-	v, from, err := in.read()
+	e, err := in.read()
 	if err != nil {
 		return nil, err
 	}
-	return evaluate(in, v, from)
+	return e.evaluate()
 }
 
 // EvaluateWithRoles returns what Evaluate does, and the roles that nothing binds, apart from those that others
 // aggregate. Errors are those of Evaluate.
 func EvaluateWithRoles(in Input) (*Report, Roles, error) {
-	v, from, err := in.read()
+	e, err := in.read()
 	if err != nil {
 		return nil, Roles{}, err
 	}
-	r, err := evaluate(in, v, from)
+	r, err := e.evaluate()
 	if err != nil {
 		return nil, Roles{}, err
 	}
-	roles, err := unboundRoles(v, from)
+	roles, err := unboundRoles(e.inventory, e.from)
 	return r, roles, err
 }
 
-func (in Input) read() (*inventory, *origins, error) {
+func (in Input) read() (*evaluation, error) {
 	v, err := readInventory(in.Objects, in.Namespace)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	from, err := newOrigins(in, v)
-	return v, from, err
-}
-
-func evaluate(in Input, v *inventory, from *origins) (*Report, error) {
 	r := &Report{APIVersion: apiVersion, Kind: kind, Operator: in.Operator, Permissions: []Item{}, Users: []Item{},
 		Covered: []Covered{}, Unknown: []Unknown{}, Accounts: []Subject{}, Ways: []Way{},
 		Notes:  append(append([]string{}, in.Notes...), v.notes...),
-		Unread: append([]string{}, in.Unread...), Unresolved: append([]string{}, in.Unresolved...), Unbuilt: in.Unbuilt}
-	r.missing = map[Subject]bool{}
-	e := evaluation{inventory: v, from: from, report: r, grants: map[Subject][]grant{},
-		unknown: map[Subject][]Unknown{}}
-	for _, b := range v.Bindings {
+		Unread: append([]string{}, in.Unread...), Unresolved: append([]string{}, in.Unresolved...), Unbuilt: in.Unbuilt,
+		missing: map[Subject]bool{}, scopes: v.scopes}
+	return &evaluation{inventory: v, from: from, report: r, grants: map[Subject][]grant{},
+		unknown: map[Subject][]Unknown{}}, err
+}
+
+func (e *evaluation) evaluate() (*Report, error) {
+	r := e.report
+	for _, b := range e.Bindings {
 		if err := e.bind(b); err != nil {
 			return nil, err
 		}
@@ -89,11 +89,10 @@ func evaluate(in Input, v *inventory, from *origins) (*Report, error) {
 	for _, s := range slices.SortedFunc(maps.Keys(e.unknown), Subject.compare) {
 		r.Unknown = append(r.Unknown, mergeUnknown(e.unknown[s])...)
 	}
-	for a := range v.Accounts {
+	for a := range e.Accounts {
 		r.Accounts = append(r.Accounts, accountSubject(a))
 	}
 	slices.SortFunc(r.Accounts, Subject.compare)
-	r.scopes = v.scopes
 	r.Summary = r.facts()
 	r.Findings = r.follows()
 	return r, nil
@@ -161,6 +160,14 @@ func (e *evaluation) bind(b *rbac.Binding) error {
 	return nil
 }
 
+// gained returns what a default role gains from the objects, or nil.
+func (e *evaluation) gained(b *rbac.Binding) *rbac.Role {
+	if r := e.Role(b.Role); r != nil && r.Object == nil {
+		return r
+	}
+	return nil
+}
+
 // checkSubjects refuses a role that is too large for all subjects of a binding together, before they get it.
 func (e *evaluation) checkSubjects(b *rbac.Binding, from *rbac.Role) error {
 	n := 0
@@ -168,14 +175,6 @@ func (e *evaluation) checkSubjects(b *rbac.Binding, from *rbac.Role) error {
 		if n += rbac.Count(from.Rules[i].PolicyRule, rbac.MaxAtoms); n*len(b.Subjects) > rbac.MaxAtoms {
 			return grant{source: e.from.source(use{role: from, rule: i, binding: b})}.tooMany()
 		}
-	}
-	return nil
-}
-
-// gained returns what a default role gains from the objects, or nil.
-func (e *evaluation) gained(b *rbac.Binding) *rbac.Role {
-	if r := e.Role(b.Role); r != nil && r.Object == nil {
-		return r
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package permissions
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -211,9 +212,7 @@ func (r *Report) answer(q question) (Fact, bool) {
 				best, f = strength, Fact{Risk: q.risk, Source: item.Source}
 			}
 			one := item
-			if one.Namespaces = []string{place}; place == "" {
-				one.Namespaces = []string{Everywhere}
-			}
+			one.Namespaces = []string{cmp.Or(place, Everywhere)}
 			f.add(one)
 			for _, facet := range found {
 				f.parts = append(f.parts, facet.Name)

@@ -3,6 +3,7 @@ package permissions
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -78,15 +79,7 @@ func (v *inventory) note(homeless []string) {
 }
 
 func sameRules(a, b *rbac.Role) bool {
-	if len(a.Rules) != len(b.Rules) {
-		return false
-	}
-	for i := range a.Rules {
-		if !equal(a.Rules[i].PolicyRule, b.Rules[i].PolicyRule) {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(a.PolicyRules(), b.PolicyRules(), equal)
 }
 
 func at(o *manifest.Object) string { return fmt.Sprintf("%s:%d", o.File, o.Line) }

@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	rbacv1 "k8s.io/api/rbac/v1"
-
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/rbac/danger"
 )
@@ -49,26 +48,20 @@ func Rules() []findings.Rule {
 
 // help returns the help of a consequence with the addresses of those who say so.
 func help(c danger.Consequence) string {
-	text, from := c.Help, sources[c.ID]
-	add := func(s string) {
-		if text != "" {
-			text += " "
-		}
-		text += s
-	}
+	text, from := []string{c.Help}, sources[c.ID]
 	if from.practice != "" {
-		add("Kubernetes: " + practices + from.practice + ".")
+		text = append(text, "Kubernetes: "+practices+from.practice+".")
 	}
 	if from.police != "" {
-		add("rbac-police: " + policeURL + from.police + ".rego.")
+		text = append(text, "rbac-police: "+policeURL+from.police+".rego.")
 	}
 	if from.attack != "" {
-		add("MITRE ATT&CK: " + attackURL + strings.Replace(from.attack, ".", "/", 1) + "/.")
+		text = append(text, "MITRE ATT&CK: "+attackURL+strings.Replace(from.attack, ".", "/", 1)+"/.")
 	}
 	for _, at := range from.code {
-		add("https://github.com/" + at + ".")
+		text = append(text, "https://github.com/"+at+".")
 	}
-	return text
+	return strings.TrimPrefix(strings.Join(text, " "), " ")
 }
 
 // follows finds what follows, for each subject the worst place only.
@@ -76,22 +69,19 @@ func (r *Report) follows() []findings.Finding {
 	out := []findings.Finding{}
 	var owners []Subject // of the findings
 	x := reach{scopes: r.scopes, ways: map[Subject]*Way{}, into: map[string][]Step{}}
-	for i := 0; i < len(r.Permissions); {
-		j := i
-		for j < len(r.Permissions) && r.Permissions[j].Subject == r.Permissions[i].Subject {
-			j++
-		}
-		held, sources := heldBy(r.Permissions[i:j])
+	for _, items := range lists.Groups(r.Permissions, subjectOfItem) {
+		s := items[0].Subject
+		held, sources := heldBy(items)
 		list := r.scopes.Follow(held)
-		x.subject(r.Permissions[i].Subject, list, held, sources)
-		if slices.ContainsFunc(r.Permissions[i:j], Item.ofOperator) {
-			x.last = append(x.last, &Way{Subject: r.Permissions[i].Subject, Reaches: operatorsRights})
+		x.subject(s, list, held, sources)
+		if slices.ContainsFunc(items, Item.ofOperator) {
+			x.last = append(x.last, &Way{Subject: s, Reaches: operatorsRights})
 		}
-		out = append(out, followsFor(r.Permissions[i].Subject, list, sources)...)
-		for len(owners) < len(out) {
-			owners = append(owners, r.Permissions[i].Subject)
+		for _, same := range lists.Groups(list, func(f danger.Follows) *danger.Consequence { return f.Consequence }) {
+			if f, ok := worstPlace(same, s, sources); ok {
+				out, owners = append(out, f), append(owners, s)
+			}
 		}
-		i = j
 	}
 	x.search()
 	for i, s := range owners {
@@ -134,10 +124,7 @@ func (r *Report) everyone() []findings.Finding {
 	var out []findings.Finding
 	noted := map[Subject]bool{}
 	for _, i := range r.Permissions {
-		isEveryone := slices.ContainsFunc(everyone, func(e struct{ group, who string }) bool {
-			return e.group == i.Subject.Name
-		})
-		if i.Subject.Kind != rbacv1.GroupKind || !isEveryone || i.Risk == NoEffect {
+		if (Fact{Subjects: []Subject{i.Subject}}).everybody() == "" || i.Risk == NoEffect {
 			continue
 		}
 		level := findings.Error
@@ -189,22 +176,6 @@ func heldBy(items []Item) (danger.Held, map[string][]Source) {
 		}
 	}
 	return held, sources
-}
-
-// followsFor returns what follows for one subject: in the cluster or, if nothing follows there, in namespaces.
-func followsFor(subject Subject, list []danger.Follows, sources map[string][]Source) []findings.Finding {
-	var out []findings.Finding
-	for len(list) > 0 {
-		n := slices.IndexFunc(list, func(f danger.Follows) bool { return f.Consequence != list[0].Consequence })
-		if n < 0 {
-			n = len(list)
-		}
-		if f, ok := worstPlace(list[:n], subject, sources); ok {
-			out = append(out, f)
-		}
-		list = list[n:]
-	}
-	return out
 }
 
 // worstPlace returns one consequence in the cluster or, if it does not hold there, in namespaces. The places are

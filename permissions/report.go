@@ -140,6 +140,8 @@ func (i Item) rule() rbacv1.PolicyRule {
 		ResourceNames: i.ResourceNames, NonResourceURLs: i.NonResourceURLs}
 }
 
+func subjectOfItem(i Item) Subject { return i.Subject }
+
 // places returns the namespaces with "" for the cluster.
 func (i Item) places() []string {
 	out := slices.Clone(i.Namespaces)

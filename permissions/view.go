@@ -32,12 +32,8 @@ func (r *Report) Document() *findings.Document {
 			Tables: []findings.Table{linesTable("", "Role", UserLines(r.Users))}})
 	}
 	if len(r.Covered) > 0 {
-		t := findings.Table{Columns: []findings.Column{{Title: "Grant"}}, Indent: 2}
-		for _, c := range coveredLines(r.Covered) {
-			t.Rows = append(t.Rows, []findings.Cell{{Text: c}})
-		}
 		d.Sections = append(d.Sections, findings.Section{Title: "Granted again, and covered by the grants above",
-			Tables: []findings.Table{t}})
+			Tables: []findings.Table{coveredTable(r.Covered)}})
 	}
 	var idle []string
 	for _, s := range r.Accounts {
@@ -48,18 +44,8 @@ func (r *Report) Document() *findings.Document {
 	if len(idle) > 0 {
 		d.Notes = append(d.Notes, findings.Remark{Label: "Bound to nothing", Text: text.FirstOf(12, idle)})
 	}
-	for _, n := range r.Unread {
-		d.Notes = append(d.Notes, findings.Remark{Label: "not read", Text: text.Printable(n)})
-	}
-	for _, n := range r.Unresolved {
-		d.Notes = append(d.Notes, findings.Remark{Label: "unknown", Text: text.Printable(n)})
-	}
-	for _, n := range r.Unbuilt {
-		d.Notes = append(d.Notes, findings.Remark{Label: "not built", Text: text.Printable(n)})
-	}
-	for _, n := range r.Notes {
-		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: n})
-	}
+	d.Notes = slices.Concat(d.Notes, findings.Remarks("not read", r.Unread), findings.Remarks("unknown", r.Unresolved),
+		findings.Remarks("not built", r.Unbuilt), findings.Remarks("note", r.Notes))
 	return d
 }
 
@@ -110,20 +96,9 @@ func (r *Report) consequences(several bool) findings.Section {
 // waysTable has one line for each way, with all who have it.
 func (r *Report) waysTable() findings.Table {
 	t := findings.Table{Title: "The shortest way to the worst", Indent: 2, Columns: []findings.Column{{Title: "Way"}}}
-	index := map[string]int{}
-	var who [][]string
-	for _, w := range r.Ways {
-		way := w.String()
-		at, ok := index[way]
-		if !ok {
-			at = len(who)
-			index[way], who = at, append(who, nil)
-			t.Rows = append(t.Rows, []findings.Cell{{Text: way}})
-		}
-		who[at] = append(who[at], text.Brief(w.Subject.String()))
-	}
-	for i, list := range who {
-		t.Rows[i][0].Text = text.FirstOf(3, list) + ": " + t.Rows[i][0].Text
+	for _, same := range lists.Groups(r.Ways, Way.String) {
+		who := lists.Map(same, func(w Way) string { return text.Brief(w.Subject.String()) })
+		t.Rows = append(t.Rows, findings.Cells(text.FirstOf(3, who)+": "+same[0].String()))
 	}
 	return t
 }
@@ -133,7 +108,7 @@ func linesTable(title, where string, lines []Line) findings.Table {
 		{Title: "What"}, {Title: "Granted by", Style: findings.Code, Aside: true, Place: true},
 		{Title: "Why", Aside: true}}}
 	for _, l := range lines {
-		t.Rows = append(t.Rows, []findings.Cell{{Text: l.Where}, {Text: l.What}, {Text: l.At}, {Text: l.Reason}})
+		t.Rows = append(t.Rows, findings.Cells(l.Where, l.What, l.At, l.Reason))
 	}
 	return t
 }
@@ -200,11 +175,8 @@ func counts(list []findings.Finding) string {
 
 // gains returns in one line which resources users gain.
 func (r *Report) gains() string {
-	type gain struct {
-		text  string
-		roles []string
-	}
-	var list []gain
+	var names []string
+	roles := map[string]bool{}
 	for _, i := range r.Users {
 		what := text.FirstOf(12, i.Resources)
 		if len(i.ResourceNames) > 0 {
@@ -213,20 +185,8 @@ func (r *Report) gains() string {
 		if len(i.NonResourceURLs) > 0 {
 			what = "URLs"
 		}
-		what += " (" + groupText(i.APIGroups) + ")"
-		at := slices.IndexFunc(list, func(g gain) bool { return g.text == what })
-		if at < 0 {
-			at, list = len(list), append(list, gain{text: what})
-		}
-		list[at].roles = lists.Add(list[at].roles, i.Subject.Name)
-	}
-	var names []string
-	roles := map[string]bool{}
-	for _, g := range list {
-		names = append(names, g.text)
-		for _, role := range g.roles {
-			roles[role] = true
-		}
+		names = lists.Add(names, what+" ("+groupText(i.APIGroups)+")")
+		roles[i.Subject.Name] = true
 	}
 	if len(names) == 0 {
 		return ""
@@ -236,87 +196,64 @@ func (r *Report) gains() string {
 }
 
 // subjectSections returns a section for each subject, with a table for each risk.
-func subjectSections(items []Item) []findings.Section {
-	var out []findings.Section
-	for i := 0; i < len(items); {
-		s := findings.Section{Title: text.Brief(items[i].Subject.String())}
-		j := i
-		for j < len(items) && items[j].Subject == items[i].Subject {
-			k := j
-			for k < len(items) && items[k].Subject == items[i].Subject && items[k].Risk == items[j].Risk {
-				k++
-			}
-			s.Tables = append(s.Tables, linesTable(items[j].Risk.Title(), "Where", Lines(items[j:k])))
-			j = k
+func subjectSections(items []Item) (out []findings.Section) {
+	for _, of := range lists.Groups(items, subjectOfItem) {
+		s := findings.Section{Title: text.Brief(of[0].Subject.String())}
+		for _, same := range lists.Groups(of, func(i Item) Risk { return i.Risk }) {
+			s.Tables = append(s.Tables, linesTable(same[0].Risk.Title(), "Where", Lines(same)))
 		}
-		out, i = append(out, s), j
+		out = append(out, s)
 	}
 	return out
 }
 
 // Lines returns the lines of the items of one subject, risk and change. Items that differ only in resources, or only in
 // names, share a line.
-func Lines(items []Item) []Line {
+func Lines(items []Item) (out []Line) {
 	type key struct {
 		where, allows       string
 		urls                bool
 		named, file, reason string
 	}
-	index := map[key]int{}
-	var merged []Item
-	var sources [][]Source
-	for _, i := range items {
+	for _, same := range lists.Groups(items, func(i Item) key {
 		k := key{i.where(), rbac.ListsKey(i.Verbs, i.APIGroups), len(i.NonResourceURLs) > 0, "", i.Source.File,
 			i.Source.reason()}
 		if len(i.ResourceNames) > 0 {
 			k.named = rbac.ListsKey(i.Resources)
 		}
-		n, ok := index[k]
-		if !ok {
-			index[k] = len(merged)
-			i.Resources, i.NonResourceURLs = slices.Clone(i.Resources), slices.Clone(i.NonResourceURLs)
-			i.ResourceNames = slices.Clone(i.ResourceNames)
-			merged, sources = append(merged, i), append(sources, []Source{i.Source})
-			continue
+		return k
+	}) {
+		i := same[0]
+		for _, o := range same[1:] {
+			i.Resources, i.NonResourceURLs = union(i.Resources, o.Resources), union(i.NonResourceURLs, o.NonResourceURLs)
+			i.ResourceNames = union(i.ResourceNames, o.ResourceNames)
 		}
-		m := &merged[n]
-		m.Resources, m.NonResourceURLs = union(m.Resources, i.Resources), union(m.NonResourceURLs, i.NonResourceURLs)
-		m.ResourceNames = union(m.ResourceNames, i.ResourceNames)
-		sources[n] = append(sources[n], i.Source)
-	}
-	out := make([]Line, len(merged))
-	for n, i := range merged {
 		what := i.ruleText()
 		if i.Risk == Other && len(i.APIGroups) > 0 {
 			what = groupText(i.APIGroups) + ": " + i.withoutGroup()
 		}
-		out[n] = Line{i.where(), what, sourcesText(sources[n]), i.Source.reason()}
+		out = append(out, Line{i.where(), what, sourcesText(same), i.Source.reason()})
 	}
 	return out
 }
 
-// sourcesText names the lines of one file, or the objects that OLM makes.
-func sourcesText(list []Source) string {
-	if list[0].File == "" {
-		objects := []string{}
-		for _, s := range list {
-			objects = lists.Add(objects, s.Object)
+// sourcesText names the lines of one file that grant items, or the objects that OLM makes.
+func sourcesText(items []Item) string {
+	if items[0].Source.File == "" {
+		var objects []string
+		for _, i := range items {
+			objects = lists.Add(objects, i.Source.Object)
 		}
 		return text.FirstOf(1, objects)
 	}
-	lines := lists.Map(list, func(s Source) int { return s.Line })
+	lines := lists.Map(items, func(i Item) int { return i.Source.Line })
 	slices.Sort(lines)
-	texts := []string{}
-	for _, n := range slices.Compact(lines) {
-		texts = append(texts, strconv.Itoa(n))
-	}
-	return text.Brief(path.Base(list[0].File)) + ":" + strings.ReplaceAll(text.FirstOf(12, texts), ", ", ",")
+	texts := lists.Map(slices.Compact(lines), strconv.Itoa)
+	return text.Brief(path.Base(items[0].Source.File)) + ":" + strings.ReplaceAll(text.FirstOf(12, texts), ", ", ",")
 }
 
 func union(a, b []string) []string {
-	a = append(a, b...)
-	slices.Sort(a)
-	return slices.Compact(a)
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
 }
 
 // UserLines returns the lines of what roles for users gain. Roles that gain the same share a line, and are where it is.
@@ -342,21 +279,15 @@ func UserLines(items []Item) []Line {
 	return out
 }
 
-// coveredLines names the lines that grant nothing more than others, one line for each file, reason and place.
-func coveredLines(list []Covered) []string {
-	type key struct{ file, reason, where string }
-	var order []key
-	sources := map[key][]Source{}
-	for _, c := range list {
-		k := key{c.Source.File, c.Source.reason(), c.where()}
-		if sources[k] == nil {
-			order = append(order, k)
-		}
-		sources[k] = append(sources[k], c.Source)
+// coveredTable names the lines that grant nothing more than others, one line for each file, reason and place.
+func coveredTable(list []Covered) findings.Table {
+	t := findings.Table{Columns: []findings.Column{{Title: "Grant"}}, Indent: 2}
+	items := lists.Map(list, func(c Covered) Item { return c.Item })
+	for _, same := range lists.Groups(items, func(i Item) [3]string {
+		return [3]string{i.Source.File, i.Source.reason(), i.where()}
+	}) {
+		t.Rows = append(t.Rows, findings.Cells(fmt.Sprintf("%s (%s, %s)", sourcesText(same), same[0].Source.reason(),
+			same[0].where())))
 	}
-	out := make([]string, len(order))
-	for i, k := range order {
-		out[i] = fmt.Sprintf("%s (%s, %s)", sourcesText(sources[k]), k.reason, k.where)
-	}
-	return out
+	return t
 }

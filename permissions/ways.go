@@ -141,11 +141,7 @@ type reach struct {
 func (x *reach) subject(s Subject, list []danger.Follows, held danger.Held, sources map[string][]Source) {
 	isError := false
 	for _, f := range list {
-		places := []string{f.Place}
-		if f.Place == "" {
-			places = []string{Everywhere}
-		}
-		in := " in " + placeText(places)
+		in := " in " + placeText([]string{cmp.Or(f.Place, Everywhere)})
 		step := Step{Subject: s, Text: cmp.Or(f.By, f.Text) + in, Source: sources[f.From()][f.First], rule: f.ID}
 		x.add(f, held, step)
 		if f.Place == "" && f.Cluster == findings.Error && !isError {
@@ -196,10 +192,9 @@ func (x *reach) add(f danger.Follows, held danger.Held, step Step) {
 				x.ways[step.Subject] = &Way{Subject: step.Subject, Steps: steps, Reaches: EveryRight}
 				x.reached = append(x.reached, step.Subject)
 			}
-		case place == "":
-			x.into[Everywhere] = append(x.into[Everywhere], step)
 		default:
-			x.into[place] = append(x.into[place], step)
+			where := cmp.Or(place, Everywhere)
+			x.into[where] = append(x.into[where], step)
 		}
 	}
 }

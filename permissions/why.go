@@ -294,18 +294,8 @@ func begins(r *rbac.Role, rules []rbacv1.PolicyRule) bool {
 	if extra := len(r.Rules) - len(rules); extra < 0 || extra > 1 || len(rules) == 0 {
 		return false
 	}
-	for i, rule := range rules {
-		if !equal(r.Rules[i].PolicyRule, rule) {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(r.PolicyRules()[:len(rules)], rules, equal)
 }
 
 // equal compares rules as they are written, apart from lists that are empty or missing.
-func equal(a, b rbacv1.PolicyRule) bool {
-	return slices.Equal(a.Verbs, b.Verbs) && slices.Equal(a.APIGroups, b.APIGroups) &&
-		slices.Equal(a.Resources, b.Resources) &&
-		slices.Equal(a.ResourceNames, b.ResourceNames) &&
-		slices.Equal(a.NonResourceURLs, b.NonResourceURLs)
-}
+func equal(a, b rbacv1.PolicyRule) bool { return rbac.RuleKey(a) == rbac.RuleKey(b) }

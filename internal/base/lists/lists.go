@@ -59,6 +59,21 @@ func keyed[T, V any, K comparable](list []T, key func(T) K, value func(T) V) map
 	return out
 }
 
+// Groups returns the items of each key together, in the order of the first of each.
+func Groups[T any, K comparable](list []T, key func(T) K) (out [][]T) {
+	index := map[K]int{}
+	for _, x := range list {
+		k := key(x)
+		i, ok := index[k]
+		if !ok {
+			i = len(out)
+			index[k], out = i, append(out, nil)
+		}
+		out[i] = append(out[i], x)
+	}
+	return out
+}
+
 // Group returns the items of each key, in their order.
 func Group[T any, K comparable](list []T, key func(T) K) map[K][]T {
 	out := map[K][]T{}

@@ -54,6 +54,10 @@ func TestKeys(t *testing.T) {
 	if got := By(words, length); len(got) != 2 || got[2] != "cc" || got[1] != "b" {
 		t.Error(got)
 	}
+	if got := Groups(append(words, "d"), length); len(got) != 2 || !slices.Equal(got[0], []string{"aa", "cc"}) ||
+		!slices.Equal(got[1], []string{"b", "d"}) {
+		t.Error(got)
+	}
 	if got := Group(words, length); len(got) != 2 || !slices.Equal(got[2], []string{"aa", "cc"}) {
 		t.Error(got)
 	}
