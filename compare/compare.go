@@ -159,13 +159,7 @@ func sentences(old, now *permissions.Report, items []permissions.Item) (out []st
 
 // notes returns the notes of both evaluations, each once.
 func notes(old, now State) []string {
-	out := []string{}
-	for _, s := range []State{old, now} {
-		for _, n := range s.Permissions.Notes {
-			out = lists.Add(out, n)
-		}
-	}
-	return out
+	return append([]string{}, lists.Unique(slices.Concat(old.Permissions.Notes, now.Permissions.Notes))...)
 }
 
 // place returns what finds the place of a field of an object of either state.

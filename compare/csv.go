@@ -73,15 +73,13 @@ func (r *Report) compareCSV(old, now Operator) ([]change.Change, error) {
 	}
 	var sides [2]fields.Values
 	for i, o := range []Operator{old, now} {
-		value, err := known(o)
+		value, err := manifest.Typed(o.ClusterServiceVersion) // as the API server keeps it
 		if err != nil {
 			return nil, err
 		}
-		sides[i] = fields.WithoutNoise(now.Object, value)
-		sides[i].Without(csvFacts...)
-		sides[i].Without(apiFields(old, now, sides[i])...)
-		sides[i].Without(edgeFacts(old, now)...)
-		sides[i].Without(r.webhookFacts(sides[i])...)
+		v := fields.WithoutNoise(now.Object, value)
+		v.Without(slices.Concat(csvFacts, apiFields(old, now, v), edgeFacts(old, now), r.webhookFacts(v))...)
+		sides[i] = v
 	}
 	list := workload.Differences(sides[0], sides[1], csvRules, change.Rest)
 	for i, c := range list {
@@ -113,16 +111,6 @@ func (r *Report) webhookFacts(v fields.Values) (out []string) {
 }
 
 const asciiLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-// known returns a CSV as the API server keeps it: without fields that the type does not have.
-func known(o Operator) (map[string]any, error) {
-	data, err := json.Marshal(o.ClusterServiceVersion)
-	if err != nil {
-		return nil, err
-	}
-	var value map[string]any
-	return value, json.Unmarshal(data, &value)
-}
 
 // edgeFields are the fields of a CSV that say which releases it updates.
 var edgeFields = map[catalog.EdgeKind]string{catalog.Replaces: "spec.replaces", catalog.Skips: "spec.skips",
@@ -300,12 +288,9 @@ func unknownRoles(old, now State) []change.Change {
 	var out []change.Change
 	for i, s := range []State{now, old} {
 		for _, u := range s.Permissions.Unknown {
-			other := []State{old, now}[i].Permissions.Unknown
-			known := false
-			for _, o := range other {
-				known = known || o.Subject == u.Subject && o.Role == u.Role && slices.Equal(o.Namespaces, u.Namespaces)
-			}
-			if known {
+			if slices.ContainsFunc([]State{old, now}[i].Permissions.Unknown, func(o permissions.Unknown) bool {
+				return o.Subject == u.Subject && o.Role == u.Role && slices.Equal(o.Namespaces, u.Namespaces)
+			}) {
 				continue
 			}
 			c := change.Change{Object: u.Source.Object, Part: change.Account, Field: "roleRef", Change: change.Added,

@@ -78,9 +78,7 @@ func (k asking) compare(p pair) ([]change.Change, error) {
 			return nil, err
 		}
 		before, older := k.underNewNames(p, before)
-		accounts := maps.Clone(before)
-		maps.Copy(accounts, after)
-		for _, account := range slices.Sorted(maps.Keys(accounts)) {
+		for _, account := range lists.Keys(before, after) {
 			a, b := before[account], after[account]
 			if covers(a, b) && covers(b, a) {
 				continue

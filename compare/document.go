@@ -8,6 +8,7 @@ import (
 
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -51,16 +52,12 @@ func (r *Report) Document() *findings.Document {
 				Text: text.Brief(u.Object) + ": " + text.Printable(u.Message)})
 		}
 	}
-	for _, u := range r.Unread {
-		d.Notes = append(d.Notes, findings.Remark{Label: "not read", Text: text.Printable(u)})
-	}
+	d.Notes = append(d.Notes, findings.Remarks("not read", r.Unread)...)
 	for _, n := range r.Renamed {
 		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: fmt.Sprintf("%s is now %s: %s",
 			text.Brief(n.Old.String()), text.Brief(n.New.String()), text.Brief(n.Why))})
 	}
-	for _, n := range r.Notes {
-		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: text.Printable(n)})
-	}
+	d.Notes = append(d.Notes, findings.Remarks("note", r.Notes)...)
 	return d
 }
 
@@ -132,34 +129,32 @@ func permissionLines(items []permissions.Item) []line {
 		risk     permissions.Risk
 		severity findings.Severity
 	}
-	var order []class
-	sets := map[class][]permissions.Item{}
-	for _, i := range items {
-		k := class{i.Subject, i.Change, i.Risk, severityOf(i)}
-		if sets[k] == nil {
-			order = append(order, k)
-		}
-		sets[k] = append(sets[k], i)
-	}
 	var out []line
-	for _, k := range order {
-		name := k.subject.String()
-		if k.subject.IsRole() {
+	for _, same := range lists.Groups(items, func(i permissions.Item) class {
+		return class{i.Subject, i.Change, i.Risk, severityOf(i)}
+	}) {
+		i, severity := same[0], severityOf(same[0])
+		name := i.Subject.String()
+		if i.Subject.IsRole() {
 			name += ", for whoever is bound to it"
 		}
-		for _, l := range permissions.Lines(sets[k]) {
+		for _, l := range permissions.Lines(same) {
 			why := l.Reason
-			if k.risk != permissions.Other {
-				why = k.risk.Title() + "; " + why
+			if i.Risk != permissions.Other {
+				why = i.Risk.Title() + "; " + why
 			}
-			if k.change == permissions.Lost && k.severity == findings.Warning {
+			if i.Change == permissions.Lost && severity == findings.Warning {
 				why = "asked for where it has no effect; " + why
 			}
-			out = append(out, line{objects: []string{name}, change: gainMarks[k.change], severity: k.severity,
-				where: l.Where, what: l.What, why: why, at: []string{l.At}})
+			out = append(out, lineOf(name, i.Change, severity, l, why))
 		}
 	}
 	return out
+}
+
+func lineOf(name string, c permissions.Change, severity findings.Severity, l permissions.Line, why string) line {
+	return line{objects: []string{name}, change: gainMarks[c], severity: severity, where: l.Where, what: l.What, why: why,
+		at: []string{l.At}}
 }
 
 var gainMarks = map[permissions.Change]findings.Cell{permissions.Gained: added, permissions.Lost: removed}
@@ -173,8 +168,7 @@ func userLines(items []permissions.Item) []line {
 				return i.Change != c || severityOf(i) != s
 			})
 			for _, l := range permissions.UserLines(some) {
-				out = append(out, line{objects: []string{"Users, where they are bound to the role"},
-					change: gainMarks[c], severity: s, where: l.Where, what: l.What, why: l.Reason, at: []string{l.At}})
+				out = append(out, lineOf("Users, where they are bound to the role", c, s, l, l.Reason))
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/olmgen/olmgen/bundle/images"
@@ -72,30 +73,20 @@ func fold(list []line) []line {
 		}
 		return l.key(l.where, l.value, fmt.Sprint(len(l.fields) > 0)) +
 			strings.Join(slices.Concat(l.objects, l.versions), "\x00")
-	}, func(_ int, into *line, l line) { into.fields = append(into.fields, l.fields...) })
+	}, func(into *line, l line) { into.fields = append(into.fields, l.fields...) })
 	list = merge(list, func(l line) string {
 		if len(l.versions) == 0 {
 			return ""
 		}
 		return l.key(l.what) + strings.Join(slices.Concat(l.objects, l.fields), "\x00")
-	}, func(_ int, into *line, l line) { into.versions = append(into.versions, l.versions...) })
-	known := map[int]map[string]bool{} // the objects of lines with several
+	}, func(into *line, l line) { into.versions = append(into.versions, l.versions...) })
 	return merge(list, func(l line) string { return l.key(l.where, withoutDigests(l.description())) },
-		func(n int, into *line, l line) {
+		func(into *line, l line) {
 			if into.description() != l.description() {
 				into.fields, into.versions, into.what = nil, nil, withoutDigests(l.description())
 			}
-			if known[n] == nil {
-				known[n] = map[string]bool{}
-				for _, o := range into.objects {
-					known[n][o] = true
-				}
-			}
 			for _, o := range l.objects {
-				if !known[n][o] {
-					known[n][o] = true
-					into.objects = append(into.objects, o)
-				}
+				into.objects = lists.Add(into.objects, o)
 			}
 		})
 }
@@ -105,34 +96,32 @@ func (l line) key(texts ...string) string {
 	return strings.Join(append(texts, l.change.Text, string(l.severity), l.why, ""), "\x00")
 }
 
-// merge joins lines with the same key: join gets the number of the line in the result. A line without a key stays
-// alone.
-func merge(list []line, key func(line) string, join func(n int, into *line, l line)) []line {
-	type place struct {
-		line int
-		at   string
-	}
-	var out []line
-	index, known := map[string]int{}, map[place]bool{}
-	for _, l := range list {
-		k := key(l)
-		n, ok := index[k]
-		if k == "" || !ok {
-			n = len(out)
-			index[k] = n
-			l.objects, l.fields = slices.Clone(l.objects), slices.Clone(l.fields)
-			l.versions, l.at = slices.Clone(l.versions), slices.Clone(l.at)
-			out = append(out, l)
-		} else {
-			join(n, &out[n], l)
-			if len(l.at) == 0 || known[place{n, l.at[0]}] || !slices.Equal(out[n].objects, l.objects) {
+// merge joins lines with the same key. A line without a key stays alone.
+func merge(list []line, key func(line) string, join func(into *line, l line)) (out []line) {
+	alone := 0
+	for _, same := range lists.Groups(list, func(l line) string {
+		if k := key(l); k != "" {
+			return k
+		}
+		alone++
+		return strconv.Itoa(alone)
+	}) {
+		into, known := same[0], map[string]bool{}
+		into.objects, into.fields = slices.Clone(into.objects), slices.Clone(into.fields)
+		into.versions, into.at = slices.Clone(into.versions), nil
+		for i, l := range same {
+			if i > 0 {
+				join(&into, l)
+			}
+			if len(l.at) == 0 || known[l.at[0]] || !slices.Equal(into.objects, l.objects) {
 				continue
 			}
-			out[n].at = append(out[n].at, l.at...)
+			into.at = append(into.at, l.at...)
+			for _, at := range l.at {
+				known[at] = true
+			}
 		}
-		for _, at := range l.at {
-			known[place{n, at}] = true
-		}
+		out = append(out, into)
 	}
 	return out
 }
@@ -155,21 +144,16 @@ func withoutItem(field string) string {
 func withoutDigests(s string) string { return shortDigests().ReplaceAllString(s, "@sha256:…") }
 
 // tables has a table for each object, or for the objects that some lines are about.
-func tables(list []line) []findings.Table {
-	var out []findings.Table
-	index := map[string]int{}
-	for _, l := range list {
-		title := titleOfObjects(l)
-		i, ok := index[title]
-		if !ok {
-			i = len(out)
-			index[title] = i
-			out = append(out, findings.Table{Title: title, Columns: []findings.Column{{Title: "Change"},
-				{Title: "Severity", Width: 7, Before: " "}, {Title: "Where", Align: true}, {Title: "What"},
-				{Title: "At", Style: findings.Code, Aside: true, Place: true}, {Title: "Why", Aside: true}}})
+func tables(list []line) (out []findings.Table) {
+	for _, same := range lists.Groups(list, titleOfObjects) {
+		t := findings.Table{Title: titleOfObjects(same[0]), Columns: []findings.Column{{Title: "Change"},
+			{Title: "Severity", Width: 7, Before: " "}, {Title: "Where", Align: true}, {Title: "What"},
+			{Title: "At", Style: findings.Code, Aside: true, Place: true}, {Title: "Why", Aside: true}}}
+		for _, l := range same {
+			t.Rows = append(t.Rows, []findings.Cell{l.change, findings.SeverityCell(l.severity), {Text: l.where},
+				{Text: l.description()}, {Text: l.place()}, {Text: l.why}})
 		}
-		out[i].Rows = append(out[i].Rows, []findings.Cell{l.change, findings.SeverityCell(l.severity), {Text: l.where},
-			{Text: l.description()}, {Text: l.place()}, {Text: l.why}})
+		out = append(out, t)
 	}
 	return out
 }
@@ -198,17 +182,12 @@ func titleOfObjects(l line) string {
 
 // changeLines returns the lines of changes.
 func changeLines(list []change.Change) []line {
-	groups := map[group][]change.Change{}
-	for _, c := range list {
-		if g := groupOf(c); g.field != "" {
-			groups[g] = append(groups[g], c)
-		}
-	}
+	groups := lists.Group(list, groupOf)
 	var out []line
 	for _, c := range list {
 		g := groupOf(c)
 		switch same := groups[g]; {
-		case distinct(same) < 2: // one image in several fields is folded as any other value
+		case g.field == "" || distinct(same) < 2: // one image in several fields is folded as any other value
 			out = append(out, changeLine(c))
 		case same[0].Field == c.Field:
 			out = append(out, groupLine(g, same))
@@ -249,8 +228,7 @@ func groupOf(c change.Change) group {
 
 // distinct counts changes with different values.
 func distinct(list []change.Change) int {
-	seen := lists.Set(list, func(c change.Change) string { return c.Old + " " + c.New })
-	return len(seen)
+	return len(lists.Set(list, func(c change.Change) string { return c.Old + " " + c.New }))
 }
 
 // groupLine returns the line of a group.

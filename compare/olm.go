@@ -31,20 +31,15 @@ func consequences(ctx context.Context, pairs []pair, old, now State, o Options) 
 
 // together returns the objects of both lists. One that is in both is there once: a path may be that of the cluster and
 // of custom resources.
-func together(a, b []*manifest.Object) (all []*manifest.Object) {
+func together(a, b []*manifest.Object) []*manifest.Object {
 	type place struct {
 		file, object string
 		line         int
 	}
-	seen := map[place]bool{}
-	for _, o := range slices.Concat(a, b) {
-		at := place{o.File, o.Group() + " " + o.Identity(), o.Line}
-		if !seen[at] {
-			seen[at] = true
-			all = append(all, o)
-		}
-	}
-	return all
+	places := lists.Groups(slices.Concat(a, b), func(o *manifest.Object) place {
+		return place{o.File, o.Group() + " " + o.Identity(), o.Line}
+	})
+	return lists.Map(places, func(same []*manifest.Object) *manifest.Object { return same[0] })
 }
 
 // ruleUnresolved is about an operator that the newer release asks for in another way, and that is not known.

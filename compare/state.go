@@ -79,35 +79,19 @@ func pairsOf(old, now State) []pair {
 	if len(old.Operators) == 1 && len(now.Operators) == 1 {
 		return []pair{{&old.Operators[0], &now.Operators[0]}}
 	}
-	var out []pair
-	used := map[int]bool{}
-	find := func(o Operator, same func(a, b Operator) bool) int {
-		for i, before := range old.Operators {
-			if !used[i] && same(before, o) {
-				return i
+	out, used := make([]pair, len(now.Operators)), map[int]bool{}
+	for _, anywhere := range []bool{false, true} {
+		for i := range now.Operators {
+			o := &now.Operators[i]
+			out[i].now = o
+			for j := range old.Operators {
+				before := &old.Operators[j]
+				if out[i].old == nil && !used[j] && before.stem() == o.stem() &&
+					(anywhere || before.Namespace == o.Namespace) {
+					out[i].old, used[j] = before, true
+				}
 			}
 		}
-		return -1
-	}
-	byStem := func(a, b Operator) bool { return a.stem() == b.stem() }
-	inPlace := func(a, b Operator) bool { return byStem(a, b) && a.Namespace == b.Namespace }
-	matched := make([]int, len(now.Operators))
-	for i := range now.Operators {
-		if matched[i] = find(now.Operators[i], inPlace); matched[i] >= 0 {
-			used[matched[i]] = true
-		}
-	}
-	for i := range now.Operators {
-		if matched[i] < 0 {
-			if matched[i] = find(now.Operators[i], byStem); matched[i] >= 0 {
-				used[matched[i]] = true
-			}
-		}
-		p := pair{now: &now.Operators[i]}
-		if matched[i] >= 0 {
-			p.old = &old.Operators[matched[i]]
-		}
-		out = append(out, p)
 	}
 	for i := range old.Operators {
 		if !used[i] {

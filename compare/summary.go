@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -18,41 +19,24 @@ func severityOf(i permissions.Item) findings.Severity { return cmp.Or(i.Severity
 
 // worst returns the worst of some severities.
 func worst(list []findings.Severity) findings.Severity {
-	out := findings.Info
-	for _, s := range list {
-		if s.Rank() < out.Rank() {
-			out = s
-		}
-	}
-	return out
+	return slices.MinFunc(append([]findings.Severity{findings.Info}, list...),
+		func(a, b findings.Severity) int { return a.Rank() - b.Rank() })
 }
 
 // severities returns those of a section.
 func (r *Report) severities(s Section) []findings.Severity {
-	var out []findings.Severity
+	ofChange := func(c change.Change) findings.Severity { return c.Severity }
 	switch s {
 	case SectionPermissions:
-		for _, i := range slices.Concat(r.Permissions, r.Users) {
-			out = append(out, severityOf(i))
-		}
+		return lists.Map(slices.Concat(r.Permissions, r.Users), severityOf)
 	case SectionCRDs:
-		for _, c := range r.CRDs {
-			out = append(out, c.Severity)
-		}
+		return lists.Map(r.CRDs, func(c CRD) findings.Severity { return c.Severity })
 	case SectionWorkloads:
-		for _, c := range r.Workloads {
-			out = append(out, c.Severity)
-		}
+		return lists.Map(r.Workloads, ofChange)
 	case SectionIdentity:
-		for _, c := range r.Identity {
-			out = append(out, c.Severity)
-		}
-	case SectionOLM:
-		for _, c := range r.OLM {
-			out = append(out, c.Severity)
-		}
+		return lists.Map(r.Identity, ofChange)
 	}
-	return out
+	return lists.Map(r.OLM, func(c Consequence) findings.Severity { return c.Severity })
 }
 
 // worst returns the worst severity of all sections.

@@ -240,11 +240,7 @@ func Lines(items []Item) (out []Line) {
 // sourcesText names the lines of one file that grant items, or the objects that OLM makes.
 func sourcesText(items []Item) string {
 	if items[0].Source.File == "" {
-		var objects []string
-		for _, i := range items {
-			objects = lists.Add(objects, i.Source.Object)
-		}
-		return text.FirstOf(1, objects)
+		return text.FirstOf(1, lists.Unique(lists.Map(items, func(i Item) string { return i.Source.Object })))
 	}
 	lines := lists.Map(items, func(i Item) int { return i.Source.Line })
 	slices.Sort(lines)

@@ -1,7 +1,11 @@
 // Package lists makes lists, sets and counts of lists.
 package lists
 
-import "slices"
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
 
 // Map returns what f makes of each item; nil of no item.
 func Map[T, U any](list []T, f func(T) U) (out []U) {
@@ -39,6 +43,25 @@ func Add[T comparable](list []T, x T) []T {
 		return list
 	}
 	return append(list, x)
+}
+
+// Unique returns the items, each once.
+func Unique[T comparable](list []T) []T {
+	seen := map[T]bool{}
+	return Filter(list, func(x T) bool {
+		had := seen[x]
+		seen[x] = true
+		return !had
+	})
+}
+
+// Keys returns the keys of some maps, each once and sorted.
+func Keys[K cmp.Ordered, V any](of ...map[K]V) (out []K) {
+	for _, m := range of {
+		out = slices.AppendSeq(out, maps.Keys(m))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // Set returns the keys of the items.

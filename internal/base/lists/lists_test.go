@@ -46,6 +46,12 @@ func TestAdd(t *testing.T) {
 }
 
 func TestKeys(t *testing.T) {
+	if got := Unique([]int{2, 1, 2}); !slices.Equal(got, []int{2, 1}) {
+		t.Error(got)
+	}
+	if got := Keys(map[int]bool{3: true, 1: true}, map[int]bool{2: true, 1: false}); !slices.Equal(got, []int{1, 2, 3}) {
+		t.Error(got)
+	}
 	words := []string{"aa", "b", "cc"}
 	length := func(s string) int { return len(s) }
 	if got := Set(words, length); len(got) != 2 || !got[1] || !got[2] {
