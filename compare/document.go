@@ -153,8 +153,8 @@ func permissionLines(items []permissions.Item) []line {
 }
 
 func lineOf(name string, c permissions.Change, severity findings.Severity, l permissions.Line, why string) line {
-	return line{objects: []string{name}, change: gainMarks[c], severity: severity, where: l.Where, what: l.What, why: why,
-		at: []string{l.At}}
+	return line{objects: []string{name}, change: gainMarks[c], severity: severity, where: l.Where, what: l.What,
+		why: why, at: []string{l.At}}
 }
 
 var gainMarks = map[permissions.Change]findings.Cell{permissions.Gained: added, permissions.Lost: removed}

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -42,10 +43,7 @@ func (r *Report) identity(pairs []pair, old, now State) ([]change.Change, error)
 			}
 			list = slices.Concat(list, more, asked)
 		}
-		o := p.now
-		if o == nil {
-			o = p.old
-		}
+		o := cmp.Or(p.now, p.old)
 		for i := range list {
 			c := &list[i]
 			c.Object = "ClusterServiceVersion " + o.Name
@@ -75,14 +73,10 @@ type statement struct {
 // compareIdentity compares two releases of an operator.
 func compareIdentity(old, now Operator) []change.Change {
 	before, after := factsOf(old), factsOf(now)
-	keys := map[fact]bool{}
-	for _, side := range []map[fact]statement{before, after} {
-		for f := range side {
-			keys[f] = true
-		}
-	}
+	both := maps.Clone(before)
+	maps.Copy(both, after)
 	var out []change.Change
-	for f := range keys {
+	for f := range both {
 		a, had := before[f]
 		b, has := after[f]
 		oneSided := f.part == change.Metadata && (old.Metadata == nil) != (now.Metadata == nil) // a tree has none

@@ -14,6 +14,7 @@ import (
 
 	"github.com/olmgen/olmgen/golden/corpus"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
@@ -54,7 +55,7 @@ func compareWithCrdify(t *testing.T, oldDir, nowDir string) (crds, findings int)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range namesOf(before) {
+	for _, name := range lists.Keys(before) {
 		if after[name] == nil || before[name].Same(after[name]) {
 			continue
 		}

@@ -16,6 +16,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/parallel"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/manifest"
@@ -74,15 +75,13 @@ func Compare(ctx context.Context, old, now []*manifest.Object, opts Options) ([]
 	if err != nil {
 		return nil, err
 	}
-	names := namesOf(before, after)
+	names := lists.Keys(before, after)
 	results, errs := make([][]found, len(names)), make([]error, len(names))
 	parallel.Each(0, len(names), func(i int) {
 		results[i], errs[i] = comparators.compare(ctx, names[i], before[names[i]], after[names[i]])
 	})
-	for _, err := range errs {
-		if err != nil {
-			return nil, err // the first by name, whoever was faster
-		}
+	if err := cmp.Or(errs...); err != nil {
+		return nil, err // the first by name, whoever was faster
 	}
 	all := slices.Concat(results...)
 	locate(all, before, after)
@@ -104,16 +103,10 @@ func order(a, b Finding) int {
 		cmp.Compare(a.Message, b.Message))
 }
 
-func namesOf(sides ...map[string]*crs.CRD) []string {
-	var names []string
-	for _, side := range sides {
-		for name := range side {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
+type (
+	definition = apiextensionsv1.CustomResourceDefinition
+	versionOf  = apiextensionsv1.CustomResourceDefinitionVersion
+)
 
 // compare returns the findings about one CRD. One side may be missing. It keeps nothing of the CRDs: what is decoded is
 // several times as large as the text.
@@ -142,7 +135,7 @@ func (c *comparators) compare(ctx context.Context, name string, old, now *crs.CR
 	if err != nil {
 		return nil, err
 	}
-	compareVersions(a, b, add)
+	compareVersions(a, b, func(rule, version, message string) { add(rule, version, "", message) })
 	own, err := compareOwn(now, a, b)
 	if err != nil {
 		return nil, err
@@ -176,9 +169,7 @@ func (c *comparators) compare(ctx context.Context, name string, old, now *crs.CR
 	return all, ctx.Err() // schemas are compared as far as there was time
 }
 
-type versionOf = apiextensionsv1.CustomResourceDefinitionVersion
-
-func version(crd *apiextensionsv1.CustomResourceDefinition, name string) *versionOf {
+func version(crd *definition, name string) *versionOf {
 	for i := range crd.Spec.Versions {
 		if crd.Spec.Versions[i].Name == name {
 			return &crd.Spec.Versions[i]

@@ -34,10 +34,10 @@ var ownRules = []struct {
 }
 
 // compareOwn compares the fields of two CRDs that are neither schemas nor what compareVersions and crdify are about.
-func compareOwn(o *crs.CRD, old, now *apiextensionsv1.CustomResourceDefinition) ([]found, error) {
+func compareOwn(o *crs.CRD, old, now *definition) ([]found, error) {
 	var all []found
 	var sides [2]fields.Values
-	for i, crd := range []*apiextensionsv1.CustomResourceDefinition{old, now} {
+	for i, crd := range []*definition{old, now} {
 		v, err := ownFields(o.Object, crd)
 		if err != nil {
 			return nil, err
@@ -67,7 +67,7 @@ func compareOwn(o *crs.CRD, old, now *apiextensionsv1.CustomResourceDefinition) 
 	return all, nil
 }
 
-func strategy(crd *apiextensionsv1.CustomResourceDefinition) apiextensionsv1.ConversionStrategyType {
+func strategy(crd *definition) apiextensionsv1.ConversionStrategyType {
 	return crd.Spec.Conversion.Strategy
 }
 
@@ -111,7 +111,7 @@ func versionIn(path string) (version, field string) {
 const scaleField = ".subresources.scale"
 
 // ownFields returns the fields of a CRD without its schemas, with the defaults of the API server.
-func ownFields(o *manifest.Object, crd *apiextensionsv1.CustomResourceDefinition) (fields.Values, error) {
+func ownFields(o *manifest.Object, crd *definition) (fields.Values, error) {
 	c := *crd
 	c.Spec.Versions = slices.Clone(crd.Spec.Versions)
 	for i := range c.Spec.Versions {

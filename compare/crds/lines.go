@@ -1,6 +1,7 @@
 package crds
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,10 +14,7 @@ import (
 func locate(list []found, before, after map[string]*crs.CRD) {
 	for i := range list {
 		f := &list[i]
-		crd := after[f.CRD]
-		if crd == nil {
-			crd = before[f.CRD]
-		}
+		crd := cmp.Or(after[f.CRD], before[f.CRD])
 		if crd != nil && f.Object == "" {
 			f.File, f.Line = crd.PlaceOf(f.field(crd.Object))
 		}

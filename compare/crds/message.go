@@ -11,6 +11,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs/witness"
 )
@@ -24,7 +25,7 @@ const (
 // clip shortens a value for a message.
 func clip(s string) string { return text.Shorten(text.OneLine(s), most) }
 
-func crdMessage(rule string, old, now *apiextensionsv1.CustomResourceDefinition, crdify string) string {
+func crdMessage(rule string, old, now *definition, crdify string) string {
 	if rule == ruleScope {
 		return fmt.Sprintf("scope changed from %s to %s: the API server refuses the CRD",
 			cmp.Or(old.Spec.Scope, "none"), cmp.Or(now.Spec.Scope, "none"))
@@ -43,18 +44,17 @@ func firstLine(crdify string) string {
 }
 
 func withBelow(verb string, s *props) string {
-	n := 0
-	var count func(s *props)
-	count = func(s *props) {
-		for _, c := range children(s) {
-			n++
-			count(c.props)
-		}
+	if n := countBelow(s); n > 0 {
+		return verb + ", with " + text.Count(n, "field") + " below it"
 	}
-	if count(s); n == 0 {
-		return verb
+	return verb
+}
+
+func countBelow(s *props) (n int) {
+	for _, c := range children(s) {
+		n += 1 + countBelow(c.props)
 	}
-	return verb + ", with " + text.Count(n, "field") + " below it"
+	return n
 }
 
 // describe returns issues for what a check of crdify finds in a schema: one, or two that have different severities.
@@ -141,25 +141,22 @@ func rawOf(v *apiextensionsv1.JSON) string {
 // one for the others.
 func required(old, now *props) []issue {
 	var plain, defaulted []string
-	before := setOf(old.Required, itself)
-	for _, name := range slices.Sorted(slices.Values(now.Required)) {
-		switch {
-		case before[name]:
-		case now.Properties[name].Default != nil:
+	for _, name := range lacking(now.Required, old.Required) {
+		if now.Properties[name].Default != nil {
 			defaulted = append(defaulted, name)
-		default:
+		} else {
 			plain = append(plain, name)
 		}
 	}
 	var issues []issue
-	if len(plain) > 0 {
-		issues = append(issues, issue{rule: ruleRequired, key: strings.Join(plain, "\n"),
-			message: "newly required: " + text.FirstOf(mostItems, plain)})
+	add := func(rule, what string, names []string) {
+		if len(names) > 0 {
+			issues = append(issues, issue{rule: rule, key: strings.Join(names, "\n"),
+				message: what + ": " + text.FirstOf(mostItems, names)})
+		}
 	}
-	if len(defaulted) > 0 {
-		issues = append(issues, issue{rule: ruleRequiredWithDefault, key: strings.Join(defaulted, "\n"),
-			message: "newly required, with a default: " + text.FirstOf(mostItems, defaulted)})
-	}
+	add(ruleRequired, "newly required", plain)
+	add(ruleRequiredWithDefault, "newly required, with a default", defaulted)
 	return issues
 }
 
@@ -178,15 +175,8 @@ func enum(old, now *props, one func(rule, format string, args ...any) []issue) [
 
 // without returns the values of a that b lacks, as JSON.
 func without(a, b []apiextensionsv1.JSON) []string {
-	var out []string
 	text := func(v apiextensionsv1.JSON) string { return string(v.Raw) }
-	other := setOf(b, text)
-	for _, v := range a {
-		if !other[text(v)] {
-			out = append(out, clip(string(v.Raw)))
-		}
-	}
-	return slices.Compact(slices.Sorted(slices.Values(out)))
+	return slices.Compact(lists.Map(lacking(lists.Map(a, text), lists.Map(b, text)), clip))
 }
 
 // nestedFields are the fields of a schema that hold other schemas, which are compared by themselves.

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -25,19 +26,9 @@ func checkObjects(ctx context.Context, o Options, before, after map[string]*crs.
 	if err != nil {
 		return nil, err
 	}
-	var objects []*manifest.Object
-	groups := map[string]bool{}
-	for gk := range gone {
-		groups[gk.Group] = true
-	}
-	for gk := range kinds {
-		groups[gk.Group] = true
-	}
-	for _, object := range o.Objects {
-		if groups[object.Group()] {
-			objects = append(objects, object)
-		}
-	}
+	known := slices.AppendSeq(slices.Collect(maps.Keys(gone)), maps.Keys(kinds))
+	groups := lists.Set(known, func(gk schema.GroupKind) string { return gk.Group })
+	objects := lists.Filter(o.Objects, func(o *manifest.Object) bool { return groups[o.Group()] })
 	results, err := crs.Check(ctx, apiserver.Checker{}, kinds, objects)
 	if err != nil {
 		return nil, err

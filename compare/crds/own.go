@@ -2,13 +2,14 @@ package crds
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
 )
@@ -21,20 +22,13 @@ func ownIssues(old, now *props) []issue {
 			out = append(out, issue{rule: rule, message: message, key: message})
 		}
 	}
-	var optional []string
-	still := setOf(now.Required, itself)
-	for _, name := range slices.Sorted(slices.Values(old.Required)) {
-		if !still[name] {
-			optional = append(optional, name)
-		}
-	}
-	if len(optional) > 0 {
+	if optional := lacking(old.Required, now.Required); len(optional) > 0 {
 		add(ruleRequiredRemoved, "no longer required: "+text.FirstOf(mostItems, optional))
 	}
 	if equality.Semantic.DeepEqual(old.XValidations, now.XValidations) {
 		return out
 	}
-	added, removed := lacking(now.XValidations, old.XValidations), lacking(old.XValidations, now.XValidations)
+	added, removed := newRules(old, now), newRules(now, old)
 	add(ruleValidation, rulesMessage("added", added))
 	add(ruleValidationChanged, rulesMessage("removed", removed))
 	if len(added)+len(removed) == 0 {
@@ -43,29 +37,20 @@ func ownIssues(old, now *props) []issue {
 	return out
 }
 
-// lacking returns the CEL rules of a list that another one does not have. White space is no difference.
-func lacking(list, other apiextensionsv1.ValidationRules) []string {
-	var out []string
+// lacking returns the texts of a list that another one lacks, each once and sorted.
+func lacking(list, other []string) []string { return sets.List(sets.New(list...).Delete(other...)) }
+
+// newRules returns the CEL rules that only one of two schemas has. White space is no difference.
+func newRules(without, with *props) (out []string) {
 	text := func(r apiextensionsv1.ValidationRule) string { return apiserver.ReadRule(r.Rule).Text }
-	has := setOf(other, text)
-	for _, r := range list {
+	has := lists.Set(without.XValidations, text)
+	for _, r := range with.XValidations {
 		if !has[text(r)] {
 			out = append(out, clip(r.Rule))
 		}
 	}
 	return out
 }
-
-// setOf returns the texts of the items of a list. Lists of a schema can have thousands of items.
-func setOf[T any](list []T, text func(T) string) map[string]bool {
-	out := make(map[string]bool, len(list))
-	for _, item := range list {
-		out[text(item)] = true
-	}
-	return out
-}
-
-func itself(s string) string { return s }
 
 func rulesMessage(verb string, rules []string) string {
 	const name = "x-kubernetes-validations: "

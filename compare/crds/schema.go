@@ -54,7 +54,7 @@ type issue struct {
 }
 
 // compareCRDs runs the checks of whole CRDs.
-func (c *comparators) compareCRDs(old, now *apiextensionsv1.CustomResourceDefinition) []issue {
+func (c *comparators) compareCRDs(old, now *definition) []issue {
 	var issues []issue
 	for _, comparator := range c.crds {
 		result := comparator.Compare(old, now)
@@ -68,7 +68,7 @@ func (c *comparators) compareCRDs(old, now *apiextensionsv1.CustomResourceDefini
 type props = apiextensionsv1.JSONSchemaProps
 
 // schemaOf returns the schema of a version. A version without one has an empty one.
-func schemaOf(v *apiextensionsv1.CustomResourceDefinitionVersion) *props {
+func schemaOf(v *versionOf) *props {
 	if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
 		return &props{}
 	}
@@ -358,9 +358,7 @@ const arrow = " -> "
 
 // compareServed compares each two served versions of the new CRD, and leaves out what was the same in the old one.
 // The result is by "older version -> newer version".
-func (c *comparators) compareServed(ctx context.Context, old,
-	now *apiextensionsv1.CustomResourceDefinition,
-) map[string][]issue {
+func (c *comparators) compareServed(ctx context.Context, old, now *definition) map[string][]issue {
 	before, after := servedPairs(old), servedPairs(now)
 	out := map[string][]issue{}
 	for name, pair := range after {
@@ -374,7 +372,7 @@ func (c *comparators) compareServed(ctx context.Context, old,
 		})
 		if ok {
 			same := func(i issue) [3]string { return [3]string{i.rule, i.path, i.key} }
-			was := lists.Set(c.compareSchemas(ctx, known[0], known[1]), func(i issue) [3]string { return same(i) })
+			was := lists.Set(c.compareSchemas(ctx, known[0], known[1]), same)
 			issues = slices.DeleteFunc(issues, func(i issue) bool { return was[same(i)] })
 		}
 		out[name] = issues
@@ -382,20 +380,15 @@ func (c *comparators) compareServed(ctx context.Context, old,
 	return out
 }
 
-func servedPairs(crd *apiextensionsv1.CustomResourceDefinition) map[string][2]*props {
-	var served []*apiextensionsv1.CustomResourceDefinitionVersion
-	for i := range crd.Spec.Versions {
-		if crd.Spec.Versions[i].Served {
-			served = append(served, &crd.Spec.Versions[i])
-		}
-	}
-	slices.SortStableFunc(served, func(a, b *apiextensionsv1.CustomResourceDefinitionVersion) int {
+func servedPairs(crd *definition) map[string][2]*props {
+	served := lists.Filter(crd.Spec.Versions, func(v versionOf) bool { return v.Served })
+	slices.SortStableFunc(served, func(a, b versionOf) int {
 		return cmp.Compare(versions.CompareKubeAwareVersionStrings(a.Name, b.Name), 0)
 	})
 	pairs := map[string][2]*props{}
 	for i, older := range served {
 		for _, newer := range served[i+1:] {
-			pairs[older.Name+arrow+newer.Name] = [2]*props{schemaOf(older), schemaOf(newer)}
+			pairs[older.Name+arrow+newer.Name] = [2]*props{schemaOf(&older), schemaOf(&newer)}
 		}
 	}
 	return pairs

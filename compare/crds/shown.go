@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"slices"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/crs/witness"
 )
 
 // unknownFields shows whether objects may no longer have fields that no schema names.
-func unknownFields(f *found, old, now *apiextensionsv1.CustomResourceDefinition) {
+func unknownFields(f *found, old, now *definition) {
 	f.limit = ruleWidening
 	for _, v := range old.Spec.Versions {
 		before, served := crs.BatchOf(old, v.Name)
@@ -33,8 +31,7 @@ var relaxing = []string{ruleEnumAdded, rulePatternRemoved, ruleValidationChanged
 
 // shown returns what changes in the schema of a version, with what each change does to objects: a witness shows that
 // it breaks something, a proof that it does not. Without either of them it may.
-func shown(ctx context.Context, old, now *apiextensionsv1.CustomResourceDefinition, name string,
-	issues []issue) []found {
+func shown(ctx context.Context, old, now *definition, name string, issues []issue) []found {
 	before, served := crs.BatchOf(old, name)
 	after, still := crs.BatchOf(now, name)
 	search := witness.New(before, after, old.Spec.Group+"/"+name, old.Spec.Names.Kind)

@@ -5,12 +5,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/manifest"
@@ -249,10 +249,8 @@ func (v Values) hasList(item string) bool {
 // Differences returns the fields that differ, in the order of their paths. An order is no difference of its own where
 // the items differ, and neither is a field that is empty on one side and has fields below it on the other.
 func Differences(old, now Values) []Difference {
-	keys := slices.Concat(slices.Collect(maps.Keys(old)), slices.Collect(maps.Keys(now)))
-	slices.Sort(keys)
 	var out []Difference
-	for _, k := range slices.Compact(keys) {
+	for _, k := range lists.Keys(old, now) {
 		d := Difference{Path: k}
 		d.Old, d.Had = old[k]
 		d.New, d.Has = now[k]

@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/compare/internal/fields"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -39,12 +40,7 @@ var kindsOfOtherSections = map[string][]string{
 type Pair struct{ Old, New *manifest.Object }
 
 // Any returns the newer object, else the older one.
-func (p Pair) Any() *manifest.Object {
-	if p.New != nil {
-		return p.New
-	}
-	return p.Old
-}
+func (p Pair) Any() *manifest.Object { return cmp.Or(p.New, p.Old) }
 
 var version = lazy.Regexp(`[.-]?v?[0-9]+(?:[.-][0-9]+)+(?:[.+-][0-9a-z]+)*`)
 
@@ -62,28 +58,22 @@ func Pairs(old, now []*manifest.Object) []Pair {
 // Lone returns pairs in which the only object of a kind and a namespace that is gone and the only one that is new are
 // one, if they are alike.
 func Lone(pairs []Pair, kind string, alike func(old, now *manifest.Object) bool) []Pair {
-	left := map[string][2][]int{} // by namespace
+	gone, fresh := map[string][]*Pair{}, map[string][]*Pair{} // by namespace
 	for i, p := range pairs {
-		if o := p.Any(); o.Kind == kind && (p.Old == nil || p.New == nil) {
-			side := 0
-			if p.Old == nil {
-				side = 1
-			}
-			sides := left[o.Namespace]
-			sides[side] = append(sides[side], i)
-			left[o.Namespace] = sides
+		switch o := p.Any(); {
+		case o.Kind != kind:
+		case p.New == nil:
+			gone[o.Namespace] = append(gone[o.Namespace], &pairs[i])
+		case p.Old == nil:
+			fresh[o.Namespace] = append(fresh[o.Namespace], &pairs[i])
 		}
 	}
-	gone := map[int]bool{}
-	for _, sides := range left {
-		if len(sides[0]) != 1 || len(sides[1]) != 1 {
-			continue
-		}
-		if was, is := sides[0][0], sides[1][0]; alike(pairs[was].Old, pairs[is].New) {
-			pairs[is].Old, gone[was] = pairs[was].Old, true
+	for namespace, was := range gone {
+		if is := fresh[namespace]; len(was) == 1 && len(is) == 1 && alike(was[0].Old, is[0].New) {
+			is[0].Old, was[0].Old = was[0].Old, nil
 		}
 	}
-	return without(pairs, gone)
+	return left(pairs)
 }
 
 // Joined returns pairs in which objects of two names are one, by the identities of the older and the newer one.
@@ -94,26 +84,20 @@ func Joined(pairs []Pair, renames map[string]string) []Pair {
 			index[p.New.Identity()] = i
 		}
 	}
-	gone := map[int]bool{}
 	for i, p := range pairs {
 		if p.New != nil {
 			continue
 		}
 		if at, ok := index[renames[p.Old.Identity()]]; ok {
-			pairs[at].Old, gone[i] = p.Old, true
+			pairs[at].Old, pairs[i].Old = p.Old, nil
 		}
 	}
-	return without(pairs, gone)
+	return left(pairs)
 }
 
-func without(pairs []Pair, gone map[int]bool) []Pair {
-	out := pairs[:0]
-	for i, p := range pairs {
-		if !gone[i] {
-			out = append(out, p)
-		}
-	}
-	return out
+// left returns the pairs of which something is left.
+func left(pairs []Pair) []Pair {
+	return slices.DeleteFunc(pairs, func(p Pair) bool { return p.Any() == nil })
 }
 
 // sharesContainer reports whether two Deployments have a container of one name.
@@ -134,25 +118,25 @@ func sharesContainer(a, b *manifest.Object) bool {
 
 // PairsOf matches those objects that a function chooses.
 func PairsOf(old, now []*manifest.Object, wanted func(*manifest.Object) bool) []Pair {
-	before, after := byKey(old, wanted), byKey(now, wanted)
+	before, after := lists.By(lists.Filter(old, wanted), keyOf), lists.By(lists.Filter(now, wanted), keyOf)
 	var out []Pair
 	left := map[key][2][]*manifest.Object{}
+	add := func(k key, side int, o *manifest.Object) {
+		k.name = Versionless(k.name)
+		sides := left[k]
+		sides[side] = append(sides[side], o)
+		left[k] = sides
+	}
 	for k, o := range after {
 		if b := before[k]; b != nil {
 			out = append(out, Pair{b, o})
-			continue
+		} else {
+			add(k, 1, o)
 		}
-		k.name = Versionless(k.name)
-		sides := left[k]
-		sides[1] = append(sides[1], o)
-		left[k] = sides
 	}
 	for k, o := range before {
 		if after[k] == nil {
-			k.name = Versionless(k.name)
-			sides := left[k]
-			sides[0] = append(sides[0], o)
-			left[k] = sides
+			add(k, 0, o)
 		}
 	}
 	for _, sides := range left {
@@ -175,16 +159,6 @@ func PairsOf(old, now []*manifest.Object, wanted func(*manifest.Object) bool) []
 	return out
 }
 
-func byKey(list []*manifest.Object, wanted func(*manifest.Object) bool) map[key]*manifest.Object {
-	out := map[key]*manifest.Object{}
-	for _, o := range list {
-		if wanted(o) {
-			out[keyOf(o)] = o
-		}
-	}
-	return out
-}
-
 // Compare returns how the objects of pairs differ. now are all objects of the newer release, and place returns where a
 // field of an object stands.
 func Compare(pairs []Pair, now []*manifest.Object, place func(o *manifest.Object, field string) (string, int)) (
@@ -202,17 +176,16 @@ func Compare(pairs []Pair, now []*manifest.Object, place func(o *manifest.Object
 		if err != nil {
 			return nil, err
 		}
-		for i, c := range changes {
-			if c.Part == change.Service && strings.HasPrefix(c.Field, "spec.selector") &&
-				called[p.Any().Namespace+"/"+p.Any().Name] {
-				changes[i].Severity = findings.Warning
-				changes[i].Message = "the API server calls this Service, and reaches other pods now"
-			}
-		}
+		o := p.Any()
 		for i := range changes {
 			c := &changes[i]
-			c.Object = p.Any().Identity()
-			c.File, c.Line = place(p.Any(), c.At)
+			c.Object = o.Identity()
+			c.File, c.Line = place(o, c.At)
+			if c.Part == change.Service && strings.HasPrefix(c.Field, "spec.selector") &&
+				called[o.Namespace+"/"+o.Name] {
+				c.Severity = findings.Warning
+				c.Message = "the API server calls this Service, and reaches other pods now"
+			}
 		}
 		out = append(out, changes...)
 	}
@@ -328,10 +301,15 @@ func changeOf(d fields.Difference) change.Change {
 	return c
 }
 
-// sensitive are fields whose values are not shown.
-func sensitive(o *manifest.Object, field string) bool {
-	return o.Group() == "" && o.Kind == "Secret" && !strings.HasPrefix(field, "metadata") ||
-		fields.Last(field) == "caBundle"
+// withoutSecrets removes the values of fields whose values are not shown.
+func withoutSecrets(o *manifest.Object, list []change.Change) []change.Change {
+	for i, c := range list {
+		if o.Group() == "" && o.Kind == "Secret" && !strings.HasPrefix(c.Field, "metadata") ||
+			fields.Last(c.Field) == "caBundle" {
+			list[i].Old, list[i].New = "", ""
+		}
+	}
+	return list
 }
 
 // whole reports that an object is new or gone in one line, before what is bad about it.
@@ -385,10 +363,5 @@ func compareFields(o *manifest.Object, sides [2]map[string]any) []change.Change 
 	if partOf(o) == change.NetworkPolicy {
 		judgeNetworkPolicy(list, sides)
 	}
-	for i := range list {
-		if sensitive(o, list[i].Field) {
-			list[i].Old, list[i].New = "", ""
-		}
-	}
-	return list
+	return withoutSecrets(o, list)
 }

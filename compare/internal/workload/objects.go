@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/bundle/images"
@@ -13,17 +12,12 @@ import (
 
 // serviceRules are about Services.
 var serviceRules = []Rule{
-	{field(`^spec\.type$`), change.Service, exposed},
+	{field(`^spec\.type$`), change.Service, gains(findings.Warning, "it can be reached from outside of the cluster",
+		"LoadBalancer", "NodePort")},
 	{field(`^spec\.externalName$`), change.Service, given(findings.Warning,
 		"whoever asks for this Service reaches a name outside of the cluster")},
 	{field(`^spec\.externalIPs\[`), change.Service, given(findings.Warning, "nodes take packets for this address")},
 	{field(`^spec\.`), change.Service, nil},
-}
-
-func exposed(c *change.Change) {
-	if c.New == "LoadBalancer" || c.New == "NodePort" {
-		c.Severity, c.Message = findings.Warning, "it can be reached from outside of the cluster"
-	}
 }
 
 // namespaceRules are about the labels by which the cluster treats the pods of a namespace.
@@ -35,41 +29,35 @@ var namespaceRules = []Rule{{field(`^metadata\.labels\["pod-security\.kubernetes
 	}}}
 
 var priorityRules = []Rule{{field(`^globalDefault$`), change.Object,
-	gains("true", findings.Warning, "every pod without a class has this priority")}}
+	gains(findings.Warning, "every pod without a class has this priority", "true")}}
 
 // secretRules are about Secrets that Kubernetes fills in.
-var secretRules = []Rule{{field(`^type$`), change.Account, gains("kubernetes.io/service-account-token",
-	findings.Warning, "it gets a token of a ServiceAccount that never expires")}}
+var secretRules = []Rule{{field(`^type$`), change.Account, gains(findings.Warning,
+	"it gets a token of a ServiceAccount that never expires", "kubernetes.io/service-account-token")}}
 
 // budgetRules are about PodDisruptionBudgets (Kubernetes: pkg/controller/disruption).
 var budgetRules = []Rule{
 	{field(`^spec\.selector\b`), change.Object, loses("it may hold for more pods, and for all if nothing is left")},
-	{field(`^spec\.maxUnavailable$`), change.Object, noEviction("0", "0%")},
-	{field(`^spec\.minAvailable$`), change.Object, noEviction("100%")},
+	{field(`^spec\.maxUnavailable$`), change.Object, gains(findings.Warning, noEviction, "0", "0%")},
+	{field(`^spec\.minAvailable$`), change.Object, gains(findings.Warning, noEviction, "100%")},
 }
 
-func noEviction(values ...string) verdict {
-	return func(c *change.Change) {
-		if slices.Contains(values, c.New) {
-			c.Severity, c.Message = findings.Warning, "no pod of it can be evicted: nodes cannot be drained"
-		}
-	}
-}
+const noEviction = "no pod of it can be evicted: nodes cannot be drained"
 
 // constraintRules are about SecurityContextConstraints of OpenShift (openshift/api: security/v1, types.go).
 var constraintRules = []Rule{
 	{field(`^groups\[system:(authenticated|unauthenticated|serviceaccounts)`), change.Security, given(findings.Error,
 		"pods of everybody may do this")},
 	{field(`^(users|groups)\[`), change.Security, given(findings.Warning, "more pods may do this")},
-	{field(`^(allowPrivilegedContainer|allowHost[A-Za-z]+)$`), change.Security, gains("true", findings.Error,
-		"pods reach their node")},
-	{field(`^allowPrivilegeEscalation$`), change.Security, gains("true", findings.Warning,
-		"a process may get more rights than its parent")},
+	{field(`^(allowPrivilegedContainer|allowHost[A-Za-z]+)$`), change.Security, gains(findings.Error,
+		"pods reach their node", "true")},
+	{field(`^allowPrivilegeEscalation$`), change.Security, gains(findings.Warning,
+		"a process may get more rights than its parent", "true")},
 	{field(`^volumes\[(\*|hostPath)\]$`), change.Security, given(findings.Error, "pods reach the files of their node")},
 	{field(`^(allowedCapabilities|seccompProfiles|allowedUnsafeSysctls)\[`), change.Security, given(findings.Warning,
 		"pods may ask for more")},
-	{field(`^(runAsUser|seLinuxContext|fsGroup|supplementalGroups)\.type$`), change.Security, gains("RunAsAny",
-		findings.Warning, "pods choose it")},
+	{field(`^(runAsUser|seLinuxContext|fsGroup|supplementalGroups)\.type$`), change.Security, gains(findings.Warning,
+		"pods choose it", "RunAsAny")},
 	{field(`.`), change.Security, nil},
 }
 

@@ -26,10 +26,10 @@ func field(pattern string) func() *regexp.Regexp { return lazy.Regexp(pattern) }
 
 // podRules are about the fields of workloads. The first one that matches counts.
 var podRules = []Rule{
-	{field(`\.(hostNetwork|hostPID|hostIPC)$`), change.Security, gains("true", findings.Error,
-		"its pods share this with the node")},
-	{field(`securityContext\.privileged$`), change.Security, gains("true", findings.Error,
-		"the container has all rights of root on the node")},
+	{field(`\.(hostNetwork|hostPID|hostIPC)$`), change.Security, gains(findings.Error,
+		"its pods share this with the node", "true")},
+	{field(`securityContext\.privileged$`), change.Security, gains(findings.Error,
+		"the container has all rights of root on the node", "true")},
 	{field(`securityContext\.capabilities\.add\[`), change.Security, capability},
 	{field(`securityContext\.capabilities\.drop\[`), change.Security, loses("the container keeps more capabilities")},
 	{field(`securityContext\.allowPrivilegeEscalation$`), change.Security, weaker("false",
@@ -37,17 +37,17 @@ var podRules = []Rule{
 	{field(`securityContext\.runAsNonRoot$`), change.Security, weaker("true", "the container may run as root")},
 	{field(`securityContext\.readOnlyRootFilesystem$`), change.Security, weaker("true",
 		"the container may write to its root file system")},
-	{field(`securityContext\.runAsUser$`), change.Security, gains("0", findings.Warning, "the container runs as root")},
+	{field(`securityContext\.runAsUser$`), change.Security, gains(findings.Warning, "the container runs as root", "0")},
 	{field(`securityContext\.seccompProfile\.type$`), change.Security, profile},
 	{field(`securityContext\.appArmorProfile\.type$`), change.Security, profile},
-	{field(`securityContext\.procMount$`), change.Security, gains("Unmasked", findings.Error,
-		"the container sees all of /proc")},
+	{field(`securityContext\.procMount$`), change.Security, gains(findings.Error,
+		"the container sees all of /proc", "Unmasked")},
 	{field(`securityContext\.`), change.Security, nil},
 	{field(`volumes\[[^\]]*\]\.hostPath\.path$`), change.Security, given(findings.Error,
 		"the pod has this directory of the node")},
 	{field(`ports\[[^\]]*\]\.hostPort$`), change.Security, given(findings.Warning, "the pod takes a port of the node")},
-	{field(`volumeMounts\[[^\]]*\]\.mountPropagation$`), change.Security, gains("Bidirectional", findings.Error,
-		"what the container mounts appears on the node")},
+	{field(`volumeMounts\[[^\]]*\]\.mountPropagation$`), change.Security, gains(findings.Error,
+		"what the container mounts appears on the node", "Bidirectional")},
 	{field(`volumeMounts\[[^\]]*\]\.readOnly$`), change.Security, weaker("true", "the container may write to it")},
 	{field(`\.hostUsers$`), change.Security, weaker("false", "root in the container is root on the node")},
 	{field(`annotations\["openshift\.io/required-scc"\]$`), change.Security, func(c *change.Change) {
@@ -71,13 +71,13 @@ var podRules = []Rule{
 	{field(`\.(volumes|volumeMounts|volumeDevices)\[`), change.Volumes, nil},
 	{field(`\.(livenessProbe|readinessProbe|startupProbe)\.`), change.Probes, nil},
 	{field(`^spec\.selector\.`), change.Workload, immutable},
-	{field(`^spec\.replicas$`), change.Workload, gains("0", findings.Warning, "no pod of it runs")},
+	{field(`^spec\.replicas$`), change.Workload, gains(findings.Warning, "no pod of it runs", "0")},
 }
 
 // gains judges a field that gets a value which is worse than others.
-func gains(bad string, s findings.Severity, why string) verdict {
+func gains(s findings.Severity, why string, bad ...string) verdict {
 	return func(c *change.Change) {
-		if c.New == bad {
+		if slices.Contains(bad, c.New) {
 			c.Severity, c.Message = s, why
 		}
 	}

@@ -73,15 +73,11 @@ func PodSecurity(group, kind string, value map[string]any) (level psa.Level, rea
 	if err != nil {
 		return "", "", err
 	}
-	var at any = value
 	path, ok := fields.PodPath(group, kind)
 	if !ok {
 		return "", "", nil
 	}
-	for key := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '.' }) {
-		m, _ := at.(map[string]any)
-		at = m[key]
-	}
+	at, _ := manifest.ValueAt(value, strings.FieldsFunc(path, func(r rune) bool { return r == '.' }))
 	data, err := json.Marshal(at)
 	if m, _ := at.(map[string]any); err != nil || m == nil {
 		return "", "", err

@@ -25,19 +25,14 @@ func compareWebhooks(o *manifest.Object, sides [2]map[string]any) []change.Chang
 	old, now := webhooksOf(sides[0]), webhooksOf(sides[1])
 	before, after := fields.WithoutNoise(o, sides[0]), fields.WithoutNoise(o, sides[1])
 	var out []change.Change
-	for _, name := range slices.Sorted(maps.Keys(union(old, now))) {
+	for _, name := range lists.Keys(old, now) {
 		at := "webhooks[" + name + "]"
 		a, had := old[name]
 		b, has := now[name]
 		switch {
 		case !had:
-			c := change.Change{
-				Field:    at,
-				Change:   change.Added,
-				New:      requestNames(requestsOf(b)),
-				Severity: findings.Info,
-				At:       after[at].At,
-			}
+			c := change.Change{Field: at, Change: change.Added, New: requestNames(requestsOf(b)),
+				Severity: findings.Info, At: after[at].At}
 			if why := seriousReason(requestsOf(b)); why != "" {
 				c.Severity, c.Message = findings.Warning, why
 			}
@@ -66,22 +61,10 @@ func compareWebhooks(o *manifest.Object, sides [2]map[string]any) []change.Chang
 			v.Without("webhooks" + fields.OrderOf)
 		}
 	}
-	list := Differences(before, after, webhookRules, change.Webhook)
-	for i := range list {
-		if fields.Last(list[i].Field) == "caBundle" {
-			list[i].Old, list[i].New = "", ""
-		}
-	}
-	out = append(out, list...)
+	out = append(out, withoutSecrets(o, Differences(before, after, webhookRules, change.Webhook))...)
 	for i := range out {
 		out[i].Part = change.Webhook
 	}
-	return out
-}
-
-func union(a, b map[string]map[string]any) map[string]map[string]any {
-	out := maps.Clone(a)
-	maps.Copy(out, b)
 	return out
 }
 
@@ -241,22 +224,17 @@ func uncovered(list, others []request) []request {
 // requestNames names requests for a person: "CREATE, UPDATE pods (core/v1)".
 func requestNames(list []request) string {
 	var out []string
-	for i := 0; i < len(list); {
-		j := i
-		var operations []string
-		for j < len(list) && list[j].group == list[i].group && list[j].version == list[i].version &&
-			list[j].resource == list[i].resource && list[j].scope == list[i].scope {
-			operations = append(operations, list[j].operation)
-			j++
-		}
-		s := list[i]
-		group := s.group
-		group = cmp.Or(group, "core")
-		line := fmt.Sprintf("%s %s (%s/%s)", strings.Join(operations, ","), s.resource, group, s.version)
+	for _, same := range lists.Groups(list, func(s request) request {
+		s.operation = ""
+		return s
+	}) {
+		s, operations := same[0], lists.Map(same, func(s request) string { return s.operation })
+		line := fmt.Sprintf("%s %s (%s/%s)", strings.Join(operations, ","), s.resource, cmp.Or(s.group, "core"),
+			s.version)
 		if s.scope != "*" {
 			line += " " + s.scope
 		}
-		out, i = append(out, line), j
+		out = append(out, line)
 	}
 	return strings.Join(out, "; ")
 }
