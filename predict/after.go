@@ -76,9 +76,10 @@ func (o *simulation) lose(v *csv) {
 // subscribed sets the status of a Subscription (OLM: pkg/controller/operators/catalog/operator.go,
 // ensureSubscriptionCSVState; subscription/state.go).
 func (o *simulation) subscribed(r *Report, s *manifest.Object, csv string) {
-	state := SubscriptionState{Namespace: s.Namespace, Name: s.Name}
-	for at, to := range map[string]*string{"state": &state.State, "installedCSV": &state.InstalledCSV,
-		"currentCSV": &state.CurrentCSV} {
+	state := SubscriptionState{Cluster: o.clusterName, Namespace: s.Namespace, Name: s.Name}
+	texts := map[string]*string{"state": &state.State, "installedCSV": &state.InstalledCSV,
+		"currentCSV": &state.CurrentCSV}
+	for at, to := range texts {
 		value, _ := s.Get("status", at)
 		*to, _ = value.(string)
 	}
@@ -97,14 +98,13 @@ func (o *simulation) subscribed(r *Report, s *manifest.Object, csv string) {
 	case failure != nil:
 		state.Condition = failing(v1alpha1.SubscriptionResolutionFailed, failure.Reason, failure.Text)
 	}
-	r.Subscriptions = append(r.Subscriptions, state)
 	status := map[string]any{}
-	for at, value := range map[string]string{"state": state.State, "installedCSV": state.InstalledCSV,
-		"currentCSV": state.CurrentCSV} {
-		if value != "" {
-			status[at] = value
+	for at, value := range texts {
+		if *value != "" {
+			status[at] = *value
 		}
 	}
+	r.Subscriptions = append(r.Subscriptions, state)
 	if c := state.Condition; c != nil {
 		status["conditions"] = []any{map[string]any{"type": c.Type, "status": c.Status, "reason": c.Reason,
 			"message": c.Message}}

@@ -5,10 +5,7 @@ import (
 	"context"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/olmgen/olmgen/catalog"
-	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -119,30 +116,4 @@ func States(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalo
 		}
 	}
 	return list
-}
-
-// Asked is what a ClusterExtension asks for.
-type Asked struct {
-	Object    *manifest.Object
-	Request   extension.Request
-	Sources   []extension.Source
-	Selector  *metav1.LabelSelector // of ClusterCatalogs; nil if it names none
-	Installed *extension.Installed  // by its status; nil if the tree does not say it
-}
-
-// AskedExtensions returns what the ClusterExtensions among objects ask for, and those of which nobody can say it.
-func AskedExtensions(objects []*manifest.Object, catalogs Catalogs) (list []Asked, unknown []Unknown) {
-	return ofExtensions(objects, catalogs, func(o *manifest.Object, objects []*manifest.Object,
-		catalogs Catalogs) (*Asked, error) {
-		q, err := askedFor(o, objects, catalogs)
-		if err != nil {
-			return nil, err
-		}
-		a := &Asked{Object: o, Request: q.Request, Sources: q.sources,
-			Selector: q.object.Spec.Source.Catalog.Selector}
-		if q.object.Status.Install != nil {
-			a.Installed = &q.object.Status.Install.Bundle
-		}
-		return a, nil
-	})
 }

@@ -154,10 +154,12 @@ type Install struct {
 	sub *cluster.Subscription
 }
 
-// Update is an operator that OLM installs in the place of an older release.
+// Update is an operator that OLM installs, in the place of an older release if Replaces is not empty.
 type Update struct {
 	Install
 	Replaces string // the name of the ClusterServiceVersion
+
+	from catalog.Choice // has no Bundle if the catalog does not have it
 }
 
 // InstallsNothing begins why an operator is unknown that OLM does not install.
@@ -197,8 +199,9 @@ func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 		r.installsNothing(ns, why)
 	}
 	steps := approved(result)
-	r.plans = append(r.plans, r.updates(state, steps)...)
-	r.plan(state, steps)
+	asking := r.asking(ns, steps)
+	r.plans = append(r.plans, r.updates(state, steps, asking)...)
+	r.plan(state, steps, asking)
 	return nil
 }
 
@@ -328,13 +331,9 @@ func packageIn(state *resolve.State, source, sourceNamespace, name string) *cata
 // ofPackage returns a CSV of Git with the name of a bundle of the package, in any version.
 func (r *resolution) ofPackage(state *resolve.State, s *resolve.Subscription) *csv {
 	names := lists.Set(r.pkg(state, s).Bundles, func(b *catalog.Bundle) string { return bundle.BaseName(b.Name, "") })
-	list := r.csvs[state.Namespace]
-	if i := slices.IndexFunc(list, func(v *csv) bool {
+	return lists.Find(r.csvs[state.Namespace], func(v *csv) bool {
 		return !v.observed && names[bundle.BaseName(v.Name, "")]
-	}); i >= 0 {
-		return list[i]
-	}
-	return nil
+	})
 }
 
 // report adds what is found about a namespace. An update of a Subscription in the tree that OLM holds back is an error
@@ -365,10 +364,9 @@ func approved(result *resolve.Result) []resolve.Step {
 }
 
 // plan notes which operators OLM installs. An operator that the tree has keeps its version.
-func (r *resolution) plan(state *resolve.State, steps []resolve.Step) {
-	ns := state.Namespace
+func (r *resolution) plan(state *resolve.State, steps []resolve.Step, asking asking) {
 	var names []string
-	planned, asking := map[string]*resolve.Planned{}, r.asking(ns, steps)
+	planned := map[string]*resolve.Planned{}
 	for i := range steps {
 		for j := range steps[i].CSVs {
 			p := &steps[i].CSVs[j]
@@ -378,20 +376,27 @@ func (r *resolution) plan(state *resolve.State, steps []resolve.Step) {
 		names = slices.DeleteFunc(names, func(n string) bool { return slices.Contains(steps[i].Removed, n) })
 	}
 	for _, name := range names {
-		p := planned[name]
-		if r.has(state, p) {
-			continue
+		if p := planned[name]; !r.has(state, p) {
+			r.planned = append(r.planned, asking.install(state, p))
 		}
-		owner, dependency := asking(name)
-		r.planned = append(r.planned, Install{Subscription: owner.Object, Namespace: ns, Name: name,
-			Catalog: p.SourceNamespace + "/" + p.Source, Dependency: dependency, sub: owner, Choice: chosen(state, p)})
 	}
 }
 
-// asking returns a function to the Subscription that asks for an operator of the steps, which is that of the operator
-// that requires it for a dependency.
-func (r *resolution) asking(ns string, steps []resolve.Step) func(csv string) (
-	owner *cluster.Subscription, dependency bool) {
+// asking returns the Subscription that asks for an operator, which is that of the operator that requires it for a
+// dependency.
+type asking func(csv string) (owner *cluster.Subscription, dependency bool)
+
+// install returns the installation of what the resolver takes of a catalog.
+func (f asking) install(state *resolve.State, p *resolve.Planned) Install {
+	owner, dependency := f(p.Name)
+	pkg := packageIn(state, p.Source, p.SourceNamespace, p.Package)
+	return Install{Subscription: owner.Object, Namespace: state.Namespace, Name: p.Name,
+		Catalog: p.SourceNamespace + "/" + p.Source, Dependency: dependency, sub: owner,
+		Choice: catalog.Choice{Package: pkg, Channel: pkg.Channel(p.Channel), Bundle: p.Bundle()}}
+}
+
+// asking returns who asks for the operators of some steps.
+func (r *resolution) asking(ns string, steps []resolve.Step) asking {
 	owners, requiredBy := map[string]*cluster.Subscription{}, map[string]string{}
 	for _, step := range steps {
 		for _, m := range step.Subscriptions {
@@ -418,20 +423,11 @@ func (r *resolution) asking(ns string, steps []resolve.Step) func(csv string) (
 	}
 }
 
-// chosen returns what the resolver takes of a catalog.
-func chosen(state *resolve.State, p *resolve.Planned) catalog.Choice {
-	pkg := packageIn(state, p.Source, p.SourceNamespace, p.Package)
-	return catalog.Choice{Package: pkg, Channel: pkg.Channel(p.Channel), Bundle: p.Bundle()}
-}
-
 // has reports whether the namespace has the operator already, in any version.
 func (r *resolution) has(state *resolve.State, p *resolve.Planned) bool {
-	for _, s := range state.Subscriptions {
-		if s.Package == p.Package && s.InstalledCSV != "" {
-			return true
-		}
-	}
-	return slices.ContainsFunc(r.csvs[state.Namespace], func(v *csv) bool {
+	return slices.ContainsFunc(state.Subscriptions, func(s resolve.Subscription) bool {
+		return s.Package == p.Package && s.InstalledCSV != ""
+	}) || slices.ContainsFunc(r.csvs[state.Namespace], func(v *csv) bool {
 		return bundle.BaseName(v.Name, "") == bundle.BaseName(p.Name, "")
 	})
 }

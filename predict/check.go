@@ -33,6 +33,8 @@ type Options struct {
 	Checker crs.Checker
 	// how the bundles are fetched that OLM updates operators to; nil if these updates are not judged
 	Bundles *catalog.Options
+
+	cluster string // of a tree; empty if the tree is one
 }
 
 // Report describes the state that OLM reaches with a tree.
@@ -104,7 +106,7 @@ type CSV struct {
 func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	o.Catalogs.OpenShift = o.Catalogs.OpenShift || o.Target.OpenShift != nil
 	c, objects := clusterOf(ctx, t, o.Namespace, o.Catalogs)
-	c.releases = o.Target
+	c.releases, c.clusterName = o.Target, o.cluster
 	c.live = plan.NewCluster(objects, o.Namespace)
 	c.skipped(t)
 	if err := c.subscribe(ctx, o.Catalogs); err != nil {
@@ -172,13 +174,12 @@ func (r *Report) complete(c *prediction) {
 	slices.SortFunc(r.CSVs,
 		func(a, b CSV) int { return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name)) })
 	for i := range r.Installs {
-		r.Installs[i].Group = r.group(r.Installs[i].Namespace)
+		r.Installs[i].Group = r.GroupOf(r.Installs[i].Namespace)
 	}
 	for _, plan := range c.plans {
 		for _, u := range plan.updates {
-			i := Install{Subscription: u.sub.Object, Namespace: plan.namespace, Name: u.to.Bundle.Name,
-				Catalog: u.catalog, Choice: u.to, Group: r.group(plan.namespace)}
-			r.Updates = append(r.Updates, Update{Install: i, Replaces: u.replaced})
+			u.Group = r.GroupOf(u.Namespace)
+			r.Updates = append(r.Updates, u)
 		}
 	}
 	findings.Sort(c.findings)
@@ -206,11 +207,8 @@ func clusterOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Cat
 	return c, objects
 }
 
-// GroupOf returns the OperatorGroup of a namespace.
-func (r *Report) GroupOf(namespace string) Group { return r.group(namespace) }
-
-// group returns the OperatorGroup of a namespace: the last one that is reported.
-func (r *Report) group(namespace string) (found Group) {
+// GroupOf returns the OperatorGroup of a namespace: the last one that is reported.
+func (r *Report) GroupOf(namespace string) (found Group) {
 	for _, g := range r.Groups {
 		if g.Namespace == namespace {
 			found = g
@@ -220,14 +218,8 @@ func (r *Report) group(namespace string) (found Group) {
 }
 
 func (o *simulation) group(g *group) Group {
-	r := Group{
-		Namespace:    g.Namespace,
-		Name:         g.Name,
-		File:         g.File,
-		Line:         g.Line,
-		Namespaces:   g.status,
-		ProvidedAPIs: g.text,
-	}
+	r := Group{Cluster: o.clusterName, Namespace: g.Namespace, Name: g.Name, File: g.File, Line: g.Line,
+		Namespaces: g.status, ProvidedAPIs: g.text}
 	if len(o.groupsIn[g.Namespace]) > 1 {
 		r.Conditions = append(r.Conditions,
 			Condition{operatorsv1.MutlipleOperatorGroupCondition, "True", operatorsv1.MultipleOperatorGroupsReason,
@@ -254,17 +246,9 @@ func (o *simulation) group(g *group) Group {
 
 func (o *simulation) csv(v *csv) CSV {
 	at := v.where()
-	r := CSV{
-		Namespace:   v.Namespace,
-		Name:        v.Name,
-		File:        at.File,
-		Line:        at.Line,
-		Phase:       string(v.phase),
-		Reason:      string(v.reason),
-		Message:     v.message,
-		CopiedTo:    o.copies(v),
-		Annotations: v.ofGroup,
-	}
+	r := CSV{Cluster: o.clusterName, Namespace: v.Namespace, Name: v.Name, File: at.File, Line: at.Line,
+		Phase: string(v.phase), Reason: string(v.reason), Message: v.message, CopiedTo: o.copies(v),
+		Annotations: v.ofGroup}
 	if v.sub != nil {
 		r.Subscription = v.sub.Name
 	}
@@ -315,11 +299,14 @@ func (c *prediction) note(rule findings.Rule, level findings.Severity, o *manife
 		Object: o.Identity(), Message: message, Hint: hint})
 }
 
+// report adds an error as a finding. object may be empty.
+func (c *prediction) report(rule findings.Rule, level findings.Severity, e *manifest.Error, object string) {
+	c.findings = append(c.findings, findings.Finding{Rule: rule.ID, Level: level, File: e.File, Line: e.Line,
+		Object: object, Field: e.Field, Message: e.Msg, Hint: e.Tip})
+}
+
 func (c *prediction) fault(e *manifest.Error, o *manifest.Object) {
-	c.findings = append(c.findings, findings.Finding{
-		Rule: ruleInvalid.ID, Level: findings.Error, File: e.File, Line: e.Line, Object: o.Identity(), Field: e.Field,
-		Message: e.Msg, Hint: e.Tip,
-	})
+	c.report(ruleInvalid, findings.Error, e, o.Identity())
 }
 
 // skipped reports the files that were not read.
@@ -329,14 +316,6 @@ func (c *prediction) skipped(t *tree.Tree) {
 			findings.Finding{Rule: ruleSkipped.ID, Level: findings.Note, File: s.Path, Message: "not read: " + s.Why})
 	}
 	for _, e := range t.Faults {
-		c.findings = append(c.findings, findings.Finding{
-			Rule:    ruleUnreadable.ID,
-			Level:   findings.Error,
-			File:    e.File,
-			Line:    e.Line,
-			Field:   e.Field,
-			Message: e.Msg,
-			Hint:    e.Tip,
-		})
+		c.report(ruleUnreadable, findings.Error, e, "")
 	}
 }

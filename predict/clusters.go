@@ -9,6 +9,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
@@ -35,31 +36,31 @@ func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) O
 		clusters = []tree.Cluster{{}}
 	}
 	all := &Report{}
-	var list folder
+	var found []inCluster
 	for i, c := range clusters {
 		of := t.Of(c, i == 0)
 		o := options(of)
+		if len(clusters) > 1 {
+			o.cluster = c.Name
+		}
 		r, err := Check(ctx, of, o)
 		if err != nil {
 			return nil, err
 		}
 		scope.count(of.Objects, r.Unknown)
-		if len(clusters) > 1 { // it is said of the whole tree
-			r.Findings = slices.DeleteFunc(r.Findings,
-				func(f findings.Finding) bool { return f.Rule == ruleNothing.ID })
-		}
-		list.add(c.Name, r.Findings)
 		if len(clusters) == 1 {
-			all = r
-			break
+			r.Scope = scope
+			return r, nil
 		}
-		all.join(c.Name, r)
+		for _, f := range r.Findings {
+			if f.Rule != ruleNothing.ID { // it is said of the whole tree
+				found = append(found, inCluster{f, c.Name})
+			}
+		}
+		all.join(r)
 	}
-	all.Scope = scope
-	if len(clusters) > 1 {
-		all.Findings = list.folded()
-		slices.SortStableFunc(all.Findings, func(a, b findings.Finding) int { return a.Level.Rank() - b.Level.Rank() })
-	}
+	all.Scope, all.Findings = scope, folded(found)
+	slices.SortStableFunc(all.Findings, func(a, b findings.Finding) int { return a.Level.Rank() - b.Level.Rank() })
 	return all, nil
 }
 
@@ -83,25 +84,10 @@ func (s *Scope) count(objects []*manifest.Object, unknown []Unknown) {
 }
 
 // join adds the report of a cluster.
-func (r *Report) join(name string, of *Report) {
+func (r *Report) join(of *Report) {
 	r.objects.Subscriptions += of.objects.Subscriptions
 	r.objects.InstallPlans += of.objects.InstallPlans
 	r.objects.Sources += of.objects.Sources
-	for i := range of.Groups {
-		of.Groups[i].Cluster = name
-	}
-	for i := range of.CSVs {
-		of.CSVs[i].Cluster = name
-	}
-	for i := range of.Plans {
-		of.Plans[i].Cluster = name
-	}
-	for i := range of.Subscriptions {
-		of.Subscriptions[i].Cluster = name
-	}
-	for i := range of.Extensions {
-		of.Extensions[i].Cluster = name
-	}
 	r.Groups, r.CSVs = append(r.Groups, of.Groups...), append(r.CSVs, of.CSVs...)
 	r.Plans, r.Subscriptions = append(r.Plans, of.Plans...), append(r.Subscriptions, of.Subscriptions...)
 	r.Extensions, r.Operators = append(r.Extensions, of.Extensions...), append(r.Operators, of.Operators...)
@@ -133,16 +119,10 @@ func foldNotes(list []findings.Finding) (out []findings.Finding) {
 	return out
 }
 
-// folder folds the findings of clusters.
-type folder struct {
-	order []findings.Finding // what counts as equal
-	of    map[findings.Finding]*folded
-}
-
-type folded struct {
-	first             findings.Finding
-	cluster           string // the first
-	clusters, objects []string
+// inCluster is a finding about a cluster of a tree.
+type inCluster struct {
+	findings.Finding
+	cluster string
 }
 
 // equal returns what equal findings have in common: they can be from other files, and notes about other objects.
@@ -157,30 +137,12 @@ func equal(x findings.Finding) findings.Finding {
 	return key
 }
 
-// add adds the findings of a cluster.
-func (f *folder) add(cluster string, list []findings.Finding) {
-	for _, x := range list {
-		key := equal(x)
-		of := f.of[key]
-		if of == nil {
-			of = &folded{first: x, cluster: cluster}
-			if f.of == nil {
-				f.of = map[findings.Finding]*folded{}
-			}
-			f.of[key], f.order = of, append(f.order, key)
-		}
-		of.clusters, of.objects = append(of.clusters, cluster), append(of.objects, cluster+" "+x.Object)
-	}
-}
-
 // folded returns each finding once.
-func (f *folder) folded() (list []findings.Finding) {
-	for _, key := range f.order {
-		of := f.of[key]
-		x := of.first
-		slices.Sort(of.clusters)
-		slices.Sort(of.objects)
-		clusters, objects := len(slices.Compact(of.clusters)), len(slices.Compact(of.objects))
+func folded(all []inCluster) (list []findings.Finding) {
+	for _, same := range lists.Groups(all, func(x inCluster) findings.Finding { return equal(x.Finding) }) {
+		x := same[0].Finding
+		clusters := len(lists.Set(same, func(x inCluster) string { return x.cluster }))
+		objects := len(lists.Set(same, func(x inCluster) string { return x.cluster + " " + x.Object }))
 		also := ""
 		switch {
 		case objects > clusters:

@@ -54,11 +54,8 @@ func (e *PlayedExtension) state() string {
 // playExtensions plays OLM v1 on the ClusterExtensions of the tree: it resolves, renders, and creates what nobody else
 // owns.
 func (c *prediction) playExtensions(ctx context.Context, o Options, objects []*manifest.Object) error {
-	for _, x := range objects {
-		if x.Kind != olm.KindClusterExtension || x.Group() != olm.GroupV1 {
-			continue
-		}
-		e := &PlayedExtension{Name: x.Name, File: x.File, Line: x.Line, object: x}
+	for _, x := range ofOLMv1(objects, olm.KindClusterExtension) {
+		e := &PlayedExtension{Cluster: c.clusterName, Name: x.Name, File: x.File, Line: x.Line, object: x}
 		c.extensions = append(c.extensions, e)
 		chosen, err := extensionOf(x, objects, o.Catalogs)
 		switch refusal, refused := errors.AsType[*extension.Refusal](err); {

@@ -3,13 +3,13 @@ package predict
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/extension"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -92,11 +92,8 @@ func (c *clusterCatalog) selected(by labels.Selector) bool {
 // name of the ClusterCatalog. What cannot be read has none.
 func CatalogImages(objects []*manifest.Object) map[string]string {
 	selectors := map[string]labels.Selector{}
-	for _, o := range objects {
+	for _, o := range ofOLMv1(objects, olm.KindClusterExtension) {
 		var e clusterExtension
-		if o.Kind != olm.KindClusterExtension || o.Group() != olm.GroupV1 {
-			continue
-		}
 		if _, err := o.Into(&e); err != nil || e.Spec.Source.Catalog == nil {
 			continue
 		}
@@ -105,7 +102,7 @@ func CatalogImages(objects []*manifest.Object) map[string]string {
 		}
 	}
 	images := map[string]string{}
-	for _, o := range catalogsAmong(objects) {
+	for _, o := range ofOLMv1(objects, olm.KindClusterCatalog) {
 		var c clusterCatalog
 		if _, err := o.Into(&c); err != nil || c.Spec.Source.Image.Ref == "" {
 			continue
@@ -113,7 +110,6 @@ func CatalogImages(objects []*manifest.Object) map[string]string {
 		for _, s := range selectors {
 			if c.selected(s) {
 				images[o.Name] = c.Spec.Source.Image.Ref
-				break
 			}
 		}
 	}
@@ -141,11 +137,8 @@ func Extensions(objects []*manifest.Object, catalogs Catalogs) (list []Extension
 // ofExtensions returns what of says of each ClusterExtension, and those of which it says nothing.
 func ofExtensions[T any](objects []*manifest.Object, catalogs Catalogs,
 	of func(*manifest.Object, []*manifest.Object, Catalogs) (*T, error)) (list []T, unknown []Unknown) {
-	served := catalogsAmong(objects)
-	for _, o := range objects {
-		if o.Kind != olm.KindClusterExtension || o.Group() != olm.GroupV1 {
-			continue
-		}
+	served := ofOLMv1(objects, olm.KindClusterCatalog)
+	for _, o := range ofOLMv1(objects, olm.KindClusterExtension) {
 		x, err := of(o, served, catalogs)
 		if err != nil {
 			_, ofCatalog := errors.AsType[contentError](err)
@@ -157,14 +150,9 @@ func ofExtensions[T any](objects []*manifest.Object, catalogs Catalogs,
 	return list, unknown
 }
 
-// catalogsAmong returns the ClusterCatalogs among objects.
-func catalogsAmong(objects []*manifest.Object) (out []*manifest.Object) {
-	for _, o := range objects {
-		if o.Kind == olm.KindClusterCatalog && o.Group() == olm.GroupV1 {
-			out = append(out, o)
-		}
-	}
-	return out
+// ofOLMv1 returns the objects of a kind of OLM v1.
+func ofOLMv1(objects []*manifest.Object, kind string) []*manifest.Object {
+	return lists.Filter(objects, func(o *manifest.Object) bool { return o.Kind == kind && o.Group() == olm.GroupV1 })
 }
 
 func extensionOf(o *manifest.Object, objects []*manifest.Object, catalogs Catalogs) (*Extension, error) {
@@ -172,45 +160,54 @@ func extensionOf(o *manifest.Object, objects []*manifest.Object, catalogs Catalo
 	if err != nil {
 		return nil, err
 	}
-	var installed *extension.Installed
-	if q.object.Status.Install != nil {
-		installed = &q.object.Status.Install.Bundle
-	}
-	chosen, _, err := q.rest(installed)
+	chosen, _, err := q.rest(q.Installed)
 	if err != nil {
 		return nil, fmt.Errorf("OLM v1 installs nothing: %w", err)
 	}
-	return q.extension(o, chosen), nil
+	return q.extension(chosen), nil
 }
 
-// asked is what a ClusterExtension asks of its catalogs.
-type asked struct {
+// Asked is what a ClusterExtension asks for.
+type Asked struct {
 	extension.Request
-	object  clusterExtension
-	sources []extension.Source
+	Object    *manifest.Object
+	Sources   []extension.Source
+	Selector  *metav1.LabelSelector // of ClusterCatalogs; nil if it names none
+	Installed *extension.Installed  // by its status; nil if the tree does not say it
+
+	typed clusterExtension
 }
 
-func askedFor(o *manifest.Object, objects []*manifest.Object, catalogs Catalogs) (*asked, error) {
-	q := &asked{}
-	if _, err := o.Into(&q.object); err != nil {
+// AskedExtensions returns what the ClusterExtensions among objects ask for, and those of which nobody can say it.
+func AskedExtensions(objects []*manifest.Object, catalogs Catalogs) (list []Asked, unknown []Unknown) {
+	return ofExtensions(objects, catalogs, askedFor)
+}
+
+func askedFor(o *manifest.Object, objects []*manifest.Object, catalogs Catalogs) (*Asked, error) {
+	q := &Asked{Object: o}
+	if _, err := o.Into(&q.typed); err != nil {
 		return nil, err
 	}
-	from := q.object.Spec.Source.Catalog
+	from := q.typed.Spec.Source.Catalog
 	if from == nil {
 		return nil, errors.New("it names no catalog")
 	}
 	q.Request = extension.Request{Package: from.PackageName, Versions: from.Version, Channels: from.Channels,
 		SelfCertified: from.UpgradeConstraintPolicy == "SelfCertified"}
+	if q.typed.Status.Install != nil {
+		q.Installed = &q.typed.Status.Install.Bundle
+	}
+	q.Selector = from.Selector
 	var err error
-	q.sources, err = servedTo(from.Selector, objects, catalogs)
+	q.Sources, err = servedTo(from.Selector, objects, catalogs)
 	return q, err
 }
 
 // rest returns the bundle at which OLM v1 comes to rest from an installed one, which may be nil, and the bundles that
 // it installs on the way. The error is that of the first step.
-func (q *asked) rest(installed *extension.Installed) (last *extension.Resolution, steps []string, err error) {
+func (q *Asked) rest(installed *extension.Installed) (last *extension.Resolution, steps []string, err error) {
 	for seen := map[string]bool{}; ; {
-		next, err := extension.Resolve(q.sources, q.Request, installed)
+		next, err := extension.Resolve(q.Sources, q.Request, installed)
 		if err != nil && last == nil {
 			return nil, nil, err
 		}
@@ -230,20 +227,16 @@ func installedFrom(r *extension.Resolution) *extension.Installed {
 }
 
 // extension returns the operator that is chosen for a ClusterExtension.
-func (q *asked) extension(o *manifest.Object, chosen *extension.Resolution) *Extension {
-	e := &Extension{Object: o, Name: chosen.Bundle.Name, Catalog: chosen.Source, Namespace: q.object.Spec.Namespace,
-		Account: q.object.Spec.ServiceAccount.Name, installed: installedFrom(chosen)}
-	for _, s := range q.sources {
+func (q *Asked) extension(chosen *extension.Resolution) *Extension {
+	e := &Extension{Object: q.Object, Name: chosen.Bundle.Name, Catalog: chosen.Source,
+		Namespace: q.typed.Spec.Namespace, Account: q.typed.Spec.ServiceAccount.Name, installed: installedFrom(chosen)}
+	for _, s := range q.Sources {
 		if p := s.Catalog.Packages[q.Package]; s.Name == chosen.Source && p != nil {
-			e.Choice = catalog.Choice{Package: p, Bundle: chosen.Bundle}
-			i := slices.IndexFunc(p.Channels,
-				func(c *catalog.Channel) bool { return c.Entry(chosen.Bundle.Name) != nil })
-			if i >= 0 {
-				e.Choice.Channel = p.Channels[i]
-			}
+			e.Choice = catalog.Choice{Package: p, Bundle: chosen.Bundle, Channel: lists.Find(p.Channels,
+				func(c *catalog.Channel) bool { return c.Entry(chosen.Bundle.Name) != nil })}
 		}
 	}
-	if c := q.object.Spec.Config; c != nil {
+	if c := q.typed.Spec.Config; c != nil {
 		e.WatchNamespace, e.Deployments = c.Inline.WatchNamespace, c.Inline.DeploymentConfig
 	}
 	return e
@@ -263,7 +256,7 @@ func servedTo(selector *metav1.LabelSelector, objects []*manifest.Object,
 	}
 	var out []extension.Source
 	declared := map[string]bool{}
-	for _, o := range catalogsAmong(objects) {
+	for _, o := range ofOLMv1(objects, olm.KindClusterCatalog) {
 		var c clusterCatalog
 		if _, err := o.Into(&c); err != nil {
 			return nil, err

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -22,12 +23,9 @@ func (c *prediction) judgeFit(ctx context.Context, checker crs.Checker, objects 
 			kinds[schema.GroupKind{Group: d.of.Group, Kind: kind}] = &crs.CRD{Object: d.Object}
 		}
 	}
-	var resources []*manifest.Object
-	for _, o := range objects {
-		if kinds[schema.GroupKind{Group: o.Group(), Kind: o.Kind}] != nil {
-			resources = append(resources, o)
-		}
-	}
+	resources := lists.Filter(objects, func(o *manifest.Object) bool {
+		return kinds[schema.GroupKind{Group: o.Group(), Kind: o.Kind}] != nil
+	})
 	if len(resources) == 0 || checker == nil {
 		return nil
 	}
@@ -56,12 +54,7 @@ func (c *prediction) unjudged(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	f := findings.Finding{
-		Rule:    ruleUnfit.ID,
-		Level:   findings.Warning,
-		Message: "custom resources are not judged: " + err.Error(),
-		Hint:    manifest.HintOf(err),
-	}
-	c.findings = append(c.findings, f)
+	c.report(ruleUnfit, findings.Warning, &manifest.Error{Msg: "custom resources are not judged: " + err.Error(),
+		Tip: manifest.HintOf(err)}, "")
 	return nil
 }

@@ -62,7 +62,7 @@ func Moves(ctx context.Context, t *tree.Tree, namespace string, older, newer Cat
 	for _, move := range m.Moves {
 		for _, i := range []*Install{move.Old, move.New} {
 			if i != nil {
-				i.Group = report.group(i.Namespace)
+				i.Group = report.GroupOf(i.Namespace)
 			}
 		}
 	}
@@ -116,7 +116,7 @@ func (m *movement) namespace(ctx context.Context, state *resolve.State) error {
 
 // subscription adds the move of a Subscription, if its operator moves.
 func (m *movement) subscription(older, start *resolve.State, result *resolve.Result, now resolve.Subscription,
-	asking func(string) (*cluster.Subscription, bool)) {
+	asking asking) {
 	from := ""
 	for _, s := range start.Subscriptions {
 		if s.Name == now.Name {
@@ -200,7 +200,7 @@ func (m *movement) extensions(objects []*manifest.Object, older, newer Catalogs)
 				Message: fmt.Sprintf("OLM v1 finds nothing for it, and keeps %s: %v", was.Name, err)})
 		case len(steps) > 0:
 			m.Moves = append(m.Moves, Move{Object: was.Object, From: was.Name, Steps: steps, OldV1: was,
-				NewV1: q.extension(was.Object, last)})
+				NewV1: q.extension(last)})
 		}
 	}
 }

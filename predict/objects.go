@@ -29,9 +29,7 @@ func (c *prediction) judgeFields(o *manifest.Object) bool {
 		level = findings.Warning // published CSVs have some, and OLM installs them
 	}
 	for _, e := range olm.UnknownFields(o) {
-		c.findings = append(c.findings,
-			findings.Finding{Rule: ruleUnknownField.ID, Level: level, File: e.File, Line: e.Line,
-				Object: o.Identity(), Field: e.Field, Message: e.Msg, Hint: e.Tip})
+		c.report(ruleUnknownField, level, e, o.Identity())
 	}
 	return len(rejected) == 0
 }

@@ -90,7 +90,7 @@ func extensionPin(o *manifest.Object, objects []*manifest.Object, catalogs Catal
 	}
 	free := q.Request
 	free.Versions = ""
-	path, err := extension.PathOf(q.sources, free, version, "")
+	path, err := extension.PathOf(q.Sources, free, version, "")
 	if err != nil {
 		return nil, err
 	}
@@ -99,9 +99,9 @@ func extensionPin(o *manifest.Object, objects []*manifest.Object, catalogs Catal
 		p.Steps = append(p.Steps, PinStep{s.To, s.Version})
 	}
 	p.move = func(to string) Move {
-		m := Move{NewV1: q.extension(o, q.bundle(to))}
+		m := Move{NewV1: q.extension(q.bundle(to))}
 		if old := q.bundle(p.From); old != nil {
-			m.OldV1 = q.extension(o, old)
+			m.OldV1 = q.extension(old)
 		}
 		return m
 	}
@@ -111,7 +111,7 @@ func extensionPin(o *manifest.Object, objects []*manifest.Object, catalogs Catal
 	}
 	// With the new version in the file, it is the only one that OLM looks at.
 	q.Versions = p.Steps[0].Version
-	next, err := extension.Resolve(q.sources, q.Request, &extension.Installed{Name: p.From, Version: version})
+	next, err := extension.Resolve(q.Sources, q.Request, &extension.Installed{Name: p.From, Version: version})
 	switch {
 	case err != nil:
 		p.Steps, p.Held, p.Reason = nil, true, err.Error()
@@ -123,9 +123,9 @@ func extensionPin(o *manifest.Object, objects []*manifest.Object, catalogs Catal
 
 // bundle returns a bundle of the package as if OLM had chosen it, from the catalog with the highest priority that has
 // it; nil if none does.
-func (q *asked) bundle(name string) (found *extension.Resolution) {
+func (q *Asked) bundle(name string) (found *extension.Resolution) {
 	priority := int32(0)
-	for _, s := range q.sources {
+	for _, s := range q.Sources {
 		p := s.Catalog.Packages[q.Package]
 		if p == nil || found != nil && s.Priority <= priority {
 			continue

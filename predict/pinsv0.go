@@ -420,7 +420,7 @@ func (b *pinner) mover(start *resolve.State, s *cluster.Subscription, pkg *catal
 	install := func(name string) *Install {
 		i := installOf(s, sub, pkg, channel, name)
 		if i != nil {
-			i.Group = b.report.group(start.Namespace)
+			i.Group = b.report.GroupOf(start.Namespace)
 		}
 		return i
 	}

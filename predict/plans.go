@@ -33,15 +33,15 @@ type InstallPlan struct {
 // play executes an InstallPlan. What it installs is what the catalogs offer at once: a first installation, an update, a
 // dependency.
 func (u *updating) play(ctx context.Context, p installPlan) error {
-	played := &InstallPlan{Namespace: u.namespace, partial: map[string]bool{}}
+	played := &InstallPlan{Cluster: u.clusterName, Namespace: u.namespace, partial: map[string]bool{}}
 	run := plan.Plan{Namespace: u.namespace, Target: u.options.Target, Checker: u.options.Checker}
 	for _, one := range slices.Concat(p.updates, p.first) {
-		operator := u.opened[one.to.Bundle.Name]
-		if operator == nil && one.replaced == "" && !u.stopped {
+		operator := u.opened[one.Name]
+		if operator == nil && one.Replaces == "" && !u.stopped {
 			var err error
-			operator, played.partial[one.to.Bundle.Name], err = u.release(ctx, one, one.to)
+			operator, played.partial[one.Name], err = u.release(ctx, one, one.Choice)
 			if err != nil {
-				u.notLookedAt(one, fmt.Sprintf("the objects of %s: %v", one.to.Bundle.Name, err))
+				u.notLookedAt(one, fmt.Sprintf("the objects of %s: %v", one.Name, err))
 				u.stopped, u.unseen = true, true
 			}
 		}
@@ -66,7 +66,7 @@ func (u *updating) play(ctx context.Context, p installPlan) error {
 	played.Unknown = append(played.Unknown, result.Unknown...)
 	u.played = append(u.played, played)
 	for _, one := range slices.Concat(p.updates, p.first) {
-		u.take(one, u.opened[one.to.Bundle.Name], played)
+		u.take(one, u.opened[one.Name], played)
 	}
 	u.judgePlayed(p, played)
 	return nil
@@ -75,29 +75,29 @@ func (u *updating) play(ctx context.Context, p installPlan) error {
 // assume notes what an InstallPlan asks for. As nobody can look into its bundles, it counts as executed.
 func (c *prediction) assume(p installPlan) {
 	for _, one := range slices.Concat(p.updates, p.first) {
-		c.ask(one, p.namespace)
+		c.ask(one)
 	}
 }
 
 // ask notes the operator that an InstallPlan brings.
-func (c *prediction) ask(one update, namespace string) {
-	if one.dependency {
-		c.added = append(c.added, one.subscription(namespace))
+func (c *prediction) ask(one Update) {
+	if one.Dependency {
+		c.added = append(c.added, one.subscription())
 	} else {
-		c.asked[one.sub] = one.to.Bundle.Name
+		c.asked[one.sub] = one.Name
 	}
 }
 
 // take notes what an InstallPlan does with an operator. Git keeps the release that it has.
-func (u *updating) take(one update, operator *upgrade.Operator, played *InstallPlan) {
-	u.ask(one, u.namespace)
+func (u *updating) take(one Update, operator *upgrade.Operator, played *InstallPlan) {
+	u.ask(one)
 	for _, v := range u.csvs {
 		if v.Namespace == u.namespace && v.Name == operator.Name && v.sub != nil {
 			v.plan, v.typed = played, operator.ClusterServiceVersion
 			return
 		}
 	}
-	old := u.named()[[2]string{u.namespace, one.replaced}]
+	old := u.named()[[2]string{u.namespace, one.Replaces}]
 	if old == nil || !old.observed || one.sub.Approval == string(v1alpha1.ApprovalManual) {
 		return
 	}
@@ -106,22 +106,22 @@ func (u *updating) take(one update, operator *upgrade.Operator, played *InstallP
 		u.fault(err, one.sub.Object)
 		return
 	}
-	v.plan, v.typed, v.Replaces, old.updated = played, operator.ClusterServiceVersion, one.replaced, true
+	v.plan, v.typed, v.Replaces, old.updated = played, operator.ClusterServiceVersion, one.Replaces, true
 }
 
 // subscription returns the Subscription that OLM makes for a dependency (OLM:
 // pkg/controller/registry/resolver/steps.go, NewSubscriptionStepResource).
-func (u update) subscription(namespace string) *manifest.Object {
-	sourceNamespace, source, _ := strings.Cut(u.catalog, "/")
-	channel := ""
-	if u.to.Channel != nil {
-		channel = u.to.Channel.Name
+func (u Update) subscription() *manifest.Object {
+	sourceNamespace, source, _ := strings.Cut(u.Catalog, "/")
+	channel, pkg := "", u.Choice.Package.Name
+	if u.Choice.Channel != nil {
+		channel = u.Choice.Channel.Name
 	}
 	o := manifest.New(map[string]any{"apiVersion": v1alpha1.SchemeGroupVersion.String(), "kind": "Subscription",
-		"metadata": map[string]any{"namespace": namespace,
-			"name": resolve.GeneratedName(u.to.Package.Name, channel, source, sourceNamespace)},
-		"spec": map[string]any{"name": u.to.Package.Name, "channel": channel, "source": source,
-			"sourceNamespace": sourceNamespace, "startingCSV": u.to.Bundle.Name, "installPlanApproval": "Automatic"}})
+		"metadata": map[string]any{"namespace": u.Namespace,
+			"name": resolve.GeneratedName(pkg, channel, source, sourceNamespace)},
+		"spec": map[string]any{"name": pkg, "channel": channel, "source": source,
+			"sourceNamespace": sourceNamespace, "startingCSV": u.Name, "installPlanApproval": "Automatic"}})
 	o.File, o.Line = u.sub.File, u.sub.Line
 	return o
 }
@@ -160,7 +160,7 @@ var speaking = []string{rulePlanFails.ID, ruleIgnoredField.ID, upgrade.RuleConve
 func Speaks(rule string) bool { return slices.Contains(speaking, rule) }
 
 // notLookedAt reports what nobody knows and the outcome may depend on.
-func (u *updating) notLookedAt(one update, what string) {
+func (u *updating) notLookedAt(one Update, what string) {
 	u.note(ruleNotLookedAt, findings.Note, one.sub.Object, "spec", "not looked at: "+what, "")
 }
 

@@ -110,9 +110,9 @@ func (c *prediction) judgePolicies(unknown []olm.UnknownPolicy) {
 	managed := map[string]*olm.OperatorPolicy{}
 	for _, p := range olm.OperatorPolicies(c.Policies) {
 		for _, e := range p.Faults {
-			c.findings = append(c.findings, findings.Finding{Rule: rulePolicy.ID, Level: findings.Error, File: e.File,
-				Line: e.Line, Object: p.Object.Identity(), Field: e.Field, Hint: e.Tip,
-				Message: e.Msg + ": it is refused, and installs nothing"})
+			refused := *e
+			refused.Msg += ": it is refused, and installs nothing"
+			c.report(rulePolicy, findings.Error, &refused, p.Object.Identity())
 		}
 		if why := p.Idle(); why != "" {
 			c.note(rulePolicyIdle, findings.Note, p.Object, "spec", "installs nothing: "+why, "")

@@ -18,10 +18,11 @@ import (
 // prediction is what OLM does with the objects of a tree.
 type prediction struct {
 	*cluster.Cluster
-	groups    []*group // in the order of their creation
-	csvs      []*csv   // in the order of their creation, with copies
-	releases  fit.Cluster
-	openShift bool // the cluster is one of OpenShift
+	groups      []*group // in the order of their creation
+	csvs        []*csv   // in the order of their creation, with copies
+	releases    fit.Cluster
+	openShift   bool   // the cluster is one of OpenShift
+	clusterName string // the directory of the cluster; empty if the tree is one
 
 	unknownCSV map[string]bool // namespaces with a Subscription whose CSV is unknown
 	unknown    []Unknown       // these Subscriptions

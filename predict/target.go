@@ -137,17 +137,11 @@ func (t *target) extension(e *PlayedExtension) {
 // opened returns what a catalog has of an operator, and why that is not all.
 func opened(ctx context.Context, choice catalog.Choice, o catalog.Options) (operator fit.Operator, partial string,
 	err error) {
-	opened, err := choice.Open(ctx, o)
+	b, metadata, err := readBundle(ctx, choice, o, bundle.ReadOptions{AllowUnsupported: true})
 	if err != nil {
 		return operator, "", err
 	}
-	defer opened.Close()
-	b, err := bundle.Read(opened.FS, bundle.ReadOptions{Labels: opened.Labels, Partial: opened.Metadata,
-		AllowUnsupported: true})
-	if err != nil {
-		return operator, "", err
-	}
-	if opened.Metadata {
+	if metadata {
 		partial = "its objects are not in the catalog, and its image is not fetched"
 	}
 	operator = fit.OfBundle(b).With(choice.Bundle.Properties)

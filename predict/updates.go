@@ -11,7 +11,6 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict/upgrade"
@@ -20,39 +19,26 @@ import (
 // installPlan is what one InstallPlan of OLM installs.
 type installPlan struct {
 	namespace string
-	updates   []update
-	first     []update // operators that are new in the namespace
-}
-
-// update is an operator that a catalog installs, or replaces by a newer release.
-type update struct {
-	from, to catalog.Choice // from has no Bundle if the catalog does not have it
-	replaced string         // the name of the ClusterServiceVersion; empty if there is none
-	catalog  string         // NAMESPACE/NAME of the CatalogSource
-	sub      *cluster.Subscription
-
-	dependency bool // the Subscription is that of another operator
+	updates   []Update
+	first     []Update // operators that are new in the namespace
 }
 
 // updates returns what the steps of the resolver install and replace.
-func (r *resolution) updates(state *resolve.State, steps []resolve.Step) (out []installPlan) {
+func (r *resolution) updates(state *resolve.State, steps []resolve.Step, asking asking) (out []installPlan) {
 	installed := map[string]bool{}
 	for _, v := range state.CSVs {
 		installed[v.Name] = !v.Copied
 	}
-	asking := r.asking(state.Namespace, steps)
 	for _, step := range steps {
 		plan := installPlan{namespace: state.Namespace}
 		for i := range step.CSVs {
 			p := &step.CSVs[i]
-			to := chosen(state, p)
-			owner, dependency := asking(p.Name)
-			one := update{to: to, sub: owner, dependency: dependency, catalog: p.SourceNamespace + "/" + p.Source}
+			one := Update{Install: asking.install(state, p)}
 			switch {
 			case installed[p.Name]:
 			case installed[p.Replaces] && p.Replaces != p.Name:
-				one.replaced = p.Replaces
-				one.from = catalog.Choice{Package: to.Package, Bundle: to.Package.Bundle(p.Replaces)}
+				pkg := one.Choice.Package
+				one.Replaces, one.from = p.Replaces, catalog.Choice{Package: pkg, Bundle: pkg.Bundle(p.Replaces)}
 				plan.updates = append(plan.updates, one)
 			case !r.has(state, p):
 				plan.first = append(plan.first, one)
@@ -144,16 +130,14 @@ func (u *updating) judgeReplaced(ctx context.Context, plan installPlan) error {
 	up := upgrade.Upgrade{Old: slices.Clone(u.objects), Others: u.operators, Cluster: u.objects, Played: true,
 		PathKnown: true, Checker: u.options.Checker}
 	var shipped []*manifest.Object
-	by := map[string]update{}
+	by := map[string]Update{}
 	for _, one := range plan.updates {
-		now, err := u.open(ctx, one, one.to)
+		now, err := u.open(ctx, one, one.Choice)
 		if err != nil {
-			u.stopped, u.unseen = true, true
 			return u.unknownUpdate(ctx, one, err)
 		}
 		old, err := u.installed(ctx, one, &up)
 		if err != nil {
-			u.stopped, u.unseen = true, true
 			return u.unknownUpdate(ctx, one, err)
 		}
 		shipped = append(shipped, now.Bundle...)
@@ -164,7 +148,6 @@ func (u *updating) judgeReplaced(ctx context.Context, plan installPlan) error {
 	up.New = slices.Concat(up.Old, shipped)
 	found, err := u.findingsOf(ctx, up, plan)
 	if err != nil {
-		u.stopped, u.unseen = true, true
 		return u.unknownUpdate(ctx, plan.updates[0], err)
 	}
 	for _, f := range found {
@@ -186,7 +169,7 @@ func (u *updating) findingsOf(ctx context.Context, up upgrade.Upgrade, plan inst
 			return found, ctx.Err()
 		}
 		u.noteUpdate(plan.updates[0], fmt.Sprintf("custom resources are not judged for the update to %s: %v",
-			plan.updates[0].to.Bundle.Name, err), manifest.HintOf(err))
+			plan.updates[0].Name, err), manifest.HintOf(err))
 	}
 	up.Cluster = slices.DeleteFunc(slices.Clone(up.Cluster), func(o *manifest.Object) bool {
 		return o.Kind != "CustomResourceDefinition"
@@ -195,7 +178,7 @@ func (u *updating) findingsOf(ctx context.Context, up upgrade.Upgrade, plan inst
 }
 
 // open returns a release of an operator as its catalog or its image has it.
-func (u *updating) open(ctx context.Context, one update, choice catalog.Choice) (*upgrade.Operator, error) {
+func (u *updating) open(ctx context.Context, one Update, choice catalog.Choice) (*upgrade.Operator, error) {
 	operator, partial, err := u.release(ctx, one, choice)
 	if partial {
 		u.noteUpdate(one, fmt.Sprintf("of %s, only what the catalog says of it is judged: its objects are not in the "+
@@ -205,20 +188,16 @@ func (u *updating) open(ctx context.Context, one update, choice catalog.Choice) 
 }
 
 // release is open without a finding. partial says that only the catalog is read.
-func (u *updating) release(ctx context.Context, one update, choice catalog.Choice) (_ *upgrade.Operator, partial bool,
+func (u *updating) release(ctx context.Context, one Update, choice catalog.Choice) (_ *upgrade.Operator, partial bool,
 	err error) {
-	opened, err := choice.Open(ctx, catalog.Options{Source: u.options.Bundles.Source, Metadata: true})
-	if err != nil {
-		return nil, false, err
-	}
-	defer opened.Close()
-	b, err := bundle.Read(opened.FS, bundle.ReadOptions{Labels: opened.Labels, Partial: opened.Metadata, Refused: true})
+	b, partial, err := readBundle(ctx, choice, catalog.Options{Source: u.options.Bundles.Source, Metadata: true},
+		bundle.ReadOptions{Refused: true})
 	if err != nil {
 		return nil, false, err
 	}
 	at := func(o *manifest.Object) *manifest.Object {
 		moved := *o
-		moved.File = fmt.Sprintf("catalog:%s:%s/%s", one.catalog, b.CSV.Name, o.File)
+		moved.File = fmt.Sprintf("catalog:%s:%s/%s", one.Catalog, b.CSV.Name, o.File)
 		return &moved
 	}
 	operator := &upgrade.Operator{CSV: olm.CSV{ClusterServiceVersion: b.CSV, Object: at(b.CSVObject),
@@ -227,7 +206,20 @@ func (u *updating) release(ctx context.Context, one update, choice catalog.Choic
 		operator.Bundle = append(operator.Bundle, at(o))
 	}
 	u.setMode(operator)
-	return operator, opened.Metadata, nil
+	return operator, partial, nil
+}
+
+// readBundle returns a release as its catalog or its image has it. partial says that only the catalog is read.
+func readBundle(ctx context.Context, choice catalog.Choice, o catalog.Options, read bundle.ReadOptions) (
+	b *bundle.Bundle, partial bool, err error) {
+	opened, err := choice.Open(ctx, o)
+	if err != nil {
+		return nil, false, err
+	}
+	defer opened.Close()
+	read.Labels, read.Partial = opened.Labels, opened.Metadata
+	b, err = bundle.Read(opened.FS, read)
+	return b, opened.Metadata, err
 }
 
 // setMode sets the install mode that the OperatorGroup asks for.
@@ -246,13 +238,13 @@ func (u *updating) setMode(o *upgrade.Operator) {
 
 // installed returns the release that is replaced, with what is in the cluster of it. CRDs that the tree does not have
 // are those of its bundle.
-func (u *updating) installed(ctx context.Context, one update, up *upgrade.Upgrade) (*upgrade.Operator, error) {
+func (u *updating) installed(ctx context.Context, one Update, up *upgrade.Upgrade) (*upgrade.Operator, error) {
 	i := slices.IndexFunc(u.operators, func(o upgrade.Operator) bool {
-		return o.Name == one.replaced && o.Namespace == u.namespace
+		return o.Name == one.Replaces && o.Namespace == u.namespace
 	})
 	switch {
 	case i < 0 && one.from.Bundle == nil:
-		return nil, fmt.Errorf("neither the tree nor the catalog has %s", one.replaced)
+		return nil, fmt.Errorf("neither the tree nor the catalog has %s", one.Replaces)
 	case i < 0:
 		old, err := u.open(ctx, one, one.from)
 		if err != nil {
@@ -321,36 +313,37 @@ func (u *updating) apply(up upgrade.Upgrade, shipped []*manifest.Object) error {
 }
 
 // reportUpdate adds a finding about an update.
-func (u *updating) reportUpdate(one update, f upgrade.Finding) {
+func (u *updating) reportUpdate(one Update, f upgrade.Finding) {
 	at := findings.Finding{Rule: f.Rule, Level: f.Severity, File: one.sub.File, Line: one.sub.LineOf("spec"),
-		Object: one.sub.Identity(), Message: f.Operator + " " + f.Message, Hint: one.String()}
+		Object: one.sub.Identity(), Message: f.Operator + " " + f.Message, Hint: one.hint()}
 	if u.tree[f.File] {
 		at.File, at.Line = f.File, f.Line
 	}
 	u.findings = append(u.findings, at)
 }
 
-// String returns what OLM does with an update, and what to do.
-func (u update) String() string {
+// hint returns what OLM does with an update, and what to do.
+func (u Update) hint() string {
 	if u.sub.Approval == string(v1alpha1.ApprovalManual) {
 		return fmt.Sprintf("catalog %s offers the update from %s to %s: do not approve it before that is mended",
-			u.catalog, u.replaced, u.to.Bundle.Name)
+			u.Catalog, u.Replaces, u.Name)
 	}
-	return fmt.Sprintf("OLM updates %s to %s of catalog %s: set installPlanApproval: Manual to keep it", u.replaced,
-		u.to.Bundle.Name, u.catalog)
+	return fmt.Sprintf("OLM updates %s to %s of catalog %s: set installPlanApproval: Manual to keep it", u.Replaces,
+		u.Name, u.Catalog)
 }
 
-// unknownUpdate reports an update that cannot be judged. The error is that of ctx.
-func (u *updating) unknownUpdate(ctx context.Context, one update, err error) error {
+// unknownUpdate reports an update that cannot be judged, after which nothing is. The error is that of ctx.
+func (u *updating) unknownUpdate(ctx context.Context, one Update, err error) error {
+	u.stopped, u.unseen = true, true
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	u.noteUpdate(one, fmt.Sprintf("the update from %s to %s is not judged: %v", one.replaced, one.to.Bundle.Name, err),
+	u.noteUpdate(one, fmt.Sprintf("the update from %s to %s is not judged: %v", one.Replaces, one.Name, err),
 		manifest.HintOf(err))
 	return nil
 }
 
 // noteUpdate reports that something is not known about an update, or about what follows it.
-func (u *updating) noteUpdate(one update, message, hint string) {
+func (u *updating) noteUpdate(one Update, message, hint string) {
 	u.note(ruleUpdateUnknown, findings.Warning, one.sub.Object, "spec", message, hint)
 }
