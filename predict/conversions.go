@@ -8,6 +8,7 @@ import (
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/predict/upgrade"
 )
@@ -53,13 +54,11 @@ func (o *simulation) judgeConversions() {
 
 // ownerOf returns a CSV that owns a CRD, or nil.
 func (o *simulation) ownerOf(crd string) *csv {
-	for _, v := range o.csvs {
-		if !v.Copied && !v.deleted && slices.ContainsFunc(v.CRDs.Owned,
-			func(d v1alpha1.CRDDescription) bool { return d.Name == crd }) {
-			return v
-		}
-	}
-	return nil
+	return lists.Find(o.csvs, func(v *csv) bool { return !v.Copied && !v.deleted && v.owns(crd) })
+}
+
+func (v *csv) owns(crd string) bool {
+	return slices.ContainsFunc(v.CRDs.Owned, func(d v1alpha1.CRDDescription) bool { return d.Name == crd })
 }
 
 // converts reports whether OLM sets the conversion of a CRD to a webhook of the CSV.

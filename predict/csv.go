@@ -10,6 +10,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 )
@@ -174,6 +175,20 @@ func (o *simulation) proceed(v *csv, g *group) {
 			}
 		}
 	}
+}
+
+// notUpgradeable returns the reason why OLM does not replace a CSV, or "". An unreadable OperatorCondition is a finding
+// and does not block.
+func (c *prediction) notUpgradeable(v *csv) string {
+	o := c.Conditions[v.Namespace+"/"+v.Name]
+	if o == nil {
+		return ""
+	}
+	why, err := cluster.NotUpgradeable(o)
+	if err != nil {
+		c.fault(err, o)
+	}
+	return why
 }
 
 func (o *simulation) pending(v *csv) {

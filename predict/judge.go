@@ -147,18 +147,14 @@ func disputed(v *csv) string {
 }
 
 func names(groups []*group) string {
-	list := lists.Map(groups, func(g *group) string { return g.Identity() })
-	return strings.Join(list, ", ")
+	return strings.Join(lists.Map(groups, (*group).Identity), ", ")
 }
 
 func supports(modes []v1alpha1.InstallMode) string {
-	var list []string
-	for _, m := range bundle.InstallModes {
-		if slices.Contains(modes, v1alpha1.InstallMode{Type: m, Supported: true}) {
-			list = append(list, string(m))
-		}
-	}
-	return "it supports " + cmp.Or(strings.Join(list, ", "), "no install mode")
+	list := lists.Filter(bundle.InstallModes, func(m v1alpha1.InstallModeType) bool {
+		return slices.Contains(modes, v1alpha1.InstallMode{Type: m, Supported: true})
+	})
+	return "it supports " + cmp.Or(strings.Join(text.Words(list), ", "), "no install mode")
 }
 
 // judgeAnnotations reports annotations of a CSV that OLM changes.
@@ -210,9 +206,9 @@ func (o *simulation) judgeNames() {
 			if role != nil {
 				level = findings.Warning
 			}
-			o.note(ruleRoleName, level, same[1].Object, "metadata.name",
-				"its ClusterRole "+admin+" has the same name as that of "+text.FirstOf(3,
-					identitiesExcept(same, same[1])), "give each group a unique name")
+			others := lists.Map(slices.Delete(slices.Clone(same), 1, 2), (*group).Identity)
+			o.note(ruleRoleName, level, same[1].Object, "metadata.name", "its ClusterRole "+admin+
+				" has the same name as that of "+text.FirstOf(3, others), "give each group a unique name")
 		}
 	}
 }
@@ -237,16 +233,6 @@ func (o *simulation) judgeMissing(g *group) {
 			o.note(ruleMissing, findings.Warning, g.Object, at, "target namespace "+ns+" is not in the tree", "")
 		}
 	}
-}
-
-func identitiesExcept(groups []*group, except *group) []string {
-	var list []string
-	for _, g := range groups {
-		if g != except {
-			list = append(list, g.Identity())
-		}
-	}
-	return list
 }
 
 // judgeCopies reports copied CSVs that OLM deletes.

@@ -36,8 +36,8 @@ type simulation struct {
 	owning  map[string][]*csv // by APIService: the CSVs that own it
 	waiting map[string][]*csv // by APIService: the CSVs that require it
 
-	groupQueue queue[*group]
-	csvQueue   queue[*csv]
+	groupQueue []*group
+	csvQueue   []*csv
 	restless   bool // the loops did not reach a stable state
 	rules      map[string]bool
 	shared     map[string]bool // the CRDs that several operators may own
@@ -173,14 +173,14 @@ func (o *simulation) wake(namespace string) {
 func (o *simulation) wakeGroup(g *group) {
 	if !g.queued {
 		g.queued = true
-		o.groupQueue.push(g)
+		o.groupQueue = append(o.groupQueue, g)
 	}
 }
 
 func (o *simulation) wakeCSV(v *csv) {
 	if !v.queued {
 		v.queued = true
-		o.csvQueue.push(v)
+		o.csvQueue = append(o.csvQueue, v)
 	}
 }
 
@@ -212,53 +212,30 @@ func (o *simulation) runLoops() {
 	if !o.restless {
 		rounds += 100 * (len(o.groups) + len(o.csvs))
 	}
-	for ; o.groupQueue.len()+o.csvQueue.len() > 0; rounds-- {
+	for ; len(o.groupQueue)+len(o.csvQueue) > 0; rounds-- {
 		if o.work(10); rounds == 0 || o.tooMuch() {
 			o.restless = true
-			o.forget()
+			for _, g := range o.groupQueue {
+				g.queued = false
+			}
+			for _, v := range o.csvQueue {
+				v.queued = false
+			}
+			o.groupQueue, o.csvQueue = nil, nil
 			return
 		}
-		if o.groupQueue.len() > 0 {
-			g := o.groupQueue.pop()
-			g.queued = false
+		if len(o.groupQueue) > 0 {
+			g := o.groupQueue[0]
+			o.groupQueue, g.queued = o.groupQueue[1:], false
 			o.syncGroup(g)
 			continue
 		}
-		v := o.csvQueue.pop()
-		v.queued = false
+		v := o.csvQueue[0]
+		o.csvQueue, v.queued = o.csvQueue[1:], false
 		if !v.deleted {
 			o.syncCSV(v)
 		}
 	}
-}
-
-// forget empties the queues.
-func (o *simulation) forget() {
-	for o.groupQueue.len() > 0 {
-		o.groupQueue.pop().queued = false
-	}
-	for o.csvQueue.len() > 0 {
-		o.csvQueue.pop().queued = false
-	}
-}
-
-// queue is first in, first out. An empty one uses its memory again: after each object that is created, all of a
-// namespace is queued.
-type queue[T any] struct {
-	items []T
-	next  int
-}
-
-func (q *queue[T]) len() int { return len(q.items) - q.next }
-
-func (q *queue[T]) push(item T) { q.items = append(q.items, item) }
-
-func (q *queue[T]) pop() T {
-	item := q.items[q.next]
-	if q.next++; q.next == len(q.items) {
-		q.items, q.next = q.items[:0], 0
-	}
-	return item
 }
 
 // syncGroup is OLM's reconcile loop for OperatorGroups (pkg/controller/operators/olm/operatorgroup.go,

@@ -3,11 +3,9 @@ package predict
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
-	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/findings"
@@ -34,7 +32,7 @@ func (o *simulation) judgeResources() {
 		}
 		o.judgeController(x, d, operators[d.Name])
 	}
-	for _, key := range slices.Sorted(maps.Keys(defined)) {
+	for _, key := range lists.Keys(defined) {
 		o.judgeProviders(defined[key])
 	}
 }
@@ -49,12 +47,7 @@ type operators struct {
 
 func (o *simulation) operatorsOf(d definition) *operators {
 	r := &operators{granted: map[string]bool{}}
-	for _, v := range o.csvs {
-		owns := func(a v1alpha1.CRDDescription) bool { return a.Name == d.Name }
-		if !v.Copied && !v.deleted && slices.ContainsFunc(v.CRDs.Owned, owns) {
-			r.csvs = append(r.csvs, v)
-		}
-	}
+	r.csvs = lists.Filter(o.csvs, func(v *csv) bool { return !v.Copied && !v.deleted && v.owns(d.Name) })
 	for _, resource := range []string{d.of.Plural, d.of.Plural + "/status"} {
 		accounts, granted := statusWriters(&o.RBAC, d, resource)
 		r.accounts, r.granted[resource] = append(r.accounts, accounts...), granted
@@ -66,11 +59,6 @@ func (o *simulation) operatorsOf(d definition) *operators {
 // managed reports whether a role that names the API group lets a ServiceAccount watch and change its resources: an
 // operator does both, and who only looks at them is another program.
 func managed(x *rbac.Objects, d definition) bool {
-	changes := func(rules []rbacv1.PolicyRule, resource string) bool {
-		rule := rbacv1.PolicyRule{Verbs: []string{"update"}, APIGroups: []string{d.of.Group},
-			Resources: []string{resource}}
-		return rbac.Covers(rules, rule)
-	}
 	for _, b := range x.Bindings {
 		role := x.Bound(b)
 		if role == nil || !slices.ContainsFunc(b.Subjects, func(s rbacv1.Subject) bool {
@@ -79,14 +67,19 @@ func managed(x *rbac.Objects, d definition) bool {
 		}) {
 			continue
 		}
-		named := slices.DeleteFunc(role.PolicyRules(),
-			func(rule rbacv1.PolicyRule) bool { return !slices.Contains(rule.APIGroups, d.of.Group) })
-		if rbac.Covers(named, d.watches()) &&
-			(changes(named, d.of.Plural) || changes(named, d.of.Plural+"/finalizers")) {
+		named := d.named(role)
+		if rbac.Covers(named, d.watches()) && (rbac.Covers(named, d.rule(d.of.Plural, "update")) ||
+			rbac.Covers(named, d.rule(d.of.Plural+"/finalizers", "update"))) {
 			return true
 		}
 	}
 	return false
+}
+
+// named returns the rules of a role that name the API group.
+func (d definition) named(role *rbac.Role) []rbacv1.PolicyRule {
+	return lists.Filter(role.PolicyRules(),
+		func(rule rbacv1.PolicyRule) bool { return slices.Contains(rule.APIGroups, d.of.Group) })
 }
 
 // statusOf returns the resource by which the status of a custom resource is written. Without the subresource status
@@ -103,15 +96,12 @@ func (d definition) statusOf(x *manifest.Object) string {
 	return d.of.Plural
 }
 
-// updates is the rule for an update of a resource of the API.
-func (d definition) updates(verb, resource string) rbacv1.PolicyRule {
-	return rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{d.of.Group}, Resources: []string{resource}}
+// rule is the rule for verbs on a resource of the API.
+func (d definition) rule(resource string, verbs ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{Verbs: verbs, APIGroups: []string{d.of.Group}, Resources: []string{resource}}
 }
 
-func (d definition) watches() rbacv1.PolicyRule {
-	return rbacv1.PolicyRule{Verbs: []string{"list", "watch"}, APIGroups: []string{d.of.Group},
-		Resources: []string{d.of.Plural}}
-}
+func (d definition) watches() rbacv1.PolicyRule { return d.rule(d.of.Plural, "list", "watch") }
 
 // rendered reports whether olmgen rendered the operator of an API for the tree, whatever the operator may do: it made
 // roles for the users of the API.
@@ -127,9 +117,8 @@ func rendered(x *rbac.Objects, d definition) bool {
 func statusWriters(x *rbac.Objects, d definition, status string) (accounts []rbac.Account, granted bool) {
 	writes := map[rbac.Key]bool{}
 	for _, role := range x.Roles {
-		named := slices.DeleteFunc(role.PolicyRules(),
-			func(rule rbacv1.PolicyRule) bool { return !slices.Contains(rule.APIGroups, d.of.Group) })
-		if !rbac.Covers(named, d.updates("update", status)) && !rbac.Covers(named, d.updates("patch", status)) ||
+		named := d.named(role)
+		if !rbac.Covers(named, d.rule(status, "update")) && !rbac.Covers(named, d.rule(status, "patch")) ||
 			status == d.of.Plural && (role.ForUsers() || !rbac.Covers(named, d.watches())) {
 			continue
 		}
@@ -176,7 +165,7 @@ func (o *simulation) judgeController(x *manifest.Object, d definition, ops *oper
 	case !ops.granted[status]:
 		message = "no role of the tree lets the operator update its status"
 		hint = fmt.Sprintf("allow update of %s of %s to the operator's ServiceAccount", status, d.of.Group)
-	case !o.mayAny(ops.accounts, namespace, d.updates("update", status), d.updates("patch", status)):
+	case !o.mayAny(ops.accounts, namespace, d.rule(status, "update"), d.rule(status, "patch")):
 		message = "no operator may update its status " + where
 	case !o.mayAny(ops.accounts, namespace, d.watches()):
 		message = "no operator may watch it " + where
@@ -199,14 +188,11 @@ func (o *simulation) targeted(csvs []*csv, namespace string) bool {
 
 // mayAny reports whether one of the accounts may do what one of the rules says.
 func (o *simulation) mayAny(accounts []rbac.Account, namespace string, rules ...rbacv1.PolicyRule) bool {
-	for _, account := range accounts {
-		for _, rule := range rules {
-			if o.RBAC.Allows(account, namespace, rule) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(accounts, func(account rbac.Account) bool {
+		return slices.ContainsFunc(rules, func(rule rbacv1.PolicyRule) bool {
+			return o.RBAC.Allows(account, namespace, rule)
+		})
+	})
 }
 
 // judgeProviders reports an API that operators in several namespaces provide, as their roles show. For CSVs see
@@ -217,10 +203,7 @@ func (o *simulation) judgeProviders(d definition) {
 	if o.shared[d.Name] || len(o.operatorsOf(d).csvs) > 0 || len(homes) < 2 {
 		return
 	}
-	var list []string
-	for _, home := range slices.Sorted(maps.Keys(homes)) {
-		list = append(list, "ServiceAccount "+homes[home].String())
-	}
+	list := lists.Map(lists.Keys(homes), func(home string) string { return "ServiceAccount " + homes[home].String() })
 	o.note(ruleOwners, findings.Warning, d.Object, "",
 		"operators in several namespaces provide this API: "+text.FirstOf(3, list),
 		"keep one of them, or declare that they share it (annotation "+rbac.AnnotationShared+")")

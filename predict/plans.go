@@ -177,8 +177,5 @@ func (v *csv) whole() bool { return v.plan != nil && !v.plan.partial[v.Name] }
 
 // promised reports whether OLM installs an operator that owns a CRD, and that nobody looked into.
 func (c *prediction) promised(crd string) bool {
-	return slices.ContainsFunc(c.csvs, func(v *csv) bool {
-		return v.sub != nil && !v.whole() && slices.ContainsFunc(v.CRDs.Owned,
-			func(d v1alpha1.CRDDescription) bool { return d.Name == crd })
-	})
+	return slices.ContainsFunc(c.csvs, func(v *csv) bool { return v.sub != nil && !v.whole() && v.owns(crd) })
 }

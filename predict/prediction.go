@@ -5,10 +5,12 @@ import (
 	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -132,7 +134,7 @@ func newCSV(of *cluster.CSV) *csv {
 	v.observed = v.phase != v1alpha1.CSVPhaseNone
 	v.exists = v.observed
 	if v.Unusable == nil {
-		v.provided = apisOf(olm.OwnedAPIs(v.Spec()))
+		v.provided = sets.New(lists.Map(olm.OwnedAPIs(v.Spec()), olm.API.String)...)
 	}
 	for _, key := range groupAnnotations {
 		if text, ok := v.Annotations[key]; ok {

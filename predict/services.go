@@ -2,9 +2,10 @@ package predict
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -64,15 +65,10 @@ func (o *simulation) missingService(d v1alpha1.APIServiceDescription) (why strin
 // unavailable reports whether the status of an APIService says that it is not available (OLM:
 // pkg/controller/install/apiservice.go, IsAPIServiceAvailable).
 func unavailable(o *manifest.Object) bool {
-	for i := range o.Len("status", "conditions") {
-		at := []string{"status", "conditions", strconv.Itoa(i)}
-		kind, _ := o.Get(append(at, "type")...)
-		status, _ := o.Get(append(at, "status")...)
-		if kind == "Available" {
-			return status != "True"
-		}
-	}
-	return false
+	var conditions []metav1.Condition
+	_ = o.Field(&conditions, "status", "conditions") // what cannot be read says nothing
+	return meta.FindStatusCondition(conditions, "Available") != nil &&
+		!meta.IsStatusConditionTrue(conditions, "Available")
 }
 
 // defines reports whether a CRD of the tree serves an API.

@@ -7,7 +7,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
@@ -42,6 +44,20 @@ func (g *group) resolve(namespaces map[string]labels.Set) ([]string, error) {
 	slices.Sort(targets)
 	return targets, nil
 }
+
+// apiSet is a set of provided APIs: Kind.version.group, as olm.providedAPIs has them.
+type apiSet = sets.Set[string]
+
+// parseAPIs reads olm.providedAPIs. It removes blanks and skips items with fewer than two dots (OLM:
+// pkg/controller/registry/resolver/cache/operators.go, GVKStringToProvidedAPISet).
+func parseAPIs(annotation string) apiSet {
+	return sets.New(lists.Filter(olm.ListedAPIs(annotation), func(api string) bool {
+		return strings.Count(api, ".") >= 2
+	})...)
+}
+
+// listed returns a set as the value of the annotation olm.providedAPIs.
+func listed(s apiSet) string { return strings.Join(sets.List(s), ",") }
 
 func isGlobal(targets []string) bool { return len(targets) == 1 && targets[0] == allNamespaces }
 
