@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -24,16 +26,62 @@ type Result struct {
 
 // Check judges each object by the CRD of its kind. checker is not asked if no CRD serves any of them. An object or a
 // CRD that cannot be read is an error that names its place.
-func Check(
-	ctx context.Context, checker Checker, kinds map[schema.GroupKind]*CRD, objects []*manifest.Object,
-) ([]Result, error) {
-	s := sorter{kinds: kinds, batches: map[schema.GroupVersionKind]*batch{}, results: make([]Result, len(objects))}
+func Check(ctx context.Context, checker Checker, kinds map[schema.GroupKind]*CRD, objects []*manifest.Object) (
+	[]Result, error) {
+	results := make([]Result, len(objects))
+	batches := map[schema.GroupVersionKind]*batch{} // nil for a version that is not served
+	var order []*batch
 	for i, o := range objects {
-		if err := s.add(i, o); err != nil {
+		gv, err := schema.ParseGroupVersion(o.APIVersion)
+		if err != nil {
+			return nil, o.Errorf("apiVersion", "%v", err)
+		}
+		gvk, r := gv.WithKind(o.Kind), &results[i]
+		*r = Result{Object: o, Version: gv.Version, CRD: kinds[gvk.GroupKind()]}
+		if r.CRD == nil {
+			continue
+		}
+		b, known := batches[gvk]
+		if !known {
+			if b, err = newBatch(r.CRD, gv.Version); err != nil {
+				return nil, err
+			}
+			batches[gvk], order = b, append(order, b)
+		}
+		if b == nil {
+			continue
+		}
+		r.Served, b.results = true, append(b.results, r)
+		if err := b.Add(o); err != nil {
 			return nil, err
 		}
 	}
-	return s.results, s.ask(ctx, checker)
+	order = slices.DeleteFunc(order, func(b *batch) bool { return b == nil })
+	answers, err := Ask(ctx, checker, lists.Map(order, func(b *batch) Batch { return b.Batch }))
+	if err != nil {
+		return nil, err
+	}
+	for i, b := range order {
+		if err := b.read(answers[i]); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// Ask returns the answers of a Checker, which is not asked about nothing.
+func Ask(ctx context.Context, checker Checker, batches []Batch) ([]Answer, error) {
+	if len(batches) == 0 {
+		return nil, nil
+	}
+	if checker == nil {
+		return nil, errors.New("custom resources need a Checker")
+	}
+	answers, err := checker.Check(ctx, batches)
+	if err == nil && len(answers) != len(batches) {
+		err = fmt.Errorf("the Checker has %d answers to %d batches", len(answers), len(batches))
+	}
+	return answers, err
 }
 
 // BatchOf returns a version of a CRD, without objects. It returns false if the CRD does not serve the version.
@@ -52,12 +100,14 @@ func indexOf(crd *apiextensionsv1.CustomResourceDefinition, version string) int 
 	})
 }
 
-// Add adds an object.
+// Add adds an object, as it is in the version of the batch.
 func (b *Batch) Add(o *manifest.Object) error {
 	value, err := o.Value()
 	if err != nil {
 		return err
 	}
+	value = maps.Clone(value)
+	value["apiVersion"] = o.Group() + "/" + b.Version.Name
 	data, err := json.Marshal(value)
 	if err != nil {
 		return o.Errorf("", "%v", err)
@@ -66,102 +116,40 @@ func (b *Batch) Add(o *manifest.Object) error {
 	return nil
 }
 
-// sorter sorts objects into batches.
-type sorter struct {
-	kinds   map[schema.GroupKind]*CRD
-	batches map[schema.GroupVersionKind]*batch // of the served versions; nil for one that is not served
-	order   []*batch
-	results []Result // of each object
-}
-
 // batch is a Batch with what it is made of.
 type batch struct {
 	Batch
 	crd     *CRD
-	index   int   // of the version in the CRD
-	objects []int // their results
+	index   int // of the version in the CRD
+	results []*Result
 }
 
-// add puts an object into the batch of its version.
-func (s *sorter) add(i int, o *manifest.Object) error {
-	gv, err := schema.ParseGroupVersion(o.APIVersion)
-	if err != nil {
-		return o.Errorf("apiVersion", "%v", err)
-	}
-	gvk := gv.WithKind(o.Kind)
-	r := &s.results[i]
-	*r = Result{Object: o, Version: gv.Version, CRD: s.kinds[gvk.GroupKind()]}
-	if r.CRD == nil {
-		return nil
-	}
-	b, err := s.batch(gvk, r.CRD)
-	if err != nil || b == nil {
-		return err
-	}
-	r.Served, b.objects = true, append(b.objects, i)
-	return b.Add(o)
-}
-
-// batch returns the batch of a served version, or nil for one that is not served.
-func (s *sorter) batch(gvk schema.GroupVersionKind, crd *CRD) (*batch, error) {
-	if b, ok := s.batches[gvk]; ok {
-		return b, nil
-	}
+// newBatch returns the batch of a version, or nil for one that is not served.
+func newBatch(crd *CRD, version string) (*batch, error) {
 	v1, err := crd.Decode()
 	if err != nil {
 		return nil, err
 	}
-	var b *batch
-	if of, served := BatchOf(v1, gvk.Version); served {
-		b = &batch{Batch: of, crd: crd, index: indexOf(v1, gvk.Version)}
-		s.order = append(s.order, b)
+	of, served := BatchOf(v1, version)
+	if !served {
+		return nil, nil //nolint:nilnil // nothing is asked about it
 	}
-	s.batches[gvk] = b
-	return b, nil
-}
-
-// ask asks the Checker about all batches.
-func (s *sorter) ask(ctx context.Context, checker Checker) error {
-	if len(s.order) == 0 {
-		return nil
-	}
-	if checker == nil {
-		return errors.New("custom resources need a Checker")
-	}
-	batches := make([]Batch, len(s.order))
-	for i, b := range s.order {
-		batches[i] = b.Batch
-	}
-	answers, err := checker.Check(ctx, batches)
-	if err != nil {
-		return err
-	}
-	if len(answers) != len(batches) {
-		return fmt.Errorf("the Checker has %d answers to %d batches", len(answers), len(batches))
-	}
-	for i, b := range s.order {
-		if err := s.read(b, answers[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return &batch{Batch: of, crd: crd, index: indexOf(v1, version)}, nil
 }
 
 // read keeps the answer to a batch.
-func (s *sorter) read(b *batch, a Answer) error {
+func (b *batch) read(a Answer) error {
 	if a.Error != "" {
 		return b.crd.Errorf(fmt.Sprintf("spec.versions[%d].schema.openAPIV3Schema", b.index),
 			"the API server cannot use this schema: %s", a.Error)
 	}
-	if len(a.Verdicts) != len(b.objects) {
-		return fmt.Errorf("the Checker has %d verdicts on %d objects", len(a.Verdicts), len(b.objects))
+	if len(a.Verdicts) != len(b.results) {
+		return fmt.Errorf("the Checker has %d verdicts on %d objects", len(a.Verdicts), len(b.results))
 	}
-	for i, v := range a.Verdicts {
-		r := &s.results[b.objects[i]]
-		if v.Error != "" {
-			return r.Object.Errorf("metadata", "%s", v.Error)
+	for i, r := range b.results {
+		if r.Verdict = a.Verdicts[i]; r.Verdict.Error != "" {
+			return r.Object.Errorf("metadata", "%s", r.Verdict.Error)
 		}
-		r.Verdict = v
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -27,11 +28,8 @@ type Cluster struct {
 func NewCluster(objects []*manifest.Object, namespace string) *Cluster {
 	c := &Cluster{index: make(map[key]int, len(objects))}
 	for _, o := range objects {
-		known, ok := olm.KindOf(o.Group(), o.Kind)
-		if o.Namespace == "" && ok && known.Namespaced && namespace != "" {
-			clone := *o
-			clone.Namespace = namespace
-			o = &clone
+		if known, _ := olm.KindOf(o.Group(), o.Kind); o.Namespace == "" && known.Namespaced {
+			o = cluster.InNamespace(o, namespace)
 		}
 		if _, taken := c.index[keyOf(o)]; taken {
 			continue
@@ -79,9 +77,8 @@ func (c *Cluster) Delete(o *manifest.Object) (lost []*manifest.Object) {
 		}
 		owners := ownersOf(other)
 		if len(owners) > 0 && !slices.ContainsFunc(owners, func(r owner) bool {
-			group, _ := cutVersion(r.apiVersion)
-			return c.Get(group, r.kind, o.Namespace, r.name) != nil
-		}) && slices.ContainsFunc(owners, func(r owner) bool { return r.kind == o.Kind && r.name == o.Name }) {
+			return c.Get(manifest.GroupOf(r.APIVersion), r.Kind, o.Namespace, r.Name) != nil
+		}) && slices.ContainsFunc(owners, func(r owner) bool { return r.Kind == o.Kind && r.Name == o.Name }) {
 			lost = append(lost, other)
 		}
 	}

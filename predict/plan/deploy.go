@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -63,7 +62,7 @@ func (c *Cluster) deployment(d v1alpha1.StrategyDeploymentSpec, csv *v1alpha1.Cl
 			errs = append(errs, field.Invalid(at.Child("selector"), spec.Selector, "field is immutable"))
 		}
 	}
-	value, err := typed(&appsv1.Deployment{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
+	value, err := manifest.Typed(&appsv1.Deployment{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: metav1.ObjectMeta{Name: d.Name, Labels: d.Label}, Spec: spec})
 	if err != nil {
 		return err.Error()
@@ -78,23 +77,10 @@ func (c *Cluster) deployment(d v1alpha1.StrategyDeploymentSpec, csv *v1alpha1.Cl
 	return ""
 }
 
-func typed(v any) (map[string]any, error) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	var out map[string]any
-	return out, json.Unmarshal(data, &out)
-}
-
 // serve makes the APIServices and the conversion webhooks.
 func (c *Cluster) serve(csv *v1alpha1.ClusterServiceVersion, namespace string) string {
-	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
-		if old := c.Get("apiregistration.k8s.io", "APIService", "", d.Version+"."+d.Group); old != nil {
-			if set, _ := old.Get("metadata", "labels"); !adoptable(set, csv, namespace) {
-				return fmt.Sprintf("pre-existing APIService %s.%s is not adoptable", d.Version, d.Group)
-			}
-		}
+	if name := c.taken(csv, namespace); name != "" {
+		return fmt.Sprintf("pre-existing APIService %s is not adoptable", name)
 	}
 	for _, w := range csv.Spec.WebhookDefinitions {
 		if w.Type != v1alpha1.ConversionWebhook {
@@ -110,12 +96,23 @@ func (c *Cluster) serve(csv *v1alpha1.ClusterServiceVersion, namespace string) s
 	return ""
 }
 
-// adoptable reports whether the labels of an APIService name this ClusterServiceVersion, or the one that it replaces,
-// as its owner (OLM: pkg/controller/install/apiservice.go, IsAPIServiceAdoptable).
-func adoptable(set any, csv *v1alpha1.ClusterServiceVersion, namespace string) bool {
-	m, _ := set.(map[string]any)
-	return m[olm.LabelOwnerKind] == v1alpha1.ClusterServiceVersionKind && m[olm.LabelOwnerNamespace] == namespace &&
-		(m[olm.LabelOwner] == csv.Name || m[olm.LabelOwner] == csv.Spec.Replaces && csv.Spec.Replaces != "")
+// taken returns an APIService of a ClusterServiceVersion whose labels name neither it nor the one that it replaces as
+// the owner, or "" (OLM: pkg/controller/install/apiservice.go, IsAPIServiceAdoptable).
+func (c *Cluster) taken(csv *v1alpha1.ClusterServiceVersion, namespace string) string {
+	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
+		name := d.Version + "." + d.Group
+		old := c.Get("apiregistration.k8s.io", "APIService", "", name)
+		if old == nil {
+			continue
+		}
+		set, _ := old.Get("metadata", "labels")
+		m, _ := set.(map[string]any)
+		if m[olm.LabelOwnerKind] != v1alpha1.ClusterServiceVersionKind || m[olm.LabelOwnerNamespace] != namespace ||
+			m[olm.LabelOwner] != csv.Name && (m[olm.LabelOwner] != csv.Spec.Replaces || csv.Spec.Replaces == "") {
+			return name
+		}
+	}
+	return ""
 }
 
 func deploys(csv *v1alpha1.ClusterServiceVersion, name string) bool {
@@ -160,12 +157,8 @@ func cloneWith(value map[string]any, at, field string, v any) map[string]any {
 // available reports whether OLM finds the webhooks that it has made (OLM: pkg/controller/operators/olm/apiservices.go,
 // areWebhooksAvailable).
 func (c *Cluster) available(csv *v1alpha1.ClusterServiceVersion, namespace string) bool {
-	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
-		if old := c.Get("apiregistration.k8s.io", "APIService", "", d.Version+"."+d.Group); old != nil {
-			if set, _ := old.Get("metadata", "labels"); !adoptable(set, csv, namespace) {
-				return false
-			}
-		}
+	if c.taken(csv, namespace) != "" {
+		return false
 	}
 	for _, w := range csv.Spec.WebhookDefinitions {
 		if w.Type != v1alpha1.ConversionWebhook {

@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -25,7 +26,9 @@ func invalid(existing, made *manifest.Object) (errs field.ErrorList) {
 		path := field.NewPath(at)
 		switch {
 		case at == "roleRef":
-			errs = append(errs, field.Invalid(path, typedRef(value), "cannot change roleRef"))
+			var ref rbacv1.RoleRef
+			_ = made.Field(&ref, "roleRef") // what cannot be read is refused already
+			errs = append(errs, field.Invalid(path, ref, "cannot change roleRef"))
 		case made.Kind == "PriorityClass" && at == "value":
 			errs = append(errs, field.Forbidden(path, "may not be changed in an update."))
 		case strings.HasSuffix(strings.ToLower(at), "data") || at == "immutable":
@@ -35,15 +38,6 @@ func invalid(existing, made *manifest.Object) (errs field.ErrorList) {
 		}
 	}
 	return errs
-}
-
-func typedRef(value any) rbacv1.RoleRef {
-	m, _ := value.(map[string]any)
-	var ref rbacv1.RoleRef
-	ref.APIGroup, _ = m["apiGroup"].(string)
-	ref.Kind, _ = m["kind"].(string)
-	ref.Name, _ = m["name"].(string)
-	return ref
 }
 
 // invalidRules returns what the API server says to the rules of a role (Kubernetes: pkg/apis/rbac/validation,
@@ -89,7 +83,7 @@ var defaults = map[string]any{"type": "Opaque", "preemptionPolicy": "PreemptLowe
 func Changed(old, now *manifest.Object) (out []string) {
 	fields := olm.ImmutableFields(now.Group(), now.Kind)
 	if locked, _ := old.Get("immutable"); locked == true { // a ConfigMap or a Secret
-		fields = append(append([]string{}, fields...), "data", "binaryData", "stringData", "immutable")
+		fields = append(slices.Clip(fields), "data", "binaryData", "stringData", "immutable")
 	}
 	for _, at := range fields {
 		a, b := valueAt(old, at), valueAt(now, at)

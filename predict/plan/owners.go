@@ -3,35 +3,26 @@ package plan
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
-type owner struct{ apiVersion, kind, name string }
+type owner = metav1.OwnerReference
 
 // ownersOf returns the ownerReferences of an object.
 func ownersOf(o *manifest.Object) (out []owner) {
-	value, _ := o.Get("metadata", "ownerReferences")
-	list, _ := value.([]any)
-	for _, item := range list {
-		m, _ := item.(map[string]any)
-		var r owner
-		r.apiVersion, _ = m["apiVersion"].(string)
-		r.kind, _ = m["kind"].(string)
-		r.name, _ = m["name"].(string)
-		out = append(out, r)
-	}
+	_ = o.Field(&out, "metadata", "ownerReferences") // the API server refuses what cannot be read
 	return out
 }
 
 // OwnedByOther reports whether only other ClusterServiceVersions own an object (OLM: pkg/lib/ownerutil/util.go).
 func OwnedByOther(o *manifest.Object, csv string) bool {
-	owners := slices.DeleteFunc(ownersOf(o), func(r owner) bool { return r.kind != v1alpha1.ClusterServiceVersionKind })
-	return len(owners) > 0 && !slices.ContainsFunc(owners, func(r owner) bool { return r.name == csv })
+	owners := slices.DeleteFunc(ownersOf(o), func(r owner) bool { return r.Kind != v1alpha1.ClusterServiceVersionKind })
+	return len(owners) > 0 && !slices.ContainsFunc(owners, func(r owner) bool { return r.Name == csv })
 }
 
 // ownedBy returns an object as OLM writes it: in its namespace, which is empty for one of the cluster, with OLM's
@@ -55,11 +46,11 @@ func ownedBy(o *manifest.Object, apiVersion, namespace string, owners []owner) *
 		meta["namespace"] = namespace
 	}
 	if len(owners) > 0 && namespace == "" {
-		labels[olm.LabelOwner] = owners[0].name
+		labels[olm.LabelOwner] = owners[0].Name
 	} else if len(owners) > 0 {
 		var list []any
 		for _, r := range owners {
-			list = append(list, map[string]any{"apiVersion": r.apiVersion, "kind": r.kind, "name": r.name,
+			list = append(list, map[string]any{"apiVersion": r.APIVersion, "kind": r.Kind, "name": r.Name,
 				"blockOwnerDeletion": false, "controller": false})
 		}
 		meta["ownerReferences"] = list
@@ -69,14 +60,5 @@ func ownedBy(o *manifest.Object, apiVersion, namespace string, owners []owner) *
 }
 
 func csvOwner(name string) owner {
-	return owner{v1alpha1.SchemeGroupVersion.String(), v1alpha1.ClusterServiceVersionKind, name}
-}
-
-// cutVersion splits an apiVersion.
-func cutVersion(apiVersion string) (group, version string) {
-	group, version, grouped := strings.Cut(apiVersion, "/")
-	if !grouped {
-		return "", group
-	}
-	return group, version
+	return owner{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.ClusterServiceVersionKind, Name: name}
 }

@@ -28,7 +28,6 @@ type Release struct {
 	CSV     *v1alpha1.ClusterServiceVersion
 	Object  *manifest.Object   // the CSV
 	Shipped []*manifest.Object // beside it
-	Partial bool               // nobody knows what it ships
 }
 
 // Plan is an InstallPlan.
@@ -162,7 +161,7 @@ func (r *Result) execute(ctx context.Context, c *Cluster, s step) string {
 	} else if kind.Name == "ClusterRole" || kind.Name == "ClusterRoleBinding" {
 		namespace = ""
 	}
-	group, _ := cutVersion(apiVersion)
+	group := manifest.GroupOf(apiVersion)
 	existing := c.Get(group, s.object.Kind, namespace, s.object.Name)
 	if existing != nil && kind.Name == v1alpha1.ClusterServiceVersionKind {
 		return "" // it stays as it is

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
@@ -18,7 +19,8 @@ var ofOpenShift = []string{"monitoring.coreos.com", "console.openshift.io"}
 // pkg/controller/operators/catalog/operator.go, apiresourceFromGVK; not_found.go). A cluster without CRDs does not say
 // what it serves.
 func (r *Result) discover(c *Cluster, apiVersion string, o *manifest.Object) (namespaced bool, message string) {
-	group, version := cutVersion(apiVersion)
+	gv, _ := schema.ParseGroupVersion(apiVersion)
+	group, version := gv.Group, gv.Version
 	known, _ := olm.KindOf(group, o.Kind)
 	if olm.BuiltinGroup(group) {
 		if r.unserved(apiVersion, o.Kind) {
@@ -53,16 +55,8 @@ func (r *Result) unserved(apiVersion, kind string) bool {
 }
 
 func notFound(apiVersion string, o *manifest.Object) string {
-	return fmt.Sprintf("api-server resource not found installing %s %s: GroupVersionKind %s, Kind=%s not found on the "+
-		"cluster. This API may have been deprecated and removed, see "+
+	return fmt.Sprintf("api-server resource not found installing %s %s: GroupVersionKind %s not found on the cluster. "+
+		"This API may have been deprecated and removed, see "+
 		"https://kubernetes.io/docs/reference/using-api/deprecation-guide/ for more information.", o.Kind, o.Name,
-		slashed(apiVersion), o.Kind)
-}
-
-// slashed returns an apiVersion as apimachinery prints it in a GroupVersionKind.
-func slashed(apiVersion string) string {
-	if strings.Contains(apiVersion, "/") {
-		return apiVersion
-	}
-	return "/" + apiVersion
+		schema.FromAPIVersionAndKind(apiVersion, o.Kind))
 }

@@ -2,15 +2,12 @@ package plan
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"maps"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -58,14 +55,10 @@ func listings(older, newer *apiextensionsv1.CustomResourceDefinition, objects []
 		if !served || !wasServed {
 			continue
 		}
-		l := listing{Batch: now}
-		l.Listed = &before
-		for _, o := range objects {
-			if !webhook || strings.HasSuffix(o.APIVersion, "/"+v.Name) {
-				l.objects = append(l.objects, o)
-			}
-		}
-		if len(l.objects) > 0 {
+		l := listing{now, lists.Filter(objects, func(o *manifest.Object) bool {
+			return !webhook || strings.HasSuffix(o.APIVersion, "/"+v.Name)
+		})}
+		if l.Listed = &before; len(l.objects) > 0 {
 			out = append(out, l)
 		}
 		if first {
@@ -94,25 +87,18 @@ type Fault struct {
 
 // faults asks about all listings, and returns the first fault of each object.
 func faults(ctx context.Context, checker crs.Checker, crd *manifest.Object, list []listing) (out []Fault, err error) {
-	if len(list) == 0 {
-		return nil, nil
-	}
-	if checker == nil {
-		return nil, errors.New("custom resources need a Checker")
-	}
 	batches := make([]crs.Batch, len(list))
-	for i := range list {
-		if err := list[i].fill(); err != nil {
-			return nil, err
+	for i, l := range list {
+		for _, o := range l.objects {
+			if err := l.Add(o); err != nil {
+				return nil, err
+			}
 		}
-		batches[i] = list[i].Batch
+		batches[i] = l.Batch
 	}
-	answers, err := checker.Check(ctx, batches)
+	answers, err := crs.Ask(ctx, checker, batches)
 	if err != nil {
 		return nil, err
-	}
-	if len(answers) != len(list) {
-		return nil, fmt.Errorf("the Checker has %d answers to %d batches", len(answers), len(list))
 	}
 	seen := map[*manifest.Object]bool{}
 	for i, a := range answers {
@@ -128,22 +114,4 @@ func faults(ctx context.Context, checker crs.Checker, crd *manifest.Object, list
 		}
 	}
 	return out, nil
-}
-
-// fill adds the objects as the API server lists them in the version.
-func (l *listing) fill() error {
-	for _, o := range l.objects {
-		value, err := o.Value()
-		if err != nil {
-			return err
-		}
-		value = maps.Clone(value)
-		value["apiVersion"] = o.Group() + "/" + l.Version.Name
-		data, err := json.Marshal(value)
-		if err != nil {
-			return o.Errorf("", "%v", err)
-		}
-		l.Objects = append(l.Objects, data)
-	}
-	return nil
 }

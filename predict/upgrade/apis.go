@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -25,10 +26,7 @@ func (j *judge) lost(p Pair) {
 	if p.Old == nil {
 		return
 	}
-	by := p.New
-	if by == nil {
-		by = p.Old
-	}
+	by := cmp.Or(p.New, p.Old)
 	for _, a := range olm.ServedAPIs(&p.Old.Spec, j.before) {
 		if slices.ContainsFunc(j.operators, func(o Operator) bool {
 			return slices.Contains(olm.ServedAPIs(&o.Spec, j.after), a)

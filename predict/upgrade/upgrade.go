@@ -57,18 +57,14 @@ type Finding struct {
 // Findings returns what OLM does about the upgrade, the worst first. The error is about a CRD or an object that cannot
 // be read, or that of the Checker, which gets ctx.
 func (u Upgrade) Findings(ctx context.Context) ([]Finding, error) {
-	j := &judge{Upgrade: u, before: olm.CRDs(u.Old), live: olm.CRDs(u.Cluster)}
-	var operators []Operator
+	j := &judge{Upgrade: u, before: olm.CRDs(u.Old), after: olm.CRDs(u.New), live: olm.CRDs(u.Cluster)}
 	for _, p := range u.Pairs {
 		if p.New != nil {
-			operators = append(operators, *p.New)
+			j.operators = append(j.operators, *p.New)
 		}
-	}
-	j.after = olm.CRDs(u.New)
-	for _, p := range u.Pairs {
 		j.addBundle(p)
 	}
-	j.operators = slices.Concat(operators, j.others())
+	j.operators = append(j.operators, j.others()...)
 	for _, p := range u.Pairs {
 		j.lost(p)
 		if p.New == nil {
@@ -135,10 +131,7 @@ func (o *Operator) base() string { return olm.BaseName(o.Name, "") }
 
 // inCluster returns a CRD of the cluster before the upgrade, or nil.
 func (j *judge) inCluster(name string) *manifest.Object {
-	if crd := j.live[name]; crd != nil {
-		return crd
-	}
-	return j.before[name]
+	return cmp.Or(j.live[name], j.before[name])
 }
 
 // add adds a finding about a field of a ClusterServiceVersion.
