@@ -12,6 +12,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
@@ -69,9 +70,8 @@ type pinner struct {
 	*resolution
 	options  PinOptions
 	report   *Report
-	objects  []*manifest.Object            // of the tree
-	named    map[string][]*manifest.Object // objects by name
-	policies []*olm.OperatorPolicy         // whose versions decide
+	objects  []*manifest.Object    // of the tree
+	policies []*olm.OperatorPolicy // whose versions decide
 }
 
 // sameObject reports whether two objects are one, of the same file. The reader may have set the namespace of one.
@@ -80,19 +80,16 @@ func sameObject(a, b *manifest.Object) bool {
 }
 
 // policiesOf returns those of some OperatorPolicies that make or change a Subscription.
-func policiesOf(policies []*olm.OperatorPolicy, o *manifest.Object) (list []*olm.OperatorPolicy) {
-	for _, p := range policies {
-		if p.Package == o.Name && (p.Namespace == o.Namespace || p.Namespace == "") {
-			list = append(list, p)
-		}
-	}
-	return list
+func policiesOf(policies []*olm.OperatorPolicy, o *manifest.Object) []*olm.OperatorPolicy {
+	return lists.Filter(policies, func(p *olm.OperatorPolicy) bool {
+		return p.Package == o.Name && (p.Namespace == o.Namespace || p.Namespace == "")
+	})
 }
 
 // policyOf returns the OperatorPolicy whose versions decide about a Subscription, or nil.
 func (b *pinner) policyOf(o *manifest.Object) *olm.OperatorPolicy {
-	for _, p := range policiesOf(b.policies, o) {
-		return p
+	if list := policiesOf(b.policies, o); len(list) > 0 {
+		return list[0]
 	}
 	return nil
 }
@@ -104,14 +101,8 @@ func (b *pinner) inTree(s *cluster.Subscription) bool {
 
 // twice reports whether another object of the tree is the same one in a cluster.
 func (b *pinner) twice(o *manifest.Object) bool {
-	if b.named == nil {
-		b.named = map[string][]*manifest.Object{}
-		for _, x := range b.objects {
-			b.named[x.Name] = append(b.named[x.Name], x)
-		}
-	}
-	return slices.ContainsFunc(b.named[o.Name], func(x *manifest.Object) bool {
-		return x.Kind == o.Kind && x.Group() == o.Group() && x.Name == o.Name && !sameObject(x, o) &&
+	return slices.ContainsFunc(b.objects, func(x *manifest.Object) bool {
+		return x.Name == o.Name && x.Kind == o.Kind && x.Group() == o.Group() && !sameObject(x, o) &&
 			cmp.Or(x.Namespace, b.options.Namespace) == cmp.Or(o.Namespace, b.options.Namespace)
 	})
 }

@@ -221,11 +221,6 @@ func (c *Cluster) keepStatus(o *manifest.Object) {
 	}
 }
 
-// Like returns the object that counts of the kind and the name of another one in a namespace, or nil.
-func (c *Cluster) Like(o *manifest.Object, namespace string) *manifest.Object {
-	return c.first[Key(o, namespace)]
-}
-
 // Key identifies an object in a cluster. namespace is that of an object that names none.
 func Key(o *manifest.Object, namespace string) string {
 	namespace = cmp.Or(o.Namespace, namespace)

@@ -1,8 +1,7 @@
 package cluster
 
 import (
-	"slices"
-
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -30,13 +29,7 @@ func (c *Cluster) addHub(o *manifest.Object) *manifest.Error {
 
 // Source returns a CatalogSource among the objects, or nil.
 func (c *Cluster) Source(namespace, name string) *manifest.Object {
-	i := slices.IndexFunc(c.Sources, func(o *manifest.Object) bool {
-		return o.Name == name && o.Namespace == namespace
-	})
-	if i < 0 {
-		return nil
-	}
-	return c.Sources[i]
+	return lists.Find(c.Sources, func(o *manifest.Object) bool { return o.Name == name && o.Namespace == namespace })
 }
 
 // Disabled returns the OperatorHub that disables a CatalogSource, or nil. spec.sources overrides

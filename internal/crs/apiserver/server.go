@@ -114,43 +114,35 @@ func (s *Server) judge(data []byte) (crs.Verdict, error) {
 		return v, nil //nolint:nilerr // the verdict says so
 	}
 	slices.Sort(v.Unknown)
+	created, touched := u.DeepCopy(), u.DeepCopy()
 	if s.status {
-		created := u.DeepCopy()
 		delete(created.Object, "status")
-		v.Create = faults(s.create(created))
-	} else {
-		v.Create = faults(s.create(u.DeepCopy()))
 	}
-	touched := u.DeepCopy()
-	annotations := touched.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations["olmgen.dev/touched"] = "true"
-	touched.SetAnnotations(annotations)
+	v.Create = faults(s.create(created))
+	err = unstructured.SetNestedField(touched.Object, "true", "metadata", "annotations", "olmgen.dev/touched")
 	v.Update = faults(s.update(touched, u))
-	return v, nil
+	return v, err
 }
 
 // Creates returns what is wrong with a new object, and the paths of its fields that are dropped. The status counts as
 // well: who writes it sends it by its subresource.
 func (s *Server) Creates(object map[string]any) (refused []crs.Fault, dropped []string) {
-	u, dropped, fault := s.decoded(object)
-	if fault != nil {
-		return []crs.Fault{*fault}, nil
+	u, dropped, refused := s.decoded(object)
+	if refused != nil {
+		return refused, nil
 	}
 	return faults(s.create(u)), dropped
 }
 
 // Updates returns what is wrong with an object that takes the place of another one.
 func (s *Server) Updates(old, now map[string]any) []crs.Fault {
-	before, _, fault := s.decoded(old)
-	if fault != nil {
-		return []crs.Fault{*fault}
+	before, _, refused := s.decoded(old)
+	if refused != nil {
+		return refused
 	}
-	after, _, fault := s.decoded(now)
-	if fault != nil {
-		return []crs.Fault{*fault}
+	after, _, refused := s.decoded(now)
+	if refused != nil {
+		return refused
 	}
 	before.SetResourceVersion("1")
 	after.SetResourceVersion("1")
@@ -158,13 +150,13 @@ func (s *Server) Updates(old, now map[string]any) []crs.Fault {
 }
 
 // decoded returns a copy of an object as the API server reads it.
-func (s *Server) decoded(object map[string]any) (*unstructured.Unstructured, []string, *crs.Fault) {
-	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(object)}
+func (s *Server) decoded(object map[string]any) (u *unstructured.Unstructured, dropped []string, refused []crs.Fault) {
+	u = &unstructured.Unstructured{Object: runtime.DeepCopyJSON(object)}
 	s.setNamespace(u)
 	before := nulls("", u.Object, nil)
 	dropped, err := s.decode(u)
 	if err != nil {
-		return nil, nil, &crs.Fault{Path: "metadata", Message: err.Error()}
+		return nil, nil, []crs.Fault{{Path: "metadata", Message: err.Error()}}
 	}
 	after := nulls("", u.Object, nil)
 	for _, path := range before { // the API server does not tell that it drops them
@@ -258,7 +250,6 @@ func (s *Server) create(u *unstructured.Unstructured) field.ErrorList {
 // update validates an object that takes the place of an older one. Faults of what does not change are tolerated
 // (ratcheting, https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/).
 func (s *Server) update(u, old *unstructured.Unstructured) field.ErrorList {
-
 	if s.schema == nil { // of preserveUnknownFields: there is nothing to compare by
 		return append(validation.ValidateCustomResource(nil, u.Object, s.validator), s.scaleErrors(u)...)
 	}

@@ -1,12 +1,13 @@
 package witness
 
 import (
-	"cmp"
 	"encoding/json"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
+
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // candidates returns values of a field that the older schema may take, and the newer one may refuse: at the bounds of
@@ -64,18 +65,10 @@ func (g *generator) likely(old, now *Props, schemas []*Props) []any {
 	list = slices.DeleteFunc(list, func(v any) bool { return !fits(fit, v) })
 	if now != nil {
 		newer := g.needed(now)
-		slices.SortStableFunc(list, func(v, w any) int {
-			return cmp.Compare(number(fits(newer, v)), number(fits(newer, w)))
-		})
+		refused := func(v any) bool { return !fits(newer, v) }
+		list = append(lists.Filter(list, refused), slices.DeleteFunc(list, refused)...)
 	}
 	return list
-}
-
-func number(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func (g *generator) objects(old, now *Props, open bool) []any {

@@ -314,12 +314,10 @@ func empty(re *syntax.Regexp) bool {
 }
 
 // texts returns JSON values as texts.
-func texts[T any](list []T) map[string]bool {
-	out := map[string]bool{}
+func texts[T any](list []T) (out []string) {
 	for _, v := range list {
-		data, err := json.Marshal(v)
-		if err == nil {
-			out[string(data)] = true
+		if data, err := json.Marshal(v); err == nil {
+			out = append(out, string(data))
 		}
 	}
 	return out

@@ -291,8 +291,7 @@ func (f *field) about(path, message string) bool {
 
 // reason is what the API server says of a fault, with the field of the value in which it is.
 func (f *field) reason(r crs.Fault) string {
-	reason := r.Detail
-	reason = cmp.Or(reason, r.Message)
+	reason := cmp.Or(r.Detail, r.Message)
 	if inner := f.inside(pathIn(r)); inner != "" {
 		return strings.TrimPrefix(inner, " in ") + ": " + reason
 	}

@@ -8,7 +8,9 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
 )
 
@@ -56,9 +58,9 @@ var proofs = map[string]func(a, b *Props) bool{
 
 	"additionalProperties": func(a, b *Props) bool { return takesAny(b) || Closed(a) },
 	"anyOf": func(a, b *Props) bool {
-		return len(b.AnyOf) == 0 || len(a.AnyOf) > 0 && subset(texts(a.AnyOf), texts(b.AnyOf))
+		return len(b.AnyOf) == 0 || len(a.AnyOf) > 0 && subset(a.AnyOf, b.AnyOf)
 	},
-	"allOf": func(a, b *Props) bool { return subset(texts(b.AllOf), texts(a.AllOf)) },
+	"allOf": func(a, b *Props) bool { return subset(b.AllOf, a.AllOf) },
 	"oneOf": func(_, b *Props) bool { return len(b.OneOf) == 0 },
 	"not":   func(_, b *Props) bool { return b.Not == nil },
 }
@@ -100,7 +102,7 @@ func formatWidens(a, b *Props) bool {
 }
 
 func enumWidens(a, b *Props) bool {
-	return len(b.Enum) == 0 || len(a.Enum) > 0 && subset(texts(a.Enum), texts(b.Enum))
+	return len(b.Enum) == 0 || len(a.Enum) > 0 && subset(a.Enum, b.Enum)
 }
 
 // requiredWidens is about a field with a default, too: where the object is, the API server sets it.
@@ -125,7 +127,7 @@ func listWidens(a, b *Props) bool {
 	if to == "atomic" {
 		return true
 	}
-	return from == to && (to == "set" || subset(texts(a.XListMapKeys), texts(b.XListMapKeys)))
+	return from == to && (to == "set" || subset(a.XListMapKeys, b.XListMapKeys))
 }
 
 func listType(s *Props) string {
@@ -136,23 +138,12 @@ func listType(s *Props) string {
 }
 
 func rulesWiden(a, b *Props) bool {
-	known := map[string]bool{}
-	for _, r := range a.XValidations {
-		known[apiserver.ReadRule(r.Rule).Text] = true
-	}
-	return !slices.ContainsFunc(b.XValidations, func(r apiextensionsv1.ValidationRule) bool {
-		return !known[apiserver.ReadRule(r.Rule).Text]
-	})
+	text := func(r apiextensionsv1.ValidationRule) string { return apiserver.ReadRule(r.Rule).Text }
+	return sets.New(lists.Map(a.XValidations, text)...).HasAll(lists.Map(b.XValidations, text)...)
 }
 
-func subset(a, b map[string]bool) bool {
-	for k := range a {
-		if !b[k] {
-			return false
-		}
-	}
-	return true
-}
+// subset reports whether each item of a list is in another one, by its JSON.
+func subset[T any](a, b []T) bool { return sets.New(texts(b)...).HasAll(texts(a)...) }
 
 func keepsUnknown(s *Props) bool { return s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields }
 
