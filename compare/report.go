@@ -9,6 +9,8 @@
 package compare
 
 import (
+	_ "embed"
+
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/findings"
@@ -117,3 +119,11 @@ type Consequence struct {
 func (r *Report) Empty() bool {
 	return len(r.Permissions)+len(r.Users)+len(r.CRDs)+len(r.Workloads)+len(r.Identity)+len(r.OLM)+len(r.Unread) == 0
 }
+
+// schema is the JSON Schema of a report in JSON.
+//
+//go:embed schema.json
+var schema []byte
+
+// Explained returns the differences as findings, for code review.
+func (r *Report) Explained() ([]findings.Rule, []findings.Finding) { return Rules(), r.Findings() }

@@ -1,7 +1,17 @@
+// Package permissions evaluates the RBAC objects of an operator as Kubernetes evaluates them.
+//
+// [Evaluate] takes an [Input], which is objects and ClusterServiceVersions, and returns a [Report]. Each [Item] of it
+// is what an account may do, in which namespaces, and which line grants it. A [Fact] is what follows from that, such as
+// "reads all Secrets of the cluster", with a severity. [Input.AddRendered] adds what package
+// [github.com/olmgen/olmgen/generate] renders. [EvaluateWithRoles] evaluates the roles that nothing binds, too.
+//
+// [Compare] compares two reports. Package [github.com/olmgen/olmgen/compare] compares everything else of two releases
+// too.
 package permissions
 
 import (
 	"cmp"
+	_ "embed"
 	"slices"
 	"strings"
 
@@ -204,3 +214,35 @@ func placeText(namespaces []string) string {
 	names := lists.Map(namespaces, text.Brief)
 	return "namespaces " + strings.Join(names, ", ")
 }
+
+// schema is the JSON Schema of a report in JSON.
+//
+//go:embed schema.json
+var schema []byte
+
+// Risk groups permissions by what a person asks.
+type Risk = danger.Risk
+
+// The risks, the most dangerous first. NoEffect is what Kubernetes never asks for at that place: a cluster-scoped
+// resource, or a URL, in a namespace.
+const (
+	Everything   = danger.Everything
+	ReadsSecrets = danger.ReadsSecrets
+	WritesRBAC   = danger.WritesRBAC
+	RunsInPods   = danger.RunsInPods
+	Impersonates = danger.Impersonates
+	ReachesNodes = danger.ReachesNodes
+	Installs     = danger.Installs
+	ChangesAPIs  = danger.ChangesAPIs
+	Other        = danger.Other
+	NoEffect     = danger.NoEffect
+)
+
+// Risks are all risks, the most dangerous first.
+var Risks = danger.Risks
+
+// Dangerous are the risks without Other and NoEffect, the most dangerous first.
+var Dangerous = danger.Dangerous
+
+// UserRoles are the roles for users that clusters have by default: those of Kubernetes, and OpenShift's cluster-reader.
+var UserRoles = rbac.UserRoles

@@ -10,8 +10,11 @@ import (
 	"github.com/operator-framework/api/pkg/lib/version"
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -219,4 +222,87 @@ func Same(a, b *manifest.Object) bool {
 	x, errX := a.Value()
 	y, errY := b.Value()
 	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
+}
+
+// Hub has the fields of an OperatorHub that decide which default CatalogSources there are (openshift/api:
+// config/v1/types_operatorhub.go).
+type Hub struct {
+	Object *manifest.Object
+	spec   struct {
+		DisableAll bool `json:"disableAllDefaultSources"`
+		Sources    []struct {
+			Name     string `json:"name"`
+			Disabled bool   `json:"disabled"`
+		} `json:"sources"`
+	}
+}
+
+func (c *Cluster) addHub(o *manifest.Object) *manifest.Error {
+	if o.Name != "cluster" {
+		return nil // the marketplace operator reads no other
+	}
+	c.Hub = &Hub{Object: o}
+	return o.Field(&c.Hub.spec, "spec")
+}
+
+// Source returns a CatalogSource among the objects, or nil.
+func (c *Cluster) Source(namespace, name string) *manifest.Object {
+	return lists.Find(c.Sources, func(o *manifest.Object) bool { return o.Name == name && o.Namespace == namespace })
+}
+
+// Disabled returns the OperatorHub that disables a CatalogSource, or nil. spec.sources overrides
+// disableAllDefaultSources. A CatalogSource of that name among the objects is not OpenShift's.
+func (c *Cluster) Disabled(namespace, name string) *manifest.Object {
+	if c.Hub == nil || !olm.IsDefaultCatalogSource(namespace, name) || c.Source(namespace, name) != nil {
+		return nil
+	}
+	disabled := c.Hub.spec.DisableAll
+	for _, s := range c.Hub.spec.Sources {
+		if s.Name == name {
+			disabled = s.Disabled
+		}
+	}
+	if !disabled {
+		return nil
+	}
+	return c.Hub.Object
+}
+
+// NotUpgradeable returns why OLM does not replace the operator of an OperatorCondition, or "" (OLM:
+// pkg/controller/operators/olm/operatorconditions.go, isOperatorUpgradeable). An error is about one that cannot be
+// read: it does not block.
+func NotUpgradeable(o *manifest.Object) (string, *manifest.Error) {
+	var overrides, asked, conditions []metav1.Condition
+	var generation int64
+	if err := cmp.Or(
+		o.Field(&overrides, "spec", "overrides"),
+		o.Field(&asked, "spec", "conditions"),
+		o.Field(&conditions, "status", "conditions"),
+		o.Field(&generation, "metadata", "generation"),
+	); err != nil {
+		return "", err
+	}
+	if override := meta.FindStatusCondition(overrides, operatorsv2.Upgradeable); override != nil {
+		if override.Status == metav1.ConditionTrue {
+			return "", nil
+		}
+		return "the operator is not upgradeable: " + override.Message, nil
+	}
+	// OLM copies spec.conditions to the status (OLM: pkg/controller/operators/operatorcondition_controller.go,
+	// syncOperatorConditionStatus).
+	for _, a := range asked {
+		said := meta.FindStatusCondition(conditions, a.Type)
+		if said == nil || said.Status != a.Status || said.ObservedGeneration != generation {
+			a.ObservedGeneration = generation
+			meta.SetStatusCondition(&conditions, a)
+		}
+	}
+	switch said := meta.FindStatusCondition(conditions, operatorsv2.Upgradeable); {
+	case said == nil:
+	case said.ObservedGeneration != generation:
+		return `the operatorcondition status "` + said.Type + `"="` + string(said.Status) + `" is outdated`, nil
+	case said.Status == metav1.ConditionFalse:
+		return "the operator is not upgradeable: " + said.Message, nil
+	}
+	return "", nil
 }

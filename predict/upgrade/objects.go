@@ -5,8 +5,15 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict/plan"
 )
@@ -46,4 +53,157 @@ func (j *judge) reportUnfit(o *Operator, crd *manifest.Object, faults []plan.Fau
 	}
 	j.addAt(o, RuleObjectsUnfit, severity, f.Object, f.Path, "has a CRD %s that existing objects do not fit: %s: %s",
 		crd.Name, why, end)
+}
+
+// stored finds CRDs that drop a version in which objects are stored. OLM asks status.storedVersions before it writes
+// the CRD (OLM: pkg/controller/operators/catalog/step.go; pkg/lib/crd/storage.go, SafeStorageVersionUpgrade). Without a
+// CRD of the cluster, the storage version of the older release is known to be there.
+func (j *judge) stored(p Pair) {
+	for _, name := range owned(p.New) {
+		now, before := j.after[name], j.inCluster(name)
+		if now == nil || before == nil {
+			continue
+		}
+		stored, inStatus := olm.StoredVersions(before)
+		dropped := olm.DroppedVersions(stored, now)
+		if len(dropped) == 0 {
+			continue
+		}
+		why := "in which the older release stores objects"
+		if inStatus {
+			why = "which status.storedVersions has"
+		}
+		j.addAt(p.New, RuleStored, findings.Error, now, "spec.versions",
+			"drops %s of CRD %s, %s: the InstallPlan fails (risk of data loss)", strings.Join(dropped, ", "), name, why)
+	}
+}
+
+// immutable finds fields that the API server does not let change. OLM updates a Deployment that exists (OLM:
+// pkg/api/wrappers/deployment_install_client.go, CreateOrUpdateDeployment), and what the bundle ships (OLM:
+// pkg/controller/operators/catalog/step_ensurer.go). It deletes nothing to make it anew.
+func (j *judge) immutable(p Pair) {
+	if p.Old.Namespace != p.New.Namespace {
+		return
+	}
+	for _, old := range p.Old.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		for _, now := range p.New.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+			if old.Name == now.Name && !equality.Semantic.DeepEqual(old.Spec.Selector, now.Spec.Selector) {
+				j.add(p.New, RuleImmutable, findings.Error, "spec.install.spec.deployments",
+					"has another selector for Deployment %s, which the API server refuses: it fails with "+
+						"InstallComponentFailed until the Deployment is deleted", now.Name)
+			}
+		}
+	}
+	shipped := lists.By(p.Old.Bundle, func(o *manifest.Object) string {
+		return o.Group() + "/" + o.Kind + "/" + o.Name
+	})
+	for _, now := range p.New.Bundle {
+		old := shipped[now.Group()+"/"+now.Kind+"/"+now.Name]
+		if old == nil {
+			continue
+		}
+		for _, field := range plan.Changed(old, now) {
+			j.addAt(p.New, RuleImmutable, findings.Error, now, field,
+				"changes %s of %s %s, which the API server refuses: the InstallPlan fails until the object is deleted",
+				field, now.Kind, now.Name)
+		}
+	}
+}
+
+// gone finds objects that the newer release ships and that go with the older one, which is their only owner: it plays
+// both InstallPlans. Package predict does so for a whole cluster.
+func (j *judge) gone(ctx context.Context, p Pair) error {
+	if j.Played || len(p.Old.Bundle)*len(p.New.Bundle) == 0 || p.Old.Namespace != p.New.Namespace ||
+		p.Old.Name == p.New.Name {
+		return nil
+	}
+	c := plan.NewCluster(nil, p.New.Namespace)
+	var last *plan.Result
+	for _, o := range []*Operator{p.Old, p.New} {
+		release := plan.Release{CSV: o.ClusterServiceVersion, Object: o.Object}
+		for _, x := range o.Bundle {
+			if k, ok := install.KindOf(x.Kind); ok && k.Typed {
+				release.Shipped = append(release.Shipped, x)
+			}
+		}
+		var err error
+		one := plan.Plan{Namespace: p.New.Namespace, Releases: []plan.Release{release}}
+		if last, err = one.Run(ctx, c); err != nil {
+			return err
+		}
+	}
+	old := c.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, p.New.Namespace, p.Old.Name)
+	if old == nil || last.Phase == v1alpha1.InstallPlanPhaseFailed { // the older release stays
+		return nil
+	}
+	for _, x := range c.Delete(old) {
+		if last.Ships(x) {
+			j.addAt(p.New, RuleLost, findings.Warning, shippedAs(p.New, x), "", "needs %s %s, which is deleted with "+
+				"%s, its only owner; by chance OLM makes it again, and its tokens die", x.Kind, x.Name, p.Old.Name)
+		}
+	}
+	return nil
+}
+
+func shippedAs(o *Operator, x *manifest.Object) *manifest.Object {
+	for _, s := range o.Bundle {
+		if s.Kind == x.Kind && s.Name == x.Name {
+			return s
+		}
+	}
+	return o.Object
+}
+
+// conversions finds CRDs of the newer release whose objects nothing converts. OLM writes a CRD as the bundle has it,
+// and sets its conversion later, when it installs the Deployments (OLM: pkg/controller/install/webhook.go,
+// createOrUpdateConversionWebhook).
+func (j *judge) conversions(p Pair) {
+	before := map[string]bool{}
+	if p.Old != nil {
+		objects := shipped(p.Old, j.Old)
+		for _, crd := range ownedCRDs(p.Old, objects) {
+			before[crd.Name] = unconverted(p.Old, crd, objects) != nil
+		}
+	}
+	objects := shipped(p.New, j.New)
+	for _, crd := range ownedCRDs(p.New, objects) {
+		if gap := unconverted(p.New, crd, objects); gap != nil && !before[crd.Name] {
+			level := gap.Level()
+			if gap.Set { // again and again, which installs it once and fails when it is to be updated
+				level = findings.Error
+			}
+			j.addAt(p.New, RuleConversion, level, crd, "spec.conversion", "%s", gap.Why)
+		}
+	}
+}
+
+// unconverted returns why nothing converts a CRD; nil too if nobody asks yet.
+func unconverted(o *Operator, crd *manifest.Object, objects []*manifest.Object) *fit.Gap {
+	operator := fit.Operator{CSV: o.ClusterServiceVersion, Shipped: objects}
+	if len(o.Bundle) > 0 {
+		operator.Namespace = o.Namespace
+	}
+	if gap := fit.Unconverted(operator, crd); gap != nil && !gap.Idle() {
+		return gap
+	}
+	return nil
+}
+
+// shipped returns what an operator ships: what its bundle has, else what is rendered.
+func shipped(o *Operator, rendered []*manifest.Object) []*manifest.Object {
+	if len(o.Bundle) > 0 {
+		return o.Bundle
+	}
+	return rendered
+}
+
+// ownedCRDs returns the CRDs that an operator owns.
+func ownedCRDs(o *Operator, objects []*manifest.Object) (out []*manifest.Object) {
+	crds := olm.CRDs(objects)
+	for _, name := range owned(o) {
+		if crd := crds[name]; crd != nil {
+			out = append(out, crd)
+		}
+	}
+	return out
 }
