@@ -166,7 +166,6 @@ func grantsOf(s State) *grants {
 	return g
 }
 
-// all reports whether all this is granted to an account or by a role.
 func (g *grants) all(o *Operator, account string, asked atoms) bool {
 	own := g.accounts[accountIn(o, account)]
 	for a := range asked {

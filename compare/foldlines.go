@@ -180,7 +180,6 @@ func titleOfObjects(l line) string {
 	return text.Count(len(names), kind) + ": " + text.FirstOf(most, names)
 }
 
-// changeLines returns the lines of changes.
 func changeLines(list []change.Change) []line {
 	groups := lists.Group(list, groupOf)
 	var out []line
@@ -231,7 +230,6 @@ func distinct(list []change.Change) int {
 	return len(lists.Set(list, func(c change.Change) string { return c.Old + " " + c.New }))
 }
 
-// groupLine returns the line of a group.
 func groupLine(g group, list []change.Change) line {
 	l, n := changeLine(list[0]), distinct(list)
 	l.fields, l.value = nil, ""

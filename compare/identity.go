@@ -222,7 +222,6 @@ func apiText(group, version, kind string) string {
 	return fmt.Sprintf("%s (%s/%s)", kind, group, version)
 }
 
-// constraints returns the properties that are dependencies.
 func constraints(list []catalog.Property) []catalog.Property {
 	return slices.DeleteFunc(slices.Clone(list), func(p catalog.Property) bool {
 		return p.Type != "olm.constraint" && !strings.HasSuffix(p.Type, ".required")

@@ -67,7 +67,6 @@ const (
 	SectionOLM         Section = "olm"
 )
 
-// sections are all sections.
 var sections = []Section{SectionPermissions, SectionCRDs, SectionWorkloads, SectionIdentity, SectionOLM}
 
 // Title returns the heading of a section.

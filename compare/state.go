@@ -58,7 +58,6 @@ func (s State) withCRDs() State {
 // stem returns the name of an operator without its version, by which two releases of it are found.
 func (o Operator) stem() string { return olm.BaseName(o.Name, "") }
 
-// version returns the version of an operator as text.
 func (o Operator) version() string { return o.Spec.Version.String() }
 
 // entry returns what an operator updates. OLM takes it from the catalog, which may say something else than the CSV

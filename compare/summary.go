@@ -17,13 +17,11 @@ import (
 // severityOf returns how bad it is that somebody gains or loses a permission.
 func severityOf(i permissions.Item) findings.Severity { return cmp.Or(i.Severity, findings.Info) }
 
-// worst returns the worst of some severities.
 func worst(list []findings.Severity) findings.Severity {
 	return slices.MinFunc(append([]findings.Severity{findings.Info}, list...),
 		func(a, b findings.Severity) int { return a.Rank() - b.Rank() })
 }
 
-// severities returns those of a section.
 func (r *Report) severities(s Section) []findings.Severity {
 	ofChange := func(c change.Change) findings.Severity { return c.Severity }
 	switch s {
@@ -39,7 +37,6 @@ func (r *Report) severities(s Section) []findings.Severity {
 	return lists.Map(r.OLM, func(c Consequence) findings.Severity { return c.Severity })
 }
 
-// worst returns the worst severity of all sections.
 func (r *Report) worst() findings.Severity {
 	var all []findings.Severity
 	for _, s := range sections {

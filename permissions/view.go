@@ -70,7 +70,6 @@ func (r *Report) overview() (s findings.Section) {
 	return s
 }
 
-// consequences are the findings.
 func (r *Report) consequences(several bool) findings.Section {
 	t := findings.Table{Columns: []findings.Column{{Title: "Level", Width: 7}, {Title: "What follows"},
 		{Title: "Rule", Aside: true}, {Title: "Where", Style: findings.Code, Aside: true, Before: ", ", Place: true}}}
@@ -225,8 +224,8 @@ func Lines(items []Item) (out []Line) {
 	}) {
 		i := same[0]
 		for _, o := range same[1:] {
-			i.Resources, i.NonResourceURLs = union(i.Resources, o.Resources), union(i.NonResourceURLs, o.NonResourceURLs)
-			i.ResourceNames = union(i.ResourceNames, o.ResourceNames)
+			i.Resources, i.ResourceNames = union(i.Resources, o.Resources), union(i.ResourceNames, o.ResourceNames)
+			i.NonResourceURLs = union(i.NonResourceURLs, o.NonResourceURLs)
 		}
 		what := i.ruleText()
 		if i.Risk == Other && len(i.APIGroups) > 0 {

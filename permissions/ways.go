@@ -89,7 +89,6 @@ func (r *Report) Worst() *Way {
 	return &worst
 }
 
-// worstWay returns which is the worst way.
 func (r *Report) worstWay() string {
 	w := r.Worst()
 	way := w.String()
@@ -137,7 +136,6 @@ type reach struct {
 	reached []Subject         // whose edges are to be followed backwards
 }
 
-// subject adds what follows from what a subject has.
 func (x *reach) subject(s Subject, list []danger.Follows, held danger.Held, sources map[string][]Source) {
 	isError := false
 	for _, f := range list {

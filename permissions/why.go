@@ -86,7 +86,6 @@ type pair struct {
 	with any
 }
 
-// inTree reports whether the lines of an object are those of a tree.
 func (o *origins) inTree(object *manifest.Object) bool { return o.tree && !Authored(object) }
 
 // newOrigins takes what a bundle ships, or for a tree its own CSVs.

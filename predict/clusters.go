@@ -83,7 +83,6 @@ func (s *Scope) count(objects []*manifest.Object, unknown []Unknown) {
 	}
 }
 
-// join adds the report of a cluster.
 func (r *Report) join(of *Report) {
 	r.objects.Subscriptions += of.objects.Subscriptions
 	r.objects.InstallPlans += of.objects.InstallPlans
@@ -137,7 +136,6 @@ func equal(x findings.Finding) findings.Finding {
 	return key
 }
 
-// folded returns each finding once.
 func folded(all []inCluster) (list []findings.Finding) {
 	for _, same := range lists.Groups(all, func(x inCluster) findings.Finding { return equal(x.Finding) }) {
 		x := same[0].Finding

@@ -315,7 +315,6 @@ func (o *simulation) inNamespace(namespace, name string) *csv {
 	return lists.Find(o.called[[2]string{namespace, name}], func(v *csv) bool { return !v.deleted })
 }
 
-// replacing returns the CSV that replaces v, or nil.
 func (o *simulation) replacing(v *csv) *csv {
 	return lists.Find(o.heirs[[2]string{v.Namespace, v.Name}], func(other *csv) bool { return !other.deleted })
 }

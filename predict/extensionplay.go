@@ -242,7 +242,6 @@ func keyOf(apiVersion, kind, namespace, name string) string {
 	return strings.Join([]string{manifest.GroupOf(apiVersion), kind, namespace, name}, "/")
 }
 
-// shown returns a key of keyOf for a person.
 func shown(key string) string {
 	parts := strings.SplitN(key, "/", 4)
 	return parts[1] + " " + strings.TrimPrefix(parts[2]+"/"+parts[3], "/")

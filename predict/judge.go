@@ -20,7 +20,6 @@ import (
 	"github.com/olmgen/olmgen/internal/rbac"
 )
 
-// judgeGroup reports what is wrong with a group.
 func (o *simulation) judgeGroup(g *group) {
 	switch {
 	case g.lacksAccount(o.prediction) && !g.resolved:

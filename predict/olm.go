@@ -43,7 +43,6 @@ type simulation struct {
 	shared     map[string]bool // the CRDs that several operators may own
 }
 
-// play runs the simulation.
 func play(c *prediction) *simulation {
 	o := &simulation{
 		prediction: c,

@@ -45,7 +45,6 @@ type prediction struct {
 // make: about 15 seconds. OLM looks at all of a namespace for each change.
 const mostSteps = 100_000_000
 
-// work counts steps.
 func (c *prediction) work(steps int) { c.steps += steps }
 
 func (c *prediction) tooMuch() bool { return c.steps > mostSteps }

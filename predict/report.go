@@ -94,7 +94,6 @@ func (r *Report) Document() *findings.Document {
 	return d
 }
 
-// list adds what is wrong with an InstallPlan.
 func (p *InstallPlan) list(t *findings.Table) {
 	t.Rows = append(t.Rows, findings.Cells(fmt.Sprintf("%s: %s: %s", p.Phase, p.Reason, p.Message), ""))
 	for _, message := range p.Also {

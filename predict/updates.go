@@ -16,7 +16,6 @@ import (
 	"github.com/olmgen/olmgen/predict/upgrade"
 )
 
-// installPlan is what one InstallPlan of OLM installs.
 type installPlan struct {
 	namespace string
 	updates   []Update

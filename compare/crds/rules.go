@@ -120,7 +120,6 @@ func BuiltinRules() []Rule { return slices.Clone(builtin) }
 
 var builtin []Rule
 
-// rule adds a rule and returns its id.
 func rule(id string, severity findings.Severity, crdify, text string) string {
 	builtin = append(builtin, Rule{id, severity, crdify, text})
 	return id

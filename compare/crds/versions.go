@@ -1,8 +1,6 @@
 package crds
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // compareVersions applies the rules about versions. OLM's documentation ("Deprecating or removing a CRD version") asks
 // that a version is first no longer served, and removed by a later upgrade. Kubernetes asks that it is marked as
@@ -32,6 +30,10 @@ func compareVersions(old, now *definition, add func(rule, version, message strin
 			add(ruleNotDeprecated, v.Name, "removed without notice: it was not marked as deprecated before")
 		}
 	}
+	compareNewVersions(old, now, add)
+}
+
+func compareNewVersions(old, now *definition, add func(rule, version, message string)) {
 	for _, w := range now.Spec.Versions {
 		v := version(old, w.Name)
 		switch {

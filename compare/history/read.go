@@ -60,7 +60,6 @@ func Read(ctx context.Context, releases []catalog.Release, o generate.Options, s
 	return list, nil
 }
 
-// read reads one release and renders it.
 func read(ctx context.Context, r catalog.Release, o generate.Options) (in Input, pkg string, err error) {
 	b, err := r.Read(ctx)
 	if err != nil {

@@ -44,7 +44,6 @@ type chart struct {
 // x returns where a release begins. The releases share the width.
 func (c *chart) x(release int) int { return left + release*c.width/max(1, len(c.Releases)) }
 
-// middle returns the middle of a release.
 func (c *chart) middle(release int) int { return (c.x(release) + c.x(release+1)) / 2 }
 
 // picture draws the number of permissions over releases, and below it a row for each risk: how far it reaches in each

@@ -129,7 +129,6 @@ func decode(o *manifest.Object, typed any) error {
 	return err
 }
 
-// valueOf returns an object as JSON.
 func valueOf(o *manifest.Object) ([]byte, error) {
 	if raw := o.Raw(); raw != nil && !o.Parsed() {
 		if again, err := manifest.ReadOne(o.File, raw); err == nil {

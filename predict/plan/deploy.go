@@ -40,7 +40,6 @@ func (c *Cluster) Deploy(csv *v1alpha1.ClusterServiceVersion, namespace string) 
 	return "", false
 }
 
-// deployment writes a Deployment.
 func (c *Cluster) deployment(d v1alpha1.StrategyDeploymentSpec, csv *v1alpha1.ClusterServiceVersion,
 	namespace string) string {
 	var errs field.ErrorList
@@ -62,7 +61,8 @@ func (c *Cluster) deployment(d v1alpha1.StrategyDeploymentSpec, csv *v1alpha1.Cl
 			errs = append(errs, field.Invalid(at.Child("selector"), spec.Selector, "field is immutable"))
 		}
 	}
-	value, err := manifest.Typed(&appsv1.Deployment{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
+	value, err := manifest.Typed(&appsv1.Deployment{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: metav1.ObjectMeta{Name: d.Name, Labels: d.Label}, Spec: spec})
 	if err != nil {
 		return err.Error()

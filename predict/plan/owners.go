@@ -17,7 +17,6 @@ import (
 
 type owner = metav1.OwnerReference
 
-// ownersOf returns the ownerReferences of an object.
 func ownersOf(o *manifest.Object) (out []owner) {
 	_ = o.Field(&out, "metadata", "ownerReferences") // the API server refuses what cannot be read
 	return out

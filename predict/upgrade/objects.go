@@ -197,7 +197,6 @@ func shipped(o *Operator, rendered []*manifest.Object) []*manifest.Object {
 	return rendered
 }
 
-// ownedCRDs returns the CRDs that an operator owns.
 func ownedCRDs(o *Operator, objects []*manifest.Object) (out []*manifest.Object) {
 	crds := olm.CRDs(objects)
 	for _, name := range owned(o) {

@@ -67,7 +67,6 @@ func inOrder(generic string, list []any) bool {
 var wholes = map[string]bool{"tolerations": true, "topologySpreadConstraints": true, "ingress": true, "egress": true,
 	"matchConditions": true, "matchExpressions": true, "nodeSelectorTerms": true, "envFrom": true, "rules": true}
 
-// nameOf returns what an item of a list is called.
 func nameOf(list string, item map[string]any, otherwise string) string {
 	keys := []string{"name", "generateName", "mountPath", "containerPort", "port", "devicePath", "key", "path",
 		"ip", "uid"}

@@ -95,7 +95,6 @@ func Joined(pairs []Pair, renames map[string]string) []Pair {
 	return left(pairs)
 }
 
-// left returns the pairs of which something is left.
 func left(pairs []Pair) []Pair {
 	return slices.DeleteFunc(pairs, func(p Pair) bool { return p.Any() == nil })
 }
@@ -212,7 +211,6 @@ func same(p Pair) bool {
 	return p.Old != nil && p.New != nil && len(p.New.Raw()) > 0 && string(p.Old.Raw()) == string(p.New.Raw())
 }
 
-// compare compares one object.
 func compare(p Pair) ([]change.Change, error) {
 	var sides [2]map[string]any
 	for i, o := range []*manifest.Object{p.Old, p.New} {
@@ -356,7 +354,6 @@ func partOf(o *manifest.Object) change.Part {
 	return change.Object
 }
 
-// compareFields compares an object field by field.
 func compareFields(o *manifest.Object, sides [2]map[string]any) []change.Change {
 	old, now := fields.WithoutNoise(o, sides[0]), fields.WithoutNoise(o, sides[1])
 	list := Differences(old, now, rulesFor(o), partOf(o))

@@ -10,7 +10,6 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// serviceRules are about Services.
 var serviceRules = []Rule{
 	{field(`^spec\.type$`), change.Service, gains(findings.Warning, "it can be reached from outside of the cluster",
 		"LoadBalancer", "NodePort")},

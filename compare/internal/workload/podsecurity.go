@@ -16,7 +16,6 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// comparePods compares a workload.
 func comparePods(o *manifest.Object, sides [2]map[string]any) ([]change.Change, error) {
 	old, now := fields.WithoutNoise(o, sides[0]), fields.WithoutNoise(o, sides[1])
 	path, _ := fields.PodPath(o.Group(), o.Kind)

@@ -145,7 +145,6 @@ func write(b *strings.Builder, re *syntax.Regexp, repeat, choice int) {
 	}
 }
 
-// oneOf returns a character of a class.
 func oneOf(class []rune, choice int) rune {
 	has := func(r rune) bool {
 		for i := 0; i+1 < len(class); i += 2 {

@@ -161,7 +161,6 @@ func pathOf(steps []Step) string {
 	return strings.TrimPrefix(b.String(), ".")
 }
 
-// field is the search at one field.
 type field struct {
 	*Search
 	steps    []Step
@@ -230,7 +229,6 @@ func (f *field) update(some []sample) string {
 	return ""
 }
 
-// object returns an object with a value of the field.
 func (f *field) object(g *generator, value any) map[string]any {
 	object, ok := g.along(f.schemas[0], f.steps, value).(map[string]any)
 	if !ok {
