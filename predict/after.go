@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -29,17 +30,14 @@ type SubscriptionState struct {
 func (o *simulation) leave(r *Report) {
 	r.Plans = o.played
 	for _, v := range o.csvs {
-		switch {
-		case v.deleted:
+		if v.deleted {
 			o.lose(v)
-		case !v.Copied:
-			made := o.live.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, v.Namespace, v.Name)
-			if made == nil {
-				made = cluster.InNamespace(v.Object, v.Namespace)
-			}
-			o.live.Put(cluster.WithStatus(made, map[string]any{"phase": string(v.phase), "reason": string(v.reason),
-				"message": v.message}))
+			continue
 		}
+		made := cmp.Or(o.live.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, v.Namespace, v.Name),
+			cluster.InNamespace(v.Object, v.Namespace))
+		o.live.Put(cluster.WithStatus(made, map[string]any{"phase": string(v.phase), "reason": string(v.reason),
+			"message": v.message}))
 	}
 	for _, s := range o.Subscriptions {
 		o.subscribed(r, s.Object, o.asked[s])

@@ -62,13 +62,10 @@ func (c Catalogs) with(declared []resolve.Source) Catalogs {
 
 // Has reports whether one of the catalogs has a bundle of a package.
 func (c Catalogs) Has(pkg, bundle string) bool {
-	known := []*catalog.Catalog{c.Others}
-	for _, s := range c.Sources {
-		known = append(known, s.Catalog)
-	}
-	return slices.ContainsFunc(known, func(c *catalog.Catalog) bool {
+	has := func(c *catalog.Catalog) bool {
 		return c != nil && c.Packages[pkg] != nil && c.Packages[pkg].Bundle(bundle) != nil
-	})
+	}
+	return has(c.Others) || slices.ContainsFunc(c.Sources, func(s resolve.Source) bool { return has(s.Catalog) })
 }
 
 // subscribe predicts what OLM's resolver does with the Subscriptions, and adds the CSVs that it installs.
@@ -90,12 +87,7 @@ func (c *prediction) subscribe(ctx context.Context, catalogs Catalogs) error {
 
 // resolution begins a resolution from catalogs. It notes the Subscriptions whose catalogs are not known.
 func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resolution {
-	csvs := map[string][]*csv{}
-	for _, v := range c.csvs {
-		if !v.Copied {
-			csvs[v.Namespace] = append(csvs[v.Namespace], v)
-		}
-	}
+	csvs := lists.Group(c.csvs, func(v *csv) string { return v.Namespace })
 	r := &resolution{prediction: c, catalogs: catalogs.with(tree.CatalogSources), csvs: csvs,
 		subs: map[string][]*cluster.Subscription{}, declared: tree.CatalogSources}
 	r.findUnknown()

@@ -142,7 +142,7 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 		played.judgeGroup(g)
 	}
 	for _, v := range c.csvs {
-		if !v.Copied && (!v.deleted || !v.updated) {
+		if !v.deleted || !v.updated {
 			r.CSVs = append(r.CSVs, played.csv(v))
 			played.judgeCSV(v)
 			played.judgeServices(v)

@@ -236,10 +236,7 @@ func (o *simulation) judgeMissing(g *group) {
 
 // judgeCopies reports copied CSVs that OLM deletes.
 func (o *simulation) judgeCopies() {
-	for _, v := range o.csvs {
-		if !v.Copied {
-			continue
-		}
+	for _, v := range o.copied {
 		o.judgeLeak(v)
 		switch source := o.inNamespace(v.Original, v.Name); {
 		case source == nil:
@@ -258,7 +255,7 @@ func (o *simulation) judgeCopies() {
 func (o *simulation) judgeOwners() {
 	owners := map[string][]*csv{}
 	for _, v := range o.csvs {
-		if v.Copied || v.deleted || v.reason == v1alpha1.CSVReasonOwnerConflict ||
+		if v.deleted || v.reason == v1alpha1.CSVReasonOwnerConflict ||
 			v.reason == v1alpha1.CSVReasonInterOperatorGroupOwnerConflict {
 			continue
 		}

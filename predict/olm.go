@@ -5,6 +5,8 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 )
@@ -56,35 +58,24 @@ func play(c *prediction) *simulation {
 		serving:    map[string]*csv{},
 		owning:     map[string][]*csv{},
 		waiting:    map[string][]*csv{},
-		rules:      map[string]bool{},
+		rules:      lists.Set(Rules(), func(r findings.Rule) string { return r.ID }),
 
 		providing: map[string][]*csv{},
 		listing:   map[string]map[*group]bool{},
 	}
-	for _, r := range Rules() {
-		o.rules[r.ID] = true
-	}
-	var groups []*group
-	var csvs []*csv
+	groups := lists.Filter(c.groups, func(g *group) bool { return !g.exists })
+	csvs := lists.Filter(c.csvs, func(v *csv) bool { return !v.exists })
 	for _, g := range c.groups {
 		if g.exists {
 			o.create(g, nil)
-		} else {
-			groups = append(groups, g)
 		}
 	}
 	for _, v := range c.csvs {
-		if !v.Copied {
-			o.addServices(v)
-		}
+		o.addServices(v)
 	}
 	for _, v := range c.csvs {
-		switch {
-		case v.Copied:
-		case v.exists:
+		if v.exists {
 			o.create(nil, v)
-		default:
-			csvs = append(csvs, v)
 		}
 	}
 	o.runLoops()

@@ -47,7 +47,7 @@ type operators struct {
 
 func (o *simulation) operatorsOf(d definition) *operators {
 	r := &operators{granted: map[string]bool{}}
-	r.csvs = lists.Filter(o.csvs, func(v *csv) bool { return !v.Copied && !v.deleted && v.owns(d.Name) })
+	r.csvs = lists.Filter(o.csvs, func(v *csv) bool { return !v.deleted && v.owns(d.Name) })
 	for _, resource := range []string{d.of.Plural, d.of.Plural + "/status"} {
 		accounts, granted := statusWriters(&o.RBAC, d, resource)
 		r.accounts, r.granted[resource] = append(r.accounts, accounts...), granted

@@ -21,7 +21,8 @@ import (
 type prediction struct {
 	*cluster.Cluster
 	groups      []*group // in the order of their creation
-	csvs        []*csv   // in the order of their creation, with copies
+	csvs        []*csv   // in the order of their creation
+	copied      []*csv   // that OLM made of them
 	releases    fit.Cluster
 	openShift   bool   // the cluster is one of OpenShift
 	clusterName string // the directory of the cluster; empty if the tree is one
@@ -106,9 +107,17 @@ func read(objects []*manifest.Object, defaultNamespace string) *prediction {
 		c.groups = append(c.groups, c.newGroup(g))
 	}
 	for _, v := range c.CSVs {
-		c.csvs = append(c.csvs, newCSV(v))
+		c.addCSV(newCSV(v))
 	}
 	return c
+}
+
+func (c *prediction) addCSV(v *csv) {
+	if v.Copied {
+		c.copied = append(c.copied, v)
+	} else {
+		c.csvs = append(c.csvs, v)
+	}
 }
 
 func (c *prediction) newGroup(of *cluster.Group) *group {
@@ -152,7 +161,7 @@ func (c *prediction) makes(o *manifest.Object, sub *cluster.Subscription) (*csv,
 	of.Annotations = nil
 	v := newCSV(of)
 	v.sub = sub
-	c.csvs = append(c.csvs, v)
+	c.addCSV(v)
 	return v, nil
 }
 

@@ -44,10 +44,9 @@ func (c *prediction) judgeTarget(ctx context.Context, o Options, objects []*mani
 		t.form = fit.OLMv1
 	}
 	for _, v := range c.csvs {
-		if v.Copied || v.sub != nil {
-			continue
+		if v.sub == nil {
+			t.installed(v)
 		}
-		t.installed(v)
 	}
 	for _, i := range c.installs {
 		err := t.planned(ctx, i.Subscription, Operator{Namespace: i.Namespace, Name: i.Name, Form: t.form}, i.Choice)

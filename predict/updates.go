@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict/upgrade"
@@ -98,14 +99,8 @@ type updating struct {
 
 func (c *prediction) updating(namespace string, o Options, objects []*manifest.Object) *updating {
 	u := &updating{prediction: c, options: o, namespace: namespace, objects: slices.Clone(objects),
-		tree: map[string]bool{}}
-	for _, o := range objects {
-		u.tree[o.File] = true
-	}
+		tree: lists.Set(objects, func(o *manifest.Object) string { return o.File })}
 	for _, v := range c.csvs {
-		if v.Copied {
-			continue
-		}
 		if operator := v.release(); operator != nil {
 			u.operators = append(u.operators, *operator)
 		}
@@ -256,12 +251,14 @@ func (u *updating) installed(ctx context.Context, one Update, up *upgrade.Upgrad
 	old := u.operators[i]
 	u.setMode(&old)
 	old.Bundle = u.around()
-	missing := u.without(&old)
-	if len(missing) == 0 {
+	crds := olm.CRDs(u.objects)
+	switch missing := slices.IndexFunc(old.Spec.CustomResourceDefinitions.Owned,
+		func(d v1alpha1.CRDDescription) bool { return crds[d.Name] == nil }); {
+	case missing < 0:
 		return &old, nil
-	}
-	if one.from.Bundle == nil {
-		return nil, fmt.Errorf("neither the tree nor the catalog has its CRD %s", missing[0])
+	case one.from.Bundle == nil:
+		return nil, fmt.Errorf("neither the tree nor the catalog has its CRD %s",
+			old.Spec.CustomResourceDefinitions.Owned[missing].Name)
 	}
 	released, err := u.open(ctx, one, one.from)
 	if err != nil {
@@ -277,17 +274,6 @@ func (u *updating) around() []*manifest.Object {
 	return slices.DeleteFunc(slices.Clone(u.objects), func(o *manifest.Object) bool {
 		return o.Namespace != "" && o.Namespace != u.namespace
 	})
-}
-
-// without returns the CRDs that an operator owns and that the cluster does not show.
-func (u *updating) without(o *upgrade.Operator) (names []string) {
-	crds := olm.CRDs(u.objects)
-	for _, d := range o.Spec.CustomResourceDefinitions.Owned {
-		if crds[d.Name] == nil {
-			names = append(names, d.Name)
-		}
-	}
-	return names
 }
 
 // apply changes what is in the cluster as an InstallPlan does.

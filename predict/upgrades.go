@@ -3,7 +3,6 @@ package predict
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -21,15 +20,12 @@ var upgradeRules = []string{upgrade.RuleImmutable.ID, upgrade.RuleStored.ID, upg
 // judgeUpgrades reports what keeps OLM from replacing a CSV of the tree by another, and CRDs that nothing converts.
 func (c *prediction) judgeUpgrades(ctx context.Context) error {
 	u := upgrade.Upgrade{New: slices.Clone(c.Others)}
-	for _, name := range slices.Sorted(maps.Keys(c.CRDs)) {
+	for _, name := range lists.Keys(c.CRDs) {
 		u.New = append(u.New, c.CRDs[name])
 	}
 	u.Old = u.New
 	at, named := map[string]*csv{}, c.named()
 	for _, v := range c.csvs {
-		if v.Copied {
-			continue
-		}
 		old := named[[2]string{v.Namespace, v.Replaces}]
 		if old == nil && !c.converts(v) {
 			continue
@@ -55,9 +51,7 @@ func (c *prediction) judgeUpgrades(ctx context.Context) error {
 func (c *prediction) named() map[[2]string]*csv {
 	out := map[[2]string]*csv{}
 	for _, v := range slices.Backward(c.csvs) { // of two with the same name, the first counts
-		if !v.Copied {
-			out[[2]string{v.Namespace, v.Name}] = v
-		}
+		out[[2]string{v.Namespace, v.Name}] = v
 	}
 	return out
 }
@@ -128,7 +122,7 @@ func (o *simulation) judgeConversions() {
 
 // ownerOf returns a CSV that owns a CRD, or nil.
 func (o *simulation) ownerOf(crd string) *csv {
-	return lists.Find(o.csvs, func(v *csv) bool { return !v.Copied && !v.deleted && v.owns(crd) })
+	return lists.Find(o.csvs, func(v *csv) bool { return !v.deleted && v.owns(crd) })
 }
 
 func (v *csv) owns(crd string) bool {
