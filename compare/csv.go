@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/compare/internal/workload"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
@@ -254,12 +255,11 @@ func withoutEffect(p workload.Pair) (out []change.Change, err error) {
 			sides[i] = *read.Bindings[0]
 		}
 	}
-	text := func(list []rbacv1.Subject) (names []string) {
-		for _, s := range list {
-			names = append(names, permissions.Subject{Kind: s.Kind, Namespace: s.Namespace, Name: s.Name}.String())
-		}
-		slices.Sort(names)
-		return slices.Compact(names)
+	text := func(list []rbacv1.Subject) string {
+		names := lists.Set(list, func(s rbacv1.Subject) string {
+			return permissions.Subject{Kind: s.Kind, Namespace: s.Namespace, Name: s.Name}.String()
+		})
+		return strings.Join(lists.Keys(names), ", ")
 	}
 	add := func(field, old, now string) {
 		if old != now {
@@ -268,7 +268,7 @@ func withoutEffect(p workload.Pair) (out []change.Change, err error) {
 		}
 	}
 	add("roleRef", sides[0].Role.String(), sides[1].Role.String())
-	add("subjects", strings.Join(text(sides[0].Subjects), ", "), strings.Join(text(sides[1].Subjects), ", "))
+	add("subjects", text(sides[0].Subjects), text(sides[1].Subjects))
 	return out, nil
 }
 

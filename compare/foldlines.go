@@ -9,11 +9,11 @@ import (
 
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/compare/change"
+	"github.com/olmgen/olmgen/compare/internal/fields"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
-	"github.com/olmgen/olmgen/manifest"
 )
 
 // line is one line of a section. Lines that say the same of several fields, versions or objects are one line.
@@ -235,22 +235,16 @@ func groupLine(g group, list []change.Change) line {
 	l.fields, l.value = nil, ""
 	if g.field == annotationGroup {
 		l.change = changed
-		var names []string
-		for _, c := range list {
-			keys := manifest.Segments(c.Field)
-			names = append(names, keys[len(keys)-1])
-		}
+		names := lists.Map(list, func(c change.Change) string { return fields.Last(c.Field) })
 		slices.Sort(names)
 		l.what = text.Count(len(names), "pod annotation") + " changed: " + text.FirstOf(12, names)
 		return l
 	}
-	var repositories []string
-	for _, c := range list {
+	repositories := lists.Set(list, func(c change.Change) string {
 		repository, _ := images.Repository(cmp.Or(c.New, c.Old))
-		repositories = append(repositories, repository)
-	}
-	slices.Sort(repositories)
-	names := text.FirstOf(maxAlike, slices.Compact(repositories))
+		return repository
+	})
+	names := text.FirstOf(maxAlike, lists.Keys(repositories))
 	l.what = fmt.Sprintf("%d image digests changed, same repositories: %s", n, names)
 	if g.field != digestGroup {
 		name, _ := changeParts(list[0])

@@ -65,11 +65,10 @@ func unresolved(list []Unresolved) (out []Consequence) {
 }
 
 // said returns what OLM's resolver says.
-func said(list []findings.Finding) (out []Consequence) {
-	for _, f := range list {
-		out = append(out, Consequence{f.Rule, f.Object, f.Level, f.Message, f.File, f.Line})
-	}
-	return out
+func said(list []findings.Finding) []Consequence {
+	return lists.Map(list, func(f findings.Finding) Consequence {
+		return Consequence{f.Rule, f.Object, f.Level, f.Message, f.File, f.Line}
+	})
 }
 
 // release returns an operator as package upgrade looks at it.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -156,8 +157,7 @@ func (p pair) answer(a OperatorAnswer) OperatorAnswer {
 
 // several reports whether more than one operator differs.
 func several(list []OperatorAnswer) bool {
-	named := slices.DeleteFunc(slices.Clone(list), func(a OperatorAnswer) bool { return a.Operator == "" })
-	return len(named) > 1
+	return lists.Count(list, func(a OperatorAnswer) bool { return a.Operator != "" }) > 1
 }
 
 // operatorsTable has a line for each operator that differs.

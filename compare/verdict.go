@@ -22,8 +22,7 @@ func (r *Report) verdict(pairs []pair) string {
 	if n := len(r.Unread); n > 0 {
 		parts = append(parts, "decide when "+text.Count(n, "file")+" can be read")
 	}
-	changed := slices.DeleteFunc(slices.Clone(r.Unresolved), func(u Unresolved) bool { return !u.Changed })
-	if n := len(changed); n > 0 {
+	if n := lists.Count(r.Unresolved, func(u Unresolved) bool { return u.Changed }); n > 0 {
 		parts = append(parts, "decide when "+text.Count(n, "operator")+" can be looked at")
 	}
 	conditions := r.conditions()
@@ -180,13 +179,8 @@ func (r *Report) gainedRisks(s findings.Severity) (who string, what []string) {
 
 // misfits counts the existing objects that the newer CRDs refuse.
 func (r *Report) misfits() int {
-	seen := map[string]bool{}
-	for _, c := range r.CRDs {
-		if crds.Misfit(c.Rule) {
-			seen[c.CRD+" "+c.Object] = true
-		}
-	}
-	return len(seen)
+	list := lists.Filter(r.CRDs, func(c CRD) bool { return crds.Misfit(c.Rule) })
+	return len(lists.Set(list, func(c CRD) string { return c.CRD + " " + c.Object }))
 }
 
 // warningTopics names what warnings of a part of workloads and identity are about.

@@ -239,14 +239,9 @@ func partsText(risk Risk, found []string) string {
 
 // absent names the risks that no fact is about.
 func (r *Report) absent() []string {
-	var out []string
 	if _, full, _ := r.everything(); full {
 		return nil
 	}
-	for _, risk := range Dangerous {
-		if !slices.ContainsFunc(r.Summary, func(f Fact) bool { return f.Risk == risk }) {
-			out = append(out, risk.Title())
-		}
-	}
-	return out
+	said := lists.Set(r.Summary, func(f Fact) Risk { return f.Risk })
+	return lists.Map(lists.Filter(Dangerous, func(risk Risk) bool { return !said[risk] }), Risk.Title)
 }

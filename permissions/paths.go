@@ -28,10 +28,9 @@ const (
 
 // Rules explains the findings of a report.
 func Rules() []findings.Rule {
-	out := make([]findings.Rule, 0, len(danger.Consequences)+4)
-	for _, c := range danger.Consequences {
-		out = append(out, findings.Rule{ID: c.ID, Text: c.Text, Help: help(c)})
-	}
+	out := lists.Map(danger.Consequences, func(c danger.Consequence) findings.Rule {
+		return findings.Rule{ID: c.ID, Text: c.Text, Help: help(c)}
+	})
 	out = append(out, findings.Rule{ID: ruleUnknown, Text: "is bound to a role that is not among the objects",
 		Help: "What the role allows is in the cluster, not in what was read."},
 		findings.Rule{ID: ruleAccount, Text: "is bound and not among the objects",

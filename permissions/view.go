@@ -35,14 +35,10 @@ func (r *Report) Document() *findings.Document {
 		d.Sections = append(d.Sections, findings.Section{Title: "Granted again, and covered by the grants above",
 			Tables: []findings.Table{coveredTable(r.Covered)}})
 	}
-	var idle []string
-	for _, s := range r.Accounts {
-		if !slices.ContainsFunc(r.Permissions, func(i Item) bool { return i.Subject == s }) {
-			idle = append(idle, text.Brief(s.String()))
-		}
-	}
-	if len(idle) > 0 {
-		d.Notes = append(d.Notes, findings.Remark{Label: "Bound to nothing", Text: text.FirstOf(12, idle)})
+	may := lists.Set(r.Permissions, subjectOfItem)
+	if idle := lists.Filter(r.Accounts, func(s Subject) bool { return !may[s] }); len(idle) > 0 {
+		names := lists.Map(idle, func(s Subject) string { return text.Brief(s.String()) })
+		d.Notes = append(d.Notes, findings.Remark{Label: "Bound to nothing", Text: text.FirstOf(12, names)})
 	}
 	d.Notes = slices.Concat(d.Notes, findings.Remarks("not read", r.Unread), findings.Remarks("unknown", r.Unresolved),
 		findings.Remarks("not built", r.Unbuilt), findings.Remarks("note", r.Notes))

@@ -9,6 +9,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/rbac/danger"
 )
@@ -103,27 +104,19 @@ func (r *Report) worstWay() string {
 
 // OfOperators returns the ways that lead to an account of an operator first, by what somebody else may do in its
 // namespace, such as to create pods.
-func (r *Report) OfOperators() (ways []Way) {
-	accounts := map[Subject]bool{}
-	for _, i := range r.Permissions {
-		accounts[i.Subject] = accounts[i.Subject] || i.ofOperator()
-	}
-	for _, w := range r.Ways {
-		if len(w.Steps) > 1 && accounts[w.Steps[1].Subject] && !accounts[w.Subject] {
-			ways = append(ways, w)
-		}
-	}
-	return ways
+func (r *Report) OfOperators() []Way {
+	accounts := lists.Set(lists.Filter(r.Permissions, Item.ofOperator), subjectOfItem)
+	return lists.Filter(r.Ways, func(w Way) bool {
+		return len(w.Steps) > 1 && accounts[w.Steps[1].Subject] && !accounts[w.Subject]
+	})
 }
 
 // flow returns the steps for code review.
 func (w Way) flow() *findings.Flow {
-	out := &findings.Flow{}
-	for _, s := range w.Steps {
-		out.Steps = append(out.Steps, findings.Step{File: s.Source.File, Line: s.Source.Line,
-			Message: text.Brief(s.Subject.String()) + ": " + s.Text})
-	}
-	return out
+	return &findings.Flow{Steps: lists.Map(w.Steps, func(s Step) findings.Step {
+		return findings.Step{File: s.Source.File, Line: s.Source.Line,
+			Message: text.Brief(s.Subject.String()) + ": " + s.Text}
+	})}
 }
 
 // reach is the search for ways: from what is reached, backwards to who reaches it.

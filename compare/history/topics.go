@@ -2,7 +2,6 @@ package history
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/compare/internal/workload"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
@@ -26,22 +26,13 @@ const (
 
 // topicsOf returns the topics of releases: those about all operators, then the CRDs.
 func topicsOf(all []map[string]string) []Topic {
-	var out []Topic
-	for _, r := range permissions.Dangerous {
-		out = append(out, Topic{string(r), r.Title()})
-	}
+	out := lists.Map(permissions.Dangerous, func(r permissions.Risk) Topic { return Topic{string(r), r.Title()} })
 	out = append(out, Topic{topicUsers, "users gain"}, Topic{topicSecurity, "Pod Security"},
 		Topic{topicRegistries, "images from"}, Topic{topicModes, "install modes"})
-	names := map[string]bool{}
-	for _, values := range all {
-		for id := range values {
-			if strings.HasPrefix(id, prefixCRD) {
-				names[id] = true
-			}
+	for _, id := range lists.Keys(all...) {
+		if name, ok := strings.CutPrefix(id, prefixCRD); ok {
+			out = append(out, Topic{id, name})
 		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(names)) {
-		out = append(out, Topic{id, strings.TrimPrefix(id, prefixCRD)})
 	}
 	return out
 }
@@ -79,7 +70,7 @@ func valuesOf(in Input) (map[string]string, error) {
 			}
 		}
 	}
-	out[topicRegistries] = cmp.Or(strings.Join(slices.Sorted(maps.Keys(registries)), ", "), "none")
+	out[topicRegistries] = cmp.Or(strings.Join(lists.Keys(registries), ", "), "none")
 	out[topicSecurity] = string(level)
 	return out, nil
 }
@@ -104,11 +95,10 @@ func users(items []permissions.Item) string {
 			continue // the CRDs themselves
 		}
 		for _, g := range i.APIGroups {
-			g = cmp.Or(g, "core")
-			groups[g] = true
+			groups[cmp.Or(g, "core")] = true
 		}
 	}
-	return strings.Join(slices.Sorted(maps.Keys(groups)), ", ")
+	return strings.Join(lists.Keys(groups), ", ")
 }
 
 // versions names the versions of a CRD: the one that is stored with a star, one that is not served in brackets.

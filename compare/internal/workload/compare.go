@@ -101,18 +101,16 @@ func left(pairs []Pair) []Pair {
 
 // sharesContainer reports whether two Deployments have a container of one name.
 func sharesContainer(a, b *manifest.Object) bool {
-	names := func(o *manifest.Object) (out []any) {
+	names := func(o *manifest.Object) []any {
 		v, _ := o.Get("spec", "template", "spec", "containers")
 		list, _ := v.([]any)
-		for _, c := range list {
-			if m, _ := c.(map[string]any); m["name"] != nil {
-				out = append(out, m["name"])
-			}
-		}
-		return out
+		return lists.Map(list, func(c any) any {
+			m, _ := c.(map[string]any)
+			return m["name"]
+		})
 	}
 	was := names(a)
-	return slices.ContainsFunc(names(b), func(n any) bool { return slices.Contains(was, n) })
+	return slices.ContainsFunc(names(b), func(n any) bool { return n != nil && slices.Contains(was, n) })
 }
 
 // PairsOf matches those objects that a function chooses.
