@@ -20,13 +20,13 @@ func content(state *resolve.State, p Package) *catalog.Package {
 
 // approve finds what is approved, and what clusters may have.
 func (m *maker) approve() error {
-	for i := range m.input.Namespaces {
-		if err := m.approveNamespace(&m.input.Namespaces[i]); err != nil {
+	for _, n := range m.input.Namespaces {
+		if err := m.approveNamespace(n); err != nil {
 			return err
 		}
 	}
-	for i := range m.input.Extensions {
-		if err := m.approveExtension(&m.input.Extensions[i]); err != nil {
+	for _, x := range m.input.Extensions {
+		if err := m.approveExtension(x); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -59,8 +60,7 @@ func Make(ctx context.Context, in *Input, rename func(Source) Source) (*Pin, err
 		b.rename = func(s Source) Source { return s }
 	}
 	p := &Pin{Lock: &Lock{}}
-	for i := range in.Namespaces {
-		n := &in.Namespaces[i]
+	for _, n := range in.Namespaces {
 		if err := n.settle(ctx); err != nil {
 			return nil, err
 		}
@@ -69,8 +69,7 @@ func Make(ctx context.Context, in *Input, rename func(Source) Source) (*Pin, err
 		}
 		p.Lock.Operators = append(p.Lock.Operators, n.locked()...)
 	}
-	for i := range in.Extensions {
-		x := &in.Extensions[i]
+	for _, x := range in.Extensions {
 		if err := x.settle(); err != nil {
 			return nil, err
 		}
@@ -102,13 +101,11 @@ func (b *builder) channel(p Package, source *catalog.Package, name string) *Chan
 		c = &Content{Name: p.Name, source: source}
 		b.packages[p] = c
 	}
-	for _, ch := range c.Channels {
-		if ch.Name == name {
-			return ch
-		}
+	ch := lists.Find(c.Channels, func(ch *Channel) bool { return ch.Name == name })
+	if ch == nil {
+		ch = &Channel{Name: name, pkg: source, source: source.Channel(name), keep: map[string]string{}}
+		c.Channels = append(c.Channels, ch)
 	}
-	ch := &Channel{Name: name, pkg: source, source: source.Channel(name), keep: map[string]string{}}
-	c.Channels = append(c.Channels, ch)
 	return ch
 }
 
@@ -212,11 +209,8 @@ func (c *Content) fill(ctx context.Context) (err error) {
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(bundles)) {
-		c.Bundles = append(c.Bundles, bundles[name])
-	}
-	slices.SortStableFunc(c.Bundles, func(x, y *catalog.Bundle) int {
-		return compareVersions(c.source, x.Name, y.Name)
+	c.Bundles = slices.SortedFunc(maps.Values(bundles), func(x, y *catalog.Bundle) int {
+		return cmp.Or(compareVersions(c.source, x.Name, y.Name), cmp.Compare(x.Name, y.Name))
 	})
 	c.File, err = c.document(ctx)
 	return err

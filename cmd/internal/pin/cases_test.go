@@ -77,7 +77,7 @@ func pinnedCase(ctx context.Context, dir string) (list []resolvercase.Pinned, er
 func pinnedAs(ctx context.Context, asked []pin.Namespace) (*resolvercase.Pinned, error) {
 	out := &resolvercase.Pinned{}
 	for i := range asked {
-		made, err := pin.Make(ctx, &pin.Input{Namespaces: asked[i : i+1]}, nil)
+		made, err := pin.Make(ctx, &pin.Input{Namespaces: []*pin.Namespace{&asked[i]}}, nil)
 		if refusal, ok := errors.AsType[*manifest.Error](err); ok {
 			out.Refused = append(out.Refused, refusal.Error())
 			continue

@@ -9,6 +9,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -43,13 +44,7 @@ func version(p *catalog.Package, name string) *semver.Version {
 
 // versionOf returns the version of a release that a catalog may not have any more, or nil.
 func versionOf(p *catalog.Package, name string) *semver.Version {
-	if v := version(p, name); v != nil {
-		return v
-	}
-	_, v, err := p.Installed(name)
-	if err != nil {
-		return nil
-	}
+	_, v, _ := p.Installed(name)
 	return v
 }
 
@@ -75,14 +70,12 @@ func upTo(p *catalog.Package, r Release, starting string) *catalog.Package {
 		c.skip(starting)
 		c.add(e)
 	}
-	short := &catalog.Channel{Place: ch.Place, Name: ch.Name}
-	for _, e := range c.Entries {
-		short.Entries = append(short.Entries, e.Entry)
-	}
-	return withChannel(cut, p, short)
+	return withChannel(cut, p, ch, lists.Map(c.Entries, func(e Entry) catalog.Entry { return e.Entry }))
 }
 
-func withChannel(to, from *catalog.Package, ch *catalog.Channel) *catalog.Package {
+// withChannel adds a channel with some of its entries to a package, and their bundles.
+func withChannel(to, from *catalog.Package, of *catalog.Channel, entries []catalog.Entry) *catalog.Package {
+	ch := &catalog.Channel{Place: of.Place, Name: of.Name, Entries: entries}
 	to.Channels = append(to.Channels, ch)
 	for _, b := range from.Bundles {
 		if ch.Entry(b.Name) != nil && to.Bundle(b.Name) == nil {
@@ -148,15 +141,12 @@ func (e *Entry) replace(name string) {
 	if e.Replaces == name {
 		return
 	}
-	if e.Replaces == "" {
-		e.Edits = append(e.Edits, fmt.Sprintf("replaces is added: %s", e.reason(name)))
-		e.Replaces = name
-		return
+	edit, why := "replaces is added", e.reason(name)
+	if e.Replaces != "" {
+		edit = fmt.Sprintf("replaces was %s, which is not pinned", e.Replaces)
+		e.Skips = lists.Add(e.Skips, e.Replaces)
 	}
-	e.Edits = append(e.Edits, fmt.Sprintf("replaces was %s, which is not pinned: %s", e.Replaces, e.reason(name)))
-	if !slices.Contains(e.Skips, e.Replaces) {
-		e.Skips = append(e.Skips, e.Replaces)
-	}
+	e.Edits = append(e.Edits, edit+": "+why)
 	e.Replaces = name
 }
 

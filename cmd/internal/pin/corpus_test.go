@@ -46,7 +46,7 @@ func TestCorpusExtensions(t *testing.T) {
 						q.Installed = []string{p.Bundles[i-1].Name}
 					}
 					asked++
-					made, err := pin.Make(context.Background(), &pin.Input{Extensions: []pin.Extension{q}}, nil)
+					made, err := pin.Make(context.Background(), &pin.Input{Extensions: []*pin.Extension{&q}}, nil)
 					var refusal *manifest.Error
 					switch {
 					case errors.As(err, &refusal) && refusal.Msg != "":

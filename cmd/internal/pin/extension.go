@@ -9,6 +9,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // Extension is a ClusterExtension.
@@ -57,13 +58,15 @@ func (x *Extension) settle() error {
 }
 
 // channels returns the channels of the package that the ClusterExtension looks at.
-func (x *Extension) channels() (list []*catalog.Channel) {
-	for _, ch := range x.pkg().Channels {
-		if len(x.Request.Channels) == 0 || slices.Contains(x.Request.Channels, ch.Name) {
-			list = append(list, ch)
-		}
-	}
-	return list
+func (x *Extension) channels() []*catalog.Channel {
+	return lists.Filter(x.pkg().Channels, func(ch *catalog.Channel) bool {
+		return len(x.Request.Channels) == 0 || slices.Contains(x.Request.Channels, ch.Name)
+	})
+}
+
+// with returns those of the channels that have a release.
+func (x *Extension) with(release string) []*catalog.Channel {
+	return lists.Filter(x.channels(), func(ch *catalog.Channel) bool { return ch.Entry(release) != nil })
 }
 
 // upTo returns the package without the releases from which no update leads to what is approved.
@@ -90,31 +93,21 @@ func (x *Extension) upTo() *catalog.Package {
 	cut := &catalog.Package{Place: p.Place, Name: p.Name, Declared: p.Declared, DefaultChannel: p.DefaultChannel,
 		Deprecations: p.Deprecations}
 	for _, ch := range channels {
-		short := &catalog.Channel{Place: ch.Place, Name: ch.Name}
-		for _, e := range ch.Entries {
-			if leads[e.Name] {
-				short.Entries = append(short.Entries, e)
-			}
-		}
-		withChannel(cut, p, short)
+		withChannel(cut, p, ch, lists.Filter(ch.Entries, func(e catalog.Entry) bool { return leads[e.Name] }))
 	}
 	return cut
 }
 
 // walks collects what OLM v1 installs on the way to what is approved.
 func (x *Extension) walks(b *builder) error {
-	p, found := x.pkg(), false
-	for _, ch := range x.channels() {
-		if ch.Entry(x.Approved) == nil {
-			continue
-		}
-		found = true
+	channels := x.with(x.Approved)
+	for _, ch := range channels {
 		by := asker{"ClusterExtension " + x.Name, &x.Operator}
-		if err := b.approve(x.key(), p, Release{ch.Name, x.Approved}, whyApproved, by); err != nil {
+		if err := b.approve(x.key(), x.pkg(), Release{ch.Name, x.Approved}, whyApproved, by); err != nil {
 			return err
 		}
 	}
-	if !found {
+	if len(channels) == 0 {
 		return x.refuse(x.Approved+" is in none of its channels", "name a channel that has it",
 			"spec.source.catalog.channels")
 	}
@@ -140,8 +133,8 @@ func (x *Extension) keep(b *builder, s resolve.PathStep) {
 	if s.To == x.Approved {
 		return
 	}
-	for _, ch := range x.channels() {
-		if ch.Entry(s.To) != nil && (s.Channel == "" || s.Channel == ch.Name) {
+	for _, ch := range x.with(s.To) {
+		if s.Channel == "" || s.Channel == ch.Name {
 			b.channel(x.key(), x.pkg(), ch.Name).why(s.To, whyOnTheWay+x.Approved)
 		}
 	}
@@ -205,11 +198,8 @@ func (x *Extension) tip() string {
 func (x *Extension) locked() Locked {
 	o := Locked{ClusterExtension: x.Name, Catalog: x.key().Source.String(), Package: x.Request.Package,
 		Approved: x.Approved, ApprovedBy: x.By, Installed: slices.Clone(x.Installed)}
-	for _, ch := range x.channels() {
-		if ch.Entry(x.Approved) != nil {
-			o.Channel = ch.Name
-			break
-		}
+	if channels := x.with(x.Approved); len(channels) > 0 {
+		o.Channel = channels[0].Name
 	}
 	return o
 }

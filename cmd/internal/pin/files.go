@@ -13,6 +13,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
@@ -114,7 +115,8 @@ func (m *maker) setImage(c *Catalog, locked *LockedCatalog) error {
 		image, ok = m.options.Images[""]
 	}
 	if !ok {
-		locked.Image, locked.Content = m.old.image(locked.Name)
+		was := m.old.catalog(locked.Name)
+		locked.Image, locked.Content = was.Image, was.Content
 		return nil
 	}
 	if _, err := name.NewDigest(image); err != nil {
@@ -138,10 +140,7 @@ func digest(c *Catalog) string {
 
 // checkImages refuses images for catalogs that are not pinned, and one image for several.
 func (m *maker) checkImages() error {
-	var names []string
-	for _, c := range m.Catalogs {
-		names = append(names, c.Source.String())
-	}
+	names := lists.Map(m.Catalogs, func(c Catalog) string { return c.Source.String() })
 	for _, key := range slices.Sorted(maps.Keys(m.options.Images)) {
 		switch {
 		case key == "" && len(names) > 1:
@@ -255,34 +254,16 @@ func catalogObject(set *templates.Set, c *Catalog, image string, priority int, d
 	return "catalogsource-" + dir + ".yaml", data, err
 }
 
-type patch struct {
-	Target target `json:"target"`
-	Patch  string `json:"patch"`
-}
-
-type target struct {
-	Group     string `json:"group"`
-	Kind      string `json:"kind"`
-	Name      string `json:"name"`
-	Namespace string `json:"namespace,omitempty"`
-}
-
-// operation is one of a JSON patch.
-type operation struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value"`
-}
-
-func patchOf(of target, o operation) (patch, error) {
-	text, err := yaml.Marshal([]operation{o})
-	return patch{of, string(text)}, err
+// patchOf returns a patch of kustomize: one operation on one object.
+func patchOf(target map[string]string, op, path string, value any) (map[string]any, error) {
+	text, err := yaml.Marshal([]map[string]any{{"op": op, "path": path, "value": value}})
+	return map[string]any{"target": target, "patch": string(text)}, err
 }
 
 // component returns a component of kustomize: the catalogs, and the patches that make Subscriptions and
 // ClusterExtensions use them.
 func (m *maker) component(resources []string) ([]byte, error) {
-	var patches []patch
+	var patches []map[string]any
 	for _, n := range m.input.Namespaces {
 		for i := range n.State.Subscriptions {
 			s := &n.State.Subscriptions[i]
@@ -290,21 +271,21 @@ func (m *maker) component(resources []string) ([]byte, error) {
 			if to == PackageOf(s).Source || !n.Operators[i].InGit {
 				continue
 			}
-			of := target{olm.Group, v1alpha1.SubscriptionKind, n.Operators[i].Name, n.State.Namespace}
-			p, err := patchOf(of, operation{"replace", "/spec/source", to.Name})
+			of := map[string]string{"group": olm.Group, "kind": v1alpha1.SubscriptionKind,
+				"name": n.Operators[i].Name, "namespace": n.State.Namespace}
+			p, err := patchOf(of, "replace", "/spec/source", to.Name)
 			if err != nil {
 				return nil, err
 			}
 			patches = append(patches, p)
 		}
 	}
-	for i := range m.input.Extensions {
-		x := &m.input.Extensions[i]
+	for _, x := range m.input.Extensions {
 		from := x.key().Source
 		if to := m.to(from); to != from && x.InGit {
-			p, err := patchOf(target{olm.GroupV1, olm.KindClusterExtension, x.Name, ""},
-				operation{"add", "/spec/source/catalog/selector",
-					map[string]any{"matchLabels": map[string]string{predict.LabelCatalogName: to.Name}}})
+			of := map[string]string{"group": olm.GroupV1, "kind": olm.KindClusterExtension, "name": x.Name}
+			p, err := patchOf(of, "add", "/spec/source/catalog/selector",
+				map[string]any{"matchLabels": map[string]string{predict.LabelCatalogName: to.Name}})
 			if err != nil {
 				return nil, err
 			}

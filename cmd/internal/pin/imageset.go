@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // ImageSet returns an ImageSetConfiguration for oc-mirror v2: the pinned catalogs, by their images, as they are. The
@@ -23,11 +25,8 @@ func ImageSet(catalogs []Catalog, images []string) ([]byte, error) {
 	}
 	mirror := map[string]any{"operators": operators}
 	if len(more) > 0 {
-		var additional []map[string]string
-		for _, image := range slices.Sorted(maps.Keys(more)) {
-			additional = append(additional, map[string]string{"name": image})
-		}
-		mirror["additionalImages"] = additional
+		mirror["additionalImages"] = lists.Map(slices.Sorted(maps.Keys(more)),
+			func(image string) map[string]string { return map[string]string{"name": image} })
 	}
 	return yaml.Marshal(map[string]any{"apiVersion": "mirror.openshift.io/v2alpha1", "kind": "ImageSetConfiguration",
 		"mirror": mirror})

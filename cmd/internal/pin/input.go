@@ -25,8 +25,8 @@ import (
 
 // Input is what one cluster asks for.
 type Input struct {
-	Namespaces []Namespace
-	Extensions []Extension
+	Namespaces []*Namespace
+	Extensions []*Extension
 }
 
 func (in *Input) empty() bool { return len(in.Namespaces)+len(in.Extensions) == 0 }
@@ -34,16 +34,15 @@ func (in *Input) empty() bool { return len(in.Namespaces)+len(in.Extensions) == 
 // operators returns all operators with their packages.
 func (in *Input) operators() iter.Seq2[*Operator, string] {
 	return func(yield func(o *Operator, pkg string) bool) {
-		for i := range in.Namespaces {
-			n := &in.Namespaces[i]
+		for _, n := range in.Namespaces {
 			for j := range n.Operators {
 				if !yield(&n.Operators[j], n.State.Subscriptions[j].Package) {
 					return
 				}
 			}
 		}
-		for i := range in.Extensions {
-			if x := &in.Extensions[i]; !yield(&x.Operator, x.Request.Package) {
+		for _, x := range in.Extensions {
+			if !yield(&x.Operator, x.Request.Package) {
 				return
 			}
 		}
@@ -52,8 +51,7 @@ func (in *Input) operators() iter.Seq2[*Operator, string] {
 
 // checkNames refuses a catalog whose name no object can have.
 func (in *Input) checkNames() error {
-	for i := range in.Namespaces {
-		n := &in.Namespaces[i]
+	for _, n := range in.Namespaces {
 		for j := range n.Operators {
 			p := PackageOf(&n.State.Subscriptions[j])
 			if err := n.Operators[j].checkName(p.Source); err != nil {
@@ -61,8 +59,7 @@ func (in *Input) checkNames() error {
 			}
 		}
 	}
-	for i := range in.Extensions {
-		x := &in.Extensions[i]
+	for _, x := range in.Extensions {
 		for _, s := range x.Sources {
 			if err := x.checkName(Source{Name: s.Name}); err != nil {
 				return err
@@ -99,22 +96,15 @@ func (o *Operator) refuse(text, tip, field string) error {
 
 // asker is what asks for a package: an operator, or a namespace with a dependency.
 type asker struct {
-	object   string    // in words
-	operator *Operator // nil for a namespace
+	object    string // in words
+	*Operator        // in no file for a namespace
 }
 
 func (a asker) String() string {
-	if a.operator == nil {
+	if a.File == "" {
 		return a.object
 	}
-	return fmt.Sprintf("%s (%s:%d)", a.object, a.operator.File, a.operator.Line)
-}
-
-func (a asker) refuse(text, tip, field string) error {
-	if a.operator == nil {
-		return &manifest.Error{Msg: a.object + ": " + text, Tip: tip, Field: field}
-	}
-	return a.operator.refuse(text, tip, field)
+	return fmt.Sprintf("%s (%s:%d)", a.object, a.File, a.Line)
 }
 
 // fromTree reads what the Subscriptions, OperatorPolicies and ClusterExtensions of a tree ask for. A Subscription of a
@@ -129,12 +119,12 @@ func (m *maker) fromTree(ctx context.Context) (in *Input, unknown []predict.Unkn
 			return nil, nil, err
 		}
 		if len(n.Operators) > 0 {
-			in.Namespaces = append(in.Namespaces, *n)
+			in.Namespaces = append(in.Namespaces, n)
 		}
 	}
 	asked, more := predict.AskedExtensions(t.Objects, catalogs)
 	for _, a := range asked {
-		x := Extension{Operator: operatorOf(a.Object), Request: a.Request,
+		x := &Extension{Operator: operatorOf(a.Object), Request: a.Request,
 			Sources: originals(a.Sources, m.old), Selector: a.Selector}
 		if a.Installed != nil {
 			x.Installed = []string{a.Installed.Name}
@@ -266,11 +256,7 @@ func ofSubscription(s *resolve.Subscription, by predict.Subscriber, state *resol
 	o.Name = s.Name
 	o.InGit, o.Policy = by.Policy == nil, by.Policy
 	if p := content(state, PackageOf(s)); p != nil {
-		channel := s.Channel
-		if channel == "" {
-			channel = p.DefaultChannel
-		}
-		release, why := by.Approved(p, channel)
+		release, why := by.Approved(p, cmp.Or(s.Channel, p.DefaultChannel))
 		switch {
 		case why != "":
 			return nil, o.refuse(why, "name in spec.versions the releases that are approved", fieldVersions)
@@ -310,7 +296,7 @@ func (m *maker) fromConfig(ctx context.Context) (*Input, error) {
 	in, read := &Input{}, map[Source]*contents{}
 	all := places.All()
 	for group := range c.Groups {
-		n := Namespace{State: &resolve.State{Namespace: cmp.Or(c.Groups[group].Namespace, "default"),
+		n := &Namespace{State: &resolve.State{Namespace: cmp.Or(c.Groups[group].Namespace, "default"),
 			OperatorGroups: 1}}
 		for i := range all {
 			p := &all[i]
@@ -445,8 +431,8 @@ func (n *Namespace) add(p *config.CatalogPlace, b config.Bundle, o Operator, fro
 	return nil
 }
 
-func extensionAt(p *config.CatalogPlace, b config.Bundle, o Operator, from Source) Extension {
-	x := Extension{Operator: o, Request: extension.Request{Package: p.Package.Name},
+func extensionAt(p *config.CatalogPlace, b config.Bundle, o Operator, from Source) *Extension {
+	x := &Extension{Operator: o, Request: extension.Request{Package: p.Package.Name},
 		Sources: []extension.Source{{Name: from.Name, Catalog: p.Catalog}}}
 	if b.Channel != "" {
 		x.Request.Channels = []string{b.Channel}

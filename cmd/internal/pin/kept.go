@@ -12,6 +12,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
@@ -29,10 +30,9 @@ func (m *maker) readKept(ctx context.Context) (err error) {
 		return err
 	}
 	m.kept = map[Source]*catalog.Catalog{}
-	var made []Catalog
-	for _, l := range m.old.Catalogs {
-		made = append(made, Catalog{Source: sourceOf(l.Source), To: sourceOf(l.Name)})
-	}
+	made := lists.Map(m.old.Catalogs, func(l LockedCatalog) Catalog {
+		return Catalog{Source: sourceOf(l.Source), To: sourceOf(l.Name)}
+	})
 	for i, sub := range directories(made) {
 		path := filepath.Join(m.options.Dir, catalogsDir, sub)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -68,10 +68,8 @@ func readCluster(dir string, written []string) (files output.Files, err error) {
 
 // checkForeign refuses files in the directories of catalogs that olmgen has not written: an image would serve them.
 func (m *maker) checkForeign() error {
-	dir, written := m.options.Dir, slices.Clip(m.written)
-	for _, f := range m.Files {
-		written = append(written, f.Path)
-	}
+	dir := m.options.Dir
+	written := slices.Concat(m.written, lists.Map(m.Files, func(f output.File) string { return f.Path }))
 	for _, sub := range directories(m.Catalogs) {
 		root := filepath.Join(dir, catalogsDir, sub)
 		err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {

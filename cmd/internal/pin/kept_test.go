@@ -69,7 +69,7 @@ func pinDirectory(t *testing.T, dir string) (kept int) {
 	for _, name := range c.Names() {
 		p := c.Packages[name]
 		b := p.Bundles[len(p.Bundles)-1]
-		made, err := pin.Make(t.Context(), &pin.Input{Extensions: []pin.Extension{{
+		made, err := pin.Make(t.Context(), &pin.Input{Extensions: []*pin.Extension{{
 			Operator: pin.Operator{Name: name, Approved: b.Name},
 			Request:  extension.Request{Package: name}, Sources: []extension.Source{{Name: "catalog", Catalog: c}}}}}, nil)
 		if err != nil {

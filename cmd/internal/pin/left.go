@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -50,9 +51,7 @@ func (m *maker) sayLeft() (notes []string) {
 	var reasons []string
 	objects := map[string][]string{}
 	for _, l := range m.left {
-		if objects[l.why] == nil {
-			reasons = append(reasons, l.why)
-		}
+		reasons = lists.Add(reasons, l.why)
 		objects[l.why] = append(objects[l.why], l.object)
 	}
 	for _, why := range reasons {

@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/pin/admission"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
@@ -86,42 +87,22 @@ func ReadLock(dir string) (*Lock, error) {
 
 // parseLock reads a lock. The error names the file.
 func parseLock(name string, data []byte) (*Lock, error) {
-	b := budget.Of(budget.RenderConfig)
-	docs, err := manifest.ReadFile(filepath.ToSlash(name), data, manifest.Limits{FileBytes: budget.Int(b.Bytes),
-		ObjectBytes: -1, Nodes: budget.Int(b.Values)})
-	if err != nil {
+	b, l := budget.Of(budget.RenderConfig), &Lock{}
+	form := manifest.Form{APIVersion: config.APIVersion, Kind: LockKind, What: "a " + LockKind, Start: lockTip,
+		Second: lockTip, Hint: func(string) string { return lockTip }}
+	limits := manifest.Limits{FileBytes: budget.Int(b.Bytes), ObjectBytes: -1, Nodes: budget.Int(b.Values)}
+	if _, err := form.Read(filepath.ToSlash(name), data, limits, l); err != nil {
 		return nil, err
-	}
-	docs = slices.DeleteFunc(docs, func(d *manifest.Document) bool { return d.Root == nil })
-	if len(docs) != 1 {
-		return nil, refuseLock(name, "%d documents, not one", len(docs))
-	}
-	o, err := docs[0].Object()
-	if err != nil {
-		return nil, err
-	}
-	if o.APIVersion != config.APIVersion || o.Kind != LockKind {
-		return nil, refuseLock(name, "apiVersion %q, kind %q: not a %s of %s", o.APIVersion, o.Kind, LockKind,
-			config.APIVersion)
-	}
-	for _, d := range docs[0].Duplicates {
-		return nil, refuseLock(name, "%s is given twice", d.Key)
-	}
-	l := &Lock{}
-	unknown, err := o.Into(l)
-	if err != nil {
-		return nil, err
-	}
-	if len(unknown) > 0 {
-		return nil, refuseLock(name, "%s: no such field", unknown[0])
 	}
 	return l, l.check(name)
 }
 
+// lockTip is what to do about a lock that cannot be read.
+const lockTip = "restore it from Git; without it, nothing is known of what clusters have"
+
 // refuseLock returns an error about the file of a lock.
 func refuseLock(name, format string, args ...any) error {
-	return &manifest.Error{File: filepath.ToSlash(name), Msg: fmt.Sprintf(format, args...),
-		Tip: "restore it from Git; without it, nothing is known of what clusters have"}
+	return &manifest.Error{File: filepath.ToSlash(name), Msg: fmt.Sprintf(format, args...), Tip: lockTip}
 }
 
 // check refuses a catalog whose name none can have, an operator that lacks a field, and one that is there twice.
@@ -180,15 +161,14 @@ func (l *Lock) keepsNames() (keeps, ok bool) {
 
 // follow returns a lock in which the operators of a namespace are of the catalogs that its Subscriptions name now: who
 // changes spec.source of a Subscription has the same operator in the cluster, and its dependencies. l may be nil.
-func (l *Lock) follow(namespaces []Namespace) *Lock {
+func (l *Lock) follow(namespaces []*Namespace) *Lock {
 	if l == nil {
 		return nil
 	}
 	moved := *l
 	moved.Operators = slices.Clone(l.Operators)
-	for i := range namespaces {
-		state := namespaces[i].State
-		to := map[string]Source{} // by the catalog that is named no more
+	for _, n := range namespaces {
+		state, to := n.State, map[string]Source{} // by the catalog that is named no more
 		for j := range state.Subscriptions {
 			p := PackageOf(&state.Subscriptions[j])
 			if l.find(state.Namespace, p) != nil {
@@ -220,14 +200,11 @@ func (l *Lock) follow(namespaces []Namespace) *Lock {
 
 // of returns what a lock has of an operator of a cluster. A ClusterExtension may take it from any catalog. l may be
 // nil.
-func (l *Lock) of(o *Locked) (list []*Locked) {
-	for x := range l.operators() {
-		if x.Namespace == o.Namespace && x.ClusterExtension == o.ClusterExtension && x.Package == o.Package &&
-			(x.Catalog == o.Catalog || o.ClusterExtension != "") {
-			list = append(list, x)
-		}
-	}
-	return list
+func (l *Lock) of(o *Locked) []*Locked {
+	return lists.Filter(slices.Collect(l.operators()), func(x *Locked) bool {
+		return x.Namespace == o.Namespace && x.ClusterExtension == o.ClusterExtension && x.Package == o.Package &&
+			(x.Catalog == o.Catalog || o.ClusterExtension != "")
+	})
 }
 
 // find returns the operator of a package in a namespace, or nil. l may be nil.
@@ -238,17 +215,12 @@ func (l *Lock) find(namespace string, p Package) *Locked {
 	return nil
 }
 
-// image returns the image of a pinned catalog and the content that it was given for; empty if there is none. l may be
-// nil.
-func (l *Lock) image(name string) (image, content string) {
-	if l != nil {
-		for _, c := range l.Catalogs {
-			if c.Name == name {
-				return c.Image, c.Content
-			}
-		}
+// catalog returns a pinned catalog by its name; an empty one if there is none. l may be nil.
+func (l *Lock) catalog(name string) LockedCatalog {
+	if l == nil {
+		return LockedCatalog{}
 	}
-	return "", ""
+	return lists.Find(l.Catalogs, func(c LockedCatalog) bool { return c.Name == name })
 }
 
 // Subscribes reports whether a Subscription is one of the pin.
@@ -278,13 +250,8 @@ func (l *Lock) Serving(values []string, named func(clusterCatalog string) bool) 
 
 // Original returns the catalog that a pinned catalog is made of; s itself if it is none.
 func (l *Lock) Original(s Source) Source {
-	if l == nil {
-		return s
-	}
-	for _, c := range l.Catalogs {
-		if c.Name == s.String() {
-			return sourceOf(c.Source)
-		}
+	if c := l.catalog(s.String()); c.Name != "" {
+		return sourceOf(c.Source)
 	}
 	return s
 }

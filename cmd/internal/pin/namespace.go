@@ -10,6 +10,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -74,7 +75,8 @@ func (n *Namespace) asker(p Package) asker {
 	if s, by := n.subscription(p); s != nil {
 		return asker{fmt.Sprintf("Subscription %s/%s", n.State.Namespace, s.Name), by}
 	}
-	return asker{"namespace " + n.State.Namespace, nil}
+	name := "namespace " + n.State.Namespace
+	return asker{name, &Operator{Object: name}}
 }
 
 // refuse returns an error about the Subscription of a package.
@@ -268,12 +270,7 @@ func (n *Namespace) learn(result *resolve.Result) (more bool, err error) {
 }
 
 func installedBy(w *resolve.Walk, subscription string) string {
-	for _, s := range w.Subscriptions {
-		if s.Name == subscription {
-			return s.InstalledCSV
-		}
-	}
-	return ""
+	return lists.Find(w.Subscriptions, func(s resolve.Status) bool { return s.Name == subscription }).InstalledCSV
 }
 
 // play has OLM come to rest from a state, and returns what it may do.
@@ -508,10 +505,8 @@ func (n *Namespace) walk(ctx context.Context, b *builder, from start) error {
 // at returns the namespace at other releases of some packages: where OLM comes to rest if nothing newer is there, else
 // the rest of a new cluster with these in place of what is approved.
 func (n *Namespace) at(ctx context.Context, releases map[Package]string) (*resolve.State, error) {
-	approved := maps.Clone(n.wasLeft)
-	if approved == nil {
-		approved = map[Package]Release{}
-	}
+	approved := map[Package]Release{}
+	maps.Copy(approved, n.wasLeft)
 	maps.Copy(approved, n.approved)
 	for p, name := range releases {
 		approved[p] = Release{approved[p].Channel, name}

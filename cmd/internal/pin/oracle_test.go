@@ -77,7 +77,7 @@ func (c *oracleCount) pin(t *testing.T, dir string) {
 		}
 		c.add(&c.settled)
 		made := slices.ContainsFunc(asked, func(q pin.Namespace) bool {
-			_, err := pin.Make(context.Background(), &pin.Input{Namespaces: []pin.Namespace{q}}, nil)
+			_, err := pin.Make(context.Background(), &pin.Input{Namespaces: []*pin.Namespace{&q}}, nil)
 			if err != nil {
 				t.Logf("%s, %s: %v", in.Scenarios[i].Name, outcome, err)
 			}

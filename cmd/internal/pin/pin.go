@@ -20,6 +20,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
@@ -242,10 +243,7 @@ func (p *Pin) Summary() string {
 	for _, c := range p.Catalogs {
 		for _, p := range c.Packages {
 			for _, ch := range p.Channels {
-				var names []string
-				for _, e := range ch.Entries {
-					names = append(names, e.Name)
-				}
+				names := lists.Map(ch.Entries, func(e Entry) string { return e.Name })
 				fmt.Fprintln(&out, text.Printable(fmt.Sprintf("%s: %s, channel %s: %s", c.To, p.Name, ch.Name,
 					strings.Join(names, " <- "))))
 			}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/cmd/internal/pin/admission"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict"
@@ -112,8 +113,7 @@ func (m *maker) facts() (f admission.Facts) {
 		}
 	}
 	f.CSVs = slices.Sorted(maps.Keys(csvs))
-	for i := range m.input.Namespaces {
-		n := &m.input.Namespaces[i]
+	for _, n := range m.input.Namespaces {
 		for _, o := range n.locked() {
 			to := m.to(o.pkg().Source)
 			s := admission.Subscription{Namespace: o.Namespace, Package: o.Package, Channel: o.Channel,
@@ -124,9 +124,7 @@ func (m *maker) facts() (f admission.Facts) {
 			f.Subscriptions = append(f.Subscriptions, s)
 		}
 	}
-	for i := range m.input.Extensions {
-		f.Extensions = append(f.Extensions, m.extension(&m.input.Extensions[i]))
-	}
+	f.Extensions = lists.Map(m.input.Extensions, m.extension)
 	return f
 }
 

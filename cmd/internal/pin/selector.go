@@ -12,8 +12,7 @@ const fieldSelector = "spec.source.catalog.selector"
 // which compare labels, would refuse. Where the pinned catalog has a name of its own, the selector is replaced.
 func (m *maker) checkSelectors() error {
 	_, policies := m.keepsPolicies()
-	for i := range m.input.Extensions {
-		x := &m.input.Extensions[i]
+	for _, x := range m.input.Extensions {
 		from := x.key().Source
 		if !x.InGit || m.to(from) != from {
 			continue

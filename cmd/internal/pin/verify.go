@@ -10,16 +10,14 @@ import (
 
 // verify plays all namespaces and ClusterExtensions on the pinned catalogs.
 func (b *builder) verify(ctx context.Context, pinned []Catalog) error {
-	for i := range b.input.Namespaces {
-		n := &b.input.Namespaces[i]
+	for _, n := range b.input.Namespaces {
 		for _, s := range n.starts {
 			if err := n.verify(ctx, b.rename, pinned, s); err != nil {
 				return err
 			}
 		}
 	}
-	for i := range b.input.Extensions {
-		x := &b.input.Extensions[i]
+	for _, x := range b.input.Extensions {
 		sources := x.pinnedSources(pinned)
 		for _, from := range append([]string{""}, x.Installed...) {
 			if _, err := x.play(sources, from); err != nil {
