@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,10 +115,7 @@ func (e *expression) message(ctx context.Context, vars map[string]any) string {
 			return text.OneLine(s)
 		}
 	}
-	if e.Message != "" {
-		return e.Message
-	}
-	return "is false: " + text.OneLine(e.Expression)
+	return cmp.Or(e.Message, "is false: "+text.OneLine(e.Expression))
 }
 
 func evaluate[T any](ctx context.Context, p cel.Program, vars map[string]any) (T, error) {

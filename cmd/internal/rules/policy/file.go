@@ -140,7 +140,7 @@ func (p *parser) rules(f *file, policy *Policy) error {
 			on[r.ID] = true
 		}
 	}
-	all := recordRules()
+	all := slices.Clone(recordRules)
 	set := map[string]bool{}
 	for i, s := range f.Rules {
 		field := fmt.Sprintf("rules[%d]", i)

@@ -7,7 +7,9 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // limit is a limit of a policy file on permissions or images.
@@ -159,13 +161,9 @@ func overlap(allowed, forbidden []string, match func(allowed, forbidden string) 
 	if len(forbidden) == 0 {
 		return allowed
 	}
-	var both []string
-	for _, a := range allowed {
-		if slices.ContainsFunc(forbidden, func(b string) bool { return match(a, b) }) {
-			both = append(both, a)
-		}
-	}
-	return both
+	return lists.Filter(allowed, func(a string) bool {
+		return slices.ContainsFunc(forbidden, func(b string) bool { return match(a, b) })
+	})
 }
 
 // resourcesOverlap compares resources like the API server: * means all resources and subresources, */scale means that
@@ -202,15 +200,10 @@ func wildcard(r rbacv1.PolicyRule, fields []string) string {
 }
 
 // qualified returns resource.group for each combination.
-func qualified(groups, resources []string) []string {
-	var names []string
+func qualified(groups, resources []string) (names []string) {
 	for _, r := range resources {
 		for _, g := range groups {
-			if g != "" {
-				names = append(names, r+"."+g)
-			} else {
-				names = append(names, r)
-			}
+			names = append(names, olm.Kind{Group: g, Plural: r}.Resource())
 		}
 	}
 	return names

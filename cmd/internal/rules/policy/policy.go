@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
@@ -26,7 +27,7 @@ func Builtin(name string) *Policy {
 	if name != OperateFirst {
 		return nil
 	}
-	return &Policy{rules: recordRules(), clusterScope: defaultClusterScope()}
+	return &Policy{rules: recordRules, clusterScope: defaultClusterScope()}
 }
 
 // Policy is a set of rules. It is immutable, so several goroutines may use it.
@@ -168,11 +169,8 @@ func (h violation) located(rule string, level findings.Severity) located {
 	if h.field != "" { // PlaceOf parses the whole document, so avoid it where it is not needed
 		file, line = h.PlaceOf(h.field)
 	}
-	return located{h.Object, findings.Finding{
-		Rule: rule, Level: level, File: file, Line: line, Object: strings.TrimSpace(h.Identity()),
-		Field:   withoutIndexes(h.field),
-		Message: h.msg, Hint: h.hint,
-	}}
+	return located{h.Object, findings.Finding{Rule: rule, Level: level, File: file, Line: line,
+		Object: strings.TrimSpace(h.Identity()), Field: withoutIndexes(h.field), Message: h.msg, Hint: h.hint}}
 }
 
 // withoutIndexes removes the indexes of a field: rules[3] becomes rules[]. The line says which item it is, and a
@@ -200,23 +198,18 @@ func inBrackets(field string, i int) bool {
 // Rules returns the rules of the policy, sorted by id: built-in rules, rules that the file defines, and rules about
 // the policy itself.
 func (p *Policy) Rules() []Rule {
-	list := append(slices.Clone(p.rules), ownRules()...)
+	list := slices.Concat(p.rules, ownRules)
 	slices.SortFunc(list, func(a, b Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return list
 }
 
 // Explain converts rules for findings.Print.
 func Explain(rules []Rule) []findings.Rule {
-	list := make([]findings.Rule, len(rules))
-	for i, r := range rules {
+	return lists.Map(rules, func(r Rule) findings.Rule {
 		help := r.Help
 		if r.Quote != "" {
-			help = "“" + r.Quote + "” (" + recordName + ")"
-			if r.Help != "" {
-				help += " " + r.Help
-			}
+			help = strings.TrimSpace("“" + r.Quote + "” (" + recordName + ") " + r.Help)
 		}
-		list[i] = findings.Rule{ID: r.ID, Text: r.Text, Help: help}
-	}
-	return list
+		return findings.Rule{ID: r.ID, Text: r.Text, Help: help}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/findings"
@@ -130,21 +131,14 @@ func (p *permissions) extend(set map[rbac.Key]bool) {
 	}
 }
 
-// csvPermissions are permissions in a ClusterServiceVersion.
-type csvPermissions struct {
-	ServiceAccountName string              `json:"serviceAccountName"`
-	Rules              []rbacv1.PolicyRule `json:"rules"`
-}
-
 // addCSV adds the permissions of a ClusterServiceVersion. Under a global OperatorGroup OLM turns namespaced
 // permissions into ClusterRoles with ClusterRoleBindings (OLM: pkg/controller/operators/olm/operatorgroup.go,
 // ensureSingletonRBAC).
 func (v *view) addCSV(o *entry) {
-	var spec struct{ Permissions, ClusterPermissions []csvPermissions }
-	var modes []struct {
-		Type      string
-		Supported bool
+	var spec struct {
+		Permissions, ClusterPermissions []v1alpha1.StrategyDeploymentPermissions
 	}
+	var modes []v1alpha1.InstallMode
 	if _, copied := olm.CopiedObject(o.Object); copied {
 		return // OLM creates nothing for it
 	}
@@ -155,21 +149,15 @@ func (v *view) addCSV(o *entry) {
 	how := "under the global OperatorGroup of its namespace"
 	if len(v.groupsIn[o.Namespace]) == 0 && !promoted {
 		how = "under a global OperatorGroup"
-		for _, m := range modes {
-			promoted = promoted || m.Type == "AllNamespaces" && m.Supported
-		}
+		promoted = olm.Supports(modes, v1alpha1.InstallModeTypeAllNamespaces)
 	}
 	for i, p := range spec.ClusterPermissions {
 		field := fmt.Sprintf("spec.install.spec.clusterPermissions[%d].rules", i)
 		v.rbac.addRules(grant{Object: o.Object, field: field, cluster: true, account: p.ServiceAccountName}, p.Rules)
 	}
 	for i, p := range spec.Permissions {
-		g := grant{
-			Object:  o.Object,
-			field:   fmt.Sprintf("spec.install.spec.permissions[%d].rules", i),
-			cluster: promoted,
-			account: p.ServiceAccountName,
-		}
+		field := fmt.Sprintf("spec.install.spec.permissions[%d].rules", i)
+		g := grant{Object: o.Object, field: field, cluster: promoted, account: p.ServiceAccountName}
 		if promoted {
 			g.how = how
 		}

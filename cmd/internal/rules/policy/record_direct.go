@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 func clusterResources(v *view) []violation {
 	wide := func(o *entry) bool { return o.area == application && v.scopeOf(o) == bundle.ClusterScoped }
-	return each(filter(v.objects, wide), "a cluster-scoped object outside of the cluster-scope application",
+	return each(lists.Filter(v.objects, wide), "a cluster-scoped object outside of the cluster-scope application",
 		"move it to cluster-scope")
 }
 

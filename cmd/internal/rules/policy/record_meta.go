@@ -7,6 +7,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
@@ -57,16 +58,16 @@ func metaAccess(v *view) []violation {
 	var hits []violation
 	for _, account := range slices.Sorted(maps.Keys(held)) {
 		bindings := held[account]
-		key, lists := "", [][]rbacv1.PolicyRule{}
+		key, bound := "", [][]rbacv1.PolicyRule{}
 		for _, i := range bindings {
 			if r.Bindings[i].Clusterwide() && len(rules[i]) > 0 {
 				key += fmt.Sprintf("%p %d,", &rules[i][0], len(rules[i]))
-				lists = append(lists, rules[i])
+				bound = append(bound, rules[i])
 			}
 		}
 		what, known := deploys[key]
 		if !known {
-			what = rbac.DeploysOperators(slices.Concat(lists...))
+			what = rbac.DeploysOperators(slices.Concat(bound...))
 			deploys[key] = what
 		}
 		if what == "" {
@@ -124,10 +125,8 @@ func (p *permissions) accounts() map[string][]int {
 
 // boundRules returns the rules that each binding gives. Roles that share a list share it here.
 func (p *permissions) boundRules() [][]rbacv1.PolicyRule {
-	byKey, lists := map[rbac.Key][]*rbac.Role{}, map[*rbac.Rule][]rbacv1.PolicyRule{}
-	for _, r := range p.Roles {
-		byKey[r.Key] = append(byKey[r.Key], r)
-	}
+	byKey := lists.Group(p.Roles, func(r *rbac.Role) rbac.Key { return r.Key })
+	decoded := map[*rbac.Rule][]rbacv1.PolicyRule{}
 	out := make([][]rbacv1.PolicyRule, len(p.Bindings))
 	for i, b := range p.Bindings {
 		roles := byKey[b.Role] // all of a name: overlays may have several
@@ -138,10 +137,10 @@ func (p *permissions) boundRules() [][]rbacv1.PolicyRule {
 			if len(r.Rules) == 0 {
 				continue
 			}
-			list := lists[&r.Rules[0]]
+			list := decoded[&r.Rules[0]]
 			if list == nil {
 				list = r.PolicyRules()
-				lists[&r.Rules[0]] = list
+				decoded[&r.Rules[0]] = list
 			}
 			if len(out[i]) == 0 {
 				out[i] = slices.Clip(list)
@@ -165,24 +164,17 @@ func (p *permissions) open() []*rbac.Role {
 			}
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(p.Roles), func(r *rbac.Role) bool {
-		return r.Kind != rbac.KindClusterRole || len(r.Selectors) > 0 ||
-			!bound[r.Key] && r.Labels[rbac.AggregateTo+"admin"] != "true" &&
-				r.Labels[rbac.AggregateTo+"edit"] != "true"
+	return lists.Filter(p.Roles, func(r *rbac.Role) bool {
+		return r.Kind == rbac.KindClusterRole && len(r.Selectors) == 0 && (bound[r.Key] ||
+			r.Labels[rbac.AggregateTo+"admin"] == "true" || r.Labels[rbac.AggregateTo+"edit"] == "true")
 	})
 }
 
 // crdsOf returns the CustomResourceDefinitions of the API groups that the roles of an operator name. If they name none
 // of the tree but have a *, any of them may be the operator's.
 func (v *view) crdsOf(apis []string) []olm.Kind {
-	var all, own []olm.Kind
-	for _, key := range slices.Sorted(maps.Keys(v.crds)) {
-		c := v.crds[key]
-		all = append(all, c)
-		if slices.Contains(apis, c.Group) {
-			own = append(own, c)
-		}
-	}
+	all := lists.Map(slices.Sorted(maps.Keys(v.crds)), func(key string) olm.Kind { return v.crds[key] })
+	own := lists.Filter(all, func(c olm.Kind) bool { return slices.Contains(apis, c.Group) })
 	if len(own) == 0 && slices.Contains(apis, "*") {
 		return all
 	}

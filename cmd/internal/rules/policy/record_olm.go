@@ -17,21 +17,14 @@ func (v *view) operators() []*entry {
 }
 
 // each returns the same violation for each object.
-func each(objects []*entry, msg, hint string) (hits []violation) {
-	for _, o := range objects {
-		hits = append(hits, violation{o.Object, "", msg, hint})
-	}
-	return hits
+func each(objects []*entry, msg, hint string) []violation {
+	return lists.Map(objects, func(o *entry) violation { return violation{o.Object, "", msg, hint} })
 }
 
 // outside returns a violation for each object in an application that should be in cluster-scope.
 func outside(objects []*entry, hint string) []violation {
-	return each(filter(objects, func(o *entry) bool { return o.area == application }),
+	return each(lists.Filter(objects, func(o *entry) bool { return o.area == application }),
 		"outside of the cluster-scope application", hint)
-}
-
-func filter(objects []*entry, keep func(*entry) bool) []*entry {
-	return slices.DeleteFunc(slices.Clone(objects), func(o *entry) bool { return !keep(o) })
 }
 
 // notDeployed returns the check of a kind that nobody deploys by hand.
@@ -80,9 +73,8 @@ const hintNamespace = "set it in the object or in the kustomization beside it, o
 func subscriptionWithApplication(v *view) []violation {
 	namespaces := map[string][]string{} // of the other objects of each application
 	for _, o := range v.objects {
-		if o.area == application && o.Group() != olm.Group && o.Group() != olm.GroupPolicy && o.Namespace != "" &&
-			!slices.Contains(namespaces[o.app], o.Namespace) {
-			namespaces[o.app] = append(namespaces[o.app], o.Namespace)
+		if o.area == application && o.Group() != olm.Group && o.Group() != olm.GroupPolicy && o.Namespace != "" {
+			namespaces[o.app] = lists.Add(namespaces[o.app], o.Namespace)
 		}
 	}
 	var hits []violation

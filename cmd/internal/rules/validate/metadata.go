@@ -36,8 +36,7 @@ func metadataFindings(src *source.Source, b *bundle.Bundle) []Finding {
 	if text, ok := b.CSV.Annotations[olm.AnnotationSkipRange]; ok {
 		if _, err := semver.ParseRange(text); err != nil {
 			e := b.CSVObject.Errorf(`metadata.annotations["`+olm.AnnotationSkipRange+`"]`,
-				"%q is not a range of versions: %v", text,
-				err)
+				"%q is not a range of versions: %v", text, err)
 			list = append(list, finding(ruleSkipRange, findings.Error, e))
 		}
 	}
@@ -126,12 +125,8 @@ func channelFindings(fsys fs.FS, b *bundle.Bundle) []Finding {
 		}
 	}
 	if d := b.DefaultChannel; d != "" && len(b.Channels) > 0 && !slices.Contains(b.Channels, d) {
-		add(
-			bundle.KeyDefaultChannel,
-			"the default channel %q is not among the channels %s",
-			d,
-			strings.Join(b.Channels, ", "),
-		)
+		add(bundle.KeyDefaultChannel, "the default channel %q is not among the channels %s", d,
+			strings.Join(b.Channels, ", "))
 	}
 	return list
 }

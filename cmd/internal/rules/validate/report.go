@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -15,8 +16,7 @@ func Located(src *source.Source, list []Finding) []Finding {
 	if src.Kind != source.KindOCI {
 		base = path.Clean(filepath.ToSlash(strings.TrimPrefix(src.Ref, src.Kind+":")))
 	}
-	located := make([]Finding, len(list))
-	for i, f := range list {
+	return lists.Map(list, func(f Finding) Finding {
 		f.Source = src.Ref
 		switch {
 		case f.File == "" || f.File == ".":
@@ -26,7 +26,6 @@ func Located(src *source.Source, list []Finding) []Finding {
 		default:
 			f.Path = path.Join(base, f.File)
 		}
-		located[i] = f
-	}
-	return located
+		return f
+	})
 }

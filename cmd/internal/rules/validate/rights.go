@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
@@ -121,10 +122,11 @@ func bindings(b *bundle.Bundle) (list []Finding, err error) {
 
 // running returns the names of the accounts that pods of the operator run with, as far as the bundle shows them: those
 // of its Deployments, and those that it ships. One that only has permissions may stand for that of another operator.
-func running(b *bundle.Bundle) (names []string) {
-	for _, d := range b.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		names = append(names, cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default"))
-	}
+func running(b *bundle.Bundle) []string {
+	names := lists.Map(b.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs,
+		func(d v1alpha1.StrategyDeploymentSpec) string {
+			return cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default")
+		})
 	for _, o := range b.Others {
 		if o.Kind == rbacv1.ServiceAccountKind && bundle.GroupOf(o) == "" {
 			names = append(names, o.Name)

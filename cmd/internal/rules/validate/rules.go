@@ -17,105 +17,87 @@ const (
 
 // Rules returns all rules that a finding may have, sorted by id.
 func Rules() []findings.Rule {
-	list := []findings.Rule{
-		{ID: ruleRefused, Text: "olmgen refuses the bundle, as OLM or the API server does"},
-
-		{ID: ruleChannels,
-			Text: "the channels of the annotations: none, an empty name, a default that is not among them"},
-		{ID: ruleDependencies,
-			Text: "dependencies.yaml has an unknown type, a missing field or a bad range of versions"},
-		{ID: ruleSkipRange, Text: "olm.skipRange is not a range of versions"},
-		{ID: ruleCSVSchema,
-			Text: "the schema of OLM's CRD rejects the ClusterServiceVersion, so OLM cannot install it"},
-		{
-			ID:   ruleReplacesMissing,
-			Text: "legacy package: spec.replaces names a ClusterServiceVersion that is not in the package",
-		},
-
-		{
-			ID: bundle.WarnAggregatedRules,
-			Text: "a shipped ClusterRole has an aggregationRule and rules: the cluster sets the rules, so " +
-				"server-side apply conflicts",
-		},
-		{ID: ruleOwnedVersion, Text: "the CSV does not name the version in which objects of an owned API are stored"},
-		{ID: ruleExamples, Text: "an example of a custom resource does not fit its CustomResourceDefinition"},
-		{ID: bundle.WarnAPIVersion,
-			Text: "an object without apiVersion, or a ClusterServiceVersion that is not v1alpha1"},
-		{ID: bundle.WarnDuplicateKey, Text: "a mapping key occurs twice; the last one counts"},
-		{ID: bundle.WarnForeignSubject, Text: "a shipped binding has a subject in another namespace"},
-		{ID: ruleInVain, Text: "permissions on cluster-scoped resources, which a Role in a namespace does not grant"},
-		{ID: ruleRoleMissing, Text: "a shipped RoleBinding names a Role that the bundle does not have"},
-		{ID: fit.RuleConversion.ID,
-			Text: "a CRD names a Service for conversion, or a Certificate for its CA, that nobody has"},
-		{ID: bundle.WarnInstallMode, Text: "an install mode that OLM does not know"},
-		{ID: bundle.WarnLayout, Text: "annotations are missing, or a file is not read"},
-		{ID: bundle.WarnNotAnObject, Text: "a document without kind"},
-		{ID: bundle.WarnOldAPI, Text: "an API version that current clusters do not serve"},
-		{ID: bundle.WarnOldCRD, Text: "a CustomResourceDefinition of v1beta1, which current clusters do not serve"},
-		{ID: bundle.WarnProperty, Text: "an entry of properties.yaml without type or value: OLM leaves it out"},
-		{ID: bundle.WarnSelector, Text: "a Deployment with a selector that the API server refuses"},
-		{ID: bundle.WarnSeveralDocuments, Text: "a file has several documents; OLM reads only the first"},
-		{ID: bundle.WarnShadowed, Text: "a shipped object has the name of a generated one"},
-		{ID: bundle.WarnStrategy, Text: "no install strategy; OLM knows only deployment"},
-		{
-			ID: bundle.WarnUnknownField,
-			Text: "a field that the Go type of the object does not declare, such as x-descriptors in the schema of " +
-				"a CRD: OLM drops it",
-		},
-		fit.RuleAccount,
-		{ID: bundle.WarnUnsupportedKind, Text: "a kind of object that OLM does not install from a bundle"},
-	}
-	list = append(list, optionRules()...)
-	list = append(list, apiRules()...)
-	list = append(list, fit.Rules()...)
+	list := slices.Concat(rules, fit.Rules())
 	slices.SortFunc(list, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return list
 }
 
-// optionRules are about what the options of a rendering make of a bundle, and about its metadata.
-func optionRules() []findings.Rule {
-	return []findings.Rule{
-		{ID: bundle.WarnCertificates, Text: "someone else must create and rotate the certificates"},
-		{
-			ID: bundle.WarnUnreadMetadata,
-			Text: "a file in the metadata directory is not YAML: OLM's catalogs leave it out, and its dependencies " +
-				"are lost",
-		},
-		{ID: bundle.WarnReplacedObject, Text: "two manifests have one kind and name: the last one counts"},
-		{ID: bundle.WarnInstallation, Text: "OLM in the cluster may not do what the options ask for"},
-		{ID: bundle.WarnMirrorMap, Text: "an entry of a mirror map that matches no image of the bundle"},
-		{ID: bundle.WarnUnmirrored, Text: "an image of the bundle that a mirror map has no mirror for"},
-		{ID: bundle.WarnScope, Text: "descoped: the operator does not support it"},
-		{ID: ruleVisibility,
-			Text: "descoped: owned APIs whose schemas do not name the operator, by which a UI groups them"},
-		{ID: bundle.WarnDescoped, Text: "descoped: objects of the bundle that are left out"},
-		{ID: bundle.WarnClusterObjects, Text: "a cluster-scoped object that another group renders with other content"},
-		{ID: bundle.WarnClusterRules, Text: "descoped: a rule that a RoleBinding cannot grant"},
-		{ID: bundle.WarnWatchNamespace, Text: "descoped: the operator gets the list of namespaces to watch"},
-		{ID: bundle.WarnOLMAPIs, Text: "the operator has rights on APIs of OLM, which its form does not have"},
-		{ID: bundle.WarnStatus, Text: "descoped: an owned API whose status the operator may not update"},
-		{ID: bundle.WarnDescriptorValue,
-			Text: "a descriptor of the ClusterServiceVersion has a list as its value: OLM takes it, and server-side " +
-				"apply refuses it"},
-		{ID: bundle.WarnOwnNamespace, Text: "descoped: the operator has no rights in its own namespace"},
-		{ID: bundle.WarnMetadataObject, Text: "a Kubernetes object in the metadata directory, which OLM installs"},
-	}
-}
+// rules are all but those of fit.Rules.
+var rules = []findings.Rule{
+	{ID: ruleRefused, Text: "olmgen refuses the bundle, as OLM or the API server does"},
 
-// apiRules returns the rules for the validators of operator-framework/api.
-func apiRules() []findings.Rule {
-	return []findings.Rule{
-		{ID: apiPrefix + "alpha-deprecated-apis", Text: "an API that a newer Kubernetes has removed"},
-		{ID: apiPrefix + "bundle", Text: "the bundle as a whole: owned CRDs, accounts, size, related images"},
-		{ID: apiPrefix + "crd", Text: "a CustomResourceDefinition that the API server would refuse"},
-		{ID: apiPrefix + "csv", Text: "the ClusterServiceVersion: required fields, names, install modes, examples"},
-		{
-			ID:   apiPrefix + "good-practices",
-			Text: "recommendations: resource requests, channel names, descriptions, permissions",
-		},
-		{ID: apiPrefix + "object", Text: "PodDisruptionBudgets, PriorityClasses and RBAC that harm a cluster"},
-		{ID: apiPrefix + "operatorhub", Text: "what OperatorHub.io asks of a ClusterServiceVersion"},
-		{ID: apiPrefix + "standardcapabilities", Text: "the capability level must be one that OperatorHub.io knows"},
-		{ID: apiPrefix + "standardcategories", Text: "the categories must be those that OperatorHub.io knows"},
-	}
+	{ID: ruleChannels,
+		Text: "the channels of the annotations: none, an empty name, a default that is not among them"},
+	{ID: ruleDependencies,
+		Text: "dependencies.yaml has an unknown type, a missing field or a bad range of versions"},
+	{ID: ruleSkipRange, Text: "olm.skipRange is not a range of versions"},
+	{ID: ruleCSVSchema,
+		Text: "the schema of OLM's CRD rejects the ClusterServiceVersion, so OLM cannot install it"},
+	{ID: ruleReplacesMissing,
+		Text: "legacy package: spec.replaces names a ClusterServiceVersion that is not in the package"},
+
+	{ID: bundle.WarnAggregatedRules,
+		Text: "a shipped ClusterRole has an aggregationRule and rules: the cluster sets the rules, so " +
+			"server-side apply conflicts"},
+	{ID: ruleOwnedVersion, Text: "the CSV does not name the version in which objects of an owned API are stored"},
+	{ID: ruleExamples, Text: "an example of a custom resource does not fit its CustomResourceDefinition"},
+	{ID: bundle.WarnAPIVersion,
+		Text: "an object without apiVersion, or a ClusterServiceVersion that is not v1alpha1"},
+	{ID: bundle.WarnDuplicateKey, Text: "a mapping key occurs twice; the last one counts"},
+	{ID: bundle.WarnForeignSubject, Text: "a shipped binding has a subject in another namespace"},
+	{ID: ruleInVain, Text: "permissions on cluster-scoped resources, which a Role in a namespace does not grant"},
+	{ID: ruleRoleMissing, Text: "a shipped RoleBinding names a Role that the bundle does not have"},
+	{ID: fit.RuleConversion.ID,
+		Text: "a CRD names a Service for conversion, or a Certificate for its CA, that nobody has"},
+	{ID: bundle.WarnInstallMode, Text: "an install mode that OLM does not know"},
+	{ID: bundle.WarnLayout, Text: "annotations are missing, or a file is not read"},
+	{ID: bundle.WarnNotAnObject, Text: "a document without kind"},
+	{ID: bundle.WarnOldAPI, Text: "an API version that current clusters do not serve"},
+	{ID: bundle.WarnOldCRD, Text: "a CustomResourceDefinition of v1beta1, which current clusters do not serve"},
+	{ID: bundle.WarnProperty, Text: "an entry of properties.yaml without type or value: OLM leaves it out"},
+	{ID: bundle.WarnSelector, Text: "a Deployment with a selector that the API server refuses"},
+	{ID: bundle.WarnSeveralDocuments, Text: "a file has several documents; OLM reads only the first"},
+	{ID: bundle.WarnShadowed, Text: "a shipped object has the name of a generated one"},
+	{ID: bundle.WarnStrategy, Text: "no install strategy; OLM knows only deployment"},
+	{ID: bundle.WarnUnknownField,
+		Text: "a field that the Go type of the object does not declare, such as x-descriptors in the schema of " +
+			"a CRD: OLM drops it"},
+	fit.RuleAccount,
+	{ID: bundle.WarnUnsupportedKind, Text: "a kind of object that OLM does not install from a bundle"},
+
+	// what the options of a rendering make of a bundle, and its metadata
+	{ID: bundle.WarnCertificates, Text: "someone else must create and rotate the certificates"},
+	{ID: bundle.WarnUnreadMetadata,
+		Text: "a file in the metadata directory is not YAML: OLM's catalogs leave it out, and its dependencies " +
+			"are lost"},
+	{ID: bundle.WarnReplacedObject, Text: "two manifests have one kind and name: the last one counts"},
+	{ID: bundle.WarnInstallation, Text: "OLM in the cluster may not do what the options ask for"},
+	{ID: bundle.WarnMirrorMap, Text: "an entry of a mirror map that matches no image of the bundle"},
+	{ID: bundle.WarnUnmirrored, Text: "an image of the bundle that a mirror map has no mirror for"},
+	{ID: bundle.WarnScope, Text: "descoped: the operator does not support it"},
+	{ID: ruleVisibility,
+		Text: "descoped: owned APIs whose schemas do not name the operator, by which a UI groups them"},
+	{ID: bundle.WarnDescoped, Text: "descoped: objects of the bundle that are left out"},
+	{ID: bundle.WarnClusterObjects, Text: "a cluster-scoped object that another group renders with other content"},
+	{ID: bundle.WarnClusterRules, Text: "descoped: a rule that a RoleBinding cannot grant"},
+	{ID: bundle.WarnWatchNamespace, Text: "descoped: the operator gets the list of namespaces to watch"},
+	{ID: bundle.WarnOLMAPIs, Text: "the operator has rights on APIs of OLM, which its form does not have"},
+	{ID: bundle.WarnStatus, Text: "descoped: an owned API whose status the operator may not update"},
+	{ID: bundle.WarnDescriptorValue,
+		Text: "a descriptor of the ClusterServiceVersion has a list as its value: OLM takes it, and server-side " +
+			"apply refuses it"},
+	{ID: bundle.WarnOwnNamespace, Text: "descoped: the operator has no rights in its own namespace"},
+	{ID: bundle.WarnMetadataObject, Text: "a Kubernetes object in the metadata directory, which OLM installs"},
+
+	// the validators of operator-framework/api
+	{ID: apiPrefix + "alpha-deprecated-apis", Text: "an API that a newer Kubernetes has removed"},
+	{ID: apiPrefix + "bundle", Text: "the bundle as a whole: owned CRDs, accounts, size, related images"},
+	{ID: apiPrefix + "crd", Text: "a CustomResourceDefinition that the API server would refuse"},
+	{ID: apiPrefix + "csv", Text: "the ClusterServiceVersion: required fields, names, install modes, examples"},
+	{ID: apiPrefix + "good-practices",
+		Text: "recommendations: resource requests, channel names, descriptions, permissions"},
+	{ID: apiPrefix + "object", Text: "PodDisruptionBudgets, PriorityClasses and RBAC that harm a cluster"},
+	{ID: apiPrefix + "operatorhub", Text: "what OperatorHub.io asks of a ClusterServiceVersion"},
+	{ID: apiPrefix + "standardcapabilities", Text: "the capability level must be one that OperatorHub.io knows"},
+	{ID: apiPrefix + "standardcategories", Text: "the categories must be those that OperatorHub.io knows"},
 }

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/operator-framework/api/pkg/encoding"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -44,11 +46,8 @@ type Checker interface {
 // newSubject returns the subject for a bundle, and its objects in the same order.
 func newSubject(fsys fs.FS, b *bundle.Bundle, o Options) (Subject, []*manifest.Object, error) {
 	s := Subject{Package: b.Package, Channels: b.Channels, DefaultChannel: b.DefaultChannel, OperatorHub: o.OperatorHub}
-	objects := []*manifest.Object{b.CSVObject}
-	for _, c := range b.CRDs {
-		objects = append(objects, c.Object)
-	}
-	objects = append(objects, b.Others...)
+	crds := lists.Map(b.CRDs, func(c *bundle.CRD) *manifest.Object { return c.Object })
+	objects := slices.Concat([]*manifest.Object{b.CSVObject}, crds, b.Others)
 	seen := map[string]bool{}
 	for _, obj := range objects {
 		v, err := obj.Value()
