@@ -10,6 +10,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // Filter leaves the packages that a word finds by their head: its name, an API that it provides, its title, a keyword
@@ -35,9 +36,7 @@ func (p *Package) find(ctx context.Context, word string) (rank int, err error) {
 		if !strings.Contains(strings.ToLower(text), word) {
 			return
 		}
-		if text = strings.TrimSpace(what + " " + text); !slices.Contains(p.matches, text) {
-			p.matches = append(p.matches, text)
-		}
+		p.matches = lists.Add(p.matches, strings.TrimSpace(what+" "+text))
 		rank = min(rank, at)
 	}
 	switch name := strings.ToLower(p.Name); {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/parallel"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -108,10 +109,7 @@ func (b *folderBundle) read(ctx context.Context, kept *atomic.Int64) error {
 
 // merge adds the bundles to the packages of catalogs, or makes packages of them.
 func (f *folders) merge() {
-	catalogs := map[string][]*Package{}
-	for _, p := range f.set.Packages {
-		catalogs[p.Name] = append(catalogs[p.Name], p)
-	}
+	catalogs := lists.Group(f.set.Packages, func(p *Package) string { return p.Name })
 	own := map[[2]string][]*folderBundle{}
 	for _, b := range f.list {
 		if b.err != nil {
@@ -144,13 +142,11 @@ func (f *folders) merge() {
 
 // fill has a release of a catalog read the objects of a bundle in a directory.
 func (p *Package) fill(b *folderBundle) bool {
-	for _, r := range p.Releases {
-		if r.Name == b.name {
-			r.open, r.place, r.read = b.open, b.place, b.bundle
-			return true
-		}
+	r := p.release(b.name)
+	if r != nil {
+		r.open, r.place, r.read = b.open, b.place, b.bundle
 	}
-	return false
+	return r != nil
 }
 
 func (b *folderBundle) listed() *catalog.Bundle {

@@ -43,7 +43,8 @@ type Inspected struct {
 type job struct {
 	pkg     *Package
 	release *Release
-	slot    int
+	found   *collected // of the package
+	slot    int        // of the release in it
 }
 
 // inspect reads a release. What cannot be read is an Error of the row.
@@ -63,13 +64,8 @@ func (j job) inspect(ctx context.Context, o Options) *Inspected {
 		err = x.read(ctx, r.open, o, true)
 	case r.bundle.Objects || o.Pull && r.bundle.Image != "":
 		err = x.read(ctx, func(ctx context.Context) (*source.Source, error) {
-			return catalog.Choice{
-				Package: j.pkg.Package,
-				Bundle:  r.bundle,
-			}.Files(
-				ctx,
-				catalog.Options{Source: o.Source},
-			)
+			chosen := catalog.Choice{Package: j.pkg.Package, Bundle: r.bundle}
+			return chosen.Files(ctx, catalog.Options{Source: o.Source})
 		}, o, false)
 	case r.bundle.HasCSV() || r.bundle.Image == "": // else OLM reads the image
 		err = x.metadata(ctx)
@@ -157,22 +153,13 @@ func (x *Inspected) installed(r *Release) {
 	csv := r.facts.csvs[r.treeCSV]
 	x.CSV = csv.ClusterServiceVersion
 	x.ofCSV(x.CSV)
-	if r.facts.held[csv.Namespace+"/"+r.Name] {
-		x.Upgradeable = false
-	}
-}
-
-func baseName(csv permissions.CSV) string {
-	return olm.BaseName(csv.Name, csv.Spec.Version.String())
+	x.Upgradeable = !r.facts.held[csv.Namespace+"/"+r.Name]
 }
 
 // ofCSV takes what the ClusterServiceVersion says.
 func (x *Inspected) ofCSV(csv *v1alpha1.ClusterServiceVersion) {
 	x.DisplayName = text.OneLine(csv.Spec.DisplayName)
-	for _, m := range bundle.SupportedModes(csv) {
-		x.InstallModes = append(x.InstallModes, string(m))
-	}
-	slices.Sort(x.InstallModes)
+	x.InstallModes = slices.Sorted(slices.Values(text.Words(bundle.SupportedModes(csv))))
 	for _, w := range csv.Spec.WebhookDefinitions {
 		switch w.Type {
 		case v1alpha1.ValidatingAdmissionWebhook:
@@ -235,9 +222,7 @@ func (x *Inspected) properties() {
 	for _, p := range x.Release.bundle.Properties {
 		x.maxOpenShift(p.Type, p.Value)
 	}
-	if x.MaxOpenShiftVersion != "" {
-		x.Upgradeable = false
-	}
+	x.Upgradeable = x.Upgradeable && x.MaxOpenShiftVersion == ""
 }
 
 // result returns what OLM makes of the release where a tree asks for it, or else what olmgen render would write with

@@ -13,6 +13,7 @@ import (
 
 	"github.com/olmgen/olmgen/cmd/internal/shard"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // The kinds of a part in JSON.
@@ -62,11 +63,9 @@ func (s *Set) RunPart(ctx context.Context, in shard.Shard, wanted string,
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		x := PartPackage{Rows: r.Rows}
-		for _, f := range r.list {
-			x.Findings = append(x.Findings, PartFinding{f, f.Path, f.Flow})
-		}
-		made[p] = x
+		made[p] = PartPackage{Rows: r.Rows, Findings: lists.Map(r.list, func(f findings.Finding) PartFinding {
+			return PartFinding{f, f.Path, f.Flow}
+		})}
 		return nil
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -125,14 +126,12 @@ func (row Row) reaches() string {
 	if row.Error != "" {
 		return "?"
 	}
-	var out []string
-	for _, reach := range row.Reaches {
-		s := short[reach.Risk]
+	out := lists.Map(row.Reaches, func(reach Reach) string {
 		if reach.Cluster {
-			s += "*"
+			return short[reach.Risk] + "*"
 		}
-		out = append(out, s)
-	}
+		return short[reach.Risk]
+	})
 	return cmp.Or(strings.Join(out, ","), "-")
 }
 
@@ -211,15 +210,11 @@ func (r *Report) totals() []findings.Remark {
 		list = append(list, r.known()...)
 	}
 	list = append(list, r.unfit()...)
-	var parts []string
-	for _, c := range m.InstallModes {
-		parts = append(parts, fmt.Sprintf("%s %d", printable(c.Name), c.Releases))
-	}
 	add := func(format string, args ...any) {
 		list = append(list, findings.Remark{Text: fmt.Sprintf(format, args...)})
 	}
 	add("csv_count %d, upgradeable %d, not upgradeable %d; install modes: %s", m.CSVs, m.Upgradeable,
-		m.NotUpgradeable, strings.Join(parts, ", "))
+		m.NotUpgradeable, counts(m.InstallModes))
 	if m.Subscriptions+m.InstallPlans+m.CatalogSources > 0 {
 		add("subscription_count %d, install_plan_count %d, catalog_source_count %d", m.Subscriptions, m.InstallPlans,
 			m.CatalogSources)
@@ -237,24 +232,21 @@ func (r *Report) totals() []findings.Remark {
 }
 
 // unfit returns what keeps releases from the target.
-func (r *Report) unfit() []findings.Remark {
-	var parts []string
-	for _, c := range r.Totals.Unfit {
-		parts = append(parts, fmt.Sprintf("%s %d", c.Name, c.Releases))
+func (r *Report) unfit() (list []findings.Remark) {
+	add := func(label string, of []Count) {
+		if len(of) > 0 {
+			list = append(list, findings.Remark{Label: label, Text: "for " + r.Target + ": " + counts(of)})
+		}
 	}
-	var list []findings.Remark
-	if len(parts) > 0 {
-		list = append(list, findings.Remark{Label: "unfit", Text: "for " + r.Target + ": " + strings.Join(parts, ", ")})
-	}
-	parts = nil
-	for _, c := range r.Totals.Verdicts {
-		parts = append(parts, fmt.Sprintf("%s %d", c.Name, c.Releases))
-	}
-	if len(parts) > 0 {
-		list = append(list, findings.Remark{Label: "verdict",
-			Text: "for " + r.Target + ": " + strings.Join(parts, ", ")})
-	}
+	add("unfit", r.Totals.Unfit)
+	add("verdict", r.Totals.Verdicts)
 	return list
+}
+
+func counts(list []Count) string {
+	return strings.Join(lists.Map(list, func(c Count) string {
+		return fmt.Sprintf("%s %d", printable(c.Name), c.Releases)
+	}), ", ")
 }
 
 // Incomplete reports whether the objects of a bundle are not known.
@@ -265,11 +257,9 @@ func (r *Report) Incomplete() bool {
 // known returns the totals of what only objects tell.
 func (r *Report) known() []findings.Remark {
 	t := r.Totals
-	var parts []string
-	for _, c := range t.Reaches {
-		parts = append(parts, fmt.Sprintf("%s %d (%d in the cluster)", short[permissions.Risk(c.Name)], c.Releases,
-			c.Cluster))
-	}
+	parts := lists.Map(t.Reaches, func(c Count) string {
+		return fmt.Sprintf("%s %d (%d in the cluster)", short[permissions.Risk(c.Name)], c.Releases, c.Cluster)
+	})
 	return []findings.Remark{
 		{Label: "reaches", Text: strings.Join(parts, ", ")},
 		{Label: "webhooks", Text: fmt.Sprintf("%s; CRDs: %d, %s; images: %d by digest, %d by tag",
@@ -306,18 +296,14 @@ func (r *Report) csv(w io.Writer) error {
 			string(row.Verdict.Answer), row.Verdict.Rule, row.Verdict.Reason, row.Verdict.Remedy, row.Verdict.Changes,
 			strconv.Itoa(row.Findings.Errors), strconv.Itoa(row.Findings.Warnings),
 			strconv.Itoa(row.Findings.Notes), row.Error, row.Phases(), strings.Join(row.Matches, "; "))
-		for i := range cells {
-			cells[i] = harmless(cells[i])
-		}
-		if err := c.Write(cells); err != nil {
+		if err := c.Write(lists.Map(cells, harmless)); err != nil {
 			return err
 		}
 	}
 	for _, u := range r.Unread {
 		cells := make([]string, len(columns))
-		cells[slices.Index(columns, "source")] = harmless(u.Source)
-		cells[slices.Index(columns, "error")] = harmless(u.Error)
-		if err := c.Write(cells); err != nil {
+		cells[slices.Index(columns, "source")], cells[slices.Index(columns, "error")] = u.Source, u.Error
+		if err := c.Write(lists.Map(cells, harmless)); err != nil {
 			return err
 		}
 	}

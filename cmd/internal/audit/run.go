@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/parallel"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -20,101 +20,56 @@ func (s *Set) Each(ctx context.Context, want func(*Package, *Release) bool,
 	done func(*Package, []*Inspected) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	w := newWork(s, want, done)
+	var jobs []job // package by package
 	for _, p := range s.Packages {
-		if w.states[p].open == 0 {
-			if err := done(p, nil); err != nil {
-				return err
-			}
-		}
-	}
-	jobs := make(chan job)
-	var wg sync.WaitGroup
-	for range parallel.Workers(s.options.Workers) {
-		wg.Go(func() {
-			for j := range jobs {
-				if ctx.Err() != nil {
-					continue
-				}
-				if err := w.finish(j, j.inspect(ctx, s.options)); err != nil {
-					cancel(err)
-				}
-				s.options.step(w.total)
-			}
-		})
-	}
-	err := w.produce(ctx, jobs)
-	close(jobs)
-	wg.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
-}
-
-// work hands out releases and collects what is found.
-type work struct {
-	set    *Set
-	done   func(*Package, []*Inspected) error
-	states map[*Package]*packageState
-	total  int
-	mu     sync.Mutex
-}
-
-type packageState struct {
-	jobs []job
-	list []*Inspected
-	open int // jobs that are not done
-}
-
-func newWork(s *Set, want func(*Package, *Release) bool, done func(*Package, []*Inspected) error) *work {
-	w := &work{set: s, done: done, states: map[*Package]*packageState{}}
-	for _, p := range s.Packages {
-		state := &packageState{}
-		w.states[p] = state
+		found := &collected{}
 		for _, r := range p.Releases {
 			if !want(p, r) {
 				r.read = nil
 				continue
 			}
-			state.jobs = append(state.jobs, job{pkg: p, release: r, slot: state.open})
-			state.open++
-			w.total++
+			jobs = append(jobs, job{pkg: p, release: r, found: found, slot: found.open})
+			found.open++
 		}
-		state.list = make([]*Inspected, state.open)
-	}
-	return w
-}
-
-func (w *work) finish(j job, x *Inspected) error {
-	w.mu.Lock()
-	state := w.states[j.pkg]
-	state.list[j.slot] = x
-	state.open--
-	list := state.list
-	ready := state.open == 0
-	if ready {
-		state.list = nil
-	}
-	w.mu.Unlock()
-	if !ready {
-		return nil
-	}
-	return w.done(j.pkg, list)
-}
-
-// produce sends the jobs, package by package.
-func (w *work) produce(ctx context.Context, jobs chan<- job) error {
-	for _, p := range w.set.Packages {
-		for _, j := range w.states[p].jobs {
-			select {
-			case jobs <- j:
-			case <-ctx.Done():
-				return ctx.Err()
+		found.list = make([]*Inspected, found.open)
+		if found.open == 0 {
+			if err := done(p, nil); err != nil {
+				return err
 			}
 		}
 	}
-	return nil
+	parallel.Each(s.options.Workers, len(jobs), func(i int) {
+		j := jobs[i]
+		if ctx.Err() != nil {
+			return
+		}
+		if list, all := j.found.add(j.slot, j.inspect(ctx, s.options)); all {
+			if err := done(j.pkg, list); err != nil {
+				cancel(err)
+			}
+		}
+		s.options.step(len(jobs))
+	})
+	return context.Cause(ctx)
+}
+
+// collected is what is found of a package.
+type collected struct {
+	sync.Mutex
+	list []*Inspected
+	open int // releases that are not inspected
+}
+
+// add adds a release, and returns the list if that is all.
+func (c *collected) add(slot int, x *Inspected) (list []*Inspected, all bool) {
+	c.Lock()
+	defer c.Unlock()
+	c.list[slot] = x
+	if c.open--; c.open > 0 {
+		return nil, false
+	}
+	list, c.list = c.list, nil
+	return list, true
 }
 
 // Head asks for the head of each package, and for what a tree has or installs.
@@ -207,28 +162,20 @@ func totalsOf(rows []Row, unread int) Totals {
 		}
 	}
 	t.Packages = len(packages)
-	for _, why := range slices.Sorted(maps.Keys(unfit)) {
-		t.Unfit = append(t.Unfit, Count{Name: why, Releases: unfit[why]})
-	}
-	for _, name := range slices.Sorted(maps.Keys(verdicts)) {
-		t.Verdicts = append(t.Verdicts, Count{Name: name, Releases: verdicts[name]})
-	}
+	t.Unfit = append(t.Unfit, counted(unfit, slices.Sorted(maps.Keys(unfit)))...)
+	t.Verdicts = append(t.Verdicts, counted(verdicts, slices.Sorted(maps.Keys(verdicts)))...)
 	for _, g := range permissions.Dangerous {
 		c := inGroup[g]
 		c.Name = string(g)
 		t.Reaches = append(t.Reaches, c)
 	}
-	names := slices.Clone(modes)
-	for m := range inMode {
-		if !slices.Contains(names, m) {
-			names = append(names, m)
-		}
-	}
-	slices.SortStableFunc(names[len(modes):], func(a, b string) int { return cmp.Compare(a, b) })
-	for _, m := range names {
-		t.Metrics.InstallModes = append(t.Metrics.InstallModes, Count{Name: m, Releases: inMode[m]})
-	}
+	others := lists.Filter(slices.Sorted(maps.Keys(inMode)), func(m string) bool { return !slices.Contains(modes, m) })
+	t.Metrics.InstallModes = counted(inMode, slices.Concat(modes, others))
 	return t
+}
+
+func counted(releases map[string]int, names []string) []Count {
+	return lists.Map(names, func(name string) Count { return Count{Name: name, Releases: releases[name]} })
 }
 
 // add counts a row.

@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -78,15 +79,11 @@ func (p *Package) ImageOf(r *Release) string { return r.bundle.Image }
 
 // Head returns the release that is the head of the default channel, or the newest one; nil if there is none.
 func (p *Package) Head() *Release {
-	for _, r := range p.Releases {
-		if r.Head {
-			return r
-		}
-	}
-	if len(p.Releases) > 0 {
+	head := lists.Find(p.Releases, func(r *Release) bool { return r.Head })
+	if head == nil && len(p.Releases) > 0 {
 		return p.Releases[0]
 	}
-	return nil
+	return head
 }
 
 // Load finds the packages of catalogs and directories. A bundle in a directory fills in what a catalog does not hold of
@@ -180,10 +177,10 @@ func (s *Set) addCatalog(ctx context.Context, path string) error {
 			s.unread(path, fmt.Errorf("package %s: %w", name, err))
 		}
 		p.life = fit.ReadLifecycle(documents)
-		for _, b := range p.Bundles {
-			p.Releases = append(p.Releases, &Release{Name: b.Name, bundle: b, place: filepath.ToSlash(b.File),
-				location: b.Place, Deprecated: deprecation(p.Package, b)})
-		}
+		p.Releases = lists.Map(p.Bundles, func(b *catalog.Bundle) *Release {
+			return &Release{Name: b.Name, bundle: b, place: filepath.ToSlash(b.File), location: b.Place,
+				Deprecated: deprecation(p.Package, b)}
+		})
 		s.Packages = append(s.Packages, p)
 	}
 	return nil
@@ -206,8 +203,8 @@ func (p *Package) finish() {
 		}
 		r.Channels = []string{}
 		for _, ch := range p.Channels {
-			if ch.Entry(r.Name) != nil && !slices.Contains(r.Channels, ch.Name) {
-				r.Channels = append(r.Channels, ch.Name)
+			if ch.Entry(r.Name) != nil {
+				r.Channels = lists.Add(r.Channels, ch.Name)
 			}
 		}
 		slices.Sort(r.Channels)
@@ -238,16 +235,19 @@ func (p *Package) Neighbour(r *Release) *Release {
 		if e == nil || e.Replaces == "" {
 			continue
 		}
-		for _, other := range p.Releases {
-			if other.Name == e.Replaces {
-				return other
-			}
+		if other := p.release(e.Replaces); other != nil {
+			return other
 		}
 	}
 	if at := slices.Index(p.Releases, r); at >= 0 && at+1 < len(p.Releases) {
 		return p.Releases[at+1]
 	}
 	return nil
+}
+
+// release returns a release by its name, or nil.
+func (p *Package) release(name string) *Release {
+	return lists.Find(p.Releases, func(r *Release) bool { return r.Name == name })
 }
 
 func (p *Package) String() string { return fmt.Sprintf("%s (%s)", p.Name, p.Source) }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
@@ -22,8 +23,8 @@ func (x *Inspected) fit(o Options, life *fit.Lifecycle) {
 	x.Verdict = verdict
 	for _, f := range found {
 		id := strings.TrimPrefix(f.Rule, fit.Prefix)
-		if f.Level != findings.Note && !slices.Contains(x.Unfit, id) {
-			x.Unfit = append(x.Unfit, id)
+		if f.Level != findings.Note {
+			x.Unfit = lists.Add(x.Unfit, id)
 		}
 		if !o.Cluster.Known() && o.Form == "" && (f.Rule != fit.RuleSupport.ID ||
 			f.Level == findings.Note && o.Cluster.Date == "") {

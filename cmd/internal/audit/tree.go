@@ -3,9 +3,10 @@ package audit
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,7 +15,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/generate/fit"
-	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
@@ -113,14 +114,10 @@ func OfTree(ctx context.Context, t *tree.Tree, of review.TreeOptions, o Options)
 		}
 	}
 	for _, u := range unknown {
-		s.Unread = append(s.Unread, Unread{Source: u.Object.File + ":" + strconv.Itoa(u.Object.Line),
-			Error: text.OneLine(u.String())})
+		s.unread(fmt.Sprintf("%s:%d", u.Object.File, u.Object.Line), errors.New(u.String()))
 	}
-	for _, e := range t.Unknown() {
-		s.Unread = append(s.Unread, Unread{Source: e.File, Error: text.OneLine(e.Error())})
-	}
-	for _, e := range t.Faults {
-		s.Unread = append(s.Unread, Unread{Source: e.File, Error: text.OneLine(e.Error())})
+	for _, e := range slices.Concat(t.Unknown(), t.Faults) {
+		s.unread(e.File, e)
 	}
 	s.finish()
 	return s, nil
@@ -140,28 +137,23 @@ func (s *Set) addPlanned(ctx context.Context, p review.Planned) error {
 }
 
 func (s *Set) packageAt(name, path string) *Package {
-	for _, p := range s.Packages {
-		if p.Name == name && p.Source == path {
-			return p
-		}
+	p := lists.Find(s.Packages, func(p *Package) bool { return p.Name == name && p.Source == path })
+	if p == nil {
+		p = &Package{Package: &catalog.Package{Name: name}, Source: path}
+		s.Packages = append(s.Packages, p)
 	}
-	p := &Package{Package: &catalog.Package{Name: name}, Source: path}
-	s.Packages = append(s.Packages, p)
 	return p
 }
 
 // packageOf returns the package that OLM wrote into the properties of an installed operator, or the name without its
 // version.
 func packageOf(csv permissions.CSV) string {
-	properties, err := bundle.ParseProperties(csv.Annotations[olm.AnnotationProperties])
-	if err != nil {
-		return baseName(csv)
-	}
+	properties, _ := bundle.ParseProperties(csv.Annotations[olm.AnnotationProperties]) // none if they cannot be read
 	for _, p := range properties {
 		var v catalog.PackageProperty
 		if p.Type == catalog.TypePackage && json.Unmarshal(p.Value, &v) == nil && v.PackageName != "" {
 			return v.PackageName
 		}
 	}
-	return baseName(csv)
+	return olm.BaseName(csv.Name, csv.Spec.Version.String())
 }

@@ -48,9 +48,9 @@ func MovesOf(ctx context.Context, t *tree.Tree, o TreeOptions, newer predict.Cat
 	}
 	d := &CatalogDiff{Operators: found.Operators, Assumed: found.Assumed,
 		Findings: append([]findings.Finding{}, found.Findings...), Unknown: []string{}}
-	for _, u := range found.Unknown {
-		d.Unknown = append(d.Unknown, Unknown{Object: u.Object, Why: u.Why}.String())
-	}
+	d.Unknown = append(d.Unknown, lists.Map(found.Unknown, func(u predict.Unknown) string {
+		return Unknown{Object: u.Object, Why: u.Why}.String()
+	})...)
 	d.Moves, err = OfMoves(ctx, found.Moves, o, in)
 	return d, err
 }
@@ -71,10 +71,10 @@ func OfMoves(ctx context.Context, moves []predict.Move, o TreeOptions, in compar
 
 // rank orders moves: those of which nothing is known first, then by their worst finding.
 func (m OperatorMove) rank() int {
-	worst := len(findings.Severities)
 	if m.Diff == nil {
 		return -1
 	}
+	worst := len(findings.Severities)
 	for _, f := range m.Diff.Findings() {
 		worst = min(worst, f.Level.Rank())
 	}
@@ -117,16 +117,13 @@ func reviewOf(ctx context.Context, m predict.Move, o TreeOptions, in compare.Opt
 
 // planned returns what OLM v0 or OLM v1 installs; nil if neither installs anything.
 func planned(v0 *predict.Install, v1 *predict.Extension) *Planned {
-	var p Planned
 	switch {
 	case v0 != nil:
-		p = ofSubscription(*v0)
+		return new(ofSubscription(*v0))
 	case v1 != nil:
-		p = ofExtension(*v1)
-	default:
-		return nil
+		return new(ofExtension(*v1))
 	}
-	return &p
+	return nil
 }
 
 // subject returns what OLM makes of the operator.

@@ -63,34 +63,35 @@ func FromObjectsOf(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, 
 //
 // Of a tree with several clusters it has what is in any of them.
 func FromTree(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error) {
-	clusters := t.Clusters()
-	if len(clusters) <= 1 {
-		s, err := fromCluster(ctx, t, o)
-		if err == nil {
-			s.unbuilt(t)
-		}
-		return s, err
-	}
 	var list []*Subject
-	for i, c := range clusters {
-		s, err := fromCluster(ctx, t.Of(c, i == 0), o)
+	for _, part := range clustersOf(t) {
+		s, err := fromCluster(ctx, part, o)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, s)
 	}
-	s, err := anyOf(list)
-	if err == nil {
-		s.unbuilt(t)
+	s := list[0]
+	if len(list) > 1 {
+		var err error
+		if s, err = anyOf(list); err != nil {
+			return nil, err
+		}
 	}
-	return s, err
+	s.Unbuilt = lists.Map(t.Unknown(), (*manifest.Error).Error)
+	return s, nil
 }
 
-// unbuilt notes the kustomizations that could not be built.
-func (s *Subject) unbuilt(t *tree.Tree) {
-	for _, e := range t.Unknown() {
-		s.Unbuilt = append(s.Unbuilt, e.Error())
+// clustersOf returns a tree as its clusters see it; the tree itself if it has one.
+func clustersOf(t *tree.Tree) []*tree.Tree {
+	var parts []*tree.Tree
+	for i, c := range t.Clusters() {
+		parts = append(parts, t.Of(c, i == 0))
 	}
+	if len(parts) > 1 {
+		return parts
+	}
+	return []*tree.Tree{t}
 }
 
 // anyOf returns what is in any of several clusters: each object once, and several of one name where they differ.
@@ -206,8 +207,8 @@ func renderAll(ctx context.Context, plan []Planned, o TreeOptions) (list []Insta
 //
 // Of a tree with several clusters it returns what any of them gets, once.
 func Plan(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Planned, unknown []Unknown, err error) {
-	clusters := t.Clusters()
-	if len(clusters) <= 1 {
+	parts := clustersOf(t)
+	if len(parts) == 1 {
 		return planIn(ctx, t, o)
 	}
 	seen := map[string]bool{}
@@ -217,21 +218,15 @@ func Plan(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Planned, unk
 		seen[key] = true
 		return !known
 	}
-	for i, c := range clusters {
-		some, nobody, err := planIn(ctx, t.Of(c, i == 0), o)
+	for _, part := range parts {
+		some, nobody, err := planIn(ctx, part, o)
 		if err != nil {
 			return nil, nil, err
 		}
-		for _, p := range some {
-			if first(p.Object, p.Namespace+"/"+p.Name+" "+p.Catalog) {
-				list = append(list, p)
-			}
-		}
-		for _, u := range nobody {
-			if first(u.Object, u.Why) {
-				unknown = append(unknown, u)
-			}
-		}
+		list = append(list, lists.Filter(some, func(p Planned) bool {
+			return first(p.Object, p.Namespace+"/"+p.Name+" "+p.Catalog)
+		})...)
+		unknown = append(unknown, lists.Filter(nobody, func(u Unknown) bool { return first(u.Object, u.Why) })...)
 	}
 	return list, unknown, nil
 }
@@ -251,17 +246,11 @@ func planIn(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Planned, u
 
 // planOf returns which operators OLM installs by what is predicted of a tree.
 func planOf(predicted *predict.Report, t *tree.Tree, o TreeOptions) (list []Planned, unknown []Unknown) {
-	for _, i := range predicted.Installs {
-		list = append(list, ofSubscription(i))
-	}
 	extensions, nobody := predict.Extensions(t.Objects, o.Catalogs)
-	for _, e := range extensions {
-		list = append(list, ofExtension(e))
-	}
-	for _, u := range slices.Concat(predicted.Unknown, nobody) {
-		unknown = append(unknown, Unknown{Object: u.Object, Why: u.Why})
-	}
-	return list, unknown
+	list = slices.Concat(lists.Map(predicted.Installs, ofSubscription), lists.Map(extensions, ofExtension))
+	return list, lists.Map(slices.Concat(predicted.Unknown, nobody), func(u predict.Unknown) Unknown {
+		return Unknown{Object: u.Object, Why: u.Why}
+	})
 }
 
 // why returns why an operator cannot be rendered, without the place in the RenderConfig that nobody wrote.
@@ -421,11 +410,7 @@ func (s *Subject) add(other *Subject) {
 			added[o] = true
 		}
 	}
-	for _, o := range other.Objects {
-		if added[o] {
-			s.Objects = append(s.Objects, o)
-		}
-	}
+	s.Objects = append(s.Objects, lists.Filter(other.Objects, func(o *manifest.Object) bool { return added[o] })...)
 	s.CSVs = append(s.CSVs, other.CSVs...)
 	s.Shipped = append(s.Shipped, other.Shipped...)
 	s.Operators = append(s.Operators, other.Operators...)
@@ -500,13 +485,8 @@ func (s *Subject) unresolved(old *Subject) []compare.Unresolved {
 		out = append(out, compare.Unresolved{Object: u.Object.Identity(), Message: message, Changed: changed,
 			File: u.Object.File, Line: u.Object.Line})
 	}
-	unknown, known := map[[2]string]bool{}, map[string]bool{}
-	for _, u := range old.Unknown {
-		unknown[u.key()] = true
-	}
-	for _, p := range s.parts {
-		known[p.Object.Identity()] = true
-	}
+	unknown := lists.Set(old.Unknown, Unknown.key)
+	known := lists.Set(s.parts, func(p Installed) string { return p.Object.Identity() })
 	before, after := old.deciders(), s.deciders()
 	same := slices.EqualFunc(before.catalogs, after.catalogs, cluster.Same)
 	around := map[string]bool{} // whether it is the same, by namespace

@@ -12,6 +12,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
@@ -82,13 +83,9 @@ func (s *Subject) playOver(ctx context.Context, base *outcome, unknown []Unknown
 		if before, err = base.again(ctx, fails); err != nil {
 			return nil, nil, err
 		}
-		said := map[[3]string]bool{}
-		for _, f := range spoken(before, base.tree) {
-			said[[3]string{f.Rule, f.Object, f.Message}] = true
-		}
-		s.said = slices.DeleteFunc(spoken(played, h.tree), func(f findings.Finding) bool {
-			return said[[3]string{f.Rule, f.Object, f.Message}]
-		})
+		text := func(f findings.Finding) [3]string { return [3]string{f.Rule, f.Object, f.Message} }
+		said := lists.Set(spoken(before, base.tree), text)
+		s.said = slices.DeleteFunc(spoken(played, h.tree), func(f findings.Finding) bool { return said[text(f)] })
 		s.Notes = append(s.Notes, h.ignored(over, base)...)
 	}
 	unknown = slices.DeleteFunc(unknown, func(u Unknown) bool {
@@ -130,19 +127,19 @@ func (s *Subject) playOver(ctx context.Context, base *outcome, unknown []Unknown
 // asks reports whether the tree has an object.
 func (h *outcome) asks(o *manifest.Object) bool {
 	if h.keys == nil {
-		h.keys = map[string]bool{}
-		for _, x := range h.tree.Objects {
-			h.keys[cluster.Key(x, h.options.Namespace)] = true
-		}
+		h.keys = lists.Set(h.tree.Objects, h.options.key)
 	}
-	return h.keys[cluster.Key(o, h.options.Namespace)]
+	return h.keys[h.options.key(o)]
 }
+
+// key is what two states of one object have in common.
+func (o TreeOptions) key(x *manifest.Object) string { return cluster.Key(x, o.Namespace) }
 
 // carried returns the operators of the older state that are in the cluster still.
 func (h *outcome) carried(plan []Planned, over *tree.Tree, played *predict.Report) (out []Planned) {
 	for _, p := range plan {
 		i := slices.IndexFunc(over.Objects, func(x *manifest.Object) bool {
-			return cluster.Key(x, h.options.Namespace) == cluster.Key(p.Object, h.options.Namespace)
+			return h.options.key(x) == h.options.key(p.Object)
 		})
 		if p.v1 || i < 0 || !slices.ContainsFunc(over.Objects, func(x *manifest.Object) bool {
 			return x.Kind == v1alpha1.ClusterServiceVersionKind && x.Namespace == p.Namespace && x.Name == p.Name
@@ -166,8 +163,7 @@ func (h *outcome) ignored(over *tree.Tree, base *outcome) (notes []string) {
 			continue
 		}
 		for _, old := range base.tree.Objects {
-			same := cluster.Key(old, h.options.Namespace) == cluster.Key(x, h.options.Namespace)
-			if same && starting(old) != starting(x) {
+			if h.options.key(old) == h.options.key(x) && starting(old) != starting(x) {
 				notes = append(notes, fmt.Sprintf("%s: OLM reads startingCSV only while nothing is installed, and %v "+
 					"is: the change of startingCSV changes nothing", x.Identity(), installed))
 			}
@@ -197,19 +193,14 @@ func (o TreeOptions) unreleased(t *tree.Tree) []*manifest.Object {
 // over returns a tree as it is in a cluster: what is installed is in the status of its Subscriptions and
 // ClusterExtensions, unless the tree says it for the namespace. What has left the tree is not in the cluster.
 func (o TreeOptions) over(t *tree.Tree, base *outcome) *tree.Tree {
-	live, have, says := map[string]*manifest.Object{}, map[string]bool{}, map[string]bool{}
-	for _, x := range base.cluster {
-		live[cluster.Key(x, o.Namespace)] = x
-	}
+	live, have, says := lists.By(base.cluster, o.key), map[string]bool{}, map[string]bool{}
 	if base.tree != nil {
-		for _, x := range base.tree.Objects {
-			have[cluster.Key(x, o.Namespace)] = true
-		}
+		have = lists.Set(base.tree.Objects, o.key)
 	}
 	out := *t
 	out.Objects = nil
 	for _, x := range t.Objects {
-		key := cluster.Key(x, o.Namespace)
+		key := o.key(x)
 		have[key] = true
 		if before := live[key]; handsOver(x) && x.Has("status") {
 			says[cmp.Or(x.Namespace, o.Namespace)] = true
@@ -224,7 +215,7 @@ func (o TreeOptions) over(t *tree.Tree, base *outcome) *tree.Tree {
 		if x.Kind == v1alpha1.InstallPlanKind && base.tree != nil {
 			continue // it is done
 		}
-		if key := cluster.Key(x, o.Namespace); !have[key] && (!says[x.Namespace] || x.Group() != olm.Group) {
+		if key := o.key(x); !have[key] && (!says[x.Namespace] || x.Group() != olm.Group) {
 			have[key] = true
 			out.Objects = append(out.Objects, x)
 		}

@@ -34,15 +34,20 @@ func (s *Subject) MovePaths(at func(operator int, file string) string) {
 		s.Operators[i].Object = s.CSVs[i].Object
 		moveProperties(&s.Operators[i], func(file string) string { return at(i, file) })
 	}
-	lists := [][]*manifest.Object{s.Objects, s.All, s.Shipped}
-	for _, o := range s.Operators {
-		lists = append(lists, o.Shipped)
-	}
-	for _, list := range lists {
+	for _, list := range s.objects() {
 		for i, o := range list {
 			list[i] = move(o, 0)
 		}
 	}
+}
+
+// objects returns all lists of objects.
+func (s *Subject) objects() [][]*manifest.Object {
+	out := [][]*manifest.Object{s.Objects, s.All, s.Shipped}
+	for _, o := range s.Operators {
+		out = append(out, o.Shipped)
+	}
+	return out
 }
 
 // NameRevision names the files below checkout as those of a Git revision: name is the revision, a colon and the path in
@@ -69,14 +74,8 @@ func (s *Subject) NameRevision(checkout, name string) {
 			o.File = named(o.File)
 		}
 	}
-	lists := [][]*manifest.Object{s.All, s.Objects, s.Shipped}
-	for _, o := range s.Operators {
-		lists = append(lists, o.Shipped)
-	}
-	for _, list := range lists {
-		for _, o := range list {
-			rename(o)
-		}
+	for _, o := range slices.Concat(s.objects()...) {
+		rename(o)
 	}
 	for i := range s.CSVs {
 		rename(s.CSVs[i].Object)

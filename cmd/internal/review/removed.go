@@ -8,6 +8,7 @@ import (
 
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
@@ -74,11 +75,9 @@ func ownersIn(name string) []*manifest.Object {
 		if err != nil {
 			continue
 		}
-		for _, o := range objects {
-			if slices.Contains(owners, o.Kind) {
-				found = append(found, o)
-			}
-		}
+		found = append(found, lists.Filter(objects, func(o *manifest.Object) bool {
+			return slices.Contains(owners, o.Kind)
+		})...)
 	}
 	return found
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -171,11 +172,7 @@ func (s *Subject) leaves(rendered *config.Rendered) {
 			shipped[[3]string{o.Group(), o.Kind, o.Name}] = olm.Leaves(o) && o.Kind != "CustomResourceDefinition"
 		}
 	}
-	for _, o := range s.All {
-		if shipped[[3]string{o.Group(), o.Kind, o.Name}] {
-			s.left = append(s.left, o)
-		}
-	}
+	s.left = lists.Filter(s.All, func(o *manifest.Object) bool { return shipped[[3]string{o.Group(), o.Kind, o.Name}] })
 }
 
 // over returns the subject with what OLM leaves of the older one.
@@ -186,11 +183,9 @@ func (s *Subject) over(old *Subject) *Subject {
 	own, _ := cluster.Distinct(s.All)
 	first, _ := cluster.Distinct(slices.Concat(own, old.left))
 	out := *s
-	out.All, out.Objects, out.stay = first, slices.Clone(s.Objects), first[len(own):]
-	for _, o := range out.stay {
-		if permissions.Relevant(o.Group(), o.Kind) {
-			out.Objects = append(out.Objects, o)
-		}
-	}
+	out.All, out.stay = first, first[len(own):]
+	out.Objects = slices.Concat(s.Objects, lists.Filter(out.stay, func(o *manifest.Object) bool {
+		return permissions.Relevant(o.Group(), o.Kind)
+	}))
 	return &out
 }
