@@ -119,8 +119,7 @@ func Sort(list []Finding) {
 
 // Count returns the number of findings of a severity.
 func Count(list []Finding, level Severity) int {
-	n := lists.Count(list, func(f Finding) bool { return f.Level == level })
-	return n
+	return lists.Count(list, func(f Finding) bool { return f.Level == level })
 }
 
 // Reaches reports whether any finding reaches a threshold.

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -94,11 +95,9 @@ func hash(text string) string {
 }
 
 func printableLinks(list []findings.Link) []findings.Link {
-	var out []findings.Link
-	for _, l := range list {
-		out = append(out, findings.Link{Text: text.Printable(l.Text), Href: text.Printable(l.Href)})
-	}
-	return out
+	return lists.Map(list, func(l findings.Link) findings.Link {
+		return findings.Link{Text: text.Printable(l.Text), Href: text.Printable(l.Href)}
+	})
 }
 
 // identifier returns an id without what is not a letter.
@@ -152,12 +151,9 @@ type (
 // it stands, so a link to it stays right when other rows come and go.
 func layout(sections []findings.Section) []section {
 	ids := ids{}
-	out := make([]section, len(sections))
-	for i, s := range sections {
+	return lists.Map(sections, func(s findings.Section) section {
 		view := section{Section: s, HTML: template.HTML(s.HTML)}
-		for _, t := range s.Tables {
-			view.Tables = append(view.Tables, layoutTable(t, s.Title, ids))
-		}
+		view.Tables = lists.Map(s.Tables, func(t findings.Table) table { return layoutTable(t, s.Title, ids) })
 		view.ID, view.Title, view.Links = identifier(s.ID), text.Printable(s.Title), printableLinks(s.Links)
 		if s.Picture != nil {
 			view.Picture, view.Drawn = template.HTML(s.Picture.Inline()), text.Printable(s.Picture.Title)
@@ -165,19 +161,15 @@ func layout(sections []findings.Section) []section {
 		if s.Title != "" && view.ID == "" {
 			view.ID = ids.of("section", s.Title)
 		}
-		view.Facts = nil
-		for _, f := range s.Facts {
-			view.Facts = append(view.Facts, findings.Fact{Name: text.Printable(f.Name), Text: text.Printable(f.Text)})
-		}
-		for _, line := range slices.Concat(s.Text, sentences(s.Remarks)) {
-			view.Text = append(view.Text, text.Printable(line))
-		}
+		view.Facts = lists.Map(s.Facts, func(f findings.Fact) findings.Fact {
+			return findings.Fact{Name: text.Printable(f.Name), Text: text.Printable(f.Text)}
+		})
+		view.Text = lists.Map(slices.Concat(s.Text, sentences(s.Remarks)), text.Printable)
 		if s.Title != "" {
 			view.fold()
 		}
-		out[i] = view
-	}
-	return out
+		return view
+	})
 }
 
 // fold reports whether a section folds, and whether it and its tables are open at first.
@@ -229,9 +221,7 @@ func counts(sections []section) []count {
 func layoutTable(t findings.Table, section string, ids ids) table {
 	out := table{Table: t}
 	out.Title = text.Printable(t.Title)
-	for _, c := range t.Columns {
-		out.Columns = append(out.Columns, text.Printable(c.Title))
-	}
+	out.Columns = lists.Map(t.Columns, func(c findings.Column) string { return text.Printable(c.Title) })
 	// A label tells a table from others: a screen reader lists them.
 	out.Label = strings.TrimPrefix(text.Printable(section+": "+t.Title), ": ")
 	out.Label = strings.TrimSuffix(out.Label, ": ")

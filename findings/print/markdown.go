@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -34,8 +35,7 @@ func writeMarkdown(w io.Writer, d *findings.Document) error {
 			continue
 		}
 		for _, t := range s.Tables {
-			lines := markdownRows(t, false)
-			fmt.Fprintf(&head, "\n%s%s", markdownHead(t, false), strings.Join(lines, ""))
+			fmt.Fprintf(&head, "\n%s%s", markdownHead(t, false), strings.Join(markdownRows(t, false), ""))
 		}
 		markdownRemarks(&head, s.Remarks)
 	}
@@ -87,8 +87,7 @@ func markdownHead(t findings.Table, titled bool) string {
 
 // markdownRows returns the rows of a table as lines.
 func markdownRows(t findings.Table, titled bool) []string {
-	out := make([]string, len(t.Rows))
-	for i, row := range t.Rows {
+	return lists.Map(t.Rows, func(row []findings.Cell) string {
 		var cells []string
 		if titled {
 			cells = append(cells, escape(t.Title))
@@ -106,9 +105,8 @@ func markdownRows(t findings.Table, titled bool) []string {
 			}
 			cells = append(cells, s)
 		}
-		out[i] = "| " + strings.Join(cells, " | ") + " |\n"
-	}
-	return out
+		return "| " + strings.Join(cells, " | ") + " |\n"
+	})
 }
 
 // fold is a section that a reader opens.

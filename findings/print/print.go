@@ -211,13 +211,11 @@ func beside(place, above string) string {
 
 // sentences returns remarks as sentences: "Note: text."
 func sentences(list []findings.Remark) []string {
-	out := make([]string, len(list))
-	for i, r := range list {
+	return lists.Map(list, func(r findings.Remark) string {
 		s := join(": ", r.Label, r.Text) + "."
 		first, size := utf8.DecodeRuneInString(s)
-		out[i] = string(unicode.ToUpper(first)) + s[size:]
-	}
-	return out
+		return string(unicode.ToUpper(first)) + s[size:]
+	})
 }
 
 // join joins the parts that are not empty.

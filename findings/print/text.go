@@ -2,6 +2,7 @@ package print
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -113,12 +114,9 @@ func rowText(t findings.Table, row []findings.Cell, widths []int) string {
 	var line, aside strings.Builder
 	for i, c := range t.Columns {
 		s := short(row[i])
-		to, before := &line, "  "
+		to, before := &line, cmp.Or(c.Before, "  ")
 		if c.Aside {
-			to, before = &aside, ": "
-		}
-		if c.Before != "" {
-			before = c.Before
+			to, before = &aside, cmp.Or(c.Before, ": ")
 		}
 		if s == "" && widths[i] == 0 || c.Below > 0 {
 			continue

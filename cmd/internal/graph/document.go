@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/permissions"
 )
 
 // Document returns the picture as a page: the drawing, and below it what it says, in words. title names the operator.
@@ -15,10 +17,7 @@ func (r *Radius) Document(title string) *findings.Document {
 	marked := 0
 	for _, p := range r.Places {
 		for _, b := range p.Bindings {
-			var names []string
-			for _, a := range b.Accounts {
-				names = append(names, text.Brief(r.Accounts[a].Name))
-			}
+			names := lists.Map(b.Accounts, func(a int) string { return text.Brief(r.Accounts[a].Name) })
 			if len(b.Marks) > 0 {
 				marked++
 			}
@@ -37,19 +36,15 @@ func (r *Radius) Document(title string) *findings.Document {
 			{Label: strings.Join(r.Unbound, ", "), Text: "no RoleBinding, " + r.access()}}}}
 	accounts := findings.Table{Columns: []findings.Column{{Title: "ServiceAccount"}, {Title: "Runs"}}}
 	for _, a := range r.Accounts {
-		var runs []string
-		for _, name := range a.Deployments {
-			runs = append(runs, "Deployment "+text.Brief(name))
-		}
+		runs := lists.Map(a.Deployments, func(name string) string { return "Deployment " + text.Brief(name) })
 		accounts.Rows = append(accounts.Rows, findings.Cells(text.Brief(a.Name), strings.Join(runs, ", ")))
 	}
 	if len(accounts.Rows) > 0 {
 		s := findings.Section{ID: "accounts", Title: "Accounts of " + text.Brief(r.Namespace),
 			Tables: []findings.Table{accounts}}
-		for _, w := range r.Ways {
-			s.Remarks = append(s.Remarks,
-				findings.Remark{Label: text.Brief(w.Subject.Name) + " reaches", Text: w.String()})
-		}
+		s.Remarks = lists.Map(r.Ways, func(w permissions.Way) findings.Remark {
+			return findings.Remark{Label: text.Brief(w.Subject.Name) + " reaches", Text: w.String()}
+		})
 		d.Sections = append(d.Sections, s)
 	}
 	return d

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/picture"
 )
 
@@ -90,9 +91,5 @@ func (r *Radius) access() string {
 
 // label joins lines to the text of a node.
 func label(lines ...string) string {
-	out := make([]string, len(lines))
-	for i, l := range lines {
-		out[i] = picture.Mermaid(l)
-	}
-	return strings.Join(out, "<br/>")
+	return strings.Join(lists.Map(lines, picture.Mermaid), "<br/>")
 }

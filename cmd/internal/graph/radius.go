@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/rbac/danger"
@@ -75,8 +76,8 @@ func BlastRadius(result *generate.Result) (*Radius, error) {
 	}
 	r := c.radius()
 	for _, i := range report.Permissions {
-		if name := i.Subject.String(); r.account(i.Subject) < 0 && !slices.Contains(r.Others, name) {
-			r.Others = append(r.Others, name)
+		if r.account(i.Subject) < 0 {
+			r.Others = lists.Add(r.Others, i.Subject.String())
 		}
 	}
 	r.Ways = slices.DeleteFunc(report.Ways, func(w permissions.Way) bool { return r.account(w.Subject) < 0 })
@@ -101,11 +102,13 @@ func (c *collector) object(o generate.Object) error {
 	switch {
 	case o.Kind == "Deployment" && o.Group() == appsv1.GroupName && o.Namespace == c.namespace:
 		var d appsv1.Deployment
-		if err := decode(o, &d); err != nil {
-			return err
+		m, err := o.Manifest()
+		if err == nil {
+			_, err = m.Into(&d)
 		}
 		account := cmp.Or(bundle.Account(&d.Spec.Template.Spec), "default")
 		c.deployments[account] = append(c.deployments[account], o.Name)
+		return err
 	case rbac.Relevant(o.Group(), o.Kind):
 		m, err := o.Manifest()
 		if err != nil {
@@ -115,16 +118,6 @@ func (c *collector) object(o generate.Object) error {
 		return c.Add(m, o.Namespace)
 	}
 	return nil
-}
-
-// decode decodes a rendered object into a type.
-func decode(o generate.Object, typed any) error {
-	m, err := o.Manifest()
-	if err != nil {
-		return err
-	}
-	_, err = m.Into(typed)
-	return err
 }
 
 // bound returns the names of the operator's accounts that a binding binds.
@@ -154,11 +147,9 @@ func (c *collector) radius() *Radius {
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	for _, name := range names {
-		deployments := slices.Clone(c.deployments[name])
-		slices.Sort(deployments)
-		r.Accounts = append(r.Accounts, Account{name, deployments})
-	}
+	r.Accounts = lists.Map(names, func(name string) Account {
+		return Account{name, slices.Sorted(slices.Values(c.deployments[name]))}
+	})
 	// the operator's own namespace first, all namespaces last
 	order := func(namespace string) string {
 		switch namespace {
@@ -203,9 +194,8 @@ func (r *Radius) add(b *rbac.Binding, c *collector, names []string) {
 		}
 	}
 	for _, a := range accounts {
-		if i, _ := slices.BinarySearch(names, a); !slices.Contains(binding.Accounts, i) {
-			binding.Accounts = append(binding.Accounts, i)
-		}
+		i, _ := slices.BinarySearch(names, a)
+		binding.Accounts = lists.Add(binding.Accounts, i)
 	}
 	place := &r.Places[len(r.Places)-1]
 	place.Bindings = append(place.Bindings, binding)
@@ -245,9 +235,7 @@ func summary(rules []rbacv1.PolicyRule) string {
 			if name == rbacv1.ResourceAll {
 				return "all resources"
 			}
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
+			names = lists.Add(names, name)
 		}
 	}
 	if len(names) == 0 {

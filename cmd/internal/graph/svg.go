@@ -1,12 +1,14 @@
 package graph
 
 import (
+	_ "embed"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/picture"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
@@ -149,10 +151,9 @@ func (d *drawing) places(r *Radius, x int) ([][]box, int) {
 }
 
 func (d *drawing) roles(r *Radius, x int) ([]box, int) {
-	var list []box
-	for _, role := range r.Roles {
-		list = append(list, box{class: "node", lines: []string{role.Kind, role.Name, role.Summary}})
-	}
+	list := lists.Map(r.Roles, func(role Role) box {
+		return box{class: "node", lines: []string{role.Kind, role.Name, role.Summary}}
+	})
 	placed, x := d.column(x, []box{{class: "group", lines: []string{"roles"}}}, [][]box{list})
 	return placed[0], x
 }
@@ -182,29 +183,9 @@ func (d *drawing) connect(from, to box, class string) {
 }
 
 // style has no variables: not every program that shows an SVG knows them.
-const style = `.radius text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:#1f2328}
-.radius .head{font-weight:bold}
-.radius .page,.radius .group{fill:#fff}
-.radius .group,.radius .node,.radius .edge{stroke:#59636e}
-.radius .node{fill:#f6f8fa}
-.radius .operator{fill:#b6e3ff;stroke-width:3}
-.radius .unbound{stroke-dasharray:6 4}
-.radius .marked{stroke:#a40e26;stroke-width:2}
-.radius .mark{fill:#a40e26;font-weight:bold}
-.radius .edge{fill:none;stroke-width:1.5}
-.radius .wide{stroke:#bc4c00}
-@media (prefers-color-scheme:dark){
-.radius text{fill:#e6edf3}
-.radius .page,.radius .group{fill:#0d1117}
-.radius .group,.radius .node,.radius .edge{stroke:#9198a1}
-.radius .node{fill:#161b22}
-.radius .operator{fill:#0c2d6b}
-.radius .marked{stroke:#ff9492}
-.radius .mark{fill:#ff9492}
-.radius .edge{fill:none}
-.radius .wide{stroke:#f0883e}
-}
-`
+//
+//go:embed radius.css
+var style string
 
 func (d *drawing) picture() *picture.SVG {
 	svg := &picture.SVG{Title: "What the operator reaches", Class: "radius", Style: style}

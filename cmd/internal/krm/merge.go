@@ -48,8 +48,7 @@ func (l *list) merge(
 	items := slices.Clone(l.items)
 	places := map[identity][]int{}
 	for i, item := range items {
-		id := identityOf(item)
-		places[id] = append(places[id], i)
+		places[identityOf(item)] = append(places[identityOf(item)], i)
 	}
 	for _, o := range objects {
 		n, err := node(o.Object)

@@ -3,6 +3,7 @@ package krm
 import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -60,13 +61,11 @@ func (l *list) failure(err error) Result {
 
 // results returns a result for each warning or note.
 func (l *list) results(s findings.Severity, warnings []config.Warning) []Result {
-	var out []Result
-	for _, w := range warnings {
+	return lists.Map(warnings, func(w config.Warning) Result {
 		r := l.result(s, w.String())
 		if w.Operator != "" {
 			r.Tags["operator"] = w.Operator
 		}
-		out = append(out, r)
-	}
-	return out
+		return r
+	})
 }

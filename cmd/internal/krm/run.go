@@ -56,8 +56,7 @@ func (l *list) render(ctx context.Context, o Options) ([]*yaml.Node, []Result, e
 			File: "stdin", Field: "functionConfig", Msg: "is missing", Tip: "add a RenderConfig",
 		}
 	}
-	name := l.configPath()
-	name = cmp.Or(name, "functionConfig")
+	name := cmp.Or(l.configPath(), "functionConfig")
 	data, err := yaml.Marshal(l.config)
 	if err != nil {
 		return nil, nil, err
@@ -91,9 +90,7 @@ func (l *list) render(ctx context.Context, o Options) ([]*yaml.Node, []Result, e
 }
 
 // configPath returns the file of the functionConfig that the orchestrator names, or "".
-func (l *list) configPath() string {
-	return pathOf(l.config)
-}
+func (l *list) configPath() string { return pathOf(l.config) }
 
 // directory returns the directory of new files, relative to the package.
 func (l *list) directory(c *config.Config, name string) (string, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/audit"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -57,7 +58,6 @@ var filters = []filter{
 
 // tags returns what the filters ask of a release.
 func tags(x *audit.Inspected) string {
-	var out []string
 	is := map[string]bool{"de": x.Deprecated != "", "ok": x.Complete}
 	if x.Complete && x.Permissions != nil {
 		reach := func(cluster bool, risk permissions.Risk) bool {
@@ -74,12 +74,8 @@ func tags(x *audit.Inspected) string {
 		is["di"] = x.Images.Tag == 0 && x.Images.Digest > 0
 		is["no"] = namespaced(x)
 	}
-	for _, f := range filters {
-		if is[f.Tag] {
-			out = append(out, f.Tag)
-		}
-	}
-	return strings.Join(out, " ")
+	on := lists.Filter(filters, func(f filter) bool { return is[f.Tag] })
+	return strings.Join(lists.Map(on, func(f filter) string { return f.Tag }), " ")
 }
 
 // namespaced reports whether an operator can be installed for one namespace and asks for nothing outside of it.
@@ -139,11 +135,9 @@ func score(x audit.Row) (n int) {
 }
 
 func modes(list []string) string {
-	var out []string
-	for _, m := range list {
-		out = append(out, strings.TrimSuffix(strings.TrimSuffix(m, "Namespaces"), "Namespace"))
-	}
-	return clean(strings.Join(out, ", "))
+	return clean(strings.Join(lists.Map(list, func(m string) string {
+		return strings.TrimSuffix(strings.TrimSuffix(m, "Namespaces"), "Namespace")
+	}), ", "))
 }
 
 // place returns a source without the directories of the machine that makes the site.
@@ -233,13 +227,8 @@ func dangerous(entries []entry) []entry {
 
 // totals are counts of packages, by the tags of their heads.
 func totals(entries []entry, report *audit.Report) []findings.Fact {
-	tagged := func(tag string) (n int) {
-		for _, e := range entries {
-			if slices.Contains(strings.Fields(e.Tags), tag) {
-				n++
-			}
-		}
-		return n
+	tagged := func(tag string) int {
+		return lists.Count(entries, func(e entry) bool { return slices.Contains(strings.Fields(e.Tags), tag) })
 	}
 	out := []findings.Fact{{Name: "packages", Text: fmt.Sprint(len(entries))},
 		{Name: "releases", Text: fmt.Sprint(report.Totals.Releases)}}
@@ -302,10 +291,9 @@ func indexPage(title string, entries []entry, report *audit.Report) *findings.Do
 	p.Sections = append(p.Sections, about)
 	if len(report.Unread) > 0 {
 		table := findings.Table{Columns: findings.Columns("Where", "Why"), Full: true}
-		for _, u := range report.Unread {
-			table.Rows = append(table.Rows, []findings.Cell{{Text: place(u.Source), Style: findings.Code},
-				{Text: u.Error}})
-		}
+		table.Rows = lists.Map(report.Unread, func(u audit.Unread) []findings.Cell {
+			return []findings.Cell{{Text: place(u.Source), Style: findings.Code}, {Text: u.Error}}
+		})
 		p.Sections = append(p.Sections,
 			findings.Section{Title: "Bundles that cannot be read", Tables: []findings.Table{table}})
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"html/template"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
@@ -64,10 +64,7 @@ func makePackage(ctx context.Context, p *audit.Package, list []*audit.Inspected,
 		}
 	}
 	if m.known = m.head; m.head == nil || m.head.Permissions == nil {
-		m.known = nil
-		if at := slices.IndexFunc(list, func(x *audit.Inspected) bool { return x.Permissions != nil }); at >= 0 {
-			m.known = list[at]
-		}
+		m.known = lists.Find(list, func(x *audit.Inspected) bool { return x.Permissions != nil })
 	}
 	for _, x := range list {
 		if err := m.compare(ctx, x); err != nil {
@@ -140,12 +137,7 @@ func (m *making) compare(ctx context.Context, x *audit.Inspected) error {
 
 // risky reports whether an upgrade gains a dangerous permission or breaks a CRD.
 func risky(r *compare.Report) bool {
-	for _, t := range compare.Triggers {
-		if (t.Trigger == compare.RiskGained || t.Trigger == compare.CRDBreaking) && r.Meets(t.Trigger) {
-			return true
-		}
-	}
-	return false
+	return r.Meets(compare.RiskGained) || r.Meets(compare.CRDBreaking)
 }
 
 // page is the page of the package.
@@ -250,8 +242,7 @@ func (m *making) may() findings.Section {
 	f := x.Row.Findings
 	s.Text = append(s.Text, fmt.Sprintf("Version %s, installed in %s. Findings about the bundle and its permissions: "+
 		"%s, %s, %s.", clean(x.Version), o.InstallMode, text.Count(f.Errors, "error"),
-		text.Count(f.Warnings, "warning"),
-		text.Count(f.Notes, "note")))
+		text.Count(f.Warnings, "warning"), text.Count(f.Notes, "note")))
 	s.Links = []findings.Link{{Text: "All permissions, and which line grants them", Href: "permissions.html"}}
 	return s
 }
@@ -278,11 +269,8 @@ func (m *making) contents() findings.Section {
 		return s
 	}
 	crds := x.CSV.Spec.CustomResourceDefinitions
-	for _, t := range []findings.Table{apis("APIs", crds.Owned), apis("Requires", crds.Required)} {
-		if len(t.Rows) > 0 {
-			s.Tables = append(s.Tables, t)
-		}
-	}
+	s.Tables = lists.Filter([]findings.Table{apis("APIs", crds.Owned), apis("Requires", crds.Required)},
+		func(t findings.Table) bool { return len(t.Rows) > 0 })
 	if len(s.Tables)+len(s.Facts) == 0 {
 		s.Text = []string{"It owns no APIs."}
 	}
@@ -293,10 +281,10 @@ func (m *making) contents() findings.Section {
 func apis(title string, list []v1alpha1.CRDDescription) findings.Table {
 	t := findings.Table{Title: title, Columns: findings.Columns("Kind", "Version", "CRD"), Full: true,
 		Closed: len(list) > manyRows}
-	for _, c := range list {
-		t.Rows = append(t.Rows, []findings.Cell{{Text: c.Kind, Style: findings.Strong}, {Text: c.Version},
-			{Text: c.Name, Style: findings.Code}})
-	}
+	t.Rows = lists.Map(list, func(c v1alpha1.CRDDescription) []findings.Cell {
+		return []findings.Cell{{Text: c.Kind, Style: findings.Strong}, {Text: c.Version},
+			{Text: c.Name, Style: findings.Code}}
+	})
 	return t
 }
 
@@ -344,15 +332,11 @@ func created(csv *v1alpha1.ClusterServiceVersion) string {
 		return ""
 	}
 	day, _, _ := strings.Cut(csv.Annotations["createdAt"], "T")
-	if day, _, _ = strings.Cut(day, " "); !isDay(day) {
+	day, _, _ = strings.Cut(day, " ")
+	if _, err := time.Parse(time.DateOnly, day); err != nil {
 		return ""
 	}
 	return day
-}
-
-func isDay(s string) bool {
-	_, err := time.Parse(time.DateOnly, s)
-	return err == nil
 }
 
 var installTemplate = sync.OnceValue(func() *template.Template {

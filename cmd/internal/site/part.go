@@ -8,6 +8,7 @@ import (
 
 	"github.com/olmgen/olmgen/cmd/internal/audit"
 	"github.com/olmgen/olmgen/cmd/internal/shard"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/output"
 )
 
@@ -40,9 +41,7 @@ func RenderPart(ctx context.Context, set *audit.Set, in shard.Shard, o Options) 
 			return err
 		}
 		x := part{Source: pages.source, Lock: pages.source.Lock, Entry: pages.entry}
-		for _, f := range pages.files {
-			x.Files = append(x.Files, partFile{f.Path, f.Lock, string(f.Data)})
-		}
+		x.Files = lists.Map(pages.files, func(f output.File) partFile { return partFile{f.Path, f.Lock, string(f.Data)} })
 		text, err := json.Marshal(x)
 		if err != nil {
 			return err
@@ -72,9 +71,9 @@ func Merge(parts []*audit.Part, o Options) (*Site, error) {
 		}
 		pages := &packagePages{source: x.Source, entry: x.Entry, rows: p.Rows}
 		pages.source.Lock = x.Lock
-		for _, f := range x.Files {
-			pages.files = append(pages.files, output.File{Path: f.Path, Lock: f.Lock, Data: []byte(f.Text)})
-		}
+		pages.files = lists.Map(x.Files, func(f partFile) output.File {
+			return output.File{Path: f.Path, Lock: f.Lock, Data: []byte(f.Text)}
+		})
 		all = append(all, pages)
 	}
 	return whole(all, report, o)

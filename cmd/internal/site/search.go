@@ -1,10 +1,11 @@
 package site
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // allWords is how many bytes the words that only the search sees have on the index, for all packages together. Each
@@ -19,9 +20,8 @@ const (
 func words(csv *v1alpha1.ClusterServiceVersion) []string {
 	var out []string
 	add := func(text string) {
-		text = strings.ToLower(clean(text))
-		if text != "" && !slices.Contains(out, text) {
-			out = append(out, text)
+		if text = strings.ToLower(clean(text)); text != "" {
+			out = lists.Add(out, text)
 		}
 	}
 	for c := range strings.SplitSeq(csv.Annotations["categories"], ",") {

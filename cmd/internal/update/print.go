@@ -8,6 +8,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -64,11 +65,7 @@ func (r *Report) Document() *findings.Document {
 	table := findings.Table{Columns: []findings.Column{{Title: "Operator"}, {Title: "Channel"}, {Title: "From"},
 		{Title: "To"}, {}}}
 	for _, o := range r.Operators {
-		t := findings.Table{
-			Title:   o.title() + ": " + o.statusLine(),
-			Columns: []findings.Column{{Title: "More"}},
-			Indent:  4,
-		}
+		t := findings.Table{Title: o.title() + ": " + o.statusLine(), Columns: findings.Columns("More"), Indent: 4}
 		says := string(o.Status)
 		if o.Reason != "" {
 			says += ": " + o.Reason
@@ -102,9 +99,9 @@ func (r *Report) Document() *findings.Document {
 	if len(table.Rows) > 0 {
 		tables.Tables = append(tables.Tables, table)
 	}
-	for _, n := range r.Notes {
-		lines.Remarks = append(lines.Remarks, findings.Remark{Label: "note", Text: n})
-	}
+	lines.Remarks = append(lines.Remarks, lists.Map(r.Notes, func(n string) findings.Remark {
+		return findings.Remark{Label: "note", Text: n}
+	})...)
 	tables.Remarks = lines.Remarks
 	return &findings.Document{Kind: "Update", Title: r.File, Sections: []findings.Section{lines, tables}}
 }

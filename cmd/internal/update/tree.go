@@ -164,13 +164,8 @@ func operatorOf(o *manifest.Object) Operator {
 func (u *treeUpdater) pin(p *predict.Pin) error {
 	o := operatorOf(p.Object)
 	o.Channel, o.NewChannel, o.From = p.Channel, p.NewChannel, p.From
-	taken := p.Steps
-	if n := u.steps(p); n < len(taken) {
-		taken = taken[:n]
-	}
-	for _, s := range taken {
-		o.Steps = append(o.Steps, s.Name)
-	}
+	taken := p.Steps[:min(u.steps(p), len(p.Steps))]
+	o.Steps = lists.Map(taken, func(s predict.PinStep) string { return s.Name })
 	o.finish()
 	switch {
 	case p.From == "":
@@ -212,9 +207,7 @@ func (u *treeUpdater) change(p *predict.Pin, o *Operator, taken []predict.PinSte
 	switch {
 	case p.Policy != nil:
 		e.Object, e.Field = p.Policy.Within, strings.TrimPrefix(p.Policy.Path+".spec.versions", ".")
-		for _, s := range taken {
-			e.Add = append(e.Add, s.Name)
-		}
+		e.Add = o.Steps
 	case p.NewChannel != "":
 		e.Field, e.Value = "spec.channel", p.NewChannel
 		if p.Manual {

@@ -169,9 +169,7 @@ func (u *updater) group(ctx context.Context, group int) error {
 		return nil
 	}
 	state, errs := u.places.State(ctx, group, true)
-	for _, err := range errs {
-		u.plan.Notes = append(u.plan.Notes, err.Error())
-	}
+	u.plan.Notes = append(u.plan.Notes, lists.Map(errs, error.Error)...)
 	r, err := resolve.Run(ctx, state, resolve.Options{})
 	if err != nil {
 		return err
@@ -280,10 +278,7 @@ func (u *updater) decide(o *Operator, state *resolve.State, taken, r *resolve.Re
 		}
 	}
 	for _, f := range r.Findings {
-		if f.Object != "Subscription "+state.Namespace+"/"+o.Name {
-			continue
-		}
-		if resolve.Blocking(f) {
+		if f.Object == "Subscription "+state.Namespace+"/"+o.Name && resolve.Blocking(f) {
 			o.Status, o.Reason = Held, f.Message
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -40,10 +41,7 @@ const mostUpdated = 12
 func (l Lane) table() findings.Table {
 	t := findings.Table{Columns: []findings.Column{{Title: "Release"}, {Title: "Name", Style: findings.Code},
 		{Title: "Updates"}, {Title: "Notes"}}}
-	updates := make([][]Edge, len(l.Nodes))
-	for _, e := range l.Edges {
-		updates[e.To] = append(updates[e.To], e)
-	}
+	updates := lists.Group(l.Edges, func(e Edge) int { return e.To })
 	for i, n := range l.Nodes {
 		var kinds []string
 		from := map[string][]string{}
@@ -52,17 +50,13 @@ func (l Lane) table() findings.Table {
 			if e.Kind == Path {
 				kind = fmt.Sprintf("the path of OLM, by %s", e.Label)
 			}
-			if from[kind] == nil {
-				kinds = append(kinds, kind)
-			}
+			kinds = lists.Add(kinds, kind)
 			from[kind] = append(from[kind], text.Brief(l.Nodes[e.From].Label))
 		}
-		for j, kind := range kinds {
-			kinds[j] = kind + ": " + text.FirstOf(mostUpdated, from[kind])
-		}
+		words := lists.Map(kinds, func(kind string) string { return kind + ": " + text.FirstOf(mostUpdated, from[kind]) })
 		_, notes, _ := strings.Cut(n.tooltip(), "\n")
 		t.Rows = append(t.Rows, []findings.Cell{{Text: text.Brief(n.Label), Style: findings.Strong, Order: i + 1},
-			{Text: text.Brief(n.Name)}, {Text: strings.Join(kinds, "; ")},
+			{Text: text.Brief(n.Name)}, {Text: strings.Join(words, "; ")},
 			{Text: text.Shorten(strings.ReplaceAll(notes, "\n", "; "), 400)}})
 	}
 	return t

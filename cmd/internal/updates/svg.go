@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -70,9 +71,7 @@ func (g *Graph) legend() []string {
 	deprecated := false
 	for _, l := range g.Lanes {
 		hidden += l.Hidden
-		for _, e := range l.Edges {
-			kinds[e.Kind] = true
-		}
+		maps.Copy(kinds, lists.Set(l.Edges, func(e Edge) catalog.EdgeKind { return e.Kind }))
 		deprecated = deprecated || slices.ContainsFunc(l.Nodes, func(n Node) bool { return n.Deprecated != "" })
 	}
 	parts := []string{"bold: head"}

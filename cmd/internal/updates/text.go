@@ -3,6 +3,7 @@ package updates
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -81,10 +82,8 @@ func (g *Graph) DOT(w io.Writer) error {
 		for j, n := range l.Nodes {
 			attributes := []string{"label=" + picture.DOT(n.Label), "tooltip=" + picture.DOT(n.tooltip())}
 			for _, c := range nodeClasses {
-				for _, name := range n.classes() {
-					if name == c.name {
-						attributes = append(attributes, c.dot)
-					}
+				if slices.Contains(n.classes(), c.name) {
+					attributes = append(attributes, c.dot)
 				}
 			}
 			if n.OnPath && !n.Outside && !n.Missing {

@@ -3,7 +3,6 @@ package updates
 
 import (
 	"cmp"
-	"container/heap"
 	"fmt"
 	"slices"
 	"strings"
@@ -182,10 +181,7 @@ func digits(s string) int {
 func laneOf(p *pkg, ch *catalog.Channel) Lane {
 	l := Lane{pkg: p, index: map[string]int{}, Name: ch.Name, Default: ch.Name == p.DefaultChannel,
 		Deprecated: p.deprecation("olm.channel", ch.Name)}
-	heads, entries := map[string]bool{}, map[string]*catalog.Entry{}
-	for _, h := range ch.Heads() {
-		heads[h.Name] = true
-	}
+	heads, entries := lists.Set(ch.Heads(), func(h *catalog.Entry) string { return h.Name }), map[string]*catalog.Entry{}
 	var nodes []Node
 	var olders [][]string
 	for i := range ch.Entries {
@@ -254,11 +250,11 @@ func inOrder(nodes []Node, olders [][]string) []int {
 	}
 	slices.SortFunc(all, newestFirst(nodes))
 	place := make([]int, len(nodes)) // of a node in all
-	ready := &places{}               // of nodes that nothing is before
-	for i, node := range all {
+	var ready []int                  // places of nodes that nothing is before, the first one last
+	for i, node := range slices.Backward(all) {
 		place[node] = i
 		if newer[node] == 0 {
-			*ready = append(*ready, i) // in order, and so a heap
+			ready = append(ready, i)
 		}
 	}
 	var out []int
@@ -268,8 +264,8 @@ func inOrder(nodes []Node, olders [][]string) []int {
 			first++
 		}
 		next := all[first] // the first of a circle, unless there is one that nothing is before
-		if ready.Len() > 0 {
-			next = all[heap.Pop(ready).(int)]
+		if n := len(ready); n > 0 {
+			next, ready = all[ready[n-1]], ready[:n-1]
 		}
 		if done[next] {
 			continue
@@ -279,7 +275,8 @@ func inOrder(nodes []Node, olders [][]string) []int {
 		for _, name := range olders[next] {
 			if i, ok := index[name]; ok {
 				if newer[i]--; newer[i] == 0 {
-					heap.Push(ready, place[i])
+					at, _ := slices.BinarySearchFunc(ready, place[i], func(a, b int) int { return b - a })
+					ready = slices.Insert(ready, at, place[i])
 				}
 			}
 		}
@@ -289,38 +286,18 @@ func inOrder(nodes []Node, olders [][]string) []int {
 
 // newestFirst compares indices of nodes: those with the highest version come first, those without a version last.
 func newestFirst(nodes []Node) func(a, b int) int {
-	before := func(a, b int) bool {
+	return func(a, b int) int {
 		x, y := nodes[a], nodes[b]
 		switch {
-		case x.version == nil || y.version == nil:
-			return x.version != nil || y.version == nil && compareNatural(x.Name, y.Name) > 0
-		case x.version.Compare(*y.version) != 0:
-			return x.version.GT(*y.version)
-		}
-		return x.Name > y.Name
-	}
-	return func(a, b int) int {
-		switch {
-		case before(a, b):
+		case x.version != nil && y.version != nil:
+			return cmp.Or(y.version.Compare(*x.version), cmp.Compare(y.Name, x.Name), a-b)
+		case x.version != nil:
 			return -1
-		case before(b, a):
+		case y.version != nil:
 			return 1
 		}
-		return a - b
+		return cmp.Or(compareNatural(y.Name, x.Name), a-b)
 	}
-}
-
-// places is a heap.
-type places []int
-
-func (p places) Len() int           { return len(p) }
-func (p places) Less(i, j int) bool { return p[i] < p[j] }
-func (p places) Swap(i, j int)      { p[i], p[j] = p[j], p[i] }
-func (p *places) Push(x any)        { *p = append(*p, x.(int)) }
-func (p *places) Pop() any {
-	last := (*p)[len(*p)-1]
-	*p = (*p)[:len(*p)-1]
-	return last
 }
 
 // at returns the index of a node. One that the channel does not have becomes a node outside of it.
@@ -351,9 +328,9 @@ func (l *Lane) entryEdges(e *catalog.Entry) {
 		}
 	}
 	slices.Sort(skipped)
-	for _, i := range slices.Compact(skipped) {
-		l.Edges = append(l.Edges, Edge{From: i, To: to, Kind: catalog.Skips})
-	}
+	l.Edges = append(l.Edges, lists.Map(slices.Compact(skipped), func(i int) Edge {
+		return Edge{From: i, To: to, Kind: catalog.Skips}
+	})...)
 }
 
 // walk adds the path that OLM takes from a version. It is not ok if the channel neither has the version nor updates it.
