@@ -10,6 +10,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -31,10 +32,7 @@ var owning = []string{v1alpha1.ClusterServiceVersionKind, "OperatorCondition", o
 // Backup returns the backup. asOLM is what profile olm renders: it finds the objects that a bundle ships and that
 // nothing in the cluster marks.
 func (s *State) Backup(asOLM []map[string]any) *Backup {
-	shipped := map[string]bool{}
-	for _, o := range asOLM {
-		shipped[normalize.Object(o).Key()] = true
-	}
+	shipped := lists.Set(asOLM, func(o map[string]any) string { return normalize.Object(o).Key() })
 	t := newTies(s, s.All())
 	kept := &verifier{State: s, kept: newTies(s, s.notAdopted())}
 	var all, ofOLM, subs, owned bytes.Buffer
@@ -67,7 +65,7 @@ func (s *State) Backup(asOLM []map[string]any) *Backup {
 // backup has been applied. Kubernetes deletes an object that refers to an owner by the UID of another one.
 func (s *State) ownersOf(o *dump.Object) (rows []string) {
 	for _, r := range o.Owners {
-		if !byOLM(r) {
+		if !r.ByOLM() {
 			continue
 		}
 		owner := s.Dump.Get(r.Kind, o.Namespace, r.Name)

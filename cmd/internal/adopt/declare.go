@@ -14,6 +14,7 @@ import (
 
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -121,9 +122,7 @@ func Declare(s *State, o Options) ([]byte, error) {
 	for _, op := range s.All() {
 		d.names[op.Package]++
 	}
-	for _, comment := range s.Waiting {
-		v.Refused = append(v.Refused, []string{comment})
-	}
+	v.Refused = lists.Map(s.Waiting, func(comment string) []string { return []string{comment} })
 	for _, g := range s.Groups {
 		v.Refused = append(v.Refused, refusedOf(g.Others)...)
 		if len(g.Operators) == 0 {
@@ -163,12 +162,13 @@ func Declare(s *State, o Options) ([]byte, error) {
 
 // rolesOf returns a pattern for the names of a group's ClusterRoles.
 func rolesOf(g *Group) string {
-	var names []string
-	for _, suffix := range []string{"admin", "edit", "view"} {
-		names = append(names, regexp.QuoteMeta(generate.GroupRoleName(g.Namespace, g.Name, suffix)))
-	}
-	return strings.Join(names, "|")
+	return strings.Join(lists.Map(groupRoles, func(suffix string) string {
+		return regexp.QuoteMeta(generate.GroupRoleName(g.Namespace, g.Name, suffix))
+	}), "|")
 }
+
+// groupRoles end the names of the ClusterRoles of a group.
+var groupRoles = []string{"admin", "edit", "view"}
 
 // refusedOf returns the comments about operators that are not adopted although they were chosen.
 func refusedOf(operators []*Operator) (comments [][]string) {
@@ -375,18 +375,14 @@ func installed(o *Operator) map[string]any {
 	if o.Properties != "" {
 		v["properties"] = o.Properties
 	}
-	if len(o.Webhooks) > 0 {
-		v["webhooks"] = anyMap(o.Webhooks)
+	webhooks := map[string]any{}
+	for generated, name := range o.Webhooks {
+		webhooks[generated] = name
+	}
+	if len(webhooks) > 0 {
+		v["webhooks"] = webhooks
 	}
 	return v
-}
-
-func anyMap(m map[string]string) map[string]any {
-	out := map[string]any{}
-	for k, v := range m {
-		out[k] = v
-	}
-	return out
 }
 
 // handOver fills what OLM is told, of v0 and of v1.

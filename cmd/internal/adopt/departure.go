@@ -117,7 +117,7 @@ func (d ties) tied(o *dump.Object) bool {
 
 // owns reports whether an ownerReference is to an object of OLM about one of the operators.
 func (d ties) owns(o *dump.Object, r dump.Owner) bool {
-	return byOLM(r) && (d.owners[r.UID] || slices.ContainsFunc(d.operators, func(op *Operator) bool {
+	return r.ByOLM() && (d.owners[r.UID] || slices.ContainsFunc(d.operators, func(op *Operator) bool {
 		kinds := []string{v1alpha1.ClusterServiceVersionKind, "OperatorCondition"}
 		return o.Namespace == op.Group.Namespace && r.Name == op.CSV.Name && slices.Contains(kinds, r.Kind)
 	}))
@@ -148,14 +148,10 @@ func (d *departure) deletes(o *dump.Object) bool {
 
 // needed reports whether an object is of an API that an operator owns which stays with OLM, or of its group.
 func (d *departure) needed(o *dump.Object) bool {
-	for _, g := range d.state.Groups {
-		if g.made(o) && !d.takesWhole(g) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(d.state.every(), func(op *Operator) bool {
-		return !slices.Contains(d.operators, op) && op.serves(o)
-	})
+	return slices.ContainsFunc(d.state.Groups, func(g *Group) bool { return g.made(o) && !d.takesWhole(g) }) ||
+		slices.ContainsFunc(d.state.every(), func(op *Operator) bool {
+			return !slices.Contains(d.operators, op) && op.serves(o)
+		})
 }
 
 // copiedRole reports whether a role or a binding is the copy that OLM makes of one in the operator's namespace, in a

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -65,14 +66,19 @@ func (d *differ) value(path string, a, b any, hasA, hasB, atomic bool) {
 }
 
 func (d *differ) fields(path string, a, b map[string]any, atomic bool) {
-	keys := map[string]any{}
-	maps.Copy(keys, a)
-	maps.Copy(keys, b)
-	for _, k := range slices.Sorted(maps.Keys(keys)) {
+	for _, k := range keysOf(a, b) {
 		x, inA := a[k]
 		y, inB := b[k]
 		d.value(join(path, k), x, y, inA, inB, atomic || inB && d.replaces(path, k))
 	}
+}
+
+// keysOf returns the keys of two maps, sorted.
+func keysOf(a, b map[string]any) []string {
+	keys := map[string]any{}
+	maps.Copy(keys, a)
+	maps.Copy(keys, b)
+	return slices.Sorted(maps.Keys(keys))
 }
 
 // replaces reports whether server-side apply replaces a field as a whole where both sides have it.
@@ -93,23 +99,18 @@ var mergeKeys = []string{"name", "mountPath", "containerPort", "port", "uid", "i
 func (d *differ) list(path string, a, b []any, atomic bool) {
 	if key := mergeKey(a, b); d.keyed && !atomic && key != "" {
 		x, y := byKey(a, key), byKey(b, key)
-		keys := maps.Clone(x)
-		maps.Copy(keys, y)
-		for _, k := range slices.Sorted(maps.Keys(keys)) {
+		for _, k := range keysOf(x, y) {
 			m, inA := x[k]
 			n, inB := y[k]
 			d.value(path+"["+k+"]", m, n, inA, inB, false)
 		}
 		if len(d.changes) == 0 && !reflect.DeepEqual(order(a, key), order(b, key)) {
-			d.changes = append(d.changes, Change{Field: path, Cluster: compactJSON(order(a, key)),
-				Rendered: compactJSON(order(b, key)),
-				Applied:  true})
+			d.replaced(path, order(a, key), order(b, key))
 		}
 		return
 	}
 	if len(a) != len(b) {
-		d.changes = append(d.changes,
-			Change{Field: path, Cluster: compactJSON(a), Rendered: compactJSON(b), Applied: true})
+		d.replaced(path, a, b)
 		return
 	}
 	for i := range a {
@@ -117,18 +118,16 @@ func (d *differ) list(path string, a, b []any, atomic bool) {
 	}
 }
 
+// replaced notes a list that server-side apply replaces as a whole.
+func (d *differ) replaced(path string, a, b []any) {
+	d.changes = append(d.changes, Change{Field: path, Cluster: compactJSON(a), Rendered: compactJSON(b), Applied: true})
+}
+
 // mergeKey returns the field by which all items of both lists can be told apart; "" if there is none.
-func mergeKey(lists ...[]any) string {
-	for _, key := range mergeKeys {
-		ok := true
-		for _, list := range lists {
-			ok = ok && len(byKey(list, key)) == len(list)
-		}
-		if ok {
-			return key
-		}
-	}
-	return ""
+func mergeKey(a, b []any) string {
+	return lists.Find(mergeKeys, func(key string) bool {
+		return len(byKey(a, key)) == len(a) && len(byKey(b, key)) == len(b)
+	})
 }
 
 func byKey(list []any, key string) map[string]any {
@@ -141,12 +140,11 @@ func byKey(list []any, key string) map[string]any {
 	return out
 }
 
-func order(list []any, key string) (keys []any) {
-	for _, x := range list {
+func order(list []any, key string) []any {
+	return lists.Map(list, func(x any) any {
 		m, _ := x.(map[string]any)
-		keys = append(keys, m[key])
-	}
-	return keys
+		return m[key]
+	})
 }
 
 // written marks changes of fields that are rendered with the value that is their default: the comparison leaves such

@@ -16,6 +16,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/internal/olm/versions"
@@ -141,9 +142,7 @@ func lostRules(live, rendered map[string]any) (lost []string) {
 				}
 			}
 		}
-		for _, r := range rbac.Rules(missing) {
-			lost = append(lost, rbac.RuleText(r))
-		}
+		lost = lists.Map(rbac.Rules(missing), rbac.RuleText)
 	}
 	a, b := normalize.At(live, "metadata", "labels"), normalize.At(rendered, "metadata", "labels")
 	for k, x := range a {
@@ -164,26 +163,14 @@ func rules(o map[string]any) (list []rbacv1.PolicyRule) {
 
 // lostSubjects returns the subjects that a binding in the cluster has and the rendered one has not.
 func lostSubjects(live, rendered map[string]any) (lost []string) {
-	names := func(o map[string]any) (out []string) {
-		for _, m := range normalize.List(o, "subjects") {
-			name := fmt.Sprint(m["kind"], " ", m["name"])
-			if ns, _ := m["namespace"].(string); ns != "" {
-				name = fmt.Sprint(m["kind"], " ", ns, "/", m["name"])
-			}
-			out = append(out, name)
+	rights := func(m map[string]any) string {
+		if ns, _ := m["namespace"].(string); ns != "" {
+			return fmt.Sprint("the rights of ", m["kind"], " ", ns, "/", m["name"])
 		}
-		return out
+		return fmt.Sprint("the rights of ", m["kind"], " ", m["name"])
 	}
-	kept := map[string]bool{}
-	for _, s := range names(rendered) {
-		kept[s] = true
-	}
-	for _, s := range names(live) {
-		if !kept[s] {
-			lost = append(lost, "the rights of "+s)
-		}
-	}
-	return lost
+	kept := lists.Set(normalize.List(rendered, "subjects"), rights)
+	return lists.Filter(lists.Map(normalize.List(live, "subjects"), rights), func(s string) bool { return !kept[s] })
 }
 
 // writers of fields that are OLM's own, or the API server's.
@@ -267,9 +254,9 @@ func (v *verifier) certificate(object *dump.Object, live map[string]any) string 
 	var clients []map[string]any
 	switch object.Kind {
 	case "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration":
-		for _, m := range normalize.List(live, "webhooks") {
-			clients = append(clients, normalize.At(m, "clientConfig"))
-		}
+		clients = lists.Map(normalize.List(live, "webhooks"), func(m map[string]any) map[string]any {
+			return normalize.At(m, "clientConfig")
+		})
 	case "APIService":
 		clients = append(clients, normalize.At(live, "spec"))
 	case "CustomResourceDefinition":

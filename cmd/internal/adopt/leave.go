@@ -12,6 +12,7 @@ import (
 
 	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
@@ -39,9 +40,6 @@ const csvs = "clusterserviceversions.operators.coreos.com"
 
 // csv are the arguments of kubectl for a row of the operators.
 const csv = csvs + ` "$csv" -n "$ns"`
-
-// byOLM reports whether an ownerReference is to an object of OLM.
-func byOLM(r dump.Owner) bool { return strings.HasPrefix(r.APIVersion, olm.Group+"/") }
 
 // ofOLM are OLM's own kinds. Their objects do not stay.
 var ofOLM = []string{"ClusterServiceVersion", "Subscription", "InstallPlan", "OperatorCondition", "OperatorGroup"}
@@ -97,12 +95,13 @@ const openShift = "openshift-operator-lifecycle-manager"
 
 // olmNamespace returns the namespace that OLM runs in.
 func (s *State) olmNamespace() string {
-	for _, d := range s.Dump.OfKind("Deployment") {
-		if slices.Contains(olmDeployments, d.Name) {
-			return d.Namespace
-		}
+	found := lists.Find(s.Dump.OfKind("Deployment"), func(d *dump.Object) bool {
+		return slices.Contains(olmDeployments, d.Name)
+	})
+	if found == nil {
+		return "olm"
 	}
-	return "olm"
+	return found.Namespace
 }
 
 // stop returns the commands that stop OLM and wait until its pods are gone.
@@ -147,8 +146,7 @@ func (p *planner) overrides(set bool) []string {
 	for _, name := range olmDeployments {
 		if set {
 			list = append(list, map[string]any{"kind": "Deployment", "group": "apps", "namespace": openShift,
-				"name":      name,
-				"unmanaged": true})
+				"name": name, "unmanaged": true})
 		}
 	}
 	var value any
@@ -250,9 +248,8 @@ func (p *planner) labelled() string {
 		}
 	}
 	for _, o := range p.state.Dump.Objects {
-		if r := resourceOf(o.APIVersion, o.Kind); o.Labels[olm.LabelOwner] != "" && !slices.Contains(ofOLM, o.Kind) &&
-			!slices.Contains(list, r) {
-			list = append(list, r)
+		if o.Labels[olm.LabelOwner] != "" && !slices.Contains(ofOLM, o.Kind) {
+			list = lists.Add(list, resourceOf(o.APIVersion, o.Kind))
 		}
 	}
 	return strings.Join(list, ",")

@@ -9,8 +9,10 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
 	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
 )
@@ -93,12 +95,7 @@ func (s *State) Migration(o *Operator) *Migration {
 }
 
 // Migrations answers the checks for all operators.
-func (s *State) Migrations() (all []*Migration) {
-	for _, o := range s.All() {
-		all = append(all, s.Migration(o))
-	}
-	return all
-}
+func (s *State) Migrations() []*Migration { return lists.Map(s.All(), s.Migration) }
 
 func check(id, name string, object *dump.Object, field string) Check {
 	c := Check{ID: id, Name: name, Outcome: Passed, Field: field}
@@ -139,10 +136,9 @@ func (o *Operator) allNamespaces() Check {
 
 func (s *State) dependencies(o *Operator) Check {
 	c := check("C2", "No dependency resolution", o.Object, `metadata.annotations["`+olm.AnnotationProperties+`"]`)
-	var needs []string
-	for _, p := range fit.Required(o.properties()) {
-		needs = append(needs, p.Type+" "+string(p.Value))
-	}
+	needs := lists.Map(fit.Required(o.properties()), func(p bundle.Property) string {
+		return p.Type + " " + string(p.Value)
+	})
 	f := s.unfit(o, fit.RuleDependencies.ID)
 	switch {
 	case f != nil:

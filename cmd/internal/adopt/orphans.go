@@ -11,6 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 )
@@ -67,8 +68,7 @@ func (v *verifier) ofGroup(o *dump.Object) (reason string, live bool) {
 			return "OLM made it for the OperatorGroup, with a name that is not rendered", true
 		}
 		if suffix, ok := strings.CutPrefix(o.Name, g.Name+"-"); ok &&
-			slices.Contains([]string{"admin", "edit", "view"}, suffix) &&
-			o.Labels[olm.LabelOwner] == g.Name {
+			slices.Contains(groupRoles, suffix) && o.Labels[olm.LabelOwner] == g.Name {
 			return "older OLM: before " + versions.Since(versions.OLM, versions.HashedRoles) +
 				" the ClusterRoles of the group had this name", false
 		}
@@ -100,11 +100,7 @@ func (v *verifier) ofGroup(o *dump.Object) (reason string, live bool) {
 
 // owning returns the operator whose CSV owns a CRD or an API.
 func (s *State) owning(name string) *Operator {
-	all := s.every()
-	if i := slices.IndexFunc(all, func(op *Operator) bool { return op.owns(name) }); i >= 0 {
-		return all[i]
-	}
-	return nil
+	return lists.Find(s.every(), func(op *Operator) bool { return op.owns(name) })
 }
 
 // owns reports whether the CSV of an operator owns a CRD or an APIService.
@@ -115,15 +111,9 @@ func (o *Operator) owns(name string) bool {
 // namesRole reports whether OLM gives a ClusterRole for users of a CRD or an APIService this name now (OLM:
 // pkg/controller/operators/olm/operatorgroup.go, ensureClusterRolesForCSV).
 func (o *Operator) namesRole(role, api string) bool {
-	var prefixes []string
-	for _, a := range olm.OwnedAPIs(&o.CSV.Spec) {
-		if a.Object() == api {
-			prefixes = append(prefixes, cmp.Or(a.CRD, a.Plural)+"-"+a.Version+"-")
-		}
-	}
-	return slices.ContainsFunc(prefixes, func(prefix string) bool {
-		suffix, ok := strings.CutPrefix(role, prefix)
-		return ok && slices.Contains(userRoles, suffix)
+	return slices.ContainsFunc(olm.OwnedAPIs(&o.CSV.Spec), func(a olm.API) bool {
+		suffix, ok := strings.CutPrefix(role, cmp.Or(a.CRD, a.Plural)+"-"+a.Version+"-")
+		return ok && a.Object() == api && slices.Contains(userRoles, suffix)
 	})
 }
 
@@ -208,7 +198,7 @@ func (v *verifier) ofOperator(o *dump.Object, op *Operator) (reason string, live
 		owner = o.Name
 	case o.Namespace == ns:
 		for _, ref := range o.Owners {
-			if byOLM(ref) && (ref.Kind == "ClusterServiceVersion" || ref.Kind == "OperatorCondition") {
+			if ref.ByOLM() && (ref.Kind == "ClusterServiceVersion" || ref.Kind == "OperatorCondition") {
 				owner, byReference = ref.Name, true
 			}
 		}

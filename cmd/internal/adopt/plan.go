@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -37,8 +38,8 @@ type Plan struct {
 // Restarts returns the Deployments whose pods the plan restarts or starts.
 func (p *Plan) Restarts() (names []string) {
 	for _, f := range p.Known {
-		if f.Rule == restartRule && !slices.Contains(names, f.Object) {
-			names = append(names, f.Object)
+		if f.Rule == restartRule {
+			names = lists.Add(names, f.Object)
 		}
 	}
 	return names
@@ -118,16 +119,13 @@ func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, erro
 }
 
 // Leaving returns the operators that a plan to a profile takes away from OLM v0, but for those that OLM v1 takes over.
-func (s *State) Leaving(to generate.Profile) (all []*Operator) {
+func (s *State) Leaving(to generate.Profile) []*Operator {
 	if to == generate.ProfileOLM || to == generate.ProfileSubscription || to == "" {
 		return nil
 	}
-	for _, o := range s.All() {
-		if to != generate.ProfileClusterExtension || !s.Migration(o).Possible() {
-			all = append(all, o)
-		}
-	}
-	return all
+	return lists.Filter(s.All(), func(o *Operator) bool {
+		return to != generate.ProfileClusterExtension || !s.Migration(o).Possible()
+	})
 }
 
 // PartDirectory has the operators that leave OLM, if OLM v1 takes others over.
@@ -159,12 +157,8 @@ func (l List) check() error {
 }
 
 // list returns the list of a name. It may have no rows.
-func (p *planner) list(name string) *List {
-	i := slices.IndexFunc(p.plan.Lists, func(l List) bool { return l.Name == name })
-	if i < 0 {
-		return &List{}
-	}
-	return &p.plan.Lists[i]
+func (p *planner) list(name string) List {
+	return lists.Find(p.plan.Lists, func(l List) bool { return l.Name == name })
 }
 
 // each returns the loop that runs commands for each row of a list; nothing for a list without rows.

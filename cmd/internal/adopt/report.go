@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -45,13 +47,8 @@ type Report struct {
 var Schema []byte
 
 // Count returns the number of objects with a verdict.
-func (v *Verification) Count(verdict Verdict) (n int) {
-	for _, c := range v.Objects {
-		if c.Verdict == verdict {
-			n++
-		}
-	}
-	return n
+func (v *Verification) Count(verdict Verdict) int {
+	return lists.Count(v.Objects, func(c Compared) bool { return c.Verdict == verdict })
 }
 
 // Findings returns what is worth knowing: an error is what restarts a pod, takes a right away or is refused.
@@ -179,13 +176,13 @@ func (v *Verification) Print(w io.Writer, format findings.Format, list []finding
 func (v *Verification) document() *findings.Document {
 	objects := findings.Table{Columns: []findings.Column{{Title: "Verdict", Width: 13}, {Title: "Object", Before: " "},
 		{Title: "Reason", Before: ": "}}}
-	for _, c := range v.Objects {
-		objects.Rows = append(objects.Rows, findings.Cells(string(c.Verdict), c.Object, c.Reason))
-	}
+	objects.Rows = lists.Map(v.Objects, func(c Compared) []findings.Cell {
+		return findings.Cells(string(c.Verdict), c.Object, c.Reason)
+	})
 	counts := findings.Table{Columns: []findings.Column{{Title: "Objects"}, {Number: true}}}
-	for _, verdict := range Verdicts {
-		counts.Rows = append(counts.Rows, findings.Cells(string(verdict), strconv.Itoa(v.Count(verdict))))
-	}
+	counts.Rows = lists.Map(Verdicts, func(verdict Verdict) []findings.Cell {
+		return findings.Cells(string(verdict), strconv.Itoa(v.Count(verdict)))
+	})
 	return &findings.Document{Kind: "Verification", Sections: []findings.Section{
 		{Tables: []findings.Table{objects}, Formats: []findings.Format{findings.Text}},
 		{Tables: []findings.Table{counts}, Formats: []findings.Format{findings.Markdown, findings.HTML}},
@@ -196,9 +193,9 @@ func (v *Verification) document() *findings.Document {
 func (v *Verification) short(list []findings.Finding) *findings.Document {
 	operators := findings.Table{Columns: []findings.Column{{Align: true}, {}}}
 	counts := v.byOperator(list)
-	for _, o := range v.state.All() {
-		operators.Rows = append(operators.Rows, findings.Cells(o.CSV.Namespace+"/"+o.CSV.Name, counts[o].String()))
-	}
+	operators.Rows = lists.Map(v.state.All(), func(o *Operator) []findings.Cell {
+		return findings.Cells(o.CSV.Namespace+"/"+o.CSV.Name, counts[o].String())
+	})
 	if shared := counts[nil]; shared.objects > 0 {
 		operators.Rows = append(operators.Rows, findings.Cells("other objects", shared.String()))
 	}
@@ -231,30 +228,22 @@ func (v *Verification) short(list []findings.Finding) *findings.Document {
 // leftOut names what is not adopted, and why.
 func (v *Verification) leftOut() (names []string) {
 	for _, o := range v.state.notAdopted() {
-		why := o.Refused
-		if why == "" {
-			why = "not chosen"
-		}
-		names = append(names, o.CSV.Namespace+"/"+o.CSV.Name+" ("+oneLine(why)+")")
+		why := oneLine(cmp.Or(o.Refused, "not chosen"))
+		names = append(names, o.CSV.Namespace+"/"+o.CSV.Name+" ("+why+")")
 	}
 	return append(names, v.state.Waiting...)
 }
 
 // named returns the objects of which f holds.
-func (v *Verification) named(f func(Compared) bool) (names []string) {
-	for _, c := range v.Objects {
-		if f(c) {
-			names = append(names, c.Object)
-		}
-	}
-	return names
+func (v *Verification) named(f func(Compared) bool) []string {
+	return lists.Map(lists.Filter(v.Objects, f), func(c Compared) string { return c.Object })
 }
 
 // valuesOf returns what the findings of a rule say, each once.
 func valuesOf(list []findings.Finding, rule string, value func(findings.Finding) string) (values []string) {
 	for _, f := range list {
-		if v := value(f); f.Rule == rule && !slices.Contains(values, v) {
-			values = append(values, v)
+		if f.Rule == rule {
+			values = lists.Add(values, value(f))
 		}
 	}
 	return values
@@ -268,13 +257,11 @@ func (t tally) String() string {
 	if t.differ+t.oneSided+t.errors == 0 {
 		return out + ", nothing differs"
 	}
-	for _, x := range []struct {
-		n    int
-		what string
-	}{{t.differ, "differ"}, {t.oneSided, "on one side only"}} {
-		if x.n > 0 {
-			out += fmt.Sprintf(", %d %s", x.n, x.what)
-		}
+	if t.differ > 0 {
+		out += fmt.Sprintf(", %d differ", t.differ)
+	}
+	if t.oneSided > 0 {
+		out += fmt.Sprintf(", %d on one side only", t.oneSided)
 	}
 	if t.errors > 0 {
 		out += ", " + text.Count(t.errors, "error")
@@ -283,26 +270,25 @@ func (t tally) String() string {
 }
 
 // byOperator counts objects and errors by the operator that they are of; nil is what belongs to none or to several.
-func (v *Verification) byOperator(list []findings.Finding) map[*Operator]tally {
-	of, counts := map[string]*Operator{}, map[*Operator]tally{}
+func (v *Verification) byOperator(list []findings.Finding) map[*Operator]*tally {
+	of, counts := map[string]*Operator{}, map[*Operator]*tally{nil: {}}
+	for _, o := range v.state.All() {
+		counts[o] = &tally{}
+	}
 	for _, c := range v.Objects {
 		o := v.operatorOf(c)
 		of[c.Object] = o
-		t := counts[o]
-		t.objects++
+		counts[o].objects++
 		switch c.Verdict {
 		case Differs:
-			t.differ++
+			counts[o].differ++
 		case ClusterOnly, RenderedOnly:
-			t.oneSided++
+			counts[o].oneSided++
 		}
-		counts[o] = t
 	}
 	for _, f := range list {
 		if f.Level == findings.Error {
-			t := counts[of[f.Object]]
-			t.errors++
-			counts[of[f.Object]] = t
+			counts[of[f.Object]].errors++
 		}
 	}
 	return counts

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/manifest"
@@ -19,19 +20,13 @@ var rbacKinds = []string{"ClusterRole", "ClusterRoleBinding", "Role", "RoleBindi
 
 // Left returns the operators that what is rendered takes away from OLM: it has neither their ClusterServiceVersion nor
 // what hands them to OLM.
-func (s *State) Left(rendered []map[string]any) (left []*Operator) {
-	keys := map[string]normalize.Object{}
-	for _, o := range rendered {
-		keys[normalize.Object(o).Key()] = o
-	}
-	kept := s.notRendered(keys)
-	packages := handedOver(keys)
-	for _, op := range s.All() {
-		if keys[op.Object.Key()] == nil && !packages[op.Package] && !slices.Contains(kept, op) {
-			left = append(left, op)
-		}
-	}
-	return left
+func (s *State) Left(rendered []map[string]any) []*Operator {
+	objects := lists.Map(rendered, func(o map[string]any) normalize.Object { return o })
+	keys := lists.By(objects, normalize.Object.Key)
+	kept, packages := s.notRendered(keys), handedOver(keys)
+	return lists.Filter(s.All(), func(op *Operator) bool {
+		return keys[op.Object.Key()] == nil && !packages[op.Package] && !slices.Contains(kept, op)
+	})
 }
 
 // VerifyLeaving is Verify that also finds who loses a right when operators have left OLM. asOLM is what profile olm
@@ -192,10 +187,7 @@ func appliedOver(live, rendered map[string]any) map[string]any {
 
 // lines prints rights that subjects lose or gain, sorted by their subjects.
 func lines(verb string, items []permissions.Item) (out []string) {
-	subjects := map[permissions.Subject][]permissions.Item{}
-	for _, i := range items {
-		subjects[i.Subject] = append(subjects[i.Subject], i)
-	}
+	subjects := lists.Group(items, func(i permissions.Item) permissions.Subject { return i.Subject })
 	order := slices.SortedFunc(maps.Keys(subjects), func(a, b permissions.Subject) int {
 		return cmp.Compare(a.String(), b.String())
 	})

@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -26,10 +28,7 @@ type Selection struct {
 // in the cluster is an error.
 func (s *State) Select(choice Selection) (*State, error) {
 	named := func(o *Operator, names []string) bool { return slices.ContainsFunc(names, o.named) }
-	var namespaces []string
-	for _, g := range s.Groups {
-		namespaces = append(namespaces, g.Namespace)
-	}
+	namespaces := lists.Map(s.Groups, func(g *Group) string { return g.Namespace })
 	for _, name := range slices.Concat(choice.Packages, choice.Except) {
 		if !s.has(name) {
 			return nil, manifest.WithHint(fmt.Errorf("the cluster has no operator %q", name),
@@ -134,12 +133,8 @@ func (s *State) Adopts(namespace, csv string) bool {
 }
 
 // packages returns the packages of all operators.
-func (s *State) packages() (names []string) {
-	for _, o := range s.every() {
-		names = append(names, o.Package)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
+func (s *State) packages() []string {
+	return slices.Sorted(maps.Keys(lists.Set(s.every(), func(o *Operator) string { return o.Package })))
 }
 
 // OLM's reasons for which a CSV fails because of its OperatorGroup: it runs nothing of the operator (OLM:
@@ -201,19 +196,10 @@ func (o *Operator) dependsOn(other *Operator) string {
 func (o *Operator) meets(value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
-		if v["packageName"] == o.Package {
-			return true
-		}
-		for _, a := range olm.OwnedAPIs(&o.CSV.Spec) {
-			if v["group"] == a.Group && v["kind"] == a.Kind {
-				return true
-			}
-		}
-		for _, x := range v {
-			if o.meets(x) {
-				return true
-			}
-		}
+		return v["packageName"] == o.Package || slices.ContainsFunc(slices.Collect(maps.Values(v)), o.meets) ||
+			slices.ContainsFunc(olm.OwnedAPIs(&o.CSV.Spec), func(a olm.API) bool {
+				return v["group"] == a.Group && v["kind"] == a.Kind
+			})
 	case []any:
 		return slices.ContainsFunc(v, o.meets)
 	}
@@ -230,8 +216,7 @@ func (d *departure) checkDependants() error {
 			}
 			if need := other.dependsOn(o); need != "" {
 				return manifest.WithHint(fmt.Errorf("%s stays with OLM and needs %s of %s: OLM would install that "+
-					"again",
-					other.CSV.Name, need, o.CSV.Name), "move both, or neither")
+					"again", other.CSV.Name, need, o.CSV.Name), "move both, or neither")
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/manifest"
@@ -127,22 +128,16 @@ func (s *State) checkComplete(to generate.Profile) error {
 	for _, o := range leaving {
 		needed = append(needed, o.madeOf()...)
 	}
-	var kinds []dump.Kind
-	for _, k := range dump.Kinds {
-		if slices.Contains(needed, k.Kind) && !s.Dump.Has(k.Kind) {
-			kinds = append(kinds, k)
-		}
-	}
+	kinds := lists.Filter(dump.Kinds, func(k dump.Kind) bool {
+		return slices.Contains(needed, k.Kind) && !s.Dump.Has(k.Kind)
+	})
 	if s.olmNamespace() == openShift && len(leaving) > 0 && !s.Dump.Has(dump.ClusterVersion.Kind) {
 		kinds = append(kinds, dump.ClusterVersion)
 	}
 	if len(kinds) == 0 {
 		return nil
 	}
-	var names []string
-	for _, k := range kinds {
-		names = append(names, k.Kind)
-	}
+	names := lists.Map(kinds, func(k dump.Kind) string { return k.Kind })
 	return manifest.WithHint(fmt.Errorf("the dump has no %s, which the plan is about", text.Or(names)),
 		"add the output of: "+dump.Command(kinds...))
 }
@@ -173,8 +168,8 @@ func (s *State) bringers(operators []*Operator) (list []string) {
 			objects = append(objects, s.Dump.Get(v1alpha1.SubscriptionKind, op.Group.Namespace, op.Subscription.Name))
 		}
 		for _, o := range objects {
-			if by := bringer(o); by != "" && !slices.Contains(list, by+" of "+o.Identity()) {
-				list = append(list, by+" of "+o.Identity())
+			if by := bringer(o); by != "" {
+				list = lists.Add(list, by+" of "+o.Identity())
 			}
 		}
 	}

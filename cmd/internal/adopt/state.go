@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -15,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
@@ -129,7 +131,7 @@ func Read(d *dump.Dump) (*State, error) {
 
 // FindingsWith returns the findings without those that given sources of bundles answer, by package or by CSV. It leaves
 // out those about operators that were not chosen.
-func (s *State) FindingsWith(sources map[string]string) (list []findings.Finding) {
+func (s *State) FindingsWith(sources map[string]string) []findings.Finding {
 	known, left := map[string]bool{}, map[string]bool{}
 	for _, o := range s.All() {
 		known[o.Object.Identity()] = sources[o.Package] != "" || sources[o.CSV.Name] != ""
@@ -137,12 +139,9 @@ func (s *State) FindingsWith(sources map[string]string) (list []findings.Finding
 	for _, o := range s.notAdopted() {
 		left[o.Object.Identity()] = o.Refused == ""
 	}
-	for _, f := range s.Findings {
-		if !left[f.Object] && (!known[f.Object] || f.Rule != "unknown-source" && f.Rule != "tag") {
-			list = append(list, f)
-		}
-	}
-	return list
+	return lists.Filter(s.Findings, func(f findings.Finding) bool {
+		return !left[f.Object] && (!known[f.Object] || f.Rule != "unknown-source" && f.Rule != "tag")
+	})
 }
 
 // targets returns what OLM resolved; where it has not, what the spec names.
@@ -234,18 +233,17 @@ func (s *State) keepGroups(groups map[string]*Group, copies map[string][]string,
 
 // subscriptionOf returns the Subscription that installed a CSV, or that is about to.
 func (s *State) subscriptionOf(csv *dump.Object) *v1alpha1.Subscription {
-	of := func(name func(*v1alpha1.Subscription) string) *v1alpha1.Subscription {
-		for _, sub := range s.subscriptions {
-			if sub.object.Namespace == csv.Namespace && name(sub.Subscription) == csv.Name {
-				return sub.Subscription
-			}
+	var next *v1alpha1.Subscription
+	for _, sub := range s.subscriptions {
+		switch {
+		case sub.object.Namespace != csv.Namespace:
+		case sub.Status.InstalledCSV == csv.Name:
+			return sub.Subscription
+		case sub.Status.CurrentCSV == csv.Name:
+			next = cmp.Or(next, sub.Subscription)
 		}
-		return nil
 	}
-	if sub := of(func(s *v1alpha1.Subscription) string { return s.Status.InstalledCSV }); sub != nil {
-		return sub
-	}
-	return of(func(s *v1alpha1.Subscription) string { return s.Status.CurrentCSV })
+	return next
 }
 
 // packageOf returns the package of an operator: that of its Subscription, of its properties, of the label that OLM
@@ -292,12 +290,8 @@ func (s *State) replacedBy(object *dump.Object, csv *v1alpha1.ClusterServiceVers
 			}
 		}
 	}
-	for _, name := range s.replacing[[2]string{object.Namespace, object.Name}] {
-		if name != object.Name {
-			return name
-		}
-	}
-	return ""
+	return lists.Find(s.replacing[[2]string{object.Namespace, object.Name}],
+		func(name string) bool { return name != object.Name })
 }
 
 // atRest reports whether the Subscription of a CSV has installed no other one in the meantime.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // MigrationRules explain the checks of the migration.
@@ -88,23 +89,14 @@ func (all Migrations) Document() *findings.Document {
 		d.Sections = append(d.Sections, s)
 	}
 	tables := findings.Section{Formats: []findings.Format{findings.Markdown, findings.HTML}}
-	for _, t := range []findings.Table{operators, checks} {
-		if len(t.Rows) > 0 {
-			tables.Tables = append(tables.Tables, t)
-		}
-	}
+	tables.Tables = lists.Filter([]findings.Table{operators, checks}, func(t findings.Table) bool { return len(t.Rows) > 0 })
 	d.Sections = append(d.Sections, tables)
 	return d
 }
 
 // open returns the checks that have not passed.
-func (m *Migration) open() (list []Check) {
-	for _, c := range m.Checks {
-		if c.Outcome != Passed {
-			list = append(list, c)
-		}
-	}
-	return list
+func (m *Migration) open() []Check {
+	return lists.Filter(m.Checks, func(c Check) bool { return c.Outcome != Passed })
 }
 
 // title names the check as the migration does: C1 to C10 have a number.

@@ -192,13 +192,11 @@ func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared
 	}
 	c.Verdict = Differs
 	written(c.Changes, rendered)
+	managed := object.ManagedFields()
 	for i := range c.Changes {
 		x := &c.Changes[i]
 		x.Cluster, x.Rendered = around(x.Cluster, x.Rendered)
-	}
-	managed := object.ManagedFields()
-	for i := range c.Changes {
-		c.Changes[i].By = writer(managed, c.Changes[i].Field)
+		x.By = writer(managed, x.Field)
 	}
 	v.effects(&c, object, a, b)
 	c.Reason = v.reason(&c, object, a, b)
@@ -317,8 +315,7 @@ func (v *verifier) onlyRendered(o normalize.Object) Compared {
 		c.Reason = byChance
 		return c
 	}
-	c.harm = o.Kind() == "Deployment"
-	if c.harm {
+	if c.harm = o.Kind() == "Deployment"; c.harm {
 		c.Restarts = []string{"spec"}
 	}
 	return c

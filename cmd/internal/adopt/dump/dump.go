@@ -8,11 +8,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -48,15 +50,12 @@ func (d *Dump) OfKind(kind string) []*Object {
 
 // Missing returns the kinds that the dump has no object of, although every cluster with OLM has some or they are needed
 // to find the operators. An empty answer of kubectl and a forgotten kind look the same.
-func (d *Dump) Missing() (kinds []Kind) {
+func (d *Dump) Missing() []Kind {
 	everywhere := []string{"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "Deployment",
 		"CustomResourceDefinition"}
-	for _, k := range Kinds {
-		if (k.Needed || slices.Contains(everywhere, k.Kind)) && !d.Has(k.Kind) {
-			kinds = append(kinds, k)
-		}
-	}
-	return kinds
+	return lists.Filter(Kinds, func(k Kind) bool {
+		return (k.Needed || slices.Contains(everywhere, k.Kind)) && !d.Has(k.Kind)
+	})
 }
 
 // Read reads the objects of files, of all below directories, and of stdin for the path "-": YAML and JSON, single
@@ -79,10 +78,7 @@ func Read(ctx context.Context, paths []string, stdin io.Reader) (*Dump, error) {
 		}
 	}
 	d := &Dump{Secrets: r.secrets, Dropped: r.dropped, byKey: r.byKey, seen: r.kinds}
-	for _, o := range r.byKey {
-		d.Objects = append(d.Objects, o)
-	}
-	slices.SortFunc(d.Objects, func(a, b *Object) int {
+	d.Objects = slices.SortedFunc(maps.Values(r.byKey), func(a, b *Object) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	if r.seen == 0 {

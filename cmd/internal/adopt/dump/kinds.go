@@ -1,10 +1,12 @@
 package dump
 
 import (
-	"slices"
+	"cmp"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // Kind is a kind of objects that a dump should have.
@@ -74,17 +76,10 @@ const (
 
 // kindOf returns the kind of an object that is kept, and whether there is one.
 func kindOf(apiVersion, kind string) (Kind, bool) {
-	group, _, found := strings.Cut(apiVersion, "/")
-	if !found {
-		group = ""
-	}
-	for _, list := range [][]Kind{Kinds, optionalKinds} {
-		i := slices.IndexFunc(list, func(k Kind) bool { return k.Kind == kind && k.Group == group })
-		if i >= 0 {
-			return list[i], true
-		}
-	}
-	return Kind{}, false
+	group := manifest.GroupOf(apiVersion)
+	is := func(k Kind) bool { return k.Kind == kind && k.Group == group }
+	k := cmp.Or(lists.Find(Kinds, is), lists.Find(optionalKinds, is))
+	return k, k.Kind != ""
 }
 
 // Command returns the kubectl command that prints a dump of some kinds; of all without any.
@@ -92,10 +87,9 @@ func Command(kinds ...Kind) string {
 	if len(kinds) == 0 {
 		kinds = Kinds
 	}
-	var resources []string
-	for _, k := range kinds {
+	resources := lists.Map(kinds, func(k Kind) string {
 		known, _ := olm.KindOf(k.Group, k.Kind)
-		resources = append(resources, known.Resource())
-	}
+		return known.Resource()
+	})
 	return "kubectl get " + strings.Join(resources, ",") + " -A -o yaml"
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -41,6 +42,9 @@ type Owner struct {
 	Name       string `json:"name"`
 	UID        string `json:"uid"`
 }
+
+// ByOLM reports whether the reference is to an object of OLM.
+func (r Owner) ByOLM() bool { return strings.HasPrefix(r.APIVersion, olm.Group+"/") }
 
 // References returns the ownerReferences with all their fields.
 func (o *Object) References() []any {
@@ -183,11 +187,6 @@ func (o *Object) marked() bool {
 			}
 		}
 	}
-	for _, owner := range o.Owners {
-		if strings.HasPrefix(owner.APIVersion, olm.Group+"/") {
-			return true
-		}
-	}
-	return o.Kind == "Deployment" && (o.Name == "olm-operator" || o.Name == "catalog-operator" ||
-		o.Name == "packageserver")
+	return slices.ContainsFunc(o.Owners, Owner.ByOLM) || o.Kind == "Deployment" &&
+		slices.Contains([]string{"olm-operator", "catalog-operator", "packageserver"}, o.Name)
 }
