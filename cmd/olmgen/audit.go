@@ -40,14 +40,11 @@ func (f *auditFlags) register(cmd *cobra.Command) {
 }
 
 // part returns the shard that was asked for; false if there is none.
-func (f *auditFlags) part() (in shard.Shard, ok bool, err error) { return parseShard(f.shard) }
-
-// parseShard reads the value of --shard; false if there is none.
-func parseShard(text string) (in shard.Shard, ok bool, err error) {
-	if text == "" {
-		return shard.Shard{}, false, nil
+func (f *auditFlags) part() (in shard.Shard, ok bool, err error) {
+	if f.shard == "" {
+		return in, false, nil
 	}
-	if in, err = shard.Parse(text); err != nil {
+	if in, err = shard.Parse(f.shard); err != nil {
 		return in, false, &usageError{"--shard: " + err.Error(), ""}
 	}
 	return in, true, nil

@@ -90,7 +90,7 @@ func (f *pathFlags) run(cmd *cobra.Command, args []string) error {
 
 func (f *pathFlags) path(cmd *cobra.Command, pkg string) (*resolve.Path, error) {
 	if len(f.catalogs) == 0 {
-		return nil, missingFlag("catalog", "name the directory or image of a file-based catalog")
+		return nil, &usageError{"--catalog is missing", "name the directory or image of a file-based catalog"}
 	}
 	if f.profile == generate.ProfileClusterExtension {
 		return f.ofOLMv1(cmd, pkg)
@@ -141,10 +141,6 @@ func (f *pathFlags) open(cmd *cobra.Command, value, pkg string) (review.Content,
 	reader.Options.Only = []string{pkg}
 	read, err := reader.Read(cmd.Context(), c.Dir)
 	return c, read.Catalog, err
-}
-
-func missingFlag(flag, hint string) error {
-	return &usageError{"--" + flag + " is missing", hint}
 }
 
 // readCatalog reads a catalog that is named on the command line.

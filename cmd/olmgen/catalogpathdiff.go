@@ -32,8 +32,7 @@ type openedCatalog struct {
 }
 
 // checkDiff refuses flags that say how --diff renders if there is no --diff.
-func (f *pathFlags) checkDiff(cmd *cobra.Command) error {
-	var wrong error
+func (f *pathFlags) checkDiff(cmd *cobra.Command) (wrong error) {
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		_, option := f.review.render.options.Option(flag.Name)
 		option = option || flag.Name == "tree" || flag.Name == "crs"

@@ -62,13 +62,10 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 		}
 	}
 	var err error
-	if f.options.Target, err = f.target.checked(cmd.Flags()); err != nil {
+	if f.options.Target, err = f.target.checkedOn(cmd.Flags(), &f.report.failOn); err != nil {
 		return err
 	}
-	switch err := f.target.checkDate(&f.report.failOn); {
-	case err != nil:
-		return err
-	case f.target.date != "" && !f.options.Target.Known():
+	if f.target.date != "" && !f.options.Target.Known() {
 		return &usageError{"--date needs to know the cluster", "add --openshift-version"}
 	}
 	t, err := f.roots.read(cmd, paths, tree.Options{})

@@ -20,9 +20,12 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/whole"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/source"
 )
@@ -75,11 +78,11 @@ func triggersHelp() string {
 }
 
 func triggers() []string {
-	out := make([]string, len(compare.Triggers))
+	out := make([]compare.Trigger, len(compare.Triggers))
 	for i, t := range compare.Triggers {
-		out[i] = string(t.Trigger)
+		out[i] = t.Trigger
 	}
-	return out
+	return text.Words(out)
 }
 
 func (f *diffFlags) register(cmd *cobra.Command) {
@@ -162,9 +165,7 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (comparison, erro
 	}
 	for _, s := range sides {
 		if s.tree != nil {
-			for _, e := range s.tree.Unknown() {
-				options.Unbuilt = append(options.Unbuilt, e.Error())
-			}
+			options.Unbuilt = append(options.Unbuilt, lists.Map(s.tree.Unknown(), (*manifest.Error).Error)...)
 		}
 	}
 	if pairs := clusterPairs(sides); len(pairs) > 1 {
@@ -198,10 +199,7 @@ func (f *diffFlags) prepare(cmd *cobra.Command, sides [2]side) (on review.TreeOp
 	}
 	on = review.TreeOptions{Cluster: slices.Concat(options.Cluster, options.CRDs.Objects),
 		Checker: apiserver.Checker{}}
-	target, err := f.target.checked(cmd.Flags())
-	if err == nil {
-		err = f.target.checkDate(&f.failOn)
-	}
+	target, err := f.target.checkedOn(cmd.Flags(), &f.failOn)
 	if err != nil {
 		return on, options, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,7 +28,7 @@ type side struct {
 	profile      generate.Profile
 }
 
-func (s side) isTree() bool { return !s.Empty && !source.IsRenderConfig(s.Ref) && review.IsTree(s.Ref) }
+func (s side) isTree() bool { return !s.Empty && isTree(s.Ref) }
 
 func (s side) isSource() bool {
 	return !s.Empty && !source.IsRenderConfig(s.Ref) && !review.IsTree(s.Ref)
@@ -70,10 +71,8 @@ func (f *diffFlags) readTrees(cmd *cobra.Command, sides *[2]side) (err error) {
 
 // clusterPairs pairs the clusters of two trees. There are none if a side is no tree.
 func clusterPairs(sides [2]side) []review.ClusterPair {
-	for _, s := range sides {
-		if s.tree == nil && !s.Empty {
-			return nil
-		}
+	if slices.ContainsFunc(sides[:], func(s side) bool { return s.tree == nil && !s.Empty }) {
+		return nil
 	}
 	return review.ClusterPairs([2]*tree.Tree{sides[0].tree, sides[1].tree})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -62,9 +63,7 @@ func failOnFlag(cmd *cobra.Command, f *failOn, named []string, words ...findings
 			", or at a difference that olmgen diff --help names"
 	}
 	for _, s := range text.Words(findings.Severities) {
-		if !slices.Contains(named, s) {
-			f.allowed = append(f.allowed, s)
-		}
+		f.allowed = lists.Add(f.allowed, s)
 	}
 	cmd.Flags().Var(f, "fail-on", usage)
 	offerList(cmd, "fail-on", func() []string { return f.allowed })

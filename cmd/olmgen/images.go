@@ -11,7 +11,6 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
-	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/cmd/internal/imagelist"
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/config"
@@ -148,11 +147,17 @@ func (f *imagesFlags) listOne(cmd *cobra.Command, s namedSource, of int) *listed
 		o.Workers = 1
 	}
 	if s.ref != tree.Stdin && isTree(s.ref) {
-		if f.listTree(&own, s, out); out.images != nil || out.err != nil {
+		out.images, out.unknown, out.err = f.listTree(&own, s)
+		if out.images != nil || out.err != nil {
 			return out
 		}
 	}
-	out.images, out.err = f.list(&own, s.ref, s.options, o)
+	opened, err := openBundle(&own, s.ref, s.options, o)
+	if err != nil {
+		out.err = err
+		return out
+	}
+	out.images, out.err = imagesOf(&own, s.ref, opened)
 	return out
 }
 
@@ -179,34 +184,27 @@ func (f *imagesFlags) sayUnmirrored(cmd *cobra.Command, list []images.Image) err
 	return nil
 }
 
-// listTree lists the images of manifests, and of what OLM installs for them. It fills in neither a list nor an error
-// for files without objects.
-func (f *imagesFlags) listTree(cmd *cobra.Command, s namedSource, out *listed) {
+// listTree lists the images of manifests, and of what OLM installs for them, and counts the operators that are not
+// known. It returns neither a list nor an error for files without objects.
+func (f *imagesFlags) listTree(cmd *cobra.Command, s namedSource) ([]images.Image, int, error) {
 	t, err := f.roots.read(cmd, []string{s.ref}, tree.Options{})
-	if err != nil {
-		out.err = err
-		return
-	}
-	if len(t.Objects)+len(t.Faults)+len(t.Unknown()) == 0 {
-		return
+	if err != nil || len(t.Objects)+len(t.Faults)+len(t.Unknown()) == 0 {
+		return nil, 0, err
 	}
 	saySkipped(cmd, t)
 	list, err := images.ListObjects(t.Objects)
 	if err != nil {
-		out.err = err
-		return
+		return nil, 0, err
 	}
 	installed, unknown, err := f.catalogs.installs(cmd, t, s.options)
 	if err != nil {
-		out.err = err
-		return
+		return nil, 0, err
 	}
 	for _, i := range installed {
 		for _, opened := range i.Rendered.Opened {
 			own, err := imagesOf(cmd, opened.Ref, opened)
 			if err != nil {
-				out.err = err
-				return
+				return nil, 0, err
 			}
 			list = append(list, own...)
 		}
@@ -217,16 +215,7 @@ func (f *imagesFlags) listTree(cmd *cobra.Command, s namedSource, out *listed) {
 	if len(unknown) > 0 && len(f.catalogs.values) == 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "hint: pass the content of its catalog with --catalog")
 	}
-	out.images, out.unknown = append([]images.Image{}, list...), len(unknown)
-}
-
-func (f *imagesFlags) list(cmd *cobra.Command, ref string, o fbc.Options, r bundle.ReadOptions) ([]images.Image,
-	error) {
-	opened, err := openBundle(cmd, ref, o, r)
-	if err != nil {
-		return nil, err
-	}
-	return imagesOf(cmd, ref, opened)
+	return append([]images.Image{}, list...), len(unknown), nil
 }
 
 // imagesOf lists the images of a bundle.

@@ -11,9 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/cmd/internal/rules/policy"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/whole"
@@ -88,9 +90,9 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 				CSV: csv.Object})
 		}
 	}
-	for _, u := range unknown {
-		in.Unknown = append(in.Unknown, policy.Unknown{By: u.Object, Why: u.Why, Hint: catalogHint(u)})
-	}
+	in.Unknown = lists.Map(unknown, func(u review.Unknown) policy.Unknown {
+		return policy.Unknown{By: u.Object, Why: u.Why, Hint: catalogHint(u)}
+	})
 	list, err := p.Check(cmd.Context(), in)
 	if err != nil {
 		return err

@@ -21,7 +21,6 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/budget"
-	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
@@ -169,30 +168,21 @@ func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
 // flagsOf returns how a command calls options: by its flags, if it has them.
 func flagsOf(cmd *cobra.Command) func(manifest.Option) string {
 	return func(o manifest.Option) string {
-		name := config.FlagOf(o)
-		switch o {
-		case manifest.OptionLimits:
-			if more := budget.More(); more != "" {
-				return more + " in the environment"
-			}
-			return ""
-		case output.OptionForce:
-			name = "--force"
-		case output.OptionReplace:
-			name = "--replace"
-		case source.OptionInsecureRegistries:
-			name = "--insecure-registry"
-		case source.OptionVerifyKeys:
-			name = "--verify-key"
-		case source.OptionTimeout:
-			name = "--timeout"
+		if more := budget.More(); o == manifest.OptionLimits && more != "" {
+			return more + " in the environment"
 		}
+		name := cmp.Or(flagsOfRun[o], config.FlagOf(o))
 		if cmd.Flags().Lookup(strings.TrimPrefix(name, "--")) == nil {
 			return ""
 		}
 		return name
 	}
 }
+
+// flagsOfRun are the flags of options that no RenderConfig has.
+var flagsOfRun = map[manifest.Option]string{output.OptionForce: "--force", output.OptionReplace: "--replace",
+	source.OptionInsecureRegistries: "--insecure-registry", source.OptionVerifyKeys: "--verify-key",
+	source.OptionTimeout: "--timeout"}
 
 // usageError is a wrong command line.
 type usageError struct{ msg, hint string }
@@ -254,20 +244,8 @@ func addCommands(root *cobra.Command, args []string) {
 // newRoot returns the command with all its subcommands, or with those that a command line needs.
 func newRoot(args ...string) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "olmgen",
-		Short: "Render operator bundles as plain Kubernetes manifests",
-		Long: `olmgen reads an OLM operator bundle (registry+v1) and writes, as plain YAML,
-every object that Operator Lifecycle Manager would have created in a cluster:
-OperatorGroup, ClusterRoles, ServiceAccounts, Roles and bindings, Deployments,
-CRDs, the ClusterServiceVersion and its copies.
-
-It never talks to a cluster. The same input gives the same bytes, so the output
-can be committed to Git and reviewed as a diff.`,
-		Example: `  # everything OLM would create, one file per object, with a kustomization.yaml
-  olmgen render bundle/ -o out/
-
-  # for a cluster without OLM, the operator watching two namespaces
-  olmgen render bundle/ -o out/ --target-namespaces a,b --profile plain`,
+		Use:           "olmgen",
+		Short:         "Render operator bundles as plain Kubernetes manifests",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          unknownCommand,
@@ -275,6 +253,7 @@ can be committed to Git and reviewed as a diff.`,
 			return cmd.Help()
 		},
 	}
+	describe(root, root.Name())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var value *pflag.InvalidValueError
 		var word *text.UnknownError
@@ -336,8 +315,7 @@ func unknownCommand(cmd *cobra.Command, given []string) error {
 		return nil
 	}
 	hint := "see " + cmd.CommandPath() + " --help"
-	names := lists.Map(cmd.Commands(), func(c *cobra.Command) string { return c.Name() })
-	near := text.DidYouMean(given[0], names)
+	near := text.DidYouMean(given[0], namesOf(cmd.Commands()))
 	if meant := elsewhere[given[0]]; meant != "" && !cmd.HasParent() {
 		near = meant + ";"
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
-	"github.com/olmgen/olmgen/source"
 )
 
 // permissionsFlags are the flags of olmgen permissions as they were given.
@@ -93,8 +93,7 @@ func (f *permissionsFlags) read(cmd *cobra.Command, refs []string) (*review.Subj
 		}
 		list = append(list, r)
 	}
-	trees := slices.DeleteFunc(slices.Clone(refs),
-		func(ref string) bool { return !review.IsTree(ref) || source.IsRenderConfig(ref) })
+	trees := lists.Filter(refs, isTree)
 	switch {
 	case len(trees) > 0 && len(trees) < len(refs):
 		other := refs[slices.IndexFunc(refs, func(ref string) bool { return !slices.Contains(trees, ref) })]
@@ -138,10 +137,10 @@ func (f *permissionsFlags) tree(cmd *cobra.Command, refs []string) (*review.Subj
 
 // refuseWithoutBindings refuses a tree without any RBAC, which would look like an operator that may do nothing.
 func (f *permissionsFlags) refuseWithoutBindings(ref string, in permissions.Input) error {
-	for _, o := range in.Objects {
-		if permissions.Relevant(o.Group(), o.Kind) && strings.HasSuffix(o.Kind, "Binding") {
-			return nil
-		}
+	if slices.ContainsFunc(in.Objects, func(o *manifest.Object) bool {
+		return permissions.Relevant(o.Group(), o.Kind) && strings.HasSuffix(o.Kind, "Binding")
+	}) {
+		return nil
 	}
 	e := &manifest.Error{File: ref, Msg: "no RoleBinding and no ClusterRoleBinding in these files"}
 	switch {

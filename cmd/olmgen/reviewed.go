@@ -137,8 +137,7 @@ func (f *renderFlags) reviewDeclared(cmd *cobra.Command, d declaration) (*review
 }
 
 // refuseRenderFlags refuses flags that say how a source is rendered. Other flags are allowed.
-func (f *renderFlags) refuseRenderFlags(cmd *cobra.Command, what string, allowed ...string) error {
-	var wrong error
+func (f *renderFlags) refuseRenderFlags(cmd *cobra.Command, what string, allowed ...string) (wrong error) {
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		_, option := f.options.Option(flag.Name)
 		if wrong == nil && option && !slices.Contains(allowed, flag.Name) {

@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/source"
 )
@@ -42,9 +43,9 @@ type namedSource struct {
 // sources returns the sources of the arguments, or those of the RenderConfigs that -f names.
 func (f *sourceFlags) sources(cmd *cobra.Command, refs []string) (all []namedSource, err error) {
 	given := f.given()
-	for _, ref := range refs {
-		all = append(all, namedSource{ref: ref, options: choiceFor(ref, refs, given)})
-	}
+	all = lists.Map(refs, func(ref string) namedSource {
+		return namedSource{ref: ref, options: choiceFor(ref, refs, given)}
+	})
 	if len(f.files) > 0 && given.Package+given.Channel+given.Version != "" {
 		return nil, &usageError{"--package, --channel and --version cannot be given with -f",
 			"write them into " + f.files[0]}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
@@ -68,11 +69,9 @@ type summaryNote struct {
 }
 
 func notes(list []config.Warning) []summaryNote {
-	out := []summaryNote{}
-	for _, w := range list {
-		out = append(out, summaryNote{w.Operator, w.Class, w.Message})
-	}
-	return out
+	return append([]summaryNote{}, lists.Map(list, func(w config.Warning) summaryNote {
+		return summaryNote{w.Operator, w.Class, w.Message}
+	})...)
 }
 
 // print writes the summary as JSON. Lists are never null.

@@ -83,6 +83,14 @@ func (f *targetFlags) checked(flags *pflag.FlagSet) (fit.Cluster, error) {
 	return f.cluster()
 }
 
+// checkedOn is checked for a command that judges what catalogs serve.
+func (f *targetFlags) checkedOn(flags *pflag.FlagSet, on *failOn) (c fit.Cluster, err error) {
+	if c, err = f.checked(flags); err == nil {
+		err = f.checkDate(on)
+	}
+	return c, err
+}
+
 // cluster returns the releases.
 func (f *targetFlags) cluster() (fit.Cluster, error) {
 	c, err := fit.Given{OLM: f.olm, OpenShift: f.openshift, Kube: f.kube}.Read()

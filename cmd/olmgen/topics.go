@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -52,11 +53,7 @@ func describe(cmd *cobra.Command, name string) {
 func topicNames() []string {
 	entries, err := topicFiles.ReadDir("topics")
 	cobra.CheckErr(err)
-	var names []string
-	for _, e := range entries {
-		names = append(names, strings.TrimSuffix(e.Name(), ".txt"))
-	}
-	return names
+	return lists.Map(entries, func(e fs.DirEntry) string { return strings.TrimSuffix(e.Name(), ".txt") })
 }
 
 func hasTopic(name string) bool { return slices.Contains(topicNames(), name) }
@@ -101,13 +98,9 @@ func printTopic(w io.Writer, name string) {
 
 // newHelp returns the help command, which knows topics beside the commands.
 func newHelp(root *cobra.Command) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "help [COMMAND | TOPIC]",
 		Short: "Explain a command or a topic",
-		Long: `Help explains a command, or a topic that several commands share.
-"olmgen help topics" lists the topics.`,
-		Example: `  olmgen help render
-  olmgen help certificates`,
 		ValidArgsFunction: func(_ *cobra.Command, given []string, start string) ([]string, cobra.ShellCompDirective) {
 			return completeHelp(root, given, start), cobra.ShellCompDirectiveNoFileComp
 		},
@@ -129,6 +122,8 @@ func newHelp(root *cobra.Command) *cobra.Command {
 			return found.Help()
 		},
 	}
+	describe(cmd, "help")
+	return cmd
 }
 
 // completeHelp returns the commands and topics that begin with start.
@@ -162,17 +157,14 @@ func unknownTopic(parent *cobra.Command, given []string) error {
 	if parent.HasParent() {
 		return unknownCommand(parent, given)
 	}
-	names := append(topicNames(), "topics")
-	for _, c := range parent.Commands() {
-		names = append(names, c.Name())
-	}
-	hint := "see olmgen --help and olmgen help topics"
+	names := slices.Concat(topicNames(), []string{"topics"}, namesOf(parent.Commands()))
+	hint := strings.TrimSpace(text.DidYouMean(given[0], names) + " see olmgen --help and olmgen help topics")
 	if flag := newRender().Flags().Lookup(strings.TrimLeft(given[0], "-")); flag != nil {
 		if topic := config.TopicOf(flag); hasTopic(string(topic)) {
-			return &usageError{fmt.Sprintf("no command or topic is called %q", given[0]),
-				fmt.Sprintf("olmgen help %s explains --%s", topic, flag.Name)}
+			hint = fmt.Sprintf("olmgen help %s explains --%s", topic, flag.Name)
 		}
 	}
-	hint = strings.TrimSpace(text.DidYouMean(given[0], names) + " " + hint)
 	return &usageError{fmt.Sprintf("no command or topic is called %q", given[0]), hint}
 }
+
+func namesOf(commands []*cobra.Command) []string { return lists.Map(commands, (*cobra.Command).Name) }

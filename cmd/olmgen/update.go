@@ -87,10 +87,7 @@ func (f *updateFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := f.cluster.read(cmd, &f.roots, &inCluster); err != nil {
 		return err
 	}
-	target, err := f.target.checked(cmd.Flags())
-	if err == nil {
-		err = f.target.checkDate(&failOn{})
-	}
+	target, err := f.target.checkedOn(cmd.Flags(), &failOn{})
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -40,12 +41,8 @@ func flagGroups() []flagGroup {
 		config.TopicObjects: "Objects", config.TopicCerts: "Certificates", config.TopicDescoped: "Profile descoped",
 		config.TopicHandover: "Handing over to OLM", config.TopicOutput: "Output",
 		topicTrees: "Tree", topicFindings: "Findings", topicGlobal: "Global"}
-	var groups []flagGroup
-	for _, t := range slices.Concat([]config.Topic{""}, config.Topics,
-		[]config.Topic{topicTrees, topicFindings, topicGlobal}) {
-		groups = append(groups, flagGroup{t, titles[t]})
-	}
-	return groups
+	topics := slices.Concat([]config.Topic{""}, config.Topics, []config.Topic{topicTrees, topicFindings, topicGlobal})
+	return lists.Map(topics, func(t config.Topic) flagGroup { return flagGroup{t, titles[t]} })
 }
 
 // place puts flags below a topic of the help.

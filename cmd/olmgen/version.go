@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -35,12 +34,7 @@ func newVersion() *cobra.Command {
 				_, err := fmt.Fprintln(cmd.OutOrStdout(), "olmgen "+versionString())
 				return err
 			}
-			data, err := json.MarshalIndent(buildOf(), "", "  ")
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", data)
-			return err
+			return findings.WriteJSON(cmd.OutOrStdout(), buildOf())
 		},
 	}
 	formatFlag(cmd, &format, []findings.Format{findings.Text, findings.JSON})
