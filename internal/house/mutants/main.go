@@ -20,6 +20,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,9 +40,7 @@ func main() {
 		"the `file` of mutants that make no difference")
 	flag.StringVar(&o.known, "survivors", "internal/house/mutants/survivors.txt", "the `file` of numbers of survivors")
 	flag.Parse()
-	for _, dir := range flag.Args() {
-		o.packages = append(o.packages, filepath.ToSlash(filepath.Clean(dir)))
-	}
+	o.packages = lists.Map(flag.Args(), func(dir string) string { return filepath.ToSlash(filepath.Clean(dir)) })
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	bad, err := o.run(ctx, os.Stdout)
@@ -94,7 +93,11 @@ func (o options) run(ctx context.Context, out io.Writer) (int, error) {
 		}
 	}
 	r := runner{tmp: tmp, processes: o.processes, tests: cmp.Or(o.tests, ".")}
-	suite, err := r.build(ctx, packagesOf(picked), code)
+	var packages []string
+	for _, m := range picked {
+		packages = lists.Add(packages, path.Dir(m.file))
+	}
+	suite, err := r.build(ctx, packages, code)
 	if err != nil {
 		return 0, err
 	}
@@ -163,8 +166,8 @@ func (o options) pick(ctx context.Context, all []mutant) ([]mutant, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = slices.DeleteFunc(slices.Clone(all), func(m mutant) bool {
-			return !slices.ContainsFunc(lines[m.file],
+		all = lists.Filter(all, func(m mutant) bool {
+			return slices.ContainsFunc(lines[m.file],
 				func(s span) bool { return m.line <= s.last && s.first <= m.last })
 		})
 	}
@@ -174,58 +177,60 @@ func (o options) pick(ctx context.Context, all []mutant) ([]mutant, error) {
 			return nil, err
 		}
 		lines := strings.Split(string(data), "\n")
-		all = slices.DeleteFunc(slices.Clone(all), func(m mutant) bool {
-			return !slices.ContainsFunc(lines, func(line string) bool { return strings.HasSuffix(line, ": "+m.name) })
+		all = lists.Filter(all, func(m mutant) bool {
+			return slices.ContainsFunc(lines, func(line string) bool { return strings.HasSuffix(line, ": "+m.name) })
 		})
 	}
-	all = slices.DeleteFunc(slices.Clone(all), func(m mutant) bool { return !strings.Contains(m.name, o.only) })
+	all = lists.Filter(all, func(m mutant) bool { return strings.Contains(m.name, o.only) })
 	if o.sample == 0 || o.sample >= len(all) {
 		return all, nil
 	}
 	order := rand.New(rand.NewPCG(o.seed, 0)).Perm(len(all))[:o.sample]
 	slices.Sort(order)
-	out := lists.Map(order, func(i int) mutant { return all[i] })
-	return out, nil
-}
-
-// packagesOf returns the directories of mutants.
-func packagesOf(all []mutant) []string {
-	var out []string
-	for _, m := range all {
-		if dir := path.Dir(m.file); !slices.Contains(out, dir) {
-			out = append(out, dir)
-		}
-	}
-	return out
+	return lists.Map(order, func(i int) mutant { return all[i] }), nil
 }
 
 // readEquivalent returns the arguments by the text of the mutant.
 func readEquivalent(file string) (map[string]string, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
 	out := map[string]string{}
+	return out, eachLine(file, "a mutant that is not there yet, a tab and why it makes no difference",
+		func(line string) bool {
+			name, argument, _ := strings.Cut(line, "\t")
+			_, twice := out[name]
+			out[name] = strings.TrimSpace(argument)
+			return out[name] != "" && !twice
+		})
+}
+
+// readKnown returns how many survivors a package may have.
+func readKnown(file string) (map[string]int, error) {
+	known := map[string]int{}
+	return known, eachLine(file, "a directory, a space and a number from 1", func(line string) (ok bool) {
+		dir, count, _ := strings.Cut(line, " ")
+		n, err := strconv.Atoi(strings.TrimSpace(count))
+		known[dir] = n
+		return err == nil && n > 0
+	})
+}
+
+// eachLine calls add with the lines of a file that are neither empty nor comments. It fails where add returns false:
+// want says what a line is.
+func eachLine(file, want string, add func(line string) bool) error {
+	data, err := os.ReadFile(file)
 	n := 0
 	for line := range strings.Lines(string(data)) {
 		n++
-		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
-			continue
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "#") && !add(line) {
+			return fmt.Errorf("%s:%d: want %s", file, n, want)
 		}
-		name, argument, ok := strings.Cut(line, "\t")
-		if !ok || strings.TrimSpace(argument) == "" || out[name] != "" {
-			return nil,
-				fmt.Errorf("%s:%d: want a mutant that is not there yet, a tab and why it makes no difference", file, n)
-		}
-		out[name] = argument
 	}
-	return out, nil
+	return err
 }
 
 // stale returns the arguments about no mutant of these packages.
-func stale(arguments map[string]string, all []mutant, packages []string) []string {
+func stale(arguments map[string]string, all []mutant, packages []string) (out []string) {
 	known := lists.Set(all, func(m mutant) string { return m.name })
-	var out []string
 	for name := range arguments {
 		file, _, _ := strings.Cut(name, " ")
 		if slices.Contains(packages, path.Dir(file)) && !known[name] {

@@ -31,8 +31,12 @@ func instrument(packages []string, tmp string) (instrumented, error) {
 	var out instrumented
 	replace := map[string]string{}
 	put := func(original string, data []byte) error {
+		absolute, err := filepath.Abs(original)
+		if err != nil {
+			return err
+		}
 		name := filepath.Join(tmp, fmt.Sprintf("%d.go", len(replace)))
-		replace[original] = name
+		replace[absolute] = name
 		return os.WriteFile(name, data, 0o600)
 	}
 	for _, dir := range packages {
@@ -55,25 +59,17 @@ func instrument(packages []string, tmp string) (instrumented, error) {
 			}
 			name = tree.Name.Name
 			changed, err := mutate(filepath.ToSlash(file), source, &out.mutants)
-			if err != nil {
-				return out, err
+			if err == nil {
+				err = put(file, changed)
 			}
-			absolute, err := filepath.Abs(file)
 			if err != nil {
-				return out, err
-			}
-			if err := put(absolute, changed); err != nil {
 				return out, err
 			}
 		}
 		if name == "" {
 			return out, fmt.Errorf("%s has no Go files", dir)
 		}
-		absolute, err := filepath.Abs(filepath.Join(dir, "zz_mutants.go"))
-		if err != nil {
-			return out, err
-		}
-		if err := put(absolute, []byte(helpers(name))); err != nil {
+		if err := put(filepath.Join(dir, "zz_mutants.go"), []byte(helpers(name))); err != nil {
 			return out, err
 		}
 	}
@@ -110,18 +106,8 @@ func (r *runner) build(ctx context.Context, packages []string, code instrumented
 	var tests []test
 	for i, dir := range packages {
 		binary := filepath.Join(r.tmp, fmt.Sprintf("%d.test", i))
-		compile := exec.CommandContext(
-			ctx,
-			"go",
-			"test",
-			"-c",
-			"-vet=off",
-			"-overlay",
-			code.overlay,
-			"-o",
-			binary,
-			"./"+dir,
-		)
+		compile := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", code.overlay, "-o", binary,
+			"./"+dir)
 		if out, err := compile.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("%s: %w\n%s", dir, err, out)
 		}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -63,24 +62,4 @@ func git(ctx context.Context, args ...string) ([]byte, error) {
 		return nil, fmt.Errorf("git %s: %s", args[0], bytes.TrimSpace(failed.Stderr))
 	}
 	return out, err
-}
-
-// readKnown returns how many survivors a package may have.
-func readKnown(file string) (map[string]int, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	known, n := map[string]int{}, 0
-	for line := range strings.Lines(string(data)) {
-		n++
-		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		dir, count, _ := strings.Cut(line, " ")
-		if known[dir], err = strconv.Atoi(strings.TrimSpace(count)); err != nil || known[dir] < 1 {
-			return nil, fmt.Errorf("%s:%d: want a directory, a space and a number from 1", file, n)
-		}
-	}
-	return known, nil
 }
