@@ -4,13 +4,19 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/olmgen/olmgen/cmd/internal/gittree"
 	"github.com/olmgen/olmgen/cmd/internal/review"
+	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 )
 
@@ -177,4 +183,81 @@ func (f *renderFlags) compare(cmd *cobra.Command, r *config.Rendered) error {
 	tell(cmd, "%s: as rendered: %s, %s", f.output, text.Count(len(r.Sources), "operator"),
 		text.Count(len(r.Files), "file"))
 	return nil
+}
+
+// tenantsDir is where every layout has the bindings of tenants, a directory for each.
+const tenantsDir = "tenants/"
+
+// keepTenants refuses to remove the bindings of tenants that the flags do not name. A RenderConfig lists all tenants,
+// and so does a file of tenants: one that is not in it is to be removed. A command line may name the new tenant only.
+func (f *renderFlags) keepTenants(r *config.Rendered) error {
+	_, listed := f.options.Text(generate.OptionTenants)
+	if len(f.files) > 0 || listed || f.pruneTenants || f.output == output.Stdout || !f.descoped() {
+		return nil
+	}
+	differences, err := output.Check(f.output, r.Files, r.Sources)
+	if err != nil {
+		return nil //nolint:nilerr // what is wrong with the directory is for Write to say
+	}
+	var gone []string
+	for _, d := range differences {
+		rest, ok := strings.CutPrefix(d.Path, tenantsDir)
+		tenant, _, inside := strings.Cut(rest, "/")
+		if ok && inside && d.State == output.StateLeftOver && !slices.Contains(gone, tenant) {
+			gone = append(gone, tenant)
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	return manifest.WithHint(fmt.Errorf("%s: this would remove the bindings of %s", f.output, strings.Join(gone, ", ")),
+		"name all tenants with --bind-namespaces or --tenants, or give --prune-tenants to remove these")
+}
+
+// descoped reports whether the flags ask for profile descoped.
+func (f *renderFlags) descoped() bool {
+	profile, _ := f.options.Text(generate.OptionProfile)
+	_, takes := f.options.Option(strings.TrimPrefix(config.FlagOf(generate.OptionProfile), "--"))
+	return profile == string(generate.ProfileDescoped) || !takes // olmgen descope has no such flag
+}
+
+// overwritten compares the older tree in the output directory with what is rendered, and adds warnings about what OLM
+// would refuse. An older tree that cannot be read is no reason to fail here.
+func (f *renderFlags) overwritten(cmd *cobra.Command, r *config.Rendered) *compare.Report {
+	if f.output == output.Stdout {
+		return nil
+	}
+	report, err := review.Overwritten(cmd.Context(), f.output, r)
+	if err != nil {
+		return nil
+	}
+	r.Warnings = append(r.Warnings, review.Refusals(report)...)
+	return report
+}
+
+// sayGrowth prints a note if permissions grow, or if CRDs change in a way that breaks, by what is about to be written
+// over an older tree.
+func (f *renderFlags) sayGrowth(cmd *cobra.Command, report *compare.Report) {
+	if growth := review.Growth(report); growth != "" && !hidesNotes(cmd) {
+		note(cmd, "%s: %s: see %s", f.output, growth, f.howToSee(cmd))
+	}
+}
+
+// hidesNotes reports whether notes are not printed.
+func hidesNotes(cmd *cobra.Command) bool {
+	_, is := cmd.ErrOrStderr().(*quietWriter)
+	return is
+}
+
+// howToSee returns the command that shows what grew.
+func (f *renderFlags) howToSee(cmd *cobra.Command) string {
+	dir := text.Shell(f.output)
+	what := strings.Join(append(cmd.Flags().Args(), f.files...), " ")
+	switch {
+	case f.check != "" || f.summary.dryRun:
+		return "olmgen diff " + dir + " " + text.Shell(what)
+	case gittree.Tracks(f.output):
+		return "olmgen diff --git HEAD " + dir
+	}
+	return "olmgen diff with a copy of the older tree and " + dir
 }

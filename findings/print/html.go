@@ -186,7 +186,7 @@ func (s *section) fold() {
 
 // counts returns how many rows have each severity, and how many there are: none if a filter would change nothing. A
 // section without title sums up the others and is not counted.
-func counts(sections []section) []count {
+func counts(sections []section) (out []count) {
 	var all int
 	words, of := map[findings.Severity]string{}, map[findings.Severity]int{}
 	for _, s := range sections {
@@ -202,7 +202,6 @@ func counts(sections []section) []count {
 			}
 		}
 	}
-	var out []count
 	for _, s := range findings.Severities[:3] {
 		switch n := of[s]; {
 		case n == 0 || n == all:

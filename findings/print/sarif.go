@@ -161,8 +161,10 @@ func usedRules(rules []findings.Rule, found []findings.Finding) []sarifRule {
 		}
 		delete(used, r.ID)
 	}
-	others := slices.Sorted(maps.Keys(used)) // rules of other checkers
-	return append(list, lists.Map(others, func(id string) sarifRule { return sarifRule{ID: id, Short: sarifMessage{id}} })...)
+	for _, id := range slices.Sorted(maps.Keys(used)) { // rules of other checkers
+		list = append(list, sarifRule{ID: id, Short: sarifMessage{id}})
+	}
+	return list
 }
 
 // uri returns a path as a URI. A relative path stays relative; that of an image is a URI already.

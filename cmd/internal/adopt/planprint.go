@@ -9,8 +9,7 @@ import (
 )
 
 // engineNotes say what Argo CD and Flux have to know while objects are taken over.
-func engineNotes(to generate.Profile, dir string, parts []string) []string {
-	var notes []string
+func engineNotes(to generate.Profile, dir string, parts []string) (notes []string) {
 	if to != generate.ProfileSubscription {
 		notes = append(notes, "Let a GitOps engine apply "+dir+" after the last step, because OLM writes over its "+
 			"marks, and never with pruning before that. Argo CD: without automated sync, with ServerSideApply=true "+

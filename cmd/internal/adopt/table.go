@@ -88,9 +88,9 @@ func (all Migrations) Document() *findings.Document {
 		}
 		d.Sections = append(d.Sections, s)
 	}
-	tables := findings.Section{Formats: []findings.Format{findings.Markdown, findings.HTML}}
-	tables.Tables = lists.Filter([]findings.Table{operators, checks}, func(t findings.Table) bool { return len(t.Rows) > 0 })
-	d.Sections = append(d.Sections, tables)
+	filled := lists.Filter([]findings.Table{operators, checks}, func(t findings.Table) bool { return len(t.Rows) > 0 })
+	d.Sections = append(d.Sections, findings.Section{
+		Formats: []findings.Format{findings.Markdown, findings.HTML}, Tables: filled})
 	return d
 }
 

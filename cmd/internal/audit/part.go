@@ -142,8 +142,7 @@ func CheckParts(parts []*Part) error {
 }
 
 // PackagesOf returns the packages of parts in the order of the set.
-func PackagesOf(parts []*Part) []PartPackage {
-	var all []PartPackage
+func PackagesOf(parts []*Part) (all []PartPackage) {
 	for _, p := range parts {
 		all = append(all, p.Packages...)
 	}

@@ -249,5 +249,3 @@ func (p *Package) Neighbour(r *Release) *Release {
 func (p *Package) release(name string) *Release {
 	return lists.Find(p.Releases, func(r *Release) bool { return r.Name == name })
 }
-
-func (p *Package) String() string { return fmt.Sprintf("%s (%s)", p.Name, p.Source) }

@@ -128,7 +128,7 @@ func (m *maker) installed(o *Locked) (list []string) {
 	return list
 }
 
-func (m *maker) approveExtension(x *Extension) error {
+func (m *maker) approveExtension(x *Extension) (err error) {
 	locked := m.old.of(&Locked{ClusterExtension: x.Name, Package: x.Request.Package})
 	for _, o := range locked {
 		x.Installed = append(x.Installed, m.installed(o)...)
@@ -140,7 +140,6 @@ func (m *maker) approveExtension(x *Extension) error {
 		x.Approved = locked[0].Approved
 		return nil
 	}
-	var err error
 	for _, s := range x.Sources {
 		p := s.Catalog.Packages[x.Request.Package]
 		if p == nil {

@@ -82,8 +82,7 @@ func (m *maker) sayPolicies() (notes []string) {
 }
 
 // sayManual names the Subscriptions whose InstallPlans somebody still approves in the cluster.
-func (m *maker) sayManual() []string {
-	var manual []string
+func (m *maker) sayManual() (manual []string) {
 	for _, n := range m.input.Namespaces {
 		for i := range n.State.Subscriptions {
 			by := n.Operators[i].Policy

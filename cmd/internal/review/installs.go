@@ -475,8 +475,7 @@ func (s *Subject) unknown(u Unknown) {
 func (u Unknown) key() [2]string { return [2]string{u.Object.Identity(), u.Name} }
 
 // unresolved returns what is unknown of a subject that is compared with an older one, or of the older one.
-func (s *Subject) unresolved(old *Subject) []compare.Unresolved {
-	var out []compare.Unresolved
+func (s *Subject) unresolved(old *Subject) (out []compare.Unresolved) {
 	add := func(u Unknown, changed bool, where string) {
 		message := where + u.Why
 		if u.Name != "" {

@@ -13,9 +13,12 @@ import (
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/tree/kustomization"
+	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/permissions"
@@ -127,4 +130,135 @@ func compareObjects(ctx context.Context, old, now []*manifest.Object) (*compare.
 		}
 	}
 	return Compare(ctx, subjects[0], subjects[1], [2]string{}, compare.Options{})
+}
+
+// NewNotes returns the notes of rendered that the last run into dir has not printed. An operator is known if a lock of
+// dir records its bundle and profile, and if no file of its objects changes. A directory that cannot be read has no
+// notes that are known: it is an error of what follows.
+func NewNotes(dir string, rendered *config.Rendered) []config.Warning {
+	recorded, err := output.RecordedSources(dir)
+	if err != nil || len(recorded) == 0 || len(rendered.Notes) == 0 {
+		return rendered.Notes
+	}
+	preview, err := output.NewPreview(dir, rendered.Files,
+		output.WriteOptions{Sources: rendered.Sources, Replace: true})
+	if err != nil {
+		return rendered.Notes
+	}
+	known := make([]bool, len(rendered.Sources))
+	for i, s := range rendered.Sources {
+		known[i] = slices.ContainsFunc(recorded, func(r output.Source) bool {
+			return r.Bundle == s.Bundle && r.Profile == s.Profile && r.Digest == s.Digest
+		})
+	}
+	changed := map[output.ID]bool{}
+	for _, f := range rendered.Files {
+		if slices.Contains(preview.Added, f.Path) || slices.Contains(preview.Changed, f.Path) {
+			changed[f.Object] = true
+		}
+	}
+	for _, o := range rendered.Objects {
+		for _, i := range o.Operators {
+			known[i] = known[i] && !changed[output.IDOf(o.Object)]
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(rendered.Notes), func(n config.Warning) bool {
+		for i, o := range rendered.Operators {
+			if (n.Operator == "" || n.Operator == o.Name) && !known[i] {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// owners are the kinds that take other objects with them when they are deleted: the API server deletes what is in a
+// Namespace, and the custom resources of a CustomResourceDefinition.
+var owners = []string{"Namespace", "CustomResourceDefinition"}
+
+// Removals returns a warning for each kind of objects that rendered removes from dir although they take other objects
+// with them. A directory that cannot be read is an error of what follows.
+func Removals(dir string, rendered *config.Rendered) (out []config.Warning) {
+	preview, err := output.NewPreview(dir, rendered.Files,
+		output.WriteOptions{Sources: rendered.Sources, Replace: true})
+	if err != nil {
+		return nil
+	}
+	kept := map[string]bool{}
+	for _, o := range rendered.Objects {
+		kept[o.Kind+" "+o.Name] = true
+	}
+	for _, f := range rendered.Files {
+		kept[f.Object.Kind+" "+f.Object.Name] = true
+	}
+	removed := map[string][]string{}
+	for _, name := range slices.Concat(preview.Removed, preview.Changed) {
+		for _, o := range ownersIn(filepath.Join(dir, filepath.FromSlash(name))) {
+			if !kept[o.Kind+" "+o.Name] {
+				removed[o.Kind] = append(removed[o.Kind], o.Name)
+			}
+		}
+	}
+	for _, kind := range owners {
+		if names := removed[kind]; len(names) > 0 {
+			slices.Sort(names)
+			what := "all objects in it"
+			if kind == "CustomResourceDefinition" {
+				what = "all its custom resources"
+			}
+			out = append(out, config.Warning{Message: fmt.Sprintf("%s: this run removes %s %s; an engine that prunes "+
+				"deletes %s", dir, kind, text.FirstOf(10, slices.Compact(names)), what)})
+		}
+	}
+	return out
+}
+
+// ownersIn returns the objects of a file that take others with them. Most files are not parsed.
+func ownersIn(name string) (found []*manifest.Object) {
+	data, err := whole.ReadFile(name, budget.TreeFile)
+	if err != nil || !slices.ContainsFunc(owners, func(kind string) bool {
+		return bytes.Contains(data, []byte("\nkind: "+kind+"\n"))
+	}) {
+		return nil
+	}
+	docs, err := manifest.ReadFile(name, data, manifest.Limits{})
+	if err != nil {
+		return nil
+	}
+	for _, d := range docs {
+		objects, err := d.Objects()
+		if err != nil {
+			continue
+		}
+		found = append(found, lists.Filter(objects, func(o *manifest.Object) bool {
+			return slices.Contains(owners, o.Kind)
+		})...)
+	}
+	return found
+}
+
+// ProfileChanges returns a note for each operator that rendered has in another profile than dir.
+func ProfileChanges(dir string, rendered *config.Rendered) (out []config.Warning) {
+	recorded, err := output.RecordedSources(dir)
+	if err != nil {
+		return nil
+	}
+	for i, now := range rendered.Sources {
+		before := profilesOf(recorded, now)
+		if len(before) == 1 && before[0] != now.Profile && len(profilesOf(rendered.Sources, now)) == 1 {
+			out = append(out, config.Warning{Operator: rendered.Operators[i].Name, Message: fmt.Sprintf(
+				"the profile changes from %s to %s", before[0], now.Profile)})
+		}
+	}
+	return out
+}
+
+// profilesOf returns the profiles in which a list has a package, each once.
+func profilesOf(list []output.Source, of output.Source) (profiles []string) {
+	for _, s := range list {
+		if s.Package == of.Package && s.Lock == of.Lock && s.Profile != "" && !slices.Contains(profiles, s.Profile) {
+			profiles = append(profiles, s.Profile)
+		}
+	}
+	return profiles
 }

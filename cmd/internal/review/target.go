@@ -51,7 +51,7 @@ func Moves(c fit.Cluster, form fit.Form) func(old, now *compare.Operator) []find
 }
 
 // said adds what a catalog says about a release that was chosen in it.
-func said(ctx context.Context, o *compare.Operator, chosen catalog.Choice) error {
+func said(ctx context.Context, o *compare.Operator, chosen catalog.Choice) (err error) {
 	if chosen.Package == nil {
 		return nil
 	}
@@ -65,7 +65,6 @@ func said(ctx context.Context, o *compare.Operator, chosen catalog.Choice) error
 			o.Deprecated = append(o.Deprecated, message)
 		}
 	}
-	var err error
 	o.Lifecycles, err = chosen.Package.DocumentsOf(ctx, fit.SchemaLifecycle)
 	return err
 }

@@ -41,7 +41,9 @@ func RenderPart(ctx context.Context, set *audit.Set, in shard.Shard, o Options) 
 			return err
 		}
 		x := part{Source: pages.source, Lock: pages.source.Lock, Entry: pages.entry}
-		x.Files = lists.Map(pages.files, func(f output.File) partFile { return partFile{f.Path, f.Lock, string(f.Data)} })
+		x.Files = lists.Map(pages.files, func(f output.File) partFile {
+			return partFile{f.Path, f.Lock, string(f.Data)}
+		})
 		text, err := json.Marshal(x)
 		if err != nil {
 			return err

@@ -303,7 +303,7 @@ func (o *Operator) finish() {
 }
 
 // changes returns what changes in the file for an operator. Where the file cannot say it, the operator is left alone.
-func (u *updater) changes(o *Operator) []config.Change {
+func (u *updater) changes(o *Operator) (list []config.Change) {
 	if o.Status != Updated {
 		return nil
 	}
@@ -311,7 +311,6 @@ func (u *updater) changes(o *Operator) []config.Change {
 	change := func(field, value string) config.Change {
 		return config.Change{Group: o.place.Group, Bundle: o.place.Index, Field: field, Value: value}
 	}
-	var list []config.Change
 	if b.Version != "" {
 		list = append(list, change("version", versionLike(b, o, next)))
 	}

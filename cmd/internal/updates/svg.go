@@ -142,12 +142,11 @@ func tracks(n int) int {
 
 // linesOf puts together the edges of one kind that lead to one entry. Where the other entry is the next one, the line
 // is straight.
-func linesOf(l Lane) []line {
+func linesOf(l Lane) (out []line) {
 	type together struct {
 		to   int
 		kind catalog.EdgeKind
 	}
-	var out []line
 	at := map[together]int{}
 	for _, e := range l.Edges {
 		next := e.From == e.To+1

@@ -181,7 +181,8 @@ func digits(s string) int {
 func laneOf(p *pkg, ch *catalog.Channel) Lane {
 	l := Lane{pkg: p, index: map[string]int{}, Name: ch.Name, Default: ch.Name == p.DefaultChannel,
 		Deprecated: p.deprecation("olm.channel", ch.Name)}
-	heads, entries := lists.Set(ch.Heads(), func(h *catalog.Entry) string { return h.Name }), map[string]*catalog.Entry{}
+	heads := lists.Set(ch.Heads(), func(h *catalog.Entry) string { return h.Name })
+	entries := map[string]*catalog.Entry{}
 	var nodes []Node
 	var olders [][]string
 	for i := range ch.Entries {

@@ -64,8 +64,7 @@ func record(file string, fields ...string) entry {
 
 // pinned returns the variables with what is pinned: pinned, and pinned2 and so on where one expression cannot hold it.
 // What was only pinned before stands at the end, below a comment.
-func pinned(brackets string, now, before []entry) []templates.NamedExpression {
-	var out []templates.NamedExpression
+func pinned(brackets string, now, before []entry) (out []templates.NamedExpression) {
 	var b strings.Builder
 	flush := func() {
 		name := "pinned"

@@ -47,13 +47,12 @@ func (e *exception) matches(f located, rel, namespace string) bool {
 }
 
 // except removes the findings that the exceptions cover, and adds a note for each exception that covers nothing.
-func except(exceptions []exception, found []located, v *view) []findings.Finding {
+func except(exceptions []exception, found []located, v *view) (list []findings.Finding) {
 	rels, namespaces := map[string]string{}, map[*manifest.Object]string{}
 	for _, o := range v.objects {
 		rels[o.File], namespaces[o.Object] = o.rel, o.Namespace
 	}
 	used := make([]bool, len(exceptions))
-	var list []findings.Finding
 	for _, f := range found {
 		excepted := false
 		for i := range exceptions {

@@ -18,8 +18,7 @@ type images struct {
 	Deny  []string `json:"deny"`
 }
 
-func (i *images) check(v *view, message string) []violation {
-	var hits []violation
+func (i *images) check(v *view, message string) (hits []violation) {
 	for _, o := range slices.Concat(v.objects, v.installed) {
 		if !mayHaveImages(o) {
 			continue

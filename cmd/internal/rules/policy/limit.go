@@ -40,11 +40,10 @@ const (
 	scopeNamespaced = "namespaced"
 )
 
-func (l limit) check(v *view) []violation {
+func (l limit) check(v *view) (hits []violation) {
 	if l.Images != nil {
 		return l.Images.check(v, l.Message)
 	}
-	var hits []violation
 	for _, g := range v.permissions().grants {
 		if l.Forbid.Scope == scopeCluster && !g.cluster || l.Forbid.Scope == scopeNamespaced && g.cluster {
 			continue

@@ -121,8 +121,7 @@ func (p *Policy) Check(ctx context.Context, in Input) ([]findings.Finding, error
 }
 
 // unknownFields returns findings about the unknown fields of OLM's objects.
-func unknownFields(v *view) []located {
-	var found []located
+func unknownFields(v *view) (found []located) {
 	for _, kind := range []string{"OperatorGroup", "Subscription", "CatalogSource", "ClusterServiceVersion"} {
 		level := findings.Error
 		if kind == "ClusterServiceVersion" {

@@ -11,8 +11,7 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
-func groupAccess(v *view) []violation {
-	var hits []violation
+func groupAccess(v *view) (hits []violation) {
 	for _, role := range v.permissions().open() {
 		i := slices.IndexFunc(role.PolicyRules(), func(r rbacv1.PolicyRule) bool {
 			return grants(r, olm.Group, "operatorgroups", changes...)
@@ -26,8 +25,7 @@ func groupAccess(v *view) []violation {
 	return hits
 }
 
-func oneGroup(v *view) []violation {
-	var hits []violation
+func oneGroup(v *view) (hits []violation) {
 	for _, namespace := range slices.Sorted(maps.Keys(v.groupsIn)) {
 		groups := v.groupsIn[namespace]
 		for _, g := range groups[1:] {
@@ -41,8 +39,7 @@ func oneGroup(v *view) []violation {
 	return hits
 }
 
-func groupTargets(v *view) []violation {
-	var hits []violation
+func groupTargets(v *view) (hits []violation) {
 	for _, g := range v.groups {
 		switch {
 		case len(g.targets.Names) == 1:
@@ -61,8 +58,7 @@ func groupTargets(v *view) []violation {
 }
 
 // notBlank returns the fields that the spec of a global group must not have.
-func notBlank(g *operatorGroup) []violation {
-	var hits []violation
+func notBlank(g *operatorGroup) (hits []violation) {
 	for _, field := range slices.Sorted(maps.Keys(g.spec)) {
 		value := g.spec[field]
 		empty := value == nil || field == "selector" || field == "targetNamespaces" ||
@@ -75,7 +71,7 @@ func notBlank(g *operatorGroup) []violation {
 	return hits
 }
 
-func targetDeclared(v *view) []violation {
+func targetDeclared(v *view) (hits []violation) {
 	declared := map[string]area{}
 	for _, kind := range []string{"/Namespace", "project.openshift.io/Project", "project.openshift.io/ProjectRequest"} {
 		for _, o := range v.kinds[kind] {
@@ -84,7 +80,6 @@ func targetDeclared(v *view) []violation {
 			}
 		}
 	}
-	var hits []violation
 	for _, g := range v.groups {
 		for i, target := range g.targets.Names {
 			field := fmt.Sprintf("spec.targetNamespaces[%d]", i)
@@ -100,9 +95,8 @@ func targetDeclared(v *view) []violation {
 	return hits
 }
 
-func groupWithSubscription(v *view) []violation {
+func groupWithSubscription(v *view) (hits []violation) {
 	subscribed := lists.Set(v.subscriptions, func(s *subscription) string { return s.Namespace })
-	var hits []violation
 	for _, g := range v.groups {
 		switch {
 		case g.Namespace == "":

@@ -25,8 +25,7 @@ func grants(r rbacv1.PolicyRule, group, resource string, verbs ...string) bool {
 		slices.ContainsFunc(verbs, func(v string) bool { return has(r.Verbs, v) })
 }
 
-func metaByOLM(v *view) []violation {
-	var hits []violation
+func metaByOLM(v *view) (hits []violation) {
 	for _, o := range v.operators() {
 		var owned struct {
 			Owned []struct{ Name string }
@@ -51,11 +50,10 @@ func metaByOLM(v *view) []violation {
 	return hits
 }
 
-func metaAccess(v *view) []violation {
+func metaAccess(v *view) (hits []violation) {
 	r := v.permissions()
 	held, rules := r.accounts(), r.boundRules()
 	deploys := map[string]string{} // by lists of rules: thousands of accounts can have the same
-	var hits []violation
 	for _, account := range slices.Sorted(maps.Keys(held)) {
 		bindings := held[account]
 		key, bound := "", [][]rbacv1.PolicyRule{}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 )
@@ -37,9 +38,8 @@ func inClusterScope(kind, hint string) func(*view) []violation {
 	return func(v *view) []violation { return outside(v.olm(kind), hint) }
 }
 
-func defaultCatalog(v *view) []violation {
+func defaultCatalog(v *view) (hits []violation) {
 	declared := lists.Set(v.olm("CatalogSource"), func(c *entry) string { return c.Namespace + "/" + c.Name })
-	var hits []violation
 	for _, s := range v.subscriptions {
 		isDefault := olm.IsDefaultCatalogSource(s.sourceNamespace, s.source)
 		if s.source == "" || isDefault || declared[s.sourceNamespace+"/"+s.source] {
@@ -53,8 +53,7 @@ func defaultCatalog(v *view) []violation {
 	return hits
 }
 
-func catalogNamespace(v *view) []violation {
-	var hits []violation
+func catalogNamespace(v *view) (hits []violation) {
 	for _, o := range v.olm("CatalogSource") {
 		switch o.Namespace {
 		case marketplace:
@@ -70,14 +69,13 @@ func catalogNamespace(v *view) []violation {
 
 const hintNamespace = "set it in the object or in the kustomization beside it, or check the output of kustomize build"
 
-func subscriptionWithApplication(v *view) []violation {
+func subscriptionWithApplication(v *view) (hits []violation) {
 	namespaces := map[string][]string{} // of the other objects of each application
 	for _, o := range v.objects {
 		if o.area == application && o.Group() != olm.Group && o.Group() != olm.GroupPolicy && o.Namespace != "" {
 			namespaces[o.app] = lists.Add(namespaces[o.app], o.Namespace)
 		}
 	}
-	var hits []violation
 	for _, s := range v.subscriptions {
 		known := namespaces[s.app]
 		if s.area != application || s.Namespace == "" || len(known) == 0 || slices.Contains(known, s.Namespace) {
@@ -104,8 +102,7 @@ func globalSubscriptionPlace(v *view) []violation {
 	return hits
 }
 
-func globalSubscriptionNamespace(v *view) []violation {
-	var hits []violation
+func globalSubscriptionNamespace(v *view) (hits []violation) {
 	for _, s := range v.subscriptions {
 		if s.Namespace != globalOperators && v.globalIn(s.Namespace) {
 			hits = append(hits, violation{s.Object, "metadata.namespace",
@@ -115,8 +112,7 @@ func globalSubscriptionNamespace(v *view) []violation {
 	return hits
 }
 
-func subscriptionWithGroup(v *view) []violation {
-	var hits []violation
+func subscriptionWithGroup(v *view) (hits []violation) {
 	for _, s := range v.subscriptions {
 		switch {
 		case s.Namespace == "":
@@ -130,18 +126,46 @@ func subscriptionWithGroup(v *view) []violation {
 	return hits
 }
 
-func noSecondInstance(v *view) []violation {
+func noSecondInstance(v *view) (hits []violation) {
 	global := map[string]*subscription{}
 	for _, s := range v.subscriptions {
 		if s.pkg != "" && global[s.pkg] == nil && v.globalIn(s.Namespace) {
 			global[s.pkg] = s
 		}
 	}
-	var hits []violation
 	for _, s := range v.subscriptions {
 		if g := global[s.pkg]; g != nil && s.Namespace != g.Namespace {
 			hits = append(hits, violation{s.Object, "spec.name", fmt.Sprintf("%s is installed for all namespaces by "+
 				"Subscription %s in %s", s.pkg, g.Name, g.Namespace), "remove one of them"})
+		}
+	}
+	return hits
+}
+
+func clusterResources(v *view) []violation {
+	wide := func(o *entry) bool { return o.area == application && v.scopeOf(o) == bundle.ClusterScoped }
+	return each(lists.Filter(v.objects, wide), "a cluster-scoped object outside of the cluster-scope application",
+		"move it to cluster-scope")
+}
+
+// workloadGroups and workloadKinds are the API groups and kinds of workloads.
+var (
+	workloadGroups = []string{"apps", "batch", "apps.openshift.io", "route.openshift.io"}
+	workloadKinds  = []string{"/Pod", "/Service", "/ReplicationController", "networking.k8s.io/Ingress"}
+)
+
+func workloads(v *view) (hits []violation) {
+	for _, o := range v.objects {
+		if !slices.Contains(workloadGroups, o.Group()) && !slices.Contains(workloadKinds, o.Group()+"/"+o.Kind) {
+			continue
+		}
+		switch {
+		case o.area == clusterScope:
+			hits = append(hits, violation{o.Object, "", "a workload in the cluster-scope application",
+				"move it to a separate folder below the root"})
+		case o.area == application && v.repositories[o.app] && !strings.Contains(o.rel, "/"):
+			hits = append(hits, violation{o.Object, "", "a workload outside of an application's folder",
+				"move it to a folder below the root"})
 		}
 	}
 	return hits

@@ -27,8 +27,7 @@ const (
 )
 
 // metadataFindings checks what bundle.Read does not need: channels, dependencies and version ranges.
-func metadataFindings(src *source.Source, b *bundle.Bundle) []Finding {
-	var list []Finding
+func metadataFindings(src *source.Source, b *bundle.Bundle) (list []Finding) {
 	if src.Kind != source.KindCatalog { // there the catalog has the channels
 		list = append(list, channelFindings(src.FS, b)...)
 	}
@@ -46,7 +45,7 @@ func metadataFindings(src *source.Source, b *bundle.Bundle) []Finding {
 // schemaFindings checks the CSV against the schema of OLM's CRD, as OLM writes it to the cluster: decoded into its Go
 // type and encoded again, which adds empty required fields (OLM: pkg/controller/registry/resolver/steps.go). known has
 // the findings of others, which may be about the same field.
-func schemaFindings(b *bundle.Bundle, known []Finding) []Finding {
+func schemaFindings(b *bundle.Bundle, known []Finding) (list []Finding) {
 	if b.CSVObject.APIVersion != olm.Group+"/v1alpha1" {
 		return nil // there is a warning
 	}
@@ -60,7 +59,6 @@ func schemaFindings(b *bundle.Bundle, known []Finding) []Finding {
 	if err != nil {
 		return []Finding{refusal(err)}
 	}
-	var list []Finding
 	for _, e := range olm.RejectedSpec(b.CSVObject, written.Spec, "") {
 		same := func(f Finding) bool { return f.File == e.File && f.Line == e.Line && f.Field == e.Field }
 		if !slices.ContainsFunc(known, same) {
@@ -100,8 +98,7 @@ func metadataDocument(fsys fs.FS, key string) *manifest.Document {
 
 // channelFindings checks the channels of the annotations (operator-registry: pkg/lib/bundle/validate.go,
 // validateAnnotations). They are warnings, because file-based catalogs do not read these annotations.
-func channelFindings(fsys fs.FS, b *bundle.Bundle) []Finding {
-	var list []Finding
+func channelFindings(fsys fs.FS, b *bundle.Bundle) (list []Finding) {
 	doc := metadataDocument(fsys, "annotations")
 	add := func(key, format string, args ...any) {
 		e := &manifest.Error{Msg: fmt.Sprintf(format, args...)}
@@ -133,8 +130,7 @@ func channelFindings(fsys fs.FS, b *bundle.Bundle) []Finding {
 
 // dependencyFindings checks the entries of dependencies.yaml (operator-registry: pkg/registry/types.go, the Validate
 // methods; OLM knows the types of docs/concepts/olm-architecture/dependency-resolution).
-func dependencyFindings(fsys fs.FS, b *bundle.Bundle) []Finding {
-	var list []Finding
+func dependencyFindings(fsys fs.FS, b *bundle.Bundle) (list []Finding) {
 	doc := metadataDocument(fsys, "dependencies")
 	for i, d := range b.Dependencies {
 		field, tip, msg := checkDependency(d)

@@ -17,15 +17,19 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/validateproc"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -188,5 +192,46 @@ func tidy(list []Finding) []Finding {
 	return slices.CompactFunc(list, func(a, b Finding) bool {
 		b.Rule = a.Rule
 		return a == b
+	})
+}
+
+// HelperArg is the only argument of the program that a Helper runs. It changes with the types Subject and Problem, so
+// that programs of different versions cannot misread each other.
+const HelperArg = "subject-v1"
+
+// Helper is a Checker that runs a program, with a Subject on stdin and a list of Problems on stdout, both as JSON.
+type Helper validateproc.Program
+
+// FindHelper looks for the program beside the running one, then in PATH. The error says how to install it.
+func FindHelper() (Helper, error) {
+	p, err := validateproc.Find("runs the validators of operator-framework")
+	return Helper(p), err
+}
+
+// Check runs the program once.
+func (h Helper) Check(ctx context.Context, s Subject) ([]Problem, error) {
+	var problems []Problem
+	err := validateproc.Program(h).Ask(ctx, HelperArg, s, &problems)
+	return problems, err
+}
+
+// Located adds the source to findings: its name, and in Path the path of each file for the user. For a directory that
+// is the path of the file, otherwise the source, without a prefix for its kind, and the path in it.
+func Located(src *source.Source, list []Finding) []Finding {
+	base := src.Ref
+	if src.Kind != source.KindOCI {
+		base = path.Clean(filepath.ToSlash(strings.TrimPrefix(src.Ref, src.Kind+":")))
+	}
+	return lists.Map(list, func(f Finding) Finding {
+		f.Source = src.Ref
+		switch {
+		case f.File == "" || f.File == ".":
+			f.Path = base
+		case strings.Contains(base, "://"):
+			f.Path = base + "/" + f.File
+		default:
+			f.Path = path.Join(base, f.File)
+		}
+		return f
 	})
 }
