@@ -1,7 +1,6 @@
 package generate
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/olmgen/olmgen/generate/olmv1"
@@ -77,9 +76,8 @@ func (v values) stringAt(key string) string {
 }
 
 func (v values) number(key string) int32 {
-	n, _ := v[key].(json.Number)
-	i, _ := n.Int64()
-	return int32(i)
+	n, _ := v[key].(int64)
+	return int32(n)
 }
 
 func (v values) texts() map[string]string {

@@ -99,10 +99,10 @@ func (d *typeDecoder) fieldsFit(n *yaml.Node, t reflect.Type, p *plan, depth int
 			return false
 		}
 		var below reflect.Type
-		if f, ok := p.byName[name]; p.read == asMap {
+		if f, ok := p.fields[name]; p.read == asMap {
 			below = t.Elem()
 		} else if ok {
-			below = p.fields[f].of
+			below = f.of
 		} else {
 			return false
 		}
@@ -156,13 +156,13 @@ func (d *dropper) mapping(v map[string]any, t reflect.Type, at string) {
 			d.value(v[key], t.Elem(), below)
 			continue
 		}
-		f, ok := p.byName[key]
+		f, ok := p.fields[key]
 		if !ok {
 			delete(v, key)
 			d.fields = append(d.fields, below)
 			continue
 		}
-		d.value(v[key], p.fields[f].of, below)
+		d.value(v[key], f.of, below)
 	}
 }
 

@@ -138,8 +138,8 @@ func (d *typeDecoder) intoStruct(n *yaml.Node, v reflect.Value, p *plan, depth i
 		if !ok {
 			return false
 		}
-		f, ok := p.byName[name]
-		if !ok || !d.into(n.Content[i+1], v.FieldByIndex(p.fields[f].index), depth+1) {
+		f, ok := p.fields[name]
+		if !ok || !d.into(n.Content[i+1], v.FieldByIndex(f.index), depth+1) {
 			return false
 		}
 	}

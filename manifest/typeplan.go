@@ -8,12 +8,12 @@ import (
 	"sync"
 )
 
-// A CSV is decoded into its Go type and back for each bundle. By way of JSON text that is a fifth of the time of a
-// rendering, so nodes are put into the fields of the type, and fields into a value, directly. The rules are those of
-// encoding/json. What a type says by methods of its own, and what is rare (bytes, floating point), still goes by way of
-// JSON, value by value. FuzzInto and FuzzTyped compare with the way by JSON, and TestCorpusTyped does so for real CSVs.
+// A CSV is decoded into its Go type for each bundle. By way of JSON text that is a tenth of the time of a rendering, so
+// nodes are put into the fields of the type directly. The rules are those of encoding/json. What a type says by methods
+// of its own, and what is rare (bytes, floating point), still goes by way of JSON, value by value. FuzzInto compares
+// with the way by JSON, and TestCorpusTyped does so for real CSVs.
 
-// way is how values of a type are read and written.
+// way is how values of a type are read.
 type way int
 
 const (
@@ -31,28 +31,22 @@ const (
 
 // plan is what is known of a type.
 type plan struct {
-	read, write way
-	fields      []field        // of a struct
-	byName      map[string]int // in fields
-	null        bool           // a type that is read by JSON takes null
+	read   way
+	fields map[string]field // of a struct, by name
+	null   bool             // a type that is read by JSON takes null
 }
 
 type field struct {
-	name      string
-	index     []int
-	of        reflect.Type
-	omitEmpty bool
-	omitZero  func(reflect.Value) bool // nil without omitzero
+	index []int
+	of    reflect.Type
 }
 
 var plans sync.Map // of *plan by reflect.Type
 
 var (
 	jsonUnmarshaler = reflect.TypeFor[json.Unmarshaler]()
-	jsonMarshaler   = reflect.TypeFor[json.Marshaler]()
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 	textMarshaler   = reflect.TypeFor[encoding.TextMarshaler]()
-	zeroer          = reflect.TypeFor[interface{ IsZero() bool }]()
 )
 
 func planOf(t reflect.Type) *plan {
@@ -61,15 +55,11 @@ func planOf(t reflect.Type) *plan {
 	}
 	p := new(plan)
 	p.read = p.wayOf(t)
-	p.write = p.read
 	both := reflect.PointerTo(t)
 	if t.Kind() != reflect.Pointer && (both.Implements(jsonUnmarshaler) || both.Implements(textUnmarshaler)) {
 		p.read = byJSON
 	}
 	p.null = p.read == byJSON && unmarshal([]byte("null"), reflect.New(t).Elem())
-	if both.Implements(jsonMarshaler) || both.Implements(textMarshaler) {
-		p.write = byJSON
-	}
 	stored, _ := plans.LoadOrStore(t, p)
 	return stored.(*plan)
 }
@@ -103,7 +93,7 @@ func (p *plan) wayOf(t reflect.Type) way {
 			return asMap
 		}
 	case reflect.Struct:
-		p.byName = map[string]int{}
+		p.fields = map[string]field{}
 		if p.addFields(t, nil) {
 			return asStruct
 		}
@@ -132,53 +122,10 @@ func (p *plan) addFields(t reflect.Type, above []int) bool {
 		case name == "":
 			name = f.Name
 		}
-		x := field{name: name, index: index, of: f.Type}
-		for option := range strings.SplitSeq(options, ",") {
-			switch option {
-			case "", "inline":
-			case "omitempty":
-				x.omitEmpty = true
-			case "omitzero":
-				x.omitZero = zeroOf(f.Type)
-			default:
-				return false
-			}
-		}
-		if _, ok := p.byName[name]; ok {
+		if _, ok := p.fields[name]; ok || strings.Contains(","+options, ",string") {
 			return false
 		}
-		p.byName[name] = len(p.fields)
-		p.fields = append(p.fields, x)
+		p.fields[name] = field{index, f.Type}
 	}
 	return true
-}
-
-// zeroOf returns what omitzero asks: the type's own IsZero, or whether it is Go's zero value.
-func zeroOf(t reflect.Type) func(reflect.Value) bool {
-	switch {
-	case t.Kind() == reflect.Pointer && t.Implements(zeroer):
-		return func(v reflect.Value) bool { return v.IsNil() || v.Interface().(interface{ IsZero() bool }).IsZero() }
-	case t.Implements(zeroer):
-		return func(v reflect.Value) bool { return v.Interface().(interface{ IsZero() bool }).IsZero() }
-	case reflect.PointerTo(t).Implements(zeroer):
-		return func(v reflect.Value) bool {
-			if !v.CanAddr() {
-				x := reflect.New(t).Elem()
-				x.Set(v)
-				v = x
-			}
-			return v.Addr().Interface().(interface{ IsZero() bool }).IsZero()
-		}
-	}
-	return reflect.Value.IsZero
-}
-
-func isEmpty(v reflect.Value) bool {
-	switch v.Kind() {
-	case reflect.Map, reflect.Slice, reflect.String, reflect.Array:
-		return v.Len() == 0
-	case reflect.Struct:
-		return false
-	}
-	return v.IsZero()
 }
