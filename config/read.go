@@ -28,11 +28,9 @@ func Read(name string, data []byte) (*Config, error) {
 }
 
 func (c *Config) read(name string, data []byte) (err error) {
-	b := budget.Of(budget.RenderConfig)
 	form := manifest.Form{APIVersion: APIVersion, Kind: Kind, What: "a " + Kind, Hint: elsewhere,
 		Start: `"olmgen init" writes a RenderConfig to start from`, Second: "put all operators below groups"}
-	c.object, err = form.Read(name, data, manifest.Limits{FileBytes: budget.Int(b.Bytes), ObjectBytes: -1,
-		Nodes: budget.Int(b.Values)}, &c.RenderConfig)
+	c.object, err = form.Read(name, data, manifest.LimitsOf(budget.RenderConfig), &c.RenderConfig)
 	if err != nil {
 		return err
 	}

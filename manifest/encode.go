@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/base/yamltext"
@@ -88,10 +88,7 @@ func firstKeys(m map[string]any, first ...string) []string {
 }
 
 func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
+	keys := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
 	slices.Sort(keys)
 	return keys
 }
@@ -137,19 +134,19 @@ func long(key string) bool { return len(inline(key)) > maxKey }
 func (e *encoder) below(_ string, v any, indent int) {
 	switch v := v.(type) {
 	case map[string]any:
-		if len(v) > 0 {
-			e.buf.WriteByte('\n')
-			e.mapping(v, sortedKeys(v), indent, e.below)
+		if len(v) == 0 {
+			e.buf.WriteString(" {}\n")
 			return
 		}
-		e.buf.WriteString(" {}\n")
+		e.buf.WriteByte('\n')
+		e.mapping(v, sortedKeys(v), indent, e.below)
 	case []any:
-		if len(v) > 0 {
-			e.buf.WriteByte('\n')
-			e.sequence(v, indent-2, false)
+		if len(v) == 0 {
+			e.buf.WriteString(" []\n")
 			return
 		}
-		e.buf.WriteString(" []\n")
+		e.buf.WriteByte('\n')
+		e.sequence(v, indent-2, false)
 	default:
 		e.buf.WriteByte(' ')
 		e.scalar(v, indent)
@@ -203,15 +200,12 @@ func (e *encoder) literal(s string, indent int) {
 	if c := strings.TrimLeft(s, "\n")[0]; c == ' ' || c == '\t' {
 		e.buf.WriteByte('2')
 	}
-	body := s
+	body, ended := strings.CutSuffix(s, "\n")
 	switch {
-	case !strings.HasSuffix(s, "\n"):
+	case !ended:
 		e.buf.WriteByte('-')
-	case strings.HasSuffix(s, "\n\n"):
+	case strings.HasSuffix(body, "\n"):
 		e.buf.WriteByte('+')
-		body = s[:len(s)-1]
-	default:
-		body = s[:len(s)-1]
 	}
 	e.buf.WriteByte('\n')
 	for line := range strings.SplitSeq(body, "\n") {
@@ -231,20 +225,8 @@ func literal(s string) bool {
 // Scalar prints a value that is neither mapping nor list on one line.
 func Scalar(v any) string {
 	switch v := v.(type) {
-	case nil:
-		return "null"
 	case string:
 		return inline(v)
-	case bool:
-		return strconv.FormatBool(v)
-	case int:
-		return strconv.Itoa(v)
-	case int32:
-		return strconv.FormatInt(int64(v), 10)
-	case int64:
-		return strconv.FormatInt(v, 10)
-	case uint64:
-		return strconv.FormatUint(v, 10)
 	case json.Number:
 		return v.String()
 	}

@@ -162,8 +162,8 @@ func undoStubs(o map[string]any) bool {
 func undoPorts(o map[string]any) bool {
 	changed := false
 	fix := func(service map[string]any) {
-		if service["port"] == int64(0) {
-			service["port"] = int64(443)
+		if service["port"] == json.Number("0") {
+			service["port"] = json.Number("443")
 			changed = true
 		}
 	}

@@ -49,9 +49,7 @@ func Apply(name string, data []byte, edits []Edit) ([]byte, error) {
 }
 
 func read(name string, data []byte) ([]*manifest.Document, error) {
-	b := budget.Of(budget.TreeFile)
-	return manifest.ReadFile(name, data, manifest.Limits{FileBytes: budget.Int(b.Bytes), ObjectBytes: -1,
-		Nodes: budget.Int(b.Values), Documents: budget.Int(b.Objects)})
+	return manifest.ReadFile(name, data, manifest.LimitsOf(budget.TreeFile))
 }
 
 // file is the text that is changed.

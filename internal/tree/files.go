@@ -1,6 +1,10 @@
 package tree
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/olmgen/olmgen/internal/base/lists"
+)
 
 // File is a file that Read would read.
 type File struct {
@@ -14,12 +18,9 @@ type FileList []File
 
 // String returns the names, for a message.
 func (l FileList) String() string {
-	var names []string
-	for _, f := range l {
-		if len(names) == 3 {
-			return strings.Join(names, ", ") + ", ..."
-		}
-		names = append(names, f.Name)
+	names := lists.Map(l, func(f File) string { return f.Name })
+	if len(names) > 3 {
+		names = append(names[:3], "...")
 	}
 	return strings.Join(names, ", ")
 }

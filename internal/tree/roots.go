@@ -46,11 +46,7 @@ type given struct{ name, real string }
 func apply(files []file, paths []string, o Options) *applied {
 	a := &applied{options: o, asked: map[*kustomization.Kustomization]bool{}, reached: map[string]bool{}}
 	for _, p := range paths {
-		real, err := filepath.EvalSymlinks(p)
-		if err == nil {
-			real, err = filepath.Abs(real)
-		}
-		if err == nil && p != Stdin {
+		if real, err := realPath(p); err == nil && p != Stdin {
 			a.paths = append(a.paths, given{p, real})
 		}
 	}
@@ -118,10 +114,9 @@ func (a *applied) follow(dirs []string) (used map[string]bool) {
 		}
 	}
 	for i, dir := range dirs {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			if dirs[i], err = filepath.Abs(real); err == nil {
-				follow(dirs[i])
-			}
+		if real, err := realPath(dir); err == nil {
+			dirs[i] = real
+			follow(real)
 		}
 	}
 	return used
@@ -326,10 +321,8 @@ func (a *applied) clusterDir(root string) (dir string, shared bool) {
 		return dir, true
 	}
 	segments := strings.Split(root, "/")
-	for i, s := range segments {
-		if s == "clusters" && i+1 < len(segments) {
-			return strings.Join(segments[:i+2], "/"), true
-		}
+	if i := slices.Index(segments[:len(segments)-1], "clusters"); i >= 0 {
+		return strings.Join(segments[:i+2], "/"), true
 	}
 	return root, false
 }

@@ -24,13 +24,6 @@ const (
 	StdinFile = "stdin"
 )
 
-// fileLimits returns the limits of one file. A document is one object or a List of many.
-func fileLimits() manifest.Limits {
-	b := budget.Of(budget.TreeFile)
-	return manifest.Limits{FileBytes: budget.Int(b.Bytes), ObjectBytes: -1, Nodes: budget.Int(b.Values),
-		Documents: budget.Int(b.Objects)}
-}
-
 // Options configure Read. The zero value suits files.
 type Options struct {
 	Stdin   io.Reader // read for the path "-"
@@ -103,7 +96,7 @@ func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 	}
 	roots := apply(files, paths, o)
 	files = slices.DeleteFunc(files, roots.builds)
-	limits, meter := fileLimits(), budget.NewMeter(budget.Tree)
+	limits, meter := manifest.LimitsOf(budget.TreeFile), budget.NewMeter(budget.Tree)
 	limits.Charge = meter.Charge
 	results := make([]result, len(files))
 	parallel.Each(o.Workers, len(files), func(i int) {

@@ -46,10 +46,7 @@ func (w *walker) path(p string) error {
 		return &manifest.Error{File: filepath.ToSlash(p), Msg: regular.Reason(err),
 			Tip: "name files, directories, or - for stdin"}
 	}
-	real, err := filepath.EvalSymlinks(p)
-	if err == nil {
-		real, err = filepath.Abs(real)
-	}
+	real, err := realPath(p)
 	if err != nil {
 		return err
 	}
@@ -99,11 +96,7 @@ func (w *walker) dir(root, real string) error {
 		switch {
 		case inside == ".":
 			return w.excluder.enter(p, f.name)
-		case w.excludes(p, entry.IsDir()):
-			if entry.IsDir() {
-				return filepath.SkipDir
-			}
-		case w.Strict && strings.HasPrefix(entry.Name(), "."):
+		case w.excludes(p, entry.IsDir()), w.Strict && strings.HasPrefix(entry.Name(), "."):
 			if entry.IsDir() {
 				return filepath.SkipDir
 			}
@@ -172,6 +165,15 @@ func (w *walker) settleLinks() []file {
 		}
 	}
 	return files
+}
+
+// realPath returns the absolute path of what exists, without symbolic links.
+func realPath(p string) (string, error) {
+	real, err := filepath.EvalSymlinks(p)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(real)
 }
 
 // inside reports whether a path is below one of the directories that are read.

@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"cmp"
 	"reflect"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -8,32 +9,17 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	schedulingv1 "k8s.io/api/scheduling/v1"
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
-// kinds are the kinds whose Go types are known. They say what can be in an object, and how its lists are merged.
+// kinds are the kinds whose Go types are known, beside those that OLM installs from a bundle.
 var kinds = map[string]reflect.Type{
-	"v1 ConfigMap":                                    reflect.TypeFor[corev1.ConfigMap](),
-	"v1 Namespace":                                    reflect.TypeFor[corev1.Namespace](),
-	"v1 Secret":                                       reflect.TypeFor[corev1.Secret](),
-	"v1 Service":                                      reflect.TypeFor[corev1.Service](),
-	"v1 ServiceAccount":                               reflect.TypeFor[corev1.ServiceAccount](),
-	"apps/v1 DaemonSet":                               reflect.TypeFor[appsv1.DaemonSet](),
-	"apps/v1 Deployment":                              reflect.TypeFor[appsv1.Deployment](),
-	"apps/v1 StatefulSet":                             reflect.TypeFor[appsv1.StatefulSet](),
-	"policy/v1 PodDisruptionBudget":                   reflect.TypeFor[policyv1.PodDisruptionBudget](),
-	"networking.k8s.io/v1 NetworkPolicy":              reflect.TypeFor[networkingv1.NetworkPolicy](),
-	"scheduling.k8s.io/v1 PriorityClass":              reflect.TypeFor[schedulingv1.PriorityClass](),
-	"rbac.authorization.k8s.io/v1 ClusterRole":        reflect.TypeFor[rbacv1.ClusterRole](),
-	"rbac.authorization.k8s.io/v1 ClusterRoleBinding": reflect.TypeFor[rbacv1.ClusterRoleBinding](),
-	"rbac.authorization.k8s.io/v1 Role":               reflect.TypeFor[rbacv1.Role](),
-	"rbac.authorization.k8s.io/v1 RoleBinding":        reflect.TypeFor[rbacv1.RoleBinding](),
+	"v1 Namespace":        reflect.TypeFor[corev1.Namespace](),
+	"apps/v1 DaemonSet":   reflect.TypeFor[appsv1.DaemonSet](),
+	"apps/v1 Deployment":  reflect.TypeFor[appsv1.Deployment](),
+	"apps/v1 StatefulSet": reflect.TypeFor[appsv1.StatefulSet](),
 	"admissionregistration.k8s.io/v1 " +
 		"MutatingWebhookConfiguration": reflect.TypeFor[admissionv1.MutatingWebhookConfiguration](),
 	"admissionregistration.k8s.io/v1 " +
@@ -44,8 +30,14 @@ var kinds = map[string]reflect.Type{
 	"operators.coreos.com/v1alpha1 Subscription":          reflect.TypeFor[v1alpha1.Subscription](),
 }
 
-// typeOf returns the Go type of an object, nil if it is not known.
-func typeOf(o generate.Object) reflect.Type { return kinds[o.APIVersion+" "+o.Kind] }
+// typeOf returns the Go type of an object, which says what can be in it and how its lists are merged; nil if it is not
+// known. A patch of a CRD may have what its type does not.
+func typeOf(o generate.Object) reflect.Type {
+	if olm.IsCRD(o.Group(), o.Kind) {
+		return nil
+	}
+	return cmp.Or(olm.TypeOf(o.APIVersion, o.Kind), kinds[o.APIVersion+" "+o.Kind])
+}
 
 // mergesLists reports whether lists in an object are merged element by element. Only Kubernetes' own kinds have merge
 // keys.

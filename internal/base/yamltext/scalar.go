@@ -53,37 +53,26 @@ func Scalar(n *yaml.Node) (any, error) {
 }
 
 func tagged(tag, s string) (any, error) {
-	v := Plain(s)
-	switch x := v.(type) {
-	case nil:
-		if tag == "!!null" {
-			return nil, nil
-		}
-	case bool:
-		if tag == "!!bool" {
-			return v, nil
-		}
-	case int64:
-		if tag == "!!float" {
-			return float64(x), nil
-		}
-		if tag == "!!int" {
-			return v, nil
-		}
-	case uint64:
-		if tag == "!!int" {
-			return v, nil
-		}
-	case float64:
-		if tag == "!!float" {
-			return v, nil
-		}
-	case string:
-		if tag == "!!timestamp" && IsTimestamp(s) {
-			return s, nil
-		}
+	v, fits := Plain(s), false
+	if i, ok := v.(int64); ok && tag == "!!float" {
+		v = float64(i)
 	}
-	return nil, fmt.Errorf("value %q does not fit its YAML tag %s", s, tag)
+	switch v.(type) {
+	case nil:
+		fits = tag == "!!null"
+	case bool:
+		fits = tag == "!!bool"
+	case int64, uint64:
+		fits = tag == "!!int"
+	case float64:
+		fits = tag == "!!float"
+	case string:
+		fits = tag == "!!timestamp" && IsTimestamp(s)
+	}
+	if !fits {
+		return nil, fmt.Errorf("value %q does not fit its YAML tag %s", s, tag)
+	}
+	return v, nil
 }
 
 // Disputed reports whether an unquoted scalar means one thing to Kubernetes (YAML 1.1) and another to readers of YAML
@@ -160,12 +149,8 @@ func number(s string) any {
 			return f
 		}
 	}
-	if rest, ok := strings.CutPrefix(p, "0b"); ok {
-		if i, err := strconv.ParseInt(rest, 2, 64); err == nil {
-			return i
-		}
-	} else if rest, ok := strings.CutPrefix(p, "-0b"); ok {
-		if i, err := strconv.ParseInt("-"+rest, 2, 64); err == nil {
+	if strings.HasPrefix(p, "0b") || strings.HasPrefix(p, "-0b") {
+		if i, err := strconv.ParseInt(strings.Replace(p, "0b", "", 1), 2, 64); err == nil {
 			return i
 		}
 	}

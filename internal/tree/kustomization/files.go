@@ -27,11 +27,7 @@ type source struct {
 	err     error
 }
 
-func fileLimits() manifest.Limits {
-	b := budget.Of(budget.File)
-	return manifest.Limits{FileBytes: budget.Int(b.Bytes), ObjectBytes: -1, Nodes: budget.Int(b.Values),
-		Documents: budget.Int(b.Objects)}
-}
+func fileLimits() manifest.Limits { return manifest.LimitsOf(budget.File) }
 
 // source reads a file, an absolute path.
 func (b *Builder) source(abs string) *source {
@@ -76,16 +72,13 @@ func (b *Builder) read(abs string) *source {
 		return s
 	}
 	in, err := regular.Open(real)
+	if err == nil {
+		defer in.Close()
+		s.data, err = io.ReadAll(io.LimitReader(in, int64(limits.FileBytes)+1))
+	}
 	if err != nil {
 		s.err = &manifest.Error{File: b.named(abs), Msg: regular.Reason(err)}
-		return s
-	}
-	defer in.Close()
-	if s.data, err = io.ReadAll(io.LimitReader(in, int64(limits.FileBytes)+1)); err != nil {
-		s.err = &manifest.Error{File: b.named(abs), Msg: regular.Reason(err)}
-		return s
-	}
-	if s.err = b.spent.read(b.named(abs), len(s.data), limits); s.err != nil {
+	} else if s.err = b.spent.read(b.named(abs), len(s.data), limits); s.err != nil {
 		s.data = nil
 	}
 	return s

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -167,10 +168,10 @@ func (b *Builder) entries(k *Kustomization) error {
 			note(k.errorf(field, "its aliases multiply"))
 		}
 	}
-	for field, entry := range k.named() {
-		if err := b.entry(k, field, entry, false); err != nil {
+	for _, named := range k.named() {
+		if err := b.entry(k, named.field, named.entry, false); err != nil {
 			note(err)
-		} else if file := k.Files[len(k.Files)-1]; !strings.Contains(field, "Generator") {
+		} else if file := k.Files[len(k.Files)-1]; !strings.Contains(named.field, "Generator") {
 			b.parsed[file] = true
 		} else if b.raw[file] == nil {
 			b.raw[file] = &source{}
@@ -196,12 +197,14 @@ func (k *Kustomization) old() oldFields {
 	return oldFields{k.spec.Bases, k.spec.PatchesJson6902, k.spec.PatchesStrategicMerge} //nolint:staticcheck // in use
 }
 
-// named returns the files that a kustomization names beside its resources, by field.
-func (k *Kustomization) named() func(yield func(field, entry string) bool) {
-	var list [][2]string
+// named is a file that a field of a kustomization names.
+type named struct{ field, entry string }
+
+// named returns the files that a kustomization names beside its resources.
+func (k *Kustomization) named() (list []named) {
 	add := func(field string, i int, entry string) {
 		if entry != "" {
-			list = append(list, [2]string{fmt.Sprintf(field, i), entry})
+			list = append(list, named{fmt.Sprintf(field, i), entry})
 		}
 	}
 	for i, entry := range k.spec.Configurations {
@@ -239,15 +242,9 @@ func (k *Kustomization) named() func(yield func(field, entry string) bool) {
 		generator("secretGenerator[%d]", i, g.KvPairSources)
 	}
 	if schema := k.spec.OpenAPI["path"]; schema != "" {
-		list = append(list, [2]string{"openapi.path", schema})
+		list = append(list, named{"openapi.path", schema})
 	}
-	return func(yield func(field, entry string) bool) {
-		for _, e := range list {
-			if !yield(e[0], e[1]) {
-				return
-			}
-		}
-	}
+	return list
 }
 
 // errorf returns an error with the place of a field.
@@ -310,29 +307,21 @@ func looksRemote(entry string) bool {
 
 // isMapping reports whether the text of an entry is a document itself, not the name of a file.
 func isMapping(entry string) bool {
-	docs, err := manifest.ReadFile("", []byte(entry), fileLimits())
-	if err != nil {
-		return false
-	}
-	for _, d := range docs {
-		if v, err := d.Value(); err == nil {
-			if _, ok := v.(map[string]any); ok {
-				return true
-			}
-		}
-	}
-	return false
+	docs, _ := manifest.ReadFile("", []byte(entry), fileLimits())
+	return slices.ContainsFunc(docs, func(d *manifest.Document) bool {
+		v, _ := d.Value()
+		_, ok := v.(map[string]any)
+		return ok
+	})
 }
 
 // isReadable reports whether a text is YAML within the limits.
 func isReadable(text string) bool {
 	docs, err := manifest.ReadFile("", []byte(text), fileLimits())
-	for _, d := range docs {
-		if err == nil {
-			_, err = d.Value()
-		}
-	}
-	return err == nil
+	return err == nil && !slices.ContainsFunc(docs, func(d *manifest.Document) bool {
+		_, err := d.Value()
+		return err != nil
+	})
 }
 
 // plugins refuses generators, transformers and validators that are programs, render charts or fetch files.
@@ -391,11 +380,7 @@ func hasAddress(v any) bool {
 	case []any:
 		return slices.ContainsFunc(v, hasAddress)
 	case map[string]any:
-		for _, x := range v {
-			if hasAddress(x) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(slices.Collect(maps.Values(v)), hasAddress)
 	}
 	return false
 }
