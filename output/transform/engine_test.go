@@ -11,6 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
+	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -246,7 +247,7 @@ func TestSizeAsJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		least, most := sizeAsJSON(text)
+		least, most := leastAsJSON(text), int(budget.AsJSON(text))
 		if len(data) < least || len(data) > most {
 			t.Errorf("%s: %d bytes of JSON, not %d to %d", name, len(data), least, most)
 		}

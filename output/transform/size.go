@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/budget"
 )
 
 // Client-side apply stores the whole object as JSON in the annotation last-applied-configuration (kubectl:
@@ -14,7 +15,7 @@ import (
 const (
 	annotationLimit = 262_144
 	roomForApply    = 2_048
-	jsonPerByte     = 8 // what sizeAsJSON counts for a byte at most
+	jsonPerByte     = 8 // what a byte of YAML becomes at most
 )
 
 // tooLarge reports whether the API server would refuse the object after client-side apply. The object is decoded only
@@ -36,9 +37,11 @@ func tooLarge(o generate.Object) (bool, error) {
 		s, _ := value.(string)
 		limit -= len(key) + len(s)
 	}
-	if least, most := sizeAsJSON(o.Data); x.ReprintReason == "" && most <= limit {
+	switch {
+	case x.ReprintReason != "":
+	case budget.AsJSON(o.Data) <= int64(limit):
 		return false, nil
-	} else if x.ReprintReason == "" && least > limit {
+	case leastAsJSON(o.Data) > limit:
 		return true, nil
 	}
 	v, err := x.Value()
@@ -49,43 +52,17 @@ func tooLarge(o generate.Object) (bool, error) {
 	return len(data) > limit, err
 }
 
-// sizeAsJSON bounds the size of a YAML text as JSON. Each line becomes at least its words, without the marks of YAML,
-// and at most its bytes, escaped, with quotes and brackets around every value.
-func sizeAsJSON(text []byte) (least, most int) {
-	block := 0 // the indentation of a block of text: what is further in is text
+// leastAsJSON returns a size that the JSON of a text of YAML has at least: its words, without the marks of YAML.
+func leastAsJSON(text []byte) (n int) {
 	for line := range bytes.Lines(text) {
-		words := bytes.TrimLeft(line, " ")
-		indent := len(line) - len(words)
-		if words = bytes.TrimRight(words, " \n"); len(words) == 0 {
-			most += len(line) + 2 // \n in a text
+		words := bytes.Trim(line, " \n")
+		if len(words) == 0 || words[0] == '#' {
 			continue
 		}
-		if block < 0 {
-			block = indent
-		}
-		if block > 0 && indent >= block {
-			most += indent - block
-		} else {
-			block = 0
-		}
-		if last := words[bytes.LastIndexByte(words, ' ')+1]; block == 0 && (last == '|' || last == '>') {
-			block = -1
-		}
-		if words[0] != '#' {
-			least += len(words) - bytes.Count(words, []byte("'")) - bytes.Count(words, []byte(`\`)) - 3
-			if i := bytes.Index(words, []byte(" #")); i >= 0 {
-				least -= len(words) - i
-			}
-		}
-		most += len(words) + 10 // {"key":"value"}, and what follows
-		for _, c := range words {
-			switch {
-			case c < ' ', c >= 0x7f, c == '<', c == '>', c == '&', c == '"', c == '\\': // \u003c
-				most += 5
-			case c == '{', c == '[', c == ',', c == ':', c == '-':
-				most += 4
-			}
+		n += len(words) - bytes.Count(words, []byte("'")) - bytes.Count(words, []byte(`\`)) - 3
+		if i := bytes.Index(words, []byte(" #")); i >= 0 {
+			n -= len(words) - i
 		}
 	}
-	return least, most
+	return n
 }
