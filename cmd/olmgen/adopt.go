@@ -259,12 +259,12 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, dumps []strin
 		}
 		f.sayWritten(cmd, state)
 	}
-	lost := 0
+	lost, restarts := 0, 0
 	if plan != nil {
 		if err := f.writePlan(cmd, plan, hint); err != nil {
 			return err
 		}
-		lost = len(plan.Lost)
+		lost, restarts = len(plan.Lost), len(plan.Restarts())
 	}
 	if f.to == generate.ProfileClusterExtension && f.output != output.Stdout {
 		if err := f.printTable(cmd, state); err != nil {
@@ -276,6 +276,9 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, dumps []strin
 		return &foundError{text.Count(n, "error") + " in the dump: what they are about is not adopted"}
 	case lost > 0:
 		return &foundError{"the plan takes away " + text.Count(lost, "right") + ": the comparison lists who loses what"}
+	case restarts > 0:
+		return &foundError{"the plan restarts the pods of " + text.Count(restarts, "Deployment") +
+			": the comparison lists why"}
 	}
 	return nil
 }

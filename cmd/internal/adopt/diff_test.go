@@ -113,6 +113,10 @@ func TestAround(t *testing.T) {
 		{"1", "2", "1", "2"},
 		{long + "a" + long, long + "b" + long, "..." + strings.Repeat("x", 40) + "a" + strings.Repeat("x", 79) + "...", "..." + strings.Repeat("x", 40) + "b" + strings.Repeat("x", 79) + "..."},
 		{"a" + long, "b", "a" + strings.Repeat("x", 119) + "...", "b"},
+		{"b", "a" + long, "b", "a" + strings.Repeat("x", 119) + "..."},
+		{long[:120], long[:119] + "y", long[:120], long[:119] + "y"},
+		{long, "", strings.Repeat("x", 59) + "…" + strings.Repeat("x", 60), ""},
+		{"", long, "", strings.Repeat("x", 59) + "…" + strings.Repeat("x", 60)},
 		{long, long + "é", "..." + strings.Repeat("x", 40), "..." + strings.Repeat("x", 40) + "é"},
 	} {
 		if x, y := around(c.a, c.b); x != c.x || y != c.y {

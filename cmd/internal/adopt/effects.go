@@ -233,20 +233,33 @@ func (v *verifier) reason(c *Compared, object *dump.Object, live, rendered map[s
 		return "edited by hand: the hash that OLM left says that it wrote what is rendered"
 	case object.Kind == "Deployment" && v.csvDiffers(object):
 		return "the ClusterServiceVersion differs too: another bundle, or edited by hand"
+	case object.Kind == "Deployment" && v.configured(v.owner(object)):
+		return "OLM has not rolled out the config of the Subscription, or edited by hand"
 	case only("spec.versions") && object.Kind == "CustomResourceDefinition":
 		return "another version of the operator has written it, or edited by hand"
 	}
 	return "edited by hand, or by another controller"
 }
 
+// owner returns the CSV of a Deployment; nil if the dump has none.
+func (v *verifier) owner(deployment *dump.Object) *dump.Object {
+	return v.Dump.Get(v1alpha1.ClusterServiceVersionKind, deployment.Namespace, deployment.Labels[olm.LabelOwner])
+}
+
 // csvDiffers reports whether the owner of a Deployment is not the rendered one.
 func (v *verifier) csvDiffers(object *dump.Object) bool {
-	csv := v.Dump.Get("ClusterServiceVersion", object.Namespace, object.Labels[olm.LabelOwner])
+	csv := v.owner(object)
 	if csv == nil {
 		return true
 	}
 	rendered := v.rendered[csv.Key()]
 	return rendered == nil || v.pair(csv, rendered).Verdict == Differs
+}
+
+// configured reports whether the Subscription of a CSV has a config, which OLM writes into the pods.
+func (v *verifier) configured(csv *dump.Object) bool {
+	sub := v.subscriptionOf(csv)
+	return sub != nil && sub.Spec.Config != nil
 }
 
 // certificate looks whether the CA that an object points to is the one that the pods were started with.
@@ -288,7 +301,7 @@ func (v *verifier) certificate(object *dump.Object, live map[string]any) string 
 
 // rotated returns when OLM made the certificate of a Deployment anew, as far as the conditions of its CSV reach back.
 func (v *verifier) rotated(d *dump.Object) string {
-	csv := v.Dump.Get("ClusterServiceVersion", d.Namespace, d.Labels[olm.LabelOwner])
+	csv := v.owner(d)
 	if csv == nil {
 		return ""
 	}

@@ -54,6 +54,8 @@ func TestEffects(t *testing.T) {
 		{"an image that is not rendered", "Deployment", deployment(image("x")), deployment(`template: {spec: {containers: [{name: a}]}}`), nil, nil},
 		{"replicas", "Deployment", deployment(`replicas: 2`), deployment(`replicas: 3`), nil, nil},
 		{"a Deployment that somebody stopped", "Deployment", deployment(`replicas: 0`), deployment(`replicas: 3`), []string{"spec.replicas"}, nil},
+		{"a history that nobody kept", "Deployment", deployment(`revisionHistoryLimit: 0`), deployment(`revisionHistoryLimit: 3`), nil, nil},
+		{"a Service that is to be headless", "Service", managed + `spec: {clusterIP: 10.0.0.1, ports: []}`, managed + `spec: {clusterIP: None, ports: []}`, nil, []string{"spec.clusterIP"}},
 		{"a strategy without rolling updates", "Deployment", deployment(`strategy: {type: RollingUpdate}`), deployment(`strategy: {type: Recreate}`),
 			nil, []string{"spec.strategy"}},
 		{"a strategy without rolling updates, and replicas", "Deployment", deployment(`replicas: 2`), deployment(`replicas: 3, strategy: {type: Recreate}`),
@@ -231,6 +233,10 @@ func TestReason(t *testing.T) {
 			[]string{"spec.a"}, "edited by hand: the hash"},
 		{"a field with another hash", "Deployment", label(`olm.deployment-spec-hash: x, olm.owner: ferry.v1.0.0`), label(`olm.deployment-spec-hash: y`), "same",
 			[]string{"spec.a"}, "edited by hand, or"},
+		{"a config that has not rolled out", "Deployment", label(`olm.deployment-spec-hash: x, olm.owner: ferry.v1.0.0`), label(`olm.deployment-spec-hash: y`), "configured",
+			[]string{"spec.a"}, "OLM has not rolled out the config"},
+		{"a Role beside a config", "Role", label(`olm.owner: ferry.v1.0.0`), `{}`, "configured", []string{"rules"}, "edited by hand, or"},
+		{"a Deployment without a Subscription", "Deployment", label(`olm.owner: ferry.v1.0.0`), `{}`, "unsubscribed", []string{"spec.a"}, "edited by hand, or"},
 		{"an empty hash", "Deployment", label(`olm.owner: ferry.v1.0.0, olm.deployment-spec-hash: ""`), label(`olm.deployment-spec-hash: ""`), "same",
 			[]string{"spec.a"}, "edited by hand, or"},
 		{"a Deployment of another CSV", "Deployment", label(`olm.owner: ferry.v1.0.0`), `{}`, "differs", []string{"spec.a"}, "the ClusterServiceVersion differs too"},
@@ -241,9 +247,16 @@ func TestReason(t *testing.T) {
 		{"versions and the scope of a CRD", "CustomResourceDefinition", label(`olm.managed: "true"`), `{}`, "same", []string{"spec.versions[v1].schema", "spec.scope"}, "edited by hand, or"},
 		{"versions of something else", "Role", label(`olm.managed: "true"`), `{}`, "same", []string{"spec.versions"}, "edited by hand, or"},
 	} {
-		s := cluster(t, ferry(), []map[string]any{item(c.kind, "harbour/a", c.fields)})
+		list := ferry()
+		switch c.csv {
+		case "configured":
+			list = with(list, "Subscription", `spec: {config: {env: []}}`)
+		case "unsubscribed":
+			list = dropped(list, "Subscription", "ferry-sub")
+		}
+		s := cluster(t, list, []map[string]any{item(c.kind, "harbour/a", c.fields)})
 		v := &verifier{State: s, withoutCSV: c.csv == "", rendered: map[string]normalize.Object{}}
-		for kind, csv := range map[string]map[string]any{"same": ferry()[1],
+		for kind, csv := range map[string]map[string]any{"same": ferry()[1], "configured": ferry()[1], "unsubscribed": ferry()[1],
 			"differs": item("ClusterServiceVersion", "harbour/ferry.v1.0.0", `spec: {description: x}`)} {
 			if kind == c.csv {
 				v.rendered["ClusterServiceVersion harbour/ferry.v1.0.0"] = asJSON(csv)

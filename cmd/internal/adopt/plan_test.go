@@ -41,6 +41,7 @@ func TestForms(t *testing.T) {
 				s, out := adopted(t, name, o)
 				plan := planOf(t, s, out, o)
 				checkPlan(t, plan)
+				checkLabels(t, s, plan)
 				if to != generate.ProfilePlain && to != generate.ProfileClusterExtension {
 					return
 				}
@@ -56,6 +57,24 @@ func TestForms(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// checkLabels holds that the selectors of a plan find each object that has the labels by which OLM deletes it with what
+// leaves. A ClusterRole that a bundle ships may have olm.owner alone, by which OLM finds nothing.
+func checkLabels(t *testing.T, s *adopt.State, p *adopt.Plan) {
+	t.Helper()
+	for _, o := range s.Dump.Objects {
+		found := slices.ContainsFunc(rowsOf(p, "selectors"), func(selector string) bool {
+			wanted := strings.Split(selector, ",")
+			return !slices.ContainsFunc(wanted, func(w string) bool {
+				key, value, _ := strings.Cut(w, "=")
+				return o.Labels[key] != value
+			})
+		})
+		if o.Labels["olm.owner.kind"] != "" && !found && len(s.Leaving(p.To)) == len(s.All()) {
+			t.Errorf("no selector finds %s: %v", o.Identity(), o.Labels)
 		}
 	}
 }
@@ -229,7 +248,7 @@ func TestOverrides(t *testing.T) {
 		n         int
 	}{
 		{"olm", nil, "clusterversion", "clusterversion", 0},
-		{"openshift-operator-lifecycle-manager", []object{version()}, `{"overrides":[{"group":"apps","kind":"Deployment","name":"olm-operator"`, `{"overrides":null}`, 2},
+		{"openshift-operator-lifecycle-manager", []object{version([]any{}...)}, `{"overrides":[{"group":"apps","kind":"Deployment","name":"olm-operator"`, `{"overrides":null}`, 2},
 		{"openshift-operator-lifecycle-manager", []object{version(decoded)}, `{"overrides":[` + other + `,{"group":"apps","kind":"Deployment","name":"olm-operator"`, `{"overrides":[` + other + `]}`, 2},
 	} {
 		script, err := plan(c.namespace, c.more...)

@@ -25,7 +25,7 @@ func port() []map[string]any {
 	return append(append(list, tugs...),
 		item("OperatorGroup", "bay/og", `{metadata: {uid: u-bay}}`),
 		item("ClusterServiceVersion", "bay/barge.v1.0.0", `{metadata: {uid: u-barge}, spec: {install: {spec: {deployments: [{name: barge}]}}}, status: {phase: Succeeded}}`),
-		item("ClusterServiceVersion", "pier/ferry.v1.0.0", `metadata: {labels: {olm.copiedFrom: harbour}}`),
+		item("ClusterServiceVersion", "pier/ferry.v1.0.0", `metadata: {labels: {olm.copiedFrom: harbour, olm.owner: ferry.v1.0.0}}`),
 		item("ClusterServiceVersion", "pier/other.v1", `metadata: {labels: {olm.copiedFrom: harbour}}`),
 		item("ClusterServiceVersion", "dock/ferry.v1.0.0", `metadata: {labels: {olm.copiedFrom: elsewhere}}`),
 		item("InstallPlan", "harbour/install-ferry", `metadata: {labels: {operators.coreos.com/ferry.harbour: ""}, `+owner+`}`),
@@ -117,6 +117,9 @@ func TestPlans(t *testing.T) {
 		}
 		update := flag.Lookup("update").Value.String() == "true"
 		golden.CheckFile(t, filepath.Join("testdata", "plans", c.name+".md"), p.Markdown("plan.sh", "plan.back.sh"), update)
+		if part := strings.HasPrefix(c.name, "part-of-a-migration"); strings.Contains(string(p.WayBack("plan.md")), migratedToo) != part {
+			t.Errorf("%s: that OLM v1 runs operators of the backup is said: %t", c.name, !part)
+		}
 		if c.name == "stopped" || c.name == "running" {
 			golden.CheckFile(t, filepath.Join("testdata", "plans", c.name+".sh"), slices.Concat(p.Script("plan.md"), p.WayBack("plan.md")), update)
 		}

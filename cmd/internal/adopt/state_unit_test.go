@@ -142,6 +142,9 @@ func TestReadFindings(t *testing.T) {
 	empty := item("OperatorGroup", "dock/og", `{}`)
 	server := item("ClusterServiceVersion", "dock/packageserver", `{spec: {apiservicedefinitions: {owned: [{group: packages.operators.coreos.com, version: v1}]}}}`)
 	const csv = " ClusterServiceVersion harbour/ferry.v1.0.0"
+	crd := func(name string, installers ...string) map[string]any {
+		return item("CustomResourceDefinition", name, `metadata: {annotations: {operatorframework.io/installed-alongside-`+strings.Join(installers, `, operatorframework.io/installed-alongside-`)+`}}`)
+	}
 	for _, c := range []struct {
 		what    string
 		objects []map[string]any
@@ -158,6 +161,10 @@ func TestReadFindings(t *testing.T) {
 		{"a CSV without a group", add(moved(tug("bay"), "bay")...), []string{"no-group error ClusterServiceVersion bay/tug.v1.0.0"}},
 		{"no catalog", append(dropped(slices.Clone(whole), "CatalogSource", "olm/cat"), item("CatalogSource", "olm/other", `{}`)), []string{"no-catalog warning" + csv}},
 		{"a CSV that the dump lacks", add(item("Subscription", "harbour/x", `{spec: {name: x}, status: {installedCSV: x.v1}}`)), []string{"no-csv error Subscription harbour/x"}},
+		{"a CRD of an operator that is gone", add(crd("boats", "1: harbour/tug.v1.0.0", "2: dock/ferry.v1.0.0")), []string{"orphaned-crd warning CustomResourceDefinition boats"}},
+		{"a CRD of an earlier version too", add(crd("boats", "1: harbour/tug.v1.0.0", "2: harbour/ferry.v0.9.0")), nil},
+		{"a CRD of a CSV that is left out", add(append(moved(tug("bay"), "bay"), crd("boats", "1: bay/tug.v1.0.0"))...), []string{"no-group error ClusterServiceVersion bay/tug.v1.0.0"}},
+		{"a CRD that an operator owns now", add(crd("ferries.example.com", "1: harbour/tug.v1.0.0")), nil},
 		{"no Subscription", dropped(add(item("Subscription", "harbour/x", `spec: {name: x}`)), "Subscription", "ferry-sub"),
 			[]string{"no-csv warning Subscription harbour/x", "no-subscription note" + csv}},
 		{"no image", dropped(add(item("InstallPlan", "x/x", `{}`)), "InstallPlan", "harbour/a"), []string{"unknown-source note" + csv}},

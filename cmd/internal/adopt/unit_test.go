@@ -77,11 +77,17 @@ func tug(namespace string) []map[string]any {
 	}
 }
 
-// cluster reads a dump of objects.
+// cluster reads a dump of objects, and of some that are none of OLM's business.
 func cluster(t testing.TB, lists ...[]map[string]any) *State {
 	t.Helper()
 	others := []map[string]any{item("ClusterRole", "unrelated", `{}`), item("Deployment", "kube-system/dns", `{}`), item("CustomResourceDefinition", "a.b", `{}`)}
-	data, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": append(others, slices.Concat(lists...)...)})
+	return read(t, append(others, slices.Concat(lists...)...))
+}
+
+// read reads a dump that has nothing but these objects.
+func read(t testing.TB, objects []map[string]any) *State {
+	t.Helper()
+	data, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -161,6 +161,36 @@ func TestNotInFile(t *testing.T) {
 	}
 }
 
+// A config that OLM has not rolled out, a Deployment that somebody stopped: applying starts new pods, which the comparison
+// calls an error, and the plan names.
+func TestNewPods(t *testing.T) {
+	for _, c := range []struct {
+		what, dump    string
+		change        func([]object) []object
+		field, reason string
+	}{
+		{"a config", "subscription-config-own.yaml", change("Subscription", func(o object) {
+			in(o, "spec", "config")["env"] = []any{object{"name": "BAND", "value": "am"}}
+		}), "spec.template.spec.containers[manager].env[BAND].value", ": OLM has not rolled out the config of the Subscription"},
+		{"a Deployment", twoOperators, change("Deployment", func(o object) { in(o, "spec")["replicas"] = 0 }), "spec.replicas", "is 0 in the cluster, and rendered as 1: edited by hand"},
+	} {
+		s := edited(t, c.dump, c.change)
+		list := s.Verify(asMaps(t, declared(t, s, adopt.Options{}))).Findings()
+		if !slices.ContainsFunc(list, func(f findings.Finding) bool {
+			return f.Rule == "restart" && f.Level == findings.Error && f.Field == c.field && strings.Contains(f.Message, c.reason)
+		}) {
+			t.Errorf("%s: %+v", c.what, list)
+		}
+		for _, to := range []generate.Profile{generate.ProfileOLM, generate.ProfilePlain} {
+			o := adopt.Options{To: to}
+			plan := planOf(t, s, declared(t, s, o), o)
+			if page := string(plan.Markdown("plan.sh", "plan.back.sh")); len(plan.Restarts()) != 1 || !strings.Contains(page, "the pods of "+plan.Restarts()[0]+" restart") {
+				t.Errorf("%s to %s: restarts %q\n%s", c.what, to, plan.Restarts(), page)
+			}
+		}
+	}
+}
+
 // Every kind of edit by hand is named: the object, the field, and what applying would do about it.
 func TestHandEdits(t *testing.T) {
 	const gates, two, meters, radio = "gates-multi.yaml", "two-operators-in-one-group.yaml", "meters-own.yaml",

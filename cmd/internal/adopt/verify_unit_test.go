@@ -327,6 +327,27 @@ func TestBackupOf(t *testing.T) {
 	if n := strings.Count(string(b.Subscriptions), "kind: Subscription\n"); n != 1 {
 		t.Errorf("%d Subscriptions", n)
 	}
+	for _, c := range []struct{ what, name, owners, want string }{ // want: the UIDs of the owners that it gets again
+		{"the CSV", "ConfigMap harbour/x", `{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, name: ferry.v1.0.0, uid: u-ferry}`, "u-ferry"},
+		{"the CSV and a Secret", "ConfigMap harbour/x", `{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, name: ferry.v1.0.0, uid: u-ferry}, {apiVersion: v1, kind: Secret, name: s, uid: u-s}`, "u-ferry"},
+		{"a Secret", "ConfigMap harbour/x", `{apiVersion: v1, kind: Secret, name: s, uid: u-s}`, ""},
+		{"a CSV that is gone", "ConfigMap harbour/x", `{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, name: gone, uid: u-ferry}`, ""},
+		{"the CSV without UID", "ConfigMap harbour/x", `{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, name: ferry.v1.0.0, uid: ""}`, ""},
+		{"the Subscription, which is not there at first", "ConfigMap harbour/x", `{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, name: ferry-sub, uid: u-sub}`, ""},
+		{"the CSV of another operator", "ConfigMap bay/x", `{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, name: tug.v1.0.0, uid: u-tug}`, ""},
+		{"nobody", "ClusterRole x", ``, ""},
+	} {
+		kind, name, _ := strings.Cut(c.name, " ")
+		shipped := item(kind, name, `{metadata: {labels: {operators.coreos.com/ferry.harbour: ""}, ownerReferences: [`+c.owners+`]}}`)
+		b := mustSelect(t, cluster(t, ferry(), tug("bay"), []map[string]any{item("OperatorGroup", "bay/og", `{}`), shipped}), "ferry").Backup([]map[string]any{shipped})
+		var uids []string
+		for row := range strings.Lines(string(b.Owners)) {
+			uids = append(uids, strings.Fields(row)[0])
+		}
+		if got := strings.Join(uids, " "); got != c.want || (len(b.Owned) > 0) != (c.want != "") {
+			t.Errorf("an object of %s: owners %q, want %q\n%s", c.what, got, c.want, b.Owned)
+		}
+	}
 }
 
 // OLM takes the APIs that only leaving operators own from the ClusterRoles of a group that stays.
