@@ -202,7 +202,7 @@ func TestDeclareOptions(t *testing.T) {
 func TestDeclareSome(t *testing.T) {
 	const shared, sharedRoles = "- target: {kind: OperatorGroup, name: og, namespace: harbour}\n", "- target: {kind: ClusterRole, name: olm\\.og\\.og\\.admin-6027pG52UbswK7xDcJF8Ggf9gBEsCxGGQSpNC7|olm"
 	two := cluster(t, ferry(), tug("harbour"))
-	failed := with(tug("harbour"), "ClusterServiceVersion", `status: {phase: Failed, reason: UnsupportedOperatorGroup, message: no way}`)
+	failed := with(tug("harbour"), "ClusterServiceVersion", `status: {phase: Failed, reason: UnsupportedOperatorGroup, message: "no\nway"}`)
 	const refused = "# Namespace harbour. It is not adopted: OLM does not run it (UnsupportedOperatorGroup): no way\n"
 	global := moved(with(tug("x"), "ClusterServiceVersion", `{}`), "operators")
 	group := item("OperatorGroup", "operators/global-operators", `{spec: {}, status: {namespaces: [""]}}`)

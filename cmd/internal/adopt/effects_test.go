@@ -273,6 +273,27 @@ func TestReason(t *testing.T) {
 	}
 }
 
+// The comparison names who edited a field, and a certificate that OLM has made anew.
+func TestReasonsInComparison(t *testing.T) {
+	const written = `managedFields: [{manager: kubectl-edit, time: "2026-01-02T03:04:05Z", fieldsV1: {"f:spec": {"f:replicas": {}}}}]`
+	live := item("Deployment", "harbour/a", `{metadata: {labels: {olm.managed: "true"}, `+written+`}, spec: {replicas: 2}}`)
+	if got := compared(t, live, item("Deployment", "harbour/a", `{metadata: {labels: {olm.managed: "true"}}, spec: {replicas: 3}}`)); got.Reason != "edited by kubectl-edit 2026-01-02T03:04:05Z" {
+		t.Errorf("%+v", got)
+	}
+	hook := func(bundle string) map[string]any {
+		return item("ValidatingWebhookConfiguration", "a", `{metadata: {labels: {olm.managed: "true"}}, webhooks: [{name: a.example.com, clientConfig: {service: {namespace: harbour, name: ferry-service}`+bundle+`}}]}`)
+	}
+	s := cluster(t, ferry(), []map[string]any{hook(`, caBundle: bmV3`), item("Deployment", "harbour/ferry",
+		`{metadata: {labels: {olm.owner: ferry.v1.0.0}}, spec: {template: {metadata: {annotations: {olmcahash: old}}}}}`)})
+	var found []string
+	for _, f := range s.Verify([]map[string]any{hook("")}).Findings() {
+		found = append(found, f.Rule+" "+string(f.Level)+" "+f.Object)
+	}
+	if !slices.Contains(found, "certificate note ValidatingWebhookConfiguration a") {
+		t.Errorf("%q", found)
+	}
+}
+
 // OLM makes certificates anew: the CA of a webhook, an APIService or a CRD may not be the one that the pods were started
 // with.
 func TestCertificate(t *testing.T) {

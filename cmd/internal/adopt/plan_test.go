@@ -39,9 +39,13 @@ func TestForms(t *testing.T) {
 			t.Run(strings.TrimSuffix(name, ".yaml")+"/"+string(to), func(t *testing.T) {
 				o := adopt.Options{To: to}
 				s, out := adopted(t, name, o)
-				plan := planOf(t, s, out, o)
+				plan, objects := planOf(t, s, out, o), asMaps(t, out)
 				checkPlan(t, plan)
 				checkLabels(t, s, plan)
+				checkKept(t, plan, objects)
+				if missing := notInFile(s, objects); len(missing) > 0 {
+					t.Errorf("not in the file: %q", missing)
+				}
 				if to != generate.ProfilePlain && to != generate.ProfileClusterExtension {
 					return
 				}
@@ -49,7 +53,7 @@ func TestForms(t *testing.T) {
 				if restarts := plan.Restarts(); len(restarts) > 0 {
 					t.Errorf("it restarts %v", restarts)
 				}
-				for _, o := range asMaps(t, out) {
+				for _, o := range objects {
 					for label := range in(o, "metadata", "labels") {
 						if strings.HasPrefix(label, "olm.owner") || label == "olm.copiedFrom" {
 							t.Errorf("%v %v has %s: OLM would delete it", o["kind"], in(o, "metadata")["name"], label)
@@ -59,6 +63,31 @@ func TestForms(t *testing.T) {
 			})
 		}
 	}
+}
+
+// checkKept holds that a plan deletes nothing that its own file renders.
+func checkKept(t *testing.T, p *adopt.Plan, objects []object) {
+	t.Helper()
+	for _, row := range rowsOf(p, "deleted") {
+		words := append(strings.Fields(row), "")
+		for _, x := range objects {
+			meta := in(x, "metadata")
+			namespace, _ := meta["namespace"].(string)
+			if strings.HasPrefix(words[0], strings.ToLower(fmt.Sprint(x["kind"]))) && words[1] == meta["name"] && words[2] == namespace {
+				t.Errorf("it deletes %s, which it renders", row)
+			}
+		}
+	}
+}
+
+// notInFile returns the operators of a cluster of which a file has nothing.
+func notInFile(s *adopt.State, objects []object) (names []string) {
+	for _, f := range s.Verify(objects).Findings() {
+		if f.Rule == "not-in-file" {
+			names = append(names, f.Object)
+		}
+	}
+	return names
 }
 
 // checkLabels holds that the selectors of a plan find each object that has the labels by which OLM deletes it with what
@@ -143,40 +172,6 @@ func rowsOf(p *adopt.Plan, name string) []string {
 		}
 	}
 	return nil
-}
-
-// A plan waits until OLM has settled, and says what for.
-func TestPlanWaits(t *testing.T) {
-	installing := func(items []object) []object {
-		change("Subscription", func(o object) { in(o, "status")["currentCSV"] = "gatekeeping-operator.v2.0.0" })(items)
-		return append(items, object{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "InstallPlan", "metadata": object{"name": "install-y", "namespace": "operator-ns"},
-			"spec": object{"clusterServiceVersionNames": []any{"gatekeeping-operator.v2.0.0"}}, "status": object{"phase": "Installing"}})
-	}
-	approval := func(items []object) []object {
-		items = installing(items)
-		in(items[len(items)-1], "status")["phase"] = "RequiresApproval"
-		return items
-	}
-	for _, c := range []struct {
-		change func([]object) []object
-		waits  string
-	}{
-		{same, ""},
-		{change("ClusterServiceVersion", func(o object) { in(o, "status")["phase"], in(o, "status")["reason"] = "Failed", "ComponentUnhealthy" }),
-			"ClusterServiceVersion operator-ns/gatekeeping-operator.v1.0.0 is Failed (ComponentUnhealthy)"},
-		{replacing("Replacing", "gatekeeping-operator.v1.0.0"), "ClusterServiceVersion operator-ns/gatekeeping-operator.v1.0.0 is about to be replaced"},
-		{installing, "InstallPlan operator-ns/install-y is Installing"},
-		{approval, ""},
-	} {
-		s := edited(t, "gates-multi.yaml", c.change)
-		leaving := asMaps(t, declared(t, s, adopt.Options{}))
-		for _, to := range generate.Profiles {
-			_, err := adopt.NewPlan(s, leaving, leaving, adopt.Options{To: to})
-			if c.waits == "" && err != nil || c.waits != "" && (err == nil || !strings.Contains(err.Error(), c.waits)) {
-				t.Errorf("%s: want %q: %v", to, c.waits, err)
-			}
-		}
-	}
 }
 
 // The backup is of the dump: an edit by hand is in it, and what a bundle ships without a mark. What belongs to an object
@@ -460,25 +455,6 @@ func TestOLMRuns(t *testing.T) {
 			condition, role := at("kubectl delete operatorconditions."), at("kubectl delete roles.")
 			if labels < 0 || labels > group || group > csv || group > condition || role >= 0 && condition > role {
 				t.Errorf("%s to %s: %d %d %d %d %d", name, to, labels, group, csv, condition, role)
-			}
-		}
-	}
-}
-
-// A running OLM resets the reason of a CSV whose OperatorGroup has a ServiceAccount, so that way is refused there.
-func TestOLMRunsNotWithServiceAccount(t *testing.T) {
-	for _, account := range []bool{false, true} {
-		s := edited(t, twoOperators, change("OperatorGroup", func(o object) {
-			if account {
-				in(o, "spec")["serviceAccountName"] = "installer"
-			}
-		}))
-		leaving := asMaps(t, declared(t, s, adopt.Options{}))
-		for _, way := range adopt.Meanwhiles {
-			_, err := adopt.NewPlan(s, leaving, leaving, adopt.Options{To: generate.ProfilePlain, OLM: way})
-			refused := err != nil && strings.Contains(err.Error(), "OperatorGroup operator-ns/my-og has spec.serviceAccountName")
-			if want := account && way == adopt.OLMRuns; refused != want || err != nil && !want {
-				t.Errorf("account %t, OLM %s: %v", account, way, fmt.Sprint(err))
 			}
 		}
 	}

@@ -33,6 +33,8 @@ func port() []map[string]any {
 		item("OperatorCondition", "harbour/ferry.v1.0.0", `metadata: {`+owner+`}`),
 		item("CatalogSource", "olm/cat", `spec: {sourceType: grpc, image: quay.io/cat}`),
 		item("Deployment", "olm/olm-operator", `spec: {replicas: 3}`),
+		item("ClusterServiceVersion", "olm/packageserver", `{spec: {apiservicedefinitions: {owned: [{group: packages.operators.coreos.com, version: v1}]}}, status: {phase: Succeeded}}`),
+		item("OperatorGroup", "olm/olm-operators", `{spec: {targetNamespaces: [olm]}}`), item("OperatorCondition", "olm/packageserver", `{}`),
 		item("Deployment", "harbour/ferry", `{metadata: {labels: {`+csv+`, olm.managed: "true"}, `+owner+`}, spec: {selector: {a: b}, template: {spec: {containers: [{name: a, image: x, args: [a]}]}}}}`),
 		item("ServiceAccount", "harbour/it's", `{metadata: {labels: {operators.coreos.com/ferry.harbour: ""}, `+owner+`}}`),
 		item("ConfigMap", "harbour/mine", `{metadata: {`+strings.ReplaceAll(owner, "ownerReferences: [", `ownerReferences: [{apiVersion: v1, kind: Secret, name: s, uid: u-s}, `)+`}}`),
@@ -129,6 +131,7 @@ func TestPlans(t *testing.T) {
 // A plan is refused while OLM has something to do, if one that stays needs one that leaves, and beside a running OLM for
 // a group with a ServiceAccount.
 func TestPlanRefused(t *testing.T) {
+	needed := append(ferry(), with(tug("harbour"), "ClusterServiceVersion", `spec: {customresourcedefinitions: {required: [{name: ferries.example.com, version: v1, kind: Ferry}]}}`)...)
 	account := with(ferry(), "OperatorGroup", `spec: {serviceAccountName: a}`)
 	for _, c := range []struct {
 		what string
@@ -136,12 +139,15 @@ func TestPlanRefused(t *testing.T) {
 		o    Options
 		want string
 	}{
+		{"one that another one needs", needed, Options{To: generate.ProfilePlain}, "tug.v1.0.0 stays with OLM and needs ferries.example.com of ferry.v1.0.0"},
+		{"one that another one needs, and OLM goes on", needed, Options{}, ""},
 		{"nothing", ferry(), Options{To: generate.ProfilePlain, OLM: OLMRuns}, ""},
 		{"a pending CSV", with(ferry(), "ClusterServiceVersion", `status: {phase: Pending}`), Options{}, "OLM has not settled"},
+		{"a pending CSV that leaves", with(ferry(), "ClusterServiceVersion", `status: {phase: Pending}`), Options{To: generate.ProfilePlain}, "OLM has not settled"},
 		{"an account", account, Options{To: generate.ProfilePlain, OLM: OLMRuns}, "has spec.serviceAccountName: a running OLM"},
 		{"an account, and OLM is stopped", account, Options{To: generate.ProfilePlain}, ""},
 	} {
-		_, err := NewPlan(cluster(t, c.list), nil, nil, c.o)
+		_, err := NewPlan(mustSelect(t, cluster(t, c.list), "ferry"), nil, nil, c.o)
 		if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.what, err)
 		}

@@ -157,6 +157,7 @@ func TestReadFindings(t *testing.T) {
 		{"a group without operators", add(empty), []string{"empty-group note OperatorGroup dock/og"}},
 		{"a group that waits", add(empty, item("Subscription", "dock/x", `spec: {name: x}`)), []string{"no-csv warning Subscription dock/x"}},
 		{"the group of packageserver", add(empty, server), []string{"packageserver note ClusterServiceVersion dock/packageserver"}},
+		{"packageserver without its group", add(server), []string{"packageserver note ClusterServiceVersion dock/packageserver"}},
 		{"a second group", add(item("OperatorGroup", "harbour/og2", `{}`)), []string{"several-groups error OperatorGroup harbour/og2"}},
 		{"a CSV without a group", add(moved(tug("bay"), "bay")...), []string{"no-group error ClusterServiceVersion bay/tug.v1.0.0"}},
 		{"no catalog", append(dropped(slices.Clone(whole), "CatalogSource", "olm/cat"), item("CatalogSource", "olm/other", `{}`)), []string{"no-catalog warning" + csv}},

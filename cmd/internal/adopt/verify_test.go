@@ -28,21 +28,6 @@ func asMaps(t testing.TB, file []byte) (objects []object) {
 	return objects
 }
 
-// A cluster that nobody has touched differs in nothing from what is declared for it, and everything that OLM made there
-// is rendered.
-func TestVerifyUntouched(t *testing.T) {
-	for _, name := range dumps(t) {
-		s, out := adopted(t, name, adopt.Options{})
-		v := s.Verify(asMaps(t, out))
-		if list := v.Findings(); len(list) > 0 {
-			t.Errorf("%s: %d findings: %+v", name, len(list), list)
-		}
-		if n := v.Count(adopt.Equal) + v.Count(adopt.Filled); n < 10 || n != len(v.Objects) {
-			t.Errorf("%s: %d of %d objects are equal", name, n, len(v.Objects))
-		}
-	}
-}
-
 var jsonDumps = map[string][]byte{}
 
 // asJSON returns a dump as JSON, which is quicker to read and to write.
@@ -117,50 +102,6 @@ func webhook(o object) object { return o["webhooks"].([]any)[0].(object) }
 
 func version(o object) object { return in(o, "spec")["versions"].([]any)[0].(object) }
 
-// What means the same is no edit by hand.
-func TestSameMeaning(t *testing.T) {
-	for _, c := range []struct {
-		what   string
-		change func([]object) []object
-	}{
-		{"empty categories", change("CustomResourceDefinition", func(o object) { in(o, "spec", "names")["categories"] = []any{} })},
-		{"rules in another order", change("Role", func(o object) {
-			rules := o["rules"].([]any)
-			slices.Reverse(rules)
-			verbs := rules[0].(object)["verbs"].([]any)
-			slices.Reverse(verbs)
-		})},
-		{"a group with targets and selector", change("OperatorGroup", func(o object) { in(o, "spec", "selector", "matchLabels")["a"] = "b" })},
-	} {
-		_, out := adopted(t, "gates-multi.yaml", adopt.Options{})
-		v := edited(t, "gates-multi.yaml", c.change).Verify(asMaps(t, out))
-		if list := v.Findings(); len(list) > 0 {
-			t.Errorf("%s: %+v", c.what, list)
-		}
-	}
-}
-
-// An operator that is in the cluster and not in the file is named, for every form of the file.
-func TestNotInFile(t *testing.T) {
-	for _, to := range generate.Profiles {
-		s := printed(t, twoOperators, yaml.Marshal, same)
-		for _, c := range []struct {
-			file *adopt.State
-			want int
-		}{{s, 0}, {chosen(t, s, adopt.Selection{Except: []string{"porter-operator"}}), 1}} {
-			n := 0
-			for _, f := range s.Verify(asMaps(t, declared(t, c.file, adopt.Options{To: to}))).Findings() {
-				if f.Rule == "not-in-file" && f.Object == "ClusterServiceVersion operator-ns/porter-operator.v1.0.0" && f.Line > 0 {
-					n++
-				}
-			}
-			if n != c.want {
-				t.Errorf("%s: %d findings, want %d", to, n, c.want)
-			}
-		}
-	}
-}
-
 // A config that OLM has not rolled out, a Deployment that somebody stopped: applying starts new pods, which the comparison
 // calls an error, and the plan names.
 func TestNewPods(t *testing.T) {
@@ -189,6 +130,16 @@ func TestNewPods(t *testing.T) {
 			}
 		}
 	}
+}
+
+// copyOf copies an object, with another name.
+func copyOf(o object, name string) object {
+	c := maps.Clone(o)
+	meta := maps.Clone(in(o, "metadata"))
+	meta["labels"] = maps.Clone(in(meta, "labels"))
+	meta["name"], meta["uid"] = name, "uid-"+name
+	c["metadata"] = meta
+	return c
 }
 
 // Every kind of edit by hand is named: the object, the field, and what applying would do about it.

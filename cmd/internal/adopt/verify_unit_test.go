@@ -116,6 +116,7 @@ func TestPair(t *testing.T) {
 		{"no selector by the UID", "ValidatingWebhookConfiguration", hook(`olm.operatorgroup.uid/1: ""`), hook(``), Differs,
 			[]string{`webhooks[a.example.com].namespaceSelector.matchLabels["olm.operatorgroup.uid/1"]: "" ->  *`}},
 		{"the schema of a CRD", "CustomResourceDefinition", crd(`{name: v1, schema: {a: 1}}`), crd(`{name: v1, schema: {a: 2}}`), Differs, []string{"spec.versions[v1].schema.a: 1 -> 2 *"}},
+		{"empty categories", "CustomResourceDefinition", strings.Replace(crd(`{name: v1}`), "kind: A", "kind: A, categories: []", 1), crd(`{name: v1}`), Filled, nil},
 		{"a null in the schema", "CustomResourceDefinition", crd(`{name: v1, schema: {b: [1]}}`), crd(`{name: v1, schema: {a: null, b: [1]}}`), Filled, nil},
 		{"a schema that is only rendered", "CustomResourceDefinition", crd(`{name: v1}`), crd(`{name: v1, deprecated: true}`), Differs, []string{"spec.versions[v1].deprecated:  -> true *"}},
 		{"a version that is only rendered", "CustomResourceDefinition", crd(`{name: v1}`), crd(`{name: v1}, {name: v2, schema: {a: 1}}`), Differs, []string{"spec.versions: "}},
