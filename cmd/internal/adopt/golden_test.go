@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/cmd/internal/adopt"
-	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/golden"
@@ -19,14 +18,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // Golden files have what is declared for a cluster with webhooks in each form, and, of the form that stays with OLM,
 // the objects in which the fields uid and installed show.
 func TestGolden(t *testing.T) {
-	d, err := dump.Read(t.Context(), []string{"testdata/gates-multi.yaml"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := adopt.Read(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, _ := adopted(t, "gates-multi.yaml", adopt.Options{})
 	for _, to := range []generate.Profile{generate.ProfileOLM, generate.ProfilePlain, generate.ProfileSubscription} {
 		o := adopt.Options{File: "olmgen.yaml", Directory: "operators", To: to,
 			Sources: map[string]string{"gatekeeping-operator": "live-bundles/gates"}}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/cmd/internal/adopt"
-	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -43,8 +41,14 @@ func TestForms(t *testing.T) {
 				checkPlan(t, plan)
 				checkLabels(t, s, plan)
 				checkKept(t, plan, objects)
-				if missing := notInFile(s, objects); len(missing) > 0 {
+				v := s.Verify(objects)
+				if missing := notInFile(v); len(missing) > 0 {
 					t.Errorf("not in the file: %q", missing)
+				}
+				for _, c := range v.Objects { // the installed CSV owns all that is there
+					if strings.Contains(c.Reason, "orphan") {
+						t.Errorf("%s: %s", c.Object, c.Reason)
+					}
 				}
 				if to != generate.ProfilePlain && to != generate.ProfileClusterExtension {
 					return
@@ -81,8 +85,8 @@ func checkKept(t *testing.T, p *adopt.Plan, objects []object) {
 }
 
 // notInFile returns the operators of a cluster of which a file has nothing.
-func notInFile(s *adopt.State, objects []object) (names []string) {
-	for _, f := range s.Verify(objects).Findings() {
+func notInFile(v *adopt.Verification) (names []string) {
+	for _, f := range v.Findings() {
 		if f.Rule == "not-in-file" {
 			names = append(names, f.Object)
 		}
@@ -108,19 +112,17 @@ func checkLabels(t *testing.T, s *adopt.State, p *adopt.Plan) {
 	}
 }
 
+// imaged gives the CatalogSources an image, without which OLM v1 takes no operator.
+var imaged = change("CatalogSource", func(o object) {
+	delete(in(o, "spec"), "address")
+	in(o, "spec")["image"] = "quay.io/example/catalog:v1"
+})
+
 // One of two operators goes to OLM v1, the other one to profile plain. The backup has both.
 func TestPlanOfMigration(t *testing.T) {
-	data, err := os.ReadFile("testdata/two-operators-in-a-global-group.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	data = regexp.MustCompile(`(?m)^    address: .*`).ReplaceAll(data, []byte("    image: quay.io/example/catalog:v1"))
-	d, err := dump.Read(t.Context(), []string{"-"}, bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := edited(t, "two-operators-in-a-global-group.yaml", imaged)
 	o := adopt.Options{To: generate.ProfileClusterExtension}
-	s, out := adoptedDump(t, d, o)
+	out := declared(t, s, o)
 	plan := planOf(t, s, out, o)
 	checkPlan(t, plan)
 	if rows := strings.Join(slices.Concat(rowsOf(plan, "operators"), rowsOf(plan, "deleted")), "\n"); strings.Contains(rows, "memcached") || strings.Contains(rows, "my-og") {
@@ -136,17 +138,13 @@ func TestPlanOfMigration(t *testing.T) {
 
 // What OLM v1 takes over watches all namespaces then: the file asks for nothing that OLM v1 refuses.
 func TestExtensionOfSeveralNamespaces(t *testing.T) {
-	data, err := os.ReadFile("testdata/" + twoOperators)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data = regexp.MustCompile(`(?m)^    address: .*`).ReplaceAll(data, []byte("    image: quay.io/example/catalog:v1"))
-	data = bytes.ReplaceAll(data, []byte("    - supported: false\n      type: AllNamespaces"), []byte("    - supported: true\n      type: AllNamespaces"))
-	d, err := dump.Read(t.Context(), []string{"-"}, bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, out := adoptedDump(t, d, adopt.Options{To: generate.ProfileClusterExtension})
+	s := edited(t, twoOperators, func(items []object) []object {
+		change("ClusterServiceVersion", func(o object) {
+			in(o, "spec")["installModes"] = []any{object{"type": "AllNamespaces", "supported": true}, object{"type": "MultiNamespace", "supported": true}}
+		})(items)
+		return imaged(items)
+	})
+	out := declared(t, s, adopt.Options{To: generate.ProfileClusterExtension})
 	possible := 0
 	for _, m := range s.Migrations() {
 		if m.Possible() {
@@ -172,46 +170,6 @@ func rowsOf(p *adopt.Plan, name string) []string {
 		}
 	}
 	return nil
-}
-
-// The backup is of the dump: an edit by hand is in it, and what a bundle ships without a mark. What belongs to an object
-// of OLM is given to the one that has its name after the way back.
-func TestBackup(t *testing.T) {
-	s := edited(t, twoOperators, change("Deployment", func(o object) { container(o)["image"] = "edited.io/x" }))
-	b := s.Backup(asMaps(t, declared(t, s, adopt.Options{})))
-	for _, c := range []struct {
-		data []byte
-		text string
-		want int
-	}{
-		{b.Objects, "\nkind: Deployment\n", 2}, {b.Objects, "image: edited.io/x", 2}, {b.OLM, "\nkind: OperatorGroup\n", 1},
-		{b.OLM, "\nkind: OperatorCondition\n", 2}, {b.OLM, "\nkind: ClusterServiceVersion\n", 6},
-		{b.Objects, "name: memcached-operator-memcached-viewer-role\n", 1}, {b.Subscriptions, "kind: Subscription\n", 2},
-		{b.Objects, "\napiVersion: operators.coreos.com", 0}, {b.OLM, "kind: InstallPlan", 0},
-	} {
-		if n := strings.Count(string(c.data), c.text); n != c.want {
-			t.Errorf("%q: %d times, want %d", c.text, n, c.want)
-		}
-	}
-	for _, data := range [][]byte{b.Objects, b.OLM, b.Subscriptions} {
-		if regexp.MustCompile(`(?m)^(status:|  +(uid|resourceVersion|managedFields|ownerReferences):)`).Match(data) {
-			t.Error("the backup has what the API server writes")
-		}
-	}
-	uids := regexp.MustCompile(`(?m)^    uid: "?([^"\n]*)"?$`).FindAllStringSubmatch(string(b.Owned), -1)
-	for _, uid := range uids {
-		if owner := regexp.MustCompile(`(?m)^` + uid[1] + ` (clusterserviceversions|operatorconditions)\.operators\.coreos\.com \S+ \S+$`); len(owner.FindAll(b.Owners, -1)) != 1 {
-			t.Errorf("owner %s is not one of:\n%s", uid[1], b.Owners)
-		}
-	}
-	if len(uids) < 10 {
-		t.Errorf("%d owners", len(uids))
-	}
-	one := chosen(t, s, adopt.Selection{Packages: []string{"porter-operator"}})
-	b = one.Backup(asMaps(t, declared(t, one, adopt.Options{})))
-	if all := string(slices.Concat(b.Objects, b.OLM, b.Subscriptions, b.Owned)); strings.Contains(all, "memcached") || strings.Contains(all, "kind: OperatorGroup") || !strings.Contains(all, "kind: Subscription") {
-		t.Errorf("the backup has what is not chosen:\n%s", all)
-	}
 }
 
 // On OpenShift the cluster version operator is told to leave OLM alone, and that ends. What else it leaves alone stays

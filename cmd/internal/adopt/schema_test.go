@@ -2,13 +2,11 @@ package adopt_test
 
 import (
 	"bytes"
-	"context"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/olmgen/olmgen/cmd/internal/adopt"
-	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/golden/schematest"
@@ -54,16 +52,9 @@ func TestSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden.CheckFile(t, "schema.json", want, *update)
-	d, err := dump.Read(context.Background(), []string{"testdata/gates-multi.yaml"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := adopt.Read(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, _ := adopted(t, "gates-multi.yaml", adopt.Options{})
 	var rendered []map[string]any
-	for _, o := range d.Objects {
+	for _, o := range s.Dump.Objects {
 		value := o.Value()
 		switch {
 		case o.Kind == "Deployment":

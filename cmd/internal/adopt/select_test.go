@@ -37,7 +37,7 @@ func TestPlanForOneOperator(t *testing.T) {
 		s := chosen(t, whole, adopt.Selection{Packages: []string{"porter-operator"}})
 		o := adopt.Options{To: to}
 		file := declared(t, s, o)
-		if missing := notInFile(whole, asMaps(t, file)); !slices.Equal(missing, []string{"ClusterServiceVersion operator-ns/memcached-operator.v0.0.1"}) {
+		if missing := notInFile(whole.Verify(asMaps(t, file))); !slices.Equal(missing, []string{"ClusterServiceVersion operator-ns/memcached-operator.v0.0.1"}) {
 			t.Errorf("%s: not in the file: %q", to, missing)
 		}
 		plan := planOf(t, s, file, o)

@@ -312,6 +312,8 @@ func TestBackupOf(t *testing.T) {
 	}
 	s := mustSelect(t, cluster(t, ferry(), tug("bay"), []map[string]any{item("OperatorGroup", "bay/og", `{}`), item("Namespace", "harbour", `metadata: {labels: {operators.coreos.com/ferry.harbour: ""}}`),
 		item("InstallPlan", "harbour/p", `metadata: {labels: {operators.coreos.com/ferry.harbour: ""}}`), item("OperatorCondition", "harbour/ferry.v1.0.0", `{}`),
+		item("Deployment", "harbour/edited", `{metadata: {uid: u, resourceVersion: "1", managedFields: [{manager: m}], ownerReferences: [{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, name: ferry.v1.0.0, uid: u-ferry}]},
+  spec: {template: {spec: {containers: [{name: a, image: edited.io/x}]}}}, status: {replicas: 1}}`),
 		role("tied", "olm.owner: ferry.v1.0.0, olm.owner.namespace: harbour"), role("component", `operators.coreos.com/ferry.harbour: ""`), role("shipped", `a: b`),
 		role("mine", `a: b`), role("other", "olm.owner: tug.v1.0.0, olm.owner.namespace: bay"),
 		item("ClusterRole", "aggregated", `{metadata: {annotations: {deployment.kubernetes.io/revision: "1", a: b}, labels: {olm.owner: ferry.v1.0.0, olm.owner.namespace: harbour}}, aggregationRule: {clusterRoleSelectors: []},
@@ -320,7 +322,7 @@ func TestBackupOf(t *testing.T) {
 	b := s.Backup([]map[string]any{role("shipped", `a: b`), role("other", "")})
 	for text, want := range map[string]int{"kind: OperatorGroup\n": 1, "name: ferry.v1.0.0\n": 2, "kind: OperatorCondition\n": 1, "name: tied\n": 1, "name: component\n": 1, "name: shipped\n": 1,
 		"name: mine\n": 0, "name: other\n": 0, "kind: Namespace\n": 0, "kind: InstallPlan\n": 0, "kind: Subscription\n": 0, "name: tug": 0, "revision": 0, "    a: b\n": 2, "- pods\n": 0, "- nodes\n": 1,
-		"annotations: {}": 0} {
+		"annotations: {}": 0, "uid:": 0, "resourceVersion": 0, "managedFields": 0, "ownerReferences": 0, "status:": 0, "image: edited.io/x": 1} {
 		if n := strings.Count(string(b.Objects)+string(b.OLM), text); n != want {
 			t.Errorf("%q: %d times, want %d\n%s%s", text, n, want, b.Objects, b.OLM)
 		}
