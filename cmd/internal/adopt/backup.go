@@ -77,12 +77,9 @@ func (s *State) ownersOf(o *dump.Object) (rows []string) {
 	return rows
 }
 
-// writeOwned writes the ownerReferences of an object.
+// writeOwned writes the ownerReferences of an object. Its owners are of its namespace.
 func writeOwned(b *bytes.Buffer, o *dump.Object) {
-	meta := map[string]any{"name": o.Name, "ownerReferences": o.References()}
-	if o.Namespace != "" {
-		meta["namespace"] = o.Namespace
-	}
+	meta := map[string]any{"name": o.Name, "namespace": o.Namespace, "ownerReferences": o.References()}
 	b.WriteString("---\n")
 	b.Write(manifest.Encode(map[string]any{"apiVersion": o.APIVersion, "kind": o.Kind, "metadata": meta}))
 }

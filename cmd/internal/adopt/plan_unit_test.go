@@ -163,6 +163,21 @@ func TestQuote(t *testing.T) {
 	}
 }
 
+// A name that an API server would not take is not in a list, because a shell or kubectl would read it as something else.
+func TestListCheck(t *testing.T) {
+	for _, c := range []struct {
+		list, row string
+		taken     bool
+	}{
+		{"deleted", "roles.rbac.authorization.k8s.io a:b.c_d harbour", true}, {"operators", `a.v1 b c.b {"spec":{}}`, true}, {"deleted", "roles $(rm) x", false},
+		{"deleted", "roles -A x", false}, {"deleted", "roles a'b x", false}, {"moved", "ferry harbour --acknowledge-x", true}, {"directories", "my`dir", true},
+	} {
+		if err := (List{Name: c.list, Rows: []string{"a b", c.row}}).check(); (err == nil) != c.taken {
+			t.Errorf("%s: %s: %v", c.list, c.row, err)
+		}
+	}
+}
+
 // The label of the components of an Operator has at most 63 characters after the slash.
 func TestComponentLabel(t *testing.T) {
 	long := strings.Repeat("a", 62)

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// rulesOf returns "rule level" of each finding, once for each object.
-func rulesOf(s *State) (list []string) {
+// found returns "rule level object: message" of each finding.
+func found(s *State) (list []string) {
 	for _, f := range s.Findings {
-		list = append(list, f.Rule+" "+string(f.Level)+" "+f.Object)
+		list = append(list, f.Rule+" "+string(f.Level)+" "+f.Object+": "+f.Message)
 	}
 	slices.Sort(list)
 	return list
@@ -116,9 +116,9 @@ func TestReplacedBy(t *testing.T) {
 		}
 		s := cluster(t, append(list, c.other))
 		adopted := slices.ContainsFunc(s.All(), func(o *Operator) bool { return o.CSV.Name == "ferry.v1.0.0" })
-		found := slices.Contains(rulesOf(s), "replaced warning ClusterServiceVersion harbour/ferry.v1.0.0")
-		if adopted == c.wantReplaced || found != c.wantReplaced {
-			t.Errorf("%s: adopted: %t, %q", c.what, adopted, rulesOf(s))
+		said := slices.Contains(found(s), "replaced warning ClusterServiceVersion harbour/ferry.v1.0.0: ClusterServiceVersion ferry.v2.0.0 is about to replace it, so it is left out")
+		if adopted == c.wantReplaced || said != c.wantReplaced {
+			t.Errorf("%s: adopted: %t, %q", c.what, adopted, found(s))
 		}
 	}
 }
@@ -151,18 +151,18 @@ func TestReadFindings(t *testing.T) {
 		want    []string
 	}{
 		{"nothing", whole, nil},
-		{"no ServiceAccounts", dropped(slices.Clone(whole), "ServiceAccount", "a"), []string{"missing-kinds note "}},
-		{"no Namespaces", dropped(slices.Clone(whole), "Namespace", "harbour"), []string{"missing-kinds warning "}},
-		{"a Secret", add(item("Secret", "harbour/s", `{}`)), []string{"secrets warning "}},
+		{"no ServiceAccounts", dropped(slices.Clone(whole), "ServiceAccount", "a"), []string{"missing-kinds note : the dump has no ServiceAccount"}},
+		{"no Namespaces", dropped(slices.Clone(whole), "Namespace", "harbour"), []string{"missing-kinds warning : the dump has no Namespace"}},
+		{"a Secret", add(item("Secret", "harbour/s", `{}`)), []string{"secrets warning : the dump has 1 Secret"}},
 		{"a group without operators", add(empty), []string{"empty-group note OperatorGroup dock/og"}},
-		{"a group that waits", add(empty, item("Subscription", "dock/x", `spec: {name: x}`)), []string{"no-csv warning Subscription dock/x"}},
+		{"a group that waits", add(empty, item("Subscription", "dock/x", `spec: {name: x}`)), []string{"no-csv warning Subscription dock/x: it has installed nothing: state unknown"}},
 		{"the group of packageserver", add(empty, server), []string{"packageserver note ClusterServiceVersion dock/packageserver"}},
 		{"packageserver without its group", add(server), []string{"packageserver note ClusterServiceVersion dock/packageserver"}},
-		{"a second group", add(item("OperatorGroup", "harbour/og2", `{}`)), []string{"several-groups error OperatorGroup harbour/og2"}},
-		{"a CSV without a group", add(moved(tug("bay"), "bay")...), []string{"no-group error ClusterServiceVersion bay/tug.v1.0.0"}},
-		{"no catalog", append(dropped(slices.Clone(whole), "CatalogSource", "olm/cat"), item("CatalogSource", "olm/other", `{}`)), []string{"no-catalog warning" + csv}},
-		{"a CSV that the dump lacks", add(item("Subscription", "harbour/x", `{spec: {name: x}, status: {installedCSV: x.v1}}`)), []string{"no-csv error Subscription harbour/x"}},
-		{"a CRD of an operator that is gone", add(crd("boats", "1: harbour/tug.v1.0.0", "2: dock/ferry.v1.0.0")), []string{"orphaned-crd warning CustomResourceDefinition boats"}},
+		{"a second group", add(item("OperatorGroup", "harbour/og2", `{}`)), []string{"several-groups error OperatorGroup harbour/og2: namespace harbour has OperatorGroup og too"}},
+		{"a CSV without a group", add(moved(tug("bay"), "bay")...), []string{"no-group error ClusterServiceVersion bay/tug.v1.0.0: namespace bay has no OperatorGroup"}},
+		{"no catalog", append(dropped(slices.Clone(whole), "CatalogSource", "olm/cat"), item("CatalogSource", "olm/other", `{}`)), []string{"no-catalog warning" + csv + ": CatalogSource olm/cat, which its Subscription names, is gone"}},
+		{"a CSV that the dump lacks", add(item("Subscription", "harbour/x", `{spec: {name: x}, status: {installedCSV: x.v1}}`)), []string{"no-csv error Subscription harbour/x: it has installed x.v1, which the dump does not have"}},
+		{"a CRD of an operator that is gone", add(crd("boats", "1: harbour/tug.v1.0.0", "2: dock/ferry.v1.0.0")), []string{"orphaned-crd warning CustomResourceDefinition boats: ClusterServiceVersion harbour/tug.v1.0.0, which installed it, is gone"}},
 		{"a CRD of an earlier version too", add(crd("boats", "1: harbour/tug.v1.0.0", "2: harbour/ferry.v0.9.0")), nil},
 		{"a CRD of a CSV that is left out", add(append(moved(tug("bay"), "bay"), crd("boats", "1: bay/tug.v1.0.0"))...), []string{"no-group error ClusterServiceVersion bay/tug.v1.0.0"}},
 		{"a CRD that an operator owns now", add(crd("ferries.example.com", "1: harbour/tug.v1.0.0")), nil},
@@ -170,13 +170,13 @@ func TestReadFindings(t *testing.T) {
 			[]string{"no-csv warning Subscription harbour/x", "no-subscription note" + csv}},
 		{"no image", dropped(add(item("InstallPlan", "x/x", `{}`)), "InstallPlan", "harbour/a"), []string{"unknown-source note" + csv}},
 		{"a tag", dropped(add(item("InstallPlan", "harbour/x", `status: {bundleLookups: [{identifier: ferry.v1.0.0, path: quay.io/f}]}`)), "InstallPlan", "harbour/a"),
-			[]string{"tag note" + csv}},
+			[]string{"tag note" + csv + ": the image of the bundle, quay.io/f, is known by its tag"}},
 		{"a pending CSV", append(dropped(slices.Clone(whole), "ClusterServiceVersion", "ferry.v1.0.0"), with(ferry()[1:2], "ClusterServiceVersion", `status: {phase: Pending}`)...),
-			[]string{"not-succeeded warning" + csv}},
+			[]string{"not-succeeded warning" + csv + ": the CSV is Pending (InstallSucceeded)"}},
 		{"a refused CSV", append(dropped(slices.Clone(whole), "ClusterServiceVersion", "ferry.v1.0.0"),
-			with(ferry()[1:2], "ClusterServiceVersion", `status: {phase: Failed, reason: NoOperatorGroup}`)...), []string{"refused error" + csv}},
+			with(ferry()[1:2], "ClusterServiceVersion", `status: {phase: Failed, reason: NoOperatorGroup}`)...), []string{"refused error" + csv + ": it is not adopted: OLM does not run it (NoOperatorGroup)"}},
 	} {
-		if got := rulesOf(cluster(t, c.objects)); !slices.Equal(got, c.want) {
+		if got := found(cluster(t, c.objects)); !slices.EqualFunc(got, c.want, strings.HasPrefix) {
 			t.Errorf("%s: %q, want %q", c.what, got, c.want)
 		}
 	}

@@ -338,16 +338,17 @@ func TestBackupOf(t *testing.T) {
 		{"the CSV without UID", "ConfigMap harbour/x", `{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, name: ferry.v1.0.0, uid: ""}`, ""},
 		{"the Subscription, which is not there at first", "ConfigMap harbour/x", `{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, name: ferry-sub, uid: u-sub}`, ""},
 		{"the CSV of another operator", "ConfigMap bay/x", `{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, name: tug.v1.0.0, uid: u-tug}`, ""},
+		{"a CSV that no group runs", "ConfigMap dock/x", `{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, name: loose.v1, uid: u-loose}`, ""},
 		{"nobody", "ClusterRole x", ``, ""},
 	} {
 		kind, name, _ := strings.Cut(c.name, " ")
 		shipped := item(kind, name, `{metadata: {labels: {operators.coreos.com/ferry.harbour: ""}, ownerReferences: [`+c.owners+`]}}`)
-		b := mustSelect(t, cluster(t, ferry(), tug("bay"), []map[string]any{item("OperatorGroup", "bay/og", `{}`), shipped}), "ferry").Backup([]map[string]any{shipped})
+		b := mustSelect(t, cluster(t, ferry(), tug("bay"), []map[string]any{item("OperatorGroup", "bay/og", `{}`), item("ClusterServiceVersion", "dock/loose.v1", `{}`), shipped}), "ferry").Backup([]map[string]any{shipped})
 		var uids []string
 		for row := range strings.Lines(string(b.Owners)) {
 			uids = append(uids, strings.Fields(row)[0])
 		}
-		if got := strings.Join(uids, " "); got != c.want || (len(b.Owned) > 0) != (c.want != "") {
+		if got := strings.Join(uids, " "); got != c.want || strings.Contains(string(b.Owned), "\n  namespace: harbour\n") != (c.want != "") {
 			t.Errorf("an object of %s: owners %q, want %q\n%s", c.what, got, c.want, b.Owned)
 		}
 	}
