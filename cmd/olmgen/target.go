@@ -21,6 +21,7 @@ type targetFlags struct {
 	openshift, kube string
 	profile         generate.Profile
 	date            string
+	platforms       bool // whether --fail-on asks for them
 }
 
 // register adds the flags. Those of a command that judges bundles say how these are installed.
@@ -49,8 +50,9 @@ func (f *targetFlags) registerDate(cmd *cobra.Command) {
 
 // checkDate refuses a question about support that names no date.
 func (f *targetFlags) checkDate(on *failOn) error {
+	f.platforms = slices.Contains(on.words, supportWords[1])
 	switch {
-	case f.openshift == "" && slices.Contains(on.words, supportWords[1]):
+	case f.openshift == "" && f.platforms:
 		return &usageError{"--fail-on " + supportWords[1] + " needs --openshift-version",
 			"give the release that counts"}
 	case f.date == "" && slices.Contains(on.words, supportWords[0]):
@@ -85,8 +87,8 @@ func (f *targetFlags) checked(flags *pflag.FlagSet) (fit.Cluster, error) {
 
 // checkedOn is checked for a command that judges what catalogs serve.
 func (f *targetFlags) checkedOn(flags *pflag.FlagSet, on *failOn) (c fit.Cluster, err error) {
-	if c, err = f.checked(flags); err == nil {
-		err = f.checkDate(on)
+	if err = f.checkDate(on); err == nil {
+		c, err = f.checked(flags)
 	}
 	return c, err
 }
@@ -94,7 +96,7 @@ func (f *targetFlags) checkedOn(flags *pflag.FlagSet, on *failOn) (c fit.Cluster
 // cluster returns the releases.
 func (f *targetFlags) cluster() (fit.Cluster, error) {
 	c, err := fit.Given{OLM: f.olm, OpenShift: f.openshift, Kube: f.kube}.Read()
-	c.Date = f.date
+	c.Date, c.Platforms = f.date, f.platforms
 	if bad, ok := errors.AsType[*fit.InputError](err); ok {
 		return c, &usageError{"--" + inputFlags[bad.Input] + ": " + err.Error(), manifest.HintOf(err)}
 	}

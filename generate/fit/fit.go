@@ -39,6 +39,7 @@ type Cluster struct {
 	OpenShift  *versions.Release
 	Kube       *semver.Version // of Kubernetes
 	Date       string          // on which it is judged, as YYYY-MM-DD; empty: support is not judged
+	Platforms  bool            // whether the catalog names the release of OpenShift is asked for
 }
 
 // Known reports whether anything is known about the cluster.
@@ -111,7 +112,7 @@ func OfBundle(b *bundle.Bundle) Operator {
 
 // Installed returns the operator of a ClusterServiceVersion in a cluster, whose properties OLM has written into it.
 func Installed(csv *v1alpha1.ClusterServiceVersion, o *manifest.Object) Operator {
-	operator := Operator{CSV: csv, Object: o}
+	operator := Operator{CSV: csv, Object: o, Lifecycle: ofNobody}
 	if text := csv.Annotations[olm.AnnotationProperties]; text != "" {
 		operator.Properties, operator.unread = bundle.ParseProperties(text)
 	}

@@ -21,6 +21,7 @@ const SchemaLifecycle = "io.openshift.operators.lifecycles.v1alpha1"
 type Lifecycle struct {
 	Versions []Supported `json:"versions"`
 	fault    error       // why nothing is known; nil if it is
+	absent   bool        // no catalog is known: only what is asked for is missing
 }
 
 // Supported is the support of the versions with one MAJOR.MINOR.
@@ -53,8 +54,8 @@ func ReadLifecycle(documents [][]byte) *Lifecycle {
 	return l
 }
 
-// NoLifecycle returns the lifecycle of a package of which nobody can say what its catalog says.
-func NoLifecycle(why string) *Lifecycle { return &Lifecycle{fault: errors.New(why)} }
+// ofNobody is the lifecycle of what a cluster has.
+var ofNobody = &Lifecycle{fault: errors.New("it is installed, and nobody says from which catalog"), absent: true}
 
 func readLifecycle(documents [][]byte) (*Lifecycle, error) {
 	switch len(documents) {
@@ -130,9 +131,14 @@ func Support(o Operator, c Cluster) []findings.Finding {
 func (q *question) support() {
 	version := q.CSV.Spec.Version.String()
 	if l := q.Lifecycle; l != nil && l.fault != nil {
-		for _, rule := range []findings.Rule{RuleSupport, RuleCompatible} {
-			q.add(rule, findings.Warning, "", "nothing is known of the support: "+l.fault.Error(),
-				"tell whoever publishes the catalog")
+		for _, rule := range []struct {
+			findings.Rule
+			asked bool
+		}{{RuleSupport, q.Date != ""}, {RuleCompatible, q.Platforms}} {
+			if rule.asked || !l.absent {
+				q.add(rule.Rule, findings.Warning, "", "nothing is known of the support: "+l.fault.Error(),
+					"tell whoever publishes the catalog")
+			}
 		}
 		return
 	}

@@ -18,7 +18,9 @@ func (x *Inspected) fit(o Options, life *fit.Lifecycle) {
 	}
 	var asked []findings.Finding
 	operator := x.operator()
-	operator.Lifecycle = life
+	if life != nil {
+		operator.Lifecycle = life
+	}
 	verdict, found := fit.Judge(operator, x.form(o), o.Cluster)
 	x.Verdict = verdict
 	for _, f := range found {

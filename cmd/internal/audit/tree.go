@@ -84,9 +84,6 @@ func (s *Set) addTree(path string, f *treeFacts) {
 		}
 		b := &catalog.Bundle{Name: name, Properties: []catalog.Property{{Type: catalog.TypePackage, Value: value}}}
 		at := s.packageAt(pkg, path)
-		if s.options.Cluster.Date != "" {
-			at.life = fit.NoLifecycle("it is installed, and nobody says from which catalog")
-		}
 		at.Releases = append(at.Releases, &Release{Name: name, bundle: b, place: csv.Object.File,
 			location: catalog.Place{File: csv.Object.File, Line: csv.Object.Line}, facts: f, treeCSV: i})
 		at.Bundles = append(at.Bundles, b)

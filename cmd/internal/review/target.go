@@ -18,17 +18,18 @@ func Unfit(c fit.Cluster, form fit.Form) func(*compare.Operator) []findings.Find
 		form = c.Form()
 	}
 	return func(o *compare.Operator) []findings.Finding {
-		if !c.Known() {
-			return fit.Support(fit.Operator{CSV: o.ClusterServiceVersion, Object: o.Object,
-				Lifecycle: fit.ReadLifecycle(o.Lifecycles)}, c)
-		}
 		operator := fit.Installed(o.ClusterServiceVersion, o.Object)
 		if o.Package != "" {
 			b := &bundle.Bundle{CSV: o.ClusterServiceVersion, Properties: o.Properties, Dependencies: o.Dependencies}
 			operator = fit.Operator{CSV: o.ClusterServiceVersion, Object: o.Object, Properties: b.CatalogProperties(),
 				Shipped: o.Shipped}
 		}
-		operator.Lifecycle = fit.ReadLifecycle(o.Lifecycles)
+		if len(o.Lifecycles) > 0 {
+			operator.Lifecycle = fit.ReadLifecycle(o.Lifecycles)
+		}
+		if !c.Known() {
+			return fit.Support(operator, c)
+		}
 		return fit.Findings(operator, form, c)
 	}
 }
