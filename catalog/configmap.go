@@ -40,7 +40,7 @@ func ReadConfigMap(o *manifest.Object) (*Catalog, error) {
 	c := &Catalog{Packages: map[string]*Package{}}
 	for _, f := range packages {
 		p := &legacyPackage{dir: o.File, versions: versions}
-		if err := p.decode(f.docs[0].json); err != nil {
+		if err := p.decode(f.docs[0]); err != nil {
 			return nil, o.Errorf("data."+configMapPackages, "%v", err)
 		}
 		if err := c.addConfigMap(o, p); err != nil {

@@ -26,7 +26,7 @@ import (
 type document struct {
 	line   int    // of the file, where it starts
 	offset int64  // of the file, where text starts
-	text   []byte // as it is written; valid until the next document
+	text   []byte // as it is written; valid until the next document, as json
 	json   []byte
 }
 
@@ -175,7 +175,7 @@ func onlyDocument(data []byte, limits documentLimits) ([]byte, error) {
 			return nil, err
 		}
 		n++
-		found = d.json
+		found = bytes.Clone(d.json)
 	}
 	if n != 1 {
 		return nil, fmt.Errorf("has %d documents instead of one", n)

@@ -281,7 +281,7 @@ func (r *legacyReader) manifest() (*legacyPackage, error) {
 	for _, f := range r.byDir["."] {
 		for _, d := range f.docs {
 			p := &legacyPackage{dir: r.dir}
-			if err := p.decode(d.json); err != nil {
+			if err := p.decode(d); err != nil {
 				if source.IsPackageManifestName(f.name) {
 					return nil, fmt.Errorf("%s: %w", path.Join(r.dir, f.name), err)
 				}

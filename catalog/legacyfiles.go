@@ -28,7 +28,7 @@ type legacyReader struct {
 type legacyFile struct {
 	name      string // without directory
 	data      []byte
-	docs      []document
+	docs      [][]byte // as JSON
 	kinds     []string // of the documents; "" if a document is not a Kubernetes object
 	isPackage bool
 }
@@ -132,7 +132,7 @@ func (r *legacyReader) parse(f *legacyFile, full string) error {
 		if json.Unmarshal(d.json, &head) != nil {
 			head.Kind = ""
 		}
-		f.docs, f.kinds = append(f.docs, d), append(f.kinds, head.Kind)
+		f.docs, f.kinds = append(f.docs, bytes.Clone(d.json)), append(f.kinds, head.Kind)
 	}
 	return nil
 }
@@ -210,7 +210,7 @@ func (r *legacyReader) add(v *legacyVersion, prefix string, files []*legacyFile)
 				if v.csv.Metadata.Name != "" {
 					return fmt.Errorf("%s: the directory has more than one ClusterServiceVersion", at)
 				}
-				if err := manifest.DecodeJSON(d.json, &v.csv); err != nil {
+				if err := manifest.DecodeJSON(d, &v.csv); err != nil {
 					return fmt.Errorf("%s: %w", path.Join(at, f.name), err)
 				}
 				if v.csv.Metadata.Name == "" {
@@ -218,7 +218,7 @@ func (r *legacyReader) add(v *legacyVersion, prefix string, files []*legacyFile)
 				}
 			case kindCRD:
 				var c crd
-				if err := manifest.DecodeJSON(d.json, &c); err != nil {
+				if err := manifest.DecodeJSON(d, &c); err != nil {
 					return fmt.Errorf("%s: %w", path.Join(at, f.name), err)
 				}
 				v.crds = append(v.crds, c)
@@ -260,7 +260,7 @@ func (r *legacyReader) flatVersions(csvs, files []*legacyFile) ([]*legacyVersion
 func (f *legacyFile) isOwned(v *legacyVersion) bool {
 	for i, d := range f.docs {
 		var c crd
-		if f.kinds[i] != kindCRD || json.Unmarshal(d.json, &c) != nil {
+		if f.kinds[i] != kindCRD || json.Unmarshal(d, &c) != nil {
 			continue
 		}
 		for _, owned := range v.csv.Spec.CRDs.Owned {
