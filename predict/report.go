@@ -13,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 )
@@ -44,8 +45,8 @@ func (r *Report) Document() *findings.Document {
 		lines.Tables = append(lines.Tables, findings.Table{Title: title, Indent: 4, Columns: columns})
 		return &lines.Tables[len(lines.Tables)-1]
 	}
-	groups := findings.Table{Columns: []findings.Column{{Title: "OperatorGroup"}, {Title: "status.namespaces"},
-		{Title: olm.AnnotationProvidedAPIs}}}
+	groups := findings.Table{
+		Columns: findings.Columns("OperatorGroup", "status.namespaces", olm.AnnotationProvidedAPIs)}
 	for _, g := range r.Groups {
 		name := g.Namespace + "/" + g.Name
 		t := list("OperatorGroup " + name)
@@ -61,8 +62,7 @@ func (r *Report) Document() *findings.Document {
 			p.list(list(fmt.Sprintf("InstallPlan %s %v", p.Namespace, p.CSVs)))
 		}
 	}
-	csvs := findings.Table{Columns: []findings.Column{{Title: "ClusterServiceVersion"}, {Title: "Phase"},
-		{Title: "Reason"}, {Title: "Message"}}}
+	csvs := findings.Table{Columns: findings.Columns("ClusterServiceVersion", "Phase", "Reason", "Message")}
 	for _, v := range r.CSVs {
 		name := v.Namespace + "/" + v.Name + v.origin()
 		t := list("ClusterServiceVersion " + name)
@@ -72,7 +72,7 @@ func (r *Report) Document() *findings.Document {
 		}
 		csvs.Rows = append(csvs.Rows, findings.Cells(name, cmp.Or(v.Phase, "none"), v.Reason, v.Message))
 	}
-	extensions := findings.Table{Columns: []findings.Column{{Title: olm.KindClusterExtension}, {Title: "State"}}}
+	extensions := findings.Table{Columns: findings.Columns(olm.KindClusterExtension, "State")}
 	for _, e := range r.Extensions {
 		t := list(olm.KindClusterExtension + " " + e.Name)
 		t.Rows = append(t.Rows, findings.Cells(e.state(), ""))
@@ -82,11 +82,8 @@ func (r *Report) Document() *findings.Document {
 		lines.Tables = []findings.Table{r.states()}
 	}
 	tables := findings.Section{Formats: []findings.Format{findings.Markdown, findings.HTML}}
-	for _, t := range []findings.Table{groups, csvs, extensions} {
-		if len(t.Rows) > 0 {
-			tables.Tables = append(tables.Tables, t)
-		}
-	}
+	tables.Tables = lists.Filter([]findings.Table{groups, csvs, extensions},
+		func(t findings.Table) bool { return len(t.Rows) > 0 })
 	d := &findings.Document{Kind: "Check", Sections: append(said, lines, tables)}
 	if r.Target.Known() {
 		d.Sections = append(d.Sections, r.upgrade())
@@ -168,13 +165,8 @@ func (r *Report) upgrade() findings.Section {
 	if partly > 0 {
 		said += fmt.Sprintf(", %d known only by the catalog", partly)
 	}
-	gone := map[string]bool{}
-	for _, f := range r.Findings {
-		if f.Rule == fit.RuleRemoved.ID {
-			gone[f.File+f.Object] = true
-		}
-	}
-	if n := len(gone); n > 0 {
+	gone := lists.Filter(r.Findings, func(f findings.Finding) bool { return f.Rule == fit.RuleRemoved.ID })
+	if n := len(lists.Set(gone, func(f findings.Finding) string { return f.File + f.Object })); n > 0 {
 		said += ", " + text.Count(n, "object") + " with an API that is gone"
 	}
 	s.Remarks = []findings.Remark{{Text: said}}

@@ -10,6 +10,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
@@ -25,19 +26,12 @@ func (c *prediction) judged(v *csv, accounts []string) bool {
 	if v.sub != nil {
 		return v.whole()
 	}
-	for _, list := range [][]v1alpha1.CRDDescription{v.CRDs.Owned, v.CRDs.Required} {
-		for _, d := range list {
-			if c.crd(d.Name) != nil {
-				return true
-			}
-		}
-	}
-	for _, a := range accounts {
-		if a != "default" && c.RBAC.Exists(rbac.Account{Namespace: v.Namespace, Name: a}) {
-			return true
-		}
-	}
-	return len(v.CRDs.Owned)+len(v.CRDs.Required)+len(accounts) == 0
+	crds := slices.Concat(v.CRDs.Owned, v.CRDs.Required)
+	return len(crds)+len(accounts) == 0 ||
+		slices.ContainsFunc(crds, func(d v1alpha1.CRDDescription) bool { return c.crd(d.Name) != nil }) ||
+		slices.ContainsFunc(accounts, func(a string) bool {
+			return a != "default" && c.RBAC.Exists(rbac.Account{Namespace: v.Namespace, Name: a})
+		})
 }
 
 // needs holds the requirements of a CSV.
@@ -110,23 +104,12 @@ func (c *prediction) missingAccounts(
 	v *csv,
 	namespaced, clusterWide []v1alpha1.StrategyDeploymentPermissions,
 ) (unmet []string) {
-	lacks := map[string][]string{}
-	var accounts []string
-	add := func(p v1alpha1.StrategyDeploymentPermissions, namespace string) {
-		if _, ok := lacks[p.ServiceAccountName]; !ok {
-			accounts = append(accounts, p.ServiceAccountName)
-		}
-		lacks[p.ServiceAccountName] = append(lacks[p.ServiceAccountName], c.missingRights(v.Namespace, namespace, p)...)
-	}
-	for _, p := range namespaced {
-		add(p, v.Namespace)
-	}
-	for _, p := range clusterWide {
-		add(p, "")
-	}
-	for _, name := range accounts {
+	account := func(p v1alpha1.StrategyDeploymentPermissions) string { return p.ServiceAccountName }
+	own, wide := lists.Group(namespaced, account), lists.Group(clusterWide, account)
+	for _, name := range lists.Unique(lists.Map(slices.Concat(namespaced, clusterWide), account)) {
 		who := "ServiceAccount " + name + ": "
-		switch missing := lacks[name]; {
+		switch missing := slices.Concat(c.missingRights(v.Namespace, v.Namespace, own[name]),
+			c.missingRights(v.Namespace, "", wide[name])); {
 		case !c.hasAccount(v, name):
 			unmet = append(unmet, who+"not in the tree")
 		case c.ofOther(v, name):
@@ -161,24 +144,16 @@ func (c *prediction) ofOther(v *csv, name string) bool {
 }
 
 func (c *prediction) missingCRDs(v *csv) (unmet []string) {
-	list := slices.Concat(v.CRDs.Owned, v.CRDs.Required)
-	version := map[string]string{} // of two entries for a CRD OLM uses the last (api: GetAllCRDDescriptions)
-	for _, d := range list {
-		version[d.Name] = d.Version
-	}
-	seen := map[string]bool{}
-	for _, d := range list {
-		if seen[d.Name] {
-			continue
-		}
-		seen[d.Name] = true
+	for _, same := range lists.Groups(slices.Concat(v.CRDs.Owned, v.CRDs.Required),
+		func(d v1alpha1.CRDDescription) string { return d.Name }) {
+		d := same[len(same)-1] // of two entries for a CRD OLM uses the last (api: GetAllCRDDescriptions)
 		switch crd := c.crd(d.Name); {
 		case crd == nil && c.promised(d.Name):
 		case crd == nil:
 			unmet = append(unmet, fmt.Sprintf("CustomResourceDefinition %s: not in the tree", d.Name))
-		case !serves(crd, version[d.Name]):
+		case !serves(crd, d.Version):
 			unmet = append(unmet,
-				fmt.Sprintf("CustomResourceDefinition %s: version %s is not served", d.Name, version[d.Name]))
+				fmt.Sprintf("CustomResourceDefinition %s: version %s is not served", d.Name, d.Version))
 		}
 	}
 	return unmet
@@ -192,14 +167,16 @@ func serves(crd *manifest.Object, version string) bool {
 // missingRights returns the rules that a ServiceAccount of namespace home is not granted in namespace, or in the whole
 // cluster if namespace is empty. An unreadable role is a finding of its own and may allow anything.
 func (c *prediction) missingRights(home, namespace string,
-	p v1alpha1.StrategyDeploymentPermissions) (missing []string) {
+	list []v1alpha1.StrategyDeploymentPermissions) (missing []string) {
 	where := "in the cluster"
 	if namespace != "" {
 		where = "in namespace " + namespace
 	}
-	for _, rule := range p.Rules {
-		if !c.RBAC.OLMAllows(rbac.Account{Namespace: home, Name: p.ServiceAccountName}, namespace, rule) {
-			missing = append(missing, fmt.Sprintf("may not, %s: %s", where, rbac.RuleText(rule)))
+	for _, p := range list {
+		for _, rule := range p.Rules {
+			if !c.RBAC.OLMAllows(rbac.Account{Namespace: home, Name: p.ServiceAccountName}, namespace, rule) {
+				missing = append(missing, fmt.Sprintf("may not, %s: %s", where, rbac.RuleText(rule)))
+			}
 		}
 	}
 	return missing

@@ -35,14 +35,8 @@ func (g *group) resolve(namespaces map[string]labels.Set) ([]string, error) {
 	if g.unknown {
 		return g.status, nil
 	}
-	targets := []string{}
-	for name, set := range namespaces {
-		if selector.Matches(set) {
-			targets = append(targets, name)
-		}
-	}
-	slices.Sort(targets)
-	return targets, nil
+	names := lists.Keys(namespaces)
+	return lists.Filter(names, func(name string) bool { return selector.Matches(namespaces[name]) }), nil
 }
 
 // apiSet is a set of provided APIs: Kind.version.group, as olm.providedAPIs has them.

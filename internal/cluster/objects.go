@@ -146,37 +146,29 @@ func (v *CSV) Spec() *v1alpha1.ClusterServiceVersionSpec {
 }
 
 func crdsOf(o *manifest.Object, into *[]v1alpha1.CRDDescription, list string) *manifest.Error {
-	at := []string{"spec", "customresourcedefinitions", list}
-	for i := range o.Len(at...) {
-		var d v1alpha1.CRDDescription
-		err := fields(o, append(slices.Clip(at), strconv.Itoa(i)),
-			map[string]*string{"name": &d.Name, "version": &d.Version, "kind": &d.Kind})
-		if err != nil {
-			return err
-		}
-		*into = append(*into, d)
-	}
-	return nil
+	return itemsOf(o, into, []string{"spec", "customresourcedefinitions", list},
+		func(d *v1alpha1.CRDDescription) map[string]*string {
+			return map[string]*string{"name": &d.Name, "version": &d.Version, "kind": &d.Kind}
+		})
 }
 
 func servicesOf(o *manifest.Object, into *[]v1alpha1.APIServiceDescription, list string) *manifest.Error {
-	at := []string{"spec", "apiservicedefinitions", list}
-	for i := range o.Len(at...) {
-		var d v1alpha1.APIServiceDescription
-		err := fields(o, append(slices.Clip(at), strconv.Itoa(i)), map[string]*string{"name": &d.Name,
-			"group": &d.Group, "version": &d.Version, "kind": &d.Kind, "deploymentName": &d.DeploymentName})
-		if err != nil {
-			return err
-		}
-		*into = append(*into, d)
-	}
-	return nil
+	return itemsOf(o, into, []string{"spec", "apiservicedefinitions", list},
+		func(d *v1alpha1.APIServiceDescription) map[string]*string {
+			return map[string]*string{"name": &d.Name, "group": &d.Group, "version": &d.Version, "kind": &d.Kind,
+				"deploymentName": &d.DeploymentName}
+		})
 }
 
-func fields(o *manifest.Object, at []string, texts map[string]*string) *manifest.Error {
-	for _, key := range slices.Sorted(maps.Keys(texts)) {
-		if err := o.Field(texts[key], append(slices.Clip(at), key)...); err != nil {
-			return err
+// itemsOf reads some texts of each item of a list.
+func itemsOf[T any](o *manifest.Object, into *[]T, at []string, texts func(*T) map[string]*string) *manifest.Error {
+	*into = make([]T, o.Len(at...))
+	for i := range *into {
+		to := texts(&(*into)[i])
+		for _, key := range lists.Keys(to) {
+			if err := o.Field(to[key], append(slices.Clip(at), strconv.Itoa(i), key)...); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -148,11 +148,10 @@ func (r *Result) replace(ctx context.Context, c *Cluster, before, now *manifest.
 	}
 	stored, _ := olm.StoredVersions(before)
 	if dropped := olm.DroppedVersions(stored, now); len(dropped) > 0 {
-		var all []string
-		for _, version := range dropped {
-			all = append(all, fmt.Sprintf("risk of data loss updating %q: new CRD removes version %s that is listed "+
-				"as a stored version on the existing CRD", now.Name, version))
-		}
+		all := lists.Map(dropped, func(version string) string {
+			return fmt.Sprintf("risk of data loss updating %q: new CRD removes version %s that is listed as a stored "+
+				"version on the existing CRD", now.Name, version)
+		})
 		r.Also = append(r.Also, all[1:]...) // OLM takes the first of a map
 		return all[0]
 	}
@@ -179,13 +178,9 @@ func (r *Result) unfit(ctx context.Context, c *Cluster, before, now *manifest.Ob
 	if len(faults) == 0 || TrustsWebhook(now) {
 		return ""
 	}
-	said := map[string]bool{}
 	var all []string
-	for _, f := range faults {
-		if said[f.Version] {
-			continue
-		}
-		said[f.Version] = true
+	for _, same := range lists.Groups(faults, func(f Fault) string { return f.Version }) {
+		f := same[0]
 		name := strings.TrimPrefix(f.Object.Namespace+"/"+f.Object.Name, "/")
 		all = append(all, fmt.Sprintf("error validating existing CRs against new CRD's schema for %q: error "+
 			"validating %s/%s, Kind=%s %q: updated validation is too restrictive: %s", now.Name, f.Object.Group(),

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -87,12 +89,9 @@ func (j *judge) coOwner(by, o *Operator, name string) {
 }
 
 // owned returns the CRDs that an operator owns, by name.
-func owned(o *Operator) (out []string) {
-	for _, d := range o.Spec.CustomResourceDefinitions.Owned {
-		out = append(out, d.Name)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
+func owned(o *Operator) []string {
+	return lists.Keys(lists.Set(o.Spec.CustomResourceDefinitions.Owned,
+		func(d v1alpha1.CRDDescription) string { return d.Name }))
 }
 
 // unserved returns the version of a CRD that an operator owns or requires and that the CRD does not serve; empty if

@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -120,12 +121,11 @@ func (j *judge) gone(ctx context.Context, p Pair) error {
 	c := plan.NewCluster(nil, p.New.Namespace)
 	var last *plan.Result
 	for _, o := range []*Operator{p.Old, p.New} {
-		release := plan.Release{CSV: o.ClusterServiceVersion, Object: o.Object}
-		for _, x := range o.Bundle {
-			if k, ok := install.KindOf(x.Kind); ok && k.Typed {
-				release.Shipped = append(release.Shipped, x)
-			}
-		}
+		release := plan.Release{CSV: o.ClusterServiceVersion, Object: o.Object,
+			Shipped: lists.Filter(o.Bundle, func(x *manifest.Object) bool {
+				k, ok := install.KindOf(x.Kind)
+				return ok && k.Typed
+			})}
 		var err error
 		one := plan.Plan{Namespace: p.New.Namespace, Releases: []plan.Release{release}}
 		if last, err = one.Run(ctx, c); err != nil {
@@ -146,12 +146,8 @@ func (j *judge) gone(ctx context.Context, p Pair) error {
 }
 
 func shippedAs(o *Operator, x *manifest.Object) *manifest.Object {
-	for _, s := range o.Bundle {
-		if s.Kind == x.Kind && s.Name == x.Name {
-			return s
-		}
-	}
-	return o.Object
+	return cmp.Or(lists.Find(o.Bundle, func(s *manifest.Object) bool { return s.Kind == x.Kind && s.Name == x.Name }),
+		o.Object)
 }
 
 // conversions finds CRDs of the newer release whose objects nothing converts. OLM writes a CRD as the bundle has it,
