@@ -1,6 +1,7 @@
 package crds
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -135,12 +136,8 @@ func (r Rules) Severity(rule string) findings.Severity {
 	if s, ok := r.severities[rule]; ok {
 		return s
 	}
-	for _, b := range builtin {
-		if b.ID == rule {
-			return b.Severity
-		}
-	}
-	return Warning // a check that a later crdify adds
+	known := lists.Find(builtin, func(b Rule) bool { return b.ID == rule })
+	return cmp.Or(known.Severity, Warning) // of a check that a later crdify adds
 }
 
 // apiVersion and Kind identify a file with severities.

@@ -32,12 +32,8 @@ func crdifyComparators() (*comparators, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []validations.Validation
-	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		if name != ruleFieldRemoved { // compareSchemas finds removed fields
-			list = append(list, byName[name])
-		}
-	}
+	delete(byName, ruleFieldRemoved) // compareSchemas finds removed fields
+	list := lists.Map(lists.Keys(byName), func(name string) validations.Validation { return byName[name] })
 	return &comparators{
 		validations.ComparatorsForValidations[apiextensionsv1.CustomResourceDefinition](list...),
 		validations.ComparatorsForValidations[apiextensionsv1.JSONSchemaProps](list...),
@@ -219,10 +215,11 @@ func (w *walk) both(p position, old, now *props) {
 		i.steps = p.steps
 		w.issues = append(w.issues, i)
 	}
-	before, after := byPath(old), byPath(now)
+	path := func(b below) string { return b.path }
+	before, after := lists.By(children(old), path), lists.By(children(now), path)
 	for _, a := range children(old) {
 		q := p.below(a)
-		if b := after[a.path]; b != nil {
+		if b := after[a.path].props; b != nil {
 			w.both(q, a.props, b)
 			continue
 		}
@@ -233,7 +230,7 @@ func (w *walk) both(p position, old, now *props) {
 			})})
 	}
 	for _, b := range children(now) {
-		if before[b.path] != nil {
+		if before[b.path].props != nil {
 			continue
 		}
 		q := p.below(b)
@@ -278,14 +275,6 @@ func (b below) comes(joined bool, old, now *props) bool {
 	}
 	any := old.AdditionalProperties
 	return witness.Closed(old) || any != nil && any.Schema != nil && witness.WidensAll(any.Schema, b.props)
-}
-
-func byPath(s *props) map[string]*props {
-	out := map[string]*props{}
-	for _, c := range children(s) {
-		out[c.path] = c.props
-	}
-	return out
 }
 
 // withoutChildren returns a schema without its properties and items, as crdify compares it.

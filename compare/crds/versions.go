@@ -1,6 +1,11 @@
 package crds
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/olmgen/olmgen/internal/base/lists"
+)
 
 // compareVersions applies the rules about versions. OLM's documentation ("Deprecating or removing a CRD version") asks
 // that a version is first no longer served, and removed by a later upgrade. Kubernetes asks that it is marked as
@@ -56,10 +61,5 @@ func compareNewVersions(old, now *definition, add func(rule, version, message st
 }
 
 func storage(crd *definition) string {
-	for _, v := range crd.Spec.Versions {
-		if v.Storage {
-			return v.Name
-		}
-	}
-	return "none"
+	return cmp.Or(lists.Find(crd.Spec.Versions, func(v versionOf) bool { return v.Storage }).Name, "none")
 }

@@ -109,7 +109,9 @@ func compareSelectors(at string, a, b map[string]any, before, after fields.Value
 	for _, field := range selectors {
 		path := at + "." + field
 		old, now := selectorText(a[field]), selectorText(b[field])
-		if old == now || !differ(before, after, path) {
+		if old == now || !slices.ContainsFunc(fields.Differences(before, after), func(d fields.Difference) bool {
+			return strings.HasPrefix(d.Path, path)
+		}) {
 			continue
 		}
 		out = append(out, change.Change{Field: path, Change: change.Changed, Old: old, New: now,
@@ -118,21 +120,6 @@ func compareSelectors(at string, a, b map[string]any, before, after fields.Value
 		after.Without(path)
 	}
 	return out
-}
-
-// differ reports whether a field or one below it differs, noise aside.
-func differ(before, after fields.Values, path string) bool {
-	part := func(v fields.Values) map[string]string {
-		out := map[string]string{}
-		for key, x := range v {
-			rest, ok := strings.CutPrefix(key, path)
-			if ok && !x.Default && (rest == "" || rest[0] == '.' || rest[0] == '[') {
-				out[key] = x.Text
-			}
-		}
-		return out
-	}
-	return !maps.Equal(part(before), part(after))
 }
 
 var webhookRules = []Rule{
