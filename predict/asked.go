@@ -49,13 +49,9 @@ type subscribers struct {
 func subscribersOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs) *subscribers {
 	made, refused := WithPolicies(ctx, t.Objects, namespace, catalogs)
 	whole := *t
-	whole.Objects = slices.DeleteFunc(slices.Clone(made), func(o *manifest.Object) bool {
-		return o.Group() == olm.GroupPolicy
-	})
-	s := &subscribers{tree: &whole, policies: olm.OperatorPolicies(made), refused: refused}
-	for _, u := range refused {
-		s.unknown = append(s.unknown, Unknown{Object: u.Object, Why: u.Why})
-	}
+	whole.Objects = lists.Filter(made, func(o *manifest.Object) bool { return o.Group() != olm.GroupPolicy })
+	s := &subscribers{tree: &whole, policies: olm.OperatorPolicies(made), refused: refused,
+		unknown: lists.Map(refused, func(u olm.UnknownPolicy) Unknown { return Unknown{Object: u.Object, Why: u.Why} })}
 	c, _ := clusterOf(ctx, &whole, namespace, catalogs)
 	read := resolve.Of(c.Cluster)
 	s.resolution, s.namespaces = c.resolution(read, catalogs), read.Namespaces

@@ -240,15 +240,11 @@ func (r *resolution) look(state *resolve.State) {
 	state.Catalogs = slices.Clone(r.catalogs.Sources)
 	state.GlobalNamespace, state.Unknown = r.catalogs.Global, r.hidden
 	for _, s := range r.Subscriptions {
-		if s.Namespace != state.Namespace {
-			continue
-		}
 		named := resolve.Source{Name: s.Source, Namespace: s.SourceNamespace, Catalog: r.catalogs.Others,
 			Prepared: r.others, Unavailable: r.refused}
-		if s.Source != "" && r.catalogs.Others != nil && !slices.ContainsFunc(state.Catalogs, named.Same) {
-			if i := slices.IndexFunc(r.declared, named.Same); i >= 0 {
-				named.Priority = r.declared[i].Priority
-			}
+		if s.Namespace == state.Namespace && s.Source != "" && r.catalogs.Others != nil &&
+			!slices.ContainsFunc(state.Catalogs, named.Same) {
+			named.Priority = lists.Find(r.declared, named.Same).Priority
 			state.Catalogs = append(state.Catalogs, named)
 		}
 	}
@@ -278,13 +274,13 @@ func globalNamespace(lists ...[]resolve.Source) string {
 // Subscription's either (OLM: pkg/controller/registry/resolver/source_csvs.go).
 func (r *resolution) claim(state *resolve.State, s *resolve.Subscription) bool {
 	ns := state.Namespace
-	i := slices.IndexFunc(r.Subscriptions, func(o *cluster.Subscription) bool {
+	sub := lists.Find(r.Subscriptions, func(o *cluster.Subscription) bool {
 		return o.Namespace == ns && o.Name == s.Name
 	})
-	if i < 0 {
+	if sub == nil {
 		return false
 	}
-	v := cmp.Or(ofSubscription(r.Subscriptions[i], r.csvs[ns]), r.ofPackage(state, s))
+	v := cmp.Or(ofSubscription(sub, r.csvs[ns]), r.ofPackage(state, s))
 	if v != nil && s.InstalledCSV == "" {
 		s.InstalledCSV, s.CurrentCSV = v.Name, v.Name
 	}
@@ -297,22 +293,18 @@ func (r *resolution) completeStatus(state *resolve.State, s *resolve.Subscriptio
 	if s.InstalledCSV == "" {
 		return
 	}
-	p := r.pkg(state, s)
-	if b := p.Bundle(s.InstalledCSV); b != nil {
-		state.CSVs = append(state.CSVs, resolve.Installed(b, s.Package))
-		sub := r.sub(ns, s.Name)
-		r.planned = append(r.planned, Install{Subscription: sub.Object, Namespace: ns, Name: b.Name,
-			Catalog: s.SourceNamespace + "/" + s.Source, sub: sub,
-			Choice: catalog.Choice{Package: p, Channel: p.Channel(s.Channel), Bundle: b}})
-		s.CurrentCSV = s.InstalledCSV
+	p := packageIn(state, s.Source, s.SourceNamespace, s.Package)
+	b := p.Bundle(s.InstalledCSV)
+	if b == nil {
+		s.InstalledCSV, s.CurrentCSV = "", ""
 		return
 	}
-	s.InstalledCSV, s.CurrentCSV = "", ""
-}
-
-// pkg returns the package of a Subscription in its catalog. It is empty if the catalog does not have it.
-func (r *resolution) pkg(state *resolve.State, s *resolve.Subscription) *catalog.Package {
-	return packageIn(state, s.Source, s.SourceNamespace, s.Package)
+	state.CSVs = append(state.CSVs, resolve.Installed(b, s.Package))
+	sub := r.sub(ns, s.Name)
+	r.planned = append(r.planned, Install{Subscription: sub.Object, Namespace: ns, Name: b.Name, sub: sub,
+		Catalog: s.SourceNamespace + "/" + s.Source,
+		Choice:  catalog.Choice{Package: p, Channel: p.Channel(s.Channel), Bundle: b}})
+	s.CurrentCSV = s.InstalledCSV
 }
 
 // packageIn returns a package of a catalog. It is empty if the catalog does not have it.
@@ -322,7 +314,8 @@ func packageIn(state *resolve.State, source, sourceNamespace, name string) *cata
 
 // ofPackage returns a CSV of Git with the name of a bundle of the package, in any version.
 func (r *resolution) ofPackage(state *resolve.State, s *resolve.Subscription) *csv {
-	names := lists.Set(r.pkg(state, s).Bundles, func(b *catalog.Bundle) string { return bundle.BaseName(b.Name, "") })
+	pkg := packageIn(state, s.Source, s.SourceNamespace, s.Package)
+	names := lists.Set(pkg.Bundles, func(b *catalog.Bundle) string { return bundle.BaseName(b.Name, "") })
 	return lists.Find(r.csvs[state.Namespace], func(v *csv) bool {
 		return !v.observed && names[bundle.BaseName(v.Name, "")]
 	})

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -117,12 +118,8 @@ func (m *movement) namespace(ctx context.Context, state *resolve.State) error {
 // subscription adds the move of a Subscription, if its operator moves.
 func (m *movement) subscription(older, start *resolve.State, result *resolve.Result, now resolve.Subscription,
 	asking asking) {
-	from := ""
-	for _, s := range start.Subscriptions {
-		if s.Name == now.Name {
-			from = s.InstalledCSV
-		}
-	}
+	same := func(s resolve.Subscription) bool { return s.Name == now.Name }
+	from := lists.Find(start.Subscriptions, same).InstalledCSV
 	if from == now.InstalledCSV || now.InstalledCSV == "" {
 		return
 	}
@@ -156,10 +153,7 @@ func (m *movement) subscription(older, start *resolve.State, result *resolve.Res
 		}
 		return i
 	}
-	move.Old, move.New = install(older, from), install(start, now.InstalledCSV)
-	if move.Old == nil && from != "" {
-		move.Old = install(start, from)
-	}
+	move.Old, move.New = cmp.Or(install(older, from), install(start, from)), install(start, now.InstalledCSV)
 	m.Moves = append(m.Moves, move)
 }
 
@@ -171,10 +165,7 @@ func installOf(owner *cluster.Subscription, sub *resolve.Subscription, pkg *cata
 	if b == nil {
 		return nil
 	}
-	ch := pkg.ChannelOf(channel, name)
-	if ch == nil {
-		ch = pkg.ChannelOf("", name)
-	}
+	ch := cmp.Or(pkg.ChannelOf(channel, name), pkg.ChannelOf("", name))
 	return &Install{Subscription: owner.Object, Namespace: owner.Namespace, Name: name, sub: owner,
 		Catalog: sub.SourceNamespace + "/" + sub.Source,
 		Choice:  catalog.Choice{Package: pkg, Channel: ch, Bundle: b}}

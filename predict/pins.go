@@ -6,6 +6,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
@@ -45,9 +46,7 @@ type PinStep struct {
 func (p *Pin) MoveBy(steps int) Move {
 	m := p.move(p.Steps[steps-1].Name)
 	m.Object, m.From = p.Object, p.From
-	for _, s := range p.Steps[:steps] {
-		m.Steps = append(m.Steps, s.Name)
-	}
+	m.Steps = lists.Map(p.Steps[:steps], func(s PinStep) string { return s.Name })
 	return m
 }
 

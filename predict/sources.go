@@ -1,12 +1,14 @@
 package predict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -57,13 +59,12 @@ func (r *resolution) findUnknown() {
 			list = append(list, resolve.Source{Name: s.Source, Namespace: s.SourceNamespace})
 		}
 	}
-	seen := map[[2]string]bool{}
-	for _, s := range list {
-		key := [2]string{s.Namespace, s.Name}
-		if !seen[key] && r.source(s.Name, s.Namespace) < 0 && r.Disabled(s.Namespace, s.Name) == nil {
+	byName := func(s resolve.Source) [2]string { return [2]string{s.Namespace, s.Name} }
+	for _, same := range lists.Groups(list, byName) {
+		s := same[0]
+		if r.source(s.Name, s.Namespace) < 0 && r.Disabled(s.Namespace, s.Name) == nil {
 			r.hidden = append(r.hidden, s)
 		}
-		seen[key] = true
 	}
 }
 
@@ -98,21 +99,11 @@ func (r *resolution) source(name, namespace string) int {
 // without a cluster's status that its spec names, that has OLM's label for the package, or the name of the package.
 func ofSubscription(s *cluster.Subscription, csvs []*csv) *csv {
 	label := olm.Group + "/" + s.Package + "." + s.Namespace
-	for _, named := range []func(*csv) bool{
-		func(v *csv) bool { return v.Name == s.InstalledCSV },
-		func(v *csv) bool {
-			if v.observed {
-				return false
-			}
+	return cmp.Or(lists.Find(csvs, func(v *csv) bool { return v.Name == s.InstalledCSV }),
+		lists.Find(csvs, func(v *csv) bool {
 			_, labelled := v.Labels[label]
-			return labelled || v.Name == s.StartingCSV || bundle.BaseName(v.Name, "") == s.Package
-		},
-	} {
-		if i := slices.IndexFunc(csvs, named); i >= 0 {
-			return csvs[i]
-		}
-	}
-	return nil
+			return !v.observed && (labelled || v.Name == s.StartingCSV || bundle.BaseName(v.Name, "") == s.Package)
+		}))
 }
 
 // where returns the object that findings about a CSV refer to.
