@@ -150,13 +150,18 @@ func conditions(pairs []pair) map[string]string {
 	return out
 }
 
+// renamedTo returns the new names of accounts by their older ones.
+func renamedTo(list []Rename) map[permissions.Subject]permissions.Subject {
+	out := map[permissions.Subject]permissions.Subject{}
+	for _, n := range list {
+		out[n.Old] = n.New
+	}
+	return out
+}
+
 // renamed returns items with accounts and OperatorConditions under their new names.
 func renamed(items []permissions.Item, names []Rename, conditions map[string]string) []permissions.Item {
-	accounts := map[permissions.Subject]permissions.Subject{}
-	for _, n := range names {
-		accounts[n.Old] = n.New
-	}
-	out := slices.Clone(items)
+	accounts, out := renamedTo(names), slices.Clone(items)
 	for i := range out {
 		if slices.Contains(out[i].APIGroups, olm.Group) && len(out[i].ResourceNames) == 1 {
 			if name := conditions[out[i].ResourceNames[0]]; name != "" {

@@ -27,27 +27,16 @@ const maxRules = 3
 type asking struct {
 	renamed  map[permissions.Subject]permissions.Subject // accounts, to what they are called now
 	old, now func() *grants
-	changing func() (accounts map[permissions.Subject]bool, roles bool) // that gain or lose something
+	changing map[permissions.Subject]bool // that gain or lose something
+	roles    bool                         // some of them are roles
 }
 
 func (r *Report) asking(old, now State) asking {
-	renamed := map[permissions.Subject]permissions.Subject{}
-	for _, n := range r.Renamed {
-		renamed[n.Old] = n.New
-	}
-	return asking{
-		renamed,
+	return asking{renamedTo(r.Renamed),
 		sync.OnceValue(func() *grants { return grantsOf(old) }),
 		sync.OnceValue(func() *grants { return grantsOf(now) }),
-		sync.OnceValues(func() (map[permissions.Subject]bool, bool) {
-			out, roles := map[permissions.Subject]bool{}, false
-			for _, i := range r.Permissions {
-				out[i.Subject] = true
-				roles = roles || i.Subject.IsRole()
-			}
-			return out, roles
-		}),
-	}
+		lists.Set(r.Permissions, func(i permissions.Item) permissions.Subject { return i.Subject }),
+		slices.ContainsFunc(r.Permissions, func(i permissions.Item) bool { return i.Subject.IsRole() })}
 }
 
 // underNewNames returns what accounts of an operator ask for by what they are called now, and their older names.
@@ -109,8 +98,7 @@ func only(a, b atoms) string {
 
 // changes reports whether an account, or whoever is bound to a role, gains or loses something.
 func (k asking) changes(o *Operator, account string) bool {
-	accounts, roles := k.changing()
-	return roles || accounts[accountIn(o, account)]
+	return k.roles || k.changing[accountIn(o, account)]
 }
 
 func accountIn(o *Operator, account string) permissions.Subject {

@@ -15,8 +15,7 @@ import (
 
 // Document returns the report for people: an answer for each section, then the sections.
 func (r *Report) Document() *findings.Document {
-	d := &findings.Document{Kind: "Upgrade", Title: titleOf(r.Old, r.New), Lead: "no differences",
-		Sections: []findings.Section{r.overview()}}
+	d := &findings.Document{Kind: "Upgrade", Title: titleOf(r.Old, r.New), Sections: []findings.Section{r.overview()}}
 	var all []findings.Severity
 	for _, s := range sections {
 		list := r.severities(s)
@@ -27,25 +26,22 @@ func (r *Report) Document() *findings.Document {
 		d.Sections = append(d.Sections, findings.Section{ID: string(s), Title: s.Title() + ": " + countText(list),
 			Tables: tables(r.lines(s))})
 	}
-	if len(all) > 0 {
-		d.Lead = countText(all)
+	lead := []string{"no differences"}
+	switch {
+	case len(all) > 0:
+		lead[0] = countText(all)
+	case len(r.Unread) > 0:
+		lead = nil
+	case len(r.Unresolved)+len(r.Unbuilt) > 0:
+		lead[0] += " in what was looked at"
 	}
 	if n := len(r.Unread); n > 0 {
-		d.Lead += "; " + text.Count(n, "file") + " could not be read"
-		if len(all) == 0 {
-			d.Lead = text.Count(n, "file") + " could not be read"
-		}
+		lead = append(lead, text.Count(n, "file")+" could not be read")
 	}
 	if n := len(r.Unresolved); n > 0 {
-		if d.Lead == "no differences" {
-			d.Lead = "no differences in what was looked at"
-		}
-		d.Lead += "; " + text.Count(n, "operator") + " unknown"
+		lead = append(lead, text.Count(n, "operator")+" unknown")
 	}
-	if len(r.Unbuilt) > 0 && d.Lead == "no differences" {
-		d.Lead = "no differences in what was looked at"
-	}
-	d.Lead += unbuilt(d, r.Unbuilt)
+	d.Lead = strings.Join(lead, "; ") + unbuilt(d, r.Unbuilt)
 	for _, u := range r.Unresolved {
 		if !u.Changed {
 			d.Notes = append(d.Notes, findings.Remark{Label: "unknown",

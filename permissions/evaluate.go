@@ -7,6 +7,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/rbac/danger"
 	"github.com/olmgen/olmgen/manifest"
@@ -302,18 +303,17 @@ func (o *origins) itemsOfRole(s Subject, r *rbac.Role, place string, scopes dang
 
 // mergeUnknown puts the namespaces together in which a subject is bound to the same role.
 func mergeUnknown(list []Unknown) []Unknown {
-	var out []Unknown
-	for _, u := range list {
-		i := slices.IndexFunc(out, func(o Unknown) bool { return o.Role == u.Role && o.Source == u.Source })
-		if i < 0 {
-			out = append(out, u)
-			continue
-		}
-		out[i].Namespaces = append(out[i].Namespaces, u.Namespaces...)
+	type key struct {
+		role   string
+		source Source
 	}
-	for i := range out {
-		slices.Sort(out[i].Namespaces)
-		out[i].Namespaces = slices.Compact(out[i].Namespaces)
+	var out []Unknown
+	for _, same := range lists.Groups(list, func(u Unknown) key { return key{u.Role, u.Source} }) {
+		u := same[0]
+		for _, o := range same[1:] {
+			u.Namespaces = union(u.Namespaces, o.Namespaces)
+		}
+		out = append(out, u)
 	}
 	slices.SortFunc(out, func(a, b Unknown) int {
 		return cmp.Or(cmp.Compare(a.Role, b.Role), slices.Compare(a.Namespaces, b.Namespaces),
