@@ -83,11 +83,8 @@ func SubscribedNamespaces(ctx context.Context, t *tree.Tree, namespace string, c
 		}
 		one := Subscribed{State: state}
 		for _, s := range state.Subscriptions {
-			by := Subscriber{Object: r.sub(ns, s.Name).Object}
-			if managing := policiesOf(r.policies, by.Object); len(managing) > 0 {
-				by.Policy = managing[0]
-			}
-			one.Subscriptions = append(one.Subscriptions, by)
+			by := r.sub(ns, s.Name).Object
+			one.Subscriptions = append(one.Subscriptions, Subscriber{by, lists.Find(r.policies, manages(by))})
 		}
 		list = append(list, one)
 	}

@@ -79,19 +79,16 @@ func sameObject(a, b *manifest.Object) bool {
 	return a.File == b.File && a.Line == b.Line && a.Kind == b.Kind && a.Name == b.Name
 }
 
-// policiesOf returns those of some OperatorPolicies that make or change a Subscription.
-func policiesOf(policies []*olm.OperatorPolicy, o *manifest.Object) []*olm.OperatorPolicy {
-	return lists.Filter(policies, func(p *olm.OperatorPolicy) bool {
+// manages returns a condition: that an OperatorPolicy makes or changes a Subscription.
+func manages(o *manifest.Object) func(*olm.OperatorPolicy) bool {
+	return func(p *olm.OperatorPolicy) bool {
 		return p.Package == o.Name && (p.Namespace == o.Namespace || p.Namespace == "")
-	})
+	}
 }
 
 // policyOf returns the OperatorPolicy whose versions decide about a Subscription, or nil.
 func (b *pinner) policyOf(o *manifest.Object) *olm.OperatorPolicy {
-	if list := policiesOf(b.policies, o); len(list) > 0 {
-		return list[0]
-	}
-	return nil
+	return lists.Find(b.policies, manages(o))
 }
 
 // inTree reports whether a Subscription is an object of the tree. If not, an OperatorPolicy makes it.
@@ -109,7 +106,7 @@ func (b *pinner) twice(o *manifest.Object) bool {
 
 // several returns those who ask for one Subscription in several places: the tree is of several clusters.
 func (b *pinner) several(s *cluster.Subscription) (unknown []Unknown) {
-	policies := policiesOf(b.policies, s.Object)
+	policies := lists.Filter(b.policies, manages(s.Object))
 	if len(policies) > 1 {
 		for _, p := range policies {
 			unknown = append(unknown, oneCluster(p.Object, s.Object))
