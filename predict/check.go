@@ -13,11 +13,13 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict/plan"
@@ -64,18 +66,31 @@ type Report struct {
 	After []*manifest.Object
 }
 
-// Group is an OperatorGroup after OLM has processed it.
+// Group is an OperatorGroup after OLM has processed it. Its fields in JSON are those of the object in a cluster.
 type Group struct {
-	Cluster      string // the directory of a cluster of a tree; empty if the tree is one
-	Namespace    string
-	Name         string
-	File         string
-	Line         int
-	Namespaces   []string // status.namespaces, sorted; [""] means all namespaces
-	ProvidedAPIs *string  // the annotation olm.providedAPIs; nil if it is absent
-	Conditions   []Condition
-	Account      string // status.serviceAccountRef; may be empty
-	Unknown      string // why status.namespaces cannot be predicted; empty if it can
+	Cluster     string            `json:"cluster,omitempty"` // its directory in a tree; empty if the tree is one
+	Namespace   string            `json:"namespace"`
+	Name        string            `json:"name"`
+	File        string            `json:"file"`
+	Line        int               `json:"line"`
+	Annotations map[string]string `json:"annotations,omitempty"` // olm.providedAPIs, if it is there
+	Status      GroupStatus       `json:"status"`
+	Unknown     string            `json:"unknown,omitempty"` // why status.namespaces cannot be predicted
+}
+
+// GroupStatus is the status of an OperatorGroup.
+type GroupStatus struct {
+	Namespaces []string      `json:"namespaces"` // sorted; [""] means all namespaces
+	Account    *GroupAccount `json:"serviceAccountRef,omitempty"`
+	Conditions []Condition   `json:"conditions,omitempty"`
+}
+
+// GroupAccount is the ServiceAccount of an OperatorGroup.
+type GroupAccount struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	Namespace  string `json:"namespace"`
 }
 
 // Condition is a status condition of an OperatorGroup.
@@ -219,17 +234,21 @@ func (r *Report) GroupOf(namespace string) (found Group) {
 
 func (o *simulation) group(g *group) Group {
 	r := Group{Cluster: o.clusterName, Namespace: g.Namespace, Name: g.Name, File: g.File, Line: g.Line,
-		Namespaces: g.status, ProvidedAPIs: g.text}
+		Status: GroupStatus{Namespaces: append([]string{}, g.status...)}}
+	if g.text != nil {
+		r.Annotations = map[string]string{olm.AnnotationProvidedAPIs: *g.text}
+	}
 	if len(o.groupsIn[g.Namespace]) > 1 {
-		r.Conditions = append(r.Conditions,
+		r.Status.Conditions = append(r.Status.Conditions,
 			Condition{operatorsv1.MutlipleOperatorGroupCondition, "True", operatorsv1.MultipleOperatorGroupsReason,
 				"Multiple OperatorGroup found in the same namespace"})
 	}
 	switch {
 	case g.lacksAccount(o.prediction):
-		r.Conditions = append(r.Conditions, Condition{operatorsv1.OperatorGroupServiceAccountCondition, "True",
-			operatorsv1.OperatorGroupServiceAccountReason,
-			"ServiceAccount " + g.Spec.ServiceAccountName + " not found"})
+		r.Status.Conditions = append(r.Status.Conditions,
+			Condition{operatorsv1.OperatorGroupServiceAccountCondition, "True",
+				operatorsv1.OperatorGroupServiceAccountReason,
+				"ServiceAccount " + g.Spec.ServiceAccountName + " not found"})
 		if !g.resolved {
 			r.Unknown = "its ServiceAccount is not in the tree"
 		}
@@ -238,8 +257,8 @@ func (o *simulation) group(g *group) Group {
 	case g.unknown && len(g.status) == 0:
 		r.Unknown = "there are no Namespaces in the tree"
 	}
-	if !g.lacksAccount(o.prediction) {
-		r.Account = g.Spec.ServiceAccountName
+	if name := g.Spec.ServiceAccountName; name != "" && !g.lacksAccount(o.prediction) {
+		r.Status.Account = &GroupAccount{"v1", rbacv1.ServiceAccountKind, name, g.Namespace}
 	}
 	return r
 }

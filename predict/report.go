@@ -52,7 +52,7 @@ func (r *Report) Document() *findings.Document {
 		t := list("OperatorGroup " + name)
 		t.Rows = append(t.Rows, findings.Cells("status.namespaces", g.targets()),
 			findings.Cells(olm.AnnotationProvidedAPIs, g.apis()))
-		for _, c := range g.Conditions {
+		for _, c := range g.Status.Conditions {
 			t.Rows = append(t.Rows, findings.Cells(c.Reason, c.Message))
 		}
 		groups.Rows = append(groups.Rows, findings.Cells(name, g.targets(), strings.ReplaceAll(g.apis(), ",", ", ")))
@@ -177,19 +177,20 @@ func (g Group) targets() string {
 	switch {
 	case g.Unknown != "":
 		return "unknown: " + g.Unknown
-	case isGlobal(g.Namespaces):
+	case isGlobal(g.Status.Namespaces):
 		return "all namespaces"
-	case len(g.Namespaces) == 0:
+	case len(g.Status.Namespaces) == 0:
 		return "none"
 	}
-	return strings.Join(g.Namespaces, ", ")
+	return strings.Join(g.Status.Namespaces, ", ")
 }
 
 func (g Group) apis() string {
-	if g.ProvidedAPIs == nil {
+	apis, ok := g.Annotations[olm.AnnotationProvidedAPIs]
+	if !ok {
 		return "none"
 	}
-	return cmp.Or(*g.ProvidedAPIs, `""`)
+	return cmp.Or(apis, `""`)
 }
 
 func (v CSV) origin() string {
@@ -216,7 +217,7 @@ func (v CSV) copies() string {
 // The JSON form uses the field names of the objects in a cluster.
 type jsonReport struct {
 	Scope  *Scope              `json:"scope,omitempty"`
-	Groups []jsonGroup         `json:"operatorGroups"`
+	Groups []Group             `json:"operatorGroups"`
 	CSVs   []CSV               `json:"clusterServiceVersions"`
 	Plans  []*InstallPlan      `json:"installPlans,omitempty"`
 	Subs   []SubscriptionState `json:"subscriptions,omitempty"`
@@ -244,34 +245,10 @@ type jsonCounts struct {
 	Sources       int `json:"catalog_source_count"`
 }
 
-type jsonGroup struct {
-	Cluster     string            `json:"cluster,omitempty"`
-	Namespace   string            `json:"namespace"`
-	Name        string            `json:"name"`
-	File        string            `json:"file"`
-	Line        int               `json:"line"`
-	Annotations map[string]string `json:"annotations,omitempty"`
-	Status      jsonStatus        `json:"status"`
-	Unknown     string            `json:"unknown,omitempty"`
-}
-
-type jsonStatus struct {
-	Namespaces []string     `json:"namespaces"`
-	Account    *jsonAccount `json:"serviceAccountRef,omitempty"`
-	Conditions []Condition  `json:"conditions,omitempty"`
-}
-
-type jsonAccount struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Name       string `json:"name"`
-	Namespace  string `json:"namespace"`
-}
-
 // JSON returns the groups, the CSVs and the findings.
 func (r *Report) JSON() any {
-	out := jsonReport{Groups: []jsonGroup{}, CSVs: append([]CSV{}, r.CSVs...), Plans: r.Plans, Subs: r.Subscriptions,
-		Summary: findings.Summarize(r.Findings), Extensions: r.Extensions}
+	out := jsonReport{Groups: append([]Group{}, r.Groups...), CSVs: append([]CSV{}, r.CSVs...), Plans: r.Plans,
+		Subs: r.Subscriptions, Summary: findings.Summarize(r.Findings), Extensions: r.Extensions}
 	if r.Scope.Roots > 1 {
 		out.Scope = &r.Scope
 	}
@@ -281,18 +258,6 @@ func (r *Report) JSON() any {
 			o.Blocks = append([]string{}, o.Blocks...)
 			out.Target.Operators = append(out.Target.Operators, o)
 		}
-	}
-	for _, g := range r.Groups {
-		j := jsonGroup{Cluster: g.Cluster, Namespace: g.Namespace, Name: g.Name, File: g.File, Line: g.Line,
-			Unknown: g.Unknown}
-		j.Status = jsonStatus{Namespaces: append([]string{}, g.Namespaces...), Conditions: g.Conditions}
-		if g.ProvidedAPIs != nil {
-			j.Annotations = map[string]string{olm.AnnotationProvidedAPIs: *g.ProvidedAPIs}
-		}
-		if g.Account != "" {
-			j.Status.Account = &jsonAccount{"v1", "ServiceAccount", g.Account, g.Namespace}
-		}
-		out.Groups = append(out.Groups, j)
 	}
 	out.Counts = r.objects
 	for _, v := range r.CSVs {

@@ -326,13 +326,13 @@ func ofSubscription(i predict.Install) Planned {
 	if settings, err := i.Subscription.Get("spec", "config"); err == nil && settings != nil && !i.Dependency {
 		h.bundle["config"] = settings
 	}
-	if slices.Equal(i.Group.Namespaces, []string{""}) {
+	if slices.Equal(i.Group.Status.Namespaces, []string{""}) {
 		h.group["installMode"] = string(v1alpha1.InstallModeTypeAllNamespaces)
 	} else {
-		h.group["targetNamespaces"] = text.Values(i.Group.Namespaces)
+		h.group["targetNamespaces"] = text.Values(i.Group.Status.Namespaces)
 	}
-	if i.Group.Account != "" {
-		h.group["serviceAccount"] = i.Group.Account
+	if i.Group.Status.Account != nil {
+		h.group["serviceAccount"] = i.Group.Status.Account.Name
 	}
 	return h
 }
