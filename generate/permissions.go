@@ -7,6 +7,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -39,7 +40,7 @@ func (r *rendering) serviceAccount(name string) {
 		r.fail(err)
 		view.Secrets, _ = v["secrets"].([]any)
 		meta, _ := v["metadata"].(map[string]any)
-		view.Annotations = overlay(meta["annotations"], nil)
+		view.Annotations = olm.Texts(meta["annotations"])
 	}
 	r.author("serviceaccount.yaml", id, view)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
@@ -172,7 +173,7 @@ func (r *rendering) mergeService(o *manifest.Object, view templates.Service) *te
 		Annotations: overlay(meta["annotations"], own),
 		Spec:        serviceSpec(view)}
 	if r.names.withoutOLM() { // the labels are not OLM's to set
-		out.Labels = overlay(stringMap(view.Labels()), overlay(meta["labels"], nil))
+		out.Labels = overlay(stringMap(view.Labels()), olm.Texts(meta["labels"]))
 	}
 	spec, _ := v["spec"].(map[string]any)
 	if spec == nil {
@@ -211,13 +212,7 @@ func samePort(a, b any) bool {
 
 // overlay returns the entries of a shipped map, with generated entries in place of those with the same key.
 func overlay(shipped any, generated map[string]string) map[string]string {
-	out := map[string]string{}
-	m, _ := shipped.(map[string]any)
-	for k, x := range m {
-		if s, ok := x.(string); ok {
-			out[k] = s
-		}
-	}
+	out := olm.Texts(shipped)
 	maps.Copy(out, generated)
 	return out
 }

@@ -36,7 +36,8 @@ func crds(r *rendering) {
 			e.APIVersion, e.Change = "apiextensions.k8s.io/v1", convertCRD
 		}
 		if w := conversions[c.Name]; w != nil {
-			e.Spec = map[string]any{"conversion": r.conversion(w, v1beta1)}
+			e.Spec = map[string]any{"conversion": olm.Conversion(w, r.options.Namespace, w.DomainName()+"-service",
+				w.ContainerPort, r.certs.caBundle, v1beta1)}
 			e.Annotations = r.injection(w.DeploymentName).Annotations()
 		}
 		if r.names.olm() {

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/bundle"
-	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/templates"
@@ -106,26 +105,6 @@ func (r *rendering) conversions() map[string]*v1alpha1.WebhookDescription {
 		}
 	}
 	return out
-}
-
-// conversion returns spec.conversion of a CRD, in the form of its API version.
-func (r *rendering) conversion(w *v1alpha1.WebhookDescription, v1beta1 bool) map[string]any {
-	path := "/"
-	if w.WebhookPath != nil {
-		path = *w.WebhookPath
-	}
-	client := map[string]any{"service": map[string]any{"namespace": r.options.Namespace,
-		"name": w.DomainName() + "-service", "path": path, "port": int64(w.ContainerPort)}}
-	if r.certs.caBundle != "" {
-		client["caBundle"] = r.certs.caBundle
-	}
-	if v1beta1 {
-		return map[string]any{"strategy": "Webhook", "webhookClientConfig": client,
-			"conversionReviewVersions": text.Values(w.AdmissionReviewVersions)}
-	}
-	return map[string]any{"strategy": "Webhook",
-		"webhook": map[string]any{"clientConfig": client,
-			"conversionReviewVersions": text.Values(w.AdmissionReviewVersions)}}
 }
 
 // apiServices makes the APIService of each group and version that the CSV serves itself. Of several kinds in one group

@@ -269,28 +269,22 @@ type Webhook struct {
 func WebhookOf(entry map[string]any) Webhook {
 	client, _ := entry["clientConfig"].(map[string]any)
 	service, _ := client["service"].(map[string]any)
-	asString := func(v any) string {
-		s, _ := v.(string)
-		return s
-	}
 	return Webhook{
-		Name:                    asString(entry["name"]),
+		Name:                    olm.Text(entry["name"]),
 		AdmissionReviewVersions: entry["admissionReviewVersions"],
-		CABundle: asString(
-			client["caBundle"],
-		),
-		Service:            asString(service["name"]),
-		Namespace:          asString(service["namespace"]),
-		Path:               service["path"],
-		Port:               service["port"],
-		FailurePolicy:      entry["failurePolicy"],
-		MatchPolicy:        entry["matchPolicy"],
-		NamespaceSelector:  entry["namespaceSelector"],
-		ObjectSelector:     entry["objectSelector"],
-		ReinvocationPolicy: entry["reinvocationPolicy"],
-		Rules:              entry["rules"],
-		SideEffects:        entry["sideEffects"],
-		TimeoutSeconds:     entry["timeoutSeconds"],
+		CABundle:                olm.Text(client["caBundle"]),
+		Service:                 olm.Text(service["name"]),
+		Namespace:               olm.Text(service["namespace"]),
+		Path:                    service["path"],
+		Port:                    service["port"],
+		FailurePolicy:           entry["failurePolicy"],
+		MatchPolicy:             entry["matchPolicy"],
+		NamespaceSelector:       entry["namespaceSelector"],
+		ObjectSelector:          entry["objectSelector"],
+		ReinvocationPolicy:      entry["reinvocationPolicy"],
+		Rules:                   entry["rules"],
+		SideEffects:             entry["sideEffects"],
+		TimeoutSeconds:          entry["timeoutSeconds"],
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 func index(field string, i int) string { return fmt.Sprintf("%s[%d]", field, i) }
@@ -93,19 +95,19 @@ func InObject(group, kind string, value map[string]any, visit Visitor) {
 	}{{"initContainers", KindInitContainer}, {"containers", KindContainer}} {
 		each(m, list.name, field, func(c map[string]any, at string) {
 			each(c, "env", at, func(v map[string]any, at string) {
-				if name, value := textOf(v["name"]), textOf(v["value"]); envImage(name, value) {
+				if name, value := olm.Text(v["name"]), olm.Text(v["value"]); envImage(name, value) {
 					replaceIn(v, "value", Place{Kind: KindEnv, Name: name, Field: at + ".value"}, visit)
 				}
 			})
 			for _, key := range []string{"command", "args"} {
-				inItems(c[key], Place{Name: textOf(c["name"])}, at+"."+key, visit)
+				inItems(c[key], Place{Name: olm.Text(c["name"])}, at+"."+key, visit)
 			}
-			replaceIn(c, "image", Place{Kind: list.kind, Name: textOf(c["name"]), Field: at + ".image"}, visit)
+			replaceIn(c, "image", Place{Kind: list.kind, Name: olm.Text(c["name"]), Field: at + ".image"}, visit)
 		})
 	}
 	each(m, "volumes", field, func(v map[string]any, at string) {
 		if image, ok := v["image"].(map[string]any); ok {
-			p := Place{Kind: KindVolume, Name: textOf(v["name"]), Field: at + ".image.reference"}
+			p := Place{Kind: KindVolume, Name: olm.Text(v["name"]), Field: at + ".image.reference"}
 			replaceIn(image, "reference", p, visit)
 		}
 	})
@@ -126,7 +128,7 @@ func inItems(v any, p Place, field string, visit Visitor) {
 	items, _ := v.([]any)
 	texts := make([]string, len(items))
 	for i, x := range items {
-		texts[i] = textOf(x)
+		texts[i] = olm.Text(x)
 	}
 	inArguments(texts, p, field, visit)
 	for i, text := range texts {
@@ -137,12 +139,7 @@ func inItems(v any, p Place, field string, visit Visitor) {
 }
 
 func replaceIn(m map[string]any, key string, p Place, visit Visitor) {
-	if s := textOf(m[key]); s != "" {
+	if s := olm.Text(m[key]); s != "" {
 		m[key] = visit(p, s)
 	}
-}
-
-func textOf(v any) string {
-	s, _ := v.(string)
-	return s
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -55,7 +56,7 @@ func inConfigMap(o *manifest.Object, pkg string) (list []Image, unnamed bool, er
 	}
 	texts, _ := data.(map[string]any)
 	for _, key := range slices.Sorted(maps.Keys(texts)) {
-		for _, word := range wordForm().FindAllString(textOf(texts[key]), -1) {
+		for _, word := range wordForm().FindAllString(olm.Text(texts[key]), -1) {
 			switch {
 			case Qualified(word):
 				p := Place{Kind: KindConfigMap, Name: o.Name, Field: `data["` + key + `"]`}

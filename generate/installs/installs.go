@@ -67,11 +67,11 @@ func (f *finder) object(o *manifest.Object) error {
 		if _, copied := olm.CopiedObject(o); copied {
 			return nil
 		}
-		annotations, err := texts(o, "metadata", "annotations")
+		annotations, err := o.Get("metadata", "annotations")
 		if err != nil {
 			return err
 		}
-		f.add(o.Name, o.Namespace, targets(annotations))
+		f.add(o.Name, o.Namespace, targets(olm.Texts(annotations)))
 	case "apps/Deployment":
 		var d appsv1.Deployment
 		if _, err := o.Into(&d); err != nil {
@@ -152,17 +152,4 @@ func targets(annotations map[string]string) []string {
 		return nil
 	}
 	return strings.Split(value, ",")
-}
-
-// texts returns a map of strings in an object.
-func texts(o *manifest.Object, path ...string) (map[string]string, error) {
-	v, err := o.Get(path...)
-	m, _ := v.(map[string]any)
-	out := map[string]string{}
-	for k, x := range m {
-		if s, ok := x.(string); ok {
-			out[k] = s
-		}
-	}
-	return out, err
 }

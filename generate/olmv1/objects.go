@@ -35,17 +35,12 @@ func object(m map[string]any) Object {
 		delete(meta, "creationTimestamp")
 	}
 	return Object{
-		APIVersion: stringOf(m["apiVersion"]),
-		Kind:       stringOf(m["kind"]),
-		Namespace:  stringOf(meta["namespace"]),
-		Name:       stringOf(meta["name"]),
+		APIVersion: olm.Text(m["apiVersion"]),
+		Kind:       olm.Text(m["kind"]),
+		Namespace:  olm.Text(meta["namespace"]),
+		Name:       olm.Text(meta["name"]),
 		Value:      m,
 	}
-}
-
-func stringOf(v any) string {
-	s, _ := v.(string)
-	return s
 }
 
 func kind(apiVersion, kind string) metav1.TypeMeta {

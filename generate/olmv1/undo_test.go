@@ -69,7 +69,7 @@ func each(undo func(o map[string]any) bool) func([]map[string]any) ([]map[string
 	}
 }
 
-func kindOf(o map[string]any) string { return stringOf(o["kind"]) }
+func kindOf(o map[string]any) string { return olm.Text(o["kind"]) }
 
 func metaOf(o map[string]any) map[string]any {
 	meta, _ := o["metadata"].(map[string]any)
@@ -214,7 +214,7 @@ func undoAPIVersion(o map[string]any) bool {
 func undoServiceName(objects []map[string]any) ([]map[string]any, int) {
 	n := 0
 	for _, o := range objects {
-		name := stringOf(metaOf(o)["name"])
+		name := olm.Text(metaOf(o)["name"])
 		if kindOf(o) != "Service" || len(name) != maxName+1 || !strings.HasSuffix(name, "-service") {
 			continue
 		}
@@ -252,7 +252,7 @@ func undoOrder(objects []map[string]any) ([]map[string]any, int) {
 	byIdentity := func(a, b map[string]any) int { return strings.Compare(identity(a), identity(b)) }
 	slices.SortFunc(objects[:end], byIdentity)
 	start := len(objects)
-	for start > 0 && strings.HasPrefix(stringOf(objects[start-1]["apiVersion"]), "cert-manager.io/") {
+	for start > 0 && strings.HasPrefix(olm.Text(objects[start-1]["apiVersion"]), "cert-manager.io/") {
 		start--
 	}
 	slices.SortFunc(objects[start:], byIdentity)

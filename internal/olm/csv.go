@@ -32,20 +32,8 @@ func Copied(meta metav1.ObjectMeta, reason v1alpha1.ConditionReason) (original s
 // CopiedObject is Copied for an object whose fields may have wrong types. These count as absent.
 func CopiedObject(o *manifest.Object) (original string, copied bool) {
 	reason, _ := o.Get("status", "reason")
-	s, _ := reason.(string)
-	return Copied(metav1.ObjectMeta{Namespace: o.Namespace, Labels: texts(o, "labels"),
-		Annotations: texts(o, "annotations")}, v1alpha1.ConditionReason(s))
-}
-
-// texts returns the texts in a map of an object's metadata.
-func texts(o *manifest.Object, field string) map[string]string {
-	value, _ := o.Get("metadata", field)
-	all, _ := value.(map[string]any)
-	out := make(map[string]string, len(all))
-	for key, v := range all {
-		if s, ok := v.(string); ok {
-			out[key] = s
-		}
-	}
-	return out
+	labels, _ := o.Get("metadata", "labels")
+	annotations, _ := o.Get("metadata", "annotations")
+	return Copied(metav1.ObjectMeta{Namespace: o.Namespace, Labels: Texts(labels), Annotations: Texts(annotations)},
+		v1alpha1.ConditionReason(Text(reason)))
 }

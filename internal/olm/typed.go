@@ -36,6 +36,24 @@ func DropNulls(v any) {
 	}
 }
 
+// Text returns a value that is a text, or "".
+func Text(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+// Texts returns the texts in a mapping.
+func Texts(v any) map[string]string {
+	all, _ := v.(map[string]any)
+	out := make(map[string]string, len(all))
+	for key, x := range all {
+		if s, ok := x.(string); ok {
+			out[key] = s
+		}
+	}
+	return out
+}
+
 // DropEmpty removes a field that is an empty mapping.
 func DropEmpty(m map[string]any, field string) {
 	if x, ok := m[field].(map[string]any); ok && len(x) == 0 {

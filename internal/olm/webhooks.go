@@ -1,6 +1,12 @@
 package olm
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/internal/base/text"
+)
 
 // webhookFields are the fields of a webhook definition that OLM calls otherwise in the object that it makes (api:
 // pkg/operators/v1alpha1/clusterserviceversion_types.go, GetValidatingWebhook).
@@ -28,4 +34,25 @@ func DefinitionField(webhook string) string {
 		}
 	}
 	return webhook
+}
+
+// Conversion returns spec.conversion of a CRD, in the form of its API version, that calls the webhook of a definition
+// by a Service. caBundle may be empty.
+func Conversion(w *v1alpha1.WebhookDescription, namespace, service string, port int32, caBundle string,
+	v1beta1 bool) map[string]any {
+	path := "/"
+	if w.WebhookPath != nil {
+		path = *w.WebhookPath
+	}
+	client := map[string]any{"service": map[string]any{
+		"namespace": namespace, "name": service, "path": path, "port": int64(port)}}
+	if caBundle != "" {
+		client["caBundle"] = caBundle
+	}
+	versions := text.Values(w.AdmissionReviewVersions)
+	if v1beta1 {
+		return map[string]any{"strategy": "Webhook", "webhookClientConfig": client, "conversionReviewVersions": versions}
+	}
+	return map[string]any{"strategy": "Webhook",
+		"webhook": map[string]any{"clientConfig": client, "conversionReviewVersions": versions}}
 }
