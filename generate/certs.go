@@ -78,10 +78,8 @@ func newCertificates(o Options, b *bundle.Bundle, serving []*serving) (certifica
 					"%d Deployments serve, and each needs a Secret of its own", len(serving))
 		}
 		for _, s := range serving {
-			if problems := validation.IsDNS1123Subdomain(c.secret(s)); len(problems) > 0 {
-				return c,
-					refuseOption(OptionCertSecret, "give another name", "Secret name %q is not a valid name: %s",
-						c.secret(s), problems[0])
+			if err := checkName(OptionCertSecret, "give another name", "Secret", c.secret(s)); err != nil {
+				return c, err
 			}
 		}
 		var err error

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -71,9 +70,7 @@ func channelList(channels []string) string {
 // objectName returns the name of the object that installs the package. The default is the package name.
 func (r *rendering) objectName(kind, asked string, option Option) string {
 	name := cmp.Or(asked, r.bundle.Package)
-	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-		r.fail(refuseOption(option, "give another name", "%s name %q is not a valid name: %s", kind, name, problems[0]))
-	}
+	r.fail(checkName(option, "give another name", kind, name))
 	return name
 }
 

@@ -249,15 +249,9 @@ func shippedGroupRole(b *bundle.Bundle, group string) string {
 }
 
 func (o Options) checkNames() error {
-	if err := o.checkGroupName(); err != nil {
-		return err
-	}
-	if problems := validation.IsDNS1123Subdomain(o.ServiceAccount); o.ServiceAccount != "" && len(problems) > 0 {
-		return refuseOption(OptionServiceAccount, "", "service account name %q is not a valid name: %s",
-			o.ServiceAccount,
-			problems[0])
-	}
 	return cmp.Or(
+		o.checkGroupName(),
+		checkName(OptionServiceAccount, "", "service account", cmp.Or(o.ServiceAccount, "default")),
 		checkWord(OptionNames, "naming", o.Names, AllNames),
 		checkWord(OptionProfile, "profile", o.Profile, Profiles),
 		checkWord(OptionCopiedCSVs, "form of copied CSVs", o.CopiedCSVs, AllCopiedCSVs),
@@ -269,9 +263,8 @@ func (o Options) checkGroupName() error {
 	if !o.hasGroup() {
 		return nil
 	}
-	if problems := validation.IsDNS1123Subdomain(o.OperatorGroup); len(problems) > 0 {
-		return refuseOption(OptionOperatorGroup, "give another name", "OperatorGroup name %q is not a valid name: %s",
-			o.OperatorGroup, problems[0])
+	if err := checkName(OptionOperatorGroup, "give another name", "OperatorGroup", o.OperatorGroup); err != nil {
+		return err
 	}
 	if len(o.OperatorGroup) > validation.LabelValueMaxLength {
 		return refuseOption(OptionOperatorGroup, "give a shorter name",
@@ -281,6 +274,14 @@ func (o Options) checkGroupName() error {
 	if o.Names == NamesStable && IsDefaultRole(o.OperatorGroup) {
 		return refuseOption(OptionOperatorGroup, "give another name",
 			"OperatorGroup name %q would overwrite the default ClusterRole %[1]s-admin", o.OperatorGroup)
+	}
+	return nil
+}
+
+// checkName refuses a name of an object that is not valid.
+func checkName(option Option, hint, of, name string) error {
+	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+		return refuseOption(option, hint, "%s name %q is not a valid name: %s", of, name, problems[0])
 	}
 	return nil
 }

@@ -30,19 +30,14 @@ func boundNumbers(f template.FuncMap) {
 		}
 		return nil
 	}
-	until, untilStep := f["until"].(func(int) []int), f["untilStep"].(func(int, int, int) []int)
-	f["until"] = func(count int) ([]int, error) {
-		if err := numbers(0, count, sign(count)); err != nil {
-			return nil, err
-		}
-		return until(count), nil
-	}
-	f["untilStep"] = func(start, stop, step int) ([]int, error) {
+	untilStep := f["untilStep"].(func(int, int, int) []int)
+	bounded := func(start, stop, step int) ([]int, error) {
 		if err := numbers(start, stop, step); err != nil {
 			return nil, err
 		}
 		return untilStep(start, stop, step), nil
 	}
+	f["untilStep"], f["until"] = bounded, func(count int) ([]int, error) { return bounded(0, count, sign(count)) }
 	seq := f["seq"].(func(...int) string)
 	f["seq"] = func(params ...int) (string, error) {
 		start, stop, step := 1, 0, 0
@@ -68,32 +63,18 @@ func boundNumbers(f template.FuncMap) {
 }
 
 func boundText(f template.FuncMap) {
-	length := func(n, each int) error {
-		if n > 0 && each > 0 && n > maxText/each {
-			return fmt.Errorf("%d times %d characters are more than %d MiB", n, each, maxText>>20)
-		}
-		return nil
-	}
-	repeat := f["repeat"].(func(int, string) string)
-	f["repeat"] = func(count int, s string) (string, error) {
-		if count < 0 {
-			return "", fmt.Errorf("repeat: %d is below zero", count)
-		}
-		if err := length(count, len(s)); err != nil {
-			return "", err
-		}
-		return repeat(count, s), nil
-	}
-	for _, name := range []string{"indent", "nindent"} {
+	lines := func(s string) int { return strings.Count(s, "\n") + 1 }
+	for name, each := range map[string]func(string) int{"indent": lines, "nindent": lines,
+		"repeat": func(s string) int { return len(s) }} {
 		inner := f[name].(func(int, string) string)
-		f[name] = func(spaces int, s string) (string, error) {
-			if spaces < 0 {
-				return "", fmt.Errorf("%s: %d is below zero", name, spaces)
+		f[name] = func(count int, s string) (string, error) {
+			switch n := each(s); {
+			case count < 0:
+				return "", fmt.Errorf("%s: %d is below zero", name, count)
+			case n > 0 && count > maxText/n:
+				return "", fmt.Errorf("%d times %d characters are more than %d MiB", count, n, maxText>>20)
 			}
-			if err := length(spaces, strings.Count(s, "\n")+1); err != nil {
-				return "", err
-			}
-			return inner(spaces, s), nil
+			return inner(count, s), nil
 		}
 	}
 }

@@ -22,8 +22,8 @@ func (r *renderer) customResources() {
 		e := manifest.Edit{RemoveNamespace: true} // deviation ClusterNamespace
 		if w, ok := converted[c.Name]; ok {
 			if c.PreserveUnknownFields {
-				r.fail(fmt.Errorf("custom resource definition '%s' must have .spec.preserveUnknownFields set to false to "+
-					"let API Server call webhook to do the conversion", c.Name))
+				r.fail(fmt.Errorf("custom resource definition '%s' must have .spec.preserveUnknownFields set to false "+
+					"to let API Server call webhook to do the conversion", c.Name))
 			}
 			e.Spec = map[string]any{"conversion": olm.Conversion(&w, r.Namespace, serviceName(w.DeploymentName),
 				webhookPort(w), "", c.V1Beta)}

@@ -340,7 +340,15 @@ func WithPolicies(objects []*manifest.Object, defaults PackageDefaults) (all []*
 	if len(policies) == 0 {
 		return objects, nil
 	}
-	m := maker{all: slices.Clip(objects)}
+	var made []*OperatorPolicy
+	all = slices.Clip(objects)
+	add := func(o *manifest.Object) {
+		if !slices.ContainsFunc(all, func(there *manifest.Object) bool {
+			return there.Identity() == o.Identity() && there.Group() == o.Group()
+		}) {
+			all = append(all, o)
+		}
+	}
 	for _, p := range policies {
 		if why := p.complete(defaults); why != "" {
 			unknown = append(unknown, UnknownPolicy{p, why})
@@ -350,38 +358,25 @@ func WithPolicies(objects []*manifest.Object, defaults PackageDefaults) (all []*
 			continue
 		}
 		if p.group != nil {
-			m.add(p.OperatorGroup())
+			add(p.OperatorGroup())
 		}
-		m.add(p.Subscription())
-		m.made = append(m.made, p)
+		add(p.Subscription())
+		made = append(made, p)
 	}
-	for _, p := range m.made {
-		if !slices.ContainsFunc(m.all, func(o *manifest.Object) bool {
+	for _, p := range made {
+		if !slices.ContainsFunc(all, func(o *manifest.Object) bool {
 			return o.Kind == operatorsv1.OperatorGroupKind && o.Group() == Group && o.Namespace == p.Namespace
 		}) {
-			m.add(p.OperatorGroup())
+			add(p.OperatorGroup())
 		}
 	}
-	return m.all, unknown
+	return all, unknown
 }
 
 // UnknownPolicy is an OperatorPolicy of which nobody can say what it makes, and why.
 type UnknownPolicy struct {
 	*OperatorPolicy
 	Why string
-}
-
-type maker struct {
-	all  []*manifest.Object
-	made []*OperatorPolicy
-}
-
-func (m *maker) add(made *manifest.Object) {
-	if !slices.ContainsFunc(m.all, func(o *manifest.Object) bool {
-		return o.Identity() == made.Identity() && o.Group() == made.Group()
-	}) {
-		m.all = append(m.all, made)
-	}
 }
 
 // complete fills in what the policy leaves to the PackageManifest. It returns why nobody can say what the policy makes,

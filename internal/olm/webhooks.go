@@ -51,7 +51,8 @@ func Conversion(w *v1alpha1.WebhookDescription, namespace, service string, port 
 	}
 	versions := text.Values(w.AdmissionReviewVersions)
 	if v1beta1 {
-		return map[string]any{"strategy": "Webhook", "webhookClientConfig": client, "conversionReviewVersions": versions}
+		return map[string]any{"strategy": "Webhook", "webhookClientConfig": client,
+			"conversionReviewVersions": versions}
 	}
 	return map[string]any{"strategy": "Webhook",
 		"webhook": map[string]any{"clientConfig": client, "conversionReviewVersions": versions}}
