@@ -1,7 +1,11 @@
 package bundle
 
 import (
+	"cmp"
 	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
@@ -76,3 +80,46 @@ func APIVersionOf(o *manifest.Object) string { return install.APIVersionOf(o.API
 
 // GroupOf returns the API group of the apiVersion under which an object is created.
 func GroupOf(o *manifest.Object) string { return install.GroupOf(o) }
+
+// BaseName returns a CSV's name without its version: memcached-operator.v0.0.1 is memcached-operator. It does not
+// change from one version of an operator to the next.
+func BaseName(csv, version string) string { return olm.BaseName(csv, version) }
+
+// Account returns the ServiceAccount a pod runs as, by its new or its old field.
+func Account(pod *corev1.PodSpec) string {
+	return cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount)
+}
+
+// ResourceScope returns whether a resource of an RBAC rule, perhaps with a subresource, is namespaced: by the bundle's
+// own CRDs, then by what is known of its group. A group or resource "*" is ScopeUnknown, unless all resources of the
+// group are namespaced. The resources of an unknown group are those of the bundle's CRDs.
+func (b *Bundle) ResourceScope(group, resource string) Scope {
+	resource, _, _ = strings.Cut(resource, "/")
+	for _, c := range b.CRDs {
+		if c.Group == group && c.Plural == resource {
+			return scopeOf(c.Scope != "Cluster", true)
+		}
+	}
+	namespaced, known := olm.NamespacedResource(group, resource)
+	switch {
+	case !known && resource == "*":
+		return b.scopeOfAll(group)
+	case resource == "*" && !olm.AllNamespaced(group):
+		return ScopeUnknown
+	}
+	return scopeOf(namespaced, known)
+}
+
+func (b *Bundle) scopeOfAll(group string) Scope {
+	scope := ScopeUnknown
+	for _, c := range b.CRDs {
+		if c.Group != group {
+			continue
+		}
+		if c.Scope == "Cluster" {
+			return ScopeUnknown
+		}
+		scope = Namespaced
+	}
+	return scope
+}

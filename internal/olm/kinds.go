@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // Kind is a kind of objects that an API server serves.
@@ -101,4 +103,45 @@ func (k Kind) Resource() string {
 		return k.Plural
 	}
 	return k.Plural + "." + k.Group
+}
+
+// Leaves reports whether OLM leaves an object that a bundle ships in the cluster when the ClusterServiceVersion is
+// gone. It makes the ClusterServiceVersion the owner of Secrets, ConfigMaps and Services, and of other objects in a
+// namespace. ServiceAccounts, roles and bindings have no owner, and neither has what is in no namespace (OLM:
+// pkg/controller/operators/catalog/operator.go, ExecutePlan, which goes by the name of the kind alone).
+func Leaves(o *manifest.Object) bool {
+	switch o.Kind {
+	case "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding":
+		return true
+	}
+	kind, known := KindOf(o.Group(), o.Kind)
+	return known && !kind.Namespaced
+}
+
+// immutable lists, by group and kind, the fields that the API server does not let change (Kubernetes:
+// pkg/apis/*/validation/validation.go, functions Validate...Update).
+var immutable = map[string][]string{
+	"apps/Deployment":                       {"spec.selector"},
+	"apps/DaemonSet":                        {"spec.selector"},
+	"apps/ReplicaSet":                       {"spec.selector"},
+	"apps/StatefulSet":                      {"spec.selector"},
+	"/Secret":                               {"type"},
+	"/Service":                              {"spec.clusterIP"},
+	"rbac.authorization.k8s.io/RoleBinding": {"roleRef"},
+	"rbac.authorization.k8s.io/ClusterRoleBinding":  {"roleRef"},
+	"apiextensions.k8s.io/CustomResourceDefinition": {"spec.scope", "spec.group", "spec.names.plural"},
+	"scheduling.k8s.io/PriorityClass":               {"value", "preemptionPolicy"},
+}
+
+// ImmutableFields returns the fields of a kind that the API server does not let change.
+func ImmutableFields(group, kind string) []string { return immutable[group+"/"+kind] }
+
+// Immutable reports whether a field of a kind stands at or below one that the API server does not let change.
+func Immutable(group, kind, field string) bool {
+	for _, f := range ImmutableFields(group, kind) {
+		if strings.HasPrefix(field+".", f+".") {
+			return true
+		}
+	}
+	return false
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"math/big"
+	"strings"
 
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -91,4 +92,10 @@ func Hash(v any, base int) string {
 func Digits(text []byte, base int) string {
 	sum := sha256.Sum224(text)
 	return new(big.Int).SetBytes(sum[:]).Text(base)
+}
+
+// OwnKey reports whether a label or annotation is one that OLM writes on what it makes.
+func OwnKey(key string) bool {
+	prefix, _, _ := strings.Cut(key, "/")
+	return strings.HasPrefix(key, "olm.") || strings.HasSuffix("."+prefix, "."+Group)
 }
