@@ -44,7 +44,6 @@ func (s Severity) SARIF() Severity {
 	return s
 }
 
-// atLeast reports whether a severity reaches a threshold.
 func (s Severity) atLeast(threshold Severity) bool {
 	return threshold != None && s.Rank() <= threshold.Rank()
 }
@@ -78,7 +77,6 @@ type Step struct {
 	Message string
 }
 
-// path returns the path of the file for the user.
 func (f Finding) path() string { return cmp.Or(f.Path, f.File, ".") }
 
 // Where returns the path of the file for the user, with the line.

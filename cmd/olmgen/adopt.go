@@ -21,7 +21,6 @@ import (
 	"github.com/olmgen/olmgen/output"
 )
 
-// adoptFlags holds the flags of olmgen adopt.
 type adoptFlags struct {
 	output, directory string
 	force             bool
@@ -148,7 +147,6 @@ func (f *adoptFlags) openShift(cmd *cobra.Command, state *adopt.State) {
 	state.Target.OpenShift = c.OpenShift
 }
 
-// check refuses flags that mean nothing together.
 func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 	if len(paths) == 0 {
 		return &usageError{"the dump is missing", "\"olmgen adopt --print-kubectl\" prints the command that makes one"}
@@ -202,7 +200,6 @@ func (f *adoptFlags) checkFile(report string) error {
 	return nil
 }
 
-// printFindings prints what is odd about a dump.
 func printFindings(cmd *cobra.Command, list []findings.Finding) {
 	for _, x := range list {
 		x.Field = "" // the message says what it is about
@@ -214,7 +211,6 @@ func printFindings(cmd *cobra.Command, list []findings.Finding) {
 	}
 }
 
-// given returns the sources of --source.
 func (f *adoptFlags) given() (map[string]string, error) {
 	sources := map[string]string{}
 	for _, s := range f.sources {
@@ -301,7 +297,6 @@ func (f *adoptFlags) printTable(cmd *cobra.Command, state *adopt.State) error {
 	return nil
 }
 
-// rendering is what a RenderConfig renders to.
 type rendering struct {
 	objects []map[string]any
 	parts   []string          // the directories of its parts, sorted
@@ -360,7 +355,6 @@ func (f *adoptFlags) judge(cmd *cobra.Command, state *adopt.State) error {
 	return f.compare(cmd, state)
 }
 
-// compare compares the cluster with what a RenderConfig renders to.
 func (f *adoptFlags) compare(cmd *cobra.Command, state *adopt.State) error {
 	declared, err := declarations(cmd, f.files)
 	if err != nil {

@@ -79,7 +79,6 @@ func (f *adoptFlags) writePlan(cmd *cobra.Command, plan *adopt.Plan, hint string
 	return nil
 }
 
-// mostNamed is how many names one line has.
 const mostNamed = 3
 
 // planned makes the plan, if one is asked for. Operators that cannot be rendered are refused in the state that it
@@ -147,7 +146,6 @@ func (f *adoptFlags) rendered(cmd *cobra.Command, state *adopt.State, file strin
 	return f.rendering(cmd, c, state, config.Options{Dir: o.Dir, Source: f.source.Source, Catalogs: f.source.Cache})
 }
 
-// commands returns the commands of olmgen that a plan has.
 func (f *adoptFlags) commands(file string, dumps, refused []string) adopt.Commands {
 	words := func(flag string, values []string) (out string) {
 		for _, v := range values {

@@ -96,7 +96,6 @@ func (f *auditFlags) load(cmd *cobra.Command, refs []string) (*audit.Set, func()
 	return set, done, nil
 }
 
-// catalogAuditFlags are the flags of olmgen catalog audit.
 type catalogAuditFlags struct {
 	auditFlags
 	trees    []string

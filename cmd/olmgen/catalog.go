@@ -31,7 +31,6 @@ func newCatalog() *cobra.Command {
 	return cmd
 }
 
-// resolveFlags holds the flags of olmgen catalog resolve.
 type resolveFlags struct {
 	catalogs, installs []string
 	roots              treeFlags
@@ -66,7 +65,6 @@ func newCatalogResolve() *cobra.Command {
 	return cmd
 }
 
-// contents returns what --catalog says.
 func (f *resolveFlags) contents() (list []review.Content, err error) {
 	for _, value := range f.catalogs {
 		content, err := review.ReadContent(value, false, false)
@@ -175,7 +173,6 @@ func (f *resolveFlags) predict(cmd *cobra.Command, t *tree.Tree, cluster string,
 	return nil
 }
 
-// tree reads the objects of the paths.
 func (f *resolveFlags) tree(cmd *cobra.Command, paths []string) (*tree.Tree, error) {
 	if len(paths) == 0 {
 		return &tree.Tree{Roots: []tree.Root{{}}}, nil

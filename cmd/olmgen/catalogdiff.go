@@ -19,7 +19,6 @@ import (
 	"github.com/olmgen/olmgen/output"
 )
 
-// catalogDiffFlags are the flags of olmgen catalog diff.
 type catalogDiffFlags struct {
 	reportFlags
 	trees    []string
@@ -88,7 +87,6 @@ func (f *catalogDiffFlags) run(cmd *cobra.Command, refs []string) error {
 		what: text.Count(len(read[1].Packages), "package")})
 }
 
-// moves reviews the operators of a tree that move.
 func (f *catalogDiffFlags) moves(cmd *cobra.Command, refs []string) error {
 	if f.baseline != "" || f.format == formatBaseline {
 		return &usageError{"a baseline is for a comparison without --tree", "leave it out"}

@@ -23,7 +23,6 @@ import (
 	"github.com/olmgen/olmgen/source"
 )
 
-// pathFlags are the flags of olmgen catalog path.
 type pathFlags struct {
 	catalogs, channels []string
 	from, to           string
@@ -148,12 +147,10 @@ func (f *pathFlags) open(cmd *cobra.Command, value, pkg string) (review.Content,
 	return c, read.Catalog, err
 }
 
-// readCatalog reads a catalog that is named on the command line.
 func readCatalog(cmd *cobra.Command, ref string, network fbc.Options) (*fbc.Catalog, error) {
 	return fbc.Read(cmd.Context(), ref, withInput(cmd, network))
 }
 
-// pathDiff is which versions of a path are compared.
 type pathDiff string
 
 const (
@@ -161,7 +158,6 @@ const (
 	diffSteps pathDiff = "steps" // each with the next
 )
 
-// openedCatalog is a catalog of the path.
 type openedCatalog struct {
 	name, ref string
 	content   *fbc.Catalog
@@ -236,7 +232,6 @@ func (f *pathFlags) side(pkg, csv, catalog string) (side, error) {
 	return side{}, fmt.Errorf("--diff: no catalog has %s, so there is nothing to compare with", csv)
 }
 
-// printPath prints a path and, behind it, the comparisons.
 func printPath(w io.Writer, path *resolve.Path, diffs []*compare.Report, format findings.Format) error {
 	if format == findings.JSON && diffs != nil {
 		return findings.WriteJSON(w, struct {

@@ -20,7 +20,6 @@ import (
 	"github.com/olmgen/olmgen/output"
 )
 
-// pinFlags are the flags of olmgen catalog pin as they were given.
 type pinFlags struct {
 	file      string
 	catalogs  treeCatalogs
@@ -141,7 +140,6 @@ func (f *pinFlags) run(cmd *cobra.Command, paths []string) error {
 	return f.deliver(cmd, p, err)
 }
 
-// admissionOptions returns what the flags say of admission policies.
 func (f *pinFlags) admissionOptions(cmd *cobra.Command) pin.AdmissionOptions {
 	changed := cmd.Flags().Changed
 	return pin.AdmissionOptions{Write: f.admission, Drop: changed("admission") && !f.admission, Finish: f.finish,
@@ -149,7 +147,6 @@ func (f *pinFlags) admissionOptions(cmd *cobra.Command) pin.AdmissionOptions {
 			path.Join(filepath.ToSlash(filepath.Clean(f.output)), pin.LockName) + ")"}
 }
 
-// read reads what asks for operators.
 func (f *pinFlags) read(cmd *cobra.Command, paths []string, o *pin.Options) (err error) {
 	if f.file != "" {
 		o.Name, o.Render.Source = f.file, f.network.Source
@@ -192,7 +189,6 @@ func pinUpgrades(values []string) (map[string]string, error) {
 	return out, nil
 }
 
-// pinImages reads the values of --image.
 func pinImages(values []string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, value := range values {
@@ -209,7 +205,6 @@ func pinImages(values []string) (map[string]string, error) {
 	return out, nil
 }
 
-// deliver writes the files of a pin, or says what would be written.
 func (f *pinFlags) deliver(cmd *cobra.Command, p *pin.Pin, err error) error {
 	if unknown, ok := errors.AsType[pin.UnknownError](err); ok {
 		for _, u := range unknown {

@@ -15,7 +15,6 @@ import (
 	"github.com/olmgen/olmgen/source"
 )
 
-// checkFlags holds the flags of olmgen check.
 type checkFlags struct {
 	report   reportFlags
 	catalogs treeCatalogs

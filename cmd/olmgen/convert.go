@@ -14,7 +14,6 @@ import (
 	"github.com/olmgen/olmgen/output"
 )
 
-// convertFlags are the flags of olmgen convert as they were given.
 type convertFlags struct {
 	output  string
 	force   bool

@@ -86,7 +86,6 @@ func (f *renderFlags) declared(cmd *cobra.Command, refs []string, fixed map[mani
 	return []declaration{{Config: c, output: output.Stdout}}, err
 }
 
-// declarations reads the files that were named with -f.
 func declarations(cmd *cobra.Command, files []string) (all []declaration, err error) {
 	for i, file := range files {
 		if slices.Contains(files[:i], file) {
@@ -101,7 +100,6 @@ func declarations(cmd *cobra.Command, files []string) (all []declaration, err er
 	return all, nil
 }
 
-// operatorsOf counts the operators of RenderConfigs.
 func operatorsOf(all []declaration) (n int) {
 	for _, d := range all {
 		for _, g := range d.Groups {
@@ -168,7 +166,6 @@ func (f *renderFlags) run(cmd *cobra.Command, refs []string) error {
 	return nil
 }
 
-// outputOf returns the directory that a RenderConfig is written to.
 func (f *renderFlags) outputOf(cmd *cobra.Command, d declaration) (string, error) {
 	one := *f
 	if !cmd.Flags().Changed("output") && d.Output.Directory != "" {

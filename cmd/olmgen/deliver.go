@@ -25,7 +25,6 @@ var (
 	errLayoutStdout = &usageError{"--layout needs a directory: stdout has no files", "name a directory with -o"}
 )
 
-// deliver prints the warnings and writes or compares the files.
 func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 	if err := f.findPaths(cmd, r); err != nil {
 		return err
@@ -214,7 +213,6 @@ func (f *renderFlags) keepTenants(r *config.Rendered) error {
 		"name all tenants with --bind-namespaces or --tenants, or give --prune-tenants to remove these")
 }
 
-// descoped reports whether the flags ask for profile descoped.
 func (f *renderFlags) descoped() bool {
 	profile, _ := f.options.Text(generate.OptionProfile)
 	_, takes := f.options.Option(strings.TrimPrefix(config.FlagOf(generate.OptionProfile), "--"))
@@ -243,13 +241,11 @@ func (f *renderFlags) sayGrowth(cmd *cobra.Command, report *compare.Report) {
 	}
 }
 
-// hidesNotes reports whether notes are not printed.
 func hidesNotes(cmd *cobra.Command) bool {
 	_, is := cmd.ErrOrStderr().(*quietWriter)
 	return is
 }
 
-// howToSee returns the command that shows what grew.
 func (f *renderFlags) howToSee(cmd *cobra.Command) string {
 	dir := text.Shell(f.output)
 	what := strings.Join(append(cmd.Flags().Args(), f.files...), " ")

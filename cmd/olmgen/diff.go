@@ -32,7 +32,6 @@ import (
 	"github.com/olmgen/olmgen/source"
 )
 
-// diffFlags are the flags of olmgen diff as they were given.
 type diffFlags struct {
 	render     renderFlags
 	format     findings.Format
@@ -228,7 +227,6 @@ type comparison interface {
 	Meets(t compare.Trigger) bool
 }
 
-// compareSides compares what is in one cluster.
 func (f *diffFlags) compareSides(cmd *cobra.Command, sides [2]side, on review.TreeOptions, o compare.Options) (
 	*compare.Report, error) {
 	old, err := f.read(cmd, sides[0], on)
@@ -246,7 +244,6 @@ func (f *diffFlags) compareSides(cmd *cobra.Command, sides [2]side, on review.Tr
 	return review.Compare(cmd.Context(), old, now, [2]string{sides[0].Name, sides[1].Name}, o)
 }
 
-// read reads what is in the cluster.
 func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Options) error {
 	if len(f.crs) > 0 {
 		t, err := roots.read(cmd, f.crs, tree.Options{})
@@ -329,7 +326,6 @@ func (f *diffFlags) upgraded(cmd *cobra.Command, s side, old *review.Subject) (*
 		})
 }
 
-// side is OLD or NEW.
 type side struct {
 	review.Revision
 	old          bool
@@ -360,7 +356,6 @@ func (f *diffFlags) checkout(given []string) (sides [2]side, remove func(), err 
 	return sides, remove, err
 }
 
-// readTrees reads the sides that are trees.
 func (f *diffFlags) readTrees(cmd *cobra.Command, sides *[2]side) (err error) {
 	for i := range sides {
 		s := &sides[i]
@@ -387,7 +382,6 @@ func clusterPairs(sides [2]side) []review.ClusterPair {
 	return review.ClusterPairs([2]*tree.Tree{sides[0].tree, sides[1].tree})
 }
 
-// compareClusters compares cluster by cluster.
 func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []review.ClusterPair,
 	on review.TreeOptions, o compare.Options) (*compare.Reports, error) {
 	out := &compare.Reports{Kind: "UpgradeList", Old: sides[0].Name, New: sides[1].Name,

@@ -97,7 +97,6 @@ func level(word string) findings.Severity {
 	return ""
 }
 
-// reached reports whether findings have one of the severities.
 func (f *failOn) reached(list []findings.Finding) bool {
 	return slices.ContainsFunc(f.words, func(word string) bool {
 		if slices.Contains(supportWords, word) {

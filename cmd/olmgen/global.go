@@ -13,7 +13,6 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
-// colorMode is when output has colors.
 type colorMode string
 
 const (
@@ -22,7 +21,6 @@ const (
 	colorNever  colorMode = "never"
 )
 
-// globalFlags are the flags of every command.
 type globalFlags struct {
 	quiet bool
 	color colorMode

@@ -98,7 +98,6 @@ func (f *renderFlags) updateGraph(given []string) (path string, ok bool) {
 	return path, ok && !version
 }
 
-// drawUpdates draws the update graph of a package.
 func (f *renderFlags) drawUpdates(cmd *cobra.Command, path, from string, format findings.Format) error {
 	name, _ := f.options.Text(bundle.OptionPackage)
 	network := f.source

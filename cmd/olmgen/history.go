@@ -17,7 +17,6 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// historyFlags are the flags of olmgen history as they were given.
 type historyFlags struct {
 	render renderFlags
 	format findings.Format

@@ -26,7 +26,6 @@ import (
 // formatMirrorSet is a format that needs a mirror.
 const formatMirrorSet findings.Format = "imagedigestmirrorset"
 
-// imagesFlags are the flags of olmgen images as they were given.
 type imagesFlags struct {
 	format    findings.Format
 	mirror    string
@@ -218,7 +217,6 @@ func (f *imagesFlags) listTree(cmd *cobra.Command, s namedSource) ([]images.Imag
 	return append([]images.Image{}, list...), len(unknown), nil
 }
 
-// imagesOf lists the images of a bundle.
 func imagesOf(cmd *cobra.Command, ref string, opened *config.Opened) ([]images.Image, error) {
 	list, err := images.List(opened.Bundle)
 	if err != nil {

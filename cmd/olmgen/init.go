@@ -23,7 +23,6 @@ import (
 	"github.com/olmgen/olmgen/source"
 )
 
-// initFlags are the flags of olmgen init as they were given.
 type initFlags struct {
 	output    string
 	directory string

@@ -22,7 +22,6 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// installerFlags are the flags of olmgen installer-rbac as they were given.
 type installerFlags struct {
 	render    renderFlags
 	installer string
@@ -118,7 +117,6 @@ func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 	return f.write(cmd, a, objects)
 }
 
-// write writes the Roles and bindings.
 func (f *installerFlags) write(cmd *cobra.Command, a *applied, objects []generate.Object) error {
 	result := *a.operator.Result
 	result.Objects = objects
@@ -259,7 +257,6 @@ func (f *installerFlags) planned(cmd *cobra.Command, t *tree.Tree) (out []review
 	return out, nil
 }
 
-// ofExtension returns the Roles and bindings for one ClusterExtension.
 func (f *installerFlags) ofExtension(cmd *cobra.Command, p review.Planned, set *templates.Set) ([]generate.Object,
 	error) {
 	installed, err := p.Render(cmd.Context(), withInput(cmd, f.render.source).Source)

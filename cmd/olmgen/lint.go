@@ -22,7 +22,6 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// lintFlags holds the flags of olmgen lint.
 type lintFlags struct {
 	report    reportFlags
 	policy    string
@@ -102,7 +101,6 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 		unread: len(t.Failed) + len(t.Faults), noun: "path"})
 }
 
-// saySkipped prints what a command without findings did not read.
 func saySkipped(cmd *cobra.Command, t *tree.Tree) {
 	for _, s := range t.Skipped {
 		warn(cmd, "%s: %s", s.Path, s.Why)

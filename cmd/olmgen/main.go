@@ -184,7 +184,6 @@ var flagsOfRun = map[manifest.Option]string{output.OptionForce: "--force", outpu
 	source.OptionInsecureRegistries: "--insecure-registry", source.OptionVerifyKeys: "--verify-key",
 	source.OptionTimeout: "--timeout"}
 
-// usageError is a wrong command line.
 type usageError struct{ msg, hint string }
 
 func (e *usageError) Error() string { return e.msg }

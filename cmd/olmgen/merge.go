@@ -20,7 +20,6 @@ import (
 	"github.com/olmgen/olmgen/output"
 )
 
-// maxPart is the limit of a part.
 const maxPart = 512 << 20
 
 func newCatalogMerge() *cobra.Command {

@@ -18,7 +18,6 @@ import (
 	"github.com/olmgen/olmgen/permissions"
 )
 
-// permissionsFlags are the flags of olmgen permissions as they were given.
 type permissionsFlags struct {
 	render   renderFlags
 	catalogs treeCatalogs
@@ -83,7 +82,6 @@ func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
 	return nil
 }
 
-// read reads what the arguments or -f name.
 func (f *permissionsFlags) read(cmd *cobra.Command, refs []string) (*review.Subject, error) {
 	var list []*review.Subject
 	for _, file := range f.render.files {
@@ -115,7 +113,6 @@ func (f *permissionsFlags) read(cmd *cobra.Command, refs []string) (*review.Subj
 	return review.Merge(list, append(slices.Clone(refs), f.render.files...)), nil
 }
 
-// tree reads manifests.
 func (f *permissionsFlags) tree(cmd *cobra.Command, refs []string) (*review.Subject, error) {
 	what := strings.Join(refs, ", ") + " is a TREE"
 	if err := f.render.refuseRenderFlags(cmd, what, "namespace"); err != nil {

@@ -50,7 +50,6 @@ func optionsWith(takes func(config.Option) bool) iter.Seq[config.OptionAt] {
 	}
 }
 
-// addOptions adds the flags of options, with their completion.
 func addOptions(cmd *cobra.Command, options iter.Seq[config.OptionAt]) *config.Flags {
 	flags := config.AddFlags(cmd.Flags(), options)
 	for o := range flags.Options() {

@@ -18,7 +18,6 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// reportFlags holds the flags of the commands that print findings.
 type reportFlags struct {
 	format   findings.Format
 	failOn   failOn
@@ -40,7 +39,6 @@ func (f *reportFlags) registerAs(cmd *cobra.Command, formats []findings.Format, 
 	place(cmd.Flags(), topicFindings, "format", "fail-on", "baseline")
 }
 
-// formatBaseline is the format of --baseline.
 const formatBaseline findings.Format = "baseline"
 
 // known removes the findings of the baseline. If not all could be read, it calls no entry stale.
@@ -86,7 +84,6 @@ func (f *reportFlags) printBaseline(cmd *cobra.Command, list []findings.Finding,
 	return err
 }
 
-// found is what a command has to report.
 type found struct {
 	list   []findings.Finding
 	rules  []findings.Rule
@@ -133,7 +130,6 @@ func (f *reportFlags) fails(list []findings.Finding) bool {
 	return f.format != formatBaseline && f.failOn.reached(list)
 }
 
-// countsOf returns the numbers of errors and warnings.
 func countsOf(list []findings.Finding) string {
 	return text.Count(findings.Count(list, findings.Error), "error") + ", " +
 		text.Count(findings.Count(list, findings.Warning), "warning")

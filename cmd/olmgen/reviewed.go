@@ -107,7 +107,6 @@ func unknownError(operators int) error {
 		text.Count(operators, "operator")), "pass the content of the catalogs with --catalog")
 }
 
-// reviewConfig renders a RenderConfig.
 func (f *renderFlags) reviewConfig(cmd *cobra.Command, file string) (*review.Subject, error) {
 	c, dir, err := readConfig(cmd.InOrStdin(), file)
 	if err != nil {

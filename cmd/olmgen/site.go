@@ -65,7 +65,6 @@ func writeSite(cmd *cobra.Command, dir string, s *site.Site, force bool) error {
 	return nil
 }
 
-// renderCommand returns the command that renders a release of a site.
 func renderCommand(i site.Install) string {
 	words := []string{"olmgen render", text.Shell(i.Source)}
 	if i.Namespace != "" {

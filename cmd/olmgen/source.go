@@ -20,7 +20,6 @@ import (
 	"github.com/olmgen/olmgen/source"
 )
 
-// sourceFlags are the flags that say where a bundle comes from.
 type sourceFlags struct {
 	files   []string
 	options *config.Flags
@@ -70,7 +69,6 @@ func (f *sourceFlags) sources(cmd *cobra.Command, refs []string) (all []namedSou
 	return all, nil
 }
 
-// given returns what the flags say.
 func (f *sourceFlags) given() fbc.Options {
 	o := f.source
 	o.Package, _ = f.options.Text(bundle.OptionPackage)
@@ -145,12 +143,10 @@ func withInput(cmd *cobra.Command, o fbc.Options) fbc.Options {
 	return o
 }
 
-// warnOn returns what prints a warning.
 func warnOn(cmd *cobra.Command) func(format string, args ...any) {
 	return func(format string, args ...any) { warn(cmd, format, args...) }
 }
 
-// sayDigest prints the digest of an image.
 func sayDigest(cmd *cobra.Command, o *config.Opened) {
 	if o.Digest != "" {
 		tell(cmd, "%s is %s", o.Ref, o.Digest)

@@ -84,13 +84,11 @@ func (s summary) print(w io.Writer) error {
 	return findings.WriteJSON(w, s)
 }
 
-// summaryOf returns the summary of a result.
 func summaryOf(dir string, r output.Result) summary {
 	return summary{Directory: dir, Added: r.Added, Changed: r.Changed, Removed: r.Removed, Kept: r.Kept,
 		Unchanged: len(r.Unchanged)}
 }
 
-// printText prints a plan.
 func (s summary) printText(cmd *cobra.Command) {
 	for _, part := range []struct {
 		what  string

@@ -93,7 +93,6 @@ func (f *targetFlags) checkedOn(flags *pflag.FlagSet, on *failOn) (c fit.Cluster
 	return c, err
 }
 
-// cluster returns the releases.
 func (f *targetFlags) cluster() (fit.Cluster, error) {
 	c, err := fit.Given{OLM: f.olm, OpenShift: f.openshift, Kube: f.kube}.Read()
 	c.Date, c.Platforms = f.date, f.platforms

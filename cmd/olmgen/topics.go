@@ -49,7 +49,6 @@ func describe(cmd *cobra.Command, name string) {
 	}
 }
 
-// topicNames returns the topics in alphabetical order.
 func topicNames() []string {
 	entries, err := topicFiles.ReadDir("topics")
 	cobra.CheckErr(err)
@@ -63,7 +62,6 @@ func topicOf(word string) string {
 	return lists.Find([]string{word, word + "s", strings.TrimSuffix(word, "s")}, hasTopic)
 }
 
-// topicText returns the title and the text of a topic.
 func topicText(name string) (title, body string) {
 	data, err := topicFiles.ReadFile("topics/" + name + ".txt")
 	cobra.CheckErr(err)

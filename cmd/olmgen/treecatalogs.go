@@ -69,7 +69,6 @@ func (f *treeCatalogs) given(cmd *cobra.Command, network fbc.Options, objects []
 	return c, contentError(err)
 }
 
-// sayIdle names the OperatorPolicies that install nothing.
 func sayIdle(cmd *cobra.Command, objects []*manifest.Object) {
 	for _, p := range olm.OperatorPolicies(objects) {
 		if why := p.Idle(); why != "" {

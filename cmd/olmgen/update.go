@@ -29,7 +29,6 @@ import (
 	"github.com/olmgen/olmgen/predict"
 )
 
-// updateFlags are the flags of olmgen update as they were given.
 type updateFlags struct {
 	render   renderFlags
 	file     string
@@ -244,7 +243,6 @@ func (f *updateFlags) hold(file string) (err error) {
 	return err
 }
 
-// readHeld reads a file of a tree that will be written.
 func (f *updateFlags) readHeld(file string) ([]byte, error) {
 	if err := f.hold(file); err != nil {
 		return nil, err
@@ -283,7 +281,6 @@ func (f *updateFlags) sayNotCompared(cmd *cobra.Command, err error) {
 	say(cmd, findings.Warning, hint, "the changes are not compared: %s", message)
 }
 
-// mostFiles is how many files a summary names.
 const mostFiles = 5
 
 func (f *updateFlags) conclude(cmd *cobra.Command, plan *updating.Plan) error {

@@ -15,7 +15,6 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
-// columns is the width of the help.
 const columns = 80
 
 // detailsKey is the annotation of a command with the part of its help that stands behind the flags, so that the first
@@ -29,13 +28,11 @@ const (
 	topicGlobal   config.Topic = "global"
 )
 
-// flagGroup is a part of a command's help.
 type flagGroup struct {
 	topic config.Topic
 	title string
 }
 
-// flagGroups returns the parts of a help in their order.
 func flagGroups() []flagGroup {
 	titles := map[config.Topic]string{"": "Flags", config.TopicSource: "Source", config.TopicPlacement: "Placement",
 		config.TopicObjects: "Objects", config.TopicCerts: "Certificates", config.TopicDescoped: "Profile descoped",
@@ -93,7 +90,6 @@ func printUsage(cmd *cobra.Command) error {
 	return nil
 }
 
-// printCommands prints the commands below cmd that are in a group.
 func printCommands(w io.Writer, cmd *cobra.Command, g *cobra.Group) {
 	fmt.Fprintf(w, "\n%s:\n", g.Title)
 	for _, c := range cmd.Commands() {
@@ -183,7 +179,6 @@ func printGroup(w io.Writer, flags []*pflag.Flag, names []string) {
 
 func namesOnly(names []string) []string { return wrap(strings.Join(names, ", "), columns-12) }
 
-// flagName returns a flag with its value, and its description.
 func flagName(f *pflag.Flag) (name, text string) {
 	value, text := pflag.UnquoteUsage(f)
 	name = "      --" + f.Name
@@ -202,7 +197,6 @@ func flagName(f *pflag.Flag) (name, text string) {
 	return name, text
 }
 
-// wrap breaks a text into lines.
 func wrap(text string, width int) []string {
 	var lines []string
 	line := ""

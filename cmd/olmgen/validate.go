@@ -19,7 +19,6 @@ import (
 	"github.com/olmgen/olmgen/source"
 )
 
-// validateFlags holds the flags of olmgen validate.
 type validateFlags struct {
 	report  reportFlags
 	source  sourceFlags

@@ -275,7 +275,6 @@ func splitPlace(s string) (head, tail string) {
 	return s[:colon], s[colon:]
 }
 
-// ids counts how often an id occurs.
 type ids map[string]int
 
 func (n ids) of(kind string, texts ...string) string {

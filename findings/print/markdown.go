@@ -85,7 +85,6 @@ func markdownHead(t findings.Table, titled bool) string {
 	return strings.TrimSpace(head) + " |\n" + strings.TrimSpace(line) + " |\n"
 }
 
-// markdownRows returns the rows of a table as lines.
 func markdownRows(t findings.Table, titled bool) []string {
 	return lists.Map(t.Rows, func(row []findings.Cell) string {
 		var cells []string
@@ -109,7 +108,6 @@ func markdownRows(t findings.Table, titled bool) []string {
 	})
 }
 
-// fold is a section that a reader opens.
 type fold struct {
 	title   string
 	parts   []part
@@ -155,7 +153,6 @@ func (f fold) size() int {
 	return int(b)
 }
 
-// countingWriter counts bytes.
 type countingWriter int
 
 func (n *countingWriter) Write(p []byte) (int, error) {

@@ -218,7 +218,6 @@ func sentences(list []findings.Remark) []string {
 	})
 }
 
-// join joins the parts that are not empty.
 func join(separator string, parts ...string) string {
 	return strings.Join(lists.Filter(parts, func(p string) bool { return p != "" }), separator)
 }

@@ -80,7 +80,6 @@ type sarifPhysical struct {
 	Region *sarifRegion `json:"region,omitempty"`
 }
 
-// physical returns a place in a file; the line may be 0.
 func physical(file string, line int) *sarifPhysical {
 	p := &sarifPhysical{}
 	if p.Artifact.URI = uri(file); line > 0 {
@@ -147,7 +146,6 @@ func writeSARIF(w io.Writer, rules []findings.Rule, list []findings.Finding) err
 	})
 }
 
-// usedRules returns the rules that findings refer to.
 func usedRules(rules []findings.Rule, found []findings.Finding) []sarifRule {
 	used := lists.Set(found, func(f findings.Finding) string { return f.Rule })
 	list := []sarifRule{}

@@ -50,7 +50,6 @@ type Commands struct {
 	Again              string // compares the cluster with the file, later
 }
 
-// view is what the template shows.
 type view struct {
 	Schema, File, APIVersion, Kind, Directory string
 	To                                        generate.Profile
@@ -322,7 +321,6 @@ func (d *declarer) bundle(o *Operator) (bundleView, error) {
 	return v, nil
 }
 
-// describe returns the comments about what is installed.
 func describe(o *Operator) []string {
 	csv := oneLine(fmt.Sprintf("ClusterServiceVersion %s, %s", o.CSV.Name, o.CSV.Status.Phase))
 	if o.Subscription == nil {

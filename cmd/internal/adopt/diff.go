@@ -192,7 +192,6 @@ func join(path, key string) string {
 	return strings.TrimPrefix(path+"."+key, ".")
 }
 
-// compactJSON prints a value on one line.
 func compactJSON(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -118,7 +118,6 @@ func unions(changes []Change) (fields []string) {
 	return fields
 }
 
-// parentOf splits the path of a field.
 func parentOf(field string) (parent, member string) {
 	i := strings.LastIndex(field, ".")
 	return field[:max(i, 0)], field[i+1:]

@@ -90,10 +90,8 @@ var olmDeployments = []string{"olm-operator", "catalog-operator"}
 
 const olmPods = "app in (olm-operator,catalog-operator)"
 
-// openShift is the namespace of OLM on OpenShift.
 const openShift = "openshift-operator-lifecycle-manager"
 
-// olmNamespace returns the namespace that OLM runs in.
 func (s *State) olmNamespace() string {
 	found := lists.Find(s.Dump.OfKind("Deployment"), func(d *dump.Object) bool {
 		return slices.Contains(olmDeployments, d.Name)
@@ -157,7 +155,6 @@ func (p *planner) overrides(set bool) []string {
 		patch(map[string]any{"spec": map[string]any{"overrides": value}})}
 }
 
-// patch returns a patch as an argument of kubectl.
 func patch(value map[string]any) string {
 	data, _ := json.Marshal(value) // of a dump, which was JSON
 	return Quote(string(data))
@@ -267,7 +264,6 @@ func (p *planner) unlabel() (about string, run []string) {
 	return about, p.each(selectorsList, `kubectl label "$labelled" -A -l "$selector" `+unmark)
 }
 
-// mostNamed is how many objects a line names.
 const mostNamed = 4
 
 // foreign names the objects that refer to an operator and that are neither rendered nor made by OLM.

@@ -331,7 +331,6 @@ func withImage(c *v1alpha1.CatalogSource) bool {
 	return c.Spec.SourceType == v1alpha1.SourceTypeGrpc && c.Spec.Image != ""
 }
 
-// plain returns what profile plain does with the operator.
 func (o *Operator) plain() string {
 	text := "watches all namespaces as now"
 	if !o.Group.Global() {
@@ -346,7 +345,6 @@ func (o *Operator) plain() string {
 	return text
 }
 
-// descoped returns what profile descoped does with the operator.
 func (o *Operator) descoped() string {
 	text := "serves its APIs in the whole cluster, bound in "
 	if o.Group.Global() {

@@ -61,10 +61,8 @@ type Step struct {
 	Irreversible bool     // from here on there is no undo, but the way back
 }
 
-// manager is the field manager of the take-over.
 const manager = "olmgen"
 
-// planner makes a plan.
 type planner struct {
 	Options
 	state     *State
@@ -231,7 +229,6 @@ func (p *planner) lists() {
 	add(directoriesList, "dir", p.directories())
 }
 
-// timeFormat is that of the times of the API server.
 const timeFormat = "2006-01-02T15:04:05Z"
 
 const crdKind = "CustomResourceDefinition"
@@ -241,7 +238,6 @@ func row(o *dump.Object) string {
 	return strings.TrimSpace(resourceOf(o.APIVersion, o.Kind) + " " + o.Name + " " + o.Namespace)
 }
 
-// resourceOf returns the name of a kind for kubectl.
 func resourceOf(apiVersion, kind string) string {
 	group := (&manifest.Object{APIVersion: apiVersion}).Group()
 	if known, ok := olm.KindOf(group, kind); ok {

@@ -249,7 +249,6 @@ func valuesOf(list []findings.Finding, rule string, value func(findings.Finding)
 	return values
 }
 
-// tally counts the objects of an operator.
 type tally struct{ objects, differ, oneSided, errors int }
 
 func (t tally) String() string {

@@ -106,7 +106,6 @@ func (s *State) All() (all []*Operator) {
 	return all
 }
 
-// notAdopted returns the operators that stay with OLM.
 func (s *State) notAdopted() (all []*Operator) {
 	for _, g := range s.Groups {
 		all = append(all, g.Others...)
@@ -120,7 +119,6 @@ func (s *State) every() []*Operator { return slices.Concat(s.All(), s.notAdopted
 // named reports whether a name is that of the operator's package or of its CSV.
 func (o *Operator) named(name string) bool { return name == o.Package || name == o.CSV.Name }
 
-// has reports whether OLM runs an operator of a name.
 func (s *State) has(name string) bool {
 	return slices.ContainsFunc(s.every(), func(o *Operator) bool { return o.named(name) })
 }
@@ -132,7 +130,6 @@ func (s *State) Adopts(namespace, csv string) bool {
 	})
 }
 
-// packages returns the packages of all operators.
 func (s *State) packages() []string {
 	return slices.Sorted(maps.Keys(lists.Set(s.every(), func(o *Operator) string { return o.Package })))
 }

@@ -42,13 +42,11 @@ func (s *State) waiting(groups map[string]*Group) {
 	}
 }
 
-// state returns the phase of an operator and the reason for it.
 func (o *Operator) state() string {
 	status := o.CSV.Status
 	return cmp.Or(string(status.Phase), "new") + " (" + cmp.Or(string(status.Reason), "no reason") + ")"
 }
 
-// whatFor returns what a Subscription waits for.
 func (s *State) whatFor(sub *subscription) string {
 	if ref := sub.Status.InstallPlanRef; ref != nil {
 		if object := s.Dump.Get(v1alpha1.InstallPlanKind, sub.object.Namespace, ref.Name); object != nil {

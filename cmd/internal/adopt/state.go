@@ -274,7 +274,6 @@ func (o *Operator) properties() []bundle.Property {
 	return list
 }
 
-// replacedBy returns a CSV of the namespace that is to replace this one.
 func (s *State) replacedBy(object *dump.Object, csv *v1alpha1.ClusterServiceVersion) string {
 	if csv.Status.Phase == v1alpha1.CSVPhaseSucceeded && s.atRest(object) {
 		return ""
@@ -344,7 +343,6 @@ func (s *State) checkDump() {
 	}
 }
 
-// checkOperator reports what is odd about an operator.
 func (s *State) checkOperator(o *Operator) {
 	if o.CSV.Status.Phase != v1alpha1.CSVPhaseSucceeded {
 		s.report("not-succeeded", findings.Warning, o.Object, "status.phase",

@@ -66,7 +66,6 @@ type Verification struct {
 	departure *departure  // of the operators that leave OLM
 }
 
-// verifier compares objects.
 type verifier struct {
 	*State
 	rendered   map[string]normalize.Object   // by key

@@ -32,7 +32,6 @@ type folders struct {
 	kept atomic.Int64 // bytes of bundles that are in memory
 }
 
-// folderBundle is a bundle and what it says of its place in the update graph.
 type folderBundle struct {
 	arg   string
 	place string
@@ -53,7 +52,6 @@ func (f *folders) add(arg string, found source.Found) {
 		open: func(ctx context.Context) (*source.Source, error) { return source.Open(ctx, ref, options) }})
 }
 
-// legacy adds the versions of a legacy package.
 func (f *folders) legacy(ctx context.Context, arg string, found source.Found) {
 	list, err := catalog.Convert(ctx, found.Path, catalog.Options{Source: f.set.options.Source})
 	if err != nil {

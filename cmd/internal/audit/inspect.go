@@ -39,7 +39,6 @@ type Inspected struct {
 	Target      string // that Unfit is about
 }
 
-// job is a release to inspect.
 type job struct {
 	pkg     *Package
 	release *Release
@@ -112,7 +111,6 @@ func (x *Inspected) read(ctx context.Context, open func(context.Context) (*sourc
 	return err
 }
 
-// readOptions returns how the bundle of a source is read.
 func readOptions(src *source.Source) bundle.ReadOptions {
 	return bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true, Workers: 1}
 }
@@ -132,7 +130,6 @@ func (x *Inspected) placeFindings(onDisk bool) {
 	}
 }
 
-// metadata takes what olm.csv.metadata holds.
 func (x *Inspected) metadata(ctx context.Context) error {
 	b := x.Release.bundle
 	data, err := b.CSV(ctx)
@@ -148,7 +145,6 @@ func (x *Inspected) metadata(ctx context.Context) error {
 	return nil
 }
 
-// installed takes what the ClusterServiceVersion in a tree says.
 func (x *Inspected) installed(r *Release) {
 	csv := r.facts.csvs[r.treeCSV]
 	x.CSV = csv.ClusterServiceVersion
@@ -156,7 +152,6 @@ func (x *Inspected) installed(r *Release) {
 	x.Upgradeable = !r.facts.held[csv.Namespace+"/"+r.Name]
 }
 
-// ofCSV takes what the ClusterServiceVersion says.
 func (x *Inspected) ofCSV(csv *v1alpha1.ClusterServiceVersion) {
 	x.DisplayName = text.OneLine(csv.Spec.DisplayName)
 	x.InstallModes = slices.Sorted(slices.Values(text.Words(bundle.SupportedModes(csv))))
@@ -176,7 +171,6 @@ func (x *Inspected) ofCSV(csv *v1alpha1.ClusterServiceVersion) {
 	}
 }
 
-// ofBundle takes what the objects of the bundle say.
 func (x *Inspected) ofBundle(b *bundle.Bundle) error {
 	x.CRDs = CRDs{Count: len(b.CRDs)}
 	for _, c := range b.CRDs {
@@ -248,7 +242,6 @@ func (x *Inspected) result(ctx context.Context, b *bundle.Bundle, o Options) (*g
 	return generate.Render(b, options)
 }
 
-// render evaluates what is made of the release.
 func (x *Inspected) render(ctx context.Context, b *bundle.Bundle, o Options) error {
 	result, err := x.result(ctx, b, o)
 	if err != nil {
@@ -289,7 +282,6 @@ func (x *Inspected) render(ctx context.Context, b *bundle.Bundle, o Options) err
 	return nil
 }
 
-// count counts the findings.
 func (x *Inspected) count() {
 	x.Row.Findings = Counts{findings.Count(x.Findings, findings.Error), findings.Count(x.Findings, findings.Warning),
 		findings.Count(x.Findings, findings.Note)}

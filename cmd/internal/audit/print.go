@@ -41,7 +41,6 @@ func (r *Report) Formats() map[findings.Format]func(io.Writer) error {
 // Explained returns the findings, for code review.
 func (r *Report) Explained() ([]findings.Rule, []findings.Finding) { return Rules(), r.list }
 
-// short names groups in a table.
 var short = map[permissions.Risk]string{permissions.Everything: "everything", permissions.ReadsSecrets: "secrets",
 	permissions.WritesRBAC: "rbac", permissions.RunsInPods: "pods", permissions.Impersonates: "impersonates",
 	permissions.ReachesNodes: "nodes", permissions.Installs: "operators", permissions.ChangesAPIs: "apis"}

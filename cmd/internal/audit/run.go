@@ -53,7 +53,6 @@ func (s *Set) Each(ctx context.Context, want func(*Package, *Release) bool,
 	return context.Cause(ctx)
 }
 
-// collected is what is found of a package.
 type collected struct {
 	sync.Mutex
 	list []*Inspected
@@ -122,7 +121,6 @@ func (r *Report) add(x *Inspected) {
 	}
 }
 
-// sum counts over all rows.
 func (r *Report) sum(trees Metrics) {
 	for _, u := range r.Unread {
 		r.list = append(r.list, findings.Finding{Rule: ruleUnread, Level: findings.Error, Source: u.Source,
@@ -178,7 +176,6 @@ func counted(releases map[string]int, names []string) []Count {
 	return lists.Map(names, func(name string) Count { return Count{Name: name, Releases: releases[name]} })
 }
 
-// add counts a row.
 func (t *Totals) add(r Row) {
 	one := func(n *int, yes bool) {
 		if yes {

@@ -105,7 +105,6 @@ func Load(ctx context.Context, refs []string, o Options) (*Set, error) {
 	return s, nil
 }
 
-// finish sorts what was found.
 func (s *Set) finish() {
 	for _, p := range s.Packages {
 		p.finish()
@@ -186,7 +185,6 @@ func (s *Set) addCatalog(ctx context.Context, path string) error {
 	return nil
 }
 
-// deprecation returns why a bundle is deprecated, or "".
 func deprecation(p *catalog.Package, b *catalog.Bundle) string {
 	text := cmp.Or(p.Deprecated("olm.bundle", b.Name), p.Deprecated(catalog.TypePackage, ""))
 	if text == "" && b.Deprecated() {
@@ -245,7 +243,6 @@ func (p *Package) Neighbour(r *Release) *Release {
 	return nil
 }
 
-// release returns a release by its name, or nil.
 func (p *Package) release(name string) *Release {
 	return lists.Find(p.Releases, func(r *Release) bool { return r.Name == name })
 }

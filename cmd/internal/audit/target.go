@@ -70,7 +70,6 @@ func (x *Inspected) form(o Options) fit.Form {
 	return o.Cluster.Form()
 }
 
-// target returns what the column is about.
 func (o Options) target() string {
 	switch {
 	case o.Form == fit.Plain && !o.Cluster.Known():

@@ -72,7 +72,6 @@ func factsOf(objects []*manifest.Object) (f *treeFacts, err error) {
 	return f, nil
 }
 
-// addTree makes a release of each installed operator.
 func (s *Set) addTree(path string, f *treeFacts) {
 	s.trees = append(s.trees, f)
 	for i, csv := range f.csvs {
@@ -120,7 +119,6 @@ func OfTree(ctx context.Context, t *tree.Tree, of review.TreeOptions, o Options)
 	return s, nil
 }
 
-// addPlanned makes a release of an operator that OLM installs.
 func (s *Set) addPlanned(ctx context.Context, p review.Planned) error {
 	at := s.packageAt(p.Choice.Package.Name, p.Catalog)
 	at.Package = p.Choice.Package

@@ -117,7 +117,6 @@ func (r *Repository) Checkout(rev, dir string, whole bool) (string, error) {
 	return target, nil
 }
 
-// tree returns the tree of a revision.
 func (r *Repository) tree(rev string) (plumbing.Hash, error) {
 	c, err := r.resolve(rev)
 	if errors.Is(err, errNoRevision) {
@@ -135,13 +134,11 @@ func (r *Repository) tree(rev string) (plumbing.Hash, error) {
 	return c.tree, nil
 }
 
-// shallow reports whether the history of the repository ends early.
 func (r *Repository) shallow() bool {
 	list, err := r.store.Shallow()
 	return err == nil && len(list) > 0
 }
 
-// broken explains an object that is not there.
 func (r *Repository) broken(rev string, err error) error {
 	if errors.Is(err, plumbing.ErrObjectNotFound) {
 		return &manifest.Error{File: filepath.ToSlash(r.path),
@@ -152,7 +149,6 @@ func (r *Repository) broken(rev string, err error) error {
 	return fmt.Errorf("%s: revision %q: %w", r.path, rev, err)
 }
 
-// writer writes files until they are too many.
 type writer struct {
 	repo    *Repository
 	left    int64

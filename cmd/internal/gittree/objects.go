@@ -30,7 +30,6 @@ type entry struct {
 	hash plumbing.Hash
 }
 
-// content reads a commit, tag or tree.
 func (r *Repository) content(kind plumbing.ObjectType, hash plumbing.Hash) ([]byte, error) {
 	o, err := r.store.EncodedObject(kind, hash)
 	if err != nil {
@@ -74,7 +73,6 @@ func (r *Repository) commit(hash plumbing.Hash) (commit, error) {
 	return commit{values["tree"][0], values["parent"]}, nil
 }
 
-// headers returns the hashes in the first lines of a commit or tag.
 func headers(data []byte) map[string][]plumbing.Hash {
 	values := map[string][]plumbing.Hash{}
 	for line := range bytes.Lines(data) {
@@ -89,7 +87,6 @@ func headers(data []byte) map[string][]plumbing.Hash {
 	return values
 }
 
-// entries reads a tree.
 func (r *Repository) entries(tree plumbing.Hash) ([]entry, error) {
 	data, err := r.content(plumbing.TreeObject, tree)
 	if err != nil {

@@ -97,7 +97,6 @@ func (r *Repository) named(name string) (commit, error) {
 	return commit{}, err
 }
 
-// startingWith returns the hashes that start with some digits.
 func (r *Repository) startingWith(digits string) (found []plumbing.Hash) {
 	if plumbing.IsHash(digits) {
 		return []plumbing.Hash{plumbing.NewHash(digits)}

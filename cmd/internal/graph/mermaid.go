@@ -89,7 +89,6 @@ func (r *Radius) access() string {
 	return "no access"
 }
 
-// label joins lines to the text of a node.
 func label(lines ...string) string {
 	return strings.Join(lists.Map(lines, picture.Mermaid), "<br/>")
 }

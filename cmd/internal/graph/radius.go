@@ -216,7 +216,6 @@ func (r *Radius) Everywhere() bool {
 
 const maxSummary = 44
 
-// mostResources is how many resources a summary names.
 const mostResources = 3
 
 // summary returns what rules are about: a single short rule itself, else their resources.

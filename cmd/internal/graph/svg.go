@@ -24,7 +24,6 @@ const (
 	maxText    = 56
 )
 
-// box is a node or a group of nodes.
 type box struct {
 	x, y, w, h int
 	class      string
@@ -32,7 +31,6 @@ type box struct {
 	marks      []string // below the lines
 }
 
-// height is that of a node.
 func (x box) height() int { return (len(x.lines)+len(x.marks))*lineHeight + padding }
 
 // SVG writes the picture: on the left the operator, then the bindings in the namespaces where they are, on the right

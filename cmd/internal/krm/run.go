@@ -161,7 +161,6 @@ type File struct {
 	Path string `yaml:"path"`
 }
 
-// result returns a result about the functionConfig.
 func (l *list) result(s findings.Severity, message string) Result {
 	r := Result{Message: message, Severity: s, Tags: map[string]string{}}
 	ref := Ref{scalarAt(l.config, "apiVersion"), scalarAt(l.config, "kind"), scalarAt(l.config, "metadata", "name")}
@@ -174,7 +173,6 @@ func (l *list) result(s findings.Severity, message string) Result {
 	return r
 }
 
-// failure returns the result for an error.
 func (l *list) failure(err error) Result {
 	r := l.result(findings.Error, err.Error())
 	if place := config.Place(err); place != nil && place.Field != "" && r.ResourceRef != nil {
@@ -186,7 +184,6 @@ func (l *list) failure(err error) Result {
 	return r
 }
 
-// results returns a result for each warning or note.
 func (l *list) results(s findings.Severity, warnings []config.Warning) []Result {
 	return lists.Map(warnings, func(w config.Warning) Result {
 		r := l.result(s, w.String())

@@ -18,7 +18,6 @@ func content(state *resolve.State, p Package) *catalog.Package {
 	return state.Package(p.Source.Name, p.Source.Namespace, p.Name)
 }
 
-// approve finds what is approved, and what clusters may have.
 func (m *maker) approve() error {
 	for _, n := range m.input.Namespaces {
 		if err := m.approveNamespace(n); err != nil {
@@ -179,7 +178,6 @@ func (m *maker) checkUpgrades() error {
 	return nil
 }
 
-// checkForget finds the releases to forget in the lock.
 func (m *maker) checkForget() error {
 	for _, what := range m.options.Forget {
 		pkg, version, named := strings.Cut(what, "@")
@@ -208,7 +206,6 @@ func (m *maker) checkForget() error {
 	return nil
 }
 
-// checkForgotten refuses to forget what is approved.
 func (m *maker) checkForgotten() error {
 	for o := range m.Lock.operators() {
 		if m.forget[o.Package+"@"+o.Approved] {

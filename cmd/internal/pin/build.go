@@ -88,7 +88,6 @@ func Make(ctx context.Context, in *Input, rename func(Source) Source) (*Pin, err
 	return p, b.verify(ctx, p.Catalogs)
 }
 
-// builder collects what the pinned catalogs hold.
 type builder struct {
 	input    *Input
 	rename   func(Source) Source
@@ -152,7 +151,6 @@ func rank(why string) int {
 	return slices.IndexFunc(order, func(prefix string) bool { return strings.HasPrefix(why, prefix) })
 }
 
-// build makes the pinned catalogs, and reads their documents.
 func (b *builder) build(ctx context.Context) ([]Catalog, error) {
 	var out []Catalog
 	for _, p := range slices.SortedFunc(maps.Keys(b.packages), Package.Compare) {
@@ -175,7 +173,6 @@ func (b *builder) build(ctx context.Context) ([]Catalog, error) {
 	return out, nil
 }
 
-// catalog returns a catalog of the input, and its priority.
 func (in *Input) catalog(s Source) (*catalog.Catalog, int) {
 	for _, n := range in.Namespaces {
 		for _, c := range n.State.Catalogs {

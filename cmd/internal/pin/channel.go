@@ -32,7 +32,6 @@ func chain(ch *catalog.Channel, head string) (list []*catalog.Entry) {
 	return list
 }
 
-// version returns the version of a bundle, or nil.
 func version(p *catalog.Package, name string) *semver.Version {
 	if b := p.Bundle(name); b != nil {
 		if v, ok := b.Version(); ok {
@@ -48,7 +47,6 @@ func versionOf(p *catalog.Package, name string) *semver.Version {
 	return v
 }
 
-// updates reports whether an entry updates a bundle of its package.
 func updates(p *catalog.Package, e *catalog.Entry, name string) bool {
 	return e.Updates(name, version(p, name)) != catalog.NoEdge
 }
@@ -124,12 +122,10 @@ func (c *Channel) next(full []*catalog.Entry, i int) int {
 
 func (c *Channel) has(name string) bool { _, ok := c.keep[name]; return ok }
 
-// lists reports whether a bundle has an entry.
 func (c *Channel) lists(name string) bool {
 	return slices.ContainsFunc(c.Entries, func(e Entry) bool { return e.Name == name })
 }
 
-// add adds an entry.
 func (c *Channel) add(e *catalog.Entry) {
 	out := Entry{Entry: *e, Why: cmp.Or(c.keep[e.Name], whyChain)}
 	out.Skips = slices.Clone(e.Skips)
@@ -194,7 +190,6 @@ func (c *Channel) skip(name string) bool {
 	return false
 }
 
-// highest returns the kept entry with the highest version.
 func (c *Channel) highest() (name string) {
 	for _, e := range c.source.Entries {
 		if c.has(e.Name) && (name == "" || compareVersions(c.pkg, e.Name, name) > 0) {

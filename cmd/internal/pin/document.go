@@ -54,13 +54,11 @@ func (c *Content) document(ctx context.Context) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// writeDocument writes a document of JSON as YAML.
 func writeDocument(out *bytes.Buffer, data []byte) error {
 	out.WriteString("---\n")
 	return writeYAML(out, json.RawMessage(data))
 }
 
-// addImages adds the images of an olm.bundle.
 func (c *Content) addImages(bundle []byte) error {
 	var doc struct {
 		Image         string `json:"image"`
@@ -195,7 +193,6 @@ func (c *Content) writeDeprecations(out *bytes.Buffer) error {
 	return writeYAML(out, map[string]any{"schema": catalog.SchemaDeprecations, "package": c.Name, "entries": entries})
 }
 
-// scalar returns a text as YAML.
 func scalar(s string) string {
 	text, err := yaml.Marshal(s)
 	if err != nil { // a control character

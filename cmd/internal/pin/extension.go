@@ -65,7 +65,6 @@ func (x *Extension) channels() []*catalog.Channel {
 	})
 }
 
-// with returns those of the channels that have a release.
 func (x *Extension) with(release string) []*catalog.Channel {
 	return lists.Filter(x.channels(), func(ch *catalog.Channel) bool { return ch.Entry(release) != nil })
 }
@@ -195,7 +194,6 @@ func (x *Extension) tip() string {
 	return "write " + v.String() + " into " + FieldVersion
 }
 
-// locked returns what is approved.
 func (x *Extension) locked() Locked {
 	o := Locked{ClusterExtension: x.Name, Catalog: x.key().Source.String(), Package: x.Request.Package,
 		Approved: x.Approved, ApprovedBy: x.By, Installed: slices.Clone(x.Installed)}

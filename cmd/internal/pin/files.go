@@ -34,7 +34,6 @@ func (p *Pin) add(path string, data []byte) {
 	p.Files = append(p.Files, output.File{Path: path, Data: data})
 }
 
-// makeFiles makes the files.
 func (m *maker) makeFiles() error {
 	dirs := directories(m.Catalogs)
 	for i := range m.Catalogs {
@@ -128,7 +127,6 @@ func (m *maker) setImage(c *Catalog, locked *LockedCatalog) error {
 	return nil
 }
 
-// digest returns the digest of the files of a pinned catalog.
 func digest(c *Catalog) string {
 	sum := sha256.New()
 	for _, p := range c.Packages {

@@ -31,7 +31,6 @@ type Input struct {
 
 func (in *Input) empty() bool { return len(in.Namespaces)+len(in.Extensions) == 0 }
 
-// operators returns all operators with their packages.
 func (in *Input) operators() iter.Seq2[*Operator, string] {
 	return func(yield func(o *Operator, pkg string) bool) {
 		for _, n := range in.Namespaces {
@@ -89,7 +88,6 @@ type Operator struct {
 	Policy *olm.OperatorPolicy // that makes the Subscription; nil if there is none
 }
 
-// refuse returns an error about an operator, at its place in Git.
 func (o *Operator) refuse(text, tip, field string) error {
 	return &manifest.Error{File: o.File, Line: o.Line, Field: field, Msg: o.Object + ": " + text, Tip: tip}
 }
@@ -339,7 +337,6 @@ func (m *maker) fromConfig(ctx context.Context) (*Input, error) {
 	return in, nil
 }
 
-// contents are a catalog of a RenderConfig.
 type contents struct {
 	source, merged *catalog.Catalog // as it is, and with the releases that only the pin has
 }

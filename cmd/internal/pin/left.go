@@ -18,7 +18,6 @@ type left struct {
 
 const notNamed = "--package names others"
 
-// named reports whether a package is to be pinned.
 func (m *maker) named(pkg string) bool {
 	return len(m.options.Packages) == 0 || slices.Contains(m.options.Packages, pkg)
 }
@@ -46,7 +45,6 @@ func (m *maker) leave(o *Operator, at Locked, why string) (bool, error) {
 	return true, nil
 }
 
-// sayLeft names what stays as it is, with the reasons.
 func (m *maker) sayLeft() (notes []string) {
 	var reasons []string
 	objects := map[string][]string{}
@@ -60,7 +58,6 @@ func (m *maker) sayLeft() (notes []string) {
 	return notes
 }
 
-// checkPackages refuses a package that nothing asks for.
 func (m *maker) checkPackages() error {
 	for _, pkg := range m.options.Packages {
 		asked := false

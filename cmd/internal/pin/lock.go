@@ -85,7 +85,6 @@ func ReadLock(dir string) (*Lock, error) {
 	return parseLock(name, data)
 }
 
-// parseLock reads a lock. The error names the file.
 func parseLock(name string, data []byte) (*Lock, error) {
 	b, l := budget.Of(budget.RenderConfig), &Lock{}
 	form := manifest.Form{APIVersion: config.APIVersion, Kind: LockKind, What: "a " + LockKind, Start: lockTip,
@@ -100,7 +99,6 @@ func parseLock(name string, data []byte) (*Lock, error) {
 // lockTip is what to do about a lock that cannot be read.
 const lockTip = "restore it from Git; without it, nothing is known of what clusters have"
 
-// refuseLock returns an error about the file of a lock.
 func refuseLock(name, format string, args ...any) error {
 	return &manifest.Error{File: filepath.ToSlash(name), Msg: fmt.Sprintf(format, args...), Tip: lockTip}
 }
@@ -128,7 +126,6 @@ func (l *Lock) check(name string) error {
 	return nil
 }
 
-// bytes returns the lock as its file holds it.
 func (l *Lock) bytes() ([]byte, error) {
 	l.APIVersion, l.Kind = config.APIVersion, LockKind
 	slices.SortFunc(l.Operators, func(a, b Locked) int {

@@ -64,7 +64,6 @@ func (n *Namespace) subscription(p Package) (*resolve.Subscription, *Operator) {
 	return nil, nil
 }
 
-// dependency reports whether a package has no Subscription in Git.
 func (n *Namespace) dependency(p Package) bool {
 	s, _ := n.subscription(p)
 	return s == nil
@@ -79,12 +78,10 @@ func (n *Namespace) asker(p Package) asker {
 	return asker{name, &Operator{Object: name}}
 }
 
-// refuse returns an error about the Subscription of a package.
 func (n *Namespace) refuse(p Package, text, tip, field string) error {
 	return n.asker(p).refuse(text, tip, field)
 }
 
-// refuseAll returns an error about the whole namespace.
 func (n *Namespace) refuseAll(text, tip string) error { return n.refuse(Package{}, text, tip, "") }
 
 // settle finds the approved release of each Subscription and dependency: those that are given, else what OLM installs
@@ -102,7 +99,6 @@ func (n *Namespace) settle(ctx context.Context) error {
 	return err
 }
 
-// check refuses what is approved and not there.
 func (n *Namespace) check() error {
 	for _, p := range slices.SortedFunc(maps.Keys(n.Approved), Package.Compare) {
 		r, source := n.Approved[p], content(n.State, p)
@@ -214,7 +210,6 @@ func (n *Namespace) starting(p Package) string {
 	return ""
 }
 
-// planned returns the bundles of all InstallPlans by name.
 func planned(w *resolve.Walk) map[string]*resolve.Planned {
 	out := map[string]*resolve.Planned{}
 	for i := range w.Steps {
@@ -352,7 +347,6 @@ func (n *Namespace) missed(p Package, s *resolve.Subscription, got, from string)
 	return n.refuse(p, text, tip, field)
 }
 
-// mostNext is how many releases a refusal names.
 const mostNext = 5
 
 // nextFrom returns what OLM can reach from a release, as a hint.
@@ -549,7 +543,6 @@ func (n *Namespace) put(state *resolve.State, p Package, name string) {
 	}
 }
 
-// locked returns what is approved, sorted by package.
 func (n *Namespace) locked() (list []Locked) {
 	for _, p := range slices.SortedFunc(maps.Keys(n.approved), Package.Compare) {
 		r := n.approved[p]

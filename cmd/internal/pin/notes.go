@@ -99,7 +99,6 @@ func (m *maker) sayManual() (manual []string) {
 		"without a person", text.And(manual))}
 }
 
-// sayMoves returns what moved, and what is not pinned any more.
 func (m *maker) sayMoves() (notes []string) {
 	for o := range m.old.operators() {
 		var next *Locked

@@ -38,7 +38,6 @@ func (s Source) String() string {
 	return s.Namespace + "/" + s.Name
 }
 
-// sourceOf reads NAMESPACE/NAME, or NAME.
 func sourceOf(text string) Source {
 	namespace, name, ok := strings.Cut(text, "/")
 	if !ok {
@@ -151,7 +150,6 @@ func Run(ctx context.Context, o Options) (*Pin, error) {
 	return m.Pin, m.checkForeign()
 }
 
-// maker makes a pin.
 type maker struct {
 	options Options
 	input   *Input
@@ -166,7 +164,6 @@ type maker struct {
 	*Pin
 }
 
-// read reads what the cluster asks for.
 func (m *maker) read(ctx context.Context) (in *Input, err error) {
 	if m.options.Tree == nil {
 		if in, err = m.fromConfig(ctx); err == nil && in.empty() {
@@ -221,7 +218,6 @@ func (m *maker) chooseNames() error {
 		name), "leave the names as they are, or pin into another directory")
 }
 
-// rename returns the name of the pinned catalog of a catalog.
 func (m *maker) rename(s Source) Source {
 	if !m.keepNames {
 		s.Name += "-pinned"

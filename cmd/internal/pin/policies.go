@@ -95,7 +95,6 @@ func (m *maker) policies() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// facts returns what a cluster may take.
 func (m *maker) facts() (f admission.Facts) {
 	csvs := map[string]bool{}
 	for i := range m.Catalogs {

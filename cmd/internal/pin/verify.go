@@ -28,7 +28,6 @@ func (b *builder) verify(ctx context.Context, pinned []Catalog) error {
 	return nil
 }
 
-// pinnedOf returns the pinned catalog of a catalog, or nil.
 func pinnedOf(pinned []Catalog, s Source) *Catalog {
 	i := slices.IndexFunc(pinned, func(c Catalog) bool { return c.Source == s })
 	if i < 0 {

@@ -24,7 +24,6 @@ var asked = map[string][]string{
 // variant is what a set of manifests has, by what the facts are about.
 type variant map[string]versions.Fact
 
-// gate returns the fact that a feature gate is on, or off.
 func gate(name string, on bool, sources ...string) versions.Fact {
 	f := versions.Fact{Gate: name, State: versions.Disabled, At: sources}
 	if on {
@@ -39,7 +38,6 @@ func (v variant) put(f versions.Fact, sources ...string) {
 	v[f.Gate+f.Kind+" "+f.Field] = f
 }
 
-// read adds what a manifest says of feature gates and CRDs.
 func (v variant) read(f file) error {
 	for i, line := range strings.Split(f.text, "\n") {
 		if _, arg, ok := strings.Cut(line, "--feature-gates="); ok {

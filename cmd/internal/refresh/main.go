@@ -102,17 +102,14 @@ func git(dir, repository string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// release is a release with what was read of it.
 type release struct {
 	versions.Read
 	dir string
 	err error // the first one; what was read then does not count
 }
 
-// file is a file of a repository, with the repository in its name.
 type file struct{ name, text string }
 
-// line returns the source of a line.
 func (f file) line(n int) string { return fmt.Sprintf("%s:%d", f.name, n) }
 
 // files returns the files of a repository whose paths have a pattern.

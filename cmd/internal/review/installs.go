@@ -141,7 +141,6 @@ func anyOf(list []*Subject) (*Subject, error) {
 	return out, nil
 }
 
-// fromCluster is FromTree for one cluster.
 func fromCluster(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error) {
 	s, err := FromObjectsOf(ctx, t, o)
 	if err != nil {
@@ -231,7 +230,6 @@ func Plan(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Planned, unk
 	return list, unknown, nil
 }
 
-// planIn is Plan for one cluster.
 func planIn(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Planned, unknown []Unknown, err error) {
 	if !slices.ContainsFunc(t.Objects, handsOver) {
 		return nil, nil, nil
@@ -313,7 +311,6 @@ func (h Planned) String() string {
 	return out
 }
 
-// ofSubscription returns what OLM v0 installs.
 func ofSubscription(i predict.Install) Planned {
 	h := Planned{Object: i.Subscription, Name: i.Name, Catalog: i.Catalog, Choice: i.Choice, dependency: i.Dependency,
 		Namespace: i.Namespace,
@@ -337,7 +334,6 @@ func ofSubscription(i predict.Install) Planned {
 	return h
 }
 
-// ofExtension returns what OLM v1 installs.
 func ofExtension(e predict.Extension) Planned {
 	h := Planned{Object: e.Object, Name: e.Name, Catalog: e.Catalog, Choice: e.Choice,
 		Namespace: e.Namespace, Account: e.Account, v1: true,
@@ -397,7 +393,6 @@ func (h Planned) Render(ctx context.Context, so source.Options) (*Installed, err
 	return &Installed{Object: h.Object, Name: h.Name, Rendered: rendered, Subject: s, plan: h, note: h.String()}, nil
 }
 
-// installSource stands for the bundle that OLM installs.
 const installSource = "subscribed"
 
 // add adds the objects and operators of another subject. Of two objects of one name, that of s stays.
@@ -465,7 +460,6 @@ func (u Unknown) String() string {
 	return fmt.Sprintf("%s: %s", name, strings.TrimSuffix(u.Why, "."))
 }
 
-// unknown adds an object whose operator is not known.
 func (s *Subject) unknown(u Unknown) {
 	s.Unknown = append(s.Unknown, u)
 	s.Unresolved = append(s.Unresolved, u.String())

@@ -20,7 +20,6 @@ import (
 	"github.com/olmgen/olmgen/predict"
 )
 
-// outcome is the cluster that OLM makes of a tree.
 type outcome struct {
 	options TreeOptions
 	tree    *tree.Tree         // with what its OperatorPolicies make
@@ -124,7 +123,6 @@ func (s *Subject) playOver(ctx context.Context, base *outcome, unknown []Unknown
 	return out, unknown, nil
 }
 
-// asks reports whether the tree has an object.
 func (h *outcome) asks(o *manifest.Object) bool {
 	if h.keys == nil {
 		h.keys = lists.Set(h.tree.Objects, h.options.key)

@@ -253,7 +253,6 @@ func ProfileChanges(dir string, rendered *config.Rendered) (out []config.Warning
 	return out
 }
 
-// profilesOf returns the profiles in which a list has a package, each once.
 func profilesOf(list []output.Source, of output.Source) (profiles []string) {
 	for _, s := range list {
 		if s.Package == of.Package && s.Lock == of.Lock && s.Profile != "" && !slices.Contains(profiles, s.Profile) {

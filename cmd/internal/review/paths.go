@@ -46,7 +46,6 @@ func (s *Subject) MovePaths(at func(operator int, file string) string) {
 	}
 }
 
-// objects returns all lists of objects.
 func (s *Subject) objects() [][]*manifest.Object {
 	out := [][]*manifest.Object{s.Objects, s.All, s.Shipped}
 	for _, o := range s.Operators {

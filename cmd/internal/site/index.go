@@ -21,7 +21,6 @@ import (
 	"github.com/olmgen/olmgen/permissions"
 )
 
-// entry is a package in the index.
 type entry struct {
 	Href, Name, Title, Note string
 	Source                  string // if another package has the same name
@@ -124,7 +123,6 @@ func chips(x audit.Row) (list []findings.Chip, instead string) {
 	return list, ""
 }
 
-// score returns how dangerous a release is.
 func score(x audit.Row) (n int) {
 	points := map[findings.Severity]int{findings.Error: 100, findings.Warning: 10, findings.Note: 1}
 	for _, r := range x.Reaches {
@@ -217,7 +215,6 @@ func indexPart(name string, data any) string {
 	return b.String()
 }
 
-// mostCards is how many operators stand above the table.
 const mostCards = 6
 
 // dangerous returns the operators that can take over the cluster, the most dangerous first.
@@ -263,7 +260,6 @@ func indexStyle() string {
 	return b.String()
 }
 
-// indexPage is the page that a reader opens first.
 func indexPage(title string, entries []entry, report *audit.Report) *findings.Document {
 	room := max(leastWords, allWords/max(1, len(entries)))
 	for i := range entries {

@@ -102,7 +102,6 @@ func plainLink(n *ast.AutoLink, source []byte) ast.Node {
 
 var rel = []byte("nofollow noreferrer")
 
-// webAddress returns the address of a link that may be followed, or nil.
 func webAddress(to []byte) []byte {
 	u, err := url.Parse(string(to))
 	if err != nil {

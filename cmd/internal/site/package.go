@@ -26,7 +26,6 @@ import (
 
 type object = manifest.Object
 
-// packagePages is what is made of a package.
 type packagePages struct {
 	files  output.Files
 	source output.Source
@@ -34,7 +33,6 @@ type packagePages struct {
 	rows   []audit.Row
 }
 
-// making is a package while its pages are made.
 type making struct {
 	pkg     *audit.Package
 	slug    string
@@ -46,7 +44,6 @@ type making struct {
 	out     *packagePages
 }
 
-// difference is a page about two releases.
 type difference struct {
 	href, headline string
 	risky          bool // it gains a dangerous permission or breaks a CRD
@@ -140,7 +137,6 @@ func risky(r *compare.Report) bool {
 	return r.Meets(compare.RiskGained) || r.Meets(compare.CRDBreaking)
 }
 
-// page is the page of the package.
 func (m *making) page(icon *findings.Image) *findings.Document {
 	p := &findings.Document{Kind: "Package", Title: clean(m.pkg.Name), Nav: m.nav(""), Logo: icon, Style: packageStyle}
 	if m.head == nil {
@@ -184,7 +180,6 @@ func (m *making) lead() string {
 	return strings.ToUpper(headline[:1]) + headline[1:] + "."
 }
 
-// facts leaves out names without value.
 func facts(list ...findings.Fact) (out []findings.Fact) {
 	for _, f := range list {
 		if f.Text = clean(f.Text); f.Text != "" {
@@ -250,7 +245,6 @@ func (m *making) may() findings.Section {
 // manyRows are more than a table shows before somebody opens it.
 const manyRows = 12
 
-// contents is what the operator installs.
 func (m *making) contents() findings.Section {
 	x := m.head
 	s := findings.Section{ID: "brings", Title: "What it brings"}
@@ -277,7 +271,6 @@ func (m *making) contents() findings.Section {
 	return s
 }
 
-// apis is a table of the CRDs that an operator owns or requires.
 func apis(title string, list []v1alpha1.CRDDescription) findings.Table {
 	t := findings.Table{Title: title, Columns: findings.Columns("Kind", "Version", "CRD"), Full: true,
 		Closed: len(list) > manyRows}

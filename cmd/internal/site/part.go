@@ -12,7 +12,6 @@ import (
 	"github.com/olmgen/olmgen/output"
 )
 
-// part is what a part of a site has of a package.
 type part struct {
 	Files  []partFile    `json:"files"`
 	Source output.Source `json:"source"`

@@ -30,7 +30,6 @@ type release struct {
 	SourceURL  string `json:"sourceUrl,omitempty"`
 }
 
-// releases writes the files of a package, the oldest release first.
 func (m *making) releases() error {
 	name := path.Join(releasesDir, m.slug)
 	if err := m.addReleases(name+".json", m.pkg.Channels); err != nil {
@@ -72,7 +71,6 @@ func offers(channels []*catalog.Channel) map[string]bool {
 	return offered
 }
 
-// deprecated reports whether OLM never installs a bundle.
 func (m *making) deprecated(name string) bool {
 	b := m.pkg.Bundle(name)
 	return b != nil && b.Deprecated()

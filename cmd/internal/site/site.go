@@ -73,7 +73,6 @@ func Render(ctx context.Context, set *audit.Set, o Options) (*Site, error) {
 	return whole(all, audit.ReportOf(rows, set), o)
 }
 
-// whole makes the site of the pages of its packages.
 func whole(packages []*packagePages, report *audit.Report, o Options) (*Site, error) {
 	s := &Site{}
 	var entries []entry
@@ -128,7 +127,6 @@ func slugsOf(set *audit.Set) map[*audit.Package]string {
 
 var plain = lazy.Regexp(`^[a-z0-9]([a-z0-9.-]{0,80}[a-z0-9])?$`)
 
-// reserved are names that Windows does not allow.
 var reserved = lazy.Regexp(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?$`)
 
 // plainSlug returns a name as part of a path that all systems and servers allow, and that no other name has.
@@ -154,5 +152,4 @@ func short(s string) string {
 	return "x" + hex.EncodeToString(sum[:4])
 }
 
-// dir returns the directory of a package.
 func dir(slug string) string { return path.Join(packagesDir, slug) }

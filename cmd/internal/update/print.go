@@ -114,7 +114,6 @@ func (o *Operator) title() string {
 	return fmt.Sprintf("%s:%d: %s", o.File, o.Line, o.Name)
 }
 
-// statusLine returns what happens to the operator, on one line.
 func (o *Operator) statusLine() string {
 	where := ""
 	if o.Channel != "" {

@@ -116,7 +116,6 @@ type treeUpdater struct {
 	edits   map[string][]edit // by file
 }
 
-// update plans the updates of one cluster.
 func (u *treeUpdater) update(ctx context.Context, t *tree.Tree) error {
 	pins, unknown, err := predict.Pins(ctx, t, u.options.PinOptions)
 	if err != nil {
@@ -137,7 +136,6 @@ func (u *treeUpdater) update(ctx context.Context, t *tree.Tree) error {
 	return nil
 }
 
-// note adds a note, once.
 func (u *treeUpdater) note(text string) {
 	u.plan.Notes = lists.Add(u.plan.Notes, text)
 }
@@ -160,7 +158,6 @@ func operatorOf(o *manifest.Object) Operator {
 	return Operator{Name: o.Identity(), Object: o.Identity(), File: o.File, Line: o.Line, Status: Current}
 }
 
-// pin decides about an operator.
 func (u *treeUpdater) pin(p *predict.Pin) error {
 	o := operatorOf(p.Object)
 	o.Channel, o.NewChannel, o.From = p.Channel, p.NewChannel, p.From

@@ -128,7 +128,6 @@ type updater struct {
 	plan    *Plan
 }
 
-// begin returns an operator, and why it is left alone.
 func (u *updater) begin(place config.CatalogPlace) Operator {
 	o := Operator{Name: place.Name, Status: Current, place: place}
 	if place.Why != nil && !place.Withdrawn {
@@ -153,7 +152,6 @@ func (u *updater) bundle(o *Operator) config.Bundle {
 	return u.config.Groups[o.place.Group].Bundles[o.place.Index]
 }
 
-// group decides about the operators of a group.
 func (u *updater) group(ctx context.Context, group int) error {
 	var list []*Operator
 	for i := range u.plan.Operators {
@@ -295,7 +293,6 @@ func (o *Operator) requires(step resolve.Step) {
 	}
 }
 
-// finish sets the version that the operator goes to.
 func (o *Operator) finish() {
 	if n := len(o.Steps); n > 0 {
 		o.Status, o.To = Updated, o.Steps[n-1]

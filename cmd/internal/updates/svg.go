@@ -65,7 +65,6 @@ func (g *Graph) caption() string {
 	return g.Package
 }
 
-// legend explains what is in the picture.
 func (g *Graph) legend() []string {
 	kinds, hidden := map[catalog.EdgeKind]bool{}, 0
 	deprecated := false
@@ -92,7 +91,6 @@ func (g *Graph) legend() []string {
 	return out
 }
 
-// laneBox is a lane with its place.
 type laneBox struct {
 	lane        Lane
 	x, y, w, h  int
@@ -218,7 +216,6 @@ func arrange(lanes []laneBox, least int) (width, height int) {
 	return max(width, least+2*margin), height + laneGap/2
 }
 
-// middle returns the height of the middle of a node.
 func (b laneBox) middle(node int) int { return b.y + laneHead + node*pitch + nodeHeight/2 }
 
 func (b laneBox) draw(svg *picture.SVG, top int) {
@@ -281,7 +278,6 @@ func (b laneBox) drawLine(svg *picture.SVG, l line) {
 	svg.Path(tip, fmt.Sprintf("M%d %d l%d 4 v-8 z", side, to, -7*inward))
 }
 
-// describe returns in words what a line means.
 func (b laneBox) describe(l line) string {
 	to := b.lane.Nodes[l.to].Label
 	names := lists.Map(l.from, func(i int) string { return b.lane.Nodes[i].Label })

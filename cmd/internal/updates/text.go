@@ -51,7 +51,6 @@ func (g *Graph) Mermaid(w io.Writer) error {
 	return err
 }
 
-// arrows are the edges in Mermaid.
 var arrows = map[catalog.EdgeKind]string{
 	catalog.Replaces: "-->", catalog.Skips: "-. skips .->", catalog.SkipRange: "-. skipRange .->", Path: "==>"}
 
@@ -130,7 +129,6 @@ func (g *Graph) Document() *findings.Document {
 	return d
 }
 
-// mostUpdated is how many releases a row names.
 const mostUpdated = 12
 
 // table has a row for each entry of a channel, the newest first.

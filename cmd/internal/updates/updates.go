@@ -231,7 +231,6 @@ func short(name string) string {
 	return name
 }
 
-// inOrder returns indices of nodes.
 func inOrder(nodes []Node, olders [][]string) []int {
 	index := map[string]int{}
 	for i, n := range nodes {
@@ -382,7 +381,6 @@ func (l *Lane) edges() {
 	}
 }
 
-// tooltip returns what the label of a node leaves out.
 func (n Node) tooltip() string {
 	lines := []string{n.Name}
 	switch {
@@ -403,7 +401,6 @@ func (n Node) tooltip() string {
 	return strings.Join(lines, "\n")
 }
 
-// title names a lane.
 func (l Lane) title() string {
 	var notes []string
 	if l.Default {

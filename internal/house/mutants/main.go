@@ -159,7 +159,6 @@ func (o options) overKnown(out io.Writer, left, allowed map[string]int) (failed 
 	return failed
 }
 
-// pick returns the mutants to try, in their order.
 func (o options) pick(ctx context.Context, all []mutant) ([]mutant, error) {
 	if o.since != "" {
 		lines, err := changedLines(ctx, o.since, o.packages)

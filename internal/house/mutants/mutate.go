@@ -72,7 +72,6 @@ func mutate(file string, source []byte, mutants *[]mutant) ([]byte, error) {
 	return m.apply(), nil
 }
 
-// function visits the body of a function.
 func (m *mutator) function(t *ast.FuncType, body *ast.BlockStmt) {
 	var fields []*ast.Field
 	if t.Results != nil {
@@ -199,7 +198,6 @@ func (m *mutator) returned(r *ast.ReturnStmt, params *ast.FieldList) {
 	}
 }
 
-// add returns the number of a new mutant.
 func (m *mutator) add(n ast.Node, what string) int {
 	name := fmt.Sprintf("%s %s: %s", m.file, m.within, what)
 	m.known[name]++
@@ -212,7 +210,6 @@ func (m *mutator) add(n ast.Node, what string) int {
 	return len(*m.mutants)
 }
 
-// wrap makes an expression the argument of a helper.
 func (m *mutator) wrap(helper string, e ast.Expr, what string) {
 	id := m.add(e, what)
 	begin, end := m.offset(e.Pos()), m.offset(e.End())
@@ -223,7 +220,6 @@ func (m *mutator) wrap(helper string, e ast.Expr, what string) {
 
 func (m *mutator) offset(p token.Pos) int { return m.fset.Position(p).Offset }
 
-// codeOf returns code in one line.
 func (m *mutator) codeOf(n ast.Node) string {
 	var b bytes.Buffer
 	_ = printer.Fprint(&b, m.fset, n) // of a tree that was parsed

@@ -20,7 +20,6 @@ import (
 	"time"
 )
 
-// instrumented is the code with its mutants.
 type instrumented struct {
 	mutants []mutant
 	overlay string // a file for go test -overlay
@@ -81,7 +80,6 @@ func instrument(packages []string, tmp string) (instrumented, error) {
 	return out, os.WriteFile(out.overlay, data, 0o600)
 }
 
-// test is one test function of a compiled package.
 type test struct {
 	binary, dir, name string
 	cpu               time.Duration
@@ -90,7 +88,6 @@ type test struct {
 // suite has the tests that reach a mutant, by its number, the quickest first.
 type suite map[int][]test
 
-// runner runs tests as processes.
 type runner struct {
 	tmp       string
 	processes int

@@ -13,7 +13,6 @@ import (
 	"strings"
 )
 
-// span is a range of lines.
 type span struct{ first, last int }
 
 var (

@@ -88,7 +88,6 @@ func Read(ctx context.Context, paths []string, stdin io.Reader) (*Dump, error) {
 	return d, nil
 }
 
-// reader collects the objects of files.
 type reader struct {
 	store   store
 	byKey   map[string]*Object

@@ -39,7 +39,6 @@ func (s *source) truncated(line int, why string) error {
 	return e
 }
 
-// stream reads all objects of a source.
 func (r *reader) stream(s *source) error {
 	if bom, err := s.in.Peek(3); err == nil && string(bom) == "\xef\xbb\xbf" {
 		_, _ = s.in.Discard(3)
@@ -66,7 +65,6 @@ func (r *reader) stream(s *source) error {
 	}
 }
 
-// json reads a stream of JSON values.
 func (r *reader) json(s *source) error {
 	d := budget.NewDecoder(s.in, r.largest)
 	for {

@@ -82,7 +82,6 @@ type Exempt struct {
 	Groups     []string `json:"exemptGroups,omitempty"`
 }
 
-// policyName is what the names of policies begin with.
 const policyName = "olmgen-pin"
 
 // Object is a ValidatingAdmissionPolicy or a ValidatingAdmissionPolicyBinding.
@@ -120,7 +119,6 @@ func (p *Policies) Objects(file string) ([]Object, error) {
 	return out, nil
 }
 
-// writer writes the objects.
 type writer struct {
 	*Policies
 	before    Facts
@@ -193,7 +191,6 @@ func (w *writer) exempt() []templates.NamedExpression {
 	return []templates.NamedExpression{{Name: "not-exempt", Expression: strings.Join(all, " &&\n")}}
 }
 
-// kind returns a kind of OLM.
 func kind(group, name string) olm.Kind {
 	k, _ := olm.KindOf(group, name) // TestKinds: all are known
 	return k

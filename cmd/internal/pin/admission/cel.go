@@ -34,7 +34,6 @@ func literal(s string) string {
 	return b.String()
 }
 
-// list returns texts as a list on one line.
 func list(texts []string) string {
 	var out []string
 	for _, s := range texts {
@@ -43,7 +42,6 @@ func list(texts []string) string {
 	return "[" + strings.Join(out, ", ") + "]"
 }
 
-// entry is a line of a list.
 type entry struct {
 	key  string // entries with equal keys are one
 	text string // of CEL

@@ -131,7 +131,6 @@ func variable(name, expression string) templates.NamedExpression {
 	return templates.NamedExpression{Name: name, Expression: expression}
 }
 
-// fileOf returns the file to change.
 func (w *writer) fileOf(own string) string {
 	if own == "" {
 		return w.file

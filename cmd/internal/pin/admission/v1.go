@@ -9,7 +9,6 @@ import (
 	"github.com/olmgen/olmgen/templates"
 )
 
-// versionV1 is the version of OLM v1's API.
 const versionV1 = "v1"
 
 const (

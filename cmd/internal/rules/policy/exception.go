@@ -8,7 +8,6 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// exception suppresses findings, with a reason.
 type exception struct {
 	Rule      string `json:"rule"`
 	Kind      string `json:"kind"`

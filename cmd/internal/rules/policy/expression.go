@@ -63,7 +63,6 @@ func newEnvironment() (*cel.Env, error) {
 	)
 }
 
-// compile parses and type-checks an expression.
 func compile(env *cel.Env, expression string, want *cel.Type) (cel.Program, error) {
 	ast, issues := env.Compile(expression)
 	if err := issues.Err(); err != nil {

@@ -22,7 +22,6 @@ const (
 	Kind       = "Policy"
 )
 
-// file is the content of a policy file.
 type file struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -56,7 +55,6 @@ func Parse(name string, data []byte) (*Policy, error) {
 	return (&parser{Object: o}).policy(&f)
 }
 
-// parser converts a file to a policy.
 type parser struct {
 	*manifest.Object
 	names map[string]string // what has each name: names of rules by the field that defines them
@@ -184,7 +182,6 @@ func (p *parser) level(field string, l *findings.Severity) error {
 
 var validName = lazy.Regexp(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// head checks the name and the level of a rule that the file defines.
 func (p *parser) head(field, name string, level *findings.Severity, message *string) error {
 	*message = text.OneLine(*message)
 	switch other := p.names[name]; {

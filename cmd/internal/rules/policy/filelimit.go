@@ -31,7 +31,6 @@ func (p *parser) limits(f *file, policy *Policy) error {
 	return nil
 }
 
-// namedList is a list of strings with the name of its field.
 type namedList struct {
 	field string
 	items []string

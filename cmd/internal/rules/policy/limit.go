@@ -12,7 +12,6 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
-// limit is a limit of a policy file on permissions or images.
 type limit struct {
 	Name    string            `json:"name"`
 	Level   findings.Severity `json:"level"`
@@ -144,7 +143,6 @@ func actsOn(verb string, r rbacv1.PolicyRule) bool {
 	return true
 }
 
-// names reports whether the objects that a rule names are forbidden.
 func (f *forbid) names(r rbacv1.PolicyRule) bool {
 	switch {
 	case len(r.ResourceNames) == 0:
@@ -185,7 +183,6 @@ func urlsOverlap(a, b string) bool {
 	return a == b || all && strings.HasPrefix(y, x) || all2 && strings.HasPrefix(x, y)
 }
 
-// wildcard returns the first of the fields that has a *.
 func wildcard(r rbacv1.PolicyRule, fields []string) string {
 	for _, f := range fields {
 		values := map[string][]string{
@@ -198,7 +195,6 @@ func wildcard(r rbacv1.PolicyRule, fields []string) string {
 	return ""
 }
 
-// qualified returns resource.group for each combination.
 func qualified(groups, resources []string) (names []string) {
 	for _, r := range resources {
 		for _, g := range groups {

@@ -48,7 +48,6 @@ type Rule struct {
 	check func(*view) []violation
 }
 
-// violation is one violation of a rule.
 type violation struct {
 	*manifest.Object
 	field string // dotted path
@@ -120,7 +119,6 @@ func (p *Policy) Check(ctx context.Context, in Input) ([]findings.Finding, error
 	return list, nil
 }
 
-// unknownFields returns findings about the unknown fields of OLM's objects.
 func unknownFields(v *view) (found []located) {
 	for _, kind := range []string{"OperatorGroup", "Subscription", "CatalogSource", "ClusterServiceVersion"} {
 		level := findings.Error

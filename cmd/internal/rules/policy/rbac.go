@@ -19,7 +19,6 @@ import (
 
 const rbacGroup = rbacv1.GroupName
 
-// grant is a rule of a role, with its object.
 type grant struct {
 	*manifest.Object
 	field   string // the field of the rule
@@ -36,7 +35,6 @@ type permissions struct {
 	grants []grant
 }
 
-// permissions reads the RBAC objects of the tree once.
 func (v *view) permissions() *permissions {
 	if v.rbac != nil {
 		return v.rbac
@@ -71,7 +69,6 @@ func (v *view) permissions() *permissions {
 	return p
 }
 
-// fault adds the finding that an object cannot be decoded.
 func (v *view) fault(o *manifest.Object, err error) {
 	found := violation{o, "", err.Error(), ""}
 	if refused, ok := errors.AsType[*manifest.Error](err); ok {

@@ -57,7 +57,6 @@ func groupTargets(v *view) (hits []violation) {
 	return hits
 }
 
-// notBlank returns the fields that the spec of a global group must not have.
 func notBlank(g *operatorGroup) (hits []violation) {
 	for _, field := range slices.Sorted(maps.Keys(g.spec)) {
 		value := g.spec[field]

@@ -105,7 +105,6 @@ func changed(r *rbac.Role, crds []olm.Kind) (at int, names []string) {
 	return at, names
 }
 
-// accounts returns the bindings of each ServiceAccount, by their index.
 func (p *permissions) accounts() map[string][]int {
 	out := map[string][]int{}
 	for i, b := range p.Bindings {

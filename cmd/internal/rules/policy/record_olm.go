@@ -17,7 +17,6 @@ func (v *view) operators() []*entry {
 	return slices.Concat(v.olm("ClusterServiceVersion"), v.installed)
 }
 
-// each returns the same violation for each object.
 func each(objects []*entry, msg, hint string) []violation {
 	return lists.Map(objects, func(o *entry) violation { return violation{o.Object, "", msg, hint} })
 }

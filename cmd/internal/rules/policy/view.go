@@ -22,7 +22,6 @@ const (
 	application              // any other application
 )
 
-// entry is an object with its location in a repository.
 type entry struct {
 	*manifest.Object
 	Namespace string // may come from the kustomization beside it
@@ -50,14 +49,12 @@ type view struct {
 	faults []violation
 }
 
-// operatorGroup is a decoded OperatorGroup.
 type operatorGroup struct {
 	*entry
 	spec    map[string]any
 	targets olm.Targets
 }
 
-// subscription is a decoded Subscription.
 type subscription struct {
 	*entry
 	pkg, source, sourceNamespace string

@@ -148,7 +148,6 @@ func dependencyFindings(fsys fs.FS, b *bundle.Bundle) (list []Finding) {
 	return list
 }
 
-// dependencyFields are the required fields of each type of dependency.
 var dependencyFields = map[string][]string{
 	"olm.gvk":        {"group", "kind", "version"},
 	"olm.package":    {"packageName", "version"},
@@ -156,7 +155,6 @@ var dependencyFields = map[string][]string{
 	"olm.constraint": {"failureMessage"},
 }
 
-// checkDependency returns what is wrong with a dependency, or "".
 func checkDependency(d bundle.Property) (field, tip, msg string) {
 	required, ok := dependencyFields[d.Type]
 	if !ok {

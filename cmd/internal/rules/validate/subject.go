@@ -70,7 +70,6 @@ func newSubject(fsys fs.FS, b *bundle.Bundle, o Options) (Subject, []*manifest.O
 	return s, objects, nil
 }
 
-// weigh adds the size of a file.
 func (s *Subject) weigh(fsys fs.FS, name string) error {
 	data, err := fs.ReadFile(fsys, name)
 	if err != nil {

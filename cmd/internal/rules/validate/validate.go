@@ -167,7 +167,6 @@ func check(ctx context.Context, list []Finding, src *source.Source, b *bundle.Bu
 	return list, nil
 }
 
-// refusal returns the finding for an unreadable bundle.
 func refusal(err error) Finding {
 	if e, ok := errors.AsType[*manifest.Error](err); ok {
 		return finding(ruleRefused, findings.Error, e)

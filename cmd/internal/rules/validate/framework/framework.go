@@ -51,7 +51,6 @@ func (Checker) Check(ctx context.Context, s validate.Subject) ([]validate.Proble
 	return r.problems, nil
 }
 
-// run is one bundle and its problems so far.
 type run struct {
 	bundle   *manifests.Bundle
 	crds     []any // by index of the object: a typed CRD, or nil

@@ -73,7 +73,6 @@ func withoutValue(msg string, e verrors.Error) string {
 	return msg
 }
 
-// crdOf returns the index of the CRD for a kind, or -1.
 func (r *run) crdOf(gvk schema.GroupVersionKind) int {
 	for i, u := range r.bundle.Objects {
 		if r.crds[i] == nil {
@@ -88,14 +87,12 @@ func (r *run) crdOf(gvk schema.GroupVersionKind) int {
 	return -1
 }
 
-// accountOf returns the index of a ServiceAccount, or -1.
 func (r *run) accountOf(name string) int {
 	return slices.IndexFunc(r.bundle.Objects, func(u *unstructured.Unstructured) bool {
 		return u.GetKind() == "ServiceAccount" && u.GetName() == name
 	})
 }
 
-// examples returns the field of the annotation with the examples.
 func (r *run) examples() string {
 	for _, key := range []string{"alm-examples", "olm.examples"} {
 		if _, ok := r.bundle.CSV.Annotations[key]; ok {
@@ -144,7 +141,6 @@ func inOrder(msg string) string {
 	return head + before + strings.Join(kinds, ", ")
 }
 
-// oneLine puts a message on one line of limited length.
 func oneLine(s string) string {
 	s = strings.TrimSuffix(strings.Join(strings.Fields(s), " "), ".")
 	if len(s) > maxMessage {
