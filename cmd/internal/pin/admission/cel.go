@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -35,11 +36,7 @@ func literal(s string) string {
 }
 
 func list(texts []string) string {
-	var out []string
-	for _, s := range texts {
-		out = append(out, literal(s))
-	}
-	return "[" + strings.Join(out, ", ") + "]"
+	return "[" + strings.Join(lists.Map(texts, literal), ", ") + "]"
 }
 
 type entry struct {
@@ -62,7 +59,7 @@ func record(file string, fields ...string) entry {
 
 // pinned returns the variables with what is pinned: pinned, and pinned2 and so on where one expression cannot hold it.
 // What was only pinned before stands at the end, below a comment.
-func pinned(brackets string, now, before []entry) (out []templates.NamedExpression) {
+func (w *writer) pinned(brackets string, entries func(Facts) []entry) (out []templates.NamedExpression) {
 	var b strings.Builder
 	flush := func() {
 		name := "pinned"
@@ -80,7 +77,7 @@ func pinned(brackets string, now, before []entry) (out []templates.NamedExpressi
 	for _, part := range []struct {
 		comment string
 		entries []entry
-	}{{"", now}, {"  // pinned before; taken until the change is finished\n", before}} {
+	}{{"", entries(w.Facts)}, {"  // pinned before; taken until the change is finished\n", entries(w.before)}} {
 		slices.SortFunc(part.entries, func(x, y entry) int {
 			return cmp.Or(strings.Compare(x.key, y.key), strings.Compare(x.text, y.text))
 		})
@@ -103,9 +100,7 @@ func pinned(brackets string, now, before []entry) (out []templates.NamedExpressi
 
 // over joins an expression about each of the variables that pinned has made; in the expression, $ is the variable.
 func over(variables []templates.NamedExpression, join, expression string) string {
-	var out []string
-	for _, v := range variables {
-		out = append(out, strings.ReplaceAll(expression, "$", "variables."+v.Name))
-	}
-	return strings.Join(out, join)
+	return strings.Join(lists.Map(variables, func(v templates.NamedExpression) string {
+		return strings.ReplaceAll(expression, "$", "variables."+v.Name)
+	}), join)
 }

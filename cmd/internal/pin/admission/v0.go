@@ -1,8 +1,11 @@
 package admission
 
 import (
+	"cmp"
+
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -30,13 +33,11 @@ const (
 //
 // The list is a mapping: looking a name up costs the same in a long one, and an InstallPlan has many names.
 func (w *writer) installPlans() policy {
-	entries := func(f Facts) (list []entry) {
-		for _, name := range f.CSVs {
-			list = append(list, entry{name, literal(name) + ": true"})
-		}
-		return list
-	}
-	pins := pinned("{}", entries(w.Facts), entries(w.before))
+	pins := w.pinned("{}", func(f Facts) []entry {
+		return lists.Map(f.CSVs, func(name string) entry {
+			return entry{name, literal(name) + ": true"}
+		})
+	})
 	unknown := over(pins, " && ", "!(n in $)")
 	return policy{
 		kind: kind(olm.Group, v1alpha1.InstallPlanKind), version: v1alpha1.GroupVersion,
@@ -72,14 +73,12 @@ const (
 // dependencies have names of their own, so names do not matter (OLM: pkg/controller/registry/resolver/steps.go,
 // NewSubscriptionStepResource).
 func (w *writer) subscriptions() policy {
-	entries := func(f Facts) (list []entry) {
-		for _, s := range f.Subscriptions {
-			list = append(list, record(w.fileOf(s.File), "namespace", s.Namespace, "package", s.Package,
-				"channel", s.Channel, "source", s.Source, "sourceNamespace", s.SourceNamespace))
-		}
-		return list
-	}
-	pins := pinned("[]", entries(w.Facts), entries(w.before))
+	pins := w.pinned("[]", func(f Facts) []entry {
+		return lists.Map(f.Subscriptions, func(s Subscription) entry {
+			return record(cmp.Or(s.File, w.file), "namespace", s.Namespace, "package", s.Package,
+				"channel", s.Channel, "source", s.Source, "sourceNamespace", s.SourceNamespace)
+		})
+	})
 	return policy{
 		kind: kind(olm.Group, v1alpha1.SubscriptionKind), version: v1alpha1.GroupVersion,
 		about: "Refuses Subscriptions to packages, channels and CatalogSources that are not pinned.",
@@ -108,13 +107,11 @@ const (
 
 // catalogSources refuses other CatalogSources, and other images for those that are pinned.
 func (w *writer) catalogSources() policy {
-	entries := func(f Facts) (list []entry) {
-		for _, c := range f.CatalogSources {
-			list = append(list, record("", "namespace", c.Namespace, "name", c.Name, "image", c.Image))
-		}
-		return list
-	}
-	pins := pinned("[]", entries(w.Facts), entries(w.before))
+	pins := w.pinned("[]", func(f Facts) []entry {
+		return lists.Map(f.CatalogSources, func(c CatalogSource) entry {
+			return record("", "namespace", c.Namespace, "name", c.Name, "image", c.Image)
+		})
+	})
 	return policy{
 		kind: kind(olm.Group, v1alpha1.CatalogSourceKind), version: v1alpha1.GroupVersion,
 		about: "Refuses CatalogSources that are not pinned, and other images for those that are.",
@@ -129,13 +126,6 @@ func (w *writer) catalogSources() policy {
 
 func variable(name, expression string) templates.NamedExpression {
 	return templates.NamedExpression{Name: name, Expression: expression}
-}
-
-func (w *writer) fileOf(own string) string {
-	if own == "" {
-		return w.file
-	}
-	return own
 }
 
 // change is the end of a message: the file of the package, which the variable held has, or that of all.

@@ -1,10 +1,12 @@
 package admission
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -35,18 +37,15 @@ const (
 // clusterExtensions refuses ClusterExtensions with other packages, ranges, channels or catalogs. An entry has channels
 // and labels as text, because CEL takes no mapping of texts and lists in Kubernetes.
 func (w *writer) clusterExtensions() policy {
-	entries := func(f Facts) (list []entry) {
-		for _, e := range f.Extensions {
-			var labels []string
-			for _, key := range slices.Sorted(maps.Keys(e.Selector)) {
-				labels = append(labels, key+"="+e.Selector[key])
-			}
-			list = append(list, record(w.fileOf(e.File), "package", e.Package, "version", e.Version,
-				"channels", strings.Join(sorted(e.Channels), ","), "catalogs", strings.Join(labels, ",")))
-		}
-		return list
-	}
-	pins := pinned("[]", entries(w.Facts), entries(w.before))
+	pins := w.pinned("[]", func(f Facts) []entry {
+		return lists.Map(f.Extensions, func(e Extension) entry {
+			labels := lists.Map(slices.Sorted(maps.Keys(e.Selector)), func(key string) string {
+				return key + "=" + e.Selector[key]
+			})
+			return record(cmp.Or(e.File, w.file), "package", e.Package, "version", e.Version,
+				"channels", strings.Join(sorted(e.Channels), ","), "catalogs", strings.Join(labels, ","))
+		})
+	})
 	return policy{
 		kind: kind(olm.GroupV1, olm.KindClusterExtension), version: versionV1,
 		about: "Refuses ClusterExtensions with packages, versions, channels and catalogs that are not pinned.",
@@ -76,13 +75,11 @@ const (
 
 // clusterCatalogs refuses other ClusterCatalogs, and other images for those that are pinned.
 func (w *writer) clusterCatalogs() policy {
-	entries := func(f Facts) (list []entry) {
-		for _, c := range f.ClusterCatalogs {
-			list = append(list, record("", "name", c.Name, "image", c.Image))
-		}
-		return list
-	}
-	pins := pinned("[]", entries(w.Facts), entries(w.before))
+	pins := w.pinned("[]", func(f Facts) []entry {
+		return lists.Map(f.ClusterCatalogs, func(c ClusterCatalog) entry {
+			return record("", "name", c.Name, "image", c.Image)
+		})
+	})
 	return policy{
 		kind: kind(olm.GroupV1, olm.KindClusterCatalog), version: versionV1,
 		about: "Refuses ClusterCatalogs that are not pinned, and other images for those that are, " +
