@@ -22,7 +22,7 @@ const (
 	KindSitePart = "SitePart"
 )
 
-// Part is what one shard found. MergeParts makes of all parts what Run finds without shards.
+// Part is what one shard found. MergeParts makes of all parts what Run finds.
 type Part struct {
 	APIVersion string        `json:"apiVersion"`
 	Kind       string        `json:"kind"`

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/olmgen/olmgen/cmd/internal/shard"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/parallel"
@@ -77,39 +78,17 @@ func Head(p *Package, r *Release) bool { return r == p.Head() || r.facts != nil 
 // All asks for all releases.
 func All(*Package, *Release) bool { return true }
 
-// Run audits the releases that want asks for.
+// Run audits the releases that want asks for: the whole set is a shard.
 func (s *Set) Run(ctx context.Context, want func(*Package, *Release) bool) (*Report, error) {
-	rows := map[*Package][]*Inspected{}
-	var mu sync.Mutex
-	err := s.Each(ctx, want, func(p *Package, list []*Inspected) error {
-		for _, x := range list { // what a row does not need is not kept
-			x.Bundle, x.State, x.Permissions, x.CSV = nil, nil, nil, nil
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		rows[p] = list
-		return nil
-	})
+	part, err := s.RunPart(ctx, shard.Whole, "", want)
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{APIVersion: APIVersion, Kind: Kind, Rows: []Row{}, Unread: append([]Unread{}, s.Unread...),
-		installs: s.installs, Target: s.options.target()}
-	for _, p := range s.Packages {
-		for _, x := range rows[p] {
-			r.add(x)
-		}
+	r, err := MergeParts([]*Part{part})
+	if err == nil {
+		r.installs = s.installs
 	}
-	r.sum(s.treeMetrics())
-	return r, nil
-}
-
-// ReportOf makes a report of rows that Each found, without their findings.
-func ReportOf(rows []Row, s *Set) *Report {
-	r := &Report{APIVersion: APIVersion, Kind: Kind, Rows: append([]Row{}, rows...),
-		Unread: append([]Unread{}, s.Unread...), Target: s.options.target()}
-	r.sum(s.treeMetrics())
-	return r
+	return r, err
 }
 
 func (r *Report) add(x *Inspected) {

@@ -13,6 +13,9 @@ import (
 // the set has. The zero value is the whole set.
 type Shard struct{ Index, Count int } // Index is 1 to Count
 
+// Whole is the only shard of a set that is not split.
+var Whole = Shard{1, 1}
+
 // maxShards keeps a mistake from making a million jobs.
 const maxShards = 10_000
 

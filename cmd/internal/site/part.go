@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sync"
 
 	"github.com/olmgen/olmgen/cmd/internal/audit"
 	"github.com/olmgen/olmgen/cmd/internal/shard"
@@ -27,35 +26,23 @@ type partFile struct {
 
 // RenderPart makes the pages of the packages of a shard. Merge makes the site of all parts.
 func RenderPart(ctx context.Context, set *audit.Set, in shard.Shard, o Options) (*audit.Part, error) {
-	slugs := slugsOf(set)
-	made := map[*audit.Package]audit.PartPackage{}
-	var mu sync.Mutex
-	want := func(p *audit.Package, _ *audit.Release) bool { return in.Has(p.Name) }
-	err := set.Each(ctx, want, func(p *audit.Package, list []*audit.Inspected) error {
-		if !in.Has(p.Name) {
-			return nil
-		}
-		pages, err := makePackage(ctx, p, list, slugs[p], o)
-		if err != nil {
-			return err
-		}
+	made, err := makePackages(ctx, set, in, o)
+	if err != nil {
+		return nil, err
+	}
+	packages := map[*audit.Package]audit.PartPackage{}
+	for p, pages := range made {
 		x := part{Source: pages.source, Lock: pages.source.Lock, Entry: pages.entry}
 		x.Files = lists.Map(pages.files, func(f output.File) partFile {
 			return partFile{f.Path, f.Lock, string(f.Data)}
 		})
 		text, err := json.Marshal(x)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		made[p] = audit.PartPackage{Rows: pages.rows, Site: text}
-		return nil
-	})
-	if err != nil {
-		return nil, err
+		packages[p] = audit.PartPackage{Rows: pages.rows, Site: text}
 	}
-	return set.Part(in, audit.KindSitePart, "", made), nil
+	return set.Part(in, audit.KindSitePart, "", packages), nil
 }
 
 // Merge makes the site that Render makes of the whole set.

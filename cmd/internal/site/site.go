@@ -15,9 +15,11 @@ import (
 	"sync"
 
 	"github.com/olmgen/olmgen/cmd/internal/audit"
+	"github.com/olmgen/olmgen/cmd/internal/shard"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/output"
 )
 
@@ -49,28 +51,37 @@ type Site struct {
 
 // Render makes the site of a set. The same set gives the same bytes.
 func Render(ctx context.Context, set *audit.Set, o Options) (*Site, error) {
-	slugs := slugsOf(set)
-	made := map[*audit.Package]*packagePages{}
-	var mu sync.Mutex
-	err := set.Each(ctx, audit.All, func(p *audit.Package, list []*audit.Inspected) error {
-		pages, err := makePackage(ctx, p, list, slugs[p], o)
-		if err != nil {
-			return err
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		made[p] = pages
-		return nil
-	})
+	made, err := makePackages(ctx, set, shard.Whole, o)
 	if err != nil {
 		return nil, err
 	}
-	var all []*packagePages
-	var rows []audit.Row
-	for _, p := range set.Packages {
-		all, rows = append(all, made[p]), append(rows, made[p].rows...)
+	rows := map[*audit.Package]audit.PartPackage{}
+	for p, pages := range made {
+		rows[p] = audit.PartPackage{Rows: pages.rows}
 	}
-	return whole(all, audit.ReportOf(rows, set), o)
+	report, err := audit.MergeParts([]*audit.Part{set.Part(shard.Whole, audit.KindSitePart, "", rows)})
+	if err != nil {
+		return nil, err
+	}
+	return whole(lists.Map(set.Packages, func(p *audit.Package) *packagePages { return made[p] }), report, o)
+}
+
+// makePackages makes the pages of the packages of a shard.
+func makePackages(ctx context.Context, set *audit.Set, in shard.Shard, o Options) (
+	map[*audit.Package]*packagePages, error) {
+	slugs, made := slugsOf(set), map[*audit.Package]*packagePages{}
+	var mu sync.Mutex
+	want := func(p *audit.Package, _ *audit.Release) bool { return in.Has(p.Name) }
+	return made, set.Each(ctx, want, func(p *audit.Package, list []*audit.Inspected) error {
+		if !in.Has(p.Name) {
+			return nil
+		}
+		pages, err := makePackage(ctx, p, list, slugs[p], o)
+		mu.Lock()
+		defer mu.Unlock()
+		made[p] = pages
+		return err
+	})
 }
 
 func whole(packages []*packagePages, report *audit.Report, o Options) (*Site, error) {
