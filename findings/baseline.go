@@ -33,8 +33,7 @@ func Fingerprints(list []Finding) []string {
 	return prints
 }
 
-// Baseline is a list of known, accepted findings. With it a repository can adopt a check before it has fixed all
-// findings.
+// Baseline is a list of accepted findings, so that a repository can adopt a check before it has fixed all of them.
 type Baseline struct {
 	entries []entry
 }

@@ -27,8 +27,7 @@ type Document struct {
 // Link leads to another page. Href is relative.
 type Link struct{ Text, Href string }
 
-// Image is a picture from strangers. A browser shows it by an img, so that an SVG can neither run scripts nor load
-// anything.
+// Image is a picture from strangers. A browser shows it by an img: an SVG neither runs scripts nor loads anything.
 type Image struct {
 	MediaType string
 	Data      []byte
@@ -121,11 +120,7 @@ const (
 
 // Cells returns cells with plain texts.
 func Cells(texts ...string) []Cell {
-	out := make([]Cell, len(texts))
-	for i, s := range texts {
-		out[i].Text = s
-	}
-	return out
+	return lists.Map(texts, func(s string) Cell { return Cell{Text: s} })
 }
 
 // Remarks returns texts from files as remarks with one label.
@@ -140,9 +135,5 @@ func SeverityCell(s Severity) Cell {
 
 // Columns returns columns with titles.
 func Columns(titles ...string) []Column {
-	out := make([]Column, len(titles))
-	for i, s := range titles {
-		out[i].Title = s
-	}
-	return out
+	return lists.Map(titles, func(s string) Column { return Column{Title: s} })
 }

@@ -47,11 +47,6 @@ func newAdopt() *cobra.Command {
 		Short: "Write an olmgen.yaml for what OLM runs in a cluster",
 		RunE:  f.run,
 	}
-	f.register(cmd)
-	return cmd
-}
-
-func (f *adoptFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.output, "output", "o", "olmgen.yaml", "`FILE` to write; - is stdout")
 	flags.StringVar(&f.directory, "directory", "operators", "`DIR` that the file will render to, relative to it")
@@ -80,6 +75,7 @@ func (f *adoptFlags) register(cmd *cobra.Command) {
 	f.target.register(cmd, false)
 	registerSources(flags, &f.source)
 	f.report.register(cmd)
+	return cmd
 }
 
 func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {

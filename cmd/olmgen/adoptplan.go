@@ -81,8 +81,7 @@ func (f *adoptFlags) writePlan(cmd *cobra.Command, plan *adopt.Plan, hint string
 
 const mostNamed = 3
 
-// planned makes the plan, if one is asked for. Operators that cannot be rendered are refused in the state that it
-// returns.
+// planned makes the plan, if one is asked for. The state that it returns refuses operators that cannot be rendered.
 func (f *adoptFlags) planned(cmd *cobra.Command, state *adopt.State, file string, o adopt.Options) (*adopt.State,
 	*adopt.Plan, error) {
 	if f.plan == "" || len(state.All()) == 0 {

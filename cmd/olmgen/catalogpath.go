@@ -214,8 +214,7 @@ func (f *pathFlags) compare(cmd *cobra.Command, path *resolve.Path) ([]*compare.
 	return reports, nil
 }
 
-// side returns a bundle of a catalog as a side of a comparison. Without the name of a catalog, it is the first that
-// has the bundle.
+// side returns a bundle as a side of a comparison. Without a catalog's name, the first that has it counts.
 func (f *pathFlags) side(pkg, csv, catalog string) (side, error) {
 	for _, c := range f.opened {
 		p := c.content.Packages[pkg]

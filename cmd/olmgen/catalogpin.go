@@ -50,11 +50,6 @@ func newCatalogPin() *cobra.Command {
 		Args:  args(0, math.MaxInt, ""),
 		RunE:  f.run,
 	}
-	f.register(cmd)
-	return cmd
-}
-
-func (f *pinFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&f.file, "config", "f", "", "`FILE`, a RenderConfig, in place of a PATH")
@@ -85,6 +80,7 @@ func (f *pinFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing; list what would be added, changed and removed")
 	flags.BoolVar(&f.force, "force", false, "overwrite files that were edited by hand")
 	registerSources(flags, &f.network)
+	return cmd
 }
 
 func (f *pinFlags) run(cmd *cobra.Command, paths []string) error {

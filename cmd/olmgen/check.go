@@ -32,11 +32,6 @@ func newCheck() *cobra.Command {
 		Args:  args(1, math.MaxInt, "the path"),
 		RunE:  f.run,
 	}
-	f.register(cmd)
-	return cmd
-}
-
-func (f *checkFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.options.Namespace, "namespace", "n", "",
 		"`NAMESPACE` of objects that name none (default: such objects are not checked)")
@@ -46,6 +41,7 @@ func (f *checkFlags) register(cmd *cobra.Command) {
 	f.target.registerDate(cmd)
 	f.report.registerAs(cmd, print.FindingFormats, supportWords, findings.Error)
 	registerSources(flags, &f.network)
+	return cmd
 }
 
 func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {

@@ -29,9 +29,7 @@ func newConvert() *cobra.Command {
 		Use:   "convert DIR -o OUT",
 		Short: "Turn a package in the legacy format into bundles",
 		Args:  args(1, 1, "the package's directory"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, args[0])
-		},
+		RunE:  func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.output, "output", "o", "", "`DIR` to write to")

@@ -75,8 +75,7 @@ type declaration struct {
 	skip      func(group, bundle int) bool // the bundles that are left out; may be nil
 }
 
-// declared returns the RenderConfigs that -f names or, without -f, that of a SOURCE. Options in fixed have their values
-// from the command.
+// declared returns the RenderConfigs that -f names, or that of a SOURCE. Options in fixed have values from the command.
 func (f *renderFlags) declared(cmd *cobra.Command, refs []string, fixed map[manifest.Option]any) ([]declaration,
 	error) {
 	if len(f.files) > 0 {

@@ -233,8 +233,7 @@ func (f *renderFlags) overwritten(cmd *cobra.Command, r *config.Rendered) *compa
 	return report
 }
 
-// sayGrowth prints a note if permissions grow, or if CRDs change in a way that breaks, by what is about to be written
-// over an older tree.
+// sayGrowth notes that permissions grow, or that CRDs change in a way that breaks, over an older tree.
 func (f *renderFlags) sayGrowth(cmd *cobra.Command, report *compare.Report) {
 	if growth := review.Growth(report); growth != "" && !hidesNotes(cmd) {
 		note(cmd, "%s: %s: see %s", f.output, growth, f.howToSee(cmd))

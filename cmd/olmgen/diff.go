@@ -23,7 +23,6 @@ import (
 	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lists"
-	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/whole"
@@ -61,32 +60,6 @@ func newDiff() *cobra.Command {
 			return args(2, 2, "OLD or NEW")(cmd, given)
 		},
 	}
-	f.register(cmd)
-	cmd.RunE = f.run
-	return cmd
-}
-
-func triggersHelp() string {
-	var b strings.Builder
-	for _, t := range compare.Triggers {
-		lines := wrap(t.Text, columns-22)
-		fmt.Fprintf(&b, "  %-18s %s\n", t.Trigger, lines[0])
-		for _, l := range lines[1:] {
-			fmt.Fprintf(&b, "  %-18s %s\n", "", l)
-		}
-	}
-	return b.String()
-}
-
-func triggers() []string {
-	out := make([]compare.Trigger, len(compare.Triggers))
-	for i, t := range compare.Triggers {
-		out[i] = t.Trigger
-	}
-	return text.Words(out)
-}
-
-func (f *diffFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	formatFlag(cmd, &f.format, print.Formats)
 	failOnFlag(cmd, &f.failOn, triggers())
@@ -104,6 +77,27 @@ func (f *diffFlags) register(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.accounts, "account", nil, "accounts of OLD and NEW that are compared as one, "+
 		"`OLD=NEW`, by [NAMESPACE/]NAME each; may be repeated")
 	f.render.register(cmd, reviewed)
+	cmd.RunE = f.run
+	return cmd
+}
+
+func triggersHelp() string {
+	var b strings.Builder
+	for _, t := range compare.Triggers {
+		lines := wrap(t.Text, columns-22)
+		fmt.Fprintf(&b, "  %-18s %s\n", t.Trigger, lines[0])
+		for _, l := range lines[1:] {
+			fmt.Fprintf(&b, "  %-18s %s\n", "", l)
+		}
+	}
+	return b.String()
+}
+
+func triggers() (names []string) {
+	for _, t := range compare.Triggers {
+		names = append(names, string(t.Trigger))
+	}
+	return names
 }
 
 // clusterFlags say what is in the cluster, for what OLM would do with an upgrade.

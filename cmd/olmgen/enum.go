@@ -110,17 +110,13 @@ func (f *failOn) reached(list []findings.Finding) bool {
 
 // met returns the words that a report on differences meets, separated by commas, or "".
 func (f *failOn) met(meets func(compare.Trigger) bool) string {
-	var met []string
-	for _, word := range f.words {
+	return strings.Join(lists.Filter(f.words, func(word string) bool {
 		t := compare.Trigger(word)
 		if level(word) == findings.Note {
 			t = compare.AnyDifference
 		}
-		if level(word) != findings.None && meets(t) {
-			met = append(met, word)
-		}
-	}
-	return strings.Join(met, ", ")
+		return level(word) != findings.None && meets(t)
+	}), ", ")
 }
 
 // never reports whether nothing makes the exit code 3.
@@ -134,8 +130,7 @@ func offer(cmd *cobra.Command, flag string, words []string) {
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, complete))
 }
 
-// offerList has a shell complete each word of a flag that takes several, separated by commas, with values that are not
-// given yet.
+// offerList has a shell complete each word of a flag that takes several, with commas, with values not given yet.
 func offerList(cmd *cobra.Command, flag string, words func() []string) {
 	complete := func(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
 		before := start[:strings.LastIndexByte(start, ',')+1]
@@ -151,8 +146,7 @@ func offerList(cmd *cobra.Command, flag string, words func() []string) {
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, complete))
 }
 
-// knownNamespaces returns the namespaces that the RenderConfig of the current directory names, sorted. No cluster is
-// asked.
+// knownNamespaces returns the namespaces that the RenderConfig of the current directory names, sorted.
 func knownNamespaces() []string {
 	c, _, err := readConfig(nil, defaultConfig)
 	if err != nil {

@@ -95,8 +95,14 @@ func paintFinding(line string) string {
 	if at == nil {
 		return line
 	}
-	color := map[string]string{"error": red, "warning": yellow, "note": cyan}[line[at[2]:at[3]]]
-	return line[:at[2]] + color + line[at[2]:at[3]] + plain + line[at[3]:]
+	return painted(line, at[2], at[3])
+}
+
+// painted colors a part of a line by what it says.
+func painted(line string, from, to int) string {
+	color := map[string]string{"error": red, "warning": yellow, "note": cyan, "info": cyan, "+": green, "-": red,
+		"~": yellow}[line[from:to]]
+	return line[:from] + color + line[from:to] + plain + line[to:]
 }
 
 // severity finds the sign and the severity of a line of olmgen diff, or the severity of an answer.
@@ -111,11 +117,9 @@ func paintUpgrade(line string) string {
 	if at == nil {
 		return line
 	}
-	color := map[string]string{"error": red, "warning": yellow, "info": cyan}[line[at[4]:at[5]]]
-	line = line[:at[4]] + color + line[at[4]:at[5]] + plain + line[at[5]:]
+	line = painted(line, at[4], at[5])
 	if at[2] >= 0 {
-		color = map[string]string{"+": green, "-": red, "~": yellow}[line[at[2]:at[3]]]
-		line = line[:at[2]] + color + line[at[2]:at[3]] + plain + line[at[3]:]
+		line = painted(line, at[2], at[3])
 	}
 	return line
 }

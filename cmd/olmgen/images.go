@@ -44,11 +44,6 @@ func newImages() *cobra.Command {
 		Args:  sourcesOr(&f.source.files, math.MaxInt),
 		RunE:  f.run,
 	}
-	f.register(cmd)
-	return cmd
-}
-
-func (f *imagesFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	formatFlag(cmd, &f.format, []findings.Format{findings.Text, findings.Tabular, findings.JSON, findings.YAML,
 		findings.Markdown, formatMirrorSet})
@@ -60,6 +55,7 @@ func (f *imagesFlags) register(cmd *cobra.Command) {
 	f.catalogs.register(flags)
 	f.roots.register(cmd)
 	f.source.register(cmd)
+	return cmd
 }
 
 func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {

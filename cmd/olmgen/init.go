@@ -38,9 +38,7 @@ func newInit() *cobra.Command {
 		Use:   "init SOURCE...",
 		Short: "Write an olmgen.yaml for bundles",
 		Args:  args(1, 1000, "the bundle"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, args)
-		},
+		RunE:  f.run,
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.output, "output", "o", "olmgen.yaml", "`FILE` to write; - is stdout")
@@ -168,8 +166,7 @@ func (f *initFlags) write(cmd *cobra.Command, data []byte) error {
 
 const attributesName = ".gitattributes"
 
-// writeAttributes writes a .gitattributes with which git does not change what is rendered. It does not change a file
-// that is there.
+// writeAttributes writes a .gitattributes, unless it is there, with which git does not change what is rendered.
 func (f *initFlags) writeAttributes(cmd *cobra.Command) error {
 	directory := path.Clean(filepath.ToSlash(f.directory))
 	if !filepath.IsLocal(f.directory) || strings.ContainsAny(directory, " \t\"*?[]\\!#") {

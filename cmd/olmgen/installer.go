@@ -184,8 +184,7 @@ func (f *installerFlags) tree(cmd *cobra.Command, refs []string) (*applied, *tre
 	return &applied{templates: set, source: output.Source{Source: strings.Join(refs, ", ")}}, t, err
 }
 
-// printGrants prints the roles on which escalate and bind are granted without an option, and warns of what had to be
-// guessed.
+// printGrants prints roles on which escalate and bind are granted without an option, and warns of guesses.
 func (f *installerFlags) printGrants(cmd *cobra.Command, p *installer.Permissions) error {
 	if len(p.Escalate) > 0 {
 		tell(cmd, "grants escalate on roles that aggregate others: ClusterRole %s", strings.Join(p.Escalate, ", "))
@@ -228,8 +227,7 @@ func (f *installerFlags) extensions(cmd *cobra.Command, refs []string) error {
 	return f.write(cmd, a, objects)
 }
 
-// planned returns what OLM v1 installs for ClusterExtensions that name a ServiceAccount. An operator that is not known
-// is an error.
+// planned returns what OLM v1 installs for ClusterExtensions with a ServiceAccount. An unknown operator is an error.
 func (f *installerFlags) planned(cmd *cobra.Command, t *tree.Tree) (out []review.Planned, err error) {
 	catalogs, err := f.catalogs.open(cmd, t, f.render.source)
 	if err != nil {

@@ -248,9 +248,7 @@ func newRoot(args ...string) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          unknownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cmd.Help()
-		},
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	describe(root, root.Name())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

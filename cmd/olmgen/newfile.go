@@ -10,8 +10,7 @@ import (
 	"github.com/olmgen/olmgen/output"
 )
 
-// writeFile writes a whole file or nothing. Only with replace it replaces one that is there; hint says what else to do
-// about that.
+// writeFile writes a whole file or nothing. With replace it replaces one; hint says what else to do about one.
 func writeFile(name string, data []byte, replace bool, hint string) error {
 	return notWritten(name, output.WriteFile(name, data, replace), hint)
 }

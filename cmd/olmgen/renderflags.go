@@ -93,8 +93,7 @@ func (f *renderFlags) registerCheck(cmd *cobra.Command) {
 	nameOnly(flags, "format", "verbose", "prune-tenants")
 }
 
-// checkOutput refuses an empty directory, most likely an unset variable of a shell, and what looks like the -o of
-// kubectl or like a file.
+// checkOutput refuses an empty directory, most likely an unset variable, and what looks like kubectl's -o or a file.
 func (f *renderFlags) checkOutput() error {
 	if f.output == "" {
 		return &usageError{"-o needs a directory, or - for stdout", ""}

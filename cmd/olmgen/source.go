@@ -153,8 +153,7 @@ func sayDigest(cmd *cobra.Command, o *config.Opened) {
 	}
 }
 
-// choiceFor returns the options for one of several sources. Where catalogs are among them, package, channel and
-// version are about those.
+// choiceFor returns the options for one of several sources: package, channel and version are about catalogs among them.
 func choiceFor(ref string, refs []string, o fbc.Options) fbc.Options {
 	several := func(ref string) bool {
 		kind, _, err := source.Recognise(ref, "")

@@ -65,13 +65,6 @@ func newUpdate() *cobra.Command {
 		"`DIR` of olmgen catalog pin: startingCSV of its Subscriptions is what Git approves")
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "`NAMESPACE` of objects below a PATH that name none")
 	f.cluster.register(flags)
-	f.registerRest(cmd)
-	return cmd
-}
-
-// registerRest adds the flags that are not about what is updated.
-func (f *updateFlags) registerRest(cmd *cobra.Command) {
-	flags := cmd.Flags()
 	flags.BoolVar(&f.toHead, "to-head", false, "take all steps to the head of the channel, not one")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing, print the patch")
 	formatFlag(cmd, &f.format, []findings.Format{findings.Text, findings.Markdown, findings.JSON})
@@ -79,6 +72,7 @@ func (f *updateFlags) registerRest(cmd *cobra.Command) {
 	f.target.register(cmd, false)
 	f.target.registerDate(cmd)
 	f.render.register(cmd, func(config.Option) bool { return false })
+	return cmd
 }
 
 func (f *updateFlags) run(cmd *cobra.Command, paths []string) error {

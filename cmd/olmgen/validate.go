@@ -34,11 +34,6 @@ func newValidate() *cobra.Command {
 		Args:  sourcesOr(&f.source.files, math.MaxInt),
 		RunE:  f.run,
 	}
-	f.register(cmd)
-	return cmd
-}
-
-func (f *validateFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	fileFlag(flags, &f.source.files)
 	f.report.register(cmd)
@@ -46,6 +41,7 @@ func (f *validateFlags) register(cmd *cobra.Command) {
 		"also check the rules for publication on OperatorHub.io")
 	f.target.register(cmd, true)
 	f.source.register(cmd)
+	return cmd
 }
 
 func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {

@@ -262,8 +262,7 @@ func hasLongWord(s string) bool {
 // longName is how long the name of a file with its lines can be that is never broken.
 const longName = 40
 
-// splitPlace returns the part of a place that may be broken, and its end, which may not: the name of the file with the
-// lines, or the lines alone.
+// splitPlace returns the part of a place that may be broken, and its end, which may not: file and lines, or the lines.
 func splitPlace(s string) (head, tail string) {
 	colon := strings.LastIndexByte(s, ':')
 	if colon < 0 || strings.Trim(s[colon+1:], "0123456789,") != "" {

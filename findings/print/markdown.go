@@ -147,27 +147,15 @@ func (f fold) write(w io.Writer) {
 	fmt.Fprint(w, "\n</details>\n")
 }
 
-func (f fold) size() int {
-	var b countingWriter
-	f.write(&b)
-	return int(b)
-}
-
-type countingWriter int
-
-func (n *countingWriter) Write(p []byte) (int, error) {
-	*n += countingWriter(len(p))
-	return len(p), nil
-}
-
 // limit cuts rows at the end of the largest sections until all fit.
 func limit(list []fold, room int) {
 	for {
 		total, largest, most := 0, 0, 0
 		for i := range list {
-			size := list[i].size()
-			if total += size; size > most {
-				largest, most = i, size
+			var b bytes.Buffer
+			list[i].write(&b)
+			if total += b.Len(); b.Len() > most {
+				largest, most = i, b.Len()
 			}
 		}
 		if total <= room || !list[largest].cut((total-room)/len(list)) {
@@ -176,8 +164,7 @@ func limit(list []fold, room int) {
 	}
 }
 
-// cut leaves out rows at the end, at least one and at most as many as have this many bytes. It reports whether there
-// was a row.
+// cut leaves out rows at the end, at least one, at most as many as have this many bytes, and reports whether it did.
 func (f *fold) cut(bytes int) bool {
 	done := false
 	for n := len(f.parts) - 1; n >= 0; n-- {
@@ -199,8 +186,7 @@ func (f *fold) cut(bytes int) bool {
 	return done
 }
 
-// htmlText makes text stand for itself in a line of HTML inside Markdown, where a forge also looks for mentions and
-// links.
+// htmlText makes text stand for itself in HTML inside Markdown, where a forge also looks for mentions and links.
 func htmlText(s string) string {
 	s = strings.ReplaceAll(escape(s), `\`, "")
 	return strings.NewReplacer("*", "&#42;", "_", "&#95;", "`", "&#96;", "[", "&#91;", "]", "&#93;", "|", "&#124;",
@@ -226,24 +212,7 @@ func writeFindingsTable(w io.Writer, list []findings.Finding) error {
 }
 
 // escape escapes text for a cell of a Markdown table: no markup, no HTML, no link, no mention.
-func escape(s string) string {
-	var b strings.Builder
-	for _, r := range text.Printable(s) {
-		switch {
-		case r == '<':
-			b.WriteString("&lt;")
-		case r == '>':
-			b.WriteString("&gt;")
-		case r == '&':
-			b.WriteString("&amp;")
-		case r == '@':
-			b.WriteString("&#64;")
-		case strings.ContainsRune("\\`*_[]|~#", r):
-			b.WriteRune('\\')
-			b.WriteRune(r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return strings.ReplaceAll(b.String(), "://", ":&#47;/")
-}
+func escape(s string) string { return escaper.Replace(text.Printable(s)) }
+
+var escaper = strings.NewReplacer("<", "&lt;", ">", "&gt;", "&", "&amp;", "@", "&#64;", `\`, `\\`, "`", "\\`",
+	"*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "|", `\|`, "~", `\~`, "#", `\#`, "://", ":&#47;/")

@@ -187,8 +187,7 @@ type declarer struct {
 	names map[string]int    // how many operators are of a package
 }
 
-// likeOLM reports whether the objects of OLM v0 are rendered for a group: for all of its operators, or for those that
-// OLM v1 refuses.
+// likeOLM reports whether OLM v0's objects are rendered for all operators of a group, or for those that OLM v1 refuses.
 func (d *declarer) likeOLM(g *Group) bool {
 	refused := func(o *Operator) bool { return !d.state.Migration(o).Possible() }
 	return d.To == generate.ProfileOLM || d.To == generate.ProfilePlain ||

@@ -171,8 +171,7 @@ func (s *State) checkCRDs() {
 	}
 }
 
-// sameOperator reports whether a CSV is one of an operator, of any version. A name without a version is nobody's
-// earlier one.
+// sameOperator reports whether a CSV is one of an operator, of any version. A name without a version is nobody's.
 func sameOperator(csv string, op *Operator) bool {
 	base := olm.BaseName(csv, "")
 	return csv == op.CSV.Name || slices.Contains(op.Earlier, csv) ||

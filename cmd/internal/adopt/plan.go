@@ -249,8 +249,7 @@ func resourceOf(apiVersion, kind string) string {
 // named are the arguments of kubectl for a row of a list that row has made.
 const named = `"$kind" "$name" ${ns:+-n "$ns"}`
 
-// deletion is the command that deletes an object and leaves what it owns. It may run twice: an object that is gone is
-// no error.
+// deletion deletes an object and leaves what it owns. It may run twice: an object that is gone is no error.
 const deletion = "kubectl delete " + named + " --ignore-not-found --cascade=orphan"
 
 // before is what changes nothing: the backup and the review.
@@ -315,8 +314,7 @@ func (p *planner) directories() (list []string) {
 	return list
 }
 
-// apply returns the commands that apply what is rendered. No kustomization.yaml lists the directory of a part, such as
-// the bindings of a tenant.
+// apply returns the commands that apply what is rendered. No kustomization.yaml lists the directory of a tenant.
 func (p *planner) apply(options ...string) []string {
 	if len(p.Parts) == 0 {
 		return []string{applied(Quote(p.Directory), options...)}

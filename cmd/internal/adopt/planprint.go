@@ -22,8 +22,7 @@ func engineNotes(to generate.Profile, dir string, parts []string) (notes []strin
 	return notes
 }
 
-// Markdown returns the plan for a person. script is the name of the file with its commands, and back that of the way
-// back.
+// Markdown returns the plan for a person. script and back name the files with its commands and with the way back.
 func (p *Plan) Markdown(script, back string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# From OLM v0 to profile %s\n\n%s. %s has these commands, and the lists that they read at "+

@@ -171,8 +171,7 @@ func (v *Verification) Print(w io.Writer, format findings.Format, list []finding
 	return print.Report(w, print.List{Rules: VerifyRules, Findings: list}, format)
 }
 
-// document returns the verification for people: in text a line for each object, otherwise how many there are of each
-// verdict.
+// document returns the verification for people: in text all objects, otherwise how many there are of each verdict.
 func (v *Verification) document() *findings.Document {
 	objects := findings.Table{Columns: []findings.Column{{Title: "Verdict", Width: 13}, {Title: "Object", Before: " "},
 		{Title: "Reason", Before: ": "}}}

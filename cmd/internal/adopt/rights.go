@@ -18,8 +18,7 @@ import (
 // rbacKinds are the kinds that decide who may do what.
 var rbacKinds = []string{"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}
 
-// Left returns the operators that what is rendered takes away from OLM: it has neither their ClusterServiceVersion nor
-// what hands them to OLM.
+// Left returns the operators that what is rendered takes from OLM: it has neither their CSV nor what asks OLM for it.
 func (s *State) Left(rendered []map[string]any) []*Operator {
 	objects := lists.Map(rendered, func(o map[string]any) normalize.Object { return o })
 	keys := lists.By(objects, normalize.Object.Key)
@@ -63,8 +62,7 @@ func (d *departure) lostRights(rendered []map[string]any) ([]string, error) {
 	return lines("loses", slices.DeleteFunc(permissions.Compare(old, now).Lost(), bookkeeping)), nil
 }
 
-// bookkeeping reports whether a right is one on OperatorConditions, which OLM gives each operator and which mean
-// nothing without it.
+// bookkeeping reports whether a right is on OperatorConditions: OLM gives it to each operator, and only OLM needs it.
 func bookkeeping(i permissions.Item) bool {
 	return slices.Equal(i.APIGroups, []string{olm.Group}) && !slices.ContainsFunc(i.Resources, func(r string) bool {
 		return r != "operatorconditions" && !strings.HasPrefix(r, "operatorconditions/")

@@ -203,8 +203,7 @@ func (o *Operator) meets(value any) bool {
 	return false
 }
 
-// checkDependants refuses to take an operator away that another Subscription of its namespace needs: the resolver would
-// install it again.
+// checkDependants refuses to take an operator away that another Subscription needs: OLM would install it again.
 func (d *departure) checkDependants() error {
 	for _, other := range d.state.notAdopted() {
 		for _, o := range d.operators {

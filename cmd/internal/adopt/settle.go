@@ -63,8 +63,7 @@ func (s *State) whatFor(sub *subscription) string {
 	return "state " + cmp.Or(string(sub.Status.State), "unknown")
 }
 
-// checkSettled returns what OLM still has to do for the operators of a plan. The middle of an upgrade is no state to
-// plan from.
+// checkSettled returns what OLM still has to do for the operators: the middle of an upgrade is no state to plan from.
 func (s *State) checkSettled() error {
 	var waits []string
 	for _, o := range s.All() {

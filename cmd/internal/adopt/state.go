@@ -78,8 +78,7 @@ type subscription struct {
 	object *dump.Object
 }
 
-// Read finds the operators in a dump. What is odd about it is in State.Findings; the error is about an object that is
-// not of its API.
+// Read finds the operators in a dump. State.Findings has what is odd. The error is about an object not of its API.
 func Read(d *dump.Dump) (*State, error) {
 	s := &State{Dump: d, catalogs: map[string]*v1alpha1.CatalogSource{}, replaced: map[string][]*dump.Object{}}
 	s.checkDump()
@@ -210,8 +209,7 @@ func (s *State) operators(groups map[string]*Group) error {
 	return nil
 }
 
-// keepGroups keeps the groups that have operators, with the namespaces of their copied CSVs; own are the namespaces of
-// OLM itself.
+// keepGroups keeps groups with operators, with the namespaces of their copied CSVs; own are those of OLM itself.
 func (s *State) keepGroups(groups map[string]*Group, copies map[string][]string, own map[string]bool) {
 	for _, ns := range slices.Sorted(maps.Keys(groups)) {
 		g := groups[ns]
@@ -367,8 +365,7 @@ func (s *State) checkOperator(o *Operator) {
 	}
 }
 
-// catalogGone returns why the CatalogSource of an operator counts as gone; "" if it is there, or if nothing is known
-// about it.
+// catalogGone returns why the CatalogSource of an operator counts as gone; "" if it is there or nothing is known of it.
 func (s *State) catalogGone(o *Operator) string {
 	if o.Subscription == nil || o.Catalog != nil || !s.Dump.Has(v1alpha1.CatalogSourceKind) {
 		return ""

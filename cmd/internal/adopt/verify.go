@@ -119,8 +119,7 @@ func (s *State) Verify(rendered []map[string]any) *Verification {
 	return out
 }
 
-// notRendered returns the operators of the cluster of which nothing is rendered: no Deployment, and nothing that hands
-// them to OLM.
+// notRendered returns the operators of which nothing is rendered: no Deployment, and nothing that hands them to OLM.
 func (s *State) notRendered(rendered map[string]normalize.Object) (missing []*Operator) {
 	packages := handedOver(rendered)
 	for _, op := range s.All() {
@@ -250,8 +249,7 @@ func (v *verifier) maskedChanges(object *dump.Object, live, rendered map[string]
 	return nil
 }
 
-// groupSelectors keeps the namespace selectors of webhooks: the label in them has the UID of a group, which must be the
-// one of the cluster.
+// groupSelectors keeps the namespace selectors of webhooks: their label has the UID of a group in the cluster.
 func groupSelectors(configuration map[string]any) any {
 	out := []any{}
 	for _, m := range normalize.List(configuration, "webhooks") {

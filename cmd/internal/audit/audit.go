@@ -1,5 +1,4 @@
-// Package audit says what the operators of catalogs and directories of bundles ask for: one row for each release, and
-// the totals.
+// Package audit says what the operators of catalogs and directories ask for: a row for each release, and the totals.
 package audit
 
 import (

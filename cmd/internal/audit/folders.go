@@ -21,8 +21,7 @@ import (
 	"github.com/olmgen/olmgen/source"
 )
 
-// keptBytes is how much of the files of bundles stays in memory from Load to Each, which needs the bundles again. What
-// is above it is read twice.
+// keptBytes is how much of the files of bundles stays in memory from Load to Each. What is above it is read twice.
 const keptBytes = 128 << 20
 
 // folders collects bundles that are in no catalog, and makes packages of them.

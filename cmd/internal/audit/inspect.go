@@ -115,8 +115,7 @@ func readOptions(src *source.Source) bundle.ReadOptions {
 	return bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true, Workers: 1}
 }
 
-// placeFindings sets where findings are. The files of a bundle in a catalog are not on disk, so that its olm.bundle is
-// the place.
+// placeFindings sets where findings are: in a catalog at the olm.bundle, because the bundle's files are not on disk.
 func (x *Inspected) placeFindings(onDisk bool) {
 	for i := range x.Findings {
 		f := &x.Findings[i]

@@ -140,8 +140,7 @@ func (s *Set) packageAt(name, path string) *Package {
 	return p
 }
 
-// packageOf returns the package that OLM wrote into the properties of an installed operator, or the name without its
-// version.
+// packageOf returns the package that OLM wrote into the properties of an operator, or the name without its version.
 func packageOf(csv permissions.CSV) string {
 	properties, _ := bundle.ParseProperties(csv.Annotations[olm.AnnotationProperties]) // none if they cannot be read
 	for _, p := range properties {

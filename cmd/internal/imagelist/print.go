@@ -15,8 +15,7 @@ import (
 // List is the images of bundles as a report.
 type List []images.Image
 
-// Formats returns as text the images that a cluster pulls, sorted and without duplicates, one per line. The others have
-// every place.
+// Formats has as text the images that a cluster pulls, sorted, each once. The other formats have every place.
 func (list List) Formats() map[findings.Format]func(io.Writer) error {
 	return map[findings.Format]func(io.Writer) error{
 		findings.Text: func(w io.Writer) (err error) {

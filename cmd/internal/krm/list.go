@@ -131,8 +131,7 @@ func (l *list) write(w io.Writer, items []*yaml.Node, results []Result) error {
 	return err
 }
 
-// unfold changes a folded text (">") to a literal one ("|") if the encoder would change its value, as it does if a
-// line is indented.
+// unfold makes a folded text (">") a literal one ("|") if the encoder would change its value, as with an indented line.
 func unfold(n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode && n.Style&yaml.FoldedStyle != 0 {
 		var again string

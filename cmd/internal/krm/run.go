@@ -116,8 +116,7 @@ func (l *list) sources(c *config.Config) (out []string) {
 	return out
 }
 
-// filePaths returns the file of each object. An object that the layout splits or leaves out has its file of the flat
-// layout.
+// filePaths returns the file of each object; that of the flat layout where the layout splits or leaves out the object.
 func filePaths(r *config.Rendered) (map[output.ID]string, error) {
 	flat, err := r.Tree.Files(output.LayoutFlat)
 	if err != nil {

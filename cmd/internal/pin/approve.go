@@ -116,8 +116,7 @@ func (m *maker) wanted(p *catalog.Package) (string, error) {
 	return choice.Bundle.Name, nil
 }
 
-// installed returns the releases that clusters may have by a lock. What it approves is one: it may not be approved any
-// more.
+// installed returns the releases that clusters may have by a lock: what it approves is one.
 func (m *maker) installed(o *Locked) (list []string) {
 	for _, name := range append(slices.Clone(o.Installed), o.Approved) {
 		if !m.forget[o.Package+"@"+name] && !slices.Contains(list, name) {

@@ -247,8 +247,7 @@ func originals(sources []extension.Source, lock *Lock) (out []extension.Source) 
 	return out
 }
 
-// ofSubscription returns who asks for a Subscription, and what Git approves: the versions of its OperatorPolicy, else
-// its startingCSV.
+// ofSubscription returns who asks, and what Git approves: the versions of an OperatorPolicy, else startingCSV.
 func ofSubscription(s *resolve.Subscription, by predict.Subscriber, state *resolve.State) (*Operator, error) {
 	o := operatorOf(by.Object)
 	o.Name = s.Name
@@ -269,8 +268,7 @@ func ofSubscription(s *resolve.Subscription, by predict.Subscriber, state *resol
 	return &o, nil
 }
 
-// has reports whether a catalog of a namespace has a bundle, of any package: an OperatorPolicy approves dependencies,
-// too.
+// has reports whether a catalog of a namespace has a bundle, of any package: policies approve dependencies, too.
 func has(state *resolve.State, bundle string) bool {
 	return slices.ContainsFunc(state.Catalogs, func(s resolve.Source) bool {
 		for _, p := range s.Catalog.Packages {
@@ -444,8 +442,7 @@ func extensionAt(p *config.CatalogPlace, b config.Bundle, o Operator, from Sourc
 	return x
 }
 
-// catalogName returns the name of the catalog of a source: that of its directory or file, or of the repository of its
-// image.
+// catalogName returns the name of the catalog of a source: that of its directory or file, or of its image's repository.
 func catalogName(ref string) string {
 	base := path.Base(filepath.ToSlash(source.Path(ref)))
 	switch {

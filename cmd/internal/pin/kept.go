@@ -93,8 +93,7 @@ func (m *maker) checkForeign() error {
 	return nil
 }
 
-// withKept returns the catalog of a source with the releases that only the pin has. Packages that are to be upgraded
-// are those of the source.
+// withKept returns the catalog of a source with the releases that only the pin has, but for packages to be upgraded.
 func (m *maker) withKept(s Source, c *catalog.Catalog) *catalog.Catalog {
 	kept := m.kept[s]
 	if c == nil || kept == nil {

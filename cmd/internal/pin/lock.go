@@ -38,8 +38,7 @@ type Lock struct {
 	Admission  *admission.Policies `json:"admission,omitempty"`
 }
 
-// LockedCatalog is a catalog with the name of the pinned one. Both are NAMESPACE/NAME of a CatalogSource, or the name
-// of a ClusterCatalog.
+// LockedCatalog is a catalog and its pinned one: NAMESPACE/NAME of a CatalogSource, or the name of a ClusterCatalog.
 type LockedCatalog struct {
 	Source string `json:"source"`
 	Name   string `json:"name"`
@@ -147,8 +146,7 @@ func (l *Lock) operators() iter.Seq[*Locked] {
 	}
 }
 
-// keepsNames reports whether the pinned catalogs have the names of their sources. l may be nil; ok says whether it has
-// catalogs.
+// keepsNames reports whether the pinned catalogs have the names of their sources; ok: l has catalogs. l may be nil.
 func (l *Lock) keepsNames() (keeps, ok bool) {
 	if l == nil || len(l.Catalogs) == 0 {
 		return false, false
@@ -195,8 +193,7 @@ func (l *Lock) follow(namespaces []*Namespace) *Lock {
 	return &moved
 }
 
-// of returns what a lock has of an operator of a cluster. A ClusterExtension may take it from any catalog. l may be
-// nil.
+// of returns what a lock, which may be nil, has of an operator. A ClusterExtension may take it from any catalog.
 func (l *Lock) of(o *Locked) []*Locked {
 	return lists.Filter(slices.Collect(l.operators()), func(x *Locked) bool {
 		return x.Namespace == o.Namespace && x.ClusterExtension == o.ClusterExtension && x.Package == o.Package &&

@@ -48,8 +48,7 @@ func (x *Extension) pinnedSources(pinned []Catalog) (list []extension.Source) {
 	return list
 }
 
-// verify plays the namespace on the pinned catalogs. All Subscriptions have the new names of catalogs, also those that
-// OLM made for dependencies.
+// verify plays the namespace on the pinned catalogs. All Subscriptions, OLM's own too, have the new names of catalogs.
 func (n *Namespace) verify(ctx context.Context, rename func(Source) Source, pinned []Catalog, from start) error {
 	state := *from.state
 	state.Catalogs = nil

@@ -109,8 +109,7 @@ func (r *release) upstream() {
 	}
 }
 
-// ship adds the facts of a feature set: the CRDs, and the feature gates that the code has, each as the last manifest
-// sets it.
+// ship adds the facts of a feature set: the CRDs, and the code's feature gates, each as the last manifest sets it.
 func (r *release) ship(set versions.Set, gates variant, manifests ...variant) {
 	all := maps.Clone(gates)
 	for _, m := range manifests {

@@ -11,8 +11,7 @@ import (
 	"github.com/olmgen/olmgen/internal/olm/versions"
 )
 
-// feature is a feature gate of OpenShift: the feature sets that have it on in the cluster profile SelfManaged, and the
-// sources.
+// feature is a feature gate of OpenShift: the feature sets that have it on in profile SelfManaged, and the sources.
 type feature struct{ on, at []string }
 
 var fixedSet = regexp.MustCompile(`(?:\bin|configv1\.)(Default|OKD|TechPreviewNoUpgrade|DevPreviewNoUpgrade)\b`)

@@ -38,8 +38,7 @@ type OperatorMove struct {
 	Unknown  string          `json:"unknown,omitempty"`
 }
 
-// MovesOf reviews what the newer content of catalogs changes for a tree. The older content is that of o. Options say
-// what is in the cluster.
+// MovesOf reviews what the newer content of catalogs changes for a tree. The older is that of o; in is the cluster's.
 func MovesOf(ctx context.Context, t *tree.Tree, o TreeOptions, newer predict.Catalogs,
 	in compare.Options) (*CatalogDiff, error) {
 	found, err := predict.Moves(ctx, t, o.Namespace, o.Catalogs, newer)
@@ -135,8 +134,7 @@ func (h Planned) subject(ctx context.Context, o TreeOptions) (*Subject, error) {
 	return installed.Subject, nil
 }
 
-// Meets reports whether one of the reviews has a difference, or OLM says something of that severity. What is not known
-// meets every trigger.
+// Meets reports whether a review has a difference, or OLM says something as severe. The unknown meets every trigger.
 func (d *CatalogDiff) Meets(t compare.Trigger) bool {
 	level := findings.Severity(t)
 	if t == compare.AnyDifference {

@@ -97,8 +97,7 @@ func contentName(ref string) string {
 	return name
 }
 
-// GlobalNamespace returns the namespace whose catalogs serve all namespaces, by what is given and by the CatalogSources
-// of a tree.
+// GlobalNamespace returns the namespace whose catalogs serve all, by what is given and by the CatalogSources of a tree.
 func GlobalNamespace(list []Content, known []resolve.Source) string {
 	var given []resolve.Source
 	for _, c := range list {
@@ -151,8 +150,7 @@ type ContentReader struct {
 	images  map[string]*resolve.Source // by who names it, and reference; nil for one that cannot be read
 }
 
-// Read reads a catalog. It warns of bundles that cannot be read, and of a catalog that opm refuses to serve: then it is
-// unavailable.
+// Read reads a catalog, and warns of unreadable bundles. A catalog that opm refuses to serve is unavailable.
 func (r *ContentReader) Read(ctx context.Context, dir string) (s resolve.Source, err error) {
 	if s.Catalog, err = catalog.Read(ctx, dir, r.Options); err != nil {
 		return s, err
@@ -221,8 +219,7 @@ func (r *ContentReader) Catalogs(ctx context.Context, values []string) (c predic
 	return c, err
 }
 
-// WithImages adds the catalogs whose images the objects of a tree name and that are not known. One that cannot be read
-// stays unknown.
+// WithImages adds the unknown catalogs whose images the tree names. One that cannot be read stays unknown.
 func (r *ContentReader) WithImages(ctx context.Context, t *tree.Tree, c predict.Catalogs) predict.Catalogs {
 	if c.Others != nil || r.Options.Source.Offline {
 		return c

@@ -348,8 +348,7 @@ func ofExtension(e predict.Extension) Planned {
 	return h
 }
 
-// reviewed returns a bundle of a RenderConfig. An operator that serves must have certificates, which have no part in a
-// review.
+// reviewed returns a bundle of a RenderConfig. One that serves needs certificates, which have no part in a review.
 func reviewed(p generate.Profile) map[string]any {
 	return map[string]any{"profile": string(p), "certs": map[string]any{"provider": string(generate.CertsManager)}}
 }
@@ -424,9 +423,7 @@ func FromShown(ctx context.Context, rendered, shown *config.Rendered, why error)
 	if err != nil {
 		return nil, err
 	}
-	if shown == rendered {
-		s.byOLM = false // an engine applies it, and prunes what is gone
-	} else {
+	if shown != rendered {
 		asked, err := FromRendered(ctx, rendered)
 		if err != nil {
 			return nil, err
@@ -436,6 +433,7 @@ func FromShown(ctx context.Context, rendered, shown *config.Rendered, why error)
 		s.add(asked)
 		return s, nil
 	}
+	s.byOLM = false // an engine applies it, and prunes what is gone
 	for _, o := range s.All {
 		if handsOver(o) && why != nil {
 			s.unknown(Unknown{Object: o, Why: why.Error()})

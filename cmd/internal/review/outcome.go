@@ -66,8 +66,7 @@ func (o TreeOptions) check(ctx context.Context, t *tree.Tree, bundles bool) (*pr
 	return predict.Check(ctx, t, options)
 }
 
-// playOver plays the tree of the outcome on another one. unknown are the objects whose operator is unknown in an empty
-// cluster.
+// playOver plays the tree of the outcome on another one. The operators of unknown are unknown in an empty cluster.
 func (s *Subject) playOver(ctx context.Context, base *outcome, unknown []Unknown) ([]Planned, []Unknown, error) {
 	h, o := s.outcome, s.outcome.options
 	over := o.over(h.tree, base)
@@ -257,6 +256,5 @@ func spoken(r *predict.Report, t *tree.Tree) (out []findings.Finding) {
 	return out
 }
 
-// played reports whether each operator of the subject is what OLM installs for an object of a tree: how OLM gets to it
-// is known.
+// played reports whether each operator is what OLM installs for an object of a tree: how OLM gets to it is known.
 func (s *Subject) played() bool { return s.outcome != nil && len(s.CSVs) == len(s.parts) }

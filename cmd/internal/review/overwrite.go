@@ -45,7 +45,13 @@ func Overwritten(ctx context.Context, dir string, rendered *config.Rendered) (*c
 		}
 		now = append(now, read)
 	}
-	return compareObjects(ctx, old, now)
+	var subjects [2]*Subject
+	for i, list := range [][]*manifest.Object{old, now} {
+		if subjects[i], err = FromObjects(list, permissions.Operator{}, ""); err != nil {
+			return nil, err
+		}
+	}
+	return Compare(ctx, subjects[0], subjects[1], [2]string{}, compare.Options{})
 }
 
 // Growth returns how permissions grow and which changes of CRDs break something, such as "2 permissions gained, 1
@@ -119,17 +125,6 @@ func written(ctx context.Context, dir string) ([]*manifest.Object, error) {
 		return nil, err
 	}
 	return slices.DeleteFunc(t.Objects, func(o *manifest.Object) bool { return !grows(o.Group(), o.Kind) }), nil
-}
-
-func compareObjects(ctx context.Context, old, now []*manifest.Object) (*compare.Report, error) {
-	var subjects [2]*Subject
-	for i, list := range [][]*manifest.Object{old, now} {
-		var err error
-		if subjects[i], err = FromObjects(list, permissions.Operator{}, ""); err != nil {
-			return nil, err
-		}
-	}
-	return Compare(ctx, subjects[0], subjects[1], [2]string{}, compare.Options{})
 }
 
 // NewNotes returns the notes of rendered that the last run into dir has not printed. An operator is known if a lock of

@@ -160,8 +160,7 @@ func (s *Subject) InstallMode() v1alpha1.InstallModeType {
 	return s.Operators[0].InstallMode
 }
 
-// leaves notes what OLM leaves in the cluster of what the bundles ship. A CustomResourceDefinition is looked at
-// elsewhere.
+// leaves notes what OLM leaves in the cluster of what the bundles ship. Others look at CustomResourceDefinitions.
 func (s *Subject) leaves(rendered *config.Rendered) {
 	shipped := map[[3]string]bool{}
 	for i, opened := range rendered.Opened {

@@ -38,8 +38,7 @@ func (m *making) icon(ctx context.Context) *findings.Image {
 	return nil
 }
 
-// safeImage returns an image as a page shows it: PNG, JPEG or GIF of a moderate size, or SVG. What a stranger calls it
-// does not count.
+// safeImage returns a PNG, JPEG or GIF of moderate size, or an SVG, whatever a stranger calls it.
 func safeImage(data []byte) *findings.Image {
 	if len(data) == 0 || len(data) > maxIcon {
 		return nil

@@ -253,8 +253,7 @@ func (u *treeUpdater) change(p *predict.Pin, o *Operator, taken []predict.PinSte
 	return nil
 }
 
-// sayOfSubscription notes what is assumed of a Subscription that gets a new channel, and a startingCSV that is not in
-// that channel.
+// sayOfSubscription notes what is assumed of a Subscription with a new channel, and a startingCSV that is not in it.
 func (u *treeUpdater) sayOfSubscription(p *predict.Pin) {
 	if p.Assumed {
 		u.note(fmt.Sprintf("%s: the files do not say what is installed: %s is what "+

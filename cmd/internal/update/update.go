@@ -242,8 +242,7 @@ func inChannel(channel string) string {
 	return " in channel " + channel
 }
 
-// decide takes over what OLM does with the Subscription of an operator: the steps that are taken, and from all of them
-// why there are none.
+// decide takes over what OLM does with a Subscription: the steps that are taken, and from all of them why none is.
 func (u *updater) decide(o *Operator, state *resolve.State, taken, r *resolve.Result) {
 	switch {
 	case r.Failure != nil && len(r.Failure.Conflict) > 0:

@@ -138,8 +138,7 @@ func tracks(n int) int {
 	return n*track + 4
 }
 
-// linesOf puts together the edges of one kind that lead to one entry. Where the other entry is the next one, the line
-// is straight.
+// linesOf puts together the edges of one kind that lead to one entry. Between neighbours the line is straight.
 func linesOf(l Lane) (out []line) {
 	type together struct {
 		to   int
@@ -163,8 +162,7 @@ func linesOf(l Lane) (out []line) {
 	return out
 }
 
-// assign sets the tracks of the lines on one side, so that no two cross on the same one. Short lines are next to the
-// nodes.
+// assign sets the tracks of the lines on one side, so that no two cross on one. Short lines are next to the nodes.
 func assign(lines []line, right bool) int {
 	var order []int
 	for i, l := range lines {
@@ -196,8 +194,7 @@ func assign(lines []line, right bool) int {
 	return len(used)
 }
 
-// arrange places lanes in columns, from top to bottom, and returns the size of all. A column is as high as the longest
-// lane.
+// arrange places lanes in columns that are as high as the longest lane, and returns the size of all.
 func arrange(lanes []laneBox, least int) (width, height int) {
 	for _, l := range lanes {
 		height = max(height, l.h)

@@ -54,8 +54,7 @@ type Node struct {
 // Path is the kind of an edge that is a step of OLM. The others are those of a catalog.
 const Path catalog.EdgeKind = "path"
 
-// Edge leads from an older entry to the one that updates it: indices of nodes. An edge of a path has the field that
-// makes the step in Label.
+// Edge leads from an older entry to the one that updates it: indices of nodes. Label is the field that makes a step.
 type Edge struct {
 	From, To int
 	Kind     catalog.EdgeKind
@@ -176,8 +175,7 @@ func digits(s string) int {
 	return n
 }
 
-// laneOf puts the entries of a channel in order: each before those that it replaces or skips, and otherwise the
-// highest version first.
+// laneOf puts the entries of a channel in order: each before those that it replaces or skips, else the highest first.
 func laneOf(p *pkg, ch *catalog.Channel) Lane {
 	l := Lane{pkg: p, index: map[string]int{}, Name: ch.Name, Default: ch.Name == p.DefaultChannel,
 		Deprecated: p.deprecation("olm.channel", ch.Name)}
@@ -312,8 +310,7 @@ func (l *Lane) at(name string) int {
 	return len(l.Nodes) - 1
 }
 
-// entryEdges adds the edges of replaces and skips of an entry. A name that the channel does not have is drawn if the
-// entry replaces it.
+// entryEdges adds the edges of replaces and skips. A name that the channel does not have is drawn if it is replaced.
 func (l *Lane) entryEdges(e *catalog.Entry) {
 	to := l.at(e.Name)
 	from := -1

@@ -142,8 +142,7 @@ func verdict(argued, survived, reached bool) string {
 	return ""
 }
 
-// overKnown returns the number of survivors in packages that have more than they may, and says whose number is not that
-// of the file.
+// overKnown returns how many survivors are in packages with too many, and says whose number is not that of the file.
 func (o options) overKnown(out io.Writer, left, allowed map[string]int) (failed int) {
 	for dir, n := range left {
 		if n > allowed[dir] {
@@ -212,8 +211,7 @@ func readKnown(file string) (map[string]int, error) {
 	})
 }
 
-// eachLine calls add with the lines of a file that are neither empty nor comments. It fails where add returns false:
-// want says what a line is.
+// eachLine calls add with the lines that are neither empty nor comments, and fails where it returns false.
 func eachLine(file, want string, add func(line string) bool) error {
 	data, err := os.ReadFile(file)
 	n := 0

@@ -97,8 +97,7 @@ type runner struct {
 	cpu time.Duration // of all processes
 }
 
-// build compiles the tests of each package once, and runs each test alone to see which mutants of its package it
-// reaches.
+// build compiles the tests of each package once, and runs each alone to see which mutants of its package it reaches.
 func (r *runner) build(ctx context.Context, packages []string, code instrumented) (suite, error) {
 	var tests []test
 	for i, dir := range packages {

@@ -16,8 +16,7 @@ type Kind struct {
 	marked      bool // only those with a label or an owner of OLM are kept: others are none of its business
 }
 
-// Kinds are what OLM reads and makes, and what operators make and give to their CSV, in the order of the kubectl
-// command.
+// Kinds are what OLM reads and makes, and what operators make and give to their CSV, in kubectl's order.
 var Kinds = []Kind{
 	{"", "Namespace", true, false},
 	{olm.Group, "ClusterServiceVersion", true, false},

@@ -15,8 +15,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Object is an object of a cluster. Its fields beside metadata are shared with equal objects: copied CSVs are many, and
-// each has the whole spec.
+// Object is an object of a cluster. Equal ones share their fields beside metadata: each copied CSV has the whole spec.
 type Object struct {
 	APIVersion, Kind, Namespace, Name string
 	UID, ResourceVersion              string
@@ -31,8 +30,7 @@ type Object struct {
 	own        int64 // bytes of body, if no object before has an equal one
 }
 
-// Copied reports whether the object is a copied ClusterServiceVersion, and returns the namespace of the original if the
-// copy names it.
+// Copied reports whether the object is a copied CSV, and returns the namespace of the original if the copy names it.
 func (o *Object) Copied() (original string, copied bool) { return o.original, o.copied }
 
 // Owner is an ownerReference.

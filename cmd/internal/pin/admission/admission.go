@@ -34,8 +34,7 @@ type Facts struct {
 	ClusterCatalogs []ClusterCatalog `json:"clusterCatalogs,omitempty"`
 }
 
-// Subscription is a Subscription of OLM v0. Its name does not matter, because OLM gives those of dependencies names of
-// its own.
+// Subscription is a Subscription of OLM v0. Its name does not matter: OLM gives those of dependencies names of its own.
 type Subscription struct {
 	Namespace       string `json:"namespace"`
 	Package         string `json:"package"`

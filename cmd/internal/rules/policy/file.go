@@ -261,8 +261,7 @@ func (p *parser) exceptions(f *file, policy *Policy) error {
 	return nil
 }
 
-// glob is a pattern for paths and names: * matches anything without a slash, ** matches anything, ? matches one
-// character.
+// glob is a pattern for paths and names: * matches all but a slash, ** matches anything, ? matches one character.
 type glob struct{ re *regexp.Regexp }
 
 // maxGlob is the length of a pattern. Each * makes matching slower.

@@ -112,8 +112,7 @@ func (i *images) refuse(image string) string {
 	return ""
 }
 
-// repository returns the registry and path of an image name, with the defaults of container runtimes: docker.io and
-// library.
+// repository returns the registry and path of an image, with the defaults of container runtimes: docker.io and library.
 func repository(image string) string {
 	name, _, _ := strings.Cut(image, "@")
 	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
@@ -135,8 +134,7 @@ func repository(image string) string {
 
 func isHost(s string) bool { return s == "localhost" || strings.ContainsAny(s, ".:") }
 
-// within reports whether a repository is below registry or registry/path. *.example.com matches every host of that
-// domain.
+// within reports whether a repository is below registry or registry/path. *.example.com matches hosts of that domain.
 func within(name, prefix string) bool {
 	host, path, _ := strings.Cut(prefix, "/")
 	nameHost, namePath, _ := strings.Cut(name, "/")

@@ -192,8 +192,7 @@ func inBrackets(field string, i int) bool {
 	return false
 }
 
-// Rules returns the rules of the policy, sorted by id: built-in rules, rules that the file defines, and rules about
-// the policy itself.
+// Rules returns the rules of the policy, sorted by id: built-in ones, those of the file, those about the policy.
 func (p *Policy) Rules() []Rule {
 	list := slices.Concat(p.rules, ownRules)
 	slices.SortFunc(list, func(a, b Rule) int { return cmp.Compare(a.ID, b.ID) })

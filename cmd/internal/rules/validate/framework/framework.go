@@ -32,8 +32,7 @@ import (
 // Checker implements validate.Checker.
 type Checker struct{}
 
-// Check runs the validators. The order of the problems is undefined. The error is about an invalid Subject, or that
-// of ctx.
+// Check runs the validators. The order of the problems is undefined. The error is about an invalid Subject, or ctx's.
 func (Checker) Check(ctx context.Context, s validate.Subject) ([]validate.Problem, error) {
 	r, err := read(s)
 	if err != nil {
@@ -89,8 +88,7 @@ func read(s validate.Subject) (*run, error) {
 	return r, nil
 }
 
-// countRules refuses rules that multiply: the validator of removed APIs looks at each group with each resource and
-// verb.
+// countRules refuses rules that multiply: a validator looks at each group with each resource and verb.
 func countRules(csv *v1alpha1.ClusterServiceVersion) error {
 	var atoms rbac.Counter
 	spec := csv.Spec.InstallStrategy.StrategySpec
@@ -143,8 +141,7 @@ func (r *run) always() {
 	}
 }
 
-// goodPractices checks the CSV, then each channel by itself, because the validator lists several channels in random
-// order.
+// goodPractices checks the CSV, then each channel by itself: the validator lists several in random order.
 func (r *run) goodPractices() {
 	base := manifests.Bundle{Name: r.bundle.Name, CSV: r.bundle.CSV}
 	var parts []part
@@ -192,8 +189,7 @@ type part struct {
 	bundle *manifests.Bundle
 }
 
-// inParts validates the base, then each part. A problem of a part that the base does not have is about the part's
-// object.
+// inParts validates the base, then each part. A problem that only a part has is about the part's object.
 func (r *run) inParts(name string, v interfaces.Validator, base *manifests.Bundle, parts []part) {
 	known := map[string]bool{}
 	for _, p := range r.ask(name, 0, v, base) {

@@ -59,8 +59,7 @@ func (r *run) problem(validator string, object int, e verrors.Error) validate.Pr
 	return p
 }
 
-// withoutValue removes a value that is more than a word from the message of an error about a CRD, because it would
-// hide the rest.
+// withoutValue removes a value that is more than a word from a message about a CRD: it would hide the rest.
 func withoutValue(msg string, e verrors.Error) string {
 	switch reflect.Indirect(reflect.ValueOf(e.BadValue)).Kind() {
 	case reflect.Struct, reflect.Slice, reflect.Map:
@@ -125,8 +124,7 @@ func csvField(path string) string {
 	return strings.Join(fields, ".")
 }
 
-// inOrder sorts the kinds in a message about removed APIs. The validator lists them in map order, each followed by a
-// comma.
+// inOrder sorts the kinds in a message about removed APIs, which are in map order, each followed by a comma.
 func inOrder(msg string) string {
 	const before = "Migrate the API(s) for "
 	head, list, ok := strings.Cut(msg, before)
