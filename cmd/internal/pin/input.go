@@ -127,7 +127,7 @@ func (m *maker) fromTree(ctx context.Context) (in *Input, unknown []predict.Unkn
 		if a.Installed != nil {
 			x.Installed = []string{a.Installed.Name}
 		}
-		if _, exact := extension.ExactVersion(a.Request.Versions); exact {
+		if _, exact := extension.ExactVersion(a.Versions); exact {
 			r, err := extension.Resolve(x.Sources, a.Request, nil)
 			if err != nil {
 				return nil, nil, x.refuse(err.Error(), "", FieldVersion)
