@@ -7,6 +7,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -30,7 +31,7 @@ func Read(name string, data []byte) (*Config, error) {
 func (c *Config) read(name string, data []byte) (err error) {
 	form := manifest.Form{APIVersion: APIVersion, Kind: Kind, What: "a " + Kind, Hint: elsewhere,
 		Start: `"olmgen init" writes a RenderConfig to start from`, Second: "put all operators below groups"}
-	c.object, err = form.Read(name, data, manifest.LimitsOf(budget.RenderConfig), &c.RenderConfig)
+	c.object, err = form.Read(name, data, whole.Limits(budget.RenderConfig), &c.RenderConfig)
 	if err != nil {
 		return err
 	}

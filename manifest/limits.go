@@ -38,18 +38,16 @@ func overLimit(e *Error) *Error {
 	return e
 }
 
-// LimitsOf returns the limits of a file by the budget of an input. A document of it may be of any size.
-func LimitsOf(i budget.Input) Limits {
-	b := budget.Of(i)
-	return Limits{FileBytes: budget.Int(b.Bytes), ObjectBytes: -1, Nodes: budget.Int(b.Values),
-		Documents: budget.Int(b.Objects)}
+// defaultLimits returns the limits of a file with objects. They are far above any real bundle and far below what harms
+// a machine.
+func defaultLimits() Limits {
+	b, object := budget.Of(budget.File), budget.Of(budget.Object)
+	return Limits{FileBytes: budget.Int(b.Bytes), ObjectBytes: budget.Int(object.Bytes), Depth: deepest,
+		Nodes: budget.Int(object.Values), Documents: budget.Int(b.Objects)}
 }
 
-// orDefault fills in the limits of a file with objects. They are far above any real bundle and far below what harms a
-// machine.
 func (l Limits) orDefault() Limits {
-	d, object := LimitsOf(budget.File), budget.Of(budget.Object)
-	d.ObjectBytes, d.Nodes, d.Depth = budget.Int(object.Bytes), budget.Int(object.Values), deepest
+	d := defaultLimits()
 	d.FileBytes = cmp.Or(l.FileBytes, d.FileBytes)
 	d.ObjectBytes = cmp.Or(l.ObjectBytes, d.ObjectBytes)
 	d.Depth = cmp.Or(l.Depth, d.Depth)

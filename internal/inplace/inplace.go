@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/base/yamltext"
+	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -49,7 +50,7 @@ func Apply(name string, data []byte, edits []Edit) ([]byte, error) {
 }
 
 func read(name string, data []byte) ([]*manifest.Document, error) {
-	return manifest.ReadFile(name, data, manifest.LimitsOf(budget.TreeFile))
+	return manifest.ReadFile(name, data, whole.Limits(budget.TreeFile))
 }
 
 // file is the text that is changed.

@@ -170,7 +170,7 @@ func (a *applied) fileParameters(rel string) (sets []parameters) {
 	if err != nil {
 		return nil
 	}
-	docs, err := manifest.ReadFile(a.name(file), data, manifest.LimitsOf(budget.TreeFile))
+	docs, err := manifest.ReadFile(a.name(file), data, whole.Limits(budget.TreeFile))
 	if err != nil {
 		return nil
 	}

@@ -13,8 +13,10 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/parallel"
 	"github.com/olmgen/olmgen/internal/base/regular"
+	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -70,12 +72,7 @@ type Tree struct {
 }
 
 // Unread reports which files look like Kubernetes objects and could not be read, and why.
-func (t *Tree) Unread() (out []string) {
-	for _, e := range t.Faults {
-		out = append(out, e.Error())
-	}
-	return out
-}
+func (t *Tree) Unread() []string { return lists.Map(t.Faults, (*manifest.Error).Error) }
 
 // Skipped is a file or directory that was not read.
 type Skipped struct {
@@ -96,7 +93,7 @@ func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 	}
 	roots := apply(files, paths, o)
 	files = slices.DeleteFunc(files, roots.builds)
-	limits, meter := manifest.LimitsOf(budget.TreeFile), budget.NewMeter(budget.Tree)
+	limits, meter := whole.Limits(budget.TreeFile), budget.NewMeter(budget.Tree)
 	limits.Charge = meter.Charge
 	results := make([]result, len(files))
 	parallel.Each(o.Workers, len(files), func(i int) {

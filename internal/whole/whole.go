@@ -26,6 +26,13 @@ func ReadFile(name string, i budget.Input) ([]byte, error) {
 	return data, errors.Join(err, f.Close())
 }
 
+// Limits returns the limits of a file by the budget of an input. A document of it may be of any size.
+func Limits(i budget.Input) manifest.Limits {
+	b := budget.Of(i)
+	return manifest.Limits{FileBytes: budget.Int(b.Bytes), ObjectBytes: -1, Nodes: budget.Int(b.Values),
+		Documents: budget.Int(b.Objects)}
+}
+
 // ReadAll is io.ReadAll within the bytes of a budget.
 func ReadAll(r io.Reader, i budget.Input) ([]byte, error) {
 	most := budget.Of(i).Bytes

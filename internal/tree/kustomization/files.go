@@ -15,6 +15,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/regular"
+	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -27,7 +28,7 @@ type source struct {
 	err     error
 }
 
-func fileLimits() manifest.Limits { return manifest.LimitsOf(budget.File) }
+func fileLimits() manifest.Limits { return whole.Limits(budget.File) }
 
 // source reads a file, an absolute path.
 func (b *Builder) source(abs string) *source {
