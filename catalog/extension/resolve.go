@@ -235,17 +235,9 @@ func hasDeprecation(p *catalog.Package, bundle string) bool {
 }
 
 func preference(a, b *candidate) int {
-	switch {
-	case a.deprecated != b.deprecated && a.deprecated:
-		return 1
-	case a.deprecated != b.deprecated:
-		return -1
-	case a.broken != nil && b.broken != nil:
-		return 0
-	case a.broken != nil:
-		return 1
-	case b.broken != nil:
-		return -1
+	first := cmp.Or(lists.TrueFirst(!a.deprecated, !b.deprecated), lists.TrueFirst(a.broken == nil, b.broken == nil))
+	if first != 0 || a.broken != nil {
+		return first
 	}
 	return b.version.Compare(a.version)
 }

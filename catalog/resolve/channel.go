@@ -84,17 +84,6 @@ func manyChains(list [][]*entry, where string) error {
 		strings.Join(texts, ", "))
 }
 
-// defaultFirst orders default channels before others.
-func defaultFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
-}
-
 // sortProviders returns entries of several catalogs in the order in which OLM prefers them as dependencies: by catalog,
 // default channels of all packages first, then by package, channel and from the head down (OLM: resolver.go,
 // sortBundles). The entries come sorted by catalog.
@@ -117,7 +106,7 @@ func sortProviders(entries []*entry) ([]*entry, error) {
 		members[g] = append(members[g], e)
 	}
 	slices.SortStableFunc(groups, func(a, b group) int {
-		return cmp.Or(cmp.Compare(catalogs[a.source], catalogs[b.source]), defaultFirst(a.isDefault, b.isDefault),
+		return cmp.Or(cmp.Compare(catalogs[a.source], catalogs[b.source]), lists.TrueFirst(a.isDefault, b.isDefault),
 			cmp.Compare(a.pkg, b.pkg), cmp.Compare(a.channel, b.channel))
 	})
 	var all []*entry

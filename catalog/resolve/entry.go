@@ -111,11 +111,7 @@ func propertiesOf(b *catalog.Bundle, pkg string) []catalog.Property {
 		case catalog.TypePackage:
 			hasPackage = true
 		case catalog.TypeGVKRequired:
-			dependencies = appendProperty(dependencies, p, &struct {
-				Group   string `json:"group"`
-				Version string `json:"version"`
-				Kind    string `json:"kind"`
-			}{})
+			dependencies = appendProperty(dependencies, p, &gvkProperty{})
 		case catalog.TypePackageRequired:
 			dependencies = appendProperty(dependencies, p, &catalog.PackageRequired{})
 		}
@@ -127,6 +123,13 @@ func propertiesOf(b *catalog.Bundle, pkg string) []catalog.Property {
 		list = append(list, catalog.Property{Type: catalog.TypePackage, Value: value})
 	}
 	return list
+}
+
+// gvkProperty is the value of a property in OLM's order of fields.
+type gvkProperty struct {
+	Group   string `json:"group"`
+	Version string `json:"version"`
+	Kind    string `json:"kind"`
 }
 
 func appendProperty(list []catalog.Property, p catalog.Property, into any) []catalog.Property {

@@ -57,7 +57,7 @@ func (s *State) Install(what string) error {
 func (w *namespaceCatalogs) find(pkg, channel string) ([]*entry, error) {
 	var all, known []string
 	for _, c := range w.sorted(&snapshot{}, sourceKey{}) {
-		entries := filter(c.entries, func(e *entry) bool { return e.pkg == pkg })
+		entries := lists.Filter(c.entries, func(e *entry) bool { return e.pkg == pkg })
 		for _, e := range c.entries {
 			all = lists.Add(all, e.pkg)
 		}
@@ -87,7 +87,9 @@ func startingCSV(entries []*entry, channel, versions string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sorted, err := sortSubscribed(filter(entries, func(e *entry) bool { return channel == "" || e.channel == channel }))
+	sorted, err := sortSubscribed(lists.Filter(entries, func(e *entry) bool {
+		return channel == "" || e.channel == channel
+	}))
 	if err != nil {
 		return "", err
 	}

@@ -108,11 +108,7 @@ func apiProperties(kind string, apis []catalog.GVK) []catalog.Property {
 			continue
 		}
 		seen[a] = true
-		value, _ := json.Marshal(struct { // strings: it cannot fail
-			Group   string `json:"group"`
-			Version string `json:"version"`
-			Kind    string `json:"kind"`
-		}{a.Group, a.Version, a.Kind})
+		value, _ := json.Marshal(gvkProperty{a.Group, a.Version, a.Kind}) // strings: it cannot fail
 		list = append(list, catalog.Property{Type: kind, Value: value})
 	}
 	slices.SortFunc(list, func(a, b catalog.Property) int { return cmp.Compare(string(a.Value), string(b.Value)) })

@@ -25,13 +25,5 @@ func shuffled[T any](c *mapOrder, list []T) []T {
 // tries is how many map orders are tried besides the order by name. With few things to order, all orders come up
 // with near certainty: of three, each is missed once in 10,000 times.
 func tries(deciders int) int {
-	switch deciders {
-	case 0, 1:
-		return 4
-	case 2:
-		return 16
-	case 3:
-		return 48
-	}
-	return 96
+	return []int{4, 4, 16, 48, 96}[min(deciders, 4)]
 }

@@ -9,6 +9,7 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
@@ -135,24 +136,10 @@ func newEntry(key sourceKey, p *catalog.Package, ch *catalog.Channel, e catalog.
 // cache/cache.go, sortableSnapshots.Less).
 func (w *namespaceCatalogs) sorted(installed *snapshot, preferred sourceKey) []*snapshot {
 	list := append([]*snapshot{installed}, w.catalogs...)
-	rank := func(s *snapshot) int {
-		switch {
-		case s == installed:
-			return 0
-		case s.key == preferred:
-			return 1
-		}
-		return 2
-	}
-	local := func(s *snapshot) int {
-		if s.key.namespace == w.namespace {
-			return 0
-		}
-		return 1
-	}
 	slices.SortStableFunc(list, func(a, b *snapshot) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.priority, a.priority), cmp.Compare(local(a),
-			local(b)),
+		return cmp.Or(lists.TrueFirst(a == installed, b == installed),
+			lists.TrueFirst(a.key == preferred, b.key == preferred), cmp.Compare(b.priority, a.priority),
+			lists.TrueFirst(a.key.namespace == w.namespace, b.key.namespace == w.namespace),
 			cmp.Compare(a.key.name, b.key.name))
 	})
 	return list

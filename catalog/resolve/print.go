@@ -241,33 +241,30 @@ func findingCells(f findings.Finding) []findings.Cell {
 	return findings.Cells(at, string(f.Level), f.Object, f.Message, "["+f.Rule+"]", hint)
 }
 
-type linePrinter struct{ w *bufio.Writer }
-
-func (p *linePrinter) line(format string, args ...any) {
-	fmt.Fprintln(p.w, text.Printable(fmt.Sprintf(format, args...)))
-}
-
 // mermaid draws each namespace as a row of states.
 func (r *Report) mermaid(w io.Writer) error {
-	p := &linePrinter{bufio.NewWriter(w)}
-	p.line("flowchart LR")
+	out := bufio.NewWriter(w)
+	line := func(format string, args ...any) {
+		fmt.Fprintln(out, text.Printable(fmt.Sprintf(format, args...)))
+	}
+	line("flowchart LR")
 	for i, n := range r.Namespaces {
-		p.line("  subgraph n%d[%s]", i, quoteMermaid("namespace "+n.Name))
+		line("  subgraph n%d[%s]", i, quoteMermaid("namespace "+n.Name))
 		for j, s := range n.states {
-			p.line("    n%ds%d[%s]", i, j, quoteMermaid(strings.Join(s.names(), "\n")))
+			line("    n%ds%d[%s]", i, j, quoteMermaid(strings.Join(s.names(), "\n")))
 		}
-		p.line("    n%dend([%s])", i, quoteMermaid(string(n.Outcome)))
-		p.line("  end")
+		line("    n%dend([%s])", i, quoteMermaid(string(n.Outcome)))
+		line("  end")
 		for j, s := range n.Steps {
 			moves := lists.Map(s.Subscriptions, func(m Move) string { return m.Name })
 			for _, m := range s.NewSubscriptions {
 				moves = append(moves, "new "+m.Name)
 			}
-			p.line("  n%ds%d -->|%s| n%ds%d", i, j, quoteMermaid(strings.Join(moves, "\n")), i, j+1)
+			line("  n%ds%d -->|%s| n%ds%d", i, j, quoteMermaid(strings.Join(moves, "\n")), i, j+1)
 		}
-		p.line("  n%ds%d --> n%dend", i, len(n.states)-1, i)
+		line("  n%ds%d --> n%dend", i, len(n.states)-1, i)
 	}
-	return p.w.Flush()
+	return out.Flush()
 }
 
 var mermaidEscapes = strings.NewReplacer(`"`, "#quot;", "#", "#35;", "<", "#lt;", ">", "#gt;", "\n", "<br/>")

@@ -64,21 +64,13 @@ func Validate(c *catalog.Catalog) []findings.Finding {
 	said := map[string]bool{}
 	for _, f := range c.Faults() {
 		said[f.Package] = true
-		object := "Package " + f.Package
-		if f.Package == "" {
-			object = ""
-		}
-		v.add(findings.Rule{ID: f.Rule}, findings.Error, f.Place, object, f.Hint, "%s", f.Text)
+		v.add(findings.Rule{ID: f.Rule}, findings.Error, f.Place, packageObject(f.Package), f.Hint, "%s", f.Text)
 	}
 	for _, f := range c.Faulty {
 		if f.All && said[f.Package] {
 			continue
 		}
-		object := ""
-		if f.Package != "" {
-			object = "Package " + f.Package
-		}
-		v.add(ruleBundle, findings.Error, catalog.Place{}, object, "", "%s", f.Error())
+		v.add(ruleBundle, findings.Error, catalog.Place{}, packageObject(f.Package), "", "%s", f.Error())
 	}
 	for _, u := range c.UnknownSchemas() {
 		hint := ""
@@ -92,6 +84,14 @@ func Validate(c *catalog.Catalog) []findings.Finding {
 	}
 	findings.Sort(v.list)
 	return v.list
+}
+
+// packageObject names a package in a finding; "" is none.
+func packageObject(name string) string {
+	if name == "" {
+		return ""
+	}
+	return "Package " + name
 }
 
 type validator struct {
@@ -142,13 +142,9 @@ func (v *validator) bundle(b *catalog.Bundle) {
 // channel returns the order of a channel, or nil if it has none.
 func (v *validator) channel(p *catalog.Package, ch *catalog.Channel) []*entry {
 	object := "Channel " + p.Name + "/" + ch.Name
-	var entries []*entry
-	places := map[string]catalog.Place{}
+	entries, places := channelEntries(p, ch), map[string]catalog.Place{}
 	replacedBy := map[string][]string{}
 	for _, e := range ch.Entries {
-		if b := p.Bundle(e.Name); b != nil {
-			entries = append(entries, newEntry(sourceKey{}, p, ch, e, b, readFacts(b.Properties)))
-		}
 		places[e.Name] = e.Place
 		if e.Replaces == "" {
 			continue

@@ -234,19 +234,19 @@ func (b *builder) subscribed(s *Subscription, current *entry) ([]*entry, string)
 		return nil, fmt.Sprintf("no operators found from catalog %s in namespace %s referenced by subscription %s",
 			s.Source, s.SourceNamespace, s.Name)
 	}
-	all = filter(all, func(e *entry) bool { return e.ofPackage(s.Package) })
+	all = lists.Filter(all, func(e *entry) bool { return e.ofPackage(s.Package) })
 	if len(all) == 0 {
 		return nil, fmt.Sprintf("no operators found in package %s in the catalog referenced by subscription %s",
 			s.Package, s.Name)
 	}
-	all = filter(all, func(e *entry) bool { return s.Channel == "" || e.channel == s.Channel })
+	all = lists.Filter(all, func(e *entry) bool { return s.Channel == "" || e.channel == s.Channel })
 	if len(all) == 0 {
 		return nil,
 			fmt.Sprintf("no operators found in channel %s of package %s in the catalog referenced by subscription %s",
 				s.Channel, s.Package, s.Name)
 	}
 	if current == nil && s.StartingCSV != "" {
-		all = filter(all, func(e *entry) bool { return e.name == s.StartingCSV })
+		all = lists.Filter(all, func(e *entry) bool { return e.name == s.StartingCSV })
 	}
 	if len(all) == 0 {
 		return nil,
@@ -254,10 +254,6 @@ func (b *builder) subscribed(s *Subscription, current *entry) ([]*entry, string)
 				"subscription %s", s.StartingCSV, s.Channel, s.Package, s.Name)
 	}
 	return all, ""
-}
-
-func filter(list []*entry, keep func(*entry) bool) []*entry {
-	return lists.Filter(list, keep)
 }
 
 // isUpdate reports whether an entry is an update of an installed CSV.
@@ -269,7 +265,7 @@ func (e *entry) isUpdate(installed *entry) bool {
 func sortSubscribed(entries []*entry) ([]*entry, error) {
 	entries = slices.Clone(entries)
 	slices.SortStableFunc(entries, func(a, b *entry) int {
-		return cmp.Or(defaultFirst(a.defaultChannel, b.defaultChannel), cmp.Compare(a.channel, b.channel))
+		return cmp.Or(lists.TrueFirst(a.defaultChannel, b.defaultChannel), cmp.Compare(a.channel, b.channel))
 	})
 	var all []*entry
 	for len(entries) > 0 {

@@ -64,6 +64,17 @@ func Keys[K cmp.Ordered, V any](of ...map[K]V) (out []K) {
 	return slices.Compact(out)
 }
 
+// TrueFirst compares two conditions so that what meets one comes first.
+func TrueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
 // Set returns the keys of the items.
 func Set[T any, K comparable](list []T, key func(T) K) map[K]bool {
 	return keyed(list, key, func(T) bool { return true })
