@@ -156,7 +156,7 @@ func (d *disk) syncDir(path string) {
 // swap replaces the tree at dir by the one at stage. The old tree ends up at stage.
 func (d *disk) swap(t target) error {
 	err := d.do("exchange", t.dir, func() error { return d.exchange(t.stage, t.dir) })
-	if !unsupported(err) {
+	if !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
 	// For a moment there is no dir. If olmgen is killed then, the next run moves the old tree back: see

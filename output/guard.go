@@ -41,7 +41,7 @@ func (d *disk) guard(t target, w work) (release func(), err error) {
 		}
 		f.Close()
 		switch {
-		case unsupported(err):
+		case errors.Is(err, errors.ErrUnsupported):
 			return d.guardByName(t, w)
 		case errors.Is(err, errBusy):
 			time.Sleep(guardPause) // Check takes the lock for a moment, to see whether a run is at work

@@ -3,9 +3,11 @@ package output
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/output/helm"
 )
 
@@ -80,32 +82,19 @@ func (t Tree) changed(objects []generate.Object) ([]generate.Object, error) {
 	if t.Change == nil {
 		return objects, nil
 	}
-	shared := make([]generate.Shared, len(objects))
-	for i, o := range objects {
-		shared[i].Object = o
-	}
+	shared := lists.Map(objects, func(o generate.Object) generate.Shared { return generate.Shared{Object: o} })
 	if err := t.Change(shared); err != nil {
 		return nil, err
 	}
-	out := make([]generate.Object, len(objects))
-	for i, x := range shared {
-		out[i] = x.Object
-	}
-	return out, nil
+	return lists.Map(shared, func(x generate.Shared) generate.Object { return x.Object }), nil
 }
 
 // same reports whether two lists have the same objects, in any order.
 func same(a, b []generate.Object) bool {
-	type id struct{ apiVersion, kind, namespace, name string }
-	of := func(o generate.Object) id { return id{o.APIVersion, o.Kind, o.Namespace, o.Name} }
-	data := make(map[id][]byte, len(a))
-	for _, o := range a {
-		data[of(o)] = o.Data
-	}
-	for _, o := range b {
-		if d, ok := data[of(o)]; !ok || !bytes.Equal(d, o.Data) {
-			return false
-		}
-	}
-	return len(a) == len(b)
+	id := func(o generate.Object) [4]string { return [4]string{o.APIVersion, o.Kind, o.Namespace, o.Name} }
+	all := lists.By(a, id)
+	return len(a) == len(b) && !slices.ContainsFunc(b, func(o generate.Object) bool {
+		other, ok := all[id(o)]
+		return !ok || !bytes.Equal(other.Data, o.Data)
+	})
 }

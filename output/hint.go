@@ -1,7 +1,6 @@
 package output
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/olmgen/olmgen/manifest"
@@ -20,9 +19,4 @@ const OptionReplace manifest.Option = "WriteOptions.Replace"
 // refuseOption is refuse with a hint about one option.
 func refuseOption(option manifest.Option, text, format string, args ...any) error {
 	return manifest.WithHint(fmt.Errorf(format, args...), text, option)
-}
-
-// unsupported reports whether this file system has no such operation, so that another way is tried.
-func unsupported(err error) bool {
-	return errors.Is(err, errors.ErrUnsupported)
 }

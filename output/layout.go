@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/output/helm"
 	"github.com/olmgen/olmgen/templates"
@@ -137,16 +138,9 @@ func partDirectory(l Layout, part string, objects []generate.Shared) string {
 // parts takes out of a tree what is applied apart from the rest. In every layout each part has a directory of its own,
 // and no kustomization.yaml but its own lists it.
 func (t Tree) parts() (Tree, map[string][]generate.Shared) {
-	parts := map[string][]generate.Shared{}
-	var rest []generate.Shared
-	for _, x := range t.Objects {
-		if x.Part == "" {
-			rest = append(rest, x)
-		} else {
-			parts[x.Part] = append(parts[x.Part], x)
-		}
-	}
-	t.Objects = rest
+	parts := lists.Group(t.Objects, func(x generate.Shared) string { return x.Part })
+	t.Objects = parts[""]
+	delete(parts, "")
 	return t, parts
 }
 

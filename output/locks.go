@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -95,24 +96,21 @@ func readLockFile(t target, dir string) ([]byte, error) {
 // newLocks records files, by the directory of the lock and path, that were made from sources. A tree without anything
 // has a lock too.
 func newLocks(sources []Source, files map[string]map[string]string) (locks, error) {
-	dirs := map[string]bool{}
-	for dir := range files {
-		dirs[dir] = true
-	}
-	bySource := map[string][]Source{}
-	for _, s := range sources {
+	of := lists.Group(sources, func(s Source) string {
 		if _, ok := files[s.Lock]; !ok {
-			s.Lock = "" // nothing else is in its directory
+			return "" // nothing else is in its directory
 		}
-		bySource[s.Lock] = append(bySource[s.Lock], s)
-		dirs[s.Lock] = true
-	}
+		return s.Lock
+	})
+	dirs := slices.AppendSeq(slices.Collect(maps.Keys(files)), maps.Keys(of))
+	slices.Sort(dirs)
+	dirs = slices.Compact(dirs)
 	if len(dirs) == 0 {
-		dirs[""] = true
+		dirs = []string{""}
 	}
 	out := locks{}
-	for dir := range dirs {
-		l, err := newLock(dir, bySource[dir], files[dir])
+	for _, dir := range dirs {
+		l, err := newLock(dir, of[dir], files[dir])
 		if err != nil {
 			return nil, err
 		}

@@ -27,8 +27,9 @@ func (e *entry) in(namespace string) bool {
 
 func (e *entry) varies() bool { return e.value != nil || e.only != "" || len(e.except) > 0 }
 
-// read makes entries of the objects that the operator has in the place of the sentinels.
-func (m *model) read(c *Chart, objects []generate.Object, s sentinels) error {
+// read makes entries of the objects that the operator has in the place of the sentinels, or that it has in one
+// namespace only. Their files are named after the objects in p.
+func (m *model) read(c *Chart, objects []generate.Object, s sentinels, only string, p installSite) error {
 	for _, o := range objects {
 		e, err := s.entry(o)
 		if err != nil {
@@ -37,7 +38,8 @@ func (m *model) read(c *Chart, objects []generate.Object, s sentinels) error {
 		if e == nil {
 			continue
 		}
-		m.setFile(c, e, c.place(m, c.Namespace, c.Targets))
+		e.only = only
+		m.setFile(c, e, p)
 		m.entries = append(m.entries, *e)
 	}
 	return nil

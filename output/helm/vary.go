@@ -59,7 +59,8 @@ func (c *Chart) parameterize(namespace, targets bool) (*model, error) {
 	if err != nil {
 		return nil, errNotAValue // OLM does not support it there
 	}
-	if err := m.read(c, objects, newSentinels(p, namespace, targets)); err != nil {
+	usual := c.place(m, c.Namespace, c.Targets)
+	if err := m.read(c, objects, newSentinels(p, namespace, targets), "", usual); err != nil {
 		return nil, err
 	}
 	if err := m.verify(c, names); err != nil {
@@ -70,7 +71,7 @@ func (c *Chart) parameterize(namespace, targets bool) (*model, error) {
 			return nil, err
 		}
 	}
-	switch same, err := m.describes(c.place(m, c.Namespace, c.Targets), c.Objects); {
+	switch same, err := m.describes(usual, c.Objects); {
 	case err != nil:
 		return nil, err
 	case !same:
@@ -157,18 +158,8 @@ func (m *model) fixNamespaces(c *Chart, names []string) error {
 		for _, e := range wrong {
 			e.except = append(e.except, ns)
 		}
-		s := newSentinels(p, false, m.targets)
-		for _, o := range further {
-			e, err := s.entry(o)
-			if err != nil {
-				return err
-			}
-			if e == nil {
-				continue
-			}
-			e.only = ns
-			m.setFile(c, e, c.place(m, ns, c.Targets))
-			m.entries = append(m.entries, *e)
+		if err := m.read(c, further, newSentinels(p, false, m.targets), ns, c.place(m, ns, c.Targets)); err != nil {
+			return err
 		}
 		if same, err := m.describes(p, objects); err != nil {
 			return err

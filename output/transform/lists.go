@@ -31,18 +31,9 @@ func (l merging) field(name string) (field merging, merged bool, mergeKey string
 		field.of = manifest.Pointed(f.Type)
 		if field.of.Kind() == reflect.Slice {
 			field.of = field.of.Elem()
-			merged = slices.Contains(strategies(f), strategyMerge)
+			merged = slices.Contains(strings.Split(f.Tag.Get("patchStrategy"), ","), "merge")
 		}
 		return field, merged, f.Tag.Get("patchMergeKey")
 	}
 	return merging{}, false, ""
-}
-
-const strategyMerge = "merge"
-
-func strategies(f reflect.StructField) []string {
-	if tag := f.Tag.Get("patchStrategy"); tag != "" {
-		return strings.Split(tag, ",")
-	}
-	return nil
 }
