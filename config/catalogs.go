@@ -13,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -58,12 +59,7 @@ func (p *CatalogPlaces) add(c *catalog.Catalog, name, source string) {
 
 // nameOf returns the name of an operator's catalog.
 func (p *CatalogPlaces) nameOf(c *catalog.Catalog) string {
-	for _, n := range p.catalogs {
-		if n.Catalog == c {
-			return n.name
-		}
-	}
-	return ""
+	return lists.Find(p.catalogs, func(n named) bool { return n.Catalog == c }).name
 }
 
 // InCatalogs finds the operators in their catalogs: in the source of a bundle, or in one of those given, which may have

@@ -9,6 +9,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // withDependencies returns the RenderConfig with the operators that those of its groups require, if it asks for them,
@@ -172,11 +173,7 @@ func (d *dependencies) add(group int, p *resolve.Planned, planned []resolve.Plan
 	like := d.Groups[group].Bundles[d.requirer(group, p, planned)]
 	b := Bundle{Package: p.Package, Channel: p.Channel, Version: p.Name, Settings: like.Settings,
 		Descoped: like.Descoped}
-	for _, c := range d.places.catalogs {
-		if c.name == p.Source {
-			b.Source = c.source
-		}
-	}
+	b.Source = lists.Find(d.places.catalogs, func(c named) bool { return c.name == p.Source }).source
 	if like.withDefaults(d.Defaults).Profile == generate.ProfileSubscription {
 		s := Subscription{}
 		if like.Subscription != nil {
@@ -221,10 +218,6 @@ func (d *dependencies) requirer(group int, p *resolve.Planned, planned []resolve
 
 // named reports whether an operator has a name already.
 func (d *dependencies) named(name string) bool {
-	for _, place := range d.places.all {
-		if place.Name == name {
-			return true
-		}
-	}
-	return slices.ContainsFunc(d.notes, func(n Warning) bool { return n.Operator == name })
+	return slices.ContainsFunc(d.places.all, func(p CatalogPlace) bool { return p.Name == name }) ||
+		slices.ContainsFunc(d.notes, func(n Warning) bool { return n.Operator == name })
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
@@ -140,13 +141,7 @@ func (f *Flags) Text(id manifest.Option) (string, bool) {
 
 // Options yields the options that have these flags.
 func (f *Flags) Options() iter.Seq[OptionAt] {
-	return func(yield func(OptionAt) bool) {
-		for _, v := range f.values {
-			if !yield(v.OptionAt) {
-				return
-			}
-		}
-	}
+	return slices.Values(lists.Map(f.values, func(v *flagValue) OptionAt { return v.OptionAt }))
 }
 
 // Option returns the option of a flag, if it is one of these flags.
@@ -321,7 +316,6 @@ func parseCatalog(_, text string) (any, error) {
 	return map[string]any{"namespace": namespace, "name": name}, nil
 }
 
-// parseConfig reads a file with a Subscription, or with its spec.config.
 func parseNamespace(_, name string) (any, error) {
 	if err := CheckNamespace(name); err != nil {
 		return nil, err
@@ -337,6 +331,7 @@ func CheckNamespace(name string) error {
 	return nil
 }
 
+// parseConfig reads a file with a Subscription, or with its spec.config.
 func parseConfig(dir, file string) (any, error) {
 	if file == "" {
 		return nil, nil

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -20,12 +21,7 @@ func FlagOf(id manifest.Option) string {
 
 // isDeclared reports whether an option is one of a RenderConfig.
 func isDeclared(id manifest.Option) bool {
-	for o := range all(declared) {
-		if o.ID == id {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(all(declared)), func(o OptionAt) bool { return o.ID == id })
 }
 
 // flagAt returns the flag that fills a field, such as groups[0].namespace; "" if there is none.
@@ -71,16 +67,20 @@ func (c *Config) namer(group, index int) func(manifest.Option) string {
 		return FlagOf
 	}
 	return func(id manifest.Option) string {
-		paths := c.pathsOf(id, group, index)
-		slices.Reverse(paths) // the bundle's own before the defaults
-		if i := slices.IndexFunc(paths, c.has); i >= 0 {
-			return paths[i]
+		if path := c.pathOf(id, group, index); path != "" {
+			return path
 		}
-		if len(paths) > 0 {
-			return paths[0]
-		}
-		return ""
+		paths := append([]string{""}, c.pathsOf(id, group, index)...)
+		return paths[len(paths)-1]
 	}
+}
+
+// pathOf returns the path of an option of an operator that the RenderConfig has: the operator's own before the default;
+// "" if it has none.
+func (c *Config) pathOf(id manifest.Option, group, index int) string {
+	paths := c.pathsOf(id, group, index)
+	slices.Reverse(paths)
+	return lists.Find(paths, c.has)
 }
 
 // pathsOf returns the paths of an option of an operator. The last one is that of the operator itself.

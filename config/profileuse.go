@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -86,13 +87,8 @@ func (c *Config) checkDefaultCerts(profiles []generate.Profile, certs []Certs) e
 }
 
 // eachOnce returns profiles in their usual order.
-func eachOnce(profiles []generate.Profile) (once []generate.Profile) {
-	for _, p := range generate.Profiles {
-		if slices.Contains(profiles, p) {
-			once = append(once, p)
-		}
-	}
-	return once
+func eachOnce(profiles []generate.Profile) []generate.Profile {
+	return lists.Filter(generate.Profiles, func(p generate.Profile) bool { return slices.Contains(profiles, p) })
 }
 
 // has reports whether the RenderConfig has a field, such as groups[0].name; false is nothing.
@@ -104,11 +100,8 @@ func (c *Config) has(field string) bool {
 // blamed returns the place of what is wrong with an operator: the field of the option that an error blames, else the
 // bundle.
 func (c *Config) blamed(group, index int, err *generate.Error) string {
-	paths := c.pathsOf(err.Option, group, index)
-	for i := range paths { // the bundle's own before the defaults
-		if path := paths[len(paths)-1-i]; c.has(path) {
-			return path
-		}
+	if path := c.pathOf(err.Option, group, index); path != "" {
+		return path
 	}
 	if err.Option == generate.OptionOperatorGroup { // it has the name of its namespace then
 		return at(group, -1, "namespace")

@@ -1,13 +1,17 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 )
 
 // stdinFile is the name of the file of a catalog on standard input.
@@ -84,7 +88,13 @@ func openLegacy(_ context.Context, arg string, o Options) (*Source, error) {
 
 // OpenBytes returns a source of files that are in memory.
 func OpenBytes(ref, kind string, files map[string][]byte, limits Limits) (*Source, error) {
-	m, err := filesFS(ref, files, limits.OrDefault())
+	t := newTree(ref, limits.OrDefault())
+	for _, p := range slices.Sorted(maps.Keys(files)) {
+		if err := t.addFile(path.Clean(p), int64(len(files[p])), bytes.NewReader(files[p])); err != nil {
+			return nil, err
+		}
+	}
+	m, err := t.finish()
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +103,3 @@ func OpenBytes(ref, kind string, files map[string][]byte, limits Limits) (*Sourc
 
 // Limited returns a reader that fails behind a number of bytes, and when the context is done.
 func Limited(ctx context.Context, r io.Reader, limit int64) io.Reader { return newMeter(ctx, r, limit) }
-
-// SizeText returns a size for a message.
-func SizeText(n int64) string { return bytesText(n) }

@@ -65,7 +65,7 @@ func (d dirFS) Open(name string) (fs.File, error) {
 }
 
 func (d dirFS) tooLarge() error {
-	return manifest.OverLimit(fmt.Errorf("larger than %s", bytesText(d.limit)))
+	return manifest.OverLimit(fmt.Errorf("larger than %s", SizeText(d.limit)))
 }
 
 func (d dirFS) Stat(name string) (fs.FileInfo, error)      { return fs.Stat(d.fsys, name) }

@@ -129,7 +129,7 @@ func (a *dockerArchive) checkJSON(p string) error {
 		return fmt.Errorf("%s: %w", a.file, err)
 	}
 	if e.size > maxImageJSON {
-		return &entryError{a.file, p, fmt.Errorf("is larger than %s", bytesText(maxImageJSON))}
+		return &entryError{a.file, p, fmt.Errorf("is larger than %s", SizeText(maxImageJSON))}
 	}
 	return nil
 }

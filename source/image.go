@@ -3,10 +3,12 @@ package source
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"path"
 	"slices"
@@ -91,10 +93,7 @@ func newImage(name string, img v1.Image, d v1.Descriptor, size sizeFunc) (*image
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.Digest, err)
 	}
-	kind := manifest.MediaType // some registries have no content type or a wrong one
-	if kind == "" {
-		kind = d.MediaType
-	}
+	kind := cmp.Or(manifest.MediaType, d.MediaType) // some registries have no content type or a wrong one
 	if !kind.IsImage() {
 		return nil, fmt.Errorf("not an image but %s", quote(string(kind)))
 	}
@@ -147,7 +146,7 @@ func (size sizeFunc) check(d v1.Descriptor) error {
 	}
 	n, err := size(d)
 	if err == nil && n > maxImageJSON {
-		err = fmt.Errorf("larger than %s", bytesText(maxImageJSON))
+		err = fmt.Errorf("larger than %s", SizeText(maxImageJSON))
 	}
 	return err
 }
@@ -167,11 +166,8 @@ func sameDigest(what string, read interface{ Digest() (v1.Hash, error) }, want v
 // source returns the bundle in the image: the files below its manifests and metadata directories.
 func (img *image) source(ctx context.Context, limits Limits) (*Source, error) {
 	labels := map[string]string{}
-	for k, v := range img.config.Config.Labels {
-		if strings.HasPrefix(k, labelPrefix) {
-			labels[k] = v
-		}
-	}
+	maps.Copy(labels, img.config.Config.Labels)
+	maps.DeleteFunc(labels, func(key, _ string) bool { return !strings.HasPrefix(key, labelPrefix) })
 	kept, err := keptDirs(labels)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", img.name, err)
@@ -249,8 +245,8 @@ func (img *image) checkSize(most int64) error {
 	var sum int64
 	for _, l := range img.layers {
 		if l.size > most || sum+max(l.size, 0) > most {
-			err := fmt.Errorf("%w: %s, which is over the limit of %s for an image", errTooLong, bytesText(l.size),
-				bytesText(most))
+			err := fmt.Errorf("%w: %s, which is over the limit of %s for an image", errTooLong, SizeText(l.size),
+				SizeText(most))
 			return readError(img.name+": layer "+l.name, "", err)
 		}
 		sum += max(l.size, 0)

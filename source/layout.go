@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -78,7 +80,7 @@ func (l ociLayout) image(want string) (*image, error) {
 	case err != nil:
 		return nil, err
 	case size > maxImageJSON:
-		return nil, fmt.Errorf("index.json: larger than %s", bytesText(maxImageJSON))
+		return nil, fmt.Errorf("index.json: larger than %s", SizeText(maxImageJSON))
 	}
 	index, err := layout.ImageIndexFromPath(l.name)
 	if err != nil {
@@ -133,13 +135,7 @@ func (l ociLayout) only(index *v1.IndexManifest) (v1.Descriptor, error) {
 }
 
 func names(index *v1.IndexManifest) string {
-	var list []string
-	for _, d := range index.Manifests {
-		if tag := d.Annotations[refName]; tag != "" {
-			list = append(list, tag)
-		} else {
-			list = append(list, d.Digest.String())
-		}
-	}
-	return text.Names(list)
+	return text.Names(lists.Map(index.Manifests, func(d v1.Descriptor) string {
+		return cmp.Or(d.Annotations[refName], d.Digest.String())
+	}))
 }

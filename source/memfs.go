@@ -1,14 +1,14 @@
 package source
 
 import (
-	"bytes"
 	"io"
 	"io/fs"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // node is a file, directory or link in memory. It is its own fs.FileInfo and fs.DirEntry.
@@ -122,19 +122,14 @@ func (m memFS) withoutWrapper() memFS {
 	if m.root.find("manifests") != nil {
 		return m
 	}
-	var found *node
-	for _, child := range m.root.children {
-		if d := child.find("manifests"); d != nil && d.IsDir() {
-			if found != nil {
-				return m
-			}
-			found = child
-		}
-	}
-	if found == nil {
+	found := lists.Filter(slices.Collect(maps.Values(m.root.children)), func(child *node) bool {
+		d := child.find("manifests")
+		return d != nil && d.IsDir()
+	})
+	if len(found) != 1 {
 		return m
 	}
-	return memFS{&node{name: ".", mode: found.mode, children: found.children}}
+	return memFS{&node{name: ".", mode: found[0].mode, children: found[0].children}}
 }
 
 type openDirectory struct {
@@ -159,15 +154,4 @@ func (d *openDirectory) ReadDir(n int) ([]fs.DirEntry, error) {
 	list := d.rest[:n]
 	d.rest = d.rest[n:]
 	return slices.Clone(list), nil
-}
-
-// filesFS returns a file system of files that are in memory. It checks them against the limits.
-func filesFS(name string, files map[string][]byte, limits Limits) (memFS, error) {
-	t := newTree(name, limits)
-	for _, p := range slices.Sorted(maps.Keys(files)) {
-		if err := t.addFile(path.Clean(p), int64(len(files[p])), bytes.NewReader(files[p])); err != nil {
-			return memFS{}, err
-		}
-	}
-	return t.finish()
 }

@@ -129,8 +129,8 @@ func In(dir, ref string) string {
 	if image := catalogImage(ref); image != "" {
 		return strings.TrimSuffix(ref, image) + In(dir, image)
 	}
-	kind, path := cutPrefix(ref)
-	if kind == KindOCI || path == "" || IsStdin(ref) || filepath.IsAbs(path) || scheme().MatchString(ref) {
+	kind, path, moves := relative(ref)
+	if !moves {
 		return ref
 	}
 	joined := filepath.Join(dir, path)
@@ -140,13 +140,20 @@ func In(dir, ref string) string {
 	return strings.TrimSuffix(ref, path) + joined
 }
 
+// relative returns the path that a reference names, and whether it is a relative one.
+func relative(ref string) (kind, path string, is bool) {
+	kind, path = cutPrefix(ref)
+	local := kind != KindOCI && !scheme().MatchString(ref)
+	return kind, path, local && path != "" && path != "-" && !filepath.IsAbs(path)
+}
+
 // From returns ref as a file in dir has to write it: it is the reverse of In. An absolute path stays absolute.
 func From(dir, ref string) string {
 	if image := catalogImage(ref); image != "" {
 		return strings.TrimSuffix(ref, image) + From(dir, image)
 	}
-	kind, path := cutPrefix(ref)
-	if kind == KindOCI || path == "" || IsStdin(ref) || filepath.IsAbs(path) || scheme().MatchString(ref) {
+	_, path, moves := relative(ref)
+	if !moves {
 		return ref
 	}
 	here, err := filepath.Abs(dir)

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -60,11 +61,8 @@ type registryTransport struct {
 }
 
 func newRegistryTransport(o Options) *registryTransport {
-	t := &registryTransport{inner: o.transport, insecure: o.InsecureRegistries, wait: o.wait,
+	t := &registryTransport{inner: o.transport, insecure: o.InsecureRegistries, wait: cmp.Or(o.wait, answerTime),
 		encrypted: map[string]error{}, layers: map[string]int64{}}
-	if t.wait == 0 {
-		t.wait = answerTime
-	}
 	if t.inner == nil {
 		t.inner = remote.DefaultTransport // it keeps connections for further images
 	}
@@ -244,7 +242,7 @@ func (b *watchedBody) watch(wait time.Duration) {
 		<-ready
 		now := b.read.Load()
 		if now-last < slowBytes {
-			b.cancel(&hostError{b.host, fmt.Sprintf("sent less than %s within %s", bytesText(slowBytes), wait), nil})
+			b.cancel(&hostError{b.host, fmt.Sprintf("sent less than %s within %s", SizeText(slowBytes), wait), nil})
 			return
 		}
 		last = now
@@ -260,7 +258,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 		b.timer.Stop()
 	}
 	if b.left -= int64(n); b.left < 0 {
-		return 0, fmt.Errorf("%s: %w: larger than %s", b.host, errTooLong, bytesText(b.most))
+		return 0, fmt.Errorf("%s: %w: larger than %s", b.host, errTooLong, SizeText(b.most))
 	}
 	if err == nil || errors.Is(err, io.EOF) || b.ctx.Err() != nil {
 		return n, cause(b.ctx, err)

@@ -171,7 +171,7 @@ func (s *signatures) blob(img v1.Image, l v1.Descriptor) ([]byte, error) {
 		return nil, err
 	}
 	if l.Size > maxSignatureSize {
-		return nil, fmt.Errorf("larger than %s", bytesText(maxSignatureSize))
+		return nil, fmt.Errorf("larger than %s", SizeText(maxSignatureSize))
 	}
 	blob, err := img.LayerByDigest(l.Digest)
 	if err != nil {

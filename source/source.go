@@ -172,20 +172,16 @@ func openerOf(kind string) (opener, error) {
 // OrDefault returns the limits with the fields of DefaultLimits where they are zero.
 func (l Limits) OrDefault() Limits {
 	d := DefaultLimits()
-	if l.MaxFileBytes <= 0 {
-		l.MaxFileBytes = d.MaxFileBytes
+	return Limits{limit(l.MaxFileBytes, d.MaxFileBytes, 1<<50), limit(l.MaxTotalBytes, d.MaxTotalBytes, 1<<50),
+		limit(l.MaxFiles, d.MaxFiles, 1<<30)}
+}
+
+// limit returns a limit, or the default of one that is not set. Sums and multiples of limits must not overflow.
+func limit[T int | int64](given, usual, most T) T {
+	if given <= 0 {
+		given = usual
 	}
-	if l.MaxTotalBytes <= 0 {
-		l.MaxTotalBytes = d.MaxTotalBytes
-	}
-	if l.MaxFiles <= 0 {
-		l.MaxFiles = d.MaxFiles
-	}
-	// Sums and multiples of limits must not overflow.
-	l.MaxFileBytes = min(l.MaxFileBytes, 1<<50)
-	l.MaxTotalBytes = min(l.MaxTotalBytes, 1<<50)
-	l.MaxFiles = min(l.MaxFiles, 1<<30)
-	return l
+	return min(given, most)
 }
 
 func (o Options) withDefaults() Options {

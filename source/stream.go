@@ -68,7 +68,7 @@ func (m *meter) Read(p []byte) (int, error) {
 	m.left -= int64(n)
 	m.read += int64(n)
 	if m.left < 0 {
-		return 0, manifest.OverLimit(fmt.Errorf("%w: more than %s unpacked", errTooLong, bytesText(m.max)))
+		return 0, manifest.OverLimit(fmt.Errorf("%w: more than %s unpacked", errTooLong, SizeText(m.max)))
 	}
 	return n, err
 }

@@ -201,11 +201,11 @@ func (t *tree) addFile(p string, size int64, r io.Reader) error {
 
 func (t *tree) fits(p string, size int64) error {
 	if size > t.limits.MaxFileBytes {
-		return manifest.OverLimit(t.errorf(p, "is larger than %s", bytesText(t.limits.MaxFileBytes)))
+		return manifest.OverLimit(t.errorf(p, "is larger than %s", SizeText(t.limits.MaxFileBytes)))
 	}
 	if t.bytes+size > t.limits.MaxTotalBytes {
 		return manifest.OverLimit(
-			t.errorf(p, "is over the limit of %s for all files together", bytesText(t.limits.MaxTotalBytes)))
+			t.errorf(p, "is over the limit of %s for all files together", SizeText(t.limits.MaxTotalBytes)))
 	}
 	return nil
 }
@@ -329,7 +329,8 @@ func (t *tree) resolve(dir *node, at string) error {
 	return nil
 }
 
-func bytesText(n int64) string {
+// SizeText returns a size for a message.
+func SizeText(n int64) string {
 	if n >= 10<<20 || n >= 1<<20 && n%(1<<20) == 0 {
 		return fmt.Sprintf("%d MiB", n>>20)
 	}

@@ -82,7 +82,7 @@ func (t *tree) addZipEntry(ctx context.Context, f *zip.File) error {
 	case f.Flags&1 != 0:
 		return t.errorf(f.Name, "is encrypted")
 	case f.UncompressedSize64 > uint64(t.limits.MaxFileBytes):
-		return manifest.OverLimit(t.errorf(f.Name, "is larger than %s", bytesText(t.limits.MaxFileBytes)))
+		return manifest.OverLimit(t.errorf(f.Name, "is larger than %s", SizeText(t.limits.MaxFileBytes)))
 	}
 	r, err := f.Open()
 	if err != nil {
