@@ -136,9 +136,6 @@ func appendProperty(list []catalog.Property, p catalog.Property, into any) []cat
 	if json.Unmarshal(p.Value, into) != nil {
 		return list // opm refuses the catalog
 	}
-	value, err := json.Marshal(into)
-	if err != nil {
-		return list
-	}
+	value, _ := json.Marshal(into) // texts: it cannot fail
 	return append(list, catalog.Property{Type: p.Type, Value: value})
 }

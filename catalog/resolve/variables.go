@@ -118,11 +118,10 @@ func (b *builder) providers(e *entry, need *requirement) ([]*entry, error) {
 		return known, nil
 	}
 	list, err := b.findProviders(e, need)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		b.provided[key] = list
 	}
-	b.provided[key] = list
-	return list, nil
+	return list, err
 }
 
 func (b *builder) findProviders(e *entry, need *requirement) ([]*entry, error) {
@@ -188,8 +187,7 @@ func (b *builder) subscribe(s *Subscription) error {
 	}
 	entries, fault := b.subscribed(s, current)
 	if fault != "" {
-		v := &variable{id: subscriptionID(s.Name), subscription: true}
-		v.add(constraint{kind: mandatory, text: fmt.Sprintf("subscription %s exists", s.Name)})
+		v := required(s)
 		v.add(constraint{kind: prohibited, text: fault})
 		b.put(v)
 		return nil
@@ -283,9 +281,15 @@ func sortSubscribed(entries []*entry) ([]*entry, error) {
 	return all, nil
 }
 
-func newSubscription(s *Subscription, ids []string) *variable {
+// required returns the variable of a Subscription, which is in every solution.
+func required(s *Subscription) *variable {
 	v := &variable{id: subscriptionID(s.Name), subscription: true}
 	v.add(constraint{kind: mandatory, text: fmt.Sprintf("subscription %s exists", s.Name)})
+	return v
+}
+
+func newSubscription(s *Subscription, ids []string) *variable {
+	v := required(s)
 	text := fmt.Sprintf("subscription %s requires %s", s.Name, oneOf(ids))
 	if len(ids) == 0 {
 		text = "no operators found matching the criteria of subscription " + s.Name

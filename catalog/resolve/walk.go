@@ -183,30 +183,26 @@ func (w *walker) walk(s *State, p path) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
-	end := func(o Outcome) { w.end(s, p, Walk{Outcome: o}) }
+	key := s.key()
+	steps, again := len(p.steps), slices.Index(p.keys, key)
+	var end Walk
 	switch {
 	case len(s.Subscriptions) == 0:
-		end(NoSubscriptions)
-		return nil
+		end.Outcome = NoSubscriptions
 	case s.OperatorGroups != 1:
-		w.end(s, p, Walk{Outcome: Failed,
-			Failure: &Failure{Reason: ReasonSync, Text: fmt.Sprintf("found %d operatorGroups, expected 1",
-				s.OperatorGroups)}})
-		return nil
+		end.Outcome, end.Failure = Failed, &Failure{Reason: ReasonSync,
+			Text: fmt.Sprintf("found %d operatorGroups, expected 1", s.OperatorGroups)}
 	case s.find(func(sub *Subscription) bool { return s.unknown(sub) == "" }) == nil:
-		end(Unknown)
-		return nil
+		end.Outcome = Unknown
 	case s.waiting():
-		end(UpgradePending)
-		return nil
+		end.Outcome = UpgradePending
+	case again >= 0:
+		end.Outcome, end.CycleFrom = Cycle, again
+	case steps == mostSteps || w.options.Steps > 0 && steps == w.options.Steps:
+		end.Outcome = Stopped
 	}
-	key := s.key()
-	if i := slices.Index(p.keys, key); i >= 0 {
-		w.end(s, p, Walk{Outcome: Cycle, CycleFrom: i})
-		return nil
-	}
-	if n := len(p.steps); n == mostSteps || w.options.Steps > 0 && n == w.options.Steps {
-		end(Stopped)
+	if end.Outcome != "" {
+		w.end(s, p, end)
 		return nil
 	}
 	for i, d := range w.decide(s, key) {
@@ -228,7 +224,7 @@ func (w *walker) walk(s *State, p path) error {
 		case len(d.step.CSVs) > 0:
 			w.end(s, p, Walk{Outcome: Withheld, Withheld: d.step})
 		default:
-			end(Settled)
+			w.end(s, p, Walk{Outcome: Settled})
 		}
 	}
 	return nil

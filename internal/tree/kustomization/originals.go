@@ -84,7 +84,7 @@ func (b *Builder) match(k *Kustomization, built []*resource.Resource) []*origina
 	}
 	out := make([]*original, len(built))
 	for _, g := range groups {
-		if len(g.originals) == len(g.built) && likely(g.originals, g.built, built) {
+		if likely(g.originals, g.built, built) {
 			for j, i := range g.built {
 				out[i] = g.originals[j]
 			}
@@ -110,12 +110,7 @@ func (b *Builder) match(k *Kustomization, built []*resource.Resource) []*origina
 
 // likely reports whether each object has a name that could be made of the one of its turn.
 func likely(originals []*original, at []int, built []*resource.Resource) bool {
-	for j, i := range at {
-		if originals[j].like(built[i]) < likeName {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(originals, at, func(o *original, i int) bool { return o.like(built[i]) >= likeName })
 }
 
 // How much an object is like another of its kind.
