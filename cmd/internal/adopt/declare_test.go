@@ -202,6 +202,7 @@ func TestDeclareOptions(t *testing.T) {
 func TestDeclareSome(t *testing.T) {
 	const shared, sharedRoles = "- target: {kind: OperatorGroup, name: og, namespace: harbour}\n", "- target: {kind: ClusterRole, name: olm\\.og\\.og\\.admin-6027pG52UbswK7xDcJF8Ggf9gBEsCxGGQSpNC7|olm"
 	two := cluster(t, ferry(), tug("harbour"))
+	whole := cluster(t, ferry(), tug("harbour"))
 	failed := with(tug("harbour"), "ClusterServiceVersion", `status: {phase: Failed, reason: UnsupportedOperatorGroup, message: "no\nway"}`)
 	const refused = "# Namespace harbour. It is not adopted: OLM does not run it (UnsupportedOperatorGroup): no way\n"
 	global := moved(with(tug("x"), "ClusterServiceVersion", `{}`), "operators")
@@ -224,6 +225,7 @@ func TestDeclareSome(t *testing.T) {
 		{"one that was not chosen", mustSelect(t, two, "ferry"), generate.ProfileOLM, "tug", false},
 		{"one that was not chosen is not refused", mustSelect(t, two, "ferry"), generate.ProfileOLM, "It is not adopted", false},
 		{"one that was refused", cluster(t, ferry(), failed), generate.ProfileOLM, refused, true},
+		{"one that cannot be rendered", whole.Refuse(only(whole, "tug")[0], "no\nbundle"), generate.ProfileOLM, "It is not adopted: no bundle\n", true},
 		{"all were refused", mustSelect(t, cluster(t, ferry(), failed), "tug"), generate.ProfileOLM, "groups: []", true},
 		{"the namespace of what was not chosen", mustSelect(t, apart, "tug"), generate.ProfileSubscription, "kind: Namespace", false},
 		{"the namespace of what was chosen", mustSelect(t, apart, "ferry"), generate.ProfileSubscription, "kind: Namespace", true},

@@ -162,13 +162,10 @@ func patch(value map[string]any) string {
 
 // unsubscribe removes what a running OLM would install again.
 func (p *planner) unsubscribe() {
-	run := p.each(deletedList, `case "$kind" in (installplans.*|subscriptions.*) `+deletion+";; esac")
-	if len(run) > 0 {
-		p.add(Step{Title: "Remove InstallPlans and Subscriptions", Text: []string{"OLM would install an operator " +
-			"again that has a Subscription. The undo stops OLM for a moment, because a running one would forget " +
-			"what is installed."},
-			Run: run, Undo: slices.Concat(p.stop(), p.subscribed(), p.start())})
-	}
+	p.add(Step{Title: "Remove InstallPlans and Subscriptions", Text: []string{"OLM would install an operator again that " +
+		"has a Subscription. The undo stops OLM for a moment, because a running one would forget what is installed."},
+		Run:  p.each(deletedList, `case "$kind" in (installplans.*|subscriptions.*) `+deletion+";; esac"),
+		Undo: slices.Concat(p.stop(), p.subscribed(), p.start())})
 }
 
 // subscribed returns the commands that bring Subscriptions back. OLM resolves nothing as long as a CSV belongs to no
@@ -378,7 +375,7 @@ func (p *planner) wayBack() {
 		"sed -f before/owners.sed before/owners.yaml | kubectl apply --server-side --force-conflicts --field-manager=" +
 			manager + "-owners -f -"},
 		p.each(createdList, deletion), p.subscribed(), p.start())
-	if p.To == generate.ProfileClusterExtension && len(p.departure.operators) < len(p.state.All()) {
+	if len(p.departure.operators) < len(p.state.All()) {
 		p.plan.Back = append([]string{"# " + migratedToo}, p.plan.Back...)
 	}
 }

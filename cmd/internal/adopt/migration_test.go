@@ -240,21 +240,43 @@ func TestMigrationReleases(t *testing.T) {
 	}
 }
 
-// The verdict on an operator under OLM v1 stands beside the checks of the migration.
+// The verdict on an operator under OLM v1 stands beside the checks of the migration. Of its bundle, the CRDs and the Services
+// in its namespace are known.
 func TestMigrationVerdict(t *testing.T) {
-	for edit, want := range map[string]string{
-		"": "unknown: the objects of its bundle are not known",
-		`ClusterServiceVersion spec: {installModes: [{type: OwnNamespace, supported: true}]}`: "needs: operator-controller v1.11 takes operators for their own or " +
-			"a single namespace only with the feature gate",
-		`ClusterServiceVersion spec: {apiservicedefinitions: {owned: [{group: g, version: v1}]}}`: "refused: the operator serves APIs itself",
+	crd := func(conversion string) map[string]any {
+		return item("CustomResourceDefinition", "ferries.example.com", `{metadata: {labels: {olm.managed: "true"}}, spec: {group: example.com, names: {plural: ferries, kind: Ferry}, scope: Namespaced, versions: [{name: v1}, {name: v2}]`+conversion+`}}`)
+	}
+	converted := crd(`, conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {service: {namespace: harbour, name: hook}}}}`)
+	service := func(name string) map[string]any {
+		return item("Service", name, `{metadata: {labels: {olm.managed: "true"}}}`)
+	}
+	const unserved = "needs: the bundle does not serve the conversion webhook of its CRD ferries.example.com, Service harbour/hook"
+	for _, c := range []struct {
+		edit    string
+		objects []map[string]any
+		want    string
+	}{
+		{"", nil, "unknown: the objects of its bundle are not known"},
+		{"", []map[string]any{service("harbour/hook")}, "unknown: the objects of its bundle are not known"},
+		{"", []map[string]any{crd("")}, "runs"},
+		{"", []map[string]any{converted}, unserved},
+		{"", []map[string]any{converted, service("harbour/hook")}, "runs"},
+		{"", []map[string]any{converted, service("pier/hook")}, unserved},
+		{`ClusterServiceVersion spec: {installModes: [{type: OwnNamespace, supported: true}]}`, nil, "needs: operator-controller v1.11 takes operators for their own or " +
+			"a single namespace only with the feature gate"},
+		{`ClusterServiceVersion spec: {apiservicedefinitions: {owned: [{group: g, version: v1}]}}`, nil, "refused: the operator serves APIs itself"},
 	} {
-		list := migrating()
-		if kind, fields, ok := strings.Cut(edit, " "); ok {
+		list := append(migrating(), c.objects...)
+		if kind, fields, ok := strings.Cut(c.edit, " "); ok {
 			list = with(list, kind, fields)
 		}
 		m := cluster(t, list).Migrations()[0]
-		if got := m.OLMv1.String(); !strings.HasPrefix(got, want) {
-			t.Errorf("%s: got %q", edit, got)
+		var out strings.Builder
+		if err := print.Report(&out, Migrations{m}, findings.Text); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.OLMv1.String(); !strings.HasPrefix(got, c.want) || strings.Contains(out.String(), "\n  remedy: ") != (m.OLMv1.Remedy != "") {
+			t.Errorf("%s: got %q\n%s", c.edit, got, out.String())
 		}
 	}
 }

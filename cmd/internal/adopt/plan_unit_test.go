@@ -1,7 +1,9 @@
 package adopt
 
 import (
+	"bytes"
 	"flag"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,6 +49,7 @@ func port() []map[string]any {
 		item("Role", "harbour/ferry", `{metadata: {labels: {`+csv+`, operators.coreos.com/ferry.harbour: ""}, `+owner+`}, `+pods+`}`),
 		item("Role", "harbour/gone", `{metadata: {labels: {`+csv+`, operators.coreos.com/ferry.harbour: ""}, `+owner+`}, `+pods+`}`),
 		item("ClusterRole", "odd", `metadata: {labels: {olm.owner: og, olm.owner.namespace: harbour}, `+owner+`}`),
+		item("Role", "harbour/og", `{}`),
 		item("Role", "harbour/old", `{metadata: {labels: {`+strings.ReplaceAll(csv, "v1.0.0", "v0.9.0")+`}}}`),
 		item("ClusterRole", "group", `{metadata: {labels: {olm.owner: og, olm.owner.kind: OperatorGroup, olm.owner.namespace: harbour}}}`),
 		item("ClusterRole", "group-kept", `{metadata: {labels: {olm.owner: og, olm.owner.kind: OperatorGroup, olm.owner.namespace: harbour}}}`),
@@ -128,6 +131,40 @@ func TestPlans(t *testing.T) {
 	}
 }
 
+// The report of the plan "stopped", and of one that changes nothing. Read them when they change: a person decides by them.
+func TestShortReport(t *testing.T) {
+	var grown []map[string]any // more differences than a report lists
+	for i := range 12 {
+		grown = append(grown, item("ConfigMap", fmt.Sprintf("harbour/c%02d", i), fmt.Sprintf(`{metadata: {labels: {olm.managed: "true"}}, data: {k%02d: a}}`, i)))
+	}
+	edited := func() (list []map[string]any) {
+		for i := range grown {
+			list = append(list, item("ConfigMap", fmt.Sprintf("harbour/c%02d", i), fmt.Sprintf(`{metadata: {labels: {olm.managed: "true"}}, data: {k%02d: b}}`, i)))
+		}
+		return list
+	}
+	for _, c := range []struct {
+		name     string
+		list     []map[string]any
+		choice   []string
+		rendered []map[string]any
+	}{
+		{"leaves", port(), []string{"ferry"}, renderedPort()}, {"equal", ferry(), nil, ferry()}, {"many", append(ferry(), grown...), nil, append(ferry(), edited()...)},
+		{"refused", append(ferry(), with(tug("harbour"), "ClusterServiceVersion", `status: {phase: Failed, reason: NoOperatorGroup}`)...), nil, ferry()},
+	} {
+		s := mustSelect(t, cluster(t, c.list), c.choice...)
+		v, err := s.VerifyLeaving(c.rendered, s.Left(c.rendered), nil)
+		var out bytes.Buffer
+		if err == nil {
+			err = v.Print(&out, findings.Text, v.Findings(), false)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden.CheckFile(t, filepath.Join("testdata", "reports", c.name+".txt"), out.Bytes(), flag.Lookup("update").Value.String() == "true")
+	}
+}
+
 // A plan is refused while OLM has something to do, if one that stays needs one that leaves, and beside a running OLM for
 // a group with a ServiceAccount.
 func TestPlanRefused(t *testing.T) {
@@ -174,6 +211,16 @@ func TestListCheck(t *testing.T) {
 	} {
 		if err := (List{Name: c.list, Rows: []string{"a b", c.row}}).check(); (err == nil) != c.taken {
 			t.Errorf("%s: %s: %v", c.list, c.row, err)
+		}
+	}
+}
+
+// The directories of a file with parts are itself and each of them.
+func TestDirectories(t *testing.T) {
+	for want, parts := range map[string][]string{"": nil, "out out/a": {"a"}, "out out/a out/b": {"a", "b"}} {
+		p := planner{Options: Options{Directory: "out", Parts: parts}}
+		if got := strings.Join(p.directories(), " "); got != want {
+			t.Errorf("%q: %q, want %q", parts, got, want)
 		}
 	}
 }

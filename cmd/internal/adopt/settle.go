@@ -21,7 +21,7 @@ func (s *State) waiting(groups map[string]*Group) {
 			continue
 		}
 		installed := sub.Status.InstalledCSV
-		if installed != "" && s.Dump.Get(v1alpha1.ClusterServiceVersionKind, sub.object.Namespace, installed) != nil {
+		if s.Dump.Get(v1alpha1.ClusterServiceVersionKind, sub.object.Namespace, installed) != nil {
 			continue // another finding says why it is left out
 		}
 		if g := groups[sub.object.Namespace]; g != nil {

@@ -37,6 +37,7 @@ func TestSince(t *testing.T) {
 		{"a new InstallPlan", append(was(), item("InstallPlan", "harbour/q", `{}`)), []string{"InstallPlan harbour/q: is new since the dump"}},
 		{"a copy, which follows its original", append(dropped(was(), "ClusterServiceVersion", "pier/ferry.v1.0.0"),
 			item("ClusterServiceVersion", "bay/ferry.v1.0.0", `{metadata: {labels: {olm.copiedFrom: harbour}}}`)), nil},
+		{"a copy of another operator", append(was(), item("ClusterServiceVersion", "harbour/tug.v1.0.0", `{metadata: {labels: {olm.copiedFrom: bay}}}`)), nil},
 		{"a condition", dropped(was(), "OperatorCondition", "ferry.v1.0.0"), nil},
 		{"what is not OLM's", dropped(was(), "ConfigMap", "c"), nil},
 		{"the group of no operator", dropped(was(), "OperatorGroup", "dock/og"), nil},
@@ -110,6 +111,16 @@ func TestComplete(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%s to %s without %s: the dump lacks %q, want %q", c.csv, c.to, c.lacks, got, c.want)
+		}
+	}
+}
+
+// On OpenShift, a plan that stops OLM is about the ClusterVersion too.
+func TestCompleteOnOpenShift(t *testing.T) {
+	s := cluster(t, ferry(), []map[string]any{item("Deployment", openShift+"/olm-operator", `{}`)})
+	for to, want := range map[generate.Profile]bool{generate.ProfilePlain: true, generate.ProfileOLM: false, generate.ProfileSubscription: false} {
+		if err := s.checkComplete(to); (err != nil) != want {
+			t.Errorf("%s: %v", to, err)
 		}
 	}
 }

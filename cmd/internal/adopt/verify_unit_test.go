@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/permissions"
 )
 
 // verdicts returns a line for each object of a comparison.
@@ -243,6 +244,36 @@ func TestLines(t *testing.T) {
 		d := newDeparture(s, s.All(), s.Verify(c.rendered), s.Verify(c.asOLM))
 		if got, err := d.lostRights(c.rendered); err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, %v; want %q", c.what, got, err, c.want)
+		}
+	}
+}
+
+// A right on OperatorConditions is OLM's bookkeeping, and no other one is.
+func TestBookkeeping(t *testing.T) {
+	for _, c := range []struct {
+		group, resources string
+		want             bool
+	}{{"operators.coreos.com", "operatorconditions", true}, {"operators.coreos.com", "operatorconditions/status operatorconditions", true},
+		{"operators.coreos.com", "operatorconditions subscriptions", false}, {"operators.coreos.com", "*", false}, {"example.com", "operatorconditions", false}} {
+		if got := bookkeeping(permissions.Item{APIGroups: []string{c.group}, Resources: strings.Fields(c.resources)}); got != c.want {
+			t.Errorf("%s: %s: %t", c.group, c.resources, got)
+		}
+	}
+}
+
+// An operator is left if a file runs it without OLM: neither its CSV nor what hands it to OLM is there.
+func TestLeft(t *testing.T) {
+	deployment := item("Deployment", "harbour/ferry", `{}`)
+	for _, c := range []struct {
+		what     string
+		rendered []map[string]any
+		want     int
+	}{
+		{"nothing, so it is in no file", nil, 0}, {"its Deployment", []map[string]any{deployment}, 1}, {"its Deployment and its CSV", []map[string]any{deployment, ferry()[1]}, 0},
+		{"its Deployment and its Subscription", []map[string]any{deployment, ferry()[2]}, 0},
+	} {
+		if got := cluster(t, ferry()).Left(c.rendered); len(got) != c.want {
+			t.Errorf("%s: %q", c.what, packages(got))
 		}
 	}
 }
