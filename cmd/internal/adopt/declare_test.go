@@ -62,6 +62,7 @@ func TestDeclare(t *testing.T) {
 		list := dropped(ferry(), "OperatorGroup", "og")
 		return append(list, item("OperatorGroup", "harbour/og", fields))
 	}
+	const several = `{spec: {targetNamespaces: [pier, dock]}, status: {namespaces: [pier, dock]}}`
 	global := group(`{spec: {}, status: {namespaces: [""]}}`)
 	served := with(ferry(), "ClusterServiceVersion", `spec: {webhookdefinitions: [{type: ValidatingAdmissionWebhook, generateName: vferry}]}`)
 	hooked := append(served, webhook("vferry", "ferry.v1.0.0", "harbour"))
@@ -88,6 +89,9 @@ func TestDeclare(t *testing.T) {
 			"- target: {kind: Namespace}\n", nil},
 		{"the group", ferry(), "\n  name: og\n", but(v1, extension)},
 		{"targets", ferry(), "\n  targetNamespaces:\n  - pier\n", all},
+		{"several targets, all namespaces with OLM v1", group(several), "\n  targetNamespaces:\n  - dock\n  - pier\n", but(extension)},
+		{"several targets of what OLM v1 refuses", with(group(several), "ClusterServiceVersion", `spec: {installModes: [{type: MultiNamespace, supported: true}]}`),
+			"\n  targetNamespaces:\n  - dock\n  - pier\n", all},
 		{"all namespaces", global, "\n  installMode: AllNamespaces\n", but(descoped)},
 		{"all namespaces are no targets", global, "targetNamespaces:", nil},
 		{"a selector", group(`{spec: {selector: {matchLabels: {a: b}}}, status: {namespaces: [pier]}}`), "\n  selector:\n    matchLabels:\n      a: b\n", of(olm, plain, sub)},
@@ -133,6 +137,8 @@ func TestDeclare(t *testing.T) {
 		{"the default channel", ferry(), "# Subscription ferry-sub: package ferry, the default channel, catalog olm/cat.\n", all},
 		{"a channel", ready, "# Subscription ferry-sub: package ferry, channel stable, catalog olm/cat.\n", all},
 		{"a channel to go on with", ready, "\n    channel: stable\n", of(sub, extension)},
+		{"a channel that the catalog of the cluster has", ready, "\n    channelOfCatalog: true", of(sub, extension)},
+		{"no channel", ferry(), "channelOfCatalog", nil},
 		{"a Subscription", ready, "\n    subscription:\n      catalogSource:\n        name: cat\n        namespace: olm\n      name: ferry-sub\n      startingCSV: true\n", of(sub)},
 		{"a ClusterExtension", ready, "\n    clusterExtension:\n      name: ferry-sub\n", of(extension)},
 		{"no approval", ready, "approval: Manual", nil},

@@ -18,6 +18,14 @@ func migrating() []map[string]any {
 		item("ClusterCatalog", "b", `{spec: {source: {image: {ref: quay.io/cat}}}, status: {conditions: [{type: Progressing, status: "False"}, {type: Serving, status: "True"}]}}`))
 }
 
+// after returns objects after an edit, which is a kind and its fields, or nothing.
+func after(list []map[string]any, edit string) []map[string]any {
+	if kind, fields, ok := strings.Cut(edit, " "); ok {
+		return with(list, kind, fields)
+	}
+	return list
+}
+
 // Each check of the migration answers with the object and the field that decide.
 func TestMigrationChecks(t *testing.T) {
 	properties := func(list string) string {
@@ -109,9 +117,7 @@ func TestMigrationChecks(t *testing.T) {
 		if !slices.ContainsFunc(list, func(o map[string]any) bool { return o["kind"] == "ClusterServiceVersion" }) {
 			list = append(migrating(), list...)
 		}
-		if kind, fields, ok := strings.Cut(c.edit, " "); ok {
-			list = with(list, kind, fields)
-		}
+		list = after(list, c.edit)
 		m := cluster(t, list).Migrations()[0]
 		var lines []string
 		for _, x := range m.Checks {
@@ -147,8 +153,7 @@ func TestMigrationVerdicts(t *testing.T) {
 	} {
 		list := migrating()
 		for _, e := range c.edits {
-			kind, fields, _ := strings.Cut(e, " ")
-			list = with(list, kind, fields)
+			list = after(list, e)
 		}
 		all := cluster(t, list).Migrations()
 		if m := all[0]; m.Verdict != c.verdict || m.Plain != c.plain || m.Descoped != c.descoped {
@@ -213,10 +218,7 @@ func TestMigrationReleases(t *testing.T) {
 		{`ClusterServiceVersion metadata: {annotations: {operatorframework.io/properties: '{"properties":[{"type":"olm.gvk.required","value":{}}]}'}}`, "4.20",
 			"refused C2 No dependency resolution: the operator depends on others, which OpenShift 4.20 refuses: olm.gvk.required"},
 	} {
-		list := migrating()
-		if kind, fields, ok := strings.Cut(c.edit, " "); ok {
-			list = with(list, kind, fields)
-		}
+		list := after(migrating(), c.edit)
 		s := cluster(t, list)
 		target, err := fit.Given{OpenShift: c.release}.Read()
 		if err != nil {
@@ -266,11 +268,7 @@ func TestMigrationVerdict(t *testing.T) {
 			"a single namespace only with the feature gate"},
 		{`ClusterServiceVersion spec: {apiservicedefinitions: {owned: [{group: g, version: v1}]}}`, nil, "refused: the operator serves APIs itself"},
 	} {
-		list := append(migrating(), c.objects...)
-		if kind, fields, ok := strings.Cut(c.edit, " "); ok {
-			list = with(list, kind, fields)
-		}
-		m := cluster(t, list).Migrations()[0]
+		m := cluster(t, after(append(migrating(), c.objects...), c.edit)).Migrations()[0]
 		var out strings.Builder
 		if err := print.Report(&out, Migrations{m}, findings.Text); err != nil {
 			t.Fatal(err)

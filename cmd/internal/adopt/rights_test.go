@@ -107,33 +107,3 @@ func TestLostByTheGroup(t *testing.T) {
 		}
 	}
 }
-
-// What an earlier version left behind is named in the plan, and no command deletes it.
-func TestOrphansStay(t *testing.T) {
-	s := edited(t, "gates-multi.yaml", func(items []object) []object {
-		for _, o := range items {
-			switch in(o, "metadata")["name"] {
-			case "gates.gate.example.com":
-				items = append(items, copyOf(o, "doors.gate.example.com"))
-			case "gates.gate.example.com-v1-admin":
-				items = append(items, copyOf(o, "gates.gate.example.com-v1alpha1-admin"), copyOf(o, "gates.gate.example.com-v1-mine"))
-			}
-		}
-		return items
-	})
-	for _, to := range []generate.Profile{generate.ProfilePlain, generate.ProfileDescoped, generate.ProfileOLMv1} {
-		o := adopt.Options{To: to}
-		plan := planOf(t, s, declared(t, s, o), o)
-		page := string(plan.Markdown("plan.sh", "plan.back.sh"))
-		for _, want := range []string{"CustomResourceDefinition doors.gate.example.com", "ClusterRole gates.gate.example.com-v1alpha1-admin"} {
-			if !strings.Contains(page, want) {
-				t.Errorf("%s: no %q in\n%s", to, want, page)
-			}
-		}
-		for _, row := range rowsOf(plan, "deleted") {
-			if strings.Contains(row, "v1alpha1-admin") || strings.Contains(row, "v1-mine") || strings.Contains(row, "customresourcedefinition") {
-				t.Errorf("%s: %s", to, row)
-			}
-		}
-	}
-}

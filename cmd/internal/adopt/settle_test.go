@@ -65,12 +65,7 @@ func TestCheckSettled(t *testing.T) {
 		{"a plan of the installed CSV", `{}`, `{}`, []map[string]any{plan("harbour", `[ferry.v1.0.0]`, "Installing")}, ""},
 		{"a plan without Subscription", `{}`, `-`, []map[string]any{plan("harbour", both, "Installing")}, ""},
 	} {
-		list := with(ferry(), "ClusterServiceVersion", c.csv)
-		if c.sub == "-" {
-			list = dropped(list, "Subscription", "ferry-sub")
-		} else {
-			list = with(list, "Subscription", c.sub)
-		}
+		list := subscribed(with(ferry(), "ClusterServiceVersion", c.csv), c.sub)
 		err := cluster(t, list, c.more).checkSettled()
 		got := ""
 		if err != nil {

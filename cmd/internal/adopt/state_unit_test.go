@@ -86,6 +86,14 @@ func TestSubscriptionOf(t *testing.T) {
 	}
 }
 
+// subscribed returns objects after an edit of their Subscription, or without it: "-".
+func subscribed(list []map[string]any, edit string) []map[string]any {
+	if edit == "-" {
+		return dropped(list, "Subscription", "ferry-sub")
+	}
+	return with(list, "Subscription", edit)
+}
+
 // A CSV that another one of its namespace is about to replace is left out: the middle of an upgrade cannot be adopted.
 func TestReplacedBy(t *testing.T) {
 	next := func(name, fields string) map[string]any {
@@ -108,12 +116,7 @@ func TestReplacedBy(t *testing.T) {
 		{"a copy replaces it", `status: {phase: Failed}`, `{}`, next("harbour/other", ", metadata: {labels: {olm.copiedFrom: dock}}"), false},
 		{"it replaces itself", `{spec: {replaces: ferry.v1.0.0}, status: {phase: Failed}}`, `{}`, item("ConfigMap", "harbour/x", `{}`), false},
 	} {
-		list := with(ferry(), "ClusterServiceVersion", c.csv)
-		if c.sub == "-" {
-			list = dropped(list, "Subscription", "ferry-sub")
-		} else {
-			list = with(list, "Subscription", c.sub)
-		}
+		list := subscribed(with(ferry(), "ClusterServiceVersion", c.csv), c.sub)
 		s := cluster(t, append(list, c.other))
 		adopted := slices.ContainsFunc(s.All(), func(o *Operator) bool { return o.CSV.Name == "ferry.v1.0.0" })
 		said := slices.Contains(found(s), "replaced warning ClusterServiceVersion harbour/ferry.v1.0.0: ClusterServiceVersion ferry.v2.0.0 is about to replace it, so it is left out")
