@@ -49,7 +49,7 @@ func port() []map[string]any {
 		item("Role", "harbour/ferry", `{metadata: {labels: {`+csv+`, operators.coreos.com/ferry.harbour: ""}, `+owner+`}, `+pods+`}`),
 		item("Role", "harbour/gone", `{metadata: {labels: {`+csv+`, operators.coreos.com/ferry.harbour: ""}, `+owner+`}, `+pods+`}`),
 		item("ClusterRole", "odd", `metadata: {labels: {olm.owner: og, olm.owner.namespace: harbour}, `+owner+`}`),
-		item("Role", "harbour/og", `{}`),
+		item("Role", "harbour/og", `{}`), item("Subscription", "dock/later", `{spec: {name: later}}`),
 		item("Role", "harbour/old", `{metadata: {labels: {`+strings.ReplaceAll(csv, "v1.0.0", "v0.9.0")+`}}}`),
 		item("ClusterRole", "group", `{metadata: {labels: {olm.owner: og, olm.owner.kind: OperatorGroup, olm.owner.namespace: harbour}}}`),
 		item("ClusterRole", "group-kept", `{metadata: {labels: {olm.owner: og, olm.owner.kind: OperatorGroup, olm.owner.namespace: harbour}}}`),

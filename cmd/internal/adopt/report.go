@@ -215,13 +215,8 @@ func (v *Verification) short(list []findings.Finding) *findings.Document {
 	remark("only in the cluster", v.named(func(c Compared) bool { return c.Verdict == ClusterOnly }))
 	remark("fields only in the cluster", valuesOf(list, "left-in-cluster",
 		func(f findings.Finding) string { return f.Field }))
-	differences := findings.Section{}
-	if t := grouped(list); len(t.Rows) > 0 {
-		differences.Tables = append(differences.Tables, t)
-	}
-	return &findings.Document{Kind: "Verification",
-		Sections: []findings.Section{{Tables: []findings.Table{operators}}, effects,
-			differences}}
+	return &findings.Document{Kind: "Verification", Sections: []findings.Section{{Tables: []findings.Table{operators}},
+		effects, {Tables: []findings.Table{grouped(list)}}}}
 }
 
 // leftOut names what is not adopted, and why.

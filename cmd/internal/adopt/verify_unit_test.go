@@ -324,6 +324,10 @@ func TestFindingsOf(t *testing.T) {
 	if err := v.Print(&out, findings.Text, nil, true); err != nil || !strings.Contains(out.String(), "equal         Role a/b") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
+	out.Reset()
+	if err := v.Print(&out, findings.Markdown, nil, false); err != nil || !strings.Contains(out.String(), "| equal | 1 |") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
 	for _, verbose := range []bool{true, false} {
 		if err := v.Print(full{}, findings.Text, nil, verbose); err == nil {
 			t.Error("what cannot be written is no error")
@@ -471,5 +475,38 @@ func TestGrouped(t *testing.T) {
 		`Role a: metadata.labels["a"] is 1`, `Role b: metadata.labels["b"] is 1`, "Role c: orphan of x", "Role d: orphan of y"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
+	}
+	var ten []findings.Finding
+	for i := range 10 {
+		ten = append(ten, of(findings.Error, "Role a", "", fmt.Sprint("is ", i)))
+	}
+	if n := len(grouped(ten).Rows); n != 10 {
+		t.Errorf("ten differences have %d lines", n)
+	}
+}
+
+// An object is counted for the operator that it is of; one of several operators, or of none, is counted for nobody.
+func TestOperatorOf(t *testing.T) {
+	s := cluster(t, fleet(), []map[string]any{
+		item("CustomResourceDefinition", "ferries.example.com", `metadata: {labels: {olm.managed: "true"}}`), item("CustomResourceDefinition", "tugs.example.com", `metadata: {labels: {olm.managed: "true"}}`),
+		item("ClusterRole", "users", `metadata: {ownerReferences: [{kind: CustomResourceDefinition, name: ferries.example.com}]}`),
+		item("Role", "harbour/labelled", `metadata: {labels: {olm.owner: ferry.v1.0.0, olm.owner.namespace: harbour}}`), item("Role", "bay/mine", `{}`),
+		item("Service", "bay/component", `metadata: {labels: {operators.coreos.com/ferry.harbour: ""}}`)})
+	for _, c := range []struct{ kind, name, want string }{
+		{"CustomResourceDefinition", "ferries.example.com", "harbour/ferry"}, {"CustomResourceDefinition", "tugs.example.com", ""}, {"ClusterRole", "users", "harbour/ferry"},
+		{"Role", "harbour/labelled", "harbour/ferry"}, {"Role", "bay/mine", ""}, {"Service", "bay/component", "harbour/ferry"}, {"ClusterServiceVersion", "bay/tug.v1.0.0", "bay/tug"},
+		{"Service", "bay/new", "bay/tug"}, {"Service", "harbour/new", ""}, {"ClusterRole", "new", ""}, // that are only rendered
+	} {
+		ns, name, namespaced := strings.Cut(c.name, "/")
+		if !namespaced {
+			ns, name = "", c.name
+		}
+		got := ""
+		if op := (&Verification{state: s}).operatorOf(Compared{Object: c.kind + " " + c.name, kind: c.kind, object: s.Dump.Get(c.kind, ns, name)}); op != nil {
+			got = op.Group.Namespace + "/" + op.Package
+		}
+		if got != c.want {
+			t.Errorf("%s %s: %q, want %q", c.kind, c.name, got, c.want)
+		}
 	}
 }
