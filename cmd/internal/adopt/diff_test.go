@@ -62,6 +62,8 @@ func TestDiff(t *testing.T) {
 		{"items without a key", "Deployment", `{terms: [{weight: 1}]}`, `{terms: [{weight: 2}]}`, []string{`terms[0].weight: 1 -> 2 *`}},
 		{"items with one key twice", "Deployment", `{env: [{name: a}, {name: a, x: 1}]}`, `{env: [{name: a}]}`,
 			[]string{`env: [{"name":"a"},{"name":"a","x":1}] -> [{"name":"a"}] *`}},
+		{"items that are rendered with one key twice", "Deployment", `{env: [{name: a}]}`, `{env: [{name: a}, {name: a, x: 1}]}`,
+			[]string{`env: [{"name":"a"}] -> [{"name":"a"},{"name":"a","x":1}] *`}},
 		{"arguments", "Deployment", `{args: [a, b]}`, `{args: [a, c]}`, []string{`args[1]: "b" -> "c" *`}},
 		{"more arguments", "Deployment", `{args: [a]}`, `{args: [a, b]}`, []string{`args: ["a"] -> ["a","b"] *`}},
 	} {

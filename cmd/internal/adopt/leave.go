@@ -162,8 +162,9 @@ func patch(value map[string]any) string {
 
 // unsubscribe removes what a running OLM would install again.
 func (p *planner) unsubscribe() {
-	p.add(Step{Title: "Remove InstallPlans and Subscriptions", Text: []string{"OLM would install an operator again that " +
-		"has a Subscription. The undo stops OLM for a moment, because a running one would forget what is installed."},
+	p.add(Step{Title: "Remove InstallPlans and Subscriptions",
+		Text: []string{"OLM would install an operator again that has a Subscription. The undo stops OLM for a " +
+			"moment, because a running one would forget what is installed."},
 		Run:  p.each(deletedList, `case "$kind" in (installplans.*|subscriptions.*) `+deletion+";; esac"),
 		Undo: slices.Concat(p.stop(), p.subscribed(), p.start())})
 }

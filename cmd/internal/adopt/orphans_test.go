@@ -49,6 +49,7 @@ func TestBelongs(t *testing.T) {
 			`ownerReferences: [{kind: customresourcedefinition, name: ferries.example.com}]`, users, true, ""},
 		{"a role for users of an APIService", role, "clocks-v1-edit", `ownerReferences: [{kind: APIService, name: v1.time.example.com}]`,
 			"OLM made it for the users of v1.time.example.com, which ferry.v1.0.0 owns", true, ""},
+		{"a role for users of another API", role, "ferries.example.com-v1-view", `ownerReferences: [{kind: APIService, name: v1.time.example.com}]`, "", false, ""},
 		{"a role for users of something else", role, "ferries.example.com-v1-view", `ownerReferences: [{kind: ConfigMap, name: ferries.example.com}]`, "", false, ""},
 		{"a role for users of an earlier version", role, "ferries.example.com-v1alpha1-view", owner + `ferries.example.com}]`, earlier, false, ""},
 		{"a role that somebody made for the CRD", role, "ferries.example.com-v1-mine", owner + `ferries.example.com}]`, "", false, ""},

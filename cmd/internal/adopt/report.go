@@ -291,8 +291,7 @@ func (v *Verification) byOperator(list []findings.Finding) map[*Operator]*tally 
 func (v *Verification) operatorOf(c Compared) (found *Operator) {
 	for _, op := range v.state.All() {
 		o := c.object
-		mine := o == nil && len(op.Group.Operators) == 1 &&
-			strings.HasPrefix(c.Object, c.kind+" "+op.Group.Namespace+"/")
+		mine := strings.HasPrefix(c.Object, c.kind+" "+op.Group.Namespace+"/")
 		if o != nil {
 			mine = op.marks(o) || op.owns(o.Name) || newTies(v.state, []*Operator{op}).labelled(o, op) || op.serves(o)
 		}

@@ -21,13 +21,6 @@ func chosen(t testing.TB, s *adopt.State, choice adopt.Selection) *adopt.State {
 	return s
 }
 
-func names(operators []*adopt.Operator) (names []string) {
-	for _, o := range operators {
-		names = append(names, o.Package)
-	}
-	return names
-}
-
 func same(items []object) []object { return items }
 
 // A plan for one of two operators touches nothing of the other one, nor what both share but for its own label.
