@@ -225,8 +225,8 @@ func NewDecoder(r io.Reader, most int64) *json.Decoder {
 	return d
 }
 
-// NewTextDecoder is NewDecoder for values that are not decoded. It takes the JSON that encoding/json takes, and reads it
-// several times as fast.
+// NewTextDecoder is NewDecoder for values that are not decoded. It takes what encoding/json takes, several times as
+// fast. A value that it returns is valid until the next one.
 func NewTextDecoder(r io.Reader, most int64) *jsontext.Decoder {
 	in := &within{r: r, most: most}
 	d := jsontext.NewDecoder(in, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
