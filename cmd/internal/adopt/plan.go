@@ -288,7 +288,7 @@ func (p *planner) harm() string {
 		out = append(out, "the pods of "+text.FirstOf(mostNamed, names)+" restart")
 	}
 	if n := len(p.plan.Known) - len(names); n > 0 {
-		out = append(out, "there are "+text.Count(n, "finding")+" about lost rights")
+		out = append(out, "the comparison has "+text.Count(n, "finding")+" about lost rights")
 	}
 	return "If this plan is followed, " + text.And(out)
 }

@@ -261,8 +261,8 @@ func TestRestarts(t *testing.T) {
 // The first step says what a plan restarts, and how much it takes away, if it does.
 func TestHarm(t *testing.T) {
 	restart, right := findings.Finding{Rule: restartRule, Object: "Deployment a"}, findings.Finding{Rule: rightRule, Object: "Role b"}
-	for want, known := range map[string][]findings.Finding{"the pods of Deployment a restart": {restart}, "there are 2 findings about lost rights": {right, right},
-		"the pods of Deployment a restart and there are 2 findings about lost rights": {restart, right, right}} {
+	for want, known := range map[string][]findings.Finding{"the pods of Deployment a restart": {restart}, "the comparison has 2 findings about lost rights": {right, right},
+		"the pods of Deployment a restart and the comparison has 2 findings about lost rights": {restart, right, right}} {
 		if got := (&planner{plan: &Plan{Known: known}}).harm(); got != "If this plan is followed, "+want {
 			t.Errorf("%q, want %q", got, want)
 		}
