@@ -296,8 +296,8 @@ func (p *planner) remove(apply []string) {
 				"custom-columns=:.metadata.name,:.metadata.finalizers` shows orphan: something refuses the " +
 				"collector's patch, see its log. Never remove that finalizer."},
 		Guard: p.each(selectorsList, nothing(`kubectl get "$labelled" -A -l "$selector" -o name`))}
-	const copies = "kubectl delete " + csvs + ` -A -l "` + olm.LabelCopiedFrom +
-		`=$ns" --field-selector "metadata.name=$csv" --cascade=orphan --timeout=5m`
+	const copied = csvs + ` -A -l "` + olm.LabelCopiedFrom + `=$ns" --field-selector "metadata.name=$csv"`
+	const copies = "kubectl delete " + copied + ` --cascade=orphan --timeout=5m`
 	const original = "kubectl delete " + csv + " --ignore-not-found --cascade=orphan --timeout=5m"
 	if p.OLM != OLMRuns {
 		s.Guard = append(s.Guard, nothing("kubectl get pods -A -l "+Quote(olmPods)+" -o name"), p.Commands.Since)
@@ -309,7 +309,8 @@ func (p *planner) remove(apply []string) {
 	// group (OLM: operatorgroup.go, operatorGroupDeleted and pruneProvidedAPIs). It puts their labels back each time it
 	// looks at the group, but for one whose selector it cannot read (syncOperatorGroups), and it needs a moment to see
 	// a change. When a CSV is gone, OLM deletes its copies and its OperatorCondition with all that they own: so
-	// both are deleted first, and OLM makes them anew, and those own nothing.
+	// both are deleted first, and OLM makes them anew, and those own nothing. kubectl would take the new ones for the
+	// old ones and wait for their end.
 	s.Text[0] = strings.Replace(s.Text[0], "if OLM runs", "if OLM does not skip the operators", 1)
 	s.Guard = append(s.Guard, p.each(operatorsList, "is=$(kubectl get "+csv+" -o 'jsonpath={.status.reason}'); "+
 		`test "$is" = `+string(noRetry))...)
@@ -321,9 +322,13 @@ func (p *planner) remove(apply []string) {
 			`" `+unmark, "sleep 10", `kubectl delete operatorgroups.operators.coreos.com "$group" -n "$ns" `+
 			`--ignore-not-found `+
 			`--cascade=orphan`)
-	conditions := p.each(operatorsList, `kubectl delete operatorconditions.operators.coreos.com "$csv" -n "$ns" `+
-		"--ignore-not-found --cascade=orphan --timeout=5m")
-	s.Run = slices.Concat(groups, p.each(operatorsList, copies), conditions, p.each(operatorsList, original),
+	anew := func(which, path string) []string {
+		return p.each(operatorsList, "kubectl delete "+which+" --cascade=orphan --wait=false",
+			"until left=$(kubectl get "+which+" -o 'jsonpath={"+path+
+				`.metadata.deletionTimestamp}') && test -z "$left"; do sleep 1; done`)
+	}
+	conditions := anew(`operatorconditions.operators.coreos.com "$csv" -n "$ns" --ignore-not-found`, "")
+	s.Run = slices.Concat(groups, anew(copied, ".items[*]"), conditions, p.each(operatorsList, original),
 		p.each(operatorsList, copies))
 	if len(groups) > 0 {
 		s.Run = append(s.Run, apply...)
