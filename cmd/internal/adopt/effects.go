@@ -208,6 +208,9 @@ func owns(fields map[string]any, path []string) bool {
 	return false
 }
 
+// installedAlongside begins the fields in which OLM keeps which ClusterServiceVersions have installed a CRD.
+const installedAlongside = `metadata.annotations["` + olm.AnnotationAlongside
+
 // reason returns why an object differs, as far as the dump tells.
 func (v *verifier) reason(c *Compared, object *dump.Object, live, rendered map[string]any) string {
 	for _, x := range c.Changes {
@@ -234,6 +237,8 @@ func (v *verifier) reason(c *Compared, object *dump.Object, live, rendered map[s
 		return "the ClusterServiceVersion differs too: another bundle, or edited by hand"
 	case object.Kind == "Deployment" && v.configured(v.owner(object)):
 		return "OLM has not rolled out the config of the Subscription, or edited by hand"
+	case only(installedAlongside):
+		return "OLM keeps that an earlier version, or another operator, has installed it"
 	case only("spec.versions") && object.Kind == "CustomResourceDefinition":
 		return "another version of the operator has written it, or edited by hand"
 	}

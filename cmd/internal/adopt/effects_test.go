@@ -245,6 +245,7 @@ func TestReason(t *testing.T) {
 		{"a Role of another CSV", "Role", label(`olm.owner: ferry.v1.0.0`), `{}`, "differs", []string{"rules"}, "edited by hand, or"},
 		{"versions of a CRD", "CustomResourceDefinition", label(`olm.managed: "true"`), `{}`, "same", []string{"spec.versions[v1].schema", "spec.versions[v1].x"}, "another version of the operator"},
 		{"versions and the scope of a CRD", "CustomResourceDefinition", label(`olm.managed: "true"`), `{}`, "same", []string{"spec.versions[v1].schema", "spec.scope"}, "edited by hand, or"},
+		{"an earlier version", "Role", label(`olm.managed: "true"`), `{}`, "same", []string{`metadata.annotations["operatorframework.io/installed-alongside-1"]`}, "OLM keeps that an earlier"},
 		{"versions of something else", "Role", label(`olm.managed: "true"`), `{}`, "same", []string{"spec.versions"}, "edited by hand, or"},
 	} {
 		list := ferry()
@@ -283,14 +284,16 @@ func TestReasonsInComparison(t *testing.T) {
 	hook := func(bundle string) map[string]any {
 		return item("ValidatingWebhookConfiguration", "a", `{metadata: {labels: {olm.managed: "true"}}, webhooks: [{name: a.example.com, clientConfig: {service: {namespace: harbour, name: ferry-service}`+bundle+`}}]}`)
 	}
-	s := cluster(t, ferry(), []map[string]any{hook(`, caBundle: bmV3`), item("Deployment", "harbour/ferry",
+	s := cluster(t, ferry(), []map[string]any{hook(`, caBundle: bmV3`), item("CustomResourceDefinition", "a", `metadata: {annotations: {operatorframework.io/installed-alongside-1: harbour/ferry.v0.9.0}}`), item("Deployment", "harbour/ferry",
 		`{metadata: {labels: {olm.owner: ferry.v1.0.0}}, spec: {template: {metadata: {annotations: {olmcahash: old}}}}}`)})
 	var found []string
-	for _, f := range s.Verify([]map[string]any{hook("")}).Findings() {
+	for _, f := range s.Verify([]map[string]any{hook(""), item("CustomResourceDefinition", "a", "{}")}).Findings() {
 		found = append(found, f.Rule+" "+string(f.Level)+" "+f.Object)
 	}
-	if !slices.Contains(found, "certificate note ValidatingWebhookConfiguration a") {
-		t.Errorf("%q", found)
+	for _, want := range []string{"certificate note ValidatingWebhookConfiguration a", "left-in-cluster note CustomResourceDefinition a"} {
+		if !slices.Contains(found, want) {
+			t.Errorf("%q is not in %q", want, found)
+		}
 	}
 }
 

@@ -114,6 +114,8 @@ func (c *Compared) findings() (list []findings.Finding) {
 		case slices.Contains(c.Restarts, x.Field):
 			rule, level, hint = restartRule, findings.Error,
 				"take the cluster's value into the file, with config or with a patch, or plan the restart"
+		case !x.Applied && strings.HasPrefix(x.Field, installedAlongside):
+			rule, level = "left-in-cluster", findings.Note
 		case !x.Applied:
 			rule, hint = "left-in-cluster", "take it into the file with a patch, or remove it in the cluster"
 		}
