@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -282,4 +283,30 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What a catalog says against a release is about the bundle, its channel, its package, and a property of the bundle.
+func TestDeprecations(t *testing.T) {
+	c, err := catalog.ReadFS(t.Context(), fstest.MapFS{"c.yaml": {Data: []byte(`---
+{schema: olm.package, name: p, defaultChannel: a}
+---
+{schema: olm.channel, package: p, name: a, entries: [{name: p.v1}]}
+---
+{schema: olm.bundle, package: p, name: p.v1, image: x/y, properties: [{type: olm.package, value: {packageName: p, version: 1.0.0}}, {type: olm.deprecated, value: {}}]}
+---
+{schema: olm.deprecations, package: p, entries: [{reference: {schema: olm.package}, message: old}, {reference: {schema: olm.channel, name: a}, message: slow}, {reference: {schema: olm.bundle, name: p.v1}, message: bad}]}
+`)}}, catalog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen, err := c.Choose("", "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := chosen.Deprecations(), []string{"bad", "slow", "old", "the bundle has the property olm.deprecated"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := (catalog.Choice{Package: chosen.Package, Bundle: &catalog.Bundle{Name: "p.v2"}}).Deprecations(); !slices.Equal(got, []string{"old"}) {
+		t.Errorf("%q", got)
+	}
 }

@@ -17,6 +17,25 @@ type Choice struct {
 	Bundle  *Bundle
 }
 
+// Deprecations returns what the catalog says against the bundle, its channel and its package, in this order, and that
+// OLM does not install a bundle with the property olm.deprecated.
+func (c Choice) Deprecations() (list []string) {
+	add := func(message string) {
+		if message != "" {
+			list = append(list, message)
+		}
+	}
+	add(c.Package.Deprecated(SchemaBundle, c.Bundle.Name))
+	if c.Channel != nil {
+		add(c.Package.Deprecated(SchemaChannel, c.Channel.Name))
+	}
+	add(c.Package.Deprecated(TypePackage, ""))
+	if c.Bundle.Deprecated() {
+		add("the bundle has the property " + TypeDeprecated)
+	}
+	return list
+}
+
 // errNotCatalog is why nothing can be chosen from files without the schemas of a catalog.
 var errNotCatalog = hint(errors.New("not a file-based catalog: it has no olm.package, olm.channel or olm.bundle"),
 	"name a file, a directory or an image with a catalog, or a directory that has bundles below it")

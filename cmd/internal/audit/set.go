@@ -186,11 +186,7 @@ func (s *Set) addCatalog(ctx context.Context, path string) error {
 }
 
 func deprecation(p *catalog.Package, b *catalog.Bundle) string {
-	text := cmp.Or(p.Deprecated("olm.bundle", b.Name), p.Deprecated(catalog.TypePackage, ""))
-	if text == "" && b.Deprecated() {
-		return "the bundle has the property olm.deprecated"
-	}
-	return text
+	return cmp.Or(append(catalog.Choice{Package: p, Bundle: b}.Deprecations(), "")...)
 }
 
 // finish fills in what follows from the update graph, and sorts the releases, the newest first.

@@ -56,16 +56,7 @@ func said(ctx context.Context, o *compare.Operator, chosen catalog.Choice) (err 
 	if chosen.Package == nil {
 		return nil
 	}
-	channel := ""
-	if chosen.Channel != nil {
-		channel = chosen.Channel.Name
-	}
-	for _, of := range [][2]string{{catalog.SchemaBundle, o.Name}, {catalog.SchemaChannel, channel},
-		{catalog.TypePackage, ""}} {
-		if message := chosen.Package.Deprecated(of[0], of[1]); message != "" {
-			o.Deprecated = append(o.Deprecated, message)
-		}
-	}
+	o.Deprecated = append(o.Deprecated, chosen.Deprecations()...)
 	o.Lifecycles, err = chosen.Package.DocumentsOf(ctx, fit.SchemaLifecycle)
 	return err
 }
