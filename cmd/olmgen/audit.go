@@ -28,7 +28,7 @@ type auditFlags struct {
 	output  string // of a part, or the directory of a site
 }
 
-func (f *auditFlags) register(cmd *cobra.Command) {
+func (f *auditFlags) register(cmd *cobra.Command, on *failOn) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.options.Pull, "pull", false,
 		"pull the images of bundles whose objects are in no catalog and no directory")
@@ -36,7 +36,7 @@ func (f *auditFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.shard, "shard", "",
 		"do shard I of N (`I/N`) of the packages and write a part; see olmgen catalog merge")
 	f.target.register(cmd, true)
-	f.target.registerDate(cmd)
+	f.target.registerDate(cmd, on)
 }
 
 // part returns the shard that was asked for; false if there is none.
@@ -129,7 +129,7 @@ func newCatalogAudit() *cobra.Command {
 	flags.StringVar(&f.filter, "filter", "",
 		"the packages that a `WORD` finds by name, API, title, keyword or provider, the best first")
 	registerAuditFormat(cmd, &f.format, &f.failOn)
-	f.register(cmd)
+	f.register(cmd, &f.failOn)
 	flags.BoolVar(&f.options.Source.Offline, "offline", false, "never use the network")
 	place(flags, config.TopicSource, "offline")
 	nameOnly(flags, "offline")
@@ -139,9 +139,6 @@ func newCatalogAudit() *cobra.Command {
 
 func (f *catalogAuditFlags) run(cmd *cobra.Command, refs []string) error {
 	in, parts, err := f.auditPart(cmd)
-	if err == nil {
-		err = f.target.checkDate(&f.failOn)
-	}
 	if err == nil && f.filter == "" && cmd.Flags().Changed("filter") {
 		err = &usageError{"--filter is empty", "give a word, or leave it out"}
 	}

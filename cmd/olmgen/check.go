@@ -38,7 +38,7 @@ func newCheck() *cobra.Command {
 	f.catalogs.register(flags)
 	f.roots.register(cmd)
 	f.target.register(cmd, false)
-	f.target.registerDate(cmd)
+	f.target.registerDate(cmd, &f.report.failOn)
 	f.report.registerAs(cmd, print.FindingFormats, supportWords, findings.Error)
 	registerSources(flags, &f.network)
 	return cmd
@@ -57,7 +57,7 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 		}
 	}
 	var err error
-	if f.options.Target, err = f.target.checkedOn(cmd.Flags(), &f.report.failOn); err != nil {
+	if f.options.Target, err = f.target.checked(cmd.Flags()); err != nil {
 		return err
 	}
 	if f.target.date != "" && !f.options.Target.Known() {

@@ -68,7 +68,7 @@ func newDiff() *cobra.Command {
 		"the `VERSION` of OLD in a catalog, where --version is that of NEW")
 	f.cluster.register(flags)
 	f.target.register(cmd, false)
-	f.target.registerDate(cmd)
+	f.target.registerDate(cmd, &f.failOn)
 	f.catalogs.register(flags)
 	f.roots.register(cmd)
 	flags.StringArrayVar(&f.oldCatalogs, "old-catalog", nil,
@@ -194,7 +194,7 @@ func (f *diffFlags) prepare(cmd *cobra.Command, sides [2]side) (on review.TreeOp
 	}
 	on = review.TreeOptions{Cluster: slices.Concat(options.Cluster, options.CRDs.Objects),
 		Checker: apiserver.Checker{}}
-	target, err := f.target.checkedOn(cmd.Flags(), &f.failOn)
+	target, err := f.target.checked(cmd.Flags())
 	if err != nil {
 		return on, options, err
 	}

@@ -49,7 +49,7 @@ func newCatalogSite() *cobra.Command {
 	flags.StringVarP(&f.output, "output", "o", "", "`DIR` of the site; with --shard the file for the part")
 	flags.StringVar(&options.Title, "title", "Operators", "`TITLE` of the index")
 	flags.BoolVar(&force, "force", false, "overwrite pages that were edited by hand")
-	f.register(cmd)
+	f.register(cmd, nil)
 	return cmd
 }
 

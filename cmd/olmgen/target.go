@@ -21,7 +21,7 @@ type targetFlags struct {
 	openshift, kube string
 	profile         generate.Profile
 	date            string
-	platforms       bool // whether --fail-on asks for them
+	failOn          *failOn // of a command that judges what catalogs serve; may be nil
 }
 
 // register adds the flags. Those of a command that judges bundles say how these are installed.
@@ -42,25 +42,30 @@ func (f *targetFlags) register(cmd *cobra.Command, bundles bool) {
 var supportWords = []string{strings.TrimPrefix(fit.RuleSupport.ID, fit.Prefix),
 	strings.TrimPrefix(fit.RuleCompatible.ID, fit.Prefix)}
 
-// registerDate adds the flag of the commands that judge what catalogs serve.
-func (f *targetFlags) registerDate(cmd *cobra.Command) {
+// registerDate adds the flag of the commands that judge what catalogs serve. on may be nil.
+func (f *targetFlags) registerDate(cmd *cobra.Command, on *failOn) {
+	f.failOn = on
 	cmd.Flags().StringVar(&f.date, "date", "",
 		"judge support on this `DATE`, such as 2027-01-31, by what catalogs say of it")
 }
 
 // checkDate refuses a question about support that names no date.
-func (f *targetFlags) checkDate(on *failOn) error {
-	f.platforms = slices.Contains(on.words, supportWords[1])
+func (f *targetFlags) checkDate() error {
 	switch {
-	case f.openshift == "" && f.platforms:
+	case f.openshift == "" && f.asks(supportWords[1]):
 		return &usageError{"--fail-on " + supportWords[1] + " needs --openshift-version",
 			"give the release that counts"}
-	case f.date == "" && slices.Contains(on.words, supportWords[0]):
+	case f.date == "" && f.asks(supportWords[0]):
 		return &usageError{"--fail-on " + supportWords[0] + " needs --date", "give the day that counts"}
 	case f.date != "" && fit.CheckDate(f.date) != nil:
 		return &usageError{"--date: " + fit.CheckDate(f.date).Error(), "write YYYY-MM-DD"}
 	}
 	return nil
+}
+
+// asks reports whether --fail-on names one of supportWords.
+func (f *targetFlags) asks(word string) bool {
+	return f.failOn != nil && slices.Contains(f.failOn.words, word)
 }
 
 // once returns what sets a text that can be given once.
@@ -82,20 +87,15 @@ func (f *targetFlags) checked(flags *pflag.FlagSet) (fit.Cluster, error) {
 			return fit.Cluster{}, &usageError{"--" + f.name + " is empty", "give a version, or leave it out"}
 		}
 	}
-	return f.cluster()
-}
-
-// checkedOn is checked for a command that judges what catalogs serve.
-func (f *targetFlags) checkedOn(flags *pflag.FlagSet, on *failOn) (c fit.Cluster, err error) {
-	if err = f.checkDate(on); err == nil {
-		c, err = f.checked(flags)
+	if err := f.checkDate(); err != nil {
+		return fit.Cluster{}, err
 	}
-	return c, err
+	return f.cluster()
 }
 
 func (f *targetFlags) cluster() (fit.Cluster, error) {
 	c, err := fit.Given{OLM: f.olm, OpenShift: f.openshift, Kube: f.kube}.Read()
-	c.Date, c.Platforms = f.date, f.platforms
+	c.Date, c.Platforms = f.date, f.asks(supportWords[1])
 	if bad, ok := errors.AsType[*fit.InputError](err); ok {
 		return c, &usageError{"--" + inputFlags[bad.Input] + ": " + err.Error(), manifest.HintOf(err)}
 	}

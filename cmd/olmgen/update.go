@@ -70,7 +70,7 @@ func newUpdate() *cobra.Command {
 	formatFlag(cmd, &f.format, []findings.Format{findings.Text, findings.Markdown, findings.JSON})
 	f.roots.register(cmd)
 	f.target.register(cmd, false)
-	f.target.registerDate(cmd)
+	f.target.registerDate(cmd, nil)
 	f.render.register(cmd, func(config.Option) bool { return false })
 	return cmd
 }
@@ -80,7 +80,7 @@ func (f *updateFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := f.cluster.read(cmd, &f.roots, &inCluster); err != nil {
 		return err
 	}
-	target, err := f.target.checkedOn(cmd.Flags(), &failOn{})
+	target, err := f.target.checked(cmd.Flags())
 	if err != nil {
 		return err
 	}
