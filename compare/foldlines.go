@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/olmgen/olmgen/bundle/images"
@@ -85,9 +84,6 @@ func fold(list []line) []line {
 			if into.description() != l.description() {
 				into.fields, into.versions, into.what = nil, nil, withoutDigests(l.description())
 			}
-			for _, o := range l.objects {
-				into.objects = lists.Add(into.objects, o)
-			}
 		})
 }
 
@@ -96,22 +92,32 @@ func (l line) key(texts ...string) string {
 	return strings.Join(append(texts, l.change.Text, string(l.severity), l.why, ""), "\x00")
 }
 
-// merge joins lines with the same key. A line without a key stays alone.
+// merge joins lines with the same key, which are about the objects of all of them. A line without a key stays alone.
 func merge(list []line, key func(line) string, join func(into *line, l line)) (out []line) {
+	type group struct {
+		key   string
+		alone int // counts the lines without a key
+	}
 	alone := 0
-	for _, same := range lists.Groups(list, func(l line) string {
+	for _, same := range lists.Groups(list, func(l line) group {
 		if k := key(l); k != "" {
-			return k
+			return group{key: k}
 		}
 		alone++
-		return strconv.Itoa(alone)
+		return group{alone: alone}
 	}) {
-		into, known := same[0], map[string]bool{}
-		into.objects, into.fields = slices.Clone(into.objects), slices.Clone(into.fields)
-		into.versions, into.at = slices.Clone(into.versions), nil
+		into, known, objects := same[0], map[string]bool{}, map[string]bool{}
+		into.fields, into.versions = slices.Clone(into.fields), slices.Clone(into.versions)
+		into.objects, into.at = nil, nil
 		for i, l := range same {
 			if i > 0 {
 				join(&into, l)
+			}
+			for _, o := range l.objects {
+				if !objects[o] {
+					objects[o] = true
+					into.objects = append(into.objects, o)
+				}
 			}
 			if len(l.at) == 0 || known[l.at[0]] || !slices.Equal(into.objects, l.objects) {
 				continue
