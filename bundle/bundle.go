@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -58,6 +59,11 @@ type Property struct {
 
 	File string `json:"-"` // where it stands, if it is in a file of a bundle
 	Line int    `json:"-"`
+}
+
+// Requires reports whether the property names what others have to bring, as those of dependencies.yaml do.
+func (p Property) Requires() bool {
+	return strings.HasSuffix(p.Type, ".required") || p.Type == "olm.constraint"
 }
 
 // ParseProperties reads the annotation of a ClusterServiceVersion in a cluster that has the properties of its bundle,

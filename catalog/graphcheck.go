@@ -39,7 +39,7 @@ func (c *graphCheck) channel(ch *Channel) {
 	for _, e := range entries {
 		c.entry(e, append(in, fmt.Sprintf("invalid bundle %q", e.Name)))
 	}
-	if m := c.pkg.deprecation("olm.channel", ch.Name); m != nil && m.Message == "" {
+	if m := c.pkg.deprecation(SchemaChannel, ch.Name); m != nil && m.Message == "" {
 		c.add(m.Place, "deprecation", in, "invalid deprecation: message must be set")
 	}
 }
@@ -79,7 +79,7 @@ func (c *graphCheck) entry(e Entry, in []string) {
 	if b == nil || b.Image == "" && !b.Objects {
 		c.add(e.Place, "no-image", in, "bundle image must be set")
 	}
-	if m := c.pkg.deprecation("olm.bundle", e.Name); m != nil && m.Message == "" {
+	if m := c.pkg.deprecation(SchemaBundle, e.Name); m != nil && m.Message == "" {
 		c.add(m.Place, "deprecation", in, "invalid deprecation: message must be set")
 	}
 	if len(version.Build) > 0 && len(release) > 0 {

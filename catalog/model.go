@@ -21,6 +21,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // The schemas of the documents that opm reads.
@@ -241,7 +242,7 @@ func (c *Catalog) Names() []string { return slices.Sorted(maps.Keys(c.Packages))
 
 // AllNames returns the names of the packages, with those that are not read because of Options.Only; sorted.
 func (c *Catalog) AllNames() []string {
-	return slices.Compact(slices.Sorted(slices.Values(append(c.Names(), c.left...))))
+	return lists.SortedUnique(append(c.Names(), c.left...))
 }
 
 // Join returns one catalog with the packages of all. Of two packages of the same name, the first counts.

@@ -280,12 +280,12 @@ func (p *Package) checkDeprecations() *fault {
 			seen[key] = true
 		}
 		switch d.Schema {
-		case "olm.bundle":
+		case SchemaBundle:
 			if p.Bundle(d.Name) == nil {
 				return stop(d.Place, rule, "cannot deprecate bundle %q for package %q: bundle not found", d.Name,
 					p.Name)
 			}
-		case "olm.channel":
+		case SchemaChannel:
 			if p.Channel(d.Name) == nil && (d.Name == "" || d.Name != p.DefaultChannel) {
 				return stop(d.Place, rule, "cannot deprecate channel %q for package %q: channel not found", d.Name,
 					p.Name)
@@ -328,7 +328,7 @@ func (b *Bundle) parse() ([]PackageProperty, error) {
 		case TypeGVKRequired:
 			type GVKRequired GVK
 			err = json.Unmarshal(p.Value, &GVKRequired{})
-		case "olm.channel":
+		case SchemaChannel:
 			err = json.Unmarshal(p.Value, &struct {
 				ChannelName string `json:"channelName"`
 				Priority    int    `json:"priority"`

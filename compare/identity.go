@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/internal/fields"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
@@ -131,7 +132,7 @@ func factsOf(o Operator) map[fact]statement {
 		}
 	}
 	o.addAPIs(out)
-	for _, p := range slices.Concat(o.Dependencies, constraints(o.Properties)) {
+	for _, p := range slices.Concat(o.Dependencies, lists.Filter(o.Properties, catalog.Property.Requires)) {
 		out[fact{change.Dependencies, p.Type + " " + jsonText(p.Value)}] = statement{file: p.File, line: p.Line}
 	}
 	for _, p := range o.Properties {
@@ -220,12 +221,6 @@ const (
 
 func apiText(group, version, kind string) string {
 	return fmt.Sprintf("%s (%s/%s)", kind, group, version)
-}
-
-func constraints(list []catalog.Property) []catalog.Property {
-	return slices.DeleteFunc(slices.Clone(list), func(p catalog.Property) bool {
-		return p.Type != "olm.constraint" && !strings.HasSuffix(p.Type, ".required")
-	})
 }
 
 // jsonText returns JSON with sorted keys.

@@ -96,7 +96,7 @@ func (r *Reports) Document() *findings.Document {
 // unbuilt notes why kustomizations could not be built, and returns what the lead says of them. Many build on one that
 // cannot be.
 func unbuilt(d *findings.Document, list []string) string {
-	causes := slices.Compact(slices.Sorted(slices.Values(list)))
+	causes := lists.SortedUnique(list)
 	for _, e := range causes[:min(len(causes), mostCauses)] {
 		d.Notes = append(d.Notes, findings.Remark{Label: "not built", Text: text.Printable(e)})
 	}

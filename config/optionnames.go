@@ -21,7 +21,7 @@ func FlagOf(id manifest.Option) string {
 
 // isDeclared reports whether an option is one of a RenderConfig.
 func isDeclared(id manifest.Option) bool {
-	return slices.ContainsFunc(slices.Collect(all(declared)), func(o OptionAt) bool { return o.ID == id })
+	return lists.Any(all(declared), func(o OptionAt) bool { return o.ID == id })
 }
 
 // flagAt returns the flag that fills a field, such as groups[0].namespace; "" if there is none.
@@ -67,20 +67,23 @@ func (c *Config) namer(group, index int) func(manifest.Option) string {
 		return FlagOf
 	}
 	return func(id manifest.Option) string {
-		if path := c.pathOf(id, group, index); path != "" {
-			return path
-		}
-		paths := append([]string{""}, c.pathsOf(id, group, index)...)
-		return paths[len(paths)-1]
+		path, _ := c.pathOf(id, group, index)
+		return path
 	}
 }
 
-// pathOf returns the path of an option of an operator that the RenderConfig has: the operator's own before the default;
-// "" if it has none.
-func (c *Config) pathOf(id manifest.Option, group, index int) string {
+// pathOf returns the path of an option of an operator that the RenderConfig has: the operator's own before the default.
+// If it has none, it is the operator's own; "" if there is no such option.
+func (c *Config) pathOf(id manifest.Option, group, index int) (path string, has bool) {
 	paths := c.pathsOf(id, group, index)
 	slices.Reverse(paths)
-	return lists.Find(paths, c.has)
+	if i := slices.IndexFunc(paths, c.has); i >= 0 {
+		return paths[i], true
+	}
+	if len(paths) > 0 {
+		path = paths[0]
+	}
+	return path, false
 }
 
 // pathsOf returns the paths of an option of an operator. The last one is that of the operator itself.

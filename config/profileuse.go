@@ -100,7 +100,7 @@ func (c *Config) has(field string) bool {
 // blamed returns the place of what is wrong with an operator: the field of the option that an error blames, else the
 // bundle.
 func (c *Config) blamed(group, index int, err *generate.Error) string {
-	if path := c.pathOf(err.Option, group, index); path != "" {
+	if path, has := c.pathOf(err.Option, group, index); has {
 		return path
 	}
 	if err.Option == generate.OptionOperatorGroup { // it has the name of its namespace then

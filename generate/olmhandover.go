@@ -9,6 +9,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -44,7 +45,7 @@ func about(e *manifest.Error, options ...Option) *manifest.Error {
 // channel returns the channel of the options, else the default channel if the bundle is in it, else the only channel of
 // the bundle, else "".
 func (r *rendering) channel() string {
-	channels := slices.Compact(slices.Sorted(slices.Values(r.bundle.Channels)))
+	channels := lists.SortedUnique(r.bundle.Channels)
 	asked, byDefault := r.options.Channel, r.bundle.DefaultChannel
 	switch {
 	case asked != "":

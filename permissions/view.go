@@ -244,7 +244,7 @@ func sourcesText(items []Item) string {
 }
 
 func union(a, b []string) []string {
-	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
+	return lists.SortedUnique(slices.Concat(a, b))
 }
 
 // UserLines returns the lines of what roles for users gain. Roles that gain the same share a line, and are where it is.

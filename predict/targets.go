@@ -27,7 +27,7 @@ func (g *group) resolve(namespaces map[string]labels.Set) ([]string, error) {
 		if slices.Contains(g.Spec.TargetNamespaces, allNamespaces) {
 			return nil, fmt.Errorf("TargetNamespaces cannot contain NamespaceAll: %v", g.Spec.TargetNamespaces)
 		}
-		return slices.Compact(slices.Sorted(slices.Values(g.Spec.TargetNamespaces))), nil
+		return lists.SortedUnique(g.Spec.TargetNamespaces), nil
 	}
 	if olm.TargetsOf(&g.Spec).Global() {
 		return []string{allNamespaces}, nil

@@ -106,9 +106,12 @@ func (m *Map) readOwn(o *manifest.Object) error {
 	}
 	for i, x := range fields.Mirrors {
 		e := mirror{x.Source, x.Mirror, true, true, o, index("mirrors", i)}
-		if x.Source == "" || x.Mirror == "" {
-			missing := map[bool]string{true: ".source", false: ".mirror"}[x.Source == ""]
-			return o.Errorf(e.field+missing, "missing: an entry has a source and a mirror")
+		const missing = "missing: an entry has a source and a mirror"
+		switch {
+		case x.Source == "":
+			return o.Errorf(e.field+".source", missing)
+		case x.Mirror == "":
+			return o.Errorf(e.field+".mirror", missing)
 		}
 		if err := m.add(e); err != nil {
 			return err

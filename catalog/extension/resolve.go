@@ -230,7 +230,7 @@ func (q Request) best(s *Source, in semver.Range, installed *Installed) (*found,
 
 func hasDeprecation(p *catalog.Package, bundle string) bool {
 	return slices.ContainsFunc(p.Deprecations, func(d catalog.Deprecation) bool {
-		return d.Schema == "olm.bundle" && d.Name == bundle
+		return d.Schema == catalog.SchemaBundle && d.Name == bundle
 	})
 }
 

@@ -398,7 +398,7 @@ func (c *comparison) deprecations(older, newer *catalog.Package) {
 		switch d.Schema {
 		case catalog.TypePackage:
 			return "Package " + newer.Name
-		case "olm.channel":
+		case catalog.SchemaChannel:
 			return "Channel " + newer.Name + "/" + d.Name
 		}
 		return "Bundle " + d.Name

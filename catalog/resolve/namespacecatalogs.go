@@ -127,8 +127,8 @@ func newEntry(key sourceKey, p *catalog.Package, ch *catalog.Channel, e catalog.
 	if len(f.packages) > 0 {
 		out.version = f.packages[0].version
 	}
-	out.deprecations = deprecations{p.Deprecated(catalog.TypePackage, ""), p.Deprecated("olm.channel", ch.Name),
-		p.Deprecated("olm.bundle", e.Name)}
+	out.deprecations = deprecations{p.Deprecated(catalog.TypePackage, ""), p.Deprecated(catalog.SchemaChannel, ch.Name),
+		p.Deprecated(catalog.SchemaBundle, e.Name)}
 	return out
 }
 

@@ -21,7 +21,6 @@ const SchemaLifecycle = "io.openshift.operators.lifecycles.v1alpha1"
 type Lifecycle struct {
 	Versions []Supported `json:"versions"`
 	fault    error       // why nothing is known; nil if it is
-	absent   bool        // no catalog is known: only what is asked for is missing
 }
 
 // Supported is the support of the versions with one MAJOR.MINOR.
@@ -54,8 +53,8 @@ func ReadLifecycle(documents [][]byte) *Lifecycle {
 	return l
 }
 
-// ofNobody is the lifecycle of what a cluster has.
-var ofNobody = &Lifecycle{fault: errors.New("it is installed, and nobody says from which catalog"), absent: true}
+// ofNobody is the lifecycle of what a cluster has. Only what is asked for is missing.
+var ofNobody = &Lifecycle{fault: errors.New("it is installed, and nobody says from which catalog")}
 
 func readLifecycle(documents [][]byte) (*Lifecycle, error) {
 	switch len(documents) {
@@ -135,7 +134,7 @@ func (q *question) support() {
 			findings.Rule
 			asked bool
 		}{{RuleSupport, q.Date != ""}, {RuleCompatible, q.Platforms}} {
-			if rule.asked || !l.absent {
+			if rule.asked || l != ofNobody {
 				q.add(rule.Rule, findings.Warning, "", "nothing is known of the support: "+l.fault.Error(),
 					"tell whoever publishes the catalog")
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 )
@@ -41,7 +42,7 @@ func (o Operator) without() string {
 // enabling returns the command that turns on the feature gates that are off, "" if there is none (operator-controller:
 // docs/draft/howto; openshift/api: config/v1/types_feature.go).
 func (q *question) enabling(r versions.Release) string {
-	gates := slices.Compact(slices.Sorted(slices.Values(q.off)))
+	gates := lists.SortedUnique(q.off)
 	if r.Product == versions.OpenShift {
 		if slices.ContainsFunc(gates, func(gate string) bool {
 			state, _ := r.Gate(gate, versions.TechPreview)

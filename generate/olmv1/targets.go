@@ -8,6 +8,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 )
@@ -30,7 +31,7 @@ func (r *renderer) supports(mode v1alpha1.InstallModeType) bool {
 
 // checkTargets returns an error if the install modes do not allow the target namespaces (section 3).
 func (r *renderer) checkTargets() error {
-	targets := slices.Compact(slices.Sorted(slices.Values(r.TargetNamespaces)))
+	targets := lists.SortedUnique(r.TargetNamespaces)
 	const (
 		own    = v1alpha1.InstallModeTypeOwnNamespace
 		single = v1alpha1.InstallModeTypeSingleNamespace

@@ -57,12 +57,9 @@ func (r *renderer) ownedNames() []string {
 		func(d v1alpha1.CRDDescription) string { return d.Name })
 }
 
-// once returns the names sorted, each once.
-func once(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
-
 // refuseEach adds a fault for each name.
 func (r *renderer) refuseEach(format string, names []string) {
-	for _, name := range once(names) {
+	for _, name := range lists.SortedUnique(names) {
 		r.refuse(format, name)
 	}
 }
@@ -84,7 +81,7 @@ func (r *renderer) checkDeploymentsUnique() {
 }
 
 func (r *renderer) checkDeploymentNames() {
-	for _, name := range once(r.deploymentNames()) {
+	for _, name := range lists.SortedUnique(r.deploymentNames()) {
 		if reasons := nameProblems(name, ", "); reasons != "" {
 			r.refuse("invalid cluster service version strategy deployment name '%s': %s", name, reasons)
 		}
@@ -151,7 +148,7 @@ func (r *renderer) webhookNames() map[v1alpha1.WebhookAdmissionType][]string {
 func (r *renderer) checkWebhooksUnique() {
 	names := r.webhookNames()
 	for _, t := range slices.Sorted(maps.Keys(names)) {
-		for _, name := range once(repeated(names[t])) {
+		for _, name := range lists.SortedUnique(repeated(names[t])) {
 			r.refuse("duplicate webhook '%s' of type '%s'", name, t)
 		}
 	}
@@ -160,7 +157,7 @@ func (r *renderer) checkWebhooksUnique() {
 func (r *renderer) checkWebhookNames() {
 	names := r.webhookNames()
 	for _, t := range slices.Sorted(maps.Keys(names)) {
-		for _, name := range once(names[t]) {
+		for _, name := range lists.SortedUnique(names[t]) {
 			if reasons := nameProblems(name, ","); reasons != "" {
 				r.refuse("webhook of type '%s' has invalid name '%s': %s", t, name, reasons)
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -118,7 +119,7 @@ func WithStored(crd, older *manifest.Object) (*manifest.Object, error) {
 	names, _ := StoredVersions(older)
 	storage, _ := StoredVersions(crd)
 	var stored []any
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(names, storage)))) {
+	for _, name := range lists.SortedUnique(slices.Concat(names, storage)) {
 		stored = append(stored, name)
 	}
 	value = maps.Clone(value)

@@ -3,7 +3,6 @@ package adopt
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -66,19 +65,11 @@ func (d *differ) value(path string, a, b any, hasA, hasB, atomic bool) {
 }
 
 func (d *differ) fields(path string, a, b map[string]any, atomic bool) {
-	for _, k := range keysOf(a, b) {
+	for _, k := range lists.Keys(a, b) {
 		x, inA := a[k]
 		y, inB := b[k]
 		d.value(join(path, k), x, y, inA, inB, atomic || inB && d.replaces(path, k))
 	}
-}
-
-// keysOf returns the keys of two maps, sorted.
-func keysOf(a, b map[string]any) []string {
-	keys := map[string]any{}
-	maps.Copy(keys, a)
-	maps.Copy(keys, b)
-	return slices.Sorted(maps.Keys(keys))
 }
 
 // replaces reports whether server-side apply replaces a field as a whole where both sides have it.
@@ -99,7 +90,7 @@ var mergeKeys = []string{"name", "mountPath", "containerPort", "port", "uid", "i
 func (d *differ) list(path string, a, b []any, atomic bool) {
 	if key := mergeKey(a, b); d.keyed && !atomic && key != "" {
 		x, y := byKey(a, key), byKey(b, key)
-		for _, k := range keysOf(x, y) {
+		for _, k := range lists.Keys(x, y) {
 			m, inA := x[k]
 			n, inB := y[k]
 			d.value(path+"["+k+"]", m, n, inA, inB, false)

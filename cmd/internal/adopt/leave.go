@@ -317,11 +317,9 @@ func (p *planner) remove(apply []string) {
 	groups := p.each(groupsList, `kubectl get operatorgroups.operators.coreos.com -n "$ns" --field-selector `+
 		`"metadata.name=$group" -o name | xargs -r -I% kubectl patch % -n "$ns" --type=merge -p `+
 		`'{"spec":{"selector":{"matchExpressions":[{"key":"leaves","operator":"None"}]}}}'`, "sleep 10",
-		`kubectl label clusterroles -l "`+ofOwner("$group", "$ns",
-			operatorsv1.OperatorGroupKind)+
-			`" `+unmark, "sleep 10", `kubectl delete operatorgroups.operators.coreos.com "$group" -n "$ns" `+
-			`--ignore-not-found `+
-			`--cascade=orphan`)
+		`kubectl label clusterroles -l "`+ofOwner("$group", "$ns", operatorsv1.OperatorGroupKind)+`" `+unmark,
+		"sleep 10",
+		`kubectl delete operatorgroups.operators.coreos.com "$group" -n "$ns" --ignore-not-found --cascade=orphan`)
 	anew := func(which, path string) []string {
 		return p.each(operatorsList, "kubectl delete "+which+" --cascade=orphan --wait=false",
 			"until left=$(kubectl get "+which+" -o 'jsonpath={"+path+

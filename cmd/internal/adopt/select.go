@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -177,7 +176,7 @@ func (o *Operator) dependsOn(other *Operator) string {
 		}
 	}
 	for _, p := range o.properties() {
-		if !strings.HasSuffix(p.Type, ".required") && p.Type != "olm.constraint" {
+		if !p.Requires() {
 			continue
 		}
 		var value any
@@ -193,7 +192,7 @@ func (o *Operator) dependsOn(other *Operator) string {
 func (o *Operator) meets(value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
-		return v["packageName"] == o.Package || slices.ContainsFunc(slices.Collect(maps.Values(v)), o.meets) ||
+		return v["packageName"] == o.Package || lists.Any(maps.Values(v), o.meets) ||
 			slices.ContainsFunc(olm.OwnedAPIs(&o.CSV.Spec), func(a olm.API) bool {
 				return v["group"] == a.Group && v["kind"] == a.Kind
 			})

@@ -186,7 +186,10 @@ func (s *Set) addCatalog(ctx context.Context, path string) error {
 }
 
 func deprecation(p *catalog.Package, b *catalog.Bundle) string {
-	return cmp.Or(append(catalog.Choice{Package: p, Bundle: b}.Deprecations(), "")...)
+	if list := (catalog.Choice{Package: p, Bundle: b}).Deprecations(); len(list) > 0 {
+		return list[0]
+	}
+	return ""
 }
 
 // finish fills in what follows from the update graph, and sorts the releases, the newest first.

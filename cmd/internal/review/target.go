@@ -18,8 +18,10 @@ func Unfit(c fit.Cluster, form fit.Form) func(*compare.Operator) []findings.Find
 		form = c.Form()
 	}
 	return func(o *compare.Operator) []findings.Finding {
-		operator := fit.Installed(o.ClusterServiceVersion, o.Object)
-		if o.Package != "" {
+		var operator fit.Operator
+		if o.Package == "" {
+			operator = fit.Installed(o.ClusterServiceVersion, o.Object)
+		} else {
 			b := &bundle.Bundle{CSV: o.ClusterServiceVersion, Properties: o.Properties, Dependencies: o.Dependencies}
 			operator = fit.Operator{CSV: o.ClusterServiceVersion, Object: o.Object, Properties: b.CatalogProperties(),
 				Shipped: o.Shipped}

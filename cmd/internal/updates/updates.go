@@ -178,7 +178,7 @@ func digits(s string) int {
 // laneOf puts the entries of a channel in order: each before those that it replaces or skips, else the highest first.
 func laneOf(p *pkg, ch *catalog.Channel) Lane {
 	l := Lane{pkg: p, index: map[string]int{}, Name: ch.Name, Default: ch.Name == p.DefaultChannel,
-		Deprecated: p.deprecation("olm.channel", ch.Name)}
+		Deprecated: p.deprecation(catalog.SchemaChannel, ch.Name)}
 	heads := lists.Set(ch.Heads(), func(h *catalog.Entry) string { return h.Name })
 	entries := map[string]*catalog.Entry{}
 	var nodes []Node
@@ -206,7 +206,7 @@ func laneOf(p *pkg, ch *catalog.Channel) Lane {
 }
 
 func nodeOf(p *pkg, name string) Node {
-	n := Node{Name: name, Label: short(name), Deprecated: p.deprecation("olm.bundle", name)}
+	n := Node{Name: name, Label: short(name), Deprecated: p.deprecation(catalog.SchemaBundle, name)}
 	b := p.Bundle(name)
 	if b == nil {
 		n.Missing = true

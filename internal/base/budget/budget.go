@@ -218,18 +218,19 @@ func Crowded(text []byte, most int64) bool { return int64(len(text)) >= most && 
 var ErrHeld = errors.New("the value is too large")
 
 // NewDecoder returns a JSON decoder that holds no more than most bytes of a value.
-func NewDecoder(r io.Reader, most int64) *json.Decoder {
-	in := &within{r: r, most: most}
-	d := json.NewDecoder(in)
-	in.done = d.InputOffset
-	return d
-}
+func NewDecoder(r io.Reader, most int64) *json.Decoder { return bounded(r, most, json.NewDecoder) }
 
 // NewTextDecoder is NewDecoder for values that are not decoded. It takes what encoding/json takes, several times as
 // fast. A value that it returns is valid until the next one.
 func NewTextDecoder(r io.Reader, most int64) *jsontext.Decoder {
+	return bounded(r, most, func(in io.Reader) *jsontext.Decoder {
+		return jsontext.NewDecoder(in, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	})
+}
+
+func bounded[D interface{ InputOffset() int64 }](r io.Reader, most int64, decoder func(io.Reader) D) D {
 	in := &within{r: r, most: most}
-	d := jsontext.NewDecoder(in, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	d := decoder(in)
 	in.done = d.InputOffset
 	return d
 }

@@ -3,6 +3,7 @@ package lists
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 )
@@ -35,7 +36,29 @@ func Find[T any](list []T, match func(T) bool) (found T) {
 }
 
 // Count returns for how many items match is true.
-func Count[T any](list []T, match func(T) bool) int { return len(Filter(list, match)) }
+func Count[T any](list []T, match func(T) bool) (n int) {
+	for _, x := range list {
+		if match(x) {
+			n++
+		}
+	}
+	return n
+}
+
+// Any reports whether match is true for an item.
+func Any[T any](items iter.Seq[T], match func(T) bool) bool {
+	for x := range items {
+		if match(x) {
+			return true
+		}
+	}
+	return false
+}
+
+// SortedUnique returns the items, each once and sorted.
+func SortedUnique[T cmp.Ordered](list []T) []T {
+	return slices.Compact(slices.Sorted(slices.Values(list)))
+}
 
 // Add appends an item that is not in the list.
 func Add[T comparable](list []T, x T) []T {

@@ -45,7 +45,17 @@ func TestAdd(t *testing.T) {
 	}
 }
 
+func TestAny(t *testing.T) {
+	even := func(n int) bool { return n%2 == 0 }
+	if !Any(slices.Values([]int{1, 2}), even) || Any(slices.Values([]int{1, 3}), even) || Any(slices.Values([]int(nil)), even) {
+		t.Error("of 1, 2 one is even, of 1, 3 none")
+	}
+}
+
 func TestKeys(t *testing.T) {
+	if got := SortedUnique([]int{2, 1, 2}); !slices.Equal(got, []int{1, 2}) {
+		t.Error(got)
+	}
 	if got := Unique([]int{2, 1, 2}); !slices.Equal(got, []int{2, 1}) {
 		t.Error(got)
 	}

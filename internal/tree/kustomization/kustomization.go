@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/types"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
@@ -380,7 +381,7 @@ func hasAddress(v any) bool {
 	case []any:
 		return slices.ContainsFunc(v, hasAddress)
 	case map[string]any:
-		return slices.ContainsFunc(slices.Collect(maps.Values(v)), hasAddress)
+		return lists.Any(maps.Values(v), hasAddress)
 	}
 	return false
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -145,7 +146,7 @@ func (w *writer) objects(y policy) ([]Object, error) {
 	name := policyName + "-" + y.kind.Plural
 	binding := templates.AdmissionBinding{Name: name, Policy: name}
 	if y.kind.Namespaced {
-		binding.ExemptNamespaces = sorted(w.Namespaces)
+		binding.ExemptNamespaces = lists.SortedUnique(w.Namespaces)
 	}
 	when := newSpec
 	if y.when != nil {
@@ -178,10 +179,10 @@ func (w *writer) description(y policy) string {
 // exempt returns the condition that keeps requests of exempt users out.
 func (w *writer) exempt() []templates.NamedExpression {
 	var all []string
-	if users := sorted(w.Users); len(users) > 0 {
+	if users := lists.SortedUnique(w.Users); len(users) > 0 {
 		all = append(all, "!(request.userInfo.username in "+list(users)+")")
 	}
-	if groups := sorted(w.Groups); len(groups) > 0 {
+	if groups := lists.SortedUnique(w.Groups); len(groups) > 0 {
 		all = append(all, "!(has(request.userInfo.groups) && request.userInfo.groups.exists(g, g in "+list(groups)+"))")
 	}
 	if len(all) == 0 {
@@ -272,5 +273,3 @@ func checkImage(what, image string) error {
 	}
 	return nil
 }
-
-func sorted(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }

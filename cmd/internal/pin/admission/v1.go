@@ -43,7 +43,7 @@ func (w *writer) clusterExtensions() policy {
 				return key + "=" + e.Selector[key]
 			})
 			return record(cmp.Or(e.File, w.file), "package", e.Package, "version", e.Version,
-				"channels", strings.Join(sorted(e.Channels), ","), "catalogs", strings.Join(labels, ","))
+				"channels", strings.Join(lists.SortedUnique(e.Channels), ","), "catalogs", strings.Join(labels, ","))
 		})
 	})
 	return policy{
