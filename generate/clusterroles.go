@@ -1,6 +1,9 @@
 package generate
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -9,6 +12,8 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -92,4 +97,203 @@ func (r *rendering) apiClusterRole(a olm.API, suffix, aggregateTo string, view t
 		view.Aggregate = r.names.aggregate(a.String(), aggregateTo)
 	}
 	r.author("api-clusterrole.yaml", clusterRole(view.Name), view)
+}
+
+// userVerbs are the verbs of OpenShift's document on cluster roles for CRDs. Each role has all its verbs, because "the
+// roles with more permissions do not inherit rules from roles with fewer permissions".
+var userVerbs = map[string][]string{
+	"admin": {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"},
+	"edit":  {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"},
+	"view":  {"get", "list", "watch"},
+}
+
+// userClusterRoles makes admin, edit and view of every provided API, with the owner of the API in an annotation. "For
+// de-scoped operators, OLM will leave this to the administrator" (plan): aggregateTo says to which default roles they
+// are aggregated. In an OperatorGroup its ClusterRoles find them.
+func userClusterRoles(r *rendering) {
+	for _, a := range r.apis {
+		for _, suffix := range suffixes {
+			if suffix == "view" && rbac.Has([]string{a.Group}, "") && rbac.Has([]string{a.Plural}, "secrets") {
+				continue // a CSV can claim to own Secrets
+			}
+			view := templates.APIRole{Ownership: r.descopedLabels("user-" + suffix), Name: r.names.apiRole(a, suffix),
+				Group: a.Group, Resource: a.Plural, Verbs: userVerbs[suffix],
+				Operator: r.bundle.Package, Description: r.apiDescription(a, suffix)}
+			view.Shared = r.shared(a)
+			if !r.internal(a) {
+				view.DefaultRoles = r.defaultRoles(suffix)
+			}
+			if r.options.OperatorGroup != "" && !r.internal(a) {
+				view.Aggregate = r.names.aggregate(a.String(), suffix)
+			}
+			r.author("api-clusterrole.yaml", clusterRole(view.Name), view)
+		}
+	}
+}
+
+// shared returns the name of an API that the options declare as shared, else "". "Only one operator will provide that
+// API in a cluster, without an administrator explicitly allowing shared ownership" (plan).
+func (r *rendering) shared(a olm.API) string {
+	name := a.Plural + "." + a.Group
+	if !slices.Contains(r.options.SharedAPIs, name) {
+		return ""
+	}
+	return name
+}
+
+// apiDescription names the operator that owns an API, without its version: users see in the role whom to ask. The plan
+// wants "the name of the owning operator" beside an API (Operator Visibility).
+func (r *rendering) apiDescription(a olm.API, suffix string) string {
+	name := cmp.Or(r.csv.Spec.DisplayName, r.bundle.Package)
+	return fmt.Sprintf("%s of %s.%s, an API of the operator %s", suffix, a.Plural, a.Group, name)
+}
+
+// defaultRoles returns the default roles that a user role is aggregated to, sorted: the suffix is admin, edit or view.
+func (r *rendering) defaultRoles(suffix string) (roles []string) {
+	for _, to := range r.aggregateTo() {
+		if string(to) == suffix || to == "cluster-reader" && suffix == "view" {
+			roles = append(roles, string(to))
+		}
+	}
+	slices.Sort(roles)
+	return slices.Compact(roles)
+}
+
+// aggregateTo returns the default roles that get the user roles. OLM aggregates them to admin, edit
+// and view. In the descoped profile that is the default of an operator that "provides APIs to all users by default"
+// (plan, Determining Scope): its CSV supports AllNamespaces only, or it has a global OperatorGroup.
+func (r *rendering) aggregateTo() []DefaultRole {
+	o := r.options
+	switch {
+	case slices.Contains(o.Descoped.AggregateTo, NoRole):
+		return nil
+	case len(o.Descoped.AggregateTo) == 0 && (o.Profile != ProfileDescoped || r.providedToAll()):
+		return []DefaultRole{"admin", "edit", "view"}
+	}
+	return o.Descoped.AggregateTo
+}
+
+// providedToAll reports whether the operator provides its APIs to all users unless the options say otherwise. The
+// namespaces of an OperatorGroup do not reach the users of other namespaces.
+func (r *rendering) providedToAll() bool {
+	if r.options.OperatorGroup != "" {
+		return r.boundEverywhere()
+	}
+	scope, _ := bundle.ScopeOf(r.bundle.CSV)
+	return scope == bundle.AllUsers
+}
+
+// noteAggregation adds a note if user roles are aggregated although no option asks for it.
+func (r *rendering) noteAggregation() {
+	o := r.options
+	if len(o.Descoped.AggregateTo) == 0 && o.OperatorGroup == "" && r.providedToAll() &&
+		slices.ContainsFunc(r.apis, func(a olm.API) bool { return !r.internal(a) }) {
+		r.notes = append(r.notes, manifest.Message{Options: []Option{OptionAggregateTo, OptionBindNone},
+			Msg: "the operator supports AllNamespaces only, so it provides its APIs to all users by default: " +
+				"its user roles are aggregated to admin, edit and view, and it is " + r.boundText()})
+	}
+}
+
+// descopedGroup makes the ClusterRoles of the OperatorGroup, if there is one. An administrator binds users to them in
+// the namespaces of the group.
+func descopedGroup(r *rendering) {
+	if r.options.OperatorGroup != "" {
+		aggregatedClusterRoles(r)
+	}
+}
+
+// internalAPIs returns the names of the CRDs that the operator owns for itself: those that its CSV lists as ones that
+// users do not need (operator-sdk: advanced topics, internal objects).
+func (r *rendering) internalAPIs() (names []string) {
+	var listed []string
+	if json.Unmarshal([]byte(r.bundle.CSV.Annotations[olm.AnnotationInternalObjects]), &listed) != nil {
+		return nil
+	}
+	for _, a := range r.apis {
+		if a.CRD != "" && slices.Contains(listed, a.CRD) && !slices.Contains(names, a.CRD) {
+			names = append(names, a.CRD)
+		}
+	}
+	return names
+}
+
+// internal reports whether users get no role that is part of another one for an API, because it is internal: "the
+// operator author doesn't want it to be possible for an administrator to expose the APIs to other users" (plan,
+// Internal APIs). What equals OLM's objects has OLM's labels.
+func (r *rendering) internal(a olm.API) bool {
+	return a.CRD != "" && r.options.Profile != ProfileOLM && !r.names.olm() &&
+		slices.Contains(r.internalAPIs(), a.CRD)
+}
+
+// noteInternal names the APIs that are aggregated to no role.
+func (r *rendering) noteInternal() {
+	names := slices.DeleteFunc(r.internalAPIs(), func(n string) bool { return !r.internal(olm.API{CRD: n}) })
+	if len(names) > 0 {
+		r.note("roles for users of %s are aggregated to no other role, because the CSV names these APIs as internal "+
+			"(%s): bind such a role only to users whom you trust with the operator", strings.Join(names, ", "),
+			olm.AnnotationInternalObjects)
+	}
+}
+
+// internalRoles makes a ClusterRole with the rules about the operator's internal APIs alone, and binds it: in all
+// namespaces for those that are in none, in the operator's own namespace for the others. "The operator itself can only
+// perform operations within its own namespace" (plan, Internal APIs).
+func internalRoles(r *rendering) {
+	if !r.options.Descoped.BindInternal {
+		return
+	}
+	internal := r.internalAPIs()
+	if len(internal) == 0 {
+		r.fail(refuseOption(OptionBindInternal, "leave it out",
+			"%s names no internal API of its own in the annotation %s", r.csv.Name, olm.AnnotationInternalObjects))
+	}
+	for _, a := range r.accounts() {
+		r.internalRole(a, internal, allNamespaces, "-internal")
+		r.internalRole(a, internal, r.options.Namespace, "-internal-namespaced")
+	}
+}
+
+// internalRole makes the ClusterRole of an account for the APIs that are in no namespace, or for the others, and binds
+// it in a namespace.
+func (r *rendering) internalRole(a *account, internal []string, namespace, suffix string) {
+	var granted []rbacv1.PolicyRule
+	for _, name := range internal {
+		if c := r.bundle.CRD(name); c != nil && (c.Scope == "Cluster") == (namespace == allNamespaces) {
+			granted = append(granted, internalRules(a.rules, c)...)
+		}
+	}
+	if len(granted) == 0 {
+		return
+	}
+	name := r.names.unusedName(r.names.account(a.name) + suffix)
+	labels := r.descopedLabels("internal")
+	role := templates.Role{Ownership: labels, Name: name, Rules: rbac.Values(granted)}
+	r.author("clusterrole.yaml", clusterRole(name), role)
+	r.bindIn(namespace, name, labels, a.name)
+}
+
+// internalRules returns what rules say about a CRD and its subresources, and nothing else.
+func internalRules(asked []rbacv1.PolicyRule, c *bundle.CRD) (out []rbacv1.PolicyRule) {
+	for _, p := range asked {
+		if !rbac.Has(p.APIGroups, c.Group) {
+			continue
+		}
+		var resources []string
+		for _, resource := range []string{c.Plural, c.Plural + "/finalizers", c.Plural + "/scale",
+			c.Plural + "/status"} {
+			if rbac.HasResource(p.Resources, resource) {
+				resources = append(resources, resource)
+			}
+		}
+		for _, resource := range p.Resources {
+			if strings.HasPrefix(resource, c.Plural+"/") && !slices.Contains(resources, resource) {
+				resources = append(resources, resource)
+			}
+		}
+		if len(resources) > 0 {
+			out = append(out, rbacv1.PolicyRule{Verbs: p.Verbs, APIGroups: []string{c.Group}, Resources: resources,
+				ResourceNames: p.ResourceNames})
+		}
+	}
+	return out
 }

@@ -2,10 +2,13 @@
 package installer
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
@@ -126,4 +129,122 @@ func (d *derivation) apply(r resource, name string) {
 			to.Add(rbac.Atom{Group: r.group, Resource: r.plural, Verb: v}, true)
 		}
 	}
+}
+
+// authorize grants what the escalation check asks for, if the object is one of RBAC (Kubernetes 1.36:
+// pkg/registry/rbac/*/policybased).
+func (d *derivation) authorize(o *manifest.Object) error {
+	if o.Group() != rbacv1.GroupName {
+		return nil
+	}
+	switch o.Kind {
+	case rbac.KindRole:
+		return d.write(o, "roles", o.Namespace)
+	case rbac.KindClusterRole:
+		return d.write(o, "clusterroles", "")
+	}
+	if b := d.bindings[o]; b != nil {
+		return d.bindTo(b)
+	}
+	return nil
+}
+
+// write grants what writing a role takes: every rule in it, in its scope, or escalate on it. A ClusterRole that
+// aggregates others takes all rights there are, nonResourceURLs included, or escalate
+// (clusterrole/policybased/storage.go, fullAuthority); all rights are not granted.
+func (d *derivation) write(o *manifest.Object, plural, namespace string) error {
+	r := d.rbac.Role(rbac.Key{Kind: o.Kind, Namespace: namespace, Name: o.Name})
+	aggregating := len(r.Selectors) > 0
+	if aggregating {
+		d.escalate[o.Name] = true
+	}
+	if aggregating || d.Escalate {
+		d.grant(plural, "escalate", o.Name, namespace)
+		return nil
+	}
+	return d.addRules(r.PolicyRules(), namespace)
+}
+
+// bindTo grants what writing a binding takes: every rule of the role in the binding's scope, or bind on the role, also
+// there. The rules of a role are known if it is among the objects and does not aggregate others.
+func (d *derivation) bindTo(b *rbac.Binding) error {
+	plural := "clusterroles"
+	if b.Role.Kind == rbac.KindRole {
+		plural = "roles"
+	}
+	r := d.rbac.Role(b.Role)
+	if r == nil {
+		d.bind[b.Role.String()] = true
+	}
+	if r == nil || len(r.Selectors) > 0 || d.Escalate {
+		d.grant(plural, "bind", b.Role.Name, b.Namespace)
+		return nil
+	}
+	return d.addRules(r.PolicyRules(), b.Namespace)
+}
+
+// grant grants a verb on one object of RBAC.
+func (d *derivation) grant(plural, verb, name, namespace string) {
+	d.in(namespace).Add(rbac.Atom{Group: rbacv1.GroupName, Resource: plural, Verb: verb, Named: true, Name: name}, true)
+}
+
+func (d *derivation) addRules(rules []rbacv1.PolicyRule, namespace string) error {
+	to := d.in(namespace)
+	for _, rule := range rules {
+		if err := d.held.Add(rule); err != nil {
+			return err
+		}
+		for _, a := range rbac.Atoms(rule) {
+			to.Add(a, true)
+		}
+	}
+	return nil
+}
+
+// resource is where the API server keeps an object.
+type resource struct{ group, plural, namespace string }
+
+// apis are the APIs that the objects themselves define.
+type apis map[string]olm.Kind
+
+// resourceOf returns an object's resource: of a kind that olmgen knows, or of a CRD among the objects; else it is
+// guessed, and that is a warning.
+func (t apis) resourceOf(o *manifest.Object) (r resource, warning *manifest.Error, err error) {
+	if o.Name == "" {
+		return r, nil, o.Errorf("metadata.name", "missing")
+	}
+	if o.APIVersion == "" {
+		return r, nil, o.Errorf("apiVersion", "missing")
+	}
+	gv, err := schema.ParseGroupVersion(o.APIVersion)
+	if err != nil {
+		return r, nil, o.Errorf("apiVersion", "%v", err)
+	}
+	kind := schema.GroupKind{Group: gv.Group, Kind: o.Kind}
+	guess, _ := meta.UnsafeGuessKindToResource(gv.WithKind(o.Kind))
+	r = resource{group: kind.Group, plural: guess.Resource}
+	var namespaced bool
+	if k, ok := t[kind.Group+"/"+kind.Kind]; ok && k.Plural != "" {
+		r.plural, namespaced = k.Plural, k.Namespaced
+	} else if k, ok := olm.KindOf(kind.Group, kind.Kind); ok {
+		r.plural, namespaced = k.Plural, k.Namespaced
+	} else {
+		namespaced = o.Namespace != ""
+		where := "cluster-wide"
+		if namespaced {
+			where = "namespaced"
+		}
+		warning = o.Errorf("kind", "%s is unknown: its resource is taken to be %s, %s", kind.String(),
+			guess.GroupResource(), where)
+		warning.Tip = "a CustomResourceDefinition among the objects says it"
+	}
+	if !namespaced {
+		return r, warning, nil
+	}
+	if r.namespace = o.Namespace; r.namespace == "" {
+		e := o.Errorf("metadata.namespace", "missing: where a %s without it goes depends on who applies it", o.Kind)
+		e.Tip = fmt.Sprintf("give the %s a namespace", o.Kind)
+		return r, nil, e
+	}
+	return r, warning, nil
 }

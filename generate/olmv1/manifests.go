@@ -1,13 +1,17 @@
 package olmv1
 
 import (
+	"encoding/json"
 	"fmt"
+	"path"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -74,5 +78,64 @@ func (r *renderer) customResources() {
 			return
 		}
 		r.objects = append(r.objects, Object{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, Carried: o})
+	}
+}
+
+// loadCSV decodes the CSV as OLM v1's loader does and adds the bundle's properties to its annotations (section 2).
+func loadCSV(b *bundle.Bundle, release versions.Release) (*v1alpha1.ClusterServiceVersion, error) {
+	if b.CSVObject == nil || b.Literal() {
+		csv := b.CSV.DeepCopy()
+		return csv, addProperties(csv, b.Properties, release)
+	}
+	v, err := b.CSVObject.Value()
+	if err != nil {
+		return nil, err
+	}
+	csv := &v1alpha1.ClusterServiceVersion{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(v, csv); err != nil {
+		return nil, fmt.Errorf("error parsing objects in %q: %w", b.CSVObject.File, err)
+	}
+	return csv, addProperties(csv, b.Properties, release)
+}
+
+// addProperties appends the properties to the list in the CSV's annotation.
+func addProperties(csv *v1alpha1.ClusterServiceVersion, properties []bundle.Property, release versions.Release) error {
+	var all []bundle.Property
+	if text, ok := csv.Annotations[olm.AnnotationBundleProperties]; ok {
+		if err := json.Unmarshal([]byte(text), &all); err != nil {
+			return fmt.Errorf("failed to unmarshal csv.metadata.annotations['olm.properties']: %w", err)
+		}
+	}
+	if len(properties) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(append(all, properties...))
+	if err != nil {
+		return fmt.Errorf("failed to marshal registry+v1 properties to json: %w", err)
+	}
+	if _, ok := release.Does(versions.AnnotatesAny); csv.Annotations == nil && !ok {
+		return &ReleaseError{fmt.Sprintf("%s crashes: the bundle has properties, and its CSV no annotation to add "+
+			"them to (%s)", release, versions.SourceOf(release.Product, versions.AnnotatesAny))}
+	}
+	if csv.Annotations == nil {
+		csv.Annotations = map[string]string{}
+	}
+	csv.Annotations[olm.AnnotationBundleProperties] = string(text)
+	return nil
+}
+
+// takeManifests takes the objects of the manifests directory: OLM v1 does not look for any in metadata/, where OLM v0
+// finds some.
+func (r *renderer) takeManifests(b *bundle.Bundle) {
+	inMetadata := func(file string) bool { return path.Base(path.Dir(file)) == "metadata" }
+	for _, c := range b.CRDs {
+		if !inMetadata(c.File) {
+			r.crds = append(r.crds, c)
+		}
+	}
+	for _, o := range b.Others {
+		if !inMetadata(o.File) {
+			r.shipped = append(r.shipped, o)
+		}
 	}
 }
