@@ -11,13 +11,21 @@ package bundle
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
+	texts "github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -209,4 +217,162 @@ func (b *Bundle) Channel(asked string) string {
 		return b.Channels[0]
 	}
 	return channel
+}
+
+// DeclaredProperties returns the properties that the author of the bundle wrote: those of metadata/properties.yaml, and
+// those of the annotation olm.properties of the CSV. An annotation that is not JSON has none.
+func (b *Bundle) DeclaredProperties() []Property {
+	var annotated []Property
+	if json.Unmarshal([]byte(b.CSV.Annotations[olm.AnnotationBundleProperties]), &annotated) != nil {
+		annotated = nil
+	}
+	return slices.Concat(b.Properties, annotated)
+}
+
+// CatalogProperties returns the properties that a catalog has for the bundle, as opm render makes them: what the bundle
+// is, provides and requires (spec 5.1 and 12.2).
+func (b *Bundle) CatalogProperties() []Property {
+	list := b.DeclaredProperties()
+	add := func(kind string, value any) {
+		raw, err := json.Marshal(value)
+		if err == nil {
+			list = append(list, Property{Type: kind, Value: raw})
+		}
+	}
+	add("olm.package", map[string]string{"packageName": b.Package, "version": b.CSV.Spec.Version.String()})
+	for _, a := range b.providedAPIs() {
+		add("olm.gvk", gvk(a))
+	}
+	for _, a := range olm.RequiredAPIs(&b.CSV.Spec) {
+		add("olm.gvk.required", gvk(a))
+	}
+	for _, d := range b.Dependencies {
+		list = append(list, requirement(d))
+	}
+	slices.SortStableFunc(list, func(a, b Property) int {
+		return strings.Compare(a.Type+"\x00"+string(a.Value), b.Type+"\x00"+string(b.Value))
+	})
+	return slices.CompactFunc(list, Property.Equal)
+}
+
+// Equal reports whether two properties say the same, wherever they stand.
+func (p Property) Equal(o Property) bool {
+	return p.Type == o.Type && string(p.Value) == string(o.Value)
+}
+
+func gvk(a olm.API) map[string]string {
+	return map[string]string{"group": a.Group, "version": a.Version, "kind": a.Kind}
+}
+
+func (b *Bundle) providedAPIs() []olm.API {
+	var shipped []olm.API
+	for _, c := range b.CRDs {
+		for _, v := range c.Versions {
+			shipped = append(shipped,
+				olm.API{Kind: c.ResourceKind, Version: v.Name, Group: c.Group, Plural: c.Plural, CRD: c.Name})
+		}
+	}
+	return olm.CatalogAPIs(&b.CSV.Spec, shipped)
+}
+
+// requirement turns an entry of dependencies.yaml into the property that a catalog has for it.
+func requirement(d Property) Property {
+	switch d.Type {
+	case "olm.gvk", "olm.label":
+		d.Type += ".required"
+	case "olm.package":
+		var v struct {
+			PackageName string `json:"packageName"`
+			Version     string `json:"version"`
+		}
+		if json.Unmarshal(d.Value, &v) == nil {
+			if raw, err := json.Marshal(map[string]string{"packageName": v.PackageName,
+				"versionRange": v.Version}); err == nil {
+				return Property{Type: "olm.package.required", Value: raw}
+			}
+		}
+	}
+	return d
+}
+
+// contents are the files that a bundle was read from.
+type contents struct {
+	mu    sync.Mutex
+	files map[string][]byte
+}
+
+func (c *contents) add(name string, data []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.files == nil {
+		c.files = map[string][]byte{}
+	}
+	c.files[name] = data
+}
+
+// Digest returns the digest of the files that were read: what "sha256sum FILE... | sha256sum" prints for their sorted
+// paths, behind "sha256:". Line ends of Windows count as those of Unix, so the digest does not depend on the checkout.
+func (b *Bundle) Digest() string {
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(b.contents.files)) {
+		sum := sha256.Sum256(texts.LF(b.contents.files[name]))
+		h.Write([]byte(hex.EncodeToString(sum[:]) + "  " + name + "\n"))
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// Directories returns the directories that files were read from, relative to the root of the bundle, sorted.
+func (b *Bundle) Directories() []string {
+	dirs := map[string]bool{}
+	for name := range b.contents.files {
+		dirs[path.Dir(name)] = true
+	}
+	return slices.Sorted(maps.Keys(dirs))
+}
+
+// Choice is what was asked for of a source: a package, a channel and a version, which is a version or the name of a
+// ClusterServiceVersion. What is empty was not asked for.
+type Choice struct{ Package, Channel, Version string }
+
+// ChoiceError is a choice that a source of one bundle can't fulfil.
+type ChoiceError struct {
+	Option manifest.Option // OptionPackage, OptionChannel or OptionVersion
+	Msg    string
+}
+
+// The options of this package that errors are about: the fields of a Choice and of ReadOptions.
+const (
+	OptionPackage          manifest.Option = "Package"
+	OptionChannel          manifest.Option = "Channel"
+	OptionVersion          manifest.Option = "Version"
+	OptionAllowUnsupported manifest.Option = "AllowUnsupported"
+	OptionConvertCRDs      manifest.Option = "ConvertCRDs" // of package generate
+)
+
+func (e *ChoiceError) Error() string { return e.Msg }
+
+// Hint returns what to do about the error.
+func (e *ChoiceError) Hint() string {
+	return "name another source, or leave out the package, channel and version"
+}
+
+// About returns the option that asks for something else than the source has.
+func (e *ChoiceError) About() []manifest.Option { return []manifest.Option{e.Option} }
+
+// Check refuses a bundle that is not the one asked for, with a *ChoiceError.
+func (c Choice) Check(b *Bundle) error {
+	name, version := b.CSV.Name, b.CSV.Spec.Version.String()
+	switch {
+	case c.Package != "" && c.Package != b.Package:
+		return &ChoiceError{OptionPackage, fmt.Sprintf("the bundle is of package %q, not %q", b.Package, c.Package)}
+	case c.Version != "" && c.Version != name && strings.TrimPrefix(c.Version, "v") != version:
+		return &ChoiceError{OptionVersion,
+			fmt.Sprintf("the bundle is %s of version %s, not %q", name, version, c.Version)}
+	case c.Channel == "" || slices.Contains(b.Channels, c.Channel):
+		return nil
+	case len(b.Channels) == 0:
+		return &ChoiceError{OptionChannel, fmt.Sprintf("the bundle is in no channel, so not in %q", c.Channel)}
+	}
+	return &ChoiceError{OptionChannel,
+		fmt.Sprintf("the bundle is in %s, not in channel %q", strings.Join(b.Channels, ", "), c.Channel)}
 }

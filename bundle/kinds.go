@@ -2,11 +2,15 @@ package bundle
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/manifest"
@@ -122,4 +126,133 @@ func (b *Bundle) scopeOfAll(group string) Scope {
 		scope = Namespaced
 	}
 	return scope
+}
+
+// OperatorScope is whether an operator is descoped, by the install modes of its CSV.
+type OperatorScope string
+
+// The scopes. "Any CSV with an empty installModes block will be treated as a de-scoped operator. Any CSV with an
+// installModes block that supports AllNamespace-mode only will be treated as a de-scoped operator that provides APIs to
+// all users by default" (plan, Determining Scope).
+const (
+	Descoped OperatorScope = "descoped"
+	AllUsers OperatorScope = "descoped, provided to all users"
+	Scoped   OperatorScope = "scoped"
+)
+
+// ScopeOf returns the scope of a CSV and the reason for it.
+func ScopeOf(csv *v1alpha1.ClusterServiceVersion) (scope OperatorScope, reason string) {
+	if len(csv.Spec.InstallModes) == 0 {
+		return Descoped, "spec.installModes is empty"
+	}
+	modes := SupportedModes(csv)
+	switch {
+	case len(modes) == 0:
+		return Scoped, "spec.installModes supports none"
+	case len(modes) == 1 && modes[0] == v1alpha1.InstallModeTypeAllNamespaces:
+		return AllUsers, "spec.installModes supports AllNamespaces only"
+	}
+	return Scoped, "spec.installModes supports " + strings.Join(text.Words(modes), ", ")
+}
+
+// SupportedModes returns the install modes that a CSV supports, each once, in the order of the CSV. As in OLM, the last
+// entry of a mode counts.
+func SupportedModes(csv *v1alpha1.ClusterServiceVersion) []v1alpha1.InstallModeType {
+	var out []v1alpha1.InstallModeType
+	last := map[v1alpha1.InstallModeType]bool{}
+	for _, m := range csv.Spec.InstallModes {
+		last[m.Type] = m.Supported
+	}
+	for _, m := range csv.Spec.InstallModes {
+		if last[m.Type] && !slices.Contains(out, m.Type) {
+			out = append(out, m.Type)
+		}
+	}
+	return out
+}
+
+// readCRD takes what other objects depend on; schemas are not decoded.
+func readCRD(o *manifest.Object) (*CRD, error) {
+	c := &CRD{Object: o, V1Beta: o.APIVersion == "apiextensions.k8s.io/v1beta1"}
+	if o.APIVersion != "apiextensions.k8s.io/v1" && !c.V1Beta {
+		return nil,
+			o.Errorf("apiVersion", "%q is not a version of CustomResourceDefinition, want apiextensions.k8s.io/v1",
+				o.APIVersion)
+	}
+	for _, f := range []struct {
+		to   *string
+		path []string
+	}{
+		{&c.Group, []string{"spec", "group"}},
+		{&c.Plural, []string{"spec", "names", "plural"}},
+		{&c.ResourceKind, []string{"spec", "names", "kind"}},
+		{&c.Scope, []string{"spec", "scope"}},
+	} {
+		s, err := field[string](o, f.path...)
+		if err != nil {
+			return nil, err
+		}
+		*f.to = s
+	}
+	preserve, err := field[bool](o, "spec", "preserveUnknownFields")
+	if err != nil {
+		return nil, err
+	}
+	c.PreserveUnknownFields = preserve
+	return c, c.readVersions()
+}
+
+// field decodes one field; a missing one is the zero value.
+func field[T any](o *manifest.Object, path ...string) (T, error) {
+	var zero T
+	v, err := o.Get(path...)
+	if err != nil || v == nil {
+		return zero, err
+	}
+	t, ok := v.(T)
+	if !ok {
+		name := path[0]
+		for _, p := range path[1:] {
+			if _, err := strconv.Atoi(p); err == nil {
+				p = "[" + p + "]"
+			} else {
+				p = "." + p
+			}
+			name += p
+		}
+		return zero,
+			o.Errorf(name, "has the wrong type: want %s",
+				map[string]string{"string": "text", "bool": "true or false"}[fmt.Sprintf("%T", zero)])
+	}
+	return t, nil
+}
+
+// readVersions takes name, served and storage of each version; v1beta1's spec.version stands for a list of one.
+func (c *CRD) readVersions() error {
+	n := c.Len("spec", "versions")
+	for i := range n {
+		index := strconv.Itoa(i)
+		var v CRDVersion
+		var err error
+		if v.Name, err = field[string](c.Object, "spec", "versions", index, "name"); err != nil {
+			return err
+		}
+		if v.Served, err = field[bool](c.Object, "spec", "versions", index, "served"); err != nil {
+			return err
+		}
+		if v.Storage, err = field[bool](c.Object, "spec", "versions", index, "storage"); err != nil {
+			return err
+		}
+		c.Versions = append(c.Versions, v)
+	}
+	if n == 0 && c.V1Beta {
+		name, err := field[string](c.Object, "spec", "version")
+		if err != nil {
+			return err
+		}
+		if name != "" {
+			c.Versions = []CRDVersion{{name, true, true}}
+		}
+	}
+	return nil
 }
