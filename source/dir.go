@@ -1,12 +1,17 @@
 package source
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/manifest"
@@ -87,3 +92,93 @@ func (d dirFS) ReadFile(name string) ([]byte, error) {
 	}
 	return data, nil
 }
+
+// stdinFile is the name of the file of a catalog on standard input.
+const stdinFile = "stdin"
+
+// openCatalog opens the files of a file-based catalog: a directory, one file, standard input or an image. What can be
+// read only once stays in memory, compressed.
+func openCatalog(ctx context.Context, arg string, o Options) (*Source, error) {
+	if arg == "-" {
+		if o.Stdin == nil {
+			return nil, errNoStdin
+		}
+		return oneFile(ctx, "standard input", stdinFile, o.Stdin, o)
+	}
+	if isImage(arg) {
+		return openCatalogImage(ctx, arg, o)
+	}
+	info, err := os.Stat(arg)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, missingCatalog(arg)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		d, err := newDirFS(arg, o.Limits)
+		if err != nil {
+			return nil, err
+		}
+		return &Source{FS: d, closer: d.root, Name: func(p string) string { return filepath.Join(arg, p) }}, nil
+	}
+	file := filepath.Base(arg)
+	if !info.Mode().IsRegular() { // a pipe
+		f, err := os.Open(arg)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return oneFile(ctx, arg, file, f, o)
+	}
+	root := newDir(".", 0)
+	root.children[file] = &node{name: file, mode: 0o444, stored: stored{disk: arg, size: info.Size()}}
+	return &Source{FS: memFS{root}, AnyName: true, Name: func(string) string { return arg }}, nil
+}
+
+// oneFile returns a source of one file that is read once.
+func oneFile(ctx context.Context, name, file string, r io.Reader, o Options) (*Source, error) {
+	n, err := pack(newMeter(ctx, r, o.Limits.MaxTotalBytes))
+	if err != nil {
+		return nil, readError(name, "", err)
+	}
+	n.name = file
+	root := newDir(".", 0)
+	root.children[file] = n
+	return &Source{FS: memFS{root}, AnyName: true, Name: func(string) string { return name }}, nil
+}
+
+func missingCatalog(arg string) error {
+	err := fmt.Errorf("%s: no such file or directory", arg)
+	if looksLikeImage(arg) {
+		return hint(err, "for an image in a registry write oci://%s", arg)
+	}
+	return hint(err, "give the directory, a file or the image (oci://IMAGE) of a catalog")
+}
+
+// openLegacy opens the files of a legacy package.
+func openLegacy(_ context.Context, arg string, o Options) (*Source, error) {
+	d, err := newDirFS(arg, o.Limits)
+	if err != nil {
+		return nil, err
+	}
+	return &Source{FS: d, closer: d.root}, nil
+}
+
+// OpenBytes returns a source of files that are in memory.
+func OpenBytes(ref, kind string, files map[string][]byte, limits Limits) (*Source, error) {
+	t := newTree(ref, limits.OrDefault())
+	for _, p := range slices.Sorted(maps.Keys(files)) {
+		if err := t.addFile(path.Clean(p), int64(len(files[p])), bytes.NewReader(files[p])); err != nil {
+			return nil, err
+		}
+	}
+	m, err := t.finish()
+	if err != nil {
+		return nil, err
+	}
+	return &Source{FS: m, Ref: ref, Kind: kind}, nil
+}
+
+// Limited returns a reader that fails behind a number of bytes, and when the context is done.
+func Limited(ctx context.Context, r io.Reader, limit int64) io.Reader { return newMeter(ctx, r, limit) }

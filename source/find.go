@@ -1,12 +1,22 @@
 package source
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/regular"
+	"github.com/olmgen/olmgen/internal/base/text"
 )
 
 // Found is something that holds bundles.
@@ -113,4 +123,177 @@ func (f *finder) visit(ctx context.Context, p string, e fs.DirEntry, err error) 
 		}
 	}
 	return nil
+}
+
+var (
+	renderConfig = lazy.Regexp(`(?m)^\s*\{?\s*"?kind"?:\s*["']?RenderConfig\b`)
+	anyObject    = lazy.Regexp(`(?m)^\s*\{?\s*"?kind"?:\s*["']?[A-Z]`)
+	csvKind      = []byte("ClusterServiceVersion")
+)
+
+// RenderConfigError is the error for a RenderConfig that takes the place of a bundle.
+type RenderConfigError struct{ File string }
+
+func (e *RenderConfigError) Error() string { return e.File + ": this is a RenderConfig, not a bundle" }
+
+// Hint returns what to do about the error.
+func (e *RenderConfigError) Hint() string { return "the bundles are the sources in it" }
+
+// IsRenderConfig reports whether a path is a file that declares a RenderConfig.
+func IsRenderConfig(path string) bool {
+	return IsManifestName(path) && renderConfig().Match(content(path))
+}
+
+// content returns the content of a regular file, up to the largest size of one; nil if it can't be read. It is used for
+// hints.
+func content(path string) []byte {
+	f, err := regular.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, DefaultLimits().MaxFileBytes))
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// notBundleFile returns the error for a single YAML or JSON file.
+func notBundleFile(file string) error {
+	data := content(file)
+	dir := filepath.Dir(file)
+	switch {
+	case renderConfig().Match(data):
+		return &RenderConfigError{file}
+	case catalogSchema().Match(data):
+		return hint(fmt.Errorf("%s: this is a file-based catalog, not a bundle", file), "write catalog:%s", file)
+	case isChart(filepath.Base(file)):
+		return chartError(dir)
+	case isKustomization(filepath.Base(file)):
+		return kustomizationError(dir)
+	case bytes.Contains(data, csvKind):
+		return hint(fmt.Errorf("%s: a single file is not a bundle", file),
+			"give the directory of the bundle, which holds the CRDs too")
+	case anyObject().Match(data):
+		return manifestsError(file)
+	}
+	return hint(fmt.Errorf("%s: a single file is not a bundle", file), "give the directory of the bundle")
+}
+
+// checkDir returns an error for a directory that is something else than a bundle. Any other error is left to the reader
+// of the bundle.
+func checkDir(dir string) error {
+	for _, known := range []string{"manifests", "metadata", "bundle"} {
+		if exists(filepath.Join(dir, known)) {
+			return nil
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	var chart, kustomization, objects bool
+	var config, first string
+	var versions, packages []string
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if e.IsDir() {
+			if IsBundleDir(path) {
+				versions = append(versions, e.Name())
+			} else if bundles, _ := fs.Glob(os.DirFS(path), "*/manifests"); len(bundles) > 0 {
+				packages = append(packages, e.Name())
+				first = cmp.Or(first, filepath.Join(path, filepath.Dir(bundles[0])))
+			}
+			continue
+		}
+		chart = chart || isChart(e.Name())
+		kustomization = kustomization || isKustomization(e.Name())
+		if !IsManifestName(e.Name()) {
+			continue
+		}
+		data := content(path)
+		if bytes.Contains(data, csvKind) {
+			return nil // the directory of a CSV
+		}
+		if renderConfig().Match(data) {
+			config = path
+		}
+		objects = objects || anyObject().Match(data)
+	}
+	switch {
+	case len(versions) > 0:
+		return versionsError(dir, versions)
+	case len(packages) > 0 && !chart && !kustomization:
+		return hint(fmt.Errorf("%s: this directory holds directories of bundles: %s", dir, text.FirstOf(5, packages)),
+			"give one bundle, such as %s", first)
+	case chart:
+		return chartError(dir)
+	case config != "":
+		return &RenderConfigError{config}
+	case kustomization:
+		return kustomizationError(dir)
+	case objects:
+		return manifestsError(dir)
+	}
+	return nil
+}
+
+// IsBundleDir reports whether a directory looks like a bundle: it has manifests/, or a CSV beside other files.
+func IsBundleDir(dir string) bool {
+	if info, err := os.Stat(filepath.Join(dir, "manifests")); err == nil && info.IsDir() {
+		return true
+	}
+	names, _ := fs.Glob(os.DirFS(dir), "*.clusterserviceversion.*")
+	return len(names) > 0
+}
+
+// IsAnnotated reports whether a directory has what only a bundle has, metadata/annotations.yaml beside manifests/.
+func IsAnnotated(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "metadata", "annotations.yaml"))
+	return err == nil && IsBundleDir(dir)
+}
+
+// CompareVersions compares two versions as semantic versions, or as texts if one of them is none.
+func CompareVersions(a, b string) int {
+	va, errA := semver.ParseTolerant(a)
+	vb, errB := semver.ParseTolerant(b)
+	if errA != nil || errB != nil {
+		return strings.Compare(a, b)
+	}
+	return va.Compare(vb)
+}
+
+func isChart(name string) bool { return name == "Chart.yaml" }
+
+func isKustomization(name string) bool {
+	return slices.Contains([]string{"kustomization.yaml", "kustomization.yml", "Kustomization"}, name)
+}
+
+func versionsError(dir string, versions []string) error {
+	slices.SortFunc(versions, func(a, b string) int {
+		return CompareVersions(strings.TrimPrefix(a, "v"), strings.TrimPrefix(b, "v"))
+	})
+	last := filepath.Join(dir, versions[len(versions)-1])
+	if len(versions) == 1 {
+		return hint(fmt.Errorf("%s: this is the directory above a bundle", dir), "give %s", last)
+	}
+	return hint(fmt.Errorf("%s: this directory holds %d bundles: %s", dir, len(versions), text.FirstOf(12, versions)),
+		"give one of them, such as %s", last)
+}
+
+func chartError(dir string) error {
+	return hint(fmt.Errorf("%s: this is a Helm chart, not a bundle", dir),
+		"helm template renders a chart, and diff and permissions read its output; "+
+			"a bundle has a ClusterServiceVersion in manifests/")
+}
+
+func kustomizationError(dir string) error {
+	return hint(fmt.Errorf("%s: this is a kustomization, not a bundle", dir),
+		"kustomize build renders it; in an operator's project, make bundle writes the bundle")
+}
+
+func manifestsError(path string) error {
+	return hint(fmt.Errorf("%s: plain manifests without a ClusterServiceVersion are not a bundle", path),
+		"apply them as they are; a bundle has a ClusterServiceVersion in manifests/")
 }

@@ -2,10 +2,23 @@ package source
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+
+	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -72,3 +85,180 @@ func timeoutError(ref, host string, timeout time.Duration) error {
 func isImageKind(kind string) bool {
 	return kind == KindOCI || kind == KindOCILayout || kind == KindDockerArchive
 }
+
+// Labels of catalog images (operator-registry: pkg/containertools/labels.go).
+const (
+	keyConfigs  = "operators.operatorframework.io.index.configs.v1"  // the directory of a file-based catalog
+	keyDatabase = "operators.operatorframework.io.index.database.v1" // the file of a catalog in SQLite
+)
+
+// IsCatalogImage reports whether a reference names an image that says that it is a catalog. It reads the configuration
+// of the image, and no layer.
+func IsCatalogImage(ctx context.Context, ref string, o Options) (is bool, err error) {
+	kind, arg := cutPrefix(ref)
+	if !isImageKind(kind) {
+		return false, nil
+	}
+	err = withImage(ctx, kind, arg, o.withDefaults(), func(_ context.Context, img *image) error {
+		labels := img.config.Config.Labels
+		is = labels[keyConfigs] != "" || labels[keyDatabase] != ""
+		return nil
+	})
+	return is, err
+}
+
+// openCatalogImage opens the files of the file-based catalog in an image.
+func openCatalogImage(ctx context.Context, ref string, o Options) (s *Source, err error) {
+	kind, arg := cutPrefix(ref)
+	err = withImage(ctx, kind, arg, o, func(ctx context.Context, img *image) error {
+		files, err := img.catalog(ctx, o.Limits)
+		s = &Source{FS: files, AnyName: true, Name: func(p string) string { return ref + "/" + p }}
+		return err
+	})
+	return s, err
+}
+
+// catalog returns the file-based catalog in an image. Its files are in memory, compressed.
+func (img *image) catalog(ctx context.Context, limits Limits) (fs.FS, error) {
+	labels := img.config.Config.Labels
+	dir, err := configsDir(labels)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", img.name, err)
+	}
+	t := newTree(img.name, limits)
+	t.packed = true
+	m, err := img.unpack(ctx, t, []string{dir})
+	if err != nil {
+		return nil, err
+	}
+	root := m.root.find(dir)
+	if root == nil || !root.IsDir() {
+		return nil, fmt.Errorf("%s: label %s: the image has no directory %s", img.name, keyConfigs,
+			shorten(labels[keyConfigs]))
+	}
+	return memFS{&node{name: ".", mode: root.mode, children: root.children}}, nil
+}
+
+func configsDir(labels map[string]string) (string, error) {
+	switch {
+	case labels[keyConfigs] != "":
+		dir, err := cleanName(strings.Trim(labels[keyConfigs], "/"))
+		if err != nil {
+			return "", fmt.Errorf("label %s: directory %s %w", keyConfigs, shorten(labels[keyConfigs]), err)
+		}
+		return dir, nil
+	case labels[keyDatabase] != "":
+		return "", hint(errors.New("a catalog in the old SQLite format, which is not supported"),
+			"opm migrate IMAGE DIR makes a file-based catalog of it")
+	case labels[bundle.KeyManifests] != "" || labels[bundle.KeyPackage] != "":
+		return "", errors.New("the image of a bundle, not of a catalog")
+	}
+	return "", hint(fmt.Errorf("not a catalog image: it has no label %s", keyConfigs),
+		"opm render IMAGE writes the catalog of an image that opm can read")
+}
+
+// FetchElsewhere is the hint for an image that is not fetched; it has a verb for the image.
+const FetchElsewhere = "fetch it with network access (skopeo copy docker://%s oci:DIR) and use oci-layout:DIR"
+
+// pull reads the manifest and the configuration of an image.
+func pull(ctx context.Context, registry *registryTransport, ref string, o Options) (*image, error) {
+	parsed, err := name.ParseReference(ref)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(o.InsecureRegistries, parsed.Context().RegistryStr()) {
+		if parsed, err = name.ParseReference(ref, name.Insecure); err != nil {
+			return nil, err
+		}
+	}
+	puller, err := remote.NewPuller(remote.WithContext(ctx), remote.WithTransport(registry),
+		remote.WithAuthFromKeychain(o.Keychain), remote.WithUserAgent("olmgen"))
+	if err != nil {
+		return nil, err
+	}
+	d, err := puller.Get(ctx, parsed)
+	if err != nil {
+		return nil, err
+	}
+	byDigest := parsed.Context().Digest(d.Digest.String())
+	if len(o.VerifyKeys) > 0 {
+		if err := verifySigned(ctx, puller, byDigest, o.VerifyKeys); err != nil {
+			return nil, err
+		}
+	}
+	img, err := remoteImage(ref, d)
+	if err != nil {
+		return nil, err
+	}
+	img.ref = byDigest.String()
+	registry.stream(img.layers)
+	return img, nil
+}
+
+func remoteImage(ref string, d *remote.Descriptor) (*image, error) {
+	size := func(d v1.Descriptor) (int64, error) { return d.Size, nil } // the transport counts what comes
+	if !d.MediaType.IsIndex() {
+		img, err := d.Image()
+		if err != nil {
+			return nil, err
+		}
+		return newImage(ref, img, d.Descriptor, size)
+	}
+	index, err := d.ImageIndex()
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := decoded(index.RawManifest, index.IndexManifest)
+	if err != nil {
+		return nil, err
+	}
+	child, err := choosePlatform(manifest)
+	if err != nil {
+		return nil, err
+	}
+	return resolve(ref, index, child, size)
+}
+
+// pullError adds the image's name, unless ref is empty, and a hint that fits the answer of the registry. An answer is
+// put on one line and shortened: a registry may send anything.
+func pullError(ref string, err error) error {
+	wrapped := err
+	var answer *transport.Error
+	if errors.As(err, &answer) {
+		wrapped = &answerError{text.Middle(text.Printable(text.OneLine(err.Error())), 600), err}
+	}
+	if ref != "" {
+		wrapped = fmt.Errorf("%s: %w", ref, wrapped)
+	}
+	switch {
+	case errors.As(err, new(*noTLSError)), errors.As(err, new(*plainError)):
+		return manifest.WithHint(wrapped, "the registry must speak TLS, unless its host may be insecure",
+			OptionInsecureRegistries)
+	case errors.As(err, new(x509.UnknownAuthorityError)):
+		return hint(wrapped, "to trust another authority, set SSL_CERT_FILE to a file with its certificate")
+	case errors.As(err, new(*tokenServerError)):
+		return hint(wrapped, "a token server gets the password of its registry: it must speak TLS if the registry does")
+	case ref != "" && errors.As(err, new(*net.OpError)):
+		return hint(wrapped,
+			"the registry cannot be reached: set HTTPS_PROXY if there is a proxy, or "+FetchElsewhere, ref)
+	case answer == nil:
+		return wrapped
+	}
+	switch answer.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return hint(wrapped, "log in first (docker login, podman login), or check the name: "+
+			"registries give the same answer for a repository that does not exist")
+	case http.StatusNotFound:
+		return hint(wrapped, "check repository, tag and digest")
+	}
+	return wrapped
+}
+
+// answerError is the error that a registry answered with, as one line.
+type answerError struct {
+	text string
+	err  error
+}
+
+func (e *answerError) Error() string { return e.text }
+func (e *answerError) Unwrap() error { return e.err }

@@ -1,13 +1,22 @@
 package tree
 
 import (
+	"bufio"
+	"bytes"
+	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
+
+	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/regular"
+	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -179,4 +188,105 @@ func realPath(p string) (string, error) {
 // inside reports whether a path is below one of the directories that are read.
 func (w *walker) inside(real string) bool {
 	return slices.ContainsFunc(w.roots, func(root string) bool { return regular.Below(root, real) })
+}
+
+// File is a file that Read would read.
+type File struct {
+	Path  string // for the file system; "-" is the standard input
+	Name  string // for messages, with slashes
+	Named bool   // one of the paths, not found below a directory
+}
+
+// FileList is a list of files.
+type FileList []File
+
+// String returns the names, for a message.
+func (l FileList) String() string {
+	names := lists.Map(l, func(f File) string { return f.Name })
+	if len(names) > 3 {
+		names = append(names[:3], "...")
+	}
+	return strings.Join(names, ", ")
+}
+
+// Files lists the files below paths as Read finds them, for a caller who reads them itself. What Read skips is not in
+// the list. The errors are those of paths that are not readable.
+func Files(paths []string) (FileList, error) {
+	found, failed := find(paths, Options{})
+	if len(failed) > 0 {
+		return nil, failed[0]
+	}
+	var files FileList
+	for _, f := range found {
+		if f.skip == "" {
+			files = append(files, File{f.path, f.name, f.named})
+		}
+	}
+	return files, nil
+}
+
+// ignoreFile has patterns of files and directories to leave out, as .gitignore.
+const ignoreFile = ".olmgenignore"
+
+// excluder decides which files and directories are left out. Its patterns are about absolute paths.
+type excluder struct{ patterns []gitignore.Pattern }
+
+func segments(abs string) []string { return strings.Split(filepath.ToSlash(abs), "/") }
+
+// add adds the lines of an ignore file, or patterns of the caller, for a directory.
+func (e *excluder) add(dir, file string, lines []string) error {
+	for i, line := range lines {
+		line = strings.TrimRight(line, "\r")
+		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if _, err := path.Match(strings.ReplaceAll(line, "**", "*"), ""); err != nil {
+			fault := &manifest.Error{File: file, Msg: "\"" + line + "\" is not a pattern", Tip: "see gitignore(5)"}
+			if file != "" {
+				fault.Line = i + 1
+			}
+			return fault
+		}
+		e.patterns = append(e.patterns, gitignore.ParsePattern(line, segments(dir)))
+	}
+	return nil
+}
+
+// enter reads the ignore file of a directory, if there is one.
+func (e *excluder) enter(dir, as string) error {
+	file := filepath.Join(dir, ignoreFile)
+	in, err := regular.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	in.Close()
+	data, err := whole.ReadFile(file, budget.File)
+	if err != nil {
+		return err
+	}
+	var lines []string
+	for scanner := bufio.NewScanner(bytes.NewReader(data)); scanner.Scan(); {
+		lines = append(lines, scanner.Text())
+	}
+	return e.add(dir, name(filepath.Join(as, ignoreFile)), lines)
+}
+
+// above reads the ignore files of the directories from the repository down to one.
+func (e *excluder) above(dir, as string) error {
+	top := repository(dir)
+	if top == "" || dir == top {
+		return nil
+	}
+	up := filepath.Dir(dir)
+	if err := e.above(up, filepath.Join(as, "..")); err != nil {
+		return err
+	}
+	return e.enter(up, filepath.Join(as, ".."))
+}
+
+func (e *excluder) excludes(abs string, isDir bool) bool {
+	return len(e.patterns) > 0 && gitignore.NewMatcher(e.patterns).Match(segments(abs), isDir)
 }
