@@ -3,6 +3,7 @@ package source
 import (
 	"archive/tar"
 	"archive/zip"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,9 @@ func readTar(ctx context.Context, name string, r io.Reader, limits Limits) (memF
 		// Headers and padding come on top of the content.
 		m := newMeter(ctx, unpacked, limits.MaxTotalBytes+int64(limits.MaxFiles)*maxName+1<<20)
 		err = eachTarEntry(name, m, limits.MaxFiles, func(h *tar.Header, r io.Reader) error {
-			image = image || isImageEntry(h.Name)
+			at := strings.TrimPrefix(h.Name, "./")
+			image = image || at == "manifest.json" || at == "oci-layout" ||
+				strings.HasPrefix(at, "blobs/sha256/") || strings.HasSuffix(at, "/layer.tar")
 			return t.addTarEntry(h, r)
 		})
 		if err != nil {
@@ -68,13 +71,6 @@ func readTar(ctx context.Context, name string, r io.Reader, limits Limits) (memF
 			"unpack an OCI layout and use oci-layout:DIR")
 	}
 	return m, err
-}
-
-// isImageEntry reports whether an archive of an image has an entry with this name.
-func isImageEntry(name string) bool {
-	name = strings.TrimPrefix(name, "./")
-	return name == "manifest.json" || name == "oci-layout" ||
-		strings.HasPrefix(name, "blobs/sha256/") || strings.HasSuffix(name, "/layer.tar")
 }
 
 // eachTarEntry calls visit for every entry of a tar stream. It reads the stream to its end, so that a checksum behind
@@ -137,10 +133,7 @@ func isSparse(h *tar.Header) bool {
 
 func (t *tree) addTarEntry(h *tar.Header, r io.Reader) error {
 	p, err := cleanName(h.Name)
-	if err == nil {
-		err = checkCharacters(h.Name)
-	}
-	if err != nil {
+	if err = cmp.Or(err, checkCharacters(h.Name)); err != nil {
 		return t.errorf(h.Name, "%w", err)
 	}
 	switch h.Typeflag {
@@ -214,10 +207,7 @@ func readZip(ctx context.Context, name string, r io.ReaderAt, size int64, limits
 
 func (t *tree) addZipEntry(ctx context.Context, f *zip.File) error {
 	p, err := cleanName(f.Name)
-	if err == nil {
-		err = checkCharacters(f.Name)
-	}
-	if err != nil {
+	if err = cmp.Or(err, checkCharacters(f.Name)); err != nil {
 		return t.errorf(f.Name, "%w", err)
 	}
 	mode := f.Mode()

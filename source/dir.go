@@ -34,12 +34,6 @@ type dirFS struct {
 	limit int64
 }
 
-var (
-	_ fs.ReadDirFS  = dirFS{}
-	_ fs.ReadFileFS = dirFS{}
-	_ fs.StatFS     = dirFS{}
-)
-
 func newDirFS(dir string, limits Limits) (dirFS, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -93,29 +87,34 @@ func (d dirFS) ReadFile(name string) ([]byte, error) {
 	return data, nil
 }
 
-// stdinFile is the name of the file of a catalog on standard input.
-const stdinFile = "stdin"
-
 // openCatalog opens the files of a file-based catalog: a directory, one file, standard input or an image. What can be
 // read only once stays in memory, compressed.
-func openCatalog(ctx context.Context, arg string, o Options) (*Source, error) {
+func openCatalog(ctx context.Context, arg string, o Options) (s *Source, err error) {
 	if arg == "-" {
 		if o.Stdin == nil {
 			return nil, errNoStdin
 		}
-		return oneFile(ctx, "standard input", stdinFile, o.Stdin, o)
+		return oneFile(ctx, "standard input", "stdin", o.Stdin, o)
 	}
-	if isImage(arg) {
-		return openCatalogImage(ctx, arg, o)
+	if kind, ref := cutPrefix(arg); isImageKind(kind) {
+		err = withImage(ctx, kind, ref, o, func(ctx context.Context, img *image) error {
+			files, err := img.catalog(ctx, o.Limits)
+			s = &Source{FS: files, AnyName: true, Name: func(p string) string { return arg + "/" + p }}
+			return err
+		})
+		return s, err
 	}
 	info, err := os.Stat(arg)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, missingCatalog(arg)
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && looksLikeImage(arg):
+		return nil, hint(fmt.Errorf("%s: no such file or directory", arg), "for an image in a registry write oci://%s",
+			arg)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, hint(fmt.Errorf("%s: no such file or directory", arg),
+			"give the directory, a file or the image (oci://IMAGE) of a catalog")
+	case err != nil:
 		return nil, err
-	}
-	if info.IsDir() {
+	case info.IsDir():
 		d, err := newDirFS(arg, o.Limits)
 		if err != nil {
 			return nil, err
@@ -146,14 +145,6 @@ func oneFile(ctx context.Context, name, file string, r io.Reader, o Options) (*S
 	root := newDir(".", 0)
 	root.children[file] = n
 	return &Source{FS: memFS{root}, AnyName: true, Name: func(string) string { return name }}, nil
-}
-
-func missingCatalog(arg string) error {
-	err := fmt.Errorf("%s: no such file or directory", arg)
-	if looksLikeImage(arg) {
-		return hint(err, "for an image in a registry write oci://%s", arg)
-	}
-	return hint(err, "give the directory, a file or the image (oci://IMAGE) of a catalog")
 }
 
 // openLegacy opens the files of a legacy package.

@@ -2,6 +2,7 @@ package source
 
 import (
 	"archive/tar"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,10 +78,7 @@ func (a *dockerArchive) scan() error {
 
 func (a *dockerArchive) addEntry(h *tar.Header, r io.Reader) error {
 	p, err := cleanName(h.Name)
-	if err == nil {
-		err = checkCharacters(h.Name)
-	}
-	if err != nil {
+	if err = cmp.Or(err, checkCharacters(h.Name)); err != nil {
 		return &entryError{a.file, h.Name, err}
 	}
 	e := dockerEntry{size: h.Size}

@@ -132,3 +132,10 @@ func same(t testing.TB, what string, got, want any) {
 		t.Errorf("%s (-want +got):\n%s", what, d)
 	}
 }
+
+// Both file systems read and list by themselves, within their limits.
+var (
+	_, _ fs.ReadDirFS  = dirFS{}, memFS{}
+	_, _ fs.ReadFileFS = dirFS{}, memFS{}
+	_, _ fs.StatFS     = dirFS{}, memFS{}
+)

@@ -11,7 +11,6 @@ import (
 	"maps"
 	"math"
 	"path"
-	"slices"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -209,7 +208,17 @@ func (img *image) unpack(ctx context.Context, t *tree, kept []string) (memFS, er
 	if n := len(img.layers); n > maxLayers {
 		return memFS{}, fmt.Errorf("%s: the image has %d layers, more than %d", img.name, n, maxLayers)
 	}
-	img.layers = distinct(img.layers)
+	last := map[[2]v1.Hash]int{}
+	for i, l := range img.layers {
+		last[[2]v1.Hash{l.digest, l.diffID}] = i
+	}
+	var layers []layer
+	for i, l := range img.layers {
+		if last[[2]v1.Hash{l.digest, l.diffID}] == i {
+			layers = append(layers, l)
+		}
+	}
+	img.layers = layers
 	u := &unpacker{ctx: ctx, tree: t, kept: kept}
 	u.maxBytes, u.maxEntries = t.limits.scanned()
 	if err := img.checkSize(u.maxBytes); err != nil {
@@ -224,20 +233,6 @@ func (img *image) unpack(ctx context.Context, t *tree, kept []string) (memFS, er
 	}
 	t.archive = img.name
 	return t.finish()
-}
-
-// distinct returns layers without those that occur again above.
-func distinct(layers []layer) (out []layer) {
-	seen := map[[2]v1.Hash]bool{}
-	for _, l := range slices.Backward(layers) {
-		id := [2]v1.Hash{l.digest, l.diffID}
-		if !seen[id] {
-			seen[id] = true
-			out = append(out, l)
-		}
-	}
-	slices.Reverse(out)
-	return out
 }
 
 // checkSize refuses layers that are too large before one of them is read. Unpacked, they are not smaller.
@@ -356,47 +351,31 @@ func (u *unpacker) entry(h *tar.Header, r io.Reader) error {
 	dir = path.Clean(dir)
 	switch {
 	case base == opaque:
-		u.tree.removeBelow(dir)
+		if hidden := u.tree.root.find(dir); hidden != nil {
+			for name := range hidden.children {
+				u.tree.prune(hidden, name)
+			}
+		}
 		return nil
 	case strings.HasPrefix(base, aufs):
 		return nil
 	case strings.HasPrefix(base, whiteout):
-		switch hidden := strings.TrimPrefix(base, whiteout); hidden {
-		case "", ".", "..":
+		hidden := strings.TrimPrefix(base, whiteout)
+		if hidden == "" || hidden == "." || hidden == ".." {
 			return u.tree.errorf(h.Name, "is a whiteout of nothing")
-		default:
-			u.tree.remove(path.Join(dir, hidden))
-			return nil
+		}
+		u.tree.remove(path.Join(dir, hidden))
+		return nil
+	}
+	for _, dir := range u.kept {
+		if dir == "." || p == dir || strings.HasPrefix(p, dir+"/") {
+			return u.tree.addTarEntry(h, r)
 		}
 	}
-	switch u.place(p) {
-	case inside:
-		return u.tree.addTarEntry(h, r)
-	case above:
-		if h.Typeflag != tar.TypeDir {
-			u.tree.remove(p)
-		}
+	if h.Typeflag != tar.TypeDir { // in the place of a directory above a kept one
+		u.tree.remove(p)
 	}
 	return nil
-}
-
-const (
-	outside = iota
-	above   // a parent of a kept directory
-	inside
-)
-
-func (u *unpacker) place(p string) int {
-	place := outside
-	for _, dir := range u.kept {
-		switch {
-		case dir == "." || p == dir || strings.HasPrefix(p, dir+"/"):
-			return inside
-		case p == "." || strings.HasPrefix(dir, p+"/"):
-			place = above
-		}
-	}
-	return place
 }
 
 // choosePlatform returns the only image of an index, or else the one for linux/amd64. Bundles contain no programs, so

@@ -63,12 +63,6 @@ func (n *node) find(p string) *node {
 // memFS is a read-only file system in memory. Directories list in name order.
 type memFS struct{ root *node }
 
-var (
-	_ fs.ReadDirFS  = memFS{}
-	_ fs.ReadFileFS = memFS{}
-	_ fs.StatFS     = memFS{}
-)
-
 func (m memFS) lookup(op, name string) (*node, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
@@ -118,7 +112,14 @@ func (m memFS) ReadFile(name string) ([]byte, error) {
 	if n.IsDir() {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: errIsDir}
 	}
-	return n.bytes()
+	f, err := n.open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data := make([]byte, n.size)
+	_, err = io.ReadFull(f, data)
+	return data, err
 }
 
 // withoutWrapper returns the file system below the top-level directory that holds manifests/: archives of repositories
@@ -197,18 +198,6 @@ func pack(r io.Reader) (*node, error) {
 			return n, nil
 		}
 	}
-}
-
-// bytes returns a copy of the content.
-func (n *node) bytes() ([]byte, error) {
-	f, err := n.open()
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data := make([]byte, n.size)
-	_, err = io.ReadFull(f, data)
-	return data, err
 }
 
 // open opens the file. All files can seek.

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -23,7 +22,7 @@ import (
 )
 
 // openImage returns what reads a bundle image of a kind. It fetches one layer after the other.
-func openImage(kind string) opener {
+func openImage(kind string) func(context.Context, string, Options) (*Source, error) {
 	return func(ctx context.Context, arg string, o Options) (s *Source, err error) {
 		err = withImage(ctx, kind, arg, o, func(ctx context.Context, img *image) error {
 			s, err = img.source(ctx, o.Limits)
@@ -64,21 +63,18 @@ func withPulled(ctx context.Context, ref string, o Options, fn func(context.Cont
 	defer cancel()
 	registry := newRegistryTransport(o)
 	img, err := pull(limited, registry, ref, o)
-	switch {
-	case err != nil:
+	if err != nil {
 		err = pullError(ref, registry.failed(err))
-	default:
+	} else {
 		err = pullError("", fn(limited, img))
 	}
 	if err != nil && context.Cause(limited) == errTimeout { //nolint:errorlint // the very error
-		return timeoutError(ref, registry.lastHost(), o.Timeout)
+		registry.mu.Lock()
+		defer registry.mu.Unlock()
+		err = fmt.Errorf("%s: not read within %s; the last request was to %s", ref, o.Timeout, registry.last)
+		return manifest.WithHint(err, "for a large image or a slow line allow more time", OptionTimeout)
 	}
 	return err
-}
-
-func timeoutError(ref, host string, timeout time.Duration) error {
-	err := fmt.Errorf("%s: not read within %s; the last request was to %s", ref, timeout, host)
-	return manifest.WithHint(err, "for a large image or a slow line allow more time", OptionTimeout)
 }
 
 // isImageKind reports whether sources of a kind are images.
@@ -105,17 +101,6 @@ func IsCatalogImage(ctx context.Context, ref string, o Options) (is bool, err er
 		return nil
 	})
 	return is, err
-}
-
-// openCatalogImage opens the files of the file-based catalog in an image.
-func openCatalogImage(ctx context.Context, ref string, o Options) (s *Source, err error) {
-	kind, arg := cutPrefix(ref)
-	err = withImage(ctx, kind, arg, o, func(ctx context.Context, img *image) error {
-		files, err := img.catalog(ctx, o.Limits)
-		s = &Source{FS: files, AnyName: true, Name: func(p string) string { return ref + "/" + p }}
-		return err
-	})
-	return s, err
 }
 
 // catalog returns the file-based catalog in an image. Its files are in memory, compressed.
@@ -191,7 +176,11 @@ func pull(ctx context.Context, registry *registryTransport, ref string, o Option
 		return nil, err
 	}
 	img.ref = byDigest.String()
-	registry.stream(img.layers)
+	registry.mu.Lock()
+	defer registry.mu.Unlock()
+	for _, l := range img.layers { // as long as their descriptors say; all other bodies are held in memory
+		registry.layers[l.digest.String()] = l.size
+	}
 	return img, nil
 }
 

@@ -83,17 +83,10 @@ func cutPrefix(ref string) (kind, rest string) {
 	return "", ref
 }
 
-// isImage reports whether a reference names an image by its prefix: in a registry, a layout or an archive.
-func isImage(ref string) bool {
-	kind, _ := cutPrefix(ref)
-	return isImageKind(kind)
-}
-
 // Several returns the path of a reference that names several bundles by its prefix, a catalog or a legacy package; ""
 // of others.
 func Several(ref string) string {
-	kind, rest := cutPrefix(ref)
-	if kind == KindCatalog || kind == KindPackageManifest {
+	if kind, rest := cutPrefix(ref); HasSeveral(kind) {
 		return rest
 	}
 	return ""
@@ -101,9 +94,10 @@ func Several(ref string) string {
 
 // catalogImage returns the image of a reference catalog:IMAGE, or "".
 func catalogImage(ref string) string {
-	kind, rest := cutPrefix(ref)
-	if kind == KindCatalog && isImage(rest) {
-		return rest
+	if kind, rest := cutPrefix(ref); kind == KindCatalog {
+		if kind, _ := cutPrefix(rest); isImageKind(kind) {
+			return rest
+		}
 	}
 	return ""
 }

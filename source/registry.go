@@ -98,7 +98,11 @@ func (t *registryTransport) RoundTrip(req *http.Request) (*http.Response, error)
 	if req.URL.Scheme != "https" && !slices.Contains(t.insecure, host) {
 		return nil, &plainError{host}
 	}
-	if redirects(req) > maxRedirects {
+	origin, redirects := req, 0
+	for ; origin.Response != nil && origin.Response.Request != nil; redirects++ {
+		origin = origin.Response.Request
+	}
+	if redirects > maxRedirects {
 		host := req.Response.Request.URL.Host
 		return nil, &hostError{host, fmt.Sprintf("redirects more than %d times", maxRedirects), nil}
 	}
@@ -127,20 +131,11 @@ func (t *registryTransport) RoundTrip(req *http.Request) (*http.Response, error)
 		return nil, &tokenServerError{registry: host, host: server}
 	}
 	resp.Request = req
-	most := t.longest(req)
+	most := t.longest(origin)
 	body := &watchedBody{ReadCloser: resp.Body, host: host, ctx: ctx, cancel: cancel, most: most, left: most}
 	body.watch(t.wait)
 	resp.Body = body
 	return resp, nil
-}
-
-// redirects returns how many redirects led to a request.
-func redirects(req *http.Request) (n int) {
-	for req.Response != nil && req.Response.Request != nil {
-		req = req.Response.Request
-		n++
-	}
-	return n
 }
 
 // tokenServerError is a registry with TLS that wants its credentials sent to a server without.
@@ -185,26 +180,8 @@ func (t *registryTransport) note(host string) (requests int) {
 	return t.requests
 }
 
-func (t *registryTransport) lastHost() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.last
-}
-
-// stream allows the bodies of layers to be as long as their descriptors say. All other bodies are held in memory.
-func (t *registryTransport) stream(layers []layer) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, l := range layers {
-		t.layers[l.digest.String()] = l.size
-	}
-}
-
-// longest returns how long the answer to a request, or to the one that was redirected to it, may be.
+// longest returns how long the answer to a request, before any redirect, may be.
 func (t *registryTransport) longest(req *http.Request) int64 {
-	for req.Response != nil && req.Response.Request != nil {
-		req = req.Response.Request
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, digest, ok := strings.Cut(req.URL.Path, "/blobs/"); ok {

@@ -33,7 +33,8 @@ func Unsigned(what string) error {
 func verifySigned(ctx context.Context, puller *remote.Puller, image name.Digest, keys signature.Keys) error {
 	s := &signatures{ctx: ctx, puller: puller, image: image, keys: keys, artifacts: map[string]bool{},
 		blobs: map[v1.Hash][]byte{}}
-	if s.byReferrers() || s.byTag() {
+	tag := strings.Replace(image.DigestStr(), ":", "-", 1) + ".sig" // of cosign 1 and 2
+	if s.byReferrers() || s.inArtifact(image.Context().Tag(tag)) {
 		return nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -92,12 +93,6 @@ func (s *signatures) byReferrers() bool {
 		}
 	}
 	return false
-}
-
-// byTag looks at the tag that cosign 1 and 2 write.
-func (s *signatures) byTag() bool {
-	tag := strings.Replace(s.image.DigestStr(), ":", "-", 1) + ".sig"
-	return s.inArtifact(s.image.Context().Tag(tag))
 }
 
 // inArtifact looks at the layers of an artifact. What is wrong with one is noted.

@@ -133,9 +133,9 @@ func Open(ctx context.Context, ref string, o Options) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	open, err := openerOf(kind)
-	if err != nil {
-		return nil, err
+	open := openers[kind]
+	if open == nil {
+		return nil, hint(errors.New("unknown kind of source "+quote(kind)), "the kinds are %s", kinds)
 	}
 	if len(o.VerifyKeys) > 0 && kind != KindOCI && kind != KindCatalog {
 		return nil, Unsigned(ref)
@@ -148,25 +148,11 @@ func Open(ctx context.Context, ref string, o Options) (*Source, error) {
 	return s, nil
 }
 
-// opener opens what follows the prefix of a reference.
-type opener func(ctx context.Context, arg string, o Options) (*Source, error)
-
-func openerOf(kind string) (opener, error) {
-	switch kind {
-	case KindDir:
-		return openDir, nil
-	case KindTar:
-		return openTar, nil
-	case KindZip:
-		return openZip, nil
-	case KindOCI, KindOCILayout, KindDockerArchive:
-		return openImage(kind), nil
-	case KindCatalog:
-		return openCatalog, nil
-	case KindPackageManifest:
-		return openLegacy, nil
-	}
-	return nil, hint(errors.New("unknown kind of source "+quote(kind)), "the kinds are %s", kinds)
+// openers open what follows the prefix of a reference.
+var openers = map[string]func(ctx context.Context, arg string, o Options) (*Source, error){
+	KindDir: openDir, KindTar: openTar, KindZip: openZip, KindOCI: openImage(KindOCI),
+	KindOCILayout: openImage(KindOCILayout), KindDockerArchive: openImage(KindDockerArchive),
+	KindCatalog: openCatalog, KindPackageManifest: openLegacy,
 }
 
 // OrDefault returns the limits with the fields of DefaultLimits where they are zero.

@@ -263,19 +263,8 @@ func climbsOut(dir, target string) bool {
 // remove applies a whiteout: it removes what lower layers have at p. Entries of this layer stay, also those before the
 // whiteout (OCI image specification, layer.md, "Whiteouts").
 func (t *tree) remove(p string) {
-	dir := t.root.find(path.Dir(p))
-	if dir == nil || dir.children[path.Base(p)] == nil {
-		return
-	}
-	t.prune(dir, path.Base(p))
-}
-
-// removeBelow applies an opaque whiteout: it removes what lower layers have below p.
-func (t *tree) removeBelow(p string) {
-	if dir := t.root.find(p); dir != nil {
-		for name := range dir.children {
-			t.prune(dir, name)
-		}
+	if dir := t.root.find(path.Dir(p)); dir != nil && dir.children[path.Base(p)] != nil {
+		t.prune(dir, path.Base(p))
 	}
 }
 
