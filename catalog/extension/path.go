@@ -22,21 +22,14 @@ func PathOf(sources []Source, q Request, from, to string) (*resolve.Path, error)
 	}
 	w := &walk{sources: sources, request: q, path: &resolve.Path{Package: q.Package, OLMv1: true,
 		Channels: q.Channels, Versions: q.Versions, SelfCertified: q.SelfCertified}}
-	var current *Installed
-	if from != "" {
-		found, err := w.find(from)
-		if err != nil {
-			return nil, err
-		}
-		current, w.path.From = found, found.Name
+	current, err := w.find(from)
+	if err != nil {
+		return nil, err
 	}
-	if to != "" {
-		found, err := w.find(to)
-		if err != nil {
-			return nil, err
-		}
-		w.target, w.path.To = found, found.Name
+	if w.target, err = w.find(to); err != nil {
+		return nil, err
 	}
+	w.path.From, w.path.To = current.name(), w.target.name()
 	if head, err := Resolve(sources, Request{q.Package, q.Versions, q.Channels, true}, nil); err == nil {
 		w.path.Head = head.Bundle.Name
 	}
@@ -72,10 +65,13 @@ type walk struct {
 	visited []Installed
 }
 
-// find returns a release by its name or version: a catalog that has its bundle goes first.
+// find returns a release by its name or version, nil for "": a catalog that has its bundle goes first.
 func (w *walk) find(which string) (*Installed, error) {
 	var found *Installed
 	var fault error
+	if which == "" {
+		return nil, nil //nolint:nilnil // no release
+	}
 	for _, s := range w.sources {
 		p := s.Catalog.Packages[w.request.Package]
 		if p == nil {
@@ -146,7 +142,9 @@ func (w *walk) stay(r *Resolution, current Installed) {
 		p.Notes = notes
 	}
 	switch {
-	case p.To != "" && w.passed():
+	case p.To != "" && slices.ContainsFunc(p.Steps, func(s resolve.PathStep) bool {
+		return slices.Contains(s.Passed, p.To)
+	}):
 		w.end(resolve.PassedOver, "OLM does not stop at %s: it takes the highest version that may follow", p.To)
 	case p.To != "":
 		w.end(resolve.OutOfReach, "OLM stays at %s, and %s is not on the way", current.Name, p.To)
@@ -158,12 +156,6 @@ func (w *walk) stay(r *Resolution, current Installed) {
 		w.end(resolve.Stuck, "nothing updates %s; a fresh install takes %s", current.Name, p.Head)
 	}
 	w.noteExactVersion()
-}
-
-func (w *walk) passed() bool {
-	return slices.ContainsFunc(w.path.Steps, func(s resolve.PathStep) bool {
-		return slices.Contains(s.Passed, w.path.To)
-	})
 }
 
 // noteExactVersion notes from which version OLM reaches the target if the ClusterExtension asks for exactly that
@@ -187,7 +179,7 @@ func (w *walk) noteExactVersion() {
 func (w *walk) step(r *Resolution, current *Installed) *Installed {
 	next := &Installed{r.Bundle.Name, r.Version.Text()}
 	s := resolve.PathStep{To: next.Name, Version: next.Version, Edge: r.Edge.Text, Channel: r.Edge.Channel,
-		Notes: reasons(r, nameOf(current))}
+		Notes: reasons(r, current.name())}
 	if len(w.sources) > 1 {
 		s.Catalog = r.Source
 	}
@@ -215,7 +207,7 @@ func (w *walk) step(r *Resolution, current *Installed) *Installed {
 	return next
 }
 
-func nameOf(i *Installed) string {
+func (i *Installed) name() string {
 	if i == nil {
 		return ""
 	}
@@ -224,26 +216,21 @@ func nameOf(i *Installed) string {
 
 // reasons returns why OLM did not take bundles with a higher version than the chosen one.
 func reasons(r *Resolution, installed string) []string {
-	var notes, order []string
-	better := map[string][]Candidate{}
+	var notes []string
+	var better []Candidate
 	for _, o := range r.Others {
 		switch {
 		case o.Why == "" || o.Version.Compare(r.Version) <= 0:
-			continue
 		case o.Name == installed:
 			notes = append(notes, fmt.Sprintf("OLM leaves %s: %s", o.Name, o.Why))
-			continue
+		default:
+			better = append(better, o)
 		}
-		if better[o.Why] == nil {
-			order = append(order, o.Why)
-		}
-		better[o.Why] = append(better[o.Why], o)
 	}
-	for _, why := range order {
-		list := better[why]
+	for _, list := range lists.Groups(better, func(c Candidate) string { return c.Why }) {
 		slices.SortStableFunc(list, func(a, b Candidate) int { return b.Version.Compare(a.Version) })
 		names := lists.Map(list, func(c Candidate) string { return c.Name })
-		notes = append(notes, fmt.Sprintf("OLM does not take %s: %s", text.FirstOf(mostNames, names), why))
+		notes = append(notes, fmt.Sprintf("OLM does not take %s: %s", text.FirstOf(mostNames, names), list[0].Why))
 	}
 	for _, d := range r.dropped {
 		notes = append(notes, fmt.Sprintf("OLM does not take %s of catalog %s: %s", d.bundle, d.source, d.why))

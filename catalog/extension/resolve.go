@@ -137,8 +137,7 @@ func (r *Resolution) drop(f found, why string) {
 // conflict, whatever they have (spec v1-resolver 5).
 func (r *Resolution) byPriority(list []found, q Request, installed *Installed) (*found, error) {
 	slices.SortStableFunc(list, func(a, b found) int { return cmp.Compare(b.source.Priority, a.source.Priority) })
-	switch {
-	case len(list) == 0, len(list) > 1 && list[0].source.Priority == list[1].source.Priority:
+	if len(list) == 0 || len(list) > 1 && list[0].source.Priority == list[1].source.Priority {
 		return nil, q.noResolution(list, installed)
 	}
 	for _, f := range list[1:] {
@@ -150,16 +149,14 @@ func (r *Resolution) byPriority(list []found, q Request, installed *Installed) (
 
 // noResolution is resolutionError.Error of operator-controller.
 func (q Request) noResolution(list []found, installed *Installed) error {
-	text := ""
+	text, what := "", "no bundles found"
 	if installed != nil {
 		text = fmt.Sprintf("error upgrading from currently installed version %q: ", installed.Version)
 	}
 	if len(list) > 1 {
-		text += "found bundles"
-	} else {
-		text += "no bundles found"
+		what = "found bundles"
 	}
-	text += fmt.Sprintf(" for package %q", q.Package)
+	text += fmt.Sprintf("%s for package %q", what, q.Package)
 	if q.Versions != "" {
 		text += fmt.Sprintf(" matching version %q", q.Versions)
 	}
@@ -201,10 +198,13 @@ func (q Request) best(s *Source, in semver.Range, installed *Installed) (*found,
 	var list []*candidate
 	var outside []Candidate
 	for _, b := range p.Bundles {
-		c := &candidate{Bundle: b, deprecated: hasDeprecation(p, b.Name)}
+		c := &candidate{Bundle: b, deprecated: slices.ContainsFunc(p.Deprecations, func(d catalog.Deprecation) bool {
+			return d.Schema == catalog.SchemaBundle && d.Name == b.Name
+		})}
 		c.version, c.broken = versionOf(b)
+		has := func(c *catalog.Channel) bool { return c.Entry(b.Name) != nil }
 		switch {
-		case len(q.Channels) > 0 && !inAny(channels, b.Name):
+		case len(q.Channels) > 0 && !slices.ContainsFunc(channels, has):
 			continue
 		case next != nil:
 			var ok bool
@@ -225,13 +225,15 @@ func (q Request) best(s *Source, in semver.Range, installed *Installed) (*found,
 		return nil, nil //nolint:nilnil // OLM goes to the next catalog
 	}
 	slices.SortStableFunc(list, preference)
-	return &found{s, list[0], slices.Concat(notChosen(list), outside), list[0].deprecated}, nil
-}
-
-func hasDeprecation(p *catalog.Package, bundle string) bool {
-	return slices.ContainsFunc(p.Deprecations, func(d catalog.Deprecation) bool {
-		return d.Schema == catalog.SchemaBundle && d.Name == bundle
-	})
+	var others []Candidate // with the reason where it is not the version
+	for _, c := range list[1:] {
+		why := ""
+		if c.deprecated && !list[0].deprecated {
+			why = "deprecated"
+		}
+		others = append(others, Candidate{c.Name, c.version, why})
+	}
+	return &found{s, list[0], append(others, outside...), list[0].deprecated}, nil
 }
 
 func preference(a, b *candidate) int {
@@ -242,29 +244,12 @@ func preference(a, b *candidate) int {
 	return b.version.Compare(a.version)
 }
 
-// notChosen returns the candidates that were not chosen. The reason is given where it is not the version.
-func notChosen(list []*candidate) []Candidate {
-	var out []Candidate
-	for _, c := range list[1:] {
-		why := ""
-		if c.deprecated && !list[0].deprecated {
-			why = "deprecated"
-		}
-		out = append(out, Candidate{c.Name, c.version, why})
-	}
-	return out
-}
-
 // channelsOf returns the channels whose entries count (spec v1-resolver 2).
 func (q Request) channelsOf(p *catalog.Package) []*catalog.Channel {
 	if len(q.Channels) == 0 {
 		return p.Channels
 	}
 	return lists.Filter(p.Channels, func(c *catalog.Channel) bool { return slices.Contains(q.Channels, c.Name) })
-}
-
-func inAny(channels []*catalog.Channel, bundle string) bool {
-	return slices.ContainsFunc(channels, func(c *catalog.Channel) bool { return c.Entry(bundle) != nil })
 }
 
 // validate refuses a bundle with dependencies. OLM looks at the chosen bundle only, and takes no other one

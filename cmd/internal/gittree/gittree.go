@@ -35,15 +35,11 @@ func Open(name string) (*Repository, error) {
 		return nil, err
 	}
 	from := abs
-	for { // to the nearest directory that exists
+	for from != filepath.Dir(from) { // to the nearest directory that exists
 		if info, err := os.Stat(from); err == nil && info.IsDir() {
 			break
 		}
-		up := filepath.Dir(from)
-		if up == from {
-			break
-		}
-		from = up
+		from = filepath.Dir(from)
 	}
 	real, err := filepath.EvalSymlinks(from)
 	if err != nil {
@@ -107,14 +103,11 @@ func (r *Repository) Checkout(rev, dir string, whole bool) (string, error) {
 	}
 	most := budget.Of(budget.Revision)
 	w := writer{repo: r, left: most.Bytes, entries: most.Files, most: most}
-	if !whole && at.mode != filemode.Dir {
-		err = w.file(at, target)
-	} else if !whole {
-		err = w.tree(at.hash, target, 0)
-	} else {
-		err = w.tree(tree, dir, 0)
+	to := target
+	if whole {
+		at, to = entry{mode: filemode.Dir, hash: tree}, dir
 	}
-	if err != nil {
+	if err := w.write(at, to, 0); err != nil {
 		return "", r.broken(rev, err)
 	}
 	return target, nil
@@ -126,7 +119,7 @@ func (r *Repository) tree(rev string) (plumbing.Hash, error) {
 		e := &manifest.Error{File: filepath.ToSlash(r.path),
 			Msg: fmt.Sprintf("the Git repository has no revision %q", rev),
 			Tip: "name a branch, a tag or a commit"}
-		if r.shallow() {
+		if list, err := r.store.Shallow(); err == nil && len(list) > 0 {
 			e.Tip = "the repository is shallow: fetch its whole history; actions/checkout does so with fetch-depth: 0"
 		}
 		return plumbing.ZeroHash, e
@@ -135,11 +128,6 @@ func (r *Repository) tree(rev string) (plumbing.Hash, error) {
 		return plumbing.ZeroHash, r.broken(rev, err)
 	}
 	return c.tree, nil
-}
-
-func (r *Repository) shallow() bool {
-	list, err := r.store.Shallow()
-	return err == nil && len(list) > 0
 }
 
 func (r *Repository) broken(rev string, err error) error {
@@ -159,10 +147,13 @@ type writer struct {
 	most    budget.Budget
 }
 
-// tree writes what a tree has. Every tree with a hash of its own is written as often as it is named, so that a small
-// repository can have billions of files: there is a limit.
-func (w *writer) tree(hash plumbing.Hash, dir string, depth int) error {
-	list, err := w.repo.entries(hash)
+// write writes a file, or what a tree has. Every tree with a hash of its own is written as often as it is named, so that
+// a small repository can have billions of files: there is a limit.
+func (w *writer) write(e entry, to string, depth int) error {
+	if e.mode != filemode.Dir {
+		return w.file(e, to)
+	}
+	list, err := w.repo.entries(e.hash)
 	if err != nil {
 		return err
 	}
@@ -170,20 +161,14 @@ func (w *writer) tree(hash plumbing.Hash, dir string, depth int) error {
 		return manifest.OverLimit(
 			fmt.Errorf("more than %d files, or directories deeper than %d", w.most.Files, maxDepth))
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
 	for _, e := range list {
 		if !fs.ValidPath(e.name) || strings.Contains(e.name, "/") || !filepath.IsLocal(e.name) || e.name == "." {
 			return fmt.Errorf("%q is not a file name", e.name)
 		}
-		name := filepath.Join(dir, e.name)
-		if e.mode == filemode.Dir {
-			err = w.tree(e.hash, name, depth+1)
-		} else {
-			err = w.file(e, name)
-		}
-		if err != nil {
+		if err := w.write(e, filepath.Join(to, e.name), depth+1); err != nil {
 			return err
 		}
 	}
@@ -232,12 +217,8 @@ func Tracks(name string) bool {
 	if err != nil {
 		return false
 	}
-	tree, err := r.tree("HEAD")
-	if err != nil {
-		return false
-	}
-	_, err = r.lookUp(tree, r.in)
-	return err == nil
+	has, err := r.Has("HEAD")
+	return has && err == nil
 }
 
 // Only the packages of go-git that read a repository's files are used. The package above them links SSH, HTTP and

@@ -329,7 +329,7 @@ func TestTooManyFiles(t *testing.T) {
 		}
 	}
 	w := writer{repo: r, left: budget.Of(budget.Revision).Bytes, entries: 1000}
-	if err := w.tree(hash, t.TempDir(), 0); err == nil || !strings.Contains(err.Error(), "more than") {
+	if err := w.write(entry{mode: filemode.Dir, hash: hash}, t.TempDir(), 0); err == nil || !strings.Contains(err.Error(), "more than") {
 		t.Error(err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,16 +28,8 @@ func (r *Repository) resolve(rev string) (commit, error) {
 		end = len(rev)
 	}
 	c, err := r.named(rev[:end])
-	for rest := rev[end:]; rest != "" && err == nil; {
+	for rest := peels.Replace(rev[end:]); rest != "" && err == nil; {
 		sign, after := rest[0], rest[1:]
-		if text, ok := strings.CutPrefix(after, "{commit}"); ok && sign == '^' {
-			rest = text
-			continue
-		}
-		if text, ok := strings.CutPrefix(after, "{}"); ok && sign == '^' {
-			rest = text
-			continue
-		}
 		digits := len(after) - len(strings.TrimLeft(after, "0123456789"))
 		n := 1
 		if digits > 0 {
@@ -47,21 +40,17 @@ func (r *Repository) resolve(rev string) (commit, error) {
 		if rest = after[digits:]; rest != "" && rest[0] != '~' && rest[0] != '^' {
 			return commit{}, errNoRevision
 		}
-		if sign == '~' {
-			c, err = r.ancestor(c, n)
-		} else if n > 0 {
+		if sign == '^' && n > 0 {
 			c, err = r.parent(c, n)
+		}
+		for ; sign == '~' && n > 0 && err == nil; n-- {
+			c, err = r.parent(c, 1)
 		}
 	}
 	return c, err
 }
 
-func (r *Repository) ancestor(c commit, n int) (_ commit, err error) {
-	for ; n > 0 && err == nil; n-- {
-		c, err = r.parent(c, 1)
-	}
-	return c, err
-}
+var peels = strings.NewReplacer("^{commit}", "", "^{}", "") // they ask for a commit, which it is
 
 func (r *Repository) parent(c commit, n int) (commit, error) {
 	if n > len(c.parents) {
@@ -241,16 +230,11 @@ func (r *Repository) lookUp(tree plumbing.Hash, path string) (entry, error) {
 		if err != nil {
 			return entry{}, err
 		}
-		found := false
-		for _, e := range list {
-			if e.name == name {
-				at, found = e, true
-				break
-			}
-		}
-		if !found {
+		i := slices.IndexFunc(list, func(e entry) bool { return e.name == name })
+		if i < 0 {
 			return entry{}, errNoEntry
 		}
+		at = list[i]
 	}
 	return at, nil
 }
