@@ -90,11 +90,11 @@ func (o *simulation) subscribed(r *Report, s *manifest.Object, csv string) {
 		for _, p := range o.played {
 			if p.Namespace == s.Namespace && p.Phase == string(v1alpha1.InstallPlanPhaseFailed) &&
 				slices.Contains(p.CSVs, csv) {
-				state.Condition = failing(v1alpha1.SubscriptionInstallPlanFailed, p.Reason, p.Message)
+				state.Condition = &Condition{string(v1alpha1.SubscriptionInstallPlanFailed), "True", p.Reason, p.Message}
 			}
 		}
 	case failure != nil:
-		state.Condition = failing(v1alpha1.SubscriptionResolutionFailed, failure.Reason, failure.Text)
+		state.Condition = &Condition{string(v1alpha1.SubscriptionResolutionFailed), "True", failure.Reason, failure.Text}
 	}
 	status := map[string]any{}
 	for at, value := range texts {
@@ -108,10 +108,6 @@ func (o *simulation) subscribed(r *Report, s *manifest.Object, csv string) {
 			"message": c.Message}}
 	}
 	o.live.Put(cluster.WithStatus(s, status))
-}
-
-func failing(kind v1alpha1.SubscriptionConditionType, reason, message string) *Condition {
-	return &Condition{string(kind), "True", reason, message}
 }
 
 // object returns the InstallPlan. OLM gives it a random name.

@@ -96,19 +96,13 @@ func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resol
 		case why == "":
 			r.subs[s.Namespace] = append(r.subs[s.Namespace], s)
 		case ofSubscription(s, csvs[s.Namespace]) == nil:
-			c.notChecked(s, why)
+			c.unknown = append(c.unknown, Unknown{s.Object, why, true})
+			c.noteUnchecked(s, why, passCatalog)
 		}
 	}
-	if r.others = catalogs.Prepared; r.others == nil {
-		r.others = resolve.Prepare(catalogs.Others)
-	}
+	r.others = cmp.Or(catalogs.Prepared, resolve.Prepare(catalogs.Others))
 	r.refused = catalogs.Others != nil && catalogs.Others.Refusal() != nil
 	return r
-}
-
-func (c *prediction) notChecked(s *cluster.Subscription, why string) {
-	c.unknown = append(c.unknown, Unknown{s.Object, why, true})
-	c.noteUnchecked(s, why, passCatalog)
 }
 
 // passCatalog is what makes an operator known of which no catalog is.
@@ -167,10 +161,7 @@ type Unknown struct {
 // resolve predicts what OLM does with a namespace.
 func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 	ns := state.Namespace
-	if len(r.subs[ns]) == 0 {
-		return nil
-	}
-	if !r.prepare(state) {
+	if len(r.subs[ns]) == 0 || !r.prepare(state) {
 		return nil
 	}
 	result, err := resolve.Run(ctx, state, resolve.Options{ApproveAll: r.catalogs.ApproveAll})
@@ -326,7 +317,7 @@ func (r *resolution) ofPackage(state *resolve.State, s *resolve.Subscription) *c
 func (r *resolution) report(state *resolve.State, result *resolve.Result) {
 	for _, f := range result.Findings {
 		if f.Rule == resolve.RuleUnknown.ID {
-			continue // notChecked says it
+			continue // noteUnchecked says it
 		}
 		if resolve.Blocking(f) && f.File != "" && len(state.Hidden()) == 0 {
 			f.Level = findings.Error

@@ -144,8 +144,8 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	}
 	played.shared = c.RBAC.Shared()
 	if played.restless {
-		c.findings = append(c.findings, findings.Finding{Rule: ruleRestless.ID, Level: findings.Warning,
-			Message: "OLM never reaches a stable state with these objects"})
+		c.report(ruleRestless, findings.Warning,
+			&manifest.Error{Msg: "OLM never reaches a stable state with these objects"}, "")
 	}
 	r := &Report{Installs: c.installs, Unknown: c.unknown, Target: o.Target, Operators: operators,
 		Extensions: c.extensions, objects: jsonCounts{Subscriptions: len(c.Subscriptions),
@@ -163,7 +163,6 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 			played.judgeServices(v)
 		}
 	}
-	played.judgeSeveral()
 	played.judgeSubscriptions()
 	played.judgeResources()
 	played.judgeInheritance()

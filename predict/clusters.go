@@ -158,14 +158,6 @@ func folded(all []inCluster) (list []findings.Finding) {
 	return list
 }
 
-// sections returns it as a part of a document; nothing for one root.
-func (s Scope) sections() []findings.Section {
-	if s.Roots <= 1 {
-		return nil
-	}
-	return []findings.Section{{Remarks: []findings.Remark{{Text: s.String()}}}}
-}
-
 // String returns how much of the tree the report is about, as a sentence.
 func (s Scope) String() string {
 	out := text.Count(s.Roots, "root")

@@ -58,17 +58,15 @@ func (o *simulation) syncCSV(v *csv) {
 	if g == nil {
 		return
 	}
-	modes, err := v1alpha1.NewInstallModeSet(v.Modes)
-	if err != nil {
-		o.fail(v, v1alpha1.CSVReasonInvalidInstallModes, err.Error())
-		return
-	}
 	targets := v.ofGroup[olm.AnnotationTargets] // groupFor returns no group without it
-	if err := modes.Supports(v.Namespace, strings.Split(targets, ",")); err != nil {
-		o.fail(v, v1alpha1.CSVReasonUnsupportedOperatorGroup, err.Error())
-		return
-	}
-	if o.reconcileAPIs(v, g) {
+	modes, err := v1alpha1.NewInstallModeSet(v.Modes)
+	unsupported := modes.Supports(v.Namespace, strings.Split(targets, ","))
+	switch {
+	case err != nil:
+		o.fail(v, v1alpha1.CSVReasonInvalidInstallModes, err.Error())
+	case unsupported != nil:
+		o.fail(v, v1alpha1.CSVReasonUnsupportedOperatorGroup, unsupported.Error())
+	case o.reconcileAPIs(v, g):
 		o.proceed(v, g)
 	}
 }
@@ -204,32 +202,22 @@ func (o *simulation) pending(v *csv) {
 		}
 	}
 	needs := o.requirements(v)
-	if needs.err != nil {
+	switch {
+	case needs.err != nil:
 		o.fail(v, v1alpha1.CSVReasonInvalidStrategy, "install strategy invalid: "+needs.err.Error())
-		return
-	}
-	if len(needs.unmet) > 0 || len(o.missingServices(v)) > 0 {
+	case len(needs.unmet) > 0 || len(o.missingServices(v)) > 0:
 		o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet,
 			"one or more requirements couldn't be found")
-		return
-	}
-	if msg := v.badWebhook(); msg != "" {
-		o.fail(v, v1alpha1.CSVReasonInvalidWebhookDescription, msg)
-		return
-	}
-	if o.crdOwner(v) != nil {
+	case v.badWebhook() != "":
+		o.fail(v, v1alpha1.CSVReasonInvalidWebhookDescription, v.badWebhook())
+	case o.crdOwner(v) != nil:
 		o.fail(v, v1alpha1.CSVReasonOwnerConflict, crdOwner)
-		return
-	}
-	if o.apiOwner(v) != nil {
+	case o.apiOwner(v) != nil:
 		o.fail(v, v1alpha1.CSVReasonOwnerConflict, apiOwner)
-		return
+	case previous == nil || previous.phase == v1alpha1.CSVPhaseReplacing:
+		o.set(v, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonRequirementsMet,
+			"all requirements found, attempting install")
 	}
-	if previous != nil && previous.phase != v1alpha1.CSVPhaseReplacing {
-		return
-	}
-	o.set(v, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonRequirementsMet,
-		"all requirements found, attempting install")
 }
 
 func (o *simulation) install(v *csv, g *group) {

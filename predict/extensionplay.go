@@ -1,7 +1,6 @@
 package predict
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/generate/olmv1"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
@@ -100,8 +100,7 @@ func (e *PlayedExtension) open(ctx context.Context, o Options) error {
 	release := o.Target.Controllers()[0]
 	config, _ := release.State(olm.KindClusterExtension, versions.FieldConfig, versions.Experimental)
 	if _, own := release.Does(versions.DefaultsToOwn); config != versions.Absent && !own {
-		err := olmv1.CheckWatchNamespace(operator.CSV, e.extension.WatchNamespace, e.extension.Namespace)
-		if err != nil {
+		if err := olmv1.CheckWatchNamespace(operator.CSV, e.extension.WatchNamespace, e.extension.Namespace); err != nil {
 			e.Refused = err.Error()
 			return nil //nolint:nilerr // the report says so
 		}
@@ -166,7 +165,7 @@ func (c *prediction) judgeOwnership(o Options, objects []*manifest.Object) {
 	owners := map[string]*PlayedExtension{}
 	list := slices.Clone(c.extensions)
 	slices.SortStableFunc(list, func(a, b *PlayedExtension) int { // what is installed owns its objects
-		return cmp.Compare(a.fresh(), b.fresh())
+		return lists.TrueFirst(b.fresh(), a.fresh())
 	})
 	for _, e := range list {
 		if e.Refused != "" {
@@ -183,7 +182,7 @@ func (c *prediction) judgeOwnership(o Options, objects []*manifest.Object) {
 			}
 		}
 		for _, by := range list {
-			if names := taken[by]; len(names) > 0 && e.fresh() > 0 {
+			if names := taken[by]; len(names) > 0 && e.fresh() {
 				e.Refused = fmt.Sprintf("ClusterExtension %s owns %s", by.Name, text.FirstOf(3, names))
 				c.note(ruleCollision, findings.Error, e.object, "", fmt.Sprintf("OLM v1 does not install %s: %s",
 					e.Bundle, e.Refused), "an object has one owner: remove one of the two")
@@ -200,11 +199,14 @@ func (c *prediction) judgeOwnership(o Options, objects []*manifest.Object) {
 			namespace = o.Namespace
 		}
 		e := owners[keyOf(x.APIVersion, x.Kind, namespace, x.Name)]
-		if e == nil || madeFor(x) != "" {
+		// OLM v1 has made it for a ClusterExtension (operator-controller:
+		// internal/operator-controller/labels/labels.go)
+		made, _ := x.Get("metadata", "labels", olm.GroupV1+"/owner-kind")
+		if e == nil || made == olm.KindClusterExtension && x.Has("metadata", "labels", olm.GroupV1+"/owner-name") {
 			continue
 		}
 		level, says := findings.Error, "OLM v1 does not install "+e.Bundle
-		if e.fresh() == 0 {
+		if !e.fresh() {
 			level, says = findings.Warning, "OLM v1 and whoever applies the tree undo what the other does"
 		} else if e.Refused == "" {
 			e.Refused = shown(keyOf(x.APIVersion, x.Kind, namespace, x.Name)) + " exists"
@@ -218,24 +220,8 @@ func (c *prediction) judgeOwnership(o Options, objects []*manifest.Object) {
 	}
 }
 
-// fresh returns 0 if OLM v1 has installed a bundle for the ClusterExtension, else 1.
-func (e *PlayedExtension) fresh() int {
-	if e.object.Has("status", "install") {
-		return 0
-	}
-	return 1
-}
-
-// madeFor returns the ClusterExtension that OLM v1 has made an object for, by its labels (operator-controller:
-// internal/operator-controller/labels/labels.go).
-func madeFor(o *manifest.Object) string {
-	if kind, _ := o.Get("metadata", "labels", olm.GroupV1+"/owner-kind"); kind != olm.KindClusterExtension {
-		return ""
-	}
-	name, _ := o.Get("metadata", "labels", olm.GroupV1+"/owner-name")
-	s, _ := name.(string)
-	return s
-}
+// fresh reports whether OLM v1 has installed no bundle yet for the ClusterExtension.
+func (e *PlayedExtension) fresh() bool { return !e.object.Has("status", "install") }
 
 // keyOf returns what an object is to the API server, whatever its version.
 func keyOf(apiVersion, kind, namespace, name string) string {

@@ -37,21 +37,14 @@ func (o *simulation) judgeGroup(g *group) {
 	o.judgeTargets(g)
 	o.judgeMissing(g)
 	text := g.Annotations[olm.AnnotationProvidedAPIs]
-	if g.text != nil && *g.text != text {
-		if _, given := o.givenAPIs(g); given {
-			o.note(ruleDrift, findings.Warning, g.Object, providedAPIsField,
-				fmt.Sprintf("%s is %q, OLM changes it to %q", olm.AnnotationProvidedAPIs, text, *g.text),
-				"remove the annotation, or set the value that OLM sets")
-		}
+	if g.text != nil && *g.text != text && g.Has("metadata", "annotations", olm.AnnotationProvidedAPIs) {
+		o.note(ruleDrift, findings.Warning, g.Object, providedAPIsField,
+			fmt.Sprintf("%s is %q, OLM changes it to %q", olm.AnnotationProvidedAPIs, text, *g.text),
+			"remove the annotation, or set the value that OLM sets")
 	}
 }
 
 const providedAPIsField = `metadata.annotations["` + olm.AnnotationProvidedAPIs + `"]`
-
-func (o *simulation) givenAPIs(g *group) (any, bool) {
-	v, err := g.Get("metadata", "annotations", olm.AnnotationProvidedAPIs)
-	return v, err == nil && v != nil
-}
 
 // judgeCSV reports what OLM says about a CSV.
 func (o *simulation) judgeCSV(v *csv) {
@@ -94,7 +87,13 @@ func (o *simulation) judgeCSV(v *csv) {
 			"the tree has neither its CRDs nor its ServiceAccounts: its requirements count as met", "")
 	}
 	o.judgeDeployments(v)
-	o.judgeAnnotations(v)
+	for _, key := range groupAnnotations {
+		given, ok := v.Annotations[key]
+		if made, set := v.ofGroup[key]; ok && set && made != given && len(o.groupsIn[v.Namespace]) == 1 {
+			o.note(ruleDrift, findings.Warning, v.Object, `metadata.annotations["`+key+`"]`,
+				fmt.Sprintf("%s is %q, OLM changes it to %q", key, given, made), "remove the annotation")
+		}
+	}
 	o.judgeStatus(v)
 }
 
@@ -109,7 +108,11 @@ func (o *simulation) explain(v *csv) (message, at, hint string) {
 	case v1alpha1.CSVReasonNoTargetNamespaces:
 		return v.message + ": " + names(groups), "", "label a namespace, or list the target namespaces"
 	case v1alpha1.CSVReasonUnsupportedOperatorGroup:
-		return v.message + ": " + names(groups), "spec.installModes", supports(v.Modes)
+		list := lists.Filter(bundle.InstallModes, func(m v1alpha1.InstallModeType) bool {
+			return slices.Contains(v.Modes, v1alpha1.InstallMode{Type: m, Supported: true})
+		})
+		return v.message + ": " + names(groups), "spec.installModes",
+			"it supports " + cmp.Or(strings.Join(text.Words(list), ", "), "no install mode")
 	case v1alpha1.CSVReasonInvalidInstallModes:
 		return v.message, "spec.installModes", ""
 	case v1alpha1.CSVReasonInterOperatorGroupOwnerConflict:
@@ -149,24 +152,6 @@ func names(groups []*group) string {
 	return strings.Join(lists.Map(groups, (*group).Identity), ", ")
 }
 
-func supports(modes []v1alpha1.InstallMode) string {
-	list := lists.Filter(bundle.InstallModes, func(m v1alpha1.InstallModeType) bool {
-		return slices.Contains(modes, v1alpha1.InstallMode{Type: m, Supported: true})
-	})
-	return "it supports " + cmp.Or(strings.Join(text.Words(list), ", "), "no install mode")
-}
-
-// judgeAnnotations reports annotations of a CSV that OLM changes.
-func (o *simulation) judgeAnnotations(v *csv) {
-	for _, key := range groupAnnotations {
-		given, ok := v.Annotations[key]
-		if made, set := v.ofGroup[key]; ok && set && made != given && len(o.groupsIn[v.Namespace]) == 1 {
-			o.note(ruleDrift, findings.Warning, v.Object, `metadata.annotations["`+key+`"]`,
-				fmt.Sprintf("%s is %q, OLM changes it to %q", key, given, made), "remove the annotation")
-		}
-	}
-}
-
 // judgeStatus compares the prediction with the status that the file has.
 func (o *simulation) judgeStatus(v *csv) {
 	if !v.observed {
@@ -196,7 +181,7 @@ func (o *simulation) judgeNames() {
 		case generate.IsDefaultRole(g.Name):
 			o.note(ruleRoleName, findings.Error, g.Object, "metadata.name",
 				"its ClusterRole "+admin+" would overwrite a default ClusterRole", "rename the group")
-		case role != nil && !ownedBy(role, same):
+		case role != nil && role.Labels[olm.LabelOwner] != g.Name:
 			o.note(ruleRoleName, findings.Warning, g.Object, "metadata.name",
 				"its ClusterRole "+admin+" would overwrite another ClusterRole in the tree", "rename the group")
 		}
@@ -210,11 +195,6 @@ func (o *simulation) judgeNames() {
 				" has the same name as that of "+text.FirstOf(3, others), "give each group a unique name")
 		}
 	}
-}
-
-// ownedBy reports whether the owner label of a ClusterRole names the groups.
-func ownedBy(r *rbac.Role, groups []*group) bool {
-	return r.Labels[olm.LabelOwner] == groups[0].Name
 }
 
 // judgeMissing reports targets that are no namespaces.
@@ -234,10 +214,14 @@ func (o *simulation) judgeMissing(g *group) {
 	}
 }
 
-// judgeCopies reports copied CSVs that OLM deletes.
+// judgeCopies reports copied CSVs that OLM deletes, or that show the target namespaces to the users of one of them.
 func (o *simulation) judgeCopies() {
 	for _, v := range o.copied {
-		o.judgeLeak(v)
+		if targets, ok := v.Annotations[olm.AnnotationTargets]; ok { // OLM removes it: operatorgroup.go, copyToNamespace
+			o.note(ruleLeak, findings.Warning, v.Object, `metadata.annotations["`+olm.AnnotationTargets+`"]`,
+				fmt.Sprintf("a copied CSV shows the target namespaces %q to the users of namespace %s", targets,
+					v.Namespace), "remove it from the tree")
+		}
 		switch source := o.inNamespace(v.Original, v.Name); {
 		case source == nil:
 			o.note(ruleCopied, findings.Warning, v.Object, "",

@@ -38,15 +38,6 @@ func (c *prediction) judgeFields(o *manifest.Object) bool {
 	return len(rejected) == 0
 }
 
-// judgeInstallPlan reports an InstallPlan that did not come from a cluster.
-func (c *prediction) judgeInstallPlan(o *manifest.Object) {
-	if phase, err := o.Get("status", "phase"); err != nil || phase != nil {
-		return
-	}
-	c.note(ruleInstallPlan, findings.Warning, o, "", "InstallPlans do not belong into Git: OLM creates them",
-		"remove it from the tree")
-}
-
 // judgeNothing reports a tree in which there is nothing to predict, and what nothing reads any more.
 func (c *prediction) judgeNothing(objects []*manifest.Object) {
 	for _, o := range objects {
@@ -60,8 +51,8 @@ func (c *prediction) judgeNothing(objects []*manifest.Object) {
 			len(olm.OperatorPolicies([]*manifest.Object{o})) > 0
 	}
 	if len(objects) > 0 && !slices.ContainsFunc(objects, relevant) {
-		c.findings = append(c.findings, findings.Finding{Rule: ruleNothing.ID, Level: findings.Warning,
-			Message: "the tree has no objects of OLM", Hint: "check the paths"})
+		c.report(ruleNothing, findings.Warning,
+			&manifest.Error{Msg: "the tree has no objects of OLM", Tip: "check the paths"}, "")
 	}
 }
 
@@ -85,32 +76,25 @@ func (o *simulation) judgeProvidedAPIs(g *group) {
 	}
 }
 
-// judgeTargets reports targets that OLM ignores or plans to remove.
+// judgeTargets reports a second group of a namespace, and targets that OLM ignores or plans to remove.
 func (o *simulation) judgeTargets(g *group) {
+	if first := o.groupsIn[g.Namespace][0]; first != g {
+		o.note(ruleSeveralGroups, findings.Error, g.Object, "metadata.name",
+			fmt.Sprintf("namespace %s also has OperatorGroup %s: OLM installs nothing there", g.Namespace, first.Name),
+			"keep one of them")
+	}
 	t := olm.TargetsOf(&g.Spec)
 	if len(t.Names) > 0 && t.Selector != nil && len(t.Selector.MatchLabels)+len(t.Selector.MatchExpressions) > 0 {
 		o.note(ruleSelectorIgnored, findings.Warning, g.Object, "spec.selector",
 			"OLM ignores the selector because of targetNamespaces", "remove one of them")
 	}
+	field := "spec.targetNamespaces"
+	if t.BySelector() {
+		field = "spec.selector"
+	}
 	if t.BySelector() || len(t.Names) > 1 {
-		field := "spec.targetNamespaces"
-		if t.BySelector() {
-			field = "spec.selector"
-		}
 		o.note(ruleSeveralTargets, findings.Note, g.Object, field,
 			"several target namespaces are not recommended: OLM may drop the support for them", "")
-	}
-}
-
-// judgeSeveral reports the second and further groups of each namespace.
-func (o *simulation) judgeSeveral() {
-	for namespace, groups := range o.groupsIn {
-		for _, g := range groups[1:] {
-			o.note(ruleSeveralGroups, findings.Error, g.Object, "metadata.name",
-				fmt.Sprintf("namespace %s also has OperatorGroup %s: OLM installs nothing there", namespace,
-					groups[0].Name),
-				"keep one of them")
-		}
 	}
 }
 
@@ -118,8 +102,7 @@ func (o *simulation) judgeSeveral() {
 func (o *simulation) judgeSubscriptions() {
 	for _, s := range o.Subscriptions {
 		// a CSV without group is an error of its own
-		known := len(o.groupsIn[s.Namespace])+len(o.csvsIn[s.Namespace]) > 0
-		if !known {
+		if len(o.groupsIn[s.Namespace])+len(o.csvsIn[s.Namespace]) == 0 {
 			o.note(ruleNoGroup, findings.Warning, s.Object, "metadata.namespace",
 				"namespace "+s.Namespace+" has no OperatorGroup: OLM installs nothing there",
 				"add one, or check its path too")
@@ -135,10 +118,8 @@ func (o *simulation) judgeSubscriptions() {
 // judgeDeployments reports Deployments that OLM deletes, because the CSV conflicts with another group (operator.go,
 // cleanupCSVDeployments).
 func (o *simulation) judgeDeployments(v *csv) {
-	switch v.reason {
-	case v1alpha1.CSVReasonInterOperatorGroupOwnerConflict,
-		v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs:
-	default:
+	if v.reason != v1alpha1.CSVReasonInterOperatorGroupOwnerConflict &&
+		v.reason != v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs {
 		return
 	}
 	for _, name := range v.deployments() {
@@ -147,16 +128,6 @@ func (o *simulation) judgeDeployments(v *csv) {
 				"OLM deletes this Deployment, because ClusterServiceVersion "+v.Name+" has failed: "+string(v.reason),
 				"")
 		}
-	}
-}
-
-// judgeLeak reports a copied CSV that shows the target namespaces to the users of one of them. OLM removes the
-// annotation from copies (operatorgroup.go, copyToNamespace).
-func (o *simulation) judgeLeak(v *csv) {
-	if targets, ok := v.Annotations[olm.AnnotationTargets]; ok {
-		o.note(ruleLeak, findings.Warning, v.Object, `metadata.annotations["`+olm.AnnotationTargets+`"]`,
-			fmt.Sprintf("a copied CSV shows the target namespaces %q to the users of namespace %s", targets,
-				v.Namespace), "remove it from the tree")
 	}
 }
 
@@ -178,13 +149,11 @@ func (c *prediction) definitions() map[string]definition {
 
 // judgeVersion reports a custom resource of a version that its CRD does not serve.
 func (c *prediction) judgeVersion(o *manifest.Object, d definition) {
-	_, version, _ := strings.Cut(o.APIVersion, "/")
-	if serves(d.Object, version) {
-		return
+	if _, version, _ := strings.Cut(o.APIVersion, "/"); !serves(d.Object, version) {
+		c.note(ruleVersion, findings.Error, o, "apiVersion",
+			"CustomResourceDefinition "+d.Name+" does not serve version "+version,
+			"it serves "+cmp.Or(strings.Join(olm.ServedVersions(d.Object), ", "), "none"))
 	}
-	c.note(ruleVersion, findings.Error, o, "apiVersion",
-		"CustomResourceDefinition "+d.Name+" does not serve version "+version,
-		"it serves "+cmp.Or(strings.Join(olm.ServedVersions(d.Object), ", "), "none"))
 }
 
 // judgeFit reports custom resources that the API server refuses, or drops a field of, by the schema of their CRD in the
@@ -204,8 +173,9 @@ func (c *prediction) judgeFit(ctx context.Context, checker crs.Checker, objects 
 		return nil
 	}
 	results, err := crs.Check(ctx, checker, kinds, resources)
-	if err != nil {
-		return c.unjudged(ctx, err)
+	if err != nil && ctx.Err() == nil {
+		c.report(ruleUnfit, findings.Warning, &manifest.Error{Msg: "custom resources are not judged: " + err.Error(),
+			Tip: manifest.HintOf(err)}, "")
 	}
 	for _, r := range results {
 		if !r.Served { // judgeVersion says so
@@ -220,15 +190,5 @@ func (c *prediction) judgeFit(ctx context.Context, checker crs.Checker, objects 
 				"CustomResourceDefinition "+r.CRD.Name+" does not have it")
 		}
 	}
-	return nil
-}
-
-// unjudged reports why custom resources could not be judged.
-func (c *prediction) unjudged(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	c.report(ruleUnfit, findings.Warning, &manifest.Error{Msg: "custom resources are not judged: " + err.Error(),
-		Tip: manifest.HintOf(err)}, "")
-	return nil
+	return ctx.Err()
 }

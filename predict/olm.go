@@ -1,7 +1,10 @@
 package predict
 
 import (
+	"iter"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -71,7 +74,12 @@ func play(c *prediction) *simulation {
 		}
 	}
 	for _, v := range c.csvs {
-		o.addServices(v)
+		for _, d := range v.APIServices.Owned {
+			o.owning[d.GetName()] = append(o.owning[d.GetName()], v)
+		}
+		for _, d := range v.APIServices.Required {
+			o.waiting[d.GetName()] = append(o.waiting[d.GetName()], v)
+		}
 	}
 	for _, v := range c.csvs {
 		if v.exists {
@@ -90,15 +98,6 @@ func play(c *prediction) *simulation {
 		o.runLoops()
 	}
 	return o
-}
-
-func (o *simulation) addServices(v *csv) {
-	for _, d := range v.APIServices.Owned {
-		o.owning[d.GetName()] = append(o.owning[d.GetName()], v)
-	}
-	for _, d := range v.APIServices.Required {
-		o.waiting[d.GetName()] = append(o.waiting[d.GetName()], v)
-	}
 }
 
 func (o *simulation) create(g *group, v *csv) {
@@ -241,7 +240,13 @@ func (o *simulation) syncGroup(g *group) {
 		o.wakeRivals(g, g.apis)
 		o.wake(g.Namespace)
 	}
-	for _, v := range o.unannotated(g) {
+	all, last := o.csvsIn[g.Namespace], o.annotated[g.Namespace]
+	o.annotated[g.Namespace] = annotated{g, g.status, len(all)}
+	if last.group == g && slices.Equal(last.status, g.status) { // the CSVs that may lack its annotations
+		all = all[last.csvs:]
+	}
+	o.work(len(all))
+	for _, v := range all {
 		if !v.deleted {
 			o.annotate(v, g)
 		}
@@ -256,17 +261,6 @@ type annotated struct {
 	csvs   int
 }
 
-// unannotated returns the CSVs of a group's namespace that may lack its annotations.
-func (o *simulation) unannotated(g *group) []*csv {
-	all, last := o.csvsIn[g.Namespace], o.annotated[g.Namespace]
-	o.annotated[g.Namespace] = annotated{g, g.status, len(all)}
-	if last.group == g && slices.Equal(last.status, g.status) {
-		all = all[last.csvs:]
-	}
-	o.work(len(all))
-	return all
-}
-
 // lacksAccount reports whether the group names a ServiceAccount that does not exist. OLM waits for it
 // (pkg/lib/scoped/syncer.go).
 func (g *group) lacksAccount(c *prediction) bool {
@@ -278,10 +272,10 @@ func (g *group) lacksAccount(c *prediction) bool {
 // has no value for the targets annotation, so there they always differ (operatorGroupAnnotationsDiffer,
 // setOperatorGroupAnnotations).
 func (o *simulation) annotate(v *csv, g *group) (differ bool) {
+	annotation := strings.Join(g.status, ",")
 	targets, has := v.ofGroup[olm.AnnotationTargets]
-	differ = v.ofGroup[olm.AnnotationNamespace] != g.Namespace ||
-		v.ofGroup[olm.AnnotationGroup] != g.Name || !has || targets != g.annotation()
-	if !differ {
+	if v.ofGroup[olm.AnnotationNamespace] == g.Namespace && v.ofGroup[olm.AnnotationGroup] == g.Name && has &&
+		targets == annotation {
 		return false
 	}
 	changed := false
@@ -293,7 +287,7 @@ func (o *simulation) annotate(v *csv, g *group) (differ bool) {
 	set(olm.AnnotationNamespace, g.Namespace)
 	set(olm.AnnotationGroup, g.Name)
 	if len(g.status) > 0 { // the API server drops an empty status.namespaces
-		set(olm.AnnotationTargets, g.annotation())
+		set(olm.AnnotationTargets, annotation)
 	}
 	if changed {
 		o.wakeCSV(v)
@@ -340,29 +334,27 @@ func (o *simulation) provide(g *group, apis apiSet) {
 // list sets the APIs of olm.providedAPIs.
 func (o *simulation) list(g *group, apis apiSet) {
 	g.pruned = g.pruned && apis.IsSuperset(g.apis) // what is added, a CSV provides
-	for a := range g.apis {
-		delete(o.listing[a], g)
-	}
+	move(o.listing, g, maps.Keys(g.apis), maps.Keys(apis))
 	g.apis = apis
-	for a := range g.apis {
-		if o.listing[a] == nil {
-			o.listing[a] = map[*group]bool{}
-		}
-		o.listing[a][g] = true
-	}
 }
 
 // target sets status.namespaces.
 func (o *simulation) target(g *group, targets []string) {
-	for _, ns := range g.covered() {
-		delete(o.covering[ns], g)
-	}
+	old := g.covered()
 	g.status = targets
-	for _, ns := range g.covered() {
-		if o.covering[ns] == nil {
-			o.covering[ns] = map[*group]bool{}
+	move(o.covering, g, slices.Values(old), slices.Values(g.covered()))
+}
+
+// move takes a group from some keys to others.
+func move(at map[string]map[*group]bool, g *group, old, now iter.Seq[string]) {
+	for key := range old {
+		delete(at[key], g)
+	}
+	for key := range now {
+		if at[key] == nil {
+			at[key] = map[*group]bool{}
 		}
-		o.covering[ns][g] = true
+		at[key][g] = true
 	}
 }
 

@@ -186,8 +186,11 @@ func (c *prediction) judgeObjects() {
 			c.fault(f.Error, f.Object)
 		}
 	}
-	for _, o := range c.InstallPlans {
-		c.judgeInstallPlan(o)
+	for _, o := range c.InstallPlans { // one of a cluster has a phase
+		if phase, err := o.Get("status", "phase"); err == nil && phase == nil {
+			c.note(ruleInstallPlan, findings.Warning, o, "", "InstallPlans do not belong into Git: OLM creates them",
+				"remove it from the tree")
+		}
 	}
 	for _, s := range c.Subscriptions {
 		// operator-lifecycle-manager#1298: the type has it, nothing in pkg reads it

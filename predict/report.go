@@ -35,9 +35,15 @@ const mostListed = 12
 
 // Document returns the groups and CSVs for people: in text some lines for each, otherwise two tables.
 func (r *Report) Document() *findings.Document {
-	said := r.Scope.sections()
+	d := &findings.Document{Kind: "Check"}
+	if r.Scope.Roots > 1 {
+		d.Sections = []findings.Section{{Remarks: []findings.Remark{{Text: r.Scope.String()}}}}
+	}
 	if r.Scope.Clusters > 1 {
-		return &findings.Document{Kind: "Check", Sections: append(said, r.summary()...)}
+		if t := r.states(); len(t.Rows) > 0 {
+			d.Sections = append(d.Sections, findings.Section{Tables: []findings.Table{t}})
+		}
+		return r.withUpgrade(d)
 	}
 	lines := findings.Section{Formats: []findings.Format{findings.Text}}
 	columns := []findings.Column{{Title: "Field"}, {Title: "Value", Before: ": "}}
@@ -64,7 +70,10 @@ func (r *Report) Document() *findings.Document {
 	}
 	csvs := findings.Table{Columns: findings.Columns("ClusterServiceVersion", "Phase", "Reason", "Message")}
 	for _, v := range r.CSVs {
-		name := v.Namespace + "/" + v.Name + v.origin()
+		name := v.Namespace + "/" + v.Name
+		if v.Subscription != "" {
+			name += " (by Subscription " + v.Subscription + ")"
+		}
 		t := list("ClusterServiceVersion " + name)
 		t.Rows = append(t.Rows, findings.Cells(v.state(), ""))
 		if len(v.CopiedTo) > 0 {
@@ -84,11 +93,8 @@ func (r *Report) Document() *findings.Document {
 	tables := findings.Section{Formats: []findings.Format{findings.Markdown, findings.HTML}}
 	tables.Tables = lists.Filter([]findings.Table{groups, csvs, extensions},
 		func(t findings.Table) bool { return len(t.Rows) > 0 })
-	d := &findings.Document{Kind: "Check", Sections: append(said, lines, tables)}
-	if r.Target.Known() {
-		d.Sections = append(d.Sections, r.upgrade())
-	}
-	return d
+	d.Sections = append(d.Sections, lines, tables)
+	return r.withUpgrade(d)
 }
 
 func (p *InstallPlan) list(t *findings.Table) {
@@ -114,19 +120,11 @@ func (r *Report) states() findings.Table {
 	return t
 }
 
-// summary returns the states of the CSVs of several clusters, and what holds back the upgrade.
-func (r *Report) summary() (list []findings.Section) {
-	if t := r.states(); len(t.Rows) > 0 {
-		list = append(list, findings.Section{Tables: []findings.Table{t}})
+// withUpgrade adds what holds back the upgrade of the cluster, if it is asked about: a row for each operator.
+func (r *Report) withUpgrade(d *findings.Document) *findings.Document {
+	if !r.Target.Known() {
+		return d
 	}
-	if r.Target.Known() {
-		list = append(list, r.upgrade())
-	}
-	return list
-}
-
-// upgrade returns what holds back the upgrade of the cluster: a row for each operator.
-func (r *Report) upgrade() findings.Section {
 	t := findings.Table{Title: "Operators with " + r.Target.String(), Head: true}
 	for _, title := range []string{"Operator", "By", "maxOpenShiftVersion", "Upgradeable", "In the way"} {
 		t.Columns = append(t.Columns, findings.Column{Title: title, Align: true})
@@ -170,7 +168,8 @@ func (r *Report) upgrade() findings.Section {
 		said += ", " + text.Count(n, "object") + " with an API that is gone"
 	}
 	s.Remarks = []findings.Remark{{Text: said}}
-	return s
+	d.Sections = append(d.Sections, s)
+	return d
 }
 
 func (g Group) targets() string {
@@ -191,13 +190,6 @@ func (g Group) apis() string {
 		return "none"
 	}
 	return cmp.Or(apis, `""`)
-}
-
-func (v CSV) origin() string {
-	if v.Subscription == "" {
-		return ""
-	}
-	return " (by Subscription " + v.Subscription + ")"
 }
 
 func (v CSV) state() string {

@@ -55,9 +55,6 @@ func listed(s apiSet) string { return strings.Join(sets.List(s), ",") }
 
 func isGlobal(targets []string) bool { return len(targets) == 1 && targets[0] == allNamespaces }
 
-// annotation returns the value of olm.targetNamespaces.
-func (g *group) annotation() string { return strings.Join(g.status, ",") }
-
 // covered returns the namespaces that OLM compares between groups: the targets and the group's own namespace. A group
 // without targets covers none and intersects with no group, not even a global one (OLM:
 // pkg/controller/operators/olm/groups.go, NewOperatorGroup, Intersection).
