@@ -17,7 +17,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// judgeResources checks the custom resources of the tree against their CRDs and operators.
+// judgeResources checks the custom resources of the tree against their CRDs and operators, and reports an API that
+// operators in several namespaces provide, as their roles show: the descoping plan allows one in a cluster.
 func (o *simulation) judgeResources() {
 	defined := o.definitions()
 	operators := map[string]*operators{} // by name of the CRD
@@ -32,8 +33,17 @@ func (o *simulation) judgeResources() {
 		}
 		o.judgeController(x, d, operators[d.Name])
 	}
-	for _, key := range lists.Keys(defined) {
-		o.judgeProviders(defined[key])
+	for _, key := range lists.Keys(defined) { // of CSVs judgeOwners says it
+		d := defined[key]
+		accounts, _ := statusWriters(&o.RBAC, d, d.of.Plural+"/status")
+		homes := lists.By(accounts, func(a rbac.Account) string { return a.Namespace })
+		if o.shared[d.Name] || len(o.operatorsOf(d).csvs) > 0 || len(homes) < 2 {
+			continue
+		}
+		list := lists.Map(lists.Keys(homes), func(home string) string { return "ServiceAccount " + homes[home].String() })
+		o.note(ruleOwners, findings.Warning, d.Object, "",
+			"operators in several namespaces provide this API: "+text.FirstOf(3, list),
+			"keep one of them, or declare that they share it (annotation "+rbac.AnnotationShared+")")
 	}
 }
 
@@ -52,28 +62,27 @@ func (o *simulation) operatorsOf(d definition) *operators {
 		accounts, granted := statusWriters(&o.RBAC, d, resource)
 		r.accounts, r.granted[resource] = append(r.accounts, accounts...), granted
 	}
-	r.manages = len(r.accounts) > 0 || rendered(&o.RBAC, d) || managed(&o.RBAC, d)
+	forUsers := func(r *rbac.Role) bool { return r.ForUsers() && rbac.Covers(r.PolicyRules(), d.watches()) }
+	r.manages = len(r.accounts) > 0 || slices.ContainsFunc(o.RBAC.Roles, forUsers) || managed(&o.RBAC, d)
 	return r
 }
 
 // managed reports whether a role that names the API group lets a ServiceAccount watch and change its resources: an
 // operator does both, and who only looks at them is another program.
 func managed(x *rbac.Objects, d definition) bool {
-	for _, b := range x.Bindings {
+	account := func(s rbacv1.Subject) bool {
+		_, ok := rbac.AccountOf(s)
+		return ok
+	}
+	return slices.ContainsFunc(x.Bindings, func(b *rbac.Binding) bool {
 		role := x.Bound(b)
-		if role == nil || !slices.ContainsFunc(b.Subjects, func(s rbacv1.Subject) bool {
-			_, ok := rbac.AccountOf(s)
-			return ok
-		}) {
-			continue
+		if role == nil || !slices.ContainsFunc(b.Subjects, account) {
+			return false
 		}
 		named := d.named(role)
-		if rbac.Covers(named, d.watches()) && (rbac.Covers(named, d.rule(d.of.Plural, "update")) ||
-			rbac.Covers(named, d.rule(d.of.Plural+"/finalizers", "update"))) {
-			return true
-		}
-	}
-	return false
+		return rbac.Covers(named, d.watches()) && (rbac.Covers(named, d.rule(d.of.Plural, "update")) ||
+			rbac.Covers(named, d.rule(d.of.Plural+"/finalizers", "update")))
+	})
 }
 
 // named returns the rules of a role that name the API group.
@@ -103,14 +112,6 @@ func (d definition) rule(resource string, verbs ...string) rbacv1.PolicyRule {
 
 func (d definition) watches() rbacv1.PolicyRule { return d.rule(d.of.Plural, "list", "watch") }
 
-// rendered reports whether olmgen rendered the operator of an API for the tree, whatever the operator may do: it made
-// roles for the users of the API.
-func rendered(x *rbac.Objects, d definition) bool {
-	return slices.ContainsFunc(x.Roles, func(r *rbac.Role) bool {
-		return r.ForUsers() && rbac.Covers(r.PolicyRules(), d.watches())
-	})
-}
-
 // statusWriters returns the ServiceAccounts of roles that name the API group and let them update the status of its
 // resources, and whether there is such a role. A role for all groups belongs to an administrator. Where the status is
 // part of the resource, an operator also watches it, and what only users have does not count.
@@ -139,24 +140,25 @@ func statusWriters(x *rbac.Objects, d definition, status string) (accounts []rba
 // judgeController reports a custom resource that no operator of the tree can manage where it is. The descoping plan
 // wants an alert for one whose status no operator may update. A tree without the operator says nothing about it.
 func (o *simulation) judgeController(x *manifest.Object, d definition, ops *operators) {
-	namespace := x.Namespace
+	namespace, where := x.Namespace, "in namespace "+x.Namespace
 	if !d.of.Namespaced {
-		namespace = ""
+		namespace, where = "", "in all namespaces"
 	} else if namespace == "" || namespace == cluster.Placeholder {
 		return
 	}
-	where := "in namespace " + namespace
-	if namespace == "" {
-		where = "in all namespaces"
+	// one without a single group that has targets is a finding of its own
+	targeted := func(v *csv) bool {
+		groups := o.groupsIn[v.Namespace]
+		return len(groups) != 1 || groups[0].unknown || groups[0].refused != nil || len(groups[0].status) == 0 ||
+			isGlobal(groups[0].status) || slices.Contains(groups[0].status, namespace)
 	}
 	var message string
 	status := d.statusOf(x)
 	hint := "bind the operator there, or move the resource"
 	switch {
+	case slices.ContainsFunc(ops.csvs, targeted):
+		return
 	case len(ops.csvs) > 0:
-		if o.targeted(ops.csvs, namespace) {
-			return
-		}
 		message = fmt.Sprintf("ClusterServiceVersion %s, which provides its API, does not work %s", ops.csvs[0].Name,
 			where)
 		hint = "add the namespace to the targets of the OperatorGroup, or move the resource"
@@ -175,17 +177,6 @@ func (o *simulation) judgeController(x *manifest.Object, d definition, ops *oper
 	o.note(ruleNoOperator, findings.Warning, x, "", message, hint)
 }
 
-// targeted reports whether one of the CSVs watches a namespace, or may do so.
-func (o *simulation) targeted(csvs []*csv, namespace string) bool {
-	return slices.ContainsFunc(csvs, func(v *csv) bool {
-		groups := o.groupsIn[v.Namespace]
-		if len(groups) != 1 || groups[0].unknown || groups[0].refused != nil || len(groups[0].status) == 0 {
-			return true // a finding of its own
-		}
-		return isGlobal(groups[0].status) || slices.Contains(groups[0].status, namespace)
-	})
-}
-
 // mayAny reports whether one of the accounts may do what one of the rules says.
 func (o *simulation) mayAny(accounts []rbac.Account, namespace string, rules ...rbacv1.PolicyRule) bool {
 	return slices.ContainsFunc(accounts, func(account rbac.Account) bool {
@@ -193,20 +184,6 @@ func (o *simulation) mayAny(accounts []rbac.Account, namespace string, rules ...
 			return o.RBAC.Allows(account, namespace, rule)
 		})
 	})
-}
-
-// judgeProviders reports an API that operators in several namespaces provide, as their roles show. For CSVs see
-// judgeOwners. The descoping plan allows one operator per API in a cluster.
-func (o *simulation) judgeProviders(d definition) {
-	accounts, _ := statusWriters(&o.RBAC, d, d.of.Plural+"/status")
-	homes := lists.By(accounts, func(a rbac.Account) string { return a.Namespace })
-	if o.shared[d.Name] || len(o.operatorsOf(d).csvs) > 0 || len(homes) < 2 {
-		return
-	}
-	list := lists.Map(lists.Keys(homes), func(home string) string { return "ServiceAccount " + homes[home].String() })
-	o.note(ruleOwners, findings.Warning, d.Object, "",
-		"operators in several namespaces provide this API: "+text.FirstOf(3, list),
-		"keep one of them, or declare that they share it (annotation "+rbac.AnnotationShared+")")
 }
 
 // judgeInheritance reports rules of hand-written ClusterRoles that are aggregated to a role for fewer permissions and
@@ -225,10 +202,9 @@ func (o *simulation) judgeInheritance() {
 		for _, family := range []string{rbac.AggregateTo, olm.LabelAggregateTo} {
 			for _, step := range [][2]string{{"view", "edit"}, {"edit", "admin"}} {
 				value, ok := r.Labels[family+step[0]]
-				if !ok || family == rbac.AggregateTo && value != "true" {
-					continue
+				if ok && (family != rbac.AggregateTo || value == "true") {
+					o.judgeStep(r, family+step[1], step, aggregated[family+step[1]+"="+value])
 				}
-				o.judgeStep(r, family+step[1], step, aggregated[family+step[1]+"="+value])
 			}
 		}
 	}

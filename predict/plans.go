@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict/plan"
 	"github.com/olmgen/olmgen/predict/upgrade"
@@ -35,7 +36,8 @@ type InstallPlan struct {
 func (u *updating) play(ctx context.Context, p installPlan) error {
 	played := &InstallPlan{Cluster: u.clusterName, Namespace: u.namespace, partial: map[string]bool{}}
 	run := plan.Plan{Namespace: u.namespace, Target: u.options.Target, Checker: u.options.Checker}
-	for _, one := range slices.Concat(p.updates, p.first) {
+	all := slices.Concat(p.updates, p.first)
+	for _, one := range all {
 		operator := u.opened[one.Name]
 		if operator == nil && one.Replaces == "" && !u.stopped {
 			var err error
@@ -65,10 +67,10 @@ func (u *updating) play(ctx context.Context, p installPlan) error {
 	played.result, played.Phase, played.Message, played.Also = result, string(result.Phase), result.Message, result.Also
 	played.Unknown = append(played.Unknown, result.Unknown...)
 	u.played = append(u.played, played)
-	for _, one := range slices.Concat(p.updates, p.first) {
+	for _, one := range all {
 		u.take(one, u.opened[one.Name], played)
 	}
-	u.judgePlayed(p, played)
+	u.judgePlayed(slices.Concat(p.first, p.updates)[0], played)
 	return nil
 }
 
@@ -91,11 +93,11 @@ func (c *prediction) ask(one Update) {
 // take notes what an InstallPlan does with an operator. Git keeps the release that it has.
 func (u *updating) take(one Update, operator *upgrade.Operator, played *InstallPlan) {
 	u.ask(one)
-	for _, v := range u.csvs {
-		if v.Namespace == u.namespace && v.Name == operator.Name && v.sub != nil {
-			v.plan, v.typed = played, operator.ClusterServiceVersion
-			return
-		}
+	if v := lists.Find(u.csvs, func(v *csv) bool {
+		return v.Namespace == u.namespace && v.Name == operator.Name && v.sub != nil
+	}); v != nil {
+		v.plan, v.typed = played, operator.ClusterServiceVersion
+		return
 	}
 	old := u.named()[[2]string{u.namespace, one.Replaces}]
 	if old == nil || !old.observed || one.sub.Approval == string(v1alpha1.ApprovalManual) {
@@ -127,8 +129,7 @@ func (u Update) subscription() *manifest.Object {
 }
 
 // judgePlayed reports an InstallPlan that fails, and what nobody looked at.
-func (u *updating) judgePlayed(p installPlan, played *InstallPlan) {
-	first := slices.Concat(p.first, p.updates)[0]
+func (u *updating) judgePlayed(first Update, played *InstallPlan) {
 	for _, what := range played.result.Unknown {
 		u.notLookedAt(first, what)
 	}
@@ -152,30 +153,16 @@ func (u *updating) judgePlayed(p installPlan, played *InstallPlan) {
 	u.findings = append(u.findings, f)
 }
 
-// speaking are the rules about what OLM does with what it resolved.
-var speaking = []string{rulePlanFails.ID, ruleIgnoredField.ID, upgrade.RuleConversion.ID, ruleExtension.ID,
-	ruleCollision.ID}
-
 // Speaks reports whether a rule is about what OLM does with what it resolved: a comparison of trees says it too.
-func Speaks(rule string) bool { return slices.Contains(speaking, rule) }
+func Speaks(rule string) bool {
+	return slices.Contains([]string{rulePlanFails.ID, ruleIgnoredField.ID, upgrade.RuleConversion.ID, ruleExtension.ID,
+		ruleCollision.ID}, rule)
+}
 
 // notLookedAt reports what nobody knows and the outcome may depend on.
 func (u *updating) notLookedAt(one Update, what string) {
 	u.note(ruleNotLookedAt, findings.Note, one.sub.Object, "spec", "not looked at: "+what, "")
 }
 
-// crd returns a CustomResourceDefinition of the cluster, or nil.
-func (c *prediction) crd(name string) *manifest.Object {
-	if c.live != nil {
-		return c.live.CRD(name)
-	}
-	return c.CRDs[name]
-}
-
 // whole reports whether everything that OLM installs with a CSV is known.
 func (v *csv) whole() bool { return v.plan != nil && !v.plan.partial[v.Name] }
-
-// promised reports whether OLM installs an operator that owns a CRD, and that nobody looked into.
-func (c *prediction) promised(crd string) bool {
-	return slices.ContainsFunc(c.csvs, func(v *csv) bool { return v.sub != nil && !v.whole() && v.owns(crd) })
-}

@@ -45,18 +45,15 @@ func WithPolicies(ctx context.Context, objects []*manifest.Object, namespace str
 // defaults returns what the PackageManifest of a policy's package says (config-policy-controller:
 // controllers/operatorpolicy_controller.go, applySubscriptionDefaults).
 func (c Catalogs) defaults(ctx context.Context, p *olm.OperatorPolicy) (d olm.Defaults, err error) {
-	var found []resolve.Source
 	known := slices.Clone(c.Sources)
 	if c.Others != nil {
 		known = append(known, resolve.Source{Name: cmp.Or(p.Source, "catalog"),
-			Namespace: cmp.Or(p.SourceNamespace, cmp.Or(c.Global, globalNamespace(c.Sources))), Catalog: c.Others})
+			Namespace: cmp.Or(p.SourceNamespace, c.Global, globalNamespace(c.Sources)), Catalog: c.Others})
 	}
-	for _, s := range known {
-		if s.Catalog != nil && s.Catalog.Packages[p.Package] != nil && (p.Source == "" || p.Source == s.Name) &&
-			(p.SourceNamespace == "" || p.SourceNamespace == s.Namespace) {
-			found = append(found, s)
-		}
-	}
+	found := lists.Filter(known, func(s resolve.Source) bool {
+		return s.Catalog != nil && s.Catalog.Packages[p.Package] != nil && (p.Source == "" || p.Source == s.Name) &&
+			(p.SourceNamespace == "" || p.SourceNamespace == s.Namespace)
+	})
 	switch {
 	case len(known) == 0:
 		return d, errors.New("there is no catalog")
@@ -81,13 +78,11 @@ func suggestedNamespace(ctx context.Context, pkg *catalog.Package, channel strin
 		return ""
 	}
 	for _, head := range ch.Heads() {
-		b := pkg.Bundle(head.Name)
-		if b == nil || !b.HasCSV() {
-			continue
-		}
-		var csv v1alpha1.ClusterServiceVersion
-		if data, err := b.CSV(ctx); err == nil && json.Unmarshal(data, &csv) == nil {
-			return csv.Annotations[olm.AnnotationSuggestedNamespace]
+		if b := pkg.Bundle(head.Name); b != nil && b.HasCSV() {
+			var csv v1alpha1.ClusterServiceVersion
+			if data, err := b.CSV(ctx); err == nil && json.Unmarshal(data, &csv) == nil {
+				return csv.Annotations[olm.AnnotationSuggestedNamespace]
+			}
 		}
 	}
 	return ""
@@ -155,11 +150,10 @@ func (c *prediction) defaultChannels(ctx context.Context, state *resolve.State, 
 		}
 		for i := range state.Subscriptions {
 			s := &state.Subscriptions[i]
-			if s.Name != p.Package || p.Namespace != "" && p.Namespace != state.Namespace {
-				continue
-			}
-			if d, err := catalogs.defaults(ctx, p); err == nil && d.Channel != "" {
-				s.Channel = d.Channel
+			if s.Name == p.Package && (p.Namespace == "" || p.Namespace == state.Namespace) {
+				if d, err := catalogs.defaults(ctx, p); err == nil {
+					s.Channel = cmp.Or(d.Channel, s.Channel)
+				}
 			}
 		}
 	}

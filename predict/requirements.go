@@ -28,7 +28,7 @@ func (c *prediction) judged(v *csv, accounts []string) bool {
 	}
 	crds := slices.Concat(v.CRDs.Owned, v.CRDs.Required)
 	return len(crds)+len(accounts) == 0 ||
-		slices.ContainsFunc(crds, func(d v1alpha1.CRDDescription) bool { return c.crd(d.Name) != nil }) ||
+		slices.ContainsFunc(crds, func(d v1alpha1.CRDDescription) bool { return c.live.CRD(d.Name) != nil }) ||
 		slices.ContainsFunc(accounts, func(a string) bool {
 			return a != "default" && c.RBAC.Exists(rbac.Account{Namespace: v.Namespace, Name: a})
 		})
@@ -78,11 +78,10 @@ func (c *prediction) require(v *csv) (unmet []string, judged bool, err error) {
 	}
 	least, _ := v.Get("spec", "minKubeVersion")
 	version, _ := least.(string)
-	why, err := c.releases.MinKube(version)
-	if err != nil {
-		why = err.Error()
-	}
-	if why != "" {
+	switch why, err := c.releases.MinKube(version); {
+	case err != nil:
+		unmet = []string{"spec.minKubeVersion: " + err.Error()}
+	case why != "":
 		unmet = []string{"spec.minKubeVersion: " + why}
 	}
 	if !c.judged(v, accounts) {
@@ -108,11 +107,12 @@ func (c *prediction) missingAccounts(
 	own, wide := lists.Group(namespaced, account), lists.Group(clusterWide, account)
 	for _, name := range lists.Unique(lists.Map(slices.Concat(namespaced, clusterWide), account)) {
 		who := "ServiceAccount " + name + ": "
+		object := c.live.Get("", "ServiceAccount", v.Namespace, name)
 		switch missing := slices.Concat(c.missingRights(v.Namespace, v.Namespace, own[name]),
 			c.missingRights(v.Namespace, "", wide[name])); {
-		case !c.hasAccount(v, name):
+		case object == nil && !c.RBAC.Exists(rbac.Account{Namespace: v.Namespace, Name: name}):
 			unmet = append(unmet, who+"not in the tree")
-		case c.ofOther(v, name):
+		case object != nil && plan.OwnedByOther(object, v.Name): // requirements.go, permissionStatus
 			unmet = append(unmet, who+"owned by another ClusterServiceVersion")
 		case v.whole() && v.plan.result.Granted[v.Name]:
 		case len(missing) == 1:
@@ -124,31 +124,14 @@ func (c *prediction) missingAccounts(
 	return unmet
 }
 
-func (c *prediction) hasAccount(v *csv, name string) bool {
-	return c.RBAC.Exists(rbac.Account{Namespace: v.Namespace, Name: name}) || c.account(v, name) != nil
-}
-
-// account returns a ServiceAccount of the CSV's namespace, or nil.
-func (c *prediction) account(v *csv, name string) *manifest.Object {
-	if c.live == nil {
-		return nil
-	}
-	return c.live.Get("", "ServiceAccount", v.Namespace, name)
-}
-
-// ofOther reports whether a ServiceAccount belongs to another ClusterServiceVersion (OLM:
-// pkg/controller/operators/olm/requirements.go, permissionStatus).
-func (c *prediction) ofOther(v *csv, name string) bool {
-	o := c.account(v, name)
-	return o != nil && plan.OwnedByOther(o, v.Name)
-}
-
 func (c *prediction) missingCRDs(v *csv) (unmet []string) {
 	for _, same := range lists.Groups(slices.Concat(v.CRDs.Owned, v.CRDs.Required),
 		func(d v1alpha1.CRDDescription) string { return d.Name }) {
 		d := same[len(same)-1] // of two entries for a CRD OLM uses the last (api: GetAllCRDDescriptions)
-		switch crd := c.crd(d.Name); {
-		case crd == nil && c.promised(d.Name):
+		// OLM installs an operator that owns the CRD, and that nobody looked into
+		promised := func(v *csv) bool { return v.sub != nil && !v.whole() && v.owns(d.Name) }
+		switch crd := c.live.CRD(d.Name); {
+		case crd == nil && slices.ContainsFunc(c.csvs, promised):
 		case crd == nil:
 			unmet = append(unmet, fmt.Sprintf("CustomResourceDefinition %s: not in the tree", d.Name))
 		case !serves(crd, d.Version):
@@ -168,9 +151,9 @@ func serves(crd *manifest.Object, version string) bool {
 // cluster if namespace is empty. An unreadable role is a finding of its own and may allow anything.
 func (c *prediction) missingRights(home, namespace string,
 	list []v1alpha1.StrategyDeploymentPermissions) (missing []string) {
-	where := "in the cluster"
-	if namespace != "" {
-		where = "in namespace " + namespace
+	where := "in namespace " + namespace
+	if namespace == "" {
+		where = "in the cluster"
 	}
 	for _, p := range list {
 		for _, rule := range p.Rules {
@@ -182,8 +165,7 @@ func (c *prediction) missingRights(home, namespace string,
 	return missing
 }
 
-func (v *csv) deployments() []string {
-	var names []string
+func (v *csv) deployments() (names []string) {
 	for i := range v.Len("spec", "install", "spec", "deployments") {
 		name, _ := v.Get("spec", "install", "spec", "deployments", strconv.Itoa(i), "name")
 		if s, ok := name.(string); ok {
@@ -205,7 +187,7 @@ func (v *csv) badWebhook() string {
 		}
 		names[name] = true
 		var rules []admissionv1.RuleWithOperations
-		if err := v.Field(&rules, append(at, "rules")...); err != nil {
+		if v.Field(&rules, append(at, "rules")...) != nil {
 			continue
 		}
 		for _, r := range rules {
@@ -224,12 +206,10 @@ func (c *prediction) forbidden(v *csv, name string) string {
 	account := rbac.Account{Namespace: v.Namespace, Name: name}
 	for _, deployment := range v.deployments() {
 		for _, verb := range []string{"get", "create"} {
-			rule := rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{"apps"},
-				Resources: []string{"deployments"}}
-			of := ""
+			rule, of := rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{"apps"},
+				Resources: []string{"deployments"}}, ""
 			if verb == "get" {
-				rule.ResourceNames = []string{deployment}
-				of = " " + strconv.Quote(deployment)
+				rule.ResourceNames, of = []string{deployment}, " "+strconv.Quote(deployment)
 			}
 			if !c.RBAC.Allows(account, v.Namespace, rule) {
 				return fmt.Sprintf(

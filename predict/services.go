@@ -9,7 +9,6 @@ import (
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/olm"
-	"github.com/olmgen/olmgen/manifest"
 )
 
 // missingServices returns the required APIServices of a CSV that do not exist, as far as the tree shows (OLM:
@@ -48,8 +47,12 @@ func (o *simulation) judgeServices(v *csv) {
 // own among them.
 func (o *simulation) missingService(d v1alpha1.APIServiceDescription) (why string, known bool) {
 	owners, object := o.owning[d.GetName()], o.APIServices[d.GetName()]
-	switch {
-	case object != nil && unavailable(object):
+	var conditions []metav1.Condition
+	if object != nil {
+		_ = object.Field(&conditions, "status", "conditions") // what cannot be read says nothing
+	}
+	switch available := meta.FindStatusCondition(conditions, "Available"); {
+	case available != nil && available.Status != metav1.ConditionTrue: // install/apiservice.go, IsAPIServiceAvailable
 		return "not available", true
 	case object != nil, o.serving[d.GetName()] != nil, olm.BuiltinGroup(d.Group), o.defines(d):
 		return "", true
@@ -60,15 +63,6 @@ func (o *simulation) missingService(d v1alpha1.APIServiceDescription) (why strin
 		return "not in the tree", true
 	}
 	return "", false
-}
-
-// unavailable reports whether the status of an APIService says that it is not available (OLM:
-// pkg/controller/install/apiservice.go, IsAPIServiceAvailable).
-func unavailable(o *manifest.Object) bool {
-	var conditions []metav1.Condition
-	_ = o.Field(&conditions, "status", "conditions") // what cannot be read says nothing
-	return meta.FindStatusCondition(conditions, "Available") != nil &&
-		!meta.IsStatusConditionTrue(conditions, "Available")
 }
 
 // defines reports whether a CRD of the tree serves an API.

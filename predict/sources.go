@@ -19,13 +19,13 @@ import (
 func (c *prediction) judgeSources(declared []resolve.Source) {
 	for _, s := range declared {
 		o := c.Source(s.Namespace, s.Name)
-		if o == nil {
-			continue
-		}
-		if s.Fault != "" {
+		switch {
+		case o == nil:
+		case s.Fault != "":
 			c.note(ruleSource, findings.Error, o, "spec.sourceType", s.Fault,
 				"repair or delete it: OLM resolves nothing in a namespace that sees it")
-		} else if address, _ := o.Get("spec", "address"); address != nil {
+		case o.Has("spec", "address"):
+			address, _ := o.Get("spec", "address")
 			c.note(ruleAddress, findings.Note, o, "spec.address",
 				fmt.Sprintf("OLM asks %v and starts nothing: the tree does not say what it serves", address),
 				"name an image, or give its content")
@@ -74,15 +74,12 @@ func (r *resolution) unknown(s *cluster.Subscription) string {
 	if i >= 0 {
 		content = r.catalogs.Sources[i].Catalog
 	}
-	if content != nil {
+	switch {
+	case content != nil:
 		if err := content.Missing(s.Package); err != nil {
 			return fmt.Sprintf("a release of package %s cannot be read: %v", s.Package, err)
 		}
-	}
-	switch {
-	case content != nil, i >= 0,
-		r.Disabled(s.SourceNamespace, s.Source) != nil:
-		return ""
+	case i >= 0, r.Disabled(s.SourceNamespace, s.Source) != nil:
 	case len(r.catalogs.Sources) == 0:
 		return "there is no catalog"
 	case slices.ContainsFunc(r.hidden, resolve.Source{Name: s.Source, Namespace: s.SourceNamespace}.Same):

@@ -13,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -48,10 +49,16 @@ func (c *prediction) judgeTarget(ctx context.Context, o Options, objects []*mani
 			t.installed(v)
 		}
 	}
-	for _, i := range c.installs {
-		err := t.planned(ctx, i.Subscription, Operator{Namespace: i.Namespace, Name: i.Name, Form: t.form}, i.Choice)
-		if err != nil {
-			return nil, err
+	for _, i := range c.installs { // without its bundle, what the catalog says of it is judged
+		row := Operator{Namespace: i.Namespace, Name: i.Name, Form: t.form}
+		operator, partial, err := openedOr(ctx, i.Choice, o)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
+			t.unknown(i.Subscription, row, err.Error(), "")
+		default:
+			t.place(i.Subscription, row, operator, partial)
 		}
 	}
 	for _, e := range c.extensions {
@@ -89,20 +96,6 @@ func (t *target) installed(v *csv) {
 		return
 	}
 	t.judge(v.Object, row, fit.Installed(&typed, v.Object), false)
-}
-
-// planned judges an operator that OLM installs. Without its bundle, what the catalog says of it is judged.
-func (t *target) planned(ctx context.Context, at *manifest.Object, row Operator, choice catalog.Choice) error {
-	operator, partial, err := openedOr(ctx, choice, t.options)
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
-		t.unknown(at, row, err.Error(), "")
-	default:
-		t.place(at, row, operator, partial)
-	}
-	return nil
 }
 
 // place judges an operator that is not in the tree. partial is why only what its catalog says is known.
@@ -162,8 +155,8 @@ func (t *target) judge(at *manifest.Object, row Operator, operator fit.Operator,
 		found = append(found, fit.Unready(operator)...)
 	}
 	for _, f := range found {
-		if f.Level == findings.Error && !slices.Contains(row.Blocks, f.Rule) {
-			row.Blocks = append(row.Blocks, f.Rule)
+		if f.Level == findings.Error {
+			row.Blocks = lists.Add(row.Blocks, f.Rule)
 		}
 		if f.Rule == fit.RuleMinKube.ID && !elsewhere {
 			continue // it is one of the requirements that the tree does not meet
@@ -177,20 +170,16 @@ func (t *target) judge(at *manifest.Object, row Operator, operator fit.Operator,
 		}
 		t.findings = append(t.findings, f)
 	}
-	if !elsewhere && t.gone(operator.CSV) && !slices.Contains(row.Blocks, fit.RuleRemoved.ID) {
-		row.Blocks = append(row.Blocks, fit.RuleRemoved.ID)
+	// where the cluster does not serve the API of a CRD of the tree, the finding is about the CRD
+	gone := func(d v1alpha1.CRDDescription) bool {
+		crd := t.crds[d.Name]
+		return crd != nil && len(fit.Removed([]*manifest.Object{crd}, t.options.Target)) > 0
+	}
+	if !elsewhere && slices.ContainsFunc(operator.CSV.Spec.CustomResourceDefinitions.Owned, gone) {
+		row.Blocks = lists.Add(row.Blocks, fit.RuleRemoved.ID)
 	}
 	slices.Sort(row.Blocks)
 	t.list = append(t.list, row)
-}
-
-// gone reports whether the cluster does not serve the API of a CRD of the tree that an operator owns. The finding is
-// about the CRD.
-func (t *target) gone(csv *v1alpha1.ClusterServiceVersion) bool {
-	return slices.ContainsFunc(csv.Spec.CustomResourceDefinitions.Owned, func(d v1alpha1.CRDDescription) bool {
-		crd := t.crds[d.Name]
-		return crd != nil && len(fit.Removed([]*manifest.Object{crd}, t.options.Target)) > 0
-	})
 }
 
 // unknown adds an operator of which nothing is known.

@@ -72,7 +72,13 @@ func (c *prediction) judgeUpdates(ctx context.Context, o Options, objects []*man
 			states[plan.namespace] = u
 		}
 		if !u.stopped {
-			if err := u.judge(ctx, plan); err != nil {
+			u.opened = map[string]*upgrade.Operator{}
+			if len(plan.updates) > 0 {
+				if err := u.judgeReplaced(ctx, plan); err != nil {
+					return err
+				}
+			}
+			if err := u.play(ctx, plan); err != nil {
 				return err
 			}
 		}
@@ -108,17 +114,6 @@ func (c *prediction) updating(namespace string, o Options, objects []*manifest.O
 	return u
 }
 
-// judge reports what OLM does with an InstallPlan.
-func (u *updating) judge(ctx context.Context, plan installPlan) error {
-	u.opened = map[string]*upgrade.Operator{}
-	if len(plan.updates) > 0 {
-		if err := u.judgeReplaced(ctx, plan); err != nil {
-			return err
-		}
-	}
-	return u.play(ctx, plan)
-}
-
 // judgeReplaced reports what OLM does with the operators that an InstallPlan replaces.
 func (u *updating) judgeReplaced(ctx context.Context, plan installPlan) error {
 	up := upgrade.Upgrade{Old: slices.Clone(u.objects), Others: u.operators, Cluster: u.objects, Played: true,
@@ -150,7 +145,12 @@ func (u *updating) judgeReplaced(ctx context.Context, plan installPlan) error {
 			one = plan.updates[0]
 		}
 		u.stopped = u.stopped || f.Severity == findings.Error
-		u.reportUpdate(one, f)
+		at := findings.Finding{Rule: f.Rule, Level: f.Severity, File: one.sub.File, Line: one.sub.LineOf("spec"),
+			Object: one.sub.Identity(), Message: f.Operator + " " + f.Message, Hint: one.hint()}
+		if u.tree[f.File] {
+			at.File, at.Line = f.File, f.Line
+		}
+		u.findings = append(u.findings, at)
 	}
 	return u.apply(up, shipped)
 }
@@ -252,13 +252,13 @@ func (u *updating) installed(ctx context.Context, one Update, up *upgrade.Upgrad
 	u.setMode(&old)
 	old.Bundle = u.around()
 	crds := olm.CRDs(u.objects)
-	switch missing := slices.IndexFunc(old.Spec.CustomResourceDefinitions.Owned,
-		func(d v1alpha1.CRDDescription) bool { return crds[d.Name] == nil }); {
-	case missing < 0:
+	missing := slices.DeleteFunc(slices.Clone(old.Spec.CustomResourceDefinitions.Owned),
+		func(d v1alpha1.CRDDescription) bool { return crds[d.Name] != nil })
+	switch {
+	case len(missing) == 0:
 		return &old, nil
 	case one.from.Bundle == nil:
-		return nil, fmt.Errorf("neither the tree nor the catalog has its CRD %s",
-			old.Spec.CustomResourceDefinitions.Owned[missing].Name)
+		return nil, fmt.Errorf("neither the tree nor the catalog has its CRD %s", missing[0].Name)
 	}
 	released, err := u.open(ctx, one, one.from)
 	if err != nil {
@@ -297,16 +297,6 @@ func (u *updating) apply(up upgrade.Upgrade, shipped []*manifest.Object) error {
 	return nil
 }
 
-// reportUpdate adds a finding about an update.
-func (u *updating) reportUpdate(one Update, f upgrade.Finding) {
-	at := findings.Finding{Rule: f.Rule, Level: f.Severity, File: one.sub.File, Line: one.sub.LineOf("spec"),
-		Object: one.sub.Identity(), Message: f.Operator + " " + f.Message, Hint: one.hint()}
-	if u.tree[f.File] {
-		at.File, at.Line = f.File, f.Line
-	}
-	u.findings = append(u.findings, at)
-}
-
 // hint returns what OLM does with an update, and what to do.
 func (u Update) hint() string {
 	if u.sub.Approval == string(v1alpha1.ApprovalManual) {
@@ -320,12 +310,9 @@ func (u Update) hint() string {
 // unknownUpdate reports an update that cannot be judged, after which nothing is. The error is that of ctx.
 func (u *updating) unknownUpdate(ctx context.Context, one Update, err error) error {
 	u.stopped, u.unseen = true, true
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
 	u.noteUpdate(one, fmt.Sprintf("the update from %s to %s is not judged: %v", one.Replaces, one.Name, err),
 		manifest.HintOf(err))
-	return nil
+	return ctx.Err()
 }
 
 // noteUpdate reports that something is not known about an update, or about what follows it.

@@ -59,12 +59,9 @@ func (c *prediction) named() map[[2]string]*csv {
 // converts reports whether a CSV owns a CRD of the tree that is converted by a webhook.
 func (c *prediction) converts(v *csv) bool {
 	return slices.ContainsFunc(v.CRDs.Owned, func(a v1alpha1.CRDDescription) bool {
-		crd := c.CRDs[a.Name]
-		if crd == nil {
-			return false
-		}
-		strategy, _ := crd.Get("spec", "conversion", "strategy")
-		return strategy == "Webhook"
+		var strategy string
+		return c.CRDs[a.Name] != nil && c.CRDs[a.Name].Field(&strategy, "spec", "conversion", "strategy") == nil &&
+			strategy == "Webhook"
 	})
 }
 
@@ -101,7 +98,8 @@ func (o *simulation) judgeConversions() {
 		if name == "" || o.live.Get("", "Service", namespace, name) != nil {
 			continue
 		}
-		at, owner, field, what := crd, o.ownerOf(crd.Name), "spec.conversion", "converts"
+		at, field, what := crd, "spec.conversion", "converts"
+		owner := lists.Find(o.csvs, func(v *csv) bool { return !v.deleted && v.owns(crd.Name) })
 		if owner != nil && (owner.sub == nil || owner.converts(crd.Name)) {
 			continue
 		}
@@ -118,11 +116,6 @@ func (o *simulation) judgeConversions() {
 		o.note(upgrade.RuleConversion, findings.Warning, at, field, fmt.Sprintf("%s at Service %s/%s, which is not "+
 			"there: requests for a version other than the stored one fail", what, namespace, name), hint)
 	}
-}
-
-// ownerOf returns a CSV that owns a CRD, or nil.
-func (o *simulation) ownerOf(crd string) *csv {
-	return lists.Find(o.csvs, func(v *csv) bool { return !v.deleted && v.owns(crd) })
 }
 
 func (v *csv) owns(crd string) bool {
