@@ -57,7 +57,13 @@ func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) O
 				found = append(found, inCluster{f, c.Name})
 			}
 		}
-		all.join(r)
+		all.objects.Subscriptions += r.objects.Subscriptions
+		all.objects.InstallPlans += r.objects.InstallPlans
+		all.objects.Sources += r.objects.Sources
+		all.Groups, all.CSVs = append(all.Groups, r.Groups...), append(all.CSVs, r.CSVs...)
+		all.Plans, all.Subscriptions = append(all.Plans, r.Plans...), append(all.Subscriptions, r.Subscriptions...)
+		all.Extensions, all.Operators = append(all.Extensions, r.Extensions...), append(all.Operators, r.Operators...)
+		all.Unknown, all.Target = append(all.Unknown, r.Unknown...), r.Target
 	}
 	all.Scope, all.Findings = scope, folded(found)
 	slices.SortStableFunc(all.Findings, func(a, b findings.Finding) int { return a.Level.Rank() - b.Level.Rank() })
@@ -83,16 +89,6 @@ func (s *Scope) count(objects []*manifest.Object, unknown []Unknown) {
 	}
 }
 
-func (r *Report) join(of *Report) {
-	r.objects.Subscriptions += of.objects.Subscriptions
-	r.objects.InstallPlans += of.objects.InstallPlans
-	r.objects.Sources += of.objects.Sources
-	r.Groups, r.CSVs = append(r.Groups, of.Groups...), append(r.CSVs, of.CSVs...)
-	r.Plans, r.Subscriptions = append(r.Plans, of.Plans...), append(r.Subscriptions, of.Subscriptions...)
-	r.Extensions, r.Operators = append(r.Extensions, of.Extensions...), append(r.Operators, of.Operators...)
-	r.Unknown, r.Target = append(r.Unknown, of.Unknown...), of.Target
-}
-
 // fewNotes is how many equal notes about one cluster are no more than a reader takes.
 const fewNotes = 3
 
@@ -103,17 +99,14 @@ func foldNotes(list []findings.Finding) (out []findings.Finding) {
 		count[equal(x)]++
 	}
 	for _, x := range list {
-		if n := count[equal(x)]; n > fewNotes && x.Level == findings.Note {
-			also := "the same of " + text.Count(n-1, "other object")
-			if x.Hint != "" {
-				also += "; "
-			}
+		n := count[equal(x)]
+		if n > fewNotes && x.Level == findings.Note {
 			count[equal(x)] = 0
-			x.Hint = also + x.Hint
-		} else if n == 0 {
-			continue
+			x.Hint = strings.TrimSuffix("the same of "+text.Count(n-1, "other object")+"; "+x.Hint, "; ")
 		}
-		out = append(out, x)
+		if n > 0 {
+			out = append(out, x)
+		}
 	}
 	return out
 }
@@ -144,15 +137,12 @@ func folded(all []inCluster) (list []findings.Finding) {
 		also := ""
 		switch {
 		case objects > clusters:
-			also = fmt.Sprintf("the same of %s in %s", text.Count(objects-1, "other object"),
+			also = fmt.Sprintf("the same of %s in %s; ", text.Count(objects-1, "other object"),
 				text.Count(clusters, "cluster"))
 		case clusters > 1:
-			also = fmt.Sprintf("the same in %s", text.Count(clusters-1, "other cluster"))
+			also = fmt.Sprintf("the same in %s; ", text.Count(clusters-1, "other cluster"))
 		}
-		if also != "" && x.Hint != "" {
-			also += "; "
-		}
-		x.Hint = also + x.Hint
+		x.Hint = strings.TrimSuffix(also+x.Hint, "; ")
 		list = append(list, x)
 	}
 	return list

@@ -1,9 +1,12 @@
 package predict
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -32,13 +35,10 @@ type Extension struct {
 // api/v1/clusterextension_types.go).
 type clusterExtension struct {
 	Spec struct {
-		Namespace      string `json:"namespace"`
-		ServiceAccount struct {
-			Name string `json:"name"`
-		} `json:"serviceAccount"`
-		Source struct {
-			SourceType string `json:"sourceType"`
-			Catalog    *struct {
+		Namespace      string                      `json:"namespace"`
+		ServiceAccount corev1.LocalObjectReference `json:"serviceAccount"`
+		Source         struct {
+			Catalog *struct {
 				PackageName             string                `json:"packageName"`
 				Version                 string                `json:"version"`
 				Channels                []string              `json:"channels"`
@@ -94,23 +94,18 @@ func CatalogImages(objects []*manifest.Object) map[string]string {
 	selectors := map[string]labels.Selector{}
 	for _, o := range ofOLMv1(objects, olm.KindClusterExtension) {
 		var e clusterExtension
-		if _, err := o.Into(&e); err != nil || e.Spec.Source.Catalog == nil {
-			continue
-		}
-		if s, err := selectorOf(e.Spec.Source.Catalog.Selector); err == nil {
-			selectors[s.String()] = s
+		if _, err := o.Into(&e); err == nil && e.Spec.Source.Catalog != nil {
+			if s, err := selectorOf(e.Spec.Source.Catalog.Selector); err == nil {
+				selectors[s.String()] = s
+			}
 		}
 	}
 	images := map[string]string{}
 	for _, o := range ofOLMv1(objects, olm.KindClusterCatalog) {
 		var c clusterCatalog
-		if _, err := o.Into(&c); err != nil || c.Spec.Source.Image.Ref == "" {
-			continue
-		}
-		for _, s := range selectors {
-			if c.selected(s) {
-				images[o.Name] = c.Spec.Source.Image.Ref
-			}
+		if _, err := o.Into(&c); err == nil && c.Spec.Source.Image.Ref != "" &&
+			lists.Any(maps.Values(selectors), c.selected) {
+			images[o.Name] = c.Spec.Source.Image.Ref
 		}
 	}
 	return images
@@ -139,13 +134,12 @@ func ofExtensions[T any](objects []*manifest.Object, catalogs Catalogs,
 	of func(*manifest.Object, []*manifest.Object, Catalogs) (*T, error)) (list []T, unknown []Unknown) {
 	served := ofOLMv1(objects, olm.KindClusterCatalog)
 	for _, o := range ofOLMv1(objects, olm.KindClusterExtension) {
-		x, err := of(o, served, catalogs)
-		if err != nil {
+		if x, err := of(o, served, catalogs); err == nil {
+			list = append(list, *x)
+		} else {
 			_, ofCatalog := errors.AsType[contentError](err)
 			unknown = append(unknown, Unknown{o, err.Error(), ofCatalog})
-			continue
 		}
-		list = append(list, *x)
 	}
 	return list, unknown
 }
@@ -265,12 +259,8 @@ func servedTo(selector *metav1.LabelSelector, objects []*manifest.Object,
 		if !c.selected(selects) {
 			continue
 		}
-		content := catalogs.Others
-		for _, known := range catalogs.ClusterCatalogs {
-			if known.Name == o.Name {
-				content = known.Catalog
-			}
-		}
+		named := func(known extension.Source) bool { return known.Name == o.Name }
+		content := cmp.Or(lists.Find(catalogs.ClusterCatalogs, named).Catalog, catalogs.Others)
 		if content == nil {
 			return nil, contentError("the content of ClusterCatalog " + o.Name + " is not known")
 		}
@@ -281,10 +271,10 @@ func servedTo(selector *metav1.LabelSelector, objects []*manifest.Object,
 			out = append(out, known)
 		}
 	}
-	if len(declared)+len(catalogs.ClusterCatalogs) == 0 && catalogs.Others != nil {
+	switch known := len(catalogs.ClusterCatalogs); {
+	case len(declared)+known == 0 && catalogs.Others != nil:
 		out = append(out, extension.Source{Name: "catalog", Catalog: catalogs.Others})
-	}
-	if len(out) == 0 && catalogs.Others == nil && len(catalogs.ClusterCatalogs) == 0 {
+	case len(out)+known == 0 && catalogs.Others == nil:
 		return nil, contentError("there is no catalog")
 	}
 	return out, nil

@@ -61,10 +61,8 @@ func Moves(ctx context.Context, t *tree.Tree, namespace string, older, newer Cat
 		return nil, err
 	}
 	for _, move := range m.Moves {
-		for _, i := range []*Install{move.Old, move.New} {
-			if i != nil {
-				i.Group = report.GroupOf(i.Namespace)
-			}
+		if move.New.Group = report.GroupOf(move.New.Namespace); move.Old != nil {
+			move.Old.Group = move.New.Group
 		}
 	}
 	m.extensions(t.Objects, older, newer)
@@ -147,11 +145,7 @@ func (m *movement) subscription(older, start *resolve.State, result *resolve.Res
 	})
 	install := func(state *resolve.State, name string) *Install {
 		pkg := packageIn(state, now.Source, now.SourceNamespace, now.Package)
-		i := installOf(owner, &now, pkg, channel, name)
-		if i != nil {
-			i.Dependency = dependency
-		}
-		return i
+		return installOf(owner, &now, pkg, channel, name, dependency)
 	}
 	move.Old, move.New = cmp.Or(install(older, from), install(start, from)), install(start, now.InstalledCSV)
 	m.Moves = append(m.Moves, move)
@@ -160,15 +154,15 @@ func (m *movement) subscription(older, start *resolve.State, result *resolve.Res
 // installOf returns the installation of a release that a Subscription of OLM's, which owner asks for, has of a package;
 // nil if the package does not have it. Where the channel does not have it, it is that of another channel.
 func installOf(owner *cluster.Subscription, sub *resolve.Subscription, pkg *catalog.Package,
-	channel, name string) *Install {
+	channel, name string, dependency bool) *Install {
 	b := pkg.Bundle(name)
 	if b == nil {
 		return nil
 	}
 	ch := cmp.Or(pkg.ChannelOf(channel, name), pkg.ChannelOf("", name))
 	return &Install{Subscription: owner.Object, Namespace: owner.Namespace, Name: name, sub: owner,
-		Catalog: sub.SourceNamespace + "/" + sub.Source,
-		Choice:  catalog.Choice{Package: pkg, Channel: ch, Bundle: b}}
+		Catalog: sub.SourceNamespace + "/" + sub.Source, Dependency: dependency,
+		Choice: catalog.Choice{Package: pkg, Channel: ch, Bundle: b}}
 }
 
 // extensions finds the moves of ClusterExtensions.

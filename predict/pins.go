@@ -81,10 +81,11 @@ func extensionPin(o *manifest.Object, objects []*manifest.Object, catalogs Catal
 	switch {
 	case q.Versions == "":
 		p.Reason = "it names no version: OLM v1 updates it without a change of the file"
-		return p, nil
 	case !exact:
 		p.Reason = "its version is a range, " + q.Versions +
 			": within it, OLM v1 updates it without a change of the file"
+	}
+	if p.Reason != "" {
 		return p, nil
 	}
 	free := q.Request
@@ -125,12 +126,10 @@ func extensionPin(o *manifest.Object, objects []*manifest.Object, catalogs Catal
 func (q *Asked) bundle(name string) (found *extension.Resolution) {
 	priority := int32(0)
 	for _, s := range q.Sources {
-		p := s.Catalog.Packages[q.Package]
-		if p == nil || found != nil && s.Priority <= priority {
-			continue
-		}
-		if b := p.Bundle(name); b != nil {
-			found, priority = &extension.Resolution{Bundle: b, Source: s.Name}, s.Priority
+		if p := s.Catalog.Packages[q.Package]; p != nil && (found == nil || s.Priority > priority) {
+			if b := p.Bundle(name); b != nil {
+				found, priority = &extension.Resolution{Bundle: b, Source: s.Name}, s.Priority
+			}
 		}
 	}
 	return found

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -86,16 +85,6 @@ func manages(o *manifest.Object) func(*olm.OperatorPolicy) bool {
 	}
 }
 
-// policyOf returns the OperatorPolicy whose versions decide about a Subscription, or nil.
-func (b *pinner) policyOf(o *manifest.Object) *olm.OperatorPolicy {
-	return lists.Find(b.policies, manages(o))
-}
-
-// inTree reports whether a Subscription is an object of the tree. If not, an OperatorPolicy makes it.
-func (b *pinner) inTree(s *cluster.Subscription) bool {
-	return slices.ContainsFunc(b.objects, func(o *manifest.Object) bool { return sameObject(o, s.Object) })
-}
-
 // twice reports whether another object of the tree is the same one in a cluster.
 func (b *pinner) twice(o *manifest.Object) bool {
 	return slices.ContainsFunc(b.objects, func(x *manifest.Object) bool {
@@ -105,23 +94,20 @@ func (b *pinner) twice(o *manifest.Object) bool {
 }
 
 // several returns those who ask for one Subscription in several places: the tree is of several clusters.
-func (b *pinner) several(s *cluster.Subscription) (unknown []Unknown) {
+func (b *pinner) several(s *cluster.Subscription) []Unknown {
 	policies := lists.Filter(b.policies, manages(s.Object))
-	if len(policies) > 1 {
-		for _, p := range policies {
-			unknown = append(unknown, oneCluster(p.Object, s.Object))
-		}
+	switch {
+	case len(policies) > 1:
+		return lists.Map(policies, func(p *olm.OperatorPolicy) Unknown { return oneCluster(p.Object, s.Object) })
+	case len(policies) == 0 && b.twice(s.Object):
+		return []Unknown{oneCluster(s.Object, s.Object)}
 	}
-	if len(policies) == 0 && b.twice(s.Object) {
-		unknown = append(unknown, oneCluster(s.Object, s.Object))
-	}
-	return unknown
+	return nil
 }
 
 // oneCluster returns that nobody can say what an object makes of a Subscription of several places.
 func oneCluster(by, o *manifest.Object) Unknown {
-	return Unknown{Object: by, Why: fmt.Sprintf("%s is asked for in several places: "+
-		"name the files of one cluster", o.Identity())}
+	return Unknown{Object: by, Why: o.Identity() + " is asked for in several places: name the files of one cluster"}
 }
 
 // others returns the Subscriptions of the tree that nothing is said of yet: of several with one name the first is read,
@@ -176,10 +162,11 @@ func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pi
 		if s.Namespace != ns || s.Package == "" {
 			continue
 		}
-		p, several := b.policyOf(s.Object), b.several(s)
+		p, several := lists.Find(b.policies, manages(s.Object)), b.several(s)
 		stays := b.stays(s)
+		inTree := slices.ContainsFunc(b.objects, func(o *manifest.Object) bool { return sameObject(o, s.Object) })
 		switch {
-		case p == nil && !b.inTree(s): // that of an OperatorPolicy which needs no change
+		case p == nil && !inTree: // that of an OperatorPolicy which needs no change
 		case p == nil && stays != "":
 			list = append(list, Pin{Object: s.Object, Reason: stays})
 		case len(several) > 0:
@@ -188,7 +175,7 @@ func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pi
 			unknown = append(unknown, Unknown{b.shown(s), b.unknown(s), true})
 		default:
 			asked = append(asked, s)
-			if p != nil && b.inTree(s) {
+			if p != nil && inTree {
 				list = append(list, Pin{Object: s.Object, Reason: "its " + p.Object.Identity() + " decides"})
 			}
 		}
@@ -198,11 +185,9 @@ func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pi
 	}
 	b.forget(state)
 	if !b.prepare(state) {
-		for _, s := range asked {
-			unknown = append(unknown, Unknown{Object: b.shown(s),
-				Why: fmt.Sprintf("its namespace has %d OperatorGroups", state.OperatorGroups)})
-		}
-		return list, unknown, nil
+		return list, append(unknown, lists.Map(asked, func(s *cluster.Subscription) Unknown {
+			return Unknown{Object: b.shown(s), Why: fmt.Sprintf("its namespace has %d OperatorGroups", state.OperatorGroups)}
+		})...), nil
 	}
 	for i := range state.Subscriptions { // the policies that make them stop at their versions
 		s := state.Subscriptions[i]
@@ -217,9 +202,9 @@ func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pi
 		}
 		if p.Reason != "" && !p.Held && p.From == "" {
 			unknown = append(unknown, Unknown{Object: p.Object, Why: p.Reason})
-			continue
+		} else {
+			list = append(list, *p)
 		}
-		list = append(list, *p)
 	}
 	return list, unknown, nil
 }
@@ -236,7 +221,7 @@ func approval(s *cluster.Subscription) string {
 
 // shown returns the object of the tree that asks for a Subscription.
 func (b *pinner) shown(s *cluster.Subscription) *manifest.Object {
-	if p := b.policyOf(s.Object); p != nil {
+	if p := lists.Find(b.policies, manages(s.Object)); p != nil {
 		return p.Object
 	}
 	return s.Object
@@ -245,7 +230,7 @@ func (b *pinner) shown(s *cluster.Subscription) *manifest.Object {
 // pin finds where a Subscription is, and where it goes.
 func (b *pinner) pin(ctx context.Context, state *resolve.State, s *cluster.Subscription) (p *Pin, err error) {
 	all := resolve.Options{ApproveAll: true}
-	p = &Pin{Object: b.shown(s), Policy: b.policyOf(s.Object)}
+	p = &Pin{Object: b.shown(s), Policy: lists.Find(b.policies, manages(s.Object))}
 	start := *state
 	start.Subscriptions, start.CSVs = slices.Clone(state.Subscriptions), slices.Clone(state.CSVs)
 	sub := subscriptionIn(&start, s.Name)
@@ -336,11 +321,8 @@ func current(policy *olm.OperatorPolicy, pkg *catalog.Package,
 	content := &catalog.Catalog{Packages: map[string]*catalog.Package{pkg.Name: pkg}}
 	ends := map[string]*catalog.Bundle{}
 	for _, name := range append(slices.Clone(policy.Versions), policy.StartingCSV) {
-		if name == "" {
-			continue
-		}
 		choice, _, err := content.ChooseInstalled(pkg.Name, channel, name)
-		if err != nil {
+		if name == "" || err != nil {
 			continue // it never was a release of this package
 		}
 		path, err := resolve.PathOf(content, pkg.Name, channel, name, "")
@@ -356,9 +338,8 @@ func current(policy *olm.OperatorPolicy, pkg *catalog.Package,
 		}
 		ends[end.Name] = end
 	}
-	names := slices.Sorted(maps.Keys(ends))
-	known := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return pkg.Bundle(n) == nil })
-	if len(known) > 0 {
+	names := lists.Keys(ends)
+	if known := lists.Filter(names, func(n string) bool { return pkg.Bundle(n) != nil }); len(known) > 0 {
 		names = known // the others are from before
 	}
 	switch len(names) {
@@ -374,16 +355,10 @@ func current(policy *olm.OperatorPolicy, pkg *catalog.Package,
 func (p *Pin) follow(start *resolve.State, result *resolve.Result, name string) {
 	for _, step := range result.Steps {
 		for _, m := range step.Subscriptions {
-			if m.Name != name {
-				continue
+			if m.Name == name {
+				to := lists.Find(step.CSVs, func(c resolve.Planned) bool { return c.Name == m.To })
+				p.Steps = append(p.Steps, PinStep{m.To, to.Version})
 			}
-			s := PinStep{Name: m.To}
-			for _, c := range step.CSVs {
-				if c.Name == m.To {
-					s.Version = c.Version
-				}
-			}
-			p.Steps = append(p.Steps, s)
 		}
 	}
 	switch f := result.Failure; {
@@ -406,7 +381,7 @@ func (b *pinner) mover(start *resolve.State, s *cluster.Subscription, pkg *catal
 	channel string) func(string) Move {
 	sub := subscriptionIn(start, s.Name)
 	install := func(name string) *Install {
-		i := installOf(s, sub, pkg, channel, name)
+		i := installOf(s, sub, pkg, channel, name, false)
 		if i != nil {
 			i.Group = b.report.GroupOf(start.Namespace)
 		}

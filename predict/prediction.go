@@ -130,7 +130,7 @@ func (c *prediction) newGroup(of *cluster.Group) *group {
 	if text, ok := g.Annotations[olm.AnnotationProvidedAPIs]; ok {
 		g.text, g.apis = &text, parseAPIs(text)
 	}
-	if g.Seen() {
+	if g.Status.LastUpdated != nil || len(g.Status.Namespaces) > 0 { // OLM has processed it
 		g.exists, g.resolved, g.hasAccount = true, true, g.Status.ServiceAccountRef != nil
 		g.status = slices.Sorted(slices.Values(g.Status.Namespaces))
 	}

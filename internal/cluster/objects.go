@@ -51,9 +51,6 @@ func readGroup(p Ordered) (*Group, *manifest.Error) {
 	)
 }
 
-// Seen reports whether OLM has processed the group.
-func (g *Group) Seen() bool { return g.Status.LastUpdated != nil || len(g.Status.Namespaces) > 0 }
-
 // Subscription is a Subscription to a package.
 type Subscription struct {
 	Ordered
