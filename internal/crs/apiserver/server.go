@@ -125,14 +125,18 @@ func (s *Server) judge(data []byte) (crs.Verdict, error) {
 	return v, err
 }
 
-// Creates returns what is wrong with a new object, and the paths of its fields that are dropped. The status counts as
-// well: who writes it sends it by its subresource.
-func (s *Server) Creates(object map[string]any) (refused []crs.Fault, dropped []string) {
+// Creates returns what is wrong with a new object, and then its fields that are dropped, without a message. The status
+// counts as well: who writes it sends it by its subresource.
+func (s *Server) Creates(object map[string]any) []crs.Fault {
 	u, dropped, refused := s.decoded(object)
 	if refused != nil {
-		return refused, nil
+		return refused
 	}
-	return faults(s.create(u)), dropped
+	refused = faults(s.create(u))
+	for _, path := range dropped {
+		refused = append(refused, crs.Fault{Path: path})
+	}
+	return refused
 }
 
 // Updates returns what is wrong with an object that takes the place of another one.
@@ -308,15 +312,17 @@ func (s *Server) scaleErrors(u *unstructured.Unstructured) field.ErrorList {
 // faults puts each error on one line. Several errors at one path become one fault.
 func faults(errs field.ErrorList) []crs.Fault {
 	var out []crs.Fault
+	at := map[string]int{} // of a path
 	for _, e := range errs {
 		path := strings.TrimPrefix(e.Field, ".")
 		if path == "<nil>" {
 			path = ""
 		}
 		message, detail := faultMessage(e), text.Shorten(detailOf(e), mostDetail)
-		i := slices.IndexFunc(out, func(f crs.Fault) bool { return f.Path == path })
+		i, known := at[path]
 		switch {
-		case i < 0:
+		case !known:
+			at[path] = len(out)
 			out = append(out, crs.Fault{Path: path, Message: message, Detail: detail})
 		case !strings.Contains(out[i].Message, message):
 			out[i].Message += "; " + message

@@ -1,6 +1,9 @@
 package witness
 
-import "math/rand/v2"
+import (
+	"cmp"
+	"math/rand/v2"
+)
 
 // Broken makes objects at random. It returns how many of them the older version takes, and the first one that the newer
 // one refuses or drops a field of, with what it says.
@@ -13,17 +16,13 @@ func (s *Search) Broken(seed uint64, objects int) (taken int, object map[string]
 	g.random = rand.New(rand.NewPCG(3, seed))
 	for range objects {
 		g.branch++
-		o := f.object(g, g.value(s.schemas[0], 0))
-		if refused, dropped := s.servers[0].Creates(o); len(refused)+len(dropped) > 0 {
+		j := s.ask(f.object(g, nil, g.value(s.schemas[0], 0)))
+		if !j.taken {
 			continue
 		}
 		taken++
-		refused, dropped := s.servers[1].Creates(o)
-		switch {
-		case len(refused) > 0:
-			return taken, o, refused[0].Path + ": " + refused[0].Message
-		case len(dropped) > 0:
-			return taken, o, dropped[0] + ": dropped"
+		if list := j.faults[""]; len(list) > 0 {
+			return taken, j.object, list[0].Path + ": " + cmp.Or(list[0].Message, "dropped")
 		}
 	}
 	return taken, nil, ""

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -46,7 +47,7 @@ type Search struct {
 	unusable bool // the API server cannot use one of the schemas
 	identity map[string]any
 	left     int
-	variants map[string]int // that the older version took, by the fields around
+	around   map[string]*around // of fields, by its path
 	samples  map[string][]string
 	rules    map[string]apiserver.Rule
 }
@@ -54,7 +55,7 @@ type Search struct {
 // New returns a Search. The batches are the version of the older and the newer CRD, the apiVersion and kind those of
 // their objects.
 func New(old, now crs.Batch, apiVersion, kind string) *Search {
-	s := &Search{batches: [2]crs.Batch{old, now}, left: mostOfVersion, variants: map[string]int{},
+	s := &Search{batches: [2]crs.Batch{old, now}, left: mostOfVersion, around: map[string]*around{},
 		samples: map[string][]string{}, rules: map[string]apiserver.Rule{},
 		identity: map[string]any{"apiVersion": apiVersion, "kind": kind}}
 	for i, b := range s.batches {
@@ -100,16 +101,15 @@ func (s *Search) At(steps []Step) string {
 		now: at(s.schemas[1], steps), left: min(mostOfField, s.left)}
 	s.left -= f.left
 	defer func() { s.left += f.left }()
-	around := ""
-	if len(steps) > 0 {
-		around = pathOf(steps[:len(steps)-1])
-	}
-	first := s.variants[around]
+	path := pathOf(steps[:max(0, len(steps)-1)])
+	f.around = cmp.Or(s.around[path], &around{})
+	s.around[path] = f.around
+	first := f.around.taken
 	for i := range mostVariants {
 		variant := (first + i) % mostVariants
 		said, taken := f.try(s.generator(variant, f.old, f.now))
 		if taken {
-			s.variants[around] = variant
+			f.around.taken = variant
 		}
 		if said != "" || taken && variant > 0 || f.left <= 0 {
 			return said
@@ -166,7 +166,59 @@ type field struct {
 	steps    []Step
 	path     string
 	old, now *Props // nil where a version has no schema for the field
+	around   *around
 	left     int
+}
+
+// around is the object in which a field is.
+type around struct {
+	taken int // the variant that the older version took
+	usual [mostVariants]*judged
+}
+
+// judged is an object with what the two versions say to it.
+type judged struct {
+	object map[string]any
+	around map[string]any         // in the object, around the field
+	taken  bool                   // by the older version
+	faults map[string][]crs.Fault // of the newer one, by each field that they are in. Without a message it is dropped
+}
+
+// judge judges an object with a value of the field. Many fields have a value that the object around them has anyhow:
+// for all of them it is judged once.
+func (f *field) judge(g *generator, value any) *judged {
+	n := len(f.steps) - 1
+	if n < 0 || f.steps[n].Name == "" || g.random != nil || len(g.literals) > 0 {
+		return f.ask(f.object(g, f.steps, value))
+	}
+	usual := &f.around.usual[g.branch]
+	if *usual == nil {
+		s := cmp.Or(at(f.schemas[0], f.steps[:n]), &Props{})
+		inner := g.object(g.needed(s), map[string]any{}, 1)
+		*usual = f.ask(f.object(g, f.steps[:n], inner))
+		(*usual).around = inner
+	}
+	if has, ok := (*usual).around[f.steps[n].Name]; ok && reflect.DeepEqual(has, value) {
+		return *usual
+	}
+	return f.ask(f.object(g, f.steps, value))
+}
+
+func (s *Search) ask(object map[string]any) *judged {
+	j := &judged{object: object, faults: map[string][]crs.Fault{}}
+	if j.taken = len(s.servers[0].Creates(object)) == 0; !j.taken {
+		return j
+	}
+	for _, r := range s.servers[1].Creates(object) {
+		path := dotted(pathIn(r))
+		j.faults[path] = append(j.faults[path], r)
+		for i := len(path) - 1; i >= 0; i-- {
+			if path[i] == '.' || path[i] == '[' || i == 0 {
+				j.faults[path[:i]] = append(j.faults[path[:i]], r)
+			}
+		}
+	}
+	return j
 }
 
 // try tries the values of a field in one variant of the fields around it. It returns the sentence about a witness, and
@@ -178,21 +230,13 @@ func (f *field) try(g *generator) (said string, taken bool) {
 		if f.left--; f.left < 0 {
 			break
 		}
-		object := f.object(g, value)
-		if refused, dropped := f.servers[0].Creates(object); len(refused)+len(dropped) > 0 {
+		j := f.judge(g, value)
+		if !j.taken {
 			continue
 		}
-		some = append(some, sample{value, object})
-		refused, dropped := f.servers[1].Creates(object)
-		for _, r := range refused {
-			if f.about(pathIn(r), r.Message) {
-				return shown(value) + " was taken, is refused: " + f.reason(r), true
-			}
-		}
-		for _, path := range dropped {
-			if f.about(path, "") {
-				return shown(value) + " was taken, is dropped" + f.inside(path), true
-			}
+		some = append(some, sample{value, j.object})
+		if i := slices.IndexFunc(j.faults[dotted(f.path)], f.about); i >= 0 {
+			return shown(value) + " was taken, is " + f.reason(j.faults[dotted(f.path)][i]), true
 		}
 	}
 	return f.update(some), len(some) > 0
@@ -219,9 +263,9 @@ func (f *field) update(some []sample) string {
 				continue
 			}
 			for _, r := range f.servers[1].Updates(pair[0].object, pair[1].object) {
-				if f.about(pathIn(r), r.Message) {
+				if f.about(r) {
 					return "a change of " + shown(pair[0].value) + " to " + shown(pair[1].value) +
-						" was taken, is refused: " + f.reason(r)
+						" was taken, is " + f.reason(r)
 				}
 			}
 		}
@@ -229,8 +273,8 @@ func (f *field) update(some []sample) string {
 	return ""
 }
 
-func (f *field) object(g *generator, value any) map[string]any {
-	object, ok := g.along(f.schemas[0], f.steps, value).(map[string]any)
+func (f *field) object(g *generator, steps []Step, value any) map[string]any {
+	object, ok := g.along(f.schemas[0], steps, value).(map[string]any)
 	if !ok {
 		object = map[string]any{}
 	}
@@ -265,8 +309,8 @@ func pathIn(r crs.Fault) string {
 func dotted(path string) string { return keyed().ReplaceAllString(path, ".$1") }
 
 // about reports whether a fault of an object is one of the field. Another field that changes can be at fault as well.
-func (f *field) about(path, message string) bool {
-	rest, ok := strings.CutPrefix("."+dotted(path), strings.TrimSuffix("."+dotted(f.path), "."))
+func (f *field) about(r crs.Fault) bool {
+	rest, ok := strings.CutPrefix("."+dotted(pathIn(r)), strings.TrimSuffix("."+dotted(f.path), "."))
 	switch {
 	case !ok:
 		return false
@@ -277,11 +321,12 @@ func (f *field) about(path, message string) bool {
 	case f.old == nil || f.now == nil || f.now.XEmbeddedResource && !f.old.XEmbeddedResource:
 		return true
 	case rest[0] == '[':
-		return strings.HasPrefix(message, "duplicate") && strings.Count(rest, "]") == 1 && !strings.Contains(rest, ".")
+		return strings.HasPrefix(r.Message, "duplicate") && strings.Count(rest, "]") == 1 &&
+			!strings.Contains(rest, ".")
 	}
 	name := strings.TrimPrefix(rest, ".")
 	_, had := f.old.Properties[name]
-	if strings.HasPrefix(message, "required") {
+	if strings.HasPrefix(r.Message, "required") {
 		return slices.Contains(f.now.Required, name) && !slices.Contains(f.old.Required, name) || !had
 	}
 	return !strings.ContainsAny(name, ".[") && !had
@@ -289,20 +334,17 @@ func (f *field) about(path, message string) bool {
 
 // reason is what the API server says of a fault, with the field of the value in which it is.
 func (f *field) reason(r crs.Fault) string {
-	reason := cmp.Or(r.Detail, r.Message)
-	if inner := f.inside(pathIn(r)); inner != "" {
-		return strings.TrimPrefix(inner, " in ") + ": " + reason
+	inner := strings.Trim(strings.TrimPrefix(dotted(pathIn(r)), dotted(f.path)), ".")
+	switch reason := cmp.Or(r.Detail, r.Message); {
+	case reason == "" && inner == "":
+		return "dropped"
+	case reason == "":
+		return "dropped in " + inner
+	case inner == "":
+		return "refused: " + reason
+	default:
+		return "refused: " + inner + ": " + reason
 	}
-	return reason
-}
-
-// inside names the field in the value of the field that a path is about.
-func (f *field) inside(path string) string {
-	path = strings.TrimPrefix(dotted(path), dotted(f.path))
-	if path = strings.Trim(path, "."); path == "" {
-		return ""
-	}
-	return " in " + path
 }
 
 // most is how much of a value is shown, in bytes.
