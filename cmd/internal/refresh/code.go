@@ -2,9 +2,12 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/olm"
@@ -130,5 +133,111 @@ func (r *release) ship(set versions.Set, gates variant, manifests ...variant) {
 			i, r.Facts = len(r.Facts), append(r.Facts, f)
 		}
 		r.Facts[i].Sets = append(r.Facts[i].Sets, set)
+	}
+}
+
+// feature is a feature gate of OpenShift: the feature sets that have it on in profile SelfManaged, and the sources.
+type feature struct{ on, at []string }
+
+var fixedSet = regexp.MustCompile(`(?:\bin|configv1\.)(Default|OKD|TechPreviewNoUpgrade|DevPreviewNoUpgrade)\b`)
+
+// features returns the feature gates of OpenShift by the names of their Go variables.
+func (r *release) features() map[string]feature {
+	all, name := map[string]feature{}, ""
+	for _, m := range r.find(api, `(FeatureGate\w+)\s*=\s*newFeatureGate\(|`+
+		`\benable(In|ForClusterProfile)?\(((?:[^()]|\([^()]*\))*)\)\.`, `features/features\.go`) {
+		args := m.groups[2]
+		switch {
+		case m.groups[0] != "":
+			name = m.groups[0]
+			all[name] = feature{at: []string{m.source}}
+		case strings.Contains(args, "inVersion(") && strings.HasPrefix(name, "FeatureGateNewOLM"):
+			r.err = fmt.Errorf("%s enables %s by version, which refresh does not understand", m.source, name)
+		case !strings.Contains(m.groups[1]+args, "ClusterProfile") || strings.Contains(args, "SelfManaged"):
+			f := feature{all[name].on, []string{m.source}}
+			for _, set := range fixedSet.FindAllStringSubmatch(args, -1) {
+				f.on = append(f.on, set[1])
+			}
+			all[name] = f
+		}
+	}
+	return all
+}
+
+// mapping is how cluster-olm-operator sets a feature gate of operator-controller by one of OpenShift.
+type mapping struct {
+	feature
+	gate, value string // enabled: as the other; false: always; empty: only if the other is on
+}
+
+// mapper returns how cluster-olm-operator maps feature gates.
+func (r *release) mapper() (list []mapping) {
+	features, by, names := r.features(), "", map[string]string{}
+	for _, m := range r.find(operator, `(?m)^\t(\w+)\s*=\s*"(\w+)"|`+
+		`^\t+features\.(FeatureGate\w+):\s*(?:\{(\w+)\}|func\()|`+
+		`enable(?:OperatorController|Catalogd)Feature\(v, (enabled|false), (\w+)\)`,
+		`internal/featuregates/mapper\.go`) {
+		by = cmp.Or(m.groups[2], by)
+		names[m.groups[0]] = m.groups[1]
+		if name := names[m.groups[3]+m.groups[5]]; name != "" {
+			list = append(list, mapping{feature{features[by].on, append(features[by].at, m.source)}, name, m.groups[4]})
+		}
+	}
+	return list
+}
+
+// openshift reads a release of OpenShift: the code and the manifests of its branch, as cluster-olm-operator sets them.
+func (r *release) openshift() {
+	for _, m := range r.find(operand, `(?m)^\tk8s\.io/api v0\.(\d+)\.`, `go\.mod`) {
+		r.Kubernetes, r.err = strconv.ParseUint(m.groups[0], 10, 64)
+		r.At = append(r.At, m.source)
+	}
+	var sets []string
+	for _, m := range r.find(api, `AllFixedFeatureSets = \[\]FeatureSet\{([^}]*)\}`, `config/v1/types_feature\.go`) {
+		sets, r.At = strings.Split(m.groups[0], ", "), append(r.At, m.source)
+	}
+	gates, variants := r.code(operand, `openshift/(?:[\w-]+/)?manifests(?:-experimental)?(?:/[^/]+)?\.ya?ml|`+
+		`helm/olmv1/base/operator-controller/crd/experimental/.*_clusterobjectsets\.yaml`)
+	gating := r.find(operand, `has "(\w+)" \.Values\.options\.operatorController\.features\.enabled`,
+		`helm/olmv1/templates/crds/.*-clusterobjectsets\..*`)
+	mapped := r.mapper()
+	named := r.find(operator, `case configv1\.(\w+):\s*(?:return true|useExperimental = true)\n|^`,
+		`pkg/controller/builder\.go|cmd/cluster-olm-operator/main\.go`)
+	anyGate := r.find(operator, `useExperimental := b\.UseExperimentalFeatureSet\(\) \|\| hasEnabledFeatureGates\n|`+
+		`if hasEnabledFeatureGates \{\s*useExperimental = true\n`, `pkg/controller/helm\.go`)
+	for _, set := range sets {
+		managed, why := variant{}, []string(nil) // why the set gets the experimental manifests
+		for _, m := range named {
+			if m.groups[0] == set {
+				why = []string{m.source}
+			}
+		}
+		for _, m := range mapped {
+			on := slices.Contains(m.on, set)
+			if on || m.value != "" {
+				managed.put(gate(m.gate, on && m.value != "false"), m.at...)
+			}
+			for _, rule := range anyGate { // it is enough that a feature gate is on that is mapped
+				if on && why == nil {
+					why = append([]string{rule.source}, m.at...)
+				}
+			}
+		}
+		shipped := variants["standard"]
+		if why != nil && variants["experimental"] != nil {
+			shipped = variant{}
+			for _, f := range variants["experimental"] {
+				shipped.put(f, why...)
+			}
+			for _, m := range gating {
+				by := managed[m.groups[0]+" "]
+				for _, f := range variants["gated"] {
+					if by.State == versions.Enabled {
+						shipped.put(f, append(by.At, m.source)...)
+					}
+				}
+			}
+		}
+		r.ship(versions.Set(set), gates, shipped, managed)
 	}
 }

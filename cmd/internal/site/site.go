@@ -9,11 +9,16 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/cmd/internal/audit"
 	"github.com/olmgen/olmgen/cmd/internal/shard"
 	"github.com/olmgen/olmgen/findings"
@@ -164,3 +169,141 @@ func short(s string) string {
 }
 
 func dir(slug string) string { return path.Join(packagesDir, slug) }
+
+type part struct {
+	Files  []partFile    `json:"files"`
+	Source output.Source `json:"source"`
+	Lock   string        `json:"lock,omitempty"` // of the source
+	Entry  entry         `json:"entry"`
+}
+
+type partFile struct {
+	Path string `json:"path"`
+	Lock string `json:"lock,omitempty"`
+	Text string `json:"text"`
+}
+
+// RenderPart makes the pages of the packages of a shard. Merge makes the site of all parts.
+func RenderPart(ctx context.Context, set *audit.Set, in shard.Shard, o Options) (*audit.Part, error) {
+	made, err := makePackages(ctx, set, in, o)
+	if err != nil {
+		return nil, err
+	}
+	packages := map[*audit.Package]audit.PartPackage{}
+	for p, pages := range made {
+		x := part{Source: pages.source, Lock: pages.source.Lock, Entry: pages.entry}
+		x.Files = lists.Map(pages.files, func(f output.File) partFile {
+			return partFile{f.Path, f.Lock, string(f.Data)}
+		})
+		text, err := json.Marshal(x)
+		if err != nil {
+			return nil, err
+		}
+		packages[p] = audit.PartPackage{Rows: pages.rows, Site: text}
+	}
+	return set.Part(in, audit.KindSitePart, "", packages), nil
+}
+
+// Merge makes the site that Render makes of the whole set.
+func Merge(parts []*audit.Part, o Options) (*Site, error) {
+	report, err := audit.MergeParts(parts)
+	if err != nil {
+		return nil, err
+	}
+	var all []*packagePages
+	for _, p := range audit.PackagesOf(parts) {
+		var x part
+		if err := json.Unmarshal(p.Site, &x); err != nil {
+			return nil, fmt.Errorf("the pages of package %d: %w", p.Index, err)
+		}
+		pages := &packagePages{source: x.Source, entry: x.Entry, rows: p.Rows}
+		pages.source.Lock = x.Lock
+		pages.files = lists.Map(x.Files, func(f partFile) output.File {
+			return output.File{Path: f.Path, Lock: f.Lock, Data: []byte(f.Text)}
+		})
+		all = append(all, pages)
+	}
+	return whole(all, report, o)
+}
+
+// releasesDir has the releases of each package and of each channel, in the form that a custom datasource of Renovate
+// reads (renovate: lib/modules/datasource/custom/schema.ts).
+const releasesDir = "releases"
+
+type releaseList struct {
+	Releases []release `json:"releases"`
+}
+
+type release struct {
+	Version   string `json:"version"`
+	Timestamp string `json:"releaseTimestamp,omitempty"`
+	// Renovate does not propose such a release.
+	Deprecated bool   `json:"isDeprecated,omitempty"`
+	SourceURL  string `json:"sourceUrl,omitempty"`
+}
+
+func (m *making) releases() error {
+	name := path.Join(releasesDir, m.slug)
+	if err := m.addReleases(name+".json", m.pkg.Channels); err != nil {
+		return err
+	}
+	for _, ch := range m.pkg.Channels {
+		file := path.Join(name, plainSlug(ch.Name)+".json")
+		if err := m.addReleases(file, []*catalog.Channel{ch}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *making) addReleases(file string, channels []*catalog.Channel) error {
+	list := releaseList{Releases: []release{}}
+	offered := offers(channels)
+	for _, x := range slices.Backward(m.list) {
+		if offered, in := offered[x.Name]; in && x.Version != "" {
+			list.Releases = append(list.Releases, release{Version: clean(x.Version), Timestamp: timestamp(x),
+				Deprecated: x.Deprecated != "" || !offered || m.deprecated(x.Name), SourceURL: repository(x.CSV)})
+		}
+	}
+	var data bytes.Buffer
+	err := findings.WriteJSON(&data, list)
+	m.out.files = append(m.out.files, output.File{Path: file, Data: data.Bytes()})
+	return err
+}
+
+// offers returns the entries of channels, and whether one of the channels has an entry and does not skip it.
+func offers(channels []*catalog.Channel) map[string]bool {
+	offered := map[string]bool{}
+	for _, ch := range channels {
+		skipped := ch.Skipped()
+		for _, e := range ch.Entries {
+			offered[e.Name] = offered[e.Name] || !skipped[e.Name]
+		}
+	}
+	return offered
+}
+
+func (m *making) deprecated(name string) bool {
+	b := m.pkg.Bundle(name)
+	return b != nil && b.Deprecated()
+}
+
+func timestamp(x *audit.Inspected) string {
+	day := created(x.CSV)
+	if day == "" {
+		return ""
+	}
+	return day + "T00:00:00Z"
+}
+
+// repository returns where the source of an operator is, by its annotation.
+func repository(csv *v1alpha1.ClusterServiceVersion) string {
+	if csv == nil {
+		return ""
+	}
+	to := csv.Annotations["repository"]
+	if !strings.HasPrefix(to, "https://") || clean(to) != to {
+		return ""
+	}
+	return to
+}
