@@ -42,11 +42,7 @@ type adoptFlags struct {
 
 func newAdopt() *cobra.Command {
 	f := &adoptFlags{to: generate.ProfileOLM, olm: adopt.OLMStopped}
-	cmd := &cobra.Command{
-		Use:   "adopt DUMP...",
-		Short: "Write an olmgen.yaml for what OLM runs in a cluster",
-		RunE:  f.run,
-	}
+	cmd := command("adopt DUMP...", "Write an olmgen.yaml for what OLM runs in a cluster", nil, f.run)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.output, "output", "o", "olmgen.yaml", "`FILE` to write; - is stdout")
 	flags.StringVar(&f.directory, "directory", "operators", "`DIR` that the file will render to, relative to it")

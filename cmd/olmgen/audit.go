@@ -1,9 +1,13 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,11 +17,14 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/audit"
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/cmd/internal/shard"
+	"github.com/olmgen/olmgen/cmd/internal/site"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/output"
 )
 
 // auditFlags are the flags that say which bundles of catalogs are read.
@@ -109,17 +116,13 @@ type catalogAuditFlags struct {
 
 func newCatalogAudit() *cobra.Command {
 	f := catalogAuditFlags{format: findings.Text}
-	cmd := &cobra.Command{
-		Use:   "audit CATALOG|DIR... | --tree PATH",
-		Short: "Compare the operators of a catalog in one table",
-		Args: func(cmd *cobra.Command, given []string) error {
+	cmd := command("audit CATALOG|DIR... | --tree PATH", "Compare the operators of a catalog in one table",
+		func(cmd *cobra.Command, given []string) error {
 			if len(f.trees) > 0 {
 				return args(0, 0, "")(cmd, given)
 			}
-			return args(1, math.MaxInt, "the catalog, or --tree,")(cmd, given)
-		},
-		RunE: f.run,
-	}
+			return args(1, many, "the catalog, or --tree,")(cmd, given)
+		}, f.run)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.trees, "tree", nil,
 		"`PATH` with Subscriptions, ClusterExtensions and what else is in the cluster; may be repeated")
@@ -235,4 +238,157 @@ func printAudit(cmd *cobra.Command, report *audit.Report, format findings.Format
 		return &foundError{countsOf(list) + " in " + text.Count(report.Totals.Releases, "release")}
 	}
 	return nil
+}
+
+func newCatalogSite() *cobra.Command {
+	f := auditFlags{}
+	options := site.Options{Command: renderCommand}
+	force := false
+	cmd := command("site CATALOG|DIR... -o DIR", "Write a static site about the operators of a catalog",
+		args(1, many, "the catalog"),
+		func(cmd *cobra.Command, refs []string) error {
+			in, parts, err := f.part()
+			if err != nil {
+				return err
+			}
+			if f.output == "" || f.output == output.Stdout {
+				return &usageError{"-o is missing", "name the directory of the site"}
+			}
+			set, done, err := f.load(cmd, refs)
+			if err != nil {
+				return err
+			}
+			if parts {
+				part, err := site.RenderPart(cmd.Context(), set, in, options)
+				done()
+				return writePart(cmd, f.output, part, err)
+			}
+			s, err := site.Render(cmd.Context(), set, options)
+			done()
+			if err != nil {
+				return err
+			}
+			return writeSite(cmd, f.output, s, force)
+		})
+	flags := cmd.Flags()
+	flags.StringVarP(&f.output, "output", "o", "", "`DIR` of the site; with --shard the file for the part")
+	flags.StringVar(&options.Title, "title", "Operators", "`TITLE` of the index")
+	flags.BoolVar(&force, "force", false, "overwrite pages that were edited by hand")
+	f.register(cmd, nil)
+	return cmd
+}
+
+func writeSite(cmd *cobra.Command, dir string, s *site.Site, force bool) error {
+	result, err := output.Write(dir, s.Files, output.WriteOptions{Sources: s.Sources, Force: force, Replace: true})
+	if err != nil {
+		return err
+	}
+	report(cmd, dir, result)
+	if s.Failed > 0 {
+		say(cmd, findings.Warning, "the pages say why", "%s cannot be read", text.Count(s.Failed, "bundle"))
+	}
+	return nil
+}
+
+func renderCommand(i site.Install) string {
+	words := []string{"olmgen render", text.Shell(i.Source)}
+	if i.Namespace != "" {
+		words = append(words, "--namespace", text.Shell(i.Namespace))
+	}
+	if i.Certificates {
+		words = append(words, "--certs cert-manager")
+	}
+	return strings.Join(append(words, "-o", i.Directory), " ")
+}
+
+const maxPart = 512 << 20
+
+func newCatalogMerge() *cobra.Command {
+	format, failOn := findings.Text, failOn{}
+	var dir, title string
+	force := false
+	cmd := command("merge PART...", "Make one report or site of the parts that shards have written",
+		args(1, many, "the part"),
+		func(cmd *cobra.Command, names []string) error {
+			parts, err := readParts(names, audit.ReadPart)
+			if err != nil {
+				return err
+			}
+			if parts[0].Kind == audit.KindSitePart {
+				if dir == "" || dir == output.Stdout {
+					return &usageError{"-o is missing", "these are parts of a site: name its directory"}
+				}
+				s, err := site.Merge(parts, site.Options{Title: title})
+				if err != nil {
+					return withPartHint(err)
+				}
+				return writeSite(cmd, dir, s, force)
+			}
+			if dir != "" {
+				return &usageError{"-o is for parts of a site", "the report goes to stdout"}
+			}
+			report, err := audit.MergeParts(parts)
+			if err != nil {
+				return withPartHint(err)
+			}
+			return printAudit(cmd, report, format, &failOn)
+		})
+	flags := cmd.Flags()
+	registerAuditFormat(cmd, &format, &failOn)
+	flags.StringVarP(&dir, "output", "o", "", "`DIR` of the site")
+	flags.StringVar(&title, "title", "Operators", "`TITLE` of the index of the site")
+	flags.BoolVar(&force, "force", false, "overwrite pages that were edited by hand")
+	return cmd
+}
+
+func withPartHint(err error) error {
+	return manifest.WithHint(err, shard.Hint)
+}
+
+// readParts reads the files that writePart has written.
+func readParts[P any](names []string, read func([]byte) (*P, error)) ([]*P, error) {
+	var parts []*P
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		data, err := io.ReadAll(io.LimitReader(f, maxPart+1))
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
+		if len(data) > maxPart {
+			return nil, &manifest.Error{File: filepath.ToSlash(name), Tip: "make more shards",
+				Msg: fmt.Sprintf("larger than %d MiB", maxPart>>20)}
+		}
+		part, err := read(data)
+		if err != nil {
+			return nil, &manifest.Error{File: filepath.ToSlash(name), Msg: err.Error(), Tip: "run its shard again"}
+		}
+		parts = append(parts, part)
+	}
+	return parts, nil
+}
+
+// writePart writes a part to a file, or to stdout if there is no name. A file has all of the part or does not change.
+func writePart(cmd *cobra.Command, name string, part any, err error) error {
+	if err != nil {
+		return err
+	}
+	write := func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false)
+		return e.Encode(part)
+	}
+	if name == "" {
+		return write(cmd.OutOrStdout())
+	}
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return &usageError{fmt.Sprintf("%s is a directory", name), "with --shard, -o names a file"}
+	}
+	var data bytes.Buffer
+	if err := write(&data); err != nil {
+		return err
+	}
+	return output.WriteFile(name, data.Bytes(), true)
 }

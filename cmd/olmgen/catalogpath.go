@@ -39,12 +39,7 @@ type pathFlags struct {
 func newCatalogPath() *cobra.Command {
 	f := pathFlags{profile: generate.ProfileSubscription, policy: generate.UpgradeCatalogProvided,
 		format: findings.Text}
-	cmd := &cobra.Command{
-		Use:   "path PACKAGE",
-		Short: "Show the updates from one version to another",
-		Args:  args(1, 1, "the package"),
-		RunE:  f.run,
-	}
+	cmd := command("path PACKAGE", "Show the updates from one version to another", args(1, 1, "the package"), f.run)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.catalogs, "catalog", nil,
 		"content of a catalog, `[NAME=]DIR[,priority=N]`: a file-based catalog or a directory with bundles, a file or "+

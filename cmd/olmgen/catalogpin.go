@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
 	"path"
 	"path/filepath"
 	"slices"
@@ -44,12 +43,8 @@ type pinFlags struct {
 
 func newCatalogPin() *cobra.Command {
 	var f pinFlags
-	cmd := &cobra.Command{
-		Use:   "pin PATH...|-f FILE -o DIR",
-		Short: "Make catalogs that hold what Git approved, and nothing newer",
-		Args:  args(0, math.MaxInt, ""),
-		RunE:  f.run,
-	}
+	cmd := command("pin PATH...|-f FILE -o DIR", "Make catalogs that hold what Git approved, and nothing newer",
+		args(0, many, ""), f.run)
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&f.file, "config", "f", "", "`FILE`, a RenderConfig, in place of a PATH")

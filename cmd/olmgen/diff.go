@@ -50,16 +50,14 @@ type diffFlags struct {
 
 func newDiff() *cobra.Command {
 	f := diffFlags{format: findings.Text}
-	cmd := &cobra.Command{
-		Use:   "diff OLD NEW | --git REV[..REV] [PATH]",
-		Short: "What does this upgrade change? Show the most dangerous first",
-		Args: func(cmd *cobra.Command, given []string) error {
+	cmd := command("diff OLD NEW | --git REV[..REV] [PATH]",
+		"What does this upgrade change? Show the most dangerous first",
+		func(cmd *cobra.Command, given []string) error {
 			if f.git != "" {
 				return args(0, 1, "")(cmd, given)
 			}
 			return args(2, 2, "OLD or NEW")(cmd, given)
-		},
-	}
+		}, nil)
 	flags := cmd.Flags()
 	formatFlag(cmd, &f.format, print.Formats)
 	failOnFlag(cmd, &f.failOn, triggers())

@@ -1,15 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/bundle"
+	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/cmd/internal/graph"
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/cmd/internal/updates"
+	"github.com/olmgen/olmgen/compare/history"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
@@ -26,10 +30,9 @@ func newGraph() *cobra.Command {
 	var catalogs treeCatalogs
 	var roots treeFlags
 	format, from := findings.Mermaid, ""
-	cmd := &cobra.Command{
-		Use:   "graph SOURCE | TREE [NAME] | -f FILE [NAME]",
-		Short: "What does this operator reach? Draw it, or its update graph",
-		Args: func(cmd *cobra.Command, given []string) error {
+	cmd := command("graph SOURCE | TREE [NAME] | -f FILE [NAME]",
+		"What does this operator reach? Draw it, or its update graph",
+		func(cmd *cobra.Command, given []string) error {
 			if len(given) > 0 && len(f.files) == 0 && isTree(given[0]) {
 				return args(1, 2, "the tree")(cmd, given)
 			}
@@ -40,8 +43,7 @@ func newGraph() *cobra.Command {
 				return err
 			}
 			return f.checkDeclared(cmd, nil)
-		},
-	}
+		}, nil)
 	flags := cmd.Flags()
 	fileFlag(flags, &f.files)
 	formatFlag(cmd, &format, []findings.Format{findings.Mermaid, findings.SVG, findings.HTML, findings.DOT})
@@ -206,4 +208,58 @@ func oneOperator(all []*config.Rendered, from string, name []string) (*generate.
 	}
 	return nil, manifest.WithHint(fmt.Errorf("%s: %d operators are called %q", from, len(found), name[0]),
 		"name one file with -f")
+}
+
+type historyFlags struct {
+	render renderFlags
+	format findings.Format
+}
+
+func newHistory() *cobra.Command {
+	f := historyFlags{format: findings.Text}
+	cmd := command("history DIR|CATALOG", "Which release changed what? Show all releases of an operator",
+		args(1, 1, "the directory or catalog"), nil)
+	formatFlag(cmd, &f.format, []findings.Format{findings.Text, findings.Markdown, findings.JSON,
+		findings.HTML, findings.SVG})
+	f.render.register(cmd, func(o config.Option) bool { return reviewed(o) && o.ID != bundle.OptionVersion })
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) }
+	return cmd
+}
+
+func (f *historyFlags) run(cmd *cobra.Command, ref string) error {
+	c, err := f.render.options.Config(ref, forReview)
+	if err != nil {
+		return err
+	}
+	if p := c.Groups[0].Bundles[0].Profile; p.HandsOver() {
+		return &usageError{fmt.Sprintf("profile %s leaves RBAC to OLM", p), "leave out --profile"}
+	}
+	options, err := c.GenerateOptions(0, 0, "")
+	if err != nil {
+		return err
+	}
+	so := withInput(cmd, f.render.source)
+	so.Package, _ = f.render.options.Text(bundle.OptionPackage)
+	so.Channel, _ = f.render.options.Text(bundle.OptionChannel)
+	releases, err := fbc.Releases(cmd.Context(), ref, so)
+	if err != nil {
+		return err
+	}
+	bar, done := progress(cmd.ErrOrStderr())
+	list, err := history.Read(cmd.Context(), releases, options, bar)
+	done()
+	if err != nil {
+		return err
+	}
+	h, err := history.New(cmp.Or(list.Package, filepath.Base(filepath.Clean(ref))), list.Inputs)
+	if err != nil {
+		return err
+	}
+	if len(list.LeftOut) > 0 {
+		reason, _ := config.ErrorText(list.Reason, func(manifest.Option) string { return "" })
+		note := fmt.Sprintf("left out: %s: %s", text.FirstOf(6, list.LeftOut), reason)
+		warn(cmd, "%s", note)
+		h.Notes = append(h.Notes, note)
+	}
+	return print.Report(cmd.OutOrStdout(), h, f.format)
 }

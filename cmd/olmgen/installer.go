@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,20 +32,17 @@ type installerFlags struct {
 
 func newInstallerRBAC() *cobra.Command {
 	var f installerFlags
-	cmd := &cobra.Command{
-		Use:   "installer-rbac SOURCE|TREE...|-f FILE --installer NS/NAME",
-		Short: "Which RBAC does applying this need? Write it",
-		Args: func(cmd *cobra.Command, given []string) error {
+	cmd := command("installer-rbac SOURCE|TREE...|-f FILE --installer NS/NAME",
+		"Which RBAC does applying this need? Write it",
+		func(cmd *cobra.Command, given []string) error {
 			switch {
 			case len(f.render.files) > 0:
 				return f.render.checkDeclared(cmd, given)
 			case len(given) > 0 && isTree(given[0]):
-				return args(1, math.MaxInt, "")(cmd, given)
+				return args(1, many, "")(cmd, given)
 			}
 			return args(1, 1, "the bundle, the tree, or -f,")(cmd, given)
-		},
-		RunE: f.run,
-	}
+		}, f.run)
 	flags := cmd.Flags()
 	flags.StringVar(&f.installer, "installer", "", "`NAMESPACE/NAME` of the ServiceAccount that applies")
 	fileFlag(flags, &f.render.files)

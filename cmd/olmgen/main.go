@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"strings"
@@ -242,14 +243,8 @@ func addCommands(root *cobra.Command, args []string) {
 
 // newRoot returns the command with all its subcommands, or with those that a command line needs.
 func newRoot(args ...string) *cobra.Command {
-	root := &cobra.Command{
-		Use:           "olmgen",
-		Short:         "Render operator bundles as plain Kubernetes manifests",
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args:          unknownCommand,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	root := command("olmgen", "Render operator bundles as plain Kubernetes manifests", unknownCommand, help)
+	root.SilenceErrors, root.SilenceUsage = true, true
 	describe(root, root.Name())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var value *pflag.InvalidValueError
@@ -285,7 +280,7 @@ func refuseUnknownWords(root *cobra.Command) {
 				return nil
 			}
 			if c.Run == nil && c.RunE == nil {
-				c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+				c.RunE = help
 			}
 		}
 	}
@@ -295,13 +290,13 @@ func refuseUnknownWords(root *cobra.Command) {
 // the parent and calls that a success.
 func refuseHelp(root *cobra.Command) *error {
 	var unknown error
-	help := root.HelpFunc()
+	usual := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, given []string) {
 		if words := cmd.Flags().Args(); cmd.HasAvailableSubCommands() && len(words) > 0 {
 			unknown = unknownCommand(cmd, words)
 			return
 		}
-		help(cmd, given)
+		usual(cmd, given)
 	})
 	return &unknown
 }
@@ -475,6 +470,15 @@ func lowerFirst(s string) string {
 	}
 	return strings.ToLower(s[:1]) + s[1:]
 }
+
+// command returns a command. describe adds its help.
+func command(use, short string, args cobra.PositionalArgs, run func(*cobra.Command, []string) error) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Args: args, RunE: run}
+}
+
+func help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+
+const many = math.MaxInt
 
 // args takes the number of arguments that a command needs.
 func args(min, max int, what string) cobra.PositionalArgs {

@@ -5,12 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -113,4 +118,215 @@ func checkNamespace(namespace string) error {
 		return &usageError{"--namespace: " + bad.Msg, bad.Tip}
 	}
 	return err
+}
+
+type colorMode string
+
+const (
+	colorAuto   colorMode = "auto"
+	colorAlways colorMode = "always"
+	colorNever  colorMode = "never"
+)
+
+type globalFlags struct {
+	quiet bool
+	color colorMode
+}
+
+func (f *globalFlags) register(root *cobra.Command) {
+	f.color = colorAuto
+	flags := root.PersistentFlags()
+	flags.BoolVar(&f.quiet, "quiet", false, "print only warnings and errors on stderr")
+	modes := []colorMode{colorAuto, colorAlways, colorNever}
+	flags.Var(&enumValue[colorMode]{&f.color, modes}, "color", "colors: "+text.Or(modes))
+	offer(root, "color", text.Words(modes))
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+		if f.quiet {
+			root.SetErr(&quietWriter{w: root.ErrOrStderr()})
+		}
+		if paint := painterOf(cmd); paint != nil && f.colored(root.OutOrStdout()) {
+			root.SetOut(&colorWriter{w: root.OutOrStdout(), paint: paint})
+		}
+	}
+}
+
+// colored reports whether w gets colors. NO_COLOR is honoured (no-color.org), unless colors are asked for.
+func (f *globalFlags) colored(w io.Writer) bool {
+	if kept, ok := w.(*stdoutWriter); ok {
+		w = kept.Writer
+	}
+	file, ok := w.(*os.File)
+	auto := ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
+	return f.color == colorAlways || f.color == colorAuto && auto
+}
+
+// painterOf returns what colors a line of a command's output; nil if it prints neither a diff nor findings as text.
+func painterOf(cmd *cobra.Command) func(string) string {
+	if check := cmd.Flags().Lookup("check"); check != nil && check.Changed && check.Value.String() != "false" {
+		return paintDiff
+	}
+	format := cmd.Flags().Lookup("format")
+	if cmd.Name() == "diff" && format.Value.String() == "text" {
+		return paintUpgrade
+	}
+	if cmd.Flags().Lookup("baseline") != nil && format != nil && format.Value.String() == "text" {
+		return paintFinding
+	}
+	return nil
+}
+
+// The colors are those of git diff and of compilers.
+const (
+	red, green, yellow, cyan, bold, plain = "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m", "\x1b[1m", "\x1b[0m"
+)
+
+func paintDiff(line string) string {
+	switch {
+	case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
+		return bold + line + plain
+	case strings.HasPrefix(line, "@@"):
+		return cyan + line + plain
+	case strings.HasPrefix(line, "-"):
+		return red + line + plain
+	case strings.HasPrefix(line, "+"):
+		return green + line + plain
+	}
+	return line
+}
+
+// leveled finds the level in "path:line: level: message".
+var leveled = lazy.Regexp(`^\S.*?: (error|warning|note): `)
+
+func paintFinding(line string) string {
+	at := leveled().FindStringSubmatchIndex(line)
+	if at == nil {
+		return line
+	}
+	return painted(line, at[2], at[3])
+}
+
+// painted colors a part of a line by what it says.
+func painted(line string, from, to int) string {
+	color := map[string]string{"error": red, "warning": yellow, "note": cyan, "info": cyan, "+": green, "-": red,
+		"~": yellow}[line[from:to]]
+	return line[:from] + color + line[from:to] + plain + line[to:]
+}
+
+// severity finds the sign and the severity of a line of olmgen diff, or the severity of an answer.
+var severity = lazy.Regexp(`^  (?:([+~-]) )?(?:\S+ +)?(error|warning|info)\b`)
+
+// paintUpgrade colors what is added, removed and changed, and how bad it is.
+func paintUpgrade(line string) string {
+	if !strings.HasPrefix(line, " ") && line != "" && !strings.HasPrefix(line, "note: ") {
+		return bold + line + plain
+	}
+	at := severity().FindStringSubmatchIndex(line)
+	if at == nil {
+		return line
+	}
+	line = painted(line, at[4], at[5])
+	if at[2] >= 0 {
+		line = painted(line, at[2], at[3])
+	}
+	return line
+}
+
+// colorWriter colors whole lines.
+type colorWriter struct {
+	w     io.Writer
+	paint func(line string) string
+	rest  []byte // of a line that has not ended
+}
+
+func (c *colorWriter) Write(p []byte) (int, error) {
+	data := append(c.rest, p...)
+	var out bytes.Buffer
+	for {
+		line, rest, ended := bytes.Cut(data, []byte("\n"))
+		if !ended {
+			c.rest = bytes.Clone(line)
+			break
+		}
+		out.WriteString(c.paint(string(line)) + "\n")
+		data = rest
+	}
+	_, err := c.w.Write(out.Bytes())
+	return len(p), err
+}
+
+// quietWriter passes warnings with their hints, and drops other messages. Each write is one or more whole lines.
+type quietWriter struct {
+	w    io.Writer
+	pass bool // whether the last message was passed; its further lines and its hint follow it
+}
+
+func (q *quietWriter) Write(p []byte) (int, error) {
+	for line := range bytes.Lines(p) {
+		if bytes.HasPrefix(line, []byte("olmgen: ")) {
+			q.pass = bytes.HasPrefix(line, []byte("olmgen: warning: "))
+		}
+		if !q.pass {
+			continue
+		}
+		if _, err := q.w.Write(line); err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
+}
+
+// version is set by the linker in releases; otherwise the module's version is what Go recorded.
+var version string
+
+// build is what olmgen version prints as JSON. A field that is not known is missing.
+type build struct {
+	Version   string `json:"version"`
+	Commit    string `json:"commit,omitempty"`
+	Date      string `json:"date,omitempty"` // of the commit
+	Modified  bool   `json:"modified,omitempty"`
+	GoVersion string `json:"goVersion"`
+	Platform  string `json:"platform"`
+}
+
+func newVersion() *cobra.Command {
+	format := findings.Text
+	cmd := command("version", "Print the version of olmgen", args(0, 0, ""),
+		func(cmd *cobra.Command, _ []string) error {
+			if format == findings.Text {
+				_, err := fmt.Fprintln(cmd.OutOrStdout(), "olmgen "+versionString())
+				return err
+			}
+			return findings.WriteJSON(cmd.OutOrStdout(), buildOf())
+		})
+	formatFlag(cmd, &format, []findings.Format{findings.Text, findings.JSON})
+	return cmd
+}
+
+func buildOf() build {
+	b := build{Version: versionString(), GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.time":
+			b.Date = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+	return b
+}
+
+func versionString() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -27,16 +26,13 @@ type permissionsFlags struct {
 
 func newPermissions() *cobra.Command {
 	var f permissionsFlags
-	cmd := &cobra.Command{
-		Use:   "permissions SOURCE...|TREE... | -f FILE",
-		Short: "What may this operator do? Show it, and who grants it",
-		Args: func(cmd *cobra.Command, given []string) error {
+	cmd := command("permissions SOURCE...|TREE... | -f FILE", "What may this operator do? Show it, and who grants it",
+		func(cmd *cobra.Command, given []string) error {
 			if len(f.render.files) == 0 {
-				return args(1, math.MaxInt, "the bundle or tree")(cmd, given)
+				return args(1, many, "the bundle or tree")(cmd, given)
 			}
 			return f.render.checkDeclared(cmd, given)
-		},
-	}
+		}, nil)
 	flags := cmd.Flags()
 	fileFlag(flags, &f.render.files)
 	f.report.registerAs(cmd, print.Formats, nil, findings.None)

@@ -2,7 +2,11 @@ package main
 
 import (
 	"io"
+	"math"
 	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
 	"sync"
 
 	"github.com/schollz/progressbar/v3"
@@ -40,4 +44,78 @@ func progress(stderr io.Writer) (step func(total int), done func()) {
 			_ = bar.Clear()
 		}
 	}
+}
+
+// inOrder calls do for 0 to n-1 from several goroutines, and take for each result, in order, from one. It makes at most
+// as many results as there are workers that take has not seen. The first error of take ends the work.
+func inOrder[T any](workers, n int, do func(i int) T, take func(i int, result T) error) error {
+	workers = max(1, min(workers, n))
+	results := make([]chan T, n)
+	for i := range results {
+		results[i] = make(chan T, 1)
+	}
+	slots, stop := make(chan struct{}, workers), make(chan struct{})
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer close(stop)
+	wg.Go(func() {
+		for i := range n {
+			select {
+			case slots <- struct{}{}:
+			case <-stop:
+				return
+			}
+			wg.Go(func() { results[i] <- do(i) })
+		}
+	})
+	for i := range n {
+		err := take(i, <-results[i])
+		<-slots
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gcPercentOfCatalogs is what the garbage collector lets the heap grow by where what is in use does not fit into
+// catalogMemory: memory is twice what is in use.
+const gcPercentOfCatalogs = 100
+
+// catalogMemory is the memory in which a command may let garbage lie, in bytes: 300 MB of a catalog's JSON fit, of
+// which a command keeps a tenth. Above it, an audit of 110 MB of bundles costs what it costs within 480 MiB.
+const catalogMemory = 72 << 20
+
+// setGCPercent sets by how much the heap may grow before garbage is collected, unless the user has.
+func setGCPercent(percent int) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
+}
+
+// limitGarbage lets garbage be collected as for one bundle until the memory comes near to catalogMemory, as it does
+// with whole catalogs and large trees, then more often.
+func limitGarbage() {
+	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	debug.SetMemoryLimit(catalogMemory)
+	watchHeap()
+}
+
+// heapWatch is garbage. Its finalizer runs after each collection.
+type heapWatch struct{ _ [4]*heapWatch }
+
+// watchHeap takes the limit away when what is in use comes near to it: the collector would run all the time.
+func watchHeap() {
+	runtime.SetFinalizer(&heapWatch{}, func(*heapWatch) {
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		if metrics.Read(live); live[0].Value.Kind() == metrics.KindUint64 &&
+			live[0].Value.Uint64() < catalogMemory*2/3 {
+			watchHeap()
+			return
+		}
+		debug.SetGCPercent(gcPercentOfCatalogs)
+		debug.SetMemoryLimit(math.MaxInt64)
+	})
 }

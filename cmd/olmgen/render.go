@@ -4,24 +4,133 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/spf13/cobra"
 
+	"github.com/olmgen/olmgen/bundle"
+	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/cmd/internal/krm"
 	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/generate/installs"
+	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/source"
 	"github.com/olmgen/olmgen/templates"
 )
 
+// renderFlags are the flags of a command that renders: those that fill a RenderConfig, and those about the run.
+type renderFlags struct {
+	options *config.Flags
+	source  fbc.Options // what registerSources fills
+	files   []string
+	output  string
+	check   checkMode
+	force   bool
+	replace bool
+	strict  bool
+	verbose bool
+
+	pruneTenants bool
+	summary      summaryFlags
+}
+
+// checkMode is what --check prints of a directory that differs.
+type checkMode string
+
+const (
+	checkDiff  checkMode = "diff"
+	checkStat  checkMode = "stat"  // the number of changed lines of each file
+	checkNames checkMode = "names" // of the files
+)
+
+// optionsWith yields the declared options with a flag that a command takes.
+func optionsWith(takes func(config.Option) bool) iter.Seq[config.OptionAt] {
+	return func(yield func(config.OptionAt) bool) {
+		for o := range config.WithFlags(config.Declared()) {
+			if takes(o.Option) && !yield(o) {
+				return
+			}
+		}
+	}
+}
+
+func addOptions(cmd *cobra.Command, options iter.Seq[config.OptionAt]) *config.Flags {
+	flags := config.AddFlags(cmd.Flags(), options)
+	for o := range flags.Options() {
+		offerOption(cmd, o)
+	}
+	return flags
+}
+
+// register adds the flags of a command that renders with the options that takes reports.
+func (f *renderFlags) register(cmd *cobra.Command, takes func(config.Option) bool) {
+	flags := cmd.Flags()
+	f.options = addOptions(cmd, optionsWith(takes))
+	registerSources(flags, &f.source)
+}
+
+// registerWriting adds the flags of a command that writes files.
+func (f *renderFlags) registerWriting(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVarP(&f.output, "output", "o", "-", "`DIR` to write to; - is stdout")
+	flags.BoolVar(&f.strict, "strict", false, "treat warnings as errors")
+	flags.BoolVar(&f.force, "force", false,
+		"overwrite and remove files although they were edited by hand")
+	flags.BoolVar(&f.replace, "replace", false,
+		"remove the files of a directory that was rendered from other packages")
+	f.summary.registerDryRun(flags)
+	place(flags, config.TopicOutput, "output", "force", "replace", "dry-run")
+	place(flags, config.TopicObjects, "strict")
+	nameOnly(flags, "force", "replace")
+}
+
+func (f *renderFlags) registerCheck(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	f.summary.registerFormat(cmd)
+	flags.BoolVar(&f.verbose, "verbose", false, "print all notes, and each place of a warning")
+	enumFlag(cmd, &f.check, "check", "write nothing; print a `diff` of DIR, stat or names; exit with 3 if it differs",
+		checkDiff, checkStat, checkNames)
+	flags.Lookup("check").NoOptDefVal = string(checkDiff)
+	flags.BoolVar(&f.pruneTenants, "prune-tenants", false,
+		"remove the bindings of tenants that this run does not name")
+	place(flags, config.TopicOutput, "format", "check", "verbose", "prune-tenants")
+	nameOnly(flags, "format", "verbose", "prune-tenants")
+}
+
+// checkOutput refuses an empty directory, most likely an unset variable, and what looks like kubectl's -o or a file.
+func (f *renderFlags) checkOutput() error {
+	if f.output == "" {
+		return &usageError{"-o needs a directory, or - for stdout", ""}
+	}
+	if info, err := os.Stat(f.output); err == nil && info.IsDir() {
+		return f.summary.check(f.output, f.check != "")
+	}
+	switch strings.ToLower(filepath.Ext(f.output)) {
+	case ".yaml", ".yml", ".json":
+		return &usageError{fmt.Sprintf("-o %s: -o names a directory, and this looks like a file", f.output),
+			"for one file with all objects, redirect stdout: > " + f.output}
+	}
+	if slices.Contains([]string{"json", "yaml", "name", "wide"}, f.output) {
+		return &usageError{fmt.Sprintf("-o %s: -o names a directory, not a format", f.output),
+			"without -o, YAML goes to stdout; for a directory of this name write -o ./" + f.output}
+	}
+	return f.summary.check(f.output, f.check != "")
+}
+
 func newRender() *cobra.Command {
 	var f renderFlags
 	var into string
-	cmd := &cobra.Command{
-		Use:   "render SOURCE | -f FILE",
-		Short: "Write every object that OLM would create for a bundle",
-		Args: func(cmd *cobra.Command, given []string) error {
+	cmd := command("render SOURCE | -f FILE", "Write every object that OLM would create for a bundle",
+		func(cmd *cobra.Command, given []string) error {
 			if into != "" && cmd.Flags().NFlag()+len(given) > 1 {
 				return &usageError{"--print-templates stands alone", "leave out what else is given"}
 			} else if into != "" {
@@ -35,14 +144,12 @@ func newRender() *cobra.Command {
 					"to render " + defaultConfig + ", write olmgen render -f " + defaultConfig}
 			}
 			return args(1, 1, "the bundle")(cmd, given)
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
+		}, func(cmd *cobra.Command, args []string) error {
 			if into != "" {
 				return printTemplates(cmd, into)
 			}
 			return f.run(cmd, args)
-		},
-	}
+		})
 	fileFlag(cmd.Flags(), &f.files)
 	f.registerWriting(cmd)
 	f.registerCheck(cmd)
@@ -74,3 +181,112 @@ func printTemplates(cmd *cobra.Command, dir string) error {
 
 // defaultConfig is the file that "olmgen init" writes.
 const defaultConfig = "olmgen.yaml"
+
+func newDescope() *cobra.Command {
+	var f renderFlags
+	var dir string
+	cmd := command("descope SOURCE", "Render an operator that is bound only where you say",
+		args(1, 1, "the bundle"), nil)
+	f.registerWriting(cmd)
+	f.registerCheck(cmd)
+	cmd.Flags().StringVar(&dir, "tree", "", "`DIR` with the manifests of today's installations, for the advice")
+	f.register(cmd, func(o config.Option) bool {
+		return o.Uses(generate.ProfileDescoped) && o.ID != generate.OptionProfile
+	})
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return f.descope(cmd, args[0], dir)
+	}
+	return cmd
+}
+
+// descope renders a source with the descoped profile and prints the advice for the installations in a directory.
+func (f *renderFlags) descope(cmd *cobra.Command, ref, dir string) error {
+	all, err := f.declared(cmd, []string{ref},
+		map[manifest.Option]any{generate.OptionProfile: string(generate.ProfileDescoped)})
+	if err != nil {
+		return err
+	}
+	if all[0].output, err = f.outputOf(cmd, all[0]); err != nil {
+		return err
+	}
+	r, err := f.render(cmd, all[0])
+	if err != nil {
+		return err
+	}
+	b := r.Opened[0].Bundle
+	var known []installs.Install
+	if dir != "" {
+		if known, err = readInstalls(cmd, b, dir); err != nil {
+			return fmt.Errorf("--tree: %w", err)
+		}
+	}
+	if err := f.deliver(cmd, r); err != nil {
+		return err
+	}
+	f.sayScope(cmd, b.CSV, known, r.Operators[0].Namespace, r.Operators[0].Bound)
+	return nil
+}
+
+// sayScope prints what kind of operator it is and what to do. It does not propose what the flags did.
+func (f *renderFlags) sayScope(cmd *cobra.Command, csv *v1alpha1.ClusterServiceVersion, known []installs.Install,
+	namespace string, bound generate.Bound) {
+	scope, reason := bundle.ScopeOf(csv)
+	tell(cmd, "%s is %s: %s; %s", csv.Name, scope, reason, bound.Text)
+	tell(cmd, "whoever may create pods in namespace %s has the rights of the operator", namespace)
+	advice := installs.Advise(csv, known)
+	if advice.State != "" {
+		tell(cmd, "%s", advice.State)
+	}
+	if scope == bundle.Scoped && known == nil {
+		fmt.Fprintln(cmd.ErrOrStderr(), "hint: --tree DIR reads its installations from manifests")
+	}
+	w := cmd.ErrOrStderr()
+	given := func(o manifest.Option) bool {
+		_, ok := f.options.Text(o)
+		return ok
+	}
+	for _, step := range config.OpenSteps(advice.Steps, known, given, bound.Namespaces) {
+		fmt.Fprintln(w, "hint: "+config.WithOptionNames(step.Msg, step.Options, config.FlagOf))
+	}
+}
+
+// readInstalls looks for installations in a directory and warns of what it can't read there.
+func readInstalls(cmd *cobra.Command, b *bundle.Bundle, dir string) ([]installs.Install, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil,
+			manifest.WithHint(fmt.Errorf("%s is not a directory", dir), "give the directory that holds the manifests")
+	}
+	t, err := tree.Read(cmd.Context(), []string{dir}, tree.Options{Plain: true})
+	if err != nil {
+		return nil, err
+	}
+	saySkipped(cmd, t)
+	for _, err := range t.Faults {
+		warn(cmd, "%v", err)
+	}
+	found, unreadable := installs.Find(t, b)
+	for _, err := range unreadable {
+		warn(cmd, "%v", err)
+	}
+	return found, nil
+}
+
+func newFn() *cobra.Command {
+	var o krm.Options
+	cmd := command("fn", "Render as a KRM function, for kustomize and kpt", args(0, 0, ""),
+		func(cmd *cobra.Command, _ []string) error {
+			results, err := krm.Run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), o)
+			for _, r := range results {
+				if r.Severity != findings.Error {
+					say(cmd, r.Severity.SARIF(), "", "%s", r.Message)
+				}
+			}
+			return err
+		})
+	registerNetwork(cmd.Flags(), &o.Source)
+	return cmd
+}

@@ -4,14 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/olmgen/olmgen/compare"
+	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
+	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/whole"
@@ -151,4 +158,175 @@ func requireObjects(t *tree.Tree) error {
 	}
 	return manifest.WithHint(fmt.Errorf("no Kubernetes objects (read %s)", read),
 		"check the paths; for -, check that the command before the pipe succeeded")
+}
+
+// enumValue is a flag that takes one of a few words.
+type enumValue[T ~string] struct {
+	value   *T
+	allowed []T
+}
+
+// enumFlag registers a flag that takes one of a few words, which a shell completes.
+func enumFlag[T ~string](cmd *cobra.Command, value *T, name, usage string, allowed ...T) {
+	cmd.Flags().Var(&enumValue[T]{value, allowed}, name, usage)
+	offer(cmd, name, text.Words(allowed))
+}
+
+func (e *enumValue[T]) String() string { return string(*e.value) }
+
+func (e *enumValue[T]) Type() string { return "WORD" }
+
+func (e *enumValue[T]) Set(s string) error {
+	if err := text.CheckKnown("value", T(s), e.allowed); err != nil {
+		return err
+	}
+	*e.value = T(s)
+	return nil
+}
+
+// formatFlag registers --format of a command that has these formats.
+func formatFlag(cmd *cobra.Command, format *findings.Format, formats []findings.Format) {
+	enumFlag(cmd, format, "format", text.Or(formats), formats...)
+}
+
+// failOn is what makes the exit code 3: severities, and the differences that a command knows by name.
+type failOn struct {
+	words, allowed []string
+	given          bool
+}
+
+// failOnFlag registers --fail-on of a command. Without the flag, the words count.
+func failOnFlag(cmd *cobra.Command, f *failOn, named []string, words ...findings.Severity) {
+	f.words, f.allowed = text.Words(words), named
+	usage := "lowest level that makes the exit code 3: " + text.Or(findings.Severities)
+	switch {
+	case slices.Equal(named, supportWords):
+		usage = "exit with 3 at this `LEVEL`, " + text.Or(findings.Severities) + ", or at " + text.Or(named)
+	case len(named) > 0:
+		usage = "exit with 3 at this `LEVEL`, " + text.Or(findings.Severities) +
+			", or at a difference that olmgen diff --help names"
+	}
+	for _, s := range text.Words(findings.Severities) {
+		f.allowed = lists.Add(f.allowed, s)
+	}
+	cmd.Flags().Var(f, "fail-on", usage)
+	offerList(cmd, "fail-on", func() []string { return f.allowed })
+}
+
+func (f *failOn) String() string { return strings.Join(f.words, ",") }
+
+func (f *failOn) Type() string { return "WORD" }
+
+func (f *failOn) Set(s string) error {
+	if !f.given {
+		f.words, f.given = nil, true
+	}
+	for word := range strings.SplitSeq(s, ",") {
+		if err := text.CheckKnown("value", word, f.allowed); err != nil {
+			return err
+		}
+		f.words = append(f.words, word)
+	}
+	return nil
+}
+
+// level returns the severity that a word stands for, or "" for the name of a difference.
+func level(word string) findings.Severity {
+	switch s := findings.Severity(word); {
+	case word == string(compare.AnyDifference):
+		return findings.Note
+	case slices.Contains(findings.Severities, s):
+		return s
+	}
+	return ""
+}
+
+func (f *failOn) reached(list []findings.Finding) bool {
+	return slices.ContainsFunc(f.words, func(word string) bool {
+		if slices.Contains(supportWords, word) {
+			return slices.ContainsFunc(list, func(x findings.Finding) bool {
+				return x.Rule == fit.Prefix+word && x.Level != findings.Note
+			})
+		}
+		return level(word) != "" && findings.Reaches(list, level(word))
+	})
+}
+
+// met returns the words that a report on differences meets, separated by commas, or "".
+func (f *failOn) met(meets func(compare.Trigger) bool) string {
+	return strings.Join(lists.Filter(f.words, func(word string) bool {
+		t := compare.Trigger(word)
+		if level(word) == findings.Note {
+			t = compare.AnyDifference
+		}
+		return level(word) != findings.None && meets(t)
+	}), ", ")
+}
+
+// never reports whether nothing makes the exit code 3.
+func (f *failOn) never() bool {
+	return !slices.ContainsFunc(f.words, func(word string) bool { return level(word) != findings.None })
+}
+
+// offer has a shell complete a flag with these values.
+func offer(cmd *cobra.Command, flag string, words []string) {
+	complete := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, complete))
+}
+
+// offerList has a shell complete each word of a flag that takes several, with commas, with values not given yet.
+func offerList(cmd *cobra.Command, flag string, words func() []string) {
+	complete := func(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
+		before := start[:strings.LastIndexByte(start, ',')+1]
+		given := strings.Split(before, ",")
+		var out []string
+		for _, w := range words() {
+			if strings.HasPrefix(before+w, start) && !slices.Contains(given, w) {
+				out = append(out, before+w)
+			}
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, complete))
+}
+
+// knownNamespaces returns the namespaces that the RenderConfig of the current directory names, sorted.
+func knownNamespaces() []string {
+	c, _, err := readConfig(nil, defaultConfig)
+	if err != nil {
+		return nil
+	}
+	found := map[string]bool{}
+	for _, g := range c.Groups {
+		names := slices.Concat([]string{g.Namespace}, g.TargetNamespaces, g.CopiedCSVNamespaces)
+		for _, b := range g.Bundles {
+			if b.Descoped != nil {
+				names = append(names, b.Descoped.BindNamespaces...)
+			}
+		}
+		for _, name := range names {
+			found[name] = true
+		}
+	}
+	delete(found, "")
+	return slices.Sorted(maps.Keys(found))
+}
+
+// offerOption has a shell complete the flag of an option.
+func offerOption(cmd *cobra.Command, o config.OptionAt) {
+	fixed := func() []string { return o.Words }
+	switch {
+	case o.Type == config.List && o.Words != nil:
+		offerList(cmd, o.Flag, fixed)
+	case o.Words != nil:
+		offer(cmd, o.Flag, o.Words)
+	case strings.HasSuffix(strings.ToLower(o.Name), "namespaces") && o.Type == config.List:
+		offerList(cmd, o.Flag, knownNamespaces)
+	case o.ID == generate.OptionNamespace:
+		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(o.Flag,
+			func(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
+				other := func(n string) bool { return !strings.HasPrefix(n, start) }
+				return slices.DeleteFunc(knownNamespaces(), other), cobra.ShellCompDirectiveNoFileComp
+			}))
+	}
 }

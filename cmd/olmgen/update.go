@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,12 +47,7 @@ type updateFlags struct {
 
 func newUpdate() *cobra.Command {
 	f := updateFlags{format: findings.Text}
-	cmd := &cobra.Command{
-		Use:   "update [PATH...]",
-		Short: "Take operators to their next versions, in files",
-		Args:  args(0, math.MaxInt, ""),
-		RunE:  f.run,
-	}
+	cmd := command("update [PATH...]", "Take operators to their next versions, in files", args(0, many, ""), f.run)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.file, "config", "f", defaultConfig, "`FILE` to update, a RenderConfig")
 	flags.StringArrayVar(&f.catalogs, "catalog", nil,

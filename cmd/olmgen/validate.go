@@ -2,20 +2,32 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
-	"math"
+	"io"
+	"io/fs"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/olmgen/olmgen/bundle"
 	fbc "github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/cmd/internal/review"
+	"github.com/olmgen/olmgen/cmd/internal/rules/policy"
 	"github.com/olmgen/olmgen/cmd/internal/rules/validate"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
+	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/internal/whole"
+	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/predict"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -28,12 +40,8 @@ type validateFlags struct {
 
 func newValidate() *cobra.Command {
 	f := validateFlags{}
-	cmd := &cobra.Command{
-		Use:   "validate SOURCE... | -f FILE",
-		Short: "Is this bundle right? List its mistakes",
-		Args:  sourcesOr(&f.source.files, math.MaxInt),
-		RunE:  f.run,
-	}
+	cmd := command("validate SOURCE... | -f FILE", "Is this bundle right? List its mistakes",
+		sourcesOr(&f.source.files, many), f.run)
 	flags := cmd.Flags()
 	fileFlag(flags, &f.source.files)
 	f.report.register(cmd)
@@ -118,4 +126,207 @@ func (f *validateFlags) validate(cmd *cobra.Command, ref string, o fbc.Options) 
 		return nil, 0, fmt.Errorf("%s: %w", ref, err)
 	}
 	return validate.Located(src.Source, list), 1, nil
+}
+
+type checkFlags struct {
+	report   reportFlags
+	catalogs treeCatalogs
+	roots    treeFlags
+	network  fbc.Options
+	target   targetFlags
+	options  predict.Options
+}
+
+func newCheck() *cobra.Command {
+	f := checkFlags{}
+	cmd := command("check PATH...", "Will OLM take this tree? Predict what it does", args(1, many, "the path"), f.run)
+	flags := cmd.Flags()
+	flags.StringVarP(&f.options.Namespace, "namespace", "n", "",
+		"`NAMESPACE` of objects that name none (default: such objects are not checked)")
+	f.catalogs.register(flags)
+	f.roots.register(cmd)
+	f.target.register(cmd, false)
+	f.target.registerDate(cmd, &f.report.failOn)
+	f.report.registerAs(cmd, print.FindingFormats, supportWords, findings.Error)
+	registerSources(flags, &f.network)
+	return cmd
+}
+
+func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
+	if cmd.Flags().Changed("namespace") {
+		if err := checkNamespace(f.options.Namespace); err != nil {
+			return err
+		}
+	}
+	for _, p := range paths {
+		if source.IsAnnotated(p) {
+			return &usageError{p + " is a bundle, and check reads what is applied to a cluster",
+				"olmgen validate " + p + " checks a bundle; olmgen render makes a tree of it"}
+		}
+	}
+	var err error
+	if f.options.Target, err = f.target.checked(cmd.Flags()); err != nil {
+		return err
+	}
+	if f.target.date != "" && !f.options.Target.Known() {
+		return &usageError{"--date needs to know the cluster", "add --openshift-version"}
+	}
+	t, err := f.roots.read(cmd, paths, tree.Options{})
+	if err != nil {
+		return err
+	}
+	if err := requireObjects(t); err != nil {
+		return err
+	}
+	given, err := f.catalogs.given(cmd, f.network, t.Objects)
+	if err != nil {
+		return err
+	}
+	f.options.Checker, f.options.Bundles = apiserver.Checker{}, &f.network
+	r, err := predict.CheckClusters(cmd.Context(), t, func(t *tree.Tree) predict.Options {
+		o := f.options
+		o.Catalogs = f.catalogs.reader.WithImages(cmd.Context(), t, given)
+		return o
+	})
+	if err != nil {
+		return err
+	}
+	what := text.Count(len(t.Objects), "object") + " of " + text.Count(t.Files, "file")
+	return f.report.finish(cmd, found{list: r.Findings, what: what, unread: len(t.Faults), noun: "path",
+		print: func(list []findings.Finding) error {
+			r.Findings = list
+			return print.Report(cmd.OutOrStdout(), r, f.report.format)
+		}})
+}
+
+type lintFlags struct {
+	report    reportFlags
+	policy    string
+	listRules bool
+	catalogs  treeCatalogs
+	roots     treeFlags
+	network   fbc.Options
+}
+
+func newLint() *cobra.Command {
+	f := lintFlags{}
+	cmd := command("lint PATH... --policy FILE|operate-first",
+		"Does this tree follow our rules? Check it against a policy", nil, f.run)
+	flags := cmd.Flags()
+	flags.StringVar(&f.policy, "policy", "", "`POLICY` to check against: a file, or operate-first")
+	flags.BoolVar(&f.listRules, "list-rules", false,
+		"list the rules of the policy, or all built-in rules, as text or JSON")
+	f.catalogs.register(flags)
+	f.roots.register(cmd)
+	f.report.register(cmd)
+	registerSources(flags, &f.network)
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("policy",
+		cobra.FixedCompletions(policy.Names(), cobra.ShellCompDirectiveDefault)))
+	return cmd
+}
+
+func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
+	if f.listRules {
+		return f.list(cmd, paths)
+	}
+	if err := args(1, many, "the path")(cmd, paths); err != nil {
+		return err
+	}
+	if f.policy == "" {
+		return &usageError{"--policy is missing", "name a file, or operate-first"}
+	}
+	p, err := f.load()
+	if err != nil {
+		return err
+	}
+	t, err := f.roots.read(cmd, paths, tree.Options{Partial: true, Plain: true})
+	if err != nil {
+		return err
+	}
+	if len(t.Objects)+len(t.Faults) == 0 && len(t.Failed) > 0 {
+		return t.Failed[0]
+	}
+	if err := requireObjects(t); err != nil {
+		return err
+	}
+	for _, err := range t.Failed {
+		sayError(cmd, cmd.ErrOrStderr(), err)
+	}
+	in := policy.Input{Paths: paths, Tree: t}
+	installed, unknown, err := f.catalogs.installs(cmd, t, f.network)
+	if err != nil {
+		return err
+	}
+	for _, i := range installed {
+		for _, csv := range i.Subject.CSVs {
+			in.Installed = append(in.Installed, policy.Installed{By: i.Object, Name: i.Name, Namespace: csv.Namespace,
+				CSV: csv.Object})
+		}
+	}
+	in.Unknown = lists.Map(unknown, func(u review.Unknown) policy.Unknown {
+		return policy.Unknown{By: u.Object, Why: u.Why, Hint: catalogHint(u)}
+	})
+	list, err := p.Check(cmd.Context(), in)
+	if err != nil {
+		return err
+	}
+	what := fmt.Sprintf("%s of %s", text.Count(len(t.Objects), "object"), text.Count(t.Files, "file"))
+	return f.report.finish(cmd, found{list: list, rules: policy.Explain(p.Rules()), what: what,
+		unread: len(t.Failed) + len(t.Faults), noun: "path"})
+}
+
+func saySkipped(cmd *cobra.Command, t *tree.Tree) {
+	for _, s := range t.Skipped {
+		warn(cmd, "%s: %s", s.Path, s.Why)
+	}
+}
+
+// load returns the built-in policy of that name, or reads a policy file.
+func (f *lintFlags) load() (*policy.Policy, error) {
+	if p := policy.Builtin(f.policy); p != nil {
+		return p, nil
+	}
+	data, err := whole.ReadFile(f.policy, budget.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &manifest.Error{File: f.policy, Msg: "no such file", Tip: "name a file, or operate-first"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return policy.Parse(filepath.ToSlash(filepath.Clean(f.policy)), data)
+}
+
+// list prints the rules of the policy, or all built-in rules.
+func (f *lintFlags) list(cmd *cobra.Command, paths []string) error {
+	if err := args(0, 0, "")(cmd, paths); err != nil {
+		return err
+	}
+	rules := policy.BuiltinRules()
+	if f.policy != "" {
+		p, err := f.load()
+		if err != nil {
+			return err
+		}
+		rules = p.Rules()
+	}
+	switch f.report.format {
+	case findings.Text:
+		return printRules(cmd.OutOrStdout(), rules)
+	case findings.JSON:
+		return findings.WriteJSON(cmd.OutOrStdout(), rules)
+	}
+	return &usageError{"--list-rules prints text or json", "see " + cmd.CommandPath() + " --help"}
+}
+
+func printRules(w io.Writer, rules []policy.Rule) error {
+	width := 0
+	for _, r := range rules {
+		width = max(width, len(r.ID))
+	}
+	for _, r := range rules {
+		if _, err := fmt.Fprintf(w, "%-*s  %-7s  %s\n", width, r.ID, r.Level, text.Printable(r.Text)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -2,17 +2,106 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"iter"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/cmd/internal/review"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict"
 )
+
+// treeFlags say what of a tree is applied, and where. Each command that reads trees has them.
+type treeFlags struct {
+	all, allowUnknown bool
+	exclude, clusters []string
+
+	counting       sync.Mutex
+	roots, unknown int // that were read, and that could not be built
+}
+
+// register adds the flags, and has the command fail if a part of a tree is unknown.
+func (f *treeFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.exclude, "exclude", nil,
+		"leave out files and directories like `PATTERN`, as in .gitignore; may be repeated. The file .olmgenignore "+
+			"has such patterns too")
+	flags.BoolVar(&f.all, "all", false, "judge also the manifests that nothing in the tree applies")
+	flags.StringArrayVar(&f.clusters, "cluster", nil,
+		"all kustomizations below `DIR` are applied to one cluster; may be repeated (default: each directory below "+
+			"one called clusters, otherwise each kustomization for itself)")
+	flags.BoolVar(&f.allowUnknown, "allow-unknown", false,
+		"exit with code 0 although a kustomization could not be built")
+	place(flags, topicTrees, "exclude", "all", "cluster", "allow-unknown")
+	nameOnly(flags, "exclude", "all", "cluster", "allow-unknown")
+	cmd.PostRunE = func(*cobra.Command, []string) error {
+		if f.unknown > 0 && !f.allowUnknown {
+			return &foundError{fmt.Sprintf("%d of %s not known: what they apply is not in the report", f.unknown,
+				text.Count(f.roots, "root"))}
+		}
+		return nil
+	}
+}
+
+// read reads a tree, and says on stderr what of it is not known.
+func (f *treeFlags) read(cmd *cobra.Command, paths []string, o tree.Options) (*tree.Tree, error) {
+	o.All, o.Exclude, o.Clusters = f.all, f.exclude, f.clusters
+	if o.Stdin == nil {
+		o.Stdin = cmd.InOrStdin()
+	}
+	t, err := tree.Read(cmd.Context(), paths, o)
+	if err != nil {
+		return nil, err
+	}
+	f.say(cmd, t)
+	return t, nil
+}
+
+// say prints what of a tree is not known: one line for each reason.
+func (f *treeFlags) say(cmd *cobra.Command, t *tree.Tree) {
+	f.counting.Lock()
+	defer f.counting.Unlock()
+	f.roots += len(t.Roots)
+	f.unknown += len(t.Unknown())
+	sayReasons(cmd, t.Unknown())
+	sayReasons(cmd, t.Templated)
+	if what := t.UnappliedText(); what != "" {
+		tell(cmd, "%s: --all judges them", what)
+	}
+}
+
+// sayReasons prints one line for each reason, with its first place.
+func sayReasons(cmd *cobra.Command, list []*manifest.Error) {
+	for e, also := range firstOf(list, func(e *manifest.Error) string { return e.Msg }) {
+		say(cmd, "", e.Tip, "not known: %s%s", e, also)
+	}
+}
+
+// firstOf returns the first of each reason, with how many more there are, as the end of a sentence.
+func firstOf[T any, R comparable](list []T, reason func(T) R) iter.Seq2[T, string] {
+	count := map[R]int{}
+	for _, x := range list {
+		count[reason(x)]++
+	}
+	return func(yield func(T, string) bool) {
+		for _, x := range list {
+			n, also := count[reason(x)], ""
+			if n > 1 {
+				also = fmt.Sprintf(" (and %d more for the same reason)", n-1)
+			}
+			if count[reason(x)] = 0; n > 0 && !yield(x, also) {
+				return
+			}
+		}
+	}
+}
 
 // treeCatalogs are the flags of a command that reads what the Subscriptions of a tree install from.
 type treeCatalogs struct {
