@@ -91,8 +91,8 @@ test-ci: ## Test .ci/run with stages that do nothing
 	.ci/test
 
 MUTATED := internal/rbac internal/olm catalog/resolve cmd/internal/adopt
-mutants: ## Change conditions, bounds and results of the resolver, RBAC, OLM and adopt one by one; list the changes that no test notices (SINCE=revision: in lines that differ, SAMPLE=n, SEED=n, ONLY=text, AGAIN=file, RUN=tests, MUTATED=directories)
-	$(GO) run ./internal/house/mutants -since '$(SINCE)' -sample $(or $(SAMPLE),0) -seed $(or $(SEED),1) -only '$(ONLY)' -again '$(AGAIN)' -run '$(RUN)' $(MUTATED)
+mutants: ## Change conditions, bounds and results of the resolver, RBAC, OLM and adopt one by one; list the changes that no test notices (SINCE=revision: in lines that differ, ONLY=text, AGAIN=file, MUTATED=directories)
+	$(GO) run ./internal/house/mutants -since '$(SINCE)' -only '$(ONLY)' -again '$(AGAIN)' $(MUTATED)
 
 lint: $(GOLANGCI) $(BIN)/actionlint-$(ACTIONLINT_VERSION) ## Run actionlint on the workflows, and golangci-lint: gofmt, go vet, staticcheck and what .golangci.yml lists
 	$(BIN)/actionlint-$(ACTIONLINT_VERSION)

@@ -1,44 +1,36 @@
 // Command mutants changes conditions, bounds and results of the code one by one: a test must notice each change.
 //
-//	go run ./internal/house/mutants [-since REV] [-sample 40 -seed 1] [-only TEXT] [-again FILE] [-run REGEXP] DIR...
+//	go run ./internal/house/mutants [-since REV] [-only TEXT] [-again FILE] DIR...
 //
 // It lists the changes that no test of the same package notices. The file equivalent.txt holds those that cannot be
-// noticed, each with its argument: the text of the mutant, a tab, why it makes no difference. The file survivors.txt
-// says how many others a package may have, if all of its mutants are tried: the number may only fall.
+// noticed, each with its argument: the text of the mutant, a tab, why it makes no difference.
 package main
 
 import (
-	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"io"
 	"maps"
-	"math/rand/v2"
+	"math"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 func main() {
-	o := options{}
-	flag.IntVar(&o.sample, "sample", 0, "try `N` mutants only")
-	flag.Uint64Var(&o.seed, "seed", 1, "pick them by this number")
+	o := options{equivalent: "internal/house/mutants/equivalent.txt"}
 	flag.StringVar(&o.since, "since", "", "try the mutants of lines that differ from this Git `revision`")
 	flag.StringVar(&o.only, "only", "", "try the mutants that have this `text` in theirs")
 	flag.StringVar(&o.again, "again", "", "try the mutants that an earlier run printed to this `file`")
-	flag.StringVar(&o.tests, "run", ".", "run the tests with a name like `regexp` only, for a quick first look")
-	flag.IntVar(&o.processes, "p", 2, "run `N` tests at once")
-	flag.StringVar(&o.equivalent, "equivalent", "internal/house/mutants/equivalent.txt",
-		"the `file` of mutants that make no difference")
-	flag.StringVar(&o.known, "survivors", "internal/house/mutants/survivors.txt", "the `file` of numbers of survivors")
 	flag.Parse()
 	o.packages = lists.Map(flag.Args(), func(dir string) string { return filepath.ToSlash(filepath.Clean(dir)) })
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -55,20 +47,14 @@ func main() {
 
 type options struct {
 	packages   []string // directories below the current one
-	equivalent string
-	known      string // a file
-	since      string // a revision
+	equivalent string   // a file
+	since      string   // a revision
 	only       string
 	again      string // a file
-	tests      string // a regular expression
-	sample     int
-	seed       uint64
-	processes  int
 }
 
-// run returns the number of mutants that survived without an argument, in packages that have more of them than they
-// may, and of arguments without a mutant.
-func (o options) run(ctx context.Context, out io.Writer) (int, error) {
+// run returns the number of mutants that survived without an argument, and of arguments without a mutant.
+func (o options) run(ctx context.Context, out io.Writer) (bad int, err error) {
 	arguments, err := readEquivalent(o.equivalent)
 	if err != nil {
 		return 0, err
@@ -78,162 +64,141 @@ func (o options) run(ctx context.Context, out io.Writer) (int, error) {
 		return 0, err
 	}
 	defer os.RemoveAll(tmp)
-	code, err := instrument(o.packages, tmp)
+	all, overlay, err := instrument(o.packages, tmp)
 	if err != nil {
 		return 0, err
 	}
-	picked, err := o.pick(ctx, code.mutants)
+	picked, err := o.pick(ctx, all)
 	if err != nil {
 		return 0, err
 	}
-	allowed := map[string]int{}
-	if len(picked) == len(code.mutants) && o.tests == "." {
-		if allowed, err = readKnown(o.known); err != nil {
-			return 0, err
-		}
-	}
-	r := runner{tmp: tmp, processes: o.processes, tests: cmp.Or(o.tests, ".")}
-	var packages []string
-	for _, m := range picked {
-		packages = lists.Add(packages, path.Dir(m.file))
-	}
-	suite, err := r.build(ctx, packages, code)
+	packages := lists.Unique(lists.Map(picked, func(m mutant) string { return path.Dir(m.file) }))
+	suite, err := build(ctx, packages, all, tmp, overlay)
 	if err != nil {
 		return 0, err
 	}
-	bad, equivalent, left := 0, 0, map[string]int{} // left: survivors by package
-	err = r.survivors(ctx, suite, picked, func(m mutant, survived bool) {
-		_, argued := arguments[m.name]
-		how := verdict(argued, survived, len(suite[m.id]) > 0)
-		switch {
-		case how != "":
-			bad++
-			left[path.Dir(m.file)]++
-			fmt.Fprintf(out, "%s:%d: %s: %s\n", m.file, m.line, how, m.name)
-		case argued:
+	survived := make([]bool, len(picked))
+	err = each(len(picked), func(i int) (err error) {
+		survived[i], err = survives(ctx, suite[picked[i].id], picked[i].id)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	equivalent := 0
+	for i, m := range picked {
+		how := "survives"
+		switch argued := arguments[m.name]; {
+		case argued && survived[i]:
 			equivalent++
+			continue
+		case argued:
+			how = "a test notices it, so it is not equivalent"
+		case !survived[i]:
+			continue
+		case len(suite[m.id]) == 0:
+			how = "is reached by no test"
 		}
-	})
-	if err != nil {
-		return 0, err
+		bad++
+		fmt.Fprintf(out, "%s:%d: %s: %s\n", m.file, m.first, how, m.name)
 	}
-	failed := o.overKnown(out, left, allowed)
-	stale := stale(arguments, code.mutants, o.packages)
-	for _, name := range stale {
-		fmt.Fprintf(out, "%s: there is no such mutant: %s\n", o.equivalent, name)
-	}
-	fmt.Fprintf(out, "%d of %d mutants tried: %d noticed, %d equivalent, %d to look at; %s of CPU time in tests\n",
-		len(picked), len(code.mutants), len(picked)-bad-equivalent, equivalent, bad, r.cpu.Round(time.Second))
-	return failed + len(stale), nil
-}
-
-// verdict says what is wrong with a mutant; nothing if a test notices it, or if it survives with an argument.
-func verdict(argued, survived, reached bool) string {
-	switch {
-	case argued && survived:
-		return ""
-	case argued:
-		return "a test notices it, so it is not equivalent"
-	case !reached:
-		return "is reached by no test"
-	case survived:
-		return "survives"
-	}
-	return ""
-}
-
-// overKnown returns how many survivors are in packages with too many, and says whose number is not that of the file.
-func (o options) overKnown(out io.Writer, left, allowed map[string]int) (failed int) {
-	for dir, n := range left {
-		if n > allowed[dir] {
-			failed += n
-		}
-	}
-	for _, dir := range slices.Sorted(maps.Keys(allowed)) {
-		if n := left[dir]; slices.Contains(o.packages, dir) && n != allowed[dir] {
-			fmt.Fprintf(out, "%s: %s has %d survivors, not %d: the number may only fall\n",
-				o.known, dir, n, allowed[dir])
-		}
-	}
-	return failed
-}
-
-func (o options) pick(ctx context.Context, all []mutant) ([]mutant, error) {
-	if o.since != "" {
-		lines, err := changedLines(ctx, o.since, o.packages)
-		if err != nil {
-			return nil, err
-		}
-		all = lists.Filter(all, func(m mutant) bool {
-			return slices.ContainsFunc(lines[m.file],
-				func(s span) bool { return m.line <= s.last && s.first <= m.last })
-		})
-	}
-	if o.again != "" {
-		data, err := os.ReadFile(o.again)
-		if err != nil {
-			return nil, err
-		}
-		lines := strings.Split(string(data), "\n")
-		all = lists.Filter(all, func(m mutant) bool {
-			return slices.ContainsFunc(lines, func(line string) bool { return strings.HasSuffix(line, ": "+m.name) })
-		})
-	}
-	all = lists.Filter(all, func(m mutant) bool { return strings.Contains(m.name, o.only) })
-	if o.sample == 0 || o.sample >= len(all) {
-		return all, nil
-	}
-	order := rand.New(rand.NewPCG(o.seed, 0)).Perm(len(all))[:o.sample]
-	slices.Sort(order)
-	return lists.Map(order, func(i int) mutant { return all[i] }), nil
-}
-
-// readEquivalent returns the arguments by the text of the mutant.
-func readEquivalent(file string) (map[string]string, error) {
-	out := map[string]string{}
-	return out, eachLine(file, "a mutant that is not there yet, a tab and why it makes no difference",
-		func(line string) bool {
-			name, argument, _ := strings.Cut(line, "\t")
-			_, twice := out[name]
-			out[name] = strings.TrimSpace(argument)
-			return out[name] != "" && !twice
-		})
-}
-
-// readKnown returns how many survivors a package may have.
-func readKnown(file string) (map[string]int, error) {
-	known := map[string]int{}
-	return known, eachLine(file, "a directory, a space and a number from 1", func(line string) (ok bool) {
-		dir, count, _ := strings.Cut(line, " ")
-		n, err := strconv.Atoi(strings.TrimSpace(count))
-		known[dir] = n
-		return err == nil && n > 0
-	})
-}
-
-// eachLine calls add with the lines that are neither empty nor comments, and fails where it returns false.
-func eachLine(file, want string, add func(line string) bool) error {
-	data, err := os.ReadFile(file)
-	n := 0
-	for line := range strings.Lines(string(data)) {
-		n++
-		line = strings.TrimSpace(line)
-		if line != "" && !strings.HasPrefix(line, "#") && !add(line) {
-			return fmt.Errorf("%s:%d: want %s", file, n, want)
-		}
-	}
-	return err
-}
-
-// stale returns the arguments about no mutant of these packages.
-func stale(arguments map[string]string, all []mutant, packages []string) (out []string) {
-	known := lists.Set(all, func(m mutant) string { return m.name })
-	for name := range arguments {
+	fmt.Fprintf(out, "%d of %d mutants tried: %d noticed, %d equivalent, %d to look at\n",
+		len(picked), len(all), len(picked)-bad-equivalent, equivalent, bad)
+	exist := lists.Set(all, func(m mutant) string { return m.name })
+	for _, name := range slices.Sorted(maps.Keys(arguments)) {
 		file, _, _ := strings.Cut(name, " ")
-		if slices.Contains(packages, path.Dir(file)) && !known[name] {
-			out = append(out, name)
+		if slices.Contains(o.packages, path.Dir(file)) && !exist[name] {
+			bad++
+			fmt.Fprintf(out, "%s: there is no such mutant: %s\n", o.equivalent, name)
 		}
 	}
-	slices.Sort(out)
-	return out
+	return bad, nil
+}
+
+// pick returns the mutants that are asked for.
+func (o options) pick(ctx context.Context, all []mutant) ([]mutant, error) {
+	lines, err := changedLines(ctx, o.since, o.packages)
+	if err != nil {
+		return nil, err
+	}
+	var again []byte
+	if o.again != "" {
+		if again, err = os.ReadFile(o.again); err != nil {
+			return nil, err
+		}
+	}
+	return lists.Filter(all, func(m mutant) bool {
+		changed := func(s span) bool { return m.first <= s.last && s.first <= m.last }
+		return strings.Contains(m.name, o.only) && (o.since == "" || slices.ContainsFunc(lines[m.file], changed)) &&
+			(o.again == "" || strings.Contains(string(again), ": "+m.name+"\n"))
+	}), nil
+}
+
+// readEquivalent returns the mutants that have an argument, by their text.
+func readEquivalent(file string) (map[string]bool, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]bool{}
+	for i, line := range strings.Split(string(data), "\n") {
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, argument, _ := strings.Cut(line, "\t")
+		if strings.TrimSpace(argument) == "" || out[name] {
+			return nil, fmt.Errorf("%s:%d: want a mutant that is not there yet, a tab and why it makes no difference",
+				file, i+1)
+		}
+		out[name] = true
+	}
+	return out, nil
+}
+
+type span struct{ first, last int }
+
+// hunk is the line of a diff that names the new file, or the one that tells the lines of the new file.
+var hunk = regexp.MustCompile(`(?m)^(?:\+\+\+ (.*)|@@ -\S+ \+(\d+)(?:,(\d+))? @@.*)$`)
+
+// changedLines returns the lines in which files below the directories differ from a Git revision. Where lines are gone,
+// those around the place count.
+func changedLines(ctx context.Context, revision string, dirs []string) (map[string][]span, error) {
+	if revision == "" {
+		return nil, nil
+	}
+	git := func(args ...string) (string, error) {
+		c := exec.CommandContext(ctx, "git", append(args, dirs...)...)
+		c.Stderr = os.Stderr
+		out, err := c.Output()
+		if err != nil {
+			err = fmt.Errorf("%s: %w", c, err)
+		}
+		return string(out), err
+	}
+	diff, err := git("diff", "--unified=0", "--no-color", "--no-ext-diff", "--no-prefix", "--relative", revision, "--")
+	if err != nil {
+		return nil, err
+	}
+	lines, file := map[string][]span{}, ""
+	for _, m := range hunk.FindAllStringSubmatch(diff, -1) {
+		if m[1] != "" {
+			file = m[1]
+			continue
+		}
+		first, _ := strconv.Atoi(m[2]) // the pattern has matched digits
+		count := 1
+		switch m[3] {
+		case "":
+		case "0":
+			count = 2 // the new text has nothing between this line and the next one
+		default:
+			count, _ = strconv.Atoi(m[3])
+		}
+		lines[file] = append(lines[file], span{first, first + count - 1})
+	}
+	untracked, err := git("ls-files", "--others", "--exclude-standard", "--")
+	for name := range strings.Lines(untracked) {
+		lines[strings.TrimSpace(name)] = []span{{1, math.MaxInt}}
+	}
+	return lines, err
 }
