@@ -2,19 +2,73 @@ package catalog
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/manifest"
 )
 
-// Document returns the olm.bundle of the bundle as JSON, with what a [Catalog] does not keep: it reads it again. It
-// is an error if the bundle is not from a file-based catalog: there is no such document.
+// Document returns the olm.bundle of the bundle as JSON, with what a [Catalog] does not keep: it reads it again. For a
+// bundle that is not in a file-based catalog, it is the one that opm render makes.
 func (b *Bundle) Document(ctx context.Context) ([]byte, error) {
-	if b.origin == nil || b.origin.files == nil {
-		return nil, hint(fmt.Errorf("bundle %s is not from a file-based catalog", b.Name),
-			`make one: "opm render" prints the documents of bundles and images`)
+	switch {
+	case b.origin == nil:
+		return nil, fmt.Errorf("bundle %s: nothing says what it is", b.Name)
+	case b.origin.files == nil:
+		return b.render()
 	}
 	return b.origin.document(ctx, "bundle "+b.Name)
+}
+
+// render makes the olm.bundle of a directory (operator-registry: alpha/action/render.go, bundleToDeclcfg). It has the
+// objects, because OLM v0 takes those of a bundle without an image from there.
+func (b *Bundle) render() ([]byte, error) {
+	read, err := readBundle(b.origin.dir, b.origin.open)
+	if err != nil {
+		return nil, err
+	}
+	doc := struct {
+		Schema        string                  `json:"schema"`
+		Package       string                  `json:"package"`
+		Name          string                  `json:"name"`
+		Image         string                  `json:"image,omitempty"`
+		Properties    []Property              `json:"properties"`
+		RelatedImages []v1alpha1.RelatedImage `json:"relatedImages,omitempty"`
+	}{Schema: SchemaBundle, Package: read.Package, Name: b.Name, Image: b.Image}
+	for _, o := range append([]*manifest.Object{read.CSVObject}, read.Shipped()...) {
+		object, err := o.Value()
+		if err != nil {
+			return nil, err
+		}
+		data, err := json.Marshal(object)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(map[string][]byte{"data": data})
+		if err != nil {
+			return nil, err
+		}
+		doc.Properties = append(doc.Properties, Property{Type: TypeObject, Value: value})
+	}
+	doc.Properties = append(doc.Properties, read.CatalogProperties()...)
+	named := append(slices.Clone(read.CSV.Spec.RelatedImages), v1alpha1.RelatedImage{Image: b.Image})
+	for _, d := range read.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		for _, c := range slices.Concat(d.Spec.Template.Spec.InitContainers, d.Spec.Template.Spec.Containers) {
+			named = append(named, v1alpha1.RelatedImage{Image: c.Image})
+		}
+	}
+	known := map[string]bool{"": true}
+	for _, r := range named {
+		if !known[r.Image] {
+			doc.RelatedImages = append(doc.RelatedImages, r)
+		}
+		known[r.Image] = true
+	}
+	return json.Marshal(doc)
 }
 
 // Document returns the olm.package of the package as JSON; nil if the catalog has none.

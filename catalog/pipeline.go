@@ -205,7 +205,7 @@ func (c *Catalog) fromTemplate(ctx context.Context, ci *pipeline, packages []*Pa
 			t.published = served.Packages[names[0]]
 		}
 	}
-	p, err := t.render()
+	p, err := t.render(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.name, err)
 	}
@@ -216,7 +216,7 @@ func (c *Catalog) fromTemplate(ctx context.Context, ci *pipeline, packages []*Pa
 	return nil
 }
 
-func (t *template) render() (*Package, error) {
+func (t *template) render(ctx context.Context) (*Package, error) {
 	data, err := yaml.YAMLToJSON(t.data)
 	if err != nil {
 		return nil, err
@@ -232,7 +232,7 @@ func (t *template) render() (*Package, error) {
 	}
 	switch head.Schema {
 	case "olm.template.basic":
-		return t.basic(head.Entries)
+		return t.basic(ctx, head.Entries)
 	case "olm.semver":
 		return t.semver(&head.semverTemplate)
 	}
@@ -265,51 +265,70 @@ func (t *template) imaged(image string) *Bundle {
 		for _, b := range t.have.Bundles {
 			dir := filepath.Base(b.origin.dir)
 			if dir == tag || strings.TrimPrefix(dir, "v") == strings.TrimPrefix(tag, "v") {
-				return b
+				return b.from(image)
 			}
 		}
 	}
 	if t.published != nil {
 		for _, b := range t.published.Bundles {
 			if b.Image == image {
-				return cmp.Or(t.named(b.Name), b)
+				return t.named(b.Name).from(image)
 			}
 		}
 	}
 	return nil
 }
 
+// from returns the bundle with the image that it is in.
+func (b *Bundle) from(image string) *Bundle {
+	out := *b
+	out.Image = image
+	return &out
+}
+
 // basic adds the documents of an olm.template.basic, and the bundles that its channels name (operator-registry:
 // alpha/template/basic).
-func (t *template) basic(entries []json.RawMessage) (*Package, error) {
-	r := &reader{catalog: &Catalog{Packages: map[string]*Package{}}, files: &source.Source{
-		Name: func(string) string { return t.name }}}
-	images := 0
+func (t *template) basic(ctx context.Context, entries []json.RawMessage) (*Package, error) {
+	var documents []byte
+	images, imaged := 0, map[string]*Bundle{}
 	for _, e := range entries {
-		var head struct{ Schema string }
+		var head struct{ Schema, Image string }
 		if err := json.Unmarshal(e, &head); err != nil {
 			return nil, err
 		}
-		if head.Schema == SchemaBundle {
-			images++
-		} else if err := r.add(t.name, document{line: 1, text: e, json: e}); err != nil {
-			return nil, err
+		if head.Schema != SchemaBundle {
+			documents = append(append(documents, e...), ' ') // all in line 1
+			continue
+		}
+		images++
+		if b := t.imaged(head.Image); b != nil {
+			imaged[b.Name] = b
 		}
 	}
-	names := r.catalog.Names()
-	if len(names) != 1 {
+	limits := Options{}.catalogLimits()
+	files, err := source.OpenBytes(t.name, source.KindCatalog, map[string][]byte{"catalog.json": documents}, limits)
+	if err != nil {
+		return nil, err
+	}
+	files.Name = func(string) string { return t.name }
+	c, err := read(ctx, t.name, files, limits)
+	if err != nil {
+		return nil, err
+	}
+	names := c.Names()
+	switch {
+	case len(c.faults) > 0:
+		return nil, errors.New(c.faults[0].text)
+	case len(names) != 1:
 		return nil, fmt.Errorf("it is of %s, and must be of one", text.Count(len(names), "package"))
 	}
-	p := r.catalog.Packages[names[0]]
-	p.origin, p.hasIcon = nil, false // what is read again is a file of documents
+	p := c.Packages[names[0]]
 	for _, ch := range p.Channels {
-		ch.origin = nil
-		for i, e := range ch.Entries {
-			ch.Entries[i].Line = 1
+		for _, e := range ch.Entries {
 			if p.Bundle(e.Name) != nil {
 				continue
 			}
-			b := t.named(e.Name)
+			b := cmp.Or(imaged[e.Name], t.named(e.Name))
 			if b == nil {
 				return nil, t.unknown(e.Name)
 			}

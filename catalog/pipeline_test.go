@@ -237,6 +237,7 @@ entries:
     a.v1.1.0 replaces=a.v1.0.1 skips=[a.v1.0.0] skipRange=
 `, ""},
 		{"semver, unknown", "schema: olm.semver\nstable: {bundles: [{image: \"r.example.com/a@sha256:1\"}]}\n", "", "nothing says what r.example.com/a@sha256:1 is"},
+		{"basic, refused", basic + "- {schema: a/b, package: a}\n", "", `invalid custom schema meta: invalid schema "a/b"`},
 		{"another one", "schema: olm.composite\n", "", `does not know the template "olm.composite"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -122,6 +122,10 @@ func (x *Extension) walks(b *builder) error {
 			return err
 		}
 		for _, s := range path.Steps {
+			if x.pkg().Bundle(s.To).Image == "" {
+				return x.refuse("nothing says the image of "+s.To+", which OLM v1 installs it from",
+					"pin a catalog whose olm.bundle names it, or name it in catalog-templates beside ci.yaml", "")
+			}
 			x.keep(b, s)
 		}
 	}

@@ -35,6 +35,25 @@ func (m *maker) sayLeftOut() (notes []string) {
 	return notes
 }
 
+// sayImages names the bundles whose image nothing says: those of directories.
+func (m *maker) sayImages() (notes []string) {
+	for _, c := range m.Catalogs {
+		var names []string
+		for _, p := range c.Packages {
+			for _, b := range p.Bundles {
+				if b.Image == "" {
+					names = append(names, b.Name)
+				}
+			}
+		}
+		if len(names) > 0 {
+			notes = append(notes, fmt.Sprintf("nothing says the image of %s in catalog %s: the pinned catalog has the "+
+				"objects, and OLM v0 installs them from there", text.And(names), c.Source))
+		}
+	}
+	return notes
+}
+
 // sayDependencies names the Subscriptions that OLM has made for dependencies in clusters that used the source: no patch
 // of Git reaches them, and OLM resolves nothing in a namespace where one names a catalog that is gone (spec
 // v0-resolver 7).

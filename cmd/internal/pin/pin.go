@@ -141,7 +141,7 @@ func Run(ctx context.Context, o Options) (*Pin, error) {
 		}
 	}
 	kept := m.Notes
-	m.Notes = slices.Concat(kept, m.sayLeft(), m.sayLeftOut(), m.sayMoves(), m.sayDependencies(),
+	m.Notes = slices.Concat(kept, m.sayLeft(), m.sayLeftOut(), m.sayImages(), m.sayMoves(), m.sayDependencies(),
 		m.sayPolicies(), m.sayManual())
 	if err := m.makeFiles(); err != nil {
 		m.Notes = kept // nothing has moved
