@@ -13,7 +13,7 @@ import (
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/cmd/internal/pin"
 	"github.com/olmgen/olmgen/cmd/internal/pin/admission"
-	"github.com/olmgen/olmgen/config"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
@@ -214,7 +214,12 @@ func (f *pinFlags) deliver(cmd *cobra.Command, p *pin.Pin, err error) error {
 	}
 	if f.check {
 		c := renderFlags{output: f.output}
-		return c.compare(cmd, &config.Rendered{Files: p.Files})
+		packages := 0
+		for _, of := range p.Catalogs {
+			packages += len(of.Packages)
+		}
+		return c.compare(cmd, p.Files, nil, "pinned", fmt.Sprintf("%s in %s", text.Count(packages, "package"),
+			text.Count(len(p.Catalogs), "catalog")))
 	}
 	fmt.Fprint(cmd.OutOrStdout(), p.Summary())
 	s, err := (&summaryFlags{dryRun: f.dryRun, held: f.held}).write(cmd, filepath.Clean(f.output), p.Files,

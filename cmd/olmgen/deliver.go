@@ -65,7 +65,7 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 	}
 	f.sayGrowth(cmd, overwritten)
 	if f.check != "" {
-		return f.compare(cmd, r)
+		return f.compare(cmd, r.Files, r.Sources, "rendered", text.Count(len(r.Sources), "operator"))
 	}
 	if err := f.keepTenants(r); err != nil {
 		return err
@@ -158,9 +158,9 @@ func report(cmd *cobra.Command, dir string, r output.Result) {
 }
 
 // compare prints how the directory differs: the diff, the numbers of changed lines or the names to stdout, the state of
-// each file to stderr.
-func (f *renderFlags) compare(cmd *cobra.Command, r *config.Rendered) error {
-	differences, err := output.Check(f.output, r.Files, r.Sources)
+// each file to stderr. The files are as made ("rendered") of what.
+func (f *renderFlags) compare(cmd *cobra.Command, files output.Files, sources []output.Source, made, of string) error {
+	differences, err := output.Check(f.output, files, sources)
 	if err != nil {
 		return err
 	}
@@ -183,10 +183,9 @@ func (f *renderFlags) compare(cmd *cobra.Command, r *config.Rendered) error {
 		}
 	}
 	if n := len(differences); n > 0 {
-		return &foundError{fmt.Sprintf("%s: %s not as rendered", f.output, text.Count(n, "file"))}
+		return &foundError{fmt.Sprintf("%s: %s not as %s", f.output, text.Count(n, "file"), made)}
 	}
-	tell(cmd, "%s: as rendered: %s, %s", f.output, text.Count(len(r.Sources), "operator"),
-		text.Count(len(r.Files), "file"))
+	tell(cmd, "%s: as %s: %s, %s", f.output, made, of, text.Count(len(files), "file"))
 	return nil
 }
 

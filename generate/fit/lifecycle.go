@@ -112,6 +112,19 @@ func (s *Supported) last() (last *Phase) {
 	return last
 }
 
+// next returns the first phase that begins after a day on which there is none, or nil.
+func (s *Supported) next(day string) (next *Phase) {
+	for i := range s.Phases {
+		switch p := &s.Phases[i]; {
+		case p.Start <= day && day <= p.End:
+			return nil
+		case day < p.Start && (next == nil || p.Start < next.Start):
+			next = p
+		}
+	}
+	return next
+}
+
 // String returns the phases with their days.
 func (s *Supported) String() string {
 	list := lists.Map(s.Phases, func(p Phase) string { return fmt.Sprintf("%s %s to %s", p.Name, p.Start, p.End) })
@@ -145,13 +158,16 @@ func (q *question) support() {
 	if s == nil {
 		return
 	}
-	switch last := s.last(); {
+	switch last, next := s.last(), s.next(q.Date); {
 	case last == nil:
 	case q.Date == "":
 		q.add(RuleSupport, findings.Note, "", fmt.Sprintf("support of %s: %s", s.Name, s), "")
 	case q.Date > last.End:
 		q.add(RuleSupport, findings.Warning, "", fmt.Sprintf("%s of %s ended on %s", last.Name, s.Name, last.End),
 			"update to a version that is supported")
+	case next != nil:
+		q.add(RuleSupport, findings.Note, "", fmt.Sprintf("%s of %s has not begun: it begins on %s", next.Name, s.Name,
+			next.Start), "")
 	default:
 		q.add(RuleSupport, findings.Note, "", fmt.Sprintf("%s of %s ends on %s", last.Name, s.Name, last.End), "")
 	}

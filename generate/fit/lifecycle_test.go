@@ -15,13 +15,18 @@ import (
 const lifecycle = `{"versions": [{"name": "2.6", "phases": [
 {"name": "maintenance", "startDate": "2026-08-18", "endDate": "2027-01-31"},
 {"name": "full support", "startDate": "2026-01-17", "endDate": "2026-08-17"}],
-"platformCompatibility": [{"name": "openshift", "versions": ["4.18", "4.19"]}]}]}`
+"platformCompatibility": [{"name": "openshift", "versions": ["4.18", "4.19"]}]},
+{"name": "2.5", "phases": [{"name": "early", "startDate": "2026-01-01", "endDate": "2026-01-31"},
+{"name": "later", "startDate": "2026-04-01", "endDate": "2026-04-30"}, {"name": "late", "startDate": "2026-03-01", "endDate": "2026-03-31"}]}]}`
 
 func TestLifecycle(t *testing.T) {
 	known := fit.ReadLifecycle([][]byte{[]byte(lifecycle)})
 	for _, test := range []struct{ name, version, openShift, date, want string }{
 		{"the last day counts", "2.6.1", "", "2027-01-31", "note: maintenance of 2.6 ends on 2027-01-31"},
 		{"the day after", "2.6.1", "", "2027-02-01", "warning: maintenance of 2.6 ended on 2027-01-31"},
+		{"before the first phase", "2.6.1", "", "2026-01-16", "note: full support of 2.6 has not begun: it begins on 2026-01-17"},
+		{"its first day counts", "2.6.1", "", "2026-01-17", "note: maintenance of 2.6 ends on 2027-01-31"},
+		{"between two phases", "2.5.0", "", "2026-02-01", "note: late of 2.5 has not begun: it begins on 2026-03-01"},
 		{"no date, and nothing is judged", "2.6.1", "", "", "note: support of 2.6: maintenance 2026-08-18 to 2027-01-31, full support 2026-01-17 to 2026-08-17"},
 		{"another release of OpenShift", "2.6.0", "4.20", "2026-09-01", "warning: 4.20 is not in platformCompatibility of 2.6; note: maintenance of 2.6 ends on 2027-01-31"},
 		{"one that it is for", "2.6.0", "4.19", "2026-09-01", "note: maintenance of 2.6 ends on 2027-01-31"},
