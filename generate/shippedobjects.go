@@ -263,7 +263,7 @@ func mirrored(c *v1alpha1.SubscriptionConfig, mirrors *images.Rewriter) *v1alpha
 
 // mirroredTexts returns the images of a shipped workload that a mirror replaces, by field.
 func mirroredTexts(o *manifest.Object, mirrors *images.Rewriter) (map[string]string, error) {
-	if !images.HasPods(bundle.GroupOf(o), o.Kind) {
+	if !images.HasImages(bundle.GroupOf(o), o.Kind) {
 		return nil, nil
 	}
 	v, err := o.Value()
@@ -274,10 +274,14 @@ func mirroredTexts(o *manifest.Object, mirrors *images.Rewriter) (map[string]str
 	images.InObject(bundle.GroupOf(o), o.Kind, v, func(p images.Place, old string) string {
 		ref := mirrors.Rewrite(p, old)
 		if ref != old {
-			texts[p.Field] = p.Before + ref
+			texts[p.Field] = ""
 		}
 		return ref
 	})
+	for field := range texts {
+		text, _ := manifest.ValueAt(v, manifest.Segments(field))
+		texts[field] = olm.Text(text)
+	}
 	return texts, nil
 }
 
@@ -290,6 +294,10 @@ func mirrorWarnings(mirrors *images.Rewriter) []bundle.Warning {
 	if stay := mirrors.Unmapped(); len(stay) > 0 {
 		out = append(out, bundle.Warning{Class: bundle.WarnUnmirrored,
 			Error: &manifest.Error{Msg: "the mirror map has no mirror for " + text.FirstOf(10, stay)}})
+	}
+	if kept := mirrors.Kept(); len(kept) > 0 {
+		out = append(out, bundle.Warning{Class: bundle.WarnUnmirrored,
+			Error: &manifest.Error{Msg: "the mirror map does not change " + text.FirstOf(10, kept)}})
 	}
 	for _, e := range mirrors.Unused() {
 		out = append(out, bundle.Warning{Class: bundle.WarnMirrorMap, Error: e})

@@ -42,6 +42,7 @@ type Image struct {
 	Normalized string `json:"normalized,omitempty"` // with registry and tag or digest; empty if it is not valid
 	Pinned     bool   `json:"pinned"`               // by digest
 	Kind       Kind   `json:"kind"`
+	Guess      bool   `json:"guess,omitempty"`  // it stands among other text, of which olmgen does not know the use
 	Name       string `json:"name,omitempty"`   // of the container, variable, related image, volume or annotation
 	Source     string `json:"source,omitempty"` // of the bundle, as given by the user
 	Package    string `json:"package,omitempty"`
@@ -90,12 +91,7 @@ func ListObjects(objects []*manifest.Object) ([]Image, error) {
 // inObjects returns the places in workloads and ConfigMaps that name an image.
 func inObjects(objects []*manifest.Object, pkg string) (list []Image, err error) {
 	for _, o := range objects {
-		named, _, err := inConfigMap(o, pkg)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, named...)
-		if !HasPods(bundle.GroupOf(o), o.Kind) {
+		if !HasImages(bundle.GroupOf(o), o.Kind) {
 			continue
 		}
 		v, err := o.Value()
@@ -124,7 +120,7 @@ func OfBundle(b *bundle.Bundle, ref string) Image {
 
 // image describes an image at a place of an object, which is nil for that of a bundle itself.
 func image(p Place, ref, pkg string, o *manifest.Object) Image {
-	i := Image{Image: ref, Kind: p.Kind, Name: p.Name, Field: p.Field, Package: pkg}
+	i := Image{Image: ref, Kind: p.Kind, Guess: p.Guess, Name: p.Name, Field: p.Field, Package: pkg}
 	if o != nil {
 		i.File, i.Line = o.PlaceOf(p.Field)
 	}
@@ -178,10 +174,10 @@ const annotation = "containerImage"
 
 // Place is a place in an object that names an image.
 type Place struct {
-	Kind   Kind
-	Name   string // of the container, variable and so on
-	Field  string
-	Before string // what stands before the image in an argument: --image=
+	Kind  Kind
+	Name  string // of the container, variable and so on
+	Field string
+	Guess bool // the image stands among other text
 }
 
 // Visitor is called with the image at a place. It returns the image that replaces it, or the same.

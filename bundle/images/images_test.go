@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
@@ -72,8 +73,42 @@ func TestEnvImage(t *testing.T) {
 		{"X", "example.com/Path:v1", false},
 		{"X", "", false},
 	} {
-		if got := envImage(c.name, c.value); got != c.want {
+		got := false
+		InEnv([]corev1.EnvVar{{Name: c.name, Value: c.value}}, "env", func(_ Place, ref string) string {
+			got = ref == c.value
+			return ref
+		})
+		if got != c.want {
 			t.Errorf("%s=%s: got %v", c.name, c.value, got)
+		}
+	}
+}
+
+// Images are told from the other words of a text. What has a variable in it is not one, nor is an address or a path.
+func TestTexts(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"quay.io/org/a:v1,quay.io/org/b:v2", "quay.io/org/a:v1? quay.io/org/b:v2?"},
+		{"1.0=quay.io/org/a@" + digest + "\n2.0=quay.io/org/b@" + digest, "quay.io/org/a@" + digest + "? quay.io/org/b@" + digest + "?"},
+		{`{"a":"quay.io/org/a:v1","b":{"image":"oci://quay.io/org/b:v2"}}`, "quay.io/org/a:v1? oci://quay.io/org/b:v2?"},
+		{`"{\"a\":\"quay.io/org/a:v1\",\"b\":\"x\nquay.io/org/b:v1\\u0022\"}"`, "quay.io/org/a:v1? quay.io/org/b:v1?"},
+		{"{a: quay.io/org/a:v1}", "quay.io/org/a:v1?"},
+		{"podman pull quay.io/org/a:v1; IMAGE=${IMAGE:-quay.io/org/b:v2} run 'quay.io/org/c:v3'.", "quay.io/org/a:v1? quay.io/org/b:v2? quay.io/org/c:v3?"},
+		{"--image=quay.io/org/a:v1", "quay.io/org/a:v1"},
+		{"quay.io/org/a:${TAG}", ""},
+		{"quay.io/org/a:v1-$(ARCH)", ""},
+		{"${HOST}.example.com/org/a:v1", ""},
+		{"%s.example.com/org/a:v1 quay.io/org/a:v%s", ""},
+		{"{{ .host }}.example.com/org/a:v1", ""},
+		{"curl https://example.com/org/a:v1 /etc/a.d/b:c ./a.d/b:c github.com/org/a@v1.2.3 quay.io/org/a", ""},
+	} {
+		var got []string
+		text := inText(func(p Place, ref string) string {
+			got = append(got, ref+map[bool]string{true: "?"}[p.Guess])
+			return "mirror/" + ref
+		})(Place{}, c.text)
+		if strings.Join(got, " ") != c.want || strings.ReplaceAll(text, "mirror/", "") != c.text ||
+			strings.Count(text, "mirror/") != len(got) {
+			t.Errorf("%s: got %q, %s", c.text, got, text)
 		}
 	}
 }
@@ -142,6 +177,9 @@ data:
     # see https://quay.io/org/page:v1 and example.com/page
     image: "quay.io/org/quoted@` + digest + `"
     digest: ` + digest + `
+binaryData:
+  start.sh: cG9kbWFuIHJ1biBxdWF5LmlvL29yZy9zY3JpcHRlZDp2MQo= # podman run quay.io/org/scripted:v1
+  logo.png: iVBORw0KGgo=
 `
 
 func read(t *testing.T) *bundle.Bundle {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -195,6 +196,7 @@ type Rewriter struct {
 	m        *Map
 	used     []bool
 	unmapped []string
+	kept     []string
 	passed   string // what keeps the mirror of a source from an image
 }
 
@@ -206,7 +208,7 @@ func (m *Map) Rewriter() *Rewriter {
 	return &Rewriter{m: m, used: make([]bool, len(m.entries))}
 }
 
-// Rewrite is a Visitor. It keeps tag and digest as written.
+// Rewrite is a Visitor. It keeps tag and digest as written, and images in ConfigMaps.
 func (w *Rewriter) Rewrite(p Place, ref string) string {
 	r, err := parse(ref)
 	if err != nil {
@@ -224,6 +226,10 @@ func (w *Rewriter) Rewrite(p Place, ref string) string {
 		return ref
 	}
 	w.used[i] = true
+	if p.Kind == KindConfigMap {
+		w.kept = append(w.kept, r.String()+" of ConfigMap "+p.Name)
+		return ref
+	}
 	e := w.m.entries[i]
 	return r.scheme + e.mirror + strings.TrimPrefix(r.repository, e.source) + r.suffix
 }
@@ -234,9 +240,11 @@ func (w *Rewriter) Unmapped() []string {
 	if len(w.m.entries) == 0 {
 		return nil
 	}
-	slices.Sort(w.unmapped)
-	return slices.Compact(slices.Clone(w.unmapped))
+	return lists.SortedUnique(w.unmapped)
 }
+
+// Kept returns the images in ConfigMaps that a mirror has and Rewrite keeps, each with its ConfigMap, sorted.
+func (w *Rewriter) Kept() []string { return lists.SortedUnique(w.kept) }
 
 // Unused returns an error for each entry that was not used. For a map of a whole cluster, which is about many images,
 // it returns one error if no entry was used.

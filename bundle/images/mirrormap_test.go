@@ -2,6 +2,7 @@ package images
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,6 +70,27 @@ spec:
 		if got := m.Rewriter().Rewrite(Place{}, c.ref); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.ref, got, c.want)
 		}
+	}
+}
+
+// An image in a ConfigMap is kept and named, if it is not in a mirror already.
+func TestKept(t *testing.T) {
+	m, err := ReadMap("m.yaml", []byte("mirrors:\n- {source: a.io, mirror: m.io}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := m.Rewriter()
+	for _, ref := range []string{"a.io/x:1", "a.io/x:1", "b.io/x:1", "m.io/x:1"} {
+		if got := w.Rewrite(Place{Kind: KindConfigMap, Name: "config"}, ref); got != ref {
+			t.Errorf("%s becomes %s", ref, got)
+		}
+	}
+	want := []string{"a.io/x:1 of ConfigMap config"}
+	if got := w.Kept(); !slices.Equal(got, want) {
+		t.Errorf("kept %q, want %q", got, want)
+	}
+	if got := w.Unmapped(); !slices.Equal(got, []string{"b.io/x:1"}) {
+		t.Errorf("unmapped %q", got)
 	}
 }
 

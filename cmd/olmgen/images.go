@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/whole"
@@ -99,6 +100,7 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 	if f.unpinned {
 		list = images.Unpinned(list)
 	}
+	sayGuesses(cmd, list)
 	if err := f.print(cmd, list); err != nil {
 		return err
 	}
@@ -171,12 +173,25 @@ func (f *imagesFlags) sayUnmirrored(cmd *cobra.Command, list []images.Image) err
 	}
 	w := m.Rewriter()
 	for _, i := range list {
-		w.Rewrite(images.Place{Kind: i.Kind}, i.Image)
+		w.Rewrite(images.Place{Kind: i.Kind, Name: i.Name}, i.Image)
 	}
 	for _, name := range w.Unmapped() {
 		warn(cmd, "%s: no mirror for %s%s", f.mirrorMap, name, class(bundle.WarnUnmirrored))
 	}
+	for _, name := range w.Kept() {
+		warn(cmd, "%s does not change %s%s", f.mirrorMap, name, class(bundle.WarnUnmirrored))
+	}
 	return nil
+}
+
+// sayGuesses notes images that are known from texts only.
+func sayGuesses(cmd *cobra.Command, list []images.Image) {
+	sure := lists.Set(list, func(i images.Image) string { return map[bool]string{false: i.Reference()}[i.Guess] })
+	guesses := lists.Filter(list, func(i images.Image) bool { return !sure[i.Reference()] })
+	if n := len(images.Names(guesses)); n > 0 {
+		note(cmd, "guessed from words in texts: %s, such as %s (%s)", text.Count(n, "image"), guesses[0].Reference(),
+			guesses[0].At())
+	}
 }
 
 // listTree lists the images of manifests, and of what OLM installs for them, and counts the operators that are not

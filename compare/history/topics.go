@@ -55,7 +55,10 @@ func valuesOf(in Input) (map[string]string, error) {
 			if err != nil {
 				return nil, err
 			}
-			images.InObject(o.Group(), o.Kind, v, func(_ images.Place, ref string) string {
+			images.InObject(o.Group(), o.Kind, v, func(p images.Place, ref string) string {
+				if p.Guess {
+					return ref
+				}
 				repository, _ := images.Repository(ref)
 				host, _, _ := strings.Cut(repository, "/")
 				registries[host] = true

@@ -42,7 +42,11 @@ func (list List) Document() *findings.Document {
 		t.Columns = append(t.Columns, findings.Column{Title: title, Align: true, Before: "   "})
 	}
 	for _, i := range list {
-		row := findings.Cells(i.Reference(), yes(i.Pinned), string(i.Kind), i.Name, i.At())
+		kind := string(i.Kind)
+		if i.Guess {
+			kind += " (guess)"
+		}
+		row := findings.Cells(i.Reference(), yes(i.Pinned), kind, i.Name, i.At())
 		for _, code := range []int{0, 3, 4} {
 			row[code].Style = findings.Code
 		}
