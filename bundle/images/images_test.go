@@ -315,7 +315,7 @@ func TestCorpus(t *testing.T) {
 				continue
 			}
 			lines := strings.Split(string(data), "\n")
-			if at := strings.Join(lines[i.Line-1:min(len(lines), i.Line+2)], "\n"); i.Kind != KindConfigMap && !strings.Contains(at, unsuffixed(i.Image)[:5]) {
+			if at := strings.Join(lines[i.Line-1:min(len(lines), i.Line+2)], "\n"); !i.Guess && !strings.Contains(at, unsuffixed(i.Image)[:5]) {
 				t.Errorf("%s: %s is not on line %d of %s:\n%s", dir, i.Image, i.Line, i.File, at)
 			}
 			host, _, _ := strings.Cut(i.Normalized, "/")
