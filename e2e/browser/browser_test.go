@@ -195,12 +195,13 @@ func TestPages(t *testing.T) {
 					noScroll(t, ctx, width)
 					if width == 400 || width == 1400 {
 						screenshot(t, ctx, fmt.Sprintf("%s-%s-%d", name, colors, width))
+						contrasts(t, ctx, colors)
 						axe(t, ctx, fmt.Sprintf("%s, %d", colors, width))
 					}
 				}
 			}
 			run(t, ctx, scheme("light"), size(1400))
-			for _, use := range []func(*testing.T, context.Context){severities, filters, sorts, folds, links, keys, prints} {
+			for _, use := range []func(*testing.T, context.Context){severities, filters, sorts, folds, links, keys, tabs, prints} {
 				run(t, ctx, open)
 				use(t, ctx)
 			}
@@ -427,12 +428,19 @@ func keys(t *testing.T, ctx context.Context) {
 // prints looks at the page as a printer does: everything is there, without controls.
 func prints(t *testing.T, ctx context.Context) {
 	t.Helper()
-	run(t, ctx, emulation.SetEmulatedMedia().WithMedia("print"))
+	const paper = 718 // A4 between margins of one centimetre
+	run(t, ctx, size(paper), emulation.SetEmulatedMedia().WithMedia("print"))
+	noScroll(t, ctx, paper)
+	const cut = `[...document.querySelectorAll("main, main *")].filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1 &&
+		getComputedStyle(e).overflowX !== "visible" && e.clientWidth > 0).map((e) => e.outerHTML.slice(0, 80))`
+	for _, e := range eval[[]string](t, ctx, cut) {
+		t.Errorf("the printer cuts off %s", e)
+	}
 	all := eval[int](t, ctx, `document.querySelectorAll("tbody tr:not(.description *)").length`)
 	if got := eval[int](t, ctx, visibleRows); got != all {
 		t.Errorf("printed are %d of %d lines", got, all)
 	}
-	if n := eval[int](t, ctx, `[...document.querySelectorAll("input, fieldset, button:not(th button)")].filter((e) => e.checkVisibility()).length`); n > 0 {
+	if n := eval[int](t, ctx, `[...document.querySelectorAll("input, fieldset, button:not(th button), .anchor, .contents, [role=search]")].filter((e) => e.checkVisibility()).length`); n > 0 {
 		t.Errorf("%d controls are printed", n)
 	}
 	run(t, ctx, chromedp.ActionFunc(func(ctx context.Context) error {
@@ -441,7 +449,61 @@ func prints(t *testing.T, ctx context.Context) {
 			t.Error("no PDF")
 		}
 		return err
-	}), emulation.SetEmulatedMedia())
+	}), emulation.SetEmulatedMedia(), size(1400))
+}
+
+// contrasts holds that every text is told from what is behind it: 4.5 to 1 (WCAG 1.4.3), 3 to 1 for large text.
+func contrasts(t *testing.T, ctx context.Context, colors string) {
+	t.Helper()
+	const faint = `(() => {
+		const rgb = (s) => s.match(/[\d.]+/g).map(Number);
+		const luminance = (c) => c.slice(0, 3).map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+			.reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+		const behind = (e) => {
+			for (; e; e = e.parentElement) {
+				const c = rgb(getComputedStyle(e).backgroundColor);
+				if (c.length === 3 || c[3] === 1) return c;
+			}
+			return [255, 255, 255];
+		};
+		const found = {};
+		for (const e of document.querySelectorAll("body *:not(svg *, script)")) {
+			const style = getComputedStyle(e);
+			const says = [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+			if (!says || !e.checkVisibility({ opacityProperty: true })) continue;
+			const [a, b] = [luminance(rgb(style.color)), luminance(behind(e))].sort((x, y) => y - x);
+			const size = parseFloat(style.fontSize), large = size >= 24 || size >= 18.66 && style.fontWeight >= 700;
+			const ratio = (a + 0.05) / (b + 0.05);
+			if (ratio < (large ? 3 : 4.5)) found[style.color + " in " + e.outerHTML.slice(0, 60)] = ratio.toFixed(2);
+		}
+		return Object.entries(found).map(([where, ratio]) => ratio + " to 1, " + where);
+	})()`
+	for _, f := range eval[[]string](t, ctx, faint) {
+		t.Errorf("%s: contrast %s", colors, f)
+	}
+	if dark := eval[bool](t, ctx, `parseInt(getComputedStyle(document.body).backgroundColor.match(/\d+/)[0]) < 128`); dark != (colors == "dark") {
+		t.Errorf("%s: the page is dark: %t", colors, dark)
+	}
+}
+
+// tabs presses Tab through the page: each thing that is used has its turn once, in the order of the page, and none
+// keeps the focus.
+func tabs(t *testing.T, ctx context.Context) {
+	t.Helper()
+	const at = `[...document.querySelectorAll("*")].indexOf(document.activeElement)`
+	last := -1
+	for range 40 {
+		run(t, ctx, chromedp.KeyEvent(kb.Tab))
+		if eval[bool](t, ctx, `document.activeElement === document.body`) {
+			return
+		}
+		now := eval[int](t, ctx, at)
+		if now <= last {
+			t.Errorf("Tab leads back to %s", eval[string](t, ctx, "document.activeElement.outerHTML.slice(0, 80)"))
+			return
+		}
+		last = now
+	}
 }
 
 // withoutScript opens the page with scripts switched off. All lines are there; what is folded can be opened.

@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // makeSite writes the site of the corpus, or of the examples.
@@ -66,11 +67,14 @@ func TestSite(t *testing.T) {
 					looks(t, ctx, page, width)
 					if width != 1000 {
 						screenshot(t, ctx, fmt.Sprintf("site-%s-%s-%d", filepath.Base(filepath.Dir(page))+filepath.Base(page), colors, width))
+						contrasts(t, ctx, colors)
 						axe(t, ctx, fmt.Sprintf("%s, %d", colors, width))
 					}
 				}
 			}
 			run(t, ctx, scheme("light"), size(1400), open)
+			tabs(t, ctx)
+			run(t, ctx, open)
 			filters(t, ctx)
 			prints(t, ctx)
 			withoutScript(t, ctx, open)
@@ -100,6 +104,7 @@ func TestSite(t *testing.T) {
 		run(t, ctx, index)
 		keys(t, ctx)
 	})
+	t.Run("ask", func(t *testing.T) { ask(t, ctx, index) })
 	t.Run("walk", func(t *testing.T) { walk(t, ctx, index) })
 	for _, f := range faults() {
 		t.Error(f)
@@ -169,5 +174,30 @@ func walk(t *testing.T, ctx context.Context, index chromedp.Action) {
 	}
 	if titles[0] != titles[4] || titles[1] != titles[3] || len(slices.Compact(slices.Clone(titles))) != 5 {
 		t.Errorf("%q", titles)
+	}
+}
+
+// ask answers "is there an operator for caches" by the keyboard alone: Tab leads to the field, Enter to the first answer,
+// and Enter again to its page.
+func ask(t *testing.T, ctx context.Context, index chromedp.Action) {
+	t.Helper()
+	run(t, ctx, index, chromedp.KeyEvent(kb.Tab))
+	if id := eval[string](t, ctx, "document.activeElement.id"); id != "filter" {
+		t.Fatalf("the first Tab leads to %q", id)
+	}
+	if label := eval[string](t, ctx, "document.activeElement.labels[0].textContent"); label != "Is there an operator for" {
+		t.Errorf("the field asks %q", label)
+	}
+	run(t, ctx, chromedp.KeyEvent("no such thing"+kb.Enter))
+	if id := eval[string](t, ctx, "document.activeElement.id"); id != "filter" {
+		t.Errorf("without an answer Enter leads to %q", id)
+	}
+	run(t, ctx, chromedp.KeyEvent(kb.Escape+"memcached"+kb.Enter))
+	if href := eval[string](t, ctx, `document.activeElement.getAttribute("href") ?? ""`); href != "packages/memcached-operator/index.html" {
+		t.Fatalf("Enter leads to %s", eval[string](t, ctx, "document.activeElement.outerHTML.slice(0, 80)"))
+	}
+	run(t, ctx, chromedp.KeyEvent(kb.Enter), chromedp.WaitReady(".facts", chromedp.ByQuery))
+	if title := eval[string](t, ctx, "document.title"); !strings.Contains(title, "emcached") {
+		t.Errorf("Enter opens %q", title)
 	}
 }

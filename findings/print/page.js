@@ -10,6 +10,7 @@
   const list = document.querySelector("table[data-noun]"); // the table that a page is about, with what its rows are
   const counted = rows.filter((r) => list ? list.contains(r) : !summaries.has(r));
   const parts = [...document.querySelectorAll("main table:not(.description *), main details, main section")];
+  if (list?.dataset.question) filter.labels[0].textContent = list.dataset.question;
   $("tools").hidden = rows.length === 0;
   $("open").hidden = $("close").hidden = folds.length === 0;
 
@@ -38,6 +39,8 @@
     } else if (e.key === "Escape" && document.activeElement === filter) {
       filter.value = "";
       apply();
+    } else if (e.key === "Enter" && document.activeElement === filter) {
+      counted.find((r) => !r.hidden)?.querySelector("a")?.focus();
     }
   });
 
