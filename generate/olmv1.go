@@ -2,15 +2,11 @@ package generate
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/generate/olmv1"
-	"github.com/olmgen/olmgen/internal/base/lists"
-	"github.com/olmgen/olmgen/internal/olm"
-	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -73,9 +69,9 @@ func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
 func longNames(b *bundle.Bundle, objects []olmv1.Object) (out []bundle.Warning) {
 	const longest = 64
 	for _, x := range objects {
-		spec, _ := x.Value["spec"].(map[string]any)
-		name, _ := spec["commonName"].(string)
-		if x.Kind != "Certificate" || len(name) <= longest {
+		certificate, _ := x.View.(templates.Certificate)
+		name := certificate.CommonName
+		if len(name) <= longest {
 			continue
 		}
 		err := b.CSVObject.Errorf("spec.webhookdefinitions", "OLM v1 cannot install it with cert-manager, which "+
@@ -105,67 +101,11 @@ func objectOLMv1(x olmv1.Object, o Options) (Object, error) {
 	if x.Carried != nil {
 		return newObject(x.Carried), nil
 	}
-	template, view := "", any(nil)
-	if x.Authored {
-		template, view = olmv1View(x)
-	}
-	if view == nil {
+	if x.View == nil {
 		return newObject(manifest.New(x.Value)), nil
 	}
 	object := Object{APIVersion: x.APIVersion, Kind: x.Kind, Namespace: x.Namespace, Name: x.Name}
-	data, err := o.Templates.Execute(template, view)
+	data, err := o.Templates.Execute(x.Template, x.View)
 	object.setText(data)
 	return object, err
-}
-
-// olmv1View returns the template and the view of an object that OLM v1 makes; none for a kind that it does not make.
-func olmv1View(x olmv1.Object) (string, any) {
-	at := func(path ...string) map[string]any { return normalize.At(x.Value, path...) }
-	spec, annotations := at("spec"), olm.Texts(at("metadata")["annotations"])
-	template := strings.ToLower(x.Kind) + ".yaml"
-	switch x.Kind {
-	case "ServiceAccount":
-		return template, templates.ServiceAccount{Name: x.Name, Namespace: x.Namespace}
-	case "Role", "ClusterRole":
-		rules, ok := x.Value["rules"].([]any)
-		return template, templates.Role{Name: x.Name, Namespace: x.Namespace, Rules: rules, NoRules: !ok}
-	case "RoleBinding", "ClusterRoleBinding":
-		view := templates.Binding{Name: x.Name, Namespace: x.Namespace, Role: olm.Text(at("roleRef")["name"])}
-		for _, s := range normalize.List(x.Value, "subjects") {
-			view.Subjects = append(view.Subjects,
-				templates.Subject{Name: olm.Text(s["name"]), Namespace: olm.Text(s["namespace"])})
-		}
-		return template, view
-	case "Deployment":
-		return template,
-			templates.Deployment{Name: x.Name, Namespace: x.Namespace, Labels: olm.Texts(at("metadata")["labels"]),
-				Annotations: annotations, Spec: spec}
-	case "Service":
-		view := templates.Service{
-			Name:        x.Name,
-			Namespace:   x.Namespace,
-			ServingCert: annotations[servingServiceCA],
-			Selector:    olm.Texts(spec["selector"]),
-		}
-		for _, p := range normalize.List(spec, "ports") {
-			port, _ := p["port"].(int64)
-			view.Ports = append(view.Ports,
-				templates.ServicePort{Name: olm.Text(p["name"]), Port: int32(port), TargetPort: p["targetPort"]})
-		}
-		return template, view
-	case "Issuer":
-		return template, templates.Issuer{Name: x.Name, Namespace: x.Namespace}
-	case "Certificate":
-		hosts, _ := spec["dnsNames"].([]any)
-		view := templates.Certificate{Name: x.Name, Namespace: x.Namespace, CommonName: olm.Text(spec["commonName"]),
-			IssuerName: olm.Text(at("spec", "issuerRef")["name"]), Secret: olm.Text(spec["secretName"]),
-			LateRenewal: spec["renewBefore"] == nil, Hosts: lists.Map(hosts, olm.Text)}
-		return template, view
-	case "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration":
-		return "webhookconfiguration.yaml", templates.WebhookConfiguration{Kind: x.Kind, Name: x.Name,
-			CA: templates.CA{InjectCAFrom: annotations["cert-manager.io/inject-ca-from"],
-				InjectCABundle: annotations["service.beta.openshift.io/inject-cabundle"] != ""},
-			Webhook: templates.WebhookOf(normalize.List(x.Value, "webhooks")[0])}
-	}
-	return "", nil
 }

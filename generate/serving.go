@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -127,11 +126,7 @@ func (r *rendering) service(s *serving) {
 	view := templates.Service{Ownership: r.names.managed(), Name: id.Name, Namespace: id.Namespace,
 		Selector: s.selector}
 	for _, p := range s.ports {
-		port := templates.ServicePort{Name: strconv.Itoa(int(p.port)), Port: p.port, TargetPort: p.target.IntVal}
-		if p.target.Type == intstr.String {
-			port.TargetPort = p.target.StrVal
-		}
-		view.Ports = append(view.Ports, port)
+		view.Ports = append(view.Ports, templates.PortOf(p.port, p.target))
 	}
 	if r.certs.provider == CertsServiceCA {
 		view.ServingCert = s.secret()

@@ -1,6 +1,10 @@
 package templates
 
 import (
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 )
@@ -199,6 +203,15 @@ type ServicePort struct {
 	Name       string
 	Port       int32
 	TargetPort any // a number or a name
+}
+
+// PortOf returns a port that is named by its number.
+func PortOf(port int32, target intstr.IntOrString) ServicePort {
+	p := ServicePort{Name: strconv.Itoa(int(port)), Port: port, TargetPort: target.IntVal}
+	if target.Type == intstr.String {
+		p.TargetPort = target.StrVal
+	}
+	return p
 }
 
 // ShippedService is a Service of the bundle with what olmgen adds.

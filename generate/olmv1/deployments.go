@@ -10,10 +10,10 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
+	"github.com/olmgen/olmgen/templates"
 )
 
 // deployments makes the CSV's Deployments (section 10).
@@ -24,38 +24,28 @@ func (r *renderer) deployments() {
 }
 
 func (r *renderer) deployment(d v1alpha1.StrategyDeploymentSpec) {
-	deployment := &appsv1.Deployment{
-		TypeMeta:   kind("apps/v1", "Deployment"),
-		ObjectMeta: metav1.ObjectMeta{Name: d.Name, Namespace: r.Namespace, Labels: d.Label},
-		Spec:       *d.Spec.DeepCopy(),
-	}
+	deployment := &appsv1.Deployment{Spec: *d.Spec.DeepCopy()}
 	if r.does(versions.KeepsOneReplicaSet) {
 		deployment.Spec.RevisionHistoryLimit = new(int32(1))
 	}
 	template := &deployment.Spec.Template
-	template.Annotations = r.podAnnotations(template.Annotations)
-	if r.hasCerts() && r.servesWebhooks(d.Name) {
+	annotations := map[string]string{}
+	maps.Copy(annotations, r.csv.Annotations)
+	maps.Copy(annotations, template.Annotations)
+	annotations[olm.AnnotationTargets] = strings.Join(r.TargetNamespaces, ",")
+	if r.does(versions.AnnotatesNamespace) {
+		annotations[olm.AnnotationNamespace] = r.Namespace
+	}
+	template.Annotations = annotations
+	serves := func(w v1alpha1.WebhookDescription) bool { return w.DeploymentName == d.Name }
+	if r.ca(d.Name) != (templates.CA{}) && slices.ContainsFunc(r.csv.Spec.WebhookDefinitions, serves) {
 		mountCerts(&template.Spec, certName(d.Name), r.does(versions.ClearsMounts))
 	}
 	configure(r.Config, deployment, r.does(versions.MergesVolumes), r.does(versions.RemovesAffinity))
-	r.typed(deployment)
-}
-
-// podAnnotations are the CSV's, those of the template, and OLM's own, the later ones winning.
-func (r *renderer) podAnnotations(template map[string]string) map[string]string {
-	out := map[string]string{}
-	maps.Copy(out, r.csv.Annotations)
-	maps.Copy(out, template)
-	out[olm.AnnotationTargets] = strings.Join(r.TargetNamespaces, ",")
-	if r.does(versions.AnnotatesNamespace) {
-		out[olm.AnnotationNamespace] = r.Namespace
-	}
-	return out
-}
-
-func (r *renderer) servesWebhooks(deployment string) bool {
-	return slices.ContainsFunc(r.csv.Spec.WebhookDefinitions,
-		func(w v1alpha1.WebhookDescription) bool { return w.DeploymentName == deployment })
+	spec := r.value(&deployment.Spec)
+	olm.TrimDeployment(spec) // deviation EmptyStub
+	r.author("apps/v1", "Deployment", r.Namespace, d.Name, templates.Deployment{Name: d.Name, Namespace: r.Namespace,
+		Labels: d.Label, Annotations: deployment.Annotations, Spec: spec})
 }
 
 // configure changes a Deployment as a deploymentConfig says, in OLM v1's order (section 11). Init containers are never
@@ -90,67 +80,33 @@ func configure(c *v1alpha1.SubscriptionConfig, d *appsv1.Deployment, merge, remo
 
 // applyAffinity replaces or removes the parts that are set.
 func applyAffinity(a *corev1.Affinity, pod *corev1.PodSpec, remove bool) {
+	if a == nil {
+		return
+	}
+	to := cmp.Or(pod.Affinity, &corev1.Affinity{})
+	to.NodeAffinity = part(to.NodeAffinity, a.NodeAffinity, remove)
+	to.PodAffinity = part(to.PodAffinity, a.PodAffinity, remove)
+	to.PodAntiAffinity = part(to.PodAntiAffinity, a.PodAntiAffinity, remove)
+	if pod.Affinity = to; remove && (empty(to) || *a == corev1.Affinity{}) {
+		pod.Affinity = nil
+	}
+}
+
+// part returns a part of an affinity: the one that is set, unless that is empty and removes it.
+func part[T any](have, set *T, remove bool) *T {
 	switch {
-	case a == nil:
-		return
-	case !remove:
-		pod.Affinity = cmp.Or(pod.Affinity, &corev1.Affinity{})
-		setParts(pod.Affinity, a)
-		return
-	case a.NodeAffinity == nil && a.PodAffinity == nil && a.PodAntiAffinity == nil:
-		pod.Affinity = nil
-		return
-	case pod.Affinity == nil:
-		pod.Affinity = &corev1.Affinity{}
-	}
-	if a.NodeAffinity != nil {
-		pod.Affinity.NodeAffinity = orNil(a.NodeAffinity, emptyNodeAffinity(a.NodeAffinity))
-	}
-	if p := a.PodAffinity; p != nil {
-		pod.Affinity.PodAffinity = orNil(p, emptyPodAffinity(p))
-	}
-	if p := a.PodAntiAffinity; p != nil {
-		pod.Affinity.PodAntiAffinity = orNil(p, emptyPodAntiAffinity(p))
-	}
-	if emptyNodeAffinity(pod.Affinity.NodeAffinity) && emptyPodAffinity(pod.Affinity.PodAffinity) &&
-		emptyPodAntiAffinity(pod.Affinity.PodAntiAffinity) {
-		pod.Affinity = nil
-	}
-}
-
-// setParts replaces the parts that are set, empty ones too.
-func setParts(to, parts *corev1.Affinity) {
-	to.NodeAffinity = cmp.Or(parts.NodeAffinity, to.NodeAffinity)
-	to.PodAffinity = cmp.Or(parts.PodAffinity, to.PodAffinity)
-	to.PodAntiAffinity = cmp.Or(parts.PodAntiAffinity, to.PodAntiAffinity)
-}
-
-func orNil[T any](v *T, empty bool) *T {
-	if empty {
+	case set == nil:
+		return have
+	case remove && empty(set):
 		return nil
 	}
-	return v
+	return set
 }
 
-func emptyNodeAffinity(a *corev1.NodeAffinity) bool {
-	if a == nil {
-		return true
-	}
-	required := a.RequiredDuringSchedulingIgnoredDuringExecution
-	return (required == nil || len(required.NodeSelectorTerms) == 0) &&
-		len(a.PreferredDuringSchedulingIgnoredDuringExecution) == 0
-}
-
-func emptyPodAffinity(a *corev1.PodAffinity) bool {
-	return a == nil ||
-		len(a.RequiredDuringSchedulingIgnoredDuringExecution)+
-			len(a.PreferredDuringSchedulingIgnoredDuringExecution) == 0
-}
-
-func emptyPodAntiAffinity(a *corev1.PodAntiAffinity) bool {
-	return a == nil ||
-		len(a.RequiredDuringSchedulingIgnoredDuringExecution)+
-			len(a.PreferredDuringSchedulingIgnoredDuringExecution) == 0
+// empty reports whether a part of an affinity has no terms.
+func empty(part any) bool {
+	v, err := olm.Value(part)
+	return err == nil && saysNothing(v)
 }
 
 // replaceOrAdd puts each added item in the place of the last one of that name that was there before, or at the end.

@@ -70,7 +70,7 @@ func (r *renderer) customResources() {
 			}
 			e.Spec = map[string]any{"conversion": olm.Conversion(&w, r.Namespace, serviceName(w.DeploymentName),
 				webhookPort(w), "", c.V1Beta)}
-			e.Annotations = r.caAnnotations(w.DeploymentName)
+			e.Annotations = r.ca(w.DeploymentName).Annotations()
 		}
 		o, err := c.Edit(e)
 		if err != nil {

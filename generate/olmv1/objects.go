@@ -6,29 +6,27 @@ import (
 	"fmt"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// typed adds a typed object, without the nulls, the empty mappings of a Deployment (deviation EmptyStub) and the empty
-// status that Go's encoding adds.
-func (r *renderer) typed(v any) {
-	m, err := olm.Value(v)
-	r.fail(err)
-	if m["kind"] == "Deployment" {
-		olm.TrimDeployment(m["spec"])
+// author adds an object that OLM v1 makes, as the view of a template.
+func (r *renderer) author(apiVersion, kind, namespace, name string, view any) {
+	template := strings.ToLower(kind) + ".yaml"
+	if strings.HasSuffix(kind, "WebhookConfiguration") {
+		template = "webhookconfiguration.yaml"
 	}
-	r.author(m)
+	r.objects = append(r.objects, Object{APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name,
+		Template: template, View: view})
 }
 
-// author adds an object that the bundle does not ship.
-func (r *renderer) author(m map[string]any) {
-	o := object(m)
-	o.Authored = true
-	r.objects = append(r.objects, o)
+// value returns the value of what has a Go type, without the nulls that Go's encoding adds.
+func (r *renderer) value(typed any) map[string]any {
+	v, err := olm.Value(typed)
+	r.fail(err)
+	return v
 }
 
 // object makes an Object of its value.
@@ -47,10 +45,6 @@ func object(m map[string]any) Object {
 		Name:       olm.Text(meta["name"]),
 		Value:      m,
 	}
-}
-
-func kind(apiVersion, kind string) metav1.TypeMeta {
-	return metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}
 }
 
 // child returns a mapping inside another, made if it is not there.

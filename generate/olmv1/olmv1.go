@@ -24,6 +24,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/templates"
 )
 
 // The certificate providers.
@@ -46,16 +47,27 @@ type Options struct {
 	Image images.Visitor // gives what takes the place of an image; may be nil
 }
 
-// Object is a rendered object. Value holds what JSON knows and is the caller's own.
+// Object is a rendered object: Carried if it is a CRD, a View if OLM v1 makes it, a Value if the bundle ships it.
 type Object struct {
 	APIVersion, Kind, Namespace, Name string
-	Value                             map[string]any   // nil for a carried object
-	Carried                           *manifest.Object // a CRD, whose text is carried; nil for all else
-	Authored                          bool             // OLM v1 makes it; else the bundle ships it
+	Carried                           *manifest.Object // its text is carried
+	Template                          string           // of package templates
+	View                              any              // of the template
+	Value                             map[string]any   // what JSON knows; the caller's own
 }
 
-// Content returns the value of the object, which is the caller's own. For a carried object it is decoded.
+// Content returns the value of the object, which is the caller's own. For a carried object it is decoded, and for one
+// that OLM v1 makes it is what olmgen's own template prints.
 func (o Object) Content() (map[string]any, error) {
+	if o.View != nil {
+		text, err := (*templates.Set)(nil).Execute(o.Template, o.View)
+		if err != nil {
+			return nil, err
+		}
+		if o.Carried, err = manifest.ReadOne(o.Kind+" "+o.Name, text); err != nil {
+			return nil, err
+		}
+	}
 	if o.Carried == nil {
 		return o.Value, nil
 	}
@@ -95,7 +107,7 @@ func Render(b *bundle.Bundle, o Options) ([]Object, error) {
 		return nil, fmt.Errorf("invalid option(s): %w", err)
 	}
 	for _, generate := range []func(){
-		r.serviceAccounts, r.roles, r.clusterRoles, r.customResources, r.manifests, r.deployments,
+		r.serviceAccounts, r.roles, r.customResources, r.manifests, r.deployments,
 		func() { r.webhooks(v1alpha1.ValidatingAdmissionWebhook) },
 		func() { r.webhooks(v1alpha1.MutatingAdmissionWebhook) }, r.services, r.certificates,
 	} {

@@ -6,31 +6,25 @@ import (
 	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/internal/olm/versions"
+	"github.com/olmgen/olmgen/templates"
 )
 
 const rbacVersion = "rbac.authorization.k8s.io/v1"
 
-// roles makes a Role and its binding in each target namespace for each of the CSV's permissions; none if the operator
-// watches all namespaces (section 7).
+// roles makes a Role and its binding in each target namespace for each of the CSV's permissions, and a ClusterRole and
+// its binding for each of its cluster permissions. If the operator watches all namespaces, there are no Roles, and the
+// permissions follow the cluster permissions, each with a rule that lets the operator find the namespaces (section 7).
 func (r *renderer) roles() {
-	if r.allNamespaces() {
-		return
-	}
-	for _, ns := range r.TargetNamespaces {
-		for _, p := range r.install().Permissions {
-			r.role("Role", ns, p)
+	if !r.allNamespaces() {
+		for _, ns := range r.TargetNamespaces {
+			for _, p := range r.install().Permissions {
+				r.role("Role", ns, p)
+			}
 		}
 	}
-}
-
-// clusterRoles makes a ClusterRole and its binding for each of the CSV's cluster permissions. If the operator watches
-// all namespaces, its permissions follow, each with a rule that lets it find them (section 7).
-func (r *renderer) clusterRoles() {
 	for _, p := range r.install().ClusterPermissions {
 		r.role("ClusterRole", "", p)
 	}
@@ -51,14 +45,12 @@ func (r *renderer) clusterRoles() {
 // written, account included, so that neither the install nor a target namespace changes it (section 5).
 func (r *renderer) role(of, namespace string, p v1alpha1.StrategyDeploymentPermissions) {
 	holder := account(p.ServiceAccountName)
-	meta := metav1.ObjectMeta{Name: join(r.csv.Name+"-"+holder, hash(p)), Namespace: namespace}
-	r.typed(&rbacv1.Role{TypeMeta: kind(rbacVersion, of), ObjectMeta: meta, Rules: p.Rules})
-	r.typed(&rbacv1.RoleBinding{
-		TypeMeta:   kind(rbacVersion, of+"Binding"),
-		ObjectMeta: meta,
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: holder, Namespace: r.Namespace}},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: of, Name: meta.Name},
-	})
+	name := join(r.csv.Name+"-"+holder, hash(p))
+	rules, ok := r.value(&rbacv1.Role{Rules: p.Rules})["rules"].([]any)
+	r.author(rbacVersion, of, namespace, name,
+		templates.Role{Name: name, Namespace: namespace, Rules: rules, NoRules: !ok})
+	r.author(rbacVersion, of+"Binding", namespace, name, templates.Binding{Name: name, Namespace: namespace, Role: name,
+		Subjects: []templates.Subject{{Name: holder, Namespace: r.Namespace}}})
 }
 
 const defaultAccount = "default"
@@ -77,10 +69,8 @@ func (r *renderer) serviceAccounts() {
 	}
 	delete(names, defaultAccount)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		r.typed(&corev1.ServiceAccount{
-			TypeMeta:   kind("v1", "ServiceAccount"),
-			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: r.Namespace},
-		})
+		r.author("v1", "ServiceAccount", r.Namespace, name,
+			templates.ServiceAccount{Name: name, Namespace: r.Namespace})
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -21,17 +20,50 @@ import (
 // validate runs the validators of the release, in OLM v1's order, and joins what they say (section 13). bundle.Read
 // refuses some of it earlier.
 func (r *renderer) validate() error {
+	deployments := lists.Map(r.install().DeploymentSpecs,
+		func(d v1alpha1.StrategyDeploymentSpec) string { return d.Name })
+	crds := lists.Map(r.crds, func(c *bundle.CRD) string { return c.Name })
+	owned := lists.Map(r.csv.Spec.CustomResourceDefinitions.Owned,
+		func(d v1alpha1.CRDDescription) string { return d.Name })
 	for _, x := range []struct {
-		check    func()
 		behavior string // of the releases that have it; empty: all
+		check    func()
 	}{
-		{r.checkDeploymentsUnique, versions.Validates}, {r.checkDeploymentNames, versions.ValidatesNames},
-		{r.checkCRDsUnique, versions.Validates}, {r.checkOwnedCRDs, versions.Validates},
-		{r.checkPackage, versions.Validates}, {r.checkConversionModes, versions.ValidatesWebhooks},
-		{r.checkWebhookDeployments, versions.ValidatesNames}, {r.checkWebhooksUnique, versions.ValidatesNames},
-		{r.checkWebhookNames, versions.ValidatesNames}, {r.checkConvertedOnce, versions.ValidatesNames},
-		{r.checkConvertedOwned, versions.ValidatesNames}, {r.checkWebhookRules, versions.ValidatesWebhooks},
-		{r.checkKinds, ""},
+		{versions.Validates, func() {
+			r.refuseEach("cluster service version contains duplicate strategy deployment spec '%s'",
+				repeated(deployments))
+		}},
+		{versions.ValidatesNames, func() {
+			r.refuseInvalid("invalid cluster service version strategy deployment name '%[1]s': %[2]s", ", ",
+				deployments)
+		}},
+		{versions.Validates, func() {
+			r.refuseEach("bundle contains duplicate custom resource definition '%s'", repeated(crds))
+		}},
+		{versions.Validates, func() {
+			r.refuseEach("cluster service definition references owned custom resource definition '%s' not found in "+
+				"bundle", lists.Filter(owned, func(name string) bool { return !slices.Contains(crds, name) }))
+		}},
+		{versions.Validates, func() {
+			if r.pkg == "" {
+				r.refuse("package name is empty")
+			}
+		}},
+		{versions.ValidatesWebhooks, r.checkConversionModes},
+		{versions.ValidatesNames, func() { r.checkWebhookDeployments(deployments) }},
+		{versions.ValidatesNames, func() {
+			r.eachType(func(t v1alpha1.WebhookAdmissionType, names []string) {
+				r.refuseEach("duplicate webhook '%s' of type '%s'", repeated(names), t)
+			})
+		}},
+		{versions.ValidatesNames, func() {
+			r.eachType(func(t v1alpha1.WebhookAdmissionType, names []string) {
+				r.refuseInvalid("webhook of type '%[3]s' has invalid name '%[1]s': %[2]s", ",", names, t)
+			})
+		}},
+		{versions.ValidatesNames, r.checkConvertedOnce},
+		{versions.ValidatesNames, func() { r.checkConvertedOwned(owned) }},
+		{versions.ValidatesWebhooks, r.checkWebhookRules}, {"", r.checkKinds},
 	} {
 		if x.behavior == "" || r.does(x.behavior) {
 			x.check()
@@ -45,23 +77,20 @@ func (r *renderer) refuse(format string, args ...any) {
 	r.faults = append(r.faults, fmt.Errorf(format, args...))
 }
 
-func (r *renderer) deploymentNames() []string {
-	return lists.Map(r.install().DeploymentSpecs, func(d v1alpha1.StrategyDeploymentSpec) string { return d.Name })
-}
-
-func (r *renderer) crdNames() []string {
-	return lists.Map(r.crds, func(c *bundle.CRD) string { return c.Name })
-}
-
-func (r *renderer) ownedNames() []string {
-	return lists.Map(r.csv.Spec.CustomResourceDefinitions.Owned,
-		func(d v1alpha1.CRDDescription) string { return d.Name })
-}
-
 // refuseEach adds a fault for each name.
-func (r *renderer) refuseEach(format string, names []string) {
+func (r *renderer) refuseEach(format string, names []string, of ...any) {
 	for _, name := range lists.SortedUnique(names) {
-		r.refuse(format, name)
+		r.refuse(format, append([]any{name}, of...)...)
+	}
+}
+
+// refuseInvalid adds a fault for each name that is not an RFC 1123 subdomain, with the reasons.
+func (r *renderer) refuseInvalid(format, separator string, names []string, of ...any) {
+	for _, name := range lists.SortedUnique(names) {
+		if reasons := validation.IsDNS1123Subdomain(name); len(reasons) > 0 {
+			slices.Sort(reasons)
+			r.refuse(format, append([]any{name, strings.Join(reasons, separator)}, of...)...)
+		}
 	}
 }
 
@@ -76,38 +105,12 @@ func repeated(names []string) []string {
 	return out
 }
 
-func (r *renderer) checkDeploymentsUnique() {
-	r.refuseEach("cluster service version contains duplicate strategy deployment spec '%s'",
-		repeated(r.deploymentNames()))
-}
-
-func (r *renderer) checkDeploymentNames() {
-	for _, name := range lists.SortedUnique(r.deploymentNames()) {
-		if reasons := nameProblems(name, ", "); reasons != "" {
-			r.refuse("invalid cluster service version strategy deployment name '%s': %s", name, reasons)
-		}
-	}
-}
-
-// nameProblems returns why a name is not an RFC 1123 subdomain, or "".
-func nameProblems(name, separator string) string {
-	return strings.Join(slices.Sorted(slices.Values(validation.IsDNS1123Subdomain(name))), separator)
-}
-
-func (r *renderer) checkCRDsUnique() {
-	r.refuseEach("bundle contains duplicate custom resource definition '%s'", repeated(r.crdNames()))
-}
-
-func (r *renderer) checkOwnedCRDs() {
-	shipped := r.crdNames()
-	missing := slices.DeleteFunc(r.ownedNames(), func(name string) bool { return slices.Contains(shipped, name) })
-	r.refuseEach("cluster service definition references owned custom resource definition '%s' not found in bundle",
-		missing)
-}
-
-func (r *renderer) checkPackage() {
-	if r.pkg == "" {
-		r.refuse("package name is empty")
+// eachType calls f with the names of the webhooks of each type.
+func (r *renderer) eachType(f func(t v1alpha1.WebhookAdmissionType, names []string)) {
+	webhooks := lists.Group(r.csv.Spec.WebhookDefinitions,
+		func(w v1alpha1.WebhookDescription) v1alpha1.WebhookAdmissionType { return w.Type })
+	for _, t := range lists.Keys(webhooks) {
+		f(t, lists.Map(webhooks[t], func(w v1alpha1.WebhookDescription) string { return w.GenerateName }))
 	}
 }
 
@@ -122,46 +125,16 @@ func (r *renderer) checkConversionModes() {
 	}
 }
 
-func (r *renderer) checkWebhookDeployments() {
-	webhooks := slices.Clone(r.csv.Spec.WebhookDefinitions)
-	slices.SortStableFunc(webhooks, func(a, b v1alpha1.WebhookDescription) int {
-		return cmp.Or(cmp.Compare(a.DeploymentName, b.DeploymentName), cmp.Compare(a.Type, b.Type),
-			cmp.Compare(a.GenerateName, b.GenerateName))
-	})
-	deployments := r.deploymentNames()
+func (r *renderer) checkWebhookDeployments(deployments []string) {
+	webhooks := slices.SortedStableFunc(slices.Values(r.csv.Spec.WebhookDefinitions),
+		func(a, b v1alpha1.WebhookDescription) int {
+			return cmp.Or(cmp.Compare(a.DeploymentName, b.DeploymentName), cmp.Compare(a.Type, b.Type),
+				cmp.Compare(a.GenerateName, b.GenerateName))
+		})
 	for _, w := range webhooks {
 		if !slices.Contains(deployments, w.DeploymentName) {
 			r.refuse("webhook of type '%s' with name '%s' references non-existent deployment '%s'", w.Type,
 				w.GenerateName, w.DeploymentName)
-		}
-	}
-}
-
-// webhookNames returns the webhooks' names by type.
-func (r *renderer) webhookNames() map[v1alpha1.WebhookAdmissionType][]string {
-	out := map[v1alpha1.WebhookAdmissionType][]string{}
-	for _, w := range r.csv.Spec.WebhookDefinitions {
-		out[w.Type] = append(out[w.Type], w.GenerateName)
-	}
-	return out
-}
-
-func (r *renderer) checkWebhooksUnique() {
-	names := r.webhookNames()
-	for _, t := range slices.Sorted(maps.Keys(names)) {
-		for _, name := range lists.SortedUnique(repeated(names[t])) {
-			r.refuse("duplicate webhook '%s' of type '%s'", name, t)
-		}
-	}
-}
-
-func (r *renderer) checkWebhookNames() {
-	names := r.webhookNames()
-	for _, t := range slices.Sorted(maps.Keys(names)) {
-		for _, name := range lists.SortedUnique(names[t]) {
-			if reasons := nameProblems(name, ","); reasons != "" {
-				r.refuse("webhook of type '%s' has invalid name '%s': %s", t, name, reasons)
-			}
 		}
 	}
 }
@@ -173,7 +146,7 @@ func (r *renderer) checkConvertedOnce() {
 			webhooks[crd] = append(webhooks[crd], w.GenerateName)
 		}
 	}
-	for _, crd := range slices.Sorted(maps.Keys(webhooks)) {
+	for _, crd := range lists.Keys(webhooks) {
 		if names := webhooks[crd]; len(names) > 1 {
 			slices.Sort(names)
 			r.refuse("conversion webhooks [%s] reference same custom resource definition '%s'",
@@ -182,8 +155,8 @@ func (r *renderer) checkConvertedOnce() {
 	}
 }
 
-func (r *renderer) checkConvertedOwned() {
-	webhooks, owned := r.definitions(v1alpha1.ConversionWebhook), r.ownedNames()
+func (r *renderer) checkConvertedOwned(owned []string) {
+	webhooks := r.definitions(v1alpha1.ConversionWebhook)
 	slices.SortStableFunc(webhooks,
 		func(a, b v1alpha1.WebhookDescription) int { return cmp.Compare(a.GenerateName, b.GenerateName) })
 	for _, w := range webhooks {
@@ -204,22 +177,19 @@ func (r *renderer) checkWebhookRules() {
 		}
 		for _, rule := range w.Rules {
 			for _, group := range rule.APIGroups {
-				r.checkRule(w.GenerateName, group, rule.Resources)
+				switch group {
+				case "*", olm.GroupV1:
+					r.refuse("webhook %q contains forbidden rule: admission webhook rules cannot reference API group "+
+						"%q", w.GenerateName, group)
+				case "admissionregistration.k8s.io":
+					r.checkResources(w.GenerateName, group, rule.Resources)
+				}
 			}
 		}
 	}
 }
 
-func (r *renderer) checkRule(webhook, group string, resources []string) {
-	switch group {
-	case "*", olm.GroupV1:
-		r.refuse("webhook %q contains forbidden rule: admission webhook rules cannot reference API group %q", webhook,
-			group)
-		return
-	case "admissionregistration.k8s.io":
-	default:
-		return
-	}
+func (r *renderer) checkResources(webhook, group string, resources []string) {
 	for _, resource := range resources {
 		switch strings.ToLower(resource) {
 		case "*", "mutatingwebhookconfiguration", "mutatingwebhookconfigurations",
@@ -243,14 +213,7 @@ func (r *renderer) checkKinds() {
 
 // installModes returns the supported install modes, sorted.
 func (r *renderer) installModes() []v1alpha1.InstallModeType {
-	modes := []v1alpha1.InstallModeType{}
-	for _, m := range r.csv.Spec.InstallModes {
-		if m.Supported {
-			modes = append(modes, m.Type)
-		}
-	}
-	slices.Sort(modes)
-	return slices.Compact(modes)
+	return slices.Sorted(slices.Values(bundle.SupportedModes(r.csv)))
 }
 
 func (r *renderer) supports(mode v1alpha1.InstallModeType) bool {

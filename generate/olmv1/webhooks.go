@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -15,28 +14,24 @@ import (
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm/versions"
-)
-
-const (
-	admissionVersion = "admissionregistration.k8s.io/v1"
-	defaultPort      = 443 // of a webhook definition without containerPort
+	"github.com/olmgen/olmgen/templates"
 )
 
 // webhooks makes a configuration of each definition of a type (section 12). Its name is generateName without a dash at
 // its end. Both kinds have the same fields, but for the policy of mutating ones.
 func (r *renderer) webhooks(t v1alpha1.WebhookAdmissionType) {
+	kind := strings.Replace(string(t), "Admission", "", 1) + "Configuration"
 	for _, w := range r.definitions(t) {
 		if t == v1alpha1.ValidatingAdmissionWebhook {
 			w.ReinvocationPolicy = nil
 		}
 		webhook := w.GetMutatingWebhook(r.Namespace, r.namespaceSelector(), nil)
-		webhook.Name, webhook.ClientConfig = strings.TrimSuffix(w.GenerateName, "-"), r.clientConfig(w)
-		of := strings.Replace(string(t), "Admission", "", 1) + "Configuration"
-		r.typed(&admissionv1.MutatingWebhookConfiguration{
-			TypeMeta:   kind(admissionVersion, of),
-			ObjectMeta: metav1.ObjectMeta{Name: webhook.Name, Annotations: r.caAnnotations(w.DeploymentName)},
-			Webhooks:   []admissionv1.MutatingWebhook{webhook},
-		})
+		webhook.Name = strings.TrimSuffix(w.GenerateName, "-")
+		webhook.ClientConfig.Service = &admissionv1.ServiceReference{Namespace: r.Namespace,
+			Name: serviceName(w.DeploymentName), Path: w.WebhookPath, Port: new(webhookPort(w))}
+		r.author("admissionregistration.k8s.io/v1", kind, "", webhook.Name,
+			templates.WebhookConfiguration{CA: r.ca(w.DeploymentName), Kind: kind, Name: webhook.Name,
+				Webhook: templates.WebhookOf(r.value(&webhook))})
 	}
 }
 
@@ -46,19 +41,12 @@ func (r *renderer) definitions(t v1alpha1.WebhookAdmissionType) []v1alpha1.Webho
 		func(w v1alpha1.WebhookDescription) bool { return w.Type == t })
 }
 
-func (r *renderer) clientConfig(w v1alpha1.WebhookDescription) admissionv1.WebhookClientConfig {
-	port := webhookPort(w)
-	return admissionv1.WebhookClientConfig{Service: &admissionv1.ServiceReference{
-		Namespace: r.Namespace, Name: serviceName(w.DeploymentName), Path: w.WebhookPath, Port: &port,
-	}}
-}
-
 // webhookPort returns the Service's port for a definition (deviation webhookPort443).
 func webhookPort(w v1alpha1.WebhookDescription) int32 {
 	if w.ContainerPort > 0 {
 		return w.ContainerPort
 	}
-	return defaultPort
+	return 443
 }
 
 // namespaceSelector keeps webhooks to the target namespaces.
@@ -71,74 +59,46 @@ func (r *renderer) namespaceSelector() *metav1.LabelSelector {
 	}}}
 }
 
-// services makes a Service for each Deployment that serves webhooks of any type (section 12).
+// services makes a Service for each Deployment that serves webhooks of any type, with their distinct ports, sorted
+// (section 12).
 func (r *renderer) services() {
+	target := func(w v1alpha1.WebhookDescription) intstr.IntOrString {
+		return *cmp.Or(w.TargetPort, new(intstr.FromInt32(webhookPort(w))))
+	}
+	webhooks := slices.SortedStableFunc(slices.Values(r.csv.Spec.WebhookDefinitions),
+		func(a, b v1alpha1.WebhookDescription) int {
+			x, y := target(a), target(b)
+			// OLM v1 leaves ports that differ by name alone in random order
+			return cmp.Or(cmp.Compare(webhookPort(a), webhookPort(b)), cmp.Compare(x.IntValue(), y.IntValue()),
+				cmp.Compare(x.String(), y.String()))
+		})
 	for _, d := range r.install().DeploymentSpecs {
-		ports := r.servicePorts(d.Name)
-		if len(ports) == 0 {
+		view := templates.Service{Name: serviceName(d.Name), Namespace: r.Namespace}
+		for _, w := range webhooks {
+			if w.DeploymentName == d.Name {
+				view.Ports = lists.Add(view.Ports, templates.PortOf(webhookPort(w), target(w)))
+			}
+		}
+		if len(view.Ports) == 0 {
 			continue
 		}
-		var selector map[string]string
 		if d.Spec.Selector != nil {
-			selector = d.Spec.Selector.MatchLabels
+			view.Selector = d.Spec.Selector.MatchLabels
 		}
-		r.typed(&corev1.Service{
-			TypeMeta: kind("v1", "Service"),
-			ObjectMeta: metav1.ObjectMeta{Name: serviceName(d.Name), Namespace: r.Namespace,
-				Annotations: r.serviceAnnotations(d.Name)},
-			Spec: corev1.ServiceSpec{Ports: ports, Selector: selector},
-		})
-	}
-}
-
-// servicePorts returns the distinct ports of a Deployment's webhooks, sorted.
-func (r *renderer) servicePorts(deployment string) []corev1.ServicePort {
-	var ports []corev1.ServicePort
-	for _, w := range r.csv.Spec.WebhookDefinitions {
-		if w.DeploymentName == deployment {
-			ports = append(ports, servicePort(w))
+		if r.Certs == ServiceCA {
+			view.ServingCert = certName(d.Name)
 		}
+		r.author("v1", "Service", r.Namespace, view.Name, view)
 	}
-	slices.SortFunc(ports, func(a, b corev1.ServicePort) int {
-		return cmp.Or(
-			cmp.Compare(a.Port, b.Port),
-			cmp.Compare(a.TargetPort.IntValue(), b.TargetPort.IntValue()),
-			// OLM v1 leaves ports that differ by name alone in random order
-			cmp.Compare(a.TargetPort.String(), b.TargetPort.String()),
-		)
-	})
-	return slices.Compact(ports)
 }
 
-func servicePort(w v1alpha1.WebhookDescription) corev1.ServicePort {
-	port := webhookPort(w)
-	target := intstr.FromInt32(port)
-	if w.TargetPort != nil {
-		target = *w.TargetPort
+// ca asks the provider to put its CA into webhook configurations and CRDs (section 12).
+func (r *renderer) ca(deployment string) (ca templates.CA) {
+	if r.Certs == CertManager {
+		ca.InjectCAFrom = r.Namespace + "/" + certName(deployment)
 	}
-	return corev1.ServicePort{Name: strconv.Itoa(int(port)), Port: port, TargetPort: target}
-}
-
-// hasCerts reports whether there is a certificate provider.
-func (r *renderer) hasCerts() bool { return r.Certs == CertManager || r.Certs == ServiceCA }
-
-// caAnnotations ask the provider to put its CA into webhook configurations and CRDs (section 12).
-func (r *renderer) caAnnotations(deployment string) map[string]string {
-	switch r.Certs {
-	case CertManager:
-		return map[string]string{"cert-manager.io/inject-ca-from": r.Namespace + "/" + certName(deployment)}
-	case ServiceCA:
-		return map[string]string{"service.beta.openshift.io/inject-cabundle": "true"}
-	}
-	return nil
-}
-
-// serviceAnnotations ask the provider for the Service's certificate.
-func (r *renderer) serviceAnnotations(deployment string) map[string]string {
-	if r.Certs == ServiceCA {
-		return map[string]string{"service.beta.openshift.io/serving-cert-secret-name": certName(deployment)}
-	}
-	return nil
+	ca.InjectCABundle = r.Certs == ServiceCA
+	return ca
 }
 
 // certificates makes the provider's own objects for each Deployment that serves webhooks (section 12).
@@ -146,32 +106,16 @@ func (r *renderer) certificates() {
 	if r.Certs != CertManager {
 		return
 	}
+	const apiVersion = "cert-manager.io/v1"
 	deployments := lists.Set(r.csv.Spec.WebhookDefinitions,
 		func(w v1alpha1.WebhookDescription) string { return w.DeploymentName })
 	for _, d := range slices.Sorted(maps.Keys(deployments)) {
-		r.certManagerObject("Issuer", issuerName(d), map[string]any{"selfSigned": map[string]any{}})
-		host := serviceName(d) + "." + r.Namespace
-		spec := map[string]any{
-			"commonName": host,
-			"dnsNames":   []any{host, host + ".svc", host + ".svc.cluster.local"},
-			"duration":   "17520h0m0s",
-			"issuerRef":  map[string]any{"name": issuerName(d)},
-			"secretName": certName(d),
-			"usages":     []any{"server auth"},
-		}
-		if r.does(versions.RenewsEarly) {
-			spec["renewBefore"] = "24h0m0s"
-		}
-		r.certManagerObject("Certificate", certName(d), spec)
+		name, issuer, host := certName(d), issuerName(d), serviceName(d)+"."+r.Namespace
+		r.author(apiVersion, "Issuer", r.Namespace, issuer, templates.Issuer{Name: issuer, Namespace: r.Namespace})
+		r.author(apiVersion, "Certificate", r.Namespace, name, templates.Certificate{Name: name, Namespace: r.Namespace,
+			CommonName: host, Hosts: []string{host, host + ".svc", host + ".svc.cluster.local"}, IssuerName: issuer,
+			Secret: name, LateRenewal: !r.does(versions.RenewsEarly)})
 	}
-}
-
-func (r *renderer) certManagerObject(kind, name string, spec map[string]any) {
-	r.author(map[string]any{
-		"apiVersion": "cert-manager.io/v1", "kind": kind,
-		"metadata": map[string]any{"name": name, "namespace": r.Namespace},
-		"spec":     spec,
-	})
 }
 
 // mountCerts puts the certificate where operators look for it, in every container: any volume already mounted there is
