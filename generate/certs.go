@@ -55,8 +55,10 @@ func newCertificates(o Options, b *bundle.Bundle, serving []*serving) (certifica
 	if len(serving) == 0 {
 		return c, nil
 	}
-	if err := o.checkIssuer(); err != nil {
-		return c, err
+	if i := o.Issuer; i != (Issuer{}) &&
+		(i.Kind != "Issuer" && i.Kind != "ClusterIssuer" || len(validation.IsDNS1123Subdomain(i.Name)) > 0) {
+		return c, refuseOption(OptionIssuer, "write it as Issuer/NAME or ClusterIssuer/NAME",
+			"%q is not an issuer of cert-manager", i.Kind+"/"+i.Name)
 	}
 	if c.provider == "" || c.provider == CertsNone {
 		hint := "choose cert-manager, service-ca, user or olm"
@@ -67,15 +69,12 @@ func newCertificates(o Options, b *bundle.Bundle, serving []*serving) (certifica
 	}
 	if c.provider == CertsUser {
 		if o.CertSecret == "" || len(o.CABundle) == 0 {
-			return c,
-				refuse("give both",
-					"certificates of the user need the name of their Secret and the bundle of "+
-						"their CA").with(OptionCertSecret, OptionCABundle)
+			return c, refuse("give both", "certificates of the user need the name of their Secret and the bundle of "+
+				"their CA").with(OptionCertSecret, OptionCABundle)
 		}
 		if len(serving) > 1 && !strings.Contains(o.CertSecret, "{deployment}") {
-			return c,
-				refuseOption(OptionCertSecret, "write {deployment} into its name, such as {deployment}-tls",
-					"%d Deployments serve, and each needs a Secret of its own", len(serving))
+			return c, refuseOption(OptionCertSecret, "write {deployment} into its name, such as {deployment}-tls",
+				"%d Deployments serve, and each needs a Secret of its own", len(serving))
 		}
 		for _, s := range serving {
 			if err := checkName(OptionCertSecret, "give another name", "Secret", c.secret(s)); err != nil {
@@ -92,31 +91,20 @@ func newCertificates(o Options, b *bundle.Bundle, serving []*serving) (certifica
 
 // checkCerts refuses what belongs to another provider than the one that is chosen.
 func (o Options) checkCerts() error {
-	switch {
-	case o.Issuer != (Issuer{}) && o.Certs != CertsManager:
-		return refuseOption(OptionIssuer, "leave it out, or choose cert-manager",
-			"an issuer is for certificates of cert-manager only").
-			with(OptionIssuer, OptionCerts)
-	case o.CertSecret != "" && o.Certs != CertsUser:
-		return refuseOption(OptionCertSecret, "leave it out, or choose user",
-			"the name of a Secret is for certificates of the user only").
-			with(OptionCertSecret, OptionCerts)
-	case len(o.CABundle) > 0 && o.Certs != CertsUser:
-		return refuseOption(OptionCABundle, "leave it out, or choose user",
-			"a CA bundle is for certificates of the user only").
-			with(OptionCABundle, OptionCerts)
-	}
-	return nil
-}
-
-func (o Options) checkIssuer() error {
-	i := o.Issuer
-	if i == (Issuer{}) {
-		return nil
-	}
-	if i.Kind != "Issuer" && i.Kind != "ClusterIssuer" || len(validation.IsDNS1123Subdomain(i.Name)) > 0 {
-		return refuseOption(OptionIssuer, "write it as Issuer/NAME or ClusterIssuer/NAME",
-			"%q is not an issuer of cert-manager", i.Kind+"/"+i.Name)
+	for _, x := range []struct {
+		option Option
+		given  bool
+		of     Certs
+		msg    string
+	}{
+		{OptionIssuer, o.Issuer != Issuer{}, CertsManager, "an issuer is for certificates of cert-manager only"},
+		{OptionCertSecret, o.CertSecret != "", CertsUser, "the name of a Secret is for certificates of the user only"},
+		{OptionCABundle, len(o.CABundle) > 0, CertsUser, "a CA bundle is for certificates of the user only"},
+	} {
+		if x.given && o.Certs != x.of {
+			return refuseOption(x.option, "leave it out, or choose "+string(x.of), "%s", x.msg).
+				with(x.option, OptionCerts)
+		}
 	}
 	return nil
 }
@@ -145,8 +133,8 @@ func encodeBundle(data []byte) (string, error) {
 			break
 		}
 		if block.Type != "CERTIFICATE" {
-			return "",
-				refuseOption(OptionCABundle, "give certificates only", "the CA bundle holds a PEM block %q", block.Type)
+			return "", refuseOption(OptionCABundle, "give certificates only", "the CA bundle holds a PEM block %q",
+				block.Type)
 		}
 		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
 			return "", refuseOption(OptionCABundle, "", "the CA bundle's certificate %d can't be read: %v", n+1, err)

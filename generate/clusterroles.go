@@ -107,9 +107,10 @@ var userVerbs = map[string][]string{
 	"view":  {"get", "list", "watch"},
 }
 
-// userClusterRoles makes admin, edit and view of every provided API, with the owner of the API in an annotation. "For
-// de-scoped operators, OLM will leave this to the administrator" (plan): aggregateTo says to which default roles they
-// are aggregated. In an OperatorGroup its ClusterRoles find them.
+// userClusterRoles makes admin, edit and view of every provided API, with the owner of the API in an annotation, without
+// its version: users see whom to ask (plan, Operator Visibility). "For de-scoped operators, OLM will leave this to the
+// administrator" (plan): aggregateTo says to which default roles they are aggregated. In an OperatorGroup its
+// ClusterRoles find them.
 func userClusterRoles(r *rendering) {
 	for _, a := range r.apis {
 		for _, suffix := range suffixes {
@@ -117,14 +118,14 @@ func userClusterRoles(r *rendering) {
 				continue // a CSV can claim to own Secrets
 			}
 			view := templates.APIRole{Ownership: r.descopedLabels("user-" + suffix), Name: r.names.apiRole(a, suffix),
-				Group: a.Group, Resource: a.Plural, Verbs: userVerbs[suffix],
-				Operator: r.bundle.Package, Description: r.apiDescription(a, suffix)}
-			view.Shared = r.shared(a)
+				Group: a.Group, Resource: a.Plural, Verbs: userVerbs[suffix], Shared: r.shared(a),
+				Operator: r.bundle.Package, Description: fmt.Sprintf("%s of %s.%s, an API of the operator %s", suffix,
+					a.Plural, a.Group, cmp.Or(r.csv.Spec.DisplayName, r.bundle.Package))}
 			if !r.internal(a) {
 				view.DefaultRoles = r.defaultRoles(suffix)
-			}
-			if r.options.OperatorGroup != "" && !r.internal(a) {
-				view.Aggregate = r.names.aggregate(a.String(), suffix)
+				if r.options.OperatorGroup != "" {
+					view.Aggregate = r.names.aggregate(a.String(), suffix)
+				}
 			}
 			r.author("api-clusterrole.yaml", clusterRole(view.Name), view)
 		}
@@ -141,13 +142,6 @@ func (r *rendering) shared(a olm.API) string {
 	return name
 }
 
-// apiDescription names the operator that owns an API, without its version: users see in the role whom to ask. The plan
-// wants "the name of the owning operator" beside an API (Operator Visibility).
-func (r *rendering) apiDescription(a olm.API, suffix string) string {
-	name := cmp.Or(r.csv.Spec.DisplayName, r.bundle.Package)
-	return fmt.Sprintf("%s of %s.%s, an API of the operator %s", suffix, a.Plural, a.Group, name)
-}
-
 // defaultRoles returns the default roles that a user role is aggregated to, sorted: the suffix is admin, edit or view.
 func (r *rendering) defaultRoles(suffix string) (roles []string) {
 	for _, to := range r.aggregateTo() {
@@ -155,8 +149,7 @@ func (r *rendering) defaultRoles(suffix string) (roles []string) {
 			roles = append(roles, string(to))
 		}
 	}
-	slices.Sort(roles)
-	return slices.Compact(roles)
+	return lists.SortedUnique(roles)
 }
 
 // aggregateTo returns the default roles that get the user roles. OLM aggregates them to admin, edit

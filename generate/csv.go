@@ -11,6 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -49,8 +50,7 @@ func installedCSV(b *bundle.Bundle, o Options, targets []string) *v1alpha1.Clust
 
 func (r *rendering) csvID(namespace string) Object {
 	return Object{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.ClusterServiceVersionKind,
-		Namespace: namespace,
-		Name:      r.csv.Name, Label: r.names.base}
+		Namespace: namespace, Name: r.csv.Name, Label: r.names.base}
 }
 
 func clusterServiceVersion(r *rendering) {
@@ -68,8 +68,7 @@ func clusterServiceVersion(r *rendering) {
 	}
 	r.author("clusterserviceversion.yaml", r.csvID(r.options.Namespace),
 		templates.ClusterServiceVersion{Name: r.csv.Name, Namespace: r.options.Namespace, Labels: r.csv.Labels,
-			Annotations: r.csv.Annotations,
-			Spec:        manifest.Text(manifest.Block(spec, 2))})
+			Annotations: r.csv.Annotations, Spec: manifest.Text(manifest.Block(spec, 2))})
 }
 
 // csvSpec returns the CSV's spec without the empty structures that its Go type always writes. A CSV that is in the
@@ -77,8 +76,7 @@ func clusterServiceVersion(r *rendering) {
 func (r *rendering) csvSpec() map[string]any {
 	v, err := olm.Value(&r.csv.Spec)
 	r.fail(err)
-	install, _ := v["install"].(map[string]any)
-	strategy, _ := install["spec"].(map[string]any)
+	strategy := normalize.At(v, "install", "spec")
 	requireLists(strategy)
 	if r.options.Installed {
 		return v
@@ -92,27 +90,20 @@ func (r *rendering) csvSpec() map[string]any {
 	if written, err := r.bundle.CSVObject.Get("spec", "version"); err == nil && written == nil {
 		delete(v, "version")
 	}
-	deployments, _ := strategy["deployments"].([]any)
-	for _, d := range deployments {
-		if m, ok := d.(map[string]any); ok {
-			olm.TrimDeployment(m["spec"])
-		}
+	for _, d := range normalize.List(strategy, "deployments") {
+		olm.TrimDeployment(d["spec"])
 	}
 	return v
 }
 
 // requireLists writes lists that the CSV's schema requires even if they are empty.
 func requireLists(strategy map[string]any) {
-	if strategy == nil {
-		return
-	}
 	if strategy["deployments"] == nil {
 		strategy["deployments"] = []any{}
 	}
 	for _, field := range []string{"permissions", "clusterPermissions"} {
-		entries, _ := strategy[field].([]any)
-		for _, x := range entries {
-			if p, ok := x.(map[string]any); ok && p["rules"] == nil {
+		for _, p := range normalize.List(strategy, field) {
+			if p["rules"] == nil {
 				p["rules"] = []any{}
 			}
 		}
@@ -140,46 +131,35 @@ func copiedCSVs(r *rendering) {
 	}
 	view.Spec = manifest.Text(manifest.Block(spec, 2))
 	for _, ns := range r.watched() {
-		view.Namespace = ns
-		r.copiedCSV(view)
+		if view.Namespace = ns; r.options.CopiedCSVs != CopiedStub {
+			r.author("clusterserviceversion.yaml", r.csvID(ns), view)
+			continue
+		}
+		r.author("copied-clusterserviceversion-stub.yaml", r.csvID(ns), templates.CopiedClusterServiceVersion{
+			Name: view.Name, Namespace: ns, Labels: view.Labels, OperatorGroup: view.Annotations[olm.AnnotationGroup],
+			OperatorNamespace: view.Annotations[olm.AnnotationNamespace], Spec: view.Spec})
 	}
-}
-
-func (r *rendering) copiedCSV(view templates.ClusterServiceVersion) {
-	id := r.csvID(view.Namespace)
-	if r.options.CopiedCSVs != CopiedStub {
-		r.author("clusterserviceversion.yaml", id, view)
-		return
-	}
-	r.author("copied-clusterserviceversion-stub.yaml", id, templates.CopiedClusterServiceVersion{
-		Name: view.Name, Namespace: view.Namespace, Labels: view.Labels,
-		OperatorGroup:     view.Annotations[olm.AnnotationGroup],
-		OperatorNamespace: view.Annotations[olm.AnnotationNamespace], Spec: view.Spec})
 }
 
 // stub keeps what a person or a console shows. The CSV's schema requires displayName and install.strategy.
 func stub(spec map[string]any) map[string]any {
 	out := map[string]any{"install": map[string]any{"strategy": v1alpha1.InstallStrategyNameDeployment},
 		"displayName": ""}
-	for _, f := range []string{"displayName", "description", "icon", "links", "provider", "version", "maturity",
-		"keywords", "maintainers"} {
-		if v, ok := spec[f]; ok {
-			out[f] = v
+	keep := func(to, from map[string]any, fields ...string) {
+		for _, f := range fields {
+			if v, ok := from[f]; ok {
+				to[f] = v
+			}
 		}
 	}
+	keep(out, spec, "displayName", "description", "icon", "links", "provider", "version", "maturity", "keywords",
+		"maintainers")
 	for _, f := range []string{"customresourcedefinitions", "apiservicedefinitions"} {
-		apis, _ := spec[f].(map[string]any)
-		owned, _ := apis["owned"].([]any)
 		var short []any
-		for _, x := range owned {
-			m, _ := x.(map[string]any)
-			keep := map[string]any{}
-			for _, k := range []string{"name", "group", "version", "kind", "displayName", "description"} {
-				if v, ok := m[k]; ok {
-					keep[k] = v
-				}
-			}
-			short = append(short, keep)
+		for _, x := range normalize.List(normalize.At(spec, f), "owned") {
+			api := map[string]any{}
+			keep(api, x, "name", "group", "version", "kind", "displayName", "description")
+			short = append(short, api)
 		}
 		if len(short) > 0 {
 			out[f] = map[string]any{"owned": short}

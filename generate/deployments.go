@@ -50,12 +50,11 @@ func (r *rendering) deployment(d v1alpha1.StrategyDeploymentSpec) {
 	}
 	spec.RevisionHistoryLimit = new(int32(1)) // OLM does not roll back
 
-	labels := map[string]string{}
-	maps.Copy(labels, d.Label)
-	if own := r.names.owned().Labels(); r.names.withoutOLM() {
-		labels = underlay(own, labels)
+	labels := r.names.owned().Labels()
+	if r.names.withoutOLM() {
+		maps.Copy(labels, d.Label)
 	} else {
-		maps.Copy(labels, own)
+		labels = underlay(d.Label, labels)
 	}
 	if r.names.olm() && i < 0 { // OLM's hash covers its random CA
 		labels[olm.LabelSpecHash] = deepHash(spec)
@@ -128,14 +127,14 @@ func annotationsRead(pod *corev1.PodSpec) map[string]bool {
 
 // setEnv replaces a variable in its place, and what else has its name, or appends it.
 func setEnv(c *corev1.Container, env corev1.EnvVar) {
-	i := slices.IndexFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == env.Name })
-	if i >= 0 {
-		c.Env[i] = env
-		later := slices.DeleteFunc(slices.Clone(c.Env[i+1:]), func(e corev1.EnvVar) bool { return e.Name == env.Name })
-		c.Env = append(c.Env[:i+1], later...)
+	named := func(e corev1.EnvVar) bool { return e.Name == env.Name }
+	i := slices.IndexFunc(c.Env, named)
+	if i < 0 {
+		c.Env = append(c.Env, env)
 		return
 	}
-	c.Env = append(c.Env, env)
+	c.Env[i] = env
+	c.Env = append(c.Env[:i+1], slices.DeleteFunc(slices.Clone(c.Env[i+1:]), named)...)
 }
 
 // operatorCondition makes the OperatorCondition and the rights of the operator's accounts on it (spec 6.3).
@@ -144,16 +143,12 @@ func operatorCondition(r *rendering) {
 		return
 	}
 	spec := r.csv.Spec.InstallStrategy.StrategySpec
-	accounts, deployed := []string{}, []string{}
-	for _, p := range slices.Concat(spec.ClusterPermissions, spec.Permissions) {
-		accounts = append(accounts, p.ServiceAccountName)
-	}
+	accounts := lists.Map(slices.Concat(spec.ClusterPermissions, spec.Permissions),
+		func(p v1alpha1.StrategyDeploymentPermissions) string { return p.ServiceAccountName })
 	if len(accounts) == 0 {
 		accounts = []string{"default"}
 	}
-	for _, d := range spec.DeploymentSpecs {
-		deployed = append(deployed, d.Name)
-	}
+	deployed := lists.Map(spec.DeploymentSpecs, func(d v1alpha1.StrategyDeploymentSpec) string { return d.Name })
 	ns := r.options.Namespace
 	r.author("operatorcondition.yaml",
 		Object{APIVersion: "operators.coreos.com/v2", Kind: "OperatorCondition", Namespace: ns, Name: r.csv.Name,
@@ -218,7 +213,7 @@ func configure(c *v1alpha1.SubscriptionConfig, d *appsv1.Deployment) {
 	pod := &d.Spec.Template.Spec
 	for i := range pod.Containers {
 		container := &pod.Containers[i]
-		for _, e := range lastByName(c.Env) {
+		for _, e := range c.Env {
 			setEnv(container, e)
 		}
 		container.EnvFrom = appendNew(container.EnvFrom, c.EnvFrom)
@@ -236,19 +231,6 @@ func configure(c *v1alpha1.SubscriptionConfig, d *appsv1.Deployment) {
 	pod.Affinity = overrideAffinity(pod.Affinity, c.Affinity)
 	d.Annotations = underlay(c.Annotations, d.Annotations)
 	d.Spec.Template.Annotations = underlay(c.Annotations, d.Spec.Template.Annotations)
-}
-
-// lastByName returns the variables in order. Of several with one name, the last one counts.
-func lastByName(env []corev1.EnvVar) []corev1.EnvVar {
-	last := lists.By(env, func(e corev1.EnvVar) string { return e.Name })
-	var out []corev1.EnvVar
-	for _, e := range env {
-		if v, ok := last[e.Name]; ok {
-			out = append(out, v)
-			delete(last, e.Name)
-		}
-	}
-	return out
 }
 
 // appendNew appends what the list did not have from the start.

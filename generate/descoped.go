@@ -10,6 +10,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/templates"
@@ -104,8 +105,7 @@ func (o Options) CheckDescoped() error {
 	grouped := o.OperatorGroup != ""
 	switch {
 	case o.Names == NamesOLM:
-		return refuseOption(OptionNames, "leave it out",
-			"OLM makes no descoped objects, so it has no names for them")
+		return refuseOption(OptionNames, "leave it out", "OLM makes no descoped objects, so it has no names for them")
 	case o.InstallMode != "":
 		return refuseOption(OptionInstallMode, "say where it may work",
 			"a descoped operator has no install mode: it serves the whole cluster").
@@ -128,8 +128,7 @@ func (o Options) CheckDescoped() error {
 		return refuseOption(OptionBindCluster, "leave it out",
 			"the operator is bound in all namespaces, which includes what is cluster-scoped")
 	case d.BindAll && len(d.BindNamespaces) > 0:
-		return refuse("choose one",
-			"the operator is bound in all namespaces, so it needs no binding in single ones").
+		return refuse("choose one", "the operator is bound in all namespaces, so it needs no binding in single ones").
 			with(OptionBindAll, OptionBindNamespaces)
 	}
 	return cmp.Or(
@@ -323,17 +322,14 @@ func (r *rendering) statusOf(a *account) []rbacv1.PolicyRule {
 		return rules
 	}
 	for _, owned := range r.apis {
-		if r.planStatus(owned) && slices.Contains(r.servesAPI(owned), a) {
+		// A CSV can claim to own any API by an APIService. The status of Kubernetes' own APIs, and of all APIs, is left
+		// to what the CSV asks for.
+		if owned.Group != "*" && owned.Plural != "*" && !olm.BuiltinGroup(owned.Group) && !r.withoutStatus(owned) &&
+			slices.Contains(r.servesAPI(owned), a) {
 			rules = withStatus(rules, owned)
 		}
 	}
 	return rules
-}
-
-// planStatus reports whether the plan's sentence is applied to an API. A CSV can claim to own any API by an APIService.
-// The status of Kubernetes' own APIs, and of all APIs, is left to what the CSV asks for.
-func (r *rendering) planStatus(a olm.API) bool {
-	return a.Group != "*" && a.Plural != "*" && !olm.BuiltinGroup(a.Group) && !r.withoutStatus(a)
 }
 
 // servesAPI returns the accounts that have to do with an API, as far as the bundle tells: those that run a Deployment
@@ -348,8 +344,7 @@ func (r *rendering) servesAPI(a olm.API) []*account {
 	}
 	runs := func(b *account) bool { return used[b.name] }
 	for _, fits := range []func(*account) bool{func(b *account) bool { return runs(b) && asks(b) }, asks, runs} {
-		all := slices.Clone(r.accounts())
-		if all = slices.DeleteFunc(all, func(b *account) bool { return !fits(b) }); len(all) > 0 {
+		if all := lists.Filter(r.accounts(), fits); len(all) > 0 {
 			return all
 		}
 	}
@@ -390,13 +385,12 @@ func (r *rendering) statusRules(asked []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 			i, ok := index[k]
 			if !ok {
 				i, index[k] = len(out), len(out)
-				out = append(out,
-					rbacv1.PolicyRule{APIGroups: []string{a.Group}, Resources: []string{resource},
-						ResourceNames: p.ResourceNames})
+				out = append(out, rbacv1.PolicyRule{APIGroups: []string{a.Group}, Resources: []string{resource},
+					ResourceNames: p.ResourceNames})
 			}
 			for _, v := range statusVerbs {
-				if rbac.Has(p.Verbs, v) && !slices.Contains(out[i].Verbs, v) {
-					out[i].Verbs = append(out[i].Verbs, v)
+				if rbac.Has(p.Verbs, v) {
+					out[i].Verbs = lists.Add(out[i].Verbs, v)
 				}
 			}
 		}

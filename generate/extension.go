@@ -65,11 +65,7 @@ func extensionInstallable(r *rendering) {
 	if len(r.csv.Spec.WebhookDefinitions) > 0 {
 		r.note("%s serves webhooks: OLM v1 needs cert-manager for them, or OpenShift's service CA", r.csv.Name)
 	}
-	r.failsInV1()
-}
-
-// failsInV1 warns of what operator-controller v1.10 and v1.11 accept and do not get installed (e2e/harness/olmv1.go).
-func (r *rendering) failsInV1() {
+	// What operator-controller v1.10 and v1.11 accept and do not get installed (e2e/harness/olmv1.go).
 	if r.csv.Spec.Version.String() == "0.0.0" && !r.bundle.CSVObject.Has("spec", "version") {
 		r.warnInstallation("%s has no spec.version: OLM v1 does not install it unless its catalog gives it a version",
 			r.csv.Name)
@@ -89,7 +85,14 @@ func (r *rendering) renderedByV1() {
 			r.csv.Name)
 		return
 	}
-	o, err := r.installedByV1()
+	// OpenShift has no cert-manager
+	o := olmv1.Options{Namespace: r.options.Namespace, TargetNamespaces: r.targets, Certs: olmv1.CertManager,
+		Config: r.options.Config}
+	if r.options.OpenShiftVersion != "" {
+		o.Certs = olmv1.ServiceCA
+	}
+	var err error
+	o.Release, err = r.options.renderer()
 	r.fail(err)
 	if r.byV1, err = olmv1.Render(r.bundle, o); err != nil {
 		r.fail(refuse(refusedByV1, "OLM v1 refuses %s: %s", r.csv.Name,
@@ -99,7 +102,12 @@ func (r *rendering) renderedByV1() {
 
 func clusterExtension(r *rendering) {
 	o := r.options
-	objectName := r.extensionName()
+	const limit = 53 // of a Helm release's name (operator-controller: internal/operator-controller/applier/helm.go)
+	objectName := r.objectName(olm.KindClusterExtension, o.Extension.Name, OptionExtension)
+	if len(objectName) > limit {
+		r.fail(refuseOption(OptionExtension, "give a shorter one",
+			"ClusterExtension name %q is longer than %d characters: OLM v1 can't install it", objectName, limit))
+	}
 	r.checkVersionRange()
 	policies := []UpgradePolicy{UpgradeCatalogProvided, UpgradeSelfCertified}
 	r.fail(checkWord(OptionUpgradePolicy, "upgrade constraint policy", o.Extension.UpgradePolicy, policies))
@@ -108,23 +116,10 @@ func clusterExtension(r *rendering) {
 		r.installer(objectName)
 	}
 	view := templates.ClusterExtension{Name: objectName, Namespace: o.Namespace, Package: r.bundle.Package,
-		Version:        o.Extension.VersionRange,
-		ServiceAccount: r.options.ServiceAccount, UpgradeConstraintPolicy: string(o.Extension.UpgradePolicy),
-		Channels: channels, Config: config}
+		Version: o.Extension.VersionRange, ServiceAccount: r.options.ServiceAccount,
+		UpgradeConstraintPolicy: string(o.Extension.UpgradePolicy), Channels: channels, Config: config}
 	r.author("clusterextension.yaml",
 		Object{APIVersion: "olm.operatorframework.io/v1", Kind: olm.KindClusterExtension, Name: view.Name}, view)
-}
-
-// extensionName also keeps to the length of a Helm release's name, which the ClusterExtension's is
-// (operator-controller: internal/operator-controller/applier/helm.go).
-func (r *rendering) extensionName() string {
-	const limit = 53
-	objectName := r.objectName(olm.KindClusterExtension, r.options.Extension.Name, OptionExtension)
-	if len(objectName) > limit {
-		r.fail(refuseOption(OptionExtension, "give a shorter one",
-			"ClusterExtension name %q is longer than %d characters: OLM v1 can't install it", objectName, limit))
-	}
-	return objectName
 }
 
 // checkVersionRange reads the range as OLM v1 does (operator-controller:
@@ -183,17 +178,6 @@ func (r *rendering) extensionConfig() map[string]any {
 		config["watchNamespace"] = r.targets[0]
 	}
 	return config
-}
-
-// installedByV1 returns the options with which OLM v1 renders the bundle. OpenShift has no cert-manager.
-func (r *rendering) installedByV1() (olmv1.Options, error) {
-	release, err := r.options.renderer()
-	o := olmv1.Options{Release: release, Namespace: r.options.Namespace, TargetNamespaces: r.targets,
-		Certs: olmv1.CertManager, Config: r.options.Config}
-	if r.options.OpenShiftVersion != "" {
-		o.Certs = olmv1.ServiceCA
-	}
-	return o, err
 }
 
 // installer makes the ServiceAccount with which OLM v1 installs the operator, and the rights that it needs for that

@@ -36,8 +36,7 @@ type names struct {
 // newNames reserves the stable names that no permission may have.
 func newNames(b *bundle.Bundle, csv *v1alpha1.ClusterServiceVersion, o Options, serving []*serving) names {
 	n := names{mode: o.Names, csv: csv, namespace: o.Namespace, group: o.OperatorGroup, profile: o.Profile,
-		partOf: b.Package,
-		base:   olm.BaseName(csv.Name, csv.Spec.Version.String()), roles: map[string]bool{},
+		partOf: b.Package, base: olm.BaseName(csv.Name, csv.Spec.Version.String()), roles: map[string]bool{},
 		clusterRoles: map[string]bool{}}
 	if n.olm() {
 		return n
@@ -61,9 +60,7 @@ func newNames(b *bundle.Bundle, csv *v1alpha1.ClusterServiceVersion, o Options, 
 
 func (n names) olm() bool { return n.mode == NamesOLM }
 
-const (
-	labelAggregateRBAC = "rbac.authorization.k8s.io/aggregate-to-"
-)
+const labelAggregateRBAC = "rbac.authorization.k8s.io/aggregate-to-"
 
 // withoutOLM reports whether the generated objects belong to no object of OLM and have stable names. Then they have no
 // labels and annotations that tell the CSV or its version: an upgrade changes only what the bundle changes.
@@ -154,26 +151,24 @@ func (n names) grants(list []v1alpha1.StrategyDeploymentPermissions, cluster boo
 		used = n.clusterRoles
 	}
 	for _, p := range list {
-		var name string
-		switch {
-		case n.olm():
-			name = RoleName(n.csv.Name, n.namespace, p, cluster)
-		default:
-			first := n.account(p.ServiceAccountName)
-			if cluster {
-				first = n.clusterName(first)
-			}
-			name = shortName(first)
-			for i := max(2, last[first]); used[name]; i++ {
-				name = shortName(fmt.Sprintf("%s-%d", first, i))
-				last[first] = i
-			}
-			used[name] = true
-			if !cluster {
-				n.clusterRoles[n.promoted(grant{p, name})] = true
-			}
+		if n.olm() {
+			out = append(out, grant{p, RoleName(n.csv.Name, n.namespace, p, cluster)})
+			continue
 		}
+		first := n.account(p.ServiceAccountName)
+		if cluster {
+			first = n.clusterName(first)
+		}
+		name := shortName(first)
+		for i := max(2, last[first]); used[name]; i++ {
+			name = shortName(fmt.Sprintf("%s-%d", first, i))
+			last[first] = i
+		}
+		used[name] = true
 		out = append(out, grant{p, name})
+		if !cluster {
+			n.clusterRoles[n.promoted(grant{p, name})] = true
+		}
 	}
 	return out
 }
@@ -242,9 +237,11 @@ func (n names) roleLabels(g grant) templates.Ownership {
 func (n names) bindingLabels(g grant, kind string) templates.Ownership {
 	labels := n.owned()
 	if n.olm() {
-		ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: g.name}
-		labels.Hash = bindingHash(ref,
-			[]rbacv1.Subject{{Kind: "ServiceAccount", Name: g.ServiceAccountName, Namespace: n.namespace}})
+		labels.Hash = contentHash(struct {
+			RoleRef  rbacv1.RoleRef
+			Subjects []rbacv1.Subject
+		}{rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: g.name},
+			[]rbacv1.Subject{{Kind: "ServiceAccount", Name: g.ServiceAccountName, Namespace: n.namespace}}})
 	}
 	return labels
 }
@@ -362,14 +359,6 @@ func permissionName(base, csv, namespace string, p v1alpha1.StrategyDeploymentPe
 		base = base[:62-len(hash)]
 	}
 	return base + "-" + hash
-}
-
-// bindingHash is the label olm.permissions.hash of a binding.
-func bindingHash(ref rbacv1.RoleRef, subjects []rbacv1.Subject) string {
-	return contentHash(struct {
-		RoleRef  rbacv1.RoleRef
-		Subjects []rbacv1.Subject
-	}{ref, subjects})
 }
 
 // GroupRoleName returns the name that OLM gives a ClusterRole of an OperatorGroup; suffix is admin, edit or view (spec

@@ -155,13 +155,11 @@ func members(operators []Operator) ([]Operator, error) {
 		return nil, err
 	}
 	for i := range out {
-		labels := apiOwnerGroups(out[i], from[i], out)
 		olmGroup := slices.ContainsFunc(out,
 			func(m Operator) bool { return m.grouped() && m.group() == out[i].group() })
 		out[i].Options.neighbors = neighbors{olmGroup: olmGroup, groupAPIs: apis[out[i].apiGroupKey()],
-			alongside: alongside,
-			apis:      all, packages: packages,
-			clusterObjectOwners: from[i], labels: labels}
+			alongside: alongside, apis: all, packages: packages, clusterObjectOwners: from[i],
+			labels: apiOwnerGroups(out[i], from[i], out)}
 	}
 	return out, nil
 }
@@ -228,8 +226,7 @@ func conflict(a, b Operator, ra, rb *Result) error {
 	case ra.Namespace == rb.Namespace && a.Options.Profile != b.Options.Profile:
 		return refuse("give both one profile, or groups in namespaces of their own",
 			"%s has the profile %s and %s the profile %s: either OLM or olmgen writes the provided APIs of an "+
-				"OperatorGroup",
-			a.Name, a.Options.Profile, b.Name, b.Options.Profile)
+				"OperatorGroup", a.Name, a.Options.Profile, b.Name, b.Options.Profile)
 	case a.group() == b.group():
 		if crd := common(ownedCRDs(a), ownedCRDs(b)); crd != "" {
 			return refuse("leave out one of them", "OwnerConflict: %s and %s both own %s in namespace %s", a.Name,
@@ -243,19 +240,15 @@ func conflict(a, b Operator, ra, rb *Result) error {
 		if api := common(a.Options.neighbors.groupAPIs, b.Options.neighbors.groupAPIs); api != "" {
 			return refuse("give the groups different target namespaces, or one of the operators another cluster",
 				"InterOperatorGroupOwnerConflict: OperatorGroups %s (%s) and %s (%s) watch the same namespaces and "+
-					"both provide %s",
-				a.group(), a.Name, b.group(), b.Name, api)
+					"both provide %s", a.group(), a.Name, b.group(), b.Name, api)
 		}
 	}
 	return nil
 }
 
 func ownedCRDs(m Operator) []string {
-	var names []string
-	for _, d := range m.Bundle.CSV.Spec.CustomResourceDefinitions.Owned {
-		names = append(names, d.Name)
-	}
-	return names
+	return lists.Map(m.Bundle.CSV.Spec.CustomResourceDefinitions.Owned,
+		func(d v1alpha1.CRDDescription) string { return d.Name })
 }
 
 // overlap reports whether two groups watch a common namespace: all namespaces meet any, and a group's own namespace
@@ -307,8 +300,7 @@ func apiOwnerGroups(m Operator, owners []int, operators []Operator) (groups []st
 			}
 		}
 	}
-	slices.Sort(groups)
-	return slices.Compact(groups)
+	return lists.SortedUnique(groups)
 }
 
 // leaveOut takes the objects of an operator that its owners also make, and returns the rest. A difference that

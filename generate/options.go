@@ -163,13 +163,20 @@ func (o Options) complete(b *bundle.Bundle) (Options, error) {
 		}
 	}
 	setDefault(&o.CopiedCSVs, CopiedStub)
-	if err := cmp.Or(o.checkNames(), o.checkCerts()); err != nil {
+	if err := cmp.Or(
+		o.checkGroupName(),
+		checkName(OptionServiceAccount, "", "service account", cmp.Or(o.ServiceAccount, "default")),
+		checkWord(OptionNames, "naming", o.Names, AllNames),
+		checkWord(OptionProfile, "profile", o.Profile, Profiles),
+		checkWord(OptionCopiedCSVs, "form of copied CSVs", o.CopiedCSVs, AllCopiedCSVs),
+		checkWord(OptionCerts, "certificate provider", o.Certs, AllCerts),
+		o.checkCerts(),
+	); err != nil {
 		return o, err
 	}
 	if role := shippedGroupRole(b, o.OperatorGroup); o.hasGroup() && o.Names == NamesStable && role != "" {
-		return o,
-			refuseOption(OptionOperatorGroup, "give another name",
-				"OperatorGroup name %q would overwrite the bundle's own ClusterRole %s", o.OperatorGroup, role)
+		return o, refuseOption(OptionOperatorGroup, "give another name",
+			"OperatorGroup name %q would overwrite the bundle's own ClusterRole %s", o.OperatorGroup, role)
 	}
 	return o, cmp.Or(checkNamespaces(OptionTargetNamespaces, "target namespace", o.TargetNamespaces),
 		checkNamespaces(OptionCopiedCSVNamespaces, "namespace for copied CSVs", o.CopiedCSVNamespaces))
@@ -194,8 +201,6 @@ func GroupName(b *bundle.Bundle) string {
 // package name. It returns an *Error if that is not a valid name.
 func Namespace(b *bundle.Bundle) (string, error) { return Options{}.namespace(b) }
 
-// namespace returns the operator's namespace: that of the options, else the one that the CSV suggests, else the package
-// name.
 func (o Options) namespace(b *bundle.Bundle) (string, error) {
 	if o.Namespace != "" {
 		return o.Namespace, checkNamespaces(OptionNamespace, "namespace", []string{o.Namespace})
@@ -211,9 +216,8 @@ func (o Options) namespace(b *bundle.Bundle) (string, error) {
 		ns, from = b.Package, "the package name"
 	}
 	if problems := validation.IsDNS1123Label(ns); len(problems) > 0 {
-		return "",
-			refuseOption(OptionNamespace, "name the operator's namespace", "%s, %q, is not a valid namespace name: %s",
-				from, ns, problems[0])
+		return "", refuseOption(OptionNamespace, "name the operator's namespace",
+			"%s, %q, is not a valid namespace name: %s", from, ns, problems[0])
 	}
 	return ns, nil
 }
@@ -249,17 +253,6 @@ func shippedGroupRole(b *bundle.Bundle, group string) string {
 	return ""
 }
 
-func (o Options) checkNames() error {
-	return cmp.Or(
-		o.checkGroupName(),
-		checkName(OptionServiceAccount, "", "service account", cmp.Or(o.ServiceAccount, "default")),
-		checkWord(OptionNames, "naming", o.Names, AllNames),
-		checkWord(OptionProfile, "profile", o.Profile, Profiles),
-		checkWord(OptionCopiedCSVs, "form of copied CSVs", o.CopiedCSVs, AllCopiedCSVs),
-		checkWord(OptionCerts, "certificate provider", o.Certs, AllCerts),
-	)
-}
-
 func (o Options) checkGroupName() error {
 	if !o.hasGroup() {
 		return nil
@@ -288,15 +281,13 @@ func checkName(option Option, hint, of, name string) error {
 }
 
 func checkNamespaces(option Option, what string, names []string) error {
-	seen := map[string]bool{}
-	for _, n := range names {
+	for i, n := range names {
 		if problems := validation.IsDNS1123Label(n); len(problems) > 0 {
 			return refuseOption(option, "", "%s %q is not a valid namespace name: %s", what, n, problems[0])
 		}
-		if seen[n] {
+		if slices.Contains(names[:i], n) {
 			return refuseOption(option, "", "%s %q is given twice", what, n)
 		}
-		seen[n] = true
 	}
 	return nil
 }

@@ -131,7 +131,10 @@ func (r *rendering) fitRelease(config map[string]any) (account bool) {
 	o := r.options
 	c, err := o.cluster()
 	r.fail(err)
-	refusing := requiring(versions.FieldAccount)
+	refusing := versions.Where(func(r versions.Release) bool {
+		state, _ := r.State(olm.KindClusterExtension, versions.FieldAccount, versions.Standard)
+		return state == versions.Required
+	}, versions.OperatorController, versions.OpenShift)
 	if o.OLMVersion+o.OpenShiftVersion+o.ServiceAccount == "" && refusing != "" {
 		r.note("%s refuse the ClusterExtension: it names no ServiceAccount", refusing)
 	}
@@ -190,14 +193,6 @@ func (r *rendering) fitConfig(release versions.Release, config map[string]any) {
 	}
 }
 
-// requiring returns the releases that require a field of ClusterExtensions, empty if there are none.
-func requiring(field string) string {
-	return versions.Where(func(r versions.Release) bool {
-		state, _ := r.State(olm.KindClusterExtension, field, versions.Standard)
-		return state == versions.Required
-	}, versions.OperatorController, versions.OpenShift)
-}
-
 // needs returns a note for each thing that the cluster must have beside the objects of the operator: packages and APIs
 // that the bundle requires, and kinds of other projects that it ships. OLM v0 resolves the requirements from its
 // catalogs (spec 12.2); without OLM nobody does. What another operator of the same rendering provides is left out.
@@ -247,16 +242,15 @@ func (n *needed) property(p bundle.Property) {
 	switch p.Type {
 	case "olm.package.required":
 		versions := cmp.Or(v.VersionRange, v.Version)
-		if n.options.neighbors.hasPackage(v.PackageName, versions) {
-			return
-		}
-		if v.PackageName == "" {
+		in, err := semver.ParseRange(versions) // as OLM does
+		switch there := func(v semver.Version) bool { return err == nil && in(v) }; {
+		case slices.ContainsFunc(n.options.neighbors.packages[v.PackageName], there):
+		case v.PackageName == "":
 			n.add("the operator requires version %s of a package without a name, which its dependencies.yaml "+
-				"has to give",
-				cmp.Or(versions, "any"))
-			return
+				"has to give", cmp.Or(versions, "any"))
+		default:
+			n.add("the operator requires the package %s: %s", strings.TrimSpace(v.PackageName+" "+versions), n.how())
 		}
-		n.add("the operator requires the package %s: %s", strings.TrimSpace(v.PackageName+" "+versions), n.how())
 	case "olm.gvk.required":
 		if v.Kind != "" && v.Version != "" && !n.served(v.Group, v.Version, v.Kind) {
 			n.add("the operator requires the API %s.%s.%s: %s", v.Kind, v.Version, v.Group, n.how())
@@ -295,11 +289,4 @@ func (n *needed) served(group, version, kind string) bool {
 
 func serves(c *bundle.CRD, version string) bool {
 	return slices.ContainsFunc(c.Versions, func(v bundle.CRDVersion) bool { return v.Name == version && v.Served })
-}
-
-// hasPackage reports whether one of the operators is of a package, in a range of versions (OLM: semver.ParseRange of
-// blang/semver).
-func (o neighbors) hasPackage(name, versions string) bool {
-	in, err := semver.ParseRange(versions)
-	return slices.ContainsFunc(o.packages[name], func(v semver.Version) bool { return err == nil && in(v) })
 }

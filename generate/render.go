@@ -18,11 +18,13 @@ import (
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/generate/olmv1"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -93,8 +95,10 @@ func Render(b *bundle.Bundle, o Options) (*Result, error) {
 		result, err = handOver(b, o, subscriptionGenerators)
 	case ProfileClusterExtension:
 		result, err = handOver(b, o, extensionGenerators)
+	case ProfileDescoped:
+		result, err = render(b, o, descopedGenerators)
 	default:
-		result, err = renderOLM(b, o)
+		result, err = render(b, o, generators)
 	}
 	if err != nil {
 		return nil, err
@@ -119,13 +123,10 @@ func Render(b *bundle.Bundle, o Options) (*Result, error) {
 	return result, nil
 }
 
-func renderOLM(b *bundle.Bundle, o Options) (*Result, error) {
+func render(b *bundle.Bundle, o Options, generators []func(*rendering)) (*Result, error) {
 	r, err := newRendering(b, o)
 	if err != nil {
 		return nil, err
-	}
-	if o.Profile == ProfileDescoped {
-		return r.run(descopedGenerators)
 	}
 	return r.run(generators)
 }
@@ -250,7 +251,7 @@ var ranks = []string{"Namespace", "CustomResourceDefinition", "PriorityClass", "
 func (o Object) compare(p Object, operatorNamespace string) int {
 	return cmp.Or(
 		cmp.Compare(o.rank(), p.rank()), cmp.Compare(o.Kind, p.Kind), cmp.Compare(o.Group(), p.Group()),
-		cmp.Compare(o.namespaceRank(operatorNamespace), p.namespaceRank(operatorNamespace)),
+		lists.TrueFirst(o.isIn(operatorNamespace), p.isIn(operatorNamespace)),
 		cmp.Compare(o.Namespace, p.Namespace), cmp.Compare(o.Name, p.Name))
 }
 
@@ -261,13 +262,8 @@ func (o Object) rank() int {
 	return len(ranks)
 }
 
-// namespaceRank returns 1 for an object in another namespace than the operator's, else 0.
-func (o Object) namespaceRank(operatorNamespace string) int {
-	if o.Namespace == "" || o.Namespace == operatorNamespace {
-		return 0
-	}
-	return 1
-}
+// isIn reports whether an object is in a namespace, or in none.
+func (o Object) isIn(namespace string) bool { return o.Namespace == "" || o.Namespace == namespace }
 
 // TargetNamespaces returns the namespaces that the operator watches, sorted, or none if it watches all.
 func (r *Result) TargetNamespaces() []string {
@@ -330,31 +326,18 @@ func (r *Result) FixedNamespaces() []string {
 	}
 	for _, o := range b.Others {
 		found = append(found, o.Namespace)
-		if bundle.GroupOf(o) == "rbac.authorization.k8s.io" {
+		if bundle.GroupOf(o) == rbacv1.GroupName {
 			first, _, _ := strings.Cut(o.Name, ".") // what a stable name begins with
 			found = append(found, first)
-			found = append(found, subjectNamespaces(o)...)
+			var binding rbacv1.ClusterRoleBinding
+			_, _ = o.Into(&binding) // what cannot be read names nobody
+			for _, s := range binding.Subjects {
+				user, _, _ := strings.Cut(strings.TrimPrefix(s.Name, "system:serviceaccount:"), ":")
+				found = append(found, s.Namespace, user)
+			}
 		}
 	}
 	found = slices.DeleteFunc(found, func(s string) bool { return len(validation.IsDNS1123Label(s)) > 0 })
 	slices.Sort(found)
 	return slices.Compact(found)
-}
-
-// subjectNamespaces returns the namespaces of the accounts that a shipped binding names.
-func subjectNamespaces(o *manifest.Object) []string {
-	subjects, err := o.Get("subjects")
-	list, ok := subjects.([]any)
-	if err != nil || !ok {
-		return nil
-	}
-	var out []string
-	for _, s := range list {
-		m, _ := s.(map[string]any)
-		ns, _ := m["namespace"].(string)
-		name, _ := m["name"].(string)
-		user, _, _ := strings.Cut(strings.TrimPrefix(name, "system:serviceaccount:"), ":")
-		out = append(out, ns, user)
-	}
-	return out
 }

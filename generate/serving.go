@@ -62,9 +62,9 @@ func servings(b *bundle.Bundle, csv *v1alpha1.ClusterServiceVersion, mode Names)
 		}
 		field := fmt.Sprintf("spec.install.spec.deployments[%d].name", i)
 		if len(validation.IsDNS1035Label(s.service)) > 0 {
-			return nil,
-				b.CSVObject.Errorf(field, "the Service %s of its webhooks has no valid name: it may have %d characters",
-					s.service, validation.DNS1035LabelMaxLength)
+			return nil, b.CSVObject.Errorf(field,
+				"the Service %s of its webhooks has no valid name: it may have %d characters", s.service,
+				validation.DNS1035LabelMaxLength)
 		}
 		if err := s.checkPorts(b, field); err != nil {
 			return nil, err
@@ -164,19 +164,27 @@ func (r *rendering) mergeService(o *manifest.Object, view templates.Service) *te
 		own[servingServiceCA] = view.ServingCert
 	}
 	meta, _ := v["metadata"].(map[string]any)
-	out := &templates.ShippedService{Labels: overlay(meta["labels"], view.Labels()),
-		Annotations: overlay(meta["annotations"], own),
-		Spec:        serviceSpec(view)}
+	labels := olm.Texts(meta["labels"])
+	out := &templates.ShippedService{Labels: underlay(labels, view.Labels()),
+		Annotations: underlay(olm.Texts(meta["annotations"]), own), Spec: serviceSpec(view)}
 	if r.names.withoutOLM() { // the labels are not OLM's to set
-		out.Labels = overlay(stringMap(view.Labels()), olm.Texts(meta["labels"]))
+		out.Labels = underlay(view.Labels(), labels)
 	}
 	spec, _ := v["spec"].(map[string]any)
 	if spec == nil {
 		return out
 	}
+	port := func(x any) string { // by which the API server tells ports apart
+		p, _ := x.(map[string]any)
+		protocol, ok := p["protocol"]
+		if !ok {
+			protocol = corev1.ProtocolTCP
+		}
+		return fmt.Sprint(p["port"], "/", protocol)
+	}
 	ports, _ := spec["ports"].([]any)
 	for _, g := range out.Spec["ports"].([]any) {
-		i := slices.IndexFunc(ports, func(p any) bool { return samePort(g, p) })
+		i := slices.IndexFunc(ports, func(p any) bool { return port(g) == port(p) })
 		if i < 0 {
 			ports = append(ports, g)
 			continue
@@ -189,26 +197,6 @@ func (r *rendering) mergeService(o *manifest.Object, view templates.Service) *te
 	}
 	out.Spec = spec
 	r.merged[o] = true
-	return out
-}
-
-// samePort compares number and protocol, by which the API server tells a Service's ports apart.
-func samePort(a, b any) bool {
-	key := func(x any) string {
-		p, _ := x.(map[string]any)
-		protocol, ok := p["protocol"]
-		if !ok {
-			protocol = corev1.ProtocolTCP
-		}
-		return fmt.Sprint(p["port"], "/", protocol)
-	}
-	return key(a) == key(b)
-}
-
-// overlay returns the entries of a shipped map, with generated entries in place of those with the same key.
-func overlay(shipped any, generated map[string]string) map[string]string {
-	out := olm.Texts(shipped)
-	maps.Copy(out, generated)
 	return out
 }
 

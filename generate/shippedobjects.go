@@ -11,20 +11,19 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
 )
 
 // shipped returns the object that the bundle ships with an API group, a kind and a name, or nil.
 func (r *rendering) shipped(group, kind, name string) *manifest.Object {
-	for _, o := range r.bundle.Others {
-		if o.Kind == kind && bundle.GroupOf(o) == group && o.Name == name {
-			return o
-		}
-	}
-	return nil
+	return lists.Find(r.bundle.Others, func(o *manifest.Object) bool {
+		return o.Kind == kind && bundle.GroupOf(o) == group && o.Name == name
+	})
 }
 
 func (r *rendering) warn(class string, e *manifest.Error) {
@@ -81,10 +80,9 @@ func shippedObjects(r *rendering) {
 				r.fail(o.Errorf("metadata.name", "the bundle ships a %s %s, and one of that name is generated", o.Kind,
 					o.Name))
 			}
-			r.warn(bundle.WarnShadowed,
-				o.Errorf("metadata.name",
-					"the bundle ships a %s %s, and one of that name is generated: the generated one is rendered",
-					o.Kind, o.Name))
+			r.warn(bundle.WarnShadowed, o.Errorf("metadata.name",
+				"the bundle ships a %s %s, and one of that name is generated: the generated one is rendered", o.Kind,
+				o.Name))
 			continue
 		}
 		if r.names.olm() {
@@ -120,34 +118,28 @@ func (r *rendering) checkSubjects(o *manifest.Object) {
 	if !strings.HasSuffix(o.Kind, "RoleBinding") || bundle.GroupOf(o) != "rbac.authorization.k8s.io" {
 		return
 	}
-	var order []string
-	foreign := map[string][]string{} // the fields by namespace
-	for i := range o.Len("subjects") {
-		index := fmt.Sprint(i)
-		kind, err := o.Get("subjects", index, "kind")
-		r.fail(err)
-		ns, err := o.Get("subjects", index, "namespace")
-		r.fail(err)
-		field := "subjects[" + index + "].namespace"
+	var binding rbacv1.ClusterRoleBinding
+	_, err := o.Into(&binding)
+	r.fail(err)
+	fields := map[string]string{} // of the first subject in a namespace
+	var foreign []string
+	for i, s := range binding.Subjects {
+		field := fmt.Sprintf("subjects[%d].namespace", i)
 		switch {
-		case kind != "ServiceAccount" || ns == r.options.Namespace:
-		case ns != nil && ns != "":
-			name := fmt.Sprint(ns)
-			if foreign[name] == nil {
-				order = append(order, name)
-			}
-			foreign[name] = append(foreign[name], field)
+		case s.Kind != rbacv1.ServiceAccountKind || s.Namespace == r.options.Namespace:
+		case s.Namespace != "":
+			foreign, fields[s.Namespace] = append(foreign, s.Namespace), cmp.Or(fields[s.Namespace], field)
 		case o.Kind == "ClusterRoleBinding": // without a namespace, a RoleBinding means its own
 			r.fail(o.Errorf(field, "missing: a ServiceAccount needs a namespace"))
 		}
 	}
-	for _, ns := range order {
+	for _, list := range lists.Groups(foreign, func(ns string) string { return ns }) {
 		subjects, it := "the subject is", "it is left as it is"
-		if n := len(foreign[ns]); n > 1 {
-			subjects, it = fmt.Sprintf("%d subjects are", n), "they are left as they are"
+		if len(list) > 1 {
+			subjects, it = fmt.Sprintf("%d subjects are", len(list)), "they are left as they are"
 		}
-		r.warn(bundle.WarnForeignSubject, o.Errorf(foreign[ns][0],
-			"%s in namespace %q, the operator is in %q: %s, as OLM does", subjects, ns, r.options.Namespace, it))
+		r.warn(bundle.WarnForeignSubject, o.Errorf(fields[list[0]],
+			"%s in namespace %q, the operator is in %q: %s, as OLM does", subjects, list[0], r.options.Namespace, it))
 	}
 }
 
@@ -207,17 +199,15 @@ func (r *rendering) withoutAggregation(o *manifest.Object) {
 			drop = append(drop, label)
 			r.warn(bundle.WarnDescoped, about(o.Errorf("metadata.labels",
 				"ClusterRole %s would become part of the default role %s: its label is left out, because that is for "+
-					"the administrator to ask for",
-				o.Name, to), OptionAggregateTo))
+					"the administrator to ask for", o.Name, to), OptionAggregateTo))
 		case internal:
 			drop = append(drop, label)
 			r.warn(bundle.WarnDescoped, o.Errorf("metadata.labels",
 				"ClusterRole %s would open internal APIs to the default role %s: its label is left out", o.Name, to))
 		case secrets && (to == "view" || to == "cluster-reader"):
 			drop = append(drop, label)
-			r.warn(bundle.WarnDescoped,
-				o.Errorf("metadata.labels",
-					"ClusterRole %s would give Secrets to the default role %s: its label is left out", o.Name, to))
+			r.warn(bundle.WarnDescoped, o.Errorf("metadata.labels",
+				"ClusterRole %s would give Secrets to the default role %s: its label is left out", o.Name, to))
 		}
 	}
 	if len(drop) == 0 {
@@ -226,14 +216,10 @@ func (r *rendering) withoutAggregation(o *manifest.Object) {
 	r.merged[o] = true
 	r.carry(o, Object{},
 		manifest.Edit{APIVersion: bundle.APIVersionOf(o), RemoveNamespace: true, Change: func(object map[string]any) {
-			meta, _ := object["metadata"].(map[string]any)
-			labels, _ := meta["labels"].(map[string]any)
 			for _, label := range drop {
-				delete(labels, label)
+				delete(normalize.At(object, "metadata", "labels"), label)
 			}
-			if len(labels) == 0 {
-				delete(meta, "labels")
-			}
+			olm.DropEmpty(normalize.At(object, "metadata"), "labels")
 		}})
 }
 

@@ -9,6 +9,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
@@ -38,14 +39,11 @@ func tenants(r *rendering) {
 	if !r.options.Descoped.BindCluster {
 		return
 	}
-	none := true
-	for _, w := range r.workRoles() {
-		if w.cluster {
-			none = false
-			r.bindIn(allNamespaces, w.name, w.labels(r), w.account)
-		}
+	cluster := lists.Filter(r.workRoles(), func(w workRole) bool { return w.cluster })
+	for _, w := range cluster {
+		r.bindIn(allNamespaces, w.name, w.labels(r), w.account)
 	}
-	if none {
+	if len(cluster) == 0 {
 		r.notes = append(r.notes, manifest.Message{Options: []Option{OptionBindCluster},
 			Msg: "the operator asks for nothing that is cluster-scoped: no binding is rendered for it"})
 	}
@@ -62,8 +60,8 @@ func (r *rendering) binds(ns string, w workRole) bool {
 func (r *rendering) checkOptional() {
 	var known []string
 	for _, w := range r.workRoles() {
-		if w.optional != "" && !slices.Contains(known, w.optional) {
-			known = append(known, w.optional)
+		if w.optional != "" {
+			known = lists.Add(known, w.optional)
 		}
 	}
 	for _, ns := range slices.Sorted(maps.Keys(r.options.Descoped.Tenants)) {
@@ -154,13 +152,7 @@ func (p place) name() string {
 }
 
 func (p place) compare(q place) int {
-	if c := cmp.Compare(p.optional, q.optional); c != 0 || p.cluster == q.cluster {
-		return c
-	}
-	if q.cluster {
-		return -1
-	}
-	return 1
+	return cmp.Or(cmp.Compare(p.optional, q.optional), lists.TrueFirst(q.cluster, p.cluster))
 }
 
 // split divides the rules of an account by their places. Together they allow exactly what the rules allow.
@@ -188,24 +180,20 @@ func (r *rendering) cells(p rbacv1.PolicyRule) map[place]cells {
 	if len(p.NonResourceURLs) > 0 {
 		return map[place]cells{{cluster: true}: nil}
 	}
-	seen := map[[2]string]bool{} // a rule can name a resource twice
-	for _, group := range p.APIGroups {
-		for _, resource := range p.Resources {
-			if pair := [2]string{group, resource}; seen[pair] {
-				continue
-			} else {
-				seen[pair] = true
-			}
+	add := func(at place, group, resource string) {
+		if out[at] == nil {
+			out[at] = cells{}
+		}
+		out[at][group] = append(out[at][group], resource)
+	}
+	for _, group := range lists.Unique(p.APIGroups) { // a rule can name a resource twice
+		for _, resource := range lists.Unique(p.Resources) {
 			namespaced, cluster := r.bindable(group, resource, p.Verbs)
-			for _, scope := range []struct{ cluster, wanted bool }{{false, namespaced}, {true, cluster}} {
-				at := place{r.part(group, resource), scope.cluster}
-				if !scope.wanted {
-					continue
-				}
-				if out[at] == nil {
-					out[at] = cells{}
-				}
-				out[at][group] = append(out[at][group], resource)
+			if namespaced {
+				add(place{r.part(group, resource), false}, group, resource)
+			}
+			if cluster {
+				add(place{r.part(group, resource), true}, group, resource)
 			}
 		}
 	}
@@ -218,7 +206,8 @@ func (r *rendering) cells(p rbacv1.PolicyRule) map[place]cells {
 func (r *rendering) bindable(group, resource string, verbs []string) (namespaced, cluster bool) {
 	switch scope := r.bundle.ResourceScope(group, resource); {
 	case scope == bundle.ClusterScoped && group == "" && resource == "namespaces":
-		return slices.ContainsFunc(verbs, inOneNamespace), slices.ContainsFunc(verbs, beyondOneNamespace)
+		beyond := func(verb string) bool { return verb == "*" || !inOneNamespace(verb) }
+		return slices.ContainsFunc(verbs, inOneNamespace), slices.ContainsFunc(verbs, beyond)
 	case scope == bundle.ClusterScoped:
 		return false, true
 	case scope == bundle.ScopeUnknown:
@@ -234,8 +223,6 @@ func (r *rendering) bindable(group, resource string, verbs []string) (namespaced
 func inOneNamespace(verb string) bool {
 	return slices.Contains([]string{"get", "update", "patch", "delete", "*"}, verb)
 }
-
-func beyondOneNamespace(verb string) bool { return verb == "*" || !inOneNamespace(verb) }
 
 // part returns the key of the optional ClusterRole of a resource, or "" for the required one. Owned APIs are always
 // required. Wildcards are required because they cannot be divided.
@@ -275,9 +262,8 @@ func (c cells) rules(p rbacv1.PolicyRule) []rbacv1.PolicyRule {
 			out[i].APIGroups = append(out[i].APIGroups, group)
 			continue
 		}
-		out = append(out,
-			rbacv1.PolicyRule{Verbs: p.Verbs, APIGroups: []string{group}, Resources: resources,
-				ResourceNames: p.ResourceNames})
+		out = append(out, rbacv1.PolicyRule{Verbs: p.Verbs, APIGroups: []string{group}, Resources: resources,
+			ResourceNames: p.ResourceNames})
 	}
 	return out
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -12,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/bundle"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/templates"
@@ -32,8 +32,7 @@ func webhooks(r *rendering) {
 			continue
 		}
 		view := templates.WebhookConfiguration{Ownership: r.names.owned(), CA: r.injection(w.DeploymentName),
-			Kind: kind,
-			Name: r.names.webhook(w.GenerateName), Webhook: templates.WebhookOf(r.webhook(w))}
+			Kind: kind, Name: r.names.webhook(w.GenerateName), Webhook: templates.WebhookOf(r.webhook(w))}
 		if r.names.olm() {
 			view.Name = cmp.Or(r.options.WebhookNames[w.GenerateName], view.Name)
 			view.GenerateName, view.WebhookHash = w.GenerateName, deepHash(w)
@@ -117,9 +116,8 @@ func apiServices(r *rendering) {
 			port = 443
 		}
 		view := templates.APIService{Ownership: r.names.owned(), Name: name, Group: d.Group, Version: d.Version,
-			Namespace: r.options.Namespace,
-			Service:   serviceName(d.DeploymentName), CABundle: r.certs.caBundle, Port: port,
-			Annotations: map[string]string{}}
+			Namespace: r.options.Namespace, Service: serviceName(d.DeploymentName), CABundle: r.certs.caBundle,
+			Port: port, Annotations: map[string]string{}}
 		if r.options.Config != nil {
 			maps.Copy(view.Annotations, r.options.Config.Annotations)
 		}
@@ -132,23 +130,19 @@ func apiServices(r *rendering) {
 // ownedAPIServices returns one entry for each group and version, sorted by name. Of several kinds in one group version,
 // the last one counts (api: pkg/operators/v1alpha1/clusterserviceversion_types.go, GetAllAPIServiceDescriptions).
 func ownedAPIServices(csv *v1alpha1.ClusterServiceVersion) []v1alpha1.APIServiceDescription {
-	byName := map[string]v1alpha1.APIServiceDescription{}
-	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
-		byName[d.Version+"."+d.Group] = d
-	}
-	var out []v1alpha1.APIServiceDescription
-	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		out = append(out, byName[name])
-	}
-	return out
+	byName := lists.By(csv.Spec.APIServiceDefinitions.Owned,
+		func(d v1alpha1.APIServiceDescription) string { return d.Version + "." + d.Group })
+	return lists.Map(lists.Keys(byName), func(name string) v1alpha1.APIServiceDescription { return byName[name] })
 }
 
 // checkWebhooks refuses what OLM fails on (spec 7.3; OLM: pkg/controller/install/webhook.go).
 func checkWebhooks(b *bundle.Bundle, n Names) error {
 	seen := map[string]bool{}
-	deployed := map[string]bool{}
-	for _, d := range b.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		deployed[d.Name] = true
+	deployed := lists.Set(b.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs,
+		func(d v1alpha1.StrategyDeploymentSpec) string { return d.Name })
+	cluster := func(name string) install.CRD { // a CRD that the bundle does not ship may be there
+		crd := b.CRD(name)
+		return install.CRD{Exists: true, PreserveUnknownFields: crd != nil && crd.PreserveUnknownFields}
 	}
 	for i, w := range b.CSV.Spec.WebhookDefinitions {
 		field := fmt.Sprintf("spec.webhookdefinitions[%d]", i)
@@ -178,7 +172,7 @@ func checkWebhooks(b *bundle.Bundle, n Names) error {
 			}
 		}
 		if w.Type == v1alpha1.ConversionWebhook {
-			if p := install.Conversion(b.CSV, w, shippedCRD(b)); p != nil {
+			if p := install.Conversion(b.CSV, w, cluster); p != nil {
 				if crd := b.CRD(p.CRD); crd != nil {
 					return crd.Errorf("spec.preserveUnknownFields",
 						"must be false to let the API server call webhook %s to do the conversion", w.GenerateName)
@@ -194,12 +188,4 @@ func checkWebhooks(b *bundle.Bundle, n Names) error {
 		}
 	}
 	return nil
-}
-
-// shippedCRD looks at the CRDs of a bundle as at those of a cluster. One that a bundle does not ship may be there.
-func shippedCRD(b *bundle.Bundle) func(string) install.CRD {
-	return func(name string) install.CRD {
-		crd := b.CRD(name)
-		return install.CRD{Exists: true, PreserveUnknownFields: crd != nil && crd.PreserveUnknownFields}
-	}
 }
