@@ -15,16 +15,14 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
-	texts "github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -52,8 +50,8 @@ type Bundle struct {
 	Notes    []*manifest.Error // what is superfluous and harmless, in file order
 	Bytes    int               // of all files that were read
 
-	contents contents
-	literal  bool
+	files   map[string][]byte // that it was read from
+	literal bool
 }
 
 // Literal reports whether CSV has all fields of CSVObject, and each by the name that it has there, letter for letter:
@@ -148,42 +146,12 @@ const (
 )
 
 // WarningClasses are all classes of warnings.
-var WarningClasses = []string{
-	WarnAggregatedRules,
-	WarnAPIVersion,
-	WarnConversion,
-	WarnDuplicateKey,
-	WarnForeignSubject,
-	WarnInstallMode,
-	WarnLayout,
-	WarnNotAnObject,
-	WarnOldAPI,
-	WarnOldCRD,
-	WarnProperty,
-	WarnSelector,
-	WarnSeveralDocuments,
-	WarnShadowed,
-	WarnStrategy,
-	WarnUnknownField,
-	WarnUnknownAccount,
-	WarnUnsupportedKind,
-	WarnCertificates,
-	WarnInstallation,
-	WarnMetadataObject,
-	WarnUnreadMetadata,
-	WarnReplacedObject,
-	WarnMirrorMap,
-	WarnUnmirrored,
-	WarnScope,
-	WarnDescoped,
-	WarnClusterObjects,
-	WarnClusterRules,
-	WarnWatchNamespace,
-	WarnOLMAPIs,
-	WarnStatus,
-	WarnOwnNamespace,
-	WarnDescriptorValue,
-}
+var WarningClasses = []string{WarnAggregatedRules, WarnAPIVersion, WarnConversion, WarnDuplicateKey,
+	WarnForeignSubject, WarnInstallMode, WarnLayout, WarnNotAnObject, WarnOldAPI, WarnOldCRD, WarnProperty,
+	WarnSelector, WarnSeveralDocuments, WarnShadowed, WarnStrategy, WarnUnknownField, WarnUnknownAccount,
+	WarnUnsupportedKind, WarnCertificates, WarnInstallation, WarnMetadataObject, WarnUnreadMetadata,
+	WarnReplacedObject, WarnMirrorMap, WarnUnmirrored, WarnScope, WarnDescoped, WarnClusterObjects, WarnClusterRules,
+	WarnWatchNamespace, WarnOLMAPIs, WarnStatus, WarnOwnNamespace, WarnDescriptorValue}
 
 // Shipped returns what the bundle has beside its ClusterServiceVersion.
 func (b *Bundle) Shipped() []*manifest.Object {
@@ -196,12 +164,8 @@ func (b *Bundle) Shipped() []*manifest.Object {
 
 // Owns reports whether the CSV owns the CRD.
 func (b *Bundle) Owns(crd string) bool {
-	for _, d := range b.CSV.Spec.CustomResourceDefinitions.Owned {
-		if d.Name == crd {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.CSV.Spec.CustomResourceDefinitions.Owned,
+		func(d v1alpha1.CRDDescription) bool { return d.Name == crd })
 }
 
 // CRD returns the bundle's CRD of that name, or nil.
@@ -240,7 +204,14 @@ func (b *Bundle) CatalogProperties() []Property {
 		}
 	}
 	add("olm.package", map[string]string{"packageName": b.Package, "version": b.CSV.Spec.Version.String()})
-	for _, a := range b.providedAPIs() {
+	var shipped []olm.API
+	for _, c := range b.CRDs {
+		for _, v := range c.Versions {
+			shipped = append(shipped,
+				olm.API{Kind: c.ResourceKind, Version: v.Name, Group: c.Group, Plural: c.Plural, CRD: c.Name})
+		}
+	}
+	for _, a := range olm.CatalogAPIs(&b.CSV.Spec, shipped) {
 		add("olm.gvk", gvk(a))
 	}
 	for _, a := range olm.RequiredAPIs(&b.CSV.Spec) {
@@ -264,17 +235,6 @@ func gvk(a olm.API) map[string]string {
 	return map[string]string{"group": a.Group, "version": a.Version, "kind": a.Kind}
 }
 
-func (b *Bundle) providedAPIs() []olm.API {
-	var shipped []olm.API
-	for _, c := range b.CRDs {
-		for _, v := range c.Versions {
-			shipped = append(shipped,
-				olm.API{Kind: c.ResourceKind, Version: v.Name, Group: c.Group, Plural: c.Plural, CRD: c.Name})
-		}
-	}
-	return olm.CatalogAPIs(&b.CSV.Spec, shipped)
-}
-
 // requirement turns an entry of dependencies.yaml into the property that a catalog has for it.
 func requirement(d Property) Property {
 	switch d.Type {
@@ -295,27 +255,12 @@ func requirement(d Property) Property {
 	return d
 }
 
-// contents are the files that a bundle was read from.
-type contents struct {
-	mu    sync.Mutex
-	files map[string][]byte
-}
-
-func (c *contents) add(name string, data []byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.files == nil {
-		c.files = map[string][]byte{}
-	}
-	c.files[name] = data
-}
-
 // Digest returns the digest of the files that were read: what "sha256sum FILE... | sha256sum" prints for their sorted
 // paths, behind "sha256:". Line ends of Windows count as those of Unix, so the digest does not depend on the checkout.
 func (b *Bundle) Digest() string {
 	h := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(b.contents.files)) {
-		sum := sha256.Sum256(texts.LF(b.contents.files[name]))
+	for _, name := range lists.Keys(b.files) {
+		sum := sha256.Sum256(text.LF(b.files[name]))
 		h.Write([]byte(hex.EncodeToString(sum[:]) + "  " + name + "\n"))
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
@@ -323,11 +268,7 @@ func (b *Bundle) Digest() string {
 
 // Directories returns the directories that files were read from, relative to the root of the bundle, sorted.
 func (b *Bundle) Directories() []string {
-	dirs := map[string]bool{}
-	for name := range b.contents.files {
-		dirs[path.Dir(name)] = true
-	}
-	return slices.Sorted(maps.Keys(dirs))
+	return lists.SortedUnique(lists.Map(lists.Keys(b.files), path.Dir))
 }
 
 // Choice is what was asked for of a source: a package, a channel and a version, which is a version or the name of a

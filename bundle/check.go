@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/manifest"
@@ -27,9 +28,8 @@ func (r *reader) check() error {
 	}
 	if b.Package == "" {
 		b.Package = BaseName(b.CSV.Name, b.CSV.Spec.Version.String())
-		r.warn(WarnLayout,
-			&manifest.Error{File: "metadata/annotations.yaml", Field: KeyPackage,
-				Msg: fmt.Sprintf("missing: the package is taken to be %q, after the CSV's name", b.Package)})
+		r.warn(WarnLayout, &manifest.Error{File: "metadata/annotations.yaml", Field: KeyPackage,
+			Msg: fmt.Sprintf("missing: the package is taken to be %q, after the CSV's name", b.Package)})
 	}
 	return nil
 }
@@ -43,7 +43,11 @@ func (r *reader) checkObjects() error {
 		if err := checkName(o); err != nil {
 			return err
 		}
-		r.checkApply(o)
+		// Kubernetes: pkg/controller/clusterroleaggregation applies the rules as a field manager of its own
+		if o.Kind == "ClusterRole" && GroupOf(o) == rbacv1.GroupName && o.Has("aggregationRule") && o.Has("rules") {
+			r.warn(WarnAggregatedRules, o.Errorf("rules", "the cluster fills in the rules of a ClusterRole with an "+
+				"aggregationRule: after that, server-side apply conflicts with it unless it is forced"))
+		}
 	}
 	return nil
 }
@@ -87,19 +91,6 @@ func (r *reader) checkKind(o *manifest.Object) error {
 // apiextensions-apiserver/pkg/apis/apiextensions, v1beta1/types.go, v1/types.go).
 var v1beta1Fields = []string{"version", "validation", "subresources", "additionalPrinterColumns",
 	"conversion.webhookClientConfig", "conversion.conversionReviewVersions"}
-
-// checkApply finds what OLM takes, as it decodes and creates objects, and server-side apply does not.
-func (r *reader) checkApply(o *manifest.Object) {
-	if o.Kind != "ClusterRole" || GroupOf(o) != rbacv1.GroupName {
-		return
-	}
-	// Kubernetes: pkg/controller/clusterroleaggregation applies the rules as a field manager of its own
-	if o.Has("aggregationRule") && o.Has("rules") {
-		r.warn(WarnAggregatedRules,
-			o.Errorf("rules", "the cluster fills in the rules of a ClusterRole with an aggregationRule: "+
-				"after that, server-side apply conflicts with it unless it is forced"))
-	}
-}
 
 // checkName applies the API server's rule for the kind's names.
 func checkName(o *manifest.Object) error {
@@ -275,10 +266,8 @@ func (r *reader) checkDeployments() error {
 	b, seen := r.bundle, map[string]bool{}
 	spec := b.CSV.Spec.InstallStrategy.StrategySpec
 	accounts := map[string]bool{"": true, "default": true}
-	for _, list := range [][]v1alpha1.StrategyDeploymentPermissions{spec.Permissions, spec.ClusterPermissions} {
-		for _, p := range list {
-			accounts[p.ServiceAccountName] = true
-		}
+	for _, p := range slices.Concat(spec.Permissions, spec.ClusterPermissions) {
+		accounts[p.ServiceAccountName] = true
 	}
 	for _, o := range b.Others {
 		if o.Kind == "ServiceAccount" && o.Group() == "" {
@@ -345,25 +334,19 @@ const mostWarned = 100
 
 // warnUndeclared warns of fields of an object, once for all of a name, at the first of them.
 func (r *reader) warnUndeclared(o *manifest.Object, t reflect.Type, fields []string) {
-	var order []string
-	named := map[string][]string{}
-	for _, f := range fields {
+	named := lists.Groups(fields, func(f string) string {
 		segments := manifest.Segments(f)
-		name := segments[len(segments)-1]
-		if named[name] == nil {
-			order = append(order, name)
-		}
-		named[name] = append(named[name], f)
-	}
-	for i, name := range order {
+		return segments[len(segments)-1]
+	})
+	for i, same := range named {
 		if i == mostWarned {
 			r.warn(WarnUnknownField, o.Errorf("", "%d other fields that a %s does not have: left out, as OLM does",
-				len(order)-i, o.Kind))
+				len(named)-i, o.Kind))
 			break
 		}
-		first, count := named[name][0], ""
-		if n := len(named[name]); n > 1 {
-			count = fmt.Sprintf(", %d times", n)
+		first, count := same[0], ""
+		if len(same) > 1 {
+			count = fmt.Sprintf(", %d times", len(same))
 		}
 		what := "not a field of a " + o.Kind + meant(t, first)
 		if o.Kind == "CustomResourceDefinition" && slices.Contains(v1beta1Fields, strings.TrimPrefix(first, "spec.")) {

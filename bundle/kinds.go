@@ -2,14 +2,13 @@ package bundle
 
 import (
 	"cmp"
-	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
@@ -35,14 +34,8 @@ func supported(kind string) bool {
 // Unsupported returns the kinds of objects that OLM refuses in a bundle, sorted. Only a bundle that was read with
 // AllowUnsupported has such objects.
 func (b *Bundle) Unsupported() []string {
-	var kinds []string
-	for _, o := range b.Others {
-		if !supported(o.Kind) && !slices.Contains(kinds, o.Kind) {
-			kinds = append(kinds, o.Kind)
-		}
-	}
-	slices.Sort(kinds)
-	return kinds
+	kinds := lists.Map(b.Others, func(o *manifest.Object) string { return o.Kind })
+	return lists.SortedUnique(lists.Filter(kinds, func(kind string) bool { return !supported(kind) }))
 }
 
 // ScopeOfKind returns whether objects of a kind are namespaced, for the kinds of Kubernetes, OLM, OpenShift and others
@@ -70,12 +63,8 @@ func (b *Bundle) ScopeOf(o *manifest.Object) Scope {
 	if group := GroupOf(o); group != o.Group() {
 		return ScopeOfKind(group, o.Kind)
 	}
-	for _, c := range b.CRDs {
-		if c.Group == o.Group() && c.ResourceKind == o.Kind {
-			return scopeOf(c.Scope != "Cluster", true)
-		}
-	}
-	return ScopeUnknown
+	c := lists.Find(b.CRDs, func(c *CRD) bool { return c.Group == o.Group() && c.ResourceKind == o.Kind })
+	return scopeOf(c != nil && c.Scope != "Cluster", c != nil)
 }
 
 // APIVersionOf returns the apiVersion under which an object is to be created: its own, but the one OLM takes it for
@@ -99,10 +88,8 @@ func Account(pod *corev1.PodSpec) string {
 // group are namespaced. The resources of an unknown group are those of the bundle's CRDs.
 func (b *Bundle) ResourceScope(group, resource string) Scope {
 	resource, _, _ = strings.Cut(resource, "/")
-	for _, c := range b.CRDs {
-		if c.Group == group && c.Plural == resource {
-			return scopeOf(c.Scope != "Cluster", true)
-		}
+	if c := lists.Find(b.CRDs, func(c *CRD) bool { return c.Group == group && c.Plural == resource }); c != nil {
+		return scopeOf(c.Scope != "Cluster", true)
 	}
 	namespaced, known := olm.NamespacedResource(group, resource)
 	switch {
@@ -158,59 +145,43 @@ func ScopeOf(csv *v1alpha1.ClusterServiceVersion) (scope OperatorScope, reason s
 // SupportedModes returns the install modes that a CSV supports, each once, in the order of the CSV. As in OLM, the last
 // entry of a mode counts.
 func SupportedModes(csv *v1alpha1.ClusterServiceVersion) []v1alpha1.InstallModeType {
-	var out []v1alpha1.InstallModeType
-	last := map[v1alpha1.InstallModeType]bool{}
-	for _, m := range csv.Spec.InstallModes {
-		last[m.Type] = m.Supported
-	}
-	for _, m := range csv.Spec.InstallModes {
-		if last[m.Type] && !slices.Contains(out, m.Type) {
-			out = append(out, m.Type)
-		}
-	}
-	return out
+	mode := func(m v1alpha1.InstallMode) v1alpha1.InstallModeType { return m.Type }
+	last := lists.By(csv.Spec.InstallModes, mode)
+	return lists.Filter(lists.Unique(lists.Map(csv.Spec.InstallModes, mode)),
+		func(m v1alpha1.InstallModeType) bool { return last[m].Supported })
 }
 
-// readCRD takes what other objects depend on; schemas are not decoded.
+// readCRD takes what other objects depend on; schemas are not decoded. v1beta1's spec.version stands for a list of one.
 func readCRD(o *manifest.Object) (*CRD, error) {
 	c := &CRD{Object: o, V1Beta: o.APIVersion == "apiextensions.k8s.io/v1beta1"}
 	if o.APIVersion != "apiextensions.k8s.io/v1" && !c.V1Beta {
-		return nil,
-			o.Errorf("apiVersion", "%q is not a version of CustomResourceDefinition, want apiextensions.k8s.io/v1",
-				o.APIVersion)
+		return nil, o.Errorf("apiVersion",
+			"%q is not a version of CustomResourceDefinition, want apiextensions.k8s.io/v1", o.APIVersion)
 	}
-	for _, f := range []struct {
-		to   *string
-		path []string
-	}{
-		{&c.Group, []string{"spec", "group"}},
-		{&c.Plural, []string{"spec", "names", "plural"}},
-		{&c.ResourceKind, []string{"spec", "names", "kind"}},
-		{&c.Scope, []string{"spec", "scope"}},
-	} {
-		s, err := field[string](o, f.path...)
-		if err != nil {
-			return nil, err
+	var err error
+	text := func(path ...string) string { return field[string](o, &err, "text", path...) }
+	truth := func(path ...string) bool { return field[bool](o, &err, "true or false", path...) }
+	c.Group, c.Plural = text("spec", "group"), text("spec", "names", "plural")
+	c.ResourceKind, c.Scope = text("spec", "names", "kind"), text("spec", "scope")
+	c.PreserveUnknownFields = truth("spec", "preserveUnknownFields")
+	n := c.Len("spec", "versions")
+	for i := range n {
+		at := func(field string) []string { return []string{"spec", "versions", strconv.Itoa(i), field} }
+		c.Versions = append(c.Versions, CRDVersion{text(at("name")...), truth(at("served")...), truth(at("storage")...)})
+	}
+	if n == 0 && c.V1Beta {
+		if name := text("spec", "version"); name != "" {
+			c.Versions = []CRDVersion{{name, true, true}}
 		}
-		*f.to = s
 	}
-	preserve, err := field[bool](o, "spec", "preserveUnknownFields")
-	if err != nil {
-		return nil, err
-	}
-	c.PreserveUnknownFields = preserve
-	return c, c.readVersions()
+	return c, err
 }
 
-// field decodes one field; a missing one is the zero value.
-func field[T any](o *manifest.Object, path ...string) (T, error) {
-	var zero T
+// field decodes one field, and keeps the first error; a missing one is the zero value.
+func field[T any](o *manifest.Object, first *error, want string, path ...string) T {
 	v, err := o.Get(path...)
-	if err != nil || v == nil {
-		return zero, err
-	}
 	t, ok := v.(T)
-	if !ok {
+	if err == nil && v != nil && !ok {
 		name := path[0]
 		for _, p := range path[1:] {
 			if _, err := strconv.Atoi(p); err == nil {
@@ -220,39 +191,8 @@ func field[T any](o *manifest.Object, path ...string) (T, error) {
 			}
 			name += p
 		}
-		return zero,
-			o.Errorf(name, "has the wrong type: want %s",
-				map[string]string{"string": "text", "bool": "true or false"}[fmt.Sprintf("%T", zero)])
+		err = o.Errorf(name, "has the wrong type: want %s", want)
 	}
-	return t, nil
-}
-
-// readVersions takes name, served and storage of each version; v1beta1's spec.version stands for a list of one.
-func (c *CRD) readVersions() error {
-	n := c.Len("spec", "versions")
-	for i := range n {
-		index := strconv.Itoa(i)
-		var v CRDVersion
-		var err error
-		if v.Name, err = field[string](c.Object, "spec", "versions", index, "name"); err != nil {
-			return err
-		}
-		if v.Served, err = field[bool](c.Object, "spec", "versions", index, "served"); err != nil {
-			return err
-		}
-		if v.Storage, err = field[bool](c.Object, "spec", "versions", index, "storage"); err != nil {
-			return err
-		}
-		c.Versions = append(c.Versions, v)
-	}
-	if n == 0 && c.V1Beta {
-		name, err := field[string](c.Object, "spec", "version")
-		if err != nil {
-			return err
-		}
-		if name != "" {
-			c.Versions = []CRDVersion{{name, true, true}}
-		}
-	}
-	return nil
+	*first = cmp.Or(*first, err)
+	return t
 }

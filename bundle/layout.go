@@ -34,10 +34,8 @@ func (r *reader) layout() error {
 	for _, base := range []string{".", "bundle"} {
 		if r.hasManifest(base) {
 			r.manifests = base
-			r.warn(WarnLayout,
-				&manifest.Error{File: base,
-					Msg: "no manifests/ directory and no annotations: the files of this directory are taken for the " +
-						"bundle's manifests"})
+			r.warn(WarnLayout, &manifest.Error{File: base, Msg: "no manifests/ directory and no annotations: the " +
+				"files of this directory are taken for the bundle's manifests"})
 			return nil
 		}
 	}
@@ -58,33 +56,23 @@ func (r *reader) layoutAt(base string) (bool, error) {
 	if annotations == nil {
 		if dir := path.Join(base, "manifests"); r.isDir(dir) {
 			r.manifests = dir
-			r.warn(WarnLayout,
-				&manifest.Error{File: path.Join(metadata, "annotations.yaml"),
-					Msg: "no annotations: package and channels are unknown, manifests/ is taken for the manifests"})
+			r.warn(WarnLayout, &manifest.Error{File: path.Join(metadata, "annotations.yaml"),
+				Msg: "no annotations: package and channels are unknown, manifests/ is taken for the manifests"})
 			return true, nil
 		}
 		return false, nil
 	}
 	r.bundle.Annotations = annotations
-	dir, err := r.inside(base, annotations, KeyManifests, "manifests/")
-	if err != nil {
-		return false, err
-	}
-	if !r.isDir(dir) {
-		return false,
-			&manifest.Error{File: dir,
-				Msg: "no such directory, but the bundle's annotations say that its manifests are there"}
-	}
-	r.manifests = dir
-	return true, r.identity()
-}
-
-func (r *reader) inside(base string, annotations map[string]string, key, otherwise string) (string, error) {
-	dir := path.Clean(cmp.Or(annotations[key], otherwise))
+	dir := path.Clean(cmp.Or(annotations[KeyManifests], "manifests/"))
 	if !fs.ValidPath(dir) {
-		return "", r.annotationError(key, "%q is not a directory inside the bundle", annotations[key])
+		return false, r.annotationError(KeyManifests, "%q is not a directory inside the bundle",
+			annotations[KeyManifests])
 	}
-	return path.Join(base, dir), nil
+	if r.manifests = path.Join(base, dir); !r.isDir(r.manifests) {
+		return false, &manifest.Error{File: r.manifests,
+			Msg: "no such directory, but the bundle's annotations say that its manifests are there"}
+	}
+	return true, r.identity()
 }
 
 // annotationError makes an error at an annotation, or at the image label that stands for it.
@@ -170,7 +158,7 @@ func (r *reader) readMetadata(dir string) error {
 		if err != nil {
 			return err
 		}
-		r.bundle.contents.add(name, data)
+		r.bundle.files[name] = data
 		for _, d := range docs {
 			if err := r.metadataDocument(d); err != nil {
 				return err

@@ -40,7 +40,8 @@ type ReadOptions struct {
 // bundle/ directory, or the directory of a CSV. An error with a place in a file wraps a *manifest.Error. If the reader
 // has found anything odd before it, the error is a *WarnedError.
 func Read(fsys fs.FS, o ReadOptions) (*Bundle, error) {
-	r := &reader{fsys: fsys, options: o, bundle: &Bundle{Partial: o.Partial}, meter: budget.NewMeter(budget.Bundle)}
+	r := &reader{fsys: fsys, options: o, bundle: &Bundle{Partial: o.Partial, files: map[string][]byte{}},
+		meter: budget.NewMeter(budget.Bundle)}
 	r.options.Limits.Charge = r.meter.Charge
 	var err error
 	for _, step := range []func() error{r.layout, r.readManifests, r.check} {
@@ -52,18 +53,13 @@ func Read(fsys fs.FS, o ReadOptions) (*Bundle, error) {
 		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line)
 	})
 	slices.Reverse(r.bundle.Notes)
-	if err != nil {
-		return nil, WithWarnings(r.truncated(err), r.bundle.Warnings)
-	}
-	return r.bundle, nil
-}
-
-// truncated adds to an error about a file whose last line has no end that the file may be cut off there.
-func (r *reader) truncated(err error) error {
 	if e, ok := errors.AsType[*manifest.Error](err); ok && e.Tip == "" && r.unended[e.File] {
 		e.Tip = "the last line of the file has no end: it may be truncated"
 	}
-	return err
+	if err != nil {
+		return nil, WithWarnings(err, r.bundle.Warnings)
+	}
+	return r.bundle, nil
 }
 
 type reader struct {
@@ -152,9 +148,8 @@ func (r *reader) manifestFiles() ([]string, error) {
 			if flat && (e.Name() == "metadata" || e.Name() == "tests") {
 				continue
 			}
-			return nil,
-				&manifest.Error{File: name, Msg: "a directory inside the manifests: OLM can't unpack such a bundle",
-					Tip: "move its files up into " + r.manifests}
+			return nil, &manifest.Error{File: name, Tip: "move its files up into " + r.manifests,
+				Msg: "a directory inside the manifests: OLM can't unpack such a bundle"}
 		default:
 			names = append(names, name)
 		}
@@ -196,20 +191,15 @@ func (r *reader) read(f *manifestFile) {
 	switch {
 	case f.err != nil:
 		leaveOut("not YAML")
-	case !holdsObject(f.docs):
+	case !slices.ContainsFunc(f.docs, func(d *manifest.Document) bool {
+		objects, err := d.Objects()
+		return err == nil && len(objects) > 0
+	}):
 		leaveOut("not a Kubernetes object")
 	}
 	if f.leftOut != nil {
 		f.docs, f.err = nil, nil
 	}
-}
-
-// holdsObject reports whether one of the documents is a Kubernetes object.
-func holdsObject(docs []*manifest.Document) bool {
-	return slices.ContainsFunc(docs, func(d *manifest.Document) bool {
-		objects, err := d.Objects()
-		return err == nil && len(objects) > 0
-	})
 }
 
 // readManifests parses all files, several at a time, and takes the objects in file order.
@@ -240,7 +230,7 @@ func (r *reader) readManifests() error {
 		if f.leftOut != nil {
 			continue
 		}
-		r.bundle.contents.add(f.name, f.data)
+		r.bundle.files[f.name] = f.data
 		if err := r.takeFile(f.name, f.docs); err != nil {
 			return err
 		}
@@ -292,11 +282,8 @@ func (r *reader) replaced(o, by *manifest.Object) error {
 			o.Kind, o.Name, by.File, by.Line))
 		return nil
 	}
-	r.warn(
-		WarnReplacedObject,
-		o.Errorf("metadata.name", "left out: %s:%d has a %s of the same name with other content, "+
-			"and the last one counts", by.File, by.Line, o.Kind),
-	)
+	r.warn(WarnReplacedObject, o.Errorf("metadata.name", "left out: %s:%d has a %s of the same name with other "+
+		"content, and the last one counts", by.File, by.Line, o.Kind))
 	return nil
 }
 
@@ -306,17 +293,15 @@ func (r *reader) takeFile(name string, docs []*manifest.Document) error {
 	for _, d := range docs {
 		if d.Root == nil {
 			if d.Index == 0 {
-				r.warn(WarnSeveralDocuments,
-					&manifest.Error{File: name, Line: d.Line,
-						Msg: "the first document is empty or a comment: OLM fails to unpack such a file"})
+				r.warn(WarnSeveralDocuments, &manifest.Error{File: name, Line: d.Line,
+					Msg: "the first document is empty or a comment: OLM fails to unpack such a file"})
 			}
 			continue
 		}
 		if d.Index > 0 && !several {
 			several = true
-			r.warn(WarnSeveralDocuments,
-				&manifest.Error{File: name, Line: d.Line,
-					Msg: "OLM reads only the first document of a file and loses this one"})
+			r.warn(WarnSeveralDocuments, &manifest.Error{File: name, Line: d.Line,
+				Msg: "OLM reads only the first document of a file and loses this one"})
 		}
 		if err := r.takeDocument(d); err != nil {
 			return err
@@ -331,18 +316,16 @@ func (r *reader) takeDocument(d *manifest.Document) error {
 		return err
 	}
 	for _, dup := range d.Duplicates {
-		r.warn(WarnDuplicateKey,
-			&manifest.Error{File: d.File, Line: dup.Line, Field: dup.Key,
-				Msg: "the key occurs twice, the last one counts"})
+		r.warn(WarnDuplicateKey, &manifest.Error{File: d.File, Line: dup.Line, Field: dup.Key,
+			Msg: "the key occurs twice, the last one counts"})
 	}
 	if len(objects) == 0 && d.Root != nil {
-		r.warn(WarnNotAnObject,
-			&manifest.Error{File: d.File, Line: d.Line, Msg: "not a Kubernetes object (it has no kind): left out"})
+		r.warn(WarnNotAnObject, &manifest.Error{File: d.File, Line: d.Line,
+			Msg: "not a Kubernetes object (it has no kind): left out"})
 	}
 	if len(objects) > 0 && objects[0].ReprintReason == "an item of a List" {
-		r.warn(WarnSeveralDocuments,
-			&manifest.Error{File: d.File, Line: d.Line,
-				Msg: "OLM does not install a List; its items are taken one by one"})
+		r.warn(WarnSeveralDocuments, &manifest.Error{File: d.File, Line: d.Line,
+			Msg: "OLM does not install a List; its items are taken one by one"})
 	}
 	r.objects = append(r.objects, objects...)
 	if most := budget.Of(budget.Bundle).Objects; int64(len(r.objects)) > most {
@@ -402,22 +385,17 @@ func (r *reader) metadataAnnotations(d *manifest.Document, v any) error {
 	r.annotations = d
 	r.bundle.Annotations = map[string]string{}
 	for k, x := range a {
-		switch x.(type) {
+		switch x := x.(type) {
 		case map[string]any, []any:
 			return d.Errorf(`annotations["`+k+`"]`, "must be text")
-		}
-		if x != nil {
-			r.bundle.Annotations[k] = annotationValue(x)
+		case string:
+			r.bundle.Annotations[k] = x
+		case nil:
+		default:
+			r.bundle.Annotations[k] = manifest.Scalar(x)
 		}
 	}
 	return nil
-}
-
-func annotationValue(x any) string {
-	if s, ok := x.(string); ok {
-		return s
-	}
-	return manifest.Scalar(x)
 }
 
 // properties takes a list of properties from the first document that has one. OLM's bundle loader takes an entry

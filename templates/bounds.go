@@ -13,12 +13,7 @@ const (
 	maxText  = 4 << 20 // bytes of repeat, indent and nindent, and of what a template yields
 )
 
-// bound has the functions that make much of a number refuse a large one.
-func bound(f template.FuncMap) {
-	boundNumbers(f)
-	boundText(f)
-}
-
+// boundNumbers has the functions that count refuse a large number.
 func boundNumbers(f template.FuncMap) {
 	numbers := func(start, stop, step int) error {
 		if step == 0 || (stop < start) != (step < 0) {
@@ -62,6 +57,7 @@ func boundNumbers(f template.FuncMap) {
 	}
 }
 
+// boundText has the functions that repeat a text refuse a large number.
 func boundText(f template.FuncMap) {
 	lines := func(s string) int { return strings.Count(s, "\n") + 1 }
 	for name, each := range map[string]func(string) int{"indent": lines, "nindent": lines,

@@ -193,15 +193,11 @@ func (s *Set) trees() map[string]*parse.Tree {
 // itself.
 var impure = []string{
 	"ago", "date", "dateInZone", "dateModify", "date_in_zone", "date_modify", "htmlDate", "htmlDateInZone",
-	"mustDateModify",
-	"must_date_modify", "mustToDate", "now", "toDate", "unixEpoch", "env", "expandenv", "getHostByName", "randAlpha",
-	"randAlphaNum",
-	"randAscii", "randBytes", "randInt", "randNumeric", "shuffle", "uuidv4", "bcrypt", "htpasswd", "encryptAES",
-	"genCA", "genCAWithKey",
-	"genPrivateKey", "genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey",
-	"buildCustomCert",
-	"set", "unset", "merge", "mergeOverwrite", "mustMerge", "mustMergeOverwrite", "duration", "durationRound", "keys",
-	"values", "pluck",
+	"mustDateModify", "must_date_modify", "mustToDate", "now", "toDate", "unixEpoch", "env", "expandenv",
+	"getHostByName", "randAlpha", "randAlphaNum", "randAscii", "randBytes", "randInt", "randNumeric", "shuffle",
+	"uuidv4", "bcrypt", "htpasswd", "encryptAES", "genCA", "genCAWithKey", "genPrivateKey", "genSelfSignedCert",
+	"genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey", "buildCustomCert", "set", "unset", "merge",
+	"mergeOverwrite", "mustMerge", "mustMergeOverwrite", "duration", "durationRound", "keys", "values", "pluck",
 }
 
 // Functions are those that a template may call: sprig's, without the impure ones, and str and yaml. An action ends in
@@ -212,7 +208,8 @@ func Functions() template.FuncMap {
 	for _, name := range impure {
 		delete(f, name)
 	}
-	bound(f)
+	boundNumbers(f)
+	boundText(f)
 	f["str"], f["yaml"] = str, yamlBlock
 	return f
 }
@@ -272,13 +269,12 @@ func reprint(name string, text []byte) ([]byte, error) {
 	}
 	docs = slices.DeleteFunc(docs, func(d *manifest.Document) bool { return d.Root == nil })
 	if len(docs) != 1 {
-		return nil,
-			&manifest.Error{File: name, Msg: fmt.Sprintf("the template must yield one object, not %d", len(docs))}
+		return nil, &manifest.Error{File: name,
+			Msg: fmt.Sprintf("the template must yield one object, not %d", len(docs))}
 	}
 	if d := docs[0].Duplicates; len(d) > 0 {
-		return nil,
-			&manifest.Error{File: name, Line: d[0].Line, Field: d[0].Key,
-				Msg: "the key occurs twice in what the template yields"}
+		return nil, &manifest.Error{File: name, Line: d[0].Line, Field: d[0].Key,
+			Msg: "the key occurs twice in what the template yields"}
 	}
 	switch {
 	case strings.HasPrefix(name, "kustomization"), name == "chart.yaml": // for a tool, not for a cluster
@@ -301,9 +297,8 @@ func reprint(name string, text []byte) ([]byte, error) {
 		return nil, err
 	}
 	if len(objects) != 1 || objects[0].Name == "" || objects[0].APIVersion == "" {
-		return nil,
-			&manifest.Error{File: name,
-				Msg: "the template must yield an object with apiVersion, kind and metadata.name"}
+		return nil, &manifest.Error{File: name,
+			Msg: "the template must yield an object with apiVersion, kind and metadata.name"}
 	}
 	v, err := objects[0].Value()
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -159,14 +160,7 @@ func Unpinned(list []Image) []Image {
 
 // Names returns the images that a cluster pulls, normalized and sorted, each once.
 func Names(list []Image) []string {
-	var names []string
-	for _, i := range list {
-		if i.Pulled() {
-			names = append(names, i.Reference())
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return lists.SortedUnique(lists.Map(lists.Filter(list, Image.Pulled), Image.Reference))
 }
 
 // annotation names the operator's image for people who read the CSV (operator-sdk and OperatorHub.io).

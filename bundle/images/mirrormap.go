@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -173,22 +172,10 @@ func prefixProblem(s string) string {
 	return ""
 }
 
-// find returns the index of the entry with the longest source that applies to a reference, or -1.
-func (m *Map) find(r reference) int {
-	return slices.IndexFunc(m.entries, func(e mirror) bool {
-		return below(r.repository, e.source) && (e.digests && r.digest != "" || e.tags && r.digest == "")
-	})
-}
-
 // below reports whether a repository is, or is below, the beginning of one.
 func below(repository, prefix string) bool {
 	rest, ok := strings.CutPrefix(repository, prefix)
 	return ok && (rest == "" || rest[0] == '/')
-}
-
-// isMirror reports whether a reference is in a mirror already.
-func (m *Map) isMirror(r reference) bool {
-	return slices.ContainsFunc(m.entries, func(e mirror) bool { return below(r.repository, e.mirror) })
 }
 
 // Rewriter replaces images by mirrors. It records which entries of the map were used and which images have no mirror.
@@ -214,9 +201,12 @@ func (w *Rewriter) Rewrite(p Place, ref string) string {
 	if err != nil {
 		return ref
 	}
-	i := w.m.find(r)
+	i := slices.IndexFunc(w.m.entries, func(e mirror) bool { // that of the longest source
+		return below(r.repository, e.source) && (e.digests && r.digest != "" || e.tags && r.digest == "")
+	})
 	if i < 0 {
-		if p.Kind != KindAnnotation && !w.m.isMirror(r) {
+		there := func(e mirror) bool { return below(r.repository, e.mirror) }
+		if p.Kind != KindAnnotation && !slices.ContainsFunc(w.m.entries, there) {
 			w.unmapped = append(w.unmapped, r.String())
 			if slices.ContainsFunc(w.m.entries, func(e mirror) bool { return below(r.repository, e.source) }) {
 				w.passed = r.String() + " is in one of the sources, but the mirror set is only for images by "
@@ -304,15 +294,10 @@ func MirrorSets(list []Image, mirror string, t *templates.Set) ([]byte, error) {
 		return nil, manifest.WithHint(fmt.Errorf("mirror %q is not a registry: %s", mirror, problem),
 			"write it like registry.example.com or registry.example.com/prefix")
 	}
-	packages := map[string][]Image{}
-	for _, i := range list {
-		if i.Pulled() {
-			packages[i.Package] = append(packages[i.Package], i)
-		}
-	}
+	packages := lists.Group(lists.Filter(list, Image.Pulled), func(i Image) string { return i.Package })
 	tagged := map[string]string{} // the repository of each mirror that is for tags
 	var out bytes.Buffer
-	for _, pkg := range slices.Sorted(maps.Keys(packages)) {
+	for _, pkg := range lists.Keys(packages) {
 		for _, set := range []struct {
 			template string
 			pinned   bool
@@ -354,7 +339,7 @@ func mirrorsOf(list []Image, pinned bool, mirror string, seen map[string]string)
 		}
 	}
 	var mirrors []templates.Mirror
-	for _, source := range slices.Sorted(maps.Keys(repositories)) {
+	for _, source := range lists.Keys(repositories) {
 		_, path, _ := strings.Cut(source, "/")
 		target := mirror + "/" + path
 		if other := seen[target]; !pinned && other != "" && other != source {

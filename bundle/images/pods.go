@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 )
 
 func index(field string, i int) string { return fmt.Sprintf("%s[%d]", field, i) }
@@ -83,12 +84,7 @@ func InObject(group, kind string, value map[string]any, visit Visitor) {
 	if field == "" {
 		return
 	}
-	var pod any = value
-	for key := range strings.SplitSeq(field, ".") {
-		m, _ := pod.(map[string]any)
-		pod = m[key]
-	}
-	m, _ := pod.(map[string]any)
+	m := normalize.At(value, strings.Split(field, ".")...)
 	for _, list := range []struct {
 		name string
 		kind Kind

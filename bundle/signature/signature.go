@@ -22,6 +22,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/manifest"
@@ -81,12 +82,7 @@ func parseKey(block *pem.Block) (crypto.PublicKey, error) {
 
 // signed reports whether one of the keys made a signature of a message.
 func (k Keys) signed(message, sig []byte) bool {
-	for _, key := range k {
-		if signedBy(key, message, sig) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(k, func(key crypto.PublicKey) bool { return signedBy(key, message, sig) })
 }
 
 // signedBy verifies what cosign makes with each type of key. Keys of longer curves have been used with SHA-256 and with
