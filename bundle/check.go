@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -34,7 +35,6 @@ func (r *reader) check() error {
 	return nil
 }
 
-// checkObjects looks at name and kind of every object.
 func (r *reader) checkObjects() error {
 	for _, o := range r.objects {
 		if err := r.checkKind(o); err != nil {
@@ -207,13 +207,8 @@ func (r *reader) checkPermissions() error {
 		return nil
 	}
 	spec := r.bundle.CSV.Spec.InstallStrategy.StrategySpec
-	if err := r.checkPermissionList("permissions", spec.Permissions, false); err != nil {
-		return err
-	}
-	if err := r.checkPermissionList("clusterPermissions", spec.ClusterPermissions, true); err != nil {
-		return err
-	}
-	return r.checkShippedRules()
+	return cmp.Or(r.checkPermissionList("permissions", spec.Permissions, false),
+		r.checkPermissionList("clusterPermissions", spec.ClusterPermissions, true), r.checkShippedRules())
 }
 
 func (r *reader) checkPermissionList(list string, permissions []v1alpha1.StrategyDeploymentPermissions,

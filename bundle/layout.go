@@ -43,7 +43,6 @@ func (r *reader) layout() error {
 		Tip: "give the directory that holds manifests/ and metadata/"}
 }
 
-// layoutAt looks for a bundle at base.
 func (r *reader) layoutAt(base string) (bool, error) {
 	metadata := path.Join(base, "metadata")
 	if err := r.readMetadata(metadata); err != nil {
@@ -83,7 +82,6 @@ func (r *reader) annotationError(key, format string, args ...any) error {
 	return r.annotations.Errorf(`annotations["`+key+`"]`, format, args...)
 }
 
-// identity takes package and channels from the annotations.
 func (r *reader) identity() error {
 	a, b := r.bundle.Annotations, r.bundle
 	if m := a[KeyMediaType]; m != "" && m != mediaType {

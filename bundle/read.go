@@ -80,12 +80,10 @@ func (r *reader) warn(class string, e *manifest.Error) {
 	r.bundle.Warnings = append(r.bundle.Warnings, Warning{Class: class, Error: e})
 }
 
-// fileLimit returns the largest size of a file.
 func (r *reader) fileLimit() int64 {
 	return cmp.Or(int64(r.options.Limits.FileBytes), budget.Of(budget.File).Bytes)
 }
 
-// readFile reads a file up to the limits.
 func (r *reader) readFile(name string) ([]byte, error) {
 	limit := r.fileLimit()
 	info, err := fs.Stat(r.fsys, name) // before it is opened: to open a pipe is to wait for its writer
@@ -100,10 +98,7 @@ func (r *reader) readFile(name string) ([]byte, error) {
 		return nil, pathError(name, err)
 	}
 	defer f.Close()
-	if info.Size() > limit {
-		return nil, overLimit(name, "the file is larger than %d MiB", limit>>20)
-	}
-	buf := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
+	buf := bytes.NewBuffer(make([]byte, 0, min(info.Size(), limit)+bytes.MinRead))
 	if _, err := buf.ReadFrom(io.LimitReader(f, limit+1)); err != nil { // an archive has its checksum at the end
 		return nil, pathError(name, err)
 	}
@@ -118,14 +113,6 @@ func (r *reader) readFile(name string) ([]byte, error) {
 // overLimit returns the error of a file or directory with too much.
 func overLimit(name, format string, args ...any) error {
 	return manifest.OverLimit(&manifest.Error{File: name, Msg: fmt.Sprintf(format, args...)})
-}
-
-// within returns an error if the files that were read have too much together, whichever of them was the last.
-func (r *reader) within() error {
-	if over := r.meter.Over(); over != "" {
-		return overLimit(r.manifests, "%s", over)
-	}
-	return nil
 }
 
 // manifestFiles lists what is to be read in the manifests directory: every file that is not hidden, whatever its
@@ -213,8 +200,8 @@ func (r *reader) readManifests() error {
 		files[i].name = names[i]
 		r.read(&files[i])
 	})
-	if err := r.within(); err != nil {
-		return err
+	if over := r.meter.Over(); over != "" { // of the files together, whichever was the last
+		return overLimit(r.manifests, "%s", over)
 	}
 	r.unended = map[string]bool{}
 	for _, f := range files {
@@ -270,11 +257,8 @@ func (r *reader) dropReplaced() error {
 // replaced reports an object that a later one replaces.
 func (r *reader) replaced(o, by *manifest.Object) error {
 	old, err := o.Value()
-	if err != nil {
-		return err
-	}
-	counts, err := by.Value()
-	if err != nil {
+	counts, bad := by.Value()
+	if err = cmp.Or(err, bad); err != nil {
 		return err
 	}
 	if reflect.DeepEqual(old, counts) {
@@ -337,7 +321,6 @@ func (r *reader) takeDocument(d *manifest.Document) error {
 // metadataKeys are the keys that OLM reads in files of the metadata directory.
 var metadataKeys = []string{"annotations", "dependencies", "properties"}
 
-// metadataDocument takes one document of the metadata directory.
 func (r *reader) metadataDocument(d *manifest.Document) error {
 	v, err := d.Value()
 	if err != nil {
@@ -437,7 +420,6 @@ func (r *reader) properties(d *manifest.Document, field string, v any, to *[]Pro
 	return nil
 }
 
-// dispatch sorts the objects into CSV, CRDs and others.
 func (r *reader) dispatch() error {
 	b := r.bundle
 	for _, o := range r.objects {

@@ -66,9 +66,8 @@ func (r *rendering) selectors(suffix string) []templates.Aggregate {
 func apiClusterRoles(r *rendering) {
 	r.noteInternal()
 	for i, a := range r.apis {
-		if r.names.olm() &&
-			slices.ContainsFunc(r.apis[i+1:],
-				func(b olm.API) bool { return r.names.apiRole(a, "") == r.names.apiRole(b, "") }) {
+		same := func(b olm.API) bool { return r.names.apiRole(a, "") == r.names.apiRole(b, "") }
+		if r.names.olm() && slices.ContainsFunc(r.apis[i+1:], same) {
 			continue // OLM leaves an APIService's group out of the name, and the last one of a name stays
 		}
 		for _, suffix := range suffixes {
@@ -203,8 +202,8 @@ func (r *rendering) internalAPIs() (names []string) {
 		return nil
 	}
 	for _, a := range r.apis {
-		if a.CRD != "" && slices.Contains(listed, a.CRD) && !slices.Contains(names, a.CRD) {
-			names = append(names, a.CRD)
+		if a.CRD != "" && slices.Contains(listed, a.CRD) {
+			names = lists.Add(names, a.CRD)
 		}
 	}
 	return names
@@ -271,16 +270,11 @@ func internalRules(asked []rbacv1.PolicyRule, c *bundle.CRD) (out []rbacv1.Polic
 		if !rbac.Has(p.APIGroups, c.Group) {
 			continue
 		}
-		var resources []string
-		for _, resource := range []string{c.Plural, c.Plural + "/finalizers", c.Plural + "/scale",
-			c.Plural + "/status"} {
-			if rbac.HasResource(p.Resources, resource) {
-				resources = append(resources, resource)
-			}
-		}
+		resources := lists.Filter([]string{c.Plural, c.Plural + "/finalizers", c.Plural + "/scale", c.Plural + "/status"},
+			func(resource string) bool { return rbac.HasResource(p.Resources, resource) })
 		for _, resource := range p.Resources {
-			if strings.HasPrefix(resource, c.Plural+"/") && !slices.Contains(resources, resource) {
-				resources = append(resources, resource)
+			if strings.HasPrefix(resource, c.Plural+"/") {
+				resources = lists.Add(resources, resource)
 			}
 		}
 		if len(resources) > 0 {

@@ -1,6 +1,9 @@
 package generate
 
-import "github.com/olmgen/olmgen/manifest"
+import (
+	"github.com/olmgen/olmgen/internal/olm/normalize"
+	"github.com/olmgen/olmgen/manifest"
+)
 
 const preserveUnknown = "x-kubernetes-preserve-unknown-fields"
 
@@ -18,11 +21,8 @@ func convertCRD(object map[string]any) {
 		spec["scope"] = "Namespaced"
 	}
 	preserve := spec["preserveUnknownFields"] != false
-	versions, _ := spec["versions"].([]any)
-	for _, x := range versions {
-		if v, ok := x.(map[string]any); ok {
-			convertVersion(v, spec, preserve)
-		}
+	for _, v := range normalize.List(spec, "versions") {
+		convertVersion(v, spec, preserve)
 	}
 	for _, f := range []string{"version", "validation", "subresources", "additionalPrinterColumns",
 		"preserveUnknownFields"} {
@@ -39,13 +39,10 @@ func convertVersion(v, spec map[string]any, preserve bool) {
 			v[to] = manifest.CopyValue(top, nil)
 		}
 	}
-	columns, _ := v["additionalPrinterColumns"].([]any)
-	for _, x := range columns {
-		if c, ok := x.(map[string]any); ok {
-			if path, ok := c["JSONPath"]; ok {
-				c["jsonPath"] = path
-				delete(c, "JSONPath")
-			}
+	for _, c := range normalize.List(v, "additionalPrinterColumns") {
+		if path, ok := c["JSONPath"]; ok {
+			c["jsonPath"] = path
+			delete(c, "JSONPath")
 		}
 	}
 	schema, ok := v["schema"].(map[string]any)
@@ -64,16 +61,8 @@ func convertVersion(v, spec map[string]any, preserve bool) {
 	if root[preserveUnknown] == false {
 		delete(root, preserveUnknown)
 	}
-	wellKnown(root)
-	structural(root)
-	if preserve {
-		root[preserveUnknown] = true
-	}
-}
-
-// wellKnown reduces the fields that every object has to what v1 allows at the top of a schema.
-func wellKnown(root map[string]any) {
-	properties, _ := root["properties"].(map[string]any)
+	// the fields that every object has, as v1 allows them at the top of a schema
+	properties := normalize.At(root, "properties")
 	for name, kind := range map[string]string{"apiVersion": "string", "kind": "string", "metadata": "object"} {
 		if p, ok := properties[name].(map[string]any); ok {
 			p["type"] = kind
@@ -81,6 +70,10 @@ func wellKnown(root map[string]any) {
 				properties[name] = map[string]any{"type": kind}
 			}
 		}
+	}
+	structural(root)
+	if preserve {
+		root[preserveUnknown] = true
 	}
 }
 
@@ -168,11 +161,8 @@ func untype(schema map[string]any) {
 }
 
 func convertConversion(spec map[string]any) {
-	c, ok := spec["conversion"].(map[string]any)
-	if !ok || c["strategy"] != "Webhook" {
-		return
-	}
-	if _, ok := c["webhook"]; ok {
+	c := normalize.At(spec, "conversion")
+	if _, ok := c["webhook"]; ok || c["strategy"] != "Webhook" {
 		return
 	}
 	webhook := map[string]any{}

@@ -88,10 +88,8 @@ func (r *rendering) warnClusterRule(a *account, c clusterOnly, is, so string, op
 	if len(c.names) == 0 {
 		return
 	}
-	names := make([]string, len(c.names))
-	for i, name := range c.names {
-		names[i] = fmt.Sprintf("%s (%s)", name, strings.Join(c.verbs[name], ", "))
-	}
+	names := lists.Map(c.names,
+		func(name string) string { return fmt.Sprintf("%s (%s)", name, strings.Join(c.verbs[name], ", ")) })
 	r.warn(bundle.WarnClusterRules, about(r.bundle.CSVObject.Errorf(c.field,
 		"account %s asks for what %s cluster-scoped, %s: %sonly a ClusterRoleBinding grants that, no RoleBinding, and "+
 			"without one the operator may do none of it", a.name, is, text.FirstOf(maxNames, names), so), option))
@@ -134,8 +132,7 @@ func (r *rendering) warnOwnNamespace(a *account) {
 	if !own && i >= 0 {
 		r.warn(bundle.WarnOwnNamespace, about(r.bundle.CSVObject.Errorf(a.requested[i].field,
 			"account %s has no permissions in the operator's own namespace, where it most likely elects a leader: "+
-				"bind it in %s too",
-			a.name, r.options.Namespace), OptionBindNamespaces))
+				"bind it in %s too", a.name, r.options.Namespace), OptionBindNamespaces))
 	}
 }
 
@@ -189,8 +186,8 @@ func (r *rendering) noteStatus() {
 		for _, a := range r.apis {
 			inCSV, _ := validation.Covers(asked, withStatus(nil, a))
 			inPlan, _ := validation.Covers(granted, withStatus(nil, a))
-			if name := a.Plural + "." + a.Group; inPlan && !inCSV && !slices.Contains(names, name) {
-				names = append(names, name)
+			if inPlan && !inCSV {
+				names = lists.Add(names, a.Plural+"."+a.Group)
 			}
 		}
 		if len(names) > 0 {
@@ -274,12 +271,14 @@ func downward(v corev1.VolumeSource) []corev1.DownwardAPIVolumeFile {
 // watchAll sets WATCH_NAMESPACE of one container. The configuration of a Subscription, which goes to containers only,
 // comes later and wins.
 func (r *rendering) watchAll(c *corev1.Container, field string, configured bool) {
+	configured = configured && r.options.Config != nil && slices.ContainsFunc(r.options.Config.Env,
+		func(e corev1.EnvVar) bool { return e.Name == envWatch })
 	for i := range c.Env {
 		e := &c.Env[i]
 		at := fmt.Sprintf("%s[%d]", field, i)
 		targets := e.ValueFrom != nil && readsTargets(e.ValueFrom.FieldRef)
 		switch {
-		case e.Name == envWatch && configured && r.config(envWatch):
+		case e.Name == envWatch && configured:
 			r.warnWatch(at, "container %s reads %s: it is set as the Subscription's config says, not to all namespaces",
 				c.Name, e.Name)
 		case e.Name == envWatch && e.ValueFrom == nil && e.Value == "":
@@ -292,11 +291,6 @@ func (r *rendering) watchAll(c *corev1.Container, field string, configured bool)
 				olm.AnnotationTargets, e.Name)
 		}
 	}
-}
-
-func (r *rendering) config(name string) bool {
-	c := r.options.Config
-	return c != nil && slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == name })
 }
 
 func readsTargets(f *corev1.ObjectFieldSelector) bool { return f != nil && f.FieldPath == pathTargets }

@@ -52,9 +52,8 @@ func (o Options) targets(csv *v1alpha1.ClusterServiceVersion) (v1alpha1.InstallM
 			"only AllNamespaces takes namespaces for copied CSVs: with %s each target namespace gets a copy", mode)
 	}
 	if slices.Contains(o.CopiedCSVNamespaces, o.Namespace) {
-		return "", nil,
-			refuseOption(OptionCopiedCSVNamespaces, "",
-				"the operator's own namespace %q has the CSV itself, no copy of it", o.Namespace)
+		return "", nil, refuseOption(OptionCopiedCSVNamespaces, "",
+			"the operator's own namespace %q has the CSV itself, no copy of it", o.Namespace)
 	}
 	return mode, targets, nil
 }
@@ -83,8 +82,7 @@ func (o Options) mode(supports v1alpha1.InstallModeSet, targets []string) (v1alp
 	case o.Selector != nil:
 		return "", refuseOption(OptionSelector, "name them",
 			"no targetNamespaces are matched operatorgroups namespace selection: the namespaces behind a selector "+
-				"can't be known offline").
-			with(OptionTargetNamespaces)
+				"can't be known offline").with(OptionTargetNamespaces)
 	case supports[v1alpha1.InstallModeTypeAllNamespaces]:
 		return v1alpha1.InstallModeTypeAllNamespaces, nil
 	case supports[v1alpha1.InstallModeTypeOwnNamespace]:
@@ -94,10 +92,9 @@ func (o Options) mode(supports v1alpha1.InstallModeSet, targets []string) (v1alp
 		return "", refuse(descopedHint, "the operator supports no install mode, because spec.installModes is empty").
 			with(OptionProfile)
 	}
-	return "",
-		refuse(supportedHint(supports),
-			"the operator supports neither AllNamespaces nor OwnNamespace, so its target namespaces must be given").
-			with(OptionInstallMode, OptionTargetNamespaces)
+	return "", refuse(supportedHint(supports),
+		"the operator supports neither AllNamespaces nor OwnNamespace, so its target namespaces must be given").
+		with(OptionInstallMode, OptionTargetNamespaces)
 }
 
 // checkTargets refuses targets that do not fit the install mode that was asked for.

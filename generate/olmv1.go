@@ -15,14 +15,12 @@ import (
 // names, copied CSVs) are not looked at.
 func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
 	if o.Certs == "" && len(b.CSV.Spec.WebhookDefinitions) > 0 {
-		return nil,
-			refuseOption(OptionCerts, "choose cert-manager, service-ca or none", "%s serves %s and needs a certificate",
-				b.CSV.Name, whatServes(b))
+		return nil, refuseOption(OptionCerts, "choose cert-manager, service-ca or none",
+			"%s serves %s and needs a certificate", b.CSV.Name, whatServes(b))
 	}
 	if !ProfileOLMv1.TakesCerts(o.Certs) {
-		return nil,
-			refuseOption(OptionCerts, "choose cert-manager, service-ca or none",
-				"OLM v1 has no certificate provider %q", o.Certs)
+		return nil, refuseOption(OptionCerts, "choose cert-manager, service-ca or none",
+			"OLM v1 has no certificate provider %q", o.Certs)
 	}
 	targets := o.TargetNamespaces
 	if o.InstallMode != "" {
@@ -45,10 +43,8 @@ func renderOLMv1(b *bundle.Bundle, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	objects, err := olmv1.Render(b,
-		olmv1.Options{Namespace: o.Namespace, TargetNamespaces: targets, Certs: string(o.Certs),
-			Config: mirrored(o.Config, mirrors), Image: mirrors.Rewrite,
-			Release: release})
+	objects, err := olmv1.Render(b, olmv1.Options{Namespace: o.Namespace, TargetNamespaces: targets,
+		Certs: string(o.Certs), Config: mirrored(o.Config, mirrors), Image: mirrors.Rewrite, Release: release})
 	if err != nil {
 		return nil, refuseOLMv1(b, err, targets)
 	}

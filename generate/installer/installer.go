@@ -3,13 +3,12 @@ package installer
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
@@ -45,16 +44,13 @@ var verbs = []string{"get", "patch", "update", "delete"}
 // escalation check of the API server asks of who writes a role or a binding. Errors are *manifest.Error.
 func Derive(objects []*manifest.Object, o Options) (*Permissions, error) {
 	t := apis(olm.DefinedKinds(objects))
-	d := &derivation{Options: o, bindings: map[*manifest.Object]*rbac.Binding{}, cluster: &atoms{},
-		namespaces: map[string]*atoms{}, escalate: map[string]bool{},
+	d := &derivation{Options: o, cluster: &atoms{}, namespaces: map[string]*atoms{}, escalate: map[string]bool{},
 		bind: map[string]bool{}}
 	var err error
 	if d.rbac, err = rbac.Read(objects, ""); err != nil {
 		return nil, err
 	}
-	for _, b := range d.rbac.Bindings {
-		d.bindings[b.Object] = b
-	}
+	d.bindings = lists.By(d.rbac.Bindings, func(b *rbac.Binding) *manifest.Object { return b.Object })
 	p := &Permissions{Namespaces: map[string][]rbacv1.PolicyRule{}}
 	for _, x := range objects {
 		r, warning, err := t.resourceOf(x)
@@ -79,8 +75,7 @@ func Derive(objects []*manifest.Object, o Options) (*Permissions, error) {
 			p.Namespaces[ns] = rules
 		}
 	}
-	p.Escalate = slices.Sorted(maps.Keys(d.escalate))
-	p.Bind = slices.Sorted(maps.Keys(d.bind))
+	p.Escalate, p.Bind = lists.Keys(d.escalate), lists.Keys(d.bind)
 	return p, nil
 }
 
@@ -119,13 +114,11 @@ func (d *derivation) apply(r resource, name string) {
 	for _, v := range verbs {
 		to.Add(rbac.Atom{Group: r.group, Resource: r.plural, Verb: v, Named: true, Name: name}, true)
 	}
-	if d.Extension != "" { // operator-controller: internal/operator-controller/authorization/rbac.go
-		for _, v := range []string{"list", "watch"} {
+	for _, v := range []string{"list", "watch"} {
+		if d.Extension != "" { // operator-controller: internal/operator-controller/authorization/rbac.go
 			d.cluster.Add(rbac.Atom{Group: r.group, Resource: r.plural, Verb: v}, true)
 		}
-	}
-	if d.Watch {
-		for _, v := range []string{"list", "watch"} {
+		if d.Watch {
 			to.Add(rbac.Atom{Group: r.group, Resource: r.plural, Verb: v}, true)
 		}
 	}

@@ -32,8 +32,7 @@ type Advice struct {
 func Advise(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 	switch scope, _ := bundle.ScopeOf(csv); scope {
 	case bundle.Descoped:
-		return Advice{"",
-			steps(step("bind it where it may work", generate.OptionBindNamespaces, generate.OptionBindAll))}
+		return Advice{"", steps(step("bind it where it may work", generate.OptionBindNamespaces, generate.OptionBindAll))}
 	case bundle.AllUsers:
 		everywhere := "it is bound in all namespaces by default: bind it only where it may work if that is too much"
 		aggregated := step("all users get its APIs: their roles are aggregated to admin, edit and view; choose other "+
@@ -54,16 +53,11 @@ func scoped(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 	case installs == nil:
 		return Advice{"olmgen does not know where it is installed", single(csv, nil)}
 	case len(installs) == 0:
-		return Advice{
-			"it is not installed",
-			steps(step("look for an alternative that is descoped, or bind it where it may work",
-				generate.OptionBindNamespaces)),
-		}
+		return Advice{"it is not installed", steps(step("look for an alternative that is descoped, or bind it where it "+
+			"may work", generate.OptionBindNamespaces))}
 	case len(installs) == 1 && global:
-		return Advice{
-			fmt.Sprintf("installed in %s for all namespaces", installs[0].Namespace),
-			steps(step("keep its bindings there", generate.OptionBindAll)),
-		}
+		return Advice{fmt.Sprintf("installed in %s for all namespaces", installs[0].Namespace),
+			steps(step("keep its bindings there", generate.OptionBindAll))}
 	case len(installs) == 1:
 		return Advice{"installed once, " + describe(installs), single(csv, installs)}
 	case len(versions) > 1:
@@ -113,8 +107,7 @@ func watched(installs []Install) []string {
 	for _, i := range installs {
 		out = append(out, i.Targets...)
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return lists.SortedUnique(out)
 }
 
 // namespaces names the namespaces of an instance that replaces all installations.
@@ -168,8 +161,7 @@ func Find(t *tree.Tree, b *bundle.Bundle) ([]Install, []error) {
 			i.Targets = f.groups[i.Namespace]
 		}
 		if bound, ok := f.bound[i.Namespace]; ok {
-			slices.Sort(bound)
-			i.Targets = slices.Compact(bound)
+			i.Targets = lists.SortedUnique(bound)
 		}
 		out = append(out, *i)
 	}
@@ -204,7 +196,9 @@ func (f *finder) object(o *manifest.Object) error {
 		case d.Labels[olm.LabelOwnerKind] == v1alpha1.ClusterServiceVersionKind:
 			f.add(d.Labels[olm.LabelOwner], d.Labels[olm.LabelOwnerNamespace], targets(d.Spec.Template.Annotations))
 		// rendered without OLM
-		case at != "" && (d.Labels[rbac.LabelPartOf] == f.bundle.Package || f.deploys(d.Name)):
+		case at != "" && (d.Labels[rbac.LabelPartOf] == f.bundle.Package ||
+			slices.ContainsFunc(f.bundle.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs,
+				func(x v1alpha1.StrategyDeploymentSpec) bool { return x.Name == d.Name })):
 			f.install(at, "", targets(d.Spec.Template.Annotations))
 		}
 	case "operators.coreos.com/Subscription":
@@ -239,12 +233,6 @@ func (f *finder) object(o *manifest.Object) error {
 		}
 	}
 	return nil
-}
-
-// deploys reports whether the bundle has a Deployment of the name.
-func (f *finder) deploys(name string) bool {
-	return slices.ContainsFunc(f.bundle.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs,
-		func(d v1alpha1.StrategyDeploymentSpec) bool { return d.Name == name })
 }
 
 // add notes an installation of a CSV, if that is of the operator.

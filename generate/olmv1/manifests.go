@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/bundle/images"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
@@ -127,15 +128,7 @@ func addProperties(csv *v1alpha1.ClusterServiceVersion, properties []bundle.Prop
 // takeManifests takes the objects of the manifests directory: OLM v1 does not look for any in metadata/, where OLM v0
 // finds some.
 func (r *renderer) takeManifests(b *bundle.Bundle) {
-	inMetadata := func(file string) bool { return path.Base(path.Dir(file)) == "metadata" }
-	for _, c := range b.CRDs {
-		if !inMetadata(c.File) {
-			r.crds = append(r.crds, c)
-		}
-	}
-	for _, o := range b.Others {
-		if !inMetadata(o.File) {
-			r.shipped = append(r.shipped, o)
-		}
-	}
+	taken := func(o *manifest.Object) bool { return path.Base(path.Dir(o.File)) != "metadata" }
+	r.crds = lists.Filter(b.CRDs, func(c *bundle.CRD) bool { return taken(c.Object) })
+	r.shipped = lists.Filter(b.Others, taken)
 }
