@@ -57,15 +57,10 @@ func (p *CatalogPlaces) add(c *catalog.Catalog, name, source string) {
 	p.catalogs = append(p.catalogs, named{c, name, source})
 }
 
-// nameOf returns the name of an operator's catalog.
-func (p *CatalogPlaces) nameOf(c *catalog.Catalog) string {
-	return lists.Find(p.catalogs, func(n named) bool { return n.Catalog == c }).name
-}
-
 // InCatalogs finds the operators in their catalogs: in the source of a bundle, or in one of those given, which may have
 // the image of a bundle.
 func (c *Config) InCatalogs(ctx context.Context, o Options, others ...*catalog.Catalog) (*CatalogPlaces, error) {
-	p := &CatalogPlaces{config: c, options: o}
+	p := &CatalogPlaces{config: c, options: o, known: map[[2]int]*uncatalogued{}}
 	for _, other := range others {
 		p.add(other, "catalog", "")
 	}
@@ -108,16 +103,12 @@ func (c *Config) InCatalogs(ctx context.Context, o Options, others ...*catalog.C
 // All returns the places in the order of the file.
 func (p *CatalogPlaces) All() []CatalogPlace { return p.all }
 
-// find looks for what the fields of a bundle choose.
+// find looks for what the fields of a bundle choose, and for a release that the catalog no longer has.
 func (p *CatalogPlace) find(b Bundle) {
-	if p.Choice, p.Why = p.Catalog.Choose(b.Package, b.Channel, b.Version); p.Why != nil {
-		p.findWithdrawn(b.Package, b.Channel, b.Version)
+	if p.Choice, p.Why = p.Catalog.Choose(b.Package, b.Channel, b.Version); p.Why == nil {
+		return
 	}
-}
-
-// findWithdrawn looks for a release that the catalog no longer has.
-func (p *CatalogPlace) findWithdrawn(pkg, channel, version string) {
-	choice, withdrawn, err := p.Catalog.ChooseInstalled(pkg, channel, version)
+	choice, withdrawn, err := p.Catalog.ChooseInstalled(b.Package, b.Channel, b.Version)
 	if _, ok := errors.AsType[*catalog.NoReleaseError](err); ok {
 		p.Why = err
 	}
@@ -142,7 +133,7 @@ func (p *CatalogPlaces) findImage(ctx context.Context, place *CatalogPlace, b Bu
 		return
 	}
 	for _, c := range catalogs {
-		if choice, err := byImage(c, image, b.Channel); err == nil {
+		if choice, ok := byImage(c, image, b.Channel); ok {
 			place.Catalog, place.Choice = c, choice
 			return
 		}
@@ -171,15 +162,14 @@ func (p *CatalogPlaces) findImage(ctx context.Context, place *CatalogPlace, b Bu
 	}
 }
 
-func byImage(c *catalog.Catalog, image, channel string) (catalog.Choice, error) {
+func byImage(c *catalog.Catalog, image, channel string) (catalog.Choice, bool) {
 	for _, name := range c.Names() {
-		for _, b := range c.Packages[name].Bundles {
-			if b.Image == image {
-				return c.Choose(name, channel, b.Name)
-			}
+		if b := lists.Find(c.Packages[name].Bundles, func(b *catalog.Bundle) bool { return b.Image == image }); b != nil {
+			choice, err := c.Choose(name, channel, b.Name)
+			return choice, err == nil
 		}
 	}
-	return catalog.Choice{}, fmt.Errorf("no bundle has the image %s", image)
+	return catalog.Choice{}, false
 }
 
 // uncatalogued is an operator as a catalog would have it, made of its bundle.
@@ -206,9 +196,6 @@ func (p *CatalogPlaces) read(ctx context.Context, place *CatalogPlace) *uncatalo
 		r.pkg = opened.Package
 		r.Bundle = &catalog.Bundle{Name: opened.CSV.Name, Properties: opened.CatalogProperties()}
 	}
-	if p.known == nil {
-		p.known = map[[2]int]*uncatalogued{}
-	}
 	p.known[at] = r
 	return r
 }
@@ -230,8 +217,9 @@ func (p *CatalogPlaces) State(ctx context.Context, group int, installed bool) (*
 			continue
 		}
 		if (place.Why == nil || installed && place.Withdrawn) && place.Channel != nil {
+			from := lists.Find(p.catalogs, func(n named) bool { return n.Catalog == place.Catalog })
 			sub := resolve.Subscription{Name: place.Name, Package: place.Package.Name, Channel: place.Channel.Name,
-				Source: p.nameOf(place.Catalog), SourceNamespace: s.Namespace, StartingCSV: place.Bundle.Name}
+				Source: from.name, SourceNamespace: s.Namespace, StartingCSV: place.Bundle.Name}
 			if installed {
 				sub.InstalledCSV, sub.CurrentCSV = place.Bundle.Name, place.Bundle.Name
 				s.CSVs = append(s.CSVs, resolve.Installed(place.Bundle, place.Package.Name))

@@ -34,12 +34,15 @@ func (c *Config) check() error {
 		return c.errorf("groups", "list a group with its namespace and bundles",
 			"there is no group, so nothing to render")
 	}
-	if err := c.checkWords(); err != nil {
-		return err
+	for _, check := range []func() error{c.checkWords, c.checkMetadata, c.checkGroups, c.checkUses, c.checkOptions} {
+		if err := check(); err != nil {
+			return err
+		}
 	}
-	if err := c.checkMetadata(); err != nil {
-		return err
-	}
+	return nil
+}
+
+func (c *Config) checkGroups() error {
 	if _, err := c.cluster(); err != nil {
 		return err
 	}
@@ -50,8 +53,16 @@ func (c *Config) check() error {
 	}
 	namespaces := map[string]int{}
 	for i, g := range c.Groups {
-		if err := c.checkGroup(i, g); err != nil {
-			return err
+		if g.Namespace == "" && !c.flags() {
+			return c.errorf(at(i, -1, "namespace"), "say in which namespace the operators run", "is missing")
+		}
+		if len(g.Bundles) == 0 {
+			return c.errorf(at(i, -1, "bundles"), "list a bundle with its source", "the group has no operator")
+		}
+		for j, b := range g.Bundles {
+			if err := c.checkBundle(i, j, b); err != nil {
+				return err
+			}
 		}
 		if j, ok := namespaces[g.Namespace]; ok {
 			return c.errorf(at(i, -1, "namespace"), "put the bundles of both into one group",
@@ -60,10 +71,7 @@ func (c *Config) check() error {
 		}
 		namespaces[g.Namespace] = i
 	}
-	if err := c.checkUses(); err != nil {
-		return err
-	}
-	return c.checkOptions()
+	return nil
 }
 
 // checkOptions refuses options that contradict each other.
@@ -96,21 +104,6 @@ func (c *Config) checkHelm(layout output.Layout, crds helm.CRDs) error {
 	if layout = cmp.Or(layout, output.LayoutFlat); crds != "" && layout != output.LayoutHelm {
 		return c.errorf("output.helmCRDs", "leave it out: it is for layout helm", "has no effect with layout %s",
 			layout)
-	}
-	return nil
-}
-
-func (c *Config) checkGroup(i int, g Group) error {
-	if g.Namespace == "" && !c.flags() {
-		return c.errorf(at(i, -1, "namespace"), "say in which namespace the operators run", "is missing")
-	}
-	if len(g.Bundles) == 0 {
-		return c.errorf(at(i, -1, "bundles"), "list a bundle with its source", "the group has no operator")
-	}
-	for j, b := range g.Bundles {
-		if err := c.checkBundle(i, j, b); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -295,8 +288,9 @@ func (c *Config) checkUsed(document map[string]any, options []Option, place stri
 		if slices.ContainsFunc(profiles, o.Uses) || !c.isSet(path, value) {
 			return nil
 		}
+		given := lists.Filter(generate.Profiles, func(p generate.Profile) bool { return slices.Contains(profiles, p) })
 		return c.errorf(path, "leave it out: it is for profile "+text.Or(o.Profiles), "has no effect with profile %s",
-			text.Or(eachOnce(profiles)))
+			text.Or(given))
 	})
 }
 
@@ -330,11 +324,6 @@ func (c *Config) checkDefaultCerts(profiles []generate.Profile, certs []Certs) e
 		}
 	}
 	return nil
-}
-
-// eachOnce returns profiles in their usual order.
-func eachOnce(profiles []generate.Profile) []generate.Profile {
-	return lists.Filter(generate.Profiles, func(p generate.Profile) bool { return slices.Contains(profiles, p) })
 }
 
 // has reports whether the RenderConfig has a field, such as groups[0].name; false is nothing.

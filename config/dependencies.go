@@ -183,7 +183,8 @@ func (d *dependencies) add(group int, p *resolve.Planned, planned []resolve.Plan
 		b.Subscription = &s
 	}
 	name := p.Package
-	if d.named(name) {
+	if slices.ContainsFunc(d.places.all, func(p CatalogPlace) bool { return p.Name == name }) ||
+		slices.ContainsFunc(d.notes, func(n Warning) bool { return n.Operator == name }) {
 		b.Name = p.Package + "-" + d.Groups[group].Namespace
 		name = b.Name
 	}
@@ -214,10 +215,4 @@ func (d *dependencies) requirer(group int, p *resolve.Planned, planned []resolve
 		csv = planned[i].RequiredBy
 	}
 	return 0
-}
-
-// named reports whether an operator has a name already.
-func (d *dependencies) named(name string) bool {
-	return slices.ContainsFunc(d.places.all, func(p CatalogPlace) bool { return p.Name == name }) ||
-		slices.ContainsFunc(d.notes, func(n Warning) bool { return n.Operator == name })
 }

@@ -67,23 +67,18 @@ func OpenSteps(steps []manifest.Message, known []installs.Install, given func(ma
 	done := func(o manifest.Option) bool {
 		return given(o) || binds && (o == generate.OptionBindNamespaces || o == generate.OptionBindAll)
 	}
+	unbound := func(namespace string) bool { return !slices.Contains(bound, namespace) }
 	for _, s := range steps {
 		switch {
 		case !slices.ContainsFunc(s.Options, done):
 		case len(known) > 1:
 			s.Options = slices.DeleteFunc(slices.Clone(s.Options), given)
-		case len(known) == 0 || covers(bound, known[0].Targets):
+		case len(known) == 0 || slices.Contains(bound, "") || !slices.ContainsFunc(known[0].Targets, unbound):
 			continue
 		}
 		open = append(open, s)
 	}
 	return open
-}
-
-func covers(bound, targets []string) bool {
-	return slices.Contains(bound, "") || !slices.ContainsFunc(targets, func(n string) bool {
-		return !slices.Contains(bound, n)
-	})
 }
 
 // tenantList is a file of the namespaces that a descoped operator is bound in.

@@ -49,8 +49,13 @@ func Append(name string, data []byte, bundles []InitBundle) ([]byte, error) {
 		return nil, err
 	}
 	for _, b := range bundles {
-		if place := c.placeOfSource(b); place != "" {
-			return nil, c.errorf(place, "leave it out", "%s is there already", b.Source)
+		for i, g := range c.Groups {
+			for j, x := range g.Bundles {
+				if filepath.Clean(x.Source) == filepath.Clean(b.Source) && x.Package == b.Chosen.Package &&
+					x.Channel == b.Chosen.Channel && x.Version == b.Chosen.Version {
+					return nil, c.errorf(at(i, j, ""), "leave it out", "%s is there already", b.Source)
+				}
+			}
 		}
 	}
 	groups, err := groupsOf(bundles)
@@ -79,19 +84,6 @@ func Append(name string, data []byte, bundles []InitBundle) ([]byte, error) {
 			&manifest.Error{File: name, Msg: "bundles can't be added to this file", Tip: "add them with an editor"}
 	}
 	return out, nil
-}
-
-// placeOfSource returns the place of a bundle with the same source and choice; empty if there is none.
-func (c *Config) placeOfSource(b InitBundle) string {
-	for i, g := range c.Groups {
-		for j, x := range g.Bundles {
-			if filepath.Clean(x.Source) == filepath.Clean(b.Source) && x.Package == b.Chosen.Package &&
-				x.Channel == b.Chosen.Channel && x.Version == b.Chosen.Version {
-				return at(i, j, "")
-			}
-		}
-	}
-	return ""
 }
 
 func (c *Config) count() (n int) {

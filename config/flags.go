@@ -95,7 +95,7 @@ func (f *Flags) Config(source string, fixed map[manifest.Option]any) (*Config, e
 	}
 	c := &Config{given: given}
 	if err := c.read("", manifest.Encode(document)); err != nil {
-		return nil, asFlagError(err)
+		return nil, &FlagError{err.Error(), manifest.HintOf(err)}
 	}
 	return c, nil
 }
@@ -103,9 +103,8 @@ func (f *Flags) Config(source string, fixed map[manifest.Option]any) (*Config, e
 // document returns the RenderConfig, and the paths that flags fill.
 func (f *Flags) document(source string, fixed map[manifest.Option]any) (document map[string]any,
 	given map[string]bool, err error) {
-	document = map[string]any{"apiVersion": APIVersion, "kind": Kind}
+	document, given = map[string]any{"apiVersion": APIVersion, "kind": Kind}, map[string]bool{}
 	put(document, bundleField+".source", source)
-	given = map[string]bool{}
 	for o := range WithFlags(declared) {
 		if value, ok := fixed[o.ID]; ok && o.ID != "" {
 			put(document, o.Path, value)
@@ -125,16 +124,10 @@ func (f *Flags) document(source string, fixed map[manifest.Option]any) (document
 	return document, given, nil
 }
 
-func asFlagError(err error) error {
-	return &FlagError{err.Error(), manifest.HintOf(err)}
-}
-
 // Text returns the value of an option's flag, and whether it is given.
 func (f *Flags) Text(id manifest.Option) (string, bool) {
-	for _, v := range f.values {
-		if v.ID == id {
-			return v.String(), f.set.Changed(v.Flag)
-		}
+	if v := lists.Find(f.values, func(v *flagValue) bool { return v.ID == id }); v != nil {
+		return v.String(), f.set.Changed(v.Flag)
 	}
 	return "", false
 }
@@ -146,10 +139,8 @@ func (f *Flags) Options() iter.Seq[OptionAt] {
 
 // Option returns the option of a flag, if it is one of these flags.
 func (f *Flags) Option(flag string) (OptionAt, bool) {
-	for _, v := range f.values {
-		if v.Flag == flag {
-			return v.OptionAt, true
-		}
+	if v := lists.Find(f.values, func(v *flagValue) bool { return v.Flag == flag }); v != nil {
+		return v.OptionAt, true
 	}
 	return OptionAt{}, false
 }
@@ -316,12 +307,7 @@ func parseCatalog(_, text string) (any, error) {
 	return map[string]any{"namespace": namespace, "name": name}, nil
 }
 
-func parseNamespace(_, name string) (any, error) {
-	if err := CheckNamespace(name); err != nil {
-		return nil, err
-	}
-	return name, nil
-}
+func parseNamespace(_, name string) (any, error) { return name, CheckNamespace(name) }
 
 // CheckNamespace returns a *FlagError for what is not the name of a namespace.
 func CheckNamespace(name string) error {

@@ -31,26 +31,21 @@ type InitBundle struct {
 // called file and renders to directory. Read accepts the result, which renders as it is. An error is about a bundle
 // without a valid namespace.
 func Init(file, directory string, bundles []InitBundle) ([]byte, error) {
-	view := struct {
-		Schema, File, APIVersion, Kind, Directory string
-		Layouts, Profiles, CopiedCSVs             string
-		Groups                                    []*initGroup
-	}{
-		SchemaURL, file, APIVersion, Kind, directory,
-		strings.Join(text.Words(output.Layouts), ", "), strings.Join(text.Words(generate.Profiles),
-			", "), strings.Join(text.Words(generate.AllCopiedCSVs), ", "),
-		nil,
-	}
-	var err error
-	if view.Groups, err = groupsOf(bundles); err != nil {
+	groups, err := groupsOf(bundles)
+	if err != nil {
 		return nil, err
 	}
-	for _, g := range view.Groups {
+	for _, g := range groups {
 		if err := g.scope(); err != nil {
 			return nil, err
 		}
 	}
-	text, err := initPart("init.yaml", view, true)
+	text, err := initPart("init.yaml", map[string]any{
+		"Schema": SchemaURL, "File": file, "APIVersion": APIVersion, "Kind": Kind, "Directory": directory,
+		"Layouts":    strings.Join(text.Words(output.Layouts), ", "),
+		"Profiles":   strings.Join(text.Words(generate.Profiles), ", "),
+		"CopiedCSVs": strings.Join(text.Words(generate.AllCopiedCSVs), ", "), "Groups": groups,
+	}, true)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +93,10 @@ type initBundle struct {
 // scope decides what the group has to say of target namespaces so that all its operators can be rendered.
 func (g *initGroup) scope() error {
 	all := func(m v1alpha1.InstallModeType) bool {
-		return !slices.ContainsFunc(g.Bundles, func(b initBundle) bool { return !supports(b.csv, m) })
+		supported := v1alpha1.InstallMode{Type: m, Supported: true}
+		return !slices.ContainsFunc(g.Bundles, func(b initBundle) bool {
+			return !slices.Contains(b.csv.Spec.InstallModes, supported)
+		})
 	}
 	switch {
 	case all(v1alpha1.InstallModeTypeMultiNamespace):
@@ -114,52 +112,39 @@ func (g *initGroup) scope() error {
 	case all(v1alpha1.InstallModeTypeMultiNamespace) || len(g.Bundles) == 1:
 		g.Targets = []string{"team-a", "team-b"}
 	default:
+		titles := lists.Map(g.Bundles, func(b initBundle) string { return b.Title })
 		return fmt.Errorf("%s belong to namespace %s, and there is no install mode that all of them support",
-			g.titles(),
-			g.Namespace)
+			strings.Join(titles, ", "), g.Namespace)
 	}
 	return nil
-}
-
-func (g *initGroup) titles() string {
-	titles := lists.Map(g.Bundles, func(b initBundle) string { return b.Title })
-	return strings.Join(titles, ", ")
 }
 
 // groupsOf returns the bundles by the namespaces that they suggest, in the order of their first bundles.
 func groupsOf(bundles []InitBundle) (groups []*initGroup, err error) {
 	for _, b := range bundles {
-		if err := addTo(&groups, b); err != nil {
+		namespace, err := generate.Namespace(b.Bundle)
+		if err != nil {
 			return nil, err
 		}
+		csv := b.Bundle.CSV
+		g := lists.Find(groups, func(g *initGroup) bool { return g.Namespace == namespace })
+		if g == nil {
+			g = &initGroup{Namespace: namespace, Name: generate.GroupName(b.Bundle)}
+			groups = append(groups, g)
+		} else {
+			g.Name = namespace // it is about no operator in particular
+		}
+		if slices.ContainsFunc(g.Bundles, func(x initBundle) bool { return x.Title == csv.Name }) {
+			return nil, fmt.Errorf("%s is given twice", csv.Name)
+		}
+		oldCRDs := slices.ContainsFunc(b.Bundle.CRDs, func(c *bundle.CRD) bool { return c.V1Beta })
+		g.Bundles = append(g.Bundles, initBundle{
+			Source: b.Source, Package: b.Chosen.Package, Channel: b.Chosen.Channel, Version: b.Chosen.Version,
+			Title: csv.Name, Certs: strings.Join(text.Words(generate.AllCerts), ", "),
+			Serves: serves(csv), OldCRDs: oldCRDs, csv: csv,
+		})
 	}
 	return groups, nil
-}
-
-func addTo(groups *[]*initGroup, b InitBundle) error {
-	namespace, err := generate.Namespace(b.Bundle)
-	if err != nil {
-		return err
-	}
-	csv := b.Bundle.CSV
-	at := slices.IndexFunc(*groups, func(g *initGroup) bool { return g.Namespace == namespace })
-	if at < 0 {
-		at, *groups = len(*groups),
-			append(*groups, &initGroup{Namespace: namespace, Name: generate.GroupName(b.Bundle)})
-	} else {
-		(*groups)[at].Name = namespace // it is about no operator in particular
-	}
-	g := (*groups)[at]
-	if slices.ContainsFunc(g.Bundles, func(x initBundle) bool { return x.Title == csv.Name }) {
-		return fmt.Errorf("%s is given twice", csv.Name)
-	}
-	oldCRDs := slices.ContainsFunc(b.Bundle.CRDs, func(c *bundle.CRD) bool { return c.V1Beta })
-	g.Bundles = append(g.Bundles, initBundle{
-		Source: b.Source, Package: b.Chosen.Package, Channel: b.Chosen.Channel, Version: b.Chosen.Version,
-		Title: csv.Name, Certs: strings.Join(text.Words(generate.AllCerts), ", "),
-		Serves: serves(csv), OldCRDs: oldCRDs, csv: csv,
-	})
-	return nil
 }
 
 // serves reports whether an operator serves webhooks or APIs, which need certificates.
@@ -176,8 +161,3 @@ func NeedsItself(b *bundle.Bundle) bool {
 // ownCertificates is the remark on it.
 const ownCertificates = "the operator is cert-manager, which cannot make its own certificates before it runs: choose " +
 	"another provider, or create the Secrets of its Certificates by hand first"
-
-func supports(csv *v1alpha1.ClusterServiceVersion, mode v1alpha1.InstallModeType) bool {
-	return slices.ContainsFunc(csv.Spec.InstallModes,
-		func(m v1alpha1.InstallMode) bool { return m.Type == mode && m.Supported })
-}

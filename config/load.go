@@ -175,7 +175,7 @@ func (r *loader) load(ctx context.Context, l *loaded) error {
 		so.Warn = func(format string, args ...any) { l.remarks = append(l.remarks, fmt.Sprintf(format, args...)) }
 	}
 	choice := bundle.Choice{Package: b.Package, Channel: b.Channel, Version: b.Version}
-	if b.ChannelOfCatalog || c.hasLayout(o, output.LayoutGitOpsCatalog) {
+	if b.ChannelOfCatalog || o.Layout == output.LayoutGitOpsCatalog || c.Output.Layout == output.LayoutGitOpsCatalog {
 		choice.Channel = "" // a catalog says it, or it is that of an overlay
 	}
 	src, err := o.open(ctx, b, so, s.Profile.HandsOver())
@@ -392,7 +392,7 @@ func (c *Config) explain(field string, group, index int, err error) error {
 	var foreign []manifest.Option
 	text, hint := ErrorText(err, func(id manifest.Option) string {
 		name := own(id)
-		if name == "" && !isDeclared(id) {
+		if name == "" && !lists.Any(all(declared), func(o OptionAt) bool { return o.ID == id }) {
 			foreign = append(foreign, id)
 		}
 		if name != field {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/generate"
-	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -209,11 +208,6 @@ func FlagOf(id manifest.Option) string {
 		}
 	}
 	return ""
-}
-
-// isDeclared reports whether an option is one of a RenderConfig.
-func isDeclared(id manifest.Option) bool {
-	return lists.Any(all(declared), func(o OptionAt) bool { return o.ID == id })
 }
 
 // flagAt returns the flag that fills a field, such as groups[0].namespace; "" if there is none.

@@ -216,19 +216,17 @@ func (c *Config) addWarnings(r *Rendered, all []*loaded, results []*generate.Res
 func labelled(results []*generate.Result, r *generate.Result) bool {
 	for _, other := range results {
 		for _, o := range other.Objects {
-			if o.Kind == "Namespace" && o.Name == r.Namespace && enforces(o, r.PodSecurity.Level) {
+			if o.Kind != "Namespace" || o.Name != r.Namespace {
+				continue
+			}
+			label, err := o.Get("metadata", "labels", psa.EnforceLevelLabel)
+			text, ok := label.(string)
+			if err == nil && ok && psa.CompareLevels(psa.Level(text), r.PodSecurity.Level) <= 0 {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-// enforces reports whether a Namespace has the label of a Pod Security level, or of one that allows more.
-func enforces(o generate.Object, level psa.Level) bool {
-	label, err := o.Get("metadata", "labels", psa.EnforceLevelLabel)
-	text, ok := label.(string)
-	return err == nil && ok && psa.CompareLevels(psa.Level(text), level) <= 0
 }
 
 // warnOfReleases warns of charts of which Helm cannot store a release.
@@ -245,11 +243,6 @@ func (c *Config) warnOfReleases(r *Rendered) error {
 		r.Warnings = append(r.Warnings, Warning{Message: WithOptionNames(w, about, c.namer(-1, -1))})
 	}
 	return err
-}
-
-// hasLayout reports whether a layout is that of the file, or of the options.
-func (c *Config) hasLayout(o Options, l output.Layout) bool {
-	return o.Layout == l || c.Output.Layout == l
 }
 
 // placeOf returns the place in the file of what is wrong with an operator.

@@ -50,10 +50,7 @@ func known(sources []Source, pkg string) error {
 	if len(sources) != 1 {
 		err = fmt.Errorf("no catalog has package %s", pkg)
 	}
-	if hint := text.DidYouMean(pkg, names); hint != "" {
-		return manifest.WithHint(err, hint)
-	}
-	return err
+	return manifest.WithHint(err, text.DidYouMean(pkg, names))
 }
 
 // walk follows the updates of a ClusterExtension.

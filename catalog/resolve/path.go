@@ -68,11 +68,8 @@ func (p *Path) Good() bool { return p.End == AtTarget || p.End == AtHead }
 func PathOf(c *catalog.Catalog, pkg, channel, from, to string) (*Path, error) {
 	p := c.Packages[pkg]
 	if p == nil {
-		err := fmt.Errorf("the catalog has no package %s", pkg)
-		if hint := text.DidYouMean(pkg, c.AllNames()); hint != "" {
-			return nil, manifest.WithHint(err, hint)
-		}
-		return nil, err
+		return nil, manifest.WithHint(fmt.Errorf("the catalog has no package %s", pkg),
+			text.DidYouMean(pkg, c.AllNames()))
 	}
 	ch, err := p.ChannelOrDefault(channel)
 	if err != nil {

@@ -214,11 +214,8 @@ func (w *namespaceCatalogs) find(pkg, channel string) ([]*entry, error) {
 	if len(known) > 0 {
 		return nil, fmt.Errorf("package %s has no channel %s; there are %s", pkg, channel, text.FirstOf(10, known))
 	}
-	err := fmt.Errorf("no catalog that namespace %s sees has package %s", w.namespace, pkg)
-	if hint := text.DidYouMean(pkg, all); hint != "" {
-		return nil, manifest.WithHint(err, hint)
-	}
-	return nil, err
+	return nil, manifest.WithHint(fmt.Errorf("no catalog that namespace %s sees has package %s", w.namespace, pkg),
+		text.DidYouMean(pkg, all))
 }
 
 func startingCSV(entries []*entry, channel, versions string) (string, error) {
