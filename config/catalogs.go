@@ -164,7 +164,8 @@ func (p *CatalogPlaces) findImage(ctx context.Context, place *CatalogPlace, b Bu
 
 func byImage(c *catalog.Catalog, image, channel string) (catalog.Choice, bool) {
 	for _, name := range c.Names() {
-		if b := lists.Find(c.Packages[name].Bundles, func(b *catalog.Bundle) bool { return b.Image == image }); b != nil {
+		has := func(b *catalog.Bundle) bool { return b.Image == image }
+		if b := lists.Find(c.Packages[name].Bundles, has); b != nil {
 			choice, err := c.Choose(name, channel, b.Name)
 			return choice, err == nil
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -56,10 +57,7 @@ func (a *applied) applicationSet(o *manifest.Object, spec map[string]any) ([]tar
 func (a *applied) generator(g map[string]any) (sets []parameters, ok bool) {
 	switch {
 	case g["list"] != nil:
-		for _, element := range items(mapping(g["list"])["elements"]) {
-			sets = append(sets, flat(element))
-		}
-		return sets, mapping(g["list"])["elementsYaml"] == nil
+		return lists.Map(items(mapping(g["list"])["elements"]), flat), mapping(g["list"])["elementsYaml"] == nil
 	case g["git"] != nil:
 		return a.gitGenerator(mapping(g["git"])), true
 	case g["clusters"] != nil:
@@ -176,16 +174,11 @@ func (a *applied) fileParameters(rel string) (sets []parameters) {
 	}
 	for _, d := range docs {
 		v, err := d.Value()
-		if err != nil {
-			continue
+		list, isList := v.([]any)
+		if !isList && err == nil {
+			list = []any{v}
 		}
-		if list := items(v); list != nil {
-			for _, element := range list {
-				sets = append(sets, flat(element))
-			}
-		} else {
-			sets = append(sets, flat(v))
-		}
+		sets = append(sets, lists.Map(list, flat)...)
 	}
 	return sets
 }

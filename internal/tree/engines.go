@@ -13,11 +13,9 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-const (
-	argoGroup = "argoproj.io"
-	fluxGroup = "kustomize.toolkit.fluxcd.io"
-	helmGroup = "helm.toolkit.fluxcd.io"
-)
+// engineKinds are the kinds with which GitOps engines apply what they name, and their groups.
+var engineKinds = map[string]string{"Application": "argoproj.io", "ApplicationSet": "argoproj.io",
+	"Kustomization": "kustomize.toolkit.fluxcd.io", "HelmRelease": "helm.toolkit.fluxcd.io"}
 
 // anyTop is what olmgen says of a path that every repository has.
 const anyTop = "the path is the top of a repository, which may be another one"
@@ -62,15 +60,7 @@ func (a *applied) targetsOf(o *manifest.Object) (list []target, unknown []*manif
 }
 
 // isOfEngine reports whether a GitOps engine applies what an object names.
-func isOfEngine(o *manifest.Object) bool {
-	switch o.Group() {
-	case argoGroup:
-		return o.Kind == "Application" || o.Kind == "ApplicationSet"
-	case fluxGroup:
-		return o.Kind == "Kustomization"
-	}
-	return o.Group() == helmGroup && o.Kind == "HelmRelease"
-}
+func isOfEngine(o *manifest.Object) bool { return o.Group() != "" && o.Group() == engineKinds[o.Kind] }
 
 // applicationTargets reads the spec of an Application. at is its field.
 func applicationTargets(o *manifest.Object, spec map[string]any, at string) ([]target, []*manifest.Error) {
@@ -145,8 +135,7 @@ func argoFields(options map[string]any, at string) []kustomization.Field {
 		case f.Name == "commonLabels" && options["labelWithoutSelector"] == true:
 			out[i].Name, out[i].Value = "labels", labels(f.Value, options["labelIncludeTemplates"] == true)
 		case f.Name == "images":
-			images := lists.Map(items(f.Value), func(v any) any { return argoImage(str(v)) })
-			out[i].Value = images
+			out[i].Value = lists.Map(items(f.Value), func(v any) any { return argoImage(str(v)) })
 		}
 	}
 	return out

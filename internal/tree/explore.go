@@ -55,7 +55,7 @@ type explorer struct {
 
 const (
 	maxRoots = 5_000 // that engines apply
-	maxTimes = 3     // that a directory is below itself
+	maxTimes = 3     // that a directory is applied by what it applies itself, with other options each time
 )
 
 // explore builds the kustomizations, and what the objects of GitOps engines in them and in plain manifests apply.
@@ -179,10 +179,17 @@ func (x *explorer) build(key nodeKey, t target, from *node) *node {
 	n := &node{dir: key.dir, name: x.name(key.dir), from: from}
 	x.byKey[key] = n
 	x.nodes = append(x.nodes, n)
-	objects, err := []*manifest.Object(nil), n.tooDeep(t)
-	if err == nil {
-		objects, err = x.objects(key, t)
+	times := 0
+	for up := from; up != nil; up = up.from {
+		if up.dir == n.dir {
+			times++
+		}
 	}
+	if times >= maxTimes {
+		n.unknown = t.by.Errorf(t.field, "%s applies itself, with other options each time", n.name)
+		return n
+	}
+	objects, err := x.objects(key, t)
 	if err == nil && t.postBuild != nil {
 		objects, err = t.postBuild.apply(objects, t.postBuild.settle(x.configMap))
 	}
@@ -192,20 +199,6 @@ func (x *explorer) build(key nodeKey, t target, from *node) *node {
 	}
 	n.objects, n.templated = withTemplates(t.withNamespace(objects))
 	return n
-}
-
-// tooDeep returns an error if a directory is applied by what it applies itself, with other options each time.
-func (n *node) tooDeep(t target) error {
-	times := 0
-	for up := n.from; up != nil; up = up.from {
-		if up.dir == n.dir {
-			times++
-		}
-	}
-	if times < maxTimes {
-		return nil
-	}
-	return t.by.Errorf(t.field, "%s applies itself, with other options each time", n.name)
 }
 
 func (x *explorer) objects(key nodeKey, t target) ([]*manifest.Object, error) {
@@ -255,11 +248,12 @@ func (x *explorer) configMap(by *manifest.Object, name string) *manifest.Object 
 	for _, n := range x.nodes {
 		add(n.objects)
 	}
-	for _, found := range []map[manifest.Place]*manifest.Object{near, all} {
-		if len(found) == 1 {
-			for _, o := range found {
-				return o
-			}
+	if len(near) == 1 {
+		all = near
+	}
+	for _, o := range all {
+		if len(all) == 1 {
+			return o
 		}
 	}
 	return nil

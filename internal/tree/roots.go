@@ -50,11 +50,6 @@ func apply(files []file, paths []string, o Options) *applied {
 			a.paths = append(a.paths, given{p, real})
 		}
 	}
-	for _, f := range files {
-		if f.named && !f.found {
-			a.files = append(a.files, f.name)
-		}
-	}
 	var dirs []string
 	named := map[string]bool{} // a path that is a kustomization is a root, whatever builds on it
 	for _, f := range files {
@@ -64,6 +59,9 @@ func apply(files []file, paths []string, o Options) *applied {
 			if o.All || !hidden(f.name) {
 				dirs = append(dirs, dir)
 			}
+		}
+		if f.named && !f.found {
+			a.files = append(a.files, f.name)
 		}
 	}
 	if len(a.paths) == 0 {
@@ -158,11 +156,6 @@ func (a *applied) name(abs string) string {
 		best = cmp.Or(best, a.options.name(p.name, rel))
 	}
 	return cmp.Or(best, filepath.ToSlash(abs))
-}
-
-// builds reports whether a kustomization names a file: then what it builds is read, not the file.
-func (a *applied) builds(f file) bool {
-	return a.builder != nil && f.path != Stdin && a.reached[absolute(f.path)]
 }
 
 // resolved returns an absolute path without symbolic links; what does not exist has none.
@@ -315,7 +308,7 @@ func (a *applied) cluster(root string) (dir string, shared bool) {
 	return a.clusterDir(root)
 }
 
-// clusterDir is cluster for a root that is no path of several.
+// clusterDir is cluster of a root that is no path of several.
 func (a *applied) clusterDir(root string) (dir string, shared bool) {
 	if dir, ok := a.chosen(root); ok {
 		return dir, true

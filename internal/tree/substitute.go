@@ -56,18 +56,13 @@ func (s *substitutions) settle(configMap func(by *manifest.Object, name string) 
 		if from.kind == "ConfigMap" {
 			found = configMap(s.by, from.name)
 		}
-		if found == nil {
-			if missing == "" && !from.optional {
-				missing = from.kind + " " + from.name
+		if found != nil {
+			data, _ := found.Get("data")
+			for name, v := range mapping(data) {
+				values[name] = value{fmt.Sprint(v), found, "data." + name}
 			}
-			continue
-		}
-		data, err := found.Get("data")
-		if err != nil {
-			continue
-		}
-		for name, v := range mapping(data) {
-			values[name] = value{fmt.Sprint(v), found, "data." + name}
+		} else if missing == "" && !from.optional {
+			missing = from.kind + " " + from.name
 		}
 	}
 	maps.Copy(values, s.values)
@@ -84,11 +79,11 @@ func (s *substitutions) apply(objects []*manifest.Object, missing string) ([]*ma
 	out := make([]*manifest.Object, 0, len(objects))
 	for _, o := range objects {
 		was, err := o.Value()
-		if err != nil || off(was) {
-			out = append(out, o)
-			continue
+		printed, meta := "", mapping(was["metadata"])
+		asIs := mapping(meta["annotations"])[optOut] == "disabled" || mapping(meta["labels"])[optOut] == "disabled"
+		if err == nil && !asIs {
+			printed = string(manifest.Encode(was))
 		}
-		printed := string(manifest.Encode(was))
 		if !strings.Contains(printed, "${") {
 			out = append(out, o)
 			continue
@@ -154,9 +149,5 @@ func (s *substitutions) place(o *manifest.Object, field string) manifest.Place {
 	return by
 }
 
-// off reports whether Flux leaves the variables of an object as they are.
-func off(value map[string]any) bool {
-	meta := mapping(value["metadata"])
-	const key = "kustomize.toolkit.fluxcd.io/substitute"
-	return mapping(meta["annotations"])[key] == "disabled" || mapping(meta["labels"])[key] == "disabled"
-}
+// optOut is an annotation or label with which Flux leaves the variables of an object as they are.
+const optOut = "kustomize.toolkit.fluxcd.io/substitute"

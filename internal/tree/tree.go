@@ -97,7 +97,9 @@ func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 		return nil, failed[0]
 	}
 	roots := apply(files, paths, o)
-	files = slices.DeleteFunc(files, roots.builds)
+	files = slices.DeleteFunc(files, func(f file) bool { // what a kustomization builds of it is read
+		return roots.builder != nil && f.path != Stdin && roots.reached[absolute(f.path)]
+	})
 	limits, meter := whole.Limits(budget.TreeFile), budget.NewMeter(budget.Tree)
 	limits.Charge = meter.Charge
 	results := make([]result, len(files))
@@ -244,7 +246,7 @@ func (f file) parse(data []byte, limits manifest.Limits) result {
 		if err != nil {
 			return f.refused(data, err)
 		}
-		if len(objects) == 0 && !isEmptyList(d) {
+		if o, err := d.Object(); len(objects) == 0 && (err != nil || o.Kind == "") {
 			r.addStray(d.Line + d.Root.Line - 1)
 			if bytes.Contains(data, []byte("clusterGroup:")) {
 				r.templated = append(r.templated, patternSubscriptions(d)...)
@@ -254,9 +256,11 @@ func (f file) parse(data []byte, limits manifest.Limits) result {
 			if strings.Contains(o.Name, "{{") || strings.Contains(o.Namespace, "{{") {
 				return f.refused(data, o.Errorf("metadata", templated))
 			}
-			if isObject(o) || f.all && o.Group() != kustomizeGroup {
+			switch { // an API server stores objects; configuration files only look like them
+			case o.Group() == kustomizeGroup:
+			case f.all || o.APIVersion != "" && o.Name != "":
 				r.objects = append(r.objects, o)
-			} else if o.Group() != kustomizeGroup {
+			default:
 				r.addStray(o.Line)
 			}
 		}
@@ -282,11 +286,6 @@ func patternSubscriptions(d *manifest.Document) []*manifest.Error {
 		"olmgen does not render the chart that makes Subscriptions of these values")}
 }
 
-func isEmptyList(d *manifest.Document) bool {
-	o, err := d.Object()
-	return err == nil && o.Kind != ""
-}
-
 // addStray counts a document that is no object, and keeps the line of the first.
 func (r *result) addStray(line int) {
 	if r.count++; r.count == 1 {
@@ -304,11 +303,6 @@ func (f file) kustomization(d *manifest.Document) bool {
 }
 
 const kustomizeGroup = "kustomize.config.k8s.io"
-
-// isObject distinguishes objects that an API server stores from configuration files that only look like them.
-func isObject(o *manifest.Object) bool {
-	return o.APIVersion != "" && o.Name != "" && o.Group() != kustomizeGroup
-}
 
 // refused decides what an unreadable file means. A named file is an error. A directory may contain anything, so
 // templates and files that do not look like a Kubernetes object are skipped with a reason.

@@ -104,16 +104,20 @@ func (w *walker) dir(root, real string) error {
 		f := file{path: p, name: w.name(root, inside), found: true}
 		switch {
 		case inside == ".":
-			return w.excluder.enter(p, f.name)
-		case w.excludes(p, entry.IsDir()), w.Strict && strings.HasPrefix(entry.Name(), "."):
+			return w.enter(p, f.name)
+		case len(w.patterns) > 0 && gitignore.NewMatcher(w.patterns).Match(segments(p), entry.IsDir()),
+			w.Strict && strings.HasPrefix(entry.Name(), "."):
 			if entry.IsDir() {
 				return filepath.SkipDir
 			}
+		case entry.Name() == ".git" && entry.IsDir():
+			return filepath.SkipDir
+		case entry.Name() == "templates" && entry.IsDir() && has(filepath.Dir(p), "Chart.yaml"):
+			f.skip = "the templates of a Helm chart: read the output of helm template instead"
+			w.add(f, f.path)
+			return filepath.SkipDir
 		case entry.IsDir():
-			if err := w.enter(f); err != nil {
-				return err
-			}
-			return w.excluder.enter(p, f.name)
+			return w.enter(p, f.name)
 		case entry.Type()&fs.ModeSymlink != 0:
 			w.links = append(w.links, len(w.files))
 			f.named, f.all = w.Strict, w.Strict
@@ -123,21 +127,6 @@ func (w *walker) dir(root, real string) error {
 		}
 		return nil
 	})
-}
-
-// enter decides whether to walk a subdirectory.
-func (w *walker) enter(f file) error {
-	switch filepath.Base(f.path) {
-	case ".git":
-		return filepath.SkipDir
-	case "templates":
-		if _, err := os.Lstat(filepath.Join(filepath.Dir(f.path), "Chart.yaml")); err == nil {
-			f.skip = "the templates of a Helm chart: read the output of helm template instead"
-			w.add(f, f.path)
-			return filepath.SkipDir
-		}
-	}
-	return nil
 }
 
 func hasObjects(p string) bool {
@@ -285,8 +274,4 @@ func (e *excluder) above(dir, as string) error {
 		return err
 	}
 	return e.enter(up, filepath.Join(as, ".."))
-}
-
-func (e *excluder) excludes(abs string, isDir bool) bool {
-	return len(e.patterns) > 0 && gitignore.NewMatcher(e.patterns).Match(segments(abs), isDir)
 }

@@ -147,8 +147,8 @@ type writer struct {
 	most    budget.Budget
 }
 
-// write writes a file, or what a tree has. Every tree with a hash of its own is written as often as it is named, so that
-// a small repository can have billions of files: there is a limit.
+// write writes a file, or what a tree has. Every tree with a hash of its own is written as often as it is named, so
+// that a small repository can have billions of files: there is a limit.
 func (w *writer) write(e entry, to string, depth int) error {
 	if e.mode != filemode.Dir {
 		return w.file(e, to)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -135,13 +136,13 @@ func (b *Builder) affordable(k *Kustomization) error {
 		over = fmt.Sprintf("it builds more than %d objects", most.Objects)
 	case c.copies > maxCopies:
 		over = fmt.Sprintf("its patches and replacements copy more than %d times", maxCopies)
-	case b.spent.squares+c.objects*c.objects > 4*most.Objects*most.Objects:
+	case b.squares+c.objects*c.objects > 4*most.Objects*most.Objects:
 		over = "with it, the kustomizations build more objects than olmgen waits for"
 	}
 	if over != "" {
 		return manifest.OverLimit(&manifest.Error{File: k.Name, Msg: over})
 	}
-	b.spent.squares += c.objects * c.objects
+	b.squares += c.objects * c.objects
 	return nil
 }
 
@@ -224,7 +225,15 @@ func (b *Builder) object(k *Kustomization, r *resource.Resource, from *original)
 		}
 		return new(manifest.Object).Build(value, p.place), nil
 	}
-	if was, err := p.base.Value(); err == nil && reflect.DeepEqual(was, value) && !p.patched() {
+	was, err := p.base.Value()
+	same := err == nil && reflect.DeepEqual(was, value)
+	if same {
+		b.outermost(k, func(k *Kustomization) bool {
+			same = !slices.ContainsFunc(b.patchesOf(k), p.matches)
+			return !same
+		})
+	}
+	if same {
 		return p.base, nil
 	}
 	return p.base.Build(value, p.place), nil

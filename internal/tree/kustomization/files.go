@@ -35,18 +35,12 @@ func (b *Builder) source(abs string) *source {
 	if s, ok := b.files[abs]; ok {
 		return s
 	}
-	s := b.newSource(abs)
-	b.files[abs] = s
-	return s
-}
-
-func (b *Builder) newSource(abs string) *source {
 	s := b.read(abs)
+	b.files[abs] = s
 	if s.err != nil {
 		return s
 	}
-	limits := fileLimits()
-	if s.docs, s.err = manifest.ReadFile(b.named(abs), s.data, limits); s.err != nil {
+	if s.docs, s.err = manifest.ReadFile(b.named(abs), s.data, fileLimits()); s.err != nil {
 		return s
 	}
 	for _, d := range s.docs {
@@ -55,10 +49,8 @@ func (b *Builder) newSource(abs string) *source {
 				return s
 			}
 		}
-		objects, err := d.Objects()
-		if err == nil {
-			s.objects = append(s.objects, objects...)
-		}
+		objects, _ := d.Objects()
+		s.objects = append(s.objects, objects...)
 	}
 	s.count = max(len(s.docs), len(s.objects))
 	return s
@@ -77,10 +69,19 @@ func (b *Builder) read(abs string) *source {
 		defer in.Close()
 		s.data, err = io.ReadAll(io.LimitReader(in, int64(limits.FileBytes)+1))
 	}
-	if err != nil {
+	most, over := budget.Of(budget.Tree).Bytes, ""
+	switch {
+	case err != nil:
 		s.err = &manifest.Error{File: b.named(abs), Msg: regular.Reason(err)}
-	} else if s.err = b.spent.read(b.named(abs), len(s.data), limits); s.err != nil {
-		s.data = nil
+	case len(s.data) > limits.FileBytes:
+		over = fmt.Sprintf("has more than %d MiB", limits.FileBytes>>20)
+	default:
+		if b.bytes += int64(len(s.data)); b.bytes > most {
+			over = fmt.Sprintf("with it, the kustomizations read more than %d MiB", most>>20)
+		}
+	}
+	if over != "" {
+		s.data, s.err = nil, manifest.OverLimit(&manifest.Error{File: b.named(abs), Msg: over})
 	}
 	return s
 }
@@ -200,23 +201,4 @@ func (b *Builder) content(k *Kustomization) ([]byte, error) {
 	}
 	k.text, err = json.Marshal(m)
 	return k.text, err
-}
-
-// spent is what was read and built, of all kustomizations of a run.
-type spent struct {
-	bytes   int64
-	squares int64 // of the objects of each root: kustomize compares each with each
-}
-
-func (s *spent) read(name string, n int, limits manifest.Limits) error {
-	if n > limits.FileBytes {
-		return manifest.OverLimit(&manifest.Error{File: name,
-			Msg: fmt.Sprintf("has more than %d MiB", limits.FileBytes>>20)})
-	}
-	most := budget.Of(budget.Tree).Bytes
-	if s.bytes += int64(n); s.bytes > most {
-		return manifest.OverLimit(&manifest.Error{File: name,
-			Msg: fmt.Sprintf("with it, the kustomizations read more than %d MiB", most>>20)})
-	}
-	return nil
 }

@@ -3,6 +3,7 @@
 package kustomization
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -36,7 +37,8 @@ type Builder struct {
 	with     map[string]*Kustomization // that options make
 	files    map[string]*source
 	patterns map[string]*regexp.Regexp // of the targets of patches
-	spent    spent
+	bytes    int64                     // that were read
+	squares  int64                     // of the objects of each root: kustomize compares each with each
 }
 
 // New returns a Builder. top is the directory that no file is read outside of, absolute and without symbolic links.
@@ -93,7 +95,9 @@ func (b *Builder) Load(dir string) *Kustomization {
 	var k *Kustomization
 	if len(found) > 0 {
 		k = &Kustomization{Dir: dir, File: found[0], Name: b.named(found[0])}
-		if b.isObject(k.File) {
+		if slices.ContainsFunc(b.source(k.File).objects, func(o *manifest.Object) bool {
+			return o.Kind != "" && o.APIVersion != "" && o.Group() != group // such as a Kustomization of Flux
+		}) {
 			k = nil
 		} else if len(found) > 1 {
 			k.Unknown = &manifest.Error{File: k.Name, Msg: "the directory has also " + filepath.Base(found[1]),
@@ -108,13 +112,6 @@ func (b *Builder) Load(dir string) *Kustomization {
 
 // group is the API group of kustomizations.
 const group = "kustomize.config.k8s.io"
-
-// isObject reports whether a file with the name of a kustomization has something else, such as a Kustomization of Flux.
-func (b *Builder) isObject(file string) bool {
-	return slices.ContainsFunc(b.source(file).objects, func(o *manifest.Object) bool {
-		return o.Kind != "" && o.APIVersion != "" && o.Group() != group
-	})
-}
 
 // parse reads the file of a kustomization, and looks for what it names.
 func (b *Builder) parse(k *Kustomization) error {
@@ -161,7 +158,10 @@ func (b *Builder) entries(k *Kustomization) error {
 		}
 	}
 	for i, p := range slices.Concat(k.spec.Patches, k.old().json) {
-		if s := (&source{data: []byte(p.Patch)}); s.aliases() && !isReadable(p.Patch) {
+		if !(&source{data: []byte(p.Patch)}).aliases() {
+			continue
+		}
+		if _, err := values(p.Patch); err != nil {
 			field := fmt.Sprintf("patches[%d].patch", i)
 			if n := i - len(k.spec.Patches); n >= 0 {
 				field = fmt.Sprintf("patchesJson6902[%d].patch", n)
@@ -308,21 +308,21 @@ func looksRemote(entry string) bool {
 
 // isMapping reports whether the text of an entry is a document itself, not the name of a file.
 func isMapping(entry string) bool {
-	docs, _ := manifest.ReadFile("", []byte(entry), fileLimits())
-	return slices.ContainsFunc(docs, func(d *manifest.Document) bool {
-		v, _ := d.Value()
+	docs, _ := values(entry)
+	return slices.ContainsFunc(docs, func(v any) bool {
 		_, ok := v.(map[string]any)
 		return ok
 	})
 }
 
-// isReadable reports whether a text is YAML within the limits.
-func isReadable(text string) bool {
-	docs, err := manifest.ReadFile("", []byte(text), fileLimits())
-	return err == nil && !slices.ContainsFunc(docs, func(d *manifest.Document) bool {
-		_, err := d.Value()
-		return err != nil
-	})
+// values returns the values of the documents of a text, and the first error.
+func values(text string) (list []any, first error) {
+	docs, first := manifest.ReadFile("", []byte(text), fileLimits())
+	for _, d := range docs {
+		v, err := d.Value()
+		list, first = append(list, v), cmp.Or(first, err)
+	}
+	return list, first
 }
 
 // plugins refuses generators, transformers and validators that are programs, render charts or fetch files.

@@ -82,11 +82,9 @@ func (b *Builder) set(k *Kustomization) error {
 			list, _ := m[f.Name].([]any)
 			m[f.Name] = slices.Concat(list, v)
 		case map[string]any:
-			all, _ := m[f.Name].(map[string]any)
-			all = maps.Clone(all)
-			if all == nil {
-				all = map[string]any{}
-			}
+			was, _ := m[f.Name].(map[string]any)
+			all := map[string]any{}
+			maps.Copy(all, was)
 			maps.Copy(all, v)
 			m[f.Name] = all
 		default:

@@ -66,25 +66,22 @@ func (b *Builder) match(k *Kustomization, built []*resource.Resource) []*origina
 		built     []int
 	}
 	groups := map[[2]string]*group{}
-	at := func(api, kind string) *group {
-		g := groups[[2]string{api, kind}]
-		if g == nil {
-			g = &group{}
-			groups[[2]string{api, kind}] = g
+	for i, r := range built {
+		key := [2]string{r.GetGvk().Group, r.GetKind()}
+		if groups[key] == nil {
+			groups[key] = &group{}
 		}
-		return g
+		groups[key].built = append(groups[key].built, i)
 	}
 	for _, o := range b.originals(k) {
-		g := at(o.group, o.kind)
-		g.originals = append(g.originals, o)
-	}
-	for i, r := range built {
-		g := at(r.GetGvk().Group, r.GetKind())
-		g.built = append(g.built, i)
+		if g := groups[[2]string{o.group, o.kind}]; g != nil {
+			g.originals = append(g.originals, o)
+		}
 	}
 	out := make([]*original, len(built))
 	for _, g := range groups {
-		if likely(g.originals, g.built, built) {
+		turn := func(o *original, i int) bool { return o.like(built[i]) >= likeName }
+		if slices.EqualFunc(g.originals, g.built, turn) { // each could have its name of the one of its turn
 			for j, i := range g.built {
 				out[i] = g.originals[j]
 			}
@@ -106,11 +103,6 @@ func (b *Builder) match(k *Kustomization, built []*resource.Resource) []*origina
 		}
 	}
 	return out
-}
-
-// likely reports whether each object has a name that could be made of the one of its turn.
-func likely(originals []*original, at []int, built []*resource.Resource) bool {
-	return slices.EqualFunc(originals, at, func(o *original, i int) bool { return o.like(built[i]) >= likeName })
 }
 
 // How much an object is like another of its kind.

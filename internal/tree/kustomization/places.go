@@ -58,12 +58,11 @@ func (b *Builder) patchesOf(k *Kustomization) []patch {
 	}
 	k.read = true
 	for i, p := range k.old().merged {
-		field := fmt.Sprintf("patchesStrategicMerge[%d]", i)
+		from := types.Patch{Path: string(p)}
 		if isMapping(string(p)) {
-			b.addPatch(k, types.Patch{Patch: string(p)}, field, -1)
-		} else {
-			b.addPatch(k, types.Patch{Path: string(p)}, field, -1)
+			from = types.Patch{Patch: string(p)}
 		}
+		b.addPatch(k, from, fmt.Sprintf("patchesStrategicMerge[%d]", i), -1)
 	}
 	for i, p := range k.spec.Patches {
 		b.addPatch(k, p, fmt.Sprintf("patches[%d].patch", i), i-k.own)
@@ -153,15 +152,6 @@ func (p *places) setter(path []string) *manifest.Place {
 			return true
 		}
 		return false
-	})
-	return found
-}
-
-// patched reports whether a patch is for the object.
-func (p *places) patched() (found bool) {
-	p.builder.outermost(p.root, func(k *Kustomization) bool {
-		found = slices.ContainsFunc(p.builder.patchesOf(k), p.matches)
-		return found
 	})
 	return found
 }
