@@ -69,8 +69,13 @@ type HintError struct {
 	Options []Option // that the next step is about
 }
 
-// WithHint returns err with a next step and the options that it is about, as a *HintError.
-func WithHint(err error, tip string, options ...Option) error { return &HintError{err, tip, options} }
+// WithHint returns err with a next step and the options that it is about, as a *HintError; err itself without a step.
+func WithHint(err error, tip string, options ...Option) error {
+	if tip == "" {
+		return err
+	}
+	return &HintError{err, tip, options}
+}
 
 // HintOf returns what an error advises to do, or "".
 func HintOf(err error) string {

@@ -11,35 +11,13 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
-// approval is what happens to an InstallPlan.
-type approval int
-
-const (
-	approved approval = iota // nobody has to approve it, or OperatorPolicies do
-	awaited                  // somebody has to approve it
-	withheld                 // spec.versions of an OperatorPolicy does not allow it
-)
-
-// approval returns what happens to the InstallPlan that leads from s to next.
-func (s *State) approval(step *Step, next *State) approval {
+// approval reports whether the InstallPlan that leads from s to next waits for a person. It does not if approval is
+// automatic or OperatorPolicies approve it (config-policy-controller: controllers/operatorpolicy_controller.go,
+// getRemainingCSVApprovals). It is withheld if spec.versions of an OperatorPolicy does not allow it.
+func (s *State) approval(step *Step, next *State) (waits, withheld bool) {
 	if s.manual() == nil {
-		return approved
+		return false, false
 	}
-	allowed := s.approvedByPolicies(step, next)
-	if !slices.ContainsFunc(step.CSVs, func(p Planned) bool { return !allowed[p.Name] }) {
-		return approved
-	}
-	for _, m := range step.Subscriptions {
-		if p := s.policyOf(m); p != nil && !p.Allows(m.To) {
-			return withheld
-		}
-	}
-	return awaited
-}
-
-// approvedByPolicies returns the CSVs that the OperatorPolicies of the namespace approve (config-policy-controller:
-// controllers/operatorpolicy_controller.go, getRemainingCSVApprovals).
-func (s *State) approvedByPolicies(step *Step, next *State) map[string]bool {
 	allowed := map[string]bool{}
 	for _, sub := range s.Subscriptions {
 		now := next.find(func(n *Subscription) bool { return n.Name == sub.Name })
@@ -47,7 +25,11 @@ func (s *State) approvedByPolicies(step *Step, next *State) map[string]bool {
 			step.approve(now.CurrentCSV, allowed)
 		}
 	}
-	return allowed
+	waits = slices.ContainsFunc(step.CSVs, func(p Planned) bool { return !allowed[p.Name] })
+	return waits, waits && slices.ContainsFunc(step.Subscriptions, func(m Move) bool {
+		p := s.policyOf(m)
+		return p != nil && !p.Allows(m.To)
+	})
 }
 
 // approve adds a CSV, and those of the packages that it requires (getBundleDependencies). What it requires by an API is
@@ -81,11 +63,6 @@ func (s *State) policyOf(m Move) *olm.OperatorPolicy {
 	return s.find(func(sub *Subscription) bool { return sub.Name == m.Name }).policy
 }
 
-// managed reports whether an InstallPlan moves a Subscription that an OperatorPolicy manages.
-func (s *State) managed(step *Step) bool {
-	return slices.ContainsFunc(step.Subscriptions, func(m Move) bool { return s.policyOf(m) != nil })
-}
-
 // byPolicy reports why an OperatorPolicy does not approve that a Subscription of it moves.
 func (j *judge) byPolicy(s *State, sub *Subscription, to string) {
 	p := sub.policy
@@ -95,12 +72,6 @@ func (j *judge) byPolicy(s *State, sub *Subscription, to string) {
 		level = findings.Warning // nothing is installed
 	}
 	message := "does not approve the InstallPlan that installs " + to + ": "
-	var others []string
-	for _, c := range j.result.Waiting.CSVs {
-		if c.Name != to {
-			others = append(others, c.Name)
-		}
-	}
 	switch {
 	case !p.Allows(to):
 		message += "spec.versions does not name it"
@@ -111,7 +82,8 @@ func (j *judge) byPolicy(s *State, sub *Subscription, to string) {
 	case sub.InstalledCSV != "" && !p.Automatic:
 		message += "its upgradeApproval is None"
 	default:
-		message += "no OperatorPolicy approves all of " + text.And(others) + ", which the same InstallPlan installs"
+		message += "no OperatorPolicy approves all of " + text.And(j.result.Waiting.beside(to)) +
+			", which the same InstallPlan installs"
 	}
 	j.add(ruleApproval, level, subscriptionObject(s, sub.Name), hint, "%s %s", name, message)
 }

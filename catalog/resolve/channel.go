@@ -22,10 +22,23 @@ func sortChannel(entries []*entry) ([]*entry, error) {
 		return nil, err
 	case len(list) == 0:
 		return nil, fmt.Errorf("no channel heads (entries not replaced by another entry) found in %s", where)
-	case len(list) > 1:
-		return nil, manyChains(list, where)
+	case len(list) == 1:
+		return list[0], nil
 	}
-	return list[0], nil
+	texts := make([]string, len(list))
+	for i, c := range list {
+		switch len(c) {
+		case 0:
+			texts[i] = "[]"
+		case 1:
+			texts[i] = c[0].name
+		default:
+			texts[i] = c[0].name + "..." + c[len(c)-1].name
+		}
+	}
+	return nil, fmt.Errorf("a unique replacement chain within a channel is required to determine the relative order "+
+		"between channel entries, but %d replacement chains were found in %s: %s", len(list), where,
+		strings.Join(texts, ", "))
 }
 
 // chains returns the entries from each head along replaces, without those that are skipped.
@@ -64,24 +77,6 @@ func chains(entries []*entry, where string) ([][]*entry, error) {
 		out = append(out, chain)
 	}
 	return out, nil
-}
-
-// manyChains returns OLM's refusal of a channel with several heads.
-func manyChains(list [][]*entry, where string) error {
-	texts := make([]string, len(list))
-	for i, c := range list {
-		switch len(c) {
-		case 0:
-			texts[i] = "[]"
-		case 1:
-			texts[i] = c[0].name
-		default:
-			texts[i] = c[0].name + "..." + c[len(c)-1].name
-		}
-	}
-	return fmt.Errorf("a unique replacement chain within a channel is required to determine the relative order "+
-		"between channel entries, but %d replacement chains were found in %s: %s", len(list), where,
-		strings.Join(texts, ", "))
 }
 
 // sortProviders returns entries of several catalogs in the order in which OLM prefers them as dependencies: by catalog,

@@ -24,12 +24,9 @@ type entry struct {
 	subscription   string // that names an installed CSV
 
 	*facts
-	deprecations deprecations
+	deprecations Deprecation // the messages of the catalog's olm.deprecations
 	bundle       *catalog.Bundle
 }
-
-// deprecations are the messages of the catalog's olm.deprecations.
-type deprecations struct{ pkg, channel, bundle string }
 
 func (e *entry) id() string { return fmt.Sprintf("%s/%s/%s", e.source, e.channel, e.name) }
 

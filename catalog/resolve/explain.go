@@ -316,21 +316,6 @@ func (x *explainer) wrongSubscriptions() (list []applied) {
 	return list
 }
 
-// solvable reports whether OLM would resolve with other Subscriptions in the place of those that find nothing.
-func (x *explainer) solvable(changed Subscription) bool {
-	wrong := lists.Set(x.wrongSubscriptions(), func(a applied) string { return a.id })
-	var subscriptions []Subscription
-	for _, s := range x.state.Subscriptions {
-		switch {
-		case s.Name == changed.Name:
-			subscriptions = append(subscriptions, changed)
-		case !wrong[subscriptionID(s.Name)]:
-			subscriptions = append(subscriptions, s)
-		}
-	}
-	return x.resolves(installedSnapshot(x.state), subscriptions)
-}
-
 // resolves reports whether OLM resolves Subscriptions beside what is installed.
 func (x *explainer) resolves(installed *snapshot, subscriptions []Subscription) bool {
 	other := &explainer{state: x.state}
@@ -376,10 +361,18 @@ func (x *explainer) helpDelete(s Subscription) string {
 
 // helpSubscription returns what the catalogs have instead of what a Subscription asks for. OLM would resolve with it.
 func (x *explainer) helpSubscription(s Subscription) string {
+	wrong := lists.Set(x.wrongSubscriptions(), func(a applied) string { return a.id })
 	with := func(change func(s *Subscription)) bool {
-		changed := s
-		change(&changed)
-		return x.solvable(changed)
+		var subscriptions []Subscription
+		for _, o := range x.state.Subscriptions {
+			if o.Name == s.Name {
+				change(&o)
+			} else if wrong[subscriptionID(o.Name)] {
+				continue
+			}
+			subscriptions = append(subscriptions, o)
+		}
+		return x.resolves(installedSnapshot(x.state), subscriptions)
 	}
 	var channels, others, catalogs []string
 	for _, e := range x.of(x.installed, sourceKey{s.Source, s.SourceNamespace}) {

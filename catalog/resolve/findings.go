@@ -207,12 +207,7 @@ func (j *judge) needsApproval(s *State) {
 // oneApproval returns what somebody approves together with a CSV, which is empty if the InstallPlan has none for the
 // Subscription.
 func oneApproval(csv string, plan *Step) string {
-	var others []string
-	for _, p := range plan.CSVs {
-		if p.Name != csv {
-			others = append(others, p.Name)
-		}
-	}
+	others := plan.beside(csv)
 	if csv == "" {
 		return "because it is Manual, the InstallPlan that installs " + text.And(others) + " waits for approval"
 	}
@@ -383,13 +378,9 @@ func (x *explainer) heads(s *Subscription) []string {
 
 // alternatives reports that there are alternatives.
 func (j *judge) alternatives() {
-	if n := len(j.result.Alternatives); n > 0 {
-		j.add(ruleChance, findings.Warning, "Namespace "+j.catalogs.namespace, "",
-			"OLM can end in %d ways: %s", n, strings.Join(j.ends(), "; or "))
+	if j.result.Alternatives == nil {
+		return
 	}
-}
-
-func (j *judge) ends() []string {
 	var list []string
 	for _, a := range j.result.Alternatives {
 		end := string(a.Outcome) + " after " + text.Count(len(a.Steps), "InstallPlan") + " with " +
@@ -399,5 +390,6 @@ func (j *judge) ends() []string {
 		}
 		list = lists.Add(list, end)
 	}
-	return list
+	j.add(ruleChance, findings.Warning, "Namespace "+j.catalogs.namespace, "",
+		"OLM can end in %d ways: %s", len(j.result.Alternatives), strings.Join(list, "; or "))
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	utilerrors "k8s.io/apimachinery/pkg/util/errors"
-
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -31,11 +29,6 @@ type snapshot struct {
 	byName   map[string][]*entry
 	err      error
 	fault    string // of its CatalogSource
-}
-
-// unknown reports whether nobody knows what a Subscription can choose from.
-func (w *namespaceCatalogs) unknown(s *Subscription) bool {
-	return w.state != nil && w.state.unknown(s) != ""
 }
 
 func newNamespaceCatalogs(s *State) *namespaceCatalogs {
@@ -121,14 +114,13 @@ func (s *snapshot) index() {
 
 func newEntry(key sourceKey, p *catalog.Package, ch *catalog.Channel, e catalog.Entry, b *catalog.Bundle,
 	f *facts) *entry {
-	defaultChannel := p.DefaultChannel
 	out := &entry{name: e.Name, updates: olm.NewEdges(e.Replaces, e.Skips, e.SkipRange), source: key, pkg: p.Name,
-		channel: ch.Name, defaultChannel: ch.Name == defaultChannel, facts: f, bundle: b}
+		channel: ch.Name, defaultChannel: ch.Name == p.DefaultChannel, facts: f, bundle: b,
+		deprecations: Deprecation{Package: p.Deprecated(catalog.TypePackage, ""),
+			Channel: p.Deprecated(catalog.SchemaChannel, ch.Name), Bundle: p.Deprecated(catalog.SchemaBundle, e.Name)}}
 	if len(f.packages) > 0 {
 		out.version = f.packages[0].version
 	}
-	out.deprecations = deprecations{p.Deprecated(catalog.TypePackage, ""), p.Deprecated(catalog.SchemaChannel, ch.Name),
-		p.Deprecated(catalog.SchemaBundle, e.Name)}
 	return out
 }
 
@@ -179,15 +171,4 @@ func (w *namespaceCatalogs) only(installed *snapshot, e *entry) (*entry, int) {
 		return nil, len(found)
 	}
 	return found[0], 1
-}
-
-// unavailable returns the error for catalogs that cannot be used. One of them stops the whole namespace.
-func (w *namespaceCatalogs) unavailable(installed *snapshot) error {
-	var errs []error
-	for _, s := range append(slices.Clone(w.catalogs), installed) {
-		if s.err != nil {
-			errs = append(errs, fmt.Errorf("error using catalogsource %s/%s: %w", s.key.namespace, s.key.name, s.err))
-		}
-	}
-	return utilerrors.NewAggregate(errs)
 }

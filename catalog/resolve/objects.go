@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -49,28 +50,23 @@ func ReadObjects(objects []*manifest.Object, namespace string) (*Cluster, error)
 
 // decodes returns what is wrong with an object as the API server types it. The resolver itself reads less of it.
 func decodes(o *manifest.Object) error {
-	var err error
-	switch o.Kind {
-	case operatorsv1.OperatorGroupKind:
-		_, err = o.Into(new(operatorsv1.OperatorGroup))
-	case v1alpha1.SubscriptionKind:
-		_, err = o.Into(new(v1alpha1.Subscription))
-	case v1alpha1.ClusterServiceVersionKind:
-		_, err = o.Into(new(v1alpha1.ClusterServiceVersion))
-	case v1alpha1.CatalogSourceKind:
-		_, err = o.Into(new(v1alpha1.CatalogSource))
+	typed := map[string]any{
+		operatorsv1.OperatorGroupKind:      new(operatorsv1.OperatorGroup),
+		v1alpha1.SubscriptionKind:          new(v1alpha1.Subscription),
+		v1alpha1.ClusterServiceVersionKind: new(v1alpha1.ClusterServiceVersion),
+		v1alpha1.CatalogSourceKind:         new(v1alpha1.CatalogSource),
+	}[o.Kind]
+	if typed == nil {
+		return nil
 	}
+	_, err := o.Into(typed)
 	return err
 }
 
 // Of returns the objects of a cluster that OLM's resolver reads.
 func Of(c *cluster.Cluster) *Cluster {
 	r := &objectReader{cluster: c, states: map[string]*State{}}
-	for _, p := range olm.OperatorPolicies(c.Policies) {
-		if p.Installs() {
-			r.policies = append(r.policies, p)
-		}
-	}
+	r.policies = lists.Filter(olm.OperatorPolicies(c.Policies), (*olm.OperatorPolicy).Installs)
 	out := &Cluster{}
 	for _, o := range c.Sources {
 		var s v1alpha1.CatalogSource
@@ -156,18 +152,10 @@ func (r *objectReader) subscription(v *cluster.Subscription) {
 		Source: v.Source, SourceNamespace: v.SourceNamespace, StartingCSV: v.StartingCSV,
 		Manual:       v.Approval == string(v1alpha1.ApprovalManual),
 		InstalledCSV: v.InstalledCSV, CurrentCSV: v.CurrentCSV,
-		policy: r.policyOf(v.Name, v.Namespace),
+		policy: lists.Find(r.policies, func(p *olm.OperatorPolicy) bool {
+			return p.Package == v.Name && (p.Namespace == v.Namespace || p.Namespace == "")
+		}),
 	})
-}
-
-// policyOf returns the OperatorPolicy that manages a Subscription, or nil.
-func (r *objectReader) policyOf(name, namespace string) *olm.OperatorPolicy {
-	for _, p := range r.policies {
-		if p.Package == name && (p.Namespace == namespace || p.Namespace == "") {
-			return p
-		}
-	}
-	return nil
 }
 
 func (r *objectReader) csv(v *cluster.CSV) {
@@ -188,9 +176,7 @@ func (r *objectReader) csv(v *cluster.CSV) {
 }
 
 func gvks(apis []olm.API) []catalog.GVK {
-	var out []catalog.GVK
-	for _, a := range apis {
-		out = append(out, catalog.GVK{Group: a.Group, Version: a.Version, Kind: a.Kind})
-	}
-	return out
+	return lists.Map(apis, func(a olm.API) catalog.GVK {
+		return catalog.GVK{Group: a.Group, Version: a.Version, Kind: a.Kind}
+	})
 }

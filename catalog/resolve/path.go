@@ -149,7 +149,7 @@ func (w *pathWalk) run(current *entry) {
 			p.Steps = append(p.Steps, w.step(current, next, notes))
 			current = next
 			continue
-		case w.passes(p.To):
+		case slices.ContainsFunc(p.Steps, func(s PathStep) bool { return slices.Contains(s.Passed, p.To) }):
 			w.end(PassedOver,
 				"OLM does not stop at %s: it goes to the entry nearest the head that updates what is installed", p.To)
 		case current.name == p.Head && p.To != "":
@@ -165,12 +165,6 @@ func (w *pathWalk) run(current *entry) {
 
 func (w *pathWalk) end(end PathEnd, format string, args ...any) {
 	w.path.End, w.path.Text = end, fmt.Sprintf(format, args...)
-}
-
-func (w *pathWalk) passes(name string) bool {
-	return slices.ContainsFunc(w.path.Steps, func(s PathStep) bool {
-		return slices.Contains(s.Passed, name)
-	})
 }
 
 // next returns the update that OLM chooses: the entry nearest the head that updates what is installed and is not

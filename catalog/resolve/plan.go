@@ -24,6 +24,16 @@ func (s *Step) moves(subscription string) bool {
 	return s != nil && slices.ContainsFunc(s.Subscriptions, func(m Move) bool { return m.Name == subscription })
 }
 
+// beside returns the CSVs of an InstallPlan but for one.
+func (s *Step) beside(csv string) (names []string) {
+	for _, p := range s.CSVs {
+		if p.Name != csv {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
 // Move is the change of one Subscription.
 type Move struct {
 	Name string `json:"name"`
@@ -74,7 +84,7 @@ const (
 )
 
 // resolve returns what OLM decides for a state in one order of its maps.
-func (w *namespaceCatalogs) resolve(s *State, c *mapOrder) (*Step, *Failure) {
+func (w *namespaceCatalogs) resolve(s *State, c *rand.Rand) (*Step, *Failure) {
 	chosen, err := w.choose(s, c)
 	var none *unsatisfiable
 	switch {
@@ -87,7 +97,7 @@ func (w *namespaceCatalogs) resolve(s *State, c *mapOrder) (*Step, *Failure) {
 }
 
 // choose returns the chosen bundles of catalogs.
-func (w *namespaceCatalogs) choose(s *State, c *mapOrder) ([]*variable, error) {
+func (w *namespaceCatalogs) choose(s *State, c *rand.Rand) ([]*variable, error) {
 	installed := installedSnapshot(s)
 	installed.entries = shuffled(c, installed.entries)
 	variables, err := w.builder(installed, c).build(s.Subscriptions)
@@ -134,7 +144,12 @@ func (s *State) plan(chosen []*variable) *Step {
 		if matching > 0 && current {
 			continue
 		}
-		step.CSVs = append(step.CSVs, planned(v))
+		p := Planned{Name: e.name, Replaces: cmp.Or(v.replaces, e.updates.Replaces), Source: e.source.name,
+			SourceNamespace: e.source.namespace, Package: e.pkg, Channel: e.channel, entry: e}
+		if e.version != nil {
+			p.Version = e.version.String()
+		}
+		step.CSVs = append(step.CSVs, p)
 		if matching == 0 {
 			step.NewSubscriptions = append(step.NewSubscriptions, Subscription{
 				Name:    GeneratedName(e.pkg, e.channel, e.source.name, e.source.namespace),
@@ -149,25 +164,10 @@ func (s *State) plan(chosen []*variable) *Step {
 			}
 		}
 	}
-	step.sort()
+	slices.SortStableFunc(step.Subscriptions, func(a, b Move) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(step.NewSubscriptions, func(a, b Subscription) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(step.CSVs, func(a, b Planned) int { return cmp.Compare(a.Name, b.Name) })
 	return step
-}
-
-func (s *Step) sort() {
-	slices.SortStableFunc(s.Subscriptions, func(a, b Move) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortStableFunc(s.NewSubscriptions, func(a, b Subscription) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortStableFunc(s.CSVs, func(a, b Planned) int { return cmp.Compare(a.Name, b.Name) })
-	slices.Sort(s.Removed)
-}
-
-func planned(v *variable) Planned {
-	e := v.entry
-	p := Planned{Name: e.name, Replaces: cmp.Or(v.replaces, e.updates.Replaces), Source: e.source.name,
-		SourceNamespace: e.source.namespace, Package: e.pkg, Channel: e.channel, entry: e}
-	if e.version != nil {
-		p.Version = e.version.String()
-	}
-	return p
 }
 
 // matches reports whether a Subscription stands for a bundle.
@@ -186,25 +186,13 @@ func GeneratedName(pkg, channel, source, sourceNamespace string) string {
 	return strings.Join([]string{pkg, channel, source, sourceNamespace}, "-")
 }
 
-// mapOrder is an order in which Go may iterate over OLM's maps. OLM's answer can depend on the order of the
-// Subscriptions, of the installed CSVs and of the candidates of one name. Nil is the order by name. The same seed is
-// always the same order.
-type mapOrder struct{ random *rand.Rand }
-
-func newMapOrder(seed uint64) *mapOrder { return &mapOrder{rand.New(rand.NewPCG(seed, 0))} }
-
-// shuffled returns a list in a random order. A nil order changes nothing.
-func shuffled[T any](c *mapOrder, list []T) []T {
+// shuffled returns a list in an order in which Go may iterate over OLM's maps. OLM's answer can depend on the order of
+// the Subscriptions, of the installed CSVs and of the candidates of one name. With nil the order stays.
+func shuffled[T any](c *rand.Rand, list []T) []T {
 	if c == nil {
 		return list
 	}
 	list = slices.Clone(list)
-	c.random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	c.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	return list
-}
-
-// tries is how many map orders are tried besides the order by name. With few things to order, all orders come up
-// with near certainty: of three, each is missed once in 10,000 times.
-func tries(deciders int) int {
-	return []int{4, 4, 16, 48, 96}[min(deciders, 4)]
 }

@@ -100,9 +100,18 @@ func (r *Report) Document() *findings.Document {
 			{Title: "Object", Before: ": "}, {Title: "Finding", Before: ": "}, {Title: "Rule", Before: " "},
 			{Title: "Hint", Below: 4}}}
 		for _, f := range n.Findings {
-			if f.Rule != ruleNoSolution.ID || n.Outcome != Failed || n.Failure.Conflict == nil { // the failure says it
-				list.Rows = append(list.Rows, findingCells(f))
+			if f.Rule == ruleNoSolution.ID && n.Outcome == Failed && n.Failure.Conflict != nil {
+				continue // the failure says it
 			}
+			at, hint := "", ""
+			if f.File != "" {
+				at = fmt.Sprintf("%s:%d", f.File, f.Line)
+			}
+			if f.Hint != "" {
+				hint = "hint: " + f.Hint
+			}
+			list.Rows = append(list.Rows,
+				findings.Cells(at, string(f.Level), f.Object, f.Message, "["+f.Rule+"]", hint))
 		}
 		s.Tables = append(s.Tables, list)
 		d.Sections = append(d.Sections, s)
@@ -178,32 +187,26 @@ func (s *Step) table(title string) findings.Table {
 	return t
 }
 
+var endings = map[Outcome]string{
+	Settled:         "settled: there is nothing left to do",
+	Failed:          "failed: OLM installs and updates nothing",
+	Withheld:        "withheld: OLM finds operators to install, but makes no InstallPlan for them",
+	NeedsApproval:   "waits: OLM goes on when somebody approves the InstallPlan",
+	UpgradePending:  "pending: every Subscription waits for its InstallPlan",
+	NoSubscriptions: "no Subscriptions: OLM does not look at the namespace",
+	Stopped:         "stopped: there may be further InstallPlans",
+	Unknown:         "not known: nobody knows the content of the catalogs",
+}
+
 // ending returns how a walk ends.
 func (w *Walk) ending() string {
-	switch w.Outcome {
-	case Settled:
-		return "settled: there is nothing left to do"
-	case Failed:
-		return "failed: OLM installs and updates nothing"
-	case Withheld:
-		return "withheld: OLM finds operators to install, but makes no InstallPlan for them"
-	case NeedsApproval:
-		return "waits: OLM goes on when somebody approves the InstallPlan"
-	case UpgradePending:
-		return "pending: every Subscription waits for its InstallPlan"
-	case NoSubscriptions:
-		return "no Subscriptions: OLM does not look at the namespace"
-	case Cycle:
+	switch {
+	case w.Outcome == Cycle:
 		return fmt.Sprintf("cycle: the state after %s comes again", text.Count(w.CycleFrom, "InstallPlan"))
-	case Stopped:
-		return "stopped: there may be further InstallPlans"
-	case Unknown:
-		if w.Failure == nil {
-			return "not known: nobody knows the content of the catalogs"
-		}
+	case w.Outcome == Unknown && w.Failure != nil:
 		return "not known: without a catalog of which nobody knows the content, OLM installs and updates nothing"
 	}
-	return string(w.Outcome)
+	return endings[w.Outcome]
 }
 
 func (r *Result) alternatives() findings.Table {
@@ -228,17 +231,6 @@ func (r *Result) alternatives() findings.Table {
 func (s *Step) targets() string {
 	to := lists.Map(s.Subscriptions, func(m Move) string { return m.To })
 	return strings.Join(to, " and ")
-}
-
-func findingCells(f findings.Finding) []findings.Cell {
-	at, hint := "", ""
-	if f.File != "" {
-		at = fmt.Sprintf("%s:%d", f.File, f.Line)
-	}
-	if f.Hint != "" {
-		hint = "hint: " + f.Hint
-	}
-	return findings.Cells(at, string(f.Level), f.Object, f.Message, "["+f.Rule+"]", hint)
 }
 
 // mermaid draws each namespace as a row of states.

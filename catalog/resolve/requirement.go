@@ -171,12 +171,8 @@ func (r *requirement) ownText() string { return cmp.Or(r.own, r.text) }
 func requireGVK(v catalog.GVK) *requirement {
 	return &requirement{
 		text: fmt.Sprintf("providing an API with group: %s, version: %s, kind: %s", v.Group, v.Version, v.Kind),
-		test: func(e *entry) bool { return e.provides(v) },
+		test: func(e *entry) bool { return slices.Contains(e.gvks, v) },
 	}
-}
-
-func (f *facts) provides(v catalog.GVK) bool {
-	return slices.Contains(f.gvks, v)
 }
 
 func requirePackage(name, versions string) (*requirement, error) {
@@ -192,22 +188,14 @@ func requirePackage(name, versions string) (*requirement, error) {
 
 // ofPackage reports whether a property or the catalog says that the entry is of a package.
 func (e *entry) ofPackage(name string) bool {
-	for _, p := range e.packages {
-		if p.name == name {
-			return true
-		}
-	}
-	return e.pkg == name
+	return e.pkg == name || slices.ContainsFunc(e.packages, func(p packageFact) bool { return p.name == name })
 }
 
 // inRange tries the versions of the olm.package properties and the spec.version.
 func (e *entry) inRange(r semver.Range) bool {
-	for _, p := range e.packages {
-		if p.version != nil && r(*p.version) {
-			return true
-		}
-	}
-	return e.version != nil && r(*e.version)
+	return e.version != nil && r(*e.version) || slices.ContainsFunc(e.packages, func(p packageFact) bool {
+		return p.version != nil && r(*p.version)
+	})
 }
 
 // cel returns the requirement of a rule.
@@ -234,17 +222,6 @@ const (
 	celBundleCost  = 2_000
 	celCompileCost = 5_000 // what compiling one rule counts as
 )
-
-// newCelEnv returns the environment of OLM's rules (operator-framework/api: pkg/constraints/cel.go). That package does
-// not let its callers limit what a rule costs.
-func newCelEnv() (*cel.Env, error) {
-	return cel.NewEnv(
-		cel.Variable("properties", cel.ListType(cel.MapType(cel.StringType, cel.AnyType))),
-		cel.Function("semver_compare",
-			cel.Overload("semver_compare", []*cel.Type{cel.AnyType, cel.AnyType}, cel.IntType,
-				cel.BinaryBinding(compareVersions))),
-	)
-}
 
 // compareVersions compares two versions as OLM's function semver_compare does.
 func compareVersions(a, b ref.Val) ref.Val {
@@ -276,13 +253,18 @@ func constraintFault(property string, err error) string {
 	return property + text.OneLine(err.Error())
 }
 
-// compile compiles a rule of type bool.
+// compile compiles a rule of type bool in the environment of OLM's rules (operator-framework/api:
+// pkg/constraints/cel.go). That package does not let its callers limit what a rule costs.
 func (c *converter) compile(rule string) (cel.Program, error) {
 	if c.spend(celCompileCost, rule); c.fault != nil {
 		return nil, c.fault
 	}
 	if c.env == nil {
-		env, err := newCelEnv()
+		env, err := cel.NewEnv(
+			cel.Variable("properties", cel.ListType(cel.MapType(cel.StringType, cel.AnyType))),
+			cel.Function("semver_compare",
+				cel.Overload("semver_compare", []*cel.Type{cel.AnyType, cel.AnyType}, cel.IntType,
+					cel.BinaryBinding(compareVersions))))
 		if err != nil {
 			return nil, err
 		}

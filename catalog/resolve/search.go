@@ -45,7 +45,14 @@ func (p *problem) solve() ([]*variable, error) {
 	case satisfied:
 		return p.smallest(g, chosen)
 	case refuted:
-		return nil, p.conflicts(g)
+		e := &unsatisfiable{}
+		for _, m := range g.Why(nil) {
+			if a, ok := p.applied[m]; ok {
+				e.texts = append(e.texts, a.text)
+			}
+		}
+		slices.Sort(e.texts)
+		return nil, e
 	}
 	return nil, errors.New("cancelled before a solution could be found")
 }
@@ -79,23 +86,10 @@ func (p *problem) smallest(g *gini.Gini, chosen []z.Lit) ([]*variable, error) {
 	for n := 0; n <= sorted.N(); n++ {
 		g.Assume(sorted.Leq(n))
 		if g.Solve() == satisfied {
-			result := lists.Filter(p.all, func(v *variable) bool { return g.Value(p.lits[v.id]) })
-			return result, nil
+			return lists.Filter(p.all, func(v *variable) bool { return g.Value(p.lits[v.id]) }), nil
 		}
 	}
 	return nil, errors.New("unexpected internal error")
-}
-
-// conflicts returns the constraints that gini refuted.
-func (p *problem) conflicts(g inter.S) error {
-	e := &unsatisfiable{}
-	for _, m := range g.Why(nil) {
-		if a, ok := p.applied[m]; ok {
-			e.texts = append(e.texts, a.text)
-		}
-	}
-	slices.Sort(e.texts)
-	return e
 }
 
 // search decides choices one after the other. The first made of them are decided.

@@ -190,21 +190,21 @@ func TestDeciders(t *testing.T) {
 
 // OLM: pkg/controller/operators/catalog/subscription/reconciler.go, updateDeprecatedStatus.
 func TestDeprecation(t *testing.T) {
-	all := deprecations{"the package", "the channel", "the bundle"}
+	all := Deprecation{Package: "the package", Channel: "the channel", Bundle: "the bundle"}
 	e := &entry{name: "a.v1", pkg: "a", channel: "c", facts: &facts{}, deprecations: all}
 	snap := &snapshot{key: sourceKey{"cat", "olm"}, entries: []*entry{e}}
 	snap.index()
 	w := &namespaceCatalogs{hidden: []*snapshot{snap}}
 	for _, c := range []struct {
 		sub  Subscription
-		want deprecations
+		want Deprecation
 	}{
 		{Subscription{Package: "a", Channel: "c", InstalledCSV: "a.v1", Source: "cat", SourceNamespace: "olm"}, all},
-		{Subscription{Package: "a", InstalledCSV: "a.v1", Source: "cat", SourceNamespace: "olm"}, deprecations{"the package", "", "the bundle"}},
-		{Subscription{Package: "b", Channel: "c", InstalledCSV: "a.v1", Source: "cat", SourceNamespace: "olm"}, deprecations{}},
-		{Subscription{Package: "a", Channel: "d", InstalledCSV: "a.v1", Source: "cat", SourceNamespace: "olm"}, deprecations{}},
-		{Subscription{Package: "a", Channel: "c", InstalledCSV: "a.v2", Source: "cat", SourceNamespace: "olm"}, deprecations{}},
-		{Subscription{Package: "a", Channel: "c", InstalledCSV: "a.v1", Source: "other", SourceNamespace: "olm"}, deprecations{}},
+		{Subscription{Package: "a", InstalledCSV: "a.v1", Source: "cat", SourceNamespace: "olm"}, Deprecation{Package: "the package", Bundle: "the bundle"}},
+		{Subscription{Package: "b", Channel: "c", InstalledCSV: "a.v1", Source: "cat", SourceNamespace: "olm"}, Deprecation{}},
+		{Subscription{Package: "a", Channel: "d", InstalledCSV: "a.v1", Source: "cat", SourceNamespace: "olm"}, Deprecation{}},
+		{Subscription{Package: "a", Channel: "c", InstalledCSV: "a.v2", Source: "cat", SourceNamespace: "olm"}, Deprecation{}},
+		{Subscription{Package: "a", Channel: "c", InstalledCSV: "a.v1", Source: "other", SourceNamespace: "olm"}, Deprecation{}},
 	} {
 		if got := w.deprecation(&c.sub); got != c.want {
 			t.Errorf("%+v: %+v", c.sub, got)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ type builder struct {
 	variables map[string]*variable
 	visited   map[*entry]*variable
 	ids       []string // of the variables, in the order in which they were added
-	mapOrder  *mapOrder
+	mapOrder  *rand.Rand
 	provided  map[providedKey][]*entry
 }
 
@@ -30,7 +31,7 @@ type providedKey struct {
 	property string
 }
 
-func (w *namespaceCatalogs) builder(installed *snapshot, c *mapOrder) *builder {
+func (w *namespaceCatalogs) builder(installed *snapshot, c *rand.Rand) *builder {
 	return &builder{namespaceCatalogs: w, installed: installed, mapOrder: c, variables: map[string]*variable{},
 		visited: map[*entry]*variable{}, provided: map[providedKey][]*entry{}}
 }
@@ -47,14 +48,18 @@ func (b *builder) build(subscriptions []Subscription) ([]*variable, error) {
 		}
 	}
 	b.exclude()
-	if err := b.unavailable(b.installed); err != nil {
-		return nil, err
+	var unavailable []error // one of them stops the whole namespace
+	for _, s := range append(slices.Clone(b.catalogs), b.installed) {
+		if s.err != nil {
+			unavailable = append(unavailable,
+				fmt.Errorf("error using catalogsource %s/%s: %w", s.key.namespace, s.key.name, s.err))
+		}
 	}
-	if len(errs) > 0 {
-		return nil, utilerrors.NewAggregate(errs)
+	if unavailable != nil {
+		errs = unavailable
 	}
 	list := lists.Map(b.ids, func(id string) *variable { return b.variables[id] })
-	return list, nil
+	return list, utilerrors.NewAggregate(errs)
 }
 
 func (b *builder) put(v *variable) {
@@ -117,14 +122,6 @@ func (b *builder) providers(e *entry, need *requirement) ([]*entry, error) {
 	if known, ok := b.provided[key]; ok {
 		return known, nil
 	}
-	list, err := b.findProviders(e, need)
-	if err == nil {
-		b.provided[key] = list
-	}
-	return list, err
-}
-
-func (b *builder) findProviders(e *entry, need *requirement) ([]*entry, error) {
 	type group struct {
 		source                     sourceKey
 		pkg, channel, subscription string
@@ -142,9 +139,6 @@ func (b *builder) findProviders(e *entry, need *requirement) ([]*entry, error) {
 			}
 		}
 	}
-	if len(groups) == 0 {
-		return nil, nil
-	}
 	var all []*entry
 	for _, s := range sorted {
 		for _, other := range s.entries {
@@ -160,7 +154,8 @@ func (b *builder) findProviders(e *entry, need *requirement) ([]*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(all, func(other *entry) bool { return !need.test(other) }), nil
+	b.provided[key] = slices.DeleteFunc(all, func(other *entry) bool { return !need.test(other) })
+	return b.provided[key], nil
 }
 
 // covered reports whether the entry is of a package, by the catalog or by its properties, that has a provider.
@@ -179,7 +174,7 @@ func (b *builder) current(s *Subscription) *entry {
 // subscribe adds a Subscription and its candidates (OLM: getSubscriptionVariables).
 func (b *builder) subscribe(s *Subscription) error {
 	current := b.current(s)
-	if b.unknown(s) {
+	if b.state != nil && b.state.unknown(s) != "" {
 		if current != nil {
 			b.put(newSubscription(s, []string{current.id()}))
 		}

@@ -20,11 +20,11 @@ func TestFindProviders(t *testing.T) {
 	meets := func(list ...*entry) *requirement {
 		return &requirement{test: func(e *entry) bool { return slices.Contains(list, e) }}
 	}
-	list, err := w.builder(own, nil).findProviders(cat.entries[0], meets(own.entries[0], own.entries[1], cat.entries[0]))
+	list, err := w.builder(own, nil).providers(cat.entries[0], meets(own.entries[0], own.entries[1], cat.entries[0]))
 	if err != nil || named(list) != "x y a" {
 		t.Errorf("%s, %v", named(list), err)
 	}
-	if list, err := w.builder(own, nil).findProviders(cat.entries[0], meets(cat.entries[2])); err == nil {
+	if list, err := w.builder(own, nil).providers(cat.entries[0], meets(cat.entries[2])); err == nil {
 		t.Errorf("%s", named(list))
 	}
 }
