@@ -285,22 +285,17 @@ func without(options []Option, name string) []Option {
 func (c *Config) checkUsed(document map[string]any, options []Option, place string,
 	profiles ...generate.Profile) error {
 	return visit(document, options, place, func(path string, o Option, value any) error {
-		if slices.ContainsFunc(profiles, o.Uses) || !c.isSet(path, value) {
+		isSet := value != nil && value != false // in a file; a flag that is given is always set
+		if c.flags() {
+			isSet = c.given[path]
+		}
+		if slices.ContainsFunc(profiles, o.Uses) || !isSet {
 			return nil
 		}
 		given := lists.Filter(generate.Profiles, func(p generate.Profile) bool { return slices.Contains(profiles, p) })
 		return c.errorf(path, "leave it out: it is for profile "+text.Or(o.Profiles), "has no effect with profile %s",
 			text.Or(given))
 	})
-}
-
-// isSet reports whether a value at a path was asked for. In a file, null and false count as not
-// set; a flag that is given is always set.
-func (c *Config) isSet(path string, value any) bool {
-	if c.flags() {
-		return c.given[path]
-	}
-	return value != nil && value != false
 }
 
 // checkDefaultCerts refuses certificate settings in the defaults that no bundle uses: its profile does not take the

@@ -184,8 +184,11 @@ func (r *loader) load(ctx context.Context, l *loaded) error {
 	}
 	r.parsing <- struct{}{}
 	defer func() { <-r.parsing }()
+	// OLM v1 has a list of kinds of its own, and says so in its own words.
+	all := s.AllowUnsupported != nil && *s.AllowUnsupported || s.Profile == generate.ProfileOLMv1 ||
+		s.Profile == generate.ProfileClusterExtension
 	opened, err := readSource(src, b.Source,
-		bundle.ReadOptions{AllowUnsupported: s.readsUnsupported(), Hidden: s.Profile == generate.ProfileOLMv1}, choice)
+		bundle.ReadOptions{AllowUnsupported: all, Hidden: s.Profile == generate.ProfileOLMv1}, choice)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
-	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -73,45 +72,28 @@ func (o *Opened) SourceName() string {
 	return o.Ref
 }
 
-// readsUnsupported reports whether a bundle may hold objects of kinds that OLM v0 refuses. OLM v1 has a list of its
-// own, and says so in its own words.
-func (s Settings) readsUnsupported() bool {
-	asked := s.AllowUnsupported != nil && *s.AllowUnsupported
-	return asked || s.Profile == generate.ProfileOLMv1 || s.Profile == generate.ProfileClusterExtension
-}
-
 // CheckOutput returns an error if files in dir would become part of a bundle that was rendered: the next run would read
 // them.
 func (r *Rendered) CheckOutput(dir string) error {
 	for _, o := range r.Opened {
-		if err := o.checkOutput(dir); err != nil {
-			return err
+		root, inside := source.Path(o.Ref), false
+		switch {
+		case root == "":
+		case o.Kind == source.KindDir:
+			inside = isWithin(dir, root, false)
+			for _, d := range o.Directories() {
+				read := filepath.Join(root, filepath.FromSlash(d))
+				above := filepath.Join(root, filepath.FromSlash(path.Dir(d)))
+				inside = inside || isWithin(dir, read, true) || isWithin(dir, above, false)
+			}
+		case source.HasSeveral(o.Kind), o.Kind == source.KindOCILayout:
+			inside = isWithin(dir, root, true)
+		}
+		if inside {
+			return errInside(dir, o.Ref)
 		}
 	}
 	return nil
-}
-
-func (o *Opened) checkOutput(dir string) error {
-	root := source.Path(o.Ref)
-	if root == "" {
-		return nil
-	}
-	var inside bool
-	switch o.Kind {
-	case source.KindDir:
-		inside = isWithin(dir, root, false)
-		for _, d := range o.Directories() {
-			read := filepath.Join(root, filepath.FromSlash(d))
-			above := filepath.Join(root, filepath.FromSlash(path.Dir(d)))
-			inside = inside || isWithin(dir, read, true) || isWithin(dir, above, false)
-		}
-	case source.KindCatalog, source.KindPackageManifest, source.KindOCILayout:
-		inside = isWithin(dir, root, true)
-	}
-	if !inside {
-		return nil
-	}
-	return errInside(dir, o.Ref)
 }
 
 // CheckOutputOf returns an error if files in dir would become part of a source whose whole directory is read.

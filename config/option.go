@@ -171,29 +171,24 @@ func visit(document map[string]any, options []Option, place string, f func(path 
 		if err := f(path, o, value); err != nil {
 			return err
 		}
-		if err := visitFields(value, o, path, f); err != nil {
-			return err
+		fields := slices.Clone(o.Fields)
+		for i := range fields {
+			if fields[i].Profiles == nil {
+				fields[i].Profiles = o.Profiles
+			}
 		}
-	}
-	return nil
-}
-
-func visitFields(value any, o Option, path string, f func(string, Option, any) error) error {
-	fields := slices.Clone(o.Fields)
-	for i := range fields {
-		if fields[i].Profiles == nil {
-			fields[i].Profiles = o.Profiles
+		items, isList := value.([]any)
+		if !isList {
+			items = []any{value}
 		}
-	}
-	switch x := value.(type) {
-	case map[string]any:
-		return visit(x, fields, path, f)
-	case []any:
-		for i, item := range x {
-			if object, ok := item.(map[string]any); ok {
-				if err := visit(object, fields, fmt.Sprintf("%s[%d]", path, i), f); err != nil {
-					return err
-				}
+		for i, item := range items {
+			at := path
+			if isList {
+				at = fmt.Sprintf("%s[%d]", path, i)
+			}
+			object, _ := item.(map[string]any)
+			if err := visit(object, fields, at, f); err != nil {
+				return err
 			}
 		}
 	}

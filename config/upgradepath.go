@@ -70,8 +70,7 @@ func (r *Rendered) noStep(ctx context.Context, i int, old string) (string, error
 	opened := r.Opened[i]
 	entry := catalog.EntryOf(opened.CSV)
 	if opened.Kind != source.KindCatalog {
-		if entry.Replaces == "" && len(entry.Skips) == 0 && entry.SkipRange == "" ||
-			entry.Updates(old, olm.NameVersion(old)) != catalog.NoEdge {
+		if entry.Updates(old, olm.NameVersion(old)) != catalog.NoEdge {
 			return "", nil
 		}
 		return edges(&entry), nil

@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -102,7 +104,8 @@ func eachTarEntry(name string, m *meter, maxEntries int, visit func(*tar.Header,
 		if h.Typeflag == tar.TypeXGlobalHeader { // git archive writes one
 			continue
 		}
-		if isSparse(h) {
+		isSparse := func(key string) bool { return strings.HasPrefix(key, "GNU.sparse.") }
+		if h.Typeflag == tar.TypeGNUSparse || lists.Any(maps.Keys(h.PAXRecords), isSparse) {
 			return &entryError{name, h.Name, errors.New("is a sparse file")}
 		}
 		if err := visit(h, r); err != nil {
@@ -117,18 +120,6 @@ func eachTarEntry(name string, m *meter, maxEntries int, visit func(*tar.Header,
 		return readError(name, "", err)
 	}
 	return nil
-}
-
-func isSparse(h *tar.Header) bool {
-	if h.Typeflag == tar.TypeGNUSparse {
-		return true
-	}
-	for key := range h.PAXRecords {
-		if strings.HasPrefix(key, "GNU.sparse.") {
-			return true
-		}
-	}
-	return false
 }
 
 func (t *tree) addTarEntry(h *tar.Header, r io.Reader) error {

@@ -19,14 +19,19 @@ import (
 // archiveImage reads the image in a file that docker save (or podman save) wrote, plain or compressed.
 func archiveImage(ctx context.Context, arg string, o Options) (*image, error) {
 	a := &dockerArchive{ctx: ctx, file: arg, limits: o.Limits, entries: map[string]dockerEntry{}}
-	if err := a.scan(); err != nil {
+	f, err := a.open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if err := eachTarEntry(arg, f.(*unpackedFile).meter, o.Limits.MaxFiles, a.addEntry); err != nil {
 		return nil, err
 	}
 	return a.image()
 }
 
 // dockerArchive is an archive that package tarball reads. The package has no limits and takes the first of two entries
-// with the same name, so scan checks every entry first.
+// with the same name, so every entry is checked first.
 type dockerArchive struct {
 	ctx     context.Context
 	file    string
@@ -64,16 +69,6 @@ type unpackedFile struct {
 func (u *unpackedFile) Close() error {
 	u.done()
 	return u.file.Close()
-}
-
-// scan reads the whole archive and checks the names, types and number of its entries.
-func (a *dockerArchive) scan() error {
-	f, err := a.open()
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return eachTarEntry(a.file, f.(*unpackedFile).meter, a.limits.MaxFiles, a.addEntry)
 }
 
 func (a *dockerArchive) addEntry(h *tar.Header, r io.Reader) error {

@@ -221,8 +221,14 @@ func (img *image) unpack(ctx context.Context, t *tree, kept []string) (memFS, er
 	img.layers = layers
 	u := &unpacker{ctx: ctx, tree: t, kept: kept}
 	u.maxBytes, u.maxEntries = t.limits.scanned()
-	if err := img.checkSize(u.maxBytes); err != nil {
-		return memFS{}, err
+	var sum int64
+	for _, l := range img.layers { // unpacked, they are not smaller
+		if l.size > u.maxBytes || sum+max(l.size, 0) > u.maxBytes {
+			err := fmt.Errorf("%w: %s, which is over the limit of %s for an image", errTooLong, SizeText(l.size),
+				SizeText(u.maxBytes))
+			return memFS{}, readError(img.name+": layer "+l.name, "", err)
+		}
+		sum += max(l.size, 0)
 	}
 	for i, l := range img.layers {
 		t.layer = i
@@ -233,20 +239,6 @@ func (img *image) unpack(ctx context.Context, t *tree, kept []string) (memFS, er
 	}
 	t.archive = img.name
 	return t.finish()
-}
-
-// checkSize refuses layers that are too large before one of them is read. Unpacked, they are not smaller.
-func (img *image) checkSize(most int64) error {
-	var sum int64
-	for _, l := range img.layers {
-		if l.size > most || sum+max(l.size, 0) > most {
-			err := fmt.Errorf("%w: %s, which is over the limit of %s for an image", errTooLong, SizeText(l.size),
-				SizeText(most))
-			return readError(img.name+": layer "+l.name, "", err)
-		}
-		sum += max(l.size, 0)
-	}
-	return nil
 }
 
 func keptDirs(labels map[string]string) ([]string, error) {

@@ -61,12 +61,10 @@ type registryTransport struct {
 }
 
 func newRegistryTransport(o Options) *registryTransport {
-	t := &registryTransport{inner: o.transport, insecure: o.InsecureRegistries, wait: cmp.Or(o.wait, answerTime),
+	return &registryTransport{
+		inner:    cmp.Or(o.transport, remote.DefaultTransport), // which keeps connections for further images
+		insecure: o.InsecureRegistries, wait: cmp.Or(o.wait, answerTime),
 		encrypted: map[string]error{}, layers: map[string]int64{}}
-	if t.inner == nil {
-		t.inner = remote.DefaultTransport // it keeps connections for further images
-	}
-	return t
 }
 
 // plainError is a request that was not sent because it would not be encrypted.

@@ -9,6 +9,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -175,9 +176,7 @@ func (o Options) withDefaults() Options {
 	if o.Timeout <= 0 {
 		o.Timeout = defaultTimeout
 	}
-	if o.Keychain == nil {
-		o.Keychain = authn.DefaultKeychain
-	}
+	o.Keychain = cmp.Or[authn.Keychain](o.Keychain, authn.DefaultKeychain)
 	if o.Warn == nil {
 		o.Warn = func(string, ...any) {}
 	}

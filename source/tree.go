@@ -233,31 +233,13 @@ func (t *tree) addSymlink(p, target string) error {
 	if err := checkCharacters(target); err != nil {
 		return t.errorf(p, "links to %s, which %w", shorten(target), err)
 	}
-	resolved := path.Join(path.Dir(p), target)
-	if resolved == ".." || strings.HasPrefix(resolved, "../") || climbsOut(path.Dir(p), target) {
-		return t.errorf(p, "links to %s, which leaves the archive", shorten(target))
-	}
-	return t.put(p, &node{mode: fs.ModeSymlink | 0o444, target: resolved})
-}
-
-// climbsOut reports whether a relative link goes above the root, even if it comes back.
-func climbsOut(dir, target string) bool {
-	depth := 0
-	if dir != "." {
-		depth = strings.Count(dir, "/") + 1
-	}
+	at := path.Dir(p)
 	for part := range strings.SplitSeq(target, "/") {
-		switch part {
-		case "", ".":
-		case "..":
-			if depth--; depth < 0 {
-				return true
-			}
-		default:
-			depth++
+		if at = path.Join(at, part); at == ".." { // even if it comes back
+			return t.errorf(p, "links to %s, which leaves the archive", shorten(target))
 		}
 	}
-	return false
+	return t.put(p, &node{mode: fs.ModeSymlink | 0o444, target: at})
 }
 
 // remove applies a whiteout: it removes what lower layers have at p. Entries of this layer stay, also those before the

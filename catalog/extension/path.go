@@ -14,8 +14,17 @@ import (
 // version, which is a version or the name of a bundle; an empty from is a fresh install. to is the version to reach, or
 // empty.
 func PathOf(sources []Source, q Request, from, to string) (*resolve.Path, error) {
-	if err := known(sources, q.Package); err != nil {
-		return nil, err
+	has := func(s Source) bool { return s.Catalog.Packages[q.Package] != nil }
+	if !slices.ContainsFunc(sources, has) {
+		var names []string
+		for _, s := range sources {
+			names = append(names, s.Catalog.AllNames()...)
+		}
+		err := fmt.Errorf("the catalog has no package %s", q.Package)
+		if len(sources) != 1 {
+			err = fmt.Errorf("no catalog has package %s", q.Package)
+		}
+		return nil, manifest.WithHint(err, text.DidYouMean(q.Package, names))
 	}
 	if _, err := q.versions(); err != nil {
 		return nil, err
@@ -35,22 +44,6 @@ func PathOf(sources []Source, q Request, from, to string) (*resolve.Path, error)
 	}
 	w.run(current)
 	return w.path, nil
-}
-
-// known refuses a package that no catalog has.
-func known(sources []Source, pkg string) error {
-	var names []string
-	for _, s := range sources {
-		if s.Catalog.Packages[pkg] != nil {
-			return nil
-		}
-		names = append(names, s.Catalog.AllNames()...)
-	}
-	err := fmt.Errorf("the catalog has no package %s", pkg)
-	if len(sources) != 1 {
-		err = fmt.Errorf("no catalog has package %s", pkg)
-	}
-	return manifest.WithHint(err, text.DidYouMean(pkg, names))
 }
 
 // walk follows the updates of a ClusterExtension.

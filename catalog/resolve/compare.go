@@ -207,8 +207,17 @@ func (c *comparison) channel(p channelPair) {
 		old := p.older.Entry(e.Name)
 		if old == nil {
 			added = append(added, e.Name)
-		} else if changed := changedFields(old, &e); changed != "" {
-			c.add(ruleEdgeChanged, findings.Warning, e.Place, object, "", "%s: %s", e.Name, changed)
+			continue
+		}
+		was, is := old.Fields(), e.Fields()
+		var changed []string
+		for _, kind := range []catalog.EdgeKind{catalog.Replaces, catalog.Skips, catalog.SkipRange} {
+			if was[kind] != is[kind] {
+				changed = append(changed, fmt.Sprintf("%s %s, was %s", kind, or(is[kind]), or(was[kind])))
+			}
+		}
+		if changed != nil {
+			c.add(ruleEdgeChanged, findings.Warning, e.Place, object, "", "%s: %s", e.Name, strings.Join(changed, "; "))
 		}
 	}
 	for _, e := range p.older.Entries {
@@ -234,18 +243,6 @@ func (c *comparison) channel(p channelPair) {
 	for _, e := range newer {
 		c.offered(e)
 	}
-}
-
-// changedFields returns which fields of an entry changed.
-func changedFields(older, newer *catalog.Entry) string {
-	was, is := older.Fields(), newer.Fields()
-	var out []string
-	for _, kind := range []catalog.EdgeKind{catalog.Replaces, catalog.Skips, catalog.SkipRange} {
-		if was[kind] != is[kind] {
-			out = append(out, fmt.Sprintf("%s %s, was %s", kind, or(is[kind]), or(was[kind])))
-		}
-	}
-	return strings.Join(out, "; ")
 }
 
 func (c *comparison) head(object string, ch *catalog.Channel, older, newer *entry) {

@@ -83,20 +83,6 @@ func readFacts(properties []catalog.Property) *facts {
 	return f
 }
 
-// celProperties returns the properties as OLM hands them to a CEL rule (OLM: cache/predicates.go, celPredicate.Test).
-func (f *facts) celProperties() []map[string]any {
-	if f.cel == nil {
-		f.cel = make([]map[string]any, len(f.properties))
-		for i, p := range f.properties {
-			var v any
-			if json.Unmarshal(p.Value, &v) == nil {
-				f.cel[i] = map[string]any{"type": p.Type, "value": v}
-			}
-		}
-	}
-	return f.cel
-}
-
 // propertiesOf returns the properties of a bundle as OLM keeps them, and writes them into the annotation of the CSV.
 // opm repeats required APIs and packages as dependencies, which OLM appends as properties (operator-registry:
 // pkg/api/model_to_api.go; OLM: source_registry.go, newOperatorFromBundle).

@@ -287,7 +287,16 @@ func (c *converter) holds(rule string, p cel.Program, e *entry) bool {
 		return false
 	}
 	c.seen[e] = true
-	out, details, err := p.Eval(map[string]any{"properties": e.celProperties()})
+	if e.cel == nil { // the properties as OLM hands them over (OLM: cache/predicates.go, celPredicate.Test)
+		e.cel = make([]map[string]any, len(e.properties))
+		for i, p := range e.properties {
+			var v any
+			if json.Unmarshal(p.Value, &v) == nil {
+				e.cel[i] = map[string]any{"type": p.Type, "value": v}
+			}
+		}
+	}
+	out, details, err := p.Eval(map[string]any{"properties": e.cel})
 	if cost := details.ActualCost(); cost != nil {
 		c.spend(*cost, rule)
 	}

@@ -284,24 +284,17 @@ func required(s *Subscription) *variable {
 }
 
 func newSubscription(s *Subscription, ids []string) *variable {
-	v := required(s)
-	text := fmt.Sprintf("subscription %s requires %s", s.Name, oneOf(ids))
-	if len(ids) == 0 {
-		text = "no operators found matching the criteria of subscription " + s.Name
+	text := "no operators found matching the criteria of subscription " + s.Name
+	switch last := len(ids) - 1; {
+	case last == 0:
+		text = fmt.Sprintf("subscription %s requires %s", s.Name, ids[0])
+	case last > 0:
+		text = fmt.Sprintf("subscription %s requires at least one of %s or %s", s.Name,
+			strings.Join(ids[:last], ", "), ids[last])
 	}
+	v := required(s)
 	v.add(constraint{kind: dependency, ids: ids, text: text})
 	return v
-}
-
-func oneOf(ids []string) string {
-	switch n := len(ids); n {
-	case 0:
-		return ""
-	case 1:
-		return ids[0]
-	default:
-		return fmt.Sprintf("at least one of %s or %s", strings.Join(ids[:n-1], ", "), ids[n-1])
-	}
 }
 
 // exclude adds the rules that a namespace has one CSV of a package and one provider of an API (OLM: addInvariants).

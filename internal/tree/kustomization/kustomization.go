@@ -352,25 +352,17 @@ func (b *Builder) plugins(k *Kustomization) error {
 				if err != nil {
 					return err
 				}
-				if why := notBuiltIn(v); why != "" {
-					return k.errorf(field, "%s", why)
+				m, _ := v.(map[string]any)
+				if m["apiVersion"] != "builtin" || m["kind"] == "HelmChartInflationGenerator" {
+					return k.errorf(field, "it needs the plugin %v, and olmgen starts no program", m["kind"])
+				}
+				if hasAddress(v) {
+					return k.errorf(field, remote)
 				}
 			}
 		}
 	}
 	return nil
-}
-
-// notBuiltIn returns why the configuration of a plugin is none that runs here.
-func notBuiltIn(v any) string {
-	m, _ := v.(map[string]any)
-	if m["apiVersion"] != "builtin" || m["kind"] == "HelmChartInflationGenerator" {
-		return fmt.Sprintf("it needs the plugin %v, and olmgen starts no program", m["kind"])
-	}
-	if hasAddress(v) {
-		return remote
-	}
-	return ""
 }
 
 // hasAddress reports whether a value has a text that kustomize could fetch.

@@ -2,6 +2,7 @@ package kustomization
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -175,10 +177,7 @@ func (b *Builder) onlyLists(k *Kustomization, above []string) bool {
 // asksKustomize reports whether annotations are for kustomize, such as config.kubernetes.io/local-config, or are none.
 func asksKustomize(annotations any) bool {
 	m, ok := annotations.(map[string]any)
-	for key := range m {
-		if strings.Contains(key, "config.kubernetes.io/") || strings.HasPrefix(key, "kustomize.config.k8s.io/") {
-			return true
-		}
-	}
-	return !ok
+	return !ok || lists.Any(maps.Keys(m), func(key string) bool {
+		return strings.Contains(key, "config.kubernetes.io/") || strings.HasPrefix(key, "kustomize.config.k8s.io/")
+	})
 }
