@@ -57,8 +57,7 @@ func (p *CatalogPlaces) add(c *catalog.Catalog, name, source string) {
 	p.catalogs = append(p.catalogs, named{c, name, source})
 }
 
-// InCatalogs finds the operators in their catalogs: in the source of a bundle, or in one of those given, which may have
-// the image of a bundle.
+// InCatalogs finds the operators in their catalogs: in the source of a bundle, or by its image in one of those given.
 func (c *Config) InCatalogs(ctx context.Context, o Options, others ...*catalog.Catalog) (*CatalogPlaces, error) {
 	p := &CatalogPlaces{config: c, options: o, known: map[[2]int]*uncatalogued{}}
 	for _, other := range others {
@@ -117,8 +116,7 @@ func (p *CatalogPlace) find(b Bundle) {
 	}
 }
 
-// findImage looks for a bundle that is not from a catalog in the catalogs given: by its image, or by package and
-// version.
+// findImage looks for a bundle that is not from a catalog in those given: by its image, or by package and version.
 func (p *CatalogPlaces) findImage(ctx context.Context, place *CatalogPlace, b Bundle, catalogs []*catalog.Catalog) {
 	image, isImage := strings.CutPrefix(b.Source, "oci://")
 	if !isImage {
@@ -203,8 +201,7 @@ func (p *CatalogPlaces) read(ctx context.Context, place *CatalogPlace) *uncatalo
 
 // State returns what OLM's resolver would see of a group: each operator in a catalog has a Subscription. With
 // installed, it is installed, and the catalog may have withdrawn it. An operator in no catalog is a CSV; if its bundle
-// cannot be read, the error says so, and it is left out. Operators of OLM v1 are left out, because OLM v1 resolves no
-// dependencies.
+// cannot be read, the error says so, and it is left out. So are operators of OLM v1, which resolves no dependencies.
 func (p *CatalogPlaces) State(ctx context.Context, group int, installed bool) (*resolve.State, []error) {
 	g := p.config.Groups[group]
 	s := &resolve.State{Namespace: cmp.Or(g.Namespace, "default"), OperatorGroups: 1}

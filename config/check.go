@@ -298,8 +298,7 @@ func (c *Config) checkUsed(document map[string]any, options []Option, place stri
 	})
 }
 
-// checkDefaultCerts refuses certificate settings in the defaults that no bundle uses: its profile does not take the
-// provider, or it has another one.
+// checkDefaultCerts refuses certificate settings in the defaults that no bundle uses, with its profile and provider.
 func (c *Config) checkDefaultCerts(profiles []generate.Profile, certs []Certs) error {
 	const field = defaultsField + ".certs."
 	takes := func(p generate.Profile) bool { return p.TakesCerts(c.Defaults.Certs.Provider) }
@@ -327,8 +326,7 @@ func (c *Config) has(field string) bool {
 	return v != nil && v != false
 }
 
-// blamed returns the place of what is wrong with an operator: the field of the option that an error blames, else the
-// bundle.
+// blamed returns the place of what is wrong with an operator: the field that an error blames, else the bundle.
 func (c *Config) blamed(group, index int, err *generate.Error) string {
 	if path, has := c.pathOf(err.Option, group, index); has {
 		return path

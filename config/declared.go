@@ -14,8 +14,7 @@ import (
 	"github.com/olmgen/olmgen/output/transform"
 )
 
-// Declared returns the options of a RenderConfig. To add one, declare it here, add its field to the types and use it:
-// see "Add an option" in CONTRIBUTING.md.
+// Declared returns the options of a RenderConfig. "Add an option" in CONTRIBUTING.md says how to add one.
 func Declared() []Option { return slices.Clone(declared) }
 
 // The options that are about more than the objects of one bundle.

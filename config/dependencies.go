@@ -13,8 +13,7 @@ import (
 )
 
 // withDependencies returns the RenderConfig with the operators that those of its groups require, if it asks for them,
-// and a note about each. They are what OLM's resolver would install beside the operators in a new namespace: the result
-// depends on the file and its catalogs only.
+// and a note about each. They are what OLM's resolver would install beside them in a new namespace.
 func (c *Config) withDependencies(ctx context.Context, o Options) (*Config, []Warning, error) {
 	if !c.Resolve {
 		return c, nil, nil
@@ -82,8 +81,7 @@ func (d *dependencies) findProviders(ctx context.Context) {
 }
 
 // blocked returns an error if an operator would be added beside one of another namespace that owns an API of it, and
-// one of them is descoped: "resolution or updates of de-scoped operators can be blocked by issues with scoped
-// operators" (plan).
+// one of them is descoped: these "can be blocked by issues with scoped operators" (plan).
 func (d *dependencies) blocked(group int, p provider) error {
 	if p.profile.HandsOver() {
 		return nil // OLM resolves as if the others were not there

@@ -57,10 +57,9 @@ var binding = []manifest.Option{generate.OptionBindNamespaces, generate.OptionBi
 	generate.OptionBindInternal, generate.OptionBindNone, generate.OptionTenants, generate.OptionOperatorGroup,
 	generate.OptionTargetNamespaces}
 
-// OpenSteps returns the steps of an advice that are still to be taken. A step that is about an option is not, once the
-// option is given; of those that bind the operator one is enough. Where one installation is known, the bound namespaces
-// must include those that it watches. Where there are several, somebody has to clean up in any case. In bound, ""
-// stands for all namespaces.
+// OpenSteps returns the steps of an advice that are still to be taken. A step about an option is not, once that is
+// given; of those that bind the operator one is enough. The bound namespaces, "" for all, must include those that the
+// one known installation watches. Where there are several, somebody has to clean up in any case.
 func OpenSteps(steps []manifest.Message, known []installs.Install, given func(manifest.Option) bool,
 	bound []string) (open []manifest.Message) {
 	binds := slices.ContainsFunc(binding, given)
@@ -87,8 +86,7 @@ type tenantList struct {
 	Cluster bool     `json:"cluster,omitempty"` // the operator is bound to what is cluster-scoped, too
 }
 
-// tenant is a namespace with its bindings. Optional are the optional ClusterRoles that it gets, by API group or
-// resource; nil stands for all.
+// tenant is a namespace with the optional ClusterRoles that it gets, by API group or resource; nil stands for all.
 type tenant struct {
 	Namespace string    `json:"namespace"`
 	Optional  *[]string `json:"optional,omitempty"`

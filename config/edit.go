@@ -22,8 +22,7 @@ type Change struct {
 	Value         string
 }
 
-// Edit returns the text of the RenderConfig with the values changed. Comments, order and formatting stay as they are.
-// data is the text that c was read from.
+// Edit returns the text that c was read from with the values changed. Comments, order and formatting stay.
 func (c *Config) Edit(data []byte, changes []Change) ([]byte, error) {
 	var edits []inplace.Edit
 	for _, ch := range changes {

@@ -28,8 +28,7 @@ type InitBundle struct {
 }
 
 // Init returns a RenderConfig with comments for bundles, grouped by the namespaces that they suggest. The file will be
-// called file and renders to directory. Read accepts the result, which renders as it is. An error is about a bundle
-// without a valid namespace.
+// called file and renders to directory, as it is. An error is about a bundle without a valid namespace.
 func Init(file, directory string, bundles []InitBundle) ([]byte, error) {
 	groups, err := groupsOf(bundles)
 	if err != nil {
@@ -55,8 +54,7 @@ func Init(file, directory string, bundles []InitBundle) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// initPart returns a part of a new RenderConfig: all of it, a group or a bundle. A comment is in it once, or not at
-// all.
+// initPart returns a part of a new RenderConfig: all of it, a group or a bundle. A comment is in it at most once.
 func initPart(name string, view any, comments bool) (string, error) {
 	said := map[string]bool{}
 	once := func(comment string) bool {
@@ -152,8 +150,7 @@ func serves(csv *v1alpha1.ClusterServiceVersion) bool {
 	return len(csv.Spec.WebhookDefinitions)+len(csv.Spec.APIServiceDefinitions.Owned) > 0
 }
 
-// NeedsItself reports whether an operator is cert-manager and serves webhooks or APIs: it cannot make the certificates
-// that it needs to start.
+// NeedsItself reports whether an operator is cert-manager and needs certificates to start, which it cannot make.
 func NeedsItself(b *bundle.Bundle) bool {
 	return serves(b.CSV) && b.Owns("certificates.cert-manager.io")
 }

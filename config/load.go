@@ -131,8 +131,7 @@ type loader struct {
 	parsing   chan struct{} // has an element for each bundle that is parsed now
 }
 
-// placeOfError returns the place of what is wrong with a bundle that could not be loaded: the field that chose it, or
-// the bundle.
+// placeOfError returns the place of what is wrong with a bundle: the field that chose it, or the bundle.
 func (c *Config) placeOfError(l *loaded) string {
 	var choice *bundle.ChoiceError
 	var field *fieldError
@@ -302,8 +301,7 @@ func (b Bundle) options(o *generate.Options) {
 	}
 }
 
-// withDefaults returns the settings with their gaps filled by the defaults that the profile uses. Its profile is never
-// empty.
+// withDefaults returns the settings with the defaults that the profile uses. Its profile is never empty.
 func (s Settings) withDefaults(defaults Settings) Settings {
 	s.Profile = cmp.Or(s.Profile, defaults.Profile, generate.ProfileOLM)
 	inherit(&s.Names, defaults.Names, s.Profile, generate.OptionNames)
@@ -388,8 +386,7 @@ func (t *templateSets) get(dir string) (*templates.Set, error) {
 	return s, nil
 }
 
-// explain puts an error at its place in the file, and names the options that it is about. A group below zero stands
-// for no operator in particular.
+// explain puts an error at its place, and names the options that it is about; group -1 stands for no operator.
 func (c *Config) explain(field string, group, index int, err error) error {
 	own := c.namer(group, index)
 	var foreign []manifest.Option

@@ -72,8 +72,7 @@ func (o *Opened) SourceName() string {
 	return o.Ref
 }
 
-// CheckOutput returns an error if files in dir would become part of a bundle that was rendered: the next run would read
-// them.
+// CheckOutput returns an error if files in dir would become part of a bundle, so that the next run would read them.
 func (r *Rendered) CheckOutput(dir string) error {
 	for _, o := range r.Opened {
 		root, inside := source.Path(o.Ref), false

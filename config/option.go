@@ -86,8 +86,7 @@ func (o Option) Uses(p generate.Profile) bool {
 	return o.Profiles == nil || slices.Contains(o.Profiles, p)
 }
 
-// all yields all options of a list and of the objects in it, each with its path. An option of an object has the
-// object's profiles, unless it has its own.
+// all yields all options of a list and of the objects in it, with paths and, unless they have their own, profiles.
 func all(options []Option) iter.Seq[OptionAt] {
 	return func(yield func(OptionAt) bool) { eachOf(options, "", nil, yield) }
 }

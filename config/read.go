@@ -22,9 +22,8 @@ type Config struct {
 	given    map[string]bool // the paths that flags fill, if it comes from flags; else nil
 }
 
-// Read reads a RenderConfig from YAML or JSON, strictly: a field that is not known, a field that is given twice and a
-// value of the wrong type are errors. name stands for the file in errors, which are *manifest.Error with line, field
-// and hint.
+// Read reads a RenderConfig from YAML or JSON, strictly: unknown fields, fields given twice and values of the wrong
+// type are errors. name stands for the file in errors, which are *manifest.Error with line, field and hint.
 func Read(name string, data []byte) (*Config, error) {
 	c := &Config{}
 	return c, c.read(name, data)
@@ -43,8 +42,7 @@ func (c *Config) read(name string, data []byte) (err error) {
 	return c.check()
 }
 
-// ReadFunctionConfig reads the RenderConfig that a KRM function is given, as Read does. It comes inside another
-// document, so errors name no line.
+// ReadFunctionConfig reads the RenderConfig of a KRM function. It is in another document, so errors name no line.
 func ReadFunctionConfig(name string, data []byte) (*Config, error) {
 	c, err := Read(name, data)
 	if e := Place(err); e != nil {
@@ -59,8 +57,7 @@ func ReadFunctionConfig(name string, data []byte) (*Config, error) {
 	return c, nil
 }
 
-// elsewhere returns a hint for a field of the file, of the defaults, of a group or of a bundle that stands in the wrong
-// place; "" for another field.
+// elsewhere returns a hint for a field of the file, defaults, group or bundle that stands in the wrong place, or "".
 func elsewhere(field string) string {
 	segments := manifest.Segments(field)
 	name := segments[len(segments)-1]
@@ -78,8 +75,7 @@ func elsewhere(field string) string {
 	return "write it as " + text.Or(places)
 }
 
-// flags reports whether the RenderConfig comes from flags. It then is about one operator, which has no group but its
-// own.
+// flags reports whether the RenderConfig comes from flags. It is about one operator then, with a group of its own.
 func (c *Config) flags() bool { return c.given != nil }
 
 // errorf makes an error at a field of the file, or at its flag.

@@ -54,8 +54,7 @@ func (w Warning) String() string {
 	return w.Operator + ": " + w.Message
 }
 
-// Render opens the bundles, renders all operators and lays them out. Nothing is written. Errors name the place in the
-// file.
+// Render opens the bundles, renders all operators and lays them out, in memory. Errors name the place in the file.
 func (c *Config) Render(ctx context.Context, o Options) (*Rendered, error) {
 	if err := c.checkHelm(cmp.Or(o.Layout, c.Output.Layout), cmp.Or(o.HelmCRDs, c.Output.HelmCRDs)); err != nil {
 		return nil, err
@@ -211,8 +210,7 @@ func (c *Config) addWarnings(r *Rendered, all []*loaded, results []*generate.Res
 	}
 }
 
-// labelled reports whether one of the results has the Namespace of an operator, with the Pod Security level that its
-// pods need or one that allows more.
+// labelled reports whether a result has the Namespace of an operator with the level of its pods, or a lower one.
 func labelled(results []*generate.Result, r *generate.Result) bool {
 	for _, other := range results {
 		for _, o := range other.Objects {

@@ -25,8 +25,7 @@ const (
 )
 
 // RenderConfig declares operators that go to one cluster, in their OperatorGroups, and the form in which they are
-// written. Paths in it are relative to the file that holds it. Declared says what its fields are;
-// docs/reference/renderconfig.md is made of that.
+// written. Paths in it are relative to its file. Declared says what its fields are.
 type RenderConfig struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`

@@ -42,8 +42,7 @@ func (r *Rendered) PathWarnings(ctx context.Context, recorded []output.Source) (
 	return out, nil
 }
 
-// recordedOf returns the other version of an operator that the locks have, or "". If they have several, it is not known
-// which of them the operator replaces.
+// recordedOf returns the other version of an operator that the locks have, or "". Of several, none is known to be it.
 func (r *Rendered) recordedOf(i int, recorded []output.Source) string {
 	name := r.Opened[i].CSV.Name
 	var versions []string

@@ -75,8 +75,7 @@ func readTar(ctx context.Context, name string, r io.Reader, limits Limits) (memF
 	return m, err
 }
 
-// eachTarEntry calls visit for every entry of a tar stream. It reads the stream to its end, so that a checksum behind
-// the archive is checked.
+// eachTarEntry calls visit for every entry of a tar stream. It reads to the end, where a checksum may be.
 func eachTarEntry(name string, m *meter, maxEntries int, visit func(*tar.Header, io.Reader) error) error {
 	r := tar.NewReader(m)
 	end := int64(0) // of the last entry's content

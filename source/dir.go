@@ -17,8 +17,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// openDir opens a directory. A file is read when it is asked for, up to the limit for one file. Symbolic links are
-// followed inside the directory only.
+// openDir opens a directory. A file is read when it is asked for. Symbolic links are followed inside it only.
 func openDir(ctx context.Context, arg string, o Options) (*Source, error) {
 	if err := checkDir(arg); err != nil {
 		return nil, err
@@ -26,8 +25,7 @@ func openDir(ctx context.Context, arg string, o Options) (*Source, error) {
 	return openLegacy(ctx, arg, o)
 }
 
-// dirFS is a directory that symbolic links cannot leave. It opens only files and directories: opening a named pipe
-// would block.
+// dirFS is a directory that symbolic links cannot leave. It opens no named pipes, which would block.
 type dirFS struct {
 	root  *os.Root
 	fsys  fs.FS
@@ -87,8 +85,7 @@ func (d dirFS) ReadFile(name string) ([]byte, error) {
 	return data, nil
 }
 
-// openCatalog opens the files of a file-based catalog: a directory, one file, standard input or an image. What can be
-// read only once stays in memory, compressed.
+// openCatalog opens the files of a file-based catalog. What can be read only once stays in memory, compressed.
 func openCatalog(ctx context.Context, arg string, o Options) (s *Source, err error) {
 	if arg == "-" {
 		if o.Stdin == nil {

@@ -144,8 +144,7 @@ func IsRenderConfig(path string) bool {
 	return IsManifestName(path) && renderConfig().Match(content(path))
 }
 
-// content returns the content of a regular file, up to the largest size of one; nil if it can't be read. It is used for
-// hints.
+// content returns the content of a regular file for a hint, up to the largest size of one; nil if it can't be read.
 func content(path string) []byte {
 	f, err := regular.Open(path)
 	if err != nil {
@@ -181,8 +180,7 @@ func notBundleFile(file string) error {
 	return hint(fmt.Errorf("%s: a single file is not a bundle", file), "give the directory of the bundle")
 }
 
-// checkDir returns an error for a directory that is something else than a bundle. Any other error is left to the reader
-// of the bundle.
+// checkDir returns an error for a directory of something else than a bundle. The reader of the bundle finds the others.
 func checkDir(dir string) error {
 	for _, known := range []string{"manifests", "metadata", "bundle"} {
 		if exists(filepath.Join(dir, known)) {

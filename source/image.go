@@ -19,8 +19,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
-// labelPrefix is what the keys of metadata/annotations.yaml begin with. The labels of an image have the same keys (spec
-// 12.1).
+// labelPrefix is what the keys of metadata/annotations.yaml and the labels of an image begin with (spec 12.1).
 const labelPrefix = "operators.operatorframework.io.bundle."
 
 // maxImageJSON bounds an image's manifests, indexes and configuration; registries refuse more than 4 MiB.
@@ -46,8 +45,7 @@ type layer struct {
 // sizeFunc is called before a blob is read. It returns the size of the blob, or an error if the blob must not be read.
 type sizeFunc func(v1.Descriptor) (int64, error)
 
-// resolve returns the image that an entry of an index stands for: the entry itself or, if that is an index, the entry
-// for the platform.
+// resolve returns the image that an entry of an index stands for: itself or, of an index, the one for the platform.
 func resolve(name string, index v1.ImageIndex, d v1.Descriptor, size sizeFunc) (*image, error) {
 	for range 4 { // levels of indexes
 		if err := size.check(d); err != nil {
@@ -329,8 +327,7 @@ const (
 	aufs     = ".wh..wh." // internal files of an old storage driver
 )
 
-// entry adds one entry of a layer. The strict rules for names apply below the kept directories only: base images have
-// systemd units with backslashes in their names.
+// entry adds one entry of a layer. Names outside of the kept directories may be odd: systemd units have backslashes.
 func (u *unpacker) entry(h *tar.Header, r io.Reader) error {
 	if u.entries++; u.entries > u.maxEntries {
 		return u.tree.errorf(h.Name, "is over the limit of %d entries in an image", u.maxEntries)

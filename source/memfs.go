@@ -170,8 +170,7 @@ type stored struct {
 	size   int64    // of the file
 }
 
-// blockBytes is the size of the blocks that are compressed by themselves, so that a part of a file can be read without
-// what is before it.
+// blockBytes is the size of the blocks that are compressed by themselves, so that a part of a file can be read alone.
 const blockBytes = 1 << 20
 
 // pack reads a file and compresses it. Catalogs shrink to a tenth.

@@ -32,8 +32,7 @@ func openImage(kind string) func(context.Context, string, Options) (*Source, err
 	}
 }
 
-// withImage calls fn with an image in a registry, a layout or an archive. fn can read its layers until ctx, which has
-// the deadline of an image in a registry, is done.
+// withImage calls fn with an image in a registry, a layout or an archive. Its layers can be read until ctx is done.
 func withImage(ctx context.Context, kind, arg string, o Options, fn func(context.Context, *image) error) error {
 	if kind == KindOCI {
 		return withPulled(ctx, arg, o, fn)
@@ -88,8 +87,7 @@ const (
 	keyDatabase = "operators.operatorframework.io.index.database.v1" // the file of a catalog in SQLite
 )
 
-// IsCatalogImage reports whether a reference names an image that says that it is a catalog. It reads the configuration
-// of the image, and no layer.
+// IsCatalogImage reports whether a reference names an image that says that it is a catalog. It reads no layer.
 func IsCatalogImage(ctx context.Context, ref string, o Options) (is bool, err error) {
 	kind, arg := cutPrefix(ref)
 	if !isImageKind(kind) {

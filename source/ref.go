@@ -30,8 +30,7 @@ func hint(err error, format string, args ...any) error {
 
 func quote(s string) string { return strconv.Quote(s) }
 
-// Recognise returns the kind of source that ref names, and ref without its prefix. Without force, it is the kind of
-// the prefix or, if there is none, of the form.
+// Recognise returns the kind of source that ref names and ref without its prefix. Without both, the form says it.
 func Recognise(ref, force string) (kind, arg string, err error) {
 	prefixed, rest := cutPrefix(ref)
 	switch {
@@ -83,8 +82,7 @@ func cutPrefix(ref string) (kind, rest string) {
 	return "", ref
 }
 
-// Several returns the path of a reference that names several bundles by its prefix, a catalog or a legacy package; ""
-// of others.
+// Several returns the path of a catalog or a legacy package, which has several bundles, by its prefix; "" of others.
 func Several(ref string) string {
 	if kind, rest := cutPrefix(ref); HasSeveral(kind) {
 		return rest
@@ -117,8 +115,7 @@ func Path(ref string) string {
 	return path
 }
 
-// In returns ref with its path, if that is relative, joined to dir. A file in dir that contains references means them
-// so.
+// In returns ref as it is meant in a file in dir: with its path, if that is relative, joined to dir.
 func In(dir, ref string) string {
 	if image := catalogImage(ref); image != "" {
 		return strings.TrimSuffix(ref, image) + In(dir, image)
@@ -216,8 +213,7 @@ func missing(ref string, err error) error {
 	return hint(err, "a source is a directory, an archive, oci://IMAGE or catalog:DIR")
 }
 
-// looksLikeImage reports whether ref is an image reference that has a digest, a tag or a first part like a host name. A
-// bare "foo/bar" is more likely a mistyped path.
+// looksLikeImage reports whether ref has a digest, a tag or a first part like a host name. "foo/bar" is mistyped.
 func looksLikeImage(ref string) bool {
 	if _, err := name.ParseReference(ref); err != nil {
 		return false
@@ -287,7 +283,7 @@ func isCatalogFile(path string) bool {
 	maybe := slices.ContainsFunc([]string{"olm.template.basic", "olm.semver", "olm.composite"}, func(s string) bool {
 		return bytes.Contains(data, []byte(s))
 	})
-	return catalogSchema().Match(data) && !(maybe && templateSchema().Match(data))
+	return catalogSchema().Match(data) && (!maybe || !templateSchema().Match(data))
 }
 
 // IsPackageManifestName reports whether a file is the package manifest of a legacy package by its name.

@@ -158,8 +158,7 @@ func plainTokenServer(resp *http.Response) string {
 	return ""
 }
 
-// failed returns the error that matters: for a host such as localhost, package remote tries plain HTTP after TLS
-// failed.
+// failed returns the error that matters: of localhost, package remote tries plain HTTP after TLS failed.
 func (t *registryTransport) failed(err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -56,16 +56,14 @@ type Options struct {
 	wait      time.Duration     // of tests; zero: answerTime
 }
 
-// Limits bound the unpacked files of a bundle. The other files of an image are read, but not kept, up to scanFactor
-// times these limits.
+// Limits bound the unpacked files of a bundle. Other files of an image are read up to scanFactor times these limits.
 type Limits struct {
 	MaxFileBytes  int64 // one file
 	MaxTotalBytes int64 // all files together
 	MaxFiles      int   // files and directories
 }
 
-// scanFactor bounds what is read but not kept, which is mostly the base image of a bundle. Whatever the limits, it is
-// no more than the budget of an image.
+// scanFactor bounds what is read but not kept, up to the budget of an image: mostly the base image of a bundle.
 const scanFactor = 64
 
 // scanned returns the bytes and entries of an image that are read at most, kept or not.

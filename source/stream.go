@@ -16,8 +16,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// streamError is returned if reading a source fails: it is damaged, cut short or over the limits, or the context is
-// done.
+// streamError is a source that is damaged, cut short, over the limits or not read in time.
 type streamError struct {
 	archive, entry string
 	err            error
@@ -73,8 +72,7 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// maxWindow bounds the memory of the zstd decoder. Every decoder should support this window, and no encoder should
-// exceed it (RFC 8878, 3.1.1.1.2).
+// maxWindow bounds the memory of the zstd decoder. No encoder should exceed this window (RFC 8878, 3.1.1.1.2).
 const maxWindow = 8 << 20
 
 // decompress recognises gzip and zstd by their first bytes. It returns any other stream unchanged.

@@ -59,8 +59,7 @@ func shorten(s string) string {
 // maxName is PATH_MAX of Linux.
 const maxName = 4096
 
-// cleanName returns the path of an entry from the root of the tree, which is ".". It refuses a path that leaves the
-// tree.
+// cleanName returns the path of an entry from the root, ".". It refuses a path that leaves the tree.
 func cleanName(name string) (string, error) {
 	switch {
 	case name == "":

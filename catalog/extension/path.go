@@ -10,9 +10,8 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// PathOf returns the updates that OLM v1 makes one after the other until it makes none. They start from an installed
-// version, which is a version or the name of a bundle; an empty from is a fresh install. to is the version to reach, or
-// empty.
+// PathOf returns the updates that OLM v1 makes until it makes none, from an installed version, which is a version or
+// the name of a bundle; without from it is a fresh install. to is the version to reach, or empty.
 func PathOf(sources []Source, q Request, from, to string) (*resolve.Path, error) {
 	has := func(s Source) bool { return s.Catalog.Packages[q.Package] != nil }
 	if !slices.ContainsFunc(sources, has) {
@@ -148,8 +147,7 @@ func (w *walk) stay(r *Resolution, current Installed) {
 	w.noteExactVersion()
 }
 
-// noteExactVersion notes from which version OLM reaches the target if the ClusterExtension asks for exactly that
-// version.
+// noteExactVersion notes from which version OLM reaches the target if the ClusterExtension asks for exactly that.
 func (w *walk) noteExactVersion() {
 	if w.target == nil || w.path.End == resolve.AtTarget {
 		return

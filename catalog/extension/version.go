@@ -23,8 +23,7 @@ type Version struct {
 	Release []semver.PRVersion
 }
 
-// Compare compares versions, then releases. A version with a release is higher than one without (operator-registry:
-// alpha/model/versionrelease.go).
+// Compare compares versions, then releases; none is the lowest (operator-registry: alpha/model/versionrelease.go).
 func (v Version) Compare(o Version) int {
 	if c := v.Version.Compare(o.Version); c != 0 {
 		return c

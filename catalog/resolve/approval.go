@@ -32,8 +32,7 @@ func (s *State) approval(step *Step, next *State) (waits, withheld bool) {
 	})
 }
 
-// approve adds a CSV, and those of the packages that it requires (getBundleDependencies). What it requires by an API is
-// not one of these.
+// approve adds a CSV, and those of the packages, not the APIs, that it requires (getBundleDependencies).
 func (s *Step) approve(csv string, allowed map[string]bool) {
 	i := slices.IndexFunc(s.CSVs, func(p Planned) bool { return p.Name == csv })
 	if i < 0 || allowed[csv] {
@@ -57,8 +56,7 @@ func (s *Step) approve(csv string, allowed map[string]bool) {
 // Automatic reports whether an OperatorPolicy manages the Subscription and approves its updates.
 func (s Subscription) Automatic() bool { return s.policy != nil && s.policy.Automatic }
 
-// policyOf returns the OperatorPolicy that manages the Subscription of a move, which the state has; nil if there is
-// none.
+// policyOf returns the OperatorPolicy that manages the Subscription of a move, or nil.
 func (s *State) policyOf(m Move) *olm.OperatorPolicy {
 	return s.find(func(sub *Subscription) bool { return sub.Name == m.Name }).policy
 }

@@ -294,8 +294,7 @@ func (c *comparison) stranded(object string, ch *catalog.Channel, releases, olde
 	}
 }
 
-// ends returns a function to the name of the entry at which OLM's updates of an installed one end, empty if they go
-// round.
+// ends returns a function to the name of the entry at which OLM's updates of an entry end, empty if they go round.
 func ends(order []*entry) func(*entry) string {
 	w := &pathWalk{order: order}
 	known := map[string]string{}
@@ -320,8 +319,7 @@ func ends(order []*entry) func(*entry) string {
 	}
 }
 
-// withdrawn finds the releases that a fresh install takes in one content and does not take in the other, although the
-// channel knows them in both.
+// withdrawn finds the releases that both channels know and that a fresh install takes in one of them only.
 func (c *comparison) withdrawn(object string, p channelPair, older, newer []*entry) {
 	installable := func(list []*entry, name string) bool {
 		return slices.ContainsFunc(list, func(e *entry) bool { return e.name == name && !e.deprecated })

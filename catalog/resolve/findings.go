@@ -204,8 +204,7 @@ func (j *judge) needsApproval(s *State) {
 	}
 }
 
-// oneApproval returns what somebody approves together with a CSV, which is empty if the InstallPlan has none for the
-// Subscription.
+// oneApproval returns what somebody approves together with the CSV of a Subscription; empty if it has none.
 func oneApproval(csv string, plan *Step) string {
 	others := plan.beside(csv)
 	if csv == "" {

@@ -56,8 +56,7 @@ type Prepared struct {
 	entries func() []*entry
 }
 
-// Prepare has a catalog read once, by the first call of [Run] that needs it, for all Sources that have the result. The
-// catalog must not change from then on.
+// Prepare has a catalog, which must not change from then on, read once: by the first [Run] that needs it.
 func Prepare(c *catalog.Catalog) *Prepared {
 	return &Prepared{c, sync.OnceValue(func() []*entry { return entriesOf(c) })}
 }
@@ -124,8 +123,7 @@ func newEntry(key sourceKey, p *catalog.Package, ch *catalog.Channel, e catalog.
 	return out
 }
 
-// sorted returns the catalogs and what is installed in the order in which OLM prefers their bundles (OLM:
-// cache/cache.go, sortableSnapshots.Less).
+// sorted returns the catalogs and what is installed as OLM prefers them (OLM: cache/cache.go, sortableSnapshots.Less).
 func (w *namespaceCatalogs) sorted(installed *snapshot, preferred sourceKey) []*snapshot {
 	list := append([]*snapshot{installed}, w.catalogs...)
 	slices.SortStableFunc(list, func(a, b *snapshot) int {

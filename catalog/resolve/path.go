@@ -167,8 +167,7 @@ func (w *pathWalk) end(end PathEnd, format string, args ...any) {
 	w.path.End, w.path.Text = end, fmt.Sprintf(format, args...)
 }
 
-// next returns the update that OLM chooses: the entry nearest the head that updates what is installed and is not
-// deprecated.
+// next returns the update that OLM chooses: the entry nearest the head that is one and is not deprecated.
 func (w *pathWalk) next(current *entry) (*entry, []string) {
 	var notes []string
 	for _, e := range w.order {

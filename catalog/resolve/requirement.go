@@ -29,8 +29,7 @@ type requirement struct {
 	property       string // type and value of the property
 }
 
-// requirements returns what a bundle requires, in the order of its properties. An unreadable one is an error for the
-// whole namespace.
+// requirements returns what a bundle requires, in the order of its properties. All of them must be readable.
 func (c *converter) requirements(f *facts) ([]requirement, error) {
 	if f.converted {
 		return f.requirements, f.unreadable
@@ -215,8 +214,7 @@ func (c *converter) cel(rule, message string) (*requirement, error) {
 }
 
 // celCost is what all CEL rules of one run may cost together, in the units of cel-go: about a third of a second. Each
-// bundle that a rule looks at adds to it, so that a large catalog may have rules. OLM has no limit, so nested loops
-// over a list stop its resolver.
+// bundle that a rule looks at adds to it. OLM has no limit, so nested loops over a list stop its resolver.
 const (
 	celCost        = 3_000_000
 	celBundleCost  = 2_000
@@ -280,8 +278,7 @@ func (c *converter) compile(rule string) (cel.Program, error) {
 	return c.env.Program(ast, cel.CostLimit(celCost), cel.EvalOptions(cel.OptTrackCost))
 }
 
-// holds evaluates a rule for the properties of a bundle. A rule that fails is false, as in OLM. Rules that cost too
-// much are the fault of the whole run.
+// holds evaluates a rule for a bundle. One that fails is false, as in OLM; one that costs too much stops the whole run.
 func (c *converter) holds(rule string, p cel.Program, e *entry) bool {
 	if c.fault != nil {
 		return false

@@ -7,8 +7,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 )
 
-// Blocking reports whether a finding says that OLM installs an update neither now nor later, because of what else is
-// there.
+// Blocking reports whether a finding says that OLM never installs an update because of what else is there.
 func Blocking(f findings.Finding) bool { return f.Rule == ruleHeldBack.ID }
 
 const (

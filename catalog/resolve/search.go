@@ -171,8 +171,8 @@ func (s *search) decide() {
 	s.result, _ = s.g.Test(nil)
 }
 
-// undo takes the latest decision back. As in OLM, an undone choice goes on with its next candidate, even if a decision
-// before it changes afterwards.
+// undo takes the latest decision back. As in OLM, its choice goes on with the next candidate whatever changes before
+// it.
 func (s *search) undo() {
 	s.made--
 	c := &s.choices[s.made]
@@ -287,8 +287,7 @@ func (p *problem) encode(v *variable, c constraint) (z.Lit, error) {
 	return m, nil
 }
 
-// mostSorted is how many literals are sorted, as OLM sorts them. Sorting 12,000 takes 1.6 GB; no real package has so
-// many.
+// mostSorted is how many literals are sorted as OLM does. Sorting 12,000 takes 1.6 GB; no real package has so many.
 const mostSorted = 2_000
 
 // atMostOne returns the literal that at most one of others holds.

@@ -44,8 +44,7 @@ func (s *State) sees(c Source) bool {
 	return c.Namespace == s.Namespace || c.Namespace == s.GlobalNamespace && !s.ExcludeGlobal
 }
 
-// Hidden returns the catalogs without known content that the namespace sees, as NAMESPACE/NAME. A dependency may be in
-// one of them.
+// Hidden returns the catalogs without known content that the namespace sees, as NAMESPACE/NAME.
 func (s *State) Hidden() (names []string) {
 	for _, c := range s.Unknown {
 		if s.sees(c) {
@@ -152,9 +151,8 @@ type sourceKey struct{ name, namespace string }
 func (k sourceKey) String() string { return k.name + "/" + k.namespace }
 func (k sourceKey) virtual() bool  { return k.name == existing }
 
-// Install adds a Subscription, as a person would create it: PACKAGE[@RANGE][:CHANNEL]. Its catalog is the first that
-// has the package, in OLM's order of preference. A range chooses startingCSV: the entry nearest the head whose
-// version is in the range.
+// Install adds a Subscription, as a person would create it: PACKAGE[@RANGE][:CHANNEL]. Its catalog is the first with
+// the package, in OLM's order. With a range, startingCSV is the entry nearest the head whose version is in it.
 func (s *State) Install(what string) error {
 	pkg, channel, _ := strings.Cut(what, ":")
 	pkg, versions, ranged := strings.Cut(pkg, "@")

@@ -240,9 +240,8 @@ func (s *State) waitsFor(csv string) *Subscription {
 	return s.find(func(sub *Subscription) bool { return sub.CurrentCSV == csv })
 }
 
-// manual returns the first Subscription whose InstallPlans somebody approves; nil if there is none. All InstallPlans of
-// the namespace wait for approval as long as there is one (OLM: pkg/controller/operators/catalog/operator.go,
-// syncResolvingNamespace).
+// manual returns the first Subscription whose InstallPlans somebody approves, or nil. All InstallPlans of the namespace
+// wait as long as there is one (OLM: pkg/controller/operators/catalog/operator.go, syncResolvingNamespace).
 func (s *State) manual() *Subscription {
 	return s.find(func(sub *Subscription) bool { return sub.Manual })
 }

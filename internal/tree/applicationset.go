@@ -52,8 +52,7 @@ func (a *applied) applicationSet(o *manifest.Object, spec map[string]any) ([]tar
 	return list, unknown
 }
 
-// generator returns the parameters that a generator makes; those that only a cluster knows are missing. ok says whether
-// the kind of generator is known.
+// generator returns the parameters that a generator makes, without those of a cluster; ok: its kind is known.
 func (a *applied) generator(g map[string]any) (sets []parameters, ok bool) {
 	switch {
 	case g["list"] != nil:
@@ -206,8 +205,7 @@ func flat(v any) parameters {
 	return out
 }
 
-// action is one of a template with the plain value of a parameter: {{path.basename}}, {{ .path.path }},
-// {{ index .path.segments 1 }}.
+// action has the plain value of a parameter: {{path.basename}}, {{ .path.path }}, {{ index .path.segments 1 }}.
 var action = lazy.Regexp(`\{\{-?\s*(?:index\s+\.([A-Za-z0-9_.]+)\s+([0-9]+)|\.?([A-Za-z0-9_.\[\]-]+))\s*-?\}\}`)
 
 // fill writes parameters into the texts of a value. An action that is not known stays.

@@ -299,8 +299,8 @@ func (a *applied) unapplied(t *Tree, applies map[string]bool) {
 }
 
 // cluster returns the directory whose roots are in one cluster with a root, and whether something says so: the first
-// path if the root is one of several, one of Options.Clusters, or a directory right below one that is called clusters.
-// Otherwise it is the root itself.
+// path if the root is one of several, one of Options.Clusters, or one right below "clusters". Otherwise it is the root
+// itself.
 func (a *applied) cluster(root string) (dir string, shared bool) {
 	if len(a.paths) > 1 && a.given(root) {
 		return a.options.name(a.paths[0].name, "."), true

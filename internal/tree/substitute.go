@@ -73,8 +73,7 @@ func (s *substitutions) settle(configMap func(by *manifest.Object, name string) 
 // variable is one that Flux replaces (fluxcd/pkg: kustomize/kustomize_varsub.go; github.com/fluxcd/pkg/envsubst).
 var variable = lazy.Regexp(`\$?\$\{([A-Za-z_][A-Za-z0-9_]*)(?:(:?[-=])([^}]*)|([^}]*))\}`)
 
-// apply returns the objects with the values of variables. The error is about an object that the report would be wrong
-// without.
+// apply returns the objects with the values of variables. The error is about one that the report cannot do without.
 func (s *substitutions) apply(objects []*manifest.Object, missing string) ([]*manifest.Object, error) {
 	out := make([]*manifest.Object, 0, len(objects))
 	for _, o := range objects {

@@ -30,8 +30,7 @@ type walker struct {
 	links []int           // indexes of the files that are symbolic links
 }
 
-// find lists the files to read. Each is listed once, even if two paths lead to it. The errors are those of paths that
-// are not readable.
+// find lists the files to read, each once. The errors are those of paths that are not readable.
 func find(paths []string, o Options) (files []file, failed []error) {
 	w := &walker{Options: o, seen: map[string]bool{}}
 	for _, p := range paths {

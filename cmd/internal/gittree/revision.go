@@ -20,8 +20,7 @@ var errNoRevision = errors.New("no such revision")
 // minHash is how many digits a shortened hash has at least, as in Git.
 const minHash = 4
 
-// resolve returns the commit of a revision as gitrevisions(7) writes it: a branch, a tag, a hash or its first digits,
-// or HEAD, with ~N and ^N behind it.
+// resolve returns the commit of a branch, a tag, a hash or its first digits, or HEAD, with ~N and ^N behind it.
 func (r *Repository) resolve(rev string) (commit, error) {
 	end := strings.IndexAny(rev, "~^")
 	if end < 0 {

@@ -168,8 +168,7 @@ func (f *files) ReadFile(path string) ([]byte, error) {
 	return s.data, nil
 }
 
-// content returns the text of a kustomization for kustomize: every entry that it could take for the address of a Git
-// repository begins with "./".
+// content returns what kustomize reads: every entry that it could take for a Git repository begins with "./".
 func (b *Builder) content(k *Kustomization) ([]byte, error) {
 	if k.text != nil {
 		return k.text, nil

@@ -41,9 +41,8 @@ type Builder struct {
 	squares  int64                     // of the objects of each root: kustomize compares each with each
 }
 
-// New returns a Builder. top is the directory that no file is read outside of, absolute and without symbolic links.
-// If it is empty, only symbolic links are followed no further than to links. named returns the name of a file, an
-// absolute path, in messages.
+// New returns a Builder. top is the directory that no file is read outside of, absolute and without symbolic links; if
+// empty, only symbolic links are followed no further than to links. named returns the name of a file in messages.
 func New(top, links string, named func(abs string) string) *Builder {
 	return &Builder{top: top, links: links, named: named, dirs: map[string]*Kustomization{},
 		with: map[string]*Kustomization{}, raw: map[string]*source{}, parsed: map[string]bool{},
@@ -253,8 +252,7 @@ func (k *Kustomization) errorf(field, format string, args ...any) *manifest.Erro
 	return k.doc.Errorf(field, format, args...)
 }
 
-// entry notes a file or directory that a kustomization names. kustomize takes an entry that looks like an address for
-// one, whatever is there in the tree.
+// entry notes a file or directory that a kustomization names. What looks like an address is one to kustomize.
 func (b *Builder) entry(k *Kustomization, field, entry string, dirs bool) error {
 	if isAddress(entry) {
 		return k.errorf(field, remote)

@@ -25,8 +25,7 @@ type Options struct {
 	Generate bool
 }
 
-// Field is a field of a kustomization. A list is added to that of the file, a mapping has keys beside those of the
-// file, and another value takes its place.
+// Field is a field of a kustomization: a list or mapping beside that of the file, or another value in its place.
 type Field struct {
 	Name  string
 	Value any
@@ -137,8 +136,7 @@ func (k *Kustomization) givenPatch(i int) (file string, line int, block bool, in
 	return "", 0, false, manifest.Patch{}
 }
 
-// generate returns a kustomization of all manifests below a directory. One that has a kustomization of its own is a
-// base.
+// generate returns a kustomization of all manifests below a directory; what has a kustomization is a base.
 func (b *Builder) generate(dir string) ([]byte, error) {
 	resources := []any{}
 	add := func(p string) error {

@@ -50,8 +50,7 @@ func operationsOf(list []any) (out []operation) {
 	return out
 }
 
-// patchesOf returns the patches of a kustomization in the order in which kustomize applies them. What cannot be read is
-// left out: kustomize says why.
+// patchesOf returns the patches of a kustomization in kustomize's order, without those that it will refuse to read.
 func (b *Builder) patchesOf(k *Kustomization) []patch {
 	if k.read || k.doc == nil {
 		return k.patches
@@ -73,8 +72,7 @@ func (b *Builder) patchesOf(k *Kustomization) []patch {
 	return k.patches
 }
 
-// addPatch adds a patch that stands in a field of the kustomization, or is the given one of its options if that is not
-// negative.
+// addPatch adds a patch of a field of the kustomization; if given is not negative, it is that one of the options.
 func (b *Builder) addPatch(k *Kustomization, from types.Patch, field string, given int) {
 	p := patch{file: k.Name, target: from.Target, in: manifest.Patch{Text: field}}
 	var docs []*manifest.Document
@@ -122,8 +120,7 @@ type places struct {
 	line int
 }
 
-// place returns what sets a field: the last patch that sets it to what it is, the namespace of the outermost
-// kustomization, or the file of the object.
+// place returns what sets a field: the last patch with its value, the outermost namespace, or the file of the object.
 func (p *places) place(field string) manifest.Place {
 	if path := manifest.Segments(field); len(path) > 0 {
 		if at := p.setter(path); at != nil {
