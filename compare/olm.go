@@ -27,8 +27,7 @@ func consequences(ctx context.Context, pairs []pair, old, now State, o Options) 
 	if err != nil {
 		return nil, err
 	}
-	out := lists.Map(found, func(f upgrade.Finding) Consequence { return Consequence(f) })
-	return append(out, o.unfit(pairs)...), nil
+	return append(found, o.unfit(pairs)...), nil
 }
 
 // together returns the objects of both lists. One that is in both is there once: a path may be that of the cluster and
@@ -49,7 +48,7 @@ const ruleUnresolved = "operator-unknown"
 
 // refuses reports whether OLM refuses the upgrade, or an operator would fail. An operator that is not known is an error
 // too, and no word of OLM's.
-func (c Consequence) refuses() bool {
+func refuses(c Consequence) bool {
 	return c.Severity == findings.Error && c.Rule != ruleUnresolved && !ofTarget(c.Rule)
 }
 
@@ -57,8 +56,8 @@ func (c Consequence) refuses() bool {
 func unresolved(list []Unresolved) (out []Consequence) {
 	for _, u := range list {
 		if u.Changed {
-			out = append(out, Consequence{ruleUnresolved, u.Object, findings.Error,
-				"asks for an operator that is not known: " + u.Message, u.File, u.Line})
+			out = append(out, Consequence{Rule: ruleUnresolved, Operator: u.Object, Severity: findings.Error,
+				Message: "asks for an operator that is not known: " + u.Message, File: u.File, Line: u.Line})
 		}
 	}
 	return out
@@ -67,7 +66,8 @@ func unresolved(list []Unresolved) (out []Consequence) {
 // said returns what OLM's resolver says.
 func said(list []findings.Finding) []Consequence {
 	return lists.Map(list, func(f findings.Finding) Consequence {
-		return Consequence{f.Rule, f.Object, f.Level, f.Message, f.File, f.Line}
+		return Consequence{Rule: f.Rule, Operator: f.Object, Severity: f.Level, Message: f.Message, File: f.File,
+			Line: f.Line}
 	})
 }
 

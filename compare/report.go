@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/permissions"
+	"github.com/olmgen/olmgen/predict/upgrade"
 )
 
 // The version and kind of a report in JSON.
@@ -105,14 +106,7 @@ type Unresolved struct {
 }
 
 // Consequence is what OLM would do about the upgrade.
-type Consequence struct {
-	Rule     string            `json:"rule"`
-	Operator string            `json:"operator"` // the name of a ClusterServiceVersion, or an object that asks for one
-	Severity findings.Severity `json:"severity"`
-	Message  string            `json:"message"`
-	File     string            `json:"file,omitempty"`
-	Line     int               `json:"line,omitempty"`
-}
+type Consequence = upgrade.Consequence
 
 // Empty reports whether the releases do not differ.
 func (r *Report) Empty() bool {

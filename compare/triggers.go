@@ -100,7 +100,7 @@ func (r *Report) Meets(t Trigger) bool {
 			return c.Part == change.Provided && c.Change == change.Removed
 		})
 	case OLMRefuses:
-		return slices.ContainsFunc(r.OLM, Consequence.refuses)
+		return slices.ContainsFunc(r.OLM, refuses)
 	case SupportEnded, Incompatible:
 		return slices.ContainsFunc(r.OLM, func(c Consequence) bool {
 			return c.Rule == fit.Prefix+string(t) && c.Severity != findings.Info

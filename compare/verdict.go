@@ -249,7 +249,7 @@ func (r *Report) olmVerdict(pairs []pair) string {
 	}
 	for _, c := range slices.Backward(r.OLM) { // the worst is the first
 		switch {
-		case c.refuses():
+		case refuses(c):
 			out = refusal
 		case c.Rule == upgrade.RulePath.ID && c.Severity == findings.Warning:
 			out = "OLM would not upgrade in one step"

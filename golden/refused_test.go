@@ -51,7 +51,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-func upgradeFindings(t *testing.T, c refused.Case) []upgrade.Finding {
+func upgradeFindings(t *testing.T, c refused.Case) []upgrade.Consequence {
 	t.Helper()
 	old, now := released(t, c.From), released(t, c.To)
 	u := upgrade.Upgrade{Pairs: []upgrade.Pair{{Old: &old, New: &now}}, Checker: apiserver.Checker{}}

@@ -156,7 +156,8 @@ func (u *updating) judgeReplaced(ctx context.Context, plan installPlan) error {
 }
 
 // findingsOf returns what OLM does. If custom resources cannot be judged, a finding says so, and the rest is judged.
-func (u *updating) findingsOf(ctx context.Context, up upgrade.Upgrade, plan installPlan) ([]upgrade.Finding, error) {
+func (u *updating) findingsOf(ctx context.Context, up upgrade.Upgrade, plan installPlan) ([]upgrade.Consequence,
+	error) {
 	if up.Checker != nil {
 		found, err := up.Findings(ctx)
 		if err == nil || ctx.Err() != nil {

@@ -7,7 +7,6 @@ package plan
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -93,33 +92,17 @@ func (c *Cluster) Objects() []*manifest.Object {
 	return slices.DeleteFunc(slices.Clone(c.objects), func(o *manifest.Object) bool { return o == nil })
 }
 
-// resourcesOf returns the objects that a CRD defines, in the order in which the API server lists them.
-func (c *Cluster) resourcesOf(crd *manifest.Object) (list []*manifest.Object) {
-	k, _ := olm.DefinedKind(crd)
-	for _, o := range c.objects {
-		if o != nil && o.Kind == k.Name && o.Group() == k.Group {
-			list = append(list, o)
-		}
-	}
-	slices.SortFunc(list, func(a, b *manifest.Object) int {
-		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
-	})
-	return list
-}
-
 // definition returns the CRD of a kind, or nil, and whether another CRD serves the same version of its group.
 func (c *Cluster) definition(group, version, kind string) (crd *manifest.Object, served bool) {
 	for _, o := range c.objects {
 		if o == nil || o.Kind != kindCRD {
 			continue
 		}
-		k, _ := olm.DefinedKind(o)
-		if k.Group != group || !slices.Contains(olm.ServedVersions(o), version) {
-			continue
-		}
-		served = true
-		if k.Name == kind {
-			crd = o
+		if k, _ := olm.DefinedKind(o); k.Group == group && slices.Contains(olm.ServedVersions(o), version) {
+			served = true
+			if k.Name == kind {
+				crd = o
+			}
 		}
 	}
 	return crd, served

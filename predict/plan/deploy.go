@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -12,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/manifest"
@@ -21,20 +21,19 @@ import (
 // pkg/controller/install/deployment.go, installDeployments: after each Deployment come all APIServices and webhooks).
 // waits reports whether OLM tries again and again instead.
 func (c *Cluster) Deploy(csv *v1alpha1.ClusterServiceVersion, namespace string) (message string, waits bool) {
-	made := 0
-	for _, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+	list := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
+	for i, d := range list {
 		if message := c.deployment(d, csv, namespace); message != "" {
 			return message, false
 		}
-		made++
 		if message := c.serve(csv, namespace); message != "" {
-			if made == len(csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs) && c.available(csv, namespace) {
+			if i+1 == len(list) && c.available(csv, namespace) {
 				return "", false // the next look finds everything that it needs
 			}
 			return message, false
 		}
 	}
-	if made > 0 && !c.available(csv, namespace) {
+	if len(list) > 0 && !c.available(csv, namespace) {
 		return "Webhook install failed: conversionWebhook not ready", true
 	}
 	return "", false
@@ -89,8 +88,10 @@ func (c *Cluster) serve(csv *v1alpha1.ClusterServiceVersion, namespace string) s
 		if p := install.Conversion(csv, w, c.convertible); p != nil {
 			return p.Message
 		}
+		deploys := func(d v1alpha1.StrategyDeploymentSpec) bool { return d.Name == w.DeploymentName }
+		certified := slices.ContainsFunc(csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, deploys)
 		for _, name := range w.ConversionCRDs {
-			c.convert(c.CRD(name), w, deploys(csv, w.DeploymentName), namespace)
+			c.convert(c.CRD(name), w, certified, namespace)
 		}
 	}
 	return ""
@@ -101,23 +102,16 @@ func (c *Cluster) serve(csv *v1alpha1.ClusterServiceVersion, namespace string) s
 func (c *Cluster) taken(csv *v1alpha1.ClusterServiceVersion, namespace string) string {
 	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
 		name := d.Version + "." + d.Group
-		old := c.Get("apiregistration.k8s.io", "APIService", "", name)
-		if old == nil {
-			continue
-		}
-		set, _ := old.Get("metadata", "labels")
-		m, _ := set.(map[string]any)
-		if m[olm.LabelOwnerKind] != v1alpha1.ClusterServiceVersionKind || m[olm.LabelOwnerNamespace] != namespace ||
-			m[olm.LabelOwner] != csv.Name && (m[olm.LabelOwner] != csv.Spec.Replaces || csv.Spec.Replaces == "") {
-			return name
+		if old := c.Get("apiregistration.k8s.io", "APIService", "", name); old != nil {
+			set, _ := old.Get("metadata", "labels")
+			m, _ := set.(map[string]any)
+			if m[olm.LabelOwnerKind] != v1alpha1.ClusterServiceVersionKind || m[olm.LabelOwnerNamespace] != namespace ||
+				m[olm.LabelOwner] != csv.Name && (m[olm.LabelOwner] != csv.Spec.Replaces || csv.Spec.Replaces == "") {
+				return name
+			}
 		}
 	}
 	return ""
-}
-
-func deploys(csv *v1alpha1.ClusterServiceVersion, name string) bool {
-	return slices.ContainsFunc(csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs,
-		func(d v1alpha1.StrategyDeploymentSpec) bool { return d.Name == name })
 }
 
 func (c *Cluster) convertible(name string) install.CRD {
@@ -135,23 +129,13 @@ func (c *Cluster) convert(crd *manifest.Object, w v1alpha1.WebhookDescription, c
 	if err != nil {
 		return
 	}
-	service := map[string]any{"name": w.DomainName() + "-service", "namespace": namespace}
-	client := map[string]any{"service": service}
+	client := map[string]any{"service": map[string]any{"name": w.DomainName() + "-service", "namespace": namespace}}
 	if certified {
 		client["caBundle"] = "Cg=="
 	}
-	value = cloneWith(value, "spec", "conversion", map[string]any{"strategy": "Webhook",
-		"webhook": map[string]any{"clientConfig": client}})
+	value, spec := cluster.CopyAt(value, "spec")
+	spec["conversion"] = map[string]any{"strategy": "Webhook", "webhook": map[string]any{"clientConfig": client}}
 	c.Put(crd.Derive(value, func(field string) string { return field }))
-}
-
-func cloneWith(value map[string]any, at, field string, v any) map[string]any {
-	out, inner := maps.Clone(value), map[string]any{}
-	if m, ok := value[at].(map[string]any); ok {
-		inner = maps.Clone(m)
-	}
-	inner[field], out[at] = v, inner
-	return out
 }
 
 // available reports whether OLM finds the webhooks that it has made (OLM: pkg/controller/operators/olm/apiservices.go,

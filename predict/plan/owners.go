@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -10,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
@@ -35,14 +36,8 @@ func ownedBy(o *manifest.Object, apiVersion, namespace string, owners []owner) *
 	if err != nil {
 		return o
 	}
-	value = maps.Clone(value)
+	value, labels := cluster.CopyAt(value, "metadata", "labels")
 	meta, _ := value["metadata"].(map[string]any)
-	meta = maps.Clone(meta)
-	labels, _ := meta["labels"].(map[string]any)
-	labels = maps.Clone(labels)
-	if labels == nil {
-		labels = map[string]any{}
-	}
 	labels[olm.LabelManaged] = "true"
 	delete(meta, "namespace")
 	if namespace != "" {
@@ -51,14 +46,12 @@ func ownedBy(o *manifest.Object, apiVersion, namespace string, owners []owner) *
 	if len(owners) > 0 && namespace == "" {
 		labels[olm.LabelOwner] = owners[0].Name
 	} else if len(owners) > 0 {
-		var list []any
-		for _, r := range owners {
-			list = append(list, map[string]any{"apiVersion": r.APIVersion, "kind": r.Kind, "name": r.Name,
-				"blockOwnerDeletion": false, "controller": false})
-		}
-		meta["ownerReferences"] = list
+		meta["ownerReferences"] = lists.Map(owners, func(r owner) any {
+			return map[string]any{"apiVersion": r.APIVersion, "kind": r.Kind, "name": r.Name,
+				"blockOwnerDeletion": false, "controller": false}
+		})
 	}
-	meta["labels"], value["metadata"], value["apiVersion"] = labels, meta, apiVersion
+	value["apiVersion"] = apiVersion
 	return o.Derive(value, func(field string) string { return field })
 }
 
@@ -76,18 +69,15 @@ func (r *Result) discover(c *Cluster, apiVersion string, o *manifest.Object) (na
 	gv, _ := schema.ParseGroupVersion(apiVersion)
 	group, version := gv.Group, gv.Version
 	known, _ := olm.KindOf(group, o.Kind)
-	if olm.BuiltinGroup(group) {
-		if r.unserved(apiVersion, o.Kind) {
-			return false, notFound(apiVersion, o)
-		}
-		return known.Namespaced, ""
-	}
+	builtin := olm.BuiltinGroup(group)
 	crd, others := c.definition(group, version, o.Kind)
 	switch {
-	case crd != nil:
+	case builtin && r.unserved(apiVersion, o.Kind):
+		return false, notFound(apiVersion, o)
+	case crd != nil && !builtin:
 		k, _ := olm.DefinedKind(crd)
 		return k.Namespaced, ""
-	case r.Target.OpenShift != nil && slices.Contains(ofOpenShift, group),
+	case builtin, r.Target.OpenShift != nil && slices.Contains(ofOpenShift, group),
 		c.Get("apiregistration.k8s.io", "APIService", "", version+"."+group) != nil:
 		return known.Namespaced, ""
 	case !c.whole:

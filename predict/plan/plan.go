@@ -78,30 +78,25 @@ func (p Plan) Run(ctx context.Context, c *Cluster) (*Result, error) {
 }
 
 func (p Plan) steps() (all []step) {
-	for i := range p.Releases {
-		all = append(all, step{by: &p.Releases[i], object: p.Releases[i].Object})
-	}
-	crds := func(o *manifest.Object) bool { return o.Kind == kindCRD }
-	for i := range p.Releases {
-		for _, o := range p.Releases[i].Shipped {
-			if crds(o) {
-				all = append(all, step{by: &p.Releases[i], object: o})
-			}
-		}
-	}
+	var crds, rest []step
 	for i := range p.Releases {
 		by := &p.Releases[i]
-		for _, o := range slices.DeleteFunc(slices.Clone(by.Shipped), crds) {
+		all = append(all, step{by: by, object: by.Object})
+		for _, o := range by.Shipped {
 			s := step{by: by, object: o}
+			if o.Kind == kindCRD {
+				crds = append(crds, s)
+				continue
+			}
 			if k, _ := install.KindOf(o.Kind); k.Group != rbacv1.GroupName && k.Name != "ServiceAccount" {
 				s.owners = []owner{csvOwner(by.CSV.Name)}
 			}
-			all = append(all, s)
+			rest = append(rest, s)
 		}
-		all = append(all, p.access(by)...)
-		all[len(all)-1].last = true
+		rest = append(rest, p.access(by)...)
+		rest[len(rest)-1].last = true
 	}
-	return all
+	return slices.Concat(all, crds, rest)
 }
 
 // access returns the steps for the permissions of a CSV (OLM: pkg/controller/registry/resolver/rbac.go).
@@ -145,7 +140,10 @@ func (r *Result) execute(ctx context.Context, c *Cluster, s step) string {
 		return r.define(ctx, c, s)
 	}
 	kind, ok := install.KindOf(s.object.Kind)
-	if !ok || !r.takes(kind) {
+	if ok && r.Target.OLM != nil {
+		ok, _ = r.Target.OLM.Installs(kind.Name)
+	}
+	if !ok {
 		return v1alpha1.ErrInvalidInstallPlan.Error()
 	}
 	apiVersion := install.APIVersionOf(s.object.APIVersion, s.object.Kind)
@@ -176,15 +174,6 @@ func (r *Result) execute(ctx context.Context, c *Cluster, s step) string {
 	}
 	c.Put(made)
 	return ""
-}
-
-// takes reports whether the release of OLM installs a kind.
-func (r *Result) takes(k install.Kind) bool {
-	if r.Target.OLM == nil {
-		return true
-	}
-	ok, _ := r.Target.OLM.Installs(k.Name)
-	return ok
 }
 
 // prefix returns what OLM says before an error of the API server (OLM: step_ensurer.go).

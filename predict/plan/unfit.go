@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -24,10 +25,16 @@ type listing struct {
 // Unfit returns the objects of a cluster that do not fit the CRD that takes the place of another, each with its first
 // fault.
 func Unfit(ctx context.Context, checker crs.Checker, before, now *manifest.Object, c *Cluster) ([]Fault, error) {
-	objects := c.resourcesOf(now)
+	k, _ := olm.DefinedKind(now)
+	objects := lists.Filter(c.objects, func(o *manifest.Object) bool {
+		return o != nil && o.Kind == k.Name && o.Group() == k.Group
+	})
 	if len(objects) == 0 {
 		return nil, nil
 	}
+	slices.SortFunc(objects, func(a, b *manifest.Object) int { // as the API server lists them
+		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
+	})
 	newer, err := (&crs.CRD{Object: now}).Decode()
 	if err != nil {
 		return nil, err
@@ -125,14 +132,13 @@ func (r *Result) define(ctx context.Context, c *Cluster, s step) string {
 	if r.unserved(now.APIVersion, kindCRD) {
 		return notFound(now.APIVersion, now)
 	}
-	written := ownedBy(now, now.APIVersion, "", nil)
 	before := c.CRD(now.Name)
 	if before == nil {
 		before = now
 	} else if message := r.replace(ctx, c, before, now); message != "" {
 		return message
 	}
-	stored, err := olm.WithStored(written, before)
+	stored, err := olm.WithStored(ownedBy(now, now.APIVersion, "", nil), before)
 	if err != nil {
 		return err.Error()
 	}

@@ -15,10 +15,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-const (
-	ownedField    = "spec.customresourcedefinitions.owned"
-	requiredField = "spec.customresourcedefinitions.required"
-)
+const ownedField = "spec.customresourcedefinitions.owned"
 
 // describe returns an API as a sentence names it.
 func describe(a olm.API) string { return fmt.Sprintf("%s (%s/%s)", a.Kind, a.Group, a.Version) }
@@ -38,20 +35,11 @@ func (j *judge) lost(p Pair) {
 		for i := range j.operators {
 			o := &j.operators[i]
 			if slices.Contains(olm.RequiredAPIs(&o.Spec), a) {
-				j.add(o, RuleAPIRequired, findings.Error, requiredField,
+				j.add(o, RuleAPIRequired, findings.Error, "spec.customresourcedefinitions.required",
 					"requires %s, which %s does not provide any more: OLM refuses the upgrade, or the "+
 						"ClusterServiceVersion fails with RequirementsNotMet", describe(a), by.Name)
 			}
 		}
-	}
-}
-
-// mode finds an install mode that the newer release does not support.
-func (j *judge) mode(p Pair) {
-	if p.New.Unsupported && (p.Old == nil || !p.Old.Unsupported) {
-		j.add(p.New, RuleInstallMode, findings.Error, "spec.installModes",
-			"does not support %s, which its OperatorGroup asks for: it fails with UnsupportedOperatorGroup",
-			p.New.InstallMode)
 	}
 }
 
@@ -137,22 +125,19 @@ func (j *judge) path(p Pair) {
 	if entry.Updates(old, &p.Old.Spec.Version.Version) != catalog.NoEdge {
 		return
 	}
-	severity := findings.Warning
+	severity, why := findings.Warning, "has no replaces, skips or skipRange: its catalog has to say that it follows "+old
 	if p.Old.base() != p.New.base() {
 		severity = findings.Error // nothing but its own fields could say that it follows
 	}
 	switch {
 	case entry.Replaces != "":
-		j.add(p.New, RulePath, severity, "spec.replaces",
-			"replaces %s and not %s: OLM does not upgrade in one step", entry.Replaces, old)
+		why = "replaces " + entry.Replaces + " and not " + old + ": OLM does not upgrade in one step"
 	case entry.SkipRange != "" || len(entry.Skips) > 0:
-		j.add(p.New, RulePath, severity, "spec.replaces",
-			"does not skip %s: OLM does not upgrade in one step", old)
+		why = "does not skip " + old + ": OLM does not upgrade in one step"
 	case severity == findings.Error:
-		j.add(p.New, RulePath, severity, "spec.replaces",
-			"has another name and no replaces, skips or skipRange: OLM does not upgrade %s to it", old)
+		why = "has another name and no replaces, skips or skipRange: OLM does not upgrade " + old + " to it"
 	default:
-		j.add(p.New, RulePath, findings.Info, "spec.replaces",
-			"has no replaces, skips or skipRange: its catalog has to say that it follows %s", old)
+		severity = findings.Info
 	}
+	j.add(p.New, RulePath, severity, "spec.replaces", "%s", why)
 }

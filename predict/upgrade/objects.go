@@ -33,27 +33,23 @@ func (j *judge) unfit(ctx context.Context, p Pair) error {
 		if err != nil {
 			return err
 		}
-		j.reportUnfit(p.New, now, faults)
+		if len(faults) == 0 {
+			continue
+		}
+		f := faults[0]
+		name := f.Object.Kind + " " + strings.TrimPrefix(f.Object.Namespace+"/"+f.Object.Name, "/")
+		why := fmt.Sprintf("%s (%s: %s)", name, f.Version, strings.TrimPrefix(f.Path+": "+f.Message, ": "))
+		if n := len(faults) - 1; n > 0 {
+			why += fmt.Sprintf(", and %s", text.Count(n, "other object"))
+		}
+		severity, end := findings.Error, "the InstallPlan fails"
+		if plan.TrustsWebhook(now) {
+			severity, end = findings.Warning, "OLM trusts its conversion webhook, and only warns"
+		}
+		j.addAt(p.New, RuleObjectsUnfit, severity, f.Object, f.Path,
+			"has a CRD %s that existing objects do not fit: %s: %s", now.Name, why, end)
 	}
 	return nil
-}
-
-func (j *judge) reportUnfit(o *Operator, crd *manifest.Object, faults []plan.Fault) {
-	if len(faults) == 0 {
-		return
-	}
-	f := faults[0]
-	name := f.Object.Kind + " " + strings.TrimPrefix(f.Object.Namespace+"/"+f.Object.Name, "/")
-	why := fmt.Sprintf("%s (%s: %s)", name, f.Version, strings.TrimPrefix(f.Path+": "+f.Message, ": "))
-	if n := len(faults) - 1; n > 0 {
-		why += fmt.Sprintf(", and %s", text.Count(n, "other object"))
-	}
-	severity, end := findings.Error, "the InstallPlan fails"
-	if plan.TrustsWebhook(crd) {
-		severity, end = findings.Warning, "OLM trusts its conversion webhook, and only warns"
-	}
-	j.addAt(o, RuleObjectsUnfit, severity, f.Object, f.Path, "has a CRD %s that existing objects do not fit: %s: %s",
-		crd.Name, why, end)
 }
 
 // stored finds CRDs that drop a version in which objects are stored. OLM asks status.storedVersions before it writes
@@ -138,16 +134,13 @@ func (j *judge) gone(ctx context.Context, p Pair) error {
 	}
 	for _, x := range c.Delete(old) {
 		if last.Ships(x) {
-			j.addAt(p.New, RuleLost, findings.Warning, shippedAs(p.New, x), "", "needs %s %s, which is deleted with "+
+			same := func(s *manifest.Object) bool { return s.Kind == x.Kind && s.Name == x.Name }
+			at := cmp.Or(lists.Find(p.New.Bundle, same), p.New.Object)
+			j.addAt(p.New, RuleLost, findings.Warning, at, "", "needs %s %s, which is deleted with "+
 				"%s, its only owner; by chance OLM makes it again, and its tokens die", x.Kind, x.Name, p.Old.Name)
 		}
 	}
 	return nil
-}
-
-func shippedAs(o *Operator, x *manifest.Object) *manifest.Object {
-	return cmp.Or(lists.Find(o.Bundle, func(s *manifest.Object) bool { return s.Kind == x.Kind && s.Name == x.Name }),
-		o.Object)
 }
 
 // conversions finds CRDs of the newer release whose objects nothing converts. OLM writes a CRD as the bundle has it,
@@ -179,10 +172,11 @@ func unconverted(o *Operator, crd *manifest.Object, objects []*manifest.Object) 
 	if len(o.Bundle) > 0 {
 		operator.Namespace = o.Namespace
 	}
-	if gap := fit.Unconverted(operator, crd); gap != nil && !gap.Idle() {
-		return gap
+	gap := fit.Unconverted(operator, crd)
+	if gap != nil && gap.Idle() {
+		return nil
 	}
-	return nil
+	return gap
 }
 
 // shipped returns what an operator ships: what its bundle has, else what is rendered.
@@ -193,12 +187,8 @@ func shipped(o *Operator, rendered []*manifest.Object) []*manifest.Object {
 	return rendered
 }
 
-func ownedCRDs(o *Operator, objects []*manifest.Object) (out []*manifest.Object) {
+func ownedCRDs(o *Operator, objects []*manifest.Object) []*manifest.Object {
 	crds := olm.CRDs(objects)
-	for _, name := range owned(o) {
-		if crd := crds[name]; crd != nil {
-			out = append(out, crd)
-		}
-	}
-	return out
+	return lists.Map(lists.Filter(owned(o), func(name string) bool { return crds[name] != nil }),
+		func(name string) *manifest.Object { return crds[name] })
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -44,33 +45,42 @@ type Upgrade struct {
 	PathKnown bool               // a catalog leads from the older release to the newer one
 }
 
-// Finding is one thing that OLM does about an upgrade. Its message says it of the operator.
-type Finding struct {
-	Rule     string
-	Operator string // the name of a ClusterServiceVersion
-	Severity findings.Severity
-	Message  string
-	File     string
-	Line     int
+// Consequence is one thing that OLM does about an upgrade. Its message says it of the operator.
+type Consequence struct {
+	Rule     string            `json:"rule"`
+	Operator string            `json:"operator"` // the name of a ClusterServiceVersion, or an object that asks for one
+	Severity findings.Severity `json:"severity"`
+	Message  string            `json:"message"`
+	File     string            `json:"file,omitempty"`
+	Line     int               `json:"line,omitempty"`
 }
 
 // Findings returns what OLM does about the upgrade, the worst first. The error is about a CRD or an object that cannot
 // be read, or that of the Checker, which gets ctx.
-func (u Upgrade) Findings(ctx context.Context) ([]Finding, error) {
+func (u Upgrade) Findings(ctx context.Context) ([]Consequence, error) {
 	j := &judge{Upgrade: u, before: olm.CRDs(u.Old), after: olm.CRDs(u.New), live: olm.CRDs(u.Cluster)}
 	for _, p := range u.Pairs {
 		if p.New != nil {
 			j.operators = append(j.operators, *p.New)
+			addCRDs(j.after, p.New)
 		}
-		j.addBundle(p)
+		if p.Old != nil {
+			addCRDs(j.before, p.Old)
+		}
 	}
-	j.operators = append(j.operators, j.others()...)
+	j.operators = append(j.operators, lists.Filter(u.Others, func(o Operator) bool { // of neither release
+		return !slices.ContainsFunc(u.Pairs, func(p Pair) bool { return p.Old.is(o) || p.New.is(o) })
+	})...)
 	for _, p := range u.Pairs {
 		j.lost(p)
 		if p.New == nil {
 			continue
 		}
-		j.mode(p)
+		if p.New.Unsupported && (p.Old == nil || !p.Old.Unsupported) {
+			j.add(p.New, RuleInstallMode, findings.Error, "spec.installModes",
+				"does not support %s, which its OperatorGroup asks for: it fails with UnsupportedOperatorGroup",
+				p.New.InstallMode)
+		}
 		j.owners(p)
 		j.notServed(p)
 		j.path(p)
@@ -87,7 +97,7 @@ func (u Upgrade) Findings(ctx context.Context) ([]Finding, error) {
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(j.found, func(a, b Finding) int {
+	slices.SortStableFunc(j.found, func(a, b Consequence) int {
 		return cmp.Or(cmp.Compare(a.Severity.Rank(), b.Severity.Rank()), cmp.Compare(a.Operator, b.Operator),
 			cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message))
 	})
@@ -100,28 +110,14 @@ type judge struct {
 	before, after map[string]*manifest.Object // the CRDs of both releases by name
 	live          map[string]*manifest.Object // those of the cluster
 	operators     []Operator                  // of the cluster after the upgrade
-	found         []Finding
+	found         []Consequence
 }
 
-// addBundle adds the CRDs that only the bundles have. Some profiles render none.
-func (j *judge) addBundle(p Pair) {
-	for o, to := range map[*Operator]map[string]*manifest.Object{p.Old: j.before, p.New: j.after} {
-		if o == nil {
-			continue
-		}
-		for name, crd := range olm.CRDs(o.Bundle) {
-			if to[name] == nil {
-				to[name] = crd
-			}
-		}
+// addCRDs adds the CRDs that only the bundle of an operator has. Some profiles render none.
+func addCRDs(to map[string]*manifest.Object, o *Operator) {
+	for name, crd := range olm.CRDs(o.Bundle) {
+		to[name] = cmp.Or(to[name], crd)
 	}
-}
-
-// others returns the operators of the cluster that are in neither release.
-func (j *judge) others() []Operator {
-	return slices.DeleteFunc(slices.Clone(j.Others), func(o Operator) bool {
-		return slices.ContainsFunc(j.Pairs, func(p Pair) bool { return p.Old.is(o) || p.New.is(o) })
-	})
 }
 
 func (o *Operator) is(other Operator) bool { return o != nil && o.Name == other.Name }
@@ -143,7 +139,7 @@ func (j *judge) add(o *Operator, rule findings.Rule, s findings.Severity, field,
 func (j *judge) addAt(o *Operator, rule findings.Rule, s findings.Severity, at *manifest.Object, field, format string,
 	args ...any,
 ) {
-	f := Finding{Rule: rule.ID, Operator: o.Name, Severity: s, Message: fmt.Sprintf(format, args...)}
+	f := Consequence{Rule: rule.ID, Operator: o.Name, Severity: s, Message: fmt.Sprintf(format, args...)}
 	if at != nil {
 		f.File, f.Line = at.PlaceOf(field)
 	}
