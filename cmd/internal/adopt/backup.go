@@ -52,7 +52,10 @@ func (s *State) Backup(asOLM []map[string]any) *Backup {
 			write(&all, o)
 			if rows := s.ownersOf(o); t.tied(o) && len(rows) > 0 {
 				owners = append(owners, rows...)
-				writeOwned(&owned, o)
+				owned.WriteString("---\n")
+				owned.Write(manifest.Encode(map[string]any{"apiVersion": o.APIVersion, "kind": o.Kind,
+					"metadata": map[string]any{"name": o.Name, "namespace": o.Namespace, // which is that of its owners
+						"ownerReferences": normalize.At(o.Value(), "metadata")["ownerReferences"]}}))
 			}
 		}
 	}
@@ -77,24 +80,12 @@ func (s *State) ownersOf(o *dump.Object) (rows []string) {
 	return rows
 }
 
-// writeOwned writes the ownerReferences of an object. Its owners are of its namespace.
-func writeOwned(b *bytes.Buffer, o *dump.Object) {
-	meta := map[string]any{"name": o.Name, "namespace": o.Namespace, "ownerReferences": o.References()}
-	b.WriteString("---\n")
-	b.Write(manifest.Encode(map[string]any{"apiVersion": o.APIVersion, "kind": o.Kind, "metadata": meta}))
-}
-
-// serverAnnotations are written by controllers and by kubectl, for their own use.
-var serverAnnotations = []string{"deployment.kubernetes.io/revision",
-	"kubectl.kubernetes.io/last-applied-configuration"}
-
-// write writes an object without what the API server and controllers give it.
+// write writes an object without what the API server, controllers and kubectl give it for their own use.
 func write(b *bytes.Buffer, o *dump.Object) {
 	value := withoutStatus(o.Value())
 	annotations := normalize.At(value, "metadata", "annotations")
-	for _, a := range serverAnnotations {
-		delete(annotations, a)
-	}
+	delete(annotations, "deployment.kubernetes.io/revision")
+	delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
 	if value["aggregationRule"] != nil {
 		delete(value, "rules")
 	}

@@ -39,12 +39,9 @@ func (d *Dump) Get(kind, namespace, name string) *Object {
 
 // OfKind returns the objects of a kind, in their order.
 func (d *Dump) OfKind(kind string) []*Object {
-	start, _ := slices.BinarySearchFunc(d.Objects, kind,
-		func(o *Object, k string) int { return cmp.Compare(o.Kind, k) })
-	end := start
-	for end < len(d.Objects) && d.Objects[end].Kind == kind {
-		end++
-	}
+	byKind := func(o *Object, kind string) int { return cmp.Compare(o.Kind, kind) }
+	start, _ := slices.BinarySearchFunc(d.Objects, kind, byKind)
+	end, _ := slices.BinarySearchFunc(d.Objects, kind+"\x00", byKind)
 	return d.Objects[start:end:end]
 }
 
@@ -82,10 +79,14 @@ func Read(ctx context.Context, paths []string, stdin io.Reader) (*Dump, error) {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	if r.seen == 0 {
-		return nil, &manifest.Error{File: files.String(), Msg: "no Kubernetes objects",
-			Tip: "check that the command that printed the dump succeeded"}
+		return nil, noObjects(files.String())
 	}
 	return d, nil
+}
+
+func noObjects(file string) error {
+	return &manifest.Error{File: file, Msg: "no Kubernetes objects",
+		Tip: "check that the command that printed the dump succeeded"}
 }
 
 type reader struct {
@@ -118,8 +119,7 @@ func (r *reader) file(f tree.File, stdin io.Reader) error {
 	before := r.seen
 	err := r.stream(&source{name: f.Name, named: f.Named, in: bufio.NewReaderSize(in, 1<<16)})
 	if err == nil && f.Named && r.seen == before {
-		err = &manifest.Error{File: f.Name, Msg: "no Kubernetes objects",
-			Tip: "check that the command that printed the dump succeeded"}
+		return noObjects(f.Name)
 	}
 	return err
 }
@@ -133,34 +133,32 @@ func (r *reader) add(o *Object) error {
 		}
 		r.cluster = o
 	}
-	if r.kept += int64(len(o.meta)) + o.own; r.kept > r.most.Bytes {
-		return manifest.OverLimit(&manifest.Error{File: o.File, Line: o.Line,
-			Msg: fmt.Sprintf("more than %d MiB of objects that OLM reads or makes", r.most.Bytes>>20)})
-	}
-	key := o.Key()
+	key, over := o.Key(), ""
 	before := r.byKey[key]
-	if before == nil && int64(len(r.byKey)) == r.most.Objects {
-		return manifest.OverLimit(&manifest.Error{File: o.File, Line: o.Line,
-			Msg: fmt.Sprintf("more than %d objects that OLM reads or makes", r.most.Objects)})
+	if r.kept += int64(len(o.meta)) + o.own; r.kept > r.most.Bytes {
+		over = fmt.Sprintf("more than %d MiB of objects that OLM reads or makes", r.most.Bytes>>20)
+	} else if before == nil && int64(len(r.byKey)) == r.most.Objects {
+		over = fmt.Sprintf("more than %d objects that OLM reads or makes", r.most.Objects)
+	}
+	if over != "" {
+		return manifest.OverLimit(&manifest.Error{File: o.File, Line: o.Line, Msg: over})
 	}
 	if before != nil && before.UID != o.UID && before.UID != "" && o.UID != "" {
 		return r.twoClusters(o, before, "has another UID than in %s:%d: the dump is of two clusters, or the object "+
 			"was made anew between two commands", "dump all kinds with one command")
 	}
-	if before == nil || !older(o, before) {
-		r.byKey[key] = o
+	if before != nil { // resource versions are numbers, in practice
+		x, errX := strconv.ParseUint(o.ResourceVersion, 10, 64)
+		y, errY := strconv.ParseUint(before.ResourceVersion, 10, 64)
+		if errY == nil && (errX != nil || x < y) {
+			return nil
+		}
 	}
+	r.byKey[key] = o
 	return nil
 }
 
 func (r *reader) twoClusters(o, before *Object, format, tip string) error {
 	return &manifest.Error{File: o.File, Line: o.Line, Field: o.Identity(),
 		Msg: fmt.Sprintf(format, before.File, before.Line), Tip: tip}
-}
-
-// older reports whether a is an earlier state than b. Resource versions are numbers, in practice.
-func older(a, b *Object) bool {
-	x, errX := strconv.ParseUint(a.ResourceVersion, 10, 64)
-	y, errY := strconv.ParseUint(b.ResourceVersion, 10, 64)
-	return errX != nil && errY == nil || errX == nil && errY == nil && x < y
 }

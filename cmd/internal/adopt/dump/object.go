@@ -11,18 +11,20 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/manifest"
 )
 
 // Object is an object of a cluster. Equal ones share their fields beside metadata: each copied CSV has the whole spec.
 type Object struct {
-	APIVersion, Kind, Namespace, Name string
-	UID, ResourceVersion              string
-	Labels, Annotations               map[string]string
-	Owners                            []Owner
-	File                              string
-	Line                              int // 0 if it is unknown
+	APIVersion, Kind                      string `json:"-"`
+	Namespace, Name, UID, ResourceVersion string
+	Labels, Annotations                   map[string]string
+	Owners                                []Owner `json:"ownerReferences"`
+	File                                  string  `json:"-"`
+	Line                                  int     `json:"-"` // 0 if it is unknown
 
 	original   string // of a copied ClusterServiceVersion: the namespace of the original, if it is known
 	copied     bool
@@ -43,15 +45,6 @@ type Owner struct {
 
 // ByOLM reports whether the reference is to an object of OLM.
 func (r Owner) ByOLM() bool { return strings.HasPrefix(r.APIVersion, olm.Group+"/") }
-
-// References returns the ownerReferences with all their fields.
-func (o *Object) References() []any {
-	var meta struct {
-		Owners []any `json:"ownerReferences"`
-	}
-	_ = json.Unmarshal(o.meta, &meta) // it was decoded before it was kept
-	return meta.Owners
-}
 
 // Key identifies the object in a cluster: kind, namespace, name. It is that of golden/equal.
 func (o *Object) Key() string {
@@ -91,10 +84,9 @@ func (o *Object) Decode(into any) error {
 
 // Managed is a manager of fields, if the dump has them (kubectl get --show-managed-fields).
 type Managed struct {
-	Manager   string         `json:"manager"`
-	Operation string         `json:"operation"`
-	Time      string         `json:"time"`
-	Fields    map[string]any `json:"fieldsV1"`
+	Manager string         `json:"manager"`
+	Time    string         `json:"time"`
+	Fields  map[string]any `json:"fieldsV1"`
 }
 
 // ManagedFields returns the managers of the object's fields; none if the dump leaves them out.
@@ -116,26 +108,15 @@ func (s store) object(value map[string]any, kind Kind, file string, line int) (*
 	if err != nil {
 		return nil, false, err
 	}
-	var m struct {
-		Name            string            `json:"name"`
-		Namespace       string            `json:"namespace"`
-		UID             string            `json:"uid"`
-		ResourceVersion string            `json:"resourceVersion"`
-		Labels          map[string]string `json:"labels"`
-		Annotations     map[string]string `json:"annotations"`
-		Owners          []Owner           `json:"ownerReferences"`
-	}
-	if err := json.Unmarshal(meta, &m); err != nil {
+	o := &Object{Kind: kind.Kind, File: file, Line: line, meta: meta}
+	if err := json.Unmarshal(meta, o); err != nil {
 		return nil, false, fmt.Errorf("metadata: %w", err)
 	}
-	apiVersion, _ := value["apiVersion"].(string)
-	o := &Object{APIVersion: apiVersion, Kind: kind.Kind, Namespace: m.Namespace, Name: m.Name, UID: m.UID,
-		ResourceVersion: m.ResourceVersion, Labels: m.Labels, Annotations: m.Annotations, Owners: m.Owners,
-		File: file, Line: line, meta: meta}
-	if o.Name == "" {
+	o.APIVersion, _ = value["apiVersion"].(string)
+	switch {
+	case o.Name == "":
 		return nil, false, fmt.Errorf("%s without metadata.name", kind.Kind)
-	}
-	if kind.marked && !o.marked() {
+	case kind.marked && !o.marked():
 		return nil, false, nil
 	}
 	body := maps.Clone(value)
@@ -149,8 +130,10 @@ func (s store) object(value map[string]any, kind Kind, file string, line int) (*
 	if o.copied {
 		delete(body, "status") // it is the original's, with times of its own
 	}
-	if o.Kind == "InstallPlan" {
-		dropManifests(body)
+	if o.Kind == "InstallPlan" { // Secrets of bundles are among the manifests of its steps
+		for _, step := range normalize.List(normalize.At(body, "status"), "plan") {
+			delete(normalize.At(step, "resource"), "manifest")
+		}
 	}
 	if o.body, err = json.Marshal(body); err != nil {
 		return nil, false, err
@@ -164,27 +147,10 @@ func (s store) object(value map[string]any, kind Kind, file string, line int) (*
 	return o, true, nil
 }
 
-// dropManifests removes the objects from the steps of an InstallPlan: Secrets of bundles are among them.
-func dropManifests(plan map[string]any) {
-	status, _ := plan["status"].(map[string]any)
-	steps, _ := status["plan"].([]any)
-	for _, s := range steps {
-		step, _ := s.(map[string]any)
-		if resource, ok := step["resource"].(map[string]any); ok {
-			delete(resource, "manifest")
-		}
-	}
-}
-
 // marked reports whether an object shows that OLM made it, or that it is a part of OLM.
 func (o *Object) marked() bool {
-	for _, keys := range []map[string]string{o.Labels, o.Annotations} {
-		for k := range keys {
-			if olm.OwnKey(k) || strings.HasPrefix(k, "operatorframework.io/") {
-				return true
-			}
-		}
-	}
-	return slices.ContainsFunc(o.Owners, Owner.ByOLM) || o.Kind == "Deployment" &&
+	own := func(k string) bool { return olm.OwnKey(k) || strings.HasPrefix(k, "operatorframework.io/") }
+	return lists.Any(maps.Keys(o.Labels), own) || lists.Any(maps.Keys(o.Annotations), own) ||
+		slices.ContainsFunc(o.Owners, Owner.ByOLM) || o.Kind == "Deployment" &&
 		slices.Contains([]string{"olm-operator", "catalog-operator", "packageserver"}, o.Name)
 }

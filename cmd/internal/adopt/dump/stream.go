@@ -107,7 +107,7 @@ func (r *reader) jsonObject(s *source, d *json.Decoder) error {
 		}
 		return s.errorf(0, "%v is not a Kubernetes object", token)
 	}
-	fields, items, held := map[string]any{}, false, int64(0)
+	fields, items, held := map[string]json.RawMessage{}, false, int64(0)
 	for d.More() {
 		key, err := d.Token()
 		if err != nil {
@@ -126,28 +126,21 @@ func (r *reader) jsonObject(s *source, d *json.Decoder) error {
 		if held += int64(len(raw)); held > r.largest {
 			return budget.ErrHeld
 		}
-		if err := s.fits(raw); err != nil {
-			return err
-		}
-		var v any
-		if err := json.Unmarshal(raw, &v); err != nil {
-			return err
-		}
-		fields[fmt.Sprint(key)] = v
+		fields[fmt.Sprint(key)] = raw
 	}
 	if _, err := d.Token(); err != nil {
 		return err
 	}
-	apiVersion, _ := fields["apiVersion"].(string)
-	kind, _ := fields["kind"].(string)
-	switch {
-	case items && strings.HasSuffix(kind, "List"):
+	var kind string
+	if items && json.Unmarshal(fields["kind"], &kind) == nil && strings.HasSuffix(kind, "List") {
 		r.seen++
 		return nil
-	case !r.wanted(apiVersion, kind):
-		return nil
 	}
-	return r.value(s, fields, 0)
+	raw, err := json.Marshal(fields)
+	if err != nil {
+		return err
+	}
+	return r.jsonValue(s, raw)
 }
 
 // jsonItems reads the items of a List, and reports whether it is one.
@@ -188,22 +181,21 @@ func (r *reader) jsonItems(s *source, d *json.Decoder) (bool, error) {
 
 // jsonItem reads an item of a List, which can be a List. A kind that is not kept is not decoded further.
 func (r *reader) jsonItem(s *source, raw json.RawMessage) error {
-	var head struct {
-		APIVersion string `json:"apiVersion"`
-		Kind       string `json:"kind"`
+	var is head
+	if json.Unmarshal(raw, &is) != nil || !strings.HasSuffix(is.Kind, "List") {
+		return r.jsonValue(s, raw)
 	}
-	if json.Unmarshal(raw, &head) != nil {
-		head.Kind = "" // an item that is no object
+	if s.deep == deepest {
+		return s.errorf(0, "more than %d Lists in each other", deepest)
 	}
-	if strings.HasSuffix(head.Kind, "List") {
-		if s.deep == deepest {
-			return s.errorf(0, "more than %d Lists in each other", deepest)
-		}
-		inner := &source{name: s.name, named: s.named, in: bufio.NewReader(bytes.NewReader(raw)), deep: s.deep + 1}
-		return r.json(inner)
-	}
-	if !r.wanted(head.APIVersion, head.Kind) {
-		return nil
+	return r.json(&source{name: s.name, named: s.named, in: bufio.NewReader(bytes.NewReader(raw)), deep: s.deep + 1})
+}
+
+// jsonValue keeps an object of a kind that is wanted.
+func (r *reader) jsonValue(s *source, raw json.RawMessage) error {
+	var is head
+	if json.Unmarshal(raw, &is) != nil || !r.wanted(is) {
+		return nil // or an item that is no object
 	}
 	if err := s.fits(raw); err != nil {
 		return err
@@ -228,22 +220,21 @@ func (s *source) fits(raw json.RawMessage) error {
 }
 
 // wanted counts an object, and reports whether its kind is kept.
-func (r *reader) wanted(apiVersion, kind string) bool {
-	if kind == "" {
+func (r *reader) wanted(is head) bool {
+	if is.Kind == "" {
 		return false
 	}
 	r.seen++
-	if kind == "Secret" {
+	_, ok := kindOf(is.APIVersion, is.Kind)
+	switch {
+	case is.Kind == "Secret":
 		r.secrets++
-		return false
-	}
-	_, ok := kindOf(apiVersion, kind)
-	if !ok {
+	case ok:
+		r.kinds[is.Kind] = true
+	default:
 		r.dropped++
-		return false
 	}
-	r.kinds[kind] = true
-	return true
+	return ok
 }
 
 // value keeps a decoded object of a kind that is wanted.

@@ -13,13 +13,6 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// limits returns the limits of one object.
-func limits() manifest.Limits {
-	b := budget.Of(budget.DumpObject)
-	return manifest.Limits{FileBytes: budget.Int(b.Bytes), Nodes: budget.Int(b.Values),
-		Documents: budget.Int(b.Objects)}
-}
-
 // yamlReader cuts YAML text at its lines: into documents, and a List into its items. In valid YAML, a line in the
 // column of a list's items is inside of no scalar (YAML 1.2.2, 8.2.1), so that nothing has to be parsed to find the
 // next item.
@@ -31,16 +24,20 @@ type yamlReader struct {
 	start  int  // the line of the first of text
 	items  bool // the document is a List: text is one of its items
 	indent int  // of the items; -1 before the first
-	any    bool // the List has had an item
 	list   bool // the document has a field items
-	head   map[string]string
-	skip   bool // the item is of a kind that is not kept
 	flow   bool // the document has items in [brackets]
+	is     head // of the document
+	item   head // of the item
+}
+
+// head says what an object is. Its fields are empty as long as they are not read.
+type head struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
 }
 
 func (r *reader) yaml(s *source) error {
-	y := &yamlReader{reader: r, source: s}
-	y.reset()
+	y := &yamlReader{reader: r, source: s, start: 1, indent: -1}
 	for {
 		line, err := yamltext.ReadLine(s.in, r.largest)
 		if errors.Is(err, yamltext.ErrLargeDocument) {
@@ -51,9 +48,6 @@ func (r *reader) yaml(s *source) error {
 		}
 		if len(line) > 0 {
 			y.lines++
-			if y.passed(line) {
-				continue
-			}
 			if err := y.line(line); err != nil {
 				return err
 			}
@@ -65,92 +59,36 @@ func (r *reader) yaml(s *source) error {
 }
 
 func (y *yamlReader) reset() {
-	y.text.Reset()
-	y.items, y.indent, y.any, y.list, y.flow, y.skip = false, -1, false, false, false, false
-	y.head, y.start = map[string]string{}, y.lines+1
-}
-
-// passed reports whether a line is inside of an item that is not kept: most lines of a large dump are.
-func (y *yamlReader) passed(line []byte) bool {
-	if !y.skip || !y.items || len(line) <= y.indent+1 {
-		return false
-	}
-	for _, c := range line[:y.indent+1] {
-		if c != ' ' {
-			return false
-		}
-	}
-	return true
+	*y = yamlReader{reader: y.reader, source: y.source, lines: y.lines, start: y.lines + 1, indent: -1}
 }
 
 // line takes the next line of the text.
 func (y *yamlReader) line(line []byte) error {
-	if yamltext.IsMarker(line, "---") || yamltext.IsMarker(line, "...") {
-		if err := y.document(false); err != nil {
-			return err
-		}
+	switch {
+	case yamltext.IsMarker(line, "---") || yamltext.IsMarker(line, "..."):
+		err := y.document(false)
+		y.reset()
+		return err
+	case bytes.IndexByte(line, 0) >= 0 && y.named:
+		return y.errorf(y.lines, "has a NUL byte: not text")
+	case bytes.IndexByte(line, 0) >= 0:
 		y.reset()
 		return nil
 	}
-	if bytes.IndexByte(line, 0) >= 0 {
-		return y.notText()
-	}
-	blanks := len(line) - len(bytes.TrimLeft(line, " "))
-	content := bytes.TrimRight(line[blanks:], "\r\n")
+	content := bytes.TrimLeft(line, " ")
+	blanks := len(line) - len(content)
+	content = bytes.TrimRight(content, "\r\n")
 	if y.items && len(content) > 0 && content[0] != '#' {
-		dash := content[0] == '-' && (len(content) == 1 || content[1] == ' ')
-		switch {
-		case dash && (y.indent < 0 || blanks == y.indent):
+		next := content[0] == '-' && (len(content) == 1 || content[1] == ' ') && (y.indent < 0 || blanks == y.indent)
+		if next || blanks == 0 {
+			if err := y.endItem(); err != nil {
+				return err
+			}
+			y.items = next
+		}
+		if next {
 			y.indent = blanks
-			if err := y.item(); err != nil {
-				return err
-			}
-			y.any = true
-		case blanks == 0:
-			if err := y.item(); err != nil {
-				return err
-			}
-			y.items = false
 		}
-	}
-	if !y.items && blanks == 0 {
-		if y.field(content) {
-			return nil
-		}
-	}
-	return y.keep(line, blanks, content)
-}
-
-// field notes a field of the document, and reports whether a list of items begins with it.
-func (y *yamlReader) field(content []byte) bool {
-	name, value, ok := strings.Cut(string(content), ":")
-	name, value = strings.Trim(name, `"'`), strings.Trim(strings.TrimSpace(value), `"'`)
-	if !ok || strings.HasPrefix(name, "#") {
-		return false
-	}
-	if name == "apiVersion" || name == "kind" {
-		y.head[name] = value
-	}
-	if name != "items" {
-		return false
-	}
-	y.list = true
-	if value != "" && !strings.HasPrefix(value, "#") {
-		y.flow = true
-		return false
-	}
-	y.text.Reset() // what a List has before its items
-	y.items, y.indent = true, -1
-	return true
-}
-
-// keep adds a line to the text of an object, unless its kind is not kept.
-func (y *yamlReader) keep(line []byte, blanks int, content []byte) error {
-	if y.items && y.indent < 0 {
-		return nil
-	}
-	if y.text.Len() == 0 {
-		y.start = y.lines
 	}
 	column := 0 // of the object's own fields
 	if y.items {
@@ -159,20 +97,11 @@ func (y *yamlReader) keep(line []byte, blanks int, content []byte) error {
 			blanks, content = column, bytes.TrimLeft(content[1:], " ")
 		}
 	}
-	if blanks == column {
-		name, value, ok := strings.Cut(string(content), ":")
-		if name = strings.Trim(name, `"'`); ok && (name == "kind" || name == "apiVersion") {
-			if y.items {
-				y.head["item "+name] = strings.Trim(strings.TrimSpace(value), `"'`)
-			}
-			y.skip = y.skips()
-		}
-	}
-	if y.skip {
-		if y.text.Len() == 0 {
-			y.text.WriteByte('\n') // there is an object
-		}
+	if blanks == column && y.beginsItems(content) || y.items && y.indent < 0 {
 		return nil
+	}
+	if y.text.Len() == 0 {
+		y.start = y.lines
 	}
 	if int64(y.text.Len()+len(line)) > y.largest {
 		return y.tooLarge(y.start)
@@ -181,64 +110,57 @@ func (y *yamlReader) keep(line []byte, blanks int, content []byte) error {
 	return nil
 }
 
-// skips reports whether what is known of the object says that it is not kept.
-func (y *yamlReader) skips() bool {
-	prefix := ""
+// beginsItems notes a field of the document or the item, and reports whether the items of a List begin with it.
+func (y *yamlReader) beginsItems(content []byte) bool {
+	name, value, ok := strings.Cut(string(content), ":")
+	name, value = strings.Trim(name, `"'`), strings.Trim(strings.TrimSpace(value), `"'`)
+	is := &y.is
 	if y.items {
-		prefix = "item "
+		is = &y.item
 	}
-	apiVersion, kind := y.head[prefix+"apiVersion"], y.head[prefix+"kind"]
-	if kind == "Secret" {
-		y.text.Reset()
+	switch {
+	case !ok:
+	case name == "apiVersion":
+		is.APIVersion = value
+	case name == "kind":
+		is.Kind = value
+	case name == "items" && !y.items:
+		y.list = true
+		if value != "" && !strings.HasPrefix(value, "#") {
+			y.flow = true
+			return false
+		}
+		y.text.Reset() // what a List has before its items
+		y.items, y.indent = true, -1
 		return true
 	}
-	if apiVersion == "" || kind == "" || strings.HasSuffix(kind, "List") {
-		return false
-	}
-	_, ok := kindOf(apiVersion, kind)
-	return !ok
+	return false
 }
 
-// item ends an item of a List.
-func (y *yamlReader) item() error {
-	defer func() {
-		y.text.Reset()
-		y.skip = false
-		delete(y.head, "item kind")
-		delete(y.head, "item apiVersion")
-	}()
-	if !y.any || y.text.Len() == 0 {
+// endItem ends an item of a List.
+func (y *yamlReader) endItem() error {
+	defer y.text.Reset()
+	text, is := y.text.Bytes(), y.item
+	y.item = head{}
+	switch {
+	case len(text) == 0 || y.drops(is):
 		return nil
-	}
-	kind := y.head["item kind"]
-	if y.skip {
-		y.wanted(y.head["item apiVersion"], kind)
-		return nil
-	}
-	if kind == "" && y.named && !bytes.HasPrefix(bytes.TrimLeft(y.text.Bytes(), "- "), []byte("{")) {
+	case is.Kind == "" && y.named && !bytes.HasPrefix(bytes.TrimLeft(text, "- "), []byte("{")):
 		return y.errorf(y.start, "an item of a List has no kind")
+	case !strings.HasSuffix(is.Kind, "List"):
+		return y.object(outdent(text, y.indent+2))
+	case y.deep == deepest:
+		return y.errorf(y.start, "more than %d Lists in each other", deepest)
 	}
-	text := outdent(y.text.Bytes(), y.indent+2)
-	if strings.HasSuffix(kind, "List") {
-		if y.deep == deepest {
-			return y.errorf(y.start, "more than %d Lists in each other", deepest)
-		}
-		return y.stream(&source{name: y.name, named: y.named, in: bufio.NewReader(bytes.NewReader(text)),
-			line: y.source.line + y.start - 1, deep: y.deep + 1})
-	}
-	return y.object(text)
+	return y.stream(&source{name: y.name, named: y.named, deep: y.deep + 1, line: y.source.line + y.start - 1,
+		in: bufio.NewReader(bytes.NewReader(outdent(text, y.indent+2)))})
 }
 
 // outdent removes the dash of an item, and the indentation of its lines. The result shares no memory with text.
 func outdent(text []byte, by int) []byte {
 	var out bytes.Buffer
 	out.Grow(len(text))
-	first := true
-	for line := range bytes.Lines(text) {
-		if first {
-			line = bytes.Replace(line, []byte("-"), []byte(" "), 1)
-			first = false
-		}
+	for line := range bytes.Lines(bytes.Replace(text, []byte("-"), []byte(" "), 1)) {
 		n := 0
 		for n < by && n < len(line) && line[n] == ' ' {
 			n++
@@ -251,12 +173,12 @@ func outdent(text []byte, by int) []byte {
 // document ends a document. end is the end of the file.
 func (y *yamlReader) document(end bool) error {
 	if y.items {
-		if err := y.item(); err != nil {
+		if err := y.endItem(); err != nil {
 			return err
 		}
 	}
 	switch {
-	case y.list && !y.flow && y.head["kind"] == "":
+	case y.list && !y.flow && y.is.Kind == "":
 		if !end && !y.named {
 			return nil
 		}
@@ -264,18 +186,23 @@ func (y *yamlReader) document(end bool) error {
 	case y.list && !y.flow:
 		y.seen++
 		return nil
-	case y.skip:
-		y.wanted(y.head["apiVersion"], y.head["kind"])
-		return nil
-	case len(bytes.TrimSpace(y.text.Bytes())) == 0:
+	case len(bytes.TrimSpace(y.text.Bytes())) == 0 || y.drops(y.is):
 		return nil
 	}
 	return y.object(y.text.Bytes())
 }
 
+// drops counts an object of a kind that is not kept, and reports whether it is one.
+func (y *yamlReader) drops(is head) bool {
+	_, kept := kindOf(is.APIVersion, is.Kind)
+	return !kept && is.APIVersion != "" && is.Kind != "" && !strings.HasSuffix(is.Kind, "List") && !y.wanted(is)
+}
+
 // object reads the text of one object.
 func (y *yamlReader) object(text []byte) error {
-	docs, err := manifest.ReadFile(y.name, text, limits())
+	b := budget.Of(budget.DumpObject)
+	docs, err := manifest.ReadFile(y.name, text, manifest.Limits{FileBytes: budget.Int(b.Bytes),
+		Nodes: budget.Int(b.Values), Documents: budget.Int(b.Objects)})
 	if err != nil {
 		return y.broken(err)
 	}
@@ -284,11 +211,11 @@ func (y *yamlReader) object(text []byte) error {
 		if err != nil {
 			return y.broken(err)
 		}
-		if y.flow && strings.HasSuffix(y.head["kind"], "List") {
+		if y.flow && strings.HasSuffix(y.is.Kind, "List") {
 			y.seen++
 		}
 		for _, o := range objects {
-			if y.wanted(o.APIVersion, o.Kind) {
+			if y.wanted(head{o.APIVersion, o.Kind}) {
 				value, err := o.Value()
 				if err != nil {
 					return y.broken(err)
@@ -310,7 +237,7 @@ func (y *yamlReader) tooLarge(line int) error {
 // broken returns the error of an object that can't be read, with its line in the file. In a directory, a file that is
 // no YAML is passed over.
 func (y *yamlReader) broken(err error) error {
-	if !y.named && !y.list && y.head["kind"] == "" {
+	if !y.named && !y.list && y.is.Kind == "" {
 		return nil
 	}
 	var e *manifest.Error
@@ -320,12 +247,4 @@ func (y *yamlReader) broken(err error) error {
 	at := *e
 	at.Line = y.source.line + y.start - 1 + max(1, e.Line)
 	return &at
-}
-
-func (y *yamlReader) notText() error {
-	if !y.named {
-		y.reset()
-		return nil
-	}
-	return y.errorf(y.lines, "has a NUL byte: not text")
 }
