@@ -2,6 +2,8 @@
 package adopt
 
 import (
+	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"maps"
@@ -51,14 +53,13 @@ type Commands struct {
 }
 
 type view struct {
-	Schema, File, APIVersion, Kind, Directory string
-	To                                        generate.Profile
-	ToWhy                                     string
-	OLMVersion, OpenShiftVersion              string
-	KeepNames, WithoutNamespaces              bool
-	Groups                                    []groupView
-	Shared                                    []groupView // groups that operators have too which are not adopted
-	Refused                                   [][]string  // comments
+	Options
+	Schema, APIVersion, Kind, ToWhy string
+	OLMVersion, OpenShiftVersion    string
+	KeepNames, WithoutNamespaces    bool
+	Groups                          []groupView
+	Shared                          []groupView // groups that operators have too which are not adopted
+	Refused                         [][]string  // comments
 }
 
 type groupView struct {
@@ -110,8 +111,7 @@ func Declare(s *State, o Options) ([]byte, error) {
 		return nil, err
 	}
 	d := declarer{Options: o, state: s, first: map[string]string{}, names: map[string]int{}}
-	v := view{Schema: config.SchemaURL, File: o.File, APIVersion: config.APIVersion, Kind: config.Kind,
-		Directory: o.Directory, To: o.To, ToWhy: toWhy[o.To],
+	v := view{Schema: config.SchemaURL, APIVersion: config.APIVersion, Kind: config.Kind, Options: o, ToWhy: toWhy[o.To],
 		KeepNames: o.To == generate.ProfileOLM || o.To == generate.ProfilePlain}
 	v.OLMVersion, v.OpenShiftVersion = s.releases(o.To)
 	v.WithoutNamespaces = o.To == generate.ProfileSubscription &&
@@ -128,7 +128,10 @@ func Declare(s *State, o Options) ([]byte, error) {
 			continue
 		}
 		if len(g.Others) > 0 && (d.likeOLM(g) || o.To == generate.ProfileSubscription) {
-			v.Shared = append(v.Shared, groupView{Namespace: g.Namespace, Name: g.Name, Roles: rolesOf(g)})
+			roles := lists.Map(groupRoles, func(suffix string) string {
+				return regexp.QuoteMeta(generate.GroupRoleName(g.Namespace, g.Name, suffix))
+			})
+			v.Shared = append(v.Shared, groupView{Namespace: g.Namespace, Name: g.Name, Roles: strings.Join(roles, "|")})
 		}
 		gv, err := d.group(g)
 		if err != nil {
@@ -146,24 +149,14 @@ func Declare(s *State, o Options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out strings.Builder
-	if err := t.Execute(&out, v); err != nil {
-		return nil, err
+	var out bytes.Buffer
+	if err := t.Execute(&out, v); err != nil || len(v.Groups) == 0 { // every operator is a comment
+		return out.Bytes(), err
 	}
-	if len(v.Groups) == 0 {
-		return []byte(out.String()), nil // every operator is a comment
-	}
-	if _, err := config.Read(o.File, []byte(out.String())); err != nil {
+	if _, err := config.Read(o.File, out.Bytes()); err != nil {
 		return nil, fmt.Errorf("the new file would not be valid: %w", err)
 	}
-	return []byte(out.String()), nil
-}
-
-// rolesOf returns a pattern for the names of a group's ClusterRoles.
-func rolesOf(g *Group) string {
-	return strings.Join(lists.Map(groupRoles, func(suffix string) string {
-		return regexp.QuoteMeta(generate.GroupRoleName(g.Namespace, g.Name, suffix))
-	}), "|")
+	return out.Bytes(), nil
 }
 
 // groupRoles end the names of the ClusterRoles of a group.
@@ -222,7 +215,8 @@ func (d *declarer) group(g *Group) (groupView, error) {
 	if d.To == generate.ProfileOLM {
 		// Without OLM, webhooks select namespaces by name: nobody labels them any more, and an OLM that runs for
 		// others removes the labels of groups that it does not know (operators/olm/operator.go, syncNamespace).
-		if d.hasWebhooks(g) && len(g.Spec.TargetNamespaces) > 0 {
+		webhooks := func(o *Operator) bool { return len(o.Webhooks) > 0 }
+		if slices.ContainsFunc(g.Operators, webhooks) && len(g.Spec.TargetNamespaces) > 0 {
 			v.UID = g.Object.UID
 		}
 		if g.Global() {
@@ -245,42 +239,25 @@ func (d *declarer) group(g *Group) (groupView, error) {
 
 // shared returns the namespace of another group that has all operators of this one.
 func (d *declarer) shared(g *Group) string {
-	from, all := "", true
+	var from []string
 	for _, o := range g.Operators {
-		switch first := d.first[o.Package]; {
-		case first == "":
-			d.first[o.Package], all = g.Namespace, false
-		case from == "" || from == first:
-			from = first
-		default:
-			all = false
-		}
+		from = lists.Add(from, d.first[o.Package])
+		d.first[o.Package] = cmp.Or(d.first[o.Package], g.Namespace)
 	}
-	if !all {
+	if len(from) != 1 {
 		return ""
 	}
-	return from
-}
-
-func (d *declarer) hasWebhooks(g *Group) bool {
-	return slices.ContainsFunc(g.Operators, func(o *Operator) bool { return len(o.Webhooks) > 0 })
+	return from[0]
 }
 
 // otherAPIs returns the APIs of a static group that its operators do not provide themselves.
 func otherAPIs(g *Group) []any {
-	own := map[string]bool{}
-	for _, o := range g.Operators {
-		for _, api := range olm.OwnedAPIs(&o.CSV.Spec) {
-			own[api.String()] = true
-		}
+	own := func(api string) bool {
+		return slices.ContainsFunc(g.Operators, func(o *Operator) bool {
+			return slices.ContainsFunc(olm.OwnedAPIs(&o.CSV.Spec), func(a olm.API) bool { return a.String() == api })
+		})
 	}
-	list := []any{}
-	for _, api := range olm.ListedAPIs(g.Annotations[olm.AnnotationProvidedAPIs]) {
-		if !own[api] {
-			list = append(list, api)
-		}
-	}
-	return list
+	return text.Values(slices.DeleteFunc(olm.ListedAPIs(g.Annotations[olm.AnnotationProvidedAPIs]), own))
 }
 
 func (d *declarer) bundle(o *Operator) (bundleView, error) {
@@ -302,11 +279,10 @@ func (d *declarer) bundle(o *Operator) (bundleView, error) {
 		v.Certs = map[string]any{"provider": string(generate.CertsManager)}
 		v.CertsWhy = "Without OLM nobody renews them: cert-manager does from now on."
 	}
-	switch {
-	case d.To == generate.ProfileOLM:
+	if d.To == generate.ProfileOLM || profile == generate.ProfilePlain {
 		v.Installed = installed(o)
-	case profile == generate.ProfilePlain: // OLM wrote the properties into the pods, which restart without them
-		v.Installed = installed(o)
+	}
+	if d.To != generate.ProfileOLM { // OLM wrote the properties into the pods, which restart without them
 		delete(v.Installed, "replaces")
 	}
 	d.handOver(&v, o, profile)
@@ -321,14 +297,13 @@ func (d *declarer) bundle(o *Operator) (bundleView, error) {
 }
 
 func describe(o *Operator) []string {
-	csv := oneLine(fmt.Sprintf("ClusterServiceVersion %s, %s", o.CSV.Name, o.CSV.Status.Phase))
-	if o.Subscription == nil {
+	csv, s := oneLine(fmt.Sprintf("ClusterServiceVersion %s, %s", o.CSV.Name, o.CSV.Status.Phase)), o.Subscription
+	if s == nil {
 		return []string{csv + ", without a Subscription."}
 	}
-	s := o.Subscription
-	channel := "the default channel"
-	if s.Spec.Channel != "" {
-		channel = "channel " + s.Spec.Channel
+	channel := "channel " + s.Spec.Channel
+	if s.Spec.Channel == "" {
+		channel = "the default channel"
 	}
 	return []string{csv + ".", oneLine(fmt.Sprintf("Subscription %s: package %s, %s, catalog %s/%s.", s.Name,
 		s.Spec.Package, channel, s.Spec.CatalogSourceNamespace, s.Spec.CatalogSource))}
@@ -372,12 +347,8 @@ func installed(o *Operator) map[string]any {
 	if o.Properties != "" {
 		v["properties"] = o.Properties
 	}
-	webhooks := map[string]any{}
-	for generated, name := range o.Webhooks {
-		webhooks[generated] = name
-	}
-	if len(webhooks) > 0 {
-		v["webhooks"] = webhooks
+	if len(o.Webhooks) > 0 {
+		v["webhooks"] = o.Webhooks
 	}
 	return v
 }

@@ -22,16 +22,13 @@ func newTies(s *State, operators []*Operator) ties {
 	t := ties{state: s, operators: operators, owners: map[string]bool{}}
 	for _, kind := range ofOLM {
 		for _, o := range s.Dump.OfKind(kind) {
-			if o.UID != "" && t.about(o) {
-				t.owners[o.UID] = true
-			}
+			t.owners[o.UID] = t.owners[o.UID] || t.about(o)
 		}
 	}
 	for _, op := range operators {
-		if t.takesWhole(op.Group) && op.Group.Object.UID != "" {
-			t.owners[op.Group.Object.UID] = true
-		}
+		t.owners[op.Group.Object.UID] = t.takesWhole(op.Group)
 	}
+	delete(t.owners, "") // no cluster has made it
 	return t
 }
 
@@ -170,18 +167,15 @@ func (d ties) copiedRole(o *dump.Object, asOLM *Verification) bool {
 		return false
 	}
 	copied, original := o.Value(), twin.Value()
-	switch kind {
-	case "Role":
+	if kind == "Role" {
 		if kind != o.Kind { // OLM adds the right to see namespaces
 			list, _ := original["rules"].([]any)
-			original["rules"] = append(slices.Clone(list), map[string]any{"apiGroups": []any{""},
-				"resources": []any{"namespaces"}, "verbs": []any{"get", "list", "watch"}})
+			original["rules"] = append(list, map[string]any{"apiGroups": []any{""}, "resources": []any{"namespaces"},
+				"verbs": []any{"get", "list", "watch"}})
 		}
 		return copied["aggregationRule"] == nil && len(lostRules(copied, original)) == 0
-	case "RoleBinding":
-		role := normalize.At(copied, "roleRef")
-		return role["name"] == normalize.At(original, "roleRef")["name"] && role["kind"] == o.Kind[:len(o.Kind)-7] &&
-			len(lostSubjects(copied, original)) == 0
 	}
-	return false
+	role := normalize.At(copied, "roleRef")
+	return kind == "RoleBinding" && role["name"] == normalize.At(original, "roleRef")["name"] &&
+		role["kind"] == strings.TrimSuffix(o.Kind, "Binding") && len(lostSubjects(copied, original)) == 0
 }

@@ -68,13 +68,13 @@ func (d *differ) fields(path string, a, b map[string]any, atomic bool) {
 	for _, k := range lists.Keys(a, b) {
 		x, inA := a[k]
 		y, inB := b[k]
-		d.value(join(path, k), x, y, inA, inB, atomic || inB && d.replaces(path, k))
+		at := strings.TrimPrefix(path+"."+k, ".")
+		if strings.ContainsAny(k, ".[]/") {
+			at = path + `["` + k + `"]`
+		}
+		replaces := slices.Contains(atomicFields, k) || path == "" && k == "imagePullSecrets"
+		d.value(at, x, y, inA, inB, atomic || inB && replaces)
 	}
-}
-
-// replaces reports whether server-side apply replaces a field as a whole where both sides have it.
-func (d *differ) replaces(path, field string) bool {
-	return slices.Contains(atomicFields, field) || path == "" && field == "imagePullSecrets"
 }
 
 // atomicFields are what the types of k8s.io/api v0.36.3 mark with mapType=atomic, structType=atomic or listType=atomic
@@ -88,7 +88,10 @@ var atomicFields = []string{"namespaceSelector", "objectSelector", "labelSelecto
 var mergeKeys = []string{"name", "mountPath", "containerPort", "port", "uid", "ip"}
 
 func (d *differ) list(path string, a, b []any, atomic bool) {
-	if key := mergeKey(a, b); d.keyed && !atomic && key != "" {
+	key := lists.Find(mergeKeys, func(key string) bool { // by which all items of both lists can be told apart
+		return len(byKey(a, key)) == len(a) && len(byKey(b, key)) == len(b)
+	})
+	if d.keyed && !atomic && key != "" {
 		x, y := byKey(a, key), byKey(b, key)
 		for _, k := range lists.Keys(x, y) {
 			m, inA := x[k]
@@ -112,13 +115,6 @@ func (d *differ) list(path string, a, b []any, atomic bool) {
 // replaced notes a list that server-side apply replaces as a whole.
 func (d *differ) replaced(path string, a, b []any) {
 	d.changes = append(d.changes, Change{Field: path, Cluster: compactJSON(a), Rendered: compactJSON(b), Applied: true})
-}
-
-// mergeKey returns the field by which all items of both lists can be told apart; "" if there is none.
-func mergeKey(a, b []any) string {
-	return lists.Find(mergeKeys, func(key string) bool {
-		return len(byKey(a, key)) == len(a) && len(byKey(b, key)) == len(b)
-	})
 }
 
 func byKey(list []any, key string) map[string]any {
@@ -174,13 +170,6 @@ func lookUp(v any, path []string) (any, bool) {
 		}
 	}
 	return nil, false
-}
-
-func join(path, key string) string {
-	if strings.ContainsAny(key, ".[]/") {
-		return path + `["` + key + `"]`
-	}
-	return strings.TrimPrefix(path+"."+key, ".")
 }
 
 func compactJSON(v any) string {

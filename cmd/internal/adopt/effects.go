@@ -27,15 +27,25 @@ import (
 // effects finds what applying the rendered object would do.
 func (v *verifier) effects(c *Compared, object *dump.Object, live, rendered map[string]any) {
 	c.Immutable = unions(c.Changes)
-	group := (&manifest.Object{APIVersion: object.APIVersion}).Group()
 	for _, x := range c.Changes {
-		if olm.Immutable(group, c.kind, x.Field) && (x.Applied || complete(x.Field)) {
+		// a manifest has these as a whole: what only the cluster has of them is a change
+		complete := strings.HasPrefix(x.Field, "spec.selector") || strings.HasPrefix(x.Field, "roleRef")
+		if olm.Immutable(manifest.GroupOf(object.APIVersion), c.kind, x.Field) && (x.Applied || complete) {
 			c.Immutable = append(c.Immutable, x.Field)
 		}
 	}
 	switch c.kind {
 	case "Deployment":
-		c.ofDeployment(live, rendered)
+		for _, x := range c.Changes {
+			stopped := x.Field == "spec.replicas" && x.Cluster == "0"
+			switch {
+			case !x.Applied:
+			case strings.HasPrefix(x.Field, "spec.template"), stopped:
+				c.Restarts = append(c.Restarts, x.Field)
+			case strings.HasPrefix(x.Field, "spec.strategy") && recreates(rendered) && !recreates(live):
+				c.Immutable = append(c.Immutable, x.Field)
+			}
+		}
 	case "ClusterServiceVersion":
 		if _, copied := object.Copied(); copied {
 			return
@@ -57,25 +67,6 @@ func (v *verifier) effects(c *Compared, object *dump.Object, live, rendered map[
 	case "RoleBinding", "ClusterRoleBinding":
 		c.Loses = lostSubjects(live, rendered)
 	}
-}
-
-// ofDeployment finds the fields that restart pods, and those that the API server refuses to change.
-func (c *Compared) ofDeployment(live, rendered map[string]any) {
-	for _, x := range c.Changes {
-		stopped := x.Field == "spec.replicas" && x.Cluster == "0"
-		switch {
-		case !x.Applied:
-		case strings.HasPrefix(x.Field, "spec.template"), stopped:
-			c.Restarts = append(c.Restarts, x.Field)
-		case strings.HasPrefix(x.Field, "spec.strategy") && recreates(rendered) && !recreates(live):
-			c.Immutable = append(c.Immutable, x.Field)
-		}
-	}
-}
-
-// complete reports whether a field is one that a manifest has as a whole: what only the cluster has of it is a change.
-func complete(field string) bool {
-	return strings.HasPrefix(field, "spec.selector") || strings.HasPrefix(field, "roleRef")
 }
 
 // recreates reports whether the strategy of a Deployment is Recreate. Such a Deployment has no rollingUpdate, and
@@ -128,20 +119,13 @@ func parentOf(field string) (parent, member string) {
 func lostRules(live, rendered map[string]any) (lost []string) {
 	if live["aggregationRule"] == nil {
 		held := &rbac.Index[bool]{}
-		for _, r := range rules(rendered) {
-			for _, a := range rbac.Atoms(r) {
-				held.Add(a, true)
-			}
+		for _, a := range atoms(rendered) {
+			held.Add(a, true)
 		}
-		var missing []rbac.Atom
-		for _, r := range rules(live) {
-			for _, a := range rbac.Atoms(r) {
-				if ok, _ := held.Covers(a); !ok {
-					missing = append(missing, a)
-				}
-			}
-		}
-		lost = lists.Map(rbac.Rules(missing), rbac.RuleText)
+		lost = lists.Map(rbac.Rules(lists.Filter(atoms(live), func(a rbac.Atom) bool {
+			ok, _ := held.Covers(a)
+			return !ok
+		})), rbac.RuleText)
 	}
 	a, b := normalize.At(live, "metadata", "labels"), normalize.At(rendered, "metadata", "labels")
 	for k, x := range a {
@@ -152,10 +136,13 @@ func lostRules(live, rendered map[string]any) (lost []string) {
 	return lost
 }
 
-func rules(o map[string]any) (list []rbacv1.PolicyRule) {
-	data, err := json.Marshal(o["rules"])
-	if err == nil {
-		_ = json.Unmarshal(data, &list) // of another form: no rights
+func atoms(role map[string]any) (list []rbac.Atom) {
+	var rules []rbacv1.PolicyRule
+	if data, err := json.Marshal(role["rules"]); err == nil {
+		_ = json.Unmarshal(data, &rules) // of another form: no rights
+	}
+	for _, r := range rules {
+		list = append(list, rbac.Atoms(r)...)
 	}
 	return list
 }
@@ -163,10 +150,8 @@ func rules(o map[string]any) (list []rbacv1.PolicyRule) {
 // lostSubjects returns the subjects that a binding in the cluster has and the rendered one has not.
 func lostSubjects(live, rendered map[string]any) (lost []string) {
 	rights := func(m map[string]any) string {
-		if ns, _ := m["namespace"].(string); ns != "" {
-			return fmt.Sprint("the rights of ", m["kind"], " ", ns, "/", m["name"])
-		}
-		return fmt.Sprint("the rights of ", m["kind"], " ", m["name"])
+		ns, _ := m["namespace"].(string)
+		return fmt.Sprint("the rights of ", m["kind"], " ", strings.TrimPrefix(fmt.Sprint(ns, "/", m["name"]), "/"))
 	}
 	kept := lists.Set(normalize.List(rendered, "subjects"), rights)
 	return lists.Filter(lists.Map(normalize.List(live, "subjects"), rights), func(s string) bool { return !kept[s] })
@@ -284,9 +269,8 @@ func (v *verifier) certificate(object *dump.Object, live map[string]any) string 
 		service := normalize.At(c, "service")
 		name, _ := service["name"].(string)
 		ns, _ := service["namespace"].(string)
-		deployment, ok := strings.CutSuffix(name, "-service")
-		d := v.Dump.Get("Deployment", ns, deployment)
-		if bundle == "" || !ok || d == nil {
+		d := v.Dump.Get("Deployment", ns, strings.TrimSuffix(name, "-service"))
+		if bundle == "" || !strings.HasSuffix(name, "-service") || d == nil {
 			continue
 		}
 		pem, err := base64.StdEncoding.DecodeString(bundle)
@@ -311,14 +295,11 @@ func (v *verifier) rotated(d *dump.Object) string {
 	}
 	status := normalize.At(csv.Value(), "status")
 	for _, c := range normalize.List(status, "conditions") {
-		if slices.Contains(renewals, v1alpha1.ConditionReason(fmt.Sprint(c["reason"]))) {
+		switch v1alpha1.ConditionReason(fmt.Sprint(c["reason"])) {
+		case v1alpha1.CSVReasonNeedsCertRotation, v1alpha1.CSVReasonAPIServiceResourcesNeedReinstall:
 			at, _ := status["certsLastUpdated"].(string)
 			return at
 		}
 	}
 	return ""
 }
-
-// renewals are the reasons for which OLM makes certificates anew.
-var renewals = []v1alpha1.ConditionReason{v1alpha1.CSVReasonNeedsCertRotation,
-	v1alpha1.CSVReasonAPIServiceResourcesNeedReinstall}

@@ -65,7 +65,7 @@ type Operator struct {
 	Image        string                  // of the bundle; "" if it is unknown
 	ImageFrom    string                  // where Image is from
 	LookedUp     string                  // namespace/name of the CatalogSource that Image is from
-	Webhooks     map[string]string       // the names of its webhook configurations, by generateName
+	Webhooks     map[string]any          // the names of its webhook configurations, by generateName
 	Earlier      []string                // CSVs that InstallPlans had installed before, as far as they are known
 	Refused      string                  // why it is not adopted; "" if it is
 }
@@ -301,8 +301,8 @@ func (s *State) atRest(csv *dump.Object) bool {
 }
 
 // webhooks returns the names of the webhook configurations that OLM made for a CSV.
-func (s *State) webhooks(csv *dump.Object) map[string]string {
-	names := map[string]string{}
+func (s *State) webhooks(csv *dump.Object) map[string]any {
+	names := map[string]any{}
 	for _, kind := range []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"} {
 		for _, o := range s.Dump.OfKind(kind) {
 			generated := o.Labels[olm.LabelWebhookName]

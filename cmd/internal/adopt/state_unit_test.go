@@ -130,7 +130,7 @@ func TestReplacedBy(t *testing.T) {
 func TestWebhookNames(t *testing.T) {
 	s := cluster(t, ferry(), []map[string]any{webhook("a", "ferry.v1.0.0", "harbour"), webhook("b", "ferry.v1.0.0", "dock"), webhook("c", "tug.v1.0.0", "harbour"),
 		item("MutatingWebhookConfiguration", "d", `metadata: {labels: {olm.owner: ferry.v1.0.0, olm.owner.namespace: harbour}}`)})
-	if got := s.All()[0].Webhooks; !maps.Equal(got, map[string]string{"a": "a-x7k2p"}) {
+	if got := s.All()[0].Webhooks; !maps.Equal(got, map[string]any{"a": "a-x7k2p"}) {
 		t.Errorf("%v", got)
 	}
 }
