@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,7 +73,11 @@ func (p *planner) leave() {
 	why := "OLM is down, so nobody else writes the objects."
 	if p.OLM == OLMRuns {
 		why = "OLM skips the operators, so nobody else writes their objects."
-		p.unsubscribe()
+		p.add(Step{Title: "Remove InstallPlans and Subscriptions",
+			Text: []string{"OLM would install an operator again that has a Subscription. The undo stops OLM for a " +
+				"moment, because a running one would forget what is installed."},
+			Run:  p.each(deletedList, `case "$kind" in (installplans.*|subscriptions.*) `+deletion+";; esac"),
+			Undo: slices.Concat(p.stop(), p.subscribed(), p.start())})
 		p.skip()
 	} else {
 		p.add(Step{Title: "Stop OLM", Text: []string{"From here on OLM installs, repairs and removes nothing in " +
@@ -82,7 +87,18 @@ func (p *planner) leave() {
 	p.takeOver(apply, why+about, unlabel...)
 	p.remove(apply)
 	p.leftovers()
-	p.wayBack()
+	// What stayed, and what is applied again, is given to the new owners: OLM does that only when it installs, and on
+	// the way back it finds all installed.
+	if len(p.departure.operators) < len(p.state.All()) {
+		p.plan.Back = []string{"# " + migratedToo}
+	}
+	p.plan.Back = slices.Concat(p.plan.Back, p.stop(), []string{applied("before-olm"), applied("before"),
+		"while read -r uid kind name ns; do\n" +
+			`  echo "s/$uid/$(kubectl get ` + named + ` -o 'jsonpath={.metadata.uid}')/"` +
+			"\ndone < before/owners.txt > before/owners.sed",
+		"sed -f before/owners.sed before/owners.yaml | kubectl apply --server-side --force-conflicts --field-manager=" +
+			manager + "-owners -f -"},
+		p.each(createdList, deletion), p.subscribed(), p.start())
 }
 
 // olmDeployments are the Deployments of OLM that install operators, and olmPods selects their pods.
@@ -93,13 +109,9 @@ const olmPods = "app in (olm-operator,catalog-operator)"
 const openShift = "openshift-operator-lifecycle-manager"
 
 func (s *State) olmNamespace() string {
-	found := lists.Find(s.Dump.OfKind("Deployment"), func(d *dump.Object) bool {
+	return cmp.Or(lists.Find(s.Dump.OfKind("Deployment"), func(d *dump.Object) bool {
 		return slices.Contains(olmDeployments, d.Name)
-	})
-	if found == nil {
-		return "olm"
-	}
-	return found.Namespace
+	}), &dump.Object{Namespace: "olm"}).Namespace
 }
 
 // stop returns the commands that stop OLM and wait until its pods are gone.
@@ -147,26 +159,11 @@ func (p *planner) overrides(set bool) []string {
 				"name": name, "unmanaged": true})
 		}
 	}
-	var value any
-	if len(list) > 0 {
-		value = list
+	if len(list) == 0 {
+		list = nil // null, which removes the field
 	}
-	return []string{"kubectl patch clusterversion version --type=merge -p " +
-		patch(map[string]any{"spec": map[string]any{"overrides": value}})}
-}
-
-func patch(value map[string]any) string {
-	data, _ := json.Marshal(value) // of a dump, which was JSON
-	return Quote(string(data))
-}
-
-// unsubscribe removes what a running OLM would install again.
-func (p *planner) unsubscribe() {
-	p.add(Step{Title: "Remove InstallPlans and Subscriptions",
-		Text: []string{"OLM would install an operator again that has a Subscription. The undo stops OLM for a " +
-			"moment, because a running one would forget what is installed."},
-		Run:  p.each(deletedList, `case "$kind" in (installplans.*|subscriptions.*) `+deletion+";; esac"),
-		Undo: slices.Concat(p.stop(), p.subscribed(), p.start())})
+	data, _ := json.Marshal(map[string]any{"spec": map[string]any{"overrides": list}}) // of a dump, which was JSON
+	return []string{"kubectl patch clusterversion version --type=merge -p " + Quote(string(data))}
 }
 
 // subscribed returns the commands that bring Subscriptions back. OLM resolves nothing as long as a CSV belongs to no
@@ -174,14 +171,14 @@ func (p *planner) unsubscribe() {
 // be down meanwhile: it writes the whole status of a Subscription from what it read before (OLM:
 // pkg/controller/operators/catalog/operator.go, updateSubscriptionStatuses).
 func (p *planner) subscribed() []string {
-	if len(p.list(subscriptionsList).Rows) == 0 {
-		return nil
-	}
-	return append([]string{applied("before-subscriptions")}, p.each(subscriptionsList,
+	patches := p.each(subscriptionsList,
 		`kubectl patch subscriptions.operators.coreos.com "$sub" -n "$ns" --subresource=status --type=merge -p `+
 			`'{"status":{"state":"`+string(v1alpha1.SubscriptionStateAtLatest)+
-			`","currentCSV":"'"$csv"'","installedCSV":"'"$csv"'",`+
-			`"lastUpdated":"'"$updated"'"}}'`)...)
+			`","currentCSV":"'"$csv"'","installedCSV":"'"$csv"'","lastUpdated":"'"$updated"'"}}'`)
+	if len(patches) == 0 {
+		return nil
+	}
+	return append([]string{applied("before-subscriptions")}, patches...)
 }
 
 // reasonIs is the command that sets the reason of a CSV.
@@ -205,16 +202,16 @@ func (p *planner) skip() {
 
 // withoutServed returns the patch that takes from a CSV what it says of webhooks and of owned APIServices.
 func withoutServed(csv *dump.Object) []byte {
-	none, spec := map[string]any{}, normalize.At(csv.Value(), "spec")
+	var out struct {
+		Spec map[string]any `json:"spec,omitempty"`
+	}
+	out.Spec = map[string]any{}
+	spec := normalize.At(csv.Value(), "spec")
 	if list, _ := spec["webhookdefinitions"].([]any); len(list) > 0 {
-		none["webhookdefinitions"] = nil
+		out.Spec["webhookdefinitions"] = nil
 	}
 	if list, _ := normalize.At(spec, "apiservicedefinitions")["owned"].([]any); len(list) > 0 {
-		none["apiservicedefinitions"] = map[string]any{"owned": nil}
-	}
-	out := map[string]any{}
-	if len(none) > 0 {
-		out["spec"] = none
+		out.Spec["apiservicedefinitions"] = map[string]any{"owned": nil}
 	}
 	data, _ := json.Marshal(out)
 	return data
@@ -254,26 +251,20 @@ func (p *planner) labelled() string {
 func (p *planner) unlabel() (about string, run []string) {
 	about = " Server-side apply changes only what is rendered. Then the labels go by which OLM deletes with a " +
 		"ClusterServiceVersion or an OperatorGroup: no object of another operator has them."
-	if foreign := p.foreign(); len(foreign) > 0 {
+	foreign := lists.Filter(p.state.Dump.Objects, func(o *dump.Object) bool {
+		return !slices.Contains(ofOLM, o.Kind) && p.departure.tied(o) && !p.departure.rendered[o.Key()] &&
+			!p.departure.deletes(o)
+	})
+	if len(foreign) > 0 {
 		about += fmt.Sprintf(" %d objects that refer to an operator, and that neither OLM's rules nor the bundles "+
-			"explain, lose that and stay: %s.", len(foreign), text.FirstOf(mostNamed, foreign))
+			"explain, lose that and stay: %s.", len(foreign),
+			text.FirstOf(mostNamed, lists.Map(foreign, (*dump.Object).Identity)))
 	}
 	p.plan.Lists = append(p.plan.Lists, List{Name: "labelled", Rows: []string{p.labelled()}})
 	return about, p.each(selectorsList, `kubectl label "$labelled" -A -l "$selector" `+unmark)
 }
 
 const mostNamed = 4
-
-// foreign names the objects that refer to an operator and that are neither rendered nor made by OLM.
-func (p *planner) foreign() (names []string) {
-	d := p.departure
-	for _, o := range p.state.Dump.Objects {
-		if !slices.Contains(ofOLM, o.Kind) && d.tied(o) && !d.rendered[o.Key()] && !d.deletes(o) {
-			names = append(names, o.Identity())
-		}
-	}
-	return names
-}
 
 // finalizerGone removes OLM's finalizer from a CSV, by its place if it is there. The patch takes no other one:
 // orphan is a finalizer too, and without it the garbage collector deletes what the CSV owns.
@@ -341,10 +332,10 @@ func (p *planner) leftovers() {
 	s := Step{Title: "Delete what only OLM used, and verify", Text: []string{"OLM made these objects by its " +
 		"own rules, and nothing that is rendered needs them. Everything else stays, and loses the label of OLM's " +
 		"Operator."}}
-	if orphans := p.orphans(); len(orphans) > 0 {
-		s.Text = append(s.Text, "Look at what earlier versions left behind. OLM never removes it, and nothing "+
-			"here does: "+
-			text.FirstOf(mostNamed, orphans)+".")
+	orphans := p.result.named(func(c Compared) bool { return strings.HasPrefix(c.Reason, orphanOf) })
+	if len(orphans) > 0 {
+		s.Text = append(s.Text, "Look at what earlier versions left behind. OLM never removes it, and nothing here "+
+			"does: "+text.FirstOf(mostNamed, orphans)+".")
 	}
 	s.Text = append(s.Text, "The comparison lists what OLM has left in the objects as left-in-cluster. It does no "+
 		"harm; removing it from a pod template restarts the pods.")
@@ -357,31 +348,6 @@ func (p *planner) leftovers() {
 	}
 	s.Run = append(s.Run, p.Commands.Again)
 	p.add(s)
-}
-
-// orphans names what earlier versions left behind.
-func (p *planner) orphans() (names []string) {
-	for _, c := range p.result.Objects {
-		if strings.HasPrefix(c.Reason, orphanOf) {
-			names = append(names, c.Object)
-		}
-	}
-	return names
-}
-
-// wayBack leads back to OLM from any moment after the point. What stayed, and what is applied again, is given to the
-// new owners: OLM does that only when it installs, and here it finds all installed.
-func (p *planner) wayBack() {
-	p.plan.Back = slices.Concat(p.stop(), []string{applied("before-olm"), applied("before"),
-		"while read -r uid kind name ns; do\n" +
-			`  echo "s/$uid/$(kubectl get ` + named + ` -o 'jsonpath={.metadata.uid}')/"` +
-			"\ndone < before/owners.txt > before/owners.sed",
-		"sed -f before/owners.sed before/owners.yaml | kubectl apply --server-side --force-conflicts --field-manager=" +
-			manager + "-owners -f -"},
-		p.each(createdList, deletion), p.subscribed(), p.start())
-	if len(p.departure.operators) < len(p.state.All()) {
-		p.plan.Back = append([]string{"# " + migratedToo}, p.plan.Back...)
-	}
 }
 
 // migratedToo is what to know of the backup if the plan hands operators to OLM v1.
@@ -404,19 +370,4 @@ func componentLabel(operator string) string {
 func (g *Group) made(o *dump.Object) bool {
 	return o.Labels[olm.LabelOwnerKind] == operatorsv1.OperatorGroupKind && o.Labels[olm.LabelOwner] == g.Name &&
 		o.Labels[olm.LabelOwnerNamespace] == g.Namespace
-}
-
-// conditionsFirst puts InstallPlans, Subscriptions, which own them, and OperatorConditions first: a running OLM makes
-// the Role of one anew as long as it is there (OLM: pkg/controller/operators/operatorcondition_controller.go).
-func conditionsFirst(rows []string) []string {
-	order := []string{"installplans.", "subscriptions.", "operatorconditions."}
-	rank := func(row string) int {
-		i := slices.IndexFunc(order, func(o string) bool { return strings.HasPrefix(row, o) })
-		if i < 0 {
-			return len(order)
-		}
-		return i
-	}
-	slices.SortStableFunc(rows, func(a, b string) int { return rank(a) - rank(b) })
-	return rows
 }

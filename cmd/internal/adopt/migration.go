@@ -57,21 +57,16 @@ type Migration struct {
 func (m *Migration) Possible() bool { return len(m.Refusals()) == 0 }
 
 // Refusals returns the checks that refuse the operator.
-func (m *Migration) Refusals() []string { return m.with(Refused, Check.title) }
+func (m *Migration) Refusals() []string { return lists.Map(m.with(Refused), Check.title) }
 
 // Acknowledgements returns what must be acknowledged.
 func (m *Migration) Acknowledgements() []string {
-	return m.with(Acknowledged, func(c Check) string { return c.Flag })
+	return lists.Map(m.with(Acknowledged), func(c Check) string { return c.Flag })
 }
 
-// with returns something of the checks with an outcome.
-func (m *Migration) with(o Outcome, of func(Check) string) (list []string) {
-	for _, c := range m.Checks {
-		if c.Outcome == o {
-			list = append(list, of(c))
-		}
-	}
-	return list
+// with returns the checks with one of some outcomes.
+func (m *Migration) with(outcomes ...Outcome) []Check {
+	return lists.Filter(m.Checks, func(c Check) bool { return slices.Contains(outcomes, c.Outcome) })
 }
 
 // Migration answers the checks for one operator. The rules are those of requirements.md, R3, of 2026.

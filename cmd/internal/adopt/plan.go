@@ -154,14 +154,9 @@ func (l List) check() error {
 	return nil
 }
 
-// list returns the list of a name. It may have no rows.
-func (p *planner) list(name string) List {
-	return lists.Find(p.plan.Lists, func(l List) bool { return l.Name == name })
-}
-
 // each returns the loop that runs commands for each row of a list; nothing for a list without rows.
 func (p *planner) each(name string, commands ...string) []string {
-	l := p.list(name)
+	l := lists.Find(p.plan.Lists, func(l List) bool { return l.Name == name })
 	if len(l.Rows) == 0 {
 		return nil
 	}
@@ -224,7 +219,14 @@ func (p *planner) lists() {
 	add(groupsList, "group ns", groups)
 	add(subscriptionsList, "sub ns csv updated", subscriptions)
 	add(selectorsList, "selector", selectors)
-	add(deletedList, "kind name ns", conditionsFirst(deleted))
+	// First InstallPlans, Subscriptions, which own them, and OperatorConditions: a running OLM makes the Role of one
+	// anew as long as it is there (OLM: pkg/controller/operators/operatorcondition_controller.go).
+	for _, kind := range []string{"operatorconditions.", "subscriptions.", "installplans."} {
+		slices.SortStableFunc(deleted, func(a, b string) int {
+			return lists.TrueFirst(strings.HasPrefix(a, kind), strings.HasPrefix(b, kind))
+		})
+	}
+	add(deletedList, "kind name ns", deleted)
 	add(createdList, "kind name ns", created)
 	add(directoriesList, "dir", p.directories())
 }
@@ -239,7 +241,7 @@ func row(o *dump.Object) string {
 }
 
 func resourceOf(apiVersion, kind string) string {
-	group := (&manifest.Object{APIVersion: apiVersion}).Group()
+	group := manifest.GroupOf(apiVersion)
 	if known, ok := olm.KindOf(group, kind); ok {
 		return known.Resource()
 	}
@@ -265,7 +267,7 @@ func (p *planner) before() {
 		s.Text = append(s.Text, p.harm()+": "+p.Commands.Known+" lists that, and the comparison fails for "+
 			"everything else.")
 	}
-	if refused := p.refusedFields(); len(refused) > 0 {
+	if refused := p.result.named(func(c Compared) bool { return len(c.Immutable) > 0 }); len(refused) > 0 {
 		s.Text = append(s.Text, "The API server refuses to change "+text.And(refused)+": bring the file to what "+
 			"the cluster has.")
 	}
@@ -293,25 +295,14 @@ func (p *planner) harm() string {
 	return "If this plan is followed, " + text.And(out)
 }
 
-// refusedFields names the objects that the API server refuses to change.
-func (p *planner) refusedFields() (names []string) {
-	for _, c := range p.result.Objects {
-		if len(c.Immutable) > 0 {
-			names = append(names, c.Object)
-		}
-	}
-	return names
-}
-
 // directories are those of the rendered objects if there are several.
 func (p *planner) directories() (list []string) {
-	for i, part := range p.Parts {
-		if i == 0 {
-			list = []string{p.Directory}
-		}
-		list = append(list, path.Join(p.Directory, part))
+	if len(p.Parts) == 0 {
+		return nil
 	}
-	return list
+	return append([]string{p.Directory}, lists.Map(p.Parts, func(part string) string {
+		return path.Join(p.Directory, part)
+	})...)
 }
 
 // apply returns the commands that apply what is rendered. No kustomization.yaml lists the directory of a tenant.
@@ -322,15 +313,11 @@ func (p *planner) apply(options ...string) []string {
 	return p.each(directoriesList, applied(`"$dir"`, options...))
 }
 
-// takeOver applies what is rendered, and then runs other commands.
+// takeOver applies what is rendered, and then runs other commands. The undo brings the objects of the backup back and
+// removes what the take-over has created. CRDs and Namespaces stay: others may use them.
 func (p *planner) takeOver(apply []string, why string, then ...string) {
-	p.add(Step{Title: "Take the objects over", Text: []string{why}, Undo: p.restored(), Run: append(apply, then...)})
-}
-
-// restored returns the commands that bring the objects of the backup back and remove what the take-over has created.
-// CRDs and Namespaces stay: others may use them.
-func (p *planner) restored() []string {
-	return append([]string{applied("before")}, p.each(createdList, deletion)...)
+	p.add(Step{Title: "Take the objects over", Text: []string{why}, Run: append(apply, then...),
+		Undo: append([]string{applied("before")}, p.each(createdList, deletion)...)})
 }
 
 // applied returns the command that applies a directory, which is a word of the shell.
@@ -367,9 +354,7 @@ func (p *planner) migrate() {
 
 // Quote quotes a word for a shell.
 func Quote(s string) string {
-	const plainText = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@="
-	plain := s != "" && strings.Trim(s, plainText) == ""
-	if plain {
+	if plain := regexp.MustCompile(`^[\w./:@=-]+$`); plain.MatchString(s) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

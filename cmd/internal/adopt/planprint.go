@@ -26,9 +26,7 @@ func engineNotes(to generate.Profile, dir string, parts []string) (notes []strin
 func (p *Plan) Markdown(script, back string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# From OLM v0 to profile %s\n\n%s. %s has these commands, and the lists that they read at "+
-		"its top. ",
-		p.To, p.About, script)
-	b.WriteString("Run them step by step in a shell with `set -eu`; each can run twice.")
+		"its top. Run them step by step in a shell with `set -eu`; each can run twice.", p.To, p.About, script)
 	if len(p.Back) > 0 {
 		fmt.Fprintf(&b, " %s is the way back.", back)
 	}
@@ -69,11 +67,9 @@ func (p *Plan) Script(plan string) []byte {
 	p.header(&b, "The commands of "+plan+", to read and to copy from, step by step.")
 	for i, s := range p.Steps {
 		fmt.Fprintf(&b, "\n# %d. %s\n", i+1, s.Title)
-		for _, c := range s.Guard {
-			b.WriteString(c + "\n")
-		}
 		if len(s.Guard) > 0 {
-			b.WriteString("# The guard has passed. If the rest stops in the middle, go on from here.\n")
+			b.WriteString(strings.Join(s.Guard, "\n") +
+				"\n# The guard has passed. If the rest stops in the middle, go on from here.\n")
 		}
 		for _, c := range s.Run {
 			b.WriteString(c + "\n")

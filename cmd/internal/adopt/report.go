@@ -207,7 +207,9 @@ func (v *Verification) short(list []findings.Finding) *findings.Document {
 				Text: text.FirstOf(mostNamed, names)})
 		}
 	}
-	remark("left out", v.leftOut())
+	remark("left out", append(lists.Map(v.state.notAdopted(), func(o *Operator) string {
+		return o.CSV.Namespace + "/" + o.CSV.Name + " (" + oneLine(cmp.Or(o.Refused, "not chosen")) + ")"
+	}), v.state.Waiting...))
 	object := func(f findings.Finding) string { return f.Object }
 	remark("restarts", valuesOf(list, restartRule, object))
 	remark("loses a right", valuesOf(list, rightRule, object))
@@ -221,37 +223,21 @@ func (v *Verification) short(list []findings.Finding) *findings.Document {
 		effects, {Tables: []findings.Table{grouped(list)}}}}
 }
 
-// leftOut names what is not adopted, and why.
-func (v *Verification) leftOut() (names []string) {
-	for _, o := range v.state.notAdopted() {
-		why := oneLine(cmp.Or(o.Refused, "not chosen"))
-		names = append(names, o.CSV.Namespace+"/"+o.CSV.Name+" ("+why+")")
-	}
-	return append(names, v.state.Waiting...)
-}
-
 // named returns the objects of which f holds.
 func (v *Verification) named(f func(Compared) bool) []string {
 	return lists.Map(lists.Filter(v.Objects, f), func(c Compared) string { return c.Object })
 }
 
 // valuesOf returns what the findings of a rule say, each once.
-func valuesOf(list []findings.Finding, rule string, value func(findings.Finding) string) (values []string) {
-	for _, f := range list {
-		if f.Rule == rule {
-			values = lists.Add(values, value(f))
-		}
-	}
-	return values
+func valuesOf(list []findings.Finding, rule string, value func(findings.Finding) string) []string {
+	return lists.Unique(lists.Map(lists.Filter(list,
+		func(f findings.Finding) bool { return f.Rule == rule }), value))
 }
 
 type tally struct{ objects, differ, oneSided, errors int }
 
 func (t tally) String() string {
 	out := text.Count(t.objects, "object")
-	if t.differ+t.oneSided+t.errors == 0 {
-		return out + ", nothing differs"
-	}
 	if t.differ > 0 {
 		out += fmt.Sprintf(", %d differ", t.differ)
 	}
@@ -260,6 +246,9 @@ func (t tally) String() string {
 	}
 	if t.errors > 0 {
 		out += ", " + text.Count(t.errors, "error")
+	}
+	if t.differ+t.oneSided+t.errors == 0 {
+		out += ", nothing differs"
 	}
 	return out
 }
@@ -307,12 +296,6 @@ func (v *Verification) operatorOf(c Compared) (found *Operator) {
 	return found
 }
 
-// counted reports whether it is enough to say how many findings there are of a rule.
-func counted(f findings.Finding) bool {
-	return f.Rule == "left-in-cluster" || f.Rule == "only-rendered" || f.Rule == "only-in-cluster" &&
-		!strings.HasPrefix(f.Message, orphanOf)
-}
-
 // listItem is what a field has of an item of a list.
 var listItem = regexp.MustCompile(`\[[^"\]]+\]`)
 
@@ -322,24 +305,19 @@ var listItem = regexp.MustCompile(`\[[^"\]]+\]`)
 func grouped(list []findings.Finding) findings.Table {
 	const most = 10
 	t := findings.Table{Columns: []findings.Column{{Width: 7}, {Before: " "}, {Aside: true}}}
-	rows, at := [][]findings.Finding{}, map[string]int{}
-	for _, level := range []findings.Severity{findings.Error, findings.Warning} {
-		for _, f := range list {
-			if f.Level != level || counted(f) {
-				continue
-			}
-			key := string(level) + f.Rule + " " + listItem.ReplaceAllString(f.Field, "[]")
-			if level == findings.Error || f.Field == "" {
-				key += " " + f.Message
-			}
-			if i, ok := at[key]; ok {
-				rows[i] = append(rows[i], f)
-				continue
-			}
-			at[key] = len(rows)
-			rows = append(rows, []findings.Finding{f})
+	list = lists.Filter(list, func(f findings.Finding) bool {
+		counted := f.Rule == "left-in-cluster" || f.Rule == "only-rendered" ||
+			f.Rule == "only-in-cluster" && !strings.HasPrefix(f.Message, orphanOf)
+		return !counted && (f.Level == findings.Error || f.Level == findings.Warning)
+	})
+	slices.SortStableFunc(list, func(a, b findings.Finding) int { return a.Level.Rank() - b.Level.Rank() })
+	rows := lists.Groups(list, func(f findings.Finding) string {
+		key := string(f.Level) + f.Rule + " " + listItem.ReplaceAllString(f.Field, "[]")
+		if f.Level == findings.Error || f.Field == "" {
+			key += " " + f.Message
 		}
-	}
+		return key
+	})
 	for _, group := range rows[:min(most, len(rows))] {
 		f, what := group[0], group[0].Message
 		if f.Field != "" {
