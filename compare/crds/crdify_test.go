@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/crs/witness"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -178,7 +179,7 @@ func withSchemas(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1
 	crd = crd.DeepCopy()
 	for i := range crd.Spec.Versions {
 		crd.Spec.Versions[i].Schema = &apiextensionsv1.CustomResourceValidation{
-			OpenAPIV3Schema: schemaOf(&crd.Spec.Versions[i])}
+			OpenAPIV3Schema: witness.SchemaOf(&crd.Spec.Versions[i])}
 	}
 	return crd
 }

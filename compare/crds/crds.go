@@ -19,6 +19,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/parallel"
 	"github.com/olmgen/olmgen/internal/crs"
+	"github.com/olmgen/olmgen/internal/crs/witness"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -84,7 +85,10 @@ func Compare(ctx context.Context, old, now []*manifest.Object, opts Options) ([]
 		return nil, err // the first by name, whoever was faster
 	}
 	all := slices.Concat(results...)
-	locate(all, before, after)
+	for i, f := range all { // in the newer CRD, or in the older one if it is gone
+		crd := cmp.Or(after[f.CRD], before[f.CRD])
+		all[i].File, all[i].Line = crd.PlaceOf(f.field(crd.Object))
+	}
 	if len(opts.Objects) > 0 {
 		faults, err := checkObjects(ctx, opts, before, after)
 		if err != nil {
@@ -151,7 +155,7 @@ func (c *comparators) compare(ctx context.Context, name string, old, now *crs.CR
 	}
 	for _, v := range a.Spec.Versions {
 		if w := version(b, v.Name); w != nil {
-			issues := c.compareSchemas(ctx, schemaOf(&v), schemaOf(w))
+			issues := c.compareSchemas(ctx, witness.SchemaOf(&v), witness.SchemaOf(w))
 			all = append(all, shown(ctx, a, b, v.Name, issues)...)
 		}
 	}
@@ -169,11 +173,10 @@ func (c *comparators) compare(ctx context.Context, name string, old, now *crs.CR
 	return all, ctx.Err() // schemas are compared as far as there was time
 }
 
+// version returns a version of a CRD, or nil.
 func version(crd *definition, name string) *versionOf {
-	for i := range crd.Spec.Versions {
-		if crd.Spec.Versions[i].Name == name {
-			return &crd.Spec.Versions[i]
-		}
+	if i := crs.IndexOf(crd, name); i >= 0 {
+		return &crd.Spec.Versions[i]
 	}
 	return nil
 }

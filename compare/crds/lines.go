@@ -1,46 +1,30 @@
 package crds
 
 import (
-	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/manifest"
 )
-
-// locate fills in where the findings about CRDs stand: in the newer CRD, or in the older one if it is gone.
-func locate(list []found, before, after map[string]*crs.CRD) {
-	for i := range list {
-		f := &list[i]
-		crd := cmp.Or(after[f.CRD], before[f.CRD])
-		if crd != nil && f.Object == "" {
-			f.File, f.Line = crd.PlaceOf(f.field(crd.Object))
-		}
-	}
-}
 
 // field returns the field of a CRD that a finding is about.
 func (f found) field(crd *manifest.Object) string {
 	if f.at != "" || f.Version == "" {
 		return f.at
 	}
-	_, newer, both := strings.Cut(f.Version, arrow)
-	if !both {
-		newer = f.Version
-	}
-	version := -1
+	newer := f.Version[strings.LastIndexByte(f.Version, ' ')+1:]
+	at := "spec.versions"
 	for i := range crd.Len("spec", "versions") {
 		if name, err := crd.Get("spec", "versions", strconv.Itoa(i), "name"); err == nil && name == newer {
-			version = i
+			at = fmt.Sprintf("spec.versions[%d]", i)
 		}
 	}
-	if version < 0 {
-		return "spec.versions"
-	}
-	at := "spec.versions[" + strconv.Itoa(version) + "]"
 	_, key := fieldNumbers()[f.Rule]
+	if at == "spec.versions" {
+		return at
+	}
 	if f.Path == "" && !key {
 		return at
 	}

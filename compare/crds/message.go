@@ -25,14 +25,6 @@ const (
 // clip shortens a value for a message.
 func clip(s string) string { return text.Shorten(text.OneLine(s), most) }
 
-func crdMessage(rule string, old, now *definition, crdify string) string {
-	if rule == ruleScope {
-		return fmt.Sprintf("scope changed from %s to %s: the API server refuses the CRD",
-			cmp.Or(old.Spec.Scope, "none"), cmp.Or(now.Spec.Scope, "none"))
-	}
-	return firstLine(crdify)
-}
-
 // firstLine is the message of a check that has no message of its own here. What crdify prints can be hundreds of lines.
 func firstLine(crdify string) string {
 	line, _, _ := strings.Cut(crdify, "\n")
@@ -41,20 +33,6 @@ func firstLine(crdify string) string {
 		return clip(line)
 	}
 	return what + ": " + clip(values)
-}
-
-func withBelow(verb string, s *props) string {
-	if n := countBelow(s); n > 0 {
-		return verb + ", with " + text.Count(n, "field") + " below it"
-	}
-	return verb
-}
-
-func countBelow(s *props) (n int) {
-	for _, c := range children(s) {
-		n += 1 + countBelow(c.props)
-	}
-	return n
 }
 
 // describe returns issues for what a check of crdify finds in a schema: one, or two that have different severities.

@@ -146,35 +146,26 @@ const (
 	kind       = "CRDRules"
 )
 
-// file is the content of a file with severities.
-type file struct {
-	APIVersion string    `json:"apiVersion"`
-	Kind       string    `json:"kind"`
-	Rules      []setting `json:"rules"`
-}
-
-type setting struct {
-	ID       string            `json:"id"`
-	Severity findings.Severity `json:"severity"`
-}
-
 // ParseRules reads a file with severities. name is the file name in errors. The error, a *manifest.Error, names line
 // and field.
 func ParseRules(name string, data []byte) (Rules, error) {
-	var f file
+	var f struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Rules      []struct {
+			ID       string            `json:"id"`
+			Severity findings.Severity `json:"severity"`
+		} `json:"rules"`
+	}
 	o, err := manifest.Form{APIVersion: apiVersion, Kind: kind, What: "a file of CRD rules"}.Read(name, data,
 		manifest.Limits{}, &f)
 	if err != nil {
 		return Rules{}, err
 	}
-	return rulesOf(o, f.Rules)
-}
-
-func rulesOf(o *manifest.Object, settings []setting) (Rules, error) {
 	ids := lists.Map(builtin, func(r Rule) string { return r.ID })
 	severities := []findings.Severity{Error, Warning, Info, None}
 	rules := Rules{severities: map[string]findings.Severity{}}
-	for i, s := range settings {
+	for i, s := range f.Rules {
 		at := fmt.Sprintf("rules[%d]", i)
 		switch _, twice := rules.severities[s.ID]; {
 		case s.ID == "":

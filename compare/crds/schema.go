@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/crdify/pkg/validations"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs/witness"
 )
 
@@ -55,7 +56,12 @@ func (c *comparators) compareCRDs(old, now *definition) []issue {
 	for _, comparator := range c.crds {
 		result := comparator.Compare(old, now)
 		for _, text := range append(result.Errors, result.Warnings...) {
-			issues = append(issues, issue{rule: result.Name, message: crdMessage(result.Name, old, now, text)})
+			message := firstLine(text)
+			if result.Name == ruleScope {
+				message = fmt.Sprintf("scope changed from %s to %s: the API server refuses the CRD",
+					cmp.Or(old.Spec.Scope, "none"), cmp.Or(now.Spec.Scope, "none"))
+			}
+			issues = append(issues, issue{rule: result.Name, message: message})
 		}
 	}
 	return issues
@@ -63,83 +69,65 @@ func (c *comparators) compareCRDs(old, now *definition) []issue {
 
 type props = apiextensionsv1.JSONSchemaProps
 
-// schemaOf returns the schema of a version. A version without one has an empty one.
-func schemaOf(v *versionOf) *props {
-	if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
-		return &props{}
-	}
-	return v.Schema.OpenAPIV3Schema
-}
-
 // below is a schema that is part of another one.
 type below struct {
 	path string // as it is appended to the path of the other one
-	step witness.Step
 	join string // the field of the other one, if both are about the same field of an object
+	step witness.Step
 	*props
 }
 
 // children returns the schemas that are directly part of another one, in a fixed order.
-func children(s *props) []below {
-	var out []below
-	if s.Items != nil {
-		if s.Items.Schema != nil {
-			out = append(out, below{path: "[]", step: witness.Step{Items: true}, props: s.Items.Schema})
+func children(s *props) (out []below) {
+	add := func(path, join string, step witness.Step, s *props) {
+		if s != nil {
+			out = append(out, below{path, join, step, s})
 		}
+	}
+	if s.Items != nil {
+		add("[]", "", witness.Step{Items: true}, s.Items.Schema)
 		for i := range s.Items.JSONSchemas {
-			out = append(out, below{path: "[" + strconv.Itoa(i) + "]", step: witness.Step{Items: true},
-				props: &s.Items.JSONSchemas[i]})
+			add(fmt.Sprintf("[%d]", i), "", witness.Step{Items: true}, &s.Items.JSONSchemas[i])
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		p := s.Properties[name]
-		out = append(out, below{path: "." + segment(name), step: witness.Step{Name: name}, props: &p})
+		add("."+segment(name), "", witness.Step{Name: name}, &p)
 	}
-	return append(out, otherChildren(s)...)
-}
-
-// otherChildren returns the schemas that are part of another one but neither properties nor items.
-func otherChildren(s *props) []below {
-	var out []below
-	add := func(join, path string, s *props) {
-		if s != nil {
-			out = append(out, below{path: path, join: join, props: s})
-		}
-	}
+	joined := func(name, key string, s *props) { add("."+name+key, name, witness.Step{}, s) }
 	list := func(name string, of []props) {
 		for i := range of {
-			add(name, "."+name+"["+strconv.Itoa(i)+"]", &of[i])
+			joined(name, fmt.Sprintf("[%d]", i), &of[i])
 		}
 	}
 	list("allOf", s.AllOf)
 	list("anyOf", s.AnyOf)
 	list("oneOf", s.OneOf)
-	add("not", ".not", s.Not)
-	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
-		out = append(out, below{path: "[*]", step: witness.Step{Values: true}, props: s.AdditionalProperties.Schema})
+	joined("not", "", s.Not)
+	if s.AdditionalProperties != nil {
+		add("[*]", "", witness.Step{Values: true}, s.AdditionalProperties.Schema)
 	}
 	byKey := func(name string, of map[string]props) {
 		for _, key := range slices.Sorted(maps.Keys(of)) {
 			p := of[key]
-			add(name, "."+name+"["+key+"]", &p)
+			joined(name, "["+key+"]", &p)
 		}
 	}
 	byKey("patternProperties", s.PatternProperties)
 	byKey("definitions", s.Definitions)
 	if s.AdditionalItems != nil {
-		add("additionalItems", ".additionalItems", s.AdditionalItems.Schema)
+		joined("additionalItems", "", s.AdditionalItems.Schema)
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Dependencies)) {
-		add("dependencies", ".dependencies["+key+"]", s.Dependencies[key].Schema)
+		joined("dependencies", "["+key+"]", s.Dependencies[key].Schema)
 	}
 	return out
 }
 
 // segment quotes a name of a property that would be read as something else than one name.
 func segment(name string) string {
-	if name == "" || strings.ContainsAny(name, "[]\"") || strings.ContainsFunc(name, func(r rune) bool {
-		return r <= ' ' || !strconv.IsPrint(r)
-	}) {
+	special := func(r rune) bool { return r <= ' ' || !strconv.IsPrint(r) || strings.ContainsRune(`[]"`, r) }
+	if name == "" || strings.ContainsFunc(name, special) {
 		return strconv.Quote(name)
 	}
 	return name
@@ -198,13 +186,7 @@ func (p position) below(b below) position {
 
 // widens reports whether it is proven that no object is refused or dropped, by a proof for two schemas.
 func (p position) widens(old, now *props, prove func(old, now *props) bool) bool {
-	switch p.mode {
-	case widening:
-		return prove(old, now)
-	case narrowing:
-		return prove(now, old)
-	}
-	return false
+	return p.mode == widening && prove(old, now) || p.mode == narrowing && prove(now, old)
 }
 
 func (w *walk) both(p position, old, now *props) {
@@ -223,30 +205,41 @@ func (w *walk) both(p position, old, now *props) {
 			w.both(q, a.props, b)
 			continue
 		}
-		//nolint:dupl // the same of a field that goes
-		w.issues = append(w.issues, issue{rule: ruleFieldRemoved, path: q.path, message: withBelow("removed", a.props),
-			key: jsonOf(a.props), steps: q.steps, widens: p.widens(old, now, func(old, now *props) bool {
-				return p.implied(a) || a.goes(p.joined, old, now)
-			})})
+		w.whole(q, ruleFieldRemoved, "removed", a, p.widens(old, now, func(old, now *props) bool {
+			return p.implied(a) || a.goes(p.joined, old, now)
+		}))
 	}
 	for _, b := range children(now) {
 		if before[b.path].props != nil {
 			continue
 		}
-		q := p.below(b)
-		//nolint:dupl // the same of a field that comes
-		i := issue{rule: ruleFieldAdded, path: q.path, message: withBelow("added", b.props), key: jsonOf(b.props),
-			steps: q.steps, widens: p.widens(old, now, func(old, now *props) bool {
-				if p.implied(b) {
-					return witness.WidensAll(&props{Type: b.Type}, b.props)
-				}
-				return b.comes(p.joined, old, now)
-			})}
-		if !i.widens {
-			i.rule = ruleConstraint
+		widens, rule := p.widens(old, now, func(old, now *props) bool {
+			if p.implied(b) {
+				return witness.WidensAll(&props{Type: b.Type}, b.props)
+			}
+			return b.comes(p.joined, old, now)
+		}), ruleFieldAdded
+		if !widens {
+			rule = ruleConstraint
 		}
-		w.issues = append(w.issues, i)
+		w.whole(p.below(b), rule, "added", b, widens)
 	}
+}
+
+// whole adds an issue about a part of a schema that comes or goes with all that is below it.
+func (w *walk) whole(at position, rule, verb string, part below, widens bool) {
+	if n := countBelow(part.props); n > 0 {
+		verb += ", with " + text.Count(n, "field") + " below it"
+	}
+	w.issues = append(w.issues, issue{rule: rule, path: at.path, message: verb, key: jsonOf(part.props),
+		steps: at.steps, widens: widens})
+}
+
+func countBelow(s *props) (n int) {
+	for _, c := range children(s) {
+		n += 1 + countBelow(c.props)
+	}
+	return n
 }
 
 // implied reports whether a part is a field that each object has, whatever the schema says.
@@ -299,7 +292,11 @@ func (c *comparators) compareNode(p position, old, now *props) []issue {
 		issues = append(issues, i)
 	}
 	for _, i := range ownIssues(old, now) {
-		add(i, i.about())
+		about := "x-kubernetes-validations"
+		if i.rule == ruleRequiredRemoved {
+			about = ruleRequired
+		}
+		add(i, about)
 	}
 	a.XValidations, b.XValidations = nil, nil
 	for _, comparator := range c.schemas {
@@ -324,14 +321,6 @@ func (c *comparators) compareNode(p position, old, now *props) []issue {
 		add(i, fields...)
 	}
 	return issues
-}
-
-// about returns the field of a schema that an issue of ownIssues is about.
-func (i issue) about() string {
-	if i.rule == ruleRequiredRemoved {
-		return ruleRequired
-	}
-	return "x-kubernetes-validations"
 }
 
 func jsonOf(v any) string {
@@ -377,7 +366,7 @@ func servedPairs(crd *definition) map[string][2]*props {
 	pairs := map[string][2]*props{}
 	for i, older := range served {
 		for _, newer := range served[i+1:] {
-			pairs[older.Name+arrow+newer.Name] = [2]*props{schemaOf(&older), schemaOf(&newer)}
+			pairs[older.Name+arrow+newer.Name] = [2]*props{witness.SchemaOf(&older), witness.SchemaOf(&newer)}
 		}
 	}
 	return pairs

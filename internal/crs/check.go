@@ -86,7 +86,7 @@ func Ask(ctx context.Context, checker Checker, batches []Batch) ([]Answer, error
 
 // BatchOf returns a version of a CRD, without objects. It returns false if the CRD does not serve the version.
 func BatchOf(crd *apiextensionsv1.CustomResourceDefinition, version string) (Batch, bool) {
-	i := indexOf(crd, version)
+	i := IndexOf(crd, version)
 	if i < 0 || !crd.Spec.Versions[i].Served {
 		return Batch{}, false
 	}
@@ -94,7 +94,8 @@ func BatchOf(crd *apiextensionsv1.CustomResourceDefinition, version string) (Bat
 		ClusterScoped: crd.Spec.Scope == apiextensionsv1.ClusterScoped}, true
 }
 
-func indexOf(crd *apiextensionsv1.CustomResourceDefinition, version string) int {
+// IndexOf returns the index of a version of a CRD, or -1.
+func IndexOf(crd *apiextensionsv1.CustomResourceDefinition, version string) int {
 	return slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
 		return v.Name == version
 	})
@@ -134,7 +135,7 @@ func newBatch(crd *CRD, version string) (*batch, error) {
 	if !served {
 		return nil, nil //nolint:nilnil // nothing is asked about it
 	}
-	return &batch{Batch: of, crd: crd, index: indexOf(v1, version)}, nil
+	return &batch{Batch: of, crd: crd, index: IndexOf(v1, version)}, nil
 }
 
 // read keeps the answer to a batch.

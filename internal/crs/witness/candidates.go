@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
@@ -84,7 +86,7 @@ func (g *generator) objects(old, now *Props, open bool) []any {
 	if old.AdditionalProperties != nil && old.AdditionalProperties.Schema != nil {
 		values = []any{g.value(old.AdditionalProperties.Schema, 0)}
 	}
-	keeps := open || old.XPreserveUnknownFields != nil && *old.XPreserveUnknownFields || old.AdditionalProperties != nil
+	keeps := open || keepsUnknown(old) || old.AdditionalProperties != nil
 	if keeps {
 		with(anyKey, values[0])
 	}
@@ -151,9 +153,7 @@ func (g *generator) lists(old, now *Props) []any {
 	}
 	// Two items with the same keys of the newer schema.
 	two := *old
-	two.XListMapKeys = slices.DeleteFunc(slices.Concat(old.XListMapKeys, now.XListMapKeys), func(key string) bool {
-		return slices.Contains(now.XListMapKeys, key) && slices.Contains(old.XListMapKeys, key)
-	})
+	two.XListMapKeys = sets.List(sets.New(old.XListMapKeys...).SymmetricDifference(sets.New(now.XListMapKeys...)))
 	list := g.list(&two, 2, 0)
 	for _, item := range list {
 		m, ok := item.(map[string]any)
@@ -171,17 +171,15 @@ func (g *generator) lists(old, now *Props) []any {
 
 // distinct returns the values of a list, each once.
 func distinct(list []any) []any {
-	seen := map[string]bool{}
+	seen := sets.New[string]()
 	return slices.DeleteFunc(list, func(v any) bool {
 		data, err := json.Marshal(v)
 		key := string(data)
 		if v == (absent{}) {
 			key = "absent"
 		}
-		if err != nil || seen[key] {
-			return true
-		}
-		seen[key] = true
-		return false
+		known := seen.Has(key)
+		seen.Insert(key)
+		return err != nil || known
 	})
 }

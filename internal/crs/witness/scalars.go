@@ -216,26 +216,23 @@ func numbers(schemas []*Props, literals []any, fractions bool) []any {
 	return out
 }
 
-var patterns sync.Map // compiled, by their text
+var patterns sync.Map // compiled, by their text; nil for one that no text matches
 
 func matches(pattern, text string) bool {
 	re, ok := patterns.Load(pattern)
 	if !ok {
-		compiled, err := regexp.Compile(pattern)
-		if err != nil {
-			return false
-		}
-		re, _ = patterns.LoadOrStore(pattern, compiled)
+		re, _ = regexp.Compile(pattern)
+		patterns.Store(pattern, re)
 	}
-	r, ok := re.(*regexp.Regexp)
-	return ok && r.MatchString(text)
+	r, _ := re.(*regexp.Regexp)
+	return r != nil && r.MatchString(text)
 }
 
 // fits reports whether a text, number or truth value fits all of some schemas, as far as that is quickly seen: the API
 // server has the last word.
 func fits(schemas []*Props, v any) bool {
 	for _, s := range schemas {
-		if len(s.Enum) > 0 && !inEnum(s, v) {
+		if len(s.Enum) > 0 && !slices.Contains(enumOf(s), v) {
 			return false
 		}
 		switch v := v.(type) {
@@ -260,15 +257,6 @@ func fits(schemas []*Props, v any) bool {
 	return true
 }
 
-func inEnum(s *Props, v any) bool {
-	for _, e := range s.Enum {
-		if w, ok := decoded(e.Raw); ok && isScalar(w) && w == v {
-			return true
-		}
-	}
-	return false
-}
-
 func fitsText(s *Props, v string) bool {
 	n := int64(utf8.RuneCountInString(v))
 	f := format(s)
@@ -290,12 +278,7 @@ func fitsNumber(s *Props, n float64) bool {
 		(s.Type != "integer" || s.Format != "int32" || math.Abs(n) < 1<<31)
 }
 
-// anyText reports whether a pattern matches every text: where it matches the empty text at the beginning of any other.
-func anyText(pattern string) bool {
-	re, err := syntax.Parse(pattern, syntax.Perl)
-	return err == nil && empty(re)
-}
-
+// empty reports whether an expression matches the empty text at the beginning of any other.
 func empty(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpEmptyMatch, syntax.OpStar, syntax.OpQuest, syntax.OpBeginText, syntax.OpBeginLine:

@@ -59,12 +59,17 @@ func New(old, now crs.Batch, apiVersion, kind string) *Search {
 		samples: map[string][]string{}, rules: map[string]apiserver.Rule{},
 		identity: map[string]any{"apiVersion": apiVersion, "kind": kind}}
 	for i, b := range s.batches {
-		s.schemas[i] = &Props{}
-		if b.Version.Schema != nil && b.Version.Schema.OpenAPIV3Schema != nil {
-			s.schemas[i] = b.Version.Schema.OpenAPIV3Schema
-		}
+		s.schemas[i] = SchemaOf(&b.Version)
 	}
 	return s
+}
+
+// SchemaOf returns the schema of a version. A version without one has an empty one.
+func SchemaOf(v *apiextensionsv1.CustomResourceDefinitionVersion) *Props {
+	if v.Schema == nil {
+		return &Props{}
+	}
+	return cmp.Or(v.Schema.OpenAPIV3Schema, &Props{})
 }
 
 // rule reads a rule once.
@@ -80,12 +85,10 @@ func (s *Search) rule(text string) apiserver.Rule {
 // start makes the servers when they are needed first: most changes need none.
 func (s *Search) start() bool {
 	for i := range s.servers {
-		if s.unusable || s.servers[i] != nil {
-			continue
-		}
-		var err error
-		if s.servers[i], err = apiserver.New(s.batches[i]); err != nil {
-			s.unusable = true
+		if s.servers[i] == nil && !s.unusable {
+			var err error
+			s.servers[i], err = apiserver.New(s.batches[i])
+			s.unusable = err != nil
 		}
 	}
 	return !s.unusable
@@ -130,16 +133,15 @@ func at(s *Props, steps []Step) *Props {
 }
 
 func below(s *Props, step Step) *Props {
+	p, named := s.Properties[step.Name]
 	switch {
 	case step.Items && s.Items != nil:
 		return s.Items.Schema
 	case step.Items:
 		return nil
-	}
-	if p, ok := s.Properties[step.Name]; ok && !step.Values {
+	case named && !step.Values:
 		return &p
-	}
-	if s.AdditionalProperties != nil {
+	case s.AdditionalProperties != nil:
 		return s.AdditionalProperties.Schema
 	}
 	return nil

@@ -112,10 +112,7 @@ func (g *generator) value(s *Props, depth int) any {
 	case "object":
 		return g.object(schemas, map[string]any{}, depth)
 	case "array":
-		n := 0
-		if s.MinItems != nil {
-			n = int(min(*s.MinItems, mostItems))
-		}
+		n := int(min(valueOr(s.MinItems, 0), mostItems))
 		if n == 0 && g.random != nil {
 			n = g.random.IntN(2)
 		}
@@ -123,12 +120,9 @@ func (g *generator) value(s *Props, depth int) any {
 	case "boolean":
 		return g.random == nil || g.random.IntN(2) == 0
 	}
-	fitting := g.fitting(schemas, 1)
-	switch {
-	case len(fitting) == 0:
-		return "x"
-	case g.random != nil:
-		return fitting[g.random.IntN(len(fitting))]
+	fitting := append(g.fitting(schemas, 1), "x")
+	if g.random != nil && len(fitting) > 1 {
+		return fitting[g.random.IntN(len(fitting)-1)]
 	}
 	return fitting[0]
 }
@@ -159,11 +153,7 @@ func (g *generator) scalars(schemas []*Props) []any {
 		add("x")
 	}
 	for _, s := range schemas {
-		for _, e := range s.Enum {
-			if v, ok := decoded(e.Raw); ok && isScalar(v) {
-				add(v)
-			}
-		}
+		add(enumOf(s)...)
 	}
 	add(g.literals...)
 	for _, s := range schemas {
@@ -185,12 +175,15 @@ func (g *generator) scalars(schemas []*Props) []any {
 	return out
 }
 
-func isScalar(v any) bool {
-	switch v.(type) {
-	case string, int64, float64, bool:
-		return true
+// enumOf returns the texts, numbers and truth values of an enum.
+func enumOf(s *Props) (out []any) {
+	for _, e := range s.Enum {
+		switch v, _ := decoded(e.Raw); v.(type) {
+		case string, int64, float64, bool:
+			out = append(out, v)
+		}
 	}
-	return false
+	return out
 }
 
 // decoded returns a value as the API server decodes it: whole numbers are int64.
@@ -211,9 +204,7 @@ func (g *generator) object(schemas []*Props, out map[string]any, depth int) map[
 				children[name] = &p
 			}
 		}
-		if s.MinProperties != nil {
-			least = max(least, min(*s.MinProperties, mostItems))
-		}
+		least = max(least, min(valueOr(s.MinProperties, 0), mostItems))
 	}
 	for _, s := range schemas {
 		for _, name := range s.Required {
@@ -265,21 +256,17 @@ func (g *generator) set(object map[string]any, name string, p *Props, schemas []
 			}
 		}
 	}
-	if p == nil {
-		object[name] = "x"
-		return
+	object[name] = "x"
+	if p != nil {
+		object[name] = g.value(p, depth+1)
 	}
-	object[name] = g.value(p, depth+1)
 }
 
 // list returns a list of n items. They differ where the list is a set or a map.
 func (g *generator) list(s *Props, n, depth int) []any {
 	out := make([]any, 0, n)
 	if s.Items == nil || s.Items.Schema == nil {
-		for range n {
-			out = append(out, "x")
-		}
-		return out
+		return slices.Repeat([]any{"x"}, n)
 	}
 	schemas := g.needed(s.Items.Schema)
 	if kind := kindOf(schemas); kind != "object" && kind != "array" && kind != "boolean" {
@@ -320,11 +307,7 @@ func (g *generator) along(s *Props, steps []Step, value any) any {
 		if inner == (absent{}) {
 			return []any{}
 		}
-		n := 1
-		if s.MinItems != nil {
-			n = int(max(1, min(*s.MinItems, mostItems)))
-		}
-		list := g.list(s, n, len(steps))
+		list := g.list(s, int(max(1, min(valueOr(s.MinItems, 1), mostItems))), len(steps))
 		if len(list) == 0 {
 			list = []any{nil}
 		}

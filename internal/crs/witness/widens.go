@@ -3,6 +3,7 @@ package witness
 import (
 	"math"
 	"reflect"
+	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -18,10 +19,8 @@ import (
 // server refuse or drop nothing that it took. It looks at no schema below the two. That what is not proven breaks
 // something is not said.
 func Widens(name string, old, now *Props) bool {
-	if prove, ok := proofs[name]; ok {
-		return prove(old, now)
-	}
-	return false
+	prove, ok := proofs[name]
+	return ok && prove(old, now)
 }
 
 // proofs are by the name of a field. A field that means the same with two values is no change of it.
@@ -39,22 +38,37 @@ var proofs = map[string]func(a, b *Props) bool{
 	"minItems":      func(a, b *Props) bool { return atLeast(a.MinItems, b.MinItems) },
 	"minProperties": func(a, b *Props) bool { return atLeast(a.MinProperties, b.MinProperties) },
 
-	"pattern":     func(a, b *Props) bool { return b.Pattern == a.Pattern || anyText(b.Pattern) },
+	"pattern": func(a, b *Props) bool { // one that every text matches
+		re, err := syntax.Parse(b.Pattern, syntax.Perl)
+		return b.Pattern == a.Pattern || err == nil && empty(re)
+	},
 	"nullable":    func(_, b *Props) bool { return b.Nullable },
 	"uniqueItems": func(_, b *Props) bool { return !b.UniqueItems },
 
-	"type":                       typeWidens,
-	"format":                     formatWidens,
-	"enum":                       enumWidens,
-	"required":                   requiredWidens,
-	"multipleOf":                 multipleWidens,
-	"x-kubernetes-int-or-string": anyWidens,
+	"type":     typeWidens,
+	"required": requiredWidens,
+	"format": func(a, b *Props) bool {
+		from, to := format(a), format(b)
+		return to == "" || from == to || to == "password" || from == "int32" && to == "int64" ||
+			from == "float" && to == "double"
+	},
+	"enum": func(a, b *Props) bool { return len(b.Enum) == 0 || len(a.Enum) > 0 && subset(a.Enum, b.Enum) },
+	"multipleOf": func(a, b *Props) bool {
+		return b.MultipleOf == nil || *b.MultipleOf == 0 ||
+			a.MultipleOf != nil && math.Mod(*a.MultipleOf, *b.MultipleOf) == 0
+	},
+	"x-kubernetes-int-or-string": func(a, b *Props) bool {
+		return b.Type == "" && (b.XIntOrString || typeWidens(a, b))
+	},
 
 	"x-kubernetes-preserve-unknown-fields": func(a, b *Props) bool { return keepsUnknown(b) || !keepsUnknown(a) },
 	"x-kubernetes-embedded-resource":       func(_, b *Props) bool { return !b.XEmbeddedResource && keepsUnknown(b) },
 	"x-kubernetes-list-type":               listWidens,
 	"x-kubernetes-list-map-keys":           listWidens,
-	"x-kubernetes-validations":             rulesWiden,
+	"x-kubernetes-validations": func(a, b *Props) bool {
+		text := func(r apiextensionsv1.ValidationRule) string { return apiserver.ReadRule(r.Rule).Text }
+		return sets.New(lists.Map(a.XValidations, text)...).HasAll(lists.Map(b.XValidations, text)...)
+	},
 
 	"additionalProperties": func(a, b *Props) bool { return takesAny(b) || Closed(a) },
 	"anyOf": func(a, b *Props) bool {
@@ -64,8 +78,6 @@ var proofs = map[string]func(a, b *Props) bool{
 	"oneOf": func(_, b *Props) bool { return len(b.OneOf) == 0 },
 	"not":   func(_, b *Props) bool { return b.Not == nil },
 }
-
-func anyWidens(a, b *Props) bool { return b.Type == "" && (b.XIntOrString || typeWidens(a, b)) }
 
 func always(_, _ *Props) bool { return true }
 
@@ -95,16 +107,6 @@ func typeWidens(a, b *Props) bool {
 	return b.Type == "" || a.Type == "integer" && b.Type == "number"
 }
 
-func formatWidens(a, b *Props) bool {
-	from, to := format(a), format(b)
-	return to == "" || from == to || to == "password" || from == "int32" && to == "int64" ||
-		from == "float" && to == "double"
-}
-
-func enumWidens(a, b *Props) bool {
-	return len(b.Enum) == 0 || len(a.Enum) > 0 && subset(a.Enum, b.Enum)
-}
-
 // requiredWidens is about a field with a default, too: where the object is, the API server sets it.
 func requiredWidens(a, b *Props) bool {
 	for _, name := range b.Required {
@@ -116,36 +118,23 @@ func requiredWidens(a, b *Props) bool {
 	return true
 }
 
-func multipleWidens(a, b *Props) bool {
-	return b.MultipleOf == nil || *b.MultipleOf == 0 ||
-		a.MultipleOf != nil && math.Mod(*a.MultipleOf, *b.MultipleOf) == 0
-}
-
 // listWidens is about sets and maps: a map with more keys has fewer equal items.
 func listWidens(a, b *Props) bool {
-	from, to := listType(a), listType(b)
-	if to == "atomic" {
-		return true
-	}
-	return from == to && (to == "set" || subset(a.XListMapKeys, b.XListMapKeys))
-}
-
-func listType(s *Props) string {
-	if s.XListType == nil {
-		return "atomic"
-	}
-	return *s.XListType
-}
-
-func rulesWiden(a, b *Props) bool {
-	text := func(r apiextensionsv1.ValidationRule) string { return apiserver.ReadRule(r.Rule).Text }
-	return sets.New(lists.Map(a.XValidations, text)...).HasAll(lists.Map(b.XValidations, text)...)
+	from, to := valueOr(a.XListType, "atomic"), valueOr(b.XListType, "atomic")
+	return to == "atomic" || from == to && (to == "set" || subset(a.XListMapKeys, b.XListMapKeys))
 }
 
 // subset reports whether each item of a list is in another one, by its JSON.
 func subset[T any](a, b []T) bool { return sets.New(texts(b)...).HasAll(texts(a)...) }
 
-func keepsUnknown(s *Props) bool { return s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields }
+func valueOr[T any](p *T, otherwise T) T {
+	if p == nil {
+		return otherwise
+	}
+	return *p
+}
+
+func keepsUnknown(s *Props) bool { return valueOr(s.XPreserveUnknownFields, false) }
 
 // takesAny reports whether an object may have fields of any name and value.
 func takesAny(s *Props) bool {
