@@ -95,7 +95,7 @@ func (b *Bundle) ResourceScope(group, resource string) Scope {
 	switch {
 	case !known && resource == "*":
 		return b.scopeOfAll(group)
-	case resource == "*" && !olm.AllNamespaced(group):
+	case resource == "*" && !olm.AllScoped(group, true):
 		return ScopeUnknown
 	}
 	return scopeOf(namespaced, known)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -67,21 +68,14 @@ func ServedAPIs(spec *v1alpha1.ClusterServiceVersionSpec, crds map[string]*manif
 
 func apisOf(crds []v1alpha1.CRDDescription, services []v1alpha1.APIServiceDescription) []API {
 	var out []API
-	seen := map[API]bool{}
-	add := func(a API) {
-		if !seen[a] {
-			seen[a] = true
-			out = append(out, a)
-		}
-	}
 	for _, d := range crds {
 		plural, group, _ := strings.Cut(d.Name, ".")
-		add(API{Kind: d.Kind, Version: d.Version, Group: group, Plural: plural, CRD: d.Name})
+		out = append(out, API{Kind: d.Kind, Version: d.Version, Group: group, Plural: plural, CRD: d.Name})
 	}
 	for _, d := range services {
-		add(API{Kind: d.Kind, Version: d.Version, Group: d.Group, Plural: d.Name})
+		out = append(out, API{Kind: d.Kind, Version: d.Version, Group: d.Group, Plural: d.Name})
 	}
-	return out
+	return lists.Unique(out)
 }
 
 // CheckCRDNames returns OLM's error about the first CRD that a ClusterServiceVersion owns or requires and whose name is

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -118,12 +119,8 @@ func WithStored(crd, older *manifest.Object) (*manifest.Object, error) {
 	}
 	names, _ := StoredVersions(older)
 	storage, _ := StoredVersions(crd)
-	var stored []any
-	for _, name := range lists.SortedUnique(slices.Concat(names, storage)) {
-		stored = append(stored, name)
-	}
 	value = maps.Clone(value)
-	value["status"] = map[string]any{"storedVersions": stored}
+	value["status"] = map[string]any{"storedVersions": text.Values(lists.SortedUnique(slices.Concat(names, storage)))}
 	out := manifest.New(value)
 	out.File = crd.File
 	return out, nil

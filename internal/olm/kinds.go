@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -58,40 +59,24 @@ func readKinds(table string) (all []Kind) {
 
 // KindOf returns a kind of Kubernetes, OLM, OpenShift, or of what is common beside operators.
 func KindOf(group, name string) (Kind, bool) {
-	return find(group, func(k Kind) bool { return k.Name == name && name != "" })
+	k := lists.Find(kinds().groups[group], func(k Kind) bool { return k.Name == name })
+	return k, k.Name != ""
 }
 
 // NamespacedResource reports whether a resource, which a rule of RBAC names by its plural, is namespaced, and whether
 // that is known. A resource of a known group that is not in the table, such as one of an old version, is namespaced,
 // unless nothing of the group is.
 func NamespacedResource(group, plural string) (namespaced, known bool) {
-	if k, ok := find(group, func(k Kind) bool { return k.Plural == plural }); ok {
+	if k := lists.Find(kinds().groups[group], func(k Kind) bool { return k.Plural == plural }); k.Plural != "" {
 		return k.Namespaced, true
 	}
-	return !AllClusterScoped(group), KnownGroup(group)
+	return !AllScoped(group, false), len(kinds().groups[group]) > 0
 }
 
-func find(group string, is func(Kind) bool) (Kind, bool) {
+// AllScoped reports whether all kinds of an API group are namespaced, or all are cluster-scoped, as far as it is known.
+func AllScoped(group string, namespaced bool) bool {
 	list := kinds().groups[group]
-	if i := slices.IndexFunc(list, is); i >= 0 {
-		return list[i], true
-	}
-	return Kind{}, false
-}
-
-// KnownGroup reports whether kinds of an API group are known.
-func KnownGroup(group string) bool { return len(kinds().groups[group]) > 0 }
-
-// AllClusterScoped reports whether an API group has no namespaced kind, as far as it is known.
-func AllClusterScoped(group string) bool {
-	list := kinds().groups[group]
-	return len(list) > 0 && !slices.ContainsFunc(list, func(k Kind) bool { return k.Namespaced })
-}
-
-// AllNamespaced reports whether an API group has no cluster-scoped kind, as far as it is known.
-func AllNamespaced(group string) bool {
-	list := kinds().groups[group]
-	return len(list) > 0 && !slices.ContainsFunc(list, func(k Kind) bool { return !k.Namespaced })
+	return len(list) > 0 && !slices.ContainsFunc(list, func(k Kind) bool { return k.Namespaced != namespaced })
 }
 
 // BuiltinGroup reports whether every Kubernetes API server serves an API group.
@@ -99,10 +84,7 @@ func BuiltinGroup(group string) bool { return kinds().builtin[group] }
 
 // Resource returns the name of the kind's resource, as kubectl takes it.
 func (k Kind) Resource() string {
-	if k.Group == "" {
-		return k.Plural
-	}
-	return k.Plural + "." + k.Group
+	return strings.TrimSuffix(k.Plural+"."+k.Group, ".")
 }
 
 // Leaves reports whether OLM leaves an object that a bundle ships in the cluster when the ClusterServiceVersion is
@@ -138,10 +120,7 @@ func ImmutableFields(group, kind string) []string { return immutable[group+"/"+k
 
 // Immutable reports whether a field of a kind stands at or below one that the API server does not let change.
 func Immutable(group, kind, field string) bool {
-	for _, f := range ImmutableFields(group, kind) {
-		if strings.HasPrefix(field+".", f+".") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ImmutableFields(group, kind), func(f string) bool {
+		return strings.HasPrefix(field+".", f+".")
+	})
 }

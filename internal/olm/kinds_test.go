@@ -223,8 +223,9 @@ func TestKindOf(t *testing.T) {
 	}{
 		{"apps", true, false, true}, {"", false, false, true}, {"apiextensions.k8s.io", false, true, true}, {"x", false, false, false},
 	} {
-		if AllNamespaced(c.group) != c.namespaced || AllClusterScoped(c.group) != c.clusterScoped || KnownGroup(c.group) != c.served {
-			t.Errorf("%q: %v, %v, %v", c.group, AllNamespaced(c.group), AllClusterScoped(c.group), KnownGroup(c.group))
+		_, known := NamespacedResource(c.group, "-")
+		if AllScoped(c.group, true) != c.namespaced || AllScoped(c.group, false) != c.clusterScoped || known != c.served {
+			t.Errorf("%q: %v, %v, %v", c.group, AllScoped(c.group, true), AllScoped(c.group, false), known)
 		}
 		// A resource that is not in the table, such as one of an old version.
 		if namespaced, known := NamespacedResource(c.group, "olds"); namespaced == c.clusterScoped || known != c.served {

@@ -17,27 +17,43 @@ func ObjectTemplates(o *manifest.Object) (objects []*manifest.Object, unknown []
 	if o.Group() != GroupPolicy || o.Kind != kindConfigurationPolicy && o.Kind != KindPolicy {
 		return nil, nil
 	}
-	value, err := o.Value()
-	if err != nil {
-		return nil, nil
-	}
 	r := &templateReader{object: o}
-	spec, _ := value["spec"].(map[string]any)
 	if o.Kind == kindConfigurationPolicy {
+		spec, _ := o.Get("spec")
 		r.read(spec, "spec", "")
-	} else if spec["disabled"] != true {
-		action, _ := spec["remediationAction"].(string)
-		templates, _ := spec["policy-templates"].([]any)
-		for i, item := range templates {
-			template, _ := item.(map[string]any)
-			definition, _ := template["objectDefinition"].(map[string]any)
-			if definition["kind"] == kindConfigurationPolicy {
-				inner, _ := definition["spec"].(map[string]any)
-				r.read(inner, fmt.Sprintf("spec.policy-templates[%d].objectDefinition.spec", i), action)
-			}
+	}
+	for _, t := range policyTemplates(o, kindConfigurationPolicy) {
+		if !t.disabled {
+			r.read(t.value["spec"], t.at+".spec", t.action)
 		}
 	}
 	return r.objects, r.unknown
+}
+
+// policyTemplate is an object of a Policy, which can be disabled, with the remediationAction of that.
+type policyTemplate struct {
+	value      map[string]any
+	at, action string
+	disabled   bool
+}
+
+// place returns the field of the Policy that a field of the object is.
+func (t policyTemplate) place(field string) string { return strings.TrimSuffix(t.at+"."+field, ".") }
+
+// policyTemplates returns the objects of a kind in a Policy.
+func policyTemplates(policy *manifest.Object, kind string) (list []policyTemplate) {
+	action, _ := policy.Get("spec", "remediationAction")
+	disabled, _ := policy.Get("spec", "disabled")
+	templates, _ := policy.Get("spec", "policy-templates")
+	items, _ := templates.([]any)
+	for i, item := range items {
+		template, _ := item.(map[string]any)
+		if value, _ := template["objectDefinition"].(map[string]any); value["kind"] == kind {
+			at := fmt.Sprintf("spec.policy-templates[%d].objectDefinition", i)
+			list = append(list, policyTemplate{value, at, Text(action), disabled == true})
+		}
+	}
+	return list
 }
 
 type templateReader struct {
@@ -47,9 +63,9 @@ type templateReader struct {
 }
 
 // read reads the spec of a ConfigurationPolicy. override is the remediationAction of the Policy that has it.
-func (r *templateReader) read(spec map[string]any, at, override string) {
-	action, _ := spec["remediationAction"].(string)
-	if !strings.EqualFold(overridden(action, override), "enforce") {
+func (r *templateReader) read(value any, at, override string) {
+	spec, _ := value.(map[string]any)
+	if !strings.EqualFold(overridden(Text(spec["remediationAction"]), override), "enforce") {
 		return
 	}
 	const raw = "object-templates-raw"
@@ -61,8 +77,7 @@ func (r *templateReader) read(spec map[string]any, at, override string) {
 	for i, item := range templates {
 		template, _ := item.(map[string]any)
 		definition, _ := template["objectDefinition"].(map[string]any)
-		kind, _ := template["complianceType"].(string)
-		if !strings.EqualFold(kind, "musthave") && !strings.EqualFold(kind, "mustonlyhave") {
+		if kind := strings.ToLower(Text(template["complianceType"])); kind != "musthave" && kind != "mustonlyhave" {
 			continue
 		}
 		below := fmt.Sprintf("%s.object-templates[%d].objectDefinition", at, i)

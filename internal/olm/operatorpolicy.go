@@ -1,10 +1,10 @@
 package olm
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -46,36 +46,19 @@ type OperatorPolicy struct {
 // OperatorPolicies returns the OperatorPolicies among objects, alone and in the policy-templates of Policies.
 func OperatorPolicies(objects []*manifest.Object) (list []*OperatorPolicy) {
 	for _, o := range objects {
-		list = append(list, operatorPoliciesIn(o)...)
-	}
-	return list
-}
-
-func operatorPoliciesIn(o *manifest.Object) (list []*OperatorPolicy) {
-	switch {
-	case o.Group() != GroupPolicy:
-	case o.Kind == KindOperatorPolicy:
-		list = append(list, readOperatorPolicy(&OperatorPolicy{Object: o, Within: o}, ""))
-	case o.Kind == KindPolicy:
-		templates, err := o.Get("spec", "policy-templates")
-		items, _ := templates.([]any)
-		if err != nil {
-			return nil
-		}
-		action, _ := o.Get("spec", "remediationAction")
-		disabled, _ := o.Get("spec", "disabled")
-		for i, item := range items {
-			template, _ := item.(map[string]any)
-			value, _ := template["objectDefinition"].(map[string]any)
-			version, _ := value["apiVersion"].(string)
-			if value["kind"] != KindOperatorPolicy || !strings.HasPrefix(version, GroupPolicy+"/") {
-				continue
+		switch {
+		case o.Group() != GroupPolicy:
+		case o.Kind == KindOperatorPolicy:
+			list = append(list, readOperatorPolicy(&OperatorPolicy{Object: o, Within: o}, ""))
+		case o.Kind == KindPolicy:
+			for _, t := range policyTemplates(o, KindOperatorPolicy) {
+				version := Text(t.value["apiVersion"])
+				if !strings.HasPrefix(version, GroupPolicy+"/") {
+					continue
+				}
+				p := &OperatorPolicy{Object: o.Derive(t.value, t.place), Within: o, Path: t.at, Disabled: t.disabled}
+				list = append(list, readOperatorPolicy(p, t.action))
 			}
-			p := &OperatorPolicy{Within: o, Path: "spec.policy-templates[" + strconv.Itoa(i) + "].objectDefinition"}
-			p.Object = o.Derive(value, func(field string) string { return strings.TrimSuffix(p.Path+"."+field, ".") })
-			p.Disabled = disabled == true
-			override, _ := action.(string)
-			list = append(list, readOperatorPolicy(p, override))
 		}
 	}
 	return list
@@ -127,7 +110,14 @@ func readOperatorPolicy(p *OperatorPolicy, override string) *OperatorPolicy {
 		"source": &p.Source, "sourceNamespace": &p.SourceNamespace, "startingCSV": &p.StartingCSV} {
 		*to, _ = p.subscription[field].(string)
 	}
-	p.idle = p.whyIdle(action, o.Spec.ComplianceType)
+	switch {
+	case p.Disabled:
+		p.idle = "its Policy is disabled"
+	case o.Spec.ComplianceType == "mustnothave":
+		p.idle = "its complianceType is mustnothave"
+	case !p.Enforced && !strings.Contains(action, "{{"):
+		p.idle = "its remediationAction is inform"
+	}
 	for _, f := range []struct {
 		field string
 		value any
@@ -141,18 +131,6 @@ func readOperatorPolicy(p *OperatorPolicy, override string) *OperatorPolicy {
 		p.check(&o, unknown)
 	}
 	return p
-}
-
-func (p *OperatorPolicy) whyIdle(action, compliance string) string {
-	switch {
-	case p.Disabled:
-		return "its Policy is disabled"
-	case compliance == "mustnothave":
-		return "its complianceType is mustnothave"
-	case !p.Enforced && !strings.Contains(action, "{{"):
-		return "its remediationAction is inform"
-	}
-	return ""
 }
 
 // templated returns the first field below a value that has a template.
@@ -391,11 +369,16 @@ func (p *OperatorPolicy) complete(defaults PackageDefaults) string {
 	if p.Template != "" {
 		return p.Template + " is a template"
 	}
+	var d Defaults
+	fields := []struct {
+		name      string
+		to, known *string
+	}{{"channel", &p.Channel, &d.Channel}, {"source", &p.Source, &d.Source},
+		{"sourceNamespace", &p.SourceNamespace, &d.SourceNamespace}, {"namespace", &p.Namespace, &d.Namespace}}
 	var missing []string
-	for _, f := range []struct{ field, value string }{{"channel", p.Channel}, {"source", p.Source},
-		{"sourceNamespace", p.SourceNamespace}, {"namespace", p.Namespace}} {
-		if f.value == "" {
-			missing = append(missing, f.field)
+	for _, f := range fields {
+		if *f.to == "" {
+			missing = append(missing, f.name)
 		}
 	}
 	if missing == nil {
@@ -406,19 +389,12 @@ func (p *OperatorPolicy) complete(defaults PackageDefaults) string {
 	if defaults == nil {
 		return why
 	}
-	d, err := defaults(p)
-	if err != nil {
+	var err error
+	if d, err = defaults(p); err != nil {
 		return why + ", and " + err.Error()
 	}
-	for _, f := range []struct {
-		to    *string
-		value string
-	}{{&p.Channel, d.Channel}, {&p.Source, d.Source}, {&p.SourceNamespace, d.SourceNamespace},
-		{&p.Namespace, d.Namespace}} {
-		if *f.to == "" {
-			*f.to = f.value
-		}
-		if *f.to == "" {
+	for _, f := range fields {
+		if *f.to = cmp.Or(*f.to, *f.known); *f.to == "" {
 			return why + ", which is not known"
 		}
 	}

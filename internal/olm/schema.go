@@ -1,6 +1,7 @@
 package olm
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -119,7 +121,12 @@ func (v *verdict) check(field string, value any, s *schema) {
 		}
 	default:
 		if n, ok := whole(value); ok && (s.Type == "integer" || s.IntOrString) {
-			v.checkNumber(field, n, s)
+			if s.Minimum != nil && n < *s.Minimum {
+				v.refuse(field, "", "%v is less than %v", n, *s.Minimum)
+			}
+			if s.Maximum != nil && n > *s.Maximum {
+				v.refuse(field, "", "%v is greater than %v", n, *s.Maximum)
+			}
 			return
 		}
 	}
@@ -155,15 +162,6 @@ func (v *verdict) checkText(field, got string, s *schema) {
 	}
 }
 
-func (v *verdict) checkNumber(field string, n float64, s *schema) {
-	switch {
-	case s.Minimum != nil && n < *s.Minimum:
-		v.refuse(field, "", "%v is less than %v", n, *s.Minimum)
-	case s.Maximum != nil && n > *s.Maximum:
-		v.refuse(field, "", "%v is greater than %v", n, *s.Maximum)
-	}
-}
-
 // types are the names that messages use.
 var types = map[string]string{
 	"object": "a mapping", "array": "a list", "string": "text", "boolean": "true or false", "integer": "a whole number",
@@ -186,11 +184,7 @@ func (v *verdict) checkObject(field string, object map[string]any, s *schema) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		of := s.Properties[name]
-		if of == nil {
-			of = s.Values
-		}
-		if of != nil && object[name] != nil {
+		if of := cmp.Or(s.Properties[name], s.Values); of != nil && object[name] != nil {
 			v.check(join(field, name), object[name], of)
 		}
 	}
@@ -205,8 +199,13 @@ func (v *verdict) checkList(field string, list []any, s *schema) {
 		switch object, _ := item.(map[string]any); {
 		case s.ListType == "set":
 			key = shown(item)
-		case object != nil:
-			key = keyOf(object, s)
+		case object != nil: // the items of a list that is no map have no keys
+			key = strings.Join(lists.Map(s.ListKeys, func(name string) string {
+				if object[name] != nil {
+					return shown(object[name])
+				}
+				return shown(s.Items.Properties[name].Default)
+			}), "/")
 		}
 		if key == "" {
 			continue
@@ -216,19 +215,6 @@ func (v *verdict) checkList(field string, list []any, s *schema) {
 		}
 		seen[key] = true
 	}
-}
-
-// keyOf returns what identifies an item of a list that is a map. The items of other lists have no keys.
-func keyOf(item map[string]any, s *schema) string {
-	var parts []string
-	for _, key := range s.ListKeys {
-		value := item[key]
-		if value == nil {
-			value = s.Items.Properties[key].Default
-		}
-		parts = append(parts, shown(value))
-	}
-	return strings.Join(parts, "/")
 }
 
 func join(field, name string) string {

@@ -46,7 +46,7 @@ func Text(v any) string {
 // Texts returns the texts in a mapping.
 func Texts(v any) map[string]string {
 	all, _ := v.(map[string]any)
-	out := make(map[string]string, len(all))
+	out := map[string]string{}
 	for key, x := range all {
 		if s, ok := x.(string); ok {
 			out[key] = s

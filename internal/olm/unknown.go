@@ -1,6 +1,7 @@
 package olm
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/internal/base/lazy"
@@ -28,7 +30,9 @@ func UnknownFields(o *manifest.Object) []*manifest.Error {
 		return nil
 	}
 	u := &unknownFields{object: o, consequence: "the API server drops it"}
-	if o.Kind == "OperatorGroup" && becomesGlobal(value) {
+	var spec operatorsv1.OperatorGroupSpec
+	_ = o.Field(&spec, "spec") // a field of a wrong type counts as absent
+	if o.Kind == "OperatorGroup" && TargetsOf(&spec).Global() {
 		u.consequence += ", so the group targets all namespaces"
 	}
 	u.walk("metadata", value["metadata"], metadata())
@@ -50,16 +54,6 @@ var metadata = sync.OnceValue(func() *schema {
 	return s
 })
 
-// becomesGlobal reports whether an OperatorGroup has a spec that, without unknown fields, selects all namespaces.
-func becomesGlobal(object map[string]any) bool {
-	spec, _ := object["spec"].(map[string]any)
-	names, _ := spec["targetNamespaces"].([]any)
-	selector, _ := spec["selector"].(map[string]any)
-	labels, _ := selector["matchLabels"].(map[string]any)
-	expressions, _ := selector["matchExpressions"].([]any)
-	return len(names)+len(labels)+len(expressions) == 0
-}
-
 type unknownFields struct {
 	object      *manifest.Object
 	consequence string
@@ -70,12 +64,10 @@ func (u *unknownFields) walk(field string, value any, s *schema) {
 	switch value := value.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(value)) {
-			of := s.Properties[name]
+			of := cmp.Or(s.Properties[name], s.Values)
 			switch {
 			case of != nil:
 				u.walk(join(field, name), value[name], of)
-			case s.Values != nil:
-				u.walk(join(field, name), value[name], s.Values)
 			case !s.KeepsUnknown && s.Type == "object":
 				u.add(join(field, name), name, s)
 			}

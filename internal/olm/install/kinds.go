@@ -5,7 +5,6 @@ package install
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -13,7 +12,10 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -56,29 +58,17 @@ func Kinds() []Kind { return slices.Clone(kinds) }
 
 // KindOf returns a kind by its name, and whether OLM installs it.
 func KindOf(name string) (Kind, bool) {
-	i := slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == name })
-	if i < 0 {
-		return Kind{}, false
-	}
-	return kinds[i], true
+	k := lists.Find(kinds, func(k Kind) bool { return k.Name == name })
+	return k, k.Name != ""
 }
 
 // APIVersion returns the apiVersion of the kind's objects.
 func (k Kind) APIVersion() string {
-	if k.Group == "" {
-		return k.Version
-	}
-	return k.Group + "/" + k.Version
+	return schema.GroupVersion{Group: k.Group, Version: k.Version}.String()
 }
 
 // GroupOf returns the API group under which OLM creates an object.
-func GroupOf(o *manifest.Object) string {
-	group, _, ok := strings.Cut(APIVersionOf(o.APIVersion, o.Kind), "/")
-	if !ok {
-		return ""
-	}
-	return group
-}
+func GroupOf(o *manifest.Object) string { return manifest.GroupOf(APIVersionOf(o.APIVersion, o.Kind)) }
 
 // APIVersionOf returns the apiVersion under which OLM creates an object: that of its own types (ExecutePlan), else the
 // object's, or what an object without one is taken for.
@@ -107,14 +97,10 @@ func WebhookRule(r admissionv1.RuleWithOperations) string {
 	case slices.Contains(r.APIGroups, olm.Group):
 		return "webhook rules cannot include the OLM group"
 	case slices.Contains(r.APIGroups, "admissionregistration.k8s.io") &&
-		slices.ContainsFunc(r.Resources, configuresWebhooks):
+		sets.New(r.Resources...).HasAny("*", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
 		return "webhook rules cannot include MutatingWebhookConfiguration or ValidatingWebhookConfiguration resources"
 	}
 	return ""
-}
-
-func configuresWebhooks(resource string) bool {
-	return resource == "*" || resource == "MutatingWebhookConfiguration" || resource == "ValidatingWebhookConfiguration"
 }
 
 // CRD is what OLM asks of a CustomResourceDefinition that a webhook converts.

@@ -189,10 +189,6 @@ var defaultsOf = sync.OnceValue(func() map[string][]defaultValue {
 	return byKind
 })
 
-func (d defaultValue) prune(o map[string]any) {
-	d.walk(o, strings.Split(d.path, "."), "", func(string) {})
-}
-
 // walk removes the fields that have the value, and calls a function for each. at is the path of v.
 func (d defaultValue) walk(v any, path []string, at string, found func(at string)) {
 	switch v := v.(type) {

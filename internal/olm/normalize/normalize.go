@@ -5,6 +5,7 @@ package normalize
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,12 +20,10 @@ type Object map[string]any
 // Kinds are the kinds that olmgen renders. Others (Subscription, InstallPlan, Event, ...) are not compared.
 var Kinds = []string{
 	"APIService", "ClusterRole", "ClusterRoleBinding", "ClusterServiceVersion", "ConfigMap", "ConsoleCLIDownload",
-	"ConsoleLink",
-	"ConsolePlugin", "ConsoleQuickStart", "ConsoleYAMLSample", "CustomResourceDefinition", "Deployment",
-	"MutatingWebhookConfiguration",
-	"NetworkPolicy", "OperatorCondition", "OperatorGroup", "PodDisruptionBudget", "PriorityClass", "PrometheusRule",
-	"Role", "RoleBinding",
-	"Secret", "Service", "ServiceAccount", "ServiceMonitor", "ValidatingWebhookConfiguration", "VerticalPodAutoscaler",
+	"ConsoleLink", "ConsolePlugin", "ConsoleQuickStart", "ConsoleYAMLSample", "CustomResourceDefinition", "Deployment",
+	"MutatingWebhookConfiguration", "NetworkPolicy", "OperatorCondition", "OperatorGroup", "PodDisruptionBudget",
+	"PriorityClass", "PrometheusRule", "Role", "RoleBinding", "Secret", "Service", "ServiceAccount", "ServiceMonitor",
+	"ValidatingWebhookConfiguration", "VerticalPodAutoscaler",
 }
 
 // Masked stands for a value that is random or the catalog's.
@@ -47,7 +46,9 @@ func (o Object) stringAt(path ...string) string {
 // Comparable returns a copy of o without what differs from cluster to cluster. It reports false for an object that is
 // not compared.
 func Comparable(o Object) (Object, bool) {
-	if !slices.Contains(Kinds, o.Kind()) || isCertificate(o) {
+	certificate := o.Kind() == "Secret" && o["type"] == "kubernetes.io/tls" &&
+		strings.HasSuffix(o.stringAt("metadata", "name"), "-service-cert") // that OLM keeps there
+	if !slices.Contains(Kinds, o.Kind()) || certificate {
 		return nil, false
 	}
 	n := o.Copy()
@@ -68,7 +69,7 @@ func Comparable(o Object) (Object, bool) {
 	n.mask(meta, labels)
 	quantities(map[string]any(n))
 	for _, d := range defaultsOf()[n.Kind()] {
-		d.prune(map[string]any(n))
+		d.walk(map[string]any(n), strings.Split(d.path, "."), "", func(string) {})
 	}
 	for _, k := range []string{"labels", "annotations"} {
 		if len(At(meta, k)) == 0 {
@@ -119,9 +120,7 @@ func (o Object) mask(meta, labels map[string]any) {
 		delete(spec, "clusterIPs")
 	case "Secret":
 		data := At(o, "data")
-		for k := range At(o, "stringData") {
-			data[k] = Masked
-		}
+		maps.Copy(data, At(o, "stringData"))
 		for k := range data {
 			data[k] = Masked
 		}
@@ -164,12 +163,6 @@ func reduceCRD(spec map[string]any) {
 	delete(spec, "validation")
 	delete(spec, "preserveUnknownFields")
 	delete(At(spec, "conversion", "webhook", "clientConfig"), "caBundle")
-}
-
-// isCertificate reports whether o is a Secret in which OLM keeps a certificate.
-func isCertificate(o Object) bool {
-	return o.Kind() == "Secret" && o["type"] == "kubernetes.io/tls" &&
-		strings.HasSuffix(o.stringAt("metadata", "name"), "-service-cert")
 }
 
 // Copy returns a copy of the object, its numbers float64, without nulls and without the UID of an OperatorGroup.

@@ -3,6 +3,7 @@ package versions
 import (
 	_ "embed"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 
@@ -100,10 +101,6 @@ var removedResources = sync.OnceValue(func() map[string]uint64 {
 		served[name] = served[name] || l.until == 0 || current && gv.Group != "extensions"
 		all[name] = max(all[name], l.until)
 	}
-	for name := range served {
-		if served[name] {
-			delete(all, name)
-		}
-	}
+	maps.DeleteFunc(all, func(name string, _ uint64) bool { return served[name] })
 	return all
 })

@@ -18,6 +18,7 @@ import (
 	"github.com/blang/semver/v4"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -192,10 +193,7 @@ func (r Release) Number() string { return r.number }
 
 // Sets returns the feature sets of the release, first the one of a cluster whose administrator chose none.
 func (r Release) Sets() (list []Set) {
-	for name := range strings.SplitSeq(r.sets, ",") {
-		list = append(list, Set(name))
-	}
-	return list
+	return lists.Map(strings.Split(r.sets, ","), func(name string) Set { return Set(name) })
 }
 
 // Releases returns the releases of a product of which facts are known, the oldest first. The list is not the caller's
@@ -208,12 +206,12 @@ func Parse(of Product, text string) (Release, error) {
 	oldest, newest := list[0], list[len(list)-1]
 	v, err := semver.ParseTolerant(text)
 	if err != nil {
-		return Release{}, manifest.WithHint(fmt.Errorf("%q is not a release of %s", text, of),
-			"write it as "+newest.Number())
+		err = fmt.Errorf("%q is not a release of %s", text, of)
+	} else if !strings.Contains(text, ".") {
+		err = fmt.Errorf("%q names no minor version of %s", text, of)
 	}
-	if !strings.Contains(text, ".") {
-		return Release{}, manifest.WithHint(fmt.Errorf("%q names no minor version of %s", text, of),
-			"write it as "+newest.Number())
+	if err != nil {
+		return Release{}, manifest.WithHint(err, "write it as "+newest.Number())
 	}
 	for _, r := range list {
 		if r.order == inOrder(semver.Version{Major: v.Major, Minor: v.Minor}) {
@@ -283,15 +281,12 @@ func (r Release) Gate(name string, set Set) (State, Fact) { return r.state(topic
 // On returns which feature sets of the release have one of some feature gates on, such as ", which is on in the feature
 // set TechPreviewNoUpgrade"; it is empty if none has.
 func (r Release) On(gates ...string) string {
-	var sets []Set
-	for _, set := range r.Sets() {
-		if slices.ContainsFunc(gates, func(gate string) bool {
+	sets := lists.Filter(r.Sets(), func(set Set) bool {
+		return slices.ContainsFunc(gates, func(gate string) bool {
 			state, _ := r.Gate(gate, set)
 			return state == Enabled
-		}) {
-			sets = append(sets, set)
-		}
-	}
+		})
+	})
 	if len(sets) == 0 {
 		return ""
 	}

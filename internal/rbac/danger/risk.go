@@ -297,7 +297,7 @@ func (s Scopes) withoutEffect(a rbac.Atom, place string) bool {
 		return true
 	case a.Group == rbac.All || a.Resource == rbac.All:
 		// A wildcard holds for what is in the namespace, unless the whole group is cluster-scoped.
-		return olm.AllClusterScoped(a.Group)
+		return olm.AllScoped(a.Group, false)
 	case a.Group == "" && a.Resource == "namespaces":
 		return a.Verb == "create" || a.Verb == "list" || a.Verb == "watch" || a.Verb == "deletecollection"
 	case a.Verb == "use" && a.Group == groupSCC:
