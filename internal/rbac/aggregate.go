@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // AggregateTo is the label of a ClusterRole that adds its rules to a role for users, without the name of that role.
@@ -69,7 +71,8 @@ func (x *Objects) Aggregate() {
 	if slices.ContainsFunc(aggregating, func(r *Role) bool { return r.Object != nil }) {
 		all = slices.Concat(clusterRoles, defaultsBeside(clusterRoles))
 	}
-	a := &aggregation{pools: map[poolKey]*pool{}, of: map[*Role][]*pool{}, in: map[*Role][]*pool{}}
+	a := &aggregation{pools: map[poolKey]*pool{}, of: map[*Role][]*pool{}, in: map[*Role][]*pool{},
+		byPair: map[int]map[string][]*Role{}}
 	for _, r := range aggregating {
 		from := all
 		if r.Object == nil { // what users have by default is not what they gain
@@ -117,18 +120,14 @@ func (a *aggregation) add(r *Role, s labels.Selector, from []*Role) {
 // candidates returns the roles that a selector can match: those with a label that it requires, or all.
 func (a *aggregation) candidates(s labels.Selector, from []*Role) []*Role {
 	requirements, selectable := s.Requirements()
-	i := slices.IndexFunc(requirements, func(r labels.Requirement) bool { return len(r.Values()) == 1 })
+	i := slices.IndexFunc(requirements, func(r labels.Requirement) bool {
+		return len(r.Values()) == 1 && r.Matches(labels.Set{r.Key(): r.Values().List()[0]})
+	})
 	if !selectable || i < 0 {
 		return from
 	}
 	key, value := requirements[i].Key(), requirements[i].Values().List()[0]
-	if !requirements[i].Matches(labels.Set{key: value}) {
-		return from
-	}
 	if a.byPair[len(from)] == nil {
-		if a.byPair == nil {
-			a.byPair = map[int]map[string][]*Role{}
-		}
 		pairs := map[string][]*Role{}
 		for _, r := range from {
 			for k, v := range r.Labels {
@@ -179,11 +178,7 @@ func (a *aggregation) rulesOf(r *Role, before []Rule) []Rule {
 		r.AtLeast = true
 		return nil
 	}
-	var members []*Role
-	for _, p := range pools {
-		members = append(members, p.members...)
-	}
-	rules := union(members, r)
+	rules := union(slices.Concat(lists.Map(pools, func(p *pool) []*Role { return p.members })...), r)
 	a.held += len(rules)
 	return rules
 }

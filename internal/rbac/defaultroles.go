@@ -36,33 +36,29 @@ var (
 var exact = []Key{ClusterRole(ClusterAdmin), ClusterRole("system:auth-delegator"),
 	{KindRole, "kube-system", "extension-apiserver-authentication-reader"}}
 
-// defaultRoles returns the roles that clusters have by default. Of those of both, Kubernetes' count.
+// defaultRoles returns the roles that clusters have by default. Of those of both, Kubernetes' count. What other releases
+// and operators have of a role that aggregates others, or of one of OpenShift, is not known.
 var defaultRoles = sync.OnceValue(func() map[Key]*Role {
 	out := map[Key]*Role{}
-	addDefaults(out, rolesOfOpenShift, true)
-	addDefaults(out, rolesOfKubernetes, false)
+	for _, file := range []string{rolesOfOpenShift, rolesOfKubernetes} {
+		for line := range strings.Lines(file) {
+			if strings.HasPrefix(line, "#") {
+				continue
+			}
+			var d DefaultRole
+			if err := json.Unmarshal([]byte(line), &d); err != nil {
+				panic("a role of the program itself: " + err.Error())
+			}
+			r := &Role{Key: d.Key, Labels: labels.Set(d.Labels), AtLeast: !slices.Contains(exact, d.Key)}
+			if d.Aggregates || file == rolesOfOpenShift {
+				r.Selectors = []labels.Selector{labels.Nothing()}
+			}
+			r.setRules(d.Rules)
+			out[r.Key] = r
+		}
+	}
 	return out
 })
-
-// addDefaults adds the roles of a file. What other releases and operators have of a role that aggregates others, or of
-// one that is open, is not known.
-func addDefaults(out map[Key]*Role, file string, open bool) {
-	for line := range strings.Lines(file) {
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		var d DefaultRole
-		if err := json.Unmarshal([]byte(line), &d); err != nil {
-			panic("a role of the program itself: " + err.Error())
-		}
-		r := &Role{Key: d.Key, Labels: labels.Set(d.Labels), AtLeast: !slices.Contains(exact, d.Key)}
-		if d.Aggregates || open {
-			r.Selectors = []labels.Selector{labels.Nothing()}
-		}
-		r.setRules(d.Rules)
-		out[r.Key] = r
-	}
-}
 
 // sccRoles is how the names of the ClusterRoles begin by which OpenShift lets pods use one of its
 // SecurityContextConstraints (openshift/cluster-kube-apiserver-operator: bindata/assets/kube-apiserver).

@@ -1,7 +1,6 @@
 package rbac
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,11 +15,11 @@ import (
 type row [5][]string
 
 const (
-	groupsOf = iota
+	urlsOf = iota
+	groupsOf
 	resourcesOf
 	namesOf
 	verbsOf
-	urlsOf
 )
 
 func rowOf(a Atom) row {
@@ -47,12 +46,10 @@ func Rules(atoms []Atom) []rbacv1.PolicyRule {
 		}
 	}
 	slices.SortFunc(rows, row.compare)
-	out := make([]rbacv1.PolicyRule, len(rows))
-	for i, r := range rows {
-		out[i] = rbacv1.PolicyRule{Verbs: r[verbsOf], APIGroups: r[groupsOf], Resources: r[resourcesOf],
+	return lists.Map(rows, func(r row) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{Verbs: r[verbsOf], APIGroups: r[groupsOf], Resources: r[resourcesOf],
 			ResourceNames: r[namesOf], NonResourceURLs: r[urlsOf]}
-	}
-	return out
+	})
 }
 
 // Values returns rules as they stand in a document: as written, without empty lists besides that of the verbs.
@@ -88,8 +85,7 @@ func mergeOn(rows []row, list int) []row {
 		out[i][list] = append(out[i][list], r[list]...)
 	}
 	for i := range out {
-		slices.Sort(out[i][list])
-		out[i][list] = slices.Compact(out[i][list])
+		out[i][list] = lists.SortedUnique(out[i][list])
 	}
 	return out
 }
@@ -146,8 +142,4 @@ func ListsKey(lists ...[]string) string {
 }
 
 // compare orders by API group, resource, name and verb; URLs come last.
-func (r row) compare(o row) int {
-	return cmp.Or(slices.Compare(r[urlsOf], o[urlsOf]), slices.Compare(r[groupsOf], o[groupsOf]),
-		slices.Compare(r[resourcesOf], o[resourcesOf]), slices.Compare(r[namesOf], o[namesOf]),
-		slices.Compare(r[verbsOf], o[verbsOf]))
-}
+func (r row) compare(o row) int { return slices.CompareFunc(r[:], o[:], slices.Compare[[]string]) }

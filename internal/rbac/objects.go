@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -83,11 +84,7 @@ type Rule struct {
 
 // PolicyRules returns the rules of a role without their places.
 func (r *Role) PolicyRules() []rbacv1.PolicyRule {
-	out := make([]rbacv1.PolicyRule, len(r.Rules))
-	for i, rule := range r.Rules {
-		out[i] = rule.PolicyRule
-	}
-	return out
+	return lists.Map(r.Rules, func(rule Rule) rbacv1.PolicyRule { return rule.PolicyRule })
 }
 
 // roleOfAPI matches the names of the roles that OLM and olmgen generate for an API.
@@ -224,8 +221,8 @@ func readRole(o *manifest.Object, namespace string) (*Role, error) {
 	}
 	r := &Role{Key: Key{o.Kind, namespace, o.Name}, Object: o, Labels: decoded.Labels}
 	if o.Kind == KindClusterRole && decoded.AggregationRule != nil {
-		for i := range decoded.AggregationRule.ClusterRoleSelectors {
-			selector, err := metav1.LabelSelectorAsSelector(&decoded.AggregationRule.ClusterRoleSelectors[i])
+		for i, s := range decoded.AggregationRule.ClusterRoleSelectors {
+			selector, err := metav1.LabelSelectorAsSelector(&s)
 			if err != nil {
 				field := fmt.Sprintf("aggregationRule.clusterRoleSelectors[%d]", i)
 				return nil, o.Errorf(field, "%s", text.OneLine(err.Error()))

@@ -71,7 +71,7 @@ func (x *Objects) Exists(a Account) bool { return a.Name == "default" || x.Accou
 // the namespace is empty. OLM leaves out the groups of the account (OLM: pkg/controller/install/attributes_util.go,
 // toDefaultInfo). A role that is not among the objects, or that aggregates others, may allow anything.
 func (x *Objects) OLMAllows(a Account, namespace string, rule rbacv1.PolicyRule) bool {
-	rules, complete := x.rulesOf(a, namespace, false)
+	rules, complete := x.OLMRules(a, namespace)
 	return !complete || OLMCovers(rules, rule)
 }
 
@@ -121,8 +121,11 @@ func covers(held []rbacv1.PolicyRule, rule rbacv1.PolicyRule, hasResource func([
 	for _, verb := range rule.Verbs {
 		if len(rule.NonResourceURLs) > 0 {
 			for _, url := range rule.NonResourceURLs {
-				if !slices.ContainsFunc(held,
-					func(h rbacv1.PolicyRule) bool { return Has(h.Verbs, verb) && hasURL(h.NonResourceURLs, url) }) {
+				if !slices.ContainsFunc(held, func(h rbacv1.PolicyRule) bool {
+					return Has(h.Verbs, verb) && slices.ContainsFunc(h.NonResourceURLs, func(u string) bool {
+						return u == url || strings.HasSuffix(u, All) && strings.HasPrefix(url, strings.TrimRight(u, All))
+					})
+				}) {
 					return false
 				}
 			}
@@ -156,12 +159,6 @@ func Has(held []string, want string) bool {
 	return slices.Contains(held, All) || slices.Contains(held, want)
 }
 
-func hasURL(held []string, want string) bool {
-	return slices.ContainsFunc(held, func(h string) bool {
-		return h == want || strings.HasSuffix(h, All) && strings.HasPrefix(want, strings.TrimRight(h, All))
-	})
-}
-
 // HasResource reports whether the resources of a rule have one among them, for the API server.
 func HasResource(held []string, want string) bool {
 	return slices.ContainsFunc(held, func(r string) bool { return ResourceMatches(r, want) })
@@ -169,11 +166,8 @@ func HasResource(held []string, want string) bool {
 
 // ResourceMatches is Kubernetes' ResourceMatches (pkg/apis/rbac/v1/evaluation_helpers.go).
 func ResourceMatches(given, asked string) bool {
-	if given == All || given == asked {
-		return true
-	}
 	sub, ok := strings.CutPrefix(given, "*/")
-	return ok && strings.HasSuffix(asked, "/"+sub)
+	return given == All || given == asked || ok && strings.HasSuffix(asked, "/"+sub)
 }
 
 // deploying are the resources whose making deploys an operator: of OLM v0 and of OLM v1. An OperatorGroup or a

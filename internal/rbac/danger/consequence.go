@@ -401,7 +401,7 @@ func (s Scopes) Follow(held Held) []Follows {
 			if worse("everything") || slices.ContainsFunc(c.unless, worse) {
 				continue
 			}
-			if f, ok := s.follows(c, held, place); ok {
+			if f, own, ok := s.met(c, held, place); own && ok {
 				out = append(out, f)
 			}
 		}
@@ -410,12 +410,6 @@ func (s Scopes) Follow(held Held) []Follows {
 		}
 	}
 	return out
-}
-
-// follows reports whether all needs are met at a place, at least one of them by what is granted there.
-func (s Scopes) follows(c *Consequence, held Held, place string) (Follows, bool) {
-	out, own, ok := s.met(c, held, place)
-	return out, own && ok
 }
 
 // met reports whether all needs are met at a place; own says that one of them is by what is granted there.
@@ -488,7 +482,7 @@ func (s Scopes) Level(rule rbacv1.PolicyRule, place string, held Held) findings.
 		if !part || c.Level(place).Rank() >= worst.Rank() {
 			continue
 		}
-		if _, ok := s.follows(c, held, place); ok {
+		if _, own, ok := s.met(c, held, place); own && ok {
 			worst = c.Level(place)
 		}
 	}

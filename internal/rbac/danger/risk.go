@@ -5,12 +5,14 @@
 package danger
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
@@ -108,15 +110,13 @@ var (
 	nodesProxy = pattern{core, []string{"nodes/proxy"}, []string{"get", "create"}}
 
 	// Since Kubernetes 1.35 a verb of its own limits what somebody is impersonated for (KEP-5284).
-	impersonateUsers = pattern{[]string{"", groupAuthn}, []string{"users"},
-		[]string{"impersonate", "impersonate:user-info"}}
-	impersonateGroups = pattern{[]string{"", groupAuthn}, []string{"groups"},
-		[]string{"impersonate", "impersonate:user-info"}}
+	asUser              = []string{"impersonate", "impersonate:user-info"}
+	impersonateUsers    = pattern{[]string{"", groupAuthn}, []string{"users"}, asUser}
+	impersonateGroups   = pattern{[]string{"", groupAuthn}, []string{"groups"}, asUser}
 	impersonateAccounts = pattern{[]string{"", groupAuthn}, []string{"serviceaccounts"},
 		[]string{"impersonate", "impersonate:serviceaccount"}}
-	impersonateExtra = pattern{[]string{groupAuthn}, []string{"uids", "userextras", "userextras/*"},
-		[]string{"impersonate", "impersonate:user-info"}}
-	usersWrite = pattern{[]string{groupUsers}, []string{"users", "groups", "identities", "useridentitymappings"},
+	impersonateExtra = pattern{[]string{groupAuthn}, []string{"uids", "userextras", "userextras/*"}, asUser}
+	usersWrite       = pattern{[]string{groupUsers}, []string{"users", "groups", "identities", "useridentitymappings"},
 		writing}
 	oauthWrite = pattern{[]string{groupOAuth}, []string{"oauthaccesstokens", "oauthauthorizetokens", "oauthclients"},
 		writing}
@@ -180,30 +180,18 @@ var facets = map[Risk][]Facet{
 // Facets returns the parts of a risk that a rule allows something of, with an effect at a place: a namespace or, if
 // that is empty, the cluster.
 func (s Scopes) Facets(risk Risk, rule rbacv1.PolicyRule, place string) []Facet {
-	return slices.DeleteFunc(slices.Clone(facets[risk]),
-		func(f Facet) bool { return !s.allowAny(f.patterns, rule, place) })
+	return lists.Filter(facets[risk], func(f Facet) bool { return s.allowAny(f.patterns, rule, place) })
 }
 
 // FacetNames returns the names of all parts of a risk, in their order.
 func (r Risk) FacetNames() []string {
-	var names []string
-	for _, f := range facets[r] {
-		if f.Name != "" {
-			names = append(names, f.Name)
-		}
-	}
-	return names
+	names := lists.Map(facets[r], func(f Facet) string { return f.Name })
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
 func with(p pattern, verb string) pattern {
 	p.verbs = []string{verb}
 	return p
-}
-
-// touches reports whether an atom allows something that the pattern describes.
-func (p pattern) touches(a rbac.Atom) bool {
-	return !a.IsURL && !harmless(a) && in(p.verbs, a.Verb) && in(p.groups, a.Group) &&
-		slices.ContainsFunc(p.resources, func(r string) bool { return matches(a.Resource, r) })
 }
 
 // matches reports whether a resource of a rule is one of a pattern: a resource, or any subresource of it (r/*).
@@ -224,50 +212,27 @@ func harmless(a rbac.Atom) bool {
 	case a.Verb == "use":
 		return a.Group == groupSCC && Restricted(a.Name)
 	}
-	return ownSigner(a)
+	// a signer whose certificates the API server does not take for users
+	return a.Group == groupCertificates && a.Resource == "signers" && !strings.HasPrefix(a.Name, "kubernetes.io/")
 }
 
 // Restricted reports whether SecurityContextConstraints of a name let a pod do no more than it may by default
 // (OpenShift: cluster-kube-apiserver-operator, bindata/assets/kube-apiserver/scc-restricted*.yaml).
 func Restricted(name string) bool { return strings.HasPrefix(name, "restricted") }
 
-// ownSigner reports whether an atom is about a signer whose certificates the API server does not take for users.
-func ownSigner(a rbac.Atom) bool {
-	return a.Group == groupCertificates && a.Resource == "signers" && a.Named &&
-		!strings.HasPrefix(a.Name, "kubernetes.io/")
-}
-
 // allow reports whether a rule allows something that a pattern describes, with an effect at a place.
 func (s Scopes) allow(p pattern, rule rbacv1.PolicyRule, place string) bool {
 	verb := slices.IndexFunc(p.verbs, func(v string) bool { return rbac.Has(rule.Verbs, v) })
-	if verb < 0 {
-		return false
-	}
-	for _, group := range p.groups {
-		if !rbac.Has(rule.APIGroups, group) {
-			continue
-		}
-		for _, resource := range p.resources {
-			if s.withoutEffect(rbac.Atom{Group: group, Resource: resource, Verb: p.verbs[verb]}, place) {
-				continue
-			}
-			if slices.ContainsFunc(rule.Resources, func(given string) bool { return matches(given, resource) }) {
-				return true
-			}
-		}
-	}
-	return false
+	return verb >= 0 && slices.ContainsFunc(p.groups, func(group string) bool {
+		return rbac.Has(rule.APIGroups, group) && slices.ContainsFunc(p.resources, func(resource string) bool {
+			return !s.withoutEffect(rbac.Atom{Group: group, Resource: resource, Verb: p.verbs[verb]}, place) &&
+				slices.ContainsFunc(rule.Resources, func(given string) bool { return matches(given, resource) })
+		})
+	})
 }
 
 func (s Scopes) allowAny(patterns []pattern, rule rbacv1.PolicyRule, place string) bool {
 	return slices.ContainsFunc(patterns, func(p pattern) bool { return s.allow(p, rule, place) })
-}
-
-func in(list []string, given string) bool { return given == rbac.All || slices.Contains(list, given) }
-
-// sweeping reports whether an atom is about all resources, or all those of Kubernetes' core group.
-func sweeping(a rbac.Atom) bool {
-	return !a.IsURL && !a.Named && a.Resource == rbac.All && (a.Group == rbac.All || a.Group == "")
 }
 
 // Scopes are the cluster-scoped resources that CustomResourceDefinitions define, by group.
@@ -315,17 +280,13 @@ func (s Scopes) RiskOf(a rbac.Atom, place string) Risk {
 	switch {
 	case s.withoutEffect(a, place):
 		return NoEffect
-	case sweeping(a):
+	case a.IsURL || harmless(a):
+		return Other
+	case !a.Named && a.Resource == rbac.All && (a.Group == rbac.All || a.Group == ""):
 		return Everything
 	}
-	for _, r := range Dangerous {
-		if slices.ContainsFunc(facets[r], func(f Facet) bool {
-			return slices.ContainsFunc(f.patterns, func(p pattern) bool { return p.touches(a) })
-		}) {
-			return r
-		}
-	}
-	return Other
+	rule := rbacv1.PolicyRule{Verbs: []string{a.Verb}, APIGroups: []string{a.Group}, Resources: []string{a.Resource}}
+	return cmp.Or(lists.Find(Dangerous, func(r Risk) bool { return len(s.Facets(r, rule, "")) > 0 }), Other)
 }
 
 var reads = lazy.Regexp(`(^|[-:. ])(view|viewer|read|reader|watch|watcher|list|get|metrics|discovery)([-:. ]|$)`)
