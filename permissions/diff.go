@@ -33,18 +33,15 @@ func Compare(old, now *Report) Diff {
 	for _, w := range old.Ways {
 		had[w.Subject] = w.Reaches
 	}
-	type start struct {
-		subject Subject
-		source  Source
-	}
-	begins := map[start]bool{}
+	begins := map[Subject]Source{}
 	for _, w := range now.Ways {
 		if had[w.Subject] != w.Reaches && w.Reaches != operatorsRights {
-			begins[start{w.Subject, w.Steps[0].Source}] = true
+			begins[w.Subject] = w.Steps[0].Source
 		}
 	}
 	for i, item := range d.Permissions {
-		if item.Change == Gained && item.Severity == findings.Warning && begins[start{item.Subject, item.Source}] {
+		source, begin := begins[item.Subject]
+		if item.Change == Gained && item.Severity == findings.Warning && begin && source == item.Source {
 			d.Permissions[i].Severity = findings.Error
 		}
 	}
@@ -67,22 +64,20 @@ func compare(old, now []Item, scopes danger.Scopes) []Item {
 	maps.Copy(all, after)
 	out := []Item{}
 	for _, s := range slices.SortedFunc(maps.Keys(all), Subject.compare) {
-		gained := uncovered(after[s], before[s], Gained)
 		held, _ := heldBy(after[s])
-		for i := range gained {
-			gained[i].Severity = findings.Info
-			if l := levelOf(gained[i], held, scopes); l == findings.Error || l == findings.Warning {
-				gained[i].Severity = l
+		for _, i := range uncovered(after[s], before[s], Gained) {
+			i.Severity = findings.Info
+			if l := levelOf(i, held, scopes); l == findings.Error || l == findings.Warning {
+				i.Severity = l
 			}
+			out = append(out, i)
 		}
-		out = append(out, gained...)
-		lost := uncovered(before[s], after[s], Lost)
-		for i := range lost {
-			if lost[i].inVain(after[s]) {
-				lost[i].Severity = findings.Warning
+		for _, i := range uncovered(before[s], after[s], Lost) {
+			if i.inVain(after[s]) {
+				i.Severity = findings.Warning
 			}
+			out = append(out, i)
 		}
-		out = append(out, lost...)
 	}
 	return out
 }
@@ -122,7 +117,8 @@ func (i Item) rest(left map[string][]rbac.Atom, change Change) []Item {
 	index := map[string]int{}
 	for _, place := range slices.Sorted(maps.Keys(left)) {
 		name := cmp.Or(place, Everywhere)
-		for _, r := range rulesOf(left[place]) {
+		for _, r := range rbac.Rules(left[place]) {
+			slices.SortFunc(r.Verbs, compareVerbs)
 			id := rbac.RuleKey(r)
 			if at, ok := index[id]; ok {
 				out[at].Namespaces = append(out[at].Namespaces, name)
@@ -159,21 +155,9 @@ func placesOf(items []Item) allowed {
 
 // allow reports whether an atom is allowed at a place, by what holds there or in the cluster.
 func (x allowed) allow(a rbac.Atom, place string) bool {
-	if _, ok := x[place].Covers(a); ok {
-		return true
-	}
-	_, ok := x[""].Covers(a)
-	return ok
-}
-
-// rulesOf merges atoms into few rules that allow the same, with the verbs in the order that people know. Equal sets
-// make equal rules.
-func rulesOf(atoms []rbac.Atom) []rbacv1.PolicyRule {
-	rules := rbac.Rules(atoms)
-	for _, r := range rules {
-		slices.SortFunc(r.Verbs, compareVerbs)
-	}
-	return rules
+	_, here := x[place].Covers(a)
+	_, everywhere := x[""].Covers(a)
+	return here || everywhere
 }
 
 // verbOrder is the order in which people know the verbs; others follow.

@@ -143,7 +143,11 @@ func (e *evaluation) bind(b *rbac.Binding) error {
 				Namespaces: []string{cmp.Or(b.Namespace, Everywhere)}, Role: b.Role.String(),
 				Source: e.from.bindingSource(b, b.Role.String())})
 		}
-		for _, from := range []*rbac.Role{r, e.gained(b)} {
+		from := []*rbac.Role{r}
+		if gained := e.Role(b.Role); gained != nil && gained.Object == nil { // by a default role, from the objects
+			from = append(from, gained)
+		}
+		for _, from := range from {
 			if from == nil {
 				continue
 			}
@@ -157,14 +161,6 @@ func (e *evaluation) bind(b *rbac.Binding) error {
 				}
 			}
 		}
-	}
-	return nil
-}
-
-// gained returns what a default role gains from the objects, or nil.
-func (e *evaluation) gained(b *rbac.Binding) *rbac.Role {
-	if r := e.Role(b.Role); r != nil && r.Object == nil {
-		return r
 	}
 	return nil
 }
@@ -259,19 +255,16 @@ func reduce(grants []grant) (kept []held, by map[Source][]held, err error) {
 			list = append(list, h)
 		}
 	}
-	cluster := places[""]
 	for _, h := range list {
-		if source, ok := places[h.place].Wider(h.atom); ok {
+		source, covered := places[h.place].Wider(h.atom)
+		if !covered && h.place != "" {
+			source, covered = places[""].Covers(h.atom)
+		}
+		if covered {
 			by[source] = append(by[source], h)
-			continue
+		} else {
+			kept = append(kept, h)
 		}
-		if h.place != "" {
-			if source, ok := cluster.Covers(h.atom); ok {
-				by[source] = append(by[source], h)
-				continue
-			}
-		}
-		kept = append(kept, h)
 	}
 	return kept, by, nil
 }

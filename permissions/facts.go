@@ -118,11 +118,9 @@ func (r *Report) everything() (f Fact, full, ok bool) {
 			continue
 		}
 		rank := 0
-		for _, b := range []bool{slices.Contains(item.Namespaces, Everywhere),
-			slices.Contains(item.APIGroups, rbac.All), slices.Contains(item.Verbs, rbac.All)} {
-			rank *= 2
-			if b {
-				rank++
+		for weight, list := range map[int][]string{4: item.Namespaces, 2: item.APIGroups, 1: item.Verbs} {
+			if slices.Contains(list, rbac.All) {
+				rank += weight
 			}
 		}
 		if rank > best {

@@ -56,7 +56,7 @@ func readInventory(objects []*manifest.Object, namespace string) (*inventory, er
 func (v *inventory) note(homeless []string) {
 	before := map[rbac.Key]*rbac.Role{}
 	for _, r := range v.Roles {
-		if first := before[r.Key]; first != nil && !sameRules(first, r) {
+		if first := before[r.Key]; first != nil && !slices.EqualFunc(first.PolicyRules(), r.PolicyRules(), equal) {
 			v.notes = append(v.notes, fmt.Sprintf("%s stands in %s and again in %s: the last one counts",
 				text.Brief(r.String()), text.Brief(at(first.Object)), text.Brief(at(r.Object))))
 		}
@@ -76,10 +76,6 @@ func (v *inventory) note(homeless []string) {
 		v.notes = append(v.notes, fmt.Sprintf("%s without a namespace, such as %s, %s in the namespace default",
 			text.Count(len(homeless), "object"), text.Brief(homeless[0]), count))
 	}
-}
-
-func sameRules(a, b *rbac.Role) bool {
-	return slices.EqualFunc(a.PolicyRules(), b.PolicyRules(), equal)
 }
 
 func at(o *manifest.Object) string { return fmt.Sprintf("%s:%d", o.File, o.Line) }

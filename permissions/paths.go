@@ -112,9 +112,7 @@ func (r *Report) follows() []findings.Finding {
 				fmt.Sprintf("users who are bound to this role gain: %s", item.ruleText())))
 		}
 	}
-	slices.SortStableFunc(out, func(a, b findings.Finding) int {
-		return a.Level.Rank() - b.Level.Rank()
-	})
+	slices.SortStableFunc(out, func(a, b findings.Finding) int { return worse(a.Level, b.Level) })
 	return out
 }
 
@@ -151,16 +149,15 @@ func (r *Report) dangerous(i Item) bool {
 func levelOf(i Item, held danger.Held, scopes danger.Scopes) findings.Severity {
 	worst := findings.None
 	for _, place := range i.places() {
-		l := scopes.Level(i.rule(), place, held)
-		if slices.Index(findings.Severities, l) < slices.Index(findings.Severities, worst) {
-			worst = l
-		}
+		worst = slices.MinFunc([]findings.Severity{worst, scopes.Level(i.rule(), place, held)}, worse)
 	}
 	if worst == findings.Error && i.Subject.IsRole() {
 		return findings.Warning
 	}
 	return worst
 }
+
+func worse(a, b findings.Severity) int { return a.Rank() - b.Rank() }
 
 // heldBy returns the rules of one subject by place, and where each of them stands.
 func heldBy(items []Item) (danger.Held, map[string][]Source) {
@@ -184,13 +181,8 @@ func worstPlace(list []danger.Follows, subject Subject, sources map[string][]Sou
 	if list[0].Place != "" {
 		level, places = findings.None, nil
 		for _, f := range list {
-			at := f.Level(f.Place)
-			if at == findings.None {
-				continue
-			}
-			places = append(places, f.Place)
-			if level == findings.None || at.Rank() < level.Rank() {
-				level = at
+			if at := f.Level(f.Place); at != findings.None {
+				places, level = append(places, f.Place), slices.MinFunc([]findings.Severity{level, at}, worse)
 			}
 		}
 	}

@@ -72,10 +72,7 @@ type Subject struct {
 
 // String returns "Kind namespace/name".
 func (s Subject) String() string {
-	if s.Namespace != "" {
-		return s.Kind + " " + s.Namespace + "/" + s.Name
-	}
-	return s.Kind + " " + s.Name
+	return s.Kind + " " + strings.TrimPrefix(s.Namespace+"/"+s.Name, "/")
 }
 
 func (s Subject) compare(o Subject) int {
@@ -154,13 +151,7 @@ func subjectOfItem(i Item) Subject { return i.Subject }
 
 // places returns the namespaces with "" for the cluster.
 func (i Item) places() []string {
-	out := slices.Clone(i.Namespaces)
-	for j, ns := range out {
-		if ns == Everywhere {
-			out[j] = ""
-		}
-	}
-	return out
+	return lists.Map(i.Namespaces, func(ns string) string { return strings.TrimPrefix(ns, Everywhere) })
 }
 
 func (i Item) compare(o Item) int {
@@ -211,8 +202,7 @@ func placeText(namespaces []string) string {
 	case len(namespaces) > 4:
 		return text.Count(len(namespaces), "namespace")
 	}
-	names := lists.Map(namespaces, text.Brief)
-	return "namespaces " + strings.Join(names, ", ")
+	return "namespaces " + strings.Join(lists.Map(namespaces, text.Brief), ", ")
 }
 
 // schema is the JSON Schema of a report in JSON.

@@ -1,6 +1,7 @@
 package permissions
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -43,12 +44,9 @@ func unboundRoles(v *inventory, from *origins) (Roles, error) {
 
 // isAggregated reports whether a role is part of another one, by a label of Kubernetes or of OLM.
 func isAggregated(r *rbac.Role) bool {
-	for label := range r.Labels {
-		if strings.HasPrefix(label, rbac.AggregateTo) || strings.HasPrefix(label, olm.LabelAggregateTo) {
-			return true
-		}
-	}
-	return false
+	return lists.Any(maps.Keys(r.Labels), func(label string) bool {
+		return strings.HasPrefix(label, rbac.AggregateTo) || strings.HasPrefix(label, olm.LabelAggregateTo)
+	})
 }
 
 // IsRole reports whether a subject is a role that nothing binds.

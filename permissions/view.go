@@ -140,17 +140,14 @@ func (r *Report) headline() string {
 // unknown counts what the report cannot look at, and what may give more than it says.
 func (r *Report) unknown() (texts []string) {
 	bindings := lists.Count(r.Findings, func(f findings.Finding) bool { return f.Rule == ruleUnknown })
-	if n := len(r.Unresolved); n > 0 {
-		texts = append(texts, text.Count(n, "operator")+" unknown")
-	}
-	if bindings > 0 {
-		texts = append(texts, text.Count(bindings, "binding")+" of an unknown role")
-	}
-	if n := len(r.Unread); n > 0 {
-		texts = append(texts, text.Count(n, "file")+" not read")
-	}
-	if n := len(r.Unbuilt); n > 0 {
-		texts = append(texts, text.Count(n, "kustomization")+" not built")
+	for _, what := range []struct {
+		n           int
+		noun, state string
+	}{{len(r.Unresolved), "operator", " unknown"}, {bindings, "binding", " of an unknown role"},
+		{len(r.Unread), "file", " not read"}, {len(r.Unbuilt), "kustomization", " not built"}} {
+		if what.n > 0 {
+			texts = append(texts, text.Count(what.n, what.noun)+what.state)
+		}
 	}
 	return texts
 }
@@ -237,9 +234,8 @@ func sourcesText(items []Item) string {
 	if items[0].Source.File == "" {
 		return text.FirstOf(1, lists.Unique(lists.Map(items, func(i Item) string { return i.Source.Object })))
 	}
-	lines := lists.Map(items, func(i Item) int { return i.Source.Line })
-	slices.Sort(lines)
-	texts := lists.Map(slices.Compact(lines), strconv.Itoa)
+	lines := lists.SortedUnique(lists.Map(items, func(i Item) int { return i.Source.Line }))
+	texts := lists.Map(lines, strconv.Itoa)
 	return text.Brief(path.Base(items[0].Source.File)) + ":" + strings.ReplaceAll(text.FirstOf(12, texts), ", ", ",")
 }
 
@@ -288,16 +284,12 @@ func (r *Report) Explained() ([]findings.Rule, []findings.Finding) { return Rule
 
 // groupText names API groups for a person.
 func groupText(groups []string) string {
-	names := slices.Clone(groups)
-	for i, g := range names {
-		switch g {
-		case "":
-			names[i] = "core"
-		case rbac.All:
-			names[i] = "all groups"
+	return text.FirstOf(12, lists.Map(groups, func(group string) string {
+		if group == rbac.All {
+			return "all groups"
 		}
-	}
-	return text.FirstOf(12, names)
+		return cmp.Or(group, "core")
+	}))
 }
 
 // ruleText returns what the item allows: verbs, resources, groups and names.
@@ -341,10 +333,10 @@ func (i Item) where() string {
 
 // reason returns why a rule is there.
 func (s Source) reason() string {
-	if s.Via != "" {
+	switch {
+	case s.Via != "":
 		return whyText[s.Why] + ", for all of " + text.Brief(s.Via)
-	}
-	if s.Field == "roleRef" {
+	case s.Field == "roleRef":
 		return whyText[s.Why] + ", of " + text.Brief(s.Object)
 	}
 	return whyText[s.Why]

@@ -18,26 +18,16 @@ type Why string
 
 // The reasons.
 const (
-	// WhyPermission is a rule of the CSV's permissions, in the operator's namespace.
-	WhyPermission Why = "permission"
-	// WhyClusterPermission is a rule of the CSV's clusterPermissions.
-	WhyClusterPermission Why = "clusterPermission"
-	// WhyPromoted is a rule of the CSV's permissions that a global OperatorGroup promotes to the cluster.
-	WhyPromoted Why = "promoted"
-	// WhyCopied is a rule of the CSV's permissions, copied to a target namespace.
-	WhyCopied Why = "copied"
-	// WhyBound is a rule of the CSV that a descoped operator has where an administrator binds it.
-	WhyBound Why = "bound"
-	// WhyOLM is OLM's own rule, or olmgen's in its place.
-	WhyOLM Why = "olm"
-	// WhyDescoped is made for a descoped operator beside what the CSV asks for.
-	WhyDescoped Why = "descoped"
-	// WhyShipped is in an object of the bundle.
-	WhyShipped Why = "shipped"
-	// WhyDefault is in a role that every cluster has.
-	WhyDefault Why = "default"
-	// WhyTree is in an object of a tree of which nothing says where it is from.
-	WhyTree Why = "tree"
+	WhyPermission        Why = "permission"        // of the CSV's permissions, in the operator's namespace
+	WhyClusterPermission Why = "clusterPermission" // of the CSV's clusterPermissions
+	WhyPromoted          Why = "promoted"          // of its permissions, which a global OperatorGroup promotes
+	WhyCopied            Why = "copied"            // of its permissions, copied to a target namespace
+	WhyBound             Why = "bound"             // of a descoped operator, where an administrator binds it
+	WhyOLM               Why = "olm"               // OLM's own, or olmgen's in its place
+	WhyDescoped          Why = "descoped"          // made for a descoped operator beside what the CSV asks for
+	WhyShipped           Why = "shipped"           // in an object of the bundle
+	WhyDefault           Why = "default"           // in a role that every cluster has
+	WhyTree              Why = "tree"              // in an object of a tree of which nothing says where it is from
 )
 
 // whyText has each reason in a few words.
@@ -161,10 +151,12 @@ func (o *origins) source(u use) Source {
 // ClusterRole has the rules of a Role and one to see namespaces (OLM: pkg/controller/operators/olm/operatorgroup.go,
 // ensureSingletonRBAC).
 func (o *origins) installed(u use, in *rbac.Role) Why {
+	condition := len(in.Rules) == 1 && slices.Equal(in.Rules[0].APIGroups, []string{olm.Group}) &&
+		slices.Equal(in.Rules[0].Resources, []string{"operatorconditions"}) // which OLM makes and no CSV asks for
 	ofCSV := in.Labels[olm.LabelOwnerKind] == v1alpha1.ClusterServiceVersionKind ||
 		in.Labels["app.kubernetes.io/managed-by"] == "olmgen" && in.Labels[rbac.LabelPartOf] != ""
 	switch {
-	case !ofCSV || u.account == rbac.Account{} || u.role != in || isAggregated(in) || ofCondition(in):
+	case !ofCSV || u.account == rbac.Account{} || u.role != in || isAggregated(in) || condition:
 		return ""
 	case in.Kind == rbac.KindRole && u.binding.Namespace == u.account.Namespace:
 		return WhyPermission
@@ -188,30 +180,19 @@ func (o *origins) installed(u use, in *rbac.Role) Why {
 var seesNamespaces = rbacv1.PolicyRule{Verbs: []string{"get", "list", "watch"}, APIGroups: []string{""},
 	Resources: []string{"namespaces"}}
 
-// ofCondition reports whether a role lets an operator write its OperatorCondition, which OLM makes and no CSV asks for.
-func ofCondition(r *rbac.Role) bool {
-	return len(r.Rules) == 1 && slices.Equal(r.Rules[0].APIGroups, []string{olm.Group}) &&
-		slices.Equal(r.Rules[0].Resources, []string{"operatorconditions"})
-}
-
 // bindingSource returns where a binding stands whose role does not stand anywhere.
 func (o *origins) bindingSource(b *rbac.Binding, role string) Source {
-	s := Source{Object: role, Why: WhyDefault}
-	if b.Object == nil {
-		return s
+	s, from := Source{Object: role, Why: WhyDefault}, b.Object
+	if from != nil && !o.inTree(from) {
+		s.Why = WhyOLM
+		if from = o.bindings[b.Object.Kind+" "+b.Object.Name]; from != nil {
+			s.Why = WhyShipped
+		}
 	}
-	s.Why = WhyOLM
-	from := o.bindings[b.Object.Kind+" "+b.Object.Name]
-	switch {
-	case o.inTree(b.Object):
-		from, s.Why = b.Object, WhyDefault
-	case from == nil:
-		return s
-	default:
-		s.Why = WhyShipped
+	if from != nil {
+		s.File, s.Line = from.PlaceOf("roleRef")
+		s.Field = "roleRef"
 	}
-	s.File, s.Line = from.PlaceOf("roleRef")
-	s.Field = "roleRef"
 	return s
 }
 
@@ -279,21 +260,17 @@ func (o *origins) place(among any, u use, rules func() []rbacv1.PolicyRule) (i i
 }
 
 // begins reports whether a role begins with the rules of another, or of permissions of a CSV.
+// It has at most one more: OLM adds one to those it promotes.
 func (o *origins) begins(r *rbac.Role, with any, rules func() []rbacv1.PolicyRule) bool {
 	yes, known := o.begun[pair{r, with}]
 	if !known {
-		yes = begins(r, rules())
+		list := rules()
+		extra := len(r.Rules) - len(list)
+		yes = (extra == 0 || extra == 1) && len(list) > 0 &&
+			slices.EqualFunc(r.PolicyRules()[:len(list)], list, equal)
 		o.begun[pair{r, with}] = yes
 	}
 	return yes
-}
-
-// begins reports whether a role has these rules first and at most one more: OLM adds one to those it promotes.
-func begins(r *rbac.Role, rules []rbacv1.PolicyRule) bool {
-	if extra := len(r.Rules) - len(rules); extra < 0 || extra > 1 || len(rules) == 0 {
-		return false
-	}
-	return slices.EqualFunc(r.PolicyRules()[:len(rules)], rules, equal)
 }
 
 // equal compares rules as they are written, apart from lists that are empty or missing.

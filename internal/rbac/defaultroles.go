@@ -36,8 +36,8 @@ var (
 var exact = []Key{ClusterRole(ClusterAdmin), ClusterRole("system:auth-delegator"),
 	{KindRole, "kube-system", "extension-apiserver-authentication-reader"}}
 
-// defaultRoles returns the roles that clusters have by default. Of those of both, Kubernetes' count. What other releases
-// and operators have of a role that aggregates others, or of one of OpenShift, is not known.
+// defaultRoles returns the roles that clusters have by default. Of those of both, Kubernetes' count. What other
+// releases and operators have of a role that aggregates others, or of one of OpenShift, is not known.
 var defaultRoles = sync.OnceValue(func() map[Key]*Role {
 	out := map[Key]*Role{}
 	for _, file := range []string{rolesOfOpenShift, rolesOfKubernetes} {

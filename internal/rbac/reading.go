@@ -123,7 +123,8 @@ func covers(held []rbacv1.PolicyRule, rule rbacv1.PolicyRule, hasResource func([
 			for _, url := range rule.NonResourceURLs {
 				if !slices.ContainsFunc(held, func(h rbacv1.PolicyRule) bool {
 					return Has(h.Verbs, verb) && slices.ContainsFunc(h.NonResourceURLs, func(u string) bool {
-						return u == url || strings.HasSuffix(u, All) && strings.HasPrefix(url, strings.TrimRight(u, All))
+						prefix := strings.TrimRight(u, All)
+						return u == url || prefix != u && strings.HasPrefix(url, prefix)
 					})
 				}) {
 					return false
