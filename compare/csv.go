@@ -93,25 +93,22 @@ func (r *Report) compareCSV(old, now Operator) ([]change.Change, error) {
 
 // webhookFacts returns the fields of the webhooks of a CSV whose differences are lines about what OLM makes of them.
 func (r *Report) webhookFacts(v fields.Values) (out []string) {
-	const list = "spec.webhookdefinitions["
 	for key := range v {
-		name, path, ok := strings.Cut(strings.TrimPrefix(key, list), "].")
-		if !ok || !strings.HasPrefix(key, list) {
+		m := webhookField().FindStringSubmatch(key)
+		if m == nil {
 			continue
 		}
-		field := path[:len(path)-len(strings.TrimLeft(path, asciiLetters))]
-		made := "webhooks[" + name + "]." + olm.WebhookField(field)
+		made := "webhooks[" + m[2] + "]." + olm.WebhookField(m[3])
 		if slices.ContainsFunc(r.Workloads, func(c change.Change) bool {
-			return c.Part == change.Webhook && (c.Field == made || strings.HasPrefix(c.Field, made+".") ||
-				strings.HasPrefix(c.Field, made+"["))
+			return c.Part == change.Webhook && fields.Within(c.Field, made)
 		}) {
-			out = append(out, list+name+"]."+field)
+			out = append(out, m[1])
 		}
 	}
 	return out
 }
 
-const asciiLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+var webhookField = lazy.Regexp(`^(spec\.webhookdefinitions\[(.*?)\]\.([A-Za-z]*))`)
 
 // edgeFields are the fields of a CSV that say which releases it updates.
 var edgeFields = map[catalog.EdgeKind]string{catalog.Replaces: "spec.replaces", catalog.Skips: "spec.skips",
@@ -134,18 +131,19 @@ func edgeFacts(old, now Operator) []string {
 func apiFields(old, now Operator, v fields.Values) (out []string) {
 	before, after := factsOf(old), factsOf(now)
 	for k := range v {
-		list, rest, _ := strings.Cut(k, "[")
-		part, ok := map[string]change.Part{ownedCRDs: change.Provided, requiredCRDs: change.Required,
-			ownedServices: change.Provided, requiredServices: change.Required}[list]
-		if !ok || !strings.HasSuffix(rest, "].kind") {
+		m := apiKind().FindStringSubmatch(k)
+		if m == nil {
 			continue
 		}
 		at := strings.TrimSuffix(k, ".kind")
 		_, group, _ := strings.Cut(v[at+".name"].Text, ".")
-		if strings.HasPrefix(list, "spec.api") {
+		if m[1] == "apiservice" {
 			group = v[at+".group"].Text
 		}
-		f := fact{part, apiText(group, v[at+".version"].Text, v[k].Text)}
+		f := fact{change.Provided, apiText(group, v[at+".version"].Text, v[k].Text)}
+		if m[2] == "required" {
+			f.part = change.Required
+		}
 		_, had := before[f]
 		if _, has := after[f]; had != has {
 			out = append(out, at)
@@ -153,6 +151,8 @@ func apiFields(old, now Operator, v fields.Values) (out []string) {
 	}
 	return out
 }
+
+var apiKind = lazy.Regexp(`^spec\.(customresource|apiservice)definitions\.(owned|required)\[.*\]\.kind$`)
 
 // oneRest puts the changes of a part that is the rest of an object into one, which names their fields.
 func oneRest(list []change.Change) []change.Change {

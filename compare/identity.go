@@ -142,6 +142,9 @@ func factsOf(o Operator) map[fact]statement {
 			out[f] = statement{text: strings.TrimPrefix(out[f].text+"; "+jsonText(p.Value), "; "), file: p.File,
 				line: p.Line, at: annotation(olm.AnnotationBundleProperties)}
 		}
+		if p.Type == "olm.deprecated" {
+			out[fact{change.Deprecation, "deprecated in its catalog"}] = statement{}
+		}
 	}
 	for _, key := range metadata {
 		if value := o.Metadata[key]; value != "" {
@@ -150,11 +153,6 @@ func factsOf(o Operator) map[fact]statement {
 	}
 	for _, message := range o.Deprecated {
 		out[fact{change.Deprecation, "deprecated: " + message}] = statement{}
-	}
-	for _, p := range o.Properties {
-		if p.Type == "olm.deprecated" {
-			out[fact{change.Deprecation, "deprecated in its catalog"}] = statement{}
-		}
 	}
 	return out
 }
@@ -177,8 +175,9 @@ func annotation(key string) string { return `metadata.annotations["` + key + `"]
 // addAPIs adds the APIs that an operator provides, those that it requires, and those of Kubernetes.
 func (o Operator) addAPIs(out map[fact]statement) {
 	spec := o.Spec
-	add := func(part change.Part, a olm.API, crds string, of []v1alpha1.CRDDescription, services string,
+	add := func(part change.Part, a olm.API, list string, of []v1alpha1.CRDDescription,
 		served []v1alpha1.APIServiceDescription) {
+		crds := "spec.customresourcedefinitions." + list
 		at, named := crds, false
 		for i, d := range of {
 			if d.Name == a.CRD && d.Kind == a.Kind && (at == crds || d.Version == a.Version) { // it may serve others
@@ -187,7 +186,7 @@ func (o Operator) addAPIs(out map[fact]statement) {
 		}
 		for i, d := range served {
 			if a.CRD == "" && d.Kind == a.Kind && d.Group == a.Group && d.Version == a.Version {
-				at = fmt.Sprintf("%s[%d]", services, i)
+				at = fmt.Sprintf("spec.apiservicedefinitions.%s[%d]", list, i)
 			}
 		}
 		said := statement{at: at}
@@ -198,26 +197,16 @@ func (o Operator) addAPIs(out map[fact]statement) {
 		out[fact{part, apiText(a.Group, a.Version, a.Kind)}] = said
 	}
 	for _, a := range olm.ServedAPIs(&spec, o.crds) {
-		add(change.Provided, a, ownedCRDs, spec.CustomResourceDefinitions.Owned,
-			ownedServices, spec.APIServiceDefinitions.Owned)
+		add(change.Provided, a, "owned", spec.CustomResourceDefinitions.Owned, spec.APIServiceDefinitions.Owned)
 	}
 	for _, a := range olm.RequiredAPIs(&spec) {
-		add(change.Required, a, requiredCRDs, spec.CustomResourceDefinitions.Required,
-			requiredServices, spec.APIServiceDefinitions.Required)
+		add(change.Required, a, "required", spec.CustomResourceDefinitions.Required, spec.APIServiceDefinitions.Required)
 	}
 	for i, d := range spec.NativeAPIs {
 		out[fact{change.Dependencies, apiText(d.Group, d.Version, d.Kind) + ofKubernetes}] = statement{
 			at: fmt.Sprintf("spec.nativeAPIs[%d]", i)}
 	}
 }
-
-// The fields of a CSV that name APIs.
-const (
-	ownedCRDs        = "spec.customresourcedefinitions.owned"
-	requiredCRDs     = "spec.customresourcedefinitions.required"
-	ownedServices    = "spec.apiservicedefinitions.owned"
-	requiredServices = "spec.apiservicedefinitions.required"
-)
 
 func apiText(group, version, kind string) string {
 	return fmt.Sprintf("%s (%s/%s)", kind, group, version)
@@ -230,10 +219,7 @@ func jsonText(data json.RawMessage) string {
 		return string(data)
 	}
 	if m, ok := v.(map[string]any); ok {
-		parts := []string{}
-		for _, k := range slices.Sorted(maps.Keys(m)) {
-			parts = append(parts, k+": "+fields.Text(m[k]))
-		}
+		parts := lists.Map(lists.Keys(m), func(k string) string { return k + ": " + fields.Text(m[k]) })
 		return strings.Join(parts, ", ")
 	}
 	return fields.Text(v)
@@ -242,51 +228,32 @@ func jsonText(data json.RawMessage) string {
 // judgeIdentity fills in how bad a change is.
 func judgeIdentity(c *change.Change, old, now Operator) {
 	warn := func(why string) { c.Severity, c.Message = findings.Warning, why }
-	switch c.Part {
-	case change.Version:
-		if now.Spec.Version.LT(old.Spec.Version.Version) {
-			warn("it is an older version")
-		}
-	case change.Operator:
-		if c.Field == "name" {
-			if !now.follows(old) {
-				warn("they are two different operators")
-				return
-			}
-			c.Message = "it follows the older one"
-		}
-	case change.InstallModes:
-		if c.Change == change.Removed {
-			warn("OperatorGroups that ask for it fail")
-		}
-	case change.Provided:
-		if c.Change == change.Removed {
-			warn("whoever uses this API loses it")
-		}
-	case change.Required, change.Dependencies:
-		switch {
-		case c.Change != change.Added:
-		case strings.HasSuffix(c.Field, ofKubernetes): // OLM: pkg/controller/operators/olm/requirements.go
-			warn("OLM starts the operator only where the cluster serves this API")
-		default:
-			warn("OLM installs an operator that provides it, or refuses this one")
-		}
-	case change.Kubernetes:
-		before, err := semver.ParseTolerant(c.Old)
-		after, err2 := semver.ParseTolerant(c.New)
-		if err2 == nil && (err != nil || after.GT(before)) {
-			warn("OLM installs it in newer clusters only")
-		}
-	case change.Metadata:
-		switch {
-		case c.Field == olm.PropertyMaxOpenShift && c.Change != change.Removed:
-			warn("OpenShift is not updated beyond it while the operator is installed")
-		case c.Field == "com.redhat.openshift.versions":
-			warn("the catalogs of other releases of OpenShift do not have it")
-		}
-	case change.Deprecation:
-		if c.Change == change.Added {
-			warn("whoever publishes it advises against it")
-		}
+	comes, goes := c.Change == change.Added, c.Change == change.Removed
+	before, err := semver.ParseTolerant(c.Old)
+	after, err2 := semver.ParseTolerant(c.New)
+	switch {
+	case c.Part == change.InstallModes && goes:
+		warn("OperatorGroups that ask for it fail")
+	case c.Part == change.Provided && goes:
+		warn("whoever uses this API loses it")
+	case c.Part == change.Dependencies && comes && strings.HasSuffix(c.Field, ofKubernetes):
+		// OLM: pkg/controller/operators/olm/requirements.go
+		warn("OLM starts the operator only where the cluster serves this API")
+	case (c.Part == change.Required || c.Part == change.Dependencies) && comes:
+		warn("OLM installs an operator that provides it, or refuses this one")
+	case c.Part == change.Deprecation && comes:
+		warn("whoever publishes it advises against it")
+	case c.Part == change.Version && now.Spec.Version.LT(old.Spec.Version.Version):
+		warn("it is an older version")
+	case c.Part == change.Operator && c.Field == "name" && now.follows(old):
+		c.Message = "it follows the older one"
+	case c.Part == change.Operator && c.Field == "name":
+		warn("they are two different operators")
+	case c.Part == change.Kubernetes && err2 == nil && (err != nil || after.GT(before)):
+		warn("OLM installs it in newer clusters only")
+	case c.Field == olm.PropertyMaxOpenShift && !goes:
+		warn("OpenShift is not updated beyond it while the operator is installed")
+	case c.Field == "com.redhat.openshift.versions":
+		warn("the catalogs of other releases of OpenShift do not have it")
 	}
 }

@@ -60,11 +60,12 @@ var Triggers = []struct {
 
 // Meets reports whether a report has a difference that a trigger is about.
 func (r *Report) Meets(t Trigger) bool {
-	bad := func(list []change.Change, p change.Part) bool {
-		return slices.ContainsFunc(list, func(c change.Change) bool {
-			return c.Part == p && c.Severity != findings.Info
+	changed := func(part change.Part, is func(change.Change) bool) bool {
+		return slices.ContainsFunc(slices.Concat(r.Workloads, r.Identity), func(c change.Change) bool {
+			return c.Part == part && is(c)
 		})
 	}
+	bad := func(c change.Change) bool { return c.Severity != findings.Info }
 	item := func(list []permissions.Item, c permissions.Change) bool {
 		return slices.ContainsFunc(list, func(i permissions.Item) bool { return i.Change == c })
 	}
@@ -90,15 +91,13 @@ func (r *Report) Meets(t Trigger) bool {
 	case CRDChanged:
 		return len(r.CRDs) > 0
 	case SecurityWeakened:
-		return bad(r.Workloads, change.Security)
+		return changed(change.Security, bad)
 	case ImageMoved:
-		return bad(slices.Concat(r.Workloads, r.Identity), change.Image)
+		return changed(change.Image, bad)
 	case WebhooksChanged:
-		return slices.ContainsFunc(r.Workloads, func(c change.Change) bool { return c.Part == change.Webhook })
+		return changed(change.Webhook, func(change.Change) bool { return true })
 	case APIRemoved:
-		return slices.ContainsFunc(r.Identity, func(c change.Change) bool {
-			return c.Part == change.Provided && c.Change == change.Removed
-		})
+		return changed(change.Provided, func(c change.Change) bool { return c.Change == change.Removed })
 	case OLMRefuses:
 		return slices.ContainsFunc(r.OLM, refuses)
 	case SupportEnded, Incompatible:

@@ -5,9 +5,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/internal/base/lists"
@@ -178,14 +181,15 @@ func Last(path string) string {
 
 // scalar returns a value as text. Equal quantities have the same text.
 func scalar(path string, value any) Value {
-	s, isText := value.(string)
-	if !isText {
-		s = Text(value)
+	_, isText := value.(string)
+	if strings.Contains(path, "resources.requests") || strings.Contains(path, "resources.limits") ||
+		Last(path) == "sizeLimit" {
+		if q, err := resource.ParseQuantity(Text(value)); err == nil {
+			return Value{Text: q.String()}
+		}
+		isText = true
 	}
-	if quantity(path) {
-		return Value{Text: canonical(s)}
-	}
-	return Value{Text: s, Number: !isText}
+	return Value{Text: Text(value), Number: !isText}
 }
 
 // Text returns a value as text: JSON with sorted keys of what is no scalar.
@@ -238,12 +242,7 @@ func (v Values) hasList(item string) bool {
 	if at < 0 || !strings.HasSuffix(item, "]") {
 		return false
 	}
-	for k := range v {
-		if strings.HasPrefix(k, item[:at+1]) {
-			return true
-		}
-	}
-	return false
+	return lists.Any(maps.Keys(v), func(k string) bool { return strings.HasPrefix(k, item[:at+1]) })
 }
 
 // Differences returns the fields that differ, in the order of their paths. An order is no difference of its own where
@@ -265,18 +264,21 @@ func Differences(old, now Values) []Difference {
 			return slices.ContainsFunc(out, func(o Difference) bool { return strings.HasPrefix(o.Path, list+"[") })
 		}
 		empty := d.Had != d.Has && (d.Old.Text+d.New.Text == "{}" || d.Old.Text+d.New.Text == "[]")
-		return empty && slices.ContainsFunc(out, func(o Difference) bool { return below(o.Path, d.Path) })
+		return empty && slices.ContainsFunc(out, func(o Difference) bool {
+			return o.Path != d.Path && Within(o.Path, d.Path)
+		})
 	})
 }
 
-func below(path, parent string) bool {
-	return strings.HasPrefix(path, parent+".") || strings.HasPrefix(path, parent+"[")
+// Within reports whether a path is at or below another one.
+func Within(path, parent string) bool {
+	return path == parent || strings.HasPrefix(path, parent+".") || strings.HasPrefix(path, parent+"[")
 }
 
 // Without removes what is at or below some paths.
 func (v Values) Without(paths ...string) {
 	for key := range v {
-		if slices.ContainsFunc(paths, func(p string) bool { return key == p || below(key, p) }) {
+		if slices.ContainsFunc(paths, func(p string) bool { return Within(key, p) }) {
 			delete(v, key)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // list adds the items of a list, which is not empty.
@@ -70,13 +70,12 @@ var wholes = map[string]bool{"tolerations": true, "topologySpreadConstraints": t
 func nameOf(list string, item map[string]any, otherwise string) string {
 	keys := []string{"name", "generateName", "mountPath", "containerPort", "port", "devicePath", "key", "path",
 		"ip", "uid"}
-	if list == "ports" {
+	switch {
+	case list == "ports":
 		keys = []string{"containerPort", "port", "name"}
-	}
-	if list == "volumeMounts" {
+	case list == "volumeMounts":
 		keys = []string{"mountPath"}
-	}
-	if wholes[list] {
+	case wholes[list]:
 		return Text(item)
 	}
 	for _, key := range keys {
@@ -123,24 +122,10 @@ func (w *walker) arguments(s spot, list []any) {
 
 // words joins texts by spaces, and quotes those that have some.
 func words(list []any) string {
-	out := make([]string, len(list))
-	for i, x := range list {
-		if out[i] = Text(x); strings.ContainsAny(out[i], " \"\n\t") || out[i] == "" {
-			out[i] = strconv.Quote(out[i])
+	return strings.Join(lists.Map(list, func(x any) string {
+		if s := Text(x); s != "" && !strings.ContainsAny(s, " \"\n\t") {
+			return s
 		}
-	}
-	return strings.Join(out, " ")
-}
-
-func quantity(path string) bool {
-	return strings.Contains(path, "resources.requests") || strings.Contains(path, "resources.limits") ||
-		Last(path) == "sizeLimit"
-}
-
-func canonical(s string) string {
-	q, err := resource.ParseQuantity(s)
-	if err != nil {
-		return s
-	}
-	return q.String()
+		return strconv.Quote(Text(x))
+	}), " ")
 }
