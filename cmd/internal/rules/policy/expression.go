@@ -83,7 +83,7 @@ func compile(env *cel.Env, expression string, want *cel.Type) (cel.Program, erro
 }
 
 // check evaluates the expression for each object that it selects. An evaluation error is a finding.
-func (e *expression) check(v *view) (hits []violation) {
+func (e *expression) check(v *view) {
 	for _, o := range v.objects {
 		if !e.Match.of(o) {
 			continue
@@ -96,15 +96,14 @@ func (e *expression) check(v *view) (hits []violation) {
 		ok, err := evaluate[bool](v.ctx, e.holds, vars)
 		switch {
 		case v.ctx.Err() != nil:
-			return nil
+			return
 		case err != nil:
-			hits = append(hits, violation{o.Object, "", "the expression fails: " + text.OneLine(err.Error()),
-				"guard a field that may be missing with has(object.spec)"})
+			v.hit(o.Object, "", "the expression fails: "+text.OneLine(err.Error()),
+				"guard a field that may be missing with has(object.spec)")
 		case !ok:
-			hits = append(hits, violation{o.Object, "", e.message(v.ctx, vars), ""})
+			v.hit(o.Object, "", e.message(v.ctx, vars), "")
 		}
 	}
-	return hits
 }
 
 // message returns the text of a finding: the result of messageExpression, message, or the expression itself.

@@ -81,28 +81,22 @@ func (p *parser) policy(f *file) (*Policy, error) {
 	for _, r := range BuiltinRules() {
 		p.names[r.ID] = "a rule of olmgen"
 	}
-	if err := p.rules(f, policy); err != nil {
-		return nil, err
-	}
-	if err := p.limits(f, policy); err != nil {
-		return nil, err
-	}
-	if err := p.expressions(f, policy); err != nil {
-		return nil, err
-	}
-	if len(policy.rules) == 0 {
-		return nil, p.fail("", "extend "+OperateFirst+", or write limits or cel", "the policy has no rules")
-	}
-	if err := p.exceptions(f, policy); err != nil {
-		return nil, err
+	for _, read := range []func(*file, *Policy) error{p.rules, p.limits, p.expressions, p.exceptions} {
+		if err := read(f, policy); err != nil {
+			return nil, err
+		}
 	}
 	if len(f.ClusterScope) > 0 {
 		policy.clusterScope = nil
 	}
 	for i, pattern := range f.ClusterScope {
-		g, err := p.glob(fmt.Sprintf("clusterScope[%d]", i), pattern)
+		field := fmt.Sprintf("clusterScope[%d]", i)
+		if pattern == "" {
+			return nil, p.fail(field, "", "must not be empty")
+		}
+		g, err := newGlob(pattern)
 		if err != nil {
-			return nil, err
+			return nil, p.fail(field, "", "not a valid pattern: %s", text.OneLine(err.Error()))
 		}
 		policy.clusterScope = append(policy.clusterScope, g)
 	}
@@ -113,17 +107,6 @@ func (p *parser) policy(f *file) (*Policy, error) {
 func defaultClusterScope() []glob {
 	g, _ := newGlob("**/cluster-scope/**") // it is a pattern
 	return []glob{g}
-}
-
-func (p *parser) glob(field, pattern string) (glob, error) {
-	if pattern == "" {
-		return glob{}, p.fail(field, "", "must not be empty")
-	}
-	g, err := newGlob(pattern)
-	if err != nil {
-		return glob{}, p.fail(field, "", "not a valid pattern: %s", text.OneLine(err.Error()))
-	}
-	return g, nil
 }
 
 // rules adds the built-in rules of the policies that the file extends, with the changes that the file makes.
@@ -229,6 +212,9 @@ func (p *parser) expressions(f *file, policy *Policy) error {
 }
 
 func (p *parser) exceptions(f *file, policy *Policy) error {
+	if len(policy.rules) == 0 {
+		return p.fail("", "extend "+OperateFirst+", or write limits or cel", "the policy has no rules")
+	}
 	ids := idsOf(policy.Rules())
 	for i, e := range f.Exceptions {
 		e.file, e.field = p.File, fmt.Sprintf("exceptions[%d]", i)
@@ -319,22 +305,13 @@ type exception struct {
 
 // matches reports whether the exception covers a finding. A finding without an object matches by rule and path only.
 func (e *exception) matches(f located, rel, namespace string) bool {
+	values := map[string][]string{"rule": {f.Rule}, "path": {f.File, rel}}
+	if f.object != nil {
+		values["kind"], values["namespace"], values["name"] = []string{f.object.Kind}, []string{namespace},
+			[]string{f.object.Name}
+	}
 	for field, g := range e.globs {
-		var ok bool
-		switch {
-		case field == "rule":
-			ok = g.match(f.Rule)
-		case field == "path":
-			ok = g.match(f.File) || g.match(rel)
-		case f.object == nil:
-		case field == "kind":
-			ok = g.match(f.object.Kind)
-		case field == "namespace":
-			ok = g.match(namespace)
-		case field == "name":
-			ok = g.match(f.object.Name)
-		}
-		if !ok {
+		if !slices.ContainsFunc(values[field], g.match) {
 			return false
 		}
 	}

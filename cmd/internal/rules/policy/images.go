@@ -9,7 +9,6 @@ import (
 
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
-	"github.com/olmgen/olmgen/manifest"
 )
 
 // images lists the registries that images may come from. A denied image is denied even if it is also allowed.
@@ -18,40 +17,28 @@ type images struct {
 	Deny  []string `json:"deny"`
 }
 
-func (i *images) check(v *view, message string) (hits []violation) {
+func (i *images) check(v *view, message string) {
 	for _, o := range slices.Concat(v.objects, v.installed) {
-		if !mayHaveImages(o) {
-			continue
+		if o.Group() == "apiextensions.k8s.io" {
+			continue // a schema, which is large, describes containers but has none
 		}
 		value, err := o.Value()
 		if err != nil {
 			v.faults = append(v.faults, violation{o.Object, "", text.OneLine(err.Error()), ""})
 			continue
 		}
-		walkImages("", value, func(field, image string) {
+		judge := func(field, image string) {
 			if why := i.refuse(image); why != "" {
-				hits = append(hits, violation{o.Object, field, fmt.Sprintf("the image %s is %s", image, why), message})
+				v.hit(o.Object, field, fmt.Sprintf("the image %s is %s", image, why), message)
 			}
-		})
-		if o.Group() == olm.Group && o.Kind == "CatalogSource" {
-			hits = append(hits, i.catalog(v, o.Object, message)...)
+		}
+		walkImages("", value, judge)
+		var catalog string
+		if o.Group() == olm.Group && o.Kind == "CatalogSource" && v.field(o.Object, &catalog, "spec", "image") &&
+			catalog != "" {
+			judge("spec.image", catalog)
 		}
 	}
-	return hits
-}
-
-// mayHaveImages excludes CustomResourceDefinitions, which are large: a schema describes containers but has none.
-func mayHaveImages(o *entry) bool { return o.Group() != "apiextensions.k8s.io" }
-
-func (i *images) catalog(v *view, o *manifest.Object, message string) []violation {
-	var image string
-	if !v.field(o, &image, "spec", "image") || image == "" {
-		return nil
-	}
-	if why := i.refuse(image); why != "" {
-		return []violation{{o, "spec.image", fmt.Sprintf("the image %s is %s", image, why), message}}
-	}
-	return nil
 }
 
 // walkImages calls found for the images of containers at any depth (Deployments, ClusterServiceVersions, custom

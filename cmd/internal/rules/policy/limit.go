@@ -41,9 +41,10 @@ const (
 	scopeNamespaced = "namespaced"
 )
 
-func (l limit) check(v *view) (hits []violation) {
+func (l limit) check(v *view) {
 	if l.Images != nil {
-		return l.Images.check(v, l.Message)
+		l.Images.check(v, l.Message)
+		return
 	}
 	for _, g := range v.permissions().grants {
 		if l.Forbid.Scope == scopeCluster && !g.cluster || l.Forbid.Scope == scopeNamespaced && g.cluster {
@@ -52,14 +53,13 @@ func (l limit) check(v *view) (hits []violation) {
 		if field, what := l.Forbid.find(g.rule); what != "" {
 			if g.bound {
 				field = ""
-				if len(hits) > 0 && hits[len(hits)-1].Object == g.Object {
+				if len(v.hits) > 0 && v.hits[len(v.hits)-1].Object == g.Object {
 					continue // one finding for all rules of cluster-admin
 				}
 			}
-			hits = append(hits, violation{g.Object, g.field + field, g.describe(what), l.Message})
+			v.hit(g.Object, g.field+field, g.describe(what), l.Message)
 		}
 	}
-	return hits
 }
 
 func (g grant) describe(what string) string {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
@@ -45,7 +46,7 @@ type Rule struct {
 	Quote string            `json:"quote,omitempty"` // the sentence of the decision record that requires it
 	Help  string            `json:"help,omitempty"`  // how olmgen applies it
 
-	check func(*view) []violation
+	check func(*view)
 }
 
 type violation struct {
@@ -87,7 +88,9 @@ func (p *Policy) Check(ctx context.Context, in Input) ([]findings.Finding, error
 	v.ctx = ctx
 	var found []located
 	for _, r := range p.rules {
-		for _, h := range r.check(v) {
+		v.hits = nil
+		r.check(v)
+		for _, h := range v.hits {
 			found = append(found, v.located(h, r.ID, r.Level))
 		}
 	}
@@ -170,27 +173,11 @@ func (h violation) located(rule string, level findings.Severity) located {
 		Object: strings.TrimSpace(h.Identity()), Field: withoutIndexes(h.field), Message: h.msg, Hint: h.hint}}
 }
 
+var anIndex = lazy.Regexp(`\[[0-9]+`)
+
 // withoutIndexes removes the indexes of a field: rules[3] becomes rules[]. The line says which item it is, and a
 // baseline still matches when items are inserted.
-func withoutIndexes(field string) string {
-	out := make([]byte, 0, len(field))
-	for i := range len(field) {
-		if c := field[i]; c < '0' || c > '9' || !inBrackets(field, i) {
-			out = append(out, c)
-		}
-	}
-	return string(out)
-}
-
-// inBrackets reports whether the digit at i is part of an index.
-func inBrackets(field string, i int) bool {
-	for i--; i >= 0; i-- {
-		if c := field[i]; c < '0' || c > '9' {
-			return c == '['
-		}
-	}
-	return false
-}
+func withoutIndexes(field string) string { return anIndex().ReplaceAllString(field, "[") }
 
 // Rules returns the rules of the policy, sorted by id: built-in ones, those of the file, those about the policy.
 func (p *Policy) Rules() []Rule {

@@ -192,7 +192,7 @@ func grants(r rbacv1.PolicyRule, group, resource string, verbs ...string) bool {
 		slices.ContainsFunc(verbs, func(v string) bool { return has(r.Verbs, v) })
 }
 
-func metaByOLM(v *view) (hits []violation) {
+func metaByOLM(v *view) {
 	for _, o := range v.operators() {
 		var owned struct {
 			Owned []struct{ Name string }
@@ -208,16 +208,15 @@ func metaByOLM(v *view) (hits []violation) {
 		}
 		for _, account := range slices.Sorted(maps.Keys(accounts)) {
 			if what := rbac.DeploysOperators(accounts[account]); what != "" {
-				hits = append(hits, violation{o.Object, "spec.install.spec", fmt.Sprintf("a meta-operator: %s may %s "+
+				v.hit(o.Object, "spec.install.spec", fmt.Sprintf("a meta-operator: %s may %s "+
 					"in all namespaces, and OLM opens %s to project admins and editors", account, what,
-					owned.Owned[0].Name), "limit it by configuration, or deploy it directly"})
+					owned.Owned[0].Name), "limit it by configuration, or deploy it directly")
 			}
 		}
 	}
-	return hits
 }
 
-func metaAccess(v *view) (hits []violation) {
+func metaAccess(v *view) {
 	r := v.permissions()
 	held, rules := r.accounts(), r.boundRules()
 	deploys := map[string]string{} // by lists of rules: thousands of accounts can have the same
@@ -247,14 +246,13 @@ func metaAccess(v *view) (hits []violation) {
 		own := v.crdsOf(apis)
 		for _, role := range r.open() {
 			if at, names := changed(role, own); len(names) > 0 {
-				hits = append(hits, violation{role.Object, fmt.Sprintf("rules[%d]", at),
+				v.hit(role.Object, fmt.Sprintf("rules[%d]", at),
 					fmt.Sprintf("opens %s to users of projects, though its operator %s may %s in all namespaces",
 						text.FirstOf(5, names), account, what),
-					"limit the operator's ClusterRole, or who may write its custom resources"})
+					"limit the operator's ClusterRole, or who may write its custom resources")
 			}
 		}
 	}
-	return hits
 }
 
 // changed returns the custom resources that a role lets its users write, and the index of its first rule that does.

@@ -20,58 +20,55 @@ func (v *view) operators() []*entry {
 	return slices.Concat(v.olm("ClusterServiceVersion"), v.installed)
 }
 
-func each(objects []*entry, msg, hint string) []violation {
-	return lists.Map(objects, func(o *entry) violation { return violation{o.Object, "", msg, hint} })
-}
-
-// outside returns a violation for each object in an application that should be in cluster-scope.
-func outside(objects []*entry, hint string) []violation {
-	return each(lists.Filter(objects, func(o *entry) bool { return o.area == application }),
-		"outside of the cluster-scope application", hint)
-}
-
 // notDeployed returns the check of a kind that nobody deploys by hand.
-func notDeployed(kind, msg, hint string) func(*view) []violation {
-	return func(v *view) []violation { return each(v.olm(kind), msg, hint) }
+func notDeployed(kind, msg, hint string) func(*view) {
+	return func(v *view) {
+		for _, o := range v.olm(kind) {
+			v.hit(o.Object, "", msg, hint)
+		}
+	}
 }
 
 // inClusterScope returns the check of a kind that belongs into cluster-scope.
-func inClusterScope(kind, hint string) func(*view) []violation {
-	return func(v *view) []violation { return outside(v.olm(kind), hint) }
+func inClusterScope(kind, hint string) func(*view) {
+	return func(v *view) {
+		for _, o := range v.olm(kind) {
+			if o.area == application {
+				v.hit(o.Object, "", "outside of the cluster-scope application", hint)
+			}
+		}
+	}
 }
 
-func defaultCatalog(v *view) (hits []violation) {
+func defaultCatalog(v *view) {
 	declared := lists.Set(v.olm("CatalogSource"), func(c *entry) string { return c.Namespace + "/" + c.Name })
 	for _, s := range v.subscriptions {
 		isDefault := olm.IsDefaultCatalogSource(s.sourceNamespace, s.source)
 		if s.source == "" || isDefault || declared[s.sourceNamespace+"/"+s.source] {
 			continue
 		}
-		hits = append(hits, violation{s.Object, "spec.source",
+		v.hit(s.Object, "spec.source",
 			fmt.Sprintf("%s/%s is neither a default catalog nor a CatalogSource of the tree", s.sourceNamespace,
 				s.source),
-			"use " + strings.Join(olm.DefaultCatalogSources, ", ") + " in " + marketplace})
+			"use "+strings.Join(olm.DefaultCatalogSources, ", ")+" in "+marketplace)
 	}
-	return hits
 }
 
-func catalogNamespace(v *view) (hits []violation) {
+func catalogNamespace(v *view) {
 	for _, o := range v.olm("CatalogSource") {
 		switch o.Namespace {
 		case marketplace:
 		case "":
-			hits = append(hits,
-				violation{o.Object, "metadata.namespace", "missing, must be " + marketplace, hintNamespace})
+			v.hit(o.Object, "metadata.namespace", "missing, must be "+marketplace, hintNamespace)
 		default:
-			hits = append(hits, violation{o.Object, "metadata.namespace", "must be " + marketplace, ""})
+			v.hit(o.Object, "metadata.namespace", "must be "+marketplace, "")
 		}
 	}
-	return hits
 }
 
 const hintNamespace = "set it in the object or in the kustomization beside it, or check the output of kustomize build"
 
-func subscriptionWithApplication(v *view) (hits []violation) {
+func subscriptionWithApplication(v *view) {
 	namespaces := map[string][]string{} // of the other objects of each application
 	for _, o := range v.objects {
 		if o.area == application && o.Group() != olm.Group && o.Group() != olm.GroupPolicy && o.Namespace != "" {
@@ -83,52 +80,43 @@ func subscriptionWithApplication(v *view) (hits []violation) {
 		if s.area != application || s.Namespace == "" || len(known) == 0 || slices.Contains(known, s.Namespace) {
 			continue
 		}
-		hits = append(hits, violation{s.Object, "metadata.namespace",
+		v.hit(s.Object, "metadata.namespace",
 			fmt.Sprintf("the application %s is in %s", s.app, strings.Join(slices.Sorted(slices.Values(known)), ", ")),
-			"deploy the operator and its application to one namespace"})
+			"deploy the operator and its application to one namespace")
 	}
-	return hits
 }
 
-func globalSubscriptionPlace(v *view) []violation {
-	var global []*entry
+func globalSubscriptionPlace(v *view) {
 	for _, s := range v.subscriptions {
-		if v.globalIn(s.Namespace) {
-			global = append(global, s.entry)
+		if s.area == application && v.globalIn(s.Namespace) {
+			v.hit(s.Object, "", "outside of the cluster-scope application, though the operator sees all namespaces",
+				"move it to cluster-scope, or give the operator one target namespace")
 		}
 	}
-	hits := outside(global, "move it to cluster-scope, or give the operator one target namespace")
-	for i := range hits {
-		hits[i].msg += ", though the operator sees all namespaces"
-	}
-	return hits
 }
 
-func globalSubscriptionNamespace(v *view) (hits []violation) {
+func globalSubscriptionNamespace(v *view) {
 	for _, s := range v.subscriptions {
 		if s.Namespace != globalOperators && v.globalIn(s.Namespace) {
-			hits = append(hits, violation{s.Object, "metadata.namespace",
-				"operators that see all namespaces are usually in " + globalOperators, ""})
+			v.hit(s.Object, "metadata.namespace",
+				"operators that see all namespaces are usually in "+globalOperators, "")
 		}
 	}
-	return hits
 }
 
-func subscriptionWithGroup(v *view) (hits []violation) {
+func subscriptionWithGroup(v *view) {
 	for _, s := range v.subscriptions {
 		switch {
 		case s.Namespace == "":
-			hits = append(hits,
-				violation{s.Object, "metadata.namespace", "missing, must be that of an OperatorGroup", hintNamespace})
+			v.hit(s.Object, "metadata.namespace", "missing, must be that of an OperatorGroup", hintNamespace)
 		case len(v.groupsIn[s.Namespace]) == 0 && s.Namespace != globalOperators:
-			hits = append(hits, violation{s.Object, "metadata.namespace", "there is no OperatorGroup in " + s.Namespace,
-				"add one to cluster-scope; if there is one, pass the path of cluster-scope too"})
+			v.hit(s.Object, "metadata.namespace", "there is no OperatorGroup in "+s.Namespace,
+				"add one to cluster-scope; if there is one, pass the path of cluster-scope too")
 		}
 	}
-	return hits
 }
 
-func noSecondInstance(v *view) (hits []violation) {
+func noSecondInstance(v *view) {
 	global := map[string]*subscription{}
 	for _, s := range v.subscriptions {
 		if s.pkg != "" && global[s.pkg] == nil && v.globalIn(s.Namespace) {
@@ -137,17 +125,19 @@ func noSecondInstance(v *view) (hits []violation) {
 	}
 	for _, s := range v.subscriptions {
 		if g := global[s.pkg]; g != nil && s.Namespace != g.Namespace {
-			hits = append(hits, violation{s.Object, "spec.name", fmt.Sprintf("%s is installed for all namespaces by "+
-				"Subscription %s in %s", s.pkg, g.Name, g.Namespace), "remove one of them"})
+			v.hit(s.Object, "spec.name", fmt.Sprintf("%s is installed for all namespaces by "+
+				"Subscription %s in %s", s.pkg, g.Name, g.Namespace), "remove one of them")
 		}
 	}
-	return hits
 }
 
-func clusterResources(v *view) []violation {
-	wide := func(o *entry) bool { return o.area == application && v.scopeOf(o) == bundle.ClusterScoped }
-	return each(lists.Filter(v.objects, wide), "a cluster-scoped object outside of the cluster-scope application",
-		"move it to cluster-scope")
+func clusterResources(v *view) {
+	for _, o := range v.objects {
+		if o.area == application && v.scopeOf(o) == bundle.ClusterScoped {
+			v.hit(o.Object, "", "a cluster-scoped object outside of the cluster-scope application",
+				"move it to cluster-scope")
+		}
+	}
 }
 
 // workloadGroups and workloadKinds are the API groups and kinds of workloads.
@@ -156,83 +146,72 @@ var (
 	workloadKinds  = []string{"/Pod", "/Service", "/ReplicationController", "networking.k8s.io/Ingress"}
 )
 
-func workloads(v *view) (hits []violation) {
+func workloads(v *view) {
 	for _, o := range v.objects {
 		if !slices.Contains(workloadGroups, o.Group()) && !slices.Contains(workloadKinds, o.Group()+"/"+o.Kind) {
 			continue
 		}
 		switch {
 		case o.area == clusterScope:
-			hits = append(hits, violation{o.Object, "", "a workload in the cluster-scope application",
-				"move it to a separate folder below the root"})
+			v.hit(o.Object, "", "a workload in the cluster-scope application",
+				"move it to a separate folder below the root")
 		case o.area == application && v.repositories[o.app] && !strings.Contains(o.rel, "/"):
-			hits = append(hits, violation{o.Object, "", "a workload outside of an application's folder",
-				"move it to a folder below the root"})
+			v.hit(o.Object, "", "a workload outside of an application's folder",
+				"move it to a folder below the root")
 		}
 	}
-	return hits
 }
 
-func groupAccess(v *view) (hits []violation) {
+func groupAccess(v *view) {
 	for _, role := range v.permissions().open() {
 		i := slices.IndexFunc(role.PolicyRules(), func(r rbacv1.PolicyRule) bool {
 			return grants(r, olm.Group, "operatorgroups", changes...)
 		})
 		if i >= 0 {
-			hits = append(hits,
-				violation{role.Object, fmt.Sprintf("rules[%d]", i), "lets users of projects change OperatorGroups",
-					"remove operatorgroups from the rule, or do not aggregate the role"})
+			v.hit(role.Object, fmt.Sprintf("rules[%d]", i), "lets users of projects change OperatorGroups",
+				"remove operatorgroups from the rule, or do not aggregate the role")
 		}
 	}
-	return hits
 }
 
-func oneGroup(v *view) (hits []violation) {
+func oneGroup(v *view) {
 	for _, namespace := range slices.Sorted(maps.Keys(v.groupsIn)) {
 		groups := v.groupsIn[namespace]
 		for _, g := range groups[1:] {
 			if g.Name != groups[0].Name {
-				hits = append(hits, violation{g.Object, "metadata.name",
+				v.hit(g.Object, "metadata.name",
 					fmt.Sprintf("a second OperatorGroup in %s, besides %s", namespace, groups[0].Name),
-					"OLM installs nothing in a namespace with two, keep one"})
+					"OLM installs nothing in a namespace with two, keep one")
 			}
 		}
 	}
-	return hits
 }
 
-func groupTargets(v *view) (hits []violation) {
+func groupTargets(v *view) {
 	for _, g := range v.groups {
 		switch {
 		case len(g.targets.Names) == 1:
 		case len(g.targets.Names) > 1:
-			hits = append(hits, violation{g.Object, "spec.targetNamespaces",
+			v.hit(g.Object, "spec.targetNamespaces",
 				fmt.Sprintf("%d target namespaces, only one is allowed", len(g.targets.Names)),
-				"write one OperatorGroup per target, each in its own namespace, or a global one"})
+				"write one OperatorGroup per target, each in its own namespace, or a global one")
 		case g.targets.BySelector():
-			hits = append(hits, violation{g.Object, "spec.selector", "a label selector sets the targets",
-				"list the one namespace in targetNamespaces"})
+			v.hit(g.Object, "spec.selector", "a label selector sets the targets",
+				"list the one namespace in targetNamespaces")
 		default:
-			hits = append(hits, notBlank(g)...)
+			for _, field := range slices.Sorted(maps.Keys(g.spec)) {
+				value := g.spec[field]
+				empty := value == nil || field == "selector" || field == "targetNamespaces" ||
+					field == "upgradeStrategy" && value == "Default"
+				if !empty {
+					v.hit(g.Object, "spec."+field, "the spec of a global OperatorGroup must be blank", "remove the field")
+				}
+			}
 		}
 	}
-	return hits
 }
 
-func notBlank(g *operatorGroup) (hits []violation) {
-	for _, field := range slices.Sorted(maps.Keys(g.spec)) {
-		value := g.spec[field]
-		empty := value == nil || field == "selector" || field == "targetNamespaces" ||
-			field == "upgradeStrategy" && value == "Default"
-		if !empty {
-			hits = append(hits, violation{g.Object, "spec." + field,
-				"the spec of a global OperatorGroup must be blank", "remove the field"})
-		}
-	}
-	return hits
-}
-
-func targetDeclared(v *view) (hits []violation) {
+func targetDeclared(v *view) {
 	declared := map[string]area{}
 	for _, kind := range []string{"/Namespace", "project.openshift.io/Project", "project.openshift.io/ProjectRequest"} {
 		for _, o := range v.kinds[kind] {
@@ -245,28 +224,24 @@ func targetDeclared(v *view) (hits []violation) {
 		for i, target := range g.targets.Names {
 			field := fmt.Sprintf("spec.targetNamespaces[%d]", i)
 			if where, ok := declared[target]; !ok {
-				hits = append(hits,
-					violation{g.Object, field, "there is no Namespace " + target, "add it to cluster-scope"})
+				v.hit(g.Object, field, "there is no Namespace "+target, "add it to cluster-scope")
 			} else if where == application {
-				hits = append(hits, violation{g.Object, field, "the Namespace " + target +
-					" is outside of the cluster-scope application", "move it to cluster-scope"})
+				v.hit(g.Object, field, "the Namespace "+target+
+					" is outside of the cluster-scope application", "move it to cluster-scope")
 			}
 		}
 	}
-	return hits
 }
 
-func groupWithSubscription(v *view) (hits []violation) {
+func groupWithSubscription(v *view) {
 	subscribed := lists.Set(v.subscriptions, func(s *subscription) string { return s.Namespace })
 	for _, g := range v.groups {
 		switch {
 		case g.Namespace == "":
-			hits = append(hits,
-				violation{g.Object, "metadata.namespace", "missing, must be that of a Subscription", hintNamespace})
+			v.hit(g.Object, "metadata.namespace", "missing, must be that of a Subscription", hintNamespace)
 		case !subscribed[g.Namespace]:
-			hits = append(hits, violation{g.Object, "metadata.namespace", "there is no Subscription in " + g.Namespace,
-				"remove the group, or pass the path of the application too"})
+			v.hit(g.Object, "metadata.namespace", "there is no Subscription in "+g.Namespace,
+				"remove the group, or pass the path of the application too")
 		}
 	}
-	return hits
 }

@@ -46,7 +46,8 @@ type view struct {
 	crds          map[string]olm.Kind // what CustomResourceDefinitions define, by group/kind
 
 	rbac   *permissions
-	faults []violation
+	hits   []violation // of one rule
+	faults []violation // of all
 }
 
 type operatorGroup struct {
@@ -87,7 +88,15 @@ func newView(in Input, scopes []glob) *view {
 		}
 	}
 	for _, o := range v.kinds[olm.Group+"/OperatorGroup"] {
-		v.addGroup(o)
+		g := &operatorGroup{entry: o}
+		if !v.field(o.Object, &g.spec, "spec") || !v.field(o.Object, &g.targets.Names, "spec", "targetNamespaces") ||
+			!v.field(o.Object, &g.targets.Selector, "spec", "selector") {
+			continue
+		}
+		v.groups = append(v.groups, g)
+		if o.Namespace != "" {
+			v.groupsIn[o.Namespace] = append(v.groupsIn[o.Namespace], g)
+		}
 	}
 	for _, o := range v.kinds[olm.Group+"/Subscription"] {
 		s := &subscription{entry: o}
@@ -97,6 +106,10 @@ func newView(in Input, scopes []glob) *view {
 		}
 	}
 	return v
+}
+
+func (v *view) hit(o *manifest.Object, field, msg, hint string) {
+	v.hits = append(v.hits, violation{o, field, msg, hint})
 }
 
 // field decodes a field of an object. A field of the wrong type is a finding, and field returns false.
@@ -156,18 +169,6 @@ func rootOf(file string, paths []string) (root, rel string) {
 		}
 	}
 	return root, rel
-}
-
-func (v *view) addGroup(o *entry) {
-	g := &operatorGroup{entry: o}
-	if !v.field(o.Object, &g.spec, "spec") || !v.field(o.Object, &g.targets.Names, "spec", "targetNamespaces") ||
-		!v.field(o.Object, &g.targets.Selector, "spec", "selector") {
-		return
-	}
-	v.groups = append(v.groups, g)
-	if o.Namespace != "" {
-		v.groupsIn[o.Namespace] = append(v.groupsIn[o.Namespace], g)
-	}
 }
 
 // scopeOf returns the scope of an object: that of its kind, or what a CustomResourceDefinition of the tree defines.
