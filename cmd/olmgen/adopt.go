@@ -245,7 +245,10 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, dumps []strin
 		if err := writeFile(f.output, data, f.force, hint); err != nil {
 			return err
 		}
-		f.sayWritten(cmd, state)
+		groups := lists.Set(state.All(), func(o *adopt.Operator) string { return o.Group.Namespace })
+		say(cmd, "", fmt.Sprintf("olmgen adopt --verify -f %s DUMP compares it with the cluster", f.output),
+			"wrote %s: %s in %s", f.output, text.Count(len(state.All()), "operator"),
+			text.Count(len(groups), "OperatorGroup"))
 	}
 	lost, restarts := 0, 0
 	if plan != nil {
@@ -269,13 +272,6 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, dumps []strin
 			": the comparison lists why"}
 	}
 	return nil
-}
-
-func (f *adoptFlags) sayWritten(cmd *cobra.Command, state *adopt.State) {
-	groups := lists.Set(state.All(), func(o *adopt.Operator) string { return o.Group.Namespace })
-	say(cmd, "", fmt.Sprintf("olmgen adopt --verify -f %s DUMP compares it with the cluster", f.output),
-		"wrote %s: %s in %s", f.output, text.Count(len(state.All()), "operator"),
-		text.Count(len(groups), "OperatorGroup"))
 }
 
 // printTable prints what the migration to OLM v1 says about each operator.

@@ -21,6 +21,7 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
+	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
@@ -57,50 +58,28 @@ func (f *auditFlags) part() (in shard.Shard, ok bool, err error) {
 	return in, true, nil
 }
 
-// auditPart is part, with what cannot be given with it.
-func (f *auditFlags) auditPart(cmd *cobra.Command) (in shard.Shard, ok bool, err error) {
-	in, ok, err = f.part()
-	switch {
-	case err != nil:
-		return in, ok, err
-	case ok && given(cmd, "format", "fail-on") != "":
-		return in, ok, &usageError{"--format and --fail-on cannot be given with --shard",
-			"give them to olmgen catalog merge"}
-	case !ok && f.output != "":
-		return in, ok, &usageError{"-o is for --shard", "the report goes to stdout"}
-	}
-	return in, ok, nil
-}
-
 // fits sets the cluster that the releases must work in.
 func (f *auditFlags) fits(cmd *cobra.Command) (err error) {
-	if f.options.Cluster, err = f.target.checked(cmd.Flags()); err == nil && f.target.profile != "" {
-		f.options.Form = f.target.form(f.options.Cluster)
+	if f.options.Cluster, err = f.target.checked(cmd.Flags()); f.target.profile != "" {
+		f.options.Form = fit.Form(f.target.profile.Installer())
 	}
 	return err
 }
 
-// load reads catalogs and directories. The function that it returns removes the progress bar.
-func (f *auditFlags) load(cmd *cobra.Command, refs []string) (*audit.Set, func(), error) {
+// load reads catalogs and directories.
+func (f *auditFlags) load(cmd *cobra.Command, refs []string) (*audit.Set, error) {
 	if slices.Contains(refs, "-") {
-		return nil, nil, &usageError{"stdin cannot be read twice", "write it to a file"}
+		return nil, &usageError{"stdin cannot be read twice", "write it to a file"}
 	}
 	if err := f.fits(cmd); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	f.options.Source.Warn = warnOn(cmd)
-	step, done := progress(cmd.ErrOrStderr())
-	f.options.Progress = step
 	set, err := audit.Load(cmd.Context(), refs, f.options)
-	if err != nil {
-		done()
-		return nil, nil, err
+	if err == nil && len(set.Packages)+len(set.Unread) == 0 {
+		err = errors.New("there are no bundles")
 	}
-	if len(set.Packages)+len(set.Unread) == 0 {
-		done()
-		return nil, nil, errors.New("there are no bundles")
-	}
-	return set, done, nil
+	return set, err
 }
 
 type catalogAuditFlags struct {
@@ -134,27 +113,32 @@ func newCatalogAudit() *cobra.Command {
 	registerAuditFormat(cmd, &f.format, &f.failOn)
 	f.register(cmd, &f.failOn)
 	flags.BoolVar(&f.options.Source.Offline, "offline", false, "never use the network")
-	place(flags, config.TopicSource, "offline")
-	nameOnly(flags, "offline")
+	nameOnly(flags, config.TopicSource, "offline")
 	flags.StringVarP(&f.output, "output", "o", "", "with --shard: `FILE` for the part, in place of stdout")
 	return cmd
 }
 
 func (f *catalogAuditFlags) run(cmd *cobra.Command, refs []string) error {
-	in, parts, err := f.auditPart(cmd)
-	if err == nil && f.filter == "" && cmd.Flags().Changed("filter") {
-		err = &usageError{"--filter is empty", "give a word, or leave it out"}
-	}
-	if err != nil {
+	in, parts, err := f.part()
+	switch {
+	case err != nil:
 		return err
+	case parts && given(cmd, "format", "fail-on") != "":
+		return &usageError{"--format and --fail-on cannot be given with --shard", "give them to olmgen catalog merge"}
+	case !parts && f.output != "":
+		return &usageError{"-o is for --shard", "the report goes to stdout"}
+	case f.filter == "" && cmd.Flags().Changed("filter"):
+		return &usageError{"--filter is empty", "give a word, or leave it out"}
 	}
-	set, done, err := f.set(cmd, refs)
+	step, done := progress(cmd.ErrOrStderr())
+	defer done()
+	f.options.Progress = step
+	set, err := f.set(cmd, refs)
 	if err != nil {
 		return err
 	}
 	if f.filter != "" {
 		if set.Filter(cmd.Context(), f.filter); len(set.Packages) == 0 {
-			done()
 			return fmt.Errorf("no package is found by %q", f.filter)
 		}
 	}
@@ -164,11 +148,9 @@ func (f *catalogAuditFlags) run(cmd *cobra.Command, refs []string) error {
 	}
 	if parts {
 		part, err := set.RunPart(cmd.Context(), in, wanted, want)
-		done()
 		return writePart(cmd, f.output, part, err)
 	}
 	report, err := set.Run(cmd.Context(), want)
-	done()
 	if err != nil {
 		return err
 	}
@@ -179,46 +161,40 @@ func (f *catalogAuditFlags) run(cmd *cobra.Command, refs []string) error {
 	return err
 }
 
-// set reads what is audited. The function that it returns removes the progress bar.
-func (f *catalogAuditFlags) set(cmd *cobra.Command, refs []string) (*audit.Set, func(), error) {
+// set reads what is audited.
+func (f *catalogAuditFlags) set(cmd *cobra.Command, refs []string) (*audit.Set, error) {
 	if len(f.trees) == 0 {
 		if name := given(cmd, "catalog", "approve-all"); name != "" {
-			return nil, nil, &usageError{name + " needs --tree", "add --tree, or give the catalog alone"}
+			return nil, &usageError{name + " needs --tree", "add --tree, or give the catalog alone"}
 		}
 		return f.load(cmd, refs)
 	}
 	if name := given(cmd, "all-versions", "shard"); name != "" {
-		return nil, nil, &usageError{name + " cannot be given with --tree", "it is for catalogs"}
+		return nil, &usageError{name + " cannot be given with --tree", "it is for catalogs"}
 	}
 	if err := f.fits(cmd); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	t, err := f.roots.read(cmd, f.trees, tree.Options{})
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		err = requireObjects(t)
 	}
-	if err := requireObjects(t); err != nil {
-		return nil, nil, err
+	if err != nil {
+		return nil, err
 	}
 	saySkipped(cmd, t)
 	sayIdle(cmd, t.Objects)
 	network := withInput(cmd, fbc.Options{Source: f.options.Source, Cache: &fbc.Cache{}})
 	o := review.TreeOptions{Name: strings.Join(f.trees, ", "), Source: network.Source}
 	if o.Catalogs, err = f.catalogs.open(cmd, t, network); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	f.options.Source = network.Source
-	step, done := progress(cmd.ErrOrStderr())
-	f.options.Progress = step
 	set, err := audit.OfTree(cmd.Context(), t, o, f.options)
 	if err == nil && len(set.Packages)+len(set.Unread) == 0 {
 		err = fmt.Errorf("%s: there are no operators", o.Name)
 	}
-	if err != nil {
-		done()
-		return nil, nil, err
-	}
-	return set, done, nil
+	return set, err
 }
 
 func registerAuditFormat(cmd *cobra.Command, format *findings.Format, failOn *failOn) {
@@ -254,17 +230,18 @@ func newCatalogSite() *cobra.Command {
 			if f.output == "" || f.output == output.Stdout {
 				return &usageError{"-o is missing", "name the directory of the site"}
 			}
-			set, done, err := f.load(cmd, refs)
+			step, done := progress(cmd.ErrOrStderr())
+			defer done()
+			f.options.Progress = step
+			set, err := f.load(cmd, refs)
 			if err != nil {
 				return err
 			}
 			if parts {
 				part, err := site.RenderPart(cmd.Context(), set, in, options)
-				done()
 				return writePart(cmd, f.output, part, err)
 			}
 			s, err := site.Render(cmd.Context(), set, options)
-			done()
 			if err != nil {
 				return err
 			}
@@ -310,7 +287,7 @@ func newCatalogMerge() *cobra.Command {
 	cmd := command("merge PART...", "Make one report or site of the parts that shards have written",
 		args(1, many, "the part"),
 		func(cmd *cobra.Command, names []string) error {
-			parts, err := readParts(names, audit.ReadPart)
+			parts, err := readParts(names)
 			if err != nil {
 				return err
 			}
@@ -320,7 +297,7 @@ func newCatalogMerge() *cobra.Command {
 				}
 				s, err := site.Merge(parts, site.Options{Title: title})
 				if err != nil {
-					return withPartHint(err)
+					return manifest.WithHint(err, shard.Hint)
 				}
 				return writeSite(cmd, dir, s, force)
 			}
@@ -329,7 +306,7 @@ func newCatalogMerge() *cobra.Command {
 			}
 			report, err := audit.MergeParts(parts)
 			if err != nil {
-				return withPartHint(err)
+				return manifest.WithHint(err, shard.Hint)
 			}
 			return printAudit(cmd, report, format, &failOn)
 		})
@@ -341,13 +318,8 @@ func newCatalogMerge() *cobra.Command {
 	return cmd
 }
 
-func withPartHint(err error) error {
-	return manifest.WithHint(err, shard.Hint)
-}
-
 // readParts reads the files that writePart has written.
-func readParts[P any](names []string, read func([]byte) (*P, error)) ([]*P, error) {
-	var parts []*P
+func readParts(names []string) (parts []*audit.Part, err error) {
 	for _, name := range names {
 		f, err := os.Open(name)
 		if err != nil {
@@ -361,7 +333,7 @@ func readParts[P any](names []string, read func([]byte) (*P, error)) ([]*P, erro
 			return nil, &manifest.Error{File: filepath.ToSlash(name), Tip: "make more shards",
 				Msg: fmt.Sprintf("larger than %d MiB", maxPart>>20)}
 		}
-		part, err := read(data)
+		part, err := audit.ReadPart(data)
 		if err != nil {
 			return nil, &manifest.Error{File: filepath.ToSlash(name), Msg: err.Error(), Tip: "run its shard again"}
 		}

@@ -60,17 +60,6 @@ func newCatalogResolve() *cobra.Command {
 	return cmd
 }
 
-func (f *resolveFlags) contents() (list []review.Content, err error) {
-	for _, value := range f.catalogs {
-		content, err := review.ReadContent(value, false, false)
-		if err != nil {
-			return nil, contentError(err)
-		}
-		list = append(list, content)
-	}
-	return list, nil
-}
-
 func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := checkNamespace(f.namespace); err != nil {
 		return err
@@ -82,9 +71,13 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	given, err := f.contents()
-	if err != nil {
-		return err
+	var given []review.Content
+	for _, value := range f.catalogs {
+		content, err := review.ReadContent(value, false, false)
+		if err != nil {
+			return contentError(err)
+		}
+		given = append(given, content)
 	}
 	network := withInput(cmd, f.network)
 	if len(f.installs) == 0 { // it names the packages that are nearly those it asks for
@@ -113,7 +106,7 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 		}
 		catalogs := predict.Catalogs{ApproveAll: f.approveAll, Global: global, Sources: sources}
 		f.sayPolicies(cmd, of.Objects, catalogs)
-		known = known || slices.ContainsFunc(state.CatalogSources, hasContent)
+		known = known || slices.ContainsFunc(state.CatalogSources, func(s resolve.Source) bool { return s.Catalog != nil })
 		if err := f.predict(cmd, of, c.Name, catalogs, report); err != nil {
 			return err
 		}
@@ -216,8 +209,6 @@ func newCatalogValidate() *cobra.Command {
 	registerSources(cmd.Flags(), &network)
 	return cmd
 }
-
-func hasContent(s resolve.Source) bool { return s.Catalog != nil }
 
 type catalogDiffFlags struct {
 	reportFlags

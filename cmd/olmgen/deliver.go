@@ -240,14 +240,10 @@ func (f *renderFlags) overwritten(cmd *cobra.Command, r *config.Rendered) *compa
 
 // sayGrowth notes that permissions grow, or that CRDs change in a way that breaks, over an older tree.
 func (f *renderFlags) sayGrowth(cmd *cobra.Command, report *compare.Report) {
-	if growth := review.Growth(report); growth != "" && !hidesNotes(cmd) {
+	_, quiet := cmd.ErrOrStderr().(*quietWriter)
+	if growth := review.Growth(report); growth != "" && !quiet {
 		note(cmd, "%s: %s: see %s", f.output, growth, f.howToSee(cmd))
 	}
-}
-
-func hidesNotes(cmd *cobra.Command) bool {
-	_, is := cmd.ErrOrStderr().(*quietWriter)
-	return is
 }
 
 func (f *renderFlags) howToSee(cmd *cobra.Command) string {

@@ -23,6 +23,7 @@ import (
 	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/whole"
@@ -57,7 +58,7 @@ func newDiff() *cobra.Command {
 				return args(0, 1, "")(cmd, given)
 			}
 			return args(2, 2, "OLD or NEW")(cmd, given)
-		}, nil)
+		}, f.run)
 	flags := cmd.Flags()
 	formatFlag(cmd, &f.format, print.Formats)
 	failOnFlag(cmd, &f.failOn, triggers())
@@ -75,14 +76,13 @@ func newDiff() *cobra.Command {
 	flags.StringArrayVar(&f.accounts, "account", nil, "accounts of OLD and NEW that are compared as one, "+
 		"`OLD=NEW`, by [NAMESPACE/]NAME each; may be repeated")
 	f.render.register(cmd, reviewed)
-	cmd.RunE = f.run
 	return cmd
 }
 
 func triggersHelp() string {
 	var b strings.Builder
 	for _, t := range compare.Triggers {
-		lines := wrap(t.Text, columns-22)
+		lines := text.Wrap(t.Text, columns-22)
 		fmt.Fprintf(&b, "  %-18s %s\n", t.Trigger, lines[0])
 		for _, l := range lines[1:] {
 			fmt.Fprintf(&b, "  %-18s %s\n", "", l)
@@ -215,7 +215,6 @@ func (f *diffFlags) prepare(cmd *cobra.Command, sides [2]side) (on review.TreeOp
 
 // comparison is a report on the differences of two sides, or several of their clusters.
 type comparison interface {
-	Empty() bool
 	Meets(t compare.Trigger) bool
 }
 
@@ -405,8 +404,8 @@ func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []r
 
 // renamedError names the files of a Git revision in an error.
 func renamedError(err error, names *strings.Replacer) error {
-	text, hint := config.ErrorText(err, func(manifest.Option) string { return "" })
-	if named := names.Replace(text); named != text {
+	message, hint := config.ErrorText(err, func(manifest.Option) string { return "" })
+	if named := names.Replace(message); named != message {
 		return manifest.WithHint(errors.New(named), names.Replace(hint))
 	}
 	return err

@@ -25,11 +25,16 @@ import (
 	"github.com/olmgen/olmgen/source"
 )
 
+type graphFlags struct {
+	renderFlags
+	catalogs treeCatalogs
+	roots    treeFlags
+	from     string
+	format   findings.Format
+}
+
 func newGraph() *cobra.Command {
-	var f renderFlags
-	var catalogs treeCatalogs
-	var roots treeFlags
-	format, from := findings.Mermaid, ""
+	f := graphFlags{format: findings.Mermaid}
 	cmd := command("graph SOURCE | TREE [NAME] | -f FILE [NAME]",
 		"What does this operator reach? Draw it, or its update graph",
 		func(cmd *cobra.Command, given []string) error {
@@ -43,33 +48,29 @@ func newGraph() *cobra.Command {
 				return err
 			}
 			return f.checkDeclared(cmd, nil)
-		}, nil)
+		}, f.draw)
 	flags := cmd.Flags()
 	fileFlag(flags, &f.files)
-	formatFlag(cmd, &format, []findings.Format{findings.Mermaid, findings.SVG, findings.HTML, findings.DOT})
-	flags.StringVar(&from, "from", "", "in an update graph: show the path from a `VERSION`, or the name of its CSV")
-	catalogs.register(flags)
+	formatFlag(cmd, &f.format, []findings.Format{findings.Mermaid, findings.SVG, findings.HTML, findings.DOT})
+	flags.StringVar(&f.from, "from", "", "in an update graph: show the path from a `VERSION`, or the name of its CSV")
+	f.catalogs.register(flags)
 	f.register(cmd, reviewed)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return f.draw(cmd, args, &catalogs, &roots, from, format)
-	}
-	roots.register(cmd)
+	f.roots.register(cmd)
 	return cmd
 }
 
 // draw draws the blast radius of an operator, or an update graph.
-func (f *renderFlags) draw(cmd *cobra.Command, args []string, catalogs *treeCatalogs, roots *treeFlags, from string,
-	format findings.Format) error {
+func (f *graphFlags) draw(cmd *cobra.Command, args []string) error {
 	if path, ok := f.updateGraph(args); ok {
-		return f.drawUpdates(cmd, path, from, format)
+		return f.drawUpdates(cmd, path)
 	}
 	switch {
-	case from != "":
+	case f.from != "":
 		return &usageError{"--from is for the update graph of a catalog", "write catalog:DIR, without --version"}
-	case format == findings.DOT:
+	case f.format == findings.DOT:
 		return &usageError{"--format dot is for the update graph of a catalog", "choose mermaid, svg or html"}
 	}
-	operator, err := f.operator(cmd, args, catalogs, roots)
+	operator, err := f.operator(cmd, args)
 	if err != nil {
 		return err
 	}
@@ -81,17 +82,17 @@ func (f *renderFlags) draw(cmd *cobra.Command, args []string, catalogs *treeCata
 		say(cmd, findings.Note, "olmgen permissions shows what they may do", "not drawn, and bound too: %s",
 			text.FirstOf(12, picture.Others))
 	}
-	switch format {
+	switch f.format {
 	case findings.SVG:
 		return picture.SVG(cmd.OutOrStdout())
 	case findings.HTML:
-		return print.Document(cmd.OutOrStdout(), picture.Document(operator.CSV), format)
+		return print.Document(cmd.OutOrStdout(), picture.Document(operator.CSV), f.format)
 	}
 	return picture.Mermaid(cmd.OutOrStdout())
 }
 
 // updateGraph returns the catalog whose update graph is asked for: one without a version.
-func (f *renderFlags) updateGraph(given []string) (path string, ok bool) {
+func (f *graphFlags) updateGraph(given []string) (path string, ok bool) {
 	if len(given) != 1 || len(f.files) > 0 {
 		return "", false
 	}
@@ -100,7 +101,7 @@ func (f *renderFlags) updateGraph(given []string) (path string, ok bool) {
 	return path, ok && !version
 }
 
-func (f *renderFlags) drawUpdates(cmd *cobra.Command, path, from string, format findings.Format) error {
+func (f *graphFlags) drawUpdates(cmd *cobra.Command, path string) error {
 	name, _ := f.options.Text(bundle.OptionPackage)
 	network := f.source
 	if name != "" {
@@ -130,20 +131,19 @@ func (f *renderFlags) drawUpdates(cmd *cobra.Command, path, from string, format 
 		return err
 	}
 	channel, _ := f.options.Text(bundle.OptionChannel)
-	g, err := updates.NewGraph(p, updates.Options{Channel: channel, From: from})
+	g, err := updates.NewGraph(p, updates.Options{Channel: channel, From: f.from})
 	if err != nil {
 		return err
 	}
-	return print.Report(cmd.OutOrStdout(), g, format)
+	return print.Report(cmd.OutOrStdout(), g, f.format)
 }
 
 // operator renders the operator of a source, or one of those that -f declares.
-func (f *renderFlags) operator(cmd *cobra.Command, given []string, catalogs *treeCatalogs, roots *treeFlags) (
-	*generate.Result, error) {
+func (f *graphFlags) operator(cmd *cobra.Command, given []string) (*generate.Result, error) {
 	from, name := strings.Join(f.files, ", "), given
 	if len(f.files) == 0 {
 		if isTree(given[0]) {
-			return f.installedOperator(cmd, given, catalogs, roots)
+			return f.installedOperator(cmd, given)
 		}
 		from, name = given[0], nil
 	}
@@ -158,17 +158,16 @@ func (f *renderFlags) operator(cmd *cobra.Command, given []string, catalogs *tre
 func isTree(ref string) bool { return review.IsTree(ref) && !source.IsRenderConfig(ref) }
 
 // installedOperator returns the operator that OLM installs for a tree, or the one that is called for.
-func (f *renderFlags) installedOperator(cmd *cobra.Command, given []string, catalogs *treeCatalogs,
-	roots *treeFlags) (*generate.Result, error) {
+func (f *graphFlags) installedOperator(cmd *cobra.Command, given []string) (*generate.Result, error) {
 	if err := f.refuseRenderFlags(cmd, given[0]+" is a TREE"); err != nil {
 		return nil, err
 	}
-	t, err := roots.read(cmd, given[:1], tree.Options{})
+	t, err := f.roots.read(cmd, given[:1], tree.Options{})
 	if err != nil {
 		return nil, err
 	}
 	saySkipped(cmd, t)
-	installed, unknown, err := catalogs.installs(cmd, t, f.source)
+	installed, unknown, err := f.catalogs.installs(cmd, t, f.source)
 	if err != nil {
 		return nil, err
 	}
@@ -218,15 +217,15 @@ type historyFlags struct {
 func newHistory() *cobra.Command {
 	f := historyFlags{format: findings.Text}
 	cmd := command("history DIR|CATALOG", "Which release changed what? Show all releases of an operator",
-		args(1, 1, "the directory or catalog"), nil)
+		args(1, 1, "the directory or catalog"), f.run)
 	formatFlag(cmd, &f.format, []findings.Format{findings.Text, findings.Markdown, findings.JSON,
 		findings.HTML, findings.SVG})
 	f.render.register(cmd, func(o config.Option) bool { return reviewed(o) && o.ID != bundle.OptionVersion })
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) }
 	return cmd
 }
 
-func (f *historyFlags) run(cmd *cobra.Command, ref string) error {
+func (f *historyFlags) run(cmd *cobra.Command, refs []string) error {
+	ref := refs[0]
 	c, err := f.render.options.Config(ref, forReview)
 	if err != nil {
 		return err

@@ -203,8 +203,8 @@ type convertFlags struct {
 
 func newConvert() *cobra.Command {
 	var f convertFlags
-	cmd := command("convert DIR -o OUT",
-		"Turn a package in the legacy format into bundles", args(1, 1, "the package's directory"), func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) })
+	cmd := command("convert DIR -o OUT", "Turn a package in the legacy format into bundles",
+		args(1, 1, "the package's directory"), f.run)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.output, "output", "o", "", "`DIR` to write to")
 	flags.StringVar(&f.source.Package, "package", "", "`NAME` of the package, where the directory has several")
@@ -216,7 +216,8 @@ func newConvert() *cobra.Command {
 	return cmd
 }
 
-func (f *convertFlags) run(cmd *cobra.Command, dir string) error {
+func (f *convertFlags) run(cmd *cobra.Command, dirs []string) error {
+	dir := dirs[0]
 	if f.output == "" || f.output == "-" {
 		return &usageError{"-o needs a directory", "see " + cmd.CommandPath() + " --help"}
 	}

@@ -252,7 +252,8 @@ func newRoot(args ...string) *cobra.Command {
 		if errors.As(err, &value) && errors.As(err, &word) {
 			return &usageError{"--" + value.GetFlag().Name + ": " + word.Error(), word.Hint()}
 		}
-		return &usageError{lowerFirst(err.Error()), nearFlag(cmd, err) + "see " + cmd.CommandPath() + " --help"}
+		said := err.Error()
+		return &usageError{strings.ToLower(said[:1]) + said[1:], nearFlag(cmd, err) + "see " + cmd.CommandPath() + " --help"}
 	})
 	new(globalFlags).register(root)
 	root.Version = versionString()
@@ -462,13 +463,6 @@ func wordOf(cmd *cobra.Command, letters string, meant []string) string {
 		hint += fmt.Sprintf(", or -%s %s if %q is the value", letters[:1], letters[1:], letters[1:])
 	}
 	return hint
-}
-
-func lowerFirst(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToLower(s[:1]) + s[1:]
 }
 
 // command returns a command. describe adds its help.

@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -32,12 +33,7 @@ func (m *messageWriter) Write(p []byte) (int, error) {
 			out.WriteString("  ")
 		}
 		first = false
-		for i, part := range strings.Split(line, "\t") {
-			if i > 0 {
-				out.WriteByte('\t')
-			}
-			out.WriteString(text.Printable(part))
-		}
+		out.WriteString(strings.Join(lists.Map(strings.Split(line, "\t"), text.Printable), "\t"))
 		if ended {
 			out.WriteByte('\n')
 		}
@@ -181,15 +177,10 @@ const (
 )
 
 func paintDiff(line string) string {
-	switch {
-	case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
-		return bold + line + plain
-	case strings.HasPrefix(line, "@@"):
-		return cyan + line + plain
-	case strings.HasPrefix(line, "-"):
-		return red + line + plain
-	case strings.HasPrefix(line, "+"):
-		return green + line + plain
+	for _, p := range [][2]string{{"--- ", bold}, {"+++ ", bold}, {"@@", cyan}, {"-", red}, {"+", green}} {
+		if strings.HasPrefix(line, p[0]) {
+			return p[1] + line + plain
+		}
 	}
 	return line
 }
@@ -235,20 +226,16 @@ func paintUpgrade(line string) string {
 type colorWriter struct {
 	w     io.Writer
 	paint func(line string) string
-	rest  []byte // of a line that has not ended
+	rest  string // of a line that has not ended
 }
 
 func (c *colorWriter) Write(p []byte) (int, error) {
-	data := append(c.rest, p...)
+	lines := strings.Split(c.rest+string(p), "\n")
+	last := len(lines) - 1
+	c.rest = lines[last]
 	var out bytes.Buffer
-	for {
-		line, rest, ended := bytes.Cut(data, []byte("\n"))
-		if !ended {
-			c.rest = bytes.Clone(line)
-			break
-		}
-		out.WriteString(c.paint(string(line)) + "\n")
-		data = rest
+	for _, line := range lines[:last] {
+		out.WriteString(c.paint(line) + "\n")
 	}
 	_, err := c.w.Write(out.Bytes())
 	return len(p), err

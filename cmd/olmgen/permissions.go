@@ -32,14 +32,13 @@ func newPermissions() *cobra.Command {
 				return args(1, many, "the bundle or tree")(cmd, given)
 			}
 			return f.render.checkDeclared(cmd, given)
-		}, nil)
+		}, f.run)
 	flags := cmd.Flags()
 	fileFlag(flags, &f.render.files)
 	f.report.registerAs(cmd, print.Formats, nil, findings.None)
 	f.catalogs.register(flags)
 	f.roots.register(cmd)
 	f.render.register(cmd, reviewed)
-	cmd.RunE = f.run
 	return cmd
 }
 

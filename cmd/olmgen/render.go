@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +19,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/generate/installs"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
@@ -52,19 +52,11 @@ const (
 	checkNames checkMode = "names" // of the files
 )
 
-// optionsWith yields the declared options with a flag that a command takes.
-func optionsWith(takes func(config.Option) bool) iter.Seq[config.OptionAt] {
-	return func(yield func(config.OptionAt) bool) {
-		for o := range config.WithFlags(config.Declared()) {
-			if takes(o.Option) && !yield(o) {
-				return
-			}
-		}
-	}
-}
-
-func addOptions(cmd *cobra.Command, options iter.Seq[config.OptionAt]) *config.Flags {
-	flags := config.AddFlags(cmd.Flags(), options)
+// addOptions adds the flags of the declared options that a command takes.
+func addOptions(cmd *cobra.Command, takes func(config.Option) bool) *config.Flags {
+	taken := lists.Filter(slices.Collect(config.WithFlags(config.Declared())),
+		func(o config.OptionAt) bool { return takes(o.Option) })
+	flags := config.AddFlags(cmd.Flags(), slices.Values(taken))
 	for o := range flags.Options() {
 		offerOption(cmd, o)
 	}
@@ -73,9 +65,8 @@ func addOptions(cmd *cobra.Command, options iter.Seq[config.OptionAt]) *config.F
 
 // register adds the flags of a command that renders with the options that takes reports.
 func (f *renderFlags) register(cmd *cobra.Command, takes func(config.Option) bool) {
-	flags := cmd.Flags()
-	f.options = addOptions(cmd, optionsWith(takes))
-	registerSources(flags, &f.source)
+	f.options = addOptions(cmd, takes)
+	registerSources(cmd.Flags(), &f.source)
 }
 
 // registerWriting adds the flags of a command that writes files.
@@ -88,9 +79,9 @@ func (f *renderFlags) registerWriting(cmd *cobra.Command) {
 	flags.BoolVar(&f.replace, "replace", false,
 		"remove the files of a directory that was rendered from other packages")
 	f.summary.registerDryRun(flags)
-	place(flags, config.TopicOutput, "output", "force", "replace", "dry-run")
+	place(flags, config.TopicOutput, "output", "dry-run")
 	place(flags, config.TopicObjects, "strict")
-	nameOnly(flags, "force", "replace")
+	nameOnly(flags, config.TopicOutput, "force", "replace")
 }
 
 func (f *renderFlags) registerCheck(cmd *cobra.Command) {
@@ -102,24 +93,21 @@ func (f *renderFlags) registerCheck(cmd *cobra.Command) {
 	flags.Lookup("check").NoOptDefVal = string(checkDiff)
 	flags.BoolVar(&f.pruneTenants, "prune-tenants", false,
 		"remove the bindings of tenants that this run does not name")
-	place(flags, config.TopicOutput, "format", "check", "verbose", "prune-tenants")
-	nameOnly(flags, "format", "verbose", "prune-tenants")
+	place(flags, config.TopicOutput, "check")
+	nameOnly(flags, config.TopicOutput, "format", "verbose", "prune-tenants")
 }
 
 // checkOutput refuses an empty directory, most likely an unset variable, and what looks like kubectl's -o or a file.
 func (f *renderFlags) checkOutput() error {
-	if f.output == "" {
+	info, err := os.Stat(f.output)
+	switch {
+	case f.output == "":
 		return &usageError{"-o needs a directory, or - for stdout", ""}
-	}
-	if info, err := os.Stat(f.output); err == nil && info.IsDir() {
-		return f.summary.check(f.output, f.check != "")
-	}
-	switch strings.ToLower(filepath.Ext(f.output)) {
-	case ".yaml", ".yml", ".json":
+	case err == nil && info.IsDir():
+	case slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(f.output))):
 		return &usageError{fmt.Sprintf("-o %s: -o names a directory, and this looks like a file", f.output),
 			"for one file with all objects, redirect stdout: > " + f.output}
-	}
-	if slices.Contains([]string{"json", "yaml", "name", "wide"}, f.output) {
+	case slices.Contains([]string{"json", "yaml", "name", "wide"}, f.output):
 		return &usageError{fmt.Sprintf("-o %s: -o names a directory, not a format", f.output),
 			"without -o, YAML goes to stdout; for a directory of this name write -o ./" + f.output}
 	}
@@ -155,8 +143,7 @@ func newRender() *cobra.Command {
 	f.registerCheck(cmd)
 	f.register(cmd, func(config.Option) bool { return true })
 	cmd.Flags().StringVar(&into, "print-templates", "", "write olmgen's own templates into `DIR`, and do nothing else")
-	place(cmd.Flags(), config.TopicObjects, "print-templates")
-	nameOnly(cmd.Flags(), "print-templates")
+	nameOnly(cmd.Flags(), config.TopicObjects, "print-templates")
 	return cmd
 }
 
@@ -186,22 +173,19 @@ func newDescope() *cobra.Command {
 	var f renderFlags
 	var dir string
 	cmd := command("descope SOURCE", "Render an operator that is bound only where you say",
-		args(1, 1, "the bundle"), nil)
+		args(1, 1, "the bundle"), func(cmd *cobra.Command, refs []string) error { return f.descope(cmd, refs, dir) })
 	f.registerWriting(cmd)
 	f.registerCheck(cmd)
 	cmd.Flags().StringVar(&dir, "tree", "", "`DIR` with the manifests of today's installations, for the advice")
 	f.register(cmd, func(o config.Option) bool {
 		return o.Uses(generate.ProfileDescoped) && o.ID != generate.OptionProfile
 	})
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return f.descope(cmd, args[0], dir)
-	}
 	return cmd
 }
 
 // descope renders a source with the descoped profile and prints the advice for the installations in a directory.
-func (f *renderFlags) descope(cmd *cobra.Command, ref, dir string) error {
-	all, err := f.declared(cmd, []string{ref},
+func (f *renderFlags) descope(cmd *cobra.Command, refs []string, dir string) error {
+	all, err := f.declared(cmd, refs,
 		map[manifest.Option]any{generate.OptionProfile: string(generate.ProfileDescoped)})
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -296,20 +295,16 @@ func knownNamespaces() []string {
 	if err != nil {
 		return nil
 	}
-	found := map[string]bool{}
+	var names []string
 	for _, g := range c.Groups {
-		names := slices.Concat([]string{g.Namespace}, g.TargetNamespaces, g.CopiedCSVNamespaces)
+		names = slices.Concat(names, []string{g.Namespace}, g.TargetNamespaces, g.CopiedCSVNamespaces)
 		for _, b := range g.Bundles {
 			if b.Descoped != nil {
 				names = append(names, b.Descoped.BindNamespaces...)
 			}
 		}
-		for _, name := range names {
-			found[name] = true
-		}
 	}
-	delete(found, "")
-	return slices.Sorted(maps.Keys(found))
+	return lists.SortedUnique(lists.Filter(names, func(name string) bool { return name != "" }))
 }
 
 // offerOption has a shell complete the flag of an option.

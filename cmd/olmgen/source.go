@@ -30,7 +30,7 @@ type sourceFlags struct {
 }
 
 func (f *sourceFlags) register(cmd *cobra.Command) {
-	f.options = addOptions(cmd, optionsWith(func(o config.Option) bool { return o.Topic == config.TopicSource }))
+	f.options = addOptions(cmd, func(o config.Option) bool { return o.Topic == config.TopicSource })
 	registerSources(cmd.Flags(), &f.source)
 }
 
@@ -57,7 +57,11 @@ func (f *sourceFlags) sources(cmd *cobra.Command, refs []string) (all []namedSou
 		return nil, err
 	}
 	for _, d := range declared {
-		cluster, err := declaredTarget(d.Config)
+		target := targetFlags{openshift: d.OpenShiftVersion, kube: d.KubeVersion}
+		if d.OLMVersion != "" {
+			target.olm = []string{d.OLMVersion}
+		}
+		cluster, err := target.cluster()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", d.file, err)
 		}
@@ -105,8 +109,7 @@ func registerNetwork(flags *pflag.FlagSet, o *source.Options) {
 			o.VerifyKeys = append(o.VerifyKeys, keys...)
 			return nil
 		})
-	place(flags, config.TopicSource, "offline", "verify-key")
-	nameOnly(flags, "offline", "verify-key")
+	nameOnly(flags, config.TopicSource, "offline", "verify-key")
 }
 
 // registerInsecure adds the flags that change how registries are spoken to.
@@ -124,20 +127,17 @@ func registerInsecure(flags *pflag.FlagSet, o *source.Options) {
 			}
 			return nil
 		})
-	place(flags, config.TopicSource, "insecure-registry", "timeout")
-	nameOnly(flags, "insecure-registry", "timeout")
+	nameOnly(flags, config.TopicSource, "insecure-registry", "timeout")
 }
 
 // openBundle opens a source and reads the bundle in it, which must be the one asked for. It prints warnings about the
 // source and the digest of an image on stderr.
 func openBundle(cmd *cobra.Command, ref string, o fbc.Options, read bundle.ReadOptions) (*config.Opened, error) {
-	o = withInput(cmd, o)
-	opened, err := config.Open(cmd.Context(), ref, o, read)
-	if err != nil {
-		return nil, err
+	opened, err := config.Open(cmd.Context(), ref, withInput(cmd, o), read)
+	if err == nil {
+		sayDigest(cmd, opened)
 	}
-	sayDigest(cmd, opened)
-	return opened, nil
+	return opened, err
 }
 
 // withInput returns options with the standard input of a command, and warnings on its stderr.
@@ -202,20 +202,6 @@ func (f *targetFlags) registerDate(cmd *cobra.Command, on *failOn) {
 		"judge support on this `DATE`, such as 2027-01-31, by what catalogs say of it")
 }
 
-// checkDate refuses a question about support that names no date.
-func (f *targetFlags) checkDate() error {
-	switch {
-	case f.openshift == "" && f.asks(supportWords[1]):
-		return &usageError{"--fail-on " + supportWords[1] + " needs --openshift-version",
-			"give the release that counts"}
-	case f.date == "" && f.asks(supportWords[0]):
-		return &usageError{"--fail-on " + supportWords[0] + " needs --date", "give the day that counts"}
-	case f.date != "" && fit.CheckDate(f.date) != nil:
-		return &usageError{"--date: " + fit.CheckDate(f.date).Error(), "write YYYY-MM-DD"}
-	}
-	return nil
-}
-
 // asks reports whether --fail-on names one of supportWords.
 func (f *targetFlags) asks(word string) bool {
 	return f.failOn != nil && slices.Contains(f.failOn.words, word)
@@ -240,8 +226,14 @@ func (f *targetFlags) checked(flags *pflag.FlagSet) (fit.Cluster, error) {
 			return fit.Cluster{}, &usageError{"--" + f.name + " is empty", "give a version, or leave it out"}
 		}
 	}
-	if err := f.checkDate(); err != nil {
-		return fit.Cluster{}, err
+	switch {
+	case f.openshift == "" && f.asks(supportWords[1]):
+		return fit.Cluster{}, &usageError{"--fail-on " + supportWords[1] + " needs --openshift-version",
+			"give the release that counts"}
+	case f.date == "" && f.asks(supportWords[0]): // a question about support that names no date
+		return fit.Cluster{}, &usageError{"--fail-on " + supportWords[0] + " needs --date", "give the day that counts"}
+	case f.date != "" && fit.CheckDate(f.date) != nil:
+		return fit.Cluster{}, &usageError{"--date: " + fit.CheckDate(f.date).Error(), "write YYYY-MM-DD"}
 	}
 	return f.cluster()
 }
@@ -258,20 +250,3 @@ func (f *targetFlags) cluster() (fit.Cluster, error) {
 // inputFlags are the flags that say which releases are in the cluster.
 var inputFlags = map[fit.Input]string{fit.InputOLM: "olm-version", fit.InputOpenShift: "openshift-version",
 	fit.InputKube: "kube-version"}
-
-// declaredTarget returns the releases that a RenderConfig names.
-func declaredTarget(c *config.Config) (fit.Cluster, error) {
-	f := targetFlags{openshift: c.OpenShiftVersion, kube: c.KubeVersion}
-	if c.OLMVersion != "" {
-		f.olm = []string{c.OLMVersion}
-	}
-	return f.cluster()
-}
-
-// form returns who installs the operators.
-func (f *targetFlags) form(c fit.Cluster) fit.Form {
-	if f.profile != "" {
-		return fit.Form(f.profile.Installer())
-	}
-	return c.Form()
-}

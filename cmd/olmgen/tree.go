@@ -39,8 +39,7 @@ func (f *treeFlags) register(cmd *cobra.Command) {
 			"one called clusters, otherwise each kustomization for itself)")
 	flags.BoolVar(&f.allowUnknown, "allow-unknown", false,
 		"exit with code 0 although a kustomization could not be built")
-	place(flags, topicTrees, "exclude", "all", "cluster", "allow-unknown")
-	nameOnly(flags, "exclude", "all", "cluster", "allow-unknown")
+	nameOnly(flags, topicTrees, "exclude", "all", "cluster", "allow-unknown")
 	cmd.PostRunE = func(*cobra.Command, []string) error {
 		if f.unknown > 0 && !f.allowUnknown {
 			return &foundError{fmt.Sprintf("%d of %s not known: what they apply is not in the report", f.unknown,
@@ -50,22 +49,13 @@ func (f *treeFlags) register(cmd *cobra.Command) {
 	}
 }
 
-// read reads a tree, and says on stderr what of it is not known.
+// read reads a tree, and says on stderr what of it is not known: one line for each reason.
 func (f *treeFlags) read(cmd *cobra.Command, paths []string, o tree.Options) (*tree.Tree, error) {
-	o.All, o.Exclude, o.Clusters = f.all, f.exclude, f.clusters
-	if o.Stdin == nil {
-		o.Stdin = cmd.InOrStdin()
-	}
+	o.All, o.Exclude, o.Clusters, o.Stdin = f.all, f.exclude, f.clusters, cmd.InOrStdin()
 	t, err := tree.Read(cmd.Context(), paths, o)
 	if err != nil {
 		return nil, err
 	}
-	f.say(cmd, t)
-	return t, nil
-}
-
-// say prints what of a tree is not known: one line for each reason.
-func (f *treeFlags) say(cmd *cobra.Command, t *tree.Tree) {
 	f.counting.Lock()
 	defer f.counting.Unlock()
 	f.roots += len(t.Roots)
@@ -75,6 +65,7 @@ func (f *treeFlags) say(cmd *cobra.Command, t *tree.Tree) {
 	if what := t.UnappliedText(); what != "" {
 		tell(cmd, "%s: --all judges them", what)
 	}
+	return t, nil
 }
 
 // sayReasons prints one line for each reason, with its first place.
@@ -122,8 +113,7 @@ func (f *treeCatalogs) register(flags *pflag.FlagSet) {
 func registerApproveAll(flags *pflag.FlagSet, approve *bool) {
 	flags.BoolVar(approve, "approve-all", false,
 		"go on after an InstallPlan that waits for approval (installPlanApproval: Manual)")
-	place(flags, topicTrees, "approve-all")
-	nameOnly(flags, "approve-all")
+	nameOnly(flags, topicTrees, "approve-all")
 }
 
 // contentError returns an error of usage for a wrong value of --catalog, and other errors as they are.
@@ -137,10 +127,10 @@ func contentError(err error) error {
 // open reads the catalogs of the flags, and the images of the other CatalogSources and ClusterCatalogs of a tree.
 func (f *treeCatalogs) open(cmd *cobra.Command, t *tree.Tree, network fbc.Options) (predict.Catalogs, error) {
 	c, err := f.given(cmd, network, t.Objects)
-	if err != nil {
-		return c, err
+	if err == nil {
+		c = f.reader.WithImages(cmd.Context(), t, c)
 	}
-	return f.reader.WithImages(cmd.Context(), t, c), nil
+	return c, err
 }
 
 // given reads the catalogs of the flags, as far as objects ask for them.

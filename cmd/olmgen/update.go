@@ -156,7 +156,8 @@ func (f *updateFlags) planConfig(cmd *cobra.Command, in compare.Options) (*updat
 	report := &updating.Report{File: filepath.ToSlash(f.file)}
 	if plan.Changed() {
 		if report.Changes, err = f.compare(cmd, c, plan, dir, in); err != nil {
-			f.sayNotCompared(cmd, err)
+			message, hint := config.ErrorText(err, flagsOf(cmd))
+			say(cmd, findings.Warning, hint, "the changes are not compared: %s", message)
 		}
 	}
 	return plan, report, nil
@@ -262,11 +263,6 @@ func (f *updateFlags) lock() (*pin.Lock, error) {
 			"name the directory that olmgen catalog pin has written")
 	}
 	return lock, err
-}
-
-func (f *updateFlags) sayNotCompared(cmd *cobra.Command, err error) {
-	message, hint := config.ErrorText(err, flagsOf(cmd))
-	say(cmd, findings.Warning, hint, "the changes are not compared: %s", message)
 }
 
 const mostFiles = 5

@@ -51,8 +51,9 @@ func place(flags *pflag.FlagSet, topic config.Topic, names ...string) {
 	}
 }
 
-// nameOnly has the help of a command show only the names of flags. The topic that they are below explains them.
-func nameOnly(flags *pflag.FlagSet, names ...string) {
+// nameOnly is place for flags of which the help of a command shows only the names. Their topic explains them.
+func nameOnly(flags *pflag.FlagSet, topic config.Topic, names ...string) {
+	place(flags, topic, names...)
 	for _, name := range names {
 		config.SetBrief(flags.Lookup(name), "")
 	}
@@ -77,7 +78,12 @@ func printUsage(cmd *cobra.Command) error {
 			rest.Title = "Other commands"
 		}
 		for _, g := range slices.Concat(cmd.Groups(), []*cobra.Group{rest}) {
-			printCommands(w, cmd, g)
+			fmt.Fprintf(w, "\n%s:\n", g.Title)
+			for _, c := range cmd.Commands() {
+				if c.GroupID == g.ID && (c.IsAvailableCommand() || c.Name() == "help") {
+					fmt.Fprintf(w, "  %-16s%s\n", c.Name(), c.Short)
+				}
+			}
 		}
 	}
 	fmt.Fprintln(w)
@@ -92,15 +98,6 @@ func printUsage(cmd *cobra.Command) error {
 	return nil
 }
 
-func printCommands(w io.Writer, cmd *cobra.Command, g *cobra.Group) {
-	fmt.Fprintf(w, "\n%s:\n", g.Title)
-	for _, c := range cmd.Commands() {
-		if c.GroupID == g.ID && (c.IsAvailableCommand() || c.Name() == "help") {
-			fmt.Fprintf(w, "  %-16s%s\n", c.Name(), c.Short)
-		}
-	}
-}
-
 // printFlags prints the flags of a command in groups. Those that show only their names are counted where a topic
 // explains them and the names need more than a line.
 func printFlags(w io.Writer, cmd *cobra.Command) {
@@ -112,7 +109,7 @@ func printFlags(w io.Writer, cmd *cobra.Command) {
 		}
 		brief, names := []*pflag.Flag{}, []string{}
 		for _, f := range flags {
-			if text, set := config.BriefOf(f); set && text == "" {
+			if shown, set := config.BriefOf(f); set && shown == "" {
 				names = append(names, "--"+f.Name)
 			} else {
 				brief = append(brief, f)
@@ -157,13 +154,12 @@ func printGroup(w io.Writer, flags []*pflag.Flag, names []string) {
 	const indent = 31
 	for _, f := range flags {
 		brief, _ := config.BriefOf(f)
-		name, text := flagName(f)
-		lines := wrap(cmp.Or(brief, text), columns-indent)
+		name, usage := flagName(f)
 		if len(name) >= indent-1 {
 			fmt.Fprintln(w, name)
 			name = ""
 		}
-		for _, line := range lines {
+		for _, line := range text.Wrap(cmp.Or(brief, usage), columns-indent) {
 			fmt.Fprintf(w, "%-*s%s\n", indent, name, line)
 			name = ""
 		}
@@ -179,7 +175,7 @@ func printGroup(w io.Writer, flags []*pflag.Flag, names []string) {
 	}
 }
 
-func namesOnly(names []string) []string { return wrap(strings.Join(names, ", "), columns-12) }
+func namesOnly(names []string) []string { return text.Wrap(strings.Join(names, ", "), columns-12) }
 
 func flagName(f *pflag.Flag) (name, text string) {
 	value, text := pflag.UnquoteUsage(f)
@@ -197,21 +193,6 @@ func flagName(f *pflag.Flag) (name, text string) {
 		text += " (default " + d + ")"
 	}
 	return name, text
-}
-
-func wrap(text string, width int) []string {
-	var lines []string
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		if line != "" && len(line)+1+len(word) > width {
-			lines, line = append(lines, line), ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
 }
 
 // topicFiles holds a text for each topic of "olmgen help". Its first line is the title.
@@ -287,7 +268,7 @@ func printTopic(w io.Writer, name string) {
 	for _, f := range flags {
 		flag, usage := flagName(f)
 		fmt.Fprintln(w, flag)
-		for _, line := range wrap(usage, columns-10) {
+		for _, line := range text.Wrap(usage, columns-10) {
 			fmt.Fprintln(w, "          "+line)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/picture"
@@ -137,7 +136,7 @@ func (d *drawing) places(r *Radius, x int) ([][]box, int) {
 		for _, b := range p.Bindings {
 			n := box{class: "node", lines: []string{b.Kind, b.Name}}
 			for _, mark := range b.Marks {
-				n.class, n.marks = "node marked", append(n.marks, wrap(mark)...)
+				n.class, n.marks = "node marked", append(n.marks, text.Wrap(mark, maxText)...)
 			}
 			list = append(list, n)
 		}
@@ -163,9 +162,10 @@ func (d *drawing) ways(r *Radius, x int) []box {
 	}
 	var list []box
 	for _, w := range r.Ways {
-		n := box{class: "node marked", marks: wrap(w.Reaches)}
+		n := box{class: "node marked", marks: text.Wrap(w.Reaches, maxText)}
 		for _, step := range w.Steps {
-			n.lines = slices.Concat(n.lines, wrap(step.Subject.String()), wrap(step.Text))
+			n.lines = slices.Concat(n.lines, text.Wrap(step.Subject.String(), maxText),
+				text.Wrap(step.Text, maxText))
 		}
 		list = append(list, n)
 	}
@@ -223,18 +223,6 @@ func (x box) draw(svg *picture.SVG, top int, class string) {
 }
 
 func textWidth(lines ...string) int { return picture.TextWidth(maxText, lines...) }
-
-// wrap breaks a text between words, so that no line is cut.
-func wrap(s string) (lines []string) {
-	line := ""
-	for word := range strings.FieldsSeq(s) {
-		if line != "" && utf8.RuneCountInString(line+" "+word) > maxText {
-			lines, line = append(lines, line), ""
-		}
-		line = strings.TrimPrefix(line+" "+word, " ")
-	}
-	return append(lines, line)
-}
 
 // Mermaid writes the picture as Mermaid text, which GitHub and GitLab draw. The error is the one of w.
 func (r *Radius) Mermaid(w io.Writer) error {

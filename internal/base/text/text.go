@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Words converts a list of string types, such as the values of an option, to strings.
@@ -130,6 +131,18 @@ func Shorten(s string, most int) string {
 		s = string(runes[:most-1]) + "…"
 	}
 	return Printable(s)
+}
+
+// Wrap breaks a text between words into lines of at most a number of characters, as far as its words are not longer.
+func Wrap(s string, most int) (lines []string) {
+	line := ""
+	for word := range strings.FieldsSeq(s) {
+		if line != "" && utf8.RuneCountInString(line+" "+word) > most {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	return append(lines, line)
 }
 
 // Shell returns a word as a shell reads it: in quotes, if that is necessary.
