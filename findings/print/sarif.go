@@ -15,30 +15,26 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
-// SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/): one run, with the rules that have results.
+// sarifLog is SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/): one run, with the rules that have results.
 type sarifLog struct {
-	Schema  string     `json:"$schema"`
-	Version string     `json:"version"`
-	Runs    []sarifRun `json:"runs"`
-}
-
-type sarifRun struct {
-	Tool struct {
-		Driver sarifDriver `json:"driver"`
-	} `json:"tool"`
-	Results []sarifResult `json:"results"`
-}
-
-type sarifDriver struct {
-	Name           string      `json:"name"`
-	InformationURI string      `json:"informationUri"`
-	Rules          []sarifRule `json:"rules"`
+	Schema  string `json:"$schema"`
+	Version string `json:"version"`
+	Runs    [1]struct {
+		Tool struct {
+			Driver struct {
+				Name           string      `json:"name"`
+				InformationURI string      `json:"informationUri"`
+				Rules          []sarifRule `json:"rules"`
+			} `json:"driver"`
+		} `json:"tool"`
+		Results []sarifResult `json:"results"`
+	} `json:"runs"`
 }
 
 type sarifRule struct {
-	ID    string        `json:"id"`
-	Short sarifMessage  `json:"shortDescription"`
-	Help  *sarifMessage `json:"help,omitempty"`
+	ID    string       `json:"id"`
+	Short sarifMessage `json:"shortDescription"`
+	Help  sarifMessage `json:"help,omitzero"`
 }
 
 type sarifMessage struct {
@@ -50,17 +46,15 @@ type sarifResult struct {
 	RuleIndex    int               `json:"ruleIndex"`
 	Level        findings.Severity `json:"level"`
 	Message      sarifMessage      `json:"message"`
-	Locations    []sarifLocation   `json:"locations"`
+	Locations    [1]sarifLocation  `json:"locations"`
 	Fingerprints map[string]string `json:"partialFingerprints"`
 	Flows        []sarifFlow       `json:"codeFlows,omitempty"`
 }
 
 type sarifFlow struct {
-	Threads []sarifThread `json:"threadFlows"`
-}
-
-type sarifThread struct {
-	Locations []sarifStep `json:"locations"`
+	Threads [1]struct {
+		Locations []sarifStep `json:"locations"`
+	} `json:"threadFlows"`
 }
 
 type sarifStep struct {
@@ -68,82 +62,65 @@ type sarifStep struct {
 }
 
 type sarifLocation struct {
-	Physical *sarifPhysical `json:"physicalLocation,omitempty"`
-	Logical  []sarifLogical `json:"logicalLocations,omitempty"`
-	Message  *sarifMessage  `json:"message,omitempty"`
-}
-
-type sarifPhysical struct {
-	Artifact struct {
-		URI string `json:"uri"`
-	} `json:"artifactLocation"`
-	Region *sarifRegion `json:"region,omitempty"`
-}
-
-func physical(file string, line int) *sarifPhysical {
-	p := &sarifPhysical{}
-	if p.Artifact.URI = uri(file); line > 0 {
-		p.Region = &sarifRegion{line}
-	}
-	return p
-}
-
-// flow returns the steps of a finding. Their files are in the same source.
-func flow(f findings.Finding) []sarifFlow {
-	if f.Flow == nil {
-		return nil
-	}
-	var thread sarifThread
-	for _, s := range f.Flow.Steps {
-		at := sarifLocation{Message: &sarifMessage{s.Message}}
-		if s.File != "" {
-			at.Physical = physical(strings.TrimSuffix(f.Path, f.File)+s.File, s.Line)
-		}
-		thread.Locations = append(thread.Locations, sarifStep{at})
-	}
-	return []sarifFlow{{[]sarifThread{thread}}}
-}
-
-type sarifRegion struct {
-	StartLine int `json:"startLine"`
+	Physical struct {
+		Artifact struct {
+			URI string `json:"uri"`
+		} `json:"artifactLocation"`
+		Region struct {
+			StartLine int `json:"startLine"`
+		} `json:"region,omitzero"`
+	} `json:"physicalLocation,omitzero"`
+	Logical []sarifLogical `json:"logicalLocations,omitempty"`
+	Message *sarifMessage  `json:"message,omitempty"`
 }
 
 type sarifLogical struct {
 	Name string `json:"fullyQualifiedName"`
 }
 
+// in sets the file of a location, and the line, if it is known.
+func (l *sarifLocation) in(file string, line int) {
+	l.Physical.Artifact.URI, l.Physical.Region.StartLine = uri(file), line
+}
+
 func writeSARIF(w io.Writer, rules []findings.Rule, list []findings.Finding) error {
-	run := sarifRun{Results: []sarifResult{}}
-	run.Tool.Driver = sarifDriver{
-		Name:           "olmgen",
-		InformationURI: "https://github.com/olmgen/olmgen",
-		Rules:          usedRules(rules, list),
-	}
+	log := sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0"}
+	run := &log.Runs[0]
+	run.Results = []sarifResult{}
+	driver := &run.Tool.Driver
+	driver.Name, driver.InformationURI = "olmgen", "https://github.com/olmgen/olmgen"
+	driver.Rules = usedRules(rules, list)
 	for i, print := range findings.Fingerprints(list) {
 		f := list[i]
 		result := sarifResult{
 			RuleID:       f.Rule,
-			RuleIndex:    slices.IndexFunc(run.Tool.Driver.Rules, func(s sarifRule) bool { return s.ID == f.Rule }),
+			RuleIndex:    slices.IndexFunc(driver.Rules, func(s sarifRule) bool { return s.ID == f.Rule }),
 			Level:        f.Level,
 			Message:      sarifMessage{f.Description()},
-			Locations:    make([]sarifLocation, 1),
 			Fingerprints: map[string]string{"olmgen/v1": print},
 		}
 		if f.Hint != "" {
 			result.Message.Text += " (" + f.Hint + ")"
 		}
 		at := &result.Locations[0]
-		at.Physical, result.Flows = physical(cmp.Or(f.Path, f.File, "."), f.Line), flow(f)
+		at.in(cmp.Or(f.Path, f.File, "."), f.Line)
 		if f.Object != "" {
 			at.Logical = []sarifLogical{{f.Object}}
 		}
+		if f.Flow != nil {
+			var flow sarifFlow
+			for _, s := range f.Flow.Steps {
+				step := sarifLocation{Message: &sarifMessage{s.Message}}
+				if s.File != "" { // it is in the same source
+					step.in(strings.TrimSuffix(f.Path, f.File)+s.File, s.Line)
+				}
+				flow.Threads[0].Locations = append(flow.Threads[0].Locations, sarifStep{step})
+			}
+			result.Flows = []sarifFlow{flow}
+		}
 		run.Results = append(run.Results, result)
 	}
-	return findings.WriteJSON(w, sarifLog{
-		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",
-		Version: "2.1.0",
-		Runs:    []sarifRun{run},
-	})
+	return findings.WriteJSON(w, log)
 }
 
 func usedRules(rules []findings.Rule, found []findings.Finding) []sarifRule {
@@ -151,11 +128,7 @@ func usedRules(rules []findings.Rule, found []findings.Finding) []sarifRule {
 	list := []sarifRule{}
 	for _, r := range rules {
 		if used[r.ID] {
-			rule := sarifRule{ID: r.ID, Short: sarifMessage{r.Text}}
-			if r.Help != "" {
-				rule.Help = &sarifMessage{r.Help}
-			}
-			list = append(list, rule)
+			list = append(list, sarifRule{r.ID, sarifMessage{r.Text}, sarifMessage{r.Help}})
 		}
 		delete(used, r.ID)
 	}
