@@ -168,24 +168,24 @@ func TestSourcesStay(t *testing.T) {
 func TestFailure(t *testing.T) {
 	inExample(t)
 	items := "\n- apiVersion: v1\n  kind: ConfigMap # here\n  metadata: {name: a}\n"
-	ref := &Ref{"olmgen.dev/v1alpha1", "RenderConfig", "operators"}
+	ref := Ref{"olmgen.dev/v1alpha1", "RenderConfig", "operators"}
 	for _, c := range []struct {
 		name, config string
 		want         Result
 		msg          string
 	}{
-		{"unknown field", renderConfig + "  outptu: {}\n", Result{Message: "no such field", ResourceRef: ref, Field: &Field{"outptu"}, Tags: map[string]string{"hint": "did you mean output?"}},
+		{"unknown field", renderConfig + "  outptu: {}\n", Result{Message: "no such field", ResourceRef: ref, Field: Path{"outptu"}, Tags: map[string]string{"hint": "did you mean output?"}},
 			"functionConfig: outptu: no such field"},
-		{"twice", renderConfig + "  groups: []\n", Result{Message: "is given twice", ResourceRef: ref, Field: &Field{"groups"}, Tags: map[string]string{"hint": "keep one of them"}},
+		{"twice", renderConfig + "  groups: []\n", Result{Message: "is given twice", ResourceRef: ref, Field: Path{"groups"}, Tags: map[string]string{"hint": "keep one of them"}},
 			"functionConfig: groups: is given twice"},
-		{"source", strings.Replace(renderConfig, "source: bundle", "source: bundles", 1), Result{Message: "bundles: ", ResourceRef: ref, Field: &Field{"groups[0].bundles[0]"}}, "functionConfig: groups[0].bundles[0]: bundles:"},
+		{"source", strings.Replace(renderConfig, "source: bundle", "source: bundles", 1), Result{Message: "bundles: ", ResourceRef: ref, Field: Path{"groups[0].bundles[0]"}}, "functionConfig: groups[0].bundles[0]: bundles:"},
 		{"no name, with a path", strings.Replace(renderConfig, "    name: operators\n", "    annotations: {"+oldPathKey+": a/b.yaml}\n", 1),
-			Result{Message: "a/b.yaml: groups[0].bundles[0]: a/bundle: ", File: &File{"a/b.yaml"}}, "a/b.yaml: groups[0].bundles[0]: a/bundle:"},
-		{"another kind", " {apiVersion: v1, kind: ConfigMap, metadata: {name: x}}\n", Result{Message: `is "ConfigMap", not RenderConfig`, ResourceRef: &Ref{"v1", "ConfigMap", "x"}, Field: &Field{"kind"}, Tags: map[string]string{"hint": "write kind: RenderConfig"}},
+			Result{Message: "a/b.yaml: groups[0].bundles[0]: a/bundle: ", File: Path{"a/b.yaml"}}, "a/b.yaml: groups[0].bundles[0]: a/bundle:"},
+		{"another kind", " {apiVersion: v1, kind: ConfigMap, metadata: {name: x}}\n", Result{Message: `is "ConfigMap", not RenderConfig`, ResourceRef: Ref{"v1", "ConfigMap", "x"}, Field: Path{"kind"}, Tags: map[string]string{"hint": "write kind: RenderConfig"}},
 			`functionConfig: kind: is "ConfigMap"`},
-		{"outside", renderConfig + "  output: {directory: ../out}\n", Result{Message: `"../out" is outside of the package, and a function can only write to the package`, ResourceRef: ref, Field: &Field{"output.directory"}, Tags: map[string]string{"hint": "use a directory in the package, or leave the field out"}},
+		{"outside", renderConfig + "  output: {directory: ../out}\n", Result{Message: `"../out" is outside of the package, and a function can only write to the package`, ResourceRef: ref, Field: Path{"output.directory"}, Tags: map[string]string{"hint": "use a directory in the package, or leave the field out"}},
 			"functionConfig: output.directory: "},
-		{"absolute", renderConfig + "  output: {directory: /out}\n", Result{Message: `"/out" is outside of the package, and a function can only write to the package`, ResourceRef: ref, Field: &Field{"output.directory"}, Tags: map[string]string{"hint": "use a directory in the package, or leave the field out"}},
+		{"absolute", renderConfig + "  output: {directory: /out}\n", Result{Message: `"/out" is outside of the package, and a function can only write to the package`, ResourceRef: ref, Field: Path{"output.directory"}, Tags: map[string]string{"hint": "use a directory in the package, or leave the field out"}},
 			"functionConfig: output.directory: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -20,13 +20,6 @@ import (
 // deepest is how deep the values of a package of manifests may be.
 const deepest = 250
 
-// limits returns the limits of a whole package of manifests in one document.
-func limits() manifest.Limits {
-	b := budget.Of(budget.Function)
-	return manifest.Limits{FileBytes: budget.Int(b.Bytes), ObjectBytes: -1, Depth: deepest,
-		Nodes: budget.Int(b.Values)}
-}
-
 // versions are the versions of ResourceList that orchestrators send. The fields that olmgen uses are the same in all.
 var versions = []string{"config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1"}
 
@@ -41,7 +34,8 @@ type list struct {
 
 // read reads a ResourceList. Errors are *manifest.Error.
 func read(r io.Reader) (*list, error) {
-	limits := limits()
+	b := budget.Of(budget.Function)
+	limits := manifest.Limits{FileBytes: budget.Int(b.Bytes), ObjectBytes: -1, Depth: deepest, Nodes: budget.Int(b.Values)}
 	data, err := io.ReadAll(io.LimitReader(r, int64(limits.FileBytes)+1))
 	if err != nil {
 		return nil, err
@@ -205,9 +199,8 @@ func identityOf(n *yaml.Node) identity {
 
 // merge returns the items with the objects. An object replaces the item with its name, unless that is in the source
 // of a bundle. The other objects come last, with annotations for their files.
-func (l *list) merge(
-	objects []generate.Shared, sources []string, file func(generate.Object) string,
-) ([]*yaml.Node, error) {
+func (l *list) merge(objects []generate.Shared, sources []string, file func(generate.Object) string) ([]*yaml.Node,
+	error) {
 	items := slices.Clone(l.items)
 	places := map[identity][]int{}
 	for i, item := range items {
@@ -220,13 +213,20 @@ func (l *list) merge(
 		}
 		p := file(o.Object)
 		same := places[identity{o.Group(), o.Kind, o.Namespace, o.Name}]
-		k := slices.IndexFunc(same, func(i int) bool {
+		at := slices.IndexFunc(same, func(i int) bool {
 			found := pathOf(items[i])
-			return found == p || !slices.ContainsFunc(sources, func(dir string) bool { return below(found, dir) })
+			return found == p || !slices.ContainsFunc(sources, func(dir string) bool {
+				return found != "" && (dir == "." || found == dir || strings.HasPrefix(found, dir+"/"))
+			})
 		})
-		if k >= 0 {
-			i := same[k]
-			inherit(n, items[i])
+		if at >= 0 {
+			i := same[at]
+			annotations := yamltext.Child(yamltext.Child(items[i], "metadata"), "annotations")
+			for k := 0; annotations != nil && k+1 < len(annotations.Content); k += 2 {
+				if key := annotations.Content[k].Value; orchestrators(key) {
+					annotate(n, key, annotations.Content[k+1].Value)
+				}
+			}
 			items[i] = n
 			continue
 		}
@@ -237,10 +237,6 @@ func (l *list) merge(
 		items = append(items, n)
 	}
 	return items, nil
-}
-
-func below(file, dir string) bool {
-	return file != "" && (dir == "." || file == dir || strings.HasPrefix(file, dir+"/"))
 }
 
 func node(o generate.Object) (*yaml.Node, error) {
@@ -254,19 +250,6 @@ func node(o generate.Object) (*yaml.Node, error) {
 	n := doc.Content[0]
 	n.HeadComment = cmp.Or(n.HeadComment, doc.HeadComment)
 	return n, nil
-}
-
-// inherit copies the orchestrator's annotations from the item that an object replaces.
-func inherit(n, old *yaml.Node) {
-	annotations := yamltext.Child(yamltext.Child(old, "metadata"), "annotations")
-	if annotations == nil {
-		return
-	}
-	for i := 0; i+1 < len(annotations.Content); i += 2 {
-		if key := annotations.Content[i].Value; orchestrators(key) {
-			annotate(n, key, annotations.Content[i+1].Value)
-		}
-	}
 }
 
 func annotate(n *yaml.Node, key, value string) {

@@ -43,7 +43,14 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, o Options) ([]Result,
 	}
 	items, results, err := l.render(ctx, o)
 	if err != nil {
-		items, results = l.items, []Result{l.failure(err)}
+		r := l.result(findings.Error, err.Error())
+		if place := config.Place(err); place != nil && place.Field != "" && r.ResourceRef.Name != "" {
+			r.Message, r.Field.Path = place.Msg, place.Field
+		}
+		if hint := manifest.HintOf(err); hint != "" {
+			r.Tags["hint"] = hint
+		}
+		items, results = l.items, []Result{r}
 	}
 	if err := l.write(out, items, results); err != nil {
 		return nil, err
@@ -137,10 +144,10 @@ func filePaths(r *config.Rendered) (map[output.ID]string, error) {
 type Result struct {
 	Message     string            `yaml:"message"`
 	Severity    findings.Severity `yaml:"severity"`
-	ResourceRef *Ref              `yaml:"resourceRef,omitempty"`
-	Field       *Field            `yaml:"field,omitempty"`
-	File        *File             `yaml:"file,omitempty"`
-	Tags        map[string]string `yaml:"tags,omitempty"` // operator: its name; hint: what to do
+	ResourceRef Ref               `yaml:"resourceRef,omitempty"`
+	Field       Path              `yaml:"field,omitempty"` // in the object
+	File        Path              `yaml:"file,omitempty"`  // of the object
+	Tags        map[string]string `yaml:"tags,omitempty"`  // operator: its name; hint: what to do
 }
 
 // Ref names the object of a result.
@@ -150,13 +157,8 @@ type Ref struct {
 	Name       string `yaml:"name"`
 }
 
-// Field is the field of a result, in its object.
-type Field struct {
-	Path string `yaml:"path"`
-}
-
-// File is the file of the object.
-type File struct {
+// Path is the place of a result.
+type Path struct {
 	Path string `yaml:"path"`
 }
 
@@ -164,22 +166,9 @@ func (l *list) result(s findings.Severity, message string) Result {
 	r := Result{Message: message, Severity: s, Tags: map[string]string{}}
 	ref := Ref{scalarAt(l.config, "apiVersion"), scalarAt(l.config, "kind"), scalarAt(l.config, "metadata", "name")}
 	if ref.APIVersion != "" && ref.Kind != "" && ref.Name != "" { // the specification requires all of them
-		r.ResourceRef = &ref
+		r.ResourceRef = ref
 	}
-	if p := l.configPath(); p != "" {
-		r.File = &File{p}
-	}
-	return r
-}
-
-func (l *list) failure(err error) Result {
-	r := l.result(findings.Error, err.Error())
-	if place := config.Place(err); place != nil && place.Field != "" && r.ResourceRef != nil {
-		r.Message, r.Field = place.Msg, &Field{place.Field}
-	}
-	if hint := manifest.HintOf(err); hint != "" {
-		r.Tags["hint"] = hint
-	}
+	r.File.Path = l.configPath()
 	return r
 }
 
