@@ -126,7 +126,9 @@ func (f *folders) merge() {
 		}
 		known := false
 		for _, p := range catalogs[b.pkg] {
-			known = p.fill(b) || known
+			if r := p.release(b.name); r != nil { // it has the objects of a bundle in a directory
+				r.open, r.place, r.read, known = b.open, b.place, b.bundle, true
+			}
 		}
 		if key := b.arg + "\x00" + b.pkg; !known {
 			own[key] = append(own[key], b)
@@ -143,15 +145,6 @@ func (f *folders) merge() {
 		}
 		f.set.Packages = append(f.set.Packages, f.pkg(list[0].arg, list[0].pkg, list))
 	}
-}
-
-// fill has a release of a catalog read the objects of a bundle in a directory.
-func (p *Package) fill(b *folderBundle) bool {
-	r := p.release(b.name)
-	if r != nil {
-		r.open, r.place, r.read = b.open, b.place, b.bundle
-	}
-	return r != nil
 }
 
 func (b *folderBundle) listed() *catalog.Bundle {
@@ -218,14 +211,10 @@ func readTree(ctx context.Context, path string) (*treeFacts, error) {
 		return nil, err
 	}
 	f, err := factsOf(t.Objects)
-	if err != nil {
-		return nil, err
-	}
-	m := f.metrics
-	if len(f.csvs)+m.Subscriptions+m.InstallPlans+m.CatalogSources == 0 {
+	if err == nil && len(f.csvs)+f.metrics.Subscriptions+f.metrics.InstallPlans+f.metrics.CatalogSources == 0 {
 		return nil, nil
 	}
-	return f, nil
+	return f, err
 }
 
 func factsOf(objects []*manifest.Object) (f *treeFacts, err error) {
@@ -285,9 +274,17 @@ func OfTree(ctx context.Context, t *tree.Tree, of review.TreeOptions, o Options)
 	s := &Set{options: o}
 	s.addTree(of.Name, f)
 	for _, p := range plan {
-		if err := s.addPlanned(ctx, p); err != nil {
+		at := s.packageAt(p.Choice.Package.Name, p.Catalog)
+		at.Package = p.Choice.Package
+		documents, err := at.DocumentsOf(ctx, fit.SchemaLifecycle)
+		if err != nil {
 			return nil, err
 		}
+		at.life = fit.ReadLifecycle(documents)
+		at.Releases = append(at.Releases, &Release{Name: p.Name, bundle: p.Choice.Bundle, place: p.Object.File,
+			location:   catalog.Place{File: p.Object.File, Line: p.Object.Line},
+			Deprecated: deprecation(p.Choice.Package, p.Choice.Bundle), planned: &p})
+		s.installs = append(s.installs, p.String())
 	}
 	for _, u := range unknown {
 		s.unread(fmt.Sprintf("%s:%d", u.Object.File, u.Object.Line), errors.New(u.String()))
@@ -297,18 +294,6 @@ func OfTree(ctx context.Context, t *tree.Tree, of review.TreeOptions, o Options)
 	}
 	s.finish()
 	return s, nil
-}
-
-func (s *Set) addPlanned(ctx context.Context, p review.Planned) error {
-	at := s.packageAt(p.Choice.Package.Name, p.Catalog)
-	at.Package = p.Choice.Package
-	documents, err := at.DocumentsOf(ctx, fit.SchemaLifecycle)
-	at.life = fit.ReadLifecycle(documents)
-	at.Releases = append(at.Releases, &Release{Name: p.Name, bundle: p.Choice.Bundle, place: p.Object.File,
-		location:   catalog.Place{File: p.Object.File, Line: p.Object.Line},
-		Deprecated: deprecation(p.Choice.Package, p.Choice.Bundle), planned: &p})
-	s.installs = append(s.installs, p.String())
-	return err
 }
 
 func (s *Set) packageAt(name, path string) *Package {

@@ -52,14 +52,15 @@ func (j job) inspect(ctx context.Context, o Options) *Inspected {
 	r := j.release
 	x := &Inspected{Release: r, Target: o.target(), Row: Row{Source: r.place, Package: j.pkg.Name, Name: r.Name,
 		Version: r.Version, Channels: r.Channels, Head: r.Head, Deprecated: r.Deprecated, Matches: j.pkg.matches,
-		InstallModes: []string{},
-		Upgradeable:  true,
-		Reaches:      []Reach{}, Unsupported: []string{}, Unfit: []string{},
+		InstallModes: []string{}, Upgradeable: true, Reaches: []Reach{}, Unsupported: []string{}, Unfit: []string{},
 		Verdict: fit.Unseen()}}
 	var err error
 	switch {
 	case r.facts != nil:
-		x.installed(r)
+		csv := r.facts.csvs[r.treeCSV]
+		x.CSV = csv.ClusterServiceVersion
+		x.ofCSV(x.CSV)
+		x.Upgradeable = !r.facts.held[csv.Namespace+"/"+r.Name]
 	case r.open != nil:
 		err = x.read(ctx, r.open, o, true)
 	case r.bundle.Objects || o.Pull && r.bundle.Image != "":
@@ -73,12 +74,16 @@ func (j job) inspect(ctx context.Context, o Options) *Inspected {
 	if err != nil {
 		x.Error = text.OneLine(err.Error())
 	}
-	x.properties()
+	for _, p := range r.bundle.Properties { // what the catalog says of the release
+		x.maxOpenShift(p.Type, p.Value)
+	}
+	x.Upgradeable = x.Upgradeable && x.MaxOpenShiftVersion == ""
 	if s := j.pkg.life.Of(r.Version); s != nil {
 		x.Support = s.Phases
 	}
 	x.fit(o, j.pkg.life)
-	x.count()
+	x.Row.Findings = Counts{findings.Count(x.Findings, findings.Error), findings.Count(x.Findings, findings.Warning),
+		findings.Count(x.Findings, findings.Note)}
 	return x
 }
 
@@ -145,13 +150,6 @@ func (x *Inspected) metadata(ctx context.Context) error {
 	return nil
 }
 
-func (x *Inspected) installed(r *Release) {
-	csv := r.facts.csvs[r.treeCSV]
-	x.CSV = csv.ClusterServiceVersion
-	x.ofCSV(x.CSV)
-	x.Upgradeable = !r.facts.held[csv.Namespace+"/"+r.Name]
-}
-
 func (x *Inspected) ofCSV(csv *v1alpha1.ClusterServiceVersion) {
 	x.DisplayName = text.OneLine(csv.Spec.DisplayName)
 	x.InstallModes = slices.Sorted(slices.Values(text.Words(bundle.SupportedModes(csv))))
@@ -209,14 +207,6 @@ func (x *Inspected) maxOpenShift(property string, value json.RawMessage) {
 	if json.Unmarshal(value, &version) == nil {
 		x.MaxOpenShiftVersion = text.OneLine(fmt.Sprint(version))
 	}
-}
-
-// properties takes what the catalog says of the release.
-func (x *Inspected) properties() {
-	for _, p := range x.Release.bundle.Properties {
-		x.maxOpenShift(p.Type, p.Value)
-	}
-	x.Upgradeable = x.Upgradeable && x.MaxOpenShiftVersion == ""
 }
 
 // result returns what OLM makes of the release where a tree asks for it, or else what olmgen render would write with
@@ -280,11 +270,6 @@ func (x *Inspected) render(ctx context.Context, b *bundle.Bundle, o Options) err
 		Operators: []compare.Operator{{CSV: in.CSVs[0], Package: b.Package, Dependencies: b.Dependencies,
 			Properties: b.Properties, InstallMode: result.InstallMode, Shipped: b.Shipped()}}}
 	return nil
-}
-
-func (x *Inspected) count() {
-	x.Row.Findings = Counts{findings.Count(x.Findings, findings.Error), findings.Count(x.Findings, findings.Warning),
-		findings.Count(x.Findings, findings.Note)}
 }
 
 // fit notes what keeps the release from working in the cluster. These are findings only if somebody asks about a

@@ -63,7 +63,7 @@ func (r *Report) Document() *findings.Document {
 	for _, row := range r.Rows {
 		cells := row.cells()
 		if supported {
-			cells = append(cells, dashed(row.Phases()))
+			cells = append(cells, cmp.Or(printable(row.Phases()), "-"))
 		}
 		if found {
 			cells = slices.Insert(cells, 2, printable(text.FirstOf(1, row.Matches)))
@@ -81,10 +81,13 @@ func (row Row) cells() []string {
 		}
 		return s
 	}
-	kinds := cmp.Or(printable(strings.Join(row.Unsupported, ",")), "-")
+	kinds, deprecated := cmp.Or(printable(strings.Join(row.Unsupported, ",")), "-"), "-"
+	if row.Deprecated != "" {
+		deprecated = "yes"
+	}
 	return []string{printable(row.Package), printable(cmp.Or(row.Version, row.Name)), row.modes(),
 		unknown(row.reaches()), unknown(dash(row.Webhooks.Total())), row.crds(), unknown(row.images()),
-		unknown(kinds), row.verdict(), unknown(row.findings()), yes(row.Deprecated != "")}
+		unknown(kinds), row.verdict(), unknown(row.findings()), deprecated}
 }
 
 func printable(s string) string { return text.Printable(text.OneLine(s)) }
@@ -98,15 +101,6 @@ func dash(n int) string {
 
 // Phases returns the phases of support in words; empty if they are not known.
 func (row Row) Phases() string { return (&fit.Supported{Phases: row.Support}).String() }
-
-func dashed(s string) string { return cmp.Or(printable(s), "-") }
-
-func yes(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "-"
-}
 
 // modes shortens install modes: OwnNamespace is own.
 func (row Row) modes() string {
@@ -208,7 +202,14 @@ func (r *Report) totals() []findings.Remark {
 	if t.Complete > 0 {
 		list = append(list, r.known()...)
 	}
-	list = append(list, r.unfit()...)
+	for _, of := range []struct {
+		label string
+		list  []Count
+	}{{"unfit", t.Unfit}, {"verdict", t.Verdicts}} { // what keeps releases from the target
+		if len(of.list) > 0 {
+			list = append(list, findings.Remark{Label: of.label, Text: "for " + r.Target + ": " + counts(of.list)})
+		}
+	}
 	add := func(format string, args ...any) {
 		list = append(list, findings.Remark{Text: fmt.Sprintf(format, args...)})
 	}
@@ -227,18 +228,6 @@ func (r *Report) totals() []findings.Remark {
 	if r.Incomplete() {
 		add("? the objects of the bundle are not in the catalog")
 	}
-	return list
-}
-
-// unfit returns what keeps releases from the target.
-func (r *Report) unfit() (list []findings.Remark) {
-	add := func(label string, of []Count) {
-		if len(of) > 0 {
-			list = append(list, findings.Remark{Label: label, Text: "for " + r.Target + ": " + counts(of)})
-		}
-	}
-	add("unfit", r.Totals.Unfit)
-	add("verdict", r.Totals.Verdicts)
 	return list
 }
 
@@ -281,28 +270,25 @@ func (r *Report) csv(w io.Writer) error {
 		return err
 	}
 	for _, row := range r.Rows {
-		cells := []string{row.Package, row.Version, row.Name, row.Source, strings.Join(row.Channels, " "),
-			strconv.FormatBool(row.Head), row.Deprecated, strconv.FormatBool(row.Complete),
-			strings.Join(row.InstallModes, " "), strconv.FormatBool(row.Upgradeable), row.MaxOpenShiftVersion}
+		cells := []any{row.Package, row.Version, row.Name, row.Source, strings.Join(row.Channels, " "), row.Head,
+			row.Deprecated, row.Complete, strings.Join(row.InstallModes, " "), row.Upgradeable, row.MaxOpenShiftVersion}
 		for _, g := range permissions.Dangerous {
 			cells = append(cells, row.inGroup(g))
 		}
-		for _, n := range []int{row.Webhooks.Validating, row.Webhooks.Mutating, row.Webhooks.Conversion, row.CRDs.Count,
-			row.CRDs.Bytes, row.Images.Digest, row.Images.Tag} {
-			cells = append(cells, strconv.Itoa(n))
-		}
-		cells = append(cells, strings.Join(row.Unsupported, " "), strings.Join(row.Unfit, " "),
-			string(row.Verdict.Answer), row.Verdict.Rule, row.Verdict.Reason, row.Verdict.Remedy, row.Verdict.Changes,
-			strconv.Itoa(row.Findings.Errors), strconv.Itoa(row.Findings.Warnings),
-			strconv.Itoa(row.Findings.Notes), row.Error, row.Phases(), strings.Join(row.Matches, "; "))
+		v := row.Verdict
+		cells = append(cells, row.Webhooks.Validating, row.Webhooks.Mutating, row.Webhooks.Conversion, row.CRDs.Count,
+			row.CRDs.Bytes, row.Images.Digest, row.Images.Tag, strings.Join(row.Unsupported, " "),
+			strings.Join(row.Unfit, " "), v.Answer, v.Rule, v.Reason, v.Remedy, v.Changes, row.Findings.Errors,
+			row.Findings.Warnings, row.Findings.Notes, row.Error, row.Phases(), strings.Join(row.Matches, "; "))
 		if err := c.Write(lists.Map(cells, harmless)); err != nil {
 			return err
 		}
 	}
 	for _, u := range r.Unread {
 		cells := make([]string, len(columns))
-		cells[slices.Index(columns, "source")], cells[slices.Index(columns, "error")] = u.Source, u.Error
-		if err := c.Write(lists.Map(cells, harmless)); err != nil {
+		cells[slices.Index(columns, "source")] = harmless(u.Source)
+		cells[slices.Index(columns, "error")] = harmless(u.Error)
+		if err := c.Write(cells); err != nil {
 			return err
 		}
 	}
@@ -327,8 +313,8 @@ func (row Row) inGroup(g permissions.Risk) string {
 }
 
 // harmless keeps a spreadsheet from taking a cell for a formula (OWASP: CSV injection).
-func harmless(s string) string {
-	s = printable(s)
+func harmless(cell any) string {
+	s := printable(fmt.Sprint(cell))
 	if s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
 		return "'" + s
 	}

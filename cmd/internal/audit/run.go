@@ -55,7 +55,9 @@ func (s *Set) Each(ctx context.Context, want func(*Package, *Release) bool,
 				cancel(err)
 			}
 		}
-		s.options.step(len(jobs))
+		if s.options.Progress != nil {
+			s.options.Progress(len(jobs))
+		}
 	})
 	return context.Cause(ctx)
 }
@@ -104,17 +106,6 @@ func (r *Report) add(x *Inspected) {
 		r.list = append(r.list, findings.Finding{Rule: ruleUnread, Level: findings.Error, Source: x.Source,
 			File: x.Source, Object: x.Name, Message: x.Error})
 	}
-}
-
-func (r *Report) sum(trees Metrics) {
-	for _, u := range r.Unread {
-		r.list = append(r.list, findings.Finding{Rule: ruleUnread, Level: findings.Error, Source: u.Source,
-			File: u.Source, Message: u.Error})
-	}
-	findings.Sort(r.list)
-	r.Totals = totalsOf(r.Rows, len(r.Unread))
-	m := &r.Totals.Metrics
-	m.Subscriptions, m.InstallPlans, m.CatalogSources = trees.Subscriptions, trees.InstallPlans, trees.CatalogSources
 }
 
 var modes = []string{"OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces"}
@@ -246,7 +237,12 @@ func (s *Set) RunPart(ctx context.Context, in shard.Shard, wanted string,
 func (s *Set) Part(in shard.Shard, kind, wanted string, made map[*Package]PartPackage) *Part {
 	part := &Part{APIVersion: APIVersion, Kind: kind, Shard: in.String(), Set: s.digest(), Options: wanted,
 		Target:   s.options.target(),
-		Packages: []PartPackage{}, Unread: append([]Unread{}, s.Unread...), Metrics: s.treeMetrics()}
+		Packages: []PartPackage{}, Unread: append([]Unread{}, s.Unread...)}
+	for _, t := range s.trees {
+		part.Metrics.Subscriptions += t.metrics.Subscriptions
+		part.Metrics.InstallPlans += t.metrics.InstallPlans
+		part.Metrics.CatalogSources += t.metrics.CatalogSources
+	}
 	for i, p := range s.Packages {
 		if x, ok := made[p]; ok && in.Has(p.Name) {
 			x.Index = i
@@ -267,15 +263,6 @@ func (s *Set) digest() string {
 		fmt.Fprintln(h)
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
-}
-
-func (s *Set) treeMetrics() (m Metrics) {
-	for _, t := range s.trees {
-		m.Subscriptions += t.metrics.Subscriptions
-		m.InstallPlans += t.metrics.InstallPlans
-		m.CatalogSources += t.metrics.CatalogSources
-	}
-	return m
 }
 
 // ReadPart reads the JSON of a part.
@@ -332,6 +319,13 @@ func MergeParts(parts []*Part) (*Report, error) {
 			r.list = append(r.list, f.Finding)
 		}
 	}
-	r.sum(parts[0].Metrics)
+	for _, u := range r.Unread {
+		r.list = append(r.list, findings.Finding{Rule: ruleUnread, Level: findings.Error, Source: u.Source,
+			File: u.Source, Message: u.Error})
+	}
+	findings.Sort(r.list)
+	r.Totals = totalsOf(r.Rows, len(r.Unread))
+	m, trees := &r.Totals.Metrics, parts[0].Metrics
+	m.Subscriptions, m.InstallPlans, m.CatalogSources = trees.Subscriptions, trees.InstallPlans, trees.CatalogSources
 	return r, nil
 }

@@ -33,12 +33,6 @@ type Options struct {
 	Progress func(total int)
 }
 
-func (o Options) step(total int) {
-	if o.Progress != nil {
-		o.Progress(total)
-	}
-}
-
 // Set is what catalogs and directories hold.
 type Set struct {
 	Packages []*Package // by name, then source
