@@ -102,17 +102,16 @@ func dash(n int) string {
 // Phases returns the phases of support in words; empty if they are not known.
 func (row Row) Phases() string { return (&fit.Supported{Phases: row.Support}).String() }
 
-// modes shortens install modes: OwnNamespace is own.
+// Mode shortens an install mode: OwnNamespace is Own.
+func Mode(m string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(m, "Namespaces"), "Namespace")
+}
+
 func (row Row) modes() string {
-	var out []string
-	for _, m := range row.InstallModes {
-		m = strings.TrimSuffix(strings.TrimSuffix(m, "Namespaces"), "Namespace")
-		out = append(out, strings.ToLower(printable(m)))
-	}
-	if !row.Complete && len(out) == 0 {
+	if !row.Complete && len(row.InstallModes) == 0 {
 		return "?"
 	}
-	return cmp.Or(strings.Join(out, ","), "-")
+	return cmp.Or(strings.ToLower(printable(strings.Join(lists.Map(row.InstallModes, Mode), ","))), "-")
 }
 
 func (row Row) reaches() string {

@@ -123,23 +123,6 @@ func chips(x audit.Row) (list []findings.Chip, instead string) {
 	return list, ""
 }
 
-func score(x audit.Row) (n int) {
-	points := map[findings.Severity]int{findings.Error: 100, findings.Warning: 10, findings.Note: 1}
-	for _, r := range x.Reaches {
-		n += points[level(r)]
-		if r.Risk == permissions.Everything && r.Cluster {
-			n += 1000
-		}
-	}
-	return n
-}
-
-func modes(list []string) string {
-	return clean(strings.Join(lists.Map(list, func(m string) string {
-		return strings.TrimSuffix(strings.TrimSuffix(m, "Namespaces"), "Namespace")
-	}), ", "))
-}
-
 // place returns a source without the directories of the machine that makes the site.
 func place(source string) string {
 	if strings.Contains(source, "://") {
@@ -176,9 +159,15 @@ func entryOf(x *audit.Inspected, p *audit.Package, slug string, icon *findings.I
 	if x.Error != "" {
 		e.Note = strings.TrimPrefix(e.Note+", cannot be read", ", ")
 	}
-	e.Version, e.Modes = clean(text.Shorten(x.Version, 40)), modes(x.InstallModes)
+	e.Version = clean(text.Shorten(x.Version, 40))
+	e.Modes = clean(strings.Join(lists.Map(x.InstallModes, audit.Mode), ", "))
 	e.Chips, e.Reaches = chips(x.Row)
-	e.Score = score(x.Row)
+	points := map[findings.Severity]int{findings.Error: 100, findings.Warning: 10, findings.Note: 1}
+	for _, r := range x.Reaches {
+		if e.Score += points[level(r)]; r.Risk == permissions.Everything && r.Cluster {
+			e.Score += 1000
+		}
+	}
 	if icon != nil && len(icon.Data) <= maxIndexIcon {
 		e.Icon = icon
 	}
@@ -217,25 +206,15 @@ func indexPart(name string, data any) string {
 
 const mostCards = 6
 
-// dangerous returns the operators that can take over the cluster, the most dangerous first.
-func dangerous(entries []entry) []entry {
-	list := slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.Score < 100 })
-	slices.SortStableFunc(list, func(a, b entry) int { return b.Score - a.Score })
-	return list[:min(len(list), mostCards)]
-}
-
 // totals are counts of packages, by the tags of their heads.
 func totals(entries []entry, report *audit.Report) []findings.Fact {
 	tagged := func(tag string) int {
 		return lists.Count(entries, func(e entry) bool { return slices.Contains(strings.Fields(e.Tags), tag) })
 	}
-	out := []findings.Fact{{Name: "packages", Text: fmt.Sprint(len(entries))},
-		{Name: "releases", Text: fmt.Sprint(report.Totals.Releases)}}
-	if len(entries) == 1 {
-		out[0].Name = "package"
-	}
-	if report.Totals.Releases == 1 {
-		out[1].Name = "release"
+	var out []findings.Fact
+	for _, all := range []string{text.Count(len(entries), "package"), text.Count(report.Totals.Releases, "release")} {
+		n, name, _ := strings.Cut(all, " ")
+		out = append(out, findings.Fact{Name: name, Text: n})
 	}
 	for _, t := range []struct{ tag, name string }{{"ev", "may do everything"}, {"as", "read all Secrets"},
 		{"wr", "write RBAC"}, {"no", "namespaced only"}, {"de", "deprecated"}} {
@@ -249,17 +228,6 @@ func totals(entries []entry, report *audit.Report) []findings.Fact {
 	return out
 }
 
-// indexStyle filters without JavaScript, too.
-func indexStyle() string {
-	var b strings.Builder
-	b.WriteString(indexCSS)
-	for _, f := range filters {
-		fmt.Fprintf(&b, "main:has(input[data-tag=%[1]s]:checked) .index tbody tr:not(.%[1]s) { display: none; }\n",
-			f.Tag)
-	}
-	return b.String()
-}
-
 func indexPage(title string, entries []entry, report *audit.Report) *findings.Document {
 	room := max(leastWords, allWords/max(1, len(entries)))
 	for i := range entries {
@@ -268,16 +236,23 @@ func indexPage(title string, entries []entry, report *audit.Report) *findings.Do
 	}
 	t := report.Totals
 	lead := fmt.Sprintf("%s in %s.", text.Count(len(entries), "package"), text.Count(t.Releases, "release"))
-	p := &findings.Document{Title: title, Lead: lead, Style: indexStyle(), Images: true}
+	p := &findings.Document{Title: title, Lead: lead, Style: indexCSS, Images: true}
+	for _, f := range filters { // without JavaScript, too
+		p.Style += fmt.Sprintf("main:has(input[data-tag=%[1]s]:checked) .index tbody tr:not(.%[1]s) "+
+			"{ display: none; }\n", f.Tag)
+	}
 	p.Sections = append(p.Sections,
 		findings.Section{HTML: indexPart("totals", totals(entries, report)) + indexPart("legend", nil)})
-	if cards := dangerous(entries); len(cards) > 0 {
+	// the operators that can take over the cluster, the most dangerous first
+	cards := lists.Filter(entries, func(e entry) bool { return e.Score >= 100 })
+	slices.SortStableFunc(cards, func(a, b entry) int { return b.Score - a.Score })
+	if cards = cards[:min(len(cards), mostCards)]; len(cards) > 0 {
 		p.Sections = append(p.Sections, findings.Section{ID: "dangerous", Title: "The most dangerous operators",
 			HTML: indexPart("cards", cards)})
 	}
 	p.Sections = append(p.Sections, findings.Section{ID: "packages", Title: "All packages",
 		HTML: indexPart("table", map[string]any{"Filters": filters, "Entries": entries})})
-	about := findings.Section{Title: "About these pages", Text: []string{
+	p.Sections = append(p.Sections, findings.Section{Title: "About these pages", Text: []string{
 		"What a package may reach is that of its head: the newest release of its default channel, installed as " +
 			"olmgen render does it by default. It is not known where the catalog does not hold the objects of the " +
 			"bundle.",
@@ -285,8 +260,7 @@ func indexPage(title string, entries []entry, report *audit.Report) *findings.Do
 		"“Namespaced only” are operators that can be installed for one namespace and ask for no cluster " +
 			"permissions.",
 	},
-		Links: []findings.Link{{Text: "All data as JSON", Href: dataName}}}
-	p.Sections = append(p.Sections, about)
+		Links: []findings.Link{{Text: "All data as JSON", Href: dataName}}})
 	if len(report.Unread) > 0 {
 		table := findings.Table{Columns: findings.Columns("Where", "Why"), Full: true}
 		table.Rows = lists.Map(report.Unread, func(u audit.Unread) []findings.Cell {

@@ -125,10 +125,8 @@ func webAddress(to []byte) []byte {
 
 // description returns the Markdown of a stranger as HTML that does nothing but show text and links.
 func description(s string) string {
-	cut := false
-	if len(s) > maxDescription {
-		s, cut = s[:maxDescription], true
-	}
+	cut := len(s) > maxDescription
+	s = s[:min(len(s), maxDescription)]
 	for len(s) > 0 && !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
 	}
@@ -139,7 +137,13 @@ func description(s string) string {
 		return r
 	}, s)
 	var b bytes.Buffer
-	if marks(s) > maxMarks {
+	marks := 0 // characters that can begin emphasis, a link, an image or a quotation
+	for _, c := range []byte(s) {
+		if strings.IndexByte("*_~[>|", c) >= 0 {
+			marks++
+		}
+	}
+	if marks > maxMarks {
 		b.WriteString("<p>" + template.HTMLEscapeString(s) + "</p>")
 	} else if err := markdown().Convert([]byte(s), &b); err != nil {
 		return "<p>" + template.HTMLEscapeString(s) + "</p>" // a Buffer does not fail
@@ -148,16 +152,6 @@ func description(s string) string {
 		b.WriteString("<p>…</p>")
 	}
 	return b.String()
-}
-
-// marks counts the characters that can begin emphasis, a link, an image or a quotation.
-func marks(s string) (n int) {
-	for _, c := range []byte(s) {
-		if strings.IndexByte("*_~[>|", c) >= 0 {
-			n++
-		}
-	}
-	return n
 }
 
 // Limits of icons. One that is larger is left out: it would make the page heavy.

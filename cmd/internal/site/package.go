@@ -5,10 +5,8 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"html/template"
 	"path"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -126,15 +124,11 @@ func (m *making) compare(ctx context.Context, x *audit.Inspected) error {
 		name := "diff/" + from + "_" + to + ".html"
 		p := report.Document()
 		p.Nav = m.nav("../index.html")
-		m.diffs[x] = difference{name, p.Lead, risky(report), old}
+		risky := report.Meets(compare.RiskGained) || report.Meets(compare.CRDBreaking)
+		m.diffs[x] = difference{name, p.Lead, risky, old}
 		return m.add(name, p)
 	}
 	return nil
-}
-
-// risky reports whether an upgrade gains a dangerous permission or breaks a CRD.
-func risky(r *compare.Report) bool {
-	return r.Meets(compare.RiskGained) || r.Meets(compare.CRDBreaking)
 }
 
 func (m *making) page(icon *findings.Image) *findings.Document {
@@ -332,11 +326,6 @@ func created(csv *v1alpha1.ClusterServiceVersion) string {
 	return day
 }
 
-var installTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("install").Parse("<pre class=\"commands\"><code>\n{{- range " +
-		".}}{{.}}\n{{end}}</code></pre>"))
-})
-
 // install shows how the operator gets into a repository that Argo CD or Flux applies.
 func (m *making) install() findings.Section {
 	s := findings.Section{ID: "install", Title: "Install it by GitOps"}
@@ -356,14 +345,9 @@ func (m *making) install() findings.Section {
 	}
 	commands := []string{m.options.Command(in), "olmgen permissions " + target, "git add " + target,
 		"git commit -m " + text.Shell(clean(m.pkg.Name)+" "+clean(x.Version))}
-	var b strings.Builder
-	if err := installTemplate().Execute(&b, commands); err != nil {
-		panic(err) // it is part of the program, and a Builder does not fail
-	}
 	s.Text = append(s.Text, "olmgen writes every object that OLM would create as plain YAML, with a "+
-		"kustomization.yaml. "+
-		"Argo CD or Flux applies the directory; nobody talks to a cluster by hand. To upgrade, render the next "+
-		"release into the same directory and read the diff.")
-	s.HTML = b.String()
+		"kustomization.yaml. Argo CD or Flux applies the directory; nobody talks to a cluster by hand. To upgrade, "+
+		"render the next release into the same directory and read the diff.")
+	s.HTML = indexPart("install", commands)
 	return s
 }

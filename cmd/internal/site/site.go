@@ -90,16 +90,14 @@ func makePackages(ctx context.Context, set *audit.Set, in shard.Shard, o Options
 }
 
 func whole(packages []*packagePages, report *audit.Report, o Options) (*Site, error) {
-	s := &Site{}
+	s := &Site{Packages: len(packages), Failed: report.Totals.Failed}
 	var entries []entry
 	for _, m := range packages {
-		s.Packages++
 		s.Releases += len(m.rows)
 		s.Files = append(s.Files, m.files...)
 		s.Sources = append(s.Sources, m.source)
 		entries = append(entries, m.entry)
 	}
-	s.Failed = report.Totals.Failed
 	var data bytes.Buffer
 	if err := print.Report(&data, report, findings.JSON); err != nil {
 		return nil, err
@@ -230,10 +228,6 @@ func Merge(parts []*audit.Part, o Options) (*Site, error) {
 // reads (renovate: lib/modules/datasource/custom/schema.ts).
 const releasesDir = "releases"
 
-type releaseList struct {
-	Releases []release `json:"releases"`
-}
-
 type release struct {
 	Version   string `json:"version"`
 	Timestamp string `json:"releaseTimestamp,omitempty"`
@@ -257,43 +251,32 @@ func (m *making) releases() error {
 }
 
 func (m *making) addReleases(file string, channels []*catalog.Channel) error {
-	list := releaseList{Releases: []release{}}
-	offered := offers(channels)
-	for _, x := range slices.Backward(m.list) {
-		if offered, in := offered[x.Name]; in && x.Version != "" {
-			list.Releases = append(list.Releases, release{Version: clean(x.Version), Timestamp: timestamp(x),
-				Deprecated: x.Deprecated != "" || !offered || m.deprecated(x.Name), SourceURL: repository(x.CSV)})
-		}
+	var list struct {
+		Releases []release `json:"releases"`
 	}
-	var data bytes.Buffer
-	err := findings.WriteJSON(&data, list)
-	m.out.files = append(m.out.files, output.File{Path: file, Data: data.Bytes()})
-	return err
-}
-
-// offers returns the entries of channels, and whether one of the channels has an entry and does not skip it.
-func offers(channels []*catalog.Channel) map[string]bool {
-	offered := map[string]bool{}
+	list.Releases = []release{}
+	offered := map[string]bool{} // whether one of the channels has the entry and does not skip it
 	for _, ch := range channels {
 		skipped := ch.Skipped()
 		for _, e := range ch.Entries {
 			offered[e.Name] = offered[e.Name] || !skipped[e.Name]
 		}
 	}
-	return offered
-}
-
-func (m *making) deprecated(name string) bool {
-	b := m.pkg.Bundle(name)
-	return b != nil && b.Deprecated()
-}
-
-func timestamp(x *audit.Inspected) string {
-	day := created(x.CSV)
-	if day == "" {
-		return ""
+	for _, x := range slices.Backward(m.list) {
+		if offered, in := offered[x.Name]; in && x.Version != "" {
+			b := m.pkg.Bundle(x.Name)
+			r := release{Version: clean(x.Version), SourceURL: repository(x.CSV),
+				Deprecated: x.Deprecated != "" || !offered || b != nil && b.Deprecated()}
+			if day := created(x.CSV); day != "" {
+				r.Timestamp = day + "T00:00:00Z"
+			}
+			list.Releases = append(list.Releases, r)
+		}
 	}
-	return day + "T00:00:00Z"
+	var data bytes.Buffer
+	err := findings.WriteJSON(&data, list)
+	m.out.files = append(m.out.files, output.File{Path: file, Data: data.Bytes()})
+	return err
 }
 
 // repository returns where the source of an operator is, by its annotation.
