@@ -13,6 +13,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
@@ -114,11 +115,8 @@ func channelFindings(fsys fs.FS, b *bundle.Bundle) (list []Finding) {
 	case strings.TrimSpace(text) == "":
 		add(bundle.KeyChannels, "empty: the bundle is in no channel")
 	default:
-		for name := range strings.SplitSeq(text, ",") {
-			if strings.TrimSpace(name) == "" {
-				add(bundle.KeyChannels, "%q has an empty channel name", text)
-				break
-			}
+		if lists.Any(strings.SplitSeq(text, ","), func(name string) bool { return strings.TrimSpace(name) == "" }) {
+			add(bundle.KeyChannels, "%q has an empty channel name", text)
 		}
 	}
 	if d := b.DefaultChannel; d != "" && len(b.Channels) > 0 && !slices.Contains(b.Channels, d) {
@@ -142,8 +140,7 @@ func dependencyFindings(fsys fs.FS, b *bundle.Bundle) (list []Finding) {
 		if doc != nil {
 			e = doc.Errorf(at, "%s", msg)
 		}
-		e.Tip = tip
-		list = append(list, finding(ruleDependencies, findings.Error, e))
+		list = append(list, finding(ruleDependencies, findings.Error, e.With(tip)))
 	}
 	return list
 }

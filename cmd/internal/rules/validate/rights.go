@@ -76,8 +76,7 @@ func inVain(b *bundle.Bundle) (list []Finding, err error) {
 		if len(names) > 0 {
 			e := b.CSVObject.Errorf(field, "account %s asks for cluster-scoped resources, which its Roles in the "+
 				"target namespaces do not grant: %s", p.ServiceAccountName, text.FirstOf(10, names))
-			e.Tip = "move them to clusterPermissions"
-			list = append(list, finding(ruleInVain, level, e))
+			list = append(list, finding(ruleInVain, level, e.With("move them to clusterPermissions")))
 		}
 	}
 	return list, nil

@@ -90,11 +90,9 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 	for _, n := range b.Notes {
 		list = append(list, finding(bundle.WarnReplacedObject, findings.Note, n))
 	}
-	list = append(list, metadataFindings(src, b)...)
-	list = append(list, ownedVersions(b)...)
 	operator := fit.OfBundle(b)
 	operator.Namespace = b.CSV.Annotations[olm.AnnotationSuggestedNamespace]
-	list = append(list, fit.Conversions(operator)...)
+	list = slices.Concat(list, metadataFindings(src, b), ownedVersions(b), fit.Conversions(operator))
 	for _, ask := range []func(*bundle.Bundle) ([]Finding, error){inVain, bindings} {
 		found, err := ask(b)
 		if err != nil {
@@ -147,15 +145,11 @@ func check(ctx context.Context, list []Finding, src *source.Source, b *bundle.Bu
 	if err != nil {
 		return nil, err
 	}
-	type place struct {
-		file  string
-		line  int
-		field string
-	}
-	known := map[place]int{}
+	place := func(f Finding) Finding { return Finding{File: f.File, Line: f.Line, Field: f.Field} }
+	known := map[Finding]int{}
 	for i, f := range slices.Backward(list) {
 		if f.Field != "" && !strings.HasPrefix(f.Rule, apiPrefix) {
-			known[place{f.File, f.Line, f.Field}] = i
+			known[place(f)] = i
 		}
 	}
 	for _, p := range problems {
@@ -163,7 +157,7 @@ func check(ctx context.Context, list []Finding, src *source.Source, b *bundle.Bu
 		if p.Object >= 0 && p.Object < len(objects) {
 			f.File, f.Line = objects[p.Object].File, objects[p.Object].LineOf(p.Field)
 		}
-		if i, ok := known[place{f.File, f.Line, f.Field}]; !ok {
+		if i, ok := known[place(f)]; !ok {
 			list = append(list, f)
 		} else if f.Level == findings.Error {
 			list[i].Level = findings.Error
@@ -288,23 +282,16 @@ func newSubject(fsys fs.FS, b *bundle.Bundle, o Options) (Subject, []*manifest.O
 			continue
 		}
 		seen[obj.File] = true
-		if err := s.weigh(fsys, obj.File); err != nil {
+		whole, err := fs.ReadFile(fsys, obj.File)
+		if err != nil {
 			return s, nil, err
 		}
+		packed, err := encoding.GzipBase64Encode(whole)
+		if err != nil {
+			return s, nil, fmt.Errorf("%s: %w", obj.File, err)
+		}
+		s.Size += int64(len(whole))
+		s.CompressedSize += int64(len(packed))
 	}
 	return s, objects, nil
-}
-
-func (s *Subject) weigh(fsys fs.FS, name string) error {
-	data, err := fs.ReadFile(fsys, name)
-	if err != nil {
-		return err
-	}
-	packed, err := encoding.GzipBase64Encode(data)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	s.Size += int64(len(data))
-	s.CompressedSize += int64(len(packed))
-	return nil
 }

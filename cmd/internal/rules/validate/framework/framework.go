@@ -48,8 +48,11 @@ func (Checker) Check(ctx context.Context, s validate.Subject) ([]validate.Proble
 		}
 		step()
 	}
-	if s.OperatorHub {
-		r.operatorHub()
+	if s.OperatorHub { // the CSV only: deprecatedAPIs reports the rest of what these validators would say
+		b := &manifests.Bundle{Name: r.bundle.Name, CSV: r.bundle.CSV}
+		r.add(r.ask("operatorhub", 0, validation.OperatorHubV2Validator, b))
+		r.add(r.ask("standardcapabilities", 0, validation.StandardCapabilitiesValidator, b))
+		r.add(r.ask("standardcategories", 0, validation.StandardCategoriesValidator, b))
 	}
 	return r.problems, nil
 }
@@ -179,14 +182,6 @@ func (r *run) deprecatedAPIs() {
 
 const deprecated = "alpha-deprecated-apis"
 
-// operatorHub checks the CSV only. deprecatedAPIs reports the rest of what these validators would say.
-func (r *run) operatorHub() {
-	b := &manifests.Bundle{Name: r.bundle.Name, CSV: r.bundle.CSV}
-	r.add(r.ask("operatorhub", 0, validation.OperatorHubV2Validator, b))
-	r.add(r.ask("standardcapabilities", 0, validation.StandardCapabilitiesValidator, b))
-	r.add(r.ask("standardcategories", 0, validation.StandardCategoriesValidator, b))
-}
-
 // part is a bundle with one thing more than the base, and the index of the object that this is.
 type part struct {
 	object int
@@ -224,10 +219,8 @@ func (r *run) ask(name string, object int, v interfaces.Validator, value any) (l
 		}
 	}()
 	for _, result := range v.Validate(value) {
-		for _, errs := range [][]verrors.Error{result.Errors, result.Warnings} {
-			for _, e := range errs {
-				list = append(list, r.problem(name, object, e))
-			}
+		for _, e := range slices.Concat(result.Errors, result.Warnings) {
+			list = append(list, r.problem(name, object, e))
 		}
 	}
 	return list
@@ -257,7 +250,9 @@ func (r *run) problem(validator string, object int, e verrors.Error) validate.Pr
 		if strings.HasPrefix(v, "spec.") { // some errors have the field as the value
 			p.Field = v
 		}
-		if i := r.accountOf(v); i >= 0 && validator == "bundle" {
+		if i := slices.IndexFunc(r.bundle.Objects, func(u *unstructured.Unstructured) bool {
+			return u.GetKind() == "ServiceAccount" && u.GetName() == v
+		}); i >= 0 && validator == "bundle" {
 			p.Object = i
 		}
 	}
@@ -301,12 +296,6 @@ func (r *run) crdOf(gvk schema.GroupVersionKind) int {
 		}
 	}
 	return -1
-}
-
-func (r *run) accountOf(name string) int {
-	return slices.IndexFunc(r.bundle.Objects, func(u *unstructured.Unstructured) bool {
-		return u.GetKind() == "ServiceAccount" && u.GetName() == name
-	})
 }
 
 func (r *run) examples() string {
