@@ -42,12 +42,12 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 	}
 	said := r.Notes
 	if f.output != output.Stdout {
+		fresh, removals, profiles := review.Over(f.output, r)
 		if !f.verbose {
-			said = review.NewNotes(f.output, r)
+			said = fresh
 		}
-		r.Warnings = append(r.Warnings, review.Removals(f.output, r)...)
-		changes := review.ProfileChanges(f.output, r)
-		r.Notes, said = append(r.Notes, changes...), append(said, changes...)
+		r.Warnings = append(r.Warnings, removals...)
+		r.Notes, said = append(r.Notes, profiles...), append(said, profiles...)
 	}
 	overwritten := f.overwritten(cmd, r)
 	if err := cmp.Or(f.printWarnings(cmd, r.Warnings, said), r.Refused); err != nil {

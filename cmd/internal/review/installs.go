@@ -94,40 +94,42 @@ func clustersOf(t *tree.Tree) []*tree.Tree {
 	return []*tree.Tree{t}
 }
 
+// once returns a function that reports whether it has not been asked about a text before.
+func once() func(text string) bool {
+	seen := map[string]bool{}
+	return func(text string) bool {
+		known := seen[text]
+		seen[text] = true
+		return !known
+	}
+}
+
 // anyOf returns what is in any of several clusters: each object once, and several of one name where they differ.
 func anyOf(list []*Subject) (*Subject, error) {
 	out := &Subject{Input: permissions.Input{Operator: list[0].Operator, Namespace: list[0].Namespace}}
-	seen, unknown := map[string]bool{}, map[[2]string]bool{}
+	first := once()
 	for _, s := range list {
-		for _, lists := range []struct {
+		for _, part := range []struct {
 			from []*manifest.Object
 			to   *[]*manifest.Object
 			what string
 		}{{s.Objects, &out.Objects, "object"}, {s.All, &out.All, "any"}} {
-			for _, o := range lists.from {
+			for _, o := range part.from {
 				v, err := o.Value()
 				if err != nil {
 					return nil, err
 				}
-				key := lists.what + string(manifest.Encode(v))
-				if !seen[key] {
-					seen[key] = true
-					*lists.to = append(*lists.to, o)
+				if first(part.what + string(manifest.Encode(v))) {
+					*part.to = append(*part.to, o)
 				}
 			}
 		}
-		for _, c := range s.CSVs {
-			if key := "csv " + c.Namespace + "/" + c.Name; !seen[key] {
-				seen[key] = true
-				out.CSVs = append(out.CSVs, c)
-			}
-		}
-		for _, u := range s.Unknown {
-			if !unknown[u.key()] {
-				unknown[u.key()] = true
-				out.Unknown = append(out.Unknown, u)
-			}
-		}
+		out.CSVs = append(out.CSVs, lists.Filter(s.CSVs, func(c permissions.CSV) bool {
+			return first("csv " + c.Namespace + "/" + c.Name)
+		})...)
+		out.Unknown = append(out.Unknown, lists.Filter(s.Unknown, func(u Unknown) bool {
+			return first(fmt.Sprintf("unknown %q", u.key()))
+		})...)
 		out.Shipped = append(out.Shipped, s.Shipped...)
 		for _, texts := range []struct {
 			from []string
@@ -210,22 +212,18 @@ func Plan(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Planned, unk
 	if len(parts) == 1 {
 		return planIn(ctx, t, o)
 	}
-	seen := map[string]bool{}
-	first := func(o *manifest.Object, text string) bool {
-		key := o.Identity() + "\x00" + text
-		known := seen[key]
-		seen[key] = true
-		return !known
-	}
+	first := once()
 	for _, part := range parts {
 		some, nobody, err := planIn(ctx, part, o)
 		if err != nil {
 			return nil, nil, err
 		}
 		list = append(list, lists.Filter(some, func(p Planned) bool {
-			return first(p.Object, p.Namespace+"/"+p.Name+" "+p.Catalog)
+			return first(p.Object.Identity() + "\x00" + p.Namespace + "/" + p.Name + " " + p.Catalog)
 		})...)
-		unknown = append(unknown, lists.Filter(nobody, func(u Unknown) bool { return first(u.Object, u.Why) })...)
+		unknown = append(unknown, lists.Filter(nobody, func(u Unknown) bool {
+			return first(u.Object.Identity() + "\x00" + u.Why)
+		})...)
 	}
 	return list, unknown, nil
 }

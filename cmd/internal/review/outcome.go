@@ -81,7 +81,9 @@ func (s *Subject) playOver(ctx context.Context, base *outcome, unknown []Unknown
 	before := &predict.Report{}
 	if base.tree != nil {
 		fails := slices.ContainsFunc(played.Findings, func(f findings.Finding) bool { return predict.Speaks(f.Rule) })
-		if before, err = base.again(ctx, fails); err != nil {
+		// the tree once more on its own outcome: what OLM does without a change of Git
+		again := base.options.over(base.tree, &outcome{cluster: base.cluster})
+		if before, err = base.options.check(ctx, again, fails); err != nil {
 			return nil, nil, err
 		}
 		text := func(f findings.Finding) [3]string { return [3]string{f.Rule, f.Object, f.Message} }
@@ -221,11 +223,6 @@ func (o TreeOptions) over(t *tree.Tree, base *outcome) *tree.Tree {
 		}
 	}
 	return &out
-}
-
-// again plays the tree once more on its own outcome: what OLM does without a change of Git.
-func (h *outcome) again(ctx context.Context, bundles bool) (*predict.Report, error) {
-	return h.options.check(ctx, h.options.over(h.tree, &outcome{cluster: h.cluster}), bundles)
 }
 
 // next returns what OLM comes to with each operator that it replaces, by namespace and name.

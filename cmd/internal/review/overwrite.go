@@ -27,7 +27,13 @@ import (
 // Overwritten compares the older tree in dir with what is rendered, as far as permissions, CRDs and OLM are concerned.
 // The report is nil if no file about them changes.
 func Overwritten(ctx context.Context, dir string, rendered *config.Rendered) (*compare.Report, error) {
-	if !touchesRules(dir, rendered.Files) {
+	if !slices.ContainsFunc(rendered.Files, func(file output.File) bool {
+		if !permissions.Relevant(file.Object.Group, file.Object.Kind) && file.Object.Kind != kindCSV {
+			return false
+		}
+		have, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file.Path)))
+		return err != nil || !bytes.Equal(text.LF(have), text.LF(file.Data))
+	}) {
 		return nil, nil //nolint:nilnil // nothing to compare
 	}
 	old, err := written(ctx, dir)
@@ -92,17 +98,6 @@ func grows(group, kind string) bool {
 
 const kindCSV = "ClusterServiceVersion"
 
-// touchesRules reports whether files of RBAC, CRDs or ClusterServiceVersions differ from those of the older tree.
-func touchesRules(dir string, files output.Files) bool {
-	return slices.ContainsFunc(files, func(file output.File) bool {
-		if !permissions.Relevant(file.Object.Group, file.Object.Kind) && file.Object.Kind != kindCSV {
-			return false
-		}
-		have, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file.Path)))
-		return err != nil || !bytes.Equal(text.LF(have), text.LF(file.Data))
-	})
-}
-
 // written reads what olmgen wrote before. Files of other tools stay, so they do not grow.
 func written(ctx context.Context, dir string) ([]*manifest.Object, error) {
 	recorded, err := output.Recorded(dir)
@@ -127,17 +122,33 @@ func written(ctx context.Context, dir string) ([]*manifest.Object, error) {
 	return slices.DeleteFunc(t.Objects, func(o *manifest.Object) bool { return !grows(o.Group(), o.Kind) }), nil
 }
 
-// NewNotes returns the notes of rendered that the last run into dir has not printed. An operator is known if a lock of
-// dir records its bundle and profile, and if no file of its objects changes. A directory that cannot be read has no
-// notes that are known: it is an error of what follows.
-func NewNotes(dir string, rendered *config.Rendered) []config.Warning {
+// Over returns what rendered says that is written over dir: the notes that the last run has not printed, a warning for
+// each kind of objects that are removed although they take others with them, and a note for each operator whose profile
+// changes. A directory that cannot be read has no notes that are known: it is an error of what follows.
+func Over(dir string, rendered *config.Rendered) (fresh, removals, profiles []config.Warning) {
 	recorded, err := output.RecordedSources(dir)
-	if err != nil || len(recorded) == 0 || len(rendered.Notes) == 0 {
-		return rendered.Notes
+	if err != nil {
+		return rendered.Notes, nil, nil
+	}
+	for i, now := range rendered.Sources {
+		before := profilesOf(recorded, now)
+		if len(before) == 1 && before[0] != now.Profile && len(profilesOf(rendered.Sources, now)) == 1 {
+			profiles = append(profiles, config.Warning{Operator: rendered.Operators[i].Name, Message: fmt.Sprintf(
+				"the profile changes from %s to %s", before[0], now.Profile)})
+		}
 	}
 	preview, err := output.NewPreview(dir, rendered.Files,
 		output.WriteOptions{Sources: rendered.Sources, Replace: true})
 	if err != nil {
+		return rendered.Notes, nil, profiles
+	}
+	return newNotes(rendered, recorded, preview), removed(dir, rendered, preview), profiles
+}
+
+// newNotes returns the notes about operators that are not known: a lock records the bundle and profile of one that is,
+// and no file of its objects changes.
+func newNotes(rendered *config.Rendered, recorded []output.Source, preview output.Preview) []config.Warning {
+	if len(recorded) == 0 || len(rendered.Notes) == 0 {
 		return rendered.Notes
 	}
 	known := make([]bool, len(rendered.Sources))
@@ -171,14 +182,7 @@ func NewNotes(dir string, rendered *config.Rendered) []config.Warning {
 // Namespace, and the custom resources of a CustomResourceDefinition.
 var owners = []string{"Namespace", "CustomResourceDefinition"}
 
-// Removals returns a warning for each kind of objects that rendered removes from dir although they take other objects
-// with them. A directory that cannot be read is an error of what follows.
-func Removals(dir string, rendered *config.Rendered) (out []config.Warning) {
-	preview, err := output.NewPreview(dir, rendered.Files,
-		output.WriteOptions{Sources: rendered.Sources, Replace: true})
-	if err != nil {
-		return nil
-	}
+func removed(dir string, rendered *config.Rendered, preview output.Preview) (out []config.Warning) {
 	kept := map[string]bool{}
 	for _, o := range rendered.Objects {
 		kept[o.Kind+" "+o.Name] = true
@@ -186,16 +190,16 @@ func Removals(dir string, rendered *config.Rendered) (out []config.Warning) {
 	for _, f := range rendered.Files {
 		kept[f.Object.Kind+" "+f.Object.Name] = true
 	}
-	removed := map[string][]string{}
+	gone := map[string][]string{}
 	for _, name := range slices.Concat(preview.Removed, preview.Changed) {
 		for _, o := range ownersIn(filepath.Join(dir, filepath.FromSlash(name))) {
 			if !kept[o.Kind+" "+o.Name] {
-				removed[o.Kind] = append(removed[o.Kind], o.Name)
+				gone[o.Kind] = append(gone[o.Kind], o.Name)
 			}
 		}
 	}
 	for _, kind := range owners {
-		if names := removed[kind]; len(names) > 0 {
+		if names := gone[kind]; len(names) > 0 {
 			slices.Sort(names)
 			what := "all objects in it"
 			if kind == "CustomResourceDefinition" {
@@ -230,22 +234,6 @@ func ownersIn(name string) (found []*manifest.Object) {
 		})...)
 	}
 	return found
-}
-
-// ProfileChanges returns a note for each operator that rendered has in another profile than dir.
-func ProfileChanges(dir string, rendered *config.Rendered) (out []config.Warning) {
-	recorded, err := output.RecordedSources(dir)
-	if err != nil {
-		return nil
-	}
-	for i, now := range rendered.Sources {
-		before := profilesOf(recorded, now)
-		if len(before) == 1 && before[0] != now.Profile && len(profilesOf(rendered.Sources, now)) == 1 {
-			out = append(out, config.Warning{Operator: rendered.Operators[i].Name, Message: fmt.Sprintf(
-				"the profile changes from %s to %s", before[0], now.Profile)})
-		}
-	}
-	return out
 }
 
 func profilesOf(list []output.Source, of output.Source) (profiles []string) {

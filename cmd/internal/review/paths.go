@@ -112,6 +112,8 @@ func moveProperties(o *compare.Operator, to func(file string) string) {
 	}
 }
 
+var manifestFiles = []string{".yaml", ".yml", ".json"}
+
 // IsTree reports whether an argument is a tree of manifests. A bundle's directory has manifests/, or is in the one that
 // is named. A chart that olmgen did not write is none: its templates are no manifests.
 func IsTree(ref string) bool {
@@ -123,11 +125,7 @@ func IsTree(ref string) bool {
 		return false // a prefix, or the source says that there is nothing
 	}
 	if !info.IsDir() {
-		switch filepath.Ext(ref) {
-		case ".yaml", ".yml", ".json":
-			return true
-		}
-		return false
+		return slices.Contains(manifestFiles, filepath.Ext(ref))
 	}
 	dir := os.DirFS(ref)
 	for _, pattern := range []string{output.LockName, "*/" + output.LockName} {
@@ -137,8 +135,7 @@ func IsTree(ref string) bool {
 	}
 	for _, pattern := range []string{"manifests", "metadata/annotations.yaml", "*/metadata/annotations.yaml",
 		"*.package.yaml", "*clusterserviceversion.yaml", "Chart.yaml"} {
-		found, err := fs.Glob(dir, pattern)
-		if err == nil && len(found) > 0 {
+		if found, _ := fs.Glob(dir, pattern); len(found) > 0 {
 			return false
 		}
 	}
@@ -147,10 +144,9 @@ func IsTree(ref string) bool {
 
 // PathIn returns the path of a file in a source, for people: of a directory that is the path of the file.
 func PathIn(ref, file string) string {
-	kind, _, ok := strings.Cut(ref, ":")
-	base := ref
-	if ok && kind != source.KindOCI {
-		base = strings.TrimPrefix(ref, kind+":")
+	kind, base, ok := strings.Cut(ref, ":")
+	if !ok || kind == source.KindOCI {
+		base = ref
 	}
 	if strings.Contains(base, "://") {
 		return base + "/" + file
@@ -253,10 +249,6 @@ func buildsOnOthers(dir string) bool {
 
 // looksDeclared reports whether a path may be a RenderConfig, which names other files.
 func looksDeclared(name string) bool {
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".yaml", ".yml", ".json":
-		info, err := os.Stat(name)
-		return err != nil || !info.IsDir()
-	}
-	return false
+	info, err := os.Stat(name)
+	return slices.Contains(manifestFiles, strings.ToLower(filepath.Ext(name))) && (err != nil || !info.IsDir())
 }

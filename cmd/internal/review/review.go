@@ -11,7 +11,6 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
@@ -60,10 +59,15 @@ func FromRendered(ctx context.Context, rendered *config.Rendered) (*Subject, err
 		csv := permissions.CSV{ClusterServiceVersion: opened.CSV, Object: opened.CSVObject, Namespace: result.Namespace}
 		s.CSVs = append(s.CSVs, csv)
 		s.Shipped = append(s.Shipped, opened.Others...)
+		properties := opened.DeclaredProperties() // what the bundle and its catalog declare, each once
+		for _, p := range opened.Properties {
+			if !slices.ContainsFunc(properties, p.Equal) {
+				properties = append(properties, p)
+			}
+		}
 		s.Operators = append(s.Operators, compare.Operator{CSV: csv, Package: opened.Package, Shipped: opened.Shipped(),
-			Dependencies: opened.Dependencies, Metadata: opened.Annotations,
-			Properties: propertiesOf(opened),
-			Entry:      opened.Entry, InstallMode: result.InstallMode})
+			Dependencies: opened.Dependencies, Metadata: opened.Annotations, Properties: properties,
+			Entry: opened.Entry, InstallMode: result.InstallMode})
 		if err := said(ctx, &s.Operators[i], opened.Choice); err != nil {
 			return nil, err
 		}
@@ -74,17 +78,6 @@ func FromRendered(ctx context.Context, rendered *config.Rendered) (*Subject, err
 	s.leaves(rendered)
 	s.locate = func(o *manifest.Object, field string) (string, int) { return permissions.Place(s.CSVs, o, field) }
 	return s, nil
-}
-
-// propertiesOf returns what a bundle and its catalog declare, each property once.
-func propertiesOf(o *config.Opened) []bundle.Property {
-	out := o.DeclaredProperties()
-	for _, p := range o.Properties {
-		if !slices.ContainsFunc(out, p.Equal) {
-			out = append(out, p)
-		}
-	}
-	return out
 }
 
 // FromObjects returns the objects of a tree as a Subject.
@@ -154,14 +147,6 @@ func Compare(ctx context.Context, old, new *Subject, names [2]string, o compare.
 	return report, nil
 }
 
-// InstallMode returns the install mode that the only operator was rendered in. It is empty for several operators.
-func (s *Subject) InstallMode() v1alpha1.InstallModeType {
-	if len(s.Operators) != 1 {
-		return ""
-	}
-	return s.Operators[0].InstallMode
-}
-
 // leaves notes what OLM leaves in the cluster of what the bundles ship. Others look at CustomResourceDefinitions.
 func (s *Subject) leaves(rendered *config.Rendered) {
 	shipped := map[[3]string]bool{}
@@ -196,7 +181,10 @@ func (s *Subject) over(old *Subject) *Subject {
 // mode. keepMode says that the user chose the install mode or the target namespaces. If the new version does not
 // support the mode of the old one, it is rendered in a mode that it supports, and the Note says so.
 func Upgrade(old *Subject, keepMode bool, render func(change func(*config.Group)) (*Subject, error)) (*Subject, error) {
-	mode := old.InstallMode()
+	var mode v1alpha1.InstallModeType // that the only operator was rendered in
+	if len(old.Operators) == 1 {
+		mode = old.Operators[0].InstallMode
+	}
 	intoNamespace := func(g *config.Group) {
 		if g.Namespace == "" {
 			g.Namespace = old.Operators[0].Namespace
