@@ -4,11 +4,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"unicode/utf8"
-
-	"go.yaml.in/yaml/v3"
-
-	"github.com/olmgen/olmgen/internal/base/yamltext"
 )
 
 // Undeclared returns the fields of the object that a Go type does not declare, such as
@@ -37,80 +32,13 @@ func (o *Object) Undeclared(t reflect.Type) ([]string, error) {
 }
 
 // surelyA reports whether all fields and values of the object surely are those of a Go type; of a key that stands
-// twice, both values are.
+// twice, both values are. Of what skim has skipped it knows that.
 func (o *Object) surelyA(t reflect.Type) bool {
 	if o.printed != nil || o.origin != nil || o.doc == nil || o.doc.strays {
 		return false
 	}
 	d := typeDecoder{decoder{limits: o.doc.limits}}
-	return d.fits(o.node, t, 1)
-}
-
-// fits reports whether into surely takes a node for a value of a type. It makes no value, and it looks at each field,
-// also at those that a type which decodes itself drops. What skim has skipped fits: surelyA asks for that.
-func (d *typeDecoder) fits(n *yaml.Node, t reflect.Type, depth int) bool {
-	if d.count(n, depth) != nil || n.Style&yaml.TaggedStyle != 0 {
-		return false
-	}
-	p := planOf(t)
-	switch {
-	case n.Kind == yamltext.Skipped:
-		return true
-	case n.Kind == yaml.ScalarNode:
-		return d.scalarFits(n, t, p, depth)
-	case p.read == asPointer:
-		return d.fits(n, t.Elem(), depth)
-	case p.read == byJSON:
-		if below := hidden(t, n.Kind); below != nil {
-			return d.fits(n, below, depth)
-		}
-		return d.byJSON(n, reflect.New(t).Elem(), depth)
-	case p.read == asStruct || p.read == asMap:
-		return n.Kind == yaml.MappingNode && d.fieldsFit(n, t, p, depth)
-	case p.read == asList && n.Kind == yaml.SequenceNode:
-		return !slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return !d.fits(c, t.Elem(), depth+1) })
-	case p.read == asAny:
-		return d.into(n, reflect.New(t).Elem(), depth)
-	}
-	return false
-}
-
-func (d *typeDecoder) scalarFits(n *yaml.Node, t reflect.Type, p *plan, depth int) bool {
-	switch {
-	case p.read == asString && surelyText(n):
-		return utf8.ValidString(n.Value)
-	case p.read == asPointer && isNull(n):
-		return true
-	case p.read == asPointer:
-		return d.fits(n, t.Elem(), depth)
-	case p.read == byJSON && isNull(n):
-		return p.null
-	case p.read == byJSON || p.read == asAny:
-		return d.into(n, reflect.New(t).Elem(), depth)
-	}
-	_, ok := scalarFor(n, t, p.read)
-	return ok
-}
-
-func (d *typeDecoder) fieldsFit(n *yaml.Node, t reflect.Type, p *plan, depth int) bool {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		name, ok := d.key(n.Content[i])
-		if !ok {
-			return false
-		}
-		var below reflect.Type
-		if f, ok := p.fields[name]; p.read == asMap {
-			below = t.Elem()
-		} else if ok {
-			below = f.of
-		} else {
-			return false
-		}
-		if !d.fits(n.Content[i+1], below, depth+1) {
-			return false
-		}
-	}
-	return true
+	return d.into(o.node, reflect.New(t).Elem(), 1)
 }
 
 // mostInOrder is how many fields are put in the order of their lines: finding a line takes longer in a longer object.
@@ -181,17 +109,6 @@ func mappingType(t reflect.Type) reflect.Type {
 		if f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct {
 			return mappingType(f.Type.Elem())
 		}
-	}
-	return nil
-}
-
-// hidden returns the type that a type which decodes itself makes of a mapping or list, nil if that is not known.
-func hidden(t reflect.Type, kind yaml.Kind) reflect.Type {
-	switch {
-	case kind == yaml.MappingNode:
-		return mappingType(t)
-	case itemType(t) != nil:
-		return reflect.SliceOf(itemType(t))
 	}
 	return nil
 }

@@ -27,6 +27,9 @@ func (d *typeDecoder) into(n *yaml.Node, v reflect.Value, depth int) bool {
 	if d.count(n, depth) != nil || n.Style&yaml.TaggedStyle != 0 {
 		return false
 	}
+	if n.Kind == yamltext.Skipped {
+		return true
+	}
 	p := planOf(v.Type())
 	if n.Kind == yaml.ScalarNode && p.read != byJSON && p.read != asPointer && p.read != asAny {
 		return intoScalar(n, v, p.read)
@@ -63,7 +66,10 @@ func (d *typeDecoder) into(n *yaml.Node, v reflect.Value, depth int) bool {
 		}
 		return true
 	case byJSON:
-		return d.byJSON(n, v, depth)
+		// One of several types, such as JSONSchemaPropsOrBool, drops fields silently.
+		several := n.Kind == yaml.MappingNode && mappingType(v.Type()) != nil
+		several = several || n.Kind == yaml.SequenceNode && itemType(v.Type()) != nil
+		return !several && d.byJSON(n, v, depth)
 	}
 	return false
 }

@@ -33,7 +33,6 @@ const (
 type plan struct {
 	read   way
 	fields map[string]field // of a struct, by name
-	null   bool             // a type that is read by JSON takes null
 }
 
 type field struct {
@@ -59,7 +58,6 @@ func planOf(t reflect.Type) *plan {
 	if t.Kind() != reflect.Pointer && (both.Implements(jsonUnmarshaler) || both.Implements(textUnmarshaler)) {
 		p.read = byJSON
 	}
-	p.null = p.read == byJSON && unmarshal([]byte("null"), reflect.New(t).Elem())
 	stored, _ := plans.LoadOrStore(t, p)
 	return stored.(*plan)
 }
