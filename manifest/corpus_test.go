@@ -135,13 +135,13 @@ func checkTree(t *testing.T, o *Object) {
 	if o.printed != nil {
 		return
 	}
-	d := &Document{File: o.File, Line: 1, Raw: o.Raw(), limits: defaultLimits()}
+	d := &Document{File: o.File, Line: 1, Raw: o.Raw(), limits: Limits{}.orDefault()}
 	want, err := d.parseAll(false)
 	if err != nil {
 		t.Errorf("%s %s: edited text is not YAML: %v", o.File, o.Identity(), err)
 		return
 	}
-	objects, err := (&Document{Root: want, limits: defaultLimits()}).Objects()
+	objects, err := (&Document{Root: want, limits: Limits{}.orDefault()}).Objects()
 	if err != nil || len(objects) != 1 {
 		t.Errorf("%s: edited text is no object: %v", o.File, err)
 		return

@@ -28,10 +28,6 @@ func (o *Object) Into(typed any) (unknown []string, err error) {
 			return nil, nil
 		}
 	}
-	return o.intoByJSON(typed)
-}
-
-func (o *Object) intoByJSON(typed any) (unknown []string, err error) {
 	v, err := o.Value()
 	if err != nil {
 		return nil, err

@@ -17,10 +17,11 @@ import (
 func Encode(object map[string]any) []byte {
 	e := encoder{yamltext.Buffer()}
 	defer yamltext.Free(e.buf)
-	e.mapping(object, topKeys(object), 0, func(k string, v any, indent int) {
+	top := firstKeys(object, "apiVersion", "kind", "metadata")
+	e.mapping(object, top, 0, false, func(k string, v any, indent int) {
 		if m, ok := v.(map[string]any); ok && k == "metadata" && len(m) > 0 {
 			e.buf.WriteByte('\n')
-			e.mapping(m, firstKeys(m, "name", "namespace", "labels", "annotations"), indent, e.below)
+			e.mapping(m, firstKeys(m, "name", "namespace", "labels", "annotations"), indent, false, e.below)
 			return
 		}
 		e.below(k, v, indent)
@@ -39,7 +40,11 @@ func Block(v any, indent int) string {
 	case Text:
 		return string(x)
 	case map[string]string:
-		v = anyMap(x)
+		m := make(map[string]any, len(x))
+		for k, text := range x {
+			m[k] = text
+		}
+		v = m
 	case []string:
 		v = anyList(x)
 	case []map[string]any:
@@ -51,14 +56,6 @@ func Block(v any, indent int) string {
 	return string(bytes.TrimSuffix(e.buf.Bytes(), []byte("\n")))
 }
 
-func anyMap(m map[string]string) map[string]any {
-	out := make(map[string]any, len(m))
-	for k, v := range m {
-		out[k] = v
-	}
-	return out
-}
-
 func anyList[T any](list []T) []any {
 	out := make([]any, len(list))
 	for i, v := range list {
@@ -66,8 +63,6 @@ func anyList[T any](list []T) []any {
 	}
 	return out
 }
-
-func topKeys(m map[string]any) []string { return firstKeys(m, "apiVersion", "kind", "metadata") }
 
 // firstKeys returns the keys of m sorted, but those named first.
 func firstKeys(m map[string]any, first ...string) []string {
@@ -104,10 +99,14 @@ func (e *encoder) pad(n int) {
 	e.buf.WriteString(spaces[:n])
 }
 
-// mapping prints keys at the given indentation. The first line is padded too.
-func (e *encoder) mapping(m map[string]any, keys []string, indent int, value func(k string, v any, indent int)) {
-	for _, k := range keys {
-		e.pad(indent)
+// mapping prints keys at an indentation; the first line of a mapping inside a sequence is already begun.
+func (e *encoder) mapping(m map[string]any, keys []string, indent int, begun bool,
+	value func(k string, v any, indent int),
+) {
+	for i, k := range keys {
+		if i > 0 || !begun {
+			e.pad(indent)
+		}
 		e.key(k, indent)
 		value(k, m[k], indent+2)
 	}
@@ -139,7 +138,7 @@ func (e *encoder) below(_ string, v any, indent int) {
 			return
 		}
 		e.buf.WriteByte('\n')
-		e.mapping(v, sortedKeys(v), indent, e.below)
+		e.mapping(v, sortedKeys(v), indent, false, e.below)
 	case []any:
 		if len(v) == 0 {
 			e.buf.WriteString(" []\n")
@@ -166,13 +165,7 @@ func (e *encoder) sequence(s []any, indent int, begun bool) {
 				e.buf.WriteString("{}\n")
 				continue
 			}
-			for j, k := range sortedKeys(v) {
-				if j > 0 {
-					e.pad(indent + 2)
-				}
-				e.key(k, indent+2)
-				e.below(k, v[k], indent+4)
-			}
+			e.mapping(v, sortedKeys(v), indent+2, true, e.below)
 		case []any:
 			if len(v) == 0 {
 				e.buf.WriteString("[]\n")

@@ -38,23 +38,18 @@ func overLimit(e *Error) *Error {
 	return e
 }
 
-// defaultLimits returns the limits of a file with objects. They are far above any real bundle and far below what harms
-// a machine.
-func defaultLimits() Limits {
-	b, object := budget.Of(budget.File), budget.Of(budget.Object)
-	return Limits{FileBytes: budget.Int(b.Bytes), ObjectBytes: budget.Int(object.Bytes), Depth: deepest,
-		Nodes: budget.Int(object.Values), Documents: budget.Int(b.Objects)}
-}
-
+// orDefault returns the limits of a file with objects in place of those that are not set. They are far above any real
+// bundle and far below what harms a machine.
 func (l Limits) orDefault() Limits {
-	d := defaultLimits()
-	d.FileBytes = cmp.Or(l.FileBytes, d.FileBytes)
-	d.ObjectBytes = cmp.Or(l.ObjectBytes, d.ObjectBytes)
-	d.Depth = cmp.Or(l.Depth, d.Depth)
-	d.Nodes = cmp.Or(l.Nodes, d.Nodes)
-	d.Documents = cmp.Or(l.Documents, d.Documents)
-	d.Charge = l.Charge
-	return d
+	file, object := budget.Of(budget.File), budget.Of(budget.Object)
+	return Limits{
+		FileBytes:   cmp.Or(l.FileBytes, budget.Int(file.Bytes)),
+		ObjectBytes: cmp.Or(l.ObjectBytes, budget.Int(object.Bytes)),
+		Depth:       cmp.Or(l.Depth, deepest),
+		Nodes:       cmp.Or(l.Nodes, budget.Int(object.Values)),
+		Documents:   cmp.Or(l.Documents, budget.Int(file.Objects)),
+		Charge:      l.Charge,
+	}
 }
 
 // charge charges what all files share.

@@ -166,11 +166,7 @@ func (o *Object) Group() string { return GroupOf(o.APIVersion) }
 
 // GroupOf returns the API group of an apiVersion. It is empty for the core group.
 func GroupOf(apiVersion string) string {
-	group, _, ok := strings.Cut(apiVersion, "/")
-	if !ok {
-		return ""
-	}
-	return group
+	return apiVersion[:max(0, strings.IndexByte(apiVersion, '/'))]
 }
 
 // Raw returns the object's text as one document: its own bytes, comments included, or what an edit made of them. It is
@@ -408,7 +404,7 @@ func (o *Object) Get(path ...string) (any, error) {
 		return o.getEdited(path)
 	}
 	from := o.node
-	if hides(from, path) {
+	if n, hidden := reach(from, path); hidden || n != nil && lacks(n) {
 		var err error
 		if from, err = o.full(); err != nil {
 			return nil, err
@@ -476,12 +472,7 @@ func reach(n *yaml.Node, path []string) (found *yaml.Node, hidden bool) {
 	return n, false
 }
 
-// hides reports whether a skimmed tree lacks a part of what is at a path.
-func hides(n *yaml.Node, path []string) bool {
-	n, hidden := reach(n, path)
-	return hidden || n != nil && lacks(n)
-}
-
+// lacks reports whether a skimmed tree lacks a part of a node.
 func lacks(n *yaml.Node) bool {
 	return n.Kind == yamltext.Skipped || slices.ContainsFunc(n.Content, lacks)
 }

@@ -97,7 +97,13 @@ func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
 		}
 		docs = append(docs, d)
 	}
-	return markSeveral(docs), nil
+	full := lists.Count(docs, func(d *Document) bool { return d.Root != nil })
+	if full > 1 || full == 1 && len(docs) > 1 {
+		for _, d := range docs {
+			d.reprint("one of several documents") // they can't be carried with the file's bytes
+		}
+	}
+	return docs, nil
 }
 
 // lineBreaks refuses what is not text, and returns the text with the line breaks of YAML and without a byte-order mark.
@@ -118,23 +124,12 @@ func lineBreaks(name string, data []byte) (_ []byte, fresh string, err error) {
 	if bytes.IndexByte(data, '\r') >= 0 {
 		data, fresh = bytes.ReplaceAll(data, []byte("\r"), []byte("\n")), "carriage returns"
 	}
-	if fresh == "" && hasRareBreaks(data) {
+	// NEL, LS and PS end a line in YAML and in no editor: behind one, the parser's line numbers are not the text's.
+	rare := func(mark string) bool { return bytes.Contains(data, []byte(mark)) }
+	if fresh == "" && slices.ContainsFunc([]string{"\u0085", "\u2028", "\u2029"}, rare) {
 		fresh = "line breaks that most editors do not show"
 	}
 	return data, fresh, nil
-}
-
-// markSeveral marks documents that share a file with others: they can't be carried with the file's bytes.
-func markSeveral(docs []*Document) []*Document {
-	full := lists.Count(docs, func(d *Document) bool { return d.Root != nil })
-	if full > 1 || full == 1 && len(docs) > 1 {
-		for _, d := range docs {
-			if d.ReprintReason == "" {
-				d.ReprintReason = "one of several documents"
-			}
-		}
-	}
-	return docs
 }
 
 // notText returns the error for the first NUL byte, or the first byte that is not UTF-8.
@@ -154,13 +149,6 @@ func notText(name string, data []byte) *Error {
 		data = data[n:]
 	}
 	return e
-}
-
-// hasRareBreaks looks for the characters that end a line in YAML and in no editor (NEL, LS, PS): after one of them the
-// parser's line numbers are no longer those of the text.
-func hasRareBreaks(data []byte) bool {
-	return bytes.Contains(data, []byte("\u0085")) || bytes.Contains(data, []byte("\u2028")) ||
-		bytes.Contains(data, []byte("\u2029"))
 }
 
 var yamlErrorLine = lazy.Regexp(`^yaml: (?:line (\d+): )?`)
@@ -381,4 +369,27 @@ func (d *Document) valueOf(n *yaml.Node) (any, error) {
 		return nil, d.errorf(ne.Line, "", "%s", ne.Msg)
 	}
 	return v, err
+}
+
+// What a reader says of a file with the markers of an unresolved merge.
+const (
+	ConflictMessage = "a Git conflict that is not resolved"
+	conflictTip     = "edit the file so that it has one of the two sides, or take either side of a file that olmgen " +
+		"writes and render again"
+)
+
+// ConflictLine returns the first line, 1-based, that is a marker of a Git conflict; 0 if there is none. Call it for a
+// text that is not YAML: in YAML, a text block can hold such a line, but only indented.
+func ConflictLine(data []byte) int {
+	n := 0
+	for line := range bytes.Lines(data) {
+		n++
+		for _, marker := range []string{"<<<<<<<", "|||||||", "=======", ">>>>>>>"} {
+			rest, ok := bytes.CutPrefix(line, []byte(marker))
+			if rest = bytes.TrimRight(rest, "\r\n"); ok && (len(rest) == 0 || rest[0] == ' ') {
+				return n
+			}
+		}
+	}
+	return 0
 }

@@ -18,7 +18,7 @@ func TestCorpusSkim(t *testing.T) {
 	var crds, others count
 	for name, data := range corpusFiles(t) {
 		for _, c := range yamltext.Chunks(data) {
-			d := &Document{File: name, Line: c.Line, Raw: c.Data, limits: defaultLimits()}
+			d := &Document{File: name, Line: c.Line, Raw: c.Data, limits: Limits{}.orDefault()}
 			root, err := d.parseAll(false)
 			if err != nil || root == nil {
 				continue
@@ -51,11 +51,11 @@ func kindIs(root *yaml.Node, kind string) bool {
 // valid, without duplicate keys, aliases and tags.
 func checkSkim(t *testing.T, data []byte) bool {
 	t.Helper()
-	got, _, _, _ := yamltext.Skim(data, defaultLimits().Depth, defaultLimits().Nodes, false)
+	got, _, _, _ := yamltext.Skim(data, Limits{}.orDefault().Depth, Limits{}.orDefault().Nodes, false)
 	if got == nil {
 		return false
 	}
-	d := &Document{File: "crd.yaml", Line: 1, Raw: data, limits: defaultLimits()}
+	d := &Document{File: "crd.yaml", Line: 1, Raw: data, limits: Limits{}.orDefault()}
 	want, err := d.parseAll(false)
 	if err != nil || want == nil {
 		t.Errorf("skimmed, but not YAML: %v\n%s", err, data)
@@ -66,7 +66,7 @@ func checkSkim(t *testing.T, data []byte) bool {
 		return true
 	}
 	compareSkim(t, got, want, "")
-	whole, _, skips, _ := yamltext.Skim(data, defaultLimits().Depth, defaultLimits().Nodes, true)
+	whole, _, skips, _ := yamltext.Skim(data, Limits{}.orDefault().Depth, Limits{}.orDefault().Nodes, true)
 	if whole == nil || skips {
 		return true // a flow mapping inside of a schema, for example
 	}
