@@ -1,11 +1,13 @@
 package output
 
 import (
+	"cmp"
 	"io/fs"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -35,60 +37,43 @@ type Difference struct {
 	Inserted, Deleted int    // lines of the diff
 }
 
+// differing is a difference with the texts of which it has a diff.
+type differing struct {
+	Difference
+	have, want []byte
+}
+
 // Check compares dir with what Write would make of it, and writes nothing. The differences are sorted by path; those of
 // locks are among them if only locks differ. Errors are those of Write, apart from those for files in the way or edited
 // by hand: these are differences.
 //
 // Check waits for another run that is writing to dir, and refuses a directory that an interrupted run left incomplete.
 func Check(dir string, files Files, sources []Source) ([]Difference, error) {
-	return readStable(dir, func() ([]Difference, error) { return compare(dir, files, sources) })
-}
-
-func compare(dir string, files Files, sources []Source) ([]Difference, error) {
-	if err := files.check(); err != nil {
-		return nil, err
-	}
-	t, old, err := inspect(dir)
+	p, err := compare(dir, files, WriteOptions{Sources: sources})
 	if err != nil {
 		return nil, err
 	}
-	want, digests := map[string][]byte{}, map[string]map[string]string{}
-	for _, f := range files {
-		if digests[f.Lock] == nil {
-			digests[f.Lock] = map[string]string{}
-		}
-		want[f.Path], digests[f.Lock][f.Path] = f.Data, digestOf(f.Data)
+	differs := p.differs
+	if len(differs) == 0 {
+		differs = p.locks.differences(p.old.locks)
 	}
-	locks, err := newLocks(sources, digests)
-	if err != nil {
-		return nil, err
-	}
-	var out []Difference
-	for _, path := range slices.Sorted(maps.Keys(want)) {
-		d, err := old.compare(t, path, want[path])
-		if err != nil {
-			return nil, err
-		}
-		if d != nil {
-			out = append(out, *d)
-		}
-	}
-	for _, path := range slices.Sorted(maps.Keys(old.files)) {
-		// the file is gone; a directory is not olmgen's
-		if _, ok := want[path]; ok || old.info[path] == nil || old.info[path].IsDir() {
-			continue
-		}
-		d, err := old.leftOver(t, path)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, *d)
-	}
-	if len(out) == 0 {
-		out = locks.differences(old.locks)
-	}
+	out := lists.Map(differs, differing.diff)
 	slices.SortFunc(out, func(a, b Difference) int { return strings.Compare(a.Path, b.Path) })
 	return out, nil
+}
+
+// compare returns the plan of a write, up to what would refuse it.
+func compare(dir string, files Files, o WriteOptions) (*planner, error) {
+	return readStable(dir, func() (*planner, error) {
+		if err := files.check(); err != nil {
+			return nil, err
+		}
+		t, old, err := inspect(dir)
+		if err != nil {
+			return nil, err
+		}
+		return newPlanner(t, old, wantedOf(files), o)
+	})
 }
 
 // Recorded returns the files of a directory that its locks record, slash-separated and sorted. A directory that is not
@@ -124,37 +109,39 @@ func inspect(name string) (target, *tree, error) {
 	return t, old, err
 }
 
-// compare returns the difference of a file that is part of the tree, or nil.
-func (tr *tree) compare(t target, path string, want []byte) (*Difference, error) {
+// state returns how the file at a path differs from the one of the tree, or from that of an earlier run which is not part
+// of the tree any more; "" if it does not. It also returns the text that is there.
+func (tr *tree) state(t target, path string, want []byte, isWanted bool) (State, []byte, error) {
 	info := tr.info[path]
-	if info == nil {
-		if state := tr.inTheWay(path); state != "" {
-			return &Difference{Path: path, State: state}, nil
-		}
-		return (&Difference{Path: path, State: StateMissing}).unified(nil, want, false, true), nil
-	}
 	switch {
+	case info == nil:
+		return cmp.Or(tr.inTheWay(path), StateMissing), nil, nil
 	case info.IsDir():
-		return &Difference{Path: path, State: StateDir}, nil
+		return StateDir, nil, nil
+	case info.Mode().Type() == fs.ModeSymlink && isWanted:
+		return StateLink, nil, nil
 	case info.Mode().Type() == fs.ModeSymlink:
-		return &Difference{Path: path, State: StateLink}, nil
+		return StateKeptLink, nil, nil
 	}
 	have, err := readRegular(at(t.dir, path))
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	have = text.LF(have)
-	if string(have) == string(text.LF(want)) {
-		return nil, nil
+	recorded, owned := tr.files[path]
+	switch {
+	case isWanted && string(have) == string(text.LF(want)):
+		return "", nil, nil
+	case !owned:
+		return StateForeign, have, nil
+	case recorded != digestOf(have) && isWanted:
+		return StateEdited, have, nil
+	case recorded != digestOf(have):
+		return StateKept, nil, nil // Write leaves it as it is
+	case isWanted:
+		return StateStale, have, nil
 	}
-	state := StateForeign
-	if recorded, ok := tr.files[path]; ok {
-		state = StateEdited
-		if recorded == digestOf(have) {
-			state = StateStale
-		}
-	}
-	return (&Difference{Path: path, State: state}).unified(have, want, true, true), nil
+	return StateLeftOver, have, nil
 }
 
 // inTheWay returns what is in place of a directory above path, or "". A file that olmgen wrote is a difference of its
@@ -173,19 +160,4 @@ func (tr *tree) inTheWay(path string) State {
 		}
 	}
 	return ""
-}
-
-// leftOver returns the difference of a file that is not part of the tree any more.
-func (tr *tree) leftOver(t target, path string) (*Difference, error) {
-	if tr.info[path].Mode().Type() == fs.ModeSymlink {
-		return &Difference{Path: path, State: StateKeptLink}, nil
-	}
-	have, err := readRegular(at(t.dir, path))
-	if err != nil {
-		return nil, err
-	}
-	if tr.files[path] != digestOf(have) {
-		return &Difference{Path: path, State: StateKept}, nil // Write leaves it as it is
-	}
-	return (&Difference{Path: path, State: StateLeftOver}).unified(have, nil, true, false), nil
 }

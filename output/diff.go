@@ -3,6 +3,7 @@ package output
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"znkr.io/diff"
@@ -11,22 +12,22 @@ import (
 
 // Patch returns how the text of a file changes, in a form that patch and git apply take. It is empty if nothing does.
 func Patch(path string, before, after []byte) []byte {
-	return (&Difference{Path: path}).unified(before, after, true, true).Diff
+	return differing{Difference{Path: path}, before, after}.diff().Diff
 }
 
-// unified sets the diff from have to want in a form that patch and git apply take; before and after say whether the
-// file exists.
-func (d *Difference) unified(have, want []byte, before, after bool) *Difference {
-	hunks := textdiff.Hunks(have, want, textdiff.IndentHeuristic())
-	if len(hunks) == 0 {
-		return d
+// diff returns the difference with the diff of its texts, in a form that patch and git apply take. What Write would
+// refuse to look at has none.
+func (d differing) diff() Difference {
+	hunks := textdiff.Hunks(d.have, d.want, textdiff.IndentHeuristic())
+	if len(hunks) == 0 || slices.Contains([]State{StateDir, StateLink, StateInLink, StateInFile}, d.State) {
+		return d.Difference
 	}
-	from, to := "/dev/null", "/dev/null"
-	if before {
-		from = "a/" + d.Path
-	}
-	if after {
-		to = "b/" + d.Path
+	from, to := "a/"+d.Path, "b/"+d.Path
+	switch d.State {
+	case StateMissing:
+		from = "/dev/null"
+	case StateLeftOver:
+		to = "/dev/null"
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "--- %s\n+++ %s\n", from, to)
@@ -37,7 +38,7 @@ func (d *Difference) unified(have, want []byte, before, after bool) *Difference 
 		}
 	}
 	d.Diff = b.Bytes()
-	return d
+	return d.Difference
 }
 
 func (d *Difference) edit(b *bytes.Buffer, e textdiff.Edit[[]byte]) {

@@ -127,23 +127,19 @@ func newLocks(sources []Source, files map[string]map[string]string) (locks, erro
 func (l locks) dirs() []string { return slices.Sorted(maps.Keys(l)) }
 
 // differences returns how the locks differ from those of a tree.
-func (l locks) differences(old locks) []Difference {
-	var out []Difference
-	for _, dir := range l.dirs() {
-		before, ok := old[dir]
-		state := StateStale
-		if !ok {
-			state = StateMissing
+func (l locks) differences(old locks) (out []differing) {
+	for _, dir := range lists.Keys(l, old) {
+		before, was := old[dir]
+		now, is := l[dir]
+		d := differing{Difference{Path: lockPath(dir), State: StateStale}, before.data, now.data}
+		switch {
+		case !was:
+			d.State = StateMissing
+		case !is:
+			d.State = StateLeftOver
 		}
-		if string(before.data) != string(l[dir].data) {
-			out = append(out,
-				*(&Difference{Path: lockPath(dir), State: state}).unified(before.data, l[dir].data, ok, true))
-		}
-	}
-	for _, dir := range old.dirs() {
-		if _, ok := l[dir]; !ok {
-			out = append(out,
-				*(&Difference{Path: lockPath(dir), State: StateLeftOver}).unified(old[dir].data, nil, true, false))
+		if string(d.have) != string(d.want) {
+			out = append(out, d)
 		}
 	}
 	return out

@@ -2,6 +2,7 @@ package output
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -31,21 +32,70 @@ type staged struct {
 // planner decides for each path what happens to the old and the new file.
 type planner struct {
 	plan
-	target target
-	force  bool
-	want   map[string]wanted
-	record map[string]map[string]string // the files of the new locks, by the directory of the lock
-	locks  locks                        // the new locks
+	target  target
+	options WriteOptions
+	want    map[string]wanted
+	record  map[string]map[string]string // the files of the new locks, by the directory of the lock
+	locks   locks                        // the new locks
+	differs []differing
 	// what stays of the old tree although the new one does not have it, directories included
 	carry map[string]fs.FileInfo
 
-	links, foreign, edited []string // what is in the way
+	links, foreign, edited, blocked []string // what is in the way, and whose way is blocked
 }
 
 type wanted struct {
 	data   []byte
 	digest string
 	lock   string // the directory of the lock that records it
+}
+
+func wantedOf(files Files) map[string]wanted {
+	want := make(map[string]wanted, len(files))
+	for _, f := range files {
+		want[f.Path] = wanted{f.Data, digestOf(f.Data), f.Lock}
+	}
+	return want
+}
+
+// newPlanner compares every file that is wanted, or that the old locks record, with what is at its path.
+func newPlanner(t target, old *tree, want map[string]wanted, o WriteOptions) (*planner, error) {
+	if old == nil {
+		old = newTree(nil)
+	}
+	p := &planner{plan: plan{old: old}, target: t, options: o, want: want, record: map[string]map[string]string{},
+		carry: map[string]fs.FileInfo{}}
+	for _, path := range slices.Sorted(maps.Keys(want)) {
+		w, info := want[path], old.info[path]
+		p.note(w.lock, path, w.digest)
+		state, err := p.compare(path, true)
+		if err != nil {
+			return nil, err
+		}
+		file := staged{path: path, data: w.data, keep: state == ""}
+		if info != nil && info.Mode().IsRegular() {
+			file.old = info
+		}
+		p.files = append(p.files, file)
+	}
+	for _, path := range slices.Sorted(maps.Keys(old.files)) {
+		// the file is gone; a directory is not olmgen's
+		if _, ok := want[path]; ok || old.info[path] == nil || old.info[path].IsDir() {
+			continue
+		}
+		state, err := p.compare(path, false)
+		if err != nil {
+			return nil, err
+		}
+		if state != StateLeftOver {
+			p.note(old.lockOf[path], path, old.files[path])
+		}
+	}
+	var err error
+	if p.locks, err = newLocks(o.Sources, p.record); err != nil {
+		return nil, fmt.Errorf("cannot record the render in %s: %w", t.show(LockName), err)
+	}
+	return p, nil
 }
 
 // note records a file in the lock of a directory.
@@ -56,27 +106,59 @@ func (p *planner) note(dir, path, digest string) {
 	p.record[dir][path] = digest
 }
 
+// forced is what Force takes edits for.
+var forced = map[State]State{StateEdited: StateStale, StateKept: StateLeftOver, StateKeptLink: StateLeftOver}
+
+// compare returns how a file differs from what is wanted, "" if it does not, and notes what becomes of it.
+func (p *planner) compare(path string, isWanted bool) (State, error) {
+	d := differing{Difference: Difference{Path: path}, want: p.want[path].data}
+	var err error
+	if d.State, d.have, err = p.old.state(p.target, path, d.want, isWanted); err != nil {
+		return "", err
+	}
+	as := d.State
+	if p.options.Force {
+		as = cmp.Or(forced[as], as)
+	}
+	r := &p.result
+	put := func(list *[]string) { *list = append(*list, path) }
+	switch as {
+	case "":
+		put(&r.Unchanged)
+		return "", nil
+	case StateDir, StateInLink, StateInFile: // whether what is in the way goes is seen in obstacles
+		put(&p.blocked)
+		put(&r.Added)
+	case StateMissing:
+		put(&r.Added)
+	case StateLink:
+		put(&p.links)
+	case StateForeign:
+		put(&p.foreign)
+	case StateStale:
+		put(&r.Changed)
+	case StateEdited:
+		put(&p.edited)
+	case StateLeftOver:
+		put(&r.Removed)
+	case StateKept, StateKeptLink:
+		put(&r.Kept)
+	}
+	p.differs = append(p.differs, d)
+	return as, nil
+}
+
 // makePlan compares the directory of t with want. It changes nothing.
 func makePlan(t target, want map[string]wanted, o WriteOptions) (*plan, error) {
 	old, err := readTree(t)
 	if err != nil {
 		return nil, err
 	}
-	p := &planner{plan: plan{old: old}, target: t, force: o.Force, want: want,
-		record: map[string]map[string]string{}, carry: map[string]fs.FileInfo{}}
-	if old == nil {
-		p.old = newTree(nil)
-	}
-	if err := p.wantedFiles(); err != nil {
-		return nil, err
-	}
-	if err := p.ownedFiles(); err != nil {
+	p, err := newPlanner(t, old, want, o)
+	if err != nil {
 		return nil, err
 	}
 	p.carriedEntries()
-	if p.locks, err = newLocks(o.Sources, p.record); err != nil {
-		return nil, fmt.Errorf("cannot record the render in %s: %w", t.show(LockName), err)
-	}
 	if err := p.obstacles(); err != nil {
 		return nil, err
 	}
@@ -88,64 +170,6 @@ func makePlan(t target, want map[string]wanted, o WriteOptions) (*plan, error) {
 	p.finish()
 	p.old = old
 	return &p.plan, nil
-}
-
-// wantedFiles compares every wanted file with what is at its path.
-func (p *planner) wantedFiles() error {
-	for _, path := range slices.Sorted(maps.Keys(p.want)) {
-		w, info := p.want[path], p.old.info[path]
-		p.note(w.lock, path, w.digest)
-		file := staged{path: path, data: w.data}
-		switch {
-		case info == nil || info.IsDir(): // whether the directory goes is seen in obstacles
-			p.result.Added = append(p.result.Added, path)
-		case info.Mode().Type() == fs.ModeSymlink:
-			p.links = append(p.links, path)
-		default:
-			now, err := readDigest(at(p.target.dir, path))
-			if err != nil {
-				return err
-			}
-			recorded, owned := p.old.files[path]
-			file.old, file.keep = info, now == w.digest
-			switch {
-			case file.keep:
-				p.result.Unchanged = append(p.result.Unchanged, path)
-			case !owned:
-				p.foreign = append(p.foreign, path)
-			case now != recorded && !p.force:
-				p.edited = append(p.edited, path)
-			default:
-				p.result.Changed = append(p.result.Changed, path)
-			}
-		}
-		p.files = append(p.files, file)
-	}
-	return nil
-}
-
-// ownedFiles finds files of the old lock that are not wanted any more. They are removed, or kept if they were edited.
-func (p *planner) ownedFiles() error {
-	for _, path := range slices.Sorted(maps.Keys(p.old.files)) {
-		info, recorded := p.old.info[path], p.old.files[path]
-		if _, ok := p.want[path]; ok || info == nil || info.IsDir() {
-			continue
-		}
-		now := "" // a link in place of the file is an edit
-		if info.Mode().IsRegular() {
-			var err error
-			if now, err = readDigest(at(p.target.dir, path)); err != nil {
-				return err
-			}
-		}
-		if now == recorded || p.force {
-			p.result.Removed = append(p.result.Removed, path)
-			continue
-		}
-		p.result.Kept = append(p.result.Kept, path)
-		p.note(p.old.lockOf[path], path, recorded)
-	}
-	return nil
 }
 
 // carriedEntries collects what stays: entries that olmgen did not write, files that it keeps, and the directories of

@@ -54,10 +54,7 @@ func (d *disk) updateBelow(dir string, files Files, o WriteOptions, held *heldGu
 	if err := files.check(); err != nil {
 		return Result{}, err
 	}
-	want := map[string]wanted{}
-	for _, f := range files {
-		want[f.Path] = wanted{f.Data, digestOf(f.Data), f.Lock}
-	}
+	want := wantedOf(files)
 	if _, err := newLock("", o.Sources, nil); err != nil {
 		return Result{}, err
 	}
