@@ -1,11 +1,21 @@
 package output
 
 import (
+	"bytes"
 	"cmp"
+	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
+	"unicode/utf8"
+
+	"znkr.io/diff"
+	"znkr.io/diff/textdiff"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -160,4 +170,230 @@ func (tr *tree) inTheWay(path string) State {
 		}
 	}
 	return ""
+}
+
+// Preview is what Write would do.
+type Preview struct {
+	Result
+	Refused []string // files that Write would refuse to replace
+}
+
+// NewPreview returns what Write would do, and writes nothing. Errors are those of Check, and that
+// of Write for a directory that holds other packages.
+func NewPreview(dir string, files Files, o WriteOptions) (Preview, error) {
+	p, err := compare(dir, files, o)
+	if err != nil {
+		return Preview{}, err
+	}
+	preview := Preview{p.result, slices.Concat(p.blocked, p.links, p.foreign, p.edited)}
+	slices.Sort(preview.Refused)
+	preview.Added = slices.DeleteFunc(preview.Added, func(path string) bool { return slices.Contains(p.blocked, path) })
+	if o.Replace {
+		return preview, nil
+	}
+	return preview, checkOwner(dir, p.old.locks.sources(), o.Sources, len(preview.Removed))
+}
+
+// Patch returns how the text of a file changes, in a form that patch and git apply take. It is empty if nothing does.
+func Patch(path string, before, after []byte) []byte {
+	return differing{Difference{Path: path}, before, after}.diff().Diff
+}
+
+// diff returns the difference with the diff of its texts, in a form that patch and git apply take. What Write would
+// refuse to look at has none.
+func (d differing) diff() Difference {
+	hunks := textdiff.Hunks(d.have, d.want, textdiff.IndentHeuristic())
+	if len(hunks) == 0 || slices.Contains([]State{StateDir, StateLink, StateInLink, StateInFile}, d.State) {
+		return d.Difference
+	}
+	from, to := "a/"+d.Path, "b/"+d.Path
+	switch d.State {
+	case StateMissing:
+		from = "/dev/null"
+	case StateLeftOver:
+		to = "/dev/null"
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "--- %s\n+++ %s\n", from, to)
+	for _, h := range hunks {
+		fmt.Fprintf(&b, "@@ -%s +%s @@\n", lines(h.LineNoX, h.EndLineNoX), lines(h.LineNoY, h.EndLineNoY))
+		for _, e := range h.Edits {
+			d.edit(&b, e)
+		}
+	}
+	d.Diff = b.Bytes()
+	return d.Difference
+}
+
+func (d *Difference) edit(b *bytes.Buffer, e textdiff.Edit[[]byte]) {
+	switch e.Op {
+	case diff.Delete:
+		d.Deleted++
+		b.WriteByte('-')
+	case diff.Insert:
+		d.Inserted++
+		b.WriteByte('+')
+	default:
+		b.WriteByte(' ')
+	}
+	b.Write(e.Line)
+	if !bytes.HasSuffix(e.Line, []byte("\n")) {
+		b.WriteString("\n\\ No newline at end of file\n")
+	}
+}
+
+// lines prints the lines [from, to), counted from 0, as a hunk's header has them: no line is behind the one before it.
+func lines(from, to int) string {
+	switch to - from {
+	case 0:
+		return strconv.Itoa(from) + ",0"
+	case 1:
+		return strconv.Itoa(from + 1)
+	}
+	return fmt.Sprintf("%d,%d", from+1, to-from)
+}
+
+// statWidth is the width of a line of Stat: git's where there is no terminal.
+const statWidth = 80
+
+// Stat prints one line for each difference, with the number of its changed lines, and their sum, as "git diff --stat"
+// does (git: diff.c, show_stats).
+func Stat(differences []Difference) []byte {
+	longest, most, inserted, deleted := 0, 0, 0, 0
+	for _, d := range differences {
+		longest, most = max(longest, utf8.RuneCountInString(d.Path)), max(most, d.Inserted+d.Deleted)
+		inserted, deleted = inserted+d.Inserted, deleted+d.Deleted
+	}
+	digits := len(strconv.Itoa(most))
+	name, graph := longest, most
+	if room := statWidth - digits - 6; name+graph > room {
+		graph = min(graph, max(6, statWidth*3/8-digits-6))
+		if name > room-graph {
+			name = room - graph
+		} else {
+			graph = room - name
+		}
+	}
+	var b bytes.Buffer
+	for _, d := range differences {
+		plus, minus := scale(d.Inserted, d.Deleted, graph, most)
+		signs := strings.Repeat("+", plus) + strings.Repeat("-", minus)
+		line := fmt.Sprintf(" %-*s | %*d %s", name, shorten(d.Path, name), digits, d.Inserted+d.Deleted, signs)
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	if len(differences) > 0 {
+		fmt.Fprintf(&b, " %s changed", count(len(differences), "file", ""))
+		if inserted > 0 || deleted == 0 {
+			b.WriteString(", " + count(inserted, "insertion", "(+)"))
+		}
+		if deleted > 0 || inserted == 0 {
+			b.WriteString(", " + count(deleted, "deletion", "(-)"))
+		}
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
+// shorten leaves the end of a path that is longer than width.
+func shorten(path string, width int) string {
+	runes := []rune(path)
+	if len(runes) <= width {
+		return path
+	}
+	end := string(runes[len(runes)-width+len("..."):])
+	if i := strings.IndexByte(end, '/'); i >= 0 {
+		end = end[i:]
+	}
+	return "..." + end
+}
+
+// scale returns how many signs stand for lines, where width signs stand for the most.
+func scale(plus, minus, width, most int) (int, int) {
+	if width > most {
+		return plus, minus
+	}
+	linear := func(n int) int {
+		if n == 0 {
+			return 0
+		}
+		return 1 + n*(width-1)/most
+	}
+	total := linear(plus + minus)
+	if total < 2 && plus > 0 && minus > 0 {
+		total = 2
+	}
+	if plus < minus {
+		p := linear(plus)
+		return p, total - p
+	}
+	m := linear(minus)
+	return total - m, m
+}
+
+func count(n int, what, sign string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s%s", n, what, sign)
+}
+
+// patience is how long Check waits for a run that is writing.
+const (
+	patience    = 10 * time.Second
+	stablePause = 5 * time.Millisecond
+)
+
+// readStable reads an output directory with read, and again if another run wrote to it meanwhile. The result is that of
+// one tree, the old one or the new one.
+func readStable[T any](dir string, read func() (T, error)) (T, error) {
+	name, err := realDir(dir)
+	if err != nil {
+		return read()
+	}
+	t := newTarget(dir, name)
+	for end := time.Now().Add(patience); ; time.Sleep(stablePause) {
+		before := t.glance()
+		result, err := read()
+		after := t.glance()
+		switch {
+		case before.same(after) && !after.incomplete() && !errors.Is(err, fs.ErrNotExist):
+			return result, err
+		case before.same(after) && after.incomplete() && !after.running:
+			return result, interrupted(t)
+		case time.Now().After(end):
+			return result, busy(t, t.beside)
+		}
+	}
+}
+
+// glance is what tells two states of an output directory apart.
+type glance struct {
+	root           fs.FileInfo // nil if there is none
+	aside, journal bool        // a run is, or was killed, between two renames or in the middle of its files
+	running        bool        // a run is at work, as far as aside and journal ask
+}
+
+func (t target) glance() glance {
+	g := glance{aside: exists(t.aside), journal: exists(t.inside.at(journalName))}
+	g.root, _ = os.Lstat(t.dir)
+	g.running = g.journal && t.inside.running() || g.aside && t.beside.running()
+	return g
+}
+
+// incomplete reports whether the directory may hold a part of a tree only.
+func (g glance) incomplete() bool { return g.journal || g.aside && g.root == nil }
+
+func (g glance) same(o glance) bool {
+	switch {
+	case g.journal != o.journal || g.running != o.running || (g.root == nil) != (o.root == nil):
+		return false
+	case g.root == nil:
+		return true
+	}
+	return sameEntry(g.root, o.root, false) && g.root.ModTime().Equal(o.root.ModTime())
+}
+
+func interrupted(t target) error {
+	return refuse("render again: that repairs it",
+		"%s is incomplete: an earlier run was interrupted while it wrote", t.name)
 }

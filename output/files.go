@@ -10,14 +10,18 @@
 package output
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"path"
 	"path/filepath"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // LockName is the name of the files that say which files of an output directory are olmgen's.
@@ -158,4 +162,65 @@ func parents(p string) []string {
 // some letters, such as the long s, have their siblings only there.
 func fold(p string) string {
 	return strings.ToLower(strings.ToUpper(p))
+}
+
+// Stream writes the files to w, in order, as one multi-document YAML stream. It leaves out kustomization.yaml,
+// olmgen.lock and empty files. Documents are separated by "---" lines and end with a newline; otherwise their bytes
+// do not change. The error is that of w.
+func Stream(w io.Writer, files Files) error {
+	first := true
+	for _, f := range files {
+		name := path.Base(f.Path)
+		if name == kustomizationName || name == LockName || len(bytes.TrimSpace(f.Data)) == 0 {
+			continue
+		}
+		var parts [][]byte
+		if !first && !startsDocument(f.Data) {
+			parts = append(parts, []byte("---\n"))
+		}
+		parts = append(parts, f.Data)
+		if !bytes.HasSuffix(f.Data, []byte("\n")) {
+			parts = append(parts, []byte("\n"))
+		}
+		for _, p := range parts {
+			if _, err := w.Write(p); err != nil {
+				return err
+			}
+		}
+		first = false
+	}
+	return nil
+}
+
+// startsDocument reports whether data begins with a "---" line, after blank lines and comments. A second "---" before
+// it would make an empty document of the comments.
+func startsDocument(data []byte) bool {
+	for line := range bytes.Lines(data) {
+		text := bytes.TrimSpace(line)
+		if len(text) > 0 && text[0] != '#' {
+			return isMarker(line)
+		}
+	}
+	return false
+}
+
+// isMarker reports whether a YAML document starts with line: "---", alone or followed by a space.
+func isMarker(line []byte) bool {
+	rest, ok := bytes.CutPrefix(line, []byte("---"))
+	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
+}
+
+func refuse(text, format string, args ...any) error {
+	return manifest.WithHint(fmt.Errorf(format, args...), text)
+}
+
+// OptionForce names WriteOptions.Force in errors.
+const OptionForce manifest.Option = "WriteOptions.Force"
+
+// OptionReplace names WriteOptions.Replace in errors.
+const OptionReplace manifest.Option = "WriteOptions.Replace"
+
+// refuseOption is refuse with a hint about one option.
+func refuseOption(option manifest.Option, text, format string, args ...any) error {
+	return manifest.WithHint(fmt.Errorf(format, args...), text, option)
 }

@@ -1,14 +1,17 @@
 package output
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"syscall"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
@@ -254,4 +257,250 @@ func isDir(name string) bool {
 // missing reports whether err means that there is no such file.
 func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// journal lists the steps of a write of the files of a directory one by one. Once the journal has its name, the write
+// goes on to its end: in this run, or in the next one if this one is killed.
+type journal struct {
+	Steps []step   `json:"steps"`          // removals first, locks last
+	Dirs  []string `json:"dirs,omitempty"` // to remove after the removals, if they are empty
+}
+
+// step writes or removes one file.
+type step struct {
+	Path string `json:"path"`
+	Was  string `json:"was,omitempty"` // state before; empty if there is no file
+	Now  string `json:"now,omitempty"` // digest of the staged file; empty if the step removes the file
+}
+
+// A journal has a few hundred bytes for each file of the lock.
+const maxJournalSize = 4 * maxLockSize
+
+// newJournal lists what p changes.
+func newJournal(t target, p *plan) (*journal, error) {
+	j, stays := &journal{}, map[string]bool{} // whether it is a directory
+	for _, f := range p.files {
+		stays[f.path] = false
+	}
+	for _, dir := range p.dirs {
+		stays[dir] = true
+	}
+	for _, name := range p.old.paths {
+		isDir := p.old.info[name].IsDir()
+		if dir, ok := stays[name]; ok && dir == isDir {
+			continue
+		}
+		if isDir {
+			j.Dirs = append(j.Dirs, name)
+		} else {
+			j.Steps = append(j.Steps, step{Path: name})
+		}
+	}
+	slices.Reverse(j.Dirs) // children first
+	for _, last := range []bool{false, true} {
+		for _, f := range p.files {
+			if !f.keep && last == (path.Base(f.path) == LockName) {
+				j.Steps = append(j.Steps, step{Path: f.path, Now: digestOf(f.data)})
+			}
+		}
+	}
+	for i, s := range j.Steps {
+		if info := p.old.info[s.Path]; info != nil && info.IsDir() {
+			continue // it is in Dirs
+		}
+		var err error
+		if j.Steps[i].Was, err = stateOf(at(t.dir, s.Path)); err != nil {
+			return nil, err
+		}
+	}
+	return j, nil
+}
+
+// stateOf returns what is at name: nothing, a digest, or words for what is no regular file.
+func stateOf(name string) (string, error) {
+	info, err := os.Lstat(name)
+	switch {
+	case missing(err):
+		return "", nil
+	case err != nil:
+		return "", err
+	case info.Mode().IsRegular():
+		return readDigest(name)
+	case info.Mode().Type() == fs.ModeSymlink:
+		to, err := os.Readlink(name)
+		return "link to " + to, err
+	}
+	return "mode " + info.Mode().Type().String(), nil
+}
+
+// stagedAt is where the new content of a step lies until it is written.
+func (t target) stagedAt(i int) string { return at(t.inside.at(stageName), strconv.Itoa(i)) }
+
+// savedAt is where the old content of a step lies until the write is complete.
+func (t target) savedAt(i int) string { return t.stagedAt(i) + ".old" }
+
+// readJournal returns the journal of an interrupted run, nil if there is none.
+func readJournal(t target) (*journal, error) {
+	name := t.inside.at(journalName)
+	info, err := os.Lstat(name)
+	if missing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	j := &journal{}
+	if err = j.read(name, info); err == nil {
+		err = j.check()
+	}
+	if err != nil {
+		return nil, refuse("remove it, render again, and look at the difference in version control",
+			"%s, left by an earlier run: %w", name, err)
+	}
+	return j, nil
+}
+
+func (j *journal) read(name string, info fs.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return errors.New("is not a regular file")
+	}
+	f, err := openRegular(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxJournalSize+1))
+	if err != nil {
+		return err
+	}
+	if len(data) > maxJournalSize {
+		return fmt.Errorf("is larger than %d MiB", maxJournalSize>>20)
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	return dec.Decode(j)
+}
+
+// check refuses paths that lead out of the output directory.
+func (j *journal) check() error {
+	for _, s := range j.Steps {
+		if s.Now != "" && !fileDigest().MatchString(s.Now) {
+			return fmt.Errorf("%q is not a digest", s.Now)
+		}
+		if s.Path == LockName {
+			continue
+		}
+		if err := checkPath(s.Path); err != nil {
+			return err
+		}
+	}
+	for _, dir := range j.Dirs {
+		if err := checkPath(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepOld links the files that a journal replaces or removes into the stage, for undo. On a file system
+// without hard links it copies them.
+func (d *disk) keepOld(t target, j *journal, p *plan) error {
+	for i, s := range j.Steps {
+		info := p.old.info[s.Path]
+		if s.Was == "" || info == nil {
+			continue
+		}
+		from, err := at(t.dir, s.Path), error(nil)
+		switch info.Mode().Type() {
+		case 0:
+			_, err = d.link(from, t.savedAt(i), info)
+		case fs.ModeSymlink:
+			err = d.symlink(from, t.savedAt(i))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// freshDirs returns the directories that a write creates, children first.
+func (j *journal) freshDirs(t target) (fresh []string) {
+	seen := map[string]bool{}
+	for _, s := range j.Steps {
+		for dir := path.Dir(s.Path); s.Now != "" && dir != "." && !seen[dir]; dir = path.Dir(dir) {
+			seen[dir] = true
+			if !isDir(at(t.dir, dir)) {
+				fresh = append(fresh, dir)
+			}
+		}
+	}
+	slices.Sort(fresh)
+	slices.Reverse(fresh)
+	return fresh
+}
+
+// undo puts back what a failed write changed. The new content returns to the stage: if undo fails too, or is killed,
+// the next run finishes the write.
+func (d *disk) undo(t target, j *journal, p *plan, fresh []string) error {
+	for i, s := range slices.Backward(j.Steps) {
+		if s.Now == "" {
+			continue
+		}
+		if err := d.putBack(t, i, s, p); err != nil {
+			return err
+		}
+	}
+	for _, dir := range fresh {
+		if isDir(at(t.dir, dir)) {
+			// One that somebody put a file into stays.
+			_ = d.do("rmdir", at(t.dir, dir), func() error { return os.Remove(at(t.dir, dir)) })
+		}
+	}
+	for _, dir := range slices.Backward(j.Dirs) { // parents first
+		if exists(at(t.dir, dir)) {
+			continue
+		}
+		if err := d.mkdir(at(t.dir, dir)); err != nil {
+			return err
+		}
+		if err := d.likeOld(at(t.dir, dir), p.old.info[dir]); err != nil {
+			return err
+		}
+	}
+	for i, s := range j.Steps {
+		if s.Now != "" {
+			continue
+		}
+		if err := d.putBack(t, i, s, p); err != nil {
+			return err
+		}
+	}
+	d.syncParents(t, j)
+	return d.removeJournal(t)
+}
+
+// putBack undoes one step. A file that the write did not reach, or that somebody edited, stays as it is.
+func (d *disk) putBack(t target, i int, s step, p *plan) error {
+	name := at(t.dir, s.Path)
+	now, err := stateOf(name)
+	if err != nil || now == s.Was || now != s.Now {
+		return err
+	}
+	if s.Was == "" {
+		return d.rename(name, t.stagedAt(i))
+	}
+	saved, err := stateOf(t.savedAt(i))
+	if err != nil {
+		return err
+	}
+	if saved != s.Was {
+		return fmt.Errorf("%s is not the file that was at %s", t.savedAt(i), t.show(s.Path))
+	}
+	if s.Now != "" {
+		if _, err := d.link(name, t.stagedAt(i), p.old.info[s.Path]); err != nil {
+			return err
+		}
+	}
+	return d.rename(t.savedAt(i), name)
 }

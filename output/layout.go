@@ -8,6 +8,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/output/helm"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -195,4 +196,28 @@ func (t Tree) directory(dir string, objects []generate.Shared, paths []string) (
 // kustomization prints a kustomization.yaml with the resources.
 func (t Tree) kustomization(resources []string) ([]byte, error) {
 	return t.Templates.Execute(kustomizationName, templates.Kustomization{Resources: resources})
+}
+
+// perOperator returns the objects of each operator, shared ones included.
+func (t Tree) perOperator() [][]generate.Shared {
+	own := make([][]generate.Shared, len(t.Operators))
+	for _, x := range t.Objects {
+		for _, i := range x.Operators {
+			own[i] = append(own[i], x)
+		}
+	}
+	return own
+}
+
+// isOLM reports whether an object is of a kind of OLM's.
+func isOLM(x generate.Object, kind string) bool {
+	return x.Kind == kind && x.Group() == olm.Group
+}
+
+// byKind writes <kind>/<name>.yaml for each object, or <kind>/<namespace>_<name>.yaml outside the tree's namespace.
+// The kustomization.yaml at the root lists all of them in the order of application.
+func (t Tree) byKind() (Files, error) {
+	return t.directory("", t.Objects, unique(t.Objects, func(o generate.Object) string {
+		return segment(kindPart(o)) + "/" + segment(namePart(o, t.Namespace))
+	}))
 }

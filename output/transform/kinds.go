@@ -3,6 +3,8 @@ package transform
 import (
 	"cmp"
 	"reflect"
+	"slices"
+	"strings"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // kinds are the kinds whose Go types are known, beside those that OLM installs from a bundle.
@@ -42,3 +45,33 @@ func typeOf(o generate.Object) reflect.Type {
 // mergesLists reports whether lists in an object are merged element by element. Only Kubernetes' own kinds have merge
 // keys.
 func mergesLists(o generate.Object) bool { return o.Group() != olm.Group }
+
+// merging is how the lists in a type are merged, by the tags of its fields (apimachinery:
+// pkg/util/strategicpatch/meta.go). With a nil type, and for fields that a type does not have, patches replace lists as
+// a whole.
+type merging struct{ of reflect.Type }
+
+// field returns the type of a field, or of the elements of a field that is a list; whether elements are merged; and by
+// which key.
+func (l merging) field(name string) (field merging, merged bool, mergeKey string) {
+	if l.of == nil {
+		return merging{}, false, ""
+	}
+	t := manifest.Pointed(l.of)
+	switch t.Kind() {
+	case reflect.Map:
+		return merging{t.Elem()}, false, ""
+	case reflect.Struct:
+		f, ok := manifest.Fields(t)[name]
+		if !ok {
+			return merging{}, false, ""
+		}
+		field.of = manifest.Pointed(f.Type)
+		if field.of.Kind() == reflect.Slice {
+			field.of = field.of.Elem()
+			merged = slices.Contains(strings.Split(f.Tag.Get("patchStrategy"), ","), "merge")
+		}
+		return field, merged, f.Tag.Get("patchMergeKey")
+	}
+	return merging{}, false, ""
+}
