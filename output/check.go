@@ -359,7 +359,8 @@ func readStable[T any](dir string, read func() (T, error)) (T, error) {
 		case before.same(after) && !after.incomplete() && !errors.Is(err, fs.ErrNotExist):
 			return result, err
 		case before.same(after) && after.incomplete() && !after.running:
-			return result, interrupted(t)
+			return result, refuse("render again: that repairs it",
+				"%s is incomplete: an earlier run was interrupted while it wrote", t.name)
 		case time.Now().After(end):
 			return result, busy(t, t.beside)
 		}
@@ -391,9 +392,4 @@ func (g glance) same(o glance) bool {
 		return true
 	}
 	return sameEntry(g.root, o.root, false) && g.root.ModTime().Equal(o.root.ModTime())
-}
-
-func interrupted(t target) error {
-	return refuse("render again: that repairs it",
-		"%s is incomplete: an earlier run was interrupted while it wrote", t.name)
 }

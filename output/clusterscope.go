@@ -37,16 +37,13 @@ func (t Tree) placeOf(x generate.Shared) argoScope {
 		return nowhere
 	case x.Namespace == "", isOLM(x.Object, "OperatorGroup"), isOLM(x.Object, v1alpha1.CatalogSourceKind):
 		return inCluster
-	case isOLM(x.Object, v1alpha1.SubscriptionKind) && !t.Operators[x.Operators[0]].singleNamespace():
-		return inCluster
+	case isOLM(x.Object, v1alpha1.SubscriptionKind):
+		mode := t.Operators[x.Operators[0]].InstallMode
+		if mode != v1alpha1.InstallModeTypeOwnNamespace && mode != v1alpha1.InstallModeTypeSingleNamespace {
+			return inCluster
+		}
 	}
 	return inApplication
-}
-
-// singleNamespace reports whether the operator watches one namespace only.
-func (o Operator) singleNamespace() bool {
-	return o.InstallMode == v1alpha1.InstallModeTypeOwnNamespace ||
-		o.InstallMode == v1alpha1.InstallModeTypeSingleNamespace
 }
 
 // clusterScope lays out objects as operate-first/apps does. cluster-scope/base/<api group>/<plural>/<name>/ has one
@@ -91,8 +88,7 @@ func (t Tree) clusterBase(objects []generate.Shared) (Files, []string, error) {
 		return nil, nil, err
 	}
 	bases := unique(objects, func(x generate.Object) string {
-		group := x.Group()
-		group = cmp.Or(group, "core")
+		group := cmp.Or(x.Group(), "core")
 		return "base/" + segment(escape(group)) + "/" + segment(escape(plurals[kindOf(x)])) + "/" +
 			segment(ownName(x, t.Namespace))
 	})

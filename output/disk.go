@@ -37,10 +37,6 @@ func (d *disk) mkdir(path string) error {
 	return d.do("mkdir", path, func() error { return os.Mkdir(path, 0o777) })
 }
 
-func (d *disk) mkdirAll(path string) error {
-	return d.do("mkdirall", path, func() error { return os.MkdirAll(path, 0o777) })
-}
-
 func (d *disk) rename(from, to string) error {
 	return d.do("rename", to, func() error { return os.Rename(from, to) })
 }

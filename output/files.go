@@ -21,6 +21,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/yamltext"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -198,16 +199,10 @@ func startsDocument(data []byte) bool {
 	for line := range bytes.Lines(data) {
 		text := bytes.TrimSpace(line)
 		if len(text) > 0 && text[0] != '#' {
-			return isMarker(line)
+			return yamltext.IsMarker(line, "---")
 		}
 	}
 	return false
-}
-
-// isMarker reports whether a YAML document starts with line: "---", alone or followed by a space.
-func isMarker(line []byte) bool {
-	rest, ok := bytes.CutPrefix(line, []byte("---"))
-	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
 }
 
 func refuse(text, format string, args ...any) error {

@@ -128,7 +128,12 @@ func (t Tree) ReleaseWarnings(files Files) (warnings []string, crds bool, err er
 		}
 		text := fmt.Sprintf("chart %s: a release takes about %s, and Helm stores at most %s: \"helm install\" fails. ",
 			o.Name, mebibytes(size), mebibytes(helm.ReleaseLimit))
-		moved, err := helm.ReleaseSize(inCRDs(chart), objects)
+		moved, err := helm.ReleaseSize(lists.Map(chart, func(f helm.File) helm.File {
+			if name, ok := strings.CutPrefix(f.Path, "templates/customresourcedefinition_"); ok {
+				f.Path = "crds/" + name
+			}
+			return f
+		}), objects)
 		if err != nil {
 			return nil, false, err
 		}
@@ -146,15 +151,3 @@ func (t Tree) ReleaseWarnings(files Files) (warnings []string, crds bool, err er
 }
 
 func mebibytes(n int) string { return fmt.Sprintf("%.2f MiB", float64(n)/(1<<20)) }
-
-// inCRDs returns the files of a chart with its CRDs in crds/.
-func inCRDs(files []helm.File) []helm.File {
-	out := make([]helm.File, len(files))
-	for i, f := range files {
-		if name, ok := strings.CutPrefix(f.Path, "templates/customresourcedefinition_"); ok {
-			f.Path = "crds/" + name
-		}
-		out[i] = f
-	}
-	return out
-}

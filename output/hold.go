@@ -22,7 +22,10 @@ type Held struct {
 func Hold(name string) (*Held, error) { return newDisk().hold(name) }
 
 func (d *disk) hold(name string) (*Held, error) {
-	h := &Held{d: d, parents: missingParents(name)}
+	h := &Held{d: d}
+	for dir := filepath.Dir(filepath.Clean(name)); !exists(dir) && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		h.parents = append(h.parents, dir)
+	}
 	var err error
 	if h.t, h.why = d.locate(name); h.why == nil {
 		h.guards, err = d.guards(h.t)
@@ -39,14 +42,6 @@ func (d *disk) hold(name string) (*Held, error) {
 		return nil, err
 	}
 	return h, nil
-}
-
-// missingParents returns the parents of a path that are not there, the lowest first.
-func missingParents(name string) (missing []string) {
-	for dir := filepath.Dir(filepath.Clean(name)); !exists(dir) && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		missing = append(missing, dir)
-	}
-	return missing
 }
 
 // Release lets other runs write. It removes parents that Hold made and that nothing was written to.

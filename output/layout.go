@@ -84,17 +84,29 @@ func (t Tree) Files(l Layout) (Files, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.assignLocks(l, files)
+	own := map[string]bool{}
+	for i := range t.Operators {
+		own[t.LockOf(l, i)] = true
+	}
+	for i, f := range files {
+		if top, _, below := strings.Cut(f.Path, "/"); below && own[top] {
+			files[i].Lock = top
+		}
+	}
 	for _, part := range slices.Sorted(maps.Keys(parts)) {
 		objects := parts[part]
-		dir := partDirectory(l, part, objects)
-		more, err := t.directory(dir, objects,
+		dir := part
+		// The decision record wants cluster-scoped objects in cluster-scope.
+		if l == LayoutClusterScope && lists.Count(objects, func(x generate.Shared) bool { return x.Namespace != "" }) == 0 {
+			dir = clusterApp + "/" + part
+		}
+		more, err := t.directory(dir+"/", objects,
 			unique(objects, func(o generate.Object) string { return stem(o, o.Namespace) }))
 		if err != nil {
 			return nil, err
 		}
 		for i := range more {
-			more[i].Lock = strings.TrimSuffix(dir, "/")
+			more[i].Lock = dir
 		}
 		files = append(files, more...)
 	}
@@ -112,28 +124,6 @@ func (t Tree) LockOf(l Layout, operator int) string {
 		return name
 	}
 	return ""
-}
-
-// assignLocks records for each file in the directory of an operator that its lock lists it.
-func (t Tree) assignLocks(l Layout, files Files) {
-	own := map[string]bool{}
-	for i := range t.Operators {
-		own[t.LockOf(l, i)] = true
-	}
-	for i, f := range files {
-		if top, _, below := strings.Cut(f.Path, "/"); below && own[top] {
-			files[i].Lock = top
-		}
-	}
-}
-
-// partDirectory returns the directory of a part. The decision record wants cluster-scoped objects in cluster-scope.
-func partDirectory(l Layout, part string, objects []generate.Shared) string {
-	clusterScoped := !slices.ContainsFunc(objects, func(x generate.Shared) bool { return x.Namespace != "" })
-	if l == LayoutClusterScope && clusterScoped {
-		part = clusterApp + "/" + part
-	}
-	return part + "/"
 }
 
 // parts takes out of a tree what is applied apart from the rest. In every layout each part has a directory of its own,

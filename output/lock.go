@@ -22,6 +22,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lazy"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/base/yamltext"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -45,9 +46,10 @@ type Source struct {
 	Lock string `json:"-"`
 }
 
-// optional returns the names and values of the fields that may be empty, without the digest.
+// optional returns the names and values of the fields that may be empty.
 func (s Source) optional() [][2]string {
-	return [][2]string{{"package", s.Package}, {"profile", s.Profile}, {"config", s.Config}, {"source", s.Source}}
+	return [][2]string{{"package", s.Package}, {"profile", s.Profile}, {"config", s.Config}, {"source", s.Source},
+		{"digest", s.Digest}}
 }
 
 // lockFile is the content of olmgen.lock.
@@ -129,9 +131,6 @@ func (l lockFile) encode() []byte {
 			if field[1] != "" {
 				fmt.Fprintf(&b, "  %s: %s\n", field[0], scalar(field[1]))
 			}
-		}
-		if s.Digest != "" {
-			fmt.Fprintf(&b, "  digest: %s\n", scalar(s.Digest))
 		}
 	}
 	b.WriteString("files:" + orEmpty(len(l.Files), " {}") + "\n")
@@ -217,7 +216,7 @@ func secondDocument(data []byte) int {
 		n++
 		trimmed := bytes.TrimSpace(line)
 		switch {
-		case content && (isMarker(line) || bytes.HasPrefix(line, []byte("..."))):
+		case content && (yamltext.IsMarker(line, "---") || bytes.HasPrefix(line, []byte("..."))):
 			return n
 		case len(trimmed) > 0 && trimmed[0] != '#':
 			content = true
@@ -436,16 +435,10 @@ func (l locks) sources() []Source {
 // the two stand together. Of files that have no directory in common it is the name alone.
 func ConfigPath(dir, file string) string {
 	base := filepath.Base(file)
-	absDir, err := filepath.Abs(dir)
-	if err != nil {
-		return base
-	}
-	absFile, err := filepath.Abs(file)
-	if err != nil {
-		return base
-	}
-	rel, err := filepath.Rel(absDir, absFile)
-	if err != nil {
+	absDir, err1 := filepath.Abs(dir)
+	absFile, err2 := filepath.Abs(file)
+	rel, err3 := filepath.Rel(absDir, absFile)
+	if errors.Join(err1, err2, err3) != nil {
 		return base
 	}
 	rel = filepath.ToSlash(rel)

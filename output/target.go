@@ -47,7 +47,7 @@ func (d *disk) locate(name string) (target, error) {
 		return target{}, err
 	}
 	parent := filepath.Dir(abs)
-	if err := d.mkdirAll(parent); err != nil {
+	if err := d.do("mkdirall", parent, func() error { return os.MkdirAll(parent, 0o777) }); err != nil {
 		return target{}, fmt.Errorf("output directory %s: %w", name, err)
 	}
 	real, err := filepath.EvalSymlinks(parent)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -162,9 +163,10 @@ func about(chart *templates.Chart, spec v1alpha1.ClusterServiceVersionSpec) {
 	for _, l := range spec.Links {
 		urls = append(urls, l.URL)
 	}
-	if i := slices.IndexFunc(urls, isWebPage); i >= 0 {
-		chart.Home = urls[i]
-	}
+	chart.Home = lists.Find(urls, func(s string) bool {
+		u, err := url.Parse(s)
+		return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+	})
 	for _, m := range spec.Maintainers {
 		maintainer := templates.Maintainer{Name: strings.TrimSpace(m.Name)}
 		if a, err := mail.ParseAddress(m.Email); err == nil && a.Address == m.Email &&
@@ -190,8 +192,3 @@ var (
 	plainEmail = lazy.Regexp(`^[a-zA-Z0-9._%+-]+@[a-zA-Z0-9-]+(\.[a-zA-Z0-9-]+)*\.[a-zA-Z]{2,}$`)
 	mediaType  = lazy.Regexp(`^image/[a-z0-9.+-]+$`)
 )
-
-func isWebPage(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
-}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -103,18 +104,23 @@ func strict(fields object) object {
 		"properties": fields}
 }
 
-// schema makes values.schema.json.
+// schema makes values.schema.json. What it has in every chart, and of values that a chart may lack, is a file.
 func (v values) schema() (File, error) {
-	fields := object{"namespace": v.namespaceSchema()}
+	text, err := static.ReadFile("static/values.schema.json")
+	if err != nil {
+		return File{}, err
+	}
+	var s object
+	if err := json.Unmarshal(text, &s); err != nil {
+		return File{}, err
+	}
+	fields := dig(s, "properties")
+	fields["namespace"] = v.namespaceSchema()
 	if v.c.Targets != nil {
 		fields["targetNamespaces"] = v.targetsSchema()
 	}
-	if v.crds() {
-		fields["crds"] = strict(object{
-			"install": object{"type": "boolean", "description": "Whether the release has the CRDs."},
-			"keep": object{"type": "boolean",
-				"description": "Whether the CRDs stay when the release is uninstalled."},
-		})
+	if !v.crds() {
+		delete(fields, "crds")
 	}
 	if len(v.s.images) > 0 {
 		fields["images"] = perContainer(v.s.images, "The images, by Deployment and container.",
@@ -122,60 +128,25 @@ func (v values) schema() (File, error) {
 		fields["resources"] = perContainer(v.s.resources,
 			"What the containers ask for and may take, by Deployment and container.",
 			object{"$ref": "#/definitions/resources"})
+	} else {
+		delete(s, "definitions")
 	}
-	s := strict(fields)
-	if len(v.m.deployments) > 0 {
-		maps.Copy(fields, v.configSchema()) // these need not be there
+	replicas := object{}
+	for name := range v.m.deployments {
+		replicas[name] = object{"type": "integer", "minimum": 0}
 	}
-	fields["global"] = object{"type": "object", "description": "Helm's own, for charts inside of charts."}
-	s["$schema"] = "http://json-schema.org/draft-07/schema#"
-	if len(v.s.images) > 0 {
-		quantities := object{"type": "object",
-			"additionalProperties": object{"type": []any{"string", "number", "null"}}}
-		s["definitions"] = object{"resources": object{"type": "object", "additionalProperties": false,
-			"properties": object{
-				"claims": object{"type": "array", "items": object{"type": "object"}}, "limits": quantities,
-				"requests": quantities}}}
+	dig(fields, "replicas")["properties"] = replicas
+	required := []string{"crds", "images", "namespace", "resources", "targetNamespaces"}
+	s["required"] = lists.Filter(required, func(name string) bool { return fields[name] != nil })
+	if len(v.m.deployments) == 0 { // the others are about Deployments
+		maps.DeleteFunc(fields, func(name string, _ any) bool { return name != "global" && !slices.Contains(required, name) })
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	err := e.Encode(s)
+	err = e.Encode(s)
 	return File{"values.schema.json", b.Bytes()}, err
-}
-
-// configSchema is the schema of the values that change all Deployments.
-func (v values) configSchema() object {
-	replicas := object{}
-	for name := range v.m.deployments {
-		replicas[name] = object{"type": "integer", "minimum": 0}
-	}
-	texts := object{"type": "object", "additionalProperties": object{"type": "string"}}
-	described := func(s object, text string) object {
-		s = maps.Clone(s)
-		s["description"] = text
-		return s
-	}
-	list := func(item object) object { return object{"type": "array", "items": item} }
-	named := func(more object) object {
-		more["name"] = object{"type": "string", "minLength": 1, "not": object{"const": "OPERATOR_CONDITION_NAME"}}
-		return object{"type": "object", "additionalProperties": false, "required": []string{"name"}, "properties": more}
-	}
-	return object{
-		"replicas": object{"type": "object", "additionalProperties": false, "properties": replicas,
-			"description": "How many pods each Deployment has."},
-		"nodeSelector": described(texts, "The labels of the nodes, in place of the operator's."),
-		"tolerations":  described(list(object{"type": "object"}), "Beside the operator's."),
-		"affinity": object{"type": "object", "additionalProperties": false, "properties": object{
-			"nodeAffinity": object{"type": "object"}, "podAffinity": object{"type": "object"},
-			"podAntiAffinity": object{"type": "object"}}, "description": "Each kind in place of the operator's."},
-		"env": described(list(named(object{"value": object{"type": "string"}, "valueFrom": object{"type": "object"}})),
-			"Variables of all containers, in place of those of the same name."),
-		"annotations":      described(texts, "Of the Deployments, their pods and APIServices, beside the operator's."),
-		"podLabels":        described(texts, "Of the pods, beside the operator's."),
-		"imagePullSecrets": described(list(named(object{})), "Beside the operator's."),
-	}
 }
 
 const label = `^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`

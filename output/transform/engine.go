@@ -101,7 +101,7 @@ func flux(o generate.Object) (map[string]string, error) {
 	if kept(groupKind{o.Group(), o.Kind}) {
 		add[fluxPrune] = "disabled"
 	}
-	if substituted(o.Data) {
+	if slices.ContainsFunc(dollars, func(d []byte) bool { return bytes.Contains(o.Data, d) }) {
 		add[fluxSubstitute] = "disabled"
 	}
 	if refused, err := refusedServerSide(o); err != nil {
@@ -117,10 +117,6 @@ func flux(o generate.Object) (map[string]string, error) {
 // an escape, or stand before a line break that is escaped.
 var dollars = [][]byte{
 	[]byte("${"), []byte("$$"), []byte("$\\"), []byte(`\x24`), []byte(`\u0024`), []byte(`\U00000024`),
-}
-
-func substituted(text []byte) bool {
-	return slices.ContainsFunc(dollars, func(d []byte) bool { return bytes.Contains(text, d) })
 }
 
 // argo returns the annotations that an object gets for Argo CD.

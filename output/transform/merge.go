@@ -26,19 +26,18 @@ func checkMerge(d *manifest.Document, v any) error {
 	if !ok {
 		return d.Errorf("", "a patch is a mapping, or a list of JSON patch operations")
 	}
-	for _, field := range []string{"apiVersion", "kind"} {
-		if _, text := m[field].(string); m[field] != nil && !text {
-			return d.Errorf(field, "must be text")
+	meta, isMapping := m["metadata"].(map[string]any)
+	for _, c := range []struct {
+		field string
+		value any
+	}{{"apiVersion", m["apiVersion"]}, {"kind", m["kind"]}, {"metadata.name", meta["name"]},
+		{"metadata.namespace", meta["namespace"]}} {
+		if _, text := c.value.(string); c.value != nil && !text {
+			return d.Errorf(c.field, "must be text")
 		}
 	}
-	meta, ok := m["metadata"].(map[string]any)
-	if m["metadata"] != nil && !ok {
+	if m["metadata"] != nil && !isMapping {
 		return d.Errorf("metadata", "must be a mapping")
-	}
-	for _, field := range []string{"name", "namespace"} {
-		if _, text := meta[field].(string); meta[field] != nil && !text {
-			return d.Errorf("metadata."+field, "must be text")
-		}
 	}
 	for _, field := range []string{"labels", "annotations"} {
 		values, ok := meta[field].(map[string]any)

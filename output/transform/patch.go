@@ -177,7 +177,11 @@ func Apply(objects []generate.Shared, name string, p Patch, own func(generate.Sh
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("%s: %s selects no object", name, ordinal(i, len(changes)))
+			which := "the patch"
+			if len(changes) > 1 {
+				which = fmt.Sprintf("document %d of the patch", i+1)
+			}
+			return nil, fmt.Errorf("%s: %s selects no object", name, which)
 		}
 		objects = kept
 	}
@@ -193,13 +197,6 @@ func ofObject(name string, o generate.Object, err error) error {
 		return &at
 	}
 	return fmt.Errorf("%s: %s %s: %w", name, o.Kind, o.Name, err)
-}
-
-func ordinal(i, n int) string {
-	if n == 1 {
-		return "the patch"
-	}
-	return fmt.Sprintf("document %d of the patch", i+1)
 }
 
 // maxPattern is the largest pattern of a target. Compiled, one takes a thousand times its size.
