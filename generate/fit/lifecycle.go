@@ -131,6 +131,11 @@ func (s *Supported) String() string {
 	return strings.Join(list, ", ")
 }
 
+const unknownSupport = "nothing is known of the support: "
+
+// SaysNothing reports whether a finding is that nothing is known: of two releases, it does not mean that they are alike.
+func SaysNothing(f findings.Finding) bool { return strings.HasPrefix(f.Message, unknownSupport) }
+
 // Support returns what a catalog says of the support of an operator: a note with the phases, unless the cluster has a
 // date.
 func Support(o Operator, c Cluster) []findings.Finding {
@@ -148,7 +153,7 @@ func (q *question) support() {
 			asked bool
 		}{{RuleSupport, q.Date != ""}, {RuleCompatible, q.Platforms}} {
 			if rule.asked || l != ofNobody {
-				q.add(rule.Rule, findings.Warning, "", "nothing is known of the support: "+l.fault.Error(),
+				q.add(rule.Rule, findings.Warning, "", unknownSupport+l.fault.Error(),
 					"tell whoever publishes the catalog")
 			}
 		}
