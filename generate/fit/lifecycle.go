@@ -133,7 +133,7 @@ func (s *Supported) String() string {
 
 const unknownSupport = "nothing is known of the support: "
 
-// SaysNothing reports whether a finding is that nothing is known: of two releases, it does not mean that they are alike.
+// SaysNothing reports whether a finding is that nothing is known. That of two releases does not make them alike.
 func SaysNothing(f findings.Finding) bool { return strings.HasPrefix(f.Message, unknownSupport) }
 
 // Support returns what a catalog says of the support of an operator: a note with the phases, unless the cluster has a
