@@ -50,7 +50,11 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 		r.Notes, said = append(r.Notes, profiles...), append(said, profiles...)
 	}
 	overwritten := f.overwritten(cmd, r)
-	if err := cmp.Or(f.printWarnings(cmd, r.Warnings, said), r.Refused); err != nil {
+	warnings := r.Warnings
+	if f.green(r) {
+		warnings = nil
+	}
+	if err := cmp.Or(f.printWarnings(cmd, warnings, said), r.Refused); err != nil {
 		return err
 	}
 	if n := output.CRLF(f.output, r.Files); f.output != "-" && n > 0 { // with --check too
@@ -71,6 +75,16 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 		return err
 	}
 	return f.write(cmd, r.Files, r.Sources, r)
+}
+
+// green reports whether a check finds the directory as rendered, and nothing asks for the warnings that were read when
+// it was.
+func (f *renderFlags) green(r *config.Rendered) bool {
+	if f.check == "" || f.strict || f.verbose {
+		return false
+	}
+	differences, err := output.Check(f.output, r.Files, r.Sources)
+	return err == nil && len(differences) == 0
 }
 
 // findPaths adds warnings about operators that OLM would not update in one step from the version in the directory. A
