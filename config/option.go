@@ -33,7 +33,7 @@ type Option struct {
 	NotEmpty bool
 	Once     bool  // the flag cannot be given twice
 	ForAll   bool  // the flag fills the field of the defaults, not of the bundle
-	Topic    Topic // of the help, which groups flags by it
+	Topic    Topic // of the help, which groups flags by it; empty: that of the object that it is in
 	// the flag in a few words, for a help that fits a screen, which has the values behind it; empty: only its name
 	Brief string
 
@@ -86,24 +86,22 @@ func (o Option) Uses(p generate.Profile) bool {
 	return o.Profiles == nil || slices.Contains(o.Profiles, p)
 }
 
-// all yields all options of a list and of the objects in it, with paths and, unless they have their own, profiles.
+// all yields all options of a list and of the objects in it, with paths, profiles and topics.
 func all(options []Option) iter.Seq[OptionAt] {
-	return func(yield func(OptionAt) bool) { eachOf(options, "", nil, yield) }
+	return func(yield func(OptionAt) bool) { eachOf(OptionAt{Option: Option{Fields: options}}, yield) }
 }
 
-func eachOf(options []Option, place string, profiles []generate.Profile, yield func(OptionAt) bool) bool {
-	for _, o := range options {
+func eachOf(object OptionAt, yield func(OptionAt) bool) bool {
+	for _, o := range object.Fields {
 		if o.Profiles == nil {
-			o.Profiles = profiles
+			o.Profiles = object.Profiles
 		}
-		path := o.Name
-		if place != "" {
-			path = place + "." + o.Name
-		}
+		o.Topic = cmp.Or(o.Topic, object.Topic)
+		at := OptionAt{o, strings.TrimPrefix(object.Path+"."+o.Name, ".")}
 		if o.Type == Objects {
-			path += "[]"
+			at.Path += "[]"
 		}
-		if !yield(OptionAt{o, path}) || !eachOf(o.Fields, path, o.Profiles, yield) {
+		if !yield(at) || !eachOf(at, yield) {
 			return false
 		}
 	}
