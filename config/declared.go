@@ -60,7 +60,8 @@ var declared = []Option{
 		Text: "the images that all bundles take from a mirror"},
 	{Name: "mirrorMap", Flag: "mirror-map", Value: "FILE", Topic: TopicObjects,
 		Profiles: with(operators, generate.ProfileOLMv1),
-		Text:     "a file that maps images to mirrors: a list mirrors with source and mirror, or an ImageDigestMirrorSet"},
+		Text: "a file that maps images to mirrors: a list mirrors with source and mirror, or an " +
+			"ImageDigestMirrorSet"},
 	{Name: "kubeVersion", Flag: "kube-version", Brief: "the Kubernetes version of the cluster", Value: "VERSION",
 		NotEmpty: true, Once: true, Topic: TopicObjects, ID: OptionKubeVersion,
 		Text: "the Kubernetes version of the cluster; an operator with a higher minKubeVersion, and an object that " +
@@ -134,8 +135,9 @@ var groupFields = []Option{
 		Value: "MODE", Access: true, ID: generate.OptionInstallMode,
 		Default: "what follows from the target namespaces, else AllNamespaces where an operator supports it, else " +
 			"OwnNamespace",
-		Profiles: with(likeOLMv0, generate.ProfileOLMv1, generate.ProfileSubscription, generate.ProfileClusterExtension),
-		Text:     "the install mode"},
+		Profiles: with(likeOLMv0, generate.ProfileOLMv1, generate.ProfileSubscription,
+			generate.ProfileClusterExtension),
+		Text: "the install mode"},
 	{Name: "targetNamespaces", Type: List, Flag: "target-namespaces", Brief: "the namespaces that the operator watches",
 		Value: "A,B", NotEmpty: true, Access: true, ID: generate.OptionTargetNamespaces,
 		Text: "the namespaces that the operators watch; with a selector, the namespaces that it matches"},
