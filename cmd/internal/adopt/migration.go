@@ -71,7 +71,8 @@ func (m *Migration) with(outcomes ...Outcome) []Check {
 
 // Migration answers the checks for one operator. The rules are those of requirements.md, R3, of 2026.
 func (s *State) Migration(o *Operator) *Migration {
-	m := &Migration{Operator: o.CSV.Name, Namespace: o.Group.Namespace, Package: o.Package, Version: o.Version()}
+	m := &Migration{Operator: o.CSV.Name, Namespace: o.Group.Namespace, Package: o.Package, Version: o.Version(),
+		OLMv1: s.underV1(o)}
 	m.Checks = []Check{o.watchScope(), o.allNamespaces(), s.dependencies(o), s.apiServices(o), s.conditions(o),
 		o.olmAPIs(), o.scopedAccount(), s.catalog(o), o.steady(), o.dependency(), s.imageBacked(o), s.unique(o)}
 	if s.Target.Known() {
@@ -85,7 +86,18 @@ func (s *State) Migration(o *Operator) *Migration {
 	default:
 		m.Verdict = "eligible"
 	}
-	m.Plain, m.Descoped, m.OLMv1 = o.plain(), o.descoped(), s.underV1(o)
+	where := strings.Join(o.Group.Targets, ", ")
+	m.Plain, m.Descoped = "watches "+where+" as now", "serves its APIs in the whole cluster, bound in "+where+" only"
+	if o.Group.Global() {
+		m.Plain = "watches all namespaces as now"
+		m.Descoped = "serves its APIs in the whole cluster, bound in all namespaces"
+	}
+	if o.certified() {
+		m.Plain += "; cert-manager makes the certificates"
+	}
+	if len(fit.Required(o.properties())) > 0 {
+		m.Plain += "; what it depends on must be in Git too"
+	}
 	return m
 }
 
@@ -160,17 +172,15 @@ func (s *State) apiServices(o *Operator) Check {
 func (s *State) conditions(o *Operator) Check {
 	object := s.Dump.Get("OperatorCondition", o.Group.Namespace, o.CSV.Name)
 	c := check("C4", "No active OperatorCondition", object, "status.conditions")
-	if object == nil {
-		if len(s.Dump.OfKind("OperatorCondition")) == 0 {
-			return c.result(Unknown, "", "the dump has no OperatorConditions")
-		}
-		return c.result(Passed, "", "there is no OperatorCondition")
-	}
 	var condition operatorsv2.OperatorCondition
-	if err := object.Decode(&condition); err != nil {
+	switch {
+	case len(s.Dump.OfKind("OperatorCondition")) == 0:
+		return c.result(Unknown, "", "the dump has no OperatorConditions")
+	case object == nil:
+		return c.result(Passed, "", "there is no OperatorCondition")
+	case object.Decode(&condition) != nil:
 		return c.result(Unknown, "", "the OperatorCondition can't be read")
-	}
-	if n := len(condition.Status.Conditions); n > 0 {
+	case len(condition.Status.Conditions) > 0:
 		return c.result(Acknowledged, "--acknowledge-operator-condition",
 			"the operator reports %s, which OLM v1 does not look at", condition.Status.Conditions[0].Type)
 	}
@@ -183,15 +193,15 @@ var migrated = []string{"subscriptions", "installplans", "clusterserviceversions
 func (o *Operator) olmAPIs() Check {
 	c := check("C5", "OLMv0-API RBAC without OLMv1 RBAC", o.Object, "")
 	asks, v1 := fit.Operator{CSV: o.CSV}.OLMAPIs()
-	i := slices.IndexFunc(asks, func(a fit.Ask) bool {
+	asks = lists.Filter(asks, func(a fit.Ask) bool {
 		return a.Cluster &&
 			slices.ContainsFunc(a.Resources, func(x string) bool { return slices.Contains(migrated, x) })
 	})
-	if i < 0 {
+	if len(asks) == 0 {
 		c.Field = "spec.install.spec.clusterPermissions"
 		return c.result(Passed, "", "the operator has no rights on OLM v0's APIs")
 	}
-	if c.Field = asks[i].Field; v1 {
+	if c.Field = asks[0].Field; v1 {
 		return c.result(Passed, "", "the operator has rights on the APIs of both")
 	}
 	return c.result(Acknowledged, "--acknowledge-olmv0-api-access",
@@ -249,7 +259,7 @@ func (s *State) unique(o *Operator) Check {
 	if o.Subscription == nil {
 		return c.result(Passed, "", "there is no Subscription")
 	}
-	c.Object = "Subscription " + o.Group.Namespace + "/" + o.Subscription.Name
+	c.Object = o.subscription()
 	for _, other := range s.subscriptions {
 		if other.Subscription != o.Subscription && other.Spec.Package == o.Subscription.Spec.Package {
 			return c.result(Refused, "", "%s is for package %s too", other.object.Identity(), other.Spec.Package)
@@ -261,21 +271,19 @@ func (s *State) unique(o *Operator) Check {
 func (o *Operator) steady() Check {
 	const flag = "--acknowledge-not-steady-state"
 	c := check("C8", "Steady state", o.Object, "status.phase")
-	if o.CSV.Status.Phase != v1alpha1.CSVPhaseSucceeded {
-		return c.result(Acknowledged, flag, "the CSV is %s", o.CSV.Status.Phase)
-	}
-	if o.Subscription == nil {
+	switch status := o.CSV.Status; {
+	case status.Phase != v1alpha1.CSVPhaseSucceeded:
+		return c.result(Acknowledged, flag, "the CSV is %s", status.Phase)
+	case o.Subscription == nil:
 		return c.result(Refused, "", "there is no Subscription, which is what the migration begins with")
-	}
-	if o.Subscription.Status.InstalledCSV != o.CSV.Name {
-		c.Object, c.Field = "Subscription "+o.Group.Namespace+"/"+o.Subscription.Name, "status.installedCSV"
+	case o.Subscription.Status.InstalledCSV != o.CSV.Name:
+		c.Object, c.Field = o.subscription(), "status.installedCSV"
 		return c.result(Refused, "", "the Subscription has installed %q", o.Subscription.Status.InstalledCSV)
-	}
-	if reason := o.CSV.Status.Reason; reason != v1alpha1.CSVReasonInstallSuccessful {
+	case status.Reason != v1alpha1.CSVReasonInstallSuccessful:
 		c.Field = "status.reason"
-		return c.result(Acknowledged, flag, "the reason of the CSV's phase is %q", reason)
+		return c.result(Acknowledged, flag, "the reason of the CSV's phase is %q", status.Reason)
 	}
-	c.Object, c.Field = "Subscription "+o.Group.Namespace+"/"+o.Subscription.Name, "status.state"
+	c.Object, c.Field = o.subscription(), "status.state"
 	if state := o.Subscription.Status.State; state != v1alpha1.SubscriptionStateAtLatest &&
 		state != v1alpha1.SubscriptionStateUpgradePending {
 		return c.result(Acknowledged, flag, "the Subscription is %s", state)
@@ -283,12 +291,17 @@ func (o *Operator) steady() Check {
 	return c.result(Passed, "", "the CSV has succeeded, and the Subscription is %s", o.Subscription.Status.State)
 }
 
+// subscription names the Subscription of an operator that has one.
+func (o *Operator) subscription() string {
+	return "Subscription " + o.Group.Namespace + "/" + o.Subscription.Name
+}
+
 func (o *Operator) dependency() Check {
 	c := check("C9", "Not an OLMv0-managed dependency", nil, `metadata.annotations["`+olm.AnnotationGeneratedBy+`"]`)
 	if o.Subscription == nil {
 		return c.result(Passed, "", "there is no Subscription")
 	}
-	c.Object = "Subscription " + o.Group.Namespace + "/" + o.Subscription.Name
+	c.Object = o.subscription()
 	if by, ok := o.Subscription.Annotations[olm.AnnotationGeneratedBy]; ok {
 		return c.result(Refused, "", "OLM made the Subscription for another operator (%s)", by)
 	}
@@ -302,6 +315,9 @@ func (s *State) imageBacked(o *Operator) Check {
 	}
 	spec := o.Subscription.Spec
 	c.Object = "CatalogSource " + spec.CatalogSourceNamespace + "/" + spec.CatalogSource
+	withImage := func(c *v1alpha1.CatalogSource) bool {
+		return c.Spec.SourceType == v1alpha1.SourceTypeGrpc && c.Spec.Image != ""
+	}
 	switch {
 	case len(s.Dump.OfKind("CatalogSource")) == 0:
 		return c.result(Unknown, "", "the dump has no CatalogSources")
@@ -309,10 +325,9 @@ func (s *State) imageBacked(o *Operator) Check {
 		return c.result(Refused, "", "the CatalogSource is gone")
 	case !withImage(o.Catalog):
 		return c.result(Refused, "", "the CatalogSource has no image")
-	}
-	if from := o.LookedUp; from != "" {
-		c.Object = "CatalogSource " + from
-		switch catalog := s.catalogs[from]; {
+	case o.LookedUp != "":
+		c.Object = "CatalogSource " + o.LookedUp
+		switch catalog := s.catalogs[o.LookedUp]; {
 		case catalog == nil:
 			return c.result(Refused, "", "the InstallPlan took the bundle from it, and it is gone")
 		case !withImage(catalog):
@@ -320,30 +335,4 @@ func (s *State) imageBacked(o *Operator) Check {
 		}
 	}
 	return c.result(Passed, "", "the catalog is image %s", o.Catalog.Spec.Image)
-}
-
-func withImage(c *v1alpha1.CatalogSource) bool {
-	return c.Spec.SourceType == v1alpha1.SourceTypeGrpc && c.Spec.Image != ""
-}
-
-func (o *Operator) plain() string {
-	text := "watches all namespaces as now"
-	if !o.Group.Global() {
-		text = "watches " + strings.Join(o.Group.Targets, ", ") + " as now"
-	}
-	if o.certified() {
-		text += "; cert-manager makes the certificates"
-	}
-	if len(fit.Required(o.properties())) > 0 {
-		text += "; what it depends on must be in Git too"
-	}
-	return text
-}
-
-func (o *Operator) descoped() string {
-	text := "serves its APIs in the whole cluster, bound in "
-	if o.Group.Global() {
-		return text + "all namespaces"
-	}
-	return text + strings.Join(o.Group.Targets, ", ") + " only"
 }

@@ -74,25 +74,20 @@ func (v *verifier) ofGroup(o *dump.Object) (reason string, live bool) {
 		}
 	}
 	for _, owner := range o.Owners {
-		if !strings.EqualFold(owner.Kind, "CustomResourceDefinition") && owner.Kind != "APIService" {
-			continue
-		}
-		if op := v.owning(owner.Name); op != nil {
-			if op.namesRole(o.Name, owner.Name) {
-				return "OLM made it for the users of " + owner.Name + ", which " + op.CSV.Name + " owns", true
-			}
-			if !forUsers(o.Name, owner.Name) {
-				return "", false
-			}
+		op, crd := v.owning(owner.Name), v.Dump.Get("CustomResourceDefinition", "", owner.Name)
+		switch {
+		case !strings.EqualFold(owner.Kind, "CustomResourceDefinition") && owner.Kind != "APIService":
+		case op != nil && op.namesRole(o.Name, owner.Name):
+			return "OLM made it for the users of " + owner.Name + ", which " + op.CSV.Name + " owns", true
+		case op != nil && forUsers(o.Name, owner.Name):
 			return orphanOf + "an earlier version of " + op.Package + ": it is for a version of " + owner.Name +
 				" that the CSV does not have any more", false
-		}
-		crd := v.Dump.Get("CustomResourceDefinition", "", owner.Name)
-		if crd == nil || v.rendered[crd.Key()] != nil || !forUsers(o.Name, owner.Name) {
-			continue
-		}
-		if why, _ := v.crd(crd); why != "" {
-			return orphanOf + "an earlier version, like " + crd.Identity() + " and part of it", false
+		case op != nil:
+			return "", false
+		case crd != nil && v.rendered[crd.Key()] == nil && forUsers(o.Name, owner.Name):
+			if why, _ := v.crd(crd); why != "" {
+				return orphanOf + "an earlier version, like " + crd.Identity() + " and part of it", false
+			}
 		}
 	}
 	return "", false
@@ -132,17 +127,19 @@ func (v *verifier) crd(o *dump.Object) (reason string, live bool) {
 		return op.CSV.Name + " owns it, and the file leaves it to OLM", true
 	}
 	for _, by := range installers(o) {
-		for _, op := range v.All() {
-			if op.Group.Namespace == by.namespace && sameOperator(by.csv, op) {
-				return orphanOf + by.csv + ": " + op.CSV.Name + " does not have the CRD any more; its objects go " +
-					"with it", false
-			}
+		if op := lists.Find(v.All(), by.is); op != nil {
+			return orphanOf + by.csv + ": " + op.CSV.Name + " does not have the CRD any more; its objects go with it", false
 		}
 	}
 	return "", false
 }
 
 type installer struct{ namespace, csv string }
+
+// is reports whether the ClusterServiceVersion is one of an operator, of any version.
+func (i installer) is(op *Operator) bool {
+	return op.Group.Namespace == i.namespace && sameOperator(i.csv, op)
+}
 
 // installers returns the ClusterServiceVersions with which OLM has installed a CRD.
 func installers(crd *dump.Object) (list []installer) {
@@ -158,9 +155,7 @@ func installers(crd *dump.Object) (list []installer) {
 func (s *State) checkCRDs() {
 	there := func(by installer) bool {
 		return s.Dump.Get(v1alpha1.ClusterServiceVersionKind, by.namespace, by.csv) != nil ||
-			slices.ContainsFunc(s.every(), func(op *Operator) bool {
-				return op.Group.Namespace == by.namespace && sameOperator(by.csv, op)
-			})
+			slices.ContainsFunc(s.every(), by.is)
 	}
 	for _, o := range s.Dump.OfKind(crdKind) {
 		if by := installers(o); len(by) > 0 && s.owning(o.Name) == nil && !slices.ContainsFunc(by, there) {

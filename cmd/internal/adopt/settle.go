@@ -27,18 +27,15 @@ func (s *State) waiting(groups map[string]*Group) {
 		if g := groups[sub.object.Namespace]; g != nil {
 			g.Waiting = append(g.Waiting, sub.object.Name)
 		}
-		comment := oneLine(fmt.Sprintf("Subscription %s/%s: package %s has no ClusterServiceVersion (%s).",
-			sub.object.Namespace, sub.object.Name, sub.Spec.Package, s.whatFor(sub)))
-		s.Waiting = append(s.Waiting, comment)
+		s.Waiting = append(s.Waiting, oneLine(fmt.Sprintf("%s: package %s has no ClusterServiceVersion (%s).",
+			sub.object.Identity(), sub.Spec.Package, s.whatFor(sub))))
+		level, what, hint := findings.Warning, "nothing: "+s.whatFor(sub),
+			"let OLM finish, or delete the Subscription, and dump again; the file has it as a comment"
 		if installed != "" {
-			s.report("no-csv", findings.Error, sub.object, "status.installedCSV",
-				"it has installed "+oneLine(installed)+", which the dump does not have",
-				"dump with the right to read ClusterServiceVersions")
-			continue
+			level, what, hint = findings.Error, oneLine(installed)+", which the dump does not have",
+				"dump with the right to read ClusterServiceVersions"
 		}
-		s.report("no-csv", findings.Warning, sub.object, "status.installedCSV",
-			"it has installed nothing: "+s.whatFor(sub),
-			"let OLM finish, or delete the Subscription, and dump again; the file has it as a comment")
+		s.report("no-csv", level, sub.object, "status.installedCSV", "it has installed "+what, hint)
 	}
 }
 
@@ -92,12 +89,9 @@ func (s *State) runningPlans(o *Operator) (waits []string) {
 	}
 	for _, object := range s.Dump.OfKind(v1alpha1.InstallPlanKind) {
 		plan := &v1alpha1.InstallPlan{}
-		if object.Namespace != o.Group.Namespace {
-			continue
-		}
 		_ = object.Decode(plan) // Read has decoded it
 		running := []v1alpha1.InstallPlanPhase{v1alpha1.InstallPlanPhasePlanning, v1alpha1.InstallPlanPhaseInstalling}
-		if slices.Contains(running, plan.Status.Phase) &&
+		if object.Namespace == o.Group.Namespace && slices.Contains(running, plan.Status.Phase) &&
 			slices.Contains(plan.Spec.ClusterServiceVersionNames, o.Subscription.Status.CurrentCSV) {
 			waits = append(waits, fmt.Sprintf("%s is %s", object.Identity(), plan.Status.Phase))
 		}

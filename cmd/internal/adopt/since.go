@@ -64,27 +64,20 @@ func movedSince(o *dump.Object, what string) findings.Finding {
 // phase returns what the status of an object of OLM says first.
 func phase(o *dump.Object) string {
 	status := normalize.At(o.Value(), "status")
-	for _, field := range []string{"phase", "state"} {
-		if s, ok := status[field].(string); ok {
-			return s
-		}
-	}
-	return "without a phase"
+	phase, _ := status["phase"].(string)
+	state, _ := status["state"].(string)
+	return cmp.Or(phase, state, "without a phase")
 }
 
 // steered returns what OLM installs by in the namespaces of the operators that another state adopts, by key. Copied
 // ClusterServiceVersions follow their original.
 func (s *State) steered(of *State) map[string]*dump.Object {
 	found := map[string]*dump.Object{}
-	for _, g := range of.Groups {
-		if len(g.Operators) == 0 {
-			continue
-		}
-		for _, kind := range ofOLM {
-			for _, o := range s.Dump.OfKind(kind) {
-				if _, copied := o.Copied(); o.Namespace == g.Namespace && kind != "OperatorCondition" && !copied {
-					found[o.Key()] = o
-				}
+	namespaces := lists.Set(of.All(), func(o *Operator) string { return o.Group.Namespace })
+	for _, kind := range ofOLM {
+		for _, o := range s.Dump.OfKind(kind) {
+			if _, copied := o.Copied(); namespaces[o.Namespace] && kind != "OperatorCondition" && !copied {
+				found[o.Key()] = o
 			}
 		}
 	}
@@ -93,27 +86,17 @@ func (s *State) steered(of *State) map[string]*dump.Object {
 
 // newest returns the newest time that the status or the metadata of an object of OLM says; "" if there is none.
 func (s *State) newest() (at string) {
-	var look func(v any)
-	look = func(v any) {
-		switch v := v.(type) {
-		case map[string]any:
-			for _, x := range v {
-				look(x)
-			}
-		case []any:
-			for _, x := range v {
-				look(x)
-			}
-		case string:
-			if _, err := time.Parse(timeFormat, v); err == nil {
-				at = max(at, v) // in UTC: the order of the text is that of time
-			}
+	look := func(v any) any {
+		text, _ := v.(string)
+		if _, err := time.Parse(timeFormat, text); err == nil {
+			at = max(at, text) // in UTC: the order of the text is that of time
 		}
+		return v
 	}
 	for _, kind := range ofOLM {
 		for _, o := range s.Dump.OfKind(kind) {
 			value := o.Value()
-			look(value["status"])
+			manifest.CopyValue(value["status"], look)
 			look(normalize.At(value, "metadata")["creationTimestamp"])
 		}
 	}

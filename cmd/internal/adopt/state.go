@@ -32,9 +32,9 @@ type State struct {
 	Target fit.Cluster
 	Asked  bool // Target is what somebody asked for, not what the dump says
 
-	installed     []*Operator               // of all groups
-	replaced      map[string][]*dump.Object // CSVs, by the name of the one that is about to replace them
-	replacing     map[[2]string][]string    // CSVs by their namespace and what they replace; nil: not asked for yet
+	installed     []*Operator                  // of all groups
+	replaced      map[string][]*dump.Object    // CSVs, by the name of the one that is about to replace them
+	replacing     map[[2]string][]*dump.Object // CSVs by their namespace and what they replace; nil: not asked for yet
 	subscriptions []*subscription
 	catalogs      map[string]*v1alpha1.CatalogSource // by namespace/name
 }
@@ -145,16 +145,14 @@ func (s *State) FindingsWith(sources map[string]string) []findings.Finding {
 
 // targets returns what OLM resolved; where it has not, what the spec names.
 func (g *Group) targets() []string {
-	targets := slices.Sorted(slices.Values(g.Status.Namespaces))
-	switch {
-	case len(targets) > 0:
-		return targets
-	case len(g.Spec.TargetNamespaces) > 0:
-		return slices.Sorted(slices.Values(g.Spec.TargetNamespaces))
-	case olm.TargetsOf(&g.Spec).Global():
+	targets := g.Status.Namespaces
+	if len(targets) == 0 {
+		targets = g.Spec.TargetNamespaces
+	}
+	if len(targets) == 0 && olm.TargetsOf(&g.Spec).Global() {
 		return []string{""}
 	}
-	return nil
+	return slices.Sorted(slices.Values(targets))
 }
 
 // operators puts the installed CSVs into their groups.
@@ -211,21 +209,18 @@ func (s *State) operators(groups map[string]*Group) error {
 
 // keepGroups keeps groups with operators, with the namespaces of their copied CSVs; own are those of OLM itself.
 func (s *State) keepGroups(groups map[string]*Group, copies map[string][]string, own map[string]bool) {
-	for _, ns := range slices.Sorted(maps.Keys(groups)) {
+	for _, ns := range lists.Keys(groups) {
 		g := groups[ns]
-		if len(g.Operators)+len(g.Others) == 0 {
-			if own[ns] || len(g.Waiting) > 0 {
-				continue
+		switch {
+		case len(g.Operators)+len(g.Others) > 0:
+			for _, o := range g.Operators {
+				g.Copies = append(g.Copies, copies[ns+"/"+o.CSV.Name]...)
 			}
+			g.Copies = lists.SortedUnique(g.Copies)
+			s.Groups = append(s.Groups, g)
+		case !own[ns] && len(g.Waiting) == 0:
 			s.report("empty-group", findings.Note, g.Object, "", "has no operator, so it is left out", "")
-			continue
 		}
-		for _, o := range g.Operators {
-			g.Copies = append(g.Copies, copies[ns+"/"+o.CSV.Name]...)
-		}
-		slices.Sort(g.Copies)
-		g.Copies = slices.Compact(g.Copies)
-		s.Groups = append(s.Groups, g)
 	}
 }
 
@@ -273,31 +268,23 @@ func (o *Operator) properties() []bundle.Property {
 }
 
 func (s *State) replacedBy(object *dump.Object, csv *v1alpha1.ClusterServiceVersion) string {
-	if csv.Status.Phase == v1alpha1.CSVPhaseSucceeded && s.atRest(object) {
-		return ""
+	sub := s.subscriptionOf(object)
+	if csv.Status.Phase == v1alpha1.CSVPhaseSucceeded && sub != nil && (sub.Status.CurrentCSV == object.Name ||
+		s.Dump.Get("ClusterServiceVersion", object.Namespace, sub.Status.CurrentCSV) == nil) {
+		return "" // the Subscription has installed no other one in the meantime
 	}
 	if s.replacing == nil {
-		s.replacing = map[[2]string][]string{}
-		for _, other := range s.Dump.OfKind("ClusterServiceVersion") {
-			_, copied := other.Copied()
-			if replaces, _ := normalize.At(other.Value(), "spec")["replaces"].(string); !copied {
-				key := [2]string{other.Namespace, replaces}
-				s.replacing[key] = append(s.replacing[key], other.Name)
-			}
+		s.replacing = lists.Group(s.Dump.OfKind("ClusterServiceVersion"), func(other *dump.Object) [2]string {
+			replaces, _ := normalize.At(other.Value(), "spec")["replaces"].(string)
+			return [2]string{other.Namespace, replaces}
+		})
+	}
+	for _, other := range s.replacing[[2]string{object.Namespace, object.Name}] {
+		if _, copied := other.Copied(); !copied && other.Name != object.Name {
+			return other.Name
 		}
 	}
-	return lists.Find(s.replacing[[2]string{object.Namespace, object.Name}],
-		func(name string) bool { return name != object.Name })
-}
-
-// atRest reports whether the Subscription of a CSV has installed no other one in the meantime.
-func (s *State) atRest(csv *dump.Object) bool {
-	sub := s.subscriptionOf(csv)
-	if sub == nil {
-		return false
-	}
-	next := sub.Status.CurrentCSV
-	return next == csv.Name || s.Dump.Get("ClusterServiceVersion", csv.Namespace, next) == nil
+	return ""
 }
 
 // webhooks returns the names of the webhook configurations that OLM made for a CSV.
@@ -324,13 +311,10 @@ func (s *State) report(rule string, level findings.Severity, o *dump.Object, fie
 func (s *State) checkDump() {
 	if missing := s.Dump.Missing(); len(missing) > 0 {
 		level := findings.Note
-		var kinds []string
-		for _, k := range missing {
-			if k.Needed {
-				level = findings.Warning
-			}
-			kinds = append(kinds, k.Kind)
+		if slices.ContainsFunc(missing, func(k dump.Kind) bool { return k.Needed }) {
+			level = findings.Warning
 		}
+		kinds := lists.Map(missing, func(k dump.Kind) string { return k.Kind })
 		s.Findings = append(s.Findings, findings.Finding{Rule: "missing-kinds", Level: level,
 			Message: "the dump has no " + text.Or(kinds), Hint: "add the output of: " + dump.Command(missing...)})
 	}
@@ -411,36 +395,28 @@ func (s *State) plans() error {
 		if err := object.Decode(plan); err != nil {
 			return err
 		}
-		for _, g := range s.Groups {
-			if g.Namespace != object.Namespace {
-				continue
-			}
-			for _, lookup := range plan.Status.BundleLookups {
-				g.bundle(lookup, object)
-			}
-			for _, o := range g.Operators {
+		for _, o := range s.All() {
+			if o.Group.Namespace == object.Namespace {
+				for _, lookup := range plan.Status.BundleLookups {
+					o.bundle(lookup, object)
+				}
 				o.earlier(plan, s)
 			}
 		}
 	}
 	for _, o := range s.All() {
-		slices.Sort(o.Earlier)
-		o.Earlier = slices.Compact(o.Earlier)
+		o.Earlier = lists.SortedUnique(o.Earlier)
 	}
 	return nil
 }
 
 // bundle notes where a bundle came from. An image by digest is better than one by tag.
-func (g *Group) bundle(lookup v1alpha1.BundleLookup, plan *dump.Object) {
-	for _, o := range g.Operators {
-		if o.CSV.Name != lookup.Identifier || lookup.Path == "" {
-			continue
-		}
-		if o.Image == "" || !strings.Contains(o.Image, "@") && strings.Contains(lookup.Path, "@") {
-			o.Image, o.ImageFrom = lookup.Path, "status.bundleLookups of "+plan.Identity()
-			if from := lookup.CatalogSourceRef; from != nil {
-				o.LookedUp = from.Namespace + "/" + from.Name
-			}
+func (o *Operator) bundle(lookup v1alpha1.BundleLookup, plan *dump.Object) {
+	better := o.Image == "" || !strings.Contains(o.Image, "@") && strings.Contains(lookup.Path, "@")
+	if o.CSV.Name == lookup.Identifier && lookup.Path != "" && better {
+		o.Image, o.ImageFrom = lookup.Path, "status.bundleLookups of "+plan.Identity()
+		if from := lookup.CatalogSourceRef; from != nil {
+			o.LookedUp = from.Namespace + "/" + from.Name
 		}
 	}
 }
