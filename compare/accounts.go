@@ -90,28 +90,19 @@ func given(old, now State, accounts [][2]string) (out []Rename, err error) {
 
 // account returns the one account of a name, which may have its namespace before it.
 func (s State) account(name string) (permissions.Subject, error) {
-	var found []permissions.Subject
-	var all []string
-	for _, a := range s.Permissions.Accounts {
-		if full := a.Namespace + "/" + a.Name; name == a.Name || name == full {
-			found = append(found, a)
-		}
-		all = append(all, a.Namespace+"/"+a.Name)
-	}
-	switch len(found) {
-	case 1:
+	full := func(a permissions.Subject) string { return a.Namespace + "/" + a.Name }
+	found := lists.Filter(s.Permissions.Accounts, func(a permissions.Subject) bool {
+		return name == a.Name || name == full(a)
+	})
+	if len(found) == 1 {
 		return found[0], nil
-	case 0:
-		return permissions.Subject{}, manifest.WithHint(fmt.Errorf("%s has no account %s", s.Name, text.Brief(name)),
-			"it has "+cmp.Or(text.FirstOf(12, all), "none"))
 	}
-	return permissions.Subject{}, manifest.WithHint(fmt.Errorf("%s has several accounts %s", s.Name, text.Brief(name)),
-		"write NAMESPACE/NAME")
-}
-
-// podUser returns the account that the pods of a workload use.
-func podUser(o *manifest.Object) permissions.Subject {
-	return permissions.Subject{Kind: accountKind, Namespace: o.Namespace, Name: accountOf(o)}
+	number, hint := "several accounts", "write NAMESPACE/NAME"
+	if len(found) == 0 {
+		number = "no account"
+		hint = "it has " + cmp.Or(text.FirstOf(12, lists.Map(s.Permissions.Accounts, full)), "none")
+	}
+	return permissions.Subject{}, manifest.WithHint(fmt.Errorf("%s has %s %s", s.Name, number, text.Brief(name)), hint)
 }
 
 // ended returns the accounts of a state that may do nothing in another one, and that no pod uses there: users are those
@@ -125,17 +116,13 @@ func ended(s, other State, users map[permissions.Subject]bool) map[permissions.S
 	return out
 }
 
-// accountOf returns the account of the pods of a workload.
-func accountOf(o *manifest.Object) string {
+// podUser returns the account that the pods of a workload use.
+func podUser(o *manifest.Object) permissions.Subject {
 	path := strings.Split(images.PodPath(o.Group(), o.Kind), ".")
-	for _, field := range []string{"serviceAccountName", "serviceAccount"} {
-		if v, err := o.Get(append(slices.Clone(path), field)...); err == nil {
-			if name, _ := v.(string); name != "" {
-				return name
-			}
-		}
-	}
-	return "default"
+	named, _ := o.Get(append(slices.Clone(path), "serviceAccountName")...)
+	older, _ := o.Get(append(slices.Clone(path), "serviceAccount")...)
+	return permissions.Subject{Kind: accountKind, Namespace: o.Namespace,
+		Name: cmp.Or(olm.Text(named), olm.Text(older), "default")}
 }
 
 // conditions returns the new names of the OperatorConditions that OLM names after ClusterServiceVersions. Every release

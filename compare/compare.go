@@ -86,7 +86,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	r.Unresolved, r.Unbuilt = append([]Unresolved{}, o.Unresolved...), o.Unbuilt
 	r.OLM = slices.Concat(unresolved(r.Unresolved), said(o.Said), r.OLM)
 	slices.SortStableFunc(r.OLM, func(a, b Consequence) int { return a.Severity.Rank() - b.Severity.Rank() })
-	r.Notes = notes(old, now)
+	r.Notes = append([]string{}, lists.Unique(slices.Concat(old.Permissions.Notes, now.Permissions.Notes))...)
 	r.Unread = append([]string{}, slices.Concat(old.Permissions.Unread, now.Permissions.Unread, o.Unread)...)
 	for _, list := range []*[]change.Change{&r.Workloads, &r.Identity} {
 		*list = append([]change.Change{}, *list...)
@@ -144,7 +144,7 @@ func sideOf(s State) Side {
 // sentences says in short what subjects gain and lose, from the permissions that they gain and lose.
 func sentences(old, now *permissions.Report, items []permissions.Item) (out []string) {
 	of := func(c permissions.Change) []permissions.Item {
-		return slices.DeleteFunc(slices.Clone(items), func(i permissions.Item) bool { return i.Change != c })
+		return lists.Filter(items, func(i permissions.Item) bool { return i.Change == c })
 	}
 	for _, f := range now.FactsOf(of(permissions.Gained), old) {
 		out = append(out, "now "+f.Text)
@@ -155,11 +155,6 @@ func sentences(old, now *permissions.Report, items []permissions.Item) (out []st
 		}
 	}
 	return out
-}
-
-// notes returns the notes of both evaluations, each once.
-func notes(old, now State) []string {
-	return append([]string{}, lists.Unique(slices.Concat(old.Permissions.Notes, now.Permissions.Notes))...)
 }
 
 // place returns what finds the place of a field of an object of either state.

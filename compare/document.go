@@ -3,7 +3,6 @@ package compare
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/compare/change"
@@ -68,7 +67,7 @@ func (r *Report) overview() (s findings.Section) {
 	if len(t.Rows) > 0 {
 		s.Tables = []findings.Table{t}
 	}
-	if several(r.Operators) {
+	if lists.Count(r.Operators, func(a OperatorAnswer) bool { return a.Operator != "" }) > 1 {
 		s.Tables = append([]findings.Table{operatorsTable(r.Operators)}, s.Tables...)
 	}
 	if r.Verdict != "" {
@@ -160,9 +159,7 @@ func userLines(items []permissions.Item) []line {
 	var out []line
 	for _, c := range []permissions.Change{permissions.Gained, permissions.Lost} {
 		for _, s := range change.Severities {
-			some := slices.DeleteFunc(slices.Clone(items), func(i permissions.Item) bool {
-				return i.Change != c || severityOf(i) != s
-			})
+			some := lists.Filter(items, func(i permissions.Item) bool { return i.Change == c && severityOf(i) == s })
 			for _, l := range permissions.UserLines(some) {
 				out = append(out, lineOf("Users, where they are bound to the role", c, s, l, l.Reason))
 			}
@@ -176,13 +173,14 @@ var marks = map[change.Kind]findings.Cell{change.Added: added, change.Removed: r
 
 const maxReason = 300
 
-// at returns the place of a change for a person: the name of the file without its directories.
-func at(file string, line int) string {
+// places returns the place of a change for a person, if there is one: the name of the file without its directories.
+func places(file string, line int) []string {
+	name := path.Base(file)
 	switch {
-	case file == "" || !strings.Contains(path.Base(file), "."):
-		return ""
-	case line == 0:
-		return text.Brief(path.Base(file))
+	case !strings.Contains(name, ".") || file == "":
+		return nil
+	case line > 0:
+		name = fmt.Sprintf("%s:%d", name, line)
 	}
-	return text.Brief(fmt.Sprintf("%s:%d", path.Base(file), line))
+	return []string{text.Brief(name)}
 }

@@ -267,25 +267,13 @@ func changeLine(c change.Change) line {
 		l.fields = []string{field}
 	}
 	if c.Old+c.New != "" && c.Part != change.Rest {
-		l.value = strings.Join([]string{c.Old, c.New}, " -> ")
+		l.value = c.Old + " -> " + c.New
 	}
 	return l
 }
 
-func places(file string, line int) []string {
-	if s := at(file, line); s != "" {
-		return []string{s}
-	}
-	return nil
-}
-
 // withWitness is the message of a finding with what shows it.
-func withWitness(c CRD) string {
-	if c.Witness == "" {
-		return c.Message
-	}
-	return c.Message + ": " + c.Witness
-}
+func withWitness(c CRD) string { return strings.Join(filled([]string{c.Message, c.Witness}), ": ") }
 
 // crdLines returns the lines of findings about CRDs.
 func crdLines(list []CRD) []line {

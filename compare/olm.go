@@ -2,6 +2,7 @@ package compare
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -33,12 +34,8 @@ func consequences(ctx context.Context, pairs []pair, old, now State, o Options) 
 // together returns the objects of both lists. One that is in both is there once: a path may be that of the cluster and
 // of custom resources.
 func together(a, b []*manifest.Object) []*manifest.Object {
-	type place struct {
-		file, object string
-		line         int
-	}
-	places := lists.Groups(slices.Concat(a, b), func(o *manifest.Object) place {
-		return place{o.File, o.Group() + " " + o.Identity(), o.Line}
+	places := lists.Groups(slices.Concat(a, b), func(o *manifest.Object) string {
+		return fmt.Sprintf("%s:%d %s %s", o.File, o.Line, o.Group(), o.Identity())
 	})
 	return lists.Map(places, func(same []*manifest.Object) *manifest.Object { return same[0] })
 }
@@ -88,11 +85,11 @@ func (o Options) unfit(pairs []pair) (out []Consequence) {
 			continue
 		}
 		var before, after []findings.Finding
-		if p.old != nil && o.Unfit != nil {
-			before = o.Unfit(p.old)
-		}
 		if o.Unfit != nil {
 			after = o.Unfit(p.now)
+		}
+		if p.old != nil && o.Unfit != nil {
+			before = o.Unfit(p.old)
 		}
 		if p.old != nil && o.Moves != nil {
 			after = append(after, o.Moves(p.old, p.now)...)
@@ -104,12 +101,10 @@ func (o Options) unfit(pairs []pair) (out []Consequence) {
 			}) {
 				continue
 			}
-			severity := f.Level
-			if severity == findings.Note {
-				severity = findings.Info
+			c := Consequence{f.Rule, p.now.Name, f.Level, f.Message, f.File, f.Line}
+			if f.Level == findings.Note {
+				c.Severity = findings.Info
 			}
-			c := Consequence{Rule: f.Rule, Operator: p.now.Name, Severity: severity, Message: f.Message, File: f.File,
-				Line: f.Line}
 			out = lists.Add(out, c)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
-	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -133,31 +132,20 @@ func (r *Report) operators(pairs []pair) (out []OperatorAnswer) {
 			continue
 		}
 		part.checked, part.approval = r.checked, r.approval
-		a := OperatorAnswer{Severity: part.worst()}
-		if i < len(pairs) {
-			a = pairs[i].answer(a)
+		own := pairs[i:min(i+1, len(pairs))]
+		a := OperatorAnswer{Severity: part.worst(), Verdict: part.verdict(own)}
+		for _, p := range own {
+			if p.old != nil {
+				a.Operator, a.Old = p.old.stem(), p.old.version()
+			}
+			if p.now != nil {
+				a.Operator, a.New = p.now.stem(), p.now.version()
+			}
 		}
-		a.Verdict = part.verdict(pairs[i:min(i+1, len(pairs))])
 		out = append(out, a)
 	}
 	slices.SortStableFunc(out, func(a, b OperatorAnswer) int { return a.Severity.Rank() - b.Severity.Rank() })
 	return out
-}
-
-// answer returns an answer with the name and the versions of an operator.
-func (p pair) answer(a OperatorAnswer) OperatorAnswer {
-	if p.old != nil {
-		a.Operator, a.Old = p.old.stem(), p.old.version()
-	}
-	if p.now != nil {
-		a.Operator, a.New = p.now.stem(), p.now.version()
-	}
-	return a
-}
-
-// several reports whether more than one operator differs.
-func several(list []OperatorAnswer) bool {
-	return lists.Count(list, func(a OperatorAnswer) bool { return a.Operator != "" }) > 1
 }
 
 // operatorsTable has a line for each operator that differs.

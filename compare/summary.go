@@ -64,8 +64,7 @@ func (r *Report) answers() []Answer {
 // is more than a note.
 func (r *Report) answer(s Section, list []findings.Severity, grave bool) (full, short string) {
 	count := countText(list)
-	few := countText(
-		slices.DeleteFunc(slices.Clone(list), func(s findings.Severity) bool { return s == findings.Info }))
+	few := countText(lists.Filter(list, func(s findings.Severity) bool { return s != findings.Info }))
 	with := func(object, what string) string {
 		return strings.Join(filled([]string{object, what}), ": ") + "; " + count
 	}
@@ -169,21 +168,16 @@ func filled(list []string) []string {
 
 // countText counts severities: "1 error, 2 warnings, 3 other changes".
 func countText(list []findings.Severity) string {
-	counts := map[findings.Severity]int{}
-	for _, s := range list {
-		counts[s]++
-	}
 	var parts []string
-	for _, s := range []struct {
-		findings.Severity
-		name string
-	}{{findings.Error, "error"}, {findings.Warning, "warning"}, {findings.Info, "other change"}} {
-		if n := counts[s.Severity]; n > 0 {
-			parts = append(parts, text.Count(n, s.name))
+	noun := map[findings.Severity]string{findings.Error: "error", findings.Warning: "warning", findings.Info: "change"}
+	for _, severity := range change.Severities {
+		n := lists.Count(list, func(s findings.Severity) bool { return s == severity })
+		switch {
+		case n > 0 && severity == findings.Info && len(parts) > 0:
+			parts = append(parts, text.Count(n, "other change"))
+		case n > 0:
+			parts = append(parts, text.Count(n, noun[severity]))
 		}
-	}
-	if len(parts) == 1 && counts[findings.Info] > 0 {
-		return text.Count(counts[findings.Info], "change")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -199,8 +193,8 @@ func (r *Report) permissionsAnswer() (parts []string, count string) {
 
 // worstGain names the worst permission that is gained, if it is more than a note.
 func (r *Report) worstGain() []string {
-	all := slices.DeleteFunc(slices.Concat(r.Permissions, r.Users), func(i permissions.Item) bool {
-		return i.Change != permissions.Gained || severityOf(i) == findings.Info
+	all := lists.Filter(slices.Concat(r.Permissions, r.Users), func(i permissions.Item) bool {
+		return i.Change == permissions.Gained && severityOf(i) != findings.Info
 	})
 	if len(all) == 0 {
 		return nil
@@ -211,13 +205,9 @@ func (r *Report) worstGain() []string {
 }
 
 func movesText(items []permissions.Item, who string) (out []string) {
-	counts := map[permissions.Change]int{}
-	for _, i := range items {
-		counts[i.Change]++
-	}
 	for _, c := range []permissions.Change{permissions.Gained, permissions.Lost} {
-		if counts[c] > 0 {
-			out = append(out, fmt.Sprintf("%d %s%s", counts[c], c, who))
+		if n := lists.Count(items, func(i permissions.Item) bool { return i.Change == c }); n > 0 {
+			out = append(out, fmt.Sprintf("%d %s%s", n, c, who))
 		}
 	}
 	return out
@@ -287,20 +277,19 @@ func withoutWhole(field string) string {
 // restText names fields. Those that differ only in the items of lists are one name with a count.
 func restText(list []string) string {
 	var names []string
-	count := map[string]int{}
-	for _, f := range list {
-		name := withoutWhole(strings.TrimPrefix(f, "spec."))
-		if generic := itemNames().ReplaceAllString(name, "[]"); len(list) > maxAlike {
-			name = generic
+	called := func(field string) string {
+		name := withoutWhole(strings.TrimPrefix(field, "spec."))
+		if len(list) > maxAlike {
+			return itemNames().ReplaceAllString(name, "[]")
 		}
-		if count[name]++; count[name] == 1 {
-			names = append(names, name)
-		}
+		return name
 	}
-	for i, name := range names {
-		if n := count[name]; n > 1 {
-			names[i] = fmt.Sprintf("%s (%d)", name, n)
+	for _, same := range lists.Groups(list, called) {
+		name := called(same[0])
+		if n := len(same); n > 1 {
+			name = fmt.Sprintf("%s (%d)", name, n)
 		}
+		names = append(names, name)
 	}
 	return strings.Join(names, ", ")
 }

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,7 +36,9 @@ func (r *Report) verdict(pairs []pair) string {
 	if olm == refusal {
 		wrong, olm = append(wrong, olm), ""
 	}
-	if rules := r.unfitRules(); len(rules) > 0 {
+	unfit := lists.Filter(r.OLM, func(c Consequence) bool { return c.Severity == findings.Error && ofTarget(c.Rule) })
+	rules := lists.Map(unfit, func(c Consequence) string { return strings.TrimPrefix(c.Rule, fit.Prefix) })
+	if rules = lists.SortedUnique(rules); len(rules) > 0 {
 		wrong = append(wrong, "it does not fit the cluster ("+strings.Join(rules, ", ")+")")
 	}
 	then := ""
@@ -54,7 +57,8 @@ func (r *Report) verdict(pairs []pair) string {
 	default:
 		parts = append(parts, "nothing speaks against it: no error, no warning")
 	}
-	if n := r.misfits(); n > 0 {
+	refused := lists.Filter(r.CRDs, func(c CRD) bool { return crds.Misfit(c.Rule) })
+	if n := len(lists.Set(refused, func(c CRD) string { return c.CRD + " " + c.Object })); n > 0 {
 		fit := "no longer fit"
 		if n == 1 {
 			fit = "no longer fits"
@@ -65,17 +69,6 @@ func (r *Report) verdict(pairs []pair) string {
 		parts = append(parts, olm)
 	}
 	return strings.Join(parts, "; ")
-}
-
-// unfitRules returns the rules of the errors that keep an operator from the cluster; sorted.
-func (r *Report) unfitRules() (rules []string) {
-	for _, c := range r.OLM {
-		if c.Severity == findings.Error && ofTarget(c.Rule) {
-			rules = append(rules, strings.TrimPrefix(c.Rule, fit.Prefix))
-		}
-	}
-	slices.Sort(rules)
-	return slices.Compact(rules)
 }
 
 // joined joins conditions, which may have an "and" of their own.
@@ -106,48 +99,28 @@ func (r *Report) conditions() []string {
 	if who, what := r.gainedRisks(findings.Error); len(what) > 0 {
 		out = append(out, who+" may "+text.And(what))
 	}
-	var left []change.Change // errors that no condition is about
-	node := false
-	for _, c := range r.Workloads {
-		switch {
-		case c.Severity != findings.Error:
-		case c.Part == change.Security:
-			node = true
-		default:
-			left = append(left, c)
-		}
-	}
-	if node {
+	errors := lists.Filter(r.Workloads, func(c change.Change) bool { return c.Severity == findings.Error })
+	left := lists.Filter(errors, func(c change.Change) bool { return c.Part != change.Security })
+	if len(left) < len(errors) {
 		out = append(out, "its pods may have rights on the node")
 	}
-	breaking, names := 0, map[string]bool{}
-	for _, c := range r.CRDs {
-		if c.Severity == findings.Error && c.Object == "" {
-			breaking++
-			names[c.CRD] = true
+	breaking := lists.Filter(r.CRDs, func(c CRD) bool { return c.Severity == findings.Error && c.Object == "" })
+	if n := len(breaking); n > 0 {
+		hurt, whom := "hurt", "none of your objects"
+		if n == 1 {
+			hurt = "hurts"
 		}
-	}
-	if breaking > 0 {
-		whom := "none of your objects"
 		if r.checked {
 			whom = "no client"
 		}
-		hurt := "hurt"
-		if breaking == 1 {
-			hurt = "hurts"
-		}
-		out = append(out, fmt.Sprintf("%s of %s %s %s", text.Count(breaking, "breaking change"),
-			text.Count(len(names), "CRD"), hurt, whom))
+		names := lists.Set(breaking, func(c CRD) string { return c.CRD })
+		out = append(out, fmt.Sprintf("%s of %s %s %s", text.Count(n, "breaking change"), text.Count(len(names), "CRD"),
+			hurt, whom))
 	}
-	return append(out, others(left)...)
-}
-
-// others returns what a person accepts with errors that no other condition is about.
-func others(list []change.Change) (out []string) {
-	if len(list) > maxOthers {
-		return []string{text.Count(len(list), "other error") + " are all right"}
+	if len(left) > maxOthers {
+		return append(out, text.Count(len(left), "other error")+" are all right")
 	}
-	for _, c := range list {
+	for _, c := range left {
 		out = append(out, fmt.Sprintf("it is all right for %s that %s", text.Brief(c.Object), c.Message))
 	}
 	return out
@@ -169,18 +142,12 @@ func (r *Report) gainedRisks(s findings.Severity) (who string, what []string) {
 			who = "others than the operator"
 		}
 	}
-	for _, risk := range append(slices.Clone(permissions.Dangerous), permissions.Other) {
-		if found[risk] {
+	for _, risk := range permissions.Risks {
+		if found[risk] && riskPhrases[risk] != "" {
 			what = append(what, riskPhrases[risk])
 		}
 	}
 	return who, what
-}
-
-// misfits counts the existing objects that the newer CRDs refuse.
-func (r *Report) misfits() int {
-	list := lists.Filter(r.CRDs, func(c CRD) bool { return crds.Misfit(c.Rule) })
-	return len(lists.Set(list, func(c CRD) string { return c.CRD + " " + c.Object }))
 }
 
 // warningTopics names what warnings of a part of workloads and identity are about.
@@ -198,29 +165,20 @@ const otherWarnings = "other warnings"
 // attention names what warnings are about, each once.
 func (r *Report) attention() []string {
 	var out []string
-	add := func(s string) {
-		out = lists.Add(out, s)
+	if slices.Contains(r.severities(SectionPermissions), findings.Warning) {
+		out = append(out, "permissions")
 	}
-	for _, i := range slices.Concat(r.Permissions, r.Users) {
-		if severityOf(i) == findings.Warning {
-			add("permissions")
-		}
+	if slices.Contains(r.severities(SectionCRDs), findings.Warning) {
+		out = append(out, "CRDs")
 	}
-	for _, c := range r.CRDs {
-		if c.Severity == findings.Warning {
-			add("CRDs")
-		}
-	}
-	for _, c := range r.OLM {
-		if c.Severity == findings.Warning && c.Rule != upgrade.RulePath.ID && !resolve.Held(c.Rule) {
-			add("what OLM says")
-		}
+	if slices.ContainsFunc(r.OLM, func(c Consequence) bool {
+		return c.Severity == findings.Warning && c.Rule != upgrade.RulePath.ID && !resolve.Held(c.Rule)
+	}) {
+		out = append(out, "what OLM says")
 	}
 	for _, c := range slices.Concat(r.Workloads, r.Identity) {
-		if name, ok := warningTopics[c.Part]; c.Severity == findings.Warning && ok {
-			add(name)
-		} else if c.Severity == findings.Warning {
-			add(otherWarnings)
+		if c.Severity == findings.Warning {
+			out = lists.Add(out, cmp.Or(warningTopics[c.Part], otherWarnings))
 		}
 	}
 	if len(out) == 1 && out[0] == otherWarnings {
