@@ -60,6 +60,17 @@ func newCatalogResolve() *cobra.Command {
 	return cmd
 }
 
+func (f *resolveFlags) contents() (list []review.Content, err error) {
+	for _, value := range f.catalogs {
+		content, err := review.ReadContent(value, false, false)
+		if err != nil {
+			return nil, contentError(err)
+		}
+		list = append(list, content)
+	}
+	return list, nil
+}
+
 func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := checkNamespace(f.namespace); err != nil {
 		return err
@@ -71,13 +82,9 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	var given []review.Content
-	for _, value := range f.catalogs {
-		content, err := review.ReadContent(value, false, false)
-		if err != nil {
-			return contentError(err)
-		}
-		given = append(given, content)
+	given, err := f.contents()
+	if err != nil {
+		return err
 	}
 	network := withInput(cmd, f.network)
 	if len(f.installs) == 0 { // it names the packages that are nearly those it asks for
@@ -106,7 +113,8 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 		}
 		catalogs := predict.Catalogs{ApproveAll: f.approveAll, Global: global, Sources: sources}
 		f.sayPolicies(cmd, of.Objects, catalogs)
-		known = known || slices.ContainsFunc(state.CatalogSources, func(s resolve.Source) bool { return s.Catalog != nil })
+		known = known || slices.ContainsFunc(state.CatalogSources,
+			func(s resolve.Source) bool { return s.Catalog != nil })
 		if err := f.predict(cmd, of, c.Name, catalogs, report); err != nil {
 			return err
 		}

@@ -88,21 +88,19 @@ func (f *pinFlags) run(cmd *cobra.Command, paths []string) error {
 		return &usageError{"-o is missing", "name the directory of the pin"}
 	case f.check && f.dryRun:
 		return &usageError{"--check cannot be given with --dry-run", "give one of them"}
+	case f.file != "" && given(cmd, "catalog", "namespace", "approve-all") != "":
+		return &usageError{given(cmd, "catalog", "namespace", "approve-all") + " is for the objects of a PATH",
+			"the catalog of an operator is its source"}
 	}
-	if f.file != "" {
-		for _, name := range []string{"catalog", "namespace", "global-namespace", "approve-all"} {
-			if cmd.Flags().Changed(name) {
-				return &usageError{"--" + name + " is for the objects of a PATH",
-					"the catalog of an operator is its source"}
-			}
-		}
-	}
+	changed := cmd.Flags().Changed
 	o := pin.Options{Dir: f.output, Namespace: f.namespace, Packages: f.packages, Forget: f.forget,
-		Admission: f.admissionOptions(cmd)}
-	if cmd.Flags().Changed("keep-names") {
+		Admission: pin.AdmissionOptions{Write: f.admission, Drop: changed("admission") && !f.admission,
+			Finish: f.finish, Exempt: f.exempt, File: "what Git approves, and pin again (" +
+				path.Join(filepath.ToSlash(filepath.Clean(f.output)), pin.LockName) + ")"}}
+	if changed("keep-names") {
 		o.KeepNames = &f.keepNames
 	}
-	if cmd.Flags().Changed("package") && (len(f.packages) == 0 || slices.Contains(f.packages, "")) {
+	if changed("package") && (len(f.packages) == 0 || slices.Contains(f.packages, "")) {
 		return &usageError{"--package is empty", "name a package, or leave it out"}
 	}
 	if slices.Contains(f.forget, "") {
@@ -129,13 +127,6 @@ func (f *pinFlags) run(cmd *cobra.Command, paths []string) error {
 	}
 	p, err := pin.Run(cmd.Context(), o)
 	return f.deliver(cmd, p, err)
-}
-
-func (f *pinFlags) admissionOptions(cmd *cobra.Command) pin.AdmissionOptions {
-	changed := cmd.Flags().Changed
-	return pin.AdmissionOptions{Write: f.admission, Drop: changed("admission") && !f.admission, Finish: f.finish,
-		Exempt: f.exempt, File: "what Git approves, and pin again (" +
-			path.Join(filepath.ToSlash(filepath.Clean(f.output)), pin.LockName) + ")"}
 }
 
 func (f *pinFlags) read(cmd *cobra.Command, paths []string, o *pin.Options) (err error) {

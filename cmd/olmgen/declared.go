@@ -62,8 +62,7 @@ func (f *renderFlags) checkDeclared(cmd *cobra.Command, given []string) error {
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		if o, ok := f.options.Option(flag.Name); ok && err == nil && !strings.HasPrefix(o.Path, "output.") {
 			err = &usageError{fmt.Sprintf("--%s cannot be given with -f", flag.Name),
-				fmt.Sprintf("write it into %s as %s",
-					f.files[0], o.Path)}
+				fmt.Sprintf("write it into %s as %s", f.files[0], o.Path)}
 		}
 	})
 	if err == nil && len(f.files) > 1 && cmd.Name() == "render" && cmd.Flags().Changed("output") {
@@ -194,9 +193,9 @@ func (f *renderFlags) render(cmd *cobra.Command, d declaration) (*config.Rendere
 	switch {
 	case d.output != output.Stdout:
 	case f.check != "":
-		return nil, errCheckStdout
+		return nil, &usageError{"--check needs a directory to compare with", "name it with -o"}
 	case o.Layout != "" && o.Layout != output.LayoutFlat:
-		return nil, errLayoutStdout
+		return nil, &usageError{"--layout needs a directory: stdout has no files", "name a directory with -o"}
 	default:
 		o.Layout = output.LayoutFlat // a stream has no layout, whatever the file says
 	}
@@ -220,12 +219,9 @@ func (f *renderFlags) render(cmd *cobra.Command, d declaration) (*config.Rendere
 func (f *renderFlags) renderAll(cmd *cobra.Command, refs []string, fixed map[manifest.Option]any) (
 	all []*config.Rendered, err error) {
 	declared, err := f.declared(cmd, refs, fixed)
-	for _, d := range declared {
-		if err != nil {
-			break
-		}
+	for i := 0; err == nil && i < len(declared); i++ {
 		var r *config.Rendered
-		r, err = f.render(cmd, d)
+		r, err = f.render(cmd, declared[i])
 		all = append(all, r)
 	}
 	return all, err
@@ -260,13 +256,11 @@ func readConfig(stdin io.Reader, file string) (*config.Config, string, error) {
 // without, it cannot be reviewed without. The others are in a RenderConfig, which a report takes too.
 func reviewed(o config.Option) bool { return o.Access }
 
-// forReview are the options of a report. An operator that serves must have certificates; they have no part in it. What
-// OLM refuses is looked at nevertheless.
+// forReview are the options of a report. Certificates have no part in it, and what OLM refuses is looked at.
 var forReview = map[manifest.Option]any{generate.OptionCerts: string(generate.CertsManager),
 	bundle.OptionAllowUnsupported: true}
 
-// reviewSource renders a source as the other reports do, and says where its rules are from. change may change what
-// the flags say about the group.
+// reviewSource renders a source as the other reports do. change may change what the flags say about the group.
 func (f *renderFlags) reviewSource(cmd *cobra.Command, ref string, change func(*config.Group)) (*review.Subject,
 	error) {
 	profile, _ := f.options.Text(generate.OptionProfile)

@@ -26,11 +26,6 @@ import (
 	"github.com/olmgen/olmgen/output"
 )
 
-var (
-	errCheckStdout  = &usageError{"--check needs a directory to compare with", "name it with -o"}
-	errLayoutStdout = &usageError{"--layout needs a directory: stdout has no files", "name a directory with -o"}
-)
-
 func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 	if err := f.findPaths(cmd, r); err != nil {
 		return err
@@ -380,13 +375,13 @@ func (f *summaryFlags) write(cmd *cobra.Command, dir string, files output.Files,
 		}
 		return s, err
 	}
-	write := func(files output.Files, o output.WriteOptions) (output.Result, error) {
-		return output.Write(dir, files, o)
-	}
+	var r output.Result
+	var err error
 	if f.held != nil {
-		write = f.held.Write
+		r, err = f.held.Write(files, o)
+	} else {
+		r, err = output.Write(dir, files, o)
 	}
-	r, err := write(files, o)
 	if err != nil {
 		return summary{}, err
 	}

@@ -161,8 +161,11 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (comparison, erro
 			options.Unbuilt = append(options.Unbuilt, lists.Map(s.tree.Unknown(), (*manifest.Error).Error)...)
 		}
 	}
-	if pairs := clusterPairs(sides); len(pairs) > 1 {
-		return f.compareClusters(cmd, sides, pairs, on, options)
+	if !slices.ContainsFunc(sides[:], func(s side) bool { return s.tree == nil && !s.Empty }) { // both are trees
+		pairs := review.ClusterPairs([2]*tree.Tree{sides[0].tree, sides[1].tree})
+		if len(pairs) > 1 {
+			return f.compareClusters(cmd, sides, pairs, on, options)
+		}
 	}
 	return f.compareSides(cmd, sides, on, options)
 }
@@ -261,8 +264,7 @@ func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Opt
 	return nil
 }
 
-// read reads one side, and plays a tree on what is there. A source that is NEW is rendered as OLM would upgrade it:
-// into the namespace of OLD, and for its OperatorGroup.
+// read reads one side, and plays a tree on what is there. A NEW source goes to the namespace and OperatorGroup of OLD.
 func (f *diffFlags) read(cmd *cobra.Command, s side, on review.TreeOptions) (*review.Subject, error) {
 	var r *review.Subject
 	var err error
@@ -363,14 +365,6 @@ func (f *diffFlags) readTrees(cmd *cobra.Command, sides *[2]side) (err error) {
 		}
 	}
 	return nil
-}
-
-// clusterPairs pairs the clusters of two trees. There are none if a side is no tree.
-func clusterPairs(sides [2]side) []review.ClusterPair {
-	if slices.ContainsFunc(sides[:], func(s side) bool { return s.tree == nil && !s.Empty }) {
-		return nil
-	}
-	return review.ClusterPairs([2]*tree.Tree{sides[0].tree, sides[1].tree})
 }
 
 func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []review.ClusterPair,

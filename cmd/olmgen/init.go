@@ -149,13 +149,14 @@ func (f *initFlags) content(cmd *cobra.Command, name string, bundles []config.In
 
 // write writes the whole file or nothing. It replaces a file only with --force or --append.
 func (f *initFlags) write(cmd *cobra.Command, data []byte) error {
-	write := func() error { return output.WriteFile(f.output, data, f.force) }
+	var err error
 	if f.held != nil {
-		write = func() error { return f.held.WriteFile(data, true) }
+		err = f.held.WriteFile(data, true)
+	} else {
+		err = output.WriteFile(f.output, data, f.force)
 	}
-	err := notWritten(f.output, write(),
-		"name another with -o, or give --append to add to it or --force to overwrite it")
-	if err != nil {
+	const hint = "name another with -o, or give --append to add to it or --force to overwrite it"
+	if err := notWritten(f.output, err, hint); err != nil {
 		return err
 	}
 	tell(cmd, "wrote %s; \"olmgen render -f %s\" renders it", f.output, f.output)

@@ -38,12 +38,10 @@ const (
 	exitSignal = 128
 )
 
-// gcPercent is what the garbage collector lets the heap grow by. Memory for one bundle is small, and the process ends
-// soon: rendering is a fifth faster than with Go's 100.
+// gcPercent is what the garbage collector lets the heap grow by: rendering is a fifth faster than with Go's 100.
 const gcPercent = 300
 
-// manyOperators is how many operators of RenderConfigs count as a whole catalog: 154 of them take 500 MB in place of
-// 800 MB, and 5 % more CPU time.
+// manyOperators counts as a whole catalog: 154 take 500 MB in place of 800 MB, and 5 % more CPU time.
 const manyOperators = 20
 
 func main() {
@@ -147,8 +145,7 @@ func untilSignal(stderr io.Writer) (ctx context.Context, stop func()) {
 	})
 }
 
-// sayError prints an error and its hint, with the names of the flags that they are about. Warnings that were found
-// before the error come first.
+// sayError prints an error and its hint, with the names of flags. Warnings that were found before it come first.
 func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
 	if warned, ok := errors.AsType[*bundle.WarnedError](err); ok {
 		for _, w := range warned.Warnings {
@@ -215,8 +212,7 @@ var commands = []struct {
 	{"", "version", newVersion},
 }
 
-// addCommands adds the command that a command line names first, or all of them: the hundreds of flags of all commands
-// cost more time than olmgen version needs.
+// addCommands adds the command that a command line names, or all: their flags cost more time than olmgen version needs.
 func addCommands(root *cobra.Command, args []string) {
 	chosen := commands
 	for i, c := range commands {
@@ -253,7 +249,8 @@ func newRoot(args ...string) *cobra.Command {
 			return &usageError{"--" + value.GetFlag().Name + ": " + word.Error(), word.Hint()}
 		}
 		said := err.Error()
-		return &usageError{strings.ToLower(said[:1]) + said[1:], nearFlag(cmd, err) + "see " + cmd.CommandPath() + " --help"}
+		said = strings.ToLower(said[:1]) + said[1:]
+		return &usageError{said, nearFlag(cmd, err) + "see " + cmd.CommandPath() + " --help"}
 	})
 	new(globalFlags).register(root)
 	root.Version = versionString()
@@ -287,8 +284,7 @@ func refuseUnknownWords(root *cobra.Command) {
 	}
 }
 
-// refuseHelp has --help behind an unknown command be an error, which it returns after the run. Cobra prints the help of
-// the parent and calls that a success.
+// refuseHelp returns, after the run, the error of --help behind an unknown command, which cobra calls a success.
 func refuseHelp(root *cobra.Command) *error {
 	var unknown error
 	usual := root.HelpFunc()

@@ -93,8 +93,7 @@ func given(cmd *cobra.Command, names ...string) string {
 	return ""
 }
 
-// indented returns a message whose further lines cannot be taken for messages, or for hints, even by who overlooks the
-// blanks before them.
+// indented returns a message whose further lines cannot be taken for messages or hints, even without their blanks.
 func indented(message string) string {
 	lines := strings.Split(message, "\n")
 	for i, line := range lines[1:] {

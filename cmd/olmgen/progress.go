@@ -78,8 +78,7 @@ func inOrder[T any](workers, n int, do func(i int) T, take func(i int, result T)
 	return nil
 }
 
-// gcPercentOfCatalogs is what the garbage collector lets the heap grow by where what is in use does not fit into
-// catalogMemory: memory is twice what is in use.
+// gcPercentOfCatalogs is gcPercent where what is in use does not fit into catalogMemory: memory is twice that.
 const gcPercentOfCatalogs = 100
 
 // catalogMemory is the memory in which a command may let garbage lie, in bytes: 300 MB of a catalog's JSON fit, of
@@ -93,8 +92,7 @@ func setGCPercent(percent int) {
 	}
 }
 
-// limitGarbage lets garbage be collected as for one bundle until the memory comes near to catalogMemory, as it does
-// with whole catalogs and large trees, then more often.
+// limitGarbage has garbage collected as for one bundle until the memory comes near to catalogMemory, then more often.
 func limitGarbage() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return

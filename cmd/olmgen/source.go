@@ -130,8 +130,7 @@ func registerInsecure(flags *pflag.FlagSet, o *source.Options) {
 	nameOnly(flags, config.TopicSource, "insecure-registry", "timeout")
 }
 
-// openBundle opens a source and reads the bundle in it, which must be the one asked for. It prints warnings about the
-// source and the digest of an image on stderr.
+// openBundle opens a source and reads the bundle in it. It prints warnings and the digest of an image on stderr.
 func openBundle(cmd *cobra.Command, ref string, o fbc.Options, read bundle.ReadOptions) (*config.Opened, error) {
 	opened, err := config.Open(cmd.Context(), ref, withInput(cmd, o), read)
 	if err == nil {

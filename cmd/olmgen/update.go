@@ -193,7 +193,8 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 	if err != nil {
 		return nil, nil, err
 	}
-	catalogs, err := (&treeCatalogs{values: lock.Serving(f.catalogs, selectedBy(t))}).open(cmd, t, f.render.source)
+	selected := func(name string) bool { return selects(t.Objects, name) }
+	catalogs, err := (&treeCatalogs{values: lock.Serving(f.catalogs, selected)}).open(cmd, t, f.render.source)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -239,17 +240,12 @@ func (f *updateFlags) readHeld(file string) ([]byte, error) {
 	return whole.ReadFile(filepath.FromSlash(file), budget.TreeFile)
 }
 
-// selectedBy reports which ClusterCatalogs the ClusterExtensions of a tree select by name.
-func selectedBy(t *tree.Tree) func(name string) bool {
-	return func(name string) bool {
-		return slices.ContainsFunc(t.Objects, func(o *manifest.Object) bool {
-			if o.Kind != olm.KindClusterExtension {
-				return false
-			}
-			label, err := o.Get("spec", "source", "catalog", "selector", "matchLabels", predict.LabelCatalogName)
-			return err == nil && label == name
-		})
-	}
+// selects reports whether a ClusterExtension selects a ClusterCatalog by its name.
+func selects(objects []*manifest.Object, catalog string) bool {
+	return slices.ContainsFunc(objects, func(o *manifest.Object) bool {
+		label, err := o.Get("spec", "source", "catalog", "selector", "matchLabels", predict.LabelCatalogName)
+		return err == nil && label == catalog && o.Kind == olm.KindClusterExtension
+	})
 }
 
 // lock returns the lock of the pin; without --pin it is empty.
@@ -291,8 +287,7 @@ func (f *updateFlags) conclude(cmd *cobra.Command, plan *updating.Plan) error {
 	return nil
 }
 
-// compare renders the old and the new file, and compares what they render to. An operator that cannot be rendered is
-// left out of both, and is unknown in the report.
+// compare compares what the old and the new file render to. An operator that cannot be rendered is unknown.
 func (f *updateFlags) compare(cmd *cobra.Command, old *config.Config, plan *updating.Plan, dir string,
 	in compare.Options,
 ) (*compare.Report, error) {

@@ -98,8 +98,7 @@ func printUsage(cmd *cobra.Command) error {
 	return nil
 }
 
-// printFlags prints the flags of a command in groups. Those that show only their names are counted where a topic
-// explains them and the names need more than a line.
+// printFlags prints the flags in groups. Where a topic explains them, names of more than a line are only counted.
 func printFlags(w io.Writer, cmd *cobra.Command) {
 	explained := false
 	for _, g := range flagGroups() {
@@ -200,8 +199,7 @@ func flagName(f *pflag.Flag) (name, text string) {
 //go:embed topics/*.txt
 var topicFiles embed.FS
 
-// helpFiles holds a text for each command: what it does, and below "Examples:" how it is called. What is below
-// "Details:" stands behind the flags.
+// helpFiles holds a text for each command, with "Examples:", and below "Details:" what stands behind the flags.
 //
 //go:embed help/*.txt
 var helpFiles embed.FS

@@ -319,14 +319,10 @@ func (f *lintFlags) list(cmd *cobra.Command, paths []string) error {
 }
 
 func printRules(w io.Writer, rules []policy.Rule) error {
-	width := 0
-	for _, r := range rules {
-		width = max(width, len(r.ID))
-	}
-	for _, r := range rules {
-		if _, err := fmt.Fprintf(w, "%-*s  %-7s  %s\n", width, r.ID, r.Level, text.Printable(r.Text)); err != nil {
-			return err
-		}
-	}
-	return nil
+	t := findings.Table{Columns: []findings.Column{{Align: true}, {Width: 7}, {}}}
+	t.Rows = lists.Map(rules, func(r policy.Rule) []findings.Cell {
+		return findings.Cells(r.ID, string(r.Level), r.Text)
+	})
+	s := findings.Section{Tables: []findings.Table{t}}
+	return print.Document(w, &findings.Document{Sections: []findings.Section{s}}, findings.Text)
 }
