@@ -92,8 +92,7 @@ func ParseBaseline(data []byte) (*Baseline, error) {
 	return &Baseline{file.Findings}, nil
 }
 
-// Apply returns the findings that are not in the baseline, in their order, and the entries of the baseline that were
-// not found again, as "file: message [rule]".
+// Apply returns the findings that the baseline does not have, and its entries without one, as "file: message [rule]".
 func (b *Baseline) Apply(list []Finding) (fresh []Finding, stale []string) {
 	known := lists.Set(b.entries, func(e entry) string { return e.Fingerprint })
 	found := map[string]bool{}

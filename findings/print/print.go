@@ -66,8 +66,7 @@ var Formats = []findings.Format{findings.Text, findings.Markdown, findings.JSON,
 
 // Report prints a report by its methods: Document has what text, Markdown and HTML show, and Following what stands
 // below it; Explained returns the findings of SARIF; JSON returns another value than the report itself; Formats prints
-// formats of its own. The same report gives the same bytes. The error is that of w, or about a format that the report
-// does not have.
+// formats of its own. The same report gives the same bytes. The error is that of w, or about a format that is missing.
 func Report(w io.Writer, report any, format findings.Format) error {
 	if r, ok := report.(formatted); ok {
 		if write := r.Formats()[format]; write != nil {
@@ -132,18 +131,17 @@ func in(d *findings.Document, format findings.Format) *findings.Document {
 		if s.Formats != nil && !slices.Contains(s.Formats, format) {
 			continue
 		}
-		switch format {
-		case findings.HTML: // each table has a head of its own, and its rows can be sorted
+		if format == findings.HTML { // each table has a head of its own, and its rows can be sorted
 			tables := s.Tables
 			s.Tables = nil
 			for _, t := range tables {
 				t.Head = false
 				s.Tables = append(s.Tables, withoutEmpty([]findings.Table{t})...)
 			}
-		default:
+		} else {
 			s.Tables = withoutEmpty(s.Tables)
-			for i := range s.Tables {
-				ditto(&s.Tables[i])
+			for _, t := range s.Tables {
+				ditto(t)
 			}
 		}
 		out.Sections = append(out.Sections, s)
@@ -181,7 +179,7 @@ func withoutEmpty(tables []findings.Table) []findings.Table {
 }
 
 // ditto leaves out of places what the row above has: the whole place, or the file.
-func ditto(t *findings.Table) {
+func ditto(t findings.Table) {
 	for i, c := range t.Columns {
 		above := ""
 		for _, row := range t.Rows {

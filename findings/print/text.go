@@ -168,7 +168,11 @@ const (
 func writeMarkdown(w io.Writer, d *findings.Document) error {
 	var head, tail bytes.Buffer
 	if d.Title != "" {
-		fmt.Fprintf(&head, "**%s**%s\n", escape(d.Title), escape(prefixed(": ", d.Lead)))
+		lead := ""
+		if d.Lead != "" {
+			lead = ": " + escape(d.Lead)
+		}
+		fmt.Fprintf(&head, "**%s**%s\n", escape(d.Title), lead)
 	}
 	var folds []fold
 	for _, s := range d.Sections {
@@ -197,13 +201,6 @@ func writeMarkdown(w io.Writer, d *findings.Document) error {
 	}
 	_, err := w.Write(out)
 	return err
-}
-
-func prefixed(prefix, s string) string {
-	if s == "" {
-		return ""
-	}
-	return prefix + s
 }
 
 func markdownRemarks(w io.Writer, list []findings.Remark) {
@@ -278,7 +275,9 @@ func foldOf(s findings.Section) fold {
 }
 
 func (f fold) write(w io.Writer) {
-	fmt.Fprintf(w, "\n<details><summary>%s</summary>\n", htmlText(f.title))
+	// In HTML inside Markdown a forge also looks for mentions and links.
+	title := inHTML.Replace(strings.ReplaceAll(escape(f.title), `\`, ""))
+	fmt.Fprintf(w, "\n<details><summary>%s</summary>\n", title)
 	for _, p := range f.parts {
 		fmt.Fprintf(w, "\n%s%s", p.head, strings.Join(p.lines, ""))
 	}
@@ -328,12 +327,8 @@ func (f *fold) cut(bytes int) bool {
 	return done
 }
 
-// htmlText makes text stand for itself in HTML inside Markdown, where a forge also looks for mentions and links.
-func htmlText(s string) string {
-	s = strings.ReplaceAll(escape(s), `\`, "")
-	return strings.NewReplacer("*", "&#42;", "_", "&#95;", "`", "&#96;", "[", "&#91;", "]", "&#93;", "|", "&#124;",
-		"~", "&#126;").Replace(s)
-}
+var inHTML = strings.NewReplacer("*", "&#42;", "_", "&#95;", "`", "&#96;", "[", "&#91;", "]", "&#93;", "|", "&#124;",
+	"~", "&#126;")
 
 // writeFindingsTable writes a table, or "No findings."
 func writeFindingsTable(w io.Writer, list []findings.Finding) error {

@@ -43,8 +43,7 @@ type Row struct {
 	// that Reaches, Images, Unsupported and Findings are empty.
 	Complete     bool     `json:"complete"`
 	InstallModes []string `json:"installModes"` // that it supports
-	// Upgradeable is false if the release holds back upgrades: of OpenShift by olm.maxOpenShiftVersion, of itself by an
-	// OperatorCondition in a tree.
+	// Upgradeable is false if olm.maxOpenShiftVersion, or an OperatorCondition in a tree, holds back upgrades.
 	Upgradeable         bool     `json:"upgradeable"`
 	MaxOpenShiftVersion string   `json:"maxOpenShiftVersion,omitempty"`
 	Reaches             []Reach  `json:"reaches"`

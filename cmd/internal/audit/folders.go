@@ -259,8 +259,7 @@ func (s *Set) addTree(path string, f *treeFacts) {
 }
 
 // OfTree returns the operators that a tree has, and those that OLM installs for its Subscriptions and
-// ClusterExtensions. What is not known counts as unread. The error is about objects that cannot be read, or that of
-// ctx.
+// ClusterExtensions. What is not known is unread. The error is about objects that cannot be read, or that of ctx.
 func OfTree(ctx context.Context, t *tree.Tree, of review.TreeOptions, o Options) (*Set, error) {
 	objects, _ := predict.WithPolicies(ctx, t.Objects, of.Namespace, of.Catalogs)
 	f, err := factsOf(objects)

@@ -28,8 +28,7 @@ type Options struct {
 	Cluster fit.Cluster    // that the releases must work in; the zero value: the newest OLM v1
 	Form    fit.Form       // who installs them; empty: as Cluster or the tree says
 	Workers int            // bundles read at the same time; zero: one a processor. The result does not depend on it
-	// Progress is told that one more of total bundles has been read; it may be called from several goroutines. It may
-	// be nil.
+	// Progress is told, by several goroutines, that one more of total bundles has been read. It may be nil.
 	Progress func(total int)
 }
 
@@ -84,8 +83,7 @@ func (p *Package) Head() *Release {
 }
 
 // Load finds the packages of catalogs and directories. A bundle in a directory fills in what a catalog does not hold of
-// the bundle of the same package and name. The error is about a path, or a catalog that cannot be read; one among
-// others below a directory is in Unread.
+// that bundle. The error is about a path or a catalog; what cannot be read among others in a directory is in Unread.
 func Load(ctx context.Context, refs []string, o Options) (*Set, error) {
 	s := &Set{options: o}
 	folders := &folders{set: s}
@@ -221,8 +219,7 @@ func (p *Package) finish() {
 	}
 }
 
-// Neighbour returns the release before another in the update graph: the one that it replaces, else the next older
-// version. It is nil for the oldest.
+// Neighbour returns the release that another replaces, else the next older version; nil for the oldest.
 func (p *Package) Neighbour(r *Release) *Release {
 	for _, ch := range p.Channels {
 		e := ch.Entry(r.Name)
@@ -243,9 +240,8 @@ func (p *Package) release(name string) *Release {
 	return lists.Find(p.Releases, func(r *Release) bool { return r.Name == name })
 }
 
-// Filter leaves the packages that a word finds by their head: its name, an API that it provides, its title, a keyword
-// or its provider, whatever the case of letters. They are sorted by that, the package with exactly this name first.
-// A head that cannot be read is in Unread.
+// Filter leaves the packages that a word finds by name, API, title, keyword or provider of their head, in any case,
+// sorted by that: the package of exactly this name first. A head that cannot be read is in Unread.
 func (s *Set) Filter(ctx context.Context, word string) {
 	ranks := map[*Package]int{}
 	for _, p := range s.Packages {

@@ -144,28 +144,23 @@ func (c *collector) radius() *Radius {
 			bindings, names = append(bindings, b), append(names, bound...)
 		}
 	}
-	slices.Sort(names)
-	names = slices.Compact(names)
+	names = lists.SortedUnique(names)
 	r.Accounts = lists.Map(names, func(name string) Account {
 		return Account{name, slices.Sorted(slices.Values(c.deployments[name]))}
 	})
-	// the operator's own namespace first, all namespaces last
-	order := func(namespace string) string {
-		switch namespace {
-		case c.namespace:
-			return "0"
-		case "":
-			return "2"
-		}
-		return "1" + namespace
-	}
-	slices.SortStableFunc(bindings, func(a, b *rbac.Binding) int {
-		return cmp.Or(cmp.Compare(order(a.Namespace), order(b.Namespace)), cmp.Compare(a.Object.Name, b.Object.Name))
+	slices.SortStableFunc(bindings, func(a, b *rbac.Binding) int { // the own namespace first, all namespaces last
+		return cmp.Or(lists.TrueFirst(a.Namespace == c.namespace, b.Namespace == c.namespace),
+			lists.TrueFirst(a.Namespace != "", b.Namespace != ""), cmp.Compare(a.Namespace, b.Namespace),
+			cmp.Compare(a.Object.Name, b.Object.Name))
 	})
 	for _, b := range bindings {
 		r.add(b, c, names)
 	}
-	r.Unbound = r.unbound()
+	r.Unbound = []string{"every other namespace"} // where no RoleBinding is
+	if !slices.ContainsFunc(r.Places, func(p Place) bool { return p.Namespace == "kube-system" }) &&
+		r.Namespace != "kube-system" {
+		r.Unbound = slices.Insert(r.Unbound, 0, "kube-system")
+	}
 	return r
 }
 
@@ -200,23 +195,12 @@ func (r *Radius) add(b *rbac.Binding, c *collector, names []string) {
 	place.Bindings = append(place.Bindings, binding)
 }
 
-// unbound names where no RoleBinding is.
-func (r *Radius) unbound() []string {
-	if !slices.ContainsFunc(r.Places, func(p Place) bool { return p.Namespace == "kube-system" }) &&
-		r.Namespace != "kube-system" {
-		return []string{"kube-system", "every other namespace"}
-	}
-	return []string{"every other namespace"}
-}
-
 // Everywhere reports whether a binding holds in all namespaces.
 func (r *Radius) Everywhere() bool {
 	return slices.ContainsFunc(r.Places, func(p Place) bool { return p.Namespace == "" })
 }
 
-const maxSummary = 44
-
-const mostResources = 3
+const maxSummary, mostResources = 44, 3
 
 // summary returns what rules are about: a single short rule itself, else their resources.
 func summary(rules []rbacv1.PolicyRule) string {

@@ -30,8 +30,6 @@ type box struct {
 	marks      []string // below the lines
 }
 
-func (x box) height() int { return (len(x.lines)+len(x.marks))*lineHeight + padding }
-
 // SVG writes the picture: on the left the operator, then the bindings in the namespaces where they are, on the right
 // the roles. The colours follow the reader's light or dark scheme. The error is the one of w.
 func (r *Radius) SVG(w io.Writer) error {
@@ -85,7 +83,7 @@ func (d *drawing) column(x int, groups []box, nodes [][]box) ([][]box, int) {
 		y += titleSpace
 		for j := range nodes[i] {
 			n := &nodes[i][j]
-			n.x, n.y, n.w, n.h = x+padding, y+gapY, width, n.height()
+			n.x, n.y, n.w, n.h = x+padding, y+gapY, width, (len(n.lines)+len(n.marks))*lineHeight+padding
 			y = n.y + n.h
 		}
 		y += padding
@@ -114,8 +112,7 @@ func (d *drawing) operator(r *Radius) ([]box, int) {
 	for i, a := range r.Accounts {
 		for j := range a.Deployments {
 			from, to := placed[0][at[i]-len(a.Deployments)+j], placed[0][at[i]]
-			data := fmt.Sprintf("M%d %d V%d", from.x+padding+j*4, from.y+from.h, to.y)
-			d.edges = append(d.edges, edge{"edge", data})
+			d.edges = append(d.edges, edge{"edge", fmt.Sprintf("M%d %d V%d", from.x+padding+j*4, from.y+from.h, to.y)})
 		}
 		accounts = append(accounts, placed[0][at[i]])
 	}
@@ -176,8 +173,7 @@ func (d *drawing) ways(r *Radius, x int) []box {
 func (d *drawing) connect(from, to box, class string) {
 	x1, y1, x2, y2 := from.x+from.w, from.y+from.h/2, to.x, to.y+to.h/2
 	mid := (x1 + x2) / 2
-	data := fmt.Sprintf("M%d %d C%d %d %d %d %d %d", x1, y1, mid, y1, mid, y2, x2, y2)
-	d.edges = append(d.edges, edge{class, data})
+	d.edges = append(d.edges, edge{class, fmt.Sprintf("M%d %d C%d %d %d %d %d %d", x1, y1, mid, y1, mid, y2, x2, y2)})
 }
 
 // style has no variables: not every program that shows an SVG knows them.

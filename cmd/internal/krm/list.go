@@ -35,7 +35,8 @@ type list struct {
 // read reads a ResourceList. Errors are *manifest.Error.
 func read(r io.Reader) (*list, error) {
 	b := budget.Of(budget.Function)
-	limits := manifest.Limits{FileBytes: budget.Int(b.Bytes), ObjectBytes: -1, Depth: deepest, Nodes: budget.Int(b.Values)}
+	limits := manifest.Limits{FileBytes: budget.Int(b.Bytes), ObjectBytes: -1, Depth: deepest,
+		Nodes: budget.Int(b.Values)}
 	data, err := io.ReadAll(io.LimitReader(r, int64(limits.FileBytes)+1))
 	if err != nil {
 		return nil, err
@@ -179,8 +180,7 @@ const (
 	oldIndexKey    = "config.kubernetes.io/index"
 )
 
-// orchestrators reports whether an annotation belongs to the orchestrator, so that a function must keep it (kyaml:
-// kio/kioutil; kustomize: api/internal/plugins/utils).
+// orchestrators reports whether a function must keep an annotation (kyaml: kio/kioutil; kustomize: plugins/utils).
 func orchestrators(key string) bool {
 	return strings.HasPrefix(key, internalPrefix) ||
 		slices.Contains([]string{oldPathKey, oldIndexKey, "config.k8s.io/id", "kustomize.config.k8s.io/id"}, key)

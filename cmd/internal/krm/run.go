@@ -31,11 +31,8 @@ type Options struct {
 
 // Run reads a ResourceList, renders its functionConfig, a RenderConfig, and writes the ResourceList with the rendered
 // objects. An object replaces the item with its name; the others are appended. All other items are unchanged. Paths
-// in the RenderConfig are relative to the file in its path annotation or, without one, to the working directory. Run
-// returns the results that it wrote.
-//
-// If rendering fails, Run writes the items unchanged, with a result for the error. Without a ResourceList it writes
-// nothing.
+// in the RenderConfig are relative to the file in its path annotation or, without one, to the working directory. If
+// rendering fails, the items are unchanged, with a result for the error. Run returns the results that it wrote.
 func Run(ctx context.Context, in io.Reader, out io.Writer, o Options) ([]Result, error) {
 	l, err := read(in)
 	if err != nil {

@@ -40,8 +40,7 @@ func (e *ContentError) Error() string { return e.Msg }
 // Hint returns what to write.
 func (e *ContentError) Hint() string { return e.Tip }
 
-// ReadContent reads what CatalogSources of OLM v0 or, with [Content.Cluster], ClusterCatalogs serve. With mixed, a name
-// without a namespace is that of a ClusterCatalog.
+// ReadContent reads what CatalogSources or ClusterCatalogs serve; if mixed, a name alone is that of a ClusterCatalog.
 func ReadContent(value string, clusters, mixed bool) (c Content, err error) {
 	rest, global := strings.CutSuffix(value, ",global")
 	rest, priority, ranked := strings.Cut(rest, ",priority=")

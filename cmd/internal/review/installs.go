@@ -39,8 +39,7 @@ type TreeOptions struct {
 	Over    *Subject           // the older state, whose outcome this one is played on; nil for an empty cluster
 }
 
-// FromObjectsOf returns the objects of a tree as a Subject, with those that its OperatorPolicies make and without what
-// OLM installs for its Subscriptions.
+// FromObjectsOf is FromTree without what OLM installs for the Subscriptions of the tree.
 func FromObjectsOf(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error) {
 	objects, _ := predict.WithPolicies(ctx, t.Objects, o.Namespace, o.Catalogs) // Installs says what is unknown
 	s, err := FromObjects(objects, permissions.Operator{Name: o.Name}, o.Namespace)
@@ -176,8 +175,7 @@ type Installed struct {
 }
 
 // Installs returns what OLM installs for the objects of a tree, and the objects whose operator is unknown: no catalog
-// says what it is, OLM installs none, or its bundle cannot be read or rendered. Other errors are about objects that
-// cannot be read, and those of ctx.
+// says what it is, OLM installs none, or its bundle cannot be rendered. Errors are about objects, and those of ctx.
 func Installs(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Installed, unknown []Unknown, err error) {
 	plan, unknown, err := Plan(ctx, t, o)
 	if err != nil {

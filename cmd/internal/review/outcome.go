@@ -155,8 +155,7 @@ func (h *outcome) carried(plan []Planned, over *tree.Tree, played *predict.Repor
 	return out
 }
 
-// ignored returns a note for each Subscription whose startingCSV moved while something is installed (OLM:
-// pkg/controller/registry/resolver/resolver.go).
+// ignored returns a note for each Subscription whose startingCSV moved in vain (OLM: registry/resolver/resolver.go).
 func (h *outcome) ignored(over *tree.Tree, base *outcome) (notes []string) {
 	starting := func(x *manifest.Object) any { name, _ := x.Get("spec", "startingCSV"); return name }
 	for _, x := range over.Objects {

@@ -24,8 +24,7 @@ import (
 	"github.com/olmgen/olmgen/permissions"
 )
 
-// Overwritten compares the older tree in dir with what is rendered, as far as permissions, CRDs and OLM are concerned.
-// The report is nil if no file about them changes.
+// Overwritten compares the older tree in dir with what is rendered; nil if no file about permissions and CRDs changes.
 func Overwritten(ctx context.Context, dir string, rendered *config.Rendered) (*compare.Report, error) {
 	if !slices.ContainsFunc(rendered.Files, func(file output.File) bool {
 		if !permissions.Relevant(file.Object.Group, file.Object.Kind) && file.Object.Kind != kindCSV {
@@ -145,8 +144,7 @@ func Over(dir string, rendered *config.Rendered) (fresh, removals, profiles []co
 	return newNotes(rendered, recorded, preview), removed(dir, rendered, preview), profiles
 }
 
-// newNotes returns the notes about operators that are not known: a lock records the bundle and profile of one that is,
-// and no file of its objects changes.
+// newNotes leaves out operators that are known: a lock has their bundle and profile, and no file of theirs changes.
 func newNotes(rendered *config.Rendered, recorded []output.Source, preview output.Preview) []config.Warning {
 	if len(recorded) == 0 || len(rendered.Notes) == 0 {
 		return rendered.Notes

@@ -61,8 +61,7 @@ func (s *Subject) objects() [][]*manifest.Object {
 	return out
 }
 
-// NameRevision names the files below checkout as those of a Git revision: name is the revision, a colon and the path in
-// the repository that checkout has the content of.
+// NameRevision names the files below checkout as those of a Git revision: name is the revision, a colon and their path.
 func (s *Subject) NameRevision(checkout, name string) {
 	dir := path.Dir(checkout)
 	revision, below, _ := strings.Cut(name, ":")

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Shard is one of several parts of the work on a set. A member is always in the same shard of as many, whatever else
-// the set has. The zero value is the whole set.
+// Shard is a part of the work on a set. A member is in the same shard of as many, whatever else the set has. The zero
+// value is the whole set.
 type Shard struct{ Index, Count int } // Index is 1 to Count
 
 // Whole is the only shard of a set that is not split.

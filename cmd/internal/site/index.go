@@ -279,8 +279,7 @@ const (
 	leastWords = 80
 )
 
-// words returns what the search finds an operator by, beside what the index shows: categories, provider, keywords and
-// kinds, in lower case and each once.
+// words returns what the search finds an operator by: categories, provider, keywords and kinds, each once.
 func words(csv *v1alpha1.ClusterServiceVersion) (out []string) {
 	add := func(text string) {
 		if text = strings.ToLower(clean(text)); text != "" {

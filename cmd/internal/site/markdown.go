@@ -41,8 +41,7 @@ var markdown = sync.OnceValue(func() goldmark.Markdown {
 
 // plainPage makes the tree of a description one that does nothing but show text and links: it removes HTML, unwraps
 // images and links that lead elsewhere than to the web, and puts the headings below those of the page, without a jump
-// of levels. goldmark escapes all text, so that the elements of the output are those of the tree. FuzzDescription has a
-// sanitizer look for more.
+// of levels. goldmark escapes all text. FuzzDescription has a sanitizer look for elements that are not of the tree.
 type plainPage struct{}
 
 func (plainPage) Transform(doc *ast.Document, reader text.Reader, _ parser.Context) {

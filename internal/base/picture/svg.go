@@ -149,8 +149,7 @@ func DOT(s string) string {
 	}) + `"`
 }
 
-// escape returns a text in which write has replaced characters, and blanks stand for those that are not printable.
-// write reports whether it has written the character.
+// escape has write replace characters, if it reports so, and puts blanks in the place of those that are not printable.
 func escape(s string, write func(*strings.Builder, rune) bool) string {
 	var b strings.Builder
 	for _, c := range s {

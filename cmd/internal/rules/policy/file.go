@@ -43,8 +43,7 @@ type ruleSetting struct {
 	Level   findings.Severity `json:"level"`
 }
 
-// Parse reads a policy file. name is the file name in errors. The error, a *manifest.Error, names line and field;
-// Parse never returns a part of a policy.
+// Parse reads a policy file, which errors call name. The error, a *manifest.Error, names line and field.
 func Parse(name string, data []byte) (*Policy, error) {
 	var f file
 	form := manifest.Form{APIVersion: APIVersion, Kind: Kind, What: "a policy"}

@@ -41,9 +41,8 @@ func (i *images) check(v *view, message string) {
 	}
 }
 
-// walkImages calls found for the images of containers at any depth (Deployments, ClusterServiceVersions, custom
-// resources with a pod template), of relatedImages, and of the variables RELATED_IMAGE_* that tell operators which
-// images to start.
+// walkImages calls found for the images of containers at any depth, of relatedImages, and of the variables
+// RELATED_IMAGE_* that tell operators which images to start.
 func walkImages(field string, value any, found func(field, image string)) {
 	switch value := value.(type) {
 	case map[string]any:

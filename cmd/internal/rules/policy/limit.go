@@ -76,8 +76,7 @@ func (g grant) describe(what string) string {
 	return s
 }
 
-// find returns what a rule grants that is forbidden, and the field of the rule (".verbs") that grants it. Both are
-// empty if nothing is forbidden.
+// find returns what a rule grants that is forbidden, and the field of the rule (".verbs") that grants it; "" if none.
 func (f *forbid) find(r rbacv1.PolicyRule) (field, what string) {
 	verbs := f.verbs(r)
 	if len(verbs) == 0 {
@@ -165,9 +164,8 @@ func overlap(allowed, forbidden []string, match func(allowed, forbidden string) 
 	})
 }
 
-// resourcesOverlap compares resources like the API server: * means all resources and subresources, */scale means that
-// subresource of all (k8s.io/component-helpers, auth/rbac/validation). A forbidden resource may also be pods/*, all
-// subresources of pods.
+// resourcesOverlap compares resources like the API server: * means all resources and subresources, */scale that of all
+// (k8s.io/component-helpers, auth/rbac/validation). A forbidden resource may also be pods/*: all subresources of pods.
 func resourcesOverlap(allowed, forbidden string) bool {
 	if allowed == "*" || allowed == forbidden {
 		return true

@@ -81,8 +81,7 @@ type Unknown struct {
 	Hint string // what makes it known; empty if nothing does
 }
 
-// Check returns the violations of the policy, sorted. The same tree always yields the same list. Objects that cannot
-// be read are findings too. The error is that of ctx.
+// Check returns the violations of the policy, sorted. Objects that cannot be read are findings. The error is ctx's.
 func (p *Policy) Check(ctx context.Context, in Input) ([]findings.Finding, error) {
 	v := newView(in, p.clusterScope)
 	v.ctx = ctx
@@ -175,8 +174,7 @@ func (h violation) located(rule string, level findings.Severity) located {
 
 var anIndex = lazy.Regexp(`\[[0-9]+`)
 
-// withoutIndexes removes the indexes of a field: rules[3] becomes rules[]. The line says which item it is, and a
-// baseline still matches when items are inserted.
+// withoutIndexes makes rules[] of rules[3]: the line says which it is, and a baseline matches when items are inserted.
 func withoutIndexes(field string) string { return anIndex().ReplaceAllString(field, "[") }
 
 // Rules returns the rules of the policy, sorted by id: built-in ones, those of the file, those about the policy.

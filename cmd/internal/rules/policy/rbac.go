@@ -129,9 +129,8 @@ func (p *permissions) extend(set map[rbac.Key]bool) {
 	}
 }
 
-// addCSV adds the permissions of a ClusterServiceVersion. Under a global OperatorGroup OLM turns namespaced
-// permissions into ClusterRoles with ClusterRoleBindings (OLM: pkg/controller/operators/olm/operatorgroup.go,
-// ensureSingletonRBAC).
+// addCSV adds the permissions of a ClusterServiceVersion. Under a global OperatorGroup OLM makes ClusterRoles of
+// namespaced ones (OLM: pkg/controller/operators/olm/operatorgroup.go, ensureSingletonRBAC).
 func (v *view) addCSV(o *entry) {
 	var spec struct {
 		Permissions, ClusterPermissions []v1alpha1.StrategyDeploymentPermissions

@@ -56,8 +56,7 @@ const (
 		"the desired operator to a community catalog rather than deploying a custom Catalog source."
 )
 
-// recordRules are the rules of the decision record, in its order. The level follows its wording: requirements and
-// expectations are errors, advice is a note.
+// recordRules are those of the decision record, in its order. What it requires or expects is an error, advice a note.
 var recordRules = []Rule{
 	{ID: "of-no-csv", Level: findings.Error,
 		check: notDeployed("ClusterServiceVersion", "ClusterServiceVersions must not be deployed by hand",

@@ -204,7 +204,8 @@ func groupTargets(v *view) {
 				empty := value == nil || field == "selector" || field == "targetNamespaces" ||
 					field == "upgradeStrategy" && value == "Default"
 				if !empty {
-					v.hit(g.Object, "spec."+field, "the spec of a global OperatorGroup must be blank", "remove the field")
+					v.hit(g.Object, "spec."+field, "the spec of a global OperatorGroup must be blank",
+						"remove the field")
 				}
 			}
 		}

@@ -21,9 +21,8 @@ import (
 
 const ruleReplacesMissing = "replaces-missing"
 
-// Package reads all versions of a package in the legacy package manifest format and returns their findings, with those
-// about the package as a whole. File is a path in dir, Source and Path are those of Located. It also returns the number
-// of versions.
+// Package returns the findings of all versions of a legacy package, with those about the package, and the number of
+// versions. File is a path in dir, Source and Path are those of Located.
 func Package(ctx context.Context, dir string, so catalog.Options, o Options) ([]Finding, int, error) {
 	so.Source.Warn = func(string, ...any) {} // the findings say the same
 	versions, err := catalog.Convert(ctx, dir, so)

@@ -31,9 +31,8 @@ const (
 // somewhere stands for the namespace of an installation, which may be any.
 const somewhere = "operators"
 
-// inVain reports permissions of the ClusterServiceVersion that no Role grants: those on cluster-scoped resources. Only
-// in the mode AllNamespaces OLM makes ClusterRoles of permissions (OLM: pkg/controller/operators/olm/operatorgroup.go,
-// ensureSingletonRBAC).
+// inVain reports permissions on cluster-scoped resources, which no Role grants. OLM makes ClusterRoles of them only in
+// the mode AllNamespaces (OLM: pkg/controller/operators/olm/operatorgroup.go, ensureSingletonRBAC).
 func inVain(b *bundle.Bundle) (list []Finding, err error) {
 	level := findings.Warning
 	if olm.Supports(b.CSV.Spec.InstallModes, v1alpha1.InstallModeTypeAllNamespaces) {
@@ -181,9 +180,8 @@ func named(c *bundle.CRD, name string) bool {
 	return false
 }
 
-// ownedVersions returns a note for each CRD whose storage version the CSV does not name. OpenShift's documentation:
-// "Ensure the referencing version of the CRD in your CSV's owned section is updated if the CSV intends to use the new
-// version".
+// ownedVersions returns a note for each CRD whose storage version the CSV does not name (OpenShift: "Ensure the
+// referencing version of the CRD in your CSV's owned section is updated if the CSV intends to use the new version").
 func ownedVersions(b *bundle.Bundle) (list []Finding) {
 	owned := b.CSV.Spec.CustomResourceDefinitions.Owned
 	seen := map[string]bool{}
@@ -212,9 +210,8 @@ const (
 	annotationExample = "alm-examples"
 )
 
-// exampleFindings checks the examples of custom resources, with which OpenShift's console starts a new one, against the
-// bundle's CRDs. The validators of operator-framework report those of other kinds and versions. known has the findings
-// of others, which may be about the same field.
+// exampleFindings checks the examples of custom resources against the bundle's CRDs. The validators of
+// operator-framework report those of other kinds and versions. known are findings that may be about the same field.
 func exampleFindings(ctx context.Context, checker crs.Checker, b *bundle.Bundle, known []Finding) ([]Finding, error) {
 	text := b.CSV.Annotations[annotationExample]
 	if text == "" {

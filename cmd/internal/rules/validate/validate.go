@@ -39,8 +39,7 @@ import (
 	"github.com/olmgen/olmgen/source"
 )
 
-// Finding is one thing that is wrong with a bundle. File is a path in the bundle. Bundle leaves Source, Path, Object
-// and Hint empty; see Located.
+// Finding is a mistake of a bundle. File is a path in it, Source and Path are those of Located, Object and Hint empty.
 type Finding = findings.Finding
 
 // Options configure Bundle. The zero value reports olmgen's own findings.
@@ -56,9 +55,8 @@ type Options struct {
 	Descoped bool
 }
 
-// Bundle reads the bundle of a source and returns all findings, sorted by file, line, level, field, message and rule.
-// The same bundle always yields the same list. An unreadable bundle yields a finding that says why, and the warnings
-// before it. The error is that of the Checker or of ctx.
+// Bundle reads the bundle of a source and returns its findings, sorted by file, line, level, field, message, rule. An
+// unreadable bundle yields a finding that says why, and the warnings before it. The error is the Checker's or ctx's.
 func Bundle(ctx context.Context, src *source.Source, o Options) ([]Finding, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -160,8 +160,7 @@ func (r *run) goodPractices() {
 	r.inParts("good-practices", validation.GoodPracticesValidator, &base, parts)
 }
 
-// deprecatedAPIs checks the CSV, then each object by itself, because the validator returns one message for all
-// objects, in random order and without their names.
+// deprecatedAPIs checks the CSV, then each object: for several the validator has one message, without their names.
 func (r *run) deprecatedAPIs() {
 	base := manifests.Bundle{Name: r.bundle.Name, CSV: r.bundle.CSV, Objects: r.bundle.Objects[:1]}
 	var parts []part
