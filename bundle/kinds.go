@@ -167,7 +167,8 @@ func readCRD(o *manifest.Object) (*CRD, error) {
 	n := c.Len("spec", "versions")
 	for i := range n {
 		at := func(field string) []string { return []string{"spec", "versions", strconv.Itoa(i), field} }
-		c.Versions = append(c.Versions, CRDVersion{text(at("name")...), truth(at("served")...), truth(at("storage")...)})
+		v := CRDVersion{text(at("name")...), truth(at("served")...), truth(at("storage")...)}
+		c.Versions = append(c.Versions, v)
 	}
 	if n == 0 && c.V1Beta {
 		if name := text("spec", "version"); name != "" {

@@ -106,10 +106,9 @@ var userVerbs = map[string][]string{
 	"view":  {"get", "list", "watch"},
 }
 
-// userClusterRoles makes admin, edit and view of every provided API, with the owner of the API in an annotation, without
-// its version: users see whom to ask (plan, Operator Visibility). "For de-scoped operators, OLM will leave this to the
-// administrator" (plan): aggregateTo says to which default roles they are aggregated. In an OperatorGroup its
-// ClusterRoles find them.
+// userClusterRoles makes admin, edit and view of every provided API, with the owner of the API in an annotation, so that
+// users see whom to ask (plan, Operator Visibility). "For de-scoped operators, OLM will leave this to the administrator"
+// (plan): aggregateTo says to which default roles they are aggregated. In an OperatorGroup its ClusterRoles find them.
 func userClusterRoles(r *rendering) {
 	for _, a := range r.apis {
 		for _, suffix := range suffixes {
@@ -270,8 +269,8 @@ func internalRules(asked []rbacv1.PolicyRule, c *bundle.CRD) (out []rbacv1.Polic
 		if !rbac.Has(p.APIGroups, c.Group) {
 			continue
 		}
-		resources := lists.Filter([]string{c.Plural, c.Plural + "/finalizers", c.Plural + "/scale", c.Plural + "/status"},
-			func(resource string) bool { return rbac.HasResource(p.Resources, resource) })
+		all := []string{c.Plural, c.Plural + "/finalizers", c.Plural + "/scale", c.Plural + "/status"}
+		resources := lists.Filter(all, func(resource string) bool { return rbac.HasResource(p.Resources, resource) })
 		for _, resource := range p.Resources {
 			if strings.HasPrefix(resource, c.Plural+"/") {
 				resources = lists.Add(resources, resource)

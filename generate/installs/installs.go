@@ -32,7 +32,8 @@ type Advice struct {
 func Advise(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 	switch scope, _ := bundle.ScopeOf(csv); scope {
 	case bundle.Descoped:
-		return Advice{"", steps(step("bind it where it may work", generate.OptionBindNamespaces, generate.OptionBindAll))}
+		return Advice{"", steps(step("bind it where it may work", generate.OptionBindNamespaces,
+			generate.OptionBindAll))}
 	case bundle.AllUsers:
 		everywhere := "it is bound in all namespaces by default: bind it only where it may work if that is too much"
 		aggregated := step("all users get its APIs: their roles are aggregated to admin, edit and view; choose other "+
@@ -53,8 +54,8 @@ func scoped(csv *v1alpha1.ClusterServiceVersion, installs []Install) Advice {
 	case installs == nil:
 		return Advice{"olmgen does not know where it is installed", single(csv, nil)}
 	case len(installs) == 0:
-		return Advice{"it is not installed", steps(step("look for an alternative that is descoped, or bind it where it "+
-			"may work", generate.OptionBindNamespaces))}
+		return Advice{"it is not installed", steps(step("look for an alternative that is descoped, or bind it where "+
+			"it may work", generate.OptionBindNamespaces))}
 	case len(installs) == 1 && global:
 		return Advice{fmt.Sprintf("installed in %s for all namespaces", installs[0].Namespace),
 			steps(step("keep its bindings there", generate.OptionBindAll))}
