@@ -110,7 +110,6 @@ func (r *reader) readFile(name string) ([]byte, error) {
 	return data, nil
 }
 
-// overLimit returns the error of a file or directory with too much.
 func overLimit(name, format string, args ...any) error {
 	return manifest.OverLimit(&manifest.Error{File: name, Msg: fmt.Sprintf(format, args...)})
 }
@@ -254,7 +253,6 @@ func (r *reader) dropReplaced() error {
 	return nil
 }
 
-// replaced reports an object that a later one replaces.
 func (r *reader) replaced(o, by *manifest.Object) error {
 	old, err := o.Value()
 	counts, bad := by.Value()

@@ -147,7 +147,6 @@ func encodeBundle(data []byte) (string, error) {
 	return base64.StdEncoding.EncodeToString(data), nil
 }
 
-// secret names the Secret with a Deployment's serving certificate.
 func (c certificates) secret(s *serving) string {
 	if c.provider == CertsUser {
 		return strings.ReplaceAll(c.secrets, "{deployment}", s.deployment)

@@ -34,6 +34,9 @@ func clusterRole(name string) Object {
 
 // aggregatedClusterRoles makes the three ClusterRoles of the OperatorGroup (spec section 2).
 func aggregatedClusterRoles(r *rendering) {
+	if r.options.OperatorGroup == "" { // which only the descoped profile can do without
+		return
+	}
 	for _, suffix := range suffixes {
 		view := templates.GroupRole{Name: r.names.groupRole(suffix), Selectors: r.selectors(suffix)}
 		if r.names.withoutOLM() && !r.options.neighbors.olmGroup { // several operators may share the group
@@ -106,8 +109,8 @@ var userVerbs = map[string][]string{
 	"view":  {"get", "list", "watch"},
 }
 
-// userClusterRoles makes admin, edit and view of every provided API, with the owner of the API in an annotation, so that
-// users see whom to ask (plan, Operator Visibility). "For de-scoped operators, OLM will leave this to the administrator"
+// userClusterRoles makes admin, edit and view of every provided API, with the owner of the API in an annotation: users
+// see whom to ask (plan, Operator Visibility). "For de-scoped operators, OLM will leave this to the administrator"
 // (plan): aggregateTo says to which default roles they are aggregated. In an OperatorGroup its ClusterRoles find them.
 func userClusterRoles(r *rendering) {
 	for _, a := range r.apis {
@@ -182,14 +185,6 @@ func (r *rendering) noteAggregation() {
 		r.notes = append(r.notes, manifest.Message{Options: []Option{OptionAggregateTo, OptionBindNone},
 			Msg: "the operator supports AllNamespaces only, so it provides its APIs to all users by default: " +
 				"its user roles are aggregated to admin, edit and view, and it is " + r.boundText()})
-	}
-}
-
-// descopedGroup makes the ClusterRoles of the OperatorGroup, if there is one. An administrator binds users to them in
-// the namespaces of the group.
-func descopedGroup(r *rendering) {
-	if r.options.OperatorGroup != "" {
-		aggregatedClusterRoles(r)
 	}
 }
 

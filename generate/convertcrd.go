@@ -130,7 +130,6 @@ func junctors(schema map[string]any) {
 	}
 }
 
-// numberOrText reports whether a choice is exactly that of a whole number and a text.
 func numberOrText(list []any) bool {
 	types := map[any]bool{}
 	for _, x := range list {

@@ -76,8 +76,18 @@ func clusterServiceVersion(r *rendering) {
 func (r *rendering) csvSpec() map[string]any {
 	v, err := olm.Value(&r.csv.Spec)
 	r.fail(err)
+	// the CSV's schema requires these lists even if they are empty
 	strategy := normalize.At(v, "install", "spec")
-	requireLists(strategy)
+	if strategy["deployments"] == nil {
+		strategy["deployments"] = []any{}
+	}
+	for _, field := range []string{"permissions", "clusterPermissions"} {
+		for _, p := range normalize.List(strategy, field) {
+			if p["rules"] == nil {
+				p["rules"] = []any{}
+			}
+		}
+	}
 	if r.options.Installed {
 		return v
 	}
@@ -94,20 +104,6 @@ func (r *rendering) csvSpec() map[string]any {
 		olm.TrimDeployment(d["spec"])
 	}
 	return v
-}
-
-// requireLists writes lists that the CSV's schema requires even if they are empty.
-func requireLists(strategy map[string]any) {
-	if strategy["deployments"] == nil {
-		strategy["deployments"] = []any{}
-	}
-	for _, field := range []string{"permissions", "clusterPermissions"} {
-		for _, p := range normalize.List(strategy, field) {
-			if p["rules"] == nil {
-				p["rules"] = []any{}
-			}
-		}
-	}
 }
 
 // copiedCSVs adds the copies of the CSV in the namespaces that the operator watches (spec 5.2).

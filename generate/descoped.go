@@ -82,7 +82,7 @@ var descopedGenerators = []func(*rendering){
 	statusClusterRoles,
 	internalRoles,
 	userClusterRoles,
-	descopedGroup,
+	aggregatedClusterRoles,
 	tenants,
 	descopedServing,
 	watchAllNamespaces,
@@ -205,7 +205,6 @@ type requestedRule struct {
 	field string // its place in the CSV
 }
 
-// accounts returns the accounts in the order of the CSV.
 func (r *rendering) accounts() []*account {
 	if r.accountList != nil {
 		return r.accountList
@@ -351,7 +350,6 @@ func (r *rendering) servesAPI(a olm.API) []*account {
 	return r.accounts()
 }
 
-// withStatus adds get and update of an API's status to rules.
 func withStatus(rules []rbacv1.PolicyRule, a olm.API) []rbacv1.PolicyRule {
 	resource := a.Plural + "/status"
 	i := slices.IndexFunc(rules, func(p rbacv1.PolicyRule) bool {

@@ -252,7 +252,6 @@ func watchAllNamespaces(r *rendering) {
 	}
 }
 
-// downward returns the downward API files of a volume.
 func downward(v corev1.VolumeSource) []corev1.DownwardAPIVolumeFile {
 	var out []corev1.DownwardAPIVolumeFile
 	if v.DownwardAPI != nil {

@@ -185,7 +185,6 @@ func (n names) account(sa string) string {
 	return n.base + "-" + sa
 }
 
-// clusterName makes a name of the operator's namespace unique in the cluster.
 func (n names) clusterName(name string) string { return shortName(n.namespace + "." + name) }
 
 // unusedName returns a stable name for a cluster-wide object that no other object has, and reserves it.
@@ -225,7 +224,6 @@ func (n names) delegator(s *serving) string {
 	return n.clusterName(s.service + "-auth-delegator")
 }
 
-// roleLabels returns the labels of a role of the CSV's permissions.
 func (n names) roleLabels(g grant) templates.Ownership {
 	labels := n.owned()
 	if n.olm() {
@@ -246,7 +244,6 @@ func (n names) bindingLabels(g grant, kind string) templates.Ownership {
 	return labels
 }
 
-// condition names the Role and RoleBinding of the OperatorCondition.
 func (n names) condition() string {
 	if n.olm() {
 		return n.csv.Name

@@ -39,13 +39,11 @@ func (o *Object) setText(text []byte) {
 	})}
 }
 
-// set makes the text of m the Data of the object.
 func (o *Object) set(m *manifest.Object) {
 	o.Data = m.Raw()
 	o.content = &content{o.Data, func() (*manifest.Object, error) { return m, nil }}
 }
 
-// call returns what errors call the object.
 func (o *Object) call() string { return strings.TrimSpace(o.Kind + " " + o.Name) }
 
 // newObject returns the object of a manifest that has a text: one that was edited, or made by manifest.New.

@@ -92,7 +92,6 @@ func refuseOLMv1(b *bundle.Bundle, err error, targets []string) *Error {
 	return refuse("name a namespace", "%v", err).with(OptionTargetNamespaces)
 }
 
-// objectOLMv1 prints what OLM v1 makes by the same templates as what OLM v0 makes.
 func objectOLMv1(x olmv1.Object, o Options) (Object, error) {
 	if x.Carried != nil {
 		return newObject(x.Carried), nil

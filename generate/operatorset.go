@@ -368,7 +368,6 @@ func difference(o, theirs Object, own *bundle.Bundle, other Operator) (problem s
 		"%s %s differs from that of %s, which is rendered", o.Kind, o.Name, other.Name)
 }
 
-// withoutMetadata returns the decoded object without its metadata.
 func withoutMetadata(o Object) (map[string]any, error) {
 	v, err := o.Value()
 	delete(v, "metadata")

@@ -132,7 +132,6 @@ func refuse(hint, format string, args ...any) *Error {
 	return &Error{Msg: fmt.Sprintf(format, args...), Tip: hint}
 }
 
-// refuseOption is refuse for what is wrong with one option.
 func refuseOption(option Option, hint, format string, args ...any) *Error {
 	return &Error{Msg: fmt.Sprintf(format, args...), Tip: hint, Option: option}
 }
@@ -272,7 +271,6 @@ func (o Options) checkGroupName() error {
 	return nil
 }
 
-// checkName refuses a name of an object that is not valid.
 func checkName(option Option, hint, of, name string) error {
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
 		return refuseOption(option, hint, "%s name %q is not a valid name: %s", of, name, problems[0])
@@ -372,7 +370,6 @@ func (e *Error) About() []Option {
 	return e.Options
 }
 
-// with sets the options that the tip is about.
 func (e *Error) with(options ...Option) *Error {
 	e.Options = options
 	return e

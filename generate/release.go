@@ -213,7 +213,6 @@ type needed struct {
 	notes   []manifest.Message
 }
 
-// add adds a note, each once.
 func (n *needed) add(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if !slices.ContainsFunc(n.notes, func(m manifest.Message) bool { return m.Msg == text }) {
@@ -221,7 +220,6 @@ func (n *needed) add(format string, args ...any) {
 	}
 }
 
-// how returns who installs a requirement.
 func (n *needed) how() string {
 	if n.options.Profile == ProfileSubscription {
 		return "OLM looks for it in its catalogs"

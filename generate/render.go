@@ -176,7 +176,6 @@ type rendering struct {
 	workList    []workRole
 }
 
-// newRendering takes complete options.
 func newRendering(b *bundle.Bundle, o Options) (*rendering, error) {
 	mode, targets, err := o.targets(b.CSV)
 	if err != nil {

@@ -115,7 +115,10 @@ func (s *serving) checkPorts(b *bundle.Bundle, field string) error {
 func servingObjects(r *rendering) {
 	for _, s := range r.serving {
 		r.service(s)
-		r.secretRole(s)
+		rules := []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"secrets"},
+			ResourceNames: []string{r.certs.secret(s)}}}
+		r.roleAndBinding(r.options.Namespace, s.secret(), rbac.Values(rules), r.names.managed(), r.names.managed(),
+			r.subject(s.account))
 		r.delegation(s)
 		r.certificate(s)
 	}
@@ -149,7 +152,11 @@ func serviceSpec(view templates.Service) map[string]any {
 	}
 	spec := map[string]any{"ports": ports}
 	if len(view.Selector) > 0 {
-		spec["selector"] = stringMap(view.Selector)
+		selector := map[string]any{}
+		for k, v := range view.Selector {
+			selector[k] = v
+		}
+		spec["selector"] = selector
 	}
 	return spec
 }
@@ -198,21 +205,6 @@ func (r *rendering) mergeService(o *manifest.Object, view templates.Service) *te
 	out.Spec = spec
 	r.merged[o] = true
 	return out
-}
-
-func stringMap(m map[string]string) map[string]any {
-	out := make(map[string]any, len(m))
-	for k, v := range m {
-		out[k] = v
-	}
-	return out
-}
-
-func (r *rendering) secretRole(s *serving) {
-	rules := []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"secrets"},
-		ResourceNames: []string{r.certs.secret(s)}}}
-	r.roleAndBinding(r.options.Namespace, s.secret(), rbac.Values(rules), r.names.managed(), r.names.managed(),
-		r.subject(s.account))
 }
 
 // delegation binds the rights that an extension API server needs to ask who its caller is.

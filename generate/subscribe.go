@@ -35,7 +35,6 @@ var subscriptionGenerators = []func(*rendering){
 	subscription,
 }
 
-// asksForGroup reports whether an option is about the OperatorGroup.
 func (o Options) asksForGroup() bool {
 	return o.OperatorGroup != "" || o.Selector != nil || o.Static || len(o.StaticProvidedAPIs) > 0 ||
 		o.ServiceAccount != ""
@@ -199,7 +198,6 @@ func (r *rendering) warnInstallation(format string, args ...any) {
 	r.warn(bundle.WarnInstallation, &manifest.Error{Msg: fmt.Sprintf(format, args...)})
 }
 
-// about returns a warning with the options that it is about.
 func about(e *manifest.Error, options ...Option) *manifest.Error {
 	e.Options = options
 	return e

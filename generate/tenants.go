@@ -143,7 +143,12 @@ type place struct {
 func (p place) name() string {
 	name := "required"
 	if p.optional != "" {
-		name = "optional-" + pathSegment(p.optional)
+		name = "optional-" + strings.Map(func(c rune) rune { // what should not be in a name
+			if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' {
+				return c
+			}
+			return '-'
+		}, p.optional)
 	}
 	if p.cluster {
 		name += "-cluster"
@@ -266,14 +271,4 @@ func (c cells) rules(p rbacv1.PolicyRule) []rbacv1.PolicyRule {
 			ResourceNames: p.ResourceNames})
 	}
 	return out
-}
-
-// pathSegment replaces the characters that should not be in the name of an object.
-func pathSegment(s string) string {
-	return strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' {
-			return c
-		}
-		return '-'
-	}, s)
 }

@@ -42,7 +42,6 @@ func webhooks(r *rendering) {
 	}
 }
 
-// webhook returns the only webhook of a configuration.
 func (r *rendering) webhook(w *v1alpha1.WebhookDescription) map[string]any {
 	var typed any
 	if w.Type == v1alpha1.MutatingAdmissionWebhook {

@@ -253,7 +253,6 @@ func (l line) fault() (msg, hint string) {
 
 var blockHeader = lazy.Regexp(`^[|>][-+0-9]*[ \t]*(?:#.*)?$`)
 
-// next returns the line that follows.
 func (l line) next() line {
 	before, column, _ := l.begin()
 	switch {

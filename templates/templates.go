@@ -47,7 +47,6 @@ type Set struct {
 	overlaid map[string]bool
 }
 
-// names lists the templates, sorted.
 func names() []string {
 	entries, err := embedded.ReadDir(".")
 	if err != nil {
@@ -56,7 +55,6 @@ func names() []string {
 	return lists.Map(entries, func(e fs.DirEntry) string { return e.Name() })
 }
 
-// source returns the text of one of olmgen's own templates.
 func source(name string) ([]byte, error) { return embedded.ReadFile(name) }
 
 // own holds olmgen's own templates. Each is parsed when it is first executed, because a rendering needs few of them.
@@ -87,7 +85,6 @@ func newRoot() *template.Template {
 	return template.New("olmgen").Option("missingkey=error").Funcs(Functions())
 }
 
-// addOwn adds one of olmgen's own templates to root.
 func addOwn(root *template.Template, name string) error {
 	text, err := source(name)
 	if err != nil {
@@ -179,7 +176,6 @@ func (s *Set) overlay(overlay fs.FS) error {
 	return nil
 }
 
-// trees returns the parsed templates by their names.
 func (s *Set) trees() map[string]*parse.Tree {
 	out := map[string]*parse.Tree{}
 	for _, t := range s.root.Templates() {
@@ -307,7 +303,6 @@ func reprint(name string, text []byte) ([]byte, error) {
 	return manifest.Encode(v), nil
 }
 
-// printList prints a list in olmgen's form.
 func printList(list []any) []byte {
 	return []byte(strings.TrimLeft(manifest.Block(list, 2), " \n") + "\n")
 }

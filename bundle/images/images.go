@@ -89,7 +89,6 @@ func ListObjects(objects []*manifest.Object) ([]Image, error) {
 	return sorted(list), nil
 }
 
-// inObjects returns the places in workloads and ConfigMaps that name an image.
 func inObjects(objects []*manifest.Object, pkg string) (list []Image, err error) {
 	for _, o := range objects {
 		if !HasImages(bundle.GroupOf(o), o.Kind) {

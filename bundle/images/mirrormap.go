@@ -102,7 +102,6 @@ func (m *Map) read(o *manifest.Object) error {
 		With("use a list mirrors, an ImageDigestMirrorSet, an ImageTagMirrorSet or an ImageContentSourcePolicy")
 }
 
-// readOwn reads olmgen's own form.
 func (m *Map) readOwn(o *manifest.Object) error {
 	var fields ownFields
 	if err := o.Strict(&fields, nil); err != nil {
@@ -326,7 +325,6 @@ func MirrorSets(list []Image, mirror string, t *templates.Set) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// mirrorsOf returns an entry for each repository, sorted.
 func mirrorsOf(list []Image, pinned bool, mirror string, seen map[string]string) ([]templates.Mirror, error) {
 	repositories := map[string]bool{}
 	for _, i := range list {

@@ -108,7 +108,6 @@ func InObject(group, kind string, value map[string]any, visit Visitor) {
 	})
 }
 
-// each calls f for each mapping in a list.
 func each(m map[string]any, key, field string, f func(item map[string]any, field string)) {
 	list, _ := m[key].([]any)
 	for i, x := range list {

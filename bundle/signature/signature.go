@@ -80,7 +80,6 @@ func parseKey(block *pem.Block) (crypto.PublicKey, error) {
 	return nil, fmt.Errorf("keys of type %T cannot be used", key)
 }
 
-// signed reports whether one of the keys made a signature of a message.
 func (k Keys) signed(message, sig []byte) bool {
 	return slices.ContainsFunc(k, func(key crypto.PublicKey) bool { return signedBy(key, message, sig) })
 }

@@ -50,7 +50,6 @@ func MaxOpenShift(properties []bundle.Property) (string, error) {
 	return fmt.Sprintf("%d.%d", v.Major, v.Minor), nil
 }
 
-// openShift reports that an operator holds back the upgrade to the release of OpenShift.
 func (q *question) openShift() {
 	if q.OpenShift == nil {
 		if q.form == Plain {
@@ -123,26 +122,18 @@ func (q *question) minKube() {
 			"update the cluster before the operator")
 	case unmet != "":
 		q.add(RuleMinKube, findings.Warning, field, unmet, "")
-	case q.form != OLMv0 && q.Kubernetes() == nil:
-		q.unasked(field)
+	case q.form != OLMv0 && q.Kubernetes() == nil: // nobody asks, and a known release of OpenShift has an older one
+		least := q.CSV.Spec.MinKubeVersion
+		want, err := semver.Parse(strings.TrimPrefix(least, "v"))
+		older := versions.Where(func(r versions.Release) bool { return r.Kubernetes() < want.Minor },
+			versions.OpenShift)
+		if err == nil && older != "" {
+			q.add(RuleMinKube, findings.Warning, field, fmt.Sprintf("%s does not ask for Kubernetes %s, and an older "+
+				"one is in %s", q.form.has(), least, older), "")
+		}
 	}
 }
 
-// unasked reports a version of Kubernetes that nobody asks for, where a known release of OpenShift has an older one.
-func (q *question) unasked(field string) {
-	least := q.CSV.Spec.MinKubeVersion
-	want, err := semver.Parse(strings.TrimPrefix(least, "v"))
-	if err != nil {
-		return
-	}
-	if older := versions.Where(func(r versions.Release) bool { return r.Kubernetes() < want.Minor },
-		versions.OpenShift); older != "" {
-		q.add(RuleMinKube, findings.Warning, field, fmt.Sprintf("%s does not ask for Kubernetes %s, and an older one "+
-			"is in %s", q.form.has(), least, older), "")
-	}
-}
-
-// kubernetes reports APIs that the cluster does not serve.
 func (q *question) kubernetes() {
 	kube := q.kube()
 	if kube == 0 {
@@ -186,7 +177,6 @@ func Objects(objects []*manifest.Object, c Cluster) []findings.Finding {
 // maxBytes is what etcd takes in one request (etcd: --max-request-bytes).
 const maxBytes = 3 << 19
 
-// sizes reports objects that etcd refuses.
 func (q *question) sizes() {
 	objects := q.Shipped
 	if q.form == OLMv0 && q.Object != nil {
@@ -296,7 +286,6 @@ func (q *question) atMost() int {
 // renders reports whether OLM v1 renders the bundle, and all of it is known.
 func (q *question) renders() bool { return q.form == OLMv1 && q.Bundle != nil && !q.Bundle.Partial }
 
-// rendered returns the objects that a release of OLM v1 makes of the bundle.
 func (q *question) rendered(r versions.Release) ([]olmv1.Object, error) {
 	o := olmv1.Options{Namespace: "default", Certs: olmv1.CertManager, Release: r.Number()}
 	if !olm.Supports(q.CSV.Spec.InstallModes, v1alpha1.InstallModeTypeAllNamespaces) {
@@ -327,10 +316,7 @@ func (q *question) renderer() {
 // bundle.
 func (q *question) inPhases(r versions.Release) map[string]int {
 	counts := map[string]int{}
-	objects, err := q.rendered(r)
-	if err != nil {
-		return counts
-	}
+	objects, _ := q.rendered(r)
 	for _, x := range objects {
 		counts[phaseOf(x.Kind)]++
 	}

@@ -269,7 +269,6 @@ func (c Cluster) Kubernetes() *semver.Version {
 	return c.Kube
 }
 
-// kube returns the minor version of Kubernetes in the cluster; 0 if it is not known.
 func (c Cluster) kube() uint64 {
 	if v := c.Kubernetes(); v != nil {
 		return v.Minor

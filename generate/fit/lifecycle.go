@@ -102,7 +102,6 @@ func (l *Lifecycle) Of(version string) *Supported {
 	return &l.Versions[i]
 }
 
-// last returns the phase that ends last, or nil.
 func (s *Supported) last() (last *Phase) {
 	for i := range s.Phases {
 		if last == nil || s.Phases[i].End > last.End {

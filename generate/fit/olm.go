@@ -13,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/olmv1"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
@@ -40,9 +41,9 @@ func olmAPIs(rights []right) (asks []Ask, v1 bool) {
 		if !slices.Contains(r.APIGroups, olm.Group) && !slices.Contains(r.APIGroups, olm.GroupPackages) {
 			continue
 		}
-		resources := slices.DeleteFunc(slices.Clone(r.Resources), ofConditions)
-		if slices.Sort(resources); len(resources) > 0 {
-			asks = append(asks, Ask{r.object, r.field, r.account, r.cluster, slices.Compact(resources)})
+		resources := slices.DeleteFunc(lists.SortedUnique(r.Resources), ofConditions)
+		if len(resources) > 0 {
+			asks = append(asks, Ask{r.object, r.field, r.account, r.cluster, resources})
 		}
 	}
 	return asks, v1
@@ -63,10 +64,9 @@ func (q *question) apis() {
 	for _, a := range asks {
 		resources = append(resources, a.Resources...)
 	}
-	slices.Sort(resources)
 	q.at(q.holding(asks[0].Role), RuleAPIs, findings.Warning, asks[0].Field, fmt.Sprintf("the operator has rights "+
-		"on %s of OLM v0 (%s), and %s has none",
-		strings.Join(slices.Compact(resources), ", "), olm.Group, q.form.has()),
+		"on %s of OLM v0 (%s), and %s has none", strings.Join(lists.SortedUnique(resources), ", "), olm.Group,
+		q.form.has()),
 		"ask the operator's vendor whether it works without them")
 }
 
@@ -81,7 +81,6 @@ func (f Form) has() string {
 	return string(f)
 }
 
-// conditions reports that an operator has rights on OperatorConditions.
 func (q *question) conditions() {
 	if q.form == OLMv0 {
 		return
@@ -103,7 +102,6 @@ func (q *question) conditions() {
 // envCondition is what operator-lib reads at the start of an operator (operator-lib: conditions/factory.go).
 const envCondition = "OPERATOR_CONDITION_NAME"
 
-// setsCondition reports whether the operator's own Deployments set the variable.
 func (q *question) setsCondition() bool {
 	for _, d := range q.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		for _, c := range d.Spec.Template.Spec.Containers {
@@ -117,10 +115,8 @@ func (q *question) setsCondition() bool {
 
 // Services returns the APIs that an operator serves by APIServices, such as v1.example.com.
 func Services(csv *v1alpha1.ClusterServiceVersion) (names []string) {
-	for _, a := range csv.Spec.APIServiceDefinitions.Owned {
-		names = append(names, a.Version+"."+a.Group)
-	}
-	return names
+	return lists.Map(csv.Spec.APIServiceDefinitions.Owned,
+		func(a v1alpha1.APIServiceDescription) string { return a.Version + "." + a.Group })
 }
 
 // refusing returns the releases of OLM v1 in the cluster that refuse something, with the source.
@@ -149,12 +145,9 @@ func (q *question) services() {
 // resolve/validation.go; operator-registry: alpha/property).
 func Required(properties []bundle.Property) (list []bundle.Property) {
 	for _, p := range properties {
-		same := func(other bundle.Property) bool {
-			return other.Type == p.Type && string(other.Value) == string(p.Value)
-		}
 		switch p.Type {
 		case "olm.package.required", "olm.gvk.required", "olm.constraint":
-			if !slices.ContainsFunc(list, same) {
+			if !slices.ContainsFunc(list, p.Equal) {
 				list = append(list, p)
 			}
 		}
@@ -166,10 +159,8 @@ func (q *question) dependencies() {
 	if q.form != OLMv1 {
 		return
 	}
-	var list []string
-	for _, p := range Required(q.Properties) {
-		list = append(list, text.Brief(p.Type+" "+unescaped(p.Value)))
-	}
+	list := lists.Map(Required(q.Properties),
+		func(p bundle.Property) string { return text.Brief(p.Type + " " + unescaped(p.Value)) })
 	if who, source := q.refusing(versions.RefusesDependencies); who != "" && len(list) > 0 {
 		q.add(RuleDependencies, findings.Error, "", fmt.Sprintf("the operator depends on others, which %s refuses: "+
 			"%s (%s)", who, strings.Join(list, ", "), source), "")
@@ -224,7 +215,6 @@ func (q *question) modes() {
 		"simplification, not begun)", "")
 }
 
-// webhooks reports that OLM v1 does not take webhooks.
 func (q *question) webhooks() {
 	if q.form != OLMv1 || len(q.CSV.Spec.WebhookDefinitions) == 0 {
 		return

@@ -96,7 +96,6 @@ type derivation struct {
 	held           rbac.Counter // of the rules of roles
 }
 
-// in returns what is collected for a namespace, or for the cluster.
 func (d *derivation) in(namespace string) *atoms {
 	if namespace == "" {
 		return d.cluster
@@ -107,7 +106,6 @@ func (d *derivation) in(namespace string) *atoms {
 	return d.namespaces[namespace]
 }
 
-// apply grants what it takes to apply and to prune one object.
 func (d *derivation) apply(r resource, name string) {
 	to := d.in(r.namespace)
 	to.Add(rbac.Atom{Group: r.group, Resource: r.plural, Verb: "create"}, true)
@@ -176,7 +174,6 @@ func (d *derivation) bindTo(b *rbac.Binding) error {
 	return d.addRules(r.PolicyRules(), b.Namespace)
 }
 
-// grant grants a verb on one object of RBAC.
 func (d *derivation) grant(plural, verb, name, namespace string) {
 	d.in(namespace).Add(rbac.Atom{Group: rbacv1.GroupName, Resource: plural, Verb: verb, Named: true, Name: name}, true)
 }

@@ -102,7 +102,6 @@ func multi(csv *v1alpha1.ClusterServiceVersion) bool {
 
 func (i Install) global() bool { return slices.Contains(i.Targets, "") }
 
-// watched returns the namespaces that installations watch, sorted, without duplicates.
 func watched(installs []Install) []string {
 	var out []string
 	for _, i := range installs {
@@ -257,7 +256,6 @@ func (f *finder) install(namespace, csv string, targets []string) {
 	}
 }
 
-// targets returns the value of OLM's annotation, or nil if it is absent.
 func targets(annotations map[string]string) []string {
 	value, ok := annotations[olm.AnnotationTargets]
 	if !ok {

@@ -78,7 +78,6 @@ func configure(c *v1alpha1.SubscriptionConfig, d *appsv1.Deployment, merge, remo
 	}
 }
 
-// applyAffinity replaces or removes the parts that are set.
 func applyAffinity(a *corev1.Affinity, pod *corev1.PodSpec, remove bool) {
 	if a == nil {
 		return
@@ -125,7 +124,6 @@ func replaceOrAdd[T any](list, added []T, replace bool, name func(T) string) []T
 	return list
 }
 
-// addNew appends the items that are not in the list yet.
 func addNew[T any](list, added []T) []T {
 	for _, x := range added {
 		if !slices.ContainsFunc(list, func(y T) bool { return reflect.DeepEqual(x, y) }) {

@@ -99,7 +99,6 @@ func loadCSV(b *bundle.Bundle, release versions.Release) (*v1alpha1.ClusterServi
 	return csv, addProperties(csv, b.Properties, release)
 }
 
-// addProperties appends the properties to the list in the CSV's annotation.
 func addProperties(csv *v1alpha1.ClusterServiceVersion, properties []bundle.Property, release versions.Release) error {
 	var all []bundle.Property
 	if text, ok := csv.Annotations[olm.AnnotationBundleProperties]; ok {

@@ -29,7 +29,6 @@ func (r *renderer) value(typed any) map[string]any {
 	return v
 }
 
-// object makes an Object of its value.
 func object(m map[string]any) Object {
 	if saysNothing(m["status"]) {
 		delete(m, "status")
@@ -47,7 +46,6 @@ func object(m map[string]any) Object {
 	}
 }
 
-// child returns a mapping inside another, made if it is not there.
 func child(m map[string]any, key string) map[string]any {
 	c, ok := m[key].(map[string]any)
 	if !ok {
@@ -127,7 +125,6 @@ func certName(deployment string) string {
 	return join(join(strings.ReplaceAll(deployment, ".", "-"), "service"), "cert")
 }
 
-// issuerName names the issuer of a Deployment's certificate.
 func issuerName(deployment string) string { return join(certName(deployment), "selfsigned-issuer") }
 
 // ManagedNamespace returns the namespace that OLM v1 makes for a bundle, and owns, where a ClusterExtension leaves out

@@ -132,7 +132,6 @@ type renderer struct {
 	err     error   // the first one
 }
 
-// fail keeps the first error.
 func (r *renderer) fail(err error) { r.err = cmp.Or(r.err, err) }
 
 // checkOptions also fills in the default targets and takes each only once.
@@ -168,12 +167,10 @@ func (r *renderer) checkOptions() error {
 	return errors.Join(errs...)
 }
 
-// allNamespaces reports whether the operator watches all namespaces.
 func (r *renderer) allNamespaces() bool {
 	return len(r.TargetNamespaces) == 1 && r.TargetNamespaces[0] == metav1.NamespaceAll
 }
 
-// install is the install strategy's content.
 func (r *renderer) install() *v1alpha1.StrategyDetailsDeployment {
 	return &r.csv.Spec.InstallStrategy.StrategySpec
 }
@@ -183,7 +180,6 @@ type ReleaseError struct{ text string }
 
 func (e *ReleaseError) Error() string { return e.text }
 
-// releaseOf returns the release that renders.
 func releaseOf(text string) (versions.Release, error) {
 	if text == "" {
 		return versions.Newest(versions.OperatorController), nil

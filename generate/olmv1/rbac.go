@@ -74,5 +74,4 @@ func (r *renderer) serviceAccounts() {
 	}
 }
 
-// account returns the account that a permission means.
 func account(name string) string { return cmp.Or(name, defaultAccount) }

@@ -72,12 +72,10 @@ func (r *renderer) validate() error {
 	return errors.Join(r.faults...)
 }
 
-// refuse adds a fault of the bundle.
 func (r *renderer) refuse(format string, args ...any) {
 	r.faults = append(r.faults, fmt.Errorf(format, args...))
 }
 
-// refuseEach adds a fault for each name.
 func (r *renderer) refuseEach(format string, names []string, of ...any) {
 	for _, name := range lists.SortedUnique(names) {
 		r.refuse(format, append([]any{name}, of...)...)
@@ -94,7 +92,6 @@ func (r *renderer) refuseInvalid(format, separator string, names []string, of ..
 	}
 }
 
-// repeated returns the names that occur more than once.
 func repeated(names []string) []string {
 	var out []string
 	for i, name := range names {
@@ -105,7 +102,6 @@ func repeated(names []string) []string {
 	return out
 }
 
-// eachType calls f with the names of the webhooks of each type.
 func (r *renderer) eachType(f func(t v1alpha1.WebhookAdmissionType, names []string)) {
 	webhooks := lists.Group(r.csv.Spec.WebhookDefinitions,
 		func(w v1alpha1.WebhookDescription) v1alpha1.WebhookAdmissionType { return w.Type })
@@ -211,7 +207,6 @@ func (r *renderer) checkKinds() {
 	}
 }
 
-// installModes returns the supported install modes, sorted.
 func (r *renderer) installModes() []v1alpha1.InstallModeType {
 	return slices.Sorted(slices.Values(bundle.SupportedModes(r.csv)))
 }

@@ -35,7 +35,6 @@ func (r *renderer) webhooks(t v1alpha1.WebhookAdmissionType) {
 	}
 }
 
-// definitions returns the webhook definitions of one type.
 func (r *renderer) definitions(t v1alpha1.WebhookAdmissionType) []v1alpha1.WebhookDescription {
 	return lists.Filter(r.csv.Spec.WebhookDefinitions,
 		func(w v1alpha1.WebhookDescription) bool { return w.Type == t })
