@@ -61,13 +61,12 @@ func (r *reader) checkKind(o *manifest.Object) error {
 		return nil
 	}
 	if !supported(o.Kind) {
+		e := o.Errorf("kind", "OLM does not install %s of %s from a bundle", o.Kind, o.APIVersion)
 		if !r.options.AllowUnsupported && !r.options.Refused {
-			e := o.Errorf("kind", "OLM does not install %s of %s from a bundle", o.Kind, o.APIVersion)
 			e.Tip, e.Options = "remove it from the bundle, or allow it", []manifest.Option{OptionAllowUnsupported}
 			return e
 		}
-		r.warn(WarnUnsupportedKind,
-			o.Errorf("kind", "OLM does not install %s of %s from a bundle", o.Kind, o.APIVersion))
+		r.warn(WarnUnsupportedKind, e)
 	}
 	switch as := APIVersionOf(o); {
 	case as == o.APIVersion || o.Kind == v1alpha1.ClusterServiceVersionKind:

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -94,25 +95,13 @@ func (b *Bundle) ResourceScope(group, resource string) Scope {
 	namespaced, known := olm.NamespacedResource(group, resource)
 	switch {
 	case !known && resource == "*":
-		return b.scopeOfAll(group)
+		crds := lists.Filter(b.CRDs, func(c *CRD) bool { return c.Group == group })
+		cluster := slices.ContainsFunc(crds, func(c *CRD) bool { return c.Scope == "Cluster" })
+		return scopeOf(true, len(crds) > 0 && !cluster)
 	case resource == "*" && !olm.AllScoped(group, true):
 		return ScopeUnknown
 	}
 	return scopeOf(namespaced, known)
-}
-
-func (b *Bundle) scopeOfAll(group string) Scope {
-	scope := ScopeUnknown
-	for _, c := range b.CRDs {
-		if c.Group != group {
-			continue
-		}
-		if c.Scope == "Cluster" {
-			return ScopeUnknown
-		}
-		scope = Namespaced
-	}
-	return scope
 }
 
 // OperatorScope is whether an operator is descoped, by the install modes of its CSV.

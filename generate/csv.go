@@ -24,14 +24,11 @@ func installedCSV(b *bundle.Bundle, o Options, targets []string) *v1alpha1.Clust
 	csv := b.CSV.DeepCopy()
 	applyDefaults(csv)
 	csv.Namespace = o.Namespace
-	if csv.Annotations == nil {
-		csv.Annotations = map[string]string{}
-	}
+	csv.Annotations = underlay(csv.Annotations, map[string]string{olm.AnnotationNamespace: o.Namespace,
+		olm.AnnotationTargets: strings.Join(targets, ",")})
 	if o.OperatorGroup != "" {
 		csv.Annotations[olm.AnnotationGroup] = o.OperatorGroup
 	}
-	csv.Annotations[olm.AnnotationNamespace] = o.Namespace
-	csv.Annotations[olm.AnnotationTargets] = strings.Join(targets, ",")
 	if o.Replaces != nil {
 		csv.Spec.Replaces = *o.Replaces
 	}
@@ -40,10 +37,7 @@ func installedCSV(b *bundle.Bundle, o Options, targets []string) *v1alpha1.Clust
 		csv.Annotations[olm.AnnotationProperties] = properties
 	}
 	if o.Names == NamesOLM {
-		if csv.Labels == nil {
-			csv.Labels = map[string]string{}
-		}
-		csv.Labels[olm.LabelManaged] = "true"
+		csv.Labels = underlay(csv.Labels, map[string]string{olm.LabelManaged: "true"})
 	}
 	return csv
 }

@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"slices"
@@ -181,18 +182,17 @@ func ReadConfig(name string, data []byte) (*v1alpha1.SubscriptionConfig, error) 
 	if err != nil {
 		return nil, err
 	}
-	config := &v1alpha1.SubscriptionConfig{}
+	config, sub := &v1alpha1.SubscriptionConfig{}, &v1alpha1.Subscription{}
 	var unknown []string
-	if o.Kind != "" {
-		if o.Kind != v1alpha1.SubscriptionKind {
-			return nil, o.Errorf("kind", "%s is not a Subscription", o.Kind)
-		}
-		sub := &v1alpha1.Subscription{}
+	switch o.Kind {
+	case "":
+		unknown, err = o.Into(config)
+	case v1alpha1.SubscriptionKind:
 		if unknown, err = o.Into(sub); err == nil && sub.Spec != nil && sub.Spec.Config != nil {
 			config = sub.Spec.Config
 		}
-	} else {
-		unknown, err = o.Into(config)
+	default:
+		err = o.Errorf("kind", "%s is not a Subscription", o.Kind)
 	}
 	if err != nil {
 		return nil, err
@@ -313,11 +313,10 @@ func applyDefaults(csv *v1alpha1.ClusterServiceVersion) {
 	deployments := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
 	for i := range deployments {
 		pod := &deployments[i].Spec.Template.Spec
-		for j := range pod.Containers {
-			defaultContainer(&pod.Containers[j])
-		}
-		for j := range pod.InitContainers {
-			defaultContainer(&pod.InitContainers[j])
+		for _, containers := range [][]corev1.Container{pod.Containers, pod.InitContainers} {
+			for j := range containers {
+				defaultContainer(&containers[j])
+			}
 		}
 		for j := range pod.Volumes {
 			defaultVolume(&pod.Volumes[j].VolumeSource)
@@ -348,12 +347,7 @@ func defaultVolume(v *corev1.VolumeSource) {
 		e.VolumeClaimTemplate.ObjectMeta = metav1.ObjectMeta{} // the schema of a CSV knows no field of it
 	}
 	if d := v.AzureDisk; d != nil {
-		if d.FSType == nil {
-			d.FSType = new("ext4")
-		}
-		if d.ReadOnly == nil {
-			d.ReadOnly = new(bool)
-		}
+		d.FSType, d.ReadOnly = cmp.Or(d.FSType, new("ext4")), cmp.Or(d.ReadOnly, new(bool))
 	}
 	if d := v.ISCSI; d != nil {
 		setDefault(&d.ISCSIInterface, "default")

@@ -77,14 +77,14 @@ var descopedGenerators = []func(*rendering){
 	boundedRules,
 	namespaces,
 	serviceAccounts,
-	ownRoles,
+	permissions,
 	workClusterRoles,
 	statusClusterRoles,
 	internalRoles,
 	userClusterRoles,
 	aggregatedClusterRoles,
 	tenants,
-	descopedServing,
+	servingObjects,
 	watchAllNamespaces,
 	deployments,
 	apiServices,
@@ -241,17 +241,6 @@ func (r *rendering) descopedLabels(what string) templates.Ownership {
 	labels := r.names.owned()
 	labels.Descoped = what
 	return labels
-}
-
-// ownRoles makes Roles and RoleBindings in the operator's own namespace from the permissions of the CSV. The operator
-// needs them "to run within [its] installation namespace at installtime", and they "do not get copied to a pre-defined
-// set of namespaces" (plan).
-func ownRoles(r *rendering) {
-	for _, g := range r.grants {
-		if len(g.Rules) > 0 {
-			r.role(g, r.options.Namespace, r.names.roleLabels(g), r.names.bindingLabels(g, "Role"))
-		}
-	}
 }
 
 // workRole is a ClusterRole that an account needs for its work.

@@ -69,10 +69,7 @@ func supported(csv *v1alpha1.ClusterServiceVersion) v1alpha1.InstallModeSet {
 func (o Options) mode(supports v1alpha1.InstallModeSet, targets []string) (v1alpha1.InstallModeType, error) {
 	switch {
 	case o.InstallMode != "":
-		if err := checkWord(OptionInstallMode, "install mode", o.InstallMode, bundle.InstallModes); err != nil {
-			return "", err
-		}
-		return o.InstallMode, nil
+		return o.InstallMode, checkWord(OptionInstallMode, "install mode", o.InstallMode, bundle.InstallModes)
 	case len(targets) == 1 && targets[0] == o.Namespace:
 		return v1alpha1.InstallModeTypeOwnNamespace, nil
 	case len(targets) == 1:

@@ -159,12 +159,7 @@ func (n names) grants(list []v1alpha1.StrategyDeploymentPermissions, cluster boo
 		if cluster {
 			first = n.clusterName(first)
 		}
-		name := shortName(first)
-		for i := max(2, last[first]); used[name]; i++ {
-			name = shortName(fmt.Sprintf("%s-%d", first, i))
-			last[first] = i
-		}
-		used[name] = true
+		name := unused(used, last, first)
 		out = append(out, grant{p, name})
 		if !cluster {
 			n.clusterRoles[n.promoted(grant{p, name})] = true
@@ -189,12 +184,17 @@ func (n names) clusterName(name string) string { return shortName(n.namespace + 
 
 // unusedName returns a stable name for a cluster-wide object that no other object has, and reserves it.
 func (n names) unusedName(first string) string {
-	first = n.clusterName(first)
-	name := first
-	for i := 2; n.clusterRoles[name]; i++ {
+	return unused(n.clusterRoles, map[string]int{}, n.clusterName(first))
+}
+
+// unused returns the first of the numbered forms of a name that is not used, and reserves it.
+func unused(used map[string]bool, last map[string]int, first string) string {
+	name := shortName(first)
+	for i := max(2, last[first]); used[name]; i++ {
 		name = shortName(fmt.Sprintf("%s-%d", first, i))
+		last[first] = i
 	}
-	n.clusterRoles[name] = true
+	used[name] = true
 	return name
 }
 

@@ -1,7 +1,6 @@
 package generate
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -13,15 +12,12 @@ import (
 
 // namespaces makes the Namespace of the operator, with what the CSV suggests for it, and those of its targets. Each is
 // made on request only: a target namespace mostly belongs to a tenant, and is deleted with all that is in it when its
-// file goes.
+// file goes. A Subscription has the Namespace of the operator where it is not there already.
 func namespaces(r *rendering) {
-	if r.options.CreateNamespace {
+	if r.options.CreateNamespace ||
+		r.options.Profile == ProfileSubscription && !olm.HasGlobalGroup(r.options.Namespace) {
 		r.ownNamespace()
 	}
-	r.targetNamespaces()
-}
-
-func (r *rendering) targetNamespaces() {
 	if r.options.CreateTargetNamespaces {
 		for _, ns := range r.watched() {
 			r.namespace(templates.Namespace{Name: ns})
@@ -85,14 +81,8 @@ func (r *rendering) operatorGroup(providedAPIs []string) {
 // groupAPIs returns what the OperatorGroup provides, the sorted set of Kind.version.group: the APIs of all its
 // operators and static ones.
 func (r *rendering) groupAPIs() []string {
-	set := map[string]bool{}
-	for _, a := range r.apis {
-		set[a.String()] = true
-	}
-	for _, s := range slices.Concat(r.options.StaticProvidedAPIs, r.options.neighbors.groupAPIs) {
-		set[s] = true
-	}
-	return slices.Sorted(maps.Keys(set))
+	return lists.SortedUnique(slices.Concat(lists.Map(r.apis, olm.API.String), r.options.StaticProvidedAPIs,
+		r.options.neighbors.groupAPIs))
 }
 
 // checkStatic refuses what OLM would ignore: an item needs two dots (spec 1.5, GVKStringToProvidedAPISet).

@@ -335,10 +335,9 @@ func ownedBy(o Object, owners []int, results []*Result) (int, *Object) {
 		return 0, nil
 	}
 	for _, j := range owners {
-		for k := range results[j].Objects {
-			if x := &results[j].Objects[k]; x.key() == o.key() {
-				return j, x
-			}
+		k := slices.IndexFunc(results[j].Objects, func(x Object) bool { return x.key() == o.key() })
+		if k >= 0 {
+			return j, &results[j].Objects[k]
 		}
 	}
 	return 0, nil

@@ -48,10 +48,17 @@ func (r *rendering) serviceAccount(name string) {
 	r.author("serviceaccount.yaml", id, view)
 }
 
-// permissions makes the Roles, ClusterRoles and bindings that an InstallPlan creates (spec 4.1).
+// permissions makes the Roles, ClusterRoles and bindings that an InstallPlan creates (spec 4.1). A descoped operator has
+// the Roles that grant something, "to run within [its] installation namespace at installtime" (plan), and no others.
 func permissions(r *rendering) {
+	descoped := r.options.Profile == ProfileDescoped
 	for _, g := range r.grants {
-		r.role(g, r.options.Namespace, r.names.roleLabels(g), r.names.bindingLabels(g, "Role"))
+		if !descoped || len(g.Rules) > 0 {
+			r.role(g, r.options.Namespace, r.names.roleLabels(g), r.names.bindingLabels(g, "Role"))
+		}
+	}
+	if descoped {
+		return
 	}
 	for _, g := range r.cluster {
 		r.role(g, "", r.names.roleLabels(g), r.names.bindingLabels(g, "ClusterRole"))

@@ -28,12 +28,7 @@ type serving struct {
 	service    string
 	account    string
 	selector   map[string]string
-	ports      []servicePort
-}
-
-type servicePort struct {
-	port   int32
-	target intstr.IntOrString
+	ports      []templates.ServicePort
 }
 
 // secret holds the serving certificate. With cert-manager the Certificate has its name too.
@@ -82,11 +77,8 @@ func (s *serving) addPorts(csv *v1alpha1.ClusterServiceVersion) {
 		if port <= 0 {
 			port = 443
 		}
-		p := servicePort{port, intstr.FromInt32(port)}
-		if target != nil {
-			p.target = *target
-		}
-		s.ports = lists.Add(s.ports, p)
+		target = cmp.Or(target, new(intstr.FromInt32(port)))
+		s.ports = lists.Add(s.ports, templates.PortOf(port, *target))
 	}
 	for _, d := range ownedAPIServices(csv) {
 		add(d.DeploymentName, d.ContainerPort, nil)
@@ -100,10 +92,10 @@ func (s *serving) addPorts(csv *v1alpha1.ClusterServiceVersion) {
 func (s *serving) checkPorts(b *bundle.Bundle, field string) error {
 	for i, p := range s.ports {
 		for _, q := range s.ports[:i] {
-			if p.port == q.port {
+			if p.Port == q.Port {
 				return b.CSVObject.Errorf(field,
-					"its webhooks ask for port %d twice, with the target ports %s and %s: a Service can't have both",
-					p.port, q.target.String(), p.target.String())
+					"its webhooks ask for port %d twice, with the target ports %v and %v: a Service can't have both",
+					p.Port, q.TargetPort, p.TargetPort)
 			}
 		}
 	}
@@ -111,15 +103,22 @@ func (s *serving) checkPorts(b *bundle.Bundle, field string) error {
 }
 
 // servingObjects makes what OLM creates for a Deployment that serves: the Service, the right to read the certificate
-// and those of an extension API server, which OLM grants for webhooks as well.
+// and those of an extension API server, which OLM grants for webhooks as well. The CSV requests none of these rights:
+// the descoped profile leaves out the former, because the certificate is mounted, and the latter unless the Deployment
+// serves an APIService.
 func servingObjects(r *rendering) {
 	for _, s := range r.serving {
 		r.service(s)
-		rules := []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"secrets"},
-			ResourceNames: []string{r.certs.secret(s)}}}
-		r.roleAndBinding(r.options.Namespace, s.secret(), rbac.Values(rules), r.names.managed(), r.names.managed(),
-			r.subject(s.account))
-		r.delegation(s)
+		if r.options.Profile != ProfileDescoped {
+			rules := []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{""},
+				Resources: []string{"secrets"}, ResourceNames: []string{r.certs.secret(s)}}}
+			r.roleAndBinding(r.options.Namespace, s.secret(), rbac.Values(rules), r.names.managed(),
+				r.names.managed(), r.subject(s.account))
+		}
+		served := func(d v1alpha1.APIServiceDescription) bool { return d.DeploymentName == s.deployment }
+		if r.options.Profile != ProfileDescoped || slices.ContainsFunc(ownedAPIServices(r.csv), served) {
+			r.delegation(s)
+		}
 		r.certificate(s)
 	}
 }
@@ -127,10 +126,7 @@ func servingObjects(r *rendering) {
 func (r *rendering) service(s *serving) {
 	id := Object{APIVersion: "v1", Kind: "Service", Namespace: r.options.Namespace, Name: s.service}
 	view := templates.Service{Ownership: r.names.managed(), Name: id.Name, Namespace: id.Namespace,
-		Selector: s.selector}
-	for _, p := range s.ports {
-		view.Ports = append(view.Ports, templates.PortOf(p.port, p.target))
-	}
+		Ports: s.ports, Selector: s.selector}
 	if r.certs.provider == CertsServiceCA {
 		view.ServingCert = s.secret()
 	}

@@ -223,20 +223,6 @@ func (r *rendering) withoutAggregation(o *manifest.Object) {
 		}})
 }
 
-// descopedServing makes what a Deployment needs to answer the API server. OLM also grants rights that the CSV does not
-// request. The right to read the certificate is left out, because the certificate is mounted. The rights of an
-// extension API server are left out unless the Deployment serves an APIService.
-func descopedServing(r *rendering) {
-	for _, s := range r.serving {
-		r.service(s)
-		r.certificate(s)
-		if slices.ContainsFunc(ownedAPIServices(r.csv),
-			func(d v1alpha1.APIServiceDescription) bool { return d.DeploymentName == s.deployment }) {
-			r.delegation(s)
-		}
-	}
-}
-
 // mirrored returns a Subscription's config with the images in its environment variables replaced by their mirrors.
 func mirrored(c *v1alpha1.SubscriptionConfig, mirrors *images.Rewriter) *v1alpha1.SubscriptionConfig {
 	if c == nil {

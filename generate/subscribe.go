@@ -29,7 +29,7 @@ type SubscriptionOptions struct {
 
 var subscriptionGenerators = []func(*rendering){
 	installable,
-	subscriptionNamespaces,
+	namespaces,
 	subscriptionGroup,
 	catalogSource,
 	subscription,
@@ -62,15 +62,6 @@ func (o Options) global(csv *v1alpha1.ClusterServiceVersion) bool {
 // installable refuses what OLM would refuse after the Subscription has been applied.
 func installable(r *rendering) {
 	r.fail(cmp.Or(checkStatic(r.options.StaticProvidedAPIs), checkWebhooks(r.bundle, NamesOLM)))
-}
-
-// subscriptionNamespaces makes the Namespace of the operator where it is not there already, and those of its targets on
-// request.
-func subscriptionNamespaces(r *rendering) {
-	if r.options.CreateNamespace || !olm.HasGlobalGroup(r.options.Namespace) {
-		r.ownNamespace()
-	}
-	r.targetNamespaces()
 }
 
 // subscriptionGroup makes the OperatorGroup. Its annotation olm.providedAPIs is left to OLM, unless the group is

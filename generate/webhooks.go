@@ -1,7 +1,11 @@
 package generate
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
 	"fmt"
 	"maps"
 	"strings"
@@ -9,6 +13,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lists"
@@ -187,4 +192,198 @@ func checkWebhooks(b *bundle.Bundle, n Names) error {
 		}
 	}
 	return nil
+}
+
+// Certs is who makes the serving certificates of webhooks and APIServices. olmgen never makes a key.
+type Certs string
+
+// The certificate providers.
+const (
+	CertsManager   Certs = "cert-manager" // cert-manager's Issuer and Certificate, its CA injector
+	CertsServiceCA Certs = "service-ca"   // OpenShift's service CA operator, by annotations
+	CertsUser      Certs = "user"         // a Secret and a CA bundle that the user names
+	CertsOLM       Certs = "olm"          // OLM's own names; Secret and CA are left to whoever rotates them
+	CertsNone      Certs = "none"
+)
+
+// AllCerts lists the providers.
+var AllCerts = []Certs{CertsManager, CertsServiceCA, CertsUser, CertsOLM, CertsNone}
+
+// Issuer is an existing issuer of cert-manager.
+type Issuer struct {
+	Kind string `json:"kind"` // Issuer or ClusterIssuer
+	Name string `json:"name"`
+}
+
+const servingServiceCA = "service.beta.openshift.io/serving-cert-secret-name"
+
+// certificates is the chosen provider with what it needs.
+type certificates struct {
+	provider  Certs
+	namespace string
+	issuer    Issuer
+	secrets   string // the user's Secret
+	caBundle  string // base64
+}
+
+// newCertificates checks that a provider is chosen where the operator serves.
+func newCertificates(o Options, b *bundle.Bundle, serving []*serving) (certificates, error) {
+	c := certificates{provider: o.Certs, namespace: o.Namespace, issuer: o.Issuer, secrets: o.CertSecret}
+	if c.provider == "" && o.Names == NamesOLM {
+		c.provider = CertsOLM
+	}
+	if len(serving) == 0 {
+		return c, nil
+	}
+	if i := o.Issuer; i != (Issuer{}) &&
+		(i.Kind != "Issuer" && i.Kind != "ClusterIssuer" || len(validation.IsDNS1123Subdomain(i.Name)) > 0) {
+		return c, refuseOption(OptionIssuer, "write it as Issuer/NAME or ClusterIssuer/NAME",
+			"%q is not an issuer of cert-manager", i.Kind+"/"+i.Name)
+	}
+	if c.provider == "" || c.provider == CertsNone {
+		hint := "choose cert-manager, service-ca, user or olm"
+		if c.provider == CertsNone {
+			hint += "; none is for operators that serve nothing"
+		}
+		return c, refuseOption(OptionCerts, hint, "%s serves %s and needs a certificate", b.CSV.Name, whatServes(b))
+	}
+	if c.provider == CertsUser {
+		if o.CertSecret == "" || len(o.CABundle) == 0 {
+			return c, refuse("give both", "certificates of the user need the name of their Secret and the bundle of "+
+				"their CA").with(OptionCertSecret, OptionCABundle)
+		}
+		if len(serving) > 1 && !strings.Contains(o.CertSecret, "{deployment}") {
+			return c, refuseOption(OptionCertSecret, "write {deployment} into its name, such as {deployment}-tls",
+				"%d Deployments serve, and each needs a Secret of its own", len(serving))
+		}
+		for _, s := range serving {
+			if err := checkName(OptionCertSecret, "give another name", "Secret", c.secret(s)); err != nil {
+				return c, err
+			}
+		}
+		var err error
+		if c.caBundle, err = encodeBundle(o.CABundle); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// checkCerts refuses what belongs to another provider than the one that is chosen.
+func (o Options) checkCerts() error {
+	for _, x := range []struct {
+		option Option
+		given  bool
+		of     Certs
+		msg    string
+	}{
+		{OptionIssuer, o.Issuer != Issuer{}, CertsManager, "an issuer is for certificates of cert-manager only"},
+		{OptionCertSecret, o.CertSecret != "", CertsUser, "the name of a Secret is for certificates of the user only"},
+		{OptionCABundle, len(o.CABundle) > 0, CertsUser, "a CA bundle is for certificates of the user only"},
+	} {
+		if x.given && o.Certs != x.of {
+			return refuseOption(x.option, "leave it out, or choose "+string(x.of), "%s", x.msg).
+				with(x.option, OptionCerts)
+		}
+	}
+	return nil
+}
+
+func whatServes(b *bundle.Bundle) string {
+	var out []string
+	if n := len(b.CSV.Spec.WebhookDefinitions); n == 1 {
+		out = append(out, "a webhook")
+	} else if n > 1 {
+		out = append(out, fmt.Sprintf("%d webhooks", n))
+	}
+	if n := len(b.CSV.Spec.APIServiceDefinitions.Owned); n == 1 {
+		out = append(out, "an API")
+	} else if n > 1 {
+		out = append(out, fmt.Sprintf("%d APIs", n))
+	}
+	return strings.Join(out, " and ")
+}
+
+// encodeBundle takes PEM certificates, and nothing else: a private key must not get into a manifest.
+func encodeBundle(data []byte) (string, error) {
+	rest, n := data, 0
+	for {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			return "", refuseOption(OptionCABundle, "give certificates only", "the CA bundle holds a PEM block %q",
+				block.Type)
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+			return "", refuseOption(OptionCABundle, "", "the CA bundle's certificate %d can't be read: %v", n+1, err)
+		}
+		n++
+	}
+	if n == 0 || len(bytes.TrimSpace(rest)) > 0 {
+		return "", refuseOption(OptionCABundle, "give a file with PEM blocks CERTIFICATE", "the CA bundle is not PEM")
+	}
+	return base64.StdEncoding.EncodeToString(data), nil
+}
+
+func (c certificates) secret(s *serving) string {
+	if c.provider == CertsUser {
+		return strings.ReplaceAll(c.secrets, "{deployment}", s.deployment)
+	}
+	return s.secret()
+}
+
+// injection are the annotations by which the provider finds what needs its CA.
+func (c certificates) injection(s *serving) templates.CA {
+	switch c.provider {
+	case CertsManager:
+		return templates.CA{InjectCAFrom: c.namespace + "/" + s.secret()}
+	case CertsServiceCA:
+		return templates.CA{InjectCABundle: true}
+	}
+	return templates.CA{}
+}
+
+// certificate makes cert-manager's objects: one self-signed Issuer for the operator, unless there is one, and a
+// Certificate for each Deployment that serves, for two years, as OLM's.
+func (r *rendering) certificate(s *serving) {
+	if r.certs.provider != CertsManager {
+		return
+	}
+	const apiVersion = "cert-manager.io/v1"
+	ns, issuer, subject := r.options.Namespace, r.certs.issuer, ""
+	if issuer.Name == "" {
+		// The subject of a self-signed certificate is its issuer, which must have a name (RFC 5280, 4.1.2.4). The name
+		// of the Service fits into 64 characters whatever the namespace.
+		subject = s.service
+		issuer = Issuer{"Issuer", shortName(r.names.base + "-selfsigned")}
+		view := templates.Issuer{Ownership: r.names.owned(), Name: issuer.Name, Namespace: ns}
+		r.author("issuer.yaml",
+			Object{APIVersion: apiVersion, Kind: "Issuer", Namespace: ns, Name: issuer.Name}, view)
+	}
+	host := s.service + "." + ns
+	view := templates.Certificate{Ownership: r.names.owned(), Name: s.secret(), Namespace: ns, Secret: s.secret(),
+		CommonName: subject, Hosts: []string{host, host + ".svc", host + ".svc.cluster.local"},
+		IssuerKind: issuer.Kind, IssuerName: issuer.Name}
+	r.author("certificate.yaml",
+		Object{APIVersion: apiVersion, Kind: "Certificate", Namespace: ns, Name: view.Name}, view)
+}
+
+// unfinished warns that OLM's way leaves something to be done.
+func (c certificates) unfinished(b *bundle.Bundle, serving []*serving) []bundle.Warning {
+	if c.provider != CertsOLM {
+		return nil
+	}
+	var out []bundle.Warning
+	field := "spec.webhookdefinitions"
+	if len(b.CSV.Spec.WebhookDefinitions) == 0 {
+		field = "spec.apiservicedefinitions"
+	}
+	for _, s := range serving {
+		out = append(out, bundle.Warning{Class: bundle.WarnCertificates, Error: b.CSVObject.Errorf(field,
+			"you make and rotate the Secret %s/%s and the CA of what %s serves: olmgen renders neither", c.namespace,
+			s.secret(), s.deployment)})
+	}
+	return out
 }

@@ -57,41 +57,25 @@ func names() []string {
 
 func source(name string) ([]byte, error) { return embedded.ReadFile(name) }
 
-// own holds olmgen's own templates. Each is parsed when it is first executed, because a rendering needs few of them.
-var own struct {
-	sync.Mutex
-	root  *template.Template
-	ready map[string]*template.Template
-}
-
-// ownTemplate returns one of olmgen's own templates.
-func ownTemplate(name string) (*template.Template, error) {
-	own.Lock()
-	defer own.Unlock()
-	if t := own.ready[name]; t != nil {
-		return t, nil
+// own are olmgen's own templates. Each is parsed when it is first executed, because a rendering needs few of them.
+var own = sync.OnceValue(func() map[string]func() (*template.Template, error) {
+	root, out := newRoot(), map[string]func() (*template.Template, error){}
+	for _, name := range names() {
+		out[name] = sync.OnceValues(func() (*template.Template, error) { return addOwn(root, name) })
 	}
-	if own.root == nil {
-		own.root, own.ready = newRoot(), map[string]*template.Template{}
-	}
-	if err := addOwn(own.root, name); err != nil {
-		return nil, err
-	}
-	own.ready[name] = own.root.Lookup(name)
-	return own.ready[name], nil
-}
+	return out
+})
 
 func newRoot() *template.Template {
 	return template.New("olmgen").Option("missingkey=error").Funcs(Functions())
 }
 
-func addOwn(root *template.Template, name string) error {
+func addOwn(root *template.Template, name string) (*template.Template, error) {
 	text, err := source(name)
 	if err != nil {
-		return fmt.Errorf("templates: no template %s", name)
+		return nil, err
 	}
-	_, err = root.New(name).Parse(string(text))
-	return err
+	return root.New(name).Parse(string(text))
 }
 
 // Load returns olmgen's own templates, with those files of overlay (which may be nil) in the place of theirs. A file
@@ -103,7 +87,7 @@ func Load(overlay fs.FS) (*Set, error) {
 	}
 	s := &Set{newRoot(), map[string]bool{}}
 	for _, name := range names() {
-		if err := addOwn(s.root, name); err != nil {
+		if _, err := addOwn(s.root, name); err != nil {
 			return nil, err
 		}
 	}
@@ -235,14 +219,14 @@ func (s *Set) Execute(name string, view any) ([]byte, error) {
 }
 
 func (s *Set) lookup(name string) (*template.Template, error) {
-	if s == nil || s.root == nil {
-		return ownTemplate(name)
+	if s != nil && s.root != nil {
+		if t := s.root.Lookup(name); t != nil {
+			return t, nil
+		}
+	} else if parsed := own()[name]; parsed != nil {
+		return parsed()
 	}
-	t := s.root.Lookup(name)
-	if t == nil {
-		return nil, fmt.Errorf("templates: no template %s", name)
-	}
-	return t, nil
+	return nil, fmt.Errorf("templates: no template %s", name)
 }
 
 var templatePlace = lazy.Regexp(`^template: ([^:]+):(\d+):(?:\d+:)? (?:executing "[^"]*" )?`)

@@ -57,11 +57,7 @@ type Image struct {
 // and of the bundle's other workloads, and texts of its ConfigMaps. It fails if an object cannot be decoded.
 func List(b *bundle.Bundle) ([]Image, error) {
 	var list []Image
-	csv := *b.CSV
-	InCSV(&csv, func(p Place, ref string) string {
-		list = append(list, image(p, ref, b.Package, b.CSVObject))
-		return ref
-	})
+	InCSV(b.CSV, into(&list, b.Package, b.CSVObject))
 	shipped, err := inObjects(b.Others, b.Package)
 	return sorted(append(list, shipped...)), err
 }
@@ -81,12 +77,17 @@ func ListObjects(objects []*manifest.Object) ([]Image, error) {
 		if _, err := o.Into(&csv); err != nil {
 			return nil, err
 		}
-		InCSV(&csv, func(p Place, ref string) string {
-			list = append(list, image(p, ref, "", o))
-			return ref
-		})
+		InCSV(&csv, into(&list, "", o))
 	}
 	return sorted(list), nil
+}
+
+// into returns a visitor that adds the images of an object to a list, and replaces none.
+func into(list *[]Image, pkg string, o *manifest.Object) Visitor {
+	return func(p Place, ref string) string {
+		*list = append(*list, image(p, ref, pkg, o))
+		return ref
+	}
 }
 
 func inObjects(objects []*manifest.Object, pkg string) (list []Image, err error) {
@@ -98,10 +99,7 @@ func inObjects(objects []*manifest.Object, pkg string) (list []Image, err error)
 		if err != nil {
 			return nil, err
 		}
-		InObject(bundle.GroupOf(o), o.Kind, v, func(p Place, ref string) string {
-			list = append(list, image(p, ref, pkg, o))
-			return ref
-		})
+		InObject(bundle.GroupOf(o), o.Kind, v, into(&list, pkg, o))
 	}
 	return list, nil
 }

@@ -10,6 +10,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
@@ -79,26 +80,19 @@ func (o Operator) shippedRights() (list []right) {
 // accounts returns the names of the ServiceAccounts of the operator, each once: those of its Deployments, those that
 // have permissions, and those that its bundle ships.
 func (o Operator) accounts() (names []string) {
-	spec, seen := o.CSV.Spec.InstallStrategy.StrategySpec, map[string]bool{}
-	add := func(name string) {
-		if name = cmp.Or(name, "default"); !seen[name] {
-			seen[name], names = true, append(names, name)
-		}
-	}
+	spec := o.CSV.Spec.InstallStrategy.StrategySpec
 	for _, d := range spec.DeploymentSpecs {
-		add(d.Spec.Template.Spec.ServiceAccountName)
+		names = append(names, d.Spec.Template.Spec.ServiceAccountName)
 	}
-	for _, permissions := range [][]v1alpha1.StrategyDeploymentPermissions{spec.ClusterPermissions, spec.Permissions} {
-		for _, p := range permissions {
-			add(p.ServiceAccountName)
-		}
+	for _, p := range slices.Concat(spec.ClusterPermissions, spec.Permissions) {
+		names = append(names, p.ServiceAccountName)
 	}
 	for _, x := range o.Shipped {
 		if x.Group() == "" && x.Kind == rbacv1.ServiceAccountKind {
-			add(x.Name)
+			names = append(names, x.Name)
 		}
 	}
-	return names
+	return lists.Unique(lists.Map(names, func(name string) string { return cmp.Or(name, "default") }))
 }
 
 // finalizers notes accounts that reconcile custom resources and create other objects, and may not update the finalizers

@@ -86,7 +86,10 @@ func (o Object) Content() (map[string]any, error) {
 // of its options (section 3, "invalid option(s): ..."), or of its generators. What an older release refuses by a crash,
 // or by other words, has a text of olmgen's. The bundle is not changed.
 func Render(b *bundle.Bundle, o Options) ([]Object, error) {
-	release, err := releaseOf(o.Release)
+	release, err := versions.Newest(versions.OperatorController), error(nil)
+	if o.Release != "" {
+		release, err = versions.ParseController(o.Release)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -179,13 +182,6 @@ func (r *renderer) install() *v1alpha1.StrategyDetailsDeployment {
 type ReleaseError struct{ text string }
 
 func (e *ReleaseError) Error() string { return e.text }
-
-func releaseOf(text string) (versions.Release, error) {
-	if text == "" {
-		return versions.Newest(versions.OperatorController), nil
-	}
-	return versions.ParseController(text)
-}
 
 // does reports whether the release does what the newest one of OLM v1 does, or what only some did.
 func (r *renderer) does(behavior string) bool {
