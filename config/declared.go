@@ -27,8 +27,7 @@ const (
 	OptionKubeVersion manifest.Option = "KubeVersion"
 )
 
-// The profiles by what they render. Profile plain is profile olm without OLM's own objects. It takes the options
-// about these objects too, so that one command line serves both.
+// The profiles by what they render. Plain, which is olm without OLM's objects, takes the options about these too.
 var (
 	likeOLMv0    = []generate.Profile{generate.ProfileOLM, generate.ProfilePlain}
 	operators    = append(likeOLMv0[:2:2], generate.ProfileDescoped)

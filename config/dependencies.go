@@ -57,8 +57,7 @@ type provider struct {
 	profile   generate.Profile
 }
 
-// findProviders reads what the operators of the file provide. Those of OLM v1 and those that OLM v0 installs are not
-// among them: OLM resolves as if descoped operators were not there.
+// findProviders reads what the operators of the file provide, without those that OLM v0 or v1 installs.
 func (d *dependencies) findProviders(ctx context.Context) {
 	for i := range d.places.all {
 		place := &d.places.all[i]

@@ -16,8 +16,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// advice returns what the descoping plan of a descoped operator advises for its other installations in the file. It
-// returns nothing if there are none, or if the operator was made to be descoped.
+// advice returns what the plan of a descoped operator advises for its other installations in the file, if any.
 func (c *Config) advice(all []*loaded, results []*generate.Result, i int) []manifest.Message {
 	b := all[i].Bundle
 	if scope, _ := bundle.ScopeOf(b.CSV); scope != bundle.Scoped || all[i].Options.Profile != generate.ProfileDescoped {

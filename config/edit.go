@@ -39,9 +39,8 @@ func (c *Config) Edit(data []byte, changes []Change) ([]byte, error) {
 }
 
 // Append returns a RenderConfig with more bundles. A bundle goes to the group of the namespace that it suggests, or to
-// a new group. Groups go before the first one of a greater namespace and name, bundles before the first one of a
-// greater source and package: two branches that add operators seldom change the same lines. The text is not touched
-// otherwise. name stands for the file in errors.
+// a new one. Groups go before the first of a greater namespace and name, bundles before the first of a greater source
+// and package: two branches seldom change the same lines. Other text stays. name stands for the file in errors.
 func Append(name string, data []byte, bundles []InitBundle) ([]byte, error) {
 	c, err := Read(name, data)
 	if err != nil {
@@ -148,8 +147,7 @@ func (b initBundle) compare(source, pkg string) int {
 	return cmp.Or(strings.Compare(b.Source, source), strings.Compare(b.Package, pkg))
 }
 
-// insert adds text to a list: before the item of that index and the comment above it, or to the end if next is
-// negative. In the text, items are indented by the given number of blanks.
+// insert adds text with so many blanks to a list: before an item and its comment, or at the end if next is negative.
 func (t *editedText) insert(list *yaml.Node, next int, text string, indented int) {
 	indent := list.Column - 1
 	var line int

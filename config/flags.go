@@ -86,8 +86,7 @@ func (e *FlagError) Error() string { return e.Msg }
 // Hint returns what to do about the error, or "".
 func (e *FlagError) Hint() string { return e.Tip }
 
-// Config returns the RenderConfig that the given flags make of a source. Options in fixed have their values from the
-// command, not from a flag. What is wrong with the flags is a *FlagError.
+// Config returns the RenderConfig of a source and the given flags, or a *FlagError. fixed has values from the command.
 func (f *Flags) Config(source string, fixed map[manifest.Option]any) (*Config, error) {
 	document, given, err := f.document(source, fixed)
 	if err != nil {

@@ -43,8 +43,7 @@ type Options struct {
 	Layout   output.Layout // overrides the one in the file
 	// HelmCRDs overrides that in the file.
 	HelmCRDs helm.CRDs
-	// Progress is told that one more of total bundles has been read; it may be called from several goroutines. It may
-	// be nil.
+	// Progress is told that one more of total bundles has been read, from several goroutines. It may be nil.
 	Progress func(total int)
 }
 
@@ -62,8 +61,7 @@ type loaded struct {
 	err          error
 }
 
-// GenerateOptions returns the options that a bundle is rendered with, with the content of the files that they name.
-// What only the source of the bundle knows is missing. Paths are relative to dir.
+// GenerateOptions returns the options that a bundle is rendered with, with the files that they name, relative to dir.
 func (c *Config) GenerateOptions(group, bundle int, dir string) (generate.Options, error) {
 	o := c.options(group, bundle)
 	sets := &templateSets{dir: dir, sets: map[string]*templates.Set{}}

@@ -238,8 +238,7 @@ func ErrorText(err error, name func(manifest.Option) string) (said, hint string)
 // maxErrorLine is how many characters a line of an error may have: an error repeats its input, which may be hostile.
 const maxErrorLine = 4000
 
-// namer returns how the person who wrote the RenderConfig calls options of an operator: by their flags, or by their
-// fields. A group below zero stands for no operator in particular.
+// namer returns how the person who wrote the RenderConfig calls options: by flags or fields. Group -1 is no operator.
 func (c *Config) namer(group, index int) func(manifest.Option) string {
 	if c.flags() {
 		return FlagOf
@@ -250,8 +249,7 @@ func (c *Config) namer(group, index int) func(manifest.Option) string {
 	}
 }
 
-// pathOf returns the path of an option of an operator that the RenderConfig has: the operator's own before the default.
-// If it has none, it is the operator's own; "" if there is no such option.
+// pathOf returns where the RenderConfig has an option: the operator's own before the default; if nowhere, its own.
 func (c *Config) pathOf(id manifest.Option, group, index int) (path string, has bool) {
 	paths := c.pathsOf(id, group, index)
 	slices.Reverse(paths)

@@ -113,8 +113,7 @@ func (c *Config) HandsOver() bool {
 	})
 }
 
-// Shown returns the RenderConfig with each operator that is handed over to OLM in the profile that shows what OLM makes
-// of it: olm for a Subscription, olmv1 for a ClusterExtension.
+// Shown returns the RenderConfig in profiles that show what OLM makes of its operators: olm or olmv1.
 func (c *Config) Shown() *Config {
 	shown := *c
 	shown.Groups = slices.Clone(c.Groups)

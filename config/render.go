@@ -153,8 +153,7 @@ func (c *Config) generate(all []*loaded) (*generate.Set, error) {
 	return set, nil
 }
 
-// addWarnings collects the warnings and notes about operators. Where several share a mirror map, an entry is only
-// unused if none uses it.
+// addWarnings collects warnings and notes. An entry of a mirror map is only unused if no operator uses it.
 func (c *Config) addWarnings(r *Rendered, all []*loaded, results []*generate.Result) {
 	unused := map[string]int{} // mirrors, and by how many operators
 	images := 0                // operators with images
@@ -251,8 +250,7 @@ func (c *Config) placeOf(l *loaded, err error) string {
 	return at(l.group, l.index, "")
 }
 
-// transformed returns the objects with what the file changes in them: common labels and annotations, the annotations of
-// an engine beside them, the patches of bundles, then those of all.
+// transformed returns the objects with common labels and annotations, those of an engine, and all patches.
 func (c *Config) transformed(objects []generate.Shared, all []*loaded, dir string) ([]generate.Shared, error) {
 	err := c.annotate(objects)
 	if err != nil {

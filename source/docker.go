@@ -30,8 +30,7 @@ func archiveImage(ctx context.Context, arg string, o Options) (*image, error) {
 	return a.image()
 }
 
-// dockerArchive is an archive that package tarball reads. The package has no limits and takes the first of two entries
-// with the same name, so every entry is checked first.
+// dockerArchive is an archive for package tarball. That has no limits and takes equal names, so entries are checked.
 type dockerArchive struct {
 	ctx     context.Context
 	file    string

@@ -180,8 +180,7 @@ func (img *image) source(ctx context.Context, limits Limits) (*Source, error) {
 	return &Source{FS: m, Digest: img.digest, Image: img.ref, Labels: labels}, nil
 }
 
-// maxDescriptors is how many objects a manifest or an index may have: some for each layer or platform. Decoded, a
-// descriptor takes a hundred times the three bytes that the shortest one has.
+// maxDescriptors is how many objects a manifest or an index may have: decoded, one takes a hundred times its bytes.
 const maxDescriptors = 20 * maxLayers
 
 // decoded returns what decode makes of a manifest or an index. One with more objects than that is refused before.
@@ -200,8 +199,7 @@ func decoded[T any](raw func() ([]byte, error), decode func() (*T, error)) (*T, 
 // 250 now (moby: layer/layer_store.go, and daemon/internal/layer/layer_store.go at ad6b80a888d3; maxLayerDepth).
 const maxLayers = 2 * 250
 
-// unpack adds the files below some directories to a tree, one layer on top of the other. Of equal layers the highest
-// counts: it does again what the others did. So each is fetched once.
+// unpack adds the files below some directories to a tree, layer by layer. Of equal layers only the highest is fetched.
 func (img *image) unpack(ctx context.Context, t *tree, kept []string) (memFS, error) {
 	if n := len(img.layers); n > maxLayers {
 		return memFS{}, fmt.Errorf("%s: the image has %d layers, more than %d", img.name, n, maxLayers)

@@ -18,8 +18,7 @@ import (
 
 const refName = "org.opencontainers.image.ref.name" // OCI image specification, annotations.md
 
-// layoutImage returns an image of an OCI image layout directory: DIR, DIR:TAG or DIR@DIGEST.
-// done closes the layout, when the layers have been read.
+// layoutImage returns an image of an OCI image layout: DIR, DIR:TAG or DIR@DIGEST. done closes it after reading.
 func layoutImage(arg string) (img *image, done func(), err error) {
 	dir, want := splitLayout(arg)
 	root, err := os.OpenRoot(dir)

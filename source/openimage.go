@@ -206,8 +206,7 @@ func remoteImage(ref string, d *remote.Descriptor) (*image, error) {
 	return resolve(ref, index, child, size)
 }
 
-// pullError adds the image's name, unless ref is empty, and a hint that fits the answer of the registry. An answer is
-// put on one line and shortened: a registry may send anything.
+// pullError adds the image's name, unless ref is empty, and a hint. What a registry answers becomes one short line.
 func pullError(ref string, err error) error {
 	wrapped := err
 	var answer *transport.Error

@@ -55,8 +55,7 @@ var (
 	trailingDigest = lazy.Regexp(`@sha[0-9]+:[^/@]*$`)
 )
 
-// RefuseCredentials returns an error if a reference to an image in a registry, or a flag with one, has a name or a
-// password in it. The error does not have the password.
+// RefuseCredentials refuses a name or a password in an image reference, or a flag with one. It does not repeat them.
 func RefuseCredentials(ref string) error {
 	prefix := imageRef().FindString(ref)
 	image := trailingDigest().ReplaceAllString(ref, "")
@@ -228,8 +227,7 @@ func looksLikeImage(ref string) bool {
 var (
 	catalogSchema = lazy.Regexp(`(?m)(?:^\s*\{?\s*|[{,]\s*")"?schema"?:\s*["']?olm\.(package|channel|bundle)\b`)
 
-	// A template of a catalog has entries of a catalog (operator-registry: alpha/template/basic/basic.go and the
-	// packages beside it).
+	// A template of a catalog has entries of a catalog (operator-registry: alpha/template).
 	templateSchema = lazy.Regexp(`(?m)^\s*\{?\s*"?(?i:schema)"?:\s*["']?olm\.(template\.basic|semver|composite)\b`)
 )
 

@@ -46,8 +46,7 @@ const (
 	maxRequests    = 4 * maxLayers // for all that one reference needs, with redirects and further attempts
 )
 
-// registryTransport sends the requests to one registry, and to the hosts that it redirects to. The package remote,
-// which uses it, sends credentials to the registry and its token server only.
+// registryTransport sends the requests to a registry and where it redirects to. Package remote keeps credentials to it.
 type registryTransport struct {
 	inner    http.RoundTripper
 	insecure []string // hosts that may be spoken to without TLS

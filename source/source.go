@@ -88,8 +88,7 @@ type Source struct {
 	Digest string // of the image manifest that was read, sha256:...; empty if there is none
 	Image  string // the bundle's image: by digest from a registry, as written from a catalog; empty if there is none
 
-	// Labels of the image that begin with operators.operatorframework.io.bundle. A bundle without
-	// metadata/annotations.yaml uses them instead.
+	// Labels of the image with the prefix of bundles stand for a missing metadata/annotations.yaml.
 	Labels map[string]string
 
 	// Name returns how messages call a file of a catalog. Nil for other kinds.

@@ -241,8 +241,7 @@ func (t *tree) addSymlink(p, target string) error {
 	return t.put(p, &node{mode: fs.ModeSymlink | 0o444, target: at})
 }
 
-// remove applies a whiteout: it removes what lower layers have at p. Entries of this layer stay, also those before the
-// whiteout (OCI image specification, layer.md, "Whiteouts").
+// remove applies a whiteout to what lower layers have at p (OCI image specification, layer.md, "Whiteouts").
 func (t *tree) remove(p string) {
 	if dir := t.root.find(path.Dir(p)); dir != nil && dir.children[path.Base(p)] != nil {
 		t.prune(dir, path.Base(p))

@@ -298,8 +298,7 @@ func newSuccessors(installed Installed, channels []*catalog.Channel) (*successor
 	return s, nil
 }
 
-// edge returns why a bundle may follow what is installed: an entry of any channel that counts replaces it, skips it
-// or has its version in skipRange, or the bundle has the same version and release.
+// edge returns why a bundle may follow what is installed: an entry updates it, or version and release are the same.
 func (s *successors) edge(c *candidate) (Edge, bool) {
 	for _, e := range s.entries[c.Name] {
 		switch kind := e.Updates(s.installed.Name, &s.plain); kind {

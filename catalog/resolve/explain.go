@@ -346,8 +346,7 @@ func (x *explainer) helpFor(a applied) string {
 	return ""
 }
 
-// helpDelete returns where a Subscription could go: nowhere, or to a namespace of its own if OLM would resolve there.
-// Two operators of one package are not for one cluster.
+// helpDelete returns where a Subscription could go: nowhere, or, without a twin, to a namespace in which OLM resolves.
 func (x *explainer) helpDelete(s Subscription) string {
 	others := slices.DeleteFunc(slices.Clone(x.state.Subscriptions), func(o Subscription) bool {
 		return o.Name == s.Name
@@ -414,8 +413,7 @@ func (x *explainer) helpSubscription(s Subscription) string {
 	return fmt.Sprintf("add a catalog with package %s to namespace %s", s.Package, x.namespace)
 }
 
-// elsewhere returns the namespace of a catalog that the namespace sees and that has the name of the one which a
-// Subscription asks for; empty if there is none, or if it is known to lack the package.
+// elsewhere returns the namespace of another catalog with the name that a Subscription asks for, or "".
 func (x *explainer) elsewhere(s Subscription) string {
 	for _, c := range x.catalogs {
 		offers := func(e *entry) bool { return e.ofPackage(s.Package) }

@@ -171,8 +171,7 @@ func (s *search) decide() {
 	s.result, _ = s.g.Test(nil)
 }
 
-// undo takes the latest decision back. As in OLM, its choice goes on with the next candidate whatever changes before
-// it.
+// undo takes the latest decision back. As in OLM, its choice goes on with the next candidate in any case.
 func (s *search) undo() {
 	s.made--
 	c := &s.choices[s.made]
@@ -185,8 +184,7 @@ func (s *search) undo() {
 	c.children = 0
 }
 
-// variable is a thing that is in the solution or not: a bundle, a Subscription, or the rule that only one of several
-// bundles may be there (OLM: solver.Variable).
+// variable is in the solution or not: a bundle, a Subscription, or a rule about several bundles (OLM: solver.Variable).
 type variable struct {
 	id          string
 	constraints []constraint

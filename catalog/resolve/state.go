@@ -32,8 +32,7 @@ type State struct {
 	FailForward     bool   // the OperatorGroup has the upgradeStrategy TechPreviewUnsafeFailForward
 
 	Catalogs []Source
-	// Unknown are catalogs without known content. A Subscription to one keeps what it has. What may depend on one that
-	// the namespace sees is a warning.
+	// Unknown are catalogs without known content. Subscriptions to them stay, and what may depend on them is a warning.
 	Unknown       []Source
 	Subscriptions []Subscription
 	CSVs          []CSV
@@ -125,8 +124,7 @@ type CSV struct {
 	Phase    string // status.phase
 	Copied   bool
 
-	// Annotated says that the CSV has the annotation operatorframework.io/properties; Properties are its content.
-	// Without it, OLM takes the APIs that the CSV owns and requires.
+	// Annotated says that the CSV has its Properties in an annotation. Else its APIs count.
 	Annotated       bool
 	Properties      []catalog.Property
 	Owned, Required []catalog.GVK

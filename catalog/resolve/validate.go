@@ -57,8 +57,7 @@ func CatalogRules() []findings.Rule {
 	return sorted(list...)
 }
 
-// Validate returns what is wrong with a catalog: errors for which opm does not serve it, and warnings about updates
-// that OLM v0 does not make.
+// Validate returns what is wrong with a catalog: what opm refuses, and updates that OLM v0 does not make.
 func Validate(c *catalog.Catalog) []findings.Finding {
 	v := &validator{converter: newConverter()}
 	said := map[string]bool{}

@@ -115,8 +115,7 @@ func newBundle(e *entry) *variable {
 	return v
 }
 
-// providers returns the bundles that meet a requirement, the preferred one first. All entries of a channel with one of
-// them take part in the order, so a channel that cannot be sorted is an error.
+// providers returns the bundles that meet a requirement, the preferred one first. Their channels must be sortable.
 func (b *builder) providers(e *entry, need *requirement) ([]*entry, error) {
 	key := providedKey{e.source, need.property}
 	if known, ok := b.provided[key]; ok {

@@ -104,8 +104,7 @@ func (s *State) clone() *State {
 	return &c
 }
 
-// installCurrentCSVs has each Subscription install its current CSV once that is there (OLM:
-// ensureSubscriptionCSVState).
+// installCurrentCSVs has Subscriptions install current CSVs that are there (OLM: ensureSubscriptionCSVState).
 func (s *State) installCurrentCSVs() {
 	for i := range s.Subscriptions {
 		if sub := &s.Subscriptions[i]; s.has(sub.CurrentCSV) {
@@ -280,8 +279,7 @@ func (w *walker) decide(s *State, key string) []decision {
 	return list
 }
 
-// deciders counts what OLM decides about first: Subscriptions and CSVs without one. A Subscription without channel
-// counts twice: which of several entries of a bundle OLM takes is a decision too.
+// deciders counts what OLM decides about first: Subscriptions, twice without a channel, and CSVs without one.
 func (s *State) deciders() int {
 	n := len(s.Subscriptions)
 	for _, sub := range s.Subscriptions {

@@ -107,8 +107,7 @@ func applicationTargets(o *manifest.Object, spec map[string]any, at string) ([]t
 	return list, unknown
 }
 
-// fieldsOf returns the fields of a kustomization that options set, and that are not empty: name=path is a field name
-// and the path of its value below at; name is both.
+// fieldsOf returns the fields of a kustomization that options set: name=path has the path of the value below at.
 func fieldsOf(options map[string]any, at string, fields ...string) (out []kustomization.Field) {
 	for _, f := range fields {
 		name, from, renamed := strings.Cut(f, "=")

@@ -87,8 +87,7 @@ func apply(files []file, paths []string, o Options) *applied {
 	return a
 }
 
-// follow loads kustomizations, whose directories become absolute, and all that they build on. It notes the files that
-// they name, and returns the directories that others build on.
+// follow loads kustomizations and all that they build on, and notes the files. It returns the directories of bases.
 func (a *applied) follow(dirs []string) (used map[string]bool) {
 	used = map[string]bool{}
 	seen := map[string]bool{}
@@ -299,8 +298,7 @@ func (a *applied) unapplied(t *Tree, applies map[string]bool) {
 }
 
 // cluster returns the directory whose roots are in one cluster with a root, and whether something says so: the first
-// path if the root is one of several, one of Options.Clusters, or one right below "clusters". Otherwise it is the root
-// itself.
+// path of several, one of Options.Clusters, or one right below "clusters". Otherwise it is the root itself.
 func (a *applied) cluster(root string) (dir string, shared bool) {
 	if len(a.paths) > 1 && a.given(root) {
 		return a.options.name(a.paths[0].name, "."), true

@@ -48,13 +48,11 @@ type Options struct {
 	Exclude []string
 	// Clusters are directories: the roots below one are in one cluster.
 	Clusters []string
-	// Named returns the name of a file in messages, by its path relative to the only path of Read. If it is nil, the
-	// name is the path.
+	// Named returns the name of a file in messages, by its path relative to the only path of Read. Nil: the path.
 	Named func(rel string) string
 	// Output is a directory that the caller writes, and that need not exist: kustomizations are built without it.
 	Output string
-	// Top is the directory that kustomizations may name files in, an absolute path; if empty, the Git repository of the
-	// first path.
+	// Top is the directory of files that kustomizations may name, absolute; if empty, that of the Git repository.
 	Top string
 }
 
@@ -66,8 +64,7 @@ type Tree struct {
 	Files   int                // number of files read
 	Failed  []error            // with Options.Partial: why paths and files were not readable, missing paths first
 
-	// Strays are the first documents of files that are no Kubernetes objects, such as the values of a chart, in the
-	// same order. Each counts the others of its file.
+	// Strays are the first documents of files, such as values of a chart, that are no objects. They count the others.
 	Strays []*manifest.Error
 
 	Roots     []Root            // what is applied at once: kustomizations and directories, in the order of the paths

@@ -197,8 +197,7 @@ func (l FileList) String() string {
 	return strings.Join(names, ", ")
 }
 
-// Files lists the files below paths as Read finds them, for a caller who reads them itself. What Read skips is not in
-// the list. The errors are those of paths that are not readable.
+// Files lists the files below paths that Read would read. The errors are those of paths that are not readable.
 func Files(paths []string) (FileList, error) {
 	found, failed := find(paths, Options{})
 	if len(failed) > 0 {

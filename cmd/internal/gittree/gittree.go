@@ -85,8 +85,7 @@ func (r *Repository) Has(rev string) (bool, error) {
 	return true, nil
 }
 
-// Checkout writes what a revision has into an empty directory: the path alone, or with whole everything, because a file
-// may name others. It returns where the path is then.
+// Checkout writes the path, or with whole everything, of a revision into an empty directory. It returns where it is.
 func (r *Repository) Checkout(rev, dir string, whole bool) (string, error) {
 	tree, err := r.tree(rev)
 	if err != nil {
@@ -147,8 +146,7 @@ type writer struct {
 	most    budget.Budget
 }
 
-// write writes a file, or what a tree has. Every tree with a hash of its own is written as often as it is named, so
-// that a small repository can have billions of files: there is a limit.
+// write writes a file, or what a tree has. A small repository can name one tree billions of times: there is a limit.
 func (w *writer) write(e entry, to string, depth int) error {
 	if e.mode != filemode.Dir {
 		return w.file(e, to)
@@ -221,8 +219,7 @@ func Tracks(name string) bool {
 	return has && err == nil
 }
 
-// Only the packages of go-git that read a repository's files are used. The package above them links SSH, HTTP and
-// OpenPGP, which costs every command a millisecond at its start and 6 MB.
+// Only the packages of go-git that read files are used: what is above them costs 6 MB and time at each start.
 
 var errNoRepository = errors.New("no Git repository")
 

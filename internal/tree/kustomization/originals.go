@@ -129,8 +129,7 @@ func (o *original) like(r *resource.Resource) int {
 	return 0
 }
 
-// asWritten returns the objects of a kustomization that only lists files and others of its kind: it changes nothing, so
-// nothing is built. It reports false if kustomize may say more about one of them.
+// asWritten returns the objects of a kustomization that only lists files; false if it must be built.
 func (b *Builder) asWritten(k *Kustomization) (objects []*manifest.Object, ok bool) {
 	if !b.onlyLists(k, nil) {
 		return nil, false
@@ -152,8 +151,7 @@ func (b *Builder) asWritten(k *Kustomization) (objects []*manifest.Object, ok bo
 	return objects, len(objects) > 0
 }
 
-// onlyLists reports whether a kustomization has nothing but resources that can be read, and that kustomize lets it
-// have: files below it, and bases that contain none of the kustomizations above.
+// onlyLists reports whether a kustomization has only resources that can be read below it, and no base above.
 func (b *Builder) onlyLists(k *Kustomization, above []string) bool {
 	lists := types.Kustomization{TypeMeta: k.spec.TypeMeta, MetaData: k.spec.MetaData, Resources: k.spec.Resources}
 	if k.Unknown != nil || k.IsComponent() || !reflect.DeepEqual(k.spec, lists) {
