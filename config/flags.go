@@ -149,31 +149,26 @@ func first(path string) string { return strings.ReplaceAll(path, "[]", "[0]") }
 
 // put writes a value at a path. A list on the way is one of one item.
 func put(document map[string]any, path string, value any) {
-	for {
-		name, rest, more := strings.Cut(path, ".")
-		if !more {
-			if old, isMap := document[name].(map[string]any); isMap {
-				maps.Copy(old, value.(map[string]any))
-				return
-			}
-			document[name] = value
-			return
+	name, rest, more := strings.Cut(path, ".")
+	name, isList := strings.CutSuffix(name, "[]")
+	below, _ := document[name].(map[string]any)
+	if list, _ := document[name].([]any); more && list != nil {
+		below = list[0].(map[string]any)
+	}
+	if more && below == nil {
+		below = map[string]any{}
+		document[name] = below
+		if isList {
+			document[name] = []any{below}
 		}
-		list, isList := strings.CutSuffix(name, "[]")
-		if document[list] == nil {
-			item := map[string]any{}
-			document[list] = item
-			if isList {
-				document[list] = []any{item}
-			}
-		}
-		switch x := document[list].(type) {
-		case []any:
-			document = x[0].(map[string]any)
-		case map[string]any:
-			document = x
-		}
-		path = rest
+	}
+	switch {
+	case more:
+		put(below, rest, value)
+	case below != nil:
+		maps.Copy(below, value.(map[string]any))
+	default:
+		document[name] = value
 	}
 }
 

@@ -194,18 +194,17 @@ func visit(document map[string]any, options []Option, place string, f func(path 
 
 // FlagOf returns the flag of an option, such as --namespace; "" if it has none.
 func FlagOf(id manifest.Option) string {
-	for o := range WithFlags(declared) {
-		if o.ID == id && id != "" {
-			return "--" + o.Flag
-		}
-	}
-	return ""
+	return flagWhere(func(o OptionAt) bool { return o.ID == id && id != "" })
 }
 
 // flagAt returns the flag that fills a field, such as groups[0].namespace; "" if there is none.
 func flagAt(field string) string {
+	return flagWhere(func(o OptionAt) bool { return first(o.Path) == field })
+}
+
+func flagWhere(is func(OptionAt) bool) string {
 	for o := range WithFlags(declared) {
-		if first(o.Path) == field {
+		if is(o) {
 			return "--" + o.Flag
 		}
 	}

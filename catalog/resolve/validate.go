@@ -219,8 +219,7 @@ func (v *validator) nextChannels(p *catalog.Package, orders map[string][]*entry)
 	}
 	for _, list := range groups {
 		slices.SortFunc(list, func(a, b minor) int {
-			return cmp.Or(a.major-b.major, a.minor-b.minor,
-				cmp.Compare(a.name, b.name))
+			return cmp.Or(a.major-b.major, a.minor-b.minor, cmp.Compare(a.name, b.name))
 		})
 		for i := 1; i < len(list); i++ {
 			from, to := orders[list[i-1].name], orders[list[i].name]

@@ -315,11 +315,8 @@ func (b *builder) exclude() {
 			packages[p.name] = append(packages[p.name], v.id)
 		}
 	}
-	gvks := slices.SortedFunc(maps.Keys(apis), func(x, y catalog.GVK) int {
-		return strings.Compare(gvkText(x),
-			gvkText(y))
-	})
-	for _, g := range gvks {
+	byText := func(x, y catalog.GVK) int { return strings.Compare(gvkText(x), gvkText(y)) }
+	for _, g := range slices.SortedFunc(maps.Keys(apis), byText) {
 		b.onlyOne(gvkText(g), "there can be only one provider of "+gvkText(g), "provide "+gvkText(g), apis[g])
 	}
 	for _, p := range slices.Sorted(maps.Keys(packages)) {

@@ -11,6 +11,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree/kustomization"
@@ -227,7 +228,7 @@ func (a *applied) given(root string) bool {
 // plainRoots adds the directories of which no kustomization names anything, if they are a path of Read or have objects
 // of OLM or of a GitOps engine: nobody knows whether something applies the others. It returns their names.
 func (a *applied) plainRoots(t *Tree, plain []*manifest.Object) (applies map[string]bool) {
-	applies, at := map[string]bool{}, map[string]int{}
+	applies = map[string]bool{}
 	beside := map[string]bool{} // directories of which a kustomization names something
 	for file := range a.reached {
 		beside[path.Dir(a.name(file))] = true
@@ -240,19 +241,16 @@ func (a *applied) plainRoots(t *Tree, plain []*manifest.Object) (applies map[str
 		applies[dir] = applies[dir] || o.File == StdinFile || a.options.All ||
 			(a.options.Plain || !beside[dir] && (isOfOLM(o) || isOfEngine(o))) && !hidden(o.File)
 	}
-	for _, o := range plain {
-		dir := path.Dir(o.File)
-		if !applies[dir] && !applies[o.File] {
+	kept := lists.Filter(plain, func(o *manifest.Object) bool {
+		is := applies[path.Dir(o.File)] || applies[o.File]
+		if !is {
 			t.Unapplied = append(t.Unapplied, o.File)
-			continue
 		}
-		top := a.plainRoot(dir)
-		if _, ok := at[top]; !ok {
-			at[top] = len(t.Roots)
-			t.Roots = append(t.Roots, Root{Name: top})
-		}
-		r := &t.Roots[at[top]]
-		r.Objects = append(r.Objects, o)
+		return is
+	})
+	top := func(o *manifest.Object) string { return a.plainRoot(path.Dir(o.File)) }
+	for _, objects := range lists.Groups(kept, top) {
+		t.Roots = append(t.Roots, Root{Name: top(objects[0]), Objects: objects})
 	}
 	return applies
 }
@@ -338,20 +336,14 @@ type Cluster struct {
 
 // Clusters returns the clusters of a tree with at least one root that could be built, in the order of their roots.
 func (t *Tree) Clusters() (list []Cluster) {
-	at := map[string]int{}
-	for _, r := range t.Roots {
-		if r.Unknown != nil {
-			continue
+	built := lists.Filter(t.Roots, func(r Root) bool { return r.Unknown == nil })
+	for _, roots := range lists.Groups(built, func(r Root) string { return r.Cluster }) {
+		c := Cluster{Name: roots[0].Cluster, Roots: len(roots)}
+		c.Rel, _ = t.rel(c.Name)
+		for _, r := range roots {
+			c.Objects = append(c.Objects, r.Objects...)
 		}
-		i, ok := at[r.Cluster]
-		if !ok {
-			i = len(list)
-			at[r.Cluster] = i
-			rel, _ := t.rel(r.Cluster)
-			list = append(list, Cluster{Name: r.Cluster, Rel: rel})
-		}
-		list[i].Roots++
-		list[i].Objects = append(list[i].Objects, r.Objects...)
+		list = append(list, c)
 	}
 	return list
 }
@@ -389,13 +381,9 @@ func (t *Tree) Of(c Cluster, first bool) *Tree {
 }
 
 // Unknown returns why roots could not be built.
-func (t *Tree) Unknown() (list []*manifest.Error) {
-	for _, r := range t.Roots {
-		if r.Unknown != nil {
-			list = append(list, r.Unknown)
-		}
-	}
-	return list
+func (t *Tree) Unknown() []*manifest.Error {
+	all := lists.Map(t.Roots, func(r Root) *manifest.Error { return r.Unknown })
+	return slices.DeleteFunc(all, func(e *manifest.Error) bool { return e == nil })
 }
 
 // UnappliedText returns how many files nothing applies, as a sentence, or "".

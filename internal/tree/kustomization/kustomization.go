@@ -14,6 +14,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/konfig"
@@ -202,49 +203,40 @@ type named struct{ field, entry string }
 
 // named returns the files that a kustomization names beside its resources.
 func (k *Kustomization) named() (list []named) {
-	add := func(field string, i int, entry string) {
-		if entry != "" {
-			list = append(list, named{fmt.Sprintf(field, i), entry})
+	add := func(field string, entries ...string) {
+		for i, entry := range entries {
+			list = append(list, named{strings.ReplaceAll(field, "*", strconv.Itoa(i)), entry})
 		}
 	}
-	for i, entry := range k.spec.Configurations {
-		add("configurations[%d]", i, entry)
-	}
-	for i, entry := range k.spec.Crds {
-		add("crds[%d]", i, entry)
-	}
-	for i, p := range k.spec.Patches {
-		add("patches[%d].path", i, p.Path)
-	}
-	for i, p := range k.old().json {
-		add("patchesJson6902[%d].path", i, p.Path)
-	}
-	for i, p := range k.old().merged {
-		if !isMapping(string(p)) {
-			add("patchesStrategicMerge[%d]", i, string(p))
+	ofPatch := func(p types.Patch) string { return p.Path }
+	add("configurations[*]", k.spec.Configurations...)
+	add("crds[*]", k.spec.Crds...)
+	add("patches[*].path", lists.Map(k.spec.Patches, ofPatch)...)
+	add("patchesJson6902[*].path", lists.Map(k.old().json, ofPatch)...)
+	add("patchesStrategicMerge[*]", lists.Map(k.old().merged, func(p types.PatchStrategicMerge) string {
+		if isMapping(string(p)) {
+			return ""
 		}
-	}
-	for i, r := range k.spec.Replacements {
-		add("replacements[%d].path", i, r.Path)
-	}
+		return string(p)
+	})...)
+	ofReplacement := func(r types.ReplacementField) string { return r.Path }
+	add("replacements[*].path", lists.Map(k.spec.Replacements, ofReplacement)...)
 	generator := func(field string, i int, s types.KvPairSources) {
 		for _, entry := range slices.Concat(s.FileSources, s.EnvSources, []string{s.EnvSource}) {
 			if _, file, ok := strings.Cut(entry, "="); ok {
 				entry = file
 			}
-			add(field, i, entry)
+			add(fmt.Sprintf("%s[%d]", field, i), entry)
 		}
 	}
 	for i, g := range k.spec.ConfigMapGenerator {
-		generator("configMapGenerator[%d]", i, g.KvPairSources)
+		generator("configMapGenerator", i, g.KvPairSources)
 	}
 	for i, g := range k.spec.SecretGenerator {
-		generator("secretGenerator[%d]", i, g.KvPairSources)
+		generator("secretGenerator", i, g.KvPairSources)
 	}
-	if schema := k.spec.OpenAPI["path"]; schema != "" {
-		list = append(list, named{"openapi.path", schema})
-	}
-	return list
+	add("openapi.path", k.spec.OpenAPI["path"])
+	return slices.DeleteFunc(list, func(n named) bool { return n.entry == "" })
 }
 
 // errorf returns an error with the place of a field.
