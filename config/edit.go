@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/yamltext"
 	"github.com/olmgen/olmgen/internal/inplace"
 	"github.com/olmgen/olmgen/manifest"
@@ -24,11 +25,9 @@ type Change struct {
 
 // Edit returns the text that c was read from with the values changed. Comments, order and formatting stay.
 func (c *Config) Edit(data []byte, changes []Change) ([]byte, error) {
-	var edits []inplace.Edit
-	for _, ch := range changes {
-		edits = append(edits, inplace.Edit{Object: c.object, Field: at(ch.Group, ch.Bundle, ch.Field), Value: ch.Value})
-	}
-	out, err := inplace.Apply(c.object.File, data, edits)
+	out, err := inplace.Apply(c.object.File, data, lists.Map(changes, func(ch Change) inplace.Edit {
+		return inplace.Edit{Object: c.object, Field: at(ch.Group, ch.Bundle, ch.Field), Value: ch.Value}
+	}))
 	if err != nil {
 		return nil, err
 	}

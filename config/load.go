@@ -431,3 +431,14 @@ func Place(err error) *manifest.Error {
 	errors.As(err, &e)
 	return e
 }
+
+// properties reads the annotation operatorframework.io/properties of a CSV, as OLM writes it.
+func (i *Installed) properties() (list []bundle.Property, err error) {
+	if i.Properties == "" {
+		return nil, nil
+	}
+	if list, err = bundle.ParseProperties(i.Properties); err == nil && list == nil {
+		list = []bundle.Property{}
+	}
+	return list, err
+}

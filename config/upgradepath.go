@@ -10,6 +10,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/source"
@@ -116,11 +117,8 @@ func pathText(c *catalog.Catalog, to catalog.Choice, old string, version *semver
 	if p.End != resolve.AtTarget {
 		return p.Text
 	}
-	names := []string{old}
-	for _, s := range p.Steps {
-		names = append(names, s.To)
-	}
-	return "the path is " + strings.Join(names, " -> ")
+	names := lists.Map(p.Steps, func(s resolve.PathStep) string { return s.To })
+	return "the path is " + strings.Join(append([]string{old}, names...), " -> ")
 }
 
 // edges returns what an entry updates.

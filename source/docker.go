@@ -9,10 +9,12 @@ import (
 	"io"
 	"os"
 	"path"
+	"slices"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -141,10 +143,7 @@ func (a *dockerArchive) only() (tarball.Descriptor, error) {
 		return none, &entryError{a.file, "manifest.json", err}
 	}
 	if len(images) != 1 {
-		var tags []string
-		for _, i := range images {
-			tags = append(tags, i.RepoTags...)
-		}
+		tags := slices.Concat(lists.Map(images, func(i tarball.Descriptor) []string { return i.RepoTags })...)
 		err := fmt.Errorf("%s: %d images: %s", a.file, len(images), text.Names(tags))
 		return none, hint(err, "save the bundle's image alone")
 	}

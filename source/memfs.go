@@ -40,11 +40,7 @@ func (n *node) Sys() any                   { return nil }
 func (n *node) Info() (fs.FileInfo, error) { return n, nil }
 
 func (n *node) entries() []fs.DirEntry {
-	list := make([]fs.DirEntry, 0, len(n.children))
-	for _, name := range slices.Sorted(maps.Keys(n.children)) {
-		list = append(list, n.children[name])
-	}
-	return list
+	return lists.Map(lists.Keys(n.children), func(name string) fs.DirEntry { return n.children[name] })
 }
 
 // find returns the node at a path from n, or nil.

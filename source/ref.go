@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -147,11 +148,8 @@ func From(dir, ref string) string {
 		return ref
 	}
 	here, err := filepath.Abs(dir)
-	if err != nil {
-		return ref
-	}
-	abs, err := filepath.Abs(path)
-	if err != nil {
+	abs, fault := filepath.Abs(path)
+	if cmp.Or(err, fault) != nil {
 		return ref
 	}
 	rel, err := filepath.Rel(here, abs)

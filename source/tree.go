@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -70,11 +71,8 @@ func cleanName(name string) (string, error) {
 		return ".", nil
 	case name[0] == '/':
 		return "", errors.New("has an absolute path")
-	}
-	for part := range strings.SplitSeq(name, "/") {
-		if part == ".." {
-			return "", errors.New("has a path that leaves the archive")
-		}
+	case slices.Contains(strings.Split(name, "/"), ".."):
+		return "", errors.New("has a path that leaves the archive")
 	}
 	return path.Clean(name), nil
 }

@@ -15,10 +15,7 @@ import (
 func PathOf(sources []Source, q Request, from, to string) (*resolve.Path, error) {
 	has := func(s Source) bool { return s.Catalog.Packages[q.Package] != nil }
 	if !slices.ContainsFunc(sources, has) {
-		var names []string
-		for _, s := range sources {
-			names = append(names, s.Catalog.AllNames()...)
-		}
+		names := slices.Concat(lists.Map(sources, func(s Source) []string { return s.Catalog.AllNames() })...)
 		err := fmt.Errorf("the catalog has no package %s", q.Package)
 		if len(sources) != 1 {
 			err = fmt.Errorf("no catalog has package %s", q.Package)

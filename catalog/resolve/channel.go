@@ -88,25 +88,24 @@ func sortProviders(entries []*entry) ([]*entry, error) {
 		pkg, channel string
 		isDefault    bool
 	}
-	catalogs, members := map[sourceKey]int{}, map[group][]*entry{}
-	var groups []group
+	catalogs := map[sourceKey]int{}
 	for _, e := range entries {
 		if _, ok := catalogs[e.source]; !ok {
 			catalogs[e.source] = len(catalogs)
 		}
-		g := group{e.source, e.pkg, e.channel, e.defaultChannel}
-		if members[g] == nil {
-			groups = append(groups, g)
-		}
-		members[g] = append(members[g], e)
 	}
-	slices.SortStableFunc(groups, func(a, b group) int {
-		return cmp.Or(cmp.Compare(catalogs[a.source], catalogs[b.source]), lists.TrueFirst(a.isDefault, b.isDefault),
-			cmp.Compare(a.pkg, b.pkg), cmp.Compare(a.channel, b.channel))
+	groups := lists.Groups(entries, func(e *entry) group {
+		return group{e.source, e.pkg, e.channel, e.defaultChannel}
+	})
+	slices.SortStableFunc(groups, func(x, y []*entry) int {
+		a, b := x[0], y[0]
+		return cmp.Or(cmp.Compare(catalogs[a.source], catalogs[b.source]),
+			lists.TrueFirst(a.defaultChannel, b.defaultChannel), cmp.Compare(a.pkg, b.pkg),
+			cmp.Compare(a.channel, b.channel))
 	})
 	var all []*entry
 	for _, g := range groups {
-		sorted, err := sortChannel(members[g])
+		sorted, err := sortChannel(g)
 		if err != nil {
 			return nil, err
 		}

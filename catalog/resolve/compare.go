@@ -372,10 +372,8 @@ func (c *comparison) offered(e *entry) {
 }
 
 func provider(list []*entry, need *requirement) string {
-	for _, e := range list {
-		if need.test(e) {
-			return e.name
-		}
+	if e := lists.Find(list, need.test); e != nil {
+		return e.name
 	}
 	return ""
 }
@@ -451,21 +449,13 @@ func (c *comparison) bundles(older, newer *catalog.Package) error {
 
 // changedProperties returns the types of the properties that only one of the bundles has.
 func changedProperties(older, newer *catalog.Bundle) []string {
-	all := func(b *catalog.Bundle) map[string]bool {
-		out := map[string]bool{}
-		for _, p := range b.Properties {
-			out[p.Type+" "+text.OneLine(string(p.Value))] = true
-		}
-		return out
-	}
-	a, b := all(older), all(newer)
+	key := func(p catalog.Property) string { return p.Type + " " + text.OneLine(string(p.Value)) }
+	a, b := lists.Set(older.Properties, key), lists.Set(newer.Properties, key)
 	types := map[string]bool{}
-	for _, list := range []map[string]bool{a, b} {
-		for p := range list {
-			if !a[p] || !b[p] {
-				kind, _, _ := strings.Cut(p, " ")
-				types[kind] = true
-			}
+	for _, p := range lists.Keys(a, b) {
+		if !a[p] || !b[p] {
+			kind, _, _ := strings.Cut(p, " ")
+			types[kind] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(types))

@@ -120,9 +120,7 @@ func (x *explainer) candidates(s *Subscription) []*variable {
 	var list []*variable
 	for _, c := range v.constraints {
 		for _, id := range c.ids {
-			if o := x.variables[id]; !slices.Contains(list, o) {
-				list = append(list, o)
-			}
+			list = lists.Add(list, x.variables[id])
 		}
 	}
 	return list

@@ -356,23 +356,10 @@ func (j *judge) still(x *explainer, s *Subscription, current *entry) {
 
 // heads returns the first entries of the channels of a Subscription.
 func (x *explainer) heads(s *Subscription) []string {
-	entries, fault := x.subscribed(s, &entry{})
-	if fault != "" {
-		return nil
-	}
-	sorted, err := sortSubscribed(entries)
-	if err != nil {
-		return nil
-	}
-	var names []string
-	seen := map[string]bool{}
-	for _, e := range sorted {
-		if !seen[e.channel] {
-			seen[e.channel] = true
-			names = append(names, e.name)
-		}
-	}
-	return names
+	entries, _ := x.subscribed(s, &entry{})
+	sorted, _ := sortSubscribed(entries)
+	channels := lists.Groups(sorted, func(e *entry) string { return e.channel })
+	return lists.Map(channels, func(list []*entry) string { return list[0].name })
 }
 
 // alternatives reports that there are alternatives.

@@ -105,10 +105,7 @@ func (s *snapshot) addCatalog(c Source) {
 }
 
 func (s *snapshot) index() {
-	s.byName = map[string][]*entry{}
-	for _, e := range s.entries {
-		s.byName[e.name] = append(s.byName[e.name], e)
-	}
+	s.byName = lists.Group(s.entries, func(e *entry) string { return e.name })
 }
 
 func newEntry(key sourceKey, p *catalog.Package, ch *catalog.Channel, e catalog.Entry, b *catalog.Bundle,
@@ -138,16 +135,10 @@ func (w *namespaceCatalogs) sorted(installed *snapshot, preferred sourceKey) []*
 // of returns the entries of a catalog. The empty key means all catalogs.
 func (w *namespaceCatalogs) of(installed *snapshot, key sourceKey) []*entry {
 	if key == (sourceKey{}) {
-		var all []*entry
-		for _, s := range w.sorted(installed, key) {
-			all = append(all, s.entries...)
-		}
-		return all
+		return slices.Concat(lists.Map(w.sorted(installed, key), func(s *snapshot) []*entry { return s.entries })...)
 	}
-	for _, s := range w.catalogs {
-		if s.key == key {
-			return s.entries
-		}
+	if s := lists.Find(w.catalogs, func(s *snapshot) bool { return s.key == key }); s != nil {
+		return s.entries
 	}
 	return nil
 }

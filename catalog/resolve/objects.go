@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -87,9 +86,7 @@ func Of(c *cluster.Cluster) *Cluster {
 	for _, v := range c.CSVs {
 		r.csv(v)
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.states)) {
-		out.Namespaces = append(out.Namespaces, r.states[name])
-	}
+	out.Namespaces = lists.Map(lists.Keys(r.states), func(name string) *State { return r.states[name] })
 	return out
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -191,9 +192,7 @@ func (w *pathWalk) step(from, to *entry, notes []string) PathStep {
 		}
 	}
 	if at := w.at(from.name); at > 0 {
-		for _, e := range w.order[max(0, w.at(to.name)+1):at] {
-			s.Passed = append(s.Passed, e.name)
-		}
+		s.Passed = lists.Map(w.order[max(0, w.at(to.name)+1):at], func(e *entry) string { return e.name })
 	}
 	slices.Reverse(s.Passed)
 	return s
@@ -203,11 +202,9 @@ func (w *pathWalk) step(from, to *entry, notes []string) PathStep {
 func (p *Path) Document() *findings.Document {
 	var s findings.Section
 	add := func(title string, notes []string) {
-		t := findings.Table{Title: title, Indent: 4, Columns: []findings.Column{{Title: "Note"}}}
-		for _, n := range notes {
-			t.Rows = append(t.Rows, findings.Cells(n))
-		}
-		s.Tables = append(s.Tables, t)
+		rows := lists.Map(notes, func(n string) []findings.Cell { return findings.Cells(n) })
+		s.Tables = append(s.Tables, findings.Table{Title: title, Indent: 4,
+			Columns: []findings.Column{{Title: "Note"}}, Rows: rows})
 	}
 	for _, step := range p.Steps {
 		notes := step.Notes

@@ -76,11 +76,7 @@ const mostClusters = 4 // that a title names
 
 // Findings returns the findings of all namespaces.
 func (r *Report) Findings() []findings.Finding {
-	var all []findings.Finding
-	for _, n := range r.Namespaces {
-		all = append(all, n.Findings...)
-	}
-	return all
+	return slices.Concat(lists.Map(r.Namespaces, func(n Namespace) []findings.Finding { return n.Findings })...)
 }
 
 // Formats returns the picture of the walk as the text of a Mermaid diagram.

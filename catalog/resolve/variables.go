@@ -260,17 +260,12 @@ func sortSubscribed(entries []*entry) ([]*entry, error) {
 		return cmp.Or(lists.TrueFirst(a.defaultChannel, b.defaultChannel), cmp.Compare(a.channel, b.channel))
 	})
 	var all []*entry
-	for len(entries) > 0 {
-		n := 1
-		for n < len(entries) && entries[n].channel == entries[0].channel {
-			n++
-		}
-		sorted, err := sortChannel(entries[:n])
+	for _, channel := range lists.Groups(entries, func(e *entry) string { return e.channel }) {
+		sorted, err := sortChannel(channel)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, sorted...)
-		entries = entries[n:]
 	}
 	return all, nil
 }

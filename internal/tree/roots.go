@@ -122,12 +122,9 @@ func (a *applied) follow(dirs []string) (used map[string]bool) {
 
 // hidden reports whether a directory of a file begins with a dot.
 func hidden(name string) bool {
-	for segment := range strings.SplitSeq(path.Dir(name), "/") {
-		if strings.HasPrefix(segment, ".") && strings.Trim(segment, ".") != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(segment string) bool {
+		return strings.HasPrefix(segment, ".") && strings.Trim(segment, ".") != ""
+	})
 }
 
 // repository returns the nearest directory with a Git repository, or "".
@@ -176,9 +173,7 @@ func absolute(p string) string {
 
 // complete builds the roots of a tree, and decides which other objects are applied.
 func (a *applied) complete(t *Tree) error {
-	for _, p := range a.paths {
-		t.paths = append(t.paths, a.options.name(p.name, "."))
-	}
+	t.paths = lists.Map(a.paths, func(p given) string { return a.options.name(p.name, ".") })
 	plain := t.Objects
 	t.Objects = nil
 	x := a.explore(t, plain)

@@ -136,7 +136,6 @@ func hasObjects(p string) bool {
 // settleLinks decides about symbolic links once all files are known. A link is read only if its target is inside the
 // tree and is not read under another name. Links to directories are not followed, so they cannot form loops.
 func (w *walker) settleLinks() []file {
-	drop := map[int]bool{}
 	for _, i := range w.links {
 		f := &w.files[i]
 		real, err := filepath.EvalSymlinks(f.path)
@@ -148,20 +147,14 @@ func (w *walker) settleLinks() []file {
 		case err != nil && hasObjects(f.path):
 			f.skip = "a symbolic link whose target does not exist"
 		case err != nil, w.seen[real], info.IsDir() && w.inside(real), !info.IsDir() && !hasObjects(f.path):
-			drop[i] = true
+			f.path = ""
 		case info.Mode().IsRegular() && w.inside(real):
 			w.seen[real] = true
 		default:
 			f.skip = "a symbolic link to a target outside of the tree: pass the target as a path too"
 		}
 	}
-	var files []file
-	for i, f := range w.files {
-		if !drop[i] {
-			files = append(files, f)
-		}
-	}
-	return files
+	return slices.DeleteFunc(w.files, func(f file) bool { return f.path == "" })
 }
 
 // realPath returns the absolute path of what exists, without symbolic links.

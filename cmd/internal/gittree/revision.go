@@ -13,6 +13,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/storer"
+
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 var errNoRevision = errors.New("no such revision")
@@ -88,7 +90,7 @@ func (r *Repository) named(name string) (commit, error) {
 	return commit{}, err
 }
 
-func (r *Repository) startingWith(digits string) (found []plumbing.Hash) {
+func (r *Repository) startingWith(digits string) []plumbing.Hash {
 	if plumbing.IsHash(digits) {
 		return []plumbing.Hash{plumbing.NewHash(digits)}
 	}
@@ -99,16 +101,10 @@ func (r *Repository) startingWith(digits string) (found []plumbing.Hash) {
 	if err != nil {
 		return nil
 	}
-	hashes, err := r.store.HashesWithPrefix(prefix)
-	if err != nil {
-		return nil
-	}
-	for _, h := range hashes {
-		if strings.HasPrefix(h.String(), strings.ToLower(digits)) {
-			found = append(found, h)
-		}
-	}
-	return found
+	hashes, _ := r.store.HashesWithPrefix(prefix)
+	return lists.Filter(hashes, func(h plumbing.Hash) bool {
+		return strings.HasPrefix(h.String(), strings.ToLower(digits))
+	})
 }
 
 // The formats are those of gitformat-pack and git-cat-file: a commit and a tag start with lines "key value" up to an

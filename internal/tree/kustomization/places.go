@@ -237,12 +237,7 @@ func (p patch) sets(path []string, now any, there bool) *manifest.Place {
 
 // same compares a JSON pointer with a path. "-" is the end of a list.
 func same(pointer, path []string) bool {
-	for i, s := range pointer {
-		if s != path[i] && s != "-" {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(pointer, path, func(s, at string) bool { return s == at || s == "-" })
 }
 
 func (p patch) setter(field string) *manifest.Place {
