@@ -55,8 +55,12 @@ var declared = []Option{
 	{Name: "commonLabels", Type: Mapping,
 		Text: "labels for the metadata of every object, but not for selectors and pods"},
 	{Name: "commonAnnotations", Type: Mapping, Text: "annotations for the metadata of every object"},
-	{Name: "mirrors", Type: Objects, Fields: mirrorFields, Profiles: with(operators, generate.ProfileOLMv1),
-		Text: "the images that all bundles take from a mirror"},
+	{Name: "mirrors", Type: Objects, Profiles: with(operators, generate.ProfileOLMv1),
+		Text: "the images that all bundles take from a mirror",
+		Fields: []Option{
+			{Name: "source", Required: true, Text: "a registry, with or without the beginning of a path"},
+			{Name: "mirror", Required: true, Text: "the registry and path that replace it"},
+		}},
 	{Name: "mirrorMap", Flag: "mirror-map", Value: "FILE", Topic: TopicObjects,
 		Profiles: with(operators, generate.ProfileOLMv1),
 		Text: "a file that maps images to mirrors: a list mirrors with source and mirror, or an " +
@@ -93,27 +97,21 @@ var outputFields = []Option{
 		Text: "with layout helm: whether CRDs are templates, or in crds, where helm installs but never upgrades them"},
 }
 
-var mirrorFields = []Option{
-	{Name: "source", Required: true, Text: "a registry, with or without the beginning of a path"},
-	{Name: "mirror", Required: true, Text: "the registry and path that replace it"},
-}
-
 var patchFields = []Option{
 	{Name: "path",
 		Text: "a file with the patch: a strategic merge patch or a list of JSON patch operations (RFC 6902)"},
 	{Name: "patch", Text: "the patch itself"},
-	{Name: "target", Type: Object, Fields: targetFields,
+	{Name: "target", Type: Object,
 		Text: "the objects to patch; each field is a regular expression that must match the whole value, and all " +
-			"fields must match; a strategic merge patch without target names its object itself"},
-}
-
-var targetFields = []Option{
-	{Name: "group", Text: "the API group"},
-	{Name: "version", Text: "the version of the API"},
-	{Name: "kind", Text: "the kind"},
-	{Name: "name", Text: "the name"},
-	{Name: "namespace", Text: "the namespace"},
-	{Name: "labelSelector", Text: "a selector such as app=a,tier in (b)"},
+			"fields must match; a strategic merge patch without target names its object itself",
+		Fields: []Option{
+			{Name: "group", Text: "the API group"},
+			{Name: "version", Text: "the version of the API"},
+			{Name: "kind", Text: "the kind"},
+			{Name: "name", Text: "the name"},
+			{Name: "namespace", Text: "the namespace"},
+			{Name: "labelSelector", Text: "a selector such as app=a,tier in (b)"},
+		}},
 }
 
 var groupFields = []Option{
@@ -243,17 +241,16 @@ var certFields = []Option{
 		Brief: "who makes the certificates of webhooks", Value: "PROVIDER", ID: generate.OptionCerts,
 		Profiles: with(operators, generate.ProfileOLMv1), Default: "olm with names olm, else none",
 		Text: "who makes the certificates of webhooks and APIServices"},
-	{Name: "issuer", Type: Object, Fields: issuerFields, Flag: "issuer", Value: "KIND/NAME", Parse: parseIssuer,
-		ID: generate.OptionIssuer, Profiles: operators, Text: "with cert-manager: an existing issuer"},
+	{Name: "issuer", Type: Object, Flag: "issuer", Value: "KIND/NAME", Parse: parseIssuer,
+		ID: generate.OptionIssuer, Profiles: operators, Text: "with cert-manager: an existing issuer",
+		Fields: []Option{
+			{Name: "kind", Required: true, Words: []string{"Issuer", "ClusterIssuer"}, Text: "its kind"},
+			{Name: "name", Required: true, Text: "its name"},
+		}},
 	{Name: "secret", Flag: "cert-secret", Value: "NAME", ID: generate.OptionCertSecret, Profiles: operators,
 		Text: "with user: the name of the Secret; {deployment} in it stands for the name of the Deployment"},
 	{Name: "caBundleFile", Flag: "ca-bundle", Value: "FILE", ID: generate.OptionCABundle, Profiles: operators,
 		Text: "with user: a file with the certificates of the CA, in PEM"},
-}
-
-var issuerFields = []Option{
-	{Name: "kind", Required: true, Words: []string{"Issuer", "ClusterIssuer"}, Text: "its kind"},
-	{Name: "name", Required: true, Text: "its name"},
 }
 
 var descopedFields = []Option{

@@ -54,18 +54,13 @@ func SetTopic(flag *pflag.Flag, t Topic) {
 
 // TopicOf returns the topic of the help that a flag is below; "" for none.
 func TopicOf(flag *pflag.Flag) Topic {
-	if topic := flag.Annotations[topicKey]; len(topic) > 0 {
-		return Topic(topic[0])
-	}
-	return ""
+	return Topic(strings.Join(flag.Annotations[topicKey], ""))
 }
 
 // BriefOf returns what SetBrief set, and whether it did.
 func BriefOf(flag *pflag.Flag) (string, bool) {
-	if brief := flag.Annotations[briefKey]; len(brief) > 0 {
-		return brief[0], true
-	}
-	return "", false
+	brief, set := flag.Annotations[briefKey]
+	return strings.Join(brief, ""), set
 }
 
 // SetBrief sets a flag's description in a few words. If it is empty, the help of a command has only the flag's name.

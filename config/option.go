@@ -229,13 +229,10 @@ func WithOptionNames(text string, options []manifest.Option, name func(manifest.
 func ErrorText(err error, name func(manifest.Option) string) (said, hint string) {
 	lines := strings.Split(err.Error(), "\n")
 	for i, l := range lines {
-		lines[i] = text.Middle(l, maxErrorLine)
+		lines[i] = text.Middle(l, 4000) // an error repeats its input, which may be hostile
 	}
 	return strings.Join(lines, "\n"), WithOptionNames(manifest.HintOf(err), manifest.AboutOf(err), name)
 }
-
-// maxErrorLine is how many characters a line of an error may have: an error repeats its input, which may be hostile.
-const maxErrorLine = 4000
 
 // namer returns how the person who wrote the RenderConfig calls options: by flags or fields. Group -1 is no operator.
 func (c *Config) namer(group, index int) func(manifest.Option) string {

@@ -217,12 +217,12 @@ func pullError(ref string, err error) error {
 		wrapped = fmt.Errorf("%s: %w", ref, wrapped)
 	}
 	switch {
-	case errors.As(err, new(*noTLSError)), errors.As(err, new(*plainError)):
+	case errors.Is(err, errNoTLS), errors.Is(err, errPlain):
 		return manifest.WithHint(wrapped, "the registry must speak TLS, unless its host may be insecure",
 			OptionInsecureRegistries)
 	case errors.As(err, new(x509.UnknownAuthorityError)):
 		return hint(wrapped, "to trust another authority, set SSL_CERT_FILE to a file with its certificate")
-	case errors.As(err, new(*tokenServerError)):
+	case errors.Is(err, errToken):
 		return hint(wrapped, "a token server gets the password of its registry: it must speak TLS if the registry does")
 	case ref != "" && errors.As(err, new(*net.OpError)):
 		return hint(wrapped,

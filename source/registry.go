@@ -66,17 +66,14 @@ func newRegistryTransport(o Options) *registryTransport {
 		encrypted: map[string]error{}, layers: map[string]int64{}}
 }
 
-// plainError is a request that was not sent because it would not be encrypted.
-type plainError struct{ host string }
+// Kinds of a hostError.
+var (
+	errPlain = errors.New("plain HTTP")   // a request was not sent because it would not be encrypted
+	errNoTLS = errors.New("no TLS")       // the registry does not speak TLS
+	errToken = errors.New("token server") // a registry with TLS wants its credentials sent to a server without
+)
 
-func (e *plainError) Error() string { return e.host + " is not spoken to without TLS" }
-
-// noTLSError is a registry that does not speak TLS.
-type noTLSError struct{ host string }
-
-func (e *noTLSError) Error() string { return e.host + " does not speak TLS" }
-
-// hostError is a host that hangs, redirects without end or breaks off.
+// hostError is a host that hangs, redirects without end, breaks off or does not speak TLS.
 type hostError struct {
 	host, what string
 	err        error // may be nil
@@ -93,7 +90,7 @@ func (t *registryTransport) RoundTrip(req *http.Request) (*http.Response, error)
 		return nil, &hostError{host, fmt.Sprintf("needs more than %d requests for one image", maxRequests), nil}
 	}
 	if req.URL.Scheme != "https" && !slices.Contains(t.insecure, host) {
-		return nil, &plainError{host}
+		return nil, &hostError{host, "is not spoken to without TLS", errPlain}
 	}
 	origin, redirects := req, 0
 	for ; origin.Response != nil && origin.Response.Request != nil; redirects++ {
@@ -113,7 +110,7 @@ func (t *registryTransport) RoundTrip(req *http.Request) (*http.Response, error)
 		err = cause(ctx, err)
 		cancel(nil)
 		if errors.As(err, new(tls.RecordHeaderError)) {
-			err = &noTLSError{host}
+			err = &hostError{host, "does not speak TLS", errNoTLS}
 		}
 		if req.URL.Scheme == "https" {
 			t.mu.Lock()
@@ -125,7 +122,8 @@ func (t *registryTransport) RoundTrip(req *http.Request) (*http.Response, error)
 	if server := plainTokenServer(resp); server != "" && req.URL.Scheme == "https" {
 		resp.Body.Close()
 		cancel(nil)
-		return nil, &tokenServerError{registry: host, host: server}
+		return nil, &hostError{host, "has its token server " + server + ", which is not spoken to without TLS",
+			errToken}
 	}
 	resp.Request = req
 	most := t.longest(origin)
@@ -133,13 +131,6 @@ func (t *registryTransport) RoundTrip(req *http.Request) (*http.Response, error)
 	body.watch(t.wait)
 	resp.Body = body
 	return resp, nil
-}
-
-// tokenServerError is a registry with TLS that wants its credentials sent to a server without.
-type tokenServerError struct{ registry, host string }
-
-func (e *tokenServerError) Error() string {
-	return fmt.Sprintf("%s has its token server %s, which is not spoken to without TLS", e.registry, e.host)
 }
 
 var tokenServer = lazy.Regexp(`(?i)^\s*bearer\s.*\brealm="?http://([^/?"\s,]+)`)
@@ -161,8 +152,8 @@ func plainTokenServer(resp *http.Response) string {
 func (t *registryTransport) failed(err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if plain, ok := errors.AsType[*plainError](err); ok && t.encrypted[plain.host] != nil {
-		return t.encrypted[plain.host]
+	if of, ok := errors.AsType[*hostError](err); ok && errors.Is(err, errPlain) {
+		return cmp.Or(t.encrypted[of.host], err)
 	}
 	return err
 }

@@ -72,9 +72,6 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// maxWindow bounds the memory of the zstd decoder. No encoder should exceed this window (RFC 8878, 3.1.1.1.2).
-const maxWindow = 8 << 20
-
 // decompress recognises gzip and zstd by their first bytes. It returns any other stream unchanged.
 func decompress(r io.Reader) (io.Reader, func(), error) {
 	buffered := bufio.NewReader(r)
@@ -89,7 +86,7 @@ func decompress(r io.Reader) (io.Reader, func(), error) {
 		return z, none, err
 	case isZstd(head):
 		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-			zstd.WithDecoderMaxWindow(maxWindow))
+			zstd.WithDecoderMaxWindow(8<<20)) // no encoder should exceed it (RFC 8878, 3.1.1.1.2)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -215,13 +215,10 @@ func reasons(r *Resolution, installed string) []string {
 	for _, list := range lists.Groups(better, func(c Candidate) string { return c.Why }) {
 		slices.SortStableFunc(list, func(a, b Candidate) int { return b.Version.Compare(a.Version) })
 		names := lists.Map(list, func(c Candidate) string { return c.Name })
-		notes = append(notes, fmt.Sprintf("OLM does not take %s: %s", text.FirstOf(mostNames, names), list[0].Why))
+		notes = append(notes, fmt.Sprintf("OLM does not take %s: %s", text.FirstOf(5, names), list[0].Why))
 	}
 	for _, d := range r.dropped {
 		notes = append(notes, fmt.Sprintf("OLM does not take %s of catalog %s: %s", d.bundle, d.source, d.why))
 	}
 	return notes
 }
-
-// mostNames is how many bundles a note names.
-const mostNames = 5

@@ -69,10 +69,8 @@ func (n Namespace) title() string {
 	if len(n.Clusters) == 0 {
 		return "Namespace " + n.Name
 	}
-	return "Namespace " + n.Name + " of " + text.FirstOf(mostClusters, n.Clusters)
+	return "Namespace " + n.Name + " of " + text.FirstOf(4, n.Clusters)
 }
-
-const mostClusters = 4 // that a title names
 
 // Findings returns the findings of all namespaces.
 func (r *Report) Findings() []findings.Finding {

@@ -29,7 +29,7 @@ func (p *problem) solve() ([]*variable, error) {
 	p.circuit.ToCnf(g)
 	var anchors []z.Lit
 	for _, v := range p.all {
-		if v.mandatory() {
+		if slices.ContainsFunc(v.constraints, func(c constraint) bool { return c.kind == mandatory }) {
 			anchors = append(anchors, p.lits[v.id])
 		}
 	}
@@ -196,11 +196,6 @@ type variable struct {
 
 func (v *variable) add(c constraint) { v.constraints = append(v.constraints, c) }
 
-// mandatory reports whether the variable is in every solution.
-func (v *variable) mandatory() bool {
-	return slices.ContainsFunc(v.constraints, func(c constraint) bool { return c.kind == mandatory })
-}
-
 // constraint limits the solutions that its variable can be in.
 type constraint struct {
 	kind constraintKind
@@ -212,11 +207,11 @@ type constraint struct {
 type constraintKind int
 
 const (
-	mandatory  constraintKind = iota
-	prohibited                // the variable is in no solution
-	dependency                // one of the others comes with it
-	conflict                  // the other one is not there
-	atMostOne                 // of the others, whether the variable is there or not
+	mandatory  constraintKind = iota // the variable is in every solution
+	prohibited                       // the variable is in no solution
+	dependency                       // one of the others comes with it
+	conflict                         // the other one is not there
+	atMostOne                        // of the others, whether the variable is there or not
 )
 
 // problem holds the variables and how gini sees them.

@@ -272,9 +272,8 @@ func sortSubscribed(entries []*entry) ([]*entry, error) {
 
 // required returns the variable of a Subscription, which is in every solution.
 func required(s *Subscription) *variable {
-	v := &variable{id: subscriptionID(s.Name), subscription: true}
-	v.add(constraint{kind: mandatory, text: fmt.Sprintf("subscription %s exists", s.Name)})
-	return v
+	return &variable{id: subscriptionID(s.Name), subscription: true,
+		constraints: []constraint{{kind: mandatory, text: fmt.Sprintf("subscription %s exists", s.Name)}}}
 }
 
 func newSubscription(s *Subscription, ids []string) *variable {
@@ -325,10 +324,9 @@ func (b *builder) onlyOne(id, rule, verb string, ids []string) {
 	v := &variable{id: id}
 	if len(ids) > 1 {
 		slices.Sort(ids)
-		v.add(constraint{kind: mandatory, text: rule})
 		last := len(ids) - 1
-		v.add(constraint{kind: atMostOne, ids: ids,
-			text: fmt.Sprintf("%s and %s %s", strings.Join(ids[:last], ", "), ids[last], verb)})
+		v.constraints = []constraint{{kind: mandatory, text: rule}, {kind: atMostOne, ids: ids,
+			text: fmt.Sprintf("%s and %s %s", strings.Join(ids[:last], ", "), ids[last], verb)}}
 	}
 	b.put(v)
 }

@@ -20,9 +20,6 @@ var engineKinds = map[string]string{"Application": "argoproj.io", "ApplicationSe
 // anyTop is what olmgen says of a path that every repository has.
 const anyTop = "the path is the top of a repository, which may be another one"
 
-// fluxSystem is the source that "flux bootstrap" makes of the repository itself.
-const fluxSystem = "flux-system"
-
 // target is a directory that a GitOps engine applies.
 type target struct {
 	by        *manifest.Object
@@ -173,7 +170,8 @@ func fluxTargets(o *manifest.Object, spec map[string]any) ([]target, []*manifest
 		return nil, []*manifest.Error{o.Errorf("spec.sourceRef.kind",
 			"the source of a Kustomization of Flux is no GitRepository")}
 	}
-	if clean(str(spec["path"])) == "" && mapping(spec["sourceRef"])["name"] != fluxSystem {
+	// "flux bootstrap" makes the source flux-system of the repository itself.
+	if clean(str(spec["path"])) == "" && mapping(spec["sourceRef"])["name"] != "flux-system" {
 		return nil, []*manifest.Error{o.Errorf("spec.path", anyTop)}
 	}
 	t := target{by: o, field: "spec.path", dir: clean(str(spec["path"])), elsewhere: spec["kubeConfig"] != nil,

@@ -272,9 +272,6 @@ func beside(name, to string) string {
 	return filepath.Join(filepath.Dir(name), to)
 }
 
-// inMemory is the size of an object from which it is read as a stream.
-const inMemory = 1 << 20
-
 // open opens a directory with a HEAD. The objects of a linked work tree are in the directory that commondir names.
 func open(dir string) (*filesystem.Storage, error) {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
@@ -290,7 +287,7 @@ func open(dir string) (*filesystem.Storage, error) {
 		repository = dotgit.NewRepositoryFilesystem(repository, osfs.New(beside(name, common)))
 	}
 	store := filesystem.NewStorageWithOptions(repository, cache.NewObjectLRUDefault(),
-		filesystem.Options{LargeObjectThreshold: inMemory})
+		filesystem.Options{LargeObjectThreshold: 1 << 20}) // larger ones are read as streams
 	if _, err := store.Reference(plumbing.HEAD); errors.Is(err, plumbing.ErrReferenceNotFound) {
 		return nil, errNoRepository
 	} else if err != nil {

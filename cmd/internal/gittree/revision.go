@@ -19,9 +19,6 @@ import (
 
 var errNoRevision = errors.New("no such revision")
 
-// minHash is how many digits a shortened hash has at least, as in Git.
-const minHash = 4
-
 // resolve returns the commit of a branch, a tag, a hash or its first digits, or HEAD, with ~N and ^N behind it.
 func (r *Repository) resolve(rev string) (commit, error) {
 	end := strings.IndexAny(rev, "~^")
@@ -94,7 +91,7 @@ func (r *Repository) startingWith(digits string) []plumbing.Hash {
 	if plumbing.IsHash(digits) {
 		return []plumbing.Hash{plumbing.NewHash(digits)}
 	}
-	if len(digits) < minHash {
+	if len(digits) < 4 { // as in Git
 		return nil
 	}
 	prefix, err := hex.DecodeString(digits[:len(digits)&^1])

@@ -103,10 +103,8 @@ func (b *Builder) explain(k *Kustomization, err error) error {
 	for dir := k.Dir; dir != filepath.Dir(dir) && b.below(dir); dir = filepath.Dir(dir) {
 		said = strings.ReplaceAll(said, dir+string(filepath.Separator), "")
 	}
-	return &manifest.Error{File: k.Name, Msg: "kustomize cannot build it: " + text.Shorten(said, maxSaid)}
+	return &manifest.Error{File: k.Name, Msg: "kustomize cannot build it: " + text.Shorten(said, 300)}
 }
-
-const maxSaid = 300 // characters of an error of kustomize
 
 // cost is what a kustomization costs with all that it builds on, counted as often as it is built.
 type cost struct {
@@ -259,7 +257,7 @@ func asPrinted(v any) any {
 	case int:
 		return int64(v)
 	case float64:
-		if v == math.Trunc(v) && math.Abs(v) < maxInt {
+		if v == math.Trunc(v) && math.Abs(v) < 1<<63 {
 			return int64(v)
 		}
 	case time.Time:
@@ -267,5 +265,3 @@ func asPrinted(v any) any {
 	}
 	return v
 }
-
-const maxInt = 1 << 63
