@@ -41,7 +41,6 @@ type CatalogPlaces struct {
 	known    map[[2]int]*uncatalogued // what was read, by group and index
 }
 
-// named is a catalog with its name for the resolver.
 type named struct {
 	*catalog.Catalog
 	name   string
@@ -178,7 +177,6 @@ type uncatalogued struct {
 	err error
 }
 
-// read reads the bundle of an operator, once.
 func (p *CatalogPlaces) read(ctx context.Context, place *CatalogPlace) *uncatalogued {
 	at := [2]int{place.Group, place.Index}
 	if known := p.known[at]; known != nil {

@@ -74,7 +74,6 @@ func (c *Config) checkGroups() error {
 	return nil
 }
 
-// checkOptions refuses options that contradict each other.
 func (c *Config) checkOptions() error {
 	if c.flags() {
 		if err := c.checkHelm(c.Output.Layout, c.Output.HelmCRDs); err != nil {
@@ -99,7 +98,6 @@ func (c *Config) checkOptions() error {
 	return nil
 }
 
-// checkHelm refuses options of charts with another layout.
 func (c *Config) checkHelm(layout output.Layout, crds helm.CRDs) error {
 	if layout = cmp.Or(layout, output.LayoutFlat); crds != "" && layout != output.LayoutHelm {
 		return c.errorf("output.helmCRDs", "leave it out: it is for layout helm", "has no effect with layout %s",
@@ -135,7 +133,6 @@ func (c *Config) checkBundle(i, j int, b Bundle) error {
 	return nil
 }
 
-// checkWords refuses a value that an option can't have.
 func (c *Config) checkWords() error {
 	return visit(c.document, declared, "", func(path string, o Option, value any) error {
 		list, isList := value.([]any)
@@ -206,7 +203,6 @@ func in(dir, path string) string {
 var inputFields = map[fit.Input]string{fit.InputOLM: "olmVersion", fit.InputOpenShift: "openshiftVersion",
 	fit.InputKube: "kubeVersion"}
 
-// cluster returns the releases that the RenderConfig names.
 func (c *Config) cluster() (fit.Cluster, error) {
 	cluster, err := fit.GivenBy(c.OLMVersion, c.OpenShiftVersion, c.KubeVersion).Read()
 	if bad, ok := errors.AsType[*fit.InputError](err); ok {
@@ -215,7 +211,6 @@ func (c *Config) cluster() (fit.Cluster, error) {
 	return cluster, err
 }
 
-// checkKube refuses operators that need a newer Kubernetes, and objects that it does not serve.
 func (c *Config) checkKube(all []*loaded, objects []generate.Shared) error {
 	releases, err := c.cluster()
 	cluster := releases.Kubernetes()
@@ -281,7 +276,6 @@ func without(options []Option, name string) []Option {
 	return slices.DeleteFunc(slices.Clone(options), func(o Option) bool { return o.Name == name })
 }
 
-// checkUsed refuses an option that none of the profiles uses.
 func (c *Config) checkUsed(document map[string]any, options []Option, place string,
 	profiles ...generate.Profile) error {
 	return visit(document, options, place, func(path string, o Option, value any) error {

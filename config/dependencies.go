@@ -38,7 +38,6 @@ func (c *Config) withDependencies(ctx context.Context, o Options) (*Config, []Wa
 	return &d.all, d.notes, nil
 }
 
-// dependencies adds operators to a RenderConfig.
 type dependencies struct {
 	*Config
 	places *CatalogPlaces
@@ -118,7 +117,6 @@ func (p provider) apis() (names []string) {
 	return names
 }
 
-// group adds what the operators of a group require.
 func (d *dependencies) group(ctx context.Context, group int, o Options) error {
 	state, errs := d.places.State(ctx, group, false)
 	if len(errs) > 0 {

@@ -90,14 +90,12 @@ func (c *Config) count() (n int) {
 	return n
 }
 
-// editedText is a YAML file that lines are added to.
 type editedText struct {
 	*yamltext.Text
 	root yaml.Node
 	end  int // a line behind the last one
 }
 
-// list returns a list that lines can be added to.
 func (t *editedText) list(c *Config, field string) (*yaml.Node, error) {
 	n := t.root.Content[0]
 	for _, segment := range manifest.Segments(field) {

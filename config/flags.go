@@ -94,7 +94,6 @@ func (f *Flags) Config(source string, fixed map[manifest.Option]any) (*Config, e
 	return c, nil
 }
 
-// document returns the RenderConfig, and the paths that flags fill.
 func (f *Flags) document(source string, fixed map[manifest.Option]any) (document map[string]any,
 	given map[string]bool, err error) {
 	document, given = map[string]any{"apiVersion": APIVersion, "kind": Kind}, map[string]bool{}
@@ -167,7 +166,6 @@ func put(document map[string]any, path string, value any) {
 	}
 }
 
-// flagValue is the value of an option's flag.
 type flagValue struct {
 	OptionAt
 	texts []string
@@ -227,7 +225,6 @@ func (v *flagValue) add(s string) error {
 	return nil
 }
 
-// read returns what the flag puts into a RenderConfig.
 func (v *flagValue) read(dir string) (any, error) {
 	given := v.String()
 	if v.NotEmpty && given == "" {

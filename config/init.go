@@ -155,6 +155,5 @@ func NeedsItself(b *bundle.Bundle) bool {
 	return serves(b.CSV) && b.Owns("certificates.cert-manager.io")
 }
 
-// ownCertificates is the remark on it.
 const ownCertificates = "the operator is cert-manager, which cannot make its own certificates before it runs: choose " +
 	"another provider, or create the Secrets of its Certificates by hand first"

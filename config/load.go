@@ -50,7 +50,6 @@ type Options struct {
 // maxOpening is how many sources are opened at the same time. Most of the time of an image is waiting for its registry.
 const maxOpening = 32
 
-// loaded is one operator, ready to be rendered.
 type loaded struct {
 	generate.Operator
 	opened       *Opened
@@ -121,7 +120,6 @@ func (c *Config) loadAll(ctx context.Context, o Options) (all []*loaded) {
 	return all
 }
 
-// loader reads bundles of a RenderConfig.
 type loader struct {
 	*Config
 	options   Options
@@ -154,7 +152,6 @@ func readFile(dir, name string) ([]byte, error) {
 	return data, err
 }
 
-// fieldError is an error about a field of a bundle.
 type fieldError struct {
 	field string
 	error
@@ -162,7 +159,6 @@ type fieldError struct {
 
 func (e *fieldError) Unwrap() error { return e.error }
 
-// load opens, reads and describes one bundle.
 func (r *loader) load(ctx context.Context, l *loaded) error {
 	c, o := r.Config, r.options
 	b := c.Groups[l.group].Bundles[l.index]
@@ -213,7 +209,6 @@ func (r *loader) load(ctx context.Context, l *loaded) error {
 	return s.files(o.Dir, r.templates, &l.Options)
 }
 
-// mirrors returns the mirror map, nil if there is none.
 func (c *Config) mirrors(dir string) (*images.Map, error) {
 	switch {
 	case c.MirrorMap != "" && len(c.Mirrors) > 0:
@@ -252,7 +247,6 @@ func (c *Config) options(group, index int) generate.Options {
 	return o
 }
 
-// options fills in what a group decides for all its operators.
 func (g Group) options(o *generate.Options) {
 	o.Namespace, o.InstallMode, o.TargetNamespaces = g.Namespace, g.InstallMode, g.TargetNamespaces
 	o.OperatorGroup = g.Name
@@ -271,7 +265,6 @@ func (g Group) options(o *generate.Options) {
 	o.CreateNamespace, o.CreateTargetNamespaces = g.CreateNamespaces, g.CreateTargetNamespaces
 }
 
-// options fills in what only the operator itself decides.
 func (b Bundle) options(o *generate.Options) {
 	o.Config, o.Channel = b.Config, b.Channel
 	if i := b.Installed; i != nil {
@@ -350,7 +343,6 @@ func (s Settings) options() generate.Options {
 	return o
 }
 
-// files reads the files that settings name.
 func (s Settings) files(dir string, sets *templateSets, o *generate.Options) (err error) {
 	if s.Certs.CABundleFile != "" {
 		if o.CABundle, err = readFile(dir, s.Certs.CABundleFile); err != nil {
@@ -363,7 +355,6 @@ func (s Settings) files(dir string, sets *templateSets, o *generate.Options) (er
 	return nil
 }
 
-// templateSets loads each directory of templates once.
 type templateSets struct {
 	dir  string
 	mu   sync.Mutex

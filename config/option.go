@@ -135,7 +135,6 @@ func isSetting(path string) bool {
 	return slices.ContainsFunc(settings, func(o Option) bool { return o.Name == first })
 }
 
-// usage returns a text as it stands in the help of a command.
 func (o Option) usage() string {
 	usage := o.Text
 	if o.Words != nil {
@@ -147,7 +146,6 @@ func (o Option) usage() string {
 	return usage
 }
 
-// brief returns a description in a few words, with the values.
 func (o Option) brief() string {
 	const few = 6
 	if o.Brief == "" || o.Words == nil || len(o.Words) > few {

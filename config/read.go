@@ -78,7 +78,6 @@ func elsewhere(field string) string {
 // flags reports whether the RenderConfig comes from flags. It is about one operator then, with a group of its own.
 func (c *Config) flags() bool { return c.given != nil }
 
-// errorf makes an error at a field of the file, or at its flag.
 func (c *Config) errorf(field, hint, format string, args ...any) *manifest.Error {
 	if c.flags() {
 		return &manifest.Error{Field: flagAt(field), Msg: fmt.Sprintf(format, args...), Tip: hint}

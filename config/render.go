@@ -226,7 +226,6 @@ func labelled(results []*generate.Result, r *generate.Result) bool {
 	return false
 }
 
-// warnOfReleases warns of charts of which Helm cannot store a release.
 func (c *Config) warnOfReleases(r *Rendered) error {
 	if r.Layout != output.LayoutHelm {
 		return nil
@@ -242,7 +241,6 @@ func (c *Config) warnOfReleases(r *Rendered) error {
 	return err
 }
 
-// placeOf returns the place in the file of what is wrong with an operator.
 func (c *Config) placeOf(l *loaded, err error) string {
 	if e, ok := errors.AsType[*generate.Error](err); ok {
 		return c.blamed(l.group, l.index, e)
@@ -273,7 +271,6 @@ func (c *Config) transformed(objects []generate.Shared, all []*loaded, dir strin
 	return objects, nil
 }
 
-// annotate adds the common labels and annotations, and those of an engine.
 func (c *Config) annotate(objects []generate.Shared) error {
 	if err := transform.Metadata(objects, c.CommonLabels, c.CommonAnnotations); err != nil {
 		return err

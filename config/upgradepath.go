@@ -101,7 +101,6 @@ func (r *Rendered) noStep(ctx context.Context, i int, old string) (string, error
 	return pathText(c, choice, old, version), nil
 }
 
-// pathText returns the versions between two.
 func pathText(c *catalog.Catalog, to catalog.Choice, old string, version *semver.Version) string {
 	from := old
 	if to.Package.Bundle(old) == nil {
@@ -121,7 +120,6 @@ func pathText(c *catalog.Catalog, to catalog.Choice, old string, version *semver
 	return "the path is " + strings.Join(append([]string{old}, names...), " -> ")
 }
 
-// edges returns what an entry updates.
 func edges(e *catalog.Entry) string {
 	var parts []string
 	if e.Replaces != "" {

@@ -143,7 +143,6 @@ func (t *tree) addTarEntry(h *tar.Header, r io.Reader) error {
 	return t.errorf(h.Name, "is neither file, directory nor link (type %q)", h.Typeflag)
 }
 
-// openZip reads a zip file.
 func openZip(ctx context.Context, arg string, o Options) (*Source, error) {
 	if arg == "-" {
 		err := errors.New("standard input: a zip archive must be a file, because it is read from its end")

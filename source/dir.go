@@ -144,7 +144,6 @@ func oneFile(ctx context.Context, name, file string, r io.Reader, o Options) (*S
 	return &Source{FS: memFS{root}, AnyName: true, Name: func(string) string { return name }}, nil
 }
 
-// openLegacy opens the files of a legacy package.
 func openLegacy(_ context.Context, arg string, o Options) (*Source, error) {
 	d, err := newDirFS(arg, o.Limits)
 	if err != nil {

@@ -128,7 +128,6 @@ func (a *dockerArchive) checkJSON(p string) error {
 	return nil
 }
 
-// only returns the one image that the archive holds.
 func (a *dockerArchive) only() (tarball.Descriptor, error) {
 	var none tarball.Descriptor
 	if _, ok := a.entries["manifest.json"]; !ok {

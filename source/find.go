@@ -84,7 +84,6 @@ func (e *NothingError) Error() string {
 // Hint returns what to do.
 func (e *NothingError) Hint() string { return "a bundle has a directory manifests/" }
 
-// finder collects what is in a directory.
 type finder struct {
 	list     []Found
 	catalogs map[string]bool // directories with files of catalogs
@@ -158,7 +157,6 @@ func content(path string) []byte {
 	return data
 }
 
-// notBundleFile returns the error for a single YAML or JSON file.
 func notBundleFile(file string) error {
 	data := content(file)
 	dir := filepath.Dir(file)

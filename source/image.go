@@ -25,7 +25,6 @@ const labelPrefix = "operators.operatorframework.io.bundle."
 // maxImageJSON bounds an image's manifests, indexes and configuration; registries refuse more than 4 MiB.
 const maxImageJSON = 4 << 20
 
-// image is a container image, wherever it is stored.
 type image struct {
 	name   string // for errors
 	digest string // of its manifest; empty: unknown
@@ -252,7 +251,6 @@ func keptDirs(labels map[string]string) ([]string, error) {
 	return dirs, nil
 }
 
-// unpacker applies the layers of an image, one on top of the other.
 type unpacker struct {
 	ctx  context.Context
 	tree *tree

@@ -70,7 +70,6 @@ func (l ociLayout) fileSize(p string) (int64, error) {
 	return info.Size(), nil
 }
 
-// image returns the image with a tag or digest, or the only one.
 func (l ociLayout) image(want string) (*image, error) {
 	size, err := l.fileSize("index.json")
 	switch {

@@ -158,7 +158,6 @@ func (d *openDirectory) ReadDir(n int) ([]fs.DirEntry, error) {
 	return slices.Clone(list), nil
 }
 
-// stored is what a file in memory holds.
 type stored struct {
 	data   []byte
 	blocks [][]byte // of a compressed file, in place of data
@@ -218,7 +217,6 @@ type openFile struct {
 func (f *openFile) Stat() (fs.FileInfo, error) { return f.node, nil }
 func (f *openFile) Close() error               { return nil }
 
-// packedFile reads a compressed file.
 type packedFile struct {
 	node    *node
 	z       *zstd.Decoder

@@ -76,7 +76,6 @@ func withPulled(ctx context.Context, ref string, o Options, fn func(context.Cont
 	return err
 }
 
-// isImageKind reports whether sources of a kind are images.
 func isImageKind(kind string) bool {
 	return kind == KindOCI || kind == KindOCILayout || kind == KindDockerArchive
 }
@@ -143,7 +142,6 @@ func configsDir(labels map[string]string) (string, error) {
 // FetchElsewhere is the hint for an image that is not fetched; it has a verb for the image.
 const FetchElsewhere = "fetch it with network access (skopeo copy docker://%s oci:DIR) and use oci-layout:DIR"
 
-// pull reads the manifest and the configuration of an image.
 func pull(ctx context.Context, registry *registryTransport, ref string, o Options) (*image, error) {
 	parsed, err := name.ParseReference(ref)
 	if err != nil {
@@ -240,7 +238,6 @@ func pullError(ref string, err error) error {
 	return wrapped
 }
 
-// answerError is the error that a registry answered with, as one line.
 type answerError struct {
 	text string
 	err  error

@@ -167,7 +167,6 @@ func IsStdin(ref string) bool {
 
 var scheme = lazy.Regexp(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 
-// byForm returns the kind of a reference without a prefix.
 func byForm(ref string) (string, error) {
 	if ref == "-" {
 		return KindTar, nil
@@ -191,7 +190,6 @@ func byForm(ref string) (string, error) {
 	return "", fmt.Errorf("%s: not a form of a source; the forms are %s", ref, forms)
 }
 
-// missing returns the error for a reference that is not a path.
 func missing(ref string, err error) error {
 	if ref == "" || scheme().MatchString(ref) {
 		return fmt.Errorf("%s: not a form of a source; the forms are %s", quote(ref), forms)

@@ -158,7 +158,6 @@ func (t *registryTransport) failed(err error) error {
 	return err
 }
 
-// note counts a request.
 func (t *registryTransport) note(host string) (requests int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -48,7 +48,6 @@ func verifySigned(ctx context.Context, puller *remote.Puller, image name.Digest,
 		"check the key, and who signed the image", OptionVerifyKeys)
 }
 
-// signatures looks for a valid signature of an image.
 type signatures struct {
 	ctx     context.Context
 	puller  *remote.Puller

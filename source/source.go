@@ -146,7 +146,6 @@ func Open(ctx context.Context, ref string, o Options) (*Source, error) {
 	return s, nil
 }
 
-// openers open what follows the prefix of a reference.
 var openers = map[string]func(ctx context.Context, arg string, o Options) (*Source, error){
 	KindDir: openDir, KindTar: openTar, KindZip: openZip, KindOCI: openImage(KindOCI),
 	KindOCILayout: openImage(KindOCILayout), KindDockerArchive: openImage(KindDockerArchive),

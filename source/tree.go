@@ -39,7 +39,6 @@ func (t *tree) errorf(entry, format string, args ...any) error {
 	return &entryError{t.archive, entry, fmt.Errorf(format, args...)}
 }
 
-// entryError is why an entry is refused.
 type entryError struct {
 	archive, entry string
 	err            error

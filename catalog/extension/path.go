@@ -42,7 +42,6 @@ func PathOf(sources []Source, q Request, from, to string) (*resolve.Path, error)
 	return w.path, nil
 }
 
-// walk follows the updates of a ClusterExtension.
 type walk struct {
 	sources []Source
 	request Request
@@ -160,7 +159,6 @@ func (w *walk) noteExactVersion() {
 	}
 }
 
-// step adds an update, or the first installation, to the path.
 func (w *walk) step(r *Resolution, current *Installed) *Installed {
 	next := &Installed{r.Bundle.Name, r.Version.Text()}
 	s := resolve.PathStep{To: next.Name, Version: next.Version, Edge: r.Edge.Text, Channel: r.Edge.Channel,

@@ -194,7 +194,6 @@ func (c *comparison) channelGone(newer *catalog.Package, older []*entry, ch *cat
 		"gone: OLM resolves nothing in a namespace with a Subscription of it")
 }
 
-// channelPair is a channel in both contents.
 type channelPair struct {
 	olderPackage, newerPackage *catalog.Package
 	older, newer               *catalog.Channel
@@ -379,13 +378,10 @@ func provider(list []*entry, need *requirement) string {
 }
 
 func (c *comparison) deprecations(older, newer *catalog.Package) {
-	find := func(p *catalog.Package, d catalog.Deprecation) (message string, found bool) {
-		for _, o := range p.Deprecations {
-			if o.Schema == d.Schema && o.Name == d.Name {
-				return o.Message, true
-			}
-		}
-		return "", false
+	find := func(p *catalog.Package, d catalog.Deprecation) catalog.Deprecation {
+		return lists.Find(p.Deprecations, func(o catalog.Deprecation) bool {
+			return o.Schema == d.Schema && o.Name == d.Name
+		})
 	}
 	object := func(d catalog.Deprecation) string {
 		switch d.Schema {
@@ -397,25 +393,23 @@ func (c *comparison) deprecations(older, newer *catalog.Package) {
 		return "Bundle " + d.Name
 	}
 	for _, d := range newer.Deprecations {
-		was, known := find(older, d)
-		switch {
-		case !known:
+		switch was := find(older, d); {
+		case was.Schema == "":
 			c.add(ruleDeprecationAdded, findings.Warning, d.Place, object(d), "", "deprecated: %s",
 				text.OneLine(d.Message))
-		case was != d.Message:
+		case was.Message != d.Message:
 			c.add(ruleDeprecationAdded, findings.Note, d.Place, object(d), "", "deprecated: %s (was: %s)",
-				text.OneLine(d.Message), text.OneLine(was))
+				text.OneLine(d.Message), text.OneLine(was.Message))
 		}
 	}
 	for _, d := range older.Deprecations {
-		if _, known := find(newer, d); !known {
+		if find(newer, d).Schema == "" {
 			c.add(ruleDeprecationRemoved, findings.Note, d.Place, object(d), "", "no longer deprecated (was: %s)",
 				text.OneLine(d.Message))
 		}
 	}
 }
 
-// bundles compares the bundles that both contents have.
 func (c *comparison) bundles(older, newer *catalog.Package) error {
 	byName := lists.By(older.Bundles, func(b *catalog.Bundle) string { return b.Name })
 	for _, b := range newer.Bundles {

@@ -14,7 +14,6 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
-// explainer answers questions about one state.
 type explainer struct {
 	*builder
 	*problem
@@ -128,7 +127,6 @@ func (x *explainer) candidates(s *Subscription) []*variable {
 
 func subscriptionID(name string) string { return "subscription:" + name }
 
-// reasons sets why each CSV of a step was chosen.
 func (x *explainer) reasons(step *Step) {
 	for i := range step.CSVs {
 		p := &step.CSVs[i]
@@ -291,7 +289,6 @@ func (x *explainer) help(set []applied) []string {
 	return list
 }
 
-// subscriptionOf returns the Subscription of a constraint.
 func (x *explainer) subscriptionOf(a applied) (s Subscription) {
 	for _, s = range x.state.Subscriptions {
 		if subscriptionID(s.Name) == a.id {

@@ -11,7 +11,6 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
-// judge collects the findings about a walk.
 type judge struct {
 	catalogs *namespaceCatalogs
 	result   *Result
@@ -28,10 +27,9 @@ func (j *judge) add(rule findings.Rule, level findings.Severity, object, hint, f
 // place returns where an object of the first state is declared.
 func (j *judge) place(object string) (string, int) {
 	start := j.result.states[0]
-	for _, s := range start.Subscriptions {
-		if subscriptionObject(start, s.Name) == object {
-			return s.File, s.Line
-		}
+	is := func(s *Subscription) bool { return subscriptionObject(start, s.Name) == object }
+	if s := start.find(is); s != nil {
+		return s.File, s.Line
 	}
 	for _, c := range start.CSVs {
 		if csvObject(start, c.Name) == object {
@@ -39,21 +37,14 @@ func (j *judge) place(object string) (string, int) {
 		}
 	}
 	if object == "Namespace "+start.Namespace { // OLM looks at it because of its Subscriptions
-		s := start.Subscriptions[0]
-		if f := j.result.Failure; f != nil {
-			for _, o := range start.Subscriptions {
-				if slices.Contains(f.subscriptions, o.Name) {
-					s = o
-					break
-				}
-			}
-		}
+		failure := cmp.Or(j.result.Failure, &Failure{})
+		fails := func(s *Subscription) bool { return slices.Contains(failure.subscriptions, s.Name) }
+		s := cmp.Or(start.find(fails), &start.Subscriptions[0])
 		return s.File, s.Line
 	}
 	return "", 0
 }
 
-// explainResult adds reasons and findings.
 func (w *namespaceCatalogs) explainResult(r *Result) {
 	j := &judge{catalogs: w, result: r}
 	for i := range r.Steps {
@@ -141,7 +132,6 @@ func (j *judge) uselessNots(x *explainer) {
 	}
 }
 
-// outcome explains how the walk ended.
 func (j *judge) outcome(x *explainer) {
 	r, namespace := j.result, "Namespace "+x.state.Namespace
 	switch r.Outcome {
@@ -362,7 +352,6 @@ func (x *explainer) heads(s *Subscription) []string {
 	return lists.Map(channels, func(list []*entry) string { return list[0].name })
 }
 
-// alternatives reports that there are alternatives.
 func (j *judge) alternatives() {
 	if j.result.Alternatives == nil {
 		return

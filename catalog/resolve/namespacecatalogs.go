@@ -147,13 +147,9 @@ func (w *namespaceCatalogs) of(installed *snapshot, key sourceKey) []*entry {
 func (w *namespaceCatalogs) only(installed *snapshot, e *entry) (*entry, int) {
 	var found []*entry
 	for _, s := range append([]*snapshot{installed}, w.catalogs...) {
-		if s.key != e.source {
-			continue
-		}
-		for _, other := range s.byName[e.name] {
-			if other.channel == e.channel {
-				found = append(found, other)
-			}
+		if s.key == e.source {
+			same := func(other *entry) bool { return other.channel == e.channel }
+			found = append(found, lists.Filter(s.byName[e.name], same)...)
 		}
 	}
 	if len(found) != 1 {

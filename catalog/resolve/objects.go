@@ -24,9 +24,7 @@ type Cluster struct {
 // Subscribes reports whether a Subscription names a catalog.
 func (c *Cluster) Subscribes(to Source) bool {
 	return slices.ContainsFunc(c.Namespaces, func(s *State) bool {
-		return slices.ContainsFunc(s.Subscriptions, func(sub Subscription) bool {
-			return sub.Source == to.Name && sub.SourceNamespace == to.Namespace
-		})
+		return s.find(func(sub *Subscription) bool { return sub.from().Same(to) }) != nil
 	})
 }
 

@@ -105,7 +105,6 @@ func PathOf(c *catalog.Catalog, pkg, channel, from, to string) (*Path, error) {
 	return w.path, nil
 }
 
-// pathWalk goes along a channel.
 type pathWalk struct {
 	order []*entry
 	path  *Path

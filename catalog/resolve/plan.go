@@ -19,7 +19,6 @@ type Step struct {
 	Removed          []string       `json:"removed,omitempty"` // CSVs that a new one replaces
 }
 
-// moves reports whether an InstallPlan, which may be nil, changes a Subscription.
 func (s *Step) moves(subscription string) bool {
 	return s != nil && slices.ContainsFunc(s.Subscriptions, func(m Move) bool { return m.Name == subscription })
 }
@@ -96,7 +95,6 @@ func (w *namespaceCatalogs) resolve(s *State, c *rand.Rand) (*Step, *Failure) {
 	return s.plan(chosen), nil
 }
 
-// choose returns the chosen bundles of catalogs.
 func (w *namespaceCatalogs) choose(s *State, c *rand.Rand) ([]*variable, error) {
 	installed := installedSnapshot(s)
 	installed.entries = shuffled(c, installed.entries)

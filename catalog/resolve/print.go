@@ -64,7 +64,6 @@ func (n Namespace) says() string {
 	return string(data)
 }
 
-// title names the namespace and its clusters.
 func (n Namespace) title() string {
 	if len(n.Clusters) == 0 {
 		return "Namespace " + n.Name
@@ -192,7 +191,6 @@ var endings = map[Outcome]string{
 	Unknown:         "not known: nobody knows the content of the catalogs",
 }
 
-// ending returns how a walk ends.
 func (w *Walk) ending() string {
 	switch {
 	case w.Outcome == Cycle:
@@ -221,7 +219,6 @@ func (r *Result) alternatives() findings.Table {
 	return t
 }
 
-// targets returns the CSVs that Subscriptions move to.
 func (s *Step) targets() string {
 	to := lists.Map(s.Subscriptions, func(m Move) string { return m.To })
 	return strings.Join(to, " and ")

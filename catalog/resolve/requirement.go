@@ -49,7 +49,6 @@ func (c *converter) requirements(f *facts) ([]requirement, error) {
 	return f.requirements, f.unreadable
 }
 
-// converter makes requirements of properties.
 type converter struct {
 	env   *cel.Env
 	rules map[string]celRule // compiled ones, by their text
@@ -197,7 +196,6 @@ func (e *entry) inRange(r semver.Range) bool {
 	})
 }
 
-// cel returns the requirement of a rule.
 func (c *converter) cel(rule, message string) (*requirement, error) {
 	known, ok := c.rules[rule]
 	if !ok {

@@ -143,7 +143,6 @@ func (s *search) run(anchors []z.Lit) (int, []z.Lit) {
 	return result, chosen
 }
 
-// decide makes the next choice.
 func (s *search) decide() {
 	c := &s.choices[s.made]
 	s.made++
@@ -196,7 +195,6 @@ type variable struct {
 
 func (v *variable) add(c constraint) { v.constraints = append(v.constraints, c) }
 
-// constraint limits the solutions that its variable can be in.
 type constraint struct {
 	kind constraintKind
 	ids  []string // in the order of preference
@@ -224,7 +222,6 @@ type problem struct {
 	order   []z.Lit // of applied
 }
 
-// applied is a constraint of a variable.
 type applied struct {
 	*variable
 	constraint

@@ -38,7 +38,6 @@ type State struct {
 	CSVs          []CSV
 }
 
-// sees reports whether the namespace sees a catalog.
 func (s *State) sees(c Source) bool {
 	return c.Namespace == s.Namespace || c.Namespace == s.GlobalNamespace && !s.ExcludeGlobal
 }
@@ -112,7 +111,6 @@ type Subscription struct {
 	policy *olm.OperatorPolicy // that manages it; nil if there is none
 }
 
-// from returns the catalog that the Subscription names.
 func (s *Subscription) from() Source { return Source{Name: s.Source, Namespace: s.SourceNamespace} }
 
 // CSV is a ClusterServiceVersion of the namespace.
@@ -143,7 +141,6 @@ func Installed(b *catalog.Bundle, pkg string) CSV {
 
 const existing = "@existing" // the name of OLM's catalog of what is installed
 
-// sourceKey names a catalog.
 type sourceKey struct{ name, namespace string }
 
 func (k sourceKey) String() string { return k.name + "/" + k.namespace }

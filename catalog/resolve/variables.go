@@ -162,7 +162,6 @@ func (b *builder) covered(e *entry, has func(pkg string) bool) bool {
 	return has(e.pkg) || slices.ContainsFunc(e.packages, func(p packageFact) bool { return has(p.name) })
 }
 
-// current returns the installed CSV of a Subscription, or nil.
 func (b *builder) current(s *Subscription) *entry {
 	for _, e := range b.installed.byName[s.InstalledCSV] {
 		return e
@@ -248,7 +247,6 @@ func (b *builder) subscribed(s *Subscription, current *entry) ([]*entry, string)
 	return all, ""
 }
 
-// isUpdate reports whether an entry is an update of an installed CSV.
 func (e *entry) isUpdate(installed *entry) bool {
 	return e.updates.Field(installed.name, installed.version) != ""
 }

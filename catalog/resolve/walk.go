@@ -116,7 +116,6 @@ func (s *State) installCurrentCSVs() {
 // End returns the state in which the walk ends.
 func (w *Walk) End() *State { return w.states[len(w.states)-1].clone() }
 
-// key returns a text that differs for different states.
 func (s *State) key() string {
 	var b strings.Builder
 	for _, c := range s.names() {
@@ -134,7 +133,6 @@ func (s *State) names() []string {
 	return names
 }
 
-// walker walks every alternative.
 type walker struct {
 	ctx      context.Context
 	catalogs *namespaceCatalogs
@@ -143,7 +141,6 @@ type walker struct {
 	decided  map[string][]decision // by state
 }
 
-// decision is one answer of OLM for a state.
 type decision struct {
 	step    *Step
 	failure *Failure
@@ -173,7 +170,6 @@ type path struct {
 	keys   []string
 }
 
-// walk goes on from a state.
 func (w *walker) walk(s *State, p path) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
@@ -323,10 +319,8 @@ func (s *State) apply(step Step) (*State, Step) {
 	slices.Sort(step.Removed)
 	next.CSVs = slices.DeleteFunc(next.CSVs, func(c CSV) bool { return slices.Contains(step.Removed, c.Name) })
 	for _, m := range step.Subscriptions {
-		for i := range next.Subscriptions {
-			if next.Subscriptions[i].Name == m.Name {
-				next.Subscriptions[i].CurrentCSV = m.To
-			}
+		if sub := next.find(func(s *Subscription) bool { return s.Name == m.Name }); sub != nil {
+			sub.CurrentCSV = m.To
 		}
 	}
 	for _, sub := range step.NewSubscriptions {
@@ -339,7 +333,6 @@ func (s *State) apply(step Step) (*State, Step) {
 	return next, step
 }
 
-// end adds a walk that ends in a state.
 func (w *walker) end(s *State, p path, walk Walk) {
 	walk.Steps, walk.states = p.steps, append(slices.Clone(p.states), s)
 	walk.Installed = s.names()

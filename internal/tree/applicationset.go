@@ -83,7 +83,6 @@ func (a *applied) generator(g map[string]any) (sets []parameters, ok bool) {
 	return nil, false
 }
 
-// gitGenerator finds directories and files of this repository.
 func (a *applied) gitGenerator(g map[string]any) (sets []parameters) {
 	values := flat(map[string]any{"values": g["values"]})
 	add := func(dir string, more parameters) {
@@ -133,7 +132,6 @@ func (a *applied) gitGenerator(g map[string]any) (sets []parameters) {
 
 var notInNames = lazy.Regexp(`[^-a-zA-Z0-9.]+`)
 
-// entry is a file or directory of the repository.
 type entry struct {
 	rel string
 	dir bool

@@ -20,7 +20,6 @@ var engineKinds = map[string]string{"Application": "argoproj.io", "ApplicationSe
 // anyTop is what olmgen says of a path that every repository has.
 const anyTop = "the path is the top of a repository, which may be another one"
 
-// target is a directory that a GitOps engine applies.
 type target struct {
 	by        *manifest.Object
 	field     string // of by, that names it
@@ -59,7 +58,6 @@ func (a *applied) targetsOf(o *manifest.Object) (list []target, unknown []*manif
 // isOfEngine reports whether a GitOps engine applies what an object names.
 func isOfEngine(o *manifest.Object) bool { return o.Group() != "" && o.Group() == engineKinds[o.Kind] }
 
-// applicationTargets reads the spec of an Application. at is its field.
 func applicationTargets(o *manifest.Object, spec map[string]any, at string) ([]target, []*manifest.Error) {
 	var list []target
 	var unknown []*manifest.Error

@@ -29,7 +29,6 @@ type node struct {
 	visited  bool
 }
 
-// nodeKey is what makes one root differ from another.
 type nodeKey struct {
 	k         *kustomization.Kustomization
 	dir       string
@@ -38,7 +37,6 @@ type nodeKey struct {
 	by        string // the object whose variables count
 }
 
-// explorer finds what is applied, from root to root.
 type explorer struct {
 	*applied
 	tree     *Tree
@@ -143,7 +141,6 @@ func (x *explorer) apply(t target, from *node) *node {
 	return x.build(key, t, from)
 }
 
-// say notes what is not known, once.
 func (x *explorer) say(list ...*manifest.Error) {
 	for _, e := range list {
 		if !x.said[e.Error()] {
@@ -158,7 +155,6 @@ func has(dir, file string) bool {
 	return err == nil
 }
 
-// take notes what a kustomization is built of.
 func (x *explorer) take(k *kustomization.Kustomization) {
 	for _, file := range append(slices.Clone(k.Files), k.File) {
 		x.taken[x.name(file)] = true
@@ -298,7 +294,6 @@ func (x *explorer) clustersOf(n *node) (list []string) {
 	return slices.Compact(list)
 }
 
-// list returns the roots, once for each cluster that they are in.
 func (x *explorer) list() (list []Root) {
 	for _, n := range x.nodes {
 		for _, c := range x.clustersOf(n) {

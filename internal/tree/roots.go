@@ -27,7 +27,6 @@ type Root struct {
 	Cluster string             // of the directory whose roots are in one cluster
 }
 
-// applied finds the roots of a tree.
 type applied struct {
 	options Options
 	paths   []given
@@ -40,7 +39,6 @@ type applied struct {
 	reached map[string]bool                       // files that a kustomization names, with symbolic links resolved
 }
 
-// given is a path of Read.
 type given struct{ name, real string }
 
 // apply finds the kustomizations among the files below some paths.
@@ -127,7 +125,6 @@ func hidden(name string) bool {
 	})
 }
 
-// repository returns the nearest directory with a Git repository, or "".
 func repository(dir string) string {
 	for ; ; dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {

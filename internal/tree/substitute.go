@@ -19,7 +19,6 @@ type substitutions struct {
 	from   []source // that have others, the first ones first
 }
 
-// value is that of a variable.
 type value struct {
 	text  string
 	of    *manifest.Object // that has it

@@ -127,7 +127,6 @@ func Read(ctx context.Context, paths []string, o Options) (*Tree, error) {
 	return t, nil
 }
 
-// file is a file to read.
 type file struct {
 	path  string // for the file system
 	name  string // for messages, with slashes
@@ -137,7 +136,6 @@ type file struct {
 	skip  string // why it is not read; empty if it is
 }
 
-// result is what one file contains.
 type result struct {
 	objects []*manifest.Object
 
@@ -218,7 +216,6 @@ const (
 	noObject  = "not a Kubernetes object: apiVersion, kind or name is missing"
 )
 
-// parse returns the objects of a file.
 func (f file) parse(data []byte, limits manifest.Limits) result {
 	docs, err := manifest.ReadFile(f.name, data, limits)
 	if err != nil {
@@ -254,7 +251,7 @@ func (f file) parse(data []byte, limits manifest.Limits) result {
 				return f.refused(data, o.Errorf("metadata", templated))
 			}
 			switch { // an API server stores objects; configuration files only look like them
-			case o.Group() == kustomizeGroup:
+			case o.Group() == kustomization.Group:
 			case f.all || o.APIVersion != "" && o.Name != "":
 				r.objects = append(r.objects, o)
 			default:
@@ -296,10 +293,8 @@ func (f file) kustomization(d *manifest.Document) bool {
 		return false
 	}
 	o, err := d.Object()
-	return err == nil && (o.Kind == "" || o.Group() == kustomizeGroup)
+	return err == nil && (o.Kind == "" || o.Group() == kustomization.Group)
 }
-
-const kustomizeGroup = "kustomize.config.k8s.io"
 
 // refused decides what an unreadable file means. A named file is an error. A directory may contain anything, so
 // templates and files that do not look like a Kubernetes object are skipped with a reason.

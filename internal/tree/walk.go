@@ -20,7 +20,6 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// walker lists the files below paths.
 type walker struct {
 	Options
 	excluder
@@ -232,7 +231,6 @@ func (e *excluder) add(dir, file string, lines []string) error {
 	return nil
 }
 
-// enter reads the ignore file of a directory, if there is one.
 func (e *excluder) enter(dir, as string) error {
 	file := filepath.Join(dir, ignoreFile)
 	in, err := regular.Open(file)

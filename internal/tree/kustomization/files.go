@@ -19,7 +19,6 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// source is a file that was read.
 type source struct {
 	data    []byte
 	docs    []*manifest.Document // none if it is not YAML
@@ -30,7 +29,6 @@ type source struct {
 
 func fileLimits() manifest.Limits { return whole.Limits(budget.File) }
 
-// source reads a file, an absolute path.
 func (b *Builder) source(abs string) *source {
 	if s, ok := b.files[abs]; ok {
 		return s
@@ -56,7 +54,6 @@ func (b *Builder) source(abs string) *source {
 	return s
 }
 
-// read reads a file as it is.
 func (b *Builder) read(abs string) *source {
 	s, limits := &source{}, fileLimits()
 	real, err := b.inside(abs)

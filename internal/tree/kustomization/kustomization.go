@@ -96,7 +96,7 @@ func (b *Builder) Load(dir string) *Kustomization {
 	if len(found) > 0 {
 		k = &Kustomization{Dir: dir, File: found[0], Name: b.named(found[0])}
 		if slices.ContainsFunc(b.source(k.File).objects, func(o *manifest.Object) bool {
-			return o.Kind != "" && o.APIVersion != "" && o.Group() != group // such as a Kustomization of Flux
+			return o.Kind != "" && o.APIVersion != "" && o.Group() != Group // such as a Kustomization of Flux
 		}) {
 			k = nil
 		} else if len(found) > 1 {
@@ -110,8 +110,8 @@ func (b *Builder) Load(dir string) *Kustomization {
 	return k
 }
 
-// group is the API group of kustomizations.
-const group = "kustomize.config.k8s.io"
+// Group is the API group of kustomizations.
+const Group = "kustomize.config.k8s.io"
 
 // parse reads the file of a kustomization, and looks for what it names.
 func (b *Builder) parse(k *Kustomization) error {
@@ -198,7 +198,6 @@ func (k *Kustomization) old() oldFields {
 	return oldFields{k.spec.Bases, k.spec.PatchesJson6902, k.spec.PatchesStrategicMerge} //nolint:staticcheck // in use
 }
 
-// named is a file that a field of a kustomization names.
 type named struct{ field, entry string }
 
 // named returns the files that a kustomization names beside its resources.
@@ -239,7 +238,6 @@ func (k *Kustomization) named() (list []named) {
 	return slices.DeleteFunc(list, func(n named) bool { return n.entry == "" })
 }
 
-// errorf returns an error with the place of a field.
 func (k *Kustomization) errorf(field, format string, args ...any) *manifest.Error {
 	return k.doc.Errorf(field, format, args...)
 }

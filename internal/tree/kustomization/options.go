@@ -69,7 +69,6 @@ func (b *Builder) With(dir string, o Options) *Kustomization {
 	return k
 }
 
-// set sets the fields of the options.
 func (b *Builder) set(k *Kustomization) error {
 	m := map[string]any{}
 	if err := yaml.Unmarshal(k.data, &m); err != nil {
@@ -113,7 +112,6 @@ func (k *Kustomization) namespace() *manifest.Place {
 	return &at
 }
 
-// givenPatch is where a patch of the options stands.
 func (k *Kustomization) givenPatch(i int) (file string, line int, block bool, in manifest.Patch) {
 	for _, f := range k.options.Fields {
 		list, ok := f.Value.([]any)

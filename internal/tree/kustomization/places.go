@@ -26,7 +26,6 @@ type patch struct {
 	in         manifest.Patch // Text is the field that has it; empty for a file
 }
 
-// operation is one of a JSON patch.
 type operation struct {
 	verb    string
 	pointer []string // of its path
@@ -108,7 +107,6 @@ func (b *Builder) addPatch(k *Kustomization, from types.Patch, field string, giv
 	}
 }
 
-// places finds which file sets a field of an object that kustomize built.
 type places struct {
 	builder           *Builder
 	root              *Kustomization
