@@ -364,10 +364,8 @@ func (p *Pin) follow(start *resolve.State, result *resolve.Result, name string) 
 	switch f := result.Failure; {
 	case len(p.Steps) > 0:
 		return
-	case f != nil && len(f.Conflict) > 0:
-		p.Held, p.Reason = true, "OLM updates nothing in its namespace: "+strings.Join(f.Conflict, "; ")
 	case f != nil:
-		p.Held, p.Reason = true, "OLM updates nothing in its namespace: "+f.Text
+		p.Held, p.Reason = true, "OLM updates nothing in its namespace: "+cmp.Or(strings.Join(f.Conflict, "; "), f.Text)
 	}
 	for _, f := range result.Findings {
 		if f.Object == "Subscription "+start.Namespace+"/"+name && resolve.Blocking(f) {

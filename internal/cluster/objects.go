@@ -16,6 +16,7 @@ import (
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -193,26 +194,11 @@ func WithStatus(o *manifest.Object, fields map[string]any) *manifest.Object {
 	if err != nil || len(fields) == 0 {
 		return o
 	}
-	value, status := CopyAt(value, "status")
+	value, status := normalize.CopyAt(value, "status")
 	maps.Copy(status, fields)
 	out := o.Derive(value, func(field string) string { return field })
 	out.Namespace = o.Namespace
 	return out
-}
-
-// CopyAt returns a copy of a value in which the maps along a path are the caller's own, and the last one. Those that
-// the value lacks are made.
-func CopyAt(value map[string]any, path ...string) (out, at map[string]any) {
-	if out = maps.Clone(value); out == nil {
-		out = map[string]any{}
-	}
-	if len(path) == 0 {
-		return out, out
-	}
-	inner, _ := out[path[0]].(map[string]any)
-	inner, at = CopyAt(inner, path[1:]...)
-	out[path[0]] = inner
-	return out, at
 }
 
 // Same reports whether two objects have the same content. One that cannot be read is equal to none.

@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -133,7 +133,7 @@ func (c *Cluster) convert(crd *manifest.Object, w v1alpha1.WebhookDescription, c
 	if certified {
 		client["caBundle"] = "Cg=="
 	}
-	value, spec := cluster.CopyAt(value, "spec")
+	value, spec := normalize.CopyAt(value, "spec")
 	spec["conversion"] = map[string]any{"strategy": "Webhook", "webhook": map[string]any{"clientConfig": client}}
 	c.Put(crd.Derive(value, func(field string) string { return field }))
 }

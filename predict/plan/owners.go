@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
-	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -36,7 +36,7 @@ func ownedBy(o *manifest.Object, apiVersion, namespace string, owners []owner) *
 	if err != nil {
 		return o
 	}
-	value, labels := cluster.CopyAt(value, "metadata", "labels")
+	value, labels := normalize.CopyAt(value, "metadata", "labels")
 	meta, _ := value["metadata"].(map[string]any)
 	labels[olm.LabelManaged] = "true"
 	delete(meta, "namespace")

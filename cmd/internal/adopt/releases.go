@@ -2,7 +2,6 @@ package adopt
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -32,16 +31,16 @@ func OpenShift(d *dump.Dump) string {
 	return ""
 }
 
-// unfit returns the worst of the findings of some rules about an operator under OLM v1, in the releases that are known
-// of the cluster; nil if there is none, or if no release is known.
-func (s *State) unfit(o *Operator, rules ...string) *findings.Finding {
+// unfit returns the worst of the findings of a rule about an operator under OLM v1, in the releases that are known of
+// the cluster; nil if there is none, or if no release is known.
+func (s *State) unfit(o *Operator, rule string) *findings.Finding {
 	if !s.Target.Known() {
 		return nil
 	}
 	operator := fit.Installed(o.CSV, nil)
 	operator.Mode = v1alpha1.InstallModeTypeAllNamespaces // after the migration
 	for _, f := range fit.Findings(operator, fit.OLMv1, s.Target) {
-		if slices.Contains(rules, f.Rule) {
+		if f.Rule == rule {
 			return &f
 		}
 	}

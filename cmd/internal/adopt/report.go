@@ -107,6 +107,12 @@ func (c *Compared) findings() (list []findings.Finding) {
 			"render it, for example with a patch, or make sure that nobody needs it"))
 	}
 	for _, x := range c.Changes {
+		says := "is " + x.Cluster + " in the cluster, and rendered as " + x.Rendered
+		if x.Rendered == "" {
+			says = "is " + x.Cluster + " in the cluster, and not rendered"
+		} else if x.Cluster == "" {
+			says = "is not in the cluster, and rendered as " + x.Rendered
+		}
 		rule, level, hint := "differs", findings.Warning, ""
 		switch {
 		case slices.Contains(c.Immutable, x.Field):
@@ -119,19 +125,9 @@ func (c *Compared) findings() (list []findings.Finding) {
 		case !x.Applied:
 			rule, hint = "left-in-cluster", "take it into the file with a patch, or remove it in the cluster"
 		}
-		list = append(list, c.finding(rule, level, x.Field, x.message()+": "+c.Reason, hint))
+		list = append(list, c.finding(rule, level, x.Field, says+": "+c.Reason, hint))
 	}
 	return list
-}
-
-func (x Change) message() string {
-	switch {
-	case x.Rendered == "":
-		return "is " + x.Cluster + " in the cluster, and not rendered"
-	case x.Cluster == "":
-		return "is not in the cluster, and rendered as " + x.Rendered
-	}
-	return "is " + x.Cluster + " in the cluster, and rendered as " + x.Rendered
 }
 
 // oneSided returns the finding about an object that is on one side only.
@@ -279,21 +275,18 @@ func (v *Verification) byOperator(list []findings.Finding) map[*Operator]*tally 
 }
 
 // operatorOf returns the operator that an object is of; nil if that is not known, or if there are several.
-func (v *Verification) operatorOf(c Compared) (found *Operator) {
-	for _, op := range v.state.All() {
+func (v *Verification) operatorOf(c Compared) *Operator {
+	found := lists.Filter(v.state.All(), func(op *Operator) bool {
 		o := c.object
-		mine := strings.HasPrefix(c.Object, c.kind+" "+op.Group.Namespace+"/")
-		if o != nil {
-			mine = op.marks(o) || op.owns(o.Name) || newTies(v.state, []*Operator{op}).labelled(o, op) || op.serves(o)
+		if o == nil {
+			return strings.HasPrefix(c.Object, c.kind+" "+op.Group.Namespace+"/")
 		}
-		if mine && found != nil {
-			return nil
-		}
-		if mine {
-			found = op
-		}
+		return op.marks(o) || op.owns(o.Name) || newTies(v.state, []*Operator{op}).labelled(o, op) || op.serves(o)
+	})
+	if len(found) != 1 {
+		return nil
 	}
-	return found
+	return found[0]
 }
 
 // listItem is what a field has of an item of a list.

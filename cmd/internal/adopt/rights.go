@@ -81,9 +81,7 @@ func (d *departure) pruned(g *Group, o *dump.Object) map[string]any {
 		names := func(op *Operator) bool {
 			return slices.ContainsFunc(role.Owners, func(r dump.Owner) bool { return op.namesRole(role.Name, r.Name) })
 		}
-		leaves := func(op *Operator) bool {
-			return op.Group.Namespace == g.Namespace && names(op)
-		}
+		leaves := func(op *Operator) bool { return op.Group.Namespace == g.Namespace && names(op) }
 		if slices.ContainsFunc(d.operators, leaves) && !slices.ContainsFunc(g.Others, names) {
 			for label := range role.Labels {
 				gone[label] = strings.HasPrefix(label, olm.LabelAggregateTo)
@@ -93,14 +91,9 @@ func (d *departure) pruned(g *Group, o *dump.Object) map[string]any {
 	value := o.Value()
 	rule := normalize.At(value, "aggregationRule")
 	selectors, _ := rule["clusterRoleSelectors"].([]any)
-	kept := slices.DeleteFunc(slices.Clone(selectors), func(x any) bool {
+	kept := lists.Filter(selectors, func(x any) bool {
 		selector, _ := x.(map[string]any)
-		for label := range normalize.At(selector, "matchLabels") {
-			if gone[label] {
-				return true
-			}
-		}
-		return false
+		return !lists.Any(maps.Keys(normalize.At(selector, "matchLabels")), func(label string) bool { return gone[label] })
 	})
 	if len(kept) == len(selectors) {
 		return nil
@@ -128,7 +121,7 @@ func (s *State) evaluate(applied map[string]normalize.Object, deleted func(*dump
 			}
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(applied)) {
+	for _, key := range lists.Keys(applied) {
 		after = append(after, manifest.New(applied[key]))
 	}
 	if old, err = permissions.Evaluate(permissions.Input{Objects: before}); err != nil {
@@ -143,8 +136,7 @@ func (s *State) evaluate(applied map[string]normalize.Object, deleted func(*dump
 func (v *verifier) givenBack() map[string][]permissions.Item {
 	missing := map[string]normalize.Object{}
 	for key, o := range v.rendered {
-		live := v.Dump.Get(o.Kind(), field(o, "namespace"), field(o, "name"))
-		if slices.Contains(rbacKinds, o.Kind()) && live == nil {
+		if slices.Contains(rbacKinds, o.Kind()) && v.twin(o) == nil {
 			missing[key] = o
 		}
 	}
@@ -158,9 +150,7 @@ func (v *verifier) givenBack() map[string][]permissions.Item {
 	gained := map[string][]permissions.Item{}
 	for _, item := range permissions.Compare(old, now).Gained() {
 		for _, ns := range item.Namespaces {
-			if ns == permissions.Everywhere {
-				ns = ""
-			}
+			ns = strings.TrimPrefix(ns, permissions.Everywhere)
 			gained[ns] = append(gained[ns], item)
 		}
 	}
@@ -169,17 +159,13 @@ func (v *verifier) givenBack() map[string][]permissions.Item {
 
 // appliedOver returns what server-side apply makes of a role or a binding: its lists are replaced as a whole.
 func appliedOver(live, rendered map[string]any) map[string]any {
-	out := maps.Clone(live)
+	out, labels := normalize.CopyAt(live, "metadata", "labels")
+	maps.Copy(labels, normalize.At(rendered, "metadata", "labels"))
 	for _, field := range []string{"rules", "aggregationRule", "subjects", "roleRef"} {
 		if rendered[field] != nil {
 			out[field] = rendered[field]
 		}
 	}
-	meta := maps.Clone(normalize.At(live, "metadata"))
-	labels := maps.Clone(normalize.At(live, "metadata", "labels"))
-	maps.Copy(labels, normalize.At(rendered, "metadata", "labels"))
-	meta["labels"] = labels
-	out["metadata"] = meta
 	return out
 }
 

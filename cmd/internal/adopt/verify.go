@@ -3,6 +3,7 @@ package adopt
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/cmd/internal/adopt/dump"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/permissions"
@@ -97,10 +99,9 @@ func (s *State) Verify(rendered []map[string]any) *Verification {
 	}
 	v.gained = v.givenBack()
 	out := &Verification{state: s, missing: s.notRendered(v.rendered)}
-	for _, key := range slices.Sorted(maps.Keys(v.rendered)) {
+	for _, key := range lists.Keys(v.rendered) {
 		r := v.rendered[key]
-		object := s.Dump.Get(r.Kind(), field(r, "namespace"), field(r, "name"))
-		switch {
+		switch object := s.twin(r); {
 		case object == nil:
 			out.Objects = append(out.Objects, v.onlyRendered(r))
 		case !v.leftOut(object):
@@ -120,45 +121,42 @@ func (s *State) Verify(rendered []map[string]any) *Verification {
 }
 
 // notRendered returns the operators of which nothing is rendered: no Deployment, and nothing that hands them to OLM.
-func (s *State) notRendered(rendered map[string]normalize.Object) (missing []*Operator) {
+func (s *State) notRendered(rendered map[string]normalize.Object) []*Operator {
 	packages := handedOver(rendered)
-	for _, op := range s.All() {
+	return lists.Filter(s.All(), func(op *Operator) bool {
 		deployments := op.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
 		there := func(d v1alpha1.StrategyDeploymentSpec) bool {
 			o := dump.Object{Kind: "Deployment", Namespace: op.Group.Namespace, Name: d.Name}
 			return rendered[o.Key()] != nil
 		}
-		if len(deployments) > 0 && !packages[op.Package] && !slices.ContainsFunc(deployments, there) {
-			missing = append(missing, op)
-		}
-	}
-	return missing
+		return len(deployments) > 0 && !packages[op.Package] && !slices.ContainsFunc(deployments, there)
+	})
 }
 
 // handedOver returns the packages that rendered objects hand to OLM, of v0 or of v1.
 func handedOver(rendered map[string]normalize.Object) map[string]bool {
 	packages := map[string]bool{}
 	for _, o := range rendered {
+		var name any
 		switch o.Kind() {
 		case v1alpha1.SubscriptionKind:
-			name, _ := normalize.At(o, "spec")["name"].(string)
-			packages[name] = true
+			name = normalize.At(o, "spec")["name"]
 		case olm.KindClusterExtension:
-			name, _ := normalize.At(o, "spec", "source", "catalog")["packageName"].(string)
-			packages[name] = true
+			name = normalize.At(o, "spec", "source", "catalog")["packageName"]
 		}
+		packages[fmt.Sprint(name)] = true
 	}
 	return packages
 }
 
 func field(o map[string]any, name string) string {
-	meta, _ := o["metadata"].(map[string]any)
-	s, _ := meta[name].(string)
+	s, _ := normalize.At(o, "metadata")[name].(string)
 	return s
 }
 
-func identity(o normalize.Object) string {
-	return (&dump.Object{Kind: o.Kind(), Namespace: field(o, "namespace"), Name: field(o, "name")}).Identity()
+// twin returns the object of the cluster that has the name of a rendered one; nil if there is none.
+func (s *State) twin(o normalize.Object) *dump.Object {
+	return s.Dump.Get(o.Kind(), field(o, "namespace"), field(o, "name"))
 }
 
 // pair compares an object that is on both sides.
@@ -178,11 +176,9 @@ func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared
 		return strings.Contains(x.Field+x.Cluster+x.Rendered, olm.LabelGroupUID+normalize.Masked)
 	})
 	c.Changes = append(c.Changes, v.maskedChanges(object, live, rendered)...)
-	equalRules := sync.OnceValue(func() bool { // all changes of rules ask for it
-		return live["aggregationRule"] == nil && len(lostRules(live, rendered))+len(lostRules(rendered, live)) == 0
-	})
+	same := sync.OnceValue(func() string { return sameMeaning(object.Kind, live, rendered) })
 	c.Changes = slices.DeleteFunc(c.Changes, func(x Change) bool {
-		return sameMeaning(object.Kind, x, live, equalRules)
+		return same() != "" && strings.HasPrefix(x.Field, same())
 	})
 	if len(c.Changes) == 0 {
 		c.Reason = v.certificate(object, live)
@@ -201,52 +197,46 @@ func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared
 	return c
 }
 
-// sameMeaning reports whether Kubernetes and OLM see no change: rules of equal rights in another order, and the
-// selector of an OperatorGroup that names its targets (OLM: operatorgroup.go, updateNamespaceList).
-func sameMeaning(kind string, x Change, live map[string]any, equalRules func() bool) bool {
-	switch kind {
-	case "Role", "ClusterRole":
-		return strings.HasPrefix(x.Field, "rules") && equalRules()
-	case "OperatorGroup":
-		targets, _ := normalize.At(live, "spec")["targetNamespaces"].([]any)
-		return strings.HasPrefix(x.Field, "spec.selector") && len(targets) > 0
+// sameMeaning returns the field in which Kubernetes and OLM see no change; "" if there is none: rules of equal rights in
+// another order, and the selector of an OperatorGroup that names its targets (OLM: operatorgroup.go,
+// updateNamespaceList).
+func sameMeaning(kind string, live, rendered map[string]any) string {
+	targets, _ := normalize.At(live, "spec")["targetNamespaces"].([]any)
+	switch {
+	case (kind == "Role" || kind == "ClusterRole") && live["aggregationRule"] == nil &&
+		len(lostRules(live, rendered))+len(lostRules(rendered, live)) == 0:
+		return "rules"
+	case kind == "OperatorGroup" && len(targets) > 0:
+		return "spec.selector"
 	}
-	return false
+	return ""
 }
 
 // withoutStatus returns an object without its status and without what only the API server writes into metadata.
 func withoutStatus(o map[string]any) map[string]any {
-	out := maps.Clone(o)
+	out, meta := maps.Clone(o), maps.Clone(normalize.At(o, "metadata"))
 	delete(out, "status")
-	meta, _ := o["metadata"].(map[string]any)
-	m := map[string]any{}
-	for _, k := range []string{"name", "namespace", "labels", "annotations"} {
-		if meta[k] != nil {
-			m[k] = meta[k]
-		}
-	}
-	out["metadata"] = m
+	maps.DeleteFunc(meta, func(k string, v any) bool {
+		return v == nil || !slices.Contains([]string{"name", "namespace", "labels", "annotations"}, k)
+	})
+	out["metadata"] = meta
 	return out
 }
 
 // maskedChanges compares what the comparison with recordings leaves out: there it is random, large or the catalog's.
 func (v *verifier) maskedChanges(object *dump.Object, live, rendered map[string]any) (changes []Change) {
+	d := &differ{keyed: true}
 	switch object.Kind {
 	case "ClusterServiceVersion":
-		d := &differ{}
-		a, b := normalize.At(live, "spec"), normalize.At(rendered, "spec")
-		x, inA := a["replaces"]
-		y, inB := b["replaces"]
+		x, inA := normalize.At(live, "spec")["replaces"]
+		y, inB := normalize.At(rendered, "spec")["replaces"]
 		d.value("spec.replaces", x, y, inA, inB, false)
-		return d.changes
 	case "CustomResourceDefinition":
 		return crdVersions(live, rendered)
 	case "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration":
-		d := &differ{keyed: true}
 		d.value("webhooks", groupSelectors(live), groupSelectors(rendered), true, true, false)
-		return d.changes
 	}
-	return nil
+	return d.changes
 }
 
 // groupSelectors keeps the namespace selectors of webhooks: their label has the UID of a group in the cluster.
@@ -285,41 +275,28 @@ func crdVersions(live, rendered map[string]any) []Change {
 // onlyRendered judges an object that the cluster does not have.
 func (v *verifier) onlyRendered(o normalize.Object) Compared {
 	apiVersion, _ := o["apiVersion"].(string)
-	c := Compared{Object: identity(o), Verdict: RenderedOnly, Reason: "applying creates it", key: o.Key(),
-		kind: o.Kind(), name: row(&dump.Object{APIVersion: apiVersion, Kind: o.Kind(),
-			Namespace: field(o, "namespace"), Name: field(o, "name")})}
-	labels := normalize.At(o, "metadata", "labels")
-	name := field(o, "name")
-	role := strings.TrimPrefix(o.Kind(), "Cluster")
+	kind, labels := o.Kind(), normalize.At(o, "metadata", "labels")
+	object := &dump.Object{APIVersion: apiVersion, Kind: kind, Namespace: field(o, "namespace"), Name: field(o, "name")}
+	c := Compared{Object: object.Identity(), Verdict: RenderedOnly, Reason: "applying creates it", key: o.Key(),
+		kind: kind, name: row(object)}
+	// the Role that a ClusterRole was promoted from is there
+	ns, _ := labels[olm.LabelOwnerNamespace].(string)
+	promoted := strings.HasPrefix(kind, "Cluster") && labels[olm.LabelOwnerKind] == "ClusterServiceVersion" &&
+		v.Dump.Get(strings.TrimPrefix(kind, "Cluster"), ns, object.Name) != nil
 	switch {
-	case o.Kind() == "Secret":
+	case kind == "Secret":
 		c.Reason, c.unknown = "Secrets are not read, so it is not known", true
-		return c
-	case !slices.ContainsFunc(dump.Kinds, func(k dump.Kind) bool { return k.Kind == o.Kind() }) &&
-		!v.Dump.Has(o.Kind()):
-		c.Reason, c.unknown = "a dump has no "+o.Kind()+": applying creates it, or changes the one that is there", true
-		return c
-	case !v.Dump.Has(o.Kind()):
-		c.Reason, c.unknown = "the dump has no "+o.Kind()+", so it is not known", true
-		return c
-	case (o.Kind() == "Role" || o.Kind() == "RoleBinding") && labels[olm.LabelCopiedFrom] != nil,
-		strings.HasPrefix(o.Kind(), "Cluster") && labels[olm.LabelOwnerKind] == "ClusterServiceVersion" &&
-			v.hasSource(role, labels, name):
-		if back := v.gained[field(o, "namespace")]; len(back) > 0 {
-			c.Reason = "applying creates it, and gives back: " + strings.Join(lines("gains", back), "; ")
-			return c
-		}
+	case !slices.ContainsFunc(dump.Kinds, func(k dump.Kind) bool { return k.Kind == kind }) && !v.Dump.Has(kind):
+		c.Reason, c.unknown = "a dump has no "+kind+": applying creates it, or changes the one that is there", true
+	case !v.Dump.Has(kind):
+		c.Reason, c.unknown = "the dump has no "+kind+", so it is not known", true
+	case promoted || (kind == "Role" || kind == "RoleBinding") && labels[olm.LabelCopiedFrom] != nil:
 		c.Reason = byChance
-		return c
-	}
-	if c.harm = o.Kind() == "Deployment"; c.harm {
-		c.Restarts = []string{"spec"}
+		if back := v.gained[object.Namespace]; len(back) > 0 {
+			c.Reason = "applying creates it, and gives back: " + strings.Join(lines("gains", back), "; ")
+		}
+	case kind == "Deployment":
+		c.harm, c.Restarts = true, []string{"spec"}
 	}
 	return c
-}
-
-// hasSource reports whether the Role that a ClusterRole was promoted from is there.
-func (v *verifier) hasSource(kind string, labels map[string]any, name string) bool {
-	ns, _ := labels[olm.LabelOwnerNamespace].(string)
-	return v.Dump.Get(kind, ns, name) != nil
 }

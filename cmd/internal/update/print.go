@@ -1,6 +1,7 @@
 package update
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -49,14 +50,14 @@ func (p patch) Formats() map[findings.Format]func(io.Writer) error {
 	for strings.Contains(string(p), fence) {
 		fence += "`"
 	}
-	write := func(format string, args ...any) func(io.Writer) error {
+	write := func(text string) func(io.Writer) error {
 		return func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, format, args...)
+			_, err := io.WriteString(w, text)
 			return err
 		}
 	}
-	return map[findings.Format]func(io.Writer) error{findings.Text: write("%s", string(p)),
-		findings.Markdown: write("%sdiff\n%s%[1]s\n", fence, p)}
+	return map[findings.Format]func(io.Writer) error{findings.Text: write(string(p)),
+		findings.Markdown: write(fence + "diff\n" + string(p) + fence + "\n")}
 }
 
 // Document returns the report for people: in text some lines for each operator, otherwise a table.
@@ -65,7 +66,11 @@ func (r *Report) Document() *findings.Document {
 	table := findings.Table{Columns: []findings.Column{{Title: "Operator"}, {Title: "Channel"}, {Title: "From"},
 		{Title: "To"}, {}}}
 	for _, o := range r.Operators {
-		t := findings.Table{Title: o.title() + ": " + o.statusLine(), Columns: findings.Columns("More"), Indent: 4}
+		title := o.Name
+		if o.File != "" { // of its object in a tree
+			title = fmt.Sprintf("%s:%d: %s", o.File, o.Line, o.Name)
+		}
+		t := findings.Table{Title: title + ": " + o.statusLine(), Columns: findings.Columns("More"), Indent: 4}
 		says := string(o.Status)
 		if o.Reason != "" {
 			says += ": " + o.Reason
@@ -83,11 +88,7 @@ func (r *Report) Document() *findings.Document {
 			says += "; " + also
 		}
 		lines.Tables = append(lines.Tables, t)
-		channel := o.Channel
-		if o.NewChannel != "" {
-			channel += " -> " + o.NewChannel
-		}
-		table.Rows = append(table.Rows, findings.Cells(o.title(), channel, o.From, steps, says))
+		table.Rows = append(table.Rows, findings.Cells(title, o.channels(), o.From, steps, says))
 	}
 	for _, m := range r.Reviews {
 		if m.Diff == nil {
@@ -106,37 +107,32 @@ func (r *Report) Document() *findings.Document {
 	return &findings.Document{Kind: "Update", Title: r.File, Sections: []findings.Section{lines, tables}}
 }
 
-// title names the operator, and the place of its object in a tree.
-func (o *Operator) title() string {
-	if o.File == "" {
-		return o.Name
+// channels returns the channel of the operator, and the new one.
+func (o *Operator) channels() string {
+	if o.NewChannel != "" {
+		return o.Channel + " -> " + o.NewChannel
 	}
-	return fmt.Sprintf("%s:%d: %s", o.File, o.Line, o.Name)
+	return o.Channel
 }
 
 func (o *Operator) statusLine() string {
-	where := ""
+	at := o.From
+	if o.Status == Updated && o.To != "" {
+		at += " -> " + o.To
+	}
 	if o.Channel != "" {
-		where = ", channel " + o.Channel
+		at += ", channel "
 	}
-	if o.NewChannel != "" {
-		where += " -> " + o.NewChannel
-	}
+	at += o.channels()
 	switch o.Status {
 	case Updated:
-		if o.To == "" {
-			return o.From + where
-		}
-		return o.From + " -> " + o.To + where
+		return at
 	case Current:
-		if o.Reason != "" {
-			return o.From + where + ": " + o.Reason
-		}
-		return o.From + where + ": up to date"
+		return at + ": " + cmp.Or(o.Reason, "up to date")
 	case Held:
-		return o.From + where + ": held back: " + o.Reason
+		return at + ": held back: " + o.Reason
 	case Withdrawn:
-		return o.From + where + ": warning: " + o.Reason
+		return at + ": warning: " + o.Reason
 	}
 	return "left alone: " + o.Reason
 }

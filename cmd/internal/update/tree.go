@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -36,7 +35,7 @@ func NewTreePlan(ctx context.Context, t *tree.Tree, o TreeOptions) (*Plan, error
 	if err := checkChannels(t.Objects, o.Channels); err != nil {
 		return nil, err
 	}
-	u := &treeUpdater{options: o, plan: &Plan{}, edits: map[string][]edit{}}
+	u := &treeUpdater{options: o, plan: &Plan{}, at: map[string][]int{}, edits: map[string][]edit{}}
 	for i, c := range t.Clusters() {
 		u.cluster = c.Name
 		if err := u.update(ctx, t.Of(c, i == 0)); err != nil {
@@ -81,9 +80,8 @@ func checkChannels(objects []*manifest.Object, channels map[string]string) error
 			}
 		}
 	}
-	slices.Sort(packages)
-	packages = slices.Compact(packages)
-	for _, name := range slices.Sorted(maps.Keys(channels)) {
+	packages = lists.SortedUnique(packages)
+	for _, name := range lists.Keys(channels) {
 		channel := channels[name]
 		switch {
 		case name == "" && len(packages) > 1:
@@ -146,9 +144,6 @@ func (u *treeUpdater) add(o Operator) bool {
 	if slices.ContainsFunc(u.at[at], func(i int) bool { return reflect.DeepEqual(u.plan.Operators[i], o) }) {
 		return false
 	}
-	if u.at == nil {
-		u.at = map[string][]int{}
-	}
 	u.at[at] = append(u.at[at], len(u.plan.Operators))
 	u.plan.Operators = append(u.plan.Operators, o)
 	return true
@@ -161,7 +156,11 @@ func operatorOf(o *manifest.Object) Operator {
 func (u *treeUpdater) pin(p *predict.Pin) error {
 	o := operatorOf(p.Object)
 	o.Channel, o.NewChannel, o.From = p.Channel, p.NewChannel, p.From
-	taken := p.Steps[:min(u.steps(p), len(p.Steps))]
+	// OLM v1 goes to the version of a file in one step or not at all, and a Subscription goes to the head of its channel
+	taken := p.Steps
+	if p.NewChannel == "" && (!u.options.ToHead || p.Policy == nil && !p.Starting) {
+		taken = taken[:min(1, len(taken))]
+	}
 	o.Steps = lists.Map(taken, func(s predict.PinStep) string { return s.Name })
 	o.finish()
 	switch {
@@ -186,18 +185,6 @@ func (u *treeUpdater) pin(p *predict.Pin) error {
 	return nil
 }
 
-// steps returns how many steps one change of the file makes. OLM v1 goes to the version of a file in one step or not at
-// all, and a Subscription goes to the head of its channel.
-func (u *treeUpdater) steps(p *predict.Pin) int {
-	switch {
-	case p.NewChannel != "":
-		return len(p.Steps)
-	case (p.Policy != nil || p.Starting) && u.options.ToHead:
-		return len(p.Steps)
-	}
-	return 1
-}
-
 // change adds what changes in the file for an operator.
 func (u *treeUpdater) change(p *predict.Pin, o *Operator, taken []predict.PinStep) error {
 	e := inplace.Edit{Object: p.Object}
@@ -210,7 +197,16 @@ func (u *treeUpdater) change(p *predict.Pin, o *Operator, taken []predict.PinSte
 		if p.Manual {
 			o.Reason = "somebody approves each InstallPlan in the cluster"
 		}
-		u.sayOfSubscription(p)
+		if p.Assumed {
+			u.note(fmt.Sprintf("%s: the files do not say what is installed: %s is what "+
+				"channel %s leads to", p.Object.Identity(), p.From, p.Channel))
+		}
+		starting, _ := p.Object.Get("spec", "startingCSV")
+		if name, _ := starting.(string); name != "" && !p.InNewChannel(name) {
+			u.note(fmt.Sprintf("%s:%d: %s: its startingCSV %s is not in channel %s: a new "+
+				"cluster could not install it. OLM does not look at it where the operator is installed", p.Object.File,
+				p.Object.LineOf("spec.startingCSV"), p.Object.Identity(), name, p.NewChannel))
+		}
 	case p.Starting:
 		e.Field, e.Value = "spec.startingCSV", taken[len(taken)-1].Name
 		o.Reason = "then olmgen catalog pin moves the pin"
@@ -231,16 +227,17 @@ func (u *treeUpdater) change(p *predict.Pin, o *Operator, taken []predict.PinSte
 	if at.Patch != nil {
 		e.Patch, o.File, o.Line = at.Patch, at.File, at.Line
 	}
-	for i, x := range u.edits[at.File] {
-		if x.line != at.Line || x.Field != e.Field || x.Object.Doc != e.Object.Doc || x.Object.Line != e.Object.Line {
-			continue
-		}
-		if x.Value != e.Value || !slices.Equal(x.Add, e.Add) {
-			o.Status, o.Reason = Held, fmt.Sprintf("%s gets its value from here too, and is to have %s",
-				x.clusters[0], cmp.Or(x.Value, strings.Join(x.Add, ", ")))
+	i := slices.IndexFunc(u.edits[at.File], func(x edit) bool {
+		return x.line == at.Line && x.Field == e.Field && x.Object.Doc == e.Object.Doc && x.Object.Line == e.Object.Line
+	})
+	if i >= 0 {
+		x := &u.edits[at.File][i]
+		if x.Value == e.Value && slices.Equal(x.Add, e.Add) {
+			x.clusters = append(x.clusters, u.cluster)
 			return nil
 		}
-		u.edits[at.File][i].clusters = append(x.clusters, u.cluster)
+		o.Status, o.Reason = Held, fmt.Sprintf("%s gets its value from here too, and is to have %s",
+			x.clusters[0], cmp.Or(x.Value, strings.Join(x.Add, ", ")))
 		return nil
 	}
 	if len(taken) > 0 {
@@ -251,18 +248,4 @@ func (u *treeUpdater) change(p *predict.Pin, o *Operator, taken []predict.PinSte
 	}
 	u.edits[at.File] = append(u.edits[at.File], edit{e, at.Line, []string{u.cluster}})
 	return nil
-}
-
-// sayOfSubscription notes what is assumed of a Subscription with a new channel, and a startingCSV that is not in it.
-func (u *treeUpdater) sayOfSubscription(p *predict.Pin) {
-	if p.Assumed {
-		u.note(fmt.Sprintf("%s: the files do not say what is installed: %s is what "+
-			"channel %s leads to", p.Object.Identity(), p.From, p.Channel))
-	}
-	starting, _ := p.Object.Get("spec", "startingCSV")
-	if name, _ := starting.(string); name != "" && !p.InNewChannel(name) {
-		u.note(fmt.Sprintf("%s:%d: %s: its startingCSV %s is not in channel %s: a new "+
-			"cluster could not install it. OLM does not look at it where the operator is installed", p.Object.File,
-			p.Object.LineOf("spec.startingCSV"), p.Object.Identity(), name, p.NewChannel))
-	}
 }

@@ -244,12 +244,9 @@ func inChannel(channel string) string {
 
 // decide takes over what OLM does with a Subscription: the steps that are taken, and from all of them why none is.
 func (u *updater) decide(o *Operator, state *resolve.State, taken, r *resolve.Result) {
-	switch {
-	case r.Failure != nil && len(r.Failure.Conflict) > 0:
-		o.Status, o.Reason = Held, "OLM updates nothing in its group: "+strings.Join(r.Failure.Conflict, "; ")
-		return
-	case r.Failure != nil:
-		o.Status, o.Reason = Held, "OLM updates nothing in its group: "+r.Failure.Text
+	switch f := r.Failure; {
+	case f != nil:
+		o.Status, o.Reason = Held, "OLM updates nothing in its group: "+cmp.Or(strings.Join(f.Conflict, "; "), f.Text)
 		return
 	case r.Outcome == resolve.Cycle && u.options.ToHead:
 		o.Status, o.Reason = Held, "the updates of its group form a cycle"
@@ -324,16 +321,13 @@ func (u *updater) changes(o *Operator) (list []config.Change) {
 // versionLike returns the version of a bundle in the form of the old one: a version, with v or not, or a name.
 func versionLike(b config.Bundle, o *Operator, next *catalog.Bundle) string {
 	v, ok := next.Version()
-	if b.Version == o.From || !ok {
-		return next.Name
-	}
 	version := v.String()
 	if strings.HasPrefix(b.Version, "v") {
 		version = "v" + version
 	}
 	choice, err := o.place.Catalog.Choose(o.Package, b.Channel, version)
-	if err != nil || choice.Bundle != next {
-		return next.Name // another bundle has this version too
+	if b.Version == o.From || !ok || err != nil || choice.Bundle != next { // another bundle may have this version too
+		return next.Name
 	}
 	return version
 }
@@ -369,15 +363,11 @@ func repositoryOf(image string) (repository, rest string) {
 
 // Summary returns how many operators are in each status, on one line.
 func (p *Plan) Summary() string {
+	words := map[Status]string{Current: "up to date", Held: "held back", Left: "left alone"}
 	var parts []string
-	for _, s := range []struct {
-		Status
-		text string
-	}{{Updated, "updated"}, {Current, "up to date"}, {Held, "held back"}, {Withdrawn, "withdrawn"},
-		{Left, "left alone"}} {
-		n := lists.Count(p.Operators, func(o Operator) bool { return o.Status == s.Status })
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, s.text))
+	for _, s := range []Status{Updated, Current, Held, Withdrawn, Left} {
+		if n := lists.Count(p.Operators, func(o Operator) bool { return o.Status == s }); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, cmp.Or(words[s], string(s))))
 		}
 	}
 	return text.Count(len(p.Operators), "operator") + ": " + strings.Join(parts, ", ")

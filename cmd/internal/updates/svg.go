@@ -66,8 +66,7 @@ func (g *Graph) caption() string {
 }
 
 func (g *Graph) legend() []string {
-	kinds, hidden := map[catalog.EdgeKind]bool{}, 0
-	deprecated := false
+	kinds, hidden, deprecated := map[catalog.EdgeKind]bool{}, 0, false
 	for _, l := range g.Lanes {
 		hidden += l.Hidden
 		maps.Copy(kinds, lists.Set(l.Edges, func(e Edge) catalog.EdgeKind { return e.Kind }))
@@ -92,13 +91,11 @@ func (g *Graph) legend() []string {
 }
 
 type laneBox struct {
-	lane        Lane
-	x, y, w, h  int
-	left        int // from the edge of the lane to its nodes
-	nodeWidth   int
-	lines       []line
-	leftTracks  int
-	rightTracks int
+	lane       Lane
+	x, y, w, h int
+	left       int // from the edge of the lane to its nodes
+	nodeWidth  int
+	lines      []line
 }
 
 // line is what is drawn beside the nodes: from some older entries to the one that updates them.
@@ -122,20 +119,12 @@ func layOut(l Lane) laneBox {
 		b.nodeWidth = max(b.nodeWidth, textWidth(text.Middle(n.Label, maxText))+16)
 	}
 	b.lines = linesOf(l)
-	b.leftTracks = assign(b.lines, false)
-	b.rightTracks = assign(b.lines, true)
-	b.left = padding + tracks(b.leftTracks)
-	b.w = max(b.left+b.nodeWidth+padding+tracks(b.rightTracks), textWidth(text.Middle(l.Name, maxText))+2*padding, 110)
-	b.nodeWidth = b.w - b.left - padding - tracks(b.rightTracks)
+	b.left = padding + assign(b.lines, false)
+	right := padding + assign(b.lines, true)
+	b.w = max(b.left+b.nodeWidth+right, textWidth(text.Middle(l.Name, maxText))+2*padding, 110)
+	b.nodeWidth = b.w - b.left - right
 	b.h = laneHead + len(l.Nodes)*pitch - (pitch - nodeHeight) + padding
 	return b
-}
-
-func tracks(n int) int {
-	if n == 0 {
-		return 0
-	}
-	return n*track + 4
 }
 
 // linesOf puts together the edges of one kind that lead to one entry. Between neighbours the line is straight.
@@ -146,23 +135,23 @@ func linesOf(l Lane) (out []line) {
 	}
 	at := map[together]int{}
 	for _, e := range l.Edges {
-		next := e.From == e.To+1
-		if next && (e.Kind == catalog.Replaces || e.Kind == Path) {
-			out = append(out, line{to: e.To, from: []int{e.From}, kind: e.Kind, label: e.Label})
-			continue
-		}
-		right := e.Kind == catalog.Replaces || e.Kind == Path
-		if i, ok := at[together{e.To, e.Kind}]; ok && !right {
+		one := line{to: e.To, from: []int{e.From}, kind: e.Kind, label: e.Label, track: -1,
+			right: e.Kind == catalog.Replaces || e.Kind == Path}
+		if one.right && e.From == e.To+1 {
+			one.track, one.right = 0, false
+		} else if i, ok := at[together{e.To, e.Kind}]; ok && !one.right {
 			out[i].from = append(out[i].from, e.From)
 			continue
+		} else if !one.right {
+			at[together{e.To, e.Kind}] = len(out)
 		}
-		at[together{e.To, e.Kind}] = len(out)
-		out = append(out, line{to: e.To, from: []int{e.From}, kind: e.Kind, label: e.Label, track: -1, right: right})
+		out = append(out, one)
 	}
 	return out
 }
 
-// assign sets the tracks of the lines on one side, so that no two cross on one. Short lines are next to the nodes.
+// assign sets the tracks of the lines on one side, so that no two cross on one, and returns their width. Short lines are
+// next to the nodes.
 func assign(lines []line, right bool) int {
 	var order []int
 	for i, l := range lines {
@@ -191,7 +180,10 @@ func assign(lines []line, right bool) int {
 		used[at] = slices.Insert(used[at], place, [2]int{top, bottom})
 		lines[i].track = at + 1
 	}
-	return len(used)
+	if len(used) == 0 {
+		return 0
+	}
+	return len(used)*track + 4
 }
 
 // arrange places lanes in columns that are as high as the longest lane, and returns the size of all.
@@ -241,8 +233,7 @@ func (b laneBox) draw(svg *picture.SVG, top int) {
 }
 
 func (b laneBox) drawLine(svg *picture.SVG, l line) {
-	class := "edge " + string(l.kind)
-	tip := "tip"
+	class, tip := "edge "+string(l.kind), "tip"
 	if l.kind == Path {
 		tip = "tip path"
 	}
@@ -254,14 +245,11 @@ func (b laneBox) drawLine(svg *picture.SVG, l line) {
 		svg.Path(tip, fmt.Sprintf("M%d %d l4 7 h-8 z", x, bottom))
 		return
 	}
-	side, x := b.x+b.left, b.x+b.left-2-l.track*track
+	side, inward := b.x+b.left, 1
 	if l.right {
-		side, x = b.x+b.left+b.nodeWidth, b.x+b.left+b.nodeWidth+2+l.track*track
+		side, inward = side+b.nodeWidth, -1
 	}
-	inward := 1
-	if l.right {
-		inward = -1
-	}
+	x := side - inward*(2+l.track*track)
 	// Lines that begin or end at the same node are a little apart.
 	to += 3
 	var data strings.Builder
@@ -285,23 +273,22 @@ func (b laneBox) describe(l line) string {
 }
 
 func (b laneBox) drawNode(svg *picture.SVG, i int, n Node) {
-	class, label := "node", []string{}
-	for _, c := range n.classes() {
-		if c == "path" {
-			c = "onpath"
+	class, label := "node", ""
+	for _, c := range nodeClasses {
+		if c.is(n) {
+			class += " " + strings.Replace(c.name, "path", "onpath", 1)
 		}
-		class += " " + c
 	}
 	if n.Head {
-		label = append(label, "name")
+		label = "name"
 	}
 	if n.Deprecated != "" {
-		label = append(label, "struck")
+		label = strings.TrimSpace(label + " struck")
 	}
 	y := b.middle(i)
 	svg.Rect(class, b.x+b.left, y-nodeHeight/2, b.nodeWidth, nodeHeight, 5)
-	svg.Text(picture.Label{Class: strings.Join(label, " "), X: b.x + b.left + b.nodeWidth/2, Y: y + 4,
-		Anchor: "middle", Text: text.Middle(n.Label, maxText)})
+	svg.Text(picture.Label{Class: label, X: b.x + b.left + b.nodeWidth/2, Y: y + 4, Anchor: "middle",
+		Text: text.Middle(n.Label, maxText)})
 }
 
 func textWidth(lines ...string) int { return picture.TextWidth(100, lines...) }

@@ -3,7 +3,6 @@ package updates
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -25,8 +24,10 @@ func (g *Graph) Mermaid(w io.Writer) error {
 		for j, n := range l.Nodes {
 			id := fmt.Sprintf("c%dn%d", i, j)
 			fmt.Fprintf(&b, "    %s[\"%s\"]\n", id, picture.Mermaid(n.Label))
-			for _, c := range n.classes() {
-				classes[c] = append(classes[c], id)
+			for _, c := range nodeClasses {
+				if c.is(n) {
+					classes[c.name] = append(classes[c.name], id)
+				}
 			}
 		}
 		for _, e := range l.Edges {
@@ -40,8 +41,7 @@ func (g *Graph) Mermaid(w io.Writer) error {
 	}
 	for _, c := range nodeClasses {
 		if len(classes[c.name]) > 0 {
-			fmt.Fprintf(&b, "  classDef %s %s\n", c.name, c.mermaid)
-			fmt.Fprintf(&b, "  class %s %s\n", strings.Join(classes[c.name], ","), c.name)
+			fmt.Fprintf(&b, "  classDef %s %s\n  class %s %[1]s\n", c.name, c.mermaid, strings.Join(classes[c.name], ","))
 		}
 	}
 	if len(paths) > 0 {
@@ -55,23 +55,15 @@ var arrows = map[catalog.EdgeKind]string{
 	catalog.Replaces: "-->", catalog.Skips: "-. skips .->", catalog.SkipRange: "-. skipRange .->", Path: "==>"}
 
 // nodeClasses are the classes of nodes, with their looks in Mermaid and DOT.
-var nodeClasses = []struct{ name, mermaid, dot string }{
-	{"head", "stroke-width:4px", "penwidth=3"},
-	{"deprecated", "stroke:#cf222e,stroke-dasharray:6 4", "color=\"#cf222e\""},
-	{"outside", "stroke-dasharray:2 4", "style=dotted"},
-	{"path", "fill:#ffd8b5,color:#1f2328", "fillcolor=\"#ffd8b5\""},
-}
-
-func (n Node) classes() (out []string) {
-	for _, c := range []struct {
-		name string
-		yes  bool
-	}{{"head", n.Head}, {"deprecated", n.Deprecated != ""}, {"outside", n.Outside || n.Missing}, {"path", n.OnPath}} {
-		if c.yes {
-			out = append(out, c.name)
-		}
-	}
-	return out
+var nodeClasses = []struct {
+	name, mermaid, dot string
+	is                 func(Node) bool
+}{
+	{"head", "stroke-width:4px", "penwidth=3", func(n Node) bool { return n.Head }},
+	{"deprecated", "stroke:#cf222e,stroke-dasharray:6 4", "color=\"#cf222e\"",
+		func(n Node) bool { return n.Deprecated != "" }},
+	{"outside", "stroke-dasharray:2 4", "style=dotted", func(n Node) bool { return n.Outside || n.Missing }},
+	{"path", "fill:#ffd8b5,color:#1f2328", "fillcolor=\"#ffd8b5\"", func(n Node) bool { return n.OnPath }},
 }
 
 // DOT writes the graph for Graphviz. Arrows lead from a release to its update. The error is that of w.
@@ -84,7 +76,7 @@ func (g *Graph) DOT(w io.Writer) error {
 		for j, n := range l.Nodes {
 			attributes := []string{"label=" + picture.DOT(n.Label), "tooltip=" + picture.DOT(n.tooltip())}
 			for _, c := range nodeClasses {
-				if slices.Contains(n.classes(), c.name) {
+				if c.is(n) {
 					attributes = append(attributes, c.dot)
 				}
 			}

@@ -33,7 +33,7 @@ type Lane struct {
 	Edges      []Edge
 	Hidden     int // entries whose edges of skipRange are left out, because there are too many
 
-	pkg   *pkg
+	pkg   *catalog.Package
 	index map[string]int // of the nodes, by name
 }
 
@@ -73,27 +73,29 @@ const maxRanges = 3
 
 // NewGraph returns the update graph of a package.
 func NewGraph(p *catalog.Package, o Options) (*Graph, error) {
-	known := newPkg(p)
-	g := &Graph{Package: p.Name, Deprecated: known.deprecation(catalog.TypePackage, "")}
-	channels := slices.Clone(p.Channels)
-	if o.Channel != "" {
-		ch := p.Channel(o.Channel)
-		if ch == nil {
-			return nil, noChannel(p, o.Channel)
-		}
-		channels = []*catalog.Channel{ch}
-	}
-	if len(channels) == 0 {
+	g := &Graph{Package: p.Name, Deprecated: deprecation(p, catalog.TypePackage, "")}
+	names := lists.Map(p.Channels, func(ch *catalog.Channel) string { return ch.Name })
+	channels := lists.Filter(p.Channels,
+		func(ch *catalog.Channel) bool { return o.Channel == "" || ch.Name == o.Channel })
+	if len(names) == 0 {
 		return nil, fmt.Errorf("package %s has no channels", p.Name)
 	}
+	if len(channels) == 0 {
+		err := fmt.Errorf("package %s has no channel %s; there are %s", p.Name, o.Channel, text.FirstOf(20, names))
+		if hint := text.DidYouMean(o.Channel, names); hint != "" {
+			return nil, manifest.WithHint(err, hint)
+		}
+		return nil, err
+	}
 	slices.SortStableFunc(channels, func(a, b *catalog.Channel) int {
-		return cmp.Or(rank(p, a)-rank(p, b), compareNatural(b.Name, a.Name))
+		return cmp.Or(lists.TrueFirst(a.Name == p.DefaultChannel, b.Name == p.DefaultChannel),
+			compareNatural(b.Name, a.Name))
 	})
 	found := o.From == ""
 	for _, ch := range channels {
-		l := laneOf(known, ch)
+		l := laneOf(p, ch)
 		if o.From != "" {
-			ok, err := l.walk(p, o.From)
+			ok, err := l.walk(o.From)
 			if err != nil {
 				return nil, err
 			}
@@ -108,77 +110,35 @@ func NewGraph(p *catalog.Package, o Options) (*Graph, error) {
 	return g, nil
 }
 
-func noChannel(p *catalog.Package, name string) error {
-	names := lists.Map(p.Channels, func(ch *catalog.Channel) string { return ch.Name })
-	err := fmt.Errorf("package %s has no channel %s; there are %s", p.Name, name, text.FirstOf(20, names))
-	if hint := text.DidYouMean(name, names); hint != "" {
-		return manifest.WithHint(err, hint)
-	}
-	return err
-}
-
-// pkg is a package with its deprecations by schema and name.
-type pkg struct {
-	*catalog.Package
-	deprecated map[[2]string]string
-}
-
-func newPkg(p *catalog.Package) *pkg {
-	known := &pkg{p, map[[2]string]string{}}
-	for _, d := range p.Deprecations {
-		at := [2]string{d.Schema, d.Name}
-		if d.Schema == catalog.TypePackage {
-			at[1] = ""
-		}
-		if known.deprecated[at] == "" {
-			known.deprecated[at] = cmp.Or(text.OneLine(d.Message), "deprecated")
-		}
-	}
-	return known
-}
-
-// deprecation returns the message of a deprecation. It is never empty where there is one.
-func (p *pkg) deprecation(schema, name string) string { return p.deprecated[[2]string{schema, name}] }
-
-func rank(p *catalog.Package, ch *catalog.Channel) int {
-	if ch.Name == p.DefaultChannel {
-		return 0
-	}
-	return 1
+// deprecation returns the message of a deprecation on one line.
+func deprecation(p *catalog.Package, schema, name string) string {
+	return text.OneLine(p.Deprecated(schema, name))
 }
 
 // compareNatural compares names with numbers in them by the numbers: stable-3.9 is before stable-3.10.
 func compareNatural(a, b string) int {
+	const digits = "0123456789"
 	for a != "" && b != "" {
-		na, nb := digits(a), digits(b)
-		if na > 0 && nb > 0 {
-			x, y := strings.TrimLeft(a[:na], "0"), strings.TrimLeft(b[:nb], "0")
-			if c := cmp.Or(len(x)-len(y), strings.Compare(x, y)); c != 0 {
-				return c
-			}
-			a, b = a[na:], b[nb:]
-			continue
+		c := cmp.Compare(a[0], b[0])
+		restA, restB := strings.TrimLeft(a, digits), strings.TrimLeft(b, digits)
+		if len(restA) < len(a) && len(restB) < len(b) {
+			x, y := strings.TrimLeft(a[:len(a)-len(restA)], "0"), strings.TrimLeft(b[:len(b)-len(restB)], "0")
+			c = cmp.Or(len(x)-len(y), strings.Compare(x, y))
+		} else {
+			restA, restB = a[1:], b[1:]
 		}
-		if a[0] != b[0] {
-			return cmp.Compare(a[0], b[0])
+		if c != 0 {
+			return c
 		}
-		a, b = a[1:], b[1:]
+		a, b = restA, restB
 	}
 	return len(a) - len(b)
 }
 
-func digits(s string) int {
-	n := 0
-	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
-		n++
-	}
-	return n
-}
-
 // laneOf puts the entries of a channel in order: each before those that it replaces or skips, else the highest first.
-func laneOf(p *pkg, ch *catalog.Channel) Lane {
+func laneOf(p *catalog.Package, ch *catalog.Channel) Lane {
 	l := Lane{pkg: p, index: map[string]int{}, Name: ch.Name, Default: ch.Name == p.DefaultChannel,
-		Deprecated: p.deprecation(catalog.SchemaChannel, ch.Name)}
+		Deprecated: deprecation(p, catalog.SchemaChannel, ch.Name)}
 	heads := lists.Set(ch.Heads(), func(h *catalog.Entry) string { return h.Name })
 	entries := map[string]*catalog.Entry{}
 	var nodes []Node
@@ -205,8 +165,11 @@ func laneOf(p *pkg, ch *catalog.Channel) Lane {
 	return l
 }
 
-func nodeOf(p *pkg, name string) Node {
-	n := Node{Name: name, Label: short(name), Deprecated: p.deprecation(catalog.SchemaBundle, name)}
+func nodeOf(p *catalog.Package, name string) Node {
+	n := Node{Name: name, Label: name, Deprecated: deprecation(p, catalog.SchemaBundle, name)}
+	if v := olm.NameVersion(name); v != nil {
+		n.Label = v.String()
+	}
 	b := p.Bundle(name)
 	if b == nil {
 		n.Missing = true
@@ -221,32 +184,19 @@ func nodeOf(p *pkg, name string) Node {
 	return n
 }
 
-// short returns the version in the name of a ClusterServiceVersion, or the name.
-func short(name string) string {
-	if v := olm.NameVersion(name); v != nil {
-		return v.String()
-	}
-	return name
-}
-
 func inOrder(nodes []Node, olders [][]string) []int {
 	index := map[string]int{}
+	all := make([]int, len(nodes))
 	for i, n := range nodes {
-		index[n.Name] = i
+		index[n.Name], all[i] = i, i
 	}
 	newer := make([]int, len(nodes)) // how many are before a node
-	for _, list := range olders {
-		for _, name := range list {
-			if i, ok := index[name]; ok {
-				newer[i]++
-			}
+	for _, name := range slices.Concat(olders...) {
+		if i, ok := index[name]; ok {
+			newer[i]++
 		}
 	}
-	all := make([]int, len(nodes))
-	for i := range all {
-		all[i] = i
-	}
-	slices.SortFunc(all, newestFirst(nodes))
+	slices.SortFunc(all, func(a, b int) int { return cmp.Or(nodes[a].compare(nodes[b]), a-b) })
 	place := make([]int, len(nodes)) // of a node in all
 	var ready []int                  // places of nodes that nothing is before, the first one last
 	for i, node := range slices.Backward(all) {
@@ -282,20 +232,12 @@ func inOrder(nodes []Node, olders [][]string) []int {
 	return out
 }
 
-// newestFirst compares indices of nodes: those with the highest version come first, those without a version last.
-func newestFirst(nodes []Node) func(a, b int) int {
-	return func(a, b int) int {
-		x, y := nodes[a], nodes[b]
-		switch {
-		case x.version != nil && y.version != nil:
-			return cmp.Or(y.version.Compare(*x.version), cmp.Compare(y.Name, x.Name), a-b)
-		case x.version != nil:
-			return -1
-		case y.version != nil:
-			return 1
-		}
-		return cmp.Or(compareNatural(y.Name, x.Name), a-b)
+// compare puts the nodes with the highest version first, and those without a version last.
+func (n Node) compare(other Node) int {
+	if n.version != nil && other.version != nil {
+		return cmp.Or(other.version.Compare(*n.version), cmp.Compare(other.Name, n.Name))
 	}
+	return cmp.Or(lists.TrueFirst(n.version != nil, other.version != nil), compareNatural(other.Name, n.Name))
 }
 
 // at returns the index of a node. One that the channel does not have becomes a node outside of it.
@@ -331,9 +273,9 @@ func (l *Lane) entryEdges(e *catalog.Entry) {
 }
 
 // walk adds the path that OLM takes from a version. It is not ok if the channel neither has the version nor updates it.
-func (l *Lane) walk(p *catalog.Package, from string) (ok bool, err error) {
-	alone := &catalog.Catalog{Packages: map[string]*catalog.Package{p.Name: p}}
-	path, err := resolve.PathOf(alone, p.Name, l.Name, from, "")
+func (l *Lane) walk(from string) (ok bool, err error) {
+	alone := &catalog.Catalog{Packages: map[string]*catalog.Package{l.pkg.Name: l.pkg}}
+	path, err := resolve.PathOf(alone, l.pkg.Name, l.Name, from, "")
 	if err != nil {
 		return false, err
 	}
@@ -399,15 +341,13 @@ func (n Node) tooltip() string {
 }
 
 func (l Lane) title() string {
-	var notes []string
-	if l.Default {
-		notes = append(notes, "default")
+	switch {
+	case l.Default && l.Deprecated != "":
+		return l.Name + " (default, deprecated)"
+	case l.Default:
+		return l.Name + " (default)"
+	case l.Deprecated != "":
+		return l.Name + " (deprecated)"
 	}
-	if l.Deprecated != "" {
-		notes = append(notes, "deprecated")
-	}
-	if len(notes) == 0 {
-		return l.Name
-	}
-	return l.Name + " (" + strings.Join(notes, ", ") + ")"
+	return l.Name
 }

@@ -211,6 +211,21 @@ func At(m map[string]any, path ...string) map[string]any {
 	return m
 }
 
+// CopyAt returns a copy of a value in which the maps along a path are the caller's own, and the last one. Those that
+// the value lacks are made.
+func CopyAt(value map[string]any, path ...string) (out, at map[string]any) {
+	if out = maps.Clone(value); out == nil {
+		out = map[string]any{}
+	}
+	if len(path) == 0 {
+		return out, out
+	}
+	inner, _ := out[path[0]].(map[string]any)
+	inner, at = CopyAt(inner, path[1:]...)
+	out[path[0]] = inner
+	return out, at
+}
+
 // List returns the maps in the list of a field.
 func List(m map[string]any, field string) (out []map[string]any) {
 	items, _ := m[field].([]any)
