@@ -181,7 +181,10 @@ func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 		}
 		r.installsNothing(ns, why)
 	}
-	steps := approved(result)
+	steps := result.Steps
+	if result.Waiting != nil && !result.ByPolicy { // the tree asks for it, if no OperatorPolicy says what is approved
+		steps = append(slices.Clip(steps), *result.Waiting)
+	}
 	asking := r.asking(ns, steps)
 	r.plans = append(r.plans, r.updates(state, steps, asking)...)
 	r.plan(state, steps, asking)
@@ -298,7 +301,6 @@ func (r *resolution) completeStatus(state *resolve.State, s *resolve.Subscriptio
 	s.CurrentCSV = s.InstalledCSV
 }
 
-// packageIn returns a package of a catalog. It is empty if the catalog does not have it.
 func packageIn(state *resolve.State, source, sourceNamespace, name string) *catalog.Package {
 	return cmp.Or(state.Package(source, sourceNamespace, name), &catalog.Package{})
 }
@@ -328,15 +330,6 @@ func (r *resolution) report(state *resolve.State, result *resolve.Result) {
 		}
 		r.findings = append(r.findings, f)
 	}
-}
-
-// approved returns the InstallPlans that count. One that waits for approval counts as approved: the tree asks for it,
-// unless an OperatorPolicy says what is approved.
-func approved(result *resolve.Result) []resolve.Step {
-	if result.Waiting == nil || result.ByPolicy {
-		return result.Steps
-	}
-	return append(slices.Clip(result.Steps), *result.Waiting)
 }
 
 // plan notes which operators OLM installs. An operator that the tree has keeps its version.
@@ -423,7 +416,6 @@ func (r *resolution) install(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// addFrom adds the CSV of a catalog.
 func (c *prediction) addFrom(s *cluster.Subscription, data []byte) error {
 	docs, err := manifest.ReadFile(s.File, data, manifest.Limits{})
 	if err != nil {

@@ -180,7 +180,6 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	return r, nil
 }
 
-// complete sorts a report, and adds what the catalogs install to it.
 func (r *Report) complete(c *prediction) {
 	slices.SortFunc(r.Groups, func(a, b Group) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
@@ -310,7 +309,6 @@ func (o *simulation) copies(v *csv) []string {
 	return list
 }
 
-// note adds a finding about an object.
 func (c *prediction) note(rule findings.Rule, level findings.Severity, o *manifest.Object, at, message, hint string) {
 	file, line := o.PlaceOf(at)
 	c.findings = append(c.findings, findings.Finding{Rule: rule.ID, Level: level, File: file, Line: line,
@@ -327,7 +325,6 @@ func (c *prediction) fault(e *manifest.Error, o *manifest.Object) {
 	c.report(ruleInvalid, findings.Error, e, o.Identity())
 }
 
-// skipped reports the files that were not read.
 func (c *prediction) skipped(t *tree.Tree) {
 	for _, s := range t.Skipped {
 		c.findings = append(c.findings,

@@ -15,17 +15,6 @@ import (
 	"github.com/olmgen/olmgen/internal/rbac"
 )
 
-const (
-	noTargets  = "no targetNamespaces are matched operatorgroups namespace selection"
-	noGroup    = "csv in namespace with no operatorgroups"
-	manyGroups = "csv created in namespace with multiple operatorgroups, can't pick one automatically"
-	static     = "static provided api operatorgroup cannot be modified by these apis"
-	conflict   = "intersecting operatorgroups provide the same apis"
-	crdOwner   = "conflicting CRD owner in namespace"
-	apiOwner   = "unable to adopt APIService"
-	succeeded  = "install strategy completed with no errors"
-)
-
 // set changes the phase and requeues whatever depends on it.
 func (o *simulation) set(v *csv, phase v1alpha1.ClusterServiceVersionPhase, reason v1alpha1.ConditionReason,
 	message string,
@@ -77,11 +66,12 @@ func (o *simulation) groupFor(v *csv) *group {
 	groups := o.groupsIn[v.Namespace]
 	switch {
 	case len(groups) == 0:
-		o.fail(v, v1alpha1.CSVReasonNoOperatorGroup, noGroup)
+		o.fail(v, v1alpha1.CSVReasonNoOperatorGroup, "csv in namespace with no operatorgroups")
 		return nil
 	case len(groups) > 1:
 		if v.reason != v1alpha1.CSVReasonTooManyOperatorGroups {
-			o.fail(v, v1alpha1.CSVReasonTooManyOperatorGroups, manyGroups)
+			o.fail(v, v1alpha1.CSVReasonTooManyOperatorGroups,
+				"csv created in namespace with multiple operatorgroups, can't pick one automatically")
 		}
 		return nil
 	}
@@ -90,7 +80,8 @@ func (o *simulation) groupFor(v *csv) *group {
 		return g
 	}
 	if g.refused == nil && len(g.targets) == 0 && !g.unknown {
-		o.fail(v, v1alpha1.CSVReasonNoTargetNamespaces, noTargets)
+		o.fail(v, v1alpha1.CSVReasonNoTargetNamespaces,
+			"no targetNamespaces are matched operatorgroups namespace selection")
 	}
 	return nil
 }
@@ -104,12 +95,14 @@ func (o *simulation) reconcileAPIs(v *csv, g *group) bool {
 	case g.Spec.StaticProvidedAPIs && subset == intersecting: // add or remove
 		if v.reason != v1alpha1.CSVReasonInterOperatorGroupOwnerConflict {
 			v.rivals, v.disputed = rivals, disputed
-			o.fail(v, v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs, static)
+			o.fail(v, v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs,
+				"static provided api operatorgroup cannot be modified by these apis")
 		}
 		return false
 	case intersecting && !subset:
 		v.rivals, v.disputed = rivals, disputed
-		o.fail(v, v1alpha1.CSVReasonInterOperatorGroupOwnerConflict, conflict)
+		o.fail(v, v1alpha1.CSVReasonInterOperatorGroupOwnerConflict,
+			"intersecting operatorgroups provide the same apis")
 		return false
 	case intersecting:
 		o.provide(g, g.apis.Difference(v.provided))
@@ -211,9 +204,9 @@ func (o *simulation) pending(v *csv) {
 	case v.badWebhook() != "":
 		o.fail(v, v1alpha1.CSVReasonInvalidWebhookDescription, v.badWebhook())
 	case o.crdOwner(v) != nil:
-		o.fail(v, v1alpha1.CSVReasonOwnerConflict, crdOwner)
+		o.fail(v, v1alpha1.CSVReasonOwnerConflict, "conflicting CRD owner in namespace")
 	case o.apiOwner(v) != nil:
-		o.fail(v, v1alpha1.CSVReasonOwnerConflict, apiOwner)
+		o.fail(v, v1alpha1.CSVReasonOwnerConflict, "unable to adopt APIService")
 	case previous == nil || previous.phase == v1alpha1.CSVPhaseReplacing:
 		o.set(v, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonRequirementsMet,
 			"all requirements found, attempting install")
@@ -240,7 +233,8 @@ func (o *simulation) install(v *csv, g *group) {
 		}
 	}
 	o.serve(v)
-	o.set(v, v1alpha1.CSVPhaseSucceeded, v1alpha1.CSVReasonInstallSuccessful, succeeded)
+	o.set(v, v1alpha1.CSVPhaseSucceeded, v1alpha1.CSVReasonInstallSuccessful,
+		"install strategy completed with no errors")
 }
 
 // strategy returns a CSV with what it deploys, or nil if that is not known.
@@ -298,7 +292,6 @@ func (o *simulation) failed(v *csv, g *group) {
 	o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsUnknown, message)
 }
 
-// inNamespace returns the CSV of a name, or nil.
 func (o *simulation) inNamespace(namespace, name string) *csv {
 	return lists.Find(o.called[[2]string{namespace, name}], func(v *csv) bool { return !v.deleted })
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/generate/olmv1"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/manifest"
@@ -100,7 +101,8 @@ func (e *PlayedExtension) open(ctx context.Context, o Options) error {
 	release := o.Target.Controllers()[0]
 	config, _ := release.State(olm.KindClusterExtension, versions.FieldConfig, versions.Experimental)
 	if _, own := release.Does(versions.DefaultsToOwn); config != versions.Absent && !own {
-		if err := olmv1.CheckWatchNamespace(operator.CSV, e.extension.WatchNamespace, e.extension.Namespace); err != nil {
+		err := olmv1.CheckWatchNamespace(operator.CSV, e.extension.WatchNamespace, e.extension.Namespace)
+		if err != nil {
 			e.Refused = err.Error()
 			return nil //nolint:nilerr // the report says so
 		}
@@ -194,11 +196,8 @@ func (c *prediction) judgeOwnership(o Options, objects []*manifest.Object) {
 		return
 	}
 	for _, x := range objects {
-		namespace := x.Namespace
-		if k, ok := olm.KindOf(x.Group(), x.Kind); namespace == "" && (!ok || k.Namespaced) {
-			namespace = o.Namespace
-		}
-		e := owners[keyOf(x.APIVersion, x.Kind, namespace, x.Name)]
+		key := cluster.Key(x, o.Namespace)
+		e := owners[key]
 		// OLM v1 has made it for a ClusterExtension (operator-controller:
 		// internal/operator-controller/labels/labels.go)
 		made, _ := x.Get("metadata", "labels", olm.GroupV1+"/owner-kind")
@@ -209,10 +208,10 @@ func (c *prediction) judgeOwnership(o Options, objects []*manifest.Object) {
 		if !e.fresh() {
 			level, says = findings.Warning, "OLM v1 and whoever applies the tree undo what the other does"
 		} else if e.Refused == "" {
-			e.Refused = shown(keyOf(x.APIVersion, x.Kind, namespace, x.Name)) + " exists"
+			e.Refused = shown(key) + " exists"
 		}
 		hint := "remove it from the tree"
-		if x.Kind == "ServiceAccount" && x.Name == e.extension.Account && namespace == e.extension.Namespace {
+		if key == keyOf("v1", "ServiceAccount", e.extension.Namespace, e.extension.Account) {
 			hint = "give the account of spec.serviceAccount another name"
 		}
 		c.note(ruleCollision, level, x, "metadata.name", fmt.Sprintf("ClusterExtension %s: %s: its bundle has this "+

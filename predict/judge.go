@@ -217,7 +217,7 @@ func (o *simulation) judgeMissing(g *group) {
 // judgeCopies reports copied CSVs that OLM deletes, or that show the target namespaces to the users of one of them.
 func (o *simulation) judgeCopies() {
 	for _, v := range o.copied {
-		if targets, ok := v.Annotations[olm.AnnotationTargets]; ok { // OLM removes it: operatorgroup.go, copyToNamespace
+		if targets, ok := v.Annotations[olm.AnnotationTargets]; ok { // OLM: operatorgroup.go, copyToNamespace
 			o.note(ruleLeak, findings.Warning, v.Object, `metadata.annotations["`+olm.AnnotationTargets+`"]`,
 				fmt.Sprintf("a copied CSV shows the target namespaces %q to the users of namespace %s", targets,
 					v.Namespace), "remove it from the tree")

@@ -75,7 +75,6 @@ type movement struct {
 	newer   Catalogs
 }
 
-// namespace finds the moves of a namespace.
 func (m *movement) namespace(ctx context.Context, state *resolve.State) error {
 	if len(m.was.subs[state.Namespace]) == 0 || len(m.is.subs[state.Namespace]) == 0 {
 		return nil
@@ -165,7 +164,6 @@ func installOf(owner *cluster.Subscription, sub *resolve.Subscription, pkg *cata
 		Choice: catalog.Choice{Package: pkg, Channel: ch, Bundle: b}}
 }
 
-// extensions finds the moves of ClusterExtensions.
 func (m *movement) extensions(objects []*manifest.Object, older, newer Catalogs) {
 	rest, unknown := Extensions(objects, older)
 	m.Unknown = append(m.Unknown, unknown...)

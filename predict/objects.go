@@ -1,7 +1,6 @@
 package predict
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -147,15 +146,6 @@ func (c *prediction) definitions() map[string]definition {
 	return list
 }
 
-// judgeVersion reports a custom resource of a version that its CRD does not serve.
-func (c *prediction) judgeVersion(o *manifest.Object, d definition) {
-	if _, version, _ := strings.Cut(o.APIVersion, "/"); !serves(d.Object, version) {
-		c.note(ruleVersion, findings.Error, o, "apiVersion",
-			"CustomResourceDefinition "+d.Name+" does not serve version "+version,
-			"it serves "+cmp.Or(strings.Join(olm.ServedVersions(d.Object), ", "), "none"))
-	}
-}
-
 // judgeFit reports custom resources that the API server refuses, or drops a field of, by the schema of their CRD in the
 // tree. OLM's own objects are left out: see judgeSchema. Where they cannot be judged, a finding says so. The error is
 // that of ctx.
@@ -178,7 +168,7 @@ func (c *prediction) judgeFit(ctx context.Context, checker crs.Checker, objects 
 			Tip: manifest.HintOf(err)}, "")
 	}
 	for _, r := range results {
-		if !r.Served { // judgeVersion says so
+		if !r.Served { // judgeResources says so
 			continue
 		}
 		for _, f := range r.Verdict.Create {

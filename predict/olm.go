@@ -148,7 +148,6 @@ func (v *csv) settled() bool {
 		v.phase == v1alpha1.CSVPhaseFailed && v.reason != v1alpha1.CSVReasonOwnerConflict
 }
 
-// wake requeues all groups and CSVs of a namespace.
 func (o *simulation) wake(namespace string) {
 	for _, g := range o.groupsIn[namespace] {
 		o.wakeGroup(g)
@@ -321,7 +320,6 @@ func (o *simulation) prune(g *group) {
 	}
 }
 
-// provide sets olm.providedAPIs.
 func (o *simulation) provide(g *group, apis apiSet) {
 	old, text := g.apis, listed(apis)
 	o.work(8 * len(apis))
@@ -331,14 +329,12 @@ func (o *simulation) provide(g *group, apis apiSet) {
 	o.wakeRivals(g, old.Union(g.apis))
 }
 
-// list sets the APIs of olm.providedAPIs.
 func (o *simulation) list(g *group, apis apiSet) {
 	g.pruned = g.pruned && apis.IsSuperset(g.apis) // what is added, a CSV provides
 	move(o.listing, g, maps.Keys(g.apis), maps.Keys(apis))
 	g.apis = apis
 }
 
-// target sets status.namespaces.
 func (o *simulation) target(g *group, targets []string) {
 	old := g.covered()
 	g.status = targets

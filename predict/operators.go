@@ -27,7 +27,11 @@ func (o *simulation) judgeResources() {
 		if !ok {
 			continue
 		}
-		o.judgeVersion(x, d)
+		if _, version, _ := strings.Cut(x.APIVersion, "/"); !serves(d.Object, version) {
+			o.note(ruleVersion, findings.Error, x, "apiVersion",
+				"CustomResourceDefinition "+d.Name+" does not serve version "+version,
+				"it serves "+cmp.Or(strings.Join(olm.ServedVersions(d.Object), ", "), "none"))
+		}
 		if operators[d.Name] == nil {
 			operators[d.Name] = o.operatorsOf(d)
 		}
@@ -40,7 +44,8 @@ func (o *simulation) judgeResources() {
 		if o.shared[d.Name] || len(o.operatorsOf(d).csvs) > 0 || len(homes) < 2 {
 			continue
 		}
-		list := lists.Map(lists.Keys(homes), func(home string) string { return "ServiceAccount " + homes[home].String() })
+		list := lists.Map(lists.Keys(homes),
+			func(home string) string { return "ServiceAccount " + homes[home].String() })
 		o.note(ruleOwners, findings.Warning, d.Object, "",
 			"operators in several namespaces provide this API: "+text.FirstOf(3, list),
 			"keep one of them, or declare that they share it (annotation "+rbac.AnnotationShared+")")
@@ -105,7 +110,6 @@ func (d definition) statusOf(x *manifest.Object) string {
 	return d.of.Plural
 }
 
-// rule is the rule for verbs on a resource of the API.
 func (d definition) rule(resource string, verbs ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{Verbs: verbs, APIGroups: []string{d.of.Group}, Resources: []string{resource}}
 }
@@ -177,7 +181,6 @@ func (o *simulation) judgeController(x *manifest.Object, d definition, ops *oper
 	o.note(ruleNoOperator, findings.Warning, x, "", message, hint)
 }
 
-// mayAny reports whether one of the accounts may do what one of the rules says.
 func (o *simulation) mayAny(accounts []rbac.Account, namespace string, rules ...rbacv1.PolicyRule) bool {
 	return slices.ContainsFunc(accounts, func(account rbac.Account) bool {
 		return slices.ContainsFunc(rules, func(rule rbacv1.PolicyRule) bool {

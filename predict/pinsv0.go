@@ -85,7 +85,6 @@ func manages(o *manifest.Object) func(*olm.OperatorPolicy) bool {
 	}
 }
 
-// twice reports whether another object of the tree is the same one in a cluster.
 func (b *pinner) twice(o *manifest.Object) bool {
 	return slices.ContainsFunc(b.objects, func(x *manifest.Object) bool {
 		return x.Name == o.Name && x.Kind == o.Kind && x.Group() == o.Group() && !sameObject(x, o) &&
@@ -185,9 +184,9 @@ func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pi
 	}
 	b.forget(state)
 	if !b.prepare(state) {
-		return list, append(unknown, lists.Map(asked, func(s *cluster.Subscription) Unknown {
-			return Unknown{Object: b.shown(s), Why: fmt.Sprintf("its namespace has %d OperatorGroups", state.OperatorGroups)}
-		})...), nil
+		why := fmt.Sprintf("its namespace has %d OperatorGroups", state.OperatorGroups)
+		return list, append(unknown, lists.Map(asked,
+			func(s *cluster.Subscription) Unknown { return Unknown{Object: b.shown(s), Why: why} })...), nil
 	}
 	for i := range state.Subscriptions { // the policies that make them stop at their versions
 		s := state.Subscriptions[i]
@@ -209,7 +208,6 @@ func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pi
 	return list, unknown, nil
 }
 
-// approval returns who approves the updates of a Subscription.
 func approval(s *cluster.Subscription) string {
 	if s.Approval == string(v1alpha1.ApprovalManual) {
 		return "somebody approves each InstallPlan in the cluster, because its installPlanApproval is Manual: OLM " +
@@ -227,7 +225,6 @@ func (b *pinner) shown(s *cluster.Subscription) *manifest.Object {
 	return s.Object
 }
 
-// pin finds where a Subscription is, and where it goes.
 func (b *pinner) pin(ctx context.Context, state *resolve.State, s *cluster.Subscription) (p *Pin, err error) {
 	all := resolve.Options{ApproveAll: true}
 	p = &Pin{Object: b.shown(s), Policy: lists.Find(b.policies, manages(s.Object))}
@@ -280,7 +277,6 @@ func (b *pinner) pin(ctx context.Context, state *resolve.State, s *cluster.Subsc
 	return p, nil
 }
 
-// startAt has a Subscription have installed its startingCSV.
 func startAt(state *resolve.State, sub *resolve.Subscription, pkg *catalog.Package, channel string) error {
 	content := &catalog.Catalog{Packages: map[string]*catalog.Package{pkg.Name: pkg}}
 	choice, _, err := content.ChooseInstalled(pkg.Name, channel, sub.StartingCSV)
@@ -351,7 +347,6 @@ func current(policy *olm.OperatorPolicy, pkg *catalog.Package,
 	return nil, "its versions lead to several releases: " + strings.Join(names, ", ")
 }
 
-// follow takes over what the resolver does with the Subscription.
 func (p *Pin) follow(start *resolve.State, result *resolve.Result, name string) {
 	for _, step := range result.Steps {
 		for _, m := range step.Subscriptions {
@@ -374,7 +369,6 @@ func (p *Pin) follow(start *resolve.State, result *resolve.Result, name string) 
 	}
 }
 
-// mover returns what the update of a Subscription changes.
 func (b *pinner) mover(start *resolve.State, s *cluster.Subscription, pkg *catalog.Package,
 	channel string) func(string) Move {
 	sub := subscriptionIn(start, s.Name)

@@ -85,7 +85,6 @@ func (c *prediction) assume(p installPlan) {
 	}
 }
 
-// ask notes the operator that an InstallPlan brings.
 func (c *prediction) ask(one Update) {
 	if one.Dependency {
 		c.added = append(c.added, one.subscription())
@@ -132,7 +131,6 @@ func (u Update) subscription() *manifest.Object {
 	return o
 }
 
-// judgePlayed reports an InstallPlan that fails, and what nobody looked at.
 func (u *updating) judgePlayed(first Update, played *InstallPlan) {
 	for _, what := range played.result.Unknown {
 		u.notLookedAt(first, what)
@@ -238,6 +236,9 @@ func (o *simulation) subscribed(r *Report, s *manifest.Object, csv string) {
 		value, _ := s.Get("status", at)
 		*to, _ = value.(string)
 	}
+	failing := func(kind v1alpha1.SubscriptionConditionType, reason, message string) {
+		state.Condition = &Condition{string(kind), "True", reason, message}
+	}
 	switch failure := o.failures[s.Namespace]; {
 	case csv != "":
 		state.CurrentCSV, state.State = csv, string(v1alpha1.SubscriptionStateUpgradePending)
@@ -247,11 +248,11 @@ func (o *simulation) subscribed(r *Report, s *manifest.Object, csv string) {
 		for _, p := range o.played {
 			if p.Namespace == s.Namespace && p.Phase == string(v1alpha1.InstallPlanPhaseFailed) &&
 				slices.Contains(p.CSVs, csv) {
-				state.Condition = &Condition{string(v1alpha1.SubscriptionInstallPlanFailed), "True", p.Reason, p.Message}
+				failing(v1alpha1.SubscriptionInstallPlanFailed, p.Reason, p.Message)
 			}
 		}
 	case failure != nil:
-		state.Condition = &Condition{string(v1alpha1.SubscriptionResolutionFailed), "True", failure.Reason, failure.Text}
+		failing(v1alpha1.SubscriptionResolutionFailed, failure.Reason, failure.Text)
 	}
 	status := map[string]any{}
 	for at, value := range texts {

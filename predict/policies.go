@@ -12,7 +12,6 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
@@ -65,27 +64,20 @@ func (c Catalogs) defaults(ctx context.Context, p *olm.OperatorPolicy) (d olm.De
 	}
 	pkg := found[0].Catalog.Packages[p.Package]
 	d = olm.Defaults{Channel: pkg.DefaultChannel, Source: found[0].Name, SourceNamespace: found[0].Namespace}
-	if p.Namespace == "" {
-		d.Namespace = suggestedNamespace(ctx, pkg, cmp.Or(p.Channel, d.Channel))
+	ch := pkg.Channel(cmp.Or(p.Channel, d.Channel))
+	if p.Namespace != "" || ch == nil {
+		return d, nil
 	}
-	return d, nil
-}
-
-// suggestedNamespace returns the namespace that the head of a channel suggests; empty if it suggests none.
-func suggestedNamespace(ctx context.Context, pkg *catalog.Package, channel string) string {
-	ch := pkg.Channel(channel)
-	if ch == nil {
-		return ""
-	}
-	for _, head := range ch.Heads() {
+	for _, head := range ch.Heads() { // one of them suggests a namespace
 		if b := pkg.Bundle(head.Name); b != nil && b.HasCSV() {
 			var csv v1alpha1.ClusterServiceVersion
 			if data, err := b.CSV(ctx); err == nil && json.Unmarshal(data, &csv) == nil {
-				return csv.Annotations[olm.AnnotationSuggestedNamespace]
+				d.Namespace = csv.Annotations[olm.AnnotationSuggestedNamespace]
+				break
 			}
 		}
 	}
-	return ""
+	return d, nil
 }
 
 // judgePolicies reports OperatorPolicies that install nothing, and those of which nobody can say what they install.

@@ -111,17 +111,13 @@ func read(objects []*manifest.Object, defaultNamespace string) *prediction {
 		c.groups = append(c.groups, c.newGroup(g))
 	}
 	for _, v := range c.CSVs {
-		c.addCSV(newCSV(v))
+		if v.Copied {
+			c.copied = append(c.copied, newCSV(v))
+		} else {
+			c.csvs = append(c.csvs, newCSV(v))
+		}
 	}
 	return c
-}
-
-func (c *prediction) addCSV(v *csv) {
-	if v.Copied {
-		c.copied = append(c.copied, v)
-	} else {
-		c.csvs = append(c.csvs, v)
-	}
 }
 
 func (c *prediction) newGroup(of *cluster.Group) *group {
@@ -164,8 +160,11 @@ func (c *prediction) makes(o *manifest.Object, sub *cluster.Subscription) (*csv,
 	}
 	of.Annotations = nil
 	v := newCSV(of)
-	v.sub = sub
-	c.addCSV(v)
+	if v.sub = sub; v.Copied {
+		c.copied = append(c.copied, v)
+	} else {
+		c.csvs = append(c.csvs, v)
+	}
 	return v, nil
 }
 
@@ -243,7 +242,6 @@ func parseAPIs(annotation string) apiSet {
 	})...)
 }
 
-// listed returns a set as the value of the annotation olm.providedAPIs.
 func listed(s apiSet) string { return strings.Join(sets.List(s), ",") }
 
 func isGlobal(targets []string) bool { return len(targets) == 1 && targets[0] == allNamespaces }

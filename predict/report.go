@@ -46,26 +46,26 @@ func (r *Report) Document() *findings.Document {
 		return r.withUpgrade(d)
 	}
 	lines := findings.Section{Formats: []findings.Format{findings.Text}}
-	columns := []findings.Column{{Title: "Field"}, {Title: "Value", Before: ": "}}
-	list := func(title string) *findings.Table {
-		lines.Tables = append(lines.Tables, findings.Table{Title: title, Indent: 4, Columns: columns})
-		return &lines.Tables[len(lines.Tables)-1]
+	list := func(title string, rows ...[]findings.Cell) {
+		lines.Tables = append(lines.Tables, findings.Table{Title: title, Indent: 4, Rows: rows,
+			Columns: []findings.Column{{Title: "Field"}, {Title: "Value", Before: ": "}}})
 	}
-	groups := findings.Table{
-		Columns: findings.Columns("OperatorGroup", "status.namespaces", olm.AnnotationProvidedAPIs)}
+	groups := findings.Table{Columns: findings.Columns("OperatorGroup", "status.namespaces", olm.AnnotationProvidedAPIs)}
 	for _, g := range r.Groups {
 		name := g.Namespace + "/" + g.Name
-		t := list("OperatorGroup " + name)
-		t.Rows = append(t.Rows, findings.Cells("status.namespaces", g.targets()),
-			findings.Cells(olm.AnnotationProvidedAPIs, g.apis()))
+		rows := [][]findings.Cell{findings.Cells("status.namespaces", g.targets()),
+			findings.Cells(olm.AnnotationProvidedAPIs, g.apis())}
 		for _, c := range g.Status.Conditions {
-			t.Rows = append(t.Rows, findings.Cells(c.Reason, c.Message))
+			rows = append(rows, findings.Cells(c.Reason, c.Message))
 		}
+		list("OperatorGroup "+name, rows...)
 		groups.Rows = append(groups.Rows, findings.Cells(name, g.targets(), strings.ReplaceAll(g.apis(), ",", ", ")))
 	}
 	for _, p := range r.Plans {
 		if p.Phase == string(v1alpha1.InstallPlanPhaseFailed) {
-			p.list(list(fmt.Sprintf("InstallPlan %s %v", p.Namespace, p.CSVs)))
+			rows := [][]findings.Cell{findings.Cells(fmt.Sprintf("%s: %s: %s", p.Phase, p.Reason, p.Message), "")}
+			more := lists.Map(p.Also, func(m string) []findings.Cell { return findings.Cells("or, by chance", m) })
+			list(fmt.Sprintf("InstallPlan %s %v", p.Namespace, p.CSVs), append(rows, more...)...)
 		}
 	}
 	csvs := findings.Table{Columns: findings.Columns("ClusterServiceVersion", "Phase", "Reason", "Message")}
@@ -74,17 +74,16 @@ func (r *Report) Document() *findings.Document {
 		if v.Subscription != "" {
 			name += " (by Subscription " + v.Subscription + ")"
 		}
-		t := list("ClusterServiceVersion " + name)
-		t.Rows = append(t.Rows, findings.Cells(v.state(), ""))
+		rows := [][]findings.Cell{findings.Cells(v.state(), "")}
 		if len(v.CopiedTo) > 0 {
-			t.Rows = append(t.Rows, findings.Cells("copied to", v.copies()))
+			rows = append(rows, findings.Cells("copied to", v.copies()))
 		}
+		list("ClusterServiceVersion "+name, rows...)
 		csvs.Rows = append(csvs.Rows, findings.Cells(name, cmp.Or(v.Phase, "none"), v.Reason, v.Message))
 	}
 	extensions := findings.Table{Columns: findings.Columns(olm.KindClusterExtension, "State")}
 	for _, e := range r.Extensions {
-		t := list(olm.KindClusterExtension + " " + e.Name)
-		t.Rows = append(t.Rows, findings.Cells(e.state(), ""))
+		list(olm.KindClusterExtension+" "+e.Name, findings.Cells(e.state(), ""))
 		extensions.Rows = append(extensions.Rows, findings.Cells(e.Name, e.state()))
 	}
 	if len(r.Groups)+len(r.CSVs)+len(r.Extensions) > mostListed {
@@ -97,14 +96,6 @@ func (r *Report) Document() *findings.Document {
 	return r.withUpgrade(d)
 }
 
-func (p *InstallPlan) list(t *findings.Table) {
-	t.Rows = append(t.Rows, findings.Cells(fmt.Sprintf("%s: %s: %s", p.Phase, p.Reason, p.Message), ""))
-	for _, message := range p.Also {
-		t.Rows = append(t.Rows, findings.Cells("or, by chance", message))
-	}
-}
-
-// states counts the states of the CSVs.
 func (r *Report) states() findings.Table {
 	t := findings.Table{Title: "ClusterServiceVersions", Head: true,
 		Columns: []findings.Column{{Title: "Phase", Align: true}, {Title: "Reason", Align: true}, {Title: "Count"}}}

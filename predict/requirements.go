@@ -278,7 +278,6 @@ func (o *simulation) missingService(d v1alpha1.APIServiceDescription) (why strin
 	return "", false
 }
 
-// defines reports whether a CRD of the tree serves an API.
 func (c *prediction) defines(d v1alpha1.APIServiceDescription) bool {
 	for _, crd := range c.CRDs {
 		if k, _ := olm.DefinedKind(crd); k.Group == d.Group && k.Name == d.Kind && serves(crd, d.Version) {

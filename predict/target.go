@@ -81,7 +81,6 @@ type target struct {
 	list    []Operator
 }
 
-// installed judges an operator that the tree has.
 func (t *target) installed(v *csv) {
 	var typed v1alpha1.ClusterServiceVersion
 	condition := t.Conditions[v.Namespace+"/"+v.Name]
@@ -182,7 +181,6 @@ func (t *target) judge(at *manifest.Object, row Operator, operator fit.Operator,
 	t.list = append(t.list, row)
 }
 
-// unknown adds an operator of which nothing is known.
 func (t *target) unknown(at *manifest.Object, row Operator, why, hint string) {
 	row.File, row.Line, row.Unknown = at.File, at.Line, text.OneLine(why)
 	t.list = append(t.list, row)

@@ -24,7 +24,6 @@ type installPlan struct {
 	first     []Update // operators that are new in the namespace
 }
 
-// updates returns what the steps of the resolver install and replace.
 func (r *resolution) updates(state *resolve.State, steps []resolve.Step, asking asking) (out []installPlan) {
 	installed := map[string]bool{}
 	for _, v := range state.CSVs {
@@ -218,7 +217,6 @@ func readBundle(ctx context.Context, choice catalog.Choice, o catalog.Options, r
 	return b, opened.Metadata, err
 }
 
-// setMode sets the install mode that the OperatorGroup asks for.
 func (u *updating) setMode(o *upgrade.Operator) {
 	for _, g := range u.groups {
 		targets := olm.TargetsOf(&g.Spec)
@@ -278,7 +276,6 @@ func (u *updating) around() []*manifest.Object {
 	})
 }
 
-// apply changes what is in the cluster as an InstallPlan does.
 func (u *updating) apply(up upgrade.Upgrade, shipped []*manifest.Object) error {
 	before := olm.CRDs(up.New[:len(up.Old)])
 	for _, o := range up.Pairs {
@@ -317,7 +314,6 @@ func (u *updating) unknownUpdate(ctx context.Context, one Update, err error) err
 	return ctx.Err()
 }
 
-// noteUpdate reports that something is not known about an update, or about what follows it.
 func (u *updating) noteUpdate(one Update, message, hint string) {
 	u.note(ruleUpdateUnknown, findings.Warning, one.sub.Object, "spec", message, hint)
 }

@@ -112,7 +112,10 @@ func (c *Cluster) add(o *manifest.Object, defaultNamespace string, index int) *m
 	case olm.Group + "/OperatorCondition":
 		c.Conditions[namespace+"/"+o.Name] = o
 	case "config.openshift.io/OperatorHub":
-		return c.addHub(o)
+		if o.Name == "cluster" { // the marketplace operator reads no other
+			c.Hub = &Hub{Object: o}
+			return o.Field(&c.Hub.spec, "spec")
+		}
 	case "/ConfigMap":
 		c.ConfigMaps = append(c.ConfigMaps, InNamespace(o, namespace))
 	case "apps/Deployment":
@@ -189,7 +192,11 @@ func (c *Cluster) addOLM(o *manifest.Object, defaultNamespace string, index int)
 	c.namespace(namespace, nil)
 	o = InNamespace(o, namespace)
 	if c.duplicate(o, namespace) {
-		c.keepStatus(o)
+		for _, s := range c.Subscriptions { // what one of a cluster has installed counts for the same one of Git
+			if o.Kind == s.Kind && o.Namespace == s.Namespace && o.Name == s.Name && s.InstalledCSV == "" {
+				_ = o.Field(&s.InstalledCSV, "status", "installedCSV") // what is no text counts for nothing
+			}
+		}
 		return nil
 	}
 	c.OLM = append(c.OLM, o)
@@ -210,15 +217,6 @@ func (c *Cluster) addOLM(o *manifest.Object, defaultNamespace string, index int)
 		c.Faults = append(c.Faults, Fault{o, err})
 	}
 	return nil
-}
-
-// keepStatus takes over what a Subscription of a cluster has installed, if the one that counts is the same one of Git.
-func (c *Cluster) keepStatus(o *manifest.Object) {
-	for _, s := range c.Subscriptions {
-		if o.Kind == s.Kind && o.Namespace == s.Namespace && o.Name == s.Name && s.InstalledCSV == "" {
-			_ = o.Field(&s.InstalledCSV, "status", "installedCSV") // what is no text counts for nothing
-		}
-	}
 }
 
 // Key identifies an object in a cluster. namespace is that of an object that names none.
@@ -249,7 +247,6 @@ func InNamespace(o *manifest.Object, namespace string) *manifest.Object {
 	return &clone
 }
 
-// duplicate reports whether there is an object of the same name already.
 func (c *Cluster) duplicate(o *manifest.Object, namespace string) bool {
 	k := Key(o, namespace)
 	first := c.first[k]

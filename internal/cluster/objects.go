@@ -221,14 +221,6 @@ type Hub struct {
 	}
 }
 
-func (c *Cluster) addHub(o *manifest.Object) *manifest.Error {
-	if o.Name != "cluster" {
-		return nil // the marketplace operator reads no other
-	}
-	c.Hub = &Hub{Object: o}
-	return o.Field(&c.Hub.spec, "spec")
-}
-
 // Source returns a CatalogSource among the objects, or nil.
 func (c *Cluster) Source(namespace, name string) *manifest.Object {
 	return lists.Find(c.Sources, func(o *manifest.Object) bool { return o.Name == name && o.Namespace == namespace })

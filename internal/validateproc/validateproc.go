@@ -49,8 +49,7 @@ func Find(does string) (Program, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {
 		return Program{}, manifest.WithHint(
-			fmt.Errorf("%s, which %s, is neither beside olmgen nor in PATH", name, does),
-			install)
+			fmt.Errorf("%s, which %s, is neither beside olmgen nor in PATH", name, does), install)
 	}
 	return Program{path}, nil
 }
@@ -69,11 +68,11 @@ func (p Program) Ask(ctx context.Context, kind string, question, answer any) err
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		failed := fmt.Errorf("%s: %w: %s", p.Path, err, firstLine(said.String()))
+		line, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n")
+		failed := fmt.Errorf("%s: %w: %s", p.Path, err, line)
 		var exit *exec.ExitError
 		if errors.As(err, &exit) && exit.ExitCode() == exitUsage {
-			return manifest.WithHint(failed,
-				"it is of another version than olmgen: "+install)
+			return manifest.WithHint(failed, "it is of another version than olmgen: "+install)
 		}
 		return failed
 	}
@@ -81,11 +80,6 @@ func (p Program) Ask(ctx context.Context, kind string, question, answer any) err
 		return fmt.Errorf("%s: its output is not readable: %w", p.Path, err)
 	}
 	return nil
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return line
 }
 
 // exitUsage is the exit code for an argument that the program does not know.

@@ -76,7 +76,6 @@ func (c *Cluster) deployment(d v1alpha1.StrategyDeploymentSpec, csv *v1alpha1.Cl
 	return ""
 }
 
-// serve makes the APIServices and the conversion webhooks.
 func (c *Cluster) serve(csv *v1alpha1.ClusterServiceVersion, namespace string) string {
 	if name := c.taken(csv, namespace); name != "" {
 		return fmt.Sprintf("pre-existing APIService %s is not adoptable", name)

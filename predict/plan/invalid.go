@@ -95,7 +95,6 @@ func Changed(old, now *manifest.Object) (out []string) {
 	return out
 }
 
-// valueAt returns a field as JSON.
 func valueAt(o *manifest.Object, at string) string {
 	value, err := o.Get(strings.Split(at, ".")...)
 	if err != nil || value == nil || reflect.ValueOf(value).IsZero() {

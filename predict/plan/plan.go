@@ -131,7 +131,6 @@ func (p Plan) access(by *Release) (all []step) {
 	return all
 }
 
-// execute runs a step and returns why it fails.
 func (r *Result) execute(ctx context.Context, c *Cluster, s step) string {
 	switch {
 	case s.object == nil:

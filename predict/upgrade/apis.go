@@ -17,7 +17,6 @@ import (
 
 const ownedField = "spec.customresourcedefinitions.owned"
 
-// describe returns an API as a sentence names it.
 func describe(a olm.API) string { return fmt.Sprintf("%s (%s/%s)", a.Kind, a.Group, a.Version) }
 
 // lost finds the operators that need an API that the newer release does not provide any more.
@@ -76,7 +75,6 @@ func (j *judge) coOwner(by, o *Operator, name string) {
 	j.add(o, RuleCRDOwner, findings.Warning, ownedField, "owns CRD %s, too, and gets the one of %s", name, by.Name)
 }
 
-// owned returns the CRDs that an operator owns, by name.
 func owned(o *Operator) []string {
 	return lists.Keys(lists.Set(o.Spec.CustomResourceDefinitions.Owned,
 		func(d v1alpha1.CRDDescription) string { return d.Name }))
@@ -125,7 +123,8 @@ func (j *judge) path(p Pair) {
 	if entry.Updates(old, &p.Old.Spec.Version.Version) != catalog.NoEdge {
 		return
 	}
-	severity, why := findings.Warning, "has no replaces, skips or skipRange: its catalog has to say that it follows "+old
+	severity := findings.Warning
+	why := "has no replaces, skips or skipRange: its catalog has to say that it follows " + old
 	if p.Old.base() != p.New.base() {
 		severity = findings.Error // nothing but its own fields could say that it follows
 	}

@@ -126,12 +126,10 @@ func (o *Operator) is(other Operator) bool { return o != nil && o.Name == other.
 // base returns the name of the operator without its version, by which two releases of it are found.
 func (o *Operator) base() string { return olm.BaseName(o.Name, "") }
 
-// inCluster returns a CRD of the cluster before the upgrade, or nil.
 func (j *judge) inCluster(name string) *manifest.Object {
 	return cmp.Or(j.live[name], j.before[name])
 }
 
-// add adds a finding about a field of a ClusterServiceVersion.
 func (j *judge) add(o *Operator, rule findings.Rule, s findings.Severity, field, format string, args ...any) {
 	j.addAt(o, rule, s, o.Object, field, format, args...)
 }

@@ -111,8 +111,8 @@ func Declare(s *State, o Options) ([]byte, error) {
 		return nil, err
 	}
 	d := declarer{Options: o, state: s, first: map[string]string{}, names: map[string]int{}}
-	v := view{Schema: config.SchemaURL, APIVersion: config.APIVersion, Kind: config.Kind, Options: o, ToWhy: toWhy[o.To],
-		KeepNames: o.To == generate.ProfileOLM || o.To == generate.ProfilePlain}
+	v := view{Schema: config.SchemaURL, APIVersion: config.APIVersion, Kind: config.Kind, Options: o,
+		ToWhy: toWhy[o.To], KeepNames: o.To == generate.ProfileOLM || o.To == generate.ProfilePlain}
 	v.OLMVersion, v.OpenShiftVersion = s.releases(o.To)
 	v.WithoutNamespaces = o.To == generate.ProfileSubscription &&
 		slices.ContainsFunc(s.Groups, func(g *Group) bool {
@@ -131,7 +131,8 @@ func Declare(s *State, o Options) ([]byte, error) {
 			roles := lists.Map(groupRoles, func(suffix string) string {
 				return regexp.QuoteMeta(generate.GroupRoleName(g.Namespace, g.Name, suffix))
 			})
-			v.Shared = append(v.Shared, groupView{Namespace: g.Namespace, Name: g.Name, Roles: strings.Join(roles, "|")})
+			v.Shared = append(v.Shared,
+				groupView{Namespace: g.Namespace, Name: g.Name, Roles: strings.Join(roles, "|")})
 		}
 		gv, err := d.group(g)
 		if err != nil {

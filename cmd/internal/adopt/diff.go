@@ -98,8 +98,9 @@ func (d *differ) list(path string, a, b []any, atomic bool) {
 			n, inB := y[k]
 			d.value(path+"["+k+"]", m, n, inA, inB, false)
 		}
-		if len(d.changes) == 0 && !reflect.DeepEqual(order(a, key), order(b, key)) {
-			d.replaced(path, order(a, key), order(b, key))
+		order := func(x any) any { return x.(map[string]any)[key] } // each has it
+		if a, b = lists.Map(a, order), lists.Map(b, order); len(d.changes) == 0 && !reflect.DeepEqual(a, b) {
+			d.replaced(path, a, b)
 		}
 		return
 	}
@@ -125,13 +126,6 @@ func byKey(list []any, key string) map[string]any {
 		}
 	}
 	return out
-}
-
-func order(list []any, key string) []any {
-	return lists.Map(list, func(x any) any {
-		m, _ := x.(map[string]any)
-		return m[key]
-	})
 }
 
 // written marks changes of fields that are rendered with the value that is their default: the comparison leaves such

@@ -24,7 +24,6 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// effects finds what applying the rendered object would do.
 func (v *verifier) effects(c *Compared, object *dump.Object, live, rendered map[string]any) {
 	c.Immutable = unions(c.Changes)
 	for _, x := range c.Changes {
@@ -196,7 +195,6 @@ func owns(fields map[string]any, path []string) bool {
 // installedAlongside begins the fields in which OLM keeps which ClusterServiceVersions have installed a CRD.
 const installedAlongside = `metadata.annotations["` + olm.AnnotationAlongside
 
-// reason returns why an object differs, as far as the dump tells.
 func (v *verifier) reason(c *Compared, object *dump.Object, live, rendered map[string]any) string {
 	for _, x := range c.Changes {
 		if x.By != "" {

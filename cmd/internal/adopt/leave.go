@@ -181,7 +181,6 @@ func (p *planner) subscribed() []string {
 	return append([]string{applied("before-subscriptions")}, patches...)
 }
 
-// reasonIs is the command that sets the reason of a CSV.
 func reasonIs(r v1alpha1.ConditionReason) string {
 	return "kubectl patch " + csv + ` --subresource=status --type=merge -p '{"status":{"reason":"` + string(r) + `"}}'`
 }

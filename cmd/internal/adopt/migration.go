@@ -65,7 +65,6 @@ func (m *Migration) Acknowledgements() []string {
 	return lists.Map(m.with(Acknowledged), func(c Check) string { return c.Flag })
 }
 
-// with returns the checks with one of some outcomes.
 func (m *Migration) with(outcomes ...Outcome) []Check {
 	return lists.Filter(m.Checks, func(c Check) bool { return slices.Contains(outcomes, c.Outcome) })
 }
@@ -292,7 +291,6 @@ func (o *Operator) steady() Check {
 	return c.result(Passed, "", "the CSV has succeeded, and the Subscription is %s", o.Subscription.Status.State)
 }
 
-// subscription names the Subscription of an operator that has one.
 func (o *Operator) subscription() string {
 	return "Subscription " + o.Group.Namespace + "/" + o.Subscription.Name
 }
@@ -425,7 +423,6 @@ func (all Migrations) Document() *findings.Document {
 	return d
 }
 
-// open returns the checks that have not passed.
 func (m *Migration) open() []Check { return m.with(Refused, Acknowledged, Unknown) }
 
 // title names the check as the migration does: C1 to C10 have a number.

@@ -98,7 +98,6 @@ func (s *State) owning(name string) *Operator {
 	return lists.Find(s.every(), func(op *Operator) bool { return op.owns(name) })
 }
 
-// owns reports whether the CSV of an operator owns a CRD or an APIService.
 func (o *Operator) owns(name string) bool {
 	return slices.ContainsFunc(olm.OwnedAPIs(&o.CSV.Spec), func(a olm.API) bool { return a.Object() == name })
 }
@@ -128,7 +127,8 @@ func (v *verifier) crd(o *dump.Object) (reason string, live bool) {
 	}
 	for _, by := range installers(o) {
 		if op := lists.Find(v.All(), by.is); op != nil {
-			return orphanOf + by.csv + ": " + op.CSV.Name + " does not have the CRD any more; its objects go with it", false
+			return orphanOf + by.csv + ": " + op.CSV.Name + " does not have the CRD any more; its objects go with it",
+				false
 		}
 	}
 	return "", false

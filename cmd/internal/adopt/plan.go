@@ -172,7 +172,7 @@ func (p *planner) lists() {
 			p.plan.Lists = append(p.plan.Lists, List{name, columns, rows})
 		}
 	}
-	var operators, groups, subscriptions, selectors, deleted, created []string
+	var operators, groups, subscriptions, selectors, deleted []string
 	for _, o := range d.operators {
 		selectors = append(selectors, ofOwner(o.CSV.Name, o.Group.Namespace, v1alpha1.ClusterServiceVersionKind),
 			olm.LabelOwner+"="+o.CSV.Name+","+olm.LabelCopiedFrom+"="+o.Group.Namespace)
@@ -203,14 +203,17 @@ func (p *planner) lists() {
 			deleted = append(deleted, row(o))
 		}
 	}
+	// First InstallPlans, Subscriptions, which own them, and OperatorConditions: a running OLM makes the Role of one
+	// anew as long as it is there (OLM: pkg/controller/operators/operatorcondition_controller.go).
+	order := []string{"others", "operatorconditions", "subscriptions", "installplans"}
+	rank := func(row string) int { return max(0, slices.Index(order, row[:strings.Index(row+".", ".")])) }
+	slices.SortStableFunc(deleted, func(a, b string) int { return rank(b) - rank(a) })
 	for _, o := range d.operators {
 		deleted = append(deleted, "operators.operators.coreos.com "+o.component())
 	}
-	for _, c := range p.result.Objects {
-		if c.Verdict == RenderedOnly && !c.unknown && c.kind != crdKind && c.kind != "Namespace" {
-			created = append(created, c.name)
-		}
-	}
+	created := lists.Map(lists.Filter(p.result.Objects, func(c Compared) bool {
+		return c.Verdict == RenderedOnly && !c.unknown && c.kind != crdKind && c.kind != "Namespace"
+	}), func(c Compared) string { return c.name })
 	columns := "csv ns component"
 	if p.OLM == OLMRuns {
 		columns += " empty"
@@ -219,13 +222,6 @@ func (p *planner) lists() {
 	add(groupsList, "group ns", groups)
 	add(subscriptionsList, "sub ns csv updated", subscriptions)
 	add(selectorsList, "selector", selectors)
-	// First InstallPlans, Subscriptions, which own them, and OperatorConditions: a running OLM makes the Role of one
-	// anew as long as it is there (OLM: pkg/controller/operators/operatorcondition_controller.go).
-	for _, kind := range []string{"operatorconditions.", "subscriptions.", "installplans."} {
-		slices.SortStableFunc(deleted, func(a, b string) int {
-			return lists.TrueFirst(strings.HasPrefix(a, kind), strings.HasPrefix(b, kind))
-		})
-	}
 	add(deletedList, "kind name ns", deleted)
 	add(createdList, "kind name ns", created)
 	add(directoriesList, "dir", p.directories())
@@ -282,7 +278,6 @@ func (p *planner) before() {
 	}
 }
 
-// harm returns what the plan restarts and takes away.
 func (p *planner) harm() string {
 	var out []string
 	names := p.plan.Restarts()

@@ -169,7 +169,6 @@ func (v *Verification) Print(w io.Writer, format findings.Format, list []finding
 	return print.Report(w, print.List{Rules: VerifyRules, Findings: list}, format)
 }
 
-// document returns the verification for people: in text all objects, otherwise how many there are of each verdict.
 func (v *Verification) document() *findings.Document {
 	objects := findings.Table{Columns: []findings.Column{{Title: "Verdict", Width: 13}, {Title: "Object", Before: " "},
 		{Title: "Reason", Before: ": "}}}
@@ -219,12 +218,10 @@ func (v *Verification) short(list []findings.Finding) *findings.Document {
 		effects, {Tables: []findings.Table{grouped(list)}}}}
 }
 
-// named returns the objects of which f holds.
 func (v *Verification) named(f func(Compared) bool) []string {
 	return lists.Map(lists.Filter(v.Objects, f), func(c Compared) string { return c.Object })
 }
 
-// valuesOf returns what the findings of a rule say, each once.
 func valuesOf(list []findings.Finding, rule string, value func(findings.Finding) string) []string {
 	return lists.Unique(lists.Map(lists.Filter(list,
 		func(f findings.Finding) bool { return f.Rule == rule }), value))

@@ -93,7 +93,8 @@ func (d *departure) pruned(g *Group, o *dump.Object) map[string]any {
 	selectors, _ := rule["clusterRoleSelectors"].([]any)
 	kept := lists.Filter(selectors, func(x any) bool {
 		selector, _ := x.(map[string]any)
-		return !lists.Any(maps.Keys(normalize.At(selector, "matchLabels")), func(label string) bool { return gone[label] })
+		return !lists.Any(maps.Keys(normalize.At(selector, "matchLabels")),
+			func(label string) bool { return gone[label] })
 	})
 	if len(kept) == len(selectors) {
 		return nil

@@ -49,7 +49,6 @@ func (s *State) Select(choice Selection) (*State, error) {
 	}), nil
 }
 
-// checkSome refuses a state without anything to write.
 func (s *State) checkSome() error {
 	switch {
 	case len(s.packages()) == 0:
@@ -160,14 +159,6 @@ func (o *Operator) refusal() string {
 		return "the CSV does not support its OperatorGroup: " + err.Error()
 	}
 	return ""
-}
-
-// isPackageServer reports whether a CSV is OLM's own extension API server for PackageManifests, which OLM installs and
-// repairs by itself (OLM: pkg/package-server; deploy/chart/templates, 0000_50_olm_15-packageserver).
-func isPackageServer(csv *v1alpha1.ClusterServiceVersion) bool {
-	return slices.ContainsFunc(csv.Spec.APIServiceDefinitions.Owned, func(a v1alpha1.APIServiceDescription) bool {
-		return a.Group == olm.GroupPackages
-	})
 }
 
 // dependsOn returns what an operator needs that another one brings; "" if there is nothing. Which other operator could

@@ -155,7 +155,6 @@ func (g *Group) targets() []string {
 	return slices.Sorted(slices.Values(targets))
 }
 
-// operators puts the installed CSVs into their groups.
 func (s *State) operators(groups map[string]*Group) error {
 	copies := map[string][]string{} // namespaces by source namespace and CSV
 	own := map[string]bool{}        // namespaces with an operator of OLM itself
@@ -169,7 +168,10 @@ func (s *State) operators(groups map[string]*Group) error {
 			return err
 		}
 		g := groups[object.Namespace]
-		if isPackageServer(csv) {
+		// OLM's own extension API server for PackageManifests, which OLM installs and repairs by itself (OLM:
+		// pkg/package-server; deploy/chart/templates, 0000_50_olm_15-packageserver)
+		packages := func(a v1alpha1.APIServiceDescription) bool { return a.Group == olm.GroupPackages }
+		if slices.ContainsFunc(csv.Spec.APIServiceDefinitions.Owned, packages) {
 			s.report("packageserver", findings.Note, object, "", "it is OLM's own, and stays with OLM", "")
 			own[object.Namespace] = true
 			continue
@@ -307,7 +309,6 @@ func (s *State) report(rule string, level findings.Severity, o *dump.Object, fie
 		Object: o.Identity(), Field: field, Message: message, Hint: hint})
 }
 
-// checkDump reports what is missing in the dump, and what should not be in it.
 func (s *State) checkDump() {
 	if missing := s.Dump.Missing(); len(missing) > 0 {
 		level := findings.Note

@@ -159,7 +159,6 @@ func (s *State) twin(o normalize.Object) *dump.Object {
 	return s.Dump.Get(o.Kind(), field(o, "namespace"), field(o, "name"))
 }
 
-// pair compares an object that is on both sides.
 func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared {
 	c := Compared{Object: object.Identity(), Verdict: Filled, key: object.Key(), object: object, kind: object.Kind}
 	live := normalize.Object(object.Value())
@@ -197,9 +196,8 @@ func (v *verifier) pair(object *dump.Object, rendered normalize.Object) Compared
 	return c
 }
 
-// sameMeaning returns the field in which Kubernetes and OLM see no change; "" if there is none: rules of equal rights in
-// another order, and the selector of an OperatorGroup that names its targets (OLM: operatorgroup.go,
-// updateNamespaceList).
+// sameMeaning returns the field in which Kubernetes and OLM see no change, or "": rules of equal rights in another
+// order, and the selector of an OperatorGroup that names its targets (OLM: operatorgroup.go, updateNamespaceList).
 func sameMeaning(kind string, live, rendered map[string]any) string {
 	targets, _ := normalize.At(live, "spec")["targetNamespaces"].([]any)
 	switch {
@@ -272,7 +270,6 @@ func crdVersions(live, rendered map[string]any) []Change {
 	return d.changes
 }
 
-// onlyRendered judges an object that the cluster does not have.
 func (v *verifier) onlyRendered(o normalize.Object) Compared {
 	apiVersion, _ := o["apiVersion"].(string)
 	kind, labels := o.Kind(), normalize.At(o, "metadata", "labels")

@@ -107,7 +107,6 @@ func (r *Report) Document() *findings.Document {
 	return &findings.Document{Kind: "Update", Title: r.File, Sections: []findings.Section{lines, tables}}
 }
 
-// channels returns the channel of the operator, and the new one.
 func (o *Operator) channels() string {
 	if o.NewChannel != "" {
 		return o.Channel + " -> " + o.NewChannel

@@ -156,8 +156,7 @@ func operatorOf(o *manifest.Object) Operator {
 func (u *treeUpdater) pin(p *predict.Pin) error {
 	o := operatorOf(p.Object)
 	o.Channel, o.NewChannel, o.From = p.Channel, p.NewChannel, p.From
-	// OLM v1 goes to the version of a file in one step or not at all, and a Subscription goes to the head of its channel
-	taken := p.Steps
+	taken := p.Steps // to a new channel all: OLM goes to its head. OLM v1 goes to a version in one step, or not at all
 	if p.NewChannel == "" && (!u.options.ToHead || p.Policy == nil && !p.Starting) {
 		taken = taken[:min(1, len(taken))]
 	}
@@ -185,7 +184,6 @@ func (u *treeUpdater) pin(p *predict.Pin) error {
 	return nil
 }
 
-// change adds what changes in the file for an operator.
 func (u *treeUpdater) change(p *predict.Pin, o *Operator, taken []predict.PinStep) error {
 	e := inplace.Edit{Object: p.Object}
 	switch {
@@ -234,18 +232,16 @@ func (u *treeUpdater) change(p *predict.Pin, o *Operator, taken []predict.PinSte
 		x := &u.edits[at.File][i]
 		if x.Value == e.Value && slices.Equal(x.Add, e.Add) {
 			x.clusters = append(x.clusters, u.cluster)
-			return nil
+		} else {
+			o.Status, o.Reason = Held, fmt.Sprintf("%s gets its value from here too, and is to have %s",
+				x.clusters[0], cmp.Or(x.Value, strings.Join(x.Add, ", ")))
 		}
-		o.Status, o.Reason = Held, fmt.Sprintf("%s gets its value from here too, and is to have %s",
-			x.clusters[0], cmp.Or(x.Value, strings.Join(x.Add, ", ")))
 		return nil
 	}
 	if len(taken) > 0 {
 		u.plan.Moves = append(u.plan.Moves, p.MoveBy(len(taken)))
 	}
-	if u.edits[at.File] == nil {
-		u.files = append(u.files, at.File)
-	}
+	u.files = lists.Add(u.files, at.File)
 	u.edits[at.File] = append(u.edits[at.File], edit{e, at.Line, []string{u.cluster}})
 	return nil
 }

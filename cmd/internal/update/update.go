@@ -256,8 +256,12 @@ func (u *updater) decide(o *Operator, state *resolve.State, taken, r *resolve.Re
 		for _, m := range step.Subscriptions {
 			if m.Name == o.Name {
 				o.Steps = append(o.Steps, m.To)
-				if !u.config.Resolve { // else rendering adds them
-					o.requires(step)
+				for _, n := range step.NewSubscriptions { // of dependencies, which rendering adds if it resolves
+					for _, p := range step.CSVs {
+						if p.Name == n.StartingCSV && p.RequiredBy == m.To && !u.config.Resolve {
+							o.Requires = append(o.Requires, p.Name)
+						}
+					}
 				}
 			}
 		}
@@ -274,17 +278,6 @@ func (u *updater) decide(o *Operator, state *resolve.State, taken, r *resolve.Re
 	for _, f := range r.Findings {
 		if f.Object == "Subscription "+state.Namespace+"/"+o.Name && resolve.Blocking(f) {
 			o.Status, o.Reason = Held, f.Message
-		}
-	}
-}
-
-// requires notes the dependencies that OLM installs with the operator and that have no Subscription.
-func (o *Operator) requires(step resolve.Step) {
-	for _, n := range step.NewSubscriptions {
-		for _, p := range step.CSVs {
-			if p.Name == n.StartingCSV && p.RequiredBy == o.Steps[len(o.Steps)-1] {
-				o.Requires = append(o.Requires, p.Name)
-			}
 		}
 	}
 }

@@ -41,7 +41,8 @@ func (g *Graph) Mermaid(w io.Writer) error {
 	}
 	for _, c := range nodeClasses {
 		if len(classes[c.name]) > 0 {
-			fmt.Fprintf(&b, "  classDef %s %s\n  class %s %[1]s\n", c.name, c.mermaid, strings.Join(classes[c.name], ","))
+			fmt.Fprintf(&b, "  classDef %s %s\n  class %s %[1]s\n", c.name, c.mermaid,
+				strings.Join(classes[c.name], ","))
 		}
 	}
 	if len(paths) > 0 {

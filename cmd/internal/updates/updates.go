@@ -110,7 +110,6 @@ func NewGraph(p *catalog.Package, o Options) (*Graph, error) {
 	return g, nil
 }
 
-// deprecation returns the message of a deprecation on one line.
 func deprecation(p *catalog.Package, schema, name string) string {
 	return text.OneLine(p.Deprecated(schema, name))
 }

@@ -32,7 +32,6 @@ func (s *source) errorf(line int, format string, args ...any) *manifest.Error {
 	return &manifest.Error{File: s.name, Line: line, Msg: fmt.Sprintf(format, args...)}
 }
 
-// truncated is the error of a dump that is not complete.
 func (s *source) truncated(line int, why string) error {
 	e := s.errorf(line, "%s: the file is truncated", why)
 	e.Tip = "make the dump again, and check that kubectl succeeded and the disk is not full"
@@ -191,7 +190,6 @@ func (r *reader) jsonItem(s *source, raw json.RawMessage) error {
 	return r.json(&source{name: s.name, named: s.named, in: bufio.NewReader(bytes.NewReader(raw)), deep: s.deep + 1})
 }
 
-// jsonValue keeps an object of a kind that is wanted.
 func (r *reader) jsonValue(s *source, raw json.RawMessage) error {
 	var is head
 	if json.Unmarshal(raw, &is) != nil || !r.wanted(is) {
@@ -237,7 +235,6 @@ func (r *reader) wanted(is head) bool {
 	return ok
 }
 
-// value keeps a decoded object of a kind that is wanted.
 func (r *reader) value(s *source, fields map[string]any, line int) error {
 	apiVersion, _ := fields["apiVersion"].(string)
 	kind, _ := fields["kind"].(string)

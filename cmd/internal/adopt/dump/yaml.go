@@ -62,7 +62,6 @@ func (y *yamlReader) reset() {
 	*y = yamlReader{reader: y.reader, source: y.source, lines: y.lines, start: y.lines + 1, indent: -1}
 }
 
-// line takes the next line of the text.
 func (y *yamlReader) line(line []byte) error {
 	switch {
 	case yamltext.IsMarker(line, "---") || yamltext.IsMarker(line, "..."):
@@ -137,7 +136,6 @@ func (y *yamlReader) beginsItems(content []byte) bool {
 	return false
 }
 
-// endItem ends an item of a List.
 func (y *yamlReader) endItem() error {
 	defer y.text.Reset()
 	text, is := y.text.Bytes(), y.item
@@ -198,7 +196,6 @@ func (y *yamlReader) drops(is head) bool {
 	return !kept && is.APIVersion != "" && is.Kind != "" && !strings.HasSuffix(is.Kind, "List") && !y.wanted(is)
 }
 
-// object reads the text of one object.
 func (y *yamlReader) object(text []byte) error {
 	b := budget.Of(budget.DumpObject)
 	docs, err := manifest.ReadFile(y.name, text, manifest.Limits{FileBytes: budget.Int(b.Bytes),
