@@ -50,7 +50,8 @@ func (r *Report) Document() *findings.Document {
 		lines.Tables = append(lines.Tables, findings.Table{Title: title, Indent: 4, Rows: rows,
 			Columns: []findings.Column{{Title: "Field"}, {Title: "Value", Before: ": "}}})
 	}
-	groups := findings.Table{Columns: findings.Columns("OperatorGroup", "status.namespaces", olm.AnnotationProvidedAPIs)}
+	groups := findings.Table{
+		Columns: findings.Columns("OperatorGroup", "status.namespaces", olm.AnnotationProvidedAPIs)}
 	for _, g := range r.Groups {
 		name := g.Namespace + "/" + g.Name
 		rows := [][]findings.Cell{findings.Cells("status.namespaces", g.targets()),
