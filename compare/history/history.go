@@ -12,6 +12,7 @@ import (
 
 	"github.com/blang/semver/v4"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -77,11 +78,10 @@ func New(pkg string, list []Input) (*History, error) {
 	}
 	all := make([]map[string]string, len(ordered))
 	for i, in := range ordered {
-		values, err := valuesOf(in)
-		if err != nil {
+		var err error
+		if all[i], err = valuesOf(in); err != nil {
 			return nil, err
 		}
-		all[i] = values
 	}
 	h.Topics = topicsOf(all)
 	before := map[string]Cell{}
@@ -118,9 +118,7 @@ func inOrder(list []Input) (out []Input, cyclic bool) {
 	waits := make([]int, len(list)) // for how many older releases
 	later := make([][]int, len(list))
 	for i, in := range list {
-		olders := slices.Concat([]string{in.Replaces}, in.Skips)
-		slices.Sort(olders)
-		for _, name := range slices.Compact(olders) {
+		for _, name := range lists.SortedUnique(append([]string{in.Replaces}, in.Skips...)) {
 			if j, ok := index[name]; ok && j != i {
 				waits[i]++
 				later[j] = append(later[j], i)
@@ -129,14 +127,11 @@ func inOrder(list []Input) (out []Input, cyclic bool) {
 	}
 	done := make([]bool, len(list))
 	for range list {
-		next := -1
-		for i := range list {
-			if !done[i] && waits[i] == 0 {
-				next = i
-				break
-			}
+		next := 0
+		for next < len(list) && (done[next] || waits[next] > 0) {
+			next++
 		}
-		if next < 0 { // a cycle: the lowest version
+		if next == len(list) { // a cycle: the lowest version
 			cyclic = true
 			next = slices.Index(done, false)
 		}

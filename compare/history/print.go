@@ -44,8 +44,7 @@ func (h *History) steps(topic int) (out []step) {
 
 // label returns the version of a release, or its name where two have the same version.
 func (r Release) label(h *History) string {
-	same := lists.Count(h.Releases, func(o Release) bool { return o.Version == r.Version })
-	if same > 1 {
+	if lists.Count(h.Releases, func(o Release) bool { return o.Version == r.Version }) > 1 {
 		return text.Brief(r.Name)
 	}
 	return text.Brief(r.Version)
@@ -105,9 +104,7 @@ func (h *History) Document() *findings.Document {
 		d.Sections = append(d.Sections, findings.Section{Title: "The same in every release",
 			Tables: []findings.Table{same}})
 	}
-	for _, n := range h.Notes {
-		d.Notes = append(d.Notes, findings.Remark{Label: "note", Text: text.Brief(n)})
-	}
+	d.Notes = findings.Remarks("note", lists.Map(h.Notes, text.Brief))
 	return d
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/generate"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/parallel"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
@@ -51,8 +52,7 @@ func Read(ctx context.Context, releases []catalog.Release, o generate.Options, s
 	if len(list.Inputs) == 0 {
 		return nil, fmt.Errorf("none of %s can be read: %w", text.Count(len(releases), "release"), list.Reason)
 	}
-	slices.Sort(names)
-	if names = slices.Compact(names); len(names) > 1 {
+	if names = lists.SortedUnique(names); len(names) > 1 {
 		return nil, manifest.WithHint(fmt.Errorf("the releases are of %d packages: %s", len(names),
 			strings.Join(names, ", ")), "name a directory with the releases of one package")
 	}

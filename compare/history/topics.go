@@ -41,7 +41,14 @@ func topicsOf(all []map[string]string) []Topic {
 func valuesOf(in Input) (map[string]string, error) {
 	out := map[string]string{topicModes: strings.Join(in.Modes, ", ")}
 	for _, f := range in.Permissions.Reaches() {
-		out[string(f.Risk)] = reach(f)
+		where := "namespaces"
+		if slices.Contains(f.Namespaces, permissions.Everywhere) {
+			where = "the cluster"
+		}
+		if f.Named {
+			where += ", some names"
+		}
+		out[string(f.Risk)] = where
 	}
 	out[topicUsers] = users(in.Permissions.Users)
 	registries := map[string]bool{}
@@ -76,18 +83,6 @@ func valuesOf(in Input) (map[string]string, error) {
 	out[topicRegistries] = cmp.Or(strings.Join(lists.Keys(registries), ", "), "none")
 	out[topicSecurity] = string(level)
 	return out, nil
-}
-
-// reach returns where a fact holds: the cluster, its namespaces, or some names only.
-func reach(f permissions.Fact) string {
-	where := "namespaces"
-	if slices.Contains(f.Namespaces, permissions.Everywhere) {
-		where = "the cluster"
-	}
-	if f.Named {
-		where += ", some names"
-	}
-	return where
 }
 
 // users names the API groups of which users gain resources.

@@ -24,12 +24,8 @@ type key struct{ group, kind, namespace, name string }
 
 func keyOf(o *manifest.Object) key { return key{o.Group(), o.Kind, o.Namespace, o.Name} }
 
-// inOtherSection reports whether another section is about an object: permissions, CRDs, and identity. OLM makes copied
-// CSVs and OperatorConditions.
-func inOtherSection(o *manifest.Object) bool {
-	return slices.Contains(kindsOfOtherSections[o.Group()], o.Kind)
-}
-
+// kindsOfOtherSections are those that another section is about: permissions, CRDs, and identity. OLM makes copied CSVs
+// and OperatorConditions.
 var kindsOfOtherSections = map[string][]string{
 	"rbac.authorization.k8s.io": {"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"},
 	"apiextensions.k8s.io":      {"CustomResourceDefinition"},
@@ -51,8 +47,9 @@ func Versionless(name string) string { return version().ReplaceAllString(name, "
 // Deployment of a namespace that is gone with the only one that is new, if they have a container of one name. Of two
 // objects with the same name the last one counts, as it does when both are applied.
 func Pairs(old, now []*manifest.Object) []Pair {
-	return Lone(PairsOf(old, now, func(o *manifest.Object) bool { return !inOtherSection(o) }),
-		"Deployment", sharesContainer)
+	return Lone(PairsOf(old, now, func(o *manifest.Object) bool {
+		return !slices.Contains(kindsOfOtherSections[o.Group()], o.Kind)
+	}), "Deployment", sharesContainer)
 }
 
 // Lone returns pairs in which the only object of a kind and a namespace that is gone and the only one that is new are
@@ -166,8 +163,8 @@ func Compare(pairs []Pair, now []*manifest.Object, place func(o *manifest.Object
 	}
 	var out []change.Change
 	for _, p := range pairs {
-		if same(p) {
-			continue
+		if p.Old != nil && p.New != nil && len(p.New.Raw()) > 0 && string(p.Old.Raw()) == string(p.New.Raw()) {
+			continue // which saves decoding them
 		}
 		changes, err := compare(p)
 		if err != nil {
@@ -192,50 +189,50 @@ func Compare(pairs []Pair, now []*manifest.Object, place func(o *manifest.Object
 
 // ComparePair returns the fields in which two objects differ, besides some.
 func ComparePair(p Pair, without ...string) ([]change.Change, error) {
-	var sides [2]fields.Values
-	for i, o := range []*manifest.Object{p.Old, p.New} {
-		v, err := o.Value()
-		if err != nil {
-			return nil, err
-		}
-		sides[i] = fields.WithoutNoise(o, v)
-		sides[i].Without(without...)
+	sides, err := p.sides()
+	if err != nil {
+		return nil, err
 	}
-	return Differences(sides[0], sides[1], nil, change.Object), nil
+	old, now := fields.WithoutNoise(p.Old, sides[0]), fields.WithoutNoise(p.New, sides[1])
+	old.Without(without...)
+	now.Without(without...)
+	return Differences(old, now, nil, change.Object), nil
 }
 
-// same reports whether two objects have the same text, which saves decoding them.
-func same(p Pair) bool {
-	return p.Old != nil && p.New != nil && len(p.New.Raw()) > 0 && string(p.Old.Raw()) == string(p.New.Raw())
+// sides returns both objects decoded; nil for one that is not there.
+func (p Pair) sides() (sides [2]map[string]any, err error) {
+	for i, o := range []*manifest.Object{p.Old, p.New} {
+		if o != nil && err == nil {
+			sides[i], err = o.Value()
+		}
+	}
+	return sides, err
 }
 
 func compare(p Pair) ([]change.Change, error) {
-	var sides [2]map[string]any
-	for i, o := range []*manifest.Object{p.Old, p.New} {
-		if o == nil {
-			continue
-		}
-		v, err := o.Value()
-		if err != nil {
-			return nil, err
-		}
-		sides[i] = v
-	}
-	if p.Old != nil && p.New != nil && reflect.DeepEqual(sides[0], sides[1]) {
-		return nil, nil
+	sides, err := p.sides()
+	if err != nil || p.Old != nil && p.New != nil && reflect.DeepEqual(sides[0], sides[1]) {
+		return nil, err
 	}
 	o := p.Any()
+	old, now := fields.WithoutNoise(o, sides[0]), fields.WithoutNoise(o, sides[1])
 	var list []change.Change
-	switch {
-	case images.HasPods(o.Group(), o.Kind):
-		var err error
-		if list, err = comparePods(o, sides); err != nil {
+	switch part := partOf(o); part {
+	case change.Workload:
+		if list, err = comparePods(o, sides, old, now); err != nil {
 			return nil, err
 		}
-	case o.Group() == groupAdmission && strings.HasSuffix(o.Kind, "WebhookConfiguration"):
-		list = compareWebhooks(o, sides)
+	case change.Webhook:
+		list = withoutSecrets(o, compareWebhooks(sides, old, now))
 	default:
-		list = compareFields(o, sides)
+		rules, ok := rulesOf[o.Kind]
+		if !ok {
+			rules = rulesOf[o.Group()+"/"+o.Kind]
+		}
+		list = withoutSecrets(o, Differences(old, now, rules, part))
+		if part == change.NetworkPolicy {
+			judgeNetworkPolicy(list, sides)
+		}
 	}
 	if p.Old == nil || p.New == nil {
 		list = whole(p, sides, list)
@@ -327,15 +324,11 @@ func whole(p Pair, sides [2]map[string]any, list []change.Change) []change.Chang
 			c.Severity, c.Message = severity, why
 		}
 	}
-	out := []change.Change{c}
-	for _, x := range list {
+	return append([]change.Change{c}, lists.Filter(list, func(x change.Change) bool {
 		// about what else nothing changes
 		about := (x.Part != change.Account || o.Kind == "Secret") && x.Part != change.Workload
-		if x.Severity != findings.Info && about && p.New != nil {
-			out = append(out, x)
-		}
-	}
-	return out
+		return x.Severity != findings.Info && about && p.New != nil
+	})...)
 }
 
 func partOf(o *manifest.Object) change.Part {
@@ -350,13 +343,4 @@ func partOf(o *manifest.Object) change.Part {
 		return change.NetworkPolicy
 	}
 	return change.Object
-}
-
-func compareFields(o *manifest.Object, sides [2]map[string]any) []change.Change {
-	old, now := fields.WithoutNoise(o, sides[0]), fields.WithoutNoise(o, sides[1])
-	list := Differences(old, now, rulesFor(o), partOf(o))
-	if partOf(o) == change.NetworkPolicy {
-		judgeNetworkPolicy(list, sides)
-	}
-	return withoutSecrets(o, list)
 }

@@ -26,10 +26,12 @@ func judgeNetworkPolicy(list []change.Change, sides [2]map[string]any) {
 	if !equality.Semantic.DeepEqual(old.Spec.PodSelector, now.Spec.PodSelector) {
 		why["spec.podSelector"] = "it is for other pods"
 	}
-	if more(rulesIn(old), rulesIn(now)) {
+	inBefore, outBefore := flows(old)
+	in, out := flows(now)
+	if more(inBefore, in) {
 		why["spec.ingress"] = "it lets more in"
 	}
-	if more(rulesOut(old), rulesOut(now)) {
+	if more(outBefore, out) {
 		why["spec.egress"] = "it lets more out"
 	}
 	for i, c := range list {
@@ -64,22 +66,16 @@ type flow struct {
 	ports []networkingv1.NetworkPolicyPort
 }
 
-func rulesIn(p networkingv1.NetworkPolicy) []flow {
-	return flows(p, networkingv1.PolicyTypeIngress, p.Spec.Ingress,
-		func(r networkingv1.NetworkPolicyIngressRule) flow { return flow{r.From, r.Ports} })
-}
-
-func rulesOut(p networkingv1.NetworkPolicy) []flow {
-	return flows(p, networkingv1.PolicyTypeEgress, p.Spec.Egress,
-		func(r networkingv1.NetworkPolicyEgressRule) flow { return flow{r.To, r.Ports} })
-}
-
-// flows returns what the rules of one direction let through: everything, if the policy is not about that direction.
-func flows[R any](p networkingv1.NetworkPolicy, direction networkingv1.PolicyType, rules []R, of func(R) flow) []flow {
-	if !slices.Contains(p.Spec.PolicyTypes, direction) {
-		return []flow{{}}
+// flows returns what the rules let in and out: everything, if the policy is not about that direction.
+func flows(p networkingv1.NetworkPolicy) (in, out []flow) {
+	in, out = []flow{{}}, []flow{{}}
+	if slices.Contains(p.Spec.PolicyTypes, networkingv1.PolicyTypeIngress) {
+		in = lists.Map(p.Spec.Ingress, func(r networkingv1.NetworkPolicyIngressRule) flow { return flow{r.From, r.Ports} })
 	}
-	return lists.Map(rules, func(r R) flow { return of(r) })
+	if slices.Contains(p.Spec.PolicyTypes, networkingv1.PolicyTypeEgress) {
+		out = lists.Map(p.Spec.Egress, func(r networkingv1.NetworkPolicyEgressRule) flow { return flow{r.To, r.Ports} })
+	}
+	return in, out
 }
 
 // more reports whether one of the newer rules lets through what none of the older ones does by itself.

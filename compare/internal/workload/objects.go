@@ -1,8 +1,6 @@
 package workload
 
 import (
-	"strings"
-
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/internal/fields"
@@ -21,11 +19,9 @@ var serviceRules = []Rule{
 
 // namespaceRules are about the labels by which the cluster treats the pods of a namespace.
 var namespaceRules = []Rule{{field(`^metadata\.labels\["pod-security\.kubernetes\.io/enforce"\]$`), change.Security,
-	func(c *change.Change) {
-		if c.New == "privileged" || c.New == "baseline" && c.Old == "restricted" {
-			c.Severity, c.Message = findings.Warning, "Pod Security allows more in this namespace"
-		}
-	}}}
+	when(func(c *change.Change) bool {
+		return c.New == "privileged" || c.New == "baseline" && c.Old == "restricted"
+	}, findings.Warning, "Pod Security allows more in this namespace")}}
 
 var priorityRules = []Rule{{field(`^globalDefault$`), change.Object,
 	gains(findings.Warning, "every pod without a class has this priority", "true")}}
@@ -71,25 +67,10 @@ func ifImage(c *change.Change) {
 	}
 }
 
-func rulesFor(o *manifest.Object) []Rule {
-	switch {
-	case partOf(o) == change.Service:
-		return serviceRules
-	case o.Group() == "" && o.Kind == "Namespace":
-		return namespaceRules
-	case o.Group() == "" && o.Kind == "ConfigMap":
-		return configRules
-	case o.Group() == "" && o.Kind == "Secret":
-		return secretRules
-	case o.Kind == "PriorityClass":
-		return priorityRules
-	case o.Kind == "PodDisruptionBudget":
-		return budgetRules
-	case o.Kind == "SecurityContextConstraints":
-		return constraintRules
-	}
-	return nil
-}
+// rulesOf has the rules of kinds, those of the core group with a slash.
+var rulesOf = map[string][]Rule{"/Service": serviceRules, "/Namespace": namespaceRules, "/ConfigMap": configRules,
+	"/Secret": secretRules, "PriorityClass": priorityRules, "PodDisruptionBudget": budgetRules,
+	"SecurityContextConstraints": constraintRules}
 
 // removed says what it means that an object is gone.
 func removed(o *manifest.Object, part change.Part) (findings.Severity, string) {
@@ -132,7 +113,7 @@ func clientsOf(o *manifest.Object) ([]any, error) {
 	case o.Kind == "CustomResourceDefinition":
 		service, err := o.Get("spec", "conversion", "webhook", "clientConfig", "service")
 		return []any{service}, err
-	case o.Group() != groupAdmission || !strings.HasSuffix(o.Kind, "WebhookConfiguration"):
+	case partOf(o) != change.Webhook:
 		return nil, nil
 	}
 	value, err := o.Value()

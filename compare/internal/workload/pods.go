@@ -38,8 +38,7 @@ var podRules = []Rule{
 	{field(`securityContext\.readOnlyRootFilesystem$`), change.Security, weaker("true",
 		"the container may write to its root file system")},
 	{field(`securityContext\.runAsUser$`), change.Security, gains(findings.Warning, "the container runs as root", "0")},
-	{field(`securityContext\.seccompProfile\.type$`), change.Security, profile},
-	{field(`securityContext\.appArmorProfile\.type$`), change.Security, profile},
+	{field(`securityContext\.(seccompProfile|appArmorProfile)\.type$`), change.Security, profile},
 	{field(`securityContext\.procMount$`), change.Security, gains(findings.Error,
 		"the container sees all of /proc", "Unmasked")},
 	{field(`securityContext\.`), change.Security, nil},
@@ -50,17 +49,14 @@ var podRules = []Rule{
 		"what the container mounts appears on the node", "Bidirectional")},
 	{field(`volumeMounts\[[^\]]*\]\.readOnly$`), change.Security, weaker("true", "the container may write to it")},
 	{field(`\.hostUsers$`), change.Security, weaker("false", "root in the container is root on the node")},
-	{field(`annotations\["openshift\.io/required-scc"\]$`), change.Security, func(c *change.Change) {
-		if c.New != "" && !danger.Restricted(c.New) {
-			c.Severity, c.Message = findings.Warning, "OpenShift admits its pods by these SecurityContextConstraints"
-		}
-	}},
+	{field(`annotations\["openshift\.io/required-scc"\]$`), change.Security, when(
+		func(c *change.Change) bool { return c.New != "" && !danger.Restricted(c.New) }, findings.Warning,
+		"OpenShift admits its pods by these SecurityContextConstraints")},
 	{field(`\.automountServiceAccountToken$`), change.Account, nil},
 	{field(`\.serviceAccount(Name)?$`), change.Account, given(findings.Warning,
 		"its pods have the permissions of another account")},
-	{field(`ontainers\[[^\]]*\]\.image$`), change.Image, Moved},
-	{field(`\.env\[RELATED_IMAGE_[^\]]*\]\.value$`), change.Image, Moved},
-	{field(`volumes\[[^\]]*\]\.image\.reference$`), change.Image, Moved},
+	{field(`(ontainers\[[^\]]*\]\.image|\.env\[RELATED_IMAGE_[^\]]*\]\.value|volumes\[[^\]]*\]\.image\.reference)$`),
+		change.Image, Moved},
 	{field(`ontainers\[[^\]]*\]\.(args|command)`), change.Arguments, ifImage},
 	{field(`ontainers\[[^\]]*\]\.env(From)?\[`), change.Env, ifImage},
 	{field(`\.resources\.`), change.Resources, nil},
@@ -70,43 +66,40 @@ var podRules = []Rule{
 		"the pod has a token for this audience")},
 	{field(`\.(volumes|volumeMounts|volumeDevices)\[`), change.Volumes, nil},
 	{field(`\.(livenessProbe|readinessProbe|startupProbe)\.`), change.Probes, nil},
-	{field(`^spec\.selector\.`), change.Workload, immutable},
+	{field(`^spec\.selector\.`), change.Workload, always(findings.Error,
+		"the API server refuses another selector: the object has to be deleted first")},
 	{field(`^spec\.replicas$`), change.Workload, gains(findings.Warning, "no pod of it runs", "0")},
+}
+
+func when(is func(c *change.Change) bool, s findings.Severity, why string) verdict {
+	return func(c *change.Change) {
+		if is(c) {
+			c.Severity, c.Message = s, why
+		}
+	}
 }
 
 // gains judges a field that gets a value which is worse than others.
 func gains(s findings.Severity, why string, bad ...string) verdict {
-	return func(c *change.Change) {
-		if slices.Contains(bad, c.New) {
-			c.Severity, c.Message = s, why
-		}
-	}
+	return when(func(c *change.Change) bool { return slices.Contains(bad, c.New) }, s, why)
 }
 
 // given judges a field that gets any other value.
 func given(s findings.Severity, why string) verdict {
-	return func(c *change.Change) {
-		if c.Change != change.Removed {
-			c.Severity, c.Message = s, why
-		}
-	}
+	return when(func(c *change.Change) bool { return c.Change != change.Removed }, s, why)
 }
 
 // weaker judges a field that loses the value which is better than others.
 func weaker(good, why string) verdict {
-	return func(c *change.Change) {
-		if c.Old == good {
-			c.Severity, c.Message = findings.Warning, why
-		}
-	}
+	return when(func(c *change.Change) bool { return c.Old == good }, findings.Warning, why)
 }
 
 func loses(why string) verdict {
-	return func(c *change.Change) {
-		if c.Change == change.Removed {
-			c.Severity, c.Message = findings.Warning, why
-		}
-	}
+	return when(func(c *change.Change) bool { return c.Change == change.Removed }, findings.Warning, why)
+}
+
+func always(s findings.Severity, why string) verdict {
+	return when(func(*change.Change) bool { return true }, s, why)
 }
 
 // harmless are the capabilities that the Pod Security Standards allow (Kubernetes: pod-security-admission,
@@ -154,11 +147,6 @@ func Moved(c *change.Change) {
 	if len(why) > 0 {
 		c.Severity, c.Message = findings.Warning, strings.Join(why, "; ")
 	}
-}
-
-func immutable(c *change.Change) {
-	c.Severity, c.Message = findings.Error,
-		"the API server refuses another selector: the object has to be deleted first"
 }
 
 // judge fills in what a rule says of a change.

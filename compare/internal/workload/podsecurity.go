@@ -16,8 +16,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-func comparePods(o *manifest.Object, sides [2]map[string]any) ([]change.Change, error) {
-	old, now := fields.WithoutNoise(o, sides[0]), fields.WithoutNoise(o, sides[1])
+func comparePods(o *manifest.Object, sides [2]map[string]any, old, now fields.Values) ([]change.Change, error) {
 	path, _ := fields.PodPath(o.Group(), o.Kind)
 	for _, v := range []fields.Values{old, now} { // serviceAccount is the old name of serviceAccountName
 		was, is := path+"spec.serviceAccount", path+"spec.serviceAccountName"

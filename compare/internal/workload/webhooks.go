@@ -15,16 +15,13 @@ import (
 	"github.com/olmgen/olmgen/compare/internal/fields"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
-	"github.com/olmgen/olmgen/manifest"
 )
 
 const groupAdmission = "admissionregistration.k8s.io"
 
 // compareWebhooks compares the webhooks of a configuration by their names.
-func compareWebhooks(o *manifest.Object, sides [2]map[string]any) []change.Change {
+func compareWebhooks(sides [2]map[string]any, before, after fields.Values) (out []change.Change) {
 	old, now := webhooksOf(sides[0]), webhooksOf(sides[1])
-	before, after := fields.WithoutNoise(o, sides[0]), fields.WithoutNoise(o, sides[1])
-	var out []change.Change
 	for _, name := range lists.Keys(old, now) {
 		at := "webhooks[" + name + "]"
 		a, had := old[name]
@@ -61,7 +58,7 @@ func compareWebhooks(o *manifest.Object, sides [2]map[string]any) []change.Chang
 			v.Without("webhooks" + fields.OrderOf)
 		}
 	}
-	out = append(out, withoutSecrets(o, Differences(before, after, webhookRules, change.Webhook))...)
+	out = append(out, Differences(before, after, webhookRules, change.Webhook)...)
 	for i := range out {
 		out[i].Part = change.Webhook
 	}
@@ -87,9 +84,6 @@ func webhooksOf(value map[string]any) map[string]map[string]any {
 
 const otherObjects = "it sees other objects"
 
-// selectors are the fields of a webhook whose parts say nothing alone: a change of one shows it whole.
-var selectors = []string{"namespaceSelector", "objectSelector"}
-
 // selectorText returns a label selector as kubectl takes it. One that is missing or empty selects everything
 // (Kubernetes: pkg/apis/admissionregistration/v1/defaults.go). It is empty for what is no selector.
 func selectorText(value any) string {
@@ -104,9 +98,10 @@ func selectorText(value any) string {
 	return metav1.FormatLabelSelector(&s)
 }
 
-// compareSelectors returns the changed selectors of a webhook and takes them out of the fields of both sides.
+// compareSelectors returns the changed selectors of a webhook and takes them out of the fields of both sides: parts of
+// them say nothing alone.
 func compareSelectors(at string, a, b map[string]any, before, after fields.Values) (out []change.Change) {
-	for _, field := range selectors {
+	for _, field := range []string{"namespaceSelector", "objectSelector"} {
 		path := at + "." + field
 		old, now := selectorText(a[field]), selectorText(b[field])
 		if old == now || !slices.ContainsFunc(fields.Differences(before, after), func(d fields.Difference) bool {
@@ -129,9 +124,8 @@ var webhookRules = []Rule{
 			c.Message = "what it sees is written unchecked while it does not answer"
 		}
 	}},
-	{field(`\.(namespaceSelector|objectSelector|matchConditions)\b`), change.Webhook, func(c *change.Change) {
-		c.Severity, c.Message = findings.Warning, otherObjects
-	}},
+	{field(`\.(namespaceSelector|objectSelector|matchConditions)\b`), change.Webhook, always(findings.Warning,
+		otherObjects)},
 	{field(`\.matchPolicy$`), change.Webhook, func(c *change.Change) {
 		c.Severity, c.Message = findings.Warning, "it sees these objects in every version and group that serves them"
 		if c.New == "Exact" {
@@ -185,11 +179,10 @@ func requestsOf(webhook map[string]any) []request {
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Keys(found), func(a, b request) int { return strings.Compare(a.key(), b.key()) })
-}
-
-func (s request) key() string {
-	return strings.Join([]string{s.group, s.version, s.resource, s.scope, s.operation}, "\x00")
+	return slices.SortedFunc(maps.Keys(found), func(a, b request) int {
+		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.version, b.version),
+			cmp.Compare(a.resource, b.resource), cmp.Compare(a.scope, b.scope), cmp.Compare(a.operation, b.operation))
+	})
 }
 
 func words(value any) []string {
