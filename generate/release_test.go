@@ -39,13 +39,13 @@ func TestReleases(t *testing.T) {
 			bundles = append(bundles, b)
 		}
 	}
-	r := &releaseTest{T: t, batches: map[batchKey]*crs.Batch{}, about: map[batchKey][]string{}}
+	r := &releaseTest{T: t, batches: map[batchKey]*batch{}, about: map[batchKey][]string{}}
 	for _, of := range []versions.Product{versions.OperatorController, versions.OpenShift} {
 		for _, release := range versions.Releases(of) {
 			for _, set := range release.Sets() {
 				for _, kind := range []string{"ClusterExtension", "ClusterCatalog"} {
 					if crd := crdtest.Of(t, release, set)[kind]; crd != nil {
-						r.batches[batchKey{release, set, kind}] = &crs.Batch{ClusterScoped: true, Version: served(crd)}
+						r.batches[batchKey{release, set, kind}] = &batch{Version: crs.Version{CustomResourceDefinitionVersion: served(crd), ClusterScoped: true}}
 					} else if state, _ := release.State(kind, "", set); state != versions.Unknown && crdtest.Of(t, release, set) != nil {
 						t.Errorf("%s, %s: no CRD of %s", release, set, kind)
 					}
@@ -82,9 +82,15 @@ type batchKey struct {
 	kind    string
 }
 
+// batch is a version of a CRD, and objects of it.
+type batch struct {
+	crs.Version
+	Objects []json.RawMessage
+}
+
 type releaseTest struct {
 	*testing.T
-	batches map[batchKey]*crs.Batch
+	batches map[batchKey]*batch
 	about   map[batchKey][]string
 	refused int
 }
@@ -175,12 +181,16 @@ func writtenCatalogs(t *testing.T) (list [][]byte) {
 	return list
 }
 
-func (r *releaseTest) judge(key batchKey, batch *crs.Batch) (taken int) {
-	answers, err := apiserver.Checker{}.Check(r.Context(), []crs.Batch{*batch})
-	if err != nil || answers[0].Error != "" {
-		r.Fatal(key, err, answers)
+func (r *releaseTest) judge(key batchKey, batch *batch) (taken int) {
+	judge, err := apiserver.Checker{}.Judge(batch.Version)
+	if err != nil {
+		r.Fatal(key, err)
 	}
-	for i, v := range answers[0].Verdicts {
+	for i, object := range batch.Objects {
+		v, err := judge(object)
+		if err != nil {
+			r.Fatal(key, err)
+		}
 		if v.Error != "" || len(v.Create) > 0 || len(v.Unknown) > 0 {
 			r.Errorf("%s: %s %+v, unknown fields %q", r.about[key][i], v.Error, v.Create, v.Unknown)
 			continue

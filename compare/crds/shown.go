@@ -13,8 +13,8 @@ import (
 func unknownFields(f *found, old, now *definition) {
 	f.limit = ruleWidening
 	for _, v := range old.Spec.Versions {
-		before, served := crs.BatchOf(old, v.Name)
-		after, still := crs.BatchOf(now, v.Name)
+		before, served := crs.VersionOf(old, v.Name)
+		after, still := crs.VersionOf(now, v.Name)
 		if !now.Spec.PreserveUnknownFields && served && still {
 			f.limit = ruleUnproven
 			f.Witness = witness.New(before, after, old.Spec.Group+"/"+v.Name, old.Spec.Names.Kind).At(nil)
@@ -32,8 +32,8 @@ var relaxing = []string{ruleEnumAdded, rulePatternRemoved, ruleValidationChanged
 // shown returns what changes in the schema of a version, with what each change does to objects: a witness shows that
 // it breaks something, a proof that it does not. Without either of them it may.
 func shown(ctx context.Context, old, now *definition, name string, issues []issue) []found {
-	before, served := crs.BatchOf(old, name)
-	after, still := crs.BatchOf(now, name)
+	before, served := crs.VersionOf(old, name)
+	after, still := crs.VersionOf(now, name)
 	search := witness.New(before, after, old.Spec.Group+"/"+name, old.Spec.Names.Kind)
 	known := map[string]string{}
 	var all []found

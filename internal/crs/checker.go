@@ -1,36 +1,29 @@
-// Package crs says whether custom resources fit their CustomResourceDefinitions. [Check] sorts objects by the CRDs that
+// Package crs says whether custom resources fit their CustomResourceDefinitions. [Check] judges objects by the CRDs that
 // define them. A [Checker] judges them with the code of the API server.
 package crs
 
 import (
-	"context"
-	"encoding/json"
-
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Checker judges custom resources. Package apiserver has one, with the code of the API server. An error means that it
-// could not.
+// Checker knows versions of CRDs. Package apiserver has one, with the code of the API server. The error says why the
+// API server cannot use a schema.
 type Checker interface {
-	Check(ctx context.Context, batches []Batch) ([]Answer, error)
+	Judge(Version) (Judge, error)
 }
 
-// Batch is a served version of a CRD, and objects of it.
-type Batch struct {
+// Judge judges a custom resource, which is JSON.
+type Judge func(object []byte) (Verdict, error)
+
+// Version is a served version of a CRD.
+type Version struct {
+	apiextensionsv1.CustomResourceDefinitionVersion
 	ClusterScoped         bool
 	PreserveUnknownFields bool
-	Version               apiextensionsv1.CustomResourceDefinitionVersion
-	Objects               []json.RawMessage
 
 	// Listed is the version as the cluster has it: before OLM sees an object, the API server drops fields and sets
-	// defaults by that schema. It has no objects. Without it, OLM judges objects as they are.
-	Listed *Batch
-}
-
-// Answer is what the API server says to one Batch.
-type Answer struct {
-	Error    string    // why the schema cannot be used; empty if it can
-	Verdicts []Verdict // one for each object
+	// defaults by that schema. Without it, OLM judges objects as they are.
+	Listed *Version
 }
 
 // Verdict is what the API server and OLM say to an existing object.

@@ -1,7 +1,6 @@
 package crs_test
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -114,12 +113,12 @@ metadata: {name: a}
 
 // badChecker answers what no API server does.
 type badChecker struct {
-	answers []crs.Answer
-	err     error
+	verdict       crs.Verdict
+	schema, judge error
 }
 
-func (c badChecker) Check(context.Context, []crs.Batch) ([]crs.Answer, error) {
-	return c.answers, c.err
+func (c badChecker) Judge(crs.Version) (crs.Judge, error) {
+	return func([]byte) (crs.Verdict, error) { return c.verdict, c.judge }, c.schema
 }
 
 func TestBadChecker(t *testing.T) {
@@ -129,11 +128,9 @@ func TestBadChecker(t *testing.T) {
 		want    string
 	}{
 		"none":         {nil, "custom resources need a Checker"},
-		"it fails":     {badChecker{err: errors.New("broken")}, "broken"},
-		"no answer":    {badChecker{}, "the Checker has 0 answers to 1 batches"},
-		"no verdict":   {badChecker{answers: []crs.Answer{{}}}, "the Checker has 0 verdicts on 1 objects"},
-		"a bad schema": {badChecker{answers: []crs.Answer{{Error: "x"}}}, "crd.yaml:13: spec.versions[0].schema.openAPIV3Schema: "},
-		"a bad object": {badChecker{answers: []crs.Answer{{Verdicts: []crs.Verdict{{Error: "x"}}}}}, "boat.yaml:3: metadata: x"},
+		"it fails":     {badChecker{judge: errors.New("broken")}, "broken"},
+		"a bad schema": {badChecker{schema: errors.New("x")}, "crd.yaml:13: spec.versions[0].schema.openAPIV3Schema: "},
+		"a bad object": {badChecker{verdict: crs.Verdict{Error: "x"}}, "boat.yaml:3: metadata: x"},
 	} {
 		got, err := check(t, tc.checker, boats, boat)
 		if err == nil || !strings.HasPrefix(err.Error(), tc.want) {

@@ -18,7 +18,7 @@ import (
 
 // listing is what OLM lists of a CRD in one version, to check it against the newer schema.
 type listing struct {
-	crs.Batch
+	crs.Version
 	objects []*manifest.Object
 }
 
@@ -60,8 +60,8 @@ func listings(older, newer *apiextensionsv1.CustomResourceDefinition, objects []
 ) (out []listing) {
 	webhook := older.Spec.Conversion != nil && older.Spec.Conversion.Strategy == apiextensionsv1.WebhookConverter
 	for _, v := range newer.Spec.Versions {
-		now, served := crs.BatchOf(newer, v.Name)
-		before, wasServed := crs.BatchOf(older, v.Name)
+		now, served := crs.VersionOf(newer, v.Name)
+		before, wasServed := crs.VersionOf(older, v.Name)
 		if !served || !wasServed {
 			continue
 		}
@@ -97,29 +97,26 @@ type Fault struct {
 
 // faults asks about all listings, and returns the first fault of each object.
 func faults(ctx context.Context, checker crs.Checker, crd *manifest.Object, list []listing) (out []Fault, err error) {
-	batches := make([]crs.Batch, len(list))
-	for i, l := range list {
+	seen := map[*manifest.Object]bool{}
+	for _, l := range list {
+		if checker == nil {
+			return nil, crs.ErrNoChecker
+		}
+		judge, err := checker.Judge(l.Version)
+		if err != nil {
+			return nil, crd.Errorf("spec.versions", "the API server cannot use the schema of %s: %v", l.Name, err)
+		}
 		for _, o := range l.objects {
-			if err := l.Add(o); err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			v, err := judge.Of(o, l.Name)
+			if err != nil {
 				return nil, err
 			}
-		}
-		batches[i] = l.Batch
-	}
-	answers, err := crs.Ask(ctx, checker, batches)
-	if err != nil {
-		return nil, err
-	}
-	seen := map[*manifest.Object]bool{}
-	for i, a := range answers {
-		if a.Error != "" {
-			return nil, crd.Errorf("spec.versions", "the API server cannot use the schema of %s: %s",
-				list[i].Version.Name, a.Error)
-		}
-		for k, v := range a.Verdicts {
-			if o := list[i].objects[k]; len(v.OLM) > 0 && !seen[o] {
+			if len(v.OLM) > 0 && !seen[o] {
 				seen[o] = true
-				out = append(out, Fault{o, list[i].Version.Name, v.OLMSays, v.OLM[0]})
+				out = append(out, Fault{o, l.Name, v.OLMSays, v.OLM[0]})
 			}
 		}
 	}

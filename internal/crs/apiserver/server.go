@@ -47,12 +47,11 @@ type Server struct {
 	listed          *Server // of the version as the cluster has it; may be nil
 }
 
-// New returns a Server of a version without its objects. The error says why the API server cannot use the schema.
-func New(b crs.Batch) (*Server, error) {
-	v := b.Version
+// New returns a Server of a version. The error says why the API server cannot use the schema.
+func New(v crs.Version) (*Server, error) {
 	s := &Server{
-		namespaced:      !b.ClusterScoped,
-		preserveUnknown: b.PreserveUnknownFields,
+		namespaced:      !v.ClusterScoped,
+		preserveUnknown: v.PreserveUnknownFields,
 		status:          v.Subresources != nil && v.Subresources.Status != nil,
 	}
 	if v.Subresources != nil {
@@ -82,8 +81,8 @@ func New(b crs.Batch) (*Server, error) {
 	if s.schema != nil {
 		s.cel = schemacel.NewValidator(s.schema, true, celconfig.PerCallLimit)
 	}
-	if b.Listed != nil {
-		s.listed, err = New(*b.Listed)
+	if v.Listed != nil {
+		s.listed, err = New(*v.Listed)
 	}
 	return s, err
 }
@@ -364,25 +363,11 @@ func faultMessage(e *field.Error) string {
 // Checker implements crs.Checker.
 type Checker struct{}
 
-// Check checks the objects of each batch. The error is about an object that is not JSON, or that of ctx.
-func (Checker) Check(ctx context.Context, batches []crs.Batch) ([]crs.Answer, error) {
-	answers := make([]crs.Answer, len(batches))
-	for i, b := range batches {
-		s, err := New(b)
-		if err != nil {
-			answers[i].Error = err.Error()
-			continue
-		}
-		for j, data := range b.Objects {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			v, err := s.judge(data)
-			if err != nil {
-				return nil, fmt.Errorf("object %d of batch %d: %w", j, i, err)
-			}
-			answers[i].Verdicts = append(answers[i].Verdicts, v)
-		}
+// Judge returns what judges the objects of a version.
+func (Checker) Judge(v crs.Version) (crs.Judge, error) {
+	s, err := New(v)
+	if err != nil {
+		return nil, err
 	}
-	return answers, nil
+	return s.judge, nil
 }

@@ -101,8 +101,8 @@ func (c *count) objectsOf(t *testing.T, old, now *crs.CRD, list []crds.Finding) 
 		t.Fatal(err)
 	}
 	for _, v := range a.Spec.Versions {
-		before, served := crs.BatchOf(a, v.Name)
-		after, still := crs.BatchOf(b, v.Name)
+		before, served := crs.VersionOf(a, v.Name)
+		after, still := crs.VersionOf(b, v.Name)
 		if !served || !still {
 			continue
 		}

@@ -42,7 +42,7 @@ const (
 // Search looks for witnesses in one version of a CRD.
 type Search struct {
 	schemas  [2]*Props // of the older version and of the newer one
-	batches  [2]crs.Batch
+	versions [2]crs.Version
 	servers  [2]*apiserver.Server
 	unusable bool // the API server cannot use one of the schemas
 	identity map[string]any
@@ -52,14 +52,13 @@ type Search struct {
 	rules    map[string]apiserver.Rule
 }
 
-// New returns a Search. The batches are the version of the older and the newer CRD, the apiVersion and kind those of
-// their objects.
-func New(old, now crs.Batch, apiVersion, kind string) *Search {
-	s := &Search{batches: [2]crs.Batch{old, now}, left: mostOfVersion, around: map[string]*around{},
+// New returns a Search in the version of the older and the newer CRD. The apiVersion and kind are those of its objects.
+func New(old, now crs.Version, apiVersion, kind string) *Search {
+	s := &Search{versions: [2]crs.Version{old, now}, left: mostOfVersion, around: map[string]*around{},
 		samples: map[string][]string{}, rules: map[string]apiserver.Rule{},
 		identity: map[string]any{"apiVersion": apiVersion, "kind": kind}}
-	for i, b := range s.batches {
-		s.schemas[i] = SchemaOf(&b.Version)
+	for i, v := range s.versions {
+		s.schemas[i] = SchemaOf(&v.CustomResourceDefinitionVersion)
 	}
 	return s
 }
@@ -87,7 +86,7 @@ func (s *Search) start() bool {
 	for i := range s.servers {
 		if s.servers[i] == nil && !s.unusable {
 			var err error
-			s.servers[i], err = apiserver.New(s.batches[i])
+			s.servers[i], err = apiserver.New(s.versions[i])
 			s.unusable = err != nil
 		}
 	}
@@ -226,7 +225,7 @@ func (s *Search) ask(object map[string]any) *judged {
 // try tries the values of a field in one variant of the fields around it. It returns the sentence about a witness, and
 // whether the older version took any value.
 func (f *field) try(g *generator) (said string, taken bool) {
-	open := len(f.steps) == 0 && f.batches[0].PreserveUnknownFields
+	open := len(f.steps) == 0 && f.versions[0].PreserveUnknownFields
 	var some []sample
 	for _, value := range g.candidates(f.old, f.now, open) {
 		if f.left--; f.left < 0 {
