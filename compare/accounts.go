@@ -125,8 +125,7 @@ func podUser(o *manifest.Object) permissions.Subject {
 		Name: cmp.Or(olm.Text(named), olm.Text(older), "default")}
 }
 
-// conditions returns the new names of the OperatorConditions that OLM names after ClusterServiceVersions. Every release
-// has another one, and the older one is removed.
+// conditions returns the new names of OperatorConditions, which OLM names after ClusterServiceVersions.
 func conditions(pairs []pair) map[string]string {
 	out := map[string]string{}
 	for _, p := range pairs {

@@ -17,13 +17,11 @@ import (
 type Options struct {
 	// CRDs has the severities of findings about CRDs, and objects that exist and are checked against the newer CRDs.
 	CRDs crds.Options
-	// PathKnown says that a catalog leads from the older release to the newer one, perhaps in several steps. What the
-	// newer one replaces is no finding then.
+	// PathKnown says that a catalog leads from the older release to the newer one: what that replaces is no finding.
 	PathKnown bool
 	// Others are the operators that are in the cluster, too, and that neither state has.
 	Others []Operator
-	// Cluster is what else is in the cluster: CRDs with their status, and custom resources, which OLM checks against
-	// the newer CRDs.
+	// Cluster is what else is in the cluster: CRDs with their status, and the custom resources that OLM checks.
 	Cluster []*manifest.Object
 	// Unfit returns what keeps an operator from working in the cluster. What it says of the operators of NEW, and not
 	// of OLD, is a consequence. It may be nil.

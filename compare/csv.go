@@ -61,8 +61,7 @@ func suggested(c *change.Change) {
 	}
 }
 
-// csvFacts are the fields of a CSV that factsOf is about, and what is compared as what OLM makes of it: permissions and
-// Deployments.
+// csvFacts are the fields of a CSV that factsOf is about, and those that are compared as what OLM makes of them.
 var csvFacts = []string{"apiVersion", "spec.version", "spec.installModes",
 	"spec.minKubeVersion", "spec.maturity", "spec.nativeAPIs", "metadata.annotations.capabilities",
 	"spec.install.spec"}
@@ -114,8 +113,7 @@ var webhookField = lazy.Regexp(`^(spec\.webhookdefinitions\[(.*?)\]\.([A-Za-z]*)
 var edgeFields = map[catalog.EdgeKind]string{catalog.Replaces: "spec.replaces", catalog.Skips: "spec.skips",
 	catalog.SkipRange: annotation(olm.AnnotationSkipRange)}
 
-// edgeFacts returns the fields of CSVs that say which releases they update, where the catalogs of both say the same:
-// these are facts already.
+// edgeFacts returns the fields about updates, where the catalogs of both say the same: these are facts already.
 func edgeFacts(old, now Operator) []string {
 	edges := maps.Clone(edgeFields)
 	for _, o := range []Operator{old, now} {
@@ -126,8 +124,7 @@ func edgeFacts(old, now Operator) []string {
 	return slices.Collect(maps.Values(edges))
 }
 
-// apiFields returns the fields of APIs that are facts: the whole API, if only one of the releases has it, else its
-// version and kind.
+// apiFields returns the fields of the APIs that only one of the releases has, which are facts.
 func apiFields(old, now Operator, v fields.Values) (out []string) {
 	before, after := factsOf(old), factsOf(now)
 	for k := range v {

@@ -164,8 +164,7 @@ func tables(list []line) (out []findings.Table) {
 	return out
 }
 
-// titleOfObjects names the objects of a line, by their kinds. Those of an error or a warning are all named, as far as
-// a list of names can be read.
+// titleOfObjects names the objects of a line, by their kinds: more of them if it is an error or a warning.
 func titleOfObjects(l line) string {
 	if len(l.objects) == 1 {
 		return text.Brief(l.objects[0])
@@ -201,8 +200,7 @@ func changeLines(list []change.Change) []line {
 	return fold(out)
 }
 
-// group is what small changes of an object have in common that share a line. The field is empty for what has a line of
-// its own.
+// group is what small changes of an object have in common that share a line; without a field, a change has its own.
 type group struct {
 	object, field string
 	change        change.Kind

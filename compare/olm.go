@@ -31,8 +31,7 @@ func consequences(ctx context.Context, pairs []pair, old, now State, o Options) 
 	return append(found, o.unfit(pairs)...), nil
 }
 
-// together returns the objects of both lists. One that is in both is there once: a path may be that of the cluster and
-// of custom resources.
+// together returns the objects of both lists, each once: a path may be that of the cluster and of custom resources.
 func together(a, b []*manifest.Object) []*manifest.Object {
 	places := lists.Groups(slices.Concat(a, b), func(o *manifest.Object) string {
 		return fmt.Sprintf("%s:%d %s %s", o.File, o.Line, o.Group(), o.Identity())
@@ -43,8 +42,7 @@ func together(a, b []*manifest.Object) []*manifest.Object {
 // ruleUnresolved is about an operator that the newer release asks for in another way, and that is not known.
 const ruleUnresolved = "operator-unknown"
 
-// refuses reports whether OLM refuses the upgrade, or an operator would fail. An operator that is not known is an error
-// too, and no word of OLM's.
+// refuses reports whether OLM refuses the upgrade, or an operator fails. An unknown operator is no word of OLM's.
 func refuses(c Consequence) bool {
 	return c.Severity == findings.Error && c.Rule != ruleUnresolved && !ofTarget(c.Rule)
 }

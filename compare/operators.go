@@ -73,8 +73,7 @@ func (o *Operator) belongings() []string {
 
 func groupKey(group string) string { return "group " + group }
 
-// part returns the part of the operator that one of the keys belongs to or, if there is none, that has a namespace
-// alone.
+// part returns the part of the operator that one of the keys belongs to, or that has a namespace alone.
 func (d *deal) part(namespace string, keys ...string) *Report {
 	for _, key := range keys {
 		if i, ok := d.owner[key]; ok {

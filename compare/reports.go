@@ -93,8 +93,7 @@ func (r *Reports) Document() *findings.Document {
 	return d
 }
 
-// unbuilt notes why kustomizations could not be built, and returns what the lead says of them. Many build on one that
-// cannot be.
+// unbuilt notes why kustomizations could not be built, each reason once, and returns what the lead says of them.
 func unbuilt(d *findings.Document, list []string) string {
 	causes := lists.SortedUnique(list)
 	for _, e := range causes[:min(len(causes), mostCauses)] {

@@ -37,8 +37,7 @@ type Operator struct {
 	Lifecycles   [][]byte           // what its catalog says of the support of the package, as JSON documents
 	Shipped      []*manifest.Object // what its bundle has beside the CSV, as it stands there; none for a tree
 
-	// InstallMode is what its OperatorGroup asks for; empty if that is not known. Unsupported says that the operator
-	// does not support it.
+	// InstallMode is what its OperatorGroup asks for, if that is known. Unsupported: the operator does not support it.
 	InstallMode v1alpha1.InstallModeType
 	Unsupported bool
 

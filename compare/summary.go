@@ -60,8 +60,7 @@ func (r *Report) answers() []Answer {
 	return out
 }
 
-// answer returns what is worst in a section and how much there is, and the same on one line or two. grave says that it
-// is more than a note.
+// answer returns what is worst in a section, and how much there is, and the same on one line or two.
 func (r *Report) answer(s Section, list []findings.Severity, grave bool) (full, short string) {
 	count := countText(list)
 	few := countText(lists.Filter(list, func(s findings.Severity) bool { return s != findings.Info }))

@@ -108,8 +108,7 @@ func (r *Report) Meets(t Trigger) bool {
 	return false
 }
 
-// unknownRole reports whether somebody gets or loses a role of which nobody can say what it grants. With writes, one
-// whose name says that it only reads does not count.
+// unknownRole reports whether somebody gets or loses a role that nobody knows; writes: one that may write by its name.
 func (r *Report) unknownRole(c change.Kind, writes bool) bool {
 	return slices.ContainsFunc(r.Workloads, func(w change.Change) bool {
 		return w.Part == change.Account && w.Field == "roleRef" && w.Change == c &&

@@ -82,8 +82,7 @@ func compare(old, now []Item, scopes danger.Scopes) []Item {
 	return out
 }
 
-// inVain reports whether others ask for a part of the item at places where nobody is asked for it: a rule on
-// cluster-scoped resources has moved to a namespace.
+// inVain reports whether others ask for a part of the item where nobody is asked for it: a rule moved to a namespace.
 func (i Item) inVain(others []Item) bool {
 	return slices.ContainsFunc(others, func(o Item) bool {
 		return o.Risk == NoEffect && slices.ContainsFunc(rbac.Atoms(i.rule()), func(a rbac.Atom) bool {

@@ -29,8 +29,7 @@ type Input struct {
 	Unbuilt    []string // kustomizations that could not be built, and why
 }
 
-// Evaluate returns what the subjects of a set of objects may do. The error, a *manifest.Error, is about an object that
-// cannot be read or is too large.
+// Evaluate returns what subjects may do. The error, a *manifest.Error, is about an unreadable or too large object.
 func Evaluate(in Input) (*Report, error) {
 	e, err := in.read()
 	if err != nil {
@@ -39,8 +38,7 @@ func Evaluate(in Input) (*Report, error) {
 	return e.evaluate()
 }
 
-// EvaluateWithRoles returns what Evaluate does, and the roles that nothing binds, apart from those that others
-// aggregate. Errors are those of Evaluate.
+// EvaluateWithRoles is Evaluate with the roles that nothing binds and none aggregates. Errors are those of Evaluate.
 func EvaluateWithRoles(in Input) (*Report, Roles, error) {
 	e, err := in.read()
 	if err != nil {

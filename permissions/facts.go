@@ -73,8 +73,7 @@ var questions = []question{
 	{ChangesAPIs, "changes webhooks and CRDs of %s%s", "changes webhooks and CRDs of %s%s, only of %s"},
 }
 
-// facts answers the questions, the most dangerous first. What is not the case has no fact. Who may do everything has
-// one fact: the other answers are in it.
+// facts answers the questions, the most dangerous first. Who may do everything has one fact, with the others in it.
 func (r *Report) facts() []Fact {
 	if f, full, ok := r.everything(); ok && full {
 		return []Fact{f}
@@ -82,8 +81,7 @@ func (r *Report) facts() []Fact {
 	return r.Reaches()
 }
 
-// FactsOf answers the questions for some of what subjects may do, such as what they gain. What the facts of another
-// report say of the same subjects is left out.
+// FactsOf answers the questions for some of what subjects may do, beyond what another report says of them.
 func (r *Report) FactsOf(items []Item, other *Report) []Fact {
 	var out []Fact
 	part := &Report{Permissions: items, Operator: r.Operator, scopes: r.scopes, missing: r.missing}
@@ -95,8 +93,7 @@ func (r *Report) FactsOf(items []Item, other *Report) []Fact {
 	return out
 }
 
-// Reaches answers all questions, the most dangerous first. Unlike the summary, it has the other answers too if there is
-// an account that may do everything.
+// Reaches answers all questions, the most dangerous first, even if there is an account that may do everything.
 func (r *Report) Reaches() []Fact {
 	out := []Fact{}
 	if f, _, ok := r.everything(); ok {

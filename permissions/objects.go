@@ -102,8 +102,7 @@ func accountSubject(a rbac.Account) Subject {
 	return Subject{rbacv1.ServiceAccountKind, a.Namespace, a.Name}
 }
 
-// UsersGain returns the rules that the roles for users gain from objects, in the order in which the controller writes
-// them.
+// UsersGain returns the rules that the roles for users gain from objects, in the order of the controller.
 func UsersGain(objects []*manifest.Object) (map[string][]rbacv1.PolicyRule, error) {
 	v, err := readInventory(objects, "")
 	if err != nil {

@@ -144,8 +144,7 @@ func (r *Report) dangerous(i Item) bool {
 	return l == findings.Error || l == findings.Warning
 }
 
-// levelOf returns the severity of an item of a subject that holds all this. A role that nothing binds gives nobody
-// anything yet, so that its rules are at most a warning.
+// levelOf returns the severity of an item beside all that its subject has: at most a warning for an unbound role.
 func levelOf(i Item, held danger.Held, scopes danger.Scopes) findings.Severity {
 	worst := findings.None
 	for _, place := range i.places() {
@@ -174,8 +173,7 @@ func heldBy(items []Item) (danger.Held, map[string][]Source) {
 	return held, sources
 }
 
-// worstPlace returns one consequence in the cluster or, if it does not hold there, in namespaces. The places are
-// sorted.
+// worstPlace returns one consequence in the cluster or, if it does not hold there, in namespaces, which are sorted.
 func worstPlace(list []danger.Follows, subject Subject, sources map[string][]Source) (findings.Finding, bool) {
 	level, places := list[0].Cluster, []string{Everywhere}
 	if list[0].Place != "" {

@@ -10,8 +10,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// AddRendered returns a rendered object as it is reviewed, in its namespace, and adds it to in if it has a part in
-// permissions.
+// AddRendered adds a rendered object, in its namespace, if it has a part in permissions, and returns it as reviewed.
 func (in *Input) AddRendered(o *manifest.Object, namespace string) *manifest.Object {
 	in.Rendered = true
 	if Authored(o) {
@@ -91,8 +90,7 @@ func InstalledCSVs(objects []*manifest.Object) ([]CSV, error) {
 	return out, nil
 }
 
-// Locate changes the paths of files to those that a person finds them by, in findings only: items keep the path inside
-// their source.
+// Locate changes the paths of files in findings, not in items, to those that a person finds them by.
 func (r *Report) Locate(path func(file string) string) {
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.File != "" {

@@ -213,8 +213,7 @@ var schema []byte
 // Risk groups permissions by what a person asks.
 type Risk = danger.Risk
 
-// The risks, the most dangerous first. NoEffect is what Kubernetes never asks for at that place: a cluster-scoped
-// resource, or a URL, in a namespace.
+// The risks, the most dangerous first. NoEffect is what Kubernetes never asks for at that place.
 const (
 	Everything   = danger.Everything
 	ReadsSecrets = danger.ReadsSecrets

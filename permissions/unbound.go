@@ -52,8 +52,7 @@ func isAggregated(r *rbac.Role) bool {
 // IsRole reports whether a subject is a role that nothing binds.
 func (s Subject) IsRole() bool { return s.Kind == "ClusterRole" || s.Kind == "Role" }
 
-// CompareRoles returns what unbound roles gain and lose. A role that is bound in the other release is left out: its
-// subjects gain or lose something then.
+// CompareRoles returns what unbound roles gain and lose, apart from those that the other release binds.
 func CompareRoles(old, now Roles) []Item {
 	known := func(items []Item, other Roles) []Item {
 		return slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return other.Bound[i.Subject] })

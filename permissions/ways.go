@@ -102,8 +102,7 @@ func (r *Report) worstWay() string {
 	return way
 }
 
-// OfOperators returns the ways that lead to an account of an operator first, by what somebody else may do in its
-// namespace, such as to create pods.
+// OfOperators returns the ways that lead first to an account of an operator, such as by pods in its namespace.
 func (r *Report) OfOperators() []Way {
 	accounts := lists.Set(lists.Filter(r.Permissions, Item.ofOperator), subjectOfItem)
 	return lists.Filter(r.Ways, func(w Way) bool {
@@ -142,8 +141,7 @@ func (x *reach) subject(s Subject, list []danger.Follows, held danger.Held, sour
 	}
 }
 
-// search finds the ways of all subjects that were added. Of two ways of the same length the one counts that was added
-// first.
+// search finds the ways of all subjects that were added. Of two of the same length the first counts.
 func (x *reach) search() {
 	slices.SortStableFunc(x.reached, func(a, b Subject) int { return len(x.ways[a].Steps) - len(x.ways[b].Steps) })
 	for _, list := range [][]*Way{nil, x.worst, x.last} {

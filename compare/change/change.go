@@ -84,8 +84,7 @@ type Change struct {
 	File     string            `json:"file,omitempty"`    // of the newer object, else of the older one
 	Line     int               `json:"line,omitempty"`
 
-	// At is the path of the field with the indexes of items, by which its line is found. It is that of the nearest
-	// parent that the newer object has.
+	// At is the path by which the line is found: the field with indexes, or the nearest parent of the newer object.
 	At string `json:"-"`
 }
 

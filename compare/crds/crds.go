@@ -112,8 +112,7 @@ type (
 	versionOf  = apiextensionsv1.CustomResourceDefinitionVersion
 )
 
-// compare returns the findings about one CRD. One side may be missing. It keeps nothing of the CRDs: what is decoded is
-// several times as large as the text.
+// compare returns the findings about one CRD. One side may be missing. What is decoded is too large to be kept.
 func (c *comparators) compare(ctx context.Context, name string, old, now *crs.CRD) ([]found, error) {
 	var all []found
 	add := func(rule, version, path, message string) {

@@ -65,8 +65,7 @@ func describe(check string, old, now *props, crdify string) []issue {
 	return one(check, "%s", bound(check, old, now, crdify))
 }
 
-// bound returns a message about maxItems and the like. crdify calls all of them maximum or minimum, and prints 1000000
-// as 1e+06. Other checks have crdify's own text.
+// bound returns a message about maxItems and the like, for which crdify has one word and forms such as 1e+06.
 func bound(check string, old, now *props, crdify string) string {
 	v, w, _ := fieldOf(check, old, now)
 	before, had := number(v)
@@ -115,8 +114,7 @@ func rawOf(v *apiextensionsv1.JSON) string {
 	return string(v.Raw)
 }
 
-// required returns one issue for the fields that are newly required and have a default, which no object can lack, and
-// one for the others.
+// required returns an issue for the newly required fields with a default, which no object can lack, and one for others.
 func required(old, now *props) []issue {
 	var plain, defaulted []string
 	for _, name := range lacking(now.Required, old.Required) {

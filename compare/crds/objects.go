@@ -52,8 +52,7 @@ func checkObjects(ctx context.Context, o Options, before, after map[string]*crs.
 	return all, nil
 }
 
-// inNewVersions returns objects as the API server serves them in the versions that only the new CRDs serve: without a
-// conversion webhook it changes nothing but their apiVersion.
+// inNewVersions returns objects as the versions that only the new CRDs have serve them without a conversion webhook.
 func inNewVersions(objects []*manifest.Object, gone, kinds map[schema.GroupKind]*crs.CRD) (out []*manifest.Object,
 	err error) {
 	for _, o := range objects {

@@ -104,8 +104,7 @@ func New(pkg string, list []Input) (*History, error) {
 // absent is the value of a topic that a release does not have.
 const absent = "no"
 
-// inOrder puts releases in the order of the update graph: each after those that it replaces or skips, and otherwise by
-// version.
+// inOrder puts releases in the order of the update graph: each after those that it replaces or skips, else by version.
 func inOrder(list []Input) (out []Input, cyclic bool) {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b Input) int {

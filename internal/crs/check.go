@@ -23,8 +23,7 @@ type Result struct {
 	Verdict Verdict // its Error is empty
 }
 
-// Check judges each object by the CRD of its kind. checker is not asked if no CRD serves any of them. An object or a
-// CRD that cannot be read is an error that names its place.
+// Check judges each object by the CRD of its kind. An object or a CRD that cannot be read is an error with its place.
 func Check(ctx context.Context, checker Checker, kinds map[schema.GroupKind]*CRD, objects []*manifest.Object) (
 	[]Result, error) {
 	results := make([]Result, len(objects))

@@ -6,8 +6,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Checker knows versions of CRDs. Package apiserver has one, with the code of the API server. The error says why the
-// API server cannot use a schema.
+// Checker knows versions of CRDs, as package apiserver does. The error says why the API server cannot use a schema.
 type Checker interface {
 	Judge(Version) (Judge, error)
 }

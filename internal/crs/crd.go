@@ -73,8 +73,7 @@ func (c *CRD) Same(d *CRD) bool {
 	return c.APIVersion == d.APIVersion && raw != nil && bytes.Equal(raw, d.Raw())
 }
 
-// maxVersions is how many versions a CRD may have: each two served ones are compared. The CRDs of 215 public bundles
-// have six at most.
+// maxVersions is how many versions a CRD may have: each two served ones are compared. Public bundles have six at most.
 const maxVersions = 50
 
 // Decode returns a CRD as an object of apiextensions.k8s.io/v1. It refuses CRDs about which nothing can be said.
@@ -115,8 +114,7 @@ func (c *CRD) Decode() (*apiextensionsv1.CustomResourceDefinition, error) {
 	return v1, nil
 }
 
-// decode is manifest.Object.Into without the search for unknown fields, which takes as long as the rest. The object
-// does not keep its parsed text.
+// decode is manifest.Object.Into without the slow search for unknown fields. The object does not keep its parsed text.
 func decode(o *manifest.Object, typed any) error {
 	if data, err := valueOf(o); err == nil && json.Unmarshal(data, typed) == nil {
 		return nil

@@ -49,8 +49,7 @@ func CatalogAPIs(spec *v1alpha1.ClusterServiceVersionSpec, shipped []API) []API 
 	return append(slices.Clip(shipped), apisOf(nil, spec.APIServiceDefinitions.Owned)...)
 }
 
-// ServedAPIs returns the APIs that an operator serves: of the CRDs that are known, by name, each served version instead
-// of the one that the ClusterServiceVersion names.
+// ServedAPIs returns the APIs that an operator serves: each served version of the CRDs that are known, by name.
 func ServedAPIs(spec *v1alpha1.ClusterServiceVersionSpec, crds map[string]*manifest.Object) (out []API) {
 	for _, a := range OwnedAPIs(spec) {
 		versions := []string{a.Version}

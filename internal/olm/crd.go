@@ -17,8 +17,7 @@ type CRDVersion struct {
 	Served, Storage bool
 }
 
-// CRDVersions returns the versions of a CustomResourceDefinition, of apiextensions.k8s.io/v1 or v1beta1. A field that
-// has a wrong type counts as absent.
+// CRDVersions returns the versions of a CustomResourceDefinition of v1 or v1beta1, without fields of a wrong type.
 func CRDVersions(crd *manifest.Object) (versions []CRDVersion) {
 	n := crd.Len("spec", "versions")
 	for i := range n {
@@ -66,8 +65,7 @@ func DefinedKinds(objects []*manifest.Object) map[string]Kind {
 	return out
 }
 
-// CRDs returns the CustomResourceDefinitions among objects by their names. Of two with one name the last one counts, as
-// it does when both are applied.
+// CRDs returns the CustomResourceDefinitions among objects by their names. Of two the last one counts, as when applied.
 func CRDs(objects []*manifest.Object) map[string]*manifest.Object {
 	out := map[string]*manifest.Object{}
 	for _, o := range objects {

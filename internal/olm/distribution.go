@@ -14,21 +14,18 @@ import (
 // GlobalGroup is the OperatorGroup for all namespaces that a distribution has without Git.
 const GlobalGroup = "global-operators"
 
-// The namespaces that have GlobalGroup: OpenShift's, and that of OLM's own manifests (OLM:
-// deploy/upstream/quickstart/olm.yaml).
+// The namespaces that have GlobalGroup: OpenShift's, and OLM's own (OLM: deploy/upstream/quickstart/olm.yaml).
 const (
 	NamespaceOperators  = "openshift-operators"
 	namespaceQuickstart = "operators"
 )
 
-// HasGlobalGroup reports whether a namespace has GlobalGroup in some distribution. A second OperatorGroup in a
-// namespace stops all its operators.
+// HasGlobalGroup reports whether a namespace has GlobalGroup in some distribution. A second group stops all operators.
 func HasGlobalGroup(namespace string) bool {
 	return namespace == NamespaceOperators || namespace == namespaceQuickstart
 }
 
-// OpenShift reports whether objects are those of an OpenShift cluster: one is of its configuration, or names its
-// marketplace.
+// OpenShift reports whether objects are those of an OpenShift cluster, by its configuration or its marketplace.
 func OpenShift(objects []*manifest.Object) bool {
 	return slices.ContainsFunc(objects, func(o *manifest.Object) bool {
 		if o.Group() == "config.openshift.io" || o.Namespace == NamespaceMarketplace {
@@ -94,8 +91,7 @@ const NamespaceMarketplace = "openshift-marketplace"
 var DefaultCatalogSources = []string{"community-operators", "certified-operators", "redhat-operators",
 	"redhat-marketplace"}
 
-// CatalogSourceOf returns the one of OpenShift's own CatalogSources that serves an image, or "": community-operators of
-// registry.redhat.io/redhat/community-operator-index:v4.20.
+// CatalogSourceOf returns OpenShift's CatalogSource that serves an image such as .../community-operator-index:v4.20.
 func CatalogSourceOf(image string) string {
 	for _, name := range DefaultCatalogSources {
 		index := "registry.redhat.io/redhat/" + strings.TrimSuffix(name, "s") + "-index"

@@ -213,8 +213,7 @@ func (p *OperatorPolicy) Installs() bool {
 	return p.idle == "" && p.Template == "" && len(p.Faults) == 0
 }
 
-// Idle returns why the policy installs nothing although the API server takes it; empty if it installs something, or if
-// that is not known.
+// Idle returns why the policy installs nothing although the API server takes it; empty if it does, or nobody knows.
 func (p *OperatorPolicy) Idle() string {
 	if len(p.Faults) > 0 {
 		return ""
@@ -293,8 +292,7 @@ func inSpec(field string) string {
 	return ""
 }
 
-// Stands returns the Subscription that the policy stands for, even if it does not make it, or the policy itself if
-// nobody can say which one that is.
+// Stands returns the Subscription that the policy stands for, made or not, or the policy itself if nobody can say.
 func (p *OperatorPolicy) Stands() *manifest.Object {
 	if p.Package == "" || p.Namespace == "" || strings.Contains(p.Package+p.Namespace, "{{") {
 		return p.Object
@@ -357,8 +355,7 @@ type UnknownPolicy struct {
 	Why string
 }
 
-// complete fills in what the policy leaves to the PackageManifest. It returns why nobody can say what the policy makes,
-// or "".
+// complete fills in what the policy leaves to the PackageManifest. It returns why nobody can say what it makes, or "".
 func (p *OperatorPolicy) complete(defaults PackageDefaults) string {
 	if len(p.Faults) > 0 {
 		return "it is refused: " + p.Faults[0].Field + " " + p.Faults[0].Msg

@@ -137,8 +137,7 @@ func (v *verdict) check(field string, value any, s *schema) {
 	v.refuse(field, "", "%s has the wrong type, want %s", shown(value), want)
 }
 
-// whole returns a whole number. manifest decodes numbers as int64 and float64, or as uint64 if int64 is too small,
-// which no field takes.
+// whole returns a whole number, which manifest decodes as int64 or float64; no field takes the uint64 of a greater one.
 func whole(value any) (n float64, ok bool) {
 	switch value := value.(type) {
 	case int64:

@@ -10,8 +10,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Value returns the JSON-like value of an object of a Go type, without what the type writes for a list or map that is
-// not there.
+// Value returns the JSON-like value of a Go type, without what the type writes for a list or map that is not there.
 func Value(typed any) (map[string]any, error) {
 	v, err := manifest.Typed(typed)
 	DropNulls(v)

@@ -25,8 +25,7 @@ func WebhookField(definition string) string {
 	return definition
 }
 
-// DefinitionField returns the field of a webhook definition that a field of a webhook is made of, with what is below
-// it.
+// DefinitionField returns the field of a webhook definition of which a field of a webhook is made.
 func DefinitionField(webhook string) string {
 	for _, f := range webhookFields {
 		if rest, ok := strings.CutPrefix(webhook, f[1]); ok {
@@ -36,8 +35,7 @@ func DefinitionField(webhook string) string {
 	return webhook
 }
 
-// Conversion returns spec.conversion of a CRD, in the form of its API version, that calls the webhook of a definition
-// by a Service. caBundle may be empty.
+// Conversion returns spec.conversion of a CRD that calls a webhook by a Service. caBundle may be empty.
 func Conversion(w *v1alpha1.WebhookDescription, namespace, service string, port int32, caBundle string,
 	v1beta1 bool) map[string]any {
 	path := "/"

@@ -37,8 +37,7 @@ func (x *Objects) AddUserRoles() {
 	add("cluster-reader", "", "cluster-reader", "view")
 }
 
-// mostAggregated is how many rules the roles that aggregate others hold together, a list that several share counted
-// once. A role beyond it has no rules and is AtLeast.
+// mostAggregated is how many rules, shared lists once, aggregating roles hold together. One beyond it is AtLeast.
 const mostAggregated = 2_000_000
 
 // pool is the ClusterRoles that a selector selects, in the order of their names, and their rules, each once.
@@ -167,8 +166,7 @@ func (a *aggregation) run(most int) {
 	}
 }
 
-// rulesOf returns the rules that a role aggregates, in the list of its pool if it adds none to that. before is the list
-// that the pool had.
+// rulesOf returns the rules that a role aggregates: the list of its pool, before or now, if it adds none to that.
 func (a *aggregation) rulesOf(r *Role, before []Rule) []Rule {
 	pools := a.of[r]
 	if len(pools) == 1 && (len(r.Rules) == 0 || sameList(r.Rules, before) || !slices.Contains(pools[0].members, r)) {

@@ -16,8 +16,7 @@ import (
 // All is the wildcard for verbs, API groups, resources and URLs.
 const All = rbacv1.VerbAll
 
-// Atom is the smallest part of a rule: one verb on one resource, for all its objects or for one name, or one verb on
-// one URL. Wildcards stay as they are.
+// Atom is the smallest part of a rule: one verb on one resource, or one name of it, or on one URL. Wildcards stay.
 type Atom struct {
 	Group, Resource, Verb string
 	Named                 bool
@@ -82,15 +81,13 @@ func Atoms(r rbacv1.PolicyRule) []Atom {
 	return out
 }
 
-// Index is a set of atoms with a value for each. It finds an atom that covers another. The zero Index is empty; a nil
-// Index is empty and can't be added to.
+// Index is a set of atoms, each with a value, that finds what covers another. Nil is empty and can't be added to.
 type Index[T any] struct {
 	of      map[Atom]T
 	lengths []int // of the URLs that end with a star, without the star, sorted
 }
 
-// Add adds an atom and returns its value. An atom that is in the index keeps the value that it has; then Add reports
-// false.
+// Add adds an atom and returns its value. It reports false for one that is there, which keeps its value.
 func (x *Index[T]) Add(a Atom, value T) (T, bool) {
 	if first, ok := x.of[a]; ok {
 		return first, false

@@ -15,8 +15,7 @@ import (
 // ClusterAdmin is the name of a ClusterRole of every cluster.
 const ClusterAdmin = "cluster-admin"
 
-// DefaultRole is a role that clusters have by default, as a line of roles-*.jsonl holds it. Its rules are those of one
-// release, and those that a controller aggregates.
+// DefaultRole is a role that clusters have by default, a line of roles-*.jsonl, with the rules of one release.
 type DefaultRole struct {
 	Key
 	Labels     map[string]string   `json:",omitempty"`

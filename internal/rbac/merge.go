@@ -35,8 +35,7 @@ func rowOf(a Atom) row {
 	return r
 }
 
-// Rules merges atoms into few rules that allow the same. Rules and lists are sorted: equal sets of atoms make equal
-// rules.
+// Rules merges atoms into few rules that allow the same. Equal sets of atoms make equal rules: all is sorted.
 func Rules(atoms []Atom) []rbacv1.PolicyRule {
 	rows := lists.Map(atoms, rowOf)
 	for before := -1; before != len(rows); {
@@ -90,8 +89,7 @@ func mergeOn(rows []row, list int) []row {
 	return out
 }
 
-// key returns the same string for rows that differ in one list only. An empty list means all, so it differs from any
-// other list.
+// key is equal for rows that differ in one list only. An empty list means all, so it differs from any other.
 func (r row) key(but int) string {
 	lists := r
 	if len(lists[but]) > 0 {

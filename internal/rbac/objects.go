@@ -143,8 +143,7 @@ func Relevant(group, kind string) bool {
 // Namespaced reports whether objects of a relevant kind are in a namespace.
 func Namespaced(kind string) bool { return !strings.HasPrefix(kind, "Cluster") }
 
-// Read reads the relevant ones of a set of objects. Objects without a namespace get the given one. The error is a
-// *manifest.Error.
+// Read reads the relevant ones of objects. Those without a namespace get one. The error is a *manifest.Error.
 func Read(objects []*manifest.Object, namespace string) (*Objects, error) {
 	x := &Objects{}
 	for _, o := range objects {
@@ -196,12 +195,10 @@ func (x *Objects) addRole(r *Role) {
 	x.Roles, x.byKey[r.Key] = append(x.Roles, r), r
 }
 
-// Role returns a role among the objects: the last one of several, which is what applying them in order leaves. It is
-// nil if there is none.
+// Role returns a role among the objects, or nil: the last one of several, which is what applying them in order leaves.
 func (x *Objects) Role(k Key) *Role { return x.byKey[k] }
 
-// Bound returns the role that a binding names: one among the objects, or one that clusters have by default. It is nil
-// for any other role.
+// Bound returns the role that a binding names: among the objects, or one that clusters have by default; nil for others.
 func (x *Objects) Bound(b *Binding) *Role {
 	if r := x.byKey[b.Role]; r != nil && r.Object != nil {
 		return r

@@ -48,8 +48,7 @@ func (b *Binding) Binds(a Account) bool {
 	})
 }
 
-// BindsName reports whether a binding names an account of that name in any namespace, or a group that every account is
-// in.
+// BindsName reports whether a binding names an account of that name, or a group that every account is in.
 func (b *Binding) BindsName(name string) bool {
 	return slices.ContainsFunc(b.Subjects, func(s rbacv1.Subject) bool {
 		bound, _ := AccountOf(s) // what is no account has no name
@@ -171,8 +170,7 @@ func ResourceMatches(given, asked string) bool {
 	return given == All || given == asked || ok && strings.HasSuffix(asked, "/"+sub)
 }
 
-// deploying are the resources whose making deploys an operator: of OLM v0 and of OLM v1. An OperatorGroup or a
-// CatalogSource deploys nothing by itself.
+// deploying are the resources, of OLM v0 and v1, whose making deploys an operator, as a group or a catalog does not.
 var deploying = []struct{ group, resource string }{
 	{olm.Group, "subscriptions"},
 	{olm.Group, "clusterserviceversions"},

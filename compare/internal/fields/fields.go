@@ -218,8 +218,7 @@ type Difference struct {
 	Had, Has bool
 }
 
-// At returns the path of the field with the indexes of items in the newer object, or that of the parent of a field that
-// is gone: another field may have its place.
+// At returns the path of the field with indexes in the newer object, or of the parent of one that is gone.
 func (d Difference) At() string {
 	if d.Has {
 		return d.New.At
@@ -235,8 +234,7 @@ func Parent(path string) string {
 	return path[:max(0, strings.LastIndexAny(path, ".["))]
 }
 
-// hasList reports whether the list of an item has other items here: then it is not the one that the API server fills
-// in.
+// hasList reports whether the list of an item has items here: then the API server does not fill it in.
 func (v Values) hasList(item string) bool {
 	at := strings.LastIndexByte(item, '[')
 	if at < 0 || !strings.HasSuffix(item, "]") {

@@ -25,8 +25,7 @@ const (
 	owned   = "OLM writes it with every release (OLM: pkg/lib/ownerutil/util.go)"
 )
 
-// Ignored is the noise beside what the API server fills in, which normalize.Filled knows: whoever adds an entry says
-// why nobody has to know. TestNoise has a case for each.
+// Ignored is the noise beside what normalize.Filled knows, with why nobody has to know. TestNoise has a case for each.
 var Ignored = []Noise{
 	{Path: "status", Reason: "controllers write it"},
 	{Path: "metadata", Keys: []string{"creationTimestamp", "uid", "resourceVersion", "generation", "managedFields",

@@ -24,8 +24,7 @@ type key struct{ group, kind, namespace, name string }
 
 func keyOf(o *manifest.Object) key { return key{o.Group(), o.Kind, o.Namespace, o.Name} }
 
-// kindsOfOtherSections are those that another section is about: permissions, CRDs, and identity. OLM makes copied CSVs
-// and OperatorConditions.
+// kindsOfOtherSections are those that other sections are about, with what OLM makes.
 var kindsOfOtherSections = map[string][]string{
 	"rbac.authorization.k8s.io": {"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"},
 	"apiextensions.k8s.io":      {"CustomResourceDefinition"},
@@ -52,8 +51,7 @@ func Pairs(old, now []*manifest.Object) []Pair {
 	}), "Deployment", sharesContainer)
 }
 
-// Lone returns pairs in which the only object of a kind and a namespace that is gone and the only one that is new are
-// one, if they are alike.
+// Lone makes a pair of the only object of a kind and namespace that is gone and the only new one, if they are alike.
 func Lone(pairs []Pair, kind string, alike func(old, now *manifest.Object) bool) []Pair {
 	gone, fresh := map[string][]*Pair{}, map[string][]*Pair{} // by namespace
 	for i, p := range pairs {
@@ -153,8 +151,7 @@ func PairsOf(old, now []*manifest.Object, wanted func(*manifest.Object) bool) []
 	return out
 }
 
-// Compare returns how the objects of pairs differ. now are all objects of the newer release, and place returns where a
-// field of an object stands.
+// Compare returns how pairs differ. now are all objects of the newer release; place returns where a field stands.
 func Compare(pairs []Pair, now []*manifest.Object, place func(o *manifest.Object, field string) (string, int)) (
 	[]change.Change, error) {
 	called, err := calledServices(now)

@@ -98,8 +98,7 @@ func selectorText(value any) string {
 	return metav1.FormatLabelSelector(&s)
 }
 
-// compareSelectors returns the changed selectors of a webhook and takes them out of the fields of both sides: parts of
-// them say nothing alone.
+// compareSelectors returns the changed selectors of a webhook, whole, and takes them out of the fields of both sides.
 func compareSelectors(at string, a, b map[string]any, before, after fields.Values) (out []change.Change) {
 	for _, field := range []string{"namespaceSelector", "objectSelector"} {
 		path := at + "." + field

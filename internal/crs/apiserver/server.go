@@ -124,8 +124,7 @@ func (s *Server) judge(data []byte) (crs.Verdict, error) {
 	return v, err
 }
 
-// Creates returns what is wrong with a new object, and then its fields that are dropped, without a message. The status
-// counts as well: who writes it sends it by its subresource.
+// Creates returns what is wrong with a new object, its status included, and then the dropped fields without a message.
 func (s *Server) Creates(object map[string]any) []crs.Fault {
 	u, dropped, refused := s.decoded(object)
 	if refused != nil {

@@ -228,8 +228,7 @@ func matches(pattern, text string) bool {
 	return r != nil && r.MatchString(text)
 }
 
-// fits reports whether a text, number or truth value fits all of some schemas, as far as that is quickly seen: the API
-// server has the last word.
+// fits reports whether a text, number or truth value fits all of some schemas, as far as that is quickly seen.
 func fits(schemas []*Props, v any) bool {
 	for _, s := range schemas {
 		if len(s.Enum) > 0 && !slices.Contains(enumOf(s), v) {

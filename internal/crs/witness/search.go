@@ -23,16 +23,14 @@ import (
 // Props is a schema.
 type Props = apiextensionsv1.JSONSchemaProps
 
-// Step leads from a schema to the one of a property. Items leads to that of the items of a list, and Values to that of
-// the values of a map.
+// Step leads from a schema to that of a property, of the items of a list, or of the values of a map.
 type Step struct {
 	Name   string // of a property
 	Items  bool
 	Values bool
 }
 
-// The limits of a search, in objects that are judged: for one field, and for all fields of a version. They are counts,
-// so that a result does not depend on the machine.
+// The limits of a search, in objects that are judged, which do not depend on the machine: for one field, and a version.
 const (
 	mostOfField   = 160
 	mostOfVersion = 4000
@@ -93,8 +91,7 @@ func (s *Search) start() bool {
 	return !s.unusable
 }
 
-// At looks for a witness of what changes at a field, and not of what changes elsewhere. It returns a sentence about the
-// value of the field, and "" if it finds none.
+// At looks for a witness of what changes at a field itself. It returns a sentence about the value of the field, or "".
 func (s *Search) At(steps []Step) string {
 	if !s.start() {
 		return ""
@@ -185,8 +182,7 @@ type judged struct {
 	faults map[string][]crs.Fault // of the newer one, by each field that they are in. Without a message it is dropped
 }
 
-// judge judges an object with a value of the field. Many fields have a value that the object around them has anyhow:
-// for all of them it is judged once.
+// judge judges an object with a value of the field, once for all fields with the value that the object has anyhow.
 func (f *field) judge(g *generator, value any) *judged {
 	n := len(f.steps) - 1
 	if n < 0 || f.steps[n].Name == "" || g.random != nil || len(g.literals) > 0 {
@@ -222,8 +218,7 @@ func (s *Search) ask(object map[string]any) *judged {
 	return j
 }
 
-// try tries the values of a field in one variant of the fields around it. It returns the sentence about a witness, and
-// whether the older version took any value.
+// try tries the values of a field in one variant of the fields around it. taken: the older version took a value.
 func (f *field) try(g *generator) (said string, taken bool) {
 	open := len(f.steps) == 0 && f.versions[0].PreserveUnknownFields
 	var some []sample

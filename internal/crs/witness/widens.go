@@ -150,8 +150,7 @@ func Closed(s *Props) bool {
 		!s.AdditionalProperties.Allows && s.AdditionalProperties.Schema == nil)
 }
 
-// Takes reports whether it is proven that an object keeps a field with any value that a schema takes, though it does
-// not name the field.
+// Takes reports whether it is proven that an object keeps a field of any value of a schema, without naming it.
 func Takes(object, value *Props) bool {
 	if object.AdditionalProperties != nil && object.AdditionalProperties.Schema != nil {
 		return WidensAll(value, object.AdditionalProperties.Schema)

@@ -70,8 +70,7 @@ func (k Kind) APIVersion() string {
 // GroupOf returns the API group under which OLM creates an object.
 func GroupOf(o *manifest.Object) string { return manifest.GroupOf(APIVersionOf(o.APIVersion, o.Kind)) }
 
-// APIVersionOf returns the apiVersion under which OLM creates an object: that of its own types (ExecutePlan), else the
-// object's, or what an object without one is taken for.
+// APIVersionOf returns the apiVersion under which OLM creates an object: that of its own types, else the object's.
 func APIVersionOf(apiVersion, kind string) string {
 	if k, ok := KindOf(kind); ok && (k.Typed || apiVersion == "") {
 		return k.APIVersion()

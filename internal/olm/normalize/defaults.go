@@ -10,8 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// A default is a value that the API server fills in, or that OLM's Go types always write. It goes from both sides, so
-// that a manifest without it equals the server's copy.
+// A default is a value that the API server fills in, or that OLM's Go types always write. It goes from both sides.
 type defaultValue struct {
 	kinds string
 	path  string // from the root; "*" is every element of a list, "**" any way down
@@ -145,8 +144,7 @@ var defaults = []defaultValue{
 	{"Secret", "type", "Opaque"},
 }
 
-// Filled returns the fields of an object that have the value that the API server fills in, by their paths with the
-// indexes of items.
+// Filled returns the paths, with indexes, of the fields of an object with the value that the API server fills in.
 func Filled(o map[string]any) map[string]bool {
 	var copied Object
 	found := map[string]bool{}

@@ -43,8 +43,7 @@ func (o Object) stringAt(path ...string) string {
 	return s
 }
 
-// Comparable returns a copy of o without what differs from cluster to cluster. It reports false for an object that is
-// not compared.
+// Comparable returns a copy without what differs from cluster to cluster. It reports false for what is not compared.
 func Comparable(o Object) (Object, bool) {
 	certificate := o.Kind() == "Secret" && o["type"] == "kubernetes.io/tls" &&
 		strings.HasSuffix(o.stringAt("metadata", "name"), "-service-cert") // that OLM keeps there
@@ -131,8 +130,7 @@ func (o Object) mask(meta, labels map[string]any) {
 	}
 }
 
-// Pair returns both sides of one object without what differs from cluster to cluster. It reports false for an object
-// that is not compared.
+// Pair is Comparable for both sides of one object.
 func Pair(cluster, rendered Object) (Object, Object, bool) {
 	c, ok := Comparable(cluster)
 	r, alsoOK := Comparable(rendered)
@@ -143,8 +141,7 @@ func Pair(cluster, rendered Object) (Object, Object, bool) {
 	return c, r, true
 }
 
-// MaskHash removes the hash over a Deployment that the cluster's copy has not: where it covers OLM's certificates, it
-// is masked there.
+// MaskHash removes the hash over a Deployment where that of the cluster is masked, because it covers certificates.
 func MaskHash(cluster, rendered Object) {
 	if cluster.Kind() == "Deployment" && At(cluster, "metadata", "labels")[olm.LabelSpecHash] == nil {
 		delete(At(rendered, "metadata", "labels"), olm.LabelSpecHash)

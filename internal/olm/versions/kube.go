@@ -39,8 +39,7 @@ func Unserved(apiVersion, kind string, minor uint64) string {
 	return ""
 }
 
-// lifetime returns the minor version of Kubernetes 1 that first serves a kind, and the one that no longer does; 0 if
-// there is none or it is not known.
+// lifetime returns the minor versions of Kubernetes 1 that first serve a kind, and no longer do; 0 if not known.
 func lifetime(apiVersion, kind string) (since, until uint64) {
 	l, ok := lifetimes()[apiVersion+" "+kind]
 	if !ok {
@@ -69,8 +68,7 @@ var lifetimes = sync.OnceValue(func() map[string]lifespan {
 	return all
 })
 
-// removed has the minor version of Kubernetes 1 that stopped to serve the API versions that are older than the types
-// (Kubernetes: Deprecated API Migration Guide).
+// removed has the minor versions that dropped APIs older than the types (Kubernetes: Deprecated API Migration Guide).
 var removed = map[string]uint64{
 	"apiregistration.k8s.io/v1beta1":     22,
 	"scheduling.k8s.io/v1alpha1":         22,

@@ -196,8 +196,7 @@ func (r Release) Sets() (list []Set) {
 	return lists.Map(strings.Split(r.sets, ","), func(name string) Set { return Set(name) })
 }
 
-// Releases returns the releases of a product of which facts are known, the oldest first. The list is not the caller's
-// own.
+// Releases returns the releases of a product of which facts are known, the oldest first. It is not the caller's own.
 func Releases(of Product) []Release { return slices.Clip(facts().of[of]) }
 
 // Parse reads a release of a product, such as v1.10, 1.10.0 or 4.19. It refuses a release of which no facts are known.
@@ -372,8 +371,7 @@ func ParseController(text string) (Release, error) {
 	return Parse(OperatorController, text)
 }
 
-// SourceOf returns the source of a behavior or a feature gate of a product, or of another product if this one never has
-// it.
+// SourceOf returns the source of a behavior or a feature gate, of another product if this one never has it.
 func SourceOf(of Product, about string) (source string) {
 	for _, f := range Facts() {
 		if (f.Behavior == about || f.Gate == about) && (source == "" || f.Of == of) {
@@ -399,8 +397,7 @@ const (
 	FieldConfig  = "spec.config"
 )
 
-// LastRequiring returns the newest release of a product whose ClusterExtensions require a field, such as v1.10; empty
-// if no release does.
+// LastRequiring returns the newest release, such as v1.10, whose ClusterExtensions require a field; empty if none does.
 func LastRequiring(of Product, field string) (number string) {
 	for _, r := range Releases(of) {
 		if state, _ := r.State(olm.KindClusterExtension, field, Standard); state == Required {

@@ -387,8 +387,7 @@ func (f Follows) From() string {
 // Held are the rules that a subject has, by namespace; those of the cluster are under the empty one.
 type Held map[string][]rbacv1.PolicyRule
 
-// Follow returns what follows from what a subject has, in the order of Consequences. A place where a worse one holds
-// has no weaker one.
+// Follow returns what follows from what a subject has, in the order of Consequences, without what is weaker at a place.
 func (s Scopes) Follow(held Held) []Follows {
 	var out []Follows
 	found := map[string]bool{} // ID and place
@@ -430,8 +429,7 @@ func (s Scopes) met(c *Consequence, held Held, place string) (out Follows, own, 
 	return out, own, true
 }
 
-// Yields returns whose rights a subject gets by what follows, and where: in namespaces, or in the cluster, which is the
-// empty one.
+// Yields returns whose rights a subject gets by what follows, and where: in namespaces, or in the cluster, which is "".
 func (s Scopes) Yields(f Follows, held Held) (Yield, []string) {
 	also := &Consequence{needs: f.also}
 	candidates := []string{f.Place}

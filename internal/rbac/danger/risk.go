@@ -21,8 +21,7 @@ import (
 // Risk groups permissions by what a person asks.
 type Risk string
 
-// The risks, the most dangerous first. NoEffect is what Kubernetes never asks for at that place: a cluster-scoped
-// resource, or a URL, in a namespace.
+// The risks, the most dangerous first. NoEffect is what Kubernetes never asks for at that place.
 const (
 	Everything   Risk = "everything"
 	ReadsSecrets Risk = "reads-secrets"
@@ -87,8 +86,7 @@ var (
 	// changing is writing, and removing what protects the cluster
 	changing = []string{"create", "update", "patch", "delete", "deletecollection"}
 
-	// A request that changes an object returns it (Kubernetes: apiserver/pkg/endpoints/handlers, patch.go, update.go
-	// and delete.go).
+	// A request that changes an object returns it (Kubernetes: apiserver/pkg/endpoints/handlers).
 	secretsRead   = pattern{core, []string{"secrets"}, slices.Concat(reading, []string{"patch", "update"})}
 	secretsRemove = pattern{core, []string{"secrets"}, []string{"deletecollection"}}
 	roleWrite     = pattern{[]string{groupRBAC, "authorization.openshift.io"},
@@ -177,8 +175,7 @@ var facets = map[Risk][]Facet{
 		{"CRDs", []pattern{crdWrite}}, {"APIServices", []pattern{apiServiceWrite}}},
 }
 
-// Facets returns the parts of a risk that a rule allows something of, with an effect at a place: a namespace or, if
-// that is empty, the cluster.
+// Facets returns the parts of a risk that a rule allows something of, with an effect at a place.
 func (s Scopes) Facets(risk Risk, rule rbacv1.PolicyRule, place string) []Facet {
 	return lists.Filter(facets[risk], func(f Facet) bool { return s.allowAny(f.patterns, rule, place) })
 }
