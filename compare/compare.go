@@ -132,11 +132,7 @@ func (r *Report) workloads(old, now State, objects []workload.Pair) ([]change.Ch
 }
 
 func sideOf(s State) Side {
-	side := Side{Name: s.Name, Operators: []string{}}
-	for _, o := range s.Operators {
-		side.Operators = append(side.Operators, o.Name)
-	}
-	return side
+	return Side{s.Name, append([]string{}, lists.Map(s.Operators, func(o Operator) string { return o.Name })...)}
 }
 
 // sentences says in short what subjects gain and lose, from the permissions that they gain and lose.

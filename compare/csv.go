@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -153,16 +152,12 @@ var apiKind = lazy.Regexp(`^spec\.(customresource|apiservice)definitions\.(owned
 
 // oneRest puts the changes of a part that is the rest of an object into one, which names their fields.
 func oneRest(list []change.Change) []change.Change {
-	var rest change.Change
-	out := slices.DeleteFunc(slices.Clone(list), func(c change.Change) bool {
-		if c.Part == change.Rest {
-			rest.Fields, rest.At = append(rest.Fields, c.Field), cmp.Or(rest.At, c.At)
-		}
-		return c.Part == change.Rest
-	})
-	if len(rest.Fields) > 0 {
-		rest.Part, rest.Change, rest.Severity = change.Rest, change.Changed, findings.Info
-		out = append(out, rest)
+	out := lists.Filter(list, func(c change.Change) bool { return c.Part != change.Rest })
+	rest := lists.Filter(list, func(c change.Change) bool { return c.Part == change.Rest })
+	if len(rest) > 0 {
+		out = append(out, change.Change{Part: change.Rest, Change: change.Changed, Severity: findings.Info,
+			Fields: lists.Map(rest, func(c change.Change) string { return c.Field }),
+			At:     lists.Find(rest, func(c change.Change) bool { return c.At != "" }).At})
 	}
 	return out
 }
@@ -283,20 +278,17 @@ func kindOf(old, now string) change.Kind {
 // unknownRoles finds the bindings of roles that are not among the objects: nobody can say what they grant.
 func unknownRoles(old, now State) []change.Change {
 	var out []change.Change
-	for i, s := range []State{now, old} {
-		for _, u := range s.Permissions.Unknown {
-			if slices.ContainsFunc([]State{old, now}[i].Permissions.Unknown, func(o permissions.Unknown) bool {
-				return o.Subject == u.Subject && o.Role == u.Role && slices.Equal(o.Namespaces, u.Namespaces)
-			}) {
-				continue
-			}
-			c := change.Change{Object: u.Source.Object, Part: change.Account, Field: "roleRef", Change: change.Added,
-				New: u.Role, Severity: findings.Warning, File: u.Source.File, Line: u.Source.Line,
-				Message: fmt.Sprintf("%s gets this role, which is not among the objects", u.Subject)}
-			if i == 1 {
-				c.Change, c.Old, c.New, c.Severity = change.Removed, u.Role, "", findings.Info
-				c.Message = fmt.Sprintf("%s loses this role, which is not among the objects", u.Subject)
-			}
+	key := func(u permissions.Unknown) string { return fmt.Sprint(u.Subject, u.Role, u.Namespaces) }
+	before, after := lists.Set(old.Permissions.Unknown, key), lists.Set(now.Permissions.Unknown, key)
+	for _, u := range slices.Concat(now.Permissions.Unknown, old.Permissions.Unknown) {
+		c := change.Change{Object: u.Source.Object, Part: change.Account, Field: "roleRef", Change: change.Added,
+			New: u.Role, Severity: findings.Warning, File: u.Source.File, Line: u.Source.Line,
+			Message: fmt.Sprintf("%s gets this role, which is not among the objects", u.Subject)}
+		if !after[key(u)] {
+			c.Change, c.Old, c.New, c.Severity = change.Removed, u.Role, "", findings.Info
+			c.Message = fmt.Sprintf("%s loses this role, which is not among the objects", u.Subject)
+		}
+		if before[key(u)] != after[key(u)] {
 			out = append(out, c)
 		}
 	}

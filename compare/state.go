@@ -119,20 +119,18 @@ func TreeOperators(objects []*manifest.Object, csvs []permissions.CSV) ([]Operat
 // modeOf returns the install mode that the OperatorGroup of a namespace asks for; empty if there is not one group, or
 // if the cluster decides (docs/spec/olm-v0-installs.md, section 8).
 func modeOf(objects []*manifest.Object, namespace string) (v1alpha1.InstallModeType, error) {
-	var groups []operatorsv1.OperatorGroup
+	var g operatorsv1.OperatorGroup
+	groups := 0
 	for _, o := range objects {
-		if o.Kind != operatorsv1.OperatorGroupKind || o.Group() != olm.Group ||
-			o.Namespace != namespace {
-			continue
+		if o.Kind == operatorsv1.OperatorGroupKind && o.Group() == olm.Group && o.Namespace == namespace {
+			groups++
+			if _, err := o.Into(&g); err != nil {
+				return "", err
+			}
 		}
-		var g operatorsv1.OperatorGroup
-		if _, err := o.Into(&g); err != nil {
-			return "", err
-		}
-		groups = append(groups, g)
 	}
-	if len(groups) != 1 {
+	if groups != 1 {
 		return "", nil
 	}
-	return olm.TargetsOf(&groups[0].Spec).Mode(namespace), nil
+	return olm.TargetsOf(&g.Spec).Mode(namespace), nil
 }

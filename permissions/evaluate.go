@@ -31,25 +31,21 @@ type Input struct {
 
 // Evaluate returns what subjects may do. The error, a *manifest.Error, is about an unreadable or too large object.
 func Evaluate(in Input) (*Report, error) {
-	e, err := in.read()
+	e, err := in.evaluate()
 	if err != nil {
 		return nil, err
 	}
-	return e.evaluate()
+	return e.report, nil
 }
 
 // EvaluateWithRoles is Evaluate with the roles that nothing binds and none aggregates. Errors are those of Evaluate.
 func EvaluateWithRoles(in Input) (*Report, Roles, error) {
-	e, err := in.read()
-	if err != nil {
-		return nil, Roles{}, err
-	}
-	r, err := e.evaluate()
+	e, err := in.evaluate()
 	if err != nil {
 		return nil, Roles{}, err
 	}
 	roles, err := unboundRoles(e.inventory, e.from)
-	return r, roles, err
+	return e.report, roles, err
 }
 
 func (in Input) read() (*evaluation, error) {
@@ -67,7 +63,11 @@ func (in Input) read() (*evaluation, error) {
 		unknown: map[Subject][]Unknown{}}, err
 }
 
-func (e *evaluation) evaluate() (*Report, error) {
+func (in Input) evaluate() (*evaluation, error) {
+	e, err := in.read()
+	if err != nil {
+		return nil, err
+	}
 	r := e.report
 	for _, b := range e.Bindings {
 		if err := e.bind(b); err != nil {
@@ -94,7 +94,7 @@ func (e *evaluation) evaluate() (*Report, error) {
 	slices.SortFunc(r.Accounts, Subject.compare)
 	r.Summary = r.facts()
 	r.Findings = r.follows()
-	return r, nil
+	return e, nil
 }
 
 type evaluation struct {

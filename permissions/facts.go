@@ -109,29 +109,22 @@ func (r *Report) Reaches() []Fact {
 
 // everything answers whether there are rules about all resources; full is all verbs on all of them in the cluster.
 func (r *Report) everything() (f Fact, full, ok bool) {
-	best, at := -1, -1
-	for i, item := range r.Permissions {
-		if item.Risk != Everything {
-			continue
-		}
-		rank := 0
-		for weight, list := range map[int][]string{4: item.Namespaces, 2: item.APIGroups, 1: item.Verbs} {
-			if slices.Contains(list, rbac.All) {
-				rank += weight
-			}
-		}
-		if rank > best {
-			best, at = rank, i
-		}
-	}
-	if at < 0 {
+	all := lists.Filter(r.Permissions, func(i Item) bool { return i.Risk == Everything })
+	if len(all) == 0 {
 		return f, false, false
 	}
-	item := r.Permissions[at]
+	rank := func(i Item) (n int) {
+		for weight, list := range map[int][]string{4: i.Namespaces, 2: i.APIGroups, 1: i.Verbs} {
+			if slices.Contains(list, rbac.All) {
+				n += weight
+			}
+		}
+		return n
+	}
+	item := slices.MaxFunc(all, func(a, b Item) int { return rank(a) - rank(b) })
 	f = Fact{Risk: Everything, Source: item.Source}
-	for _, other := range r.Permissions {
-		if other.Risk == Everything && slices.Equal(other.Verbs, item.Verbs) &&
-			slices.Equal(other.APIGroups, item.APIGroups) {
+	for _, other := range all {
+		if slices.Equal(other.Verbs, item.Verbs) && slices.Equal(other.APIGroups, item.APIGroups) {
 			f.add(other)
 		}
 	}
@@ -151,7 +144,7 @@ func (r *Report) everything() (f Fact, full, ok bool) {
 		f.Text = fmt.Sprintf("may %s %s in %s", text.FirstOf(12, item.Verbs), resources, placeText(f.Namespaces))
 	}
 	f.Text = f.everybody() + f.Text
-	return f, best == 7, true
+	return f, rank(item) == 7, true
 }
 
 // everyone are the groups that everybody is in, with what to call them.

@@ -47,20 +47,18 @@ func Rules() []findings.Rule {
 
 // help returns the help of a consequence with the addresses of those who say so.
 func help(c danger.Consequence) string {
-	text, from := []string{c.Help}, sources[c.ID]
-	if from.practice != "" {
-		text = append(text, "Kubernetes: "+practices+from.practice+".")
-	}
-	if from.police != "" {
-		text = append(text, "rbac-police: "+policeURL+from.police+".rego.")
-	}
-	if from.attack != "" {
-		text = append(text, "MITRE ATT&CK: "+attackURL+strings.Replace(from.attack, ".", "/", 1)+"/.")
+	text, from := c.Help, sources[c.ID]
+	for _, s := range []struct{ before, word, after string }{{" Kubernetes: " + practices, from.practice, "."},
+		{" rbac-police: " + policeURL, from.police, ".rego."},
+		{" MITRE ATT&CK: " + attackURL, strings.Replace(from.attack, ".", "/", 1), "/."}} {
+		if s.word != "" {
+			text += s.before + s.word + s.after
+		}
 	}
 	for _, at := range from.code {
-		text = append(text, "https://github.com/"+at+".")
+		text += " https://github.com/" + at + "."
 	}
-	return strings.TrimPrefix(strings.Join(text, " "), " ")
+	return strings.TrimPrefix(text, " ")
 }
 
 // follows finds what follows, for each subject the worst place only.

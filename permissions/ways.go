@@ -165,21 +165,18 @@ func (x *reach) search() {
 func (x *reach) add(f danger.Follows, held danger.Held, step Step) {
 	yield, places := x.scopes.Yields(f, held)
 	for _, place := range places {
-		direct := x.ways[step.Subject]
+		direct, every, steps := x.ways[step.Subject], yield == danger.Every && place == "", []Step{step}
 		switch {
 		case yield == danger.Nothing:
-		case yield == danger.Every && place == "":
+		case every, yield != danger.Pods && (place == "" || place == danger.KubeSystem):
 			if direct == nil {
 				x.reached = append(x.reached, step.Subject)
 			}
-			if direct == nil || len(direct.Steps) > 1 {
-				x.ways[step.Subject] = &Way{Subject: step.Subject, Steps: []Step{step}, Reaches: EveryRight}
+			if !every {
+				steps = append(steps, aggregationController)
 			}
-		case yield != danger.Pods && (place == "" || place == danger.KubeSystem):
-			if direct == nil {
-				steps := []Step{step, aggregationController}
+			if direct == nil || every && len(direct.Steps) > 1 {
 				x.ways[step.Subject] = &Way{Subject: step.Subject, Steps: steps, Reaches: EveryRight}
-				x.reached = append(x.reached, step.Subject)
 			}
 		default:
 			where := cmp.Or(place, Everywhere)

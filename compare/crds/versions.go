@@ -12,50 +12,34 @@ import (
 // deprecated before ("Versions in CustomResourceDefinitions").
 func compareVersions(old, now *definition, add func(rule, version, message string)) {
 	for _, v := range old.Spec.Versions {
-		w := version(now, v.Name)
-		switch {
-		case w == nil && v.Storage:
-			add(ruleStorageRemoved, v.Name, "removed, and objects are stored in it: "+
-				"the API server refuses the CRD until they are migrated and status.storedVersions is changed")
-		case w != nil && v.Storage && !w.Storage:
-			add(ruleStorageChanged, v.Name, "no longer the storage version, which is "+storage(now)+
-				" now: stored objects must be migrated before it can be removed")
+		say := func(when bool, rule, message string) {
+			if when {
+				add(rule, v.Name, message)
+			}
 		}
-		switch {
-		case w == nil && v.Served:
-			add(ruleServedRemoved, v.Name, "removed while it is served: "+
-				"a release with served: false must come before the one that removes it")
-		case w == nil && !v.Storage:
-			add(ruleVersionRemoved, v.Name, "removed; it was not served: the API server refuses the CRD "+
-				"where status.storedVersions has it")
-		case w != nil && v.Served && !w.Served:
-			add(ruleUnserved, v.Name, "no longer served: requests for it fail")
-		}
-		if v.Served && (w == nil || !w.Served) && !v.Deprecated {
-			add(ruleNotDeprecated, v.Name, "removed without notice: it was not marked as deprecated before")
-		}
+		w := cmp.Or(version(now, v.Name), &versionOf{})
+		gone := w.Name == ""
+		say(gone && v.Storage, ruleStorageRemoved, "removed, and objects are stored in it: "+
+			"the API server refuses the CRD until they are migrated and status.storedVersions is changed")
+		say(!gone && v.Storage && !w.Storage, ruleStorageChanged, "no longer the storage version, which is "+
+			storage(now)+" now: stored objects must be migrated before it can be removed")
+		say(gone && v.Served, ruleServedRemoved, "removed while it is served: "+
+			"a release with served: false must come before the one that removes it")
+		say(gone && !v.Served && !v.Storage, ruleVersionRemoved, "removed; it was not served: the API server refuses "+
+			"the CRD where status.storedVersions has it")
+		say(!gone && v.Served && !w.Served, ruleUnserved, "no longer served: requests for it fail")
+		say(v.Served && !w.Served && !v.Deprecated, ruleNotDeprecated,
+			"removed without notice: it was not marked as deprecated before")
+		say(!gone && !v.Deprecated && w.Deprecated, ruleDeprecated, "deprecated now: requests for it return a warning")
+		say(!gone && v.Deprecated && !w.Deprecated, ruleOther, "no longer deprecated")
+		say(!v.Served && w.Served, ruleServed, "served now")
+		was := version(now, storage(old))
+		say(!v.Storage && w.Storage && (storage(old) == "none" || was != nil && was.Storage), ruleStorageChanged,
+			"the storage version now; before: "+storage(old))
 	}
-	compareNewVersions(old, now, add)
-}
-
-func compareNewVersions(old, now *definition, add func(rule, version, message string)) {
 	for _, w := range now.Spec.Versions {
-		v := version(old, w.Name)
-		switch {
-		case v == nil:
+		if version(old, w.Name) == nil {
 			add(ruleVersionAdded, w.Name, fmt.Sprintf("new version (served: %t, storage: %t)", w.Served, w.Storage))
-			continue
-		case !v.Deprecated && w.Deprecated:
-			add(ruleDeprecated, w.Name, "deprecated now: requests for it return a warning")
-		case v.Deprecated && !w.Deprecated:
-			add(ruleOther, w.Name, "no longer deprecated")
-		}
-		if !v.Served && w.Served {
-			add(ruleServed, w.Name, "served now")
-		}
-		if was := version(now, storage(old)); !v.Storage && w.Storage &&
-			(storage(old) == "none" || was != nil && was.Storage) {
-			add(ruleStorageChanged, w.Name, "the storage version now; before: "+storage(old))
 		}
 	}
 }

@@ -25,10 +25,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/common"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs"
 )
@@ -139,17 +141,16 @@ func (s *Server) Creates(object map[string]any) []crs.Fault {
 
 // Updates returns what is wrong with an object that takes the place of another one.
 func (s *Server) Updates(old, now map[string]any) []crs.Fault {
-	before, _, refused := s.decoded(old)
-	if refused != nil {
-		return refused
+	var sides [2]*unstructured.Unstructured
+	for i, object := range []map[string]any{old, now} {
+		u, _, refused := s.decoded(object)
+		if refused != nil {
+			return refused
+		}
+		u.SetResourceVersion("1")
+		sides[i] = u
 	}
-	after, _, refused := s.decoded(now)
-	if refused != nil {
-		return refused
-	}
-	before.SetResourceVersion("1")
-	after.SetResourceVersion("1")
-	return faults(s.update(after, before))
+	return faults(s.update(sides[1], sides[0]))
 }
 
 // decoded returns a copy of an object as the API server reads it.
@@ -162,13 +163,8 @@ func (s *Server) decoded(object map[string]any) (u *unstructured.Unstructured, d
 		return nil, nil, []crs.Fault{{Path: "metadata", Message: err.Error()}}
 	}
 	after := nulls("", u.Object, nil)
-	for _, path := range before { // the API server does not tell that it drops them
-		if !slices.Contains(after, path) {
-			dropped = append(dropped, path)
-		}
-	}
-	slices.Sort(dropped)
-	return u, slices.Compact(dropped), nil
+	// the API server does not tell that it drops nulls
+	return u, lists.SortedUnique(append(dropped, sets.List(sets.New(before...).Delete(after...))...)), nil
 }
 
 // nulls appends the paths of the fields of a value that are null.
@@ -237,12 +233,11 @@ func (s *Server) create(u *unstructured.Unstructured) field.ErrorList {
 	if err != nil {
 		return field.ErrorList{field.Invalid(field.NewPath("metadata"), nil, err.Error())}
 	}
-	errs := metavalidation.ValidateObjectMetaAccessor(accessor, s.namespaced, metavalidation.NameIsDNSSubdomain,
-		field.NewPath("metadata"))
-	errs = append(errs, validation.ValidateCustomResource(nil, u.Object, s.validator)...)
-	errs = append(errs, s.scaleErrors(u)...)
-	errs = append(errs, objectmeta.Validate(nil, u.Object, s.schema, false)...)
-	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.schema, u.Object)...)
+	errs := slices.Concat(metavalidation.ValidateObjectMetaAccessor(accessor, s.namespaced,
+		metavalidation.NameIsDNSSubdomain, field.NewPath("metadata")),
+		validation.ValidateCustomResource(nil, u.Object, s.validator), s.scaleErrors(u),
+		objectmeta.Validate(nil, u.Object, s.schema, false),
+		listtype.ValidateListSetsAndMaps(nil, s.schema, u.Object))
 	if s.cel != nil && !blocks(errs) {
 		found, _ := s.cel.Validate(context.Background(), nil, s.schema, u.Object, nil, celconfig.RuntimeCELCostBudget)
 		errs = append(errs, found...)
