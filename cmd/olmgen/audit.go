@@ -218,8 +218,7 @@ func printAudit(cmd *cobra.Command, report *audit.Report, format findings.Format
 
 func newCatalogSite() *cobra.Command {
 	f := auditFlags{}
-	options := site.Options{Command: renderCommand}
-	force := false
+	title, force := "", false
 	cmd := command("site CATALOG|DIR... -o DIR", "Write a static site about the operators of a catalog",
 		args(1, many, "the catalog"),
 		func(cmd *cobra.Command, refs []string) error {
@@ -238,10 +237,10 @@ func newCatalogSite() *cobra.Command {
 				return err
 			}
 			if parts {
-				part, err := site.RenderPart(cmd.Context(), set, in, options)
+				part, err := site.RenderPart(cmd.Context(), set, in)
 				return writePart(cmd, f.output, part, err)
 			}
-			s, err := site.Render(cmd.Context(), set, options)
+			s, err := site.Render(cmd.Context(), set, title)
 			if err != nil {
 				return err
 			}
@@ -249,7 +248,7 @@ func newCatalogSite() *cobra.Command {
 		})
 	flags := cmd.Flags()
 	flags.StringVarP(&f.output, "output", "o", "", "`DIR` of the site; with --shard the file for the part")
-	flags.StringVar(&options.Title, "title", "Operators", "`TITLE` of the index")
+	flags.StringVar(&title, "title", "Operators", "`TITLE` of the index")
 	flags.BoolVar(&force, "force", false, "overwrite pages that were edited by hand")
 	f.register(cmd, nil)
 	return cmd
@@ -265,17 +264,6 @@ func writeSite(cmd *cobra.Command, dir string, s *site.Site, force bool) error {
 		say(cmd, findings.Warning, "the pages say why", "%s cannot be read", text.Count(s.Failed, "bundle"))
 	}
 	return nil
-}
-
-func renderCommand(i site.Install) string {
-	words := []string{"olmgen render", text.Shell(i.Source)}
-	if i.Namespace != "" {
-		words = append(words, "--namespace", text.Shell(i.Namespace))
-	}
-	if i.Certificates {
-		words = append(words, "--certs cert-manager")
-	}
-	return strings.Join(append(words, "-o", i.Directory), " ")
 }
 
 const maxPart = 512 << 20
@@ -295,7 +283,7 @@ func newCatalogMerge() *cobra.Command {
 				if dir == "" || dir == output.Stdout {
 					return &usageError{"-o is missing", "these are parts of a site: name its directory"}
 				}
-				s, err := site.Merge(parts, site.Options{Title: title})
+				s, err := site.Merge(parts, title)
 				if err != nil {
 					return manifest.WithHint(err, shard.Hint)
 				}

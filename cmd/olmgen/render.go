@@ -260,10 +260,10 @@ func readInstalls(cmd *cobra.Command, b *bundle.Bundle, dir string) ([]installs.
 }
 
 func newFn() *cobra.Command {
-	var o krm.Options
+	var so source.Options
 	cmd := command("fn", "Render as a KRM function, for kustomize and kpt", args(0, 0, ""),
 		func(cmd *cobra.Command, _ []string) error {
-			results, err := krm.Run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), o)
+			results, err := krm.Run(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), so)
 			for _, r := range results {
 				if r.Severity != findings.Error {
 					say(cmd, r.Severity.SARIF(), "", "%s", r.Message)
@@ -271,6 +271,6 @@ func newFn() *cobra.Command {
 			}
 			return err
 		})
-	registerNetwork(cmd.Flags(), &o.Source)
+	registerNetwork(cmd.Flags(), &so)
 	return cmd
 }

@@ -28,7 +28,7 @@ var (
 )
 
 var pageTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("page").Parse(pageText))
+	return template.Must(template.New("page").Funcs(template.FuncMap{"printable": text.Printable}).Parse(pageText))
 })
 
 // writeHTML writes a document as one HTML file that needs no network. A page is readable without its script, which adds
@@ -61,7 +61,7 @@ func writeHTML(w io.Writer, d *findings.Document) error {
 		Contents              []findings.Link
 		Sections              []section
 	}{
-		text.Printable(d.Kind), text.Printable(d.Title), text.Printable(d.Lead), printableLinks(d.Nav),
+		text.Printable(d.Kind), text.Printable(d.Title), text.Printable(d.Lead), d.Nav,
 		template.CSS(style), template.JS(scriptText), hash(style), hash(scriptText), counts(sections),
 		ImageURL(d.Logo), d.Images || d.Logo != nil,
 		contents(sections), sections,
@@ -92,12 +92,6 @@ func contents(sections []section) (list []findings.Link) {
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return base64.StdEncoding.EncodeToString(sum[:])
-}
-
-func printableLinks(list []findings.Link) []findings.Link {
-	return lists.Map(list, func(l findings.Link) findings.Link {
-		return findings.Link{Text: text.Printable(l.Text), Href: text.Printable(l.Href)}
-	})
 }
 
 // identifier returns an id without what is not a letter.
@@ -154,34 +148,24 @@ func layout(sections []findings.Section) []section {
 	return lists.Map(sections, func(s findings.Section) section {
 		view := section{Section: s, HTML: template.HTML(s.HTML)}
 		view.Tables = lists.Map(s.Tables, func(t findings.Table) table { return layoutTable(t, s.Title, ids) })
-		view.ID, view.Title, view.Links = identifier(s.ID), text.Printable(s.Title), printableLinks(s.Links)
+		view.ID, view.Title = identifier(s.ID), text.Printable(s.Title)
 		if s.Picture != nil {
 			view.Picture, view.Drawn = template.HTML(s.Picture.Inline()), text.Printable(s.Picture.Title)
 		}
 		if s.Title != "" && view.ID == "" {
 			view.ID = ids.of("section", s.Title)
 		}
-		view.Facts = lists.Map(s.Facts, func(f findings.Fact) findings.Fact {
-			return findings.Fact{Name: text.Printable(f.Name), Text: text.Printable(f.Text)}
-		})
-		view.Text = lists.Map(slices.Concat(s.Text, sentences(s.Remarks)), text.Printable)
-		if s.Title != "" {
-			view.fold()
+		view.Text = slices.Concat(s.Text, sentences(s.Remarks))
+		bad := false
+		for _, t := range view.Tables {
+			for _, r := range t.Rows {
+				view.Folds = view.Folds || r.Severity != "" && s.Title != ""
+				bad = bad || r.Severity == findings.Error || r.Severity == findings.Warning
+			}
 		}
+		view.Closed = view.Folds && !bad
 		return view
 	})
-}
-
-// fold reports whether a section folds, and whether it and its tables are open at first.
-func (s *section) fold() {
-	bad := false
-	for _, t := range s.Tables {
-		for _, r := range t.Rows {
-			s.Folds = s.Folds || r.Severity != ""
-			bad = bad || r.Severity == findings.Error || r.Severity == findings.Warning
-		}
-	}
-	s.Closed = s.Folds && !bad
 }
 
 // counts returns how many rows have each severity, and how many there are: none if a filter would change nothing. A
@@ -230,10 +214,6 @@ func layoutTable(t findings.Table, section string, ids ids) table {
 		for i, c := range cells {
 			texts = append(texts, c.Text)
 			c.Text, c.Note, c.Section = text.Printable(c.Text), text.Printable(c.Note), identifier(c.Section)
-			c.Chips = slices.Clone(c.Chips)
-			for i := range c.Chips {
-				c.Chips[i].Text = text.Printable(c.Chips[i].Text)
-			}
 			c.Style = cmp.Or(findings.Style(c.Severity), c.Style, t.Columns[i].Style)
 			view := cell{Cell: c, First: i == 0, Long: hasLongWord(c.Text) || hasLongWord(c.Note),
 				Column: out.Columns[i]}

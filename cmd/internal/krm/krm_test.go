@@ -14,6 +14,7 @@ import (
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/golden/fuzztest"
+	"github.com/olmgen/olmgen/source"
 )
 
 // inExample makes examples/memcached-operator the working directory.
@@ -43,7 +44,7 @@ func resourceList(items, functionConfig string) string {
 func call(t *testing.T, in string) (out string, results []Result, err error) {
 	t.Helper()
 	var b strings.Builder
-	results, err = Run(context.Background(), strings.NewReader(in), &b, Options{})
+	results, err = Run(context.Background(), strings.NewReader(in), &b, source.Options{})
 	return b.String(), results, err
 }
 

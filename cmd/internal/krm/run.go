@@ -24,21 +24,16 @@ import (
 	"github.com/olmgen/olmgen/source"
 )
 
-// Options configure Run.
-type Options struct {
-	Source source.Options // only Offline, InsecureRegistries, VerifyKeys, Timeout and Keychain are used
-}
-
 // Run reads a ResourceList, renders its functionConfig, a RenderConfig, and writes the ResourceList with the rendered
 // objects. An object replaces the item with its name; the others are appended. All other items are unchanged. Paths
 // in the RenderConfig are relative to the file in its path annotation or, without one, to the working directory. If
 // rendering fails, the items are unchanged, with a result for the error. Run returns the results that it wrote.
-func Run(ctx context.Context, in io.Reader, out io.Writer, o Options) ([]Result, error) {
+func Run(ctx context.Context, in io.Reader, out io.Writer, so source.Options) ([]Result, error) {
 	l, err := read(in)
 	if err != nil {
 		return nil, err
 	}
-	items, results, err := l.render(ctx, o)
+	items, results, err := l.render(ctx, so)
 	if err != nil {
 		r := l.result(findings.Error, err.Error())
 		if place := config.Place(err); place != nil && place.Field != "" && r.ResourceRef.Name != "" {
@@ -55,7 +50,7 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, o Options) ([]Result,
 	return results, err
 }
 
-func (l *list) render(ctx context.Context, o Options) ([]*yaml.Node, []Result, error) {
+func (l *list) render(ctx context.Context, so source.Options) ([]*yaml.Node, []Result, error) {
 	if l.config == nil {
 		return nil, nil, &manifest.Error{
 			File: "stdin", Field: "functionConfig", Msg: "is missing", Tip: "add a RenderConfig",
@@ -74,7 +69,7 @@ func (l *list) render(ctx context.Context, o Options) ([]*yaml.Node, []Result, e
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := c.Render(ctx, config.Options{Dir: filepath.FromSlash(path.Dir(l.configPath())), Source: o.Source})
+	r, err := c.Render(ctx, config.Options{Dir: filepath.FromSlash(path.Dir(l.configPath())), Source: so})
 	if err == nil {
 		err = r.Refused
 	}

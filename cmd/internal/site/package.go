@@ -32,14 +32,13 @@ type packagePages struct {
 }
 
 type making struct {
-	pkg     *audit.Package
-	slug    string
-	options Options
-	list    []*audit.Inspected
-	head    *audit.Inspected // nil if the package has no releases
-	known   *audit.Inspected // the head, or the newest release, of which is known what it may do; nil if there is none
-	diffs   map[*audit.Inspected]difference
-	out     *packagePages
+	pkg   *audit.Package
+	slug  string
+	list  []*audit.Inspected
+	head  *audit.Inspected // nil if the package has no releases
+	known *audit.Inspected // the head, or the newest release, of which is known what it may do; nil if there is none
+	diffs map[*audit.Inspected]difference
+	out   *packagePages
 }
 
 type difference struct {
@@ -48,10 +47,8 @@ type difference struct {
 	old            *audit.Inspected
 }
 
-func makePackage(ctx context.Context, p *audit.Package, list []*audit.Inspected, slug string, o Options) (*packagePages,
-	error) {
-	m := &making{pkg: p, slug: slug, options: o, list: list, diffs: map[*audit.Inspected]difference{},
-		out: &packagePages{}}
+func makePackage(ctx context.Context, p *audit.Package, list []*audit.Inspected, slug string) (*packagePages, error) {
+	m := &making{pkg: p, slug: slug, list: list, diffs: map[*audit.Inspected]difference{}, out: &packagePages{}}
 	for _, x := range list {
 		m.out.rows = append(m.out.rows, x.Row)
 		if x.Release == p.Head() {
@@ -141,11 +138,7 @@ func (m *making) page(icon *findings.Image) *findings.Document {
 		p.Title = title
 	}
 	p.Lead = m.lead()
-	p.Sections = append(p.Sections, m.overview(), m.may())
-	if m.options.Command != nil {
-		p.Sections = append(p.Sections, m.install())
-	}
-	p.Sections = append(p.Sections, m.contents(), m.history())
+	p.Sections = append(p.Sections, m.overview(), m.may(), m.install(), m.contents(), m.history())
 	if m.head.CSV == nil {
 		return p
 	}
@@ -331,19 +324,23 @@ func (m *making) install() findings.Section {
 	s := findings.Section{ID: "install", Title: "Install it by GitOps"}
 	x := m.head
 	target := "operators/" + m.slug + "/"
-	in := Install{Source: "BUNDLE", Certificates: x.Webhooks.Total() > 0, Directory: target}
+	bundle := "BUNDLE"
 	if image := m.pkg.ImageOf(x.Release); image != "" {
-		in.Source = "oci://" + clean(image)
+		bundle = "oci://" + clean(image)
 	} else {
 		s.Text = append(s.Text, "BUNDLE stands for the image of the bundle, as oci://IMAGE, or its directory: the "+
 			"catalog names no image.")
 	}
+	render := "olmgen render " + text.Shell(bundle)
 	if x.Bundle != nil {
-		if namespace, err := generate.Namespace(x.Bundle); err == nil {
-			in.Namespace = clean(namespace)
+		if namespace, err := generate.Namespace(x.Bundle); err == nil && clean(namespace) != "" {
+			render += " --namespace " + text.Shell(clean(namespace))
 		}
 	}
-	commands := []string{m.options.Command(in), "olmgen permissions " + target, "git add " + target,
+	if x.Webhooks.Total() > 0 {
+		render += " --certs cert-manager"
+	}
+	commands := []string{render + " -o " + target, "olmgen permissions " + target, "git add " + target,
 		"git commit -m " + text.Shell(clean(m.pkg.Name)+" "+clean(x.Version))}
 	s.Text = append(s.Text, "olmgen writes every object that OLM would create as plain YAML, with a "+
 		"kustomization.yaml. Argo CD or Flux applies the directory; nobody talks to a cluster by hand. To upgrade, "+

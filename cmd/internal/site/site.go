@@ -28,23 +28,6 @@ import (
 	"github.com/olmgen/olmgen/output"
 )
 
-// Options say how a site is made.
-type Options struct {
-	Title string // of the index; empty: Operators
-
-	// Command returns the command that renders a release, with Quote around what the catalog says. Without it the pages
-	// do not say how to install.
-	Command func(Install) string
-}
-
-// Install is what a release needs to be rendered.
-type Install struct {
-	Source       string // the image of the bundle as a reference, or BUNDLE if the catalog names none
-	Namespace    string // empty if it is not known
-	Certificates bool   // the release serves webhooks or APIs
-	Directory    string // of the output
-}
-
 // Site is the files of a site.
 type Site struct {
 	Files    output.Files
@@ -54,9 +37,9 @@ type Site struct {
 	Failed   int // releases that cannot be read or rendered
 }
 
-// Render makes the site of a set. The same set gives the same bytes.
-func Render(ctx context.Context, set *audit.Set, o Options) (*Site, error) {
-	made, err := makePackages(ctx, set, shard.Whole, o)
+// Render makes the site of a set, with a title for its index. The same set gives the same bytes.
+func Render(ctx context.Context, set *audit.Set, title string) (*Site, error) {
+	made, err := makePackages(ctx, set, shard.Whole)
 	if err != nil {
 		return nil, err
 	}
@@ -68,12 +51,11 @@ func Render(ctx context.Context, set *audit.Set, o Options) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	return whole(lists.Map(set.Packages, func(p *audit.Package) *packagePages { return made[p] }), report, o)
+	return whole(lists.Map(set.Packages, func(p *audit.Package) *packagePages { return made[p] }), report, title)
 }
 
 // makePackages makes the pages of the packages of a shard.
-func makePackages(ctx context.Context, set *audit.Set, in shard.Shard, o Options) (
-	map[*audit.Package]*packagePages, error) {
+func makePackages(ctx context.Context, set *audit.Set, in shard.Shard) (map[*audit.Package]*packagePages, error) {
 	slugs, made := slugsOf(set), map[*audit.Package]*packagePages{}
 	var mu sync.Mutex
 	want := func(p *audit.Package, _ *audit.Release) bool { return in.Has(p.Name) }
@@ -81,7 +63,7 @@ func makePackages(ctx context.Context, set *audit.Set, in shard.Shard, o Options
 		if !in.Has(p.Name) {
 			return nil
 		}
-		pages, err := makePackage(ctx, p, list, slugs[p], o)
+		pages, err := makePackage(ctx, p, list, slugs[p])
 		mu.Lock()
 		defer mu.Unlock()
 		made[p] = pages
@@ -89,7 +71,7 @@ func makePackages(ctx context.Context, set *audit.Set, in shard.Shard, o Options
 	})
 }
 
-func whole(packages []*packagePages, report *audit.Report, o Options) (*Site, error) {
+func whole(packages []*packagePages, report *audit.Report, title string) (*Site, error) {
 	s := &Site{Packages: len(packages), Failed: report.Totals.Failed}
 	var entries []entry
 	for _, m := range packages {
@@ -103,7 +85,7 @@ func whole(packages []*packagePages, report *audit.Report, o Options) (*Site, er
 		return nil, err
 	}
 	s.Files = append(s.Files, output.File{Path: dataName, Data: data.Bytes()})
-	index, err := page(indexPage(cmp.Or(o.Title, "Operators"), entries, report))
+	index, err := page(indexPage(cmp.Or(title, "Operators"), entries, report))
 	if err != nil {
 		return nil, err
 	}
@@ -182,8 +164,8 @@ type partFile struct {
 }
 
 // RenderPart makes the pages of the packages of a shard. Merge makes the site of all parts.
-func RenderPart(ctx context.Context, set *audit.Set, in shard.Shard, o Options) (*audit.Part, error) {
-	made, err := makePackages(ctx, set, in, o)
+func RenderPart(ctx context.Context, set *audit.Set, in shard.Shard) (*audit.Part, error) {
+	made, err := makePackages(ctx, set, in)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +185,7 @@ func RenderPart(ctx context.Context, set *audit.Set, in shard.Shard, o Options) 
 }
 
 // Merge makes the site that Render makes of the whole set.
-func Merge(parts []*audit.Part, o Options) (*Site, error) {
+func Merge(parts []*audit.Part, title string) (*Site, error) {
 	report, err := audit.MergeParts(parts)
 	if err != nil {
 		return nil, err
@@ -221,7 +203,7 @@ func Merge(parts []*audit.Part, o Options) (*Site, error) {
 		})
 		all = append(all, pages)
 	}
-	return whole(all, report, o)
+	return whole(all, report, title)
 }
 
 // releasesDir has the releases of each package and of each channel, in the form that a custom datasource of Renovate

@@ -22,7 +22,6 @@ import (
 	"github.com/olmgen/olmgen/cmd/internal/audit"
 	"github.com/olmgen/olmgen/cmd/internal/site"
 	"github.com/olmgen/olmgen/golden/corpus/corpustest"
-	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/output"
 )
 
@@ -34,7 +33,7 @@ func render(t *testing.T, workers int, refs ...string) *site.Site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := site.Render(context.Background(), set, site.Options{Command: command})
+	s, err := site.Render(context.Background(), set, "Operators")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -400,11 +399,6 @@ func TestCorpus(t *testing.T) {
 		t.Errorf("the index has %d bytes for each package", per)
 	}
 	fmt.Printf("site: %d packages, %d releases, %d files, an index of %d bytes\n", one.Packages, one.Releases, len(one.Files), index)
-}
-
-// command is a command for the pages, as a front end says it.
-func command(i site.Install) string {
-	return "olmgen render " + text.Shell(i.Source) + " " + i.Namespace
 }
 
 // The releases are what a custom datasource of Renovate reads. What OLM does not install anew is deprecated.
