@@ -90,7 +90,11 @@ func (f *forbid) find(r rbacv1.PolicyRule) (field, what string) {
 	case len(r.Resources) > 0 && f.names(r):
 		field = ".resources"
 		groups := overlap(r.APIGroups, f.APIGroups, func(a, b string) bool { return a == "*" || a == b })
-		on = qualified(groups, overlap(r.Resources, f.Resources, resourcesOverlap))
+		for _, r := range overlap(r.Resources, f.Resources, resourcesOverlap) {
+			for _, g := range groups {
+				on = append(on, olm.Kind{Group: g, Plural: r}.Resource())
+			}
+		}
 	case len(r.Resources) == 0 && len(f.APIGroups)+len(f.Resources)+len(f.ResourceNames) == 0:
 		on = r.NonResourceURLs
 	}
@@ -193,15 +197,6 @@ func wildcard(r rbacv1.PolicyRule, fields []string) string {
 		}
 	}
 	return ""
-}
-
-func qualified(groups, resources []string) (names []string) {
-	for _, r := range resources {
-		for _, g := range groups {
-			names = append(names, olm.Kind{Group: g, Plural: r}.Resource())
-		}
-	}
-	return names
 }
 
 func (p *parser) limits(f *file, policy *Policy) error {
