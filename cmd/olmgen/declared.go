@@ -104,15 +104,6 @@ func declarations(cmd *cobra.Command, files []string) (all []declaration, err er
 	return all, nil
 }
 
-func operatorsOf(all []declaration) (n int) {
-	for _, d := range all {
-		for _, g := range d.Groups {
-			n += len(g.Bundles)
-		}
-	}
-	return n
-}
-
 // run renders a source or RenderConfigs, each to a tree of its own. Nothing is written before all are rendered.
 func (f *renderFlags) run(cmd *cobra.Command, refs []string) error {
 	all, err := f.declared(cmd, refs, nil)
@@ -136,7 +127,13 @@ func (f *renderFlags) run(cmd *cobra.Command, refs []string) error {
 			}
 		}
 	}
-	if operatorsOf(all) >= manyOperators {
+	operators := 0
+	for _, d := range all {
+		for _, g := range d.Groups {
+			operators += len(g.Bundles)
+		}
+	}
+	if operators >= manyOperators {
 		setGCPercent(gcPercentOfCatalogs)
 	}
 	results := make([]*config.Rendered, len(all))

@@ -62,7 +62,11 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 			return err
 		}
 	}
-	f.sayGrowth(cmd, overwritten)
+	// permissions grow, or CRDs change in a way that breaks, over an older tree
+	_, quiet := cmd.ErrOrStderr().(*quietWriter)
+	if growth := review.Growth(overwritten); growth != "" && !quiet {
+		note(cmd, "%s: %s: see %s", f.output, growth, f.howToSee(cmd))
+	}
 	if f.check != "" {
 		return f.compare(cmd, r.Files, r.Sources, "rendered", text.Count(len(r.Sources), "operator"))
 	}
@@ -247,14 +251,6 @@ func (f *renderFlags) overwritten(cmd *cobra.Command, r *config.Rendered) *compa
 	return report
 }
 
-// sayGrowth notes that permissions grow, or that CRDs change in a way that breaks, over an older tree.
-func (f *renderFlags) sayGrowth(cmd *cobra.Command, report *compare.Report) {
-	_, quiet := cmd.ErrOrStderr().(*quietWriter)
-	if growth := review.Growth(report); growth != "" && !quiet {
-		note(cmd, "%s: %s: see %s", f.output, growth, f.howToSee(cmd))
-	}
-}
-
 func (f *renderFlags) howToSee(cmd *cobra.Command) string {
 	dir := text.Shell(f.output)
 	what := strings.Join(append(cmd.Flags().Args(), f.files...), " ")
@@ -276,11 +272,6 @@ type summaryFlags struct {
 
 func (f *summaryFlags) registerDryRun(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing; list what would change")
-}
-
-func (f *summaryFlags) registerFormat(cmd *cobra.Command) {
-	f.format = findings.Text
-	enumFlag(cmd, &f.format, "format", "how to say what is written: text or json", findings.Text, findings.JSON)
 }
 
 // check refuses flags that mean nothing without a directory.

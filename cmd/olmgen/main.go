@@ -22,6 +22,7 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
@@ -347,14 +348,8 @@ func nearFlag(cmd *cobra.Command, err error) string {
 	if instead := insteadOf(cmd, given); instead != "" {
 		return instead + "; "
 	}
-	var names []string
-	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
-		if !flag.Hidden {
-			names = append(names, flag.Name)
-		}
-	})
 	longer := beginning(cmd, given)
-	near := text.Nearest(given, names)
+	near := text.Nearest(given, lists.Map(beginning(cmd, ""), func(name string) string { return name[len("--"):] }))
 	switch {
 	case len(longer) > 0 && len(near) != len(given)+1: // one letter less is a slip, two are the beginning of a name
 		return "did you mean " + text.Or(longer) + "? "

@@ -86,7 +86,8 @@ func (f *renderFlags) registerWriting(cmd *cobra.Command) {
 
 func (f *renderFlags) registerCheck(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	f.summary.registerFormat(cmd)
+	f.summary.format = findings.Text
+	enumFlag(cmd, &f.summary.format, "format", "how to say what is written: text or json", findings.Text, findings.JSON)
 	flags.BoolVar(&f.verbose, "verbose", false, "print all notes, and each place of a warning")
 	enumFlag(cmd, &f.check, "check", "write nothing; print a `diff` of DIR, stat or names; exit with 3 if it differs",
 		checkDiff, checkStat, checkNames)

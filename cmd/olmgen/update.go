@@ -297,12 +297,9 @@ func (f *updateFlags) compare(cmd *cobra.Command, old *config.Config, plan *upda
 	}
 	sides := [2]*config.Config{old, now}
 	subjects, err := f.subjects(cmd, sides, dir, nil)
-	if err == nil && len(subjects[0].Unknown)+len(subjects[1].Unknown) == 0 {
-		return review.Compare(cmd.Context(), subjects[0], subjects[1], sideNames, in)
-	}
 	out := map[[2]int]bool{}
 	var unresolved []compare.Unresolved
-	for i := range plan.Operators {
+	for i := 0; (err != nil || len(subjects[0].Unknown)+len(subjects[1].Unknown) > 0) && i < len(plan.Operators); i++ {
 		o := &plan.Operators[i]
 		group, index := o.Place()
 		why := f.unreadable(cmd, sides, dir, group, index)
@@ -314,24 +311,18 @@ func (f *updateFlags) compare(cmd *cobra.Command, old *config.Config, plan *upda
 		unresolved = append(unresolved, compare.Unresolved{Object: "operator " + o.Name, Message: message,
 			Changed: o.Status == updating.Updated})
 	}
-	if ctx := cmd.Context(); len(out) == 0 || len(out) == len(plan.Operators) || ctx.Err() != nil {
-		if err != nil {
-			return nil, err
+	if ctx := cmd.Context(); len(out) > 0 && len(out) < len(plan.Operators) && ctx.Err() == nil {
+		for _, u := range unresolved {
+			warn(cmd, "%s is not compared: %s", u.Object, u.Message)
 		}
-		return review.Compare(ctx, subjects[0], subjects[1], sideNames, in)
+		in.Unresolved = append(in.Unresolved, unresolved...)
+		subjects, err = f.subjects(cmd, sides, dir, func(group, index int) bool { return out[[2]int{group, index}] })
 	}
-	for _, u := range unresolved {
-		warn(cmd, "%s is not compared: %s", u.Object, u.Message)
-	}
-	in.Unresolved = append(in.Unresolved, unresolved...)
-	subjects, err = f.subjects(cmd, sides, dir, func(group, index int) bool { return out[[2]int{group, index}] })
 	if err != nil {
 		return nil, err
 	}
-	return review.Compare(cmd.Context(), subjects[0], subjects[1], sideNames, in)
+	return review.Compare(cmd.Context(), subjects[0], subjects[1], [2]string{"before", "after"}, in)
 }
-
-var sideNames = [2]string{"before", "after"}
 
 // subjects renders the old and the new file without some bundles.
 func (f *updateFlags) subjects(cmd *cobra.Command, sides [2]*config.Config, dir string,

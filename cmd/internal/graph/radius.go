@@ -228,8 +228,9 @@ func summary(rules []rbacv1.PolicyRule) string {
 
 // Document returns the picture as a page: the drawing, and below it what it says, in words. title names the operator.
 func (r *Radius) Document(title string) *findings.Document {
-	t := findings.Table{Columns: []findings.Column{{Title: "Where"}, {Title: "ServiceAccount"}, {Title: "May"},
-		{Title: "Role"}, {Title: "About"}, {Title: "Binding", Style: findings.Code}}}
+	t := findings.Table{Columns: []findings.Column{{Title: "Where"}, {Title: "ServiceAccount"},
+		{Title: "May", Style: findings.Removed}, {Title: "Role"}, {Title: "About"},
+		{Title: "Binding", Style: findings.Code}}}
 	marked := 0
 	for _, p := range r.Places {
 		for _, b := range p.Bindings {
@@ -238,10 +239,9 @@ func (r *Radius) Document(title string) *findings.Document {
 				marked++
 			}
 			role := r.Roles[b.Role]
-			t.Rows = append(t.Rows, []findings.Cell{{Text: text.Brief(p.title(r))}, {Text: strings.Join(names, ", ")},
-				{Text: strings.Join(b.Marks, "; "), Style: findings.Removed},
-				{Text: text.Brief(role.Kind + " " + role.Name)}, {Text: text.Brief(role.Summary)},
-				{Text: text.Brief(b.Kind + " " + b.Name)}})
+			t.Rows = append(t.Rows, findings.Cells(text.Brief(p.title(r)), strings.Join(names, ", "),
+				strings.Join(b.Marks, "; "), text.Brief(role.Kind+" "+role.Name), text.Brief(role.Summary),
+				text.Brief(b.Kind+" "+b.Name)))
 		}
 	}
 	d := &findings.Document{Kind: "Blast radius", Title: text.Brief(title),

@@ -232,28 +232,26 @@ func (r *ContentReader) WithImages(ctx context.Context, t *tree.Tree, c predict.
 			return u.Source == s.Name || u.Source == "" && len(u.Faults) == 0
 		})
 	}
-	sources := slices.Clip(c.Sources)
+	given, clusters := c.Sources, c.ClusterCatalogs
+	c.Sources, c.ClusterCatalogs = slices.Clip(given), slices.Clip(clusters)
 	for _, s := range asked.CatalogSources {
-		if s.Image == "" || slices.ContainsFunc(c.Sources, s.Same) || !named(s) {
+		if s.Image == "" || slices.ContainsFunc(given, s.Same) || !named(s) {
 			continue
 		}
 		if read := r.image(ctx, "CatalogSource "+s.Namespace+"/"+s.Name, s.Image); read != nil {
 			s.Catalog, s.Unavailable = read.Catalog, read.Unavailable
-			sources = append(sources, s)
+			c.Sources = append(c.Sources, s)
 		}
 	}
-	c.Sources = sources
-	clusterCatalogs := slices.Clip(c.ClusterCatalogs)
 	images := predict.CatalogImages(t.Objects)
 	for _, name := range slices.Sorted(maps.Keys(images)) {
-		if slices.ContainsFunc(c.ClusterCatalogs, func(s extension.Source) bool { return s.Name == name }) {
+		if slices.ContainsFunc(clusters, func(s extension.Source) bool { return s.Name == name }) {
 			continue
 		}
 		if read := r.image(ctx, "ClusterCatalog "+name, images[name]); read != nil {
-			clusterCatalogs = append(clusterCatalogs, extension.Source{Name: name, Catalog: read.Catalog})
+			c.ClusterCatalogs = append(c.ClusterCatalogs, extension.Source{Name: name, Catalog: read.Catalog})
 		}
 	}
-	c.ClusterCatalogs = clusterCatalogs
 	return c
 }
 
