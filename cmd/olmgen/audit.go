@@ -335,20 +335,18 @@ func writePart(cmd *cobra.Command, name string, part any, err error) error {
 	if err != nil {
 		return err
 	}
-	write := func(w io.Writer) error {
-		e := json.NewEncoder(w)
-		e.SetEscapeHTML(false)
-		return e.Encode(part)
+	var data bytes.Buffer
+	e := json.NewEncoder(&data)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(part); err != nil {
+		return err
 	}
 	if name == "" {
-		return write(cmd.OutOrStdout())
+		_, err := data.WriteTo(cmd.OutOrStdout())
+		return err
 	}
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return &usageError{fmt.Sprintf("%s is a directory", name), "with --shard, -o names a file"}
-	}
-	var data bytes.Buffer
-	if err := write(&data); err != nil {
-		return err
 	}
 	return output.WriteFile(name, data.Bytes(), true)
 }

@@ -91,26 +91,35 @@ func (f *pinFlags) run(cmd *cobra.Command, paths []string) error {
 	case f.file != "" && given(cmd, "catalog", "namespace", "approve-all") != "":
 		return &usageError{given(cmd, "catalog", "namespace", "approve-all") + " is for the objects of a PATH",
 			"the catalog of an operator is its source"}
-	}
-	changed := cmd.Flags().Changed
-	o := pin.Options{Dir: f.output, Namespace: f.namespace, Packages: f.packages, Forget: f.forget,
-		Admission: pin.AdmissionOptions{Write: f.admission, Drop: changed("admission") && !f.admission,
-			Finish: f.finish, Exempt: f.exempt, File: "what Git approves, and pin again (" +
-				path.Join(filepath.ToSlash(filepath.Clean(f.output)), pin.LockName) + ")"}}
-	if changed("keep-names") {
-		o.KeepNames = &f.keepNames
-	}
-	if changed("package") && (len(f.packages) == 0 || slices.Contains(f.packages, "")) {
+	case cmd.Flags().Changed("package") && (len(f.packages) == 0 || slices.Contains(f.packages, "")):
 		return &usageError{"--package is empty", "name a package, or leave it out"}
-	}
-	if slices.Contains(f.forget, "") {
+	case slices.Contains(f.forget, ""):
 		return &usageError{`--forget: ""`, "write [PACKAGE@]VERSION"}
 	}
+	o := pin.Options{Dir: f.output, Namespace: f.namespace, Packages: f.packages, Forget: f.forget,
+		Admission: pin.AdmissionOptions{Write: f.admission, Drop: cmd.Flags().Changed("admission") && !f.admission,
+			Finish: f.finish, Exempt: f.exempt, File: "what Git approves, and pin again (" +
+				path.Join(filepath.ToSlash(filepath.Clean(f.output)), pin.LockName) + ")"}}
+	if cmd.Flags().Changed("keep-names") {
+		o.KeepNames = &f.keepNames
+	}
 	var err error
-	if o.Upgrade, err = pinUpgrades(f.upgrades); err != nil {
+	o.Upgrade, err = keyed("--upgrade", f.upgrades, "write PACKAGE or PACKAGE@VERSION, each package once",
+		func(value string) (pkg, version string, ok bool) {
+			pkg, version, named := strings.Cut(value, "@")
+			return pkg, version, pkg != "" && (version != "" || !named)
+		})
+	if err != nil {
 		return err
 	}
-	if o.Images, err = pinImages(f.images); err != nil {
+	o.Images, err = keyed("--image", f.images, "write CATALOG=IMAGE@sha256:... once for each catalog",
+		func(value string) (catalog, image string, ok bool) {
+			if catalog, image, ok = strings.Cut(value, "="); !ok {
+				catalog, image = "", value
+			}
+			return catalog, image, image != ""
+		})
+	if err != nil {
 		return err
 	}
 	if !f.check && !f.dryRun {
@@ -157,32 +166,16 @@ func (f *pinFlags) read(cmd *cobra.Command, paths []string, o *pin.Options) (err
 	return err
 }
 
-// pinUpgrades reads the values of --upgrade: the version of a package, or "".
-func pinUpgrades(values []string) (map[string]string, error) {
+// keyed reads the values of a flag, each with a key of its own.
+func keyed(flag string, values []string, hint string, split func(string) (key, value string, ok bool)) (
+	map[string]string, error) {
 	out := map[string]string{}
-	for _, value := range values {
-		pkg, version, named := strings.Cut(value, "@")
-		if _, twice := out[pkg]; pkg == "" || twice || named && version == "" {
-			return nil, &usageError{fmt.Sprintf("--upgrade: %q", value),
-				"write PACKAGE or PACKAGE@VERSION, each package once"}
+	for _, v := range values {
+		key, value, ok := split(v)
+		if _, twice := out[key]; twice || !ok {
+			return nil, &usageError{fmt.Sprintf("%s: %q", flag, v), hint}
 		}
-		out[pkg] = version
-	}
-	return out, nil
-}
-
-func pinImages(values []string) (map[string]string, error) {
-	out := map[string]string{}
-	for _, value := range values {
-		key, image, named := strings.Cut(value, "=")
-		if !named {
-			key, image = "", value
-		}
-		if _, twice := out[key]; twice || image == "" {
-			return nil, &usageError{fmt.Sprintf("--image: %q", value),
-				"write CATALOG=IMAGE@sha256:... once for each catalog"}
-		}
-		out[key] = image
+		out[key] = value
 	}
 	return out, nil
 }

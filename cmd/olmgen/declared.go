@@ -310,16 +310,6 @@ func (f *renderFlags) reviewTree(cmd *cobra.Command, t *tree.Tree, refs []string
 	return review.FromTree(cmd.Context(), t, o)
 }
 
-// otherTree reads manifests of what else is in the cluster.
-func otherTree(cmd *cobra.Command, roots *treeFlags, refs []string) (*review.Subject, error) {
-	t, err := roots.read(cmd, refs, tree.Options{})
-	if err != nil {
-		return nil, err
-	}
-	saySkipped(cmd, t)
-	return review.FromObjectsOf(cmd.Context(), t, review.TreeOptions{Name: strings.Join(refs, ", ")})
-}
-
 // unreadError fails a command whose report, which is printed, lacks files.
 func unreadError(list []string) error {
 	if len(list) == 0 {

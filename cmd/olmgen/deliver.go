@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -27,8 +26,13 @@ import (
 )
 
 func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
-	if err := f.findPaths(cmd, r); err != nil {
-		return err
+	if f.output != output.Stdout { // a directory that cannot be read is an error of what follows
+		recorded, _ := output.RecordedSources(f.output)
+		warnings, err := r.PathWarnings(cmd.Context(), recorded)
+		if err != nil {
+			return err
+		}
+		r.Warnings = append(r.Warnings, warnings...)
 	}
 	if f.output != output.Stdout && f.check == "" {
 		if err := output.CheckOwner(f.output, r.Files, f.writeOptions(r.Sources)); err != nil {
@@ -86,21 +90,6 @@ func (f *renderFlags) green(r *config.Rendered) bool {
 	return err == nil && len(differences) == 0
 }
 
-// findPaths adds warnings about operators that OLM would not update in one step from the version in the directory. A
-// directory that cannot be read is an error of what follows.
-func (f *renderFlags) findPaths(cmd *cobra.Command, r *config.Rendered) error {
-	if f.output == output.Stdout {
-		return nil
-	}
-	recorded, err := output.RecordedSources(f.output)
-	if err != nil || len(recorded) == 0 {
-		return nil //nolint:nilerr // see above
-	}
-	warnings, err := r.PathWarnings(cmd.Context(), recorded)
-	r.Warnings = append(r.Warnings, warnings...)
-	return err
-}
-
 // printWarnings prints warnings and, where files are written, notes; with --strict warnings are an error. What is said
 // of several places is said of the first, unless all is asked for.
 func (f *renderFlags) printWarnings(cmd *cobra.Command, warnings, notes []config.Warning) error {
@@ -151,7 +140,7 @@ func (f *renderFlags) write(cmd *cobra.Command, files output.Files, sources []ou
 	}
 	if f.summary.format == findings.JSON {
 		s.Warnings, s.Notes = notes(r.Warnings), notes(r.Notes)
-		if err := s.print(cmd.OutOrStdout()); err != nil {
+		if err := findings.WriteJSON(cmd.OutOrStdout(), s); err != nil {
 			return err
 		}
 	}
@@ -237,8 +226,7 @@ func (f *renderFlags) descoped() bool {
 	return profile == string(generate.ProfileDescoped) || !takes // olmgen descope has no such flag
 }
 
-// overwritten compares the older tree in the output directory with what is rendered, and adds warnings about what OLM
-// would refuse. An older tree that cannot be read is no reason to fail here.
+// overwritten compares the older tree, if it can be read, with what is rendered, and warns of what OLM would refuse.
 func (f *renderFlags) overwritten(cmd *cobra.Command, r *config.Rendered) *compare.Report {
 	if f.output == output.Stdout {
 		return nil
@@ -316,19 +304,11 @@ func notes(list []config.Warning) []summaryNote {
 	})...)
 }
 
-// print writes the summary as JSON. Lists are never null.
-func (s summary) print(w io.Writer) error {
-	for _, list := range []*[]string{&s.Added, &s.Changed, &s.Removed, &s.Kept} {
-		if *list == nil {
-			*list = []string{}
-		}
-	}
-	return findings.WriteJSON(w, s)
-}
-
+// summaryOf returns what a run did. Lists are never nil.
 func summaryOf(dir string, r output.Result) summary {
-	return summary{Directory: dir, Added: r.Added, Changed: r.Changed, Removed: r.Removed, Kept: r.Kept,
-		Unchanged: len(r.Unchanged)}
+	list := func(paths []string) []string { return append([]string{}, paths...) }
+	return summary{Directory: dir, Added: list(r.Added), Changed: list(r.Changed), Removed: list(r.Removed),
+		Kept: list(r.Kept), Unchanged: len(r.Unchanged)}
 }
 
 func (s summary) printText(cmd *cobra.Command) {

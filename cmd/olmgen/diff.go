@@ -254,7 +254,12 @@ func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Opt
 		o.CRDs.Objects, o.Unread = t.Objects, t.Unread()
 	}
 	if len(f.trees) > 0 {
-		others, err := otherTree(cmd, roots, f.trees)
+		t, err := roots.read(cmd, f.trees, tree.Options{})
+		if err != nil {
+			return err
+		}
+		saySkipped(cmd, t)
+		others, err := review.FromObjectsOf(cmd.Context(), t, review.TreeOptions{Name: strings.Join(f.trees, ", ")})
 		if err != nil {
 			return err
 		}
@@ -280,7 +285,12 @@ func (f *diffFlags) read(cmd *cobra.Command, s side, on review.TreeOptions) (*re
 		}
 		return f.render.reviewTree(cmd, s.tree, []string{s.Ref}, &catalogs, on)
 	case !s.old && len(on.Over.Operators) == 1:
-		r, err = f.upgraded(cmd, s, on.Over)
+		_, modeGiven := f.render.options.Text(generate.OptionInstallMode)
+		_, targetsGiven := f.render.options.Text(generate.OptionTargetNamespaces)
+		profile, _ := f.render.options.Text(generate.OptionProfile)
+		descoped := cmp.Or(s.profile, generate.Profile(profile)) == generate.ProfileDescoped // has no install mode
+		r, err = review.Upgrade(on.Over, modeGiven || targetsGiven || descoped,
+			func(change func(*config.Group)) (*review.Subject, error) { return f.source(cmd, s, change) })
 	default:
 		r, err = f.source(cmd, s, nil)
 	}
@@ -306,17 +316,6 @@ func (f *diffFlags) source(cmd *cobra.Command, s side, change func(*config.Group
 		r.MovePaths(func(_ int, file string) string { return review.PathIn(s.Ref, file) })
 	}
 	return r, err
-}
-
-func (f *diffFlags) upgraded(cmd *cobra.Command, s side, old *review.Subject) (*review.Subject, error) {
-	_, modeGiven := f.render.options.Text(generate.OptionInstallMode)
-	_, targetsGiven := f.render.options.Text(generate.OptionTargetNamespaces)
-	profile, _ := f.render.options.Text(generate.OptionProfile)
-	descoped := cmp.Or(s.profile, generate.Profile(profile)) == generate.ProfileDescoped // has no install mode
-	return review.Upgrade(old, modeGiven || targetsGiven || descoped,
-		func(change func(*config.Group)) (*review.Subject, error) {
-			return f.source(cmd, s, change)
-		})
 }
 
 type side struct {

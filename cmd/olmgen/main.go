@@ -105,8 +105,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exitFailed
 }
 
-// graceTime is how long a command has to end by itself after a signal. Then it ends as if it was killed: no pipeline
-// waits for it, and the next run repairs what is left, as after a kill.
+// graceTime is how long a command has to end after a signal. The next run repairs what is left, as after a kill.
 const graceTime = time.Second
 
 // signalError is why a run ends before its end.
@@ -429,7 +428,11 @@ func oneDash(root *cobra.Command, args []string) error {
 		case dash:
 			name, _, _ := strings.Cut(letters, "=")
 			if meant := beginning(cmd, name); len(name) >= leastLong && len(meant) > 0 {
-				return &usageError{"-" + name + ": a long flag begins with two dashes", wordOf(cmd, letters, meant)}
+				hint := "write " + text.Or(meant)
+				if f := shorthand(cmd, letters); f != nil && f.NoOptDefVal == "" { // it could mean a value as well
+					hint += fmt.Sprintf(", or -%s %s if %q is the value", letters[:1], letters[1:], letters[1:])
+				}
+				return &usageError{"-" + name + ": a long flag begins with two dashes", hint}
 			}
 			if f := shorthand(cmd, letters); f != nil && len(letters) == 1 && f.NoOptDefVal == "" {
 				i++
@@ -445,15 +448,6 @@ func shorthand(cmd *cobra.Command, letters string) *pflag.Flag {
 		return nil
 	}
 	return cmd.Flags().ShorthandLookup(letters[:1])
-}
-
-// wordOf returns how to write the flag that a word behind one dash means, and the value that it could mean as well.
-func wordOf(cmd *cobra.Command, letters string, meant []string) string {
-	hint := "write " + text.Or(meant)
-	if f := shorthand(cmd, letters); f != nil && f.NoOptDefVal == "" {
-		hint += fmt.Sprintf(", or -%s %s if %q is the value", letters[:1], letters[1:], letters[1:])
-	}
-	return hint
 }
 
 // command returns a command. describe adds its help.

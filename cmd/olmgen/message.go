@@ -282,29 +282,23 @@ func newVersion() *cobra.Command {
 				_, err := fmt.Fprintln(cmd.OutOrStdout(), "olmgen "+versionString())
 				return err
 			}
-			return findings.WriteJSON(cmd.OutOrStdout(), buildOf())
+			b := build{Version: versionString(), GoVersion: runtime.Version(),
+				Platform: runtime.GOOS + "/" + runtime.GOARCH}
+			info, _ := debug.ReadBuildInfo()
+			for i := 0; info != nil && i < len(info.Settings); i++ {
+				switch s := info.Settings[i]; s.Key {
+				case "vcs.revision":
+					b.Commit = s.Value
+				case "vcs.time":
+					b.Date = s.Value
+				case "vcs.modified":
+					b.Modified = s.Value == "true"
+				}
+			}
+			return findings.WriteJSON(cmd.OutOrStdout(), b)
 		})
 	formatFlag(cmd, &format, []findings.Format{findings.Text, findings.JSON})
 	return cmd
-}
-
-func buildOf() build {
-	b := build{Version: versionString(), GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return b
-	}
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			b.Commit = s.Value
-		case "vcs.time":
-			b.Date = s.Value
-		case "vcs.modified":
-			b.Modified = s.Value == "true"
-		}
-	}
-	return b
 }
 
 func versionString() string {

@@ -19,8 +19,7 @@ import (
 
 const columns = 80
 
-// detailsKey is the annotation of a command with the part of its help that stands behind the flags, so that the first
-// screen has the usage, the examples and the most important flags.
+// detailsKey is the annotation of a command with the part of its help that stands behind the flags.
 const detailsKey = "olmgen.dev/details"
 
 // The topics of flags that are not options of a RenderConfig, beside config.Topics.

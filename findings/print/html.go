@@ -168,8 +168,7 @@ func layout(sections []findings.Section) []section {
 	})
 }
 
-// counts returns how many rows have each severity, and how many there are: none if a filter would change nothing. A
-// section without title sums up the others and is not counted.
+// counts returns how many rows of titled sections have each severity, and how many there are; nil if all have one.
 func counts(sections []section) (out []count) {
 	var all int
 	words, of := map[findings.Severity]string{}, map[findings.Severity]int{}

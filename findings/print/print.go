@@ -4,6 +4,7 @@
 package print
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"errors"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
 )
 
 // FindingFormats are the formats of a List.
@@ -35,7 +37,16 @@ type List struct {
 // Formats returns the findings as text and Markdown: in their order, without a table of their own.
 func (l List) Formats() map[findings.Format]func(io.Writer) error {
 	return map[findings.Format]func(io.Writer) error{
-		findings.Text:     func(w io.Writer) error { return writeFindings(w, l.Findings) },
+		findings.Text: func(w io.Writer) error { // path:line: level: object: field: message [rule], and the hint
+			b := bufio.NewWriter(w)
+			for _, f := range l.Findings {
+				what := fmt.Sprintf("%s: %s: %s [%s]", f.Where(), f.Level, f.Description(), f.Rule)
+				if fmt.Fprintln(b, text.Printable(what)); f.Hint != "" {
+					fmt.Fprintln(b, text.Printable("    hint: "+f.Hint))
+				}
+			}
+			return b.Flush()
+		},
 		findings.Markdown: func(w io.Writer) error { return writeFindingsTable(w, l.Findings) },
 	}
 }

@@ -143,18 +143,6 @@ func short(c findings.Cell) string {
 	return join("; ", c.Text, c.Note)
 }
 
-// writeFindings writes "path:line: level: object: field: message [rule]", and the hint on the next line.
-func writeFindings(w io.Writer, list []findings.Finding) error {
-	b := bufio.NewWriter(w)
-	for _, f := range list {
-		fmt.Fprintln(b, text.Printable(fmt.Sprintf("%s: %s: %s [%s]", f.Where(), f.Level, f.Description(), f.Rule)))
-		if f.Hint != "" {
-			fmt.Fprintln(b, text.Printable("    hint: "+f.Hint))
-		}
-	}
-	return b.Flush()
-}
-
 const (
 	// maxComment is how long a comment on GitHub may be, in characters, with room for what others put around it.
 	// Counting bytes is safe: no text has more characters than bytes.

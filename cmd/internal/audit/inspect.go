@@ -209,8 +209,7 @@ func (x *Inspected) maxOpenShift(property string, value json.RawMessage) {
 	}
 }
 
-// result returns what OLM makes of the release where a tree asks for it, or else what olmgen render would write with
-// its defaults, for namespaces called target where an operator does not watch its own.
+// result returns what OLM makes of the release where a tree asks for it, or else what olmgen render would write.
 func (x *Inspected) result(ctx context.Context, b *bundle.Bundle, o Options) (*generate.Result, error) {
 	if p := x.Release.planned; p != nil {
 		installed, err := p.Render(ctx, o.Source)

@@ -227,10 +227,7 @@ func (s *Set) RunPart(ctx context.Context, in shard.Shard, wanted string,
 		})}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return s.Part(in, KindPart, wanted, made), nil
+	return s.Part(in, KindPart, wanted, made), err
 }
 
 // Part makes a part of what is made of the packages of a shard.

@@ -11,6 +11,7 @@ import (
 	"io"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -76,17 +77,20 @@ func (l *list) render(ctx context.Context, so source.Options) ([]*yaml.Node, []R
 	if err != nil {
 		return nil, nil, err
 	}
-	paths, err := filePaths(r)
+	flat, err := r.Tree.Files(output.LayoutFlat) // for objects that the layout splits or leaves out
 	if err != nil {
 		return nil, nil, err
+	}
+	paths := map[output.ID]string{}
+	for _, f := range slices.Concat(flat, r.Files) {
+		if f.Object != (output.ID{}) {
+			paths[f.Object] = f.Path
+		}
 	}
 	items, err := l.merge(r.Objects, l.sources(c), func(o generate.Object) string {
 		return path.Join(dir, paths[output.IDOf(o)])
 	})
-	if err != nil {
-		return nil, nil, err
-	}
-	return items, append(l.results(findings.Warning, r.Warnings), l.results(findings.Info, r.Notes)...), nil
+	return items, append(l.results(findings.Warning, r.Warnings), l.results(findings.Info, r.Notes)...), err
 }
 
 // configPath returns the file of the functionConfig that the orchestrator names, or "".
@@ -113,23 +117,6 @@ func (l *list) sources(c *config.Config) (out []string) {
 		}
 	}
 	return out
-}
-
-// filePaths returns the file of each object; that of the flat layout where the layout splits or leaves out the object.
-func filePaths(r *config.Rendered) (map[output.ID]string, error) {
-	flat, err := r.Tree.Files(output.LayoutFlat)
-	if err != nil {
-		return nil, err
-	}
-	paths := map[output.ID]string{}
-	for _, files := range []output.Files{flat, r.Files} {
-		for _, f := range files {
-			if f.Object != (output.ID{}) {
-				paths[f.Object] = f.Path
-			}
-		}
-	}
-	return paths, nil
 }
 
 // Result is an entry of ResourceList.results.

@@ -216,8 +216,6 @@ func (d *CatalogDiff) Document() *findings.Document {
 		out.Notes = append(out.Notes, findings.Remark{Label: "note", Text: "the tree does not say what is installed: " +
 			"it is what OLD leads to"})
 	}
-	for _, u := range d.Unknown {
-		out.Notes = append(out.Notes, findings.Remark{Label: "not known", Text: u})
-	}
+	out.Notes = append(out.Notes, findings.Remarks("not known", d.Unknown)...)
 	return out
 }

@@ -58,17 +58,28 @@ func FromObjectsOf(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, 
 }
 
 // FromTree returns the objects of a tree as a Subject, with what OLM makes of the operators that it installs for the
-// Subscriptions of the tree. Errors are about objects that cannot be read, and those of ctx.
-//
-// Of a tree with several clusters it has what is in any of them.
+// Subscriptions, in any of its clusters. Errors are about objects that cannot be read, and those of ctx.
 func FromTree(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error) {
 	var list []*Subject
 	for _, part := range clustersOf(t) {
-		s, err := fromCluster(ctx, part, o)
+		s, err := FromObjectsOf(ctx, part, o)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, s)
+		plan, unknown, err := s.play(ctx, part, o)
+		if err != nil {
+			return nil, err
+		}
+		installed, more, err := renderAll(ctx, plan, o)
+		if err != nil {
+			return nil, err
+		}
+		s.parts = installed
+		for _, u := range slices.Concat(unknown, more) {
+			s.unknown(u)
+		}
+		s.outcome.plan = plan
+		list = append(list, s.assembled(nil))
 	}
 	s := list[0]
 	if len(list) > 1 {
@@ -142,27 +153,6 @@ func anyOf(list []*Subject) (*Subject, error) {
 	return out, nil
 }
 
-func fromCluster(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error) {
-	s, err := FromObjectsOf(ctx, t, o)
-	if err != nil {
-		return nil, err
-	}
-	plan, unknown, err := s.play(ctx, t, o)
-	if err != nil {
-		return nil, err
-	}
-	installed, more, err := renderAll(ctx, plan, o)
-	if err != nil {
-		return nil, err
-	}
-	s.parts = installed
-	for _, u := range slices.Concat(unknown, more) {
-		s.unknown(u)
-	}
-	s.outcome.plan = plan
-	return s.assembled(nil), nil
-}
-
 // Installed is an operator that OLM installs for a Subscription or ClusterExtension of a tree.
 type Installed struct {
 	Object   *manifest.Object // that asks for it
@@ -201,10 +191,8 @@ func renderAll(ctx context.Context, plan []Planned, o TreeOptions) (list []Insta
 	return list, unknown, nil
 }
 
-// Plan returns which operators OLM installs for the objects of a tree, and the objects whose operator is unknown. It
-// reads no bundle. Errors are about objects that cannot be read, and those of ctx.
-//
-// Of a tree with several clusters it returns what any of them gets, once.
+// Plan returns which operators OLM installs for the objects of a tree, in any of its clusters, and the objects whose
+// operator is unknown. It reads no bundle. Errors are about objects that cannot be read, and those of ctx.
 func Plan(ctx context.Context, t *tree.Tree, o TreeOptions) (list []Planned, unknown []Unknown, err error) {
 	parts := clustersOf(t)
 	if len(parts) == 1 {

@@ -59,8 +59,7 @@ func Overwritten(ctx context.Context, dir string, rendered *config.Rendered) (*c
 	return Compare(ctx, subjects[0], subjects[1], [2]string{}, compare.Options{})
 }
 
-// Growth returns how permissions grow and which changes of CRDs break something, such as "2 permissions gained, 1
-// breaking change of CRDs". It is empty if nothing of that kind happens.
+// Growth returns what grows or breaks, such as "2 permissions gained, 1 breaking change of CRDs"; "" if nothing does.
 func Growth(report *compare.Report) string {
 	if report == nil {
 		return ""
@@ -176,8 +175,7 @@ func newNotes(rendered *config.Rendered, recorded []output.Source, preview outpu
 	})
 }
 
-// owners are the kinds that take other objects with them when they are deleted: the API server deletes what is in a
-// Namespace, and the custom resources of a CustomResourceDefinition.
+// owners are the kinds with which the API server deletes others: what is in a Namespace, the custom resources of a CRD.
 var owners = []string{"Namespace", "CustomResourceDefinition"}
 
 func removed(dir string, rendered *config.Rendered, preview output.Preview) (out []config.Warning) {

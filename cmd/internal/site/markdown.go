@@ -137,10 +137,8 @@ func description(s string) string {
 	}, s)
 	var b bytes.Buffer
 	marks := 0 // characters that can begin emphasis, a link, an image or a quotation
-	for _, c := range []byte(s) {
-		if strings.IndexByte("*_~[>|", c) >= 0 {
-			marks++
-		}
+	for _, c := range "*_~[>|" {
+		marks += strings.Count(s, string(c))
 	}
 	if marks > maxMarks {
 		b.WriteString("<p>" + template.HTMLEscapeString(s) + "</p>")

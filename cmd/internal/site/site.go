@@ -56,7 +56,15 @@ func Render(ctx context.Context, set *audit.Set, title string) (*Site, error) {
 
 // makePackages makes the pages of the packages of a shard.
 func makePackages(ctx context.Context, set *audit.Set, in shard.Shard) (map[*audit.Package]*packagePages, error) {
-	slugs, made := slugsOf(set), map[*audit.Package]*packagePages{}
+	slugs, made := map[*audit.Package]string{}, map[*audit.Package]*packagePages{}
+	used := map[string]bool{}
+	for _, p := range set.Packages { // of several with the same name, the first has the plain one
+		s := plainSlug(p.Name)
+		if used[s] {
+			s += "--" + short(p.Source)
+		}
+		slugs[p], used[s] = s, true
+	}
 	var mu sync.Mutex
 	want := func(p *audit.Package, _ *audit.Release) bool { return in.Has(p.Name) }
 	return made, set.Each(ctx, want, func(p *audit.Package, list []*audit.Inspected) error {
@@ -104,21 +112,6 @@ func page(p *findings.Document) ([]byte, error) {
 	var b bytes.Buffer
 	err := print.Document(&b, p, findings.HTML)
 	return b.Bytes(), err
-}
-
-// slugsOf returns the directory of each package. Of several packages with the same name, the first has the plain one.
-func slugsOf(set *audit.Set) map[*audit.Package]string {
-	out := map[*audit.Package]string{}
-	used := map[string]bool{}
-	for _, p := range set.Packages {
-		s := plainSlug(p.Name)
-		if used[s] {
-			s += "--" + short(p.Source)
-		}
-		used[s] = true
-		out[p] = s
-	}
-	return out
 }
 
 var plain = lazy.Regexp(`^[a-z0-9]([a-z0-9.-]{0,80}[a-z0-9])?$`)

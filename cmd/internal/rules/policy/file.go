@@ -143,11 +143,7 @@ func (p *parser) rules(f *file, policy *Policy) error {
 			all[at].Level = s.Level
 		}
 	}
-	for _, r := range all {
-		if on[r.ID] {
-			policy.rules = append(policy.rules, r)
-		}
-	}
+	policy.rules = lists.Filter(all, func(r Rule) bool { return on[r.ID] })
 	return nil
 }
 

@@ -68,8 +68,7 @@ type Input struct {
 	Unknown   []Unknown   // objects of the tree for which OLM installs nobody knows what
 }
 
-// Installed is an operator that OLM installs for an object of the tree. The rules about meta-operators, and the limits
-// on permissions and images, look at it. What they find is at that object.
+// Installed is an operator that OLM installs for an object of the tree: what rules and limits find in it is at that.
 type Installed struct {
 	By        *manifest.Object
 	Name      string // of the bundle
@@ -103,7 +102,17 @@ func (p *Policy) Check(ctx context.Context, in Input) ([]findings.Finding, error
 		h := violation{u.By, "", "the operator that it installs is not looked at: " + u.Why, u.Hint}
 		found = append(found, h.located(ruleUnknown, findings.Note))
 	}
-	found = append(found, unknownFields(v)...)
+	for _, kind := range []string{"OperatorGroup", "Subscription", "CatalogSource", "ClusterServiceVersion"} {
+		level := findings.Error
+		if kind == "ClusterServiceVersion" {
+			level = findings.Warning // published ones have some, and OLM installs them
+		}
+		for _, o := range v.olm(kind) {
+			for _, e := range olm.UnknownFields(o.Object) {
+				found = append(found, violation{o.Object, e.Field, e.Msg, e.Tip}.located(ruleUnknownField, level))
+			}
+		}
+	}
 	found = append(found, operatorRights(v)...)
 	for _, s := range in.Tree.Skipped {
 		found = append(found, located{nil, findings.Finding{
@@ -122,21 +131,6 @@ func (p *Policy) Check(ctx context.Context, in Input) ([]findings.Finding, error
 	list := except(p.exceptions, found, v)
 	findings.Sort(list)
 	return list, nil
-}
-
-func unknownFields(v *view) (found []located) {
-	for _, kind := range []string{"OperatorGroup", "Subscription", "CatalogSource", "ClusterServiceVersion"} {
-		level := findings.Error
-		if kind == "ClusterServiceVersion" {
-			level = findings.Warning // published ones have some, and OLM installs them
-		}
-		for _, o := range v.olm(kind) {
-			for _, e := range olm.UnknownFields(o.Object) {
-				found = append(found, violation{o.Object, e.Field, e.Msg, e.Tip}.located(ruleUnknownField, level))
-			}
-		}
-	}
-	return found
 }
 
 // located is a finding with its object, which is nil for a finding about a file.

@@ -162,8 +162,7 @@ func (v *view) addCSV(o *entry) {
 	}
 }
 
-// operatorRights returns a finding for everybody who gets the rights of an operator by what the tree lets them do in
-// its namespace. Objects that cannot be read have findings of their own.
+// operatorRights returns a finding for everybody who gets the rights of an operator by its namespace.
 func operatorRights(v *view) (found []located) {
 	objects := lists.Map(v.objects, func(o *entry) *manifest.Object { return o.Object })
 	csvs, err := rights.InstalledCSVs(objects)

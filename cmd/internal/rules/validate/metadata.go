@@ -32,22 +32,6 @@ const (
 	ruleSkipRange    = "skip-range"
 )
 
-// metadataFindings checks what bundle.Read does not need: channels, dependencies and version ranges.
-func metadataFindings(src *source.Source, b *bundle.Bundle) (list []Finding) {
-	if src.Kind != source.KindCatalog { // there the catalog has the channels
-		list = append(list, channelFindings(src.FS, b)...)
-	}
-	list = append(list, dependencyFindings(src.FS, b)...)
-	if text, ok := b.CSV.Annotations[olm.AnnotationSkipRange]; ok {
-		if _, err := semver.ParseRange(text); err != nil {
-			e := b.CSVObject.Errorf(`metadata.annotations["`+olm.AnnotationSkipRange+`"]`,
-				"%q is not a range of versions: %v", text, err)
-			list = append(list, finding(ruleSkipRange, findings.Error, e))
-		}
-	}
-	return list
-}
-
 // schemaFindings checks the CSV against the schema of OLM's CRD, as OLM writes it to the cluster: decoded into its Go
 // type and encoded again, which adds empty required fields (OLM: pkg/controller/registry/resolver/steps.go). known has
 // the findings of others, which may be about the same field.
@@ -209,7 +193,14 @@ func Package(ctx context.Context, dir string, so catalog.Options, o Options) ([]
 		if err != nil {
 			return nil, 0, fmt.Errorf("%s: %w", v.Dir, err)
 		}
-		found = append(found, replacesFindings(csvs[i], names)...)
+		// A CRD that the package lacks makes Bundle refuse the version (OpenShift 4.5, Packaging formats, 1.3.1).
+		if csvs[i] != nil {
+			replaces, err := csvs[i].Get("spec", "replaces")
+			if old, _ := replaces.(string); err == nil && old != "" && !names[old] {
+				found = append(found, finding(ruleReplacesMissing, findings.Warning,
+					csvs[i].Errorf("spec.replaces", "the package has no ClusterServiceVersion %s", old)))
+			}
+		}
 		for j := range found {
 			found[j].File = originalFile(dir, v, found[j].File)
 		}
@@ -231,20 +222,6 @@ func csvOf(v catalog.ConvertedBundle) *manifest.Object {
 				return o
 			}
 		}
-	}
-	return nil
-}
-
-// replacesFindings reports a version that replaces one that the package does not have (OpenShift 4.5 documentation,
-// Packaging formats, 1.3.1). A CRD that it does not have makes Bundle refuse the version.
-func replacesFindings(csv *manifest.Object, names map[string]bool) []Finding {
-	if csv == nil {
-		return nil
-	}
-	v, err := csv.Get("spec", "replaces")
-	if old, _ := v.(string); err == nil && old != "" && !names[old] {
-		e := csv.Errorf("spec.replaces", "the package has no ClusterServiceVersion %s", old)
-		return []Finding{finding(ruleReplacesMissing, findings.Warning, e)}
 	}
 	return nil
 }

@@ -93,7 +93,18 @@ func bindings(b *bundle.Bundle) (list []Finding, err error) {
 			}
 		}
 	}
-	accounts, suggested := running(b), b.CSV.Annotations[olm.AnnotationSuggestedNamespace]
+	// The accounts of its pods: those of its Deployments, and those that it ships. One that only has permissions
+	// may stand for that of another operator.
+	accounts := lists.Map(b.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs,
+		func(d v1alpha1.StrategyDeploymentSpec) string {
+			return cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default")
+		})
+	for _, o := range b.Others {
+		if o.Kind == rbacv1.ServiceAccountKind && bundle.GroupOf(o) == "" {
+			accounts = append(accounts, o.Name)
+		}
+	}
+	suggested := b.CSV.Annotations[olm.AnnotationSuggestedNamespace]
 	for _, x := range shipped.Bindings {
 		if x.Role.Kind == rbac.KindRole && !slices.ContainsFunc(b.Others, func(o *manifest.Object) bool {
 			return o.Kind == rbac.KindRole && o.Name == x.Role.Name
@@ -121,21 +132,6 @@ func bindings(b *bundle.Bundle) (list []Finding, err error) {
 		}
 	}
 	return list, nil
-}
-
-// running returns the names of the accounts that pods of the operator run with, as far as the bundle shows them: those
-// of its Deployments, and those that it ships. One that only has permissions may stand for that of another operator.
-func running(b *bundle.Bundle) []string {
-	names := lists.Map(b.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs,
-		func(d v1alpha1.StrategyDeploymentSpec) string {
-			return cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default")
-		})
-	for _, o := range b.Others {
-		if o.Kind == rbacv1.ServiceAccountKind && bundle.GroupOf(o) == "" {
-			names = append(names, o.Name)
-		}
-	}
-	return names
 }
 
 const (

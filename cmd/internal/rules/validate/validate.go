@@ -27,6 +27,8 @@ import (
 
 	"github.com/operator-framework/api/pkg/encoding"
 
+	"github.com/blang/semver/v4"
+
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/fit"
@@ -88,9 +90,18 @@ func Read(ctx context.Context, src *source.Source, b *bundle.Bundle, o Options) 
 	for _, n := range b.Notes {
 		list = append(list, finding(bundle.WarnReplacedObject, findings.Note, n))
 	}
+	if src.Kind != source.KindCatalog { // there the catalog has the channels
+		list = append(list, channelFindings(src.FS, b)...)
+	}
+	if text, ok := b.CSV.Annotations[olm.AnnotationSkipRange]; ok {
+		if _, err := semver.ParseRange(text); err != nil {
+			list = append(list, finding(ruleSkipRange, findings.Error, b.CSVObject.Errorf(
+				`metadata.annotations["`+olm.AnnotationSkipRange+`"]`, "%q is not a range of versions: %v", text, err)))
+		}
+	}
 	operator := fit.OfBundle(b)
 	operator.Namespace = b.CSV.Annotations[olm.AnnotationSuggestedNamespace]
-	list = slices.Concat(list, metadataFindings(src, b), ownedVersions(b), fit.Conversions(operator))
+	list = slices.Concat(list, dependencyFindings(src.FS, b), ownedVersions(b), fit.Conversions(operator))
 	for _, ask := range []func(*bundle.Bundle) ([]Finding, error){inVain, bindings} {
 		found, err := ask(b)
 		if err != nil {
@@ -131,9 +142,8 @@ func warningFindings(warnings []bundle.Warning) (list []Finding) {
 	return list
 }
 
-// check adds the findings of the Checker, apart from those at a field at which olmgen has a finding: the two say the
-// same, for example that an API version is not served. The higher level counts, because the validators report an error
-// only if the CSV's minKubeVersion does not serve the version.
+// check adds the findings of the Checker, apart from those at a field at which olmgen says the same. The higher level
+// counts: the validators report an error only if the CSV's minKubeVersion does not serve an API version.
 func check(ctx context.Context, list []Finding, src *source.Source, b *bundle.Bundle, o Options) ([]Finding, error) {
 	s, objects, err := newSubject(src.FS, b, o)
 	if err != nil {

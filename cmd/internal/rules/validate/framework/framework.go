@@ -81,8 +81,14 @@ func read(s validate.Subject) (*run, error) {
 			if err := json.Unmarshal(data, r.bundle.CSV); err != nil {
 				return nil, fmt.Errorf("the ClusterServiceVersion: %w", err)
 			}
-			if err := countRules(r.bundle.CSV); err != nil {
-				return nil, fmt.Errorf("the ClusterServiceVersion: %w", err)
+			var atoms rbac.Counter // a validator looks at each group of a rule with each resource and verb
+			spec := r.bundle.CSV.Spec.InstallStrategy.StrategySpec
+			for _, p := range slices.Concat(spec.Permissions, spec.ClusterPermissions) {
+				for _, rule := range p.Rules {
+					if err := atoms.Add(rule); err != nil {
+						return nil, fmt.Errorf("the ClusterServiceVersion: %w", err)
+					}
+				}
 			}
 			r.bundle.Name = r.bundle.CSV.Name
 		case u.GetKind() == "CustomResourceDefinition":
@@ -93,20 +99,6 @@ func read(s validate.Subject) (*run, error) {
 		return nil, errors.New("no ClusterServiceVersion")
 	}
 	return r, nil
-}
-
-// countRules refuses rules that multiply: a validator looks at each group with each resource and verb.
-func countRules(csv *v1alpha1.ClusterServiceVersion) error {
-	var atoms rbac.Counter
-	spec := csv.Spec.InstallStrategy.StrategySpec
-	for _, p := range slices.Concat(spec.Permissions, spec.ClusterPermissions) {
-		for _, rule := range p.Rules {
-			if err := atoms.Add(rule); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // readCRD decodes a CRD. A value of the wrong type is a problem, and the validators do not see the CRD.
