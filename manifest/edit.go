@@ -73,7 +73,6 @@ func (o *Object) splice(e Edit) []byte {
 	return text
 }
 
-// spliced returns the object of a text that an edit makes.
 func (o *Object) spliced(e Edit, text []byte) *Object {
 	out := *o
 	limits := o.doc.limits
@@ -140,7 +139,6 @@ func (e Edit) change(v map[string]any) {
 	}
 }
 
-// changes reports whether the edit may change what is at a path.
 func (e Edit) changes(path []string) bool {
 	switch {
 	case len(path) == 0 || path[0] == "apiVersion" || path[0] == "metadata" || len(e.Texts) > 0:
@@ -223,7 +221,6 @@ func (s *splicer) setAll(meta *yaml.Node, field string, add map[string]string) b
 	return !slices.ContainsFunc(keys, func(k string) bool { return !s.set(m, k, add[k]) })
 }
 
-// set makes key: value in a block mapping.
 func (s *splicer) set(m *yaml.Node, key, value string) bool {
 	if m == nil || m.Kind != yaml.MappingNode {
 		return false

@@ -126,7 +126,6 @@ func (e *encoder) key(k string, indent int) {
 // maxKey is how long a key can be that stands on the line of its value. YAML's own bound is 1,024 characters.
 const maxKey = 120
 
-// long reports whether a key can't stand on the line of its value.
 func long(key string) bool { return len(inline(key)) > maxKey }
 
 // below prints a value behind "key:"; nested lines of a mapping are at indent, those of a list two less.
@@ -280,7 +279,6 @@ func needsQuotes(s string) bool {
 		strings.Contains(s, ": ") || strings.Contains(s, " #") || strings.Contains(s, "\t")
 }
 
-// printable reports whether YAML may hold s unescaped.
 func printable(s string) bool {
 	for _, r := range s {
 		switch {

@@ -32,7 +32,6 @@ const raiseLimits = "if you trust the input, raise the limits"
 // OverLimit returns err, which is about a limit, with the advice to raise the limits.
 func OverLimit(err error) error { return WithHint(err, raiseLimits, OptionLimits) }
 
-// overLimit adds the advice to raise the limits to an error.
 func overLimit(e *Error) *Error {
 	e.Tip, e.Options = raiseLimits, append(e.Options, OptionLimits)
 	return e
@@ -80,7 +79,6 @@ func (d *Document) fits() error {
 	return d.errorf(0, "", "the document is larger than %s: no API server stores such an object", mib(most))
 }
 
-// mib returns a size for a message.
 func mib(n int) string {
 	if n >= 1<<20 {
 		return fmt.Sprintf("%d MiB", n>>20)

@@ -179,7 +179,6 @@ func (d *Document) parse() error {
 	return d.limits.charge(written.bytes, written.values)
 }
 
-// expansion is what a node has once its aliases are written out.
 type expansion struct{ bytes, values int64 }
 
 // writtenOut returns the expansion of a node, at most the limits of one document: what has more is refused when its
@@ -221,20 +220,6 @@ func (d *Document) syntaxError(err error) error {
 	return e
 }
 
-// countPlaces refuses a document of too many values before the library makes nodes of them.
-func (d *Document) countPlaces(charge bool) error {
-	places := budget.Places(d.Raw)
-	if places > int64(d.limits.Nodes) {
-		return overLimit(d.errorf(0, "",
-			"the document has more than %d places where a value can begin; no Kubernetes object has so many",
-			d.limits.Nodes))
-	}
-	if !charge {
-		return nil
-	}
-	return d.limits.charge(0, places)
-}
-
 // parseAll parses the document with the YAML library. A nil node is an empty document. What is kept is charged.
 func (d *Document) parseAll(charge bool) (root *yaml.Node, err error) {
 	defer func() {
@@ -242,8 +227,16 @@ func (d *Document) parseAll(charge bool) (root *yaml.Node, err error) {
 			err = d.errorf(0, "", "not readable as YAML: %v", r)
 		}
 	}()
-	if err := d.countPlaces(charge); err != nil {
-		return nil, err
+	places := budget.Places(d.Raw) // counted before the library makes nodes of them
+	if places > int64(d.limits.Nodes) {
+		return nil, overLimit(d.errorf(0, "",
+			"the document has more than %d places where a value can begin; no Kubernetes object has so many",
+			d.limits.Nodes))
+	}
+	if charge {
+		if err := d.limits.charge(0, places); err != nil {
+			return nil, err
+		}
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(d.Raw))
 	var doc yaml.Node
@@ -327,7 +320,6 @@ func (d *Document) duplicateKeys(n *yaml.Node) {
 	}
 }
 
-// errorf makes an error at a line of the document.
 func (d *Document) errorf(line int, field, format string, args ...any) *Error {
 	if line > 0 {
 		line += d.Line - 1

@@ -128,7 +128,6 @@ func fieldsAt(t reflect.Type, segments []string) []string {
 	return names
 }
 
-// below returns the type of what a segment of a path leads to, nil if that is not known.
 func below(t reflect.Type, segment string) reflect.Type {
 	if _, err := strconv.Atoi(segment); err == nil && itemType(t) != nil {
 		return itemType(t)

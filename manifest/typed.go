@@ -37,7 +37,6 @@ const (
 	asAny
 )
 
-// plan is what is known of a type.
 type plan struct {
 	read   way
 	fields map[string]field // of a struct, by name
@@ -201,7 +200,6 @@ func (d *typeDecoder) into(n *yaml.Node, v reflect.Value, depth int) bool {
 
 func isNull(n *yaml.Node) bool { return n.Style == 0 && yamltext.Plain(n.Value) == nil }
 
-// surelyText reports whether an untagged scalar is surely text.
 func surelyText(n *yaml.Node) bool { return n.Style != 0 || yamltext.SurelyText(n.Value) }
 
 func intoScalar(n *yaml.Node, v reflect.Value, w way) bool {

@@ -72,18 +72,35 @@ func Check(dir string, files Files, sources []Source) ([]Difference, error) {
 	return out, nil
 }
 
-// compare returns the plan of a write, up to what would refuse it.
+// compare returns the plan of a write, up to what would refuse it. It plans again if another run wrote meanwhile: the plan
+// is that of one tree, the old one or the new one.
 func compare(dir string, files Files, o WriteOptions) (*planner, error) {
-	return readStable(dir, func() (*planner, error) {
-		if err := files.check(); err != nil {
-			return nil, err
+	if err := files.check(); err != nil {
+		return nil, err
+	}
+	real, err := realDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	t, want := newTarget(dir, real), wantedOf(files)
+	for end := time.Now().Add(patience); ; time.Sleep(stablePause) {
+		before := t.glance()
+		var p *planner
+		old, err := readTree(t)
+		if err == nil {
+			p, err = newPlanner(t, cmp.Or(old, newTree(nil)), want, o)
 		}
-		t, old, err := inspect(dir)
-		if err != nil {
-			return nil, err
+		after := t.glance()
+		switch {
+		case before.same(after) && !after.incomplete() && !errors.Is(err, fs.ErrNotExist):
+			return p, err
+		case before.same(after) && after.incomplete() && !after.running:
+			return nil, refuse("render again: that repairs it",
+				"%s is incomplete: an earlier run was interrupted while it wrote", t.name)
+		case time.Now().After(end):
+			return nil, busy(t, t.beside)
 		}
-		return newPlanner(t, old, wantedOf(files), o)
-	})
+	}
 }
 
 // Recorded returns the files of a directory that its locks record, slash-separated and sorted. A directory that is not
@@ -113,10 +130,7 @@ func inspect(name string) (target, *tree, error) {
 	}
 	t := newTarget(name, real)
 	old, err := readTree(t)
-	if old == nil && err == nil {
-		old = newTree(nil)
-	}
-	return t, old, err
+	return t, cmp.Or(old, newTree(nil)), err
 }
 
 // state returns how the file at a path differs from the one of the tree, or from that of an earlier run which is not part
@@ -294,7 +308,6 @@ func Stat(differences []Difference) []byte {
 	return b.Bytes()
 }
 
-// shorten leaves the end of a path that is longer than width.
 func shorten(path string, width int) string {
 	runes := []rune(path)
 	if len(runes) <= width {
@@ -342,30 +355,6 @@ const (
 	patience    = 10 * time.Second
 	stablePause = 5 * time.Millisecond
 )
-
-// readStable reads an output directory with read, and again if another run wrote to it meanwhile. The result is that of
-// one tree, the old one or the new one.
-func readStable[T any](dir string, read func() (T, error)) (T, error) {
-	name, err := realDir(dir)
-	if err != nil {
-		return read()
-	}
-	t := newTarget(dir, name)
-	for end := time.Now().Add(patience); ; time.Sleep(stablePause) {
-		before := t.glance()
-		result, err := read()
-		after := t.glance()
-		switch {
-		case before.same(after) && !after.incomplete() && !errors.Is(err, fs.ErrNotExist):
-			return result, err
-		case before.same(after) && after.incomplete() && !after.running:
-			return result, refuse("render again: that repairs it",
-				"%s is incomplete: an earlier run was interrupted while it wrote", t.name)
-		case time.Now().After(end):
-			return result, busy(t, t.beside)
-		}
-	}
-}
 
 // glance is what tells two states of an output directory apart.
 type glance struct {

@@ -155,7 +155,6 @@ func (t Tree) clusterLists(objects []generate.Shared, bases []string) (Files, er
 	return append(files, File{Path: clusterOverlay + kustomizationName, Data: kustomization}), err
 }
 
-// byName returns the operators sorted by name.
 func (t Tree) byName() []int {
 	order := make([]int, len(t.Operators))
 	for i := range order {
@@ -165,7 +164,6 @@ func (t Tree) byName() []int {
 	return order
 }
 
-// applications writes the directory of each operator, with its namespaced objects.
 func (t Tree) applications() (Files, error) {
 	var files Files
 	taken := map[string]string{clusterApp: "the layout itself"}
@@ -233,7 +231,6 @@ func MetaOperatorWarning(r *generate.Result) string {
 	)
 }
 
-// severalNamespaces reports whether an OperatorGroup has a selector or more than one target namespace.
 func severalNamespaces(x generate.Object) bool {
 	selector, err := x.Get("spec", "selector")
 	if err != nil || selector != nil {
@@ -270,7 +267,6 @@ func (t Tree) plurals(objects []generate.Shared) (map[string]string, error) {
 	return plurals, nil
 }
 
-// definedPlurals returns the plurals of the kinds that the CRDs in the tree define.
 func (t Tree) definedPlurals() (map[string]string, error) {
 	defined := map[string]string{}
 	for _, x := range t.Objects {

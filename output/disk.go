@@ -96,7 +96,6 @@ func (d *disk) link(from, to string, old fs.FileInfo) (linked bool, err error) {
 	return false, d.do("chtimes", to, func() error { return os.Chtimes(to, old.ModTime(), old.ModTime()) })
 }
 
-// symlink creates a symbolic link at to with the target of the one at from.
 func (d *disk) symlink(from, to string) error {
 	target, err := os.Readlink(from)
 	if err != nil {

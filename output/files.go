@@ -100,7 +100,6 @@ func (fs Files) check() error {
 	return nil
 }
 
-// checkPath refuses a path that is not relative, clean and slash-separated.
 func checkPath(p string) error {
 	if err := checkText(p); err != nil {
 		return fmt.Errorf("path %q %w", p, err)
@@ -215,7 +214,6 @@ const OptionForce manifest.Option = "WriteOptions.Force"
 // OptionReplace names WriteOptions.Replace in errors.
 const OptionReplace manifest.Option = "WriteOptions.Replace"
 
-// refuseOption is refuse with a hint about one option.
 func refuseOption(option manifest.Option, text, format string, args ...any) error {
 	return manifest.WithHint(fmt.Errorf(format, args...), text, option)
 }

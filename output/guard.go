@@ -284,7 +284,6 @@ func isWork(path string) bool {
 	return fold(top) == fold(workName)
 }
 
-// cannotEnter explains why a run cannot work in w.
 func cannotEnter(t target, w work, err error) error {
 	if w == t.inside {
 		return refuse("olmgen builds the new files there first: it must be able to write there",

@@ -39,7 +39,6 @@ func (t Tree) helm() (Files, error) {
 	return files, nil
 }
 
-// chart returns the parts of an operator's chart.
 func (t Tree) chart(operator int, names []string) (helm.Chart, error) {
 	o := t.Operators[operator]
 	c := helm.Chart{
@@ -89,7 +88,6 @@ func (t Tree) changed(objects []generate.Object) ([]generate.Object, error) {
 	return lists.Map(shared, func(x generate.Shared) generate.Object { return x.Object }), nil
 }
 
-// same reports whether two lists have the same objects, in any order.
 func same(a, b []generate.Object) bool {
 	id := func(o generate.Object) [4]string { return [4]string{o.APIVersion, o.Kind, o.Namespace, o.Name} }
 	all := lists.By(a, id)

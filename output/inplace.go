@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -113,14 +112,6 @@ func (d *disk) writable(t target, j *journal) error {
 		}
 	}
 	return nil
-}
-
-// finish carries out a journal and removes it.
-func (d *disk) finish(t target, j *journal) (edited []string, err error) {
-	if edited, err = d.carryAll(t, j); err != nil {
-		return nil, err
-	}
-	return edited, d.removeJournal(t)
 }
 
 // carryAll carries out a journal. Some steps may be done already. It returns the files that are neither what they were
@@ -242,7 +233,10 @@ func (d *disk) recoverInside(t target) error {
 		return d.remove(t.inside.at(stageName))
 	}
 	// What somebody edited since is seen again by the plan of this run.
-	if _, err := d.finish(t, j); err != nil {
+	if _, err = d.carryAll(t, j); err == nil {
+		err = d.removeJournal(t)
+	}
+	if err != nil {
 		return refuse("solve that and run olmgen again: it finishes the write",
 			"%s is incomplete: an earlier run was interrupted, and this one cannot finish it: %w", t.name, err)
 	}
@@ -254,7 +248,6 @@ func isDir(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// missing reports whether err means that there is no such file.
 func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
@@ -276,7 +269,6 @@ type step struct {
 // A journal has a few hundred bytes for each file of the lock.
 const maxJournalSize = 4 * maxLockSize
 
-// newJournal lists what p changes.
 func newJournal(t target, p *plan) (*journal, error) {
 	j, stays := &journal{}, map[string]bool{} // whether it is a directory
 	for _, f := range p.files {
@@ -364,12 +356,7 @@ func (j *journal) read(name string, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
 		return errors.New("is not a regular file")
 	}
-	f, err := openRegular(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxJournalSize+1))
+	data, err := readMost(name, maxJournalSize)
 	if err != nil {
 		return err
 	}

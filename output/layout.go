@@ -183,7 +183,6 @@ func (t Tree) directory(dir string, objects []generate.Shared, paths []string) (
 	return append(files, File{Path: dir + kustomizationName, Data: kustomization}), nil
 }
 
-// kustomization prints a kustomization.yaml with the resources.
 func (t Tree) kustomization(resources []string) ([]byte, error) {
 	return t.Templates.Execute(kustomizationName, templates.Kustomization{Resources: resources})
 }
@@ -199,7 +198,6 @@ func (t Tree) perOperator() [][]generate.Shared {
 	return own
 }
 
-// isOLM reports whether an object is of a kind of OLM's.
 func isOLM(x generate.Object, kind string) bool {
 	return x.Kind == kind && x.Group() == olm.Group
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -52,7 +51,6 @@ func (s Source) optional() [][2]string {
 		{"digest", s.Digest}}
 }
 
-// lockFile is the content of olmgen.lock.
 type lockFile struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -232,16 +230,13 @@ func reason(err error) error {
 // locks are the files olmgen.lock of an output directory, by their directories: "" for the output directory itself.
 type locks map[string]recorded
 
-// recorded is a lock with its text.
 type recorded struct {
 	lockFile
 	data []byte
 }
 
-// lockPath returns the path of the lock of a directory.
 func lockPath(dir string) string { return path.Join(dir, LockName) }
 
-// wayUp returns the way from a directory to the output directory.
 func wayUp(dir string) string {
 	if dir == "" {
 		return ""
@@ -297,12 +292,7 @@ func readLockFile(t target, dir string) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, refuse("move it away", "%s is not a regular file", t.show(LockName))
 	}
-	f, err := openRegular(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxLockSize+1))
+	data, err := readMost(name, maxLockSize)
 	return text.LF(data), err
 }
 
@@ -336,10 +326,8 @@ func newLocks(sources []Source, files map[string]map[string]string) (locks, erro
 	return out, nil
 }
 
-// dirs returns the directories that have a lock, sorted.
 func (l locks) dirs() []string { return slices.Sorted(maps.Keys(l)) }
 
-// differences returns how the locks differ from those of a tree.
 func (l locks) differences(old locks) (out []differing) {
 	for _, dir := range lists.Keys(l, old) {
 		before, was := old[dir]
@@ -419,7 +407,6 @@ func described(dir string, sources []Source) string {
 	return text.FirstOf(3, packages) + " from " + text.FirstOf(3, origins)
 }
 
-// sources returns the sources in all locks.
 func (l locks) sources() []Source {
 	var all []Source
 	for _, dir := range l.dirs() {

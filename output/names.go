@@ -61,7 +61,6 @@ func namePart(o generate.Object, operatorNamespace string) string {
 	return escape(name)
 }
 
-// limit shortens a name that is too long for a file system.
 func limit(s string) string {
 	if len(s) > 200 {
 		return s[:180] + "_" + short(s)

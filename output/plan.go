@@ -12,7 +12,6 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
-// plan is how the new tree is made.
 type plan struct {
 	result  Result
 	changed bool     // whether there is anything to do
@@ -60,9 +59,6 @@ func wantedOf(files Files) map[string]wanted {
 
 // newPlanner compares every file that is wanted, or that the old locks record, with what is at its path.
 func newPlanner(t target, old *tree, want map[string]wanted, o WriteOptions) (*planner, error) {
-	if old == nil {
-		old = newTree(nil)
-	}
 	p := &planner{plan: plan{old: old}, target: t, options: o, want: want, record: map[string]map[string]string{},
 		carry: map[string]fs.FileInfo{}}
 	for _, path := range slices.Sorted(maps.Keys(want)) {
@@ -98,7 +94,6 @@ func newPlanner(t target, old *tree, want map[string]wanted, o WriteOptions) (*p
 	return p, nil
 }
 
-// note records a file in the lock of a directory.
 func (p *planner) note(dir, path, digest string) {
 	if p.record[dir] == nil {
 		p.record[dir] = map[string]string{}
@@ -154,7 +149,7 @@ func makePlan(t target, want map[string]wanted, o WriteOptions) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPlanner(t, old, want, o)
+	p, err := newPlanner(t, cmp.Or(old, newTree(nil)), want, o)
 	if err != nil {
 		return nil, err
 	}

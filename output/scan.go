@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -22,7 +23,6 @@ import (
 // maxForeign limits the entries that olmgen did not write. A directory with more is not an output directory.
 const maxForeign = 20_000
 
-// tree is the content of an output directory.
 type tree struct {
 	root   fs.FileInfo
 	paths  []string // of every entry, parents before what is in them
@@ -138,7 +138,6 @@ func tooMany(t target) error {
 	return refuse(ownDirectory, "%s holds more than %d files that olmgen did not write", t.name, maxForeign)
 }
 
-// unowned returns the number of entries that olmgen did not write.
 func (tr *tree) unowned() int {
 	owned, n := tr.ownedDirs(), 0
 	for _, p := range tr.paths {
@@ -149,7 +148,6 @@ func (tr *tree) unowned() int {
 	return n
 }
 
-// isLock reports whether a path is that of a lock of the tree.
 func (tr *tree) isLock(p string) bool {
 	dir, name := path.Split(p)
 	_, ok := tr.locks[strings.TrimSuffix(dir, "/")]
@@ -205,17 +203,18 @@ func openRegular(name string) (*os.File, error) {
 	return f, nil
 }
 
-// readRegular returns the content of such a file.
-func readRegular(name string) ([]byte, error) {
+func readRegular(name string) ([]byte, error) { return readMost(name, math.MaxInt64-1) }
+
+// readMost is readRegular for the beginning of a file: one byte more than there may be.
+func readMost(name string, most int64) ([]byte, error) {
 	f, err := openRegular(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(f)
+	return io.ReadAll(io.LimitReader(f, most+1))
 }
 
-// readDigest returns the digest of such a file as the lock has it.
 func readDigest(name string) (string, error) {
 	data, err := readRegular(name)
 	if err != nil {

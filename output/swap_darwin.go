@@ -7,7 +7,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exchange swaps two directories in one step.
 func exchange(a, b string) error {
 	err := unix.RenamexNp(a, b, unix.RENAME_SWAP)
 	if errors.Is(err, unix.EINVAL) {

@@ -66,7 +66,6 @@ func NotGit(name string) error {
 	return refuseGit(name, real)
 }
 
-// refuseGit refuses a directory in which Git keeps a repository.
 func refuseGit(name, real string) error {
 	if slices.Contains(strings.Split(filepath.ToSlash(real), "/"), gitName) {
 		return refuse(ownDirectory, "output directory %s: Git keeps a repository in %s", name, gitName)
@@ -109,7 +108,6 @@ func (t target) show(path string) string {
 	return filepath.Join(t.name, filepath.FromSlash(path))
 }
 
-// at returns the name of a file of the tree below root.
 func at(root, path string) string {
 	return filepath.Join(root, filepath.FromSlash(path))
 }
@@ -140,15 +138,13 @@ func holdsWorkingDirectory(dir fs.FileInfo) bool {
 	if wd, err = filepath.EvalSymlinks(wd); err != nil {
 		return false
 	}
-	for {
+	for ; ; wd = filepath.Dir(wd) {
 		if i, err := os.Stat(wd); err == nil && os.SameFile(i, dir) {
 			return true
 		}
-		above := filepath.Dir(wd)
-		if above == wd {
+		if wd == filepath.Dir(wd) {
 			return false
 		}
-		wd = above
 	}
 }
 

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -186,23 +187,17 @@ func (d *disk) build(t target, p *plan) (linked map[string]bool, err error) {
 		}
 	}
 	// Modes are set last, children first: a mode may forbid to write.
+	old := cmp.Or(p.old, newTree(nil))
 	for _, dir := range slices.Backward(p.dirs) {
-		if err := d.finishDir(at(t.stage, dir), p.oldDir(dir)); err != nil {
+		info := old.info[dir]
+		if info != nil && !info.IsDir() {
+			info = nil
+		}
+		if err := d.finishDir(at(t.stage, dir), info); err != nil {
 			return nil, err
 		}
 	}
-	if p.old == nil {
-		return linked, d.finishDir(t.stage, nil)
-	}
-	return linked, d.finishDir(t.stage, p.old.root)
-}
-
-// oldDir returns the directory in the old tree, nil if it is new.
-func (p *plan) oldDir(path string) fs.FileInfo {
-	if p.old == nil || p.old.info[path] == nil || !p.old.info[path].IsDir() {
-		return nil
-	}
-	return p.old.info[path]
+	return linked, d.finishDir(t.stage, old.root)
 }
 
 func (d *disk) finishDir(path string, old fs.FileInfo) error {

@@ -53,7 +53,6 @@ func read(name string, data []byte) ([]*manifest.Document, error) {
 	return manifest.ReadFile(name, data, whole.Limits(budget.TreeFile))
 }
 
-// file is the text that is changed.
 type file struct {
 	text *yamltext.Text
 	docs []*manifest.Document
@@ -217,7 +216,6 @@ func (f *file) check(name string, text []byte, edits []Edit) error {
 	return nil
 }
 
-// value returns what an edit makes of a decoded value.
 func (e Edit) value(old any) any {
 	if text, ok := old.(string); ok && e.Patch != nil && e.Patch.Text != "" {
 		return textWith(text, e)
@@ -229,7 +227,6 @@ func (e Edit) value(old any) any {
 	return slices.Concat(list, text.Values(e.Add))
 }
 
-// textWith makes an edit in a document that is a text.
 func textWith(text string, e Edit) string {
 	docs, err := read("", []byte(text))
 	if err != nil || len(docs) != 1 {

@@ -112,7 +112,6 @@ func (c Chart) Files() ([]File, error) {
 	return files, nil
 }
 
-// files makes the templates, and the files in crds/.
 func (c *Chart) files(m *model) ([]File, error) {
 	var files []File
 	for i := range m.entries {

@@ -134,7 +134,6 @@ func (s sentinels) areTargets(list []any) bool {
 	return true
 }
 
-// split splits a string at the sentinels.
 func (s sentinels) split(v string) (out any, changed bool, err error) {
 	parts := textParts{{literal, v}}
 	for _, sentinel := range s.list {
@@ -272,7 +271,9 @@ func (e *entry) matches(p installSite, want map[string]generate.Object) (ids []s
 		return []string{id}, ok && bytes.Equal(o.Data, e.object.Data), nil
 	}
 	for _, v := range e.objects(p) {
-		id := identityOf(v)
+		var of generate.Object
+		of.APIVersion, of.Kind, of.Namespace, of.Name = identify(v)
+		id := identity(of)
 		o, ok := want[id]
 		if !ok {
 			return nil, false, nil
@@ -293,15 +294,8 @@ func identity(o generate.Object) string {
 	return o.Kind + " " + o.Group() + " " + o.Namespace + "/" + o.Name
 }
 
-// identify returns what identifies a decoded object.
 func identify(v map[string]any) (apiVersion, kind, namespace, name string) {
 	stringAt := func(m map[string]any, key string) string { s, _ := m[key].(string); return s }
 	meta, _ := v["metadata"].(map[string]any)
 	return stringAt(v, "apiVersion"), stringAt(v, "kind"), stringAt(meta, "namespace"), stringAt(meta, "name")
-}
-
-func identityOf(v map[string]any) string {
-	var o generate.Object
-	o.APIVersion, o.Kind, o.Namespace, o.Name = identify(v)
-	return identity(o)
 }

@@ -137,7 +137,6 @@ func resourcesOf(container map[string]any) any {
 	return map[string]any{}
 }
 
-// containers returns those of a Deployment, or of one in a ClusterServiceVersion.
 func containers(deployment map[string]any) []map[string]any {
 	pod := dig(deployment, "spec", "template", "spec")
 	var out []map[string]any
@@ -152,7 +151,6 @@ func containers(deployment map[string]any) []map[string]any {
 	return out
 }
 
-// dig returns a mapping inside of others, nil if it is not there.
 func dig(v map[string]any, path ...string) map[string]any {
 	for _, p := range path {
 		v, _ = v[p].(map[string]any)

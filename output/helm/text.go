@@ -24,7 +24,6 @@ type writer struct {
 	target  string   // the action that gives the target namespace
 }
 
-// template returns the template's text of an entry.
 func (e *entry) template(m *model, crds CRDs) ([]byte, error) {
 	w := &writer{token: tokenFor(e.object.Data), root: ".Values", target: "first .Values.targetNamespaces"}
 	if e.each {
@@ -60,7 +59,6 @@ func (e *entry) changed(by string, text []byte) []byte {
 	return slices.Concat(fmt.Appendf(nil, "{{- define %s -}}\n%s{{ end -}}\n", name, text), e.condition(use))
 }
 
-// condition renders an object only in the namespaces that have it.
 func (e *entry) condition(text []byte) []byte {
 	switch {
 	case e.only != "":
@@ -111,7 +109,6 @@ func (w *writer) crd(e *entry) ([]byte, error) {
 	return fmt.Appendf(nil, "{{- if .Values.crds.install }}\n%s{{- end }}\n", text), nil
 }
 
-// entryText prints an entry without its condition.
 func (w *writer) entryText(e *entry) []byte {
 	if e.value == nil {
 		return escape(e.object.Data)
@@ -128,12 +125,10 @@ func tokenFor(text []byte) string {
 	}
 }
 
-// escape makes a template that yields the text itself.
 func escape(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte("{{"), []byte(`{{ "{{" }}`))
 }
 
-// tokens returns the value with tokens in the place of variables.
 func (w *writer) tokens(v map[string]any) map[string]any {
 	return manifest.CopyValue(v, w.tokensOf).(map[string]any)
 }

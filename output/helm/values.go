@@ -15,7 +15,6 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// values writes what a chart's user may set.
 type values struct {
 	c *Chart
 	m *model
@@ -26,16 +25,10 @@ func (v values) single() bool {
 	return v.c.InstallMode == v1alpha1.InstallModeTypeSingleNamespace
 }
 
-func (v values) multiple() bool {
-	return v.c.InstallMode == v1alpha1.InstallModeTypeMultiNamespace
-}
-
-// crds reports whether there are CRDs among the templates.
 func (v values) crds() bool {
 	return v.c.CRDs != CRDsDirectory && slices.ContainsFunc(v.m.entries, func(e entry) bool { return isCRD(e.object) })
 }
 
-// values makes values.yaml.
 func (v values) values() (File, error) {
 	text, err := static.ReadFile("static/values.yaml")
 	if err != nil {
@@ -59,7 +52,6 @@ func (v values) values() (File, error) {
 	return File{"values.yaml", b.Bytes()}, err
 }
 
-// replicas returns those that Deployments have by default.
 func (v values) replicas() map[string]any {
 	out := maps.Clone(v.s.replicas)
 	maps.DeleteFunc(out, func(name string, _ any) bool { return !v.m.deployments[name] })
@@ -178,7 +170,6 @@ func (v values) targetsSchema() object {
 	return s
 }
 
-// perContainer is the schema of what each container of each Deployment has.
 func perContainer(have map[string]any, description string, schema object) object {
 	deployments := object{}
 	for name := range have {
@@ -195,11 +186,12 @@ func perContainer(have map[string]any, description string, schema object) object
 
 // checks makes the template that refuses what the schema can't: the operator's own namespace as a target.
 func (v values) checks() (File, error) {
-	if v.c.Targets == nil || !v.m.targets || v.multiple() && v.m.own {
+	multiple := v.c.InstallMode == v1alpha1.InstallModeTypeMultiNamespace
+	if v.c.Targets == nil || !v.m.targets || multiple && v.m.own {
 		return File{}, nil
 	}
 	why := "SingleNamespace needs a target namespace other than the operator's own"
-	if v.multiple() {
+	if multiple {
 		why = "the operator does not support its own namespace as a target"
 	}
 	return File{"templates/checks.yaml", fmt.Appendf(nil, "{{- if has .Values.namespace .Values.targetNamespaces }}\n"+

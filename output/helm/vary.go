@@ -55,7 +55,6 @@ const mostNamespaces = 200
 
 func (c *Chart) manyNamespaces() bool { return len(c.FixedNamespaces) > mostNamespaces }
 
-// parameterize returns the verified model for some values.
 func (c *Chart) parameterize(namespace, targets bool) (*model, error) {
 	m := &model{namespace: namespace, targets: targets, files: map[string]bool{}}
 	names := c.unused()
@@ -185,7 +184,6 @@ type entry struct {
 	except []string        // it is not there in these
 }
 
-// in reports whether the entry is there in a namespace of the operator.
 func (e *entry) in(namespace string) bool {
 	return (e.only == "" || e.only == namespace) && !slices.Contains(e.except, namespace)
 }

@@ -95,7 +95,6 @@ func Annotate(objects []generate.Shared, e Engine) error {
 // kept reports whether an engine never prunes objects of the kind: others would be deleted with them.
 func kept(kind groupKind) bool { return kind == crd || kind == namespace }
 
-// flux returns the annotations that an object gets for Flux.
 func flux(o generate.Object) (map[string]string, error) {
 	add := map[string]string{}
 	if kept(groupKind{o.Group(), o.Kind}) {
@@ -119,7 +118,6 @@ var dollars = [][]byte{
 	[]byte("${"), []byte("$$"), []byte("$\\"), []byte(`\x24`), []byte(`\u0024`), []byte(`\U00000024`),
 }
 
-// argo returns the annotations that an object gets for Argo CD.
 func argo(o generate.Object) (map[string]string, error) {
 	kind := groupKind{o.Group(), o.Kind}
 	var want []string // sync options

@@ -171,13 +171,11 @@ func isDirective(key string) bool {
 	return slices.ContainsFunc(directives, func(d string) bool { return strings.HasPrefix(key, d) })
 }
 
-// directivesIn returns the places of directives, sorted.
 func directivesIn(v any) (found []string) {
 	eachDirective(v, "", func(at, _ string, _ any) { found = append(found, at) })
 	return found
 }
 
-// eachDirective calls visit for every directive in a value.
 func eachDirective(v any, path string, visit func(at, key string, value any)) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -83,7 +83,6 @@ func Raise(n int64) { factor.Store(n) }
 // olmgen started by other programs, have the same budgets.
 const Variable = "OLMGEN_LIMITS"
 
-// most is the largest factor.
 const most = 1000
 
 // RaiseTo raises the budgets by the value of Variable; "" does nothing.

@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 )
 
-var errKind = errors.New("neither file nor directory")
-
 // Open opens a regular file. It does not wait.
 func Open(name string) (*os.File, error) {
 	return opened(os.OpenFile, name, false)
@@ -49,7 +47,7 @@ func opened(open func(string, int, fs.FileMode) (*os.File, error), name string, 
 	case info.IsDir():
 		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("is a directory")}
 	default:
-		err = &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("%w (%s)", errKind, info.Mode().Type())}
+		err = &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("neither file nor directory (%s)", info.Mode().Type())}
 	}
 	f.Close()
 	return nil, err

@@ -41,7 +41,6 @@ func (t *Text) Line(line int) int {
 	return t.starts[line-1]
 }
 
-// place returns where a line and column are.
 func (t *Text) place(line, column int) int {
 	at := t.Line(line)
 	for ; column > 1; column-- {

@@ -290,10 +290,16 @@ func (s *skimmer) entry(column int, key, value []byte) bool {
 	}
 	var v *yaml.Node
 	if top.node != nil {
-		top.skip = top.at == atSpec && skipsInSpec(string(key)) || top.at == atVersion && skipsInVersion(string(key))
+		// A rendering never looks into the schema and what kubectl prints.
+		columns := string(key) == "additionalPrinterColumns"
+		top.skip = top.at == atSpec && (columns || string(key) == "validation") ||
+			top.at == atVersion && (columns || string(key) == "schema")
 		top.child = top.at.below(string(key))
 		if top.skip {
-			top.below = skippedPlace(string(key))
+			top.below = schemaOf
+			if columns {
+				top.below = columnList
+			}
 			s.strays = s.strays || !top.below.surely(value)
 		} else {
 			top.below = 0
@@ -342,14 +348,6 @@ func (p place) below(key string) place {
 	return elsewhere
 }
 
-// These are the fields that a rendering never looks into: the schema and what kubectl prints.
-func skipsInSpec(key string) bool { return key == "validation" || key == "additionalPrinterColumns" }
-
-func skipsInVersion(key string) bool {
-	return key == "schema" || key == "additionalPrinterColumns"
-}
-
-// add notes a key and reports whether it is new.
 func (f *frame) add(hash uint64) bool {
 	if f.many == nil {
 		if slices.Contains(f.keys, hash) {

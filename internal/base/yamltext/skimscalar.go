@@ -40,7 +40,6 @@ func (s *skimmer) scalar(parent, column int, text []byte, keep *yaml.Node) bool 
 	return s.plainText(parent, text, keep)
 }
 
-// ends reports whether the value ends with its line.
 func (s *skimmer) ends(parent int) bool {
 	indent, rest := s.nextLine()
 	return indent <= parent || rest[0] == '#'

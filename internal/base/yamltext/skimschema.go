@@ -31,14 +31,6 @@ const (
 	numberValue
 )
 
-// skippedPlace returns the place of the value of a key that skim skips.
-func skippedPlace(key string) schemaPlace {
-	if key == "additionalPrinterColumns" {
-		return columnList
-	}
-	return schemaOf
-}
-
 // open returns the places of the mapping or list itself, and of the items of the list, and whether the place has it.
 func (p schemaPlace) open(sequence bool) (itself, items schemaPlace, ok bool) {
 	switch p {

@@ -123,7 +123,6 @@ func (o options) run(ctx context.Context, out io.Writer) (bad int, err error) {
 	return bad, nil
 }
 
-// pick returns the mutants that are asked for.
 func (o options) pick(ctx context.Context, all []mutant) ([]mutant, error) {
 	lines, err := changedLines(ctx, o.since, o.packages)
 	if err != nil {
