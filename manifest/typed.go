@@ -190,10 +190,7 @@ func (d *typeDecoder) into(n *yaml.Node, v reflect.Value, depth int) bool {
 		}
 		return true
 	case byJSON:
-		// One of several types, such as JSONSchemaPropsOrBool, drops fields silently.
-		several := n.Kind == yaml.MappingNode && mappingType(v.Type()) != nil
-		several = several || n.Kind == yaml.SequenceNode && itemType(v.Type()) != nil
-		return !several && d.byJSON(n, v, depth)
+		return d.byJSON(n, v, depth)
 	}
 	return false
 }
@@ -294,6 +291,11 @@ func (d *typeDecoder) intoMap(n *yaml.Node, v reflect.Value, depth int) bool {
 }
 
 func (d *typeDecoder) byJSON(n *yaml.Node, v reflect.Value, depth int) bool {
+	// One of several types, such as JSONSchemaPropsOrBool, drops fields silently.
+	if n.Kind == yaml.MappingNode && mappingType(v.Type()) != nil ||
+		n.Kind == yaml.SequenceNode && itemType(v.Type()) != nil {
+		return false
+	}
 	x, err := d.value(n, depth)
 	if err != nil {
 		return false
@@ -327,8 +329,8 @@ func typedByJSON(v any) (m map[string]any, err error) {
 	return m, kjson.UnmarshalCaseSensitivePreserveInts(b, &m)
 }
 
-// asJSON reports whether JSON surely says the same of a value: nothing but text, truth and whole numbers of 64 bits. The
-// converter rounds numbers of 32 bits otherwise, and JSON replaces what is not UTF-8.
+// asJSON reports whether JSON surely says the same of a value: nothing but text, truth and whole numbers of 64 bits.
+// The converter rounds numbers of 32 bits otherwise, and JSON replaces what is not UTF-8.
 func asJSON(v any) bool {
 	switch v := v.(type) {
 	case string:

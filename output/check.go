@@ -72,8 +72,8 @@ func Check(dir string, files Files, sources []Source) ([]Difference, error) {
 	return out, nil
 }
 
-// compare returns the plan of a write, up to what would refuse it. It plans again if another run wrote meanwhile: the plan
-// is that of one tree, the old one or the new one.
+// compare returns the plan of a write, up to what would refuse it. It plans again if another run wrote meanwhile: the
+// plan is that of one tree, the old one or the new one.
 func compare(dir string, files Files, o WriteOptions) (*planner, error) {
 	if err := files.check(); err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func compare(dir string, files Files, o WriteOptions) (*planner, error) {
 // Recorded returns the files of a directory that its locks record, slash-separated and sorted. A directory that is not
 // there has none.
 func Recorded(dir string) ([]string, error) {
-	_, old, err := inspect(dir)
+	old, err := inspect(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func Recorded(dir string) ([]string, error) {
 
 // RecordedSources returns the bundles that the locks of a directory record. A directory that is not there has none.
 func RecordedSources(dir string) ([]Source, error) {
-	_, old, err := inspect(dir)
+	old, err := inspect(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -123,18 +123,17 @@ func RecordedSources(dir string) ([]Source, error) {
 }
 
 // inspect reads the output directory without creating anything. A directory that is not there is empty.
-func inspect(name string) (target, *tree, error) {
+func inspect(name string) (*tree, error) {
 	real, err := realDir(name)
 	if err != nil {
-		return target{}, nil, err
+		return nil, err
 	}
-	t := newTarget(name, real)
-	old, err := readTree(t)
-	return t, cmp.Or(old, newTree(nil)), err
+	old, err := readTree(newTarget(name, real))
+	return cmp.Or(old, newTree(nil)), err
 }
 
-// state returns how the file at a path differs from the one of the tree, or from that of an earlier run which is not part
-// of the tree any more; "" if it does not. It also returns the text that is there.
+// state returns how the file at a path differs from the one of the tree, or from that of an earlier run which is not
+// part of the tree any more; "" if it does not. It also returns the text that is there.
 func (tr *tree) state(t target, path string, want []byte, isWanted bool) (State, []byte, error) {
 	info := tr.info[path]
 	switch {

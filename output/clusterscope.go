@@ -246,29 +246,6 @@ func kindOf(x generate.Object) string { return x.Kind + "." + x.Group() }
 // plurals returns the plurals of the objects' kinds. For a kind that is not known, the tree must contain its CRD.
 func (t Tree) plurals(objects []generate.Shared) (map[string]string, error) {
 	plurals := map[string]string{}
-	var defined map[string]string
-	for _, x := range objects {
-		kind := kindOf(x.Object)
-		if k, ok := olm.KindOf(x.Group(), x.Kind); ok {
-			plurals[kind] = k.Plural
-			continue
-		}
-		if defined == nil {
-			var err error
-			if defined, err = t.definedPlurals(); err != nil {
-				return nil, err
-			}
-		}
-		if plurals[kind] = defined[kind]; plurals[kind] == "" {
-			return nil, refuse("its CRD, which has it, is not among the objects: use another layout",
-				"the layout %s does not know the plural of kind %s of %s", LayoutClusterScope, x.Kind, x.APIVersion)
-		}
-	}
-	return plurals, nil
-}
-
-func (t Tree) definedPlurals() (map[string]string, error) {
-	defined := map[string]string{}
 	for _, x := range t.Objects {
 		if !olm.IsCRD(x.Group(), x.Kind) {
 			continue
@@ -278,7 +255,17 @@ func (t Tree) definedPlurals() (map[string]string, error) {
 			return nil, err
 		}
 		k, _ := olm.DefinedKind(o)
-		defined[k.Name+"."+k.Group] = k.Plural
+		plurals[k.Name+"."+k.Group] = k.Plural
 	}
-	return defined, nil
+	for _, x := range objects {
+		kind := kindOf(x.Object)
+		if k, ok := olm.KindOf(x.Group(), x.Kind); ok {
+			plurals[kind] = k.Plural
+		}
+		if plurals[kind] == "" {
+			return nil, refuse("its CRD, which has it, is not among the objects: use another layout",
+				"the layout %s does not know the plural of kind %s of %s", LayoutClusterScope, x.Kind, x.APIVersion)
+		}
+	}
+	return plurals, nil
 }

@@ -96,8 +96,9 @@ func (t Tree) Files(l Layout) (Files, error) {
 	for _, part := range slices.Sorted(maps.Keys(parts)) {
 		objects := parts[part]
 		dir := part
+		namespaced := func(x generate.Shared) bool { return x.Namespace != "" }
 		// The decision record wants cluster-scoped objects in cluster-scope.
-		if l == LayoutClusterScope && lists.Count(objects, func(x generate.Shared) bool { return x.Namespace != "" }) == 0 {
+		if l == LayoutClusterScope && !slices.ContainsFunc(objects, namespaced) {
 			dir = clusterApp + "/" + part
 		}
 		more, err := t.directory(dir+"/", objects,

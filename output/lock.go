@@ -305,9 +305,7 @@ func newLocks(sources []Source, files map[string]map[string]string) (locks, erro
 		}
 		return s.Lock
 	})
-	dirs := slices.AppendSeq(slices.Collect(maps.Keys(files)), maps.Keys(of))
-	slices.Sort(dirs)
-	dirs = slices.Compact(dirs)
+	dirs := lists.SortedUnique(slices.AppendSeq(slices.Collect(maps.Keys(files)), maps.Keys(of)))
 	if len(dirs) == 0 {
 		dirs = []string{""}
 	}

@@ -131,7 +131,9 @@ func (v values) schema() (File, error) {
 	required := []string{"crds", "images", "namespace", "resources", "targetNamespaces"}
 	s["required"] = lists.Filter(required, func(name string) bool { return fields[name] != nil })
 	if len(v.m.deployments) == 0 { // the others are about Deployments
-		maps.DeleteFunc(fields, func(name string, _ any) bool { return name != "global" && !slices.Contains(required, name) })
+		maps.DeleteFunc(fields, func(name string, _ any) bool {
+			return name != "global" && !slices.Contains(required, name)
+		})
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -47,7 +47,8 @@ func opened(open func(string, int, fs.FileMode) (*os.File, error), name string, 
 	case info.IsDir():
 		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("is a directory")}
 	default:
-		err = &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("neither file nor directory (%s)", info.Mode().Type())}
+		err = fmt.Errorf("neither file nor directory (%s)", info.Mode().Type())
+		err = &fs.PathError{Op: "open", Path: name, Err: err}
 	}
 	f.Close()
 	return nil, err

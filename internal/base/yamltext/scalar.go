@@ -163,13 +163,8 @@ var timestampFormats = []string{
 
 // IsTimestamp reports whether YAML 1.1 sees a time in s. Kubernetes' decoder keeps such a value as a string.
 func IsTimestamp(s string) bool {
-	if len(s) < 8 || s[4] != '-' {
+	if len(s) < 8 || s[4] != '-' || strings.Trim(s[:4], digits) != "" {
 		return false
-	}
-	for i := range 4 {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
 	}
 	for _, f := range timestampFormats {
 		if _, err := time.Parse(f, s); err == nil {

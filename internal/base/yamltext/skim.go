@@ -421,13 +421,7 @@ var keyBytes = func() (of [256]bool) {
 
 // canonical reports whether a text is a whole number in its shortest spelling.
 func canonical(key []byte) bool {
-	if len(key) == 0 || len(key) > 15 || key[0] == '0' && len(key) > 1 {
-		return false
-	}
-	for _, c := range key {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return true
+	return len(key) > 0 && len(key) <= 15 && (key[0] != '0' || len(key) == 1) && len(bytes.Trim(key, digits)) == 0
 }
+
+const digits = "0123456789"
