@@ -70,15 +70,6 @@ func named(err error, file string) error {
 	return err
 }
 
-// fits refuses a document that no API server stores.
-func (d *Document) fits() error {
-	most := d.limits.ObjectBytes
-	if most < 0 || !budget.Heavy(d.Raw, int64(most)) {
-		return nil
-	}
-	return d.errorf(0, "", "the document is larger than %s: no API server stores such an object", mib(most))
-}
-
 func mib(n int) string {
 	if n >= 1<<20 {
 		return fmt.Sprintf("%d MiB", n>>20)

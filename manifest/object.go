@@ -88,7 +88,11 @@ func (d *Document) object(n *yaml.Node) (*Object, error) {
 		if v == nil {
 			continue
 		}
-		s, err := scalarOf(v)
+		var s any = v
+		var err error
+		if v.Kind == yaml.ScalarNode {
+			s, err = yamltext.Scalar(v)
+		}
 		text, ok := s.(string)
 		if err != nil || !ok && s != nil {
 			return nil, d.errorf(v.Line, strings.Join(f.path, "."), "must be text, not %s", describe(v))
@@ -99,13 +103,6 @@ func (d *Document) object(n *yaml.Node) (*Object, error) {
 		return nil, nil
 	}
 	return o, nil
-}
-
-func scalarOf(n *yaml.Node) (any, error) {
-	if n.Kind != yaml.ScalarNode {
-		return n, nil
-	}
-	return yamltext.Scalar(n)
 }
 
 func describe(n *yaml.Node) string {

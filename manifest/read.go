@@ -69,8 +69,6 @@ type Duplicate struct {
 	Line int
 }
 
-var utf8BOM = []byte("\xef\xbb\xbf")
-
 // ReadFile splits a file into its YAML (or JSON) documents and parses each. Empty documents are kept, with a nil Root.
 // The error, an *Error, names the line.
 func ReadFile(name string, data []byte, limits Limits) ([]*Document, error) {
@@ -112,7 +110,7 @@ func lineBreaks(name string, data []byte) (_ []byte, fresh string, err error) {
 	if yamltext.Easy(data) {
 		return data, "", nil
 	}
-	if rest, ok := bytes.CutPrefix(data, utf8BOM); ok {
+	if rest, ok := bytes.CutPrefix(data, []byte("\ufeff")); ok {
 		data, fresh = rest, "a byte-order mark"
 	}
 	if bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data) {
@@ -154,8 +152,8 @@ func notText(name string, data []byte) *Error {
 var yamlErrorLine = lazy.Regexp(`^yaml: (?:line (\d+): )?`)
 
 func (d *Document) parse() error {
-	if err := d.fits(); err != nil {
-		return err
+	if most := d.limits.ObjectBytes; most >= 0 && budget.Heavy(d.Raw, int64(most)) {
+		return d.errorf(0, "", "the document is larger than %s: no API server stores such an object", mib(most))
 	}
 	var nodes int
 	if d.Root, nodes, d.skimmed, d.strays = yamltext.Skim(d.Raw, d.limits.Depth, d.limits.Nodes, false); d.Root != nil {

@@ -301,11 +301,9 @@ func (d *typeDecoder) byJSON(n *yaml.Node, v reflect.Value, depth int) bool {
 		return false
 	}
 	text, err := json.Marshal(x)
-	return err == nil && unmarshal(text, v)
-}
-
-// unmarshal decodes a JSON text into a value and reports whether it surely is of its type.
-func unmarshal(text []byte, v reflect.Value) bool {
+	if err != nil {
+		return false
+	}
 	if own, ok := reflect.TypeAssert[json.Unmarshaler](v.Addr()); ok && v.Kind() != reflect.Pointer {
 		return own.UnmarshalJSON(text) == nil
 	}

@@ -101,19 +101,18 @@ func (fs Files) check() error {
 }
 
 func checkPath(p string) error {
-	if err := checkText(p); err != nil {
+	top, _, _ := strings.Cut(p, "/")
+	err := checkText(p)
+	switch {
+	case err != nil:
 		return fmt.Errorf("path %q %w", p, err)
-	}
-	if strings.Contains(p, `\`) {
+	case strings.Contains(p, `\`):
 		return fmt.Errorf("path %q holds a backslash: write it with slashes", p)
-	}
-	if strings.HasPrefix(p, "/") {
+	case strings.HasPrefix(p, "/"):
 		return fmt.Errorf("path %q is absolute: it must be relative to the output directory", p)
-	}
-	if top, _, _ := strings.Cut(p, "/"); strings.EqualFold(top, LockName) {
+	case strings.EqualFold(top, LockName):
 		return fmt.Errorf("path %q is taken: olmgen keeps its own record there", p)
-	}
-	if isWork(p) {
+	case isWork(p):
 		return fmt.Errorf("path %q is taken: olmgen works there", p)
 	}
 	for segment := range strings.SplitSeq(p, "/") {

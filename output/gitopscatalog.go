@@ -68,10 +68,15 @@ func (t Tree) catalogEntry(dir string, o Operator, objects []generate.Shared) (F
 				"the layout %s has an overlay for the channel, and the bundle is in none", LayoutGitOpsCatalog)
 	}
 	files, err := t.directory(dir+"base/", objects, unique(objects, func(x generate.Object) string {
-		if isOLM(x, v1alpha1.SubscriptionKind) && x.Namespace == overlay.Namespace && x.Name == overlay.Name {
+		switch { // bases of the catalog use these names
+		case isOLM(x, v1alpha1.SubscriptionKind) && x.Namespace == overlay.Namespace && x.Name == overlay.Name:
 			return "subscription"
+		case x.Kind == "Namespace" && x.Group() == "" && x.Name == o.Namespace:
+			return "namespace"
+		case isOLM(x, "OperatorGroup") && x.Namespace == o.Namespace:
+			return "operator-group"
 		}
-		return catalogName(x, o)
+		return stem(x, o.Namespace)
 	}))
 	if err != nil {
 		return nil, err
@@ -81,18 +86,6 @@ func (t Tree) catalogEntry(dir string, o Operator, objects []generate.Shared) (F
 	}
 	more, err := t.channelOverlay(dir+"overlays/"+segment(escape(overlay.Channel))+"/", overlay)
 	return append(files, more...), err
-}
-
-// catalogName returns the file name of an object in a base: the one that bases of the catalog use, or that of the
-// flat layout.
-func catalogName(x generate.Object, o Operator) string {
-	switch {
-	case x.Kind == "Namespace" && x.Group() == "" && x.Name == o.Namespace:
-		return "namespace"
-	case isOLM(x, "OperatorGroup") && x.Namespace == o.Namespace:
-		return "operator-group"
-	}
-	return stem(x, o.Namespace)
 }
 
 // openChannel returns the channel of a Subscription to a package, and the Subscription with anyChannel in its place.

@@ -38,7 +38,9 @@ func (d *disk) guard(t target, w work) (release func(), err error) {
 				d.releaseGuard(w, f)
 				return nil, cannotEnter(t, w, err)
 			}
-			sign(f)
+			if f.Truncate(0) == nil { // a file that does not say who has it locks as well
+				_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
+			}
 			return func() { d.releaseGuard(w, f) }, nil
 		}
 		f.Close()
@@ -55,13 +57,6 @@ func (d *disk) guard(t target, w work) (release func(), err error) {
 		return nil, cannotEnter(t, w, err)
 	}
 	return nil, busy(t, w)
-}
-
-// sign writes who has the guard. A file that says nothing locks as well, so an error is ignored.
-func sign(f *os.File) {
-	if f.Truncate(0) == nil {
-		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
-	}
 }
 
 func (d *disk) openGuard(w work) (f *os.File, err error) {
@@ -146,8 +141,13 @@ func (d *disk) guards(t target) (*heldGuards, error) {
 	h := &heldGuards{}
 	var err error
 	h.beside, err = d.guard(t, t.beside)
-	if err != nil && (errors.Is(err, errAnother) || !exists(t.dir) || !t.mayStay(err)) {
-		return nil, err
+	if err != nil {
+		root, missing := os.Lstat(t.dir)
+		inPlace := missing == nil && root.IsDir() &&
+			(unmovable(err) || errors.Is(err, syscall.EROFS) || t.mustStay(root))
+		if errors.Is(err, errAnother) || !inPlace {
+			return nil, err
+		}
 	}
 	if h.beside == nil || exists(string(t.inside)) {
 		if err := h.needInside(d, t); err != nil {
@@ -156,12 +156,6 @@ func (d *disk) guards(t target) (*heldGuards, error) {
 		}
 	}
 	return h, nil
-}
-
-// mayStay reports whether the directory is written in place because of err, which came from writing beside it.
-func (t target) mayStay(err error) bool {
-	root, statErr := os.Lstat(t.dir)
-	return statErr == nil && root.IsDir() && (unmovable(err) || errors.Is(err, syscall.EROFS) || t.mustStay(root))
 }
 
 func (h *heldGuards) needInside(d *disk, t target) (err error) {

@@ -39,11 +39,10 @@ func SingleOperator(o Operator, t *templates.Set) Tree {
 	if o.Result == nil {
 		o.Result = &generate.Result{}
 	}
-	tree := Tree{Operators: []Operator{o}, Namespace: o.Namespace, Templates: t}
-	for _, x := range o.Objects {
-		tree.Objects = append(tree.Objects, generate.Shared{Object: x, Operators: []int{0}})
-	}
-	return tree
+	objects := lists.Map(o.Objects, func(x generate.Object) generate.Shared {
+		return generate.Shared{Object: x, Operators: []int{0}}
+	})
+	return Tree{Objects: objects, Operators: []Operator{o}, Namespace: o.Namespace, Templates: t}
 }
 
 // Layout is where the objects of a tree go.

@@ -81,8 +81,9 @@ func (c *Chart) parameterize(namespace, targets bool) (*model, error) {
 	case !same:
 		return nil, errNotAValue
 	}
+	varies := func(e entry) bool { return e.value != nil || e.only != "" || len(e.except) > 0 }
 	if c.CRDs == CRDsDirectory &&
-		slices.ContainsFunc(m.entries, func(e entry) bool { return isCRD(e.object) && e.varies() }) {
+		slices.ContainsFunc(m.entries, func(e entry) bool { return isCRD(e.object) && varies(e) }) {
 		return nil, errNotAValue
 	}
 	return m, nil
@@ -187,8 +188,6 @@ type entry struct {
 func (e *entry) in(namespace string) bool {
 	return (e.only == "" || e.only == namespace) && !slices.Contains(e.except, namespace)
 }
-
-func (e *entry) varies() bool { return e.value != nil || e.only != "" || len(e.except) > 0 }
 
 // read makes entries of the objects that the operator has in the place of the sentinels, or that it has in one
 // namespace only. Their files are named after the objects in p.

@@ -166,9 +166,7 @@ func elementOf(list []any, key string, value any) (found map[string]any, err err
 
 const (
 	patchDirective   = "$patch"
-	directiveDelete  = "delete"
 	directiveReplace = "replace"
-	directiveMerge   = "merge"
 )
 
 // directives are those that kubectl knows. A patch may use $patch only, as in kustomize.
@@ -205,7 +203,7 @@ func checkDirectives(d *manifest.Document, v any) error {
 	var first *manifest.Error
 	eachDirective(v, "", func(at, key string, value any) {
 		if text, _ := value.(string); first != nil || key == patchDirective &&
-			slices.Contains([]string{directiveDelete, directiveReplace, directiveMerge}, text) {
+			slices.Contains([]string{"delete", directiveReplace, "merge"}, text) {
 			return
 		}
 		first = d.Errorf(at, "no such directive: it would stay in the object")
@@ -339,7 +337,13 @@ func verify(before generate.Object, t reflect.Type, left, unknown []string, wron
 		return err
 	}
 	if at := added(left, directivesIn(was)); at != "" {
-		return leftDirective(at)
+		e := &manifest.Error{Field: at, Msg: "the patch leaves a directive in the object",
+			Tip: "a strategic merge patch takes $patch: delete, replace or merge"}
+		if strings.HasSuffix(at, "]."+patchDirective) {
+			e.Tip = "nothing identifies the elements of this list, so a patch replaces the whole list and has no " +
+				"directives"
+		}
+		return e
 	}
 	if t == nil {
 		return nil
@@ -358,15 +362,6 @@ func verify(before generate.Object, t reflect.Type, left, unknown []string, wron
 		return &unknownField{noSuchField(t, at)}
 	}
 	return nil
-}
-
-func leftDirective(at string) error {
-	e := &manifest.Error{Field: at, Msg: "the patch leaves a directive in the object",
-		Tip: "a strategic merge patch takes $patch: delete, replace or merge"}
-	if strings.HasSuffix(at, "]."+patchDirective) {
-		e.Tip = "nothing identifies the elements of this list, so a patch replaces the whole list and has no directives"
-	}
-	return e
 }
 
 func noSuchField(t reflect.Type, field string) *manifest.Error {
@@ -419,27 +414,14 @@ func newJSONPatch(d *manifest.Document, v any, matches func(generate.Object) (bo
 		if err != nil {
 			return nil, err
 		}
-		m, err := decodeJSON(after)
-		if err != nil {
-			return nil, err
+		numbers := json.NewDecoder(bytes.NewReader(after))
+		numbers.UseNumber() // every number stays as it is written
+		var m map[string]any
+		if err := numbers.Decode(&m); err != nil || m == nil {
+			return nil, errors.New("the patch leaves no object")
 		}
 		return checked(o, m)
 	}}, nil
-}
-
-// decodeJSON decodes an object and keeps every number as it is written.
-func decodeJSON(text []byte) (map[string]any, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, err
-	}
-	m, ok := v.(map[string]any)
-	if !ok {
-		return nil, errors.New("the patch leaves no object")
-	}
-	return m, nil
 }
 
 // kinds are the kinds whose Go types are known, beside those that OLM installs from a bundle.
