@@ -178,8 +178,7 @@ func (s *splicer) apply(root *yaml.Node, e Edit, skimmed bool) bool {
 	return s.setAll(meta, "labels", e.Labels) && s.setAll(meta, "annotations", e.Annotations)
 }
 
-// setBlock makes a whole value the value of a key in a block mapping. An old value can be cut out by lines only if the
-// next key tells where it ends.
+// setBlock makes a value that of a key in a block mapping. Only the next key tells where an old value ends.
 func (s *splicer) setBlock(m *yaml.Node, key string, value any) bool {
 	if m == nil || m.Kind != yaml.MappingNode {
 		return false

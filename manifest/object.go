@@ -229,8 +229,7 @@ func (o *Object) Duplicates() []Duplicate {
 	return o.doc.Duplicates
 }
 
-// Errorf makes an error at a field of the object. "spec.versions[0].name" has the line of that value, or of its nearest
-// parent that exists.
+// Errorf makes an error at a field, such as spec.versions[0].name: at its line, or at that of a parent that exists.
 func (o *Object) Errorf(field, format string, args ...any) *Error {
 	file, line := o.PlaceOf(field)
 	return &Error{File: file, Line: line, Field: field, Msg: fmt.Sprintf(format, args...)}
@@ -442,8 +441,7 @@ func (o *Object) getEdited(path []string) (any, error) {
 	return CopyValue(getIn(object, path), asRead), nil
 }
 
-// Has reports whether a field is there and is not null. A skimmed document is parsed only for a field inside of a
-// schema.
+// Has reports whether a field is there and is not null. A schema is parsed only for a field inside of it.
 func (o *Object) Has(path ...string) bool {
 	if o = o.holder(path); o.node != nil {
 		if n, hidden := reach(o.node, path); n == nil && !hidden {

@@ -179,8 +179,7 @@ func (d *Document) parse() error {
 
 type expansion struct{ bytes, values int64 }
 
-// writtenOut returns the expansion of a node, at most the limits of one document: what has more is refused when its
-// value is asked for.
+// writtenOut returns the expansion of a node, at most the limits of one document: Value refuses what has more.
 func (d *Document) writtenOut(n *yaml.Node, known map[*yaml.Node]expansion) expansion {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias

@@ -94,8 +94,7 @@ func Suggestion(t reflect.Type, path string) string {
 	return "known are " + strings.Join(known, ", ")
 }
 
-// Meant returns the question for the field that was probably meant with one that a type does not have, "" if no field
-// is close.
+// Meant asks for the field that was probably meant with one that a type does not have; "" if none is close.
 func Meant(t reflect.Type, path string) string {
 	hint, _ := meant(t, path)
 	return hint

@@ -251,8 +251,7 @@ func getIn(v any, path []string) any {
 	return v
 }
 
-// CopyValue returns a copy of a decoded value. What is neither a mapping nor a list is what leaf makes of it; nil keeps
-// it.
+// CopyValue returns a copy of a decoded value, with what leaf, if it is not nil, makes of all but mappings and lists.
 func CopyValue(v any, leaf func(any) any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -103,8 +103,7 @@ func compare(dir string, files Files, o WriteOptions) (*planner, error) {
 	}
 }
 
-// Recorded returns the files of a directory that its locks record, slash-separated and sorted. A directory that is not
-// there has none.
+// Recorded returns the files that the locks of a directory, if it exists, record: slash-separated and sorted.
 func Recorded(dir string) ([]string, error) {
 	old, err := inspect(dir)
 	if err != nil {
@@ -167,8 +166,7 @@ func (tr *tree) state(t target, path string, want []byte, isWanted bool) (State,
 	return StateLeftOver, have, nil
 }
 
-// inTheWay returns what is in place of a directory above path, or "". A file that olmgen wrote is a difference of its
-// own.
+// inTheWay returns what is in place of a directory above path, or "". A file of olmgen's is a difference of its own.
 func (tr *tree) inTheWay(path string) State {
 	for _, above := range parents(path) {
 		info := tr.info[above]
@@ -212,8 +210,7 @@ func Patch(path string, before, after []byte) []byte {
 	return differing{Difference{Path: path}, before, after}.diff().Diff
 }
 
-// diff returns the difference with the diff of its texts, in a form that patch and git apply take. What Write would
-// refuse to look at has none.
+// diff returns the difference with the diff of its texts, as patch and git apply take it, unless Write would not look.
 func (d differing) diff() Difference {
 	hunks := textdiff.Hunks(d.have, d.want, textdiff.IndentHeuristic())
 	if len(hunks) == 0 || slices.Contains([]State{StateDir, StateLink, StateInLink, StateInFile}, d.State) {
@@ -269,8 +266,7 @@ func lines(from, to int) string {
 // statWidth is the width of a line of Stat: git's where there is no terminal.
 const statWidth = 80
 
-// Stat prints one line for each difference, with the number of its changed lines, and their sum, as "git diff --stat"
-// does (git: diff.c, show_stats).
+// Stat prints the number of changed lines of each difference and their sum as git does (git: diff.c, show_stats).
 func Stat(differences []Difference) []byte {
 	longest, most, inserted, deleted := 0, 0, 0, 0
 	for _, d := range differences {

@@ -14,8 +14,7 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 )
 
-// The application with the cluster-scoped objects, and the overlay that lists all of them (operate-first/apps:
-// cluster-scope/README.md).
+// The application of the cluster-scoped objects, and the overlay of all (operate-first/apps: cluster-scope/README.md).
 const (
 	clusterApp     = "cluster-scope"
 	clusterOverlay = clusterApp + "/overlays/prod/common/"
@@ -48,8 +47,7 @@ func (t Tree) placeOf(x generate.Shared) argoScope {
 
 // clusterScope lays out objects as operate-first/apps does. cluster-scope/base/<api group>/<plural>/<name>/ has one
 // object and its kustomization.yaml. cluster-scope/bundles/<operator> lists the objects of an operator,
-// cluster-scope/overlays/prod/common all. <operator>/base has the namespaced objects, also those that several
-// operators share.
+// cluster-scope/overlays/prod/common all. <operator>/base has the namespaced objects, shared ones too.
 func (t Tree) clusterScope() (Files, error) {
 	var cluster []generate.Shared
 	for _, x := range t.Objects {

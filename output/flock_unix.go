@@ -14,8 +14,7 @@ const noFollow = syscall.O_NOFOLLOW
 // A pipe in place of a file must not make olmgen wait for a writer.
 const noWait = syscall.O_NONBLOCK
 
-// flock locks the file or fails at once: with errBusy if another process has it, with errors.ErrUnsupported if the file
-// system has no locks.
+// flock locks the file or fails at once: with errBusy, or with errors.ErrUnsupported if the file system has no locks.
 func flock(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	switch {

@@ -17,9 +17,8 @@ import (
 const anyChannel = "patch-me-see-overlays-dir"
 
 // gitopsCatalog lays out objects as redhat-cop/gitops-catalog does (CONTRIBUTING.md). <name>-operator/operator/base
-// has one file for each object, overlays/<channel> has what depends on the channel. Each operator is built on its
-// own, so each has the objects that several share. A channel is required: that of the Subscription, or the
-// operator's.
+// has one file for each object, overlays/<channel> has what depends on the channel, which is required. Each operator is
+// built on its own, so each has the objects that several share.
 func (t Tree) gitopsCatalog() (Files, error) {
 	var files Files
 	taken := map[string]string{}

@@ -18,8 +18,7 @@ import (
 
 const guardPause = 5 * time.Millisecond
 
-// guard keeps other runs of olmgen away from w until release is called. The lock on a file in w ends with the process,
-// so a killed run blocks nobody.
+// guard keeps other runs of olmgen away from w until release. The lock on a file in w ends with the process.
 func (d *disk) guard(t target, w work) (release func(), err error) {
 	for range 10 {
 		var f *os.File
@@ -70,8 +69,7 @@ func (d *disk) openGuard(w work) (f *os.File, err error) {
 	return f, err
 }
 
-// guardedBy reports whether f, which is locked, is still the guard of w. The run before this one may have removed the
-// file between open and lock.
+// guardedBy reports whether f, which is locked, is the guard of w: the run before this one may have removed that since.
 func (w work) guardedBy(f *os.File) bool {
 	mine, err1 := f.Stat()
 	now, err2 := os.Lstat(w.at(guardName))

@@ -296,8 +296,7 @@ func readLockFile(t target, dir string) ([]byte, error) {
 	return text.LF(data), err
 }
 
-// newLocks records files, by the directory of the lock and path, that were made from sources. A tree without anything
-// has a lock too.
+// newLocks records files, by lock and path, that were made from sources. An empty tree has a lock too.
 func newLocks(sources []Source, files map[string]map[string]string) (locks, error) {
 	of := lists.Group(sources, func(s Source) string {
 		if _, ok := files[s.Lock]; !ok {
@@ -344,9 +343,8 @@ func (l locks) differences(old locks) (out []differing) {
 	return out
 }
 
-// checkOwner refuses to remove the files of another tree: none of the packages that the directory holds is rendered
-// again, and the files come from another RenderConfig or source. An operator that is dropped from its RenderConfig is
-// no reason to refuse.
+// checkOwner refuses to remove the files of another tree: the directory holds none of the packages that are rendered,
+// and comes from another RenderConfig or source. An operator dropped from its RenderConfig is no reason to refuse.
 func checkOwner(name string, old, now []Source, removed int) error {
 	if removed == 0 || !otherOwner(old, now) {
 		return nil
@@ -366,8 +364,7 @@ func otherOwner(old, now []Source) bool {
 	return len(old) > 0 && len(now) > 0
 }
 
-// CheckOwner returns the error of Write for a directory that holds other packages. A run that says what it removes asks
-// first.
+// CheckOwner returns the error of Write for a directory that holds other packages, before a run says what it removes.
 func CheckOwner(dir string, files Files, o WriteOptions) error {
 	old, err := RecordedSources(dir)
 	if err != nil || o.Replace || !otherOwner(old, o.Sources) {

@@ -244,8 +244,7 @@ func CRLF(dir string, files Files) int {
 	return n
 }
 
-// verify returns an error if root is not the tree that was read. For a hard link only the identity counts: the new
-// tree has what is written to it.
+// verify returns an error if root is not the tree that was read. The new tree has what is written to a hard link.
 func (tr *tree) verify(t target, root string, linked map[string]bool) error {
 	var now tree
 	if err := now.list(root, nil); err != nil {

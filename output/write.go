@@ -110,8 +110,7 @@ func planWithoutGuard(t target, want map[string]wanted, o WriteOptions) (p *plan
 	return p, sameEntry(before, after, false) && before.ModTime().Equal(after.ModTime()), err
 }
 
-// replace builds the new tree and swaps it with the old one. If the system refuses the swap, it writes the files one
-// by one.
+// replace swaps the new tree with the old one, or writes the files one by one if the system refuses the swap.
 func (d *disk) replace(t target, p *plan, h *heldGuards) (Result, error) {
 	if err := d.install(t, p); err != nil {
 		if !errors.Is(err, errNotBack) {

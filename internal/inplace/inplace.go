@@ -27,9 +27,8 @@ type Edit struct {
 	Add    []string         // texts that are added to a list, in place of Value
 }
 
-// Apply returns the text of a file with the values changed. Comments, order, quotes and line ends stay as they are. The
-// error, a *manifest.Error, names a value that cannot be changed in place: then nothing is. Nothing else in the file
-// has another value afterwards.
+// Apply returns the text of a file with the values changed, and nothing else: comments, order, quotes and line ends
+// stay. The error, a *manifest.Error, names a value that cannot be changed in place: then nothing is.
 func Apply(name string, data []byte, edits []Edit) ([]byte, error) {
 	docs, err := read(name, data)
 	if err != nil {
@@ -251,8 +250,7 @@ func written(n *yaml.Node, field string) *yaml.Node {
 	return n
 }
 
-// quoteLike returns a value with the quotes of an old one. A plain value gets quotes if YAML would read it as something
-// else than text.
+// quoteLike returns a value with the quotes of an old one. A plain value gets quotes if YAML would not read it as text.
 func quoteLike(old *yaml.Node, value string) string {
 	single := "'" + strings.ReplaceAll(value, "'", "''") + "'"
 	switch {

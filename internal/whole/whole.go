@@ -12,8 +12,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// ReadFile is os.ReadFile within the bytes of a budget. A file that is larger is an error, whatever its size is said to
-// be: a device has no end.
+// ReadFile is os.ReadFile within the bytes of a budget, whatever size the file says to have: a device has no end.
 func ReadFile(name string, i budget.Input) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {

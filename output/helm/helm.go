@@ -195,8 +195,7 @@ var (
 	mediaType  = lazy.Regexp(`^image/[a-z0-9.+-]+$`)
 )
 
-// ReleaseLimit is what Helm can store of a release: the data of one Secret (Kubernetes: pkg/apis/core/types.go,
-// MaxSecretSize).
+// ReleaseLimit is what Helm can store of a release in one Secret (Kubernetes: pkg/apis/core/types.go, MaxSecretSize).
 const ReleaseLimit = 1 << 20
 
 // ReleaseSize returns about how many bytes Helm stores of a release of a chart, of its files and of the objects that

@@ -77,8 +77,7 @@ func newSentinels(p installSite, namespace, targets bool) sentinels {
 
 var errNotAValue = errors.New("no value of a chart can express this")
 
-// abstract replaces the sentinels in a decoded object. A value that depends on nothing is returned as it is, and
-// changed is false.
+// abstract replaces the sentinels in a decoded object; changed is false for a value that has none.
 func (s sentinels) abstract(v any) (out any, changed bool, err error) {
 	switch v := v.(type) {
 	case string:
@@ -215,8 +214,7 @@ func (e *entry) objects(p installSite) []map[string]any {
 	return lists.Map(p.without(), func(t string) map[string]any { return at(e.value, p, t).(map[string]any) })
 }
 
-// describesRendering reports whether the operator renders to what the model describes. It does not where the operator
-// cannot be rendered.
+// describesRendering reports whether the operator renders, and to what the model describes.
 func (m *model) describesRendering(c *Chart, p installSite) (bool, error) {
 	objects, err := c.RenderIn(p.namespace, p.targets)
 	if err != nil {

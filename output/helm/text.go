@@ -15,8 +15,7 @@ import (
 
 const keepAnnotation = "helm.sh/resource-policy"
 
-// writer prints one object as a template: in olmgen's form with a token where a variable is, which then becomes an
-// action.
+// writer prints an object as a template: in olmgen's form with a token, which becomes an action, for each variable.
 type writer struct {
 	token   string
 	actions []string // of the tokens, by number

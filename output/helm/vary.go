@@ -102,8 +102,7 @@ func (c *Chart) place(m *model, namespace string, targets []string) installSite 
 	return p
 }
 
-// targetsFrom returns as many names as there are targets, at most two. Two are enough to show which objects exist for
-// each target.
+// targetsFrom returns as many names as targets, at most two: enough to show which objects exist for each.
 func (c *Chart) targetsFrom(names []string) []string { return names[:min(2, len(c.Targets))] }
 
 // unused returns names of namespaces that no object mentions: three short ones and four of the greatest length.

@@ -239,8 +239,7 @@ const (
 	jsonPerByte     = 8 // what a byte of YAML becomes at most
 )
 
-// tooLarge reports whether the API server would refuse the object after client-side apply. The object is decoded only
-// if its text is near the limit.
+// tooLarge reports whether the API server would refuse the object after client-side apply. Only a large one is decoded.
 func tooLarge(o generate.Object) (bool, error) {
 	if len(o.Data)*(jsonPerByte+1) <= annotationLimit-roomForApply && !bytes.ContainsRune(o.Data, '&') { // no anchors
 		return false, nil

@@ -449,17 +449,14 @@ func typeOf(o generate.Object) reflect.Type {
 	return cmp.Or(olm.TypeOf(o.APIVersion, o.Kind), kinds[o.APIVersion+" "+o.Kind])
 }
 
-// mergesLists reports whether lists in an object are merged element by element. Only Kubernetes' own kinds have merge
-// keys.
+// mergesLists reports whether lists in an object are merged by element: only kinds of Kubernetes have merge keys.
 func mergesLists(o generate.Object) bool { return o.Group() != olm.Group }
 
 // merging is how the lists in a type are merged, by the tags of its fields (apimachinery:
-// pkg/util/strategicpatch/meta.go). With a nil type, and for fields that a type does not have, patches replace lists as
-// a whole.
+// pkg/util/strategicpatch/meta.go). Patches replace lists whole in fields that a type does not have, and in a nil type.
 type merging struct{ of reflect.Type }
 
-// field returns the type of a field, or of the elements of a field that is a list; whether elements are merged; and by
-// which key.
+// field returns the type of a field, or of the elements of a list; whether elements are merged; and by which key.
 func (l merging) field(name string) (field merging, merged bool, mergeKey string) {
 	if l.of == nil {
 		return merging{}, false, ""

@@ -9,8 +9,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// Metadata adds labels and annotations to the metadata of every object. Where an object has the key, its value is
-// replaced.
+// Metadata adds labels and annotations to the metadata of every object, in place of those with the same keys.
 func Metadata(objects []generate.Shared, labels, annotations map[string]string) error {
 	if len(labels) == 0 && len(annotations) == 0 {
 		return nil

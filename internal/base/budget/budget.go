@@ -167,8 +167,7 @@ func Weight(text []byte) int64 {
 // Heavy reports whether the Weight of a text is over a number of bytes. A short text is not read for that.
 func Heavy(text []byte, most int64) bool { return int64(len(text)) > most && Weight(text) > most }
 
-// AsJSON returns a size that the JSON of a text of YAML without aliases and tags does not exceed. The indentation of a
-// block scalar is in it.
+// AsJSON returns a size that the JSON of a text of YAML without aliases and tags does not exceed.
 func AsJSON(text []byte) int64 {
 	n := 4 * Places(text) // quotes, brackets or null, which the text may lack at a place
 	block := -1           // the indentation of the line that began a block scalar
@@ -252,8 +251,7 @@ func (w *within) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Meter charges the files of one input. Several goroutines can use it: whether it is over its budget does not depend on
-// their order.
+// Meter charges the files of one input. Several goroutines can use it: their order does not decide.
 type Meter struct {
 	input         Input
 	budget        Budget

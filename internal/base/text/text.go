@@ -44,8 +44,7 @@ func join[T ~string](list []T, last string) string {
 	return strings.Join(words[:n-1], ", ") + last + words[n-1]
 }
 
-// FirstOf joins a list with commas, each text shortened. Of a longer list than most it shows the first ones and counts
-// the rest: "a, b and 3 more".
+// FirstOf joins a list with commas, each text shortened. Of more than most it counts the rest: "a, b and 3 more".
 func FirstOf[T ~string](most int, list []T) string {
 	words := Words(list[:min(most, len(list))])
 	for i, w := range words {
@@ -165,8 +164,7 @@ func LF(data []byte) []byte {
 	return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 }
 
-// Printable replaces unprintable characters, so that text from a file can neither control the terminal nor imitate
-// another line.
+// Printable replaces unprintable characters, with which text could control the terminal or imitate another line.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

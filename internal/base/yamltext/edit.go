@@ -60,8 +60,7 @@ func (t *Text) Content(line int) string {
 	return strings.TrimRight(string(t.data[t.Line(line):t.Line(line+1)]), "\r\n")
 }
 
-// Outside reports whether a line is blank, or a comment that is not indented further than by indent, so that it is no
-// part of a value that is.
+// Outside reports whether a line is blank, or a comment that is not indented further than by indent.
 func (t *Text) Outside(line, indent int) bool {
 	text := t.Content(line)
 	content := strings.TrimLeft(text, " ")
@@ -86,8 +85,7 @@ func (t *Text) Scalar(n *yaml.Node, line, column int) (start, end int, ok bool) 
 	return start, start + len(written), found
 }
 
-// Replace puts a text in the place of what stands between two places. It returns false, and does nothing, if that was
-// replaced before.
+// Replace puts a text in the place of what stands between two places. It returns false if that was replaced before.
 func (t *Text) Replace(start, end int, with string) bool {
 	for _, c := range t.changes {
 		if start < c.end && c.start < end {

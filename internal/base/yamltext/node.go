@@ -62,8 +62,7 @@ func IsMerge(k *yaml.Node) bool {
 	return k.Kind == yaml.ScalarNode && k.Value == "<<" && (k.Tag == "!!merge" || k.Tag == "" || k.Style == 0)
 }
 
-// KeyText returns a mapping key as it is compared with others: as JSON has it (y is true), or as written where that is
-// none.
+// KeyText returns a mapping key as it is compared with others: as JSON has it (y is true), or as written.
 func KeyText(k *yaml.Node) string {
 	if k = Follow(k); k.Kind == yaml.ScalarNode && k.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) == 0 {
 		if s, err := KeyString(k); err == nil {

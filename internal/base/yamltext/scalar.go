@@ -88,8 +88,7 @@ func Disputed[T string | []byte](s T) bool {
 	return s[0] == '0' && len(s) > 2 && s[1] == 'o'
 }
 
-// SurelyText reports whether an untagged, unquoted scalar begins as no number and no word does. It is false for some
-// texts.
+// SurelyText reports whether an untagged, unquoted scalar begins as no number and no word does.
 func SurelyText(s string) bool { return s != "" && textBegins[s[0]] }
 
 var textBegins = func() (of [256]bool) {

@@ -289,9 +289,8 @@ func simpleQuoted(quote byte, text []byte) int {
 	return n
 }
 
-// unquote writes the text of a line up to the closing quote and returns what follows the quote; it is nil if the line
-// has no closing quote. The line's end is escaped by a backslash. Only the plainest escapes are taken. A nil builder
-// keeps nothing.
+// unquote writes the text of a line up to the closing quote and returns what follows it; nil if the line has none. The
+// line's end is escaped by a backslash. Only the plainest escapes are taken. A nil builder keeps nothing.
 func unquote(b *strings.Builder, quote byte, text []byte) (rest []byte, escaped, ok bool) {
 	if b == nil {
 		b = new(strings.Builder)

@@ -4,8 +4,7 @@ import "bytes"
 
 // What skim skips is not kept, but skim sees its keys and how its values begin. Those of a schema are compared with the
 // fields of the Go types of CustomResourceDefinitions, so that a schema that surely is of these types, as nearly all
-// are, need not be parsed to know that (Kubernetes: apiextensions-apiserver/pkg/apis/apiextensions/v1/types.go,
-// types_jsonschema.go).
+// are, need not be parsed (Kubernetes: apiextensions-apiserver/pkg/apis/apiextensions/v1/types_jsonschema.go).
 
 // schemaPlace is which Go type a value in what skim skips is of. Zero is any value.
 type schemaPlace uint8
@@ -142,8 +141,7 @@ func (p schemaPlace) field(key []byte) (below schemaPlace, declared bool) {
 	return 0, false
 }
 
-// schemaField is field for JSONSchemaProps. The rare fields dependencies and definitions count as undeclared, so that
-// the schema is parsed.
+// schemaField is field for JSONSchemaProps. A schema with the rare fields dependencies and definitions is parsed.
 func schemaField(key []byte) (below schemaPlace, declared bool) {
 	switch string(key) {
 	case "description", "type", "format", "pattern", "title", "id", "$schema", "$ref", "x-kubernetes-list-type",

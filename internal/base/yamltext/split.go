@@ -129,9 +129,8 @@ func ahead(data []byte, from int, mark string, known *int) int {
 	return *known
 }
 
-// cutter finds where one document ends and the next begins. A line that begins with "---" or "..." is a marker wherever
-// it stands, because YAML forbids it inside scalars (YAML 1.2.2, 9.1.2). The "---" line belongs to the document that it
-// opens, the "..." line to none.
+// cutter finds where one document ends and the next begins. A line that begins with "---", which belongs to what it
+// opens, or "..." is a marker wherever it stands: YAML forbids it inside scalars (YAML 1.2.2, 9.1.2).
 //
 // Directives and blank lines belong to the "---" line that follows. A comment does not: before a "---" line it is a
 // document of its own, and OLM fails on that.

@@ -8,11 +8,14 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 func main() {
@@ -31,7 +34,8 @@ func find(root string) (packages, tests []string, err error) {
 		if err != nil || !e.IsDir() {
 			return err
 		}
-		if dir != root && (name[0] == '.' || name == "testdata" || exists(filepath.Join(dir, "go.mod"))) {
+		_, module := os.Stat(filepath.Join(dir, "go.mod"))
+		if dir != root && (name[0] == '.' || name == "testdata" || module == nil) {
 			return filepath.SkipDir
 		}
 		found, err := inPackage(dir)
@@ -43,11 +47,6 @@ func find(root string) (packages, tests []string, err error) {
 	})
 	slices.Sort(tests)
 	return packages, slices.Compact(tests), err
-}
-
-func exists(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil
 }
 
 var (
@@ -92,11 +91,7 @@ func inPackage(dir string) ([]string, error) {
 			}
 		}
 	}
-	var found []string
-	for function := range asks {
-		if asks[function] && test.MatchString(function) {
-			found = append(found, function)
-		}
-	}
-	return found, nil
+	return lists.Filter(slices.Collect(maps.Keys(asks)), func(function string) bool {
+		return asks[function] && test.MatchString(function)
+	}), nil
 }

@@ -167,8 +167,7 @@ type span struct{ first, last int }
 // hunk is the line of a diff that names the new file, or the one that tells the lines of the new file.
 var hunk = regexp.MustCompile(`(?m)^(?:\+\+\+ (.*)|@@ -\S+ \+(\d+)(?:,(\d+))? @@.*)$`)
 
-// changedLines returns the lines in which files below the directories differ from a Git revision. Where lines are gone,
-// those around the place count.
+// changedLines returns the lines that differ from a Git revision. Where lines are gone, those around the place count.
 func changedLines(ctx context.Context, revision string, dirs []string) (map[string][]span, error) {
 	if revision == "" {
 		return nil, nil
@@ -210,8 +209,7 @@ func changedLines(ctx context.Context, revision string, dirs []string) (map[stri
 	return lines, err
 }
 
-// helperText is the file that a package with mutants gets. In the mode "record", every mutant that is reached is
-// written to a file.
+// helperText is the file that a package with mutants gets. With "record", it writes every mutant reached to a file.
 //
 //go:embed helpers.go.txt
 var helperText string

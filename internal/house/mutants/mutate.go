@@ -177,8 +177,7 @@ func (m *mutator) returned(r *ast.ReturnStmt) {
 
 func (m *mutator) wrap(helper string, e ast.Expr, what string) { m.insert(helper, e, e, what) }
 
-// insert puts a call of a helper around what begins and what ends with a node. Outer calls are inserted before inner
-// ones.
+// insert puts a call of a helper around what begins and what ends with a node, an outer call before inner ones.
 func (m *mutator) insert(helper string, begin, end ast.Node, what string) {
 	name := fmt.Sprintf("%s %s: %s", m.file, m.within, what)
 	m.names[name]++
