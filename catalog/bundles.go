@@ -3,7 +3,6 @@ package catalog
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -19,6 +18,7 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/source"
 )
@@ -35,18 +35,14 @@ func readBundles(ctx context.Context, dir string, o Options) (*Catalog, error) {
 	if err != nil {
 		return c, err
 	}
+	n := needed{packages: lists.Set(o.Only, strings.Clone), any: len(o.Only) == 0}
 	folders := index.folders
-	wanted := map[string]bool{}
-	for _, name := range o.Only {
-		wanted[name] = true
-	}
-	every := len(o.Only) == 0
 	var read, left []*folder
-	for again := true; again; {
-		again, left = false, nil
+	for apis, again := []GVK(nil), true; again; {
+		left = nil
 		for _, f := range folders {
-			ofWanted := slices.ContainsFunc(f.packages, func(name string) bool { return wanted[name] })
-			if !every && !f.unclear && !ofWanted {
+			ofWanted := slices.ContainsFunc(f.packages, func(name string) bool { return n.packages[name] })
+			if !n.any && !f.unclear && !ofWanted && !f.mayProvide(apis) {
 				left = append(left, f)
 				continue
 			}
@@ -55,8 +51,9 @@ func readBundles(ctx context.Context, dir string, o Options) (*Catalog, error) {
 			}
 			read = append(read, f)
 		}
-		if folders = left; len(left) > 0 && !o.Alone {
-			again = c.needs(wanted, &every)
+		folders, apis, again = left, nil, false
+		if len(left) > 0 && !o.Alone {
+			apis, again = n.grow(c)
 		}
 	}
 	c.arrange(ctx, read, o)
@@ -68,27 +65,6 @@ func readBundles(ctx context.Context, dir string, o Options) (*Catalog, error) {
 		return c, c.Faulty[0].Err
 	}
 	return c, nil
-}
-
-// needs adds the packages that those of the catalog may need to the wanted ones. An API, or a constraint, may need any.
-// It reports whether there is something new.
-func (c *Catalog) needs(wanted map[string]bool, every *bool) (more bool) {
-	for _, p := range c.Packages {
-		for _, b := range p.Bundles {
-			for _, property := range b.Properties {
-				var required PackageRequired
-				switch {
-				case property.Type == TypePackageRequired && json.Unmarshal(property.Value, &required) == nil:
-					more = more || !wanted[required.PackageName]
-					wanted[required.PackageName] = true
-				case property.Type == TypeConstraint || strings.HasSuffix(property.Type, ".required"):
-					*every = true
-					return true
-				}
-			}
-		}
-	}
-	return more
 }
 
 // folder is a directory with what belongs to one operator, or to several: bundles, a legacy package, a pipelineFile.

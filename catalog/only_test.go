@@ -16,13 +16,25 @@ import (
 // Of a directory of bundles, what nobody asks for is not read: not even to see that it is broken.
 func TestOnly(t *testing.T) {
 	files := map[string]string{}
-	for _, name := range []string{"alone", "needs", "needed", "any", "broken"} {
+	for _, name := range []string{"alone", "needs", "needed", "any", "broken", "sailor", "boats", "sails", "port", "mentions"} {
 		versionDir(files, name, "1.0.0", "stable", "")
 	}
 	properties := func(pkg, text string) { files["operators/"+pkg+"/1.0.0/metadata/dependencies.yaml"] = text }
 	properties("needs", "dependencies:\n- type: olm.package\n  value: {packageName: needed, version: '>=1.0.0'}\n")
 	properties("needed", "dependencies:\n- type: olm.package\n  value: {packageName: alone, version: '>=1.0.0'}\n")
-	properties("any", "dependencies:\n- type: olm.gvk\n  value: {group: x.io, version: v1, kind: Boat}\n")
+	properties("any", "dependencies:\n- type: olm.label\n  value: {label: blue}\n")
+	// sailor needs a boat, and boats need sails. Who has another version of the API is read, and what it needs is not;
+	// who only has an object of the API is not read at all.
+	boat := func(version string) string { return "{group: x.io, version: " + version + ", kind: Boat}" }
+	properties("sailor", "dependencies:\n- type: olm.gvk\n  value: "+boat("v1")+"\n")
+	properties("boats", "dependencies:\n- type: olm.constraint\n  value: {failureMessage: no sails, all: {constraints: [{gvk: {group: sails.x.io, kind: Sail, version: v1}}, {package: {packageName: alone, versionRange: '>=1.0.0'}}]}}\n")
+	properties("port", "dependencies:\n- type: olm.package\n  value: {packageName: broken, version: '>=1.0.0'}\n")
+	files["operators/port/1.0.0/metadata/properties.yaml"] = "properties:\n- type: olm.gvk\n  value: " + boat("v2") + "\n"
+	files["operators/boats/1.0.0/metadata/properties.yaml"] = "properties:\n- {type: olm.gvk, value: {\"kind\":\"Boat\",\"group\":\"x.io\",\"version\":\"v1\"}}\n"
+	files["operators/sails/1.0.0/manifests/crd.yaml"] = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: sails.sails.x.io}\n" +
+		"spec:\n  group: sails.x.io\n  scope: Namespaced\n  names: {kind: Sail, plural: sails, singular: sail, listKind: SailList}\n" +
+		"  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]\n"
+	files["operators/mentions/1.0.0/manifests/boat.yaml"] = "apiVersion: x.io/v1\nkind: Boat\nmetadata: {name: a}\n"
 	files["operators/broken/1.0.0/manifests/csv.yaml"] = "{"
 	files["operators/alone/ci.yaml"] = "updateGraph: semver-mode\n"
 	files["operators/broken/ci.yaml"] = "updateGraph: wrong\n"
@@ -34,13 +46,16 @@ func TestOnly(t *testing.T) {
 	for asked, want := range map[string]string{
 		"alone":        "alone; 0 faulty",
 		"needs":        "alone needed needs; 0 faulty",
-		"any":          "alone any needed needs odd; 2 faulty",
+		"any":          "alone any boats mentions needed needs odd port sailor sails; 3 faulty",
+		"sailor":       "alone boats port sailor sails; 0 faulty",
+		"sails":        "sails; 0 faulty",
+		"port":         "port; 2 faulty",
 		"broken":       "; 2 faulty",
 		"odd":          "odd; 0 faulty",
 		"nobody":       "; 0 faulty",
 		"needs alone!": "alone needs; 0 faulty",
 		"any!":         "any; 0 faulty",
-		"":             "alone any needed needs odd; 2 faulty",
+		"":             "alone any boats mentions needed needs odd port sailor sails; 3 faulty",
 	} {
 		names, alone := strings.CutSuffix(asked, "!")
 		c, err := catalog.Read(t.Context(), filepath.Join(dir, "operators"), catalog.Options{Only: strings.Fields(names), Alone: alone})

@@ -5,6 +5,7 @@ package goals
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -91,6 +92,19 @@ func oneOf(bytes int64, bundles int, args func(dir, pkg, tree string) []string) 
 
 func resolves(dir, _, tree string) []string {
 	return []string{"catalog", "resolve", tree, "--catalog", "olm/c=" + dir, "--fail-on", "none"}
+}
+
+// requires has the package require an API that some others of the corpus provide, and many mention.
+func requires(dir, pkg, tree string) []string {
+	of, err := filepath.Glob(filepath.Join(dir, "operators", pkg, "*", "metadata"))
+	for _, metadata := range of {
+		err = errors.Join(err, os.WriteFile(filepath.Join(metadata, "dependencies.yaml"), []byte("dependencies:\n"+
+			"- {type: olm.gvk, value: {group: monitoring.coreos.com, version: v1, kind: ServiceMonitor}}\n"), 0o600))
+	}
+	if err != nil {
+		panic(err)
+	}
+	return resolves(dir, pkg, tree)
 }
 
 func graphs(dir, pkg, _ string) []string {

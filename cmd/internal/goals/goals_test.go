@@ -32,6 +32,7 @@ var goals = []goal{
 	{"catalog audit, 300 MB of JSON, memory", " MB", 120, holds},
 	{"one Subscription, 57 MB of directories, CPU s", " s", 0.3, oneOf(57e6, 0, resolves)},
 	{"one Subscription, 384 MB of directories, CPU s", " s", 1.2, oneOf(384e6, 0, resolves)},
+	{"one, requires an API, 384 MB, CPU s", " s", 1.2, oneOf(384e6, 0, requires)},
 	{"graph --package, 1,349 bundles in directories, CPU s", " s", 3, oneOf(0, 1349, graphs)},
 	{"catalog audit --filter, 150 MB of JSON, CPU s", " s", 1.5, filters},
 	{"render: olm in relation to olmv1", "", 1.1, profiles},
