@@ -72,14 +72,16 @@ func (r *Report) answer(s Section, list []findings.Severity, grave bool) (full, 
 		parts, count := r.permissionsAnswer()
 		return strings.Join(filled(append(parts, count)), "; "), fitting(2*maxAnswer, parts, count)
 	case s == SectionIdentity:
-		parts, count := r.identityAnswer(changeText)
-		brief, _ := r.identityAnswer(briefText)
-		full := strings.Join(filled(append(parts, count)), "; ")
-		if utf8.RuneCountInString(full) <= maxAnswer {
+		const room = maxAnswer + 20 // of 120 columns
+		versions, parts, count := r.identityAnswer(changeText)
+		full := strings.Join(filled(append(slices.Concat(versions, parts), count)), "; ")
+		if utf8.RuneCountInString(full) <= room {
 			return full, full
 		}
+		_, brief, _ := r.identityAnswer(briefText)
+		brief = append(brief, versions...)           // the first line has the version too
 		rest := make([]string, len(list)-len(brief)) // is counted, and has no words
-		return full, fitting(maxAnswer, append(brief, rest...), "")
+		return full, fitting(room, append(brief, rest...), "")
 	case s == SectionOLM:
 		message := text.Brief(r.OLM[0].Message)
 		if n := len(r.OLM); n > 1 {
@@ -212,30 +214,31 @@ func movesText(items []permissions.Item, who string) (out []string) {
 	return out
 }
 
-// identityAnswer names the version first.
-func (r *Report) identityAnswer(say func(change.Change) string) (parts []string, count string) {
+// identityAnswer returns the versions, what is more than a note, and how much else there is.
+func (r *Report) identityAnswer(say func(change.Change) string) (versions, parts []string, count string) {
 	left := 0
 	for _, c := range r.Identity {
+		full := len(versions)+len(parts) == 3
 		switch {
-		case c.Part == change.Version && c.Change == change.Changed && len(parts) < 3:
+		case c.Part == change.Version && c.Change == change.Changed && !full:
 			name := ""
 			if len(r.New.Operators) > 1 {
 				name = strings.TrimPrefix(c.Object, "ClusterServiceVersion ") + " "
 			}
-			parts = append([]string{text.Brief(name + "version " + c.Old + " -> " + c.New)}, parts...)
-		case c.Severity != findings.Info && len(parts) < 3:
+			versions = append(versions, text.Brief(name+"version "+c.Old+" -> "+c.New))
+		case c.Severity != findings.Info && !full:
 			parts = append(parts, say(c))
 		default:
 			left++
 		}
 	}
 	switch {
-	case left > 0 && len(parts) == 0:
+	case left > 0 && len(versions)+len(parts) == 0:
 		count = text.Count(left, "change")
 	case left > 0:
 		count = text.Count(left, "other change")
 	}
-	return parts, count
+	return versions, parts, count
 }
 
 // partTitle is what a part of the identity is called before its value.
