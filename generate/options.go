@@ -280,8 +280,9 @@ func checkName(option Option, hint, of, name string) error {
 
 func checkNamespaces(option Option, what string, names []string) error {
 	for i, n := range names {
-		if problems := validation.IsDNS1123Label(n); len(problems) > 0 {
-			return refuseOption(option, "", "%s %q is not a valid namespace name: %s", what, n, problems[0])
+		if len(validation.IsDNS1123Label(n)) > 0 {
+			return refuseOption(option, "use lower-case letters, digits and -", "%s %q is not a valid namespace name",
+				what, n)
 		}
 		if slices.Contains(names[:i], n) {
 			return refuseOption(option, "", "%s %q is given twice", what, n)

@@ -117,7 +117,12 @@ func LoadDir(dir string) (*Set, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("%s is not a directory", dir)
 	}
-	return Load(os.DirFS(dir))
+	s, err := Load(os.DirFS(dir))
+	if err == nil && len(s.overlaid) == 0 {
+		return nil, manifest.WithHint(fmt.Errorf("%s: no template is in this directory", dir),
+			"a file NAME.yaml in it replaces the template of that name")
+	}
+	return s, err
 }
 
 func (s *Set) overlay(overlay fs.FS) error {
@@ -237,6 +242,9 @@ func templateError(name string, err error) error {
 	if m := templatePlace().FindStringSubmatch(e.Msg); m != nil {
 		e.File, e.Msg = m[1], e.Msg[len(m[0]):]
 		e.Line, _ = strconv.Atoi(m[2])
+	}
+	if strings.Contains(e.Msg, "can't evaluate field") {
+		e.Tip = "docs/reference/template-views.md has the fields of each template"
 	}
 	return e
 }
