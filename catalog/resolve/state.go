@@ -207,8 +207,11 @@ func (w *namespaceCatalogs) find(pkg, channel string) ([]*entry, error) {
 	if len(known) > 0 {
 		return nil, fmt.Errorf("package %s has no channel %s; there are %s", pkg, channel, text.FirstOf(10, known))
 	}
-	return nil, manifest.WithHint(fmt.Errorf("no catalog that namespace %s sees has package %s", w.namespace, pkg),
-		text.DidYouMean(pkg, all))
+	hint := text.DidYouMean(pkg, all)
+	if len(all) == 0 {
+		hint = "pass the content of a catalog"
+	}
+	return nil, manifest.WithHint(fmt.Errorf("no catalog that namespace %s sees has package %s", w.namespace, pkg), hint)
 }
 
 func startingCSV(entries []*entry, channel, versions string) (string, error) {

@@ -165,7 +165,7 @@ func (f *imagesFlags) sayUnmirrored(cmd *cobra.Command, list []images.Image) err
 	}
 	data, err := whole.ReadFile(f.mirrorMap, budget.File)
 	if err != nil {
-		return err
+		return fmt.Errorf("--mirror-map: %w", err)
 	}
 	m, err := images.ReadMap(filepath.ToSlash(f.mirrorMap), data)
 	if err != nil {
