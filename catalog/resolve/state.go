@@ -211,7 +211,8 @@ func (w *namespaceCatalogs) find(pkg, channel string) ([]*entry, error) {
 	if len(all) == 0 {
 		hint = "pass the content of a catalog"
 	}
-	return nil, manifest.WithHint(fmt.Errorf("no catalog that namespace %s sees has package %s", w.namespace, pkg), hint)
+	err := fmt.Errorf("no catalog that namespace %s sees has package %s", w.namespace, pkg)
+	return nil, manifest.WithHint(err, hint)
 }
 
 func startingCSV(entries []*entry, channel, versions string) (string, error) {
