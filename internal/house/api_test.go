@@ -279,7 +279,6 @@ var kept = map[string]string{
 	"compare/change.Kinds":     "the tests of JSON Schemas list the values",
 	"generate/olmv1.NoCerts":   "a value of Options.Certs",
 	"manifest.FieldsAt":        "the tests of transform compare it with what the engines know",
-	"permissions.Risks":        "the tests of JSON Schemas list the values",
 	"permissions.UserRoles":    "the recordings of a real cluster are compared with it",
 	"permissions.UsersGain":    "the recordings of a real cluster are compared with it",
 	"permissions.Whys":         "the tests of JSON Schemas list the values",

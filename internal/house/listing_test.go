@@ -59,24 +59,27 @@ func typeParameters(s *types.Signature, text func(types.Type) string) string {
 
 func isFunc(o types.Object) bool { _, ok := o.(*types.Func); return ok }
 
-// members returns the lines of a type. An interface has one line: a new method is a change for those that implement it.
+// members returns the lines of a type; an alias has the fields and methods of its type. An interface has one line: a new
+// method is a change for those that implement it.
 func members(name string, t *types.TypeName, text func(types.Type) string) []string {
-	if t.IsAlias() {
-		return []string{"type " + name + " = " + text(types.Unalias(t.Type()))}
-	}
 	var out []string
 	s, isStruct := t.Type().Underlying().(*types.Struct)
-	if !isStruct {
-		out = append(out, "type "+name+" "+text(t.Type().Underlying()))
-	} else {
+	switch {
+	case t.IsAlias():
+		out = append(out, "type "+name+" = "+text(types.Unalias(t.Type())))
+	case isStruct:
 		out = append(out, "type "+name+" struct")
+	default:
+		out = append(out, "type "+name+" "+text(t.Type().Underlying()))
+	}
+	if isStruct {
 		for f := range s.Fields() {
 			if f.Exported() {
 				out = append(out, "field "+name+"."+f.Name()+" "+text(f.Type()))
 			}
 		}
 	}
-	if named, ok := t.Type().(*types.Named); ok && !types.IsInterface(named) {
+	if named, ok := types.Unalias(t.Type()).(*types.Named); ok && !types.IsInterface(named) {
 		for m := range named.Methods() {
 			if m.Exported() {
 				out = append(out, "method "+name+"."+m.Name()+" "+text(m.Signature()))
