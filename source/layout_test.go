@@ -49,7 +49,7 @@ func TestLayout(t *testing.T) {
 		"several": "several: the layout has 2 images: example.com/etcd:v2, v1\n" +
 			"hint: choose one: oci-layout:several:TAG or oci-layout:several@DIGEST",
 		"several:v3": `several: no image "v3"; there are example.com/etcd:v2, v1`,
-		"nowhere":    "open nowhere: no such file or directory",
+		"nowhere":    "oci-layout:nowhere: no such file or directory",
 		".":          ".: not an OCI image layout: it has no index.json",
 	} {
 		same(t, ref, openError(t, "oci-layout:"+ref, Options{}), want)

@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -139,6 +140,9 @@ func Open(ctx context.Context, ref string, o Options) (*Source, error) {
 		return nil, Unsigned(ref)
 	}
 	s, err := open(ctx, arg, o)
+	if bad, ok := errors.AsType[*fs.PathError](err); ok && bad.Path == arg {
+		return nil, fmt.Errorf("%s: %w", ref, bad.Err)
+	}
 	if err != nil {
 		return nil, err
 	}
