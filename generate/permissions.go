@@ -48,8 +48,8 @@ func (r *rendering) serviceAccount(name string) {
 	r.author("serviceaccount.yaml", id, view)
 }
 
-// permissions makes the Roles, ClusterRoles and bindings that an InstallPlan creates (spec 4.1). A descoped operator has
-// the Roles that grant something, "to run within [its] installation namespace at installtime" (plan), and no others.
+// permissions makes the Roles, ClusterRoles and bindings that an InstallPlan creates (spec 4.1). A descoped operator
+// has the Roles that grant something, "to run within [its] installation namespace at installtime" (plan), alone.
 func permissions(r *rendering) {
 	descoped := r.options.Profile == ProfileDescoped
 	for _, g := range r.grants {
