@@ -2,7 +2,6 @@ package generate
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -218,21 +217,16 @@ func clusterExtension(r *rendering) {
 func (r *rendering) checkVersionRange() {
 	const hint = `give it as in 1.2.3, 1.2.x or ">=1.2, <2"`
 	text := r.options.Extension.VersionRange
-	if text == "" {
-		return
-	}
-	if len(text) > 64 {
-		r.fail(refuseOption(OptionVersionRange, hint, "version range %q is longer than 64 characters", text))
-		return
-	}
 	versions, err := semver.NewConstraint(text)
-	if err != nil {
+	own, unread := semver.NewVersion(r.csv.Spec.Version.String())
+	switch {
+	case text == "":
+	case len(text) > 64:
+		r.fail(refuseOption(OptionVersionRange, hint, "version range %q is longer than 64 characters", text))
+	case err != nil:
 		r.fail(refuseOption(OptionVersionRange, hint, "%q is not a version range", text))
-		return
-	}
-	own := fmt.Sprint(r.csv.Spec.Version)
-	if v, err := semver.NewVersion(own); err == nil && !versions.Check(v) {
-		r.warnInstallation("version %s of the bundle is not in the range %s", own, text)
+	case unread == nil && !versions.Check(own):
+		r.warnInstallation("version %s of the bundle is not in the range %s", own.Original(), text)
 	}
 }
 

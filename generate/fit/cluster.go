@@ -246,7 +246,11 @@ func (q *question) phases() {
 		if limit == 0 || q.atMost() <= limit {
 			continue
 		}
-		counts := q.inPhases(r)
+		counts := map[string]int{}
+		objects, _ := q.rendered(r) // none if the renderer of the release refuses the bundle
+		for _, x := range objects {
+			counts[phaseOf(x.Kind)]++
+		}
 		for _, phase := range slices.Sorted(maps.Keys(counts)) {
 			if n := counts[phase]; n > limit {
 				q.add(RulePhases, findings.Warning, "", fmt.Sprintf("%d objects are in the phase %s, and a %s of %s "+
@@ -310,15 +314,4 @@ func (q *question) renderer() {
 			q.add(RuleRenderer, findings.Error, "", failed.Error(), "")
 		}
 	}
-}
-
-// inPhases counts the objects that OLM v1 makes, by their phases; none if the renderer of the release refuses the
-// bundle.
-func (q *question) inPhases(r versions.Release) map[string]int {
-	counts := map[string]int{}
-	objects, _ := q.rendered(r)
-	for _, x := range objects {
-		counts[phaseOf(x.Kind)]++
-	}
-	return counts
 }

@@ -136,12 +136,11 @@ func (o Operator) ships(kind, namespace, name string) (there bool, elsewhere str
 // none.
 func injected(crd *manifest.Object) string {
 	ca, _ := crd.Get("spec", "conversion", "webhook", "clientConfig", "caBundle")
-	if text, _ := ca.(string); len(text) > len("Cg==") { // which generators write for "none yet"
+	if len(olm.Text(ca)) > len("Cg==") { // which generators write for "none yet"
 		return ""
 	}
 	name, _ := crd.Get("metadata", "annotations", "cert-manager.io/inject-ca-from")
-	text, _ := name.(string)
-	return text
+	return olm.Text(name)
 }
 
 // Conversions returns the CRDs of an operator that nothing converts.
@@ -170,7 +169,7 @@ func ConversionService(crd *manifest.Object) (namespace, name string) {
 	}
 	for field, to := range map[string]*string{"namespace": &namespace, "name": &name} {
 		value, _ := crd.Get(append(slices.Clip(client), field)...)
-		*to, _ = value.(string)
+		*to = olm.Text(value)
 	}
 	return namespace, name
 }
