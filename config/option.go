@@ -112,8 +112,10 @@ func eachOf(object OptionAt, yield func(OptionAt) bool) bool {
 func WithFlags(options []Option) iter.Seq[OptionAt] {
 	return func(yield func(OptionAt) bool) {
 		for p := range all(options) {
-			elsewhere := p.ForAll != strings.HasPrefix(p.Path, defaultsField+".") && isSetting(p.Path)
-			if p.Flag != "" && !elsewhere && !yield(p) {
+			name, inDefaults := strings.CutPrefix(p.Path, defaultsField+".")
+			name, _, _ = strings.Cut(strings.TrimPrefix(name, bundleField+"."), ".")
+			inBoth := slices.ContainsFunc(settings, func(o Option) bool { return o.Name == name })
+			if elsewhere := inBoth && p.ForAll != inDefaults; p.Flag != "" && !elsewhere && !yield(p) {
 				return
 			}
 		}
@@ -124,16 +126,6 @@ const (
 	defaultsField = "defaults"
 	bundleField   = "groups[].bundles[]"
 )
-
-// isSetting reports whether an option is both in the defaults and in a bundle.
-func isSetting(path string) bool {
-	name, inDefaults := strings.CutPrefix(path, defaultsField+".")
-	if !inDefaults {
-		name, _ = strings.CutPrefix(path, bundleField+".")
-	}
-	first, _, _ := strings.Cut(name, ".")
-	return slices.ContainsFunc(settings, func(o Option) bool { return o.Name == first })
-}
 
 func (o Option) usage() string {
 	usage := o.Text

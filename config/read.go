@@ -47,14 +47,10 @@ func ReadFunctionConfig(name string, data []byte) (*Config, error) {
 	c, err := Read(name, data)
 	if e := Place(err); e != nil {
 		place := *e
-		place.Line = 0
-		return nil, &place
-	}
-	if err != nil {
-		return nil, err
+		place.Line, err = 0, &place
 	}
 	c.embedded = true
-	return c, nil
+	return c, err
 }
 
 // elsewhere returns a hint for a field of the file, defaults, group or bundle that stands in the wrong place, or "".

@@ -291,7 +291,7 @@ func (c *Config) patch(objects []generate.Shared, field string, p transform.Patc
 	}
 	out, err := transform.Apply(objects, name, p, own)
 	if err != nil {
-		return nil, c.explain(field, -1, -1, err)
+		err = c.explain(field, -1, -1, err)
 	}
-	return out, nil
+	return out, err
 }

@@ -187,7 +187,10 @@ func (q Request) best(s *Source, in semver.Range, installed *Installed) (*found,
 	if p == nil {
 		return nil, nil //nolint:nilnil // OLM goes to the next catalog
 	}
-	channels := q.channelsOf(p)
+	channels := p.Channels // whose entries count (spec v1-resolver 2)
+	if len(q.Channels) > 0 {
+		channels = lists.Filter(channels, func(c *catalog.Channel) bool { return slices.Contains(q.Channels, c.Name) })
+	}
 	var next *successors
 	if installed != nil && !q.SelfCertified {
 		var err error
@@ -242,14 +245,6 @@ func preference(a, b *candidate) int {
 		return first
 	}
 	return b.version.Compare(a.version)
-}
-
-// channelsOf returns the channels whose entries count (spec v1-resolver 2).
-func (q Request) channelsOf(p *catalog.Package) []*catalog.Channel {
-	if len(q.Channels) == 0 {
-		return p.Channels
-	}
-	return lists.Filter(p.Channels, func(c *catalog.Channel) bool { return slices.Contains(q.Channels, c.Name) })
 }
 
 // validate refuses a bundle with dependencies. OLM looks at the chosen bundle only, and takes no other one

@@ -103,11 +103,7 @@ func (x *explainer) helps(without ...applied) bool {
 }
 
 func texts(list []applied) []string {
-	var out []string
-	for _, a := range list {
-		out = lists.Add(out, a.text)
-	}
-	return out
+	return lists.Unique(lists.Map(list, func(a applied) string { return a.text }))
 }
 
 // candidates returns what a Subscription can choose from, in the order of preference.

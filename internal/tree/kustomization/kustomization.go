@@ -259,7 +259,8 @@ func (b *Builder) entry(k *Kustomization, field, entry string, dirs bool) error 
 	switch {
 	case errors.Is(err, errOutside):
 		return k.errorf(field, "%s %s", entry, err.Error())
-	case err != nil && looksRemote(entry):
+	case err != nil && (strings.Contains(entry, "://") || strings.Contains(entry, "?ref=") ||
+		strings.Contains(entry, "git@") || strings.HasPrefix(strings.ToLower(entry), "github.com")):
 		return k.errorf(field, remote)
 	case err != nil:
 		return k.errorf(field, "%s does not exist", text.Shorten(entry, maxEntry))
@@ -287,11 +288,6 @@ const maxEntry = 100 // characters of an entry in a message
 func isAddress(entry string) bool {
 	u, err := url.Parse(entry)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https")
-}
-
-func looksRemote(entry string) bool {
-	return strings.Contains(entry, "://") || strings.Contains(entry, "?ref=") || strings.Contains(entry, "git@") ||
-		strings.HasPrefix(strings.ToLower(entry), "github.com")
 }
 
 // isMapping reports whether the text of an entry is a document itself, not the name of a file.
