@@ -64,11 +64,7 @@ type loaded struct {
 func (c *Config) GenerateOptions(group, bundle int, dir string) (generate.Options, error) {
 	o := c.options(group, bundle)
 	sets := &templateSets{dir: dir, sets: map[string]*templates.Set{}}
-	b := c.Groups[group].Bundles[bundle]
-	if err := b.withDefaults(c.Defaults).files(dir, sets, &o); err != nil {
-		return o, err
-	}
-	err := b.tenants(dir, &o)
+	err := c.files(c.Groups[group].Bundles[bundle], sets, &o)
 	if err != nil {
 		return o, err
 	}
@@ -203,10 +199,7 @@ func (r *loader) load(ctx context.Context, l *loaded) error {
 	if l.Options.Replaces == nil && opened.Entry != nil {
 		l.Options.Replaces = &opened.Entry.Replaces
 	}
-	if err := b.tenants(o.Dir, &l.Options); err != nil {
-		return err
-	}
-	return s.files(o.Dir, r.templates, &l.Options)
+	return c.files(b, r.templates, &l.Options)
 }
 
 func (c *Config) mirrors(dir string) (*images.Map, error) {
@@ -343,16 +336,17 @@ func (s Settings) options() generate.Options {
 	return o
 }
 
-func (s Settings) files(dir string, sets *templateSets, o *generate.Options) (err error) {
+func (c *Config) files(b Bundle, sets *templateSets, o *generate.Options) (err error) {
+	s := b.withDefaults(c.Defaults)
 	if s.Certs.CABundleFile != "" {
-		if o.CABundle, err = readFile(dir, s.Certs.CABundleFile); err != nil {
+		if o.CABundle, err = readFile(sets.dir, s.Certs.CABundleFile); err != nil {
 			return &fieldError{"certs.caBundleFile", err}
 		}
 	}
 	if o.Templates, err = sets.get(s.Templates); err != nil {
 		return &fieldError{"templates", err}
 	}
-	return nil
+	return b.tenants(sets.dir, o)
 }
 
 type templateSets struct {

@@ -50,10 +50,7 @@ func Find(ctx context.Context, ref string) ([]Found, error) {
 			return []Found{{KindCatalog, ref}}, nil
 		}
 		kind, err := byForm(ref)
-		if err != nil {
-			return nil, err
-		}
-		return []Found{{kind, ref}}, nil
+		return []Found{{kind, ref}}, err
 	}
 	f := finder{catalogs: map[string]bool{}}
 	if err := filepath.WalkDir(ref, func(p string, e fs.DirEntry, err error) error {

@@ -57,10 +57,7 @@ func (n Namespace) says() string {
 	for i := range walk.Findings {
 		walk.Findings[i].File, walk.Findings[i].Line = "", 0
 	}
-	data, err := json.Marshal(Namespace{Name: n.Name, Result: &walk})
-	if err != nil {
-		return n.Name + err.Error()
-	}
+	data, _ := json.Marshal(Namespace{Name: n.Name, Result: &walk}) // texts and numbers: it cannot fail
 	return string(data)
 }
 

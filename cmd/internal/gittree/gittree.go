@@ -75,14 +75,10 @@ func (r *Repository) Has(rev string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	_, err = r.lookUp(tree, r.in)
-	if errors.Is(err, errNoEntry) {
-		return false, nil
-	}
-	if err != nil {
+	if _, err = r.lookUp(tree, r.in); err != nil && !errors.Is(err, errNoEntry) {
 		return false, r.broken(rev, err)
 	}
-	return true, nil
+	return err == nil, nil
 }
 
 // Checkout writes the path, or with whole everything, of a revision into an empty directory. It returns where it is.
