@@ -170,12 +170,8 @@ func (t *registryTransport) note(host string) (requests int) {
 func (t *registryTransport) longest(req *http.Request) int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, digest, ok := strings.Cut(req.URL.Path, "/blobs/"); ok {
-		if size, ok := t.layers[digest]; ok {
-			return max(size+1, maxImageJSON) // the verifier reads one more and says what is wrong
-		}
-	}
-	return maxImageJSON
+	_, digest, _ := strings.Cut(req.URL.Path, "/blobs/")
+	return max(t.layers[digest]+1, maxImageJSON) // the verifier reads one more and says what is wrong
 }
 
 // cause returns why a request was given up, or err.

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,10 +60,9 @@ type signatures struct {
 	blobs     map[v1.Hash][]byte // those that were read
 }
 
-func (s *signatures) fail(err error) {
-	if s.problem == nil {
-		s.problem = err
-	}
+func (s *signatures) fail(format string, args ...any) bool {
+	s.problem = cmp.Or(s.problem, fmt.Errorf(format, args...))
+	return false
 }
 
 // byReferrers looks at the artifacts that refer to the image (OCI distribution specification 1.1, listing referrers).
@@ -70,13 +70,11 @@ func (s *signatures) fail(err error) {
 func (s *signatures) byReferrers() bool {
 	index, err := remote.Referrers(s.image, remote.WithContext(s.ctx), remote.Reuse(s.puller))
 	if err != nil {
-		s.fail(fmt.Errorf("referrers: %w", err))
-		return false
+		return s.fail("referrers: %w", err)
 	}
 	list, err := index.IndexManifest()
 	if err != nil {
-		s.fail(fmt.Errorf("referrers: %w", err))
-		return false
+		return s.fail("referrers: %w", err)
 	}
 	read := 0
 	for _, d := range list.Manifests {
@@ -84,8 +82,7 @@ func (s *signatures) byReferrers() bool {
 			continue
 		}
 		if read++; read > maxSignatures {
-			s.fail(fmt.Errorf("more than %d artifacts refer to the image", maxSignatures))
-			return false
+			return s.fail("more than %d artifacts refer to the image", maxSignatures)
 		}
 		if s.inArtifact(s.image.Context().Digest(d.Digest.String())) {
 			return true
@@ -105,26 +102,24 @@ func (s *signatures) inArtifact(ref name.Reference) bool {
 		return false
 	}
 	if err != nil {
-		s.fail(fmt.Errorf("%s: %w", ref.Identifier(), err))
-		return false
+		return s.fail("%s: %w", ref.Identifier(), err)
 	}
-	for i, l := range list {
+	for i, l := range list.Layers {
 		if i == maxSignatures || len(s.blobs) > maxSignatures {
-			s.fail(fmt.Errorf("%s: more than %d signatures", ref.Identifier(), maxSignatures))
-			return false
+			return s.fail("%s: more than %d signatures", ref.Identifier(), maxSignatures)
 		}
 		known, err := s.layer(img, l)
 		if known && err == nil {
 			return true
 		}
 		if err != nil {
-			s.fail(fmt.Errorf("%s: %w", ref.Identifier(), err))
+			s.fail("%s: %w", ref.Identifier(), err)
 		}
 	}
 	return false
 }
 
-func (s *signatures) artifact(ref name.Reference) (v1.Image, []v1.Descriptor, error) {
+func (s *signatures) artifact(ref name.Reference) (v1.Image, *v1.Manifest, error) {
 	d, err := s.puller.Get(s.ctx, ref)
 	if err != nil {
 		return nil, nil, err
@@ -134,10 +129,7 @@ func (s *signatures) artifact(ref name.Reference) (v1.Image, []v1.Descriptor, er
 		return nil, nil, err
 	}
 	list, err := decoded(img.RawManifest, img.Manifest)
-	if err != nil {
-		return nil, nil, err
-	}
-	return img, list.Layers, nil
+	return img, list, err
 }
 
 // layer verifies the signature in a layer. Known is false if the layer holds something else.
