@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
@@ -172,7 +173,15 @@ func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 	if result.Failure != nil {
 		r.unknownCSV[ns] = true
 	}
-	r.notApproved(ns, result)
+	if result.ByPolicy { // a Subscription gets no operator if no OperatorPolicy approves its InstallPlan
+		for _, m := range result.Waiting.Subscriptions {
+			if s := r.sub(ns, m.Name); s != nil && m.From == "" && ofSubscription(s, r.csvs[ns]) == nil {
+				names := lists.Map(result.Waiting.CSVs, func(c resolve.Planned) string { return c.Name })
+				r.prediction.unknown = append(r.prediction.unknown, Unknown{Object: s.Object, Why: InstallsNothing +
+					"no OperatorPolicy approves the InstallPlan of " + strings.Join(names, ", ")})
+			}
+		}
+	}
 	if result.Failure != nil && len(result.Steps) == 0 {
 		r.failures[ns] = result.Failure
 		why := result.Failure.Text
@@ -191,8 +200,7 @@ func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 	return nil
 }
 
-// prepare completes the state of a namespace by what the tree and the catalogs say. It reports whether OLM resolves
-// there.
+// prepare completes a namespace by what the tree and the catalogs say, and reports whether OLM resolves there.
 func (r *resolution) prepare(state *resolve.State) bool {
 	ns := state.Namespace
 	if state.OperatorGroups != 1 {
@@ -250,8 +258,7 @@ func (r *resolution) look(state *resolve.State) {
 	}
 }
 
-// globalNamespace returns the namespace whose catalogs serve all namespaces: OpenShift's or OLM's, by the first of some
-// lists of catalogs that has one there.
+// globalNamespace returns the namespace whose catalogs serve all: OpenShift's or OLM's, by the first list that has one.
 func globalNamespace(lists ...[]resolve.Source) string {
 	for _, list := range lists {
 		for _, namespace := range []string{olm.NamespaceMarketplace, olm.NamespaceUpstream} {
@@ -351,8 +358,7 @@ func (r *resolution) plan(state *resolve.State, steps []resolve.Step, asking ask
 	}
 }
 
-// asking returns the Subscription that asks for an operator, which is that of the operator that requires it for a
-// dependency.
+// asking returns the Subscription that asks for an operator, or for the operator that requires it.
 type asking func(csv string) (owner *cluster.Subscription, dependency bool)
 
 // install returns the installation of what the resolver takes of a catalog.
@@ -405,37 +411,36 @@ func (r *resolution) has(state *resolve.State, p *resolve.Planned) bool {
 func (r *resolution) install(ctx context.Context) error {
 	for _, p := range r.planned {
 		r.installs = append(r.installs, p)
-		data, err := p.Choice.Bundle.CSV(ctx)
-		if err == nil {
-			err = r.addFrom(p.sub, data)
-		}
-		if err != nil {
+		if err := r.addFrom(ctx, p); err != nil {
 			r.noteUnchecked(p.sub, err.Error(), "") // its catalog is known
 		}
 	}
 	return ctx.Err()
 }
 
-func (c *prediction) addFrom(s *cluster.Subscription, data []byte) error {
-	docs, err := manifest.ReadFile(s.File, data, manifest.Limits{})
+func (c *prediction) addFrom(ctx context.Context, p Install) error {
+	data, err := p.Choice.Bundle.CSV(ctx)
 	if err != nil {
 		return err
 	}
-	if len(docs) != 1 {
-		return fmt.Errorf("%d documents in the catalog's ClusterServiceVersion", len(docs))
+	docs, err := manifest.ReadFile(p.sub.File, data, manifest.Limits{})
+	if err == nil && len(docs) != 1 {
+		err = fmt.Errorf("%d documents in the catalog's ClusterServiceVersion", len(docs))
+	}
+	if err != nil {
+		return err
 	}
 	o, err := docs[0].Object()
 	if err != nil {
 		return err
 	}
-	if _, fault := c.makes(o, s); fault != nil {
+	if _, fault := c.makes(o, p.sub); fault != nil {
 		return fault
 	}
 	return nil
 }
 
-// judgeSources reports CatalogSources that OLM cannot use or that say nothing of their content, and Subscriptions to
-// catalogs that the OperatorHub disables.
+// judgeSources reports CatalogSources that OLM cannot use or does not start, and Subscriptions to disabled ones.
 func (c *prediction) judgeSources(declared []resolve.Source) {
 	for _, s := range declared {
 		o := c.Source(s.Namespace, s.Name)

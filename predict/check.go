@@ -272,8 +272,7 @@ func (o *simulation) csv(v *csv) CSV {
 	return r
 }
 
-// uncopied lists the reasons for which OLM does not copy a CSV (api: pkg/operators/v1alpha1/clusterserviceversion.go,
-// IsUncopiable).
+// uncopied lists the reasons for which OLM does not copy a CSV (api: v1alpha1/clusterserviceversion.go, IsUncopiable).
 var uncopied = []v1alpha1.ConditionReason{
 	v1alpha1.CSVReasonCopied, v1alpha1.CSVReasonInvalidInstallModes, v1alpha1.CSVReasonNoTargetNamespaces,
 	v1alpha1.CSVReasonUnsupportedOperatorGroup, v1alpha1.CSVReasonNoOperatorGroup,
@@ -281,8 +280,8 @@ var uncopied = []v1alpha1.ConditionReason{
 	v1alpha1.CSVReasonInterOperatorGroupOwnerConflict, v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs,
 }
 
-// copies returns the namespaces that OLM copies a CSV to (operator.go, syncClusterServiceVersion, syncCopyCSV;
-// operatorgroup.go, ensureCSVsInNamespaces).
+// copies returns the namespaces that OLM copies a CSV to (operator.go, syncCopyCSV; operatorgroup.go,
+// ensureCSVsInNamespaces).
 func (o *simulation) copies(v *csv) []string {
 	groups := o.groupsIn[v.Namespace]
 	if v.deleted || v.phase == v1alpha1.CSVPhaseNone || slices.Contains(uncopied, v.reason) || len(groups) != 1 {

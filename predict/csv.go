@@ -60,8 +60,7 @@ func (o *simulation) syncCSV(v *csv) {
 	}
 }
 
-// groupFor returns the group of a CSV, or nil if there is not exactly one or the CSV lacks its annotations
-// (operatorGroupForCSV).
+// groupFor returns the group of a CSV, or nil if it has not one or lacks its annotations (operatorGroupForCSV).
 func (o *simulation) groupFor(v *csv) *group {
 	groups := o.groupsIn[v.Namespace]
 	switch {
@@ -89,7 +88,15 @@ func (o *simulation) groupFor(v *csv) *group {
 // reconcileAPIs compares the APIs of a CSV with those of its group and of the intersecting groups, by subset and
 // intersection (groups.go, ReconcileAPIIntersection). It reports whether the CSV may proceed.
 func (o *simulation) reconcileAPIs(v *csv, g *group) bool {
-	rivals, disputed := o.rivals(v, g)
+	// the groups that intersect with the one of the CSV and list some of its APIs
+	disputed, groups := apiSet{}, map[*group]bool{}
+	for a := range v.provided {
+		maps.Copy(groups, o.listing[a])
+	}
+	rivals := o.intersecting(g, groups)
+	for _, other := range rivals {
+		disputed = disputed.Union(other.apis.Intersection(v.provided))
+	}
 	subset := g.apis.IsSuperset(v.provided)
 	switch intersecting := len(rivals) > 0; {
 	case g.Spec.StaticProvidedAPIs && subset == intersecting: // add or remove
@@ -118,19 +125,6 @@ func (o *simulation) reconcileAPIs(v *csv, g *group) bool {
 		return false
 	}
 	return true
-}
-
-// rivals returns the groups that intersect with the group of a CSV and list some of its APIs, and those APIs.
-func (o *simulation) rivals(v *csv, g *group) (rivals []*group, disputed apiSet) {
-	disputed, groups := apiSet{}, map[*group]bool{}
-	for a := range v.provided {
-		maps.Copy(groups, o.listing[a])
-	}
-	rivals = o.intersecting(g, groups)
-	for _, other := range rivals {
-		disputed = disputed.Union(other.apis.Intersection(v.provided))
-	}
-	return rivals, disputed
 }
 
 // proceed moves a member of a group through the phases. It assumes that Deployments become available.
@@ -168,8 +162,7 @@ func (o *simulation) proceed(v *csv, g *group) {
 	}
 }
 
-// notUpgradeable returns the reason why OLM does not replace a CSV, or "". An unreadable OperatorCondition is a finding
-// and does not block.
+// notUpgradeable returns why OLM does not replace a CSV, or "". An unreadable OperatorCondition is a finding only.
 func (c *prediction) notUpgradeable(v *csv) string {
 	o := c.Conditions[v.Namespace+"/"+v.Name]
 	if o == nil {

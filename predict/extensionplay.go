@@ -52,8 +52,7 @@ func (e *PlayedExtension) state() string {
 	return fmt.Sprintf("OLM v1 installs %s from catalog %s", e.Bundle, e.Catalog)
 }
 
-// playExtensions plays OLM v1 on the ClusterExtensions of the tree: it resolves, renders, and creates what nobody else
-// owns.
+// playExtensions plays OLM v1 on the ClusterExtensions: it resolves, renders, and creates what nobody else owns.
 func (c *prediction) playExtensions(ctx context.Context, o Options, objects []*manifest.Object) error {
 	for _, x := range ofOLMv1(objects, olm.KindClusterExtension) {
 		e := &PlayedExtension{Cluster: c.clusterName, Name: x.Name, File: x.File, Line: x.Line, object: x}

@@ -118,8 +118,7 @@ func selectorOf(selector *metav1.LabelSelector) (labels.Selector, error) {
 	return metav1.LabelSelectorAsSelector(selector)
 }
 
-// LabelCatalogName is the label that OLM v1 gives every ClusterCatalog (operator-controller: api/v1,
-// MetadataNameLabel).
+// LabelCatalogName is a label of every ClusterCatalog (operator-controller: api/v1, MetadataNameLabel).
 const LabelCatalogName = "olm.operatorframework.io/metadata.name"
 
 // Extensions returns what OLM v1 installs for the ClusterExtensions among objects, in their order, and those of which

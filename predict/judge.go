@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -33,10 +34,23 @@ func (o *simulation) judgeGroup(g *group) {
 			"cannot evaluate the selector, so the CSVs of this group are not checked",
 			"add the Namespaces with their labels to the tree")
 	}
-	o.judgeProvidedAPIs(g)
+	text := g.Annotations[olm.AnnotationProvidedAPIs]
+	static, level := g.Spec.StaticProvidedAPIs, findings.Warning
+	if static {
+		level = findings.Error
+	}
+	bad := olm.MalformedAPIs(text)
+	for _, item := range bad {
+		o.note(ruleMalformedAPIs, level, g.Object, providedAPIsField, strconv.Quote(item)+" does not name an API",
+			"write <Kind>.<version>.<group>")
+	}
+	if static && len(bad) == 0 && len(parseAPIs(text)) == 0 {
+		o.note(ruleStaticAPIs, findings.Warning, g.Object, "spec.staticProvidedAPIs",
+			"a static OperatorGroup without "+olm.AnnotationProvidedAPIs+" protects no API and allows none",
+			"list the APIs in the annotation")
+	}
 	o.judgeTargets(g)
 	o.judgeMissing(g)
-	text := g.Annotations[olm.AnnotationProvidedAPIs]
 	if g.text != nil && *g.text != text && g.Has("metadata", "annotations", olm.AnnotationProvidedAPIs) {
 		o.note(ruleDrift, findings.Warning, g.Object, providedAPIsField,
 			fmt.Sprintf("%s is %q, OLM changes it to %q", olm.AnnotationProvidedAPIs, text, *g.text),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -16,26 +15,6 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
-
-// judgeFields reports what the API server rejects in one of OLM's objects, and the unknown fields that it drops. It
-// returns whether the object is valid.
-func (c *prediction) judgeFields(o *manifest.Object) bool {
-	rejected := olm.Rejected(o, "add it; if the file is a patch, list it as one in a kustomization.yaml")
-	for _, e := range rejected {
-		c.fault(e, o)
-	}
-	if _, copied := olm.CopiedObject(o); copied {
-		return len(rejected) == 0 // the original has the same fields
-	}
-	level := findings.Error
-	if o.Kind == v1alpha1.ClusterServiceVersionKind {
-		level = findings.Warning // published CSVs have some, and OLM installs them
-	}
-	for _, e := range olm.UnknownFields(o) {
-		c.report(ruleUnknownField, level, e, o.Identity())
-	}
-	return len(rejected) == 0
-}
 
 // judgeNothing reports a tree in which there is nothing to predict, and what nothing reads any more.
 func (c *prediction) judgeNothing(objects []*manifest.Object) {
@@ -52,26 +31,6 @@ func (c *prediction) judgeNothing(objects []*manifest.Object) {
 	if len(objects) > 0 && !slices.ContainsFunc(objects, relevant) {
 		c.report(ruleNothing, findings.Warning,
 			&manifest.Error{Msg: "the tree has no objects of OLM", Tip: "check the paths"}, "")
-	}
-}
-
-// judgeProvidedAPIs reports annotations of a group that OLM does not understand, and a static group without APIs.
-func (o *simulation) judgeProvidedAPIs(g *group) {
-	static := g.Spec.StaticProvidedAPIs
-	level := findings.Warning
-	if static {
-		level = findings.Error
-	}
-	given := g.Annotations[olm.AnnotationProvidedAPIs]
-	bad := olm.MalformedAPIs(given)
-	for _, item := range bad {
-		o.note(ruleMalformedAPIs, level, g.Object, providedAPIsField, strconv.Quote(item)+" does not name an API",
-			"write <Kind>.<version>.<group>")
-	}
-	if static && len(bad) == 0 && len(parseAPIs(given)) == 0 {
-		o.note(ruleStaticAPIs, findings.Warning, g.Object, "spec.staticProvidedAPIs",
-			"a static OperatorGroup without "+olm.AnnotationProvidedAPIs+" protects no API and allows none",
-			"list the APIs in the annotation")
 	}
 }
 
@@ -114,8 +73,7 @@ func (o *simulation) judgeSubscriptions() {
 	}
 }
 
-// judgeDeployments reports Deployments that OLM deletes, because the CSV conflicts with another group (operator.go,
-// cleanupCSVDeployments).
+// judgeDeployments reports Deployments that OLM deletes for a conflict of groups (operator.go, cleanupCSVDeployments).
 func (o *simulation) judgeDeployments(v *csv) {
 	if v.reason != v1alpha1.CSVReasonInterOperatorGroupOwnerConflict &&
 		v.reason != v1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs {
@@ -146,9 +104,8 @@ func (c *prediction) definitions() map[string]definition {
 	return list
 }
 
-// judgeFit reports custom resources that the API server refuses, or drops a field of, by the schema of their CRD in the
-// tree. OLM's own objects are left out: see judgeSchema. Where they cannot be judged, a finding says so. The error is
-// that of ctx.
+// judgeFit reports custom resources that the API server refuses, or drops a field of, by their CRD in the tree. OLM's
+// own are left out: see judgeObjects. Where they cannot be judged, a finding says so. The error is that of ctx.
 func (c *prediction) judgeFit(ctx context.Context, checker crs.Checker, objects []*manifest.Object) error {
 	kinds := map[schema.GroupKind]*crs.CRD{}
 	for key, d := range c.definitions() {

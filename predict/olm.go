@@ -193,8 +193,7 @@ func (o *simulation) wakeRivals(g *group, apis apiSet) {
 	}
 }
 
-// runLoops runs the loops, groups first, until nothing changes. A limit ends the loops where OLM itself would never
-// stop.
+// runLoops runs the loops, groups first, until nothing changes, or a limit ends what OLM itself would never end.
 func (o *simulation) runLoops() {
 	rounds := 1000
 	if !o.restless {
@@ -260,8 +259,7 @@ type annotated struct {
 	csvs   int
 }
 
-// lacksAccount reports whether the group names a ServiceAccount that does not exist. OLM waits for it
-// (pkg/lib/scoped/syncer.go).
+// lacksAccount reports whether the ServiceAccount of the group does not exist: OLM waits for it (lib/scoped/syncer.go).
 func (g *group) lacksAccount(c *prediction) bool {
 	account := rbac.Account{Namespace: g.Namespace, Name: g.Spec.ServiceAccountName}
 	return account.Name != "" && !g.hasAccount && !c.RBAC.Exists(account)

@@ -121,8 +121,7 @@ func extensionPin(o *manifest.Object, objects []*manifest.Object, catalogs Catal
 	return p, nil
 }
 
-// bundle returns a bundle of the package as if OLM had chosen it, from the catalog with the highest priority that has
-// it; nil if none does.
+// bundle returns a bundle as if OLM had chosen it, from the catalog with the highest priority that has it, or nil.
 func (q *Asked) bundle(name string) (found *extension.Resolution) {
 	priority := int32(0)
 	for _, s := range q.Sources {

@@ -35,8 +35,7 @@ type InstallPlan struct {
 	partial map[string]bool // CSVs whose bundles are not known
 }
 
-// play executes an InstallPlan. What it installs is what the catalogs offer at once: a first installation, an update, a
-// dependency.
+// play executes an InstallPlan of what the catalogs offer at once: first installations, updates, dependencies.
 func (u *updating) play(ctx context.Context, p installPlan) error {
 	played := &InstallPlan{Cluster: u.clusterName, Namespace: u.namespace, partial: map[string]bool{}}
 	run := plan.Plan{Namespace: u.namespace, Target: u.options.Target, Checker: u.options.Checker}
@@ -208,8 +207,7 @@ func (o *simulation) leave(r *Report) {
 	r.After = o.live.Objects()
 }
 
-// lose deletes a CSV that another has replaced, and what only it owns. An object that the newer release ships as well
-// is one that it needs.
+// lose deletes a CSV that another has replaced, and what only it owns. What the newer one ships as well, it needs.
 func (o *simulation) lose(v *csv) {
 	old := o.live.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, v.Namespace, v.Name)
 	if old == nil {

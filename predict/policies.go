@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -119,22 +118,7 @@ func (c *prediction) judgePolicies(unknown []olm.UnknownPolicy) {
 	}
 }
 
-// notApproved notes the Subscriptions that get no operator, because no OperatorPolicy approves its InstallPlan.
-func (r *resolution) notApproved(namespace string, result *resolve.Result) {
-	if !result.ByPolicy {
-		return
-	}
-	for _, m := range result.Waiting.Subscriptions {
-		if s := r.sub(namespace, m.Name); s != nil && m.From == "" && ofSubscription(s, r.csvs[namespace]) == nil {
-			names := lists.Map(result.Waiting.CSVs, func(c resolve.Planned) string { return c.Name })
-			r.prediction.unknown = append(r.prediction.unknown, Unknown{Object: s.Object,
-				Why: InstallsNothing + "no OperatorPolicy approves the InstallPlan of " + strings.Join(names, ", ")})
-		}
-	}
-}
-
-// defaultChannels sets the channel of each Subscription of an OperatorPolicy that names none to the default channel
-// that catalogs have.
+// defaultChannels sets the channel of each Subscription of an OperatorPolicy that names none to that of the catalogs.
 func (c *prediction) defaultChannels(ctx context.Context, state *resolve.State, catalogs Catalogs) {
 	for _, p := range olm.OperatorPolicies(c.Policies) {
 		if !p.Installs() || p.Channel != "" {

@@ -97,8 +97,7 @@ type csv struct {
 	disputed        apiSet
 }
 
-// read builds the state from objects. Namespaced objects without a namespace go to the default namespace, if there is
-// one.
+// read builds the state from objects. Those without a namespace go to the default namespace, if there is one.
 func read(objects []*manifest.Object, defaultNamespace string) *prediction {
 	c := &prediction{
 		Cluster:    cluster.Read(objects, defaultNamespace),
@@ -168,8 +167,7 @@ func (c *prediction) makes(o *manifest.Object, sub *cluster.Subscription) (*csv,
 	return v, nil
 }
 
-// judgeObjects reports the objects that cannot be read or have no namespace, and those that another one of the same
-// name hides.
+// judgeObjects reports objects that cannot be read, have no namespace, or are hidden by another one of their name.
 func (c *prediction) judgeObjects() {
 	for _, o := range c.Unplaced {
 		c.note(ruleNoNamespace, findings.Note, o, "metadata.namespace", "no namespace is given, so it is not looked at",
@@ -181,8 +179,22 @@ func (c *prediction) judgeObjects() {
 			"check one environment at a time, for example the output of kustomize build")
 	}
 	invalid := map[*manifest.Object]bool{}
-	for _, o := range c.OLM {
-		invalid[o] = !c.judgeFields(o)
+	for _, o := range c.OLM { // what the API server rejects, and the unknown fields that it drops
+		rejected := olm.Rejected(o, "add it; if the file is a patch, list it as one in a kustomization.yaml")
+		invalid[o] = len(rejected) > 0
+		for _, e := range rejected {
+			c.fault(e, o)
+		}
+		if _, copied := olm.CopiedObject(o); copied {
+			continue // the original has the same fields
+		}
+		level := findings.Error
+		if o.Kind == v1alpha1.ClusterServiceVersionKind {
+			level = findings.Warning // published CSVs have some, and OLM installs them
+		}
+		for _, e := range olm.UnknownFields(o) {
+			c.report(ruleUnknownField, level, e, o.Identity())
+		}
 	}
 	for _, f := range c.Faults {
 		if !invalid[f.Object] { // an invalid object is checked as far as it is readable: one run reports all mistakes

@@ -178,8 +178,7 @@ func (v *csv) deployments() (names []string) {
 	return names
 }
 
-// badWebhook returns OLM's error for the webhooks of a CSV, or "" (OLM: pkg/controller/operators/olm/operator.go,
-// transitionCSVState).
+// badWebhook returns OLM's error for the webhooks of a CSV, or "" (OLM: olm/operator.go, transitionCSVState).
 func (v *csv) badWebhook() string {
 	names := map[any]bool{}
 	for i := range v.Len("spec", "webhookdefinitions") {

@@ -143,8 +143,7 @@ func opened(ctx context.Context, choice catalog.Choice, o catalog.Options) (oper
 	return operator, partial, err
 }
 
-// judge adds an operator and its findings. Those about an operator that is not in the tree stand at the object that
-// asks for it.
+// judge adds an operator and its findings, which stand at what asks for it if it is not in the tree (elsewhere).
 func (t *target) judge(at *manifest.Object, row Operator, operator fit.Operator, elsewhere bool) {
 	row.File, row.Line = at.File, at.Line
 	row.MaxOpenShift, _ = operator.MaxOpenShift()

@@ -68,7 +68,13 @@ func (c *prediction) judgeUpdates(ctx context.Context, o Options, objects []*man
 		}
 		u := states[plan.namespace]
 		if u == nil {
-			u = c.updating(plan.namespace, o, objects)
+			u = &updating{prediction: c, options: o, namespace: plan.namespace, objects: slices.Clone(objects),
+				tree: lists.Set(objects, func(o *manifest.Object) string { return o.File })}
+			for _, v := range c.csvs {
+				if operator := v.release(); operator != nil {
+					u.operators = append(u.operators, *operator)
+				}
+			}
 			states[plan.namespace] = u
 		}
 		if !u.stopped {
@@ -101,17 +107,6 @@ type updating struct {
 	unseen    bool // it is stopped, as nobody can look into the bundles of an InstallPlan
 
 	opened map[string]*upgrade.Operator // the releases of an InstallPlan, by name
-}
-
-func (c *prediction) updating(namespace string, o Options, objects []*manifest.Object) *updating {
-	u := &updating{prediction: c, options: o, namespace: namespace, objects: slices.Clone(objects),
-		tree: lists.Set(objects, func(o *manifest.Object) string { return o.File })}
-	for _, v := range c.csvs {
-		if operator := v.release(); operator != nil {
-			u.operators = append(u.operators, *operator)
-		}
-	}
-	return u
 }
 
 // judgeReplaced reports what OLM does with the operators that an InstallPlan replaces.

@@ -33,8 +33,7 @@ type Program struct {
 	Path string
 }
 
-// Find looks for the program beside the running one, then in PATH. The error says what the program does, and how to
-// install it.
+// Find looks for the program beside the running one, then in PATH. The error says what it does, and how to install it.
 func Find(does string) (Program, error) {
 	name := Name
 	if runtime.GOOS == "windows" {
@@ -54,8 +53,7 @@ func Find(does string) (Program, error) {
 	return Program{path}, nil
 }
 
-// Ask runs the program once and decodes its answer. The environment of the program is empty, so that no variable
-// affects the result.
+// Ask runs the program once, with an empty environment so that no variable affects the result, and decodes its answer.
 func (p Program) Ask(ctx context.Context, kind string, question, answer any) error {
 	in, err := json.Marshal(question)
 	if err != nil {

@@ -31,8 +31,8 @@ type Cluster struct {
 	whole   bool // it has CRDs that OLM did not make, so that one that it does not have is not there
 }
 
-// NewCluster returns the cluster of some objects. namespace is that of objects that name none. Of two objects with the
-// same name, the first counts.
+// NewCluster returns the cluster of some objects, of which the first of a name counts. namespace is that of objects
+// that name none.
 func NewCluster(objects []*manifest.Object, namespace string) *Cluster {
 	c := &Cluster{index: make(map[key]int, len(objects))}
 	for _, o := range objects {
@@ -130,8 +130,7 @@ func OwnedByOther(o *manifest.Object, csv string) bool {
 	return len(owners) > 0 && !slices.ContainsFunc(owners, func(r owner) bool { return r.Name == csv })
 }
 
-// ownedBy returns an object as OLM writes it: in its namespace, which is empty for one of the cluster, with OLM's
-// label, and with the owners.
+// ownedBy returns an object as OLM writes it: in its namespace if it has one, with OLM's label, and with the owners.
 func ownedBy(o *manifest.Object, apiVersion, namespace string, owners []owner) *manifest.Object {
 	value, err := o.Value()
 	if err != nil {

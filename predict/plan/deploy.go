@@ -137,8 +137,7 @@ func (c *Cluster) convert(crd *manifest.Object, w v1alpha1.WebhookDescription, c
 	c.Put(crd.Derive(value, func(field string) string { return field }))
 }
 
-// available reports whether OLM finds the webhooks that it has made (OLM: pkg/controller/operators/olm/apiservices.go,
-// areWebhooksAvailable).
+// available reports whether OLM finds the webhooks that it has made (OLM: apiservices.go, areWebhooksAvailable).
 func (c *Cluster) available(csv *v1alpha1.ClusterServiceVersion, namespace string) bool {
 	if c.taken(csv, namespace) != "" {
 		return false

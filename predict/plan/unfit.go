@@ -22,8 +22,7 @@ type listing struct {
 	objects []*manifest.Object
 }
 
-// Unfit returns the objects of a cluster that do not fit the CRD that takes the place of another, each with its first
-// fault.
+// Unfit returns the objects that do not fit the CRD that takes the place of another, each with its first fault.
 func Unfit(ctx context.Context, checker crs.Checker, before, now *manifest.Object, c *Cluster) ([]Fault, error) {
 	k, _ := olm.DefinedKind(now)
 	objects := lists.Filter(c.objects, func(o *manifest.Object) bool {
@@ -146,8 +145,21 @@ func (r *Result) define(ctx context.Context, c *Cluster, s step) string {
 
 // replace returns why a CRD cannot take the place of another.
 func (r *Result) replace(ctx context.Context, c *Cluster, before, now *manifest.Object) string {
-	if message := r.unfit(ctx, c, before, now); message != "" {
-		return message
+	faults, err := Unfit(ctx, r.Checker, before, now, c)
+	if err != nil {
+		r.Unknown = append(r.Unknown, fmt.Sprintf("whether existing objects fit CRD %s: %v", now.Name, err))
+	}
+	if len(faults) > 0 && !TrustsWebhook(now) { // OLM looks at the versions in the order of a Go map
+		var all []string
+		for _, same := range lists.Groups(faults, func(f Fault) string { return f.Version }) {
+			f := same[0]
+			name := strings.TrimPrefix(f.Object.Namespace+"/"+f.Object.Name, "/")
+			all = append(all, fmt.Sprintf("error validating existing CRs against new CRD's schema for %q: error "+
+				"validating %s/%s, Kind=%s %q: updated validation is too restrictive: %s", now.Name, f.Object.Group(),
+				f.Version, f.Object.Kind, name, f.Said))
+		}
+		r.Also = append(r.Also, all[1:]...)
+		return all[0]
 	}
 	stored, _ := olm.StoredVersions(before)
 	if dropped := olm.DroppedVersions(stored, now); len(dropped) > 0 {
@@ -169,26 +181,4 @@ func (r *Result) replace(ctx context.Context, c *Cluster, before, now *manifest.
 		return fmt.Sprintf("error updating CRD %q: %s", now.Name, apiError(groupCRD, now, errs))
 	}
 	return ""
-}
-
-// unfit returns what OLM says of existing objects that do not fit. It looks at the versions in the order of a Go map.
-func (r *Result) unfit(ctx context.Context, c *Cluster, before, now *manifest.Object) string {
-	faults, err := Unfit(ctx, r.Checker, before, now, c)
-	if err != nil {
-		r.Unknown = append(r.Unknown, fmt.Sprintf("whether existing objects fit CRD %s: %v", now.Name, err))
-		return ""
-	}
-	if len(faults) == 0 || TrustsWebhook(now) {
-		return ""
-	}
-	var all []string
-	for _, same := range lists.Groups(faults, func(f Fault) string { return f.Version }) {
-		f := same[0]
-		name := strings.TrimPrefix(f.Object.Namespace+"/"+f.Object.Name, "/")
-		all = append(all, fmt.Sprintf("error validating existing CRs against new CRD's schema for %q: error "+
-			"validating %s/%s, Kind=%s %q: updated validation is too restrictive: %s", now.Name, f.Object.Group(),
-			f.Version, f.Object.Kind, name, f.Said))
-	}
-	r.Also = append(r.Also, all[1:]...)
-	return all[0]
 }

@@ -62,8 +62,7 @@ func newDeparture(s *State, operators []*Operator, rendered, asOLM *Verification
 	return d
 }
 
-// madeByOLM are the kinds that OLM makes for an operator by rules of its own, and that its new form may not have. What
-// a bundle ships is not among them.
+// madeByOLM are the kinds that OLM makes for an operator by rules of its own. What a bundle ships is not among them.
 var madeByOLM = []string{"APIService", "ClusterRole", "ClusterRoleBinding", "MutatingWebhookConfiguration",
 	"OperatorCondition", "Role", "RoleBinding", "Service", "ValidatingWebhookConfiguration"}
 
@@ -136,8 +135,7 @@ func (d ties) labelled(o *dump.Object, op *Operator) bool {
 	return false
 }
 
-// deletes reports whether the plan deletes an object: only what OLM made by its own rules, and what no operator needs
-// that stays with OLM. CRDs are never deleted.
+// deletes reports whether the plan deletes an object: one of OLM's own rules that no operator which stays needs.
 func (d *departure) deletes(o *dump.Object) bool {
 	if d.rendered[o.Key()] {
 		return false
@@ -191,16 +189,14 @@ type Backup struct {
 	OLM           []byte // ClusterServiceVersions, OperatorGroups and OperatorConditions
 	Subscriptions []byte // which are apart, because OLM acts as soon as it sees one
 	// Owned are the objects that belong to one of OLM, with nothing but their ownerReferences, and Owners are those
-	// owners: a row for each with its UID, its resource, its name and its namespace. After the way back their UIDs are
-	// others.
+	// owners, whose UIDs are others after the way back: a row for each with UID, resource, name and namespace.
 	Owned, Owners []byte
 }
 
 // owning are the kinds of OLM that own what stays.
 var owning = []string{v1alpha1.ClusterServiceVersionKind, "OperatorCondition", operatorsv1.OperatorGroupKind}
 
-// Backup returns the backup. asOLM is what profile olm renders: it finds the objects that a bundle ships and that
-// nothing in the cluster marks.
+// Backup returns the backup. asOLM is what profile olm renders: it finds what a bundle ships without any mark of OLM.
 func (s *State) Backup(asOLM []map[string]any) *Backup {
 	shipped := lists.Set(asOLM, func(o map[string]any) string { return normalize.Object(o).Key() })
 	t := newTies(s, s.All())

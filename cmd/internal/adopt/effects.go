@@ -68,9 +68,8 @@ func (v *verifier) effects(c *Compared, object *dump.Object, live, rendered map[
 	}
 }
 
-// recreates reports whether the strategy of a Deployment is Recreate. Such a Deployment has no rollingUpdate, and
-// applying leaves that of another strategy, which the API server sets by default (k8s.io/kubernetes:
-// pkg/apis/apps/validation).
+// recreates reports whether the strategy of a Deployment is Recreate. It has no rollingUpdate, and applying leaves the
+// one that the API server sets by default for another strategy (k8s.io/kubernetes: pkg/apis/apps/validation).
 func recreates(deployment map[string]any) bool {
 	return normalize.At(deployment, "spec", "strategy")["type"] == string(appsv1.RecreateDeploymentStrategyType)
 }
@@ -113,8 +112,7 @@ func parentOf(field string) (parent, member string) {
 	return field[:max(i, 0)], field[i+1:]
 }
 
-// lostRules returns the rights of a role in the cluster that the rendered one does not grant. A label that aggregates
-// the role into others counts as rights too.
+// lostRules returns the rights of a role that the rendered one does not grant, by rules or by a label that aggregates.
 func lostRules(live, rendered map[string]any) (lost []string) {
 	if live["aggregationRule"] == nil {
 		held := &rbac.Index[bool]{}

@@ -3,7 +3,6 @@ package adopt
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
-	"github.com/olmgen/olmgen/manifest"
 )
 
 // Meanwhile is what OLM does while operators leave it.
@@ -44,20 +42,6 @@ const csv = csvs + ` "$csv" -n "$ns"`
 
 // ofOLM are OLM's own kinds. Their objects do not stay.
 var ofOLM = []string{"ClusterServiceVersion", "Subscription", "InstallPlan", "OperatorCondition", "OperatorGroup"}
-
-// checkRunning refuses to take an operator away from a running OLM if its OperatorGroup has a ServiceAccount: OLM
-// gives such CSVs another reason each time it looks at the group (OLM: pkg/controller/operators/olm/operatorgroup.go,
-// syncOperatorGroups).
-func (d *departure) checkRunning() (err error) {
-	for _, o := range d.operators {
-		if o.Group.Spec.ServiceAccountName != "" {
-			err = errors.Join(err, manifest.WithHint(fmt.Errorf("%s: %s has spec.serviceAccountName: a running OLM "+
-				"would reconcile the operator again and again", o.Object.Identity(), o.Group.Object.Identity()),
-				"let OLM be stopped while this operator leaves"))
-		}
-	}
-	return err
-}
 
 // leave takes operators away from OLM. Kubernetes does what it can do by itself: the garbage collector takes the
 // ownerReferences of what a CSV owns when the CSV is deleted with --cascade=orphan.
@@ -87,8 +71,7 @@ func (p *planner) leave() {
 	p.takeOver(apply, why+about, unlabel...)
 	p.remove(apply)
 	p.leftovers()
-	// What stayed, and what is applied again, is given to the new owners: OLM does that only when it installs, and on
-	// the way back it finds all installed.
+	// What stayed is given to the new owners: OLM does that only when it installs, and here it finds all installed.
 	if len(p.departure.operators) < len(p.state.All()) {
 		p.plan.Back = []string{"# " + migratedToo}
 	}
@@ -228,8 +211,7 @@ func ofOwner(name, namespace, kind string) string {
 const unmark = olm.LabelOwner + "- " + olm.LabelOwnerKind + "- " + olm.LabelOwnerNamespace + "- " +
 	olm.LabelCopiedFrom + "-"
 
-// labelled returns the kinds that may have OLM's labels, as kubectl takes them: those of a dump that are not OLM's own,
-// and what else the dump has with such labels.
+// labelled returns the kinds that may have OLM's labels, as kubectl takes them: those that are not OLM's own.
 func (p *planner) labelled() string {
 	var list []string
 	for _, k := range dump.Kinds {
@@ -355,8 +337,7 @@ const migratedToo = "before/ and before-*/ have the operators too that OLM v1 ru
 // component returns the name of the Operator that OLM makes of an operator.
 func (o *Operator) component() string { return o.Package + "." + o.Group.Namespace }
 
-// componentLabel returns the label of the components of an Operator (OLM: pkg/controller/operators/decorators,
-// ComponentLabelKey).
+// componentLabel returns the label of the components of an Operator (OLM: decorators, ComponentLabelKey).
 func componentLabel(operator string) string {
 	const limit = 63
 	if len(operator) > limit {

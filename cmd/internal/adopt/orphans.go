@@ -19,9 +19,8 @@ import (
 // orphanOf begins the reason of what an earlier version left behind.
 const orphanOf = "orphan of "
 
-// belongs returns why an object of the cluster that is not rendered belongs to the operators, or to OLM for them; "" if
-// it does not. It also reports whether the installed version still has it. What an earlier version left behind is
-// named: OLM never shrinks.
+// belongs returns why an object that is not rendered belongs to the operators, or to OLM for them, or "", and whether
+// the installed version still has it. What an earlier version left behind is named: OLM never shrinks.
 func (v *verifier) belongs(o *dump.Object) (reason string, live bool) {
 	switch o.Kind {
 	case "Namespace", "Subscription", "InstallPlan", "CatalogSource", "OperatorGroup", olm.KindClusterCatalog,

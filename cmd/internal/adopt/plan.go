@@ -84,8 +84,14 @@ func NewPlan(s *State, rendered, asOLM []map[string]any, o Options) (*Plan, erro
 	}
 	p := &planner{Options: o, state: s, result: v, departure: v.departure}
 	err = errors.Join(s.checkComplete(o.To), s.checkSettled(), p.departure.checkDependants())
-	if o.OLM == OLMRuns {
-		err = errors.Join(err, p.departure.checkRunning())
+	// OLM gives CSVs of a group with a ServiceAccount another reason each time it looks at the group (OLM:
+	// pkg/controller/operators/olm/operatorgroup.go, syncOperatorGroups)
+	for _, op := range p.departure.operators {
+		if o.OLM == OLMRuns && op.Group.Spec.ServiceAccountName != "" {
+			err = errors.Join(err, manifest.WithHint(fmt.Errorf("%s: %s has spec.serviceAccountName: a running OLM "+
+				"would reconcile the operator again and again", op.Object.Identity(), op.Group.Object.Identity()),
+				"let OLM be stopped while this operator leaves"))
+		}
 	}
 	if err != nil {
 		return nil, err

@@ -289,9 +289,8 @@ func (v *Verification) operatorOf(c Compared) *Operator {
 // listItem is what a field has of an item of a list.
 var listItem = regexp.MustCompile(`\[[^"\]]+\]`)
 
-// grouped returns equal findings once, errors first: how many objects they are about, and the first of them. Warnings
-// about one field are equal whatever its values are. It leaves out notes, what is only counted, and what is beyond
-// most.
+// grouped returns equal findings once, errors first, with their number and the first object. Warnings about one field
+// are equal whatever its values are. It leaves out notes, what is only counted, and what is beyond most.
 func grouped(list []findings.Finding) findings.Table {
 	const most = 10
 	t := findings.Table{Columns: []findings.Column{{Width: 7}, {Before: " "}, {Aside: true}}}

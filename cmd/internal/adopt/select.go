@@ -26,8 +26,7 @@ type Selection struct {
 	Except     []string
 }
 
-// Select returns the state in which only the chosen operators are adopted. The others stay with OLM. A name that is not
-// in the cluster is an error.
+// Select returns the state in which the operators that are not chosen stay with OLM. An unknown name is an error.
 func (s *State) Select(choice Selection) (*State, error) {
 	named := func(o *Operator, names []string) bool { return slices.ContainsFunc(names, o.named) }
 	namespaces := lists.Map(s.Groups, func(g *Group) string { return g.Namespace })

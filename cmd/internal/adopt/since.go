@@ -108,8 +108,21 @@ func (s *State) newest() (at string) {
 func (s *State) checkComplete(to generate.Profile) error {
 	needed := []string{v1alpha1.ClusterServiceVersionKind, operatorsv1.OperatorGroupKind, v1alpha1.SubscriptionKind}
 	leaving := s.Leaving(to)
-	for _, o := range leaving {
-		needed = append(needed, o.madeOf()...)
+	for _, o := range leaving { // what OLM has made for it
+		strategy := o.CSV.Spec.InstallStrategy.StrategySpec
+		needed = append(needed, "ClusterRole")
+		if len(strategy.DeploymentSpecs) > 0 {
+			needed = append(needed, "Deployment")
+		}
+		if len(strategy.Permissions) > 0 {
+			needed = append(needed, "ServiceAccount", "Role", "RoleBinding")
+		}
+		if len(strategy.ClusterPermissions) > 0 {
+			needed = append(needed, "ServiceAccount", "ClusterRoleBinding")
+		}
+		if len(o.CSV.Spec.CustomResourceDefinitions.Owned) > 0 {
+			needed = append(needed, crdKind)
+		}
 	}
 	kinds := lists.Filter(dump.Kinds, func(k dump.Kind) bool {
 		return slices.Contains(needed, k.Kind) && !s.Dump.Has(k.Kind)
@@ -123,24 +136,6 @@ func (s *State) checkComplete(to generate.Profile) error {
 	names := lists.Map(kinds, func(k dump.Kind) string { return k.Kind })
 	return manifest.WithHint(fmt.Errorf("the dump has no %s, which the plan is about", text.Or(names)),
 		"add the output of: "+dump.Command(kinds...))
-}
-
-// madeOf returns the kinds of which OLM has made objects for an operator.
-func (o *Operator) madeOf() []string {
-	kinds, strategy := []string{"ClusterRole"}, o.CSV.Spec.InstallStrategy.StrategySpec
-	if len(strategy.DeploymentSpecs) > 0 {
-		kinds = append(kinds, "Deployment")
-	}
-	if len(strategy.Permissions) > 0 {
-		kinds = append(kinds, "ServiceAccount", "Role", "RoleBinding")
-	}
-	if len(strategy.ClusterPermissions) > 0 {
-		kinds = append(kinds, "ServiceAccount", "ClusterRoleBinding")
-	}
-	if len(o.CSV.Spec.CustomResourceDefinitions.Owned) > 0 {
-		kinds = append(kinds, crdKind)
-	}
-	return kinds
 }
 
 // bringers names what would bring the Subscriptions and OperatorGroups of operators back, and what it would bring.
@@ -160,9 +155,7 @@ func (s *State) bringers(operators []*Operator) (list []string) {
 }
 
 // marks are the labels and annotations of what applies objects from Git again and again (Argo CD: common/common.go;
-// Flux: kustomize-controller and helm-controller, internal/controller;
-// open-cluster-management-io/config-policy-controller:
-// controllers/operatorpolicy_controller.go).
+// Flux: kustomize-controller and helm-controller, internal/controller; config-policy-controller: controllers).
 var marks = []struct{ key, by string }{
 	{"argocd.argoproj.io/tracking-id", "Argo CD's Application "},
 	{"argocd.argoproj.io/instance", "Argo CD's Application "},

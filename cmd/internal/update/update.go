@@ -82,8 +82,7 @@ type File struct {
 // Changed reports whether a file changes.
 func (p *Plan) Changed() bool { return len(p.Files) > 0 }
 
-// Held reports whether an operator stays behind although its channel goes on, or nothing leads on from its version,
-// which is not in the catalog.
+// Held reports whether an operator stays behind although its channel goes on, or is not in the catalog any more.
 func (p *Plan) Held() bool {
 	return slices.ContainsFunc(p.Operators, func(o Operator) bool { return o.Status == Held || o.Status == Withdrawn })
 }

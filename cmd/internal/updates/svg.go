@@ -150,8 +150,7 @@ func linesOf(l Lane) (out []line) {
 	return out
 }
 
-// assign sets the tracks of the lines on one side, so that no two cross on one: short lines are next to the nodes. It
-// returns their width.
+// assign sets the tracks of the lines on one side, the short ones next to the nodes, and returns their width.
 func assign(lines []line, right bool) int {
 	var order []int
 	for i, l := range lines {

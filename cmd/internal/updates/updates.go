@@ -158,8 +158,21 @@ func laneOf(p *catalog.Package, ch *catalog.Channel) Lane {
 		l.index[nodes[i].Name] = len(l.Nodes)
 		l.Nodes = append(l.Nodes, nodes[i])
 	}
-	for _, n := range l.Nodes {
-		l.entryEdges(entries[n.Name])
+	for _, n := range l.Nodes { // a name that the channel does not have is drawn if it is replaced
+		e, to, from := entries[n.Name], l.at(n.Name), -1
+		if e.Replaces != "" && e.Replaces != e.Name {
+			from = l.at(e.Replaces)
+			l.Edges = append(l.Edges, Edge{From: from, To: to, Kind: catalog.Replaces})
+		}
+		var skipped []int
+		for _, name := range e.Skips {
+			if i, ok := l.index[name]; ok && i != from && i != to && !l.Nodes[i].Outside {
+				skipped = append(skipped, i)
+			}
+		}
+		l.Edges = append(l.Edges, lists.Map(lists.SortedUnique(skipped), func(i int) Edge {
+			return Edge{From: i, To: to, Kind: catalog.Skips}
+		})...)
 	}
 	return l
 }
@@ -249,26 +262,6 @@ func (l *Lane) at(name string) int {
 	l.index[name] = len(l.Nodes)
 	l.Nodes = append(l.Nodes, n)
 	return len(l.Nodes) - 1
-}
-
-// entryEdges adds the edges of replaces and skips. A name that the channel does not have is drawn if it is replaced.
-func (l *Lane) entryEdges(e *catalog.Entry) {
-	to := l.at(e.Name)
-	from := -1
-	if e.Replaces != "" && e.Replaces != e.Name {
-		from = l.at(e.Replaces)
-		l.Edges = append(l.Edges, Edge{From: from, To: to, Kind: catalog.Replaces})
-	}
-	var skipped []int
-	for _, name := range e.Skips {
-		if i, ok := l.index[name]; ok && i != from && i != to && !l.Nodes[i].Outside {
-			skipped = append(skipped, i)
-		}
-	}
-	slices.Sort(skipped)
-	l.Edges = append(l.Edges, lists.Map(slices.Compact(skipped), func(i int) Edge {
-		return Edge{From: i, To: to, Kind: catalog.Skips}
-	})...)
 }
 
 // walk adds the path that OLM takes from a version. It is not ok if the channel neither has the version nor updates it.

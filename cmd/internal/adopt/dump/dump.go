@@ -149,14 +149,15 @@ func (r *reader) add(o *Object) error {
 		return r.twoClusters(o, before, "has another UID than in %s:%d: the dump is of two clusters, or the object "+
 			"was made anew between two commands", "dump all kinds with one command")
 	}
+	later := before == nil
 	if before != nil { // resource versions are numbers, in practice
 		x, errX := strconv.ParseUint(o.ResourceVersion, 10, 64)
 		y, errY := strconv.ParseUint(before.ResourceVersion, 10, 64)
-		if errY == nil && (errX != nil || x < y) {
-			return nil
-		}
+		later = errY != nil || errX == nil && x >= y
 	}
-	r.byKey[key] = o
+	if later {
+		r.byKey[key] = o
+	}
 	return nil
 }
 

@@ -192,8 +192,11 @@ func (r *reader) jsonItem(s *source, raw json.RawMessage) error {
 
 func (r *reader) jsonValue(s *source, raw json.RawMessage) error {
 	var is head
-	if json.Unmarshal(raw, &is) != nil || !r.wanted(is) {
-		return nil // or an item that is no object
+	if json.Unmarshal(raw, &is) != nil {
+		is.Kind = "" // an item that is no object
+	}
+	if !r.wanted(is) {
+		return nil
 	}
 	if err := s.fits(raw); err != nil {
 		return err

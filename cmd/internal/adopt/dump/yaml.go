@@ -78,7 +78,8 @@ func (y *yamlReader) line(line []byte) error {
 	blanks := len(line) - len(content)
 	content = bytes.TrimRight(content, "\r\n")
 	if y.items && len(content) > 0 && content[0] != '#' {
-		next := content[0] == '-' && (len(content) == 1 || content[1] == ' ') && (y.indent < 0 || blanks == y.indent)
+		dash := string(content) == "-" || bytes.HasPrefix(content, []byte("- "))
+		next := dash && (y.indent < 0 || blanks == y.indent)
 		if next || blanks == 0 {
 			if err := y.endItem(); err != nil {
 				return err
@@ -231,8 +232,7 @@ func (y *yamlReader) tooLarge(line int) error {
 	return manifest.OverLimit(y.errorf(line, "an object of more than %d MiB: no cluster stores one", y.largest>>20))
 }
 
-// broken returns the error of an object that can't be read, with its line in the file. In a directory, a file that is
-// no YAML is passed over.
+// broken returns the error of an object that can't be read. In a directory, a file that is no YAML is passed over.
 func (y *yamlReader) broken(err error) error {
 	if !y.named && !y.list && y.is.Kind == "" {
 		return nil
