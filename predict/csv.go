@@ -215,8 +215,13 @@ func (o *simulation) install(v *csv, g *group) {
 			return
 		}
 	}
-	if typed := v.strategy(); typed != nil {
-		switch message, waits := o.live.Deploy(typed, v.Namespace); {
+	if v.typed == nil && v.sub == nil {
+		if operator := v.release(); operator != nil {
+			v.typed = operator.ClusterServiceVersion
+		}
+	}
+	if v.typed != nil && (v.sub == nil || v.whole()) { // what it deploys is known
+		switch message, waits := o.live.Deploy(v.typed, v.Namespace); {
 		case waits:
 			o.set(v, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonWaiting, message)
 			return
@@ -228,19 +233,6 @@ func (o *simulation) install(v *csv, g *group) {
 	o.serve(v)
 	o.set(v, v1alpha1.CSVPhaseSucceeded, v1alpha1.CSVReasonInstallSuccessful,
 		"install strategy completed with no errors")
-}
-
-// strategy returns a CSV with what it deploys, or nil if that is not known.
-func (v *csv) strategy() *v1alpha1.ClusterServiceVersion {
-	if v.sub != nil && !v.whole() {
-		return nil
-	}
-	if v.typed == nil {
-		if operator := v.release(); operator != nil {
-			v.typed = operator.ClusterServiceVersion
-		}
-	}
-	return v.typed
 }
 
 // serve marks the APIServices of a CSV as installed and requeues the CSVs that wait for them.

@@ -336,8 +336,18 @@ func (c *prediction) playExtensions(ctx context.Context, o Options, objects []*m
 				return err
 			}
 		}
-		if !e.unfit || !o.Target.Known() { // judgeTarget says so
-			c.noteExtension(e)
+		switch {
+		case e.unfit && o.Target.Known(): // judgeTarget says so
+		case e.Refused != "" && e.Bundle == "":
+			c.note(ruleExtension, findings.Error, x, "spec.source", "OLM v1 installs nothing: "+e.Refused, "")
+		case e.Refused != "":
+			c.note(ruleExtension, findings.Error, x, "", "OLM v1 does not install "+e.Bundle+": "+e.Refused, "")
+		case e.Unknown != "":
+			c.note(ruleExtensionUnknown, findings.Note, x, "spec.source", "what it installs is not checked: "+e.Unknown,
+				e.hint())
+		case e.partial != "":
+			c.note(ruleExtensionUnknown, findings.Note, x, "spec.source", fmt.Sprintf("of %s, only what the catalog "+
+				"says of it is checked: %s", e.Bundle, text.OneLine(e.partial)), "")
 		}
 	}
 	c.judgeOwnership(o, objects)
@@ -408,21 +418,6 @@ func (e *PlayedExtension) hint() string {
 		return ""
 	}
 	return passCatalog
-}
-
-func (c *prediction) noteExtension(e *PlayedExtension) {
-	switch {
-	case e.Refused != "" && e.Bundle == "":
-		c.note(ruleExtension, findings.Error, e.object, "spec.source", "OLM v1 installs nothing: "+e.Refused, "")
-	case e.Refused != "":
-		c.note(ruleExtension, findings.Error, e.object, "", "OLM v1 does not install "+e.Bundle+": "+e.Refused, "")
-	case e.Unknown != "":
-		c.note(ruleExtensionUnknown, findings.Note, e.object, "spec.source", "what it installs is not checked: "+
-			e.Unknown, e.hint())
-	case e.partial != "":
-		c.note(ruleExtensionUnknown, findings.Note, e.object, "spec.source", fmt.Sprintf("of %s, only what the "+
-			"catalog says of it is checked: %s", e.Bundle, text.OneLine(e.partial)), "")
-	}
 }
 
 // judgeOwnership reports objects of bundles that something else in the tree makes: another ClusterExtension, or

@@ -106,8 +106,21 @@ func read(objects []*manifest.Object, defaultNamespace string) *prediction {
 		failures:   map[string]*resolve.Failure{},
 	}
 	c.judgeObjects()
-	for _, g := range c.Groups {
-		c.groups = append(c.groups, c.newGroup(g))
+	for _, of := range c.Groups {
+		g := &group{Group: of, apis: apiSet{}, unknown: olm.TargetsOf(&of.Spec).BySelector() && !c.Declared}
+		if g.unknown = g.unknown || c.tooMuch(); !g.unknown {
+			c.work(len(c.Namespaces))
+		}
+		g.targets, g.refused = g.resolve(c.Namespaces)
+		c.work(40 * len(g.targets))
+		if text, ok := g.Annotations[olm.AnnotationProvidedAPIs]; ok {
+			g.text, g.apis = &text, parseAPIs(text)
+		}
+		if g.Status.LastUpdated != nil || len(g.Status.Namespaces) > 0 { // OLM has processed it
+			g.exists, g.resolved, g.hasAccount = true, true, g.Status.ServiceAccountRef != nil
+			g.status = slices.Sorted(slices.Values(g.Status.Namespaces))
+		}
+		c.groups = append(c.groups, g)
 	}
 	for _, v := range c.CSVs {
 		if v.Copied {
@@ -117,23 +130,6 @@ func read(objects []*manifest.Object, defaultNamespace string) *prediction {
 		}
 	}
 	return c
-}
-
-func (c *prediction) newGroup(of *cluster.Group) *group {
-	g := &group{Group: of, apis: apiSet{}, unknown: olm.TargetsOf(&of.Spec).BySelector() && !c.Declared}
-	if g.unknown = g.unknown || c.tooMuch(); !g.unknown {
-		c.work(len(c.Namespaces))
-	}
-	g.targets, g.refused = g.resolve(c.Namespaces)
-	c.work(40 * len(g.targets))
-	if text, ok := g.Annotations[olm.AnnotationProvidedAPIs]; ok {
-		g.text, g.apis = &text, parseAPIs(text)
-	}
-	if g.Status.LastUpdated != nil || len(g.Status.Namespaces) > 0 { // OLM has processed it
-		g.exists, g.resolved, g.hasAccount = true, true, g.Status.ServiceAccountRef != nil
-		g.status = slices.Sorted(slices.Values(g.Status.Namespaces))
-	}
-	return g
 }
 
 func newCSV(of *cluster.CSV) *csv {

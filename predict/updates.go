@@ -140,8 +140,14 @@ func (u *updating) judgeReplaced(ctx context.Context, plan installPlan) error {
 			one = plan.updates[0]
 		}
 		u.stopped = u.stopped || f.Severity == findings.Error
+		hint := fmt.Sprintf("OLM updates %s to %s of catalog %s: set installPlanApproval: Manual to keep it",
+			one.Replaces, one.Name, one.Catalog)
+		if one.sub.Approval == string(v1alpha1.ApprovalManual) {
+			hint = fmt.Sprintf("catalog %s offers the update from %s to %s: do not approve it before that is mended",
+				one.Catalog, one.Replaces, one.Name)
+		}
 		at := findings.Finding{Rule: f.Rule, Level: f.Severity, File: one.sub.File, Line: one.sub.LineOf("spec"),
-			Object: one.sub.Identity(), Message: f.Operator + " " + f.Message, Hint: one.hint()}
+			Object: one.sub.Identity(), Message: f.Operator + " " + f.Message, Hint: hint}
 		if u.tree[f.File] {
 			at.File, at.Line = f.File, f.Line
 		}
@@ -291,16 +297,6 @@ func (u *updating) apply(up upgrade.Upgrade, shipped []*manifest.Object) error {
 	return nil
 }
 
-// hint returns what OLM does with an update, and what to do.
-func (u Update) hint() string {
-	if u.sub.Approval == string(v1alpha1.ApprovalManual) {
-		return fmt.Sprintf("catalog %s offers the update from %s to %s: do not approve it before that is mended",
-			u.Catalog, u.Replaces, u.Name)
-	}
-	return fmt.Sprintf("OLM updates %s to %s of catalog %s: set installPlanApproval: Manual to keep it", u.Replaces,
-		u.Name, u.Catalog)
-}
-
 // unknownUpdate reports an update that cannot be judged, after which nothing is. The error is that of ctx.
 func (u *updating) unknownUpdate(ctx context.Context, one Update, err error) error {
 	u.stopped, u.unseen = true, true
@@ -312,9 +308,6 @@ func (u *updating) unknownUpdate(ctx context.Context, one Update, err error) err
 func (u *updating) noteUpdate(one Update, message, hint string) {
 	u.note(ruleUpdateUnknown, findings.Warning, one.sub.Object, "spec", message, hint)
 }
-
-// upgradeRules are the rules of package upgrade that no reason of a CSV stands for.
-var upgradeRules = []string{upgrade.RuleImmutable.ID, upgrade.RuleStored.ID, upgrade.RuleConversion.ID}
 
 // judgeUpgrades reports what keeps OLM from replacing a CSV of the tree by another, and CRDs that nothing converts.
 func (c *prediction) judgeUpgrades(ctx context.Context) error {
@@ -337,8 +330,10 @@ func (c *prediction) judgeUpgrades(ctx context.Context) error {
 		return nil
 	}
 	found, err := u.Findings(ctx)
+	// the rules that no reason of a CSV stands for
+	rules := []string{upgrade.RuleImmutable.ID, upgrade.RuleStored.ID, upgrade.RuleConversion.ID}
 	for _, f := range found {
-		if v := at[f.Operator]; v != nil && slices.Contains(upgradeRules, f.Rule) {
+		if v := at[f.Operator]; v != nil && slices.Contains(rules, f.Rule) {
 			c.findings = append(c.findings, findings.Finding{Rule: f.Rule, Level: f.Severity, File: f.File,
 				Line: f.Line, Object: v.where().Identity(), Message: f.Operator + " " + f.Message})
 		}
