@@ -73,7 +73,7 @@ func (k asking) compare(p pair) ([]change.Change, error) {
 				continue
 			}
 			rendered := k.old().all(p.old, cmp.Or(older[account], account), a) && k.now().all(p.now, account, b)
-			if rendered && k.changes(p.now, account) {
+			if rendered && (k.roles || k.changing[accountIn(p.now, account)]) {
 				continue
 			}
 			c := change.Change{Part: change.Account, Field: "spec.install.spec." + scope + "[" + account + "]",
@@ -94,11 +94,6 @@ func only(a, b atoms) string {
 	rules := rbac.Rules(slices.DeleteFunc(slices.Collect(maps.Keys(a)), func(x rbac.Atom) bool { return b[x] }))
 	texts := lists.Map(rules, rbac.RuleText)
 	return text.FirstOf(maxRules, texts)
-}
-
-// changes reports whether an account, or whoever is bound to a role, gains or loses something.
-func (k asking) changes(o *Operator, account string) bool {
-	return k.roles || k.changing[accountIn(o, account)]
 }
 
 func accountIn(o *Operator, account string) permissions.Subject {
@@ -156,16 +151,11 @@ func grantsOf(s State) *grants {
 
 func (g *grants) all(o *Operator, account string, asked atoms) bool {
 	own := g.accounts[accountIn(o, account)]
-	for a := range asked {
-		_, ok := g.roles.Covers(a)
-		if !ok && own != nil {
-			_, ok = own.Covers(a)
-		}
-		if !ok {
-			return false
-		}
-	}
-	return true
+	return !lists.Any(maps.Keys(asked), func(a rbac.Atom) bool {
+		_, byRole := g.roles.Covers(a)
+		_, byAccount := own.Covers(a)
+		return !byRole && !byAccount
+	})
 }
 
 // covers reports whether some atoms allow all that others allow.
@@ -174,10 +164,8 @@ func covers(a, b atoms) bool {
 	for x := range a {
 		held.Add(x, true)
 	}
-	for a := range b {
-		if _, ok := held.Covers(a); !ok {
-			return false
-		}
-	}
-	return true
+	return !lists.Any(maps.Keys(b), func(a rbac.Atom) bool {
+		_, ok := held.Covers(a)
+		return !ok
+	})
 }

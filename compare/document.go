@@ -25,22 +25,21 @@ func (r *Report) Document() *findings.Document {
 		d.Sections = append(d.Sections, findings.Section{ID: string(s), Title: s.Title() + ": " + countText(list),
 			Tables: tables(r.lines(s))})
 	}
-	lead := []string{"no differences"}
+	lead := countText(all)
 	switch {
-	case len(all) > 0:
-		lead[0] = countText(all)
-	case len(r.Unread) > 0:
-		lead = nil
+	case len(all) > 0 || len(r.Unread) > 0:
 	case len(r.Unresolved)+len(r.Unbuilt) > 0:
-		lead[0] += " in what was looked at"
+		lead = "no differences in what was looked at"
+	default:
+		lead = "no differences"
 	}
 	if n := len(r.Unread); n > 0 {
-		lead = append(lead, text.Count(n, "file")+" could not be read")
+		lead += "; " + text.Count(n, "file") + " could not be read"
 	}
 	if n := len(r.Unresolved); n > 0 {
-		lead = append(lead, text.Count(n, "operator")+" unknown")
+		lead += "; " + text.Count(n, "operator") + " unknown"
 	}
-	d.Lead = strings.Join(lead, "; ") + unbuilt(d, r.Unbuilt)
+	d.Lead = strings.TrimPrefix(lead, "; ") + unbuilt(d, r.Unbuilt)
 	for _, u := range r.Unresolved {
 		if !u.Changed {
 			d.Notes = append(d.Notes, findings.Remark{Label: "unknown",

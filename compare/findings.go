@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/predict"
@@ -35,14 +36,12 @@ func Rules() []findings.Rule {
 		{ID: ruleUsers, Text: "users gain or lose a permission", Help: "A ClusterRole with a label aggregate-to adds " +
 			"its rules to a role that users have."},
 	}
-	out = slices.Concat(out, upgrade.Rules, fit.Rules(), resolve.Rules(), slices.DeleteFunc(predict.Rules(),
-		func(r findings.Rule) bool { return !predict.Speaks(r.ID) }))
-	for _, r := range crds.BuiltinRules() {
-		out = append(out, findings.Rule{ID: r.ID, Text: r.Text})
-	}
-	for _, p := range change.Parts {
-		out = append(out, findings.Rule{ID: "changed-" + string(p), Text: "differs: " + string(p)})
-	}
+	out = slices.Concat(out, upgrade.Rules, fit.Rules(), resolve.Rules(),
+		lists.Filter(predict.Rules(), func(r findings.Rule) bool { return predict.Speaks(r.ID) }),
+		lists.Map(crds.BuiltinRules(), func(r crds.Rule) findings.Rule { return findings.Rule{ID: r.ID, Text: r.Text} }),
+		lists.Map(change.Parts, func(p change.Part) findings.Rule {
+			return findings.Rule{ID: "changed-" + string(p), Text: "differs: " + string(p)}
+		}))
 	slices.SortStableFunc(out, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return slices.CompactFunc(out, func(a, b findings.Rule) bool { return a.ID == b.ID })
 }
@@ -51,10 +50,7 @@ func Rules() []findings.Rule {
 func (r *Report) Findings() []findings.Finding {
 	var out []findings.Finding
 	for _, i := range r.Permissions {
-		rule := ruleGained
-		if i.Change == permissions.Lost {
-			rule = ruleLost
-		}
+		rule := map[permissions.Change]string{permissions.Gained: ruleGained, permissions.Lost: ruleLost}[i.Change]
 		out = append(out, permissionFinding(rule, i))
 	}
 	for _, i := range r.Users {
@@ -84,14 +80,11 @@ func (r *Report) Findings() []findings.Finding {
 		out = append(out, f)
 	}
 	for i := range out {
-		f := &out[i]
-		f.File, f.Object, f.Message = text.Printable(f.File), text.Printable(f.Object),
-			text.Printable(f.Message)
-		f.Field, f.Rule = text.Printable(f.Field), text.Printable(f.Rule)
+		for _, s := range []*string{&out[i].File, &out[i].Object, &out[i].Message, &out[i].Field, &out[i].Rule} {
+			*s = text.Printable(*s)
+		}
 	}
-	slices.SortStableFunc(out, func(a, b findings.Finding) int {
-		return a.Level.Rank() - b.Level.Rank()
-	})
+	slices.SortStableFunc(out, func(a, b findings.Finding) int { return a.Level.Rank() - b.Level.Rank() })
 	return out
 }
 

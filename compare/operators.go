@@ -8,6 +8,7 @@ import (
 
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -91,11 +92,7 @@ func (d *deal) item(i permissions.Item) *Report {
 	if i.Subject.Namespace != "" {
 		return d.part(i.Subject.Namespace, i.Subject.Namespace+"/"+i.Subject.Name)
 	}
-	keys := slices.Clone(i.ResourceNames)
-	for _, g := range i.APIGroups {
-		keys = append(keys, groupKey(g))
-	}
-	return d.part("", keys...)
+	return d.part("", slices.Concat(i.ResourceNames, lists.Map(i.APIGroups, groupKey))...)
 }
 
 // change returns the part of an object, whose kind is before its name.

@@ -43,10 +43,8 @@ func (r *Reports) Add(name, key string, report *Report) {
 
 // Explained returns the differences as findings, for code review.
 func (r *Reports) Explained() (rules []findings.Rule, list []findings.Finding) {
-	for _, c := range r.Clusters {
-		list = append(list, c.Report.Findings()...)
-	}
-	return Rules(), list
+	lists := lists.Map(r.Clusters, func(c ClusterReport) []findings.Finding { return c.Report.Findings() })
+	return Rules(), slices.Concat(lists...)
 }
 
 // Document returns the reports for people, one after the other.
@@ -57,9 +55,7 @@ func (r *Reports) Document() *findings.Document {
 	var all []findings.Severity
 	for i, c := range r.Clusters {
 		one := c.Report.Document()
-		for _, s := range sections {
-			all = append(all, c.Report.severities(s)...)
-		}
+		all = append(all, slices.Concat(lists.Map(sections, c.Report.severities)...)...)
 		differ += len(c.Names)
 		names := text.FirstOf(mostNamed, c.Names)
 		suffix := strings.Repeat("x", i)
@@ -96,9 +92,7 @@ func (r *Reports) Document() *findings.Document {
 // unbuilt notes why kustomizations could not be built, each reason once, and returns what the lead says of them.
 func unbuilt(d *findings.Document, list []string) string {
 	causes := lists.SortedUnique(list)
-	for _, e := range causes[:min(len(causes), mostCauses)] {
-		d.Notes = append(d.Notes, findings.Remark{Label: "not built", Text: text.Printable(e)})
-	}
+	d.Notes = append(d.Notes, findings.Remarks("not built", causes[:min(len(causes), mostCauses)])...)
 	if more := len(causes) - mostCauses; more > 0 {
 		d.Notes = append(d.Notes, findings.Remark{Label: "not built", Text: "for " + text.Count(more, "more reason")})
 	}

@@ -38,11 +38,7 @@ func (r *Report) severities(s Section) []findings.Severity {
 }
 
 func (r *Report) worst() findings.Severity {
-	var all []findings.Severity
-	for _, s := range sections {
-		all = append(all, r.severities(s)...)
-	}
-	return worst(all)
+	return worst(slices.Concat(lists.Map(sections, r.severities)...))
 }
 
 // answers sums up each section that is not empty.

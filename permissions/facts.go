@@ -7,10 +7,12 @@ import (
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/rbac/danger"
 )
 
 // Fact answers one question that a person asks first, for all subjects together.
@@ -28,13 +30,11 @@ type Fact struct {
 // beyond returns what a fact says and others do not, and whether anything is left.
 func (f Fact) beyond(others []Fact) (Fact, bool) {
 	for _, o := range others {
-		wider := slices.Contains(o.Namespaces, Everywhere) || !slices.ContainsFunc(f.Namespaces,
-			func(ns string) bool { return !slices.Contains(o.Namespaces, ns) })
-		same := !slices.ContainsFunc(f.Subjects, func(s Subject) bool { return !slices.Contains(o.Subjects, s) })
-		if o.Risk != f.Risk || o.Named || !wider || !same {
+		wider := slices.Contains(o.Namespaces, Everywhere) || sets.New(o.Namespaces...).HasAll(f.Namespaces...)
+		if o.Risk != f.Risk || o.Named || !wider || !sets.New(o.Subjects...).HasAll(f.Subjects...) {
 			continue
 		}
-		f.parts = slices.DeleteFunc(slices.Clone(f.parts), func(p string) bool { return slices.Contains(o.parts, p) })
+		f.parts = lists.Filter(f.parts, func(p string) bool { return !slices.Contains(o.parts, p) })
 		if len(f.parts) == 0 {
 			return f, false
 		}
@@ -132,18 +132,16 @@ func (r *Report) everything() (f Fact, full, ok bool) {
 	if !slices.Contains(item.APIGroups, rbac.All) {
 		resources = "all resources of the core group, Secrets and pods among them,"
 	}
+	what := "may " + text.FirstOf(12, item.Verbs) + " " + resources
 	switch {
 	case slices.Contains(item.Verbs, rbac.All) && slices.Contains(item.APIGroups, rbac.All):
-		f.Text = "may do everything in " + placeText(f.Namespaces)
+		what = "may do everything"
 	case slices.Contains(item.Verbs, rbac.All):
-		f.Text = "may do everything with " + resources + " in " + placeText(f.Namespaces)
-	case !slices.ContainsFunc(item.Verbs,
-		func(v string) bool { return !slices.Contains([]string{"get", "list", "watch"}, v) }):
-		f.Text = "reads " + resources + " in " + placeText(f.Namespaces)
-	default:
-		f.Text = fmt.Sprintf("may %s %s in %s", text.FirstOf(12, item.Verbs), resources, placeText(f.Namespaces))
+		what = "may do everything with " + resources
+	case sets.New("get", "list", "watch").HasAll(item.Verbs...):
+		what = "reads " + resources
 	}
-	f.Text = f.everybody() + f.Text
+	f.Text = f.everybody() + what + " in " + placeText(f.Namespaces)
 	return f, rank(item) == 7, true
 }
 
@@ -202,9 +200,7 @@ func (r *Report) answer(q question) (Fact, bool) {
 			one := item
 			one.Namespaces = []string{cmp.Or(place, Everywhere)}
 			f.add(one)
-			for _, facet := range found {
-				f.parts = append(f.parts, facet.Name)
-			}
+			f.parts = append(f.parts, lists.Map(found, func(f danger.Facet) string { return f.Name })...)
 			f.names = union(f.names, item.ResourceNames)
 		}
 	}

@@ -69,11 +69,11 @@ func (v *inventory) note(homeless []string) {
 		}
 	}
 	if len(homeless) > 0 {
-		count := "count as"
+		count := "count"
 		if len(homeless) == 1 {
-			count = "counts as"
+			count = "counts"
 		}
-		v.notes = append(v.notes, fmt.Sprintf("%s without a namespace, such as %s, %s in the namespace default",
+		v.notes = append(v.notes, fmt.Sprintf("%s without a namespace, such as %s, %s as in the namespace default",
 			text.Count(len(homeless), "object"), text.Brief(homeless[0]), count))
 	}
 }

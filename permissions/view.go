@@ -102,9 +102,7 @@ func linesTable(title, where string, lines []Line) findings.Table {
 	t := findings.Table{Title: title, Indent: 2, Columns: []findings.Column{{Title: where, Align: true},
 		{Title: "What"}, {Title: "Granted by", Style: findings.Code, Aside: true, Place: true},
 		{Title: "Why", Aside: true}}}
-	for _, l := range lines {
-		t.Rows = append(t.Rows, findings.Cells(l.Where, l.What, l.At, l.Reason))
-	}
+	t.Rows = lists.Map(lines, func(l Line) []findings.Cell { return findings.Cells(l.Where, l.What, l.At, l.Reason) })
 	return t
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/rbac"
@@ -80,7 +81,7 @@ func (o *origins) inTree(object *manifest.Object) bool { return o.tree && !Autho
 
 // newOrigins takes what a bundle ships, or for a tree its own CSVs.
 func newOrigins(in Input, v *inventory) (*origins, error) {
-	o := &origins{csvs: in.CSVs, roles: map[rbac.Key]*rbac.Role{}, bindings: map[string]*manifest.Object{},
+	o := &origins{csvs: in.CSVs, bindings: map[string]*manifest.Object{},
 		begun: map[pair]bool{}, places: map[any]map[string]int{},
 		read: v.Roles, tree: !in.Rendered}
 	var shipped rbac.Objects
@@ -92,9 +93,7 @@ func newOrigins(in Input, v *inventory) (*origins, error) {
 			return nil, err
 		}
 	}
-	for _, r := range shipped.Roles {
-		o.roles[r.Key] = r
-	}
+	o.roles = lists.By(shipped.Roles, func(r *rbac.Role) rbac.Key { return r.Key })
 	for _, b := range shipped.Bindings {
 		o.bindings[b.Object.Kind+" "+b.Object.Name] = b.Object
 	}

@@ -161,12 +161,12 @@ func (h *History) releases() findings.Table {
 
 // stepsText returns since when each value holds: "no; since 1.2.0: the cluster".
 func stepsText(list []step) string {
-	parts := make([]string, len(list))
+	out := ""
 	for i, s := range list {
-		parts[i] = "since " + s.release + ": " + text.Brief(s.value)
-		if i == 0 {
-			parts[i] = text.Brief(s.value)
+		if i > 0 {
+			out += "; since " + s.release + ": "
 		}
+		out += text.Brief(s.value)
 	}
-	return strings.Join(parts, "; ")
+	return out
 }

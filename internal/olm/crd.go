@@ -67,23 +67,14 @@ func DefinedKinds(objects []*manifest.Object) map[string]Kind {
 
 // CRDs returns the CustomResourceDefinitions among objects by their names. Of two the last one counts, as when applied.
 func CRDs(objects []*manifest.Object) map[string]*manifest.Object {
-	out := map[string]*manifest.Object{}
-	for _, o := range objects {
-		if o.Kind == "CustomResourceDefinition" {
-			out[o.Name] = o
-		}
-	}
-	return out
+	crds := lists.Filter(objects, func(o *manifest.Object) bool { return o.Kind == "CustomResourceDefinition" })
+	return lists.By(crds, func(o *manifest.Object) string { return o.Name })
 }
 
 // ServedVersions returns the versions that a CustomResourceDefinition serves.
 func ServedVersions(crd *manifest.Object) (names []string) {
-	for _, v := range CRDVersions(crd) {
-		if v.Served {
-			names = append(names, v.Name)
-		}
-	}
-	return names
+	served := lists.Filter(CRDVersions(crd), func(v CRDVersion) bool { return v.Served })
+	return lists.Map(served, func(v CRDVersion) string { return v.Name })
 }
 
 // StoredVersions returns the versions in which the cluster may have stored objects: status.storedVersions, and the
@@ -99,12 +90,8 @@ func StoredVersions(crd *manifest.Object) (names []string, inStatus bool) {
 	if len(names) > 0 {
 		return names, true
 	}
-	for _, v := range CRDVersions(crd) {
-		if v.Storage {
-			names = append(names, v.Name)
-		}
-	}
-	return names, false
+	stored := lists.Filter(CRDVersions(crd), func(v CRDVersion) bool { return v.Storage })
+	return lists.Map(stored, func(v CRDVersion) string { return v.Name }), false
 }
 
 // WithStored returns a CustomResourceDefinition as the cluster has it after it took the place of an older one: the API

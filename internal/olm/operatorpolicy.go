@@ -247,13 +247,7 @@ func (p *OperatorPolicy) Subscription() *manifest.Object {
 			spec[field] = value
 		}
 	}
-	return p.Object.Derive(p.object(v1alpha1.SubscriptionCRDAPIVersion, v1alpha1.SubscriptionKind, p.Package, spec),
-		func(field string) string {
-			if field == "spec.installPlanApproval" {
-				return "spec.upgradeApproval"
-			}
-			return "spec.subscription" + inSpec(field)
-		})
+	return p.derive(v1alpha1.SubscriptionCRDAPIVersion, v1alpha1.SubscriptionKind, p.Package, "spec.subscription", spec)
 }
 
 // OperatorGroup returns the OperatorGroup that the controller makes if its namespace has none. One that the policy does
@@ -269,25 +263,30 @@ func (p *OperatorPolicy) OperatorGroup() *manifest.Object {
 	}
 	delete(spec, "name")
 	delete(spec, "namespace")
-	return p.Object.Derive(p.object(operatorsv1.SchemeGroupVersion.String(), operatorsv1.OperatorGroupKind, name, spec),
-		func(field string) string { return from + inSpec(field) })
+	return p.derive(operatorsv1.SchemeGroupVersion.String(), operatorsv1.OperatorGroupKind, name, from, spec)
 }
 
-func (p *OperatorPolicy) object(version, kind, name string, spec map[string]any) map[string]any {
+// derive returns an object that the controller makes of a field of the policy.
+func (p *OperatorPolicy) derive(version, kind, name, from string, spec map[string]any) *manifest.Object {
 	metadata := map[string]any{"name": name}
 	if p.Namespace != "" {
 		metadata["namespace"] = p.Namespace
 	}
-	return map[string]any{"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
+	object := map[string]any{"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
+	return p.Object.Derive(object, func(field string) string {
+		if field == "spec.installPlanApproval" {
+			return "spec.upgradeApproval"
+		}
+		return from + inSpec(field)
+	})
 }
 
 // inSpec returns where a field of an object is below its spec or name.
 func inSpec(field string) string {
-	if rest, ok := strings.CutPrefix(field, "spec"); ok {
-		return rest
-	}
-	if rest, ok := strings.CutPrefix(field, "metadata"); ok {
-		return rest
+	for _, top := range []string{"spec", "metadata"} {
+		if rest, ok := strings.CutPrefix(field, top); ok {
+			return rest
+		}
 	}
 	return ""
 }

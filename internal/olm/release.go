@@ -28,13 +28,14 @@ func BaseName(csv, version string) string {
 			return base
 		}
 	}
-	for _, suffix := range versionSuffixes {
+	suffixes := versionSuffixes
+	if version == "" {
+		suffixes = append(slices.Clip(suffixes), numberSuffix)
+	}
+	for _, suffix := range suffixes {
 		if i := suffix().FindStringIndex(csv); i != nil && i[0] > 0 {
 			return csv[:i[0]]
 		}
-	}
-	if i := numberSuffix().FindStringIndex(csv); i != nil && i[0] > 0 && version == "" {
-		return csv[:i[0]]
 	}
 	return csv
 }

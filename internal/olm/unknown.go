@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -30,10 +31,12 @@ func UnknownFields(o *manifest.Object) []*manifest.Error {
 		return nil
 	}
 	u := &unknownFields{object: o, consequence: "the API server drops it"}
-	var spec operatorsv1.OperatorGroupSpec
-	_ = o.Field(&spec, "spec") // a field of a wrong type counts as absent
-	if o.Kind == "OperatorGroup" && TargetsOf(&spec).Global() {
-		u.consequence += ", so the group targets all namespaces"
+	if o.Kind == operatorsv1.OperatorGroupKind {
+		var spec operatorsv1.OperatorGroupSpec
+		_ = o.Field(&spec, "spec") // a field of a wrong type counts as absent
+		if TargetsOf(&spec).Global() {
+			u.consequence += ", so the group targets all namespaces"
+		}
 	}
 	u.walk("metadata", value["metadata"], metadata())
 	top := maps.Clone(value)
@@ -108,15 +111,11 @@ func ListedAPIs(annotation string) []string {
 // of them and never finds an operator for the others (OLM: pkg/controller/registry/resolver/cache/operators.go,
 // GVKStringToProvidedAPISet).
 func MalformedAPIs(annotation string) []string {
-	var bad []string
-	for _, item := range ListedAPIs(annotation) {
+	return lists.Filter(ListedAPIs(annotation), func(item string) bool {
 		kind, rest, _ := strings.Cut(item, ".")
 		version, group, _ := strings.Cut(rest, ".")
-		if kind == "" || !isVersion().MatchString(version) || !isGroup().MatchString(group) {
-			bad = append(bad, item)
-		}
-	}
-	return bad
+		return kind == "" || !isVersion().MatchString(version) || !isGroup().MatchString(group)
+	})
 }
 
 var (
@@ -132,13 +131,12 @@ var (
 func DescriptorLists(csv *manifest.Object) ([]string, error) {
 	var found []string
 	for _, apis := range []string{"customresourcedefinitions", "apiservicedefinitions"} {
-		v, err := csv.Get("spec", apis)
-		if err != nil {
-			return nil, err
-		}
-		definitions, _ := v.(map[string]any)
 		for _, list := range []string{"owned", "required"} {
-			items, _ := definitions[list].([]any)
+			v, err := csv.Get("spec", apis, list)
+			if err != nil {
+				return nil, err
+			}
+			items, _ := v.([]any)
 			for i, x := range items {
 				found = append(found, listsOf(x, fmt.Sprintf("spec.%s.%s[%d]", apis, list, i))...)
 			}

@@ -42,9 +42,8 @@ func (x *Objects) Shared() map[string]bool {
 		if r.Object == nil {
 			continue
 		}
-		v, _ := r.Object.Get("metadata", "annotations", AnnotationShared)
-		names, _ := v.(string)
-		for name := range strings.SplitSeq(names, ",") {
+		names, _ := r.Object.Get("metadata", "annotations", AnnotationShared)
+		for name := range strings.SplitSeq(olm.Text(names), ",") {
 			out[strings.TrimSpace(name)] = true
 		}
 	}
@@ -131,13 +130,8 @@ type Objects struct {
 
 // Relevant reports whether objects of a group and kind are roles, bindings or ServiceAccounts.
 func Relevant(group, kind string) bool {
-	switch group {
-	case rbacv1.GroupName:
-		return slices.Contains([]string{KindRole, KindClusterRole, "RoleBinding", "ClusterRoleBinding"}, kind)
-	case "":
-		return kind == rbacv1.ServiceAccountKind
-	}
-	return false
+	return group == "" && kind == rbacv1.ServiceAccountKind || group == rbacv1.GroupName &&
+		slices.Contains([]string{KindRole, KindClusterRole, "RoleBinding", "ClusterRoleBinding"}, kind)
 }
 
 // Namespaced reports whether objects of a relevant kind are in a namespace.
@@ -167,17 +161,9 @@ func (x *Objects) Add(o *manifest.Object, namespace string) error {
 		x.AddAccount(Account{namespace, o.Name})
 		return nil
 	case KindRole, KindClusterRole:
-		r, err := readRole(o, namespace)
-		if err == nil {
-			x.addRole(r)
-		}
-		return err
+		return x.readRole(o, namespace)
 	}
-	b, err := readBinding(o, namespace)
-	if err == nil {
-		x.Bindings = append(x.Bindings, b)
-	}
-	return err
+	return x.readBinding(o, namespace)
 }
 
 // AddAccount adds a ServiceAccount.
@@ -211,10 +197,10 @@ func (x *Objects) KeepLast() {
 	x.Roles = slices.DeleteFunc(x.Roles, func(r *Role) bool { return x.byKey[r.Key] != r })
 }
 
-func readRole(o *manifest.Object, namespace string) (*Role, error) {
+func (x *Objects) readRole(o *manifest.Object, namespace string) error {
 	var decoded rbacv1.ClusterRole // a Role has a part of its fields
 	if _, err := o.Into(&decoded); err != nil {
-		return nil, err
+		return err
 	}
 	r := &Role{Key: Key{o.Kind, namespace, o.Name}, Object: o, Labels: decoded.Labels}
 	if o.Kind == KindClusterRole && decoded.AggregationRule != nil {
@@ -222,7 +208,7 @@ func readRole(o *manifest.Object, namespace string) (*Role, error) {
 			selector, err := metav1.LabelSelectorAsSelector(&s)
 			if err != nil {
 				field := fmt.Sprintf("aggregationRule.clusterRoleSelectors[%d]", i)
-				return nil, o.Errorf(field, "%s", text.OneLine(err.Error()))
+				return o.Errorf(field, "%s", text.OneLine(err.Error()))
 			}
 			r.Selectors = append(r.Selectors, selector)
 		}
@@ -230,13 +216,14 @@ func readRole(o *manifest.Object, namespace string) (*Role, error) {
 	if len(r.Selectors) == 0 {
 		r.setRules(decoded.Rules)
 	}
-	return r, nil
+	x.addRole(r)
+	return nil
 }
 
-func readBinding(o *manifest.Object, namespace string) (*Binding, error) {
+func (x *Objects) readBinding(o *manifest.Object, namespace string) error {
 	var decoded rbacv1.RoleBinding
 	if _, err := o.Into(&decoded); err != nil {
-		return nil, err
+		return err
 	}
 	b := &Binding{Object: o, Namespace: namespace, Role: Key{Kind: decoded.RoleRef.Kind, Name: decoded.RoleRef.Name}}
 	if b.Role.Kind == KindRole {
@@ -251,5 +238,6 @@ func readBinding(o *manifest.Object, namespace string) (*Binding, error) {
 		}
 		b.Subjects = append(b.Subjects, s)
 	}
-	return b, nil
+	x.Bindings = append(x.Bindings, b)
+	return nil
 }

@@ -99,23 +99,15 @@ func (s spot) item(name string, i int) spot {
 
 // dropped reports whether a field is noise. The text is empty for what has fields below it.
 func (w *walker) dropped(s spot, text string) bool {
-	for _, n := range w.noise[s.generic] {
-		if len(n.Keys) == 0 && (n.Value == "" || n.Value == text) {
-			return true
-		}
+	of := func(n Noise) bool { return n.Value == "" || n.Value == text }
+	named := func(key string) bool {
+		prefix, wild := strings.CutSuffix(key, "*")
+		return key == s.name || wild && strings.HasPrefix(s.name, prefix)
 	}
-	if s.name == "" {
-		return false
-	}
-	for _, n := range w.noise[s.parent] {
-		if (n.Value == "" || n.Value == text) && slices.ContainsFunc(n.Keys, func(k string) bool {
-			prefix, wild := strings.CutSuffix(k, "*")
-			return k == s.name || wild && strings.HasPrefix(s.name, prefix)
-		}) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.noise[s.generic], func(n Noise) bool { return len(n.Keys) == 0 && of(n) }) ||
+		s.name != "" && slices.ContainsFunc(w.noise[s.parent], func(n Noise) bool {
+			return of(n) && slices.ContainsFunc(n.Keys, named)
+		})
 }
 
 // field adds a field and those below it. It reports whether it added any.

@@ -136,12 +136,8 @@ func PairsOf(old, now []*manifest.Object, wanted func(*manifest.Object) bool) []
 			out = append(out, Pair{sides[0][0], sides[1][0]})
 			continue
 		}
-		for _, o := range sides[0] {
-			out = append(out, Pair{o, nil})
-		}
-		for _, o := range sides[1] {
-			out = append(out, Pair{nil, o})
-		}
+		out = append(out, lists.Map(sides[0], func(o *manifest.Object) Pair { return Pair{Old: o} })...)
+		out = append(out, lists.Map(sides[1], func(o *manifest.Object) Pair { return Pair{New: o} })...)
 	}
 	slices.SortFunc(out, func(a, b Pair) int {
 		x, y := keyOf(a.Any()), keyOf(b.Any())

@@ -55,13 +55,12 @@ func (g *generator) candidates(old, now *Props, open bool) []any {
 // likely returns texts and numbers that fit the older schema, first those that do not fit the newer one.
 func (g *generator) likely(old, now *Props, schemas []*Props) []any {
 	list := g.scalars(schemas)
-	if old != nil && old.Type != "" {
-		// Values that are of interest to the newer schema only are of interest as well, in the type of the older one.
-		typed := *old
-		list = append(list, g.scalars(append([]*Props{&typed}, schemas...))...)
-	}
 	if old == nil {
 		return list
+	}
+	if old.Type != "" {
+		// Values that are of interest to the newer schema only are of interest as well, in the type of the older one.
+		list = append(list, g.scalars(append([]*Props{old}, schemas...))...)
 	}
 	fit := g.needed(old)
 	list = slices.DeleteFunc(list, func(v any) bool { return !fits(fit, v) })
@@ -82,13 +81,12 @@ func (g *generator) objects(old, now *Props, open bool) []any {
 	with := func(name string, value any) {
 		out = append(out, g.object(schemas, map[string]any{name: value}, 0))
 	}
-	values := []any{"x"}
-	if old.AdditionalProperties != nil && old.AdditionalProperties.Schema != nil {
-		values = []any{g.value(old.AdditionalProperties.Schema, 0)}
-	}
 	keeps := open || keepsUnknown(old) || old.AdditionalProperties != nil
-	if keeps {
-		with(anyKey, values[0])
+	switch a := old.AdditionalProperties; {
+	case a != nil && a.Schema != nil:
+		with(anyKey, g.value(a.Schema, 0))
+	case keeps:
+		with(anyKey, "x")
 	}
 	for i, name := range slices.Sorted(maps.Keys(old.Properties)) {
 		if p := old.Properties[name]; i < mostSingle || slices.Contains(g.names, name) {
@@ -124,8 +122,8 @@ func bounds(old, now *Props, of func(*Props) []*int64) []int64 {
 				continue
 			}
 			for _, n := range []int64{*b - 1, *b, *b + 1} {
-				if n >= 0 && n <= mostItems && !slices.Contains(out, n) {
-					out = append(out, n)
+				if n >= 0 && n <= mostItems {
+					out = lists.Add(out, n)
 				}
 			}
 		}

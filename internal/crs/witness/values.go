@@ -214,11 +214,8 @@ func (g *generator) object(schemas []*Props, out map[string]any, depth int) map[
 		}
 		if s.XEmbeddedResource {
 			identity := map[string]any{"apiVersion": "v1", "kind": "X", "metadata": map[string]any{"name": "x"}}
-			for name, value := range identity {
-				if _, ok := out[name]; !ok {
-					out[name] = value
-				}
-			}
+			maps.Copy(identity, out)
+			maps.Copy(out, identity)
 		}
 	}
 	names := slices.Sorted(maps.Keys(children))

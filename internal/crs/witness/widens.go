@@ -1,6 +1,7 @@
 package witness
 
 import (
+	"maps"
 	"math"
 	"reflect"
 	"regexp/syntax"
@@ -109,13 +110,10 @@ func typeWidens(a, b *Props) bool {
 
 // requiredWidens is about a field with a default, too: where the object is, the API server sets it.
 func requiredWidens(a, b *Props) bool {
-	for _, name := range b.Required {
+	return !slices.ContainsFunc(b.Required, func(name string) bool {
 		p := b.Properties[name]
-		if !slices.Contains(a.Required, name) && (p.Default == nil || string(p.Default.Raw) == "null") {
-			return false
-		}
-	}
-	return true
+		return !slices.Contains(a.Required, name) && (p.Default == nil || string(p.Default.Raw) == "null")
+	})
 }
 
 // listWidens is about sets and maps: a map with more keys has fewer equal items.
@@ -173,12 +171,11 @@ func WidensAll(old, now *Props) bool {
 			return false
 		}
 	}
-	for name := range now.Properties {
-		if _, ok := old.Properties[name]; !ok && !Closed(old) {
-			return false
-		}
-	}
-	if a := old.AdditionalProperties; a != nil && a.Schema != nil && !Takes(now, a.Schema) ||
+	comes := lists.Any(maps.Keys(now.Properties), func(name string) bool {
+		_, had := old.Properties[name]
+		return !had
+	})
+	if a := old.AdditionalProperties; comes && !Closed(old) || a != nil && a.Schema != nil && !Takes(now, a.Schema) ||
 		takesAny(old) && !takesAny(now) {
 		return false
 	}
