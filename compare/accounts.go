@@ -125,17 +125,6 @@ func podUser(o *manifest.Object) permissions.Subject {
 		Name: cmp.Or(olm.Text(named), olm.Text(older), "default")}
 }
 
-// conditions returns the new names of OperatorConditions, which OLM names after ClusterServiceVersions.
-func conditions(pairs []pair) map[string]string {
-	out := map[string]string{}
-	for _, p := range pairs {
-		if p.old != nil && p.now != nil {
-			out[p.old.Name] = p.now.Name
-		}
-	}
-	return out
-}
-
 // renamedTo returns the new names of accounts by their older ones.
 func renamedTo(list []Rename) map[permissions.Subject]permissions.Subject {
 	out := map[permissions.Subject]permissions.Subject{}
@@ -145,9 +134,14 @@ func renamedTo(list []Rename) map[permissions.Subject]permissions.Subject {
 	return out
 }
 
-// renamed returns items with accounts and OperatorConditions under their new names.
-func renamed(items []permissions.Item, names []Rename, conditions map[string]string) []permissions.Item {
-	accounts, out := renamedTo(names), slices.Clone(items)
+// renamed returns items with accounts and OperatorConditions, which are called like CSVs, under their new names.
+func renamed(items []permissions.Item, names []Rename, pairs []pair) []permissions.Item {
+	accounts, conditions, out := renamedTo(names), map[string]string{}, slices.Clone(items)
+	for _, p := range pairs {
+		if p.old != nil && p.now != nil {
+			conditions[p.old.Name] = p.now.Name
+		}
+	}
 	for i := range out {
 		if slices.Contains(out[i].APIGroups, olm.Group) && len(out[i].ResourceNames) == 1 {
 			if name := conditions[out[i].ResourceNames[0]]; name != "" {

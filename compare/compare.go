@@ -63,7 +63,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	r.Renamed = renames(old, now, objects, same)
 	pairs := pairsOf(old, now)
 	before := *old.Permissions
-	before.Permissions = renamed(before.Permissions, r.Renamed, conditions(pairs))
+	before.Permissions = renamed(before.Permissions, r.Renamed, pairs)
 	d := permissions.Compare(&before, now.Permissions)
 	r.Permissions = slices.Concat(d.Permissions, permissions.CompareRoles(old.Roles, now.Roles))
 	r.Users = d.Users
@@ -86,9 +86,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	slices.SortStableFunc(r.OLM, func(a, b Consequence) int { return a.Severity.Rank() - b.Severity.Rank() })
 	r.Notes = append([]string{}, lists.Unique(slices.Concat(old.Permissions.Notes, now.Permissions.Notes))...)
 	r.Unread = append([]string{}, slices.Concat(old.Permissions.Unread, now.Permissions.Unread, o.Unread)...)
-	for _, list := range []*[]change.Change{&r.Workloads, &r.Identity} {
-		*list = append([]change.Change{}, *list...)
-	}
+	r.Workloads, r.Identity = append([]change.Change{}, r.Workloads...), append([]change.Change{}, r.Identity...)
 	r.Permissions, r.Users = append([]permissions.Item{}, r.Permissions...), append([]permissions.Item{}, r.Users...)
 	r.CRDs, r.OLM = append([]CRD{}, r.CRDs...), append([]Consequence{}, r.OLM...)
 	r.checked = len(o.CRDs.Objects) > 0

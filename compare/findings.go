@@ -38,7 +38,9 @@ func Rules() []findings.Rule {
 	}
 	out = slices.Concat(out, upgrade.Rules, fit.Rules(), resolve.Rules(),
 		lists.Filter(predict.Rules(), func(r findings.Rule) bool { return predict.Speaks(r.ID) }),
-		lists.Map(crds.BuiltinRules(), func(r crds.Rule) findings.Rule { return findings.Rule{ID: r.ID, Text: r.Text} }),
+		lists.Map(crds.BuiltinRules(), func(r crds.Rule) findings.Rule {
+			return findings.Rule{ID: r.ID, Text: r.Text}
+		}),
 		lists.Map(change.Parts, func(p change.Part) findings.Rule {
 			return findings.Rule{ID: "changed-" + string(p), Text: "differs: " + string(p)}
 		}))

@@ -200,7 +200,8 @@ func (o Operator) addAPIs(out map[fact]statement) {
 		add(change.Provided, a, "owned", spec.CustomResourceDefinitions.Owned, spec.APIServiceDefinitions.Owned)
 	}
 	for _, a := range olm.RequiredAPIs(&spec) {
-		add(change.Required, a, "required", spec.CustomResourceDefinitions.Required, spec.APIServiceDefinitions.Required)
+		add(change.Required, a, "required", spec.CustomResourceDefinitions.Required,
+			spec.APIServiceDefinitions.Required)
 	}
 	for i, d := range spec.NativeAPIs {
 		out[fact{change.Dependencies, apiText(d.Group, d.Version, d.Kind) + ofKubernetes}] = statement{
@@ -225,24 +226,27 @@ func jsonText(data json.RawMessage) string {
 	return fields.Text(v)
 }
 
+// comesOrGoes says what it means that a part of the identity comes or goes.
+var comesOrGoes = map[change.Part]map[change.Kind]string{
+	change.InstallModes: {change.Removed: "OperatorGroups that ask for it fail"},
+	change.Provided:     {change.Removed: "whoever uses this API loses it"},
+	change.Required:     {change.Added: "OLM installs an operator that provides it, or refuses this one"},
+	change.Dependencies: {change.Added: "OLM installs an operator that provides it, or refuses this one"},
+	change.Deprecation:  {change.Added: "whoever publishes it advises against it"},
+}
+
 // judgeIdentity fills in how bad a change is.
 func judgeIdentity(c *change.Change, old, now Operator) {
 	warn := func(why string) { c.Severity, c.Message = findings.Warning, why }
-	comes, goes := c.Change == change.Added, c.Change == change.Removed
+	if why := comesOrGoes[c.Part][c.Change]; why != "" {
+		warn(why)
+	}
 	before, err := semver.ParseTolerant(c.Old)
 	after, err2 := semver.ParseTolerant(c.New)
 	switch {
-	case c.Part == change.InstallModes && goes:
-		warn("OperatorGroups that ask for it fail")
-	case c.Part == change.Provided && goes:
-		warn("whoever uses this API loses it")
-	case c.Part == change.Dependencies && comes && strings.HasSuffix(c.Field, ofKubernetes):
+	case c.Change == change.Added && strings.HasSuffix(c.Field, ofKubernetes):
 		// OLM: pkg/controller/operators/olm/requirements.go
 		warn("OLM starts the operator only where the cluster serves this API")
-	case (c.Part == change.Required || c.Part == change.Dependencies) && comes:
-		warn("OLM installs an operator that provides it, or refuses this one")
-	case c.Part == change.Deprecation && comes:
-		warn("whoever publishes it advises against it")
 	case c.Part == change.Version && now.Spec.Version.LT(old.Spec.Version.Version):
 		warn("it is an older version")
 	case c.Part == change.Operator && c.Field == "name" && now.follows(old):
@@ -251,7 +255,7 @@ func judgeIdentity(c *change.Change, old, now Operator) {
 		warn("they are two different operators")
 	case c.Part == change.Kubernetes && err2 == nil && (err != nil || after.GT(before)):
 		warn("OLM installs it in newer clusters only")
-	case c.Field == olm.PropertyMaxOpenShift && !goes:
+	case c.Field == olm.PropertyMaxOpenShift && c.Change != change.Removed:
 		warn("OpenShift is not updated beyond it while the operator is installed")
 	case c.Field == "com.redhat.openshift.versions":
 		warn("the catalogs of other releases of OpenShift do not have it")

@@ -18,7 +18,9 @@ import (
 func consequences(ctx context.Context, pairs []pair, old, now State, o Options) ([]Consequence, error) {
 	u := upgrade.Upgrade{Old: old.Objects, New: now.Objects, Cluster: together(o.Cluster, o.CRDs.Objects),
 		PathKnown: o.PathKnown, Checker: apiserver.Checker{}}
-	u.Pairs = lists.Map(pairs, func(p pair) upgrade.Pair { return upgrade.Pair{Old: p.old.release(), New: p.now.release()} })
+	u.Pairs = lists.Map(pairs, func(p pair) upgrade.Pair {
+		return upgrade.Pair{Old: p.old.release(), New: p.now.release()}
+	})
 	u.Others = lists.Map(o.Others, func(other Operator) upgrade.Operator { return *other.release() })
 	found, err := u.Findings(ctx)
 	if err != nil {

@@ -83,7 +83,10 @@ func (r *Report) follows() []findings.Finding {
 	x.search()
 	for i, s := range owners {
 		if w := x.ways[s]; w != nil && out[i].Rule == w.Steps[0].rule {
-			out[i].Flow = w.flow()
+			out[i].Flow = &findings.Flow{Steps: lists.Map(w.Steps, func(s Step) findings.Step {
+				return findings.Step{File: s.Source.File, Line: s.Source.Line,
+					Message: text.Brief(s.Subject.String()) + ": " + s.Text}
+			})}
 			if w.Reaches != operatorsRights {
 				out[i].Level = findings.Error
 			}

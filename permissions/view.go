@@ -31,9 +31,17 @@ func (r *Report) Document() *findings.Document {
 		d.Sections = append(d.Sections, findings.Section{Title: "Users gain, where they are bound to the role",
 			Tables: []findings.Table{linesTable("", "Role", UserLines(r.Users))}})
 	}
-	if len(r.Covered) > 0 {
+	if len(r.Covered) > 0 { // a line for each file, reason and place
+		t := findings.Table{Columns: []findings.Column{{Title: "Grant"}}, Indent: 2}
+		items := lists.Map(r.Covered, func(c Covered) Item { return c.Item })
+		for _, same := range lists.Groups(items, func(i Item) [3]string {
+			return [3]string{i.Source.File, i.Source.reason(), i.where()}
+		}) {
+			t.Rows = append(t.Rows, findings.Cells(fmt.Sprintf("%s (%s, %s)", sourcesText(same),
+				same[0].Source.reason(), same[0].where())))
+		}
 		d.Sections = append(d.Sections, findings.Section{Title: "Granted again, and covered by the grants above",
-			Tables: []findings.Table{coveredTable(r.Covered)}})
+			Tables: []findings.Table{t}})
 	}
 	may := lists.Set(r.Permissions, subjectOfItem)
 	if idle := lists.Filter(r.Accounts, func(s Subject) bool { return !may[s] }); len(idle) > 0 {
@@ -47,8 +55,15 @@ func (r *Report) Document() *findings.Document {
 
 // overview is what stands below the headline, which has the facts. Their places are with what follows and the grants.
 func (r *Report) overview() (s findings.Section) {
-	if len(r.Ways) > 0 {
-		s.Remarks = append(s.Remarks, findings.Remark{Label: "reaches", Text: r.worstWay()})
+	if w := r.Worst(); w != nil {
+		way := w.String()
+		if r.Permissions[0].Subject != r.Permissions[len(r.Permissions)-1].Subject {
+			way = text.Brief(w.Subject.String()) + ": " + way
+		}
+		if len(r.Ways) > 1 {
+			way += fmt.Sprintf("; and %d more below", len(r.Ways)-1)
+		}
+		s.Remarks = append(s.Remarks, findings.Remark{Label: "reaches", Text: way})
 	}
 	if absent := r.absent(); len(absent) > 0 && len(r.Summary) > 0 { // otherwise the headline says it
 		label := "not"
@@ -83,19 +98,14 @@ func (r *Report) consequences(several bool) findings.Section {
 	}
 	out := findings.Section{Title: "What follows: " + counts(r.Findings), Tables: []findings.Table{t}}
 	if len(r.Ways) > 1 { // one stands above
-		out.Tables = append(out.Tables, r.waysTable())
+		t := findings.Table{Title: "The shortest way to the worst", Indent: 2, Columns: findings.Columns("Way")}
+		for _, same := range lists.Groups(r.Ways, Way.String) {
+			who := lists.Map(same, func(w Way) string { return text.Brief(w.Subject.String()) })
+			t.Rows = append(t.Rows, findings.Cells(text.FirstOf(3, who)+": "+same[0].String()))
+		}
+		out.Tables = append(out.Tables, t)
 	}
 	return out
-}
-
-// waysTable has one line for each way, with all who have it.
-func (r *Report) waysTable() findings.Table {
-	t := findings.Table{Title: "The shortest way to the worst", Indent: 2, Columns: []findings.Column{{Title: "Way"}}}
-	for _, same := range lists.Groups(r.Ways, Way.String) {
-		who := lists.Map(same, func(w Way) string { return text.Brief(w.Subject.String()) })
-		t.Rows = append(t.Rows, findings.Cells(text.FirstOf(3, who)+": "+same[0].String()))
-	}
-	return t
 }
 
 func linesTable(title, where string, lines []Line) findings.Table {
@@ -262,19 +272,6 @@ func UserLines(items []Item) []Line {
 		}
 	}
 	return out
-}
-
-// coveredTable names the lines that grant nothing more than others, one line for each file, reason and place.
-func coveredTable(list []Covered) findings.Table {
-	t := findings.Table{Columns: []findings.Column{{Title: "Grant"}}, Indent: 2}
-	items := lists.Map(list, func(c Covered) Item { return c.Item })
-	for _, same := range lists.Groups(items, func(i Item) [3]string {
-		return [3]string{i.Source.File, i.Source.reason(), i.where()}
-	}) {
-		t.Rows = append(t.Rows, findings.Cells(fmt.Sprintf("%s (%s, %s)", sourcesText(same), same[0].Source.reason(),
-			same[0].where())))
-	}
-	return t
 }
 
 // Explained returns the findings, for code review.

@@ -90,32 +90,12 @@ func (r *Report) Worst() *Way {
 	return &worst
 }
 
-func (r *Report) worstWay() string {
-	w := r.Worst()
-	way := w.String()
-	if r.Permissions[0].Subject != r.Permissions[len(r.Permissions)-1].Subject {
-		way = text.Brief(w.Subject.String()) + ": " + way
-	}
-	if len(r.Ways) > 1 {
-		way += fmt.Sprintf("; and %d more below", len(r.Ways)-1)
-	}
-	return way
-}
-
 // OfOperators returns the ways that lead first to an account of an operator, such as by pods in its namespace.
 func (r *Report) OfOperators() []Way {
 	accounts := lists.Set(lists.Filter(r.Permissions, Item.ofOperator), subjectOfItem)
 	return lists.Filter(r.Ways, func(w Way) bool {
 		return len(w.Steps) > 1 && accounts[w.Steps[1].Subject] && !accounts[w.Subject]
 	})
-}
-
-// flow returns the steps for code review.
-func (w Way) flow() *findings.Flow {
-	return &findings.Flow{Steps: lists.Map(w.Steps, func(s Step) findings.Step {
-		return findings.Step{File: s.Source.File, Line: s.Source.Line,
-			Message: text.Brief(s.Subject.String()) + ": " + s.Text}
-	})}
 }
 
 // reach is the search for ways: from what is reached, backwards to who reaches it.

@@ -1,5 +1,5 @@
-// Package crs says whether custom resources fit their CustomResourceDefinitions. [Check] judges objects by the CRDs that
-// define them. A [Checker] judges them with the code of the API server.
+// Package crs says whether custom resources fit their CustomResourceDefinitions. [Check] judges objects by the CRDs
+// that define them. A [Checker] judges them with the code of the API server.
 package crs
 
 import (

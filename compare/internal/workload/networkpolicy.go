@@ -70,7 +70,9 @@ type flow struct {
 func flows(p networkingv1.NetworkPolicy) (in, out []flow) {
 	in, out = []flow{{}}, []flow{{}}
 	if slices.Contains(p.Spec.PolicyTypes, networkingv1.PolicyTypeIngress) {
-		in = lists.Map(p.Spec.Ingress, func(r networkingv1.NetworkPolicyIngressRule) flow { return flow{r.From, r.Ports} })
+		in = lists.Map(p.Spec.Ingress, func(r networkingv1.NetworkPolicyIngressRule) flow {
+			return flow{r.From, r.Ports}
+		})
 	}
 	if slices.Contains(p.Spec.PolicyTypes, networkingv1.PolicyTypeEgress) {
 		out = lists.Map(p.Spec.Egress, func(r networkingv1.NetworkPolicyEgressRule) flow { return flow{r.To, r.Ports} })

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/olmgen/olmgen/internal/base/lists"
 )
 
 // formats has a text of each format that the API server checks (apiextensions-apiserver:
@@ -58,13 +60,11 @@ const (
 // words returns texts that are of interest to some schemas.
 func (g *generator) words(schemas []*Props) []string {
 	var out []string
+	lengths := []int{1}
 	for _, s := range schemas {
 		if text, ok := formats[format(s)]; ok && s.Format != "" {
 			out = append(out, text)
 		}
-	}
-	lengths := []int{1}
-	for _, s := range schemas {
 		for _, b := range []*int64{s.MinLength, s.MaxLength} {
 			if b != nil && *b < mostLength {
 				lengths = append(lengths, int(*b), int(*b)+1, max(0, int(*b)-1))
@@ -80,10 +80,7 @@ func (g *generator) words(schemas []*Props) []string {
 			out = append(out, g.samples[key]...)
 		}
 	}
-	for _, n := range lengths {
-		out = append(out, strings.Repeat("a", n))
-	}
-	return append(out, others...)
+	return slices.Concat(out, lists.Map(lengths, func(n int) string { return strings.Repeat("a", n) }), others)
 }
 
 // samples returns texts that match a pattern, or would if they stood elsewhere in a text.
