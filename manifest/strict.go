@@ -32,10 +32,8 @@ func (f Form) Read(name string, data []byte, limits Limits, into any) (*Object, 
 	docs = slices.DeleteFunc(docs, func(d *Document) bool { return d.Root == nil })
 	begin := "start the file with apiVersion: " + f.APIVersion + " and kind: " + f.Kind
 	switch {
-	case len(docs) == 0 && f.Start != "":
-		return nil, &Error{File: name, Msg: "is empty", Tip: f.Start}
 	case len(docs) == 0:
-		return nil, &Error{File: name, Msg: "is empty", Tip: begin}
+		return nil, &Error{File: name, Msg: "is empty", Tip: cmp.Or(f.Start, begin)}
 	case len(docs) > 1:
 		return nil, &Error{File: name, Line: docs[1].Line, Msg: "a second YAML document: " + f.What + " is one",
 			Tip: f.Second}

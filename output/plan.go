@@ -188,12 +188,16 @@ func (p *planner) carriedEntries() {
 
 // obstacles refuses a new tree that would replace what it must not.
 func (p *planner) obstacles() error {
-	paths := slices.Collect(maps.Keys(p.want))
+	paths := slices.AppendSeq(slices.Clone(p.result.Removed), maps.Keys(p.want))
 	for dir := range p.locks {
 		paths = append(paths, lockPath(dir))
 	}
+	slices.Sort(paths)
 	for _, path := range paths {
 		for _, above := range append(parents(path), path) {
+			if p.old.mounts[above] { // no rename reaches what is there or below
+				return refuse("unmount it, or "+ownDirectory, "%s is a mount point", p.target.show(above))
+			}
 			info := p.carry[above]
 			switch {
 			case info == nil, info.IsDir() && above != path:
@@ -206,9 +210,6 @@ func (p *planner) obstacles() error {
 			}
 		}
 	}
-	if err := p.mounted(); err != nil {
-		return err
-	}
 	switch {
 	case len(p.links) > 0:
 		return refuse("remove the link, or "+ownDirectory,
@@ -218,20 +219,6 @@ func (p *planner) obstacles() error {
 	case len(p.edited) > 0:
 		return refuseOption(OptionForce, "move your change into a kustomize overlay, or overwrite it",
 			"edited by hand since olmgen wrote it: %s", p.show(p.edited))
-	}
-	return nil
-}
-
-// mounted refuses to write or remove a file that is a mount point or below one: no rename reaches it.
-func (p *planner) mounted() error {
-	paths := append(slices.Collect(maps.Keys(p.want)), p.result.Removed...)
-	slices.Sort(paths)
-	for _, path := range paths {
-		for _, above := range append(parents(path), path) {
-			if p.old.mounts[above] {
-				return refuse("unmount it, or "+ownDirectory, "%s is a mount point", p.target.show(above))
-			}
-		}
 	}
 	return nil
 }
