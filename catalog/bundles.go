@@ -151,6 +151,9 @@ func (c *Catalog) withBundles(dirs *Catalog) *Catalog {
 			all.refused = append(all.refused, p)
 		}
 	}
+	for _, p := range dirs.whole {
+		found[p.Name] = p
+	}
 	for _, f := range dirs.Faulty {
 		served := c.Packages[f.Package] != nil
 		if f.Missing = f.Missing && !served; !f.All || !served {

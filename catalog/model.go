@@ -63,6 +63,7 @@ type Catalog struct {
 	unknown []UnknownSchema // in the order of the catalog
 	others  []Other         // those of no package that is there
 	refused []*Package      // of directories of bundles, which opm leaves out
+	whole   []*Package      // those of which opm drops releases, with these
 	left    []string        // the names of packages that are not read, because nobody asks for them
 	folders []*folder       // of a directory of which nothing else is read
 }
@@ -72,7 +73,7 @@ type Catalog struct {
 type Faulty struct {
 	Package string // empty if the bundle does not say it
 	Missing bool   // it is not in the catalog
-	All     bool   // nothing of the package is
+	All     bool   // it is about the graph of the package: with Missing, nothing of it is there
 	Err     error
 }
 

@@ -101,6 +101,9 @@ func (c *Catalog) arrangeDir(ctx context.Context, dir string, packages []*Packag
 	case ci.FBC.Enabled:
 		return c.fromTemplate(ctx, &ci, packages, o)
 	case ci.UpdateGraph == "", ci.UpdateGraph == modeReplaces:
+		for _, p := range packages {
+			c.endAtHighest(p, filepath.Join(dir, pipelineFile))
+		}
 		return nil
 	case ci.UpdateGraph != modeSemver && ci.UpdateGraph != modeSkipPatch:
 		return hint(fmt.Errorf("updateGraph is %q", ci.UpdateGraph), "write %s or %s", modeReplaces, modeSemver)
@@ -140,6 +143,56 @@ func (p *Package) linkByVersion(ch *Channel, skipPatch bool) error {
 	}
 	*ch = *linked
 	return nil
+}
+
+// endAtHighest drops from the channels of a package what opm drops, and says so.
+func (c *Catalog) endAtHighest(p *Package, file string) {
+	all := *p
+	for _, ch := range p.Channels {
+		if gone := p.endAtHighest(ch); len(gone) > 0 {
+			c.whole = append(c.whole, &all)
+			c.Faulty = append(c.Faulty, Faulty{Package: p.Name, All: true, Err: fmt.Errorf("%s: channel %s ends at its "+
+				"highest release, to which nothing leads from %s: opm drops them", file, ch.Name,
+				text.FirstOf(12, gone))})
+		}
+	}
+}
+
+// endAtHighest drops the releases of a channel with several heads that do not lead to the highest one along replaces,
+// and returns their names: the pipeline adds one release after the other, and opm makes the channel anew each time
+// (operator-registry: pkg/registry/populator.go, SemverPackageManifest; pkg/sqlite/load.go, addPackageChannels).
+func (p *Package) endAtHighest(ch *Channel) (gone []string) {
+	if len(ch.Heads()) < 2 {
+		return nil
+	}
+	var head *Entry
+	var highest semver.Version
+	for i, e := range ch.Entries {
+		v, ok := p.Bundle(e.Name).Version()
+		if !ok {
+			return nil
+		}
+		if head == nil || v.GT(highest) {
+			head, highest = &ch.Entries[i], v
+		}
+	}
+	walked, served := map[string]bool{}, map[string]bool{}
+	for e := head; e != nil && !walked[e.Name]; e = ch.Entry(e.Replaces) {
+		walked[e.Name], served[e.Name] = true, true
+		for _, skipped := range e.Skips {
+			served[skipped] = true
+		}
+	}
+	cut := &Channel{Place: ch.Place, Name: ch.Name}
+	for _, e := range ch.Entries {
+		if served[e.Name] {
+			cut.add(e)
+		} else {
+			gone = append(gone, e.Name)
+		}
+	}
+	*ch = *cut
+	return gone
 }
 
 func minor(v semver.Version) string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }

@@ -182,6 +182,33 @@ func TestUpdateGraph(t *testing.T) {
 	}
 }
 
+// The pipeline adds one release after the other, and opm keeps what leads to the highest: so it is in the published
+// catalogs, such as ako-operator of certified-operators. Without ci.yaml, nobody says that they are added like that.
+func TestHighestOfSeveralHeads(t *testing.T) {
+	files := map[string]string{"operators/a/ci.yaml": "merge: true\n"}
+	versionDir(files, "a", "1.2.0", "stable", "  replaces: a.v1.1.0\n  skips: [a.v0.9.0]\n")
+	versionDir(files, "a", "1.1.0", "stable,other", "")
+	versionDir(files, "a", "1.10.0", "other", "")
+	versionDir(files, "a", "1.0.0", "stable", "")
+	versionDir(files, "a", "1.0.1", "stable", "  replaces: a.v1.0.0\n")
+	versionDir(files, "a", "0.9.0", "stable", "")
+	c := readOperators(t, files)
+	if c.Packages["a"] == nil || c.Refusal() != nil {
+		t.Fatalf("%v, %v", c.Faulty, c.Refusal())
+	}
+	const want = "a, default channel stable\n  other\n    a.v1.10.0 replaces= skips=[] skipRange=\n  stable\n    a.v0.9.0 replaces= skips=[] skipRange=\n" +
+		"    a.v1.1.0 replaces= skips=[] skipRange=\n    a.v1.2.0 replaces=a.v1.1.0 skips=[a.v0.9.0] skipRange=\n"
+	if got := edges(c.Packages["a"]); got != want {
+		t.Error(got)
+	}
+	if c.Packages["a"].Bundle("a.v1.0.1") != nil || c.Packages["a"].Bundle("a.v1.1.0") == nil {
+		t.Error("bundles that no channel has are gone, and others are not")
+	}
+	if f := fmt.Sprint(c.Faulty); len(c.Faulty) != 2 || !strings.Contains(f, "channel stable ends at its highest release, to which nothing leads from a.v1.0.0, a.v1.0.1: opm drops them") || c.Missing("a") != nil {
+		t.Error(f)
+	}
+}
+
 // publishedA is the published catalog of the package that the templates make.
 const publishedA = `schema: olm.package
 name: a
