@@ -144,7 +144,6 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 		return &usageError{"the dump is missing", "\"olmgen adopt --print-kubectl\" prints the command that makes one"}
 	}
 	changed := func(names ...string) string { return given(cmd, names...) }
-	report := changed("format", "fail-on", "baseline")
 	switch {
 	case f.verify && len(f.files) != 1 && (len(f.files) > 0 || len(f.since) == 0):
 		return &usageError{"--verify needs one RenderConfig, or an earlier dump", "name it with -f, or with --since"}
@@ -175,6 +174,13 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 		return &usageError{"--plan needs the dump in a file: its commands read it again", "write the dump to a file"}
 	case f.plan != "" && filepath.Ext(f.plan) != ".md":
 		return &usageError{"--plan: " + f.plan + " does not end in .md", "the script beside it ends in .sh"}
+	}
+	return f.checkFile(changed("format", "fail-on", "baseline"))
+}
+
+// checkFile refuses what means nothing where a file is written. report is the flags of the report that were given.
+func (f *adoptFlags) checkFile(report string) error {
+	switch {
 	case report != "" && f.to != generate.ProfileClusterExtension:
 		return &usageError{report + " without --verify and without --to clusterextension", "leave it out"}
 	case f.report.format == formatBaseline:

@@ -78,7 +78,7 @@ func newCatalogPin() *cobra.Command {
 	return cmd
 }
 
-func (f *pinFlags) run(cmd *cobra.Command, paths []string) error {
+func (f *pinFlags) checkFlags(cmd *cobra.Command, paths []string) error {
 	switch {
 	case len(paths) == 0 && f.file == "":
 		return &usageError{"there is nothing to pin", "name a PATH with Subscriptions, or a RenderConfig with -f"}
@@ -96,6 +96,13 @@ func (f *pinFlags) run(cmd *cobra.Command, paths []string) error {
 	case slices.Contains(f.forget, ""):
 		return &usageError{`--forget: ""`, "write [PACKAGE@]VERSION"}
 	}
+	return nil
+}
+
+func (f *pinFlags) run(cmd *cobra.Command, paths []string) (err error) {
+	if err := f.checkFlags(cmd, paths); err != nil {
+		return err
+	}
 	o := pin.Options{Dir: f.output, Namespace: f.namespace, Packages: f.packages, Forget: f.forget,
 		Admission: pin.AdmissionOptions{Write: f.admission, Drop: cmd.Flags().Changed("admission") && !f.admission,
 			Finish: f.finish, Exempt: f.exempt, File: "what Git approves, and pin again (" +
@@ -103,7 +110,6 @@ func (f *pinFlags) run(cmd *cobra.Command, paths []string) error {
 	if cmd.Flags().Changed("keep-names") {
 		o.KeepNames = &f.keepNames
 	}
-	var err error
 	o.Upgrade, err = keyed("--upgrade", f.upgrades, "write PACKAGE or PACKAGE@VERSION, each package once",
 		func(value string) (pkg, version string, ok bool) {
 			pkg, version, named := strings.Cut(value, "@")
