@@ -97,7 +97,8 @@ func (o Options) unfit(pairs []pair) (out []Consequence) {
 			}) {
 				continue
 			}
-			c := Consequence{Rule: f.Rule, Operator: p.now.Name, Severity: f.Level, Message: f.Message, File: f.File, Line: f.Line}
+			c := Consequence{Rule: f.Rule, Operator: p.now.Name, Severity: f.Level, Message: f.Message,
+				File: f.File, Line: f.Line}
 			if f.Level == findings.Note {
 				c.Severity = findings.Info
 			}
