@@ -151,8 +151,8 @@ func (c *Catalog) endAtHighest(p *Package, file string) {
 	for _, ch := range p.Channels {
 		if gone := p.endAtHighest(ch); len(gone) > 0 {
 			c.whole = append(c.whole, &all)
-			err := fmt.Errorf("%s: channel %s ends at its highest release, to which nothing leads from %s: opm drops them",
-				file, ch.Name, text.FirstOf(12, gone))
+			err := fmt.Errorf("%s: channel %s ends at its highest release, to which nothing leads from %s: "+
+				"opm drops them", file, ch.Name, text.FirstOf(12, gone))
 			c.Faulty = append(c.Faulty, Faulty{Package: p.Name, All: true, Err: err})
 		}
 	}
