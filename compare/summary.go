@@ -120,7 +120,8 @@ func withoutValues(message string) string {
 	return message
 }
 
-// briefText returns a change in a few words: a long one by the end of its field, and why it matters.
+// briefText returns a change in a few words: a long one by the end of its field, with the name of its item, and why it
+// matters.
 func briefText(c change.Change) string {
 	s := changeText(c)
 	if utf8.RuneCountInString(s) <= maxAnswer/2 || c.Message == "" || partTitle[c.Part] != "" {
@@ -128,10 +129,12 @@ func briefText(c change.Change) string {
 	}
 	field, _ := changeParts(c)
 	field = strings.TrimSuffix(field, ".value")
-	if i := strings.LastIndexByte(field, '.'); i >= 0 && !strings.Contains(field[i:], "]") ||
-		strings.HasSuffix(field, "]") {
-		field = field[max(0, i+1):]
+	last := strings.LastIndexByte(field, '.')
+	named := strings.HasSuffix(field, "]") || strings.HasSuffix(field[:max(0, last)], "]")
+	if item := strings.LastIndexByte(field, '['); item > 0 && named {
+		last = strings.LastIndexByte(field[:item], '.')
 	}
+	field = field[last+1:]
 	return field + ": " + c.Message
 }
 
