@@ -78,7 +78,13 @@ func (c *Catalog) arrange(ctx context.Context, folders []*folder, o Options) {
 		p.dropStray()
 		if list := p.check(); len(list) > 0 {
 			c.refused = append(c.refused, p)
-			c.leaveOut(p, fmt.Errorf("%s: %s", list[0].File, list[0].said()))
+			err := fmt.Errorf("%s: %s", list[0].File, list[0].said())
+			if !slices.ContainsFunc(folders, func(f *folder) bool { return f.dir == p.dir && f.pipeline }) &&
+				slices.ContainsFunc(p.Channels, func(ch *Channel) bool { return len(ch.Heads()) > 1 }) {
+				err = fmt.Errorf("%w, and no updateGraph in %s says how they follow each other", err,
+					filepath.Join(p.dir, pipelineFile))
+			}
+			c.leaveOut(p, err)
 		}
 	}
 }
