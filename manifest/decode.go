@@ -21,7 +21,7 @@ func (o *Object) Into(typed any) (unknown []string, err error) {
 		read = o.printed.read
 	}
 	if n := read.decodable(); n != nil {
-		d := typeDecoder{decoder{limits: read.doc.limits}}
+		d := typeDecoder{decoder: decoder{limits: read.doc.limits}}
 		decoded := reflect.New(reflect.TypeOf(typed).Elem())
 		if d.into(n, decoded.Elem(), 1) {
 			reflect.ValueOf(typed).Elem().Set(decoded.Elem())

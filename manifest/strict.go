@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/olmgen/olmgen/internal/base/text"
 )
 
@@ -192,7 +194,7 @@ func (o *Object) surelyA(t reflect.Type) bool {
 	if o.printed != nil || o.origin != nil || o.doc == nil || o.doc.strays {
 		return false
 	}
-	d := typeDecoder{decoder{limits: o.doc.limits}}
+	d := typeDecoder{decoder: decoder{limits: o.doc.limits}, checks: true}
 	return d.into(o.node, reflect.New(t).Elem(), 1)
 }
 
@@ -264,6 +266,17 @@ func mappingType(t reflect.Type) reflect.Type {
 		if f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct {
 			return mappingType(f.Type.Elem())
 		}
+	}
+	return nil
+}
+
+// hidden returns the type that a type which decodes itself makes of a mapping or list, nil if that is not known.
+func hidden(t reflect.Type, kind yaml.Kind) reflect.Type {
+	switch item := itemType(t); {
+	case kind == yaml.MappingNode:
+		return mappingType(t)
+	case kind == yaml.SequenceNode && item != nil:
+		return reflect.SliceOf(item)
 	}
 	return nil
 }

@@ -137,7 +137,18 @@ func (p *plan) addFields(t reflect.Type, above []int) bool {
 
 // typeDecoder puts nodes into values of Go types. It returns false for whatever it does not surely understand, unknown
 // fields and wrong types among them: the way by JSON then says what is wrong.
-type typeDecoder struct{ decoder }
+type typeDecoder struct {
+	decoder
+	checks bool // nobody reads the values: the fields that a type drops when it decodes itself are looked at too
+}
+
+// size returns the room for n values: one, in turn, is enough for those that nobody reads.
+func (d *typeDecoder) size(n int) int {
+	if d.checks {
+		return min(n, 1)
+	}
+	return n
+}
 
 // decodable returns the nodes of an object as it was read, if no value counts twice in it.
 func (o *Object) decodable() *yaml.Node {
@@ -152,7 +163,7 @@ func (d *typeDecoder) into(n *yaml.Node, v reflect.Value, depth int) bool {
 		return false
 	}
 	if n.Kind == yamltext.Skipped {
-		return true
+		return d.checks
 	}
 	p := planOf(v.Type())
 	if n.Kind == yaml.ScalarNode && p.read != byJSON && p.read != asPointer && p.read != asAny {
@@ -173,9 +184,9 @@ func (d *typeDecoder) into(n *yaml.Node, v reflect.Value, depth int) bool {
 		if n.Kind != yaml.SequenceNode {
 			return false
 		}
-		v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
+		v.Set(reflect.MakeSlice(v.Type(), d.size(len(n.Content)), d.size(len(n.Content))))
 		for i, c := range n.Content {
-			if !d.into(c, v.Index(i), depth+1) {
+			if !d.into(c, v.Index(min(i, v.Len()-1)), depth+1) {
 				return false
 			}
 		}
@@ -190,6 +201,9 @@ func (d *typeDecoder) into(n *yaml.Node, v reflect.Value, depth int) bool {
 		}
 		return true
 	case byJSON:
+		if below := hidden(v.Type(), n.Kind); d.checks && below != nil {
+			return d.into(n, reflect.New(below).Elem(), depth)
+		}
 		return d.byJSON(n, v, depth)
 	}
 	return false
@@ -274,28 +288,26 @@ func (d *typeDecoder) intoStruct(n *yaml.Node, v reflect.Value, p *plan, depth i
 
 func (d *typeDecoder) intoMap(n *yaml.Node, v reflect.Value, depth int) bool {
 	t := v.Type()
-	m := reflect.MakeMapWithSize(t, len(n.Content)/2)
+	m := reflect.MakeMapWithSize(t, d.size(len(n.Content)/2))
+	x := reflect.New(t.Elem()).Elem()
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name, ok := d.key(n.Content[i])
 		if !ok {
 			return false
 		}
-		x := reflect.New(t.Elem()).Elem()
 		if !d.into(n.Content[i+1], x, depth+1) {
 			return false
 		}
-		m.SetMapIndex(reflect.ValueOf(name).Convert(t.Key()), x)
+		if !d.checks {
+			m.SetMapIndex(reflect.ValueOf(name).Convert(t.Key()), x)
+			x.SetZero()
+		}
 	}
 	v.Set(m)
 	return true
 }
 
 func (d *typeDecoder) byJSON(n *yaml.Node, v reflect.Value, depth int) bool {
-	// One of several types, such as JSONSchemaPropsOrBool, drops fields silently.
-	if n.Kind == yaml.MappingNode && mappingType(v.Type()) != nil ||
-		n.Kind == yaml.SequenceNode && itemType(v.Type()) != nil {
-		return false
-	}
 	x, err := d.value(n, depth)
 	if err != nil {
 		return false

@@ -143,7 +143,7 @@ func TestCorpusTyped(t *testing.T) {
 					taken++
 				}
 				n := o.decodable()
-				if d := (typeDecoder{decoder{limits: o.doc.limits}}); n != nil && d.into(n, reflect.New(reflect.TypeOf(typed).Elem()).Elem(), 1) {
+				if d := (typeDecoder{decoder: decoder{limits: o.doc.limits}}); n != nil && d.into(n, reflect.New(reflect.TypeOf(typed).Elem()).Elem(), 1) {
 					fast++
 				}
 			}
