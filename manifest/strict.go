@@ -194,7 +194,8 @@ func (o *Object) surelyA(t reflect.Type) bool {
 	if o.printed != nil || o.origin != nil || o.doc == nil || o.doc.strays {
 		return false
 	}
-	d := typeDecoder{decoder: decoder{limits: o.doc.limits}, checks: true}
+	d := typeDecoder{decoder: decoder{limits: o.doc.limits}, checks: true,
+		made: map[reflect.Type]reflect.Value{}}
 	return d.into(o.node, reflect.New(t).Elem(), 1)
 }
 

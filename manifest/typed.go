@@ -140,14 +140,18 @@ func (p *plan) addFields(t reflect.Type, above []int) bool {
 type typeDecoder struct {
 	decoder
 	checks bool // nobody reads the values: the fields that a type drops when it decodes itself are looked at too
+	made   map[reflect.Type]reflect.Value
 }
 
-// size returns the room for n values: one, in turn, is enough for those that nobody reads.
-func (d *typeDecoder) size(n int) int {
-	if d.checks {
-		return min(n, 1)
+// new returns a pointer to a value of a type: the same one for all that nobody reads.
+func (d *typeDecoder) new(t reflect.Type) reflect.Value {
+	if !d.checks {
+		return reflect.New(t)
 	}
-	return n
+	if _, ok := d.made[t]; !ok {
+		d.made[t] = reflect.New(t)
+	}
+	return d.made[t]
 }
 
 // decodable returns the nodes of an object as it was read, if no value counts twice in it.
@@ -174,7 +178,7 @@ func (d *typeDecoder) into(n *yaml.Node, v reflect.Value, depth int) bool {
 		if n.Kind == yaml.ScalarNode && isNull(n) {
 			return true
 		}
-		v.Set(reflect.New(v.Type().Elem()))
+		v.Set(d.new(v.Type().Elem()))
 		return d.into(n, v.Elem(), depth)
 	case asStruct:
 		return n.Kind == yaml.MappingNode && d.intoStruct(n, v, p, depth)
@@ -184,9 +188,13 @@ func (d *typeDecoder) into(n *yaml.Node, v reflect.Value, depth int) bool {
 		if n.Kind != yaml.SequenceNode {
 			return false
 		}
-		v.Set(reflect.MakeSlice(v.Type(), d.size(len(n.Content)), d.size(len(n.Content))))
+		if d.checks {
+			item := d.new(v.Type().Elem()).Elem()
+			return !slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return !d.into(c, item, depth+1) })
+		}
+		v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
 		for i, c := range n.Content {
-			if !d.into(c, v.Index(min(i, v.Len()-1)), depth+1) {
+			if !d.into(c, v.Index(i), depth+1) {
 				return false
 			}
 		}
@@ -202,7 +210,7 @@ func (d *typeDecoder) into(n *yaml.Node, v reflect.Value, depth int) bool {
 		return true
 	case byJSON:
 		if below := hidden(v.Type(), n.Kind); d.checks && below != nil {
-			return d.into(n, reflect.New(below).Elem(), depth)
+			return d.into(n, d.new(below).Elem(), depth)
 		}
 		return d.byJSON(n, v, depth)
 	}
@@ -288,8 +296,12 @@ func (d *typeDecoder) intoStruct(n *yaml.Node, v reflect.Value, p *plan, depth i
 
 func (d *typeDecoder) intoMap(n *yaml.Node, v reflect.Value, depth int) bool {
 	t := v.Type()
-	m := reflect.MakeMapWithSize(t, d.size(len(n.Content)/2))
-	x := reflect.New(t.Elem()).Elem()
+	var m reflect.Value
+	if !d.checks {
+		m = reflect.MakeMapWithSize(t, len(n.Content)/2)
+		v.Set(m)
+	}
+	x := d.new(t.Elem()).Elem()
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name, ok := d.key(n.Content[i])
 		if !ok {
@@ -303,11 +315,13 @@ func (d *typeDecoder) intoMap(n *yaml.Node, v reflect.Value, depth int) bool {
 			x.SetZero()
 		}
 	}
-	v.Set(m)
 	return true
 }
 
 func (d *typeDecoder) byJSON(n *yaml.Node, v reflect.Value, depth int) bool {
+	if d.checks {
+		v.SetZero()
+	}
 	x, err := d.value(n, depth)
 	if err != nil {
 		return false
