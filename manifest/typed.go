@@ -185,20 +185,7 @@ func (d *typeDecoder) into(n *yaml.Node, v reflect.Value, depth int) bool {
 	case asMap:
 		return n.Kind == yaml.MappingNode && d.intoMap(n, v, depth)
 	case asList:
-		if n.Kind != yaml.SequenceNode {
-			return false
-		}
-		if d.checks {
-			item := d.new(v.Type().Elem()).Elem()
-			return !slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return !d.into(c, item, depth+1) })
-		}
-		v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
-		for i, c := range n.Content {
-			if !d.into(c, v.Index(i), depth+1) {
-				return false
-			}
-		}
-		return true
+		return n.Kind == yaml.SequenceNode && d.intoList(n, v, depth)
 	case asAny:
 		x, err := d.value(n, depth)
 		if err != nil || !asJSON(x) {
@@ -288,6 +275,24 @@ func (d *typeDecoder) intoStruct(n *yaml.Node, v reflect.Value, p *plan, depth i
 		}
 		f, ok := p.fields[name]
 		if !ok || !d.into(n.Content[i+1], v.FieldByIndex(f.index), depth+1) {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *typeDecoder) intoList(n *yaml.Node, v reflect.Value, depth int) bool {
+	if !d.checks {
+		v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
+	}
+	for i, c := range n.Content {
+		var item reflect.Value
+		if d.checks {
+			item = d.new(v.Type().Elem()).Elem()
+		} else {
+			item = v.Index(i)
+		}
+		if !d.into(c, item, depth+1) {
 			return false
 		}
 	}
