@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/manifest"
@@ -108,7 +109,7 @@ func checkName(o *manifest.Object) error {
 		problems = validation.IsDNS1123Subdomain(o.Name)
 	}
 	if len(problems) > 0 {
-		return o.Errorf("metadata.name", "%q is not a valid name: %s", o.Name, problems[0])
+		return o.Errorf("metadata.name", "%q is not a valid name: %s", o.Name, text.Reason(problems))
 	}
 	return nil
 }
@@ -220,7 +221,7 @@ func (r *reader) checkPermissionList(list string, permissions []v1alpha1.Strateg
 		}
 		if problems := validation.IsDNS1123Subdomain(p.ServiceAccountName); len(problems) > 0 {
 			return o.Errorf(field+".serviceAccountName", "%q is not a valid name: %s", p.ServiceAccountName,
-				problems[0])
+				text.Reason(problems))
 		}
 		for j, rule := range p.Rules {
 			if msg := install.PolicyRule(rule, cluster); msg != "" {
@@ -271,7 +272,7 @@ func (r *reader) checkDeployments() error {
 	for i, d := range spec.DeploymentSpecs {
 		field := fmt.Sprintf("spec.install.spec.deployments[%d]", i)
 		if problems := validation.IsDNS1123Subdomain(d.Name); len(problems) > 0 {
-			return b.CSVObject.Errorf(field+".name", "%q is not a valid name: %s", d.Name, problems[0])
+			return b.CSVObject.Errorf(field+".name", "%q is not a valid name: %s", d.Name, text.Reason(problems))
 		}
 		if seen[d.Name] {
 			return b.CSVObject.Errorf(field+".name", "a second Deployment %s", d.Name)

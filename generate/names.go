@@ -14,6 +14,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lazy"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -309,7 +310,7 @@ func nameProblem(name string, mode Names) string {
 	if len(problems) == 0 {
 		return ""
 	}
-	return problems[0]
+	return text.Reason(problems)
 }
 
 // The hashes of spec section 0.3.

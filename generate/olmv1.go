@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/generate/installer"
 	"github.com/olmgen/olmgen/generate/olmv1"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/manifest"
@@ -240,7 +241,7 @@ func (r *rendering) extensionChannels() []string {
 		return nil
 	case len(problems) > 0 && r.options.Channel != "":
 		r.fail(refuseOption(OptionChannel, "leave it out: OLM v1 then takes all channels",
-			"OLM v1 refuses the channel name %q: %s", channel, problems[0]))
+			"OLM v1 refuses the channel name %q: %s", channel, text.Reason(problems)))
 	case len(problems) > 0:
 		r.warnInstallation("OLM v1 refuses the channel name %q: it is left out, so OLM v1 takes all channels", channel)
 		return nil

@@ -216,7 +216,7 @@ func (o Options) namespace(b *bundle.Bundle) (string, error) {
 	}
 	if problems := validation.IsDNS1123Label(ns); len(problems) > 0 {
 		return "", refuseOption(OptionNamespace, "name the operator's namespace",
-			"%s, %q, is not a valid namespace name: %s", from, ns, problems[0])
+			"%s, %q, is not a valid namespace name: %s", from, ns, text.Reason(problems))
 	}
 	return ns, nil
 }
@@ -273,7 +273,7 @@ func (o Options) checkGroupName() error {
 
 func checkName(option Option, hint, of, name string) error {
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-		return refuseOption(option, hint, "%s name %q is not a valid name: %s", of, name, problems[0])
+		return refuseOption(option, hint, "%s name %q is not a valid name: %s", of, name, text.Reason(problems))
 	}
 	return nil
 }

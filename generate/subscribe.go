@@ -12,6 +12,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
@@ -110,7 +111,7 @@ func catalogSource(r *rendering) {
 	if problems := append(validation.IsDNS1123Label(namespace),
 		validation.IsDNS1123Subdomain(source)...); len(problems) > 0 {
 		r.fail(refuseOption(OptionCatalogSource, "give its namespace and its name",
-			"catalog source %s/%s is not a valid name: %s", namespace, source, problems[0]))
+			"catalog source %s/%s is not a valid name: %s", namespace, source, text.Reason(problems)))
 	}
 	if image == "" {
 		return

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	jsonv1 "github.com/go-json-experiment/json/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	kjson "sigs.k8s.io/json"
 )
 
@@ -208,6 +209,9 @@ func reason(err error) string {
 			got = map[string]string{"string": "text", "number": "a number", "bool": "true or false"}[got]
 		}
 		return fmt.Sprintf("has the wrong type: %s, want %s", got, want)
+	}
+	if errors.Is(err, resource.ErrFormatWrong) {
+		return "is no quantity, such as 100m, 0.5 or 1Gi"
 	}
 	return "has a wrong value: " + strings.TrimPrefix(err.Error(), "json: ")
 }

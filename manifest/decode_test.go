@@ -24,7 +24,7 @@ func TestWrongTypes(t *testing.T) {
 		{"fraction for a whole number", deploy("replicas: 1.5", ""), "f.yaml:10: spec.install.spec.deployments[0].spec.replicas: has the wrong type: the number 1.5, want a whole number"},
 		{"too large a number", deploy("replicas: 3000000000", ""), "f.yaml:10: spec.install.spec.deployments[0].spec.replicas: has the wrong type: the number 3000000000, want a whole number"},
 		{"number in env", deploy("replicas: 1", "env: [{name: A, value: a}, {name: B, value: 8080}]"), "f.yaml:14: spec.install.spec.deployments[0].spec.template.spec.containers[0].env[1].value: has the wrong type: a number, want text (quote it)"},
-		{"bad quantity", deploy("replicas: 1", "resources: {limits: {cpu: 100m, memory: lots}}"), "f.yaml:14: spec.install.spec.deployments[0].spec.template.spec.containers[0].resources.limits.memory: has a wrong value: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"},
+		{"bad quantity", deploy("replicas: 1", "resources: {limits: {cpu: 100m, memory: lots}}"), "f.yaml:14: spec.install.spec.deployments[0].spec.template.spec.containers[0].resources.limits.memory: is no quantity, such as 100m, 0.5 or 1Gi"},
 		{"bad version", "  maturity: x\n  version: one\n", "f.yaml:6: spec.version: has a wrong value: Invalid character(s) found in major number \"0one\""},
 		{"annotation", "", "f.yaml:7: metadata.annotations[\"a.b/c\"]: has the wrong type: a number, want text (quote it)"},
 		{"two faults", "  version: one\n  keywords: a\n", "f.yaml:6: spec.keywords: has the wrong type: text, want a list"},

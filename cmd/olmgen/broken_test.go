@@ -90,7 +90,7 @@ func TestBrokenInput(t *testing.T) {
 		{"empty account", replace(csvFile, "serviceAccountName: memcached-operator-controller-manager", `serviceAccountName: ""`), nil, "serviceAccountName: "},
 		{"unsupported kind", add("manifests/z.yaml", "apiVersion: apps/v1\nkind: DaemonSet\nmetadata:\n  name: a\n"), nil, "manifests/z.yaml:2: kind: OLM does not install DaemonSet of apps/v1 from a bundle"},
 		{"wrong type", replace(csvFile, "replicas: 1", "replicas: one"), nil, "spec.install.spec.deployments[0].spec.replicas: has the wrong type: text, want a whole number"},
-		{"bad quantity", replace(csvFile, "cpu: 500m", "cpu: much"), nil, "resources.limits.cpu: has a wrong value: "},
+		{"bad quantity", replace(csvFile, "cpu: 500m", "cpu: much"), nil, "resources.limits.cpu: is no quantity"},
 		{"bad version", replace(csvFile, "version: 0.0.1", "version: latest"), nil, "spec.version: has a wrong value: "},
 		{"not YAML", add("manifests/z.yaml", "a: [1\nb: 2\n"), nil, "manifests/z.yaml:"},
 		{"tab", add("manifests/z.yaml", "a:\n\tb: 1\n"), nil, "manifests/z.yaml:2: not YAML: "},

@@ -13,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/generate/installer"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/internal/tree"
@@ -93,7 +94,7 @@ func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 	s := generate.Grants{Namespace: namespace, ServiceAccount: account,
 		Name: cmp.Or(f.name, cmp.Or(a.operator.Name, account)+"-installer")}
 	if problems := validation.IsDNS1123Subdomain(s.Namespace + "." + s.Name); len(problems) > 0 {
-		return &usageError{fmt.Sprintf("--name: %q is not a valid name: %s", s.Name, problems[0]), ""}
+		return &usageError{fmt.Sprintf("--name: %q is not a valid name: %s", s.Name, text.Reason(problems)), ""}
 	}
 	if a.operator.Result == nil {
 		a.operator.Result, a.source.Bundle = &generate.Result{Namespace: namespace}, s.Name

@@ -54,7 +54,7 @@ func (s Source) check() error {
 		problems = append(problems, validation.IsDNS1123Label(s.Namespace)...)
 	}
 	if len(problems) > 0 {
-		return fmt.Errorf("no catalog has the name %q: %s", s, problems[0])
+		return fmt.Errorf("no catalog has the name %q: %s", s, text.Reason(problems))
 	}
 	return nil
 }

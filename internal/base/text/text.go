@@ -65,6 +65,15 @@ func Names[T ~string](list []T) string {
 	return FirstOf(12, slices.Sorted(slices.Values(list)))
 }
 
+// Reason returns the first reason for which a validation of apimachinery refuses a value, without its regular expression.
+func Reason(problems []string) string {
+	reason, _, _ := strings.Cut(problems[0], "regex used for validation is ")
+	if examples, ok := strings.CutSuffix(reason, ", "); ok {
+		return strings.ReplaceAll(examples, ",  or ", " or ") + ")"
+	}
+	return strings.TrimSuffix(reason, " (")
+}
+
 // Count returns a number with its noun: "1 object", "2 objects". It is for nouns whose plural ends in s.
 func Count(n int, noun string) string {
 	if n == 1 {

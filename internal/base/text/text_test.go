@@ -3,6 +3,8 @@ package text
 import (
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 type word string
@@ -29,6 +31,21 @@ func TestCount(t *testing.T) {
 		if got := Count(n, "file"); got != want {
 			t.Errorf("Count(%d) = %q, want %q", n, got, want)
 		}
+	}
+}
+
+func TestReason(t *testing.T) {
+	for value, want := range map[string]string{
+		"A": "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', " +
+			"and must start and end with an alphanumeric character (e.g. 'my-name' or '123-abc')",
+		strings.Repeat("a", 64): "must be no more than 63 characters",
+	} {
+		if got := Reason(validation.IsDNS1123Label(value)); got != want {
+			t.Errorf("%s: got %s, want %s", value, got, want)
+		}
+	}
+	if got := Reason([]string{validation.RegexError("a word", "[a-z]")}); got != "a word" {
+		t.Errorf("got %q", got)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/olmgen/olmgen/bundle/images"
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -262,7 +263,7 @@ func both[T any](a, b []T) []T {
 
 func checkName(what, name string) error {
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-		return fmt.Errorf("%s: %q is not the name of an object: %s", what, name, problems[0])
+		return fmt.Errorf("%s: %q is not the name of an object: %s", what, name, text.Reason(problems))
 	}
 	return nil
 }
