@@ -302,7 +302,10 @@ func (a *applied) clusterDir(root string) (dir string, shared bool) {
 		return dir, true
 	}
 	segments := strings.Split(root, "/")
-	if i := slices.Index(segments[:len(segments)-1], "clusters"); i >= 0 {
+	i := slices.IndexFunc(segments[:len(segments)-1], func(s string) bool {
+		return s == "clusters" || a.options.Named != nil && strings.HasSuffix(s, ":clusters") // of a revision
+	})
+	if i >= 0 {
 		return strings.Join(segments[:i+2], "/"), true
 	}
 	return root, false
@@ -322,18 +325,33 @@ func (a *applied) chosen(root string) (string, bool) {
 type Cluster struct {
 	Name    string // of its directory
 	Rel     string // the same relative to the path of Read
+	Shared  bool   // roots are in it that are not its directory
 	Roots   int
 	Objects []*manifest.Object
 }
 
-// Clusters returns the clusters of a tree with at least one root that could be built, in the order of their roots.
-func (t *Tree) Clusters() (list []Cluster) {
+// Clusters returns the clusters of a tree with at least one root that could be built, in the order of their roots. The
+// roots below the directories together, relative to the path of Read, are in one cluster too.
+func (t *Tree) Clusters(together ...string) (list []Cluster) {
 	built := lists.Filter(t.Roots, func(r Root) bool { return r.Unknown == nil })
-	for _, roots := range lists.Groups(built, func(r Root) string { return r.Cluster }) {
-		c := Cluster{Name: roots[0].Cluster, Roots: len(roots)}
+	in := func(r Root) string {
+		rel, below := t.rel(r.Cluster)
+		for _, dir := range together {
+			switch {
+			case below && dir == ".":
+				return t.paths[0]
+			case below && strings.HasPrefix(rel, dir+"/"):
+				return strings.TrimSuffix(r.Cluster, rel[len(dir):])
+			}
+		}
+		return r.Cluster
+	}
+	for _, roots := range lists.Groups(built, in) {
+		c := Cluster{Name: in(roots[0]), Roots: len(roots)}
 		c.Rel, _ = t.rel(c.Name)
 		for _, r := range roots {
 			c.Objects = append(c.Objects, r.Objects...)
+			c.Shared = c.Shared || strings.HasPrefix(r.Name, c.Name+"/")
 		}
 		list = append(list, c)
 	}
@@ -349,7 +367,7 @@ func (t *Tree) Below(file string) bool {
 // rel returns a name relative to the path of Read that it is below, or the name itself if it is below none.
 func (t *Tree) rel(name string) (rel string, below bool) {
 	for _, base := range t.paths {
-		if name == base {
+		if name == base || strings.HasPrefix(base, name+"/") {
 			return ".", true
 		}
 		prefix := base + "/"

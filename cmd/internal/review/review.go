@@ -219,14 +219,20 @@ type ClusterPair struct {
 	Sides [2]*tree.Cluster
 }
 
-// ClusterPairs pairs the clusters of two trees, those of NEW first. A side without a tree has no cluster.
+// ClusterPairs pairs the clusters of two trees, those of NEW first. A side without a tree has no cluster. What one side
+// says to be one cluster is one on the other side, whose name may not say it.
 func ClusterPairs(trees [2]*tree.Tree) (list []ClusterPair) {
 	at := map[string]int{}
 	for _, i := range []int{1, 0} {
 		if trees[i] == nil {
 			continue
 		}
-		for _, c := range trees[i].Clusters() {
+		var together []string
+		if other := trees[1-i]; other != nil {
+			shared := lists.Filter(other.Clusters(), func(c tree.Cluster) bool { return c.Shared })
+			together = lists.Map(shared, func(c tree.Cluster) string { return c.Rel })
+		}
+		for _, c := range trees[i].Clusters(together...) {
 			j, ok := at[c.Rel]
 			if !ok {
 				j = len(list)
