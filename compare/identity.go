@@ -235,6 +235,14 @@ var comesOrGoes = map[change.Part]map[change.Kind]string{
 	change.Deprecation:  {change.Added: "whoever publishes it advises against it"},
 }
 
+// withoutOLM says it of an operator that no OLM installs.
+var withoutOLM = map[change.Part]string{
+	change.InstallModes: "it does not support these namespaces any more",
+	change.Required:     "somebody has to install an operator that provides it",
+	change.Dependencies: "the cluster has to provide it",
+	change.Kubernetes:   "it is for newer clusters only",
+}
+
 // judgeIdentity fills in how bad a change is.
 func judgeIdentity(c *change.Change, old, now Operator) {
 	warn := func(why string) { c.Severity, c.Message = findings.Warning, why }
@@ -259,5 +267,8 @@ func judgeIdentity(c *change.Change, old, now Operator) {
 		warn("OpenShift is not updated beyond it while the operator is installed")
 	case c.Field == "com.redhat.openshift.versions":
 		warn("the catalogs of other releases of OpenShift do not have it")
+	}
+	if now.WithoutOLM && c.Severity == findings.Warning {
+		c.Message = cmp.Or(withoutOLM[c.Part], c.Message)
 	}
 }

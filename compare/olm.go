@@ -18,7 +18,7 @@ import (
 func consequences(ctx context.Context, pairs []pair, old, now State, o Options) ([]Consequence, error) {
 	u := upgrade.Upgrade{Old: old.Objects, New: now.Objects, Cluster: together(o.Cluster, o.CRDs.Objects),
 		PathKnown: o.PathKnown, Checker: apiserver.Checker{}}
-	u.Pairs = lists.Map(pairs, func(p pair) upgrade.Pair {
+	u.Pairs = lists.Map(lists.Filter(pairs, pair.byOLM), func(p pair) upgrade.Pair {
 		return upgrade.Pair{Old: p.old.release(), New: p.now.release()}
 	})
 	u.Others = lists.Map(o.Others, func(other Operator) upgrade.Operator { return *other.release() })
@@ -28,6 +28,9 @@ func consequences(ctx context.Context, pairs []pair, old, now State, o Options) 
 	}
 	return append(found, o.unfit(pairs)...), nil
 }
+
+// byOLM reports whether OLM has something to do with a pair, as far as that is known.
+func (p pair) byOLM() bool { return p.now == nil || !p.now.WithoutOLM }
 
 // together returns the objects of both lists, each once: a path may be that of the cluster and of custom resources.
 func together(a, b []*manifest.Object) []*manifest.Object {

@@ -41,6 +41,8 @@ type Operator struct {
 	InstallMode v1alpha1.InstallModeType
 	Unsupported bool
 
+	WithoutOLM bool // it is rendered for a cluster where no OLM installs it
+
 	crds map[string]*manifest.Object // of its State, by name
 }
 

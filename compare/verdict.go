@@ -195,7 +195,7 @@ func (r *Report) olmVerdict(pairs []pair) string {
 	out := ""
 	for _, p := range pairs {
 		switch {
-		case p.now == nil || p.old != nil && p.old.Name == p.now.Name:
+		case p.now == nil || p.now.WithoutOLM || p.old != nil && p.old.Name == p.now.Name:
 		case p.old == nil && out == "":
 			out = "OLM would install it"
 		case p.old != nil:

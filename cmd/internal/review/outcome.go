@@ -279,6 +279,9 @@ func Unfit(c fit.Cluster, form fit.Form) func(*compare.Operator) []findings.Find
 		if !c.Known() {
 			return fit.Support(operator, c)
 		}
+		if o.WithoutOLM {
+			return fit.Findings(operator, fit.Plain, c)
+		}
 		return fit.Findings(operator, form, c)
 	}
 }
