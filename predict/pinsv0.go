@@ -355,10 +355,7 @@ func (p *Pin) follow(start *resolve.State, result *resolve.Result, name string) 
 			}
 		}
 	}
-	switch f := result.Failure; {
-	case len(p.Steps) > 0:
-		return
-	case f != nil:
+	if f := result.Failure; f != nil {
 		p.Held, p.Reason = true, "OLM updates nothing in its namespace: "+cmp.Or(strings.Join(f.Conflict, "; "), f.Text)
 	}
 	for _, f := range result.Findings {

@@ -167,6 +167,9 @@ func (u *treeUpdater) pin(p *predict.Pin) error {
 		o.Status, o.Reason = Left, p.Reason
 	case len(taken) > 0 && p.Withdrawn:
 		o.Reason = "the catalog no longer has " + p.From
+	case len(taken) > 0 && len(taken) < len(p.Steps):
+	case len(taken) > 0 && p.Held:
+		o.stays(p.Reason, u.options.ToHead || p.NewChannel != "")
 	case len(taken) > 0:
 	case p.Withdrawn:
 		o.Status, o.Reason = Withdrawn, notThere(p.Channel)

@@ -62,7 +62,8 @@ type Operator struct {
 	Line       int    `json:"line,omitempty"`
 	NewChannel string `json:"newChannel,omitempty"`
 
-	place config.CatalogPlace
+	place  config.CatalogPlace
+	behind bool // with all steps, it does not get to the head, for Reason
 }
 
 // Place returns the group of the operator in the file, and the index of its bundle there.
@@ -88,7 +89,9 @@ func (p *Plan) Changed() bool { return len(p.Files) > 0 }
 
 // Held reports whether an operator stays behind although its channel goes on, or is not in the catalog any more.
 func (p *Plan) Held() bool {
-	return slices.ContainsFunc(p.Operators, func(o Operator) bool { return o.Status == Held || o.Status == Withdrawn })
+	return slices.ContainsFunc(p.Operators, func(o Operator) bool {
+		return o.Status == Held || o.Status == Withdrawn || o.behind
+	})
 }
 
 // NewPlan plans the update of a RenderConfig, which was read from data. OLM's resolver decides, with all operators of a
@@ -213,8 +216,8 @@ func (u *updater) alone(o *Operator) {
 			break
 		}
 	}
-	if o.finish(); o.Status == Current && !p.Good() && !o.place.Withdrawn {
-		o.Status, o.Reason = Held, p.Text
+	if o.finish(); !p.Good() && !o.place.Withdrawn {
+		o.stays(p.Text, u.options.ToHead)
 	}
 	o.sayWithdrawn()
 }
@@ -269,18 +272,18 @@ func (u *updater) decide(o *Operator, state *resolve.State, taken, r *resolve.Re
 			}
 		}
 	}
-	if o.finish(); o.Status != Current {
-		return
-	}
+	o.finish()
 	for _, step := range r.Steps[min(len(taken.Steps), len(r.Steps)):] {
 		if slices.ContainsFunc(step.Subscriptions, func(m resolve.Move) bool { return m.Name == o.Name }) {
-			o.Reason = "OLM updates it after the others of its group"
+			if o.Status == Current {
+				o.Reason = "OLM updates it after the others of its group"
+			}
 			return
 		}
 	}
 	for _, f := range r.Findings {
 		if f.Object == "Subscription "+state.Namespace+"/"+o.Name && resolve.Blocking(f) {
-			o.Status, o.Reason = Held, f.Message
+			o.stays(f.Message, u.options.ToHead)
 		}
 	}
 }
@@ -288,6 +291,16 @@ func (u *updater) decide(o *Operator, state *resolve.State, taken, r *resolve.Re
 func (o *Operator) finish() {
 	if n := len(o.Steps); n > 0 {
 		o.Status, o.To = Updated, o.Steps[n-1]
+	}
+}
+
+// stays takes over why an operator does not go on. After one step, the next run says it.
+func (o *Operator) stays(why string, toHead bool) {
+	switch {
+	case o.Status == Current:
+		o.Status, o.Reason = Held, why
+	case o.Status == Updated && toHead:
+		o.behind, o.Reason = true, "held back there: "+why
 	}
 }
 
@@ -365,6 +378,9 @@ func (p *Plan) Summary() string {
 		if n := lists.Count(p.Operators, func(o Operator) bool { return o.Status == s }); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, cmp.Or(words[s], string(s))))
 		}
+	}
+	if n := lists.Count(p.Operators, func(o Operator) bool { return o.behind }); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d held back on the way", n))
 	}
 	return text.Count(len(p.Operators), "operator") + ": " + strings.Join(parts, ", ")
 }
