@@ -124,8 +124,14 @@ func (r *reader) decodeCSV() error {
 		return err
 	}
 	for _, f := range unknown {
-		r.warn(WarnUnknownField,
-			o.Errorf(f, "not a field of a ClusterServiceVersion%s: OLM drops it", meant(reflect.TypeOf(csv), f)))
+		t, does := reflect.TypeOf(csv), "OLM drops it"
+		segments := manifest.Segments(f)
+		name := segments[len(segments)-1]
+		known := manifest.FieldsAt(t, strings.TrimSuffix(strings.TrimSuffix(f, name), "."))
+		if slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) }) { // as encoding/json does
+			does = "OLM takes it for that, and others drop it"
+		}
+		r.warn(WarnUnknownField, o.Errorf(f, "not a field of a ClusterServiceVersion%s: %s", meant(t, f), does))
 	}
 	r.bundle.CSV, r.bundle.literal = csv, len(unknown) == 0
 	return nil

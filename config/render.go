@@ -45,6 +45,7 @@ type Warning struct {
 	Class    string // what it can be suppressed by; empty if it can't, and of a note
 	Message  string
 	Reason   string // the same in warnings that say it of several places; empty if it is said of one
+	Field    string // the name of the field that it is about, without those above it; may be empty
 }
 
 func (w Warning) String() string {
@@ -183,7 +184,11 @@ func (c *Config) addWarnings(r *Rendered, all []*loaded, results []*generate.Res
 				unused[strings.TrimPrefix(w.Field+": "+w.Msg, ": ")]++
 				continue
 			}
-			r.Warnings = append(r.Warnings, Warning{Operator: name, Class: w.Class, Reason: w.Msg,
+			field := ""
+			if segments := manifest.Segments(w.Field); len(segments) > 0 {
+				field = segments[len(segments)-1]
+			}
+			r.Warnings = append(r.Warnings, Warning{Operator: name, Class: w.Class, Reason: w.Msg, Field: field,
 				Message: WithOptionNames(w.Error.Error(), w.Options, namer)})
 		}
 		meta := output.MetaOperatorWarning(results[i])

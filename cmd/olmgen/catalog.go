@@ -183,7 +183,7 @@ func (f *resolveFlags) tree(cmd *cobra.Command, paths []string) (*tree.Tree, err
 // sayPolicies names the OperatorPolicies that install nothing, or of which nobody can say what they install.
 func (f *resolveFlags) sayPolicies(cmd *cobra.Command, objects []*manifest.Object, catalogs predict.Catalogs) {
 	_, unknown := predict.WithPolicies(cmd.Context(), objects, f.namespace, catalogs)
-	for u, also := range firstOf(unknown, func(u olm.UnknownPolicy) string { return u.Why }) {
+	for u, also := range firstOf(unknown, func(u olm.UnknownPolicy) string { return u.Why }, nil) {
 		warn(cmd, "%s:%d: what %s installs is not known: %s%s", u.Object.File, u.Object.Line, u.Object.Identity(),
 			u.Why, also)
 	}

@@ -42,8 +42,9 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 	said := r.Notes
 	if f.output != output.Stdout {
 		fresh, removals, profiles := review.Over(f.output, r)
-		if !f.verbose {
-			said = fresh
+		if n := len(said) - len(fresh); !f.verbose && n > 0 {
+			said = append(fresh, config.Warning{Message: fmt.Sprintf("%s about operators whose files do not change: "+
+				"--verbose prints them", text.Count(n, "note"))})
 		}
 		r.Warnings = append(r.Warnings, removals...)
 		r.Notes, said = append(r.Notes, profiles...), append(said, profiles...)
@@ -95,11 +96,11 @@ func (f *renderFlags) green(r *config.Rendered) bool {
 func (f *renderFlags) printWarnings(cmd *cobra.Command, warnings, notes []config.Warning) error {
 	reason := func(w config.Warning) config.Warning {
 		if w.Reason != "" && !f.verbose {
-			w.Message = ""
+			w.Message, w.Field = "", ""
 		}
 		return w
 	}
-	for w, also := range firstOf(warnings, reason) {
+	for w, also := range firstOf(warnings, reason, func(w config.Warning) string { return w.Field }) {
 		warn(cmd, "%s%s%s", w, also, class(w.Class))
 	}
 	for _, n := range notes {

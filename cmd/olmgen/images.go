@@ -219,7 +219,7 @@ func (f *imagesFlags) listTree(cmd *cobra.Command, s namedSource) ([]images.Imag
 			list = append(list, own...)
 		}
 	}
-	for u, also := range firstOf(unknown, func(u review.Unknown) string { return u.Why }) {
+	for u, also := range firstOf(unknown, func(u review.Unknown) string { return u.Why }, nil) {
 		warn(cmd, "the images of what %s installs are not known: %s%s", u.Object.Identity(), u.Why, also)
 	}
 	if len(unknown) > 0 && len(f.catalogs.values) == 0 {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -11,6 +13,7 @@ import (
 
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/cmd/internal/review"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
@@ -70,29 +73,35 @@ func (f *treeFlags) read(cmd *cobra.Command, paths []string, o tree.Options) (*t
 
 // sayReasons prints one line for each reason, with its first place.
 func sayReasons(cmd *cobra.Command, list []*manifest.Error) {
-	for e, also := range firstOf(list, func(e *manifest.Error) string { return e.Msg }) {
+	for e, also := range firstOf(list, func(e *manifest.Error) string { return e.Msg }, nil) {
 		say(cmd, "", e.Tip, "not known: %s%s", e, also)
 	}
 }
 
-// firstOf returns the first of each reason, with how many more there are, as the end of a sentence.
-func firstOf[T any, R comparable](list []T, reason func(T) R) iter.Seq2[T, string] {
-	count := map[R]int{}
-	for _, x := range list {
-		count[reason(x)]++
-	}
+// firstOf returns the first of each reason, with how many more there are, as the end of a sentence. It has what else they
+// are about, if about says it.
+func firstOf[T any, R comparable](list []T, reason func(T) R, about func(T) string) iter.Seq2[T, string] {
 	return func(yield func(T, string) bool) {
-		for _, x := range list {
-			n, also := count[reason(x)], ""
-			if n > 1 {
-				also = fmt.Sprintf(" (and %d more for the same reason)", n-1)
+		for _, same := range lists.Groups(list, reason) {
+			also := ""
+			if n := len(same) - 1; n > 0 {
+				also = fmt.Sprintf(" (and %d more for the same reason", n)
+				if about != nil {
+					others := lists.SortedUnique(lists.Map(same, about))
+					others = slices.DeleteFunc(others, func(s string) bool { return s == "" || s == about(same[0]) })
+					also = strings.TrimSuffix(also+": "+text.FirstOf(mostFields, others), ": ")
+				}
+				also += ")"
 			}
-			if count[reason(x)] = 0; n > 0 && !yield(x, also) {
+			if !yield(same[0], also) {
 				return
 			}
 		}
 	}
 }
+
+// mostFields is how many fields a line names that says it of several.
+const mostFields = 8
 
 // treeCatalogs are the flags of a command that reads what the Subscriptions of a tree install from.
 type treeCatalogs struct {

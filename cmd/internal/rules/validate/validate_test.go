@@ -158,7 +158,7 @@ func TestBundle(t *testing.T) {
 			"manifests: error: no ClusterServiceVersion (a bundle needs exactly one object of kind ClusterServiceVersion) [refused]",
 			"manifests/notes.txt: warning: left out: not YAML [layout]"}},
 		{"warnings of olmgen", []change{{csvFile, "  displayName: Op", "  displayname: Op\n  displayName: Op"}}, []string{
-			csvFile + ":10: warning: spec.displayname: not a field of a ClusterServiceVersion (did you mean displayName?): OLM drops it [unknown-field]"}},
+			csvFile + ":10: warning: spec.displayname: not a field of a ClusterServiceVersion (did you mean displayName?): OLM takes it for that, and others drop it [unknown-field]"}},
 		{
 			"kinds that OLM refuses, and the rest",
 			[]change{
