@@ -206,7 +206,7 @@ release-files: ## Write the manual pages and shell completions that release arch
 release-notes: ## Print the section of CHANGELOG.md about VERSION
 	@awk -v title="## $(VERSION)" '/^## / { found = index($$0, title) == 1 } found && !/^## / { print; n++ } END { exit n == 0 }' CHANGELOG.md
 
-release-check: $(BIN)/goreleaser-$(GORELEASER_VERSION) ## Check the release: its configuration, equal bytes of two builds
+release-check: $(BIN)/goreleaser-$(GORELEASER_VERSION) ## Check the release: its configuration, what the pages say of it, equal bytes of two builds
 	$< check
 	e2e/release.sh $<
 

@@ -278,7 +278,6 @@ func (s signatures) tuple(t *types.Tuple) {
 var kept = map[string]string{
 	"compare/change.Kinds":     "the tests of JSON Schemas list the values",
 	"generate/olmv1.NoCerts":   "a value of Options.Certs",
-	"manifest.FieldsAt":        "the tests of transform compare it with what the engines know",
 	"permissions.UserRoles":    "the recordings of a real cluster are compared with it",
 	"permissions.UsersGain":    "the recordings of a real cluster are compared with it",
 	"permissions.Whys":         "the tests of JSON Schemas list the values",
