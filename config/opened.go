@@ -72,30 +72,40 @@ func (o *Opened) SourceName() string {
 	return o.Ref
 }
 
-// CheckOutput returns an error if files in dir would become part of a bundle, so that the next run would read them.
+// CheckOutput is Opened.CheckOutput for all bundles.
 func (r *Rendered) CheckOutput(dir string) error {
 	for _, o := range r.Opened {
-		root, inside := source.Path(o.Ref), false
-		switch {
-		case root == "":
-		case o.Kind == source.KindDir:
-			inside = isWithin(dir, root, false)
-			for _, d := range o.Directories() {
-				read := filepath.Join(root, filepath.FromSlash(d))
-				above := filepath.Join(root, filepath.FromSlash(path.Dir(d)))
-				inside = inside || isWithin(dir, read, true) || isWithin(dir, above, false)
-			}
-		case source.HasSeveral(o.Kind), o.Kind == source.KindOCILayout:
-			inside = isWithin(dir, root, true)
-		}
-		if inside {
-			return errInside(dir, o.Ref)
+		if err := o.CheckOutput(dir); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// CheckOutputOf returns an error if files in dir would become part of a source whose whole directory is read.
+// CheckOutput returns an error if dir, a directory or a file, would become part of the bundle, so that the next run
+// would read it.
+func (o *Opened) CheckOutput(dir string) error {
+	root, inside := source.Path(o.Ref), false
+	switch {
+	case root == "":
+	case o.Kind == source.KindDir:
+		inside = isWithin(dir, root, false)
+		for _, d := range o.Directories() {
+			read := filepath.Join(root, filepath.FromSlash(d))
+			above := filepath.Join(root, filepath.FromSlash(path.Dir(d)))
+			inside = inside || isWithin(dir, read, true) || isWithin(dir, above, false)
+		}
+	case source.HasSeveral(o.Kind), o.Kind == source.KindOCILayout:
+		inside = isWithin(dir, root, true)
+	}
+	if inside {
+		return errInside(dir, o.Ref)
+	}
+	return nil
+}
+
+// CheckOutputOf returns an error if dir, a directory or a file, is a source or would become part of one whose whole
+// directory is read.
 func CheckOutputOf(ref, dir string) error {
 	if root := source.Path(ref); root != "" && isWithin(dir, root, true) {
 		return errInside(dir, ref)
@@ -105,7 +115,7 @@ func CheckOutputOf(ref, dir string) error {
 
 func errInside(dir, ref string) error {
 	return manifest.WithHint(fmt.Errorf("%s: the output would be part of the source %s", dir, ref),
-		"name a directory outside of it")
+		"name one outside of it")
 }
 
 // isWithin reports whether a directory, which need not exist, is another one or, if below is set, anywhere below it.

@@ -33,20 +33,39 @@ func TestWriteFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.d = d
-		if err := h.WriteFile([]byte("new"), true); !errors.Is(err, stopped) {
+		if err := WriteFiles([]Content{{h, []byte("new")}}, true); !errors.Is(err, stopped) {
 			t.Errorf("%s: %v", op, err)
 		}
 		h.d = newDisk()
 		h.Release()
 		checkDir(t, dir, "old")
 	}
-	if err := WriteFile(link, []byte("new"), false); !errors.Is(err, fs.ErrExist) {
-		t.Error(err)
-	}
-	if err := WriteFile(link, []byte("new"), true); err != nil {
+	h, err := Hold(link)
+	if err != nil {
 		t.Fatal(err)
 	}
+	if err := WriteFiles([]Content{{h, []byte("new")}}, false); !errors.Is(err, fs.ErrExist) {
+		t.Error(err)
+	}
+	if err := WriteFiles([]Content{{h, []byte("new")}}, true); err != nil {
+		t.Fatal(err)
+	}
+	h.Release()
 	checkDir(t, dir, "new")
+	// Of several files none is written if one cannot be.
+	for _, other := range []string{"", "a.yaml/below"} {
+		first, err1 := Hold(link)
+		second, err2 := Hold(filepath.Join(dir, other))
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		if err := WriteFiles([]Content{{first, []byte("newer")}, {second, []byte("newer")}}, true); err == nil {
+			t.Error("no error", other)
+		}
+		first.Release()
+		second.Release()
+		checkDir(t, dir, "new")
+	}
 	info, err := os.Stat(file)
 	if err != nil || info.Mode().Perm() != 0o640 {
 		t.Error(info.Mode(), err)
@@ -123,7 +142,7 @@ func TestHoldWithoutPermission(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Release()
-	if err := h.WriteFile(nil, true); !errors.Is(err, fs.ErrPermission) {
+	if err := WriteFiles([]Content{{h, nil}}, true); !errors.Is(err, fs.ErrPermission) {
 		t.Error(err)
 	}
 }

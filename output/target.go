@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-const ownDirectory = "render into a directory of its own"
+const ownDirectory = "name a directory of its own"
 
 // target is the output directory, and where Write works.
 type target struct {
@@ -24,70 +24,56 @@ type target struct {
 
 // locate resolves name and creates its parents.
 func (d *disk) locate(name string) (target, error) {
-	if name == "" {
-		return target{}, errors.New("no output directory given")
-	}
-	abs, err := filepath.Abs(name)
-	if err != nil {
-		return target{}, err
-	}
-	_, err = os.Lstat(abs)
-	if err == nil {
-		real, err := filepath.EvalSymlinks(abs)
-		if err != nil {
-			return target{},
-				refuse("remove the link or make the directory it points to", "output directory %s: %w", name, err)
-		}
-		return newTarget(name, real), refuseGit(name, real)
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return target{}, fmt.Errorf("output directory %s: %w", name, err)
-	}
-	if err := refuseGit(name, abs); err != nil {
-		return target{}, err
-	}
-	parent := filepath.Dir(abs)
-	if err := d.do("mkdirall", parent, func() error { return os.MkdirAll(parent, 0o777) }); err != nil {
-		return target{}, fmt.Errorf("output directory %s: %w", name, err)
-	}
-	real, err := filepath.EvalSymlinks(parent)
-	if err != nil {
-		return target{}, fmt.Errorf("output directory %s: %w", name, err)
-	}
-	return newTarget(name, filepath.Join(real, filepath.Base(abs))), refuseGit(name, real)
-}
-
-// NotGit returns an error for a directory in which Git keeps a repository.
-func NotGit(name string) error {
 	real, err := realDir(name)
 	if err != nil {
-		return err
+		return target{}, err
 	}
-	return refuseGit(name, real)
+	if exists(real) {
+		if _, err := filepath.EvalSymlinks(real); err != nil {
+			return target{}, refuse("remove the link or make what it points to", "%s: %w", name, err)
+		}
+		return newTarget(name, real), nil
+	}
+	parent := filepath.Dir(real)
+	if err := d.do("mkdirall", parent, func() error { return os.MkdirAll(parent, 0o777) }); err != nil {
+		return target{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return newTarget(name, real), nil
 }
 
-func refuseGit(name, real string) error {
-	if slices.Contains(strings.Split(filepath.ToSlash(real), "/"), gitName) {
-		return refuse(ownDirectory, "output directory %s: Git keeps a repository in %s", name, gitName)
-	}
-	return nil
+// CheckTarget returns an error for a directory or a file that nothing is written to, whether it is there or not: one in
+// the directory in which Git keeps a repository, and the root of a file system.
+func CheckTarget(name string) error {
+	_, err := realDir(name)
+	return err
 }
 
-// realDir resolves name and creates nothing.
+// realDir resolves name, of which the last parts need not be there. It creates nothing.
 func realDir(name string) (string, error) {
 	if name == "" {
 		return "", errors.New("no output directory given")
 	}
-	abs, err := filepath.Abs(name)
+	real, err := filepath.Abs(name)
 	if err != nil {
 		return "", err
 	}
-	real, err := filepath.EvalSymlinks(abs)
+	missing := ""
+	for {
+		there, err := filepath.EvalSymlinks(real)
+		if err == nil {
+			real = filepath.Join(there, missing)
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) || real == filepath.Dir(real) {
+			return "", fmt.Errorf("%s: %w", name, err)
+		}
+		real, missing = filepath.Dir(real), filepath.Join(filepath.Base(real), missing)
+	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return abs, nil
-	case err != nil:
-		return "", fmt.Errorf("output directory %s: %w", name, err)
+	case slices.Contains(strings.Split(filepath.ToSlash(real), "/"), gitName):
+		return "", refuse(ownDirectory, "%s: Git keeps a repository in %s", name, gitName)
+	case real == filepath.Dir(real):
+		return "", refuse(ownDirectory, "%s is the root of a file system", name)
 	}
 	return real, nil
 }
@@ -116,9 +102,6 @@ func at(root, path string) string {
 func (t target) checkDirectory(info fs.FileInfo) error {
 	if !info.IsDir() {
 		return refuse("name a directory, or - for standard output", "%s is not a directory", t.name)
-	}
-	if filepath.Dir(t.dir) == t.dir {
-		return refuse(ownDirectory, "%s is the root of a file system", t.name)
 	}
 	return nil
 }

@@ -259,44 +259,58 @@ func (h *Held) Write(files Files, o WriteOptions) (Result, error) {
 	return h.d.updateBelow(h.t.name, files, o, h.guards)
 }
 
-// WriteFile makes the file that is held have data, whole or not at all. The mode and owner of one that is there stay,
-// and a symbolic link stays one. Without replace, a file that is there is an error that matches fs.ErrExist.
-func (h *Held) WriteFile(data []byte, replace bool) error {
-	if h.why != nil {
-		return h.why
-	}
-	guards := h.guards
-	if guards == nil {
-		var err error
-		if guards, err = h.d.guards(h.t); err != nil {
-			return err
-		}
-		defer guards.release()
-	}
-	old, err := os.Stat(h.t.dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		old = nil
-	case err != nil:
-		return err
-	case !replace:
-		return &fs.PathError{Op: "create", Path: h.t.name, Err: fs.ErrExist}
-	}
-	if err = h.d.write(h.t.stage, data, old); err == nil {
-		err = h.d.rename(h.t.stage, h.t.dir)
-	}
-	if err != nil {
-		return errors.Join(err, h.d.remove(h.t.stage))
-	}
-	return nil
+// Content is what WriteFiles makes of a file that is held.
+type Content struct {
+	File *Held
+	Data []byte
 }
 
-// WriteFile is Held.WriteFile for a file that was not read.
-func WriteFile(name string, data []byte, replace bool) error {
-	h, err := Hold(name)
+// WriteFiles makes files that are held have their data, each whole or not at all, and if one cannot be written, none.
+// The mode and owner of one that is there stay, and a symbolic link stays one. Without replace, a file that is there is
+// an error that matches fs.ErrExist. What is there and no file is an error in any case.
+func WriteFiles(files []Content, replace bool) error {
+	old := make([]fs.FileInfo, len(files))
+	for i, f := range files {
+		h := f.File
+		if h.why != nil {
+			return h.why
+		}
+		info, err := os.Stat(h.t.dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			info = nil
+		case err != nil:
+			return err
+		case info.IsDir():
+			return refuse("name a file", "%s is a directory", h.t.name)
+		case !info.Mode().IsRegular():
+			return refuse("name a file", "%s is not a regular file", h.t.name)
+		case !replace:
+			return &fs.PathError{Op: "create", Path: h.t.name, Err: fs.ErrExist}
+		}
+		old[i] = info
+	}
+	var err error
+	for _, f := range files {
+		if h := f.File; h.guards == nil && err == nil {
+			h.guards, err = h.d.guards(h.t)
+		}
+	}
 	if err != nil {
 		return err
 	}
-	defer h.Release()
-	return h.WriteFile(data, replace)
+	for i, f := range files {
+		err = errors.Join(err, f.File.d.write(f.File.t.stage, f.Data, old[i]))
+	}
+	for _, f := range files {
+		if err == nil {
+			err = f.File.d.rename(f.File.t.stage, f.File.t.dir)
+		}
+	}
+	for _, f := range files {
+		if err != nil {
+			err = errors.Join(err, f.File.d.remove(f.File.t.stage))
+		}
+	}
+	return err
 }

@@ -60,7 +60,8 @@ func newAdopt() *cobra.Command {
 	enumFlag(cmd, &f.olm, "olm", "what OLM is in the plan while operators leave it: "+text.Or(adopt.Meanwhiles),
 		adopt.Meanwhiles...)
 	flags.StringVar(&f.before, "before", "",
-		"write the operators' objects as they are in the dump to `DIR`, and Subscriptions to DIR-subscriptions")
+		"write the operators' objects as they are in the dump to `DIR`, and those of OLM to DIR-olm and "+
+			"DIR-subscriptions")
 	flags.BoolVar(&f.table, "table", false, "with --to clusterextension, print the table and write no file")
 	flags.BoolVar(&f.verify, "verify", false, "compare the cluster with what the file of -f renders to")
 	flags.StringArrayVarP(&f.files, "config", "f", nil, "with --verify, the RenderConfig `FILE`")
@@ -114,7 +115,7 @@ func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	if f.before != "" {
-		return f.backup(cmd, state, sources)
+		return f.backup(cmd, state, paths, sources)
 	}
 	if f.table {
 		printFindings(cmd, state.FindingsWith(sources))
@@ -144,6 +145,7 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 		return &usageError{"the dump is missing", "\"olmgen adopt --print-kubectl\" prints the command that makes one"}
 	}
 	changed := func(names ...string) string { return given(cmd, names...) }
+	written := []string{"output", "directory", "force", "plan", "before"}
 	switch {
 	case f.verify && len(f.files) != 1 && (len(f.files) > 0 || len(f.since) == 0):
 		return &usageError{"--verify needs one RenderConfig, or an earlier dump", "name it with -f, or with --since"}
@@ -162,8 +164,8 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 		return &usageError{"-o needs a file, or - for stdout", ""}
 	case f.table && f.to != generate.ProfileClusterExtension:
 		return &usageError{"--table needs --to clusterextension", "add it"}
-	case f.table && changed("output", "plan", "before") != "":
-		return &usageError{changed("output", "plan", "before") + " cannot be given with --table, which writes no file",
+	case f.table && changed(written...) != "":
+		return &usageError{changed(written...) + " cannot be given with --table, which writes no file",
 			"leave one of them out"}
 	case f.plan == "" && changed("olm") != "":
 		return &usageError{"--olm without --plan", "add --plan FILE.md, or leave it out"}
@@ -175,21 +177,22 @@ func (f *adoptFlags) check(cmd *cobra.Command, paths []string) error {
 	case f.plan != "" && filepath.Ext(f.plan) != ".md":
 		return &usageError{"--plan: " + f.plan + " does not end in .md", "the script beside it ends in .sh"}
 	}
-	return f.checkFile(changed("format", "fail-on", "baseline"))
+	return f.checkFile(cmd)
 }
 
-// checkFile refuses what means nothing where a file is written. report is the flags of the report that were given.
-func (f *adoptFlags) checkFile(report string) error {
+// checkFile refuses what means nothing where a file is written.
+func (f *adoptFlags) checkFile(cmd *cobra.Command) error {
+	report, other := given(cmd, "format", "fail-on", "baseline"), given(cmd, "output", "directory", "plan", "olm", "to")
 	switch {
+	case f.before != "" && other != "":
+		return &usageError{other + " cannot be given with --before, which writes no other file",
+			"leave it out: a second run writes the file"}
 	case report != "" && f.to != generate.ProfileClusterExtension:
 		return &usageError{report + " without --verify and without --to clusterextension", "leave it out"}
 	case f.report.format == formatBaseline:
 		return &usageError{"--format baseline needs --verify", "add --verify and -f FILE"}
 	}
-	if d := filepath.Clean(f.directory); f.directory == "" || d == "." || d == output.Stdout {
-		return &usageError{"--directory needs a directory of its own", "such as operators"}
-	}
-	return nil
+	return checkDirectory(f.output, f.directory)
 }
 
 func printFindings(cmd *cobra.Command, list []findings.Finding) {
@@ -236,15 +239,19 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, dumps []strin
 	if err != nil {
 		return err
 	}
-	const hint = "name another, or give --force to overwrite it"
+	ofPlan := f.planFiles(cmd, plan)
+	files := ofPlan
+	if f.output != output.Stdout {
+		files = append([]outFile{{name: f.output, data: data}}, ofPlan...)
+	}
+	if err := f.writeAll(files, dumps, "name another, or give --force to overwrite it"); err != nil {
+		return err
+	}
 	if f.output == output.Stdout {
 		if _, err := cmd.OutOrStdout().Write(data); err != nil {
 			return err
 		}
 	} else {
-		if err := writeFile(f.output, data, f.force, hint); err != nil {
-			return err
-		}
 		groups := lists.Set(state.All(), func(o *adopt.Operator) string { return o.Group.Namespace })
 		say(cmd, "", fmt.Sprintf("olmgen adopt --verify -f %s DUMP compares it with the cluster", f.output),
 			"wrote %s: %s in %s", f.output, text.Count(len(state.All()), "operator"),
@@ -252,10 +259,9 @@ func (f *adoptFlags) write(cmd *cobra.Command, state *adopt.State, dumps []strin
 	}
 	lost, restarts := 0, 0
 	if plan != nil {
-		if err := f.writePlan(cmd, plan, hint); err != nil {
-			return err
-		}
 		lost, restarts = len(plan.Lost), len(plan.Restarts())
+		names := lists.Map(ofPlan, func(file outFile) string { return file.name })
+		tell(cmd, "wrote %s: read them, and run nothing blindly", text.And(names))
 	}
 	if f.to == generate.ProfileClusterExtension && f.output != output.Stdout {
 		if err := f.printTable(cmd, state); err != nil {

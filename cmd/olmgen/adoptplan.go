@@ -2,10 +2,7 @@ package main
 
 import (
 	"fmt"
-	"maps"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,7 +17,8 @@ import (
 )
 
 // backup writes what the dump has of the operators, so that it can be applied again.
-func (f *adoptFlags) backup(cmd *cobra.Command, state *adopt.State, sources map[string]string) error {
+func (f *adoptFlags) backup(cmd *cobra.Command, state *adopt.State, dumps []string,
+	sources map[string]string) error {
 	o := adopt.Options{File: "before.yaml", Dir: ".", Directory: f.before, Sources: sources, To: generate.ProfileOLM}
 	var asOLM []map[string]any
 	if len(state.All()) > 0 {
@@ -33,50 +31,60 @@ func (f *adoptFlags) backup(cmd *cobra.Command, state *adopt.State, sources map[
 	b := state.Backup(asOLM)
 	const kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n" +
 		"- objects.yaml\n"
-	files := map[string][]byte{filepath.Join(f.before, "owners.yaml"): b.Owned, filepath.Join(f.before,
-		"owners.txt"): b.Owners}
-	for suffix, data := range map[string][]byte{"": b.Objects, "-olm": b.OLM, "-subscriptions": b.Subscriptions} {
-		if len(data) > 0 {
-			files[filepath.Join(f.before+suffix, "objects.yaml")] = data
-			files[filepath.Join(f.before+suffix, "kustomization.yaml")] = []byte(kustomization)
+	files := []outFile{{name: filepath.Join(f.before, "owners.txt"), data: b.Owners},
+		{name: filepath.Join(f.before, "owners.yaml"), data: b.Owned}}
+	var dirs []string
+	for _, part := range []struct {
+		suffix string
+		data   []byte
+	}{{"", b.Objects}, {"-olm", b.OLM}, {"-subscriptions", b.Subscriptions}} {
+		dir := filepath.Clean(f.before) + part.suffix
+		if len(part.data) > 0 || part.suffix == "" {
+			dirs = append(dirs, dir)
+		}
+		if len(part.data) > 0 {
+			files = append(files, outFile{name: filepath.Join(dir, "kustomization.yaml"), data: []byte(kustomization)},
+				outFile{name: filepath.Join(dir, "objects.yaml"), data: part.data})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			return err
-		}
-		if err := writeFile(name, files[name], f.force, "give --force to overwrite it"); err != nil {
-			return err
-		}
+	if err := f.writeAll(files, dumps, "give --force to overwrite it"); err != nil {
+		return err
 	}
-	tell(cmd, "wrote %s: what the dump has of %s", f.before, text.Count(len(state.All()), "operator"))
+	tell(cmd, "wrote %s: what the dump has of %s", text.And(dirs), text.Count(len(state.All()), "operator"))
 	return nil
+}
+
+// writeAll writes the files, none of which may be read as a part of the dumps.
+func (f *adoptFlags) writeAll(files []outFile, dumps []string, hint string) error {
+	for _, file := range files {
+		if err := checkNotRead(file.name, dumps); err != nil {
+			return err
+		}
+	}
+	return writeFiles(files, f.force, hint)
 }
 
 // besides returns the path of a file that belongs to a plan.
 func besides(plan, extension string) string { return strings.TrimSuffix(plan, ".md") + extension }
 
-// writePlan writes a plan and the files that belong to it. What it takes away from somebody is an error.
-func (f *adoptFlags) writePlan(cmd *cobra.Command, plan *adopt.Plan, hint string) error {
-	script, back, known := besides(f.plan, ".sh"), besides(f.plan, ".back.sh"), besides(f.plan, ".known.json")
-	files, contents := []string{f.plan, script}, [][]byte{plan.Markdown(filepath.Base(script), filepath.Base(back)),
-		plan.Script(filepath.Base(f.plan))}
-	if way := plan.WayBack(filepath.Base(f.plan)); way != nil {
-		files, contents = append(files, back), append(contents, way)
+// planFiles returns the files of a plan, which may be nil, and warns of what it restarts.
+func (f *adoptFlags) planFiles(cmd *cobra.Command, plan *adopt.Plan) []outFile {
+	if plan == nil {
+		return nil
 	}
-	if len(plan.Known) > 0 {
-		files, contents = append(files, known), append(contents, findings.NewBaseline(plan.Known).Encode())
-	}
-	for i, file := range files {
-		if err := writeFile(file, contents[i], f.force, hint); err != nil {
-			return err
-		}
-	}
-	tell(cmd, "wrote %s: read them, and run nothing blindly", text.And(files))
 	if names := plan.Restarts(); len(names) > 0 {
 		warn(cmd, "the plan restarts the pods of %s", text.FirstOf(mostNamed, names))
 	}
-	return nil
+	script, back, known := besides(f.plan, ".sh"), besides(f.plan, ".back.sh"), besides(f.plan, ".known.json")
+	files := []outFile{{name: f.plan, data: plan.Markdown(filepath.Base(script), filepath.Base(back))},
+		{name: script, data: plan.Script(filepath.Base(f.plan))}}
+	if way := plan.WayBack(filepath.Base(f.plan)); way != nil {
+		files = append(files, outFile{name: back, data: way})
+	}
+	if len(plan.Known) > 0 {
+		files = append(files, outFile{name: known, data: findings.NewBaseline(plan.Known).Encode()})
+	}
+	return files
 }
 
 const mostNamed = 3

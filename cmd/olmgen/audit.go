@@ -123,12 +123,21 @@ func (f *catalogAuditFlags) run(cmd *cobra.Command, refs []string) error {
 	switch {
 	case err != nil:
 		return err
+	case f.output == output.Stdout:
+		f.output = ""
+	}
+	switch {
 	case parts && given(cmd, "format", "fail-on") != "":
 		return &usageError{"--format and --fail-on cannot be given with --shard", "give them to olmgen catalog merge"}
 	case !parts && f.output != "":
 		return &usageError{"-o is for --shard", "the report goes to stdout"}
 	case f.filter == "" && cmd.Flags().Changed("filter"):
 		return &usageError{"--filter is empty", "give a word, or leave it out"}
+	}
+	if f.output != "" {
+		if err := checkPart(f.output, refs); err != nil {
+			return err
+		}
 	}
 	step, done := progress(cmd.ErrOrStderr())
 	defer done()
@@ -229,6 +238,16 @@ func newCatalogSite() *cobra.Command {
 			if f.output == "" || f.output == output.Stdout {
 				return &usageError{"-o is missing", "name the directory of the site"}
 			}
+			if name := given(cmd, "title", "force"); parts && name != "" {
+				return &usageError{name + " cannot be given with --shard", "give it to olmgen catalog merge"}
+			}
+			check := checkNotRead
+			if parts {
+				check = checkPart
+			}
+			if err := check(f.output, refs); err != nil {
+				return err
+			}
 			step, done := progress(cmd.ErrOrStderr())
 			defer done()
 			f.options.Progress = step
@@ -280,8 +299,11 @@ func newCatalogMerge() *cobra.Command {
 				return err
 			}
 			if parts[0].Kind == audit.KindSitePart {
-				if dir == "" || dir == output.Stdout {
+				switch name := given(cmd, "format", "fail-on"); {
+				case dir == "" || dir == output.Stdout:
 					return &usageError{"-o is missing", "these are parts of a site: name its directory"}
+				case name != "":
+					return &usageError{name + " is for parts of a report", "these are parts of a site: leave it out"}
 				}
 				s, err := site.Merge(parts, title)
 				if err != nil {
@@ -289,8 +311,8 @@ func newCatalogMerge() *cobra.Command {
 				}
 				return writeSite(cmd, dir, s, force)
 			}
-			if dir != "" {
-				return &usageError{"-o is for parts of a site", "the report goes to stdout"}
+			if name := given(cmd, "output", "title", "force"); name != "" {
+				return &usageError{name + " is for parts of a site", "the report goes to stdout"}
 			}
 			report, err := audit.MergeParts(parts)
 			if err != nil {
@@ -345,8 +367,23 @@ func writePart(cmd *cobra.Command, name string, part any, err error) error {
 		_, err := data.WriteTo(cmd.OutOrStdout())
 		return err
 	}
-	if info, err := os.Stat(name); err == nil && info.IsDir() {
+	return writeFiles([]outFile{{name: name, data: data.Bytes()}}, true, "")
+}
+
+// checkPart refuses a file that has what is no part of an earlier run, or that a run reads, before the long work.
+func checkPart(name string, refs []string) error {
+	if err := checkNotRead(name, refs); err != nil {
+		return err
+	}
+	info, err := os.Stat(name)
+	if err == nil && info.IsDir() {
 		return &usageError{fmt.Sprintf("%s is a directory", name), "with --shard, -o names a file"}
 	}
-	return output.WriteFile(name, data.Bytes(), true)
+	if err == nil && info.Mode().IsRegular() { // of what else is there, the write says what is wrong
+		if _, err := readParts([]string{name}); err != nil {
+			return manifest.WithHint(fmt.Errorf("%s is there already, and is no part that a shard has written", name),
+				"name another file with -o")
+		}
+	}
+	return nil
 }

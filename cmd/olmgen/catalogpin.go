@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/source"
 )
 
 type pinFlags struct {
@@ -86,8 +87,8 @@ func (f *pinFlags) checkFlags(cmd *cobra.Command, paths []string) error {
 		return &usageError{fmt.Sprintf("%q cannot be given with -f", paths[0]), "give one of them"}
 	case f.output == "" || f.output == output.Stdout:
 		return &usageError{"-o is missing", "name the directory of the pin"}
-	case f.check && f.dryRun:
-		return &usageError{"--check cannot be given with --dry-run", "give one of them"}
+	case f.check && (f.dryRun || f.force):
+		return &usageError{"--check cannot be given with " + given(cmd, "dry-run", "force"), "give one of them"}
 	case f.file != "" && given(cmd, "catalog", "namespace", "approve-all") != "":
 		return &usageError{given(cmd, "catalog", "namespace", "approve-all") + " is for the objects of a PATH",
 			"the catalog of an operator is its source"}
@@ -128,6 +129,9 @@ func (f *pinFlags) run(cmd *cobra.Command, paths []string) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := checkNotRead(f.output, f.catalogs.contents()); err != nil {
+		return err
+	}
 	if !f.check && !f.dryRun {
 		if f.held, err = output.Hold(f.output); err != nil {
 			return err
@@ -147,8 +151,16 @@ func (f *pinFlags) run(cmd *cobra.Command, paths []string) (err error) {
 func (f *pinFlags) read(cmd *cobra.Command, paths []string, o *pin.Options) (err error) {
 	if f.file != "" {
 		o.Name, o.Render.Source = f.file, f.network.Source
-		o.Config, o.Render.Dir, err = readConfig(cmd.InOrStdin(), f.file)
-		return err
+		if o.Config, o.Render.Dir, err = readConfig(cmd.InOrStdin(), f.file); err != nil {
+			return err
+		}
+		var refs []string
+		for _, g := range o.Config.Groups {
+			for _, b := range g.Bundles {
+				refs = append(refs, source.In(o.Render.Dir, b.Source))
+			}
+		}
+		return checkNotRead(f.output, refs)
 	}
 	if f.namespace != "" {
 		if err := checkNamespace(f.namespace); err != nil {

@@ -170,10 +170,7 @@ func (f *renderFlags) run(cmd *cobra.Command, refs []string) error {
 func (f *renderFlags) outputOf(cmd *cobra.Command, d declaration) (string, error) {
 	one := *f
 	if !cmd.Flags().Changed("output") && d.Output.Directory != "" {
-		one.output = d.Output.Directory
-		if !filepath.IsAbs(one.output) {
-			one.output = filepath.Join(d.dir, one.output)
-		}
+		one.output = inDirectory(d.dir, d.Output.Directory)
 	}
 	return one.output, one.checkOutput()
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -361,18 +360,72 @@ func (f *summaryFlags) write(cmd *cobra.Command, dir string, files output.Files,
 	return summaryOf(dir, r), nil
 }
 
-// writeFile writes a whole file or nothing. With replace it replaces one; hint says what else to do about one.
-func writeFile(name string, data []byte, replace bool, hint string) error {
-	return notWritten(name, output.WriteFile(name, data, replace), hint)
+// outFile is a file that a command writes by its name.
+type outFile struct {
+	name string
+	data []byte
+	held *output.Held // by a run that has read it; else nil
 }
 
-// notWritten explains why a file could not be written.
-func notWritten(name string, err error, hint string) error {
-	if info, statErr := os.Stat(name); err != nil && statErr == nil && info.IsDir() {
-		return manifest.WithHint(fmt.Errorf("%s is a directory", name), "name a file with -o")
+// writeFiles writes files, each whole, or none of them. With replace it replaces those that are there; hint says what
+// else to do about one.
+func writeFiles(files []outFile, replace bool, hint string) error {
+	var contents []output.Content
+	for i, f := range files {
+		same := func(x outFile) bool { return filepath.Clean(x.name) == filepath.Clean(f.name) }
+		if slices.ContainsFunc(files[:i], same) {
+			return manifest.WithHint(fmt.Errorf("%s would be written twice", f.name), "give each file its own name")
+		}
+		if f.held == nil {
+			var err error
+			if f.held, err = output.Hold(f.name); err != nil {
+				return err
+			}
+			defer f.held.Release()
+		}
+		contents = append(contents, output.Content{File: f.held, Data: f.data})
 	}
-	if errors.Is(err, fs.ErrExist) {
-		return manifest.WithHint(fmt.Errorf("%s is there already", name), hint)
+	err := output.WriteFiles(contents, replace)
+	if there, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrExist) {
+		return manifest.WithHint(fmt.Errorf("%s is there already", there.Path), hint)
 	}
 	return err
+}
+
+// checkNotRead refuses a directory or a file that nothing is written to, or that would be part of what a run reads.
+func checkNotRead(name string, refs []string) error {
+	if err := output.CheckTarget(name); err != nil {
+		return err
+	}
+	for _, ref := range refs {
+		if err := config.CheckOutputOf(ref, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkDirectory refuses a --directory that has the file in it, or that nothing is rendered into.
+func checkDirectory(file, directory string) error {
+	if err := output.CheckTarget(file); err != nil {
+		return err
+	}
+	at, err1 := filepath.Abs(filepath.Dir(file))
+	dir, err2 := filepath.Abs(inDirectory(filepath.Dir(file), directory))
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	up, err := filepath.Rel(dir, at)
+	if filepath.Clean(directory) == output.Stdout || err == nil && filepath.IsLocal(up) {
+		return &usageError{"--directory needs a directory of its own", "such as operators"}
+	}
+	return output.CheckTarget(inDirectory(filepath.Dir(file), directory))
+}
+
+// inDirectory returns a path of a file in dir as it is from here.
+func inDirectory(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }

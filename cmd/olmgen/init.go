@@ -51,12 +51,13 @@ func (f *initFlags) run(cmd *cobra.Command, refs []string) error {
 	if f.output == "" {
 		return &usageError{"-o needs a file, or - for stdout", ""}
 	}
-	if d := filepath.Clean(f.directory); f.directory == "" || d == "." || d == output.Stdout {
-		return &usageError{"--directory needs a directory of its own", "such as operators"}
+	file := f.output
+	if f.output == output.Stdout {
+		file = defaultConfig
 	}
-	file, dir := f.output, filepath.Dir(f.output)
-	if f.output == "-" {
-		file, dir = "olmgen.yaml", "."
+	dir := filepath.Dir(file)
+	if err := checkDirectory(file, f.directory); err != nil {
+		return err
 	}
 	var bundles []config.InitBundle
 	for _, ref := range refs {
@@ -71,6 +72,11 @@ func (f *initFlags) run(cmd *cobra.Command, refs []string) error {
 		}
 		if !opened.Chosen { // then there is nothing to choose
 			chosen.Choice = bundle.Choice{}
+		}
+		for _, made := range []string{file, inDirectory(dir, f.directory)} {
+			if err := opened.CheckOutput(made); err != nil && f.output != output.Stdout {
+				return err
+			}
 		}
 		if config.NeedsItself(opened.Bundle) {
 			say(cmd, findings.Note, "choose another provider in certs.provider, or create the Secrets of its "+
@@ -88,14 +94,11 @@ func (f *initFlags) run(cmd *cobra.Command, refs []string) error {
 	if err != nil {
 		return err
 	}
-	if f.output == "-" {
+	if f.output == output.Stdout {
 		_, err := cmd.OutOrStdout().Write(data)
 		return err
 	}
-	if err := f.write(cmd, data); err != nil {
-		return err
-	}
-	return f.writeAttributes(cmd)
+	return f.write(cmd, data)
 }
 
 // newest returns the newest bundle of each package, and prints which others are left out.
@@ -147,50 +150,52 @@ func (f *initFlags) content(cmd *cobra.Command, name string, bundles []config.In
 	return config.Append(filepath.ToSlash(f.output), data, bundles)
 }
 
-// write writes the whole file or nothing. It replaces a file only with --force or --append.
+// write writes the file, and what belongs to it. It replaces one only with --force or --append.
 func (f *initFlags) write(cmd *cobra.Command, data []byte) error {
-	var err error
-	if f.held != nil {
-		err = f.held.WriteFile(data, true)
-	} else {
-		err = output.WriteFile(f.output, data, f.force)
+	files := []outFile{{f.output, data, f.held}}
+	attributes, err := f.attributes(cmd)
+	if err != nil {
+		return err
+	}
+	if attributes != nil {
+		files = append(files, *attributes)
 	}
 	const hint = "name another with -o, or give --append to add to it or --force to overwrite it"
-	if err := notWritten(f.output, err, hint); err != nil {
+	if err := writeFiles(files, f.force || f.held != nil, hint); err != nil {
 		return err
 	}
 	tell(cmd, "wrote %s; \"olmgen render -f %s\" renders it", f.output, f.output)
+	if attributes != nil {
+		tell(cmd, "wrote %s, so that git keeps the line ends of %s", attributes.name,
+			path.Clean(filepath.ToSlash(f.directory)))
+	}
 	return nil
 }
 
 const attributesName = ".gitattributes"
 
-// writeAttributes writes a .gitattributes, unless it is there, with which git does not change what is rendered.
-func (f *initFlags) writeAttributes(cmd *cobra.Command) error {
+// attributes returns a .gitattributes with which git does not change what is rendered; nil if one is there.
+func (f *initFlags) attributes(cmd *cobra.Command) (*outFile, error) {
 	directory := path.Clean(filepath.ToSlash(f.directory))
 	if !filepath.IsLocal(f.directory) || strings.ContainsAny(directory, " \t\"*?[]\\!#") {
-		return nil // git has patterns only for what is below the file
+		return nil, nil // git has patterns only for what is below the file
 	}
 	name := filepath.Join(filepath.Dir(f.output), attributesName)
 	pattern := "/" + directory + "/** text eol=lf"
 	have, err := os.ReadFile(name)
 	switch {
 	case err == nil && bytes.Contains(have, []byte(pattern)):
-		return nil
+		return nil, nil
 	case err == nil:
 		say(cmd, findings.Note, fmt.Sprintf("with a line %q in it, git does not change the line ends of what is "+
 			"rendered", pattern), "%s is there already", name)
-		return nil
+		return nil, nil
 	case !errors.Is(err, fs.ErrNotExist):
-		return err
+		return nil, err
 	}
 	text := "# Git checks out what olmgen renders with the line ends that olmgen writes, on Windows too.\n"
 	text += pattern + "\n"
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		return err
-	}
-	tell(cmd, "wrote %s, so that git keeps the line ends of %s", name, directory)
-	return nil
+	return &outFile{name: name, data: []byte(text)}, nil
 }
 
 type convertFlags struct {
@@ -222,7 +227,7 @@ func (f *convertFlags) run(cmd *cobra.Command, dirs []string) error {
 	if f.output == "" || f.output == "-" {
 		return &usageError{"-o needs a directory", "see " + cmd.CommandPath() + " --help"}
 	}
-	if err := config.CheckOutputOf(dir, f.output); err != nil {
+	if err := checkNotRead(f.output, dirs); err != nil {
 		return err
 	}
 	f.source.Source.Warn = warnOn(cmd)

@@ -155,6 +155,9 @@ func (f *installerFlags) applied(cmd *cobra.Command, refs []string, trees bool) 
 		a.operator, a.source = all[0].Operators[0], all[0].Sources[0]
 	}
 	for _, r := range all {
+		if err := r.CheckOutput(f.render.output); err != nil && f.render.output != output.Stdout {
+			return nil, err
+		}
 		a.templates = r.Templates
 		if err := f.render.printWarnings(cmd, r.Warnings, r.Notes); err != nil {
 			return nil, err
@@ -172,6 +175,11 @@ func (f *installerFlags) applied(cmd *cobra.Command, refs []string, trees bool) 
 
 // tree reads trees, and the templates. Permissions for a part of the objects are of no use.
 func (f *installerFlags) tree(cmd *cobra.Command, refs []string) (*applied, *tree.Tree, error) {
+	if f.render.output != output.Stdout {
+		if err := checkNotRead(f.render.output, append(f.catalogs.contents(), refs...)); err != nil {
+			return nil, nil, err
+		}
+	}
 	dir, _ := f.render.options.Text(config.OptionTemplates)
 	set, err := templates.LoadDir(dir)
 	if err != nil {

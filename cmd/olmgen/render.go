@@ -150,7 +150,7 @@ func newRender() *cobra.Command {
 
 // printTemplates writes olmgen's own templates into a directory that is new or empty.
 func printTemplates(cmd *cobra.Command, dir string) error {
-	if err := output.NotGit(dir); err != nil {
+	if err := output.CheckTarget(dir); err != nil {
 		return err
 	}
 	entries, err := os.ReadDir(dir)

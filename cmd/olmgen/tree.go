@@ -157,6 +157,16 @@ func (f *treeCatalogs) given(cmd *cobra.Command, network fbc.Options, objects []
 	return c, contentError(err)
 }
 
+// contents returns the directories and files of the catalogs of the flags.
+func (f *treeCatalogs) contents() (refs []string) {
+	for _, value := range f.values {
+		if c, err := review.ReadContent(value, false, true); err == nil { // whoever reads them says what is wrong
+			refs = append(refs, c.Dir)
+		}
+	}
+	return refs
+}
+
 func sayIdle(cmd *cobra.Command, objects []*manifest.Object) {
 	for _, p := range olm.OperatorPolicies(objects) {
 		if why := p.Idle(); why != "" {

@@ -98,13 +98,17 @@ func (f *updateFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	report.Updated, report.Operators, report.Notes = plan.Changed(), plan.Operators, plan.Notes
+	var changed []outFile
 	for _, file := range plan.Files {
 		if f.dryRun {
 			name := strings.TrimPrefix(filepath.ToSlash(file.Name), "/")
 			report.Patch += string(output.Patch(name, file.Before, file.After))
-		} else if err := f.held[file.Name].WriteFile(file.After, true); err != nil {
-			return err
+		} else {
+			changed = append(changed, outFile{file.Name, file.After, f.held[file.Name]})
 		}
+	}
+	if err := writeFiles(changed, true, ""); err != nil {
+		return err
 	}
 	if err := print.Report(cmd.OutOrStdout(), report, f.format); err != nil {
 		return err
