@@ -19,6 +19,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/output"
+	"github.com/olmgen/olmgen/source"
 )
 
 type adoptFlags struct {
@@ -215,6 +216,9 @@ func (f *adoptFlags) given() (map[string]string, error) {
 		}
 		if sources[name] != "" {
 			return nil, &usageError{"--source: " + name + " is given twice", "leave one out"}
+		}
+		if _, _, err := source.Recognise(ref, ""); err != nil {
+			return nil, fmt.Errorf("--source %s: %w", name, err)
 		}
 		sources[name] = ref
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/manifest"
 )
 
 // backup writes what the dump has of the operators, so that it can be applied again.
@@ -122,7 +125,14 @@ func (f *adoptFlags) newPlan(cmd *cobra.Command, state *adopt.State, file string
 	error) {
 	r, err := f.rendered(cmd, state, file, o)
 	if err != nil {
-		return nil, fmt.Errorf("the plan lists what is deleted, so the bundles must be there: %w", err)
+		err = fmt.Errorf("the plan lists what is deleted, so the bundles must be there: %w", err)
+		for _, operator := range state.All() {
+			if name := cmp.Or(operator.Package, operator.CSV.Name); operator.Image == "" &&
+				o.Sources[name]+o.Sources[operator.CSV.Name] == "" {
+				err = manifest.WithHint(err, "say where the bundle is: --source "+name+"=SOURCE")
+			}
+		}
+		return nil, err
 	}
 	var asOLM []map[string]any
 	if leaving := state.Leaving(o.To); len(leaving) > 0 {
@@ -150,7 +160,11 @@ func (f *adoptFlags) rendered(cmd *cobra.Command, state *adopt.State, file strin
 	if err != nil {
 		return nil, err
 	}
-	return f.rendering(cmd, c, state, config.Options{Dir: o.Dir, Source: f.source.Source, Catalogs: f.source.Cache})
+	r, err := f.rendering(cmd, c, state, config.Options{Dir: o.Dir, Source: f.source.Source, Catalogs: f.source.Cache})
+	if bad, ok := errors.AsType[*manifest.Error](err); ok && bad.File == filepath.ToSlash(file) {
+		bad.File, bad.Line = "", 0 // nobody can look there
+	}
+	return r, err
 }
 
 func (f *adoptFlags) commands(file string, dumps, refused []string) adopt.Commands {

@@ -126,8 +126,11 @@ func (r *reader) file(f tree.File, stdin io.Reader) error {
 	}
 	before := r.seen
 	err := r.stream(&source{name: f.Name, named: f.Named, in: bufio.NewReaderSize(in, 1<<16)})
-	if err == nil && f.Named && r.seen == before {
+	switch {
+	case err == nil && f.Named && r.seen == before:
 		return noObjects(f.Name)
+	case err != nil && manifest.HintOf(err) == "":
+		return manifest.WithHint(err, "\"olmgen adopt --print-kubectl\" prints the command that makes a dump")
 	}
 	return err
 }
