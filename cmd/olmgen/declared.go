@@ -104,7 +104,8 @@ func declarations(cmd *cobra.Command, files []string) (all []declaration, err er
 	return all, nil
 }
 
-// run renders a source or RenderConfigs, each to a tree of its own. Nothing is written before all are rendered.
+// run renders a source or RenderConfigs, each to a tree of its own. Nothing is written before all are rendered, and all
+// can be written.
 func (f *renderFlags) run(cmd *cobra.Command, refs []string) error {
 	all, err := f.declared(cmd, refs, nil)
 	if err != nil {
@@ -147,11 +148,21 @@ func (f *renderFlags) run(cmd *cobra.Command, refs []string) error {
 			}
 		}
 	}
+	each := make([]renderFlags, len(all))
+	for i, r := range results {
+		each[i] = *f
+		each[i].output = all[i].output
+		err := each[i].prepare(cmd, r)
+		if err == nil && len(all) > 1 && f.check == "" && !f.summary.dryRun {
+			err = output.CheckWrite(each[i].output, r.Files, f.writeOptions(r.Sources))
+		}
+		if err != nil {
+			return err
+		}
+	}
 	var found *foundError
-	for i, d := range all {
-		one := *f
-		one.output = d.output
-		err := one.deliver(cmd, results[i])
+	for i := range all {
+		err := each[i].finish(cmd, results[i])
 		if errors.As(err, &found) && i < len(all)-1 {
 			tell(cmd, "%v", err)
 		} else if err != nil && !errors.As(err, &found) {
@@ -172,7 +183,7 @@ func (f *renderFlags) outputOf(cmd *cobra.Command, d declaration) (string, error
 	if !cmd.Flags().Changed("output") && d.Output.Directory != "" {
 		one.output = inDirectory(d.dir, d.Output.Directory)
 	}
-	return one.output, one.checkOutput()
+	return one.output, one.checkOutput(cmd)
 }
 
 // render renders a RenderConfig with the flags that are about files.

@@ -24,7 +24,16 @@ import (
 	"github.com/olmgen/olmgen/output"
 )
 
+// deliver writes what is rendered, or compares it with what is there.
 func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
+	if err := f.prepare(cmd, r); err != nil {
+		return err
+	}
+	return f.finish(cmd, r)
+}
+
+// prepare says what there is to say of what is rendered, and refuses what must not be written.
+func (f *renderFlags) prepare(cmd *cobra.Command, r *config.Rendered) error {
 	if f.output != output.Stdout { // a directory that cannot be read is an error of what follows
 		recorded, _ := output.RecordedSources(f.output)
 		warnings, err := r.PathWarnings(cmd.Context(), recorded)
@@ -72,10 +81,14 @@ func (f *renderFlags) deliver(cmd *cobra.Command, r *config.Rendered) error {
 		note(cmd, "%s: %s: see %s", f.output, growth, f.howToSee(cmd))
 	}
 	if f.check != "" {
-		return f.compare(cmd, r.Files, r.Sources, "rendered", text.Count(len(r.Sources), "operator"))
+		return nil
 	}
-	if err := f.keepTenants(r); err != nil {
-		return err
+	return f.keepTenants(r)
+}
+
+func (f *renderFlags) finish(cmd *cobra.Command, r *config.Rendered) error {
+	if f.check != "" {
+		return f.compare(cmd, r.Files, r.Sources, "rendered", text.Count(len(r.Sources), "operator"))
 	}
 	return f.write(cmd, r.Files, r.Sources, r)
 }

@@ -99,9 +99,14 @@ func (f *renderFlags) registerCheck(cmd *cobra.Command) {
 }
 
 // checkOutput refuses an empty directory, most likely an unset variable, and what looks like kubectl's -o or a file.
-func (f *renderFlags) checkOutput() error {
+func (f *renderFlags) checkOutput(cmd *cobra.Command) error {
 	info, err := os.Stat(f.output)
+	name := given(cmd, "force", "replace", "prune-tenants")
 	switch {
+	case name != "" && f.check != "":
+		return &usageError{name + " cannot be given with --check, which writes nothing", "leave one of them out"}
+	case name != "" && f.output == output.Stdout:
+		return &usageError{name + " needs a directory", "name it with -o"}
 	case f.output == "":
 		return &usageError{"-o needs a directory, or - for stdout", ""}
 	case err == nil && info.IsDir():
