@@ -66,14 +66,14 @@ var declared = []Option{
 		Text: "a file that maps images to mirrors: a list mirrors with source and mirror, or an " +
 			"ImageDigestMirrorSet"},
 	{Name: "kubeVersion", Flag: "kube-version", Brief: "the Kubernetes version of the cluster", Value: "VERSION",
-		NotEmpty: true, Once: true, Topic: TopicObjects, ID: OptionKubeVersion,
+		Once: true, Topic: TopicObjects, ID: OptionKubeVersion,
 		Text: "the Kubernetes version of the cluster; an operator with a higher minKubeVersion, and an object that " +
 			"this version does not serve, are errors"},
-	{Name: "olmVersion", Flag: "olm-version", Value: "VERSION", NotEmpty: true, Once: true, Topic: TopicObjects,
+	{Name: "olmVersion", Flag: "olm-version", Value: "VERSION", Once: true, Topic: TopicObjects,
 		ID: generate.OptionOLMVersion,
 		Text: "the release of OLM in the cluster: v0.x of OLM v0, v1.x of OLM v1; what OLM v1 refuses is an error; " +
 			"default: the newest one"},
-	{Name: "openshiftVersion", Flag: "openshift-version", Value: "VERSION", NotEmpty: true, Once: true,
+	{Name: "openshiftVersion", Flag: "openshift-version", Value: "VERSION", Once: true,
 		Topic: TopicObjects, ID: generate.OptionOpenShiftVersion,
 		Text: "the release of OpenShift, such as 4.19: what its OLM v1 refuses is an error, and so is an object that " +
 			"its Kubernetes does not serve; an operator that is not for it is a warning"},
@@ -116,11 +116,11 @@ var patchFields = []Option{
 
 var groupFields = []Option{
 	{Name: "namespace", Required: true, Flag: "namespace", Brief: "the namespace of the operator", Short: "n",
-		Value: "NAME", NotEmpty: true, Parse: parseNamespace, Access: true, ID: generate.OptionNamespace,
+		Value: "NAME", Parse: parseNamespace, Access: true, ID: generate.OptionNamespace,
 		FlagDefault: "what the CSV suggests, else openshift-operators for a Subscription to all namespaces, else the " +
 			"package name",
 		Text: "the namespace of the operators and of their OperatorGroup"},
-	{Name: "name", Flag: "operator-group", Value: "NAME", NotEmpty: true, ID: generate.OptionOperatorGroup,
+	{Name: "name", Flag: "operator-group", Value: "NAME", ID: generate.OptionOperatorGroup,
 		Default: "the name of the namespace", FlagDefault: "the package name; none with profile descoped",
 		Profiles: with(operators, generate.ProfileSubscription),
 		Text: "the name of the OperatorGroup; with profile descoped, its namespaces decide where the operator is " +
@@ -136,7 +136,7 @@ var groupFields = []Option{
 			generate.ProfileClusterExtension),
 		Text: "the install mode"},
 	{Name: "targetNamespaces", Type: List, Flag: "target-namespaces", Brief: "the namespaces that the operator watches",
-		Value: "A,B", NotEmpty: true, Access: true, ID: generate.OptionTargetNamespaces,
+		Value: "A,B", Access: true, ID: generate.OptionTargetNamespaces,
 		Text: "the namespaces that the operators watch; with a selector, the namespaces that it matches"},
 	{Name: "selector", Type: LabelSelector, Flag: "selector", Value: "SELECTOR", Parse: parseSelector,
 		ID: generate.OptionSelector, Profiles: with(likeOLMv0, generate.ProfileSubscription),
@@ -151,7 +151,7 @@ var groupFields = []Option{
 		Profiles: with(likeOLMv0, generate.ProfileSubscription, generate.ProfileClusterExtension),
 		Text: "the ServiceAccount that limits the OperatorGroup, or, with releases of OLM v1 that require one, " +
 			"installs the operator"},
-	{Name: "copiedCSVNamespaces", Type: List, Flag: "copied-csv-namespaces", Value: "A,B", NotEmpty: true,
+	{Name: "copiedCSVNamespaces", Type: List, Flag: "copied-csv-namespaces", Value: "A,B",
 		ID: generate.OptionCopiedCSVNamespaces, Profiles: likeOLMv0,
 		Text: "with AllNamespaces, the namespaces that get a copied CSV"},
 	{Name: "createNamespaces", Type: Bool, Flag: "create-namespace", Brief: "add the Namespace of the operator",
@@ -230,8 +230,7 @@ var settings = []Option{
 	{Name: "allowUnsupported", Type: Bool, Flag: "allow-unsupported", ID: bundle.OptionAllowUnsupported,
 		Text: "renders objects of kinds that OLM refuses in a bundle"},
 	{Name: "suppress", Type: List, Words: bundle.WarningClasses, Flag: "suppress", ID: optionSuppress, Value: "CLASS",
-		NotEmpty: true,
-		Text:     "leaves out accepted warnings, by their classes; the class is in brackets behind a warning"},
+		Text: "leaves out accepted warnings, by their classes; the class is in brackets behind a warning"},
 	{Name: "templates", ID: OptionTemplates, Flag: "templates", Value: "DIR", ForAll: true,
 		Text: "a directory with templates that replace olmgen's own"},
 }
@@ -255,7 +254,7 @@ var certFields = []Option{
 
 var descopedFields = []Option{
 	{Name: "bindNamespaces", Profiles: descoped, Type: List, Flag: "bind-namespaces",
-		Brief: "bind the operator in these namespaces", Value: "A,B", NotEmpty: true, Access: true,
+		Brief: "bind the operator in these namespaces", Value: "A,B", Access: true,
 		ID:   generate.OptionBindNamespaces,
 		Text: "the namespaces to bind the operator in, with one RoleBinding for each namespace and ServiceAccount"},
 	{Name: "bindAll", Profiles: descoped, Type: Bool, Flag: "bind-all", Brief: "bind the operator in all namespaces",
@@ -268,7 +267,7 @@ var descopedFields = []Option{
 	{Name: "bindNone", Profiles: descoped, Type: Bool, Flag: "bind-none", Access: true, ID: generate.OptionBindNone,
 		Text: "binds the operator nowhere, also one that supports AllNamespaces only, which is bound in all " +
 			"namespaces otherwise"},
-	{Name: "tenants", Profiles: descoped, Flag: "tenants", Value: "FILE", NotEmpty: true, Access: true,
+	{Name: "tenants", Profiles: descoped, Flag: "tenants", Value: "FILE", Access: true,
 		ID:   generate.OptionTenants,
 		Text: "a file that lists the namespaces to bind the operator in, and the optional ClusterRoles of each"},
 	{Name: "bindInternal", Profiles: descoped, Type: Bool, Flag: "bind-internal", ID: generate.OptionBindInternal,
@@ -276,7 +275,7 @@ var descopedFields = []Option{
 			"to cluster-scoped ones in the cluster, to the others in its own namespace"},
 	{Name: "aggregateTo", Type: List, Profiles: with(descoped, generate.ProfilePlain),
 		Words: text.Words(append(slices.Clone(generate.DefaultRoles), generate.NoRole)), Flag: "aggregate-to",
-		Value: "ROLES", NotEmpty: true, ID: generate.OptionAggregateTo,
+		Value: "ROLES", ID: generate.OptionAggregateTo,
 		Default: "with plain: admin, edit and view, as OLM does; with descoped: the same for an operator that " +
 			"supports AllNamespaces only or has a global OperatorGroup, else none",
 		Text: "the default roles that the user roles of the APIs are aggregated to"},

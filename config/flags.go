@@ -185,11 +185,8 @@ func (v *flagValue) Set(s string) error {
 	switch v.OptionAt.Type {
 	case Bool:
 		b, err := strconv.ParseBool(s)
-		if err != nil {
-			return errors.New("must be true or false")
-		}
 		v.texts = []string{strconv.FormatBool(b)}
-		return nil
+		return err
 	case List:
 		return v.add(s)
 	}
@@ -204,14 +201,14 @@ func (v *flagValue) Set(s string) error {
 }
 
 func (v *flagValue) add(s string) error {
-	if s == "" {
-		return nil
-	}
 	list, err := csv.NewReader(strings.NewReader(s)).Read()
 	if err != nil {
 		return err
 	}
 	for _, word := range list {
+		if word == "" {
+			return errors.New("an item of the list is empty")
+		}
 		if strings.ContainsAny(word, " \t\n") {
 			return fmt.Errorf("%q has a space: separate the items with a comma and nothing else", word)
 		}
@@ -227,9 +224,6 @@ func (v *flagValue) add(s string) error {
 
 func (v *flagValue) read(dir string) (any, error) {
 	given := v.String()
-	if v.NotEmpty && given == "" {
-		return nil, &FlagError{"--" + v.Flag + ": is empty", "leave it out for the default"}
-	}
 	switch {
 	case v.Parse != nil:
 		value, err := v.Parse(dir, given)
@@ -249,9 +243,6 @@ func (v *flagValue) read(dir string) (any, error) {
 }
 
 func parseSelector(_, text string) (any, error) {
-	if text == "" {
-		return nil, nil
-	}
 	s, err := metav1.ParseToLabelSelector(text)
 	if err != nil {
 		return nil, &FlagError{err.Error(), "write it as in key=value,other in (a, b)"}
@@ -273,9 +264,6 @@ func parseAPIs(_, text string) (any, error) {
 }
 
 func parseIssuer(_, text string) (any, error) {
-	if text == "" {
-		return nil, nil
-	}
 	kind, name, ok := strings.Cut(text, "/")
 	if !ok || name == "" || kind != "Issuer" && kind != "ClusterIssuer" {
 		return nil,
@@ -305,9 +293,6 @@ func CheckNamespace(name string) error {
 
 // parseConfig reads a file with a Subscription, or with its spec.config.
 func parseConfig(dir, file string) (any, error) {
-	if file == "" {
-		return nil, nil
-	}
 	data, err := whole.ReadFile(in(dir, file), budget.File)
 	if err != nil {
 		return nil, err

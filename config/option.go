@@ -29,11 +29,10 @@ type Option struct {
 	FlagDefault string                              // in words, where a command line has another default than a file
 	Alone       string                              // the flag's value where it stands without one; empty: it needs one
 	Parse       func(dir, text string) (any, error) // reads the flag's value; nil: it is that of the field
-	// an empty value is an error: most likely an unset variable of a shell
-	NotEmpty bool
-	Once     bool  // the flag cannot be given twice
-	ForAll   bool  // the flag fills the field of the defaults, not of the bundle
-	Topic    Topic // of the help, which groups flags by it; empty: that of the object that it is in
+	Once        bool                                // the flag cannot be given twice
+	ForAll      bool                                // the flag fills the field of the defaults, not of the bundle
+	// of the help, which groups flags by it; empty: that of the object that it is in
+	Topic Topic
 	// the flag in a few words, for a help that fits a screen, which has the values behind it; empty: only its name
 	Brief string
 

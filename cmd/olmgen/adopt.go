@@ -99,7 +99,7 @@ func (f *adoptFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	if state.Target, err = f.target.checked(cmd.Flags()); err != nil {
+	if state.Target, err = f.target.checked(); err != nil {
 		return err
 	}
 	if state.Asked = state.Target.Known(); state.Target.OpenShift == nil {

@@ -60,7 +60,7 @@ func (f *auditFlags) part() (in shard.Shard, ok bool, err error) {
 
 // fits sets the cluster that the releases must work in.
 func (f *auditFlags) fits(cmd *cobra.Command) (err error) {
-	if f.options.Cluster, err = f.target.checked(cmd.Flags()); f.target.profile != "" {
+	if f.options.Cluster, err = f.target.checked(); f.target.profile != "" {
 		f.options.Form = fit.Form(f.target.profile.Installer())
 	}
 	return err
@@ -131,8 +131,6 @@ func (f *catalogAuditFlags) run(cmd *cobra.Command, refs []string) error {
 		return &usageError{"--format and --fail-on cannot be given with --shard", "give them to olmgen catalog merge"}
 	case !parts && f.output != "":
 		return &usageError{"-o is for --shard", "the report goes to stdout"}
-	case f.filter == "" && cmd.Flags().Changed("filter"):
-		return &usageError{"--filter is empty", "give a word, or leave it out"}
 	}
 	if f.output != "" {
 		if err := checkPart(f.output, refs); err != nil {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -92,10 +91,6 @@ func (f *pinFlags) checkFlags(cmd *cobra.Command, paths []string) error {
 	case f.file != "" && given(cmd, "catalog", "namespace", "approve-all") != "":
 		return &usageError{given(cmd, "catalog", "namespace", "approve-all") + " is for the objects of a PATH",
 			"the catalog of an operator is its source"}
-	case cmd.Flags().Changed("package") && (len(f.packages) == 0 || slices.Contains(f.packages, "")):
-		return &usageError{"--package is empty", "name a package, or leave it out"}
-	case slices.Contains(f.forget, ""):
-		return &usageError{`--forget: ""`, "write [PACKAGE@]VERSION"}
 	}
 	return nil
 }

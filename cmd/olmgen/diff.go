@@ -195,7 +195,7 @@ func (f *diffFlags) prepare(cmd *cobra.Command, sides [2]side) (on review.TreeOp
 	}
 	on = review.TreeOptions{Cluster: slices.Concat(options.Cluster, options.CRDs.Objects),
 		Checker: apiserver.Checker{}}
-	target, err := f.target.checked(cmd.Flags())
+	target, err := f.target.checked()
 	if err != nil {
 		return on, options, err
 	}

@@ -229,6 +229,7 @@ func addCommands(root *cobra.Command, args []string) {
 		describe(cmd, c.name)
 		for _, c := range append(cmd.Commands(), cmd) {
 			c.Flags().SortFlags = false // they are in the order of what a user needs first
+			refuseEmpty(c.Flags())
 		}
 		if question, _, ok := strings.Cut(cmd.Short, "?"); ok {
 			cmd.Long = question + "?\n\n" + cmd.Long
@@ -242,17 +243,9 @@ func newRoot(args ...string) *cobra.Command {
 	root := command("olmgen", "Render operator bundles as plain Kubernetes manifests", unknownCommand, help)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	describe(root, root.Name())
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		var value *pflag.InvalidValueError
-		var word *text.UnknownError
-		if errors.As(err, &value) && errors.As(err, &word) {
-			return &usageError{"--" + value.GetFlag().Name + ": " + word.Error(), word.Hint()}
-		}
-		said := err.Error()
-		said = strings.ToLower(said[:1]) + said[1:]
-		return &usageError{said, nearFlag(cmd, err) + "see " + cmd.CommandPath() + " --help"}
-	})
+	root.SetFlagErrorFunc(flagError)
 	new(globalFlags).register(root)
+	refuseEmpty(root.PersistentFlags())
 	root.Version = versionString()
 	root.SetVersionTemplate("olmgen {{ .Version }}\n")
 	root.InitDefaultVersionFlag()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -135,13 +136,17 @@ func (f *globalFlags) register(root *cobra.Command) {
 	modes := []colorMode{colorAuto, colorAlways, colorNever}
 	flags.Var(&enumValue[colorMode]{&f.color, modes}, "color", "colors: "+text.Or(modes))
 	offer(root, "color", text.Words(modes))
-	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+	root.PersistentPreRunE = func(cmd *cobra.Command, given []string) error {
+		if slices.Contains(given, "") {
+			return &usageError{"an argument is empty", "see " + cmd.CommandPath() + " --help"}
+		}
 		if f.quiet {
 			root.SetErr(&quietWriter{w: root.ErrOrStderr()})
 		}
 		if paint := painterOf(cmd); paint != nil && f.colored(root.OutOrStdout()) {
 			root.SetOut(&colorWriter{w: root.OutOrStdout(), paint: paint})
 		}
+		return nil
 	}
 }
 

@@ -98,7 +98,7 @@ func (f *renderFlags) registerCheck(cmd *cobra.Command) {
 	nameOnly(flags, config.TopicOutput, "format", "verbose", "prune-tenants")
 }
 
-// checkOutput refuses an empty directory, most likely an unset variable, and what looks like kubectl's -o or a file.
+// checkOutput refuses what looks like kubectl's -o or a file.
 func (f *renderFlags) checkOutput(cmd *cobra.Command) error {
 	info, err := os.Stat(f.output)
 	name := given(cmd, "force", "replace", "prune-tenants")
@@ -107,8 +107,6 @@ func (f *renderFlags) checkOutput(cmd *cobra.Command) error {
 		return &usageError{name + " cannot be given with --check, which writes nothing", "leave one of them out"}
 	case name != "" && f.output == output.Stdout:
 		return &usageError{name + " needs a directory", "name it with -o"}
-	case f.output == "":
-		return &usageError{"-o needs a directory, or - for stdout", ""}
 	case err == nil && info.IsDir():
 	case slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(f.output))):
 		return &usageError{fmt.Sprintf("-o %s: -o names a directory, and this looks like a file", f.output),

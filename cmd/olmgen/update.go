@@ -74,7 +74,7 @@ func (f *updateFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := f.cluster.read(cmd, &f.roots, &inCluster); err != nil {
 		return err
 	}
-	target, err := f.target.checked(cmd.Flags())
+	target, err := f.target.checked()
 	if err != nil {
 		return err
 	}

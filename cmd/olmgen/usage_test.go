@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/generate"
 )
@@ -33,7 +36,7 @@ func TestUsageErrors(t *testing.T) {
 		{"render", "olmgen: the bundle is missing\nhint: see olmgen render --help\n"},
 		{"render a b", "olmgen: one argument too many: \"b\"\nhint: see olmgen render --help\n"},
 		{"render a -o", "olmgen: flag needs an argument: 'o' in -o\nhint: see olmgen render --help\n"},
-		{"render a -o ''", "olmgen: -o needs a directory, or - for stdout\n"},
+		{"render a -o ''", "olmgen: --output is empty\nhint: give a value, or leave it out\n"},
 		{"render a --names short", "olmgen: --names: unknown value \"short\"\nhint: choose one of stable, olm\n"},
 		{"render a --copied-csvs all", "olmgen: --copied-csvs: unknown value \"all\"\nhint: choose one of stub, full, none\n"},
 		{"render a --install-mode global", "olmgen: --install-mode: unknown value \"global\"\nhint: choose one of OwnNamespace, SingleNamespace, MultiNamespace, AllNamespaces\n"},
@@ -42,7 +45,7 @@ func TestUsageErrors(t *testing.T) {
 		{"render a --approval Manual", "olmgen: --approval: has no effect with profile olm\nhint: leave it out: it is for profile subscription\n"},
 		{"render a --profile subscription --names olm", "olmgen: --names: has no effect with profile subscription\nhint: leave it out: it is for profile olm or plain\n"},
 		{"render a --profile subscription --catalog-source mine", "olmgen: --catalog-source: \"mine\" is not NAMESPACE/NAME\nhint: write it as in openshift-marketplace/community-operators\n"},
-		{"render a --profile subscription --catalog-source ''", "olmgen: --catalog-source: \"\" is not NAMESPACE/NAME\nhint: write it as in openshift-marketplace/community-operators\n"},
+		{"render a --profile subscription --catalog-source ''", "olmgen: --catalog-source is empty\nhint: give a value, or leave it out\n"},
 		{"render a --profile subscription --approval Never", "olmgen: --approval: unknown value \"Never\"\nhint: choose one of Automatic, Manual\n"},
 		{"render a --profile clusterextension --operator-group x", "olmgen: --operator-group: has no effect with profile clusterextension\nhint: leave it out: it is for profile olm, plain, descoped or subscription\n"},
 		{"render a --profile olmv1 --create-namespace", "olmgen: --create-namespace: has no effect with profile olmv1\nhint: leave it out: it is for profile olm, plain, descoped, subscription or clusterextension\n"},
@@ -50,7 +53,12 @@ func TestUsageErrors(t *testing.T) {
 		{"render a --selector a=b --profile descoped", "olmgen: --selector: has no effect with profile descoped\nhint: leave it out: it is for profile olm, plain or subscription\n"},
 		{"render a --helm-crds crds", "olmgen: --helm-crds: has no effect with layout flat\nhint: leave it out: it is for layout helm\n"},
 		{"render a -n Bad_NS", "olmgen: --namespace: \"Bad_NS\" is not a valid namespace name\nhint: use lower-case letters, digits and -\n"},
-		{"render a -n ''", "olmgen: --namespace: is empty\nhint: leave it out for the default\n"},
+		{"render a -n ''", "olmgen: --namespace is empty\nhint: give a value, or leave it out\n"},
+		{"render a --target-namespaces a,,b", "olmgen: invalid argument \"a,,b\" for \"--target-namespaces\" flag: an item of the list is empty\nhint: see olmgen render --help\n"},
+		{"render a --strict=yes", "olmgen: --strict: \"yes\" is neither true nor false\nhint: write --strict or --strict=false\n"},
+		{"render a --create-namespace=yes", "olmgen: --create-namespace: \"yes\" is neither true nor false\nhint: write --create-namespace or --create-namespace=false\n"},
+		{"render ''", "olmgen: an argument is empty\nhint: see olmgen render --help\n"},
+		{"lint ''", "olmgen: an argument is empty\nhint: see olmgen lint --help\n"},
 		{"render a --name x", "olmgen: unknown flag: --name\nhint: did you mean --names? see olmgen render --help\n"},
 		{"template a", "olmgen: unknown command \"template\"\nhint: olmgen render writes the objects; see olmgen --help\n"},
 		{"plan", "olmgen: unknown command \"plan\"\nhint: olmgen render -o DIR --dry-run lists what would change, " +
@@ -86,6 +94,34 @@ func TestUsageErrors(t *testing.T) {
 		if entries, err := os.ReadDir("."); err != nil || len(entries) > 0 {
 			t.Errorf("olmgen %s: wrote %v, %v", c.args, entries, err)
 		}
+	}
+}
+
+// An empty value, most likely that of an unset variable, is refused for every flag of every command.
+func TestEmptyFlags(t *testing.T) {
+	flags := 0
+	var check func(cmd *cobra.Command)
+	check = func(cmd *cobra.Command) {
+		for _, c := range cmd.Commands() {
+			check(c)
+		}
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			flags++
+			code, stdout, stderr := olmgen(append(strings.Fields(cmd.CommandPath())[1:], "--"+f.Name+"=")...)
+			if want := "olmgen: --" + f.Name + " is empty\n"; code != exitUsage || stdout != "" || !strings.HasPrefix(stderr, want) {
+				t.Errorf("%s --%s=: exit code %d, %s", cmd.CommandPath(), f.Name, code, stderr)
+			}
+		})
+	}
+	for _, c := range commands {
+		for _, cmd := range newRoot(c.name).Commands() {
+			if cmd.Name() == c.name {
+				check(cmd)
+			}
+		}
+	}
+	if flags < 300 {
+		t.Errorf("%d flags", flags)
 	}
 }
 

@@ -53,7 +53,7 @@ func newValidate() *cobra.Command {
 }
 
 func (f *validateFlags) run(cmd *cobra.Command, refs []string) error {
-	given, err := f.target.checked(cmd.Flags())
+	given, err := f.target.checked()
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 		}
 	}
 	var err error
-	if f.options.Target, err = f.target.checked(cmd.Flags()); err != nil {
+	if f.options.Target, err = f.target.checked(); err != nil {
 		return err
 	}
 	if f.target.date != "" && !f.options.Target.Known() {

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/olmgen/olmgen/internal/base/budget"
+	"github.com/olmgen/olmgen/internal/whole"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// filledValue refuses an empty value of any flag: most likely an unset variable of a shell.
+type filledValue struct{ pflag.Value }
+
+var errEmptyValue = errors.New("is empty")
+
+func (v filledValue) Set(s string) error {
+	if s == "" || v.Type() == "stringSlice" && slices.Contains(strings.Split(s, ","), "") {
+		return errEmptyValue
+	}
+	return v.Value.Set(s)
+}
+
+// refuseEmpty has flags refuse empty values.
+func refuseEmpty(flags *pflag.FlagSet) {
+	flags.VisitAll(func(f *pflag.Flag) { f.Value = filledValue{f.Value} })
+}
+
+// flagError returns the error of usage for a flag that is unknown or has a wrong value.
+func flagError(cmd *cobra.Command, err error) error {
+	value, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		said := err.Error()
+		return &usageError{strings.ToLower(said[:1]) + said[1:], nearFlag(cmd, err) + "see " + cmd.CommandPath() + " --help"}
+	}
+	name, cause := "--"+value.GetFlag().Name, value.Unwrap()
+	_, number := errors.AsType[*strconv.NumError](err)
+	switch {
+	case errors.Is(err, errEmptyValue):
+		return &usageError{name + " is empty", "give a value, or leave it out"}
+	case number && value.GetFlag().Value.Type() == "bool":
+		return &usageError{name + ": " + strconv.Quote(value.GetValue()) + " is neither true nor false",
+			"write " + name + " or " + name + "=false"}
+	case manifest.HintOf(err) != "":
+		return &usageError{name + ": " + cause.Error(), manifest.HintOf(err)}
+	}
+	return &usageError{err.Error(), "see " + cmd.CommandPath() + " --help"}
+}
+
+// readNamed reads a file that a flag names. wanted says what the file is, for who names another one.
+func readNamed(file string, i budget.Input, wanted string) ([]byte, error) {
+	data, err := whole.ReadFile(file, i)
+	bad, ok := errors.AsType[*fs.PathError](err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &manifest.Error{File: filepath.ToSlash(file), Msg: "no such file", Tip: wanted}
+	case ok:
+		return nil, &manifest.Error{File: filepath.ToSlash(file), Msg: bad.Err.Error(), Tip: wanted}
+	}
+	return data, err
+}
