@@ -87,7 +87,11 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	network := withInput(cmd, f.network)
-	if len(f.installs) == 0 { // it names the packages that are nearly those it asks for
+	if len(f.installs) == 0 {
+		if err := checkCatalogNames(cmd, f.catalogs, t.Objects); err != nil {
+			return err
+		}
+		// --install names the packages that are nearly those it asks for
 		network.Only = review.Wanted(t.Objects)
 	}
 	reader := review.ContentReader{Options: network}
@@ -170,6 +174,9 @@ func (f *resolveFlags) predict(cmd *cobra.Command, t *tree.Tree, cluster string,
 }
 
 func (f *resolveFlags) tree(cmd *cobra.Command, paths []string) (*tree.Tree, error) {
+	if err := refuseTreeFlags(cmd, paths, rootFlags...); len(paths) == 0 && err != nil {
+		return nil, err
+	}
 	if len(paths) == 0 {
 		return &tree.Tree{Roots: []tree.Root{{}}}, nil
 	}
@@ -294,6 +301,7 @@ func (f *catalogDiffFlags) moves(cmd *cobra.Command, refs []string) error {
 	old, now := f.catalogs, f.catalogs
 	old.values = append(slices.Clone(f.catalogs.values), refs[0])
 	now.values = append(slices.Clone(f.catalogs.values), refs[1])
+	now.checked = true
 	if o.Catalogs, err = old.open(cmd, t, f.network); err != nil {
 		return err
 	}

@@ -174,7 +174,7 @@ func (f *pinFlags) read(cmd *cobra.Command, paths []string, o *pin.Options) (err
 		return o.Tree.Faults[0]
 	}
 	f.catalogs.values = o.Lock.Serving(f.catalogs.values, func(string) bool { return true })
-	f.catalogs.every = true // a pin says what it leaves out
+	f.catalogs.checked, f.catalogs.every = true, true // a pin says what it leaves out
 	o.Catalogs, err = f.catalogs.open(cmd, o.Tree, f.network)
 	return err
 }

@@ -125,6 +125,9 @@ func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 	if sides[0].Ref == tree.Stdin && sides[1].Ref == tree.Stdin {
 		return &usageError{"OLD and NEW are both -, and there is one stdin", "write one of them to a file"}
 	}
+	if err := f.refuseTreeFlags(cmd, sides); err != nil {
+		return err
+	}
 	names := review.Revised([2]review.Revision{sides[0].Revision, sides[1].Revision})
 	if f.git != "" {
 		stderr := cmd.ErrOrStderr()
@@ -147,6 +150,21 @@ func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 	return nil
 }
 
+// refuseTreeFlags refuses flags about trees that are not there. A side that is not there yet may become one.
+func (f *diffFlags) refuseTreeFlags(cmd *cobra.Command, sides [2]side) error {
+	refs := lists.Map(sides[:], func(s side) string {
+		if s.Empty {
+			return tree.Stdin
+		}
+		return s.Ref
+	})
+	about := catalogFlags
+	if len(f.cluster.trees)+len(f.cluster.crs) == 0 {
+		about = slices.Concat(catalogFlags, rootFlags)
+	}
+	return cmp.Or(refuseTreeFlags(cmd, refs, about...), refuseTreeFlags(cmd, refs[:1], "old-catalog"))
+}
+
 // compare reads both sides, and compares them cluster by cluster.
 func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (comparison, error) {
 	on, options, err := f.prepare(cmd, sides)
@@ -156,11 +174,17 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (comparison, erro
 	if err := f.readTrees(cmd, &sides); err != nil {
 		return nil, err
 	}
+	objects := slices.Clone(options.Cluster)
 	for _, s := range sides {
 		if s.tree != nil {
+			objects = append(objects, s.tree.Objects...)
 			options.Unbuilt = append(options.Unbuilt, lists.Map(s.tree.Unknown(), (*manifest.Error).Error)...)
 		}
 	}
+	if err := checkCatalogNames(cmd, slices.Concat(f.catalogs.values, f.oldCatalogs), objects); err != nil {
+		return nil, err
+	}
+	f.catalogs.checked = true
 	if !slices.ContainsFunc(sides[:], func(s side) bool { return s.tree == nil && !s.Empty }) { // both are trees
 		pairs := review.ClusterPairs([2]*tree.Tree{sides[0].tree, sides[1].tree})
 		if len(pairs) > 1 {

@@ -14,6 +14,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/source"
 )
 
 // filledValue refuses an empty value of any flag: most likely an unset variable of a shell.
@@ -65,4 +66,36 @@ func readNamed(file string, i budget.Input, wanted string) ([]byte, error) {
 		return nil, &manifest.Error{File: filepath.ToSlash(file), Msg: bad.Err.Error(), Tip: wanted}
 	}
 	return data, err
+}
+
+// The flags of treeFlags and of treeCatalogs.
+var (
+	rootFlags    = []string{"exclude", "all", "cluster", "allow-unknown"}
+	catalogFlags = []string{"catalog", "approve-all"}
+)
+
+// refuseTreeFlags refuses flags that are about trees if none of the arguments is one. One that is not there is refused.
+func refuseTreeFlags(cmd *cobra.Command, refs []string, names ...string) error {
+	name := given(cmd, names...)
+	if name == "" || slices.ContainsFunc(refs, isTree) {
+		return nil
+	}
+	for _, ref := range refs {
+		if _, _, err := source.Recognise(ref, ""); err != nil {
+			return err
+		}
+	}
+	hint := "leave it out"
+	if strings.HasSuffix(name, "catalog") {
+		hint = "the catalog of a SOURCE is catalog:DIR"
+	}
+	return &usageError{name + " is for a TREE, and there is none", hint}
+}
+
+// declaredHint returns what to do with a RenderConfig that takes the place of a bundle or a TREE.
+func declaredHint(cmd *cobra.Command, file string) string {
+	if cmd.Flags().Lookup("config") != nil {
+		return "write " + cmd.CommandPath() + " -f " + file
+	}
+	return "the bundles are the sources in it; olmgen render -f " + file + " -o DIR makes a TREE of them"
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/whole"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
 
@@ -66,12 +68,16 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 	case !sets && f.mirror != "":
 		return &usageError{"--mirror is for --format imagedigestmirrorset", ""}
 	}
+	if err := refuseTreeFlags(cmd, refs, slices.Concat(catalogFlags, rootFlags)...); err != nil {
+		return err
+	}
 	var list []images.Image
 	sources, err := f.source.sources(cmd, refs)
 	if err != nil {
 		return err
 	}
-	failed, unknown := 0, 0
+	failed, unknown, objects := 0, 0, []*manifest.Object(nil)
+	f.catalogs.checked = true // with the names of all trees, below
 	err = inOrder(f.workers(), len(sources), func(i int) *listed { return f.listOne(cmd, sources[i], len(sources)) },
 		func(_ int, of *listed) error {
 			for _, message := range of.warnings {
@@ -79,6 +85,7 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 					return err
 				}
 			}
+			objects = append(objects, of.objects...)
 			switch {
 			case of.err == nil:
 				list = append(list, of.images...)
@@ -92,6 +99,9 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 			return nil
 		})
 	if err != nil {
+		return err
+	}
+	if err := checkCatalogNames(cmd, f.catalogs.values, objects); err != nil {
 		return err
 	}
 	if err := f.sayUnmirrored(cmd, list); err != nil {
@@ -122,7 +132,8 @@ func (f *imagesFlags) workers() int { return runtime.GOMAXPROCS(0) }
 // listed is what one of several sources has, with the warnings about it.
 type listed struct {
 	images   []images.Image
-	unknown  int // operators of a tree
+	unknown  int                // operators of a tree
+	objects  []*manifest.Object // of the tree
 	err      error
 	warnings messages
 }
@@ -144,7 +155,7 @@ func (f *imagesFlags) listOne(cmd *cobra.Command, s namedSource, of int) *listed
 		o.Workers = 1
 	}
 	if s.ref != tree.Stdin && isTree(s.ref) {
-		out.images, out.unknown, out.err = f.listTree(&own, s)
+		out.images, out.unknown, out.err = f.listTree(&own, s, out)
 		if out.images != nil || out.err != nil {
 			return out
 		}
@@ -196,12 +207,13 @@ func sayGuesses(cmd *cobra.Command, list []images.Image) {
 
 // listTree lists the images of manifests, and of what OLM installs for them, and counts the operators that are not
 // known. It returns neither a list nor an error for files without objects.
-func (f *imagesFlags) listTree(cmd *cobra.Command, s namedSource) ([]images.Image, int, error) {
+func (f *imagesFlags) listTree(cmd *cobra.Command, s namedSource, out *listed) ([]images.Image, int, error) {
 	t, err := f.roots.read(cmd, []string{s.ref}, tree.Options{})
 	if err != nil || len(t.Objects)+len(t.Faults)+len(t.Unknown()) == 0 {
 		return nil, 0, err
 	}
 	saySkipped(cmd, t)
+	out.objects = t.Objects
 	list, err := images.ListObjects(t.Objects)
 	if err != nil {
 		return nil, 0, err

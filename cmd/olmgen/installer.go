@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -67,6 +68,9 @@ func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 	if err := f.render.checkOutput(cmd); err != nil {
 		return err
 	}
+	if err := refuseTreeFlags(cmd, refs, slices.Concat(catalogFlags, rootFlags)...); err != nil {
+		return err
+	}
 	if trees {
 		if err := f.render.refuseRenderFlags(cmd, refs[0]+" is a TREE", "templates"); err != nil {
 			return err
@@ -75,9 +79,8 @@ func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 			return f.extensions(cmd, refs)
 		}
 	}
-	if name := given(cmd, "catalog", "approve-all"); name != "" {
-		return &usageError{name + " is for the ClusterExtensions of a TREE, without --installer",
-			"the catalog of a SOURCE is catalog:DIR"}
+	if name := given(cmd, catalogFlags...); name != "" {
+		return &usageError{name + " is for the ClusterExtensions of a TREE, without --installer", "leave it out"}
 	}
 	namespace, account, ok := strings.Cut(f.installer, "/")
 	switch {

@@ -158,7 +158,7 @@ func sayError(cmd *cobra.Command, stderr io.Writer, err error) {
 	}
 	text, hint := config.ErrorText(err, flagsOf(cmd))
 	if declared, ok := errors.AsType[*source.RenderConfigError](err); ok {
-		hint = "write olmgen render -f " + declared.File
+		hint = declaredHint(cmd, declared.File)
 	}
 	sayOn(stderr, "", hint, "%s", text)
 }

@@ -78,6 +78,9 @@ func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
 }
 
 func (f *permissionsFlags) read(cmd *cobra.Command, refs []string) (*review.Subject, error) {
+	if err := refuseTreeFlags(cmd, refs, slices.Concat(catalogFlags, rootFlags)...); err != nil {
+		return nil, err
+	}
 	var list []*review.Subject
 	for _, file := range f.render.files {
 		r, err := f.render.reviewConfig(cmd, file)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -13,12 +14,14 @@ import (
 
 	fbc "github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/cmd/internal/review"
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict"
+	"github.com/olmgen/olmgen/source"
 )
 
 // treeFlags say what of a tree is applied, and where. Each command that reads trees has them.
@@ -54,6 +57,15 @@ func (f *treeFlags) register(cmd *cobra.Command) {
 
 // read reads a tree, and says on stderr what of it is not known: one line for each reason.
 func (f *treeFlags) read(cmd *cobra.Command, paths []string, o tree.Options) (*tree.Tree, error) {
+	for _, dir := range f.clusters {
+		if info, err := os.Stat(dir); o.Named == nil && (err != nil || !info.IsDir()) {
+			return nil, &usageError{"--cluster: " + dir + " is not a directory", "name a directory of the tree"}
+		}
+	}
+	if len(paths) == 1 && source.IsRenderConfig(paths[0]) {
+		return nil, manifest.WithHint(fmt.Errorf("%s: this is a RenderConfig, not a TREE", paths[0]),
+			declaredHint(cmd, paths[0]))
+	}
 	o.All, o.Exclude, o.Clusters, o.Stdin = f.all, f.exclude, f.clusters, cmd.InOrStdin()
 	t, err := tree.Read(cmd.Context(), paths, o)
 	if err != nil {
@@ -110,6 +122,7 @@ type treeCatalogs struct {
 	reader     *review.ContentReader // of a run
 	around     []*manifest.Object    // what else may ask for packages
 	every      bool                  // all packages are wanted, whoever asks
+	checked    bool                  // the names are known to be those of objects
 }
 
 func (f *treeCatalogs) register(flags *pflag.FlagSet) {
@@ -148,6 +161,11 @@ func (f *treeCatalogs) given(cmd *cobra.Command, network fbc.Options, objects []
 	if f.reader == nil {
 		f.reader = &review.ContentReader{}
 	}
+	if !f.checked {
+		if err := checkCatalogNames(cmd, f.values, slices.Concat(objects, f.around)); err != nil {
+			return predict.Catalogs{}, err
+		}
+	}
 	f.reader.Options = withInput(cmd, network)
 	if !f.every {
 		f.reader.Options.Only = review.Wanted(objects, f.around)
@@ -165,6 +183,20 @@ func (f *treeCatalogs) contents() (refs []string) {
 		}
 	}
 	return refs
+}
+
+// checkCatalogNames refuses a name that is nearly the one of a catalog without content, and names the others that no
+// object has. Without this, a misspelt name has no effect, and what OLM installs is not known.
+func checkCatalogNames(cmd *cobra.Command, values []string, objects []*manifest.Object) error {
+	unnamed, err := review.CheckNames(values, objects)
+	for _, m := range unnamed {
+		level := findings.Note
+		if m.Tip != "" {
+			level = findings.Warning
+		}
+		say(cmd, level, m.Tip, "--catalog: %s", m.Msg)
+	}
+	return contentError(err)
 }
 
 func sayIdle(cmd *cobra.Command, objects []*manifest.Object) {

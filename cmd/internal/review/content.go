@@ -15,6 +15,7 @@ import (
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/extension"
 	"github.com/olmgen/olmgen/catalog/resolve"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -54,8 +55,11 @@ func ReadContent(value string, clusters, mixed bool) (c Content, err error) {
 		c.Priority = int32(n)
 	}
 	key, dir, named := strings.Cut(rest, "=")
-	if !named {
+	switch {
+	case !named:
 		key, dir = "", rest
+	case key == "":
+		return c, &ContentError{"no name is before =", "write NAMESPACE/NAME=DIR"}
 	}
 	if dir == "" {
 		return c, &ContentError{"no directory is given", "write NAMESPACE/NAME=DIR"}
@@ -94,6 +98,99 @@ func contentName(ref string) string {
 		return "catalog"
 	}
 	return name
+}
+
+// CheckNames returns a message for each catalog that no object names, with a tip where objects name catalogs that have
+// no content. An error is about one that is nearly called as such a catalog, which most likely is meant.
+func CheckNames(values []string, objects []*manifest.Object) (messages []*ContentError, err error) {
+	known, any := catalogNames(objects)
+	var given []Content
+	for _, value := range values {
+		c, err := ReadContent(value, false, true)
+		if err != nil {
+			return nil, err
+		}
+		given = append(given, c)
+	}
+	empty := lists.Filter(slices.Sorted(maps.Keys(known)), func(name string) bool {
+		return !known[name] && !slices.ContainsFunc(given, func(c Content) bool { return c.key() == name })
+	})
+	for _, c := range given {
+		_, named := known[c.key()]
+		_, somewhere := known["/"+c.Name] // a CatalogSource without a namespace
+		named = named || somewhere || olm.IsDefaultCatalogSource(c.Namespace, c.Name)
+		if named || c.Namespace == "" && !c.Cluster {
+			continue
+		}
+		said := &ContentError{Msg: "no object names the catalog " + c.key()}
+		if near := c.nearest(empty); near != "" {
+			said.Tip = "did you mean " + near + "?"
+			return nil, said
+		}
+		if len(empty) > 0 {
+			said.Tip = "objects name " + strings.Join(empty, ", ")
+		}
+		if !any[c.Cluster] {
+			messages = append(messages, said)
+		}
+	}
+	return messages, nil
+}
+
+func (c Content) key() string {
+	if c.Cluster {
+		return c.Name
+	}
+	return c.Namespace + "/" + c.Name
+}
+
+// nearest returns the key of the same name in another namespace, or of a name that is nearly the same; "" for none.
+func (c Content) nearest(keys []string) string {
+	namespace := strings.TrimSuffix(c.key(), c.Name)
+	var names []string
+	for _, key := range keys {
+		if !c.Cluster && strings.HasSuffix(key, "/"+c.Name) {
+			return key
+		}
+		if name, ok := strings.CutPrefix(key, namespace); ok && !strings.Contains(name, "/") {
+			names = append(names, name)
+		}
+	}
+	if near := text.Nearest(c.Name, names); near != "" {
+		return namespace + near
+	}
+	return ""
+}
+
+// catalogNames returns the keys of the catalogs that objects name, and whether the objects say what one serves. any says
+// whether an object may mean any CatalogSource (false), or any ClusterCatalog (true).
+func catalogNames(objects []*manifest.Object) (known map[string]bool, any map[bool]bool) {
+	objects, unknown := olm.WithPolicies(objects, nil)
+	known, any = map[string]bool{}, map[bool]bool{false: len(unknown) > 0}
+	name := func(c Content, content bool) { known[c.key()] = known[c.key()] || content }
+	asked := resolve.Of(cluster.Read(objects, ""))
+	for _, s := range asked.Namespaces {
+		for _, sub := range s.Subscriptions {
+			name(Content{Namespace: sub.SourceNamespace, Name: sub.Source}, false)
+		}
+	}
+	for _, s := range asked.CatalogSources {
+		name(Content{Namespace: s.Namespace, Name: s.Name}, s.Image != "" || s.Catalog != nil)
+	}
+	for _, o := range objects {
+		switch {
+		case o.Group() != olm.GroupV1:
+		case o.Kind == olm.KindClusterCatalog:
+			name(Content{Name: o.Name, Cluster: true}, true)
+		case o.Kind == olm.KindClusterExtension:
+			any[true] = true
+			selected, err := o.Get("spec", "source", "catalog", "selector", "matchLabels", predict.LabelCatalogName)
+			if text, ok := selected.(string); ok && err == nil {
+				name(Content{Name: text, Cluster: true}, false)
+			}
+		}
+	}
+	return known, any
 }
 
 // GlobalNamespace returns the namespace whose catalogs serve all, by what is given and by the CatalogSources of a tree.
