@@ -2,7 +2,9 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"slices"
 	"strings"
@@ -216,11 +218,22 @@ func WithOptionNames(text string, options []manifest.Option, name func(manifest.
 
 // ErrorText returns the text of an error and its hint with the names of the options that the error is about.
 func ErrorText(err error, name func(manifest.Option) string) (said, hint string) {
-	lines := strings.Split(err.Error(), "\n")
+	lines := strings.Split(withoutCall(err), "\n")
 	for i, l := range lines {
 		lines[i] = text.Middle(l, 4000) // an error repeats its input, which may be hostile
 	}
 	return strings.Join(lines, "\n"), WithOptionNames(manifest.HintOf(err), manifest.AboutOf(err), name)
+}
+
+// withoutCall returns the text of an error without the name of a system call and without a path that stands twice.
+func withoutCall(err error) string {
+	said := err.Error()
+	if file, ok := errors.AsType[*fs.PathError](err); ok {
+		plain := file.Path + ": " + file.Err.Error()
+		said = strings.ReplaceAll(said, file.Error(), plain)
+		said = strings.ReplaceAll(said, file.Path+": "+plain, plain)
+	}
+	return said
 }
 
 // namer returns how the person who wrote the RenderConfig calls options: by flags or fields. Group -1 is no operator.

@@ -239,7 +239,7 @@ func ParseBaseline(data []byte) (*Baseline, error) {
 	d.DisallowUnknownFields()
 	var file baselineFile
 	if err := d.Decode(&file); err != nil {
-		return nil, fmt.Errorf("not a baseline: %w", err)
+		return nil, fmt.Errorf("not a baseline: %s", undecoded(err))
 	}
 	if err := d.Decode(new(any)); !errors.Is(err, io.EOF) {
 		return nil, errors.New("not a baseline: text after its end")
@@ -254,6 +254,23 @@ func ParseBaseline(data []byte) (*Baseline, error) {
 		}
 	}
 	return &Baseline{file.Findings}, nil
+}
+
+// undecoded says why JSON is not a baseline, without the types of Go.
+func undecoded(err error) string {
+	var typed *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	switch {
+	case errors.Is(err, io.EOF):
+		return "the file is empty"
+	case errors.As(err, &syntax) || errors.Is(err, io.ErrUnexpectedEOF):
+		return "the file is not JSON, or only its beginning"
+	case errors.As(err, &typed) && typed.Field == "":
+		return "it is a JSON " + typed.Value
+	case errors.As(err, &typed):
+		return typed.Field + " has the wrong type, a JSON " + typed.Value
+	}
+	return strings.TrimPrefix(err.Error(), "json: ")
 }
 
 // Apply returns the findings that the baseline does not have, and its entries without one, as "file: message [rule]".

@@ -108,11 +108,14 @@ func TestBaseline(t *testing.T) {
 
 func TestBaselineRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"":               "not a baseline: EOF",
-		"[]":             "not a baseline: json: cannot unmarshal array",
+		"":               "not a baseline: the file is empty",
+		"[]":             "not a baseline: it is a JSON array",
+		"packages:":      "not a baseline: the file is not JSON, or only its beginning",
+		`{"version":1`:   "not a baseline: the file is not JSON, or only its beginning",
+		`{"findings":1}`: "not a baseline: findings has the wrong type, a JSON number",
 		`{"version":2}`:  "the baseline has version 2, this olmgen reads version 1",
 		`{}`:             "the baseline has version 0",
-		`{"x":1}`:        `unknown field "x"`,
+		`{"x":1}`:        `not a baseline: unknown field "x"`,
 		`{"version":1}1`: "text after its end",
 		`{"version":1,"findings":[{"rule":"x"}]}`: "findings[0]: no fingerprint",
 	} {

@@ -82,7 +82,7 @@ func TestPullThatFails(t *testing.T) {
 		{"no such tag", host + "/etcd/bundle:v2", "MANIFEST_UNKNOWN"},
 		{"no such digest", host + "/etcd/bundle@" + other, "MANIFEST_UNKNOWN"},
 		{"no such repository", host + "/etcd/nothing:v1", "NAME_UNKNOWN"},
-		{"not a reference", "a b", "could not parse reference: a b"},
+		{"not a reference", "a b", "not a reference such as quay.io/org/bundle:v1 or "},
 		{"a layer that is no tar", host + "/etcd/bundle:helm", ": cut short: unexpected EOF"},
 	}
 	for _, test := range tests {

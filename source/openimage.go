@@ -145,7 +145,7 @@ const FetchElsewhere = "fetch it with network access (skopeo copy docker://%s oc
 func pull(ctx context.Context, registry *registryTransport, ref string, o Options) (*image, error) {
 	parsed, err := name.ParseReference(ref)
 	if err != nil {
-		return nil, err
+		return nil, errors.New("not a reference such as quay.io/org/bundle:v1 or quay.io/org/bundle@sha256:<64 digits>")
 	}
 	if slices.Contains(o.InsecureRegistries, parsed.Context().RegistryStr()) {
 		if parsed, err = name.ParseReference(ref, name.Insecure); err != nil {

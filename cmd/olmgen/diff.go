@@ -26,7 +26,6 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
 	"github.com/olmgen/olmgen/internal/tree"
-	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/source"
@@ -229,7 +228,7 @@ func (f *diffFlags) prepare(cmd *cobra.Command, sides [2]side) (on review.TreeOp
 	}
 	options.Unfit, options.Moves = review.Unfit(target, form), review.Moves(target, form)
 	if f.crdRules != "" {
-		data, err := whole.ReadFile(f.crdRules, budget.File)
+		data, err := readNamed(f.crdRules, budget.File, "name a file with rules: see docs/crds.md")
 		if err != nil {
 			return on, options, err
 		}

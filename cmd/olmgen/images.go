@@ -21,7 +21,6 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/tree"
-	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/templates"
 )
@@ -174,7 +173,7 @@ func (f *imagesFlags) sayUnmirrored(cmd *cobra.Command, list []images.Image) err
 	if f.mirrorMap == "" {
 		return nil
 	}
-	data, err := whole.ReadFile(f.mirrorMap, budget.File)
+	data, err := readNamed(f.mirrorMap, budget.File, "name a file that maps images to mirrors")
 	if err != nil {
 		return fmt.Errorf("--mirror-map: %w", err)
 	}

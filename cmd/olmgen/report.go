@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +21,6 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/tree"
-	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -52,17 +52,17 @@ func (f *reportFlags) known(cmd *cobra.Command, list []findings.Finding, all boo
 	if f.baseline == "" {
 		return list, nil
 	}
-	const hint = "write it with --format baseline > "
-	data, err := whole.ReadFile(f.baseline, budget.TreeFile)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, &manifest.Error{File: f.baseline, Msg: "no such file", Tip: hint + f.baseline}
-	case err != nil:
+	hint := "name a file that --format baseline has written"
+	if _, err := os.Stat(f.baseline); errors.Is(err, fs.ErrNotExist) {
+		hint = "write it with --format baseline > " + f.baseline
+	}
+	data, err := readNamed(f.baseline, budget.TreeFile, hint)
+	if err != nil {
 		return nil, err
 	}
 	b, err := findings.ParseBaseline(data)
 	if err != nil {
-		return nil, &manifest.Error{File: f.baseline, Msg: err.Error(), Tip: hint + f.baseline}
+		return nil, &manifest.Error{File: f.baseline, Msg: err.Error(), Tip: hint}
 	}
 	fresh, stale := b.Apply(list)
 	for i, s := range stale {

@@ -18,7 +18,6 @@ import (
 	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/budget"
 	"github.com/olmgen/olmgen/internal/base/lists"
-	"github.com/olmgen/olmgen/internal/whole"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -98,7 +97,7 @@ func registerNetwork(flags *pflag.FlagSet, o *source.Options) {
 	flags.Func("verify-key",
 		"read only images in registries that the public key in `FILE` has signed, as cosign signs; may be repeated, "+
 			"and then one of the keys is enough", func(file string) error {
-			data, err := whole.ReadFile(file, budget.File)
+			data, err := readNamed(file, budget.File, "name the file of a public key")
 			if err != nil {
 				return err
 			}

@@ -2,10 +2,8 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -25,8 +23,6 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
 	"github.com/olmgen/olmgen/internal/tree"
-	"github.com/olmgen/olmgen/internal/whole"
-	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict"
 	"github.com/olmgen/olmgen/source"
 )
@@ -286,10 +282,7 @@ func (f *lintFlags) load() (*policy.Policy, error) {
 	if p := policy.Builtin(f.policy); p != nil {
 		return p, nil
 	}
-	data, err := whole.ReadFile(f.policy, budget.File)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &manifest.Error{File: f.policy, Msg: "no such file", Tip: "name a file, or operate-first"}
-	}
+	data, err := readNamed(f.policy, budget.File, "name a file, or operate-first")
 	if err != nil {
 		return nil, err
 	}

@@ -266,7 +266,7 @@ func (s *Set) digest() string {
 func ReadPart(data []byte) (*Part, error) {
 	var p Part
 	if err := json.Unmarshal(data, &p); err != nil {
-		return nil, fmt.Errorf("is not a part of a catalog, or only its beginning: %w", err)
+		return nil, errors.New("is not a part of a catalog, or only its beginning")
 	}
 	if p.APIVersion != APIVersion || p.Kind != KindPart && p.Kind != KindSitePart {
 		return nil, errors.New("is not a part of a catalog")
