@@ -146,12 +146,8 @@ func (r *reader) checkCSVName() error {
 	}
 	s := csv.Spec.InstallStrategy.StrategyName
 	if s == "" && !r.bundle.Partial {
-		missing := o.Errorf("spec.install.strategy", "missing: OLM installs only %q",
-			v1alpha1.InstallStrategyNameDeployment)
-		if r.unended[o.File] {
-			missing.Msg += "; the last line of the file has no end: it may be truncated"
-		}
-		r.warn(WarnStrategy, missing)
+		r.warn(WarnStrategy, o.Errorf("spec.install.strategy", "missing: OLM installs only %q",
+			v1alpha1.InstallStrategyNameDeployment))
 	} else if s != "" && s != v1alpha1.InstallStrategyNameDeployment {
 		return o.Errorf("spec.install.strategy", "unrecognized install strategy %q, want %q", s,
 			v1alpha1.InstallStrategyNameDeployment)

@@ -53,7 +53,7 @@ func Read(fsys fs.FS, o ReadOptions) (*Bundle, error) {
 		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line)
 	})
 	slices.Reverse(r.bundle.Notes)
-	if e, ok := errors.AsType[*manifest.Error](err); ok && e.Tip == "" && r.unended[e.File] {
+	if e, ok := errors.AsType[*manifest.Error](err); ok && e.Tip == "" && r.unended[e.File] > 0 {
 		e.Tip = "the last line of the file has no end: it may be truncated"
 	}
 	if err != nil {
@@ -71,7 +71,7 @@ type reader struct {
 	annotations     *manifest.Document // that has them; nil if none
 	objects         []*manifest.Object // in file order, those of metadata/ last
 	metadataObjects []*manifest.Object
-	unended         map[string]bool // files whose last line has no end
+	unended         map[string]int // the last line of files where it has no end
 	bytes           atomic.Int64
 	meter           *budget.Meter
 }
@@ -202,9 +202,11 @@ func (r *reader) readManifests() error {
 	if over := r.meter.Over(); over != "" { // of the files together, whichever was the last
 		return overLimit(r.manifests, "%s", over)
 	}
-	r.unended = map[string]bool{}
+	r.unended = map[string]int{}
 	for _, f := range files {
-		r.unended[f.name] = len(f.data) > 0 && !bytes.HasSuffix(f.data, []byte("\n"))
+		if len(f.data) > 0 && !bytes.HasSuffix(f.data, []byte("\n")) {
+			r.unended[f.name] = bytes.Count(f.data, []byte("\n")) + 1
+		}
 		if f.leftOut != nil {
 			r.warn(WarnLayout, f.leftOut)
 		}
@@ -217,7 +219,7 @@ func (r *reader) readManifests() error {
 			continue
 		}
 		r.bundle.files[f.name] = f.data
-		if err := r.takeFile(f.name, f.docs); err != nil {
+		if err := cmp.Or(r.takeFile(f.name, f.docs), r.checkWhole(f)); err != nil {
 			return err
 		}
 	}
@@ -227,6 +229,36 @@ func (r *reader) readManifests() error {
 	}
 	r.bundle.Bytes = int(r.bytes.Load())
 	return r.dispatch()
+}
+
+// complete are fields that each object of a kind has, at the end of what tools write.
+var complete = map[string][]string{
+	v1alpha1.ClusterServiceVersionKind: {"spec.install.strategy", "spec.installModes", "spec.version"},
+	"CustomResourceDefinition":         {"spec.group", "spec.names", "spec.scope"},
+}
+
+// checkWhole refuses a file whose last line has no end if its last object lacks what it must have: the file is
+// truncated, and what is left of it may be half an operator. JSON that is not whole cannot be read at all.
+func (r *reader) checkWhole(f manifestFile) error {
+	line := r.unended[f.name]
+	if line == 0 || r.bundle.Partial || len(r.objects) == 0 || bytes.HasPrefix(f.data, []byte("{")) {
+		return nil
+	}
+	o := r.objects[len(r.objects)-1]
+	required := complete[o.Kind]
+	if n := o.Len("spec", "versions"); o.Kind == "CustomResourceDefinition" && n > 0 {
+		last := fmt.Sprintf("spec.versions[%d]", n-1)
+		required = append(slices.Clone(required), last+".name", last+".served", last+".storage")
+	} else if o.Kind == "CustomResourceDefinition" {
+		required = append(slices.Clone(required), "spec.version")
+	}
+	for _, field := range required {
+		if o.File == f.name && !o.Has(manifest.Segments(field)...) {
+			return &manifest.Error{File: f.name, Line: line, Tip: "get the whole file, or end its last line if it is whole",
+				Msg: "the file is truncated: its last line has no end, and " + field + " is missing"}
+		}
+	}
+	return nil
 }
 
 // dropReplaced drops each object that a later one of the same kind and name replaces. OLM and kubectl apply one after

@@ -122,6 +122,11 @@ func TestRefused(t *testing.T) {
 		{"Deployment twice", replace(csvFile, "      deployments:\n", "      deployments:\n      - name: memcached-operator\n"), csv + "34: spec.install.spec.deployments[1].name: a second Deployment memcached-operator"},
 		{"Deployment with a bad name", replace(csvFile, "- name: memcached-operator", "- name: Memcached"), csv + `33: spec.install.spec.deployments[0].name: "Memcached" is not a valid name: ` + dnsSubdomain},
 		{"Deployment without a name", replace(csvFile, "- name: memcached-operator", "- label: {}"), csv + `33: spec.install.spec.deployments[0].name: "" is not a valid name: ` + dnsSubdomain},
+
+		// files that are cut off
+		{"CSV cut before its strategy", put(csvFile, strings.TrimSpace(cut(goodCSV, "    strategy"))), csv + "18: the file is truncated: its last line has no end, and spec.install.strategy is missing"},
+		{"CRD cut before its versions", put(crdFile, strings.TrimSpace(cut(goodCRD, "  versions"))), crdFile + ":10: the file is truncated: its last line has no end, and spec.version is missing"},
+		{"CRD cut in its last version", put(crdFile, strings.TrimSpace(cut(goodCRD, "    storage"))), crdFile + ":13: the file is truncated: its last line has no end, and spec.versions[0].storage is missing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := good()
@@ -134,6 +139,23 @@ func TestRefused(t *testing.T) {
 				t.Errorf("a %T, want a *manifest.Error", err)
 			}
 		})
+	}
+}
+
+// cut returns a text up to a part of it.
+func cut(text, at string) string {
+	before, _, _ := strings.Cut(text, at)
+	return before
+}
+
+// A whole file whose last line has no end is read.
+func TestUnended(t *testing.T) {
+	f := good()
+	for name, text := range f {
+		f[name] = strings.TrimSuffix(text, "\n")
+	}
+	if _, err := Read(f.fs(), ReadOptions{}); err != nil {
+		t.Error(err)
 	}
 }
 
