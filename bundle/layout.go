@@ -174,8 +174,10 @@ func (r *reader) readMetadata(dir string) error {
 }
 
 func pathError(name string, err error) error {
+	e := &manifest.Error{File: name, Err: err}
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pe.Err
 	}
-	return &manifest.Error{File: name, Msg: err.Error()}
+	e.Msg = err.Error()
+	return e
 }

@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/olmgen/olmgen/internal/base/regular"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
@@ -42,7 +43,7 @@ func (w *walk) read(ctx context.Context) error {
 		}
 		f, err := w.files.FS.Open(p)
 		if err != nil {
-			return fmt.Errorf("%s: %w", w.files.Name("."), err)
+			return &manifest.Error{File: w.files.Name(p), Msg: regular.Reason(err), Err: err}
 		}
 		defer f.Close()
 		return w.stream(ctx, p, f)

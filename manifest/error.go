@@ -16,6 +16,7 @@ type Error struct {
 
 	Syntax  bool     // the first document of the file is not YAML
 	Options []Option // of the library that the message, or its hint, is about
+	Err     error    // why the file can't be read; nil if it can, and its content is at fault
 }
 
 // Option is an option of the library that a message is about: the name of a field of an Options type, as in
@@ -48,6 +49,9 @@ func (e *Error) Error() string {
 	b.WriteString(e.Msg)
 	return b.String()
 }
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
 
 // Hint returns what to do about the error, or "".
 func (e *Error) Hint() string { return e.Tip }

@@ -41,7 +41,7 @@ func newDirFS(dir string, limits Limits) (dirFS, error) {
 }
 
 func (d dirFS) Open(name string) (fs.File, error) {
-	info, err := fs.Stat(d.fsys, name)
+	info, err := d.Stat(name)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,30 @@ func (d dirFS) tooLarge() error {
 	return manifest.OverLimit(fmt.Errorf("larger than %s", SizeText(d.limit)))
 }
 
-func (d dirFS) Stat(name string) (fs.FileInfo, error)      { return fs.Stat(d.fsys, name) }
+func (d dirFS) Stat(name string) (fs.FileInfo, error) {
+	info, err := fs.Stat(d.fsys, name)
+	of, ok := errors.AsType[*fs.PathError](err)
+	if !ok {
+		return info, err
+	}
+	if _, bad := d.root.Lstat(name); bad == nil && errors.Is(err, fs.ErrNotExist) {
+		of.Err = linkError{of.Err, "a symbolic link whose target does not exist"}
+	} else if of.Err.Error() == "path escapes from parent" { // an error of os that has no name
+		of.Err = linkError{of.Err, "a symbolic link to a target outside of the directory"}
+	}
+	return nil, err
+}
+
+// linkError is the cause of an error about a symbolic link, in words.
+type linkError struct {
+	error
+	what string
+}
+
+func (e linkError) Error() string { return e.what }
+
+func (e linkError) Unwrap() error { return e.error }
+
 func (d dirFS) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(d.fsys, name) }
 
 func (d dirFS) ReadFile(name string) ([]byte, error) {

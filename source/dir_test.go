@@ -29,8 +29,8 @@ func TestDirectory(t *testing.T) {
 			same(t, name, string(data), want)
 		}
 		for name, want := range map[string]string{
-			"out.yaml":      "stat manifests/out.yaml: path escapes from parent",
-			"absolute.yaml": "stat manifests/absolute.yaml: path escapes from parent",
+			"out.yaml":      "stat manifests/out.yaml: a symbolic link to a target outside of the directory",
+			"absolute.yaml": "stat manifests/absolute.yaml: a symbolic link to a target outside of the directory",
 			"pipe.yaml":     "open manifests/pipe.yaml: neither file nor directory (p---------)",
 			"large.yaml":    "open manifests/large.yaml: larger than 1000 bytes",
 			"none.yaml":     "stat manifests/none.yaml: no such file or directory",

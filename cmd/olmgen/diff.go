@@ -281,6 +281,9 @@ func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Opt
 		if err != nil {
 			return err
 		}
+		if err := requireObjects(t); err != nil {
+			return err
+		}
 		saySkipped(cmd, t)
 		others, err := review.FromObjectsOf(cmd.Context(), t, review.TreeOptions{Name: strings.Join(f.trees, ", ")})
 		if err != nil {
@@ -384,6 +387,11 @@ func (f *diffFlags) readTrees(cmd *cobra.Command, sides *[2]side) (err error) {
 		}
 		if s.tree, err = f.roots.read(cmd, []string{s.Ref}, o); err != nil {
 			return err
+		}
+		if s.Ref == tree.Stdin || !s.old && f.git == "" { // of Git, both have one path, which one of them can lack
+			if err := requireObjects(s.tree); err != nil {
+				return fmt.Errorf("%s: %w", s.Name, err)
+			}
 		}
 	}
 	return nil

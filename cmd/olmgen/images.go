@@ -75,7 +75,7 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 	if err != nil {
 		return err
 	}
-	failed, unknown, objects := 0, 0, []*manifest.Object(nil)
+	failed, unknown, unread, objects := 0, 0, []string(nil), []*manifest.Object(nil)
 	f.catalogs.checked = true // with the names of all trees, below
 	err = inOrder(f.workers(), len(sources), func(i int) *listed { return f.listOne(cmd, sources[i], len(sources)) },
 		func(_ int, of *listed) error {
@@ -87,7 +87,7 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 			objects = append(objects, of.objects...)
 			switch {
 			case of.err == nil:
-				list = append(list, of.images...)
+				list, unread = append(list, of.images...), append(unread, of.unread...)
 				unknown += of.unknown
 			case len(sources) == 1 || cmd.Context().Err() != nil:
 				return of.err
@@ -116,6 +116,9 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 	if failed > 0 {
 		return fmt.Errorf("%s could not be read", text.Count(failed, "source"))
 	}
+	if err := unreadError(unread); err != nil {
+		return err
+	}
 	if n := len(images.Names(list)); f.unpinned && n > 0 {
 		return &foundError{text.Count(n, "image") + " not pinned by digest"}
 	}
@@ -131,6 +134,7 @@ func (f *imagesFlags) workers() int { return runtime.GOMAXPROCS(0) }
 // listed is what one of several sources has, with the warnings about it.
 type listed struct {
 	images   []images.Image
+	unread   []string           // files of a tree
 	unknown  int                // operators of a tree
 	objects  []*manifest.Object // of the tree
 	err      error
@@ -154,8 +158,7 @@ func (f *imagesFlags) listOne(cmd *cobra.Command, s namedSource, of int) *listed
 		o.Workers = 1
 	}
 	if s.ref != tree.Stdin && isTree(s.ref) {
-		out.images, out.unknown, out.err = f.listTree(&own, s, out)
-		if out.images != nil || out.err != nil {
+		if f.listTree(&own, s, out); out.images != nil || out.err != nil {
 			return out
 		}
 	}
@@ -204,28 +207,35 @@ func sayGuesses(cmd *cobra.Command, list []images.Image) {
 	}
 }
 
-// listTree lists the images of manifests, and of what OLM installs for them, and counts the operators that are not
-// known. It returns neither a list nor an error for files without objects.
-func (f *imagesFlags) listTree(cmd *cobra.Command, s namedSource, out *listed) ([]images.Image, int, error) {
+// listTree lists the images of manifests, and of what OLM installs for them. It sets neither a list nor an error for
+// files without objects.
+func (f *imagesFlags) listTree(cmd *cobra.Command, s namedSource, out *listed) {
 	t, err := f.roots.read(cmd, []string{s.ref}, tree.Options{})
 	if err != nil || len(t.Objects)+len(t.Faults)+len(t.Unknown()) == 0 {
-		return nil, 0, err
+		out.err = err
+		return
 	}
 	saySkipped(cmd, t)
 	out.objects = t.Objects
+	for _, e := range t.Faults {
+		sayError(cmd, cmd.ErrOrStderr(), e)
+	}
 	list, err := images.ListObjects(t.Objects)
 	if err != nil {
-		return nil, 0, err
+		out.err = err
+		return
 	}
 	installed, unknown, err := f.catalogs.installs(cmd, t, s.options)
 	if err != nil {
-		return nil, 0, err
+		out.err = err
+		return
 	}
 	for _, i := range installed {
 		for _, opened := range i.Rendered.Opened {
 			own, err := imagesOf(cmd, opened.Ref, opened)
 			if err != nil {
-				return nil, 0, err
+				out.err = err
+				return
 			}
 			list = append(list, own...)
 		}
@@ -236,7 +246,7 @@ func (f *imagesFlags) listTree(cmd *cobra.Command, s namedSource, out *listed) (
 	if len(unknown) > 0 && len(f.catalogs.values) == 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "hint: pass the content of its catalog with --catalog")
 	}
-	return append([]images.Image{}, list...), len(unknown), nil
+	out.images, out.unknown, out.unread = append([]images.Image{}, list...), len(unknown), t.Unread()
 }
 
 func imagesOf(cmd *cobra.Command, ref string, opened *config.Opened) ([]images.Image, error) {

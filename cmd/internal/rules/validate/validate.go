@@ -58,13 +58,17 @@ type Options struct {
 }
 
 // Bundle reads the bundle of a source and returns its findings, sorted by file, line, level, field, message, rule. An
-// unreadable bundle yields a finding that says why, and the warnings before it. The error is the Checker's or ctx's.
+// bundle that is refused yields a finding that says why, and the warnings before it. The error is the Checker's, ctx's,
+// or that of a file that cannot be read.
 func Bundle(ctx context.Context, src *source.Source, o Options) ([]Finding, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	// Report kinds that OLM refuses as errors, but go on to find the rest.
 	b, err := bundle.Read(src.FS, bundle.ReadOptions{Labels: src.Labels, AllowUnsupported: true})
+	if e, ok := errors.AsType[*manifest.Error](err); ok && e.Err != nil {
+		return nil, err
+	}
 	if err != nil {
 		return Refused(err), nil
 	}
