@@ -10,6 +10,7 @@ import (
 	"iter"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	yamlnode "go.yaml.in/yaml/v3"
@@ -40,6 +41,9 @@ func documents(name string, r io.Reader, limits documentLimits) iter.Seq2[docume
 		start = int64(len(head))
 	}
 	head, _ := buffered.Peek(buffered.Size()) // an error is returned again by the next read
+	if bytes.IndexByte(head, 0) >= 0 {        // the YAML of UTF-16 is one document, whatever stands in it
+		return func(yield func(document, error) bool) { yield(document{}, manifest.NotText(name, head)) }
+	}
 	if bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{")) {
 		return jsonValues(name, buffered, start, limits)
 	}
@@ -54,14 +58,15 @@ func documents(name string, r io.Reader, limits documentLimits) iter.Seq2[docume
 				return
 			}
 			j, err := yamlToJSON(part.Data, limits)
-			if line := manifest.ConflictLine(part.Data); err != nil && line > 0 {
-				yield(document{}, &manifest.Error{File: name, Line: part.Line + line - 1, Msg: manifest.ConflictMessage,
-					Tip: "edit the file so that it has one of the two sides"})
+			if err != nil {
+				yield(document{}, manifest.Explain(atLine(name, part, err), part.Line, part.Data))
 				return
 			}
-			if err != nil {
-				yield(document{}, atLine(name, part, err))
-				return
+			if bytes.HasPrefix(j, []byte(`"`)) { // a conflict in the first line makes a text of all
+				if conflict := manifest.Conflict(name, part.Line, part.Data); conflict != nil {
+					yield(document{}, conflict)
+					return
+				}
 			}
 			if !bytes.Equal(j, []byte("null")) && !yield(document{part.Line, start + part.Offset, part.Data, j}, nil) {
 				return
@@ -76,7 +81,7 @@ var yamlLine = lazy.Regexp(`^yaml: line (\d+): (.*)`)
 
 // atLine returns an error of a YAML document at its line of the file. What is wrong with the last line of a file that
 // has no line break at its end is probably that the rest is missing.
-func atLine(name string, part yamltext.Chunk, err error) error {
+func atLine(name string, part yamltext.Chunk, err error) *manifest.Error {
 	e := &manifest.Error{File: name, Line: part.Line,
 		Msg: fmt.Sprintf("document that starts in line %d: %v", part.Line, err)}
 	m := yamlLine().FindStringSubmatch(err.Error())
@@ -119,8 +124,10 @@ func jsonValues(name string, r io.Reader, start int64, limits documentLimits) it
 			case errors.As(err, &wrong):
 				before := read.Bytes()[:min(max(wrong.ByteOffset-at, 0), int64(read.Len()))]
 				before = before[min(len(before), read.Len()-len(value)):]
-				yield(document{}, &manifest.Error{File: name, Line: line + bytes.Count(before, []byte("\n")),
-					Msg: fmt.Sprintf("value that starts in line %d: %v", line, wrong.Err)})
+				e := &manifest.Error{File: name, Line: line + bytes.Count(before, []byte("\n")),
+					Msg: fmt.Sprintf("value that starts in line %d: %v", line, wrong.Err)}
+				_, _ = read.ReadFrom(io.LimitReader(r, limits.bytes)) // what speaks of the cause may stand below
+				yield(document{}, manifest.Explain(e, line, bytes.TrimLeft(read.Bytes(), " \t\r\n")))
 				return
 			default:
 				yield(document{}, fmt.Errorf("%s: %w", name, err))
@@ -231,6 +238,9 @@ func yamlToJSON(doc []byte, limits documentLimits) ([]byte, error) {
 		}
 	}
 	j, err := yaml.YAMLToJSON(doc)
+	if err != nil && strings.HasPrefix(err.Error(), "yaml: invalid map key") {
+		return nil, errors.New("a mapping key must be a plain value")
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -97,6 +97,24 @@ func TestIcon(t *testing.T) {
 	}
 }
 
+// A file that is no catalog is called what it is, and a hint says what to do.
+func TestMisread(t *testing.T) {
+	for text, want := range map[string]string{
+		"<<<<<<< HEAD\nschema\n":                 ":1: a Git conflict that is not resolved (edit the file",
+		"{{ if x }}\na: b\n<<<<<<< HEAD\n":       ":3: a Git conflict that is not resolved (edit the file",
+		"{{ if x }}\nschema: a\n":                ":1: value that starts in line 1: invalid character '{' at start of string (expecting '\"') (it looks like a template",
+		"schema: {{ .x }}\n":                     ":1: document that starts in line 1: a mapping key must be a plain value (it looks like a template",
+		"\xff\xfes\x00c\x00h\x00:\x00 \x00a\x00": ":1: not UTF-8 text, but UTF-16 (save it as UTF-8",
+	} {
+		name := t.TempDir() + "/catalog.yaml"
+		writeFile(t, name, text)
+		_, err := catalog.Read(t.Context(), name, catalog.Options{})
+		if got := err.Error() + " (" + manifest.HintOf(err); !strings.HasPrefix(got, name+want) {
+			t.Errorf("got %s\nwant %s", got, want)
+		}
+	}
+}
+
 // A file that ends too early names the line at which it ends.
 func TestTruncated(t *testing.T) {
 	for text, want := range map[string]string{

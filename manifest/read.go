@@ -114,7 +114,7 @@ func lineBreaks(name string, data []byte) (_ []byte, fresh string, err error) {
 		data, fresh = rest, "a byte-order mark"
 	}
 	if bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data) {
-		return nil, "", notText(name, data)
+		return nil, "", NotText(name, data)
 	}
 	if bytes.IndexByte(data, '\r') >= 0 {
 		data = text.LF(data) // of a Windows checkout, carried as from any other
@@ -130,9 +130,16 @@ func lineBreaks(name string, data []byte) (_ []byte, fresh string, err error) {
 	return data, fresh, nil
 }
 
-// notText returns the error for the first NUL byte, or the first byte that is not UTF-8.
-func notText(name string, data []byte) *Error {
-	e := &Error{File: name, Line: 1, Msg: "not UTF-8 text"}
+// NotText returns the error for the first NUL byte, or the first byte that is not UTF-8, and names UTF-16 and UTF-32.
+func NotText(name string, data []byte) *Error {
+	e := &Error{File: name, Line: 1, Msg: "not UTF-8 text", Tip: "save it as UTF-8"}
+	if encoding := wideText(data); encoding != "" {
+		e.Msg += ", but " + encoding
+		return e
+	}
+	if bytes.IndexByte(data, 0) >= 0 {
+		e.Tip = "get the file again: it is damaged, or no text"
+	}
 	for len(data) > 0 {
 		r, n := utf8.DecodeRune(data)
 		if r == 0 {
@@ -149,7 +156,22 @@ func notText(name string, data []byte) *Error {
 	return e
 }
 
-var yamlErrorLine = lazy.Regexp(`^yaml: (?:line (\d+): )?`)
+// wideText returns UTF-16 or UTF-32 if a text begins so, with or without a byte-order mark; "" if not.
+func wideText(data []byte) string {
+	switch start := data[:min(len(data), 4)]; {
+	case string(start) == "\xff\xfe\x00\x00", bytes.HasPrefix(start, []byte{0, 0}):
+		return "UTF-32"
+	case bytes.HasPrefix(start, []byte("\xff\xfe")), bytes.HasPrefix(start, []byte("\xfe\xff")),
+		len(start) == 4 && (start[0] == 0) != (start[1] == 0) && (start[2] == 0) != (start[3] == 0):
+		return "UTF-16"
+	}
+	return ""
+}
+
+var (
+	yamlErrorLine = lazy.Regexp(`^yaml: (?:line (\d+): )?`)
+	unknownAnchor = lazy.Regexp(`^unknown anchor '(.+)' referenced$`)
+)
 
 func (d *Document) parse() error {
 	if most := d.limits.ObjectBytes; most >= 0 && budget.Heavy(d.Raw, int64(most)) {
@@ -199,19 +221,18 @@ func (d *Document) writtenOut(n *yaml.Node, known map[*yaml.Node]expansion) expa
 }
 
 func (d *Document) syntaxError(err error) error {
-	if line := ConflictLine(d.Raw); line > 0 {
-		e := d.errorf(line, "", "%s", ConflictMessage)
-		e.Tip, e.Syntax = conflictTip, d.Index == 0
-		return e
-	}
 	msg, line := err.Error(), 0
 	if m := yamlErrorLine().FindStringSubmatch(msg); m != nil {
 		line, _ = strconv.Atoi(m[1])
 		msg = msg[len(m[0]):]
 	}
-	e := d.errorf(line, "", "not YAML: %s", msg)
+	if m := unknownAnchor().FindStringSubmatch(msg); m != nil {
+		before, _, _ := bytes.Cut(d.Raw, []byte("*"+m[1]))
+		msg, line = "the alias *"+m[1]+" has no anchor &"+m[1]+" before it", bytes.Count(before, []byte("\n"))+1
+	}
+	e := Explain(d.errorf(line, "", "not YAML: %s", msg), d.Line, d.Raw)
 	e.Syntax = d.Index == 0
-	if bytes.ContainsRune(d.Raw, '\t') && line > 0 {
+	if e.Tip == "" && bytes.ContainsRune(d.Raw, '\t') && line > 0 {
 		e.Tip = "look for a tab in the indentation, a missing quote or a missing colon near that line"
 	}
 	return e
@@ -244,7 +265,7 @@ func (d *Document) parseAll(charge bool) (root *yaml.Node, err error) {
 		return nil, d.syntaxError(err)
 	}
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, d.errorf(0, "", "text after the end of the document")
+		return nil, Explain(d.errorf(0, "", "text after the end of the document"), d.Line, d.Raw)
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Kind == yaml.ScalarNode && doc.Content[0].Value == "" &&
 		doc.Content[0].Style == 0 {
@@ -355,30 +376,40 @@ func (d *Document) valueOf(n *yaml.Node) (any, error) {
 	dec := decoder{limits: d.limits}
 	v, err := dec.value(n, 1)
 	if ne, ok := errors.AsType[*yamltext.NodeError](err); ok {
-		return nil, d.errorf(ne.Line, "", "%s", ne.Msg)
+		return nil, Explain(d.errorf(ne.Line, "", "%s", ne.Msg), d.Line, d.Raw)
 	}
 	return v, err
 }
 
-// What a reader says of a file with the markers of an unresolved merge.
-const (
-	ConflictMessage = "a Git conflict that is not resolved"
-	conflictTip     = "edit the file so that it has one of the two sides, or take either side of a file that olmgen " +
-		"writes and render again"
-)
+// ConflictMessage is what a reader says of a file with the markers of an unresolved merge.
+const ConflictMessage = "a Git conflict that is not resolved"
 
-// ConflictLine returns the first line, 1-based, that is a marker of a Git conflict; 0 if there is none. Call it for a
-// text that is not YAML: in YAML, a text block can hold such a line, but only indented.
-func ConflictLine(data []byte) int {
-	n := 0
+// Explain returns the error about a text that cannot be read, or a better one: that of Conflict, if there is one. Of a
+// template, a hint says what to read instead. The first line of the text in its file is 1-based.
+func Explain(e *Error, first int, data []byte) *Error {
+	if c := Conflict(e.File, first, data); c != nil {
+		return c
+	}
+	if e.Tip == "" && bytes.Contains(data, []byte("{{")) {
+		e.Tip = "it looks like a template: read its rendered output instead"
+	}
+	return e
+}
+
+// Conflict returns an error at the first line that is a marker of a Git conflict; nil if there is none. Call it for a
+// text that is no YAML mapping: in YAML, a text block can hold such a line, but only indented. The first line of the
+// text in its file is 1-based.
+func Conflict(file string, first int, data []byte) *Error {
+	n := first - 1
 	for line := range bytes.Lines(data) {
 		n++
 		for _, marker := range []string{"<<<<<<<", "|||||||", "=======", ">>>>>>>"} {
 			rest, ok := bytes.CutPrefix(line, []byte(marker))
 			if rest = bytes.TrimRight(rest, "\r\n"); ok && (len(rest) == 0 || rest[0] == ' ') {
-				return n
+				return &Error{File: file, Line: n, Msg: ConflictMessage, Tip: "edit the file so that it has one of the " +
+					"two sides, or take either side of a file that olmgen writes and render again"}
 			}
 		}
 	}
-	return 0
+	return nil
 }

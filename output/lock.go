@@ -173,15 +173,10 @@ func readLock(data []byte) (lockFile, error) {
 		return l, fmt.Errorf("line %d: a second YAML document", line)
 	}
 	doc, err := yaml.YAMLToJSONStrict(data)
-	if line := manifest.ConflictLine(data); err != nil && line > 0 {
-		return l, refuseOption(
-			OptionForce,
-			"check out either side of the output directory, and render again so that the "+
-				"files of the other side are taken over",
-			"line %d: %s",
-			line,
-			manifest.ConflictMessage,
-		)
+	conflict := manifest.Conflict("", 1, data) // in the first line it makes a text of all
+	if conflict != nil && (err != nil || !bytes.HasPrefix(doc, []byte("{"))) {
+		return l, refuseOption(OptionForce, "check out either side of the output directory, and render again so that "+
+			"the files of the other side are taken over", "line %d: %s", conflict.Line, conflict.Msg)
 	}
 	if err != nil {
 		return l, reason(err)

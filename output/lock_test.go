@@ -90,6 +90,7 @@ func TestReadLock(t *testing.T) {
 		{"after the end", head + "...\nx\n", "line 3: a second YAML document"},
 		{"no mapping", "- a\n", "found a array in place of a struct"},
 		{"no text", head + "files:\n  a: 5\n", "files: found a number in place of a string"},
+		{"merge conflict in the first line", "<<<<<<< HEAD\nfiles\n=======\n", "line 1: a Git conflict that is not resolved"},
 		{"merge conflict", head + "<<<<<<< HEAD\nfiles: {}\n=======\n", "line 3: a Git conflict that is not resolved"},
 		{"tab", head + "\tfiles: {}\n", "line 3"},
 		{"up", head + "files:\n  a/../../b: " + one + "\n", `files: path "a/../../b" holds a ".." segment`},

@@ -38,6 +38,7 @@ func TestOverlayErrors(t *testing.T) {
 		{"a text", "namespace.yaml", "hello\n", "namespace.yaml:1: a Kubernetes object must be a mapping"},
 		{"duplicate key", "namespace.yaml", "apiVersion: v1\nkind: A\nmetadata:\n  name: a\n  name: b\n", "namespace.yaml:5: name: the key occurs twice in what the template yields"},
 		{"bad YAML", "namespace.yaml", "apiVersion: v1\nkind: A: B\n", "what the template yields is not YAML: namespace.yaml:2: not YAML: mapping values are not allowed in this context"},
+		{"conflict", "namespace.yaml", "kind: a\n<<<<<<< HEAD\nname: {{ .Name }}\n=======\n", "namespace.yaml:2: a Git conflict that is not resolved"},
 		{"no encoder", "namespace.yaml", "kind: a\nname: {{ .Name }}\n", "namespace.yaml:2: {{.Name}}: it does not end in an encoder"},
 		{"squote", "namespace.yaml", "kind: {{ squote .Name }}\n", "namespace.yaml:1: {{squote .Name}}: it does not end in an encoder"},
 		{"an encoder inside", "namespace.yaml", "kind: {{ str .Name | upper }}\n", "namespace.yaml:1: {{str .Name | upper}}: it does not end in an encoder"},

@@ -147,6 +147,9 @@ func (s *Set) overlay(overlay fs.FS) error {
 			return fmt.Errorf("templates: %w", err)
 		}
 		before := s.trees()
+		if conflict := manifest.Conflict(name, 1, text); conflict != nil {
+			return conflict
+		}
 		t, err := s.root.New(name).Parse(string(text))
 		if err != nil {
 			return templateError(name, err)

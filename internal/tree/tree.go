@@ -303,6 +303,7 @@ func (f file) refused(data []byte, err error) result {
 	if !errors.As(err, &fault) {
 		return result{err: err}
 	}
+	narrow := bytes.ReplaceAll(data, []byte{0}, nil) // as UTF-8, where it is UTF-16
 	isTemplate := bytes.Contains(data, []byte("{{")) && fault.Msg != manifest.ConflictMessage
 	switch {
 	case f.named && isTemplate && fault.Tip == "":
@@ -310,7 +311,7 @@ func (f file) refused(data []byte, err error) result {
 	case f.named:
 	case isTemplate:
 		return result{skipped: templated}
-	case !bytes.Contains(data, []byte("apiVersion")) || !bytes.Contains(data, []byte("kind")):
+	case !bytes.Contains(narrow, []byte("apiVersion")) || !bytes.Contains(narrow, []byte("kind")):
 		return result{skipped: "neither readable nor a Kubernetes object: " + fault.Msg}
 	}
 	return result{fault: fault}

@@ -230,7 +230,7 @@ metadata: {name: {{ x }}
 		"template.yaml": "template.yaml:1: not YAML: did not find expected ',' or '}'|it looks like a template: read its " +
 			"rendered output instead",
 		"broken.json": "broken.json:1: not YAML: did not find expected ',' or '}'|",
-		"bytes.yaml":  "bytes.yaml:1: not UTF-8 text|",
+		"bytes.yaml":  "bytes.yaml:1: not UTF-8 text|save it as UTF-8",
 		"-":           "stdin:1: not YAML: did not find expected node content|",
 	} {
 		_, err := tree.Read(t.Context(), []string{path}, tree.Options{Stdin: strings.NewReader("[")})

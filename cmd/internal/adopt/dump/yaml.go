@@ -69,7 +69,8 @@ func (y *yamlReader) line(line []byte) error {
 		y.reset()
 		return err
 	case bytes.IndexByte(line, 0) >= 0 && y.named:
-		return y.errorf(y.lines, "has a NUL byte: not text")
+		e := manifest.NotText("", line)
+		return y.errorf(y.lines, "%s", e.Msg).With(e.Tip)
 	case bytes.IndexByte(line, 0) >= 0:
 		y.reset()
 		return nil
