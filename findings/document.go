@@ -14,7 +14,7 @@ type Document struct {
 	Lead     string // the answer in one line
 	Sections []Section
 	Notes    []Remark // at the end
-	Width    int      // of lines of text, in characters; longer ones are broken. 0: none is broken
+	Fold     bool     // long lines of text are broken: at the width of the terminal, and after 120 characters elsewhere
 
 	// Only HTML has what follows.
 

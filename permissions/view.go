@@ -19,7 +19,7 @@ type Line struct{ Where, What, At, Reason string }
 
 // Document returns the report for people: the answer first, then what follows, then every grant with its reason.
 func (r *Report) Document() *findings.Document {
-	d := &findings.Document{Kind: "Permissions", Title: r.title(), Lead: r.headline(), Width: 120}
+	d := &findings.Document{Kind: "Permissions", Title: r.title(), Lead: r.headline(), Fold: true}
 	subjects := subjectSections(r.Permissions)
 	d.Sections = append(d.Sections, r.overview())
 	if len(r.Findings) > 0 {

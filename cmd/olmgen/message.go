@@ -59,6 +59,33 @@ func (s *stdoutWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// terminalOf returns the terminal that w writes to, or nil.
+func terminalOf(w io.Writer) *os.File {
+	switch w := w.(type) {
+	case *stdoutWriter:
+		return terminalOf(w.Writer)
+	case *colorWriter:
+		return terminalOf(w.w)
+	case *messageWriter:
+		return terminalOf(w.w)
+	case *os.File:
+		if term.IsTerminal(int(w.Fd())) {
+			return w
+		}
+	}
+	return nil
+}
+
+func (s *stdoutWriter) Columns() int { return columnsOf(s) }
+func (c *colorWriter) Columns() int  { return columnsOf(c) }
+
+func columnsOf(w io.Writer) (n int) {
+	if t := terminalOf(w); t != nil {
+		n, _, _ = term.GetSize(int(t.Fd())) // what is not known is 0
+	}
+	return n
+}
+
 // say prints a message on stderr: its level and its hint, if it has them, and its text.
 func say(cmd *cobra.Command, level findings.Severity, hint, format string, args ...any) {
 	sayOn(cmd.ErrOrStderr(), level, hint, format, args...)
@@ -152,11 +179,7 @@ func (f *globalFlags) register(root *cobra.Command) {
 
 // colored reports whether w gets colors. NO_COLOR is honoured (no-color.org), unless colors are asked for.
 func (f *globalFlags) colored(w io.Writer) bool {
-	if kept, ok := w.(*stdoutWriter); ok {
-		w = kept.Writer
-	}
-	file, ok := w.(*os.File)
-	auto := ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
+	auto := terminalOf(w) != nil && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	return f.color == colorAlways || f.color == colorAuto && auto
 }
 

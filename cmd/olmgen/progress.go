@@ -10,16 +10,12 @@ import (
 	"sync"
 
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 )
 
 // progress shows on a terminal how many of several bundles have been read; done removes it. Elsewhere it does nothing.
 func progress(stderr io.Writer) (step func(total int), done func()) {
-	if m, ok := stderr.(*messageWriter); ok {
-		stderr = m.w
-	}
-	file, ok := stderr.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) {
+	file := terminalOf(stderr)
+	if file == nil {
 		return nil, func() {}
 	}
 	var mu sync.Mutex

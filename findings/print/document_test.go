@@ -152,3 +152,67 @@ func TestMarkdownCode(t *testing.T) {
 		t.Errorf("got\n%swant\n%s", got.String(), want)
 	}
 }
+
+// narrow is a terminal.
+type narrow struct {
+	bytes.Buffer
+	columns int
+}
+
+func (n *narrow) Columns() int { return n.columns }
+
+func TestFold(t *testing.T) {
+	const many = "file.yaml:1001,1002,1003,1004,1005,1006,1007 of it"
+	long := strings.Repeat("name-", 10)
+	for _, c := range []struct {
+		name    string
+		columns int
+		text    string
+		want    string
+	}{
+		{"a line that fits", 40, strings.Repeat("x", 36), "a: " + strings.Repeat("x", 36) + "\n"},
+		{"a blank", 40, "12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345 12345",
+			"a: 12345 12345 12345 12345 12345 12345\n    12345 12345 12345 12345 12345 12345\n"},
+		{"a comma, where a line has no blank", 40, many,
+			"a: file.yaml:1001,1002,1003,1004,1005,\n    1006,1007 of it\n"},
+		{"a name that is too long, whole", 40, long + " and the rest, which has lines of its own",
+			"a: " + long + "\n    and the rest, which has lines of its\n    own\n"},
+		{"a terminal that is too narrow", 3, strings.Repeat("12 ", 20),
+			"a:" + strings.Repeat(" 12", 12) + "\n    " + strings.TrimSpace(strings.Repeat("12 ", 8)) + "\n"},
+		{"no terminal", 0, strings.Repeat("12345678 ", 20), "a:" + strings.Repeat(" 12345678", 13) + "\n    " +
+			strings.TrimSpace(strings.Repeat("12345678 ", 7)) + "\n"},
+	} {
+		for _, fold := range []bool{false, true} {
+			got := narrow{columns: c.columns}
+			d := &findings.Document{Title: "a", Lead: c.text, Fold: fold}
+			want := c.want
+			if !fold {
+				want = "a: " + strings.TrimSpace(c.text) + "\n"
+			}
+			if err := print.Document(&got, d, findings.Text); err != nil || got.String() != want {
+				t.Errorf("%s, fold %v: %v\n%s\nwant\n%s", c.name, fold, err, got.String(), want)
+			}
+		}
+	}
+}
+
+// above is a report with another below it.
+type above struct{}
+
+func (above) Document() *findings.Document { return &findings.Document{Title: "a", Fold: true} }
+
+func (above) Following(findings.Format) []any { return []any{below{}} }
+
+type below struct{}
+
+func (below) Document() *findings.Document {
+	return &findings.Document{Title: "b", Lead: strings.Repeat("12345678 ", 10), Fold: true}
+}
+
+func TestFoldFollowing(t *testing.T) {
+	got := narrow{columns: 60}
+	want := "a\n\nb:" + strings.Repeat(" 12345678", 6) + "\n   " + strings.Repeat(" 12345678", 4) + "\n"
+	if err := print.Report(&got, above{}, findings.Text); err != nil || got.String() != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, got.String(), want)
+	}
+}

@@ -83,7 +83,8 @@ var Formats = []findings.Format{findings.Text, findings.Markdown, findings.JSON,
 
 // Report prints a report by its methods: Document has what text, Markdown and HTML show, and Following what stands
 // below it; Explained returns the findings of SARIF; JSON returns another value than the report itself; Formats prints
-// formats of its own. The same report gives the same bytes. The error is that of w, or about a format that is missing.
+// formats of its own. The same report gives the same bytes; lines of text are as long as the method Columns() int of w
+// says. The error is that of w, or about a format that is missing.
 func Report(w io.Writer, report any, format findings.Format) error {
 	if r, ok := report.(formatted); ok {
 		if write := r.Formats()[format]; write != nil {
@@ -115,7 +116,7 @@ func withFollowing(w io.Writer, r documented, format findings.Format) error {
 	if !ok || format == findings.HTML {
 		return Document(w, r.Document(), format)
 	}
-	var out, part bytes.Buffer
+	out, part := page{columns: columns(w)}, page{columns: columns(w)}
 	err := Document(&out, r.Document(), format)
 	for _, next := range f.Following(format) {
 		part.Reset()
@@ -127,6 +128,23 @@ func withFollowing(w io.Writer, r documented, format findings.Format) error {
 	_, writeErr := w.Write(out.Bytes())
 	return errors.Join(err, writeErr)
 }
+
+// columns returns how many characters a line of text may have: as many as one of the terminal that w is, or 120.
+func columns(w io.Writer) int {
+	const elsewhere, least = 120, 40
+	if t, ok := w.(interface{ Columns() int }); ok && t.Columns() > 0 { // 0: not known
+		return max(t.Columns(), least)
+	}
+	return elsewhere
+}
+
+// page is a part of what a writer gets.
+type page struct {
+	bytes.Buffer
+	columns int
+}
+
+func (p *page) Columns() int { return p.columns }
 
 // Document prints a document as text, Markdown or HTML.
 func Document(w io.Writer, d *findings.Document, format findings.Format) error {

@@ -19,25 +19,44 @@ import (
 type textPrinter struct {
 	*bufio.Writer
 	begun bool
-	width int // of a line; 0 for no limit
+	fold  int // where a line ends at the latest; 0 for no limit
 }
 
-// line prints a line. One that is too long goes on below, indented by 4 more, where a word begins.
+// line prints a line. One that is too long goes on below, indented by 4 more.
 func (p *textPrinter) line(indent int, s string) {
 	p.begun = true
 	rest := []rune(strings.Repeat(" ", indent) + text.Printable(s))
-	for p.width > 0 && len(rest) > p.width {
-		end := p.width
-		for end > indent+4 && rest[end] != ' ' {
-			end--
-		}
-		if end == indent+4 { // a word of that length
-			break
-		}
+	for p.fold > 0 && len(rest) > p.fold {
+		end := foldAt(rest, indent+4, p.fold)
 		fmt.Fprintln(p, strings.TrimRight(string(rest[:end]), " "))
+		if end == len(rest) {
+			return
+		}
 		rest = []rune(strings.Repeat(" ", indent+4) + strings.TrimLeft(string(rest[end:]), " "))
 	}
 	fmt.Fprintln(p, strings.TrimRight(string(rest), " "))
+}
+
+// foldAt returns where a line is broken: before a blank, else behind a comma. A name that is longer than a line is not.
+func foldAt(line []rune, indent, most int) int {
+	comma := 0
+	for end := most; end > indent; end-- {
+		if line[end] == ' ' {
+			return end
+		}
+		if comma == 0 && line[end-1] == ',' {
+			comma = end
+		}
+	}
+	if comma > 0 {
+		return comma
+	}
+	for end := most + 1; end < len(line); end++ {
+		if line[end] == ' ' || line[end-1] == ',' {
+			return end
+		}
+	}
+	return len(line)
 }
 
 // blank separates what follows from the lines above it.
@@ -48,7 +67,10 @@ func (p *textPrinter) blank() {
 }
 
 func writeText(w io.Writer, d *findings.Document) error {
-	p := &textPrinter{Writer: bufio.NewWriter(w), width: d.Width}
+	p := &textPrinter{Writer: bufio.NewWriter(w)}
+	if d.Fold {
+		p.fold = columns(w)
+	}
 	if d.Title != "" {
 		p.line(0, join(": ", d.Title, d.Lead))
 	}
