@@ -1,8 +1,10 @@
 package predict
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -65,9 +67,47 @@ func CheckClusters(ctx context.Context, t *tree.Tree, options func(*tree.Tree) O
 		all.Extensions, all.Operators = append(all.Extensions, r.Extensions...), append(all.Operators, r.Operators...)
 		all.Unknown, all.Target = append(all.Unknown, r.Unknown...), r.Target
 	}
-	all.Scope, all.Findings = scope, folded(found)
+	all.Scope, all.Findings = scope, append(folded(found), apart(t.Roots)...)
 	slices.SortStableFunc(all.Findings, func(a, b findings.Finding) int { return a.Level.Rank() - b.Level.Rank() })
 	return all, nil
+}
+
+// apart returns a note about the custom resources of roots whose CRDs are in other roots, where nothing says that these
+// are other clusters: nobody compares the two.
+func apart(roots []tree.Root) []findings.Finding {
+	homes := map[string][]string{} // of CRDs, by group/kind
+	for _, r := range roots {
+		for kind := range olm.DefinedKinds(r.Objects) {
+			homes[kind] = append(homes[kind], r.Cluster)
+		}
+	}
+	var list []*manifest.Object
+	dir := ""
+	for _, r := range lists.Filter(roots, func(r tree.Root) bool { return r.Alone }) {
+		for _, o := range r.Objects {
+			in := homes[o.Group()+"/"+o.Kind]
+			if len(in) == 0 || slices.Contains(in, r.Cluster) {
+				continue
+			}
+			list = append(list, o)
+			for dir = cmp.Or(dir, r.Cluster); !within(r.Cluster, dir) || !within(in[0], dir); {
+				dir = path.Dir(dir)
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	file, line := list[0].PlaceOf("")
+	kinds := lists.Unique(lists.Map(list, func(o *manifest.Object) string { return o.Kind }))
+	return []findings.Finding{{Rule: ruleUnfit.ID, Level: findings.Note, File: file, Line: line,
+		Message: fmt.Sprintf("%s (%s) not compared with the CRD, which another root has",
+			text.Count(len(list), "custom resource"), text.FirstOf(3, kinds)),
+		Hint: "--cluster " + text.Shell(dir) + " has both in one cluster"}}
+}
+
+func within(name, dir string) bool {
+	return dir == "." || dir == "/" || name == dir || strings.HasPrefix(name, dir+"/")
 }
 
 // count adds the objects of a cluster that ask OLM for an operator.

@@ -25,6 +25,7 @@ type Root struct {
 	Objects []*manifest.Object // as they are applied
 	Unknown *manifest.Error    // why it cannot be built; nil if it can
 	Cluster string             // of the directory whose roots are in one cluster
+	Alone   bool               // nothing says which roots are in one cluster with it
 }
 
 type applied struct {
@@ -197,6 +198,10 @@ func (a *applied) complete(t *Tree) error {
 		t.Templated = append(t.Templated, templated...)
 	}
 	t.Roots = append(x.list(), t.Roots...)
+	for i, r := range t.Roots {
+		_, shared := a.cluster(r.Name)
+		t.Roots[i].Alone = !shared && r.Cluster == r.Name
+	}
 	seen := map[*manifest.Object]bool{}
 	for _, r := range t.Roots {
 		for _, o := range r.Objects {
