@@ -232,12 +232,14 @@ func checkDir(dir string) error {
 	return nil
 }
 
+const csvFiles = "*.clusterserviceversion.*"
+
 // IsBundleDir reports whether a directory looks like a bundle: it has manifests/, or a CSV beside other files.
 func IsBundleDir(dir string) bool {
 	if info, err := os.Stat(filepath.Join(dir, "manifests")); err == nil && info.IsDir() {
 		return true
 	}
-	names, _ := fs.Glob(os.DirFS(dir), "*.clusterserviceversion.*")
+	names, _ := fs.Glob(os.DirFS(dir), csvFiles)
 	return len(names) > 0
 }
 
@@ -245,6 +247,32 @@ func IsBundleDir(dir string) bool {
 func IsAnnotated(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "metadata", "annotations.yaml"))
 	return err == nil && IsBundleDir(dir)
+}
+
+// BundlesAt returns the bundles that a path is made of: the directory itself, the one whose manifests/ it is, or each of
+// its directories. It returns none where others than bundles are, and for a directory that a kustomization applies.
+func BundlesAt(dir string) (list []string) {
+	above := filepath.Join(dir, "..")
+	if abs, err := filepath.Abs(dir); err == nil && filepath.Base(abs) == "manifests" && IsAnnotated(above) {
+		return []string{above}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return isKustomization(e.Name()) }) {
+		return nil
+	}
+	if names, _ := fs.Glob(os.DirFS(dir), csvFiles); len(names) > 0 || IsAnnotated(dir) {
+		return []string{dir}
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		if !IsBundleDir(filepath.Join(dir, e.Name())) {
+			return nil
+		}
+		list = append(list, filepath.Join(dir, e.Name()))
+	}
+	return list
 }
 
 // CompareVersions compares two versions as semantic versions, or as texts if one of them is none.

@@ -66,6 +66,11 @@ func (f *treeFlags) read(cmd *cobra.Command, paths []string, o tree.Options) (*t
 		return nil, manifest.WithHint(fmt.Errorf("%s: this is a RenderConfig, not a TREE", paths[0]),
 			declaredHint(cmd, paths[0]))
 	}
+	for _, path := range paths {
+		if err := refuseSource(cmd, path); err != nil {
+			return nil, err
+		}
+	}
 	o.All, o.Exclude, o.Clusters, o.Stdin = f.all, f.exclude, f.clusters, cmd.InOrStdin()
 	t, err := tree.Read(cmd.Context(), paths, o)
 	if err != nil {
@@ -81,6 +86,19 @@ func (f *treeFlags) read(cmd *cobra.Command, paths []string, o tree.Options) (*t
 		tell(cmd, "%s: --all judges them", what)
 	}
 	return t, nil
+}
+
+// refuseSource refuses what only commands that render read, such as an archive.
+func refuseSource(cmd *cobra.Command, path string) error {
+	info, err := os.Stat(path)
+	if path == tree.Stdin || err == nil && (info.IsDir() || source.IsManifestName(path)) {
+		return nil
+	}
+	if _, _, err := source.Recognise(path, ""); err != nil {
+		return nil // tree.Read says what is wrong
+	}
+	return &usageError{path + " is a SOURCE, and " + cmd.Name() + " reads what is applied to a cluster",
+		"olmgen validate " + text.Shell(path) + " checks the bundle; olmgen render makes a tree of it"}
 }
 
 // sayReasons prints one line for each reason, with its first place.

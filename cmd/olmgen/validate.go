@@ -155,9 +155,8 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 		}
 	}
 	for _, p := range paths {
-		if source.IsAnnotated(p) {
-			return &usageError{p + " is a bundle, and check reads what is applied to a cluster",
-				"olmgen validate " + p + " checks a bundle; olmgen render makes a tree of it"}
+		if err := f.refuseBundles(p); err != nil {
+			return err
 		}
 	}
 	var err error
@@ -193,6 +192,23 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 			r.Findings = list
 			return print.Report(cmd.OutOrStdout(), r, f.report.format)
 		}})
+}
+
+// refuseBundles refuses what olmgen render makes a tree of. A CSV beside CRDs may be a tree if its namespace is known.
+func (f *checkFlags) refuseBundles(path string) error {
+	bundles := source.BundlesAt(path)
+	if len(bundles) == 0 || f.options.Namespace != "" && !source.IsAnnotated(bundles[0]) {
+		return nil
+	}
+	what := "a bundle"
+	switch {
+	case len(bundles) > 1:
+		what = text.Count(len(bundles), "bundle")
+	case bundles[0] != path:
+		what = "part of the bundle " + bundles[0]
+	}
+	return &usageError{path + " is " + what + ", and check reads what is applied to a cluster",
+		"olmgen validate " + text.Shell(bundles[len(bundles)-1]) + " checks the bundle; olmgen render makes a tree of it"}
 }
 
 type lintFlags struct {
