@@ -2,6 +2,7 @@ package rbac
 
 import (
 	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -46,42 +47,27 @@ type pool struct {
 	users   []*Role // that aggregate them
 	rules   []Rule
 	queued  bool
-	filled  bool
 }
 
 // Aggregate fills the ClusterRoles that aggregate others, as the controller of Kubernetes does: for each selector the
 // roles in the order of their names, each rule once (pkg/controller/clusterroleaggregation).
 func (x *Objects) Aggregate() {
-	var clusterRoles, aggregating []*Role
 	sorted := slices.SortedStableFunc(slices.Values(x.Roles), func(a, b *Role) int { return a.Compare(b.Key) })
-	for _, r := range sorted {
-		if r.Kind != KindClusterRole {
-			continue
-		}
-		clusterRoles = append(clusterRoles, r)
-		if len(r.Selectors) > 0 {
-			aggregating = append(aggregating, r)
-		}
-	}
-	if len(aggregating) == 0 {
-		return
-	}
-	all := clusterRoles
-	if slices.ContainsFunc(aggregating, func(r *Role) bool { return r.Object != nil }) {
-		all = slices.Concat(clusterRoles, defaultsBeside(clusterRoles))
-	}
+	clusterRoles := lists.Filter(sorted, func(r *Role) bool { return r.Kind == KindClusterRole })
+	all := sync.OnceValue(func() []*Role { return slices.Concat(clusterRoles, defaultsBeside(clusterRoles)) })
 	a := &aggregation{pools: map[poolKey]*pool{}, of: map[*Role][]*pool{}, in: map[*Role][]*pool{},
-		byPair: map[int]map[string][]*Role{}}
-	for _, r := range aggregating {
-		from := all
-		if r.Object == nil { // what users have by default is not what they gain
-			from = clusterRoles
-		}
+		byPair: map[int]map[string][]*Role{}, left: mostAggregated}
+	for _, r := range clusterRoles {
 		for _, s := range r.Selectors {
+			r.Rules = nil // those of an earlier call
+			from := clusterRoles
+			if r.Object != nil { // what users have by default is not what they gain
+				from = all()
+			}
 			a.add(r, s, from)
 		}
 	}
-	a.run(len(a.queue) * (len(aggregating) + 1)) // a chain has one role more in each round
+	a.run()
 }
 
 type poolKey struct {
@@ -94,7 +80,7 @@ type aggregation struct {
 	of, in map[*Role][]*pool // the pools that a role aggregates, and those that it is a member of
 	byPair map[int]map[string][]*Role
 	queue  []*pool
-	held   int // rules
+	left   int // how many rules more they may hold
 }
 
 // add adds a selector of a role.
@@ -118,14 +104,18 @@ func (a *aggregation) add(r *Role, s labels.Selector, from []*Role) {
 
 // candidates returns the roles that a selector can match: those with a label that it requires, or all.
 func (a *aggregation) candidates(s labels.Selector, from []*Role) []*Role {
-	requirements, selectable := s.Requirements()
-	i := slices.IndexFunc(requirements, func(r labels.Requirement) bool {
-		return len(r.Values()) == 1 && r.Matches(labels.Set{r.Key(): r.Values().List()[0]})
-	})
-	if !selectable || i < 0 {
-		return from
+	requirements, _ := s.Requirements()
+	for _, r := range requirements {
+		values := r.Values().List()
+		if len(values) == 1 && r.Matches(labels.Set{r.Key(): values[0]}) {
+			return a.labelled(from)[r.Key()+"="+values[0]]
+		}
 	}
-	key, value := requirements[i].Key(), requirements[i].Values().List()[0]
+	return from
+}
+
+// labelled returns the roles with each label.
+func (a *aggregation) labelled(from []*Role) map[string][]*Role {
 	if a.byPair[len(from)] == nil {
 		pairs := map[string][]*Role{}
 		for _, r := range from {
@@ -135,23 +125,20 @@ func (a *aggregation) candidates(s labels.Selector, from []*Role) []*Role {
 		}
 		a.byPair[len(from)] = pairs
 	}
-	return a.byPair[len(from)][key+"="+value]
+	return a.byPair[len(from)]
 }
 
-// run fills pools and roles until nothing changes.
-func (a *aggregation) run(most int) {
-	for ; len(a.queue) > 0 && most > 0; most-- {
+// run fills pools and roles until nothing changes. It ends because no role loses a rule.
+func (a *aggregation) run() {
+	for len(a.queue) > 0 {
 		p := a.queue[0]
 		a.queue, p.queued = a.queue[1:], false
-		before := p.rules
-		p.rules = union(slices.DeleteFunc(slices.Clone(p.members),
-			func(r *Role) bool { return sameList(r.Rules, before) }), nil)
-		if p.filled && len(before) == len(p.rules) {
+		before := len(p.rules)
+		if p.rules = a.union(p.members, p); len(p.rules) == before {
 			continue
 		}
-		p.filled = true
 		for _, r := range p.users {
-			rules := a.rulesOf(r, before)
+			rules := a.rulesOf(r)
 			if len(rules) == len(r.Rules) {
 				continue
 			}
@@ -166,31 +153,34 @@ func (a *aggregation) run(most int) {
 	}
 }
 
-// rulesOf returns the rules that a role aggregates: the list of its pool, before or now, if it adds none to that.
-func (a *aggregation) rulesOf(r *Role, before []Rule) []Rule {
+// rulesOf returns the rules that a role aggregates.
+func (a *aggregation) rulesOf(r *Role) []Rule {
 	pools := a.of[r]
-	if len(pools) == 1 && (len(r.Rules) == 0 || sameList(r.Rules, before) || !slices.Contains(pools[0].members, r)) {
+	if len(pools) == 1 {
 		return pools[0].rules
 	}
-	if a.held > mostAggregated {
+	if a.left == 0 {
 		r.AtLeast = true
-		return nil
+		return r.Rules
 	}
-	rules := union(slices.Concat(lists.Map(pools, func(p *pool) []*Role { return p.members })...), r)
-	a.held += len(rules)
+	rules := a.union(slices.Concat(lists.Map(pools, func(p *pool) []*Role { return p.members })...), r)
+	a.left = max(0, a.left-len(rules))
 	return rules
 }
 
-func sameList(a, b []Rule) bool { return len(a) > 0 && len(b) > 0 && &a[0] == &b[0] }
-
-// union returns the rules of roles except one, each once.
-func union(roles []*Role, except *Role) (out []Rule) {
-	seen, lists := map[string]bool{}, map[*Rule]int{}
+// union returns the rules of roles, each once, but not what a role or a pool itself has. Roles that aggregate one pool
+// have its rules: they are read once.
+func (a *aggregation) union(roles []*Role, itself any) (out []Rule) {
+	read, seen := map[any]bool{itself: true}, map[string]bool{}
 	for _, r := range roles {
-		if r == except || len(r.Rules) == 0 || lists[&r.Rules[0]] == len(r.Rules) {
+		var source any = r
+		if pools := a.of[r]; len(pools) == 1 {
+			source = pools[0]
+		}
+		if read[source] {
 			continue
 		}
-		lists[&r.Rules[0]] = len(r.Rules)
+		read[source] = true
 		for _, rule := range r.Rules {
 			if key := RuleKey(rule.PolicyRule); !seen[key] {
 				seen[key] = true

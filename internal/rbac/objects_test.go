@@ -86,6 +86,9 @@ func TestReadings(t *testing.T) {
 			bound("RoleBinding", "Role r", account), "home", pods, false, false},
 		{"by cluster-admin", bound("ClusterRoleBinding", "ClusterRole cluster-admin", account), "", pods, true, true},
 		{"by a default role, which allows less", bound("ClusterRoleBinding", "ClusterRole system:auth-delegator", account), "", pods, false, false},
+		{"by a default role, which other releases have with more", bound("ClusterRoleBinding", "ClusterRole system:public-info-viewer", account), "", pods, true, true},
+		{"by the ClusterRole of an SCC, which allows less", bound("ClusterRoleBinding", "ClusterRole system:openshift:scc:privileged", account), "", pods, false, false},
+		{"by a Role with the name of that, which is not there", bound("RoleBinding", "Role system:openshift:scc:privileged", account), "home", pods, true, true},
 		{"by a role that is not there", bound("ClusterRoleBinding", "ClusterRole other", account), "", pods, true, true},
 		{"by another role of that name", role("Role", pods) + bound("RoleBinding", "ClusterRole r", account), "home", pods, true, true},
 	} {
@@ -102,8 +105,13 @@ func TestReadings(t *testing.T) {
 
 // aggregating returns a ClusterRole that aggregates the roles with a label.
 func aggregating(name, label string, labels ...string) string {
+	return selecting(name, "{matchLabels: "+labelled([]string{label})+"}", labels...)
+}
+
+// selecting returns a ClusterRole that aggregates the roles that selectors select.
+func selecting(name, selectors string, labels ...string) string {
 	return "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: " + name + ", labels: " + labelled(labels) + "}\n" +
-		"aggregationRule: {clusterRoleSelectors: [{matchLabels: " + labelled([]string{label}) + "}]}\n---\n"
+		"aggregationRule: {clusterRoleSelectors: [" + selectors + "]}\n---\n"
 }
 
 // aggregated returns a ClusterRole with a rule on a resource, for others to aggregate.
@@ -129,6 +137,8 @@ func resourcesOf(x *rbac.Objects, name string) string {
 	return strings.Join(list, " ")
 }
 
+const toStorageAdmin = "storage.openshift.io/aggregate-to-storage-admin"
+
 // The controller fills the roles (Kubernetes: pkg/controller/clusterroleaggregation/clusterroleaggregation_controller.go).
 func TestAggregate(t *testing.T) {
 	for _, c := range []struct{ name, objects, want string }{
@@ -143,10 +153,32 @@ func TestAggregate(t *testing.T) {
 			aggregated("x", "two", "get", "a") + aggregated("ya", "one", "get", "b"), "one two"},
 		{"instead of rules of its own", strings.Replace(aggregating("r", "a"), "aggregationRule",
 			"rules: [{verbs: [get], apiGroups: [''], resources: [own]}]\naggregationRule", 1) + aggregated("x", "one", "get", "a"), "one"},
+		{"by several selectors, each rule once", selecting("r", "{matchLabels: {a: 'true'}}, {matchLabels: {b: 'true'}}") +
+			aggregated("x", "two", "get", "b") + aggregated("ya", "one", "get", "a") + aggregated("z", "two", "get", "a"), "one two"},
+		{"not itself by several selectors", selecting("r", "{matchLabels: {a: 'true'}}, {matchLabels: {b: 'true'}}", "a") + aggregating("s", "c", "a") +
+			aggregated("x", "two", "get", "a") + aggregated("ya", "one", "get", "c"), "one two"},
+		{"by one of several values", selecting("r", "{matchExpressions: [{key: a, operator: In, values: ['false', 'true']}]}") +
+			aggregated("x", "one", "get", "a"), "one"},
+		{"by a value that it must not have", selecting("r", "{matchExpressions: [{key: a, operator: NotIn, values: ['true']}, {key: b, operator: Exists}]}") +
+			aggregated("x", "one", "get", "a", "b") + aggregated("ya", "two", "get", "b"), "two"},
+		{"of the default roles too, unless an object has the name", aggregating("r", toStorageAdmin) +
+			aggregated("system:openshift:aggregate-to-storage-admin", "own", "get", toStorageAdmin), "own"},
 	} {
 		if got := resourcesOf(read(t, c.objects), "r"); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
+	}
+}
+
+// A role of the objects aggregates the default ClusterRoles, in the order of their names.
+func TestAggregateDefaults(t *testing.T) {
+	var from []string
+	for _, rule := range read(t, aggregating("r", rbac.AggregateTo+"view")).Role(rbac.ClusterRole("r")).Rules {
+		from = append(from, rule.Role.Name)
+	}
+	want := []string{"registry-viewer", "system:aggregate-to-view", "system:openshift:aggregate-to-view"}
+	if got := slices.Compact(from); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
@@ -163,13 +195,24 @@ func TestAddUserRoles(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	if r := x.Bound(x.Bindings[0]); r == nil || len(r.Rules) == 0 || len(r.Selectors) == 0 {
-		t.Error("view is not known at its minimum, or as if a cluster had no more")
+	if r := x.Bound(x.Bindings[0]); r == nil || r == x.Role(rbac.ClusterRole("view")) || len(r.Rules) == 0 {
+		t.Error("who is bound to view has only what it gains")
 	}
 	x = read(t, aggregated("view", "own", "get"))
 	x.AddUserRoles()
 	if got := resourcesOf(x, "view"); got != "own" {
 		t.Errorf("view of the objects: %q", got)
+	}
+}
+
+// Of a role that OpenShift has, or that aggregates others, the rules of one release are a part.
+func TestDefaultRoles(t *testing.T) {
+	for name, whole := range map[string]bool{"cluster-admin": true, "system:public-info-viewer": true, "view": false,
+		"cluster-reader": false, "self-provisioner": false} {
+		x := read(t, bound("ClusterRoleBinding", "ClusterRole "+name, ""))
+		if r := x.Bound(x.Bindings[0]); len(r.Rules) == 0 || (len(r.Selectors) == 0) != whole {
+			t.Errorf("%s: %d rules, %d selectors", name, len(r.Rules), len(r.Selectors))
+		}
 	}
 }
 
@@ -233,6 +276,27 @@ func TestGenerated(t *testing.T) {
 		if got := r.Generated(); got != c.want {
 			t.Errorf("%s %v: %v", c.name, c.labels, got)
 		}
+	}
+}
+
+// A role of the descoped profile says in a label what it is for.
+func TestForUsers(t *testing.T) {
+	for value, want := range map[string]bool{"user-admin": true, "required": false, "": false} {
+		r := rbac.Role{Labels: map[string]string{rbac.LabelDescoped: value}}
+		if r.ForUsers() != want {
+			t.Errorf("%q: %v", value, !want)
+		}
+	}
+}
+
+// An annotation names the APIs that are shared. The default roles for users, which stand in no file, have none.
+func TestShared(t *testing.T) {
+	x := read(t, "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\n"+
+		"metadata: {name: r, annotations: {"+rbac.AnnotationShared+": 'boats.ferry.example.com, piers.ferry.example.com'}}\n")
+	x.AddUserRoles()
+	got := x.Shared()
+	if !got["boats.ferry.example.com"] || !got["piers.ferry.example.com"] || got["tides.ferry.example.com"] {
+		t.Errorf("%v", got)
 	}
 }
 

@@ -204,6 +204,26 @@ func TestMerged(t *testing.T) {
 	}
 }
 
+// A rule as it stands in a document, and in one line.
+func TestWrittenRules(t *testing.T) {
+	for _, c := range []struct {
+		rule, text string
+	}{
+		{`{verbs: [get, list], apiGroups: [""], resources: [pods]}`, "get,list pods"},
+		{`{verbs: [get], apiGroups: [apps, batch], resources: [jobs], resourceNames: [a, b]}`, "get jobs.apps,batch named a,b"},
+		{`{verbs: [get], nonResourceURLs: [/a, /b]}`, "get /a,/b"},
+	} {
+		rule := fromYAML[rbacv1.PolicyRule](t, c.rule)
+		if got := rbac.RuleText(rule); got != c.text {
+			t.Errorf("%s: %q, want %q", c.rule, got, c.text)
+		}
+		want := []any{fromYAML[map[string]any](t, c.rule)}
+		if d := cmp.Diff(want, rbac.Values([]rbacv1.PolicyRule{rule})); d != "" {
+			t.Errorf("%s: %s", c.rule, d)
+		}
+	}
+}
+
 // Operate First, ADR 0011: a meta-operator deploys operators by OLM's objects, or by CRDs, RBAC and Deployments.
 func TestDeploysOperators(t *testing.T) {
 	const (
