@@ -27,6 +27,7 @@ func TestCatalogSourceOf(t *testing.T) {
 		"registry.redhat.io/redhat/redhat-marketplace-index:v4.20":      "redhat-marketplace",
 		"registry.redhat.io/redhat/redhat-operator-index-old:v4.20":     "",
 		"mirror.example.com/redhat/redhat-operator-index:v4.20":         "", // its CatalogSource is somebody's own
+		"": "",
 	} {
 		if got := olm.CatalogSourceOf(image); got != want {
 			t.Errorf("%s: %q, want %q", image, got, want)

@@ -71,9 +71,8 @@ func TrimDeployment(spec any) {
 	for _, field := range []string{"containers", "initContainers", "ephemeralContainers"} {
 		list, _ := pod[field].([]any)
 		for _, c := range list {
-			if c, ok := c.(map[string]any); ok {
-				DropEmpty(c, "resources")
-			}
+			container, _ := c.(map[string]any)
+			DropEmpty(container, "resources")
 		}
 	}
 }
