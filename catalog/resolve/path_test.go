@@ -306,7 +306,7 @@ func TestPathOfFreshInstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(path.Steps) != 1 || path.Steps[0].To != "a.v1.1.0" || path.From != "" || path.End != resolve.AtHead {
+	if len(path.Steps) != 1 || path.Steps[0].To != "a.v1.1.0" || path.Steps[0].Version != "1.1.0" || path.From != "" || path.End != resolve.AtHead {
 		t.Errorf("%+v", path)
 	}
 	deprecated := func(names ...string) map[string]string {

@@ -23,6 +23,10 @@ func TestValidateWithoutVersion(t *testing.T) {
 ---
 {schema: olm.channel, package: a, name: x-1.1, entries: [{name: a.v2}]}
 ---
+{schema: olm.channel, package: a, name: unreadable, entries: [{name: list}]}
+---
+{schema: olm.bundle, package: a, name: list, image: i, properties: [{type: olm.package, value: []}]}
+---
 {schema: olm.bundle, package: a, name: none, image: i}
 ---
 {schema: olm.bundle, package: a, name: a.v1, image: i, properties: [{type: olm.package, value: {packageName: a, version: 1.0.0}},
@@ -66,6 +70,26 @@ func TestStartingCSV(t *testing.T) {
 		if got, err := startingCSV(list.entries, s.channel, s.versions); got != s.want || (err == nil) != (s.want != "") {
 			t.Errorf("%q, %s: %s, %v", s.channel, s.versions, got, err)
 		}
+	}
+}
+
+// What is left of a package after opm's words about it is not said again; what is wrong with a bundle of it is.
+func TestValidateSaidOnce(t *testing.T) {
+	files := fstest.MapFS{"c.yaml": {Data: []byte("---\n{schema: olm.package, name: a, defaultChannel: stable}\n")}}
+	c, err := catalog.ReadFS(t.Context(), files, catalog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Faulty = []catalog.Faulty{{Package: "a", All: true, Err: errors.New("all of a")}, {Package: "a", Err: errors.New("a bundle of a")},
+		{Package: "b", All: true, Err: errors.New("all of b")}}
+	var got []string
+	for _, f := range Validate(c) {
+		if f.Rule == ruleBundle.ID {
+			got = append(got, f.Object)
+		}
+	}
+	if want := []string{"Package a", "Package b"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -275,11 +275,13 @@ func required(s *Subscription) *variable {
 }
 
 func newSubscription(s *Subscription, ids []string) *variable {
-	text := "no operators found matching the criteria of subscription " + s.Name
-	switch last := len(ids) - 1; {
-	case last == 0:
+	var text string
+	switch last := len(ids) - 1; last {
+	case -1:
+		text = "no operators found matching the criteria of subscription " + s.Name
+	case 0:
 		text = fmt.Sprintf("subscription %s requires %s", s.Name, ids[0])
-	case last > 0:
+	default:
 		text = fmt.Sprintf("subscription %s requires at least one of %s or %s", s.Name,
 			strings.Join(ids[:last], ", "), ids[last])
 	}

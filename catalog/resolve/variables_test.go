@@ -1,8 +1,12 @@
 package resolve
 
 import (
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/blang/semver/v4"
 
 	"github.com/olmgen/olmgen/catalog"
 )
@@ -58,5 +62,57 @@ func TestPlanOfOneName(t *testing.T) {
 	step := (&State{}).plan([]*variable{v("2", "b"), v("1", "a")})
 	if len(step.CSVs) != 2 || step.CSVs[0].Package != "a" {
 		t.Errorf("%+v", step.CSVs)
+	}
+}
+
+// A catalog that is empty, or is not there, has no operators. Of one whose other packages were not read, nobody says that.
+func TestNothingSubscribed(t *testing.T) {
+	bundles := filepath.Join("..", "..", "examples", "memcached-operator")
+	unread, err := catalog.Read(t.Context(), bundles, catalog.Options{Only: []string{"a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name     string
+		catalogs map[string]*catalog.Catalog
+		want     string
+	}{
+		{"not there", nil, "no operators found from catalog cat"},
+		{"empty", map[string]*catalog.Catalog{"cat": {}}, "no operators found from catalog cat"},
+		{"not read", map[string]*catalog.Catalog{"cat": unread}, "no operators found in package a"},
+		{"empty, and another is not read", map[string]*catalog.Catalog{"cat": {}, "other": unread}, "no operators found from catalog cat"},
+	} {
+		w := &namespaceCatalogs{namespace: "ns"}
+		for name, content := range c.catalogs {
+			s := &snapshot{key: sourceKey{name, "olm"}}
+			s.addCatalog(Source{Catalog: content})
+			w.catalogs = append(w.catalogs, s)
+		}
+		sub := &Subscription{Name: "s", Package: "a", Source: "cat", SourceNamespace: "olm"}
+		if _, got := w.builder(&snapshot{}, nil).subscribed(sub, nil); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// An entry is of the package that has it in the catalog, and of those that its properties name, with the versions of each
+// (OLM: pkg/controller/registry/resolver/cache/predicates.go, PkgPredicate and VersionInRangePredicate).
+func TestRequirePackage(t *testing.T) {
+	one, two := semver.MustParse("1.0.0"), semver.MustParse("2.0.0")
+	e := &entry{pkg: "a", version: &one, facts: &facts{packages: []packageFact{{name: "b", version: &two}}}}
+	for _, c := range []struct {
+		pkg, versions string
+		want          bool
+	}{
+		{"a", "1.0.0", true}, {"b", "1.0.0", true}, {"c", "1.0.0", false},
+		{"a", "2.0.0", true}, {"b", "2.0.0", true}, {"a", ">2.0.0", false},
+	} {
+		r, err := requirePackage(c.pkg, c.versions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.test(e) != c.want {
+			t.Errorf("%s %s: %v", c.pkg, c.versions, !c.want)
+		}
 	}
 }
