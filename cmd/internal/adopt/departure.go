@@ -27,7 +27,9 @@ func newTies(s *State, operators []*Operator) ties {
 	t := ties{state: s, operators: operators, owners: map[string]bool{}}
 	for _, kind := range ofOLM {
 		for _, o := range s.Dump.OfKind(kind) {
-			t.owners[o.UID] = t.owners[o.UID] || t.about(o)
+			if t.about(o) {
+				t.owners[o.UID] = true
+			}
 		}
 	}
 	for _, op := range operators {
@@ -179,7 +181,7 @@ func (d ties) copiedRole(o *dump.Object, asOLM *Verification) bool {
 		return copied["aggregationRule"] == nil && len(lostRules(copied, original)) == 0
 	}
 	role := normalize.At(copied, "roleRef")
-	return kind == "RoleBinding" && role["name"] == normalize.At(original, "roleRef")["name"] &&
+	return role["name"] == normalize.At(original, "roleRef")["name"] &&
 		role["kind"] == strings.TrimSuffix(o.Kind, "Binding") && len(lostSubjects(copied, original)) == 0
 }
 

@@ -24,6 +24,7 @@ func TestTargets(t *testing.T) {
 		global       bool
 	}{
 		{"resolved", `{spec: {targetNamespaces: [x]}, status: {namespaces: [b, a]}}`, []string{"a", "b"}, false},
+		{"resolved, and the spec is another since", `{spec: {}, status: {namespaces: [a]}}`, []string{"a"}, false},
 		{"resolved as all", `{spec: {}, status: {namespaces: [""]}}`, []string{""}, true},
 		{"named", `{spec: {targetNamespaces: [b, a]}}`, []string{"a", "b"}, false},
 		{"one named", `{spec: {targetNamespaces: [a]}}`, []string{"a"}, false},

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -16,6 +18,33 @@ func verdicts(v *Verification) (list []string) {
 		list = append(list, string(c.Verdict)+" "+c.Object)
 	}
 	return list
+}
+
+// Rules of equal rights, and the selector of an OperatorGroup that names its targets, are the same to Kubernetes and OLM.
+func TestSameMeaning(t *testing.T) {
+	const two, turned = `{rules: [{verbs: [get], apiGroups: [""], resources: [a]}, {verbs: [get], apiGroups: [""], resources: [b]}]}`,
+		`{rules: [{verbs: [get], apiGroups: [""], resources: [b]}, {verbs: [get], apiGroups: [""], resources: [a]}]}`
+	for _, c := range []struct{ kind, live, rendered, want string }{
+		{"Role", two, turned, "rules"},
+		{"ClusterRole", two, turned, "rules"},
+		{"ClusterRole", two, `{rules: []}`, ""},
+		{"Boat", two, turned, ""},
+		{"OperatorGroup", `{spec: {targetNamespaces: [a], selector: {}}}`, `{spec: {targetNamespaces: [a]}}`, "spec.selector"},
+		{"OperatorGroup", `{spec: {selector: {}}}`, `{spec: {}}`, ""},
+		{"Boat", `{spec: {targetNamespaces: [a], selector: {}}}`, `{spec: {targetNamespaces: [a]}}`, ""},
+	} {
+		if got := sameMeaning(c.kind, item(c.kind, "harbour/a", c.live), item(c.kind, "harbour/a", c.rendered)); got != c.want {
+			t.Errorf("%s %s: %q, want %q", c.kind, c.live, got, c.want)
+		}
+	}
+}
+
+// Labels that are null are as good as none.
+func TestWithoutStatus(t *testing.T) {
+	got := withoutStatus(item("Boat", "harbour/a", `{metadata: {labels: null, uid: x}, status: {phase: Ready}}`))
+	if d := cmp.Diff(item("Boat", "harbour/a", `{}`), got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
 }
 
 // Each object is compared once, in the order of its name; what belongs to others is not.
