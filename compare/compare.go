@@ -40,6 +40,8 @@ type Options struct {
 	Unresolved []Unresolved
 	// Unbuilt are the kustomizations of the two states that could not be built, and why.
 	Unbuilt []string
+	// Undecided is how many kustomizations could be built for one of the states only.
+	Undecided int
 }
 
 // Compare returns how two states differ. The error is about an object that cannot be read, about an account that is
@@ -90,7 +92,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	r.Permissions, r.Users = append([]permissions.Item{}, r.Permissions...), append([]permissions.Item{}, r.Users...)
 	r.CRDs, r.OLM = append([]CRD{}, r.CRDs...), append([]Consequence{}, r.OLM...)
 	r.checked = len(o.CRDs.Objects) > 0
-	r.approval = o.Approval
+	r.approval, r.undecided = o.Approval, o.Undecided
 	r.Summary, r.Verdict = r.answers(), r.verdict(pairs)
 	r.Operators = r.operators(pairs)
 	return r, nil

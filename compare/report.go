@@ -48,6 +48,7 @@ type Report struct {
 	sentences []string // what subjects gain and lose in short
 	checked   bool     // existing objects were checked against the newer CRDs
 	approval  bool     // somebody approves the InstallPlan
+	undecided int      // kustomizations that could be built for one of the states only
 }
 
 // Side is one of the two releases.
@@ -112,6 +113,9 @@ type Consequence = upgrade.Consequence
 func (r *Report) Empty() bool {
 	return len(r.Permissions)+len(r.Users)+len(r.CRDs)+len(r.Workloads)+len(r.Identity)+len(r.OLM)+len(r.Unread) == 0
 }
+
+// Missing returns which files could not be read, and why.
+func (r *Report) Missing() []string { return r.Unread }
 
 // schema is the JSON Schema of a report in JSON.
 //

@@ -18,6 +18,7 @@ type Reports struct {
 	Compared int             `json:"compared"` // clusters
 	Clusters []ClusterReport `json:"clusters"`
 	Unbuilt  []string        `json:"unbuilt,omitempty"` // kustomizations that could not be built, and why
+	Verdict  string          `json:"verdict,omitempty"` // of what the reports do not know
 }
 
 // ClusterReport is a report about clusters in which the same differs.
@@ -82,6 +83,10 @@ func (r *Reports) Document() *findings.Document {
 	if len(r.Clusters) > 1 {
 		d.Sections = append([]findings.Section{{ID: "clusters", Tables: []findings.Table{r.table()}}}, d.Sections...)
 	}
+	if r.Verdict != "" {
+		d.Sections = append([]findings.Section{{ID: "verdict",
+			Remarks: []findings.Remark{{Label: "verdict", Text: r.Verdict}}}}, d.Sections...)
+	}
 	if differ > 0 {
 		d.Lead = fmt.Sprintf("%d of %s differ: %s", differ, text.Count(r.Compared, "cluster"), countText(all))
 	}
@@ -106,6 +111,11 @@ const (
 	mostNamed  = 4 // clusters in a headline
 	mostCauses = 10
 )
+
+// Missing returns which files could not be read, and why.
+func (r *Reports) Missing() []string {
+	return slices.Concat(lists.Map(r.Clusters, func(c ClusterReport) []string { return c.Report.Unread })...)
+}
 
 // Empty reports whether nothing differs.
 func (r *Reports) Empty() bool {

@@ -26,6 +26,7 @@ func (r *Report) verdict(pairs []pair) string {
 	if n := lists.Count(r.Unresolved, func(u Unresolved) bool { return u.Changed }); n > 0 {
 		parts = append(parts, "decide when "+text.Count(n, "operator")+" can be looked at")
 	}
+	parts = filled(append(parts, Undecided(r.undecided)))
 	conditions := r.conditions()
 	warnings := r.attention()
 	olm := ""
@@ -52,7 +53,7 @@ func (r *Report) verdict(pairs []pair) string {
 	case len(warnings) > 0:
 		parts = append(parts, then+"accept after a look at "+text.And(warnings))
 	case r.Empty() || len(r.Unread) > 0 || r.worst() != findings.Info:
-	case len(r.Unresolved) > 0:
+	case len(r.Unresolved) > 0, len(r.Unbuilt) > 0:
 		parts = append(parts, "nothing in what was looked at speaks against it: no error, no warning")
 	default:
 		parts = append(parts, "nothing speaks against it: no error, no warning")
@@ -69,6 +70,14 @@ func (r *Report) verdict(pairs []pair) string {
 		parts = append(parts, olm)
 	}
 	return strings.Join(parts, "; ")
+}
+
+// Undecided returns the verdict where kustomizations could be built for one of two states only; "" for none.
+func Undecided(kustomizations int) string {
+	if kustomizations == 0 {
+		return ""
+	}
+	return "decide when " + text.Count(kustomizations, "kustomization") + " can be built"
 }
 
 // joined joins conditions, which may have an "and" of their own.

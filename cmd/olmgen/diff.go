@@ -140,8 +140,8 @@ func (f *diffFlags) run(cmd *cobra.Command, given []string) (err error) {
 	if err := print.Report(cmd.OutOrStdout(), report, f.format); err != nil {
 		return err
 	}
-	if one, ok := report.(*compare.Report); ok && len(one.Unread) > 0 {
-		return unreadError(one.Unread)
+	if err := unreadError(report.Missing()); err != nil {
+		return err
 	}
 	if on := f.failOn.met(report.Meets); on != "" {
 		return &foundError{fmt.Sprintf("%s and %s differ: %s", sides[0].Name, sides[1].Name, on)}
@@ -184,6 +184,8 @@ func (f *diffFlags) compare(cmd *cobra.Command, sides [2]side) (comparison, erro
 		return nil, err
 	}
 	f.catalogs.checked = true
+	known, undecided := review.Known([2]*tree.Tree{sides[0].tree, sides[1].tree})
+	sides[0].tree, sides[1].tree, options.Undecided = known[0], known[1], undecided
 	if !slices.ContainsFunc(sides[:], func(s side) bool { return s.tree == nil && !s.Empty }) { // both are trees
 		pairs := review.ClusterPairs([2]*tree.Tree{sides[0].tree, sides[1].tree})
 		if len(pairs) > 1 {
@@ -242,6 +244,7 @@ func (f *diffFlags) prepare(cmd *cobra.Command, sides [2]side) (on review.TreeOp
 // comparison is a report on the differences of two sides, or several of their clusters.
 type comparison interface {
 	Meets(t compare.Trigger) bool
+	Missing() []string
 }
 
 func (f *diffFlags) compareSides(cmd *cobra.Command, sides [2]side, on review.TreeOptions, o compare.Options) (
@@ -400,8 +403,8 @@ func (f *diffFlags) readTrees(cmd *cobra.Command, sides *[2]side) (err error) {
 func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []review.ClusterPair,
 	on review.TreeOptions, o compare.Options) (*compare.Reports, error) {
 	out := &compare.Reports{Kind: "UpgradeList", Old: sides[0].Name, New: sides[1].Name,
-		Clusters: []compare.ClusterReport{}, Unbuilt: o.Unbuilt}
-	o.Unbuilt = nil
+		Clusters: []compare.ClusterReport{}, Unbuilt: o.Unbuilt, Verdict: compare.Undecided(o.Undecided)}
+	o.Unbuilt, o.Undecided = nil, 0
 	for n, pair := range pairs {
 		if len(f.oldCatalogs) == 0 && pair.Equal() {
 			out.Compared++

@@ -340,7 +340,7 @@ type Cluster struct {
 func (t *Tree) Clusters(together ...string) (list []Cluster) {
 	built := lists.Filter(t.Roots, func(r Root) bool { return r.Unknown == nil })
 	in := func(r Root) string {
-		rel, below := t.rel(r.Cluster)
+		rel, below := t.Rel(r.Cluster)
 		for _, dir := range together {
 			switch {
 			case below && dir == ".":
@@ -353,7 +353,7 @@ func (t *Tree) Clusters(together ...string) (list []Cluster) {
 	}
 	for _, roots := range lists.Groups(built, in) {
 		c := Cluster{Name: in(roots[0]), Roots: len(roots)}
-		c.Rel, _ = t.rel(c.Name)
+		c.Rel, _ = t.Rel(c.Name)
 		for _, r := range roots {
 			c.Objects = append(c.Objects, r.Objects...)
 			c.Shared = c.Shared || strings.HasPrefix(r.Name, c.Name+"/")
@@ -365,12 +365,12 @@ func (t *Tree) Clusters(together ...string) (list []Cluster) {
 
 // Below reports whether a file is below the paths of Read: kustomizations name others too.
 func (t *Tree) Below(file string) bool {
-	_, below := t.rel(file)
+	_, below := t.Rel(file)
 	return below || len(t.paths) == 0
 }
 
-// rel returns a name relative to the path of Read that it is below, or the name itself if it is below none.
-func (t *Tree) rel(name string) (rel string, below bool) {
+// Rel returns a name relative to the path of Read that it is below, or the name itself if it is below none.
+func (t *Tree) Rel(name string) (rel string, below bool) {
 	for _, base := range t.paths {
 		if name == base || strings.HasPrefix(base, name+"/") {
 			return ".", true
