@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -40,6 +41,8 @@ type Options struct {
 	Unresolved []Unresolved
 	// Unbuilt are the kustomizations of the two states that could not be built, and why.
 	Unbuilt []string
+	// Chosen says that nobody gave the install mode of a bundle: a report says which one was judged.
+	Chosen bool
 	// Undecided is how many kustomizations could be built for one of the states only.
 	Undecided int
 }
@@ -92,7 +95,7 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	r.Permissions, r.Users = append([]permissions.Item{}, r.Permissions...), append([]permissions.Item{}, r.Users...)
 	r.CRDs, r.OLM = append([]CRD{}, r.CRDs...), append([]Consequence{}, r.OLM...)
 	r.checked = len(o.CRDs.Objects) > 0
-	r.approval, r.undecided = o.Approval, o.Undecided
+	r.approval, r.chosen, r.undecided = o.Approval, o.Chosen, o.Undecided
 	r.Summary, r.Verdict = r.answers(), r.verdict(pairs)
 	r.Operators = r.operators(pairs)
 	return r, nil
@@ -123,7 +126,7 @@ func (r *Report) workloads(old, now State, objects []workload.Pair) ([]change.Ch
 	list = append(list, more...)
 	for _, o := range now.Left {
 		c := change.Change{Object: o.Identity(), Part: change.Object, Change: change.Removed, Severity: findings.Info,
-			Message: "OLM leaves it in the cluster"}
+			Message: leaves}
 		c.File, c.Line = locate(o, "")
 		list = append(list, c)
 	}
@@ -131,8 +134,18 @@ func (r *Report) workloads(old, now State, objects []workload.Pair) ([]change.Ch
 	return list, nil
 }
 
+// leaves is why an object that is gone is in the cluster still.
+const leaves = "OLM leaves it in the cluster"
+
 func sideOf(s State) Side {
-	return Side{s.Name, append([]string{}, lists.Map(s.Operators, func(o Operator) string { return o.Name })...)}
+	out := Side{Name: s.Name}
+	out.Operators = append([]string{}, lists.Map(s.Operators, func(o Operator) string { return o.Name })...)
+	if judged := s.Permissions.Operator; len(s.Operators) == 1 {
+		o := s.Operators[0]
+		out.InstallMode = cmp.Or(judged.InstallMode, string(o.InstallMode))
+		out.Namespace = cmp.Or(judged.Namespace, o.Namespace)
+	}
+	return out
 }
 
 // sentences says in short what subjects gain and lose, from the permissions that they gain and lose.

@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/olmgen/olmgen/compare/change"
@@ -66,13 +67,31 @@ func (r *Report) overview() (s findings.Section) {
 	if len(t.Rows) > 0 {
 		s.Tables = []findings.Table{t}
 	}
-	if lists.Count(r.Operators, func(a OperatorAnswer) bool { return a.Operator != "" }) > 1 {
+	if max(len(r.Old.Operators), len(r.New.Operators)) > 1 && // the title names one
+		slices.ContainsFunc(r.Operators, func(a OperatorAnswer) bool { return a.Operator != "" }) {
 		s.Tables = append([]findings.Table{operatorsTable(r.Operators)}, s.Tables...)
 	}
+	if where := r.judged(); where != "" {
+		s.Remarks = append(s.Remarks, findings.Remark{Label: "judged", Text: where})
+	}
 	if r.Verdict != "" {
-		s.Remarks = []findings.Remark{{Label: "verdict", Text: r.Verdict}}
+		s.Remarks = append(s.Remarks, findings.Remark{Label: "verdict", Text: r.Verdict})
 	}
 	return s
+}
+
+// judged says in which install mode and namespace bundles are compared, if nobody gave the mode.
+func (r *Report) judged() string {
+	var parts []string
+	for _, s := range []Side{r.Old, r.New} {
+		if r.chosen && s.InstallMode != "" {
+			parts = lists.Add(parts, "in "+s.InstallMode+" and namespace "+text.Brief(s.Namespace))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, ", then ") + " (--install-mode chooses another mode)"
 }
 
 var (

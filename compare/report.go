@@ -48,6 +48,7 @@ type Report struct {
 	sentences []string // what subjects gain and lose in short
 	checked   bool     // existing objects were checked against the newer CRDs
 	approval  bool     // somebody approves the InstallPlan
+	chosen    bool     // nobody gave an install mode
 	undecided int      // kustomizations that could be built for one of the states only
 }
 
@@ -55,6 +56,10 @@ type Report struct {
 type Side struct {
 	Name      string   `json:"name"`      // what a person gave
 	Operators []string `json:"operators"` // names of ClusterServiceVersions
+
+	// InstallMode and Namespace are those that the only operator is judged in, as far as they are known.
+	InstallMode string `json:"installMode,omitempty"`
+	Namespace   string `json:"namespace,omitempty"`
 }
 
 // Section is a part of a report.

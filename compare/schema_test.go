@@ -53,6 +53,8 @@ var schema = schematest.Schema{
 		"Report.notes":         "What a reader has to know about the comparison",
 		"Side.name":            "What a person gave",
 		"Side.operators":       "Names of ClusterServiceVersions",
+		"Side.installMode":     "The only operator is judged in it. Missing if it is not known",
+		"Side.namespace":       "Of the only operator. Missing if it is not known",
 		"Answer.severity":      "The worst of the section",
 		"Answer.text":          "The section in one line",
 		"Item.namespaces":      "[\"*\"] is the cluster: all namespaces, and what is in none",

@@ -59,6 +59,11 @@ func (in Input) read() (*evaluation, error) {
 		Notes:  append(append([]string{}, in.Notes...), v.notes...),
 		Unread: append([]string{}, in.Unread...), Unresolved: append([]string{}, in.Unresolved...), Unbuilt: in.Unbuilt,
 		missing: map[Subject]bool{}, scopes: v.scopes}
+	for _, c := range in.CSVs {
+		if c.ClusterServiceVersion != nil && c.Name != in.Operator.Name {
+			r.Operator.Operators = lists.Add(r.Operator.Operators, c.Name)
+		}
+	}
 	return &evaluation{inventory: v, from: from, report: r, grants: map[Subject][]grant{},
 		unknown: map[Subject][]Unknown{}}, err
 }

@@ -61,6 +61,7 @@ type Operator struct {
 	Profile     string   `json:"profile,omitempty"` // that it is rendered with
 	Namespace   string   `json:"namespace,omitempty"`
 	Targets     []string `json:"targetNamespaces,omitempty"`
+	Operators   []string `json:"operators,omitempty"` // ClusterServiceVersions of what a person gave
 }
 
 // Subject is who may do something. The kind is that of RBAC, or ClusterRole for the users who are bound to a role.

@@ -67,6 +67,7 @@ var described = map[string]string{
 	"Finding.line":              "In that file",
 	"Finding.message":           "One line",
 	"Operator.targetNamespaces": "Those that were given",
+	"Operator.operators":        "The ClusterServiceVersions of what was given, where that is not one",
 }
 
 var schema = schematest.Schema{

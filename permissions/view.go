@@ -116,10 +116,15 @@ func linesTable(title, where string, lines []Line) findings.Table {
 	return t
 }
 
+const mostOperators = 4 // in a title
+
 // title names the operator and how it is installed.
 func (r *Report) title() string {
 	o := r.Operator
 	out := text.Brief(cmp.Or(o.Name, "the objects"))
+	if len(o.Operators) > 0 {
+		out += " (" + text.FirstOf(mostOperators, lists.Map(o.Operators, text.Brief)) + ")"
+	}
 	switch {
 	case o.Profile == "descoped":
 		out += ", descoped"

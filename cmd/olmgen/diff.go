@@ -206,7 +206,8 @@ func (f *diffFlags) prepare(cmd *cobra.Command, sides [2]side) (on review.TreeOp
 	if f.oldVersion != "" && !sides[0].isSource() {
 		return on, options, &usageError{"--old-version is for a SOURCE, and OLD is not one", "leave it out"}
 	}
-	options = compare.Options{PathKnown: f.inCatalog}
+	options = compare.Options{PathKnown: f.inCatalog,
+		Chosen: !f.modeGiven() && slices.ContainsFunc(sides[:], side.isSource)}
 	for _, pair := range f.accounts {
 		old, now, _ := strings.Cut(pair, "=")
 		if old == "" || now == "" {
@@ -314,11 +315,9 @@ func (f *diffFlags) read(cmd *cobra.Command, s side, on review.TreeOptions) (*re
 		}
 		return f.render.reviewTree(cmd, s.tree, []string{s.Ref}, &catalogs, on)
 	case !s.old && len(on.Over.Operators) == 1:
-		_, modeGiven := f.render.options.Text(generate.OptionInstallMode)
-		_, targetsGiven := f.render.options.Text(generate.OptionTargetNamespaces)
 		profile, _ := f.render.options.Text(generate.OptionProfile)
 		descoped := cmp.Or(s.profile, generate.Profile(profile)) == generate.ProfileDescoped // has no install mode
-		r, err = review.Upgrade(on.Over, modeGiven || targetsGiven || descoped,
+		r, err = review.Upgrade(on.Over, f.modeGiven() || descoped,
 			func(change func(*config.Group)) (*review.Subject, error) { return f.source(cmd, s, change) })
 	default:
 		r, err = f.source(cmd, s, nil)
@@ -330,6 +329,13 @@ func (f *diffFlags) read(cmd *cobra.Command, s side, on review.TreeOptions) (*re
 		r.NameRevision(path.Clean(filepath.ToSlash(s.Ref)), s.Name)
 	}
 	return r, nil
+}
+
+// modeGiven reports whether the user chose the install mode or the target namespaces.
+func (f *diffFlags) modeGiven() bool {
+	_, mode := f.render.options.Text(generate.OptionInstallMode)
+	_, targets := f.render.options.Text(generate.OptionTargetNamespaces)
+	return mode || targets
 }
 
 func (f *diffFlags) source(cmd *cobra.Command, s side, change func(*config.Group)) (*review.Subject, error) {
