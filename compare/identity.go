@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -133,7 +134,11 @@ func factsOf(o Operator) map[fact]statement {
 	}
 	o.addAPIs(out)
 	for _, p := range slices.Concat(o.Dependencies, lists.Filter(o.Properties, catalog.Property.Requires)) {
-		out[fact{change.Dependencies, p.Type + " " + jsonText(p.Value)}] = statement{file: p.File, line: p.Line}
+		f, version := dependency(p)
+		if other := out[f].text; other != "" && other != version {
+			version = other + "; " + version
+		}
+		out[f] = statement{text: version, file: p.File, line: p.Line}
 	}
 	for _, p := range o.Properties {
 		if p.Type == olm.PropertyMaxOpenShift || !strings.HasPrefix(p.Type, "olm.") &&
@@ -148,7 +153,7 @@ func factsOf(o Operator) map[fact]statement {
 	}
 	for _, key := range metadata {
 		if value := o.Metadata[key]; value != "" {
-			out[fact{change.Metadata, key}] = statement{text: value, file: "metadata/annotations.yaml"}
+			out[fact{change.Metadata, key}] = statement{text: value, file: o.MetadataFile}
 		}
 	}
 	for _, message := range o.Deprecated {
@@ -157,9 +162,45 @@ func factsOf(o Operator) map[fact]statement {
 	return out
 }
 
+// dependency returns what an operator depends on, and in which versions if it is a package.
+func dependency(p catalog.Property) (f fact, version string) {
+	var v struct{ PackageName, Version, VersionRange string }
+	if json.Unmarshal(p.Value, &v) == nil && v.PackageName != "" {
+		return fact{change.Dependencies, p.Type + " " + v.PackageName}, cmp.Or(v.VersionRange, v.Version)
+	}
+	return fact{change.Dependencies, p.Type + " " + jsonText(p.Value)}, ""
+}
+
 // metadata are the annotations of a bundle that say which catalogs offer it, and where in them.
 var metadata = []string{"operators.operatorframework.io.bundle.channels.v1",
-	"operators.operatorframework.io.bundle.channel.default.v1", "com.redhat.openshift.versions"}
+	"operators.operatorframework.io.bundle.channel.default.v1", openShiftVersions}
+
+const openShiftVersions = "com.redhat.openshift.versions"
+
+// widens reports whether the catalogs of all releases of OpenShift that had a bundle have it still.
+func widens(old, now string) bool {
+	first, last, err := openShiftCatalogs(old)
+	newFirst, newLast, err2 := openShiftCatalogs(now)
+	return err == nil && err2 == nil && newFirst.LE(first) && newLast.GE(last)
+}
+
+// openShiftCatalogs returns the releases of OpenShift whose catalogs have a bundle: v4.6 is it and later ones, =v4.6 it
+// alone, and v4.6-v4.8 these three; v4.5,v4.6 is what v4.5 is (Red Hat: Managing OpenShift Versions). Empty text is all.
+func openShiftCatalogs(said string) (first, last semver.Version, err error) {
+	last.Major = math.MaxUint64
+	if said == "" {
+		return first, last, nil
+	}
+	said, _, _ = strings.Cut(said, ",")
+	said, only := strings.CutPrefix(strings.TrimSpace(said), "=")
+	from, to, ranged := strings.Cut(said, "-")
+	if first, err = semver.ParseTolerant(from); err == nil && only {
+		last = first
+	} else if err == nil && ranged {
+		last, err = semver.ParseTolerant(to)
+	}
+	return first, last, err
+}
 
 // follows reports whether a release says that it takes the place of another one.
 func (o Operator) follows(old Operator) bool {
@@ -231,8 +272,9 @@ var comesOrGoes = map[change.Part]map[change.Kind]string{
 	change.InstallModes: {change.Removed: "OperatorGroups that ask for it fail"},
 	change.Provided:     {change.Removed: "whoever uses this API loses it"},
 	change.Required:     {change.Added: "OLM installs an operator that provides it, or refuses this one"},
-	change.Dependencies: {change.Added: "OLM installs an operator that provides it, or refuses this one"},
-	change.Deprecation:  {change.Added: "whoever publishes it advises against it"},
+	change.Dependencies: {change.Added: "OLM installs an operator that provides it, or refuses this one",
+		change.Changed: "OLM updates the operator that provides it, or refuses this one"},
+	change.Deprecation: {change.Added: "whoever publishes it advises against it"},
 }
 
 // withoutOLM says it of an operator that no OLM installs.
@@ -263,9 +305,10 @@ func judgeIdentity(c *change.Change, old, now Operator) {
 		warn("they are two different operators")
 	case c.Part == change.Kubernetes && err2 == nil && (err != nil || after.GT(before)):
 		warn("OLM installs it in newer clusters only")
-	case c.Field == olm.PropertyMaxOpenShift && c.Change != change.Removed:
+	case c.Field == olm.PropertyMaxOpenShift && c.Change != change.Removed &&
+		(err != nil || err2 != nil || after.LT(before)):
 		warn("OpenShift is not updated beyond it while the operator is installed")
-	case c.Field == "com.redhat.openshift.versions":
+	case c.Field == openShiftVersions && !widens(c.Old, c.New):
 		warn("the catalogs of other releases of OpenShift do not have it")
 	}
 	if now.WithoutOLM && c.Severity == findings.Warning {

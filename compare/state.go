@@ -33,6 +33,7 @@ type Operator struct {
 	Properties   []catalog.Property // of the bundle or its catalog; none for a tree
 	Entry        *catalog.Entry     // of its catalog; nil for other sources
 	Metadata     map[string]string  // the annotations of the bundle; none for a tree
+	MetadataFile string             // that has them
 	Deprecated   []string           // what the catalog says of the bundle, its channel or its package
 	Lifecycles   [][]byte           // what its catalog says of the support of the package, as JSON documents
 	Shipped      []*manifest.Object // what its bundle has beside the CSV, as it stands there; none for a tree

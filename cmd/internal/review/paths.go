@@ -54,7 +54,7 @@ func (s *Subject) MovePaths(at func(operator int, file string) string) {
 }
 
 func (s *Subject) objects() [][]*manifest.Object {
-	out := [][]*manifest.Object{s.Objects, s.All, s.Shipped}
+	out := [][]*manifest.Object{s.Objects, s.All, s.Shipped, s.left}
 	for _, o := range s.Operators {
 		out = append(out, o.Shipped)
 	}
@@ -99,8 +99,11 @@ func (s *Subject) NameRevision(checkout, name string) {
 	}
 }
 
-// moveProperties puts other paths in the place of those of an operator's dependencies and properties.
+// moveProperties puts other paths in the place of those of an operator's dependencies, properties and annotations.
 func moveProperties(o *compare.Operator, to func(file string) string) {
+	if o.MetadataFile != "" {
+		o.MetadataFile = to(o.MetadataFile)
+	}
 	for _, list := range []*[]bundle.Property{&o.Dependencies, &o.Properties} {
 		*list = slices.Clone(*list)
 		for i, p := range *list {

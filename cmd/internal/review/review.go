@@ -66,8 +66,8 @@ func FromRendered(ctx context.Context, rendered *config.Rendered) (*Subject, err
 			}
 		}
 		s.Operators = append(s.Operators, compare.Operator{CSV: csv, Package: opened.Package, Shipped: opened.Shipped(),
-			Dependencies: opened.Dependencies, Metadata: opened.Annotations, Properties: properties,
-			Entry: opened.Entry, InstallMode: result.InstallMode,
+			Dependencies: opened.Dependencies, Metadata: opened.Annotations, MetadataFile: "metadata/annotations.yaml",
+			Properties: properties, Entry: opened.Entry, InstallMode: result.InstallMode,
 			WithoutOLM: generate.Profile(rendered.Sources[i].Profile).Installer() == generate.ProfilePlain.Installer()})
 		if err := said(ctx, &s.Operators[i], opened.Choice); err != nil {
 			return nil, err
