@@ -170,7 +170,10 @@ func titleOfObjects(l line) string {
 		return text.Brief(l.objects[0])
 	}
 	most := 12
-	if l.severity == findings.Info {
+	switch {
+	case l.why == leaves: // somebody has to delete them
+		most = len(l.objects)
+	case l.severity == findings.Info:
 		most = maxAlike
 	}
 	kind, _, _ := strings.Cut(l.objects[0], " ")
