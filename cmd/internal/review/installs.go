@@ -60,6 +60,7 @@ func FromObjectsOf(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, 
 // FromTree returns the objects of a tree as a Subject, with what OLM makes of the operators that it installs for the
 // Subscriptions, in any of its clusters. Errors are about objects that cannot be read, and those of ctx.
 func FromTree(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error) {
+	t, note := inNamespace(t, o.Namespace)
 	var list []*Subject
 	for _, part := range clustersOf(t) {
 		s, err := FromObjectsOf(ctx, part, o)
@@ -89,7 +90,39 @@ func FromTree(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error
 		}
 	}
 	s.Unbuilt = lists.Map(t.Unknown(), (*manifest.Error).Error)
+	if note != "" {
+		s.Notes = append(s.Notes, note)
+	}
 	return s, nil
+}
+
+// inNamespace returns a tree whose objects are all in a namespace, and a note on those that name none. Without a
+// namespace, the tree stays.
+func inNamespace(t *tree.Tree, namespace string) (*tree.Tree, string) {
+	if namespace == "" {
+		return t, ""
+	}
+	var homeless []string
+	in := map[*manifest.Object]*manifest.Object{}
+	move := func(o *manifest.Object) *manifest.Object {
+		kind, known := olm.KindOf(o.Group(), o.Kind)
+		if o.Namespace != "" || !known || !kind.Namespaced {
+			return o
+		}
+		if in[o] == nil {
+			homeless, in[o] = append(homeless, o.Identity()), cluster.InNamespace(o, namespace)
+		}
+		return in[o]
+	}
+	out := *t
+	out.Objects, out.Roots = lists.Map(t.Objects, move), slices.Clone(t.Roots)
+	for i, r := range t.Roots {
+		out.Roots[i].Objects = lists.Map(r.Objects, move)
+	}
+	if len(homeless) == 0 {
+		return t, ""
+	}
+	return &out, fmt.Sprintf("without a namespace, and so in %s: %s", namespace, text.FirstOf(3, homeless))
 }
 
 // clustersOf returns a tree as its clusters see it; the tree itself if it has one.
