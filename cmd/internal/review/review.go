@@ -142,10 +142,31 @@ func Compare(ctx context.Context, old, new *Subject, names [2]string, o compare.
 	if err != nil {
 		return nil, err
 	}
+	report.Notes = notesOf(report.Notes, new.parts, names)
 	if new.Note != "" {
 		report.Notes = append(report.Notes, new.Note)
 	}
 	return report, nil
+}
+
+// notesOf returns notes on two sides. What says the same of a file of both is said once, and not at all if it is what
+// an object stands for: that has not changed.
+func notesOf(list []string, parts []Installed, names [2]string) []string {
+	from, to := names[0]+"/", names[1]+"/"
+	if revision, _, ok := strings.Cut(names[0], ":"); ok {
+		from, to = revision+":", ""
+		if revision, _, ok = strings.Cut(names[1], ":"); ok {
+			to = revision + ":"
+		}
+	}
+	stands := lists.Set(parts, func(p Installed) string { return p.note })
+	has, drop := lists.Set(list, func(n string) string { return n }), map[string]bool{}
+	for _, n := range list {
+		if now := strings.ReplaceAll(n, from, to); now != n && has[now] {
+			drop[n], drop[now] = true, drop[now] || stands[now]
+		}
+	}
+	return slices.DeleteFunc(list, func(n string) bool { return drop[n] })
 }
 
 // leaves notes what OLM leaves in the cluster of what the bundles ship. Others look at CustomResourceDefinitions.

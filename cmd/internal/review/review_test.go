@@ -2,6 +2,8 @@ package review
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -75,6 +77,41 @@ func TestNameRevision(t *testing.T) {
 	for _, got := range []string{s.Notes[0], s.parts[0].note} {
 		if want := "Subscription a/b (HEAD:clusters/prod/a.yaml:3): b.v1"; got != want {
 			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// A note on a file that is the same on both sides is said once, and not at all if it is what an object stands for.
+func TestNotesOf(t *testing.T) {
+	stands := func(at, release string) string {
+		return "Subscription a/b (" + at + "base/b.yaml:14): " + release + " from catalog olm/c"
+	}
+	differs := func(at string) string {
+		return "ConfigMap a (" + at + "x.yaml:1) differs from an earlier object of the same name, which counts"
+	}
+	for _, c := range []struct {
+		what       string
+		names      [2]string
+		list, want []string
+	}{
+		{"a revision and the work tree", [2]string{"HEAD:clusters", "clusters"},
+			[]string{stands("HEAD:", "b.v1"), differs("HEAD:"), stands("", "b.v1"), differs("")}, []string{differs("")}},
+		{"two revisions", [2]string{"HEAD~1:clusters", "HEAD:clusters"},
+			[]string{stands("HEAD~1:", "b.v1"), stands("HEAD:", "b.v1")}, nil},
+		{"two directories", [2]string{"old", "new"}, []string{stands("old/", "b.v1"), stands("new/", "b.v1")}, nil},
+		{"another release", [2]string{"HEAD:clusters", "clusters"},
+			[]string{stands("HEAD:", "b.v1"), stands("", "b.v2")}, []string{stands("HEAD:", "b.v1"), stands("", "b.v2")}},
+		{"only in the newer one", [2]string{"HEAD:clusters", "clusters"},
+			[]string{stands("", "b.v1")}, []string{stands("", "b.v1")}},
+	} {
+		var parts []Installed
+		for _, n := range c.list {
+			if strings.HasPrefix(n, "Subscription") {
+				parts = append(parts, Installed{note: n})
+			}
+		}
+		if got := notesOf(slices.Clone(c.list), parts, c.names); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.what, got, c.want)
 		}
 	}
 }
