@@ -15,7 +15,8 @@ import (
 
 // Document returns the report for people: an answer for each section, then the sections.
 func (r *Report) Document() *findings.Document {
-	d := &findings.Document{Kind: "Upgrade", Title: titleOf(r.Old, r.New), Sections: []findings.Section{r.overview()}}
+	d := &findings.Document{Kind: "Upgrade", Title: titleOf(r.Old, r.New), Fold: true,
+		Sections: []findings.Section{r.overview()}}
 	var all []findings.Severity
 	for _, s := range sections {
 		list := r.severities(s)
@@ -71,11 +72,11 @@ func (r *Report) overview() (s findings.Section) {
 		slices.ContainsFunc(r.Operators, func(a OperatorAnswer) bool { return a.Operator != "" }) {
 		s.Tables = append([]findings.Table{operatorsTable(r.Operators)}, s.Tables...)
 	}
-	if where := r.judged(); where != "" {
-		s.Remarks = append(s.Remarks, findings.Remark{Label: "judged", Text: where})
-	}
 	if r.Verdict != "" {
 		s.Remarks = append(s.Remarks, findings.Remark{Label: "verdict", Text: r.Verdict})
+	}
+	if where := r.judged(); where != "" {
+		s.Remarks = append(s.Remarks, findings.Remark{Label: "judged", Text: where})
 	}
 	return s
 }

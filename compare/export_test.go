@@ -12,6 +12,3 @@ var ChangeText = changeText
 
 // TitleOf is exported for tests.
 var TitleOf = titleOf
-
-// BriefText is for tests.
-var BriefText = briefText

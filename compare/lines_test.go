@@ -193,21 +193,3 @@ func TestTitle(t *testing.T) {
 		}
 	}
 }
-
-// A long change is told by the name of the item that it is of, and not by a field that each item has.
-func TestBriefText(t *testing.T) {
-	for field, want := range map[string]string{
-		"spec.relatedImages[APIcast].image":                           "relatedImages[APIcast].image",
-		"containers[manager].env[RELATED_IMAGE_A].value":              "env[RELATED_IMAGE_A]",
-		"metadata.annotations[operators.example.com/feature-of-long]": "annotations[operators.example.com/feature-of-long]",
-		"containers[manager].securityContext.runAsUser":               "runAsUser",
-		"spec.install.strategy":                                       "strategy",
-		"replicas":                                                    "replicas",
-	} {
-		c := change.Change{Field: field, Change: change.Changed, Message: "why",
-			Old: "quay.io/example/old:1", New: "quay.io/example/new:1"}
-		if got := compare.BriefText(c); got != want+": why" {
-			t.Errorf("%s: %q, want %q", field, got, want)
-		}
-	}
-}

@@ -56,30 +56,25 @@ func (r *Report) answers() []Answer {
 	return out
 }
 
-// answer returns what is worst in a section, and how much there is, and the same on one line or two.
+// answer returns what is worst in a section, and how much there is, and the same with as much as fits on two lines.
 func (r *Report) answer(s Section, list []findings.Severity, grave bool) (full, short string) {
 	count := countText(list)
 	few := countText(lists.Filter(list, func(s findings.Severity) bool { return s != findings.Info }))
-	with := func(object, what string) string {
-		return strings.Join(filled([]string{object, what}), ": ") + "; " + count
-	}
 	switch {
 	case s == SectionPermissions:
 		parts, count := r.permissionsAnswer()
-		return strings.Join(filled(append(parts, count)), "; "), fitting(2*maxAnswer, parts, count)
+		return joinFilled(append(parts, count)...), fitting(parts, count)
 	case s == SectionIdentity:
-		const room = maxAnswer + 20 // of 120 columns
-		versions, parts, count := r.identityAnswer(changeText)
-		full := strings.Join(filled(append(slices.Concat(versions, parts), count)), "; ")
-		if utf8.RuneCountInString(full) <= room {
+		versions, parts, count := r.identityAnswer()
+		full := joinFilled(append(slices.Concat(versions, parts), count)...)
+		if utf8.RuneCountInString(full) <= maxAnswer {
 			return full, full
 		}
-		_, brief, _ := r.identityAnswer(briefText)
-		brief = append(brief, versions...)           // the first line has the version too
-		rest := make([]string, len(list)-len(brief)) // is counted, and has no words
-		return full, fitting(room, append(brief, rest...), "")
+		parts = append(parts, versions...)           // the first line has the version too
+		rest := make([]string, len(list)-len(parts)) // is counted, and has no words
+		return full, fitting(append(parts, rest...), "")
 	case s == SectionOLM:
-		message := text.Brief(r.OLM[0].Message)
+		message := text.Shorten(r.OLM[0].Message, maxReason)
 		if n := len(r.OLM); n > 1 {
 			message += fmt.Sprintf(", and %d more", n-1)
 		}
@@ -87,80 +82,37 @@ func (r *Report) answer(s Section, list []findings.Severity, grave bool) (full, 
 		if len(r.New.Operators) > 1 {
 			message = full
 		}
-		return full, fitting(maxAnswer, []string{message}, "")
+		return full, message
 	case !grave:
 		return count, count
 	case s == SectionWorkloads:
-		c := r.Workloads[0]
-		return with(text.Brief(c.Object), changeText(c)), fitting(maxAnswer, []string{briefText(c)}, few)
+		what := text.Brief(r.Workloads[0].Object) + ": " + changeText(r.Workloads[0])
+		return joinFilled(what, count), joinFilled(what, few)
 	}
 	c := r.CRDs[0]
-	what := strings.Join(filled([]string{text.Brief(c.Path), text.Brief(c.Message)}), ": ")
-	name, _, _ := strings.Cut(c.CRD, ".")
-	brief := strings.Join(filled([]string{name, c.Path, c.Message}), ": ")
-	if utf8.RuneCountInString(brief+few)+2 > maxAnswer && strings.Contains(c.Path, ".") {
-		brief = name + ": …" + c.Path[strings.LastIndexByte(c.Path, '.')+1:] + ": " + c.Message
-	}
-	if utf8.RuneCountInString(brief+few)+2 > maxAnswer {
-		brief = withoutValues(brief)
-	}
-	return with(text.Brief(c.CRD), what), fitting(maxAnswer, []string{brief}, few)
+	parts := []string{text.Brief(c.CRD), text.Brief(c.Path), text.Shorten(c.Message, maxReason)}
+	what := strings.Join(filled(parts), ": ")
+	return joinFilled(what, count), joinFilled(what, few)
 }
 
-// withoutValues returns what a finding about a CRD says without the values that it ends with.
-func withoutValues(message string) string {
-	if before, _, ok := strings.Cut(message, " changed from "); ok {
-		return before + " changed"
-	}
-	for _, verb := range []string{" added: ", " removed: "} {
-		if before, _, ok := strings.Cut(message, verb); ok {
-			return before + strings.TrimSuffix(verb, ": ")
-		}
-	}
-	return message
-}
+// maxAnswer is the room for an answer on two lines of 120 columns.
+const maxAnswer = 180
 
-// briefText returns a change in a few words: a long one by the end of its field, with the name of its item, and why it
-// matters.
-func briefText(c change.Change) string {
-	s := changeText(c)
-	if utf8.RuneCountInString(s) <= maxAnswer/2 || c.Message == "" || partTitle[c.Part] != "" {
-		return s
-	}
-	field, _ := changeParts(c)
-	field = strings.TrimSuffix(field, ".value")
-	last := strings.LastIndexByte(field, '.')
-	named := strings.HasSuffix(field, "]") || strings.HasSuffix(field[:max(0, last)], "]")
-	if item := strings.LastIndexByte(field, '['); item > 0 && named {
-		last = strings.LastIndexByte(field[:item], '.')
-	}
-	field = field[last+1:]
-	return field + ": " + c.Message
-}
-
-// maxAnswer is the room for an answer on a line of 100 columns.
-const maxAnswer = 76
-
-// fitting returns as many parts as there is room for, and the count, which is always there.
-func fitting(room int, parts []string, count string) string {
+// fitting returns as many parts as there is room for, the first one in any case, and the count.
+func fitting(parts []string, count string) string {
 	for n := len(parts); n > 0; n-- {
 		shown := slices.Clone(parts[:n])
 		if n < len(parts) {
 			shown = append(shown, fmt.Sprintf("and %d more", len(parts)-n))
 		}
-		if s := strings.Join(filled(append(shown, count)), "; "); utf8.RuneCountInString(s) <= room {
+		if s := joinFilled(append(shown, count)...); n == 1 || utf8.RuneCountInString(s) <= maxAnswer {
 			return s
 		}
 	}
-	if len(parts) == 0 {
-		return text.Shorten(count, room)
-	}
-	if n := len(parts) - 1; n > 0 {
-		count = strings.Join(filled([]string{fmt.Sprintf("and %d more", n), count}), "; ")
-	}
-	left := max(room-utf8.RuneCountInString(count)-2, room/3)
-	return strings.Join(filled([]string{text.Shorten(parts[0], left), count}), "; ")
+	return count
 }
+
+func joinFilled(list ...string) string { return strings.Join(filled(list), "; ") }
 
 func filled(list []string) []string {
 	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
@@ -214,7 +166,7 @@ func movesText(items []permissions.Item, who string) (out []string) {
 }
 
 // identityAnswer returns the versions, what is more than a note, and how much else there is.
-func (r *Report) identityAnswer(say func(change.Change) string) (versions, parts []string, count string) {
+func (r *Report) identityAnswer() (versions, parts []string, count string) {
 	left := 0
 	for _, c := range r.Identity {
 		full := len(versions)+len(parts) == 3
@@ -226,7 +178,7 @@ func (r *Report) identityAnswer(say func(change.Change) string) (versions, parts
 			}
 			versions = append(versions, text.Brief(name+"version "+c.Old+" -> "+c.New))
 		case c.Severity != findings.Info && !full:
-			parts = append(parts, say(c))
+			parts = append(parts, changeText(c))
 		default:
 			left++
 		}
