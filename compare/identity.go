@@ -185,7 +185,7 @@ func widens(old, now string) bool {
 }
 
 // openShiftCatalogs returns the releases of OpenShift whose catalogs have a bundle: v4.6 is it and later ones, =v4.6 it
-// alone, and v4.6-v4.8 these three; v4.5,v4.6 is what v4.5 is (Red Hat: Managing OpenShift Versions). Empty text is all.
+// alone, and v4.6-v4.8 these three; v4.5,v4.6 is what v4.5 is (Red Hat: Managing OpenShift Versions). No text is all.
 func openShiftCatalogs(said string) (first, last semver.Version, err error) {
 	last.Major = math.MaxUint64
 	if said == "" {
