@@ -359,16 +359,6 @@ func otherOwner(old, now []Source) bool {
 	return len(old) > 0 && len(now) > 0
 }
 
-// CheckOwner returns the error of Write for a directory that holds other packages, before a run says what it removes.
-func CheckOwner(dir string, files Files, o WriteOptions) error {
-	old, err := RecordedSources(dir)
-	if err != nil || o.Replace || !otherOwner(old, o.Sources) {
-		return err
-	}
-	_, err = NewPreview(dir, files, o)
-	return err
-}
-
 // pkg returns the package of a bundle. Older locks do not have it: then it is the name of the CSV without its version.
 func (s Source) pkg() string {
 	return cmp.Or(s.Package, olm.BaseName(s.Bundle, ""))

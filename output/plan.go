@@ -153,30 +153,18 @@ func makePlan(t target, want map[string]wanted, o WriteOptions) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.refused(); err != nil {
+	p.carriedEntries()
+	if err := p.obstacles(); err != nil {
 		return nil, err
+	}
+	if !o.Replace {
+		if err := checkOwner(t.name, p.old.locks.sources(), o.Sources, len(p.result.Removed)); err != nil {
+			return nil, err
+		}
 	}
 	p.finish()
 	p.old = old
 	return &p.plan, nil
-}
-
-// refused returns the error with which nothing is written.
-func (p *planner) refused() error {
-	p.carriedEntries()
-	if err := p.obstacles(); err != nil || p.options.Replace {
-		return err
-	}
-	return checkOwner(p.target.name, p.old.locks.sources(), p.options.Sources, len(p.result.Removed))
-}
-
-// CheckWrite returns the error with which Write would refuse these files, and writes nothing.
-func CheckWrite(dir string, files Files, o WriteOptions) error {
-	p, err := compare(dir, files, o)
-	if err != nil {
-		return err
-	}
-	return p.refused()
 }
 
 // carriedEntries collects what stays: entries that olmgen did not write, files that it keeps, and the directories of

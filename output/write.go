@@ -92,6 +92,20 @@ func (d *disk) updateBelow(dir string, files Files, o WriteOptions, held *heldGu
 	return d.replace(t, p, h)
 }
 
+// CheckWrite returns the error with which Write would refuse, before a run says what it removes. It writes nothing, and
+// asks nothing of a directory that another run works on or that was left incomplete.
+func CheckWrite(dir string, files Files, o WriteOptions) error {
+	real, err := realDir(dir)
+	if err := cmp.Or(err, files.check()); err != nil {
+		return err
+	}
+	_, ok, err := planWithoutGuard(newTarget(dir, real), wantedOf(files), o)
+	if !ok {
+		return nil
+	}
+	return err
+}
+
 // planWithoutGuard plans before the guard is taken, so that a run with nothing to do, or one that is refused, writes
 // nothing. It is not ok if another run worked meanwhile: the plan may be of parts of two trees.
 func planWithoutGuard(t target, want map[string]wanted, o WriteOptions) (p *plan, ok bool, err error) {

@@ -148,15 +148,16 @@ func (f *renderFlags) run(cmd *cobra.Command, refs []string) error {
 			}
 		}
 	}
+	return f.deliverAll(cmd, all, results)
+}
+
+// deliverAll writes what is rendered of each RenderConfig, or compares it with what is there.
+func (f *renderFlags) deliverAll(cmd *cobra.Command, all []declaration, results []*config.Rendered) error {
 	each := make([]renderFlags, len(all))
 	for i, r := range results {
 		each[i] = *f
 		each[i].output = all[i].output
-		err := each[i].prepare(cmd, r)
-		if err == nil && len(all) > 1 && f.check == "" && !f.summary.dryRun {
-			err = output.CheckWrite(each[i].output, r.Files, f.writeOptions(r.Sources))
-		}
-		if err != nil {
+		if err := each[i].prepare(cmd, r); err != nil {
 			return err
 		}
 	}

@@ -42,8 +42,8 @@ func (f *renderFlags) prepare(cmd *cobra.Command, r *config.Rendered) error {
 		}
 		r.Warnings = append(r.Warnings, warnings...)
 	}
-	if f.output != output.Stdout && f.check == "" {
-		if err := output.CheckOwner(f.output, r.Files, f.writeOptions(r.Sources)); err != nil {
+	if f.output != output.Stdout && f.check == "" && !f.summary.dryRun {
+		if err := output.CheckWrite(f.output, r.Files, f.writeOptions(r.Sources)); err != nil {
 			return err
 		}
 	}
@@ -420,19 +420,12 @@ func checkNotRead(name string, refs []string) error {
 
 // checkDirectory refuses a --directory that has the file in it, or that nothing is rendered into.
 func checkDirectory(file, directory string) error {
-	if err := output.CheckTarget(file); err != nil {
-		return err
-	}
-	at, err1 := filepath.Abs(filepath.Dir(file))
-	dir, err2 := filepath.Abs(inDirectory(filepath.Dir(file), directory))
-	if err := errors.Join(err1, err2); err != nil {
-		return err
-	}
-	up, err := filepath.Rel(dir, at)
-	if filepath.Clean(directory) == output.Stdout || err == nil && filepath.IsLocal(up) {
+	dir, clean := inDirectory(filepath.Dir(file), directory), filepath.ToSlash(filepath.Clean(directory))
+	if strings.Trim(clean, "./") == "" || clean == output.Stdout ||
+		config.CheckOutputOf(dir, filepath.Dir(file)) != nil {
 		return &usageError{"--directory needs a directory of its own", "such as operators"}
 	}
-	return output.CheckTarget(inDirectory(filepath.Dir(file), directory))
+	return cmp.Or(output.CheckTarget(file), output.CheckTarget(dir))
 }
 
 // inDirectory returns a path of a file in dir as it is from here.
