@@ -116,14 +116,7 @@ func rawOf(v *apiextensionsv1.JSON) string {
 
 // required returns an issue for the newly required fields with a default, which no object can lack, and one for others.
 func required(old, now *props) []issue {
-	var plain, defaulted []string
-	for _, name := range lacking(now.Required, old.Required) {
-		if now.Properties[name].Default != nil {
-			defaulted = append(defaulted, name)
-		} else {
-			plain = append(plain, name)
-		}
-	}
+	plain, defaulted := newlyRequired(old, now)
 	var issues []issue
 	add := func(rule, what string, names []string) {
 		if len(names) > 0 {
@@ -134,6 +127,17 @@ func required(old, now *props) []issue {
 	add(ruleRequired, "newly required", plain)
 	add(ruleRequiredWithDefault, "newly required, with a default", defaulted)
 	return issues
+}
+
+func newlyRequired(old, now *props) (plain, defaulted []string) {
+	for _, name := range lacking(now.Required, old.Required) {
+		if now.Properties[name].Default != nil {
+			defaulted = append(defaulted, name)
+		} else {
+			plain = append(plain, name)
+		}
+	}
+	return plain, defaulted
 }
 
 func enum(old, now *props, one func(rule, format string, args ...any) []issue) []issue {

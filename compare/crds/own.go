@@ -2,6 +2,7 @@ package crds
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -41,26 +42,21 @@ func ownIssues(old, now *props) []issue {
 func lacking(list, other []string) []string { return sets.List(sets.New(list...).Delete(other...)) }
 
 // newRules returns the CEL rules that only one of two schemas has. White space is no difference.
-func newRules(without, with *props) (out []string) {
+func newRules(without, with *props) apiextensionsv1.ValidationRules {
 	text := func(r apiextensionsv1.ValidationRule) string { return apiserver.ReadRule(r.Rule).Text }
 	has := lists.Set(without.XValidations, text)
-	for _, r := range with.XValidations {
-		if !has[text(r)] {
-			out = append(out, clip(r.Rule))
-		}
-	}
-	return out
+	return lists.Filter(with.XValidations, func(r apiextensionsv1.ValidationRule) bool { return !has[text(r)] })
 }
 
-func rulesMessage(verb string, rules []string) string {
+func rulesMessage(verb string, rules apiextensionsv1.ValidationRules) string {
 	const name = "x-kubernetes-validations: "
 	switch len(rules) {
 	case 0:
 		return ""
 	case 1:
-		return name + "rule " + verb + ": " + rules[0]
+		return name + "rule " + verb + ": " + clip(rules[0].Rule)
 	}
-	return name + text.Count(len(rules), "rule") + " " + verb + ", such as " + rules[0]
+	return name + text.Count(len(rules), "rule") + " " + verb + ", such as " + clip(rules[0].Rule)
 }
 
 // compatible returns a message about the field that a check of crdify is about, where the check finds nothing bad: a
@@ -92,3 +88,39 @@ var fieldNumbers = sync.OnceValue(func() map[string]int {
 	}
 	return out
 })
+
+// together are fields of a schema that mean something with each other only.
+var together = [][]string{{"type", "x-kubernetes-int-or-string"},
+	{"x-kubernetes-list-type", "x-kubernetes-list-map-keys"}}
+
+// alone returns the older schema with nothing but what an issue is about: its rule, and some fields.
+func alone(rule string, old, now *props, fields []string) *props {
+	for _, group := range together {
+		if slices.ContainsFunc(group, func(f string) bool { return slices.Contains(fields, f) }) {
+			fields = append(slices.Clip(fields), group...)
+		}
+	}
+	out := with(old, now, fields...)
+	switch rule {
+	case ruleRequired:
+		plain, _ := newlyRequired(old, now)
+		out.Required = append(slices.Clip(old.Required), plain...)
+	case ruleRequiredRemoved:
+		out.Required = lacking(old.Required, lacking(old.Required, now.Required))
+	case ruleValidation:
+		out.XValidations = append(slices.Clip(old.XValidations), newRules(old, now)...)
+	case ruleValidationChanged:
+		out.XValidations = newRules(&props{XValidations: newRules(now, old)}, old)
+	}
+	return out
+}
+
+// with returns a schema with some fields of another one, by their names in JSON.
+func with(s, other *props, fields ...string) *props {
+	out := *s
+	for _, name := range fields {
+		n := fieldNumbers()[name]
+		reflect.ValueOf(&out).Elem().Field(n).Set(reflect.ValueOf(other).Elem().Field(n))
+	}
+	return &out
+}

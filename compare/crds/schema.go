@@ -45,9 +45,9 @@ func crdifyComparators() (*comparators, error) {
 type issue struct {
 	rule, path, message string
 
-	key    string         // crdify's own text: issues with the same key are the same to crdify
-	widens bool           // it is proven that the API server refuses and drops nothing that it took
-	steps  []witness.Step // to the field of an object
+	key    string // crdify's own text: issues with the same key are the same to crdify
+	widens bool   // it is proven that the API server refuses and drops nothing that it took
+	change witness.Change
 }
 
 // compareCRDs runs the checks of whole CRDs.
@@ -73,6 +73,7 @@ type props = apiextensionsv1.JSONSchemaProps
 type below struct {
 	path string // as it is appended to the path of the other one
 	join string // the field of the other one, if both are about the same field of an object
+	n    int    // its index there
 	step witness.Step
 	*props
 }
@@ -81,7 +82,7 @@ type below struct {
 func children(s *props) (out []below) {
 	add := func(path, join string, step witness.Step, s *props) {
 		if s != nil {
-			out = append(out, below{path, join, step, s})
+			out = append(out, below{path: path, join: join, step: step, props: s})
 		}
 	}
 	if s.Items != nil {
@@ -98,6 +99,7 @@ func children(s *props) (out []below) {
 	list := func(name string, of []props) {
 		for i := range of {
 			joined(name, fmt.Sprintf("[%d]", i), &of[i])
+			out[len(out)-1].n = i
 		}
 	}
 	list("allOf", s.AllOf)
@@ -122,6 +124,46 @@ func children(s *props) (out []below) {
 		joined("dependencies", "["+key+"]", s.Dependencies[key].Schema)
 	}
 	return out
+}
+
+// in returns a schema with another one in this place, and without any if there is none.
+func (b below) in(of, s *props) *props {
+	out := *of
+	list := func(name string, field *[]props) {
+		switch {
+		case b.join != name:
+			return
+		case s == nil:
+			*field = slices.Delete(slices.Clone(*field), b.n, b.n+1)
+		case b.n < len(*field):
+			*field = slices.Clone(*field)
+			(*field)[b.n] = *s
+		default:
+			*field = append(slices.Clip(*field), *s)
+		}
+	}
+	list("allOf", &out.AllOf)
+	list("anyOf", &out.AnyOf)
+	list("oneOf", &out.OneOf)
+	switch {
+	case b.join == "not":
+		out.Not = s
+	case b.step.Items:
+		if out.Items = nil; s != nil {
+			out.Items = &apiextensionsv1.JSONSchemaPropsOrArray{Schema: s}
+		}
+	case b.step.Values:
+		if out.AdditionalProperties = nil; s != nil {
+			out.AdditionalProperties = &apiextensionsv1.JSONSchemaPropsOrBool{Allows: true, Schema: s}
+		}
+	case b.join == "":
+		out.Properties = map[string]props{}
+		maps.Copy(out.Properties, of.Properties)
+		if delete(out.Properties, b.step.Name); s != nil {
+			out.Properties[b.step.Name] = *s
+		}
+	}
+	return &out
 }
 
 // segment quotes a name of a property that would be read as something else than one name.
@@ -156,6 +198,7 @@ type position struct {
 	steps  []witness.Step // to the field of an object
 	joined bool           // the schemas are parts of what is said of the field: of allOf, anyOf, oneOf or not
 	mode   mode
+	field  func(*props) *props // the older schema of the field with another one here; nil for that one
 }
 
 // mode is what a wider schema does where it stands.
@@ -167,10 +210,21 @@ const (
 	unclear               // of oneOf
 )
 
+// alone returns a change of the field: its older schema with another one here.
+func (p position) alone(s *props) witness.Change {
+	return witness.Change{Steps: p.steps, In: p.steps, Schema: func() *props {
+		if p.field == nil {
+			return s
+		}
+		return p.field(s)
+	}}
+}
+
 // below returns the position of a schema that is part of another one.
-func (p position) below(b below) position {
+func (p position) below(b below, old *props) position {
 	q := p
 	q.path = strings.TrimPrefix(p.path+b.path, ".")
+	q.field = func(s *props) *props { return p.alone(b.in(old, s)).Schema() }
 	switch {
 	case b.join == "not" && p.mode != unclear:
 		q.joined, q.mode = true, widening+narrowing-p.mode
@@ -179,6 +233,7 @@ func (p position) below(b below) position {
 	case b.join != "":
 		q.joined, q.mode = true, unclear
 	case !p.joined: // the value of the whole field is of interest to what is joined
+		q.field = nil
 		q.steps = append(slices.Clone(p.steps), b.step)
 	}
 	return q
@@ -193,21 +248,17 @@ func (w *walk) both(p position, old, now *props) {
 	if w.ctx.Err() != nil {
 		return
 	}
-	for _, i := range w.compareNode(p, old, now) {
-		i.steps = p.steps
-		w.issues = append(w.issues, i)
-	}
+	w.issues = append(w.issues, w.compareNode(p, old, now)...)
 	path := func(b below) string { return b.path }
 	before, after := lists.By(children(old), path), lists.By(children(now), path)
 	for _, a := range children(old) {
-		q := p.below(a)
+		q := p.below(a, old)
 		if b := after[a.path].props; b != nil {
 			w.both(q, a.props, b)
 			continue
 		}
-		w.whole(q, ruleFieldRemoved, "removed", a, p.widens(old, now, func(old, now *props) bool {
-			return p.implied(a) || a.goes(p.joined, old, now)
-		}))
+		widens := p.widens(old, now, func(old, now *props) bool { return p.implied(a) || a.goes(p.joined, old, now) })
+		w.whole(q, ruleFieldRemoved, "removed", a, p.change(a, nil, old, now), widens)
 	}
 	for _, b := range children(now) {
 		if before[b.path].props != nil {
@@ -222,17 +273,32 @@ func (w *walk) both(p position, old, now *props) {
 		if !widens {
 			rule = ruleConstraint
 		}
-		w.whole(p.below(b), rule, "added", b, widens)
+		w.whole(p.below(b, old), rule, "added", b, p.change(b, b.props, old, now), widens)
 	}
 }
 
 // whole adds an issue about a part of a schema that comes or goes with all that is below it.
-func (w *walk) whole(at position, rule, verb string, part below, widens bool) {
+func (w *walk) whole(at position, rule, verb string, part below, change witness.Change, widens bool) {
 	if n := countBelow(part.props); n > 0 {
 		verb += ", with " + text.Count(n, "field") + " below it"
 	}
 	w.issues = append(w.issues, issue{rule: rule, path: at.path, message: verb, key: jsonOf(part.props),
-		steps: at.steps, widens: widens})
+		change: change, widens: widens})
+}
+
+// change returns what a part of a schema changes that comes, or goes if there is none of it in the newer one.
+func (p position) change(b below, part, old, now *props) witness.Change {
+	switch {
+	case b.join == "anyOf" || b.join == "oneOf": // what the others take is of interest
+		return p.alone(with(old, now, b.join))
+	case b.join != "" || p.joined:
+		return p.alone(b.in(old, part))
+	}
+	around := props{Type: old.Type, AdditionalProperties: old.AdditionalProperties,
+		XPreserveUnknownFields: old.XPreserveUnknownFields, XEmbeddedResource: old.XEmbeddedResource}
+	change := p.alone(b.in(&around, part))
+	change.Steps = p.below(b, old).steps
+	return change
 }
 
 func countBelow(s *props) (n int) {
@@ -285,9 +351,11 @@ func (c *comparators) compareNode(p position, old, now *props) []issue {
 	}
 	var issues []issue
 	add := func(i issue, fields ...string) {
-		i.path = p.path
+		alone := alone(i.rule, old, now, fields)
+		i.path, i.change = p.path, p.alone(alone)
 		i.widens = !slices.ContainsFunc(fields, func(f string) bool {
-			return !p.widens(old, now, func(old, now *props) bool { return witness.Widens(f, old, now) })
+			widens := func(old, now *props) bool { return witness.Widens(f, old, now) }
+			return !p.widens(old, now, widens) && !p.widens(old, alone, widens)
 		})
 		issues = append(issues, i)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/crs/witness"
@@ -17,7 +18,8 @@ func unknownFields(f *found, old, now *definition) {
 		after, still := crs.VersionOf(now, v.Name)
 		if !now.Spec.PreserveUnknownFields && served && still {
 			f.limit = ruleUnproven
-			f.Witness = witness.New(before, after, old.Spec.Group+"/"+v.Name, old.Spec.Names.Kind).At(nil)
+			search := witness.New(before, after, old.Spec.Group+"/"+v.Name, old.Spec.Names.Kind)
+			f.Witness = search.Alone(witness.Change{Schema: func() *props { return witness.SchemaOf(&v) }, Closed: true})
 		}
 		if f.Witness != "" {
 			f.limit = ""
@@ -25,6 +27,12 @@ func unknownFields(f *found, old, now *definition) {
 		}
 	}
 }
+
+// unproven ends the message of a change that is neither shown to break something nor proven not to.
+const unproven = "; may break"
+
+// dependent are the rules about what can break something with a change of another field.
+var dependent = []string{ruleValidation, ruleDefault}
 
 // relaxing are the rules about what takes more values where it stands, and fewer below not.
 var relaxing = []string{ruleEnumAdded, rulePatternRemoved, ruleValidationChanged, ruleRequiredRemoved, ruleCompatible}
@@ -35,8 +43,14 @@ func shown(ctx context.Context, old, now *definition, name string, issues []issu
 	before, served := crs.VersionOf(old, name)
 	after, still := crs.VersionOf(now, name)
 	search := witness.New(before, after, old.Spec.Group+"/"+name, old.Spec.Names.Kind)
-	known := map[string]string{}
 	var all []found
+	type field struct {
+		steps []witness.Step
+		open  []int // its changes that are not shown
+		shown bool
+	}
+	var fields []*field
+	at := map[string]*field{}
 	for _, i := range issues {
 		f := found{limit: ruleWidening,
 			Finding: Finding{CRD: old.Name, Version: name, Rule: i.rule, Path: i.path, Message: i.message}}
@@ -46,21 +60,34 @@ func shown(ctx context.Context, old, now *definition, name string, issues []issu
 		switch stored := storage(old) == name; {
 		case i.widens || !served && !stored || ctx.Err() != nil:
 		case served && still:
-			at := fmt.Sprint(i.steps)
-			said, ok := known[at]
-			if !ok {
-				said = search.At(i.steps)
-				known[at] = said
+			key := fmt.Sprint(i.change.Steps)
+			if at[key] == nil {
+				at[key] = &field{steps: i.change.Steps}
+				fields = append(fields, at[key])
 			}
-			if f.Witness, f.limit = said, ""; said != "" {
+			if f.Witness, f.limit = search.Alone(i.change), ""; f.Witness != "" {
+				at[key].shown = true
 				break
 			}
+			at[key].open = append(at[key].open, len(all))
 			fallthrough
 		default:
 			f.limit = ruleUnproven
-			f.Message += "; may break"
+			f.Message += unproven
 		}
 		all = append(all, f)
+	}
+	for _, field := range fields {
+		one := len(field.open) == 1 && !slices.Contains(dependent, all[field.open[0]].Rule)
+		if one || field.shown || ctx.Err() != nil {
+			continue
+		}
+		if said := search.Together(field.steps); said != "" {
+			for _, n := range field.open {
+				all[n].Witness, all[n].limit = "with other changes, "+said, ""
+				all[n].Message = strings.TrimSuffix(all[n].Message, unproven)
+			}
+		}
 	}
 	return all
 }

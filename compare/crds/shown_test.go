@@ -1,6 +1,7 @@
 package crds
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,6 +108,68 @@ func TestShown(t *testing.T) {
 			}
 			if worst != tc.want || !strings.Contains(strings.Join(said, "\n"), tc.witness) || (len(said) > 0) != (tc.want == Error) {
 				t.Errorf("%s, want %s:\n%s\n%s", worst, tc.want, strings.Join(said, "\n"), strings.Join(brief(list), "\n"))
+			}
+		})
+	}
+}
+
+// TestShownAlone holds that a change has the witness that it breaks by itself, beside others at the same field. What is
+// shown of changes that only together refuse a value says so.
+func TestShownAlone(t *testing.T) {
+	a := func(schema string) string { return "{type: object, properties: {a: " + schema + "}}" }
+	b := func(schema string) string {
+		return "{type: object, properties: {b: " + schema + ", d: " + schema + "}}"
+	}
+	for name, tc := range map[string]struct {
+		old, now string
+		want     []string // the findings, with the witnesses from "is" on
+	}{
+		"each its own": {a("{type: string}"), a("{type: string, maxLength: 5, minLength: 1, pattern: '^[a-z]*$'}"), []string{
+			"error maxLength a: refused: may not be more than 5 bytes", "error minLength a: refused: should be at least 1 chars long",
+			"error pattern a: refused: should match '^[a-z]*$'"}},
+		"alike": {b("{type: string}"), b("{type: string, maxLength: 5, pattern: '^[a-z]*$'}"), []string{
+			"error maxLength b: refused: may not be more than 5 bytes", "error pattern b: refused: should match '^[a-z]*$'",
+			"error maxLength d: refused: may not be more than 5 bytes", "error pattern d: refused: should match '^[a-z]*$'"}},
+		"what the older one refuses": {a("{type: string, pattern: '^[a-z]+$'}"), a("{type: string, pattern: '^[a-z]+$', minLength: 1, maxLength: 5}"), []string{
+			"error maxLength a: refused: may not be more than 5 bytes", "warning minLength a: "}},
+		"required": {"{type: object, required: [a], properties: {a: {type: string}, b: {type: string}}}", "{type: object, required: [b], properties: {a: {type: string}, b: {type: string}}}", []string{
+			"error required spec: refused: b: required value", "info requiredRemoved spec: "}},
+		"a rule": {a("{type: string, x-kubernetes-validations: [{rule: self != 'q'}]}"), a("{type: string, x-kubernetes-validations: [{rule: self != 'z'}]}"), []string{
+			"error validationRule a: refused: failed rule: self != 'z'", "info validationRuleChanged a: "}},
+		"a rule about changes": {a("{type: string, x-kubernetes-validations: [{rule: oldSelf != 'q'}]}"), a("{type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}"), []string{
+			"error validationRule a: refused: failed rule: self == oldSelf", "info validationRuleChanged a: "}},
+		"a bound that all numbers are in": {a("{type: integer, format: int32}"), a("{type: integer, format: int32, minimum: -2147483648, maximum: 5}"), []string{
+			"error maximum a: refused: should be less than or equal to 5", "warning minimum a: "}},
+		"alternatives of all values": {a("{x-kubernetes-int-or-string: true}"), a("{x-kubernetes-int-or-string: true, pattern: '^[0-9]$', anyOf: [{type: integer}, {type: string}]}"), []string{
+			"error pattern a: refused: should match '^[0-9]$'", "info fieldAdded a.anyOf[0]: ", "info fieldAdded a.anyOf[1]: ", "info nested a: "}},
+		"alternatives": {a("{type: string, anyOf: [{maxLength: 3}, {pattern: bcde}]}"), a("{type: string, anyOf: [{maxLength: 2}, {pattern: cdef}]}"), []string{
+			"error maxLength a.anyOf[0]: refused: \"spec.a\" must validate at least one schema (anyOf)",
+			"error pattern a.anyOf[1]: refused: \"spec.a\" must validate at least one schema (anyOf)", "info nested a: "}},
+		"a field and its values": {a("{type: object, properties: {b: {type: string}}}"), a("{type: object, minProperties: 1, properties: {}}"), []string{
+			"error minProperties a: refused: should have at least 1 properties", "error existingFieldRemoval a.b: dropped"}},
+		"a rule and its field": {a("{type: object, properties: {b: {type: string}}}"), a("{type: object, x-kubernetes-validations: [{rule: has(self.c)}], properties: {b: {type: string}, c: {type: string}}}"), []string{
+			"error validationRule a: together refused: failed rule: has(self.c)", "info fieldAdded a.c: "}},
+		"a default and who must have it": {"{type: object, properties: {a: {type: string, default: x}}}", "{type: object, required: [a], properties: {a: {type: string}}}", []string{
+			"info required spec: ", "error default a: together refused: required value"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list, err := Compare(t.Context(), reviewtest.Objects(t, "old.yaml", crdText(tc.old, "v1 served storage")),
+				reviewtest.Objects(t, "now.yaml", crdText(tc.now, "v1 served storage")), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range list {
+				_, said, _ := strings.Cut(f.Witness, "was taken, is ")
+				if strings.HasPrefix(f.Witness, "with other changes, ") {
+					said = "together " + said
+				}
+				got = append(got, string(f.Severity)+" "+f.Rule+" "+strings.TrimPrefix(f.Path, "spec.")+": "+said)
+			}
+			slices.Sort(got)
+			slices.Sort(tc.want)
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("%s\nwant\n%s\n%v", strings.Join(got, "\n"), strings.Join(tc.want, "\n"), list)
 			}
 		})
 	}

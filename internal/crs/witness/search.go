@@ -1,6 +1,7 @@
-// Package witness finds what a change of the schema of a CRD does to its users. [Search.At] looks for an object that
-// the older version takes, and that the newer one refuses or drops a field of. [Widens] and [WidensAll] prove that
-// there is none. The objects are made of the two schemas alone, and the code of the API server judges them.
+// Package witness finds what a change of the schema of a CRD does to its users. [Search.Alone] looks for an object that
+// the older version takes, and that the newer one refuses or drops a field of because of that change. [Widens] and
+// [WidensAll] prove that there is none. The objects are made of the two schemas alone, and the code of the API server
+// judges them.
 package witness
 
 import (
@@ -30,9 +31,9 @@ type Step struct {
 	Values bool
 }
 
-// The limits of a search, in objects that are judged, which do not depend on the machine: for one field, and a version.
+// The limits of a search, which do not depend on the machine: in values for one change, and in objects for a version.
 const (
-	mostOfField   = 160
+	mostOfChange  = 160
 	mostOfVersion = 4000
 	mostVariants  = 6 // of the fields around the one in question
 )
@@ -48,12 +49,13 @@ type Search struct {
 	around   map[string]*around // of fields, by its path
 	samples  map[string][]string
 	rules    map[string]apiserver.Rule
+	said     map[string]string // of changes, by what they have in common with others
 }
 
 // New returns a Search in the version of the older and the newer CRD. The apiVersion and kind are those of its objects.
 func New(old, now crs.Version, apiVersion, kind string) *Search {
 	s := &Search{versions: [2]crs.Version{old, now}, left: mostOfVersion, around: map[string]*around{},
-		samples: map[string][]string{}, rules: map[string]apiserver.Rule{},
+		samples: map[string][]string{}, rules: map[string]apiserver.Rule{}, said: map[string]string{},
 		identity: map[string]any{"apiVersion": apiVersion, "kind": kind}}
 	for i, v := range s.versions {
 		s.schemas[i] = SchemaOf(&v.CustomResourceDefinitionVersion)
@@ -91,18 +93,10 @@ func (s *Search) start() bool {
 	return !s.unusable
 }
 
-// At looks for a witness of what changes at a field itself. It returns a sentence about the value of the field, or "".
-func (s *Search) At(steps []Step) string {
-	if !s.start() {
-		return ""
-	}
-	f := &field{Search: s, steps: steps, path: pathOf(steps), old: at(s.schemas[0], steps),
-		now: at(s.schemas[1], steps), left: min(mostOfField, s.left)}
-	s.left -= f.left
-	defer func() { s.left += f.left }()
-	path := pathOf(steps[:max(0, len(steps)-1)])
-	f.around = cmp.Or(s.around[path], &around{})
-	s.around[path] = f.around
+// search looks for a value of a field that the server of a change refuses. now is the schema of the field there.
+func (s *Search) search(steps []Step, now *Props, alone *apiserver.Server) string {
+	f := &field{Search: s, steps: steps, path: pathOf(steps), old: at(s.schemas[0], steps), now: now, alone: alone,
+		around: s.aroundOf(steps), left: mostOfChange}
 	first := f.around.taken
 	for i := range mostVariants {
 		variant := (first + i) % mostVariants
@@ -110,11 +104,20 @@ func (s *Search) At(steps []Step) string {
 		if taken {
 			f.around.taken = variant
 		}
-		if said != "" || taken && variant > 0 || f.left <= 0 {
+		if f.around.shown = f.around.shown || said != ""; said != "" || taken && variant > 0 || f.left <= 0 {
 			return said
 		}
 	}
 	return ""
+}
+
+// aroundOf returns what is around a field.
+func (s *Search) aroundOf(steps []Step) *around {
+	path := pathOf(steps[:max(0, len(steps)-1)])
+	if s.around[path] == nil {
+		s.around[path] = &around{}
+	}
+	return s.around[path]
 }
 
 // at returns the schema that some steps lead to, and nil if there is none.
@@ -164,13 +167,16 @@ type field struct {
 	steps    []Step
 	path     string
 	old, now *Props // nil where a version has no schema for the field
+	alone    *apiserver.Server
 	around   *around
 	left     int
 }
 
 // around is the object in which a field is.
 type around struct {
-	taken int // the variant that the older version took
+	taken int  // the variant that the older version took
+	shown bool // a value of a field in it is a witness
+	plain *bool
 	usual [mostVariants]*judged
 }
 
@@ -202,6 +208,7 @@ func (f *field) judge(g *generator, value any) *judged {
 }
 
 func (s *Search) ask(object map[string]any) *judged {
+	s.left--
 	j := &judged{object: object, faults: map[string][]crs.Fault{}}
 	if j.taken = len(s.servers[0].Creates(object)) == 0; !j.taken {
 		return j
@@ -222,20 +229,36 @@ func (s *Search) ask(object map[string]any) *judged {
 func (f *field) try(g *generator) (said string, taken bool) {
 	open := len(f.steps) == 0 && f.versions[0].PreserveUnknownFields
 	var some []sample
+	updates := f.ofUpdates()
+	asked := false
 	for _, value := range g.candidates(f.old, f.now, open) {
-		if f.left--; f.left < 0 {
+		if f.left--; f.left < 0 || f.Search.left <= 0 {
 			break
 		}
+		refused := f.alone.Creates(f.only(f.steps, value))
+		if len(refused) == 0 && !updates {
+			continue
+		}
+		asked = true
 		j := f.judge(g, value)
 		if !j.taken {
 			continue
 		}
 		some = append(some, sample{value, j.object})
-		if i := slices.IndexFunc(j.faults[dotted(f.path)], f.about); i >= 0 {
-			return shown(value) + " was taken, is " + f.reason(j.faults[dotted(f.path)][i]), true
+		if r, ok := same(refused, j.faults[dotted(f.path)]); ok {
+			return shown(value) + " was taken, is " + f.reason(r), true
 		}
 	}
-	return f.update(some), len(some) > 0
+	if updates {
+		return f.update(some), len(some) > 0
+	}
+	return "", len(some) > 0 || !asked
+}
+
+// ofUpdates reports whether a rule of the newer schema is about changes of the field.
+func (f *field) ofUpdates() bool {
+	return f.now != nil && slices.ContainsFunc(f.now.XValidations,
+		func(r apiextensionsv1.ValidationRule) bool { return f.rule(r.Rule).Old })
 }
 
 type sample struct {
@@ -245,24 +268,23 @@ type sample struct {
 
 // update looks for a change of the field that the newer version refuses, where a rule of it is about changes.
 func (f *field) update(some []sample) string {
-	if f.now == nil || len(some) < 2 || !slices.ContainsFunc(f.now.XValidations,
-		func(r apiextensionsv1.ValidationRule) bool { return f.rule(r.Rule).Old }) {
+	if len(some) < 2 {
 		return ""
 	}
 	a := some[0]
 	for _, b := range some[1:] {
 		for _, pair := range [][2]sample{{a, b}, {b, a}} {
-			if f.left--; f.left < 0 {
+			if f.left--; f.left < 0 || f.Search.left <= 0 {
 				return ""
 			}
+			f.Search.left--
 			if len(f.servers[0].Updates(pair[0].object, pair[1].object)) > 0 {
 				continue
 			}
-			for _, r := range f.servers[1].Updates(pair[0].object, pair[1].object) {
-				if f.about(r) {
-					return "a change of " + shown(pair[0].value) + " to " + shown(pair[1].value) +
-						" was taken, is " + f.reason(r)
-				}
+			refused := f.alone.Updates(f.only(f.steps, pair[0].value), f.only(f.steps, pair[1].value))
+			if r, ok := same(refused, f.servers[1].Updates(pair[0].object, pair[1].object)); ok {
+				return "a change of " + shown(pair[0].value) + " to " + shown(pair[1].value) +
+					" was taken, is " + f.reason(r)
 			}
 		}
 	}
@@ -274,16 +296,22 @@ func (f *field) object(g *generator, steps []Step, value any) map[string]any {
 	if !ok {
 		object = map[string]any{}
 	}
-	maps.Copy(object, f.identity)
+	var name any = "x"
+	if p := at(f.schemas[0], []Step{{Name: "metadata"}, {Name: "name"}}); p != nil {
+		name = g.value(p, 0)
+	}
+	return f.identified(object, name)
+}
+
+// identified sets what each object has.
+func (s *Search) identified(object map[string]any, name any) map[string]any {
+	maps.Copy(object, s.identity)
 	metadata, ok := object["metadata"].(map[string]any)
 	if !ok {
 		metadata = map[string]any{}
 	}
 	if _, named := metadata["name"]; !named {
-		metadata["name"] = "x"
-		if p := at(f.schemas[0], []Step{{Name: "metadata"}, {Name: "name"}}); p != nil {
-			metadata["name"] = g.value(p, 0)
-		}
+		metadata["name"] = name
 	}
 	object["metadata"] = metadata
 	return object
@@ -303,30 +331,6 @@ func pathIn(r crs.Fault) string {
 }
 
 func dotted(path string) string { return keyed().ReplaceAllString(path, ".$1") }
-
-// about reports whether a fault of an object is one of the field. Another field that changes can be at fault as well.
-func (f *field) about(r crs.Fault) bool {
-	rest, ok := strings.CutPrefix("."+dotted(pathIn(r)), strings.TrimSuffix("."+dotted(f.path), "."))
-	switch {
-	case !ok:
-		return false
-	case rest == "" || rest == ".":
-		return true
-	case rest[0] != '.' && rest[0] != '[':
-		return false
-	case f.old == nil || f.now == nil || f.now.XEmbeddedResource && !f.old.XEmbeddedResource:
-		return true
-	case rest[0] == '[':
-		return strings.HasPrefix(r.Message, "duplicate") && strings.Count(rest, "]") == 1 &&
-			!strings.Contains(rest, ".")
-	}
-	name := strings.TrimPrefix(rest, ".")
-	_, had := f.old.Properties[name]
-	if strings.HasPrefix(r.Message, "required") {
-		return slices.Contains(f.now.Required, name) && !slices.Contains(f.old.Required, name) || !had
-	}
-	return !strings.ContainsAny(name, ".[") && !had
-}
 
 // reason is what the API server says of a fault, with the field of the value in which it is.
 func (f *field) reason(r crs.Fault) string {

@@ -73,7 +73,8 @@ var proofs = map[string]func(a, b *Props) bool{
 
 	"additionalProperties": func(a, b *Props) bool { return takesAny(b) || Closed(a) },
 	"anyOf": func(a, b *Props) bool {
-		return len(b.AnyOf) == 0 || len(a.AnyOf) > 0 && subset(a.AnyOf, b.AnyOf)
+		return len(b.AnyOf) == 0 || len(a.AnyOf) > 0 && subset(a.AnyOf, b.AnyOf) ||
+			!a.Nullable && subset(typesOf(a), b.AnyOf)
 	},
 	"allOf": func(a, b *Props) bool { return subset(b.AllOf, a.AllOf) },
 	"oneOf": func(_, b *Props) bool { return len(b.OneOf) == 0 },
@@ -106,6 +107,14 @@ func typeWidens(a, b *Props) bool {
 		return a.Type == "integer" || a.Type == "string" || a.XIntOrString
 	}
 	return b.Type == "" || a.Type == "integer" && b.Type == "number"
+}
+
+// typesOf returns a schema of each type of the values of a schema.
+func typesOf(s *Props) []Props {
+	if s.Type == "" && s.XIntOrString {
+		return []Props{{Type: "integer"}, {Type: "string"}}
+	}
+	return []Props{{Type: s.Type}}
 }
 
 // requiredWidens is about a field with a default, too: where the object is, the API server sets it.
