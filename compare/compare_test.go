@@ -3,6 +3,7 @@ package compare_test
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -283,6 +284,33 @@ func TestCommentIsCut(t *testing.T) {
 	left := 5000 - strings.Count(out.String(), "env\\[V")
 	if !strings.Contains(out.String(), fmt.Sprintf("… and %d more\n", left)) {
 		t.Errorf("%d are left out, and it says something else", left)
+	}
+}
+
+// The answer about CRDs names what fails whatever an object has, before a property that has a witness.
+func TestAnswerOfCRDs(t *testing.T) {
+	crd := func(name, scope, versions string) string {
+		return "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: " + name + "s.x.io}\n" +
+			"spec: {group: x.io, scope: " + scope + ", names: {plural: " + name + "s, kind: " + strings.ToUpper(name) + "}, versions: [" + versions + "]}\n"
+	}
+	of := func(schema string) string {
+		return "{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {a: " + schema + "}}}}"
+	}
+	older, newer := of("{type: string}"), of("{type: string, maxLength: 3}")
+	v2 := ", " + strings.NewReplacer("v1", "v2", "storage: true", "storage: false").Replace(older)
+	property := crd("a", "Cluster", older)
+	for name, c := range map[string]struct{ old, now, want string }{
+		"a property":   {property, crd("a", "Cluster", newer), "as.x.io: a: maxLength added: 3"},
+		"the scope":    {property + crd("b", "Cluster", older), crd("a", "Cluster", newer) + crd("b", "Namespaced", older), "bs.x.io: scope changed"},
+		"a CRD":        {property + crd("b", "Cluster", older), crd("a", "Cluster", newer), "bs.x.io: the CRD is gone"},
+		"not served":   {property + crd("b", "Cluster", older+v2), crd("a", "Cluster", newer) + crd("b", "Cluster", older+strings.Replace(v2, "served: true", "served: false", 1)), "bs.x.io: no longer served"},
+		"in one, both": {crd("a", "Cluster", older), crd("a", "Namespaced", newer), "as.x.io: scope changed"},
+	} {
+		r := compared(t, tree(t, c.old), tree(t, c.now))
+		i := slices.IndexFunc(r.Summary, func(a compare.Answer) bool { return a.Section == compare.SectionCRDs })
+		if i < 0 || !strings.HasPrefix(r.Summary[i].Text, c.want) {
+			t.Errorf("%s: %v, want %q", name, r.Summary, c.want)
+		}
 	}
 }
 

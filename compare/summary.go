@@ -89,7 +89,9 @@ func (r *Report) answer(s Section, list []findings.Severity, grave bool) (full, 
 		what := text.Brief(r.Workloads[0].Object) + ": " + changeText(r.Workloads[0])
 		return joinFilled(what, count), joinFilled(what, few)
 	}
-	c := r.CRDs[0]
+	c := slices.MinFunc(r.CRDs, func(a, b CRD) int { // what fails whatever an object has comes before a value
+		return cmp.Or(a.Severity.Rank()-b.Severity.Rank(), lists.TrueFirst(a.Witness == "", b.Witness == ""))
+	})
 	parts := []string{text.Brief(c.CRD), text.Brief(c.Path), text.Shorten(c.Message, maxReason)}
 	what := strings.Join(filled(parts), ": ")
 	return joinFilled(what, count), joinFilled(what, few)

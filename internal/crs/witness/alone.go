@@ -56,7 +56,7 @@ func (s *Search) Together(steps []Step) string {
 
 // judged looks for a witness, with a version that has another schema.
 func (s *Search) judged(steps []Step, now *Props, v crs.Version, schema *Props) string {
-	if !s.start() {
+	if s.left <= 0 || !s.start() {
 		return ""
 	}
 	v.Subresources = nil
