@@ -127,12 +127,7 @@ func (r *Report) lines(s Section) []line {
 	case SectionCRDs:
 		return crdLines(r.CRDs)
 	}
-	var out []line
-	for _, c := range r.OLM {
-		out = append(out, line{objects: []string{c.Operator}, change: changed, severity: c.Severity,
-			what: text.Shorten(c.Message, maxReason), why: c.Rule, at: places(c.File, c.Line)})
-	}
-	return fold(out)
+	return olmLines(r.OLM)
 }
 
 // permissionLines returns what each subject gains before what it loses, the most dangerous first.

@@ -30,8 +30,11 @@ type line struct {
 	value string // the whole values, of which what may be the beginning
 }
 
-// maxAlike is how many fields or versions a line names.
-const maxAlike = 3
+// maxAlike is how many fields or versions a line names, and mostNames how many objects.
+const (
+	maxAlike  = 3
+	mostNames = 12
+)
 
 // description returns what changes: the fields or versions, and what follows them.
 func (l line) description() string {
@@ -164,17 +167,25 @@ func tables(list []line) (out []findings.Table) {
 	return out
 }
 
-// titleOfObjects names the objects of a line, by their kinds: more of them if it is an error or a warning.
+// withoutOwnName returns a field without the name of an item that the object has as well: of a webhook for which OLM
+// makes a configuration of its own.
+func withoutOwnName(object, field string) string {
+	before, rest, _ := strings.Cut(field, "[")
+	item, after, ok := strings.Cut(rest, "]")
+	if ok && strings.HasPrefix(field, "webhooks[") && strings.HasSuffix(object, item) {
+		return before + "[]" + after
+	}
+	return field
+}
+
+// titleOfObjects names the objects of a line, by their kinds.
 func titleOfObjects(l line) string {
 	if len(l.objects) == 1 {
 		return text.Brief(l.objects[0])
 	}
-	most := 12
-	switch {
-	case l.why == leaves: // somebody has to delete them
+	most := mostNames
+	if l.why == leaves { // somebody has to delete them
 		most = len(l.objects)
-	case l.severity == findings.Info:
-		most = maxAlike
 	}
 	kind, _, _ := strings.Cut(l.objects[0], " ")
 	names := slices.Clone(l.objects)
@@ -265,12 +276,43 @@ func changeLine(c change.Change) line {
 	l := line{objects: []string{c.Object}, change: marks[c.Change], severity: c.Severity, what: what,
 		why: text.Shorten(c.Message, maxReason), at: places(c.File, c.Line)}
 	if field != "" {
-		l.fields = []string{field}
+		l.fields = []string{withoutOwnName(c.Object, field)}
 	}
 	if c.Old+c.New != "" && c.Part != change.Rest {
 		l.value = c.Old + " -> " + c.New
 	}
 	return l
+}
+
+// dotted are names of CRDs and the like.
+var dotted = lazy.Regexp(`[a-z0-9-]+(\.[a-z0-9-]+)+`)
+
+// olmLines returns the lines of what OLM would do. Those that differ in one name are one, which has all names.
+func olmLines(list []Consequence) []line {
+	var out []line
+	for _, same := range lists.Groups(list, func(c Consequence) [4]string {
+		return [4]string{c.Operator, string(c.Severity), c.Rule, dotted().ReplaceAllString(c.Message, "…")}
+	}) {
+		names := lists.Map(same, func(c Consequence) []string { return dotted().FindAllString(c.Message, -1) })
+		var differ []int
+		for n, name := range names[0] {
+			if slices.ContainsFunc(names, func(list []string) bool { return list[n] != name }) {
+				differ = append(differ, n)
+			}
+		}
+		for _, c := range same {
+			what := c.Message
+			if len(differ) == 1 {
+				n, first := differ[0], same[0].Message
+				at := dotted().FindAllStringIndex(first, -1)[n]
+				all := lists.Unique(lists.Map(names, func(list []string) string { return text.Brief(list[n]) }))
+				what = first[:at[0]] + text.FirstOf(mostNames, all) + first[at[1]:]
+			}
+			out = append(out, line{objects: []string{c.Operator}, change: changed, severity: c.Severity,
+				what: text.Shorten(what, maxReason+len(what)-len(c.Message)), why: c.Rule, at: places(c.File, c.Line)})
+		}
+	}
+	return fold(out)
 }
 
 // withWitness is the message of a finding with what shows it.

@@ -67,6 +67,27 @@ func TestEqualChangesShareALine(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
+	webhook := func(name, version string) string {
+		return fmt.Sprintf("apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: op.%[1]s.x.io}\n"+
+			"webhooks: [{name: %[1]s.x.io, admissionReviewVersions: [%[2]s]}]\n---\n", name, version)
+	}
+	r := compared(t, tree(t, webhook("v", "v1beta1")+webhook("w", "v1beta1")), tree(t, webhook("v", "v1")+webhook("w", "v1")))
+	const refused = "changes spec.scope of CustomResourceDefinition %s, which the API server refuses"
+	for _, name := range []string{"as.x.io", "bs.x.io", "cs.x.io"} {
+		r.OLM = append(r.OLM, compare.Consequence{Operator: "a.v1", Severity: findings.Error, Rule: "immutable-field", Message: fmt.Sprintf(refused, name)})
+	}
+	r.OLM = append(r.OLM, compare.Consequence{Operator: "a.v1", Severity: findings.Error, Rule: "x", Message: "a.b waits for c.d"},
+		compare.Consequence{Operator: "a.v1", Severity: findings.Error, Rule: "x", Message: "e.f waits for g.h"})
+	got = printed(t, r)
+	for _, want := range []string{
+		"  2 ValidatingWebhookConfigurations: op.v.x.io, op.w.x.io\n  + info     webhooks[].admissionReviewVersions[v1] added",
+		"  ~ error    " + fmt.Sprintf(refused, "as.x.io, bs.x.io, cs.x.io") + " [immutable-field]\n",
+		"a.b waits for c.d  [x]\n", "e.f waits for g.h  [x]\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
 	crd := func(kind string) string {
 		return `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

@@ -19,7 +19,8 @@ func unknownFields(f *found, old, now *definition) {
 		if !now.Spec.PreserveUnknownFields && served && still {
 			f.limit = ruleUnproven
 			search := witness.New(before, after, old.Spec.Group+"/"+v.Name, old.Spec.Names.Kind)
-			f.Witness = search.Alone(witness.Change{Schema: func() *props { return witness.SchemaOf(&v) }, Closed: true})
+			schema := func() *props { return witness.SchemaOf(&v) }
+			f.Witness = search.Alone(witness.Change{Schema: schema, Closed: true})
 		}
 		if f.Witness != "" {
 			f.limit = ""
