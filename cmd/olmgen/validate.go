@@ -197,8 +197,13 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 // refuseBundles refuses what olmgen render makes a tree of. A CSV beside CRDs may be a tree if its namespace is known.
 func (f *checkFlags) refuseBundles(path string) error {
 	bundles := source.BundlesAt(path)
-	if len(bundles) == 0 || f.options.Namespace != "" && !source.IsAnnotated(bundles[0]) {
+	if len(bundles) == 0 || f.options.Namespace != "" && !source.IsAnnotated(path) {
 		return nil
+	}
+	hint := "olmgen validate " + text.Shell(bundles[len(bundles)-1]) + " checks the bundle; olmgen render makes a " +
+		"tree of it"
+	if !source.IsAnnotated(path) {
+		hint += "; give --namespace if it is applied as it is"
 	}
 	what := "a bundle"
 	switch {
@@ -207,8 +212,7 @@ func (f *checkFlags) refuseBundles(path string) error {
 	case bundles[0] != path:
 		what = "part of the bundle " + bundles[0]
 	}
-	return &usageError{path + " is " + what + ", and check reads what is applied to a cluster",
-		"olmgen validate " + text.Shell(bundles[len(bundles)-1]) + " checks the bundle; olmgen render makes a tree of it"}
+	return &usageError{path + " is " + what + ", and check reads what is applied to a cluster", hint}
 }
 
 type lintFlags struct {
