@@ -192,6 +192,12 @@ func ask(t *testing.T, ctx context.Context, index chromedp.Action) {
 	if id := eval[string](t, ctx, "document.activeElement.id"); id != "filter" {
 		t.Errorf("without an answer Enter leads to %q", id)
 	}
+	chip := strings.ToLower(eval[string](t, ctx, `document.querySelector(".index b").textContent`))
+	run(t, ctx, chromedp.KeyEvent(kb.Escape+chip))
+	if got := eval[int](t, ctx, `[...document.querySelectorAll(".index tbody tr")].filter((r) => r.checkVisibility() && !`+searched+
+		fmt.Sprintf(`(r).includes(%q)).length`, chip)); got > 0 {
+		t.Errorf("%q finds %d packages that only reach it", chip, got)
+	}
 	run(t, ctx, chromedp.KeyEvent(kb.Escape+"memcached"+kb.Enter))
 	if href := eval[string](t, ctx, `document.activeElement.getAttribute("href") ?? ""`); href != "packages/memcached-operator/index.html" {
 		t.Fatalf("Enter leads to %s", eval[string](t, ctx, "document.activeElement.outerHTML.slice(0, 80)"))

@@ -4,10 +4,11 @@
   const filter = $("filter"), count = $("count");
   const rows = [...document.querySelectorAll("tbody tr:not(.description *)")];
   const folds = [...document.querySelectorAll("details")];
-  const texts = new Map(rows.map((r) => [r, (r.textContent + " " + (r.dataset.words ?? "")).toLowerCase()]));
   const tags = [...document.querySelectorAll("input[data-tag]")];
   const summaries = new Set(rows.filter((r) => r.closest(".overview") && $("counts"))); // no severity leaves them out
   const list = document.querySelector("table[data-noun]"); // the table that a page is about, with what its rows are
+  const searched = (r) => r.closest("[data-question]") ? r.cells[0] : r; // the question is about the first column
+  const texts = new Map(rows.map((r) => [r, (searched(r).textContent + " " + (r.dataset.words ?? "")).toLowerCase()]));
   const counted = rows.filter((r) => list ? list.contains(r) : !summaries.has(r));
   const parts = [...document.querySelectorAll("main table:not(.description *), main details, main section")];
   if (list?.dataset.question) filter.labels[0].textContent = list.dataset.question;

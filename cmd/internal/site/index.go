@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -256,7 +257,7 @@ func indexPage(title string, entries []entry, report *audit.Report) *findings.Do
 		"What a package may reach is that of its head: the newest release of its default channel, installed as " +
 			"olmgen render does it by default. It is not known where the catalog does not hold the objects of the " +
 			"bundle.",
-		"The search also finds categories, keywords, providers and kinds.",
+		"The search finds names, categories, keywords, providers, kinds and words of descriptions.",
 		"“Namespaced only” are operators that can be installed for one namespace and ask for no cluster " +
 			"permissions.",
 	},
@@ -279,7 +280,8 @@ const (
 	leastWords = 80
 )
 
-// words returns what the search finds an operator by: categories, provider, keywords and kinds, each once.
+// words returns what the search finds an operator by beside its names: categories, provider, keywords, kinds and the
+// words of its short description, each once.
 func words(csv *v1alpha1.ClusterServiceVersion) (out []string) {
 	add := func(text string) {
 		if text = strings.ToLower(clean(text)); text != "" {
@@ -295,6 +297,11 @@ func words(csv *v1alpha1.ClusterServiceVersion) (out []string) {
 	}
 	for _, c := range csv.Spec.CustomResourceDefinitions.Owned {
 		add(c.Kind)
+	}
+	for w := range strings.FieldsFuncSeq(csv.Annotations["description"], func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) {
+		add(w)
 	}
 	return out
 }

@@ -293,7 +293,7 @@ func noise(t *testing.T, bytes int) []byte {
 }
 
 const dangerousCSV = `{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion", "metadata": {"name": "operator-with-a-name-%03[1]d.v1.0.0",
-  "annotations": {"categories": "Database, Big Data", "createdAt": "2026-01-02T03:04:05Z"}},
+  "annotations": {"categories": "Database, Big Data", "description": "Stores (and sorts) tables; relational.", "createdAt": "2026-01-02T03:04:05Z"}},
   "spec": {"displayName": "The Operator of Team %03[1]d", "version": "1.0.0", "provider": {"name": "Example Corporation"},
   "description": "# A\n\n| x | y |\n|---|--:|\n| <b>1</b> | 2 |\n", "icon": [{"base64data": "", "mediatype": ""}],
   "keywords": ["postgres", "sql", "relational"], "installModes": [{"type": "AllNamespaces", "supported": true}],
@@ -341,7 +341,7 @@ func TestPages(t *testing.T) {
 			t.Error(bad)
 		}
 		for _, want := range []string{`<dl class="totals">`, `class="legend"`, `<ol class="cards">`, `<b class=error>everything</b>`,
-			`data-words="database big data postgres sql relational"`, "1 package in 1 release."} {
+			`data-words="database big data postgres sql relational stores and sorts tables"`, "1 package in 1 release."} {
 			if !strings.Contains(index, want) {
 				t.Errorf("the index has no %q", want)
 			}
