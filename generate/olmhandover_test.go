@@ -372,3 +372,24 @@ func TestPartial(t *testing.T) {
 		}
 	}
 }
+
+// A CatalogSource whose namespace nobody gives is where OpenShift's are, and a note says so.
+func TestCatalogSourceNamespace(t *testing.T) {
+	b := inChannels(t, "", "alpha")
+	for namespace, want := range map[string]int{"": 1, "openshift-marketplace": 0, "olm": 0} {
+		result, err := Render(b, Options{Profile: ProfileSubscription, Namespace: "cache",
+			Subscription: SubscriptionOptions{CatalogImage: "quay.io/a/b", CatalogNamespace: namespace}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes := 0
+		for _, n := range result.Notes {
+			if strings.HasPrefix(n.Msg, "the CatalogSource is in openshift-marketplace,") && slices.Equal(n.Options, []Option{OptionCatalogSource}) {
+				notes++
+			}
+		}
+		if notes != want {
+			t.Errorf("namespace %q: %d notes, want %d", namespace, notes, want)
+		}
+	}
+}

@@ -125,6 +125,11 @@ func catalogSource(r *rendering) {
 		r.fail(refuseOption(OptionCatalogImage, "give it as in quay.io/example/catalog:v1",
 			"the catalog's image %q is not an image reference", image))
 	}
+	if r.options.Subscription.CatalogNamespace == "" {
+		r.notes = append(r.notes, manifest.Message{Options: []Option{OptionCatalogSource},
+			Msg: fmt.Sprintf("the CatalogSource is in %s, where OLM of OpenShift finds it from all namespaces: "+
+				"elsewhere that is %s", namespace, olm.NamespaceUpstream)})
+	}
 	_, tag := ref.(name.Tag)
 	r.author("catalogsource.yaml",
 		Object{APIVersion: v1alpha1.CatalogSourceCRDAPIVersion, Kind: v1alpha1.CatalogSourceKind, Namespace: namespace,
@@ -147,7 +152,7 @@ func subscription(r *rendering) {
 	config, err := ConfigValue(r.options.Config)
 	r.fail(err)
 	namespace, source := r.catalog()
-	if !slices.Contains([]string{r.options.Namespace, olm.NamespaceMarketplace, "olm"}, namespace) {
+	if !slices.Contains([]string{r.options.Namespace, olm.NamespaceMarketplace, olm.NamespaceUpstream}, namespace) {
 		// OLM: pkg/controller/registry/resolver/step_resolver.go, ResolveSteps
 		r.warnInstallation("OLM looks for catalogs in the Subscription's namespace and in its own global one: is "+
 			"%s that?", namespace)

@@ -82,10 +82,6 @@ func (f *graphFlags) draw(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(picture.Others) > 0 {
-		say(cmd, findings.Note, "olmgen permissions shows what they may do", "not drawn, and bound too: %s",
-			text.FirstOf(12, picture.Others))
-	}
 	switch f.format {
 	case findings.SVG:
 		return picture.SVG(cmd.OutOrStdout())

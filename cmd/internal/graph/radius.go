@@ -30,7 +30,7 @@ type Radius struct {
 	Roles     []Role // that accounts are bound to, sorted
 	Places    []Place
 	Ways      []permissions.Way // of the accounts to the worst that they reach
-	Others    []string          // who else has rights by its bindings: they are not in the picture
+	Others    []string          // who else has rights by its bindings: of them the picture has the names
 	Unbound   []string          // what no RoleBinding reaches, in words; empty if all namespaces are the operator's
 }
 
@@ -61,7 +61,7 @@ type Binding struct {
 }
 
 // BlastRadius finds out of rendered objects what the ServiceAccounts in the operator's namespace are bound to. Bindings
-// of other subjects are not in the picture: Others names them. The error is about an object that can't be decoded.
+// of other subjects are not in the picture, their names are. The error is about an object that can't be decoded.
 func BlastRadius(result *generate.Result) (*Radius, error) {
 	c := collector{namespace: result.Namespace, deployments: map[string][]string{}}
 	for _, o := range result.Objects {
@@ -195,6 +195,9 @@ func (r *Radius) add(b *rbac.Binding, c *collector, names []string) {
 	place.Bindings = append(place.Bindings, binding)
 }
 
+// boundToo is what stands before the names of others.
+const boundToo, mostOthers = "bound too, see olmgen permissions", 12
+
 // Everywhere reports whether a binding holds in all namespaces.
 func (r *Radius) Everywhere() bool {
 	return slices.ContainsFunc(r.Places, func(p Place) bool { return p.Namespace == "" })
@@ -250,6 +253,9 @@ func (r *Radius) Document(title string) *findings.Document {
 	d.Sections = []findings.Section{{Picture: r.picture()},
 		{ID: "bindings", Title: "Bindings", Tables: []findings.Table{t}, Remarks: []findings.Remark{
 			{Label: strings.Join(r.Unbound, ", "), Text: "no RoleBinding, " + r.access()}}}}
+	if len(r.Others) > 0 {
+		d.Notes = []findings.Remark{{Label: boundToo, Text: text.FirstOf(mostOthers, r.Others)}}
+	}
 	accounts := findings.Table{Columns: []findings.Column{{Title: "ServiceAccount"}, {Title: "Runs"}}}
 	for _, a := range r.Accounts {
 		runs := lists.Map(a.Deployments, func(name string) string { return "Deployment " + text.Brief(name) })

@@ -106,8 +106,13 @@ func (d *drawing) operator(r *Radius) ([]box, int) {
 		at = append(at, len(nodes))
 		nodes = append(nodes, box{class: "node", lines: []string{"ServiceAccount", a.Name}})
 	}
-	placed, x := d.column(margin, []box{{class: "group", lines: []string{"namespace " + r.Namespace + " (operator)"}}},
-		[][]box{nodes})
+	groups := []box{{class: "group", lines: []string{"namespace " + r.Namespace + " (operator)"}}}
+	columns := [][]box{nodes}
+	if len(r.Others) > 0 {
+		groups = append(groups, box{class: "group unbound", lines: []string{boundToo}})
+		columns = append(columns, []box{{class: "node unbound", lines: r.others()}})
+	}
+	placed, x := d.column(margin, groups, columns)
 	var accounts []box
 	for i, a := range r.Accounts {
 		for j := range a.Deployments {
@@ -117,6 +122,14 @@ func (d *drawing) operator(r *Radius) ([]box, int) {
 		accounts = append(accounts, placed[0][at[i]])
 	}
 	return accounts, x
+}
+
+// others names who is bound too, a line for each.
+func (r *Radius) others() []string {
+	if n := len(r.Others) - mostOthers; n > 0 {
+		return append(slices.Clone(r.Others[:mostOthers]), fmt.Sprintf("and %d more", n))
+	}
+	return r.Others
 }
 
 // places returns the boxes of the bindings of each place.
@@ -264,6 +277,9 @@ func (r *Radius) Mermaid(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "    subgraph none[\"%s\"]\n      no(\"%s\")\n    end\n", label(strings.Join(r.Unbound, ", ")),
 		label("no RoleBinding", r.access()))
+	if len(r.Others) > 0 {
+		fmt.Fprintf(&b, "    subgraph others[\"%s\"]\n      too(\"%s\")\n    end\n", label(boundToo), label(r.others()...))
+	}
 	b.WriteString("  end\n")
 	for i, a := range r.Accounts {
 		for j := range a.Deployments {
