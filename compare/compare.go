@@ -69,10 +69,12 @@ func Compare(ctx context.Context, old, now State, o Options) (*Report, error) {
 	pairs := pairsOf(old, now)
 	before := *old.Permissions
 	before.Permissions = renamed(before.Permissions, r.Renamed, pairs)
-	d := permissions.Compare(&before, now.Permissions)
+	d := permissions.Compare(&before, now.Permissions, ownerOf(pairs))
 	r.Permissions = slices.Concat(d.Permissions, permissions.CompareRoles(old.Roles, now.Roles))
 	r.Users = d.Users
-	r.sentences = sentences(old.Permissions, now.Permissions, d.Permissions)
+	r.facts = d.Facts
+	r.several = len(lists.Set(slices.Concat(before.Permissions, now.Permissions.Permissions),
+		func(i permissions.Item) permissions.Subject { return i.Subject })) > 1
 	if r.Workloads, err = r.workloads(old, now, objects); err != nil {
 		return nil, err
 	}
@@ -144,22 +146,6 @@ func sideOf(s State) Side {
 		o := s.Operators[0]
 		out.InstallMode = cmp.Or(judged.InstallMode, string(o.InstallMode))
 		out.Namespace = cmp.Or(judged.Namespace, o.Namespace)
-	}
-	return out
-}
-
-// sentences says in short what subjects gain and lose, from the permissions that they gain and lose.
-func sentences(old, now *permissions.Report, items []permissions.Item) (out []string) {
-	of := func(c permissions.Change) []permissions.Item {
-		return lists.Filter(items, func(i permissions.Item) bool { return i.Change == c })
-	}
-	for _, f := range now.FactsOf(of(permissions.Gained), old) {
-		out = append(out, "now "+f.Text)
-	}
-	for _, f := range old.FactsOf(of(permissions.Lost), now) {
-		if !slices.ContainsFunc(now.Summary, func(n permissions.Fact) bool { return n.Risk == f.Risk }) {
-			out = append(out, "no longer "+f.Text)
-		}
 	}
 	return out
 }

@@ -137,20 +137,24 @@ func permissionLines(items []permissions.Item) []line {
 		change   permissions.Change
 		risk     permissions.Risk
 		severity findings.Severity
+		follows  string
 	}
 	var out []line
 	for _, same := range lists.Groups(items, func(i permissions.Item) class {
-		return class{i.Subject, i.Change, i.Risk, severityOf(i)}
+		return class{i.Subject, i.Change, i.Risk, severityOf(i), i.Follows}
 	}) {
 		i, severity := same[0], severityOf(same[0])
 		name := i.Subject.String()
 		if i.Subject.IsRole() {
-			name += ", for whoever is bound to it"
+			name += whoever
 		}
 		for _, l := range permissions.Lines(same) {
 			why := l.Reason
-			if i.Risk != permissions.Other {
+			switch {
+			case i.Risk != permissions.Other:
 				why = i.Risk.Title() + "; " + why
+			case i.Follows != "":
+				why = i.Follows + "; " + why
 			}
 			if i.Change == permissions.Lost && severity == findings.Warning {
 				why = "asked for where it has no effect; " + why
@@ -160,6 +164,9 @@ func permissionLines(items []permissions.Item) []line {
 	}
 	return out
 }
+
+// whoever follows the name of a role that nobody is bound to.
+const whoever = ", for whoever is bound to it"
 
 func lineOf(name string, c permissions.Change, severity findings.Severity, l permissions.Line, why string) line {
 	return line{objects: []string{name}, change: gainMarks[c], severity: severity, where: l.Where, what: l.What,

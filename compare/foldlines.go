@@ -188,15 +188,18 @@ func titleOfObjects(l line) string {
 		most = len(l.objects)
 	}
 	kind, _, _ := strings.Cut(l.objects[0], " ")
-	names := slices.Clone(l.objects)
+	names, whom := slices.Clone(l.objects), ""
 	for i, o := range names {
 		k, name, ok := strings.Cut(o, " ")
+		if role, unbound := strings.CutSuffix(name, whoever); unbound {
+			name, whom = role, ", for whoever is bound to them"
+		}
 		if !ok || k != kind {
 			return text.Count(len(names), "object") + ": " + text.FirstOf(most, l.objects)
 		}
 		names[i] = name
 	}
-	return text.Count(len(names), kind) + ": " + text.FirstOf(most, names)
+	return text.Count(len(names), kind) + ": " + text.FirstOf(most, names) + whom
 }
 
 func changeLines(list []change.Change) []line {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/olmgen/olmgen/compare/change"
@@ -61,7 +62,8 @@ func (o *Operator) belongings() []string {
 	}
 	strategy := o.Spec.InstallStrategy.StrategySpec
 	for _, d := range strategy.DeploymentSpecs {
-		out = append(out, o.Namespace+"/"+d.Name)
+		account := cmp.Or(d.Spec.Template.Spec.ServiceAccountName, "default")
+		out = append(out, o.Namespace+"/"+d.Name, o.Namespace+"/"+account)
 	}
 	for _, p := range slices.Concat(strategy.Permissions, strategy.ClusterPermissions) {
 		out = append(out, o.Namespace+"/"+p.ServiceAccountName)
@@ -70,6 +72,17 @@ func (o *Operator) belongings() []string {
 		out = append(out, s.Name, cmp.Or(s.Namespace, o.Namespace)+"/"+s.Name)
 	}
 	return out
+}
+
+// ownerOf returns what finds the operator of an account that it names, as a subject. Others are on their own.
+func ownerOf(pairs []pair) func(permissions.Subject) permissions.Subject {
+	d := newDeal(pairs)
+	return func(s permissions.Subject) permissions.Subject {
+		if i, ok := d.owner[s.Namespace+"/"+s.Name]; ok && s.Kind == accountKind {
+			return permissions.Subject{Kind: "operator", Name: strconv.Itoa(i)}
+		}
+		return s
+	}
 }
 
 func groupKey(group string) string { return "group " + group }

@@ -45,11 +45,12 @@ type Report struct {
 	Unresolved  []Unresolved       `json:"unresolved"`
 	Unbuilt     []string           `json:"unbuilt,omitempty"` // kustomizations that could not be built, and why
 
-	sentences []string // what subjects gain and lose in short
-	checked   bool     // existing objects were checked against the newer CRDs
-	approval  bool     // somebody approves the InstallPlan
-	chosen    bool     // nobody gave an install mode
-	undecided int      // kustomizations that could be built for one of the states only
+	facts     []permissions.ChangedFact // what subjects gain and lose in short
+	several   bool                      // subjects have permissions: facts name theirs
+	checked   bool                      // existing objects were checked against the newer CRDs
+	approval  bool                      // somebody approves the InstallPlan
+	chosen    bool                      // nobody gave an install mode
+	undecided int                       // kustomizations that could be built for one of the states only
 }
 
 // Side is one of the two releases.

@@ -13,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/golden/reviewtest"
 	"github.com/olmgen/olmgen/golden/schematest"
+	"github.com/olmgen/olmgen/internal/rbac/danger"
 	"github.com/olmgen/olmgen/permissions"
 )
 
@@ -22,7 +23,7 @@ var schema = schematest.Schema{
 	Title:  "olmgen diff --format json",
 	Consts: map[string]string{"apiVersion": compare.APIVersion, "kind": compare.Kind},
 	Enums: map[reflect.Type]any{
-		reflect.TypeFor[permissions.Risk]():   permissions.Risks,
+		reflect.TypeFor[permissions.Risk]():   danger.Risks,
 		reflect.TypeFor[permissions.Why]():    permissions.Whys,
 		reflect.TypeFor[permissions.Change](): []permissions.Change{permissions.Gained, permissions.Lost},
 		reflect.TypeFor[findings.Severity]():  change.Severities,

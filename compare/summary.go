@@ -105,7 +105,7 @@ func fitting(parts []string, count string) string {
 	for n := len(parts); n > 0; n-- {
 		shown := slices.Clone(parts[:n])
 		if n < len(parts) {
-			shown = append(shown, fmt.Sprintf("and %d more", len(parts)-n))
+			shown = append(shown, andMore(parts[n:]))
 		}
 		if s := joinFilled(append(shown, count)...); n == 1 || utf8.RuneCountInString(s) <= maxAnswer {
 			return s
@@ -115,6 +115,21 @@ func fitting(parts []string, count string) string {
 }
 
 func joinFilled(list ...string) string { return strings.Join(filled(list), "; ") }
+
+// andMore counts parts that are left out: those that are gone apart from what is new.
+func andMore(left []string) string {
+	gone := lists.Count(left, func(s string) bool { return strings.HasPrefix(s, noLonger) })
+	var out []string
+	if n := len(left) - gone; n > 0 {
+		out = append(out, fmt.Sprintf("and %d more", n))
+	}
+	if gone > 0 {
+		out = append(out, fmt.Sprintf("no longer: %d more", gone))
+	}
+	return strings.Join(out, "; ")
+}
+
+const noLonger = "no longer "
 
 func filled(list []string) []string {
 	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
@@ -136,26 +151,62 @@ func countText(list []findings.Severity) string {
 	return strings.Join(parts, ", ")
 }
 
-// permissionsAnswer returns what is new in short, and the counts.
+// permissionsAnswer returns what is new in short, the worst first, then what moves between accounts of an operator and
+// what is gone; and the counts.
 func (r *Report) permissionsAnswer() (parts []string, count string) {
-	parts = slices.Clone(r.sentences)
-	if !slices.ContainsFunc(parts, func(s string) bool { return strings.HasPrefix(s, "now ") }) {
-		parts = append(r.worstGain(), parts...)
+	best := findings.Info
+	for _, f := range r.facts {
+		parts = append(parts, r.sentence(f))
+		best = worst([]findings.Severity{best, f.Severity})
+	}
+	gain := permissions.Item{}
+	for _, i := range slices.Concat(r.Permissions, r.Users) {
+		if s := severityOf(i); i.Change == permissions.Gained && s.Rank() < best.Rank() {
+			gain, best = i, s // worse than what the facts say
+		}
+	}
+	if gain.Change != "" {
+		who := r.by([]permissions.Subject{gain.Subject})
+		parts = append([]string{"gains " + gainText(gain) + who}, parts...)
 	}
 	return parts, strings.Join(append(movesText(r.Permissions, ""), movesText(r.Users, " by users")...), "; ")
 }
 
-// worstGain names the worst permission that is gained, if it is more than a note.
-func (r *Report) worstGain() []string {
-	all := lists.Filter(slices.Concat(r.Permissions, r.Users), func(i permissions.Item) bool {
-		return i.Change == permissions.Gained && severityOf(i) != findings.Info
-	})
-	if len(all) == 0 {
-		return nil
+// sentence says in short what changes, and for whom where that is a question.
+func (r *Report) sentence(f permissions.ChangedFact) string {
+	begin, end := "now ", ""
+	switch {
+	case f.Change == permissions.Lost:
+		begin = noLonger
+	case len(f.From) > 0:
+		begin, end = "moved: ", " instead of "+namesOf(f.From)
+	case f.Change == permissions.Moved:
+		begin = "also "
 	}
-	worst := slices.MinFunc(all, func(a, b permissions.Item) int { return severityOf(a).Rank() - severityOf(b).Rank() })
-	l := permissions.Lines([]permissions.Item{worst})[0]
-	return []string{fmt.Sprintf("gains %s in %s", l.What, strings.Replace(l.Where, "cluster", "the cluster", 1))}
+	return begin + f.Text + r.by(f.Subjects) + end
+}
+
+// by names subjects after what they may do, if there are others.
+func (r *Report) by(subjects []permissions.Subject) string {
+	if !r.several {
+		return ""
+	}
+	return ", as " + namesOf(subjects)
+}
+
+func namesOf(subjects []permissions.Subject) string {
+	return text.FirstOf(maxAlike, lists.Map(subjects, func(s permissions.Subject) string { return s.Name }))
+}
+
+// gainText returns a gain in one line, with what follows from it if no risk says it.
+func gainText(i permissions.Item) string {
+	follows := ""
+	if i.Risk == permissions.Other && i.Follows != "" && len(i.Kept) == 0 {
+		follows = " (" + i.Follows + ")"
+	}
+	i.Kept, i.Risk = nil, "" // so the line has no group before it
+	l := permissions.Lines([]permissions.Item{i})[0]
+	return l.What + " in " + strings.Replace(l.Where, "cluster", "the cluster", 1) + follows
 }
 
 func movesText(items []permissions.Item, who string) (out []string) {

@@ -89,23 +89,10 @@ func joined(list []string) string {
 	return strings.Join(list[:last], ", ") + ", and " + list[last]
 }
 
-// riskPhrases say what a subject may do by a risk.
-var riskPhrases = map[permissions.Risk]string{
-	permissions.Everything:   "do everything",
-	permissions.ReadsSecrets: "read every Secret",
-	permissions.WritesRBAC:   "write RBAC",
-	permissions.RunsInPods:   "start or enter pods",
-	permissions.Impersonates: "act as others",
-	permissions.ReachesNodes: "reach nodes",
-	permissions.Installs:     "install operators",
-	permissions.ChangesAPIs:  "change webhooks and CRDs",
-	permissions.Other:        "use other dangerous rights",
-}
-
 // conditions returns what has to be all right where an error is accepted, by the findings of that severity.
 func (r *Report) conditions() []string {
 	var out []string
-	if who, what := r.gainedRisks(findings.Error); len(what) > 0 {
+	if who, what := r.dangers(); len(what) > 0 {
 		out = append(out, who+" may "+text.And(what))
 	}
 	errors := lists.Filter(r.Workloads, func(c change.Change) bool { return c.Severity == findings.Error })
@@ -138,23 +125,36 @@ func (r *Report) conditions() []string {
 // maxOthers is how many errors a verdict has words for.
 const maxOthers = 2
 
-// gainedRisks returns who gains permissions of a severity, and what these are about.
-func (r *Report) gainedRisks(s findings.Severity) (who string, what []string) {
+// dangers returns who gains what is an error, and what that is: the facts, and what no fact says.
+func (r *Report) dangers() (who string, what []string) {
 	who = "the operator"
-	found := map[permissions.Risk]bool{}
-	for _, i := range slices.Concat(r.Permissions, r.Users) {
-		if i.Change != permissions.Gained || severityOf(i) != s {
-			continue
-		}
-		found[i.Risk] = true
-		if i.Subject.Kind != accountKind && !i.Subject.IsRole() {
-			who = "others than the operator"
+	var others, more []string
+	said := map[permissions.Risk]bool{}
+	for _, f := range r.facts {
+		if f.Change == permissions.Gained && f.Severity == findings.Error {
+			what, said[f.Risk] = lists.Add(what, f.May), true
 		}
 	}
-	for _, risk := range permissions.Risks {
-		if found[risk] && riskPhrases[risk] != "" {
-			what = append(what, riskPhrases[risk])
+	for _, i := range slices.Concat(r.Permissions, r.Users) {
+		if i.Change != permissions.Gained || severityOf(i) != findings.Error {
+			continue
 		}
+		switch {
+		case said[i.Risk]:
+		case i.Risk == permissions.Other && len(i.Kept) == 0:
+			others = lists.Add(others, i.Follows)
+		default:
+			more = lists.Add(more, gainText(i))
+		}
+		if i.Subject.Kind != accountKind && !i.Subject.IsRole() {
+			who = "the operator or others"
+		}
+	}
+	if len(others) > 0 {
+		what = append(what, "use other dangerous rights ("+text.FirstOf(maxAlike, others)+")")
+	}
+	if len(more) > 0 {
+		what = append(what, "gain "+text.FirstOf(maxAlike, more))
 	}
 	return who, what
 }

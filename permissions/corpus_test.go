@@ -219,7 +219,7 @@ func TestCorpus(t *testing.T) {
 		if again, err := permissions.Evaluate(in); err != nil || cmp.Diff(r.Permissions, again.Permissions) != "" {
 			t.Errorf("%s: not the same a second time: %v", name, err)
 		}
-		if d := permissions.Compare(r, r); !d.Empty() {
+		if d := permissions.Compare(r, r, nil); !d.Empty() {
 			t.Errorf("%s: differs from itself: %s", name, lines(slices.Concat(d.Permissions, d.Users)))
 		}
 		other := in
@@ -228,7 +228,7 @@ func TestCorpus(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: rewritten: %v", name, err)
 		}
-		if d := permissions.Compare(r, x); !d.Empty() {
+		if d := permissions.Compare(r, x, nil); !d.Empty() {
 			t.Errorf("%s: rewriting the rules is a change: %s", name, lines(slices.Concat(d.Permissions, d.Users)))
 		}
 	}
@@ -274,7 +274,7 @@ func TestUpgrades(t *testing.T) {
 
 func upgrade(t *testing.T, name string, old, now *permissions.Report) bool {
 	t.Helper()
-	forward, back := permissions.Compare(old, now), permissions.Compare(now, old)
+	forward, back := permissions.Compare(old, now, nil), permissions.Compare(now, old, nil)
 	flip := func(items []permissions.Item) []permissions.Item {
 		out := slices.Clone(items)
 		for i := range out {
@@ -282,8 +282,8 @@ func upgrade(t *testing.T, name string, old, now *permissions.Report) bool {
 		}
 		return out
 	}
-	// A gain has a severity, a loss has none.
-	severity := cmpopts.IgnoreFields(permissions.Item{}, "Severity")
+	// A gain has a severity and a reason, a loss has none.
+	severity := cmpopts.IgnoreFields(permissions.Item{}, "Severity", "Follows")
 	if d := cmp.Diff(forward.Gained(), flip(back.Lost()), severity); d != "" {
 		t.Errorf("%s: gained is not what is lost the other way:\n%s", name, d)
 	}

@@ -64,10 +64,10 @@ func TestCompare(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			old, now := evaluate(t, account+c.old), evaluate(t, account+c.now)
-			if d := cmp.Diff(c.want, lines(permissions.Compare(old, now).Permissions)); d != "" {
+			if d := cmp.Diff(c.want, lines(permissions.Compare(old, now, nil).Permissions)); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
-			if d := permissions.Compare(now, now); !d.Empty() {
+			if d := permissions.Compare(now, now, nil); !d.Empty() {
 				t.Errorf("differs from itself: %s", lines(d.Permissions))
 			}
 		})
@@ -84,7 +84,7 @@ metadata: {name: g, namespace: op}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: a}
 subjects: [{kind: Group, apiGroup: rbac.authorization.k8s.io, name: "system:serviceaccounts:op"}]
 `
-	d := permissions.Compare(evaluate(t, account+direct), evaluate(t, account+direct+group))
+	d := permissions.Compare(evaluate(t, account+direct), evaluate(t, account+direct+group), nil)
 	if got, want := lines(d.Permissions), "gained system:serviceaccounts:op in op: get /pods [other]\n"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -9,6 +9,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/rbac"
@@ -25,13 +26,15 @@ type Fact struct {
 	Source     Source    `json:"source"` // the first that grants it
 
 	parts, names []string // of the risk, and of objects
+	may          string   // what it is that the subjects may do
+	severity     findings.Severity
 }
 
-// beyond returns what a fact says and others do not, and whether anything is left.
+// beyond returns what a fact says and others of the same owner do not, and whether anything is left.
 func (f Fact) beyond(others []Fact) (Fact, bool) {
 	for _, o := range others {
 		wider := slices.Contains(o.Namespaces, Everywhere) || sets.New(o.Namespaces...).HasAll(f.Namespaces...)
-		if o.Risk != f.Risk || o.Named || !wider || !sets.New(o.Subjects...).HasAll(f.Subjects...) {
+		if f.Risk == Everything || o.Risk != f.Risk || o.Named || !wider {
 			continue
 		}
 		f.parts = lists.Filter(f.parts, func(p string) bool { return !slices.Contains(o.parts, p) })
@@ -50,6 +53,7 @@ func (f *Fact) say() {
 		return // everything has a sentence of its own
 	}
 	q, parts := questions[i], partsText(f.Risk, f.parts)
+	f.may = q.may
 	f.Text = f.everybody() + fmt.Sprintf(q.any, placeText(f.Namespaces), parts)
 	if f.Named {
 		f.Text = f.everybody() + fmt.Sprintf(q.named, placeText(f.Namespaces), parts, text.FirstOf(12, f.names))
@@ -61,17 +65,22 @@ type question struct {
 	risk  Risk
 	any   string // for all objects of the resources
 	named string // only for some names
+	may   string // the same after "may"
 }
 
 var questions = []question{
-	{ReadsSecrets, "reads all Secrets of %s%s", "reads Secrets of %s%s, only %s"},
-	{WritesRBAC, "writes RBAC in %s%s", "writes RBAC in %s%s, only of %s"},
-	{RunsInPods, "runs in pods of %s%s", "runs in pods of %s%s, only of %s"},
-	{Impersonates, "impersonates in %s%s", "impersonates in %s%s, only of %s"},
-	{ReachesNodes, "reaches nodes of %s%s", "reaches nodes of %s%s, only by %s"},
-	{Installs, "installs operators in %s%s", "installs operators in %s%s, only by %s"},
-	{ChangesAPIs, "changes webhooks and CRDs of %s%s", "changes webhooks and CRDs of %s%s, only of %s"},
+	{ReadsSecrets, "reads all Secrets of %s%s", "reads Secrets of %s%s, only %s", "read every Secret"},
+	{WritesRBAC, "writes RBAC in %s%s", "writes RBAC in %s%s, only of %s", "write RBAC"},
+	{RunsInPods, "runs in pods of %s%s", "runs in pods of %s%s, only of %s", "start or enter pods"},
+	{Impersonates, "impersonates in %s%s", "impersonates in %s%s, only of %s", "act as others"},
+	{ReachesNodes, "reaches nodes of %s%s", "reaches nodes of %s%s, only by %s", "reach nodes"},
+	{Installs, "installs operators in %s%s", "installs operators in %s%s, only by %s", "install operators"},
+	{ChangesAPIs, "changes webhooks and CRDs of %s%s", "changes webhooks and CRDs of %s%s, only of %s",
+		"change webhooks and CRDs"},
 }
+
+// amongThem is what rules about all resources of the core group are good for, if nothing else says it.
+const amongThem = ", Secrets and pods among them,"
 
 // facts answers the questions, the most dangerous first. Who may do everything has one fact, with the others in it.
 func (r *Report) facts() []Fact {
@@ -79,18 +88,6 @@ func (r *Report) facts() []Fact {
 		return []Fact{f}
 	}
 	return r.Reaches()
-}
-
-// FactsOf answers the questions for some of what subjects may do, beyond what another report says of them.
-func (r *Report) FactsOf(items []Item, other *Report) []Fact {
-	var out []Fact
-	part := &Report{Permissions: items, Operator: r.Operator, scopes: r.scopes, missing: r.missing}
-	for _, f := range part.facts() {
-		if f, left := f.beyond(other.Summary); left {
-			out = append(out, f)
-		}
-	}
-	return out
 }
 
 // Reaches answers all questions, the most dangerous first, even if there is an account that may do everything.
@@ -130,17 +127,20 @@ func (r *Report) everything() (f Fact, full, ok bool) {
 	}
 	resources := "all resources"
 	if !slices.Contains(item.APIGroups, rbac.All) {
-		resources = "all resources of the core group, Secrets and pods among them,"
+		resources = "all resources of the core group" + amongThem
 	}
-	what := "may " + text.FirstOf(12, item.Verbs) + " " + resources
+	f.may = text.FirstOf(12, item.Verbs) + " " + resources
+	what := ""
 	switch {
 	case slices.Contains(item.Verbs, rbac.All) && slices.Contains(item.APIGroups, rbac.All):
-		what = "may do everything"
+		f.may = "do everything"
 	case slices.Contains(item.Verbs, rbac.All):
-		what = "may do everything with " + resources
+		f.may = "do everything with " + resources
 	case sets.New("get", "list", "watch").HasAll(item.Verbs...):
-		what = "reads " + resources
+		f.may, what = "read "+resources, "reads "+resources
 	}
+	what = cmp.Or(what, "may "+f.may)
+	f.may = strings.TrimSuffix(f.may, amongThem)
 	f.Text = f.everybody() + what + " in " + placeText(f.Namespaces)
 	return f, rank(item) == 7, true
 }
@@ -170,6 +170,9 @@ func (f *Fact) add(i Item) {
 		f.Namespaces = []string{Everywhere}
 	}
 	f.Subjects = lists.Add(f.Subjects, i.Subject)
+	if f.severity == "" || worse(i.Severity, f.severity) < 0 {
+		f.severity = i.Severity
+	}
 	slices.Sort(f.Namespaces)
 	slices.SortFunc(f.Subjects, Subject.compare)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/olmgen/olmgen/golden"
+	"github.com/olmgen/olmgen/internal/rbac/danger"
 	"github.com/olmgen/olmgen/permissions"
 )
 
@@ -25,7 +26,7 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := string(data)
-	for _, risk := range permissions.Risks {
+	for _, risk := range danger.Risks {
 		if !strings.Contains(before, "`"+string(risk)+"`") {
 			t.Errorf("the page does not explain the risk %s", risk)
 		}

@@ -141,20 +141,25 @@ func (r *Report) everyone() []findings.Finding {
 // dangerous reports whether an item is at least a warning.
 func (r *Report) dangerous(i Item) bool {
 	held, _ := heldBy([]Item{i})
-	l := levelOf(i, held, r.scopes)
+	l, _ := levelOf(i, held, nil, r.scopes)
 	return l == findings.Error || l == findings.Warning
 }
 
-// levelOf returns the severity of an item beside all that its subject has: at most a warning for an unbound role.
-func levelOf(i Item, held danger.Held, scopes danger.Scopes) findings.Severity {
-	worst := findings.None
+// levelOf returns the severity of an item beside all that its subject has, and the worst that follows from it and did
+// not follow before. A dangerous risk from which nothing follows is a warning, and so is at most an unbound role.
+func levelOf(i Item, held, before danger.Held, scopes danger.Scopes) (worst findings.Severity, follows string) {
+	worst = findings.None
 	for _, place := range i.places() {
-		worst = slices.MinFunc([]findings.Severity{worst, scopes.Level(i.rule(), place, held)}, worse)
+		if news := scopes.News(i.rule(), place, held, before); len(news) > 0 && worse(news[0].Level(place), worst) < 0 {
+			worst, follows = news[0].Level(place), news[0].Text
+		}
 	}
-	if worst == findings.Error && i.Subject.IsRole() {
-		return findings.Warning
+	switch {
+	case worst == findings.None && before == nil && slices.Contains(Dangerous, i.Risk),
+		worst == findings.Error && i.Subject.IsRole():
+		worst = findings.Warning
 	}
-	return worst
+	return worst, follows
 }
 
 func worse(a, b findings.Severity) int { return a.Rank() - b.Rank() }

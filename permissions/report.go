@@ -91,6 +91,7 @@ const (
 	Has    Change = "has"
 	Gained Change = "gained"
 	Lost   Change = "lost"
+	Moved  Change = "moved" // of a ChangedFact
 )
 
 // Everywhere is the namespace that stands for the cluster: all namespaces, and what is in none.
@@ -111,6 +112,8 @@ type Item struct {
 
 	// Severity of a gain is the worst of what follows from it. A loss has one if it is in vain.
 	Severity findings.Severity `json:"severity,omitempty"`
+	Follows  string            `json:"follows,omitempty"` // what that is, of a gain
+	Kept     []string          `json:"kept,omitempty"`    // what of it the subject has in both releases
 }
 
 // Source is the rule that grants an item. It is comparable.
@@ -227,9 +230,6 @@ const (
 	Other        = danger.Other
 	NoEffect     = danger.NoEffect
 )
-
-// Risks are all risks, the most dangerous first.
-var Risks = danger.Risks
 
 // Dangerous are the risks without Other and NoEffect, the most dangerous first.
 var Dangerous = danger.Dangerous

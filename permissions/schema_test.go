@@ -9,6 +9,7 @@ import (
 	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/golden"
 	"github.com/olmgen/olmgen/golden/schematest"
+	"github.com/olmgen/olmgen/internal/rbac/danger"
 	"github.com/olmgen/olmgen/permissions"
 )
 
@@ -74,7 +75,7 @@ var schema = schematest.Schema{
 	Type: reflect.TypeFor[permissions.Report](), ID: "https://olmgen.dev/schemas/permissionreport-v1alpha1.json",
 	Title: "olmgen permissions --format json", Consts: map[string]string{"apiVersion": permissions.APIVersion, "kind": permissions.Kind},
 	Enums: map[reflect.Type]any{
-		reflect.TypeFor[permissions.Risk]():   permissions.Risks,
+		reflect.TypeFor[permissions.Risk]():   danger.Risks,
 		reflect.TypeFor[permissions.Why]():    permissions.Whys,
 		reflect.TypeFor[permissions.Change](): []permissions.Change{permissions.Has, permissions.Gained, permissions.Lost},
 		reflect.TypeFor[findings.Severity]():  []findings.Severity{findings.Error, findings.Warning, findings.Note},

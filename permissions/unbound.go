@@ -57,5 +57,5 @@ func CompareRoles(old, now Roles) []Item {
 	known := func(items []Item, other Roles) []Item {
 		return slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return other.Bound[i.Subject] })
 	}
-	return compare(known(old.Items, now), known(now.Items, old), now.scopes)
+	return newComparison(known(old.Items, now), known(now.Items, old), now.scopes, nil).items()
 }

@@ -120,3 +120,20 @@ rules:
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
+
+// What users gain is shown in one line whose parentheses close, however many groups and resources there are.
+func TestUsersGainIsWhole(t *testing.T) {
+	role := `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: r, labels: {rbac.authorization.k8s.io/aggregate-to-view: "true"}}
+rules:
+- {apiGroups: [one.with-a-long-name.example.com, two.with-a-long-name.example.com, three.with-a-long-name.example.com], resources: ["*"], verbs: [get]}
+- {apiGroups: [x.io], resources: [as, bs, cs, ds], verbs: [get]}
+`
+	got := evaluate(t, role).Document().Sections[0].Remarks
+	want := "admin, edit, view, cluster-reader: all resources (one.with-a-long-name.example.com, three.with-a-long-name.example.com and 1 more), as, bs, cs and 1 more (x.io)"
+	if len(got) == 0 || got[len(got)-1].Text != want {
+		t.Errorf("%v, want %q", got, want)
+	}
+}

@@ -183,21 +183,24 @@ func (r *Report) gains() string {
 	var names []string
 	roles := map[string]bool{}
 	for _, i := range r.Users {
-		what := text.FirstOf(12, i.Resources)
+		what := i.resourceText(3)
 		if len(i.ResourceNames) > 0 {
 			continue // the CRDs themselves
 		}
 		if len(i.NonResourceURLs) > 0 {
 			what = "URLs"
 		}
-		names = lists.Add(names, what+" ("+groupText(i.APIGroups)+")")
+		names = lists.Add(names, what+" ("+groupText(2, i.APIGroups)+")")
 		roles[i.Subject.Name] = true
 	}
 	if len(names) == 0 {
 		return ""
 	}
+	if n := len(names) - 3; n > 0 { // each is short, and whole
+		names = append(names[:2], fmt.Sprintf("%s and %d more", names[2], n))
+	}
 	whose := lists.Filter(UserRoles, func(role string) bool { return roles[role] })
-	return strings.Join(whose, ", ") + ": " + text.FirstOf(3, names)
+	return strings.Join(whose, ", ") + ": " + strings.Join(names, ", ")
 }
 
 // subjectSections returns a section for each subject, with a table for each risk.
@@ -219,10 +222,11 @@ func Lines(items []Item) (out []Line) {
 		where, allows       string
 		urls                bool
 		named, file, reason string
+		kept                string
 	}
 	for _, same := range lists.Groups(items, func(i Item) key {
 		k := key{i.where(), rbac.ListsKey(i.Verbs, i.APIGroups), len(i.NonResourceURLs) > 0, "", i.Source.File,
-			i.Source.reason()}
+			i.Source.reason(), i.keptText()}
 		if len(i.ResourceNames) > 0 {
 			k.named = rbac.ListsKey(i.Resources)
 		}
@@ -235,8 +239,9 @@ func Lines(items []Item) (out []Line) {
 		}
 		what := i.ruleText()
 		if i.Risk == Other && len(i.APIGroups) > 0 {
-			what = groupText(i.APIGroups) + ": " + i.withoutGroup()
+			what = groupText(12, i.APIGroups) + ": " + i.withoutGroup()
 		}
+		what += i.keptText()
 		out = append(out, Line{i.where(), what, sourcesText(same), i.Source.reason()})
 	}
 	return out
@@ -282,9 +287,9 @@ func UserLines(items []Item) []Line {
 // Explained returns the findings, for code review.
 func (r *Report) Explained() ([]findings.Rule, []findings.Finding) { return Rules(), r.Findings }
 
-// groupText names API groups for a person.
-func groupText(groups []string) string {
-	return text.FirstOf(12, lists.Map(groups, func(group string) string {
+// groupText names API groups for a person, as many as most.
+func groupText(most int, groups []string) string {
+	return text.FirstOf(most, lists.Map(groups, func(group string) string {
 		if group == rbac.All {
 			return "all groups"
 		}
@@ -296,28 +301,41 @@ func groupText(groups []string) string {
 func (i Item) ruleText() string {
 	out := i.withoutGroup()
 	if len(i.NonResourceURLs) == 0 && !slices.Equal(i.APIGroups, []string{""}) {
-		out += " (" + groupText(i.APIGroups) + ")"
+		out += " (" + groupText(12, i.APIGroups) + ")"
 	}
 	return out
 }
 
 func (i Item) withoutGroup() string {
-	verbs := strings.ReplaceAll(text.FirstOf(12, i.Verbs), ", ", ",")
+	verbs := i.verbText()
 	if slices.Contains(i.Verbs, rbac.All) {
 		verbs = "all verbs on"
 	}
 	if len(i.NonResourceURLs) > 0 {
 		return verbs + " URLs " + text.FirstOf(12, i.NonResourceURLs)
 	}
-	resources := text.FirstOf(12, i.Resources)
-	if slices.Contains(i.Resources, rbac.All) {
-		resources = "all resources"
-	}
-	out := verbs + " " + resources
+	out := verbs + " " + i.resourceText(12)
 	if len(i.ResourceNames) > 0 {
 		out += " named " + text.FirstOf(12, i.ResourceNames)
 	}
 	return out
+}
+
+func (i Item) resourceText(most int) string {
+	if slices.Contains(i.Resources, rbac.All) {
+		return "all resources"
+	}
+	return text.FirstOf(most, i.Resources)
+}
+
+func (i Item) verbText() string { return strings.ReplaceAll(text.FirstOf(12, i.Verbs), ", ", ",") }
+
+// keptText returns what of a change the subject has in both releases.
+func (i Item) keptText() string {
+	if len(i.Kept) == 0 {
+		return ""
+	}
+	return map[Change]string{Gained: "; had ", Lost: "; keeps "}[i.Change] + text.FirstOf(3, i.Kept)
 }
 
 // where names the places of the item in a few words.

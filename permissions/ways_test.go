@@ -145,7 +145,7 @@ func TestWayOfAGain(t *testing.T) {
 		{admin, admin + granted("r", "other", "a/a", podRule), findings.Warning},
 		{admin + exec, admin + exec + granted("r", "team", "a/a", podRule), findings.Warning},
 	} {
-		gained := permissions.Compare(evaluate(t, c.old), evaluate(t, c.now)).Gained()
+		gained := permissions.Compare(evaluate(t, c.old), evaluate(t, c.now), nil).Gained()
 		if len(gained) != 1 || gained[0].Severity != c.want {
 			t.Errorf("got %v, want one that is %s", gained, c.want)
 		}

@@ -271,7 +271,7 @@ func TestUpgrades(t *testing.T) {
 		for n := 1; n < len(list); n++ {
 			old, now := list[n-1], list[n]
 			pairs++
-			for _, i := range permissions.Compare(old.report, now.report).Permissions {
+			for _, i := range permissions.Compare(old.report, now.report, nil).Permissions {
 				if !effective(i) || !old.known(i.Subject) || !now.known(i.Subject) {
 					continue
 				}

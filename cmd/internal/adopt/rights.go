@@ -59,7 +59,7 @@ func (d *departure) lostRights(rendered []map[string]any) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lines("loses", slices.DeleteFunc(permissions.Compare(old, now).Lost(), bookkeeping)), nil
+	return lines("loses", slices.DeleteFunc(permissions.Compare(old, now, nil).Lost(), bookkeeping)), nil
 }
 
 // bookkeeping reports whether a right is on OperatorConditions: OLM gives it to each operator, and only OLM needs it.
@@ -149,7 +149,7 @@ func (v *verifier) givenBack() map[string][]permissions.Item {
 		return nil
 	}
 	gained := map[string][]permissions.Item{}
-	for _, item := range permissions.Compare(old, now).Gained() {
+	for _, item := range permissions.Compare(old, now, nil).Gained() {
 		for _, ns := range item.Namespaces {
 			ns = strings.TrimPrefix(ns, permissions.Everywhere)
 			gained[ns] = append(gained[ns], item)

@@ -467,27 +467,34 @@ func (c *Consequence) Level(place string) findings.Severity {
 	return c.Namespace
 }
 
-// Level returns how bad it is that a subject has a rule at a place, beside all that it has: the worst of what follows
-// with this rule. A rule of a dangerous risk from which nothing follows by itself is a warning.
-func (s Scopes) Level(rule rbacv1.PolicyRule, place string, held Held) findings.Severity {
-	worst := findings.None
+// News returns what follows from a rule at a place beside all that its subject has, and did not follow from what is
+// held before, the worst first.
+func (s Scopes) News(rule rbacv1.PolicyRule, place string, held, before Held) []*Consequence {
+	var out []*Consequence
 	for i := range Consequences {
 		c := &Consequences[i]
-		part := false
-		for n := range c.needs {
-			part = part || c.meets(s, n, rule, place)
-		}
-		if !part || c.Level(place).Rank() >= worst.Rank() {
+		if c.Level(place) == findings.None || !s.part(c, rule, place) {
 			continue
 		}
-		if _, own, ok := s.met(c, held, place); own && ok {
-			worst = c.Level(place)
+		_, _, had := s.met(c, before, place)
+		if _, own, ok := s.met(c, held, place); own && ok && !had {
+			out = append(out, c)
 		}
 	}
-	if worst == findings.None && slices.ContainsFunc(rbac.Atoms(rule), func(a rbac.Atom) bool {
-		return slices.Contains(Dangerous, s.RiskOf(a, place))
-	}) {
-		return findings.Warning
+	slices.SortStableFunc(out, func(a, b *Consequence) int { return a.Level(place).Rank() - b.Level(place).Rank() })
+	return out
+}
+
+// Part reports whether a rule is a part of what a consequence takes at a place to get the rights of others.
+func (s Scopes) Part(id string, rule rbacv1.PolicyRule, place string) bool {
+	return slices.ContainsFunc(Consequences, func(c Consequence) bool {
+		return c.ID == id && (s.part(&c, rule, place) || s.part(&Consequence{needs: c.also}, rule, place))
+	})
+}
+
+func (s Scopes) part(c *Consequence, rule rbacv1.PolicyRule, place string) (part bool) {
+	for n := range c.needs {
+		part = part || c.meets(s, n, rule, place)
 	}
-	return worst
+	return part
 }

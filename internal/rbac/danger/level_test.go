@@ -10,20 +10,20 @@ import (
 )
 
 // How bad a right is, where it is all that somebody has (Kubernetes: RBAC good practices; rbac-police).
-func TestLevel(t *testing.T) {
+func TestNews(t *testing.T) {
 	for _, c := range []struct{ rule, cluster, namespace string }{
 		{`{verbs: [get], apiGroups: [""], resources: [pods]}`, "none", "none"},
 		{`{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}`, "error", "warning"},
 		{`{verbs: [get], apiGroups: [""], resources: [secrets]}`, "error", "warning"},
-		{`{verbs: [get], apiGroups: [""], resources: [secrets], resourceNames: [a]}`, "warning", "warning"},
+		{`{verbs: [get], apiGroups: [""], resources: [secrets], resourceNames: [a]}`, "none", "none"},
 		{`{verbs: [create], apiGroups: [operators.coreos.com], resources: [subscriptions]}`, "error", "warning"},
 		{`{verbs: [create], apiGroups: [""], resources: [persistentvolumes]}`, "warning", "none"},
 		{`{verbs: [use], apiGroups: [security.openshift.io], resources: [securitycontextconstraints], resourceNames: [privileged]}`, "warning", "warning"},
 		{`{verbs: [use], apiGroups: [security.openshift.io], resources: [securitycontextconstraints], resourceNames: [restricted]}`, "none", "none"},
 		{`{verbs: [update], apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions]}`, "warning", "none"},
-		{`{verbs: [escalate], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles]}`, "warning", "none"},
+		{`{verbs: [escalate], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles]}`, "none", "none"},
 		{`{verbs: [escalate, update], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles]}`, "error", "none"},
-		{`{verbs: [create], apiGroups: [""], resources: [pods/portforward]}`, "warning", "warning"},
+		{`{verbs: [create], apiGroups: [""], resources: [pods/portforward]}`, "none", "none"},
 	} {
 		s := danger.NewScopes()
 		var rule rbacv1.PolicyRule
@@ -31,8 +31,15 @@ func TestLevel(t *testing.T) {
 			t.Fatal(err)
 		}
 		for place, want := range map[string]string{"": c.cluster, "home": c.namespace} {
-			if got := s.Level(rule, place, danger.Held{place: {rule}}); string(got) != want {
+			got, held := "none", danger.Held{place: {rule}}
+			if news := s.News(rule, place, held, nil); len(news) > 0 {
+				got = string(news[0].Level(place))
+			}
+			if got != want {
 				t.Errorf("%s in %q: %s, want %s", c.rule, place, got, want)
+			}
+			if again := s.News(rule, place, held, held); len(again) > 0 {
+				t.Errorf("%s in %q: %s is news, and followed before", c.rule, place, again[0].ID)
 			}
 		}
 	}
