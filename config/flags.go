@@ -291,6 +291,26 @@ func CheckNamespace(name string) error {
 	return nil
 }
 
+func parseNamespaces(_, list string) (any, error) {
+	names := strings.Split(list, ",")
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return nil, &FlagError{fmt.Sprintf("%q is given twice", name), "leave one out"}
+		}
+		if err := CheckNamespace(name); err != nil {
+			return nil, err
+		}
+	}
+	return text.Values(names), nil
+}
+
+func parseVersionRange(_, versions string) (any, error) {
+	if err := generate.CheckVersionRange(versions); err != nil {
+		return nil, &FlagError{err.Error(), manifest.HintOf(err)}
+	}
+	return versions, nil
+}
+
 // parseConfig reads a file with a Subscription, or with its spec.config.
 func parseConfig(dir, file string) (any, error) {
 	data, err := whole.ReadFile(in(dir, file), budget.File)

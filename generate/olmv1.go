@@ -213,20 +213,27 @@ func clusterExtension(r *rendering) {
 		Object{APIVersion: "olm.operatorframework.io/v1", Kind: olm.KindClusterExtension, Name: view.Name}, view)
 }
 
-// checkVersionRange reads the range as OLM v1 does (operator-controller:
+// CheckVersionRange returns an *Error for what OLM v1 does not read as a range of versions (operator-controller:
 // internal/operator-controller/catalogmetadata/compare).
-func (r *rendering) checkVersionRange() {
+func CheckVersionRange(versions string) error {
 	const hint = `give it as in 1.2.3, 1.2.x or ">=1.2, <2"`
+	if len(versions) > 64 {
+		return refuseOption(OptionVersionRange, hint, "version range %q is longer than 64 characters", versions)
+	}
+	if _, err := semver.NewConstraint(versions); err != nil {
+		return refuseOption(OptionVersionRange, hint, "%q is not a version range", versions)
+	}
+	return nil
+}
+
+func (r *rendering) checkVersionRange() {
 	text := r.options.Extension.VersionRange
-	versions, err := semver.NewConstraint(text)
+	if text == "" {
+		return
+	}
+	r.fail(CheckVersionRange(text))
 	own, unread := semver.NewVersion(r.csv.Spec.Version.String())
-	switch {
-	case text == "":
-	case len(text) > 64:
-		r.fail(refuseOption(OptionVersionRange, hint, "version range %q is longer than 64 characters", text))
-	case err != nil:
-		r.fail(refuseOption(OptionVersionRange, hint, "%q is not a version range", text))
-	case unread == nil && !versions.Check(own):
+	if versions, err := semver.NewConstraint(text); err == nil && unread == nil && !versions.Check(own) {
 		r.warnInstallation("version %s of the bundle is not in the range %s", own.Original(), text)
 	}
 }

@@ -284,14 +284,22 @@ type clusterFields struct {
 	} `json:"spec"`
 }
 
+// CheckMirror returns an error for what is not a registry, with or without the beginning of a path.
+func CheckMirror(mirror string) error {
+	if problem := prefixProblem(mirror); problem != "" {
+		return manifest.WithHint(fmt.Errorf("mirror %q is not a registry: %s", mirror, problem),
+			"write it like registry.example.com or registry.example.com/prefix")
+	}
+	return nil
+}
+
 // MirrorSets returns OpenShift's ImageDigestMirrorSet for the images of each package, and an ImageTagMirrorSet for
 // images without a digest, as a YAML stream. The mirror of quay.io/org/repository is <mirror>/org/repository, as
 // oc-mirror chooses it. MirrorSets fails if mirror is not a registry, if an image is not a valid reference, or if two
 // repositories with tags would have the same mirror.
 func MirrorSets(list []Image, mirror string, t *templates.Set) ([]byte, error) {
-	if problem := prefixProblem(mirror); problem != "" {
-		return nil, manifest.WithHint(fmt.Errorf("mirror %q is not a registry: %s", mirror, problem),
-			"write it like registry.example.com or registry.example.com/prefix")
+	if err := CheckMirror(mirror); err != nil {
+		return nil, err
 	}
 	packages := lists.Group(lists.Filter(list, Image.Pulled), func(i Image) string { return i.Package })
 	tagged := map[string]string{} // the repository of each mirror that is for tags

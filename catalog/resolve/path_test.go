@@ -204,7 +204,7 @@ func TestInstall(t *testing.T) {
 		"a@<1.1.0":         "a stable a.v1.0.0 olm/two",
 		"a@1.x:stable":     "a stable a.v1.1.0 olm/two",
 		"a@>=3.0.0":        "package a: no version of channel stable is in the range >=3.0.0; there are 1.1.0, 1.0.0",
-		"a@^1":             `package a: Could not parse Range "^1": Could not parse comparator "^" in "^1"`,
+		"a@^1":             `"^1" is not a range of versions`,
 		"a:slow":           "package a has no channel slow; there are fast, stable",
 		"b":                "no catalog that namespace ns sees has package b",
 		"":                 `"" names no package`,

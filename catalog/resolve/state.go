@@ -149,11 +149,11 @@ func (k sourceKey) virtual() bool  { return k.name == existing }
 // Install adds a Subscription, as a person would create it: PACKAGE[@RANGE][:CHANNEL]. Its catalog is the first with
 // the package, in OLM's order. With a range, startingCSV is the entry nearest the head whose version is in it.
 func (s *State) Install(what string) error {
+	if err := CheckInstall(what); err != nil {
+		return err
+	}
 	pkg, channel, _ := strings.Cut(what, ":")
 	pkg, versions, ranged := strings.Cut(pkg, "@")
-	if pkg == "" {
-		return fmt.Errorf("%q names no package", what)
-	}
 	if slices.ContainsFunc(s.Subscriptions, func(o Subscription) bool { return o.Name == pkg || o.Package == pkg }) {
 		return fmt.Errorf("namespace %s has a Subscription for package %s already", s.Namespace, pkg)
 	}
@@ -213,6 +213,19 @@ func (w *namespaceCatalogs) find(pkg, channel string) ([]*entry, error) {
 	}
 	err := fmt.Errorf("no catalog that namespace %s sees has package %s", w.namespace, pkg)
 	return nil, manifest.WithHint(err, hint)
+}
+
+// CheckInstall returns an error for what is not PACKAGE[@RANGE][:CHANNEL].
+func CheckInstall(what string) error {
+	pkg, _, _ := strings.Cut(what, ":")
+	pkg, versions, ranged := strings.Cut(pkg, "@")
+	if pkg == "" {
+		return fmt.Errorf("%q names no package", what)
+	}
+	if _, err := semver.ParseRange(versions); ranged && err != nil {
+		return fmt.Errorf("%q is not a range of versions", versions)
+	}
+	return nil
 }
 
 func startingCSV(entries []*entry, channel, versions string) (string, error) {

@@ -75,6 +75,11 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := checkNamespace(f.namespace); err != nil {
 		return err
 	}
+	for _, what := range f.installs {
+		if err := resolve.CheckInstall(what); err != nil {
+			return &usageError{"--install: " + err.Error(), "write PACKAGE[@RANGE][:CHANNEL], such as etcd@>=0.9.0"}
+		}
+	}
 	if len(paths)+len(f.installs) == 0 {
 		return &usageError{"there is nothing to resolve", "pass a path with Subscriptions, or --install PACKAGE"}
 	}

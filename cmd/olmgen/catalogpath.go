@@ -20,6 +20,7 @@ import (
 	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -114,6 +115,9 @@ func (f *pathFlags) path(cmd *cobra.Command, pkg string) (*resolve.Path, error) 
 }
 
 func (f *pathFlags) ofOLMv1(cmd *cobra.Command, pkg string) (*resolve.Path, error) {
+	if err := generate.CheckVersionRange(f.versions); err != nil && f.versions != "" {
+		return nil, &usageError{"--version-range: " + err.Error(), manifest.HintOf(err)}
+	}
 	var sources []extension.Source
 	for _, value := range f.catalogs {
 		c, read, err := f.open(cmd, value, pkg)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/spf13/cobra"
 
 	fbc "github.com/olmgen/olmgen/catalog"
@@ -114,12 +115,13 @@ func (f *pinFlags) run(cmd *cobra.Command, paths []string) (err error) {
 	if err != nil {
 		return err
 	}
-	o.Images, err = keyed("--image", f.images, "write CATALOG=IMAGE@sha256:... once for each catalog",
+	o.Images, err = keyed("--image", f.images, "write CATALOG=IMAGE@sha256:... once for each catalog: a tag can move",
 		func(value string) (catalog, image string, ok bool) {
 			if catalog, image, ok = strings.Cut(value, "="); !ok {
 				catalog, image = "", value
 			}
-			return catalog, image, image != ""
+			_, err := name.NewDigest(image)
+			return catalog, image, err == nil
 		})
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/cmd/internal/review"
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/compare/crds"
@@ -349,6 +350,8 @@ func (f *diffFlags) source(cmd *cobra.Command, s side, change func(*config.Group
 	})
 	if err == nil {
 		r.MovePaths(func(_ int, file string) string { return review.PathIn(s.Ref, file) })
+	} else if _, ok := errors.AsType[*bundle.ChoiceError](err); ok && s.old && f.oldVersion != "" {
+		err = manifest.WithHint(err, "name another OLD, or leave out --old-version")
 	}
 	return r, err
 }

@@ -67,6 +67,9 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 	case !sets && f.mirror != "":
 		return &usageError{"--mirror is for --format imagedigestmirrorset", ""}
 	}
+	if err := images.CheckMirror(f.mirror); err != nil && f.mirror != "" {
+		return &usageError{"--mirror: " + err.Error(), manifest.HintOf(err)}
+	}
 	if err := refuseTreeFlags(cmd, refs, slices.Concat(catalogFlags, rootFlags)...); err != nil {
 		return err
 	}

@@ -73,6 +73,9 @@ func (f *treeFlags) read(cmd *cobra.Command, paths []string, o tree.Options) (*t
 	}
 	o.All, o.Exclude, o.Clusters, o.Stdin = f.all, f.exclude, f.clusters, cmd.InOrStdin()
 	t, err := tree.Read(cmd.Context(), paths, o)
+	if bad, ok := errors.AsType[*manifest.Error](err); ok && bad.File == "" { // a pattern of the command line
+		return nil, &usageError{"--exclude: " + bad.Msg, bad.Tip}
+	}
 	if err != nil {
 		return nil, err
 	}

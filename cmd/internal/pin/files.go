@@ -9,7 +9,6 @@ import (
 	"path"
 	"slices"
 
-	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"sigs.k8s.io/yaml"
 
@@ -117,11 +116,6 @@ func (m *maker) setImage(c *Catalog, locked *LockedCatalog) error {
 		was := m.old.catalog(locked.Name)
 		locked.Image, locked.Content = was.Image, was.Content
 		return nil
-	}
-	if _, err := name.NewDigest(image); err != nil {
-		return manifest.WithHint(
-			fmt.Errorf("the image of catalog %s is not named by digest: %s", c.Source, image),
-			"a tag can move: name what the push printed, REPOSITORY@sha256:...")
 	}
 	locked.Image, locked.Content = image, digest(c)
 	return nil
