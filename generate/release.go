@@ -136,7 +136,9 @@ func (r *rendering) fitRelease(config map[string]any) (account bool) {
 		return state == versions.Required
 	}, versions.OperatorController, versions.OpenShift)
 	if o.OLMVersion+o.OpenShiftVersion+o.ServiceAccount == "" && refusing != "" {
-		r.note("%s refuse the ClusterExtension: it names no ServiceAccount", refusing)
+		r.warn(bundle.WarnInstallation, about(&manifest.Error{Msg: refusing + " refuse the ClusterExtension, which " +
+			"names no ServiceAccount: name the release of the cluster, and olmgen adds one with its rights, or name " +
+			"one that has them"}, OptionOLMVersion, OptionServiceAccount))
 	}
 	for _, release := range c.Controllers() {
 		switch state, fact := release.State(olm.KindClusterExtension, versions.FieldAccount, versions.Standard); {
