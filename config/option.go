@@ -225,10 +225,10 @@ func ErrorText(err error, name func(manifest.Option) string) (said, hint string)
 	return strings.Join(lines, "\n"), WithOptionNames(manifest.HintOf(err), manifest.AboutOf(err), name)
 }
 
-// withoutCall returns the text of an error without the name of a system call and without a path that stands twice.
+// withoutCall returns the text of an error without the name of a call that reads and without a path that stands twice.
 func withoutCall(err error) string {
 	said := err.Error()
-	if file, ok := errors.AsType[*fs.PathError](err); ok {
+	if file, ok := errors.AsType[*fs.PathError](err); ok && file.Op != "write" {
 		plain := file.Path + ": " + file.Err.Error()
 		said = strings.ReplaceAll(said, file.Error(), plain)
 		said = strings.ReplaceAll(said, file.Path+": "+plain, plain)

@@ -71,7 +71,7 @@ func (f *resolveFlags) contents() (list []review.Content, err error) {
 	return list, nil
 }
 
-func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
+func (f *resolveFlags) check(paths []string) error {
 	if err := checkNamespace(f.namespace); err != nil {
 		return err
 	}
@@ -82,6 +82,13 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 	}
 	if len(paths)+len(f.installs) == 0 {
 		return &usageError{"there is nothing to resolve", "pass a path with Subscriptions, or --install PACKAGE"}
+	}
+	return nil
+}
+
+func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
+	if err := f.check(paths); err != nil {
+		return err
 	}
 	t, err := f.tree(cmd, paths)
 	if err != nil {

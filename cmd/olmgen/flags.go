@@ -39,7 +39,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	value, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {
 		said := err.Error()
-		return &usageError{strings.ToLower(said[:1]) + said[1:], nearFlag(cmd, err) + "see " + cmd.CommandPath() + " --help"}
+		return &usageError{strings.ToLower(said[:1]) + said[1:],
+			nearFlag(cmd, err) + "see " + cmd.CommandPath() + " --help"}
 	}
 	name, cause := "--"+value.GetFlag().Name, value.Unwrap()
 	_, number := errors.AsType[*strconv.NumError](err)

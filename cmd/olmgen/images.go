@@ -60,7 +60,7 @@ func newImages() *cobra.Command {
 	return cmd
 }
 
-func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
+func (f *imagesFlags) check(cmd *cobra.Command, refs []string) error {
 	switch sets := f.format == formatMirrorSet; {
 	case sets && f.mirror == "":
 		return &usageError{"--format imagedigestmirrorset needs --mirror", "name the registry that has the images"}
@@ -70,7 +70,11 @@ func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
 	if err := images.CheckMirror(f.mirror); err != nil && f.mirror != "" {
 		return &usageError{"--mirror: " + err.Error(), manifest.HintOf(err)}
 	}
-	if err := refuseTreeFlags(cmd, refs, slices.Concat(catalogFlags, rootFlags)...); err != nil {
+	return refuseTreeFlags(cmd, refs, slices.Concat(catalogFlags, rootFlags)...)
+}
+
+func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {
+	if err := f.check(cmd, refs); err != nil {
 		return err
 	}
 	var list []images.Image

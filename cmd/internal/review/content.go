@@ -162,8 +162,8 @@ func (c Content) nearest(keys []string) string {
 	return ""
 }
 
-// catalogNames returns the keys of the catalogs that objects name, and whether the objects say what one serves. any says
-// whether an object may mean any CatalogSource (false), or any ClusterCatalog (true).
+// catalogNames returns the keys of the catalogs that objects name, and whether the objects say what one serves. any
+// says whether an object may mean any CatalogSource (false), or any ClusterCatalog (true).
 func catalogNames(objects []*manifest.Object) (known map[string]bool, any map[bool]bool) {
 	objects, unknown := olm.WithPolicies(objects, nil)
 	known, any = map[string]bool{}, map[bool]bool{false: len(unknown) > 0}
