@@ -329,10 +329,7 @@ func (r *reader) takeDocument(d *manifest.Document) error {
 	if err != nil {
 		return err
 	}
-	for _, dup := range d.Duplicates {
-		r.warn(WarnDuplicateKey, &manifest.Error{File: d.File, Line: dup.Line, Field: dup.Key,
-			Msg: "the key occurs twice, the last one counts"})
-	}
+	r.warnDuplicates(d)
 	if len(objects) == 0 && d.Root != nil {
 		r.warn(WarnNotAnObject, &manifest.Error{File: d.File, Line: d.Line,
 			Msg: "not a Kubernetes object (it has no kind): left out"})
@@ -348,6 +345,13 @@ func (r *reader) takeDocument(d *manifest.Document) error {
 	return nil
 }
 
+func (r *reader) warnDuplicates(d *manifest.Document) {
+	for _, dup := range d.Duplicates {
+		r.warn(WarnDuplicateKey, &manifest.Error{File: d.File, Line: dup.Line, Field: dup.Key,
+			Msg: "the key occurs twice, the last one counts"})
+	}
+}
+
 // metadataKeys are the keys that OLM reads in files of the metadata directory.
 var metadataKeys = []string{"annotations", "dependencies", "properties"}
 
@@ -356,6 +360,7 @@ func (r *reader) metadataDocument(d *manifest.Document) error {
 	if err != nil {
 		return err
 	}
+	r.warnDuplicates(d)
 	m, ok := v.(map[string]any)
 	if !ok {
 		return nil

@@ -25,6 +25,7 @@ func TestWarned(t *testing.T) {
 		{"role without apiVersion", replace(roleFile, "apiVersion: rbac.authorization.k8s.io/v1\n", ""), []string{WarnAPIVersion + ": " + roleFile + ":1: apiVersion: missing: taken for rbac.authorization.k8s.io/v1"}},
 		{"old role", replace(roleFile, "k8s.io/v1", "k8s.io/v1beta1"), []string{WarnOldAPI + ": " + roleFile + ":1: apiVersion: rbac.authorization.k8s.io/v1beta1 is not served any more: rendered as rbac.authorization.k8s.io/v1, as OLM does"}},
 		{"old CRD", replace(crdFile, "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"), []string{WarnOldCRD + ": " + crdFile + ":1: apiVersion: apiextensions.k8s.io/v1beta1 is not served by Kubernetes 1.22 and later, unless it is converted to v1"}},
+		{"duplicate key of the metadata", put("metadata/z.yaml", "a: 1\na: 2\n"), []string{WarnDuplicateKey + ": metadata/z.yaml:2: a: the key occurs twice, the last one counts"}},
 		{"duplicate key", replace(serviceFile, "  name: metrics\n", "  name: metric\n  name: metrics\n"), []string{WarnDuplicateKey + ": " + serviceFile + ":5: name: the key occurs twice, the last one counts"}},
 		{"unknown install mode", replace(csvFile, "type: AllNamespaces", "type: EveryNamespace"), []string{WarnInstallMode + ": " + csv + `11: spec.installModes[1].type: "EveryNamespace" is not an install mode that OLM knows, so it supports nothing`}},
 		{"no annotations", drop(annotationsFile), []string{

@@ -89,6 +89,10 @@ func (o Options) mode(supports v1alpha1.InstallModeSet, targets []string) (v1alp
 		return "", refuse(descopedHint, "the operator supports no install mode, because spec.installModes is empty").
 			with(OptionProfile)
 	}
+	if !slices.ContainsFunc(bundle.InstallModes, func(m v1alpha1.InstallModeType) bool { return supports[m] }) {
+		return "", refuse("mark one as supported there",
+			"the operator supports no install mode: spec.installModes marks none as supported")
+	}
 	return "", refuse(supportedHint(supports),
 		"the operator supports neither AllNamespaces nor OwnNamespace, so its target namespaces must be given").
 		with(OptionInstallMode, OptionTargetNamespaces)

@@ -46,6 +46,8 @@ func TestTargets(t *testing.T) {
 		{name: "by default the own one, where all is unsupported", supports: modes{own, single, multi}, mode: own, want: []string{"operators"}},
 		{name: "no default", supports: modes{single, multi},
 			refused: "the operator supports neither AllNamespaces nor OwnNamespace, so its target namespaces must be given"},
+		{name: "none supported", supports: modes{"Other"},
+			refused: "the operator supports no install mode: spec.installModes marks none as supported"},
 		{name: "nothing supported", refused: "the operator supports no install mode, because spec.installModes is empty"},
 
 		{name: "own by target", supports: modes{own}, targets: []string{"operators"}, mode: own, want: []string{"operators"}},

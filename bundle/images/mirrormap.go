@@ -79,8 +79,11 @@ func (m *Map) read(o *manifest.Object) error {
 		{"operator.openshift.io/v1alpha1", "ImageContentSourcePolicy", "spec.repositoryDigestMirrors",
 			&fields.Spec.RepositoryDigestMirrors, true, false},
 	} {
-		if o.Kind != l.kind || o.APIVersion != l.apiVersion {
+		if o.Kind != l.kind {
 			continue
+		}
+		if o.APIVersion != l.apiVersion {
+			return o.Errorf("apiVersion", "%q is not that of a mirror map, want %s", o.APIVersion, l.apiVersion)
 		}
 		m.cluster = true
 		if err := o.Strict(&fields, nil); err != nil {

@@ -98,8 +98,11 @@ func (e *expression) check(v *view) {
 		case v.ctx.Err() != nil:
 			return
 		case err != nil:
-			v.hit(o.Object, "", "the expression fails: "+text.OneLine(err.Error()),
-				"guard a field that may be missing with has(object.spec)")
+			hint := ""
+			if strings.Contains(err.Error(), "no such key") {
+				hint = "guard a field that may be missing with has(), such as has(object.spec.replicas)"
+			}
+			v.hit(o.Object, "", "the expression fails: "+text.OneLine(err.Error()), hint)
 		case !ok:
 			v.hit(o.Object, "", e.message(v.ctx, vars), "")
 		}

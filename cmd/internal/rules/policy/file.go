@@ -71,7 +71,7 @@ func (p *parser) unknown(field, got string, allowed []string) error {
 
 // hintRules returns the next step for an unknown rule.
 func hintRules(didYouMean string) string {
-	return strings.TrimSpace(didYouMean + " olmgen lint lists the rules")
+	return strings.TrimSpace(didYouMean + " olmgen lint --list-rules lists them")
 }
 
 func (p *parser) policy(f *file) (*Policy, error) {
