@@ -20,6 +20,7 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/predict"
+	"github.com/olmgen/olmgen/source"
 )
 
 func newCatalog() *cobra.Command {
@@ -223,6 +224,9 @@ func newCatalogValidate() *cobra.Command {
 		func(cmd *cobra.Command, dirs []string) error {
 			var list []findings.Finding
 			for _, dir := range dirs {
+				if source.IsAnnotated(dir) {
+					return &usageError{dir + " is a bundle, not a catalog", "olmgen validate " + dir + " checks a bundle"}
+				}
 				c, err := readCatalog(cmd, dir, network)
 				if err != nil {
 					return err

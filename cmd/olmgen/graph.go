@@ -112,6 +112,7 @@ func (f *graphFlags) drawUpdates(cmd *cobra.Command, path string) error {
 		return err
 	}
 	sayFaulty(cmd, c)
+	review.Refused(c, path, withInput(cmd, network).Source)
 	names := c.AllNames()
 	if name == "" && len(names) == 1 {
 		name = names[0]

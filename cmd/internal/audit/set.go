@@ -159,6 +159,7 @@ func (s *Set) addCatalog(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+	review.Refused(c, path, s.options.Source)
 	for _, f := range c.Faulty {
 		if f.Missing {
 			s.unread(path, f)

@@ -254,11 +254,17 @@ func (r *ContentReader) Read(ctx context.Context, dir string) (s resolve.Source,
 	for _, f := range s.Catalog.Faulty {
 		r.Options.Source.Warn("%s", text.OneLine(f.Error()))
 	}
-	if refusal := s.Catalog.Refusal(); refusal != nil {
-		s.Unavailable = true
-		r.Options.Source.Warn("%s: opm does not serve this catalog: %s", dir, refusal)
-	}
+	s.Unavailable = Refused(s.Catalog, dir, r.Options.Source)
 	return s, nil
+}
+
+// Refused reports whether opm refuses to serve a catalog, and warns of it.
+func Refused(c *catalog.Catalog, dir string, o source.Options) bool {
+	refusal := c.Refusal()
+	if refusal != nil && o.Warn != nil {
+		o.Warn("%s: opm does not serve this catalog: %s", dir, refusal)
+	}
+	return refusal != nil
 }
 
 // Sources reads the content of CatalogSources. One without a namespace is in the global one.
