@@ -254,8 +254,9 @@ func (r *reader) checkWhole(f manifestFile) error {
 	}
 	for _, field := range required {
 		if o.File == f.name && !o.Has(manifest.Segments(field)...) {
-			return &manifest.Error{File: f.name, Line: line, Tip: "get the whole file, or end its last line if it is whole",
-				Msg: "the file is truncated: its last line has no end, and " + field + " is missing"}
+			e := &manifest.Error{File: f.name, Line: line}
+			e.Msg = "the file is truncated: its last line has no end, and " + field + " is missing"
+			return e.With("get the whole file, or end its last line if it is whole")
 		}
 	}
 	return nil

@@ -406,8 +406,9 @@ func Conflict(file string, first int, data []byte) *Error {
 		for _, marker := range []string{"<<<<<<<", "|||||||", "=======", ">>>>>>>"} {
 			rest, ok := bytes.CutPrefix(line, []byte(marker))
 			if rest = bytes.TrimRight(rest, "\r\n"); ok && (len(rest) == 0 || rest[0] == ' ') {
-				return &Error{File: file, Line: n, Msg: ConflictMessage, Tip: "edit the file so that it has one of the " +
-					"two sides, or take either side of a file that olmgen writes and render again"}
+				e := &Error{File: file, Line: n, Msg: ConflictMessage}
+				return e.With("edit the file so that it has one of the two sides, or take either side of a file that " +
+					"olmgen writes and render again")
 			}
 		}
 	}

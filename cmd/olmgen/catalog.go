@@ -225,7 +225,8 @@ func newCatalogValidate() *cobra.Command {
 			var list []findings.Finding
 			for _, dir := range dirs {
 				if source.IsAnnotated(dir) {
-					return &usageError{dir + " is a bundle, not a catalog", "olmgen validate " + dir + " checks a bundle"}
+					return &usageError{dir + " is a bundle, not a catalog",
+						"olmgen validate " + dir + " checks a bundle"}
 				}
 				c, err := readCatalog(cmd, dir, network)
 				if err != nil {

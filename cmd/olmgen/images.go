@@ -165,7 +165,7 @@ func (f *imagesFlags) listOne(cmd *cobra.Command, s namedSource, of int) *listed
 		o.Workers = 1
 	}
 	if s.ref != tree.Stdin && isTree(s.ref) {
-		if f.listTree(&own, s, out); out.images != nil || out.err != nil {
+		if out.err = f.listTree(&own, s, out); out.images != nil || out.err != nil {
 			return out
 		}
 	}
@@ -214,13 +214,12 @@ func sayGuesses(cmd *cobra.Command, list []images.Image) {
 	}
 }
 
-// listTree lists the images of manifests, and of what OLM installs for them. It sets neither a list nor an error for
-// files without objects.
-func (f *imagesFlags) listTree(cmd *cobra.Command, s namedSource, out *listed) {
+// listTree lists the images of manifests, and of what OLM installs for them. It sets no list for files
+// without objects.
+func (f *imagesFlags) listTree(cmd *cobra.Command, s namedSource, out *listed) error {
 	t, err := f.roots.read(cmd, []string{s.ref}, tree.Options{})
 	if err != nil || len(t.Objects)+len(t.Faults)+len(t.Unknown()) == 0 {
-		out.err = err
-		return
+		return err
 	}
 	saySkipped(cmd, t)
 	out.objects = t.Objects
@@ -229,20 +228,17 @@ func (f *imagesFlags) listTree(cmd *cobra.Command, s namedSource, out *listed) {
 	}
 	list, err := images.ListObjects(t.Objects)
 	if err != nil {
-		out.err = err
-		return
+		return err
 	}
 	installed, unknown, err := f.catalogs.installs(cmd, t, s.options)
 	if err != nil {
-		out.err = err
-		return
+		return err
 	}
 	for _, i := range installed {
 		for _, opened := range i.Rendered.Opened {
 			own, err := imagesOf(cmd, opened.Ref, opened)
 			if err != nil {
-				out.err = err
-				return
+				return err
 			}
 			list = append(list, own...)
 		}
@@ -254,6 +250,7 @@ func (f *imagesFlags) listTree(cmd *cobra.Command, s namedSource, out *listed) {
 		fmt.Fprintln(cmd.ErrOrStderr(), "hint: pass the content of its catalog with --catalog")
 	}
 	out.images, out.unknown, out.unread = append([]images.Image{}, list...), len(unknown), t.Unread()
+	return nil
 }
 
 func imagesOf(cmd *cobra.Command, ref string, opened *config.Opened) ([]images.Image, error) {
