@@ -61,3 +61,31 @@ func page() string {
 
 // strangers are the levels of the rules that are not about permissions of an account.
 var strangers = map[string]string{"role-unknown": "warning", "account-missing": "warning", "users-gain": "warning", "everyone-gains": "error or note"}
+
+// The line about users names a few resources, and counts those of a group that has many.
+func TestUsersGain(t *testing.T) {
+	gain := func(groups, resources string) permissions.Item {
+		return permissions.Item{Subject: permissions.Subject{Name: "admin"}, Verbs: []string{"get"},
+			APIGroups: strings.Split(groups, ","), Resources: strings.Split(resources, ",")}
+	}
+	named := gain("apiextensions.k8s.io", "customresourcedefinitions")
+	named.ResourceNames = []string{"a.example.com"}
+	for want, users := range map[string][]permissions.Item{
+		"admin: a, b, c (x.io)":                          {gain("x.io", "a,b"), named, gain("x.io", "c")},
+		"admin: 4 resources of x.io, d (y.io)":           {gain("x.io", "a,b,c"), gain("y.io", "d"), gain("x.io", "a,d")},
+		"admin: all resources of x.io, y.io and 2 more":  {gain("x.io,y.io,z.io,w.io", "a,*")},
+		"admin: URLs, a (core)":                          {{Subject: permissions.Subject{Name: "admin"}, NonResourceURLs: []string{"/a"}}, gain("", "a")},
+		"admin: a (1.io), a (2.io), a (3.io) and 1 more": {gain("1.io", "a"), gain("2.io", "a"), gain("3.io", "a"), gain("4.io", "a")},
+		"": {named},
+	} {
+		got := ""
+		for _, r := range (&permissions.Report{Users: users}).Document().Sections[0].Remarks {
+			if r.Label == "users gain" {
+				got = r.Text
+			}
+		}
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

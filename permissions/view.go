@@ -178,24 +178,31 @@ func counts(list []findings.Finding) string {
 	return strings.Join(parts, ", ")
 }
 
-// gains returns in one line which resources users gain.
+// gains returns in one line which resources users gain: those of one group together.
 func (r *Report) gains() string {
-	var names []string
-	roles := map[string]bool{}
-	for _, i := range r.Users {
-		what := i.resourceText(3)
-		if len(i.ResourceNames) > 0 {
-			continue // the CRDs themselves
-		}
-		if len(i.NonResourceURLs) > 0 {
-			what = "URLs"
-		}
-		names = lists.Add(names, what+" ("+groupText(2, i.APIGroups)+")")
-		roles[i.Subject.Name] = true
-	}
-	if len(names) == 0 {
+	gained := lists.Filter(r.Users, func(i Item) bool { return len(i.ResourceNames) == 0 }) // the CRDs themselves
+	if len(gained) == 0 {
 		return ""
 	}
+	var names []string
+	for _, same := range lists.Groups(gained, func(i Item) string { return rbac.ListsKey(i.APIGroups) }) {
+		group := groupText(2, same[0].APIGroups)
+		var resources []string
+		for _, i := range same {
+			resources = union(resources, i.Resources)
+		}
+		switch {
+		case len(resources) == 0:
+			names = append(names, "URLs")
+		case slices.Contains(resources, rbac.All):
+			names = append(names, "all resources of "+group)
+		case len(resources) > 3:
+			names = append(names, text.Count(len(resources), "resource")+" of "+group)
+		default:
+			names = append(names, strings.Join(resources, ", ")+" ("+group+")")
+		}
+	}
+	roles := lists.Set(gained, func(i Item) string { return i.Subject.Name })
 	if n := len(names) - 3; n > 0 { // each is short, and whole
 		names = append(names[:2], fmt.Sprintf("%s and %d more", names[2], n))
 	}
