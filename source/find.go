@@ -249,8 +249,8 @@ func IsAnnotated(dir string) bool {
 	return err == nil && IsBundleDir(dir)
 }
 
-// BundlesAt returns the bundles that a path is made of: the directory itself, the one whose manifests/ it is, or each of
-// its directories. It returns none where others than bundles are, and for a directory that a kustomization applies.
+// BundlesAt returns the bundles that a path is made of: the directory itself, the one whose manifests/ it is, or each
+// of its directories. It returns none where others than bundles are, and for a directory that a kustomization applies.
 func BundlesAt(dir string) (list []string) {
 	above := filepath.Join(dir, "..")
 	if abs, err := filepath.Abs(dir); err == nil && filepath.Base(abs) == "manifests" && IsAnnotated(above) {

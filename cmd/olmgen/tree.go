@@ -97,7 +97,8 @@ func refuseSource(cmd *cobra.Command, path string) error {
 	if path == tree.Stdin || err == nil && (info.IsDir() || source.IsManifestName(path)) {
 		return nil
 	}
-	if _, _, err := source.Recognise(path, ""); err != nil {
+	kind, _, _ := source.Recognise(path, "")
+	if kind == "" {
 		return nil // tree.Read says what is wrong
 	}
 	return &usageError{path + " is a SOURCE, and " + cmd.Name() + " reads what is applied to a cluster",

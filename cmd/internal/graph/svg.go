@@ -275,11 +275,7 @@ func (r *Radius) Mermaid(w io.Writer) error {
 			at = fmt.Sprintf("w%d_%d", i, j)
 		}
 	}
-	fmt.Fprintf(&b, "    subgraph none[\"%s\"]\n      no(\"%s\")\n    end\n", label(strings.Join(r.Unbound, ", ")),
-		label("no RoleBinding", r.access()))
-	if len(r.Others) > 0 {
-		fmt.Fprintf(&b, "    subgraph others[\"%s\"]\n      too(\"%s\")\n    end\n", label(boundToo), label(r.others()...))
-	}
+	r.mermaidBeside(&b)
 	b.WriteString("  end\n")
 	for i, a := range r.Accounts {
 		for j := range a.Deployments {
@@ -296,6 +292,17 @@ func (r *Radius) Mermaid(w io.Writer) error {
 	b.WriteString("  style none stroke-dasharray:6 4\n")
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// mermaidBeside writes what no line of the picture leads to.
+func (r *Radius) mermaidBeside(b *strings.Builder) {
+	group := func(id, title, node string, lines ...string) {
+		fmt.Fprintf(b, "    subgraph %s[\"%s\"]\n      %s(\"%s\")\n    end\n", id, label(title), node, label(lines...))
+	}
+	group("none", strings.Join(r.Unbound, ", "), "no", "no RoleBinding", r.access())
+	if len(r.Others) > 0 {
+		group("others", boundToo, "too", r.others()...)
+	}
 }
 
 func (p Place) title(r *Radius) string {
