@@ -128,7 +128,8 @@ func (r *reader) decodeCSV() error {
 		segments := manifest.Segments(f)
 		name := segments[len(segments)-1]
 		known := manifest.FieldsAt(t, strings.TrimSuffix(strings.TrimSuffix(f, name), "."))
-		if slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) }) { // as encoding/json does
+		same := func(k string) bool { return strings.EqualFold(k, name) } // as encoding/json reads it
+		if slices.ContainsFunc(known, same) {
 			does = "OLM takes it for that, and others drop it"
 		}
 		r.warn(WarnUnknownField, o.Errorf(f, "not a field of a ClusterServiceVersion%s: %s", meant(t, f), does))

@@ -92,7 +92,7 @@ func (r *Report) judged() string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return strings.Join(parts, ", then ") + " (--install-mode chooses another mode)"
+	return strings.Join(parts, ", then ") + ", as no install mode is given"
 }
 
 var (

@@ -136,7 +136,8 @@ func readTenants(name string, data []byte) (list tenantList, err error) {
 	for i, t := range list.Tenants {
 		field := fmt.Sprintf("tenants[%d].namespace", i)
 		if problems := validation.IsDNS1123Label(t.Namespace); len(problems) > 0 {
-			return list, object.Errorf(field, "%q is not a valid namespace name: %s", t.Namespace, text.Reason(problems))
+			return list, object.Errorf(field, "%q is not a valid namespace name: %s", t.Namespace,
+				text.Reason(problems))
 		}
 		if seen[t.Namespace] {
 			return list, object.Errorf(field, "%s is a tenant twice", t.Namespace)

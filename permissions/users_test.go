@@ -132,7 +132,7 @@ rules:
 - {apiGroups: [x.io], resources: [as, bs, cs, ds], verbs: [get]}
 `
 	got := evaluate(t, role).Document().Sections[0].Remarks
-	want := "admin, edit, view, cluster-reader: all resources (one.with-a-long-name.example.com, three.with-a-long-name.example.com and 1 more), as, bs, cs and 1 more (x.io)"
+	want := "admin, edit, view, cluster-reader: all resources of one.with-a-long-name.example.com, three.with-a-long-name.example.com and 1 more, 4 resources of x.io"
 	if len(got) == 0 || got[len(got)-1].Text != want {
 		t.Errorf("%v, want %q", got, want)
 	}

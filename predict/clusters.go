@@ -103,7 +103,7 @@ func apart(roots []tree.Root) []findings.Finding {
 	return []findings.Finding{{Rule: ruleUnfit.ID, Level: findings.Note, File: file, Line: line,
 		Message: fmt.Sprintf("%s (%s) not compared with the CRD, which another root has",
 			text.Count(len(list), "custom resource"), text.FirstOf(3, kinds)),
-		Hint: "--cluster " + text.Shell(dir) + " has both in one cluster"}}
+		Hint: "say that " + text.Shell(dir) + " is one cluster"}}
 }
 
 func within(name, dir string) bool {

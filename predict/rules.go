@@ -178,7 +178,7 @@ var (
 		"The API server rejects it. Use a version that the CRD in the tree serves.")
 	ruleUnfit = rule("custom-resource", "a custom resource that does not fit its CRD in the tree",
 		"The API server refuses it, or drops a field of it. It is a warning too if custom resources cannot be judged, "+
-			"and a note if their CRD is in another root: --cluster joins them.")
+			"and a note if their CRD is in another root.")
 	ruleNoOperator = rule("no-bound-operator",
 		"a custom resource that no operator may manage, or whose status none may write",
 		"The tree has the operator, but neither a binding nor an OperatorGroup lets it work in that namespace. "+

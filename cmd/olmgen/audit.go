@@ -59,7 +59,7 @@ func (f *auditFlags) part() (in shard.Shard, ok bool, err error) {
 }
 
 // fits sets the cluster that the releases must work in.
-func (f *auditFlags) fits(cmd *cobra.Command) (err error) {
+func (f *auditFlags) fits() (err error) {
 	if f.options.Cluster, err = f.target.checked(); f.target.profile != "" {
 		f.options.Form = fit.Form(f.target.profile.Installer())
 	}
@@ -71,7 +71,7 @@ func (f *auditFlags) load(cmd *cobra.Command, refs []string) (*audit.Set, error)
 	if slices.Contains(refs, "-") {
 		return nil, &usageError{"stdin cannot be read twice", "write it to a file"}
 	}
-	if err := f.fits(cmd); err != nil {
+	if err := f.fits(); err != nil {
 		return nil, err
 	}
 	f.options.Source.Warn = warnOn(cmd)
@@ -179,7 +179,7 @@ func (f *catalogAuditFlags) set(cmd *cobra.Command, refs []string) (*audit.Set, 
 	if name := given(cmd, "all-versions", "shard"); name != "" {
 		return nil, &usageError{name + " cannot be given with --tree", "it is for catalogs"}
 	}
-	if err := f.fits(cmd); err != nil {
+	if err := f.fits(); err != nil {
 		return nil, err
 	}
 	t, err := f.roots.read(cmd, f.trees, tree.Options{})

@@ -100,11 +100,10 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	network := withInput(cmd, f.network)
-	if len(f.installs) == 0 {
+	if len(f.installs) == 0 { // --install names the packages that are nearly those it asks for
 		if err := checkCatalogNames(cmd, f.catalogs, t.Objects); err != nil {
 			return err
 		}
-		// --install names the packages that are nearly those it asks for
 		network.Only = review.Wanted(t.Objects)
 	}
 	reader := review.ContentReader{Options: network}

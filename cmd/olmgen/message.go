@@ -164,7 +164,7 @@ func (f *globalFlags) register(root *cobra.Command) {
 	flags.Var(&enumValue[colorMode]{&f.color, modes}, "color", "colors: "+text.Or(modes))
 	offer(root, "color", text.Words(modes))
 	root.PersistentPreRunE = func(cmd *cobra.Command, given []string) error {
-		if slices.Contains(given, "") {
+		if slices.Contains(given, "") && !strings.HasPrefix(cmd.Name(), cobra.ShellCompRequestCmd) { // asks for words
 			return &usageError{"an argument is empty", "see " + cmd.CommandPath() + " --help"}
 		}
 		if f.quiet {

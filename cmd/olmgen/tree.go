@@ -112,8 +112,8 @@ func sayReasons(cmd *cobra.Command, list []*manifest.Error) {
 	}
 }
 
-// firstOf returns the first of each reason, with how many more there are, as the end of a sentence. It has what else they
-// are about, if about says it.
+// firstOf returns the first of each reason, with how many more there are, as the end of a sentence. It has what else
+// they are about, if about says it.
 func firstOf[T any, R comparable](list []T, reason func(T) R, about func(T) string) iter.Seq2[T, string] {
 	return func(yield func(T, string) bool) {
 		for _, same := range lists.Groups(list, reason) {

@@ -198,7 +198,8 @@ func (f *updateFlags) planTree(cmd *cobra.Command, paths []string, in compare.Op
 		return nil, nil, err
 	}
 	selected := func(name string) bool { return selects(t.Objects, name) }
-	catalogs, err := (&treeCatalogs{values: lock.Serving(f.catalogs, selected), checked: true}).open(cmd, t, f.render.source)
+	serving := treeCatalogs{values: lock.Serving(f.catalogs, selected), checked: true}
+	catalogs, err := serving.open(cmd, t, f.render.source)
 	if err != nil {
 		return nil, nil, err
 	}

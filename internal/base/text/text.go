@@ -65,7 +65,8 @@ func Names[T ~string](list []T) string {
 	return FirstOf(12, slices.Sorted(slices.Values(list)))
 }
 
-// Reason returns the first reason for which a validation of apimachinery refuses a value, without its regular expression.
+// Reason returns the first reason for which a validation of apimachinery refuses a value, without its regular
+// expression.
 func Reason(problems []string) string {
 	reason, _, _ := strings.Cut(problems[0], "regex used for validation is ")
 	if examples, ok := strings.CutSuffix(reason, ", "); ok {
