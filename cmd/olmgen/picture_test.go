@@ -27,20 +27,17 @@ func TestPicture(t *testing.T) {
 	golden.CheckFile(t, filepath.Join("..", "..", "docs", "pictures", "diff.svg"), []byte(got), *update)
 }
 
-// screen draws a command and what it prints, in lines of at most 100 columns.
+// screen draws a command and what it prints, in lines of at most 120 columns.
 func screen(command, output string) string {
-	const columns, margin, high, wide = 100, 16, 20, 8.45
-	lines := []string{"$ " + command}
-	for line := range strings.Lines(output) {
-		lines = append(lines, wrapped(strings.TrimRight(line, "\n"), columns)...)
-	}
-	s := picture.SVG{Title: "olmgen diff of two releases", Width: 2*margin + int(columns*wide),
+	const columns, margin, high, letter = 120, 16, 20, 8.45
+	lines := append([]string{"$ " + command}, strings.Split(output, "\n")...)
+	s := picture.SVG{Title: "olmgen diff of two releases", Width: 2*margin + int(columns*letter),
 		Height: 2*margin + high*len(lines), Style: terminal}
 	s.Rect("screen", 0, 0, s.Width, s.Height, 8)
 	verdict := false
 	for i, line := range lines {
 		class := ""
-		verdict = verdict || strings.Contains(line, "verdict:")
+		verdict = (verdict || strings.Contains(line, "verdict:")) && !strings.Contains(line, "judged:")
 		switch {
 		case i == 0:
 			class = "prompt"
@@ -54,16 +51,4 @@ func screen(command, output string) string {
 		s.Text(picture.Label{Class: class, X: margin, Y: margin + high*i + 15, Text: line})
 	}
 	return s.String()
-}
-
-// wrapped returns a line in parts. Those behind the first are indented.
-func wrapped(line string, columns int) (parts []string) {
-	for len(line) > columns {
-		at := strings.LastIndexByte(line[:columns], ' ')
-		if at < 10 {
-			break
-		}
-		parts, line = append(parts, line[:at]), "    "+line[at+1:]
-	}
-	return append(parts, line)
 }
