@@ -24,10 +24,10 @@ func (r *Report) Document() *findings.Document {
 			continue
 		}
 		all = append(all, list...)
-		d.Sections = append(d.Sections, findings.Section{ID: string(s), Title: s.Title() + ": " + countText(list),
-			Tables: tables(r.lines(s))})
+		d.Sections = append(d.Sections, findings.Section{ID: string(s),
+			Title: s.Title() + ": " + countText(list, false), Tables: tables(r.lines(s))})
 	}
-	lead := countText(all)
+	lead := countText(all, false)
 	switch {
 	case len(all) > 0 || len(r.Unread) > 0:
 	case len(r.Unresolved)+len(r.Unbuilt) > 0:

@@ -88,7 +88,7 @@ func (r *Reports) Document() *findings.Document {
 			Remarks: []findings.Remark{{Label: "verdict", Text: r.Verdict}}}}, d.Sections...)
 	}
 	if differ > 0 {
-		d.Lead = fmt.Sprintf("%d of %s differ: %s", differ, text.Count(r.Compared, "cluster"), countText(all))
+		d.Lead = fmt.Sprintf("%d of %s differ: %s", differ, text.Count(r.Compared, "cluster"), countText(all, false))
 	}
 	d.Lead += unbuilt(d, r.Unbuilt)
 	return d

@@ -58,8 +58,8 @@ func (r *Report) answers() []Answer {
 
 // answer returns what is worst in a section, and how much there is, and the same with as much as fits on two lines.
 func (r *Report) answer(s Section, list []findings.Severity, grave bool) (full, short string) {
-	count := countText(list)
-	few := countText(lists.Filter(list, func(s findings.Severity) bool { return s != findings.Info }))
+	count := countText(list, false)
+	few := countText(lists.Filter(list, func(s findings.Severity) bool { return s != findings.Info }), false)
 	switch {
 	case s == SectionPermissions:
 		parts, count := r.permissionsAnswer()
@@ -135,14 +135,14 @@ func filled(list []string) []string {
 	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
 }
 
-// countText counts severities: "1 error, 2 warnings, 3 other changes".
-func countText(list []findings.Severity) string {
+// countText counts severities: "1 error, 2 warnings, 3 other changes". besides says that others are told before.
+func countText(list []findings.Severity, besides bool) string {
 	var parts []string
 	noun := map[findings.Severity]string{findings.Error: "error", findings.Warning: "warning", findings.Info: "change"}
 	for _, severity := range change.Severities {
 		n := lists.Count(list, func(s findings.Severity) bool { return s == severity })
 		switch {
-		case n > 0 && severity == findings.Info && len(parts) > 0:
+		case n > 0 && severity == findings.Info && (besides || len(parts) > 0):
 			parts = append(parts, text.Count(n, "other change"))
 		case n > 0:
 			parts = append(parts, text.Count(n, noun[severity]))
@@ -218,31 +218,31 @@ func movesText(items []permissions.Item, who string) (out []string) {
 	return out
 }
 
+// foremost are the parts of the identity with which an upgrade stands or falls, the most important last.
+var foremost = []change.Part{change.Deprecation, change.InstallModes, change.Kubernetes}
+
 // identityAnswer returns the versions, what is more than a note, and how much else there is.
 func (r *Report) identityAnswer() (versions, parts []string, count string) {
-	left := 0
-	for _, c := range r.Identity {
-		full := len(versions)+len(parts) == 3
+	list := slices.SortedStableFunc(slices.Values(r.Identity), func(a, b change.Change) int {
+		return cmp.Or(a.Severity.Rank()-b.Severity.Rank(),
+			slices.Index(foremost, b.Part)-slices.Index(foremost, a.Part))
+	})
+	var left []findings.Severity
+	for _, c := range list {
+		full, name := len(versions)+len(parts) == 3, ""
+		if len(r.New.Operators) > 1 {
+			name = strings.TrimPrefix(c.Object, "ClusterServiceVersion ") + ": "
+		}
 		switch {
 		case c.Part == change.Version && c.Change == change.Changed && !full:
-			name := ""
-			if len(r.New.Operators) > 1 {
-				name = strings.TrimPrefix(c.Object, "ClusterServiceVersion ") + " "
-			}
 			versions = append(versions, text.Brief(name+"version "+c.Old+" -> "+c.New))
 		case c.Severity != findings.Info && !full:
-			parts = append(parts, changeText(c))
+			parts = append(parts, name+changeText(c))
 		default:
-			left++
+			left = append(left, c.Severity)
 		}
 	}
-	switch {
-	case left > 0 && len(versions)+len(parts) == 0:
-		count = text.Count(left, "change")
-	case left > 0:
-		count = text.Count(left, "other change")
-	}
-	return versions, parts, count
+	return versions, parts, countText(left, len(versions)+len(parts) > 0)
 }
 
 // partTitle is what a part of the identity is called before its value.
