@@ -59,7 +59,7 @@ func Overwritten(ctx context.Context, dir string, rendered *config.Rendered) (*c
 	return Compare(ctx, subjects[0], subjects[1], [2]string{}, compare.Options{})
 }
 
-// Growth returns what grows or breaks, such as "2 permissions gained, 1 breaking change of CRDs"; "" if nothing does.
+// Growth returns what grows or breaks, such as "2 permissions gained by app.v1.0.0"; "" if nothing does.
 func Growth(report *compare.Report) string {
 	if report == nil {
 		return ""
@@ -72,7 +72,22 @@ func Growth(report *compare.Report) string {
 	if n := report.Breaking(); n > 0 {
 		grown = append(grown, text.Count(n, "breaking change")+" of CRDs")
 	}
-	return strings.Join(grown, ", ")
+	if len(grown) == 0 {
+		return ""
+	}
+	whose := report.New.Operators
+	if len(report.Operators) > 0 {
+		whose = nil
+		for _, o := range report.Operators {
+			if o.Severity != findings.Info {
+				whose = append(whose, o.Operator)
+			}
+		}
+	}
+	if len(whose) > 0 {
+		whose = []string{"by " + text.FirstOf(3, whose)}
+	}
+	return strings.Join(append([]string{strings.Join(grown, ", ")}, whose...), " ")
 }
 
 // Refusals returns a warning for each reason why OLM would refuse what is rendered over the older tree.
