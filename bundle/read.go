@@ -53,8 +53,14 @@ func Read(fsys fs.FS, o ReadOptions) (*Bundle, error) {
 		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line)
 	})
 	slices.Reverse(r.bundle.Notes)
-	if e, ok := errors.AsType[*manifest.Error](err); ok && e.Tip == "" && r.unended[e.File] > 0 {
-		e.Tip = "the last line of the file has no end: it may be truncated"
+	if e, ok := errors.AsType[*manifest.Error](err); ok && e.Tip == "" {
+		csv := r.bundle.CSVObject
+		switch {
+		case r.unended[e.File] > 0:
+			e.Tip = "the last line of the file has no end: it may be truncated"
+		case csv != nil && csv.File == e.File && !csv.Has("spec", "version") && !csv.Has("spec", "installModes"):
+			e.Tip = "it has neither spec.version nor spec.installModes: the file may be truncated"
+		}
 	}
 	if err != nil {
 		return nil, WithWarnings(err, r.bundle.Warnings)

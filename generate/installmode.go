@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -28,6 +29,9 @@ func (o Options) targets(csv *v1alpha1.ClusterServiceVersion) (v1alpha1.InstallM
 	supports := supported(csv)
 	targets := slices.Sorted(slices.Values(o.TargetNamespaces))
 	mode, err := o.mode(supports, targets)
+	if e, ok := errors.AsType[*Error](err); ok && len(supports) == 0 && csv.Spec.Version.String() == "0.0.0" {
+		e.Tip, e.Options = "get the whole file: without spec.version too, it may be truncated", nil
+	}
 	if err != nil {
 		return "", nil, err
 	}

@@ -204,3 +204,17 @@ func TestNamespaceDefault(t *testing.T) {
 		})
 	}
 }
+
+// TestTruncated: where the version is missing too, the file is more likely truncated than the operator descoped.
+func TestTruncated(t *testing.T) {
+	whole, cut := csvSupporting(nil), csvSupporting(nil)
+	whole.Spec.Version.Major = 1
+	for csv, want := range map[*v1alpha1.ClusterServiceVersion]string{
+		whole: descopedHint, cut: "get the whole file: without spec.version too, it may be truncated",
+	} {
+		_, _, err := Options{Namespace: "operators"}.targets(csv)
+		if e, ok := errors.AsType[*Error](err); !ok || e.Tip != want {
+			t.Errorf("%v: want the hint %q", err, want)
+		}
+	}
+}
