@@ -81,7 +81,7 @@ func (r *Report) overview() (s findings.Section) {
 	return s
 }
 
-// judged says in which install mode and namespace bundles are compared, if nobody gave the mode.
+// judged returns in which install mode and namespace bundles are compared, if nobody gave the mode.
 func (r *Report) judged() string {
 	var parts []string
 	for _, s := range []Side{r.Old, r.New} {

@@ -172,7 +172,7 @@ func (r *Report) permissionsAnswer() (parts []string, count string) {
 	return parts, strings.Join(append(movesText(r.Permissions, ""), movesText(r.Users, " by users")...), "; ")
 }
 
-// sentence says in short what changes, and for whom where that is a question.
+// sentence returns in short what changes, and for whom where that is a question.
 func (r *Report) sentence(f permissions.ChangedFact) string {
 	begin, end := "now ", ""
 	switch {

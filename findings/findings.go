@@ -256,7 +256,7 @@ func ParseBaseline(data []byte) (*Baseline, error) {
 	return &Baseline{file.Findings}, nil
 }
 
-// undecoded says why JSON is not a baseline, without the types of Go.
+// undecoded returns why JSON is not a baseline, without the types of Go.
 func undecoded(err error) string {
 	var typed *json.UnmarshalTypeError
 	var syntax *json.SyntaxError

@@ -173,7 +173,7 @@ type ChangedFact struct {
 	From     []Subject         // who of the operator loses what is moved; empty if nobody does
 }
 
-// facts says in short what owners gain and lose, and what only other accounts of theirs may do now.
+// facts returns in short what owners gain and lose, and what only other accounts of theirs may do now.
 func (c *comparison) facts(items []Item) (facts []ChangedFact) {
 	var out []ChangedFact
 	for _, of := range lists.Groups(items, func(i Item) Subject { return c.owner(i.Subject) }) {

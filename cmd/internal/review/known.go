@@ -32,7 +32,7 @@ func Known(trees [2]*tree.Tree) (known [2]*tree.Tree, unbuilt int) {
 				unbuilt++
 			}
 		}
-		out, seen := *t, map[*manifest.Object]bool{}
+		out := *t
 		out.Roots, out.Objects = nil, nil
 		for _, r := range t.Roots {
 			all := r.Objects
@@ -42,13 +42,9 @@ func Known(trees [2]*tree.Tree) (known [2]*tree.Tree, unbuilt int) {
 			if len(r.Objects) > 0 || len(all) == 0 {
 				out.Roots = append(out.Roots, r)
 			}
-			for _, o := range r.Objects {
-				if !seen[o] {
-					seen[o] = true
-					out.Objects = append(out.Objects, o)
-				}
-			}
+			out.Objects = append(out.Objects, r.Objects...)
 		}
+		out.Objects = lists.Unique(out.Objects)
 		known[i] = &out
 	}
 	return known, unbuilt
