@@ -160,7 +160,7 @@ func (f *diffFlags) refuseTreeFlags(cmd *cobra.Command, sides [2]side) error {
 	})
 	about := catalogFlags
 	if len(f.cluster.trees)+len(f.cluster.crs) == 0 {
-		about = slices.Concat(catalogFlags, rootFlags)
+		about = aboutTrees
 	}
 	return cmp.Or(refuseTreeFlags(cmd, refs, about...), refuseTreeFlags(cmd, refs[:1], "old-catalog"))
 }

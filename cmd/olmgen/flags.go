@@ -69,10 +69,11 @@ func readNamed(file string, i budget.Input, wanted string) ([]byte, error) {
 	return data, err
 }
 
-// The flags of treeFlags and of treeCatalogs.
+// The flags of treeFlags, of treeCatalogs, and of both.
 var (
 	rootFlags    = []string{"exclude", "all", "cluster", "allow-unknown"}
 	catalogFlags = []string{"catalog", "approve-all"}
+	aboutTrees   = slices.Concat(catalogFlags, rootFlags)
 )
 
 // refuseTreeFlags refuses flags that are about trees if none of the arguments is one. One that is not there is refused.

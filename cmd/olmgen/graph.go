@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,7 +61,7 @@ func newGraph() *cobra.Command {
 
 // draw draws the blast radius of an operator, or an update graph.
 func (f *graphFlags) draw(cmd *cobra.Command, args []string) error {
-	if err := refuseTreeFlags(cmd, args[:min(len(args), 1)], slices.Concat(catalogFlags, rootFlags)...); err != nil {
+	if err := refuseTreeFlags(cmd, args[:min(len(args), 1)], aboutTrees...); err != nil {
 		return err
 	}
 	if path, ok := f.updateGraph(args); ok {

@@ -6,7 +6,6 @@ import (
 	"math"
 	"path/filepath"
 	"runtime"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -70,7 +69,7 @@ func (f *imagesFlags) check(cmd *cobra.Command, refs []string) error {
 	if err := images.CheckMirror(f.mirror); err != nil && f.mirror != "" {
 		return &usageError{"--mirror: " + err.Error(), manifest.HintOf(err)}
 	}
-	return refuseTreeFlags(cmd, refs, slices.Concat(catalogFlags, rootFlags)...)
+	return refuseTreeFlags(cmd, refs, aboutTrees...)
 }
 
 func (f *imagesFlags) run(cmd *cobra.Command, refs []string) error {

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -68,7 +67,7 @@ func (f *installerFlags) run(cmd *cobra.Command, refs []string) error {
 	if err := f.render.checkOutput(cmd); err != nil {
 		return err
 	}
-	if err := refuseTreeFlags(cmd, refs, slices.Concat(catalogFlags, rootFlags)...); err != nil {
+	if err := refuseTreeFlags(cmd, refs, aboutTrees...); err != nil {
 		return err
 	}
 	if trees {

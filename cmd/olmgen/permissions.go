@@ -78,7 +78,7 @@ func (f *permissionsFlags) run(cmd *cobra.Command, refs []string) error {
 }
 
 func (f *permissionsFlags) read(cmd *cobra.Command, refs []string) (*review.Subject, error) {
-	if err := refuseTreeFlags(cmd, refs, slices.Concat(catalogFlags, rootFlags)...); err != nil {
+	if err := refuseTreeFlags(cmd, refs, aboutTrees...); err != nil {
 		return nil, err
 	}
 	var list []*review.Subject

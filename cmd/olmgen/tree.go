@@ -45,7 +45,7 @@ func (f *treeFlags) register(cmd *cobra.Command) {
 			"one called clusters, otherwise each kustomization for itself)")
 	flags.BoolVar(&f.allowUnknown, "allow-unknown", false,
 		"exit with code 0 although a kustomization could not be built")
-	nameOnly(flags, topicTrees, "exclude", "all", "cluster", "allow-unknown")
+	nameOnly(flags, topicTrees, rootFlags...)
 	cmd.PostRunE = func(*cobra.Command, []string) error {
 		if f.unknown > 0 && !f.allowUnknown {
 			return &foundError{fmt.Sprintf("%d of %s not known: what they apply is not in the report", f.unknown,
