@@ -14,8 +14,8 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
-	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -71,7 +71,7 @@ func (c Catalogs) Has(pkg, bundle string) bool {
 
 // subscribe predicts what OLM's resolver does with the Subscriptions, and adds the CSVs that it installs.
 func (c *prediction) subscribe(ctx context.Context, catalogs Catalogs) error {
-	tree := resolve.Of(c.Cluster)
+	tree := resolve.Of(c.World)
 	c.judgeSources(tree.CatalogSources)
 	r := c.resolution(tree, catalogs)
 	for _, state := range tree.Namespaces {
@@ -90,7 +90,7 @@ func (c *prediction) subscribe(ctx context.Context, catalogs Catalogs) error {
 func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resolution {
 	csvs := lists.Group(c.csvs, func(v *csv) string { return v.Namespace })
 	r := &resolution{prediction: c, catalogs: catalogs.with(tree.CatalogSources), csvs: csvs,
-		subs: map[string][]*cluster.Subscription{}, declared: tree.CatalogSources}
+		subs: map[string][]*world.Subscription{}, declared: tree.CatalogSources}
 	r.findUnknown()
 	for _, s := range c.Subscriptions {
 		switch why := r.unknown(s); {
@@ -109,7 +109,7 @@ func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resol
 // passCatalog is what makes an operator known of which no catalog is.
 const passCatalog = "pass the content of its catalog"
 
-func (c *prediction) noteUnchecked(s *cluster.Subscription, why, hint string) {
+func (c *prediction) noteUnchecked(s *world.Subscription, why, hint string) {
 	c.unknownCSV[s.Namespace] = true
 	c.note(resolve.RuleUnknown, findings.Note, s.Object, "spec.name", "the CSV that it installs is not checked: "+why,
 		hint)
@@ -119,12 +119,12 @@ func (c *prediction) noteUnchecked(s *cluster.Subscription, why, hint string) {
 type resolution struct {
 	*prediction
 	catalogs Catalogs
-	csvs     map[string][]*csv                  // of the tree, by namespace
-	subs     map[string][]*cluster.Subscription // whose catalogs are known, by namespace
-	others   *resolve.Prepared                  // what is read of the other catalogs
-	refused  bool                               // opm does not serve the other catalogs
-	declared []resolve.Source                   // CatalogSources of the tree
-	hidden   []resolve.Source                   // CatalogSources without known content
+	csvs     map[string][]*csv                // of the tree, by namespace
+	subs     map[string][]*world.Subscription // whose catalogs are known, by namespace
+	others   *resolve.Prepared                // what is read of the other catalogs
+	refused  bool                             // opm does not serve the other catalogs
+	declared []resolve.Source                 // CatalogSources of the tree
+	hidden   []resolve.Source                 // CatalogSources without known content
 	planned  []Install
 }
 
@@ -138,7 +138,7 @@ type Install struct {
 	Group        Group // the OperatorGroup
 	Dependency   bool  // the Subscription is that of another operator
 
-	sub *cluster.Subscription
+	sub *world.Subscription
 }
 
 // Update is an operator that OLM installs, in the place of an older release if Replaces is not empty.
@@ -233,8 +233,8 @@ func (r *resolution) installsNothing(namespace, why string) {
 	}
 }
 
-func (r *resolution) sub(namespace, name string) *cluster.Subscription {
-	return lists.Find(r.subs[namespace], func(s *cluster.Subscription) bool { return s.Name == name })
+func (r *resolution) sub(namespace, name string) *world.Subscription {
+	return lists.Find(r.subs[namespace], func(s *world.Subscription) bool { return s.Name == name })
 }
 
 // look sets the catalogs of a namespace.
@@ -275,7 +275,7 @@ func globalNamespace(lists ...[]resolve.Source) string {
 // Subscription's either (OLM: pkg/controller/registry/resolver/source_csvs.go).
 func (r *resolution) claim(state *resolve.State, s *resolve.Subscription) bool {
 	ns := state.Namespace
-	sub := lists.Find(r.Subscriptions, func(o *cluster.Subscription) bool {
+	sub := lists.Find(r.Subscriptions, func(o *world.Subscription) bool {
 		return o.Namespace == ns && o.Name == s.Name
 	})
 	if sub == nil {
@@ -359,7 +359,7 @@ func (r *resolution) plan(state *resolve.State, steps []resolve.Step, asking ask
 }
 
 // asking returns the Subscription that asks for an operator, or for the operator that requires it.
-type asking func(csv string) (owner *cluster.Subscription, dependency bool)
+type asking func(csv string) (owner *world.Subscription, dependency bool)
 
 // install returns the installation of what the resolver takes of a catalog.
 func (f asking) install(state *resolve.State, p *resolve.Planned) Install {
@@ -372,7 +372,7 @@ func (f asking) install(state *resolve.State, p *resolve.Planned) Install {
 
 // asking returns who asks for the operators of some steps.
 func (r *resolution) asking(ns string, steps []resolve.Step) asking {
-	owners, requiredBy := map[string]*cluster.Subscription{}, map[string]string{}
+	owners, requiredBy := map[string]*world.Subscription{}, map[string]string{}
 	for _, step := range steps {
 		for _, m := range step.Subscriptions {
 			if s := r.sub(ns, m.Name); s != nil {
@@ -383,7 +383,7 @@ func (r *resolution) asking(ns string, steps []resolve.Step) asking {
 			requiredBy[p.Name] = p.RequiredBy
 		}
 	}
-	return func(csv string) (*cluster.Subscription, bool) {
+	return func(csv string) (*world.Subscription, bool) {
 		if owner := owners[csv]; owner != nil {
 			return owner, false
 		}
@@ -494,7 +494,7 @@ func (r *resolution) findUnknown() {
 }
 
 // unknown returns why nothing is known about the catalog of a Subscription, or "".
-func (r *resolution) unknown(s *cluster.Subscription) string {
+func (r *resolution) unknown(s *world.Subscription) string {
 	content, i := r.catalogs.Others, r.source(s.Source, s.SourceNamespace)
 	if i >= 0 {
 		content = r.catalogs.Sources[i].Catalog
@@ -519,7 +519,7 @@ func (r *resolution) source(name, namespace string) int {
 
 // ofSubscription returns the CSV of a Subscription, if it is one of these: the one that its status names, or one
 // without a cluster's status that its spec names, that has OLM's label for the package, or the name of the package.
-func ofSubscription(s *cluster.Subscription, csvs []*csv) *csv {
+func ofSubscription(s *world.Subscription, csvs []*csv) *csv {
 	label := olm.Group + "/" + s.Package + "." + s.Namespace
 	return cmp.Or(lists.Find(csvs, func(v *csv) bool { return v.Name == s.InstalledCSV }),
 		lists.Find(csvs, func(v *csv) bool {

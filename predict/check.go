@@ -22,7 +22,6 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/predict/plan"
 )
 
 // Options configure Check. The zero value suits a tree of a whole cluster.
@@ -122,7 +121,6 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 	o.Catalogs.OpenShift = o.Catalogs.OpenShift || o.Target.OpenShift != nil
 	c, objects := clusterOf(ctx, t, o.Namespace, o.Catalogs)
 	c.releases, c.clusterName = o.Target, o.cluster
-	c.live = plan.NewCluster(objects, o.Namespace)
 	c.skipped(t)
 	if err := c.subscribe(ctx, o.Catalogs); err != nil {
 		return nil, err

@@ -10,9 +10,10 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
-	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/world"
+	"github.com/olmgen/olmgen/predict/plan"
 )
 
 // set changes the phase and requeues whatever depends on it.
@@ -168,7 +169,7 @@ func (c *prediction) notUpgradeable(v *csv) string {
 	if o == nil {
 		return ""
 	}
-	why, err := cluster.NotUpgradeable(o)
+	why, err := world.NotUpgradeable(o)
 	if err != nil {
 		c.fault(err, o)
 	}
@@ -221,7 +222,7 @@ func (o *simulation) install(v *csv, g *group) {
 		}
 	}
 	if v.typed != nil && (v.sub == nil || v.whole()) { // what it deploys is known
-		switch message, waits := o.live.Deploy(v.typed, v.Namespace); {
+		switch message, waits := plan.Deploy(o.World, v.typed, v.Namespace); {
 		case waits:
 			o.set(v, v1alpha1.CSVPhaseInstallReady, v1alpha1.CSVReasonWaiting, message)
 			return

@@ -21,9 +21,9 @@ import (
 	"github.com/olmgen/olmgen/generate/olmv1"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
-	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/versions"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -457,7 +457,7 @@ func (c *prediction) judgeOwnership(o Options, objects []*manifest.Object) {
 		return
 	}
 	for _, x := range objects {
-		key := cluster.Key(x, o.Namespace)
+		key := world.Key(x, o.Namespace)
 		e := owners[key]
 		// OLM v1 has made it for a ClusterExtension (operator-controller:
 		// internal/operator-controller/labels/labels.go)

@@ -10,8 +10,8 @@ import (
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
-	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -42,7 +42,7 @@ type Move struct {
 // read again.
 func Moves(ctx context.Context, t *tree.Tree, namespace string, older, newer Catalogs) (*Movement, error) {
 	c, _ := clusterOf(ctx, t, namespace, older)
-	read := resolve.Of(c.Cluster)
+	read := resolve.Of(c.World)
 	m := &movement{was: c.resolution(read, older), newer: newer}
 	m.Unknown = append(m.Unknown, c.unknown...)
 	m.is = c.resolution(read, newer)
@@ -152,7 +152,7 @@ func (m *movement) subscription(older, start *resolve.State, result *resolve.Res
 
 // installOf returns the installation of a release that a Subscription of OLM's, which owner asks for, has of a package;
 // nil if the package does not have it. Where the channel does not have it, it is that of another channel.
-func installOf(owner *cluster.Subscription, sub *resolve.Subscription, pkg *catalog.Package,
+func installOf(owner *world.Subscription, sub *resolve.Subscription, pkg *catalog.Package,
 	channel, name string, dependency bool) *Install {
 	b := pkg.Bundle(name)
 	if b == nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
-	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -147,7 +147,7 @@ func (o *simulation) judgeController(x *manifest.Object, d definition, ops *oper
 	namespace, where := x.Namespace, "in namespace "+x.Namespace
 	if !d.of.Namespaced {
 		namespace, where = "", "in all namespaces"
-	} else if namespace == "" || namespace == cluster.Placeholder {
+	} else if namespace == "" || namespace == world.Placeholder {
 		return
 	}
 	// one without a single group that has targets is a finding of its own

@@ -13,9 +13,9 @@ import (
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
-	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -93,7 +93,7 @@ func (b *pinner) twice(o *manifest.Object) bool {
 }
 
 // several returns those who ask for one Subscription in several places: the tree is of several clusters.
-func (b *pinner) several(s *cluster.Subscription) []Unknown {
+func (b *pinner) several(s *world.Subscription) []Unknown {
 	policies := lists.Filter(b.policies, manages(s.Object))
 	switch {
 	case len(policies) > 1:
@@ -115,7 +115,7 @@ func (b *pinner) others(said func(*manifest.Object) bool) (list []Pin, unknown [
 		if o.Kind != v1alpha1.SubscriptionKind || o.Group() != olm.Group || said(o) {
 			continue
 		}
-		s := &cluster.Subscription{}
+		s := &world.Subscription{}
 		s.Object = o
 		_ = o.Field(&s.Package, "spec", "name") // what is no text is refused
 		_ = o.Field(&s.Approval, "spec", "installPlanApproval")
@@ -134,12 +134,12 @@ func (b *pinner) others(said func(*manifest.Object) bool) (list []Pin, unknown [
 }
 
 // newChannel returns the channel that a Subscription is to have; empty if it keeps its own.
-func (b *pinner) newChannel(s *cluster.Subscription) string {
+func (b *pinner) newChannel(s *world.Subscription) string {
 	return cmp.Or(b.options.Channels[s.Package], b.options.Channels[""])
 }
 
 // stays returns why a Subscription without OperatorPolicy keeps what it says, or "".
-func (b *pinner) stays(s *cluster.Subscription) string {
+func (b *pinner) stays(s *world.Subscription) string {
 	switch channel := b.newChannel(s); {
 	case channel != "" && channel == s.Channel:
 		return "it has channel " + channel + " already"
@@ -155,7 +155,7 @@ func (b *pinner) stays(s *cluster.Subscription) string {
 
 func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pin, unknown []Unknown, err error) {
 	ns := state.Namespace
-	var asked []*cluster.Subscription
+	var asked []*world.Subscription
 	for _, s := range b.Subscriptions {
 		if s.Namespace != ns || s.Package == "" {
 			continue
@@ -185,7 +185,7 @@ func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pi
 	if !b.prepare(state) {
 		why := fmt.Sprintf("its namespace has %d OperatorGroups", state.OperatorGroups)
 		return list, append(unknown, lists.Map(asked,
-			func(s *cluster.Subscription) Unknown { return Unknown{Object: b.shown(s), Why: why} })...), nil
+			func(s *world.Subscription) Unknown { return Unknown{Object: b.shown(s), Why: why} })...), nil
 	}
 	for i := range state.Subscriptions { // the policies that make them stop at their versions
 		s := state.Subscriptions[i]
@@ -207,7 +207,7 @@ func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pi
 	return list, unknown, nil
 }
 
-func approval(s *cluster.Subscription) string {
+func approval(s *world.Subscription) string {
 	if s.Approval == string(v1alpha1.ApprovalManual) {
 		return "somebody approves each InstallPlan in the cluster, because its installPlanApproval is Manual: OLM " +
 			"does not look at startingCSV once the operator is installed. An OperatorPolicy approves what its " +
@@ -217,14 +217,14 @@ func approval(s *cluster.Subscription) string {
 }
 
 // shown returns the object of the tree that asks for a Subscription.
-func (b *pinner) shown(s *cluster.Subscription) *manifest.Object {
+func (b *pinner) shown(s *world.Subscription) *manifest.Object {
 	if p := lists.Find(b.policies, manages(s.Object)); p != nil {
 		return p.Object
 	}
 	return s.Object
 }
 
-func (b *pinner) pin(ctx context.Context, state *resolve.State, s *cluster.Subscription) (p *Pin, err error) {
+func (b *pinner) pin(ctx context.Context, state *resolve.State, s *world.Subscription) (p *Pin, err error) {
 	all := resolve.Options{ApproveAll: true}
 	p = &Pin{Object: b.shown(s), Policy: lists.Find(b.policies, manages(s.Object))}
 	start := *state
@@ -365,7 +365,7 @@ func (p *Pin) follow(start *resolve.State, result *resolve.Result, name string) 
 	}
 }
 
-func (b *pinner) mover(start *resolve.State, s *cluster.Subscription, pkg *catalog.Package,
+func (b *pinner) mover(start *resolve.State, s *world.Subscription, pkg *catalog.Package,
 	channel string) func(string) Move {
 	sub := subscriptionIn(start, s.Name)
 	install := func(name string) *Install {
@@ -417,7 +417,7 @@ func subscribersOf(ctx context.Context, t *tree.Tree, namespace string, catalogs
 	s := &subscribers{tree: &whole, policies: olm.OperatorPolicies(made), refused: refused,
 		unknown: lists.Map(refused, func(u olm.UnknownPolicy) Unknown { return Unknown{Object: u.Object, Why: u.Why} })}
 	c, _ := clusterOf(ctx, &whole, namespace, catalogs)
-	read := resolve.Of(c.Cluster)
+	read := resolve.Of(c.World)
 	s.resolution, s.namespaces = c.resolution(read, catalogs), read.Namespaces
 	return s
 }
@@ -428,7 +428,7 @@ func SubscribedNamespaces(ctx context.Context, t *tree.Tree, namespace string, c
 	unknown []Unknown) {
 	r := subscribersOf(ctx, t, namespace, catalogs)
 	unknown = r.unknown
-	of := lists.Group(r.Subscriptions, func(s *cluster.Subscription) string { return s.Namespace })
+	of := lists.Group(r.Subscriptions, func(s *world.Subscription) string { return s.Namespace })
 	for _, state := range r.namespaces {
 		ns := state.Namespace
 		for _, s := range of[ns] {
@@ -460,7 +460,7 @@ func SubscribedNamespaces(ctx context.Context, t *tree.Tree, namespace string, c
 // is set, it is one of the namespaces, and has an OperatorGroup if the tree says nothing of it.
 func States(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs, install bool) []*resolve.State {
 	c, _ := clusterOf(ctx, t, namespace, catalogs)
-	read := resolve.Of(c.Cluster)
+	read := resolve.Of(c.World)
 	r, list := c.resolution(read, catalogs), read.Namespaces
 	if install && !slices.ContainsFunc(list, func(s *resolve.State) bool { return s.Namespace == namespace }) {
 		list = append(list, &resolve.State{Namespace: namespace, OperatorGroups: 1})

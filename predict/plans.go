@@ -13,8 +13,8 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
-	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict/plan"
 	"github.com/olmgen/olmgen/predict/upgrade"
@@ -63,7 +63,7 @@ func (u *updating) play(ctx context.Context, p installPlan) error {
 			played.Unknown = append(played.Unknown, "the objects of "+operator.Name)
 		}
 	}
-	result, err := run.Run(ctx, u.live)
+	result, err := run.Run(ctx, u.World)
 	if err != nil {
 		return err
 	}
@@ -188,9 +188,9 @@ func (o *simulation) leave(r *Report) {
 			o.lose(v)
 			continue
 		}
-		made := cmp.Or(o.live.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, v.Namespace, v.Name),
-			cluster.InNamespace(v.Object, v.Namespace))
-		o.live.Put(cluster.WithStatus(made, map[string]any{"phase": string(v.phase), "reason": string(v.reason),
+		made := cmp.Or(o.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, v.Namespace, v.Name),
+			world.InNamespace(v.Object, v.Namespace))
+		o.Put(world.WithStatus(made, map[string]any{"phase": string(v.phase), "reason": string(v.reason),
 			"message": v.message}))
 	}
 	for _, s := range o.Subscriptions {
@@ -202,19 +202,19 @@ func (o *simulation) leave(r *Report) {
 		o.subscribed(r, s, csv)
 	}
 	for i, p := range o.played {
-		o.live.Put(p.object(i))
+		o.Put(p.object(i))
 	}
-	r.After = o.live.Objects()
+	r.After = slices.Collect(o.All())
 }
 
 // lose deletes a CSV that another has replaced, and what only it owns. What the newer one ships as well, it needs.
 func (o *simulation) lose(v *csv) {
-	old := o.live.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, v.Namespace, v.Name)
+	old := o.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, v.Namespace, v.Name)
 	if old == nil {
 		return
 	}
 	next := o.replacing(v)
-	for _, x := range o.live.Delete(old) {
+	for _, x := range o.Delete(old) {
 		if next == nil || !next.whole() || !next.plan.result.Ships(x) {
 			continue
 		}
@@ -263,7 +263,7 @@ func (o *simulation) subscribed(r *Report, s *manifest.Object, csv string) {
 		status["conditions"] = []any{map[string]any{"type": c.Type, "status": c.Status, "reason": c.Reason,
 			"message": c.Message}}
 	}
-	o.live.Put(cluster.WithStatus(s, status))
+	o.Put(world.WithStatus(s, status))
 }
 
 // object returns the InstallPlan. OLM gives it a random name.

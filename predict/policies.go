@@ -15,8 +15,8 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
-	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -27,7 +27,7 @@ func WithPolicies(ctx context.Context, objects []*manifest.Object, namespace str
 	all []*manifest.Object, unknown []olm.UnknownPolicy) {
 	given := objects
 	known := sync.OnceValue(func() Catalogs {
-		return catalogs.with(resolve.Of(cluster.Read(given, "")).CatalogSources)
+		return catalogs.with(resolve.Of(world.Read(given, "")).CatalogSources)
 	})
 	objects = olm.WithDistribution(objects, namespace, catalogs.openShift(objects))
 	return olm.WithPolicies(objects, func(p *olm.OperatorPolicy) (olm.Defaults, error) {

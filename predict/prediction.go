@@ -15,15 +15,14 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/lists"
-	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
-	"github.com/olmgen/olmgen/predict/plan"
 )
 
 // prediction is what OLM does with the objects of a tree.
 type prediction struct {
-	*cluster.Cluster
+	*world.World
 	groups      []*group // in the order of their creation
 	csvs        []*csv   // in the order of their creation
 	copied      []*csv   // that OLM made of them
@@ -36,14 +35,13 @@ type prediction struct {
 	installs   []Install
 	plans      []installPlan      // by namespace, in OLM's order
 	played     []*InstallPlan     // those that were played
-	live       *plan.Cluster      // the objects, with what InstallPlans made
 	extensions []*PlayedExtension // in the order of the tree
 	findings   []findings.Finding
 
-	asked    map[*cluster.Subscription]string // what an InstallPlan installs for a Subscription
-	added    []*manifest.Object               // Subscriptions to dependencies
-	failures map[string]*resolve.Failure      // why OLM resolves nothing, by namespace
-	steps    int                              // that OLM's loops have taken
+	asked    map[*world.Subscription]string // what an InstallPlan installs for a Subscription
+	added    []*manifest.Object             // Subscriptions to dependencies
+	failures map[string]*resolve.Failure    // why OLM resolves nothing, by namespace
+	steps    int                            // that OLM's loops have taken
 }
 
 // mostSteps is how often OLM's loops may look at an object, and how many pairs of an object and a namespace they may
@@ -60,7 +58,7 @@ var ErrTooMuch = errors.New("OLM's loops take too many steps with these objects:
 
 // group is an OperatorGroup: first the manifest, then the state that OLM maintains.
 type group struct {
-	*cluster.Group
+	*world.Group
 	unknown bool // it has a selector, and the tree has no Namespaces
 	targets []string
 	refused error // why OLM rejects the targets and writes no status
@@ -77,8 +75,8 @@ type group struct {
 
 // csv is a ClusterServiceVersion: first the manifest, then the state that OLM maintains.
 type csv struct {
-	*cluster.CSV
-	sub      *cluster.Subscription           // the Subscription that installs it; nil if the CSV is in the tree
+	*world.CSV
+	sub      *world.Subscription             // the Subscription that installs it; nil if the CSV is in the tree
 	updated  bool                            // the release of a catalog takes its place
 	plan     *InstallPlan                    // that installs it; nil if it is not known
 	typed    *v1alpha1.ClusterServiceVersion // of the plan
@@ -100,9 +98,9 @@ type csv struct {
 // read builds the state from objects. Those without a namespace go to the default namespace, if there is one.
 func read(objects []*manifest.Object, defaultNamespace string) *prediction {
 	c := &prediction{
-		Cluster:    cluster.Read(objects, defaultNamespace),
+		World:      world.Read(objects, defaultNamespace),
 		unknownCSV: map[string]bool{},
-		asked:      map[*cluster.Subscription]string{},
+		asked:      map[*world.Subscription]string{},
 		failures:   map[string]*resolve.Failure{},
 	}
 	c.judgeObjects()
@@ -132,7 +130,7 @@ func read(objects []*manifest.Object, defaultNamespace string) *prediction {
 	return c
 }
 
-func newCSV(of *cluster.CSV) *csv {
+func newCSV(of *world.CSV) *csv {
 	v := &csv{CSV: of, ofGroup: map[string]string{}, phase: of.Phase, reason: of.Reason, message: of.Message}
 	v.observed = v.phase != v1alpha1.CSVPhaseNone
 	v.exists = v.observed
@@ -148,8 +146,8 @@ func newCSV(of *cluster.CSV) *csv {
 }
 
 // makes adds the ClusterServiceVersion that OLM makes for a Subscription.
-func (c *prediction) makes(o *manifest.Object, sub *cluster.Subscription) (*csv, *manifest.Error) {
-	of, err := cluster.CSVOf(o, sub.Namespace, sub.Ordered)
+func (c *prediction) makes(o *manifest.Object, sub *world.Subscription) (*csv, *manifest.Error) {
+	of, err := world.CSVOf(o, sub.Namespace, sub.Ordered)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +169,7 @@ func (c *prediction) judgeObjects() {
 	}
 	for _, d := range c.Duplicates {
 		c.note(ruleDuplicate, findings.Warning, d.Object, "",
-			"differs from the object of the same name in "+d.First.File+", which counts",
+			"differs from the object of the same name in "+d.Counts.File+", which counts as it comes later",
 			"check one environment at a time, for example the output of kustomize build")
 	}
 	invalid := map[*manifest.Object]bool{}

@@ -31,7 +31,7 @@ func (c *prediction) judged(v *csv, accounts []string) bool {
 	}
 	crds := slices.Concat(v.CRDs.Owned, v.CRDs.Required)
 	return len(crds)+len(accounts) == 0 ||
-		slices.ContainsFunc(crds, func(d v1alpha1.CRDDescription) bool { return c.live.CRD(d.Name) != nil }) ||
+		slices.ContainsFunc(crds, func(d v1alpha1.CRDDescription) bool { return c.CRD(d.Name) != nil }) ||
 		slices.ContainsFunc(accounts, func(a string) bool {
 			return a != "default" && c.RBAC.Exists(rbac.Account{Namespace: v.Namespace, Name: a})
 		})
@@ -110,7 +110,7 @@ func (c *prediction) missingAccounts(
 	own, wide := lists.Group(namespaced, account), lists.Group(clusterWide, account)
 	for _, name := range lists.Unique(lists.Map(slices.Concat(namespaced, clusterWide), account)) {
 		who := "ServiceAccount " + name + ": "
-		object := c.live.Get("", "ServiceAccount", v.Namespace, name)
+		object := c.Get("", "ServiceAccount", v.Namespace, name)
 		switch missing := slices.Concat(c.missingRights(v.Namespace, v.Namespace, own[name]),
 			c.missingRights(v.Namespace, "", wide[name])); {
 		case object == nil && !c.RBAC.Exists(rbac.Account{Namespace: v.Namespace, Name: name}):
@@ -133,7 +133,7 @@ func (c *prediction) missingCRDs(v *csv) (unmet []string) {
 		d := same[len(same)-1] // of two entries for a CRD OLM uses the last (api: GetAllCRDDescriptions)
 		// OLM installs an operator that owns the CRD, and that nobody looked into
 		promised := func(v *csv) bool { return v.sub != nil && !v.whole() && v.owns(d.Name) }
-		switch crd := c.live.CRD(d.Name); {
+		switch crd := c.CRD(d.Name); {
 		case crd == nil && slices.ContainsFunc(c.csvs, promised):
 		case crd == nil:
 			unmet = append(unmet, fmt.Sprintf("CustomResourceDefinition %s: not in the tree", d.Name))

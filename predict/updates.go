@@ -378,18 +378,18 @@ func (v *csv) release() *upgrade.Operator {
 // Service of that name is in another namespace.
 func (o *simulation) judgeConversions() {
 	services := map[string]string{} // the namespace of a Service, by name
-	for _, x := range o.live.Objects() {
+	for x := range o.All() {
 		if x.Group() == "" && x.Kind == "Service" {
 			services[x.Name] = x.Namespace
 		}
 	}
-	dumped := o.live.Get("", "Service", "default", "kubernetes") != nil
-	for _, crd := range o.live.Objects() {
+	dumped := o.Get("", "Service", "default", "kubernetes") != nil
+	for crd := range o.All() {
 		if crd.Kind != "CustomResourceDefinition" || len(olm.CRDVersions(crd)) < 2 {
 			continue
 		}
 		namespace, name := fit.ConversionService(crd)
-		if name == "" || o.live.Get("", "Service", namespace, name) != nil {
+		if name == "" || o.Get("", "Service", namespace, name) != nil {
 			continue
 		}
 		at, field, what := crd, "spec.conversion", "converts"

@@ -10,8 +10,8 @@ import (
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/base/lists"
-	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -31,7 +31,7 @@ func (c *Cluster) Subscribes(to Source) bool {
 // ReadObjects finds OLM's objects. Objects that name no namespace are in the one given. OperatorPolicies approve the
 // InstallPlans of the Subscriptions that they manage. The error is about the first object of OLM that cannot be read.
 func ReadObjects(objects []*manifest.Object, namespace string) (*Cluster, error) {
-	c := cluster.Read(objects, namespace)
+	c := world.Read(objects, namespace)
 	for _, o := range c.OLM {
 		if err := decodes(o); err != nil {
 			return nil, err
@@ -61,7 +61,7 @@ func decodes(o *manifest.Object) error {
 }
 
 // Of returns the objects of a cluster that OLM's resolver reads.
-func Of(c *cluster.Cluster) *Cluster {
+func Of(c *world.World) *Cluster {
 	r := &objectReader{cluster: c, states: map[string]*State{}}
 	r.policies = lists.Filter(olm.OperatorPolicies(c.Policies), (*olm.OperatorPolicy).Installs)
 	out := &Cluster{}
@@ -89,7 +89,7 @@ func Of(c *cluster.Cluster) *Cluster {
 }
 
 type objectReader struct {
-	cluster  *cluster.Cluster
+	cluster  *world.World
 	states   map[string]*State
 	policies []*olm.OperatorPolicy // that make Subscriptions
 }
@@ -139,7 +139,7 @@ func (r *objectReader) state(namespace string) *State {
 	return r.states[namespace]
 }
 
-func (r *objectReader) subscription(v *cluster.Subscription) {
+func (r *objectReader) subscription(v *world.Subscription) {
 	s := r.state(v.Namespace)
 	file, line := v.Asked()
 	s.Subscriptions = append(s.Subscriptions, Subscription{
@@ -153,7 +153,7 @@ func (r *objectReader) subscription(v *cluster.Subscription) {
 	})
 }
 
-func (r *objectReader) csv(v *cluster.CSV) {
+func (r *objectReader) csv(v *world.CSV) {
 	c := CSV{Place: catalog.Place{File: v.File, Line: v.Line}, Name: v.Name, Version: v.Version, Replaces: v.Replaces,
 		Phase: string(v.Phase), Copied: v.Copied, fault: v.Unusable}
 	spec := v.Spec()

@@ -6,7 +6,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/golden/reviewtest"
-	"github.com/olmgen/olmgen/internal/cluster"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -64,7 +64,7 @@ spec: {version: 1.0.0, displayName: x, install: {strategy: deployment}, customre
 			t.Errorf("%s%v", text, err)
 		}
 	}
-	c := resolve.Of(cluster.Read(objects, ""))
+	c := resolve.Of(world.Read(objects, ""))
 	if len(c.Namespaces) != 3 || len(c.Namespaces[1].Subscriptions) != 1 {
 		t.Fatalf("%+v", c.Namespaces)
 	}

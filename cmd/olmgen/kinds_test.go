@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/olmgen/olmgen/internal/cluster"
+	"github.com/olmgen/olmgen/internal/world"
 )
 
 // kindUnits are objects of each kind that a cluster reads, and of kinds that commands read beside it.
@@ -84,7 +84,7 @@ func TestKindUnits(t *testing.T) {
 			t.Errorf("docs/reference/limits.md has no line %q: \"make test-kinds\" prints it", row)
 		}
 	}
-	for _, kind := range cluster.Kinds() {
+	for _, kind := range world.Kinds() {
 		if units[kind] == "" {
 			t.Errorf("%s has no object in kindUnits", kind)
 		}

@@ -19,97 +19,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
-	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/olm/normalize"
 	"github.com/olmgen/olmgen/internal/olm/versions"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
 
-type key struct{ group, kind, namespace, name string }
-
-// Cluster has the objects of a cluster. InstallPlans change it.
-type Cluster struct {
-	objects []*manifest.Object
-	index   map[key]int
-	whole   bool // it has CRDs that OLM did not make, so that one that it does not have is not there
-}
-
-// NewCluster returns the cluster of some objects, of which the first of a name counts. namespace is that of objects
-// that name none.
-func NewCluster(objects []*manifest.Object, namespace string) *Cluster {
-	c := &Cluster{index: make(map[key]int, len(objects))}
-	for _, o := range objects {
-		if known, _ := olm.KindOf(o.Group(), o.Kind); o.Namespace == "" && known.Namespaced {
-			o = cluster.InNamespace(o, namespace)
-		}
-		if _, taken := c.index[keyOf(o)]; taken {
-			continue
-		}
-		c.Put(o)
-		if o.Kind == kindCRD && !o.Has("metadata", "labels", olm.LabelManaged) { // OLM's own CRDs are among them
-			c.whole = true
-		}
-	}
-	return c
-}
-
-func keyOf(o *manifest.Object) key { return key{o.Group(), o.Kind, o.Namespace, o.Name} }
-
-// Put adds an object, or puts it in the place of the one with its name.
-func (c *Cluster) Put(o *manifest.Object) {
-	if i, ok := c.index[keyOf(o)]; ok {
-		c.objects[i] = o
-		return
-	}
-	c.index[keyOf(o)] = len(c.objects)
-	c.objects = append(c.objects, o)
-}
-
-// Get returns an object, or nil.
-func (c *Cluster) Get(group, kind, namespace, name string) *manifest.Object {
-	if i, ok := c.index[key{group, kind, namespace, name}]; ok {
-		return c.objects[i]
-	}
-	return nil
-}
-
-// CRD returns a CustomResourceDefinition, or nil.
-func (c *Cluster) CRD(name string) *manifest.Object { return c.Get(groupCRD, kindCRD, "", name) }
-
-// Delete removes an object, and returns what the garbage collector removes after it.
-func (c *Cluster) Delete(o *manifest.Object) (lost []*manifest.Object) {
-	if i, ok := c.index[keyOf(o)]; ok {
-		c.objects[i] = nil
-		delete(c.index, keyOf(o))
-	}
-	for _, other := range c.objects {
-		if other == nil || other.Namespace != o.Namespace {
-			continue
-		}
-		owners := ownersOf(other)
-		if len(owners) > 0 && !slices.ContainsFunc(owners, func(r owner) bool {
-			return c.Get(manifest.GroupOf(r.APIVersion), r.Kind, o.Namespace, r.Name) != nil
-		}) && slices.ContainsFunc(owners, func(r owner) bool { return r.Kind == o.Kind && r.Name == o.Name }) {
-			lost = append(lost, other)
-		}
-	}
-	for _, other := range lost {
-		c.Delete(other)
-	}
-	return lost
-}
-
-// Objects returns the objects in the order in which they were added.
-func (c *Cluster) Objects() []*manifest.Object {
-	return slices.DeleteFunc(slices.Clone(c.objects), func(o *manifest.Object) bool { return o == nil })
-}
-
 // definition returns the CRD of a kind, or nil, and whether another CRD serves the same version of its group.
-func (c *Cluster) definition(group, version, kind string) (crd *manifest.Object, served bool) {
-	for _, o := range c.objects {
-		if o == nil || o.Kind != kindCRD {
+func definition(w *world.World, group, version, kind string) (crd *manifest.Object, served bool) {
+	for o := range w.All() {
+		if o.Kind != kindCRD {
 			continue
 		}
 		if k, _ := olm.DefinedKind(o); k.Group == group && slices.Contains(olm.ServedVersions(o), version) {
@@ -124,14 +45,9 @@ func (c *Cluster) definition(group, version, kind string) (crd *manifest.Object,
 
 type owner = metav1.OwnerReference
 
-func ownersOf(o *manifest.Object) (out []owner) {
-	_ = o.Field(&out, "metadata", "ownerReferences") // the API server refuses what cannot be read
-	return out
-}
-
 // OwnedByOther reports whether only other ClusterServiceVersions own an object (OLM: pkg/lib/ownerutil/util.go).
 func OwnedByOther(o *manifest.Object, csv string) bool {
-	owners := slices.DeleteFunc(ownersOf(o), func(r owner) bool { return r.Kind != v1alpha1.ClusterServiceVersionKind })
+	owners := slices.DeleteFunc(world.OwnersOf(o), func(r owner) bool { return r.Kind != v1alpha1.ClusterServiceVersionKind })
 	return len(owners) > 0 && !slices.ContainsFunc(owners, func(r owner) bool { return r.Name == csv })
 }
 
@@ -170,12 +86,12 @@ var ofOpenShift = []string{"monitoring.coreos.com", "console.openshift.io"}
 // discover returns whether a kind is namespaced, and why OLM does not find it in the cluster (OLM:
 // pkg/controller/operators/catalog/operator.go, apiresourceFromGVK; not_found.go). A cluster without CRDs does not say
 // what it serves.
-func (r *Result) discover(c *Cluster, apiVersion string, o *manifest.Object) (namespaced bool, message string) {
+func (r *Result) discover(w *world.World, apiVersion string, o *manifest.Object) (namespaced bool, message string) {
 	gv, _ := schema.ParseGroupVersion(apiVersion)
 	group, version := gv.Group, gv.Version
 	known, _ := olm.KindOf(group, o.Kind)
 	builtin := olm.BuiltinGroup(group)
-	crd, others := c.definition(group, version, o.Kind)
+	crd, others := definition(w, group, version, o.Kind)
 	switch {
 	case builtin && r.unserved(apiVersion, o.Kind):
 		return false, notFound(apiVersion, o)
@@ -183,9 +99,9 @@ func (r *Result) discover(c *Cluster, apiVersion string, o *manifest.Object) (na
 		k, _ := olm.DefinedKind(crd)
 		return k.Namespaced, ""
 	case builtin, r.Target.OpenShift != nil && slices.Contains(ofOpenShift, group),
-		c.Get("apiregistration.k8s.io", "APIService", "", version+"."+group) != nil:
+		w.Get("apiregistration.k8s.io", "APIService", "", version+"."+group) != nil:
 		return known.Namespaced, ""
-	case !c.whole:
+	case !w.Whole:
 		r.Unknown = append(r.Unknown, fmt.Sprintf("whether the cluster serves %s of %s", o.Kind, apiVersion))
 		return known.Namespaced, ""
 	case others:
@@ -213,26 +129,26 @@ func notFound(apiVersion string, o *manifest.Object) string {
 // Deploy installs the Deployments, APIServices and webhooks of a ClusterServiceVersion, and returns why OLM fails (OLM:
 // pkg/controller/install/deployment.go, installDeployments: after each Deployment come all APIServices and webhooks).
 // waits reports whether OLM tries again and again instead.
-func (c *Cluster) Deploy(csv *v1alpha1.ClusterServiceVersion, namespace string) (message string, waits bool) {
+func Deploy(w *world.World, csv *v1alpha1.ClusterServiceVersion, namespace string) (message string, waits bool) {
 	list := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
 	for i, d := range list {
-		if message := c.deployment(d, csv, namespace); message != "" {
+		if message := deployment(w, d, csv, namespace); message != "" {
 			return message, false
 		}
-		if message := c.serve(csv, namespace); message != "" {
-			if i+1 == len(list) && c.available(csv, namespace) {
+		if message := serve(w, csv, namespace); message != "" {
+			if i+1 == len(list) && available(w, csv, namespace) {
 				return "", false // the next look finds everything that it needs
 			}
 			return message, false
 		}
 	}
-	if len(list) > 0 && !c.available(csv, namespace) {
+	if len(list) > 0 && !available(w, csv, namespace) {
 		return "Webhook install failed: conversionWebhook not ready", true
 	}
 	return "", false
 }
 
-func (c *Cluster) deployment(d v1alpha1.StrategyDeploymentSpec, csv *v1alpha1.ClusterServiceVersion,
+func deployment(w *world.World, d v1alpha1.StrategyDeploymentSpec, csv *v1alpha1.ClusterServiceVersion,
 	namespace string) string {
 	var errs field.ErrorList
 	spec, at := d.Spec, field.NewPath("spec")
@@ -246,7 +162,7 @@ func (c *Cluster) deployment(d v1alpha1.StrategyDeploymentSpec, csv *v1alpha1.Cl
 		errs = append(errs, field.Invalid(at.Child("template", "metadata", "labels"), spec.Template.Labels,
 			"`selector` does not match template `labels`"))
 	}
-	if old := c.Get("apps", "Deployment", namespace, d.Name); old != nil {
+	if old := w.Get("apps", "Deployment", namespace, d.Name); old != nil {
 		var before appsv1.Deployment
 		if _, err := old.Into(&before); err == nil && before.Spec.Selector != nil &&
 			!equality.Semantic.DeepEqual(before.Spec.Selector, spec.Selector) {
@@ -265,25 +181,26 @@ func (c *Cluster) deployment(d v1alpha1.StrategyDeploymentSpec, csv *v1alpha1.Cl
 	}
 	made := ownedBy(o, "apps/v1", namespace, []owner{csvOwner(csv.Name)})
 	made.Namespace = namespace
-	c.Put(made)
+	w.Put(made)
 	return ""
 }
 
-func (c *Cluster) serve(csv *v1alpha1.ClusterServiceVersion, namespace string) string {
-	if name := c.taken(csv, namespace); name != "" {
+func serve(w *world.World, csv *v1alpha1.ClusterServiceVersion, namespace string) string {
+	if name := taken(w, csv, namespace); name != "" {
 		return fmt.Sprintf("pre-existing APIService %s is not adoptable", name)
 	}
-	for _, w := range csv.Spec.WebhookDefinitions {
-		if w.Type != v1alpha1.ConversionWebhook {
+	look := func(name string) install.CRD { return convertible(w.CRD(name)) }
+	for _, hook := range csv.Spec.WebhookDefinitions {
+		if hook.Type != v1alpha1.ConversionWebhook {
 			continue
 		}
-		if p := install.Conversion(csv, w, c.convertible); p != nil {
+		if p := install.Conversion(csv, hook, look); p != nil {
 			return p.Message
 		}
-		deploys := func(d v1alpha1.StrategyDeploymentSpec) bool { return d.Name == w.DeploymentName }
+		deploys := func(d v1alpha1.StrategyDeploymentSpec) bool { return d.Name == hook.DeploymentName }
 		certified := slices.ContainsFunc(csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, deploys)
-		for _, name := range w.ConversionCRDs {
-			c.convert(c.CRD(name), w, certified, namespace)
+		for _, name := range hook.ConversionCRDs {
+			convert(w, w.CRD(name), hook, certified, namespace)
 		}
 	}
 	return ""
@@ -291,10 +208,10 @@ func (c *Cluster) serve(csv *v1alpha1.ClusterServiceVersion, namespace string) s
 
 // taken returns an APIService of a ClusterServiceVersion whose labels name neither it nor the one that it replaces as
 // the owner, or "" (OLM: pkg/controller/install/apiservice.go, IsAPIServiceAdoptable).
-func (c *Cluster) taken(csv *v1alpha1.ClusterServiceVersion, namespace string) string {
+func taken(w *world.World, csv *v1alpha1.ClusterServiceVersion, namespace string) string {
 	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
 		name := d.Version + "." + d.Group
-		if old := c.Get("apiregistration.k8s.io", "APIService", "", name); old != nil {
+		if old := w.Get("apiregistration.k8s.io", "APIService", "", name); old != nil {
 			set, _ := old.Get("metadata", "labels")
 			m, _ := set.(map[string]any)
 			if m[olm.LabelOwnerKind] != v1alpha1.ClusterServiceVersionKind || m[olm.LabelOwnerNamespace] != namespace ||
@@ -306,8 +223,7 @@ func (c *Cluster) taken(csv *v1alpha1.ClusterServiceVersion, namespace string) s
 	return ""
 }
 
-func (c *Cluster) convertible(name string) install.CRD {
-	crd := c.CRD(name)
+func convertible(crd *manifest.Object) install.CRD {
 	if crd == nil {
 		return install.CRD{}
 	}
@@ -316,34 +232,34 @@ func (c *Cluster) convertible(name string) install.CRD {
 }
 
 // convert writes spec.conversion of a CRD. Without a Deployment OLM has no certificate for it.
-func (c *Cluster) convert(crd *manifest.Object, w v1alpha1.WebhookDescription, certified bool, namespace string) {
+func convert(w *world.World, crd *manifest.Object, hook v1alpha1.WebhookDescription, certified bool, namespace string) {
 	value, err := crd.Value()
 	if err != nil {
 		return
 	}
-	client := map[string]any{"service": map[string]any{"name": w.DomainName() + "-service", "namespace": namespace}}
+	client := map[string]any{"service": map[string]any{"name": hook.DomainName() + "-service", "namespace": namespace}}
 	if certified {
 		client["caBundle"] = "Cg=="
 	}
 	value, spec := normalize.CopyAt(value, "spec")
 	spec["conversion"] = map[string]any{"strategy": "Webhook", "webhook": map[string]any{"clientConfig": client}}
-	c.Put(crd.Derive(value, func(field string) string { return field }))
+	w.Put(crd.Derive(value, func(field string) string { return field }))
 }
 
 // available reports whether OLM finds the webhooks that it has made (OLM: apiservices.go, areWebhooksAvailable).
-func (c *Cluster) available(csv *v1alpha1.ClusterServiceVersion, namespace string) bool {
-	if c.taken(csv, namespace) != "" {
+func available(w *world.World, csv *v1alpha1.ClusterServiceVersion, namespace string) bool {
+	if taken(w, csv, namespace) != "" {
 		return false
 	}
-	for _, w := range csv.Spec.WebhookDefinitions {
-		if w.Type != v1alpha1.ConversionWebhook {
+	for _, hook := range csv.Spec.WebhookDefinitions {
+		if hook.Type != v1alpha1.ConversionWebhook {
 			continue
 		}
-		if len(w.ConversionCRDs) == 0 {
+		if len(hook.ConversionCRDs) == 0 {
 			return false
 		}
-		for _, name := range w.ConversionCRDs {
-			crd := c.CRD(name)
+		for _, name := range hook.ConversionCRDs {
+			crd := w.CRD(name)
 			if crd == nil || !TrustsWebhook(crd) ||
 				!crd.Has("spec", "conversion", "webhook", "clientConfig", "caBundle") {
 				return false

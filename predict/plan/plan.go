@@ -18,6 +18,7 @@ import (
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -63,13 +64,13 @@ type step struct {
 // Run executes a plan: CSVs first, then CRDs, then the rest in the order of the bundle, then what the permissions of
 // the CSV need (OLM: pkg/controller/registry/resolver/steps.go; api: pkg/operators/v1alpha1/installplan_types.go,
 // OrderSteps). It stops at the first step that fails. The error is that of ctx.
-func (p Plan) Run(ctx context.Context, c *Cluster) (*Result, error) {
+func (p Plan) Run(ctx context.Context, w *world.World) (*Result, error) {
 	r := &Result{Plan: p, Phase: v1alpha1.InstallPlanPhaseComplete, Granted: map[string]bool{}}
 	for _, s := range p.steps() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if message := r.execute(ctx, c, s); message != "" {
+		if message := r.execute(ctx, w, s); message != "" {
 			r.Phase, r.Message, r.At = v1alpha1.InstallPlanPhaseFailed, message, s.object
 			return r, nil
 		}
@@ -134,12 +135,12 @@ func (p Plan) access(by *Release) (all []step) {
 	return all
 }
 
-func (r *Result) execute(ctx context.Context, c *Cluster, s step) string {
+func (r *Result) execute(ctx context.Context, w *world.World, s step) string {
 	switch {
 	case s.object == nil:
 		return ""
 	case s.object.Kind == kindCRD:
-		return r.define(ctx, c, s)
+		return r.define(ctx, w, s)
 	}
 	kind, ok := install.KindOf(s.object.Kind)
 	if ok && r.Target.OLM != nil {
@@ -151,7 +152,7 @@ func (r *Result) execute(ctx context.Context, c *Cluster, s step) string {
 	apiVersion := install.APIVersionOf(s.object.APIVersion, s.object.Kind)
 	namespace := r.Namespace
 	if !kind.Typed {
-		namespaced, message := r.discover(c, apiVersion, s.object)
+		namespaced, message := r.discover(w, apiVersion, s.object)
 		if message != "" {
 			return message
 		}
@@ -162,19 +163,19 @@ func (r *Result) execute(ctx context.Context, c *Cluster, s step) string {
 		namespace = ""
 	}
 	group := manifest.GroupOf(apiVersion)
-	existing := c.Get(group, s.object.Kind, namespace, s.object.Name)
+	existing := w.Get(group, s.object.Kind, namespace, s.object.Name)
 	if existing != nil && kind.Name == v1alpha1.ClusterServiceVersionKind {
 		return "" // it stays as it is
 	}
 	if existing != nil && kind.Name == "ServiceAccount" { // OLM: step_ensurer.go, EnsureServiceAccount
-		s.owners = slices.Concat(ownersOf(existing), s.owners)
+		s.owners = slices.Concat(world.OwnersOf(existing), s.owners)
 	}
 	made := ownedBy(s.object, apiVersion, namespace, s.owners)
 	made.Namespace = namespace
 	if errs := invalid(existing, made); len(errs) > 0 {
 		return prefix(kind, made.Name, existing != nil) + apiError(group, made, errs)
 	}
-	c.Put(made)
+	w.Put(made)
 	return ""
 }
 

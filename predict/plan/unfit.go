@@ -13,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -23,11 +24,9 @@ type listing struct {
 }
 
 // Unfit returns the objects that do not fit the CRD that takes the place of another, each with its first fault.
-func Unfit(ctx context.Context, checker crs.Checker, before, now *manifest.Object, c *Cluster) ([]Fault, error) {
+func Unfit(ctx context.Context, checker crs.Checker, before, now *manifest.Object, w *world.World) ([]Fault, error) {
 	k, _ := olm.DefinedKind(now)
-	objects := lists.Filter(c.objects, func(o *manifest.Object) bool {
-		return o != nil && o.Kind == k.Name && o.Group() == k.Group
-	})
+	objects := w.Of(k.Group, k.Name)
 	if len(objects) == 0 {
 		return nil, nil
 	}
@@ -123,15 +122,15 @@ func faults(ctx context.Context, checker crs.Checker, crd *manifest.Object, list
 }
 
 // define writes a CRD, and returns why it fails (OLM: step.go, NewCRDV1Step).
-func (r *Result) define(ctx context.Context, c *Cluster, s step) string {
+func (r *Result) define(ctx context.Context, w *world.World, s step) string {
 	now := s.object
 	if r.unserved(now.APIVersion, kindCRD) {
 		return notFound(now.APIVersion, now)
 	}
-	before := c.CRD(now.Name)
+	before := w.CRD(now.Name)
 	if before == nil {
 		before = now
-	} else if message := r.replace(ctx, c, before, now); message != "" {
+	} else if message := r.replace(ctx, w, before, now); message != "" {
 		return message
 	}
 	stored, err := olm.WithStored(ownedBy(now, now.APIVersion, "", nil), before)
@@ -139,13 +138,13 @@ func (r *Result) define(ctx context.Context, c *Cluster, s step) string {
 		return err.Error()
 	}
 	stored.Line = now.Line
-	c.Put(stored)
+	w.Put(stored)
 	return ""
 }
 
 // replace returns why a CRD cannot take the place of another.
-func (r *Result) replace(ctx context.Context, c *Cluster, before, now *manifest.Object) string {
-	faults, err := Unfit(ctx, r.Checker, before, now, c)
+func (r *Result) replace(ctx context.Context, w *world.World, before, now *manifest.Object) string {
+	faults, err := Unfit(ctx, r.Checker, before, now, w)
 	if err != nil {
 		r.Unknown = append(r.Unknown, fmt.Sprintf("whether existing objects fit CRD %s: %v", now.Name, err))
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict/plan"
 )
@@ -146,13 +147,13 @@ func (j *judge) path(p Pair) {
 // the schema only (OLM: pkg/controller/operators/catalog/operator.go, validateV1CRDCompatibility, validateExistingCRs).
 // A CRD of apiextensions.k8s.io/v1 that converts by a webhook is written all the same (step.go, NewCRDV1Step).
 func (j *judge) unfit(ctx context.Context, p Pair) error {
-	cluster := plan.NewCluster(j.Cluster, "")
+	live := world.Read(j.Cluster, "")
 	for _, now := range ownedCRDs(p.New, shipped(p.New, j.New)) {
 		before := j.inCluster(now.Name)
 		if before == nil || p.Old.Name == p.New.Name && same(before, now) {
 			continue // OLM installs no release twice
 		}
-		faults, err := plan.Unfit(ctx, j.Checker, before, now, cluster)
+		faults, err := plan.Unfit(ctx, j.Checker, before, now, live)
 		if err != nil {
 			return err
 		}
@@ -237,7 +238,7 @@ func (j *judge) gone(ctx context.Context, p Pair) error {
 		p.Old.Name == p.New.Name {
 		return nil
 	}
-	c := plan.NewCluster(nil, p.New.Namespace)
+	c := world.Read(nil, p.New.Namespace)
 	var last *plan.Result
 	for _, o := range []*Operator{p.Old, p.New} {
 		release := plan.Release{CSV: o.ClusterServiceVersion, Object: o.Object,

@@ -23,9 +23,9 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/parallel"
 	"github.com/olmgen/olmgen/internal/base/text"
-	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/predict"
@@ -218,7 +218,7 @@ func readTree(ctx context.Context, path string) (*treeFacts, error) {
 }
 
 func factsOf(objects []*manifest.Object) (f *treeFacts, err error) {
-	c := cluster.Read(objects, metav1.NamespaceDefault)
+	c := world.Read(objects, metav1.NamespaceDefault)
 	f = &treeFacts{held: map[string]bool{}, metrics: Metrics{InstallPlans: len(c.InstallPlans)}}
 	for _, o := range c.OLM {
 		switch o.Kind {
@@ -232,7 +232,7 @@ func factsOf(objects []*manifest.Object) (f *treeFacts, err error) {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Conditions)) {
-		why, fault := cluster.NotUpgradeable(c.Conditions[name])
+		why, fault := world.NotUpgradeable(c.Conditions[name])
 		if fault != nil {
 			return nil, fault
 		}

@@ -17,9 +17,9 @@ import (
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
-	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict"
 	"github.com/olmgen/olmgen/source"
@@ -168,7 +168,7 @@ func catalogNames(objects []*manifest.Object) (known map[string]bool, any map[bo
 	objects, unknown := olm.WithPolicies(objects, nil)
 	known, any = map[string]bool{}, map[bool]bool{false: len(unknown) > 0}
 	name := func(c Content, content bool) { known[c.key()] = known[c.key()] || content }
-	asked := resolve.Of(cluster.Read(objects, ""))
+	asked := resolve.Of(world.Read(objects, ""))
 	for _, s := range asked.Namespaces {
 		for _, sub := range s.Subscriptions {
 			name(Content{Namespace: sub.SourceNamespace, Name: sub.Source}, false)
@@ -328,7 +328,7 @@ func (r *ContentReader) WithImages(ctx context.Context, t *tree.Tree, c predict.
 	}
 	c.Partial = len(c.Sources) == 0
 	objects, unknown := olm.WithPolicies(t.Objects, nil)
-	asked := resolve.Of(cluster.Read(objects, ""))
+	asked := resolve.Of(world.Read(objects, ""))
 	named := func(s resolve.Source) bool {
 		return asked.Subscribes(s) || slices.ContainsFunc(unknown, func(u olm.UnknownPolicy) bool {
 			// an OperatorPolicy that names no catalog may mean any

@@ -17,10 +17,10 @@ import (
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
-	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/predict"
@@ -110,7 +110,7 @@ func inNamespace(t *tree.Tree, namespace string) (*tree.Tree, string) {
 			return o
 		}
 		if in[o] == nil {
-			homeless, in[o] = append(homeless, o.Identity()), cluster.InNamespace(o, namespace)
+			homeless, in[o] = append(homeless, o.Identity()), world.InNamespace(o, namespace)
 		}
 		return in[o]
 	}
@@ -496,15 +496,15 @@ func (s *Subject) unresolved(old *Subject) (out []compare.Unresolved) {
 	unknown := lists.Set(old.Unknown, Unknown.key)
 	known := lists.Set(s.parts, func(p Installed) string { return p.Object.Identity() })
 	before, after := old.deciders(), s.deciders()
-	same := slices.EqualFunc(before.catalogs, after.catalogs, cluster.Same)
+	same := slices.EqualFunc(before.catalogs, after.catalogs, world.Same)
 	around := map[string]bool{} // whether it is the same, by namespace
 	for _, u := range s.Unknown {
 		ns := u.Object.Namespace
 		if _, ok := around[ns]; !ok {
-			around[ns] = slices.EqualFunc(before.in[ns], after.in[ns], cluster.Same)
+			around[ns] = slices.EqualFunc(before.in[ns], after.in[ns], world.Same)
 		}
 		add(u, !same || !around[ns] || !unknown[u.key()] ||
-			!slices.EqualFunc(before.own(u), after.own(u), cluster.Same), "")
+			!slices.EqualFunc(before.own(u), after.own(u), world.Same), "")
 	}
 	for _, u := range old.Unknown {
 		if known[u.Object.Identity()] {

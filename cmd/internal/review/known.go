@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
-	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -73,7 +73,7 @@ func relative(t *tree.Tree, name string) string {
 }
 
 func objectKey(t *tree.Tree, r tree.Root, o *manifest.Object) string {
-	return relative(t, r.Cluster) + " " + cluster.Key(o, "")
+	return relative(t, r.Cluster) + " " + world.Key(o, "")
 }
 
 // lacks reports whether the objects that the other tree has in a file of a root may be in what could not be read: the

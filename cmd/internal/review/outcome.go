@@ -16,9 +16,9 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/lists"
-	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict"
 )
@@ -135,7 +135,7 @@ func (h *outcome) asks(o *manifest.Object) bool {
 }
 
 // key is what two states of one object have in common.
-func (o TreeOptions) key(x *manifest.Object) string { return cluster.Key(x, o.Namespace) }
+func (o TreeOptions) key(x *manifest.Object) string { return world.Key(x, o.Namespace) }
 
 // carried returns the operators of the older state that are in the cluster still.
 func (h *outcome) carried(plan []Planned, over *tree.Tree, played *predict.Report) (out []Planned) {
@@ -208,7 +208,7 @@ func (o TreeOptions) over(t *tree.Tree, base *outcome) *tree.Tree {
 		} else if before != nil && handsOver(x) {
 			status, _ := before.Get("status")
 			fields, _ := status.(map[string]any)
-			x = cluster.WithStatus(x, fields)
+			x = world.WithStatus(x, fields)
 		}
 		out.Objects = append(out.Objects, x)
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
-	"github.com/olmgen/olmgen/internal/cluster"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 )
@@ -83,12 +83,12 @@ func FromRendered(ctx context.Context, rendered *config.Rendered) (*Subject, err
 
 // FromObjects returns the objects of a tree as a Subject.
 func FromObjects(objects []*manifest.Object, operator permissions.Operator, namespace string) (*Subject, error) {
-	objects, others := cluster.Distinct(objects)
+	objects, hidden := world.Counted(objects, namespace)
 	s := &Subject{All: objects}
 	s.Operator, s.Namespace, s.Objects = operator, namespace, objects
-	for _, o := range others {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s (%s:%d) differs from an earlier object of the same name, "+
-			"which counts", o.Identity(), o.File, o.Line))
+	for _, d := range hidden {
+		s.Notes = append(s.Notes, fmt.Sprintf("%s (%s:%d) differs from a later object of the same name (%s:%d), which "+
+			"counts", d.Object.Identity(), d.Object.File, d.Object.Line, d.Counts.File, d.Counts.Line))
 	}
 	var err error
 	if s.CSVs, err = permissions.InstalledCSVs(objects); err != nil {
@@ -189,10 +189,10 @@ func (s *Subject) over(old *Subject) *Subject {
 	if !s.byOLM || len(old.left) == 0 {
 		return s
 	}
-	own, _ := cluster.Distinct(s.All)
-	first, _ := cluster.Distinct(slices.Concat(own, old.left))
+	own := lists.Set(s.All, func(o *manifest.Object) string { return world.Key(o, "") })
 	out := *s
-	out.All, out.stay = first, first[len(own):]
+	out.stay = lists.Filter(old.left, func(o *manifest.Object) bool { return !own[world.Key(o, "")] })
+	out.All = slices.Concat(s.All, out.stay)
 	out.Objects = slices.Concat(s.Objects, lists.Filter(out.stay, func(o *manifest.Object) bool {
 		return permissions.Relevant(o.Group(), o.Kind)
 	}))
@@ -272,7 +272,7 @@ func (p ClusterPair) Equal() bool {
 		return false
 	}
 	for i, old := range p.Sides[0].Objects {
-		if !cluster.Same(old, p.Sides[1].Objects[i]) {
+		if !world.Same(old, p.Sides[1].Objects[i]) {
 			return false
 		}
 	}
