@@ -32,8 +32,6 @@ type Options struct {
 	// Source has Offline, InsecureRegistries, VerifyKeys, Timeout, Stdin, Keychain, Limits and Warn. Without Warn,
 	// warnings about sources are among those of the result.
 	Source source.Options
-	// Chosen has bundles of catalogs that are chosen already, by the sources that stand for them. It may be nil.
-	Chosen map[string]catalog.Choice
 	// Skip reports whether a bundle is left out, by its group and its place in it. It may be nil.
 	Skip func(group, bundle int) bool
 

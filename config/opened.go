@@ -36,11 +36,17 @@ func Open(ctx context.Context, ref string, o catalog.Options, read bundle.ReadOp
 	return readSource(src, ref, read, o.Choice)
 }
 
+// OpenChosen reads a bundle that was chosen in a catalog.
+func OpenChosen(ctx context.Context, c catalog.Choice, so source.Options, read bundle.ReadOptions) (*Opened, error) {
+	src, err := c.Open(ctx, catalog.Options{Source: so})
+	if err != nil {
+		return nil, err
+	}
+	return readSource(src, c.Bundle.Name, read, bundle.Choice{})
+}
+
 // open opens the source of a bundle of a RenderConfig. With metadata, what a catalog says of the bundle is enough.
 func (o Options) open(ctx context.Context, b Bundle, so source.Options, metadata bool) (*catalog.Opened, error) {
-	if chosen, ok := o.Chosen[b.Source]; ok {
-		return chosen.Open(ctx, catalog.Options{Source: so, Metadata: metadata})
-	}
 	return catalog.Open(ctx, source.In(o.Dir, b.Source), catalog.Options{Source: so, Metadata: metadata,
 		Choice: bundle.Choice{Package: b.Package, Channel: b.Channel, Version: b.Version}, Cache: o.Catalogs})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,6 +23,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -151,7 +153,9 @@ func (f *graphFlags) operator(cmd *cobra.Command, given []string) (*generate.Res
 	if err != nil {
 		return nil, err
 	}
-	return oneOperator(all, from, name)
+	return oneOperator(slices.Concat(lists.Map(all, func(r *config.Rendered) []output.Operator {
+		return r.Operators
+	})...), from, name)
 }
 
 // isTree reports whether an argument is a tree of manifests, and no RenderConfig.
@@ -179,20 +183,18 @@ func (f *graphFlags) installedOperator(cmd *cobra.Command, given []string) (*gen
 		}
 		return nil, manifest.WithHint(err, "name a bundle, or a tree with a Subscription or ClusterExtension")
 	}
-	all := lists.Map(installed, func(i review.Installed) *config.Rendered { return i.Rendered })
+	all := lists.Map(installed, func(i review.Installed) output.Operator { return i.Operator })
 	return oneOperator(all, given[0], given[1:])
 }
 
 // oneOperator returns the only operator, or the one with a name.
-func oneOperator(all []*config.Rendered, from string, name []string) (*generate.Result, error) {
+func oneOperator(all []output.Operator, from string, name []string) (*generate.Result, error) {
 	var names []string
 	var found []*generate.Result
-	for _, r := range all {
-		for _, o := range r.Operators {
-			names = append(names, o.Name)
-			if len(name) == 0 || name[0] == o.Name {
-				found = append(found, o.Result)
-			}
+	for _, o := range all {
+		names = append(names, o.Name)
+		if len(name) == 0 || name[0] == o.Name {
+			found = append(found, o.Result)
 		}
 	}
 	switch {

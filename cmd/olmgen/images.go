@@ -234,13 +234,11 @@ func (f *imagesFlags) listTree(cmd *cobra.Command, s namedSource, out *listed) e
 		return err
 	}
 	for _, i := range installed {
-		for _, opened := range i.Rendered.Opened {
-			own, err := imagesOf(cmd, opened.Ref, opened)
-			if err != nil {
-				return err
-			}
-			list = append(list, own...)
+		own, err := imagesOf(cmd, i.Opened.Ref, i.Opened)
+		if err != nil {
+			return err
 		}
+		list = append(list, own...)
 	}
 	for u, also := range firstOf(unknown, func(u review.Unknown) string { return u.Why }, nil) {
 		warn(cmd, "the images of what %s installs are not known: %s%s", u.Object.Identity(), u.Why, also)

@@ -268,7 +268,7 @@ func (f *installerFlags) ofExtension(cmd *cobra.Command, p review.Planned, set *
 	if err != nil {
 		return nil, p.Object.Errorf("", "%s (%s): %v", p.Object.Identity(), p.Name, err)
 	}
-	objects, err := installed.Rendered.Operators[0].Manifests()
+	objects, err := installed.Operator.Manifests()
 	if err != nil {
 		return nil, err
 	}

@@ -216,7 +216,7 @@ func (x *Inspected) result(ctx context.Context, b *bundle.Bundle, o Options) (*g
 		if err != nil {
 			return nil, err
 		}
-		return installed.Rendered.Operators[0].Result, nil
+		return installed.Operator.Result, nil
 	}
 	// An operator that serves must have certificates. They have no part in a review.
 	options := generate.Options{Certs: generate.CertsManager}

@@ -109,7 +109,7 @@ func reviewOf(ctx context.Context, m predict.Move, o TreeOptions, in compare.Opt
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		out.Diff, out.Unknown = nil, why(err)
+		out.Diff, out.Unknown = nil, err.Error()
 	}
 	return out, nil
 }

@@ -3,14 +3,15 @@ package review
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/config"
@@ -22,6 +23,7 @@ import (
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/predict"
 	"github.com/olmgen/olmgen/source"
@@ -190,7 +192,8 @@ func anyOf(list []*Subject) (*Subject, error) {
 type Installed struct {
 	Object   *manifest.Object // that asks for it
 	Name     string           // of the bundle
-	Rendered *config.Rendered // what OLM makes of it
+	Opened   *config.Opened
+	Operator output.Operator // what OLM makes of it
 	Subject  *Subject
 
 	plan Planned
@@ -216,7 +219,7 @@ func renderAll(ctx context.Context, plan []Planned, o TreeOptions) (list []Insta
 			return nil, nil, ctx.Err()
 		}
 		if err != nil {
-			unknown = append(unknown, Unknown{Object: p.Object, Name: p.Name, Why: why(err)})
+			unknown = append(unknown, Unknown{Object: p.Object, Name: p.Name, Why: err.Error()})
 			continue
 		}
 		list = append(list, *installed)
@@ -268,14 +271,6 @@ func planOf(predicted *predict.Report, t *tree.Tree, o TreeOptions) (list []Plan
 	})
 }
 
-// why returns why an operator cannot be rendered, without the place in the RenderConfig that nobody wrote.
-func why(err error) string {
-	if e := config.Place(err); e != nil && strings.HasPrefix(e.Field, "groups[") {
-		return strings.TrimPrefix(e.Msg, installSource+": ")
-	}
-	return err.Error()
-}
-
 // assembled returns the subject with its parts, but for those of some objects.
 func (s *Subject) assembled(without []Unknown) *Subject {
 	if len(s.parts) == 0 || s.tree != nil && len(without) == 0 {
@@ -310,9 +305,8 @@ type Planned struct {
 
 	dependency bool
 	v1         bool
-	group      map[string]any // of a RenderConfig, without bundles
-	bundle     map[string]any // without source
-	err        error          // why it cannot be rendered
+	options    generate.Options
+	err        error // why it cannot be rendered
 }
 
 // String returns a sentence: what the object stands for.
@@ -328,25 +322,28 @@ func (h Planned) String() string {
 	return out
 }
 
+// ofSubscription returns what OLM v0 installs. An operator that serves needs certificates, which have no part in a review.
 func ofSubscription(i predict.Install) Planned {
 	h := Planned{Object: i.Subscription, Name: i.Name, Catalog: i.Catalog, Choice: i.Choice, dependency: i.Dependency,
-		Namespace: i.Namespace,
-		group:     map[string]any{"namespace": i.Namespace, "name": i.Group.Name},
-		bundle:    reviewed(generate.ProfileOLM)}
+		Namespace: i.Namespace, options: generate.Options{Profile: generate.ProfileOLM, Namespace: i.Namespace,
+			Certs: generate.CertsManager, OperatorGroup: cmp.Or(i.Group.Name, i.Namespace)}}
 	if i.Group.Unknown != "" {
 		h.err = fmt.Errorf("the target namespaces of OperatorGroup %s/%s are not known: %s", i.Group.Namespace,
 			i.Group.Name, i.Group.Unknown)
 	}
-	if settings, err := i.Subscription.Get("spec", "config"); err == nil && settings != nil && !i.Dependency {
-		h.bundle["config"] = settings
+	if i.Subscription.Has("spec", "config") && !i.Dependency {
+		h.options.Config = &v1alpha1.SubscriptionConfig{}
+		if err := i.Subscription.Field(h.options.Config, "spec", "config"); err != nil {
+			h.err = err
+		}
 	}
-	if slices.Equal(i.Group.Status.Namespaces, []string{""}) {
-		h.group["installMode"] = string(v1alpha1.InstallModeTypeAllNamespaces)
+	if targets := i.Group.Status.Namespaces; slices.Equal(targets, []string{""}) {
+		h.options.InstallMode = v1alpha1.InstallModeTypeAllNamespaces
 	} else {
-		h.group["targetNamespaces"] = text.Values(i.Group.Status.Namespaces)
+		h.options.TargetNamespaces = targets
 	}
-	if i.Group.Status.Account != nil {
-		h.group["serviceAccount"] = i.Group.Status.Account.Name
+	if account := i.Group.Status.Account; account != nil {
+		h.options.ServiceAccount = account.Name
 	}
 	return h
 }
@@ -354,20 +351,19 @@ func ofSubscription(i predict.Install) Planned {
 func ofExtension(e predict.Extension) Planned {
 	h := Planned{Object: e.Object, Name: e.Name, Catalog: e.Catalog, Choice: e.Choice,
 		Namespace: e.Namespace, Account: e.Account, v1: true,
-		group:  map[string]any{"namespace": e.Namespace},
-		bundle: reviewed(generate.ProfileOLMv1)}
+		options: generate.Options{Profile: generate.ProfileOLMv1, Namespace: e.Namespace, Certs: generate.CertsManager,
+			OperatorGroup: e.Namespace}}
 	if e.WatchNamespace != "" {
-		h.group["targetNamespaces"] = []any{e.WatchNamespace}
+		h.options.TargetNamespaces = []string{e.WatchNamespace}
 	}
 	if len(e.Deployments) > 0 {
-		h.bundle["config"] = e.Deployments
+		h.options.Config = &v1alpha1.SubscriptionConfig{}
+		at := []string{"spec", "config", "inline", "deploymentConfig"}
+		if err := e.Object.Field(h.options.Config, at...); err != nil {
+			h.err = err
+		}
 	}
 	return h
-}
-
-// reviewed returns a bundle of a RenderConfig. One that serves needs certificates, which have no part in a review.
-func reviewed(p generate.Profile) map[string]any {
-	return map[string]any{"profile": string(p), "certs": map[string]any{"provider": string(generate.CertsManager)}}
 }
 
 // handsOver reports whether an object has OLM choose what it installs.
@@ -386,30 +382,36 @@ func (h Planned) Render(ctx context.Context, so source.Options) (*Installed, err
 	if h.err != nil {
 		return nil, h.err
 	}
-	bundle := maps.Clone(h.bundle)
-	bundle["source"] = installSource
-	group := maps.Clone(h.group)
-	group["bundles"] = []any{bundle}
-	c, err := config.Read(h.Object.File, manifest.Encode(map[string]any{"apiVersion": config.APIVersion,
-		"kind": config.Kind, "groups": []any{group}}))
+	if so.Warn == nil {
+		so.Warn = func(string, ...any) {}
+	}
+	opened, err := config.OpenChosen(ctx, h.Choice, so, bundle.ReadOptions{AllowUnsupported: h.v1, Hidden: h.v1})
 	if err != nil {
 		return nil, err
 	}
-	rendered, err := c.Render(ctx, config.Options{Source: so,
-		Chosen: map[string]catalog.Choice{installSource: h.Choice}})
+	options := h.options
+	options.Properties = opened.Properties
+	if opened.Entry != nil {
+		options.Replaces = &opened.Entry.Replaces
+	}
+	set, err := generate.RenderAll([]generate.Operator{{Name: opened.Package, Bundle: opened.Bundle, Options: options}})
+	if err != nil {
+		var one *generate.OperatorError
+		if errors.As(err, &one) {
+			err = one.Err
+		}
+		return nil, err
+	}
+	operator := output.Operator{Name: opened.Package, Channel: opened.Channel(""), Result: set.Results[0]}
+	s, err := assemble(ctx, set.Objects, []*config.Opened{opened}, []output.Operator{operator}, options.Profile)
 	if err != nil {
 		return nil, err
 	}
-	s, err := FromRendered(ctx, rendered)
-	if err != nil {
-		return nil, err
-	}
-	ref := cmp.Or(rendered.Opened[0].Ref, h.Name)
+	ref := cmp.Or(opened.Ref, h.Name)
 	s.MovePaths(func(_ int, file string) string { return PathIn(ref, file) })
-	return &Installed{Object: h.Object, Name: h.Name, Rendered: rendered, Subject: s, plan: h, note: h.String()}, nil
+	return &Installed{Object: h.Object, Name: h.Name, Opened: opened, Operator: operator, Subject: s, plan: h,
+		note: h.String()}, nil
 }
-
-const installSource = "subscribed"
 
 // add adds the objects and operators of another subject. Of two objects of one name, that of s stays.
 func (s *Subject) add(other *Subject) {

@@ -20,6 +20,7 @@ import (
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/permissions"
 )
 
@@ -46,16 +47,23 @@ type Subject struct {
 
 // FromRendered returns what a RenderConfig renders to as a Subject.
 func FromRendered(ctx context.Context, rendered *config.Rendered) (*Subject, error) {
-	s := &Subject{opened: rendered.Opened}
-	for _, o := range rendered.Objects {
+	profiles := lists.Map(rendered.Sources, func(s output.Source) generate.Profile { return generate.Profile(s.Profile) })
+	return assemble(ctx, rendered.Objects, rendered.Opened, rendered.Operators, profiles...)
+}
+
+// assemble returns rendered operators as a Subject, each with its profile.
+func assemble(ctx context.Context, objects []generate.Shared, bundles []*config.Opened, operators []output.Operator,
+	profiles ...generate.Profile) (*Subject, error) {
+	s := &Subject{opened: bundles}
+	for _, o := range objects {
 		read, err := o.Manifest()
 		if err != nil {
 			return nil, err
 		}
 		s.All = append(s.All, s.AddRendered(read, o.Namespace))
 	}
-	for i, opened := range rendered.Opened {
-		result := rendered.Operators[i].Result
+	for i, opened := range bundles {
+		result := operators[i].Result
 		csv := permissions.CSV{ClusterServiceVersion: opened.CSV, Object: opened.CSVObject, Namespace: result.Namespace}
 		s.CSVs = append(s.CSVs, csv)
 		s.Shipped = append(s.Shipped, opened.Others...)
@@ -68,15 +76,15 @@ func FromRendered(ctx context.Context, rendered *config.Rendered) (*Subject, err
 		s.Operators = append(s.Operators, compare.Operator{CSV: csv, Package: opened.Package, Shipped: opened.Shipped(),
 			Dependencies: opened.Dependencies, Metadata: opened.Annotations, MetadataFile: "metadata/annotations.yaml",
 			Properties: properties, Entry: opened.Entry, InstallMode: result.InstallMode,
-			WithoutOLM: generate.Profile(rendered.Sources[i].Profile).Installer() == generate.ProfilePlain.Installer()})
+			WithoutOLM: profiles[i].Installer() == generate.ProfilePlain.Installer()})
 		if err := said(ctx, &s.Operators[i], opened.Choice); err != nil {
 			return nil, err
 		}
 	}
-	if len(rendered.Operators) == 1 {
-		s.Namespace = rendered.Operators[0].Namespace
+	if len(operators) == 1 {
+		s.Namespace = operators[0].Namespace
 	}
-	s.leaves(rendered)
+	s.leaves(profiles)
 	s.locate = func(o *manifest.Object, field string) (string, int) { return permissions.Place(s.CSVs, o, field) }
 	return s, nil
 }
@@ -170,10 +178,10 @@ func notesOf(list []string, parts []Installed, names [2]string) []string {
 }
 
 // leaves notes what OLM leaves in the cluster of what the bundles ship. Others look at CustomResourceDefinitions.
-func (s *Subject) leaves(rendered *config.Rendered) {
+func (s *Subject) leaves(profiles []generate.Profile) {
 	shipped := map[[3]string]bool{}
-	for i, opened := range rendered.Opened {
-		if generate.Profile(rendered.Sources[i].Profile) != generate.ProfileOLM {
+	for i, opened := range s.opened {
+		if profiles[i] != generate.ProfileOLM {
 			continue
 		}
 		s.byOLM = true
