@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/compare/change"
 	"github.com/olmgen/olmgen/compare/crds"
 	"github.com/olmgen/olmgen/findings"
@@ -36,8 +35,7 @@ func Rules() []findings.Rule {
 		{ID: ruleUsers, Text: "users gain or lose a permission", Help: "A ClusterRole with a label aggregate-to adds " +
 			"its rules to a role that users have."},
 	}
-	out = slices.Concat(out, upgrade.Rules, fit.Rules(), resolve.Rules(),
-		lists.Filter(predict.Rules(), func(r findings.Rule) bool { return predict.Speaks(r.ID) }),
+	out = slices.Concat(out, upgrade.Rules, fit.Rules(), predict.Outcomes(),
 		lists.Map(crds.BuiltinRules(), func(r crds.Rule) findings.Rule {
 			return findings.Rule{ID: r.ID, Text: r.Text}
 		}),

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/catalog/extension"
@@ -29,6 +31,8 @@ type Catalogs struct {
 	// ClusterCatalogs are the content of ClusterCatalogs of OLM v1. Others is that of those that are not in it.
 	ClusterCatalogs []extension.Source
 
+	Gone []*manifest.Object // CatalogSources and ClusterCatalogs that are not there, whatever is known of their content
+
 	Partial    bool   // a CatalogSource that is not in Sources may exist
 	OpenShift  bool   // the cluster is one of OpenShift, whatever the tree says
 	Global     string // the namespace whose catalogs serve all namespaces; empty: that of OpenShift or of OLM
@@ -37,6 +41,21 @@ type Catalogs struct {
 
 func (c Catalogs) openShift(objects []*manifest.Object) bool {
 	return c.OpenShift || olm.OpenShift(objects)
+}
+
+// Without returns the catalogs without those among objects that have left the cluster.
+func (c Catalogs) Without(objects []*manifest.Object) Catalogs {
+	c.Gone = slices.Concat(c.Gone, lists.Filter(objects, func(o *manifest.Object) bool {
+		return o.Kind == v1alpha1.CatalogSourceKind || o.Kind == olm.KindClusterCatalog
+	}))
+	return c
+}
+
+// gone reports whether a catalog has left the cluster. That of OLM v1 has no namespace.
+func (c Catalogs) gone(namespace, name string) bool {
+	return slices.ContainsFunc(c.Gone, func(o *manifest.Object) bool {
+		return o.Name == name && o.Namespace == namespace
+	})
 }
 
 // with returns the catalogs with those that the CatalogSources of a tree say enough about.
@@ -251,7 +270,7 @@ func (r *resolution) look(state *resolve.State) {
 		}
 	}
 	state.Catalogs = slices.DeleteFunc(state.Catalogs, func(s resolve.Source) bool {
-		return r.Disabled(s.Namespace, s.Name) != nil
+		return r.Disabled(s.Namespace, s.Name) != nil || r.catalogs.gone(s.Namespace, s.Name)
 	})
 	if state.GlobalNamespace == "" {
 		state.GlobalNamespace = globalNamespace(state.Catalogs, state.Unknown)
@@ -487,7 +506,8 @@ func (r *resolution) findUnknown() {
 	byName := func(s resolve.Source) [2]string { return [2]string{s.Namespace, s.Name} }
 	for _, same := range lists.Groups(list, byName) {
 		s := same[0]
-		if r.source(s.Name, s.Namespace) < 0 && r.Disabled(s.Namespace, s.Name) == nil {
+		if r.source(s.Name, s.Namespace) < 0 && r.Disabled(s.Namespace, s.Name) == nil &&
+			!r.catalogs.gone(s.Namespace, s.Name) {
 			r.hidden = append(r.hidden, s)
 		}
 	}
@@ -504,7 +524,7 @@ func (r *resolution) unknown(s *world.Subscription) string {
 		if err := content.Missing(s.Package); err != nil {
 			return fmt.Sprintf("a release of package %s cannot be read: %v", s.Package, err)
 		}
-	case i >= 0, r.Disabled(s.SourceNamespace, s.Source) != nil:
+	case i >= 0, r.Disabled(s.SourceNamespace, s.Source) != nil, r.catalogs.gone(s.SourceNamespace, s.Source):
 	case len(r.catalogs.Sources) == 0:
 		return "there is no catalog"
 	case slices.ContainsFunc(r.hidden, resolve.Source{Name: s.Source, Namespace: s.SourceNamespace}.Same):

@@ -58,7 +58,8 @@ type Report struct {
 	Target    fit.Cluster // that was asked about
 	Operators []Operator  // with what they mean for it, if it is known; in OLM's order, then those of OLM v1
 
-	objects jsonCounts // of the tree: those of OLM's metrics that are not about CSVs
+	objects  jsonCounts // of the tree: those of OLM's metrics that are not about CSVs
+	policies []*olm.OperatorPolicy
 
 	// After is the cluster that OLM leaves: the objects of the tree and what OLM makes of them, OLM's own objects with
 	// their status, without what is lost. It can be the cluster of another Check.
@@ -146,7 +147,7 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 			&manifest.Error{Msg: "OLM never reaches a stable state with these objects"}, "")
 	}
 	r := &Report{Installs: c.installs, Unknown: c.unknown, Target: o.Target, Operators: operators,
-		Extensions: c.extensions, objects: jsonCounts{Subscriptions: len(c.Subscriptions),
+		Extensions: c.extensions, policies: olm.OperatorPolicies(c.Policies), objects: jsonCounts{Subscriptions: len(c.Subscriptions),
 			InstallPlans: len(c.InstallPlans), Sources: len(c.Sources)}}
 	played.leave(r)
 	played.judgeConversions()

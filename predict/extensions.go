@@ -276,7 +276,7 @@ func servedTo(selector *metav1.LabelSelector, objects []*manifest.Object,
 		out = append(out, extension.Source{Name: o.Name, Priority: c.Spec.Priority, Catalog: content})
 	}
 	for _, known := range catalogs.ClusterCatalogs {
-		if !declared[known.Name] && selects.Matches(labels.Set{LabelCatalogName: known.Name}) {
+		if !declared[known.Name] && !catalogs.gone("", known.Name) && selects.Matches(labels.Set{LabelCatalogName: known.Name}) {
 			out = append(out, known)
 		}
 	}

@@ -154,12 +154,6 @@ func (u *updating) judgePlayed(first Update, played *InstallPlan) {
 	u.findings = append(u.findings, f)
 }
 
-// Speaks reports whether a rule is about what OLM does with what it resolved: a comparison of trees says it too.
-func Speaks(rule string) bool {
-	return slices.Contains([]string{rulePlanFails.ID, ruleIgnoredField.ID, upgrade.RuleConversion.ID, ruleExtension.ID,
-		ruleCollision.ID}, rule)
-}
-
 // notLookedAt reports what nobody knows and the outcome may depend on.
 func (u *updating) notLookedAt(one Update, what string) {
 	u.note(ruleNotLookedAt, findings.Note, one.sub.Object, "spec", "not looked at: "+what, "")
@@ -178,6 +172,8 @@ type SubscriptionState struct {
 	CurrentCSV   string `json:"currentCSV,omitempty"`
 
 	Condition *Condition `json:"condition,omitempty"` // that says what is wrong
+
+	object *manifest.Object
 }
 
 // leave completes a report by what OLM leaves: the cluster, its InstallPlans, the Subscriptions.
@@ -192,6 +188,12 @@ func (o *simulation) leave(r *Report) {
 			world.InNamespace(v.Object, v.Namespace))
 		o.Put(world.WithStatus(made, map[string]any{"phase": string(v.phase), "reason": string(v.reason),
 			"message": v.message}))
+	}
+	for _, g := range o.groups { // in the state in which the next play finds it
+		if g.resolved {
+			o.Put(world.WithStatus(g.Object, map[string]any{"namespaces": text.Values(g.status),
+				"lastUpdated": "2000-01-01T00:00:00Z"}))
+		}
 	}
 	for _, s := range o.Subscriptions {
 		o.subscribed(r, s.Object, o.asked[s])
@@ -227,7 +229,7 @@ func (o *simulation) lose(v *csv) {
 // subscribed sets the status of a Subscription (OLM: pkg/controller/operators/catalog/operator.go,
 // ensureSubscriptionCSVState; subscription/state.go).
 func (o *simulation) subscribed(r *Report, s *manifest.Object, csv string) {
-	state := SubscriptionState{Cluster: o.clusterName, Namespace: s.Namespace, Name: s.Name}
+	state := SubscriptionState{Cluster: o.clusterName, Namespace: s.Namespace, Name: s.Name, object: s}
 	texts := map[string]*string{"state": &state.State, "installedCSV": &state.InstalledCSV,
 		"currentCSV": &state.CurrentCSV}
 	for at, to := range texts {

@@ -11,6 +11,7 @@ import (
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/fit"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm/versions"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/predict/upgrade"
@@ -31,6 +32,11 @@ func Rules() []findings.Rule {
 	}
 	slices.SortFunc(list, func(a, b findings.Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return list
+}
+
+// reasons returns the rules that are reasons of OLM's.
+func reasons() []findings.Rule {
+	return lists.Filter(builtin, func(r findings.Rule) bool { return r.ID[0] >= 'A' && r.ID[0] <= 'Z' })
 }
 
 var builtin []findings.Rule
@@ -212,6 +218,12 @@ var (
 		"The garbage collector deletes what only the replaced ClusterServiceVersion owns.")
 	ruleUpdateUnknown = rule("update-unknown", "an update of a catalog that is not judged",
 		"The bundle cannot be read, or not all of it. OLM may refuse the update, or the operator may fail.")
+	ruleStays = rule("operator-stays", "an operator that stays although nobody asks for it any more",
+		"A Subscription or an OperatorPolicy that is deleted takes nothing with it: OLM leaves the "+
+			"ClusterServiceVersion, its Deployments, permissions and CRDs. Source: OpenShift documentation, Deleting "+
+			"Operators from a cluster.")
+	ruleRecovers = rule("operator-recovers", "an operator that fails before and not afterwards",
+		"The change removes what keeps OLM from installing it.")
 	ruleUnreadable = rule("unreadable", "a file is not readable",
 		"The file looks like a Kubernetes object. kubectl would fail on it.")
 )

@@ -290,12 +290,12 @@ func (f *clusterFlags) read(cmd *cobra.Command, roots *treeFlags, o *compare.Opt
 			return err
 		}
 		saySkipped(cmd, t)
-		others, err := review.FromObjectsOf(cmd.Context(), t, review.TreeOptions{Name: strings.Join(f.trees, ", ")})
+		others, err := review.FromObjects(t.Objects, permissions.Operator{Name: strings.Join(f.trees, ", ")}, "")
 		if err != nil {
 			return err
 		}
 		o.Others, o.Cluster = others.Operators, others.All
-		o.Unread = append(o.Unread, others.Unread...)
+		o.Unread = append(o.Unread, t.Unread()...)
 	}
 	return nil
 }

@@ -95,6 +95,14 @@ func (w *World) Get(group, kind, namespace, name string) *manifest.Object {
 	return nil
 }
 
+// Find returns the object of the name and the namespace of another one, or nil.
+func (w *World) Find(o *manifest.Object) *manifest.Object {
+	if i, ok := w.index[keyOf(o, w.home)]; ok {
+		return w.objects[i]
+	}
+	return nil
+}
+
 // CRD returns a CustomResourceDefinition, or nil.
 func (w *World) CRD(name string) *manifest.Object { return w.Get(groupCRD, kindCRD, "", name) }
 

@@ -46,6 +46,7 @@ type World struct {
 	// Whole says that the objects have CRDs that OLM did not make: one that is not among them is not there.
 	Whole bool
 
+	home    string             // the namespace of objects that name none
 	objects []*manifest.Object // all of them, in their namespaces; nil for one that is deleted
 	index   map[key]int        // their places
 }
@@ -64,6 +65,7 @@ func Read(objects []*manifest.Object, defaultNamespace string) *World {
 		APIServices: map[string]*manifest.Object{},
 		Conditions:  map[string]*manifest.Object{},
 		Deployments: map[string]*manifest.Object{},
+		home:        defaultNamespace,
 		index:       make(map[key]int, len(objects)),
 	}
 	objects, w.Duplicates = Counted(objects, defaultNamespace)

@@ -41,47 +41,16 @@ type TreeOptions struct {
 	Over    *Subject           // the older state, whose outcome this one is played on; nil for an empty cluster
 }
 
-// FromObjectsOf is FromTree without what OLM installs for the Subscriptions of the tree.
-func FromObjectsOf(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error) {
-	objects, _ := predict.WithPolicies(ctx, t.Objects, o.Namespace, o.Catalogs) // Installs says what is unknown
-	s, err := FromObjects(objects, permissions.Operator{Name: o.Name}, o.Namespace)
-	if err != nil {
-		return nil, err
-	}
-	s.Objects = slices.DeleteFunc(slices.Clone(s.Objects), olm.FromDistribution) // they are no change of Git
-	s.Unread = t.Unread()
-	for _, p := range olm.OperatorPolicies(t.Objects) {
-		if why := p.Idle(); why != "" {
-			s.Notes = append(s.Notes, fmt.Sprintf("%s (%s:%d) installs nothing: %s", p.Object.Identity(), p.Object.File,
-				p.Object.Line, why))
-		}
-	}
-	return s, nil
-}
-
 // FromTree returns the objects of a tree as a Subject, with what OLM makes of the operators that it installs for the
 // Subscriptions, in any of its clusters. Errors are about objects that cannot be read, and those of ctx.
 func FromTree(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error) {
 	t, note := inNamespace(t, o.Namespace)
 	var list []*Subject
 	for _, part := range clustersOf(t) {
-		s, err := FromObjectsOf(ctx, part, o)
+		s, err := o.play(ctx, part)
 		if err != nil {
 			return nil, err
 		}
-		plan, unknown, err := s.play(ctx, part, o)
-		if err != nil {
-			return nil, err
-		}
-		installed, more, err := renderAll(ctx, plan, o)
-		if err != nil {
-			return nil, err
-		}
-		s.parts = installed
-		for _, u := range slices.Concat(unknown, more) {
-			s.unknown(u)
-		}
-		s.outcome.plan = plan
 		list = append(list, s.assembled(nil))
 	}
 	s := list[0]
@@ -93,7 +62,7 @@ func FromTree(ctx context.Context, t *tree.Tree, o TreeOptions) (*Subject, error
 	}
 	s.Unbuilt = lists.Map(t.Unknown(), (*manifest.Error).Error)
 	if note != "" {
-		s.Notes = append(s.Notes, note)
+		s.remark(note, "%s", note)
 	}
 	return s, nil
 }
@@ -175,7 +144,7 @@ func anyOf(list []*Subject) (*Subject, error) {
 		out.Unknown = append(out.Unknown, lists.Filter(s.Unknown, func(u Unknown) bool {
 			return first(fmt.Sprintf("unknown %q", u.key()))
 		})...)
-		out.Shipped = append(out.Shipped, s.Shipped...)
+		out.Shipped, out.remarks = append(out.Shipped, s.Shipped...), append(out.remarks, s.remarks...)
 		for _, texts := range []struct {
 			from []string
 			to   *[]string
@@ -197,7 +166,11 @@ type Installed struct {
 	Subject  *Subject
 
 	plan Planned
-	note string
+}
+
+// remark returns what the object stands for.
+func (i Installed) remark() remark {
+	return remark{fmt.Sprint(i.Object.Identity(), i.Name, i.plan.Catalog, i.plan.Choice.Channel), i.plan.String()}
 }
 
 // Installs returns what OLM installs for the objects of a tree, and the objects whose operator is unknown: no catalog
@@ -287,7 +260,7 @@ func (s *Subject) assembled(without []Unknown) *Subject {
 	for _, p := range whole.parts {
 		if !slices.ContainsFunc(without, func(u Unknown) bool { return u.Object.Identity() == p.Object.Identity() }) {
 			whole.add(p.Subject)
-			whole.Notes = append(slices.Clip(whole.Notes), p.note)
+			whole.Notes = append(slices.Clip(whole.Notes), p.remark().text)
 		}
 	}
 	return &whole
@@ -305,6 +278,7 @@ type Planned struct {
 
 	dependency bool
 	v1         bool
+	carried    bool // it is in the cluster already
 	options    generate.Options
 	err        error // why it cannot be rendered
 }
@@ -409,8 +383,7 @@ func (h Planned) Render(ctx context.Context, so source.Options) (*Installed, err
 	}
 	ref := cmp.Or(opened.Ref, h.Name)
 	s.MovePaths(func(_ int, file string) string { return PathIn(ref, file) })
-	return &Installed{Object: h.Object, Name: h.Name, Opened: opened, Operator: operator, Subject: s, plan: h,
-		note: h.String()}, nil
+	return &Installed{Object: h.Object, Name: h.Name, Opened: opened, Operator: operator, Subject: s, plan: h}, nil
 }
 
 // add adds the objects and operators of another subject. Of two objects of one name, that of s stays.

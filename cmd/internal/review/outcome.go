@@ -5,13 +5,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/bundle"
 	"github.com/olmgen/olmgen/catalog"
-	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/compare"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate/fit"
@@ -20,157 +18,166 @@ import (
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/predict"
 )
 
+// outcome is one cluster of a tree, played.
 type outcome struct {
 	options TreeOptions
+	git     []*manifest.Object // of the tree
 	tree    *tree.Tree         // with what its OperatorPolicies make
-	cluster []*manifest.Object // that OLM leaves
+	report  *predict.Report    // what OLM does; its After is the cluster that OLM leaves
 	plan    []Planned          // what OLM has installed
-	keys    map[string]bool    // of the tree's objects
 }
 
-// play plays a tree on what is in the cluster: on the outcome of the older state, if there is one. It returns what OLM
-// installs then, and the objects whose operator is unknown. Other errors are those of Plan.
-func (s *Subject) play(ctx context.Context, t *tree.Tree, o TreeOptions) ([]Planned, []Unknown, error) {
+// play plays one cluster of a tree: on the outcome of the older state, if there is one, else beside what is in the
+// cluster. Errors are about objects that cannot be read, and those of ctx.
+func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
+	h := &outcome{options: o, git: t.Objects}
 	whole := *t
 	whole.Objects, _ = predict.WithPolicies(ctx, t.Objects, o.Namespace, o.Catalogs)
-	s.outcome = &outcome{options: o, tree: &whole}
-	base := &outcome{options: o, cluster: o.unreleased(&whole)}
+	h.tree = &whole
+	base := &outcome{options: o, tree: &tree.Tree{}, report: &predict.Report{After: o.unreleased(&whole)}}
 	if o.Over != nil && o.Over.outcome != nil {
 		base = o.Over.outcome
 	}
-	if !slices.ContainsFunc(whole.Objects, handsOver) {
-		s.outcome.cluster = slices.Concat(whole.Objects, base.cluster)
-		return nil, nil, nil
+	var err error
+	on, gone := h.over(base)
+	h.options.Catalogs = o.Catalogs.Without(gone)
+	if h.report, err = h.options.check(ctx, on); err != nil {
+		return nil, err
 	}
-	fresh, err := o.check(ctx, t, len(base.cluster) == 0)
+	objects := slices.DeleteFunc(slices.Concat(whole.Objects, h.remains(base)), olm.FromDistribution) // no change of Git
+	s, err := FromObjects(objects, permissions.Operator{Name: o.Name}, o.Namespace)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	s.outcome.cluster = fresh.After
-	plan, unknown := planOf(fresh, t, o)
-	if len(base.cluster) == 0 {
-		if o.Over != nil {
-			s.said = spoken(fresh, &whole)
+	s.outcome, s.Unread = h, t.Unread()
+	for _, p := range olm.OperatorPolicies(t.Objects) {
+		if why := p.Idle(); why != "" {
+			s.remark(p.Object.Identity()+why, "%s (%s:%d) installs nothing: %s", p.Object.Identity(), p.Object.File,
+				p.Object.Line, why)
 		}
-		return plan, unknown, nil
 	}
-	return s.playOver(ctx, base, unknown)
-}
-
-// check predicts what OLM does with a tree. The InstallPlans are played if the bundles are wanted.
-func (o TreeOptions) check(ctx context.Context, t *tree.Tree, bundles bool) (*predict.Report, error) {
-	options := predict.Options{Namespace: o.Namespace, Catalogs: o.Catalogs}
-	if bundles {
-		options.Bundles, options.Checker = &catalog.Options{Source: o.Source}, o.Checker
-	}
-	return predict.Check(ctx, t, options)
-}
-
-// playOver plays the tree of the outcome on another one. The operators of unknown are unknown in an empty cluster.
-func (s *Subject) playOver(ctx context.Context, base *outcome, unknown []Unknown) ([]Planned, []Unknown, error) {
-	h, o := s.outcome, s.outcome.options
-	over := o.over(h.tree, base)
-	played, err := o.check(ctx, over, o.Over != nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	h.cluster = played.After
-	before := &predict.Report{}
-	if base.tree != nil {
-		fails := slices.ContainsFunc(played.Findings, func(f findings.Finding) bool { return predict.Speaks(f.Rule) })
-		// the tree once more on its own outcome: what OLM does without a change of Git
-		again := base.options.over(base.tree, &outcome{cluster: base.cluster})
-		if before, err = base.options.check(ctx, again, fails); err != nil {
-			return nil, nil, err
-		}
-		text := func(f findings.Finding) [3]string { return [3]string{f.Rule, f.Object, f.Message} }
-		said := lists.Set(spoken(before, base.tree), text)
-		s.said = slices.DeleteFunc(spoken(played, h.tree), func(f findings.Finding) bool { return said[text(f)] })
-		s.Notes = append(s.Notes, h.ignored(over, base)...)
-	}
-	unknown = slices.DeleteFunc(unknown, func(u Unknown) bool {
-		return strings.HasPrefix(u.Why, predict.InstallsNothing)
-	})
-	plan, more := planOf(played, over, o)
+	plan, unknown := planOf(h.report, on, h.options)
 	if o.Over != nil {
-		plan = append(plan, h.carried(base.plan, over, played)...)
+		if plan, err = s.follow(ctx, base, plan); err != nil {
+			return nil, err
+		}
 	}
-	now, was := next(played), next(before)
-	unknowns, known, has := map[string]bool{}, map[string]bool{}, map[[2]string]bool{}
-	for _, u := range unknown {
-		unknowns[u.Object.Identity()], has[u.key()] = true, true
+	keys := lists.Set(whole.Objects, o.key)
+	h.plan = lists.Filter(plan, func(p Planned) bool { return p.carried || keys[o.key(p.Object)] })
+	unknown = lists.Filter(unknown, func(u Unknown) bool { return keys[o.key(u.Object)] })
+	installed, more, err := renderAll(ctx, h.plan, o)
+	if err != nil {
+		return nil, err
 	}
-	var out []Planned
-	for _, p := range plan {
+	s.parts = installed
+	for _, u := range slices.Concat(unknown, more) {
+		s.unknown(u)
+	}
+	return s, nil
+}
+
+// check plays a tree, with its InstallPlans. Where OLM reads nothing of it, nothing becomes of it.
+func (o TreeOptions) check(ctx context.Context, t *tree.Tree) (*predict.Report, error) {
+	if !slices.ContainsFunc(t.Objects, readByOLM) {
+		return &predict.Report{After: t.Objects}, nil
+	}
+	return predict.Check(ctx, t, predict.Options{Namespace: o.Namespace, Catalogs: o.Catalogs, Checker: o.Checker,
+		Bundles: &catalog.Options{Source: o.Source}})
+}
+
+// readByOLM reports whether OLM or a controller that speaks to it reads an object.
+func readByOLM(o *manifest.Object) bool {
+	return o.Group() == olm.Group || o.Group() == olm.GroupV1 || isPolicy(o)
+}
+
+// follow returns the operators of a subject that follows an older one: those of plan, and those of the older one that
+// are in the cluster still. It notes what becomes of the cluster, and did not without the change.
+func (s *Subject) follow(ctx context.Context, base *outcome, plan []Planned) ([]Planned, error) {
+	h := s.outcome
+	control := base.report
+	if len(predict.Changes(control, h.report)) > 0 || len(h.report.Updates) > 0 {
+		// the older state once more on its own outcome: what OLM does without a change of Git
+		var err error
+		again, _ := base.over(base)
+		if control, err = base.options.check(ctx, again); err != nil {
+			return nil, err
+		}
+	}
+	s.said = predict.Changes(control, h.report)
+	s.ignored(base)
+	now, was := next(h.report), next(control)
+	for _, p := range h.carried(base) {
 		at := p.Namespace + "/" + p.Name
-		if i := now[at]; !p.v1 && base.tree != nil && i != nil && (was[at] == nil || was[at].Name != i.Name) {
+		if i := now[at]; i != nil && (was[at] == nil || was[at].Name != i.Name) {
 			approval, _ := i.Subscription.Get("spec", "installPlanApproval")
 			s.waits = s.waits || approval == string(v1alpha1.ApprovalManual)
 			to := *i
 			to.Subscription, to.Dependency = p.Object, p.dependency
 			p = ofSubscription(to)
+			p.carried = true
 		}
-		if id := p.Object.Identity(); h.asks(p.Object) && !unknowns[id] {
-			known[id] = true
-			out = append(out, p)
-		}
+		plan = append(plan, p)
 	}
-	for _, u := range more {
-		if h.asks(u.Object) && !known[u.Object.Identity()] && !has[u.key()] {
-			has[u.key()] = true
-			unknown = append(unknown, u)
-		}
-	}
-	return out, unknown, nil
-}
-
-func (h *outcome) asks(o *manifest.Object) bool {
-	if h.keys == nil {
-		h.keys = lists.Set(h.tree.Objects, h.options.key)
-	}
-	return h.keys[h.options.key(o)]
+	return plan, nil
 }
 
 // key is what two states of one object have in common.
 func (o TreeOptions) key(x *manifest.Object) string { return world.Key(x, o.Namespace) }
 
-// carried returns the operators of the older state that are in the cluster still.
-func (h *outcome) carried(plan []Planned, over *tree.Tree, played *predict.Report) (out []Planned) {
-	for _, p := range plan {
-		i := slices.IndexFunc(over.Objects, func(x *manifest.Object) bool {
-			return h.options.key(x) == h.options.key(p.Object)
-		})
-		if p.v1 || i < 0 || !slices.ContainsFunc(over.Objects, func(x *manifest.Object) bool {
-			return x.Kind == v1alpha1.ClusterServiceVersionKind && x.Namespace == p.Namespace && x.Name == p.Name
-		}) {
+// carried returns the operators of the older state that are in the cluster still. One that fails stays as it is.
+func (h *outcome) carried(base *outcome) (out []Planned) {
+	live := lists.By(h.report.After, h.options.key)
+	replaced := next(h.report)
+	states := lists.By(h.report.CSVs, func(v predict.CSV) string { return v.Namespace + "/" + v.Name })
+	for _, p := range base.plan {
+		at := p.Namespace + "/" + p.Name
+		csv := live[olm.Group+"/"+v1alpha1.ClusterServiceVersionKind+"/"+at]
+		if p.v1 || csv == nil && replaced[at] == nil {
 			continue
 		}
-		out = append(out, ofSubscription(predict.Install{Subscription: over.Objects[i], Namespace: p.Namespace,
-			Name: p.Name, Catalog: p.Catalog, Choice: p.Choice, Group: played.GroupOf(p.Namespace),
-			Dependency: p.dependency}))
+		asks := cmp.Or(live[h.options.key(p.Object)], p.Object)
+		if csv == nil || states[at].Phase == string(v1alpha1.CSVPhaseSucceeded) {
+			p = ofSubscription(predict.Install{Subscription: asks, Namespace: p.Namespace, Name: p.Name,
+				Catalog: p.Catalog, Choice: p.Choice, Group: h.report.GroupOf(p.Namespace), Dependency: p.dependency})
+		}
+		p.Object, p.carried = asks, true
+		out = append(out, p)
 	}
 	return out
 }
 
-// ignored returns a note for each Subscription whose startingCSV moved in vain (OLM: registry/resolver/resolver.go).
-func (h *outcome) ignored(over *tree.Tree, base *outcome) (notes []string) {
-	starting := func(x *manifest.Object) any { name, _ := x.Get("spec", "startingCSV"); return name }
-	for _, x := range over.Objects {
-		installed, _ := x.Get("status", "installedCSV")
-		if x.Kind != v1alpha1.SubscriptionKind || x.Group() != olm.Group || installed == nil || installed == "" {
-			continue
-		}
-		for _, old := range base.tree.Objects {
-			if h.options.key(old) == h.options.key(x) && starting(old) != starting(x) {
-				notes = append(notes, fmt.Sprintf("%s: OLM reads startingCSV only while nothing is installed, and %v "+
-					"is: the change of startingCSV changes nothing", x.Identity(), installed))
-			}
+// remains returns what OperatorPolicies of the older state have made, and that is in the cluster still.
+func (h *outcome) remains(base *outcome) (out []*manifest.Object) {
+	given := lists.Set(slices.Concat(h.tree.Objects, base.git), h.options.key)
+	live := lists.Set(h.report.After, h.options.key)
+	for _, x := range base.tree.Objects {
+		if key := h.options.key(x); !given[key] && live[key] {
+			out = append(out, x)
 		}
 	}
-	return notes
+	return out
+}
+
+// ignored notes each Subscription whose startingCSV moved in vain (OLM: registry/resolver/resolver.go).
+func (s *Subject) ignored(base *outcome) {
+	starting := func(x *manifest.Object) any { name, _ := x.Get("spec", "startingCSV"); return name }
+	before := lists.By(base.tree.Objects, base.options.key)
+	live := lists.By(base.report.After, base.options.key)
+	for _, x := range s.outcome.tree.Objects {
+		old, there := before[s.outcome.options.key(x)], live[s.outcome.options.key(x)]
+		if x.Kind != v1alpha1.SubscriptionKind || x.Group() != olm.Group || old == nil || there == nil {
+			continue
+		}
+		installed, _ := there.Get("status", "installedCSV")
+		if installed != nil && installed != "" && starting(old) != starting(x) {
+			s.remark("starting "+x.Identity(), "%s: OLM reads startingCSV only while nothing is installed, and %v is: "+
+				"the change of startingCSV changes nothing", x.Identity(), installed)
+		}
+	}
 }
 
 // unreleased returns what is in the cluster beside the tree, without the ClusterServiceVersions that the catalogs have
@@ -191,37 +198,37 @@ func (o TreeOptions) unreleased(t *tree.Tree) []*manifest.Object {
 	})
 }
 
-// over returns a tree as it is in a cluster: what is installed is in the status of its Subscriptions and
-// ClusterExtensions, unless the tree says it for the namespace. What has left the tree is not in the cluster.
-func (o TreeOptions) over(t *tree.Tree, base *outcome) *tree.Tree {
-	live, have, says := lists.By(base.cluster, o.key), map[string]bool{}, map[string]bool{}
-	if base.tree != nil {
-		have = lists.Set(base.tree.Objects, o.key)
+// over returns the tree as it is applied to the cluster of another outcome, and what has left Git: it is not there any
+// more, nor what only that owned. A tree that says what is in a namespace, as a dump does, is believed.
+func (h *outcome) over(base *outcome) (on *tree.Tree, gone []*manifest.Object) {
+	if len(base.report.After) == 0 {
+		return h.tree, nil
 	}
-	out := *t
-	out.Objects = nil
-	for _, x := range t.Objects {
-		key := o.key(x)
-		have[key] = true
-		if before := live[key]; handsOver(x) && x.Has("status") {
+	o := h.options
+	live := world.Read(base.report.After, o.Namespace)
+	given := lists.Set(h.tree.Objects, o.key)
+	for _, x := range base.git {
+		if there := live.Find(x); there != nil && !given[o.key(x)] {
+			gone = append(gone, there)
+			live.Delete(there)
+		}
+	}
+	says := map[string]bool{}
+	for _, x := range h.tree.Objects {
+		if handsOver(x) && x.Has("status") {
 			says[cmp.Or(x.Namespace, o.Namespace)] = true
-		} else if before != nil && handsOver(x) {
-			status, _ := before.Get("status")
-			fields, _ := status.(map[string]any)
-			x = world.WithStatus(x, fields)
-		}
-		out.Objects = append(out.Objects, x)
-	}
-	for _, x := range base.cluster {
-		if x.Kind == v1alpha1.InstallPlanKind && base.tree != nil {
-			continue // it is done
-		}
-		if key := o.key(x); !have[key] && (!says[x.Namespace] || x.Group() != olm.Group) {
-			have[key] = true
-			out.Objects = append(out.Objects, x)
 		}
 	}
-	return &out
+	on = new(*h.tree)
+	on.Objects = nil
+	for x := range live.All() {
+		executed := x.Kind == v1alpha1.InstallPlanKind && len(base.report.Plans) > 0
+		if !executed && (given[o.key(x)] || !says[x.Namespace] || x.Group() != olm.Group) {
+			on.Objects = append(on.Objects, x)
+		}
+	}
+	on.Objects = append(on.Objects, h.tree.Objects...)
+	return on, gone
 }
 
 // next returns what OLM comes to with each operator that it replaces, by namespace and name.
@@ -233,24 +240,6 @@ func next(r *predict.Report) map[string]*predict.Install {
 			last = further
 		}
 		out[u.Namespace+"/"+u.Replaces] = last
-	}
-	return out
-}
-
-// spoken returns what OLM says of what a tree hands over, and what its resolver says of their namespaces.
-func spoken(r *predict.Report, t *tree.Tree) (out []findings.Finding) {
-	objects := map[string]bool{}
-	for _, x := range t.Objects {
-		if handsOver(x) {
-			objects[x.Identity()], objects["Namespace "+x.Namespace] = true, true
-		}
-	}
-	rules := resolve.Rules()
-	for _, f := range r.Findings {
-		resolver := slices.ContainsFunc(rules, func(rule findings.Rule) bool { return rule.ID == f.Rule })
-		if predict.Speaks(f.Rule) || objects[f.Object] && f.Level != findings.Note && resolver {
-			out = append(out, f)
-		}
 	}
 	return out
 }

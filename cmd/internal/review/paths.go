@@ -91,12 +91,6 @@ func (s *Subject) NameRevision(checkout, name string) {
 		rename(s.CSVs[i].Object)
 		moveProperties(&s.Operators[i], named)
 	}
-	for i, n := range s.Notes {
-		s.Notes[i] = strings.ReplaceAll(n, checkout, name)
-	}
-	for i := range s.parts {
-		s.parts[i].note = strings.ReplaceAll(s.parts[i].note, checkout, name)
-	}
 }
 
 // moveProperties puts other paths in the place of those of an operator's dependencies, properties and annotations.

@@ -41,8 +41,17 @@ type Subject struct {
 	said    []findings.Finding // what the resolver says of it and not of the older one
 	parts   []Installed        // what the objects of a tree stand for
 	tree    *Subject           // the same without them
+	remarks []remark           // notes
 	opened  []*config.Opened
 	locate  func(o *manifest.Object, field string) (file string, line int)
+}
+
+// remark is a note. Those about the same have the same key, wherever they stand.
+type remark struct{ key, text string }
+
+func (s *Subject) remark(key, format string, args ...any) {
+	s.remarks = append(s.remarks, remark{key, fmt.Sprintf(format, args...)})
+	s.Notes = append(s.Notes, s.remarks[len(s.remarks)-1].text)
 }
 
 // FromRendered returns what a RenderConfig renders to as a Subject.
@@ -95,8 +104,8 @@ func FromObjects(objects []*manifest.Object, operator permissions.Operator, name
 	s := &Subject{All: objects}
 	s.Operator, s.Namespace, s.Objects = operator, namespace, objects
 	for _, d := range hidden {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s (%s:%d) differs from a later object of the same name (%s:%d), which "+
-			"counts", d.Object.Identity(), d.Object.File, d.Object.Line, d.Counts.File, d.Counts.Line))
+		s.remark("differs "+d.Object.Identity(), "%s (%s:%d) differs from a later object of the same name (%s:%d), "+
+			"which counts", d.Object.Identity(), d.Object.File, d.Object.Line, d.Counts.File, d.Counts.Line)
 	}
 	var err error
 	if s.CSVs, err = permissions.InstalledCSVs(objects); err != nil {
@@ -137,7 +146,7 @@ func Compare(ctx context.Context, old, new *Subject, names [2]string, o compare.
 	o.Said = new.said
 	over := old.played() && new.played() && new.outcome.options.Over != nil
 	o.PathKnown, o.Approval = o.PathKnown || over, new.waits
-	old, new = old.assembled(new.Unknown), new.assembled(old.Unknown)
+	old, new = old.without(new, false), new.without(old, true)
 	new = new.over(old)
 	var states [2]compare.State
 	for i, s := range []*Subject{old, new} {
@@ -150,31 +159,27 @@ func Compare(ctx context.Context, old, new *Subject, names [2]string, o compare.
 	if err != nil {
 		return nil, err
 	}
-	report.Notes = notesOf(report.Notes, new.parts, names)
 	if new.Note != "" {
 		report.Notes = append(report.Notes, new.Note)
 	}
 	return report, nil
 }
 
-// notesOf returns notes on two sides. What says the same of a file of both is said once, and not at all if it is what
-// an object stands for: that has not changed.
-func notesOf(list []string, parts []Installed, names [2]string) []string {
-	from, to := names[0]+"/", names[1]+"/"
-	if revision, _, ok := strings.Cut(names[0], ":"); ok {
-		from, to = revision+":", ""
-		if revision, _, ok = strings.Cut(names[1], ":"); ok {
-			to = revision + ":"
-		}
+// without returns a subject that is compared with another one: without the operators that are unknown there, and with
+// its notes. One that the other side has too is said of the newer side, and not at all if it is what an object stands for.
+func (s *Subject) without(other *Subject, newer bool) *Subject {
+	out := *s.assembled(other.Unknown)
+	key := func(r remark) string { return r.key }
+	said, stands := lists.Set(other.remarks, key), lists.Set(lists.Map(other.parts, Installed.remark), key)
+	keep := func(list []remark, known map[string]bool) []string {
+		return lists.Map(lists.Filter(list, func(r remark) bool { return !known[r.key] }),
+			func(r remark) string { return r.text })
 	}
-	stands := lists.Set(parts, func(p Installed) string { return p.note })
-	has, drop := lists.Set(list, func(n string) string { return n }), map[string]bool{}
-	for _, n := range list {
-		if now := strings.ReplaceAll(n, from, to); now != n && has[now] {
-			drop[n], drop[now] = true, drop[now] || stands[now]
-		}
+	if newer {
+		said = nil
 	}
-	return slices.DeleteFunc(list, func(n string) bool { return drop[n] })
+	out.Notes = slices.Concat(keep(s.remarks, said), keep(lists.Map(s.parts, Installed.remark), stands))
+	return &out
 }
 
 // leaves notes what OLM leaves in the cluster of what the bundles ship. Others look at CustomResourceDefinitions.

@@ -3,7 +3,6 @@ package review
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -64,9 +63,7 @@ func TestUpgrade(t *testing.T) {
 func TestNameRevision(t *testing.T) {
 	in, beside, other := &manifest.Object{File: "/tmp/x/0/clusters/prod/a.yaml"},
 		&manifest.Object{File: "/tmp/x/0/clusters/bundle/b.yaml"}, &manifest.Object{File: "c.yaml"}
-	const note = "Subscription a/b (/tmp/x/0/clusters/prod/a.yaml:3): b.v1"
-	s := &Subject{All: []*manifest.Object{in, in, beside, other}, parts: []Installed{{note: note}}}
-	s.Notes = []string{note}
+	s := &Subject{All: []*manifest.Object{in, in, beside, other}}
 	s.NameRevision("/tmp/x/0/clusters/prod", "HEAD:clusters/prod")
 	for o, want := range map[*manifest.Object]string{in: "HEAD:clusters/prod/a.yaml",
 		beside: "HEAD:clusters/bundle/b.yaml", other: "c.yaml"} {
@@ -74,43 +71,36 @@ func TestNameRevision(t *testing.T) {
 			t.Errorf("%s, want %s", o.File, want)
 		}
 	}
-	for _, got := range []string{s.Notes[0], s.parts[0].note} {
-		if want := "Subscription a/b (HEAD:clusters/prod/a.yaml:3): b.v1"; got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
-	}
 }
 
-// A note on a file that is the same on both sides is said once, and not at all if it is what an object stands for.
-func TestNotesOf(t *testing.T) {
-	stands := func(at, release string) string {
-		return "Subscription a/b (" + at + "base/b.yaml:14): " + release + " from catalog olm/c"
+// A note that both sides have is said once, wherever it stands, and not at all if it is what an object stands for.
+func TestNotesOfTwoSides(t *testing.T) {
+	asks := &manifest.Object{Kind: "Subscription", Namespace: "a", Name: "b"}
+	side := func(file, release string, differs bool) *Subject {
+		at := *asks
+		at.File, at.Line = file, 14
+		s := &Subject{parts: []Installed{{Object: &at, Name: release, plan: Planned{Object: &at, Name: release, Catalog: "olm/c"},
+			Subject: &Subject{}}}}
+		if differs {
+			s.remark("differs ConfigMap a", "ConfigMap a (%s:1) differs", file)
+		}
+		return s
 	}
-	differs := func(at string) string {
-		return "ConfigMap a (" + at + "x.yaml:1) differs from an earlier object of the same name, which counts"
+	stands := func(file, release string) string {
+		return "Subscription a/b (" + file + ":14): " + release + " from catalog olm/c"
 	}
 	for _, c := range []struct {
-		what       string
-		names      [2]string
-		list, want []string
+		what     string
+		old, now *Subject
+		want     []string
 	}{
-		{"a revision and the work tree", [2]string{"HEAD:clusters", "clusters"},
-			[]string{stands("HEAD:", "b.v1"), differs("HEAD:"), stands("", "b.v1"), differs("")}, []string{differs("")}},
-		{"two revisions", [2]string{"HEAD~1:clusters", "HEAD:clusters"},
-			[]string{stands("HEAD~1:", "b.v1"), stands("HEAD:", "b.v1")}, nil},
-		{"two directories", [2]string{"old", "new"}, []string{stands("old/", "b.v1"), stands("new/", "b.v1")}, nil},
-		{"another release", [2]string{"HEAD:clusters", "clusters"},
-			[]string{stands("HEAD:", "b.v1"), stands("", "b.v2")}, []string{stands("HEAD:", "b.v1"), stands("", "b.v2")}},
-		{"only in the newer one", [2]string{"HEAD:clusters", "clusters"},
-			[]string{stands("", "b.v1")}, []string{stands("", "b.v1")}},
+		{"the same of two files", side("old/b.yaml", "b.v1", true), side("new/b.yaml", "b.v1", true), []string{"ConfigMap a (new/b.yaml:1) differs"}},
+		{"another release", side("HEAD:b.yaml", "b.v1", false), side("b.yaml", "b.v2", false), []string{stands("HEAD:b.yaml", "b.v1"), stands("b.yaml", "b.v2")}},
+		{"only in the newer one", &Subject{}, side("b.yaml", "b.v1", false), []string{stands("b.yaml", "b.v1")}},
+		{"only in the older one", side("a.yaml", "b.v1", true), &Subject{}, []string{"ConfigMap a (a.yaml:1) differs", stands("a.yaml", "b.v1")}},
 	} {
-		var parts []Installed
-		for _, n := range c.list {
-			if strings.HasPrefix(n, "Subscription") {
-				parts = append(parts, Installed{note: n})
-			}
-		}
-		if got := notesOf(slices.Clone(c.list), parts, c.names); !slices.Equal(got, c.want) {
+		old, now := c.old.without(c.now, false), c.now.without(c.old, true)
+		if got := slices.Concat(old.Notes, now.Notes); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.what, got, c.want)
 		}
 	}
