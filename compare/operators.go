@@ -55,7 +55,8 @@ func newDeal(pairs []pair) *deal {
 
 // belongings returns the keys of what belongs to an operator: names, with a namespace where there is one, and groups.
 func (o *Operator) belongings() []string {
-	out := []string{o.Name, o.Namespace + "/" + o.Package} // a Subscription is called like its package
+	// a Subscription is called like its package
+	out := []string{o.Name, o.Namespace + "/" + o.Name, o.Namespace + "/" + cmp.Or(o.Package, o.Name)}
 	for _, c := range o.Spec.CustomResourceDefinitions.Owned {
 		_, group, _ := strings.Cut(c.Name, ".")
 		out = append(out, c.Name, groupKey(group))
@@ -108,10 +109,18 @@ func (d *deal) item(i permissions.Item) *Report {
 	return d.part("", slices.Concat(i.ResourceNames, lists.Map(i.APIGroups, groupKey))...)
 }
 
-// change returns the part of an object, whose kind is before its name.
-func (d *deal) change(c change.Change) *Report {
-	_, name, _ := strings.Cut(c.Object, " ")
-	namespace, _, _ := strings.Cut(name, "/")
+// object returns the part of an object, whose kind is before its name, or of a ClusterServiceVersion without one.
+func (d *deal) object(identity string) *Report {
+	kind, name, named := strings.Cut(identity, " ")
+	namespace, _, inside := strings.Cut(name, "/")
+	switch {
+	case !named:
+		return d.part("", identity)
+	case kind == "Namespace":
+		return d.part(name)
+	case !inside:
+		namespace = ""
+	}
 	return d.part(namespace, name)
 }
 
@@ -136,9 +145,9 @@ func (r *Report) operators(pairs []pair) (out []OperatorAnswer) {
 		return &d.part(s.Namespace, s.Namespace+"/"+s.Name).facts
 	})
 	dealOut(r.CRDs, func(c CRD) *[]CRD { return &d.part("", c.CRD).CRDs })
-	dealOut(r.Workloads, func(c change.Change) *[]change.Change { return &d.change(c).Workloads })
-	dealOut(r.Identity, func(c change.Change) *[]change.Change { return &d.change(c).Identity })
-	dealOut(r.OLM, func(c Consequence) *[]Consequence { return &d.part("", c.Operator).OLM })
+	dealOut(r.Workloads, func(c change.Change) *[]change.Change { return &d.object(c.Object).Workloads })
+	dealOut(r.Identity, func(c change.Change) *[]change.Change { return &d.object(c.Object).Identity })
+	dealOut(r.OLM, func(c Consequence) *[]Consequence { return &d.object(c.Operator).OLM })
 	for i := range d.parts {
 		part := &d.parts[i]
 		if part.Empty() {

@@ -45,6 +45,8 @@ type Report struct {
 	Unresolved  []Unresolved       `json:"unresolved"`
 	Unbuilt     []string           `json:"unbuilt,omitempty"` // kustomizations that could not be built, and why
 
+	About []string `json:"-"` // what Notes are about, wherever that stands
+
 	facts     []permissions.ChangedFact // what subjects gain and lose in short
 	several   bool                      // subjects have permissions: facts name theirs
 	checked   bool                      // existing objects were checked against the newer CRDs

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,17 +30,62 @@ type ClusterReport struct {
 	key string
 }
 
-// Add adds the report about a cluster, unless nothing differs. key is equal for reports that say the same.
-func (r *Reports) Add(name, key string, report *Report) {
+// Add adds the report about a cluster, unless nothing differs. dirs are the directories of the cluster: reports that say
+// the same of the same objects, in files of different clusters, are one.
+func (r *Reports) Add(name string, report *Report, dirs ...string) {
 	if r.Compared++; report.Empty() && len(report.Unread)+len(report.Unresolved) == 0 {
 		return
 	}
+	key := report.key(dirs)
 	i := slices.IndexFunc(r.Clusters, func(c ClusterReport) bool { return c.key == key })
 	if i < 0 {
 		i = len(r.Clusters)
 		r.Clusters = append(r.Clusters, ClusterReport{Report: report, key: key})
 	}
 	r.Clusters[i].Names = append(r.Clusters[i].Names, name)
+}
+
+// key is what reports about clusters have in common that say the same: all but the names of the sides, and files as they
+// are below the directories of the cluster.
+func (r *Report) key(dirs []string) string {
+	same := *r
+	same.Old.Name, same.New.Name, same.Notes = "", "", r.About
+	data, err := json.Marshal(same)
+	if err != nil {
+		return ""
+	}
+	var v any
+	if err = json.Unmarshal(data, &v); err != nil {
+		return ""
+	}
+	data, _ = json.Marshal(withFiles(v, func(file string) string {
+		for _, dir := range dirs {
+			if below, ok := strings.CutPrefix(file, dir+"/"); ok {
+				return below
+			}
+		}
+		return file
+	}))
+	return string(data)
+}
+
+// withFiles returns JSON with other names of files.
+func withFiles(v any, name func(string) string) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = withFiles(v[i], name)
+		}
+	case map[string]any:
+		for key, value := range v {
+			if file, ok := value.(string); ok && key == "file" {
+				v[key] = name(file)
+			} else {
+				v[key] = withFiles(value, name)
+			}
+		}
+	}
+	return v
 }
 
 // Explained returns the differences as findings, for code review.

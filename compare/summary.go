@@ -78,8 +78,9 @@ func (r *Report) answer(s Section, list []findings.Severity, grave bool) (full, 
 		if n := len(r.OLM); n > 1 {
 			message += fmt.Sprintf(", and %d more", n-1)
 		}
-		full := text.Brief(r.OLM[0].Operator) + " " + message
-		if len(r.New.Operators) > 1 {
+		object := strings.Contains(r.OLM[0].Operator, " ")
+		full := text.Brief(r.OLM[0].Operator) + map[bool]string{true: ": ", false: " "}[object] + message
+		if len(r.New.Operators) > 1 || object {
 			message = full
 		}
 		return full, message

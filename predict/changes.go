@@ -38,7 +38,7 @@ func Changes(before, after *Report) (list []findings.Finding) {
 		if known && old.Phase != "" && v.Phase == string(v1alpha1.CSVPhaseSucceeded) && old.Reason != v.Reason &&
 			old.Phase != v.Phase {
 			list = append(list, findings.Finding{Rule: ruleRecovers.ID, Level: findings.Info, File: v.File, Line: v.Line,
-				Object: v.identity(), Message: fmt.Sprintf("would now succeed; before, it is %s (%s)", old.Phase,
+				Object: v.identity(), Message: fmt.Sprintf("it would now succeed; before, it is %s (%s)", old.Phase,
 					old.Reason)})
 		}
 	}
@@ -63,9 +63,9 @@ func stays(before, after *Report) (list []findings.Finding) {
 		gone := !slices.ContainsFunc(after.Subscriptions, func(o SubscriptionState) bool {
 			return o.Namespace == s.Namespace && o.Name == s.Name
 		})
-		message := "asks for another operator now"
+		message := "it asks for another operator now"
 		if gone {
-			message = "is deleted, and nothing else"
+			message = "it is deleted, and nothing else"
 		}
 		file, line := s.object.PlaceOf("")
 		list = append(list, findings.Finding{Rule: ruleStays.ID, Level: findings.Warning, File: file, Line: line,
@@ -95,6 +95,6 @@ func policyStays(p *olm.OperatorPolicy) findings.Finding {
 	}
 	file, line := p.Object.PlaceOf("")
 	return findings.Finding{Rule: ruleStays.ID, Level: findings.Warning, File: file, Line: line,
-		Object: p.Object.Identity(), Message: fmt.Sprintf("is deleted, and nothing else: its OperatorGroup, Subscription "+
+		Object: p.Object.Identity(), Message: fmt.Sprintf("it is deleted, and nothing else: its OperatorGroup, Subscription "+
 			"%s/%s and what OLM has installed for it stay, and %s", p.Namespace, p.Package, then)}
 }

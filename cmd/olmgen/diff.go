@@ -433,7 +433,7 @@ func (f *diffFlags) compareClusters(cmd *cobra.Command, sides [2]side, pairs []r
 		if err != nil {
 			return nil, err
 		}
-		out.Add(pair.Rel, review.WithoutNames(report, each[0].Name, each[1].Name), report)
+		out.Add(pair.Rel, report, each[0].Name, each[1].Name)
 	}
 	return out, nil
 }

@@ -68,7 +68,8 @@ func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 	}
 	keys := lists.Set(whole.Objects, o.key)
 	h.plan = lists.Filter(plan, func(p Planned) bool { return p.carried || keys[o.key(p.Object)] })
-	unknown = lists.Filter(unknown, func(u Unknown) bool { return keys[o.key(u.Object)] })
+	beside := lists.Set(on.Objects, o.key)
+	unknown = lists.Filter(unknown, func(u Unknown) bool { key := o.key(u.Object); return keys[key] || !beside[key] })
 	installed, more, err := renderAll(ctx, h.plan, o)
 	if err != nil {
 		return nil, err
@@ -227,7 +228,7 @@ func (h *outcome) over(base *outcome) (on *tree.Tree, gone []*manifest.Object) {
 			on.Objects = append(on.Objects, x)
 		}
 	}
-	on.Objects = append(on.Objects, h.tree.Objects...)
+	on.Objects, _ = world.Counted(append(on.Objects, h.tree.Objects...), o.Namespace)
 	return on, gone
 }
 

@@ -3,7 +3,6 @@ package review
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -42,6 +41,7 @@ type Subject struct {
 	parts   []Installed        // what the objects of a tree stand for
 	tree    *Subject           // the same without them
 	remarks []remark           // notes
+	about   []string           // the keys of those that are said in a comparison
 	opened  []*config.Opened
 	locate  func(o *manifest.Object, field string) (file string, line int)
 }
@@ -162,6 +162,7 @@ func Compare(ctx context.Context, old, new *Subject, names [2]string, o compare.
 	if new.Note != "" {
 		report.Notes = append(report.Notes, new.Note)
 	}
+	report.About = slices.Concat(old.about, new.about)
 	return report, nil
 }
 
@@ -171,14 +172,19 @@ func (s *Subject) without(other *Subject, newer bool) *Subject {
 	out := *s.assembled(other.Unknown)
 	key := func(r remark) string { return r.key }
 	said, stands := lists.Set(other.remarks, key), lists.Set(lists.Map(other.parts, Installed.remark), key)
-	keep := func(list []remark, known map[string]bool) []string {
-		return lists.Map(lists.Filter(list, func(r remark) bool { return !known[r.key] }),
-			func(r remark) string { return r.text })
-	}
 	if newer {
 		said = nil
 	}
-	out.Notes = slices.Concat(keep(s.remarks, said), keep(lists.Map(s.parts, Installed.remark), stands))
+	keep := func(list []remark, known map[string]bool) {
+		for _, r := range list {
+			if !known[r.key] {
+				out.Notes, out.about = append(out.Notes, r.text), append(out.about, r.key)
+			}
+		}
+	}
+	out.Notes = nil
+	keep(s.remarks, said)
+	keep(lists.Map(s.parts, Installed.remark), stands)
 	return &out
 }
 
@@ -290,17 +296,4 @@ func (p ClusterPair) Equal() bool {
 		}
 	}
 	return true
-}
-
-// WithoutNames returns a report as text that does not name its cluster. Reports that say the same are then equal.
-func WithoutNames(r *compare.Report, names ...string) string {
-	data, err := json.Marshal(r)
-	if err != nil {
-		return ""
-	}
-	text := string(data)
-	for _, name := range names { // of a file below it, or its own
-		text = strings.NewReplacer(`"`+name+"/", `"`, `"`+name+`"`, `""`, "("+name+"/", "(").Replace(text)
-	}
-	return text
 }
