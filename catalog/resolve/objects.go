@@ -63,7 +63,7 @@ func decodes(o *manifest.Object) error {
 // Of returns the objects of a cluster that OLM's resolver reads.
 func Of(c *world.World) *Cluster {
 	r := &objectReader{cluster: c, states: map[string]*State{}}
-	r.policies = lists.Filter(olm.OperatorPolicies(c.Policies), (*olm.OperatorPolicy).Installs)
+	r.policies = lists.Filter(c.Policies, (*olm.OperatorPolicy).Installs)
 	out := &Cluster{}
 	for _, o := range c.Sources {
 		var s v1alpha1.CatalogSource

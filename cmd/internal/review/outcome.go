@@ -36,7 +36,8 @@ type outcome struct {
 func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 	h := &outcome{options: o, git: t.Objects}
 	whole := *t
-	whole.Objects, _ = predict.WithPolicies(ctx, t.Objects, o.Namespace, o.Catalogs)
+	w := predict.World(ctx, t.Objects, o.Namespace, o.Catalogs)
+	whole.Objects = slices.Concat(t.Objects, w.Made)
 	h.tree = &whole
 	base := &outcome{options: o, tree: &tree.Tree{}, report: &predict.Report{After: o.unreleased(&whole)}}
 	if o.Over != nil && o.Over.outcome != nil {
@@ -48,13 +49,12 @@ func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 	if h.report, err = h.options.check(ctx, on); err != nil {
 		return nil, err
 	}
-	objects := slices.DeleteFunc(slices.Concat(whole.Objects, h.remains(base)), olm.FromDistribution) // no change of Git
-	s, err := FromObjects(objects, permissions.Operator{Name: o.Name}, o.Namespace)
+	s, err := FromObjects(slices.Concat(whole.Objects, h.remains(base)), permissions.Operator{Name: o.Name}, o.Namespace)
 	if err != nil {
 		return nil, err
 	}
 	s.outcome, s.Unread = h, t.Unread()
-	for _, p := range olm.OperatorPolicies(t.Objects) {
+	for _, p := range w.Policies {
 		if why := p.Idle(); why != "" {
 			s.remark(p.Object.Identity()+why, "%s (%s:%d) installs nothing: %s", p.Object.Identity(), p.Object.File,
 				p.Object.Line, why)
