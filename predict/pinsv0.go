@@ -369,8 +369,10 @@ func (b *pinner) mover(start *resolve.State, s *world.Subscription, pkg *catalog
 		}
 		return i
 	}
-	from := sub.InstalledCSV
-	return func(to string) Move { return Move{Old: install(from), New: install(to), Approval: sub.Manual} }
+	from, approved := sub.InstalledCSV, slices.ContainsFunc(b.policies, manages(s.Object))
+	return func(to string) Move {
+		return Move{Old: install(from), New: install(to), Approval: sub.Manual && !approved}
+	}
 }
 
 // Subscribed is a namespace with Subscriptions, as OLM's resolver sees it.

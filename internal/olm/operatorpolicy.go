@@ -296,9 +296,6 @@ func (p *OperatorPolicy) Allows(csv string) bool {
 	return len(p.Versions) == 0 || slices.Contains(p.Versions, csv) || p.StartingCSV == csv
 }
 
-// StartingApproves reports whether startingCSV says what is approved, beside spec.versions.
-func (p *OperatorPolicy) StartingApproves() bool { return p.Automatic && len(p.Versions) > 0 }
-
 // Subscription returns the Subscription that the controller makes. Its fields have the lines of spec.subscription.
 func (p *OperatorPolicy) Subscription() *manifest.Object {
 	spec := maps.Clone(p.subscription)

@@ -81,6 +81,20 @@ func (w *World) distribute(openShift bool, installing []*olm.OperatorPolicy) {
 	}
 }
 
+// Managed returns the OperatorPolicy that manages a Subscription, or nil.
+func (w *World) Managed(namespace, name string) *olm.OperatorPolicy {
+	return lists.Find(w.Policies, func(p *olm.OperatorPolicy) bool {
+		return p.Installs() && p.Package == name && (p.Namespace == namespace || p.Namespace == "")
+	})
+}
+
+// StartingApproves reports whether startingCSV of a Subscription says what is approved once an operator is installed: an
+// OperatorPolicy approves it beside what its versions name (getApprovedCSVs).
+func (w *World) StartingApproves(namespace, name string) bool {
+	p := w.Managed(namespace, name)
+	return p != nil && p.Automatic && len(p.Versions) > 0
+}
+
 // mismatch returns what the controller says of the OperatorGroups of a policy's namespace (musthaveOpGroup), or "".
 func (w *World) mismatch(p *olm.OperatorPolicy) string {
 	groups := w.groupsIn(p.Namespace)
