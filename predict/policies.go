@@ -84,9 +84,6 @@ func (c *prediction) judgePolicies() {
 			c.report(rulePolicy, findings.Error, &refused, p.Object.Identity())
 		}
 		if why := p.Idle(); why != "" {
-			if p.Removed != nil {
-				why += ", and it has deleted " + text.And(lists.Map(p.Removed, (*manifest.Object).Identity))
-			}
 			c.note(rulePolicyIdle, findings.Note, p.Object, "spec", "installs nothing: "+why, "")
 		}
 		if p.Unknown != "" {

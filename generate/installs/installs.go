@@ -152,7 +152,7 @@ func Find(t *tree.Tree, b *bundle.Bundle) ([]Install, []error) {
 	var unreadable []error
 	w := world.Read(t.Objects, "")
 	w.Complete(false, nil)
-	for _, o := range slices.Concat(t.Objects, w.Made) {
+	for _, o := range w.Settled(t.Objects) {
 		if err := f.object(o); err != nil {
 			unreadable = append(unreadable, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -247,10 +248,14 @@ func (p *OperatorPolicy) Installs() bool {
 	return p.idle == "" && p.Template == "" && len(p.Faults) == 0
 }
 
-// Idle returns why the policy installs nothing although the API server takes it; empty if it does, or nobody knows.
+// Idle returns why the policy installs nothing although the API server takes it, and what it deletes; empty if it
+// installs something, or nobody knows.
 func (p *OperatorPolicy) Idle() string {
-	if len(p.Faults) > 0 {
+	switch {
+	case len(p.Faults) > 0:
 		return ""
+	case len(p.Removed) > 0:
+		return p.idle + ", and it deletes " + text.And(lists.Map(p.Removed, (*manifest.Object).Identity))
 	}
 	return p.idle
 }

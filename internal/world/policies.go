@@ -46,6 +46,13 @@ func (w *World) Complete(openShift bool, defaults olm.PackageDefaults) {
 	slices.SortStableFunc(w.Groups, func(a, b *Group) int { return a.Order(b.Ordered) })
 }
 
+// Settled returns objects that the world is read from, with what OperatorPolicies have made, and without what they have
+// deleted.
+func (w *World) Settled(objects []*manifest.Object) []*manifest.Object {
+	there := lists.Filter(objects, func(o *manifest.Object) bool { return w.Find(o) != nil })
+	return slices.Concat(there, w.Made)
+}
+
 func (w *World) make(o *manifest.Object) {
 	w.Made = append(w.Made, o)
 	w.take(o, "", len(w.objects))
@@ -155,7 +162,7 @@ func (w *World) remove(p *olm.OperatorPolicy) {
 		}
 	}
 	rest := read(slices.Collect(w.All()), "")
-	rest.Policies, rest.Duplicates = w.Policies, w.Duplicates
+	rest.Policies, rest.Duplicates, rest.home = w.Policies, w.Duplicates, w.home
 	*w = *rest
 }
 

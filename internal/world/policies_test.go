@@ -6,9 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
+	"github.com/olmgen/olmgen/predict"
 )
 
 func read(t *testing.T, text string) []*manifest.Object {
@@ -260,6 +263,177 @@ func TestDistribution(t *testing.T) {
 		again := world.Read(got, "")
 		if again.Complete(test.openShift, nil); len(slices.Collect(again.All())) != len(got) {
 			t.Errorf("%s: a second time there are more", name)
+		}
+	}
+}
+
+// The OperatorGroups of its namespace decide whether a policy makes a Subscription (musthaveOpGroup).
+func TestMismatch(t *testing.T) {
+	const sub = "  subscription: {name: a, namespace: ns, channel: c, source: s, sourceNamespace: o}\n"
+	const named = sub + "  operatorGroup: {name: g, namespace: ns}\n"
+	const another = "the OperatorGroup found on the cluster does not match the policy: namespace ns has x (policy.yaml:"
+	for _, c := range []struct {
+		name, spec string
+		groups     []string
+		there      bool // a Subscription of that name
+		made, want string
+	}{
+		{"none", named, nil, false, "OperatorGroup ns/g Subscription ns/a", ""},
+		{"its own", named, []string{"g"}, false, "Subscription ns/a", ""},
+		{"another one", named, []string{"x"}, false, "", another},
+		{"another one, and the Subscription is there", named, []string{"x"}, true, "", another},
+		{"any, as it names none", sub, []string{"x"}, false, "Subscription ns/a", ""},
+		{"two", sub, []string{"x", "z"}, false, "", "there is more than one OperatorGroup in the namespace: x (policy.yaml:"},
+		{"two with its own", named, []string{"g", "z"}, false, "", "there is more than one OperatorGroup in the namespace: g"},
+	} {
+		text := enforced + c.spec
+		for _, g := range c.groups {
+			text += "---\napiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: " + g + ", namespace: ns}\n"
+		}
+		if c.there {
+			text += "---\napiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {name: a, namespace: ns}\nspec: {name: a}\n"
+		}
+		w := world.Read(read(t, text), "")
+		w.Complete(false, nil)
+		if got := identities(w.Made); got != c.made {
+			t.Errorf("%s: makes %q, want %q", c.name, got, c.made)
+		}
+		p := w.Policies[0]
+		if !strings.HasPrefix(p.Mismatch, c.want) || (c.want == "") != (p.Mismatch == "") || p.Held != (c.want != "" && !c.there) {
+			t.Errorf("%s: %q, held %t", c.name, p.Mismatch, p.Held)
+		}
+	}
+}
+
+func identities(objects []*manifest.Object) string {
+	var list []string
+	for _, o := range objects {
+		list = append(list, o.Identity())
+	}
+	return strings.Join(list, " ")
+}
+
+const installed = `---
+apiVersion: operators.coreos.com/v1
+kind: OperatorGroup
+metadata: {name: g, namespace: ns}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata: {name: a, namespace: ns}
+spec: {name: a}
+status: {installedCSV: a.v1}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {name: a.v1, namespace: ns}
+spec: {version: 1.0.0, customresourcedefinitions: {owned: [{name: as.example.com, version: v1, kind: A}]}}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {name: other.v1, namespace: ns}
+spec: {version: 1.0.0}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {name: a.v1, namespace: elsewhere, labels: {olm.copiedFrom: ns}}
+spec: {version: 1.0.0}
+status: {reason: Copied}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: a, namespace: ns, ownerReferences: [{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, name: a.v1}]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: a, labels: {olm.owner: a.v1, olm.owner.namespace: ns, olm.owner.kind: ClusterServiceVersion}}
+rules: [{apiGroups: [""], resources: [secrets], verbs: [get]}]
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: as.example.com}
+spec: {group: example.com, scope: Namespaced, names: {kind: A, plural: as}, versions: [{name: v1, served: true, storage: true}]}
+---
+apiVersion: example.com/v1
+kind: A
+metadata: {name: mine, namespace: ns}
+`
+
+// An enforced mustnothave deletes what spec.removalBehavior says, and the garbage collector and OLM what belongs to it
+// (removalBehavior: ApplyDefaults).
+func TestRemoved(t *testing.T) {
+	const of = "ClusterServiceVersion elsewhere/a.v1 ServiceAccount ns/a ClusterRole a"
+	for _, c := range []struct{ name, spec, more, deleted, lost string }{
+		{"by default", "", "", "OperatorGroup ns/g Subscription ns/a ClusterServiceVersion ns/a.v1", of},
+		{"inform", "  remediationAction: inform\n", "", "", ""},
+		{"the CRDs too", "  removalBehavior: {customResourceDefinitions: Delete}\n", "",
+			"OperatorGroup ns/g Subscription ns/a ClusterServiceVersion ns/a.v1 CustomResourceDefinition as.example.com", of + " A ns/mine"},
+		{"nothing", "  removalBehavior: {operatorGroups: Keep, subscriptions: Keep, clusterServiceVersions: Keep}\n", "", "", ""},
+		{"the CSV stays", "  removalBehavior: {clusterServiceVersions: Keep}\n", "", "OperatorGroup ns/g Subscription ns/a", ""},
+		{"a group in use", "", "---\napiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {name: b, namespace: ns}\nspec: {name: b}\n",
+			"Subscription ns/a ClusterServiceVersion ns/a.v1", of},
+		{"a group of another name", "  operatorGroup: {name: h, namespace: ns}\n", "", "Subscription ns/a ClusterServiceVersion ns/a.v1", of},
+		{"two groups", "", "---\napiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: h, namespace: ns}\n",
+			"Subscription ns/a ClusterServiceVersion ns/a.v1", of},
+		{"a template", "  versions: ['{{ x }}']\n", "", "", ""},
+		{"another policy wants it", "", "---\n" + strings.Replace(enforced, "{name: p}", "{name: q}", 1) +
+			"  subscription: {name: a, namespace: ns, channel: c, source: s, sourceNamespace: o}\n", "", ""},
+	} {
+		spec := "  complianceType: mustnothave\n  subscription: {name: a, namespace: ns}\n"
+		for _, field := range []string{"  remediationAction: enforce\n", "  operatorGroup: {name: g, namespace: ns}\n"} {
+			if !strings.Contains(c.spec, field[:strings.Index(field, ":")]) {
+				spec += field
+			}
+		}
+		objects := read(t, policyHead+spec+c.spec+installed+c.more)
+		w := world.Read(objects, "")
+		w.Complete(false, nil)
+		if got := identities(w.Policies[0].Removed); got != c.deleted {
+			t.Errorf("%s: deletes %q, want %q", c.name, got, c.deleted)
+		}
+		stays := w.Settled(objects)
+		var gone []*manifest.Object
+		for _, o := range objects {
+			if !slices.Contains(stays, o) && !strings.Contains(c.deleted, o.Identity()) {
+				gone = append(gone, o)
+			}
+		}
+		if got := identities(gone); got != c.lost {
+			t.Errorf("%s: loses %q, want %q", c.name, got, c.lost)
+		}
+		if left := world.Read(slices.Collect(w.All()), ""); len(left.CSVs) != len(w.CSVs) || len(left.RBAC.Roles) != len(w.RBAC.Roles) {
+			t.Errorf("%s: what is decoded is not what is left", c.name)
+		}
+	}
+}
+
+// A check of a tree decodes its policies once, whoever asks for them.
+func TestPoliciesAreDecodedOnce(t *testing.T) {
+	catalogs := predict.Catalogs{Others: &catalog.Catalog{}}
+	for name, play := range map[string]func(*tree.Tree) error{
+		"check": func(tr *tree.Tree) error {
+			_, err := predict.Check(t.Context(), tr, predict.Options{Catalogs: catalogs})
+			return err
+		},
+		"what is installed": func(tr *tree.Tree) error {
+			predict.States(t.Context(), tr, "", catalogs, false)
+			return nil
+		},
+		"who subscribes": func(tr *tree.Tree) error {
+			predict.SubscribedNamespaces(t.Context(), tr, "", catalogs)
+			return nil
+		},
+	} {
+		decoded := 0
+		world.EachDecoding(t.Cleanup, func(objects []*manifest.Object) { decoded++ })
+		text := enforced + "  subscription: {name: a, namespace: ns, channel: c, source: s, sourceNamespace: o}\n---\n" +
+			strings.Replace(enforced, "musthave", "mustnothave", 1) + "  subscription: {name: b, namespace: ns}\n" + strings.ReplaceAll(installed, "a.v1", "b.v1")
+		objects := read(t, strings.Replace(text, "metadata: {name: p}", "metadata: {name: q}", 1))
+		if err := play(&tree.Tree{Objects: objects}); err != nil {
+			t.Fatal(err)
+		}
+		if decoded != 1 {
+			t.Errorf("%s decodes the policies %d times", name, decoded)
 		}
 	}
 }

@@ -50,6 +50,8 @@ type World struct {
 	home    string             // the namespace of objects that name none
 	objects []*manifest.Object // all of them, in their namespaces; nil for one that is deleted
 	index   map[key]int        // their places
+
+	policies []*manifest.Object // OperatorPolicies, and Policies
 }
 
 // Fault is why an object, or a field of it, cannot be read.
@@ -61,7 +63,7 @@ type Fault struct {
 // Read reads objects. Namespaced objects of OLM without a namespace go to the default namespace, if there is one.
 func Read(objects []*manifest.Object, defaultNamespace string) *World {
 	w := read(objects, defaultNamespace)
-	w.Policies = decodePolicies(slices.Collect(w.All()))
+	w.Policies = decodePolicies(w.policies)
 	return w
 }
 
@@ -111,6 +113,7 @@ func (w *World) add(o *manifest.Object, defaultNamespace string, index int) *man
 		w.InstallPlans = append(w.InstallPlans, o)
 		return nil
 	case olm.GroupPolicy + "/" + olm.KindOperatorPolicy, olm.GroupPolicy + "/" + olm.KindPolicy:
+		w.policies = append(w.policies, o)
 		return nil
 	}
 	namespace := cmp.Or(o.Namespace, defaultNamespace)
@@ -175,11 +178,16 @@ func Kinds() []string { return slices.Sorted(slices.Values(kinds)) }
 
 // store keeps an object in its namespace.
 func (w *World) store(o *manifest.Object, defaultNamespace string) {
-	if kind, _ := olm.KindOf(o.Group(), o.Kind); o.Namespace == "" && kind.Namespaced {
-		o = InNamespace(o, defaultNamespace)
-	}
-	w.Put(o)
+	w.Put(placed(o, defaultNamespace))
 	w.Whole = w.Whole || o.Kind == kindCRD && !o.Has("metadata", "labels", olm.LabelManaged)
+}
+
+// placed returns an object of Kubernetes or OLM that names no namespace, and needs one, in the default namespace.
+func placed(o *manifest.Object, defaultNamespace string) *manifest.Object {
+	if kind, _ := olm.KindOf(o.Group(), o.Kind); o.Namespace == "" && kind.Namespaced {
+		return InNamespace(o, defaultNamespace)
+	}
+	return o
 }
 
 // namespace records that a namespace exists. The API server labels it with its name.

@@ -38,7 +38,7 @@ func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 	h := &outcome{options: o, git: t.Objects}
 	whole := *t
 	w := predict.World(ctx, t.Objects, o.Namespace, o.Catalogs)
-	whole.Objects = slices.Concat(t.Objects, w.Made)
+	whole.Objects = w.Settled(t.Objects)
 	h.tree, h.world = &whole, w
 	base := &outcome{options: o, tree: &tree.Tree{}, report: &predict.Report{After: o.unreleased(&whole)}}
 	if o.Over != nil && o.Over.outcome != nil {
@@ -50,7 +50,8 @@ func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 	if h.report, err = h.options.check(ctx, on); err != nil {
 		return nil, err
 	}
-	s, err := FromObjects(slices.Concat(whole.Objects, h.remains(base)), permissions.Operator{Name: o.Name}, o.Namespace)
+	s, err := FromObjects(slices.Concat(whole.Objects, h.remains(base)), permissions.Operator{Name: o.Name},
+		o.Namespace)
 	if err != nil {
 		return nil, err
 	}

@@ -306,7 +306,7 @@ func (v *view) field(o *manifest.Object, to any, path ...string) bool {
 func (v *view) locate(in Input, scopes []glob) {
 	w := world.Read(in.Tree.Objects, "")
 	w.Complete(false, nil)
-	for _, o := range slices.Concat(in.Tree.Objects, w.Made) {
+	for _, o := range w.Settled(in.Tree.Objects) {
 		if o.APIVersion == APIVersion && o.Kind == Kind {
 			continue
 		}
