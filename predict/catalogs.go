@@ -164,6 +164,7 @@ type Install struct {
 type Update struct {
 	Install
 	Replaces string // the name of the ClusterServiceVersion
+	Approval bool   // somebody approves its InstallPlan
 
 	from catalog.Choice // has no Bundle if the catalog does not have it
 }

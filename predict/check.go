@@ -147,7 +147,7 @@ func Check(ctx context.Context, t *tree.Tree, o Options) (*Report, error) {
 			&manifest.Error{Msg: "OLM never reaches a stable state with these objects"}, "")
 	}
 	r := &Report{Installs: c.installs, Unknown: c.unknown, Target: o.Target, Operators: operators,
-		Extensions: c.extensions, policies: olm.OperatorPolicies(c.Policies), objects: jsonCounts{Subscriptions: len(c.Subscriptions),
+		Extensions: c.extensions, policies: c.Policies, objects: jsonCounts{Subscriptions: len(c.Subscriptions),
 			InstallPlans: len(c.InstallPlans), Sources: len(c.Sources)}}
 	played.leave(r)
 	played.judgeConversions()
@@ -209,13 +209,13 @@ func (r *Report) Refused(namespace string) (list []findings.Finding) {
 	return list
 }
 
-// clusterOf returns the cluster of a tree, and the tree's objects with what its OperatorPolicies make.
+// clusterOf returns the cluster of a tree, and its objects.
 func clusterOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs) (
 	*prediction, []*manifest.Object) {
-	objects, unknown := WithPolicies(ctx, t.Objects, namespace, catalogs)
-	c := read(objects, namespace)
+	c := predictionOf(World(ctx, t.Objects, namespace, catalogs))
+	objects := slices.Collect(c.All())
 	c.openShift = catalogs.openShift(objects)
-	c.judgePolicies(unknown)
+	c.judgePolicies()
 	return c, objects
 }
 

@@ -298,10 +298,9 @@ func (c *prediction) judgeNothing(objects []*manifest.Object) {
 		}
 	}
 	relevant := func(o *manifest.Object) bool {
-		return o.Group() == olm.Group || o.Group() == olm.GroupV1 || o.Group() == "apiextensions.k8s.io" ||
-			len(olm.OperatorPolicies([]*manifest.Object{o})) > 0
+		return o.Group() == olm.Group || o.Group() == olm.GroupV1 || o.Group() == "apiextensions.k8s.io"
 	}
-	if len(objects) > 0 && !slices.ContainsFunc(objects, relevant) {
+	if len(objects) > 0 && len(c.Policies) == 0 && !slices.ContainsFunc(objects, relevant) {
 		c.report(ruleNothing, findings.Warning,
 			&manifest.Error{Msg: "the tree has no objects of OLM", Tip: "check the paths"}, "")
 	}

@@ -123,25 +123,23 @@ func (m *movement) subscription(older, start *resolve.State, result *resolve.Res
 	move := Move{From: from}
 	channel := now.Channel
 	for _, step := range result.Steps {
+		moved := len(move.Steps)
 		for _, s := range step.Subscriptions {
 			if s.Name == now.Name {
 				move.Steps = append(move.Steps, s.To)
 			}
 		}
-		for _, p := range step.CSVs {
-			if p.Name == now.InstalledCSV {
-				channel = p.Channel
-			}
+		i := slices.IndexFunc(step.CSVs, func(p resolve.Planned) bool { return p.Name == now.InstalledCSV })
+		if i >= 0 {
+			channel = step.CSVs[i].Channel
 		}
+		move.Approval = move.Approval || step.Approval && (i >= 0 || len(move.Steps) > moved)
 	}
 	if move.Steps == nil { // OLM creates the Subscription
 		move.Steps = []string{now.InstalledCSV}
 	}
 	owner, dependency := asking(now.InstalledCSV)
 	move.Object = owner.Object
-	move.Approval = slices.ContainsFunc(start.Subscriptions, func(s resolve.Subscription) bool {
-		return s.Manual && !s.Automatic()
-	})
 	install := func(state *resolve.State, name string) *Install {
 		pkg := packageIn(state, now.Source, now.SourceNamespace, now.Package)
 		return installOf(owner, &now, pkg, channel, name, dependency)

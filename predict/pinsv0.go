@@ -23,14 +23,14 @@ import (
 func subscriptionPins(ctx context.Context, t *tree.Tree, o PinOptions) (list []Pin, unknown []Unknown, err error) {
 	s := subscribersOf(ctx, t, o.Namespace, o.Catalogs)
 	unknown = s.unknown
-	report, err := Check(ctx, s.tree, Options{Namespace: o.Namespace, Catalogs: o.Catalogs})
+	report, err := Check(ctx, t, Options{Namespace: o.Namespace, Catalogs: o.Catalogs})
 	if err != nil {
 		return nil, nil, err
 	}
 	b := &pinner{resolution: s.resolution, options: o, report: report, objects: t.Objects}
 	for _, p := range s.policies {
 		switch why := leaveAlone(p); {
-		case slices.ContainsFunc(s.refused, func(u olm.UnknownPolicy) bool { return sameObject(u.Object, p.Object) }):
+		case installsWhat(p) != "":
 		case why != "":
 			list = append(list, Pin{Object: p.Object, Policy: p, Channel: p.Channel, Reason: why})
 		default:
@@ -186,12 +186,6 @@ func (b *pinner) namespace(ctx context.Context, state *resolve.State) (list []Pi
 		why := fmt.Sprintf("its namespace has %d OperatorGroups", state.OperatorGroups)
 		return list, append(unknown, lists.Map(asked,
 			func(s *world.Subscription) Unknown { return Unknown{Object: b.shown(s), Why: why} })...), nil
-	}
-	for i := range state.Subscriptions { // the policies that make them stop at their versions
-		s := state.Subscriptions[i]
-		state.Subscriptions[i] = resolve.Subscription{Place: s.Place, Name: s.Name, Package: s.Package,
-			Channel: s.Channel, Source: s.Source, SourceNamespace: s.SourceNamespace, StartingCSV: s.StartingCSV,
-			Manual: s.Manual, InstalledCSV: s.InstalledCSV, CurrentCSV: s.CurrentCSV}
 	}
 	for _, s := range asked {
 		p, err := b.pin(ctx, state, s)
@@ -375,8 +369,10 @@ func (b *pinner) mover(start *resolve.State, s *world.Subscription, pkg *catalog
 		}
 		return i
 	}
-	from := sub.InstalledCSV
-	return func(to string) Move { return Move{Old: install(from), New: install(to), Approval: sub.Manual} }
+	from, approved := sub.InstalledCSV, slices.ContainsFunc(b.policies, manages(s.Object))
+	return func(to string) Move {
+		return Move{Old: install(from), New: install(to), Approval: sub.Manual && !approved}
+	}
 }
 
 // Subscribed is a namespace with Subscriptions, as OLM's resolver sees it.
@@ -403,23 +399,34 @@ func (s Subscriber) Approved(pkg *catalog.Package, channel string) (release *cat
 // subscribers are the Subscriptions of a tree, with those that its OperatorPolicies make.
 type subscribers struct {
 	*resolution
-	tree       *tree.Tree // with what the OperatorPolicies make in their place
 	policies   []*olm.OperatorPolicy
-	refused    []olm.UnknownPolicy
-	unknown    []Unknown // of the refused policies
+	unknown    []Unknown // of the policies
 	namespaces []*resolve.State
 }
 
 func subscribersOf(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalogs) *subscribers {
-	made, refused := WithPolicies(ctx, t.Objects, namespace, catalogs)
-	whole := *t
-	whole.Objects = lists.Filter(made, func(o *manifest.Object) bool { return o.Group() != olm.GroupPolicy })
-	s := &subscribers{tree: &whole, policies: olm.OperatorPolicies(made), refused: refused,
-		unknown: lists.Map(refused, func(u olm.UnknownPolicy) Unknown { return Unknown{Object: u.Object, Why: u.Why} })}
-	c, _ := clusterOf(ctx, &whole, namespace, catalogs)
+	c, _ := clusterOf(ctx, t, namespace, catalogs)
+	s := &subscribers{policies: c.Policies}
+	for _, p := range c.Policies {
+		if why := installsWhat(p); why != "" {
+			s.unknown = append(s.unknown, Unknown{Object: p.Object, Why: why})
+		}
+	}
+	c.Policies = nil // they stop at their versions
 	read := resolve.Of(c.World)
 	s.resolution, s.namespaces = c.resolution(read, catalogs), read.Namespaces
 	return s
+}
+
+// installsWhat returns why a policy that is to install an operator makes no Subscription, or none that is known.
+func installsWhat(p *olm.OperatorPolicy) string {
+	switch {
+	case p.Idle() != "":
+		return ""
+	case p.Held:
+		return InstallsNothing + p.Mismatch
+	}
+	return p.Unknown
 }
 
 // SubscribedNamespaces returns the namespaces of a tree that have Subscriptions, sorted by name, and the Subscriptions

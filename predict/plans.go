@@ -102,7 +102,7 @@ func (u *updating) take(one Update, operator *upgrade.Operator, played *InstallP
 		return
 	}
 	old := u.named()[[2]string{u.namespace, one.Replaces}]
-	if old == nil || !old.observed || one.sub.Approval == string(v1alpha1.ApprovalManual) {
+	if old == nil || !old.observed || one.Approval {
 		return
 	}
 	v, err := u.makes(operator.Object, one.sub)

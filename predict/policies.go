@@ -20,17 +20,12 @@ import (
 	"github.com/olmgen/olmgen/manifest"
 )
 
-// WithPolicies returns the objects with what the OperatorPolicies among them make and what their distribution has
-// without Git. namespace is that of objects that name none. unknown are the policies of which nobody can say what they
-// make.
-func WithPolicies(ctx context.Context, objects []*manifest.Object, namespace string, catalogs Catalogs) (
-	all []*manifest.Object, unknown []olm.UnknownPolicy) {
-	given := objects
-	known := sync.OnceValue(func() Catalogs {
-		return catalogs.with(resolve.Of(world.Read(given, "")).CatalogSources)
-	})
-	objects = olm.WithDistribution(objects, namespace, catalogs.openShift(objects))
-	return olm.WithPolicies(objects, func(p *olm.OperatorPolicy) (olm.Defaults, error) {
+// World returns the world of some objects, with what their OperatorPolicies make and what their distribution has without
+// Git, and without what their OperatorPolicies delete. namespace is that of objects that name none.
+func World(ctx context.Context, objects []*manifest.Object, namespace string, catalogs Catalogs) *world.World {
+	w := world.Read(objects, namespace)
+	known := sync.OnceValue(func() Catalogs { return catalogs.with(resolve.Of(w).CatalogSources) })
+	w.Complete(catalogs.openShift(objects), func(p *olm.OperatorPolicy) (olm.Defaults, error) {
 		d, err := known().defaults(ctx, p)
 		d.Namespace = cmp.Or(d.Namespace, namespace)
 		if err != nil && p.Channel != "" && p.Source != "" && p.SourceNamespace != "" {
@@ -38,6 +33,7 @@ func WithPolicies(ctx context.Context, objects []*manifest.Object, namespace str
 		}
 		return d, err
 	})
+	return w
 }
 
 // defaults returns what the PackageManifest of a policy's package says (config-policy-controller:
@@ -79,22 +75,9 @@ func (c Catalogs) defaults(ctx context.Context, p *olm.OperatorPolicy) (d olm.De
 	return d, nil
 }
 
-// judgePolicies reports OperatorPolicies that install nothing, and those of which nobody can say what they install.
-func (c *prediction) judgePolicies(unknown []olm.UnknownPolicy) {
-	for _, u := range unknown {
-		c.unknown = append(c.unknown, Unknown{Object: u.Stands(), Why: u.Object.Identity() + ": " + u.Why})
-		if len(u.Faults) > 0 {
-			continue // these are findings
-		}
-		hint := "write into spec.subscription what it lacks, or pass the content of its catalog"
-		if u.Template != "" {
-			hint = "check a copy with the value in place of the template"
-		}
-		c.note(resolve.RuleUnknown, findings.Note, u.Object, u.Template, "what it installs is not checked: "+u.Why,
-			hint)
-	}
-	managed := map[string]*olm.OperatorPolicy{}
-	for _, p := range olm.OperatorPolicies(c.Policies) {
+// judgePolicies reports OperatorPolicies that install nothing, and those of which nobody can say what they do.
+func (c *prediction) judgePolicies() {
+	for i, p := range c.Policies {
 		for _, e := range p.Faults {
 			refused := *e
 			refused.Msg += ": it is refused, and installs nothing"
@@ -103,24 +86,59 @@ func (c *prediction) judgePolicies(unknown []olm.UnknownPolicy) {
 		if why := p.Idle(); why != "" {
 			c.note(rulePolicyIdle, findings.Note, p.Object, "spec", "installs nothing: "+why, "")
 		}
-		if !p.Installs() || p.Namespace == "" {
+		if p.Unknown != "" {
+			c.judgeUnknown(p)
+		}
+		if !p.Acts() && !p.Installs() || p.Namespace == "" {
 			continue
 		}
-		name := p.Namespace + "/" + p.Package
-		if first := managed[name]; first != nil {
+		if j := slices.IndexFunc(c.Policies[:i], func(o *olm.OperatorPolicy) bool {
+			return (o.Acts() || o.Installs()) && p.Overlaps(o)
+		}); j >= 0 {
+			first := c.Policies[j].Object
 			c.note(rulePolicy, findings.Warning, p.Object, "spec.subscription", fmt.Sprintf(
-				"manages Subscription %s, which %s (%s:%d) manages too: in one cluster, neither has an effect", name,
-				first.Object.Identity(), first.Object.File, first.Object.Line),
+				"manages Subscription %s/%s, which %s (%s:%d) manages too: in one cluster, neither has an effect",
+				p.Namespace, p.Package, first.Identity(), first.File, first.Line),
 				"check one environment at a time, or delete one of them")
-			continue
 		}
-		managed[name] = p
+		if p.Mismatch != "" {
+			c.judgeMismatch(p)
+		}
 	}
+}
+
+// judgeUnknown reports a policy of which nobody can say what it does.
+func (c *prediction) judgeUnknown(p *olm.OperatorPolicy) {
+	c.unknown = append(c.unknown, Unknown{Object: p.Stands(), Why: p.Object.Identity() + ": " + p.Unknown})
+	if len(p.Faults) > 0 {
+		return // these are findings
+	}
+	what, hint := "what it installs is not checked: ", "write into spec.subscription what it lacks, or pass the "+
+		"content of its catalog"
+	if p.Template != "" {
+		hint = "check a copy with the value in place of the template"
+	}
+	if p.Idle() != "" {
+		what = "what it deletes is not known: "
+	}
+	c.note(resolve.RuleUnknown, findings.Note, p.Object, p.Template, what+p.Unknown, hint)
+}
+
+// judgeMismatch reports a policy that does not get along with the OperatorGroups of its namespace.
+func (c *prediction) judgeMismatch(p *olm.OperatorPolicy) {
+	level, what := findings.Warning, "its Subscription stays as it is"
+	if p.Held {
+		level, what = findings.Error, "it makes no OperatorGroup and no Subscription"
+		c.unknown = append(c.unknown, Unknown{Object: p.Stands(), Why: InstallsNothing + p.Object.Identity() + ": " +
+			p.Mismatch})
+	}
+	c.note(rulePolicy, level, p.Object, "spec.operatorGroup", p.Mismatch+": "+what,
+		"keep one OperatorGroup, and name it in spec.operatorGroup, or leave that out")
 }
 
 // defaultChannels sets the channel of each Subscription of an OperatorPolicy that names none to that of the catalogs.
 func (c *prediction) defaultChannels(ctx context.Context, state *resolve.State, catalogs Catalogs) {
-	for _, p := range olm.OperatorPolicies(c.Policies) {
+	for _, p := range c.Policies {
 		if !p.Installs() || p.Channel != "" {
 			continue
 		}

@@ -95,10 +95,10 @@ type csv struct {
 	disputed        apiSet
 }
 
-// read builds the state from objects. Those without a namespace go to the default namespace, if there is one.
-func read(objects []*manifest.Object, defaultNamespace string) *prediction {
+// predictionOf begins a prediction of a world.
+func predictionOf(w *world.World) *prediction {
 	c := &prediction{
-		World:      world.Read(objects, defaultNamespace),
+		World:      w,
 		unknownCSV: map[string]bool{},
 		asked:      map[*world.Subscription]string{},
 		failures:   map[string]*resolve.Failure{},

@@ -33,7 +33,7 @@ func (r *resolution) updates(state *resolve.State, steps []resolve.Step, asking 
 		plan := installPlan{namespace: state.Namespace}
 		for i := range step.CSVs {
 			p := &step.CSVs[i]
-			one := Update{Install: asking.install(state, p)}
+			one := Update{Install: asking.install(state, p), Approval: step.Approval}
 			switch {
 			case installed[p.Name]:
 			case installed[p.Replaces] && p.Replaces != p.Name:
@@ -142,7 +142,7 @@ func (u *updating) judgeReplaced(ctx context.Context, plan installPlan) error {
 		u.stopped = u.stopped || f.Severity == findings.Error
 		hint := fmt.Sprintf("OLM updates %s to %s of catalog %s: set installPlanApproval: Manual to keep it",
 			one.Replaces, one.Name, one.Catalog)
-		if one.sub.Approval == string(v1alpha1.ApprovalManual) {
+		if one.Approval {
 			hint = fmt.Sprintf("catalog %s offers the update from %s to %s: do not approve it before that is mended",
 				one.Catalog, one.Replaces, one.Name)
 		}

@@ -63,7 +63,6 @@ func decodes(o *manifest.Object) error {
 // Of returns the objects of a cluster that OLM's resolver reads.
 func Of(c *world.World) *Cluster {
 	r := &objectReader{cluster: c, states: map[string]*State{}}
-	r.policies = lists.Filter(olm.OperatorPolicies(c.Policies), (*olm.OperatorPolicy).Installs)
 	out := &Cluster{}
 	for _, o := range c.Sources {
 		var s v1alpha1.CatalogSource
@@ -89,9 +88,8 @@ func Of(c *world.World) *Cluster {
 }
 
 type objectReader struct {
-	cluster  *world.World
-	states   map[string]*State
-	policies []*olm.OperatorPolicy // that make Subscriptions
+	cluster *world.World
+	states  map[string]*State
 }
 
 // source returns a catalog, with its content if that is in a ConfigMap among the objects.
@@ -147,9 +145,7 @@ func (r *objectReader) subscription(v *world.Subscription) {
 		Source: v.Source, SourceNamespace: v.SourceNamespace, StartingCSV: v.StartingCSV,
 		Manual:       v.Approval == string(v1alpha1.ApprovalManual),
 		InstalledCSV: v.InstalledCSV, CurrentCSV: v.CurrentCSV,
-		policy: lists.Find(r.policies, func(p *olm.OperatorPolicy) bool {
-			return p.Package == v.Name && (p.Namespace == v.Namespace || p.Namespace == "")
-		}),
+		policy: r.cluster.Managed(v.Namespace, v.Name),
 	})
 }
 

@@ -17,6 +17,8 @@ type Step struct {
 	NewSubscriptions []Subscription `json:"newSubscriptions,omitempty"` // that OLM creates for dependencies
 	CSVs             []Planned      `json:"csvs,omitempty"`
 	Removed          []string       `json:"removed,omitempty"` // CSVs that a new one replaces
+
+	Approval bool `json:"-"` // somebody approves it: neither OLM nor OperatorPolicies do
 }
 
 func (s *Step) moves(subscription string) bool {

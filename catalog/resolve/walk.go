@@ -207,7 +207,9 @@ func (w *walker) walk(s *State, p path) error {
 			w.end(s, p, Walk{Outcome: Failed, Failure: d.failure})
 		case len(d.step.Subscriptions) > 0:
 			next, done := s.apply(*d.step)
-			if waits, withheld := s.approval(&done, next); withheld || waits && !w.options.ApproveAll {
+			waits, withheld := s.approval(&done, next)
+			done.Approval = waits
+			if withheld || waits && !w.options.ApproveAll {
 				managed := func(m Move) bool { return s.policyOf(m) != nil }
 				w.end(s, p, Walk{Outcome: NeedsApproval, Waiting: &done,
 					ByPolicy: slices.ContainsFunc(done.Subscriptions, managed)})

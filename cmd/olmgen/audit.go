@@ -23,6 +23,7 @@ import (
 	"github.com/olmgen/olmgen/findings/print"
 	"github.com/olmgen/olmgen/generate/fit"
 	"github.com/olmgen/olmgen/internal/base/text"
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
@@ -190,7 +191,7 @@ func (f *catalogAuditFlags) set(cmd *cobra.Command, refs []string) (*audit.Set, 
 		return nil, err
 	}
 	saySkipped(cmd, t)
-	sayIdle(cmd, t.Objects)
+	sayIdle(cmd, olm.OperatorPolicies(t.Objects))
 	network := withInput(cmd, fbc.Options{Source: f.options.Source, Cache: &fbc.Cache{}})
 	o := review.TreeOptions{Name: strings.Join(f.trees, ", "), Source: network.Source}
 	if o.Catalogs, err = f.catalogs.open(cmd, t, network); err != nil {

@@ -14,10 +14,10 @@ import (
 	"github.com/olmgen/olmgen/config"
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/findings/print"
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
-	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/output"
 	"github.com/olmgen/olmgen/predict"
 	"github.com/olmgen/olmgen/source"
@@ -128,7 +128,7 @@ func (f *resolveFlags) run(cmd *cobra.Command, paths []string) error {
 			opened[global] = sources
 		}
 		catalogs := predict.Catalogs{ApproveAll: f.approveAll, Global: global, Sources: sources}
-		f.sayPolicies(cmd, of.Objects, catalogs)
+		sayPolicies(cmd, predict.World(cmd.Context(), of.Objects, f.namespace, catalogs).Policies)
 		known = known || slices.ContainsFunc(state.CatalogSources,
 			func(s resolve.Source) bool { return s.Catalog != nil })
 		if err := f.predict(cmd, of, c.Name, catalogs, report); err != nil {
@@ -200,13 +200,18 @@ func (f *resolveFlags) tree(cmd *cobra.Command, paths []string) (*tree.Tree, err
 }
 
 // sayPolicies names the OperatorPolicies that install nothing, or of which nobody can say what they install.
-func (f *resolveFlags) sayPolicies(cmd *cobra.Command, objects []*manifest.Object, catalogs predict.Catalogs) {
-	_, unknown := predict.WithPolicies(cmd.Context(), objects, f.namespace, catalogs)
-	for u, also := range firstOf(unknown, func(u olm.UnknownPolicy) string { return u.Why }, nil) {
-		warn(cmd, "%s:%d: what %s installs is not known: %s%s", u.Object.File, u.Object.Line, u.Object.Identity(),
-			u.Why, also)
+func sayPolicies(cmd *cobra.Command, policies []*olm.OperatorPolicy) {
+	unknown := lists.Filter(policies, func(p *olm.OperatorPolicy) bool { return p.Unknown != "" })
+	for p, also := range firstOf(unknown, func(p *olm.OperatorPolicy) string { return p.Unknown }, nil) {
+		warn(cmd, "%s:%d: what %s installs is not known: %s%s", p.Object.File, p.Object.Line, p.Object.Identity(),
+			p.Unknown, also)
 	}
-	sayIdle(cmd, objects)
+	for _, p := range policies {
+		if p.Held {
+			warn(cmd, "%s:%d: %s installs nothing: %s", p.Object.File, p.Object.Line, p.Object.Identity(), p.Mismatch)
+		}
+	}
+	sayIdle(cmd, policies)
 }
 
 // sayFaulty names the bundles of a directory that cannot be read, or that OLM v0 refuses to install.

@@ -221,8 +221,8 @@ func checkCatalogNames(cmd *cobra.Command, values []string, objects []*manifest.
 	return contentError(err)
 }
 
-func sayIdle(cmd *cobra.Command, objects []*manifest.Object) {
-	for _, p := range olm.OperatorPolicies(objects) {
+func sayIdle(cmd *cobra.Command, policies []*olm.OperatorPolicy) {
+	for _, p := range policies {
 		if why := p.Idle(); why != "" {
 			note(cmd, "%s:%d: %s installs nothing: %s", p.Object.File, p.Object.Line, p.Object.Identity(), why)
 		}
@@ -236,7 +236,7 @@ func (f *treeCatalogs) installs(cmd *cobra.Command, t *tree.Tree, network fbc.Op
 	if err != nil {
 		return nil, nil, err
 	}
-	sayIdle(cmd, t.Objects)
+	sayIdle(cmd, olm.OperatorPolicies(t.Objects))
 	return review.Installs(cmd.Context(), t, review.TreeOptions{Catalogs: c, Source: withInput(cmd, network).Source})
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/rbac"
 	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -149,8 +150,9 @@ type Install struct {
 func Find(t *tree.Tree, b *bundle.Bundle) ([]Install, []error) {
 	f := finder{bundle: b, installs: map[string]*Install{}, groups: map[string][]string{}, bound: map[string][]string{}}
 	var unreadable []error
-	objects, _ := olm.WithPolicies(t.Objects, nil)
-	for _, o := range objects {
+	w := world.Read(t.Objects, "")
+	w.Complete(false, nil)
+	for _, o := range w.Settled(t.Objects) {
 		if err := f.object(o); err != nil {
 			unreadable = append(unreadable, err)
 		}

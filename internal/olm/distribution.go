@@ -1,7 +1,6 @@
 package olm
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -36,47 +35,15 @@ func OpenShift(objects []*manifest.Object) bool {
 	})
 }
 
-// FromDistribution reports whether an object is one that [WithDistribution] adds.
-func FromDistribution(o *manifest.Object) bool {
-	return o.File == "" && o.Name == GlobalGroup && o.Kind == operatorsv1.OperatorGroupKind
-}
-
-// WithDistribution returns objects after the OperatorGroups that their distribution has without Git, in the namespaces
-// of the Subscriptions, ClusterServiceVersions and OperatorPolicies. A cluster's own OperatorGroups among the objects
-// are all that it has. namespace is that of objects that name none. openShift is true if the distribution is known to
-// be OpenShift.
-func WithDistribution(objects []*manifest.Object, namespace string, openShift bool) []*manifest.Object {
-	var asking []string // namespaces
-	there := map[string]bool{}
-	for _, p := range OperatorPolicies(objects) {
-		if p.Installs() && p.group == nil {
-			asking = append(asking, p.Namespace)
-		}
+// DistributionGroup returns the OperatorGroup that a distribution has in a namespace without Git, or nil. other says
+// that there is another one. openShift is true if the distribution is known to be OpenShift.
+func DistributionGroup(namespace string, other, openShift bool) *manifest.Object {
+	if !HasGlobalGroup(namespace) || namespace == namespaceQuickstart && (other || openShift) {
+		return nil
 	}
-	for _, o := range objects {
-		switch {
-		case o.Group() != Group:
-		case o.Kind == operatorsv1.OperatorGroupKind:
-			in := cmp.Or(o.Namespace, namespace)
-			there[in] = there[in] || in == namespaceQuickstart || o.Name == GlobalGroup
-			if o.Has("metadata", "uid") {
-				return objects
-			}
-		case o.Kind == v1alpha1.SubscriptionKind, o.Kind == v1alpha1.ClusterServiceVersionKind:
-			asking = append(asking, cmp.Or(o.Namespace, namespace))
-		}
-	}
-	var made []*manifest.Object // they are older than what Git brings
-	for _, in := range asking {
-		if there[in] || !HasGlobalGroup(in) || in == namespaceQuickstart && openShift {
-			continue
-		}
-		there[in] = true
-		made = append(made, manifest.New(map[string]any{"apiVersion": operatorsv1.SchemeGroupVersion.String(),
-			"kind": operatorsv1.OperatorGroupKind, "metadata": map[string]any{"name": GlobalGroup, "namespace": in},
-			"spec": map[string]any{}}))
-	}
-	return slices.Concat(made, objects)
+	return manifest.New(map[string]any{"apiVersion": operatorsv1.SchemeGroupVersion.String(),
+		"kind": operatorsv1.OperatorGroupKind, "metadata": map[string]any{"name": GlobalGroup, "namespace": namespace},
+		"spec": map[string]any{}})
 }
 
 // NamespaceUpstream is the namespace in which OLM's own manifests put the catalog that serves all namespaces.

@@ -1,6 +1,8 @@
 package olm
 
 import (
+	"strings"
+
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
@@ -67,3 +69,13 @@ const (
 // Finalizer keeps a ClusterServiceVersion until OLM has deleted what belongs to it (OLM:
 // pkg/controller/operators/olm/operator.go).
 const Finalizer = Group + "/csv-cleanup"
+
+// ComponentLabel returns the label of what belongs to an operator, PACKAGE.NAMESPACE (OLM:
+// pkg/controller/operators/decorators/operator.go, ComponentLabelKey).
+func ComponentLabel(operator string) string {
+	const limit = 63
+	if len(operator) > limit {
+		operator = strings.TrimRight(operator[:limit], "._-")
+	}
+	return LabelComponent + operator
+}

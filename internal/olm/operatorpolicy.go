@@ -11,6 +11,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -39,9 +40,27 @@ type OperatorPolicy struct {
 	Template string            // a field with a {{ template }}; empty if there is none
 	Faults   []*manifest.Error // why the API server or the controller refuses it
 
-	idle                string         // why it installs nothing, whatever its templates are; empty if it may
-	subscription, group map[string]any // group is nil if the policy names none
+	// What becomes of it in a cluster.
+	Unknown  string             // why nobody can say what it makes or removes; empty if it is known
+	Mismatch string             // what the controller says of the OperatorGroups of its namespace; empty if they fit
+	Held     bool               // there is no Subscription, and for the Mismatch it makes none
+	Removed  []*manifest.Object // what it has deleted
+
+	idle                string          // why it installs nothing, whatever its templates are; empty if it may
+	absent              bool            // it is enforced, if its templates let it, and deletes what it names
+	removal             removalBehavior // with the defaults
+	subscription, group map[string]any  // group is nil if the policy names none
 }
+
+// removalBehavior is spec.removalBehavior (api/v1beta1/operatorpolicy_types.go, ApplyDefaults).
+type removalBehavior struct {
+	OperatorGroups string `json:"operatorGroups"`
+	Subscriptions  string `json:"subscriptions"`
+	CSVs           string `json:"clusterServiceVersions"`
+	CRDs           string `json:"customResourceDefinitions"`
+}
+
+const removalKeep, removalDelete, removalUnused = "Keep", "Delete", "DeleteIfUnused"
 
 // OperatorPolicies returns the OperatorPolicies among objects, alone and in the policy-templates of Policies.
 func OperatorPolicies(objects []*manifest.Object) (list []*OperatorPolicy) {
@@ -71,15 +90,15 @@ type operatorPolicySpec struct {
 	Metadata   any `json:"metadata"`
 	Status     any `json:"status"`
 	Spec       struct {
-		Severity          any            `json:"severity"`
-		RemovalBehavior   any            `json:"removalBehavior"`
-		ComplianceConfig  any            `json:"complianceConfig"`
-		RemediationAction string         `json:"remediationAction"`
-		ComplianceType    string         `json:"complianceType"`
-		UpgradeApproval   string         `json:"upgradeApproval"`
-		Versions          []string       `json:"versions"`
-		Subscription      map[string]any `json:"subscription"`
-		OperatorGroup     map[string]any `json:"operatorGroup"`
+		Severity          any             `json:"severity"`
+		RemovalBehavior   removalBehavior `json:"removalBehavior"`
+		ComplianceConfig  any             `json:"complianceConfig"`
+		RemediationAction string          `json:"remediationAction"`
+		ComplianceType    string          `json:"complianceType"`
+		UpgradeApproval   string          `json:"upgradeApproval"`
+		Versions          []string        `json:"versions"`
+		Subscription      map[string]any  `json:"subscription"`
+		OperatorGroup     map[string]any  `json:"operatorGroup"`
 	} `json:"spec"`
 }
 
@@ -110,10 +129,15 @@ func readOperatorPolicy(p *OperatorPolicy, override string) *OperatorPolicy {
 		"source": &p.Source, "sourceNamespace": &p.SourceNamespace, "startingCSV": &p.StartingCSV} {
 		*to, _ = p.subscription[field].(string)
 	}
+	given := o.Spec.RemovalBehavior
+	p.removal = removalBehavior{cmp.Or(given.OperatorGroups, removalUnused), cmp.Or(given.Subscriptions, removalDelete),
+		cmp.Or(given.CSVs, removalDelete), cmp.Or(given.CRDs, removalKeep)}
+	absent := o.Spec.ComplianceType == "mustnothave"
+	p.absent = absent && !p.Disabled && (p.Enforced || strings.Contains(action, "{{"))
 	switch {
 	case p.Disabled:
 		p.idle = "its Policy is disabled"
-	case o.Spec.ComplianceType == "mustnothave":
+	case absent:
 		p.idle = "its complianceType is mustnothave"
 	case !p.Enforced && !strings.Contains(action, "{{"):
 		p.idle = "its remediationAction is inform"
@@ -173,6 +197,17 @@ func (p *OperatorPolicy) check(o *operatorPolicySpec, unknown []string) {
 	if a := o.Spec.UpgradeApproval; a != "None" && a != "Automatic" {
 		refuse("spec.upgradeApproval", "", "must be None or Automatic")
 	}
+	for field, value := range map[string]string{"operatorGroups": p.removal.OperatorGroups,
+		"subscriptions": p.removal.Subscriptions, "clusterServiceVersions": p.removal.CSVs,
+		"customResourceDefinitions": p.removal.CRDs} {
+		other := removalDelete
+		if field == "operatorGroups" {
+			other = removalUnused
+		}
+		if value != removalKeep && value != other {
+			refuse("spec.removalBehavior."+field, "", "must be %s or %s", removalKeep, other)
+		}
+	}
 	const sub = "spec.subscription"
 	if len(validation.IsDNS1123Label(p.Package)) > 0 {
 		refuse(sub+".name", "", "must be the name of a package")
@@ -213,13 +248,47 @@ func (p *OperatorPolicy) Installs() bool {
 	return p.idle == "" && p.Template == "" && len(p.Faults) == 0
 }
 
-// Idle returns why the policy installs nothing although the API server takes it; empty if it does, or nobody knows.
+// Idle returns why the policy installs nothing although the API server takes it, and what it deletes; empty if it
+// installs something, or nobody knows.
 func (p *OperatorPolicy) Idle() string {
-	if len(p.Faults) > 0 {
+	switch {
+	case len(p.Faults) > 0:
 		return ""
+	case len(p.Removed) > 0:
+		return p.idle + ", and it deletes " + text.And(lists.Map(p.Removed, (*manifest.Object).Identity))
 	}
 	return p.idle
 }
+
+// Deletes reports whether the controller deletes the objects of a kind with the operator.
+func (p *OperatorPolicy) Deletes(kind string) bool {
+	switch kind {
+	case operatorsv1.OperatorGroupKind:
+		return p.removal.OperatorGroups != removalKeep
+	case v1alpha1.SubscriptionKind:
+		return p.removal.Subscriptions != removalKeep
+	case v1alpha1.ClusterServiceVersionKind:
+		return p.removal.CSVs != removalKeep
+	}
+	return p.removal.CRDs != removalKeep
+}
+
+// Removes reports whether the controller deletes the operator.
+func (p *OperatorPolicy) Removes() bool {
+	return p.absent && p.Enforced && p.Template == "" && len(p.Faults) == 0
+}
+
+// Acts reports whether the controller makes or deletes something, and it is known what.
+func (p *OperatorPolicy) Acts() bool { return (p.Installs() || p.Removes()) && p.Unknown == "" }
+
+// Overlaps reports whether another policy manages the same Subscription: in one cluster, neither has an effect
+// (checkSubOverlap).
+func (p *OperatorPolicy) Overlaps(other *OperatorPolicy) bool {
+	return p != other && p.Package == other.Package && p.Namespace == other.Namespace
+}
+
+// NamesGroup reports whether the policy says what its OperatorGroup is.
+func (p *OperatorPolicy) NamesGroup() bool { return p.group != nil }
 
 // Approves reports whether the controller approves an InstallPlan that has the Subscription install a
 // ClusterServiceVersion, as far as that one goes (getApprovedCSVs). first: none is installed yet.
@@ -306,65 +375,22 @@ type PackageDefaults func(p *OperatorPolicy) (Defaults, error)
 // Defaults are what a PackageManifest says of a package.
 type Defaults struct{ Channel, Source, SourceNamespace, Namespace string }
 
-// WithPolicies returns the objects with the OperatorGroups and Subscriptions that the OperatorPolicies among them make.
-// An object of that name which is among them stays. defaults may be nil. unknown are the policies of which nobody can
-// say what they make, and why.
-func WithPolicies(objects []*manifest.Object, defaults PackageDefaults) (all []*manifest.Object,
-	unknown []UnknownPolicy) {
-	policies := OperatorPolicies(objects)
-	if len(policies) == 0 {
-		return objects, nil
+// Complete fills in what the policy leaves to the PackageManifest, and sets Unknown. defaults may be nil. A policy that
+// removes its operator needs the namespace only: the controller finds the rest in the Subscription.
+func (p *OperatorPolicy) Complete(defaults PackageDefaults) {
+	switch {
+	case len(p.Faults) > 0:
+		p.Unknown = "it is refused: " + p.Faults[0].Field + " " + p.Faults[0].Msg
+	case p.idle != "" && !p.absent:
+	case p.Template != "":
+		p.Unknown = p.Template + " is a template"
+	case !p.absent || p.Namespace == "":
+		p.Unknown = p.complete(defaults)
 	}
-	var made []*OperatorPolicy
-	all = slices.Clip(objects)
-	add := func(o *manifest.Object) {
-		if !slices.ContainsFunc(all, func(there *manifest.Object) bool {
-			return there.Identity() == o.Identity() && there.Group() == o.Group()
-		}) {
-			all = append(all, o)
-		}
-	}
-	for _, p := range policies {
-		if why := p.complete(defaults); why != "" {
-			unknown = append(unknown, UnknownPolicy{p, why})
-			continue
-		}
-		if !p.Installs() {
-			continue
-		}
-		if p.group != nil {
-			add(p.OperatorGroup())
-		}
-		add(p.Subscription())
-		made = append(made, p)
-	}
-	for _, p := range made {
-		if !slices.ContainsFunc(all, func(o *manifest.Object) bool {
-			return o.Kind == operatorsv1.OperatorGroupKind && o.Group() == Group && o.Namespace == p.Namespace
-		}) {
-			add(p.OperatorGroup())
-		}
-	}
-	return all, unknown
 }
 
-// UnknownPolicy is an OperatorPolicy of which nobody can say what it makes, and why.
-type UnknownPolicy struct {
-	*OperatorPolicy
-	Why string
-}
-
-// complete fills in what the policy leaves to the PackageManifest. It returns why nobody can say what it makes, or "".
+// complete is Complete of a policy that is known otherwise. It returns what Unknown is to be.
 func (p *OperatorPolicy) complete(defaults PackageDefaults) string {
-	if len(p.Faults) > 0 {
-		return "it is refused: " + p.Faults[0].Field + " " + p.Faults[0].Msg
-	}
-	if p.idle != "" {
-		return ""
-	}
-	if p.Template != "" {
-		return p.Template + " is a template"
-	}
 	var d Defaults
 	fields := []struct {
 		name      string

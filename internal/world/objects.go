@@ -97,7 +97,7 @@ func (w *World) Get(group, kind, namespace, name string) *manifest.Object {
 
 // Find returns the object of the name and the namespace of another one, or nil.
 func (w *World) Find(o *manifest.Object) *manifest.Object {
-	if i, ok := w.index[keyOf(o, w.home)]; ok {
+	if i, ok := w.index[keyOf(placed(o, w.home), "")]; ok {
 		return w.objects[i]
 	}
 	return nil

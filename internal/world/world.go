@@ -28,8 +28,8 @@ type World struct {
 	Sources       []*manifest.Object // CatalogSources
 	ConfigMaps    []*manifest.Object
 	InstallPlans  []*manifest.Object
-	Policies      []*manifest.Object // OperatorPolicies, and Policies
-	Hub           *Hub               // nil: there is none
+	Policies      []*olm.OperatorPolicy
+	Hub           *Hub // nil: there is none
 	CRDs          map[string]*manifest.Object
 	APIServices   map[string]*manifest.Object
 	Conditions    map[string]*manifest.Object // OperatorConditions, by namespace/name
@@ -42,6 +42,7 @@ type World struct {
 	Unplaced   []*manifest.Object // such objects that name no namespace: they are left out
 	Duplicates []Duplicate
 	Faults     []Fault
+	Made       []*manifest.Object // by OperatorPolicies
 
 	// Whole says that the objects have CRDs that OLM did not make: one that is not among them is not there.
 	Whole bool
@@ -49,6 +50,8 @@ type World struct {
 	home    string             // the namespace of objects that name none
 	objects []*manifest.Object // all of them, in their namespaces; nil for one that is deleted
 	index   map[key]int        // their places
+
+	policies []*manifest.Object // OperatorPolicies, and Policies
 }
 
 // Fault is why an object, or a field of it, cannot be read.
@@ -59,6 +62,15 @@ type Fault struct {
 
 // Read reads objects. Namespaced objects of OLM without a namespace go to the default namespace, if there is one.
 func Read(objects []*manifest.Object, defaultNamespace string) *World {
+	w := read(objects, defaultNamespace)
+	w.Policies = decodePolicies(w.policies)
+	return w
+}
+
+// decodePolicies is a variable so that a test counts its calls.
+var decodePolicies = olm.OperatorPolicies
+
+func read(objects []*manifest.Object, defaultNamespace string) *World {
 	w := &World{
 		Namespaces:  map[string]labels.Set{},
 		CRDs:        map[string]*manifest.Object{},
@@ -70,20 +82,25 @@ func Read(objects []*manifest.Object, defaultNamespace string) *World {
 	}
 	objects, w.Duplicates = Counted(objects, defaultNamespace)
 	for i, o := range objects {
-		w.store(o, defaultNamespace)
-		if o.Namespace != "" && o.Namespace != Placeholder {
-			w.namespace(o.Namespace, nil)
-		}
-		if err := w.add(o, defaultNamespace, i); err != nil {
-			w.Faults = append(w.Faults, Fault{o, err})
-		}
+		w.take(o, defaultNamespace, i)
 	}
 	slices.SortStableFunc(w.Groups, func(a, b *Group) int { return a.Order(b.Ordered) })
 	slices.SortStableFunc(w.CSVs, func(a, b *CSV) int { return a.Order(b.Ordered) })
 	return w
 }
 
-// add adds an object. index is its position among the objects.
+// take adds an object of any kind. index is its position among the objects.
+func (w *World) take(o *manifest.Object, defaultNamespace string, index int) {
+	w.store(o, defaultNamespace)
+	if o.Namespace != "" && o.Namespace != Placeholder {
+		w.namespace(o.Namespace, nil)
+	}
+	if err := w.add(o, defaultNamespace, index); err != nil {
+		w.Faults = append(w.Faults, Fault{o, err})
+	}
+}
+
+// add adds an object to those of its kind.
 func (w *World) add(o *manifest.Object, defaultNamespace string, index int) *manifest.Error {
 	kind := o.Group() + "/" + o.Kind
 	switch kind {
@@ -96,7 +113,7 @@ func (w *World) add(o *manifest.Object, defaultNamespace string, index int) *man
 		w.InstallPlans = append(w.InstallPlans, o)
 		return nil
 	case olm.GroupPolicy + "/" + olm.KindOperatorPolicy, olm.GroupPolicy + "/" + olm.KindPolicy:
-		w.Policies = append(w.Policies, o)
+		w.policies = append(w.policies, o)
 		return nil
 	}
 	namespace := cmp.Or(o.Namespace, defaultNamespace)
@@ -161,11 +178,16 @@ func Kinds() []string { return slices.Sorted(slices.Values(kinds)) }
 
 // store keeps an object in its namespace.
 func (w *World) store(o *manifest.Object, defaultNamespace string) {
-	if kind, _ := olm.KindOf(o.Group(), o.Kind); o.Namespace == "" && kind.Namespaced {
-		o = InNamespace(o, defaultNamespace)
-	}
-	w.Put(o)
+	w.Put(placed(o, defaultNamespace))
 	w.Whole = w.Whole || o.Kind == kindCRD && !o.Has("metadata", "labels", olm.LabelManaged)
+}
+
+// placed returns an object of Kubernetes or OLM that names no namespace, and needs one, in the default namespace.
+func placed(o *manifest.Object, defaultNamespace string) *manifest.Object {
+	if kind, _ := olm.KindOf(o.Group(), o.Kind); o.Namespace == "" && kind.Namespaced {
+		return InNamespace(o, defaultNamespace)
+	}
+	return o
 }
 
 // namespace records that a namespace exists. The API server labels it with its name.

@@ -85,7 +85,7 @@ func (o *Operator) isAbout(object *dump.Object) bool {
 
 // marks reports whether an object is of OLM's own kinds and the operator's, or a component of its Operator.
 func (o *Operator) marks(object *dump.Object) bool {
-	_, component := object.Labels[componentLabel(o.component())]
+	_, component := object.Labels[olm.ComponentLabel(o.component())]
 	return component || o.isAbout(object)
 }
 

@@ -337,15 +337,6 @@ const migratedToo = "before/ and before-*/ have the operators too that OLM v1 ru
 // component returns the name of the Operator that OLM makes of an operator.
 func (o *Operator) component() string { return o.Package + "." + o.Group.Namespace }
 
-// componentLabel returns the label of the components of an Operator (OLM: decorators, ComponentLabelKey).
-func componentLabel(operator string) string {
-	const limit = 63
-	if len(operator) > limit {
-		operator = strings.TrimRight(operator[:limit], "._-")
-	}
-	return olm.LabelComponent + operator
-}
-
 // made reports whether OLM made an object for the group.
 func (g *Group) made(o *dump.Object) bool {
 	return o.Labels[olm.LabelOwnerKind] == operatorsv1.OperatorGroupKind && o.Labels[olm.LabelOwner] == g.Name &&

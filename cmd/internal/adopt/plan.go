@@ -182,7 +182,7 @@ func (p *planner) lists() {
 	for _, o := range d.operators {
 		selectors = append(selectors, ofOwner(o.CSV.Name, o.Group.Namespace, v1alpha1.ClusterServiceVersionKind),
 			olm.LabelOwner+"="+o.CSV.Name+","+olm.LabelCopiedFrom+"="+o.Group.Namespace)
-		row := o.CSV.Name + " " + o.Group.Namespace + " " + strings.TrimPrefix(componentLabel(o.component()),
+		row := o.CSV.Name + " " + o.Group.Namespace + " " + strings.TrimPrefix(olm.ComponentLabel(o.component()),
 			olm.LabelComponent)
 		if p.OLM == OLMRuns {
 			row += " " + string(withoutServed(o.Object))

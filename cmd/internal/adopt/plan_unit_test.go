@@ -13,6 +13,7 @@ import (
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/golden"
+	"github.com/olmgen/olmgen/internal/olm"
 )
 
 // port is a cluster with one object of each sort that a plan treats in its own way: ferry leaves with its whole group in
@@ -229,7 +230,7 @@ func TestDirectories(t *testing.T) {
 func TestComponentLabel(t *testing.T) {
 	long := strings.Repeat("a", 62)
 	for name, want := range map[string]string{"a.b": "a.b", long + "b": long + "b", long + ".b": long, long + ".": long + "."} {
-		if got := componentLabel(name); got != "operators.coreos.com/"+want {
+		if got := olm.ComponentLabel(name); got != "operators.coreos.com/"+want {
 			t.Errorf("%s: %s", name, got)
 		}
 	}

@@ -26,7 +26,6 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
 	"github.com/olmgen/olmgen/internal/world"
-	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/permissions"
 	"github.com/olmgen/olmgen/predict"
 	"github.com/olmgen/olmgen/source"
@@ -210,15 +209,14 @@ func readTree(ctx context.Context, path string) (*treeFacts, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := factsOf(t.Objects)
+	f, err := factsOf(world.Read(t.Objects, metav1.NamespaceDefault))
 	if err == nil && len(f.csvs)+f.metrics.Subscriptions+f.metrics.InstallPlans+f.metrics.CatalogSources == 0 {
 		return nil, nil
 	}
 	return f, err
 }
 
-func factsOf(objects []*manifest.Object) (f *treeFacts, err error) {
-	c := world.Read(objects, metav1.NamespaceDefault)
+func factsOf(c *world.World) (f *treeFacts, err error) {
 	f = &treeFacts{held: map[string]bool{}, metrics: Metrics{InstallPlans: len(c.InstallPlans)}}
 	for _, o := range c.OLM {
 		switch o.Kind {
@@ -228,7 +226,7 @@ func factsOf(objects []*manifest.Object) (f *treeFacts, err error) {
 			f.metrics.CatalogSources++
 		}
 	}
-	if f.csvs, err = permissions.InstalledCSVs(objects); err != nil {
+	if f.csvs, err = permissions.InstalledCSVs(slices.Collect(c.All())); err != nil {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Conditions)) {
@@ -261,8 +259,7 @@ func (s *Set) addTree(path string, f *treeFacts) {
 // OfTree returns the operators that a tree has, and those that OLM installs for its Subscriptions and
 // ClusterExtensions. What is not known is unread. The error is about objects that cannot be read, or that of ctx.
 func OfTree(ctx context.Context, t *tree.Tree, of review.TreeOptions, o Options) (*Set, error) {
-	objects, _ := predict.WithPolicies(ctx, t.Objects, of.Namespace, of.Catalogs)
-	f, err := factsOf(objects)
+	f, err := factsOf(predict.World(ctx, t.Objects, cmp.Or(of.Namespace, metav1.NamespaceDefault), of.Catalogs))
 	if err != nil {
 		return nil, err
 	}

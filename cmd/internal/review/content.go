@@ -165,10 +165,12 @@ func (c Content) nearest(keys []string) string {
 // catalogNames returns the keys of the catalogs that objects name, and whether the objects say what one serves. any
 // says whether an object may mean any CatalogSource (false), or any ClusterCatalog (true).
 func catalogNames(objects []*manifest.Object) (known map[string]bool, any map[bool]bool) {
-	objects, unknown := olm.WithPolicies(objects, nil)
-	known, any = map[string]bool{}, map[bool]bool{false: len(unknown) > 0}
+	w := world.Read(objects, "")
+	w.Complete(false, nil)
+	known, any = map[string]bool{}, map[bool]bool{false: slices.ContainsFunc(w.Policies,
+		func(p *olm.OperatorPolicy) bool { return p.Unknown != "" })}
 	name := func(c Content, content bool) { known[c.key()] = known[c.key()] || content }
-	asked := resolve.Of(world.Read(objects, ""))
+	asked := resolve.Of(w)
 	for _, s := range asked.Namespaces {
 		for _, sub := range s.Subscriptions {
 			name(Content{Namespace: sub.SourceNamespace, Name: sub.Source}, false)
@@ -327,12 +329,13 @@ func (r *ContentReader) WithImages(ctx context.Context, t *tree.Tree, c predict.
 		return c
 	}
 	c.Partial = len(c.Sources) == 0
-	objects, unknown := olm.WithPolicies(t.Objects, nil)
-	asked := resolve.Of(world.Read(objects, ""))
+	w := world.Read(t.Objects, "")
+	w.Complete(false, nil)
+	asked := resolve.Of(w)
 	named := func(s resolve.Source) bool {
-		return asked.Subscribes(s) || slices.ContainsFunc(unknown, func(u olm.UnknownPolicy) bool {
+		return asked.Subscribes(s) || slices.ContainsFunc(w.Policies, func(p *olm.OperatorPolicy) bool {
 			// an OperatorPolicy that names no catalog may mean any
-			return u.Source == s.Name || u.Source == "" && len(u.Faults) == 0
+			return p.Unknown != "" && (p.Source == s.Name || p.Source == "" && len(p.Faults) == 0)
 		})
 	}
 	given, clusters := c.Sources, c.ClusterCatalogs

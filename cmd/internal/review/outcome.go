@@ -27,6 +27,7 @@ type outcome struct {
 	options TreeOptions
 	git     []*manifest.Object // of the tree
 	tree    *tree.Tree         // with what its OperatorPolicies make
+	world   *world.World       // of the tree
 	report  *predict.Report    // what OLM does; its After is the cluster that OLM leaves
 	plan    []Planned          // what OLM has installed
 }
@@ -36,8 +37,9 @@ type outcome struct {
 func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 	h := &outcome{options: o, git: t.Objects}
 	whole := *t
-	whole.Objects, _ = predict.WithPolicies(ctx, t.Objects, o.Namespace, o.Catalogs)
-	h.tree = &whole
+	w := predict.World(ctx, t.Objects, o.Namespace, o.Catalogs)
+	whole.Objects = w.Settled(t.Objects)
+	h.tree, h.world = &whole, w
 	base := &outcome{options: o, tree: &tree.Tree{}, report: &predict.Report{After: o.unreleased(&whole)}}
 	if o.Over != nil && o.Over.outcome != nil {
 		base = o.Over.outcome
@@ -48,13 +50,13 @@ func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 	if h.report, err = h.options.check(ctx, on); err != nil {
 		return nil, err
 	}
-	objects := slices.DeleteFunc(slices.Concat(whole.Objects, h.remains(base)), olm.FromDistribution) // no change of Git
-	s, err := FromObjects(objects, permissions.Operator{Name: o.Name}, o.Namespace)
+	s, err := FromObjects(slices.Concat(whole.Objects, h.remains(base)), permissions.Operator{Name: o.Name},
+		o.Namespace)
 	if err != nil {
 		return nil, err
 	}
 	s.outcome, s.Unread = h, t.Unread()
-	for _, p := range olm.OperatorPolicies(t.Objects) {
+	for _, p := range w.Policies {
 		if why := p.Idle(); why != "" {
 			s.remark(p.Object.Identity()+why, "%s (%s:%d) installs nothing: %s", p.Object.Identity(), p.Object.File,
 				p.Object.Line, why)
@@ -114,9 +116,8 @@ func (s *Subject) follow(ctx context.Context, base *outcome, plan []Planned) ([]
 	for _, p := range h.carried(base) {
 		at := p.Namespace + "/" + p.Name
 		if i := now[at]; i != nil && (was[at] == nil || was[at].Name != i.Name) {
-			approval, _ := i.Subscription.Get("spec", "installPlanApproval")
-			s.waits = s.waits || approval == string(v1alpha1.ApprovalManual)
-			to := *i
+			s.waits = s.waits || i.Approval
+			to := i.Install
 			to.Subscription, to.Dependency = p.Object, p.dependency
 			p = ofSubscription(to)
 			p.carried = true
@@ -170,7 +171,8 @@ func (s *Subject) ignored(base *outcome) {
 	live := lists.By(base.report.After, base.options.key)
 	for _, x := range s.outcome.tree.Objects {
 		old, there := before[s.outcome.options.key(x)], live[s.outcome.options.key(x)]
-		if x.Kind != v1alpha1.SubscriptionKind || x.Group() != olm.Group || old == nil || there == nil {
+		if x.Kind != v1alpha1.SubscriptionKind || x.Group() != olm.Group || old == nil || there == nil ||
+			s.outcome.world.StartingApproves(x.Namespace, x.Name) {
 			continue
 		}
 		installed, _ := there.Get("status", "installedCSV")
@@ -233,10 +235,10 @@ func (h *outcome) over(base *outcome) (on *tree.Tree, gone []*manifest.Object) {
 }
 
 // next returns what OLM comes to with each operator that it replaces, by namespace and name.
-func next(r *predict.Report) map[string]*predict.Install {
-	out := map[string]*predict.Install{}
+func next(r *predict.Report) map[string]*predict.Update {
+	out := map[string]*predict.Update{}
 	for _, u := range slices.Backward(r.Updates) {
-		last := &u.Install
+		last := &u
 		if further := out[u.Namespace+"/"+u.Name]; further != nil {
 			last = further
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/tree"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -303,8 +304,9 @@ func (v *view) field(o *manifest.Object, to any, path ...string) bool {
 // locate sets the location of each object, and of what OperatorPolicies make. Below a path that contains the
 // cluster-scope application, each directory is an application; any other path is one application.
 func (v *view) locate(in Input, scopes []glob) {
-	objects, _ := olm.WithPolicies(in.Tree.Objects, nil)
-	for _, o := range objects {
+	w := world.Read(in.Tree.Objects, "")
+	w.Complete(false, nil)
+	for _, o := range w.Settled(in.Tree.Objects) {
 		if o.APIVersion == APIVersion && o.Kind == Kind {
 			continue
 		}

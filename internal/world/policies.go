@@ -1,0 +1,196 @@
+package world
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/olm"
+	"github.com/olmgen/olmgen/manifest"
+)
+
+// Complete adds what a cluster has beside the objects: the OperatorGroups of its distribution, and what OperatorPolicies
+// make. It takes out what they delete (open-cluster-management-io/config-policy-controller:
+// controllers/operatorpolicy_controller.go, handleResources). An object that is there counts as it is. defaults may be
+// nil, and openShift says that the distribution is known to be OpenShift.
+func (w *World) Complete(openShift bool, defaults olm.PackageDefaults) {
+	for _, p := range w.Policies {
+		p.Complete(defaults)
+	}
+	acting := lists.Filter(w.Policies, (*olm.OperatorPolicy).Acts)
+	for _, p := range acting {
+		if p.Removes() && !slices.ContainsFunc(acting, p.Overlaps) {
+			w.remove(p)
+		}
+	}
+	installing := lists.Filter(acting, (*olm.OperatorPolicy).Installs)
+	w.distribute(openShift, installing)
+	for _, named := range []bool{true, false} {
+		for _, p := range installing {
+			if p.NamesGroup() == named && len(w.groupsIn(p.Namespace)) == 0 {
+				w.make(p.OperatorGroup())
+			}
+		}
+	}
+	for _, p := range installing {
+		there := w.Get(olm.Group, v1alpha1.SubscriptionKind, p.Namespace, p.Package) != nil
+		p.Mismatch = w.mismatch(p)
+		if p.Held = !there && p.Mismatch != ""; !there && !p.Held {
+			w.make(p.Subscription())
+		}
+	}
+	slices.SortStableFunc(w.Groups, func(a, b *Group) int { return a.Order(b.Ordered) })
+}
+
+// Settled returns objects that the world is read from, with what OperatorPolicies have made, and without what they have
+// deleted.
+func (w *World) Settled(objects []*manifest.Object) []*manifest.Object {
+	there := lists.Filter(objects, func(o *manifest.Object) bool { return w.Find(o) != nil })
+	return slices.Concat(there, w.Made)
+}
+
+func (w *World) make(o *manifest.Object) {
+	w.Made = append(w.Made, o)
+	w.take(o, "", len(w.objects))
+}
+
+func (w *World) groupsIn(namespace string) []*Group {
+	return lists.Filter(w.Groups, func(g *Group) bool { return g.Namespace == namespace })
+}
+
+// distribute adds the OperatorGroups that the distribution has without Git. A cluster's own OperatorGroups among the
+// objects are all that it has.
+func (w *World) distribute(openShift bool, installing []*olm.OperatorPolicy) {
+	if slices.ContainsFunc(w.Groups, func(g *Group) bool { return ofCluster(g.Object) }) {
+		return
+	}
+	var asking []string // namespaces
+	for _, p := range installing {
+		if !p.NamesGroup() || p.Namespace == olm.NamespaceOperators {
+			asking = append(asking, p.Namespace)
+		}
+	}
+	for _, o := range w.OLM {
+		if o.Kind == v1alpha1.SubscriptionKind || o.Kind == v1alpha1.ClusterServiceVersionKind {
+			asking = append(asking, o.Namespace)
+		}
+	}
+	for _, namespace := range lists.Unique(asking) {
+		groups := w.groupsIn(namespace)
+		group := olm.DistributionGroup(namespace, len(groups) > 0, openShift)
+		if group != nil && !slices.ContainsFunc(groups, func(g *Group) bool { return g.Name == olm.GlobalGroup }) {
+			w.take(group, "", -1) // it is older than what Git brings
+		}
+	}
+}
+
+// Managed returns the OperatorPolicy that manages a Subscription, or nil.
+func (w *World) Managed(namespace, name string) *olm.OperatorPolicy {
+	return lists.Find(w.Policies, func(p *olm.OperatorPolicy) bool {
+		return p.Installs() && p.Package == name && (p.Namespace == namespace || p.Namespace == "")
+	})
+}
+
+// StartingApproves reports whether startingCSV of a Subscription says what is approved once an operator is installed: an
+// OperatorPolicy approves it beside what its versions name (getApprovedCSVs).
+func (w *World) StartingApproves(namespace, name string) bool {
+	p := w.Managed(namespace, name)
+	return p != nil && p.Automatic && len(p.Versions) > 0
+}
+
+// mismatch returns what the controller says of the OperatorGroups of a policy's namespace (musthaveOpGroup), or "".
+func (w *World) mismatch(p *olm.OperatorPolicy) string {
+	groups := w.groupsIn(p.Namespace)
+	names := lists.Map(groups, func(g *Group) string {
+		if g.File == "" {
+			return g.Name
+		}
+		return fmt.Sprintf("%s (%s:%d)", g.Name, g.File, g.Line)
+	})
+	switch own := p.OperatorGroup(); {
+	case len(groups) > 1:
+		return "there is more than one OperatorGroup in the namespace: " + strings.Join(names, ", ")
+	case len(groups) == 1 && p.NamesGroup() && groups[0].Name != own.Name:
+		return fmt.Sprintf("the OperatorGroup found on the cluster does not match the policy: namespace %s has %s, and "+
+			"the policy names %s", p.Namespace, names[0], own.Name)
+	}
+	return ""
+}
+
+// remove takes out what a policy deletes (mustnothaveOpGroup, mustnothaveSubscription, mustnothaveCSV, handleCRDs), and
+// what the garbage collector and OLM remove after it. The rest is read again.
+func (w *World) remove(p *olm.OperatorPolicy) {
+	label := olm.ComponentLabel(p.Package + "." + p.Namespace)
+	labelled := func(o *manifest.Object) bool { return o.Has("metadata", "labels", label) }
+	subs := lists.Filter(w.Subscriptions, func(s *Subscription) bool { return s.Namespace == p.Namespace })
+	sub := lists.Find(subs, func(s *Subscription) bool { return s.Name == p.Package })
+	// OLM gives the label to what status.installedCSV names, and to the CRDs that this owns (OLM:
+	// pkg/controller/operators/adoption_controller.go).
+	csvs := lists.Filter(w.CSVs, func(v *CSV) bool {
+		return !v.Copied && v.Namespace == p.Namespace && (labelled(v.Object) || sub != nil && v.Name == sub.InstalledCSV)
+	})
+	var gone []*manifest.Object
+	if groups := w.groupsIn(p.Namespace); len(groups) == 1 && w.removesGroup(p, groups[0], subs) {
+		gone = append(gone, groups[0].Object)
+	}
+	if sub != nil && p.Deletes(v1alpha1.SubscriptionKind) {
+		gone = append(gone, sub.Object)
+	}
+	if p.Deletes(v1alpha1.ClusterServiceVersionKind) {
+		gone = append(gone, lists.Map(csvs, func(v *CSV) *manifest.Object { return v.Object })...)
+	}
+	for _, name := range lists.Keys(w.CRDs) {
+		if p.Deletes(kindCRD) && (labelled(w.CRDs[name]) || slices.ContainsFunc(csvs, func(v *CSV) bool {
+			return slices.ContainsFunc(v.CRDs.Owned, func(d v1alpha1.CRDDescription) bool { return d.Name == name })
+		})) {
+			gone = append(gone, w.CRDs[name])
+		}
+	}
+	if p.Removed = gone; len(gone) == 0 {
+		return
+	}
+	for _, o := range gone {
+		w.Delete(o)
+	}
+	for o := range w.All() {
+		if slices.ContainsFunc(gone, func(x *manifest.Object) bool { return goesWith(x, o) }) {
+			w.Delete(o)
+		}
+	}
+	rest := read(slices.Collect(w.All()), "")
+	rest.Policies, rest.Duplicates, rest.home = w.Policies, w.Duplicates, w.home
+	*w = *rest
+}
+
+// removesGroup reports whether a policy deletes the only OperatorGroup of its namespace.
+func (w *World) removesGroup(p *olm.OperatorPolicy, g *Group, subs []*Subscription) bool {
+	name, _ := g.Get("metadata", "generateName")
+	return p.Deletes(operatorsv1.OperatorGroupKind) && len(OwnersOf(g.Object)) == 0 &&
+		!slices.ContainsFunc(subs, func(s *Subscription) bool { return s.Name != p.Package }) &&
+		(g.Name == p.OperatorGroup().Name || !p.NamesGroup() && name == p.Namespace+"-")
+}
+
+// goesWith reports whether an object goes with another one, beside what that owns: a custom resource with its CRD, and
+// with a ClusterServiceVersion its copies, and what has no namespace and names it (OLM:
+// pkg/controller/operators/olm/operator.go, handleClusterServiceVersionDeletion).
+func goesWith(gone, o *manifest.Object) bool {
+	label := func(name string) string {
+		value, _ := o.Get("metadata", "labels", name)
+		return olm.Text(value)
+	}
+	switch {
+	case gone.Kind == kindCRD:
+		k, _ := olm.DefinedKind(gone)
+		return o.Kind == k.Name && o.Group() == k.Group
+	case gone.Kind != v1alpha1.ClusterServiceVersionKind, o.Kind == kindCRD:
+		return false
+	case o.Kind == gone.Kind && o.Group() == olm.Group:
+		return o.Name == gone.Name && label(olm.LabelCopiedFrom) == gone.Namespace
+	}
+	in := label(olm.LabelOwnerNamespace)
+	return o.Namespace == "" && label(olm.LabelOwner) == gone.Name && (in == "" || in == gone.Namespace)
+}
