@@ -30,6 +30,7 @@ type outcome struct {
 	world   *world.World       // of the tree
 	report  *predict.Report    // what OLM does; its After is the cluster that OLM leaves
 	plan    []Planned          // what OLM has installed
+	parts   []Installed        // of the plan
 }
 
 // play plays one cluster of a tree: on the outcome of the older state, if there is one, else beside what is in the
@@ -50,8 +51,9 @@ func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 	if h.report, err = h.options.check(ctx, on); err != nil {
 		return nil, err
 	}
-	s, err := FromObjects(slices.Concat(whole.Objects, h.remains(base)), permissions.Operator{Name: o.Name},
-		o.Namespace)
+	carried := h.carried(base)
+	objects := slices.Concat(whole.Objects, h.remains(base), h.definitions(base, carried))
+	s, err := FromObjects(objects, permissions.Operator{Name: o.Name}, o.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -64,9 +66,10 @@ func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 	}
 	plan, unknown := planOf(h.report, on, h.options)
 	if o.Over != nil {
-		if plan, err = s.follow(ctx, base, plan); err != nil {
+		if carried, err = s.follow(ctx, base, carried); err != nil {
 			return nil, err
 		}
+		plan = append(plan, carried...)
 	}
 	keys := lists.Set(whole.Objects, o.key)
 	h.plan = lists.Filter(plan, func(p Planned) bool { return p.carried || keys[o.key(p.Object)] })
@@ -76,7 +79,7 @@ func (o TreeOptions) play(ctx context.Context, t *tree.Tree) (*Subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.parts = installed
+	s.parts, h.parts = installed, installed
 	for _, u := range slices.Concat(unknown, more) {
 		s.unknown(u)
 	}
@@ -97,14 +100,13 @@ func readByOLM(o *manifest.Object) bool {
 	return o.Group() == olm.Group || o.Group() == olm.GroupV1 || isPolicy(o)
 }
 
-// follow returns the operators of a subject that follows an older one: those of plan, and those of the older one that
-// are in the cluster still. It notes what becomes of the cluster, and did not without the change.
-func (s *Subject) follow(ctx context.Context, base *outcome, plan []Planned) ([]Planned, error) {
+// follow returns the operators of an older state that are in the cluster still, as OLM has updated them. It notes what
+// becomes of the cluster, and did not without the change.
+func (s *Subject) follow(ctx context.Context, base *outcome, carried []Planned) (plan []Planned, err error) {
 	h := s.outcome
 	control := base.report
 	if len(predict.Changes(control, h.report)) > 0 || len(h.report.Updates) > 0 {
 		// the older state once more on its own outcome: what OLM does without a change of Git
-		var err error
 		again, _ := base.over(base)
 		if control, err = base.options.check(ctx, again); err != nil {
 			return nil, err
@@ -113,7 +115,7 @@ func (s *Subject) follow(ctx context.Context, base *outcome, plan []Planned) ([]
 	s.said = predict.Changes(control, h.report)
 	s.ignored(base)
 	now, was := next(h.report), next(control)
-	for _, p := range h.carried(base) {
+	for _, p := range carried {
 		at := p.Namespace + "/" + p.Name
 		if i := now[at]; i != nil && (was[at] == nil || was[at].Name != i.Name) {
 			s.waits = s.waits || i.Approval
@@ -159,6 +161,21 @@ func (h *outcome) remains(base *outcome) (out []*manifest.Object) {
 	for _, x := range base.tree.Objects {
 		if key := h.options.key(x); !given[key] && live[key] {
 			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// definitions returns the CRDs of operators that are gone, and that are in the cluster still.
+func (h *outcome) definitions(base *outcome, carried []Planned) (out []*manifest.Object) {
+	at := func(p Planned) string { return p.Namespace + "/" + p.Name }
+	stays := lists.Set(carried, at)
+	live := olm.CRDs(h.report.After)
+	for _, part := range base.parts {
+		for name, crd := range olm.CRDs(part.Subject.All) {
+			if !stays[at(part.plan)] && live[name] != nil {
+				out = append(out, crd)
+			}
 		}
 	}
 	return out
