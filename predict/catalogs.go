@@ -192,6 +192,15 @@ func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 	if result.Failure != nil {
 		r.unknownCSV[ns] = true
 	}
+	if end := result.End(); result.Outcome == resolve.UpgradePending || result.Outcome == resolve.Withheld {
+		for _, s := range end.Subscriptions {
+			if sub := r.sub(ns, s.Name); sub != nil && end.Lacks(s.CurrentCSV) {
+				r.prediction.unknown = append(r.prediction.unknown, Unknown{Object: sub.Object, Why: InstallsNothing +
+					"its status names " + s.CurrentCSV + ", which is not there"})
+				r.stuck[sub] = true
+			}
+		}
+	}
 	if result.ByPolicy { // a Subscription gets no operator if no OperatorPolicy approves its InstallPlan
 		for _, m := range result.Waiting.Subscriptions {
 			if s := r.sub(ns, m.Name); s != nil && m.From == "" && ofSubscription(s, r.csvs[ns]) == nil {
@@ -307,10 +316,12 @@ func (r *resolution) claim(state *resolve.State, s *resolve.Subscription) bool {
 	return v != nil
 }
 
-// completeStatus adds the CSV that the status of a Subscription names and the tree lacks.
+// completeStatus adds the CSV that the status of a Subscription names, if the tree has no CSVs of a cluster and no
+// InstallPlans: a dump of Subscriptions only does not say that it is gone.
 func (r *resolution) completeStatus(state *resolve.State, s *resolve.Subscription) {
 	ns := state.Namespace
-	if s.InstalledCSV == "" {
+	if s.InstalledCSV == "" || len(r.InstallPlans) > 0 ||
+		slices.ContainsFunc(r.CSVs, func(v *world.CSV) bool { return v.Phase != v1alpha1.CSVPhaseNone }) {
 		return
 	}
 	p := packageIn(state, s.Source, s.SourceNamespace, s.Package)
@@ -325,6 +336,7 @@ func (r *resolution) completeStatus(state *resolve.State, s *resolve.Subscriptio
 		Catalog: s.SourceNamespace + "/" + s.Source,
 		Choice:  catalog.Choice{Package: p, Channel: p.Channel(s.Channel), Bundle: b}})
 	s.CurrentCSV = s.InstalledCSV
+	r.assumed[[2]string{ns, b.Name}] = true
 }
 
 func packageIn(state *resolve.State, source, sourceNamespace, name string) *catalog.Package {

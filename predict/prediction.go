@@ -40,6 +40,8 @@ type prediction struct {
 	findings   []findings.Finding
 
 	asked    map[*world.Subscription]string // what an InstallPlan installs for a Subscription
+	stuck    map[*world.Subscription]bool   // they wait for a CSV that is not there
+	assumed  map[[2]string]bool             // CSVs, by namespace and name, that only the status of a Subscription names
 	added    []*manifest.Object             // Subscriptions to dependencies
 	failures map[string]*resolve.Failure    // why OLM resolves nothing, by namespace
 	steps    int                            // that OLM's loops have taken
@@ -103,6 +105,8 @@ func read(objects []*manifest.Object, defaultNamespace string) *prediction {
 		World:      world.Read(objects, defaultNamespace),
 		unknownCSV: map[string]bool{},
 		asked:      map[*world.Subscription]string{},
+		stuck:      map[*world.Subscription]bool{},
+		assumed:    map[[2]string]bool{},
 		failures:   map[string]*resolve.Failure{},
 	}
 	c.judgeObjects()

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -141,7 +143,7 @@ func (j *judge) outcome(x *explainer) {
 		for _, p := range r.Withheld.CSVs {
 			if s := x.state.waitsFor(p.Name); s != nil {
 				j.add(rulePending, findings.Warning, subscriptionObject(x.state, s.Name),
-					approve(s.Name, x.state.Namespace), "it waits for the InstallPlan that installs %s", p.Name)
+					s.unblock(x.state.Namespace), "it waits for the InstallPlan that installs %s", p.Name)
 				continue
 			}
 			j.add(ruleLost, findings.Warning, csvObject(x.state, p.Name),
@@ -160,10 +162,26 @@ func (j *judge) outcome(x *explainer) {
 		j.add(ruleCycle, findings.Error, namespace, "correct the skipRange of the older entry in the catalog",
 			"OLM updates forever: %s", strings.Join(names, " -> "))
 	case UpgradePending:
-		j.add(rulePending, findings.Warning, namespace,
-			"approve the InstallPlan, or delete it and clear status.installPlanRef",
-			"each Subscription waits for its status.currentCSV, so OLM does not resolve")
+		list := x.state.Subscriptions
+		names := lists.Unique(lists.Map(list, func(s Subscription) string { return s.CurrentCSV }))
+		hints := lists.Unique(lists.Map(list, func(s Subscription) string { return s.unblock(x.state.Namespace) }))
+		j.add(rulePending, findings.Warning, namespace, strings.Join(hints, "; "), "each Subscription waits for its "+
+			"status.currentCSV, which is not there (%s), so OLM does not resolve", text.FirstOf(3, names))
 	}
+}
+
+// unblock returns what ends the wait of a Subscription for its current CSV. OLM executes no InstallPlan twice, and makes
+// no other one for the same CSV (OLM: pkg/controller/operators/catalog/operator.go, nothingToUpdate;
+// pkg/controller/registry/resolver/resolver.go, ResolveSteps).
+func (s *Subscription) unblock(namespace string) string {
+	switch s.plan {
+	case v1alpha1.InstallPlanPhaseComplete, v1alpha1.InstallPlanPhaseFailed:
+		return fmt.Sprintf("the InstallPlan of Subscription %s is %s, and OLM makes no other one: delete the "+
+			"Subscription and create it again", s.Name, strings.ToLower(string(s.plan)))
+	case v1alpha1.InstallPlanPhaseInstalling:
+		return "see what its InstallPlan waits for"
+	}
+	return approve(s.Name, namespace)
 }
 
 // needsApproval reports what one approval installs, and which Subscriptions wait although their approval is Automatic.
@@ -319,7 +337,8 @@ func (j *judge) end(x *explainer) {
 // still explains why an installed CSV has no further update.
 func (j *judge) still(x *explainer, s *Subscription, current *entry) {
 	list := x.candidates(s)
-	list = slices.DeleteFunc(list, func(v *variable) bool { return v.entry == current })
+	// the skipRange of an entry may have its own version
+	list = slices.DeleteFunc(list, func(v *variable) bool { return v.entry.name == current.name })
 	object := subscriptionObject(x.state, s.Name)
 	if len(list) > 0 {
 		step := cmp.Or(j.result.Withheld, j.result.Waiting, &Step{})

@@ -146,7 +146,7 @@ func (r *objectReader) subscription(v *world.Subscription) {
 		Place: catalog.Place{File: file, Line: line}, Name: v.Name, Package: v.Package, Channel: v.Channel,
 		Source: v.Source, SourceNamespace: v.SourceNamespace, StartingCSV: v.StartingCSV,
 		Manual:       v.Approval == string(v1alpha1.ApprovalManual),
-		InstalledCSV: v.InstalledCSV, CurrentCSV: v.CurrentCSV,
+		InstalledCSV: v.InstalledCSV, CurrentCSV: v.CurrentCSV, plan: r.cluster.PlanPhase(v),
 		policy: lists.Find(r.policies, func(p *olm.OperatorPolicy) bool {
 			return p.Package == v.Name && (p.Namespace == v.Namespace || p.Namespace == "")
 		}),

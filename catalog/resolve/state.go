@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/base/lists"
@@ -108,7 +109,8 @@ type Subscription struct {
 	InstalledCSV string `json:"-"`
 	CurrentCSV   string `json:"-"`
 
-	policy *olm.OperatorPolicy // that manages it; nil if there is none
+	plan   v1alpha1.InstallPlanPhase // of its InstallPlan, as far as the objects say it
+	policy *olm.OperatorPolicy       // that manages it; nil if there is none
 }
 
 func (s *Subscription) from() Source { return Source{Name: s.Source, Namespace: s.SourceNamespace} }
