@@ -236,13 +236,18 @@ func (r *resolution) prepare(state *resolve.State) bool {
 		r.installsNothing(ns, fmt.Sprintf("its namespace has %s", text.Count(state.OperatorGroups, "OperatorGroup")))
 		return false
 	}
+	r.complete(state)
+	return true
+}
+
+// complete sets the catalogs of a namespace, and the status of its Subscriptions.
+func (r *resolution) complete(state *resolve.State) {
 	r.look(state)
 	for i := range state.Subscriptions {
-		if s := &state.Subscriptions[i]; !r.claim(state, s) && r.sub(ns, s.Name) != nil {
+		if s := &state.Subscriptions[i]; !r.claim(state, s) && r.sub(state.Namespace, s.Name) != nil {
 			r.completeStatus(state, s)
 		}
 	}
-	return true
 }
 
 // forget removes the Subscriptions whose catalogs are not known.
@@ -326,8 +331,12 @@ func (r *resolution) completeStatus(state *resolve.State, s *resolve.Subscriptio
 	}
 	p := packageIn(state, s.Source, s.SourceNamespace, s.Package)
 	b := p.Bundle(s.InstalledCSV)
-	if b == nil {
-		s.InstalledCSV, s.CurrentCSV = "", ""
+	if b == nil { // an older release, of which the catalog says nothing
+		older := resolve.CSV{Name: s.InstalledCSV, Annotated: true}
+		if version := olm.NameVersion(s.InstalledCSV); version != nil {
+			older.Version = version.String()
+		}
+		state.CSVs, s.CurrentCSV = append(state.CSVs, older), s.InstalledCSV
 		return
 	}
 	state.CSVs = append(state.CSVs, resolve.Installed(b, s.Package))

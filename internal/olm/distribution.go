@@ -8,6 +8,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -43,11 +44,11 @@ func FromDistribution(o *manifest.Object) bool {
 
 // WithDistribution returns objects after the OperatorGroups that their distribution has without Git, in the namespaces
 // of the Subscriptions, ClusterServiceVersions and OperatorPolicies. A cluster's own OperatorGroups among the objects
-// are all that it has. namespace is that of objects that name none. openShift is true if the distribution is known to
+// are all that it has. If there is none, those are added that a cluster's ClusterServiceVersions name. namespace is that of objects that name none. openShift is true if the distribution is known to
 // be OpenShift.
 func WithDistribution(objects []*manifest.Object, namespace string, openShift bool) []*manifest.Object {
 	var asking []string // namespaces
-	there := map[string]bool{}
+	there, grouped := map[string]bool{}, false
 	for _, p := range OperatorPolicies(objects) {
 		if p.Installs() && p.group == nil {
 			asking = append(asking, p.Namespace)
@@ -58,6 +59,7 @@ func WithDistribution(objects []*manifest.Object, namespace string, openShift bo
 		case o.Group() != Group:
 		case o.Kind == operatorsv1.OperatorGroupKind:
 			in := cmp.Or(o.Namespace, namespace)
+			grouped = true
 			there[in] = there[in] || in == namespaceQuickstart || o.Name == GlobalGroup
 			if o.Has("metadata", "uid") {
 				return objects
@@ -67,16 +69,45 @@ func WithDistribution(objects []*manifest.Object, namespace string, openShift bo
 		}
 	}
 	var made []*manifest.Object // they are older than what Git brings
+	add := func(in, name string, targets []string) {
+		there[in] = true
+		made = append(made, manifest.New(map[string]any{"apiVersion": operatorsv1.SchemeGroupVersion.String(),
+			"kind": operatorsv1.OperatorGroupKind, "metadata": map[string]any{"name": name, "namespace": in},
+			"spec": map[string]any{"targetNamespaces": text.Values(targets)}}))
+	}
+	if !grouped {
+		for _, o := range objects {
+			name, targets := membership(o)
+			if name == "" || there[o.Namespace] {
+				continue
+			}
+			add(o.Namespace, name, strings.FieldsFunc(targets, func(r rune) bool { return r == ',' }))
+		}
+	}
 	for _, in := range asking {
 		if there[in] || !HasGlobalGroup(in) || in == namespaceQuickstart && openShift {
 			continue
 		}
-		there[in] = true
-		made = append(made, manifest.New(map[string]any{"apiVersion": operatorsv1.SchemeGroupVersion.String(),
-			"kind": operatorsv1.OperatorGroupKind, "metadata": map[string]any{"name": GlobalGroup, "namespace": in},
-			"spec": map[string]any{}}))
+		add(in, GlobalGroup, nil)
 	}
 	return slices.Concat(made, objects)
+}
+
+// membership returns the name and the target namespaces of the OperatorGroup that OLM has made an object a member of:
+// one that is a ClusterServiceVersion of a cluster, and no copy.
+func membership(o *manifest.Object) (group, targets string) {
+	if o.Group() != Group || o.Kind != v1alpha1.ClusterServiceVersionKind || !o.Has("status", "phase") {
+		return "", ""
+	}
+	value := func(annotation string) string {
+		x, _ := o.Get("metadata", "annotations", annotation)
+		return Text(x)
+	}
+	if _, copied := CopiedObject(o); copied || value(AnnotationNamespace) != o.Namespace ||
+		!o.Has("metadata", "annotations", AnnotationTargets) {
+		return "", ""
+	}
+	return value(AnnotationGroup), value(AnnotationTargets)
 }
 
 // NamespaceUpstream is the namespace in which OLM's own manifests put the catalog that serves all namespaces.
