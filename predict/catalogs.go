@@ -441,7 +441,7 @@ func (r *resolution) asking(ns string, steps []resolve.Step) asking {
 // has reports whether the namespace has the operator already, in any version.
 func (r *resolution) has(state *resolve.State, p *resolve.Planned) bool {
 	return slices.ContainsFunc(state.Subscriptions, func(s resolve.Subscription) bool {
-		return s.Package == p.Package && s.InstalledCSV != ""
+		return s.Package == p.Package && s.InstalledCSV != "" && !state.Lacks(s.InstalledCSV)
 	}) || slices.ContainsFunc(r.csvs[state.Namespace], func(v *csv) bool {
 		return bundle.BaseName(v.Name, "") == bundle.BaseName(p.Name, "")
 	})

@@ -140,7 +140,7 @@ func (o *simulation) proceed(v *csv, g *group) {
 	case v1alpha1.CSVPhaseSucceeded:
 		if next := o.replacing(v); next != nil {
 			o.set(v, v1alpha1.CSVPhaseReplacing, v1alpha1.CSVReasonBeingReplaced, "being replaced by csv: "+next.Name)
-		} else if o.lacks(v) {
+		} else if o.lacks(v) && !o.awaits(v) {
 			o.fail(v, v1alpha1.CSVReasonRequirementsNotMet, "requirements no longer met")
 		}
 	case v1alpha1.CSVPhaseFailed:
@@ -287,6 +287,13 @@ func (o *simulation) failed(v *csv, g *group) {
 
 func (o *simulation) inNamespace(namespace, name string) *csv {
 	return lists.Find(o.called[[2]string{namespace, name}], func(v *csv) bool { return !v.deleted })
+}
+
+// awaits reports whether a CSV comes that replaces one of a cluster: OLM asks that before the requirements.
+func (o *simulation) awaits(v *csv) bool {
+	return slices.ContainsFunc(o.csvs, func(next *csv) bool {
+		return !next.exists && next.Namespace == v.Namespace && next.Replaces == v.Name
+	})
 }
 
 func (o *simulation) replacing(v *csv) *csv {

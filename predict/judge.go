@@ -338,7 +338,8 @@ func (o *simulation) judgeSubscriptions() {
 				"namespace "+s.Namespace+" has no OperatorGroup: OLM installs nothing there",
 				"add one, or check its path too")
 		}
-		if s.InstalledCSV != "" && s.CurrentCSV != "" && s.CurrentCSV != s.InstalledCSV {
+		if s.InstalledCSV != "" && s.CurrentCSV != "" && o.inNamespace(s.Namespace, s.CurrentCSV) == nil &&
+			s.CurrentCSV != s.InstalledCSV {
 			o.note(ruleNewer, findings.Note, s.Object, "status.currentCSV",
 				"a newer version waits: "+s.CurrentCSV+" is to follow "+s.InstalledCSV,
 				"approve its InstallPlan, or see why it fails")

@@ -225,6 +225,22 @@ func oneApproval(csv string, plan *Step) string {
 	return out
 }
 
+// updating returns a CSV that OLM is about to delete, and the one that takes its place as soon as its pods run; "" if
+// there is none. In the meantime, OLM resolves with both of them.
+func (s *State) updating() (old, next string) {
+	for _, c := range s.CSVs {
+		on := c.Phase == string(v1alpha1.CSVPhaseInstallReady) || c.Phase == string(v1alpha1.CSVPhaseInstalling) ||
+			c.Phase == string(v1alpha1.CSVPhaseSucceeded)
+		if on && slices.ContainsFunc(s.CSVs, func(o CSV) bool {
+			return o.Name == c.Replaces && (o.Phase == string(v1alpha1.CSVPhaseReplacing) ||
+				o.Phase == string(v1alpha1.CSVPhaseDeleting))
+		}) {
+			return c.Replaces, c.Name
+		}
+	}
+	return "", ""
+}
+
 func (j *judge) failed(x *explainer, namespace string) {
 	r := j.result
 	switch r.Failure.Reason {
@@ -242,7 +258,15 @@ func (j *judge) failed(x *explainer, namespace string) {
 			r.Failure.Dependency = r.Failure.Dependency || a.need != nil
 		}
 		r.Failure.Help = x.help(set)
-		j.add(ruleNoSolution, findings.Error, namespace, strings.Join(r.Failure.Help, "; or "), "%s",
+		level := findings.Error
+		if old, next := x.state.updating(); slices.ContainsFunc(set, func(a applied) bool {
+			return a.entry != nil && a.entry.source.virtual() && a.entry.name == old
+		}) {
+			level = findings.Warning
+			r.Failure.Help = []string{fmt.Sprintf("wait: it passes when %s has succeeded and OLM has deleted %s, which it "+
+				"replaces", next, old)}
+		}
+		j.add(ruleNoSolution, level, namespace, strings.Join(r.Failure.Help, "; or "), "%s",
 			strings.Join(r.Failure.Conflict, "; "))
 		for _, e := range x.installed.entries {
 			if slices.ContainsFunc(set, func(a applied) bool { return a.kind == prohibited && a.entry == e }) {
@@ -326,7 +350,7 @@ func (j *judge) end(x *explainer) {
 		}
 	}
 	for _, e := range x.installed.entries {
-		if e.subscription == "" {
+		if old, _ := s.updating(); e.subscription == "" && e.name != old {
 			j.add(ruleUnowned, findings.Note, csvObject(s, e.name), "",
 				"no Subscription names it, so OLM never updates it")
 		}
