@@ -116,8 +116,12 @@ func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resol
 		case why == "":
 			r.subs[s.Namespace] = append(r.subs[s.Namespace], s)
 		case ofSubscription(s, csvs[s.Namespace]) == nil:
-			c.unknown = append(c.unknown, Unknown{s.Object, why, true})
-			c.noteUnchecked(s, why, passCatalog)
+			hint, known := passCatalog, r.content(s) != nil
+			if known {
+				hint = ""
+			}
+			c.unknown = append(c.unknown, Unknown{s.Object, why, !known})
+			c.noteUnchecked(s, why, hint)
 		}
 	}
 	r.others = cmp.Or(catalogs.Prepared, resolve.Prepare(catalogs.Others))
@@ -536,10 +540,7 @@ func (r *resolution) findUnknown() {
 
 // unknown returns why nothing is known about the catalog of a Subscription, or "".
 func (r *resolution) unknown(s *world.Subscription) string {
-	content, i := r.catalogs.Others, r.source(s.Source, s.SourceNamespace)
-	if i >= 0 {
-		content = r.catalogs.Sources[i].Catalog
-	}
+	content, i := r.content(s), r.source(s.Source, s.SourceNamespace)
 	switch {
 	case content != nil:
 		if err := content.Missing(s.Package); err != nil {
@@ -552,6 +553,14 @@ func (r *resolution) unknown(s *world.Subscription) string {
 		return fmt.Sprintf("the content of CatalogSource %s/%s is not known", s.SourceNamespace, s.Source)
 	}
 	return ""
+}
+
+// content returns what the catalog of a Subscription serves, or nil if nobody says it.
+func (r *resolution) content(s *world.Subscription) *catalog.Catalog {
+	if i := r.source(s.Source, s.SourceNamespace); i >= 0 {
+		return r.catalogs.Sources[i].Catalog
+	}
+	return r.catalogs.Others
 }
 
 func (r *resolution) source(name, namespace string) int {

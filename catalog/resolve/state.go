@@ -55,7 +55,7 @@ func (s *State) Hidden() (names []string) {
 
 // unknown returns why nobody knows what a Subscription can choose from, or "".
 func (s *State) unknown(sub *Subscription) string {
-	if slices.ContainsFunc(s.Unknown, sub.from().Same) {
+	if s.hides(sub) {
 		return fmt.Sprintf("the content of CatalogSource %s/%s is not known", sub.SourceNamespace, sub.Source)
 	}
 	for _, c := range s.Catalogs {
@@ -67,6 +67,9 @@ func (s *State) unknown(sub *Subscription) string {
 	}
 	return ""
 }
+
+// hides reports whether nobody knows what the catalog of a Subscription has.
+func (s *State) hides(sub *Subscription) bool { return slices.ContainsFunc(s.Unknown, sub.from().Same) }
 
 // Package returns a package of one of the catalogs, or nil.
 func (s *State) Package(source, sourceNamespace, name string) *catalog.Package {
