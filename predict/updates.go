@@ -168,7 +168,7 @@ func (u *updating) findingsOf(ctx context.Context, up upgrade.Upgrade, plan inst
 			plan.updates[0].Name, err), manifest.HintOf(err))
 	}
 	up.Cluster = slices.DeleteFunc(slices.Clone(up.Cluster), func(o *manifest.Object) bool {
-		return o.Kind != "CustomResourceDefinition"
+		return o.Kind != kindCRD
 	})
 	return up.Findings(ctx)
 }
@@ -385,7 +385,7 @@ func (o *simulation) judgeConversions() {
 	}
 	dumped := o.Get("", "Service", "default", "kubernetes") != nil
 	for crd := range o.All() {
-		if crd.Kind != "CustomResourceDefinition" || len(olm.CRDVersions(crd)) < 2 {
+		if crd.Kind != kindCRD || len(olm.CRDVersions(crd)) < 2 {
 			continue
 		}
 		namespace, name := fit.ConversionService(crd)
