@@ -43,7 +43,7 @@ func (r *Report) Document() *findings.Document {
 		if t := r.states(); len(t.Rows) > 0 {
 			d.Sections = append(d.Sections, findings.Section{Tables: []findings.Table{t}})
 		}
-		return r.withUpgrade(d)
+		return r.withUpgrade(r.withLimits(d))
 	}
 	lines := findings.Section{Formats: []findings.Format{findings.Text}}
 	list := func(title string, rows ...[]findings.Cell) {
@@ -94,7 +94,7 @@ func (r *Report) Document() *findings.Document {
 	tables.Tables = lists.Filter([]findings.Table{groups, csvs, extensions},
 		func(t findings.Table) bool { return len(t.Rows) > 0 })
 	d.Sections = append(d.Sections, lines, tables)
-	return r.withUpgrade(d)
+	return r.withUpgrade(r.withLimits(d))
 }
 
 func (r *Report) states() findings.Table {
@@ -110,6 +110,15 @@ func (r *Report) states() findings.Table {
 		t.Rows = append(t.Rows, findings.Cells(state[0], state[1], strconv.Itoa(counts[state])))
 	}
 	return t
+}
+
+// withLimits adds what Succeeded may depend on.
+func (r *Report) withLimits(d *findings.Document) *findings.Document {
+	if said := r.notLookedAt(); said != "" {
+		d.Sections = append(d.Sections, findings.Section{Remarks: []findings.Remark{{Label: "not looked at",
+			Text: said}}})
+	}
+	return d
 }
 
 // withUpgrade adds what holds back the upgrade of the cluster, if it is asked about: a row for each operator.
