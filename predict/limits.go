@@ -1,7 +1,6 @@
 package predict
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -64,7 +63,7 @@ func (o *simulation) rolesKnown(v *csv) bool {
 // admits reports whether an object has admission webhooks.
 func admits(o *manifest.Object) bool { return o.Group() == "admissionregistration.k8s.io" }
 
-// notLookedAt returns what Succeeded may depend on, and how many operators it is about; "" if there is nothing.
+// notLookedAt returns what Succeeded may depend on, and which operators it is about; "" if there is nothing.
 func (r *Report) notLookedAt() string {
 	of := map[string][]string{}
 	for _, v := range r.CSVs {
@@ -72,15 +71,14 @@ func (r *Report) notLookedAt() string {
 			of[limit] = append(of[limit], v.Name)
 		}
 	}
-	var out []string
-	for _, limit := range limits {
-		switch names := of[limit]; len(names) {
-		case 0:
-		case 1:
-			out = append(out, fmt.Sprintf("%s of %s", limit, names[0]))
-		default:
-			out = append(out, fmt.Sprintf("%s of %s", limit, text.Count(len(names), "operator")))
+	about := func(limit string) string {
+		if names := of[limit]; len(names) != 1 {
+			return text.Count(len(names), "operator")
 		}
+		return of[limit][0]
 	}
-	return strings.Join(out, "; ")
+	met := lists.Filter(limits, func(limit string) bool { return len(of[limit]) > 0 })
+	return strings.Join(lists.Map(lists.Groups(met, about), func(same []string) string {
+		return strings.Join(same, ", ") + " of " + about(same[0])
+	}), "; ")
 }
