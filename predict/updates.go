@@ -139,7 +139,7 @@ func (u *updating) judgeReplaced(ctx context.Context, plan installPlan) error {
 		if !ok {
 			one = plan.updates[0]
 		}
-		u.stopped = u.stopped || f.Severity == findings.Error
+		u.stopped = u.stopped || f.Severity == findings.Error && !f.Later
 		hint := fmt.Sprintf("OLM updates %s to %s of catalog %s: set installPlanApproval: Manual to keep it",
 			one.Replaces, one.Name, one.Catalog)
 		if one.sub.Approval == string(v1alpha1.ApprovalManual) {
