@@ -44,8 +44,8 @@ type visible struct{ crds, accounts, namespaced, clusterWide bool }
 
 // shows returns what the tree shows of the requirements of a CSV. OLM installs the CSV of a Subscription together with
 // what it needs, as far as its InstallPlan gets. A tree of Git has all of a CSV, or nothing: CRDs and ServiceAccounts.
-// A dump has the kinds that somebody asked for: one that it lacks is not missing in the cluster. Each namespace has a
-// ServiceAccount. Where the group is global, OLM makes ClusterRoles for what a CSV may do in its namespace, too (OLM:
+// A dump has the kinds that somebody asked for: one that it lacks is not missing in the cluster. A CSV without
+// Deployments is what a catalog says of it (olm.csv.metadata), after a play. Each namespace has a ServiceAccount. Where the group is global, OLM makes ClusterRoles for what a CSV may do in its namespace, too (OLM:
 // pkg/controller/operators/olm/operatorgroup.go, ensureSingletonRBAC).
 func (c *prediction) shows(v *csv, accounts []string) visible {
 	if v.sub != nil {
@@ -59,6 +59,9 @@ func (c *prediction) shows(v *csv, accounts []string) visible {
 	if !v.observed {
 		all := hasCRD || hasAccount || len(crds)+len(accounts) == 0
 		return visible{all, all, all, all}
+	}
+	if len(v.deployments()) == 0 {
+		return visible{}
 	}
 	has := func(namespace string) bool {
 		return slices.ContainsFunc(c.RBAC.Roles, func(r *rbac.Role) bool { return r.Namespace == namespace }) ||
