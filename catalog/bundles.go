@@ -60,10 +60,6 @@ func readBundles(ctx context.Context, dir string, o Options) (*Catalog, error) {
 	for _, f := range left {
 		c.left = append(c.left, f.packages...)
 	}
-	leftOut := slices.ContainsFunc(c.Faulty, func(f Faulty) bool { return f.All })
-	if len(c.Packages)+len(left) == 0 && !leftOut && len(c.Faulty) > 0 {
-		return c, c.Faulty[0].Err
-	}
 	return c, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/source"
 )
 
@@ -72,6 +73,11 @@ func openInCatalog(ctx context.Context, arg string, o Options) (*Opened, error) 
 		return nil, err
 	}
 	opened.Kind = source.KindCatalog // also where a directory with bundles is the catalog
+	for _, f := range c.Faulty {
+		if f.Missing && o.Source.Warn != nil {
+			o.Source.Warn("%s", text.OneLine(f.Error()))
+		}
+	}
 	return opened, nil
 }
 

@@ -116,8 +116,12 @@ func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resol
 		case why == "":
 			r.subs[s.Namespace] = append(r.subs[s.Namespace], s)
 		case ofSubscription(s, csvs[s.Namespace]) == nil:
-			c.unknown = append(c.unknown, Unknown{s.Object, why, true})
-			c.noteUnchecked(s, why, passCatalog)
+			hint, known := passCatalog, r.content(s) != nil
+			if known {
+				hint = ""
+			}
+			c.unknown = append(c.unknown, Unknown{s.Object, why, !known})
+			c.noteUnchecked(s, why, hint)
 		}
 	}
 	r.others = cmp.Or(catalogs.Prepared, resolve.Prepare(catalogs.Others))
@@ -193,6 +197,15 @@ func (r *resolution) resolve(ctx context.Context, state *resolve.State) error {
 	if result.Failure != nil {
 		r.unknownCSV[ns] = true
 	}
+	if end := result.End(); result.Outcome == resolve.UpgradePending || result.Outcome == resolve.Withheld {
+		for _, s := range end.Subscriptions {
+			if sub := r.sub(ns, s.Name); sub != nil && end.Lacks(s.CurrentCSV) {
+				r.prediction.unknown = append(r.prediction.unknown, Unknown{Object: sub.Object, Why: InstallsNothing +
+					"its status names " + s.CurrentCSV + ", which is not there"})
+				r.stuck[sub] = true
+			}
+		}
+	}
 	if result.ByPolicy { // a Subscription gets no operator if no OperatorPolicy approves its InstallPlan
 		for _, m := range result.Waiting.Subscriptions {
 			if s := r.sub(ns, m.Name); s != nil && m.From == "" && ofSubscription(s, r.csvs[ns]) == nil {
@@ -228,13 +241,18 @@ func (r *resolution) prepare(state *resolve.State) bool {
 		r.installsNothing(ns, fmt.Sprintf("its namespace has %s", text.Count(state.OperatorGroups, "OperatorGroup")))
 		return false
 	}
+	r.complete(state)
+	return true
+}
+
+// complete sets the catalogs of a namespace, and the status of its Subscriptions.
+func (r *resolution) complete(state *resolve.State) {
 	r.look(state)
 	for i := range state.Subscriptions {
-		if s := &state.Subscriptions[i]; !r.claim(state, s) && r.sub(ns, s.Name) != nil {
+		if s := &state.Subscriptions[i]; !r.claim(state, s) && r.sub(state.Namespace, s.Name) != nil {
 			r.completeStatus(state, s)
 		}
 	}
-	return true
 }
 
 // forget removes the Subscriptions whose catalogs are not known.
@@ -308,16 +326,22 @@ func (r *resolution) claim(state *resolve.State, s *resolve.Subscription) bool {
 	return v != nil
 }
 
-// completeStatus adds the CSV that the status of a Subscription names and the tree lacks.
+// completeStatus adds the CSV that the status of a Subscription names, if the tree has no CSVs of a cluster and no
+// InstallPlans: a dump of Subscriptions only does not say that it is gone.
 func (r *resolution) completeStatus(state *resolve.State, s *resolve.Subscription) {
 	ns := state.Namespace
-	if s.InstalledCSV == "" {
+	if s.InstalledCSV == "" || len(r.InstallPlans) > 0 ||
+		slices.ContainsFunc(r.CSVs, func(v *world.CSV) bool { return v.Phase != v1alpha1.CSVPhaseNone }) {
 		return
 	}
 	p := packageIn(state, s.Source, s.SourceNamespace, s.Package)
 	b := p.Bundle(s.InstalledCSV)
-	if b == nil {
-		s.InstalledCSV, s.CurrentCSV = "", ""
+	if b == nil { // an older release, of which the catalog says nothing
+		older := resolve.CSV{Name: s.InstalledCSV, Annotated: true}
+		if version := olm.NameVersion(s.InstalledCSV); version != nil {
+			older.Version = version.String()
+		}
+		state.CSVs, s.CurrentCSV = append(state.CSVs, older), s.InstalledCSV
 		return
 	}
 	state.CSVs = append(state.CSVs, resolve.Installed(b, s.Package))
@@ -326,6 +350,7 @@ func (r *resolution) completeStatus(state *resolve.State, s *resolve.Subscriptio
 		Catalog: s.SourceNamespace + "/" + s.Source,
 		Choice:  catalog.Choice{Package: p, Channel: p.Channel(s.Channel), Bundle: b}})
 	s.CurrentCSV = s.InstalledCSV
+	r.assumed[[2]string{ns, b.Name}] = true
 }
 
 func packageIn(state *resolve.State, source, sourceNamespace, name string) *catalog.Package {
@@ -421,7 +446,7 @@ func (r *resolution) asking(ns string, steps []resolve.Step) asking {
 // has reports whether the namespace has the operator already, in any version.
 func (r *resolution) has(state *resolve.State, p *resolve.Planned) bool {
 	return slices.ContainsFunc(state.Subscriptions, func(s resolve.Subscription) bool {
-		return s.Package == p.Package && s.InstalledCSV != ""
+		return s.Package == p.Package && s.InstalledCSV != "" && !state.Lacks(s.InstalledCSV)
 	}) || slices.ContainsFunc(r.csvs[state.Namespace], func(v *csv) bool {
 		return bundle.BaseName(v.Name, "") == bundle.BaseName(p.Name, "")
 	})
@@ -516,10 +541,7 @@ func (r *resolution) findUnknown() {
 
 // unknown returns why nothing is known about the catalog of a Subscription, or "".
 func (r *resolution) unknown(s *world.Subscription) string {
-	content, i := r.catalogs.Others, r.source(s.Source, s.SourceNamespace)
-	if i >= 0 {
-		content = r.catalogs.Sources[i].Catalog
-	}
+	content, i := r.content(s), r.source(s.Source, s.SourceNamespace)
 	switch {
 	case content != nil:
 		if err := content.Missing(s.Package); err != nil {
@@ -532,6 +554,14 @@ func (r *resolution) unknown(s *world.Subscription) string {
 		return fmt.Sprintf("the content of CatalogSource %s/%s is not known", s.SourceNamespace, s.Source)
 	}
 	return ""
+}
+
+// content returns what the catalog of a Subscription serves, or nil if nobody says it.
+func (r *resolution) content(s *world.Subscription) *catalog.Catalog {
+	if i := r.source(s.Source, s.SourceNamespace); i >= 0 {
+		return r.catalogs.Sources[i].Catalog
+	}
+	return r.catalogs.Others
 }
 
 func (r *resolution) source(name, namespace string) int {

@@ -114,6 +114,9 @@ type CSV struct {
 	Message      string            `json:"message"`
 	Annotations  map[string]string `json:"annotations,omitempty"`
 	CopiedTo     []string          `json:"copiedTo,omitempty"` // namespaces with a copy, sorted
+	Unknown      string            `json:"unknown,omitempty"`  // why OLM's status cannot be predicted
+
+	NotLookedAt []string `json:"notLookedAt,omitempty"` // what Succeeded may depend on
 }
 
 // Check predicts what OLM does with the objects of a tree and reports what is wrong. The same tree yields the same
@@ -264,9 +267,13 @@ func (o *simulation) csv(v *csv) CSV {
 	at := v.where()
 	r := CSV{Cluster: o.clusterName, Namespace: v.Namespace, Name: v.Name, File: at.File, Line: at.Line,
 		Phase: string(v.phase), Reason: string(v.reason), Message: v.message, CopiedTo: o.copies(v),
-		Annotations: v.ofGroup}
+		Annotations: v.ofGroup, NotLookedAt: o.limits(v)}
 	if v.sub != nil {
 		r.Subscription = v.sub.Name
+	}
+	if o.assumed[[2]string{v.Namespace, v.Name}] && v.phase == v1alpha1.CSVPhaseSucceeded {
+		r.Phase, r.Reason, r.Message, r.NotLookedAt = "", "", "", nil
+		r.Unknown = "the tree has no ClusterServiceVersions: it counts as installed"
 	}
 	return r
 }

@@ -23,7 +23,7 @@ func (o *simulation) set(v *csv, phase v1alpha1.ClusterServiceVersionPhase, reas
 	if v.phase == phase && v.reason == reason && v.message == message {
 		return
 	}
-	v.phase, v.reason, v.message = phase, reason, message
+	v.phase, v.reason, v.message, v.moved = phase, reason, message, true
 	o.wakeCSV(v)
 	for _, g := range o.groupsIn[v.Namespace] {
 		o.wakeGroup(g)
@@ -140,6 +140,8 @@ func (o *simulation) proceed(v *csv, g *group) {
 	case v1alpha1.CSVPhaseSucceeded:
 		if next := o.replacing(v); next != nil {
 			o.set(v, v1alpha1.CSVPhaseReplacing, v1alpha1.CSVReasonBeingReplaced, "being replaced by csv: "+next.Name)
+		} else if o.lacks(v) && !o.awaits(v) {
+			o.fail(v, v1alpha1.CSVReasonRequirementsNotMet, "requirements no longer met")
 		}
 	case v1alpha1.CSVPhaseFailed:
 		o.failed(v, g)
@@ -177,7 +179,7 @@ func (c *prediction) notUpgradeable(v *csv) string {
 }
 
 func (o *simulation) pending(v *csv) {
-	if v.observed && v.reason != v1alpha1.CSVReasonRequirementsUnknown {
+	if v.observed && !v.moved && v.reason != v1alpha1.CSVReasonRequirementsUnknown {
 		return // the cluster knows what is missing
 	}
 	previous := o.inNamespace(v.Namespace, v.Replaces)
@@ -192,7 +194,7 @@ func (o *simulation) pending(v *csv) {
 	switch {
 	case needs.err != nil:
 		o.fail(v, v1alpha1.CSVReasonInvalidStrategy, "install strategy invalid: "+needs.err.Error())
-	case len(needs.unmet) > 0 || len(o.missingServices(v)) > 0:
+	case o.lacks(v):
 		o.set(v, v1alpha1.CSVPhasePending, v1alpha1.CSVReasonRequirementsNotMet,
 			"one or more requirements couldn't be found")
 	case v.badWebhook() != "":
@@ -271,6 +273,11 @@ func (o *simulation) failed(v *csv, g *group) {
 			return // OLM retries and fails forever
 		}
 		message = "installing"
+	case v1alpha1.CSVReasonRequirementsNotMet:
+		if o.lacks(v) {
+			o.set(v, v1alpha1.CSVPhasePending, v.reason, "requirements not met")
+		}
+		return
 	default:
 		return
 	}
@@ -280,6 +287,13 @@ func (o *simulation) failed(v *csv, g *group) {
 
 func (o *simulation) inNamespace(namespace, name string) *csv {
 	return lists.Find(o.called[[2]string{namespace, name}], func(v *csv) bool { return !v.deleted })
+}
+
+// awaits reports whether a CSV comes that replaces one of a cluster: OLM asks that before the requirements.
+func (o *simulation) awaits(v *csv) bool {
+	return slices.ContainsFunc(o.csvs, func(next *csv) bool {
+		return !next.exists && next.Namespace == v.Namespace && next.Replaces == v.Name
+	})
 }
 
 func (o *simulation) replacing(v *csv) *csv {

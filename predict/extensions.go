@@ -372,7 +372,7 @@ func (e *PlayedExtension) open(ctx context.Context, o Options) error {
 	}
 	e.operator, e.partial = &operator, partial
 	for _, crd := range operator.CSV.Spec.CustomResourceDefinitions.Owned {
-		e.owns = append(e.owns, keyOf("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", crd.Name))
+		e.owns = append(e.owns, keyOf("apiextensions.k8s.io/v1", kindCRD, "", crd.Name))
 	}
 	release := o.Target.Controllers()[0]
 	config, _ := release.State(olm.KindClusterExtension, versions.FieldConfig, versions.Experimental)
@@ -420,8 +420,8 @@ func (e *PlayedExtension) hint() string {
 	return passCatalog
 }
 
-// judgeOwnership reports objects of bundles that something else in the tree makes: another ClusterExtension, or
-// whoever applies the tree. OLM v1 takes none of them over (operator-controller:
+// judgeOwnership reports objects of bundles that something else makes: another ClusterExtension, OLM v0, or whoever
+// applies the tree. OLM v1 takes none of them over (operator-controller:
 // docs/concepts/single-owner-objects.md; internal/operator-controller/applier/boxcutter.go,
 // CollisionProtectionPrevent).
 func (c *prediction) judgeOwnership(o Options, objects []*manifest.Object) {
@@ -456,28 +456,63 @@ func (c *prediction) judgeOwnership(o Options, objects []*manifest.Object) {
 	if len(owners) == 0 {
 		return
 	}
-	for _, x := range objects {
+	files, said := lists.Set(objects, func(x *manifest.Object) string { return x.File }), map[string]bool{}
+	for x := range c.All() {
 		key := world.Key(x, o.Namespace)
 		e := owners[key]
 		// OLM v1 has made it for a ClusterExtension (operator-controller:
 		// internal/operator-controller/labels/labels.go)
 		made, _ := x.Get("metadata", "labels", olm.GroupV1+"/owner-kind")
-		if e == nil || made == olm.KindClusterExtension && x.Has("metadata", "labels", olm.GroupV1+"/owner-name") {
-			continue
+		switch {
+		case e == nil, made == olm.KindClusterExtension && x.Has("metadata", "labels", olm.GroupV1+"/owner-name"):
+		case !files[x.File]: // an InstallPlan of OLM v0 makes it
+			said[key] = true
+			c.noteOfBoth(e, key)
+		default:
+			said[key] = true
+			c.noteOwned(e, key, x)
 		}
-		level, says := findings.Error, "OLM v1 does not install "+e.Bundle
-		if !e.fresh() {
-			level, says = findings.Warning, "OLM v1 and whoever applies the tree undo what the other does"
-		} else if e.Refused == "" {
-			e.Refused = shown(key) + " exists"
-		}
-		hint := "remove it from the tree"
-		if key == keyOf("v1", "ServiceAccount", e.extension.Namespace, e.extension.Account) {
-			hint = "give the account of spec.serviceAccount another name"
-		}
-		c.note(ruleCollision, level, x, "metadata.name", fmt.Sprintf("ClusterExtension %s: %s: its bundle has this "+
-			"object too, and OLM v1 takes over none that somebody else has made", e.Name, says), hint)
 	}
+	for _, v := range c.csvs {
+		for _, crd := range v.CRDs.Owned {
+			key := keyOf("apiextensions.k8s.io/v1", kindCRD, "", crd.Name)
+			if e := owners[key]; e != nil && !said[key] {
+				said[key] = true
+				c.noteOfBoth(e, key)
+			}
+		}
+	}
+}
+
+// noteOwned reports an object of the tree that the bundle of a ClusterExtension has, too.
+func (c *prediction) noteOwned(e *PlayedExtension, key string, x *manifest.Object) {
+	level, says := findings.Error, "OLM v1 does not install "+e.Bundle
+	if !e.fresh() {
+		level, says = findings.Warning, "OLM v1 and whoever applies the tree undo what the other does"
+	} else if e.Refused == "" {
+		e.Refused = shown(key) + " exists"
+	}
+	hint := "remove it from the tree"
+	if key == keyOf("v1", "ServiceAccount", e.extension.Namespace, e.extension.Account) {
+		hint = "give the account of spec.serviceAccount another name"
+	}
+	c.note(ruleCollision, level, x, "metadata.name", fmt.Sprintf("ClusterExtension %s: %s: its bundle has this object "+
+		"too, and OLM v1 takes over none that somebody else has made", e.Name, says), hint)
+}
+
+// noteOfBoth reports an object that OLM v0 makes, too. OLM v0 writes over what OLM v1 has made (OLM:
+// pkg/controller/operators/catalog/step.go), and OLM v1 does not take it back.
+func (c *prediction) noteOfBoth(e *PlayedExtension, key string) {
+	if e.Refused != "" {
+		return
+	}
+	says := fmt.Sprintf("OLM v1 does not install %s: %s exists: OLM v0 makes it", e.Bundle, shown(key))
+	if !e.fresh() {
+		says = fmt.Sprintf("OLM v0 writes over %s of %s", shown(key), e.Bundle)
+	}
+	e.Refused = shown(key) + " exists"
+	c.note(ruleCollision, findings.Error, e.object, "", says+", and OLM v1 takes over no object that somebody else has "+
+		"made", "install the operator by one of the two")
 }
 
 // fresh reports whether OLM v1 has installed no bundle yet for the ClusterExtension.

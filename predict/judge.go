@@ -232,24 +232,39 @@ func (o *simulation) judgeMissing(g *group) {
 	}
 }
 
-// judgeCopies reports copied CSVs that OLM deletes, or that show the target namespaces to the users of one of them.
+// judgeCopies reports copied CSVs that OLM deletes, or that show the target namespaces to the users of one of them. The
+// copies of a CSV are one finding. Those of a release that OLM updates go with it, and a dump may lack the namespace of
+// the original.
 func (o *simulation) judgeCopies() {
+	gone, untargeted := map[[2]string][]*csv{}, map[[2]string][]*csv{} // by namespace and name of the original
 	for _, v := range o.copied {
 		if targets, ok := v.Annotations[olm.AnnotationTargets]; ok { // OLM: operatorgroup.go, copyToNamespace
 			o.note(ruleLeak, findings.Warning, v.Object, `metadata.annotations["`+olm.AnnotationTargets+`"]`,
 				fmt.Sprintf("a copied CSV shows the target namespaces %q to the users of namespace %s", targets,
 					v.Namespace), "remove it from the tree")
 		}
+		original := [2]string{v.Original, v.Name}
+		dumped := v.observed && len(o.groupsIn[v.Original])+len(o.csvsIn[v.Original]) == 0
 		switch source := o.inNamespace(v.Original, v.Name); {
-		case source == nil:
-			o.note(ruleCopied, findings.Warning, v.Object, "",
-				"a copy of a CSV that namespace "+cmp.Or(v.Original, `""`)+" does not have: OLM deletes it",
-				"remove it from the tree")
-		case source.phase != v1alpha1.CSVPhaseNone && !slices.Contains(o.copies(source), v.Namespace):
-			o.note(ruleCopied, findings.Warning, v.Object, "",
-				"a copy of a CSV of namespace "+v.Original+", whose group does not target "+
-					"namespace "+v.Namespace+": OLM deletes it", "remove it from the tree")
+		case source == nil && len(o.called[original]) == 0 && !dumped:
+			gone[original] = append(gone[original], v)
+		case source != nil && source.phase != v1alpha1.CSVPhaseNone && !slices.Contains(o.copies(source), v.Namespace):
+			untargeted[original] = append(untargeted[original], v)
 		}
+	}
+	say := func(list []*csv, why string) {
+		if n := len(list) - 1; n > 0 {
+			why += fmt.Sprintf(", and those of %s", text.FirstOf(3, lists.Map(list[1:],
+				func(v *csv) string { return "namespace " + v.Namespace })))
+		}
+		o.note(ruleCopied, findings.Warning, list[0].Object, "", why, "remove it from the tree")
+	}
+	for _, list := range gone {
+		say(list, "a copy of a CSV that namespace "+cmp.Or(list[0].Original, `""`)+" does not have: OLM deletes it")
+	}
+	for _, list := range untargeted {
+		say(list, "a copy of a CSV of namespace "+list[0].Original+", whose group does not target namespace "+
+			list[0].Namespace+": OLM deletes it")
 	}
 }
 
@@ -337,7 +352,8 @@ func (o *simulation) judgeSubscriptions() {
 				"namespace "+s.Namespace+" has no OperatorGroup: OLM installs nothing there",
 				"add one, or check its path too")
 		}
-		if s.InstalledCSV != "" && s.CurrentCSV != "" && s.CurrentCSV != s.InstalledCSV {
+		if s.InstalledCSV != "" && s.CurrentCSV != "" && o.inNamespace(s.Namespace, s.CurrentCSV) == nil &&
+			s.CurrentCSV != s.InstalledCSV {
 			o.note(ruleNewer, findings.Note, s.Object, "status.currentCSV",
 				"a newer version waits: "+s.CurrentCSV+" is to follow "+s.InstalledCSV,
 				"approve its InstallPlan, or see why it fails")

@@ -46,6 +46,7 @@ type simulation struct {
 	restless   bool // the loops did not reach a stable state
 	rules      map[string]bool
 	shared     map[string]bool // the CRDs that several operators may own
+	hooks      bool            // the tree has admission webhooks
 }
 
 func play(c *prediction) *simulation {
@@ -62,6 +63,8 @@ func play(c *prediction) *simulation {
 		owning:     map[string][]*csv{},
 		waiting:    map[string][]*csv{},
 		rules:      lists.Set(Rules(), func(r findings.Rule) string { return r.ID }),
+
+		hooks: slices.ContainsFunc(c.Others, admits),
 
 		providing: map[string][]*csv{},
 		listing:   map[string]map[*group]bool{},

@@ -474,10 +474,7 @@ func States(ctx context.Context, t *tree.Tree, namespace string, catalogs Catalo
 		slices.SortFunc(list, func(a, b *resolve.State) int { return cmp.Compare(a.Namespace, b.Namespace) })
 	}
 	for _, state := range list {
-		r.look(state)
-		for i := range state.Subscriptions {
-			r.claim(state, &state.Subscriptions[i])
-		}
+		r.complete(state)
 	}
 	return list
 }

@@ -196,12 +196,12 @@ func (o *simulation) leave(r *Report) {
 		}
 	}
 	for _, s := range o.Subscriptions {
-		o.subscribed(r, s.Object, o.asked[s])
+		o.subscribed(r, s.Object, o.asked[s], o.stuck[s])
 	}
 	for _, s := range o.added {
 		name, _ := s.Get("spec", "startingCSV")
 		csv, _ := name.(string)
-		o.subscribed(r, s, csv)
+		o.subscribed(r, s, csv, false)
 	}
 	for i, p := range o.played {
 		o.Put(p.object(i))
@@ -228,7 +228,7 @@ func (o *simulation) lose(v *csv) {
 
 // subscribed sets the status of a Subscription (OLM: pkg/controller/operators/catalog/operator.go,
 // ensureSubscriptionCSVState; subscription/state.go).
-func (o *simulation) subscribed(r *Report, s *manifest.Object, csv string) {
+func (o *simulation) subscribed(r *Report, s *manifest.Object, csv string, waits bool) {
 	state := SubscriptionState{Cluster: o.clusterName, Namespace: s.Namespace, Name: s.Name, object: s}
 	texts := map[string]*string{"state": &state.State, "installedCSV": &state.InstalledCSV,
 		"currentCSV": &state.CurrentCSV}
@@ -251,6 +251,8 @@ func (o *simulation) subscribed(r *Report, s *manifest.Object, csv string) {
 				failing(v1alpha1.SubscriptionInstallPlanFailed, p.Reason, p.Message)
 			}
 		}
+	case waits:
+		state.State = string(v1alpha1.SubscriptionStateUpgradePending)
 	case failure != nil:
 		failing(v1alpha1.SubscriptionResolutionFailed, failure.Reason, failure.Text)
 	}

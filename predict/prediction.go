@@ -30,6 +30,7 @@ type prediction struct {
 	openShift   bool   // the cluster is one of OpenShift
 	clusterName string // the directory of the cluster; empty if the tree is one
 
+	dumped     map[string]bool // kinds of which the tree has objects of a cluster: see dumpedKinds
 	unknownCSV map[string]bool // namespaces with a Subscription whose CSV is unknown
 	unknown    []Unknown       // these Subscriptions
 	installs   []Install
@@ -39,6 +40,8 @@ type prediction struct {
 	findings   []findings.Finding
 
 	asked    map[*world.Subscription]string // what an InstallPlan installs for a Subscription
+	stuck    map[*world.Subscription]bool   // they wait for a CSV that is not there
+	assumed  map[[2]string]bool             // CSVs, by namespace and name, that only the status of a Subscription names
 	added    []*manifest.Object             // Subscriptions to dependencies
 	failures map[string]*resolve.Failure    // why OLM resolves nothing, by namespace
 	steps    int                            // that OLM's loops have taken
@@ -85,7 +88,8 @@ type csv struct {
 	exists, deleted bool
 	queued          bool // it waits for the reconcile loop
 	position        int  // among the CSVs of its namespace
-	observed        bool // the phase comes from a cluster, which knows more than the tree
+	observed        bool // the phase came from a cluster, which knows more than the tree
+	moved           bool // OLM has set another one since
 	phase           v1alpha1.ClusterServiceVersionPhase
 	reason          v1alpha1.ConditionReason
 	message         string
@@ -101,6 +105,8 @@ func predictionOf(w *world.World) *prediction {
 		World:      w,
 		unknownCSV: map[string]bool{},
 		asked:      map[*world.Subscription]string{},
+		stuck:      map[*world.Subscription]bool{},
+		assumed:    map[[2]string]bool{},
 		failures:   map[string]*resolve.Failure{},
 	}
 	c.judgeObjects()
@@ -120,14 +126,30 @@ func predictionOf(w *world.World) *prediction {
 		}
 		c.groups = append(c.groups, g)
 	}
-	for _, v := range c.CSVs {
+	for _, of := range c.CSVs {
+		v := newCSV(of)
 		if v.Copied {
-			c.copied = append(c.copied, newCSV(v))
-		} else {
-			c.csvs = append(c.csvs, newCSV(v))
+			c.copied = append(c.copied, v)
+			continue
+		}
+		c.csvs = append(c.csvs, v)
+		if g := c.memberOf(v); g != nil && !g.exists { // a dump may lack the status
+			g.exists, g.resolved, g.hasAccount = true, true, true
+			g.status = strings.Split(v.ofGroup[olm.AnnotationTargets], ",")
 		}
 	}
+	c.dumped = dumpedKinds(c.World)
 	return c
+}
+
+// memberOf returns the group that OLM has made a CSV of a cluster a member of, as the annotations of the CSV say.
+func (c *prediction) memberOf(v *csv) *group {
+	targets, member := v.ofGroup[olm.AnnotationTargets]
+	return lists.Find(c.groups, func(g *group) bool {
+		return v.observed && member && g.Namespace == v.Namespace && v.ofGroup[olm.AnnotationGroup] == g.Name &&
+			v.ofGroup[olm.AnnotationNamespace] == g.Namespace && (targets != allNamespaces ||
+			olm.TargetsOf(&g.Spec).Global())
+	})
 }
 
 func newCSV(of *world.CSV) *csv {

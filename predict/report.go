@@ -43,7 +43,7 @@ func (r *Report) Document() *findings.Document {
 		if t := r.states(); len(t.Rows) > 0 {
 			d.Sections = append(d.Sections, findings.Section{Tables: []findings.Table{t}})
 		}
-		return r.withUpgrade(d)
+		return r.withUpgrade(r.withLimits(d))
 	}
 	lines := findings.Section{Formats: []findings.Format{findings.Text}}
 	list := func(title string, rows ...[]findings.Cell) {
@@ -80,7 +80,7 @@ func (r *Report) Document() *findings.Document {
 			rows = append(rows, findings.Cells("copied to", v.copies()))
 		}
 		list("ClusterServiceVersion "+name, rows...)
-		csvs.Rows = append(csvs.Rows, findings.Cells(name, cmp.Or(v.Phase, "none"), v.Reason, v.Message))
+		csvs.Rows = append(csvs.Rows, findings.Cells(name, v.phase(), v.Reason, cmp.Or(v.Message, v.Unknown)))
 	}
 	extensions := findings.Table{Columns: findings.Columns(olm.KindClusterExtension, "State")}
 	for _, e := range r.Extensions {
@@ -94,7 +94,7 @@ func (r *Report) Document() *findings.Document {
 	tables.Tables = lists.Filter([]findings.Table{groups, csvs, extensions},
 		func(t findings.Table) bool { return len(t.Rows) > 0 })
 	d.Sections = append(d.Sections, lines, tables)
-	return r.withUpgrade(d)
+	return r.withUpgrade(r.withLimits(d))
 }
 
 func (r *Report) states() findings.Table {
@@ -102,7 +102,7 @@ func (r *Report) states() findings.Table {
 		Columns: []findings.Column{{Title: "Phase", Align: true}, {Title: "Reason", Align: true}, {Title: "Count"}}}
 	counts := map[[2]string]int{}
 	for _, v := range r.CSVs {
-		counts[[2]string{cmp.Or(v.Phase, "none"), v.Reason}]++
+		counts[[2]string{v.phase(), v.Reason}]++
 	}
 	for _, state := range slices.SortedFunc(maps.Keys(counts), func(a, b [2]string) int {
 		return cmp.Or(counts[b]-counts[a], cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
@@ -110,6 +110,15 @@ func (r *Report) states() findings.Table {
 		t.Rows = append(t.Rows, findings.Cells(state[0], state[1], strconv.Itoa(counts[state])))
 	}
 	return t
+}
+
+// withLimits adds what Succeeded may depend on.
+func (r *Report) withLimits(d *findings.Document) *findings.Document {
+	if said := r.notLookedAt(); said != "" {
+		d.Sections = append(d.Sections, findings.Section{Remarks: []findings.Remark{{Label: "not looked at",
+			Text: said}}})
+	}
+	return d
 }
 
 // withUpgrade adds what holds back the upgrade of the cluster, if it is asked about: a row for each operator.
@@ -185,10 +194,20 @@ func (g Group) apis() string {
 }
 
 func (v CSV) state() string {
-	if v.Phase == "" {
+	switch {
+	case v.Unknown != "":
+		return "unknown: " + v.Unknown
+	case v.Phase == "":
 		return "no phase"
 	}
 	return fmt.Sprintf("%s: %s: %s", v.Phase, v.Reason, v.Message)
+}
+
+func (v CSV) phase() string {
+	if v.Unknown != "" {
+		return "unknown"
+	}
+	return cmp.Or(v.Phase, "none")
 }
 
 func (v CSV) copies() string {

@@ -18,23 +18,62 @@ import (
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/internal/olm/install"
 	"github.com/olmgen/olmgen/internal/rbac"
+	"github.com/olmgen/olmgen/internal/world"
 	"github.com/olmgen/olmgen/manifest"
 	"github.com/olmgen/olmgen/predict/plan"
 )
 
-// judged reports whether the tree shows if the requirements of a CSV are met: it has one of the CRDs or
-// ServiceAccounts that the CSV needs. A dump of CSVs and OperatorGroups has none of them. OLM installs the CSV of a
-// Subscription together with what it needs, as far as its InstallPlan gets.
-func (c *prediction) judged(v *csv, accounts []string) bool {
+// dumpedKinds returns the kinds of which the objects of a cluster have one that the API server or a controller has
+// written, as kind/namespace: ServiceAccounts and CustomResourceDefinitions. Of the others Git has objects, too.
+func dumpedKinds(w *world.World) map[string]bool {
+	kinds := map[string]bool{}
+	for o := range w.All() {
+		if key := o.Kind + "/" + o.Namespace; !kinds[key] && (o.Kind == rbacv1.ServiceAccountKind || o.Kind == kindCRD) {
+			written := func(field string) bool { return o.Has("metadata", field) }
+			kinds[key] = o.Has("status") || slices.ContainsFunc([]string{"uid", "creationTimestamp", "ownerReferences"},
+				written)
+		}
+	}
+	return kinds
+}
+
+const kindCRD = "CustomResourceDefinition"
+
+// visible says which requirements of a CSV the tree shows. What it does not show counts as met.
+type visible struct{ crds, accounts, namespaced, clusterWide bool }
+
+// shows returns what the tree shows of the requirements of a CSV. OLM installs the CSV of a Subscription together with
+// what it needs, as far as its InstallPlan gets. A tree of Git has all of a CSV, or nothing: CRDs and ServiceAccounts.
+// A dump has the kinds that somebody asked for: one that it lacks is not missing in the cluster. A CSV without
+// Deployments is what a catalog says of it (olm.csv.metadata), after a play. Each namespace has a ServiceAccount. Where the group is global, OLM makes ClusterRoles for what a CSV may do in its namespace, too (OLM:
+// pkg/controller/operators/olm/operatorgroup.go, ensureSingletonRBAC).
+func (c *prediction) shows(v *csv, accounts []string) visible {
 	if v.sub != nil {
-		return v.whole()
+		return visible{v.whole(), v.whole(), v.whole(), v.whole()}
 	}
 	crds := slices.Concat(v.CRDs.Owned, v.CRDs.Required)
-	return len(crds)+len(accounts) == 0 ||
-		slices.ContainsFunc(crds, func(d v1alpha1.CRDDescription) bool { return c.CRD(d.Name) != nil }) ||
-		slices.ContainsFunc(accounts, func(a string) bool {
-			return a != "default" && c.RBAC.Exists(rbac.Account{Namespace: v.Namespace, Name: a})
-		})
+	hasCRD := slices.ContainsFunc(crds, func(d v1alpha1.CRDDescription) bool { return c.CRD(d.Name) != nil })
+	hasAccount := slices.ContainsFunc(accounts, func(a string) bool {
+		return a != "default" && c.RBAC.Exists(rbac.Account{Namespace: v.Namespace, Name: a})
+	})
+	if !v.observed {
+		all := hasCRD || hasAccount || len(crds)+len(accounts) == 0
+		return visible{all, all, all, all}
+	}
+	if len(v.deployments()) == 0 {
+		return visible{}
+	}
+	has := func(namespace string) bool {
+		return slices.ContainsFunc(c.RBAC.Roles, func(r *rbac.Role) bool { return r.Namespace == namespace }) ||
+			slices.ContainsFunc(c.RBAC.Bindings, func(b *rbac.Binding) bool { return b.Namespace == namespace })
+	}
+	wide := has("")
+	return visible{
+		crds:        hasCRD || c.dumped[kindCRD+"/"],
+		accounts:    hasAccount || c.dumped[rbacv1.ServiceAccountKind+"/"+v.Namespace],
+		namespaced:  has(v.Namespace) || wide && v.ofGroup[olm.AnnotationTargets] == allNamespaces,
+		clusterWide: wide,
+	}
 }
 
 // needs holds the requirements of a CSV.
@@ -87,35 +126,51 @@ func (c *prediction) require(v *csv) (unmet []string, judged bool, err error) {
 	case why != "":
 		unmet = []string{"spec.minKubeVersion: " + why}
 	}
-	if !c.judged(v, accounts) {
+	shows := c.shows(v, accounts)
+	if shows == (visible{}) {
 		return unmet, len(unmet) > 0, nil
 	}
-	unmet = append(unmet, c.missingCRDs(v)...)
+	if shows.crds {
+		unmet = append(unmet, c.missingCRDs(v)...)
+	}
 	for _, d := range v.APIServices.Owned {
 		if !slices.Contains(v.deployments(), d.DeploymentName) {
 			unmet = append(unmet,
 				fmt.Sprintf("APIService %s.%s: no Deployment %q", d.Version, d.Group, d.DeploymentName))
 		}
 	}
-	return append(unmet, c.missingAccounts(v, namespaced, clusterWide)...), true, nil
+	if !shows.namespaced {
+		withoutRules(namespaced)
+	}
+	if !shows.clusterWide {
+		withoutRules(clusterWide)
+	}
+	return append(unmet, c.missingAccounts(v, namespaced, clusterWide, shows.accounts)...), true, nil
+}
+
+func withoutRules(list []v1alpha1.StrategyDeploymentPermissions) {
+	for i := range list {
+		list[i].Rules = nil
+	}
 }
 
 // missingAccounts returns what the accounts of a CSV lack, each account once: it is not there, or the first rule that
-// it is not granted and the number of the others.
-func (c *prediction) missingAccounts(
-	v *csv,
-	namespaced, clusterWide []v1alpha1.StrategyDeploymentPermissions,
-) (unmet []string) {
-	account := func(p v1alpha1.StrategyDeploymentPermissions) string { return p.ServiceAccountName }
-	own, wide := lists.Group(namespaced, account), lists.Group(clusterWide, account)
-	for _, name := range lists.Unique(lists.Map(slices.Concat(namespaced, clusterWide), account)) {
+// it is not granted and the number of the others. all says that an account that is not in the tree does not exist.
+func (c *prediction) missingAccounts(v *csv, namespaced, clusterWide []v1alpha1.StrategyDeploymentPermissions,
+	all bool) (unmet []string) {
+	accountOf := func(p v1alpha1.StrategyDeploymentPermissions) string { return p.ServiceAccountName }
+	own, wide := lists.Group(namespaced, accountOf), lists.Group(clusterWide, accountOf)
+	for _, name := range lists.Unique(lists.Map(slices.Concat(namespaced, clusterWide), accountOf)) {
 		who := "ServiceAccount " + name + ": "
-		object := c.Get("", "ServiceAccount", v.Namespace, name)
+		account := rbac.Account{Namespace: v.Namespace, Name: name}
+		object, known := c.Get("", "ServiceAccount", v.Namespace, name), all || c.RBAC.Exists(account)
+		binds := func(b *rbac.Binding) bool { return b.Binds(account) }
 		switch missing := slices.Concat(c.missingRights(v.Namespace, v.Namespace, own[name]),
 			c.missingRights(v.Namespace, "", wide[name])); {
-		case object == nil && !c.RBAC.Exists(rbac.Account{Namespace: v.Namespace, Name: name}):
+		case !known && !slices.ContainsFunc(c.RBAC.Bindings, binds):
+		case known && object == nil && !c.RBAC.Exists(account):
 			unmet = append(unmet, who+"not in the tree")
-		case object != nil && plan.OwnedByOther(object, v.Name): // requirements.go, permissionStatus
+		case known && object != nil && plan.OwnedByOther(object, v.Name): // requirements.go, permissionStatus
 			unmet = append(unmet, who+"owned by another ClusterServiceVersion")
 		case v.whole() && v.plan.result.Granted[v.Name]:
 		case len(missing) == 1:
@@ -221,6 +276,11 @@ func (c *prediction) forbidden(v *csv, name string) string {
 		}
 	}
 	return ""
+}
+
+// lacks reports whether a CSV does not have all that it requires, as far as the tree shows.
+func (o *simulation) lacks(v *csv) bool {
+	return len(o.requirements(v).unmet) > 0 || len(o.missingServices(v)) > 0
 }
 
 // missingServices returns the required APIServices of a CSV that do not exist, as far as the tree shows (OLM:

@@ -139,7 +139,7 @@ func (u *updating) judgeReplaced(ctx context.Context, plan installPlan) error {
 		if !ok {
 			one = plan.updates[0]
 		}
-		u.stopped = u.stopped || f.Severity == findings.Error
+		u.stopped = u.stopped || f.Severity == findings.Error && !f.Later
 		hint := fmt.Sprintf("OLM updates %s to %s of catalog %s: set installPlanApproval: Manual to keep it",
 			one.Replaces, one.Name, one.Catalog)
 		if one.Approval {
@@ -168,7 +168,7 @@ func (u *updating) findingsOf(ctx context.Context, up upgrade.Upgrade, plan inst
 			plan.updates[0].Name, err), manifest.HintOf(err))
 	}
 	up.Cluster = slices.DeleteFunc(slices.Clone(up.Cluster), func(o *manifest.Object) bool {
-		return o.Kind != "CustomResourceDefinition"
+		return o.Kind != kindCRD
 	})
 	return up.Findings(ctx)
 }
@@ -385,7 +385,7 @@ func (o *simulation) judgeConversions() {
 	}
 	dumped := o.Get("", "Service", "default", "kubernetes") != nil
 	for crd := range o.All() {
-		if crd.Kind != "CustomResourceDefinition" || len(olm.CRDVersions(crd)) < 2 {
+		if crd.Kind != kindCRD || len(olm.CRDVersions(crd)) < 2 {
 			continue
 		}
 		namespace, name := fit.ConversionService(crd)

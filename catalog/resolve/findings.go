@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olmgen/olmgen/findings"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
@@ -141,7 +143,7 @@ func (j *judge) outcome(x *explainer) {
 		for _, p := range r.Withheld.CSVs {
 			if s := x.state.waitsFor(p.Name); s != nil {
 				j.add(rulePending, findings.Warning, subscriptionObject(x.state, s.Name),
-					approve(s.Name, x.state.Namespace), "it waits for the InstallPlan that installs %s", p.Name)
+					s.unblock(x.state.Namespace), "it waits for the InstallPlan that installs %s", p.Name)
 				continue
 			}
 			j.add(ruleLost, findings.Warning, csvObject(x.state, p.Name),
@@ -160,10 +162,26 @@ func (j *judge) outcome(x *explainer) {
 		j.add(ruleCycle, findings.Error, namespace, "correct the skipRange of the older entry in the catalog",
 			"OLM updates forever: %s", strings.Join(names, " -> "))
 	case UpgradePending:
-		j.add(rulePending, findings.Warning, namespace,
-			"approve the InstallPlan, or delete it and clear status.installPlanRef",
-			"each Subscription waits for its status.currentCSV, so OLM does not resolve")
+		list := x.state.Subscriptions
+		names := lists.Unique(lists.Map(list, func(s Subscription) string { return s.CurrentCSV }))
+		hints := lists.Unique(lists.Map(list, func(s Subscription) string { return s.unblock(x.state.Namespace) }))
+		j.add(rulePending, findings.Warning, namespace, strings.Join(hints, "; "), "each Subscription waits for its "+
+			"status.currentCSV, which is not there (%s), so OLM does not resolve", text.FirstOf(3, names))
 	}
+}
+
+// unblock returns what ends the wait of a Subscription for its current CSV. OLM executes no InstallPlan twice, and makes
+// no other one for the same CSV (OLM: pkg/controller/operators/catalog/operator.go, nothingToUpdate;
+// pkg/controller/registry/resolver/resolver.go, ResolveSteps).
+func (s *Subscription) unblock(namespace string) string {
+	switch s.plan {
+	case v1alpha1.InstallPlanPhaseComplete, v1alpha1.InstallPlanPhaseFailed:
+		return fmt.Sprintf("the InstallPlan of Subscription %s is %s, and OLM makes no other one: delete the "+
+			"Subscription and create it again", s.Name, strings.ToLower(string(s.plan)))
+	case v1alpha1.InstallPlanPhaseInstalling:
+		return "see what its InstallPlan waits for"
+	}
+	return approve(s.Name, namespace)
 }
 
 // needsApproval reports what one approval installs, and which Subscriptions wait although their approval is Automatic.
@@ -207,6 +225,22 @@ func oneApproval(csv string, plan *Step) string {
 	return out
 }
 
+// updating returns a CSV that OLM is about to delete, and the one that takes its place as soon as its pods run; "" if
+// there is none. In the meantime, OLM resolves with both of them.
+func (s *State) updating() (old, next string) {
+	for _, c := range s.CSVs {
+		on := c.Phase == string(v1alpha1.CSVPhaseInstallReady) || c.Phase == string(v1alpha1.CSVPhaseInstalling) ||
+			c.Phase == string(v1alpha1.CSVPhaseSucceeded)
+		if on && slices.ContainsFunc(s.CSVs, func(o CSV) bool {
+			return o.Name == c.Replaces && (o.Phase == string(v1alpha1.CSVPhaseReplacing) ||
+				o.Phase == string(v1alpha1.CSVPhaseDeleting))
+		}) {
+			return c.Replaces, c.Name
+		}
+	}
+	return "", ""
+}
+
 func (j *judge) failed(x *explainer, namespace string) {
 	r := j.result
 	switch r.Failure.Reason {
@@ -224,7 +258,15 @@ func (j *judge) failed(x *explainer, namespace string) {
 			r.Failure.Dependency = r.Failure.Dependency || a.need != nil
 		}
 		r.Failure.Help = x.help(set)
-		j.add(ruleNoSolution, findings.Error, namespace, strings.Join(r.Failure.Help, "; or "), "%s",
+		level := findings.Error
+		if old, next := x.state.updating(); slices.ContainsFunc(set, func(a applied) bool {
+			return a.entry != nil && a.entry.source.virtual() && a.entry.name == old
+		}) {
+			level = findings.Warning
+			r.Failure.Help = []string{fmt.Sprintf("wait: it passes when %s has succeeded and OLM has deleted %s, which it "+
+				"replaces", next, old)}
+		}
+		j.add(ruleNoSolution, level, namespace, strings.Join(r.Failure.Help, "; or "), "%s",
 			strings.Join(r.Failure.Conflict, "; "))
 		for _, e := range x.installed.entries {
 			if slices.ContainsFunc(set, func(a applied) bool { return a.kind == prohibited && a.entry == e }) {
@@ -302,13 +344,16 @@ func (j *judge) end(x *explainer) {
 	}
 	for i := range s.Subscriptions {
 		if sub := &s.Subscriptions[i]; s.unknown(sub) != "" {
-			j.add(RuleUnknown, findings.Note, subscriptionObject(s, sub.Name),
-				fmt.Sprintf("pass the content of catalog %s/%s", sub.SourceNamespace, sub.Source),
-				"what it installs is not known: %s", s.unknown(sub))
+			hint := ""
+			if s.hides(sub) {
+				hint = fmt.Sprintf("pass the content of catalog %s/%s", sub.SourceNamespace, sub.Source)
+			}
+			j.add(RuleUnknown, findings.Note, subscriptionObject(s, sub.Name), hint, "what it installs is not known: %s",
+				s.unknown(sub))
 		}
 	}
 	for _, e := range x.installed.entries {
-		if e.subscription == "" {
+		if old, _ := s.updating(); e.subscription == "" && e.name != old {
 			j.add(ruleUnowned, findings.Note, csvObject(s, e.name), "",
 				"no Subscription names it, so OLM never updates it")
 		}
@@ -319,7 +364,8 @@ func (j *judge) end(x *explainer) {
 // still explains why an installed CSV has no further update.
 func (j *judge) still(x *explainer, s *Subscription, current *entry) {
 	list := x.candidates(s)
-	list = slices.DeleteFunc(list, func(v *variable) bool { return v.entry == current })
+	// the skipRange of an entry may have its own version
+	list = slices.DeleteFunc(list, func(v *variable) bool { return v.entry.name == current.name })
 	object := subscriptionObject(x.state, s.Name)
 	if len(list) > 0 {
 		step := cmp.Or(j.result.Withheld, j.result.Waiting, &Step{})

@@ -182,7 +182,7 @@ var endings = map[Outcome]string{
 	Failed:          "failed: OLM installs and updates nothing",
 	Withheld:        "withheld: OLM finds operators to install, but makes no InstallPlan for them",
 	NeedsApproval:   "waits: OLM goes on when somebody approves the InstallPlan",
-	UpgradePending:  "pending: every Subscription waits for its InstallPlan",
+	UpgradePending:  "pending: every Subscription waits for its CSV",
 	NoSubscriptions: "no Subscriptions: OLM does not look at the namespace",
 	Stopped:         "stopped: there may be further InstallPlans",
 	Unknown:         "not known: nobody knows the content of the catalogs",

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/catalog"
 	"github.com/olmgen/olmgen/internal/base/lists"
@@ -54,7 +55,7 @@ func (s *State) Hidden() (names []string) {
 
 // unknown returns why nobody knows what a Subscription can choose from, or "".
 func (s *State) unknown(sub *Subscription) string {
-	if slices.ContainsFunc(s.Unknown, sub.from().Same) {
+	if s.hides(sub) {
 		return fmt.Sprintf("the content of CatalogSource %s/%s is not known", sub.SourceNamespace, sub.Source)
 	}
 	for _, c := range s.Catalogs {
@@ -66,6 +67,9 @@ func (s *State) unknown(sub *Subscription) string {
 	}
 	return ""
 }
+
+// hides reports whether nobody knows what the catalog of a Subscription has.
+func (s *State) hides(sub *Subscription) bool { return slices.ContainsFunc(s.Unknown, sub.from().Same) }
 
 // Package returns a package of one of the catalogs, or nil.
 func (s *State) Package(source, sourceNamespace, name string) *catalog.Package {
@@ -108,7 +112,8 @@ type Subscription struct {
 	InstalledCSV string `json:"-"`
 	CurrentCSV   string `json:"-"`
 
-	policy *olm.OperatorPolicy // that manages it; nil if there is none
+	plan   v1alpha1.InstallPlanPhase // of its InstallPlan, as far as the objects say it
+	policy *olm.OperatorPolicy       // that manages it; nil if there is none
 }
 
 func (s *Subscription) from() Source { return Source{Name: s.Source, Namespace: s.SourceNamespace} }

@@ -21,7 +21,7 @@ const (
 	Failed          Outcome = "error"           // OLM cannot resolve
 	Withheld        Outcome = "withheld"        // OLM finds operators to install, but makes no InstallPlan for them
 	NeedsApproval   Outcome = "needsApproval"   // the next InstallPlan waits until somebody approves it
-	UpgradePending  Outcome = "upgradePending"  // every Subscription waits for an InstallPlan that it already has
+	UpgradePending  Outcome = "upgradePending"  // every Subscription waits for the CSV of an InstallPlan that it already has
 	NoSubscriptions Outcome = "noSubscriptions" // OLM does not look at the namespace
 	Cycle           Outcome = "cycle"           // the updates go round forever
 	Stopped         Outcome = "stopped"         // Options.Steps is reached
@@ -236,6 +236,9 @@ func (s *State) waitsFor(csv string) *Subscription {
 	}
 	return s.find(func(sub *Subscription) bool { return sub.CurrentCSV == csv })
 }
+
+// Lacks reports whether a CSV is not there.
+func (s *State) Lacks(csv string) bool { return csv != "" && !s.has(csv) }
 
 // manual returns the first Subscription whose InstallPlans somebody approves, or nil. All InstallPlans of the namespace
 // wait as long as there is one (OLM: pkg/controller/operators/catalog/operator.go, syncResolvingNamespace).

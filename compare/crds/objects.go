@@ -12,7 +12,6 @@ import (
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/crs"
 	"github.com/olmgen/olmgen/internal/crs/apiserver"
-	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -37,7 +36,7 @@ func checkObjects(ctx context.Context, o Options, before, after map[string]*crs.
 	for _, r := range results {
 		all = append(all, ofObject(r, gone)...)
 	}
-	served, err := inNewVersions(objects, gone, kinds)
+	served, err := crs.InNewVersions(objects, gone, kinds)
 	if err != nil {
 		return nil, err
 	}
@@ -50,37 +49,6 @@ func checkObjects(ctx context.Context, o Options, before, after map[string]*crs.
 		}
 	}
 	return all, nil
-}
-
-// inNewVersions returns objects as the versions that only the new CRDs have serve them without a conversion webhook.
-func inNewVersions(objects []*manifest.Object, gone, kinds map[schema.GroupKind]*crs.CRD) (out []*manifest.Object,
-	err error) {
-	for _, o := range objects {
-		gk := schema.GroupKind{Group: o.Group(), Kind: o.Kind}
-		old, now := gone[gk], kinds[gk]
-		if old == nil || now == nil {
-			continue
-		}
-		if strategy, _ := now.Get("spec", "conversion", "strategy"); strategy == "Webhook" {
-			continue
-		}
-		before := append(olm.ServedVersions(old.Object), strings.TrimPrefix(o.APIVersion, gk.Group+"/"))
-		for _, version := range olm.ServedVersions(now.Object) {
-			if slices.Contains(before, version) {
-				continue
-			}
-			value, err := o.Value()
-			if err != nil {
-				return nil, err
-			}
-			value = maps.Clone(value)
-			value["apiVersion"] = gk.Group + "/" + version
-			served := o.Derive(value, func(field string) string { return field })
-			served.Namespace = o.Namespace
-			out = append(out, served)
-		}
-	}
-	return out, nil
 }
 
 // foundIn returns what is wrong with a field of an object.

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
 
@@ -58,6 +60,37 @@ func Check(ctx context.Context, checker Checker, kinds map[schema.GroupKind]*CRD
 		}
 	}
 	return results, nil
+}
+
+// InNewVersions returns objects as the versions that only the new CRDs have serve them without a conversion webhook.
+func InNewVersions(objects []*manifest.Object, gone, kinds map[schema.GroupKind]*CRD) (out []*manifest.Object,
+	err error) {
+	for _, o := range objects {
+		gk := schema.GroupKind{Group: o.Group(), Kind: o.Kind}
+		old, now := gone[gk], kinds[gk]
+		if old == nil || now == nil {
+			continue
+		}
+		if strategy, _ := now.Get("spec", "conversion", "strategy"); strategy == "Webhook" {
+			continue
+		}
+		before := append(olm.ServedVersions(old.Object), strings.TrimPrefix(o.APIVersion, gk.Group+"/"))
+		for _, version := range olm.ServedVersions(now.Object) {
+			if slices.Contains(before, version) {
+				continue
+			}
+			value, err := o.Value()
+			if err != nil {
+				return nil, err
+			}
+			value = maps.Clone(value)
+			value["apiVersion"] = gk.Group + "/" + version
+			served := o.Derive(value, func(field string) string { return field })
+			served.Namespace = o.Namespace
+			out = append(out, served)
+		}
+	}
+	return out, nil
 }
 
 // judgeOf returns what judges the objects of a version, or nil if the CRD does not serve it.

@@ -53,7 +53,7 @@ func readGroup(p Ordered) (*Group, *manifest.Error) {
 type Subscription struct {
 	Ordered
 	Package, Channel, Source, SourceNamespace, StartingCSV, Approval string // of its spec
-	InstalledCSV, CurrentCSV                                         string // of its status
+	InstalledCSV, CurrentCSV, InstallPlan                            string // of its status
 }
 
 func readSubscription(p Ordered) (*Subscription, *manifest.Error) {
@@ -70,7 +70,24 @@ func readSubscription(p Ordered) (*Subscription, *manifest.Error) {
 		p.Field(&s.Approval, "spec", "installPlanApproval"),
 		p.Field(&s.InstalledCSV, "status", "installedCSV"),
 		p.Field(&s.CurrentCSV, "status", "currentCSV"),
+		p.Field(&s.InstallPlan, "status", "installPlanRef", "name"),
 	)
+}
+
+// PlanPhase returns the phase of the InstallPlan that a Subscription names, or "". OLM writes status.installedCSV when
+// the plan has made the CSV (OLM: pkg/controller/operators/catalog/operator.go, ensureSubscriptionCSVState).
+func (w *World) PlanPhase(s *Subscription) v1alpha1.InstallPlanPhase {
+	plan := lists.Find(w.InstallPlans, func(o *manifest.Object) bool {
+		return o.Name == s.InstallPlan && o.Namespace == s.Namespace
+	})
+	switch {
+	case plan != nil:
+		phase, _ := plan.Get("status", "phase")
+		return v1alpha1.InstallPlanPhase(olm.Text(phase))
+	case s.CurrentCSV != "" && s.CurrentCSV == s.InstalledCSV:
+		return v1alpha1.InstallPlanPhaseComplete
+	}
+	return v1alpha1.InstallPlanPhaseNone
 }
 
 // Asked returns the place that says what the Subscription asks for: a patch of a field of its spec, or the object.

@@ -9,6 +9,7 @@ import (
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
+	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
 	"github.com/olmgen/olmgen/manifest"
 )
@@ -62,11 +63,14 @@ func (w *World) groupsIn(namespace string) []*Group {
 	return lists.Filter(w.Groups, func(g *Group) bool { return g.Namespace == namespace })
 }
 
-// distribute adds the OperatorGroups that the distribution has without Git. A cluster's own OperatorGroups among the
-// objects are all that it has.
+// distribute adds the OperatorGroups that the distribution has without Git, and those that a dump without them lacks. A
+// cluster's own OperatorGroups among the objects are all that it has.
 func (w *World) distribute(openShift bool, installing []*olm.OperatorPolicy) {
 	if slices.ContainsFunc(w.Groups, func(g *Group) bool { return ofCluster(g.Object) }) {
 		return
+	}
+	if len(w.Groups) == 0 {
+		w.groupsOfCSVs()
 	}
 	var asking []string // namespaces
 	for _, p := range installing {
@@ -85,6 +89,22 @@ func (w *World) distribute(openShift bool, installing []*olm.OperatorPolicy) {
 		if group != nil && !slices.ContainsFunc(groups, func(g *Group) bool { return g.Name == olm.GlobalGroup }) {
 			w.take(group, "", -1) // it is older than what Git brings
 		}
+	}
+}
+
+// groupsOfCSVs adds the OperatorGroups that OLM has made the ClusterServiceVersions of a cluster members of.
+func (w *World) groupsOfCSVs() {
+	for _, v := range w.CSVs {
+		targets, member := v.Annotations[olm.AnnotationTargets]
+		if v.Copied || v.Phase == v1alpha1.CSVPhaseNone || !member || v.Annotations[olm.AnnotationGroup] == "" ||
+			v.Annotations[olm.AnnotationNamespace] != v.Namespace || len(w.groupsIn(v.Namespace)) > 0 {
+			continue
+		}
+		w.take(manifest.New(map[string]any{"apiVersion": operatorsv1.SchemeGroupVersion.String(),
+			"kind":     operatorsv1.OperatorGroupKind,
+			"metadata": map[string]any{"name": v.Annotations[olm.AnnotationGroup], "namespace": v.Namespace},
+			"spec": map[string]any{"targetNamespaces": text.Values(strings.FieldsFunc(targets,
+				func(r rune) bool { return r == ',' }))}}), "", -1)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
@@ -42,6 +43,27 @@ func Unfit(ctx context.Context, checker crs.Checker, before, now *manifest.Objec
 		return nil, err
 	}
 	return faults(ctx, checker, now, listings(older, newer, objects, sharesSchema(now)))
+}
+
+// Unconverted returns the objects that do not fit a version that only the CRD that takes the place of another serves, as
+// nothing converts them, each with its first fault.
+func Unconverted(ctx context.Context, checker crs.Checker, before, now *manifest.Object, w *world.World) (out []Fault,
+	err error) {
+	k, _ := olm.DefinedKind(now)
+	kinds := func(crd *manifest.Object) map[schema.GroupKind]*crs.CRD {
+		return map[schema.GroupKind]*crs.CRD{{Group: k.Group, Kind: k.Name}: {Object: crd}}
+	}
+	objects, err := crs.InNewVersions(w.Of(k.Group, k.Name), kinds(before), kinds(now))
+	if err != nil || len(objects) == 0 {
+		return nil, err
+	}
+	results, err := crs.Check(ctx, checker, kinds(now), objects)
+	for _, r := range results {
+		if len(r.Verdict.Create) > 0 {
+			out = append(out, Fault{Object: r.Object, Version: r.Version, Fault: r.Verdict.Create[0]})
+		}
+	}
+	return out, err
 }
 
 // TrustsWebhook reports whether OLM writes a CRD that existing objects do not fit, and only warns (OLM: step.go,

@@ -145,7 +145,8 @@ func (j *judge) path(p Pair) {
 
 // unfit finds objects that do not fit the newer CRD. OLM lists them in each version that both CRDs serve, and checks
 // the schema only (OLM: pkg/controller/operators/catalog/operator.go, validateV1CRDCompatibility, validateExistingCRs).
-// A CRD of apiextensions.k8s.io/v1 that converts by a webhook is written all the same (step.go, NewCRDV1Step).
+// A CRD of apiextensions.k8s.io/v1 that converts by a webhook is written all the same (step.go, NewCRDV1Step). Of a
+// version that only the newer CRD serves OLM asks at the next InstallPlan.
 func (j *judge) unfit(ctx context.Context, p Pair) error {
 	live := world.Read(j.Cluster, "")
 	for _, now := range ownedCRDs(p.New, shipped(p.New, j.New)) {
@@ -154,6 +155,14 @@ func (j *judge) unfit(ctx context.Context, p Pair) error {
 			continue // OLM installs no release twice
 		}
 		faults, err := plan.Unfit(ctx, j.Checker, before, now, live)
+		severity, end, later := findings.Error, "the InstallPlan fails", false
+		if plan.TrustsWebhook(now) {
+			severity, end = findings.Warning, "OLM trusts its conversion webhook, and only warns"
+		}
+		if len(faults) == 0 && j.Played { // package compare/crds says it of two releases
+			faults, err = plan.Unconverted(ctx, j.Checker, before, now, live)
+			later, end = true, "nothing converts them, and OLM's next InstallPlan with this CRD fails"
+		}
 		if err != nil {
 			return err
 		}
@@ -166,12 +175,9 @@ func (j *judge) unfit(ctx context.Context, p Pair) error {
 		if n := len(faults) - 1; n > 0 {
 			why += fmt.Sprintf(", and %s", text.Count(n, "other object"))
 		}
-		severity, end := findings.Error, "the InstallPlan fails"
-		if plan.TrustsWebhook(now) {
-			severity, end = findings.Warning, "OLM trusts its conversion webhook, and only warns"
-		}
 		j.addAt(p.New, RuleObjectsUnfit, severity, f.Object, f.Path,
 			"has a CRD %s that existing objects do not fit: %s: %s", now.Name, why, end)
+		j.found[len(j.found)-1].Later = later
 	}
 	return nil
 }

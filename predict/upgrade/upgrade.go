@@ -54,6 +54,7 @@ type Consequence struct {
 	Message  string            `json:"message"`
 	File     string            `json:"file,omitempty"`
 	Line     int               `json:"line,omitempty"`
+	Later    bool              `json:"-"` // not this InstallPlan fails, but the next one
 }
 
 // Findings returns what OLM does about the upgrade, the worst first. The error is about a CRD or an object that cannot
