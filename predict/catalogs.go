@@ -116,7 +116,7 @@ func (c *prediction) resolution(tree *resolve.Cluster, catalogs Catalogs) *resol
 		case why == "":
 			r.subs[s.Namespace] = append(r.subs[s.Namespace], s)
 		case ofSubscription(s, csvs[s.Namespace]) == nil:
-			c.unknown = append(c.unknown, Unknown{s.Object, why, true})
+			c.unknown = append(c.unknown, Unknown{Object: s.Object, Why: why, OfCatalog: true})
 			c.noteUnchecked(s, why, passCatalog)
 		}
 	}
@@ -177,6 +177,7 @@ type Unknown struct {
 	Object    *manifest.Object
 	Why       string
 	OfCatalog bool // the content of its catalog is not known
+	Refused   bool // olmgen refuses a bundle that OLM may take
 }
 
 // resolve predicts what OLM does with a namespace.

@@ -245,7 +245,7 @@ func (o *simulation) syncGroup(g *group) {
 	}
 	o.work(len(all))
 	for _, v := range all {
-		if !v.deleted {
+		if !v.deleted && !v.Copied {
 			o.annotate(v, g)
 		}
 	}

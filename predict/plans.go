@@ -3,6 +3,7 @@ package predict
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,8 +47,7 @@ func (u *updating) play(ctx context.Context, p installPlan) error {
 			var err error
 			operator, played.partial[one.Name], err = u.release(ctx, one, one.Choice)
 			if err != nil {
-				u.notLookedAt(one, fmt.Sprintf("the objects of %s: %v", one.Name, err))
-				u.stopped, u.unseen = true, true
+				u.refuse(p, one, err)
 			}
 		}
 		if operator == nil {
@@ -63,11 +63,20 @@ func (u *updating) play(ctx context.Context, p installPlan) error {
 			played.Unknown = append(played.Unknown, "the objects of "+operator.Name)
 		}
 	}
-	result, err := run.Run(ctx, u.World)
-	if err != nil {
-		return err
+	result := &plan.Result{Plan: run, Phase: v1alpha1.InstallPlanPhaseInstalling}
+	if played.Message = u.unmanaged(); played.Message != "" {
+		played.Reason = string(v1alpha1.InstallPlanReasonInstallCheckFailed)
+	} else {
+		var err error
+		var unknown []string
+		run.Account, unknown = u.account(u.group())
+		if result, err = run.Run(ctx, u.World); err != nil {
+			return err
+		}
+		result.Unknown = append(result.Unknown, unknown...)
+		played.Message = result.Message
 	}
-	played.result, played.Phase, played.Message, played.Also = result, string(result.Phase), result.Message, result.Also
+	played.result, played.Phase, played.Also = result, string(result.Phase), result.Also
 	played.Unknown = append(played.Unknown, result.Unknown...)
 	u.played = append(u.played, played)
 	for _, one := range all {
@@ -75,6 +84,63 @@ func (u *updating) play(ctx context.Context, p installPlan) error {
 	}
 	u.judgePlayed(slices.Concat(p.first, p.updates)[0], played)
 	return nil
+}
+
+// group returns the OperatorGroup of the namespace. OLM resolves nothing where there is not one.
+func (u *updating) group() *group {
+	return lists.Find(u.groups, func(g *group) bool { return g.Namespace == u.namespace })
+}
+
+// unmanaged returns why OLM executes no InstallPlan of the namespace, or "" (OLM: pkg/lib/scoped/querier.go,
+// queryServiceAccountFromNamespace). A group whose ServiceAccount is missing gets no status (lib/scoped/syncer.go).
+func (u *updating) unmanaged() string {
+	g := u.group()
+	missing := g.lacksAccount(u.prediction)
+	manages := len(g.status) > 0 || !missing && g.refused == nil && (g.unknown || len(g.targets) > 0)
+	switch {
+	case !manages:
+		return "no operator group found that is managing this namespace"
+	case missing:
+		return fmt.Sprintf("please make sure the service account exists. sa=%s operatorgroup=%s/%s",
+			g.Spec.ServiceAccountName, g.Namespace, g.Name)
+	}
+	return ""
+}
+
+// refuse notes that nobody knows what becomes of an InstallPlan, as olmgen refuses the bundle of one of its releases.
+// A bundle that is not there counts as one that is whole.
+func (u *updating) refuse(p installPlan, one Update, err error) {
+	u.stopped = true
+	if _, refused := errors.AsType[*refusedError](err); !refused {
+		u.unseen = true
+		u.notLookedAt(one, fmt.Sprintf("the objects of %s: %v", one.Name, err))
+		return
+	}
+	why := fmt.Sprintf("olmgen refuses the bundle of %s: %v", one.Name, err)
+	u.noteUnchecked(one.sub, why, "")
+	u.unknown = append(u.unknown, Unknown{Object: one.sub.Object, Why: why, Refused: true})
+	for _, each := range slices.Concat(p.updates, p.first) {
+		u.drop(each)
+	}
+}
+
+// drop removes an operator that OLM does not come to. The release that it was to replace stays.
+func (u *updating) drop(one Update) {
+	u.csvs = slices.DeleteFunc(u.csvs, func(v *csv) bool {
+		return v.sub != nil && v.plan == nil && v.Namespace == u.namespace && v.Name == one.Name
+	})
+	old := u.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, u.namespace, one.Replaces)
+	if old == nil || u.named()[[2]string{u.namespace, one.Replaces}] != nil {
+		return
+	}
+	v, err := u.makes(old, one.sub)
+	if err != nil {
+		return // the catalog's was read before
+	}
+	v.plan = lists.Find(u.played, func(p *InstallPlan) bool {
+		return p.Namespace == u.namespace && slices.Contains(p.CSVs, v.Name)
+	})
+	v.typed = v.release().ClusterServiceVersion
 }
 
 // assume notes what an InstallPlan asks for. As nobody can look into its bundles, it counts as executed.
@@ -95,6 +161,15 @@ func (c *prediction) ask(one Update) {
 // take notes what an InstallPlan does with an operator. Git keeps the release that it has.
 func (u *updating) take(one Update, operator *upgrade.Operator, played *InstallPlan) {
 	u.ask(one)
+	made := u.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, u.namespace, operator.Name)
+	if made == nil {
+		u.drop(one)
+		return
+	}
+	if _, copied := olm.CopiedObject(made); copied && made.Has("status") { // OLM takes the copy for the release
+		u.drop(one)
+		return
+	}
 	if v := lists.Find(u.csvs, func(v *csv) bool {
 		return v.Namespace == u.namespace && v.Name == operator.Name && v.sub != nil
 	}); v != nil {
@@ -134,15 +209,20 @@ func (u *updating) judgePlayed(first Update, played *InstallPlan) {
 	for _, what := range played.result.Unknown {
 		u.notLookedAt(first, what)
 	}
-	if played.result.Phase != v1alpha1.InstallPlanPhaseFailed {
+	does := "the InstallPlan fails"
+	switch played.result.Phase {
+	case v1alpha1.InstallPlanPhaseComplete:
 		return
+	case v1alpha1.InstallPlanPhaseFailed:
+		played.Reason = string(v1alpha1.InstallPlanReasonComponentFailed)
+	default:
+		does = "the InstallPlan is never complete"
 	}
-	played.Reason = string(v1alpha1.InstallPlanReasonComponentFailed)
 	if u.stopped { // an update that is reported with the same reason
 		return
 	}
 	u.stopped = true
-	message := fmt.Sprintf("%s: the InstallPlan fails: %s", strings.Join(played.CSVs, ", "), played.Message)
+	message := strings.TrimSuffix(fmt.Sprintf("%s: %s: %s", strings.Join(played.CSVs, ", "), does, played.Message), ": ")
 	if len(played.Also) > 0 {
 		message += "; or, by chance: " + strings.Join(played.Also, "; or: ")
 	}
@@ -242,7 +322,7 @@ func (o *simulation) subscribed(r *Report, s *manifest.Object, csv string) {
 	switch failure := o.failures[s.Namespace]; {
 	case csv != "":
 		state.CurrentCSV, state.State = csv, string(v1alpha1.SubscriptionStateUpgradePending)
-		if o.inNamespace(s.Namespace, csv) != nil {
+		if o.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, s.Namespace, csv) != nil {
 			state.InstalledCSV, state.State = csv, string(v1alpha1.SubscriptionStateAtLatest)
 		}
 		for _, p := range o.played {

@@ -87,6 +87,10 @@ func (c *prediction) judgeUpdates(ctx context.Context, o Options, objects []*man
 			if err := u.play(ctx, plan); err != nil {
 				return err
 			}
+		} else if !u.unseen {
+			for _, one := range slices.Concat(plan.updates, plan.first) {
+				u.drop(one)
+			}
 		}
 		if u.unseen {
 			c.assume(plan)
@@ -214,9 +218,16 @@ func readBundle(ctx context.Context, choice catalog.Choice, o catalog.Options, r
 	}
 	defer opened.Close()
 	read.Labels, read.Partial = opened.Labels, opened.Metadata
-	b, err = bundle.Read(opened.FS, read)
-	return b, opened.Metadata, err
+	if b, err = bundle.Read(opened.FS, read); err != nil {
+		return nil, opened.Metadata, &refusedError{err}
+	}
+	return b, opened.Metadata, nil
 }
+
+// refusedError is why olmgen refuses a bundle.
+type refusedError struct{ error }
+
+func (e *refusedError) Unwrap() error { return e.error }
 
 func (u *updating) setMode(o *upgrade.Operator) {
 	for _, g := range u.groups {
