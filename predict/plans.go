@@ -129,10 +129,11 @@ func (u *updating) drop(one Update) {
 	u.csvs = slices.DeleteFunc(u.csvs, func(v *csv) bool {
 		return v.sub != nil && v.plan == nil && v.Namespace == u.namespace && v.Name == one.Name
 	})
-	old := u.Get(olm.Group, v1alpha1.ClusterServiceVersionKind, u.namespace, one.Replaces)
-	if old == nil || u.named()[[2]string{u.namespace, one.Replaces}] != nil {
+	old := u.passed[one.Replaces]
+	if old == nil {
 		return
 	}
+	delete(u.passed, one.Replaces)
 	v, err := u.makes(old, one.sub)
 	if err != nil {
 		return // the catalog's was read before
@@ -174,6 +175,10 @@ func (u *updating) take(one Update, operator *upgrade.Operator, played *InstallP
 		return v.Namespace == u.namespace && v.Name == operator.Name && v.sub != nil
 	}); v != nil {
 		v.plan, v.typed = played, operator.ClusterServiceVersion
+		return
+	}
+	if one.Replaces == "" || u.passed[one.Replaces] != nil {
+		u.passed[one.Name] = operator.Object
 		return
 	}
 	old := u.named()[[2]string{u.namespace, one.Replaces}]

@@ -13,7 +13,6 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/labels"
@@ -175,13 +174,6 @@ func (w *writer) deployment(d v1alpha1.StrategyDeploymentSpec, csv *v1alpha1.Clu
 			"`selector` does not match template `labels`"))
 	}
 	old := w.Get("apps", "Deployment", namespace, d.Name)
-	if old != nil {
-		var before appsv1.Deployment
-		if _, err := old.Into(&before); err == nil && before.Spec.Selector != nil &&
-			!equality.Semantic.DeepEqual(before.Spec.Selector, spec.Selector) {
-			errs = append(errs, field.Invalid(at.Child("selector"), spec.Selector, "field is immutable"))
-		}
-	}
 	value, err := manifest.Typed(&appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: metav1.ObjectMeta{Name: d.Name, Labels: d.Label}, Spec: spec})
@@ -256,6 +248,9 @@ func convert(w *world.World, crd *manifest.Object, hook v1alpha1.WebhookDescript
 func available(w *world.World, csv *v1alpha1.ClusterServiceVersion, namespace string) bool {
 	for _, hook := range csv.Spec.WebhookDefinitions {
 		if hook.Type != v1alpha1.ConversionWebhook {
+			if install.Webhook(hook) != nil {
+				return false
+			}
 			continue
 		}
 		if len(hook.ConversionCRDs) == 0 {

@@ -308,7 +308,8 @@ func Changed(old, now *manifest.Object) (out []string) {
 	}
 	for _, at := range fields {
 		a, b := valueAt(old, at), valueAt(now, at)
-		if a == b || now.Kind == "Service" && b == "null" { // the API server keeps the address
+		if a == b || now.Kind == "Service" && b == "null" || // the API server keeps the address
+			at == "spec.selector" && a == "null" { // no cluster has it
 			continue
 		}
 		out = append(out, at)
