@@ -119,8 +119,8 @@ var (
 		"olmgen with stable names, and OLM before %s, create the ClusterRoles <group>-admin, -edit and -view. They "+
 			"would overwrite a role of the same name, even one of Kubernetes. Rename the group.")
 	ruleSource = rule("catalog-source", "a CatalogSource that OLM cannot use",
-		"It has no source, or an unknown sourceType, or its ConfigMap is no catalog. OLM resolves nothing in a "+
-			"namespace that sees it. Source: OLM, pkg/controller/operators/catalog/operator.go, validateSourceType.")
+		"It has no source, or an unknown sourceType, or its ConfigMap is no catalog, or nobody answers. OLM resolves "+
+			"nothing in a namespace that sees it. Source: OLM, pkg/controller/operators/catalog/operator.go, validateSourceType.")
 	ruleAddress = rule("catalog-address", "a CatalogSource with the address of a catalog",
 		"OLM asks what runs at spec.address and starts nothing. Nothing in the tree says what that serves, or that it "+
 			"runs. OpenShift's documentation: \"This should not be used in most cases.\"")
