@@ -293,7 +293,7 @@ func (r *reader) checkDeclared() error {
 		}
 	}
 	for i := range r.bundle.Others {
-		if err := r.dropUndeclared(&r.bundle.Others[i]); err != nil {
+		if err := r.dropUndeclared(&r.bundle.Others[i]); err != nil && !r.options.Refused {
 			return err
 		}
 	}

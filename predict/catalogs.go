@@ -177,7 +177,7 @@ type Unknown struct {
 	Object    *manifest.Object
 	Why       string
 	OfCatalog bool // the content of its catalog is not known
-	Refused   bool // olmgen refuses a bundle that OLM may take
+	Unread    bool // the bundle cannot be read
 }
 
 // resolve predicts what OLM does with a namespace.

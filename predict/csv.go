@@ -41,7 +41,7 @@ func (o *simulation) fail(v *csv, reason v1alpha1.ConditionReason, message strin
 
 // syncCSV is OLM's reconcile loop for CSVs (pkg/controller/operators/olm/operator.go, transitionCSVState).
 func (o *simulation) syncCSV(v *csv) {
-	if v.reason == v1alpha1.CSVReasonComponentFailedNoRetry || v.Unusable != nil || v.Copied {
+	if v.reason == v1alpha1.CSVReasonComponentFailedNoRetry || v.Unusable != nil {
 		return
 	}
 	g := o.groupFor(v)

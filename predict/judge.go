@@ -107,6 +107,9 @@ func (o *simulation) judgeCSV(v *csv) {
 		say(ruleRequirements, findings.Note, "spec",
 			"the tree has neither its CRDs nor its ServiceAccounts: its requirements count as met", "")
 	}
+	for _, what := range v.unknown {
+		o.note(ruleNotLookedAt, findings.Note, v.where(), "spec", "not looked at: "+what, "")
+	}
 	o.judgeDeployments(v)
 	for _, key := range groupAnnotations {
 		given, ok := v.Annotations[key]

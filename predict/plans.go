@@ -3,7 +3,6 @@ package predict
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,7 +46,7 @@ func (u *updating) play(ctx context.Context, p installPlan) error {
 			var err error
 			operator, played.partial[one.Name], err = u.release(ctx, one, one.Choice)
 			if err != nil {
-				u.refuse(p, one, err)
+				u.unread(p, one, err)
 			}
 		}
 		if operator == nil {
@@ -107,18 +106,12 @@ func (u *updating) unmanaged() string {
 	return ""
 }
 
-// refuse notes that nobody knows what becomes of an InstallPlan, as olmgen refuses the bundle of one of its releases.
-// A bundle that is not there counts as one that is whole.
-func (u *updating) refuse(p installPlan, one Update, err error) {
+// unread notes that nobody knows what becomes of an InstallPlan, as the bundle of a release cannot be read.
+func (u *updating) unread(p installPlan, one Update, err error) {
 	u.stopped = true
-	if _, refused := errors.AsType[*refusedError](err); !refused {
-		u.unseen = true
-		u.notLookedAt(one, fmt.Sprintf("the objects of %s: %v", one.Name, err))
-		return
-	}
-	why := fmt.Sprintf("olmgen refuses the bundle of %s: %v", one.Name, err)
-	u.noteUnchecked(one.sub, why, "")
-	u.unknown = append(u.unknown, Unknown{Object: one.sub.Object, Why: why, Refused: true})
+	why := fmt.Sprintf("the bundle of %s cannot be read: %v", one.Name, err)
+	u.noteUnchecked(one.sub, why, manifest.HintOf(err))
+	u.unknown = append(u.unknown, Unknown{Object: one.sub.Object, Why: why, Unread: true})
 	for _, each := range slices.Concat(p.updates, p.first) {
 		u.drop(each)
 	}
@@ -167,7 +160,9 @@ func (u *updating) take(one Update, operator *upgrade.Operator, played *InstallP
 		u.drop(one)
 		return
 	}
-	if _, copied := olm.CopiedObject(made); copied && made.Has("status") { // OLM takes the copy for the release
+	if original := u.original(made); original != "" {
+		u.note(ruleCopied, findings.Warning, one.sub.Object, "spec.name", fmt.Sprintf("%s: OLM takes the copy of the "+
+			"ClusterServiceVersion of namespace %s for it, and installs nothing", one.Name, original), "")
 		u.drop(one)
 		return
 	}
@@ -191,6 +186,24 @@ func (u *updating) take(one Update, operator *upgrade.Operator, played *InstallP
 		return
 	}
 	v.plan, v.typed, v.Replaces, old.updated = played, operator.ClusterServiceVersion, one.Replaces, true
+}
+
+// original returns the namespace of the operator of whose ClusterServiceVersion OLM has made a copy in the namespace, or
+// "". A dump need not have the copies.
+func (u *updating) original(made *manifest.Object) string {
+	if original, copied := olm.CopiedObject(made); copied && made.Has("status") {
+		return original
+	}
+	of := lists.Find(u.World.CSVs, func(v *world.CSV) bool {
+		g := lists.Find(u.groups, func(g *group) bool { return g.Namespace == v.Namespace })
+		return v.Name == made.Name && v.Namespace != made.Namespace && !v.Copied && v.Phase != v1alpha1.CSVPhaseNone &&
+			!slices.Contains(uncopied, v.Reason) && g != nil && (slices.Contains(g.status, made.Namespace) ||
+			isGlobal(g.status) && !u.NoCopies)
+	})
+	if of == nil {
+		return ""
+	}
+	return of.Namespace
 }
 
 // subscription returns the Subscription that OLM makes for a dependency (OLM:

@@ -155,9 +155,6 @@ func (c *prediction) makes(o *manifest.Object, sub *world.Subscription) (*csv, *
 	of.Annotations = nil
 	v := newCSV(of)
 	v.sub = sub
-	if v.Copied { // OLM does nothing with it
-		v.provided = nil
-	}
 	c.csvs = append(c.csvs, v)
 	return v, nil
 }

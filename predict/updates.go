@@ -123,6 +123,7 @@ func (u *updating) judgeReplaced(ctx context.Context, plan installPlan) error {
 	for _, one := range plan.updates {
 		now, err := u.open(ctx, one, one.Choice)
 		if err != nil {
+			u.unknown = append(u.unknown, Unknown{Object: one.sub.Object, Why: err.Error(), Unread: true})
 			return u.unknownUpdate(ctx, one, err)
 		}
 		old, err := u.installed(ctx, one, &up)
@@ -219,16 +220,9 @@ func readBundle(ctx context.Context, choice catalog.Choice, o catalog.Options, r
 	}
 	defer opened.Close()
 	read.Labels, read.Partial = opened.Labels, opened.Metadata
-	if b, err = bundle.Read(opened.FS, read); err != nil {
-		return nil, opened.Metadata, &refusedError{err}
-	}
-	return b, opened.Metadata, nil
+	b, err = bundle.Read(opened.FS, read)
+	return b, opened.Metadata, err
 }
-
-// refusedError is why olmgen refuses a bundle.
-type refusedError struct{ error }
-
-func (e *refusedError) Unwrap() error { return e.error }
 
 func (u *updating) setMode(o *upgrade.Operator) {
 	for _, g := range u.groups {

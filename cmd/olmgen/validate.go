@@ -192,12 +192,12 @@ func (f *checkFlags) run(cmd *cobra.Command, paths []string) error {
 			r.Findings = list
 			return print.Report(cmd.OutOrStdout(), r, f.report.format)
 		}})
-	refused := lists.Filter(r.Unknown, func(u predict.Unknown) bool { return u.Refused })
-	if err != nil || len(refused) == 0 || f.roots.allowUnknown {
+	unread := lists.Filter(r.Unknown, func(u predict.Unknown) bool { return u.Unread })
+	if err != nil || len(unread) == 0 || f.roots.allowUnknown {
 		return err
 	}
-	return &foundError{fmt.Sprintf("the outcome of %s is not known: olmgen refuses the bundle",
-		text.Count(len(refused), "Subscription"))}
+	return &foundError{fmt.Sprintf("the outcome of %s is not known: a bundle cannot be read",
+		text.Count(len(unread), "Subscription"))}
 }
 
 // refuseBundles refuses what olmgen render makes a tree of. A CSV beside CRDs may be a tree if its namespace is known.

@@ -146,8 +146,8 @@ func (w *writer) escalates(o *manifest.Object) *Refusal {
 		return nil
 	}
 	return &Refusal{fmt.Sprintf("%s %q is forbidden: user %q (groups=%q) is attempting to grant RBAC permissions not "+
-		"currently held:\n%s", qualified(o), o.Name, w.account.User(), w.account.Groups(),
-		strings.Join(lists.Map(lacks, rbac.RuleText), "\n")), true}
+		"currently held: %s", qualified(o), o.Name, w.account.User(), w.account.Groups(),
+		strings.Join(lists.Map(lacks, rbac.RuleText), "; ")), true}
 }
 
 // quotas returns why a ResourceQuota forbids a new object, and counts it otherwise (Kubernetes:
@@ -162,8 +162,14 @@ func (w *writer) quotas(made *manifest.Object) *Refusal {
 	}
 	for _, o := range w.Of("", "ResourceQuota") {
 		var quota corev1.ResourceQuota
-		if _, err := o.Into(&quota); err != nil || o.Namespace != made.Namespace ||
-			len(quota.Spec.Scopes) > 0 || quota.Spec.ScopeSelector != nil {
+		if _, err := o.Into(&quota); err != nil || o.Namespace != made.Namespace {
+			continue
+		}
+		if made.Kind == "Deployment" && limitsPods(&quota) {
+			w.unknown = lists.Add(w.unknown, fmt.Sprintf("whether ResourceQuota %s leaves room for the pods of %s", o.Name,
+				made.Name))
+		}
+		if len(quota.Spec.Scopes) > 0 || quota.Spec.ScopeSelector != nil {
 			continue
 		}
 		for _, key := range keys {
@@ -187,6 +193,17 @@ func (w *writer) quotas(made *manifest.Object) *Refusal {
 		}
 	}
 	return nil
+}
+
+// limitsPods reports whether a quota counts pods, or what they ask for.
+func limitsPods(q *corev1.ResourceQuota) bool {
+	for key := range q.Spec.Hard {
+		name := strings.TrimPrefix(strings.TrimPrefix(string(key), "requests."), "limits.")
+		if slices.Contains([]string{"pods", "count/pods", "cpu", "memory", "ephemeral-storage"}, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // count writes what a quota has counted.

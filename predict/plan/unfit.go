@@ -145,7 +145,7 @@ func (r *Result) define(ctx context.Context, w *writer, s step) string {
 		return err.Error()
 	}
 	if by := w.named(now); by != nil && before == nil {
-		r.Waits = true
+		r.Waits, r.At = true, now
 		stored = world.WithStatus(stored, map[string]any{"conditions": []any{map[string]any{"type": "NamesAccepted",
 			"status": "False", "message": "names are in use by " + by.Name}}})
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -115,6 +116,12 @@ func Webhook(w v1alpha1.WebhookDescription) *Problem {
 	if s := w.SideEffects; s == nil || !oneOf(string(*s), string(admissionv1.SideEffectClassNone),
 		string(admissionv1.SideEffectClassNoneOnDryRun)) {
 		return refuse(".sideEffects", "must be None or NoneOnDryRun")
+	}
+	if !slices.Contains(w.AdmissionReviewVersions, "v1") && !slices.Contains(w.AdmissionReviewVersions, "v1beta1") {
+		return refuse(".admissionReviewVersions", "must include at least one of v1, v1beta1")
+	}
+	if errs := validation.IsFullyQualifiedName(field.NewPath(""), w.GenerateName); len(errs) > 0 {
+		return refuse(".generateName", "%q: %s", w.GenerateName, errs[0].Detail)
 	}
 	if n := w.TimeoutSeconds; n != nil && (*n < 1 || *n > 30) {
 		return refuse(".timeoutSeconds", "%d: the timeout value must be between 1 and 30 seconds", *n)
