@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,8 +33,8 @@ func (w *writer) policies(existing, made *manifest.Object) *Refusal {
 		}
 		failed, err := violated(&policy.Spec, existing, made)
 		if err != nil {
-			w.unknown = lists.Add(w.unknown, fmt.Sprintf("whether ValidatingAdmissionPolicy %s allows %s %s: %v", o.Name,
-				made.Kind, made.Name, err))
+			w.unknown = lists.Add(w.unknown, fmt.Sprintf("whether ValidatingAdmissionPolicy %s allows %s %s", o.Name,
+				made.Kind, made.Name))
 		}
 		if failed != nil {
 			return &Refusal{fmt.Sprintf("%s %q is forbidden: ValidatingAdmissionPolicy '%s' with binding '%s' denied "+
@@ -50,7 +51,7 @@ func (w *writer) policies(existing, made *manifest.Object) *Refusal {
 func violated(p *admissionv1.ValidatingAdmissionPolicySpec, existing, made *manifest.Object) (
 	*admissionv1.Validation, error) {
 	if p.ParamKind != nil {
-		return nil, fmt.Errorf("it has parameters")
+		return nil, errors.New("it has parameters")
 	}
 	known := map[string]any{"object": valueOf(made), "oldObject": valueOf(existing), "variables": map[string]any{}}
 	for _, v := range p.Variables {
