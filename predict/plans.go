@@ -78,10 +78,10 @@ func (u *updating) play(ctx context.Context, p installPlan) error {
 	played.result, played.Phase, played.Also = result, string(result.Phase), result.Also
 	played.Unknown = append(played.Unknown, result.Unknown...)
 	u.played = append(u.played, played)
+	u.judgePlayed(slices.Concat(p.first, p.updates)[0], played)
 	for _, one := range all {
 		u.take(one, u.opened[one.Name], played)
 	}
-	u.judgePlayed(slices.Concat(p.first, p.updates)[0], played)
 	return nil
 }
 
@@ -117,24 +117,11 @@ func (u *updating) unread(p installPlan, one Update, err error) {
 	}
 }
 
-// drop removes an operator that OLM does not come to. The release that it was to replace stays.
+// drop removes an operator that OLM does not come to.
 func (u *updating) drop(one Update) {
 	u.csvs = slices.DeleteFunc(u.csvs, func(v *csv) bool {
 		return v.sub != nil && v.plan == nil && v.Namespace == u.namespace && v.Name == one.Name
 	})
-	old := u.passed[one.Replaces]
-	if old == nil {
-		return
-	}
-	delete(u.passed, one.Replaces)
-	v, err := u.makes(old, one.sub)
-	if err != nil {
-		return // the catalog's was read before
-	}
-	v.plan = lists.Find(u.played, func(p *InstallPlan) bool {
-		return p.Namespace == u.namespace && slices.Contains(p.CSVs, v.Name)
-	})
-	v.typed = v.release().ClusterServiceVersion
 }
 
 // assume notes what an InstallPlan asks for. As nobody can look into its bundles, it counts as executed.
@@ -166,26 +153,31 @@ func (u *updating) take(one Update, operator *upgrade.Operator, played *InstallP
 		u.drop(one)
 		return
 	}
-	if v := lists.Find(u.csvs, func(v *csv) bool {
-		return v.Namespace == u.namespace && v.Name == operator.Name && v.sub != nil
-	}); v != nil {
-		v.plan, v.typed = played, operator.ClusterServiceVersion
-		return
-	}
-	if one.Replaces == "" || u.passed[one.Replaces] != nil {
-		u.passed[one.Name] = operator.Object
-		return
-	}
 	old := u.named()[[2]string{u.namespace, one.Replaces}]
-	if old == nil || !old.observed || one.Approval {
+	v := u.named()[[2]string{u.namespace, operator.Name}]
+	passes := old == nil && one.Replaces == "" || old != nil && old.sub != nil // OLM has made the older release, too
+	switch {
+	case v != nil && v.sub == nil:
 		return
-	}
-	v, err := u.makes(operator.Object, one.sub)
-	if err != nil {
-		u.fault(err, one.sub.Object)
+	case v == nil && !passes && (old == nil || !old.observed || one.Approval):
 		return
+	case v == nil:
+		var err *manifest.Error
+		if v, err = u.makes(operator.Object, one.sub); err != nil {
+			u.fault(err, one.sub.Object)
+			return
+		}
+		next := slices.IndexFunc(u.csvs, func(v *csv) bool { return v.sub == one.sub && v.plan == nil })
+		u.csvs = slices.Insert(u.csvs[:len(u.csvs)-1], next, v) // before what follows it
 	}
-	v.plan, v.typed, v.Replaces, old.updated = played, operator.ClusterServiceVersion, one.Replaces, true
+	v.plan, v.typed = played, operator.ClusterServiceVersion
+	if old != nil && (old.sub != nil || old.observed) {
+		v.Replaces, old.updated = one.Replaces, true
+	}
+	// asked before the next InstallPlan changes the cluster; while two releases are there OLM resolves nothing more
+	if needs := u.requirements(v); old != nil && (len(needs.unmet) > 0 || needs.err != nil) {
+		u.stopped = true
+	}
 }
 
 // original returns the namespace of the operator of whose ClusterServiceVersion OLM has made a copy in the namespace, or
@@ -349,6 +341,10 @@ func (o *simulation) subscribed(r *Report, s *manifest.Object, csv string) {
 				failing(v1alpha1.SubscriptionInstallPlanFailed, p.Reason, p.Message)
 			}
 		}
+		if old := o.unreplaced(s.Namespace); old != "" && state.Condition == nil {
+			failing(v1alpha1.SubscriptionResolutionFailed, resolve.ReasonNotSatisfiable, "constraints not satisfiable: "+
+				"clusterserviceversion "+old+" exists and is not referenced by a subscription")
+		}
 	case failure != nil:
 		failing(v1alpha1.SubscriptionResolutionFailed, failure.Reason, failure.Text)
 	}
@@ -364,6 +360,16 @@ func (o *simulation) subscribed(r *Report, s *manifest.Object, csv string) {
 			"message": c.Message}}
 	}
 	o.Put(world.WithStatus(s, status))
+}
+
+// unreplaced returns a release that OLM has begun to replace in a namespace, and is not done with, or "".
+func (o *simulation) unreplaced(namespace string) string {
+	for _, v := range o.csvsIn[namespace] {
+		if next := o.replacing(v); !v.deleted && next != nil && next.plan != nil {
+			return v.Name
+		}
+	}
+	return ""
 }
 
 // object returns the InstallPlan. OLM gives it a random name.

@@ -69,7 +69,7 @@ func (c *prediction) judgeUpdates(ctx context.Context, o Options, objects []*man
 		u := states[plan.namespace]
 		if u == nil {
 			u = &updating{prediction: c, options: o, namespace: plan.namespace, objects: slices.Clone(objects),
-				passed: map[string]*manifest.Object{}, tree: lists.Set(objects, func(o *manifest.Object) string { return o.File })}
+				tree: lists.Set(objects, func(o *manifest.Object) string { return o.File })}
 			for _, v := range c.csvs {
 				if operator := v.release(); operator != nil {
 					u.operators = append(u.operators, *operator)
@@ -111,7 +111,6 @@ type updating struct {
 	unseen    bool // it is stopped, as nobody can look into the bundles of an InstallPlan
 
 	opened map[string]*upgrade.Operator // the releases of an InstallPlan, by name
-	passed map[string]*manifest.Object  // CSVs that OLM installs on the way to another one
 }
 
 // judgeReplaced reports what OLM does with the operators that an InstallPlan replaces.
