@@ -11,6 +11,7 @@ import (
 
 	"github.com/olmgen/olmgen/catalog/resolve"
 	"github.com/olmgen/olmgen/findings"
+	"github.com/olmgen/olmgen/generate"
 	"github.com/olmgen/olmgen/internal/base/lists"
 	"github.com/olmgen/olmgen/internal/base/text"
 	"github.com/olmgen/olmgen/internal/olm"
@@ -80,6 +81,7 @@ func (u *updating) play(ctx context.Context, p installPlan) error {
 	u.played = append(u.played, played)
 	u.judgePlayed(slices.Concat(p.first, p.updates)[0], played)
 	for _, one := range all {
+		u.judgeShipped(one, u.opened[one.Name])
 		u.take(one, u.opened[one.Name], played)
 	}
 	return nil
@@ -242,6 +244,21 @@ func (u *updating) judgePlayed(first Update, played *InstallPlan) {
 		f.Hint = fmt.Sprintf("the step that fails is %s %s", at.Kind, at.Name)
 	}
 	u.findings = append(u.findings, f)
+}
+
+// judgeShipped reports Services of a release that OLM writes once more, for what a Deployment serves (OLM:
+// pkg/controller/install/certresources.go).
+func (u *updating) judgeShipped(one Update, operator *upgrade.Operator) {
+	for _, o := range operator.Bundle {
+		if o.Kind != "Service" {
+			continue
+		}
+		if by := generate.ServesAt(operator.ClusterServiceVersion, o.Name); by != "" {
+			u.note(ruleChance, findings.Warning, one.sub.Object, "spec.name", fmt.Sprintf("%s ships Service %s, and OLM "+
+				"makes one of that name for what Deployment %s serves: which of the two stays is chance", one.Name, o.Name,
+				by), "")
+		}
+	}
 }
 
 // notLookedAt reports what nobody knows and the outcome may depend on.
