@@ -56,7 +56,7 @@ func (u *updating) play(ctx context.Context, p installPlan) error {
 		u.opened[operator.Name] = operator
 		played.CSVs = append(played.CSVs, operator.Name)
 		run.Releases = append(run.Releases, plan.Release{CSV: operator.ClusterServiceVersion, Object: operator.Object,
-			Shipped: operator.Bundle})
+			Shipped: operator.Bundle, Partial: u.partly[operator.Name]})
 		if played.partial[operator.Name] {
 			u.notLookedAt(one, fmt.Sprintf("the objects of %s: they are not in the catalog, and its image is not "+
 				"fetched", operator.Name))
@@ -111,6 +111,11 @@ func (u *updating) unmanaged() string {
 // unread notes that nobody knows what becomes of an InstallPlan, as the bundle of a release cannot be read.
 func (u *updating) unread(p installPlan, one Update, err error) {
 	u.stopped = true
+	if !broken(err) {
+		u.unseen = true
+		u.notLookedAt(one, fmt.Sprintf("the objects of %s: %v", one.Name, err))
+		return
+	}
 	why := fmt.Sprintf("the bundle of %s cannot be read: %v", one.Name, err)
 	u.noteUnchecked(one.sub, why, manifest.HintOf(err))
 	u.unknown = append(u.unknown, Unknown{Object: one.sub.Object, Why: why, Unread: true})

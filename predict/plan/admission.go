@@ -39,14 +39,14 @@ type writer struct {
 	unknown []string // what was not looked at
 }
 
-// write makes an object, or puts it in the place of the one that exists, and returns why the API server refuses that.
-// It asks for rights first, then what the object says, then policies and quotas (Kubernetes:
+// write makes an object, or puts it in the place of the one that exists, and returns why the API server refuses that:
+// known is what is found of the object already. It asks for rights first, then what the object says, then policies and quotas (Kubernetes:
 // apiserver/pkg/registry/generic/registry/store.go). What is being deleted goes once its finalizers are done.
-func (w *writer) write(existing, made *manifest.Object) *Refusal {
+func (w *writer) write(existing, made *manifest.Object, known ...*field.Error) *Refusal {
 	if refusal := w.mayWrite(existing, made); refusal != nil {
 		return refusal
 	}
-	if errs := invalid(existing, made); len(errs) > 0 {
+	if errs := slices.Concat(known, invalid(existing, made)); len(errs) > 0 {
 		return invalidObject(made.Group(), made, errs)
 	}
 	if refusal := w.policies(existing, made); refusal != nil {

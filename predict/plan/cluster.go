@@ -187,10 +187,7 @@ func (w *writer) deployment(d v1alpha1.StrategyDeploymentSpec, csv *v1alpha1.Clu
 			return &Refusal{denied, true}
 		}
 	}
-	if errs = append(errs, invalidLabels(csv.Name)...); len(errs) > 0 {
-		return invalidObject("apps", made, errs)
-	}
-	return w.write(old, made)
+	return w.write(old, made, append(errs, invalidLabels(csv.Name)...)...)
 }
 
 // invalidLabels returns what the API server says to the name of an owner in a label.

@@ -32,6 +32,7 @@ type Release struct {
 	CSV     *v1alpha1.ClusterServiceVersion
 	Object  *manifest.Object   // the CSV
 	Shipped []*manifest.Object // beside it
+	Partial bool               // the CSV has only what a catalog says of it
 }
 
 // Plan is an InstallPlan.
@@ -172,7 +173,11 @@ func (r *Result) execute(ctx context.Context, w *writer, s step) *Refusal {
 	}
 	made := ownedBy(s.object, apiVersion, namespace, s.owners)
 	made.Namespace = namespace
-	refusal := w.write(existing, made)
+	var errs field.ErrorList
+	if kind.Name == v1alpha1.ClusterServiceVersionKind && !s.by.Partial {
+		errs = invalidCSV(made)
+	}
+	refusal := w.write(existing, made, errs...)
 	if refusal != nil {
 		refusal.Text = prefix(kind, made.Name, existing != nil) + refusal.Text
 	}
@@ -227,9 +232,6 @@ func (r *Result) Ships(o *manifest.Object) bool {
 // invalid returns what the API server says to an object that is made, or that takes the place of an existing one.
 func invalid(existing, made *manifest.Object) (errs field.ErrorList) {
 	errs = invalidMeta(made)
-	if made.Kind == v1alpha1.ClusterServiceVersionKind {
-		errs = append(errs, invalidCSV(made)...)
-	}
 	if made.Group() == rbacv1.GroupName && strings.HasSuffix(made.Kind, "Role") {
 		errs = append(errs, invalidRules(made)...)
 	}
