@@ -123,7 +123,8 @@ func (c *prediction) missingAccounts(
 		object := c.Get("", "ServiceAccount", v.Namespace, name)
 		switch missing := slices.Concat(c.missingRights(v.Namespace, v.Namespace, own[name]),
 			c.missingRights(v.Namespace, "", wide[name])); {
-		case object == nil && !c.RBAC.Exists(rbac.Account{Namespace: v.Namespace, Name: name}):
+		case object == nil && name != "default" &&
+			(v.whole() || !c.RBAC.Exists(rbac.Account{Namespace: v.Namespace, Name: name})):
 			unmet = append(unmet, who+"not in the tree")
 		case object != nil && plan.OwnedByOther(object, v.Name): // requirements.go, permissionStatus
 			unmet = append(unmet, who+"owned by another ClusterServiceVersion")
